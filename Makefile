@@ -1,0 +1,190 @@
+# A thin front door: Meson is the build. `make help` lists what there is.
+#
+# Every kind of build has a directory of its own, set up once and used again afterwards.
+# MESON_ARGS, PREFIX, DESTDIR and FUZZ_SECONDS may be given on the command line.
+
+# Where tools/install-deps puts a redis-server of ours, for a machine without one.
+export PATH := $(PATH):$(CURDIR)/.deps/bin
+
+BUILD        ?= build
+PREFIX       ?= /usr/local
+MESON_ARGS   ?=
+FUZZ_SECONDS ?= 60
+
+# Without dpkg-dev, meson would take /usr/local/lib64, where Debian's linker does not look.
+LIBDIR = $(if $(filter /usr/local,$(PREFIX)),-Dlibdir=lib)
+
+# What each kind of build is told.
+SETUP_$(BUILD)       = --prefix=$(PREFIX) $(LIBDIR) -Dwerror=false
+SETUP_build-gcc      = -Dwerror=true --buildtype=release
+SETUP_build-clang    = -Dwerror=true
+SETUP_build-asan     = -Db_sanitize=address,undefined -Db_lundef=false
+SETUP_build-tsan     = -Db_sanitize=thread -Db_lundef=false -Db_pie=true
+SETUP_build-valgrind = --buildtype=debug
+SETUP_build-coverage = -Db_coverage=true --buildtype=debug
+SETUP_build-fuzz     = -Dfuzz=true -Db_lundef=false -Ddefault_library=static
+
+CC_build-gcc   = gcc
+CC_build-clang = clang
+CC_build-fuzz  = clang
+
+CXX_build-gcc   = g++
+CXX_build-clang = clang++
+
+# The suites that say something about a sanitized program; house and abi look at the sources and the library.
+RUNNING_SUITES = unit transcript conformance explore live cli cpp examples
+THREAD_SUITES  = unit conformance live cpp
+
+# Its versions do not agree on everything; 14 is the one that decides, where it is installed.
+CLANG_FORMAT ?= $(if $(shell command -v clang-format-14),clang-format-14,clang-format)
+
+C_ROOMS = include src lab cli bench examples tests
+C_FILES = $$(find $(C_ROOMS) -name '*.[ch]' -o -name '*.hpp' -o -name '*.cpp' 2>/dev/null | sort)
+SCRIPTS = $$(grep -lE '^\#!/bin/(ba)?sh|^\#!/usr/bin/env (ba)?sh' $$(find tools demo examples bench tests .ci \
+	-type f 2>/dev/null) | sort)
+
+# $(call setup,DIR): configure DIR unless that was done before. What meson says is shown when it fails.
+# A directory without build.ninja was left half-way; meson would take it for a finished one.
+define setup
+	@test -f $(1)/build.ninja || { rm -rf $(1)/meson-private; command -v meson >/dev/null; } || \
+	{ echo 'bowline: meson is not installed; tools/install-deps installs what is missing' >&2; exit 1; }
+	@test -f $(1)/build.ninja || \
+	$(if $(CC_$(1)),CC=$(CC_$(1))) $(if $(CXX_$(1)),CXX=$(CXX_$(1))) $(call quietly,meson setup $(1) $(SETUP_$(1)) $(MESON_ARGS))
+endef
+
+# $(call with-tests,DIR): a directory that was set up before cmocka was there has no tests yet.
+with-tests = @test -f $(1)/tests/enabled || \
+	$(call quietly,meson setup --reconfigure $(1) -Dtests=enabled)
+
+# $(call with-bench,DIR): likewise, before hiredis was there.
+with-bench = @test -x $(1)/bowline-bench || $(call quietly,meson setup --reconfigure $(1))
+
+# $(call quietly,COMMAND): its output only when it fails.
+quietly = sh -c 'said=$$("$$@" 2>&1) || { echo "$$said"; exit 1; }' sh $(1)
+
+compile = @ninja -C $(1)
+
+# $(call run-tests,DIR,SUITES,OPTIONS,LOG): run, then count. The count fails when a case did.
+# BEFORE goes in front of meson.
+run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
+	$(BEFORE) meson test -C $(1) --no-rebuild --print-errorlogs $(3) \
+	$(addprefix --suite ,$(2)); \
+	tools/count-tests $(1)/meson-logs/$(or $(4),testlog).json
+
+# Whatever can run side by side, ninja and meson do.
+.NOTPARALLEL:
+
+.PHONY: all help deps demo test format check-format check-scripts check-headers gcc clang asan tsan valgrind \
+	coverage fuzz fuzz-merge bench bench-report install clean
+
+all:
+	$(call setup,$(BUILD))
+	$(call compile,$(BUILD))
+
+help:
+	@echo 'make                 build bowline, bowline-lab and the library'
+	@echo 'make demo            see it work (installs what is missing)'
+	@echo 'make test            build and run every test (installs what is missing)'
+	@echo 'make install         into PREFIX ($(PREFIX)), below DESTDIR if given'
+	@echo 'make format          put the C files into the house format'
+	@echo 'make asan tsan valgrind coverage clang gcc'
+	@echo '                     the tests again, each in a build directory of its own'
+	@echo 'make fuzz            every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
+	@echo 'make bench           how fast it is, in ratios (half a minute)'
+	@echo 'make bench-report    the same at length, written to docs/performance.md'
+	@echo 'make check-format check-scripts check-headers'
+	@echo 'make clean           remove the build directories'
+
+deps:
+	@tools/install-deps
+
+demo: deps all
+	@demo/run $(BUILD)
+
+test: deps
+	$(call setup,$(BUILD))
+	$(call with-tests,$(BUILD))
+	$(call compile,$(BUILD))
+	$(call run-tests,$(BUILD))
+
+# The sanitizers, the other compiler, the other optimisation: what each alone can find.
+
+gcc:
+	$(call setup,build-gcc)
+	$(call compile,build-gcc)
+	$(call run-tests,build-gcc,unit cpp)
+
+clang:
+	$(call setup,build-clang)
+	$(call compile,build-clang)
+	$(call run-tests,build-clang,unit cpp)
+
+asan:
+	$(call setup,build-asan)
+	$(call compile,build-asan)
+	$(call run-tests,build-asan,$(RUNNING_SUITES))
+
+# The thread sanitizer of these compilers gives up where the kernel spreads addresses too far.
+tsan: BEFORE = $$(setarch -R true 2>/dev/null && echo setarch -R)
+tsan:
+	$(call setup,build-tsan)
+	$(call compile,build-tsan)
+	$(call run-tests,build-tsan,$(THREAD_SUITES))
+
+valgrind:
+	$(call setup,build-valgrind)
+	$(call compile,build-valgrind)
+	$(call run-tests,build-valgrind,unit,--setup valgrind,testlog-valgrind)
+
+coverage:
+	$(call setup,build-coverage)
+	$(call compile,build-coverage)
+	$(call run-tests,build-coverage,$(RUNNING_SUITES))
+	@mkdir -p build-coverage/report
+	@gcovr --root . --object-directory build-coverage --filter src/ --filter cli/ --filter lab/ \
+		--print-summary --html-details build-coverage/report/index.html
+
+fuzz:
+	$(call setup,build-fuzz)
+	$(call compile,build-fuzz)
+	@tools/fuzz run build-fuzz $(FUZZ_SECONDS)
+
+# Take what the last `make fuzz` found into the corpus that is kept.
+fuzz-merge:
+	@tools/fuzz merge build-fuzz
+
+# Ratios to the least that would do without the library. Missing a goal is not a failure.
+bench: deps
+	$(call setup,$(BUILD))
+	$(call with-bench,$(BUILD))
+	$(call compile,$(BUILD))
+	@$(BUILD)/bowline-bench --rounds 3
+
+bench-report: deps
+	$(call setup,$(BUILD))
+	$(call with-bench,$(BUILD))
+	$(call compile,$(BUILD))
+	@$(BUILD)/bowline-bench --svg docs/performance.svg --report docs/performance.md
+
+format:
+	@$(CLANG_FORMAT) -i $(C_FILES)
+
+check-format:
+	@tools/check-each 'format' '$(CLANG_FORMAT) --dry-run --Werror' $(C_FILES)
+
+check-scripts:
+	@tools/check-each 'shellcheck' 'shellcheck' $(SCRIPTS)
+
+check-headers:
+	@tools/check-headers
+
+# A prefix that is given now wins over the one that the build directory was set up with.
+install: all
+ifneq ($(origin PREFIX),file)
+	@meson configure $(BUILD) --prefix=$(PREFIX) $(LIBDIR)
+endif
+	@meson install -C $(BUILD) --no-rebuild
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ] && command -v ldconfig >/dev/null; then ldconfig; fi
+
+clean:
+	rm -rf build build-*

@@ -1,0 +1,226 @@
+/*
+ * measures.c -- the measures, what is demanded of them, and how they are judged.
+ */
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/stats.h"
+#include "core/core.h"
+
+#define PAIR_OURS "acquire and release, both awaited"
+
+/* The same two regimes for every number of threads. */
+#define THREADS_MAP(X) \
+    X(1, 1.0, 0)       \
+    X(2, 1.0, 0)       \
+    X(4, 1.0, 0)       \
+    X(16, 1.3, 0)      \
+    X(64, 1.6, 0)
+
+#define THREADS_MEASURE(count, where, needed, wanted, place)                                     \
+    {                                                                                            \
+        .name    = "threads-" #count "-" where,                                                  \
+        .regime  = place,                                                                        \
+        .unit    = BENCH_RATES,                                                                  \
+        .ours    = "threads on one client, pairs per second",                                    \
+        .theirs  = "one hiredis connection per thread",                                          \
+        .means   = "Threads take and give back locks of different names. bowline combines what " \
+                   "they have to say on one connection; the others each have their own.",        \
+        .bound   = BENCH_AT_LEAST,                                                               \
+        .goal    = needed,                                                                       \
+        .stretch = wanted,                                                                       \
+        .threads = count,                                                                        \
+        .run     = bench_measure_threads,                                                        \
+    },
+
+const bench_measure bench_measures[] = {
+    {
+        .name   = "pair-P",
+        .regime = BENCH_PROXY,
+        .unit   = BENCH_TIMES,
+        .ours   = PAIR_OURS,
+        .theirs = "two PINGs",
+        .means  = "The number of round trips: two, and not one more. Every round trip is made dear "
+                  "by the delay proxy, so this figure hardly depends on the machine.",
+        .bound  = BENCH_AT_MOST,
+        .goal   = 1.03,
+        .run    = bench_measure_pair_pings,
+    },
+    {
+        .name    = "pair-S",
+        .regime  = BENCH_SAME,
+        .unit    = BENCH_TIMES,
+        .ours    = PAIR_OURS,
+        .theirs  = "the same commands by blocking hiredis",
+        .means   = "The length of the way through the library. The other side sends SET NX PX and "
+                   "the same compare-and-delete script, and does nothing else: no lease to count, "
+                   "no renewal, no second attempt.",
+        .bound   = BENCH_AT_MOST,
+        .goal    = 1.05,
+        .stretch = 0.95,
+        .run     = bench_measure_pair_floor,
+    },
+#define X(count, needed, wanted)                             \
+    THREADS_MEASURE(count, "X", needed, wanted, BENCH_CROSS) \
+    THREADS_MEASURE(count, "free", needed, wanted, BENCH_FREE)
+    THREADS_MAP(X)
+#undef X
+        {
+            .name   = "run-file",
+            .regime = BENCH_FREE,
+            .unit   = BENCH_TIMES,
+            .ours   = "bowline run NAME true, on file:",
+            .theirs = "flock FILE true",
+            .means  = "What is added to the time of a command that does nothing, from its start to "
+                      "its end.",
+            .bound  = BENCH_AT_MOST,
+            .goal   = 1.1,
+            .stretch = 0.85,
+            .run     = bench_measure_run_file,
+        },
+    {
+        .name    = "run-redis",
+        .regime  = BENCH_FREE,
+        .unit    = BENCH_TIMES,
+        .ours    = "bowline run NAME true, on redis://",
+        .theirs  = "flock FILE true",
+        .means   = "The same with a server: it is asked over a new connection, and still compared "
+                   "with the local lock of flock(1).",
+        .bound   = BENCH_AT_MOST,
+        .goal    = 1.1,
+        .stretch = 0.85,
+        .run     = bench_measure_run_redis,
+    },
+    {
+        .name   = "file-pair",
+        .regime = BENCH_SAME,
+        .unit   = BENCH_TIMES,
+        .ours   = PAIR_OURS ", on file:",
+        .theirs = "open, flock, close",
+        .means  = "What order among waiters, a fence and the name of the holder cost on top of the "
+                  "bare system calls, on the same file system.",
+        .bound  = BENCH_AT_MOST,
+        .goal   = 5,
+        .run    = bench_measure_file_pair,
+    },
+    {
+        .name   = "thread-pair",
+        .regime = BENCH_SAME,
+        .unit   = BENCH_TIMES,
+        .ours   = PAIR_OURS ", on thread:",
+        .theirs = "pthread_mutex_lock, pthread_mutex_unlock",
+        .means  = "What a lock by name, with a fence and a queue, costs more than a mutex whose "
+                  "address is known.",
+        .bound  = BENCH_AT_MOST,
+        .goal   = 20,
+        .run    = bench_measure_thread_pair,
+    },
+    {
+        .name   = "bytes",
+        .regime = BENCH_SAME,
+        .unit   = BENCH_BYTES,
+        .ours   = "used_memory per lock, 10,000 held",
+        .theirs = "SET of the same keys to 16 bytes, PX",
+        .means  = "What a held lock takes of the server's memory; and when all have been released, "
+                  "no key may be left.",
+        .bound  = BENCH_AT_MOST,
+        .goal   = 1.0,
+        .run    = bench_measure_bytes,
+    },
+};
+const size_t bench_measures_count = sizeof bench_measures / sizeof bench_measures[0];
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+bool bench_measure_is_named(const bench_measure *measure, const char *name)
+{
+    size_t size = strlen(name);
+
+    if (size == 0 || strncmp(measure->name, name, size) != 0)
+        return false;
+    return measure->name[size] == '\0' || measure->name[size] == '-';
+}
+
+bool bench_measure_is_wanted(const bench_measure *measure, const char *only)
+{
+    if (only == NULL)
+        return true;
+    while (*only != '\0') {
+        char   name[32];
+        size_t size = strcspn(only, ",");
+        (void)snprintf(name, sizeof name, "%.*s", (int)size, only);
+        if (bench_measure_is_named(measure, name))
+            return true;
+        only += size + (only[size] == ',');
+    }
+    return false;
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+double bench_result_ratio(const bench_result *result)
+{
+    assert(result->was_measured);
+    double median = bench_median(result->ratios, result->rounds);
+    return (double)(int64_t)(median * 100 + 0.5) / 100;
+}
+
+bool bench_reaches(const bench_measure *measure, const bench_result *result, double goal)
+{
+    double ratio = bench_result_ratio(result);
+
+    switch (measure->bound) {
+    case BENCH_AT_MOST: return ratio <= goal;
+    case BENCH_AT_LEAST: return ratio >= goal;
+    case BENCH_BOUND_NONE: break;
+    }
+    bwl_unreachable("a measure without a bound");
+}
+
+bool bench_is_met(const bench_measure *measure, const bench_result *result)
+{
+    return result->was_measured && !result->is_spoilt &&
+           bench_reaches(measure, result, measure->goal);
+}
+
+bool bench_stretch_is_met(const bench_measure *measure, const bench_result *result)
+{
+    return measure->stretch > 0 && bench_is_met(measure, result) &&
+           bench_reaches(measure, result, measure->stretch);
+}
+
+bench_text bench_verdict(const bench_measure *measure, const bench_result *result)
+{
+    if (!result->was_measured)
+        return bench_text_of("not measured");
+    if (!bench_is_met(measure, result))
+        return bench_text_of("not met");
+    if (bench_stretch_is_met(measure, result))
+        return bench_text_of("met, and %.2f", measure->stretch);
+    return bench_text_of("met");
+}
+
+const char *bench_bound_words(bench_bound bound)
+{
+    static const char *const words[] = { [BENCH_BOUND_NONE] = "",
+#define X(name, said, sign) [BENCH_##name] = said,
+                                         BENCH_BOUND_MAP(X)
+#undef X
+    };
+
+    return words[bound];
+}
+
+const char *bench_bound_sign(bench_bound bound)
+{
+    static const char *const signs[] = { [BENCH_BOUND_NONE] = "",
+#define X(name, said, sign) [BENCH_##name] = sign,
+                                         BENCH_BOUND_MAP(X)
+#undef X
+    };
+
+    return signs[bound];
+}

@@ -1,0 +1,44 @@
+/*
+ * ours.c -- see ours.h.
+ */
+#include "bench/ours.h"
+
+int bench_ours_failed(const char *call, const bowline_error *error, bench_trouble *reterr)
+{
+    return bench_fail(
+        reterr, (bench_trouble){
+                    .what = bench_text_of("%s failed in the middle of a measure", call),
+                    .why  = bench_text_of("%s", error->text),
+                    .type = bench_text_of("type: bowline-bench --list, and leave it out by --only"),
+                });
+}
+
+int bench_ours_open(bench_ours *ret_ours, const char *url, bench_trouble *reterr)
+{
+    bowline_error error;
+    bench_ours    ours = { .name = BENCH_NAME };
+
+    if (bowline_open(&ours.client, BOWLINE_OPTIONS(.url = url), &error) < 0)
+        return bench_ours_failed("bowline_open", &error, reterr);
+    *ret_ours = ours;
+    return 0;
+}
+
+void bench_ours_close(bench_ours *ours)
+{
+    bowline_close(ours->client);
+    ours->client = NULL;
+}
+
+int bench_ours_pair(void *arg, bench_trouble *reterr)
+{
+    const bench_ours *ours = arg;
+    bowline_hold     *hold;
+    bowline_error     error;
+
+    if (bowline_acquire(&hold, ours->client, ours->name, NULL, &error) < 0)
+        return bench_ours_failed("bowline_acquire", &error, reterr);
+    if (bowline_release(hold, &error) < 0)
+        return bench_ours_failed("bowline_release", &error, reterr);
+    return 0;
+}

@@ -1,0 +1,29 @@
+/*
+ * ours.h -- our side of a duel: a client of the library, and a name that it takes and gives back.
+ */
+#ifndef BOWLINE_BENCH_OURS_H
+#define BOWLINE_BENCH_OURS_H
+
+#include <bowline/bowline.h>
+
+#include "bench/say.h"
+
+/* The name, where one is enough. */
+#define BENCH_NAME "bench"
+
+typedef struct bench_ours {
+    bowline_client *client;
+    const char     *name;
+} bench_ours;
+
+/* With everything as it is by default.  Close with bench_ours_close. */
+int  bench_ours_open(bench_ours *ret_ours, const char *url, bench_trouble *reterr);
+void bench_ours_close(bench_ours *ours);
+
+/* Acquire, release, each awaited.  arg: bench_ours. */
+int bench_ours_pair(void *arg, bench_trouble *reterr);
+
+/* When a call that cannot fail here has failed. */
+int bench_ours_failed(const char *call, const bowline_error *error, bench_trouble *reterr);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * child.h -- the command: found, started, ended, in a process group of its own.
+ *
+ *      child_start --> starting --exec--> running <--> stopped --> ended
+ *                         +-----cannot be run----------------------^
+ *
+ * It finds its signals, its mask and its descriptors as the caller of bowline left them.  If
+ * bowline dies, whatever the reason, the kernel sends it TERM.
+ */
+#ifndef BOWLINE_CLI_CHILD_H
+#define BOWLINE_CLI_CHILD_H
+
+#include <sys/types.h>
+
+#include "signals.h"
+#include "terminal.h"
+
+typedef struct child_plan {
+    char         **command; /* ends with NULL */
+    const signals *signals;
+    const int     *fds; /* to be left open in the command */
+    int            fds_count;
+} child_plan;
+
+typedef struct child {
+    pid_t pid;        /* also the number of its group                                        */
+    int   exec_fd;    /* readable when it is started or cannot be; below 0 from then on      */
+    int   exec_error; /* why it could not be run; 0                                          */
+    int   stopped_by; /* the signal, while it is stopped; else 0                             */
+    int   killed_by;  /* the signal that ended it; else 0                                    */
+    int   code;       /* its exit code, if it ended by itself                                */
+    bool  is_running; /* it has not ended                                                    */
+} child;
+
+/* Looks whether the command can be run at all, so that a slip never takes the lock: fails with 126
+ * or 127. */
+int child_find(char **command, trouble *reterr);
+
+/* Why it cannot be run, in words. */
+trouble child_trouble(char **command, int error);
+
+/* Starts it.  It gets the terminal first, if it should have that at once. */
+int child_start(child *ret_child, const child_plan *plan, terminal *t, trouble *reterr);
+
+/* True, once: it has been started, or could not be (exec_error). */
+bool child_has_begun(child *c);
+
+/* True if it has stopped or ended since the last look. */
+bool child_look(child *c);
+
+/* To every process of its group, whether or not the command itself still runs. */
+void child_signal(const child *c, int number);
+
+/* True while a process of its group is there. */
+bool child_group_is_there(const child *c);
+
+#endif

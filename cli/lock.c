@@ -1,0 +1,135 @@
+/*
+ * lock.c -- see lock.h.
+ *
+ * Signals are heard at every moment.  Who is told to go while he waits leaves nothing behind in the
+ * store; who is told to go while he gives the lock back leaves that to the end of the lease.
+ */
+#include "lock.h"
+
+#include "waiting.h"
+
+/* How long a cancelled acquire may take to take back what it asked for. */
+enum { CANCEL_MS = 2000 };
+
+void lock_hear_goodbye(job *j)
+{
+    bool by_terminal;
+    int  number;
+
+    while ((number = signals_next(&j->signals, &by_terminal)) != 0) {
+        if (number == SIGCHLD || number == SIGCONT || number == SIGTSTP)
+            continue;
+        j->ended_by = number;
+        if (number == SIGINT)
+            j->interrupt = by_terminal ? INTERRUPT_KEY : INTERRUPT_SENT;
+    }
+}
+
+/* Whom to ask who holds the lock. */
+static bowline_client *asker(const job *j)
+{
+    return j->asker != NULL ? j->asker : j->client;
+}
+
+static words words_of_wait(const job *j)
+{
+    if (j->settings.wait_ms == BOWLINE_NO_WAIT)
+        return words_of("%s was not acquired", j->options.name);
+    return words_of("%s was not acquired within %s", j->options.name,
+                    words_of_duration(loop_now() - j->began_at).text);
+}
+
+static int complain_of_acquire(job *j, int status, const bowline_error *error, trouble *reterr)
+{
+    trouble is = {
+        .code = EXIT_FAILED,
+        .what = words_of("%s was not acquired", j->options.name),
+        .why  = words_of("%s", error->text),
+        .type = words_of("look at the URL; it is from %s", j->settings.url_from.text),
+    };
+
+    if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) {
+        is.code = EXIT_NOT_ACQUIRED;
+        is.what = words_of_wait(j);
+        is.type = words_of("type: bowline run -w 5m ..., to wait longer, or --skip, to exit 0");
+        if (!j->options.skips && !j->options.quiet)
+            is.why = waiting_who(asker(j), j->options.name);
+    } else if (status == BOWLINE_USAGE) {
+        is.type = words_of("type: bowline run --help");
+    }
+    return trouble_set(reterr, is);
+}
+
+/* Told to go while waiting: nothing may be left behind in the store.  A second signal, or a store
+ * that does not answer, leaves the rest to the end of the lease. */
+static void cancel(job *j, bowline_operation *op)
+{
+    int64_t until = loop_now() + CANCEL_MS;
+    int     first = j->ended_by;
+
+    bowline_cancel(op);
+    j->ended_by = 0;
+    while (!bowline_operation_done(op) && j->ended_by == 0 && loop_now() < until) {
+        loop_turn(&j->loop, until - loop_now());
+        lock_hear_goodbye(j);
+    }
+    j->ended_by = first;
+}
+
+int lock_take(job *j, trouble *reterr)
+{
+    const settings    *s = &j->settings;
+    bowline_operation *op;
+    bowline_error      error;
+    status_line        line;
+    waiting            w;
+
+    status_send(job_status(&line, j, "waiting"));
+    j->began_at = loop_now();
+    int status =
+        bowline_acquire_start(&op, j->client, j->options.name,
+                              BOWLINE_ACQUIRE(.wait_ms = s->wait_ms, .max_hold_ms = s->max_hold_ms,
+                                              .lease_ms = s->lease_ms),
+                              &error);
+    if (status < 0)
+        return complain_of_acquire(j, status, &error, reterr);
+    waiting_begin(&w, asker(j), j->options.name, j->options.quiet);
+    while (!bowline_operation_done(op) && j->ended_by == 0) {
+        loop_turn(&j->loop, waiting_wait_ms(&w));
+        lock_hear_goodbye(j);
+        if (!bowline_operation_done(op) && j->ended_by == 0)
+            waiting_say(&w);
+    }
+    waiting_end(&w);
+    if (j->ended_by != 0) {
+        cancel(j, op);
+        if (!bowline_operation_done(op))
+            return 0;
+    }
+    status = bowline_acquire_finish(&j->hold, op, &error);
+    if (status < 0)
+        return j->ended_by != 0 ? 0 : complain_of_acquire(j, status, &error, reterr);
+    j->held_at = loop_now();
+    bowline_close(j->asker);
+    j->asker = NULL;
+    return 0;
+}
+
+int lock_give_back(job *j, bowline_error *reterr)
+{
+    bowline_operation *op;
+    int                status = bowline_release_start(&op, j->hold, reterr);
+
+    j->hold = NULL;
+    if (status < 0)
+        return status;
+    j->ended_by = 0;
+    while (!bowline_operation_done(op) && j->ended_by == 0) {
+        loop_turn(&j->loop, BOWLINE_FOREVER);
+        lock_hear_goodbye(j);
+    }
+    if (bowline_operation_done(op))
+        return bowline_finish(op, reterr);
+    *reterr = (bowline_error){ .status = BOWLINE_UNKNOWN, .text = "interrupted by a signal" };
+    return BOWLINE_UNKNOWN;
+}

@@ -1,0 +1,18 @@
+/*
+ * lock.h -- the lock of a job: waited for, taken, given back.
+ */
+#ifndef BOWLINE_CLI_LOCK_H
+#define BOWLINE_CLI_LOCK_H
+
+#include "job.h"
+
+/* Takes note, in ended_by, of a signal that tells us to go. */
+void lock_hear_goodbye(job *j);
+
+/* 0: it is ours, or we were told to go (ended_by), and hold says if it was won all the same. */
+int lock_take(job *j, trouble *reterr);
+
+/* Gives the lock back.  A signal ends the waiting for the answer: then the lease does it. */
+int lock_give_back(job *j, bowline_error *reterr);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * main.c -- the bowline command: which of its commands is meant.
+ */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <bowline/bowline.h>
+
+#include "options.h"
+#include "run.h"
+#include "say.h"
+
+/* Name, what it does. */
+#define COMMAND_MAP(X)                           \
+    X(run, "run a command while holding a lock") \
+    X(help, "explain: bowline help, bowline help run")
+
+static const char *const command_names[] = {
+#define X(name, words) #name,
+    COMMAND_MAP(X)
+#undef X
+        NULL,
+};
+
+static void write_help(void)
+{
+    (void)fputs("bowline run nightly ./report.sh     run it while nobody else holds \"nightly\"\n"
+                "\n"
+                "usage: bowline COMMAND ...\n",
+                stdout);
+#define X(name, words) (void)printf("  %-6s %s\n", #name, words);
+    COMMAND_MAP(X)
+#undef X
+    (void)fputs("\n"
+                "Without a URL it locks on this machine.  With BOWLINE_URL=redis://HOST it locks\n"
+                "across all that use that server.  bowline run --help says more.\n",
+                stdout);
+}
+
+static int complain(words what, words why)
+{
+    trouble is = {
+        .code = EXIT_FAILED,
+        .what = what,
+        .why  = why,
+        .type = words_of("type: bowline help"),
+    };
+
+    say_trouble(&is);
+    return is.code;
+}
+
+static int help_main(int argc, char **argv)
+{
+    if (argc < 2)
+        write_help();
+    else if (strcmp(argv[1], "run") == 0)
+        options_manual(stdout);
+    else
+        return complain(words_of("there is no help on %s", argv[1]),
+                        say_did_you_mean(say_nearest(argv[1], command_names), "bowline help ",
+                                         "there is help on: run"));
+    return say_done();
+}
+
+static int version_main(void)
+{
+    (void)printf("bowline %s\n", BOWLINE_VERSION_STRING);
+    if (bowline_version() != BOWLINE_VERSION_NUMBER)
+        (void)printf("library %s\n", bowline_version_string());
+    return say_done();
+}
+
+/* A descriptor that we open must not become what the command takes for its standard input.  One
+ * that was closed is closed again for the command, because these are close-on-exec. */
+static bool fill_standard_descriptors(void)
+{
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0)
+            continue;
+        int opened = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (opened < 0)
+            return false;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    if (getauxval(AT_SECURE) != 0)
+        return complain(words_of("bowline does not run setuid or with more rights than its user"),
+                        words_of("it starts what its user tells it to start"));
+    if (!fill_standard_descriptors())
+        return EXIT_FAILED;
+    if (argc < 2)
+        return complain(words_of("no command was given"),
+                        words_of("usage: bowline run NAME COMMAND [ARG...]"));
+    const char *word = argv[1];
+    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
+        word = "help";
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        return version_main();
+    if (strcmp(word, "run") == 0)
+        return run_main(argc - 1, argv + 1);
+    if (strcmp(word, "help") == 0)
+        return help_main(argc - 1, argv + 1);
+    if (word[0] == '-')
+        return complain(words_of("there is no option %s here", word),
+                        words_of("options follow the command: bowline run %s ...", word));
+    return complain(words_of("there is no command %s", word),
+                    say_did_you_mean(say_nearest(word, command_names), "bowline ",
+                                     "usage: bowline run NAME COMMAND [ARG...]"));
+}

@@ -1,0 +1,182 @@
+/*
+ * supervise.c -- see supervise.h.
+ *
+ * Three things happen in any order: the lock runs out (guard.h says when it matters), signals come,
+ * the command stops or ends.  The lock always comes first.
+ */
+#include "supervise.h"
+
+enum {
+    KILLED_MS     = 1000, /* how long a killed group may take to be gone */
+    GROUP_LOOK_MS = 20,   /* how often we look whether it is             */
+};
+
+static words why_lost(const job *j, int64_t left_ms)
+{
+    int64_t now         = loop_now();
+    int64_t max_hold_ms = j->settings.max_hold_ms;
+
+    if (j->options.no_renew && left_ms > 0)
+        return words_of("its lease is over, and --no-renew was given");
+    if (max_hold_ms > 0 && now - j->held_at + left_ms >= max_hold_ms - j->guard.margin_ms)
+        return words_of("--max-hold is over: %s", words_of_duration(max_hold_ms).text);
+    if (left_ms == 0 && j->expected_until > now + j->guard.margin_ms)
+        return words_of("the store says that it is not ours any more");
+    return words_of("its lease could not be renewed in time%s",
+                    j->settings.url_ends_hold ? ", or the max-hold of the URL is over" : "");
+}
+
+static void note_loss(job *j, int64_t left_ms, const char *action)
+{
+    status_line line;
+
+    if (!j->was_lost)
+        j->lost_why = why_lost(j, left_ms);
+    job_status(&line, j, "lost");
+    status_add_text(&line, "action", action);
+    status_add_text(&line, "why", j->lost_why.text);
+    status_add_number(&line, "left_ms", left_ms);
+    status_send(&line);
+    if (j->guard.policy == LOST_WARN)
+        say_line(words_of("%s is lost and %s goes on: %s", j->options.name, j->options.command[0],
+                          j->lost_why.text)
+                     .text);
+    else if (j->options.verbose)
+        say_line(words_of("%s: %s for %s", j->options.name, action, j->options.command[0]).text);
+    j->was_lost = true;
+}
+
+/* Ends the command if it is time.  First the signal, then the words.  Returns how long nothing is
+ * to be done. */
+static int64_t watch_lock(job *j)
+{
+    for (;;) {
+        int64_t     wait_ms, now = loop_now(), left_ms = bowline_hold_left_ms(j->hold);
+        guard_order order = guard_look(&j->guard, left_ms, now, &wait_ms);
+
+        switch (order) {
+        case GUARD_NOTHING:
+            j->expected_until = left_ms == INT64_MAX ? INT64_MAX : now + left_ms;
+            return wait_ms;
+        case GUARD_WARN: note_loss(j, left_ms, "warn"); break;
+        case GUARD_TERM:
+            child_signal(&j->child, SIGTERM);
+            child_signal(&j->child, SIGCONT);
+            note_loss(j, left_ms, "term");
+            break;
+        case GUARD_KILL:
+            child_signal(&j->child, SIGKILL);
+            j->killed_at = now;
+            note_loss(j, left_ms, "kill");
+            break;
+        }
+    }
+}
+
+static void hear_signals(job *j)
+{
+    bool by_terminal;
+    int  number;
+
+    while ((number = signals_next(&j->signals, &by_terminal)) != 0) {
+        if (number == SIGCHLD)
+            continue;
+        if (number == SIGINT)
+            j->interrupt = by_terminal ? INTERRUPT_KEY : INTERRUPT_SENT;
+        if (number == SIGTSTP || number == SIGCONT)
+            j->told_to_stop = number == SIGTSTP && by_terminal;
+        child_signal(&j->child, number);
+    }
+}
+
+static void hear_start(job *j)
+{
+    status_line line;
+
+    if (!child_has_begun(&j->child))
+        return;
+    j->loop.other_fd = -1;
+    if (j->child.exec_error != 0)
+        return;
+    job_status(&line, j, "started");
+    status_add_number(&line, "pid", j->child.pid);
+    status_send(&line);
+    if (j->options.verbose)
+        say_line(words_of("%s started, pid %d", j->options.command[0], (int)j->child.pid).text);
+}
+
+/* The command has stopped.  On a terminal we stop too, so that the shell takes over; back again,
+ * the lock comes first: we could not renew it meanwhile. */
+static void follow_stop(job *j)
+{
+    int       by   = j->child.stopped_by;
+    bool      asks = by == SIGTTIN || by == SIGTTOU;
+    terminal *t    = &j->terminal;
+
+    if (t->fd < 0)
+        return;
+    if (asks && terminal_is_ours(t)) {
+        t->wanted = true;
+        terminal_lend(t, j->child.pid);
+        child_signal(&j->child, SIGCONT);
+        return;
+    }
+    terminal_take_back(t);
+    bool all_know    = by == SIGTSTP && j->told_to_stop;
+    bool has_stopped = signals_stop(&j->signals, asks ? by : SIGTSTP, !all_know);
+    (void)watch_lock(j); /* (void): it is asked again before we sleep */
+    if (t->wanted && terminal_is_ours(t))
+        terminal_lend(t, j->child.pid);
+    /* Where nobody could continue us: what the kernel does to a group that nobody can continue. */
+    if (!has_stopped && asks)
+        child_signal(&j->child, SIGHUP);
+    if (has_stopped || by != SIGSTOP)
+        child_signal(&j->child, SIGCONT);
+}
+
+static void hear_child(job *j)
+{
+    status_line line;
+
+    if (!child_look(&j->child))
+        return;
+    if (j->child.is_running) {
+        if (j->child.stopped_by != 0)
+            follow_stop(j);
+        return;
+    }
+    hear_start(j);
+    if (j->terminal.lent != 0 && j->child.killed_by == SIGINT && j->interrupt != INTERRUPT_SENT)
+        j->interrupt = INTERRUPT_HIDDEN_KEY;
+    terminal_take_back(&j->terminal);
+    if (j->child.exec_error != 0)
+        return;
+    job_status(&line, j, "exited");
+    status_add_number(&line, "pid", j->child.pid);
+    if (j->child.killed_by != 0)
+        status_add_number(&line, "signal", j->child.killed_by);
+    else
+        status_add_number(&line, "code", j->child.code);
+    status_send(&line);
+}
+
+/* True while a command that lost its lock has left processes that still clean up. */
+static bool is_clearing(const job *j)
+{
+    if (!j->was_lost || j->guard.policy == LOST_WARN || !child_group_is_there(&j->child))
+        return false;
+    return j->killed_at == 0 || loop_now() < j->killed_at + KILLED_MS;
+}
+
+void supervise(job *j)
+{
+    while (j->child.is_running || is_clearing(j)) {
+        int64_t wait_ms = watch_lock(j);
+        if (!j->child.is_running && (wait_ms == BOWLINE_FOREVER || wait_ms > GROUP_LOOK_MS))
+            wait_ms = GROUP_LOOK_MS;
+        loop_turn(&j->loop, wait_ms);
+        hear_signals(j);
+        hear_start(j);
+        hear_child(j);
+    }
+}

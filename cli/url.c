@@ -1,0 +1,81 @@
+/*
+ * url.c -- looks for secrets in a URL, and rather sees one too many.
+ *
+ * A password that somebody forgot to percent-encode may hold '/', '@' or '?'.  So the user part is
+ * taken to reach to the last '@' before the first '?', whatever the rules for URLs say.
+ */
+#include "url.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static size_t options_at(const char *url)
+{
+    return strcspn(url, "?");
+}
+
+/* Where the password is: from *ret_from, so many bytes.  False: there is none. */
+static bool find_password(const char *url, size_t *ret_from, size_t *ret_size)
+{
+    const char *slashes = strstr(url, "://");
+    size_t      end = options_at(url), at = 0;
+
+    if (slashes == NULL || (size_t)(slashes - url) >= end)
+        return false;
+    size_t user = (size_t)(slashes - url) + 3;
+    for (size_t i = user; i < end; i++)
+        if (url[i] == '@')
+            at = i;
+    if (at == 0)
+        return false;
+    size_t colon = user;
+    while (colon < at && url[colon] != ':')
+        colon++;
+    if (colon + 1 >= at)
+        return false;
+    *ret_from = colon + 1;
+    *ret_size = at - colon - 1;
+    return true;
+}
+
+bool url_says(const char *url, const char *key)
+{
+    const char *option = url + options_at(url);
+    size_t      size   = strlen(key);
+
+    while (*option == '?' || *option == '&') {
+        option++;
+        if (strncmp(option, key, size) == 0 && option[size] == '=')
+            return true;
+        option += strcspn(option, "&");
+    }
+    return false;
+}
+
+bool url_has_password(const char *url)
+{
+    size_t from, size;
+
+    return find_password(url, &from, &size) || url_says(url, "password");
+}
+
+void url_without_password(char ret_url[URL_MAX + 1], const char *url)
+{
+    size_t from, size;
+
+    assert(strlen(url) <= URL_MAX);
+    if (!find_password(url, &from, &size)) {
+        /* One behind the '?' is no option of ours; nothing that may be one is passed on. */
+        size_t whole = url_says(url, "password") ? options_at(url) : strlen(url);
+        (void)snprintf(ret_url, URL_MAX + 1, "%.*s", (int)whole, url);
+        return;
+    }
+    /* The ':' goes as well: "user:@" would be an empty password. */
+    (void)snprintf(ret_url, URL_MAX + 1, "%.*s%s", (int)(from - 1), url, url + from + size);
+}
+
+words url_shown(const char *text)
+{
+    return url_has_password(text) ? words_of("(not shown)") : words_of("%.80s", text);
+}

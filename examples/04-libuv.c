@@ -1,0 +1,116 @@
+/*
+ * 04-libuv.c -- a lock in a libuv program: its loop waits, renews and releases.
+ *
+ *      04-libuv [URL [TICKS]]
+ *
+ * A timer of the loop ticks all the time.  Somebody else has the lock at first and gives it back
+ * at the third tick; then it is ours for TICKS ticks, renewed by the loop, and given back.  At
+ * each tick the program looks whether it is still ours: try file:?max-hold=300ms to see it lost.
+ */
+#include "adapters/bowline_uv.h"
+
+#include <bowline/async.h>
+#include <bowline/bowline.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <uv.h>
+
+enum { TICK_MS = 50, TICKS_OF_WAITING = 3 };
+
+typedef struct program {
+    uv_timer_t         ticker;
+    bowline_uv         attached;
+    bowline_client    *client;
+    bowline_operation *acquiring; /* NULL: not, or not any more; so are the next two */
+    bowline_hold      *hold;
+    bowline_operation *releasing;
+    bowline_hold      *theirs; /* somebody else's */
+    int                waited;
+    int                left; /* ticks of work */
+    int                status;
+} program;
+
+static void need(int status, const bowline_error *error)
+{
+    if (status == BOWLINE_OK)
+        return;
+    fprintf(stderr, "04-libuv: %s\n", error->text);
+    exit(1);
+}
+
+/* What has ended?  After every dispatch, and after every start. */
+static void look(void *arg)
+{
+    program      *p = arg;
+    bowline_error error;
+
+    if (p->acquiring != NULL && bowline_operation_done(p->acquiring)) {
+        need(bowline_acquire_finish(&p->hold, p->acquiring, &error), &error);
+        p->acquiring = NULL;
+        puts("ours");
+    }
+    if (p->releasing != NULL && bowline_operation_done(p->releasing)) {
+        p->status    = bowline_finish(p->releasing, &error);
+        p->releasing = NULL;
+        printf("release: %s\n", bowline_status_name(p->status));
+        bowline_uv_detach(&p->attached);
+        uv_close((uv_handle_t *)&p->ticker, NULL); /* the loop has nothing left to do, and ends */
+    }
+}
+
+static void release(program *p)
+{
+    bowline_error error;
+
+    need(bowline_release_start(&p->releasing, p->hold, &error), &error);
+    p->hold = NULL; /* it belongs to the operation now */
+    look(p);
+}
+
+static void tick(uv_timer_t *ticker)
+{
+    program *p = ticker->data;
+
+    if (p->acquiring != NULL) {
+        puts("tick: waiting");
+        if (++p->waited == TICKS_OF_WAITING)
+            bowline_release(p->theirs, NULL); /* how it came out is their affair */
+    } else if (p->hold != NULL && bowline_hold_left_ms(p->hold) == 0) {
+        puts("lost: the work is stopped");
+        release(p); /* says LOST; frees it */
+    } else if (p->hold != NULL) {
+        puts("tick: working");
+        if (--p->left <= 0)
+            release(p);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char     *url  = argc > 1 ? argv[1] : "file:";
+    uv_loop_t      *loop = uv_default_loop();
+    program         p    = { .left = argc > 2 ? atoi(argv[2]) : 10 };
+    bowline_client *rival;
+    bowline_error   error;
+
+    need(bowline_open(&rival, BOWLINE_OPTIONS(.url = url), &error), &error);
+    need(bowline_open(&p.client, BOWLINE_OPTIONS(.url = url, .keeper = BOWLINE_OFF), &error),
+         &error);
+    need(bowline_acquire(&p.theirs, rival, "04-libuv", NULL, &error), &error);
+    if (bowline_uv_attach(&p.attached, loop, p.client, look, &p) != 0)
+        return 1;
+    p.ticker.data = &p;
+    uv_timer_init(loop, &p.ticker);
+    uv_timer_start(&p.ticker, tick, TICK_MS, TICK_MS);
+
+    need(bowline_acquire_start(&p.acquiring, p.client, "04-libuv",
+                               BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error),
+         &error);
+    look(&p); /* it may have ended at once */
+    uv_run(loop, UV_RUN_DEFAULT);
+    uv_loop_close(loop);
+    bowline_close(p.client);
+    bowline_close(rival);
+    return p.status == BOWLINE_OK ? 0 : 1;
+}

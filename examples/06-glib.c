@@ -1,0 +1,116 @@
+/*
+ * 06-glib.c -- a lock in a GLib program: its loop waits, renews and releases.
+ *
+ *      06-glib [URL [TICKS]]
+ *
+ * A timer of the loop ticks all the time.  Somebody else has the lock at first and gives it back
+ * at the third tick; then it is ours for TICKS ticks, renewed by the loop, and given back.  At
+ * each tick the program looks whether it is still ours: try file:?max-hold=300ms to see it lost.
+ */
+#include "adapters/bowline_glib.h"
+
+#include <bowline/async.h>
+#include <bowline/bowline.h>
+
+#include <glib.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TICK_MS = 50, TICKS_OF_WAITING = 3 };
+
+typedef struct program {
+    GMainLoop         *loop;
+    bowline_client    *client;
+    bowline_operation *acquiring; /* NULL: not, or not any more; so are the next two */
+    bowline_hold      *hold;
+    bowline_operation *releasing;
+    bowline_hold      *theirs; /* somebody else's */
+    int                waited;
+    int                left; /* ticks of work */
+    int                status;
+} program;
+
+static void need(int status, const bowline_error *error)
+{
+    if (status == BOWLINE_OK)
+        return;
+    fprintf(stderr, "06-glib: %s\n", error->text);
+    exit(1);
+}
+
+/* What has ended?  After every dispatch, and after every start. */
+static void look(void *arg)
+{
+    program      *p = arg;
+    bowline_error error;
+
+    if (p->acquiring != NULL && bowline_operation_done(p->acquiring)) {
+        need(bowline_acquire_finish(&p->hold, p->acquiring, &error), &error);
+        p->acquiring = NULL;
+        puts("ours");
+    }
+    if (p->releasing != NULL && bowline_operation_done(p->releasing)) {
+        p->status    = bowline_finish(p->releasing, &error);
+        p->releasing = NULL;
+        printf("release: %s\n", bowline_status_name(p->status));
+        g_main_loop_quit(p->loop);
+    }
+}
+
+static void release(program *p)
+{
+    bowline_error error;
+
+    need(bowline_release_start(&p->releasing, p->hold, &error), &error);
+    p->hold = NULL; /* it belongs to the operation now */
+    look(p);
+}
+
+static gboolean tick(void *arg)
+{
+    program *p = arg;
+
+    if (p->acquiring != NULL) {
+        puts("tick: waiting");
+        if (++p->waited == TICKS_OF_WAITING)
+            bowline_release(p->theirs, NULL); /* how it came out is their affair */
+    } else if (p->hold != NULL && bowline_hold_left_ms(p->hold) == 0) {
+        puts("lost: the work is stopped");
+        release(p); /* says LOST; frees it */
+    } else if (p->hold != NULL) {
+        puts("tick: working");
+        if (--p->left <= 0)
+            release(p);
+    }
+    return G_SOURCE_CONTINUE;
+}
+
+int main(int argc, char **argv)
+{
+    const char     *url = argc > 1 ? argv[1] : "file:";
+    program         p   = { .left = argc > 2 ? atoi(argv[2]) : 10 };
+    bowline_client *rival;
+    bowline_error   error;
+
+    need(bowline_open(&rival, BOWLINE_OPTIONS(.url = url), &error), &error);
+    need(bowline_open(&p.client, BOWLINE_OPTIONS(.url = url, .keeper = BOWLINE_OFF), &error),
+         &error);
+    need(bowline_acquire(&p.theirs, rival, "06-glib", NULL, &error), &error);
+    p.loop            = g_main_loop_new(NULL, FALSE);
+    GSource *attached = bowline_glib_attach(NULL, p.client, look, &p);
+    if (attached == NULL)
+        return 1;
+    guint ticker = g_timeout_add(TICK_MS, tick, &p);
+
+    need(bowline_acquire_start(&p.acquiring, p.client, "06-glib",
+                               BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error),
+         &error);
+    look(&p); /* it may have ended at once */
+    g_main_loop_run(p.loop);
+    g_source_remove(ticker);
+    bowline_glib_detach(attached);
+    g_main_loop_unref(p.loop);
+    bowline_close(p.client);
+    bowline_close(rival);
+    return p.status == BOWLINE_OK ? 0 : 1;
+}

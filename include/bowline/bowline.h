@@ -1,0 +1,259 @@
+/*
+ * bowline.h -- a lock by name: between threads, between processes, between machines.
+ *
+ *      bowline_client *client;
+ *      bowline_hold   *hold;
+ *      bowline_error   error;
+ *
+ *      if (bowline_open(&client, BOWLINE_OPTIONS(.url = "redis://127.0.0.1"), &error) < 0)
+ *          return complain(error.text);
+ *      status = bowline_acquire(&hold, client, "nightly", BOWLINE_ACQUIRE(.wait_ms = 5000),
+ *                               &error);
+ *      if (status == 0) {
+ *          ... work; pass bowline_hold_fence(hold) to whatever you write to ...
+ *          bowline_release(hold, &error);
+ *      }
+ *      bowline_close(client);
+ *
+ * CAVEATS, before anything else.
+ *
+ *   - A lock with a lease is a promise about time.  Whoever is paused for longer than the lease
+ *     has lost the lock and does not know it yet.  What makes that harmless is the fence: a
+ *     number that grows with every holder, checked by the resource that you protect.
+ *     docs/guarantees.md says what each engine promises, and when it does not.
+ *   - The hold is the owner, not the thread and not the process.  Taking a name twice from one
+ *     thread is BUSY, or waits, like any other second taking.
+ *   - After fork the child must not use what it inherited: every call there answers
+ *     BOWLINE_FORKED and nothing is sent.  The child opens a client of its own.
+ *
+ * CONVENTIONS, for every function below.
+ *
+ *   - A function that can fail returns a status: 0, or below 0.  Treat an unknown negative number
+ *     as a failure.
+ *   - What a function creates comes first, is named ret_..., and is written only on success.
+ *   - `reterr` may be NULL.  It is for people; decide on the status.
+ *   - Strings end in NUL, are copied on the way in, and borrowed on the way out until the object
+ *     they came from is freed.
+ *   - Options may be NULL: every zero field means its default.  Use the macros BOWLINE_OPTIONS and
+ *     BOWLINE_ACQUIRE in C; in C++ write `bowline_options o = { sizeof o }; o.url = ...`.
+ *   - Times are in milliseconds, durations are counted on a clock that counts suspend.
+ *   - The library writes to no terminal, reads no environment, installs no signal handler, raises
+ *     no SIGPIPE and never ends the process (a failed assertion, a bug of ours, apart).
+ *   - The thread word ends each comment.  "Any thread.": at any time, from any thread.
+ *     "One thread.": calls on the same object must not overlap.
+ */
+#ifndef BOWLINE_H
+#define BOWLINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define BOWLINE_API        __attribute__((visibility("default")))
+#define BOWLINE_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define BOWLINE_API
+#define BOWLINE_MUST_CHECK
+#endif
+
+#define BOWLINE_VERSION_MAJOR  0
+#define BOWLINE_VERSION_MINOR  1
+#define BOWLINE_VERSION_PATCH  0
+#define BOWLINE_VERSION_STRING "0.1.0"
+#define BOWLINE_VERSION_NUMBER \
+    (BOWLINE_VERSION_MAJOR * 1000000 + BOWLINE_VERSION_MINOR * 1000 + BOWLINE_VERSION_PATCH)
+
+/* ---- how a call came out --------------------------------------------------------------------- */
+
+/* Chosen by what the caller does next.  Name, number, words.  Numbers are never reused. */
+#define BOWLINE_STATUS_MAP(X)                                     \
+    X(OK, 0, "success")                                           \
+    X(BUSY, -1, "someone else holds the lock")                    \
+    X(TIMEOUT, -2, "gave up waiting for the lock")                \
+    X(LOST, -3, "the lock was ours and is not any more")          \
+    X(UNKNOWN, -4, "no answer: it may or may not have been done") \
+    X(CANCELLED, -5, "cancelled by the caller")                   \
+    X(UNREACHABLE, -6, "the server cannot be reached")            \
+    X(REFUSED, -7, "the server or the system refused")            \
+    X(USAGE, -8, "the library was called wrongly")                \
+    X(UNSUPPORTED, -9, "this engine or build cannot do that")     \
+    X(NOMEM, -10, "out of memory")                                \
+    X(SYSTEM, -11, "a system call failed")                        \
+    X(FORKED, -12, "opened before fork, used in the child")
+
+typedef enum bowline_status {
+#define X(name, number, words) BOWLINE_##name = number,
+    BOWLINE_STATUS_MAP(X)
+#undef X
+} bowline_status;
+
+/* "BUSY", and "someone else holds the lock".  Never NULL, also for numbers that are no status.
+ * Any thread. */
+BOWLINE_API const char *bowline_status_name(int status);
+BOWLINE_API const char *bowline_status_words(int status);
+
+enum { BOWLINE_ERROR_TEXT_MAX = 244 };
+
+/* Filled in when a call fails: what happened and why, in one sentence without a secret in it. */
+typedef struct bowline_error {
+    int32_t status;
+    char    text[BOWLINE_ERROR_TEXT_MAX];
+} bowline_error;
+
+/* ---- the whole simple use -------------------------------------------------------------------- */
+
+typedef struct bowline_client bowline_client; /* a way to reach a store        */
+typedef struct bowline_hold   bowline_hold;   /* a lock while it is ours       */
+
+enum {
+    BOWLINE_NAME_MAX     = 200, /* bytes in a name                       */
+    BOWLINE_LEASE_MIN_MS = 100,
+    BOWLINE_LEASE_MAX_MS = 86400000, /* one day                               */
+    BOWLINE_WAIT_MAX_MS  = 2147483647,
+};
+
+#define BOWLINE_FOREVER (-1) /* as wait_ms: until it is ours                        */
+#define BOWLINE_NO_WAIT (-2) /* as wait_ms: try once, whatever the URL says         */
+#define BOWLINE_OFF     (-1) /* as renew or keeper                                  */
+
+typedef struct bowline_options {
+    size_t size; /* set by BOWLINE_OPTIONS */
+
+    /* NULL: "file:", locks between the processes of this machine.  Else
+     *     thread:    file:[DIRECTORY]    redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]
+     *     unix:///SOCKET
+     * each with options behind a question mark, ?lease=30s&wait=1m; see bowline(7). */
+    const char *url;
+
+    /* How long a dead holder blocks the others, on engines with a lease.  0: 30000. */
+    uint32_t lease_ms;
+
+    /* How long a server may be silent before its connection counts as broken.  0: 5000, or a third
+     * of the lease if that is less. */
+    uint32_t reply_ms;
+
+    /* A hold ends after this time, renewed or not.  0: no end. */
+    int64_t max_hold_ms;
+
+    /* 0: renew at a third of the lease.  BOWLINE_OFF: never. */
+    int32_t renew;
+
+    /* 0: a thread of the library renews while nobody is inside a call.  BOWLINE_OFF: none, the
+     * caller dispatches (bowline/async.h). */
+    int32_t keeper;
+
+    /* What others see who ask for the holder (at most 63 bytes).  NULL: the name of the process. */
+    const char *program;
+} bowline_options;
+
+typedef struct bowline_acquire_options {
+    size_t   size;        /* set by BOWLINE_ACQUIRE                                             */
+    int64_t  wait_ms;     /* 0: the URL's wait=, or else try once.  BOWLINE_FOREVER,
+                             BOWLINE_NO_WAIT, or 1 .. BOWLINE_WAIT_MAX_MS                       */
+    int64_t  max_hold_ms; /* 0: the client's                                                    */
+    uint32_t lease_ms;    /* 0: the client's.  BOWLINE_LEASE_MIN_MS .. _MAX_MS                  */
+    uint32_t reserved;    /* 0                                                                  */
+} bowline_acquire_options;
+
+#define BOWLINE_OPTIONS(...) (&(bowline_options){ sizeof(bowline_options), __VA_ARGS__ })
+#define BOWLINE_ACQUIRE(...) \
+    (&(bowline_acquire_options){ sizeof(bowline_acquire_options), __VA_ARGS__ })
+
+/* Makes a client.  Nothing is sent yet: the store is reached by the first call that needs it.
+ * USAGE (the URL or an option; the text says which), UNSUPPORTED (a scheme or an option that this
+ * build has not), REFUSED (a directory or password file that cannot be trusted), SYSTEM, NOMEM.
+ * Free with bowline_close.  Any thread. */
+BOWLINE_API BOWLINE_MUST_CHECK int
+bowline_open(bowline_client **ret_client, const bowline_options *options, bowline_error *reterr);
+
+/* Takes the lock `name`: 1 .. BOWLINE_NAME_MAX bytes, none of them a control character.
+ * BUSY (tried once), TIMEOUT (waited), UNKNOWN (the server fell silent with our question in its
+ * hands; if it took the lock for us, that ends with the lease), UNREACHABLE, REFUSED (it answered
+ * with an error; see the text), USAGE, UNSUPPORTED, NOMEM, SYSTEM, FORKED.
+ * Blocks for the wait, and for one answer of the server on top.  Free with bowline_release.
+ * Any thread. */
+BOWLINE_API BOWLINE_MUST_CHECK int bowline_acquire(bowline_hold **ret_hold, bowline_client *client,
+                                                   const char                    *name,
+                                                   const bowline_acquire_options *options,
+                                                   bowline_error                 *reterr);
+
+/* From now on the lease is lease_ms (0: as it is), counted from this call.  Never shortens what is
+ * already promised.  LOST, UNKNOWN (no answer yet; the hold lasts as long as bowline_hold_left_ms
+ * says), UNSUPPORTED (locks that are never renewed), USAGE, FORKED.  On engines without a lease:
+ * OK, nothing changes.  One thread. */
+BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr);
+
+/* Gives the lock back and frees `hold`, whatever it returns.  LOST: it was no longer ours to give,
+ * somebody else may have held it meanwhile.  UNKNOWN: no answer; it ends with the lease at the
+ * latest.  REFUSED: the store would not; likewise.  FORKED.  NULL is OK.  One thread. */
+BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
+
+/* Releases what is still held through the client, without waiting for answers, and frees the
+ * client with all its holds and operations, which must not be used afterwards.  In a child after
+ * fork: frees, sends nothing.  NULL is a no-op.  One thread, and no other inside the client. */
+BOWLINE_API void bowline_close(bowline_client *client);
+
+/* ---- questions about a hold ------------------------------------------------------------------ */
+
+/* How long the lock is surely ours from now on: 0 when it is not, INT64_MAX where nothing but
+ * release ends it.  Any thread. */
+BOWLINE_API int64_t bowline_hold_left_ms(bowline_hold *hold);
+
+/* Grows with every holder of the name; 0 where the engine has none.  Any thread. */
+BOWLINE_API uint64_t bowline_hold_fence(const bowline_hold *hold);
+
+/* Lives as long as the hold.  Any thread. */
+BOWLINE_API const char *bowline_hold_name(const bowline_hold *hold);
+
+enum { BOWLINE_HOLD_FDS_MAX = 2 };
+
+/* The file descriptors that keep the lock taken as long as any copy of them is open in any
+ * process: pass them to a child (clear FD_CLOEXEC there) and the lock survives the death of this
+ * process until the child ends.  Returns how many, 0 on engines whose locks are not descriptors.
+ * Do not close them.  One thread. */
+BOWLINE_API int bowline_hold_fds(bowline_hold *hold, int ret_fds[BOWLINE_HOLD_FDS_MAX]);
+
+/* ---- questions about a name ------------------------------------------------------------------ */
+
+enum { BOWLINE_HOLDER_TEXT_MAX = 64 };
+
+/* Who holds a name, as far as the store knows: fields that it does not know are 0 or "". */
+typedef struct bowline_holder {
+    size_t   size;     /* set by the caller: sizeof(bowline_holder)                             */
+    int32_t  held;     /* 1: somebody holds it                                                  */
+    int32_t  foreign;  /* 1: not by bowline, or not in a form that it knows                     */
+    int64_t  left_ms;  /* of the lease; INT64_MAX: nothing ends it by itself                    */
+    int64_t  since_ms; /* how long it has been held                                             */
+    int64_t  pid;
+    uint64_t fence;
+    char     user[BOWLINE_HOLDER_TEXT_MAX];
+    char     host[BOWLINE_HOLDER_TEXT_MAX];
+    char     program[BOWLINE_HOLDER_TEXT_MAX];
+    char     note[BOWLINE_HOLDER_TEXT_MAX]; /* what is odd: "the key is a list" */
+} bowline_holder;
+
+/* Looks, and changes nothing.  UNREACHABLE, UNKNOWN, REFUSED, USAGE, NOMEM, SYSTEM, FORKED.  Blocks
+ * for one answer of the server.  Any thread. */
+BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_holder,
+                            bowline_error *reterr);
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+/* "250ms", "30s", "5m", "2h", "1d", "1m30s", as in URLs and on the command line, into
+ * milliseconds.  A number without a unit, a fraction, a sign, or more than 2^53 ms is USAGE.
+ * Any thread. */
+BOWLINE_API int bowline_duration_parse(int64_t *ret_ms, const char *text, bowline_error *reterr);
+
+/* What is loaded, as against the macros above.  Any thread. */
+BOWLINE_API int         bowline_version(void);
+BOWLINE_API const char *bowline_version_string(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,206 @@
+/*
+ * named_mutex.hpp -- a lock by name in the place of a std::timed_mutex.
+ *
+ *      bowline::named_mutex mutex(client, "nightly");
+ *      {
+ *          std::lock_guard guard(mutex);
+ *          ... work ...
+ *          if (mutex.lost())
+ *              throw stale();     the work must not count
+ *      }
+ *      if (mutex.last_unlock() != BOWLINE_OK)
+ *          ... it was lost before it was given back ...
+ *
+ * It meets Lockable and TimedLockable, so that std::lock_guard, std::unique_lock and
+ * std::scoped_lock take it, also two of them at once without a deadlock.  What is different from
+ * std::timed_mutex:
+ *
+ *   - Two objects of one name are one lock, in this process and in others (as the URL says).
+ *   - It is not recursive, and the thread does not matter: the hold inside is the owner.  Any
+ *     thread may unlock.  A second lock by the same thread waits for itself, for ever; so does
+ *     std::scoped_lock of two objects of one name.
+ *   - On engines with a lease, and with max_hold, a lock can be lost while it is locked.  Nothing
+ *     interrupts the work: whoever works asks lost() before it counts, or hands fence() to
+ *     what he writes to.
+ *   - unlock() of a lost lock gives nothing back and says nothing, because the destructor of a
+ *     guard must not throw.  How it came out is in last_unlock(), until the next unlock.
+ *   - After a loss, other processes are in.  The threads that use the same object are not, until
+ *     who has lost it has unlocked: no unlock ever gives back what another thread has locked.
+ *   - lock() can fail, with what client::acquire throws.
+ */
+#ifndef BOWLINE_CPP_NAMED_MUTEX_HPP
+#define BOWLINE_CPP_NAMED_MUTEX_HPP
+
+#include <bowline/cpp/client.hpp>
+#include <bowline/cpp/error.hpp>
+#include <bowline/cpp/hold.hpp>
+#include <bowline/cpp/time.hpp>
+
+#include <bowline/bowline.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <ratio>
+#include <string>
+#include <utility>
+
+namespace bowline {
+
+/* Neither copied nor moved.  Ended while it is locked, it unlocks.  One thread for the constructor
+ * and the destructor, Any thread for the rest. */
+class named_mutex {
+  public:
+    /* Asks nothing of the store, so the name is checked by the first lock().  Throws USAGE (a
+     * client that was moved from). */
+    named_mutex(const client &through, std::string name, const terms &asked = terms())
+        : client_(through.client_), name_(std::move(name)), terms_(asked)
+    {
+        detail::need(client_.get() != nullptr, "this client was moved from");
+    }
+
+    named_mutex(const named_mutex &)            = delete;
+    named_mutex &operator=(const named_mutex &) = delete;
+    ~named_mutex()                              = default;
+
+    /* Waits until it is ours, whatever the URL says.  Throws as client::acquire.  Any thread. */
+    void lock()
+    {
+        (void)enter(forever); /* or throws */
+    }
+
+    /* False: somebody else has it.  Throws as client::acquire, without BUSY.  Any thread. */
+    [[nodiscard]] bool try_lock()
+    {
+        return enter(no_wait);
+    }
+
+    /* False: somebody else had it all the time.  Throws as client::acquire, without BUSY and
+     * TIMEOUT.  Any thread. */
+    template <class Rep, class Period>
+    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period> &time)
+    {
+        return enter(wait_time(time));
+    }
+
+    /* The same.  A clock that is set back meanwhile makes it wait longer.  Any thread. */
+    template <class Clock, class Duration>
+    [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration> &at)
+    {
+        /* Floating, so that no difference of two times overflows. */
+        using fine = std::chrono::duration<long double, std::milli>;
+        const fine end(at.time_since_epoch());
+
+        for (;;) {
+            if (enter(wait_time(end - fine(Clock::now().time_since_epoch()))))
+                return true;
+            if (end <= fine(Clock::now().time_since_epoch()))
+                return false;
+        }
+    }
+
+    /* Gives it back; last_unlock() says how that came out.  Never throws.  Any thread. */
+    void unlock() noexcept
+    {
+        hold mine;
+        {
+            const std::lock_guard<std::mutex> gate(gate_);
+            mine = std::move(hold_);
+        }
+        vacated_.notify_all(); /* the first of them may have lost it as well */
+        last_unlock_ = mine ? mine.release(std::nothrow) : BOWLINE_USAGE;
+    }
+
+    /* How the last unlock() of this object came out, whoever made it: OK; LOST (it was not ours any
+     * more, somebody else may have been in meanwhile); UNKNOWN, REFUSED, FORKED as
+     * hold::release; USAGE: it was not locked.  Any thread. */
+    [[nodiscard]] int last_unlock() const noexcept
+    {
+        return last_unlock_;
+    }
+
+    /* It is locked, and not ours any more.  Any thread. */
+    [[nodiscard]] bool lost() const
+    {
+        const std::lock_guard<std::mutex> gate(gate_);
+        return hold_.lost();
+    }
+
+    /* As hold::left; 0 when it is not locked.  Any thread. */
+    [[nodiscard]] milliseconds left() const
+    {
+        const std::lock_guard<std::mutex> gate(gate_);
+        return hold_.left();
+    }
+
+    /* As hold::fence; 0 when it is not locked.  Any thread. */
+    [[nodiscard]] std::uint64_t fence() const
+    {
+        const std::lock_guard<std::mutex> gate(gate_);
+        return hold_.fence();
+    }
+
+    /* Lives as long as this object.  Any thread. */
+    [[nodiscard]] const std::string &name() const noexcept
+    {
+        return name_;
+    }
+
+  private:
+    using clock = std::chrono::steady_clock;
+
+    /* What remains of a wait. */
+    static wait_time rest(wait_time wait, clock::time_point since)
+    {
+        if (wait.ms() <= 0)
+            return wait;
+        return wait_time(milliseconds(wait.ms()) - (clock::now() - since));
+    }
+
+    /* Waits until nobody is in any more who has lost it. */
+    bool vacant(std::unique_lock<std::mutex> &gate, wait_time wait)
+    {
+        const auto is_vacant = [this] { return !hold_; };
+
+        if (wait.ms() == BOWLINE_FOREVER) {
+            vacated_.wait(gate, is_vacant);
+            return true;
+        }
+        return vacated_.wait_for(gate, milliseconds(wait.dispatch_ms()), is_vacant);
+    }
+
+    bool enter(wait_time wait)
+    {
+        const clock::time_point began = clock::now();
+
+        for (;;) {
+            std::optional<hold> won = client_.try_acquire(name_, rest(wait, began), terms_);
+            if (!won)
+                return false;
+            std::unique_lock<std::mutex> gate(gate_);
+            if (!vacant(gate, rest(wait, began)))
+                return false;
+            if (!won->lost()) {
+                hold_ = std::move(*won);
+                return true;
+            }
+            /* Lost again, while another thread had to leave. */
+        }
+    }
+
+    client                  client_; /* of our own, for the same store */
+    const std::string       name_;
+    const terms             terms_;
+    mutable std::mutex      gate_; /* guards hold_ */
+    std::condition_variable vacated_;
+    hold                    hold_; /* empty: not locked */
+    std::atomic<int>        last_unlock_{ BOWLINE_OK };
+};
+
+} /* namespace bowline */
+
+#endif

@@ -1,0 +1,202 @@
+/*
+ * operation.hpp -- started now, finished later.
+ */
+#ifndef BOWLINE_CPP_OPERATION_HPP
+#define BOWLINE_CPP_OPERATION_HPP
+
+#include <bowline/cpp/error.hpp>
+#include <bowline/cpp/hold.hpp>
+#include <bowline/cpp/time.hpp>
+
+#include <bowline/async.h>
+#include <bowline/bowline.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace bowline {
+
+/* An acquire (operation<hold>), or an extend or release (operation<void>) under way.  One that ends
+ * unfinished is cancelled, and what it may have won is given back.
+ *
+ * done, wait and cancel: Any thread, also at once.  finish ends the operation: none of them may
+ * overlap with it, nor come after it.  To cancel from another thread, wait() here, join that other,
+ * then finish. */
+template <class Result> class [[nodiscard]] operation {
+    static_assert(std::is_same_v<Result, hold> || std::is_same_v<Result, void>);
+
+  public:
+    operation() noexcept = default;
+
+    operation(operation &&other) noexcept
+        : client_(std::move(other.client_)), handle_(std::exchange(other.handle_, nullptr))
+    {
+    }
+
+    operation &operator=(operation &&other) noexcept
+    {
+        if (this != &other) {
+            drop();
+            client_ = std::move(other.client_);
+            handle_ = std::exchange(other.handle_, nullptr);
+        }
+        return *this;
+    }
+
+    ~operation()
+    {
+        drop();
+    }
+
+    /* There is something to finish.  Any thread. */
+    explicit operator bool() const noexcept
+    {
+        return handle_ != nullptr;
+    }
+
+    /* It has ended: finish will not block.  Any thread. */
+    [[nodiscard]] bool done() const noexcept
+    {
+        return handle_ == nullptr || bowline_operation_done(handle_) != 0;
+    }
+
+    /* Waits for the end, driving the client meanwhile.  False: not yet.  Throws SYSTEM, FORKED.
+     * Any thread. */
+    bool wait(wait_time wait = forever)
+    {
+        bowline_error e{};
+
+        if (handle_ == nullptr)
+            return true;
+        const int status = bowline_operation_wait(handle_, wait.dispatch_ms(), &e);
+        if (status != BOWLINE_TIMEOUT)
+            detail::check(status, e);
+        return status == BOWLINE_OK;
+    }
+
+    /* Ends an acquire or an extend soon; finish says whether it was won before.  Any thread. */
+    void cancel() noexcept
+    {
+        if (handle_ != nullptr)
+            bowline_cancel(handle_);
+    }
+
+    /* Waits for the end if need be, and takes the result.  Throws what the blocking call throws,
+     * CANCELLED, and USAGE of nothing.  Empty afterwards, also when it throws.  Nobody renews a
+     * hold that was acquired this way but who drives the client.  One thread. */
+    Result finish()
+    {
+        bowline_error e{};
+
+        detail::need(handle_ != nullptr, "there is no operation to finish");
+        if constexpr (std::is_same_v<Result, hold>) {
+            hold won;
+            detail::check(end(won, &e), e);
+            return won;
+        } else {
+            detail::check(end(&e), e);
+        }
+    }
+
+    /* The same of an acquire, but nothing for BUSY, TIMEOUT and CANCELLED.  One thread. */
+    [[nodiscard]] std::optional<hold> try_finish()
+    {
+        static_assert(std::is_same_v<Result, hold>, "only an acquire can be tried");
+        bowline_error e{};
+        hold          won;
+
+        detail::need(handle_ != nullptr, "there is no operation to finish");
+        const int status = end(won, &e);
+        if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT || status == BOWLINE_CANCELLED)
+            return std::nullopt;
+        detail::check(status, e);
+        return won;
+    }
+
+    /* For calls of async.h; stays ours.  nullptr: empty.  Any thread. */
+    [[nodiscard]] bowline_operation *get() const noexcept
+    {
+        return handle_;
+    }
+
+  private:
+    friend class client;
+    friend class hold;
+
+    operation(detail::client_ptr client, bowline_operation *handle) noexcept
+        : client_(std::move(client)), handle_(handle)
+    {
+    }
+
+    int end(hold &ret_won, bowline_error *reterr) noexcept
+    {
+        bowline_hold *won = nullptr;
+        const int status  = bowline_acquire_finish(&won, std::exchange(handle_, nullptr), reterr);
+
+        ret_won = hold(std::move(client_), won);
+        return status;
+    }
+
+    int end(bowline_error *reterr) noexcept
+    {
+        const int status = bowline_finish(std::exchange(handle_, nullptr), reterr);
+
+        client_.reset();
+        return status;
+    }
+
+    void drop() noexcept
+    {
+        cancel();
+        if (handle_ == nullptr)
+            return;
+        if constexpr (std::is_same_v<Result, hold>) {
+            hold won; /* and given back at once */
+            (void)end(won, nullptr);
+        } else {
+            (void)end(nullptr); /* nobody wants to know */
+        }
+    }
+
+    detail::client_ptr client_;
+    bowline_operation *handle_ = nullptr;
+};
+
+inline operation<void> hold::start_extend_by(std::uint32_t lease_ms)
+{
+    bowline_error      e{};
+    bowline_operation *op = nullptr;
+
+    detail::need(handle_ != nullptr, "an empty hold cannot be extended");
+    detail::check(bowline_extend_start(&op, handle_, lease_ms, &e), e);
+    return operation<void>(client_, op);
+}
+
+inline operation<void> hold::start_extend()
+{
+    return start_extend_by(0);
+}
+
+template <class Rep, class Period>
+operation<void> hold::start_extend(const std::chrono::duration<Rep, Period> &lease)
+{
+    return start_extend_by(asked(lease));
+}
+
+inline operation<void> hold::start_release()
+{
+    bowline_error      e{};
+    bowline_operation *op = nullptr;
+
+    detail::need(handle_ != nullptr, "an empty hold cannot be released");
+    detail::check(bowline_release_start(&op, handle_, &e), e);
+    handle_ = nullptr; /* the operation has it */
+    return operation<void>(std::move(client_), op);
+}
+
+} /* namespace bowline */
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * time.hpp -- durations of std::chrono, as the library counts them.
+ */
+#ifndef BOWLINE_CPP_TIME_HPP
+#define BOWLINE_CPP_TIME_HPP
+
+#include <bowline/bowline.h>
+
+#include <chrono>
+#include <cstdint>
+#include <ratio>
+
+namespace bowline {
+
+using milliseconds = std::chrono::milliseconds;
+
+namespace detail {
+
+/* Rounded up; 0: none at all, or no number; max + 1: more than max.  No duration overflows. */
+template <class Rep, class Period>
+constexpr std::int64_t whole_ms(const std::chrono::duration<Rep, Period> &time, std::int64_t max)
+{
+    const long double ms = std::chrono::duration<long double, std::milli>(time).count();
+
+    if (!(ms > 0))
+        return 0;
+    if (ms > static_cast<long double>(max))
+        return max + 1;
+    return std::chrono::ceil<milliseconds>(time).count();
+}
+
+/* A lease: 0 stays 0, which means its default; what is out of range stays out of range. */
+constexpr std::uint32_t lease_ms(milliseconds lease)
+{
+    if (lease.count() < 0 || lease.count() > BOWLINE_LEASE_MAX_MS)
+        return UINT32_MAX;
+    return static_cast<std::uint32_t>(lease.count());
+}
+
+} /* namespace detail */
+
+/* How long to wait: any duration of std::chrono, or forever, or no_wait.  Made of nothing: as the
+ * URL says (wait=), or else no_wait. */
+class wait_time {
+  public:
+    constexpr wait_time() noexcept = default;
+
+    template <class Rep, class Period>
+    constexpr wait_time(const std::chrono::duration<Rep, Period> &time)
+        : ms_(detail::whole_ms(time, BOWLINE_WAIT_MAX_MS))
+    {
+        if (ms_ == 0)
+            ms_ = BOWLINE_NO_WAIT;
+        if (ms_ > BOWLINE_WAIT_MAX_MS)
+            ms_ = BOWLINE_FOREVER;
+    }
+
+    [[nodiscard]] static constexpr wait_time without_end() noexcept
+    {
+        wait_time wait;
+        wait.ms_ = BOWLINE_FOREVER;
+        return wait;
+    }
+
+    /* As bowline_acquire_options.wait_ms.  Any thread. */
+    [[nodiscard]] constexpr std::int64_t ms() const noexcept
+    {
+        return ms_;
+    }
+
+    /* As the waits of async.h, where 0 is the one that does not wait.  Any thread. */
+    [[nodiscard]] constexpr std::int64_t dispatch_ms() const noexcept
+    {
+        return ms_ == BOWLINE_NO_WAIT ? 0 : ms_;
+    }
+
+  private:
+    std::int64_t ms_ = 0;
+};
+
+inline constexpr wait_time forever = wait_time::without_end();
+inline constexpr wait_time no_wait = wait_time(milliseconds(0));
+
+} /* namespace bowline */
+
+#endif

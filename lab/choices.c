@@ -1,0 +1,201 @@
+/*
+ * choices.c -- what may happen next in a world.
+ *
+ * Time moves from one instant of interest to the next: when a timer is due, when a belief ends,
+ * when the key vanishes, when a deadline that a machine will look at has come.  Between two of
+ * them the machines cannot tell one moment from another, save by what they add to it; a scenario
+ * that is `fine` also stops one millisecond before each.
+ */
+#include "lab/world.h"
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+static bwl_ms after_now(bwl_ms at, bwl_ms now)
+{
+    return at > now ? at : BWL_NEVER;
+}
+
+static bwl_ms next_of_client(const bwl_lab_client *c, bwl_ms now)
+{
+    const bwl_hold *h  = &c->hold;
+    bwl_ms          at = after_now(c->wake_at, now);
+
+    if (!c->is_running)
+        return BWL_NEVER;
+    if (bwl_hold_is_held(h))
+        return bwl_sooner(at, after_now(h->until, now));
+    if (bwl_hold_is_sought(h)) {
+        at = bwl_sooner(at, after_now(h->attempt_ends_at, now));
+        at = bwl_sooner(at, after_now(h->give_up_at, now));
+    }
+    return bwl_sooner(at, after_now(h->answer_by, now));
+}
+
+bwl_ms bwl_world_next_instant(const bwl_world *w)
+{
+    int64_t pace = w->scenario->server_pace;
+    bwl_ms  at   = BWL_NEVER;
+
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        at = bwl_sooner(at, next_of_client(&w->clients[i], w->now));
+    if (w->redis.owner != 0 && !w->redis.lasts)
+        at = bwl_sooner(at, w->now + (w->redis.left + pace - 1) / pace);
+    return at;
+}
+
+bool bwl_world_is_urgent(const bwl_world *w)
+{
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_lab_client *c = &w->clients[i];
+        if (c->letters_count > 0 || (c->is_running && c->wake_at <= w->now))
+            return true;
+    }
+    return false;
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+static void add(bwl_choices *choices, bwl_choice_kind kind, unsigned client, unsigned which)
+{
+    assert(choices->count < BWL_CHOICES_MAX);
+    choices->list[choices->count++] = (bwl_choice){
+        .kind   = (uint8_t)kind,
+        .client = (uint8_t)client,
+        .which  = (uint8_t)which,
+    };
+}
+
+/* ... with the random bits that give the shortest pause, and with others. */
+static void add_with_chance(const bwl_world *w, bwl_choices *choices, bwl_choice_kind kind,
+                            unsigned client)
+{
+    enum { LONGER = 5 };
+
+    add(choices, kind, client, 0);
+    if (w->scenario->chances) {
+        add(choices, kind, client, 0);
+        choices->list[choices->count - 1].chance = LONGER;
+    }
+}
+
+static void add_caller(const bwl_world *w, bwl_choices *choices, unsigned client)
+{
+    const bwl_lab_client *c = &w->clients[client];
+
+    if (!c->is_running) {
+        if (c->rounds_left > 0)
+            add(choices, BWL_CHOICE_START, client, 0);
+        return;
+    }
+    if (c->wake_at <= w->now)
+        add_with_chance(w, choices, BWL_CHOICE_ALARM, client);
+    if (bwl_hold_is_held(&c->hold)) {
+        add(choices, BWL_CHOICE_RELEASE, client, 0);
+        if (w->left[BWL_EXTEND_BY_CALLER] > 0)
+            add(choices, BWL_CHOICE_EXTEND, client, 0);
+    }
+    if (bwl_hold_is_sought(&c->hold) && w->left[BWL_CANCEL] > 0)
+        add(choices, BWL_CHOICE_CANCEL, client, 0);
+}
+
+/* Of one broken connection, only the first letter that is left can be next. */
+static void add_late(bwl_choices *choices, const bwl_lab_client *c, unsigned client)
+{
+    for (unsigned i = 0; i < c->late_count; i++)
+        if (i == 0 || c->late[i].connection != c->late[i - 1].connection)
+            add(choices, BWL_CHOICE_SERVE_LATE, client, i);
+}
+
+static void add_server(const bwl_world *w, bwl_choices *choices, unsigned client)
+{
+    const bwl_lab_client *c = &w->clients[client];
+
+    if (c->answered < c->letters_count) {
+        add(choices, BWL_CHOICE_SERVE, client, 0);
+        if (w->left[BWL_DENIAL] > 0)
+            add(choices, BWL_CHOICE_SERVE, client, BWL_LATER);
+        if (w->left[BWL_REFUSAL] > 0)
+            add(choices, BWL_CHOICE_SERVE, client, BWL_REFUSED);
+    }
+    add_late(choices, c, client);
+    if (c->answered > 0)
+        add_with_chance(w, choices, BWL_CHOICE_DELIVER, client);
+}
+
+static bool is_on_the_wire(const bwl_letter *letter)
+{
+    return letter->kind == BWL_LETTER_QUESTION ||
+           (letter->kind == BWL_LETTER_ANSWER && letter->answer != BWL_UNSENT);
+}
+
+static void add_connection_faults(const bwl_world *w, bwl_choices *choices, unsigned client)
+{
+    const bwl_lab_client *c         = &w->clients[client];
+    unsigned              questions = (unsigned)c->letters_count - c->answered;
+    bool                  has_room  = c->late_count + questions <= BWL_LETTERS_MAX;
+    bool                  keeps     = (w->scenario->twists & BWL_TWIST_KEEPS_UNREAD) != 0;
+    bool                  is_open   = false;
+    bool                  awaits    = false;
+
+    for (unsigned i = 0; i < c->letters_count; i++) {
+        is_open = is_open || is_on_the_wire(&c->letters[i]);
+        awaits  = awaits || !c->letters[i].is_settled;
+    }
+    if (w->left[BWL_LOSS] > 0 && keeps && awaits)
+        add(choices, BWL_CHOICE_STOP_WAITING, client, 0);
+    for (unsigned unsent = 0; w->left[BWL_LOSS] > 0 && !keeps && unsent <= questions; unsent++)
+        if (is_open && has_room)
+            add(choices, BWL_CHOICE_BREAK, client, unsent);
+    if (w->left[BWL_CRASH] > 0 && c->is_running && has_room)
+        add(choices, BWL_CHOICE_CRASH, client, 0);
+}
+
+static void add_time(const bwl_world *w, bwl_choices *choices)
+{
+    bwl_ms at = bwl_world_next_instant(w);
+
+    if (at == BWL_NEVER || (bwl_world_is_urgent(w) && w->left[BWL_SLOW] == 0))
+        return;
+    add(choices, BWL_CHOICE_PASS, 0, 0);
+    if (w->scenario->fine && at > w->now + 1)
+        add(choices, BWL_CHOICE_PASS, 0, 1);
+}
+
+void bwl_world_choices(const bwl_world *w, bwl_choices *ret_choices)
+{
+    bwl_choices choices = { 0 };
+
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        add_caller(w, &choices, i);
+        add_server(w, &choices, i);
+    }
+    add_time(w, &choices);
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        add_connection_faults(w, &choices, i);
+    if (w->left[BWL_RESTART] > 0)
+        add(&choices, BWL_CHOICE_RESTART, 0, 0);
+    if (w->left[BWL_JUMP] > 0 && w->redis.owner != 0)
+        add(&choices, BWL_CHOICE_JUMP, 0, 0);
+    *ret_choices = choices;
+}
+
+bool bwl_choice_is_fault(const bwl_world *w, bwl_choice choice)
+{
+    switch ((bwl_choice_kind)choice.kind) {
+    case BWL_CHOICE_SERVE: return choice.which != 0;
+    case BWL_CHOICE_PASS: return bwl_world_is_urgent(w);
+    case BWL_CHOICE_EXTEND:
+    case BWL_CHOICE_CANCEL:
+    case BWL_CHOICE_BREAK:
+    case BWL_CHOICE_STOP_WAITING:
+    case BWL_CHOICE_CRASH:
+    case BWL_CHOICE_RESTART:
+    case BWL_CHOICE_JUMP: return true;
+    case BWL_CHOICE_SERVE_LATE:
+    case BWL_CHOICE_DELIVER:
+    case BWL_CHOICE_ALARM:
+    case BWL_CHOICE_START:
+    case BWL_CHOICE_RELEASE: return false;
+    }
+    bwl_unreachable("no such choice");
+}

@@ -1,0 +1,318 @@
+/*
+ * client.c -- see client.h.
+ */
+#include "lab/client.h"
+#include "lab/connection.h"
+#include "lab/token_number.h"
+
+/* Of its own account, at one moment: give back what came too late, try once more, renew.  More than
+ * that without time passing is a client that hammers the server. */
+enum { ASKS_AT_ONCE_MAX = 4 };
+
+/* ---- the caller ------------------------------------------------------------------------------ */
+
+/* An extension is good for what was asked, unless the longest time to hold ends it. */
+static bool is_short(const bwl_world *w, const bwl_lab_client *c)
+{
+    bwl_ms extend_ms = w->scenario->extend_ms;
+    bwl_ms until     = c->extended_at + extend_ms - bwl_drift_ms(extend_ms);
+
+    return c->hold.until < bwl_sooner(until, c->hold.ends_at);
+}
+
+static void held_told(bwl_world *w, bwl_lab_client *c)
+{
+    bool asked = c->is_working ? c->extends : !c->cancels;
+
+    if (!asked || c->releases || c->is_told_end)
+        w->broken |= BWL_LAW_TOLD;
+    if (!c->is_working) {
+        w->got_lock   = true;
+        c->is_removed = false;
+        c->held_since = w->now;
+    }
+    if (c->extends && is_short(w, c))
+        w->broken |= BWL_LAW_TOLD;
+    c->due_by     = BWL_NEVER;
+    c->is_working = true;
+    c->extends    = false;
+}
+
+static bool may_end_so(const bwl_lab_client *c, bwl_outcome_kind kind)
+{
+    switch (kind) {
+    case BWL_LOST: return c->is_working || c->releases;
+    case BWL_RELEASED: return c->releases;
+    case BWL_CANCELLED: return c->cancels;
+    case BWL_STORE_REFUSED:
+    case BWL_NOT_NOW:
+    case BWL_UNREACHABLE:
+    case BWL_UNKNOWN: return !c->is_working;
+    case BWL_BUSY:
+    case BWL_TIMED_OUT: return !c->is_working && !c->releases;
+    case BWL_PENDING:
+    case BWL_HELD:
+    case BWL_QUEUED: return false;
+    }
+    bwl_unreachable("no such outcome");
+}
+
+/* RELEASED is a statement about the store: the key was there, and a release of ours removed it.  (A
+ * key that was set late may have come since.)  LOST says that it was not we who removed it. */
+static bool is_false(const bwl_world *w, const bwl_lab_client *c, bwl_outcome_kind kind)
+{
+    bool is_there = !w->key_late && w->redis.owner != 0 &&
+                    w->redis.owner == bwl_token_read(c->hold.claim.token);
+
+    if (kind == BWL_RELEASED)
+        return is_there || !c->is_removed;
+    return kind == BWL_LOST && c->is_removed;
+}
+
+static unsigned faults_so_far(const bwl_world *w)
+{
+    unsigned faults = 0;
+
+    for (unsigned i = BWL_LOSS; i <= BWL_REFUSAL; i++)
+        faults += (unsigned)w->scenario->budget[i] - w->left[i];
+    return faults;
+}
+
+/* Renewal leaves room for one failure.  (A server that forgets takes the lock from anybody.) */
+static bool is_lost_for_nothing(const bwl_world *w, const bwl_lab_client *c)
+{
+    const bwl_scenario *s = w->scenario;
+    bool                server_failed =
+        w->left[BWL_RESTART] != s->budget[BWL_RESTART] || w->left[BWL_JUMP] != s->budget[BWL_JUMP];
+
+    return s->terms.renews && s->terms.max_hold_ms == BWL_NEVER && !c->was_kept && !server_failed &&
+           faults_so_far(w) <= 1;
+}
+
+static void caller_hears(bwl_world *w, bwl_lab_client *c, const bwl_outcome *out)
+{
+    if (out->kind == BWL_PENDING)
+        return;
+    if (out->kind == BWL_HELD) {
+        held_told(w, c);
+        return;
+    }
+    if (bwl_hold_is_held(&c->hold)) { /* an extension failed, and we hold as before */
+        if (!c->extends || out->kind == BWL_LOST)
+            w->broken |= BWL_LAW_TOLD;
+        c->extends = false;
+        return;
+    }
+    if (c->is_told_end || !may_end_so(c, out->kind) || is_false(w, c, out->kind))
+        w->broken |= BWL_LAW_TOLD;
+    if (out->kind == BWL_LOST && is_lost_for_nothing(w, c))
+        w->broken |= BWL_LAW_KEEPS;
+    c->is_told_end = true;
+    c->is_working  = false;
+    c->was_slow    = false;
+    c->due_by      = w->now + w->scenario->terms.answer_ms; /* to clear up behind itself */
+}
+
+/* ---- the engine ------------------------------------------------------------------------------ */
+
+static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
+{
+    bwl_lab_client *c = &w->clients[client];
+
+    assert(ask->node == 0);
+    if (++c->asked_now > ASKS_AT_ONCE_MAX)
+        w->broken |= BWL_LAW_PAUSES;
+    assert(c->letters_count < BWL_LETTERS_MAX);
+    c->letters[c->letters_count++] = (bwl_letter){
+        .kind     = BWL_LETTER_QUESTION,
+        .word     = ask->word,
+        .round    = c->round,
+        .token    = bwl_token_read(c->hold.claim.token),
+        .tag      = ask->tag,
+        .lease_ms = (int32_t)c->hold.claim.lease_ms,
+    };
+}
+
+static void round_over(bwl_world *w, bwl_lab_client *c)
+{
+    if (!c->is_told_end)
+        w->broken |= BWL_LAW_TOLD;
+    c->is_running = false;
+    c->is_working = false;
+    c->wake_at    = BWL_NEVER;
+}
+
+/* What a hold was before it is woken. */
+typedef struct past {
+    bool was_over; /* its time is over, and the caller works on                                  */
+    bwl_ms until;  /* 0 if it does not hold                                                      */
+} past;
+
+static past look_at(const bwl_world *w, unsigned client)
+{
+    const bwl_lab_client *c = &w->clients[client];
+
+    return (past){
+        .was_over = c->is_working && bwl_world_believes(w, client) == 0,
+        .until    = c->is_running && bwl_hold_is_held(&c->hold) ? c->hold.until : 0,
+    };
+}
+
+static void after(bwl_world *w, unsigned client, const bwl_effects *fx)
+{
+    bwl_lab_client *c = &w->clients[client];
+
+    for (unsigned i = 0; i < fx->asks_count; i++)
+        put(w, client, &fx->asks[i]);
+    if (fx->wake_at != 0)
+        c->wake_at = fx->wake_at;
+    caller_hears(w, c, &fx->outcome);
+    if (c->hold.state == BWL_HOLD_OVER)
+        round_over(w, c);
+}
+
+static void compare_with(bwl_world *w, unsigned client, past before)
+{
+    past present = look_at(w, client);
+
+    if (before.was_over && !w->clients[client].is_told_end)
+        w->broken |= BWL_LAW_TELLS_LOSS;
+    if (present.until != 0 && present.until < before.until)
+        w->broken |= BWL_LAW_NOT_NEARER;
+}
+
+/* The bytes that come with the next event.  They are new if the last ones were used. */
+static bwl_random fresh(bwl_world *w, unsigned client, uint8_t chance)
+{
+    bwl_lab_client *c    = &w->clients[client];
+    uint16_t        last = bwl_token_read(c->hold.claim.token);
+
+    if (last != 0 && bwl_token_serial(last) > c->tokens)
+        c->tokens = (uint16_t)bwl_token_serial(last);
+    if ((w->scenario->twists & BWL_TWIST_ONE_TOKEN) != 0)
+        return bwl_token_random(bwl_token_number(client, 1), chance);
+    return bwl_token_random(bwl_token_number(client, c->tokens + 1u), chance);
+}
+
+static void event(bwl_world *w, unsigned client, bwl_event ev, uint8_t chance)
+{
+    bwl_effects fx     = { 0 };
+    past        before = look_at(w, client);
+
+    ev.now   = w->now;
+    ev.fresh = fresh(w, client, chance);
+    bwl_hold_event(&w->clients[client].hold, &ev, &fx);
+    after(w, client, &fx);
+    compare_with(w, client, before);
+}
+
+/* ---- what the caller does -------------------------------------------------------------------- */
+
+/* All that is about one round, and begins anew with the next. */
+static void new_round(bwl_world *w, bwl_lab_client *c)
+{
+    const bwl_scenario *s = w->scenario;
+
+    if (c->rounds_left != BWL_ANY)
+        c->rounds_left--;
+    c->round++;
+    c->is_running  = true;
+    c->is_working  = false;
+    c->was_slow    = false;
+    c->was_kept    = false;
+    c->is_told_end = false;
+    c->extends     = false;
+    c->releases    = false;
+    c->cancels     = false;
+    c->is_removed  = false;
+    c->asked_now   = 0;
+    c->due_by      = bwl_later(bwl_later(w->now, s->wait_ms), s->terms.answer_ms);
+}
+
+void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
+{
+    const bwl_scenario *s      = w->scenario;
+    bwl_lab_client     *c      = &w->clients[client];
+    bwl_random          random = fresh(w, client, chance);
+    bwl_effects         fx     = { 0 };
+
+    assert(!c->is_running);
+    assert(c->rounds_left > 0);
+    new_round(w, c);
+    bwl_hold_init(&c->hold, s->protocol, 1, &s->terms);
+    bwl_hold_acquire(&c->hold, &random, w->now, bwl_later(w->now, s->wait_ms), &fx);
+    after(w, client, &fx);
+}
+
+void bwl_sim_client_release(bwl_world *w, unsigned client)
+{
+    bwl_lab_client *c      = &w->clients[client];
+    bwl_effects     fx     = { 0 };
+    past            before = look_at(w, client);
+
+    c->asked_now  = 0;
+    c->releases   = true;
+    c->is_working = false;
+    c->was_slow   = false;
+    c->due_by     = w->now + w->scenario->terms.answer_ms;
+    bwl_hold_release(&c->hold, w->now, &fx);
+    after(w, client, &fx);
+    compare_with(w, client, before);
+}
+
+void bwl_sim_client_extend(bwl_world *w, unsigned client)
+{
+    bwl_lab_client *c      = &w->clients[client];
+    bwl_effects     fx     = { 0 };
+    past            before = look_at(w, client);
+
+    c->asked_now   = 0;
+    c->extends     = true;
+    c->extended_at = w->now;
+    bwl_hold_extend(&c->hold, w->now, w->scenario->extend_ms, &fx);
+    after(w, client, &fx);
+    compare_with(w, client, before);
+}
+
+void bwl_sim_client_cancel(bwl_world *w, unsigned client)
+{
+    bwl_effects fx = { 0 };
+
+    w->clients[client].asked_now = 0;
+    w->clients[client].cancels   = true;
+    bwl_hold_cancel(&w->clients[client].hold, w->now, &fx);
+    after(w, client, &fx);
+}
+
+void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance)
+{
+    event(w, client, (bwl_event){ .kind = BWL_ALARM }, chance);
+}
+
+void bwl_sim_client_told(bwl_world *w, unsigned client, const bwl_letter *question, uint8_t chance)
+{
+    bwl_lab_client *c  = &w->clients[client];
+    bwl_event       ev = { .kind = BWL_DOWN, .tag = question->tag };
+
+    if (!c->is_running || question->round != c->round)
+        return;
+    if (question->kind == BWL_LETTER_ANSWER) {
+        ev.kind   = BWL_REPLY;
+        ev.answer = (bwl_answer)question->answer;
+    }
+    event(w, client, ev, chance);
+    if (question->word == REDIS_EXTEND_IF_MINE && ev.answer == BWL_NO && c->is_running &&
+        bwl_hold_left(&c->hold, w->now) > 0)
+        w->broken |= BWL_LAW_HEEDS_NO;
+}
+
+void bwl_sim_client_crash(bwl_world *w, unsigned client)
+{
+    bwl_lab_client *c = &w->clients[client];
+
+    bwl_connection_abandon(w, client);
+    if (w->redis.owner != 0 && bwl_token_client(w->redis.owner) == client)
+        w->key_excused = true;
+    c->is_told_end = true;
+    round_over(w, c);
+}

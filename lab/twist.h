@@ -1,0 +1,28 @@
+/*
+ * twist.h -- the planted faults: what a scenario may bend in the world around the machines.
+ *
+ * An explorer that finds nothing proves nothing until it has been seen to find something.  Each of
+ * these is a mistake that somebody's lock has made; none of them touches the code that is explored.
+ * (Mistakes inside a protocol are in mutant.h.)
+ */
+#ifndef BWL_LAB_TWIST_H
+#define BWL_LAB_TWIST_H
+
+typedef enum bwl_twist {
+    BWL_TWIST_DELETE_BLIND    = 1u << 0, /* the server deletes without comparing                 */
+    BWL_TWIST_EXTEND_BLIND    = 1u << 1, /* the server extends whatever is there                 */
+    BWL_TWIST_EXTEND_CREATES  = 1u << 2, /* ... and sets the key when there is none              */
+    BWL_TWIST_EXTEND_SHORTENS = 1u << 3, /* ... and also to an earlier end than it had           */
+    BWL_TWIST_SET_LASTS       = 1u << 4, /* the server sets the key without an end               */
+    BWL_TWIST_SET_OVERWRITES  = 1u << 5, /* ... whoever has it                                   */
+    BWL_TWIST_ONE_TOKEN       = 1u << 6, /* every attempt of a client gets the same random bytes */
+    BWL_TWIST_RESENDS         = 1u << 7, /* a new connection repeats what had no answer          */
+    BWL_TWIST_KEEPS_UNREAD    = 1u << 8, /* a connection goes on after a reply was not awaited   */
+} bwl_twist;
+
+_Static_assert((BWL_TWIST_DELETE_BLIND | BWL_TWIST_EXTEND_BLIND | BWL_TWIST_EXTEND_CREATES |
+                BWL_TWIST_EXTEND_SHORTENS | BWL_TWIST_SET_LASTS | BWL_TWIST_SET_OVERWRITES |
+                BWL_TWIST_ONE_TOKEN | BWL_TWIST_RESENDS | BWL_TWIST_KEEPS_UNREAD) == (1u << 9) - 1,
+               "each twist has a bit of its own");
+
+#endif

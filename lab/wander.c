@@ -1,0 +1,142 @@
+/*
+ * wander.c -- random walks, for worlds too many to visit.  See explore.h.
+ *
+ * Everything is drawn from the seed, so the same seed walks the same ways.
+ */
+#include "lab/explore.h"
+#include "lab/grow.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS_MAX = 600 };
+
+/* SplitMix64 (Sebastiano Vigna, public domain). */
+static uint64_t draw(uint64_t *seed)
+{
+    uint64_t x = *seed += UINT64_C(0x9e3779b97f4a7c15);
+
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+/* Faults are one choice in `rarity`: were they all alike, every budget would be spent before
+ * anybody has the lock. */
+static bwl_choice draw_choice(const bwl_world *w, const bwl_choices *choices, unsigned rarity,
+                              uint64_t *seed)
+{
+    bwl_choices some       = { 0 };
+    bool        want_fault = draw(seed) % rarity == 0;
+
+    for (unsigned i = 0; i < choices->count; i++)
+        if (bwl_choice_is_fault(w, choices->list[i]) == want_fault)
+            some.list[some.count++] = choices->list[i];
+    if (some.count == 0)
+        return choices->list[draw(seed) % choices->count];
+    return some.list[draw(seed) % some.count];
+}
+
+/* One walk into found->path, which has room for STEPS_MAX.  True if it broke a law. */
+static bool walk(const bwl_scenario *s, uint64_t *seed, bwl_finding *found)
+{
+    bwl_world   w;
+    bwl_choices choices;
+    unsigned    rarity = 2u << draw(seed) % 4;
+
+    bwl_world_start(&w, s);
+    bwl_world_choices(&w, &choices);
+    found->path_count = 0;
+    while (choices.count > 0 && found->path_count < STEPS_MAX && found->broken == 0) {
+        bwl_choice choice = draw_choice(&w, &choices, rarity, seed);
+        bwl_world_perform(&w, choice);
+        found->path[found->path_count++] = choice;
+        found->steps++;
+        bwl_world_choices(&w, &choices);
+        found->broken = bwl_laws_broken_in(&w, &choices);
+    }
+    if (found->path_count > found->depth)
+        found->depth = found->path_count;
+    return found->broken != 0;
+}
+
+static bool may_choose(const bwl_choices *choices, bwl_choice choice)
+{
+    for (unsigned i = 0; i < choices->count; i++) {
+        bwl_choice other = choices->list[i];
+        if (other.kind == choice.kind && other.client == choice.client &&
+            other.which == choice.which && other.chance == choice.chance)
+            return true;
+    }
+    return false;
+}
+
+unsigned bwl_path_breaks(const bwl_scenario *s, const bwl_choice *path, unsigned count)
+{
+    bwl_world   w;
+    bwl_choices choices;
+    unsigned    broken = 0;
+
+    bwl_world_start(&w, s);
+    bwl_world_choices(&w, &choices);
+    for (unsigned i = 0; i < count; i++) {
+        if (broken != 0 || !may_choose(&choices, path[i]))
+            return 0;
+        bwl_world_perform(&w, path[i]);
+        bwl_world_choices(&w, &choices);
+        broken = bwl_laws_broken_in(&w, &choices);
+    }
+    return broken;
+}
+
+/* The path without `size` steps from `at` on, in `ret_shorter`. */
+static unsigned without(bwl_choice *ret_shorter, const bwl_finding *found, unsigned at,
+                        unsigned size)
+{
+    unsigned rest = found->path_count - at - size;
+
+    memcpy(ret_shorter, found->path, at * sizeof ret_shorter[0]);
+    memcpy(ret_shorter + at, found->path + at + size, rest * sizeof ret_shorter[0]);
+    return at + rest;
+}
+
+/* Leaves out runs of 1 to 4 steps as long as what is left still breaks the same law. */
+static void shorten(const bwl_scenario *s, bwl_finding *found)
+{
+    enum { RUN_MAX = 4 };
+    bwl_choice shorter[STEPS_MAX];
+    bool       has_changed = true;
+
+    while (has_changed) {
+        has_changed = false;
+        for (unsigned size = RUN_MAX; size > 0; size--)
+            for (unsigned at = 0; at + size <= found->path_count; at++) {
+                unsigned count = without(shorter, found, at, size);
+                if ((bwl_path_breaks(s, shorter, count) & found->broken) == 0)
+                    continue;
+                memcpy(found->path, shorter, count * sizeof shorter[0]);
+                found->path_count = count;
+                has_changed       = true;
+            }
+    }
+    found->broken = bwl_path_breaks(s, found->path, found->path_count);
+}
+
+bwl_finding bwl_wander(const bwl_scenario *s, const bwl_search *search)
+{
+    bwl_finding found     = { .verdict = BWL_BUDGET_REACHED };
+    double      start     = bwl_seconds();
+    uint64_t    seed      = search->seed;
+    bool        is_broken = false;
+
+    found.path = bwl_room_for(STEPS_MAX, sizeof found.path[0]);
+    for (uint32_t run = 0; run < search->runs && !is_broken; run++) {
+        is_broken = walk(s, &seed, &found);
+        found.states++;
+    }
+    if (is_broken) {
+        found.verdict = BWL_BROKEN;
+        shorten(s, &found);
+    }
+    found.seconds = bwl_seconds() - start;
+    return found;
+}

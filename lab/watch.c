@@ -1,0 +1,129 @@
+/*
+ * watch.c -- does this world break a law?  See law.h for the laws.
+ */
+#include "lab/world.h"
+#include "lab/token_number.h"
+
+bwl_ms bwl_world_believes(const bwl_world *w, unsigned client)
+{
+    const bwl_lab_client *c = &w->clients[client];
+
+    return c->is_running ? bwl_hold_left(&c->hold, w->now) : 0;
+}
+
+static unsigned holders(const bwl_world *w)
+{
+    unsigned believers = 0;
+    unsigned workers   = 0;
+    unsigned awake     = 0;
+
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_lab_client *c = &w->clients[i];
+        believers += bwl_world_believes(w, i) > 0;
+        workers += c->is_working;
+        awake += c->is_working && !c->was_slow;
+    }
+    return (believers > 1 ? BWL_LAW_ONE_HOLDER : 0u) | (workers > 1 ? BWL_LAW_NO_OVERLAP : 0u) |
+           (awake > 1 ? BWL_LAW_ONE_WORKER : 0u);
+}
+
+/* What the client believes, the server gives, at the server's own pace. */
+static bool is_honest(const bwl_world *w, unsigned client)
+{
+    bwl_ms left = bwl_world_believes(w, client);
+
+    if (left == 0)
+        return true;
+    if (w->redis.owner != bwl_world_token_of(w, client))
+        return false;
+    return w->redis.lasts || w->redis.left >= left * (int64_t)w->scenario->server_pace;
+}
+
+static bool is_stuck(const bwl_lab_client *c)
+{
+    return c->is_running && c->letters_count == 0 && c->wake_at == BWL_NEVER;
+}
+
+/* The caller waits for word of an extension, and the hold has forgotten it. */
+static bool is_forgotten(const bwl_lab_client *c)
+{
+    return c->is_running && c->extends && c->hold.state == BWL_HOLD_HELD;
+}
+
+static bool is_overdue(const bwl_world *w, const bwl_lab_client *c)
+{
+    return c->is_running && !c->was_kept && w->now > c->due_by;
+}
+
+static bool is_unwoken(const bwl_world *w, unsigned client)
+{
+    const bwl_lab_client *c = &w->clients[client];
+
+    return c->is_working && c->wake_at > w->now && bwl_world_believes(w, client) == 0;
+}
+
+static bool is_beyond_max_hold(const bwl_world *w, unsigned client)
+{
+    const bwl_lab_client *c = &w->clients[client];
+
+    return c->is_working && bwl_world_believes(w, client) > 0 &&
+           c->hold.until > bwl_later(c->held_since, c->hold.terms.max_hold_ms);
+}
+
+static bool has_end(const bwl_world *w)
+{
+    bwl_ms lease_ms = w->scenario->terms.lease_ms;
+
+    if (w->scenario->extend_ms > lease_ms)
+        lease_ms = w->scenario->extend_ms;
+    return w->redis.owner == 0 || (!w->redis.lasts && w->redis.left <= lease_ms * BWL_MODEL_PER_MS);
+}
+
+/* A key that was set in time and whose release did not fail is wanted, or about to be removed. */
+static bool is_taken_care_of(const bwl_world *w)
+{
+    uint16_t              owner = w->redis.owner;
+    const bwl_lab_client *c;
+
+    if (owner == 0 || w->key_excused)
+        return true;
+    c = &w->clients[bwl_token_client(owner)];
+    if (c->is_running && bwl_token_read(c->hold.claim.token) == owner)
+        return true;
+    for (unsigned i = c->answered; i < c->letters_count; i++)
+        if (c->letters[i].token == owner)
+            return true;
+    return false;
+}
+
+static unsigned broken_by_client(const bwl_world *w, unsigned client)
+{
+    const bwl_lab_client *c = &w->clients[client];
+
+    return (is_honest(w, client) ? 0u : BWL_LAW_HONEST) | (is_stuck(c) ? BWL_LAW_NOT_STUCK : 0u) |
+           (is_forgotten(c) ? BWL_LAW_TOLD : 0u) | (is_overdue(w, c) ? BWL_LAW_IN_TIME : 0u) |
+           (is_unwoken(w, client) ? BWL_LAW_WAKES : 0u) |
+           (is_beyond_max_hold(w, client) ? BWL_LAW_MAX_HOLD : 0u);
+}
+
+unsigned bwl_world_broken_laws(const bwl_world *w)
+{
+    unsigned broken = w->broken | holders(w);
+
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        broken |= broken_by_client(w, i);
+    if (!has_end(w))
+        broken |= BWL_LAW_HAS_END;
+    if (!is_taken_care_of(w))
+        broken |= BWL_LAW_TAKEN_BACK;
+    return broken;
+}
+
+bool bwl_world_ended_clean(const bwl_world *w)
+{
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        if (w->clients[i].is_running || w->clients[i].rounds_left > 0 ||
+            w->clients[i].late_count > 0)
+            return false;
+    return w->redis.owner == 0;
+}

@@ -1,0 +1,144 @@
+/*
+ * world.h -- everything that there is, at one moment: the clients with their machines, the server,
+ * what is under way between them, and which faults may still happen.
+ *
+ * A world is plain data.  It is copied before each choice, so that every other choice can be tried
+ * from the same moment.
+ *
+ * Each client has one connection.  Its letters are kept in the order in which they were asked; the
+ * first of them, `answered`, have been carried out and their answers are on the way back, or have
+ * been cut off and the client is yet to hear of it.  When a connection breaks, what was written and
+ * not carried out becomes `late`: the server may carry it out at any later time, and nobody hears
+ * of it.  That is where a lock is found that nobody remembers to have asked for.
+ */
+#ifndef BWL_LAB_WORLD_H
+#define BWL_LAB_WORLD_H
+
+#include "hold/hold.h"
+#include "lab/model_redis.h"
+#include "lab/scenario.h"
+
+enum { BWL_LETTERS_MAX = 6 };
+
+typedef enum bwl_letter_kind {
+    BWL_LETTER_QUESTION = 1,
+    BWL_LETTER_ANSWER,
+    BWL_LETTER_CUT_OFF, /* the engine will say DOWN                                             */
+} bwl_letter_kind;
+
+typedef struct bwl_letter {
+    uint8_t  kind;       /* a bwl_letter_kind                                                    */
+    uint8_t  word;       /* a bwl_redis_word                                                     */
+    uint8_t  answer;     /* ANSWER: a bwl_answer                                                 */
+    uint8_t  connection; /* late: those of one connection stay in order                          */
+    uint8_t  round;      /* of the client that asked                                             */
+    bool     is_settled; /* the client has been told something about this question               */
+    uint16_t token;
+    uint32_t tag;
+    int32_t  lease_ms;
+} bwl_letter;
+
+typedef struct bwl_lab_client {
+    bwl_hold hold;
+    bwl_ms   wake_at;
+    bool is_running;  /* there is a hold                                                        */
+    bool is_working;  /* the caller does what the lock is for                                   */
+    bool was_slow;    /* ... and did not look when its time was over                            */
+    bool is_told_end; /* the caller knows how it ended                                          */
+    bool extends;     /* the caller has asked for an extension                                  */
+    bool releases;    /* the caller has released                                                */
+    bool cancels;     /* the caller has cancelled                                               */
+    bool is_removed; /* a release of this round has removed the key                               */
+    uint8_t  rounds_left;
+    uint8_t  round;
+    uint8_t  letters_count;
+    uint8_t  answered;
+    uint8_t  late_count;
+    uint16_t tokens; /* drawn so far                                                            */
+    uint8_t  asked_now; /* at this very moment, and not because the caller wanted something */
+    bool     was_kept; /* in this round, time passed although somebody had something to do        */
+    bwl_ms   due_by;   /* when the caller must know, if it was not                                */
+    bwl_ms   extended_at; /* when the caller asked for an extension                             */
+    bwl_ms   held_since;  /* when the caller was told that it has the lock                       */
+    bwl_letter letters[BWL_LETTERS_MAX];
+    bwl_letter late[BWL_LETTERS_MAX];
+} bwl_lab_client;
+
+typedef struct bwl_world {
+    const bwl_scenario *scenario;
+    bwl_ms now; /* the clients' clocks                                                          */
+    bwl_model_redis redis;
+    bool key_excused; /* nobody could have taken this key back: see law TAKEN_BACK              */
+    bool key_late;    /* ... because it was set by a question from a broken connection          */
+    bool got_lock;    /* in the last step, somebody got the lock                                */
+    unsigned broken;  /* laws that the last step broke                                          */
+    uint8_t  left[BWL_BUDGETS_COUNT];
+    bwl_lab_client clients[BWL_CLIENTS_MAX];
+} bwl_world;
+
+void bwl_world_start(bwl_world *w, const bwl_scenario *s);
+
+/* ---- what may happen next ------------------------------------------------------------------- */
+
+typedef enum bwl_choice_kind {
+    BWL_CHOICE_SERVE = 1,  /* the server carries out the client's next question; which: an answer
+                             that it gives instead, or 0                                        */
+    BWL_CHOICE_SERVE_LATE, /* ... one that nobody waits for any more; which: its place           */
+    BWL_CHOICE_DELIVER,    /* the client hears the next answer                                   */
+    BWL_CHOICE_ALARM,
+    BWL_CHOICE_START,
+    BWL_CHOICE_RELEASE,
+    BWL_CHOICE_EXTEND,
+    BWL_CHOICE_CANCEL,
+    BWL_CHOICE_PASS,  /* time, until the next instant of interest; which: 1: just before it      */
+    BWL_CHOICE_BREAK, /* the connection; which: how many questions had not been written          */
+    BWL_CHOICE_STOP_WAITING, /* for an answer, and keep the connection: a twist                  */
+    BWL_CHOICE_CRASH,
+    BWL_CHOICE_RESTART,
+    BWL_CHOICE_JUMP,
+} bwl_choice_kind;
+
+typedef struct bwl_choice {
+    uint8_t kind; /* a bwl_choice_kind                                                          */
+    uint8_t client;
+    uint8_t which;
+    uint8_t chance; /* the random bits that come with the event                                  */
+} bwl_choice;
+
+enum { BWL_CHOICES_MAX = 96 };
+
+typedef struct bwl_choices {
+    unsigned   count;
+    bwl_choice list[BWL_CHOICES_MAX];
+} bwl_choices;
+
+void bwl_world_choices(const bwl_world *w, bwl_choices *ret_choices);
+
+/* Performs one of them.  Sets w->broken to what the step itself broke. */
+void bwl_world_perform(bwl_world *w, bwl_choice choice);
+
+/* True if the choice is one that a budget pays for. */
+bool bwl_choice_is_fault(const bwl_world *w, bwl_choice choice);
+
+/* When something changes by the passing of time alone; NEVER if nothing does. */
+bwl_ms bwl_world_next_instant(const bwl_world *w);
+
+/* True if somebody has something to do at this very moment. */
+bool bwl_world_is_urgent(const bwl_world *w);
+
+/* ---- questions about a world ----------------------------------------------------------------- */
+
+/* The laws that this world breaks, with those that the last step broke. */
+unsigned bwl_world_broken_laws(const bwl_world *w);
+
+/* For a world in which nothing may happen any more. */
+bool bwl_world_ended_clean(const bwl_world *w);
+
+/* How long the client believes that the lock is surely its own. */
+bwl_ms bwl_world_believes(const bwl_world *w, unsigned client);
+
+/* The number of a token of ours (see bwl_token_number in token_number.h), for the client's
+ * claim. */
+uint16_t bwl_world_token_of(const bwl_world *w, unsigned client);
+
+#endif

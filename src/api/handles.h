@@ -1,0 +1,48 @@
+/*
+ * handles.h -- what is behind the handles of the public headers.
+ */
+#ifndef BWL_HANDLES_H
+#define BWL_HANDLES_H
+
+#include "engine/client.h"
+
+#include <bowline/async.h>
+
+struct bowline_client {
+    bwl_client        *inner;
+    bowline_operation *operations; /* that were started and not finished                       */
+};
+
+struct bowline_operation {
+    bwl_operation      inner;
+    bowline_client    *client;
+    bowline_operation *next;
+    bowline_operation *previous;
+};
+
+/* A hold is a lock, no more: the machine with everything around it. */
+static inline bwl_lock *bwl_lock_of(const bowline_hold *hold)
+{
+    return (bwl_lock *)(uintptr_t)hold;
+}
+
+/* What a fault is to the caller. */
+static inline bwl_fault *bwl_fault_of(bowline_error *reterr)
+{
+    _Static_assert(sizeof(bowline_error) == sizeof(bwl_fault), "the same thing by two names");
+    _Static_assert(offsetof(bowline_error, text) == offsetof(bwl_fault, text), "likewise");
+    return (bwl_fault *)reterr;
+}
+
+/* FORKED, if the client came from the parent. */
+int bwl_check_fork(const bwl_client *client, bowline_error *reterr);
+
+/* Copies an options struct of the caller's size into one of ours.  USAGE: no size.  UNSUPPORTED: it
+ * is larger than ours and has something in the part that we do not know. */
+int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const char *macro,
+                     bowline_error *reterr);
+
+/* How an operation came out: the status, with a text for people. */
+int bwl_report(const bwl_operation *operation, bowline_error *reterr);
+
+#endif

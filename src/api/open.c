@@ -1,0 +1,92 @@
+/*
+ * open.c -- opening and closing a client, and the options of every call.
+ */
+#include "api/handles.h"
+#include "engine/fault.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const char *macro,
+                     bowline_error *reterr)
+{
+    size_t size;
+
+    memset(ret_ours, 0, our_size);
+    if (theirs == NULL)
+        return BOWLINE_OK;
+    memcpy(&size, theirs, sizeof size); /* the first field of each of them */
+    if (size < sizeof size || size > 4096)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "the size field of the options is not set: use %s(...)", macro);
+    for (size_t i = our_size; i < size; i++)
+        if (((const unsigned char *)theirs)[i] != 0)
+            return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_UNSUPPORTED,
+                            "an option is set that this version of the library does not have");
+    memcpy(ret_ours, theirs, size < our_size ? size : our_size);
+    return BOWLINE_OK;
+}
+
+static int check(const bowline_options *o, bowline_error *reterr)
+{
+    const char *wrong = NULL;
+
+    if (o->lease_ms != 0 && (o->lease_ms < BWL_LEASE_MIN_MS || o->lease_ms > BWL_LEASE_MAX_MS))
+        wrong = "lease_ms is from 100 to 86400000 (one day)";
+    else if (o->max_hold_ms < 0)
+        wrong = "max_hold_ms is below 0";
+    else if (o->renew != 0 && o->renew != BOWLINE_OFF)
+        wrong = "renew is 0 or BOWLINE_OFF";
+    else if (o->keeper != 0 && o->keeper != BOWLINE_OFF)
+        wrong = "keeper is 0 or BOWLINE_OFF";
+    if (wrong != NULL)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "%s", wrong);
+    return BOWLINE_OK;
+}
+
+int bowline_open(bowline_client **ret_client, const bowline_options *options, bowline_error *reterr)
+{
+    bowline_options o;
+
+    if (ret_client == NULL)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "bowline_open needs a place for the client");
+    int status = bwl_copy_options(&o, sizeof o, options, "BOWLINE_OPTIONS", reterr);
+
+    if (status < 0 || (status = check(&o, reterr)) < 0)
+        return status;
+    bowline_client *client = calloc(1, sizeof *client);
+    if (client == NULL)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_NOMEM, "out of memory");
+    bwl_settings asked = {
+        .lease_ms    = o.lease_ms,
+        .answer_ms   = o.reply_ms,
+        .max_hold_ms = o.max_hold_ms,
+        .keeps       = o.keeper != BOWLINE_OFF,
+    };
+    status = bwl_client_open(&client->inner, &asked, o.renew == BOWLINE_OFF,
+                             o.url != NULL ? o.url : "file:", bwl_fault_of(reterr));
+    if (status < 0) {
+        free(client);
+        return status;
+    }
+    client->inner->handle = client;
+    if (o.program != NULL)
+        (void)snprintf(client->inner->program, sizeof client->inner->program, "%s", o.program);
+    *ret_client = client;
+    return BOWLINE_OK;
+}
+
+void bowline_close(bowline_client *client)
+{
+    if (client == NULL)
+        return;
+    bwl_client_close(client->inner);
+    while (client->operations != NULL) {
+        bowline_operation *operation = client->operations;
+        client->operations           = operation->next;
+        free(operation);
+    }
+    free(client);
+}

@@ -1,0 +1,104 @@
+/*
+ * questions.c -- what can be asked of a hold and of a client, and driving a client from another
+ * loop.
+ */
+#include "api/handles.h"
+#include "core/text.h"
+#include "engine/drive.h"
+#include "engine/fault.h"
+
+#include <string.h>
+
+int64_t bowline_hold_left_ms(bowline_hold *hold)
+{
+    bwl_lock   *lock   = bwl_lock_of(hold);
+    bwl_client *client = lock->client;
+
+    if (bwl_forked(&client->guard))
+        return 0;
+    bwl_client_lock(client);
+    bwl_ms left_ms = bwl_hold_left(&lock->hold, bwl_client_now(client));
+    bwl_client_unlock(client);
+    return left_ms;
+}
+
+uint64_t bowline_hold_fence(const bowline_hold *hold)
+{
+    return bwl_lock_of(hold)->hold.fence; /* written before the hold was handed out, never after */
+}
+
+const char *bowline_hold_name(const bowline_hold *hold)
+{
+    return bwl_lock_of(hold)->name;
+}
+
+int bowline_hold_fds(bowline_hold *hold, int ret_fds[BOWLINE_HOLD_FDS_MAX])
+{
+    bwl_lock   *lock   = bwl_lock_of(hold);
+    bwl_client *client = lock->client;
+
+    if (client->engine->fds == NULL || bwl_forked(&client->guard))
+        return 0;
+    bwl_client_lock(client);
+    int count = client->engine->fds(lock, ret_fds);
+    bwl_client_unlock(client);
+    return count;
+}
+
+int bowline_duration_parse(int64_t *ret_ms, const char *text, bowline_error *reterr)
+{
+    if (ret_ms == NULL || text == NULL)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "bowline_duration_parse needs a place for the result, and a text");
+    if (!bwl_duration_parse(ret_ms, text, strlen(text)))
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "\"%.40s\" is not a duration such as 250ms, 30s, 5m, 2h, 1m30s", text);
+    return BOWLINE_OK;
+}
+
+int bowline_fd(bowline_client *client)
+{
+    int status = bwl_check_fork(client->inner, NULL);
+
+    if (status < 0)
+        return status;
+    bwl_client_lock(client->inner);
+    int fd = bwl_client_fd(client->inner, NULL);
+    bwl_client_unlock(client->inner);
+    return fd;
+}
+
+int64_t bowline_timeout_ms(bowline_client *client)
+{
+    if (bwl_forked(&client->inner->guard))
+        return BOWLINE_FOREVER;
+    bwl_client_lock(client->inner);
+    bwl_ms now                       = bwl_client_now(client->inner);
+    bwl_ms at                        = bwl_client_next_at(client->inner);
+    client->inner->loop_sleeps_until = at;
+    bwl_client_unlock(client->inner);
+    if (at == BWL_NEVER)
+        return BOWLINE_FOREVER;
+    return at > now ? at - now : 0;
+}
+
+int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
+{
+    bwl_client *inner  = client->inner;
+    int         status = bwl_check_fork(inner, reterr);
+
+    if (status < 0)
+        return status;
+    if (wait_ms < BOWLINE_FOREVER)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "wait_ms is below 0");
+    bwl_client_lock(inner);
+    bwl_ms until =
+        wait_ms == BOWLINE_FOREVER ? BWL_NEVER : bwl_later(bwl_client_now(inner), wait_ms);
+    inner->dispatching = true;
+    if (!inner->driving)
+        status = bwl_client_drive(inner, until, bwl_fault_of(reterr));
+    inner->dispatching = false;
+    bwl_hand_over(inner);
+    bwl_client_unlock(inner);
+    return status;
+}

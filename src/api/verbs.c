@@ -1,0 +1,399 @@
+/*
+ * verbs.c -- acquire, extend, release: each is started, waited for, finished.  The blocking call is
+ * the same three steps with the operation on the stack.
+ */
+#include "api/handles.h"
+#include "api/describe.h"
+#include "engine/fault.h"
+#include "engine/keeper.h"
+
+#include <stdlib.h>
+
+/* ---- the options of an acquire --------------------------------------------------------------- */
+
+static int check(const bowline_acquire_options *o, bowline_error *reterr)
+{
+    const char *wrong = NULL;
+
+    if (o->wait_ms < BOWLINE_NO_WAIT || o->wait_ms > BOWLINE_WAIT_MAX_MS)
+        wrong = "wait_ms is BOWLINE_FOREVER, BOWLINE_NO_WAIT, or from 0 to 2147483647";
+    else if (o->lease_ms != 0 && (o->lease_ms < BWL_LEASE_MIN_MS || o->lease_ms > BWL_LEASE_MAX_MS))
+        wrong = "lease_ms is from 100 to 86400000 (one day)";
+    else if (o->max_hold_ms < 0)
+        wrong = "max_hold_ms is below 0";
+    else if (o->reserved != 0)
+        wrong = "reserved is not 0";
+    if (wrong != NULL)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "%s", wrong);
+    return BOWLINE_OK;
+}
+
+static bwl_ms wait_of(const bowline_acquire_options *o, const bwl_settings *settings)
+{
+    if (o->wait_ms == BOWLINE_FOREVER)
+        return BWL_NEVER;
+    if (o->wait_ms == BOWLINE_NO_WAIT)
+        return 0;
+    return o->wait_ms != 0 ? o->wait_ms : settings->wait_ms;
+}
+
+/* locked: makes the lock and starts the operation on it. */
+static int start_acquire(bwl_operation *operation, bwl_client *client, const char *name,
+                         const bowline_acquire_options *options, bowline_error *reterr)
+{
+    bowline_acquire_options o;
+    const bwl_settings     *settings = &client->settings;
+    bwl_lock               *lock;
+    int status = bwl_copy_options(&o, sizeof o, options, "BOWLINE_ACQUIRE", reterr);
+
+    if (status < 0 || (status = check(&o, reterr)) < 0)
+        return status;
+    bwl_terms terms = {
+        .lease_ms    = o.lease_ms != 0 ? o.lease_ms : settings->lease_ms,
+        .max_hold_ms = o.max_hold_ms != 0 ? o.max_hold_ms : settings->max_hold_ms,
+        .answer_ms   = settings->answer_ms,
+        .renews      = settings->renews,
+    };
+    status = bwl_lock_new(&lock, client, name, &terms, bwl_fault_of(reterr));
+    if (status < 0)
+        return status;
+    bwl_lock_acquire(lock, operation, wait_of(&o, settings));
+    return BOWLINE_OK;
+}
+
+/* ---- how an operation ends (locked) ---------------------------------------------------------- */
+
+/* Waits; what could not even be waited for is taken back. */
+static int end(bwl_operation *operation, bowline_error *reterr)
+{
+    bwl_lock *lock   = operation->lock;
+    int       status = bwl_client_wait(lock->client, operation, BWL_NEVER, bwl_fault_of(reterr));
+
+    if (status == BOWLINE_OK)
+        return bwl_report(operation, reterr);
+    bwl_lock_cancel(operation);
+    lock->operation = NULL;
+    return status;
+}
+
+static int end_acquire(bowline_hold **ret_hold, bwl_operation *operation, bowline_error *reterr)
+{
+    int status = end(operation, reterr);
+
+    if (status == BOWLINE_OK)
+        *ret_hold = (bowline_hold *)operation->lock;
+    else
+        bwl_lock_unwanted(operation->lock);
+    return status;
+}
+
+static int end_other(bwl_operation *operation, bowline_error *reterr)
+{
+    bwl_lock *lock   = operation->lock;
+    int       status = end(operation, reterr);
+
+    if (operation->verb == BWL_RELEASE)
+        bwl_lock_unwanted(lock);
+    return status;
+}
+
+/* ---- the blocking calls ---------------------------------------------------------------------- */
+
+/* The keeper renews what was acquired while the caller works.  Without it the lock would end under
+ * his hands, so it is given back if there can be none. */
+static int keep(bowline_hold **hold, bowline_error *reterr)
+{
+    bwl_lock     *lock   = bwl_lock_of(*hold);
+    bwl_client   *client = lock->client;
+    bwl_operation operation;
+
+    if (!client->settings.keeps || lock->timer.at == BWL_NEVER)
+        return BOWLINE_OK;
+    int status = bwl_keeper_start(client, bwl_fault_of(reterr));
+    if (status == BOWLINE_OK) {
+        bwl_keeper_nudge(client);
+        return BOWLINE_OK;
+    }
+    bwl_lock_release(lock, &operation);
+    (void)end_other(&operation, NULL); /* the reason for it is worth more than its outcome */
+    return status;
+}
+
+int bowline_acquire(bowline_hold **ret_hold, bowline_client *client, const char *name,
+                    const bowline_acquire_options *options, bowline_error *reterr)
+{
+    bwl_operation operation;
+    bowline_hold *hold = NULL;
+
+    if (ret_hold == NULL || client == NULL || name == NULL)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "bowline_acquire needs a place for the hold, a client and a name");
+    int status = bwl_check_fork(client->inner, reterr);
+    if (status < 0)
+        return status;
+    bwl_client_lock(client->inner);
+    status = start_acquire(&operation, client->inner, name, options, reterr);
+    if (status == BOWLINE_OK)
+        status = end_acquire(&hold, &operation, reterr);
+    if (status == BOWLINE_OK)
+        status = keep(&hold, reterr);
+    if (status == BOWLINE_OK)
+        *ret_hold = hold;
+    if ((status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) && reterr != NULL)
+        bwl_describe_holder(client->inner, name, reterr);
+    bwl_client_unlock(client->inner);
+    return status;
+}
+
+static int check_lease(uint32_t lease_ms, bowline_error *reterr)
+{
+    if (lease_ms == 0 || (lease_ms >= BWL_LEASE_MIN_MS && lease_ms <= BWL_LEASE_MAX_MS))
+        return BOWLINE_OK;
+    return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                    "lease_ms is from 100 to 86400000 (one day)");
+}
+
+/* locked */
+static int start_extend(bwl_operation *operation, bwl_lock *lock, uint32_t lease_ms,
+                        bowline_error *reterr)
+{
+    int status = check_lease(lease_ms, reterr);
+
+    if (status < 0)
+        return status;
+    if (lock->operation != NULL)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "%s is being extended already: finish that first", lock->name);
+    bwl_lock_extend(lock, operation, lease_ms != 0 ? lease_ms : lock->hold.claim.lease_ms);
+    return BOWLINE_OK;
+}
+
+int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr)
+{
+    bwl_operation operation;
+
+    if (hold == NULL)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "bowline_extend needs a hold");
+    bwl_client *client = bwl_lock_of(hold)->client;
+    int         status = bwl_check_fork(client, reterr);
+    if (status < 0)
+        return status;
+    bwl_client_lock(client);
+    status = start_extend(&operation, bwl_lock_of(hold), lease_ms, reterr);
+    if (status == BOWLINE_OK)
+        status = end_other(&operation, reterr);
+    bwl_client_unlock(client);
+    return status;
+}
+
+/* locked: a release may come while an extension is under way, which then ends CANCELLED. */
+static void start_release(bwl_operation *operation, bwl_lock *lock)
+{
+    if (lock->operation != NULL)
+        bwl_lock_cancel(lock->operation);
+    bwl_lock_release(lock, operation);
+}
+
+int bowline_release(bowline_hold *hold, bowline_error *reterr)
+{
+    bwl_operation operation;
+
+    if (hold == NULL)
+        return BOWLINE_OK;
+    bwl_client *client = bwl_lock_of(hold)->client;
+    int         status = bwl_check_fork(client, reterr);
+    if (status < 0)
+        return status;
+    bwl_client_lock(client);
+    start_release(&operation, bwl_lock_of(hold));
+    status = end_other(&operation, reterr);
+    bwl_client_unlock(client);
+    return status;
+}
+
+/* ---- the same, started and finished ---------------------------------------------------------- */
+
+static bowline_operation *operation_new(bowline_client *client, bowline_error *reterr)
+{
+    bowline_operation *op = calloc(1, sizeof *op);
+
+    if (op == NULL) {
+        (void)bwl_fail(bwl_fault_of(reterr), BWL_STATUS_NOMEM, "out of memory");
+        return NULL;
+    }
+    op->client = client;
+    op->next   = client->operations;
+    if (op->next != NULL)
+        op->next->previous = op;
+    client->operations = op;
+    return op;
+}
+
+/* Whoever started it may be an event loop: to be woken when another thread ends it. */
+static bowline_operation *watch(bowline_operation *op)
+{
+    op->inner.watched = true;
+    return op;
+}
+
+static void operation_free(bowline_operation *op)
+{
+    if (op->next != NULL)
+        op->next->previous = op->previous;
+    if (op->previous != NULL)
+        op->previous->next = op->next;
+    else
+        op->client->operations = op->next;
+    free(op);
+}
+
+int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, const char *name,
+                          const bowline_acquire_options *options, bowline_error *reterr)
+{
+    if (ret_op == NULL || client == NULL || name == NULL)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "bowline_acquire_start needs a place for the operation, a client, a name");
+    int status = bwl_check_fork(client->inner, reterr);
+    if (status < 0)
+        return status;
+    bwl_client_lock(client->inner);
+    bowline_operation *op = operation_new(client, reterr);
+    status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
+    if (status == BOWLINE_OK)
+        status = start_acquire(&op->inner, client->inner, name, options, reterr);
+    if (status == BOWLINE_OK)
+        *ret_op = watch(op);
+    else if (op != NULL)
+        operation_free(op);
+    bwl_client_unlock(client->inner);
+    return status;
+}
+
+int bowline_extend_start(bowline_operation **ret_op, bowline_hold *hold, uint32_t lease_ms,
+                         bowline_error *reterr)
+{
+    if (ret_op == NULL || hold == NULL)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "bowline_extend_start needs a place for the operation, and a hold");
+    bwl_client *client = bwl_lock_of(hold)->client;
+    int         status = bwl_check_fork(client, reterr);
+    if (status < 0)
+        return status;
+    bwl_client_lock(client);
+    bowline_operation *op = operation_new(client->handle, reterr);
+    status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
+    if (status == BOWLINE_OK)
+        status = start_extend(&op->inner, bwl_lock_of(hold), lease_ms, reterr);
+    if (status == BOWLINE_OK) {
+        bwl_lock_pin(op->inner.lock); /* it may be finished after the hold was released */
+        *ret_op = watch(op);
+    } else if (op != NULL) {
+        operation_free(op);
+    }
+    bwl_client_unlock(client);
+    return status;
+}
+
+int bowline_release_start(bowline_operation **ret_op, bowline_hold *hold, bowline_error *reterr)
+{
+    if (ret_op == NULL || hold == NULL)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "bowline_release_start needs a place for the operation, and a hold");
+    bwl_client *client = bwl_lock_of(hold)->client;
+    int         status = bwl_check_fork(client, reterr);
+    if (status < 0)
+        return status;
+    bwl_client_lock(client);
+    bowline_operation *op = operation_new(client->handle, reterr);
+    if (op != NULL) {
+        start_release(&op->inner, bwl_lock_of(hold));
+        *ret_op = watch(op);
+    }
+    bwl_client_unlock(client);
+    return op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
+}
+
+int bowline_operation_done(bowline_operation *op)
+{
+    if (bwl_forked(&op->client->inner->guard))
+        return 1;
+    bwl_client_lock(op->client->inner);
+    int done = op->inner.ended != BWL_PENDING;
+    bwl_client_unlock(op->client->inner);
+    return done;
+}
+
+int bowline_operation_wait(bowline_operation *op, int64_t wait_ms, bowline_error *reterr)
+{
+    bwl_client *client = op->client->inner;
+    int         status = bwl_check_fork(client, reterr);
+
+    if (status < 0)
+        return status;
+    if (wait_ms < BOWLINE_FOREVER)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "wait_ms is below 0");
+    bwl_client_lock(client);
+    bwl_ms now = bwl_client_now(client);
+    if (wait_ms == 0 && !client->driving && op->inner.ended == BWL_PENDING)
+        status = bwl_client_drive(client, now, bwl_fault_of(reterr));
+    bwl_ms until = wait_ms == BOWLINE_FOREVER ? BWL_NEVER : bwl_later(now, wait_ms);
+    if (status == BOWLINE_OK)
+        status = bwl_client_wait(client, &op->inner, until, bwl_fault_of(reterr));
+    if (status == BOWLINE_TIMEOUT)
+        (void)bwl_fail(bwl_fault_of(reterr), BWL_STATUS_TIMEOUT, "the operation has not ended yet");
+    bwl_client_unlock(client);
+    return status;
+}
+
+void bowline_cancel(bowline_operation *op)
+{
+    bwl_client *client = op->client->inner;
+
+    if (bwl_forked(&client->guard))
+        return;
+    bwl_client_lock(client);
+    bwl_lock_cancel(&op->inner);
+    bwl_client_unlock(client);
+}
+
+int bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowline_error *reterr)
+{
+    bwl_client   *client = op->client->inner;
+    bowline_hold *hold   = NULL;
+    int           status = bwl_check_fork(client, reterr);
+
+    if (status < 0)
+        return status;
+    if (op->inner.verb != BWL_ACQUIRE || ret_hold == NULL)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "bowline_acquire_finish takes an acquire, and a place for the hold");
+    bwl_client_lock(client);
+    status = end_acquire(&hold, &op->inner, reterr);
+    operation_free(op);
+    if (status == BOWLINE_OK)
+        status = keep(&hold, reterr);
+    if (status == BOWLINE_OK)
+        *ret_hold = hold;
+    bwl_client_unlock(client);
+    return status;
+}
+
+int bowline_finish(bowline_operation *op, bowline_error *reterr)
+{
+    bwl_client *client = op->client->inner;
+    int         status = bwl_check_fork(client, reterr);
+
+    if (status < 0)
+        return status;
+    if (op->inner.verb == BWL_ACQUIRE)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "this operation is an acquire: bowline_acquire_finish takes it");
+    bwl_client_lock(client);
+    bwl_lock *extended = op->inner.verb == BWL_EXTEND ? op->inner.lock : NULL;
+    status             = end_other(&op->inner, reterr);
+    if (extended != NULL)
+        bwl_lock_unpin(extended);
+    operation_free(op);
+    bwl_client_unlock(client);
+    return status;
+}

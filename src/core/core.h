@@ -1,0 +1,194 @@
+/*
+ * core.h -- the words the whole library is written in.
+ *
+ * A lock protocol is a machine.  It is handed commands (what the caller wants) and events (what
+ * the world did), and answers with effects (what should be done next).  It performs no I/O, reads
+ * no clock, draws no random numbers and allocates no memory.  So the machine that runs against a
+ * real server is, line for line, the machine that the lab explores, and the two cannot disagree.
+ *
+ *      command   ACQUIRE  EXTEND  RELEASE          from the hold, above
+ *      event     REPLY    DOWN    ALARM    PUSH    from the engine, below
+ *      effect    asks     outcome wake_at          what the machine wants done
+ *
+ * State is plain data without pointers into itself or into others: it can be copied, compared and
+ * printed, which is what lets the lab try every order of events.  Time and randomness come in with
+ * the command or the event.
+ */
+#ifndef BWL_CORE_H
+#define BWL_CORE_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    BWL_NAME_MAX     = 200, /* bytes in the name of a lock                                     */
+    BWL_RANDOM_BYTES = 16,  /* in a token: 128 bits                                            */
+    BWL_TOKEN_MAX    = 40,  /* characters of a token; ours have 22                             */
+    BWL_NODES_MAX    = 9,   /* servers that one lock may span                                  */
+    BWL_ASKS_MAX     = 2 * BWL_NODES_MAX, /* questions that one step may put                   */
+};
+
+/* Milliseconds on a clock that counts suspend, or a length of time in them. */
+typedef int64_t bwl_ms;
+#define BWL_NEVER INT64_MAX
+
+/* What cannot happen.  Always on: a lock that continues after this would lie. */
+_Noreturn static inline void bwl_unreachable(const char *why)
+{
+    assert(why == NULL && "unreachable");
+    __builtin_trap();
+}
+
+/* later(at, by): never wraps, so that NEVER plus anything is NEVER. */
+static inline bwl_ms bwl_later(bwl_ms at, bwl_ms by)
+{
+    assert(by >= 0);
+    return at > BWL_NEVER - by ? BWL_NEVER : at + by;
+}
+
+static inline bwl_ms bwl_sooner(bwl_ms a, bwl_ms b)
+{
+    return a < b ? a : b;
+}
+
+/* The drift allowance: by how much our clock and the store's may differ in pace over one lease.
+ * One per cent and two milliseconds, the figure of the Redlock page (redis.io, "Distributed
+ * Locks with Redis").  Crystals are a hundred times better; a clock that is being slewed may be
+ * worse, and docs/guarantees.md says so. */
+static inline bwl_ms bwl_drift_ms(bwl_ms lease_ms)
+{
+    return lease_ms / 100 + 2;
+}
+
+/* Sixteen bytes that nobody can guess and that never come again. */
+typedef struct bwl_random {
+    uint8_t bytes[BWL_RANDOM_BYTES];
+} bwl_random;
+
+/* Who asks, and for how long.  The token is new for every attempt: otherwise a late delete, from an
+ * attempt that we gave up, could remove the lock that a later attempt has won.  Which name is meant
+ * is not said here: a machine is about one lock, and whoever runs it knows which. */
+typedef struct bwl_claim {
+    char     token[BWL_TOKEN_MAX + 1];
+    uint32_t attempt;
+    bwl_ms   lease_ms;
+} bwl_claim;
+
+typedef enum bwl_verb { BWL_ACQUIRE = 1, BWL_EXTEND, BWL_RELEASE } bwl_verb;
+
+typedef struct bwl_command {
+    bwl_verb verb;
+    bool     again;    /* ACQUIRE: the same token was asked for before, and no answer came     */
+    bool     may_wait; /* ACQUIRE: we would stand in a queue, where the store keeps one        */
+    bwl_ms   now;
+} bwl_command;
+
+/* A question for one node, in the words of its store (src/store).  The name, the token and the
+ * lease come from the claim. */
+typedef struct bwl_ask {
+    uint32_t tag; /* comes back with the reply                                                 */
+    uint8_t  node;
+    uint8_t  word;
+} bwl_ask;
+
+typedef enum bwl_answer {
+    BWL_YES = 1,
+    BWL_NO,
+    BWL_LATER,   /* the store cannot serve now (loading, out of memory): not carried out       */
+    BWL_REFUSED, /* the store will not (no permission): not carried out                        */
+    BWL_UNSENT,  /* the question never left this machine: not carried out                      */
+} bwl_answer;
+
+typedef enum bwl_event_kind {
+    BWL_REPLY = 1, /* a node answered                                                          */
+    BWL_DOWN,      /* a node went away: open questions may or may not have been carried out    */
+    BWL_ALARM,     /* wake_at has come                                                         */
+    BWL_PUSH,      /* a node says something unasked                                            */
+} bwl_event_kind;
+
+typedef struct bwl_event {
+    bwl_event_kind kind;
+    uint8_t        node;   /* REPLY, DOWN, PUSH                                                */
+    bwl_answer     answer; /* REPLY, PUSH                                                      */
+    uint32_t       tag;    /* REPLY, DOWN: of the question                                     */
+    uint64_t       number; /* REPLY, PUSH: a fence, or what the word says                      */
+    bwl_ms         now;
+    bwl_random     fresh; /* new with every event                                             */
+} bwl_event;
+
+/* How a command came out.  UNKNOWN is not an error: it is the honest answer when a node fell silent
+ * with our question in its hands. */
+typedef enum bwl_outcome_kind {
+    BWL_PENDING = 0,   /* nothing to tell yet                                               */
+    BWL_HELD,          /* ours until `until`                                                */
+    BWL_QUEUED,        /* in the store's queue: ends by HELD, or by our RELEASE             */
+    BWL_BUSY,          /* someone else's                                                    */
+    BWL_NOT_NOW,       /* the store cannot serve now                                        */
+    BWL_STORE_REFUSED, /* the store will not                                                */
+    BWL_UNREACHABLE,   /* the question could not be put                                     */
+    BWL_LOST,          /* was ours, is not now                                              */
+    BWL_RELEASED,      /* was ours, given back                                              */
+    BWL_UNKNOWN,       /* no answer                                                         */
+    BWL_TIMED_OUT,     /* the hold's: waited as long as it was told to                      */
+    BWL_CANCELLED,     /* the hold's: told to stop                                          */
+} bwl_outcome_kind;
+
+typedef struct bwl_outcome {
+    bwl_outcome_kind kind;
+    bwl_ms           until; /* HELD: surely ours strictly before this; NEVER: until released  */
+    uint64_t         fence; /* HELD: 0 where there is none                                    */
+} bwl_outcome;
+
+typedef struct bwl_effects {
+    unsigned    asks_count;
+    bwl_outcome outcome;
+    bwl_ms      wake_at; /* when to send ALARM, replacing what was wished before; 0: as before */
+    bwl_ask     asks[BWL_ASKS_MAX];
+} bwl_effects;
+
+/* One lock protocol.  `command` is called only when the command before it has had its outcome, save
+ * that RELEASE may interrupt the others, after which nothing is told of them any more.
+ * `event` may be called at any time, also with what nobody asked for. */
+typedef struct bwl_protocol {
+    const char *name;
+    size_t      state_size;
+    void (*init)(void *state, unsigned nodes);
+    void (*command)(void *state, const bwl_claim *, const bwl_command *, bwl_effects *);
+    void (*event)(void *state, const bwl_claim *, const bwl_event *, bwl_effects *);
+} bwl_protocol;
+
+/* ---- the three sentences that a protocol speaks ---------------------------------------------- */
+
+static inline void bwl_ask_node(bwl_effects *fx, unsigned node, unsigned word, uint32_t tag)
+{
+    assert(fx->asks_count < BWL_ASKS_MAX);
+    assert(node < BWL_NODES_MAX);
+    fx->asks[fx->asks_count++] = (bwl_ask){
+        .tag  = tag,
+        .node = (uint8_t)node,
+        .word = (uint8_t)word,
+    };
+}
+
+static inline void bwl_tell(bwl_effects *fx, bwl_outcome_kind kind)
+{
+    assert(fx->outcome.kind == BWL_PENDING);
+    fx->outcome = (bwl_outcome){ .kind = kind };
+}
+
+static inline void bwl_tell_held(bwl_effects *fx, bwl_ms until, uint64_t fence)
+{
+    bwl_tell(fx, BWL_HELD);
+    fx->outcome.until = until;
+    fx->outcome.fence = fence;
+}
+
+static inline void bwl_wake_at(bwl_effects *fx, bwl_ms at)
+{
+    assert(at > 0);
+    fx->wake_at = at;
+}
+
+#endif

@@ -1,0 +1,187 @@
+/*
+ * text.c -- tokens, numbers, durations and names, read and written the same way in every room.
+ *
+ * Every parser here takes exactly what its comment says and nothing more: a lenient reader of
+ * numbers is how a lease of "3O s" becomes three milliseconds.
+ */
+#include "core/text.h"
+
+static const char base64url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+void bwl_token_write(char ret_token[BWL_TOKEN_MAX + 1], const bwl_random *random)
+{
+    const uint8_t *from = random->bytes;
+    unsigned       size = 0;
+
+    for (unsigned i = 0; i < 15; i += 3) {
+        uint32_t bits     = (uint32_t)from[i] << 16 | (uint32_t)from[i + 1] << 8 | from[i + 2];
+        ret_token[size++] = base64url[bits >> 18];
+        ret_token[size++] = base64url[bits >> 12 & 63];
+        ret_token[size++] = base64url[bits >> 6 & 63];
+        ret_token[size++] = base64url[bits & 63];
+    }
+    ret_token[size++] = base64url[from[15] >> 2];
+    ret_token[size++] = base64url[(from[15] & 3) << 4];
+    ret_token[size]   = '\0';
+    assert(size == BWL_TOKEN_SIZE);
+}
+
+bool bwl_number_parse(uint64_t *ret_number, const char *text, size_t size, uint64_t max)
+{
+    uint64_t number = 0;
+
+    if (size == 0 || (size > 1 && text[0] == '0'))
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        uint64_t digit = (uint64_t)(text[i] - '0');
+        if (digit > max || number > (max - digit) / 10)
+            return false;
+        number = number * 10 + digit;
+    }
+    *ret_number = number;
+    return true;
+}
+
+typedef struct unit {
+    char     name[3];
+    uint64_t ms;
+} unit;
+
+static const unit units[] = {
+    { "d", 86400000 }, { "h", 3600000 }, { "m", 60000 }, { "s", 1000 }, { "ms", 1 },
+};
+enum { UNITS = sizeof units / sizeof units[0] };
+
+static const uint64_t duration_max_ms = UINT64_C(1) << 53;
+
+static bool is_letter(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+/* The unit that starts here, at or below `from` in size; UNITS if there is none. */
+static unsigned unit_at(const char *text, size_t size, unsigned from)
+{
+    for (unsigned u = from; u < UNITS; u++) {
+        size_t length = units[u].name[1] == '\0' ? 1 : 2;
+        if (size < length || text[0] != units[u].name[0])
+            continue;
+        if (length == 2 ? text[1] == units[u].name[1] : size == 1 || !is_letter(text[1]))
+            return u;
+    }
+    return UNITS;
+}
+
+bool bwl_duration_parse(bwl_ms *ret_ms, const char *text, size_t size)
+{
+    uint64_t total = 0;
+    unsigned next  = 0;
+    size_t   at    = 0;
+
+    if (size == 0)
+        return false;
+    while (at < size) {
+        size_t digits = 0;
+        while (at + digits < size && text[at + digits] >= '0' && text[at + digits] <= '9')
+            digits++;
+        unsigned u = unit_at(text + at + digits, size - at - digits, next);
+        uint64_t number;
+        if (u == UNITS || !bwl_number_parse(&number, text + at, digits, duration_max_ms))
+            return false;
+        if (number > (duration_max_ms - total) / units[u].ms)
+            return false;
+        total += number * units[u].ms;
+        next = u + 1;
+        at += digits + (units[u].name[1] == '\0' ? 1 : 2);
+    }
+    *ret_ms = (bwl_ms)total;
+    return true;
+}
+
+const char *bwl_name_fault(const char *name, size_t size)
+{
+    if (size == 0)
+        return "a name has at least one character";
+    if (size > BWL_NAME_MAX)
+        return "a name has at most 200 bytes";
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)name[i];
+        if (c < 0x20 || c == 0x7f)
+            return "a name has no control characters (no NUL, tab or new line)";
+    }
+    return NULL;
+}
+
+static bool stands_for_itself(char c, const char *also)
+{
+    if (is_letter(c) || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))
+        return true;
+    if (c == '-' || c == '_' || c == '.' || c == '~')
+        return true;
+    for (; *also != '\0'; also++)
+        if (c == *also)
+            return true;
+    return false;
+}
+
+static const char hex[] = "0123456789ABCDEF";
+
+size_t bwl_percent_encode(char *ret_text, size_t capacity, const char *bytes, size_t size,
+                          const char *also)
+{
+    size_t length = 0;
+
+    assert(capacity > 0);
+    for (size_t i = 0; i < size; i++) {
+        bool   plain = stands_for_itself(bytes[i], also);
+        size_t need  = plain ? 1 : 3;
+        if (length + need >= capacity)
+            return 0;
+        if (plain) {
+            ret_text[length] = bytes[i];
+        } else {
+            ret_text[length]     = '%';
+            ret_text[length + 1] = hex[(unsigned char)bytes[i] >> 4];
+            ret_text[length + 2] = hex[(unsigned char)bytes[i] & 15];
+        }
+        length += need;
+    }
+    ret_text[length] = '\0';
+    return length;
+}
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return -1;
+}
+
+bool bwl_percent_decode(char *ret_bytes, size_t capacity, const char *text, size_t size)
+{
+    size_t length = 0;
+
+    assert(capacity > 0);
+    for (size_t i = 0; i < size; i++) {
+        char c = text[i];
+        if (c == '%') {
+            int high = size - i > 2 ? hex_value(text[i + 1]) : -1;
+            int low  = size - i > 2 ? hex_value(text[i + 2]) : -1;
+            if (high < 0 || low < 0)
+                return false;
+            c = (char)(high << 4 | low);
+            i += 2;
+        }
+        if (c == '\0' || length + 1 >= capacity)
+            return false;
+        ret_bytes[length++] = c;
+    }
+    ret_bytes[length] = '\0';
+    return true;
+}

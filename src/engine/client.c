@@ -1,0 +1,188 @@
+/*
+ * client.c -- opening and closing; the clock and the mutex of a client.
+ */
+#include "engine/client.h"
+#include "engine/clock.h"
+#include "engine/engines.h"
+#include "engine/fault.h"
+#include "engine/keeper.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const bwl_engine *const engines[] = {
+    &bwl_thread_engine,
+    &bwl_file_engine,
+    &bwl_redis_engine,
+    &bwl_unix_engine,
+};
+
+static const bwl_engine *engine_for(const char *scheme)
+{
+    for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++)
+        if (strcmp(engines[i]->scheme, scheme) == 0)
+            return engines[i];
+    return NULL;
+}
+
+static int unknown_scheme(const char *scheme, bwl_fault *fault)
+{
+    if (strcmp(scheme, "rediss") == 0)
+        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED, "rediss: this build has no TLS");
+    return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
+                    "%s: is none of the engines of this build: thread: file: redis:// unix://",
+                    scheme);
+}
+
+static int set_up(bwl_client *client, const bwl_settings *asked, bool renewal_off, const char *text,
+                  bwl_fault *fault)
+{
+    bwl_url url;
+    int     status = bwl_url_parse(&url, text, fault);
+
+    if (status < 0)
+        goto out;
+    client->engine = engine_for(url.scheme);
+    if (client->engine == NULL) {
+        status = unknown_scheme(url.scheme, fault);
+        goto out;
+    }
+    status = bwl_settings_from(&client->settings, asked, renewal_off, &url, fault);
+    if (status < 0)
+        goto out;
+    status = client->engine->open(client, &url, fault);
+out:
+    bwl_url_wipe(&url);
+    return status;
+}
+
+int bwl_client_open(bwl_client **ret_client, const bwl_settings *asked, bool renewal_off,
+                    const char *url, bwl_fault *fault)
+{
+    bwl_client *client = calloc(1, sizeof *client);
+
+    if (client == NULL)
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    client->reactor           = (bwl_reactor)BWL_REACTOR_CLOSED;
+    client->store_timer       = (bwl_timer){ .at = BWL_NEVER };
+    client->loop_sleeps_until = 0;
+    if (!bwl_fork_guard_init(&client->guard) || !bwl_timers_reserve(&client->timers, 1)) {
+        bwl_fork_guard_free(&client->guard);
+        free(client);
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    }
+    (void)pthread_mutex_init(&client->mutex, NULL); /* of the default kind: cannot fail */
+    int status = set_up(client, asked, renewal_off, url, fault);
+    if (status < 0) {
+        (void)pthread_mutex_destroy(&client->mutex);
+        bwl_timers_free(&client->timers);
+        bwl_reactor_close(&client->reactor);
+        bwl_fork_guard_free(&client->guard);
+        free(client);
+        return status;
+    }
+    *ret_client = client;
+    return BWL_OK;
+}
+
+/* Writes the releases of whatever may be ours in the store.  Their answers are not waited for. */
+static void let_everything_go(bwl_client *client)
+{
+    bwl_lock *next;
+
+    for (bwl_lock *lock = client->locks; lock != NULL; lock = next) {
+        bwl_operation operation;
+        next = lock->next;
+        bwl_lock_pin(lock);
+        if (lock->operation != NULL)
+            bwl_lock_cancel(lock->operation);
+        if (bwl_hold_is_held(&lock->hold) && lock->operation == NULL) {
+            bwl_lock_release(lock, &operation);
+            lock->operation = NULL;
+        }
+        next = lock->next; /* the step may have freed a neighbour, never this one */
+        lock->pins--;
+    }
+}
+
+void bwl_client_close(bwl_client *client)
+{
+    bool ours = !bwl_forked(&client->guard);
+
+    if (!ours)
+        free(client->keeper); /* the thread itself is not in the child */
+    if (ours) {
+        bwl_keeper_stop(client);
+        bwl_client_lock(client);
+        client->closing = true;
+        let_everything_go(client);
+    }
+    while (client->locks != NULL) {
+        bwl_lock *lock = client->locks;
+        client->locks  = lock->next;
+        client->engine->forget(lock);
+        explicit_bzero(&lock->hold.claim, sizeof lock->hold.claim);
+        free(lock);
+    }
+    client->engine->close(client);
+    if (ours) {
+        bwl_client_unlock(client);
+        (void)pthread_mutex_destroy(&client->mutex);
+    }
+    bwl_timers_free(&client->timers);
+    bwl_reactor_close(&client->reactor);
+    bwl_fork_guard_free(&client->guard);
+    explicit_bzero(&client->entropy, sizeof client->entropy);
+    free(client);
+}
+
+void bwl_client_lock(bwl_client *client)
+{
+    int error = pthread_mutex_lock(&client->mutex);
+    assert(error == 0);
+    (void)error;
+}
+
+void bwl_client_unlock(bwl_client *client)
+{
+    int error = pthread_mutex_unlock(&client->mutex);
+    assert(error == 0);
+    (void)error;
+}
+
+bwl_ms bwl_client_now(bwl_client *client)
+{
+    bwl_ms now = bwl_clock_now();
+
+    if (now > client->latest)
+        client->latest = now;
+    return client->latest;
+}
+
+bwl_ms bwl_client_next_at(bwl_client *client)
+{
+    return bwl_timers_next(&client->timers);
+}
+
+void bwl_client_alarm(bwl_client *client, bwl_timer *timer, bwl_ms at)
+{
+    bwl_timers_set(&client->timers, timer, at);
+    bool sleeps_too_long =
+        client->driving ? at < client->drives_until : at < client->loop_sleeps_until;
+    if (sleeps_too_long && client->reactor.epoll_fd >= 0 && !client->dispatching) {
+        client->loop_sleeps_until = 0;
+        bwl_client_wake(client);
+    }
+}
+
+int bwl_client_fd(bwl_client *client, bwl_fault *fault)
+{
+    int status = bwl_reactor_open(&client->reactor, fault);
+
+    return status < 0 ? status : client->reactor.epoll_fd;
+}
+
+void bwl_client_wake(bwl_client *client)
+{
+    bwl_reactor_wake(&client->reactor);
+}

@@ -1,0 +1,197 @@
+/*
+ * client.h -- the real world around the machines: what happens is handed to them as events, what
+ * they want is carried out.
+ *
+ * A client has one engine (where locks live), one mutex, and a list of locks.  A lock is one
+ * machine: from the moment it is sought until nothing of it is left in the store.  The caller looks
+ * at it through an operation (an acquire, extend or release under way).
+ *
+ * Who waits, drives: a thread that waits for its operation dispatches events for all; when a second
+ * one comes it sleeps until its own operation has ended or the first one leaves.  No thread switch
+ * is needed in the common case, and no thread of our own.
+ *
+ * Locks: `client->mutex` guards everything here; functions whose comment says "locked" are
+ * called with it held.  It is not held while waiting for events.
+ */
+#ifndef BWL_CLIENT_H
+#define BWL_CLIENT_H
+
+#include "engine/entropy.h"
+#include "engine/fork_guard.h"
+#include "engine/reactor.h"
+#include "engine/settings.h"
+#include "engine/timers.h"
+#include "hold/hold.h"
+#include "protocol/protocol.h"
+
+#include <pthread.h>
+
+typedef struct bwl_client    bwl_client;
+typedef struct bwl_lock      bwl_lock;
+typedef struct bwl_operation bwl_operation;
+
+/* What the caller of who learns: fields that the store does not know are 0 or "". */
+enum { BWL_HOLDER_TEXT_MAX = 64 };
+typedef struct bwl_holder {
+    bool     held;
+    bool     foreign;
+    bwl_ms   left_ms; /* BWL_NEVER: nothing ends it by itself */
+    bwl_ms   since_ms;
+    int64_t  pid;
+    uint64_t fence;
+    char     user[BWL_HOLDER_TEXT_MAX];
+    char     host[BWL_HOLDER_TEXT_MAX];
+    char     program[BWL_HOLDER_TEXT_MAX];
+    char     note[BWL_HOLDER_TEXT_MAX];
+} bwl_holder;
+
+/* Where locks live. */
+typedef struct bwl_engine {
+    const char         *scheme;
+    const bwl_protocol *protocol;
+    size_t              lock_size; /* of the engine's own part of a lock                   */
+    bool                has_lease;
+    bool                draws_tokens; /* and so needs random bits that nobody can guess        */
+
+    /* Opens and closes client->store.  USAGE, UNSUPPORTED, REFUSED, SYSTEM, NOMEM. */
+    int (*open)(bwl_client *client, const bwl_url *url, bwl_fault *fault);
+    void (*close)(bwl_client *client);
+
+    /* Checks the name, and makes the engine's part of the lock.  USAGE, SYSTEM, NOMEM.  A lock that
+     * could not be prepared is not forgotten. */
+    int (*prepare)(bwl_lock *lock, bwl_fault *fault);
+
+    /* Carries out a question.  True: the answer is known already, and written to ret_reply (answer
+     * and number only); false: bwl_lock_event will bring it. */
+    bool (*ask)(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply);
+
+    /* Frees the engine's part of a lock that is over, or whose client is closing. */
+    void (*forget)(bwl_lock *lock);
+
+    /* Was woken (bwl_client_wake), or a timer of the engine came. NULL: has nothing to do then. */
+    void (*woken)(bwl_client *client);
+
+    /* Who holds the name of this lock, which was prepared and never sought.  May wait: called
+     * locked, may unlock meanwhile. */
+    int (*who)(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault);
+
+    /* The descriptors that keep a held lock taken; how many.  NULL: there are none. */
+    int (*fds)(bwl_lock *lock, int ret_fds[2]);
+} bwl_engine;
+
+struct bwl_lock {
+    bwl_hold       hold;
+    bwl_timer      timer;
+    bwl_client    *client;
+    bwl_lock      *previous; /* the client's locks */
+    bwl_lock      *next;
+    bwl_operation *operation; /* under way; NULL */
+    void          *part;      /* the engine's own */
+    uint32_t       latest_tag;
+    unsigned       pins;   /* what still points here: a step under way, an open question        */
+    bool           wanted; /* the caller still has a handle to it                              */
+    uint16_t       name_size;
+    char           name[BWL_NAME_MAX + 1];
+    char           why[BWL_FAULT_TEXT_MAX]; /* what the store said when it last refused         */
+};
+
+struct bwl_operation {
+    bwl_lock           *lock;
+    bwl_verb            verb;
+    bwl_outcome_kind    ended;   /* PENDING: not yet                                              */
+    bool                watched; /* by an event loop that nobody of us is inside               */
+    struct bwl_sleeper *sleeper; /* the threads that wait for it while another drives          */
+};
+
+typedef struct bwl_sleeper {
+    pthread_cond_t      cond;
+    struct bwl_sleeper *next;
+    struct bwl_sleeper *previous;
+    struct bwl_sleeper *beside; /* waits for the same operation */
+} bwl_sleeper;
+
+struct bwl_client {
+    const bwl_engine  *engine;
+    void              *store;
+    bwl_settings       settings;
+    char               program[BWL_HOLDER_TEXT_MAX]; /* what others see of us; "": our name    */
+    pthread_mutex_t    mutex;
+    bwl_fork_guard     guard;
+    bwl_reactor        reactor;
+    bwl_timers         timers;
+    bwl_timer          store_timer; /* the engine's own: calls woken                            */
+    bwl_entropy        entropy;
+    bwl_lock          *locks;
+    size_t             locks_count;
+    size_t             pending; /* questions without an answer: somebody has to read it         */
+    bool               closing; /* nobody will hear an answer any more                         */
+    bool               driving; /* a thread is waiting for events                              */
+    bwl_ms             drives_until;
+    bool               dispatching; /* by the event loop of the caller, who looks afterwards   */
+    bwl_ms             loop_sleeps_until; /* what that loop was told last; 0: nothing           */
+    bwl_sleeper       *sleepers;
+    bwl_ms             latest; /* the clock, which never goes back                            */
+    struct bwl_keeper *keeper; /* NULL: none was needed yet */
+    void              *handle; /* the public one, kept for the room above */
+};
+
+/* ---- a client -------------------------------------------------------------------------------- */
+
+int  bwl_client_open(bwl_client **ret_client, const bwl_settings *asked, bool renewal_off,
+                     const char *url, bwl_fault *fault);
+void bwl_client_close(bwl_client *client);
+
+void bwl_client_lock(bwl_client *client);
+void bwl_client_unlock(bwl_client *client);
+
+bwl_ms bwl_client_now(bwl_client *client);     /* locked */
+bwl_ms bwl_client_next_at(bwl_client *client); /* locked: when the next timer is due */
+
+/* locked: sets a timer, and sees to it that whoever drives wakes up for it, or the event loop that
+ * was told of a later one. */
+void bwl_client_alarm(bwl_client *client, bwl_timer *timer, bwl_ms at);
+
+/* locked: the descriptor for other event loops, opened by the first call. */
+int bwl_client_fd(bwl_client *client, bwl_fault *fault);
+
+/* Makes whoever drives call engine->woken.  Any thread, with or without the mutex; the reactor must
+ * have been opened. */
+void bwl_client_wake(bwl_client *client);
+
+/* locked: waits for events until `until` and dispatches them, once.  OK, or SYSTEM. */
+int bwl_client_drive(bwl_client *client, bwl_ms until, bwl_fault *fault);
+
+/* locked: waits for the end of the operation.  OK; TIMEOUT; SYSTEM. */
+int bwl_client_wait(bwl_client *client, bwl_operation *operation, bwl_ms until, bwl_fault *fault);
+
+/* ---- a lock ---------------------------------------------------------------------------------- */
+
+/* locked: a lock that is not sought yet.  USAGE (the name), NOMEM, SYSTEM. */
+int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, const bwl_terms *terms,
+                 bwl_fault *fault);
+
+/* locked: starts an operation.  Its end may have come when this returns. */
+void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
+void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms);
+void bwl_lock_release(bwl_lock *lock, bwl_operation *operation);
+void bwl_lock_cancel(bwl_operation *operation);
+
+/* locked: ends an operation that is not a machine's, but was made only to be waited for. */
+void bwl_operation_end(bwl_operation *operation, bwl_outcome_kind kind);
+
+/* locked: the caller has no handle any more. */
+void bwl_lock_unwanted(bwl_lock *lock);
+
+/* ---- from the engines ------------------------------------------------------------------------ */
+
+/* locked: something happened to this lock.  `now` and `fresh` are filled in here. */
+void bwl_lock_event(bwl_lock *lock, bwl_event ev);
+
+/* locked: a question is open, or is not any more; a lock is not freed while one is. */
+void bwl_lock_pin(bwl_lock *lock);
+void bwl_lock_unpin(bwl_lock *lock);
+
+/* locked: remembers why the store refused, for the caller's error text. */
+__attribute__((format(printf, 2, 3))) void bwl_lock_says(bwl_lock *lock, const char *format, ...);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * clock.h -- what time it is.
+ *
+ * Everything that is promised is counted on CLOCK_BOOTTIME, which goes on while the machine is
+ * suspended: a lease does.  CLOCK_MONOTONIC would stop, and a laptop would wake up believing in a
+ * lock that ended hours ago.  The wall clock is used only as a floor for fences.
+ */
+#ifndef BWL_CLOCK_H
+#define BWL_CLOCK_H
+
+#include "core/core.h"
+
+/* Milliseconds since boot, suspend included; at least 1. */
+bwl_ms bwl_clock_now(void);
+
+/* Microseconds since 1970 by the wall clock. */
+uint64_t bwl_clock_wall_us(void);
+
+#endif

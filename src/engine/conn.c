@@ -1,0 +1,276 @@
+/*
+ * conn.c -- see conn.h.
+ */
+#include "engine/conn.h"
+#include "engine/fault.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum { READ_ROOM = 4096 };
+
+void bwl_conn_init(bwl_conn *conn, bwl_reactor *reactor,
+                   void (*ready)(bwl_source *source, uint32_t events))
+{
+    *conn = (bwl_conn){ .source = { .fd = -1, .ready = ready }, .reactor = reactor };
+}
+
+static int broken(bwl_fault *fault, const char *what)
+{
+    int status = bwl_fail_errno(fault, "%s", what);
+
+    if (fault != NULL && status == BWL_STATUS_SYSTEM)
+        fault->status = BWL_STATUS_UNREACHABLE;
+    return status == BWL_STATUS_SYSTEM ? BWL_STATUS_UNREACHABLE : status;
+}
+
+static void tune(int fd, int family)
+{
+    int one = 1;
+
+    /* Advice to the kernel: without it everything works, only later. */
+    if (family != AF_UNIX) {
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+    }
+}
+
+int bwl_conn_open(bwl_conn *conn, const bwl_address *address, bwl_fault *fault)
+{
+    int family = address->socket.ss_family;
+
+    assert(!bwl_conn_is_open(conn));
+    conn->source.fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (conn->source.fd < 0)
+        return bwl_fail_errno(fault, "cannot make a socket");
+    tune(conn->source.fd, family);
+    conn->connecting  = true;
+    conn->wants_out   = true;
+    conn->in_size     = 0;
+    conn->in_taken    = 0;
+    conn->out_size    = 0;
+    conn->out_sent    = 0;
+    conn->written     = 0;
+    conn->handed_over = 0;
+    conn->scan        = (bwl_resp_scan){ 0 };
+
+    const struct sockaddr *to = (const struct sockaddr *)&address->socket;
+    if (connect(conn->source.fd, to, address->size) != 0 && errno != EINPROGRESS) {
+        int status = broken(fault, "cannot connect");
+        bwl_conn_close(conn);
+        return status;
+    }
+    int status = bwl_reactor_watch(conn->reactor, &conn->source, EPOLLIN | EPOLLOUT, fault);
+    if (status < 0)
+        bwl_conn_close(conn);
+    return status;
+}
+
+void bwl_conn_close(bwl_conn *conn)
+{
+    if (!bwl_conn_is_open(conn))
+        return;
+    /* Closing alone does not take it out of the reactor when a child of fork has a copy of it. */
+    bwl_reactor_forget(conn->reactor, &conn->source);
+    (void)close(conn->source.fd);
+    conn->source.fd = -1;
+}
+
+void bwl_conn_free(bwl_conn *conn)
+{
+    /* Nobody will wait any more; and in a child of fork the reactor is also the parent's, which
+     * must not lose sight of its own copy. */
+    if (bwl_conn_is_open(conn))
+        (void)close(conn->source.fd);
+    conn->source.fd = -1;
+    if (conn->out != NULL)
+        explicit_bzero(conn->out, conn->out_room);
+    free(conn->in);
+    free(conn->out);
+    conn->in  = NULL;
+    conn->out = NULL;
+}
+
+bool bwl_conn_has_unread(const bwl_conn *conn)
+{
+    char byte;
+
+    if (conn->in_size > conn->in_taken)
+        return true;
+    ssize_t got = recv(conn->source.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
+/* ---- out ------------------------------------------------------------------------------------- */
+
+bool bwl_conn_reserve(bwl_conn *conn, size_t size, bwl_resp_writer *ret_writer)
+{
+    size_t need = conn->out_size + size;
+
+    if (need > BWL_CONN_OUT_MAX)
+        return false;
+    if (need > conn->out_room) {
+        size_t room = need * 2 < READ_ROOM ? READ_ROOM : need * 2;
+        char  *out  = malloc(room); /* not realloc, which could leave a password behind */
+        if (out == NULL)
+            return false;
+        if (conn->out != NULL) {
+            memcpy(out, conn->out, conn->out_size);
+            explicit_bzero(conn->out, conn->out_room);
+            free(conn->out);
+        }
+        conn->out      = out;
+        conn->out_room = room;
+    }
+    *ret_writer = (bwl_resp_writer){ .bytes = conn->out + conn->out_size, .capacity = size };
+    return true;
+}
+
+void bwl_conn_commit(bwl_conn *conn, const bwl_resp_writer *writer)
+{
+    assert(!writer->overflowed);
+    conn->out_size += writer->size;
+    conn->written += writer->size;
+}
+
+static void watch_out(bwl_conn *conn, bool wants_out)
+{
+    if (wants_out == conn->wants_out)
+        return;
+    conn->wants_out = wants_out;
+    /* Cannot fail for a descriptor that is watched. */
+    (void)bwl_reactor_rewatch(conn->reactor, &conn->source,
+                              wants_out ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+int bwl_conn_flush(bwl_conn *conn, bwl_fault *fault)
+{
+    if (!bwl_conn_is_open(conn) || conn->connecting)
+        return BWL_OK;
+    while (conn->out_sent < conn->out_size) {
+        ssize_t sent = send(conn->source.fd, conn->out + conn->out_sent,
+                            conn->out_size - conn->out_sent, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            watch_out(conn, true);
+            return BWL_OK;
+        }
+        if (sent < 0)
+            return broken(fault, "the connection broke");
+        conn->out_sent += (size_t)sent;
+        conn->handed_over += (uint64_t)sent;
+    }
+    if (conn->out_size > 0)
+        explicit_bzero(conn->out, conn->out_size); /* there may have been a password in it */
+    conn->out_size = 0;
+    conn->out_sent = 0;
+    watch_out(conn, false);
+    return BWL_OK;
+}
+
+/* ---- in -------------------------------------------------------------------------------------- */
+
+static bool make_room(bwl_conn *conn)
+{
+    if (conn->in_taken > 0) {
+        memmove(conn->in, conn->in + conn->in_taken, conn->in_size - conn->in_taken);
+        conn->in_size -= conn->in_taken;
+        conn->in_taken = 0;
+    }
+    if (conn->in_room - conn->in_size >= READ_ROOM)
+        return true;
+    size_t room = conn->in_room == 0 ? 2 * READ_ROOM : conn->in_room * 2;
+    if (room > BWL_CONN_IN_MAX)
+        room = BWL_CONN_IN_MAX;
+    if (room - conn->in_size < READ_ROOM)
+        return false; /* frames are taken before this: the peer sends what nobody takes */
+    char *in = realloc(conn->in, room);
+    if (in == NULL)
+        return false;
+    conn->in      = in;
+    conn->in_room = room;
+    return true;
+}
+
+/* Reads once: what is left is still there at the next turn, when frames have been taken. */
+static int receive(bwl_conn *conn, bwl_fault *fault)
+{
+    if (!make_room(conn))
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "no memory for what the server sends");
+    for (;;) {
+        ssize_t got =
+            recv(conn->source.fd, conn->in + conn->in_size, conn->in_room - conn->in_size, 0);
+        if (got > 0) {
+            conn->in_size += (size_t)got;
+            return BWL_OK;
+        }
+        if (got == 0)
+            return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "the server closed the connection");
+        if (errno == EAGAIN || errno == EWOULDBLOCK)
+            return BWL_OK;
+        if (errno != EINTR)
+            return broken(fault, "the connection broke");
+    }
+}
+
+int bwl_conn_frame(bwl_conn *conn, const char **ret_bytes, size_t *ret_size, bwl_fault *fault)
+{
+    if (conn->in_size == conn->in_taken)
+        return 0;
+    const char     *at     = conn->in + conn->in_taken;
+    bwl_resp_status status = bwl_resp_scan_bytes(&conn->scan, at, conn->in_size - conn->in_taken);
+    switch (status) {
+    case BWL_RESP_MORE: return 0;
+    case BWL_RESP_OK:
+        *ret_bytes = at;
+        *ret_size  = conn->scan.size;
+        conn->in_taken += conn->scan.size;
+        conn->scan = (bwl_resp_scan){ 0 };
+        return 1;
+    case BWL_RESP_MALFORMED:
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "what answers there is not a Redis server");
+    case BWL_RESP_TOO_BIG:
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "the server sends more than any answer needs");
+    }
+    bwl_unreachable("a status outside of its enum");
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static int end_connecting(bwl_conn *conn, bwl_fault *fault)
+{
+    int       error = 0;
+    socklen_t size  = sizeof error;
+
+    if (getsockopt(conn->source.fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+        return broken(fault, "cannot connect");
+    if (error != 0) {
+        errno = error;
+        return broken(fault, "cannot connect");
+    }
+    struct sockaddr_storage peer;
+    size = sizeof peer;
+    if (getpeername(conn->source.fd, (struct sockaddr *)&peer, &size) != 0)
+        return BWL_OK; /* not yet: the event was of a connection before this one */
+    conn->connecting = false;
+    return BWL_OK;
+}
+
+int bwl_conn_step(bwl_conn *conn, uint32_t events, bwl_fault *fault)
+{
+    int status = BWL_OK;
+
+    if (conn->connecting && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0)
+        status = end_connecting(conn, fault);
+    if (status == BWL_OK && (events & EPOLLOUT) != 0)
+        status = bwl_conn_flush(conn, fault);
+    if (status == BWL_OK && (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0)
+        status = receive(conn, fault);
+    return status;
+}

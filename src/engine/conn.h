@@ -1,0 +1,78 @@
+/*
+ * conn.h -- one stream to one server: bytes out, frames in, and the exact truth about what was
+ * handed to the kernel.
+ *
+ * Never blocks, never raises SIGPIPE, is not inherited by children of exec.  It knows nothing of
+ * what the bytes mean, only where a RESP frame ends.  When anything is wrong with it, it is broken
+ * for good: close it, and begin again.
+ */
+#ifndef BWL_CONN_H
+#define BWL_CONN_H
+
+#include "engine/reactor.h"
+#include "redis/resp.h"
+
+#include <sys/socket.h>
+
+typedef struct bwl_address {
+    struct sockaddr_storage socket;
+    socklen_t               size;
+} bwl_address;
+
+enum {
+    BWL_CONN_OUT_MAX = 1024 * 1024, /* bytes that wait to be sent; more is refused             */
+    BWL_CONN_IN_MAX  = BWL_RESP_FRAME_MAX + 16 * 1024,
+};
+
+typedef struct bwl_conn {
+    bwl_source    source; /* source.fd is -1: closed */
+    bwl_reactor  *reactor;
+    bool          connecting;
+    bool          wants_out; /* we watch for room to write                                    */
+    char         *in;
+    size_t        in_size;
+    size_t        in_room;
+    size_t        in_taken; /* frames before this were taken                                  */
+    char         *out;
+    size_t        out_size;
+    size_t        out_room;
+    size_t        out_sent;
+    uint64_t      written;     /* bytes ever put in, since it was opened                      */
+    uint64_t      handed_over; /* of those, bytes that the kernel has taken                   */
+    bwl_resp_scan scan;
+} bwl_conn;
+
+/* `ready` is what the reactor calls; it must call bwl_conn_step. */
+void bwl_conn_init(bwl_conn *conn, bwl_reactor *reactor,
+                   void (*ready)(bwl_source *source, uint32_t events));
+
+/* Begins to connect.  SYSTEM, UNREACHABLE (refused at once).  Closed then. */
+int bwl_conn_open(bwl_conn *conn, const bwl_address *address, bwl_fault *fault);
+
+void bwl_conn_close(bwl_conn *conn); /* also when it is closed already                         */
+void bwl_conn_free(bwl_conn *conn);
+
+static inline bool bwl_conn_is_open(const bwl_conn *conn)
+{
+    return conn->source.fd >= 0;
+}
+
+/* Does what the events say.  OK, or below 0: it is broken.  Ends the connecting when that has
+ * succeeded. */
+int bwl_conn_step(bwl_conn *conn, uint32_t events, bwl_fault *fault);
+
+/* There is something that was not taken yet: bytes, or the end of it. */
+bool bwl_conn_has_unread(const bwl_conn *conn);
+
+/* A writer with room for `size` bytes, to be committed at once; false: the queue is full. */
+bool bwl_conn_reserve(bwl_conn *conn, size_t size, bwl_resp_writer *ret_writer);
+void bwl_conn_commit(bwl_conn *conn, const bwl_resp_writer *writer);
+
+/* Hands over what it can.  OK, or below 0: it is broken. */
+int bwl_conn_flush(bwl_conn *conn, bwl_fault *fault);
+
+/* The next whole frame, which lives until the next call of anything here.  1: there is one, 0: not
+ * yet, below 0: what comes is no RESP. */
+int bwl_conn_frame(bwl_conn *conn, const char **ret_bytes, size_t *ret_size, bwl_fault *fault);
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * drive.h -- how the threads inside one client take turns: one waits for events and dispatches them
+ * for all, the others sleep until their own operation has ended or the first one leaves.
+ */
+#ifndef BWL_DRIVE_H
+#define BWL_DRIVE_H
+
+#include "engine/client.h"
+
+void bwl_cond_init(pthread_cond_t *cond);
+
+/* locked: sleeps on the condition, until `at` at the latest.  May wake for no reason. */
+void bwl_sleep_until(bwl_client *client, pthread_cond_t *cond, bwl_ms at);
+
+/* locked: nobody drives any more: lets the first sleeper do so, or else the keeper see to it. */
+void bwl_hand_over(bwl_client *client);
+
+#endif

@@ -1,0 +1,14 @@
+/*
+ * engines.h -- the engines there are.  One file each; none knows another.
+ */
+#ifndef BWL_ENGINES_H
+#define BWL_ENGINES_H
+
+#include "engine/client.h"
+
+extern const bwl_engine bwl_thread_engine; /* thread:   between threads of this process         */
+extern const bwl_engine bwl_file_engine;   /* file:     between processes of this machine       */
+extern const bwl_engine bwl_redis_engine;  /* redis://  between machines                        */
+extern const bwl_engine bwl_unix_engine;   /* unix://   the same, through a socket in the files */
+
+#endif

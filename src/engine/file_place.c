@@ -1,0 +1,355 @@
+/*
+ * file_place.c -- see file_place.h.
+ */
+#include "engine/file_place.h"
+#include "core/text.h"
+#include "engine/fault.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char side_ending[] = ".bowline";
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+bool bwl_file_is_path(const char *name)
+{
+    return name[0] == '/' || strncmp(name, "./", 2) == 0 || strncmp(name, "../", 3) == 0;
+}
+
+void bwl_file_encode(char ret_path[BWL_FILE_ENCODING_MAX], const char *name, size_t size)
+{
+    char  *at    = ret_path;
+    size_t piece = 0;
+
+    assert(size <= BWL_NAME_MAX);
+    for (size_t i = 0; i < size; i++) {
+        char   byte[4];
+        size_t length = bwl_percent_encode(byte, sizeof byte, name + i, 1, "");
+        assert(length > 0);
+        if (piece + length > BWL_FILE_PIECE_MAX) {
+            *at++ = '+';
+            *at++ = '/';
+            piece = 0;
+        }
+        /* So that no piece is "." or "..", nor hidden. */
+        if (piece == 0 && byte[0] == '.') {
+            memcpy(byte, "%2E", 4);
+            length = 3;
+        }
+        memcpy(at, byte, length);
+        at += length;
+        piece += length;
+    }
+    *at = '\0';
+}
+
+static int make_absolute(char **ret_path, const char *name, bwl_fault *fault)
+{
+    char *here = NULL;
+
+    if (name[0] != '/' && (here = getcwd(NULL, 0)) == NULL)
+        return bwl_fail_errno(fault, "cannot tell what \"%.100s\" means here", name);
+    int made =
+        asprintf(ret_path, "%s%s%s", here != NULL ? here : "", here != NULL ? "/" : "", name);
+    free(here);
+    return made < 0 ? bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory") : BWL_OK;
+}
+
+int bwl_file_place_init(bwl_file_place *place, const bwl_file_directory *directory,
+                        const char *name, size_t name_size, bwl_fault *fault)
+{
+    *place = (bwl_file_place){ .directory = directory, .name = name, .name_size = name_size };
+    return bwl_file_is_path(name) ? make_absolute(&place->path, name, fault) : BWL_OK;
+}
+
+void bwl_file_place_free(bwl_file_place *place)
+{
+    free(place->path);
+    free(place->side);
+    place->path = NULL;
+    place->side = NULL;
+}
+
+/* ---- bare names ------------------------------------------------------------------------------ */
+
+static int open_piece(int at, const char *piece, const bwl_file_directory *d, bool make)
+{
+    bool made = make && mkdirat(at, piece, d->sharing.mode & 0777) == 0;
+
+    if (made && !d->is_private) { /* as shared as the one above */
+        int fd = openat(at, piece, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0) {
+            bwl_file_share(fd, d->sharing.mode & 03777, &d->sharing);
+            (void)close(fd);
+        }
+    }
+    return bwl_file_open_directory(at, piece);
+}
+
+/* The directory of the last piece, and that piece: the directory's own fd, or one to be closed by
+ * `leave`.  -1: errno says why. */
+static int walk(const bwl_file_directory *d, char *encoded, bool make, const char **ret_leaf)
+{
+    int   at = d->fd;
+    char *slash;
+
+    for (*ret_leaf = encoded; (slash = strchr(*ret_leaf, '/')) != NULL; *ret_leaf = slash + 1) {
+        *slash    = '\0';
+        int below = open_piece(at, *ret_leaf, d, make);
+        int error = errno;
+        if (at != d->fd)
+            (void)close(at);
+        errno = error;
+        if (below < 0)
+            return -1;
+        at = below;
+    }
+    return at;
+}
+
+static void leave(const bwl_file_directory *d, int at)
+{
+    if (at != d->fd)
+        (void)close(at);
+}
+
+static int open_bare(const bwl_file_place *place, bwl_file *ret_queue, bool writes,
+                     bwl_fault *fault)
+{
+    const bwl_file_directory *d = place->directory;
+    char                      encoded[BWL_FILE_ENCODING_MAX];
+    const char               *leaf;
+
+    assert(d->fd >= 0);
+    bwl_file_encode(encoded, place->name, place->name_size);
+    int at = walk(d, encoded, writes, &leaf);
+    if (at < 0 && errno == ENOENT && !writes) {
+        *ret_queue = (bwl_file){ .fd = -1 };
+        return BWL_OK;
+    }
+    if (at < 0)
+        return bwl_file_no_directory(d->path, fault);
+    bwl_file_spot s = {
+        .at         = at,
+        .leaf       = leaf,
+        .shown      = d->path,
+        .role       = "",
+        .sharing    = d->sharing,
+        .is_private = d->is_private,
+        .makes      = writes,
+        .writes     = writes,
+    };
+    int status = bwl_file_open_ours(ret_queue, &s, fault);
+    leave(d, at);
+    return status;
+}
+
+static bool bare_is_still(const bwl_file_place *place, const bwl_file *queue)
+{
+    const bwl_file_directory *d = place->directory;
+    char                      encoded[BWL_FILE_ENCODING_MAX];
+    const char               *leaf;
+    struct stat               st;
+
+    bwl_file_encode(encoded, place->name, place->name_size);
+    int at = walk(d, encoded, false, &leaf);
+    if (at < 0)
+        return false;
+    bool found = fstatat(at, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    leave(d, at);
+    return found && bwl_file_is_this(&st, queue);
+}
+
+/* ---- names that are paths -------------------------------------------------------------------- */
+
+static int refuse_named(const bwl_file_place *place, const char *why, bwl_fault *fault)
+{
+    return bwl_fail(fault, BWL_STATUS_REFUSED, "%.150s %s", place->path, why);
+}
+
+/* The path without symbolic links, so that the file beside it is the same by whatever link one
+ * came.  NULL: errno says why. */
+static char *resolve(const bwl_file_place *place, bool make)
+{
+    char *resolved = realpath(place->path, NULL);
+
+    if (resolved != NULL || errno != ENOENT || !make)
+        return resolved;
+    int fd = open(place->path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    if (fd < 0)
+        return NULL;
+    (void)close(fd); /* it exists now */
+    return realpath(place->path, NULL);
+}
+
+/* Read-only is enough to flock, and works on directories. */
+static int open_named(const bwl_file_place *place, const char *resolved, bwl_file *ret_named,
+                      bwl_fault *fault)
+{
+    struct stat st;
+    int         fd = bwl_file_above_standard(
+                open(resolved, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW));
+
+    if (fd < 0 && errno == EACCES)
+        return refuse_named(place, "cannot be read, and so not be locked: permission denied",
+                            fault);
+    if (fd < 0 && errno == ENXIO)
+        return refuse_named(place, "is a socket, which cannot be locked", fault);
+    if (fd < 0)
+        return bwl_fail_errno(fault, "cannot open %.150s", place->path);
+    if (fstat(fd, &st) != 0) {
+        (void)close(fd);
+        return bwl_fail_errno(fault, "cannot look at %.150s", place->path);
+    }
+    /* Two names would have two queues and two fences. */
+    if (!S_ISDIR(st.st_mode) && st.st_nlink > 1) {
+        (void)close(fd);
+        return refuse_named(place, "has other names (hard links): lock another file", fault);
+    }
+    *ret_named = (bwl_file){ .fd = fd, .device = st.st_dev, .inode = st.st_ino };
+    return BWL_OK;
+}
+
+static int name_side(bwl_file_place *place, const char *resolved, bwl_fault *fault)
+{
+    free(place->side);
+    if (asprintf(&place->side, "%s%s", resolved, side_ending) >= 0)
+        return BWL_OK;
+    place->side = NULL;
+    return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+}
+
+static int open_side(const bwl_file_place *place, bwl_file *ret_queue, bool writes,
+                     bwl_fault *fault)
+{
+    struct stat above  = { 0 };
+    char       *parent = strdup(place->side);
+
+    if (parent == NULL)
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    *(strrchr(parent, '/') + 1) = '\0';
+    (void)stat(parent, &above); /* else it is not shared */
+    free(parent);
+    bwl_file_spot s = {
+        .at      = AT_FDCWD,
+        .leaf    = place->side,
+        .shown   = "",
+        .role    = ", where its queue is kept,",
+        .sharing = { above.st_mode, above.st_uid, above.st_gid },
+        .makes   = writes,
+        .writes  = writes,
+    };
+    return bwl_file_open_ours(ret_queue, &s, fault);
+}
+
+static int open_both(bwl_file_place *place, bwl_file *ret_queue, bwl_file *ret_named,
+                     bwl_fault *fault)
+{
+    bwl_file named    = { .fd = -1 };
+    char    *resolved = resolve(place, true);
+
+    if (resolved == NULL && (errno == EACCES || errno == EROFS))
+        return refuse_named(place, "cannot be made or reached: permission denied", fault);
+    if (resolved == NULL)
+        return bwl_fail_errno(fault, "cannot open %.150s", place->path);
+    int status = open_named(place, resolved, &named, fault);
+    if (status == BWL_OK)
+        status = name_side(place, resolved, fault);
+    if (status == BWL_OK)
+        status = open_side(place, ret_queue, true, fault);
+    if (status == BWL_OK)
+        *ret_named = named;
+    else if (named.fd >= 0)
+        (void)close(named.fd);
+    free(resolved);
+    return status;
+}
+
+/* Without being read or written, what is opened here does not notice, be it a FIFO or a device. */
+static int peek_both(bwl_file_place *place, bwl_file *ret_queue, bwl_file *ret_named,
+                     bwl_fault *fault)
+{
+    struct stat st;
+    char       *resolved = resolve(place, false);
+    int         fd       = -1;
+
+    *ret_queue = (bwl_file){ .fd = -1 };
+    *ret_named = (bwl_file){ .fd = -1 };
+    if (resolved != NULL)
+        fd = bwl_file_above_standard(open(resolved, O_PATH | O_CLOEXEC | O_NOFOLLOW));
+    if (fd < 0 && errno == ENOENT) {
+        free(resolved);
+        return BWL_OK;
+    }
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        int status = bwl_fail_errno(fault, "cannot look at %.150s", place->path);
+        if (fd >= 0)
+            (void)close(fd);
+        free(resolved);
+        return status;
+    }
+    int status = name_side(place, resolved, fault);
+    free(resolved);
+    if (status == BWL_OK)
+        status = open_side(place, ret_queue, false, fault);
+    if (status == BWL_OK)
+        *ret_named = (bwl_file){ .fd = fd, .device = st.st_dev, .inode = st.st_ino };
+    else
+        (void)close(fd);
+    return status;
+}
+
+static bool both_are_still(const bwl_file_place *place, const bwl_file *queue,
+                           const bwl_file *named)
+{
+    struct stat st;
+
+    return stat(place->path, &st) == 0 && bwl_file_is_this(&st, named) &&
+           lstat(place->side, &st) == 0 && bwl_file_is_this(&st, queue);
+}
+
+/* ---- the door -------------------------------------------------------------------------------- */
+
+int bwl_file_place_open(bwl_file_place *place, bwl_file *ret_queue, bwl_file *ret_named,
+                        bwl_fault *fault)
+{
+    if (place->path != NULL)
+        return open_both(place, ret_queue, ret_named, fault);
+    *ret_named = (bwl_file){ .fd = -1 };
+    return open_bare(place, ret_queue, true, fault);
+}
+
+int bwl_file_place_peek(bwl_file_place *place, bwl_file *ret_queue, bwl_file *ret_named,
+                        bwl_fault *fault)
+{
+    if (place->path != NULL)
+        return peek_both(place, ret_queue, ret_named, fault);
+    *ret_named = (bwl_file){ .fd = -1 };
+    return open_bare(place, ret_queue, false, fault);
+}
+
+bool bwl_file_place_is_still(const bwl_file_place *place, const bwl_file *queue,
+                             const bwl_file *named)
+{
+    if (place->path != NULL)
+        return both_are_still(place, queue, named);
+    return bare_is_still(place, queue);
+}
+
+void bwl_file_place_show(const bwl_file_place *place, char ret_text[BWL_FILE_SHOWN_MAX])
+{
+    char encoded[BWL_FILE_ENCODING_MAX];
+
+    if (place->path != NULL) {
+        (void)snprintf(ret_text, BWL_FILE_SHOWN_MAX, "%.130s",
+                       place->side != NULL ? place->side : place->path);
+        return;
+    }
+    bwl_file_encode(encoded, place->name, place->name_size);
+    (void)snprintf(ret_text, BWL_FILE_SHOWN_MAX, "%.60s/%.70s", place->directory->path, encoded);
+}

@@ -1,0 +1,17 @@
+/*
+ * file_who.h -- who holds a lock file, found out by looking: nothing is locked, drawn or written.
+ *
+ * The kernel says who is first in the queue (file_ticket.h); the record says who that is, if it is
+ * about that ticket (file_record.h).  If it is not, the head of the queue waits for somebody who
+ * has the flock without standing in it, a flock(1) say: /proc/locks has his pid.
+ */
+#ifndef BWL_FILE_WHO_H
+#define BWL_FILE_WHO_H
+
+#include "engine/client.h"
+#include "engine/file_open.h"
+
+/* The file with the queue, and the one that is flocked; fd -1: there is none. */
+void bwl_file_who(const bwl_file *queue, const bwl_file *flocked, bwl_holder *ret_holder);
+
+#endif

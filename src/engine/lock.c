@@ -1,0 +1,250 @@
+/*
+ * lock.c -- one machine in the real world: events in, effects out.
+ */
+#include "engine/client.h"
+#include "core/text.h"
+#include "engine/fault.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the life of a lock ---------------------------------------------------------------------- */
+
+static void link_in(bwl_client *client, bwl_lock *lock)
+{
+    lock->next = client->locks;
+    if (lock->next != NULL)
+        lock->next->previous = lock;
+    client->locks = lock;
+    client->locks_count++;
+}
+
+static void link_out(bwl_lock *lock)
+{
+    if (lock->next != NULL)
+        lock->next->previous = lock->previous;
+    if (lock->previous != NULL)
+        lock->previous->next = lock->next;
+    else
+        lock->client->locks = lock->next;
+    lock->client->locks_count--;
+}
+
+int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, const bwl_terms *terms,
+                 bwl_fault *fault)
+{
+    const bwl_engine *engine    = client->engine;
+    size_t            name_size = strnlen(name, BWL_NAME_MAX + 1);
+    const char       *wrong     = bwl_name_fault(name, name_size);
+
+    if (wrong != NULL)
+        return bwl_fail(fault, BWL_STATUS_USAGE, "%s", wrong);
+    if (!bwl_timers_reserve(&client->timers, client->locks_count + 2))
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    bwl_lock *lock = malloc(sizeof *lock + engine->lock_size);
+    if (lock == NULL)
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+
+    bwl_hold_init(&lock->hold, engine->protocol, 1, terms);
+    lock->timer      = (bwl_timer){ .at = BWL_NEVER };
+    lock->client     = client;
+    lock->previous   = NULL;
+    lock->operation  = NULL;
+    lock->part       = lock + 1;
+    lock->latest_tag = 0;
+    lock->pins       = 0;
+    lock->wanted     = true;
+    lock->why[0]     = '\0';
+    lock->name_size  = (uint16_t)name_size;
+    memcpy(lock->name, name, name_size + 1);
+    link_in(client, lock);
+
+    int status = engine->prepare(lock, fault);
+    if (status < 0) {
+        link_out(lock);
+        free(lock);
+        return status;
+    }
+    *ret_lock = lock;
+    return BWL_OK;
+}
+
+static void free_if_done(bwl_lock *lock)
+{
+    bool sought = lock->hold.state != BWL_HOLD_IDLE;
+
+    if (lock->pins > 0 || lock->wanted || (sought && lock->hold.state != BWL_HOLD_OVER))
+        return;
+    assert(lock->operation == NULL);
+    bwl_timers_set(&lock->client->timers, &lock->timer, BWL_NEVER);
+    lock->client->engine->forget(lock);
+    link_out(lock);
+    explicit_bzero(&lock->hold.claim, sizeof lock->hold.claim);
+    free(lock);
+}
+
+void bwl_lock_unwanted(bwl_lock *lock)
+{
+    lock->wanted = false;
+    free_if_done(lock);
+}
+
+void bwl_lock_pin(bwl_lock *lock)
+{
+    lock->pins++;
+}
+
+void bwl_lock_unpin(bwl_lock *lock)
+{
+    assert(lock->pins > 0);
+    lock->pins--;
+    free_if_done(lock);
+}
+
+void bwl_lock_says(bwl_lock *lock, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(lock->why, sizeof lock->why, format, arguments); /* cutting is meant */
+    va_end(arguments);
+}
+
+/* ---- carrying out ---------------------------------------------------------------------------- */
+
+static void step(bwl_lock *lock, const bwl_effects *fx);
+
+void bwl_operation_end(bwl_operation *operation, bwl_outcome_kind kind)
+{
+    bwl_client *client = operation->lock->client;
+
+    operation->ended = kind;
+    if (operation->watched && !client->dispatching && client->reactor.epoll_fd >= 0)
+        bwl_client_wake(client); /* by somebody else than the loop that watches it */
+    for (bwl_sleeper *s = operation->sleeper; s != NULL; s = s->beside)
+        pthread_cond_signal(&s->cond);
+}
+
+static void end_operation(bwl_lock *lock, bwl_outcome_kind kind)
+{
+    bwl_operation *operation = lock->operation;
+
+    if (operation == NULL)
+        return; /* a loss that nobody waits to hear of: it is seen in the time left */
+    lock->operation = NULL;
+    bwl_operation_end(operation, kind);
+}
+
+static bwl_random fresh_bits(bwl_client *client)
+{
+    bwl_random fresh = { 0 };
+
+    /* Without random bits no attempt could be made, and a hold could not even pause: the kernel
+     * gives them always, once it has booted. */
+    bool drawn = !client->engine->draws_tokens || bwl_entropy_draw(&client->entropy, &fresh);
+    assert(drawn);
+    (void)drawn;
+    return fresh;
+}
+
+void bwl_lock_event(bwl_lock *lock, bwl_event ev)
+{
+    bwl_effects fx = { 0 };
+
+    ev.now   = bwl_client_now(lock->client);
+    ev.fresh = fresh_bits(lock->client);
+    bwl_lock_pin(lock);
+    bwl_hold_event(&lock->hold, &ev, &fx);
+    step(lock, &fx);
+    bwl_lock_unpin(lock);
+}
+
+static void put(bwl_lock *lock, const bwl_ask *ask)
+{
+    bwl_event reply = { .kind = BWL_REPLY, .tag = ask->tag, .node = ask->node };
+
+    lock->latest_tag = ask->tag;
+    if (lock->client->engine->ask(lock, ask, &reply))
+        bwl_lock_event(lock, reply);
+}
+
+/* Does what the machine wants.  The lock is pinned. */
+static void step(bwl_lock *lock, const bwl_effects *fx)
+{
+    bwl_client_alarm(lock->client, &lock->timer, fx->wake_at);
+    if (fx->outcome.kind != BWL_PENDING)
+        end_operation(lock, fx->outcome.kind);
+    for (unsigned i = 0; i < fx->asks_count; i++)
+        put(lock, &fx->asks[i]);
+}
+
+/* ---- what callers want ----------------------------------------------------------------------- */
+
+static void begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb)
+{
+    assert(lock->operation == NULL);
+    *operation      = (bwl_operation){ .lock = lock, .verb = verb, .ended = BWL_PENDING };
+    lock->operation = operation;
+    bwl_lock_pin(lock);
+}
+
+void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
+{
+    bwl_effects fx    = { 0 };
+    bwl_ms      now   = bwl_client_now(lock->client);
+    bwl_random  fresh = fresh_bits(lock->client);
+
+    begin(lock, operation, BWL_ACQUIRE);
+    bwl_hold_acquire(&lock->hold, &fresh, now, bwl_later(now, wait_ms), &fx);
+    step(lock, &fx);
+    bwl_lock_unpin(lock);
+}
+
+void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms)
+{
+    bwl_effects fx = { 0 };
+
+    begin(lock, operation, BWL_EXTEND);
+    if (bwl_hold_is_held(&lock->hold)) {
+        bwl_hold_extend(&lock->hold, bwl_client_now(lock->client), lease_ms, &fx);
+        step(lock, &fx);
+    } else {
+        end_operation(lock, BWL_LOST);
+    }
+    bwl_lock_unpin(lock);
+}
+
+void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
+{
+    bwl_effects fx = { 0 };
+
+    begin(lock, operation, BWL_RELEASE);
+    if (bwl_hold_is_held(&lock->hold)) {
+        bwl_hold_release(&lock->hold, bwl_client_now(lock->client), &fx);
+        step(lock, &fx);
+    } else {
+        end_operation(lock, BWL_LOST);
+    }
+    bwl_lock_unpin(lock);
+}
+
+void bwl_lock_cancel(bwl_operation *operation)
+{
+    bwl_lock   *lock = operation->lock;
+    bwl_effects fx   = { 0 };
+
+    if (operation->ended != BWL_PENDING || operation->verb == BWL_RELEASE)
+        return;
+    if (lock->client->driving) /* whoever drives may be the one who waits for this */
+        bwl_client_wake(lock->client);
+    if (operation->verb == BWL_EXTEND) { /* what it asked for goes on; nobody waits for it */
+        end_operation(lock, BWL_CANCELLED);
+        return;
+    }
+    bwl_lock_pin(lock);
+    bwl_hold_cancel(&lock->hold, bwl_client_now(lock->client), &fx);
+    step(lock, &fx);
+    bwl_lock_unpin(lock);
+}

@@ -1,0 +1,105 @@
+/*
+ * redis.c -- locks between machines, on one Redis server: the engine's table.  See redis_store.h
+ * for how its parts hang together, src/protocol/token.c for what is promised.
+ */
+#include "engine/engines.h"
+#include "engine/fault.h"
+#include "engine/redis_store.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A lock has no part of ours: its key is made from its name when it is written. */
+static int redis_prepare(bwl_lock *lock, bwl_fault *fault)
+{
+    (void)lock;
+    (void)fault;
+    return BWL_OK;
+}
+
+static void redis_forget(bwl_lock *lock)
+{
+    (void)lock;
+}
+
+static bool redis_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+{
+    bwl_redis_open_question question = {
+        .lock     = lock,
+        .tag      = ask->tag,
+        .word     = (bwl_redis_word)ask->word,
+        .lease_ms = lock->hold.claim.lease_ms,
+    };
+
+    memcpy(question.token, lock->hold.claim.token, sizeof question.token);
+    if (bwl_redis_put(lock->client->store, &question))
+        return false;
+    bwl_lock_says(lock, "out of memory");
+    ret_reply->answer = BWL_UNSENT;
+    return true;
+}
+
+/* Does it look like a token of ours?  Others may have chosen the same form. */
+static bool looks_like_ours(const char *value)
+{
+    size_t size = strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
+
+    return size == 22 && value[size] == '\0';
+}
+
+static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look)
+{
+    bool is_string = strcmp(look->kind, "string") == 0;
+
+    *ret_holder = (bwl_holder){ .held = look->left_ms != -2 };
+    if (!ret_holder->held)
+        return;
+    ret_holder->left_ms = look->left_ms == -1 ? BWL_NEVER : look->left_ms;
+    ret_holder->foreign = !is_string || !looks_like_ours(look->value);
+    if (!is_string)
+        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
+                       "the key is a %s, which no lock is", look->kind);
+    else if (look->left_ms == -1)
+        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
+                       "the key has no expiry: nothing ends it by itself");
+    else if (ret_holder->foreign)
+        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
+                       "the value is not in the form of bowline");
+}
+
+static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
+{
+    bwl_client             *client   = lock->client;
+    bwl_redis_looker        looker   = { .operation = { .lock = lock } };
+    bwl_redis_open_question question = {
+        .lock   = lock,
+        .looker = &looker,
+    };
+
+    if (!bwl_redis_put(client->store, &question))
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    /* Ends by itself: every question does, within answer_ms. */
+    while (looker.operation.ended == BWL_PENDING) {
+        int status = bwl_client_wait(client, &looker.operation, BWL_NEVER, fault);
+        if (status < 0)
+            bwl_redis_give_up_looking(client->store, &looker);
+    }
+    switch (looker.answer) {
+    case BWL_YES: fill_in(ret_holder, &looker.look); return BWL_OK;
+    case BWL_LATER:
+    case BWL_NO:
+    case BWL_REFUSED: return bwl_fail(fault, BWL_STATUS_REFUSED, "%s", lock->why);
+    case BWL_UNSENT: return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s", lock->why);
+    }
+    bwl_unreachable("an answer outside of its enum");
+}
+
+#define REDIS_ENGINE(scheme_)                                                                 \
+    {                                                                                         \
+        .scheme = (scheme_), .protocol = &bwl_token, .has_lease = true, .draws_tokens = true, \
+        .open = bwl_redis_open, .close = bwl_redis_close, .prepare = redis_prepare,           \
+        .ask = redis_ask, .forget = redis_forget, .woken = bwl_redis_woken, .who = redis_who, \
+    }
+
+const bwl_engine bwl_redis_engine = REDIS_ENGINE("redis");
+const bwl_engine bwl_unix_engine  = REDIS_ENGINE("unix");

@@ -1,0 +1,403 @@
+/*
+ * redis_ask.c -- questions out, answers in.  See redis_store.h.
+ *
+ * A server answers in the order in which it was asked: the answer that comes belongs to the oldest
+ * question that was written.  When the connection breaks, a question none of whose bytes were
+ * handed to the kernel was surely not carried out (UNSENT); of every other one nobody knows (DOWN).
+ */
+#include "engine/redis_store.h"
+#include "engine/fault.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+enum {
+    COMMAND_ROOM  = 1536, /* for a command beside the key: a script by its text is the longest */
+    CLOSING_BATCH = 8192, /* less than a server reads at once                                  */
+};
+
+static void work(bwl_redis_store *store);
+
+/* ---- the ring -------------------------------------------------------------------------------- */
+
+static bwl_redis_open_question *at(bwl_redis_store *store, size_t n)
+{
+    return &store->questions[(store->questions_first + n) % store->questions_room];
+}
+
+static bool grow(bwl_redis_store *store)
+{
+    size_t room = store->questions_room == 0 ? 16 : store->questions_room * 2;
+
+    bwl_redis_open_question *ring = calloc(room, sizeof *ring);
+    if (ring == NULL)
+        return false;
+    for (size_t i = 0; i < store->questions_count; i++)
+        ring[i] = *at(store, i);
+    free(store->questions);
+    store->questions       = ring;
+    store->questions_first = 0;
+    store->questions_room  = room;
+    return true;
+}
+
+static bool append(bwl_redis_store *store, const bwl_redis_open_question *question)
+{
+    if (store->questions_count == store->questions_room && !grow(store))
+        return false;
+    *at(store, store->questions_count) = *question;
+    store->questions_count++;
+    store->client->pending++;
+    bwl_lock_pin(question->lock);
+    return true;
+}
+
+static bwl_redis_open_question take_first(bwl_redis_store *store)
+{
+    bwl_redis_open_question first = *at(store, 0);
+
+    store->questions_first = (store->questions_first + 1) % store->questions_room;
+    store->questions_count--;
+    store->client->pending--;
+    return first;
+}
+
+/* ---- what becomes of a question -------------------------------------------------------------- */
+
+/* The question is not in the ring any more. */
+static void settle(const bwl_redis_open_question *q, const bwl_event *ev)
+{
+    if (q->looker != NULL) {
+        q->looker->answer = ev->kind == BWL_DOWN ? BWL_UNSENT : ev->answer;
+        bwl_operation_end(&q->looker->operation, BWL_RELEASED);
+    } else {
+        bwl_event copy = *ev;
+        copy.tag       = q->tag;
+        bwl_lock_event(q->lock, copy);
+    }
+    bwl_lock_unpin(q->lock);
+}
+
+/* The connection cannot be used any more.  `refused`: nor would the next one be.
+ *
+ * What happens to a question may make its machine ask again, and that may connect, and that may
+ * fail at once and bring us here again: so the ring is put aside first. */
+static void break_off(bwl_redis_store *store, const bwl_fault *fault, bool refused)
+{
+    bwl_redis_store aside       = *store;
+    uint64_t        handed_over = store->conn.handed_over;
+    bool            in_doubt    = false;
+
+    bwl_conn_close(&store->conn);
+    store->phase           = BWL_REDIS_DOWN;
+    store->questions       = NULL;
+    store->questions_count = 0;
+    store->questions_room  = 0;
+    store->questions_first = 0;
+    for (size_t i = 0; i < aside.questions_count; i++) {
+        bwl_redis_open_question *q = at(&aside, i);
+        q->written                 = q->written && q->starts_at < handed_over;
+        in_doubt                   = in_doubt || q->written;
+    }
+    if (in_doubt)
+        store->to_be_killed = aside.connection_id;
+    store->connection_id = 0;
+    while (aside.questions_count > 0) {
+        bwl_redis_open_question q = take_first(&aside);
+        bwl_event unsent = { .kind = BWL_REPLY, .answer = refused ? BWL_REFUSED : BWL_UNSENT };
+        bwl_event down   = { .kind = BWL_DOWN };
+        bwl_lock_says(q.lock, "%s", fault->text);
+        settle(&q, q.written ? &down : &unsent);
+    }
+    free(aside.questions);
+}
+
+static void answered(bwl_redis_store *store, const char *bytes, size_t size)
+{
+    bwl_redis_open_question q  = *at(store, 0);
+    bwl_event               ev = { .kind = BWL_REPLY };
+    bwl_redis_verdict       verdict;
+    char                    text[160];
+
+    verdict = q.looker != NULL ? bwl_redis_read_look(bytes, size, &ev.answer, &q.looker->look)
+                               : bwl_redis_read(q.word, bytes, size, &ev.answer);
+    if (verdict == BWL_REDIS_STRANGE) {
+        bwl_fault fault;
+        (void)bwl_fail(&fault, BWL_STATUS_REFUSED, "%s answers what was not asked", store->where);
+        break_off(store, &fault, false);
+        return;
+    }
+    (void)take_first(store);
+    if (verdict == BWL_REDIS_NOSCRIPT && q.by_text) {
+        ev.answer = BWL_REFUSED; /* it had the text, and does not know it still */
+    } else if (verdict == BWL_REDIS_NOSCRIPT) {
+        /* Not carried out.  By its text then; unless the machine has moved on meanwhile. */
+        q.by_text   = true;
+        q.written   = false;
+        bool wanted = q.looker != NULL || q.tag == q.lock->latest_tag;
+        if (!wanted || !append(store, &q))
+            settle(&q, &(bwl_event){ .kind = BWL_REPLY, .answer = BWL_UNSENT });
+        else
+            bwl_lock_unpin(q.lock); /* append has pinned it once more */
+        return;
+    }
+    if (ev.answer == BWL_LATER || ev.answer == BWL_REFUSED) {
+        bwl_redis_error_words(store, text, sizeof text, bytes, size);
+        bwl_lock_says(q.lock, "%s: %s", store->where, text);
+    }
+    settle(&q, &ev);
+}
+
+void bwl_redis_give_up_looking(bwl_redis_store *store, bwl_redis_looker *looker)
+{
+    for (size_t i = 0; i < store->questions_count; i++)
+        if (at(store, i)->looker == looker) {
+            bwl_fault fault;
+            (void)bwl_fail(&fault, BWL_STATUS_SYSTEM, "cannot wait for an answer");
+            break_off(store, &fault, false);
+            return;
+        }
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static bool write_one(bwl_redis_store *store, bwl_redis_open_question *q)
+{
+    char            key[BWL_KEY_MAX];
+    bwl_resp_writer writer;
+    size_t size = bwl_key_write(key, store->key_template, q->lock->name, q->lock->name_size);
+    /* Nobody would hear that the server does not know the script; once it has seen the text, it
+     * does. */
+    bool is_last_word = store->client->closing && !store->text_was_sent;
+
+    if (!bwl_conn_reserve(&store->conn, COMMAND_ROOM + size, &writer))
+        return false;
+    if (q->looker != NULL)
+        bwl_redis_write_look(&writer, key, size, q->by_text);
+    else
+        bwl_redis_write(&writer, &(bwl_redis_question){
+                                     .word     = q->word,
+                                     .by_text  = q->by_text || is_last_word,
+                                     .key      = key,
+                                     .key_size = size,
+                                     .token    = q->token,
+                                     .lease_ms = q->lease_ms,
+                                 });
+    store->text_was_sent = store->text_was_sent || is_last_word;
+    q->starts_at         = store->conn.written;
+    q->written_at        = bwl_client_now(store->client);
+    q->written           = true;
+    bwl_conn_commit(&store->conn, &writer);
+    return true;
+}
+
+/* Nobody will read answers.  A server that sends them to a closed socket stops there, and what
+ * it has not read yet is never carried out. */
+static bool write_reply_off(bwl_redis_store *store)
+{
+    bwl_resp_writer writer;
+
+    if (store->reply_is_off)
+        return true;
+    store->lingers = at(store, 0)->written; /* those to what was asked before are on their way */
+    if (!bwl_conn_reserve(&store->conn, COMMAND_ROOM, &writer))
+        return false;
+    bwl_resp_write_array(&writer, 3);
+    bwl_resp_write_text(&writer, "CLIENT");
+    bwl_resp_write_text(&writer, "REPLY");
+    bwl_resp_write_text(&writer, "OFF");
+    bwl_conn_commit(&store->conn, &writer);
+    store->reply_is_off = true;
+    return true;
+}
+
+static int write_questions(bwl_redis_store *store, bwl_fault *fault)
+{
+    bool closing = store->client->closing;
+
+    if (closing && !write_reply_off(store))
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "too much is waiting to be sent to %s",
+                        store->where);
+    for (size_t i = 0; i < store->questions_count; i++) {
+        bwl_redis_open_question *q = at(store, i);
+        if (!q->written && !write_one(store, q))
+            return bwl_fail(fault, BWL_STATUS_NOMEM, "too much is waiting to be sent to %s",
+                            store->where);
+    }
+    if (closing && store->conn.out_size < CLOSING_BATCH)
+        return BWL_OK; /* bwl_redis_close sends it */
+    return bwl_conn_flush(&store->conn, fault);
+}
+
+/* ---- connecting ------------------------------------------------------------------------------ */
+
+static void name_place(const bwl_redis_store *store, bwl_fault *fault)
+{
+    char text[BWL_FAULT_TEXT_MAX];
+
+    memcpy(text, fault->text, sizeof text);
+    (void)snprintf(fault->text, sizeof fault->text, "%s: %.100s", store->where, text);
+}
+
+static void connect_next(bwl_redis_store *store)
+{
+    bwl_fault fault  = { 0 };
+    int       status = bwl_reactor_open(&store->client->reactor, &fault);
+
+    while (status == BWL_OK && store->address < store->addresses_count) {
+        if (bwl_conn_open(&store->conn, &store->addresses[store->address], &fault) == BWL_OK) {
+            store->phase = BWL_REDIS_CONNECTING;
+            store->opened++;
+            store->phase_began_at = bwl_client_now(store->client);
+            return;
+        }
+        store->address++;
+    }
+    name_place(store, &fault);
+    break_off(store, &fault, false);
+}
+
+/* What was wrong with this address may not be wrong with the next. */
+static void not_connected(bwl_redis_store *store, bwl_fault *fault)
+{
+    bwl_conn_close(&store->conn);
+    if (++store->address < store->addresses_count) {
+        connect_next(store);
+        return;
+    }
+    name_place(store, fault);
+    break_off(store, fault, false);
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/* Since when we have been waiting for the server; NEVER if we are not. */
+static bwl_ms waits_since(bwl_redis_store *store)
+{
+    if (store->phase == BWL_REDIS_DOWN)
+        return BWL_NEVER;
+    if (store->phase != BWL_REDIS_READY)
+        return store->phase_began_at;
+    return store->questions_count > 0 ? at(store, 0)->written_at : BWL_NEVER;
+}
+
+static void set_timer(bwl_redis_store *store)
+{
+    bwl_ms since = waits_since(store);
+    bwl_ms at =
+        since == BWL_NEVER ? BWL_NEVER : bwl_later(since, store->client->settings.answer_ms);
+
+    bwl_client_alarm(store->client, &store->client->store_timer, at);
+}
+
+void bwl_redis_woken(bwl_client *client)
+{
+    bwl_redis_store *store = client->store;
+    bwl_ms           since = waits_since(store);
+    bwl_fault        fault;
+
+    if (since == BWL_NEVER ||
+        bwl_client_now(client) < bwl_later(since, client->settings.answer_ms)) {
+        set_timer(store);
+        return;
+    }
+    (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "no answer for %lld ms",
+                   (long long)client->settings.answer_ms);
+    if (store->phase == BWL_REDIS_CONNECTING) {
+        not_connected(store, &fault);
+    } else {
+        name_place(store, &fault);
+        break_off(store, &fault, false);
+    }
+    set_timer(store);
+}
+
+/* ---- the way of a connection ----------------------------------------------------------------- */
+
+/* Takes what has arrived, writes what is due.  A step may end in a fault, never in two. */
+static void work(bwl_redis_store *store)
+{
+    const char *bytes;
+    size_t      size;
+    bwl_fault   fault  = { 0 };
+    int         status = 1;
+
+    while (store->phase != BWL_REDIS_DOWN && status > 0) {
+        status = bwl_conn_frame(&store->conn, &bytes, &size, &fault);
+        if (status <= 0)
+            break;
+        if (bytes[0] == '>')
+            continue; /* a push that nobody asked for */
+        if (store->phase == BWL_REDIS_GREETING) {
+            int greeted = bwl_redis_greeted(store, bytes, size, &fault);
+            if (greeted < 0) {
+                break_off(store, &fault, greeted == BWL_STATUS_REFUSED);
+                return;
+            }
+            if (store->greeting == BWL_GREET_DONE)
+                store->phase = BWL_REDIS_READY;
+        } else if (store->questions_count > 0 && at(store, 0)->written) {
+            answered(store, bytes, size);
+        } else {
+            status = bwl_fail(&fault, BWL_STATUS_REFUSED, "speaks without having been asked");
+        }
+    }
+    if (status == 0 && store->phase == BWL_REDIS_READY)
+        status = write_questions(store, &fault);
+    if (status < 0) {
+        name_place(store, &fault);
+        break_off(store, &fault, false);
+    }
+}
+
+void bwl_redis_ready(bwl_source *source, uint32_t events)
+{
+    bwl_redis_store *store          = (bwl_redis_store *)(void *)source;
+    bool             was_connecting = store->conn.connecting;
+    uint64_t         opened         = store->opened;
+    bwl_fault        fault          = { 0 };
+
+    if (!bwl_conn_is_open(&store->conn))
+        return; /* an event of a connection that was closed meanwhile */
+    int status = bwl_conn_step(&store->conn, events, &fault);
+    if (was_connecting && status < 0) {
+        not_connected(store, &fault);
+    } else {
+        if (was_connecting && !store->conn.connecting) {
+            store->phase          = BWL_REDIS_GREETING;
+            store->phase_began_at = bwl_client_now(store->client);
+            status                = bwl_redis_greet(store, &fault);
+        }
+        work(store); /* also when it has just broken: what came before that counts */
+        if (status < 0 && opened == store->opened && bwl_conn_is_open(&store->conn)) {
+            name_place(store, &fault);
+            break_off(store, &fault, false);
+        }
+    }
+    set_timer(store);
+}
+
+bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *question)
+{
+    bwl_fault fault = { 0 };
+
+    /* What came while nothing was asked must not be taken for the answer to this; and servers
+     * close what is idle for long, which leaves nothing in doubt when it is seen before anything
+     * is asked. */
+    if (store->phase == BWL_REDIS_READY && store->questions_count == 0 &&
+        bwl_conn_has_unread(&store->conn))
+        bwl_redis_ready(&store->conn.source, EPOLLIN);
+    if (!append(store, question))
+        return false;
+    if (store->phase == BWL_REDIS_DOWN) {
+        store->address = 0;
+        connect_next(store);
+    } else if (store->phase == BWL_REDIS_READY && write_questions(store, &fault) < 0) {
+        name_place(store, &fault);
+        break_off(store, &fault, false);
+    }
+    set_timer(store);
+    return true;
+}

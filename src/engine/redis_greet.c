@@ -1,0 +1,221 @@
+/*
+ * redis_greet.c -- from a fresh connection to one that may be asked.  See redis_store.h.
+ *
+ *      HELLO 3 [AUTH user password]     who we are; who you are: your version, our connection's id
+ *      CLIENT KILL ID n                 if our last connection broke with questions open: what is
+ *                                       still on its way of it shall not run later
+ *      SELECT n                         if it is not database 0
+ *
+ * Nothing else is sent before all of that is answered: after a password that was refused, Redis
+ * would carry on as its default user, and so would we.
+ */
+#include "engine/redis_store.h"
+#include "engine/fault.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    VERSION_MAJOR_MIN = 6,
+    VERSION_MINOR_MIN = 2,
+    VERSION_ROOM      = 24,
+    CODE_ROOM         = 24,
+    GREETING_ROOM     = 512
+};
+
+/* ---- what we say ----------------------------------------------------------------------------- */
+
+static void write_hello(const bwl_redis_store *store, bwl_resp_writer *writer)
+{
+    bwl_resp_write_array(writer, store->password != NULL ? 5 : 2);
+    bwl_resp_write_text(writer, "HELLO");
+    bwl_resp_write_text(writer, "3");
+    if (store->password != NULL) {
+        bwl_resp_write_text(writer, "AUTH");
+        bwl_resp_write_text(writer, store->user != NULL ? store->user : "default");
+        bwl_resp_write_text(writer, store->password);
+    }
+}
+
+static void write_rest(const bwl_redis_store *store, bwl_resp_writer *writer)
+{
+    if (store->to_be_killed != 0) {
+        bwl_resp_write_array(writer, 4);
+        bwl_resp_write_text(writer, "CLIENT");
+        bwl_resp_write_text(writer, "KILL");
+        bwl_resp_write_text(writer, "ID");
+        bwl_resp_write_integer(writer, store->to_be_killed);
+    }
+    if (store->database != 0) {
+        bwl_resp_write_array(writer, 2);
+        bwl_resp_write_text(writer, "SELECT");
+        bwl_resp_write_integer(writer, store->database);
+    }
+}
+
+static size_t room_for(const bwl_redis_store *store)
+{
+    size_t user     = store->user != NULL ? strlen(store->user) : 0;
+    size_t password = store->password != NULL ? strlen(store->password) : 0;
+
+    return GREETING_ROOM + user + password;
+}
+
+int bwl_redis_greet(bwl_redis_store *store, bwl_fault *fault)
+{
+    bwl_resp_writer writer;
+
+    if (!bwl_conn_reserve(&store->conn, room_for(store), &writer))
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    write_hello(store, &writer);
+    write_rest(store, &writer);
+    bwl_conn_commit(&store->conn, &writer);
+    store->greeting = BWL_GREET_HELLO;
+    return bwl_conn_flush(&store->conn, fault);
+}
+
+/* ---- what it says ---------------------------------------------------------------------------- */
+
+typedef struct hello {
+    char    version[VERSION_ROOM];
+    int64_t protocol;
+    int64_t id;
+} hello;
+
+/* Nothing that would not be quoted as it is. */
+static bool is_version(const bwl_resp_value *value)
+{
+    if (value->text == NULL || value->size >= VERSION_ROOM)
+        return false;
+    for (size_t i = 0; i < value->size; i++)
+        if (value->text[i] <= ' ' || value->text[i] > '~')
+            return false;
+    return true;
+}
+
+/* The three fields that matter, of a map of many; others may come and go. */
+static bool read_hello(hello *ret_hello, const char *bytes, size_t size)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  map;
+    bwl_resp_value  key;
+    bwl_resp_value  value;
+
+    *ret_hello = (hello){ .protocol = 0 };
+    if (!bwl_resp_next_bare(&cursor, &map) || map.type != '%')
+        return false;
+    while (bwl_resp_next_bare(&cursor, &key) && bwl_resp_next_bare(&cursor, &value)) {
+        if (bwl_resp_text_is(&key, "version") && is_version(&value)) {
+            memcpy(ret_hello->version, value.text, value.size);
+            ret_hello->version[value.size] = '\0';
+        } else if (bwl_resp_text_is(&key, "proto") && value.type == ':') {
+            ret_hello->protocol = value.integer;
+        } else if (bwl_resp_text_is(&key, "id") && value.type == ':') {
+            ret_hello->id = value.integer;
+        }
+        bwl_resp_skip(&cursor, &value);
+    }
+    return ret_hello->protocol == 3 && ret_hello->version[0] != '\0';
+}
+
+static bool is_old(const char *version)
+{
+    char *rest;
+    long  major = strtol(version, &rest, 10);
+    long  minor = *rest == '.' ? strtol(rest + 1, NULL, 10) : 0;
+
+    return major < VERSION_MAJOR_MIN || (major == VERSION_MAJOR_MIN && minor < VERSION_MINOR_MIN);
+}
+
+static bool holds_password(const bwl_redis_store *store, const char *bytes, size_t size)
+{
+    const char *password = store->password;
+
+    return password != NULL && password[0] != '\0' &&
+           memmem(bytes, size, password, strlen(password)) != NULL;
+}
+
+void bwl_redis_error_words(const bwl_redis_store *store, char *ret_text, size_t capacity,
+                           const char *bytes, size_t size)
+{
+    char code[CODE_ROOM];
+
+    bwl_redis_error_text(ret_text, capacity, bytes, size);
+    if (!holds_password(store, bytes, size))
+        return;
+    size_t length = strspn(ret_text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    if (length >= sizeof code || holds_password(store, ret_text, length))
+        length = 0;
+    memcpy(code, ret_text, length);
+    code[length] = '\0';
+    (void)snprintf(ret_text, capacity, "%s (its words hold our password)", code);
+}
+
+/* Why the server will not have us.  Its own words are quoted only where they cannot hold ours. */
+static int turned_away(const bwl_redis_store *store, const char *bytes, size_t size,
+                       bwl_fault *fault)
+{
+    char text[120];
+
+    bwl_redis_error_words(store, text, sizeof text, bytes, size);
+    /* Too many clients is an ERR without a code of its own, and passes as they go. */
+    if (bwl_redis_is_not_now(bytes, size) ||
+        bwl_redis_error_is(bytes, size, "ERR max number of clients"))
+        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s cannot serve now: %s", store->where,
+                        text);
+    if (bwl_redis_error_is(bytes, size, "WRONGPASS"))
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "%s does not accept this user and password (WRONGPASS)", store->where);
+    if (bwl_redis_error_is(bytes, size, "NOAUTH"))
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "%s wants a password (NOAUTH)", store->where);
+    if (store->greeting == BWL_GREET_HELLO && bwl_redis_error_is(bytes, size, "ERR"))
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "%s does not know HELLO 3: bowline needs Redis 6.2 or newer", store->where);
+    return bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", store->where, text);
+}
+
+static int said_hello(bwl_redis_store *store, const char *bytes, size_t size, bwl_fault *fault)
+{
+    hello h;
+
+    if (bwl_redis_is_error(bytes, size))
+        return turned_away(store, bytes, size, fault);
+    if (!read_hello(&h, bytes, size) || holds_password(store, h.version, strlen(h.version)))
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "what answers at %s is not a Redis server that we know", store->where);
+    if (is_old(h.version))
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "%s is Redis %s: bowline needs 6.2 or newer",
+                        store->where, h.version);
+    store->connection_id = h.id;
+    return BWL_OK;
+}
+
+static bwl_redis_greeting next_greeting(const bwl_redis_store *store)
+{
+    if (store->greeting < BWL_GREET_KILL && store->to_be_killed != 0)
+        return BWL_GREET_KILL;
+    if (store->greeting < BWL_GREET_SELECT && store->database != 0)
+        return BWL_GREET_SELECT;
+    return BWL_GREET_DONE;
+}
+
+int bwl_redis_greeted(bwl_redis_store *store, const char *bytes, size_t size, bwl_fault *fault)
+{
+    bwl_redis_greeting next   = next_greeting(store);
+    int                status = BWL_OK;
+
+    switch (store->greeting) {
+    case BWL_GREET_HELLO: status = said_hello(store, bytes, size, fault); break;
+    case BWL_GREET_KILL: /* gone already, killed, or not permitted: we have tried */
+        store->to_be_killed = 0;
+        break;
+    case BWL_GREET_SELECT:
+        if (bwl_redis_is_error(bytes, size))
+            status = turned_away(store, bytes, size, fault);
+        break;
+    case BWL_GREET_DONE: bwl_unreachable("nothing is expected any more");
+    }
+    store->greeting = next;
+    return status;
+}

@@ -1,0 +1,262 @@
+/*
+ * redis_open.c -- from a URL to a store.  See redis_store.h.
+ */
+#include "engine/redis_store.h"
+#include "core/text.h"
+#include "engine/fault.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { PORT_DEFAULT = 6379, DATABASE_MAX = 65535, PASSWORD_MAX = 4096, LAST_WORDS_MS = 100 };
+
+/* ---- where it is ----------------------------------------------------------------------------- */
+
+static int add_socket_file(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+{
+    struct sockaddr_un *to   = (struct sockaddr_un *)&store->addresses[0].socket;
+    size_t              size = strlen(url->path);
+
+    if (size == 0 || (url->host != NULL && url->host[0] != '\0'))
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "unix: takes the path of a socket: unix:///run/redis/redis.sock");
+    if (size >= sizeof to->sun_path)
+        return bwl_fail(fault, BWL_STATUS_USAGE, "the path of a socket has at most %zu bytes",
+                        sizeof to->sun_path - 1);
+    to->sun_family = AF_UNIX;
+    memcpy(to->sun_path, url->path, size + 1);
+    store->addresses[0].size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size + 1);
+    store->addresses_count   = 1;
+    (void)snprintf(store->where, sizeof store->where, "%.100s", url->path);
+    return BWL_OK;
+}
+
+static int add_addresses(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+{
+    struct addrinfo  hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+    struct addrinfo *found;
+    char             port[8];
+
+    if (url->host == NULL || url->host[0] == '\0')
+        return bwl_fail(fault, BWL_STATUS_USAGE, "redis: takes a host: redis://127.0.0.1:6379");
+    unsigned number = url->port != 0 ? url->port : PORT_DEFAULT;
+    (void)snprintf(port, sizeof port, "%u", number);
+    (void)snprintf(store->where, sizeof store->where, "%.100s:%u", url->host, number);
+    int error = getaddrinfo(url->host, port, &hints, &found);
+    if (error != 0)
+        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "the host \"%.100s\" is not known: %s",
+                        url->host, gai_strerror(error));
+    for (struct addrinfo *a = found; a != NULL; a = a->ai_next) {
+        if (store->addresses_count == BWL_REDIS_ADDRESSES_MAX)
+            break;
+        bwl_address *address = &store->addresses[store->addresses_count++];
+        memcpy(&address->socket, a->ai_addr, a->ai_addrlen);
+        address->size = a->ai_addrlen;
+    }
+    freeaddrinfo(found);
+    return BWL_OK;
+}
+
+static int take_database(bwl_redis_store *store, const char *text, bwl_fault *fault)
+{
+    uint64_t number;
+
+    if (!bwl_number_parse(&number, text, strlen(text), DATABASE_MAX))
+        return bwl_fail(fault, BWL_STATUS_USAGE, "a Redis database is a number: redis://HOST/2");
+    store->database = (int64_t)number;
+    return BWL_OK;
+}
+
+static int take_place(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+{
+    bool        is_file = strcmp(url->scheme, "unix") == 0;
+    const char *path    = url->path;
+    const char *option  = bwl_url_find(url, "db");
+    int status = is_file ? add_socket_file(store, url, fault) : add_addresses(store, url, fault);
+
+    if (status == BWL_OK && option != NULL)
+        status = take_database(store, option, fault);
+    else if (status == BWL_OK && !is_file && path[0] == '/' && path[1] != '\0')
+        status = take_database(store, path + 1, fault);
+    return status;
+}
+
+/* ---- who we are ------------------------------------------------------------------------------ */
+
+static int copy(char **ret_copy, const char *text, bwl_fault *fault)
+{
+    *ret_copy = strdup(text);
+    return *ret_copy != NULL ? BWL_OK : bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+}
+
+/* A file that others may read has no secret in it. */
+static int check_private(int fd, const char *name, bwl_fault *fault)
+{
+    struct stat about;
+
+    if (fstat(fd, &about) != 0)
+        return bwl_fail_errno(fault, "cannot look at the password file %.100s", name);
+    if (!S_ISREG(about.st_mode))
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "the password file %.100s is no regular file",
+                        name);
+    if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "the password file %.100s can be read by others: chmod 600 it", name);
+    return BWL_OK;
+}
+
+static int read_password(char **ret_password, const char *name, bwl_fault *fault)
+{
+    char    text[PASSWORD_MAX + 1];
+    ssize_t size = -1;
+    int     fd   = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+    if (fd < 0)
+        return bwl_fail_errno(fault, "cannot open the password file %.100s", name);
+    int status = check_private(fd, name, fault);
+    if (status < 0)
+        goto out;
+    size = read(fd, text, sizeof text - 1);
+    if (size < 0) {
+        status = bwl_fail_errno(fault, "cannot read the password file %.100s", name);
+        goto out;
+    }
+    text[size]                  = '\0';
+    text[strcspn(text, "\r\n")] = '\0';
+    if (text[0] == '\0' || size == PASSWORD_MAX)
+        status = bwl_fail(fault, BWL_STATUS_REFUSED,
+                          "the first line of the password file %.100s is empty or too long", name);
+    else
+        status = copy(ret_password, text, fault);
+out:
+    explicit_bzero(text, sizeof text);
+    (void)close(fd);
+    return status;
+}
+
+static int take_identity(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+{
+    const char *file   = bwl_url_find(url, "password-file");
+    int         status = BWL_OK;
+
+    if (file != NULL && url->password != NULL)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "there is a password in the URL and a password-file= as well");
+    if (url->user != NULL && url->user[0] != '\0')
+        status = copy(&store->user, url->user, fault);
+    if (status == BWL_OK && url->password != NULL)
+        status = copy(&store->password, url->password, fault);
+    if (status == BWL_OK && file != NULL)
+        status = read_password(&store->password, file, fault);
+    if (status == BWL_OK && store->user != NULL && store->password == NULL)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "the URL names a user without a password: write USER:PASSWORD@ or give "
+                        "password-file=");
+    return status;
+}
+
+/* ---- which keys ------------------------------------------------------------------------------ */
+
+static int take_keys(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+{
+    const char *protocol = bwl_url_find(url, "protocol");
+    const char *template = bwl_url_find(url, "key");
+
+    if (protocol != NULL && strcmp(protocol, bwl_token.name) != 0)
+        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
+                        "there is no protocol \"%.40s\" in this build: there is token", protocol);
+    if (template == NULL)
+        return BWL_OK;
+    const char *wrong = bwl_key_template_fault(template);
+    if (wrong != NULL)
+        return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, key=: %s", wrong);
+    return copy(&store->key_template, template, fault);
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static void wipe(char *secret)
+{
+    if (secret != NULL)
+        explicit_bzero(secret, strlen(secret));
+    free(secret);
+}
+
+static void free_store(bwl_redis_store *store)
+{
+    bwl_conn_free(&store->conn);
+    wipe(store->user);
+    wipe(store->password);
+    free(store->key_template);
+    free(store->questions);
+    free(store);
+}
+
+int bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
+{
+    static const char *const known[] = { BWL_SETTINGS_OPTIONS, "protocol", "key",
+                                         "password-file",      "db",       NULL };
+    int                      status  = bwl_url_check_options(url, known, fault);
+
+    if (status < 0)
+        return status;
+    bwl_redis_store *store = calloc(1, sizeof *store);
+    if (store == NULL)
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    store->client = client;
+    store->phase  = BWL_REDIS_DOWN;
+    bwl_conn_init(&store->conn, &client->reactor, bwl_redis_ready);
+    if ((status = take_place(store, url, fault)) < 0 ||
+        (status = take_identity(store, url, fault)) < 0 ||
+        (status = take_keys(store, url, fault)) < 0) {
+        free_store(store);
+        return status;
+    }
+    client->store = store;
+    return BWL_OK;
+}
+
+/* Takes answers until the server has read all that it was sent, and closes; for a moment. */
+static void await_end(bwl_client *client, int fd)
+{
+    struct pollfd something = { .fd = fd, .events = POLLIN };
+    char          bytes[512];
+    bwl_ms        end = bwl_client_now(client) + LAST_WORDS_MS;
+
+    while (bwl_client_now(client) < end && poll(&something, 1, LAST_WORDS_MS) > 0 &&
+           recv(fd, bytes, sizeof bytes, 0) > 0)
+        continue;
+}
+
+/* The releases of a client that closes, to the kernel, if the server takes them within a moment. */
+static void send_last_words(bwl_redis_store *store)
+{
+    bwl_conn *conn = &store->conn;
+
+    while (bwl_conn_flush(conn, NULL) == BWL_OK && conn->out_size > 0) {
+        struct pollfd room = { .fd = conn->source.fd, .events = POLLOUT };
+        if (poll(&room, 1, LAST_WORDS_MS) <= 0)
+            return; /* what was not sent ends with its lease */
+    }
+    if (store->lingers && shutdown(conn->source.fd, SHUT_WR) == 0)
+        await_end(store->client, conn->source.fd);
+}
+
+void bwl_redis_close(bwl_client *client)
+{
+    bwl_redis_store *store = client->store;
+
+    if (client->closing && store->phase == BWL_REDIS_READY)
+        send_last_words(store);
+    free_store(store);
+    client->store = NULL;
+}

@@ -1,0 +1,35 @@
+/*
+ * settings.h -- what a client was opened with, whatever its engine: from the options of the call,
+ * else from those of the URL, else the defaults.
+ */
+#ifndef BWL_SETTINGS_H
+#define BWL_SETTINGS_H
+
+#include "engine/url.h"
+
+enum {
+    BWL_LEASE_MIN_MS      = 100,
+    BWL_LEASE_MAX_MS      = 86400000,
+    BWL_LEASE_DEFAULT_MS  = 30000,
+    BWL_ANSWER_DEFAULT_MS = 5000,
+    BWL_ANSWER_MIN_MS     = 10,
+};
+#define BWL_WAIT_MAX_MS ((bwl_ms)INT32_MAX)
+
+typedef struct bwl_settings {
+    bwl_ms lease_ms;
+    bwl_ms answer_ms;   /* how long a server may be silent                                     */
+    bwl_ms wait_ms;     /* when the caller does not say; BWL_NEVER: for ever                   */
+    bwl_ms max_hold_ms; /* BWL_NEVER: no end                                                   */
+    bool   renews;
+    bool   keeps; /* a thread of ours renews while nobody is inside a call               */
+} bwl_settings;
+
+/* The options that every engine takes, for bwl_url_check_options. */
+#define BWL_SETTINGS_OPTIONS "lease", "wait", "max-hold", "renew", "timeout"
+
+/* `asked` holds what the caller of open gave, 0 (and false) for what he did not.  USAGE. */
+int bwl_settings_from(bwl_settings *ret_settings, const bwl_settings *asked, bool renewal_off,
+                      const bwl_url *url, bwl_fault *fault);
+
+#endif

@@ -1,0 +1,492 @@
+/*
+ * hold.c -- waiting, settling, renewing, noticing the loss, letting go.  See hold.h for the states.
+ *
+ * The rules, each of which somebody's lock has paid for:
+ *   - every attempt has a new token; the same token is asked for again only to settle an attempt
+ *     that got no answer, and never after a release of it may have been written;
+ *   - what is ours is ours until a moment counted from before the question; an answer that comes
+ *     after that moment, however good, is a loss;
+ *   - "no answer" is never read as no, and never as yes;
+ *   - whatever may be ours in the store and is not wanted is taken back.
+ */
+#include "hold/hold.h"
+#include "core/text.h"
+
+enum {
+    PAUSE_MIN_MS       = 10, /* between attempts: doubling, a random half of it taken off      */
+    PAUSE_MAX_MS       = 500,
+    PAUSE_DOUBLINGS    = 6,
+    RENEW_PAUSE_MAX_MS = 1000, /* between renewals that fail, while the lease still runs       */
+};
+
+static void told(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
+
+/* ---- what the hold says ---------------------------------------------------------------------- */
+
+static void command(bwl_hold *h, bwl_hold_state next, bwl_command cmd, const bwl_event *ev,
+                    bwl_effects *fx)
+{
+    assert(fx->outcome.kind == BWL_PENDING);
+    h->state             = next;
+    h->look_at           = BWL_NEVER;
+    h->protocol_wakes_at = BWL_NEVER;
+    cmd.now              = ev->now;
+    fx->wake_at          = 0;
+    h->protocol->command(h->memory, &h->claim, &cmd, fx);
+    if (fx->wake_at != 0)
+        h->protocol_wakes_at = fx->wake_at;
+    if (fx->outcome.kind != BWL_PENDING) /* a protocol that had nothing to ask */
+        told(h, ev, fx);
+}
+
+static void let_go(bwl_hold *h, bwl_hold_state next, const bwl_event *ev, bwl_effects *fx)
+{
+    command(h, next, (bwl_command){ .verb = BWL_RELEASE }, ev, fx);
+}
+
+static void over(bwl_hold *h)
+{
+    h->state             = BWL_HOLD_OVER;
+    h->look_at           = BWL_NEVER;
+    h->protocol_wakes_at = BWL_NEVER;
+}
+
+static void over_telling(bwl_hold *h, bwl_outcome_kind kind, bwl_effects *fx)
+{
+    over(h);
+    bwl_tell(fx, kind);
+}
+
+/* The caller is told `kind` and is done; what may be ours in the store is taken back. */
+static void leave_telling(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev, bwl_effects *fx)
+{
+    h->answer_by = bwl_later(ev->now, h->terms.answer_ms);
+    h->pauses    = 0;
+    let_go(h, BWL_HOLD_LEAVING, ev, fx);
+    bwl_tell(fx, kind);
+}
+
+/* ---- pauses ---------------------------------------------------------------------------------- */
+
+/* Equal clients must not stay in step: half of the pause is left to chance.  (The bits that choose
+ * it are not those of the next token: each event brings its own.) */
+static bwl_ms pause_ends_at(bwl_hold *h, const bwl_event *ev)
+{
+    unsigned doublings = h->pauses < PAUSE_DOUBLINGS ? h->pauses : PAUSE_DOUBLINGS;
+    bwl_ms   pause_ms  = bwl_sooner((bwl_ms)PAUSE_MIN_MS << doublings, PAUSE_MAX_MS);
+    unsigned chance    = (unsigned)ev->fresh.bytes[0] << 8 | ev->fresh.bytes[1];
+
+    h->pauses++;
+    return bwl_later(ev->now, pause_ms / 2 + (bwl_ms)chance % (pause_ms / 2 + 1));
+}
+
+/* ---- acquiring ------------------------------------------------------------------------------- */
+
+static void attempt(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+{
+    h->claim.attempt++;
+    bwl_token_write(h->claim.token, &ev->fresh);
+    h->attempt_ends_at = bwl_later(ev->now, h->claim.lease_ms);
+    h->answer_by       = bwl_later(ev->now, h->terms.answer_ms);
+    command(h, BWL_HOLD_ACQUIRING, (bwl_command){ .verb = BWL_ACQUIRE, .may_wait = !h->last_try },
+            ev, fx);
+}
+
+static void give_up(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+{
+    if (h->trouble == BWL_UNKNOWN)
+        leave_telling(h, BWL_UNKNOWN, ev, fx);
+    else if (h->trouble == BWL_BUSY && h->would_wait)
+        over_telling(h, BWL_TIMED_OUT, fx);
+    else
+        over_telling(h, h->trouble, fx);
+}
+
+/* This attempt is surely not ours.  Pause and try once more, unless the time is over. */
+static void no_luck(bwl_hold *h, bwl_outcome_kind trouble, const bwl_event *ev, bwl_effects *fx)
+{
+    h->trouble = trouble;
+    if (h->last_try) {
+        give_up(h, ev, fx);
+        return;
+    }
+    h->state   = BWL_HOLD_WAITING;
+    h->look_at = bwl_sooner(pause_ends_at(h, ev), h->give_up_at);
+}
+
+static bwl_ms settle_by(const bwl_hold *h)
+{
+    return h->give_up_at > h->answer_by ? h->give_up_at : h->answer_by;
+}
+
+/* A question of this attempt had no answer: the lock may be ours in the store. */
+static void settle_soon(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+{
+    h->trouble = BWL_UNKNOWN;
+    h->state   = BWL_HOLD_SETTLING;
+    if (ev->now >= settle_by(h))
+        give_up(h, ev, fx);
+    else if (ev->now >= h->attempt_ends_at) /* too late to be of use: the next one, please */
+        let_go(h, BWL_HOLD_DISCARDING, ev, fx);
+    else
+        h->look_at = bwl_sooner(pause_ends_at(h, ev), settle_by(h));
+}
+
+static void settle(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+{
+    if (ev->now >= settle_by(h) || ev->now >= h->attempt_ends_at)
+        settle_soon(h, ev, fx);
+    else
+        command(h, BWL_HOLD_SETTLING, (bwl_command){ .verb = BWL_ACQUIRE, .again = true }, ev, fx);
+}
+
+/* What came too late was given back, or not: then once more, lest our own key stand in our way. */
+static void discarded(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
+{
+    bool done =
+        out->kind == BWL_RELEASED || out->kind == BWL_LOST || out->kind == BWL_STORE_REFUSED;
+
+    if (done)
+        no_luck(h, h->trouble, ev, fx);
+    else if (h->last_try || ev->now >= h->give_up_at)
+        leave_telling(h, h->trouble, ev, fx);
+    else
+        h->look_at = bwl_sooner(pause_ends_at(h, ev), h->give_up_at);
+}
+
+/* ---- holding --------------------------------------------------------------------------------- */
+
+static void plan_renewal(bwl_hold *h, bwl_ms now)
+{
+    bwl_ms third_ms = h->claim.lease_ms / 3;
+    bwl_ms half_ms  = (h->until - now) / 2; /* when the answer took long */
+    bool   worth_it = h->terms.renews && h->until < h->ends_at;
+
+    assert(h->until > now);
+    h->look_at = worth_it ? now + bwl_sooner(third_ms, half_ms) : h->until;
+}
+
+static void acquired(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
+{
+    if (out->until <= ev->now) {
+        h->trouble = BWL_NOT_NOW; /* a store as slow as this cannot serve this lease */
+        let_go(h, BWL_HOLD_DISCARDING, ev, fx);
+        return;
+    }
+    h->state   = BWL_HOLD_HELD;
+    h->pauses  = 0;
+    h->fence   = out->fence;
+    h->ends_at = bwl_later(ev->now, h->terms.max_hold_ms);
+    h->until   = bwl_sooner(out->until, h->ends_at);
+    plan_renewal(h, ev->now);
+    bwl_tell_held(fx, h->until, h->fence);
+}
+
+static void lose(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+{
+    leave_telling(h, BWL_LOST, ev, fx);
+}
+
+static void renew(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+{
+    command(h, BWL_HOLD_RENEWING, (bwl_command){ .verb = BWL_EXTEND }, ev, fx);
+    if (h->state == BWL_HOLD_RENEWING)
+        h->look_at = h->until;
+}
+
+static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
+{
+    bwl_ms until = bwl_sooner(out->until, h->ends_at);
+
+    h->state  = BWL_HOLD_HELD;
+    h->pauses = 0;
+    if (until > h->until)
+        h->until = until;
+    if (h->extend_again) {
+        h->extend_again = false;
+        renew(h, ev, fx);
+        return;
+    }
+    plan_renewal(h, ev->now);
+    if (h->caller_extends)
+        bwl_tell_held(fx, h->until, h->fence);
+    h->caller_extends = false;
+}
+
+/* The lease still runs: try again soon, and well before it ends. */
+static void renewal_failed(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev, bwl_effects *fx)
+{
+    bwl_ms pause_ms = bwl_sooner(h->claim.lease_ms / 12, RENEW_PAUSE_MAX_MS);
+    bwl_ms soon     = ev->now + (pause_ms > PAUSE_MIN_MS ? pause_ms : PAUSE_MIN_MS);
+
+    h->state        = BWL_HOLD_HELD;
+    h->trouble      = kind;
+    h->extend_again = false;
+    h->look_at      = h->terms.renews ? bwl_sooner(soon, h->until) : h->until;
+    if (h->caller_extends)
+        bwl_tell(fx, kind);
+    h->caller_extends = false;
+}
+
+/* ---- letting go ------------------------------------------------------------------------------ */
+
+/* The release may not have been carried out: ask again, until answer_by. */
+static void insist(bwl_hold *h, bwl_outcome_kind trouble, const bwl_event *ev, bwl_effects *fx)
+{
+    bool heard = h->state == BWL_HOLD_RELEASING;
+
+    h->trouble = trouble;
+    h->doubted = h->doubted || trouble == BWL_UNKNOWN;
+    if (ev->now < h->answer_by)
+        h->look_at = bwl_sooner(pause_ends_at(h, ev), h->answer_by);
+    else if (heard)
+        over_telling(h, h->doubted ? BWL_UNKNOWN : trouble, fx);
+    else
+        over(h);
+}
+
+static void released(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
+{
+    bool heard = h->state == BWL_HOLD_RELEASING;
+
+    switch (out->kind) {
+    case BWL_NOT_NOW:
+    case BWL_UNREACHABLE:
+    case BWL_UNKNOWN: insist(h, out->kind, ev, fx); break;
+    case BWL_LOST: /* not ours any more: it ended, or a release without an answer did it */
+        over(h);
+        if (heard)
+            bwl_tell(fx, h->doubted ? BWL_UNKNOWN : BWL_LOST);
+        break;
+    case BWL_RELEASED:
+    case BWL_STORE_REFUSED:
+        over(h);
+        if (heard)
+            bwl_tell(fx, out->kind);
+        break;
+    case BWL_PENDING:
+    case BWL_HELD:
+    case BWL_QUEUED:
+    case BWL_BUSY:
+    case BWL_TIMED_OUT:
+    case BWL_CANCELLED: bwl_unreachable("a release does not end so");
+    }
+}
+
+/* ---- what the protocol told ------------------------------------------------------------------ */
+
+static void sought(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
+{
+    bool settling = h->state == BWL_HOLD_SETTLING;
+    bool queued   = h->state == BWL_HOLD_QUEUED;
+
+    switch (out->kind) {
+    case BWL_HELD: acquired(h, out, ev, fx); break;
+    case BWL_QUEUED:
+        h->state   = BWL_HOLD_QUEUED;
+        h->trouble = BWL_BUSY;
+        h->look_at = h->give_up_at;
+        break;
+    case BWL_BUSY: no_luck(h, BWL_BUSY, ev, fx); break;
+    case BWL_UNKNOWN: settle_soon(h, ev, fx); break;
+    case BWL_NOT_NOW:
+    case BWL_UNREACHABLE: /* says nothing of a question before this one */
+        if (settling)
+            settle_soon(h, ev, fx);
+        else
+            no_luck(h, out->kind, ev, fx);
+        break;
+    case BWL_STORE_REFUSED:
+        if (settling)
+            leave_telling(h, BWL_UNKNOWN, ev, fx);
+        else if (queued) /* our place may be there still, and somebody behind it */
+            leave_telling(h, BWL_STORE_REFUSED, ev, fx);
+        else
+            over_telling(h, BWL_STORE_REFUSED, fx);
+        break;
+    case BWL_PENDING:
+    case BWL_LOST:
+    case BWL_RELEASED:
+    case BWL_TIMED_OUT:
+    case BWL_CANCELLED: bwl_unreachable("an acquire does not end so");
+    }
+}
+
+static void extended(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
+{
+    switch (out->kind) {
+    case BWL_HELD: renewed(h, out, ev, fx); break;
+    case BWL_LOST: over_telling(h, BWL_LOST, fx); break;
+    case BWL_UNKNOWN:
+    case BWL_NOT_NOW:
+    case BWL_UNREACHABLE:
+    case BWL_STORE_REFUSED: renewal_failed(h, out->kind, ev, fx); break;
+    case BWL_PENDING:
+    case BWL_QUEUED:
+    case BWL_BUSY:
+    case BWL_RELEASED:
+    case BWL_TIMED_OUT:
+    case BWL_CANCELLED: bwl_unreachable("an extension does not end so");
+    }
+}
+
+static void told(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+{
+    bwl_outcome out = fx->outcome;
+
+    fx->outcome = (bwl_outcome){ .kind = BWL_PENDING };
+    switch (h->state) {
+    case BWL_HOLD_ACQUIRING:
+    case BWL_HOLD_SETTLING:
+    case BWL_HOLD_QUEUED: sought(h, &out, ev, fx); break;
+    case BWL_HOLD_DISCARDING: discarded(h, &out, ev, fx); break;
+    case BWL_HOLD_HELD:
+        assert(out.kind == BWL_LOST); /* the only thing that may be told unasked */
+        over_telling(h, BWL_LOST, fx);
+        break;
+    case BWL_HOLD_RENEWING: extended(h, &out, ev, fx); break;
+    case BWL_HOLD_RELEASING:
+    case BWL_HOLD_LEAVING: released(h, &out, ev, fx); break;
+    case BWL_HOLD_IDLE:
+    case BWL_HOLD_WAITING:
+    case BWL_HOLD_OVER: bwl_unreachable("an outcome that nobody asked for");
+    }
+}
+
+/* ---- our own timer --------------------------------------------------------------------------- */
+
+static void alarm(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+{
+    h->look_at = BWL_NEVER;
+    switch (h->state) {
+    case BWL_HOLD_WAITING:
+        h->last_try = ev->now >= h->give_up_at;
+        attempt(h, ev, fx);
+        break;
+    case BWL_HOLD_SETTLING: settle(h, ev, fx); break;
+    case BWL_HOLD_QUEUED: leave_telling(h, BWL_TIMED_OUT, ev, fx); break;
+    case BWL_HOLD_HELD: renew(h, ev, fx); break;
+    case BWL_HOLD_DISCARDING:
+    case BWL_HOLD_RELEASING:
+    case BWL_HOLD_LEAVING: let_go(h, h->state, ev, fx); break;
+    case BWL_HOLD_RENEWING: /* ends by `until` passing, which is seen before any alarm */
+    case BWL_HOLD_IDLE:
+    case BWL_HOLD_ACQUIRING:
+    case BWL_HOLD_OVER: bwl_unreachable("no timer is set in these states");
+    }
+}
+
+/* ---- the door -------------------------------------------------------------------------------- */
+
+static void say_when(const bwl_hold *h, bwl_effects *fx)
+{
+    fx->wake_at = bwl_sooner(h->look_at, h->protocol_wakes_at);
+}
+
+void bwl_hold_init(bwl_hold *h, const bwl_protocol *protocol, unsigned nodes,
+                   const bwl_terms *terms)
+{
+    assert(protocol->state_size <= sizeof h->memory);
+    assert(terms->lease_ms > bwl_drift_ms(terms->lease_ms));
+    assert(terms->max_hold_ms > 0);
+    *h = (bwl_hold){
+        .protocol          = protocol,
+        .terms             = *terms,
+        .claim             = { .lease_ms = terms->lease_ms },
+        .state             = BWL_HOLD_IDLE,
+        .look_at           = BWL_NEVER,
+        .protocol_wakes_at = BWL_NEVER,
+    };
+    protocol->init(h->memory, nodes);
+}
+
+void bwl_hold_acquire(bwl_hold *h, const bwl_random *fresh, bwl_ms now, bwl_ms give_up_at,
+                      bwl_effects *fx)
+{
+    assert(h->state == BWL_HOLD_IDLE);
+    h->give_up_at = give_up_at;
+    h->would_wait = give_up_at > now;
+    h->last_try   = !h->would_wait;
+    attempt(h, &(bwl_event){ .now = now, .fresh = *fresh }, fx);
+    say_when(h, fx);
+}
+
+void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx)
+{
+    bwl_event ev = { .now = now };
+
+    assert(bwl_hold_is_held(h));
+    assert(lease_ms > bwl_drift_ms(lease_ms));
+    h->claim.lease_ms = lease_ms;
+    h->caller_extends = true;
+    if (now >= h->until)
+        lose(h, &ev, fx);
+    else if (h->state == BWL_HOLD_RENEWING)
+        h->extend_again = true;
+    else
+        renew(h, &ev, fx);
+    say_when(h, fx);
+}
+
+void bwl_hold_release(bwl_hold *h, bwl_ms now, bwl_effects *fx)
+{
+    bwl_event ev = { .now = now };
+
+    assert(bwl_hold_is_held(h));
+    if (now >= h->until) {
+        lose(h, &ev, fx);
+    } else {
+        h->answer_by = bwl_later(now, h->terms.answer_ms);
+        let_go(h, BWL_HOLD_RELEASING, &ev, fx);
+    }
+    say_when(h, fx);
+}
+
+void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx)
+{
+    assert(bwl_hold_is_sought(h));
+    if (h->state == BWL_HOLD_WAITING)
+        over_telling(h, BWL_CANCELLED, fx);
+    else
+        leave_telling(h, BWL_CANCELLED, &(bwl_event){ .now = now }, fx);
+    say_when(h, fx);
+}
+
+void bwl_hold_event(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+{
+    assert(h->state != BWL_HOLD_IDLE);
+    if (bwl_hold_is_held(h) && ev->now >= h->until) {
+        lose(h, ev, fx);
+    } else if (ev->kind == BWL_ALARM && ev->now >= h->look_at) {
+        alarm(h, ev, fx);
+    } else if (h->state != BWL_HOLD_OVER &&
+               (ev->kind != BWL_ALARM || ev->now >= h->protocol_wakes_at)) {
+        if (ev->kind == BWL_ALARM)
+            h->protocol_wakes_at = BWL_NEVER;
+        h->protocol->event(h->memory, &h->claim, ev, fx);
+        if (fx->wake_at != 0)
+            h->protocol_wakes_at = fx->wake_at;
+        if (fx->outcome.kind != BWL_PENDING)
+            told(h, ev, fx);
+    }
+    say_when(h, fx);
+}
+
+bool bwl_hold_is_held(const bwl_hold *h)
+{
+    return h->state == BWL_HOLD_HELD || h->state == BWL_HOLD_RENEWING;
+}
+
+bool bwl_hold_is_sought(const bwl_hold *h)
+{
+    return h->state == BWL_HOLD_ACQUIRING || h->state == BWL_HOLD_SETTLING ||
+           h->state == BWL_HOLD_DISCARDING || h->state == BWL_HOLD_WAITING ||
+           h->state == BWL_HOLD_QUEUED;
+}
+
+bwl_ms bwl_hold_left(const bwl_hold *h, bwl_ms now)
+{
+    if (!bwl_hold_is_held(h) || now >= h->until)
+        return 0;
+    return h->until == BWL_NEVER ? BWL_NEVER : h->until - now;
+}

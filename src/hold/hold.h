@@ -1,0 +1,103 @@
+/*
+ * hold.h -- what you have when you have a lock, and how you come to it.
+ *
+ * The hold sits on a protocol and adds what every protocol needs alike: waiting one's turn,
+ * settling what got no answer, renewing in time, noticing the loss, letting go.  It is a machine
+ * itself: no I/O, no clock, no memory but its own.
+ *
+ *      IDLE --> ACQUIRING ---busy, not now----> WAITING --> ACQUIRING ...
+ *                |  |  |
+ *                |  |  +------queued----------> QUEUED ----yes---+
+ *                |  +---------no answer-------> SETTLING --yes---+
+ *                +------------yes--------------------------------+--> HELD <--> RENEWING
+ *                                                                      |            |
+ *                            OVER <-- RELEASING <--------release-------+------------+
+ *                            OVER <-- LEAVING <--its time is over, or the store says no: LOST
+ *
+ * LEAVING is RELEASING that nobody waits for: after a cancel, a loss, an attempt given up, what may
+ * be ours in the store is taken back; the caller has been told already.  DISCARDING gives back what
+ * was won too late to be of use, and then tries again.
+ */
+#ifndef BWL_HOLD_H
+#define BWL_HOLD_H
+
+#include "core/core.h"
+
+typedef enum bwl_hold_state {
+    BWL_HOLD_IDLE = 1,
+    BWL_HOLD_ACQUIRING,  /* a question is out                                                  */
+    BWL_HOLD_SETTLING,   /* a question had no answer; it is out again, or we pause before that  */
+    BWL_HOLD_DISCARDING, /* a release of what came too late is out, or we pause before another  */
+    BWL_HOLD_WAITING,    /* pausing before the next attempt                                    */
+    BWL_HOLD_QUEUED,     /* in the store's queue                                               */
+    BWL_HOLD_HELD,
+    BWL_HOLD_RENEWING,  /* held, and an extension is out                                       */
+    BWL_HOLD_RELEASING, /* a release is out, or we pause before sending it again               */
+    BWL_HOLD_LEAVING,   /* the same, with nobody waiting for the outcome                       */
+    BWL_HOLD_OVER,
+} bwl_hold_state;
+
+/* What the caller wants, for the whole life of the hold. */
+typedef struct bwl_terms {
+    bwl_ms lease_ms;
+    bwl_ms max_hold_ms; /* NEVER: no end                                                       */
+    bwl_ms answer_ms;   /* how long we insist on an answer once nobody waits for the lock       */
+    bool   renews;
+} bwl_terms;
+
+enum { BWL_PROTOCOL_STATE_MAX = 64 };
+
+typedef struct bwl_hold {
+    const bwl_protocol *protocol;
+    bwl_terms           terms;
+    bwl_claim           claim;
+    bwl_hold_state      state;
+    bwl_outcome_kind    trouble;        /* why it has not gone well so far                      */
+    bool                would_wait;     /* told to wait, so giving up is TIMED_OUT               */
+    bool                last_try;       /* the time for waiting is over                         */
+    bool                doubted;        /* RELEASING: an earlier release had no answer           */
+    bool                caller_extends; /* RENEWING: the caller wants to know how it came out  */
+    bool                extend_again;   /* RENEWING: with an older lease than is wanted now     */
+    unsigned            pauses;         /* how often we paused in a row: the back-off            */
+    uint64_t            fence;
+    bwl_ms              give_up_at;      /* stop waiting for our turn                            */
+    bwl_ms              answer_by;       /* stop insisting on an answer                          */
+    bwl_ms              attempt_ends_at; /* this attempt can leave nothing in the store after   */
+    bwl_ms              until;           /* HELD: surely ours strictly before this                */
+    bwl_ms              ends_at;         /* HELD: max_hold                                       */
+    bwl_ms              look_at;         /* our own next timer                                   */
+    bwl_ms              protocol_wakes_at;
+    _Alignas(8) unsigned char memory[BWL_PROTOCOL_STATE_MAX];
+} bwl_hold;
+
+/* After each of the calls below, `fx` holds: asks, to be put; an outcome for the caller, if its
+ * kind is not PENDING (HELD: acquired, or extended; the others: see core.h); and in wake_at,
+ * when the hold wants its next ALARM.  A hold whose state is OVER wants nothing any more. */
+
+void bwl_hold_init(bwl_hold *h, const bwl_protocol *protocol, unsigned nodes,
+                   const bwl_terms *terms);
+
+/* Tries until give_up_at, and at least once. */
+void bwl_hold_acquire(bwl_hold *h, const bwl_random *fresh, bwl_ms now, bwl_ms give_up_at,
+                      bwl_effects *fx);
+
+/* While it is held: lease_ms from now on.  Ends by HELD, by LOST, or by another outcome that leaves
+ * the hold as it was. */
+void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx);
+
+/* While it is held: gives it back. */
+void bwl_hold_release(bwl_hold *h, bwl_ms now, bwl_effects *fx);
+
+/* While it is not held yet: stops.  Tells CANCELLED at once. */
+void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx);
+
+void bwl_hold_event(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
+
+/* True while release and extend may be called, and while cancel may. */
+bool bwl_hold_is_held(const bwl_hold *h);
+bool bwl_hold_is_sought(const bwl_hold *h);
+
+/* How long it is surely ours: 0 when it is not, NEVER when only we can end it. */
+bwl_ms bwl_hold_left(const bwl_hold *h, bwl_ms now);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * token.c -- a lock that is one key on one Redis server.
+ *
+ *      acquire   SET key token NX PX lease
+ *      extend    if GET key = token then PEXPIRE key lease
+ *      release   if GET key = token then DEL key
+ *
+ * The key outlives us by at most one lease.  We count the lease from the moment before we asked,
+ * the server from the moment it carried that out; ours therefore ends first, and a clock that runs
+ * a little slow is covered by the drift allowance.
+ *
+ * An acquire without an answer is asked again with the same token, in a form that also says yes
+ * when the first question had got through; its lease is counted from that first question.
+ *
+ * What it does not promise: this is a lease, with no fence.  A server that forgets the key
+ * (restart without persistence, failover, eviction) can let a second holder in.
+ *
+ *      IDLE --command--> ASKED --reply, down--> IDLE      (a release may interrupt ASKED)
+ */
+#include "protocol/protocol.h"
+#include "store/redis.h"
+
+enum { SERVER = 0, NOTHING = 0, NO_FENCE = 0 };
+
+typedef struct token_state {
+    bwl_verb verb;  /* what we were told to do                                            */
+    uint32_t asked; /* tag of the question that we wait for, or NOTHING                   */
+    uint32_t last_tag;
+    bwl_ms   until; /* what a yes is worth: counted from the first question for this      */
+} token_state;
+
+static void token_init(void *state, unsigned nodes)
+{
+    assert(nodes == 1);
+    *(token_state *)state = (token_state){ 0 };
+}
+
+static void ask(token_state *t, bwl_redis_word word, bwl_effects *fx)
+{
+    t->asked = ++t->last_tag;
+    bwl_ask_node(fx, SERVER, word, t->asked);
+}
+
+static void token_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+                          bwl_effects *fx)
+{
+    token_state *t = state;
+
+    assert(t->asked == NOTHING || cmd->verb == BWL_RELEASE);
+    assert(!cmd->again || t->verb == BWL_ACQUIRE);
+
+    t->verb = cmd->verb;
+    if (!cmd->again)
+        t->until = cmd->now + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
+    switch (cmd->verb) {
+    case BWL_ACQUIRE:
+        ask(t, cmd->again ? REDIS_SET_IF_ABSENT_OR_MINE : REDIS_SET_IF_ABSENT, fx);
+        break;
+    case BWL_EXTEND: ask(t, REDIS_EXTEND_IF_MINE, fx); break;
+    case BWL_RELEASE: ask(t, REDIS_DELETE_IF_MINE, fx); break;
+    }
+}
+
+static void yes(const token_state *t, bwl_effects *fx)
+{
+    if (t->verb == BWL_RELEASE)
+        bwl_tell(fx, BWL_RELEASED);
+    else
+        bwl_tell_held(fx, t->until, NO_FENCE);
+}
+
+static void answered(const token_state *t, bwl_answer answer, bwl_effects *fx)
+{
+    switch (answer) {
+    case BWL_YES: yes(t, fx); break;
+    case BWL_NO: bwl_tell(fx, t->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_LOST); break;
+    case BWL_LATER: bwl_tell(fx, BWL_NOT_NOW); break;
+    case BWL_REFUSED: bwl_tell(fx, BWL_STORE_REFUSED); break;
+    case BWL_UNSENT: bwl_tell(fx, BWL_UNREACHABLE); break;
+    }
+}
+
+static void token_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    token_state *t = state;
+
+    (void)claim; /* what was claimed is in `until` already */
+    if (t->asked == NOTHING || ev->tag != t->asked)
+        return; /* about a question that we gave up on */
+    switch (ev->kind) {
+    case BWL_REPLY:
+        t->asked = NOTHING;
+        answered(t, ev->answer, fx);
+        break;
+    case BWL_DOWN:
+        t->asked = NOTHING;
+        bwl_tell(fx, BWL_UNKNOWN);
+        break;
+    case BWL_ALARM: /* we never ask for one, and nobody pushes */
+    case BWL_PUSH: break;
+    }
+}
+
+const bwl_protocol bwl_token = {
+    .name       = "token",
+    .state_size = sizeof(token_state),
+    .init       = token_init,
+    .command    = token_command,
+    .event      = token_event,
+};

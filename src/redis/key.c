@@ -1,0 +1,76 @@
+/*
+ * key.c -- see key.h.
+ */
+#include "redis/key.h"
+
+#include <string.h>
+
+const char *bwl_key_template_fault(const char *template)
+{
+    size_t   size  = strlen(template);
+    unsigned names = 0;
+
+    if (size > BWL_KEY_TEMPLATE_MAX)
+        return "a key template has at most 200 bytes";
+    for (size_t i = 0; i < size; i++) {
+        if (template[i] != '%')
+            continue;
+        i++;
+        if (template[i] == 's')
+            names++;
+        else if (template[i] != '%')
+            return "in a key template, a percent sign is written %%";
+    }
+    return names == 1 ? NULL : "a key template has one %s, where the name goes";
+}
+
+static size_t write_encoded(char *ret_key, const char *name, size_t name_size)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    size_t            size  = 0;
+
+    for (size_t i = 0; i < name_size; i++) {
+        char c = name[i];
+        if (c == '{' || c == '}' || c == '%') {
+            ret_key[size++] = '%';
+            ret_key[size++] = hex[c >> 4];
+            ret_key[size++] = hex[c & 15];
+        } else {
+            ret_key[size++] = c;
+        }
+    }
+    return size;
+}
+
+static size_t write_default(char *ret_key, const char *name, size_t name_size)
+{
+    static const char before[] = "bowline:{";
+    size_t            size     = sizeof before - 1;
+
+    memcpy(ret_key, before, size);
+    size += write_encoded(ret_key + size, name, name_size);
+    ret_key[size++] = '}';
+    return size;
+}
+
+size_t bwl_key_write(char ret_key[BWL_KEY_MAX], const char *template, const char *name,
+                     size_t name_size)
+{
+    size_t size = 0;
+
+    assert(name_size <= BWL_NAME_MAX);
+    if (template == NULL)
+        return write_default(ret_key, name, name_size);
+    for (const char *t = template; *t != '\0'; t++) {
+        if (*t != '%') {
+            ret_key[size++] = *t;
+        } else if (*++t == 's') {
+            memcpy(ret_key + size, name, name_size);
+            size += name_size;
+        } else {
+            ret_key[size++] = '%';
+        }
+    }
+    assert(size <= BWL_KEY_MAX);
+    return size;
+}

@@ -1,0 +1,26 @@
+/*
+ * key.h -- the Redis key of a name.
+ *
+ * Without a template it is bowline:{NAME}, with the bytes { } % in NAME percent-encoded, so that no
+ * two names have one key and no name can choose its own hash tag.  A template, such as "lock:%s",
+ * gives the raw bytes for sharing a lock with other programs: %s is the name as it is, %% a percent
+ * sign.
+ */
+#ifndef BWL_REDIS_KEY_H
+#define BWL_REDIS_KEY_H
+
+#include "core/core.h"
+
+enum {
+    BWL_KEY_TEMPLATE_MAX = 200, /* bytes                                                       */
+    BWL_KEY_MAX          = 3 * BWL_NAME_MAX + BWL_KEY_TEMPLATE_MAX,
+};
+
+/* What is wrong with a template, or NULL. */
+const char *bwl_key_template_fault(const char *template);
+
+/* The key, which has no NUL behind it: its size.  `template` may be NULL. */
+size_t bwl_key_write(char ret_key[BWL_KEY_MAX], const char *template, const char *name,
+                     size_t name_size);
+
+#endif

@@ -1,0 +1,235 @@
+/*
+ * words.c -- see words.h.
+ *
+ *  SET_IF_ABSENT          SET key token NX PX lease          +OK: YES    null: NO
+ *  the others             EVALSHA script 1 key token lease   :1: YES     :0: NO
+ *
+ * An error is LATER when its code says that the server cannot serve for now, and REFUSED otherwise;
+ * either way the command was not carried out.  Anything else is STRANGE: +QUEUED, for example, is
+ * what SET answers on a connection that is inside MULTI, and it is not a yes.
+ */
+#include "redis/words.h"
+#include "redis/scripts.h"
+
+#include <string.h>
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static bwl_script_id script_of(bwl_redis_word word)
+{
+    switch (word) {
+    case REDIS_SET_IF_ABSENT_OR_MINE: return BWL_SCRIPT_SET_IF_ABSENT_OR_MINE;
+    case REDIS_EXTEND_IF_MINE: return BWL_SCRIPT_EXTEND_IF_MINE;
+    case REDIS_DELETE_IF_MINE: return BWL_SCRIPT_DELETE_IF_MINE;
+    case REDIS_SET_IF_ABSENT: break;
+    }
+    bwl_unreachable("this word is a plain command");
+}
+
+static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool by_text)
+{
+    bwl_resp_write_text(writer, by_text ? "EVAL" : "EVALSHA");
+    bwl_resp_write_text(writer, by_text ? bwl_scripts[id].text : bwl_scripts[id].sha1);
+    bwl_resp_write_text(writer, "1");
+}
+
+static void write_set(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    bwl_resp_write_array(writer, 6);
+    bwl_resp_write_text(writer, "SET");
+    bwl_resp_write_bulk(writer, q->key, q->key_size);
+    bwl_resp_write_text(writer, q->token);
+    bwl_resp_write_text(writer, "NX");
+    bwl_resp_write_text(writer, "PX");
+    bwl_resp_write_integer(writer, q->lease_ms);
+}
+
+void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_question *question)
+{
+    bool has_lease = question->word != REDIS_DELETE_IF_MINE;
+
+    if (question->word == REDIS_SET_IF_ABSENT) {
+        write_set(writer, question);
+        return;
+    }
+    bwl_resp_write_array(writer, has_lease ? 6 : 5);
+    write_script(writer, script_of(question->word), question->by_text);
+    bwl_resp_write_bulk(writer, question->key, question->key_size);
+    bwl_resp_write_text(writer, question->token);
+    if (has_lease)
+        bwl_resp_write_integer(writer, question->lease_ms);
+}
+
+void bwl_redis_write_look(bwl_resp_writer *writer, const char *key, size_t key_size, bool by_text)
+{
+    bwl_resp_write_array(writer, 4);
+    write_script(writer, BWL_SCRIPT_LOOK, by_text);
+    bwl_resp_write_bulk(writer, key, key_size);
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/* Codes with which a server says: not now. */
+static const char *const not_now[] = {
+    "LOADING",  "BUSY",    "MASTERDOWN",  "READONLY", "NOREPLICAS",
+    "TRYAGAIN", "MISCONF", "CLUSTERDOWN", "OOM",
+};
+
+static bool first_value(const char *bytes, size_t size, bwl_resp_value *ret_value)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+
+    return bwl_resp_next_bare(&cursor, ret_value);
+}
+
+static bool is_error_value(const bwl_resp_value *value)
+{
+    return value->type == '-' || value->type == '!';
+}
+
+bool bwl_redis_is_error(const char *bytes, size_t size)
+{
+    bwl_resp_value value;
+
+    return first_value(bytes, size, &value) && is_error_value(&value);
+}
+
+static bool starts_with_code(const char *text, size_t size, const char *code)
+{
+    size_t length = strlen(code);
+
+    return size >= length && memcmp(text, code, length) == 0 &&
+           (size == length || text[length] == ' ');
+}
+
+/* Where the server begins to quote our own words; size if it does not. */
+static size_t quote_begins_at(const char *text, size_t size)
+{
+    static const char mark[] = "with args beginning with";
+    size_t            length = sizeof mark - 1;
+
+    for (size_t i = 0; i + length <= size; i++)
+        if (memcmp(text + i, mark, length) == 0)
+            return i;
+    return size;
+}
+
+/* Redis before 7 wraps the error of a command in a script: "ERR Error running script (...):
+ * @user_script:3: @user_script: 3: -OOM command not allowed". */
+static bool has_code(const bwl_resp_value *error, const char *code)
+{
+    if (starts_with_code(error->text, error->size, code))
+        return true;
+    if (!starts_with_code(error->text, error->size, "ERR"))
+        return false;
+    size_t end = quote_begins_at(error->text, error->size);
+    for (size_t i = 0; i + 1 < end; i++)
+        if (error->text[i] == '-' && (i == 0 || error->text[i - 1] == ' ') &&
+            starts_with_code(error->text + i + 1, error->size - i - 1, code))
+            return true;
+    return false;
+}
+
+bool bwl_redis_error_is(const char *bytes, size_t size, const char *code)
+{
+    bwl_resp_value value;
+
+    return first_value(bytes, size, &value) && is_error_value(&value) && has_code(&value, code);
+}
+
+bool bwl_redis_is_not_now(const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < sizeof not_now / sizeof not_now[0]; i++)
+        if (bwl_redis_error_is(bytes, size, not_now[i]))
+            return true;
+    return false;
+}
+
+void bwl_redis_error_text(char *ret_text, size_t capacity, const char *bytes, size_t size)
+{
+    bwl_resp_value value;
+    size_t         length = 0;
+
+    assert(capacity > 0);
+    ret_text[0] = '\0';
+    if (!first_value(bytes, size, &value) || !is_error_value(&value))
+        return;
+    size_t end = quote_begins_at(value.text, value.size);
+    while (end > 0 && (value.text[end - 1] == ' ' || value.text[end - 1] == ','))
+        end--;
+    for (size_t i = 0; i < end && length + 1 < capacity; i++) {
+        unsigned char c    = (unsigned char)value.text[i];
+        ret_text[length++] = c >= 0x20 && c < 0x7f ? (char)c : '?';
+    }
+    ret_text[length] = '\0';
+}
+
+static bwl_redis_verdict read_error(const char *bytes, size_t size, bwl_answer *ret_answer)
+{
+    if (bwl_redis_error_is(bytes, size, "NOSCRIPT"))
+        return BWL_REDIS_NOSCRIPT;
+    *ret_answer = bwl_redis_is_not_now(bytes, size) ? BWL_LATER : BWL_REFUSED;
+    return BWL_REDIS_ANSWER;
+}
+
+/* ---- replies --------------------------------------------------------------------------------- */
+
+static bwl_redis_verdict answer(bwl_answer *ret_answer, bwl_answer answer_)
+{
+    *ret_answer = answer_;
+    return BWL_REDIS_ANSWER;
+}
+
+bwl_redis_verdict bwl_redis_read(bwl_redis_word word, const char *bytes, size_t size,
+                                 bwl_answer *ret_answer)
+{
+    bwl_resp_value value;
+
+    if (!first_value(bytes, size, &value))
+        return BWL_REDIS_STRANGE;
+    if (is_error_value(&value))
+        return read_error(bytes, size, ret_answer);
+    if (word == REDIS_SET_IF_ABSENT) {
+        if (value.type == '+' && bwl_resp_text_is(&value, "OK"))
+            return answer(ret_answer, BWL_YES);
+        if (value.type == '_')
+            return answer(ret_answer, BWL_NO);
+        return BWL_REDIS_STRANGE;
+    }
+    if (value.type == ':' && value.integer == 1)
+        return answer(ret_answer, BWL_YES);
+    if (value.type == ':' && value.integer == 0)
+        return answer(ret_answer, BWL_NO);
+    return BWL_REDIS_STRANGE;
+}
+
+static bool copy_text(char *ret_text, size_t capacity, const bwl_resp_value *value)
+{
+    if ((value->type != '$' && value->type != '+') || value->size >= capacity)
+        return false;
+    memcpy(ret_text, value->text, value->size);
+    ret_text[value->size] = '\0';
+    return true;
+}
+
+bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer *ret_answer,
+                                      bwl_redis_look *ret_look)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  value;
+
+    if (bwl_redis_is_error(bytes, size))
+        return read_error(bytes, size, ret_answer);
+    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '*' || value.count != 3)
+        return BWL_REDIS_STRANGE;
+    if (!bwl_resp_next_bare(&cursor, &value) ||
+        !copy_text(ret_look->kind, sizeof ret_look->kind, &value))
+        return BWL_REDIS_STRANGE;
+    if (!bwl_resp_next_bare(&cursor, &value) || value.type != ':')
+        return BWL_REDIS_STRANGE;
+    ret_look->left_ms = value.integer;
+    if (!bwl_resp_next_bare(&cursor, &value) ||
+        !copy_text(ret_look->value, sizeof ret_look->value, &value))
+        return BWL_REDIS_STRANGE;
+    return answer(ret_answer, BWL_YES);
+}

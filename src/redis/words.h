@@ -1,0 +1,54 @@
+/*
+ * words.h -- the words of store/redis.h as commands, and replies as answers.  Pure.
+ */
+#ifndef BWL_REDIS_WORDS_H
+#define BWL_REDIS_WORDS_H
+
+#include "core/core.h"
+#include "redis/resp.h"
+#include "store/redis.h"
+
+/* Everything that a word needs.  Borrowed. */
+typedef struct bwl_redis_question {
+    bwl_redis_word word;
+    bool           by_text; /* the whole script, because the server does not know its SHA-1     */
+    const char    *key;
+    size_t         key_size;
+    const char    *token;
+    bwl_ms         lease_ms;
+} bwl_redis_question;
+
+void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_question *question);
+
+/* Beside the protocols: who holds the key?  Answered by bwl_redis_read_look. */
+void bwl_redis_write_look(bwl_resp_writer *writer, const char *key, size_t key_size, bool by_text);
+
+typedef enum bwl_redis_verdict {
+    BWL_REDIS_ANSWER = 1,
+    BWL_REDIS_NOSCRIPT, /* not carried out: ask again by text                                  */
+    BWL_REDIS_STRANGE,  /* nothing that a server answers to this: whose reply is it?           */
+} bwl_redis_verdict;
+
+/* What a whole frame says to a question.  Accepts exactly the expected reply. */
+bwl_redis_verdict bwl_redis_read(bwl_redis_word word, const char *bytes, size_t size,
+                                 bwl_answer *ret_answer);
+
+typedef struct bwl_redis_look {
+    char    kind[16]; /* "none", "string", "list" ...                                          */
+    int64_t left_ms;  /* -1: for ever, -2: no key                                              */
+    char    value[65];
+} bwl_redis_look;
+
+bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer *ret_answer,
+                                      bwl_redis_look *ret_look);
+
+/* If the frame is an error: its text, without what the server quotes of our command (that may
+ * hold a token or a password), as a NUL-terminated text of printable characters.  "" otherwise. */
+void bwl_redis_error_text(char *ret_text, size_t capacity, const char *bytes, size_t size);
+
+/* Is it an error, and does its code say that the server cannot serve for now? */
+bool bwl_redis_is_error(const char *bytes, size_t size);
+bool bwl_redis_is_not_now(const char *bytes, size_t size);
+bool bwl_redis_error_is(const char *bytes, size_t size, const char *code);
+
+#endif

@@ -1,0 +1,224 @@
+"""What the tests of the command share: the program in a place of its own, and a private Redis.
+
+No test asserts that something takes at most so long. LIMIT only keeps a test that hangs from hanging for ever.
+"""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import pytest
+
+LIMIT = 60
+
+PROGRAM = os.environ.get("BOWLINE")
+
+# Whoever runs the tests in the background ignores some signals, and bowline would honour that.
+for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
+
+
+def wait_for(what, condition):
+    """Until condition() is true; its value. Fails, saying what was waited for."""
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.005)
+    return pytest.fail(f"waited {LIMIT} s for: {what}", pytrace=False)
+
+
+def text_of(path):
+    try:
+        return path.read_text()
+    except FileNotFoundError:
+        return ""
+
+
+def has_line(path, text):
+    content = text_of(path)
+    return text in content and content.endswith("\n")
+
+
+def is_alive(pid):
+    """True while the process runs; a zombie does not."""
+    try:
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in "ZX"
+
+
+class Place:
+    """A directory with locks of its own, and an environment in which bowline finds nothing else."""
+
+    def __init__(self, root):
+        self.root = root
+        self.locks = root / "locks"
+        self.locks.mkdir(mode=0o700)
+        self.home = root / "home"
+        self.home.mkdir()
+        self.env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "BOWLINE_URL": f"file:{self.locks}",
+            "LC_ALL": "C.UTF-8",
+        }
+        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LLVM_PROFILE_FILE"):
+            if name in os.environ:
+                self.env[name] = os.environ[name]
+        self.started = []
+
+    # The tests have no module to import from: what they share comes with the place.
+    wait_for = staticmethod(wait_for)
+    text_of = staticmethod(text_of)
+    is_alive = staticmethod(is_alive)
+
+    def path(self, name):
+        return self.root / name
+
+    def script(self, name, text, mode=0o755):
+        path = self.root / name
+        path.write_text(text)
+        path.chmod(mode)
+        return path
+
+    def python(self, code):
+        """Words that run this Python code."""
+        return [sys.executable, "-c", code]
+
+    def bowline(self, *words, **how):
+        """Runs it to its end. Output is text, unless told otherwise."""
+        how.setdefault("env", self.env)
+        how.setdefault("cwd", self.root)
+        how.setdefault("text", True)
+        if "input" not in how:
+            how.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.run([PROGRAM, *words], capture_output=True, timeout=LIMIT, check=False, **how)
+
+    def run(self, *words, **how):
+        return self.bowline("run", *words, **how)
+
+    def start(self, *words, **how):
+        """Starts `bowline run ...` in a session of its own: no terminal, and nothing survives the test."""
+        how.setdefault("env", self.env)
+        how.setdefault("cwd", self.root)
+        how.setdefault("stdin", subprocess.DEVNULL)
+        how.setdefault("stdout", subprocess.PIPE)
+        how.setdefault("stderr", subprocess.PIPE)
+        how.setdefault("text", True)
+        process = subprocess.Popen([PROGRAM, "run", *words], start_new_session=True, **how)
+        self.started.append(process)
+        return process
+
+    def hold(self, name="job", *options):
+        """A holder of `name` that has begun, and stays until let_go."""
+        mark = self.path(f"held-{len(self.started)}")
+        code = f"echo $$ > {mark}; exec sleep 1000"
+        process = self.start(*options, name, "sh", "-c", code)
+        process.command = int(wait_for("the holder", lambda: text_of(mark).endswith("\n") and text_of(mark)))
+        return process
+
+    def let_go(self, process):
+        process.terminate()
+        return process.wait(LIMIT)
+
+    def finish(self, process):
+        """Waits for the end; its code. Then process.out and process.err are what it wrote."""
+        process.out, process.err = process.communicate(timeout=LIMIT)
+        return process.returncode
+
+    def wait_for_text(self, path, text=""):
+        """Until the file has a whole line with the text in it; what it holds."""
+        return wait_for(f"{text!r} in {path.name}", lambda: has_line(path, text) and text_of(path))
+
+    def end(self):
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+            process.wait(LIMIT)
+            for stream in (process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
+        # Commands have groups of their own, but they all stay in a session that began here.
+        sessions = {process.pid for process in self.started}
+        for entry in pathlib.Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+                if int(fields[3]) in sessions:
+                    os.kill(int(entry.name), signal.SIGKILL)
+            except (FileNotFoundError, ProcessLookupError):
+                pass
+
+
+@pytest.fixture
+def place():
+    if not PROGRAM:
+        pytest.skip("BOWLINE is not set: run through meson test")
+    root = pathlib.Path(tempfile.mkdtemp(prefix="bowline-cli-"))
+    place = Place(root)
+    yield place
+    place.end()
+    shutil.rmtree(root)
+
+
+class Redis:
+    """A server that is ours alone, on a socket in a directory."""
+
+    def __init__(self, root, *options):
+        self.socket = root / "redis.sock"
+        self.url = f"unix://{self.socket}"
+        words = ["redis-server", "--port", "0", "--unixsocket", str(self.socket), "--save", "", "--dir", str(root)]
+        self.process = subprocess.Popen([*words, *options], stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+        self.auth = []
+        wait_for("redis-server", self.socket.exists)
+
+    def cli(self, *words):
+        command = ["redis-cli", "-s", str(self.socket), *self.auth, *words]
+        return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=True).stdout.strip()
+
+    def keys(self):
+        return [key for key in self.cli("--raw", "keys", "*").split("\n") if key]
+
+    def freeze(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait(LIMIT)
+
+
+@pytest.fixture
+def start_redis(place):
+    if not shutil.which("redis-server") or not shutil.which("redis-cli"):
+        pytest.skip("redis-server is not installed")
+    servers = []
+
+    def start(*options):
+        root = place.path(f"redis-{len(servers)}")
+        root.mkdir()
+        servers.append(Redis(root, *options))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+@pytest.fixture
+def redis(start_redis, place):
+    server = start_redis()
+    place.env["BOWLINE_URL"] = server.url
+    return server

@@ -1,0 +1,174 @@
+/*
+ * test_guard.c -- when a command whose lock is running out is told to end: for every policy, at
+ * every moment, by a clock of the test's own.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli/guard.h"
+
+enum { LEASE_MS = 30000, GRACE_MS = 5000 };
+
+static guard   g;
+static int64_t wait_ms;
+
+static guard_order look(int64_t left_ms, int64_t now_ms)
+{
+    return guard_look(&g, left_ms, now_ms, &wait_ms);
+}
+
+static void test_guard_does_nothing_while_there_is_time(void **state)
+{
+    (void)state;
+    guard_init(&g, LOST_TERM, GRACE_MS, LEASE_MS);
+    assert_int_equal(look(LEASE_MS, 0), GUARD_NOTHING);
+    assert_int_equal(wait_ms, LEASE_MS - GRACE_MS);
+    assert_int_equal(look(GRACE_MS + 1, 0), GUARD_NOTHING);
+    assert_int_equal(wait_ms, 1);
+}
+
+static void test_guard_terms_when_the_grace_begins_and_kills_before_the_end(void **state)
+{
+    (void)state;
+    guard_init(&g, LOST_TERM, GRACE_MS, LEASE_MS);
+    assert_int_equal(look(GRACE_MS, 1000), GUARD_TERM);
+    assert_int_equal(look(GRACE_MS, 1000), GUARD_NOTHING);
+    assert_int_equal(wait_ms, GRACE_MS - 100);
+    assert_int_equal(look(101, 5899), GUARD_NOTHING);
+    assert_int_equal(look(100, 5900), GUARD_KILL);
+    assert_int_equal(look(99, 5901), GUARD_NOTHING);
+    assert_int_equal(wait_ms, BOWLINE_FOREVER);
+}
+
+static void test_guard_a_late_renewal_does_not_take_term_back(void **state)
+{
+    (void)state;
+    guard_init(&g, LOST_TERM, GRACE_MS, LEASE_MS);
+    assert_int_equal(look(GRACE_MS, 1000), GUARD_TERM);
+    assert_int_equal(look(LEASE_MS, 1001), GUARD_NOTHING);
+    assert_int_equal(wait_ms, GRACE_MS - 1);
+    assert_int_equal(look(LEASE_MS, 1000 + GRACE_MS), GUARD_KILL);
+}
+
+static void test_guard_kills_at_once_what_is_lost_already(void **state)
+{
+    static const lost_policy policies[] = { LOST_TERM, LOST_KILL };
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        guard_init(&g, policies[i], GRACE_MS, LEASE_MS);
+        assert_int_equal(look(LEASE_MS, 0), GUARD_NOTHING);
+        assert_int_equal(look(0, 1), GUARD_KILL);
+        assert_int_equal(look(0, 2), GUARD_NOTHING);
+    }
+}
+
+static void test_guard_kill_waits_for_the_last_moment(void **state)
+{
+    (void)state;
+    guard_init(&g, LOST_KILL, GRACE_MS, LEASE_MS);
+    assert_int_equal(look(GRACE_MS, 0), GUARD_NOTHING);
+    assert_int_equal(wait_ms, GRACE_MS - 100);
+    assert_int_equal(look(100, 0), GUARD_KILL);
+}
+
+static void test_guard_warn_only_warns_and_only_once(void **state)
+{
+    (void)state;
+    guard_init(&g, LOST_WARN, GRACE_MS, LEASE_MS);
+    assert_int_equal(look(GRACE_MS, 0), GUARD_NOTHING);
+    assert_int_equal(look(100, 0), GUARD_WARN);
+    assert_int_equal(look(0, 0), GUARD_NOTHING);
+}
+
+static void test_guard_a_lock_without_end_is_left_alone(void **state)
+{
+    (void)state;
+    guard_init(&g, LOST_TERM, GRACE_MS, INT64_MAX);
+    assert_int_equal(look(INT64_MAX, 0), GUARD_NOTHING);
+    assert_int_equal(wait_ms, BOWLINE_FOREVER);
+    /* Unless it is taken away. */
+    assert_int_equal(look(0, 0), GUARD_KILL);
+}
+
+static void test_guard_the_grace_is_at_most_half_of_what_there_is(void **state)
+{
+    (void)state;
+    for (int64_t left_ms = 0; left_ms <= 20000; left_ms += 7) {
+        guard_init(&g, LOST_TERM, GRACE_MS, left_ms);
+        assert_true(g.grace_ms <= left_ms / 2 && g.grace_ms <= GRACE_MS);
+        assert_true(g.margin_ms <= left_ms / 10 && g.margin_ms <= 100);
+        /* A lease that has just been renewed is never taken for one that runs out. */
+        if (left_ms >= 100)
+            assert_int_equal(look(left_ms * 2 / 3, 0), GUARD_NOTHING);
+    }
+}
+
+/* Whatever the times, however late we look: KILL is sent exactly once, and while anything is left
+ * if we looked in time. */
+static void test_guard_always_ends_with_one_kill(void **state)
+{
+    static const int64_t steps_ms[]      = { 1, 3, 10, 33, 100, 333, 1000, 3333 };
+    static const int64_t kill_after_ms[] = { 0, 1, 50, 100, 101, 1000, 100000 };
+
+    (void)state;
+    for (unsigned s = 0; s < sizeof steps_ms / sizeof steps_ms[0]; s++)
+        for (unsigned k = 0; k < sizeof kill_after_ms / sizeof kill_after_ms[0]; k++) {
+            int64_t left_ms = 3000, now_ms = 0;
+            int     kills = 0, terms = 0;
+            guard_init(&g, LOST_TERM, kill_after_ms[k], left_ms);
+            for (; left_ms > -5000; left_ms -= steps_ms[s], now_ms += steps_ms[s]) {
+                int64_t     left = left_ms > 0 ? left_ms : 0;
+                guard_order order;
+                while ((order = look(left, now_ms)) != GUARD_NOTHING) {
+                    assert_true(order == GUARD_TERM || order == GUARD_KILL);
+                    terms += order == GUARD_TERM;
+                    kills += order == GUARD_KILL;
+                    if (order == GUARD_KILL && steps_ms[s] < 100)
+                        assert_true(left > 0);
+                    assert_true(terms <= 1 && (order == GUARD_KILL || kills == 0));
+                }
+            }
+            assert_int_equal(kills, 1);
+        }
+}
+
+/* Sleeping exactly as long as it says misses nothing. */
+static void test_guard_sleeping_as_it_says_is_in_time(void **state)
+{
+    int64_t left_ms = LEASE_MS, now_ms = 0;
+
+    (void)state;
+    guard_init(&g, LOST_TERM, GRACE_MS, LEASE_MS);
+    assert_int_equal(look(left_ms, now_ms), GUARD_NOTHING);
+    left_ms -= wait_ms;
+    now_ms += wait_ms;
+    assert_int_equal(look(left_ms, now_ms), GUARD_TERM);
+    assert_int_equal(look(left_ms, now_ms), GUARD_NOTHING);
+    left_ms -= wait_ms;
+    now_ms += wait_ms;
+    assert_int_equal(look(left_ms, now_ms), GUARD_KILL);
+    assert_true(left_ms > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_guard_does_nothing_while_there_is_time),
+        cmocka_unit_test(test_guard_terms_when_the_grace_begins_and_kills_before_the_end),
+        cmocka_unit_test(test_guard_a_late_renewal_does_not_take_term_back),
+        cmocka_unit_test(test_guard_kills_at_once_what_is_lost_already),
+        cmocka_unit_test(test_guard_kill_waits_for_the_last_moment),
+        cmocka_unit_test(test_guard_warn_only_warns_and_only_once),
+        cmocka_unit_test(test_guard_a_lock_without_end_is_left_alone),
+        cmocka_unit_test(test_guard_the_grace_is_at_most_half_of_what_there_is),
+        cmocka_unit_test(test_guard_always_ends_with_one_kill),
+        cmocka_unit_test(test_guard_sleeping_as_it_says_is_in_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

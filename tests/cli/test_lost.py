@@ -1,0 +1,233 @@
+"""The lock runs out, is taken away, or cannot be given back: what happens to the command, and what is said.
+
+On a Redis of the test's own. Leases are short, so that a test takes a second or two; what is asserted is an
+order of events, never how long something took.
+"""
+
+import json
+import os
+
+import pytest
+
+# Writes down when it is told TERM, in its own time; a grandchild of the same group does the same.
+STUBBORN = """
+import os, pathlib, signal, time
+me = "child" if os.fork() == 0 else "parent"
+signal.signal(signal.SIGTERM, lambda *_: pathlib.Path(f"told-{me}").write_text("TERM\\n"))
+pathlib.Path(f"ready-{me}").write_text(f"{os.getpid()}\\n")
+while not os.path.exists("go"):
+    time.sleep(0.005)
+pathlib.Path(f"end-{me}").write_text("by itself\\n")
+"""
+
+
+def start(place, *options, code=STUBBORN):
+    run = place.start("--status-fd", "1", "-t", "2s", *options, "job", *place.python(code))
+    run.pids = [int(place.wait_for_text(place.path(f"ready-{who}"))) for who in ("parent", "child")]
+    return run
+
+
+def finish(place, run):
+    code = place.finish(run)
+    run.events = [json.loads(line) for line in run.out.splitlines()]
+    run.order = [line["event"] + ":" + line["action"] if "action" in line else line["event"] for line in run.events]
+    return code
+
+
+def test_a_lease_that_cannot_be_renewed_is_term_then_kill_for_the_whole_group(place, redis):
+    run = start(place)
+    redis.freeze()
+    assert finish(place, run) == 123
+    redis.thaw()
+    assert run.order == ["waiting", "acquired", "started", "lost:term", "lost:kill", "exited", "released"]
+    term, kill = run.events[3:5]
+    # Both before the lease was over, by the clock of the lock itself.
+    assert 0 < kill["left_ms"] < term["left_ms"] <= 1000
+    assert run.events[5]["signal"] == 9
+    assert run.events[-1]["exit"] == 123
+    assert place.path("told-parent").exists() and place.path("told-child").exists()
+    assert not any(place.is_alive(pid) for pid in run.pids)
+    what, why, what_to_do = run.err.splitlines()
+    assert "job was lost" in what and "could not be renewed" in why and "look at it" in what_to_do
+
+
+def test_nobody_gets_in_before_the_group_is_dead(place, redis):
+    # The server is frozen until bowline has given up; then its clock says whether the lease still ran.
+    run = start(place)
+    redis.freeze()
+    assert finish(place, run) == 123
+    dead = [not place.is_alive(pid) for pid in run.pids]
+    redis.thaw()
+    assert dead == [True, True]
+    assert place.run("-w", "50s", "job", "true").returncode == 0
+
+
+def test_a_command_that_ends_at_term_is_not_killed(place, redis):
+    code = STUBBORN.replace('.write_text("TERM\\n"))', '.write_text("TERM\\n") and os._exit(0))')
+    run = start(place, code=code)
+    redis.freeze()
+    assert finish(place, run) == 123
+    redis.thaw()
+    assert run.order == ["waiting", "acquired", "started", "lost:term", "exited", "released"]
+    assert run.events[4]["code"] == 0
+    assert place.path("told-parent").exists()
+
+
+def test_what_stays_of_the_group_after_term_is_killed(place, redis):
+    # The command itself obeys, its child does not.
+    code = STUBBORN.replace('.write_text("TERM\\n"))', '.write_text("TERM\\n") and me == "parent" and os._exit(0))')
+    run = start(place, code=code)
+    redis.freeze()
+    assert finish(place, run) == 123
+    redis.thaw()
+    assert run.order == ["waiting", "acquired", "started", "lost:term", "exited", "lost:kill", "released"]
+    assert not any(place.is_alive(pid) for pid in run.pids)
+
+
+def test_a_renewed_lease_is_not_lost(place, redis):
+    run = start(place)
+    key = redis.keys()[0]
+    token = redis.cli("get", key)
+    # Renewed at a third of the lease: after five times it has outlived itself.
+    renewed, before = 0, 0
+    while renewed < 5:
+        now = int(redis.cli("pttl", key))
+        assert now > 0
+        renewed += now > before and before > 0
+        before = now
+    assert redis.cli("get", key) == token
+    place.path("go").touch()
+    assert finish(place, run) == 0
+    assert run.order == ["waiting", "acquired", "started", "exited", "released"]
+    assert redis.keys() == []
+
+
+def test_a_lock_that_is_gone_means_kill_at_once(place, redis):
+    run = start(place)
+    redis.cli("del", *redis.keys())
+    assert finish(place, run) == 123
+    assert run.order == ["waiting", "acquired", "started", "lost:kill", "exited", "released"]
+    assert run.events[3]["left_ms"] == 0
+    assert "not ours any more" in run.err
+
+
+def test_a_lock_of_somebody_else_is_left_alone(place, redis):
+    run = start(place)
+    key = redis.keys()[0]
+    redis.cli("set", key, "somebody else")
+    assert finish(place, run) == 123
+    assert redis.cli("get", key) == "somebody else"
+
+
+def test_on_lost_kill_does_not_ask(place, redis):
+    run = start(place, "--on-lost", "kill")
+    redis.freeze()
+    assert finish(place, run) == 123
+    redis.thaw()
+    assert run.order == ["waiting", "acquired", "started", "lost:kill", "exited", "released"]
+    assert run.events[3]["left_ms"] > 0
+    assert not place.path("told-parent").exists()
+    assert not any(place.is_alive(pid) for pid in run.pids)
+
+
+def test_on_lost_warn_says_so_and_goes_on(place, redis):
+    code = STUBBORN + "raise SystemExit(9)\n"
+    run = start(place, "--on-lost", "warn", code=code)
+    redis.cli("del", *redis.keys())
+    assert "waiting" in run.stdout.readline()
+    while '"lost"' not in run.stdout.readline():
+        pass
+    assert all(place.is_alive(pid) for pid in run.pids)
+    place.path("go").touch()
+    assert finish(place, run) == 9
+    assert place.path("end-parent").exists() and not place.path("told-parent").exists()
+    assert "job is lost" in run.err
+
+
+def test_no_renew_ends_with_the_lease(place, redis):
+    run = start(place, "--no-renew")
+    assert finish(place, run) == 123
+    assert run.order == ["waiting", "acquired", "started", "lost:term", "lost:kill", "exited", "released"]
+    assert "--no-renew" in run.err
+
+
+@pytest.mark.parametrize("engine", ["redis", "file"])
+def test_max_hold_ends_the_command_before_the_lock(place, redis, engine):
+    if engine == "file":
+        place.env["BOWLINE_URL"] = f"file:{place.locks}"
+    run = start(place, "--max-hold", "1s")
+    assert finish(place, run) == 123
+    assert run.order == ["waiting", "acquired", "started", "lost:term", "lost:kill", "exited", "released"]
+    assert run.events[4]["left_ms"] > 0
+    assert "--max-hold is over" in run.err
+    assert not any(place.is_alive(pid) for pid in run.pids)
+    assert place.run("-n", "job", "true").returncode == 0
+
+
+def test_a_loss_that_only_the_release_finds_is_123(place, redis):
+    # The key goes as the last thing that the command does, so nothing was stopped.
+    run = place.start("--status-fd", "1", "job", "redis-cli", "-s", str(redis.socket), "del", "bowline:{job}")
+    assert place.finish(run) == 123
+    lines = [line for line in run.out.splitlines() if line.startswith("{")]
+    assert [json.loads(line)["event"] for line in lines] == ["waiting", "acquired", "started", "exited", "released"]
+    assert json.loads(lines[-2])["code"] == 0
+    assert json.loads(lines[-1])["status"] == "LOST"
+    assert "job was lost before redis-cli ended" in run.err.splitlines()[0]
+    assert len(run.err.splitlines()) == 3
+
+
+def test_a_server_that_is_gone_at_the_end_is_a_warning(place, redis):
+    run = place.start("--status-fd", "1", "job", "sh", "-c", f"kill -9 {redis.process.pid}; exit 5")
+    assert place.finish(run) == 5
+    assert run.err.count("\n") == 1
+    assert "job was not given back" in run.err
+    assert json.loads(run.out.splitlines()[-1])["status"] in ("UNKNOWN", "UNREACHABLE")
+
+
+def test_a_signal_ends_the_waiting_for_the_last_answer(place, redis):
+    # Frozen as the last thing that the command does; the default lease gives it half a minute to answer.
+    run = place.start("--status-fd", "1", "job", "sh", "-c", f"kill -STOP {redis.process.pid}; exit 5")
+    while '"exited"' not in run.stdout.readline():
+        pass
+    run.terminate()
+    assert place.finish(run) == 5
+    redis.thaw()
+    assert "not given back" in run.err
+
+
+def test_a_bowline_that_was_stopped_too_long_ends_its_command_when_it_comes_back(place, redis):
+    run = start(place, "-t", "400ms")
+    os.kill(run.pid, 19)
+    place.wait_for("the lease to end", lambda: redis.keys() == [])
+    os.kill(run.pid, 18)
+    assert finish(place, run) == 123
+    assert run.order[3:] == ["lost:kill", "exited", "released"]
+    assert not any(place.is_alive(pid) for pid in run.pids)
+
+
+def test_the_deadline_is_what_the_lease_leaves(place, redis):
+    done = place.run("-t", "20s", "job", "sh", "-c", "echo $BOWLINE_DEADLINE_MS")
+    assert 0 < int(done.stdout) <= 20000
+
+
+def test_a_lock_without_a_fence_exports_none(place, redis):
+    env = dict(place.env, BOWLINE_FENCE="7")
+    done = place.run("job", "env", env=env)
+    fences = [line for line in done.stdout.splitlines() if line.startswith("BOWLINE_FENCE=")]
+    assert all(int(line.split("=")[1]) > 7 for line in fences), "an old one was passed on"
+
+
+def test_an_unreachable_server_is_125_without_waiting(place):
+    done = place.run("--url", "redis://127.0.0.1:1", "-n", "job", "touch", "ran")
+    assert done.returncode == 125
+    what, why, where = done.stderr.splitlines()
+    assert "127.0.0.1:1" in why and "--url" in where
+    assert not place.path("ran").exists()
+
+
+def test_waiting_for_a_server_that_comes_back(place, redis):
+    redis.freeze()
+    run = place.start("--status-fd", "1", "job", "true")
+    assert "waiting" in run.stdout.readline()
+    redis.thaw()
+    assert place.finish(run) == 0

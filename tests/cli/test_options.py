@@ -1,0 +1,453 @@
+"""The words of the command line, the config file, the URL, and that no secret gets out.
+
+What is wrong is said in three lines with the exit code 125, before any lock is touched.
+"""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+CANARY = "c4n4ry-Pa55w0rd"
+
+
+def refused(place, *words, code=125, **how):
+    """Runs what must be refused; the three lines."""
+    done = place.bowline(*words, **how)
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert all(line.startswith("bowline: ") for line in lines) and len(lines) == 3, done.stderr
+    assert not place.path("ran").exists()
+    return [line.removeprefix("bowline: ") for line in lines]
+
+
+# Help.
+
+
+@pytest.mark.parametrize("words", [["run", "--help"], ["run", "-h"], ["help"], ["--help"], ["-h"]])
+def test_help_fits_on_a_screen_and_begins_with_an_example(place, words):
+    done = place.bowline(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 25 and max(map(len, lines)) <= 80
+    assert lines[0].startswith("bowline run nightly ")
+
+
+def test_the_long_help_says_what_the_short_one_says_and_more(place):
+    short, long = place.bowline("run", "--help").stdout, place.bowline("help", "run").stdout
+    assert long.startswith(short) and "BOWLINE_FENCE" in long
+    assert max(map(len, long.splitlines())) <= 80
+
+
+def test_every_option_of_the_help_is_an_option(place):
+    names = re.findall(r"^ *(?:-\w,)? *--([a-z-]+)( \S+)?", place.bowline("run", "--help").stdout, re.M)
+    assert len(names) == 16
+    for name, argument in names:
+        if not argument:
+            done = place.run(f"--{name}", "--help")
+            assert done.returncode == 0, name
+        else:
+            assert "needs a value" in refused(place, "run", f"--{name}")[0]
+
+
+def test_help_after_an_option_is_still_help(place):
+    assert place.run("-w", "5m", "--help").returncode == 0
+
+
+def test_help_of_the_command_is_the_commands(place):
+    assert place.run("job", "printf", "%s", "--help").stdout == "--help"
+
+
+def test_help_into_a_full_disk_is_an_error(place):
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = subprocess.run(
+            [os.environ["BOWLINE"], "help"], stdout=full, stderr=subprocess.PIPE, env=place.env, check=False, timeout=60
+        )
+    assert done.returncode == 125
+
+
+def test_version(place):
+    for word in ("--version", "-V"):
+        assert re.fullmatch(r"bowline \d+\.\d+\.\d+\n", place.bowline(word).stdout)
+
+
+# What is wrong is said, and what was meant is guessed.
+
+
+def test_no_help_is_dumped_on_a_mistake(place):
+    for line in ("", "run", "run job", "run job --", "rum", "help rum", "--verbose", "run -x"):
+        refused(place, *line.split())
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("--wiat", "--wait"), ("--skpi", "--skip"), ("--ur1", "--url"), ("--kill-aftr", "--kill-after"),
+        ("--max_hold", "--max-hold"), ("--lost", None), ("--quite", "--quiet"), ("--timeout", None),
+    ],
+)
+def test_an_unknown_option_is_told_from_a_near_one(place, typed, meant):
+    what, why, _ = refused(place, "run", typed, "job", "touch", "ran")
+    assert what == f"there is no option {typed}"
+    assert why == (f"did you mean {meant}?" if meant else "bowline run [OPTION...] NAME COMMAND [ARG...]")
+
+
+def test_an_unknown_option_with_a_value_or_in_a_cluster(place):
+    what, why, _ = refused(place, "run", "--wiat=5s", "job", "true")
+    assert (what, why) == ("there is no option --wiat", "did you mean --wait?")
+    assert refused(place, "run", "-nx", "job", "true")[0] == "there is no option -x"
+    assert refused(place, "run", "-x", "job", "true")[0] == "there is no option -x"
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("rum", "run"), ("hlep", "help"), ("ru", "run"), ("frobnicate", None)])
+def test_an_unknown_command(place, typed, meant):
+    what, why, _ = refused(place, typed, "job", "touch", "ran")
+    assert what == f"there is no command {typed}"
+    assert (why == f"did you mean bowline {meant}?") == bool(meant)
+
+
+def test_values_where_there_are_none_and_none_where_there_are(place):
+    assert refused(place, "run", "--skip=1", "job", "true")[0] == "--skip takes no value"
+    assert refused(place, "run", "--url")[0] == "--url needs a value"
+    assert refused(place, "run", "-w")[0] == "-w needs a value"
+
+
+def test_options_behind_the_name_are_explained(place):
+    what, why, _ = refused(place, "run", "job", "-w", "5s", "touch", "ran", code=127)
+    assert what == "-w cannot be run"
+    assert why == "options of bowline go before the name of the lock"
+
+
+@pytest.mark.parametrize("option", ["-w", "-t", "--max-hold", "--kill-after"])
+@pytest.mark.parametrize("text", ["5", "", "5 s", "-5s", "1.5s", "s", "5x", "5S", "5s5m", "9" * 21 + "s", "ever"])
+def test_a_time_without_a_unit_or_sense_is_an_error(place, option, text):
+    what, why, _ = refused(place, "run", option, text, "job", "touch", "ran")
+    assert what == f'{option}: "{text}" is not a time'
+    assert "a time has a unit" in why
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "bounds"),
+    [
+        ("-t", "99ms", "from 100ms to 1d"), ("-t", "2d", "from 100ms to 1d"), ("-t", "0s", "from 100ms to 1d"),
+        ("--max-hold", "0s", "from 1ms to"), ("-w", "25d", "from 0ms to 24d20h"),
+    ],
+)
+def test_a_time_out_of_bounds_is_an_error(place, option, text, bounds):
+    what, why, _ = refused(place, "run", option, text, "job", "touch", "ran")
+    assert what == f"{option}: {text} is out of bounds" and why.startswith(f"it is {bounds}")
+
+
+def test_times_that_are_right(place):
+    for line in ("-w 1m30s", "-w forever", "-t 100ms", "-t1d", "--max-hold=1h", "--kill-after 0s"):
+        assert place.run(*line.split(), "job", "true").returncode == 0, line
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["-E", "256"], '-E: "256" is not a number from 0 to 255'), (["-E", "-1"], '-E: "-1" is not a number'),
+        (["-E", ""], '-E: "" is not a number'), (["-E", "1x"], '-E: "1x" is not a number'),
+        (["-E", "99999999999"], '-E: "99999999999" is not a number'),
+        (["--on-lost", "stop"], '--on-lost: there is no "stop"'),
+        (["--status-fd", "x"], '--status-fd: "x" is not a number'),
+    ],
+)
+def test_numbers_and_words_that_are_wrong(place, words, what):
+    lines = place.bowline("run", *words, "job", "touch", "ran").stderr.splitlines()
+    assert lines[0].startswith(f"bowline: {what}")
+    assert not place.path("ran").exists()
+
+
+def test_the_last_of_two_wins(place):
+    place.hold()
+    assert place.run("-w", "50s", "-n", "job", "true").returncode == 124
+    assert place.run("-E", "3", "-E", "4", "-n", "job", "true").returncode == 4
+
+
+# Names.
+
+
+@pytest.mark.parametrize("name", ["", "n" * 201, "a\tb", "a\nb", "a\x7fb", "\x1b[31m", "a\x01"])
+def test_a_name_that_is_none_is_refused_and_shown_harmlessly(place, name):
+    lines = refused(place, "run", name, "touch", "ran")
+    assert "name" in lines[1]
+    assert all(ord(char) >= 32 for line in lines for char in line)
+
+
+@pytest.mark.parametrize("name", ["n" * 200, "ü" * 100, " ", ".", "..", "a/b", "%2F", "with spaces", "~", "*", "-"])
+def test_a_name_is_any_text(place, name):
+    assert place.run("--", name, "true").returncode == 0
+    holder = place.hold("--", name) if name.startswith("-") else place.hold(name)
+    assert place.run("-n", "--", name, "true").returncode == 124
+    place.let_go(holder)
+
+
+def test_a_name_of_broken_utf8_is_shown_harmlessly(place):
+    place.start(b"a\xff\x1b", "sleep", "1000", text=False)
+    done = place.run("-n", b"a\xff", b"/no\xffsuch\x1b[31m", text=False)
+    assert done.returncode == 127
+    assert rb"/no\xffsuch\x1b[31m cannot be run" in done.stderr and b"\x1b" not in done.stderr
+
+
+# The URL: where it comes from.
+
+
+def locks_in(directory):
+    return sorted(entry.name for entry in directory.iterdir())
+
+
+@pytest.fixture
+def two(place):
+    """Directories for locks, and a config file of our own; nothing says where yet."""
+    del place.env["BOWLINE_URL"]
+    for name in ("option", "file", "environment", "config"):
+        place.path(name).mkdir(mode=0o700)
+    config = place.home / ".config"
+    config.mkdir()
+    place.config = config / "bowline.conf"
+    place.script("url", f"file:{place.path('file')}\n", mode=0o600)
+    return place
+
+
+def test_the_order_of_sources_is_option_environment_config(two):
+    used = []
+    two.config.write_text(f"url = file:{two.path('config')}\n")
+    two.run("job", "true")
+    used.append({name for name in ("option", "file", "environment", "config") if locks_in(two.path(name))})
+    two.env["BOWLINE_URL"] = f"file:{two.path('environment')}"
+    two.run("job", "true")
+    used.append({name for name in ("option", "file", "environment", "config") if locks_in(two.path(name))})
+    two.run("--url-file", "url", "job", "true")
+    two.run("--url", f"file:{two.path('option')}", "job", "true")
+    used.append({name for name in ("option", "file", "environment", "config") if locks_in(two.path(name))})
+    assert used == [{"config"}, {"config", "environment"}, {"config", "environment", "file", "option"}]
+
+
+def test_two_urls_are_one_too_many(two):
+    assert refused(two, "run", "--url", "file:", "--url-file", "url", "job", "touch", "ran")[0].startswith("both")
+
+
+def test_an_empty_environment_is_no_silent_default(place):
+    place.env["BOWLINE_URL"] = ""
+    assert refused(place, "run", "job", "touch", "ran")[0] == "the URL in BOWLINE_URL is empty"
+
+
+def test_a_broken_url_says_where_it_is_from(place):
+    place.env["BOWLINE_URL"] = "nonsense"
+    assert refused(place, "run", "job", "touch", "ran")[2] == "look at the URL; it is from BOWLINE_URL"
+    assert refused(place, "run", "--url", "reddis://h", "job", "touch", "ran")[2].endswith("from --url")
+
+
+def test_locks_of_threads_are_not_for_commands(place):
+    assert refused(place, "run", "--url", "thread:", "job", "touch", "ran")[0] == "thread: cannot lock a command"
+
+
+def test_the_url_file_may_have_blanks_around_and_one_line(two):
+    for text in ("  file:{0}  ", "file:{0}\r\n", "\tfile:{0}\n\n \n"):
+        two.script("url", text.format(two.path("file")), mode=0o600)
+        assert two.run("--url-file", "url", "job", "true").returncode == 0
+    two.script("url", "file:\nredis://h\n", mode=0o600)
+    assert "more than one line" in refused(two, "run", "--url-file", "url", "job", "touch", "ran")[0]
+    two.script("url", "\n", mode=0o600)
+    assert "empty" in refused(two, "run", "--url-file", "url", "job", "touch", "ran")[0]
+    two.path("url").write_bytes(b"file:\0x\n")
+    refused(two, "run", "--url-file", "url", "job", "touch", "ran")
+    two.script("url", "x" * 100000, mode=0o600)
+    refused(two, "run", "--url-file", "url", "job", "touch", "ran")
+
+
+def test_a_url_file_that_is_not_there_or_is_a_directory(two):
+    assert refused(two, "run", "--url-file", "nowhere", "job", "touch", "ran")[1] == "No such file or directory"
+    two.path("directory").mkdir(mode=0o700)
+    assert refused(two, "run", "--url-file", "directory", "job", "touch", "ran")[1] == "Is a directory"
+
+
+def test_a_url_may_come_through_a_pipe(two):
+    read, write = os.pipe()
+    os.write(write, f"file:{two.path('file')}\n".encode())
+    os.close(write)
+    done = two.run("--url-file", f"/dev/fd/{read}", "job", "true", pass_fds=[read])
+    os.close(read)
+    assert done.returncode == 0 and locks_in(two.path("file"))
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o644, 0o620])
+def test_a_url_file_that_others_can_read_is_refused(two, mode):
+    two.path("url").chmod(mode)
+    what, why, what_to_type = refused(two, "run", "--url-file", "url", "job", "touch", "ran")
+    assert "not private" in what and "password" in why and what_to_type == "type: chmod 600 url"
+
+
+def test_a_file_of_another_user_is_refused(two):
+    if os.getuid() != 0:
+        pytest.skip("needs root, to give a file away")
+    two.config.write_text("url = file:\n")
+    os.chown(two.config, 65534, 65534)
+    assert "is not ours" in refused(two, "run", "job", "touch", "ran")[0]
+
+
+# The config file.
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "why"),
+    [
+        ("wiat = 5s\n", 'CONFIG:1: there is no key "wiat"', "did you mean wait?"),
+        ("# one\n\nfrob = 1\n", 'CONFIG:3: there is no key "frob"', "a wrong key changes nothing"),
+        ("wait = 5s\nwait = 6s\n", "CONFIG:2: wait stands there twice", None),
+        ("wait 5s\n", "CONFIG:1: this line has no '='", None),
+        ("wait = 5\n", 'CONFIG:1: wait: "5" is not a time', None),
+        ("lease = 1ms\n", "CONFIG:1: lease: 1ms is out of bounds", None),
+        ("max-hold = 0s\n", "CONFIG:1: max-hold: 0s is out of bounds", None),
+        ("kill-after =\n", 'CONFIG:1: kill-after: "" is not a time', None),
+        ("url =\n", "the URL in CONFIG:1 is empty", None),
+    ],
+)
+def test_a_config_file_that_is_wrong_is_an_error_with_its_line(two, text, what, why):
+    two.config.write_text(text)
+    lines = refused(two, "run", "job", "touch", "ran")
+    assert lines[0] == what.replace("CONFIG", str(two.config))
+    assert why is None or lines[1] == why
+
+
+def test_a_config_file_sets_what_nobody_else_did(two):
+    two.env["BOWLINE_URL"] = f"file:{two.locks}"
+    two.config.write_text("\n# comment\n  wait=50ms  \r\nlease = 10s\nmax-hold\t=\t1h\nkill-after = 1s\n")
+    done = two.run("job", "sh", "-c", "echo $BOWLINE_DEADLINE_MS")
+    assert 3000000 < int(done.stdout) <= 3600000
+    two.hold()
+    assert two.run("job", "true").returncode == 124
+    two.config.write_text("wait = forever\n")
+    assert two.run("-w", "50ms", "job", "true").returncode == 124
+    two.config.write_text("wait = 0s\n")
+    assert two.run("job", "true").returncode == 124
+
+
+def test_what_the_url_says_stands_above_the_config_file(two):
+    two.env["BOWLINE_URL"] = f"file:{two.locks}?wait=50ms"
+    two.config.write_text("wait = forever\n")
+    two.hold()
+    assert two.run("job", "true").returncode == 124
+
+
+def test_the_first_config_file_is_that_of_xdg(two):
+    xdg = two.path("xdg")
+    xdg.mkdir()
+    (xdg / "bowline.conf").write_text(f"url = file:{two.path('option')}\n")
+    two.config.write_text(f"url = file:{two.path('config')}\n")
+    two.env["XDG_CONFIG_HOME"] = str(xdg)
+    assert two.run("job", "true").returncode == 0
+    assert locks_in(two.path("option")) and not locks_in(two.path("config"))
+    # A relative one would depend on where we are.
+    two.env["XDG_CONFIG_HOME"] = "xdg"
+    assert two.run("job", "true").returncode == 0
+    assert locks_in(two.path("config"))
+
+
+def test_a_config_file_that_cannot_be_read_is_not_passed_over(two):
+    two.config.mkdir()
+    assert refused(two, "run", "job", "touch", "ran")[1] == "Is a directory"
+
+
+# Secrets.
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://user:{}@127.0.0.1:1", "redis://:{}@127.0.0.1:1", "redis://u:{}/x@127.0.0.1:1",
+        "redis://u:a@{}@127.0.0.1:1",
+        "unix://u:{}@/x", "redis://127.0.0.1:1?password={}", "redis://127.0.0.1:1/0?wait=1s&password={}",
+    ],
+)
+def test_a_password_on_the_command_line_is_refused(place, url):
+    lines = refused(place, "run", "--url", url.format(CANARY), "job", "touch", "ran")
+    assert lines[0] == "--url has a password in it" and "--url-file" in lines[2]
+    assert CANARY not in "".join(lines)
+
+
+@pytest.mark.parametrize(
+    "url", ["redis://user@127.0.0.1:1", "redis://127.0.0.1:1/?key=a:b@c", "redis://user:@127.0.0.1:1"]
+)
+def test_a_url_without_a_password_is_not_taken_for_one(place, url):
+    assert place.run("--url", url, "-n", "job", "true").stderr.splitlines()[0] != "bowline: --url has a password in it"
+
+
+def test_a_config_file_with_a_password_must_be_private(two):
+    two.config.write_text(f"wait = 1s\nurl = redis://u:{CANARY}@127.0.0.1:1\n")
+    for mode in (0o644, 0o640, 0o604):
+        two.config.chmod(mode)
+        what, why, what_to_type = refused(two, "run", "-n", "job", "touch", "ran")
+        assert what == f"{two.config} is not private" and "password" in why
+        assert what_to_type == f"type: chmod 600 {two.config}"
+
+
+@pytest.mark.parametrize("text", ["{}\n", "url : {}\n", "wait = {}\n", "{} = 1\n", "url = {} {}\n"])
+def test_a_config_file_that_is_wrong_is_not_quoted_where_a_password_may_be(two, text):
+    url = f"redis://u:{CANARY}@127.0.0.1:1"
+    two.config.write_text(text.format(url, url))
+    two.config.chmod(0o600)
+    assert CANARY not in "".join(refused(two, "run", "-n", "job", "touch", "ran"))
+
+
+def test_a_private_config_file_may_have_a_password(two):
+    two.config.write_text(f"url = redis://u:{CANARY}@127.0.0.1:1\n")
+    two.config.chmod(0o600)
+    lines = refused(two, "run", "-n", "job", "touch", "ran")
+    assert "Connection refused" in lines[1] and str(two.config) in lines[2]
+    assert CANARY not in "".join(lines)
+
+
+@pytest.mark.parametrize("way", ["--url-file", "BOWLINE_URL"])
+@pytest.mark.parametrize("password", [CANARY, "wrong-" + CANARY])
+def test_a_password_is_used_and_never_seen(place, start_redis, way, password):
+    server = start_redis("--requirepass", CANARY)
+    server.auth = ["-a", CANARY, "--no-auth-warning"]
+    url = f"unix://:{password}@{server.socket}"
+    words = []
+    if way == "BOWLINE_URL":
+        place.env["BOWLINE_URL"] = url
+    else:
+        place.script("url", url + "\n", mode=0o600)
+        words = ["--url-file", "url"]
+    # Everything that can be seen of it from outside while the command runs, but for bowline's own environment.
+    look = "cat /proc/[0-9]*/cmdline; cat /proc/$$/environ; env; echo"
+    done = place.run("-v", "--status-fd", "1", "-w", "200ms", *words, "job", "sh", "-c", look, text=False)
+    if password == CANARY:
+        assert done.returncode == 0
+        assert b"BOWLINE_NAME=job" in done.stdout
+    else:
+        assert done.returncode == 125
+        assert json.loads(done.stdout.splitlines()[-1])["event"] == "failed"
+    # The server's own command line has it, by this test's doing.
+    seen = done.stdout.replace(b"requirepass\0" + CANARY.encode(), b"") + done.stderr
+    seen = re.sub(rb"redis-cli\0[^\0]*\0[^\0]*\0-a\0[^\0]*", b"", seen)
+    assert CANARY.encode() not in seen
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"redis://u:{CANARY}@", f"redis://u:{CANARY}@h:x", f"redis://u:{CANARY}%zz@h", f"redis://u:{CANARY}@h?frob=1",
+        f"nosuch://u:{CANARY}@h", f"redis://u:{CANARY}@127.0.0.1:1", f"redis://{CANARY}@127.0.0.1:1:1", f"{CANARY}",
+        f"redis://u:{CANARY}@[::1", f"file://u:{CANARY}@h/x", f"redis://u:a?{CANARY}@127.0.0.1:1",
+        "redis://u:" + CANARY * 200 + "@h",
+    ],
+)
+def test_a_broken_url_with_a_password_is_not_quoted(place, url):
+    place.env["BOWLINE_URL"] = url
+    done = place.run("-v", "-n", "--status-fd", "1", "job", "touch", "ran")
+    assert done.returncode == 125
+    assert CANARY not in done.stdout + done.stderr
+
+
+def test_a_bowline_inside_is_refused_and_does_not_lock_elsewhere(place, start_redis):
+    server = start_redis("--requirepass", CANARY)
+    place.env["BOWLINE_URL"] = f"unix://:{CANARY}@{server.socket}"
+    done = place.run("outer", os.environ["BOWLINE"], "run", "-w", "200ms", "inner", "touch", "ran")
+    assert done.returncode == 125
+    assert not place.path("ran").exists()

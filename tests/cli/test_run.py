@@ -1,0 +1,480 @@
+"""`bowline run` from outside: exit codes, what the command finds, and who keeps the lock.
+
+On file: locks in a directory of the test's own. What is about a lease is in test_lost.py, signals are in
+test_signals.py, terminals in test_terminal.py, the words of the command line in test_options.py.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+# Exit codes.
+
+
+@pytest.mark.parametrize("code", [0, 1, 7, 64, 123, 124, 125, 126, 127, 255])
+def test_the_commands_own_code_comes_back_in_silence(place, code):
+    done = place.run("job", "sh", "-c", f"exit {code}")
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
+
+
+@pytest.mark.parametrize("number", [2, 3, 9, 15])
+def test_a_killed_command_is_128_and_its_signal(place, number):
+    assert place.run("job", "sh", "-c", f"kill -{number} $$").returncode == 128 + number
+
+
+@pytest.mark.parametrize("words", [["-n"], ["-w", "0s"], ["-w", "50ms"], ["--no-wait"], ["--wait=50ms"]])
+def test_not_acquired_is_124_and_three_lines(place, words):
+    holder = place.hold()
+    done = place.run(*words, "job", "touch", "ran")
+    assert done.returncode == 124
+    what, why, what_to_type = done.stderr.splitlines()
+    assert what.startswith("bowline: job was not acquired")
+    assert why.startswith("bowline: held by ") and f"pid {holder.pid}" in why
+    assert "type: bowline run" in what_to_type
+    assert not place.path("ran").exists()
+
+
+def test_the_code_for_not_acquired_can_be_chosen(place):
+    place.hold()
+    assert [place.run("-n", "-E", str(code), "job", "true").returncode for code in (0, 1, 75, 255)] == [0, 1, 75, 255]
+
+
+def test_skip_is_silent_success_and_does_not_wait(place):
+    place.hold()
+    done = place.run("--skip", "job", "touch", "ran")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not place.path("ran").exists()
+
+
+def test_skip_waits_if_told_to(place):
+    holder = place.hold()
+    waiter = place.start("--skip", "-w", "50s", "--status-fd", "1", "job", "touch", "ran")
+    assert '"waiting"' in waiter.stdout.readline()
+    place.let_go(holder)
+    assert place.finish(waiter) == 0
+    assert place.path("ran").exists()
+
+
+def test_quiet_is_silent_but_fails(place):
+    place.hold()
+    done = place.run("-q", "-n", "job", "true")
+    assert (done.returncode, done.stderr) == (124, "")
+
+
+def test_a_command_that_is_not_there_is_127_before_the_lock(place):
+    place.hold()
+    for command in ("no-such-command", "./no-such-file", "/no/such/file", ""):
+        done = place.run("--status-fd", "1", "job", command)
+        assert done.returncode == 127
+        assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == ["failed"]
+        assert len(done.stderr.splitlines()) == 3
+
+
+def test_a_command_that_cannot_be_run_is_126_before_the_lock(place):
+    place.hold()
+    place.script("plain", "text", mode=0o644)
+    place.path("directory").mkdir()
+    for command in ("./plain", "./directory", str(place.path("plain"))):
+        done = place.run("--status-fd", "1", "job", command)
+        assert done.returncode == 126
+        assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == ["failed"]
+
+
+def test_the_path_is_searched_as_execvp_does(place):
+    first, second = place.path("first"), place.path("second")
+    for directory, text, mode in ((first, "exit 1", 0o644), (second, "exit 44", 0o755)):
+        directory.mkdir()
+        place.script(f"{directory.name}/tool", f"#!/bin/sh\n{text}\n", mode)
+    place.env["PATH"] = f"/no/such:{first}:{second}"
+    assert place.run("job", "tool").returncode == 44
+    place.env["PATH"] = f"/no/such:{first}"
+    assert place.run("job", "tool").returncode == 126
+    place.env["PATH"] = "/no/such"
+    assert place.run("job", "tool").returncode == 127
+    # An empty element is the current directory.
+    place.script("here", "#!/bin/sh\nexit 45\n")
+    place.env["PATH"] = ":/no/such"
+    assert place.run("job", "here").returncode == 45
+
+
+def test_what_only_exec_finds_out_gives_the_lock_back(place):
+    place.script("orphan", "#!/no/such/interpreter\n")
+    done = place.run("--status-fd", "1", "job", "./orphan")
+    assert done.returncode == 127
+    assert "interpreter" in done.stderr
+    assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == [
+        "waiting", "acquired", "failed", "released",
+    ]
+    assert place.run("-n", "job", "true").returncode == 0
+
+
+def test_a_command_that_vanishes_between_the_look_and_exec_is_127(place):
+    # The holder removes it, so the waiter has looked before and finds it gone afterwards.
+    tool = place.script("tool", "#!/bin/sh\nexit 0\n")
+    holder = place.hold()
+    waiter = place.start("--status-fd", "1", "job", "./tool")
+    assert '"waiting"' in waiter.stdout.readline()
+    tool.unlink()
+    place.let_go(holder)
+    assert place.finish(waiter) == 127
+    assert place.run("-n", "job", "true").returncode == 0
+
+
+def test_a_code_is_right_although_the_caller_ignores_sigchld(place):
+    code = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    program = os.environ["BOWLINE"]
+    done = subprocess.run(
+        [*place.python(code), program, "run", "job", "sh", "-c", "exit 9"], env=place.env, check=False, timeout=60
+    )
+    assert done.returncode == 9
+
+
+# What the command finds.
+
+
+def test_arguments_arrive_as_they_were_and_no_shell_sees_them(place):
+    odd = ["", " ", "a b", "*", "$HOME", "`id`", "\\", "'", '"', "line\nbreak", "-n", "--", "--url", "ü"]
+    code = "import json, sys; print(json.dumps(sys.argv[1:]))"
+    done = place.run("job", *place.python(code), *odd)
+    assert json.loads(done.stdout) == odd
+
+
+@pytest.mark.parametrize("words", [[], ["--"]])
+def test_the_commands_options_need_no_dashes(place, words):
+    done = place.run("job", *words, "printf", "%s ", "-n", "--wait")
+    assert (done.returncode, done.stdout) == (0, "-n --wait ")
+
+
+def test_dashes_before_a_name_that_looks_like_an_option(place):
+    done = place.run("--", "-n", "sh", "-c", 'printf %s "$BOWLINE_NAME"')
+    assert (done.returncode, done.stdout) == (0, "-n")
+
+
+def test_standard_input_and_output_are_the_commands(place):
+    data = bytes(range(256)) * 1000
+    done = place.run("job", "cat", input=data, text=False)
+    assert (done.returncode, done.stdout == data) == (0, True)
+
+
+def test_the_three_streams_are_the_same_files(place):
+    streams = [open(place.path(name), "w+b") for name in ("in", "out", "err")]
+    code = "import os; [print(os.fstat(fd).st_ino, file=open(os.environ['SEEN'], 'a')) for fd in range(3)]"
+    env = dict(place.env, SEEN=str(place.path("seen")))
+    program = os.environ["BOWLINE"]
+    with streams[0], streams[1], streams[2]:
+        subprocess.run(
+            [program, "run", "job", *place.python(code)],
+            stdin=streams[0], stdout=streams[1], stderr=streams[2], env=env, check=True, timeout=60,
+        )
+        expected = [str(os.fstat(stream.fileno()).st_ino) for stream in streams]
+    assert place.path("seen").read_text().split() == expected
+
+
+LIST_FDS = "import os; print(*[fd for fd in range(300) if os.path.exists(f'/proc/self/fd/{fd}')])"
+
+
+def without_streams(place, *words):
+    """Runs bowline with none of the three standard descriptors; the code."""
+    code = f"import os, sys; os.closerange(0, 3); os.execv({os.environ['BOWLINE']!r}, ['bowline', *sys.argv[1:]])"
+    command = [*place.python(code), "run", *words]
+    return subprocess.run(command, env=place.env, cwd=place.root, check=False, timeout=60).returncode
+
+
+@pytest.mark.parametrize("options", [[], ["--close"], ["-v"]])
+def test_closed_streams_stay_closed_and_no_lock_takes_their_place(place, options):
+    code = """
+import os
+fds = [fd for fd in range(300) if os.path.exists(f"/proc/self/fd/{fd}")]
+print(*fds, file=open("seen", "w"))
+"""
+    assert without_streams(place, *options, "job", *place.python(code)) == 0
+    fds = [int(word) for word in place.path("seen").read_text().split()]
+    assert not {0, 1, 2} & set(fds)
+    assert bool(fds) == ("--close" not in options)
+
+
+def test_what_is_said_to_a_closed_stream_goes_nowhere(place, redis):
+    # Not into the connection that was given its number.
+    assert without_streams(place, "-v", "job", "sh", "-c", "exit 3") == 3
+    assert redis.keys() == []
+
+
+def test_descriptors_are_passed_as_a_shell_would_pass_them(place):
+    read, write = os.pipe()
+    kept = os.dup2(read, 100)
+    hidden = os.dup2(write, 101)
+    try:
+        done = place.run("--close", "job", *place.python(LIST_FDS), pass_fds=[kept])
+        assert done.stdout.split() == ["0", "1", "2", "100"]
+        # Without --close, what keeps the lock as well.
+        done = place.run("job", *place.python(LIST_FDS))
+        assert done.stdout.split()[:3] == ["0", "1", "2"] and len(done.stdout.split()) > 3
+    finally:
+        for fd in (read, write, kept, hidden):
+            os.close(fd)
+
+
+def test_the_status_descriptor_is_not_the_commands(place):
+    read, write = os.pipe()
+    try:
+        done = place.run("--close", "--status-fd", str(write), "job", *place.python(LIST_FDS), pass_fds=[write])
+        assert done.stdout.split() == ["0", "1", "2"]
+    finally:
+        os.close(read)
+        os.close(write)
+
+
+def test_the_environment_names_the_lock_and_its_fence(place):
+    env = dict(place.env, BOWLINE_DEADLINE_MS="12", BOWLINE_FENCE="9", BOWLINE_NAME="old")
+    fences = []
+    for _ in range(3):
+        done = place.run("a name", "env", env=env)
+        seen = dict(line.split("=", 1) for line in done.stdout.splitlines())
+        assert seen["BOWLINE_NAME"] == "a name"
+        assert seen["BOWLINE_URL"] == place.env["BOWLINE_URL"]
+        assert "BOWLINE_DEADLINE_MS" not in seen, "no lease ends a file: lock"
+        fences.append(int(seen["BOWLINE_FENCE"]))
+    assert fences[0] < fences[1] < fences[2]
+
+
+def test_the_deadline_is_what_max_hold_leaves(place):
+    done = place.run("--max-hold", "1h", "job", "sh", "-c", "echo $BOWLINE_DEADLINE_MS")
+    assert 3000000 < int(done.stdout) <= 3600000
+
+
+def test_the_umask_and_the_directory_are_the_callers(place):
+    place.path("below").mkdir()
+    done = place.run("job", "sh", "-c", "umask; pwd", cwd=place.path("below"), umask=0o027)
+    assert done.stdout.split() == ["0027", str(place.path("below"))]
+
+
+# Who has the lock.
+
+
+def test_one_at_a_time_and_everybody_gets_it(place):
+    # Each adds one to a number that it reads first: a second one inside would lose an addition.
+    counter = place.path("counter")
+    counter.write_text("0")
+    code = f"n=$(cat {counter}); sleep 0.01; echo $((n + 1)) > {counter}"
+    runs = [place.start("job", "sh", "-c", code) for _ in range(20)]
+    assert [place.finish(run) for run in runs] == [0] * 20
+    assert counter.read_text().strip() == "20"
+
+
+def test_other_names_are_other_locks(place):
+    place.hold("one")
+    assert place.run("-n", "two", "true").returncode == 0
+    assert place.run("-n", "one", "true").returncode == 124
+
+
+def test_a_waiter_gets_it_when_the_holder_has_ended(place):
+    holder = place.hold()
+    waiter = place.start("--status-fd", "1", "job", "true")
+    assert '"waiting"' in waiter.stdout.readline()
+    place.let_go(holder)
+    assert place.finish(waiter) == 0
+
+
+def test_what_stays_in_the_background_has_no_lock(place):
+    # It inherits every descriptor, the lock's too.
+    done = place.run("job", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!")
+    pid = int(done.stdout)
+    try:
+        assert place.is_alive(pid)
+        assert place.run("-n", "job", "true").returncode == 0
+    finally:
+        os.kill(pid, 9)
+
+
+IGNORES_TERM = """
+import os, pathlib, signal, time
+signal.signal(signal.SIGTERM, lambda *_: pathlib.Path("told").write_text("TERM\\n"))
+pathlib.Path("pid").write_text(f"{os.getpid()}\\n")
+while not os.path.exists("go"):
+    time.sleep(0.005)
+"""
+
+
+def test_a_killed_bowline_lets_nobody_in_while_its_command_lives(place):
+    holder = place.start("job", *place.python(IGNORES_TERM))
+    pid = int(place.wait_for_text(place.path("pid")))
+    holder.kill()
+    holder.wait()
+    place.wait_for_text(place.path("told"), "TERM")
+    answers = {place.run("-n", "job", "true").returncode for _ in range(200)}
+    assert answers == {124}
+    assert place.is_alive(pid)
+    place.path("go").touch()
+    assert place.run("-w", "50s", "job", "true").returncode == 0
+
+
+def test_with_close_a_killed_bowline_gives_the_lock_away(place):
+    holder = place.start("--close", "job", *place.python(IGNORES_TERM))
+    pid = int(place.wait_for_text(place.path("pid")))
+    assert place.run("-n", "job", "true").returncode == 124
+    holder.kill()
+    holder.wait()
+    assert place.run("-w", "50s", "job", "true").returncode == 0
+    assert place.is_alive(pid)
+
+
+def test_a_killed_bowline_ends_its_command_by_term(place):
+    holder = place.start("job", *place.python(IGNORES_TERM))
+    place.wait_for_text(place.path("pid"))
+    assert not place.path("told").exists()
+    holder.kill()
+    place.wait_for_text(place.path("told"), "TERM")
+
+
+def test_bowline_inside_bowline(place):
+    program = os.environ["BOWLINE"]
+    done = place.run("outer", program, "run", "inner", "sh", "-c", "exit 6")
+    assert done.returncode == 6
+    done = place.run("outer", program, "run", "-n", "outer", "true")
+    assert done.returncode == 124
+
+
+# What others are told.
+
+
+def events(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_status_lines_of_a_good_run(place):
+    done = place.run("--status-fd", "2", "job", "sh", "-c", "exit 124")
+    lines = events(done.stderr)
+    assert done.returncode == 124
+    assert [line["event"] for line in lines] == ["waiting", "acquired", "started", "exited", "released"]
+    assert all(line["bowline"] == 1 and line["name"] == "job" for line in lines)
+    waiting, acquired, started, exited, released = lines
+    assert int(acquired["fence"]) > 0 and acquired["waited_ms"] >= 0 and "left_ms" not in acquired
+    assert started["pid"] == exited["pid"] > 0
+    assert exited["code"] == 124 and "signal" not in exited
+    assert (released["status"], released["exit"]) == ("OK", 124)
+
+
+def test_status_lines_tell_our_124_from_the_commands(place):
+    place.hold()
+    done = place.run("-n", "--status-fd", "1", "job", "true")
+    assert [line["event"] for line in events(done.stdout)] == ["waiting", "not-acquired"]
+    assert events(done.stdout)[-1]["exit"] == 124
+
+
+def test_status_lines_of_a_killed_command(place):
+    done = place.run("--status-fd", "1", "job", "sh", "-c", "kill -9 $$")
+    exited = events(done.stdout)[3]
+    assert exited["signal"] == 9 and "code" not in exited
+
+
+@pytest.mark.parametrize("name", ['quo"te', "back\\slash", "ünïcode €", "tab-free  spaces", "{}", "%s%n"])
+def test_status_lines_are_json_whatever_the_name(place, name):
+    done = place.run("--status-fd", "1", name, "true")
+    assert done.returncode == 0
+    assert {line["name"] for line in events(done.stdout)} == {name}
+
+
+def test_status_lines_replace_what_is_no_text(place):
+    done = place.run("--status-fd", "1", b"a\xff\xc3(\xed\xa0\x80z", "true", text=False)
+    assert done.returncode == 0
+    names = {json.loads(line.decode("utf-8"))["name"] for line in done.stdout.splitlines()}
+    assert names == {"a\ufffd\ufffd(\ufffd\ufffd\ufffdz"}
+
+
+def test_a_status_reader_that_went_away_is_no_matter(place):
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = place.run("--status-fd", str(write), "job", "sh", "-c", "exit 3", pass_fds=[write])
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (3, "")
+
+
+def test_a_status_reader_that_does_not_read_is_no_matter(place):
+    read, write = os.pipe()
+    try:
+        os.set_blocking(write, False)
+        try:
+            while True:
+                os.write(write, b"x" * 65536)
+        except BlockingIOError:
+            pass
+        os.set_blocking(write, True)
+        done = place.run("--status-fd", str(write), "job", "sh", "-c", "exit 3", pass_fds=[write])
+    finally:
+        os.close(read)
+        os.close(write)
+    assert (done.returncode, done.stderr) == (3, "")
+
+
+def test_a_status_descriptor_that_is_not_open_is_an_error(place):
+    done = place.run("--status-fd", "77", "job", "true")
+    assert done.returncode == 125
+    assert "descriptor 77 is not open" in done.stderr
+
+
+def test_verbose_says_what_happens(place):
+    done = place.run("-v", "job", "true")
+    assert done.returncode == 0
+    acquired, started, released = done.stderr.splitlines()
+    assert acquired.startswith("bowline: job acquired after ") and "fence" in acquired
+    assert started.startswith("bowline: true started, pid ")
+    assert released.startswith("bowline: job released after ")
+
+
+def test_a_log_gets_one_line_about_waiting(place):
+    holder = place.hold()
+    with open(place.path("log"), "w") as log:
+        waiter = place.start("job", "true", stderr=log)
+        text = place.wait_for_text(place.path("log"), "waiting for job: held by ")
+    assert f"pid {holder.pid}" in text and text.count("\n") == 1
+    place.let_go(holder)
+    assert place.finish(waiter) == 0
+    assert place.path("log").read_text() == text
+
+
+@pytest.mark.parametrize("name", ["report", "r" * 15, "r" * 63, "r" * 64, "r" * 200, "ü" * 60, "a b(c)", "x\x1b[2Jy"])
+def test_those_who_wait_are_told_of_the_command_and_not_of_bowline(place, name):
+    tool = place.script(name, "#!/bin/sh\necho begun\nexec sleep 1000\n")
+    holder = place.start("job", str(tool), "--password=secret")
+    assert holder.stdout.readline() == "begun\n"
+    said = place.run("-n", "job", "true").stderr.splitlines()[1]
+    assert f"({name[:10]}" in said or "\x1b" in name
+    assert "secret" not in said and "\x1b" not in said
+
+
+def test_flock_and_bowline_exclude_each_other_on_a_file(place):
+    if not shutil.which("flock"):
+        pytest.skip("flock is not installed")
+    holder = place.hold("./x.lock")
+    flock = ["flock", "-n", "./x.lock", "true"]
+    assert subprocess.run(flock, cwd=place.root, check=False).returncode == 1
+    place.let_go(holder)
+    with open(place.path("x.lock"), "a", encoding="ascii") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert place.run("-n", "./x.lock", "true").returncode == 124
+    assert place.run("-n", "./x.lock", "true").returncode == 0
+
+
+def test_setuid_is_refused(place):
+    if os.getuid() != 0:
+        pytest.skip("needs root, to make a program of somebody else")
+    if os.environ.get("BOWLINE_SANITIZE", "none") != "none":
+        pytest.skip("a sanitizer refuses before we do")
+    place.root.chmod(0o755)
+    copy = place.path("setuid")
+    shutil.copy(os.environ["BOWLINE"], copy)
+    os.chown(copy, 65534, 65534)
+    copy.chmod(0o4755)
+    words = [copy, "run", "job", "id", "-u"]
+    done = subprocess.run(words, env=place.env, capture_output=True, text=True, check=False, timeout=60)
+    if done.stdout.strip() == "0":
+        pytest.skip("setuid means nothing in this file system")
+    assert done.returncode == 125
+    assert "setuid" in done.stderr

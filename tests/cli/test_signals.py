@@ -1,0 +1,224 @@
+"""Signals: what reaches the command and all of its processes, what ends the waiting, what stays ignored."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+# The command and a grandchild each write down what they are told, and end when both were told something.
+GROUP = """
+import os, pathlib, signal, sys, time
+me = "child" if os.fork() == 0 else "parent"
+def told(number, frame):
+    with open(f"told-{me}", "a") as file:
+        file.write(f"{signal.Signals(number).name}\\n")
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
+    signal.signal(number, told)
+pathlib.Path(f"ready-{me}").write_text(f"{os.getpid()}\\n")
+while not os.path.exists("go"):
+    time.sleep(0.005)
+sys.exit(7)
+"""
+
+FORWARDED = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2]
+
+
+@pytest.mark.parametrize("number", FORWARDED)
+def test_a_signal_reaches_every_process_of_the_command_once(place, number):
+    run = place.start("job", *place.python(GROUP))
+    for who in ("parent", "child"):
+        place.wait_for_text(place.path(f"ready-{who}"))
+    run.send_signal(number)
+    for who in ("parent", "child"):
+        place.wait_for_text(place.path(f"told-{who}"))
+    place.path("go").touch()
+    assert place.finish(run) == 7
+    assert place.path("told-parent").read_text() == f"{number.name}\n"
+    assert place.path("told-child").read_text() == f"{number.name}\n"
+
+
+def test_bowline_waits_for_a_command_that_takes_its_time_to_end(place):
+    run = place.start("job", *place.python(GROUP))
+    place.wait_for_text(place.path("ready-parent"))
+    for _ in range(3):
+        run.send_signal(signal.SIGTERM)
+    place.wait_for_text(place.path("told-parent"))
+    # Nobody else gets in while it cleans up.
+    assert place.run("-n", "job", "true").returncode == 124
+    assert run.poll() is None
+    place.path("go").touch()
+    assert place.finish(run) == 7
+
+
+def test_a_command_ended_by_the_signal_gives_128_and_the_lock_back(place):
+    run = place.hold()
+    run.terminate()
+    assert place.finish(run) == 143
+    assert run.err == ""
+    assert place.run("-n", "job", "true").returncode == 0
+
+
+def test_a_signal_to_the_group_of_bowline_does_not_hit_the_command_twice(place):
+    # What a key at a terminal does, or kill -TERM -PGID: the command is in another group.
+    run = place.start("job", *place.python(GROUP))
+    for who in ("parent", "child"):
+        place.wait_for_text(place.path(f"ready-{who}"))
+    os.killpg(run.pid, signal.SIGTERM)
+    place.wait_for_text(place.path("told-parent"))
+    place.path("go").touch()
+    assert place.finish(run) == 7
+    assert place.path("told-parent").read_text() == "SIGTERM\n"
+
+
+def start_waiter(place, *words, **how):
+    waiter = place.start("--status-fd", "1", *words, "job", "touch", "ran", **how)
+    assert '"waiting"' in waiter.stdout.readline()
+    return waiter
+
+
+@pytest.mark.parametrize("number", FORWARDED)
+def test_a_signal_ends_the_waiting_and_nothing_is_left(place, number):
+    holder = place.hold()
+    waiter = start_waiter(place)
+    waiter.send_signal(number)
+    assert place.finish(waiter) == 128 + number
+    assert f'"signal":{int(number)}' in waiter.out
+    assert not place.path("ran").exists()
+    place.let_go(holder)
+    assert place.run("-n", "job", "true").returncode == 0
+
+
+def test_who_leaves_the_queue_does_not_hold_up_those_behind(place):
+    holder = place.hold()
+    first, second = start_waiter(place), start_waiter(place)
+    first.terminate()
+    assert place.finish(first) == 143
+    place.let_go(holder)
+    assert place.finish(second) == 0
+    assert place.path("ran").exists()
+
+
+def test_a_waiter_that_is_killed_does_not_hold_up_those_behind(place):
+    holder = place.hold()
+    first, second = start_waiter(place), start_waiter(place)
+    first.kill()
+    first.wait()
+    place.let_go(holder)
+    assert place.finish(second) == 0
+
+
+def test_a_signal_ends_the_waiting_for_a_server_that_does_not_answer(place, redis):
+    holder = place.hold()
+    waiter = start_waiter(place, stderr=subprocess.DEVNULL)
+    redis.freeze()
+    waiter.terminate()
+    assert place.finish(waiter) == 143
+    redis.thaw()
+    place.let_go(holder)
+
+
+def test_a_cancelled_waiter_leaves_nothing_on_the_server(place, redis):
+    holder = place.hold()
+    waiter = start_waiter(place)
+    waiter.terminate()
+    assert place.finish(waiter) == 143
+    place.let_go(holder)
+    assert redis.keys() == []
+
+
+# What the caller had set up.
+
+# Not through sh, which resets some by itself.
+SHOW = ["grep", "-E", "Sig(Blk|Ign)", "/proc/self/status"]
+
+
+def masks(text):
+    """The signals 1 to 31. Those that the C library keeps for itself come from whoever ran the tests."""
+    return {line.split(":")[0]: int(line.split()[1], 16) & 0x7FFFFFFF for line in text.splitlines()}
+
+
+def test_the_command_has_no_signal_blocked_and_none_ignored(place):
+    done = place.run("job", *SHOW, restore_signals=True)
+    assert masks(done.stdout) == {"SigBlk": 0, "SigIgn": 0}
+
+
+@pytest.mark.parametrize("number", [*FORWARDED, signal.SIGPIPE, signal.SIGCHLD, signal.SIGTSTP, signal.SIGCONT])
+def test_what_the_caller_ignores_the_command_ignores(place, number):
+    def ignore():
+        signal.signal(number, signal.SIG_IGN)
+
+    done = place.run("job", *SHOW, preexec_fn=ignore, restore_signals=True)
+    assert masks(done.stdout) == {"SigBlk": 0, "SigIgn": 1 << (number - 1)}
+
+
+def test_what_the_caller_blocks_the_command_has_blocked(place):
+    def block():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+
+    done = place.run("job", *SHOW, preexec_fn=block)
+    assert masks(done.stdout)["SigBlk"] == 1 << (signal.SIGUSR2 - 1)
+
+
+def test_an_ignored_hangup_does_not_end_the_waiting(place):
+    # nohup bowline run job ... : it keeps its place when the terminal goes.
+    holder = place.hold()
+    waiter = start_waiter(place, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    for _ in range(5):
+        waiter.send_signal(signal.SIGHUP)
+    place.let_go(holder)
+    assert place.finish(waiter) == 0
+
+
+def test_an_ignored_hangup_is_not_passed_on(place):
+    def ignore():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    run = place.start("job", *place.python(GROUP), preexec_fn=ignore)
+    for who in ("parent", "child"):
+        place.wait_for_text(place.path(f"ready-{who}"))
+    run.send_signal(signal.SIGHUP)
+    run.send_signal(signal.SIGUSR1)
+    place.wait_for_text(place.path("told-parent"))
+    place.path("go").touch()
+    assert place.finish(run) == 7
+    assert place.path("told-parent").read_text() == "SIGUSR1\n"
+
+
+# Stopping, without a terminal: the command stops, bowline watches on.
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return file.read().rsplit(")", 1)[1].split()[0]
+
+
+def test_stop_and_continue_are_passed_on_and_the_lock_stays(place):
+    run = place.hold()
+    run.send_signal(signal.SIGTSTP)
+    place.wait_for("the command to stop", lambda: state_of(run.command) == "T")
+    assert place.run("-n", "job", "true").returncode == 124
+    assert state_of(run.pid) == "S"
+    run.send_signal(signal.SIGCONT)
+    place.wait_for("the command to go on", lambda: state_of(run.command) == "S")
+    assert place.let_go(run) == 143
+
+
+def test_a_command_stopped_by_others_stays_stopped(place):
+    run = place.hold()
+    os.kill(run.command, signal.SIGSTOP)
+    place.wait_for("the command to stop", lambda: state_of(run.command) == "T")
+    assert place.run("-n", "job", "true").returncode == 124
+    assert state_of(run.command) == "T"
+    os.kill(run.command, signal.SIGCONT)
+    assert place.let_go(run) == 143
+
+
+def test_a_stopped_waiter_stops_and_goes_on(place):
+    holder = place.hold()
+    waiter = start_waiter(place)
+    waiter.send_signal(signal.SIGSTOP)
+    place.wait_for("the waiter to stop", lambda: state_of(waiter.pid) == "T")
+    waiter.send_signal(signal.SIGCONT)
+    place.let_go(holder)
+    assert place.finish(waiter) == 0

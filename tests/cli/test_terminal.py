@@ -1,0 +1,484 @@
+"""On a terminal: the line about waiting, Ctrl-C, Ctrl-Z, and who has the terminal.
+
+A shell with job control runs on a pty, and what it shows is read as a person would read it. Every step waits
+for what must appear; nothing is asserted about how soon.
+"""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import termios
+import time
+
+import pytest
+
+LIMIT = 60
+PROMPT = "ready> "
+CTRL_C, CTRL_D, CTRL_Z = "\x03", "\x04", "\x1a"
+
+
+class Terminal:
+    """bash on a pty of its own."""
+
+    def __init__(self, place, columns=80):
+        self.place = place
+        self.text = ""  # everything that was shown, and how far it has been looked at
+        self.seen = 0
+        env = dict(place.env, TERM="xterm", PS1=PROMPT, HISTFILE="", B=f"{os.environ['BOWLINE']} run")
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(place.root)
+            os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], env)
+        self.resize(columns)
+        self.expect(PROMPT)
+
+    def resize(self, columns):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
+    def expect(self, pattern):
+        """Until the pattern has been shown, since the last one; the match."""
+        end = time.monotonic() + LIMIT
+        while True:
+            match = re.compile(pattern).search(self.text, self.seen)
+            if match:
+                self.seen = match.end()
+                return match
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.fd], [], [], left)[0]:
+                pytest.fail(f"{pattern!r} was not shown, but: {self.text!r}", pytrace=False)
+            self.text += os.read(self.fd, 65536).decode(errors="replace").replace("\r\n", "\n")
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def command(self, line):
+        """A line for the shell; what it echoes has been read when this returns."""
+        self.type(line + "\n")
+        self.expect(re.escape(line) + "\n")
+
+    def foreground(self):
+        return os.tcgetpgrp(self.fd)
+
+    def close(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+
+@pytest.fixture
+def terminal(place):
+    if not shutil.which("bash"):
+        pytest.skip("bash is not installed")
+    terminals = []
+
+    def open_one(**how):
+        terminals.append(Terminal(place, **how))
+        return terminals[-1]
+
+    yield open_one
+    for one in terminals:
+        one.close()
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return file.read().rsplit(")", 1)[1].split()[0]
+
+
+# Not a shell script: a shell that is stopped between fork and exec of its next command is not seen to stop.
+LOOP = """
+import os, time
+ticks = open("ticks", "a", buffering=1)
+print("tick", file=ticks)
+print("begun", flush=True)
+while not os.path.exists("go"):
+    print("tick", file=ticks)
+    time.sleep(0.005)
+print("over")
+"""
+
+
+# The line about waiting.
+
+
+def test_the_waiting_line_says_who_and_goes_away(place, terminal):
+    holder = place.hold()
+    shell = terminal()
+    shell.command("$B job echo done; echo code=$?")
+    line = shell.expect(r"waiting for job: held by [^\r\n]*")
+    assert f"pid {holder.pid}" in line.group()
+    # Brought up to date in place.
+    again = shell.expect(r"\rwaiting for job: held by [^\r\n]* for \d+s")
+    assert "\n" not in again.group()
+    place.let_go(holder)
+    rest = shell.expect(r"[^\n]*done\ncode=0\n").group()
+    # Covered with blanks before the command says anything.
+    assert re.search(r"\r +\r(done)", rest)
+
+
+def test_the_waiting_line_is_one_line_on_a_narrow_terminal(place, terminal):
+    place.hold("a name that is longer than this terminal is wide")
+    shell = terminal(columns=30)
+    shell.command("$B 'a name that is longer than this terminal is wide' true")
+    line = shell.expect(r"\rwaiting for [^\r\n]*\r").group().strip("\r")
+    assert len(line) == 29
+    shell.type(CTRL_C)
+    shell.expect(PROMPT)
+
+
+def test_quiet_has_no_waiting_line(place, terminal):
+    holder = place.hold()
+    shell = terminal()
+    shell.command("$B -q -w 2500ms job true; echo code=$?")
+    assert "waiting" not in shell.expect(r"[^\n]*code=124\n").group()
+    place.let_go(holder)
+
+
+def test_a_waiter_in_the_background_leaves_the_terminal_alone(place, terminal):
+    holder = place.hold()
+    shell = terminal()
+    shell.command("$B -w 3s job true &")
+    shell.expect(PROMPT)
+    shell.command("wait $!; echo code=$?")
+    shown = shell.expect(r"(?s).*code=124\n").group()
+    assert "waiting for" not in shown
+    place.let_go(holder)
+
+
+def test_what_others_wrote_cannot_steer_the_terminal(place, terminal):
+    # A holder whose command has an escape sequence for a name.
+    tool = place.script("a\x1b[2Jb", "#!/bin/sh\necho begun\nexec sleep 1000\n")
+    holder = place.start("job", str(tool))
+    holder.stdout.readline()
+    assert "\x1b" not in place.run("-n", "job", "true").stderr
+    shell = terminal()
+    shell.command("$B job true")
+    line = shell.expect(r"waiting for job: held by [^\r\n]*").group()
+    assert "\x1b" not in line
+    shell.type(CTRL_C)
+    shell.expect(PROMPT)
+
+
+# Keys.
+
+
+def test_ctrl_c_ends_the_waiting(place, terminal):
+    place.hold()
+    shell = terminal()
+    shell.command("$B job touch ran")
+    shell.expect("waiting for job")
+    shell.type(CTRL_C)
+    shell.expect(PROMPT)
+    shell.command("echo code=$?")
+    shell.expect("code=130\n")
+    assert not place.path("ran").exists()
+
+
+def test_ctrl_c_ends_the_command_and_gives_the_lock_back(place, terminal):
+    shell = terminal()
+    shell.command("$B job sh -c 'echo begun; exec sleep 1000'")
+    shell.expect("begun\n")
+    shell.type(CTRL_C)
+    shell.expect(PROMPT)
+    shell.command("echo code=$?")
+    shell.expect("code=130\n")
+    assert place.run("-n", "job", "true").returncode == 0
+
+
+def test_ctrl_c_is_the_commands_to_handle(place, terminal):
+    shell = terminal()
+    place.script("script", 'trap "echo got it; exit 4" INT; echo begun; while :; do sleep 0.01; done\n')
+    shell.command("$B job sh ./script; echo code=$?")
+    shell.expect("begun\n")
+    shell.type(CTRL_C)
+    shell.expect("got it\n")
+    shell.expect("code=4\n")
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_ctrl_c_ends_a_loop_and_a_script_too(place, terminal, waits):
+    if waits:
+        place.hold()
+    shell = terminal()
+    sign = "waiting for job" if waits else "begun\n"
+    run = f"{os.environ['BOWLINE']} run job sh -c 'echo begun; exec sleep 1000'"
+    place.script("script", f"#!/bin/sh\n{run}\ntouch went-on\n")
+    for line in ("for i in 1 2 3; do $B job sh -c 'echo begun; exec sleep 1000'; done; touch went-on", "./script"):
+        shell.command(line)
+        shell.expect(sign)
+        shell.type(CTRL_C)
+        shell.expect(PROMPT)
+        assert not place.path("went-on").exists()
+
+
+@pytest.mark.parametrize("interpreter", ["sh", "bash"])
+def test_ctrl_c_for_a_command_that_has_the_terminal_ends_the_script_around_it(place, terminal, interpreter):
+    run = f"{os.environ['BOWLINE']} run job sh -c 'read line; echo got $line; exec sleep 1000'"
+    place.script("script", f"{run}\ntouch went-on\n")
+    shell = terminal()
+    shell.command(f"{interpreter} ./script")
+    shell.type("hello\n")
+    shell.expect("got hello\n")
+    shell.type(CTRL_C)
+    shell.expect(PROMPT)
+    assert not place.path("went-on").exists()
+
+
+def test_a_key_reaches_the_command_once(place, terminal):
+    shell = terminal()
+    shell.command("""$B job sh -c 'trap "echo told" INT; echo begun; while [ ! -e go ]; do sleep 0.01; done'""")
+    shell.expect("begun\n")
+    shell.type(CTRL_C)
+    shell.expect("told\n")
+    place.path("go").touch()
+    assert "told" not in shell.expect("(?s).*" + PROMPT).group()
+
+
+def test_ctrl_z_and_fg(place, terminal):
+    shell = terminal()
+    shell.command("$B job cat; echo code=$?")
+    shell.type("one\n")
+    shell.expect("one\none\n")
+    shell.type(CTRL_Z)
+    shell.expect(r"Stopped")
+    shell.expect(PROMPT)
+    # The lock is still taken.
+    assert place.run("-n", "job", "true").returncode == 124
+    shell.command("fg")
+    shell.expect(r"job cat\n")
+    shell.type("two\n")
+    shell.expect("two\ntwo\n")
+    shell.type(CTRL_D)
+    shell.expect(PROMPT)
+    shell.command("echo ok")
+    shell.expect("ok\n")
+    assert place.run("-n", "job", "true").returncode == 0
+
+
+def test_ctrl_z_and_bg(place, terminal):
+    shell = terminal()
+    place.script("wait.py", LOOP)
+    shell.command("$B job python3 wait.py")
+    shell.expect("begun\n")
+    shell.type(CTRL_Z)
+    shell.expect(r"Stopped")
+    shell.command("bg")
+    shell.expect(PROMPT)
+    place.path("go").touch()
+    shell.expect("over\n")
+    shell.command("wait; echo ok")
+    shell.expect("ok\n")
+    assert place.run("-n", "job", "true").returncode == 0
+
+
+def test_ctrl_z_while_waiting(place, terminal):
+    holder = place.hold()
+    shell = terminal()
+    shell.command("$B job echo mine")
+    shell.expect("waiting for job")
+    shell.type(CTRL_Z)
+    shell.expect(r"Stopped")
+    shell.expect(PROMPT)
+    shell.command("fg")
+    shell.expect("waiting for job")
+    place.let_go(holder)
+    shell.expect("mine\n")
+
+
+def test_a_lease_that_ran_out_while_stopped_ends_the_command(place, redis, terminal):
+    # It counts as fast as it can, so that a moment without its lock would be seen.
+    code = """
+import os
+counter = os.open("counter", os.O_RDWR | os.O_CREAT)
+print("begun", flush=True)
+n = 0
+while True:
+    n += 1
+    os.pwrite(counter, b"%d\\n" % n, 0)
+"""
+    place.script("count.py", code)
+    shell = terminal()
+    shell.command("$B -t 400ms job python3 count.py")
+    shell.expect("begun\n")
+    shell.type(CTRL_Z)
+    shell.expect(r"Stopped")
+    shell.expect(PROMPT)
+    place.wait_for("the lease to end", lambda: redis.keys() == [])
+    count = place.path("counter").read_text()
+    shell.command("fg")
+    shell.expect("bowline: job was lost, python3 was stopped")
+    shell.expect(PROMPT)
+    shell.command("echo code=$?")
+    shell.expect("code=123\n")
+    assert place.path("counter").read_text() == count, "it went on without its lock"
+
+
+def test_a_stopped_command_stops_bowline_and_fg_continues_both(terminal):
+    shell = terminal()
+    shell.command("$B job sh -c 'kill -STOP $$; echo back'")
+    shell.expect(r"Stopped")
+    shell.expect(PROMPT)
+    shell.command("fg")
+    shell.expect("back\n")
+
+
+# Who has the terminal.
+
+
+def test_the_command_has_the_terminal_and_bowline_gives_it_back(place, terminal):
+    shell = terminal()
+    code = "import os; print('front', os.tcgetpgrp(0) == os.getpgrp() == os.getpid()); input()"
+    place.script("front.py", code)
+    shell.command("$B job python3 front.py; echo code=$?")
+    shell.expect("front True\n")
+    shell.type("\n")
+    shell.expect("code=0\n")
+    shell.expect(PROMPT)
+    assert shell.foreground() == shell.pid
+
+
+def test_in_a_pipeline_the_others_keep_the_terminal(place, terminal):
+    # What is behind the pipe reads keys, as a pager does.
+    code = """
+import sys
+keys = open("/dev/tty")
+for line in sys.stdin:
+    print("page", line, end="")
+print("key", keys.readline(), end="")
+"""
+    place.script("pager.py", code)
+    shell = terminal()
+    shell.command("$B job sh -c 'echo text; sleep 0.3; echo more' | python3 pager.py; echo code=$?")
+    shell.expect("page text\n")
+    shell.expect("page more\n")
+    shell.type("q\n")
+    shell.expect("key q\n")
+    shell.expect("code=0\n")
+
+
+def test_in_a_pipeline_the_command_gets_the_terminal_when_it_asks(terminal):
+    shell = terminal()
+    shell.command("$B job sh -c 'read line; echo got $line' | cat; echo code=$?")
+    shell.type("hello\n")
+    shell.expect("got hello\n")
+    shell.expect("code=0\n")
+    shell.expect(PROMPT)
+    assert shell.foreground() == shell.pid
+
+
+def test_a_program_that_uses_the_terminal_beside_bowline_is_not_stopped(place, terminal):
+    code = f"""
+import subprocess
+run = subprocess.Popen([{os.environ['BOWLINE']!r}, "run", "job", "sh", "-c", "while [ ! -e go ]; do sleep 0.01; done"])
+print("got", input("type: "))
+open("go", "w").close()
+print("code", run.wait())
+"""
+    place.script("beside.py", code)
+    shell = terminal()
+    shell.command("python3 beside.py")
+    shell.expect("type: ")
+    shell.type("hello\n")
+    shell.expect("got hello\n")
+    shell.expect("code 0\n")
+
+
+def test_ctrl_z_in_a_script_stops_all_of_it(place, terminal):
+    place.script("wait.py", LOOP)
+    place.script("script", f"#!/bin/sh\n{os.environ['BOWLINE']} run job python3 wait.py\necho and on\n")
+    shell = terminal()
+    shell.command("./script")
+    shell.expect("begun\n")
+    shell.type(CTRL_Z)
+    shell.expect("Stopped")
+    shell.expect(PROMPT)
+    shell.command("fg")
+    place.path("go").touch()
+    shell.expect("over\nand on\n")
+    assert place.run("-n", "job", "true").returncode == 0
+
+
+def test_ctrl_c_in_a_pipeline_ends_all_of_it(place, terminal):
+    shell = terminal()
+    shell.command("$B job sh -c 'echo begun; exec sleep 1000' | cat")
+    shell.expect("begun\n")
+    shell.type(CTRL_C)
+    shell.expect(PROMPT)
+    shell.command("jobs; echo none")
+    assert "job" not in shell.expect(r"[^>]*none\n").group()
+    assert place.run("-n", "job", "true").returncode == 0
+
+
+def test_a_shell_inside_has_job_control_of_its_own(terminal):
+    shell = terminal()
+    shell.command("PS1='inner> ' $B job bash --norc --noprofile --noediting -i; echo code=$?")
+    shell.expect("inner> ")
+    shell.command("sh -c 'echo begun; exec sleep 1000'")
+    shell.expect("begun\n")
+    shell.type(CTRL_Z)
+    shell.expect("Stopped")
+    shell.expect("inner> ")
+    # Whoever is stopped and belongs to no shell any more is ended by the kernel.
+    shell.command("disown -a; exit 5")
+    shell.expect("code=5\n")
+    shell.expect(PROMPT)
+    assert shell.foreground() == shell.pid
+
+
+def test_a_command_in_the_background_that_reads_is_stopped_with_bowline(place, terminal):
+    shell = terminal()
+    shell.command("$B job sh -c 'read line; echo got $line' &")
+    pid = int(shell.expect(r"\] (\d+)\n").group(1))
+    place.wait_for("bowline to stop", lambda: state_of(pid) == "T")
+    shell.expect(PROMPT)
+    shell.type("\n")
+    shell.expect("Stopped")
+    shell.command("fg")
+    shell.expect(r"got \$line'\n")
+    shell.type("hello\n")
+    shell.expect("got hello\n")
+    assert place.run("-w", "50s", "job", "true").returncode == 0
+
+
+def test_a_command_that_nobody_could_continue_is_not_left_stopped(place, terminal):
+    # bowline is behind, and has no parent in its session, so the kernel does not stop it. Its command is
+    # stopped for reading from behind, and must not hold the lock for ever.
+    shell = terminal()
+    shell.command("($B --status-fd 3 job sh -c 'read line; exit 3' 3> status < /dev/tty &); echo over")
+    shell.expect("over\n")
+    text = place.wait_for_text(place.path("status"), '"released"')
+    assert f'"signal":{int(signal.SIGHUP)}' in text
+    assert place.run("-n", "job", "true").returncode == 0
+
+
+def test_without_a_shell_ctrl_z_does_nothing(place):
+    # As the only program of a terminal: nobody could bring it back.
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execve(os.environ["BOWLINE"], ["bowline", "run", "job", "cat"], place.env)
+    try:
+        shown = b""
+
+        def type_and_expect(text, answer):
+            nonlocal shown
+            os.write(fd, text)
+
+            def came():
+                nonlocal shown
+                if select.select([fd], [], [], 0.05)[0]:
+                    shown += os.read(fd, 65536)
+                return answer in shown
+
+            place.wait_for(answer, came)
+
+        type_and_expect(b"one\n", b"one\r\none\r\n")
+        type_and_expect(b"\x1atwo\n", b"two\r\ntwo\r\n")
+        os.write(fd, b"\x04")
+        assert os.waitpid(pid, 0)[1] == 0
+    finally:
+        os.close(fd)

@@ -1,0 +1,326 @@
+/*
+ * test_engines.c -- what every engine does alike: taking, being refused, waiting, giving back, and
+ * what can be asked of a hold and of a name.
+ */
+#include "tests/lib/engines.h"
+
+#include <stdio.h>
+
+/* ---- taking and being refused ---------------------------------------------------------------- */
+
+static void test_free_name_is_ours_at_once(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+
+    for (int i = 0; i < 3; i++)
+        must_release(must_acquire(client, engine_lock()));
+    bowline_close(client);
+}
+
+static void test_try_once_is_busy(void **state)
+{
+    bowline_client *one   = engine_client(THE_ENGINE, NULL);
+    bowline_client *two   = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *hold  = must_acquire(one, engine_lock());
+    bowline_hold   *none  = NULL;
+    bowline_error   error = { 0 };
+
+    assert_status(BOWLINE_BUSY, bowline_acquire(&none, two, engine_lock(), NULL, &error), &error);
+    assert_null(none);
+    assert_int_equal(error.status, BOWLINE_BUSY);
+    assert_non_null(strstr(error.text, engine_lock()));
+    must_release(hold);
+    assert_status(BOWLINE_OK, try_once(two, engine_lock()), NULL);
+    bowline_close(one);
+    bowline_close(two);
+}
+
+static void test_same_thread_twice_is_busy(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+
+    assert_status(BOWLINE_BUSY, try_once(client, engine_lock()), NULL);
+    assert_status(BOWLINE_BUSY, try_once(client, engine_lock()), NULL);
+    must_release(hold);
+    assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
+    bowline_close(client);
+}
+
+static void test_names_are_apart(void **state)
+{
+    static const char *const names[] = { "a",    "A",        "a ",        " a",   "a%",
+                                         "a%25", "a{",       "a}",        "a{}",  "aa",
+                                         "a.",   "a/b",      "a_b",       "a%7B", "a%2F",
+                                         "a:b",  "\xc3\xa4", "a\xcc\x88", "\xff", "\xfe" };
+    enum { NAMES = sizeof names / sizeof names[0] };
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_client *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *holds[NAMES];
+
+    for (size_t i = 0; i < NAMES; i++) {
+        holds[i] = must_acquire(client, names[i]);
+        assert_string_equal(bowline_hold_name(holds[i]), names[i]);
+    }
+    for (size_t i = 0; i < NAMES; i++)
+        assert_status(BOWLINE_BUSY, try_once(other, names[i]), NULL);
+    for (size_t i = 0; i < NAMES; i++)
+        must_release(holds[i]);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static void waits_until_released(const engine *e, const char *options, int64_t wait_ms)
+{
+    bowline_client *one  = engine_client(e, NULL);
+    bowline_client *two  = engine_client(e, options);
+    bowline_hold   *hold = must_acquire(one, engine_lock());
+    waiter          w;
+
+    waiter_start(&w, two, engine_lock(), wait_ms);
+    sleep_ms(60);
+    assert_false(atomic_load(&w.ended));
+    must_release(hold);
+    assert_true(waiter_ends(&w));
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    assert_status(BOWLINE_BUSY, try_once(one, engine_lock()), NULL);
+    must_release(w.hold);
+    bowline_close(one);
+    bowline_close(two);
+}
+
+static void test_waiter_gets_it_after_release(void **state)
+{
+    waits_until_released(THE_ENGINE, NULL, 20000);
+}
+
+static void test_forever_waits(void **state)
+{
+    waits_until_released(THE_ENGINE, NULL, BOWLINE_FOREVER);
+}
+
+static void test_url_can_say_how_long(void **state)
+{
+    waits_until_released(THE_ENGINE, "wait=20s", 0);
+    waits_until_released(THE_ENGINE, "wait=forever", 0);
+}
+
+static void test_waiter_times_out(void **state)
+{
+    bowline_client *one   = engine_client(THE_ENGINE, NULL);
+    bowline_client *two   = engine_client(THE_ENGINE, "wait=1ms");
+    bowline_hold   *hold  = must_acquire(one, engine_lock());
+    bowline_hold   *none  = NULL;
+    bowline_error   error = { 0 };
+    int64_t         began = clock_ms();
+
+    assert_status(BOWLINE_TIMEOUT, acquire_within(&none, one, engine_lock(), 50, &error), &error);
+    assert_status(BOWLINE_TIMEOUT, acquire_within(&none, two, engine_lock(), 50, &error), &error);
+    assert_status(BOWLINE_TIMEOUT, acquire_within(&none, two, engine_lock(), 1, &error), &error);
+    assert_status(BOWLINE_TIMEOUT, acquire_within(&none, two, engine_lock(), 0, &error), &error);
+    assert_status(BOWLINE_BUSY, acquire_within(&none, two, engine_lock(), BOWLINE_NO_WAIT, &error),
+                  &error);
+    assert_null(none);
+    assert_true(clock_ms() - began < 20000);
+    must_release(hold);
+    assert_status(BOWLINE_OK, try_once(two, engine_lock()), NULL);
+    bowline_close(one);
+    bowline_close(two);
+}
+
+/* Those who gave up must not stand in the way of those who stay. */
+static void test_waiter_who_gave_up_blocks_nobody(void **state)
+{
+    bowline_client *one  = engine_client(THE_ENGINE, NULL);
+    bowline_client *two  = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *hold = must_acquire(one, engine_lock());
+    waiter          impatient;
+    waiter          patient;
+
+    waiter_start(&impatient, two, engine_lock(), 80);
+    sleep_ms(20);
+    waiter_start(&patient, two, engine_lock(), 20000);
+    assert_status(BOWLINE_TIMEOUT, waiter_join(&impatient), &impatient.error);
+    must_release(hold);
+    assert_true(waiter_ends(&patient));
+    assert_status(BOWLINE_OK, waiter_join(&patient), &patient.error);
+    must_release(patient.hold);
+    bowline_close(one);
+    bowline_close(two);
+}
+
+/* ---- the hold -------------------------------------------------------------------------------- */
+
+static void test_release_of_nothing_is_ok(void **state)
+{
+    bowline_error error = { .status = 7 };
+
+    (void)state;
+    assert_status(BOWLINE_OK, bowline_release(NULL, &error), &error);
+    assert_status(BOWLINE_OK, bowline_release(NULL, NULL), NULL);
+    bowline_close(NULL);
+}
+
+static void test_time_left_is_what_is_promised(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, "lease=20s");
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    int64_t         left   = bowline_hold_left_ms(hold);
+
+    if (THE_ENGINE->has_lease) {
+        assert_true(left > 0 && left < 20000);
+        sleep_ms(20);
+        assert_true(bowline_hold_left_ms(hold) < left);
+    } else {
+        assert_true(left == INT64_MAX);
+    }
+    must_release(hold);
+    bowline_close(client);
+}
+
+static void test_extend_lengthens_and_never_shortens(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, "lease=20s");
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    bowline_error   error  = { 0 };
+
+    assert_status(BOWLINE_OK, bowline_extend(hold, 60000, &error), &error);
+    int64_t left = bowline_hold_left_ms(hold);
+    assert_true(left > 20000);
+    assert_status(BOWLINE_OK, bowline_extend(hold, 0, &error), &error);
+    assert_true(bowline_hold_left_ms(hold) > 20000);
+    assert_status(BOWLINE_OK, bowline_extend(hold, 1000, &error), &error);
+    assert_true(bowline_hold_left_ms(hold) > 20000);
+    assert_status(BOWLINE_USAGE, bowline_extend(hold, 99, &error), &error);
+    assert_status(BOWLINE_USAGE, bowline_extend(hold, 86400001, &error), &error);
+    assert_true(bowline_hold_left_ms(hold) > 20000);
+    must_release(hold);
+    bowline_close(client);
+}
+
+static void test_lease_of_the_call_goes_before_the_clients(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, "lease=20s");
+    bowline_hold   *hold   = NULL;
+    bowline_error   error  = { 0 };
+    int             status =
+        bowline_acquire(&hold, client, engine_lock(), BOWLINE_ACQUIRE(.lease_ms = 40000), &error);
+
+    assert_status(BOWLINE_OK, status, &error);
+    assert_true(bowline_hold_left_ms(hold) > 20000);
+    must_release(hold);
+    bowline_close(client);
+}
+
+static void test_fence_grows_or_is_zero(void **state)
+{
+    bowline_client *clients[] = { engine_client(THE_ENGINE, NULL),
+                                  engine_client(THE_ENGINE, NULL) };
+    uint64_t        before    = 0;
+
+    for (int i = 0; i < 10; i++) {
+        bowline_hold *hold  = must_acquire(clients[i % 2], engine_lock());
+        uint64_t      fence = bowline_hold_fence(hold);
+        if (THE_ENGINE->has_fence)
+            assert_true(fence > before);
+        else
+            assert_true(fence == 0);
+        assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
+        assert_true(bowline_hold_fence(hold) == fence);
+        before = fence;
+        must_release(hold);
+    }
+    bowline_close(clients[0]);
+    bowline_close(clients[1]);
+}
+
+static void test_hold_descriptors_are_few_and_close_on_exec(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    int             fds[BOWLINE_HOLD_FDS_MAX];
+    int             count = bowline_hold_fds(hold, fds);
+
+    assert_true(THE_ENGINE->has_descriptors ? count > 0 : count == 0);
+    assert_true(count <= BOWLINE_HOLD_FDS_MAX);
+    for (int i = 0; i < count; i++)
+        assert_true(descriptor_closes_on_exec(fds[i]));
+    must_release(hold);
+    bowline_close(client);
+}
+
+/* ---- who ------------------------------------------------------------------------------------- */
+
+static void test_who_sees_a_free_name(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_holder  holder = { .size = sizeof holder, .held = 7, .pid = 7, .note = "stale" };
+    bowline_error   error  = { 0 };
+
+    assert_status(BOWLINE_OK, bowline_who(client, engine_lock(), &holder, &error), &error);
+    assert_int_equal(holder.held, 0);
+    assert_int_equal(holder.foreign, 0);
+    assert_int_equal(holder.pid, 0);
+    assert_true(holder.fence == 0);
+    assert_string_equal(holder.note, "");
+    assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL); /* it has changed nothing */
+    bowline_close(client);
+}
+
+static void test_who_sees_a_holder(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, "lease=20s");
+    bowline_client *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    bowline_holder  holder = { .size = sizeof holder };
+    bowline_error   error  = { 0 };
+
+    for (int i = 0; i < 2; i++) {
+        assert_status(BOWLINE_OK,
+                      bowline_who(i == 0 ? client : other, engine_lock(), &holder, &error), &error);
+        assert_int_equal(holder.held, 1);
+        assert_int_equal(holder.foreign, 0);
+        if (THE_ENGINE->has_lease)
+            assert_true(holder.left_ms > 0 && holder.left_ms <= 20000);
+        else
+            assert_true(holder.left_ms == INT64_MAX);
+        assert_true(holder.fence == bowline_hold_fence(hold));
+    }
+    assert_status(BOWLINE_BUSY, try_once(other, engine_lock()), NULL);
+    must_release(hold);
+    assert_status(BOWLINE_OK, bowline_who(other, engine_lock(), &holder, &error), &error);
+    assert_int_equal(holder.held, 0);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+/* ---- the cases ------------------------------------------------------------------------------- */
+
+static const engine_case cases[] = {
+    CASE("a free name is ours at once", test_free_name_is_ours_at_once),
+    CASE("try once is BUSY while held", test_try_once_is_busy),
+    CASE("the same thread twice is BUSY", test_same_thread_twice_is_busy),
+    CASE("different names are different locks", test_names_are_apart),
+    CASE("a waiter gets it after the release", test_waiter_gets_it_after_release),
+    CASE("FOREVER waits", test_forever_waits),
+    CASE("wait= in the URL is the wait of those who do not say", test_url_can_say_how_long),
+    CASE("a waiter gives up with TIMEOUT, NO_WAIT with BUSY", test_waiter_times_out),
+    CASE("a waiter who gave up blocks nobody", test_waiter_who_gave_up_blocks_nobody),
+    CASE("release of NULL is OK", test_release_of_nothing_is_ok),
+    CASE("the time left is what is promised", test_time_left_is_what_is_promised),
+    CASE("extend lengthens and never shortens", test_extend_lengthens_and_never_shortens),
+    CASE("the lease of the call goes before the client's",
+         test_lease_of_the_call_goes_before_the_clients),
+    CASE("the fence grows, or is 0", test_fence_grows_or_is_zero),
+    CASE("the descriptors of a hold close on exec",
+         test_hold_descriptors_are_few_and_close_on_exec),
+    CASE("who sees a free name", test_who_sees_a_free_name),
+    CASE("who sees a holder", test_who_sees_a_holder),
+};
+
+int main(void)
+{
+    return engines_run("engines", cases, sizeof cases / sizeof cases[0]);
+}

@@ -1,0 +1,426 @@
+/*
+ * test_engines_async.c -- start, wait, finish and cancel in every order, and a client on somebody
+ * else's event loop, on every engine.
+ */
+#include "tests/lib/engines.h"
+
+#include <poll.h>
+
+static bowline_operation *must_start(bowline_client *client, const char *name, int64_t wait_ms)
+{
+    bowline_operation *op    = NULL;
+    bowline_error      error = { 0 };
+    int                status =
+        bowline_acquire_start(&op, client, name, BOWLINE_ACQUIRE(.wait_ms = wait_ms), &error);
+
+    assert_status(BOWLINE_OK, status, &error);
+    assert_non_null(op);
+    return op;
+}
+
+/* Finishes an acquire that must end like this, and gives back what it has won. */
+static void must_finish(bowline_operation *op, int expected)
+{
+    bowline_hold *hold  = NULL;
+    bowline_error error = { 0 };
+
+    assert_status(expected, bowline_acquire_finish(&hold, op, &error), &error);
+    if (expected == BOWLINE_OK)
+        must_release(hold);
+    else
+        assert_null(hold);
+}
+
+/* ---- start, wait, finish --------------------------------------------------------------------- */
+
+static void test_start_and_finish(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+
+    must_finish(must_start(client, engine_lock(), BOWLINE_NO_WAIT), BOWLINE_OK);
+    must_finish(must_start(client, engine_lock(), 1000), BOWLINE_OK);
+    must_finish(must_start(client, engine_lock(), BOWLINE_FOREVER), BOWLINE_OK);
+    bowline_close(client);
+}
+
+static void test_wait_and_finish(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, NULL);
+    bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_NO_WAIT);
+    bowline_error      error  = { 0 };
+
+    assert_status(BOWLINE_OK, bowline_operation_wait(op, BOWLINE_FOREVER, &error), &error);
+    assert_int_equal(bowline_operation_done(op), 1);
+    assert_status(BOWLINE_OK, bowline_operation_wait(op, BOWLINE_FOREVER, &error), &error);
+    assert_status(BOWLINE_OK, bowline_operation_wait(op, 0, &error), &error);
+    must_finish(op, BOWLINE_OK);
+    bowline_close(client);
+}
+
+static void test_looking_in_now_and_then(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, NULL);
+    bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_NO_WAIT);
+    int64_t            end    = clock_ms() + 10000;
+    int                status;
+
+    while ((status = bowline_operation_wait(op, 0, NULL)) == BOWLINE_TIMEOUT && clock_ms() < end)
+        sleep_ms(1);
+    assert_status(BOWLINE_OK, status, NULL);
+    must_finish(op, BOWLINE_OK);
+    bowline_close(client);
+}
+
+static void test_wait_has_an_end(void **state)
+{
+    bowline_client    *one   = engine_client(THE_ENGINE, NULL);
+    bowline_client    *two   = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *hold  = must_acquire(one, engine_lock());
+    bowline_operation *op    = must_start(two, engine_lock(), 30000);
+    bowline_error      error = { 0 };
+
+    assert_status(BOWLINE_TIMEOUT, bowline_operation_wait(op, 60, &error), &error);
+    assert_status(BOWLINE_TIMEOUT, bowline_operation_wait(op, 0, &error), &error);
+    assert_int_equal(bowline_operation_done(op), 0);
+    must_release(hold);
+    assert_status(BOWLINE_OK, bowline_operation_wait(op, 20000, &error), &error);
+    must_finish(op, BOWLINE_OK);
+    bowline_close(one);
+    bowline_close(two);
+}
+
+static void test_two_operations_on_one_name(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *hold   = must_acquire(client, engine_lock());
+    bowline_operation *first  = must_start(client, engine_lock(), 30000);
+    bowline_operation *second = must_start(client, engine_lock(), 30000);
+
+    assert_status(BOWLINE_TIMEOUT, bowline_operation_wait(second, 30, NULL), NULL);
+    must_release(hold);
+    if (THE_ENGINE->in_order) {
+        must_finish(first, BOWLINE_OK);
+        must_finish(second, BOWLINE_OK);
+    } else {
+        while (!bowline_operation_done(first) && !bowline_operation_done(second))
+            assert_status(BOWLINE_OK, bowline_dispatch(client, 1000, NULL), NULL);
+        bool is_first = bowline_operation_done(first);
+        must_finish(is_first ? first : second, BOWLINE_OK);
+        must_finish(is_first ? second : first, BOWLINE_OK);
+    }
+    bowline_close(client);
+}
+
+/* ---- cancel ---------------------------------------------------------------------------------- */
+
+static void test_cancel_of_what_waits(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *hold   = must_acquire(client, engine_lock());
+    bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_FOREVER);
+
+    bowline_cancel(op);
+    bowline_cancel(op);
+    assert_int_equal(bowline_operation_done(op), 1);
+    must_finish(op, BOWLINE_CANCELLED);
+    op = must_start(client, engine_lock(), BOWLINE_FOREVER);
+    assert_status(BOWLINE_TIMEOUT, bowline_operation_wait(op, 30, NULL), NULL);
+    bowline_cancel(op);
+    assert_status(BOWLINE_OK, bowline_operation_wait(op, BOWLINE_FOREVER, NULL), NULL);
+    must_finish(op, BOWLINE_CANCELLED);
+    must_release(hold);
+    assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
+    bowline_close(client);
+}
+
+/* Won or not: finish says which, and either way nobody holds it afterwards. */
+static void test_cancel_of_what_may_be_won(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, "lease=1h");
+    bowline_client *other  = engine_client(THE_ENGINE, NULL);
+
+    for (int i = 0; i < 20; i++) {
+        bowline_operation *op    = must_start(client, engine_lock(), BOWLINE_NO_WAIT);
+        bowline_hold      *hold  = NULL;
+        bowline_error      error = { 0 };
+        if (i % 4 == 1)
+            (void)bowline_operation_wait(op, 0, NULL);
+        if (i % 4 == 2)
+            (void)bowline_operation_wait(op, BOWLINE_FOREVER, NULL);
+        bowline_cancel(op);
+        int status = bowline_acquire_finish(&hold, op, &error);
+        if (status == BOWLINE_OK)
+            must_release(hold);
+        else
+            assert_status(BOWLINE_CANCELLED, status, &error);
+        if (i % 4 == 2)
+            assert_status(BOWLINE_OK, status, &error);
+        assert_status(BOWLINE_OK, acquire_within(&hold, other, engine_lock(), 10000, &error),
+                      &error);
+        must_release(hold);
+    }
+    bowline_close(client);
+    bowline_close(other);
+}
+
+static void *finish_acquire(void *arg)
+{
+    waiter       *w    = arg;
+    bowline_hold *hold = NULL;
+
+    w->status = bowline_acquire_finish(&hold, (bowline_operation *)(void *)w->hold, &w->error);
+    atomic_store(&w->ended, true);
+    return NULL;
+}
+
+static void test_cancel_from_another_thread(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *hold   = must_acquire(client, engine_lock());
+    bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_FOREVER);
+    waiter             w      = { .hold = (bowline_hold *)(void *)op };
+
+    assert_int_equal(pthread_create(&w.thread, NULL, finish_acquire, &w), 0);
+    sleep_ms(50);
+    assert_false(atomic_load(&w.ended));
+    bowline_cancel(op);
+    assert_true(waiter_ends(&w));
+    assert_status(BOWLINE_CANCELLED, waiter_join(&w), &w.error);
+    must_release(hold);
+    bowline_close(client);
+}
+
+/* The same while another thread is the one that drives. */
+static void test_cancel_of_a_sleeper(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *hold   = must_acquire(client, engine_lock());
+    bowline_operation *op;
+    waiter             driver;
+    waiter             sleeper;
+
+    waiter_start(&driver, client, engine_lock(), BOWLINE_FOREVER);
+    sleep_ms(30);
+    op      = must_start(client, engine_lock(), BOWLINE_FOREVER);
+    sleeper = (waiter){ .hold = (bowline_hold *)(void *)op };
+    assert_int_equal(pthread_create(&sleeper.thread, NULL, finish_acquire, &sleeper), 0);
+    sleep_ms(30);
+    bowline_cancel(op);
+    assert_true(waiter_ends(&sleeper));
+    assert_status(BOWLINE_CANCELLED, waiter_join(&sleeper), &sleeper.error);
+    assert_false(atomic_load(&driver.ended));
+    must_release(hold);
+    assert_true(waiter_ends(&driver));
+    assert_status(BOWLINE_OK, waiter_join(&driver), &driver.error);
+    must_release(driver.hold);
+    bowline_close(client);
+}
+
+/* ---- extend and release ---------------------------------------------------------------------- */
+
+static void test_extend_in_steps(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, "lease=20s");
+    bowline_hold      *hold   = must_acquire(client, engine_lock());
+    bowline_operation *op     = NULL;
+    bowline_error      error  = { 0 };
+
+    assert_status(BOWLINE_OK, bowline_extend_start(&op, hold, 60000, &error), &error);
+    assert_status(BOWLINE_OK, bowline_finish(op, &error), &error);
+    assert_true(bowline_hold_left_ms(hold) > 20000);
+    assert_status(BOWLINE_OK, bowline_extend_start(&op, hold, 0, &error), &error);
+    bowline_cancel(op);
+    bowline_cancel(op);
+    int status = bowline_finish(op, &error);
+    assert_true(status == BOWLINE_OK || status == BOWLINE_CANCELLED);
+    assert_status(BOWLINE_OK, bowline_extend(hold, 0, &error), &error);
+    must_release(hold);
+    bowline_close(client);
+}
+
+/* One extend at a time; where there is nothing to ask, the first has ended already. */
+static void test_second_extend_is_usage(void **state)
+{
+    bowline_client    *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_hold      *hold   = must_acquire(client, engine_lock());
+    bowline_operation *first  = NULL;
+    bowline_operation *second = NULL;
+    bowline_error      error  = { 0 };
+
+    assert_status(BOWLINE_OK, bowline_extend_start(&first, hold, 0, &error), &error);
+    if (THE_ENGINE->has_lease) {
+        assert_status(BOWLINE_USAGE, bowline_extend_start(&second, hold, 0, &error), &error);
+        assert_status(BOWLINE_USAGE, bowline_extend(hold, 0, &error), &error);
+        assert_null(second);
+    }
+    assert_status(BOWLINE_OK, bowline_finish(first, &error), &error);
+    assert_status(BOWLINE_OK, bowline_extend(hold, 0, &error), &error);
+    must_release(hold);
+    bowline_close(client);
+}
+
+/* The extend is finished after the release has freed the hold. */
+static void test_release_ends_an_extend(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *hold   = must_acquire(client, engine_lock());
+    bowline_operation *extend = NULL;
+    bowline_error      error  = { 0 };
+
+    assert_status(BOWLINE_OK, bowline_extend_start(&extend, hold, 0, &error), &error);
+    must_release(hold);
+    assert_int_equal(bowline_operation_done(extend), 1);
+    int status = bowline_finish(extend, &error);
+    assert_true(status == BOWLINE_OK || status == BOWLINE_CANCELLED);
+    assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
+    bowline_close(client);
+}
+
+static void test_release_in_steps(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *hold   = must_acquire(client, engine_lock());
+    bowline_operation *op     = NULL;
+    bowline_error      error  = { 0 };
+
+    assert_status(BOWLINE_OK, bowline_release_start(&op, hold, &error), &error);
+    bowline_cancel(op); /* a release cannot be called back */
+    assert_status(BOWLINE_OK, bowline_operation_wait(op, 10000, &error), &error);
+    assert_status(BOWLINE_OK, bowline_finish(op, &error), &error);
+    assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
+    bowline_close(client);
+}
+
+static void test_wrong_finish_changes_nothing(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, NULL);
+    bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_NO_WAIT);
+    bowline_hold      *hold   = NULL;
+    bowline_hold      *none   = NULL;
+    bowline_error      error  = { 0 };
+
+    assert_status(BOWLINE_USAGE, bowline_finish(op, &error), &error);
+    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, &error), &error);
+    assert_status(BOWLINE_OK, bowline_release_start(&op, hold, &error), &error);
+    assert_status(BOWLINE_USAGE, bowline_acquire_finish(&none, op, &error), &error);
+    assert_status(BOWLINE_OK, bowline_finish(op, &error), &error);
+    assert_null(none);
+    bowline_close(client);
+}
+
+static void test_close_frees_what_was_not_finished(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *hold   = must_acquire(client, "one");
+    bowline_hold      *other  = must_acquire(client, "two");
+    bowline_operation *op;
+
+    (void)must_start(client, "one", BOWLINE_FOREVER);
+    bowline_cancel(must_start(client, "one", BOWLINE_FOREVER));
+    (void)bowline_operation_wait(must_start(client, "three", BOWLINE_NO_WAIT), 1000, NULL);
+    assert_status(BOWLINE_OK, bowline_extend_start(&op, hold, 0, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_release_start(&op, other, NULL), NULL);
+    bowline_close(client);
+}
+
+/* ---- on another event loop ------------------------------------------------------------------- */
+
+/* As the documentation of async.h does it: no blocking call of ours at all. */
+static void poll_until_done(bowline_client *client, bowline_operation *op)
+{
+    int64_t end = clock_ms() + 20000;
+
+    while (!bowline_operation_done(op) && clock_ms() < end) {
+        struct pollfd ready = { .fd = bowline_fd(client), .events = POLLIN };
+        int64_t       wait  = bowline_timeout_ms(client);
+        assert_true(ready.fd >= 0);
+        (void)poll(&ready, 1, wait == BOWLINE_FOREVER || wait > 5000 ? 5000 : (int)wait);
+        assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
+    }
+    assert_int_equal(bowline_operation_done(op), 1);
+}
+
+static void *release_later(void *arg)
+{
+    sleep_ms(80);
+    return (void *)(intptr_t)bowline_release(arg, NULL);
+}
+
+static void test_driven_by_poll(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, NULL);
+    bowline_client    *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *held   = must_acquire(other, engine_lock());
+    bowline_hold      *hold   = NULL;
+    bowline_operation *op     = must_start(client, engine_lock(), 20000);
+    pthread_t          thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, release_later, held), 0);
+    poll_until_done(client, op);
+    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, NULL), NULL);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_status(BOWLINE_OK, bowline_extend_start(&op, hold, 0, NULL), NULL);
+    poll_until_done(client, op);
+    assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_release_start(&op, hold, NULL), NULL);
+    poll_until_done(client, op);
+    assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+static void *dispatch_once(void *arg)
+{
+    return (void *)(intptr_t)bowline_dispatch(arg, 100, NULL);
+}
+
+/* A thread that dispatched for a moment leaves; the one that slept meanwhile must take over. */
+static void test_dispatch_hands_over(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_client *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *hold   = must_acquire(other, engine_lock());
+    waiter          w;
+    pthread_t       driver;
+
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pthread_create(&driver, NULL, dispatch_once, client), 0);
+        sleep_ms(20); /* so that it drives */
+        waiter_start(&w, client, engine_lock(), BOWLINE_FOREVER);
+        assert_int_equal(pthread_join(driver, NULL), 0);
+        sleep_ms(20);
+        must_release(hold);
+        assert_true(waiter_ends(&w));
+        assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+        must_release(w.hold);
+        hold = must_acquire(other, engine_lock());
+    }
+    must_release(hold);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+static const engine_case cases[] = {
+    CASE("start and finish", test_start_and_finish),
+    CASE("start, wait, finish", test_wait_and_finish),
+    CASE("start, look in now and then, finish", test_looking_in_now_and_then),
+    CASE("a wait has an end", test_wait_has_an_end),
+    CASE("two operations on one name", test_two_operations_on_one_name),
+    CASE("cancel of what waits is CANCELLED", test_cancel_of_what_waits),
+    CASE("cancel of what may be won leaves nothing", test_cancel_of_what_may_be_won),
+    CASE("cancel from another thread", test_cancel_from_another_thread),
+    CASE("cancel of a sleeper wakes it alone", test_cancel_of_a_sleeper),
+    CASE("extend in steps", test_extend_in_steps),
+    CASE("a second extend is USAGE", test_second_extend_is_usage),
+    CASE("a release ends an extend, which is finished later", test_release_ends_an_extend),
+    CASE("release in steps", test_release_in_steps),
+    CASE("the wrong finish changes nothing", test_wrong_finish_changes_nothing),
+    CASE("close frees what was not finished", test_close_frees_what_was_not_finished),
+    CASE("driven by poll alone", test_driven_by_poll),
+    CASE("dispatch hands over to who waits", test_dispatch_hands_over),
+};
+
+int main(void)
+{
+    return engines_run("engines_async", cases, sizeof cases / sizeof cases[0]);
+}

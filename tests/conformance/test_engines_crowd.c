@@ -1,0 +1,244 @@
+/*
+ * test_engines_crowd.c -- many at once, on every engine: never two inside, all get through, in
+ * order where order is promised; and a client that closes lets everything go.
+ */
+#include "tests/lib/engines.h"
+
+#include <time.h>
+
+enum { THREADS = 8, ROUNDS = 200, WAITERS = 6 };
+
+/* ---- a crowd on one name --------------------------------------------------------------------- */
+
+typedef struct crowd {
+    bowline_client *clients[THREADS];
+    atomic_int      inside;
+    atomic_int      overlaps;
+    atomic_int      failures;
+    atomic_int      rounds; /* counted by reading and writing apart: an overlap loses some     */
+    atomic_ullong   fence;
+    atomic_int      fences_backward;
+    atomic_uint     next;
+    atomic_uint     waits; /* somebody was there already                                       */
+
+    pthread_barrier_t start;
+} crowd;
+
+static void linger(void)
+{
+    struct timespec t = { .tv_nsec = 20000 };
+
+    (void)nanosleep(&t, NULL);
+}
+
+static void go_round(crowd *c, bowline_client *client)
+{
+    bowline_hold *hold = NULL;
+
+    if (acquire_within(&hold, client, engine_lock(), BOWLINE_NO_WAIT, NULL) == BOWLINE_BUSY)
+        atomic_fetch_add(&c->waits, 1);
+    if (hold == NULL && acquire_within(&hold, client, engine_lock(), 60000, NULL) != BOWLINE_OK) {
+        atomic_fetch_add(&c->failures, 1);
+        return;
+    }
+    if (atomic_fetch_add(&c->inside, 1) != 0)
+        atomic_fetch_add(&c->overlaps, 1);
+    int                rounds = atomic_load(&c->rounds);
+    unsigned long long fence  = bowline_hold_fence(hold);
+    linger();
+    if (fence != 0 && fence <= atomic_exchange(&c->fence, fence))
+        atomic_fetch_add(&c->fences_backward, 1);
+    atomic_store(&c->rounds, rounds + 1);
+    atomic_fetch_sub(&c->inside, 1);
+    if (bowline_release(hold, NULL) != BOWLINE_OK)
+        atomic_fetch_add(&c->failures, 1);
+}
+
+static void *go_rounds(void *arg)
+{
+    crowd   *c  = arg;
+    unsigned me = atomic_fetch_add(&c->next, 1);
+
+    (void)pthread_barrier_wait(&c->start);
+    for (int i = 0; i < ROUNDS; i++)
+        go_round(c, c->clients[me]);
+    return NULL;
+}
+
+static void run_crowd(const engine *e, bool one_client)
+{
+    static crowd c;
+    pthread_t    threads[THREADS];
+
+    c = (crowd){ .next = 0 };
+    assert_int_equal(pthread_barrier_init(&c.start, NULL, THREADS), 0);
+    for (unsigned i = 0; i < THREADS; i++)
+        c.clients[i] = i > 0 && one_client ? c.clients[0] : engine_client(e, NULL);
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, go_rounds, &c), 0);
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (unsigned i = 0; i < THREADS; i++)
+        if (i == 0 || !one_client)
+            bowline_close(c.clients[i]);
+    (void)pthread_barrier_destroy(&c.start);
+    print_message("# %u of %d found it held\n", atomic_load(&c.waits), THREADS * ROUNDS);
+    assert_int_equal(atomic_load(&c.overlaps), 0);
+    assert_int_equal(atomic_load(&c.failures), 0);
+    assert_int_equal(atomic_load(&c.fences_backward), 0);
+    assert_int_equal(atomic_load(&c.rounds), THREADS * ROUNDS);
+}
+
+static void test_many_threads_of_one_client(void **state)
+{
+    run_crowd(THE_ENGINE, true);
+}
+
+static void test_many_clients(void **state)
+{
+    run_crowd(THE_ENGINE, false);
+}
+
+/* ---- many names at once ---------------------------------------------------------------------- */
+
+static void *work_alone(void *arg)
+{
+    waiter *w = arg;
+
+    for (int i = 0; i < ROUNDS && w->status == BOWLINE_OK; i++)
+        w->status = try_once(w->client, w->name);
+    return NULL;
+}
+
+/* Threads of one client that have nothing to do with each other must not see each other. */
+static void test_names_of_one_client_do_not_meet(void **state)
+{
+    static const char *const names[THREADS] = { "1", "2", "3", "4", "5", "6", "7", "8" };
+    bowline_client          *client         = engine_client(THE_ENGINE, NULL);
+    waiter                   workers[THREADS];
+
+    for (unsigned i = 0; i < THREADS; i++) {
+        workers[i] = (waiter){ .client = client, .name = names[i] };
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, work_alone, &workers[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_status(BOWLINE_OK, waiter_join(&workers[i]), NULL);
+    bowline_close(client);
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+static void served_in_order(const engine *e, bool one_client)
+{
+    bowline_client *first = engine_client(e, NULL);
+    bowline_client *clients[WAITERS];
+    waiter          waiters[WAITERS];
+    bowline_hold   *hold = must_acquire(first, engine_lock());
+
+    for (int i = 0; i < WAITERS; i++) {
+        clients[i] = one_client ? first : engine_client(e, NULL);
+        waiter_start(&waiters[i], clients[i], engine_lock(), 30000);
+        sleep_ms(40); /* so that it stands in the queue */
+    }
+    for (int i = 0; i < WAITERS; i++) {
+        must_release(hold);
+        assert_true(waiter_ends(&waiters[i]));
+        for (int later = i + 1; later < WAITERS; later++)
+            assert_false(atomic_load(&waiters[later].ended));
+        assert_status(BOWLINE_OK, waiter_join(&waiters[i]), &waiters[i].error);
+        hold = waiters[i].hold;
+    }
+    must_release(hold);
+    for (int i = 0; i < WAITERS && !one_client; i++)
+        bowline_close(clients[i]);
+    bowline_close(first);
+}
+
+static void test_waiters_of_one_client_are_served_in_order(void **state)
+{
+    served_in_order(THE_ENGINE, true);
+}
+
+static void test_waiters_of_many_clients_are_served_in_order(void **state)
+{
+    served_in_order(THE_ENGINE, false);
+}
+
+/* ---- closing --------------------------------------------------------------------------------- */
+
+/* The lease is long: what another client gets soon was given back, and has not run out. */
+static void test_close_lets_holds_go(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, "lease=1h");
+    bowline_client *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *hold   = NULL;
+    bowline_error   error  = { 0 };
+
+    (void)must_acquire(client, "one");
+    (void)must_acquire(client, "two");
+    bowline_close(client);
+    assert_status(BOWLINE_OK, acquire_within(&hold, other, "one", 10000, &error), &error);
+    must_release(hold);
+    assert_status(BOWLINE_OK, acquire_within(&hold, other, "two", 10000, &error), &error);
+    must_release(hold);
+    bowline_close(other);
+}
+
+static void test_close_lets_operations_go(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, "lease=1h");
+    bowline_client    *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *hold   = must_acquire(other, "busy");
+    bowline_hold      *mine   = must_acquire(client, "mine");
+    bowline_error      error  = { 0 };
+    bowline_operation *op;
+
+    assert_status(
+        BOWLINE_OK, /* waits */
+        bowline_acquire_start(&op, client, "busy", BOWLINE_ACQUIRE(.wait_ms = 60000), NULL), NULL);
+    assert_status(BOWLINE_OK, /* may have been asked for, or won */
+                  bowline_acquire_start(&op, client, "free", NULL, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_extend_start(&op, mine, 0, NULL), NULL);
+    bowline_close(client);
+    must_release(hold);
+    assert_status(BOWLINE_OK, acquire_within(&hold, other, "busy", 10000, &error), &error);
+    must_release(hold);
+    assert_status(BOWLINE_OK, acquire_within(&hold, other, "free", 10000, &error), &error);
+    must_release(hold);
+    assert_status(BOWLINE_OK, acquire_within(&hold, other, "mine", 10000, &error), &error);
+    must_release(hold);
+    bowline_close(other);
+}
+
+/* A client that was opened and closed has done nothing at all. */
+static void test_client_that_is_not_used_does_nothing(void **state)
+{
+    unsigned descriptors = count_descriptors();
+    unsigned threads     = count_threads();
+
+    for (int i = 0; i < 20; i++) {
+        bowline_client *client = engine_client(THE_ENGINE, NULL);
+        assert_true(count_threads() <= threads);
+        bowline_close(client);
+    }
+    assert_int_equal(count_descriptors(), descriptors);
+}
+
+static const engine_case cases[] = {
+    CASE("8 threads of one client, 200 rounds: never two inside, all get through",
+         test_many_threads_of_one_client),
+    CASE("8 clients, 200 rounds: never two inside, all get through", test_many_clients),
+    CASE("names of one client do not meet", test_names_of_one_client_do_not_meet),
+    QUEUE_CASE("waiters of one client are served in order",
+               test_waiters_of_one_client_are_served_in_order),
+    QUEUE_CASE("waiters of many clients are served in order",
+               test_waiters_of_many_clients_are_served_in_order),
+    CASE("close lets holds go", test_close_lets_holds_go),
+    CASE("close lets operations go", test_close_lets_operations_go),
+    CASE("a client that is not used does nothing", test_client_that_is_not_used_does_nothing),
+};
+
+int main(void)
+{
+    return engines_run("engines_crowd", cases, sizeof cases / sizeof cases[0]);
+}

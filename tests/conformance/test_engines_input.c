@@ -1,0 +1,348 @@
+/*
+ * test_engines_input.c -- what is wrong is refused before anything is done, on every engine: names,
+ * times, options, URLs.  The status, a text that says something, and nothing left behind.
+ */
+#include "tests/lib/engines.h"
+
+#include <stdio.h>
+
+static void expect_refusal(int expected, int status, const bowline_error *error)
+{
+    assert_status(expected, status, error);
+    assert_int_equal(error->status, expected);
+    assert_true(strlen(error->text) > 5);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* A name of `size` bytes. */
+static const char *name_of(char *buffer, size_t size)
+{
+    memset(buffer, 'n', size);
+    buffer[size] = '\0';
+    return buffer;
+}
+
+static void refuses_name(bowline_client *client, const char *name)
+{
+    bowline_hold      *hold   = NULL;
+    bowline_operation *op     = NULL;
+    bowline_holder     holder = { .size = sizeof holder };
+    bowline_error      error  = { 0 };
+
+    expect_refusal(BOWLINE_USAGE, acquire_within(&hold, client, name, 0, &error), &error);
+    expect_refusal(BOWLINE_USAGE, acquire_within(&hold, client, name, 100, &error), &error);
+    expect_refusal(BOWLINE_USAGE, bowline_acquire_start(&op, client, name, NULL, &error), &error);
+    expect_refusal(BOWLINE_USAGE, bowline_who(client, name, &holder, &error), &error);
+    assert_status(BOWLINE_USAGE, acquire_within(&hold, client, name, 0, NULL), NULL);
+    assert_null(hold);
+    assert_null(op);
+}
+
+static void test_bad_names(void **state)
+{
+    static const char *const bad[]  = { "", "\t", "a\nb", "\x01", "a\x1f", "\x7f", "end\r" };
+    bowline_client          *client = engine_client(THE_ENGINE, NULL);
+    char                     long_name[5000];
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        refuses_name(client, bad[i]);
+    refuses_name(client, name_of(long_name, BOWLINE_NAME_MAX + 1));
+    refuses_name(client, name_of(long_name, 4096));
+    bowline_close(client);
+}
+
+static void test_strange_names_that_are_good(void **state)
+{
+    static const char *const good[] = { " ",          "{",
+                                        "}",          "{}",
+                                        "}{",         "%",
+                                        "%s",         "%n%n%n",
+                                        "%00",        "\\",
+                                        "'",          "\"",
+                                        "a b c",      "*",
+                                        "?",          "..",
+                                        ".",          "-n",
+                                        "~",          "$HOME",
+                                        "a/../b",     "\xf0\x9f\xaa\xa2",
+                                        "\x80\xff",   "a//b",
+                                        "bowline:{a}" };
+    bowline_client          *client = engine_client(THE_ENGINE, NULL);
+    bowline_client          *other  = engine_client(THE_ENGINE, NULL);
+    char                     long_name[BOWLINE_NAME_MAX + 1];
+
+    for (size_t i = 0; i <= sizeof good / sizeof good[0]; i++) {
+        const char *name =
+            i < sizeof good / sizeof good[0] ? good[i] : name_of(long_name, BOWLINE_NAME_MAX);
+        bowline_hold *hold = must_acquire(client, name);
+        assert_string_equal(bowline_hold_name(hold), name);
+        assert_status(BOWLINE_BUSY, try_once(other, name), NULL);
+        must_release(hold);
+        assert_status(BOWLINE_OK, try_once(other, name), NULL);
+    }
+    bowline_close(client);
+    bowline_close(other);
+}
+
+/* The longest name in braces: each byte becomes three in a key or a file name. */
+static void test_longest_name_of_odd_bytes(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    char            name[BOWLINE_NAME_MAX + 1];
+
+    for (size_t i = 0; i < BOWLINE_NAME_MAX; i++)
+        name[i] = "{}%"[i % 3];
+    name[BOWLINE_NAME_MAX]     = '\0';
+    bowline_hold *hold         = must_acquire(client, name);
+    name[BOWLINE_NAME_MAX - 1] = 'x';
+    assert_status(BOWLINE_OK, try_once(client, name), NULL);
+    must_release(hold);
+    bowline_close(client);
+}
+
+/* ---- options of an acquire ------------------------------------------------------------------- */
+
+static void refuses(bowline_client *client, const bowline_acquire_options *options, int expected)
+{
+    bowline_hold      *hold  = NULL;
+    bowline_operation *op    = NULL;
+    bowline_error      error = { 0 };
+
+    expect_refusal(expected, bowline_acquire(&hold, client, engine_lock(), options, &error),
+                   &error);
+    expect_refusal(expected, bowline_acquire_start(&op, client, engine_lock(), options, &error),
+                   &error);
+    assert_null(hold);
+    assert_null(op);
+    assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
+}
+
+static void test_bad_acquire_options(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+
+    refuses(client, BOWLINE_ACQUIRE(.wait_ms = -3), BOWLINE_USAGE);
+    refuses(client, BOWLINE_ACQUIRE(.wait_ms = INT64_MIN), BOWLINE_USAGE);
+    refuses(client, BOWLINE_ACQUIRE(.wait_ms = (int64_t)BOWLINE_WAIT_MAX_MS + 1), BOWLINE_USAGE);
+    refuses(client, BOWLINE_ACQUIRE(.wait_ms = INT64_MAX), BOWLINE_USAGE);
+    refuses(client, BOWLINE_ACQUIRE(.lease_ms = 1), BOWLINE_USAGE);
+    refuses(client, BOWLINE_ACQUIRE(.lease_ms = BOWLINE_LEASE_MIN_MS - 1), BOWLINE_USAGE);
+    refuses(client, BOWLINE_ACQUIRE(.lease_ms = BOWLINE_LEASE_MAX_MS + 1), BOWLINE_USAGE);
+    refuses(client, BOWLINE_ACQUIRE(.lease_ms = UINT32_MAX), BOWLINE_USAGE);
+    refuses(client, BOWLINE_ACQUIRE(.max_hold_ms = -1), BOWLINE_USAGE);
+    refuses(client, BOWLINE_ACQUIRE(.reserved = 1), BOWLINE_USAGE);
+    refuses(client, &(bowline_acquire_options){ .wait_ms = 1 }, BOWLINE_USAGE);
+    refuses(client, &(bowline_acquire_options){ .size = 7 }, BOWLINE_USAGE);
+    refuses(client, &(bowline_acquire_options){ .size = SIZE_MAX }, BOWLINE_USAGE);
+    bowline_close(client);
+}
+
+static void test_bounds_that_are_good(void **state)
+{
+    bowline_client *client   = engine_client(THE_ENGINE, NULL);
+    const uint32_t  leases[] = { BOWLINE_LEASE_MIN_MS, BOWLINE_LEASE_MAX_MS };
+    const int64_t   waits[]  = { 1, BOWLINE_WAIT_MAX_MS, BOWLINE_FOREVER, BOWLINE_NO_WAIT };
+    bowline_hold   *hold     = NULL;
+
+    for (size_t i = 0; i < 4; i++) {
+        assert_status(
+            BOWLINE_OK,
+            bowline_acquire(&hold, client, engine_lock(),
+                            BOWLINE_ACQUIRE(.wait_ms = waits[i], .lease_ms = leases[i % 2],
+                                            .max_hold_ms = INT64_MAX),
+                            NULL),
+            NULL);
+        must_release(hold);
+    }
+    bowline_close(client);
+}
+
+/* A newer program with an older library, and the other way round. */
+static void test_options_of_other_sizes(void **state)
+{
+    struct {
+        bowline_acquire_options options;
+        unsigned char           more[16];
+    } newer                = { .options = { .wait_ms = 100 } };
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *hold   = NULL;
+
+    newer.options.size = sizeof newer;
+    assert_status(BOWLINE_OK, bowline_acquire(&hold, client, engine_lock(), &newer.options, NULL),
+                  NULL);
+    must_release(hold);
+    newer.more[15] = 1;
+    refuses(client, &newer.options, BOWLINE_UNSUPPORTED);
+    newer.options.size = offsetof(bowline_acquire_options, max_hold_ms); /* older: without it */
+    newer.options.max_hold_ms = -1;
+    assert_status(BOWLINE_OK, bowline_acquire(&hold, client, engine_lock(), &newer.options, NULL),
+                  NULL);
+    must_release(hold);
+    newer.options.size = sizeof(size_t); /* nothing but its size */
+    assert_status(BOWLINE_OK, bowline_acquire(&hold, client, engine_lock(), &newer.options, NULL),
+                  NULL);
+    must_release(hold);
+    bowline_close(client);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static void refuses_to_open(const bowline_options *options, int expected)
+{
+    bowline_client *client = NULL;
+    bowline_error   error  = { 0 };
+
+    int status = bowline_open(&client, options, &error);
+    if (status != expected)
+        print_error("%s:\n", options->url);
+    expect_refusal(expected, status, &error);
+    assert_null(client);
+    assert_status(expected, bowline_open(&client, options, NULL), NULL);
+}
+
+static void test_bad_open_options(void **state)
+{
+    const char *url = engine_url(THE_ENGINE, NULL);
+
+    refuses_to_open(BOWLINE_OPTIONS(.url = url, .lease_ms = 99), BOWLINE_USAGE);
+    refuses_to_open(BOWLINE_OPTIONS(.url = url, .lease_ms = UINT32_MAX), BOWLINE_USAGE);
+    refuses_to_open(BOWLINE_OPTIONS(.url = url, .lease_ms = 1000, .reply_ms = 1001), BOWLINE_USAGE);
+    refuses_to_open(BOWLINE_OPTIONS(.url = url, .reply_ms = 9), BOWLINE_USAGE);
+    refuses_to_open(BOWLINE_OPTIONS(.url = url, .reply_ms = UINT32_MAX), BOWLINE_USAGE);
+    refuses_to_open(BOWLINE_OPTIONS(.url = url, .max_hold_ms = -1), BOWLINE_USAGE);
+    refuses_to_open(BOWLINE_OPTIONS(.url = url, .renew = 1), BOWLINE_USAGE);
+    refuses_to_open(BOWLINE_OPTIONS(.url = url, .renew = -2), BOWLINE_USAGE);
+    refuses_to_open(BOWLINE_OPTIONS(.url = url, .keeper = 1), BOWLINE_USAGE);
+    refuses_to_open(BOWLINE_OPTIONS(.url = url, .keeper = -2), BOWLINE_USAGE);
+    refuses_to_open(&(bowline_options){ .url = url }, BOWLINE_USAGE);
+    refuses_to_open(&(bowline_options){ .size = SIZE_MAX, .url = url }, BOWLINE_USAGE);
+}
+
+static void test_open_options_of_other_sizes(void **state)
+{
+    struct {
+        bowline_options options;
+        unsigned char   more[16];
+    } newer = { .options = { .size = sizeof newer, .url = engine_url(THE_ENGINE, NULL) } };
+    bowline_client *client = NULL;
+
+    assert_status(BOWLINE_OK, bowline_open(&client, &newer.options, NULL), NULL);
+    bowline_close(client);
+    newer.more[0] = 1;
+    refuses_to_open(&newer.options, BOWLINE_UNSUPPORTED);
+}
+
+static void test_bad_url_options(void **state)
+{
+    static const char *const bad[] = {
+        "lease",
+        "lease=",
+        "=1s",
+        "lease=30",
+        "lease=-1s",
+        "lease=1.5s",
+        "lease=0s",
+        "lease=0ms",
+        "lease=99ms",
+        "lease=25h",
+        "lease=1s1h",
+        "lease=+1s",
+        "lease= 1s",
+        "lease=1S",
+        "lease=9999999999999d",
+        "wait=-1s",
+        "wait=x",
+        "wait=25d",
+        "wait=Forever",
+        "timeout=9ms",
+        "timeout=0s",
+        "timeout=31s",
+        "max-hold=0s",
+        "max-hold=-1s",
+        "renew=",
+        "renew=maybe",
+        "renew=OFF",
+        "lease=1s&lease=1s",
+        "wait=1s&lease=2s&wait=1s",
+        "nonsense=1",
+        "Lease=1s",
+        "lease%00=1s",
+        "lease=1s%00",
+        "lease=%",
+        "lease=%4",
+        "lease=%zz",
+        "lease=%1",
+        "%=1",
+        "lease=30s;wait=1s",
+    };
+    char url[600];
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        (void)snprintf(url, sizeof url, "%s", engine_url(THE_ENGINE, bad[i]));
+        refuses_to_open(BOWLINE_OPTIONS(.url = url), BOWLINE_USAGE);
+    }
+}
+
+static void test_what_the_call_says_goes_before_the_url(void **state)
+{
+    bowline_client *client = NULL;
+    const char     *url    = engine_url(THE_ENGINE, "lease=1h");
+    int status = bowline_open(&client, BOWLINE_OPTIONS(.url = url, .lease_ms = 20000), NULL);
+
+    assert_status(BOWLINE_OK, status, NULL);
+    bowline_hold *hold = must_acquire(client, engine_lock());
+    if (THE_ENGINE->has_lease)
+        assert_true(bowline_hold_left_ms(hold) <= 20000);
+    must_release(hold);
+    bowline_close(client);
+}
+
+/* ---- nothing --------------------------------------------------------------------------------- */
+
+static void test_null(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *hold   = NULL;
+    bowline_operation *op     = NULL;
+    bowline_holder     holder = { .size = sizeof holder };
+    bowline_holder     old    = { .size = sizeof holder - 1 };
+    bowline_error      e      = { 0 };
+
+    expect_refusal(BOWLINE_USAGE, bowline_open(NULL, NULL, &e), &e);
+    expect_refusal(BOWLINE_USAGE, bowline_acquire(NULL, client, "x", NULL, &e), &e);
+    expect_refusal(BOWLINE_USAGE, bowline_acquire(&hold, NULL, "x", NULL, &e), &e);
+    expect_refusal(BOWLINE_USAGE, bowline_acquire(&hold, client, NULL, NULL, &e), &e);
+    expect_refusal(BOWLINE_USAGE, bowline_acquire_start(NULL, client, "x", NULL, &e), &e);
+    expect_refusal(BOWLINE_USAGE, bowline_acquire_start(&op, NULL, "x", NULL, &e), &e);
+    expect_refusal(BOWLINE_USAGE, bowline_acquire_start(&op, client, NULL, NULL, &e), &e);
+    expect_refusal(BOWLINE_USAGE, bowline_extend(NULL, 0, &e), &e);
+    expect_refusal(BOWLINE_USAGE, bowline_extend_start(&op, NULL, 0, &e), &e);
+    expect_refusal(BOWLINE_USAGE, bowline_extend_start(NULL, NULL, 0, &e), &e);
+    expect_refusal(BOWLINE_USAGE, bowline_release_start(&op, NULL, &e), &e);
+    expect_refusal(BOWLINE_USAGE, bowline_who(NULL, "x", &holder, &e), &e);
+    expect_refusal(BOWLINE_USAGE, bowline_who(client, NULL, &holder, &e), &e);
+    expect_refusal(BOWLINE_USAGE, bowline_who(client, "x", NULL, &e), &e);
+    expect_refusal(BOWLINE_USAGE, bowline_who(client, "x", &old, &e), &e);
+    expect_refusal(BOWLINE_USAGE, bowline_dispatch(client, -2, &e), &e);
+    assert_status(BOWLINE_USAGE, bowline_acquire(NULL, NULL, NULL, NULL, NULL), NULL);
+    bowline_close(client);
+}
+
+static const engine_case cases[] = {
+    CASE("bad names are USAGE", test_bad_names),
+    CASE("strange names that are good", test_strange_names_that_are_good),
+    CASE("the longest name of odd bytes", test_longest_name_of_odd_bytes),
+    CASE("bad options of an acquire are USAGE", test_bad_acquire_options),
+    CASE("bounds that are good", test_bounds_that_are_good),
+    CASE("options of other sizes", test_options_of_other_sizes),
+    CASE("bad options of open are USAGE", test_bad_open_options),
+    CASE("options of open of other sizes", test_open_options_of_other_sizes),
+    CASE("bad options in the URL are USAGE", test_bad_url_options),
+    CASE("what the call says goes before the URL", test_what_the_call_says_goes_before_the_url),
+    CASE("NULL where something must be is USAGE", test_null),
+};
+
+int main(void)
+{
+    return engines_run("engines_input", cases, sizeof cases / sizeof cases[0]);
+}

@@ -1,0 +1,249 @@
+/*
+ * test_engines_time.c -- what time does to a hold, on every engine: renewal by the keeper and by
+ * who drives, the end of a lease, the end that max_hold sets.
+ *
+ * Leases are short here and the sleeps are several times longer, so that a busy machine changes
+ * nothing about who is right.
+ */
+#include "tests/lib/engines.h"
+
+/* Three leases; where there are none, long enough for a keeper that should not be there. */
+static int64_t three_leases(const engine *e)
+{
+    return e->has_lease ? 900 : 30;
+}
+
+/* Lost holds are told so, and the lock can be had by others. */
+static void expect_lost(const engine *e, bowline_hold *hold)
+{
+    bowline_client *other = engine_client(e, NULL);
+    bowline_hold   *next  = NULL;
+    bowline_error   error = { 0 };
+
+    assert_true(bowline_hold_left_ms(hold) == 0);
+    assert_status(BOWLINE_OK, acquire_within(&next, other, engine_lock(), 10000, &error), &error);
+    assert_status(BOWLINE_LOST, bowline_extend(hold, 0, &error), &error);
+    assert_non_null(strstr(error.text, engine_lock()));
+    assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
+    assert_status(BOWLINE_BUSY, try_once(other, engine_lock()), NULL);
+    must_release(next);
+    bowline_close(other);
+}
+
+static void expect_held(const engine *e, bowline_hold *hold)
+{
+    bowline_client *other = engine_client(e, NULL);
+
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    assert_status(BOWLINE_BUSY, try_once(other, engine_lock()), NULL);
+    must_release(hold);
+    bowline_close(other);
+}
+
+/* ---- renewal --------------------------------------------------------------------------------- */
+
+static void test_keeper_renews_while_the_program_sleeps(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, "lease=300ms");
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+
+    sleep_ms(three_leases(THE_ENGINE));
+    expect_held(THE_ENGINE, hold);
+    bowline_close(client);
+}
+
+/* The keeper sleeps for as long as there is nothing to do.  A shorter lease must wake it. */
+static void test_keeper_learns_of_a_shorter_lease(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, "lease=1h");
+    bowline_hold   *before = must_acquire(client, "long");
+    bowline_hold   *hold   = NULL;
+    bowline_error   error  = { 0 };
+
+    sleep_ms(50); /* so that the keeper sleeps */
+    int status =
+        bowline_acquire(&hold, client, engine_lock(), BOWLINE_ACQUIRE(.lease_ms = 300), &error);
+    assert_status(BOWLINE_OK, status, &error);
+    sleep_ms(three_leases(THE_ENGINE));
+    expect_held(THE_ENGINE, hold);
+    must_release(before);
+    bowline_close(client);
+}
+
+/* The same for one that was acquired in steps. */
+static void test_keeper_learns_of_what_was_finished(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, "lease=1h");
+    bowline_hold      *before = must_acquire(client, "long");
+    bowline_hold      *hold   = NULL;
+    bowline_error      error  = { 0 };
+    bowline_operation *op;
+
+    sleep_ms(50);
+    int status =
+        bowline_acquire_start(&op, client, engine_lock(), BOWLINE_ACQUIRE(.lease_ms = 300), &error);
+    assert_status(BOWLINE_OK, status, &error);
+    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, &error), &error);
+    sleep_ms(three_leases(THE_ENGINE));
+    expect_held(THE_ENGINE, hold);
+    must_release(before);
+    bowline_close(client);
+}
+
+/* The keeper stands back while somebody dispatches, and must come forward again afterwards. */
+static void test_keeper_goes_on_after_a_dispatch(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, "lease=300ms");
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+
+    for (int i = 0; i < 4; i++)
+        assert_status(BOWLINE_OK, bowline_dispatch(client, 60, NULL), NULL);
+    sleep_ms(three_leases(THE_ENGINE));
+    expect_held(THE_ENGINE, hold);
+    bowline_close(client);
+}
+
+/* Somebody inside a call renews for all. */
+static void test_a_waiting_thread_renews_too(void **state)
+{
+    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "lease=300ms"));
+    bowline_client *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *busy   = must_acquire(other, "busy");
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    bowline_hold   *none   = NULL;
+
+    assert_status(BOWLINE_TIMEOUT,
+                  acquire_within(&none, client, "busy", three_leases(THE_ENGINE), NULL), NULL);
+    expect_held(THE_ENGINE, hold);
+    must_release(busy);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+static void test_dispatching_renews_without_a_keeper(void **state)
+{
+    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "lease=300ms"));
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+
+    for (int64_t end = clock_ms() + three_leases(THE_ENGINE); clock_ms() < end;)
+        assert_status(BOWLINE_OK, bowline_dispatch(client, 50, NULL), NULL);
+    expect_held(THE_ENGINE, hold);
+    bowline_close(client);
+}
+
+/* ---- the end of a lease ---------------------------------------------------------------------- */
+
+static void test_nobody_renews_without_a_keeper(void **state)
+{
+    unsigned        threads = count_threads();
+    bowline_client *client  = must_open_without_keeper(engine_url(THE_ENGINE, "lease=200ms"));
+    bowline_hold   *hold    = must_acquire(client, engine_lock());
+
+    assert_int_equal(count_threads(), threads);
+    sleep_ms(500);
+    expect_lost(THE_ENGINE, hold);
+    bowline_close(client);
+}
+
+static void test_renew_off_ends_with_the_lease(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, "lease=200ms&renew=off");
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+
+    sleep_ms(500);
+    expect_lost(THE_ENGINE, hold);
+    bowline_close(client);
+    assert_status(BOWLINE_OK,
+                  bowline_open(&client,
+                               BOWLINE_OPTIONS(.url = engine_url(THE_ENGINE, NULL), .lease_ms = 200,
+                                               .renew = BOWLINE_OFF),
+                               NULL),
+                  NULL);
+    hold = must_acquire(client, engine_lock());
+    sleep_ms(500);
+    expect_lost(THE_ENGINE, hold);
+    bowline_close(client);
+}
+
+static void test_extend_is_enough_without_renewal(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, "lease=400ms&renew=off");
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+
+    for (int i = 0; i < 12; i++) {
+        sleep_ms(three_leases(THE_ENGINE) / 12);
+        assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
+    }
+    expect_held(THE_ENGINE, hold);
+    bowline_close(client);
+}
+
+/* ---- max_hold -------------------------------------------------------------------------------- */
+
+static void test_max_hold_ends_it_while_renewals_go_on(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, "lease=300ms&max-hold=700ms");
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+
+    assert_true(bowline_hold_left_ms(hold) <= 700);
+    sleep_ms(400);
+    assert_true(bowline_hold_left_ms(hold) > 0); /* renewed, past its first lease */
+    assert_true(bowline_hold_left_ms(hold) <= 300);
+    sleep_ms(600);
+    expect_lost(THE_ENGINE, hold);
+    bowline_close(client);
+}
+
+static void test_max_hold_of_the_call(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, "max-hold=1h");
+    bowline_hold   *hold   = NULL;
+    int             status =
+        bowline_acquire(&hold, client, engine_lock(), BOWLINE_ACQUIRE(.max_hold_ms = 200), NULL);
+
+    assert_status(BOWLINE_OK, status, NULL);
+    assert_true(bowline_hold_left_ms(hold) <= 200);
+    assert_status(BOWLINE_OK, bowline_extend(hold, 60000, NULL), NULL);
+    assert_true(bowline_hold_left_ms(hold) <= 200); /* no extension goes past it */
+    sleep_ms(500);
+    expect_lost(THE_ENGINE, hold);
+    bowline_close(client);
+}
+
+/* What max_hold has ended goes to the next in line, though its holder still sleeps. */
+static void test_max_hold_hands_on(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, "max-hold=300ms");
+    bowline_client *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    bowline_hold   *next   = NULL;
+    bowline_error   error  = { 0 };
+
+    assert_status(BOWLINE_OK, acquire_within(&next, other, engine_lock(), 10000, &error), &error);
+    assert_true(bowline_hold_left_ms(hold) == 0);
+    must_release(next);
+    assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+static const engine_case cases[] = {
+    CASE("the keeper renews while the program sleeps", test_keeper_renews_while_the_program_sleeps),
+    CASE("the keeper learns of a shorter lease", test_keeper_learns_of_a_shorter_lease),
+    CASE("the keeper learns of what was finished", test_keeper_learns_of_what_was_finished),
+    CASE("the keeper goes on after a dispatch", test_keeper_goes_on_after_a_dispatch),
+    CASE("a waiting thread renews too", test_a_waiting_thread_renews_too),
+    CASE("dispatching renews without a keeper", test_dispatching_renews_without_a_keeper),
+    LEASE_CASE("no keeper and no dispatch: LOST", test_nobody_renews_without_a_keeper),
+    LEASE_CASE("renew off: LOST when the lease has ended", test_renew_off_ends_with_the_lease),
+    CASE("extend is enough without renewal", test_extend_is_enough_without_renewal),
+    LEASE_CASE("max_hold ends a hold while renewals go on",
+               test_max_hold_ends_it_while_renewals_go_on),
+    CASE("max_hold of the call", test_max_hold_of_the_call),
+    CASE("max_hold hands on to who waits", test_max_hold_hands_on),
+};
+
+int main(void)
+{
+    return engines_run("engines_time", cases, sizeof cases / sizeof cases[0]);
+}

@@ -1,0 +1,118 @@
+/*
+ * tap.hpp -- a list of cases in C++, each carried out on every engine that needs no server, told in
+ * TAP.
+ *
+ * A case ends by throwing when something is not as claimed, so that its objects end in order; this
+ * is why it is not cmocka, which jumps.
+ */
+#ifndef TAP_HPP
+#define TAP_HPP
+
+#include <bowline/bowline.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+namespace tap {
+
+struct failure : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/* Where a case runs, and the name of a lock that no other case uses. */
+struct place {
+    std::string url;
+    std::string name;
+
+    [[nodiscard]] std::string with(const char *options) const
+    {
+        return url + "?" + options;
+    }
+};
+
+struct test_case {
+    const char *claim;
+    void (*body)(const place &at);
+};
+
+inline void check(bool holds, const char *what, int line)
+{
+    if (!holds)
+        throw failure("line " + std::to_string(line) + ": " + what);
+}
+
+#define CHECK(holds) tap::check(static_cast<bool>(holds), #holds, __LINE__)
+
+/* The call throws a bowline::error of this status; is that error. */
+template <class Call> bowline::error thrown_at(int status, Call call, int line)
+{
+    try {
+        call();
+    } catch (const bowline::error &e) {
+        if (e.status() == status)
+            return e;
+        throw failure("line " + std::to_string(line) + ": it threw " + e.name() + ": " + e.what());
+    }
+    throw failure("line " + std::to_string(line) + ": it did not throw");
+}
+
+#define THROWN(status, call) tap::thrown_at((status), [&] { (void)(call); }, __LINE__)
+
+/* Nobody holds it, as seen through a client that has nothing to do with the others. */
+inline bool is_free(const place &at)
+{
+    return bowline::client(at.url).try_acquire(at.name).has_value();
+}
+
+inline void wait_until_lost(const bowline::hold &hold)
+{
+    while (!hold.lost())
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+/* Carries out every case; the exit status. */
+template <std::size_t Count> int run(const test_case (&cases)[Count])
+{
+    std::string directory =
+        (std::filesystem::temp_directory_path() / "bowline-cpp-XXXXXX").string();
+    unsigned number = 0;
+    unsigned failed = 0;
+
+    if (mkdtemp(directory.data()) == nullptr) {
+        std::printf("Bail out! no directory for the locks\n");
+        return 1;
+    }
+    std::printf("1..%zu\n", 2 * Count);
+    for (const std::string &url : { std::string("thread:"), "file:" + directory }) {
+        for (const test_case &each : cases) {
+            const std::string engine = url.substr(0, url.find(':'));
+            std::string       why;
+
+            number++;
+            try {
+                each.body(place{ url, "case-" + std::to_string(number) });
+            } catch (const std::exception &e) {
+                why = e.what();
+                failed++;
+            }
+            std::printf("%s %u - %s: %s\n", why.empty() ? "ok" : "not ok", number, engine.c_str(),
+                        each.claim);
+            if (!why.empty())
+                std::printf("# %s\n", why.c_str());
+            (void)std::fflush(stdout);
+        }
+    }
+    std::filesystem::remove_all(directory);
+    return failed == 0 ? 0 : 1;
+}
+
+} /* namespace tap */
+
+#endif

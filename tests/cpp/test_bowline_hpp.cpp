@@ -1,0 +1,381 @@
+/*
+ * test_bowline_hpp.cpp -- clients and holds of bowline.hpp: what is taken is given back at
+ * the end of its scope, whatever way out is taken; what was moved from is empty; what fails is
+ * thrown with its status and its text.
+ */
+#include <bowline/bowline.hpp>
+
+#include "tap.hpp"
+
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <type_traits>
+#include <unistd.h>
+#include <utility>
+
+using namespace std::chrono_literals;
+using tap::is_free;
+using tap::place;
+using tap::wait_until_lost;
+
+static_assert(!std::is_copy_constructible_v<bowline::client>);
+static_assert(!std::is_copy_constructible_v<bowline::hold>);
+static_assert(!std::is_copy_constructible_v<bowline::operation<bowline::hold>>);
+static_assert(std::is_nothrow_move_constructible_v<bowline::client>);
+static_assert(std::is_nothrow_move_assignable_v<bowline::hold>);
+static_assert(std::is_nothrow_move_assignable_v<bowline::operation<void>>);
+static_assert(std::is_nothrow_destructible_v<bowline::hold>);
+
+/* ---- waits, which are the same everywhere ---------------------------------------------------- */
+
+using bowline::wait_time;
+
+static_assert(wait_time().ms() == 0, "as the URL says");
+static_assert(bowline::forever.ms() == BOWLINE_FOREVER);
+static_assert(bowline::no_wait.ms() == BOWLINE_NO_WAIT);
+static_assert(wait_time(5s).ms() == 5000);
+static_assert(wait_time(1ns).ms() == 1, "rounded up, or it would not wait");
+static_assert(wait_time(1000001us).ms() == 1001);
+static_assert(wait_time(std::chrono::duration<double>(0.0015)).ms() == 2);
+static_assert(wait_time(0s).ms() == BOWLINE_NO_WAIT);
+static_assert(wait_time(-1h).ms() == BOWLINE_NO_WAIT);
+static_assert(wait_time(std::chrono::nanoseconds::min()).ms() == BOWLINE_NO_WAIT);
+static_assert(wait_time(std::chrono::hours::min()).ms() == BOWLINE_NO_WAIT);
+static_assert(wait_time(2147483647ms).ms() == 2147483647);
+static_assert(wait_time(2147483648ms).ms() == BOWLINE_FOREVER);
+static_assert(wait_time(2147483646999999ns).ms() == 2147483647);
+static_assert(wait_time(2147483647000001ns).ms() == BOWLINE_FOREVER);
+static_assert(wait_time(std::chrono::hours::max()).ms() == BOWLINE_FOREVER);
+static_assert(wait_time(std::chrono::duration<double>(1e300)).ms() == BOWLINE_FOREVER);
+static_assert(bowline::forever.dispatch_ms() == BOWLINE_FOREVER);
+static_assert(bowline::no_wait.dispatch_ms() == 0);
+
+static void test_floating_waits_that_are_no_number_do_not_wait(const place &at)
+{
+    using seconds      = std::chrono::duration<double>;
+    using few_hours    = std::chrono::duration<signed char, std::ratio<3600>>;
+    const double inf   = std::numeric_limits<double>::infinity();
+    const double not_a = std::numeric_limits<double>::quiet_NaN();
+
+    (void)at;
+    CHECK(wait_time(seconds(not_a)).ms() == BOWLINE_NO_WAIT);
+    CHECK(wait_time(seconds(inf)).ms() == BOWLINE_FOREVER);
+    CHECK(wait_time(seconds(-inf)).ms() == BOWLINE_NO_WAIT);
+    CHECK(wait_time(seconds(1e-300)).ms() == 1);
+    CHECK(wait_time(few_hours(100)).ms() == 360000000);
+}
+
+/* ---- holds ----------------------------------------------------------------------------------- */
+
+static void test_a_hold_is_given_back_at_the_end_of_its_scope(const place &at)
+{
+    bowline::client client(at.url);
+
+    {
+        const bowline::hold hold = client.acquire(at.name);
+        CHECK(!is_free(at));
+    }
+    CHECK(is_free(at));
+}
+
+static void test_a_hold_is_given_back_when_an_exception_passes(const place &at)
+{
+    bowline::client client(at.url);
+    bool            passed = false;
+
+    try {
+        const bowline::hold hold = client.acquire(at.name);
+        throw std::string("thrown");
+    } catch (const std::string &) {
+        passed = is_free(at);
+    }
+    CHECK(passed);
+}
+
+static void test_a_hold_answers_questions(const place &at)
+{
+    bowline::client     client(at.url);
+    const bowline::hold hold  = client.acquire(at.name, 1s);
+    const std::uint64_t fence = hold.fence();
+
+    CHECK(hold);
+    CHECK(hold.name() == at.name);
+    CHECK(hold.name().data()[hold.name().size()] == '\0');
+    CHECK(fence != 0);
+    CHECK(hold.left() == bowline::milliseconds::max());
+    CHECK(!hold.lost());
+    CHECK(hold.get() != nullptr);
+    CHECK(client.who(at.name).held == 1);
+    CHECK(client.who("nobody-" + at.name).held == 0);
+    {
+        const bowline::hold other = client.acquire("other-" + at.name);
+        CHECK(other.get() != hold.get());
+    }
+}
+
+static void test_a_later_hold_has_a_higher_fence(const place &at)
+{
+    bowline::client     client(at.url);
+    const std::uint64_t first = client.acquire(at.name).fence();
+
+    CHECK(client.acquire(at.name).fence() > first);
+}
+
+static void test_release_is_told_how_it_came_out(const place &at)
+{
+    bowline::client client(at.url);
+    bowline::hold   hold = client.acquire(at.name);
+
+    hold.release();
+    CHECK(!hold);
+    CHECK(is_free(at));
+    hold.release();
+    CHECK(hold.release(std::nothrow) == BOWLINE_OK);
+}
+
+static void test_a_lost_hold_is_seen_and_its_release_says_so(const place &at)
+{
+    bowline::client client(at.with("max-hold=50ms"));
+    bowline::hold   hold = client.acquire(at.name);
+
+    CHECK(hold.left() <= 50ms);
+    wait_until_lost(hold);
+    CHECK(hold.left() == 0ms);
+    CHECK(hold);
+    const bowline::hold next = client.acquire(at.name, 10s);
+    CHECK(next.fence() > hold.fence());
+    THROWN(BOWLINE_LOST, hold.extend());
+    THROWN(BOWLINE_LOST, hold.release());
+    CHECK(!hold);
+    CHECK(!hold.lost());
+
+    bowline::terms asked;
+    asked.max_hold           = 1ms;
+    bowline::hold short_hold = client.acquire("short-" + at.name, {}, asked);
+    wait_until_lost(short_hold);
+    CHECK(short_hold.release(std::nothrow) == BOWLINE_LOST);
+}
+
+static void test_a_moved_hold_is_one_hold(const place &at)
+{
+    bowline::client client(at.url);
+    bowline::hold   first  = client.acquire(at.name);
+    bowline::hold   second = std::move(first);
+
+    CHECK(second);
+    CHECK(!first); /* NOLINT: being empty is what is claimed */
+    CHECK(first.left() == 0ms);
+    CHECK(!first.lost());
+    CHECK(first.fence() == 0);
+    CHECK(first.name().empty());
+    CHECK(first.get() == nullptr);
+    THROWN(BOWLINE_USAGE, first.extend());
+    THROWN(BOWLINE_USAGE, first.start_extend());
+    THROWN(BOWLINE_USAGE, first.start_release());
+    CHECK(first.release(std::nothrow) == BOWLINE_OK);
+
+    bowline::hold other = client.acquire("other-" + at.name);
+    second              = std::move(other); /* gives back what it had */
+    CHECK(is_free(at));
+    bowline::hold &itself = second;
+    second                = std::move(itself);
+    CHECK(second.name() == "other-" + at.name);
+    std::thread([moved = std::move(second)] { (void)moved.left(); }).join();
+    CHECK(is_free({ at.url, "other-" + at.name }));
+}
+
+static void test_extend_takes_any_duration_in_range(const place &at)
+{
+    bowline::client client(at.url);
+    bowline::hold   hold = client.acquire(at.name);
+
+    hold.extend();
+    hold.extend(1min);
+    hold.extend(99999999ns); /* rounded up to 100 ms */
+    hold.extend(24h);
+    THROWN(BOWLINE_USAGE, hold.extend(99ms));
+    THROWN(BOWLINE_USAGE, hold.extend(0ms));
+    THROWN(BOWLINE_USAGE, hold.extend(-1h));
+    THROWN(BOWLINE_USAGE, hold.extend(24h + 1ns));
+    THROWN(BOWLINE_USAGE, hold.extend(std::chrono::hours::max()));
+    CHECK(!hold.lost());
+}
+
+/* ---- acquiring ------------------------------------------------------------------------------- */
+
+static void test_errors_have_a_status_a_name_and_a_text(const place &at)
+{
+    bowline::client      client(at.url);
+    const bowline::hold  hold = client.acquire(at.name);
+    const bowline::error busy = THROWN(BOWLINE_BUSY, client.acquire(at.name));
+
+    CHECK(busy.name() == std::string("BUSY"));
+    CHECK(std::string(busy.what()).find(at.name) != std::string::npos);
+    const bowline::error timeout = THROWN(BOWLINE_TIMEOUT, client.acquire(at.name, 1ms));
+    CHECK(std::string(timeout.what()).find(at.name) != std::string::npos);
+    const std::exception &general = timeout;
+    CHECK(general.what() == std::string(timeout.what()));
+    THROWN(BOWLINE_USAGE, client.acquire(""));
+    THROWN(BOWLINE_USAGE, client.acquire(std::string(BOWLINE_NAME_MAX + 1, 'a')));
+    THROWN(BOWLINE_USAGE, client.try_acquire("a\nb"));
+}
+
+static void test_a_name_with_a_nul_is_not_the_name_before_it(const place &at)
+{
+    bowline::client   client(at.url);
+    const std::string name = at.name + std::string(1, '\0') + "more";
+
+    THROWN(BOWLINE_USAGE, client.acquire(name));
+    THROWN(BOWLINE_USAGE, client.try_acquire(name));
+    THROWN(BOWLINE_USAGE, client.start_acquire(name));
+    THROWN(BOWLINE_USAGE, client.who(name));
+    THROWN(BOWLINE_USAGE, bowline::client(at.url + std::string(1, '\0')));
+    CHECK(is_free(at));
+}
+
+static void test_trying_gives_nothing_while_somebody_else_holds(const place &at)
+{
+    bowline::client              client(at.url);
+    std::optional<bowline::hold> first = client.try_acquire(at.name);
+
+    CHECK(first.has_value());
+    CHECK(!client.try_acquire(at.name));
+    CHECK(!client.try_acquire(at.name, 2ms));
+    std::thread holder([moved = std::move(first)]() mutable {
+        std::this_thread::sleep_for(20ms);
+        moved.reset();
+    });
+    const bool  came = client.try_acquire(at.name, bowline::forever).has_value();
+    holder.join();
+    CHECK(came);
+}
+
+static void test_options_reach_the_library(const place &at)
+{
+    bowline::options asked;
+    asked.url      = at.with("wait=1ms");
+    asked.max_hold = 1h;
+    bowline::client     client(asked);
+    const bowline::hold hold = client.acquire(at.name);
+
+    CHECK(hold.left() <= 1h);
+    THROWN(BOWLINE_TIMEOUT, client.acquire(at.name)); /* as the URL says */
+    THROWN(BOWLINE_BUSY, client.acquire(at.name, bowline::no_wait));
+    THROWN(BOWLINE_USAGE, bowline::client(""));
+    THROWN(BOWLINE_UNSUPPORTED, bowline::client("nosuch:"));
+    asked.lease = -1s;
+    THROWN(BOWLINE_USAGE, bowline::client(asked));
+    asked.lease = std::chrono::hours(24 * 365 * 200); /* more than 32 bits can count */
+    THROWN(BOWLINE_USAGE, bowline::client(asked));
+    asked.lease = 0ms;
+    asked.reply = -1ms;
+    THROWN(BOWLINE_USAGE, bowline::client(asked));
+    asked.reply    = 0ms;
+    asked.max_hold = -1ms;
+    THROWN(BOWLINE_USAGE, bowline::client(asked));
+}
+
+/* ---- clients --------------------------------------------------------------------------------- */
+
+static void test_a_hold_outlives_its_client(const place &at)
+{
+    bowline::hold                     hold;
+    bowline::operation<bowline::hold> waiting;
+    {
+        bowline::client client(at.url);
+        hold    = client.acquire(at.name);
+        waiting = client.start_acquire(at.name, bowline::forever);
+    }
+    CHECK(!hold.lost());
+    CHECK(!is_free(at));
+    hold.release();
+    CHECK(waiting.wait(10s));
+    bowline::hold next = waiting.finish();
+    CHECK(!is_free(at));
+    next.release();
+    CHECK(is_free(at));
+}
+
+static void test_a_client_that_was_moved_from_is_refused(const place &at)
+{
+    bowline::client first(at.url);
+    bowline::client second = std::move(first);
+
+    CHECK(second.acquire(at.name));
+    THROWN(BOWLINE_USAGE, first.acquire(at.name)); /* NOLINT: being empty is what is claimed */
+    THROWN(BOWLINE_USAGE, first.try_acquire(at.name));
+    THROWN(BOWLINE_USAGE, first.start_acquire(at.name));
+    THROWN(BOWLINE_USAGE, first.who(at.name));
+    THROWN(BOWLINE_USAGE, first.fd());
+    THROWN(BOWLINE_USAGE, first.timeout());
+    THROWN(BOWLINE_USAGE, (first.dispatch(), 0));
+    THROWN(BOWLINE_USAGE, bowline::named_mutex(first, at.name));
+    CHECK(first.get() == nullptr);
+    first = std::move(second);
+    CHECK(first.acquire(at.name));
+}
+
+/* What the child does with what it inherited, destructors and all, is not heard.  Its status. */
+static int child_of_a_holder(bowline::hold hold, bowline::client client, const place &at) noexcept
+{
+    try {
+        const bowline::hold second = client.acquire("second-" + at.name);
+        return 2;
+    } catch (const bowline::error &e) {
+        bowline::hold moved(std::move(hold));
+        if (e.status() != BOWLINE_FORKED)
+            return 3;
+        return moved.release(std::nothrow) == BOWLINE_FORKED ? 0 : 4;
+    }
+}
+
+static void test_a_child_after_fork_gives_nothing_back(const place &at)
+{
+    bowline::client client(at.url);
+    bowline::hold   hold   = client.acquire(at.name);
+    int             status = -1;
+
+    const pid_t pid = fork();
+    if (pid == 0)
+        _exit(child_of_a_holder(std::move(hold), std::move(client), at));
+    CHECK(pid > 0);
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK(status == 0);
+    CHECK(!is_free(at));
+    hold.release();
+    CHECK(is_free(at));
+}
+
+static const tap::test_case cases[] = {
+    { "floating waits that are no number do not wait",
+      test_floating_waits_that_are_no_number_do_not_wait },
+    { "a hold is given back at the end of its scope",
+      test_a_hold_is_given_back_at_the_end_of_its_scope },
+    { "a hold is given back when an exception passes",
+      test_a_hold_is_given_back_when_an_exception_passes },
+    { "a hold answers questions", test_a_hold_answers_questions },
+    { "a later hold has a higher fence", test_a_later_hold_has_a_higher_fence },
+    { "release is told how it came out", test_release_is_told_how_it_came_out },
+    { "a lost hold is seen and its release says so",
+      test_a_lost_hold_is_seen_and_its_release_says_so },
+    { "a moved hold is one hold", test_a_moved_hold_is_one_hold },
+    { "extend takes any duration in range", test_extend_takes_any_duration_in_range },
+    { "errors have a status, a name and a text", test_errors_have_a_status_a_name_and_a_text },
+    { "a name with a NUL is not the name before it",
+      test_a_name_with_a_nul_is_not_the_name_before_it },
+    { "trying gives nothing while somebody else holds",
+      test_trying_gives_nothing_while_somebody_else_holds },
+    { "options reach the library", test_options_reach_the_library },
+    { "a hold outlives its client", test_a_hold_outlives_its_client },
+    { "a client that was moved from is refused", test_a_client_that_was_moved_from_is_refused },
+    { "a child after fork gives nothing back", test_a_child_after_fork_gives_nothing_back },
+};
+
+int main()
+{
+    return tap::run(cases);
+}

@@ -1,0 +1,317 @@
+/*
+ * test_named_mutex_hpp.cpp -- bowline::named_mutex in the place of a std::timed_mutex; and what
+ * that one has not: it can be lost while it is locked.
+ */
+#include <bowline/bowline.hpp>
+
+#include "tap.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+using namespace std::chrono_literals;
+using bowline::named_mutex;
+using tap::is_free;
+using tap::place;
+
+static_assert(!std::is_copy_constructible_v<named_mutex>);
+static_assert(!std::is_move_constructible_v<named_mutex>);
+static_assert(noexcept(std::declval<named_mutex &>().unlock()));
+
+static void wait_until_lost(const named_mutex &mutex)
+{
+    while (!mutex.lost())
+        std::this_thread::sleep_for(1ms);
+}
+
+/* ---- as a mutex ------------------------------------------------------------------------------ */
+
+static void test_guards_lock_and_unlock(const place &at)
+{
+    bowline::client client(at.url);
+    named_mutex     mutex(client, at.name);
+
+    CHECK(mutex.name() == at.name);
+    CHECK(mutex.left() == 0ms);
+    CHECK(mutex.fence() == 0);
+    {
+        const std::lock_guard<named_mutex> guard(mutex);
+        CHECK(!is_free(at));
+        CHECK(mutex.left() == bowline::milliseconds::max());
+        CHECK(mutex.fence() != 0);
+        CHECK(!mutex.lost());
+    }
+    CHECK(is_free(at));
+    CHECK(mutex.last_unlock() == BOWLINE_OK);
+    std::unique_lock<named_mutex> lock(mutex, std::defer_lock);
+    CHECK(!lock.owns_lock());
+    CHECK(lock.try_lock());
+    lock.unlock();
+    lock.lock();
+    CHECK(!is_free(at));
+    std::unique_lock<named_mutex> moved(std::move(lock));
+    CHECK(moved.owns_lock());
+}
+
+static void test_a_guard_unlocks_when_an_exception_passes(const place &at)
+{
+    bowline::client client(at.url);
+    named_mutex     mutex(client, at.name);
+
+    try {
+        const std::lock_guard<named_mutex> guard(mutex);
+        throw std::string("thrown");
+    } catch (const std::string &) {
+    }
+    CHECK(is_free(at));
+}
+
+static void test_two_objects_of_one_name_are_one_lock(const place &at)
+{
+    bowline::client client(at.url);
+    bowline::client another(at.url);
+    named_mutex     first(client, at.name);
+    named_mutex     second(another, at.name);
+
+    const std::unique_lock<named_mutex> guard(first);
+    const std::unique_lock<named_mutex> other(second, std::try_to_lock);
+    CHECK(!other.owns_lock());
+    CHECK(!first.try_lock()); /* not recursive */
+    CHECK(!client.try_acquire(at.name));
+}
+
+static void test_timed_locks_give_up(const place &at)
+{
+    using std::chrono::steady_clock;
+    using std::chrono::system_clock;
+    bowline::client     client(at.url);
+    const bowline::hold hold = client.acquire(at.name);
+    named_mutex         mutex(client, at.name);
+    const auto          began = steady_clock::now();
+
+    CHECK(!mutex.try_lock_for(30ms));
+    CHECK(steady_clock::now() - began >= 29ms); /* the library counts whole milliseconds */
+    CHECK(!mutex.try_lock_for(0ms));
+    CHECK(!mutex.try_lock_for(-1h));
+    const auto soon = steady_clock::now() + 30ms;
+    CHECK(!mutex.try_lock_until(soon));
+    CHECK(steady_clock::now() >= soon);
+    CHECK(!mutex.try_lock_until(system_clock::now() + 5ms));
+    CHECK(!mutex.try_lock_until(system_clock::now() - 5ms));
+    CHECK(!mutex.try_lock_until(steady_clock::time_point::min()));
+    const std::unique_lock<named_mutex> lock(mutex, 2ms);
+    CHECK(!lock.owns_lock());
+}
+
+static void test_timed_locks_wait(const place &at)
+{
+    using std::chrono::steady_clock;
+    bowline::client client(at.url);
+    named_mutex     mutex(client, at.name);
+
+    for (int way = 0; way < 3; way++) {
+        bowline::hold     hold  = client.acquire(at.name);
+        std::atomic<bool> given = false;
+        std::thread       holder([&hold, &given] {
+            std::this_thread::sleep_for(10ms);
+            given = true;
+            hold.release();
+        });
+        bool              came = false;
+        if (way == 0)
+            came = mutex.try_lock_for(std::chrono::hours::max());
+        else if (way == 1)
+            came = mutex.try_lock_until(steady_clock::time_point::max());
+        else
+            came = mutex.try_lock_until(std::chrono::system_clock::now() + 1min);
+        holder.join();
+        CHECK(came);
+        CHECK(given);
+        mutex.unlock();
+    }
+}
+
+/* Each takes both, in the other order. */
+static void test_two_at_once_do_not_deadlock(const place &at)
+{
+    bowline::client  client(at.url);
+    named_mutex      first(client, at.name);
+    named_mutex      second(client, "second-" + at.name);
+    int              count = 0;
+    std::atomic<int> failures{ 0 };
+
+    const auto work = [&](named_mutex &one, named_mutex &two) {
+        try {
+            for (int i = 0; i < 100; i++) {
+                const std::scoped_lock both(one, two);
+                count++;
+            }
+        } catch (const bowline::error &) {
+            failures++;
+        }
+    };
+    std::thread there(work, std::ref(first), std::ref(second));
+    std::thread back(work, std::ref(second), std::ref(first));
+    there.join();
+    back.join();
+    CHECK(failures == 0);
+    CHECK(count == 200);
+    CHECK(is_free(at));
+}
+
+/* Threads that share an object, threads that have their own, and clients of their own.  The count
+ * is read and written apart, so that it shows two at once.  It is atomic for the thread sanitizer,
+ * who does not see that the kernel orders two clients that lock a file. */
+static void test_one_thread_at_a_time(const place &at)
+{
+    bowline::client          client(at.url);
+    named_mutex              shared(client, at.name);
+    std::atomic<int>         count{ 0 };
+    std::atomic<int>         failures{ 0 };
+    std::vector<std::thread> threads;
+
+    const auto count_with = [&](named_mutex &mutex) {
+        for (int i = 0; i < 100; i++) {
+            const std::lock_guard<named_mutex> guard(mutex);
+            const int                          before = count.load(std::memory_order_relaxed);
+            count.store(before + 1, std::memory_order_relaxed);
+        }
+    };
+    for (int i = 0; i < 6; i++)
+        threads.emplace_back([&, i] {
+            try {
+                bowline::client own_client(at.url);
+                named_mutex     own(i % 3 == 1 ? client : own_client, at.name);
+                count_with(i % 3 == 0 ? shared : own);
+            } catch (const bowline::error &) {
+                failures++;
+            }
+        });
+    for (std::thread &thread : threads)
+        thread.join();
+    CHECK(failures == 0);
+    CHECK(count == 600);
+}
+
+static void test_any_thread_may_unlock(const place &at)
+{
+    bowline::client client(at.url);
+    named_mutex     mutex(client, at.name);
+
+    std::thread([&mutex] { mutex.lock(); }).join();
+    CHECK(!is_free(at));
+    mutex.unlock();
+    CHECK(is_free(at));
+}
+
+/* ---- what goes wrong ------------------------------------------------------------------------- */
+
+static void test_lock_throws_what_acquire_throws(const place &at)
+{
+    bowline::client client(at.url);
+    named_mutex     unnamed(client, "");
+
+    THROWN(BOWLINE_USAGE, (unnamed.lock(), 0));
+    THROWN(BOWLINE_USAGE, unnamed.try_lock());
+    THROWN(BOWLINE_USAGE, unnamed.try_lock_for(1ms));
+    unnamed.unlock(); /* was not locked */
+    CHECK(unnamed.last_unlock() == BOWLINE_USAGE);
+}
+
+static void test_a_mutex_outlives_its_client_and_unlocks_at_its_end(const place &at)
+{
+    auto                       client = std::make_unique<bowline::client>(at.url);
+    std::optional<named_mutex> mutex(std::in_place, *client, at.name);
+
+    client.reset();
+    mutex->lock();
+    CHECK(!is_free(at));
+    mutex.reset();
+    CHECK(is_free(at));
+}
+
+static void test_a_lost_lock_is_seen_and_its_guard_does_not_throw(const place &at)
+{
+    bowline::client client(at.url);
+    bowline::terms  asked;
+    asked.max_hold = 50ms;
+    named_mutex mutex(client, at.name, asked);
+    {
+        const std::lock_guard<named_mutex> guard(mutex);
+        wait_until_lost(mutex);
+        CHECK(mutex.left() == 0ms);
+        const std::uint64_t fence = mutex.fence();
+        CHECK(client.acquire(at.name, 10s).fence() > fence); /* somebody else is in */
+    }
+    CHECK(mutex.last_unlock() == BOWLINE_LOST);
+    CHECK(!mutex.lost());
+    do {
+        mutex.lock();
+        mutex.unlock();
+    } while (mutex.last_unlock() == BOWLINE_LOST); /* on a machine that stood still */
+    CHECK(mutex.last_unlock() == BOWLINE_OK);
+}
+
+/* Otherwise the unlock of who has lost it would give back what the next has locked. */
+static void test_who_has_lost_it_leaves_before_the_next_comes_in(const place &at)
+{
+    bowline::client client(at.url);
+    bowline::terms  asked;
+    asked.max_hold = 500ms;
+    named_mutex       mutex(client, at.name, asked);
+    std::atomic<bool> came{ false };
+    std::atomic<int>  entered{ 0 };
+
+    mutex.lock();
+    const std::uint64_t fence = mutex.fence();
+    wait_until_lost(mutex);
+    CHECK(!mutex.try_lock());
+    CHECK(!mutex.try_lock_for(5ms));
+    std::vector<std::thread> next;
+    for (int i = 0; i < 3; i++)
+        next.emplace_back([&] {
+            mutex.lock();
+            came = true;
+            entered += mutex.fence() > fence && !mutex.lost() ? 1 : 0;
+            mutex.unlock();
+        });
+    std::this_thread::sleep_for(800ms); /* they win it, and lose it while they wait to come in */
+    const bool too_early = came;
+    mutex.unlock();
+    for (std::thread &thread : next)
+        thread.join();
+    CHECK(!too_early);
+    CHECK(came);
+    CHECK(entered == 3);
+    CHECK(is_free(at));
+}
+
+static const tap::test_case cases[] = {
+    { "guards lock and unlock", test_guards_lock_and_unlock },
+    { "a guard unlocks when an exception passes", test_a_guard_unlocks_when_an_exception_passes },
+    { "two objects of one name are one lock", test_two_objects_of_one_name_are_one_lock },
+    { "timed locks give up", test_timed_locks_give_up },
+    { "timed locks wait", test_timed_locks_wait },
+    { "two at once do not deadlock", test_two_at_once_do_not_deadlock },
+    { "one thread at a time", test_one_thread_at_a_time },
+    { "any thread may unlock", test_any_thread_may_unlock },
+    { "lock throws what acquire throws", test_lock_throws_what_acquire_throws },
+    { "a mutex outlives its client and unlocks at its end",
+      test_a_mutex_outlives_its_client_and_unlocks_at_its_end },
+    { "a lost lock is seen and its guard does not throw",
+      test_a_lost_lock_is_seen_and_its_guard_does_not_throw },
+    { "who has lost it leaves before the next comes in",
+      test_who_has_lost_it_leaves_before_the_next_comes_in },
+};
+
+int main()
+{
+    return tap::run(cases);
+}

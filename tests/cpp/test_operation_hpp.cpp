@@ -1,0 +1,153 @@
+/*
+ * test_operation_hpp.cpp -- operations of bowline.hpp: started now, finished later, cancelled from
+ * another thread, and let go of at any point without leaving anything behind.
+ */
+#include <bowline/bowline.hpp>
+
+#include "tap.hpp"
+
+#include <chrono>
+#include <poll.h>
+#include <thread>
+#include <utility>
+
+using namespace std::chrono_literals;
+using tap::is_free;
+using tap::place;
+
+static void test_operations_are_started_and_finished(const place &at)
+{
+    bowline::client                   client(at.url);
+    bowline::operation<bowline::hold> acquiring = client.start_acquire(at.name);
+
+    CHECK(acquiring);
+    CHECK(acquiring.get() != nullptr);
+    CHECK(acquiring.wait());
+    CHECK(acquiring.done());
+    bowline::hold hold = acquiring.finish();
+    CHECK(!acquiring);
+    CHECK(acquiring.done());
+    CHECK(acquiring.wait(bowline::no_wait));
+    THROWN(BOWLINE_USAGE, acquiring.finish());
+    THROWN(BOWLINE_USAGE, acquiring.try_finish());
+
+    hold.start_extend(1s).finish();
+    hold.start_extend().finish();
+    THROWN(BOWLINE_USAGE, hold.start_extend(1ms));
+    bowline::operation<void> releasing = hold.start_release();
+    CHECK(!hold);
+    releasing.finish();
+    THROWN(BOWLINE_USAGE, releasing.finish());
+    CHECK(is_free(at));
+}
+
+static void test_an_operation_is_cancelled_from_another_thread(const place &at)
+{
+    bowline::client                   client(at.url);
+    const bowline::hold               hold    = client.acquire(at.name);
+    bowline::operation<bowline::hold> waiting = client.start_acquire(at.name, bowline::forever);
+
+    CHECK(!waiting.wait(1ms));
+    CHECK(!waiting.wait(bowline::no_wait));
+    CHECK(!waiting.done());
+    std::thread other([&waiting] {
+        std::this_thread::sleep_for(10ms);
+        waiting.cancel();
+    });
+    const bool  ended = waiting.wait();
+    other.join();
+    CHECK(ended);
+    THROWN(BOWLINE_CANCELLED, waiting.finish());
+    waiting.cancel(); /* there is nothing left to cancel */
+
+    waiting = client.start_acquire(at.name, bowline::forever);
+    waiting.cancel();
+    CHECK(!waiting.try_finish());
+}
+
+static void test_what_is_not_won_in_time_is_told_or_tried(const place &at)
+{
+    bowline::client     client(at.url);
+    const bowline::hold hold = client.acquire(at.name);
+
+    THROWN(BOWLINE_BUSY, client.start_acquire(at.name).finish());
+    THROWN(BOWLINE_TIMEOUT, client.start_acquire(at.name, 1ms).finish());
+    CHECK(!client.start_acquire(at.name).try_finish());
+    CHECK(!client.start_acquire(at.name, 1ms).try_finish());
+    CHECK(client.start_acquire("free-" + at.name).try_finish());
+}
+
+static void test_an_operation_that_nobody_finishes_leaves_nothing(const place &at)
+{
+    bowline::client client(at.url);
+
+    {
+        const auto won = client.start_acquire(at.name);
+        CHECK(won.done());
+        CHECK(!is_free(at));
+    }
+    CHECK(is_free(at));
+    bowline::hold hold = client.acquire(at.name);
+    {
+        auto waiting = client.start_acquire(at.name, bowline::forever);
+        auto another = client.start_acquire(at.name, bowline::forever);
+        waiting      = std::move(another);
+    }
+    (void)hold.start_extend();
+    (void)hold.start_release();
+    CHECK(is_free(at));
+}
+
+static void test_an_extension_may_end_after_its_hold(const place &at)
+{
+    bowline::client client(at.url);
+    bowline::hold   hold      = client.acquire(at.name);
+    auto            extending = hold.start_extend();
+
+    hold.release();
+    CHECK(extending.done());
+    try {
+        extending.finish(); /* it had ended before, or was cancelled */
+    } catch (const bowline::error &e) {
+        CHECK(e.status() == BOWLINE_CANCELLED);
+    }
+    CHECK(is_free(at));
+}
+
+static void test_a_client_fits_into_a_loop(const place &at)
+{
+    bowline::options asked;
+    asked.url    = at.url;
+    asked.keeper = false;
+    bowline::client client(asked);
+    bowline::hold   hold    = bowline::client(at.url).acquire(at.name);
+    auto            waiting = client.start_acquire(at.name, bowline::forever);
+
+    client.dispatch();
+    CHECK(!waiting.done());
+    hold.release();
+    while (!waiting.done()) {
+        const auto    left   = client.timeout();
+        struct pollfd polled = { client.fd(), POLLIN, 0 };
+        (void)poll(&polled, 1, left ? static_cast<int>(left->count()) : -1);
+        client.dispatch();
+    }
+    CHECK(waiting.finish());
+    client.dispatch(1ms);
+}
+
+static const tap::test_case cases[] = {
+    { "operations are started and finished", test_operations_are_started_and_finished },
+    { "an operation is cancelled from another thread",
+      test_an_operation_is_cancelled_from_another_thread },
+    { "what is not won in time is told or tried", test_what_is_not_won_in_time_is_told_or_tried },
+    { "an operation that nobody finishes leaves nothing",
+      test_an_operation_that_nobody_finishes_leaves_nothing },
+    { "an extension may end after its hold", test_an_extension_may_end_after_its_hold },
+    { "a client fits into a loop", test_a_client_fits_into_a_loop },
+};
+
+int main()
+{
+    return tap::run(cases);
+}

@@ -1,0 +1,146 @@
+"""What the pages say is tried: examples are compiled and run, names are looked up, links are followed."""
+
+import os
+import pathlib
+import re
+import sqlite3
+import subprocess
+
+import pytest
+
+SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
+BUILD = pathlib.Path(os.environ["BOWLINE_BUILD"])
+BOWLINE = os.environ.get("BOWLINE", "")
+PAGES = sorted(SOURCE.glob("*.md")) + sorted((SOURCE / "docs").rglob("*.md"))
+
+
+def blocks(page, language):
+    """The code blocks of a page that are in this language."""
+    text = (SOURCE / page).read_text(encoding="utf-8")
+    return re.findall(r"^```" + language + r"\n(.*?)^```", text, re.M | re.S)
+
+
+def sanitized():
+    return os.environ.get("BOWLINE_SANITIZE", "none") != "none"
+
+
+def run(arguments, **options):
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False, **options)
+
+
+# ---- README ----------------------------------------------------------------------------------------
+
+
+def test_readme_c_example_is_short_compiles_and_takes_the_lock(tmp_path):
+    (example,) = blocks("README.md", "c")
+    body = [line for line in example.splitlines() if line.strip() not in ("", "{", "}")]
+    assert len(body) <= 12, "the example in the README is to be read at a glance"
+    assert '"file:"' in example
+    source = tmp_path / "example.c"
+    source.write_text(example.replace('"file:"', f'"file:{tmp_path}"'))
+    flags = ["-fsanitize=" + os.environ["BOWLINE_SANITIZE"]] if sanitized() else []
+    built = run(
+        os.environ["BOWLINE_CC"].split()
+        + ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", str(SOURCE / "include"), str(source)]
+        + [str(BUILD / "libbowline.a"), "-lpthread", "-ldl", "-o", str(tmp_path / "example")]
+        + flags
+    )
+    assert built.returncode == 0, built.stderr
+    fences = []
+    for _ in range(2):
+        said = run([str(tmp_path / "example")])
+        assert said.returncode == 0, said.stderr
+        fences.append(int(re.fullmatch(r"ours, with fence (\d+)\n", said.stdout).group(1)))
+    assert fences[0] < fences[1]
+
+
+@pytest.mark.skipif(not BOWLINE, reason="this build has no command")
+def test_readme_shell_examples_run_as_they_stand(tmp_path):
+    lines = [
+        line
+        for block in blocks("README.md", "sh")
+        for line in block.splitlines()
+        if line.startswith("bowline run")
+    ]
+    assert len(lines) >= 4
+    report = tmp_path / "report.sh"
+    report.write_text('#!/bin/sh\necho "$BOWLINE_NAME" >> ran\n')
+    report.chmod(0o755)
+    locks = tmp_path / "locks"
+    locks.mkdir(mode=0o700)
+    environment = dict(
+        os.environ,
+        PATH=f"{pathlib.Path(BOWLINE).parent}:{os.environ['PATH']}",
+        BOWLINE_URL=f"file:{locks}",
+    )
+    for line in lines:
+        said = run(["sh", "-c", line], cwd=tmp_path, env=environment)
+        assert said.returncode == 0, f"{line}: {said.stderr}"
+    assert (tmp_path / "ran").read_text() == "nightly\n" * len(lines)
+
+
+# ---- guarantees ------------------------------------------------------------------------------------
+
+
+def test_the_sql_guard_of_the_guarantees_refuses_an_older_fence():
+    schema, write = blocks("docs/guarantees.md", "sql")
+    database = sqlite3.connect(":memory:")
+    database.executescript(schema)
+
+    def put(fence, body):
+        return database.execute(write, {"fence": fence, "body": body}).rowcount
+
+    assert put(7, "the first holder begins") == 1
+    assert put(7, "and may write again") == 1
+    assert put(8, "the second holder has taken over") == 1
+    assert put(7, "the first wakes up, too late") == 0
+    assert database.execute("SELECT body FROM report").fetchone() == ("the second holder has taken over",)
+
+
+# ---- manual pages ----------------------------------------------------------------------------------
+
+
+def manual(name):
+    return (SOURCE / "docs" / "man" / (name + ".scd")).read_text(encoding="utf-8").replace("\\", "")
+
+
+def test_every_function_is_in_the_manual():
+    symbols = (SOURCE / "tests" / "abi" / "symbols.txt").read_text().splitlines()
+    page = manual("bowline.3")
+    missing = [s for s in symbols if s and not s.startswith("#") and f"{s}(" not in page]
+    assert missing == []
+
+
+def test_every_status_is_in_the_manual():
+    header = (SOURCE / "include" / "bowline" / "bowline.h").read_text()
+    names = re.findall(r"^    X\((\w+), ", header, re.M)
+    page = manual("bowline.7")
+    assert len(names) >= 13
+    assert [name for name in names if f"*{name}*" not in page] == []
+
+
+@pytest.mark.skipif(not BOWLINE, reason="this build has no command")
+def test_the_manual_and_the_help_know_the_same_options():
+    said = run([BOWLINE, "help", "run"])
+    assert said.returncode == 0
+    known = set(re.findall(r"--[a-z][a-z-]+", said.stdout))
+    page = manual("bowline.1")
+    assert known, said.stdout
+    assert {option for option in known if option not in page} == set()
+    assert {option for option in set(re.findall(r"--[a-z][a-z-]+", page)) if option not in known} - {"--version"} == set()
+
+
+# ---- links -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(SOURCE)))
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        if not re.match(r"[a-z]+:", target):
+            assert (page.parent / target).exists(), f"{page.name} points to {target}"
+
+
+def test_architecture_names_files_that_exist():
+    text = (SOURCE / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    for name in re.findall(r"`((?:src|lab|tests|docs|include)/[\w/.]+)`", text):
+        assert (SOURCE / name).exists(), name

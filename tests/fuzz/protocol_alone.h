@@ -1,0 +1,112 @@
+/*
+ * protocol_alone.h -- a protocol without a hold above it, told whatever may happen at any time.
+ *
+ * Commands come as core.h allows them: one at a time, save that RELEASE may interrupt.  Events come
+ * at will: answers to any question or to none, alarms that nobody wished for, pushes.  Claimed is
+ * that an outcome is told only of a command that is out, and is one that this command may have;
+ * that nothing is asked otherwise; and that after QUEUED only HELD or a refusal is told.
+ */
+#ifndef PROTOCOL_ALONE_H
+#define PROTOCOL_ALONE_H
+
+#include "tape.h"
+
+#include "hold/hold.h"
+
+/* What it may tell of each command, as a set of 1 << kind. */
+static inline unsigned may_tell(bwl_verb verb)
+{
+    unsigned no_answer =
+        1u << BWL_NOT_NOW | 1u << BWL_STORE_REFUSED | 1u << BWL_UNREACHABLE | 1u << BWL_UNKNOWN;
+
+    switch (verb) {
+    case BWL_ACQUIRE: return no_answer | 1u << BWL_HELD | 1u << BWL_QUEUED | 1u << BWL_BUSY;
+    case BWL_EXTEND: return no_answer | 1u << BWL_HELD | 1u << BWL_LOST;
+    case BWL_RELEASE: return no_answer | 1u << BWL_RELEASED | 1u << BWL_LOST;
+    }
+    return 0; /* no command is out */
+}
+
+/* A machine without a hold above it, told whatever may happen at any time. */
+typedef struct alone {
+    const bwl_protocol *protocol;
+    _Alignas(8) unsigned char memory[BWL_PROTOCOL_STATE_MAX];
+    bwl_claim        claim;
+    bwl_verb         out;  /* the command without an outcome, or 0 */
+    bwl_verb         last; /* the latest command                   */
+    bwl_outcome_kind told; /* of it                                */
+    bool             queued;
+    bool             held;
+    uint32_t         tag;
+} alone;
+
+static inline void judge_alone(alone *a, const bwl_effects *fx)
+{
+    bwl_outcome_kind kind = fx->outcome.kind;
+
+    require(fx->asks_count <= 1);
+    require(fx->asks_count == 0 || a->out != 0);
+    require(fx->wake_at >= 0);
+    if (fx->asks_count > 0)
+        a->tag = fx->asks[0].tag;
+    if (kind == BWL_PENDING)
+        return;
+    require((may_tell(a->out) >> kind & 1) != 0);
+    require(kind != BWL_QUEUED || !a->queued);
+    require(!a->queued || a->out != BWL_ACQUIRE || kind == BWL_HELD || kind == BWL_STORE_REFUSED);
+    a->queued = kind == BWL_QUEUED;
+    if (a->out != BWL_EXTEND || kind == BWL_LOST)
+        a->held = kind == BWL_HELD;
+    a->told = kind;
+    if (!a->queued)
+        a->out = 0;
+}
+
+static inline void command_alone(alone *a, bwl_ms now, uint8_t detail)
+{
+    bwl_effects fx  = { 0 };
+    bwl_command cmd = { .verb     = (bwl_verb)(1 + detail % 3),
+                        .may_wait = detail / 3 % 2 == 1,
+                        .now      = now };
+
+    if (cmd.verb != BWL_RELEASE && (a->out != 0 || a->held != (cmd.verb == BWL_EXTEND)))
+        return;
+    cmd.again = cmd.verb == BWL_ACQUIRE && a->last == BWL_ACQUIRE && a->told == BWL_UNKNOWN &&
+                detail / 6 % 2 == 1;
+    a->out    = cmd.verb;
+    a->last   = cmd.verb;
+    a->told   = BWL_PENDING;
+    a->queued = false;
+    a->held   = a->held && cmd.verb == BWL_EXTEND;
+    a->protocol->command(a->memory, &a->claim, &cmd, &fx);
+    judge_alone(a, &fx);
+}
+
+static inline void fuzz_alone(tape *t, const bwl_protocol *protocol)
+{
+    alone  a   = { .protocol = protocol, .claim = { .token = "token", .lease_ms = take_lease(t) } };
+    bwl_ms now = 1000;
+
+    protocol->init(a.memory, 1);
+    while (t->left > 0) {
+        uint8_t     choice = take(t);
+        uint8_t     detail = take(t);
+        bwl_effects fx     = { 0 };
+        bwl_event   ev     = {
+                  .kind   = (bwl_event_kind)(BWL_REPLY + choice % 4),
+                  .answer = (bwl_answer)(BWL_YES + detail % 5),
+                  .tag    = detail / 5 % 4 == 0 ? take(t) : a.tag,
+                  .number = detail / 20 % 2,
+        };
+        now += choice / 16;
+        ev.now = now;
+        if (choice / 4 % 4 == 0) {
+            command_alone(&a, now, detail);
+        } else {
+            protocol->event(a.memory, &a.claim, &ev, &fx);
+            judge_alone(&a, &fx);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,498 @@
+"""The house rules that a program can check. Each takes the root of a tree and returns its complaints.
+
+STYLE.md and ARCHITECTURE.md say why the rules are what they are. test_house.py applies them to this tree, and
+shows for each that it would notice.
+"""
+
+import pathlib
+import re
+import subprocess
+
+FILE_LINES_MAX = 500
+FUNCTION_LINES_MAX = 70
+COLUMNS_MAX = 100
+
+# Which room may include which. A room may always include itself.
+ROOM_MAY_INCLUDE = {
+    "src/core": [],
+    "src/store": ["src/core"],
+    "src/protocol": ["src/store", "src/core"],
+    "src/hold": ["src/protocol", "src/store", "src/core"],
+    "src/redis": ["src/hold", "src/protocol", "src/store", "src/core"],
+    "src/engine": ["src/redis", "src/hold", "src/protocol", "src/store", "src/core"],
+    # The api room is the other side of the public headers: it must see what it implements.
+    "src/api": [
+        "include", "src/engine", "src/redis", "src/hold", "src/protocol", "src/store", "src/core",
+    ],
+    "include": [],
+    "lab": ["src/redis", "src/hold", "src/protocol", "src/store", "src/core"],
+    "cli": ["include"],
+    "bindings": ["include"],
+    "examples": ["include"],
+}
+
+# Protocols know nothing of each other; nor do engines. A file belongs to the one whose name its own begins with.
+# The files that hold the table of all of them belong to none.
+SIBLINGS_APART = {
+    "src/protocol": {"tables": {"protocol", "protocols"}},
+    "src/engine": {"engines": ["thread", "file", "redis", "etcd", "postgres", "zookeeper"]},
+}
+
+# What the pure archive may ask of the outside: what compilers call of their own accord, and asserts.
+PURE_MAY_CALL = {
+    "memcpy", "memmove", "memset", "memcmp", "strlen", "__assert_fail", "__stack_chk_fail",
+    "bcmp",  # clang's word for a memcmp of which only zero or not is asked
+    "_GLOBAL_OFFSET_TABLE_",  # a linker's table, not a call
+}
+
+# Words of a workshop that have no place in the work. In pieces, or this file would break its own rule.
+FORBIDDEN_WORDS = re.compile(
+    "|".join(
+        [
+            "/wor" + "k/",
+            "/far" + "m/",
+            r"\.lib" + "rary",
+            "sub" + "agent",
+            "[Cc]lau" + "de",
+            "language" + " model",
+            "assis" + "tant",
+        ]
+    )
+)
+
+UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|X" + r"XX)\b")
+
+CODE_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".py", ".sh", ".lua", ".map"}
+SKIPPED_DIRECTORIES = re.compile(r"^(\.git|\.deps|\.pytest_cache|__pycache__|build.*)$")
+
+
+# Files.
+
+
+def tracked_files(root):
+    """Every file of the project: what git knows or would add; without git, all but build directories."""
+    root = pathlib.Path(root)
+    if (root / ".git").exists():
+        git = ["git", "-c", f"safe.directory={root}", "-C", str(root)]
+        listing = subprocess.run(
+            git + ["ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            capture_output=True,
+            check=False,
+        )
+        if listing.returncode == 0:
+            names = listing.stdout.decode().split("\0")
+            return sorted(root / name for name in names if name and (root / name).is_file())
+    found = []
+    for path in root.rglob("*"):
+        parts = path.relative_to(root).parts
+        if path.is_file() and not any(SKIPPED_DIRECTORIES.match(part) for part in parts):
+            found.append(path)
+    return sorted(found)
+
+
+def text_of(path):
+    """The text of a file, or None if it is not text (an input of a fuzz corpus, say)."""
+    data = path.read_bytes()
+    if b"\0" in data:
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def c_files(root, suffixes=(".c", ".h")):
+    return [path for path in tracked_files(root) if path.suffix in suffixes]
+
+
+def name_of(path, root):
+    return path.relative_to(root).as_posix()
+
+
+# A lexer for as much of C as the rules need.
+
+
+def lex(text):
+    """Blank out comments, strings and preprocessor lines, keeping every newline.
+
+    Returns the blanked text and a list of (line, kind, text), kind being "block" or "line", of the comments.
+    """
+    out = []
+    comments = []
+    line = 1
+    at = 0
+    fresh = True  # nothing but white space so far on this line
+
+    def blank(piece):
+        return re.sub(r"[^\n]", " ", piece)
+
+    token = re.compile(
+        r"/\*.*?\*/"  # a block comment
+        r"|//(?:\\\n|[^\n])*"  # a line comment, which a backslash can continue
+        r"|\"(?:\\.|[^\"\\\n])*\""  # a string
+        r"|'(?:\\.|[^'\\\n])*'",  # a character
+        re.DOTALL,
+    )
+    while at < len(text):
+        char = text[at]
+        if fresh and char == "#":
+            # To the end of the line, and on where a backslash or a block comment goes on.
+            end = at
+            while end < len(text) and text[end] != "\n":
+                match = token.match(text, end)
+                if match:
+                    piece = match.group()
+                    if piece.startswith("/"):
+                        kind = "block" if piece.startswith("/*") else "line"
+                        comments.append((line + text.count("\n", at, end), kind, piece))
+                    end = match.end()
+                elif text[end] == "\\":
+                    end += 2
+                else:
+                    end += 1
+            piece = text[at:end]
+            out.append(blank(piece))
+            line += piece.count("\n")
+            at = end
+            continue
+        match = token.match(text, at)
+        if match:
+            piece = match.group()
+            if piece.startswith("/*"):
+                comments.append((line, "block", piece))
+            elif piece.startswith("//"):
+                comments.append((line, "line", piece))
+            out.append(blank(piece))
+            line += piece.count("\n")
+            at = match.end()
+            if not piece.startswith("/*"):
+                fresh = False
+            continue
+        if char == "\n":
+            line += 1
+            fresh = True
+        elif not char.isspace():
+            fresh = False
+        out.append(char)
+        at += 1
+    return "".join(out), comments
+
+
+def functions(text):
+    """Every function of a C file as (name, first line, last line, brace is at the start of its own line)."""
+    code, _ = lex(text)
+    found = []
+    depth = 0
+    start = None
+    since = 0  # where the present outermost declaration began
+    for match in re.finditer(r"[{};]", code):
+        char = match.group()
+        if char == ";" and depth == 0:
+            since = match.end()
+        elif char == "{":
+            if depth == 0:
+                head = code[since : match.start()].strip()
+                if head.endswith(")") and "=" not in head:
+                    start = match.start()
+                    name = re.search(r"(\w+)\s*\(", head)
+                    own_line = code.rfind("\n", 0, start) == start - 1
+                    start_info = (name.group(1) if name else "?", own_line)
+                elif head == "extern":
+                    # extern "C" { : what is inside is the outermost level still. The string is blanked by now.
+                    since = match.end()
+                    continue
+                else:
+                    start = None
+            depth += 1
+        elif char == "}":
+            if depth == 0:
+                since = match.end()
+                continue
+            depth -= 1
+            if depth == 0:
+                since = match.end()
+                if start is not None:
+                    name, own_line = start_info
+                    first = code.count("\n", 0, start) + 1
+                    last = code.count("\n", 0, match.start()) + 1
+                    found.append((name, first, last, own_line))
+                    start = None
+    return found
+
+
+# The rules.
+
+
+def room_of(name):
+    """The room of a file, by its path below the root; None outside the rooms."""
+    for room in ROOM_MAY_INCLUDE:
+        if name.startswith(room + "/"):
+            return room
+    return None
+
+
+def includes(text):
+    """(line, quoted or angled, name) of every #include."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = re.match(r"\s*#\s*include\s*([<\"])([^>\"]+)[>\"]", line)
+        if match:
+            found.append((number, match.group(1), match.group(2)))
+    return found
+
+
+def resolve(root, path, quote, target):
+    """The path below the root that an #include means, or None for a system header."""
+    places = [root / "src", root / "include", root]
+    if quote == '"':
+        places.insert(0, path.parent)
+    for place in places:
+        candidate = pathlib.Path(re.sub(r"[^/]+/\.\./", "", (place / target).as_posix()))
+        if candidate.is_file():
+            return candidate.resolve().relative_to(root.resolve()).as_posix()
+    # Made by the build, so perhaps not there yet: known by its name alone.
+    for room in ROOM_MAY_INCLUDE:
+        short = room.removeprefix("src/")
+        if target.startswith(short + "/") or (quote == "<" and target.startswith("bowline/")):
+            return f"include/{target}" if target.startswith("bowline/") else f"{room}/{target.split('/', 1)[1]}"
+    return None
+
+
+def owner_among_siblings(root, room, stem):
+    """Which of a room's siblings a file belongs to; None for what they share."""
+    rule = SIBLINGS_APART[room]
+    if "engines" in rule:
+        for engine in rule["engines"]:
+            if stem == engine or stem.startswith(engine + "_"):
+                return engine
+        return None
+    # Every .c file is a sibling of its own, and so is the header named after it.
+    if stem in rule["tables"] or not (root / room / f"{stem}.c").is_file():
+        return None
+    return stem
+
+
+def check_includes(root):
+    """An #include points down, never up and never sideways."""
+    root = pathlib.Path(root)
+    complaints = []
+    for path in c_files(root, (".c", ".h", ".hpp", ".cpp")):
+        name = name_of(path, root)
+        room = room_of(name)
+        if room is None:
+            continue
+        for number, quote, target in includes(path.read_text(encoding="utf-8")):
+            found = resolve(root, path, quote, target)
+            if found is None:
+                if quote == '"':
+                    complaints.append(f"{name}:{number}: \"{target}\" is not a file of ours")
+                continue
+            theirs = room_of(found)
+            if theirs is None:
+                complaints.append(f"{name}:{number}: {room} may not include {found}")
+            elif theirs != room and theirs not in ROOM_MAY_INCLUDE[room]:
+                complaints.append(f"{name}:{number}: {room} may not include {found} of {theirs}")
+            elif theirs == room and room in SIBLINGS_APART:
+                ours = owner_among_siblings(root, room, path.stem)
+                other = owner_among_siblings(root, room, pathlib.Path(found).stem)
+                if ours and other and ours != other:
+                    complaints.append(f"{name}:{number}: {ours} may not include its sibling {other}")
+    return complaints
+
+
+def check_pure(nm_output):
+    """What the pure archive needs from outside is on a short list. Takes the output of nm -A or of plain nm."""
+    defined, undefined = set(), set()
+    for line in nm_output.splitlines():
+        words = line.split()
+        if len(words) >= 2 and len(words[-2]) == 1:
+            kind, symbol = words[-2], words[-1]
+            if kind in "Uwv":
+                undefined.add(symbol)
+            else:
+                defined.add(symbol)
+    return [
+        f"the pure archive calls {symbol}"
+        for symbol in sorted(undefined - defined)
+        if symbol not in PURE_MAY_CALL and not re.fullmatch(r"__\w+_chk", symbol)
+    ]
+
+
+def check_exports(nm_output, expected):
+    """The exported names are exactly those of the list."""
+    actual = set()
+    for line in nm_output.splitlines():
+        words = line.split()
+        if len(words) == 3 and words[1] != "A":
+            actual.add(words[2].split("@")[0])
+    wanted = set(symbol_list(expected))
+    return [f"exported, but not listed: {name}" for name in sorted(actual - wanted)] + [
+        f"listed, but not exported: {name}" for name in sorted(wanted - actual)
+    ]
+
+
+def symbol_list(text):
+    lines = (line.split("#")[0].strip() for line in text.splitlines())
+    return [line for line in lines if line]
+
+
+def check_sizes(root):
+    """No C file over 500 lines, no function over 70, no line over 100 columns, no tabs."""
+    root = pathlib.Path(root)
+    complaints = []
+    for path in c_files(root):
+        name = name_of(path, root)
+        text = path.read_text(encoding="utf-8")
+        lines = text.splitlines()
+        if len(lines) > FILE_LINES_MAX:
+            complaints.append(f"{name}: {len(lines)} lines, {FILE_LINES_MAX} at most")
+        for number, line in enumerate(lines, 1):
+            if len(line) > COLUMNS_MAX:
+                complaints.append(f"{name}:{number}: {len(line)} columns, {COLUMNS_MAX} at most")
+            if "\t" in line:
+                complaints.append(f"{name}:{number}: a tab")
+            if line != line.rstrip():
+                complaints.append(f"{name}:{number}: white space at the end")
+        for function, first, last, own_line in functions(text):
+            length = last - first + 1
+            if length > FUNCTION_LINES_MAX:
+                complaints.append(
+                    f"{name}:{first}: {function} has {length} lines, {FUNCTION_LINES_MAX} at most"
+                )
+            if not own_line:
+                complaints.append(f"{name}:{first}: the brace of {function} is not at the start of a line")
+    return complaints
+
+
+def check_comments(root):
+    """Comments are block comments; nothing is left to be done."""
+    root = pathlib.Path(root)
+    complaints = []
+    for path in c_files(root):
+        name = name_of(path, root)
+        _, comments = lex(path.read_text(encoding="utf-8"))
+        for number, kind, _ in comments:
+            if kind == "line":
+                complaints.append(f"{name}:{number}: a // comment")
+    for path in tracked_files(root):
+        text = text_of(path) if path.suffix in CODE_SUFFIXES or path.name == "meson.build" else None
+        for number, line in enumerate((text or "").splitlines(), 1):
+            match = UNFINISHED.search(line)
+            if match:
+                complaints.append(f"{name_of(path, root)}:{number}: {match.group()}")
+    return complaints
+
+
+def check_first_lines(root):
+    """Every file says at its start what it is."""
+    root = pathlib.Path(root)
+    complaints = []
+    for path in tracked_files(root):
+        name = name_of(path, root)
+        text = text_of(path)
+        if text is None or "corpus" in path.parts:
+            continue
+        if path.suffix in (".c", ".h", ".hpp", ".cpp", ".map"):
+            good = text.startswith("/*")
+        elif path.suffix == ".lua":
+            good = text.startswith(("--", "#!"))
+        elif path.suffix == ".py":
+            good = text.startswith(("#", '"""')) or not text
+        elif path.suffix == ".sh" or text.startswith("#!"):
+            # After the interpreter, a comment that says what it does.
+            good = re.match(r'#![^\n]+\n(#|""")', text) is not None
+        elif path.name in ("meson.build", "meson_options.txt", "Makefile"):
+            good = text.startswith("#")
+        else:
+            continue
+        if not good:
+            complaints.append(f"{name}: does not begin with a comment")
+    return complaints
+
+
+def check_words(root):
+    """No file speaks of the place where it was written."""
+    root = pathlib.Path(root)
+    complaints = []
+    for path in tracked_files(root):
+        name = name_of(path, root)
+        text = text_of(path)
+        if FORBIDDEN_WORDS.search(name):
+            complaints.append(f"{name}: its name")
+        for number, line in enumerate((text or "").splitlines(), 1):
+            match = FORBIDDEN_WORDS.search(line)
+            if match:
+                complaints.append(f"{name}:{number}: {match.group()}")
+    return complaints
+
+
+def exceptions(root, list_name="no-unit-test.txt"):
+    """The sources that need no unit test of their own: {path: why}, and complaints about the list itself."""
+    path = pathlib.Path(root) / "tests" / "house" / list_name
+    allowed, complaints = {}, []
+    for number, line in enumerate(path.read_text().splitlines() if path.exists() else [], 1):
+        source, _, why = line.partition("#")
+        if not source.strip():
+            continue
+        if not why.strip():
+            complaints.append(f"tests/house/{list_name}:{number}: no reason given")
+        if not (pathlib.Path(root) / source.strip()).is_file():
+            complaints.append(f"tests/house/{list_name}:{number}: {source.strip()} does not exist")
+        allowed[source.strip()] = why.strip()
+    return allowed, complaints
+
+
+def check_unit_tests(root):
+    """Every source has a unit test, and the list of exceptions has reasons."""
+    root = pathlib.Path(root)
+    allowed, complaints = exceptions(root)
+    for path in c_files(root, (".c",)):
+        name = name_of(path, root)
+        if not name.startswith("src/"):
+            continue
+        tests = [f"test_{path.stem}.c", f"test_{path.parent.name}_{path.stem}.c"]
+        tested = any((root / "tests" / "unit" / test).is_file() for test in tests)
+        if not tested and name not in allowed:
+            complaints.append(f"{name}: there is no tests/unit/{tests[0]}")
+        if tested and name in allowed:
+            complaints.append(f"{name}: has a unit test, so it needs no exception")
+    return complaints
+
+
+def check_listed(root):
+    """Every source and every test is in its meson.build: what is not listed is not built, and nobody notices."""
+    root = pathlib.Path(root)
+    complaints = []
+    for path in tracked_files(root):
+        name = name_of(path, root)
+        parts = name.split("/")
+        if path.suffix == ".c" and (parts[0] in ("cli", "lab", "bench") or parts[0] == "src"):
+            if not mentions(path.parent / "meson.build", path.name):
+                complaints.append(f"{name}: not in {name_of(path.parent, root)}/meson.build")
+        elif path.suffix == ".lua" and name.startswith("src/redis/scripts/"):
+            if not mentions(root / "src/redis/meson.build", "scripts/" + path.name):
+                complaints.append(f"{name}: not in src/redis/meson.build")
+        elif parts[0] == "tests" and re.fullmatch(r"(test|fuzz)_\w+\.(c|py)", path.name):
+            if not mentions(root / "tests/meson.build", path.stem.split("_", 1)[1]):
+                complaints.append(f"{name}: not in tests/meson.build")
+        elif path.suffix == ".scd":
+            if not mentions(path.parent / "meson.build", path.stem):
+                complaints.append(f"{name}: not in {name_of(path.parent, root)}/meson.build")
+    # And the other way round: a listed unit test or fuzz target that is not there.
+    build = root / "tests" / "meson.build"
+    for variable, form in (("unit_tests", "unit/test_{}.c"), ("fuzz_targets", "fuzz/fuzz_{}.c")):
+        match = re.search(rf"^{variable} = \[(.*?)\]", build.read_text() if build.exists() else "", re.M | re.S)
+        for entry in re.findall(r"'([^']+)'", match.group(1) if match else ""):
+            if not (root / "tests" / form.format(entry)).is_file():
+                complaints.append(f"tests/meson.build: {entry} is listed, tests/{form.format(entry)} is not there")
+    return complaints
+
+
+def mentions(build_file, entry):
+    return build_file.exists() and f"'{entry}'" in build_file.read_text()
+
+
+def public_functions(header_text):
+    """The functions that a public header declares, by BOWLINE_API."""
+    code, _ = lex(header_text)
+    return set(re.findall(r"\bBOWLINE_API\b[^;{]*?\b(bowline_\w+)\s*\(", code))

@@ -1,0 +1,371 @@
+"""The house rules, applied to this tree; and each rule shown to notice what it is for.
+
+The rules are in rules.py. What a rule must catch is written to a temporary directory here, so that a check
+that has gone blind fails too.
+"""
+
+import importlib.util
+import os
+import pathlib
+import shlex
+import subprocess
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = pathlib.Path(os.environ.get("BOWLINE_SOURCE", HERE.parent.parent))
+
+SPEC = importlib.util.spec_from_file_location("bowline_house_rules", HERE / "rules.py")
+rules = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(rules)
+
+COMPILER = shlex.split(os.environ.get("BOWLINE_CC", "cc"))
+# Instrumented programs call the instruments: what the archive needs of its own is then not to be seen.
+INSTRUMENTED = os.environ.get("BOWLINE_SANITIZE", "none") != "none" or os.environ.get("BOWLINE_COVERAGE") == "true"
+
+
+def no_complaints(complaints):
+    if complaints:
+        pytest.fail("\n".join(complaints), pytrace=False)
+
+
+def built(variable):
+    path = os.environ.get(variable)
+    if not path:
+        pytest.skip(f"{variable} is not set: run through meson test")
+    if not pathlib.Path(path).exists():
+        pytest.fail(f"{variable}={path} is not there")
+    return path
+
+
+def nm(*words):
+    return subprocess.run(["nm", *words], capture_output=True, text=True, check=True).stdout
+
+
+def put(root, name, text):
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+# This tree.
+
+
+def test_includes_point_downwards():
+    no_complaints(rules.check_includes(ROOT))
+
+
+def test_files_functions_and_lines_are_short():
+    no_complaints(rules.check_sizes(ROOT))
+
+
+def test_comments_are_block_comments_and_nothing_is_left_to_do():
+    no_complaints(rules.check_comments(ROOT))
+
+
+def test_every_file_says_at_its_start_what_it_is():
+    no_complaints(rules.check_first_lines(ROOT))
+
+
+def test_no_file_speaks_of_the_workshop():
+    no_complaints(rules.check_words(ROOT))
+
+
+def test_every_source_has_a_unit_test():
+    no_complaints(rules.check_unit_tests(ROOT))
+
+
+def test_the_list_of_exceptions_is_in_order():
+    no_complaints(rules.exceptions(ROOT)[1])
+
+
+def test_every_source_and_test_is_built():
+    no_complaints(rules.check_listed(ROOT))
+
+
+def test_pure_archive_calls_nothing():
+    if INSTRUMENTED:
+        pytest.skip("instrumented build")
+    no_complaints(rules.check_pure(nm("-A", built("BOWLINE_PURE"))))
+
+
+def test_library_exports_exactly_the_list():
+    if INSTRUMENTED:
+        pytest.skip("instrumented build")
+    listed = (ROOT / "tests/abi/symbols.txt").read_text()
+    no_complaints(rules.check_exports(nm("-D", "--defined-only", built("BOWLINE_SO")), listed))
+
+
+def test_public_headers_declare_exactly_the_list():
+    declared = set()
+    for header in (ROOT / "include/bowline").glob("*.h"):
+        declared |= rules.public_functions(header.read_text())
+    listed = set(rules.symbol_list((ROOT / "tests/abi/symbols.txt").read_text()))
+    no_complaints(
+        [f"declared, but not listed: {name}" for name in sorted(declared - listed)]
+        + [f"listed, but not declared: {name}" for name in sorted(listed - declared)]
+    )
+
+
+def headers():
+    return sorted(path.name for path in (ROOT / "include/bowline").glob("*.h*"))
+
+
+@pytest.mark.parametrize("language,standard", [("c", "c11"), ("c", "c17"), ("c++", "c++17")])
+@pytest.mark.parametrize("header", headers())
+def test_public_header_compiles_alone(header, language, standard, tmp_path):
+    if language == "c" and header.endswith(".hpp"):
+        pytest.skip("C++ only")
+    compiler = COMPILER
+    if language == "c++":
+        # The C driver hands C++ to the C++ compiler proper, where that is installed.
+        probe = subprocess.run([*COMPILER, "-x", "c++", "-fsyntax-only", "-"], input=b"", capture_output=True)
+        if probe.returncode != 0:
+            pytest.skip("no C++ compiler")
+    done = compile_alone(compiler, language, standard, f"#include <bowline/{header}>\n")
+    assert done.returncode == 0, done.stderr
+
+
+def compile_alone(compiler, language, standard, text):
+    flags = ["-x", language, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    return subprocess.run(
+        [*compiler, *flags, "-I", str(ROOT / "include"), "-fsyntax-only", "-"],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+# The rules themselves: each must notice.
+
+
+@pytest.mark.parametrize(
+    "path,include",
+    [
+        ("src/core/a.c", "store/b.h"),
+        ("src/store/a.c", "protocol/b.h"),
+        ("src/protocol/a.c", "hold/b.h"),
+        ("src/hold/a.c", "redis/b.h"),
+        ("src/redis/a.c", "engine/b.h"),
+        ("src/engine/a.c", "api/b.h"),
+        ("src/engine/a.c", "lab/b.h"),
+        ("src/api/a.c", "cli/b.h"),
+        ("src/core/a.c", "bowline/b.h"),
+        ("include/bowline/a.h", "core/b.h"),
+        ("lab/a.c", "engine/b.h"),
+        ("lab/a.c", "api/b.h"),
+        ("cli/a.c", "core/b.h"),
+        ("cli/a.c", "api/b.h"),
+        ("examples/a.c", "hold/b.h"),
+        ("src/core/a.c", "../store/b.h"),
+        ("src/core/deep/a.c", "../../store/b.h"),
+        ("src/core/a.c", "../../tests/unit/b.h"),
+    ],
+)
+def test_an_include_that_points_up_is_noticed(tmp_path, path, include):
+    for room in ("core", "store", "protocol", "hold", "redis", "engine", "api"):
+        put(tmp_path, f"src/{room}/b.h", "/* b.h */\n")
+    for name in ("include/bowline/b.h", "lab/b.h", "cli/b.h", "tests/unit/b.h"):
+        put(tmp_path, name, "/* b.h */\n")
+    put(tmp_path, path, f'/* a */\n#include "{include}"\n')
+    assert len(rules.check_includes(tmp_path)) == 1
+
+
+def test_an_include_that_points_up_to_a_generated_header_is_noticed(tmp_path):
+    put(tmp_path, "src/core/a.c", '/* a */\n#include "redis/scripts.h"\n')
+    assert "may not include" in rules.check_includes(tmp_path)[0]
+
+
+def test_an_include_of_nothing_is_noticed(tmp_path):
+    put(tmp_path, "src/core/a.c", '/* a */\n#include "nowhere.h"\n')
+    assert "not a file of ours" in rules.check_includes(tmp_path)[0]
+
+
+def test_includes_that_point_down_are_fine(tmp_path):
+    put(tmp_path, "src/core/core.h", "/* core.h */\n#include <stdint.h>\n")
+    put(tmp_path, "include/bowline/bowline.h", "/* bowline.h */\n")
+    put(tmp_path, "include/bowline/async.h", "/* async.h */\n#include <bowline/bowline.h>\n")
+    put(tmp_path, "src/redis/resp.h", "/* resp.h */\n")
+    put(tmp_path, "src/redis/topology.c", '/* t */\n#include "redis/resp.h"\n#include "redis/scripts.h"\n')
+    put(tmp_path, "src/api/open.c", '/* o */\n#include <bowline/bowline.h>\n#include "core/core.h"\n')
+    put(tmp_path, "lab/model.c", '/* m */\n#include "redis/resp.h"\n#include "core/core.h"\n')
+    put(tmp_path, "cli/run.c", '/* r */\n#include "cli.h"\n#include <bowline/async.h>\n')
+    put(tmp_path, "cli/cli.h", "/* cli.h */\n")
+    assert rules.check_includes(tmp_path) == []
+
+
+def test_a_protocol_that_includes_another_is_noticed(tmp_path):
+    put(tmp_path, "src/protocol/token.c", '/* t */\n#include "protocol/protocol.h"\n')
+    put(tmp_path, "src/protocol/protocol.h", "/* p */\n")
+    put(tmp_path, "src/protocol/token.h", "/* t */\n")
+    put(tmp_path, "src/protocol/protocols.c", '/* all */\n#include "protocol/token.h"\n')
+    assert rules.check_includes(tmp_path) == []
+    put(tmp_path, "src/protocol/redlock.c", '/* r */\n#include "protocol/token.h"\n')
+    assert "sibling" in rules.check_includes(tmp_path)[0]
+
+
+def test_an_engine_that_includes_another_is_noticed(tmp_path):
+    put(tmp_path, "src/engine/redis_link.h", "/* l */\n")
+    put(tmp_path, "src/engine/reactor.h", "/* r */\n")
+    put(tmp_path, "src/engine/redis.c", '/* r */\n#include "engine/redis_link.h"\n#include "reactor.h"\n')
+    assert rules.check_includes(tmp_path) == []
+    put(tmp_path, "src/engine/file.c", '/* f */\n#include "engine/redis_link.h"\n')
+    assert "sibling" in rules.check_includes(tmp_path)[0]
+
+
+def test_a_call_out_of_the_pure_archive_is_noticed(tmp_path):
+    put(tmp_path, "a.c", "int bwl_b(void);\nlong time(long *);\nlong bwl_a(void)\n{\n    return time(0) + bwl_b();\n}\n")
+    put(tmp_path, "b.c", "int bwl_b(void);\nint bwl_b(void)\n{\n    return 1;\n}\n")
+    for name in "ab":
+        subprocess.run([*COMPILER, "-c", f"{name}.c", "-o", f"{name}.o"], cwd=tmp_path, check=True)
+    subprocess.run(["ar", "rcs", "lib.a", "a.o", "b.o"], cwd=tmp_path, check=True)
+    assert rules.check_pure(nm("-A", str(tmp_path / "lib.a"))) == ["the pure archive calls time"]
+
+
+def test_a_name_too_many_or_too_few_is_noticed():
+    output = (
+        "0000000000001000 T bowline_open@@BOWLINE_0\n"
+        "0000000000001000 T bwl_secret\n"
+        "0000000000000000 A BOWLINE_0\n"
+    )
+    assert rules.check_exports(output, "bowline_open\nbwl_secret # a reason\n") == []
+    assert rules.check_exports(output, "bowline_open\nbowline_close\n") == [
+        "exported, but not listed: bwl_secret",
+        "listed, but not exported: bowline_close",
+    ]
+
+
+def test_a_header_that_needs_another_is_noticed():
+    done = compile_alone(COMPILER, "c", "c11", "uint32_t bowline_alone(void);\n")
+    assert done.returncode != 0
+
+
+def body(lines):
+    return "int f(int a)\n{\n" + "    a++;\n" * (lines - 3) + "    return a;\n}\n"
+
+
+def test_a_long_function_is_noticed(tmp_path):
+    put(tmp_path, "a.c", "/* a */\n" + body(70))
+    assert rules.check_sizes(tmp_path) == []
+    put(tmp_path, "a.c", "/* a */\n" + body(71))
+    assert rules.check_sizes(tmp_path) == ["a.c:3: f has 71 lines, 70 at most"]
+
+
+def test_braces_in_strings_comments_and_macros_do_not_confuse_the_count(tmp_path):
+    text = (
+        "/* a { */\n"
+        "#define OPEN {{{ /* { */ \\\n"
+        "    {{ 'x'\n"
+        "static const int table[] = { 1, 2, 3 };\n"
+        "struct pair {\n    int a;\n};\n"
+        "int g(void)\n{\n"
+        "    /* } */ char c = '}'; char q = '\\''; const char *s = \"\\\"}{\";\n"
+        "    return c + q + s[0];\n"
+        "}\n"
+    )
+    assert [(name, first, last) for name, first, last, _ in rules.functions(text + body(10))] == [
+        ("g", 9, 12),
+        ("f", 14, 23),
+    ]
+
+
+def test_a_function_inside_extern_c_is_seen():
+    text = '#ifdef __cplusplus\nextern "C" {\n#endif\n' + body(5) + "#ifdef __cplusplus\n}\n#endif\n" + body(6)
+    assert [last - first + 1 for _, first, last, _ in rules.functions(text)] == [5, 6]
+
+
+def test_a_brace_at_the_end_of_the_line_is_noticed(tmp_path):
+    put(tmp_path, "a.c", "/* a */\nint f(void) {\n    return 0;\n}\n")
+    assert "brace" in rules.check_sizes(tmp_path)[0]
+
+
+def test_a_long_file_a_long_line_a_tab_and_trailing_space_are_noticed(tmp_path):
+    put(tmp_path, "long.c", "/* a */\n" + "int a;\n" * 500)
+    put(tmp_path, "wide.c", "/* " + "a" * 98 + " */\n")
+    put(tmp_path, "umlaut.c", "/* " + "\u00e4" * 90 + " */\n")
+    put(tmp_path, "tab.h", "/* a */\n\tint a;\n")
+    put(tmp_path, "space.h", "/* a */ \n")
+    assert [complaint.split(":")[0] for complaint in rules.check_sizes(tmp_path)] == [
+        "long.c", "space.h", "tab.h", "wide.c",
+    ]
+
+
+def test_a_line_comment_is_noticed(tmp_path):
+    put(tmp_path, "a.c", '/* http://example.org */\nconst char *a = "http://example.org";\nint b; // no\n')
+    put(tmp_path, "b.c", "/* b */\n#define B 1 // no\n")
+    assert rules.check_comments(tmp_path) == ["a.c:3: a // comment", "b.c:2: a // comment"]
+
+
+def test_an_unfinished_thing_is_noticed(tmp_path):
+    put(tmp_path, "a.c", "/* TO" + "DO: more */\nchar name[] = \"bowline.XX" + "XXXX\";\n")
+    put(tmp_path, "b.py", "# FIX" + "ME\n")
+    assert len(rules.check_comments(tmp_path)) == 2
+
+
+@pytest.mark.parametrize(
+    "name,text",
+    [
+        ("a.c", "#include <stdio.h>\n"),
+        ("a.h", "#ifndef A\n#endif\n"),
+        ("a.lua", "return 1\n"),
+        ("a.py", "import os\n"),
+        ("tool", "#!/bin/sh\nset -eu\n"),
+        ("meson.build", "project('x')\n"),
+        ("exports.map", "V { local: *; };\n"),
+    ],
+)
+def test_a_file_that_begins_without_a_comment_is_noticed(tmp_path, name, text):
+    put(tmp_path, name, text)
+    assert rules.check_first_lines(tmp_path) == [f"{name}: does not begin with a comment"]
+
+
+@pytest.mark.parametrize(
+    "word", ["see /wor" + "k/main", "sub" + "agent", "Clau" + "de", "a language" + " model", "an assis" + "tant"]
+)
+def test_a_word_of_the_workshop_is_noticed(tmp_path, word):
+    put(tmp_path, "a.md", f"text\n{word}\n")
+    assert len(rules.check_words(tmp_path)) == 1
+
+
+def test_a_source_without_a_test_is_noticed(tmp_path):
+    put(tmp_path, "src/core/a.c", "/* a */\n")
+    put(tmp_path, "src/core/b.c", "/* b */\n")
+    put(tmp_path, "src/core/c.c", "/* c */\n")
+    put(tmp_path, "tests/unit/test_b.c", "/* b */\n")
+    put(tmp_path, "tests/house/no-unit-test.txt", "src/core/c.c  # a table\n")
+    assert rules.check_unit_tests(tmp_path) == ["src/core/a.c: there is no tests/unit/test_a.c"]
+    put(tmp_path, "tests/unit/test_core_a.c", "/* a, where another room has an a.c too */\n")
+    assert rules.check_unit_tests(tmp_path) == []
+
+
+def test_an_exception_without_reason_or_without_file_is_noticed(tmp_path):
+    put(tmp_path, "src/core/c.c", "/* c */\n")
+    put(tmp_path, "tests/house/no-unit-test.txt", "# the list\nsrc/core/c.c\nsrc/core/gone.c # moved\n")
+    assert len(rules.check_unit_tests(tmp_path)) == 2
+
+
+def test_a_needless_exception_is_noticed(tmp_path):
+    put(tmp_path, "src/core/c.c", "/* c */\n")
+    put(tmp_path, "tests/unit/test_c.c", "/* c */\n")
+    put(tmp_path, "tests/house/no-unit-test.txt", "src/core/c.c # a table\n")
+    assert "no exception" in rules.check_unit_tests(tmp_path)[0]
+
+
+def test_a_file_that_nobody_builds_is_noticed(tmp_path):
+    put(tmp_path, "src/core/meson.build", "core_sources = files('a.c')\n")
+    put(tmp_path, "src/core/a.c", "/* a */\n")
+    put(tmp_path, "tests/meson.build", "unit_tests = [\n  'a',\n  'gone',\n]\n")
+    put(tmp_path, "tests/unit/test_a.c", "/* a */\n")
+    assert rules.check_listed(tmp_path) == [
+        "tests/meson.build: gone is listed, tests/unit/test_gone.c is not there"
+    ]
+    for name in ("src/core/b.c", "tests/unit/test_b.c", "tests/live/test_l.py", "src/redis/scripts/s.lua"):
+        put(tmp_path, name, "")
+    assert len(rules.check_listed(tmp_path)) == 5
+
+
+def test_build_directories_are_not_the_project(tmp_path):
+    put(tmp_path, "build-asan/a.c", "// generated\n")
+    put(tmp_path, "a.c", "/* a */\n")
+    assert [path.name for path in rules.tracked_files(tmp_path)] == ["a.c"]

@@ -1,0 +1,170 @@
+/*
+ * engines.c -- see engines.h.
+ */
+#include "tests/lib/engines.h"
+#include "tests/lib/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <ftw.h>
+
+enum { CASES_MAX = 40 };
+
+static const engine engines[] = {
+    { .name = "thread", .has_fence = true, .in_order = true },
+    { .name            = "file",
+      .has_fence       = true,
+      .in_order        = true,
+      .across_fork     = true,
+      .has_descriptors = true },
+    { .name = "redis", .has_lease = true, .across_fork = true },
+    { .name = "unix", .has_lease = true, .across_fork = true },
+};
+enum { ENGINES = sizeof engines / sizeof engines[0] };
+
+static struct {
+    server  *server;
+    char     directory[64]; /* of file: */
+    unsigned descriptors;
+    unsigned threads;
+    unsigned cases;
+    char     lock[32];
+} world;
+
+const char *engine_lock(void)
+{
+    return world.lock;
+}
+
+const char *engine_url(const engine *e, const char *options)
+{
+    static _Thread_local char     urls[9][512];
+    static _Thread_local unsigned next;
+    char                         *url  = urls[next++ % 9];
+    const char                   *mark = options != NULL ? "?" : "";
+    const char                   *more = options != NULL ? options : "";
+
+    if (strcmp(e->name, "thread") == 0)
+        (void)snprintf(url, sizeof urls[0], "thread:%s%s", mark, more);
+    else if (strcmp(e->name, "file") == 0)
+        (void)snprintf(url, sizeof urls[0], "file:%s%s%s", world.directory, mark, more);
+    else if (strcmp(e->name, "redis") == 0)
+        (void)snprintf(url, sizeof urls[0], "%s%s%s", world.server->tcp_url, mark, more);
+    else
+        (void)snprintf(url, sizeof urls[0], "%s%s%s", world.server->unix_url, mark, more);
+    return url;
+}
+
+static bool is_on_server(const engine *e)
+{
+    return strcmp(e->name, "redis") == 0 || strcmp(e->name, "unix") == 0;
+}
+
+typedef struct run {
+    const engine      *engine;
+    const engine_case *what;
+    bool               began; /* it was not skipped */
+} run;
+
+/* Skips what this machine or this build does not have; that cannot be done before a test begins. */
+static void run_case(void **state)
+{
+    run            *r      = *state;
+    void           *e      = (void *)(uintptr_t)r->engine;
+    bowline_client *client = NULL;
+
+    if (is_on_server(r->engine) && world.server == NULL)
+        world.server = server_start(NULL);
+    int status = bowline_open(&client, BOWLINE_OPTIONS(.url = engine_url(r->engine, NULL)), NULL);
+    bowline_close(client);
+    if (status == BOWLINE_UNSUPPORTED)
+        skip();
+    world.descriptors = count_descriptors();
+    world.threads     = count_threads();
+    r->began          = true;
+    (void)snprintf(world.lock, sizeof world.lock, "case %u", ++world.cases);
+    r->what->body(&e);
+}
+
+/* A thread that was joined may be seen for a moment longer. */
+static void await_threads(unsigned count)
+{
+    for (int64_t end = clock_ms() + 2000; count_threads() > count && clock_ms() < end;)
+        sleep_ms(1);
+    assert_int_equal(count_threads(), count);
+}
+
+static int after_case(void **state)
+{
+    const run *r = *state;
+
+    if (!r->began)
+        return 0;
+    assert_int_equal(count_descriptors(), world.descriptors);
+    await_threads(world.threads);
+    if (is_on_server(r->engine) && !server_becomes_empty(world.server)) {
+        print_error("something is left behind\n");
+        return -1;
+    }
+    return 0;
+}
+
+static void *do_nothing(void *arg)
+{
+    return arg;
+}
+
+static int before_all(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    /* A sanitizer starts a thread of its own beside the first one of ours, and it stays. */
+    if (pthread_create(&thread, NULL, do_nothing, NULL) != 0 || pthread_join(thread, NULL) != 0)
+        return -1;
+    (void)snprintf(world.directory, sizeof world.directory, "/tmp/bowline-file-XXXXXX");
+    return mkdtemp(world.directory) != NULL ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where)
+{
+    (void)about;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+static int after_all(void **state)
+{
+    (void)state;
+    server_stop(world.server);
+    world.server = NULL;
+    return nftw(world.directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+int engines_run(const char *group, const engine_case *cases, size_t count)
+{
+    static struct CMUnitTest tests[ENGINES * CASES_MAX];
+    static char              names[ENGINES * CASES_MAX][120];
+    static run               runs[ENGINES * CASES_MAX];
+    size_t                   n = 0;
+
+    assert_true(count <= CASES_MAX);
+    for (size_t e = 0; e < ENGINES; e++) {
+        for (size_t c = 0; c < count; c++) {
+            if ((cases[c].leases_only && !engines[e].has_lease) ||
+                (cases[c].queues_only && !engines[e].in_order))
+                continue;
+            (void)snprintf(names[n], sizeof names[n], "%s: %s", engines[e].name, cases[c].claim);
+            runs[n]  = (run){ .engine = &engines[e], .what = &cases[c] };
+            tests[n] = (struct CMUnitTest){
+                .name          = names[n],
+                .test_func     = run_case,
+                .teardown_func = after_case,
+                .initial_state = &runs[n],
+            };
+            n++;
+        }
+    }
+    return cmocka_run_group_tests_name(group, tests, before_all, after_all);
+}

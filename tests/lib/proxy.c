@@ -1,0 +1,222 @@
+/*
+ * proxy.c -- see proxy.h.
+ */
+#include "tests/lib/proxy.h"
+#include "tests/lib/testing.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { LATE_MAX = 65536 };
+
+struct proxy {
+    pthread_t          thread;
+    struct sockaddr_in to;
+    proxy_plan         plan;
+    int                listener;
+    int                stops[2];
+    int                client; /* -1: there is none */
+    int                server;
+    int                ghost; /* to the server, of a connection that the client gave up */
+    int                connections;
+    bool               faulty;    /* this connection has the fault before it or behind it        */
+    bool               silent;    /* and behind it                                              */
+    int64_t            passed[2]; /* to the server, to the client                             */
+    _Atomic int64_t    most[2];
+    char               late[LATE_MAX];
+    size_t             late_size;
+    char               url[64];
+};
+
+static void hang_up(proxy *p)
+{
+    if (p->server >= 0 && p->late_size > 0 && p->ghost < 0)
+        p->ghost = p->server; /* its far end does not know that the client has gone */
+    else if (p->server >= 0)
+        (void)close(p->server);
+    if (p->client >= 0)
+        (void)close(p->client);
+    p->client = -1;
+    p->server = -1;
+}
+
+/* What was held back is sent, long after everything else; and carried out, if the server takes
+ * it. */
+static void raise_ghost(proxy *p)
+{
+    char answer[64];
+
+    if (p->ghost < 0)
+        return;
+    (void)send(p->ghost, p->late, p->late_size, MSG_NOSIGNAL);
+    (void)shutdown(p->ghost, SHUT_WR);
+    while (recv(p->ghost, answer, sizeof answer, 0) > 0)
+        continue;
+    (void)close(p->ghost);
+}
+
+/* Carries out the fault, of which the bytes are what comes behind it. */
+static void strike(proxy *p, const char *bytes, size_t size)
+{
+    switch (p->plan.fault) {
+    case PROXY_CLOSE: hang_up(p); return;
+    case PROXY_STALL: p->silent = true; return;
+    case PROXY_LATE:
+        p->silent = true;
+        if (size > 0 && p->late_size + size <= LATE_MAX) {
+            memcpy(p->late + p->late_size, bytes, size);
+            p->late_size += size;
+        }
+        return;
+    case PROXY_PAUSE: sleep_ms(p->plan.pause_ms); break;
+    case PROXY_NONE: break;
+    }
+    p->faulty = false;
+}
+
+static bool hand_on(proxy *p, bool to_client, const char *bytes, size_t size)
+{
+    int fd = to_client ? p->client : p->server;
+
+    while (size > 0) {
+        size_t  piece = p->plan.piece > 0 && p->plan.piece < size ? p->plan.piece : size;
+        ssize_t sent  = send(fd, bytes, piece, MSG_NOSIGNAL);
+        if (sent <= 0)
+            return false;
+        bytes += sent;
+        size -= (size_t)sent;
+        p->passed[to_client] += sent;
+    }
+    if (p->passed[to_client] > atomic_load(&p->most[to_client]))
+        atomic_store(&p->most[to_client], p->passed[to_client]);
+    return true;
+}
+
+static void relay(proxy *p, bool to_client)
+{
+    char    bytes[4096];
+    ssize_t got   = recv(to_client ? p->server : p->client, bytes, sizeof bytes, 0);
+    size_t  first = got > 0 ? (size_t)got : 0;
+    bool    mine  = p->faulty && p->plan.to_client == to_client;
+
+    if (got <= 0) {
+        hang_up(p);
+        return;
+    }
+    if (mine) {
+        int64_t room = p->plan.at - p->passed[to_client];
+        first        = room < 0 ? 0 : room < got ? (size_t)room : (size_t)got;
+    }
+    if (!hand_on(p, to_client, bytes, first)) {
+        hang_up(p);
+        return;
+    }
+    if (!mine || p->passed[to_client] < p->plan.at)
+        return;
+    strike(p, bytes + first, (size_t)got - first);
+    if (p->client >= 0 && !p->silent && !hand_on(p, to_client, bytes + first, (size_t)got - first))
+        hang_up(p);
+}
+
+static void take_connection(proxy *p)
+{
+    int one = 1;
+
+    p->client = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
+    p->server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    p->faulty = p->connections++ < p->plan.connections && p->plan.fault != PROXY_NONE;
+    p->silent = false;
+    memset(p->passed, 0, sizeof p->passed);
+    (void)setsockopt(p->client, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    (void)setsockopt(p->server, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    if (connect(p->server, (struct sockaddr *)&p->to, sizeof p->to) != 0)
+        hang_up(p);
+    else if (p->faulty && p->plan.at == 0)
+        strike(p, NULL, 0);
+}
+
+static void *serve(void *arg)
+{
+    proxy *p = arg;
+
+    for (;;) {
+        bool          talks = p->client >= 0;
+        bool          deaf  = p->silent && p->plan.to_client; /* what the server says waits    */
+        struct pollfd fds[] = { { .fd = p->stops[0], .events = POLLIN },
+                                { .fd = talks ? p->client : p->listener, .events = POLLIN },
+                                { .fd = talks && !deaf ? p->server : -1, .events = POLLIN } };
+        if (poll(fds, 3, -1) < 0)
+            continue;
+        if (fds[0].revents != 0)
+            break;
+        if (!talks && fds[1].revents != 0) {
+            take_connection(p);
+            continue;
+        }
+        if (fds[1].revents != 0)
+            relay(p, false);
+        if (p->client >= 0 && fds[2].revents != 0)
+            relay(p, true);
+    }
+    hang_up(p);
+    return NULL;
+}
+
+proxy *proxy_start(const server *s, const proxy_plan *plan)
+{
+    struct sockaddr_in at   = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t          size = sizeof at;
+    proxy             *p    = calloc(1, sizeof *p);
+
+    assert_non_null(p);
+    p->plan     = *plan;
+    p->client   = -1;
+    p->server   = -1;
+    p->ghost    = -1;
+    p->to       = (struct sockaddr_in){ .sin_family      = AF_INET,
+                                        .sin_port        = htons((uint16_t)s->port),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    p->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(p->listener >= 0);
+    assert_int_equal(bind(p->listener, (struct sockaddr *)&at, size), 0);
+    assert_int_equal(listen(p->listener, 16), 0);
+    assert_int_equal(getsockname(p->listener, (struct sockaddr *)&at, &size), 0);
+    (void)snprintf(p->url, sizeof p->url, "redis://127.0.0.1:%d", ntohs(at.sin_port));
+    assert_int_equal(pipe2(p->stops, O_CLOEXEC), 0);
+    assert_int_equal(pthread_create(&p->thread, NULL, serve, p), 0);
+    return p;
+}
+
+void proxy_stop(proxy *p)
+{
+    if (p == NULL)
+        return;
+    (void)close(p->stops[1]);
+    (void)pthread_join(p->thread, NULL);
+    raise_ghost(p);
+    (void)close(p->stops[0]);
+    (void)close(p->listener);
+    free(p);
+}
+
+const char *proxy_url(proxy *p)
+{
+    return p->url;
+}
+
+int64_t proxy_bytes_to_server(proxy *p)
+{
+    return atomic_load(&p->most[0]);
+}
+
+int64_t proxy_bytes_to_client(proxy *p)
+{
+    return atomic_load(&p->most[1]);
+}

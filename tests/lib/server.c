@@ -1,0 +1,430 @@
+/*
+ * server.c -- see server.h.
+ */
+#include "tests/lib/server.h"
+#include "tests/lib/testing.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 10000, WORDS_MAX = 64, ANSWER_MAX = 16384 };
+
+/* ---- the janitor ----------------------------------------------------------------------------- */
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where)
+{
+    (void)about;
+    (void)kind;
+    (void)where;
+    (void)remove(path);
+    return 0;
+}
+
+/* Waits until it is told, or until the test program is gone. */
+_Noreturn static void sweep(const server *s, pid_t parent)
+{
+    sigset_t  told;
+    int       signal;
+    const int descriptors = (int)sysconf(_SC_OPEN_MAX);
+
+    for (int fd = 0; fd < descriptors && fd < 1024; fd++)
+        (void)close(fd);
+    (void)setpgid(0, 0); /* what ends the test's process group must not end this */
+    (void)sigemptyset(&told);
+    (void)sigaddset(&told, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &told, NULL);
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() == parent)
+        (void)sigwait(&told, &signal);
+    if (*s->shared != 0)
+        (void)kill(*s->shared, SIGKILL);
+    (void)nftw(s->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    _exit(0);
+}
+
+static void hire_janitor(server *s)
+{
+    pid_t parent = getpid();
+
+    s->janitor = fork();
+    if (s->janitor == 0)
+        sweep(s, parent);
+    assert_true(s->janitor > 0);
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+static bool found(const char *program)
+{
+    char        path[512];
+    const char *at = getenv("PATH");
+
+    while (at != NULL && *at != '\0') {
+        size_t size = strcspn(at, ":");
+        (void)snprintf(path, sizeof path, "%.*s/%s", (int)size, at, program);
+        if (access(path, X_OK) == 0)
+            return true;
+        at += size + (at[size] == ':');
+    }
+    return false;
+}
+
+void server_needed(void)
+{
+    if (found("redis-server"))
+        return;
+    if (getenv("CI") != NULL)
+        fail_msg("there is no redis-server in PATH");
+    print_message("# there is no redis-server in PATH\n");
+    skip();
+}
+
+static int free_port(void)
+{
+    struct sockaddr_in at   = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t          size = sizeof at;
+    int                fd   = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    (void)close(fd);
+    return ntohs(at.sin_port);
+}
+
+/* Cuts a copy of `text` into words.  Quotes keep spaces inside a word. */
+static int split(char *words[WORDS_MAX], char *text)
+{
+    int count = 0;
+
+    while (*text != '\0' && count < WORDS_MAX - 1) {
+        char end = ' ';
+        while (*text == ' ')
+            text++;
+        if (*text == '\'') {
+            end = '\'';
+            text++;
+        }
+        if (*text == '\0' && end == ' ')
+            break;
+        words[count++] = text;
+        text += strcspn(text, (char[]){ end, '\0' });
+        if (*text != '\0')
+            *text++ = '\0';
+    }
+    words[count] = NULL;
+    return count;
+}
+
+/* In the child: becomes the server, or ends. */
+_Noreturn static void become_server(server *s, pid_t parent)
+{
+    char  port[8];
+    char  log[96];
+    char *words[WORDS_MAX] = { "redis-server",
+                               "--port",
+                               port,
+                               "--bind",
+                               "127.0.0.1",
+                               "--unixsocket",
+                               s->socket,
+                               "--unixsocketperm",
+                               "700",
+                               "--save",
+                               "",
+                               "--appendonly",
+                               "no",
+                               "--dir",
+                               s->directory,
+                               "--logfile",
+                               log,
+                               "--loglevel",
+                               "notice" };
+    int   count            = 0;
+
+    (void)snprintf(port, sizeof port, "%d", s->port);
+    (void)snprintf(log, sizeof log, "%s/log", s->directory);
+    while (words[count] != NULL)
+        count++;
+    (void)split(words + count, s->options);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    int nothing = open("/dev/null", O_RDWR);
+    for (int fd = 0; fd < 3; fd++)
+        (void)dup2(nothing, fd);
+    for (int fd = 3; fd < 1024; fd++)
+        (void)close(fd);
+    (void)execvp(words[0], words);
+    _exit(127);
+}
+
+void server_start_only(server *s)
+{
+    pid_t parent = getpid();
+
+    assert_int_equal(s->pid, 0);
+    s->pid = fork();
+    if (s->pid == 0)
+        become_server(s, parent);
+    assert_true(s->pid > 0);
+    *s->shared = s->pid;
+}
+
+void server_kill(server *s)
+{
+    if (s->pid == 0)
+        return;
+    (void)kill(s->pid, SIGKILL);
+    (void)waitpid(s->pid, NULL, 0);
+    s->pid     = 0;
+    *s->shared = 0;
+}
+
+static int connect_to(const char *path)
+{
+    struct sockaddr_un to       = { .sun_family = AF_UNIX };
+    int                fd       = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct timeval     patience = { .tv_sec = PATIENCE_MS / 1000 };
+
+    (void)snprintf(to.sun_path, sizeof to.sun_path, "%s", path);
+    if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
+        (void)close(fd);
+        return -1;
+    }
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    return fd;
+}
+
+/* Does it take connections, as far as one can see?  False if it has ended. */
+bool server_comes_up(server *s)
+{
+    for (int64_t end = clock_ms() + PATIENCE_MS; clock_ms() < end; sleep_ms(2)) {
+        int fd = connect_to(s->socket);
+        if (fd >= 0) {
+            (void)close(fd);
+            return true;
+        }
+        if (waitpid(s->pid, NULL, WNOHANG) == s->pid) {
+            s->pid     = 0;
+            *s->shared = 0;
+            return false;
+        }
+    }
+    return false;
+}
+
+void server_await(server *s)
+{
+    if (!server_comes_up(s))
+        fail_msg("redis-server does not start: see %s/log", s->directory);
+    for (int64_t end = clock_ms() + PATIENCE_MS; clock_ms() < end; sleep_ms(2)) {
+        const char *answer = server_ask(s, "PING");
+        if (strcmp(answer, "PONG") == 0 || strncmp(answer, "-NOAUTH", 7) == 0)
+            return;
+    }
+    fail_msg("redis-server does not answer");
+}
+
+void server_start_again(server *s)
+{
+    (void)unlink(s->socket);
+    server_start_only(s);
+    server_await(s);
+}
+
+void server_restart(server *s)
+{
+    server_kill(s);
+    server_start_again(s);
+}
+
+void server_signal(server *s, int signal)
+{
+    assert_true(s->pid > 0);
+    assert_int_equal(kill(s->pid, signal), 0);
+}
+
+server *server_start(const char *options)
+{
+    server *s = calloc(1, sizeof *s);
+
+    server_needed();
+    assert_non_null(s);
+    (void)snprintf(s->directory, sizeof s->directory, "/tmp/bowline-server-XXXXXX");
+    assert_non_null(mkdtemp(s->directory));
+    (void)snprintf(s->socket, sizeof s->socket, "%s/socket", s->directory);
+    (void)snprintf(s->options, sizeof s->options, "%s", options != NULL ? options : "");
+    (void)snprintf(s->unix_url, sizeof s->unix_url, "unix://%s", s->socket);
+    s->shared =
+        mmap(NULL, sizeof *s->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(s->shared != MAP_FAILED);
+    hire_janitor(s);
+    for (int tries = 0; tries < 5 && s->pid == 0; tries++) {
+        s->port = free_port(); /* somebody may take it before the server does */
+        server_start_only(s);
+        (void)server_comes_up(s);
+    }
+    (void)snprintf(s->tcp_url, sizeof s->tcp_url, "redis://127.0.0.1:%d", s->port);
+    if (s->pid == 0)
+        fail_msg("redis-server does not start: see %s/log", s->directory);
+    server_await(s);
+    return s;
+}
+
+void server_stop(server *s)
+{
+    if (s == NULL)
+        return;
+    server_kill(s);
+    (void)kill(s->janitor, SIGTERM);
+    (void)waitpid(s->janitor, NULL, 0);
+    (void)munmap(s->shared, sizeof *s->shared);
+    free(s);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static void add(char *text, const char *more, size_t size)
+{
+    size_t used = strlen(text);
+
+    for (size_t i = 0; i < size && used + 5 < ANSWER_MAX; i++) {
+        unsigned char c = (unsigned char)more[i];
+        if (c >= 0x20 && c < 0x7f)
+            text[used++] = (char)c;
+        else
+            used += (size_t)snprintf(text + used, 5, "\\x%02X", c);
+    }
+    text[used] = '\0';
+}
+
+/* One reply of RESP2, with what is in it; false when the connection ends. */
+static bool read_reply(FILE *in, char *text, unsigned depth)
+{
+    char line[1024];
+
+    if (depth > 8 || fgets(line, sizeof line, in) == NULL)
+        return false;
+    line[strcspn(line, "\r\n")] = '\0';
+    long number                 = strtol(line + 1, NULL, 10);
+    if ((line[0] == '$' || line[0] == '*') && number < 0) {
+        add(text, "(nil)", 5);
+    } else if (line[0] == '$') {
+        for (long i = 0; i < number; i++) {
+            char c = (char)getc(in);
+            add(text, &c, 1);
+        }
+        return getc(in) == '\r' && getc(in) == '\n';
+    } else if (line[0] == '*') {
+        for (long i = 0; i < number; i++) {
+            if (i > 0)
+                add(text, " ", 1);
+            if (!read_reply(in, text, depth + 1))
+                return false;
+        }
+    } else {
+        add(text, line[0] == '-' ? line : line + 1, strlen(line[0] == '-' ? line : line + 1));
+    }
+    return true;
+}
+
+static bool send_command(int fd, char *command)
+{
+    char  *words[WORDS_MAX];
+    char   bytes[4096];
+    int    count = split(words, command);
+    size_t size  = (size_t)snprintf(bytes, sizeof bytes, "*%d\r\n", count);
+
+    for (int i = 0; i < count; i++) {
+        size += (size_t)snprintf(bytes + size, sizeof bytes - size, "$%zu\r\n%s\r\n",
+                                 strlen(words[i]), words[i]);
+        assert_true(size < sizeof bytes);
+    }
+    return send(fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size;
+}
+
+/* A connection on which the login has been said, if there is one. */
+static int log_in(server *s)
+{
+    char login[sizeof s->login];
+    char answer[64];
+    int  fd = connect_to(s->socket);
+
+    if (fd < 0)
+        fail_msg("redis-server takes no connection");
+    if (s->login[0] != '\0') {
+        memcpy(login, s->login, sizeof login);
+        assert_true(send_command(fd, login));
+        assert_true(recv(fd, answer, sizeof answer, 0) > 0);
+        assert_int_equal(answer[0], '+');
+    }
+    return fd;
+}
+
+int server_say(server *s, const char *format, ...)
+{
+    char    command[2048];
+    va_list arguments;
+    int     fd = log_in(s);
+
+    va_start(arguments, format);
+    (void)vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    assert_true(send_command(fd, command));
+    return fd;
+}
+
+const char *server_ask(server *s, const char *format, ...)
+{
+    static char     answers[9][ANSWER_MAX];
+    static unsigned next;
+    char           *text = answers[next++ % 9];
+    char            command[2048];
+    va_list         arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    int   fd = log_in(s);
+    FILE *in = fdopen(fd, "r");
+    assert_non_null(in);
+    text[0]   = '\0';
+    bool said = send_command(fd, command) && read_reply(in, text, 0);
+    (void)fclose(in);
+    if (!said)
+        fail_msg("redis-server does not answer %s", command);
+    return text;
+}
+
+bool server_comes_to(server *s, const char *part, const char *question)
+{
+    for (int64_t end = clock_ms() + PATIENCE_MS; clock_ms() < end; sleep_ms(2))
+        if (strstr(server_ask(s, "%s", question), part) != NULL)
+            return true;
+    return false;
+}
+
+bool server_becomes_empty(server *s)
+{
+    for (int64_t end = clock_ms() + PATIENCE_MS; clock_ms() < end; sleep_ms(2)) {
+        const char *answer = server_ask(s, "INFO keyspace");
+        if (answer[0] == '#' && strchr(answer, ':') == NULL)
+            return true;
+    }
+    print_error("left behind: %s\n", server_ask(s, "KEYS *"));
+    (void)server_ask(s, "FLUSHALL");
+    return false;
+}

@@ -1,0 +1,161 @@
+/*
+ * testing.c -- see testing.h.
+ */
+#include "tests/lib/testing.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+void assert_status_at(int expected, int actual, const bowline_error *error, const char *file,
+                      int line)
+{
+    if (expected == actual)
+        return;
+    print_error("%s, expected %s: %s\n", bowline_status_name(actual), bowline_status_name(expected),
+                error != NULL && actual != BOWLINE_OK ? error->text : "");
+    _fail(file, line);
+}
+
+bowline_client *must_open_at(const char *url, int32_t keeper, const char *file, int line)
+{
+    bowline_client *client = NULL;
+    bowline_error   error  = { 0 };
+    int status = bowline_open(&client, BOWLINE_OPTIONS(.url = url, .keeper = keeper), &error);
+
+    assert_status_at(BOWLINE_OK, status, &error, file, line);
+    return client;
+}
+
+bowline_hold *must_acquire_at(bowline_client *client, const char *name, const char *file, int line)
+{
+    bowline_hold *hold   = NULL;
+    bowline_error error  = { 0 };
+    int           status = acquire_within(&hold, client, name, BOWLINE_NO_WAIT, &error);
+
+    assert_status_at(BOWLINE_OK, status, &error, file, line);
+    return hold;
+}
+
+void must_release_at(bowline_hold *hold, const char *file, int line)
+{
+    bowline_error error  = { 0 };
+    int           status = bowline_release(hold, &error);
+
+    assert_status_at(BOWLINE_OK, status, &error, file, line);
+}
+
+int acquire_within(bowline_hold **ret_hold, bowline_client *client, const char *name,
+                   int64_t wait_ms, bowline_error *reterr)
+{
+    return bowline_acquire(ret_hold, client, name, BOWLINE_ACQUIRE(.wait_ms = wait_ms), reterr);
+}
+
+int try_once(bowline_client *client, const char *name)
+{
+    bowline_hold *hold   = NULL;
+    int           status = acquire_within(&hold, client, name, BOWLINE_NO_WAIT, NULL);
+
+    return status == BOWLINE_OK ? bowline_release(hold, NULL) : status;
+}
+
+static void *wait_for_it(void *arg)
+{
+    waiter *w = arg;
+
+    w->status = acquire_within(&w->hold, w->client, w->name, w->wait_ms, &w->error);
+    atomic_store(&w->ended, true);
+    return NULL;
+}
+
+void waiter_start(waiter *w, bowline_client *client, const char *name, int64_t wait_ms)
+{
+    *w = (waiter){ .client = client, .name = name, .wait_ms = wait_ms };
+    assert_int_equal(pthread_create(&w->thread, NULL, wait_for_it, w), 0);
+}
+
+int waiter_join(waiter *w)
+{
+    assert_int_equal(pthread_join(w->thread, NULL), 0);
+    return w->status;
+}
+
+bool waiter_ends(waiter *w)
+{
+    for (int64_t end = clock_ms() + 10000; !atomic_load(&w->ended) && clock_ms() < end;)
+        sleep_ms(1);
+    return atomic_load(&w->ended);
+}
+
+int64_t clock_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_BOOTTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void sleep_ms(int64_t ms)
+{
+    struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
+
+    while (nanosleep(&t, &t) != 0)
+        continue; /* a signal: the rest of it */
+}
+
+static unsigned count_entries(const char *directory)
+{
+    unsigned count = 0;
+    DIR     *dir   = opendir(directory);
+
+    assert_non_null(dir);
+    for (struct dirent *e; (e = readdir(dir)) != NULL;)
+        count += e->d_name[0] != '.';
+    (void)closedir(dir);
+    return count;
+}
+
+unsigned count_descriptors(void)
+{
+    return count_entries("/proc/self/fd") - 1; /* the directory itself */
+}
+
+bool descriptor_closes_on_exec(int fd)
+{
+    int flags = fcntl(fd, F_GETFD);
+
+    return flags >= 0 && (flags & FD_CLOEXEC) != 0;
+}
+
+unsigned count_threads(void)
+{
+    return count_entries("/proc/self/task");
+}
+
+int in_child(int (*body)(void *arg), void *arg)
+{
+    int   status = 0;
+    pid_t pid    = fork();
+
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)alarm(20); /* it may hang where it should have been refused */
+        _exit(body(arg));
+    }
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void child_expects(int *failed, bool holds, const char *what)
+{
+    if (holds)
+        return;
+    (void)dprintf(STDERR_FILENO, "# in the child: not so: %s\n", what);
+    *failed = 1;
+}

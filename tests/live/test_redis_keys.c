@@ -1,0 +1,394 @@
+/*
+ * test_redis_keys.c -- what there is on the server: our own keys to the byte, and the keys of
+ * others, which are never touched.  And scripts that the server has forgotten.
+ */
+#include "tests/lib/server.h"
+#include "tests/lib/testing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static server *redis;
+
+static const char *url_with(const char *options)
+{
+    static char url[300];
+
+    (void)snprintf(url, sizeof url, "%s%s", redis->tcp_url, options);
+    return url;
+}
+
+static bool is_on_server(const char *key)
+{
+    return strcmp(server_ask(redis, "EXISTS %s", key), "1") == 0;
+}
+
+/* ---- our own --------------------------------------------------------------------------------- */
+
+static void test_key_is_what_the_documentation_says(void **state)
+{
+    bowline_client *client = must_open(url_with("?lease=20s"));
+    bowline_hold   *hold   = must_acquire(client, "nightly");
+    const char     *value  = server_ask(redis, "GET bowline:{nightly}");
+    long            left   = atol(server_ask(redis, "PTTL bowline:{nightly}"));
+
+    (void)state;
+    assert_string_equal(server_ask(redis, "KEYS *"), "bowline:{nightly}");
+    assert_int_equal(strlen(value), 22);
+    assert_int_equal(strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                   "0123456789-_"),
+                     22);
+    assert_true(left > 10000 && left <= 20000);
+    must_release(hold);
+    assert_string_equal(server_ask(redis, "KEYS *"), "");
+    bowline_close(client);
+}
+
+static void test_every_hold_has_another_value(void **state)
+{
+    bowline_client *client = must_open(redis->tcp_url);
+    char            values[10][32];
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        bowline_hold *hold = must_acquire(client, "value");
+        (void)snprintf(values[i], sizeof values[i], "%s", server_ask(redis, "GET bowline:{value}"));
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(values[i], values[j]);
+        must_release(hold);
+    }
+    bowline_close(client);
+}
+
+static void test_names_cannot_leave_their_braces(void **state)
+{
+    bowline_client *client = must_open(redis->tcp_url);
+    bowline_hold   *hold   = must_acquire(client, "a}{b%");
+
+    (void)state;
+    assert_string_equal(server_ask(redis, "KEYS *"), "bowline:{a%7D%7Bb%25}");
+    must_release(hold);
+    bowline_close(client);
+}
+
+static void test_key_template_gives_the_raw_bytes(void **state)
+{
+    bowline_client *client = must_open(url_with("?key=lock:%25s"));
+    bowline_hold   *hold   = must_acquire(client, "a}{b%");
+
+    (void)state;
+    assert_string_equal(server_ask(redis, "KEYS *"), "lock:a}{b%");
+    must_release(hold);
+    bowline_close(client);
+    client = must_open(url_with("?key=%25%25x%25sy%25%25"));
+    hold   = must_acquire(client, "n");
+    assert_string_equal(server_ask(redis, "KEYS *"), "%xny%");
+    must_release(hold);
+    bowline_close(client);
+}
+
+static void test_database_is_selected_on_every_connection(void **state)
+{
+    const char *urls[2] = { NULL, NULL };
+    char        tcp[100];
+    char        local[200];
+
+    (void)state;
+    (void)snprintf(tcp, sizeof tcp, "%s/3", redis->tcp_url);
+    (void)snprintf(local, sizeof local, "%s?db=3", redis->unix_url);
+    urls[0] = tcp;
+    urls[1] = local;
+    for (int i = 0; i < 2; i++) {
+        bowline_client *client = must_open(urls[i]);
+        bowline_hold   *hold   = must_acquire(client, "db");
+        assert_non_null(strstr(server_ask(redis, "INFO keyspace"), "db3:keys=1"));
+        (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+        bowline_hold *other = must_acquire(client, "db two");
+        assert_non_null(strstr(server_ask(redis, "INFO keyspace"), "db3:keys=2"));
+        assert_null(strstr(server_ask(redis, "INFO keyspace"), "db0:"));
+        must_release(hold);
+        must_release(other);
+        bowline_close(client);
+        assert_true(server_becomes_empty(redis));
+    }
+}
+
+static void test_database_that_is_not_there_is_refused(void **state)
+{
+    bowline_client *client = must_open(url_with("/9999"));
+    bowline_hold   *hold   = NULL;
+    bowline_error   error  = { 0 };
+
+    (void)state;
+    assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "db", 1000, &error), &error);
+    assert_string_equal(server_ask(redis, "INFO keyspace"), "# Keyspace\\x0D\\x0A");
+    bowline_close(client);
+}
+
+static void test_renewal_keeps_the_expiry_in_step(void **state)
+{
+    bowline_client *client = must_open(url_with("?lease=400ms"));
+    bowline_hold   *hold   = must_acquire(client, "renewed");
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        sleep_ms(40);
+        int64_t ours   = bowline_hold_left_ms(hold);
+        long    theirs = atol(server_ask(redis, "PTTL bowline:{renewed}"));
+        assert_true(ours > 0);
+        /* Ours ends first.  A renewal may have come in between, which lengthens theirs only. */
+        assert_true(theirs + 60 >= ours);
+    }
+    must_release(hold);
+    bowline_close(client);
+}
+
+static void test_extend_never_shortens_the_key(void **state)
+{
+    bowline_client *client = must_open(url_with("?lease=60s&renew=off"));
+    bowline_hold   *hold   = must_acquire(client, "x");
+
+    (void)state;
+    assert_status(BOWLINE_OK, bowline_extend(hold, 1000, NULL), NULL);
+    assert_true(atol(server_ask(redis, "PTTL bowline:{x}")) > 30000);
+    assert_true(bowline_hold_left_ms(hold) > 30000);
+    must_release(hold);
+    bowline_close(client);
+}
+
+/* ---- what others have put there -------------------------------------------------------------- */
+
+typedef struct stranger {
+    const char *makes; /* the command that makes the key */
+    const char *note;  /* what the text of BUSY tells    */
+} stranger;
+
+static const stranger strangers[] = {
+    { "SET bowline:{x} somebody PX 600000", "not in the form of bowline" },
+    { "SET bowline:{x} 1234567890123456789012 PX 600000", NULL },
+    { "SET bowline:{x} '' PX 600000", NULL },
+    { "SET bowline:{x} somebody", "no expiry" },
+    { "LPUSH bowline:{x} a b c", "list" },
+    { "HSET bowline:{x} field value", "hash" },
+    { "SADD bowline:{x} member", "set" },
+    { "ZADD bowline:{x} 1 member", "zset" },
+    { "XADD bowline:{x} 1-1 f v", "stream" },
+};
+
+static void test_keys_of_others_are_busy_and_stay_as_they_are(void **state)
+{
+    bowline_client *client = must_open(redis->tcp_url);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
+        bowline_hold  *hold   = NULL;
+        bowline_error  error  = { 0 };
+        bowline_holder holder = { .size = sizeof holder };
+        (void)server_ask(redis, "%s", strangers[i].makes);
+        const char *before = server_ask(redis, "DUMP bowline:{x}");
+        const char *ends   = server_ask(redis, "PEXPIRETIME bowline:{x}");
+        assert_status(BOWLINE_BUSY, bowline_acquire(&hold, client, "x", NULL, &error), &error);
+        if (strangers[i].note != NULL && strstr(error.text, strangers[i].note) == NULL)
+            fail_msg("\"%s\" does not tell of \"%s\"", error.text, strangers[i].note);
+        assert_status(BOWLINE_TIMEOUT, acquire_within(&hold, client, "x", 50, &error), &error);
+        assert_status(BOWLINE_OK, bowline_who(client, "x", &holder, &error), &error);
+        assert_int_equal(holder.held, 1);
+        assert_int_equal(holder.foreign, strangers[i].note != NULL || holder.left_ms == INT64_MAX ||
+                                             strstr(strangers[i].makes, "''") != NULL);
+        assert_string_equal(server_ask(redis, "DUMP bowline:{x}"), before);
+        assert_string_equal(server_ask(redis, "PEXPIRETIME bowline:{x}"), ends);
+        (void)server_ask(redis, "DEL bowline:{x}");
+    }
+    bowline_close(client);
+}
+
+/* While we hold, the key becomes somebody else's: release and extend say so and do nothing. */
+static void lost_to(const char *makes, bool extends)
+{
+    bowline_client *client = must_open(redis->tcp_url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_error   error  = { 0 };
+
+    (void)server_ask(redis, "DEL bowline:{x}");
+    (void)server_ask(redis, "%s", makes);
+    const char *before = server_ask(redis, "DUMP bowline:{x}");
+    const char *ends   = server_ask(redis, "PEXPIRETIME bowline:{x}");
+    if (extends) {
+        assert_status(BOWLINE_LOST, bowline_extend(hold, 60000, &error), &error);
+        assert_true(bowline_hold_left_ms(hold) == 0);
+    }
+    assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
+    assert_string_equal(server_ask(redis, "DUMP bowline:{x}"), before);
+    assert_string_equal(server_ask(redis, "PEXPIRETIME bowline:{x}"), ends);
+    (void)server_ask(redis, "DEL bowline:{x}");
+    bowline_close(client);
+}
+
+static void test_replaced_while_held_is_lost(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
+        lost_to(strangers[i].makes, false);
+        lost_to(strangers[i].makes, true);
+    }
+}
+
+static void test_deleted_while_held_is_lost(void **state)
+{
+    (void)state;
+    lost_to("PING", false);
+    lost_to("PING", true);
+    assert_false(is_on_server("bowline:{x}")); /* extend and release never make a key */
+}
+
+static void test_deleted_while_held_is_noticed_by_the_renewal(void **state)
+{
+    bowline_client *client = must_open(url_with("?lease=300ms"));
+    bowline_hold   *hold   = must_acquire(client, "x");
+
+    (void)state;
+    (void)server_ask(redis, "SET bowline:{x} stranger");
+    for (int64_t end = clock_ms() + 5000; bowline_hold_left_ms(hold) > 0 && clock_ms() < end;)
+        sleep_ms(5);
+    assert_true(bowline_hold_left_ms(hold) == 0);
+    sleep_ms(300);
+    assert_string_equal(server_ask(redis, "GET bowline:{x}"), "stranger");
+    assert_string_equal(server_ask(redis, "PTTL bowline:{x}"), "-1");
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    (void)server_ask(redis, "DEL bowline:{x}");
+    bowline_close(client);
+}
+
+/* ---- scripts that the server has forgotten --------------------------------------------------- */
+
+static void forget_scripts(void)
+{
+    assert_string_equal(server_ask(redis, "SCRIPT FLUSH SYNC"), "OK");
+}
+
+static void test_scripts_are_sent_again_when_forgotten(void **state)
+{
+    bowline_client *client = must_open(redis->tcp_url);
+    bowline_client *other  = must_open(redis->unix_url);
+    bowline_holder  holder = { .size = sizeof holder };
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        forget_scripts();
+        bowline_hold *hold = must_acquire(client, "script");
+        forget_scripts();
+        assert_status(BOWLINE_OK, bowline_extend(hold, 60000, NULL), NULL);
+        forget_scripts();
+        assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
+        forget_scripts();
+        assert_status(BOWLINE_BUSY, try_once(other, "script"), NULL);
+        forget_scripts();
+        assert_status(BOWLINE_OK, bowline_who(other, "script", &holder, NULL), NULL);
+        assert_int_equal(holder.held, 1);
+        forget_scripts();
+        must_release(hold);
+        assert_false(is_on_server("bowline:{script}"));
+    }
+    bowline_close(client);
+    bowline_close(other);
+}
+
+static void test_renewal_survives_forgotten_scripts(void **state)
+{
+    bowline_client *client = must_open(url_with("?lease=300ms"));
+    bowline_hold   *hold   = must_acquire(client, "script");
+
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        forget_scripts();
+        sleep_ms(15);
+    }
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    must_release(hold);
+    bowline_close(client);
+}
+
+/* Nobody is there any more to hear that the server does not know the script. */
+static void test_close_releases_on_a_server_without_the_script(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        bowline_client *client = must_open(i == 0 ? redis->tcp_url : redis->unix_url);
+        (void)must_acquire(client, "close");
+        forget_scripts();
+        bowline_close(client);
+        assert_true(server_becomes_empty(redis));
+    }
+}
+
+/* More than a server reads at once: answers that nobody takes must not keep it from reading on. */
+static void test_close_releases_many_holds(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        bowline_client *client = must_open(i == 0 ? redis->tcp_url : redis->unix_url);
+        for (int n = 0; n < 1000; n++) {
+            char name[16];
+            (void)snprintf(name, sizeof name, "close %d", n);
+            (void)must_acquire(client, name);
+        }
+        bowline_close(client);
+        if (!server_becomes_empty(redis))
+            fail_msg("%s keys are left of 1000", server_ask(redis, "DBSIZE"));
+    }
+}
+
+/* ---- the cases ------------------------------------------------------------------------------- */
+
+static int start_server(void **state)
+{
+    (void)state;
+    (void)server_ask(redis, "FLUSHALL");
+    return 0;
+}
+
+static int nothing_is_left(void **state)
+{
+    (void)state;
+    return server_becomes_empty(redis) ? 0 : -1;
+}
+
+static void test_server_starts(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+}
+
+static int stop_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, start_server, nothing_is_left)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_starts),
+        CASE(test_key_is_what_the_documentation_says),
+        CASE(test_every_hold_has_another_value),
+        CASE(test_names_cannot_leave_their_braces),
+        CASE(test_key_template_gives_the_raw_bytes),
+        CASE(test_database_is_selected_on_every_connection),
+        CASE(test_database_that_is_not_there_is_refused),
+        CASE(test_renewal_keeps_the_expiry_in_step),
+        CASE(test_extend_never_shortens_the_key),
+        CASE(test_keys_of_others_are_busy_and_stay_as_they_are),
+        CASE(test_replaced_while_held_is_lost),
+        CASE(test_deleted_while_held_is_lost),
+        CASE(test_deleted_while_held_is_noticed_by_the_renewal),
+        CASE(test_scripts_are_sent_again_when_forgotten),
+        CASE(test_renewal_survives_forgotten_scripts),
+        CASE(test_close_releases_on_a_server_without_the_script),
+        CASE(test_close_releases_many_holds),
+    };
+
+    return cmocka_run_group_tests_name("redis_keys", tests, NULL, stop_server);
+}

@@ -1,0 +1,404 @@
+/*
+ * test_redis_liars.c -- servers that are old, broken, half-way, or lie.
+ *
+ * Whatever they say: it ends, it is never taken for a lock, no secret gets into a text, and a
+ * connection that has said what was not asked is not used again.
+ */
+#include "tests/lib/fake_server.h"
+#include "tests/lib/testing.h"
+
+#include <stdio.h>
+
+#define CANARY "c4n4ry-5ecret"
+
+/* What a server says: NULL is the right thing. */
+typedef struct lie {
+    const char *hello;
+    const char *set;
+    const char *script;
+    int         status;  /* of an acquire that tries once                                      */
+    int         release; /* of the release, if that was OK                                     */
+    const char *tells;
+    unsigned    hello_times; /* how often `hello` is said in a row; 0: once                      */
+} lie;
+
+static void say_times(fake_server *s, const char *text, unsigned times)
+{
+    for (unsigned i = 0; i < (times > 0 ? times : 1); i++)
+        fake_say(s, text);
+}
+
+static void tell_lie(fake_server *s, const fake_command *cmd, void *arg)
+{
+    const lie *l = arg;
+
+    if (strcmp(cmd->words[0], "HELLO") == 0) {
+        if (l->hello == NULL)
+            fake_say_hello(s, "7.0.15");
+        else
+            say_times(s, l->hello, l->hello_times);
+    } else if (strcmp(cmd->words[0], "SET") == 0) {
+        fake_say(s, l->set != NULL ? l->set : "+OK\r\n");
+    } else if (strncmp(cmd->words[0], "EVAL", 4) == 0) {
+        fake_say(s, l->script != NULL ? l->script : ":1\r\n");
+    } else {
+        fake_say(s, "+OK\r\n");
+    }
+}
+
+static bowline_client *client_of(fake_server *s)
+{
+    char url[200];
+    int  port = 0;
+
+    assert_int_equal(sscanf(fake_url(s), "redis://127.0.0.1:%d", &port), 1);
+    (void)snprintf(url, sizeof url, "redis://locker:" CANARY "@127.0.0.1:%d?lease=1s&timeout=100ms",
+                   port);
+    return must_open(url);
+}
+
+static void keeps_the_secret(const bowline_error *error)
+{
+    if (strstr(error->text, CANARY) != NULL)
+        fail_msg("the text tells the secret: %s", error->text);
+}
+
+/* Acquires from a liar and releases; says how it came out. */
+static void hear_lie(const lie *l, char *ret_heard, size_t capacity)
+{
+    fake_server    *s      = fake_start(tell_lie, (void *)(uintptr_t)l);
+    bowline_client *client = client_of(s);
+    bowline_hold   *hold   = NULL;
+    bowline_error   error  = { 0 };
+    int64_t         began  = clock_ms();
+    int             status = acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error);
+
+    keeps_the_secret(&error);
+    if (status != l->status)
+        print_error("hello %.40s set %.40s script %.40s\n", l->hello, l->set, l->script);
+    assert_status(l->status, status, &error);
+    if (l->tells != NULL && strstr(error.text, l->tells) == NULL)
+        fail_msg("\"%s\" does not tell of \"%s\"", error.text, l->tells);
+    if (status == BOWLINE_OK) {
+        error  = (bowline_error){ 0 };
+        status = bowline_release(hold, &error);
+        keeps_the_secret(&error);
+        if (status != l->release)
+            print_error("set %.40s script %.40s\n", l->set, l->script);
+        assert_status(l->release, status, &error);
+    }
+    assert_true(clock_ms() - began < 10000);
+    (void)snprintf(ret_heard, capacity, "%s", fake_heard(s));
+    bowline_close(client);
+    fake_stop(s);
+}
+
+static void hear_lies(const lie *lies, size_t count)
+{
+    char heard[8192];
+
+    for (size_t i = 0; i < count; i++)
+        hear_lie(&lies[i], heard, sizeof heard);
+}
+
+/* ---- instead of a greeting ------------------------------------------------------------------- */
+
+#define HELLO_MAP(version, proto) \
+    "%3\r\n$7\r\nversion\r\n$" version "\r\n$5\r\nproto\r\n:" proto "\r\n$2\r\nid\r\n:7\r\n"
+
+static void test_what_is_no_greeting(void **state)
+{
+    static const lie lies[] = {
+        { .hello = "HTTP/1.1 400 Bad Request\r\n\r\n", .status = BOWLINE_UNREACHABLE },
+        { .hello = "SSH-2.0-OpenSSH_9.2p1\r\n", .status = BOWLINE_UNREACHABLE },
+        { .hello = "\x15\x03\x01\x02\x02\x16", .status = BOWLINE_UNREACHABLE },
+        { .hello = CANARY "\r\n", .status = BOWLINE_UNREACHABLE },
+        { .hello = "*2147483647\r\n", .status = BOWLINE_UNREACHABLE },
+        { .hello = "$2147483647\r\n", .status = BOWLINE_UNREACHABLE },
+        { .hello = "%1073741823\r\n", .status = BOWLINE_UNREACHABLE },
+        { .hello = "*99999999999999999999\r\n", .status = BOWLINE_UNREACHABLE },
+        { .hello = "*1\r\n", .hello_times = 5000, .status = BOWLINE_UNREACHABLE },
+        { .hello = "%1\r\n+a\r\n", .hello_times = 5000, .status = BOWLINE_UNREACHABLE },
+        { .hello = "$3\r\nabcdef\r\n", .status = BOWLINE_UNREACHABLE },
+        { .hello = "+OK\r\n", .status = BOWLINE_REFUSED },
+        { .hello = "_\r\n", .status = BOWLINE_REFUSED },
+        { .hello = ":1\r\n", .status = BOWLINE_REFUSED },
+        { .hello = "%0\r\n", .status = BOWLINE_REFUSED },
+        { .hello = "$13\r\n" CANARY "\r\n", .status = BOWLINE_REFUSED },
+        { .hello = "%1\r\n$5\r\nerror\r\n$13\r\n" CANARY "\r\n", .status = BOWLINE_REFUSED },
+        { .hello = "%1\r\n+version\r\n-ERR " CANARY "\r\n", .status = BOWLINE_REFUSED },
+        { .hello = HELLO_MAP("6\r\n7.0.15", "2"), .status = BOWLINE_REFUSED },
+        { .hello = HELLO_MAP("13\r\n" CANARY, "2"), .status = BOWLINE_REFUSED },
+        { .hello = HELLO_MAP("13\r\n" CANARY, "3"), .status = BOWLINE_REFUSED },
+    };
+    char heard[8192];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
+        hear_lie(&lies[i], heard, sizeof heard);
+        for (char *word = strtok(heard, " "); word != NULL; word = strtok(NULL, " "))
+            assert_string_equal(word, "HELLO"); /* nothing else was said to it */
+    }
+}
+
+static void test_servers_that_are_too_old(void **state)
+{
+    static const lie lies[] = {
+        { .hello = HELLO_MAP("5\r\n6.0.9", "3"), .status = BOWLINE_REFUSED, .tells = "6.2" },
+        { .hello = HELLO_MAP("5\r\n5.0.7", "3"), .status = BOWLINE_REFUSED, .tells = "6.2" },
+        { .hello = HELLO_MAP("6\r\n6.1.99", "3"), .status = BOWLINE_REFUSED, .tells = "6.2" },
+        { .hello = HELLO_MAP("1\r\n5", "3"), .status = BOWLINE_REFUSED, .tells = "6.2" },
+        { .hello = "-ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `locker`, "
+                   "`" CANARY "`, \r\n",
+          .status = BOWLINE_REFUSED,
+          .tells  = "6.2" },
+        { .hello  = "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'locker' "
+                    "'" CANARY "' \r\n",
+          .status = BOWLINE_REFUSED,
+          .tells  = "6.2" },
+        { .hello = "-NOPROTO unsupported protocol version\r\n", .status = BOWLINE_REFUSED },
+        { .hello = HELLO_MAP("5\r\n6.2.0", "3"), .status = BOWLINE_OK, .release = BOWLINE_OK },
+        { .hello = HELLO_MAP("6\r\n10.0.0", "3"), .status = BOWLINE_OK, .release = BOWLINE_OK },
+        { .hello = HELLO_MAP("9\r\n7.9.240-a", "3"), .status = BOWLINE_OK, .release = BOWLINE_OK },
+    };
+
+    (void)state;
+    hear_lies(lies, sizeof lies / sizeof lies[0]);
+}
+
+static void test_refusals_that_quote_the_secret(void **state)
+{
+    static const lie lies[] = {
+        { .hello = "-WRONGPASS " CANARY "\r\n", .status = BOWLINE_REFUSED },
+        { .hello = "-NOAUTH " CANARY "\r\n", .status = BOWLINE_REFUSED },
+        { .hello = "-ERR " CANARY "\r\n", .status = BOWLINE_REFUSED },
+        { .hello = "-NOPERM user " CANARY " may not\r\n", .status = BOWLINE_REFUSED },
+        { .hello = "-WEIRD you said " CANARY "\r\n", .status = BOWLINE_REFUSED },
+        { .hello = "-" CANARY "\r\n", .status = BOWLINE_REFUSED },
+        { .hello = "!17\r\nEXTRA " CANARY "\r\n", .status = BOWLINE_UNREACHABLE },
+        { .hello = "!19\r\nEXTRA " CANARY "\r\n", .status = BOWLINE_REFUSED },
+        { .hello = "-LOADING " CANARY "\r\n", .status = BOWLINE_UNREACHABLE },
+        { .hello  = "-ERR max number of clients reached " CANARY "\r\n",
+          .status = BOWLINE_UNREACHABLE },
+        { .set = "-ERR " CANARY "\r\n", .status = BOWLINE_REFUSED },
+        { .set = "-NOPERM " CANARY "\r\n", .status = BOWLINE_REFUSED },
+        { .set = "-OOM " CANARY "\r\n", .status = BOWLINE_REFUSED },
+        { .script = "-ERR " CANARY "\r\n", .status = BOWLINE_OK, .release = BOWLINE_REFUSED },
+    };
+
+    (void)state;
+    hear_lies(lies, sizeof lies / sizeof lies[0]);
+}
+
+/* ---- instead of an answer -------------------------------------------------------------------- */
+
+/* The first word is a lie; asked again, in another way, the server says that it is somebody
+ * else's. */
+static void test_what_is_no_answer_to_set(void **state)
+{
+    static const char *const lies[] = {
+        "+QUEUED\r\n", "+OKAY\r\n", "+ok\r\n",    "+O\r\n",  "+\r\n",         "$2\r\nOK\r\n",
+        ":1\r\n",      ":0\r\n",    "#t\r\n",     "*0\r\n",  "*1\r\n+OK\r\n", "%0\r\n",
+        "~0\r\n",      ",1\r\n",    "$0\r\n\r\n", "+OK \r\n"
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
+        lie             l      = { .set = lies[i], .script = ":0\r\n" };
+        fake_server    *s      = fake_start(tell_lie, &l);
+        bowline_client *client = client_of(s);
+        if (try_once(client, "x") != BOWLINE_BUSY)
+            fail_msg("%.*s was believed", (int)strcspn(lies[i], "\r"), lies[i]);
+        assert_int_equal(fake_connections(s), 2); /* the first was not used again */
+        bowline_close(client);
+        fake_stop(s);
+    }
+}
+
+static void test_what_is_no_answer_to_a_release(void **state)
+{
+    static const lie lies[] = {
+        { .script = "+OK\r\n", .release = BOWLINE_UNKNOWN },
+        { .script = ":2\r\n", .release = BOWLINE_UNKNOWN },
+        { .script = ":-1\r\n", .release = BOWLINE_UNKNOWN },
+        { .script = "$1\r\n1\r\n", .release = BOWLINE_UNKNOWN },
+        { .script = "_\r\n", .release = BOWLINE_UNKNOWN },
+        { .script = "#t\r\n", .release = BOWLINE_UNKNOWN },
+        { .script = "+QUEUED\r\n", .release = BOWLINE_UNKNOWN },
+        { .script = "*1\r\n:1\r\n", .release = BOWLINE_UNKNOWN },
+        { .script = ":0\r\n", .release = BOWLINE_LOST },
+        { .script = "-ERR no\r\n", .release = BOWLINE_REFUSED },
+        { .script = "-BUSY no\r\n", .release = BOWLINE_REFUSED },
+    };
+
+    (void)state;
+    hear_lies(lies, sizeof lies / sizeof lies[0]);
+}
+
+static void test_errors_in_answer_to_set(void **state)
+{
+    static const lie lies[] = {
+        { .set = "-MOVED 3999 127.0.0.1:1\r\n", .status = BOWLINE_REFUSED, .tells = "MOVED" },
+        { .set = "-ASK 3999 127.0.0.1:1\r\n", .status = BOWLINE_REFUSED, .tells = "ASK" },
+        { .set = "-CLUSTERDOWN x\r\n", .status = BOWLINE_REFUSED, .tells = "CLUSTERDOWN" },
+        { .set = "-TRYAGAIN x\r\n", .status = BOWLINE_REFUSED, .tells = "TRYAGAIN" },
+        { .set = "-MASTERDOWN x\r\n", .status = BOWLINE_REFUSED, .tells = "MASTERDOWN" },
+        { .set = "!8\r\nERR what\r\n", .status = BOWLINE_REFUSED, .tells = "what" },
+        { .set = "-\r\n", .status = BOWLINE_REFUSED },
+        { .set = "-ERR \x1b[31mred\x07\r\n", .status = BOWLINE_REFUSED, .tells = "?[31mred?" },
+        { .set = "_\r\n", .status = BOWLINE_BUSY },
+        { .set = "$-1\r\n", .status = BOWLINE_BUSY },
+    };
+
+    (void)state;
+    hear_lies(lies, sizeof lies / sizeof lies[0]);
+}
+
+/* A server that never knows a script, not even from its text. */
+static void test_script_that_is_never_known(void **state)
+{
+    lie             l      = { .script = "-NOSCRIPT No matching script\r\n" };
+    fake_server    *s      = fake_start(tell_lie, &l);
+    bowline_client *client = client_of(s);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    int             status = bowline_release(hold, NULL);
+
+    (void)state;
+    assert_status(BOWLINE_REFUSED, status, NULL);
+    assert_true(strlen(fake_heard(s)) < 500); /* it was not asked without end */
+    bowline_close(client);
+    fake_stop(s);
+}
+
+/* ---- too much -------------------------------------------------------------------------------- */
+
+static void test_pushes_are_nothing(void **state)
+{
+#define PUSH ">2\r\n+invalidate\r\n_\r\n>1\r\n$3\r\nfoo\r\n"
+    static const lie lies[] = {
+        { .hello = PUSH HELLO_MAP("5\r\n7.0.0", "3") PUSH, .status = BOWLINE_OK },
+        { .set = PUSH "+OK\r\n" PUSH, .status = BOWLINE_OK },
+        { .script = PUSH ":1\r\n" PUSH, .status = BOWLINE_OK },
+        { .set = PUSH "_\r\n" PUSH, .status = BOWLINE_BUSY },
+    };
+
+    (void)state;
+    hear_lies(lies, sizeof lies / sizeof lies[0]);
+}
+
+/* The second answer belongs to nothing: the connection is closed, and the next question is asked on
+ * another. */
+static void test_two_answers_to_one_question(void **state)
+{
+    lie             l      = { .set = "+OK\r\n:1\r\n", .script = ":0\r\n" };
+    fake_server    *s      = fake_start(tell_lie, &l);
+    bowline_client *client = client_of(s);
+    bowline_hold   *hold   = must_acquire(client, "x");
+
+    (void)state;
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL); /* not the :1 from before */
+    assert_int_equal(fake_connections(s), 2);
+    bowline_close(client);
+    fake_stop(s);
+}
+
+static void test_answer_that_came_while_nothing_was_asked(void **state)
+{
+    lie             l      = { .script = ":0\r\n" };
+    fake_server    *s      = fake_start(tell_lie, &l);
+    bowline_client *client = client_of(s);
+    bowline_hold   *hold   = must_acquire(client, "x");
+
+    (void)state;
+    fake_say(s, ":1\r\n");
+    sleep_ms(20);
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    assert_int_equal(fake_connections(s), 2);
+    bowline_close(client);
+    fake_stop(s);
+}
+
+static void test_answer_before_the_question(void **state)
+{
+    lie             l      = { .hello = HELLO_MAP("6\r\n7.0.15", "3") "+OK\r\n", .set = "_\r\n" };
+    fake_server    *s      = fake_start(tell_lie, &l);
+    bowline_client *client = client_of(s);
+
+    (void)state;
+    assert_status(BOWLINE_UNREACHABLE, try_once(client, "x"), NULL);
+    assert_null(strstr(fake_heard(s), "SET"));
+    bowline_close(client);
+    fake_stop(s);
+}
+
+/* ---- too little ------------------------------------------------------------------------------ */
+
+static void test_silence_in_the_middle(void **state)
+{
+    static const lie lies[] = {
+        { .hello = "", .status = BOWLINE_UNREACHABLE },
+        { .hello = "%3\r\n$7\r\nvers", .status = BOWLINE_UNREACHABLE },
+        { .hello = "%3\r\n", .status = BOWLINE_UNREACHABLE },
+        { .set = "", .script = "", .status = BOWLINE_UNKNOWN },
+        { .set = "+O", .script = "", .status = BOWLINE_UNKNOWN },
+        { .set = "+OK\r", .script = ":1\r", .status = BOWLINE_UNKNOWN },
+        { .script = "", .status = BOWLINE_OK, .release = BOWLINE_UNKNOWN },
+        { .script = ":1", .status = BOWLINE_OK, .release = BOWLINE_UNKNOWN },
+    };
+
+    (void)state;
+    hear_lies(lies, sizeof lies / sizeof lies[0]);
+}
+
+static void hang_up(fake_server *s, const fake_command *cmd, void *arg)
+{
+    const int *nth = arg;
+
+    if (cmd->nth >= *nth)
+        fake_hang_up(s);
+    else if (cmd->nth == 0)
+        fake_say_hello(s, "7.0.15");
+    else
+        fake_say(s, strcmp(cmd->words[0], "SET") == 0 ? "+OK\r\n" : ":1\r\n");
+}
+
+static void test_server_that_hangs_up(void **state)
+{
+    (void)state;
+    for (int nth = 0; nth < 3; nth++) {
+        fake_server    *s      = fake_start(hang_up, &nth);
+        bowline_client *client = client_of(s);
+        bowline_hold   *hold   = NULL;
+        bowline_error   error  = { 0 };
+        int             status = acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error);
+        assert_status(nth == 0   ? BOWLINE_UNREACHABLE
+                      : nth == 1 ? BOWLINE_UNKNOWN
+                                 : BOWLINE_OK,
+                      status, &error);
+        if (nth == 2)
+            assert_status(BOWLINE_UNKNOWN, bowline_release(hold, &error), &error);
+        bowline_close(client);
+        fake_stop(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_no_greeting),
+        cmocka_unit_test(test_servers_that_are_too_old),
+        cmocka_unit_test(test_refusals_that_quote_the_secret),
+        cmocka_unit_test(test_what_is_no_answer_to_set),
+        cmocka_unit_test(test_what_is_no_answer_to_a_release),
+        cmocka_unit_test(test_errors_in_answer_to_set),
+        cmocka_unit_test(test_script_that_is_never_known),
+        cmocka_unit_test(test_pushes_are_nothing),
+        cmocka_unit_test(test_two_answers_to_one_question),
+        cmocka_unit_test(test_answer_that_came_while_nothing_was_asked),
+        cmocka_unit_test(test_answer_before_the_question),
+        cmocka_unit_test(test_silence_in_the_middle),
+        cmocka_unit_test(test_server_that_hangs_up),
+    };
+
+    return cmocka_run_group_tests_name("redis_liars", tests, NULL, NULL);
+}

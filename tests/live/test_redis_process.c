@@ -1,0 +1,296 @@
+/*
+ * test_redis_process.c -- what the library does to the process it is in, with a connection open: no
+ * descriptor for programs that are started, no SIGPIPE, no signal that it takes, nothing on the
+ * terminal, and no work when there is none.
+ */
+#include "tests/lib/fake_server.h"
+#include "tests/lib/server.h"
+#include "tests/lib/testing.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static server *redis;
+
+/* ---- descriptors ----------------------------------------------------------------------------- */
+
+static bool was_open[256];
+
+static void note_descriptors(bool *is_open)
+{
+    DIR *dir = opendir("/proc/self/fd");
+
+    assert_non_null(dir);
+    memset(is_open, 0, sizeof was_open);
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        int fd = atoi(e->d_name);
+        if (fd != dirfd(dir) && fd < 256)
+            is_open[fd] = true;
+    }
+    (void)closedir(dir);
+}
+
+static void test_every_descriptor_closes_on_exec(void **state)
+{
+    const char *const urls[] = { redis->tcp_url, redis->unix_url };
+    bool              is_open[256];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        note_descriptors(was_open);
+        bowline_client *client = must_open(urls[i]);
+        bowline_hold   *hold   = must_acquire(client, "x");
+        int             more   = 0;
+        assert_true(bowline_fd(client) >= 0);
+        note_descriptors(is_open);
+        for (int fd = 0; fd < 256; fd++) {
+            if (!is_open[fd] || was_open[fd])
+                continue;
+            more++;
+            if (!descriptor_closes_on_exec(fd))
+                fail_msg("descriptor %d does not close on exec", fd);
+        }
+        assert_true(more >= 3); /* a socket, and two to wait with */
+        must_release(hold);
+        bowline_close(client);
+    }
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+static void say_and_hang_up(fake_server *s, const fake_command *cmd, void *arg)
+{
+    (void)arg;
+    if (cmd->nth == 0)
+        fake_say_hello(s, "7.0.0");
+    else if (strcmp(cmd->words[0], "SET") == 0)
+        fake_say(s, "+OK\r\n");
+    else
+        fake_hang_up(s);
+}
+
+/* The default for SIGPIPE is to end the process, and this one has it. */
+static void test_peer_that_has_gone_raises_no_sigpipe(void **state)
+{
+    fake_server    *s      = fake_start(say_and_hang_up, NULL);
+    bowline_client *client = NULL;
+    bowline_hold   *holds[20];
+
+    (void)state;
+    assert_true(signal(SIGPIPE, SIG_DFL) != SIG_ERR);
+    assert_status(BOWLINE_OK,
+                  bowline_open(&client,
+                               BOWLINE_OPTIONS(.url = fake_url(s), .lease_ms = 1000, .reply_ms = 50,
+                                               .keeper = BOWLINE_OFF),
+                               NULL),
+                  NULL);
+    for (int i = 0; i < 20; i++) {
+        char name[] = { (char)('a' + i), '\0' };
+        holds[i]    = must_acquire(client, name);
+    }
+    for (int i = 0; i < 20; i++) {
+        bowline_operation *op = NULL;
+        assert_status(BOWLINE_OK, bowline_release_start(&op, holds[i], NULL), NULL);
+        sleep_ms(1); /* by the second at the latest the peer has gone, and the kernel knows */
+    }
+    bowline_close(client);
+    fake_stop(s);
+
+    client             = must_open(redis->unix_url);
+    bowline_hold *hold = must_acquire(client, "x");
+    (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+    bowline_operation *op = NULL;
+    assert_status(BOWLINE_OK, bowline_extend_start(&op, hold, 0, NULL), NULL);
+    bowline_close(client);
+    (void)server_ask(redis, "FLUSHALL");
+}
+
+static void test_signals_stay_as_they_are(void **state)
+{
+    bowline_client *client = must_open(redis->tcp_url);
+    sigset_t        mask;
+
+    (void)state;
+    must_release(must_acquire(client, "x"));
+    for (int number = 1; number < 32; number++) {
+        struct sigaction action;
+        if (number == SIGKILL || number == SIGSTOP)
+            continue;
+        assert_int_equal(sigaction(number, NULL, &action), 0);
+        if (number == SIGPIPE || number == SIGUSR1 || number == SIGCHLD || number == SIGALRM)
+            assert_true(action.sa_handler == SIG_DFL);
+    }
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
+    assert_int_equal(sigismember(&mask, SIGTERM), 0);
+    assert_int_equal(sigismember(&mask, SIGPIPE), 0);
+    bowline_close(client);
+}
+
+static atomic_int alarms;
+
+static void count_alarm(int number)
+{
+    (void)number;
+    atomic_fetch_add(&alarms, 1);
+}
+
+/* A signal is no answer, no end of a wait, and no fault. */
+static void test_signals_interrupt_nothing(void **state)
+{
+    struct sigaction  action = { .sa_handler = count_alarm };
+    struct sigaction  before;
+    timer_t           timer;
+    struct sigevent   event  = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM };
+    struct itimerspec often  = { .it_interval = { .tv_nsec = 500000 },
+                                 .it_value    = { .tv_nsec = 500000 } };
+    bowline_client   *client = must_open(redis->tcp_url);
+    bowline_client   *other  = must_open(redis->unix_url);
+    bowline_hold     *hold   = must_acquire(client, "x");
+    bowline_hold     *none   = NULL;
+    bowline_error     error  = { 0 };
+
+    (void)state;
+    assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+    assert_int_equal(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+    assert_int_equal(timer_settime(timer, 0, &often, NULL), 0);
+    assert_status(BOWLINE_TIMEOUT, acquire_within(&none, other, "x", 300, &error), &error);
+    for (int i = 0; i < 300; i++)
+        assert_status(BOWLINE_OK, try_once(other, "y"), NULL);
+    assert_int_equal(timer_delete(timer), 0);
+    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+    assert_true(atomic_load(&alarms) > 10);
+    must_release(hold);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+/* ---- work ------------------------------------------------------------------------------------ */
+
+static int64_t cpu_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void test_holding_and_waiting_cost_nothing(void **state)
+{
+    bowline_client *client = must_open(redis->tcp_url);
+    bowline_client *other  = must_open(redis->tcp_url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_hold   *none   = NULL;
+    int64_t         before = cpu_ms();
+
+    (void)state;
+    assert_status(BOWLINE_TIMEOUT, acquire_within(&none, other, "x", 1000, NULL), NULL);
+    assert_true(cpu_ms() - before < 500);
+    must_release(hold);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+/* A child of fork that lives on has a copy of the socket: when it breaks, the parent must not go on
+ * seeing it. */
+static void test_child_with_a_copy_of_a_broken_connection_costs_nothing(void **state)
+{
+    bowline_client *client = must_open(redis->tcp_url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    pid_t           child  = fork();
+
+    (void)state;
+    if (child == 0) {
+        (void)pause();
+        _exit(0);
+    }
+    assert_true(child > 0);
+    (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+    assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL); /* on another connection */
+    int64_t before = cpu_ms();
+    assert_status(BOWLINE_OK, bowline_dispatch(client, 500, NULL), NULL);
+    for (int64_t end = clock_ms() + 500; clock_ms() < end;)
+        assert_status(BOWLINE_OK, bowline_dispatch(client, 500, NULL), NULL);
+    assert_true(cpu_ms() - before < 250);
+    must_release(hold);
+    bowline_close(client);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+/* ---- the terminal ---------------------------------------------------------------------------- */
+
+static int be_loud(void *arg)
+{
+    bowline_client *client = NULL;
+    bowline_hold   *hold   = NULL;
+    int            *fds    = arg;
+
+    (void)dup2(fds[1], STDOUT_FILENO);
+    (void)dup2(fds[1], STDERR_FILENO);
+    if (bowline_open(&client, BOWLINE_OPTIONS(.url = redis->tcp_url), NULL) != BOWLINE_OK)
+        return 1;
+    if (acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, NULL) != BOWLINE_OK)
+        return 2;
+    (void)try_once(client, "x");
+    (void)try_once(client, "");
+    (void)bowline_release(hold, NULL);
+    bowline_close(client);
+    return bowline_open(&client, BOWLINE_OPTIONS(.url = "nonsense"), NULL) == BOWLINE_OK;
+}
+
+static void test_library_says_nothing_by_itself(void **state)
+{
+    int  fds[2];
+    char byte;
+
+    (void)state;
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(in_child(be_loud, fds), 0);
+    (void)close(fds[1]);
+    assert_int_equal(read(fds[0], &byte, 1), 0);
+    (void)close(fds[0]);
+}
+
+/* ---- the cases ------------------------------------------------------------------------------- */
+
+static void test_server_starts(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+}
+
+static int nothing_is_left(void **state)
+{
+    (void)state;
+    return server_becomes_empty(redis) ? 0 : -1;
+}
+
+static int stop_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+#define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_starts),
+        CASE(test_every_descriptor_closes_on_exec),
+        CASE(test_peer_that_has_gone_raises_no_sigpipe),
+        CASE(test_signals_stay_as_they_are),
+        CASE(test_signals_interrupt_nothing),
+        CASE(test_holding_and_waiting_cost_nothing),
+        CASE(test_child_with_a_copy_of_a_broken_connection_costs_nothing),
+        CASE(test_library_says_nothing_by_itself),
+    };
+
+    return cmocka_run_group_tests_name("redis_process", tests, NULL, stop_server);
+}

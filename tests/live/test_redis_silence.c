@@ -1,0 +1,407 @@
+/*
+ * test_redis_silence.c -- a server that stops, is paused, breaks connections or starts again with
+ * nothing in it.
+ *
+ * What was asked of a server that fell silent may be carried out when it goes on, also when we have
+ * hung up long ago.  That may cost others one lease, and never makes two holders.
+ */
+#include "tests/lib/server.h"
+#include "tests/lib/testing.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static server *redis;
+
+static bowline_client *client_with(const char *options)
+{
+    char url[200];
+
+    (void)snprintf(url, sizeof url, "%s?%s", redis->tcp_url, options);
+    return must_open(url);
+}
+
+/* A client whose connection is up. */
+static bowline_client *warm_client(const char *options)
+{
+    bowline_client *client = client_with(options);
+
+    assert_status(BOWLINE_OK, try_once(client, "warm up"), NULL);
+    return client;
+}
+
+/* ---- stopped --------------------------------------------------------------------------------- */
+
+static void test_stopped_server_leaves_an_acquire_unknown(void **state)
+{
+    bowline_client *client = warm_client("lease=1s&timeout=200ms");
+    bowline_client *other  = client_with("lease=60s");
+    bowline_hold   *hold   = NULL;
+    bowline_error   error  = { 0 };
+
+    (void)state;
+    server_signal(redis, SIGSTOP);
+    int64_t began = clock_ms();
+    assert_status(BOWLINE_UNKNOWN, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
+                  &error);
+    assert_true(clock_ms() - began < 10000);
+    server_signal(redis, SIGCONT);
+    /* The ghost of our SET may hold it now, for one lease at most. */
+    assert_status(BOWLINE_OK, acquire_within(&hold, other, "x", 20000, &error), &error);
+    sleep_ms(100);
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    assert_string_equal(server_ask(redis, "DBSIZE"), "1");
+    must_release(hold);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+static void test_stopped_server_that_was_never_reached_is_unreachable(void **state)
+{
+    bowline_client *client = client_with("lease=1s&timeout=200ms");
+    bowline_hold   *hold   = NULL;
+    bowline_error   error  = { 0 };
+
+    (void)state;
+    server_signal(redis, SIGSTOP);
+    assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
+                  &error);
+    assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", 300, &error), &error);
+    bowline_holder holder = { .size = sizeof holder };
+    assert_status(BOWLINE_UNREACHABLE, bowline_who(client, "x", &holder, &error), &error);
+    server_signal(redis, SIGCONT);
+    sleep_ms(50);
+    assert_string_equal(server_ask(redis, "DBSIZE"),
+                        "0"); /* nothing was asked, so nothing is done */
+    bowline_close(client);
+}
+
+static void test_waiter_gets_it_when_the_server_goes_on(void **state)
+{
+    bowline_client *client = warm_client("lease=1s&timeout=200ms");
+    bowline_client *other  = client_with("lease=60s");
+    waiter          w;
+
+    (void)state;
+    server_signal(redis, SIGSTOP);
+    waiter_start(&w, client, "x", 30000);
+    sleep_ms(700);
+    assert_false(atomic_load(&w.ended));
+    server_signal(redis, SIGCONT);
+    assert_true(waiter_ends(&w));
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    assert_true(bowline_hold_left_ms(w.hold) > 0);
+    assert_status(BOWLINE_BUSY, try_once(other, "x"), NULL);
+    must_release(w.hold);
+    assert_status(BOWLINE_OK, try_once(other, "x"), NULL);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+static void test_stopped_for_longer_than_the_lease_is_lost(void **state)
+{
+    bowline_client *client = client_with("lease=600ms");
+    bowline_client *other  = client_with("lease=60s");
+    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_hold   *next   = NULL;
+    bowline_error   error  = { 0 };
+
+    (void)state;
+    server_signal(redis, SIGSTOP);
+    sleep_ms(1000);
+    assert_true(bowline_hold_left_ms(hold) == 0); /* without an answer from anybody */
+    server_signal(redis, SIGCONT);
+    assert_status(BOWLINE_OK, acquire_within(&next, other, "x", 20000, &error), &error);
+    assert_true(bowline_hold_left_ms(hold) == 0);
+    assert_status(BOWLINE_LOST, bowline_extend(hold, 0, &error), &error);
+    assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
+    sleep_ms(100);
+    assert_status(BOWLINE_OK, bowline_extend(next, 0, &error), &error); /* nobody took it away */
+    must_release(next);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+static void test_stopped_for_less_than_the_lease_is_kept(void **state)
+{
+    bowline_client *client = client_with("lease=3s&timeout=200ms");
+    bowline_hold   *hold   = must_acquire(client, "x");
+
+    (void)state;
+    server_signal(redis, SIGSTOP);
+    sleep_ms(1500); /* over a renewal */
+    server_signal(redis, SIGCONT);
+    sleep_ms(2000); /* past the first lease */
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    must_release(hold);
+    bowline_close(client);
+}
+
+static void test_extend_and_release_without_an_answer_are_unknown(void **state)
+{
+    bowline_client *client = client_with("lease=2s&timeout=200ms&renew=off");
+    bowline_client *second = client_with("lease=2s&timeout=200ms&renew=off");
+    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_hold   *other  = must_acquire(second, "y");
+    bowline_error   error  = { 0 };
+
+    (void)state;
+    server_signal(redis, SIGSTOP);
+    assert_status(BOWLINE_UNKNOWN, bowline_extend(hold, 0, &error), &error);
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    assert_status(BOWLINE_UNKNOWN, bowline_release(other, &error), &error);
+    /* By now there is no connection: this is never sent. */
+    assert_status(BOWLINE_UNREACHABLE, bowline_release(hold, &error), &error);
+    server_signal(redis, SIGCONT);
+    assert_true(server_becomes_empty(redis));
+    bowline_close(client);
+    bowline_close(second);
+}
+
+/* What a closing client has asked for and may have won is taken back by the same connection. */
+static void test_close_while_an_acquire_is_unanswered(void **state)
+{
+    bowline_client    *client = warm_client("lease=1h");
+    bowline_client    *local  = must_open(redis->unix_url);
+    bowline_operation *op;
+
+    (void)state;
+    assert_status(BOWLINE_OK, try_once(local, "warm up"), NULL);
+    server_signal(redis, SIGSTOP);
+    assert_status(BOWLINE_OK, bowline_acquire_start(&op, client, "x", NULL, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_acquire_start(&op, local, "y", NULL, NULL), NULL);
+    bowline_close(client);
+    bowline_close(local);
+    server_signal(redis, SIGCONT);
+    assert_true(server_becomes_empty(redis)); /* long before the lease ends */
+}
+
+/* ---- paused ---------------------------------------------------------------------------------- */
+
+static void test_pause_of_writes(void **state)
+{
+    bowline_client *client = warm_client("lease=1s&timeout=200ms");
+    bowline_client *other  = warm_client("lease=60s");
+    bowline_hold   *hold   = NULL;
+    bowline_error   error  = { 0 };
+
+    (void)state;
+    assert_string_equal(server_ask(redis, "CLIENT PAUSE 600 WRITE"), "OK");
+    assert_status(BOWLINE_UNKNOWN, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
+                  &error);
+    assert_status(BOWLINE_OK, acquire_within(&hold, other, "x", 20000, &error), &error);
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    must_release(hold);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+/* ---- connections that break ------------------------------------------------------------------ */
+
+static void kill_connections(void)
+{
+    (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+}
+
+/* Nothing was open on it: the next call connects again, and nobody sees anything. */
+static void test_idle_connection_that_was_closed_is_no_trouble(void **state)
+{
+    const char *const urls[2] = { redis->tcp_url, redis->unix_url };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        bowline_client *client = must_open(urls[i]);
+        bowline_holder  holder = { .size = sizeof holder };
+        bowline_error   error  = { 0 };
+        assert_status(BOWLINE_OK, try_once(client, "warm up"), NULL);
+        kill_connections();
+        bowline_hold *hold = must_acquire(client, "x");
+        kill_connections();
+        assert_status(BOWLINE_OK, bowline_extend(hold, 0, &error), &error);
+        kill_connections();
+        assert_status(BOWLINE_OK, bowline_who(client, "x", &holder, &error), &error);
+        assert_int_equal(holder.held, 1);
+        kill_connections();
+        must_release(hold);
+        bowline_close(client);
+    }
+}
+
+static void test_connections_killed_while_held(void **state)
+{
+    bowline_client *client = client_with("lease=900ms");
+    bowline_hold   *hold   = must_acquire(client, "x");
+
+    (void)state;
+    for (int64_t end = clock_ms() + 2000; clock_ms() < end; sleep_ms(60))
+        kill_connections();
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    must_release(hold);
+    bowline_close(client);
+}
+
+typedef struct worker {
+    pthread_t       thread;
+    bowline_client *client;
+    atomic_bool    *stops;
+    atomic_int     *inside;
+    int             rounds;
+    int             unknown;
+    int             bad;
+} worker;
+
+static void *take_and_give(void *arg)
+{
+    worker *w = arg;
+
+    while (!atomic_load(w->stops)) {
+        bowline_hold *hold = NULL;
+        if (acquire_within(&hold, w->client, "x", 30000, NULL) != BOWLINE_OK) {
+            w->bad++;
+            continue;
+        }
+        w->bad += atomic_fetch_add(w->inside, 1) != 0;
+        atomic_fetch_sub(w->inside, 1);
+        int status = bowline_release(hold, NULL);
+        w->unknown += status == BOWLINE_UNKNOWN;
+        w->bad += status != BOWLINE_OK && status != BOWLINE_UNKNOWN;
+        w->rounds++;
+    }
+    return NULL;
+}
+
+static void test_connections_killed_while_acquiring_and_releasing(void **state)
+{
+    atomic_bool stops  = false;
+    atomic_int  inside = 0;
+    worker      workers[4];
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        workers[i] = (worker){ .client = client_with("lease=20s&timeout=2s"),
+                               .stops  = &stops,
+                               .inside = &inside };
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, take_and_give, &workers[i]), 0);
+    }
+    for (int64_t end = clock_ms() + 1500; clock_ms() < end; sleep_ms(1))
+        kill_connections();
+    atomic_store(&stops, true);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+        bowline_close(workers[i].client);
+        print_message("# %d rounds, %d releases unknown\n", workers[i].rounds, workers[i].unknown);
+        assert_int_equal(workers[i].bad, 0);
+    }
+    assert_true(server_becomes_empty(redis)); /* long before the lease ends */
+}
+
+/* ---- a server that forgets ------------------------------------------------------------------- */
+
+static void test_server_that_starts_again_empty_makes_it_lost(void **state)
+{
+    bowline_client *client = client_with("lease=900ms");
+    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_error   error  = { 0 };
+
+    (void)state;
+    server_restart(redis);
+    for (int64_t end = clock_ms() + 10000; bowline_hold_left_ms(hold) > 0 && clock_ms() < end;)
+        sleep_ms(5);
+    assert_true(bowline_hold_left_ms(hold) == 0);
+    assert_string_equal(server_ask(redis, "DBSIZE"), "0"); /* no renewal has made a key */
+    assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
+    assert_status(BOWLINE_OK, try_once(client, "x"), NULL);
+    bowline_close(client);
+}
+
+static void test_waiter_outlasts_a_restart(void **state)
+{
+    bowline_client *client = client_with("lease=20s");
+    bowline_client *other  = client_with("lease=20s&renew=off");
+    bowline_hold   *hold   = must_acquire(other, "x");
+    waiter          w;
+
+    (void)state;
+    waiter_start(&w, client, "x", 30000);
+    sleep_ms(50);
+    server_kill(redis);
+    sleep_ms(200);
+    assert_false(atomic_load(&w.ended));
+    server_start_again(redis);
+    assert_true(waiter_ends(&w));
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    must_release(w.hold);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+static void test_no_server_is_unreachable(void **state)
+{
+    bowline_client *client = client_with("lease=20s");
+    bowline_client *local  = must_open(redis->unix_url);
+    bowline_hold   *hold   = NULL;
+    bowline_error   error  = { 0 };
+
+    (void)state;
+    server_kill(redis);
+    assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
+                  &error);
+    assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", 100, &error), &error);
+    assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, local, "x", 100, &error), &error);
+    server_start_again(redis);
+    assert_status(BOWLINE_OK, try_once(client, "x"), NULL);
+    assert_status(BOWLINE_OK, try_once(local, "x"), NULL);
+    bowline_close(client);
+    bowline_close(local);
+}
+
+/* ---- the cases ------------------------------------------------------------------------------- */
+
+static void test_server_starts(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+}
+
+static int nothing_is_left(void **state)
+{
+    (void)state;
+    if (redis->pid != 0)
+        server_signal(redis, SIGCONT);
+    return server_becomes_empty(redis) ? 0 : -1;
+}
+
+static int stop_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+#define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_starts),
+        CASE(test_stopped_server_leaves_an_acquire_unknown),
+        CASE(test_stopped_server_that_was_never_reached_is_unreachable),
+        CASE(test_waiter_gets_it_when_the_server_goes_on),
+        CASE(test_stopped_for_longer_than_the_lease_is_lost),
+        CASE(test_stopped_for_less_than_the_lease_is_kept),
+        CASE(test_extend_and_release_without_an_answer_are_unknown),
+        CASE(test_close_while_an_acquire_is_unanswered),
+        CASE(test_pause_of_writes),
+        CASE(test_idle_connection_that_was_closed_is_no_trouble),
+        CASE(test_connections_killed_while_held),
+        CASE(test_connections_killed_while_acquiring_and_releasing),
+        CASE(test_server_that_starts_again_empty_makes_it_lost),
+        CASE(test_waiter_outlasts_a_restart),
+        CASE(test_no_server_is_unreachable),
+    };
+
+    return cmocka_run_group_tests_name("redis_silence", tests, NULL, stop_server);
+}

@@ -1,0 +1,351 @@
+/*
+ * transcript.h -- timed golden transcripts of a hold on a protocol: a story, played and compared.
+ *
+ * A story is a text, one line per thing that happens, each with its time in milliseconds:
+ *
+ *      [    0] caller acquires, for 1000
+ *      [    0] asks SET_IF_ABSENT as A for 30000
+ *      [    3] server says yes
+ *      [    3] HELD until 29698
+ *
+ * Lines of the caller, the server, the link and of chance are what the world does: they are carried
+ * out.  All other lines are what the hold must do upon that.  Time passes as the story says, and
+ * whenever the hold wished for an alarm it gets one at exactly that time; at the same time as a
+ * line of the world, after it.  All that was done is written down in the same words, and the two
+ * texts must agree line by line.
+ *
+ *      caller   acquires, once | acquires, for N | acquires, for ever | extends to N | releases |
+ *               cancels | looks
+ *      server   says yes|no|later|refused [N] (to the oldest open question; N: a number with it) |
+ *               pushes yes|no [N]
+ *      link     cuts (every open question) | sends nothing (the oldest never left)
+ *      chance   N (the bits that choose a pause, from here on; 0 at first: the shortest pause)
+ *
+ * Tokens are called A, B, C ... in the order in which they come up.
+ */
+#ifndef TRANSCRIPT_H
+#define TRANSCRIPT_H
+
+#include "hold/hold.h"
+#include "protocol/protocol.h"
+#include "store/local.h"
+#include "store/redis.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    BEGINNING      = 1000000, /* what the hold's clock shows when the story's shows 0 */
+    STORY_LINE_MAX = 100,
+    WRITTEN_MAX    = 32768,
+    OPEN_MAX       = 16,
+    TOKENS_MAX     = 26,
+    ALARMS_MAX     = 1000, /* more than that at one time, and time stands still */
+    LINES_AROUND   = 4,    /* of a difference that are shown                    */
+};
+
+static const bwl_terms usual_terms = {
+    .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, .renews = true
+};
+
+typedef struct stage {
+    bwl_hold hold;
+    bwl_ms   now;
+    bwl_ms   wake_at;
+    bool     over;
+    uint16_t chance;
+    uint8_t  turn;
+    uint32_t open[OPEN_MAX]; /* tags of questions without an answer, oldest first */
+    unsigned open_count;
+    char     tokens[TOKENS_MAX][BWL_TOKEN_MAX + 1];
+    unsigned tokens_count;
+    char     written[WRITTEN_MAX];
+    size_t   size;
+} stage;
+
+/* ---- writing down ---------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static inline void note(stage *s, const char *format, ...)
+{
+    char    text[STORY_LINE_MAX];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    assert_true(s->size + STORY_LINE_MAX + 10 < WRITTEN_MAX);
+    s->size += (size_t)snprintf(s->written + s->size, WRITTEN_MAX - s->size, "[%5lld] %s\n",
+                                (long long)(s->now - BEGINNING), text);
+}
+
+static inline char token_letter(stage *s)
+{
+    for (unsigned i = 0; i < s->tokens_count; i++)
+        if (strcmp(s->tokens[i], s->hold.claim.token) == 0)
+            return (char)('A' + i);
+    assert_true(s->tokens_count < TOKENS_MAX);
+    memcpy(s->tokens[s->tokens_count], s->hold.claim.token, sizeof s->tokens[0]);
+    return (char)('A' + s->tokens_count++);
+}
+
+static inline void note_ask(stage *s, unsigned word)
+{
+    static const char *const local[] = { "?", "JOIN", "JOIN_OR_LEAVE", "TRY", "LEAVE" };
+    static const char *const redis[] = { "?", "SET_IF_ABSENT", "SET_IF_ABSENT_OR_MINE",
+                                         "EXTEND_IF_MINE", "DELETE_IF_MINE" };
+
+    assert_in_range(word, 1, 4);
+    if (s->hold.protocol == &bwl_ticket)
+        note(s, "asks %s", local[word]);
+    else if (word == REDIS_DELETE_IF_MINE)
+        note(s, "asks %s as %c", redis[word], token_letter(s));
+    else
+        note(s, "asks %s as %c for %lld", redis[word], token_letter(s),
+             (long long)s->hold.claim.lease_ms);
+}
+
+static inline void note_outcome(stage *s, const bwl_outcome *out)
+{
+    static const char *const names[] = {
+        "",     "HELD",     "QUEUED",  "BUSY",      "NOT_NOW",   "STORE_REFUSED", "UNREACHABLE",
+        "LOST", "RELEASED", "UNKNOWN", "TIMED_OUT", "CANCELLED",
+    };
+    char fence[30] = "";
+
+    if (out->fence != 0)
+        (void)snprintf(fence, sizeof fence, ", fence %llu", (unsigned long long)out->fence);
+    if (out->kind == BWL_HELD && out->until == BWL_NEVER)
+        note(s, "HELD until released%s", fence);
+    else if (out->kind == BWL_HELD)
+        note(s, "HELD until %lld%s", (long long)(out->until - BEGINNING), fence);
+    else if (out->kind != BWL_PENDING)
+        note(s, "%s", names[out->kind]);
+}
+
+/* Everything that one step of the hold brought about. */
+static inline void note_effects(stage *s, const bwl_effects *fx)
+{
+    for (unsigned i = 0; i < fx->asks_count; i++) {
+        assert_true(s->open_count < OPEN_MAX);
+        s->open[s->open_count++] = fx->asks[i].tag;
+        note_ask(s, fx->asks[i].word);
+    }
+    note_outcome(s, &fx->outcome);
+    assert_true(fx->wake_at > 0);
+    s->wake_at = fx->wake_at;
+    if (s->hold.state == BWL_HOLD_OVER && !s->over)
+        note(s, "over");
+    s->over = s->hold.state == BWL_HOLD_OVER;
+    assert_true(!s->over || s->wake_at == BWL_NEVER);
+}
+
+/* ---- what the world does --------------------------------------------------------------------- */
+
+static inline bwl_random fresh(stage *s)
+{
+    return (bwl_random){ { (uint8_t)(s->chance >> 8), (uint8_t)(s->chance & 255), ++s->turn } };
+}
+
+static inline void happens(stage *s, bwl_event ev)
+{
+    bwl_effects fx = { 0 };
+
+    ev.now   = s->now;
+    ev.fresh = fresh(s);
+    bwl_hold_event(&s->hold, &ev, &fx);
+    note_effects(s, &fx);
+}
+
+static inline uint32_t oldest_open(stage *s)
+{
+    uint32_t tag = s->open[0];
+
+    if (s->open_count == 0) {
+        note(s, "(no question is open)"); /* which no story says: the comparison shows it */
+        return 0;
+    }
+    s->open_count--;
+    memmove(s->open, s->open + 1, s->open_count * sizeof s->open[0]);
+    return tag;
+}
+
+/* "yes 7" -> YES and 7; 0 if it is no answer. */
+static inline bwl_answer read_answer(const char *text, uint64_t *ret_number)
+{
+    static const char *const words[] = { "?", "yes", "no", "later", "refused" };
+
+    for (unsigned i = BWL_YES; i <= BWL_REFUSED; i++) {
+        size_t length = strlen(words[i]);
+        if (strncmp(text, words[i], length) == 0) {
+            *ret_number = strtoull(text + length, NULL, 10);
+            return (bwl_answer)i;
+        }
+    }
+    fail_msg("\"%s\" is no answer", text);
+    return 0;
+}
+
+static inline void acquires(stage *s, const char *how)
+{
+    bwl_effects fx         = { 0 };
+    bwl_random  random     = fresh(s);
+    bwl_ms      give_up_at = s->now;
+
+    if (strcmp(how, "for ever") == 0)
+        give_up_at = BWL_NEVER;
+    else if (strncmp(how, "for ", 4) == 0)
+        give_up_at = s->now + strtoll(how + 4, NULL, 10);
+    else
+        assert_string_equal(how, "once");
+    bwl_hold_acquire(&s->hold, &random, s->now, give_up_at, &fx);
+    note_effects(s, &fx);
+}
+
+static inline void caller_does(stage *s, const char *what)
+{
+    bwl_effects fx = { 0 };
+
+    if (strncmp(what, "acquires, ", 10) == 0) {
+        acquires(s, what + 10);
+    } else if (strcmp(what, "looks") == 0) {
+        bwl_ms left = bwl_hold_left(&s->hold, s->now);
+        note(s, left == BWL_NEVER ? "no end" : "%lld left", (long long)left);
+    } else {
+        if (strcmp(what, "cancels") == 0 ? !bwl_hold_is_sought(&s->hold)
+                                         : !bwl_hold_is_held(&s->hold))
+            note(s, "(the hold is in state %d)", (int)s->hold.state);
+        else if (strncmp(what, "extends to ", 11) == 0)
+            bwl_hold_extend(&s->hold, s->now, strtoll(what + 11, NULL, 10), &fx);
+        else if (strcmp(what, "releases") == 0)
+            bwl_hold_release(&s->hold, s->now, &fx);
+        else if (strcmp(what, "cancels") == 0)
+            bwl_hold_cancel(&s->hold, s->now, &fx);
+        else
+            fail_msg("the caller cannot do \"%s\"", what);
+        if (fx.wake_at != 0)
+            note_effects(s, &fx);
+    }
+}
+
+/* True if the line is of the world, which is then carried out. */
+static inline bool world_does(stage *s, const char *line)
+{
+    bwl_event ev = { 0 };
+
+    if (strncmp(line, "caller ", 7) == 0) {
+        note(s, "%s", line);
+        caller_does(s, line + 7);
+    } else if (strncmp(line, "server says ", 12) == 0) {
+        note(s, "%s", line);
+        ev.kind   = BWL_REPLY;
+        ev.answer = read_answer(line + 12, &ev.number);
+        ev.tag    = oldest_open(s);
+        happens(s, ev);
+    } else if (strncmp(line, "server pushes ", 14) == 0) {
+        note(s, "%s", line);
+        ev.kind   = BWL_PUSH;
+        ev.answer = read_answer(line + 14, &ev.number);
+        happens(s, ev);
+    } else if (strcmp(line, "link sends nothing") == 0) {
+        note(s, "%s", line);
+        happens(s, (bwl_event){ .kind = BWL_REPLY, .answer = BWL_UNSENT, .tag = oldest_open(s) });
+    } else if (strcmp(line, "link cuts") == 0) {
+        note(s, "%s", line);
+        for (unsigned count = s->open_count; count > 0; count--)
+            happens(s, (bwl_event){ .kind = BWL_DOWN, .tag = oldest_open(s) });
+    } else if (strncmp(line, "chance ", 7) == 0) {
+        note(s, "%s", line);
+        s->chance = (uint16_t)strtoul(line + 7, NULL, 10);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static inline void alarms_before(stage *s, bwl_ms end)
+{
+    for (unsigned i = 0; s->wake_at < end; i++) {
+        assert_true(i < ALARMS_MAX);
+        if (s->wake_at > s->now)
+            s->now = s->wake_at;
+        happens(s, (bwl_event){ .kind = BWL_ALARM });
+    }
+}
+
+/* ---- playing, comparing ---------------------------------------------------------------------- */
+
+static inline size_t line_length(const char *text)
+{
+    return strcspn(text, "\n");
+}
+
+static inline void show_difference(const char *expected, const char *written, unsigned line)
+{
+    const char *texts[2] = { expected, written };
+
+    for (unsigned t = 0; t < 2; t++) {
+        print_error("%s\n", t == 0 ? "---- the story" : "---- what happened");
+        const char *at = texts[t];
+        for (unsigned i = 0; *at != '\0' && i <= line + LINES_AROUND; i++) {
+            if (i + LINES_AROUND >= line)
+                print_error("%s %.*s\n", i == line ? ">" : " ", (int)line_length(at), at);
+            at += line_length(at);
+            at += *at == '\n';
+        }
+    }
+}
+
+static inline void compare(const char *expected, const char *written)
+{
+    const char *e    = expected;
+    const char *w    = written;
+    unsigned    line = 0;
+
+    while (*e != '\0' || *w != '\0') {
+        if (line_length(e) != line_length(w) || strncmp(e, w, line_length(e)) != 0) {
+            show_difference(expected, written, line);
+            fail_msg("line %u differs", line + 1);
+        }
+        e += line_length(e);
+        e += *e == '\n';
+        w += line_length(w);
+        w += *w == '\n';
+        line++;
+    }
+}
+
+/* Plays the story and fails at the first line that is not as the story says. */
+static inline void play(const bwl_protocol *protocol, bwl_terms terms, const char *story)
+{
+    static stage s;
+
+    s = (stage){ .now = BEGINNING, .wake_at = BWL_NEVER };
+    bwl_hold_init(&s.hold, protocol, 1, &terms);
+    for (const char *at = story; *at != '\0';) {
+        char  line[STORY_LINE_MAX] = "";
+        char *rest                 = NULL;
+        assert_true(line_length(at) < STORY_LINE_MAX);
+        memcpy(line, at, line_length(at));
+        assert_int_equal(line[0], '[');
+        bwl_ms time = BEGINNING + strtoll(line + 1, &rest, 10);
+        assert_true(strncmp(rest, "] ", 2) == 0);
+        assert_true(time >= s.now);
+        alarms_before(&s, time);
+        s.now = time;
+        if (!world_does(&s, rest + 2))
+            alarms_before(&s, time + 1);
+        at += line_length(at);
+        at += *at == '\n';
+    }
+    alarms_before(&s, s.now + 1);
+    compare(story, s.written);
+}
+
+#endif

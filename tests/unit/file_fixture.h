@@ -1,0 +1,178 @@
+/*
+ * file_fixture.h -- a directory that is gone after the test, and small things to do with files, for
+ * the tests of file:.
+ */
+#ifndef FILE_FIXTURE_H
+#define FILE_FIXTURE_H
+
+#include "core/status.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { NOBODY = 65534, PATH_SIZE = 1024 };
+
+static char directory[64];
+
+static inline int make_directory(void **state)
+{
+    (void)state;
+    (void)umask(022);
+    (void)snprintf(directory, sizeof directory, "/tmp/bowline-test-XXXXXX");
+    assert_non_null(mkdtemp(directory));
+    return 0;
+}
+
+static inline int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
+{
+    (void)st;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+static inline int remove_directory(void **state)
+{
+    (void)state;
+    return nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* The path of an entry of the directory: four of them live at a time. */
+static inline const char *in(const char *leaf)
+{
+    static char     paths[4][PATH_SIZE];
+    static unsigned next;
+    char           *path = paths[next++ % 4];
+
+    (void)snprintf(path, PATH_SIZE, "%s/%s", directory, leaf);
+    return path;
+}
+
+static inline void put(const char *leaf, const void *bytes, size_t size)
+{
+    int fd = open(in(leaf), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, size), size);
+    assert_int_equal(close(fd), 0);
+}
+
+static inline int open_in(const char *leaf)
+{
+    int fd = open(in(leaf), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    return fd;
+}
+
+static inline bool exists(const char *leaf)
+{
+    struct stat st;
+
+    return lstat(in(leaf), &st) == 0;
+}
+
+static inline mode_t mode_of(const char *leaf)
+{
+    struct stat st;
+
+    assert_int_equal(lstat(in(leaf), &st), 0);
+    return st.st_mode & 07777;
+}
+
+static inline unsigned count_descriptors(void)
+{
+    unsigned count = 0;
+    DIR     *fds   = opendir("/proc/self/fd");
+
+    assert_non_null(fds);
+    while (readdir(fds) != NULL)
+        count++;
+    (void)closedir(fds);
+    return count;
+}
+
+static inline int64_t clock_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_BOOTTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static inline void sleep_ms(long ms)
+{
+    struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
+
+    while (nanosleep(&t, &t) != 0) {
+    }
+}
+
+/* Carries out `body` in a child, which must not use cmocka; what it returned. */
+static inline int in_child(int (*body)(void *arg), void *arg)
+{
+    int how = 0;
+
+    (void)fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(body(arg));
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    assert_true(WIFEXITED(how));
+    return WEXITSTATUS(how);
+}
+
+/* A child that has done `body` and then stays until it is killed. */
+static inline pid_t start_child(void (*body)(void *arg), void *arg)
+{
+    int  ready[2];
+    char byte;
+
+    (void)fflush(NULL);
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)close(ready[0]);
+        body(arg);
+        (void)!write(ready[1], "", 1);
+        for (;;)
+            (void)pause();
+    }
+    (void)close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    (void)close(ready[0]);
+    return pid;
+}
+
+static inline void end_child(pid_t pid)
+{
+    int how;
+
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+}
+
+#define with_directory(test) cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
+
+#endif

@@ -1,0 +1,341 @@
+/*
+ * The delay proxy of the benchmark: it delays in both directions, and changes nothing else.
+ *
+ * The test is both ends of the line: `near` is the client, `far` what the proxy opened to the
+ * server.
+ */
+#include "bench/proxy.h"
+#include "bench/machine.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PATIENCE_MS = 20000, DELAY_US = 3000, SHORT_US = 50, MESSAGE = 40, BULK = 12 << 20 };
+
+typedef struct fixture {
+    bench_proxy proxy;
+    int         listener;
+    int         near;
+    int         far;
+} fixture;
+
+/* ---- both ends ------------------------------------------------------------------------------- */
+
+static void await(int fd, short event)
+{
+    struct pollfd watched = { .fd = fd, .events = event };
+
+    assert_int_equal(poll(&watched, 1, PATIENCE_MS), 1);
+}
+
+static int connect_to(int port)
+{
+    struct sockaddr_in to  = { .sin_family      = AF_INET,
+                               .sin_port        = htons((uint16_t)port),
+                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int                one = 1;
+    int                fd  = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one), 0);
+    return fd;
+}
+
+static int accept_at(int listener)
+{
+    int one = 1;
+
+    await(listener, POLLIN);
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one), 0);
+    return fd;
+}
+
+static fixture begin(unsigned delay_us)
+{
+    fixture          f;
+    bench_proxy_plan plan = { .delay_us = delay_us };
+    bench_trouble    trouble;
+
+    f.listener = bench_listen(&plan.server_port, &trouble);
+    assert_true(f.listener >= 0);
+    assert_int_equal(bench_proxy_start(&f.proxy, &plan, &trouble), 0);
+    f.near = connect_to(f.proxy.port);
+    f.far  = accept_at(f.listener);
+    return f;
+}
+
+static void end(fixture *f)
+{
+    (void)close(f->near);
+    (void)close(f->far);
+    (void)close(f->listener);
+    bench_proxy_stop(&f->proxy);
+    assert_int_equal(f->proxy.pid, 0);
+}
+
+static void say(int fd, const char *bytes, size_t size)
+{
+    assert_int_equal(send(fd, bytes, size, MSG_NOSIGNAL), size);
+}
+
+static void hear(int fd, char *bytes, size_t size)
+{
+    for (size_t got = 0; got < size;) {
+        await(fd, POLLIN);
+        ssize_t more = recv(fd, bytes + got, size - got, 0);
+        assert_true(more > 0);
+        got += (size_t)more;
+    }
+}
+
+static void must_have_ended(int fd)
+{
+    char byte;
+
+    await(fd, POLLIN);
+    assert_true(recv(fd, &byte, 1, 0) <= 0);
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+static int64_t one_way_ns(int from, int to)
+{
+    char    byte;
+    int64_t began = bench_now_ns();
+
+    say(from, "x", 1);
+    hear(to, &byte, 1);
+    assert_int_equal(byte, 'x');
+    return bench_now_ns() - began;
+}
+
+static void test_proxy_delays_there_and_back(void **state)
+{
+    fixture f = begin(DELAY_US);
+
+    for (unsigned i = 0; i < 20; i++) {
+        assert_true(one_way_ns(f.near, f.far) >= (int64_t)DELAY_US * 1000);
+        assert_true(one_way_ns(f.far, f.near) >= (int64_t)DELAY_US * 1000);
+    }
+    end(&f);
+}
+
+static void test_proxy_delays_every_byte_and_not_only_the_first(void **state)
+{
+    enum { BYTES = 50 };
+    fixture f = begin(DELAY_US);
+    int64_t sent_ns[BYTES];
+
+    /* Many are on their way at once; each is late by itself. */
+    for (unsigned i = 0; i < BYTES; i++) {
+        sent_ns[i] = bench_now_ns();
+        say(f.near, &(char){ (char)('0' + i) }, 1);
+        while (bench_now_ns() < sent_ns[i] + 100000)
+            ;
+    }
+    for (unsigned i = 0; i < BYTES; i++) {
+        char byte;
+        hear(f.far, &byte, 1);
+        assert_true(bench_now_ns() >= sent_ns[i] + (int64_t)DELAY_US * 1000);
+        assert_int_equal(byte, (char)('0' + i));
+    }
+    end(&f);
+}
+
+static void test_proxy_delays_the_end_behind_the_last_byte(void **state)
+{
+    fixture f = begin(DELAY_US);
+    char    bytes[4];
+
+    int64_t began = bench_now_ns();
+    say(f.near, "last", 4);
+    assert_int_equal(shutdown(f.near, SHUT_WR), 0);
+    hear(f.far, bytes, 4);
+    must_have_ended(f.far);
+    assert_true(bench_now_ns() - began >= (int64_t)DELAY_US * 1000);
+    /* The other direction is still open. */
+    assert_true(one_way_ns(f.far, f.near) >= (int64_t)DELAY_US * 1000);
+    (void)shutdown(f.far, SHUT_WR);
+    must_have_ended(f.near);
+    end(&f);
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+static void pass_in_two(int from, int to, size_t cut)
+{
+    char sent[MESSAGE], heard[MESSAGE];
+
+    for (size_t i = 0; i < MESSAGE; i++)
+        sent[i] = (char)(i * 7 + cut); /* NUL and bytes above 127 among them */
+    say(from, sent, cut);
+    /* The first part has arrived when the second is sent: they cannot become one again. */
+    hear(to, heard, cut);
+    say(from, sent + cut, MESSAGE - cut);
+    hear(to, heard + cut, MESSAGE - cut);
+    assert_memory_equal(heard, sent, MESSAGE);
+
+    if (cut > 0)
+        say(from, sent, cut);
+    say(from, sent + cut, MESSAGE - cut);
+    hear(to, heard, MESSAGE);
+    assert_memory_equal(heard, sent, MESSAGE);
+}
+
+static void test_proxy_passes_bytes_intact_at_every_split(void **state)
+{
+    fixture f = begin(SHORT_US);
+
+    for (size_t cut = 0; cut < MESSAGE; cut++) {
+        pass_in_two(f.near, f.far, cut);
+        pass_in_two(f.far, f.near, cut);
+    }
+    end(&f);
+}
+
+static char bulk_byte(size_t at)
+{
+    return (char)(at * 31 + (at >> 8) * 17 + (at >> 16));
+}
+
+/* Sends as much as is taken without waiting. */
+static size_t push(int fd, const char *bulk, size_t sent)
+{
+    while (sent < BULK) {
+        ssize_t more = send(fd, bulk + sent, BULK - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (more <= 0)
+            break;
+        sent += (size_t)more;
+    }
+    return sent;
+}
+
+static size_t pull(int fd, size_t heard)
+{
+    static char buffer[100003];
+    ssize_t     more = recv(fd, buffer, sizeof buffer, MSG_DONTWAIT);
+
+    for (ssize_t i = 0; i < more; i++)
+        if (buffer[i] != bulk_byte(heard + (size_t)i))
+            fail_msg("byte %zu is not what was sent", heard + (size_t)i);
+    return heard + (more > 0 ? (size_t)more : 0);
+}
+
+static void test_proxy_passes_more_than_it_can_keep_in_both_directions(void **state)
+{
+    fixture f       = begin(SHORT_US);
+    char   *bulk    = malloc(BULK);
+    size_t  sent[2] = { 0 }, heard[2] = { 0 };
+    int     ends[2] = { f.near, f.far };
+
+    assert_non_null(bulk);
+    for (size_t i = 0; i < BULK; i++)
+        bulk[i] = bulk_byte(i);
+    /* Nobody reads until the line is full. */
+    for (unsigned i = 0; i < 50; i++) {
+        sent[0] = push(f.near, bulk, sent[0]);
+        sent[1] = push(f.far, bulk, sent[1]);
+        bench_sleep_ms(1);
+    }
+    while (heard[0] < BULK || heard[1] < BULK) {
+        struct pollfd watched[2];
+        for (unsigned i = 0; i < 2; i++)
+            watched[i] =
+                (struct pollfd){ .fd     = ends[i],
+                                 .events = (short)(POLLIN | (sent[i] < BULK ? POLLOUT : 0)) };
+        assert_true(poll(watched, 2, PATIENCE_MS) > 0);
+        for (unsigned i = 0; i < 2; i++) {
+            sent[i]  = push(ends[i], bulk, sent[i]);
+            heard[i] = pull(ends[i], heard[i]);
+        }
+    }
+    free(bulk);
+    end(&f);
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
+
+static void test_proxy_keeps_connections_apart(void **state)
+{
+    enum { OTHERS = 20 };
+    fixture f = begin(SHORT_US);
+    int     near[OTHERS], far[OTHERS];
+
+    for (unsigned round = 0; round < 5; round++) {
+        for (unsigned i = 0; i < OTHERS; i++) {
+            near[i] = connect_to(f.proxy.port);
+            far[i]  = accept_at(f.listener);
+        }
+        for (unsigned i = 0; i < OTHERS; i++)
+            say(near[i], &(char){ (char)i }, 1);
+        for (unsigned i = 0; i < OTHERS; i++) {
+            char byte;
+            hear(far[i], &byte, 1);
+            assert_int_equal(byte, i);
+        }
+        for (unsigned i = 0; i < OTHERS; i++) {
+            (void)close(near[i]);
+            must_have_ended(far[i]);
+            (void)close(far[i]);
+        }
+    }
+    assert_true(one_way_ns(f.near, f.far) >= (int64_t)SHORT_US * 1000);
+    end(&f);
+}
+
+static void test_proxy_without_a_server_closes_the_connection(void **state)
+{
+    fixture f = begin(SHORT_US);
+
+    (void)close(f.listener);
+    f.listener = -1;
+    int near   = connect_to(f.proxy.port);
+    must_have_ended(near);
+    (void)close(near);
+    assert_true(one_way_ns(f.near, f.far) >= (int64_t)SHORT_US * 1000);
+    end(&f);
+}
+
+static void test_proxy_that_is_stopped_is_gone(void **state)
+{
+    fixture f   = begin(SHORT_US);
+    pid_t   pid = f.proxy.pid;
+
+    assert_int_equal(kill(pid, 0), 0);
+    end(&f);
+    assert_int_equal(kill(pid, 0), -1);
+    bench_proxy_stop(&f.proxy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_proxy_delays_there_and_back),
+        cmocka_unit_test(test_proxy_delays_every_byte_and_not_only_the_first),
+        cmocka_unit_test(test_proxy_delays_the_end_behind_the_last_byte),
+        cmocka_unit_test(test_proxy_passes_bytes_intact_at_every_split),
+        cmocka_unit_test(test_proxy_passes_more_than_it_can_keep_in_both_directions),
+        cmocka_unit_test(test_proxy_keeps_connections_apart),
+        cmocka_unit_test(test_proxy_without_a_server_closes_the_connection),
+        cmocka_unit_test(test_proxy_that_is_stopped_is_gone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,294 @@
+/*
+ * test_client.c -- opening and closing a client; its clock, its timers, its descriptor.
+ *
+ * What is made of a URL is the engines' affair; here only which engine it goes to, and that nothing
+ * is left of a client that could not be opened.  Closing is the other half: what is held is given
+ * back, what is sought is given up, in whatever order the locks were made.
+ */
+#include "engine/engines.h"
+#include "engine/clock.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static bwl_client *client;
+static bwl_fault   fault;
+
+static int open_url(bwl_client **ret_client, const char *url)
+{
+    static const bwl_settings nothing;
+
+    fault = (bwl_fault){ 0 };
+    return bwl_client_open(ret_client, &nothing, false, url, &fault);
+}
+
+static int open_client(void **state)
+{
+    (void)state;
+    assert_int_equal(open_url(&client, "thread:"), BWL_OK);
+    return 0;
+}
+
+static int close_client(void **state)
+{
+    (void)state;
+    bwl_client_close(client);
+    return 0;
+}
+
+static bwl_lock *ask(bwl_client *whose, bwl_operation *op, const char *name, bwl_ms wait_ms)
+{
+    const bwl_terms terms = { .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000 };
+    bwl_lock       *lock;
+
+    bwl_client_lock(whose);
+    assert_int_equal(bwl_lock_new(&lock, whose, name, &terms, &fault), BWL_OK);
+    bwl_lock_acquire(lock, op, wait_ms);
+    bwl_client_unlock(whose);
+    return lock;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static void test_client_scheme_chooses_the_engine(void **state)
+{
+    static const struct {
+        const char       *url;
+        const bwl_engine *engine;
+    } list[] = {
+        { "thread:", &bwl_thread_engine },
+        { "redis://127.0.0.1", &bwl_redis_engine },
+        { "unix:///tmp/no-such-socket", &bwl_unix_engine },
+    };
+    bwl_client *other;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        assert_int_equal(open_url(&other, list[i].url), BWL_OK);
+        assert_ptr_equal(other->engine, list[i].engine);
+        bwl_client_close(other);
+    }
+}
+
+static void test_client_unknown_scheme_is_unsupported(void **state)
+{
+    bwl_client *other = NULL;
+
+    (void)state;
+    assert_int_equal(open_url(&other, "etcd://h"), BWL_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(fault.text, "etcd:"));
+    assert_int_equal(open_url(&other, "rediss://u:hunter2@h"), BWL_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(fault.text, "TLS"));
+    assert_int_equal(open_url(&other, "thread"), BWL_STATUS_USAGE);
+    assert_int_equal(open_url(&other, "thread:?lease=x"), BWL_STATUS_USAGE);
+    assert_int_equal(open_url(&other, "thread:?nonsense=1"), BWL_STATUS_USAGE);
+    assert_null(other);
+}
+
+static void test_client_settings_are_those_of_caller_and_url(void **state)
+{
+    const bwl_settings asked = { .lease_ms = 9000, .keeps = true };
+    bwl_client        *other;
+
+    (void)state;
+    assert_int_equal(bwl_client_open(&other, &asked, true, "thread:?wait=3s", &fault), BWL_OK);
+    assert_int_equal(other->settings.lease_ms, 9000);
+    assert_int_equal(other->settings.wait_ms, 3000);
+    assert_true(other->settings.keeps);
+    assert_false(other->settings.renews);
+    bwl_client_close(other);
+}
+
+/* ---- the clock and the timers ---------------------------------------------------------------- */
+
+static void test_client_clock_never_goes_back(void **state)
+{
+    (void)state;
+    bwl_client_lock(client);
+    bwl_ms now = bwl_client_now(client);
+    assert_in_range(now, bwl_clock_now() - 1000, bwl_clock_now());
+    client->latest = now + 60000; /* as if the clock had been there already */
+    assert_int_equal(bwl_client_now(client), now + 60000);
+    client->latest = now - 60000;
+    assert_in_range(bwl_client_now(client), now, now + 60000);
+    bwl_client_unlock(client);
+}
+
+static bool is_woken(void)
+{
+    bwl_ready ready[BWL_READY_MAX];
+
+    return bwl_reactor_wait(&client->reactor, 0, ready) == 1 && ready[0].source == NULL;
+}
+
+static bool say_yes(bwl_lock *lock, const bwl_ask *question, bwl_event *ret_reply)
+{
+    (void)lock;
+    (void)question;
+    ret_reply->answer = BWL_YES;
+    return true;
+}
+
+static bool get_in_while_somebody_drives(const char *name, bwl_ms drives_for_ms)
+{
+    bwl_operation op;
+
+    client->driving      = true;
+    client->drives_until = bwl_client_now(client) + drives_for_ms;
+    (void)ask(client, &op, name, 0);
+    client->driving = false;
+    assert_int_equal(op.ended, BWL_HELD);
+    return is_woken();
+}
+
+/* With an engine whose locks have a lease, and so a timer from the moment that they are held. */
+static void test_client_alarm_wakes_who_drives_past_it(void **state)
+{
+    bwl_engine engine = *client->engine;
+
+    (void)state;
+    engine.protocol = &bwl_token;
+    engine.ask      = say_yes;
+    client->engine  = &engine;
+    assert_true(bwl_client_fd(client, &fault) >= 0);
+    assert_true(bwl_client_next_at(client) == BWL_NEVER);
+    assert_false(get_in_while_somebody_drives("a", 1000)); /* the alarm is in 30 seconds */
+    assert_in_range(bwl_client_next_at(client) - bwl_client_now(client), 20000, 30000);
+    assert_true(get_in_while_somebody_drives("b", 60000));
+    bwl_operation op;
+    client->loop_sleeps_until = bwl_client_now(client) + 1000;
+    (void)ask(client, &op, "c", 0);
+    assert_false(is_woken()); /* the event loop that nobody is inside comes back before it */
+    client->loop_sleeps_until = bwl_client_now(client) + 60000;
+    (void)ask(client, &op, "d", 0);
+    assert_true(is_woken());
+    bwl_client_close(client);
+    assert_int_equal(open_url(&client, "thread:"), BWL_OK);
+}
+
+static void test_client_descriptor_is_one_and_readable_when_woken(void **state)
+{
+    (void)state;
+    bwl_client_lock(client);
+    int fd = bwl_client_fd(client, &fault);
+    assert_int_equal(bwl_client_fd(client, &fault), fd);
+    bwl_client_unlock(client);
+    assert_int_equal(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0), 0);
+    bwl_client_wake(client);
+    assert_int_equal(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0), 1);
+}
+
+/* ---- closing --------------------------------------------------------------------------------- */
+
+static void test_client_close_gives_back_what_is_held_and_gives_up_what_is_sought(void **state)
+{
+    static bwl_operation ops[4];
+    bwl_operation        op;
+    bwl_client          *other;
+    bwl_lock            *locks[4];
+
+    (void)state;
+    assert_int_equal(open_url(&other, "thread:"), BWL_OK);
+    bwl_lock *mine = ask(client, &op, "mine", 0);
+    locks[0]       = ask(other, &ops[0], "a", 0);
+    locks[1]       = ask(other, &ops[1], "mine", BWL_NEVER);
+    locks[2]       = ask(other, &ops[2], "b", 0);
+    locks[3]       = ask(other, &ops[3], "b", 0); /* busy, and nobody has taken note of it yet */
+    assert_int_equal(ops[1].ended, BWL_PENDING);
+    assert_int_equal(ops[3].ended, BWL_BUSY);
+    bwl_client_lock(other);
+    bwl_lock_unwanted(locks[1]);
+    bwl_client_unlock(other);
+    bwl_client_close(other);
+    assert_int_equal(ops[1].ended, BWL_CANCELLED);
+    (void)ask(client, &op, "a", 0);
+    assert_int_equal(op.ended, BWL_HELD);
+    (void)ask(client, &op, "b", 0);
+    assert_int_equal(op.ended, BWL_HELD);
+    bwl_client_lock(client);
+    bwl_lock_release(mine, &op);
+    assert_int_equal(op.ended, BWL_RELEASED);
+    bwl_client_unlock(client);
+}
+
+static void test_client_close_leaves_no_descriptor_open(void **state)
+{
+    bwl_client *other;
+
+    (void)state;
+    assert_int_equal(open_url(&other, "thread:"), BWL_OK);
+    bwl_client_lock(other);
+    int fd      = bwl_client_fd(other, &fault);
+    int wake_fd = other->reactor.wake_fd;
+    bwl_client_unlock(other);
+    bwl_client_close(other);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    assert_int_equal(fcntl(wake_fd, F_GETFD), -1);
+}
+
+static void *hold_the_mutex(void *arg)
+{
+    bwl_client_lock(client);
+    (void)!write(*(int *)arg, "x", 1);
+    (void)pause();
+    return NULL;
+}
+
+/* The mutex of the parent's client may be held by a thread that does not exist in the child. */
+static void test_client_child_can_close_it_whatever_the_parent_s_threads_were_doing(void **state)
+{
+    bwl_operation op;
+    int           ends[2];
+    int           status;
+    char          c;
+
+    (void)state;
+    (void)ask(client, &op, "n", 0);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t helper = fork(); /* the thread that never ends shall not be the test program's */
+    if (helper == 0) {
+        pthread_t thread;
+        assert_int_equal(open_url(&client, "thread:"), BWL_OK);
+        (void)pthread_create(&thread, NULL, hold_the_mutex, &ends[1]);
+        (void)!read(ends[0], &c, 1);
+        pid_t child = fork();
+        if (child == 0) {
+            bwl_client_close(client);
+            _exit(7);
+        }
+        _exit(waitpid(child, &status, 0) == child ? WEXITSTATUS(status) : 1);
+    }
+    assert_int_equal(waitpid(helper, &status, 0), helper);
+    assert_int_equal(WEXITSTATUS(status), 7);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_client, close_client)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_client_scheme_chooses_the_engine),
+        CASE(test_client_unknown_scheme_is_unsupported),
+        CASE(test_client_settings_are_those_of_caller_and_url),
+        CASE(test_client_clock_never_goes_back),
+        CASE(test_client_alarm_wakes_who_drives_past_it),
+        CASE(test_client_descriptor_is_one_and_readable_when_woken),
+        CASE(test_client_close_gives_back_what_is_held_and_gives_up_what_is_sought),
+        CASE(test_client_close_leaves_no_descriptor_open),
+        CASE(test_client_child_can_close_it_whatever_the_parent_s_threads_were_doing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,66 @@
+/*
+ * test_clock.c -- what time it is.
+ *
+ * Little can be said of a clock without another clock: it agrees with the kernel's of the same
+ * name, to the millisecond, it goes on, and it does not go back.
+ */
+#include "engine/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+static bwl_ms ms_of(clockid_t clock)
+{
+    struct timespec t;
+
+    assert_int_equal(clock_gettime(clock, &t), 0);
+    return (bwl_ms)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void test_clock_counts_from_boot_and_suspend_is_counted(void **state)
+{
+    (void)state;
+    bwl_ms before = ms_of(CLOCK_BOOTTIME);
+    bwl_ms now    = bwl_clock_now();
+    bwl_ms after  = ms_of(CLOCK_BOOTTIME);
+    assert_in_range(now, before + 1, after + 1); /* one more than the kernel's: never 0 */
+}
+
+static void test_clock_goes_on_and_never_back(void **state)
+{
+    bwl_ms start = bwl_clock_now();
+    bwl_ms now   = start;
+
+    (void)state;
+    while (now < start + 20) {
+        bwl_ms next = bwl_clock_now();
+        assert_true(next >= now);
+        now = next;
+    }
+    assert_true(start >= 1);
+}
+
+static void test_clock_wall_counts_microseconds_since_1970(void **state)
+{
+    (void)state;
+    bwl_ms   before = ms_of(CLOCK_REALTIME);
+    uint64_t now_us = bwl_clock_wall_us();
+    bwl_ms   after  = ms_of(CLOCK_REALTIME);
+    assert_in_range(now_us / 1000, (uint64_t)before, (uint64_t)after);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_clock_counts_from_boot_and_suspend_is_counted),
+        cmocka_unit_test(test_clock_goes_on_and_never_back),
+        cmocka_unit_test(test_clock_wall_counts_microseconds_since_1970),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,494 @@
+/*
+ * test_conn.c -- one stream to one server, against a peer in the same thread: a listening unix
+ * socket in a directory of its own, and TCP on the loopback where it must be TCP.
+ *
+ * What matters most: how many bytes were handed to the kernel is the exact truth, counted again at
+ * the other end; frames come out whole however the bytes were cut; a peer that sends nonsense, too
+ * much, or nothing more ends the connection.
+ */
+#include "engine/conn.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static bwl_reactor reactor;
+static bwl_conn    conn;
+static bwl_fault   fault;
+static bwl_address address;
+static int         listener;
+static int         peer;
+static int         last_step; /* what the latest step returned */
+static char        directory[64];
+
+static void step(bwl_source *source, uint32_t events)
+{
+    assert_ptr_equal(source, &conn.source);
+    last_step = bwl_conn_step(&conn, events, &fault);
+}
+
+static int listen_in_a_directory(void **state)
+{
+    struct sockaddr_un *to = (struct sockaddr_un *)&address.socket;
+
+    (void)state;
+    address = (bwl_address){ .size = sizeof *to };
+    (void)snprintf(directory, sizeof directory, "/tmp/bowline-conn-XXXXXX");
+    assert_non_null(mkdtemp(directory));
+    to->sun_family = AF_UNIX;
+    (void)snprintf(to->sun_path, sizeof to->sun_path, "%s/s", directory);
+    listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)to, sizeof *to), 0);
+    assert_int_equal(listen(listener, 8), 0);
+    reactor = (bwl_reactor)BWL_REACTOR_CLOSED;
+    assert_int_equal(bwl_reactor_open(&reactor, &fault), BWL_OK);
+    bwl_conn_init(&conn, &reactor, step);
+    peer      = -1;
+    last_step = 1;
+    return 0;
+}
+
+static int tidy_up(void **state)
+{
+    (void)state;
+    bwl_conn_free(&conn);
+    bwl_reactor_close(&reactor);
+    if (peer >= 0)
+        close(peer);
+    close(listener);
+    (void)unlink(((struct sockaddr_un *)&address.socket)->sun_path);
+    assert_int_equal(rmdir(directory), 0);
+    return 0;
+}
+
+/* Lets the reactor dispatch what there is, once; what the step said, 1 if there was none. */
+static int turn(void)
+{
+    bwl_ready ready[BWL_READY_MAX];
+
+    last_step = 1;
+    int count = bwl_reactor_wait(&reactor, 0, ready);
+    for (int i = 0; i < count; i++)
+        ready[i].source->ready(ready[i].source, ready[i].events);
+    return last_step;
+}
+
+static void connect_both(void)
+{
+    assert_int_equal(bwl_conn_open(&conn, &address, &fault), BWL_OK);
+    assert_true(bwl_conn_is_open(&conn));
+    peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    assert_true(peer >= 0);
+    assert_int_equal(turn(), BWL_OK);
+    assert_false(conn.connecting);
+}
+
+/* A command of one bulk string of `size` bytes; how many bytes that makes. */
+static size_t put(size_t size)
+{
+    bwl_resp_writer writer;
+    char           *text = malloc(size);
+
+    assert_non_null(text);
+    memset(text, 'x', size);
+    assert_true(bwl_conn_reserve(&conn, size + 64, &writer));
+    bwl_resp_write_array(&writer, 1);
+    bwl_resp_write_bulk(&writer, text, size);
+    bwl_conn_commit(&conn, &writer);
+    free(text);
+    return writer.size;
+}
+
+/* All that the peer can read now. */
+static size_t peer_reads(void)
+{
+    static char bytes[65536];
+    size_t      all = 0;
+    ssize_t     got;
+
+    while ((got = read(peer, bytes, sizeof bytes)) > 0)
+        all += (size_t)got;
+    return all;
+}
+
+static void peer_says(const char *text)
+{
+    assert_int_equal(write(peer, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+static void assert_frame(const char *wanted)
+{
+    const char *bytes;
+    size_t      size;
+
+    assert_int_equal(bwl_conn_frame(&conn, &bytes, &size, &fault), 1);
+    assert_int_equal(size, strlen(wanted));
+    assert_memory_equal(bytes, wanted, size);
+}
+
+static int next_frame(void)
+{
+    const char *bytes;
+    size_t      size;
+
+    return bwl_conn_frame(&conn, &bytes, &size, &fault);
+}
+
+/* ---- connecting ------------------------------------------------------------------------------ */
+
+static void test_conn_nothing_is_written_before_it_is_connected(void **state)
+{
+    (void)state;
+    assert_int_equal(bwl_conn_open(&conn, &address, &fault), BWL_OK);
+    size_t size = put(10);
+    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
+    assert_int_equal(conn.handed_over, 0);
+    peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    assert_int_equal(peer_reads(), 0);
+    assert_int_equal(turn(), BWL_OK); /* which ends the connecting, and flushes */
+    assert_int_equal(conn.handed_over, size);
+    assert_int_equal(peer_reads(), size);
+}
+
+static void test_conn_is_not_inherited_and_never_blocks(void **state)
+{
+    (void)state;
+    connect_both();
+    assert_int_equal(fcntl(conn.source.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    assert_int_equal(fcntl(conn.source.fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+}
+
+static void test_conn_socket_that_is_not_there_fails_at_once_and_is_closed(void **state)
+{
+    (void)state;
+    assert_int_equal(unlink(((struct sockaddr_un *)&address.socket)->sun_path), 0);
+    assert_int_equal(bwl_conn_open(&conn, &address, &fault), BWL_STATUS_UNREACHABLE);
+    assert_int_equal(fault.status, BWL_STATUS_UNREACHABLE);
+    assert_string_equal(fault.text, "cannot connect: No such file or directory");
+    assert_false(bwl_conn_is_open(&conn));
+    bwl_conn_close(&conn);
+    address.socket.ss_family = 255;
+    assert_int_equal(bwl_conn_open(&conn, &address, NULL), BWL_STATUS_SYSTEM);
+    assert_false(bwl_conn_is_open(&conn));
+}
+
+/* A listener on the loopback, and its address. */
+static int listen_on_tcp(bwl_address *ret_address)
+{
+    struct sockaddr_in *to   = (struct sockaddr_in *)&ret_address->socket;
+    socklen_t           size = sizeof *to;
+    int                 fd   = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    *ret_address        = (bwl_address){ .size = sizeof *to };
+    to->sin_family      = AF_INET;
+    to->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(bind(fd, (struct sockaddr *)to, sizeof *to), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)to, &size), 0);
+    return fd;
+}
+
+static void test_conn_tcp_sends_at_once_and_notices_a_dead_peer(void **state)
+{
+    bwl_address tcp;
+    int         fd    = listen_on_tcp(&tcp);
+    int         one   = 0;
+    int         alive = 0;
+    socklen_t   size  = sizeof one;
+
+    (void)state;
+    assert_int_equal(bwl_conn_open(&conn, &tcp, &fault), BWL_OK);
+    assert_int_equal(getsockopt(conn.source.fd, IPPROTO_TCP, TCP_NODELAY, &one, &size), 0);
+    assert_int_equal(getsockopt(conn.source.fd, SOL_SOCKET, SO_KEEPALIVE, &alive, &size), 0);
+    assert_true(one != 0 && alive != 0);
+    while (turn() == 1)
+        ;
+    assert_int_equal(last_step, BWL_OK);
+    assert_false(conn.connecting);
+    close(fd);
+}
+
+static void test_conn_tcp_that_is_refused_says_so_in_the_step(void **state)
+{
+    bwl_address tcp;
+
+    (void)state;
+    close(listen_on_tcp(&tcp));
+    int status = bwl_conn_open(&conn, &tcp, &fault);
+    while (status == BWL_OK && (status = turn()) == 1)
+        status = BWL_OK;
+    assert_int_equal(status, BWL_STATUS_UNREACHABLE);
+    assert_string_equal(fault.text, "cannot connect: Connection refused");
+}
+
+/* ---- out ------------------------------------------------------------------------------------- */
+
+static void test_conn_counts_exactly_what_the_kernel_took(void **state)
+{
+    size_t all  = 0;
+    size_t read = 0;
+
+    (void)state;
+    connect_both();
+    for (unsigned i = 0; i < 10; i++)
+        all += put(60000);
+    assert_int_equal(conn.written, all);
+    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
+    assert_in_range(conn.handed_over, 1, all - 1); /* the peer does not read: it is full */
+    assert_true(conn.wants_out);
+    for (unsigned turns = 0; read < all && turns < 1000; turns++) {
+        uint64_t taken = conn.handed_over;
+        read += peer_reads();
+        assert_int_equal(read, taken);
+        (void)turn();
+    }
+    assert_int_equal(read, all);
+    assert_int_equal(conn.handed_over, all);
+    assert_false(conn.wants_out);
+    assert_int_equal(turn(), 1); /* nothing to write: it is not told of room any more */
+}
+
+static void test_conn_queue_is_bounded(void **state)
+{
+    bwl_resp_writer writer;
+
+    (void)state;
+    connect_both();
+    assert_false(bwl_conn_reserve(&conn, BWL_CONN_OUT_MAX + 1, &writer));
+    assert_true(bwl_conn_reserve(&conn, BWL_CONN_OUT_MAX, &writer));
+    assert_int_equal(writer.capacity, BWL_CONN_OUT_MAX);
+    size_t size = put(10);
+    assert_false(bwl_conn_reserve(&conn, BWL_CONN_OUT_MAX - size + 1, &writer));
+    assert_true(bwl_conn_reserve(&conn, BWL_CONN_OUT_MAX - size, &writer));
+}
+
+static void test_conn_forgets_what_it_has_sent(void **state)
+{
+    static const char nothing[5000];
+
+    (void)state;
+    connect_both();
+    size_t size = put(4000);
+    assert_memory_not_equal(conn.out, nothing, size);
+    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
+    assert_memory_equal(conn.out, nothing, size);
+    assert_int_equal(conn.out_size, 0);
+}
+
+static void test_conn_broken_pipe_is_a_status_and_no_signal(void **state)
+{
+    (void)state;
+    connect_both();
+    close(peer);
+    peer = -1;
+    (void)put(10);
+    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_STATUS_UNREACHABLE);
+    assert_string_equal(fault.text, "the connection broke: Broken pipe");
+    assert_int_equal(conn.handed_over, 0);
+}
+
+/* ---- in -------------------------------------------------------------------------------------- */
+
+static void test_conn_frames_come_out_whole_however_they_were_cut(void **state)
+{
+    static const char stream[] = "+OK\r\n$3\r\nabc\r\n*2\r\n:1\r\n_\r\n-ERR x\r\n";
+    unsigned          frames   = 0;
+
+    (void)state;
+    connect_both();
+    for (size_t i = 0; i < sizeof stream - 1; i++) {
+        const char *bytes;
+        size_t      size;
+        assert_int_equal(next_frame(), 0);
+        assert_int_equal(write(peer, stream + i, 1), 1);
+        assert_int_equal(turn(), BWL_OK);
+        if (i + 1 == 5 || i + 1 == 14 || i + 1 == 25 || i + 1 == sizeof stream - 1) {
+            assert_int_equal(bwl_conn_frame(&conn, &bytes, &size, &fault), 1);
+            assert_memory_equal(bytes, stream + i + 1 - size, size);
+            frames++;
+        }
+    }
+    assert_int_equal(frames, 4);
+    peer_says("+OK\r\n$3\r\nabc\r\n*2\r\n:1");
+    assert_int_equal(turn(), BWL_OK);
+    assert_frame("+OK\r\n");
+    assert_frame("$3\r\nabc\r\n");
+    assert_int_equal(next_frame(), 0);
+    peer_says("\r\n_\r\n");
+    assert_int_equal(turn(), BWL_OK);
+    assert_frame("*2\r\n:1\r\n_\r\n");
+    assert_int_equal(next_frame(), 0);
+}
+
+static void test_conn_large_frame_arrives(void **state)
+{
+    static char text[60020];
+    int         size = snprintf(text, sizeof text, "$%d\r\n", 60000);
+
+    (void)state;
+    memset(text + size, 'x', 60000);
+    memcpy(text + size + 60000, "\r\n", 3);
+    connect_both();
+    for (unsigned round = 0; round < 5; round++) {
+        peer_says(text);
+        for (unsigned turns = 0; turns < 100 && next_frame() == 0; turns++)
+            (void)turn();
+        assert_int_equal(conn.in_taken, conn.in_size);
+    }
+    assert_in_range(conn.in_room, 1, BWL_CONN_IN_MAX);
+}
+
+static void test_conn_peer_that_sends_what_nobody_takes_is_cut_off(void **state)
+{
+    static char text[4096];
+    int         status = BWL_OK;
+
+    (void)state;
+    memset(text, ' ', sizeof text);
+    connect_both();
+    for (unsigned i = 0; i < 200 && status == BWL_OK; i++) {
+        (void)!write(peer, text, sizeof text);
+        status = turn();
+    }
+    assert_int_equal(status, BWL_STATUS_NOMEM);
+    assert_in_range(conn.in_room, 1, BWL_CONN_IN_MAX);
+}
+
+static void test_conn_nonsense_is_no_redis(void **state)
+{
+    (void)state;
+    connect_both();
+    peer_says("HTTP/1.1 400 Bad Request\r\n\r\n");
+    assert_int_equal(turn(), BWL_OK);
+    assert_int_equal(next_frame(), BWL_STATUS_REFUSED);
+    assert_string_equal(fault.text, "what answers there is not a Redis server");
+}
+
+static void test_conn_announcement_that_is_too_large_is_refused(void **state)
+{
+    (void)state;
+    connect_both();
+    peer_says("$99999999\r\n");
+    assert_int_equal(turn(), BWL_OK);
+    assert_int_equal(next_frame(), BWL_STATUS_REFUSED);
+    assert_string_equal(fault.text, "the server sends more than any answer needs");
+}
+
+static void test_conn_last_words_are_read_before_the_end(void **state)
+{
+    (void)state;
+    connect_both();
+    peer_says("-ERR max number of clients reached\r\n");
+    close(peer);
+    peer = -1;
+    assert_int_equal(turn(), BWL_OK);
+    assert_frame("-ERR max number of clients reached\r\n");
+    assert_int_equal(turn(), BWL_STATUS_UNREACHABLE);
+    assert_string_equal(fault.text, "the server closed the connection");
+}
+
+/* ---- again ----------------------------------------------------------------------------------- */
+
+static void test_conn_reopened_remembers_nothing_of_the_one_before(void **state)
+{
+    (void)state;
+    connect_both();
+    (void)put(100);
+    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
+    (void)put(100); /* never sent */
+    peer_says("$10\r\nhal");
+    assert_int_equal(turn(), BWL_OK);
+    assert_int_equal(next_frame(), 0);
+    bwl_conn_close(&conn);
+    bwl_conn_close(&conn);
+    close(peer);
+    connect_both();
+    assert_int_equal(conn.written, 0);
+    assert_int_equal(conn.handed_over, 0);
+    assert_int_equal(peer_reads(), 0);
+    peer_says("+OK\r\n");
+    assert_int_equal(turn(), BWL_OK);
+    assert_frame("+OK\r\n");
+}
+
+/* A child that was forked has a copy of the descriptor: closing ours does not end the socket, and
+ * what happens to it later is nothing to us. */
+static void test_conn_closed_is_not_watched_though_a_child_has_a_copy(void **state)
+{
+    int gate[2];
+
+    (void)state;
+    connect_both();
+    assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        char c;
+        (void)close(gate[1]);
+        _exit((int)read(gate[0], &c, 1)); /* until the parent closes its end */
+    }
+    bwl_conn_close(&conn);
+    peer_says("+too late\r\n");
+    int status = turn();
+    close(gate[1]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(gate[0]);
+    assert_int_equal(status, 1);
+}
+
+static void test_conn_freed_in_a_child_is_still_watched_in_the_parent(void **state)
+{
+    (void)state;
+    connect_both();
+    pid_t child = fork();
+    if (child == 0) {
+        bwl_conn_free(&conn);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    peer_says("+OK\r\n");
+    assert_int_equal(turn(), BWL_OK);
+    assert_frame("+OK\r\n");
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, listen_in_a_directory, tidy_up)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_conn_nothing_is_written_before_it_is_connected),
+        CASE(test_conn_is_not_inherited_and_never_blocks),
+        CASE(test_conn_socket_that_is_not_there_fails_at_once_and_is_closed),
+        CASE(test_conn_tcp_sends_at_once_and_notices_a_dead_peer),
+        CASE(test_conn_tcp_that_is_refused_says_so_in_the_step),
+        CASE(test_conn_counts_exactly_what_the_kernel_took),
+        CASE(test_conn_queue_is_bounded),
+        CASE(test_conn_forgets_what_it_has_sent),
+        CASE(test_conn_broken_pipe_is_a_status_and_no_signal),
+        CASE(test_conn_frames_come_out_whole_however_they_were_cut),
+        CASE(test_conn_large_frame_arrives),
+        CASE(test_conn_peer_that_sends_what_nobody_takes_is_cut_off),
+        CASE(test_conn_nonsense_is_no_redis),
+        CASE(test_conn_announcement_that_is_too_large_is_refused),
+        CASE(test_conn_last_words_are_read_before_the_end),
+        CASE(test_conn_reopened_remembers_nothing_of_the_one_before),
+        CASE(test_conn_closed_is_not_watched_though_a_child_has_a_copy),
+        CASE(test_conn_freed_in_a_child_is_still_watched_in_the_parent),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

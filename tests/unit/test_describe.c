@@ -1,0 +1,232 @@
+/*
+ * test_describe.c -- who holds a name: asked for by the caller, or told to one who did not get it.
+ *
+ * The engine is one whose `who` says what the test wants, so that every field, and every lack of
+ * one, can be seen in the text.  What the store does not know must not be made up.
+ */
+#include "api/describe.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static bowline_client *client;
+static bwl_engine      engine;
+static bwl_holder      says;
+static int             status_of_who;
+static char            asked_for[BWL_NAME_MAX + 1];
+static bowline_error   error;
+
+static int fake_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
+{
+    memcpy(asked_for, lock->name, sizeof asked_for);
+    if (status_of_who < 0) {
+        if (fault != NULL)
+            *fault = (bwl_fault){ .status = status_of_who, .text = "no" };
+        return status_of_who;
+    }
+    *ret_holder = says;
+    return BWL_OK;
+}
+
+static int open_client(void **state)
+{
+    (void)state;
+    assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
+    engine                = *client->inner->engine;
+    engine.who            = fake_who;
+    client->inner->engine = &engine;
+    says                  = (bwl_holder){ .held = true };
+    status_of_who         = BWL_OK;
+    error                 = (bowline_error){ .text = "n is held" };
+    return 0;
+}
+
+static int close_client(void **state)
+{
+    (void)state;
+    bowline_close(client);
+    return 0;
+}
+
+static void assert_described(const char *wanted)
+{
+    error = (bowline_error){ .text = "n is held" };
+    bwl_client_lock(client->inner);
+    bwl_describe_holder(client->inner, "n", &error);
+    assert_int_equal(client->inner->locks_count, 0);
+    bwl_client_unlock(client->inner);
+    assert_string_equal(error.text, wanted);
+}
+
+/* ---- for who did not get it ------------------------------------------------------------------ */
+
+static void test_describe_says_what_the_store_knows_and_no_more(void **state)
+{
+    (void)state;
+    assert_described("n is held");
+    says = (bwl_holder){ .held = true, .user = "ann", .host = "h" };
+    assert_described("n is held: by ann@h");
+    says.pid = 17;
+    assert_described("n is held: by ann@h pid 17");
+    (void)strcpy(says.program, "cp");
+    assert_described("n is held: by ann@h pid 17 (cp)");
+    (void)strcpy(says.note, "odd");
+    assert_described("n is held: by ann@h pid 17 (cp); odd");
+    says = (bwl_holder){ .held = true, .pid = 17, .program = "cp" };
+    assert_described("n is held pid 17 (cp)");
+    says = (bwl_holder){ .held = true, .note = "the key is a list" };
+    assert_described("n is held; the key is a list");
+}
+
+static void test_describe_says_nothing_of_who_is_gone_or_cannot_be_asked(void **state)
+{
+    (void)state;
+    says = (bwl_holder){ .held = false, .user = "ann", .host = "h" };
+    assert_described("n is held");
+    status_of_who = BWL_STATUS_UNREACHABLE;
+    says.held     = true;
+    assert_described("n is held");
+}
+
+static void test_describe_longest_texts_are_cut(void **state)
+{
+    (void)state;
+    says = (bwl_holder){ .held = true, .pid = INT64_MAX };
+    memset(says.user, 'u', BWL_HOLDER_TEXT_MAX - 1);
+    memset(says.host, 'h', BWL_HOLDER_TEXT_MAX - 1);
+    memset(says.program, 'p', BWL_HOLDER_TEXT_MAX - 1);
+    memset(says.note, 'n', BWL_HOLDER_TEXT_MAX - 1);
+    memset(error.text, 'x', sizeof error.text - 1);
+    bwl_client_lock(client->inner);
+    bwl_describe_holder(client->inner, "n", &error);
+    bwl_client_unlock(client->inner);
+    assert_int_equal(strlen(error.text), sizeof error.text - 1);
+    error = (bowline_error){ .text = "n is held" };
+    bwl_client_lock(client->inner);
+    bwl_describe_holder(client->inner, "n", &error);
+    bwl_client_unlock(client->inner);
+    assert_int_equal(strlen(error.text), sizeof error.text - 1);
+}
+
+static void test_describe_text_of_busy_says_who(void **state)
+{
+    bowline_hold *hold;
+    bowline_hold *none = NULL;
+
+    (void)state;
+    says = (bwl_holder){ .held = true, .user = "ann", .host = "h" };
+    assert_int_equal(bowline_acquire(&hold, client, "n", NULL, &error), BOWLINE_OK);
+    assert_int_equal(bowline_acquire(&none, client, "n", NULL, &error), BOWLINE_BUSY);
+    assert_string_equal(error.text, "n is held by someone else: by ann@h");
+    assert_int_equal(bowline_acquire(&none, client, "n", BOWLINE_ACQUIRE(.wait_ms = 5), &error),
+                     BOWLINE_TIMEOUT);
+    assert_string_equal(error.text, "n was held by others for all of the wait: by ann@h");
+    asked_for[0] = '\0';
+    assert_int_equal(bowline_acquire(&none, client, "n", NULL, NULL), BOWLINE_BUSY);
+    assert_string_equal(asked_for, ""); /* nobody would read it */
+    assert_null(none);
+}
+
+/* ---- asked for ------------------------------------------------------------------------------- */
+
+static void test_describe_who_gives_every_field(void **state)
+{
+    bowline_holder h = { .size = sizeof h };
+
+    (void)state;
+    says = (bwl_holder){
+        .held     = true,
+        .foreign  = true,
+        .left_ms  = 5,
+        .since_ms = 6,
+        .pid      = 7,
+        .fence    = 8,
+        .user     = "u",
+        .host     = "h",
+        .program  = "p",
+        .note     = "n",
+    };
+    assert_int_equal(bowline_who(client, "name", &h, &error), BOWLINE_OK);
+    assert_string_equal(asked_for, "name");
+    assert_int_equal(h.size, sizeof h);
+    assert_true(h.held == 1 && h.foreign == 1 && h.left_ms == 5 && h.since_ms == 6);
+    assert_true(h.pid == 7 && h.fence == 8);
+    assert_string_equal(h.user, "u");
+    assert_string_equal(h.host, "h");
+    assert_string_equal(h.program, "p");
+    assert_string_equal(h.note, "n");
+    assert_int_equal(client->inner->locks_count, 0);
+    says = (bwl_holder){ .held = true };
+    assert_int_equal(bowline_who(client, "name", &h, &error), BWL_OK);
+    assert_true(h.held == 1 && h.foreign == 0 && h.pid == 0 && h.user[0] == '\0');
+    says = (bwl_holder){ .foreign = true };
+    assert_int_equal(bowline_who(client, "name", &h, &error), BWL_OK);
+    assert_true(h.held == 0 && h.foreign == 1);
+}
+
+static void test_describe_who_that_fails_writes_nothing(void **state)
+{
+    bowline_holder h      = { .size = sizeof h, .pid = 4711 };
+    bowline_holder before = h;
+
+    (void)state;
+    status_of_who = BWL_STATUS_REFUSED;
+    assert_int_equal(bowline_who(client, "n", &h, &error), BOWLINE_REFUSED);
+    assert_string_equal(error.text, "no");
+    assert_int_equal(bowline_who(client, "n", &h, NULL), BOWLINE_REFUSED);
+    assert_int_equal(bowline_who(client, "", &h, &error), BOWLINE_USAGE);
+    assert_memory_equal(&h, &before, sizeof h);
+}
+
+static void test_describe_who_checks_its_arguments(void **state)
+{
+    bowline_holder h = { .size = sizeof h };
+
+    (void)state;
+    assert_int_equal(bowline_who(NULL, "n", &h, &error), BOWLINE_USAGE);
+    assert_int_equal(bowline_who(client, NULL, &h, &error), BOWLINE_USAGE);
+    assert_int_equal(bowline_who(client, "n", NULL, &error), BOWLINE_USAGE);
+    h.size = 0;
+    assert_int_equal(bowline_who(client, "n", &h, &error), BOWLINE_USAGE);
+    assert_non_null(strstr(error.text, "sizeof(bowline_holder)"));
+    h.size = sizeof h + 1;
+    assert_int_equal(bowline_who(client, "n", &h, NULL), BOWLINE_USAGE);
+}
+
+static void test_describe_who_in_a_child_of_fork_is_forked(void **state)
+{
+    bowline_holder h = { .size = sizeof h };
+    int            status;
+
+    (void)state;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(bowline_who(client, "n", &h, &error) == BOWLINE_FORKED ? 7 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), 7);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_client, close_client)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_describe_says_what_the_store_knows_and_no_more),
+        CASE(test_describe_says_nothing_of_who_is_gone_or_cannot_be_asked),
+        CASE(test_describe_longest_texts_are_cut),
+        CASE(test_describe_text_of_busy_says_who),
+        CASE(test_describe_who_gives_every_field),
+        CASE(test_describe_who_that_fails_writes_nothing),
+        CASE(test_describe_who_checks_its_arguments),
+        CASE(test_describe_who_in_a_child_of_fork_is_forked),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

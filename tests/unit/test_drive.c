@@ -1,0 +1,383 @@
+/*
+ * test_drive.c -- who waits, drives: how the threads inside one client take turns.
+ *
+ * One client holds names, the other one waits for them with several threads: one of these waits for
+ * events, the others sleep.  Whatever happens, a thread whose operation has ended must not sleep
+ * on, and there must always be one who drives.  A hang of this program is the failure that is
+ * looked for, so each step that could hang is watched by a clock.
+ */
+#include "engine/clock.h"
+#include "engine/drive.h"
+#include "engine/engines.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+enum { PATIENCE_MS = 5000 };
+
+static bwl_client *holder;
+static bwl_client *client;
+static bwl_fault   fault;
+
+static int open_clients(void **state)
+{
+    static const bwl_settings nothing;
+
+    (void)state;
+    assert_int_equal(bwl_client_open(&holder, &nothing, false, "thread:", &fault), BWL_OK);
+    assert_int_equal(bwl_client_open(&client, &nothing, false, "thread:", &fault), BWL_OK);
+    return 0;
+}
+
+static int close_clients(void **state)
+{
+    (void)state;
+    bwl_client_close(holder);
+    bwl_client_close(client);
+    return 0;
+}
+
+static bwl_lock *ask(bwl_client *whose, bwl_operation *op, const char *name, bwl_ms wait_ms)
+{
+    const bwl_terms terms = { .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000 };
+    bwl_lock       *lock;
+
+    bwl_client_lock(whose);
+    assert_int_equal(bwl_lock_new(&lock, whose, name, &terms, &fault), BWL_OK);
+    bwl_lock_acquire(lock, op, wait_ms);
+    bwl_client_unlock(whose);
+    return lock;
+}
+
+static void release(bwl_lock *lock)
+{
+    bwl_operation op;
+
+    bwl_client_lock(lock->client);
+    bwl_lock_release(lock, &op);
+    bwl_client_unlock(lock->client);
+    assert_int_equal(op.ended, BWL_RELEASED);
+}
+
+static void nap(void)
+{
+    (void)nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+/* ---- a thread that waits --------------------------------------------------------------------- */
+
+typedef struct waiter {
+    pthread_t      thread;
+    bwl_operation *operation;
+    bwl_ms         until;
+    int            status;
+    atomic_bool    left;
+} waiter;
+
+static void *wait_for_it(void *arg)
+{
+    waiter *w = arg;
+
+    bwl_client_lock(client);
+    w->status = bwl_client_wait(client, w->operation, w->until, NULL);
+    bwl_client_unlock(client);
+    atomic_store(&w->left, true);
+    return NULL;
+}
+
+static size_t sleepers(void)
+{
+    size_t count = 0;
+
+    bwl_client_lock(client);
+    const bwl_sleeper *before = NULL;
+    for (const bwl_sleeper *s = client->sleepers; s != NULL; s = s->next) {
+        assert_ptr_equal(s->previous, before);
+        before = s;
+        count++;
+    }
+    bwl_client_unlock(client);
+    return count;
+}
+
+static bool is_driven(void)
+{
+    bwl_client_lock(client);
+    bool driving = client->driving;
+    bwl_client_unlock(client);
+    return driving;
+}
+
+/* Starts it, and waits until it drives, or sleeps as the so-and-so-many-th. */
+static void start(waiter *w, bwl_operation *op, bwl_ms until, size_t place)
+{
+    *w = (waiter){ .operation = op, .until = until };
+    assert_int_equal(pthread_create(&w->thread, NULL, wait_for_it, w), 0);
+    while (place == 0 ? !is_driven() : sleepers() != place)
+        nap();
+}
+
+static void assert_leaves(waiter *w, int status)
+{
+    bwl_ms begin = bwl_clock_now();
+
+    while (!atomic_load(&w->left) && bwl_clock_now() - begin < PATIENCE_MS)
+        nap();
+    assert_true(atomic_load(&w->left));
+    assert_int_equal(pthread_join(w->thread, NULL), 0);
+    assert_int_equal(w->status, status);
+}
+
+static void assert_stays(const waiter *w)
+{
+    for (unsigned i = 0; i < 10; i++)
+        nap();
+    assert_false(atomic_load(&w->left));
+}
+
+/* ---- one thread ------------------------------------------------------------------------------ */
+
+static void test_drive_wait_ends_in_time_and_leaves_the_operation_as_it_is(void **state)
+{
+    bwl_operation        op;
+    bwl_lock            *held = ask(holder, &op, "n", 0);
+    static bwl_operation waits;
+
+    (void)state;
+    (void)ask(client, &waits, "n", BWL_NEVER);
+    bwl_client_lock(client);
+    bwl_ms begin = bwl_client_now(client);
+    assert_int_equal(bwl_client_wait(client, &waits, begin + 20, &fault), BWL_STATUS_TIMEOUT);
+    assert_true(bwl_client_now(client) >= begin + 20);
+    assert_int_equal(waits.ended, BWL_PENDING);
+    assert_int_equal(bwl_client_wait(client, &waits, begin, &fault), BWL_STATUS_TIMEOUT);
+    bwl_client_unlock(client);
+    release(held);
+    bwl_client_lock(client);
+    assert_int_equal(bwl_client_wait(client, &waits, BWL_NEVER, &fault), BWL_OK);
+    assert_int_equal(waits.ended, BWL_HELD);
+    assert_int_equal(bwl_client_wait(client, &waits, begin, &fault), BWL_OK); /* ended long ago */
+    bwl_client_unlock(client);
+}
+
+static unsigned woken_count;
+
+static void count_woken(bwl_client *whose)
+{
+    (void)whose;
+    woken_count++;
+}
+
+static void test_drive_rings_the_timers_that_are_due(void **state)
+{
+    bwl_engine engine = *client->engine;
+
+    (void)state;
+    woken_count    = 0;
+    engine.woken   = count_woken;
+    client->engine = &engine;
+    bwl_client_lock(client);
+    bwl_ms begin = bwl_client_now(client);
+    bwl_timers_set(&client->timers, &client->store_timer, begin + 20);
+    assert_int_equal(bwl_client_drive(client, begin, &fault), BWL_OK);
+    assert_int_equal(woken_count, 0);
+    assert_int_equal(bwl_client_drive(client, BWL_NEVER, &fault), BWL_OK);
+    assert_int_equal(woken_count, 1);
+    assert_true(bwl_client_now(client) >= begin + 20);
+    assert_true(bwl_client_next_at(client) == BWL_NEVER);
+    bwl_client_wake(client);
+    assert_int_equal(bwl_client_drive(client, BWL_NEVER, &fault), BWL_OK);
+    assert_int_equal(woken_count, 2);
+    engine.woken = NULL; /* an engine that has nothing to do then */
+    bwl_client_wake(client);
+    assert_int_equal(bwl_client_drive(client, BWL_NEVER, &fault), BWL_OK);
+    assert_int_equal(woken_count, 2);
+    assert_false(client->driving);
+    bwl_client_unlock(client);
+    client->engine = &bwl_thread_engine;
+}
+
+static void test_drive_sleep_ends_in_time(void **state)
+{
+    pthread_cond_t cond;
+
+    (void)state;
+    bwl_cond_init(&cond);
+    bwl_client_lock(client);
+    bwl_ms begin = bwl_client_now(client);
+    bwl_sleep_until(client, &cond, begin - 1);
+    assert_true(bwl_client_now(client) < begin + 1000);
+    begin = bwl_client_now(client);
+    while (bwl_client_now(client) < begin + 30) /* it may wake for no reason */
+        bwl_sleep_until(client, &cond, begin + 30);
+    assert_in_range(bwl_client_now(client), begin + 30, begin + 30 + PATIENCE_MS);
+    bwl_client_unlock(client);
+    (void)pthread_cond_destroy(&cond);
+}
+
+/* ---- many threads ---------------------------------------------------------------------------- */
+
+/* Names that are held, and as many operations that wait for them. */
+static bwl_lock     *held[4];
+static bwl_operation waits[4];
+static bwl_lock     *sought[4];
+
+static void hold_and_seek(unsigned count)
+{
+    bwl_operation op;
+    char          name[8];
+
+    for (unsigned i = 0; i < count; i++) {
+        (void)snprintf(name, sizeof name, "n%u", i);
+        held[i]   = ask(holder, &op, name, 0);
+        sought[i] = ask(client, &waits[i], name, BWL_NEVER);
+        assert_int_equal(waits[i].ended, BWL_PENDING);
+    }
+}
+
+static void test_drive_driver_dispatches_for_who_sleeps(void **state)
+{
+    waiter drives, sleeps;
+
+    (void)state;
+    hold_and_seek(2);
+    start(&drives, &waits[0], BWL_NEVER, 0);
+    start(&sleeps, &waits[1], BWL_NEVER, 1);
+    release(held[1]);
+    assert_leaves(&sleeps, BWL_OK);
+    assert_int_equal(waits[1].ended, BWL_HELD);
+    assert_stays(&drives);
+    release(held[0]);
+    assert_leaves(&drives, BWL_OK);
+}
+
+static void test_drive_sleeper_takes_over_when_the_driver_leaves(void **state)
+{
+    waiter threads[3];
+
+    (void)state;
+    hold_and_seek(3);
+    for (unsigned i = 0; i < 3; i++)
+        start(&threads[i], &waits[i], BWL_NEVER, i);
+    for (unsigned i = 0; i < 3; i++) {
+        release(held[i]);
+        assert_leaves(&threads[i], BWL_OK);
+    }
+    assert_int_equal(sleepers(), 0);
+    assert_false(is_driven());
+}
+
+static void test_drive_sleeper_leaves_the_middle_of_the_list(void **state)
+{
+    waiter threads[4];
+
+    (void)state;
+    hold_and_seek(4);
+    for (unsigned i = 0; i < 4; i++)
+        start(&threads[i], &waits[i], BWL_NEVER, i);
+    release(held[2]);
+    assert_leaves(&threads[2], BWL_OK);
+    assert_int_equal(sleepers(), 2);
+    release(held[3]);
+    assert_leaves(&threads[3], BWL_OK);
+    release(held[0]);
+    release(held[1]);
+    assert_leaves(&threads[0], BWL_OK);
+    assert_leaves(&threads[1], BWL_OK);
+    assert_int_equal(sleepers(), 0);
+}
+
+static void test_drive_sleeper_whose_time_is_over_leaves(void **state)
+{
+    waiter drives, sleeps;
+
+    (void)state;
+    hold_and_seek(2);
+    start(&drives, &waits[0], BWL_NEVER, 0);
+    bwl_ms until = bwl_clock_now() + 50;
+    start(&sleeps, &waits[1], until, 1);
+    assert_leaves(&sleeps, BWL_STATUS_TIMEOUT);
+    assert_true(bwl_clock_now() >= until);
+    assert_int_equal(sleepers(), 0);
+    release(held[0]);
+    assert_leaves(&drives, BWL_OK);
+}
+
+static void test_drive_driver_whose_time_is_over_hands_over(void **state)
+{
+    waiter drives, sleeps;
+
+    (void)state;
+    hold_and_seek(2);
+    start(&drives, &waits[0], bwl_clock_now() + 100, 0);
+    start(&sleeps, &waits[1], BWL_NEVER, 1);
+    assert_leaves(&drives, BWL_STATUS_TIMEOUT);
+    release(held[1]);
+    assert_leaves(&sleeps, BWL_OK);
+}
+
+static void test_drive_cancel_by_another_thread_ends_the_wait(void **state)
+{
+    waiter drives, sleeps;
+
+    (void)state;
+    hold_and_seek(2);
+    start(&drives, &waits[0], BWL_NEVER, 0);
+    start(&sleeps, &waits[1], BWL_NEVER, 1);
+    bwl_client_lock(client);
+    bwl_lock_cancel(&waits[1]);
+    bwl_lock_cancel(&waits[0]);
+    bwl_client_unlock(client);
+    assert_leaves(&sleeps, BWL_OK);
+    assert_leaves(&drives, BWL_OK);
+    assert_int_equal(waits[0].ended, BWL_CANCELLED);
+    assert_int_equal(waits[1].ended, BWL_CANCELLED);
+}
+
+static void test_drive_many_threads_may_wait_for_the_same_operation(void **state)
+{
+    waiter drives, one, two, three;
+
+    (void)state;
+    hold_and_seek(2);
+    start(&drives, &waits[0], BWL_NEVER, 0);
+    start(&one, &waits[1], BWL_NEVER, 1);
+    start(&three, &waits[1], bwl_clock_now() + 100, 2);
+    start(&two, &waits[1], BWL_NEVER, 3);
+    assert_leaves(&three, BWL_STATUS_TIMEOUT);
+    release(held[1]);
+    assert_leaves(&two, BWL_OK);
+    assert_leaves(&one, BWL_OK);
+    assert_stays(&drives);
+    release(held[0]);
+    assert_leaves(&drives, BWL_OK);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_clients, close_clients)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_drive_wait_ends_in_time_and_leaves_the_operation_as_it_is),
+        CASE(test_drive_rings_the_timers_that_are_due),
+        CASE(test_drive_sleep_ends_in_time),
+        CASE(test_drive_driver_dispatches_for_who_sleeps),
+        CASE(test_drive_sleeper_takes_over_when_the_driver_leaves),
+        CASE(test_drive_sleeper_leaves_the_middle_of_the_list),
+        CASE(test_drive_sleeper_whose_time_is_over_leaves),
+        CASE(test_drive_driver_whose_time_is_over_hands_over),
+        CASE(test_drive_cancel_by_another_thread_ends_the_wait),
+        CASE(test_drive_many_threads_may_wait_for_the_same_operation),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

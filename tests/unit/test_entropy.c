@@ -1,0 +1,82 @@
+/*
+ * test_entropy.c -- random bits from the kernel, drawn in blocks.
+ *
+ * That they are random cannot be shown; that none is handed out twice, none stays behind in the
+ * pool and none is taken from beyond it can.
+ */
+#include "engine/entropy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { DRAWS = 4096 };
+
+static int by_bytes(const void *one, const void *two)
+{
+    return memcmp(one, two, sizeof(bwl_random));
+}
+
+static void test_entropy_never_gives_the_same_twice(void **state)
+{
+    static bwl_random drawn[DRAWS];
+    bwl_entropy       pool  = { 0 };
+    bwl_entropy       other = { 0 };
+
+    (void)state;
+    for (unsigned i = 0; i < DRAWS; i++)
+        assert_true(bwl_entropy_draw(i % 2 == 0 ? &pool : &other, &drawn[i]));
+    qsort(drawn, DRAWS, sizeof drawn[0], by_bytes);
+    for (unsigned i = 1; i < DRAWS; i++)
+        assert_memory_not_equal(&drawn[i - 1], &drawn[i], sizeof drawn[0]);
+}
+
+static void test_entropy_every_byte_of_a_draw_is_drawn(void **state)
+{
+    bwl_entropy pool                   = { 0 };
+    uint8_t     seen[BWL_RANDOM_BYTES] = { 0 };
+
+    (void)state;
+    for (unsigned i = 0; i < 256; i++) {
+        bwl_random random = { { 0 } };
+        assert_true(bwl_entropy_draw(&pool, &random));
+        for (unsigned j = 0; j < BWL_RANDOM_BYTES; j++)
+            seen[j] |= random.bytes[j];
+    }
+    for (unsigned j = 0; j < BWL_RANDOM_BYTES; j++)
+        assert_int_equal(seen[j], 255); /* a bit of 256 draws is never set once in 2^256 runs */
+}
+
+static void test_entropy_draw_forgets_what_it_gave(void **state)
+{
+    static const uint8_t nothing[BWL_ENTROPY_BLOCK];
+    bwl_entropy          pool = { 0 };
+    bwl_random           random;
+
+    (void)state;
+    for (size_t given = BWL_RANDOM_BYTES; given <= BWL_ENTROPY_BLOCK; given += BWL_RANDOM_BYTES) {
+        assert_true(bwl_entropy_draw(&pool, &random));
+        assert_int_equal(pool.left, BWL_ENTROPY_BLOCK - given);
+        assert_memory_equal(pool.block, nothing, given);
+        assert_memory_not_equal(random.bytes, nothing, sizeof random.bytes);
+    }
+    assert_int_equal(pool.left, 0);
+    assert_true(bwl_entropy_draw(&pool, &random));
+    assert_int_equal(pool.left, BWL_ENTROPY_BLOCK - BWL_RANDOM_BYTES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_entropy_never_gives_the_same_twice),
+        cmocka_unit_test(test_entropy_every_byte_of_a_draw_is_drawn),
+        cmocka_unit_test(test_entropy_draw_forgets_what_it_gave),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

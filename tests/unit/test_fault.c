@@ -1,0 +1,114 @@
+/*
+ * test_fault.c -- saying what went wrong in one sentence.
+ *
+ * The text fits or is cut, never runs over; the status comes back whether or not there is somewhere
+ * to write to; the words for errno are added where there is room for them.
+ */
+#include "engine/fault.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A fault with a guard behind it. */
+static struct {
+    bwl_fault fault;
+    char      guard[300];
+} place;
+
+static char long_text[400];
+
+static int fresh_place(void **state)
+{
+    (void)state;
+    memset(&place, '#', sizeof place);
+    memset(long_text, 'x', sizeof long_text - 1);
+    return 0;
+}
+
+static void assert_guarded(void)
+{
+    for (size_t i = 0; i < sizeof place.guard; i++)
+        assert_int_equal(place.guard[i], '#');
+}
+
+static void test_fault_holds_status_and_text(void **state)
+{
+    (void)state;
+    assert_int_equal(bwl_fail(&place.fault, BWL_STATUS_REFUSED, "%s has %d", "x", 7),
+                     BWL_STATUS_REFUSED);
+    assert_int_equal(place.fault.status, BWL_STATUS_REFUSED);
+    assert_string_equal(place.fault.text, "x has 7");
+    assert_guarded();
+}
+
+static void test_fault_may_be_nobody_s(void **state)
+{
+    (void)state;
+    assert_int_equal(bwl_fail(NULL, BWL_STATUS_USAGE, "nothing"), BWL_STATUS_USAGE);
+    errno = EACCES;
+    assert_int_equal(bwl_fail_errno(NULL, "nothing"), BWL_STATUS_SYSTEM);
+    errno = ENOMEM;
+    assert_int_equal(bwl_fail_errno(NULL, "nothing"), BWL_STATUS_NOMEM);
+}
+
+static void test_fault_text_that_is_too_long_is_cut(void **state)
+{
+    (void)state;
+    (void)bwl_fail(&place.fault, BWL_STATUS_USAGE, "%s", long_text);
+    assert_int_equal(strlen(place.fault.text), BWL_FAULT_TEXT_MAX - 1);
+    assert_guarded();
+}
+
+static void test_fault_of_a_system_call_ends_with_the_words_for_errno(void **state)
+{
+    (void)state;
+    errno = ENOENT;
+    assert_int_equal(bwl_fail_errno(&place.fault, "cannot open %s", "it"), BWL_STATUS_SYSTEM);
+    assert_int_equal(place.fault.status, BWL_STATUS_SYSTEM);
+    assert_string_equal(place.fault.text, "cannot open it: No such file or directory");
+    errno = 99999;
+    (void)bwl_fail_errno(&place.fault, "what");
+    assert_memory_equal(place.fault.text, "what: ", 6);
+    assert_guarded();
+}
+
+static void test_fault_of_missing_memory_is_nomem(void **state)
+{
+    (void)state;
+    errno = ENOMEM;
+    assert_int_equal(bwl_fail_errno(&place.fault, "cannot grow"), BWL_STATUS_NOMEM);
+    assert_int_equal(place.fault.status, BWL_STATUS_NOMEM);
+}
+
+static void test_fault_words_for_errno_are_cut_where_the_room_ends(void **state)
+{
+    (void)state;
+    errno = ENOENT;
+    (void)bwl_fail_errno(&place.fault, "%.*s", BWL_FAULT_TEXT_MAX - 5, long_text);
+    assert_string_equal(place.fault.text + BWL_FAULT_TEXT_MAX - 5, ": No");
+    (void)bwl_fail_errno(&place.fault, "%s", long_text);
+    assert_int_equal(strlen(place.fault.text), BWL_FAULT_TEXT_MAX - 1);
+    assert_null(strchr(place.fault.text, ':'));
+    assert_guarded();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_fault_holds_status_and_text, fresh_place),
+        cmocka_unit_test_setup(test_fault_may_be_nobody_s, fresh_place),
+        cmocka_unit_test_setup(test_fault_text_that_is_too_long_is_cut, fresh_place),
+        cmocka_unit_test_setup(test_fault_of_a_system_call_ends_with_the_words_for_errno,
+                               fresh_place),
+        cmocka_unit_test_setup(test_fault_of_missing_memory_is_nomem, fresh_place),
+        cmocka_unit_test_setup(test_fault_words_for_errno_are_cut_where_the_room_ends, fresh_place),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,95 @@
+/*
+ * test_fork_guard.c -- are we still in the process that made this?
+ *
+ * Forks, and asks on both sides; then forks again in the child, where a guard of its own holds for
+ * the child and not for the grandchild.
+ */
+#include "engine/fork_guard.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* The exit status of a child. */
+static int status_of(pid_t child)
+{
+    int status;
+
+    if (waitpid(child, &status, 0) != child || !WIFEXITED(status))
+        return -1;
+    return WEXITSTATUS(status);
+}
+
+static void test_fork_guard_tells_the_child_from_the_parent(void **state)
+{
+    bwl_fork_guard guard;
+
+    (void)state;
+    assert_true(bwl_fork_guard_init(&guard));
+    assert_false(bwl_forked(&guard));
+    pid_t child = fork();
+    if (child == 0)
+        _exit(bwl_forked(&guard) ? 7 : 1);
+    assert_int_equal(status_of(child), 7);
+    assert_false(bwl_forked(&guard));
+    bwl_fork_guard_free(&guard);
+}
+
+/* In the child; the number says where it went wrong, 7 that it did not. */
+static int make_one_in_the_child(const bwl_fork_guard *parents)
+{
+    bwl_fork_guard own;
+
+    if (!bwl_fork_guard_init(&own) || bwl_forked(&own))
+        return 1;
+    if (!bwl_forked(parents))
+        return 2;
+    pid_t grandchild = fork();
+    if (grandchild == 0)
+        _exit(bwl_forked(&own) && bwl_forked(parents) ? 7 : 3);
+    if (status_of(grandchild) != 7)
+        return 4;
+    bwl_fork_guard_free(&own);
+    return 7;
+}
+
+static void test_fork_guard_of_a_child_holds_for_the_child_alone(void **state)
+{
+    bwl_fork_guard guard;
+
+    (void)state;
+    assert_true(bwl_fork_guard_init(&guard));
+    pid_t child = fork();
+    if (child == 0)
+        _exit(make_one_in_the_child(&guard));
+    assert_int_equal(status_of(child), 7);
+    bwl_fork_guard_free(&guard);
+}
+
+static void test_fork_guard_freed_can_be_freed_again(void **state)
+{
+    bwl_fork_guard guard = { .page = NULL };
+
+    (void)state;
+    bwl_fork_guard_free(&guard);
+    assert_true(bwl_fork_guard_init(&guard));
+    bwl_fork_guard_free(&guard);
+    assert_null(guard.page);
+    bwl_fork_guard_free(&guard);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fork_guard_tells_the_child_from_the_parent),
+        cmocka_unit_test(test_fork_guard_of_a_child_holds_for_the_child_alone),
+        cmocka_unit_test(test_fork_guard_freed_can_be_freed_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,180 @@
+/*
+ * test_key.c -- the Redis key of a name.
+ *
+ * Two names never have one key, and no name can choose its own hash tag: shown by examples, and as
+ * a property over random names made of the bytes that matter, by taking the key apart again.
+ */
+#include "redis/key.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+enum { ROUNDS = 20000 };
+
+static void assert_key(const char *template, const char *name, const char *wanted)
+{
+    char   key[BWL_KEY_MAX];
+    size_t size = bwl_key_write(key, template, name, strlen(name));
+
+    assert_int_equal(size, strlen(wanted));
+    assert_memory_equal(key, wanted, size);
+}
+
+static void test_key_without_a_template_is_the_name_in_a_hash_tag(void **state)
+{
+    (void)state;
+    assert_key(NULL, "nightly", "bowline:{nightly}");
+    assert_key(NULL, "a b:c/d", "bowline:{a b:c/d}");
+    assert_key(NULL, "bl\xc3\xa5", "bowline:{bl\xc3\xa5}");
+}
+
+static void test_key_braces_and_percent_signs_of_a_name_are_encoded(void **state)
+{
+    (void)state;
+    assert_key(NULL, "{a}", "bowline:{%7Ba%7D}");
+    assert_key(NULL, "%7B", "bowline:{%257B}");
+    assert_key(NULL, "}{", "bowline:{%7D%7B}");
+}
+
+static void test_key_longest_name_fits(void **state)
+{
+    char name[BWL_NAME_MAX];
+    char key[BWL_KEY_MAX];
+
+    (void)state;
+    memset(name, '{', sizeof name);
+    assert_int_equal(bwl_key_write(key, NULL, name, sizeof name), 10 + 3 * BWL_NAME_MAX);
+    assert_memory_equal(key + 9 + 3 * BWL_NAME_MAX - 3, "%7B}", 4);
+}
+
+static void test_key_template_gives_the_raw_bytes(void **state)
+{
+    char long_one[BWL_KEY_TEMPLATE_MAX + 1];
+    char name[BWL_NAME_MAX];
+    char key[BWL_KEY_MAX];
+
+    (void)state;
+    assert_key("lock:%s", "a{b}%", "lock:a{b}%");
+    assert_key("%s", "n", "n");
+    assert_key("%%%s%%s", "n", "%n%s");
+    assert_key("a%sb", "", "ab");
+    memset(long_one, 'x', sizeof long_one - 1);
+    memcpy(long_one + 7, "%s", 2);
+    long_one[sizeof long_one - 1] = '\0';
+    memset(name, 'n', sizeof name);
+    assert_null(bwl_key_template_fault(long_one));
+    assert_int_equal(bwl_key_write(key, long_one, name, sizeof name), 198 + BWL_NAME_MAX);
+}
+
+static void test_key_template_has_one_place_for_the_name(void **state)
+{
+    static const char *const good[] = { "%s", "lock:%s", "%%%s", "%s%%", "{%s}", "%%s%s" };
+    static const char *const bad[]  = { "",   "lock",  "%s%s", "%",    "%s%",  "%d",
+                                        "%S", "% s%s", "%%s",  "%%%%", "%s%n", "%%%" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(good); i++) {
+        print_message("# %s\n", good[i]);
+        assert_null(bwl_key_template_fault(good[i]));
+    }
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        print_message("# %s\n", bad[i]);
+        assert_non_null(bwl_key_template_fault(bad[i]));
+    }
+}
+
+static void test_key_template_has_at_most_200_bytes(void **state)
+{
+    char template[BWL_KEY_TEMPLATE_MAX + 2];
+
+    (void)state;
+    memset(template, 'x', sizeof template);
+    memcpy(template, "%s", 2);
+    template[BWL_KEY_TEMPLATE_MAX] = '\0';
+    assert_null(bwl_key_template_fault(template));
+    template[BWL_KEY_TEMPLATE_MAX]     = 'x';
+    template[BWL_KEY_TEMPLATE_MAX + 1] = '\0';
+    assert_non_null(strstr(bwl_key_template_fault(template), "200 bytes"));
+}
+
+/* ---- a property ------------------------------------------------------------------------------ */
+
+static uint64_t chance_state;
+
+static unsigned chance(unsigned below)
+{
+    chance_state ^= chance_state << 13;
+    chance_state ^= chance_state >> 7;
+    chance_state ^= chance_state << 17;
+    return (unsigned)(chance_state >> 32) % below;
+}
+
+static int hex_value(char c)
+{
+    const char *at = strchr("0123456789ABCDEF", c);
+
+    assert_true(c != '\0' && at != NULL);
+    return (int)(at - "0123456789ABCDEF");
+}
+
+/* The name that has this key; there is no other, since this is a function. */
+static size_t name_of(char ret_name[BWL_KEY_MAX], const char *key, size_t size)
+{
+    size_t length = 0;
+
+    assert_true(size >= 10 && memcmp(key, "bowline:{", 9) == 0 && key[size - 1] == '}');
+    for (size_t i = 9; i < size - 1; i++) {
+        assert_true(key[i] != '{' && key[i] != '}'); /* nor is its hash tag anything but it */
+        char c = key[i];
+        if (c == '%') {
+            c = (char)(hex_value(key[i + 1]) << 4 | hex_value(key[i + 2]));
+            i += 2;
+        }
+        ret_name[length++] = c;
+    }
+    return length;
+}
+
+static void test_key_two_names_never_have_the_same(void **state)
+{
+    static const char busy[] = "{}%7BD25ab";
+    char              name[BWL_NAME_MAX];
+    char              key[BWL_KEY_MAX];
+    char              back[BWL_KEY_MAX];
+
+    (void)state;
+    chance_state = UINT64_C(0x9E3779B97F4A7C15);
+    print_message("# seed 0x%" PRIX64 "\n", chance_state);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        size_t size = 1 + chance(round % 50 == 0 ? BWL_NAME_MAX : 12);
+        for (size_t i = 0; i < size; i++)
+            name[i] = chance(4) > 0 ? busy[chance(sizeof busy - 1)] : (char)(1 + chance(255));
+        size_t key_size = bwl_key_write(key, NULL, name, size);
+        assert_int_equal(name_of(back, key, key_size), size);
+        assert_memory_equal(back, name, size);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_key_without_a_template_is_the_name_in_a_hash_tag),
+        cmocka_unit_test(test_key_braces_and_percent_signs_of_a_name_are_encoded),
+        cmocka_unit_test(test_key_longest_name_fits),
+        cmocka_unit_test(test_key_template_gives_the_raw_bytes),
+        cmocka_unit_test(test_key_template_has_one_place_for_the_name),
+        cmocka_unit_test(test_key_template_has_at_most_200_bytes),
+        cmocka_unit_test(test_key_two_names_never_have_the_same),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,308 @@
+/*
+ * test_questions.c -- what can be asked of a hold and of a client, and driving a client from a loop
+ * of somebody else.
+ *
+ * Two clients on thread:, one holds what the other waits for.  The last cases are about a loop that
+ * stops dispatching while others are inside the client: whoever leaves must leave somebody in
+ * charge.
+ */
+#include "api/handles.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static bowline_client *holder;
+static bowline_client *client;
+static bowline_hold   *hold;
+static bowline_error   error;
+
+static int hold_a_name(void **state)
+{
+    (void)state;
+    assert_int_equal(bowline_open(&holder, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
+    assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
+    assert_int_equal(bowline_acquire(&hold, holder, "n", NULL, &error), BOWLINE_OK);
+    error = (bowline_error){ 0 };
+    return 0;
+}
+
+static int close_both(void **state)
+{
+    (void)state;
+    bowline_close(holder);
+    bowline_close(client);
+    return 0;
+}
+
+static bowline_operation *wait_for(const char *name)
+{
+    bowline_operation *op;
+
+    assert_int_equal(bowline_acquire_start(&op, client, name,
+                                           BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error),
+                     BOWLINE_OK);
+    return op;
+}
+
+/* ---- of a hold ------------------------------------------------------------------------------- */
+
+static void test_questions_hold_knows_name_time_and_fence(void **state)
+{
+    int fds[BOWLINE_HOLD_FDS_MAX];
+
+    (void)state;
+    assert_string_equal(bowline_hold_name(hold), "n");
+    assert_true(bowline_hold_left_ms(hold) == INT64_MAX);
+    assert_true(bowline_hold_fence(hold) > 0);
+    assert_int_equal(bowline_hold_fds(hold, fds), 0);
+}
+
+static int two_fds(bwl_lock *lock, int ret_fds[2])
+{
+    (void)lock;
+    ret_fds[0] = 7;
+    ret_fds[1] = 8;
+    return 2;
+}
+
+static void test_questions_descriptors_are_the_engine_s(void **state)
+{
+    bwl_engine engine                    = *holder->inner->engine;
+    int        fds[BOWLINE_HOLD_FDS_MAX] = { 0, 0 };
+
+    (void)state;
+    engine.fds            = two_fds;
+    holder->inner->engine = &engine;
+    assert_int_equal(bowline_hold_fds(hold, fds), 2);
+    assert_int_equal(fds[1], 8);
+    bowline_close(holder);
+    assert_int_equal(bowline_open(&holder, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
+}
+
+static void test_questions_child_of_fork_holds_nothing(void **state)
+{
+    int status;
+
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        int fds[BOWLINE_HOLD_FDS_MAX];
+        int wrong = 0;
+        wrong += bowline_hold_left_ms(hold) != 0;
+        wrong += bowline_hold_fds(hold, fds) != 0;
+        wrong += strcmp(bowline_hold_name(hold), "n") != 0;
+        wrong += bowline_timeout_ms(holder) != BOWLINE_FOREVER;
+        wrong += bowline_fd(holder) != BOWLINE_FORKED;
+        wrong += bowline_dispatch(holder, 0, &error) != BOWLINE_FORKED;
+        _exit(wrong == 0 ? 7 : wrong);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), 7);
+}
+
+/* ---- durations ------------------------------------------------------------------------------- */
+
+static void test_questions_duration_is_read_or_named(void **state)
+{
+    int64_t ms = 4711;
+
+    (void)state;
+    assert_int_equal(bowline_duration_parse(&ms, "1m30s", &error), BOWLINE_OK);
+    assert_int_equal(ms, 90000);
+    assert_int_equal(bowline_duration_parse(&ms, "90", &error), BOWLINE_USAGE);
+    assert_non_null(strstr(error.text, "\"90\" is not a duration"));
+    assert_int_equal(bowline_duration_parse(&ms, "", NULL), BOWLINE_USAGE);
+    assert_int_equal(bowline_duration_parse(NULL, "1s", &error), BOWLINE_USAGE);
+    assert_int_equal(bowline_duration_parse(&ms, NULL, &error), BOWLINE_USAGE);
+    assert_int_equal(ms, 90000);
+}
+
+/* ---- a loop of somebody else ----------------------------------------------------------------- */
+
+static void test_questions_descriptor_says_when_to_dispatch(void **state)
+{
+    bowline_operation *op      = wait_for("n");
+    struct pollfd      poll_me = { .fd = bowline_fd(client), .events = POLLIN };
+    bowline_hold      *ours;
+
+    (void)state;
+    assert_true(poll_me.fd >= 0);
+    assert_int_equal(bowline_fd(client), poll_me.fd);
+    assert_int_equal(poll(&poll_me, 1, 0), 0);
+    assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
+    assert_int_equal(poll(&poll_me, 1, 0), 1);
+    assert_int_equal(bowline_operation_done(op), 0);
+    assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
+    assert_int_equal(bowline_operation_done(op), 1);
+    assert_int_equal(bowline_acquire_finish(&ours, op, &error), BOWLINE_OK);
+    assert_int_equal(bowline_release(ours, &error), BOWLINE_OK);
+}
+
+/* The loop sleeps on the descriptor while somebody else ends what it waits for. */
+static void test_questions_descriptor_says_when_another_has_ended_it(void **state)
+{
+    bowline_operation *op      = wait_for("n");
+    struct pollfd      poll_me = { .fd = bowline_fd(client), .events = POLLIN };
+    bowline_hold      *none;
+
+    (void)state;
+    assert_int_equal(poll(&poll_me, 1, 0), 0);
+    bowline_cancel(op);
+    assert_int_equal(poll(&poll_me, 1, 0), 1);
+    assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
+    assert_int_equal(poll(&poll_me, 1, 0), 0);
+    assert_int_equal(bowline_acquire_finish(&none, op, &error), BOWLINE_CANCELLED);
+}
+
+static void test_questions_timeout_is_the_time_to_the_next_alarm(void **state)
+{
+    bwl_client *inner = client->inner;
+
+    (void)state;
+    assert_int_equal(bowline_timeout_ms(client), BOWLINE_FOREVER);
+    bwl_client_lock(inner);
+    bwl_timers_set(&inner->timers, &inner->store_timer, bwl_client_now(inner) + 5000);
+    bwl_client_unlock(inner);
+    assert_in_range(bowline_timeout_ms(client), 1000, 5000);
+    bwl_client_lock(inner);
+    bwl_timers_set(&inner->timers, &inner->store_timer, 1);
+    bwl_client_unlock(inner);
+    assert_int_equal(bowline_timeout_ms(client), 0);
+    assert_int_equal(bowline_dispatch(client, BOWLINE_FOREVER, &error), BOWLINE_OK);
+    assert_int_equal(bowline_timeout_ms(client), BOWLINE_FOREVER);
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void test_questions_dispatch_waits_as_long_as_it_is_told(void **state)
+{
+    int64_t begin = now_ms();
+
+    (void)state;
+    assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
+    assert_int_equal(bowline_dispatch(client, 30, &error), BOWLINE_OK);
+    assert_true(now_ms() - begin >= 29);
+    assert_int_equal(bowline_dispatch(client, -2, &error), BOWLINE_USAGE);
+    assert_int_equal(bowline_dispatch(client, INT64_MIN, NULL), BOWLINE_USAGE);
+}
+
+static void test_questions_without_descriptors_nothing_can_be_waited_for(void **state)
+{
+    struct rlimit before, low;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low          = before;
+    low.rlim_cur = 3;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    int fd       = bowline_fd(client);
+    int dispatch = bowline_dispatch(client, 0, &error);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(fd, BOWLINE_SYSTEM);
+    assert_int_equal(dispatch, BOWLINE_SYSTEM);
+    assert_non_null(strstr(error.text, "cannot wait for events"));
+    assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK); /* as soon as there are */
+}
+
+static void test_questions_dispatch_has_nothing_to_do_while_another_drives(void **state)
+{
+    (void)state;
+    bwl_client_lock(client->inner);
+    client->inner->driving = true;
+    bwl_client_unlock(client->inner);
+    assert_int_equal(bowline_dispatch(client, BOWLINE_FOREVER, &error), BOWLINE_OK);
+    bwl_client_lock(client->inner);
+    client->inner->driving = false;
+    bwl_client_unlock(client->inner);
+}
+
+static void *dispatch_once(void *arg)
+{
+    (void)bowline_dispatch(client, 100, NULL);
+    return arg;
+}
+
+static void *acquire_and_release(void *arg)
+{
+    bowline_hold *ours = NULL;
+
+    *(int *)arg = bowline_acquire(&ours, client, "n", BOWLINE_ACQUIRE(.wait_ms = 5000), NULL);
+    return (void *)(uintptr_t)bowline_release(ours, NULL);
+}
+
+static void wait_until(bool (*is_so)(bwl_client *))
+{
+    for (bool so = false; !so;) {
+        bwl_client_lock(client->inner);
+        so = is_so(client->inner);
+        bwl_client_unlock(client->inner);
+        (void)nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    }
+}
+
+static bool is_driven(bwl_client *inner)
+{
+    return inner->driving;
+}
+
+static bool has_sleeper(bwl_client *inner)
+{
+    return inner->sleepers != NULL;
+}
+
+/* One thread dispatches and goes away; the other one, asleep inside an acquire, must take over. */
+static void test_questions_who_stops_dispatching_hands_over(void **state)
+{
+    pthread_t dispatches, acquires;
+    int       status = 1;
+
+    (void)state;
+    assert_int_equal(pthread_create(&dispatches, NULL, dispatch_once, NULL), 0);
+    wait_until(is_driven);
+    assert_int_equal(pthread_create(&acquires, NULL, acquire_and_release, &status), 0);
+    wait_until(has_sleeper);
+    assert_int_equal(pthread_join(dispatches, NULL), 0);
+    int64_t begin = now_ms();
+    assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
+    assert_int_equal(pthread_join(acquires, NULL), 0);
+    assert_int_equal(status, BOWLINE_OK);
+    assert_true(now_ms() - begin < 2000); /* by the grant, and not by the end of its patience */
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, hold_a_name, close_both)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_questions_hold_knows_name_time_and_fence),
+        CASE(test_questions_descriptors_are_the_engine_s),
+        CASE(test_questions_child_of_fork_holds_nothing),
+        CASE(test_questions_duration_is_read_or_named),
+        CASE(test_questions_descriptor_says_when_to_dispatch),
+        CASE(test_questions_descriptor_says_when_another_has_ended_it),
+        CASE(test_questions_timeout_is_the_time_to_the_next_alarm),
+        CASE(test_questions_dispatch_waits_as_long_as_it_is_told),
+        CASE(test_questions_without_descriptors_nothing_can_be_waited_for),
+        CASE(test_questions_dispatch_has_nothing_to_do_while_another_drives),
+        CASE(test_questions_who_stops_dispatching_hands_over),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,211 @@
+/*
+ * test_reactor.c -- waiting for descriptors, and being woken.
+ *
+ * Pipes and socket pairs for what happens; a second thread only where it is about threads.  The one
+ * story with a plot: a wake that comes while nobody waits must not be lost, and must not come
+ * twice.
+ */
+#include "engine/reactor.h"
+#include "engine/clock.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static bwl_reactor reactor;
+static bwl_fault   fault;
+static bwl_ready   ready[BWL_READY_MAX];
+static int         ends[2]; /* of a pipe: 0 reads, 1 writes */
+
+static int open_reactor(void **state)
+{
+    (void)state;
+    reactor = (bwl_reactor)BWL_REACTOR_CLOSED;
+    assert_int_equal(bwl_reactor_open(&reactor, &fault), BWL_OK);
+    assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    return 0;
+}
+
+static int close_reactor(void **state)
+{
+    (void)state;
+    bwl_reactor_close(&reactor);
+    close(ends[0]);
+    close(ends[1]);
+    return 0;
+}
+
+static void test_reactor_opens_once_and_closes_twice(void **state)
+{
+    int epoll_fd = reactor.epoll_fd;
+
+    (void)state;
+    assert_int_equal(bwl_reactor_open(&reactor, &fault), BWL_OK);
+    assert_int_equal(reactor.epoll_fd, epoll_fd);
+    bwl_reactor_close(&reactor);
+    assert_int_equal(reactor.epoll_fd, -1);
+    assert_int_equal(reactor.wake_fd, -1);
+    bwl_reactor_close(&reactor);
+    assert_int_equal(fcntl(epoll_fd, F_GETFD), -1);
+}
+
+static void test_reactor_descriptors_are_closed_on_exec(void **state)
+{
+    (void)state;
+    assert_int_equal(fcntl(reactor.epoll_fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    assert_int_equal(fcntl(reactor.wake_fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+}
+
+static void test_reactor_without_descriptors_says_so_and_stays_closed(void **state)
+{
+    bwl_reactor   other = BWL_REACTOR_CLOSED;
+    struct rlimit before;
+    struct rlimit low;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low          = before;
+    low.rlim_cur = (rlim_t)ends[1] + 1; /* none is left, or one: the second is missing then */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    int status = bwl_reactor_open(&other, &fault);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(status, BWL_STATUS_SYSTEM);
+    assert_non_null(strstr(fault.text, "cannot wait for events"));
+    assert_int_equal(other.epoll_fd, -1);
+    assert_int_equal(other.wake_fd, -1);
+}
+
+static void test_reactor_wait_ends_in_time_with_nothing(void **state)
+{
+    bwl_ms before = bwl_clock_now();
+
+    (void)state;
+    assert_int_equal(bwl_reactor_wait(&reactor, 0, ready), 0);
+    assert_int_equal(bwl_reactor_wait(&reactor, 20, ready), 0);
+    assert_true(bwl_clock_now() - before >= 19);
+}
+
+static void test_reactor_says_which_source_is_ready_and_for_what(void **state)
+{
+    bwl_source reads  = { .fd = ends[0] };
+    bwl_source writes = { .fd = ends[1] };
+
+    (void)state;
+    assert_int_equal(bwl_reactor_watch(&reactor, &reads, EPOLLIN, &fault), BWL_OK);
+    assert_int_equal(bwl_reactor_wait(&reactor, 0, ready), 0);
+    assert_int_equal(bwl_reactor_watch(&reactor, &writes, EPOLLOUT, &fault), BWL_OK);
+    assert_int_equal(bwl_reactor_wait(&reactor, BWL_NEVER, ready), 1);
+    assert_ptr_equal(ready[0].source, &writes);
+    assert_int_equal(ready[0].events, EPOLLOUT);
+    bwl_reactor_forget(&reactor, &writes);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    assert_int_equal(bwl_reactor_wait(&reactor, 0, ready), 1);
+    assert_ptr_equal(ready[0].source, &reads);
+    assert_int_equal(ready[0].events, EPOLLIN);
+}
+
+static void test_reactor_rewatch_changes_what_is_waited_for(void **state)
+{
+    bwl_source writes = { .fd = ends[1] };
+
+    (void)state;
+    assert_int_equal(bwl_reactor_watch(&reactor, &writes, EPOLLIN, &fault), BWL_OK);
+    assert_int_equal(bwl_reactor_wait(&reactor, 0, ready), 0);
+    assert_int_equal(bwl_reactor_rewatch(&reactor, &writes, EPOLLOUT), BWL_OK);
+    assert_int_equal(bwl_reactor_wait(&reactor, 0, ready), 1);
+    bwl_reactor_forget(&reactor, &writes);
+    assert_int_equal(bwl_reactor_wait(&reactor, 0, ready), 0);
+    bwl_reactor_forget(&reactor, &writes);
+    assert_int_equal(bwl_reactor_rewatch(&reactor, &writes, EPOLLOUT), BWL_STATUS_SYSTEM);
+}
+
+static void test_reactor_bad_descriptor_cannot_be_watched(void **state)
+{
+    bwl_source none = { .fd = -1 };
+
+    (void)state;
+    assert_int_equal(bwl_reactor_watch(&reactor, &none, EPOLLIN, &fault), BWL_STATUS_SYSTEM);
+    assert_non_null(strstr(fault.text, "cannot watch a descriptor: "));
+}
+
+static void test_reactor_wake_is_kept_for_the_next_wait_and_comes_once(void **state)
+{
+    (void)state;
+    bwl_reactor_wake(&reactor);
+    bwl_reactor_wake(&reactor);
+    bwl_reactor_wake(&reactor);
+    assert_int_equal(bwl_reactor_wait(&reactor, BWL_NEVER, ready), 1);
+    assert_null(ready[0].source);
+    assert_int_equal(bwl_reactor_wait(&reactor, 0, ready), 0);
+    bwl_reactor_wake(&reactor);
+    assert_int_equal(bwl_reactor_wait(&reactor, BWL_NEVER, ready), 1);
+}
+
+static void *wake_later(void *arg)
+{
+    (void)nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+    bwl_reactor_wake(arg);
+    return NULL;
+}
+
+static void test_reactor_wake_ends_the_wait_of_another_thread(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, wake_later, &reactor), 0);
+    assert_int_equal(bwl_reactor_wait(&reactor, BWL_NEVER, ready), 1);
+    assert_null(ready[0].source);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void test_reactor_can_itself_be_polled(void **state)
+{
+    struct pollfd poll_me = { .fd = reactor.epoll_fd, .events = POLLIN };
+
+    (void)state;
+    assert_int_equal(poll(&poll_me, 1, 0), 0);
+    bwl_reactor_wake(&reactor);
+    assert_int_equal(poll(&poll_me, 1, 0), 1);
+    assert_int_equal(bwl_reactor_wait(&reactor, 0, ready), 1);
+    assert_int_equal(poll(&poll_me, 1, 0), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_reactor_opens_once_and_closes_twice, open_reactor,
+                                        close_reactor),
+        cmocka_unit_test_setup_teardown(test_reactor_descriptors_are_closed_on_exec, open_reactor,
+                                        close_reactor),
+        cmocka_unit_test_setup_teardown(test_reactor_without_descriptors_says_so_and_stays_closed,
+                                        open_reactor, close_reactor),
+        cmocka_unit_test_setup_teardown(test_reactor_wait_ends_in_time_with_nothing, open_reactor,
+                                        close_reactor),
+        cmocka_unit_test_setup_teardown(test_reactor_says_which_source_is_ready_and_for_what,
+                                        open_reactor, close_reactor),
+        cmocka_unit_test_setup_teardown(test_reactor_rewatch_changes_what_is_waited_for,
+                                        open_reactor, close_reactor),
+        cmocka_unit_test_setup_teardown(test_reactor_bad_descriptor_cannot_be_watched, open_reactor,
+                                        close_reactor),
+        cmocka_unit_test_setup_teardown(test_reactor_wake_is_kept_for_the_next_wait_and_comes_once,
+                                        open_reactor, close_reactor),
+        cmocka_unit_test_setup_teardown(test_reactor_wake_ends_the_wait_of_another_thread,
+                                        open_reactor, close_reactor),
+        cmocka_unit_test_setup_teardown(test_reactor_can_itself_be_polled, open_reactor,
+                                        close_reactor),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,219 @@
+/*
+ * test_redis.c -- the engine's table: what a lock says of itself when it asks, who holds a key, and
+ * what a child of fork may do to it all.
+ *
+ * A look is put to the server that is played (redis_fixture.h), which answers when it has been
+ * asked and not before; from each answer the holder that the caller is shown.
+ */
+#include "redis_fixture.h"
+
+#include "engine/fork_guard.h"
+
+#include <poll.h>
+#include <sys/wait.h>
+
+static bwl_holder holder;
+
+static void test_redis_engines_are_two_names_for_the_same(void **state)
+{
+    (void)state;
+    assert_string_equal(bwl_redis_engine.scheme, "redis");
+    assert_string_equal(bwl_unix_engine.scheme, "unix");
+    for (unsigned i = 0; i < 2; i++) {
+        const bwl_engine *e = i == 0 ? &bwl_redis_engine : &bwl_unix_engine;
+        assert_ptr_equal(e->protocol, &bwl_token);
+        assert_true(e->has_lease);
+        assert_true(e->draws_tokens);
+        assert_null(e->fds);
+        assert_ptr_equal(e->ask, bwl_unix_engine.ask);
+    }
+}
+
+static void test_redis_question_goes_with_the_claim_of_its_time(void **state)
+{
+    static bwl_operation operation;
+    bwl_lock            *lock = held_lock("n", &operation);
+    char                 token[BWL_TOKEN_MAX + 1];
+
+    (void)state;
+    memcpy(token, lock->hold.claim.token, sizeof token);
+    assert_int_equal(strlen(token), 22);
+    bwl_lock_extend(lock, &operation, 20000);
+    lock->hold.claim.lease_ms = 10000; /* which the question that is out must not follow */
+    expect("EVALSHA @extend_if_mine 1 bowline:{n} %s 20000", token);
+    says("-NOSCRIPT no\r\n");
+    turn();
+    expect("EVAL #extend_if_mine 1 bowline:{n} %s 20000", token);
+}
+
+/* ---- who ------------------------------------------------------------------------------------- */
+
+/* An answer that lay there already would not be taken for one. */
+static void *say_when_asked(void *arg)
+{
+    struct pollfd asked = { .fd = server, .events = POLLIN };
+
+    (void)poll(&asked, 1, 10000);
+    (void)send(server, arg, strlen(arg), MSG_NOSIGNAL);
+    return NULL;
+}
+
+static int who(const char *answer)
+{
+    bwl_lock *lock = lock_named("n");
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, say_when_asked, (void *)(uintptr_t)answer), 0);
+    holder     = (bwl_holder){ .pid = 4711 };
+    fault      = (bwl_fault){ 0 };
+    int status = bwl_unix_engine.who(lock, &holder, &fault);
+    bwl_lock_unwanted(lock);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    return status;
+}
+
+static void test_redis_who_says_what_is_there(void **state)
+{
+    static const struct {
+        const char *answer;
+        bool        held;
+        bool        foreign;
+        bwl_ms      left_ms;
+        const char *note;
+    } list[] = {
+        { "*3\r\n+none\r\n:-2\r\n$0\r\n\r\n", false, false, 0, "" },
+        { "*3\r\n+string\r\n:29000\r\n$22\r\nAbCdEfGhIjKlMnOpQr-_09\r\n", true, false, 29000, "" },
+        { "*3\r\n+string\r\n:0\r\n$22\r\nAbCdEfGhIjKlMnOpQr-_09\r\n", true, false, 0, "" },
+        { "*3\r\n+string\r\n:-1\r\n$22\r\nAbCdEfGhIjKlMnOpQr-_09\r\n", true, false, BWL_NEVER,
+          "the key has no expiry: nothing ends it by itself" },
+        { "*3\r\n+string\r\n:5\r\n$21\r\nAbCdEfGhIjKlMnOpQr-_0\r\n", true, true, 5,
+          "the value is not in the form of bowline" },
+        { "*3\r\n+string\r\n:5\r\n$23\r\nAbCdEfGhIjKlMnOpQr-_091\r\n", true, true, 5,
+          "the value is not in the form of bowline" },
+        { "*3\r\n+string\r\n:5\r\n$22\r\nAbCdEfGhIjKlMnOpQr-_0=\r\n", true, true, 5,
+          "the value is not in the form of bowline" },
+        { "*3\r\n+string\r\n:-1\r\n$0\r\n\r\n", true, true, BWL_NEVER,
+          "the key has no expiry: nothing ends it by itself" },
+        { "*3\r\n+list\r\n:-1\r\n$0\r\n\r\n", true, true, BWL_NEVER,
+          "the key is a list, which no lock is" },
+        { "*3\r\n+hash\r\n:7\r\n$0\r\n\r\n", true, true, 7, "the key is a hash, which no lock is" },
+    };
+    static bwl_operation operation;
+
+    (void)state;
+    (void)held_lock("first", &operation);
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
+        print_message("# %.*s\n", (int)strcspn(list[i].answer + 4, "\r"), list[i].answer + 4);
+        assert_int_equal(who(list[i].answer), BWL_OK);
+        expect("EVALSHA @look 1 bowline:{n}");
+        assert_int_equal(holder.held, list[i].held);
+        assert_int_equal(holder.foreign, list[i].foreign);
+        assert_true(holder.left_ms == list[i].left_ms);
+        assert_string_equal(holder.note, list[i].note);
+        assert_int_equal(holder.pid, 0);
+    }
+    assert_int_equal(client->locks_count, 1);
+}
+
+static void test_redis_who_that_is_refused_says_why(void **state)
+{
+    static bwl_operation operation;
+
+    (void)state;
+    (void)held_lock("first", &operation);
+    assert_int_equal(who("-NOPERM no permission\r\n"), BWL_STATUS_REFUSED);
+    assert_non_null(strstr(fault.text, "NOPERM no permission"));
+    expect("EVALSHA @look 1 bowline:{n}");
+    assert_int_equal(who("-LOADING not yet\r\n"), BWL_STATUS_REFUSED);
+    assert_non_null(strstr(fault.text, "LOADING not yet"));
+}
+
+static void test_redis_who_without_a_server_is_unreachable(void **state)
+{
+    static bwl_operation operation;
+
+    (void)state;
+    (void)held_lock("first", &operation);
+    assert_int_equal(who("+OK\r\n"), BWL_STATUS_UNREACHABLE);
+    assert_non_null(strstr(fault.text, "answers what was not asked"));
+    hang_up();
+    vanish();
+    bwl_lock *lock = lock_named("n");
+    assert_int_equal(bwl_unix_engine.who(lock, &holder, &fault), BWL_STATUS_UNREACHABLE);
+    assert_non_null(strstr(fault.text, "No such file"));
+    bwl_lock_unwanted(lock);
+    assert_int_equal(client->locks_count, 1);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void test_redis_close_sends_the_releases_and_waits_for_nothing(void **state)
+{
+    static bwl_operation operation;
+    bwl_lock            *lock = held_lock("n", &operation);
+    char                 token[BWL_TOKEN_MAX + 1];
+
+    (void)state;
+    memcpy(token, lock->hold.claim.token, sizeof token);
+    close_client();
+    expect("CLIENT REPLY OFF\nEVAL #delete_if_mine 1 bowline:{n} %s", token);
+    expect_closed();
+}
+
+static void test_redis_close_takes_back_what_is_still_being_asked_for(void **state)
+{
+    static bwl_operation operation;
+    bwl_lock            *lock = lock_named("n");
+    char                 token[BWL_TOKEN_MAX + 1];
+
+    (void)state;
+    bwl_lock_acquire(lock, &operation, BWL_NEVER);
+    greet();
+    memcpy(token, lock->hold.claim.token, sizeof token);
+    expect("SET bowline:{n} %s NX PX 30000", token);
+    close_client();
+    assert_int_equal(operation.ended, BWL_CANCELLED);
+    expect("CLIENT REPLY OFF\nEVAL #delete_if_mine 1 bowline:{n} %s", token);
+    expect_closed();
+}
+
+static void test_redis_child_that_closes_says_nothing_and_harms_nothing(void **state)
+{
+    static bwl_operation operation;
+    bwl_lock            *lock = held_lock("n", &operation);
+    int                  status;
+
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        bool forked = bwl_forked(&client->guard);
+        bwl_client_close(client);
+        _exit(forked ? 7 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), 7);
+    expect(NOTHING);
+    bwl_lock_release(lock, &operation);
+    expect("EVALSHA @delete_if_mine 1 bowline:{n} %s", lock->hold.claim.token);
+    says(":1\r\n");
+    turn();
+    assert_int_equal(operation.ended, BWL_RELEASED);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, play, play_is_over)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_redis_engines_are_two_names_for_the_same),
+        CASE(test_redis_question_goes_with_the_claim_of_its_time),
+        CASE(test_redis_who_says_what_is_there),
+        CASE(test_redis_who_that_is_refused_says_why),
+        CASE(test_redis_who_without_a_server_is_unreachable),
+        CASE(test_redis_close_sends_the_releases_and_waits_for_nothing),
+        CASE(test_redis_close_takes_back_what_is_still_being_asked_for),
+        CASE(test_redis_child_that_closes_says_nothing_and_harms_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

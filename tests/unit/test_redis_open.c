@@ -1,0 +1,334 @@
+/*
+ * test_redis_open.c -- from a URL to a store: where it is, who we are, which keys.
+ *
+ * Nothing is sent and nothing is connected; numeric addresses are used, so nothing is looked up but
+ * the one host that cannot exist.  The password file is written in every wrong way that somebody
+ * will.
+ */
+#include "engine/redis_store.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+#define SECRET         "hunter2"
+
+static bwl_client      *client;
+static bwl_redis_store *store;
+static bwl_fault        fault;
+static char             directory[64];
+static char             password_file[80];
+
+static int no_client(void **state)
+{
+    (void)state;
+    client = NULL;
+    (void)snprintf(directory, sizeof directory, "/tmp/bowline-open-XXXXXX");
+    assert_non_null(mkdtemp(directory));
+    (void)snprintf(password_file, sizeof password_file, "%s/password", directory);
+    return 0;
+}
+
+static int close_client(void **state)
+{
+    (void)state;
+    if (client != NULL)
+        bwl_client_close(client);
+    client = NULL;
+    (void)unlink(password_file);
+    (void)rmdir(password_file);
+    assert_int_equal(rmdir(directory), 0);
+    return 0;
+}
+
+static int open_url(const char *url)
+{
+    static const bwl_settings nothing;
+
+    if (client != NULL)
+        bwl_client_close(client);
+    client     = NULL;
+    fault      = (bwl_fault){ 0 };
+    int status = bwl_client_open(&client, &nothing, false, url, &fault);
+    store      = status == BWL_OK ? client->store : NULL;
+    return status;
+}
+
+/* ---- where it is ----------------------------------------------------------------------------- */
+
+static void assert_ipv4(const char *url, const char *host, unsigned port, int64_t database)
+{
+    char text[64];
+
+    print_message("# %s\n", url);
+    assert_int_equal(open_url(url), BWL_OK);
+    const struct sockaddr_in *to = (const struct sockaddr_in *)&store->addresses[0].socket;
+    assert_int_equal(store->addresses_count, 1);
+    assert_int_equal(to->sin_family, AF_INET);
+    assert_non_null(inet_ntop(AF_INET, &to->sin_addr, text, sizeof text));
+    assert_string_equal(text, host);
+    assert_int_equal(ntohs(to->sin_port), port);
+    assert_int_equal(store->database, database);
+}
+
+static void test_redis_open_takes_host_port_and_database(void **state)
+{
+    (void)state;
+    assert_ipv4("redis://127.0.0.1", "127.0.0.1", 6379, 0);
+    assert_string_equal(store->where, "127.0.0.1:6379");
+    assert_ipv4("redis://127.0.0.2:1/", "127.0.0.2", 1, 0);
+    assert_ipv4("redis://127.0.0.1:65535/3", "127.0.0.1", 65535, 3);
+    assert_string_equal(store->where, "127.0.0.1:65535");
+    assert_ipv4("redis://127.0.0.1/65535", "127.0.0.1", 6379, 65535);
+    assert_ipv4("redis://127.0.0.1?db=4", "127.0.0.1", 6379, 4);
+    assert_ipv4("redis://127.0.0.1/3?db=4", "127.0.0.1", 6379, 4);
+}
+
+static void test_redis_open_takes_an_ipv6_address(void **state)
+{
+    char text[64];
+
+    (void)state;
+    assert_int_equal(open_url("redis://[::1]:6380"), BWL_OK);
+    const struct sockaddr_in6 *to = (const struct sockaddr_in6 *)&store->addresses[0].socket;
+    assert_int_equal(to->sin6_family, AF_INET6);
+    assert_int_equal(store->addresses[0].size, sizeof *to);
+    assert_non_null(inet_ntop(AF_INET6, &to->sin6_addr, text, sizeof text));
+    assert_string_equal(text, "::1");
+    assert_int_equal(ntohs(to->sin6_port), 6380);
+}
+
+static void test_redis_open_takes_a_socket_in_the_files(void **state)
+{
+    (void)state;
+    assert_int_equal(open_url("unix:///run/re%20dis.sock?db=2"), BWL_OK);
+    const struct sockaddr_un *to = (const struct sockaddr_un *)&store->addresses[0].socket;
+    assert_int_equal(to->sun_family, AF_UNIX);
+    assert_string_equal(to->sun_path, "/run/re dis.sock");
+    assert_string_equal(store->where, "/run/re dis.sock");
+    assert_int_equal(store->database, 2);
+    assert_int_equal(store->addresses_count, 1);
+}
+
+static void test_redis_open_path_of_a_socket_fits_or_is_refused(void **state)
+{
+    char url[160] = "unix://";
+
+    (void)state;
+    memset(url + 7, '/', 107);
+    assert_int_equal(open_url(url), BWL_OK);
+    url[7 + 107] = '/';
+    assert_int_equal(open_url(url), BWL_STATUS_USAGE);
+    assert_non_null(strstr(fault.text, "107 bytes"));
+}
+
+static void test_redis_open_connects_to_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(open_url("redis://127.0.0.1:1"), BWL_OK);
+    assert_int_equal(store->phase, BWL_REDIS_DOWN);
+    assert_false(bwl_conn_is_open(&store->conn));
+    assert_int_equal(client->reactor.epoll_fd, -1);
+}
+
+static void test_redis_open_host_that_is_not_known_is_unreachable(void **state)
+{
+    (void)state;
+    /* One label of more than 63 characters, which no server can be asked for. */
+    assert_int_equal(
+        open_url("redis://xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+                 "xxxxxxxx"),
+        BWL_STATUS_UNREACHABLE);
+    assert_non_null(strstr(fault.text, "is not known"));
+}
+
+/* ---- who we are ------------------------------------------------------------------------------ */
+
+static void assert_identity(const char *user, const char *password)
+{
+    assert_int_equal(store->user == NULL, user == NULL);
+    assert_int_equal(store->password == NULL, password == NULL);
+    if (user != NULL)
+        assert_string_equal(store->user, user);
+    if (password != NULL)
+        assert_string_equal(store->password, password);
+}
+
+static void test_redis_open_takes_user_and_password(void **state)
+{
+    (void)state;
+    assert_int_equal(open_url("redis://127.0.0.1"), BWL_OK);
+    assert_identity(NULL, NULL);
+    assert_int_equal(open_url("redis://ann:" SECRET "@127.0.0.1"), BWL_OK);
+    assert_identity("ann", SECRET);
+    assert_int_equal(open_url("redis://:" SECRET "@127.0.0.1"), BWL_OK);
+    assert_identity(NULL, SECRET);
+    assert_int_equal(open_url("redis://ann:@127.0.0.1"), BWL_OK);
+    assert_identity("ann", "");
+}
+
+static void write_file(const char *text, size_t size, mode_t mode)
+{
+    FILE *file = fopen(password_file, "w");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(password_file, mode), 0);
+}
+
+static int open_with_file(const char *before)
+{
+    char url[200];
+
+    (void)snprintf(url, sizeof url, "redis://%s127.0.0.1?password-file=%s", before, password_file);
+    return open_url(url);
+}
+
+static void test_redis_open_password_is_the_first_line_of_its_file(void **state)
+{
+    static const char *const list[] = { SECRET, SECRET "\n", SECRET "\r\n", SECRET "\nmore\n" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
+        write_file(list[i], strlen(list[i]), 0600);
+        assert_int_equal(open_with_file(""), BWL_OK);
+        assert_identity(NULL, SECRET);
+    }
+    assert_int_equal(open_with_file("ann@"), BWL_OK);
+    assert_identity("ann", SECRET);
+    assert_int_equal(chmod(password_file, 0400), 0);
+    assert_int_equal(open_with_file(""), BWL_OK);
+}
+
+static void test_redis_open_password_file_that_others_may_read_is_refused(void **state)
+{
+    static const mode_t modes[] = { 0640, 0604, 0620, 0601, 0644 };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(modes); i++) {
+        write_file(SECRET, strlen(SECRET), modes[i]);
+        assert_int_equal(open_with_file(""), BWL_STATUS_REFUSED);
+        assert_non_null(strstr(fault.text, "chmod 600"));
+        assert_null(strstr(fault.text, SECRET));
+    }
+}
+
+static void test_redis_open_password_file_is_a_file(void **state)
+{
+    (void)state;
+    assert_int_equal(open_with_file(""), BWL_STATUS_SYSTEM);
+    assert_non_null(strstr(fault.text, "cannot open the password file"));
+    assert_int_equal(mkdir(password_file, 0700), 0);
+    assert_int_equal(open_with_file(""), BWL_STATUS_REFUSED);
+    assert_non_null(strstr(fault.text, "no regular file"));
+    assert_int_equal(rmdir(password_file), 0);
+    assert_int_equal(mkfifo(password_file, 0600), 0); /* which nobody writes: must not block */
+    assert_int_equal(open_with_file(""), BWL_STATUS_REFUSED);
+}
+
+static void test_redis_open_password_of_a_file_is_not_empty_and_not_too_long(void **state)
+{
+    static char text[4097];
+
+    (void)state;
+    memset(text, 'p', sizeof text);
+    write_file("", 0, 0600);
+    assert_int_equal(open_with_file(""), BWL_STATUS_REFUSED);
+    write_file("\n" SECRET, 8, 0600);
+    assert_int_equal(open_with_file(""), BWL_STATUS_REFUSED);
+    write_file(text, 4095, 0600);
+    assert_int_equal(open_with_file(""), BWL_OK);
+    assert_int_equal(strlen(store->password), 4095);
+    write_file(text, 4096, 0600);
+    assert_int_equal(open_with_file(""), BWL_STATUS_REFUSED);
+    assert_non_null(strstr(fault.text, "empty or too long"));
+}
+
+/* ---- which keys ------------------------------------------------------------------------------ */
+
+static void test_redis_open_takes_a_key_template(void **state)
+{
+    (void)state;
+    assert_int_equal(open_url("redis://127.0.0.1?key=lock:%25s"), BWL_OK);
+    assert_string_equal(store->key_template, "lock:%s");
+    assert_int_equal(open_url("redis://127.0.0.1?protocol=token"), BWL_OK);
+    assert_null(store->key_template);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+static void test_redis_open_refuses_with_its_reason_and_without_the_password(void **state)
+{
+    static const struct {
+        const char *url;
+        int         status;
+        const char *word;
+    } list[] = {
+        { "redis:", BWL_STATUS_USAGE, "takes a host" },
+        { "redis://", BWL_STATUS_USAGE, "takes a host" },
+        { "redis:///3", BWL_STATUS_USAGE, "takes a host" },
+        { "redis://u:" SECRET "@", BWL_STATUS_USAGE, "takes a host" },
+        { "redis://u:" SECRET "@127.0.0.1/x", BWL_STATUS_USAGE, "database is a number" },
+        { "redis://127.0.0.1/65536", BWL_STATUS_USAGE, "database is a number" },
+        { "redis://127.0.0.1/2/3", BWL_STATUS_USAGE, "database is a number" },
+        { "redis://127.0.0.1?db=", BWL_STATUS_USAGE, "database is a number" },
+        { "redis://127.0.0.1?db=-1", BWL_STATUS_USAGE, "database is a number" },
+        { "redis://u@127.0.0.1", BWL_STATUS_USAGE, "user without a password" },
+        { "redis://u:" SECRET "@127.0.0.1?password-file=/x", BWL_STATUS_USAGE, "as well" },
+        { "redis://u:" SECRET "@127.0.0.1?key=x", BWL_STATUS_USAGE, "key=" },
+        { "redis://127.0.0.1?key=%25d", BWL_STATUS_USAGE, "key=" },
+        { "redis://u:" SECRET "@127.0.0.1?protocol=redlock", BWL_STATUS_UNSUPPORTED, "redlock" },
+        { "redis://u:" SECRET "@127.0.0.1?nonsense=1", BWL_STATUS_USAGE, "nonsense" },
+        { "redis://127.0.0.1?db=1&db=1", BWL_STATUS_USAGE, "twice" },
+        { "unix:", BWL_STATUS_USAGE, "path of a socket" },
+        { "unix://", BWL_STATUS_USAGE, "path of a socket" },
+        { "unix://run/redis.sock", BWL_STATUS_USAGE, "path of a socket" },
+        { "unix:///x?db=x", BWL_STATUS_USAGE, "database is a number" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
+        print_message("# %s\n", list[i].url);
+        assert_int_equal(open_url(list[i].url), list[i].status);
+        assert_int_equal(fault.status, list[i].status);
+        assert_non_null(strstr(fault.text, list[i].word));
+        assert_null(strstr(fault.text, SECRET));
+    }
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, no_client, close_client)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_redis_open_takes_host_port_and_database),
+        CASE(test_redis_open_takes_an_ipv6_address),
+        CASE(test_redis_open_takes_a_socket_in_the_files),
+        CASE(test_redis_open_path_of_a_socket_fits_or_is_refused),
+        CASE(test_redis_open_connects_to_nothing),
+        CASE(test_redis_open_host_that_is_not_known_is_unreachable),
+        CASE(test_redis_open_takes_user_and_password),
+        CASE(test_redis_open_password_is_the_first_line_of_its_file),
+        CASE(test_redis_open_password_file_that_others_may_read_is_refused),
+        CASE(test_redis_open_password_file_is_a_file),
+        CASE(test_redis_open_password_of_a_file_is_not_empty_and_not_too_long),
+        CASE(test_redis_open_takes_a_key_template),
+        CASE(test_redis_open_refuses_with_its_reason_and_without_the_password),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

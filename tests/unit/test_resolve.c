@@ -1,0 +1,500 @@
+/*
+ * test_resolve.c -- hosts become addresses, and nobody waits: not the caller, and not whoever
+ * forgets.
+ *
+ * The slow resolver of these tests answers when it is told to, so that what is done meanwhile is
+ * surely done meanwhile.
+ */
+#include "engine/resolve.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATIENCE_S = 20 };
+
+/* ---- a resolver that does as it is told ------------------------------------------------------ */
+
+static sem_t       asked; /* posted by every lookup of a name that has begun */
+static sem_t       may_answer;
+static sem_t       woken;
+static atomic_int  lookups;  /* by name, ever                   */
+static atomic_int  wakes;    /* ever                            */
+static atomic_int  lists;    /* of addresses, not yet freed     */
+static atomic_int  error;    /* what it answers; 0: addresses   */
+static atomic_int  how_many; /* addresses                       */
+static atomic_bool is_slow;
+static atomic_bool signals_are_blocked;
+
+static struct addrinfo *make_list(int count, uint16_t port)
+{
+    struct addrinfo *first = NULL;
+
+    for (int i = count; i > 0; i--) { /* from the last to the first */
+        struct addrinfo    *one = calloc(1, sizeof *one);
+        struct sockaddr_in *to  = calloc(1, sizeof *to);
+        assert(one != NULL && to != NULL);
+        *to   = (struct sockaddr_in){ .sin_family      = AF_INET,
+                                      .sin_port        = htons(port),
+                                      .sin_addr.s_addr = htonl(0x0a000000 + (uint32_t)i) };
+        *one  = (struct addrinfo){ .ai_family  = AF_INET,
+                                   .ai_addr    = (struct sockaddr *)to,
+                                   .ai_addrlen = sizeof *to,
+                                   .ai_next    = first };
+        first = one;
+    }
+    return first;
+}
+
+static void free_list(struct addrinfo *list)
+{
+    while (list != NULL) {
+        struct addrinfo *next = list->ai_next;
+        free(list->ai_addr);
+        free(list);
+        list = next;
+    }
+    lists--;
+}
+
+static int look_up(const char *host, const char *port, const struct addrinfo *hints,
+                   struct addrinfo **ret_found)
+{
+    sigset_t blocked;
+
+    if ((hints->ai_flags & AI_NUMERICHOST) != 0)
+        return EAI_NONAME;
+    lookups++;
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+    if (sigismember(&blocked, SIGTERM) != 1 || sigismember(&blocked, SIGUSR1) != 1)
+        signals_are_blocked = false;
+    (void)sem_post(&asked);
+    if (is_slow)
+        while (sem_wait(&may_answer) != 0)
+            continue;
+    errno = EMFILE; /* for EAI_SYSTEM */
+    if (error != 0)
+        return error;
+    assert(strcmp(host, "") != 0);
+    *ret_found = make_list(how_many, (uint16_t)atoi(port));
+    lists++;
+    return 0;
+}
+
+static void wake(void *arg)
+{
+    wakes++;
+    if (arg != NULL)
+        ++*(int *)arg; /* which a sanitizer sees if it is gone */
+    (void)sem_post(&woken);
+}
+
+static void await(sem_t *what)
+{
+    struct timespec until;
+
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_S;
+    while (sem_timedwait(what, &until) != 0)
+        if (errno != EINTR)
+            fail_msg("nothing happened for %d s", PATIENCE_S);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static int threads_at_first;
+
+static int count_threads(void)
+{
+    int  count = 0;
+    DIR *list  = opendir("/proc/self/task");
+
+    assert_non_null(list);
+    while (readdir(list) != NULL)
+        count++;
+    (void)closedir(list);
+    return count;
+}
+
+static void *end_at_once(void *arg)
+{
+    return arg;
+}
+
+/* With a sanitizer's own, which it starts together with the first of ours. */
+static void count_threads_at_first(void)
+{
+    pthread_t thread;
+
+    (void)pthread_create(&thread, NULL, end_at_once, NULL);
+    (void)pthread_join(thread, NULL);
+    (void)usleep(50 * 1000); /* until it has also left the list */
+    threads_at_first = count_threads();
+}
+
+static void await_no_thread(void)
+{
+    for (int i = 0; i < PATIENCE_S * 1000 && count_threads() > threads_at_first; i++)
+        (void)usleep(1000);
+    assert_int_equal(count_threads(), threads_at_first);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    (void)sem_init(&asked, 0, 0);
+    (void)sem_init(&may_answer, 0, 0);
+    (void)sem_init(&woken, 0, 0);
+    lookups             = 0;
+    wakes               = 0;
+    error               = 0;
+    how_many            = 1;
+    is_slow             = false;
+    signals_are_blocked = true;
+    return 0;
+}
+
+/* Whatever was begun has come to its end, and everything is freed. */
+static int finish(void **state)
+{
+    (void)state;
+    await_no_thread();
+    assert_int_equal(lists, 0);
+    assert_true(signals_are_blocked);
+    (void)sem_destroy(&asked);
+    (void)sem_destroy(&may_answer);
+    (void)sem_destroy(&woken);
+    return 0;
+}
+
+static bwl_resolve *must_start(const char *host, bool by_system, void *arg)
+{
+    bwl_resolve        *resolve = NULL;
+    bwl_fault           fault   = { 0 };
+    bwl_resolve_request request = { .host = host, .port = 6379, .wake = wake, .arg = arg };
+
+    if (!by_system)
+        request.resolver = (bwl_resolver){ look_up, free_list };
+    if (bwl_resolve_start(&resolve, &request, &fault) != BWL_OK)
+        fail_msg("%s: %s", host, fault.text);
+    return resolve;
+}
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+static void test_resolve_numeric_address_is_there_at_once(void **state)
+{
+    bwl_address addresses[BWL_RESOLVE_MAX];
+    bwl_fault   fault = { 0 };
+
+    (void)state;
+    bwl_resolve *resolve = must_start("127.0.0.1", true, NULL);
+    assert_int_equal(count_threads(), threads_at_first);
+    assert_int_equal(bwl_resolve_take(resolve, addresses, &fault), 1);
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)&addresses[0].socket;
+    assert_int_equal(v4->sin_family, AF_INET);
+    assert_int_equal(ntohs(v4->sin_port), 6379);
+    assert_int_equal(ntohl(v4->sin_addr.s_addr), INADDR_LOOPBACK);
+    assert_int_equal(addresses[0].size, sizeof *v4);
+    bwl_resolve_forget(resolve);
+
+    resolve = must_start("::1", true, NULL);
+    assert_int_equal(bwl_resolve_take(resolve, addresses, &fault), 1);
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&addresses[0].socket;
+    assert_int_equal(v6->sin6_family, AF_INET6);
+    assert_int_equal(ntohs(v6->sin6_port), 6379);
+    assert_memory_equal(&v6->sin6_addr, &in6addr_loopback, sizeof in6addr_loopback);
+    assert_int_equal(addresses[0].size, sizeof *v6);
+    assert_int_equal(bwl_resolve_take(resolve, addresses, &fault), 1); /* any number of times */
+    bwl_resolve_forget(resolve);
+    assert_int_equal(wakes, 0);
+}
+
+/* Whatever this machine knows of localhost: a minimal one has no /etc/hosts. */
+static void test_resolve_localhost_is_looked_up_aside(void **state)
+{
+    bwl_address      addresses[BWL_RESOLVE_MAX];
+    bwl_resolve     *resolve = must_start("localhost", true, NULL);
+    struct addrinfo *known   = NULL;
+    bool             is_known;
+
+    (void)state;
+    is_known = getaddrinfo("localhost", "6379", NULL, &known) == 0;
+    await(&woken);
+    assert_int_equal(bwl_resolve_take(resolve, addresses, NULL) > 0, is_known);
+    assert_int_equal(wakes, 1);
+    bwl_resolve_forget(resolve);
+    if (is_known)
+        freeaddrinfo(known);
+}
+
+static void test_resolve_keeps_the_order_and_the_bound(void **state)
+{
+    bwl_address addresses[BWL_RESOLVE_MAX];
+    bwl_fault   fault = { 0 };
+
+    (void)state;
+    for (how_many = 1; how_many <= 12; how_many++) {
+        bwl_resolve *resolve = must_start("many.test", false, NULL);
+        await(&woken);
+        int count = bwl_resolve_take(resolve, addresses, &fault);
+        assert_int_equal(count, how_many < BWL_RESOLVE_MAX ? how_many : BWL_RESOLVE_MAX);
+        for (int i = 0; i < count; i++) {
+            const struct sockaddr_in *to = (const struct sockaddr_in *)&addresses[i].socket;
+            assert_int_equal(ntohl(to->sin_addr.s_addr), 0x0a000001 + i);
+            assert_int_equal(ntohs(to->sin_port), 6379);
+        }
+        bwl_resolve_forget(resolve);
+    }
+}
+
+/* ---- no addresses ---------------------------------------------------------------------------- */
+
+static void test_resolve_unknown_host_is_said_so(void **state)
+{
+    bwl_address  addresses[BWL_RESOLVE_MAX];
+    bwl_fault    fault   = { 0 };
+    bwl_resolve *resolve = must_start("no-such-host.invalid", true, NULL);
+
+    (void)state;
+    await(&woken);
+    assert_int_equal(bwl_resolve_take(resolve, addresses, &fault), BWL_STATUS_UNREACHABLE);
+    assert_non_null(strstr(fault.text, "the host \"no-such-host.invalid\" "));
+    assert_int_equal(bwl_resolve_take(resolve, addresses, NULL), BWL_STATUS_UNREACHABLE);
+    bwl_resolve_forget(resolve);
+}
+
+static void test_resolve_says_why_there_is_no_address(void **state)
+{
+    static const struct {
+        int         error;
+        int         how_many;
+        int         status;
+        const char *words;
+    } cases[] = {
+        { EAI_NONAME, 0, BWL_STATUS_UNREACHABLE, "the host \"odd.test\" is not known: " },
+        { EAI_FAIL, 0, BWL_STATUS_UNREACHABLE, "the host \"odd.test\" is not known: " },
+        { EAI_AGAIN, 0, BWL_STATUS_UNREACHABLE, "could not be looked up: no name server answers" },
+        { EAI_MEMORY, 0, BWL_STATUS_NOMEM, "out of memory" },
+        { EAI_SYSTEM, 0, BWL_STATUS_SYSTEM,
+          "cannot look up the host \"odd.test\": Too many open files" },
+        { 0, 0, BWL_STATUS_UNREACHABLE, "the host \"odd.test\" has no address" },
+    };
+    bwl_address addresses[BWL_RESOLVE_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bwl_fault fault = { 0 };
+        error           = cases[i].error;
+        how_many        = cases[i].how_many;
+
+        bwl_resolve *resolve = must_start("odd.test", false, NULL);
+        await(&woken);
+        assert_int_equal(bwl_resolve_take(resolve, addresses, &fault), cases[i].status);
+        assert_int_equal(fault.status, cases[i].status);
+        if (strstr(fault.text, cases[i].words) == NULL)
+            fail_msg("\"%s\" expected, \"%s\" found", cases[i].words, fault.text);
+        bwl_resolve_forget(resolve);
+    }
+}
+
+static void test_resolve_host_that_cannot_be_is_refused(void **state)
+{
+    char                host[BWL_RESOLVE_HOST_MAX + 2];
+    bwl_resolve        *resolve = NULL;
+    bwl_fault           fault   = { 0 };
+    bwl_resolve_request request = { .host = "", .wake = wake };
+
+    (void)state;
+    assert_int_equal(bwl_resolve_start(&resolve, &request, &fault), BWL_STATUS_USAGE);
+    memset(host, 'a', sizeof host);
+    host[sizeof host - 1] = '\0';
+    request.host          = host;
+    assert_int_equal(bwl_resolve_start(&resolve, &request, &fault), BWL_STATUS_USAGE);
+    assert_null(resolve);
+    host[sizeof host - 2] = '\0';
+    is_slow               = true;
+    resolve               = must_start(host, false, NULL);
+    memset(host, 'b', sizeof host); /* it was copied */
+    (void)sem_post(&may_answer);
+    await(&woken);
+    bwl_resolve_forget(resolve);
+    bwl_resolve_forget(NULL);
+}
+
+/* ---- nobody waits ---------------------------------------------------------------------------- */
+
+static void test_resolve_caller_goes_on_meanwhile(void **state)
+{
+    bwl_address addresses[BWL_RESOLVE_MAX];
+    bwl_fault   fault = { 0 };
+
+    (void)state;
+    is_slow              = true;
+    bwl_resolve *resolve = must_start("slow.test", false, NULL);
+    await(&asked);
+    assert_int_equal(bwl_resolve_take(resolve, addresses, &fault), 0);
+    assert_int_equal(bwl_resolve_take(resolve, addresses, &fault), 0);
+    assert_int_equal(wakes, 0);
+    (void)sem_post(&may_answer);
+    await(&woken);
+    assert_int_equal(bwl_resolve_take(resolve, addresses, &fault), 1);
+    assert_int_equal(wakes, 1);
+    assert_int_equal(lookups, 1);
+    bwl_resolve_forget(resolve);
+}
+
+static void test_resolve_forgotten_meanwhile_wakes_nobody(void **state)
+{
+    int *mine = calloc(1, sizeof *mine); /* what is woken, and goes before the answer comes */
+
+    (void)state;
+    is_slow              = true;
+    bwl_resolve *resolve = must_start("slow.test", false, mine);
+    await(&asked);
+    bwl_resolve_forget(resolve);
+    free(mine);
+    (void)sem_post(&may_answer);
+    await_no_thread();
+    assert_int_equal(wakes, 0);
+}
+
+static void test_resolve_forgotten_before_it_begins(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 50; i++)
+        bwl_resolve_forget(must_start("quick.test", false, NULL));
+    await_no_thread();
+    assert_int_equal(lookups, 50);
+}
+
+/* Forgetting and answering at the same moment, over and over: one of the two is last. */
+static void test_resolve_forgotten_as_the_answer_comes(void **state)
+{
+    bwl_address addresses[BWL_RESOLVE_MAX];
+
+    (void)state;
+    is_slow = true;
+    for (int i = 0; i < 300; i++) {
+        int         *mine    = calloc(1, sizeof *mine);
+        bwl_resolve *resolve = must_start("slow.test", false, mine);
+        await(&asked);
+        (void)sem_post(&may_answer);
+        for (volatile int pause = 0; pause < (i % 30) * 200; pause++)
+            continue;
+        int taken = bwl_resolve_take(resolve, addresses, NULL);
+        assert_true(taken == 0 || taken == 1);
+        bwl_resolve_forget(resolve);
+        free(mine);
+    }
+    await_no_thread();
+    assert_in_range(wakes, 0, 300);
+}
+
+static void test_resolve_many_at_once(void **state)
+{
+    enum { MANY = 40 };
+    bwl_resolve *resolves[MANY];
+    bwl_address  addresses[BWL_RESOLVE_MAX];
+    bwl_fault    fault = { 0 };
+
+    (void)state;
+    is_slow  = true;
+    how_many = 3;
+    for (int i = 0; i < MANY; i++)
+        resolves[i] = must_start("slow.test", false, NULL);
+    for (int i = 0; i < MANY; i++)
+        await(&asked);
+    for (int i = 0; i < MANY; i += 2)
+        bwl_resolve_forget(resolves[i]);
+    for (int i = 0; i < MANY; i++)
+        (void)sem_post(&may_answer);
+    for (int i = 1; i < MANY; i += 2)
+        await(&woken);
+    await_no_thread();
+    assert_int_equal(wakes, MANY / 2);
+    for (int i = 1; i < MANY; i += 2) {
+        assert_int_equal(bwl_resolve_take(resolves[i], addresses, &fault), 3);
+        bwl_resolve_forget(resolves[i]);
+    }
+}
+
+/* ---- fork ------------------------------------------------------------------------------------ */
+
+/* The thread waits here with the mutex, so that the child has one that is locked for ever. */
+static sem_t is_waking;
+static sem_t may_wake;
+
+static void wake_slowly(void *arg)
+{
+    (void)sem_post(&is_waking);
+    while (sem_wait(&may_wake) != 0)
+        continue;
+    wake(arg);
+}
+
+static void test_resolve_child_forgets_without_waiting(void **state)
+{
+    bwl_resolve        *resolve = NULL;
+    bwl_address         addresses[BWL_RESOLVE_MAX];
+    bwl_resolve_request request = { .host     = "slow.test",
+                                    .resolver = { look_up, free_list },
+                                    .wake     = wake_slowly };
+    int                 status  = 0;
+
+    (void)state;
+    (void)sem_init(&is_waking, 0, 0);
+    (void)sem_init(&may_wake, 0, 0);
+    assert_int_equal(bwl_resolve_start(&resolve, &request, NULL), BWL_OK);
+    await(&is_waking);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)alarm(PATIENCE_S);
+        int taken = bwl_resolve_take(resolve, addresses, NULL);
+        bwl_resolve_forget(resolve);
+        _exit(taken == BWL_STATUS_FORKED ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    (void)sem_post(&may_wake);
+    await(&woken);
+    assert_int_equal(bwl_resolve_take(resolve, addresses, NULL), 1); /* here it goes on */
+    bwl_resolve_forget(resolve);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(test_resolve_##name, begin, finish)
+    const struct CMUnitTest tests[] = {
+        CASE(numeric_address_is_there_at_once),
+        CASE(localhost_is_looked_up_aside),
+        CASE(keeps_the_order_and_the_bound),
+        CASE(unknown_host_is_said_so),
+        CASE(says_why_there_is_no_address),
+        CASE(host_that_cannot_be_is_refused),
+        CASE(caller_goes_on_meanwhile),
+        CASE(forgotten_meanwhile_wakes_nobody),
+        CASE(forgotten_before_it_begins),
+        CASE(forgotten_as_the_answer_comes),
+        CASE(many_at_once),
+        CASE(child_forgets_without_waiting),
+    };
+
+    count_threads_at_first();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

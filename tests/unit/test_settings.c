@@ -1,0 +1,219 @@
+/*
+ * test_settings.c -- what a client was opened with: the caller's word before the URL's, and the
+ * URL's before the defaults.
+ *
+ * Each setting is given in the three ways, at its limits and one beyond them.  A value that is
+ * there and cannot be read is an error, never the default: "lease=30" means something to whoever
+ * wrote it.
+ */
+#include "engine/settings.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bwl_settings settings;
+static bwl_fault    fault;
+
+static int from(const bwl_settings *asked, bool renewal_off, const char *options)
+{
+    static const bwl_settings nothing;
+    char                      text[256];
+    bwl_url                   url;
+
+    fault = (bwl_fault){ 0 };
+    (void)snprintf(text, sizeof text, "redis://h%s%s", options[0] != '\0' ? "?" : "", options);
+    assert_int_equal(bwl_url_parse(&url, text, &fault), BWL_OK);
+    return bwl_settings_from(&settings, asked != NULL ? asked : &nothing, renewal_off, &url,
+                             &fault);
+}
+
+static void good(const char *options)
+{
+    print_message("# %s\n", options);
+    assert_int_equal(from(NULL, false, options), BWL_OK);
+}
+
+/* Refused, with a word that the reason must contain, and nothing written. */
+static void bad(const char *options, const char *word)
+{
+    bwl_settings before = { .lease_ms = 4711 };
+
+    print_message("# %s\n", options);
+    settings = before;
+    assert_int_equal(from(NULL, false, options), BWL_STATUS_USAGE);
+    assert_non_null(strstr(fault.text, word));
+    assert_memory_equal(&settings, &before, sizeof before);
+}
+
+static void test_settings_nothing_said_is_the_defaults(void **state)
+{
+    (void)state;
+    good("");
+    assert_int_equal(settings.lease_ms, 30000);
+    assert_int_equal(settings.answer_ms, 5000);
+    assert_int_equal(settings.wait_ms, 0);
+    assert_true(settings.max_hold_ms == BWL_NEVER);
+    assert_true(settings.renews);
+    assert_false(settings.keeps);
+}
+
+static void test_settings_url_says_everything(void **state)
+{
+    (void)state;
+    good("lease=10s&timeout=2s&wait=1m&max-hold=1h&renew=off");
+    assert_int_equal(settings.lease_ms, 10000);
+    assert_int_equal(settings.answer_ms, 2000);
+    assert_int_equal(settings.wait_ms, 60000);
+    assert_int_equal(settings.max_hold_ms, 3600000);
+    assert_false(settings.renews);
+}
+
+static void test_settings_caller_comes_before_the_url(void **state)
+{
+    const bwl_settings asked = {
+        .lease_ms = 1000, .answer_ms = 100, .wait_ms = 7, .max_hold_ms = 9, .keeps = true
+    };
+
+    (void)state;
+    assert_int_equal(from(&asked, false, "lease=10s&timeout=2s&wait=1m&max-hold=1h"), BWL_OK);
+    assert_int_equal(settings.lease_ms, 1000);
+    assert_int_equal(settings.answer_ms, 100);
+    assert_int_equal(settings.wait_ms, 7);
+    assert_int_equal(settings.max_hold_ms, 9);
+    assert_true(settings.keeps);
+}
+
+static void test_settings_caller_who_waits_comes_before_a_url_that_waits_for_ever(void **state)
+{
+    const bwl_settings asked = { .wait_ms = 7 };
+
+    (void)state;
+    assert_int_equal(from(&asked, false, "wait=forever"), BWL_OK);
+    assert_int_equal(settings.wait_ms, 7);
+}
+
+static void test_settings_answer_is_awaited_a_third_of_a_short_lease(void **state)
+{
+    (void)state;
+    good("lease=15s");
+    assert_int_equal(settings.answer_ms, 5000);
+    good("lease=14997ms");
+    assert_int_equal(settings.answer_ms, 4999);
+    good("lease=100ms");
+    assert_int_equal(settings.answer_ms, 33);
+}
+
+static void test_settings_lease_is_100_ms_to_one_day(void **state)
+{
+    (void)state;
+    good("lease=100ms");
+    assert_int_equal(settings.lease_ms, 100);
+    bad("lease=99ms", "a lease is");
+    good("lease=1d");
+    assert_int_equal(settings.lease_ms, 86400000);
+    bad("lease=1d1ms", "a lease is");
+    bad("lease=0s", "a lease is");
+    bad("lease=", "lease=");
+    bad("lease=30", "lease=");
+    bad("lease=-1s", "lease=");
+    bad("lease=1.5s", "lease=");
+    bad("lease=30S", "lease=");
+}
+
+static void test_settings_answer_is_awaited_10_ms_to_the_lease(void **state)
+{
+    (void)state;
+    good("lease=10s&timeout=10s");
+    bad("lease=10s&timeout=10001ms", "silent");
+    good("timeout=10ms");
+    bad("timeout=9ms", "silent");
+    bad("timeout=0s", "silent");
+    bad("timeout=soon", "timeout=");
+}
+
+static void test_settings_wait_ends_after_24_days_or_never(void **state)
+{
+    (void)state;
+    good("wait=forever");
+    assert_true(settings.wait_ms == BWL_NEVER);
+    good("wait=0s");
+    assert_int_equal(settings.wait_ms, 0);
+    good("wait=2147483647ms");
+    assert_int_equal(settings.wait_ms, INT32_MAX);
+    bad("wait=2147483648ms", "24 days");
+    bad("wait=for ever", "wait=");
+    bad("wait=Forever", "wait=");
+}
+
+static void test_settings_max_hold_is_at_least_1_ms(void **state)
+{
+    (void)state;
+    good("max-hold=1ms");
+    assert_int_equal(settings.max_hold_ms, 1);
+    bad("max-hold=0ms", "max-hold");
+    bad("max-hold=never", "max-hold=");
+}
+
+static void test_settings_renewal_is_off_when_either_says_so(void **state)
+{
+    (void)state;
+    good("renew=on");
+    assert_true(settings.renews);
+    good("renew=off");
+    assert_false(settings.renews);
+    assert_int_equal(from(NULL, true, "renew=on"), BWL_OK);
+    assert_false(settings.renews);
+    assert_int_equal(from(NULL, true, ""), BWL_OK);
+    assert_false(settings.renews);
+    bad("renew=no", "renew=");
+    bad("renew=", "renew=");
+}
+
+static void test_settings_caller_is_held_to_the_same_limits(void **state)
+{
+    const bwl_settings leases   = { .lease_ms = 99 };
+    const bwl_settings answers  = { .lease_ms = 1000, .answer_ms = 1001 };
+    const bwl_settings max_hold = { .max_hold_ms = -5 };
+
+    (void)state;
+    assert_int_equal(from(&leases, false, ""), BWL_STATUS_USAGE);
+    assert_int_equal(from(&answers, false, ""), BWL_STATUS_USAGE);
+    assert_int_equal(from(&max_hold, false, ""), BWL_STATUS_USAGE);
+}
+
+static void test_settings_options_are_those_that_are_known_everywhere(void **state)
+{
+    static const char *const known[] = { BWL_SETTINGS_OPTIONS, NULL };
+    bwl_url                  url;
+
+    (void)state;
+    assert_int_equal(bwl_url_parse(&url, "x:?lease=1&wait=1&max-hold=1&renew=1&timeout=1", &fault),
+                     BWL_OK);
+    assert_int_equal(bwl_url_check_options(&url, known, &fault), BWL_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_settings_nothing_said_is_the_defaults),
+        cmocka_unit_test(test_settings_url_says_everything),
+        cmocka_unit_test(test_settings_caller_comes_before_the_url),
+        cmocka_unit_test(test_settings_caller_who_waits_comes_before_a_url_that_waits_for_ever),
+        cmocka_unit_test(test_settings_answer_is_awaited_a_third_of_a_short_lease),
+        cmocka_unit_test(test_settings_lease_is_100_ms_to_one_day),
+        cmocka_unit_test(test_settings_answer_is_awaited_10_ms_to_the_lease),
+        cmocka_unit_test(test_settings_wait_ends_after_24_days_or_never),
+        cmocka_unit_test(test_settings_max_hold_is_at_least_1_ms),
+        cmocka_unit_test(test_settings_renewal_is_off_when_either_says_so),
+        cmocka_unit_test(test_settings_caller_is_held_to_the_same_limits),
+        cmocka_unit_test(test_settings_options_are_those_that_are_known_everywhere),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,368 @@
+/*
+ * test_text.c -- tokens, numbers, durations and names: what is read, and above all what is not.
+ *
+ * Tables of good and bad texts for the parsers; for tokens also a property, on random bytes that
+ * are the same on every run.  The percent escapes are in test_text_percent.c.
+ */
+#include "core/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- the same chance on every run ------------------------------------------------------------ */
+
+static uint64_t chance_state;
+
+static uint8_t chance(void)
+{
+    chance_state ^= chance_state << 13;
+    chance_state ^= chance_state >> 7;
+    chance_state ^= chance_state << 17;
+    return (uint8_t)(chance_state >> 32);
+}
+
+static int same_chance(void **state)
+{
+    (void)state;
+    chance_state = UINT64_C(0x9E3779B97F4A7C15);
+    return 0;
+}
+
+static bwl_random random_bytes(void)
+{
+    bwl_random random;
+
+    for (unsigned i = 0; i < BWL_RANDOM_BYTES; i++)
+        random.bytes[i] = chance();
+    return random;
+}
+
+/* ---- tokens ---------------------------------------------------------------------------------- */
+
+static void test_token_is_unpadded_base64url(void **state)
+{
+    bwl_random counting = { { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 } };
+    bwl_random ones;
+    char       token[BWL_TOKEN_MAX + 1];
+
+    (void)state;
+    bwl_token_write(token, &counting);
+    assert_string_equal(token, "AAECAwQFBgcICQoLDA0ODw");
+    memset(ones.bytes, 0xff, sizeof ones.bytes);
+    bwl_token_write(token, &ones);
+    assert_string_equal(token, "_____________________w");
+    memset(ones.bytes, 0xfb, sizeof ones.bytes);
+    bwl_token_write(token, &ones);
+    assert_string_equal(token, "-_v7-_v7-_v7-_v7-_v7-w");
+}
+
+static void test_token_has_22_characters_of_the_alphabet(void **state)
+{
+    static const char alphabet[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    bool seen[256] = { false };
+    char token[BWL_TOKEN_MAX + 1];
+
+    (void)state;
+    for (unsigned run = 0; run < 500; run++) {
+        bwl_random random = random_bytes();
+        bwl_token_write(token, &random);
+        assert_int_equal(strlen(token), BWL_TOKEN_SIZE);
+        assert_int_equal(strspn(token, alphabet), BWL_TOKEN_SIZE);
+        for (unsigned i = 0; i < BWL_TOKEN_SIZE; i++)
+            seen[(unsigned char)token[i]] = true;
+    }
+    for (unsigned i = 0; i < 64; i++)
+        assert_true(seen[(unsigned char)alphabet[i]]);
+}
+
+static void test_token_every_one_of_the_128_bits_matters(void **state)
+{
+    char tokens[129][BWL_TOKEN_MAX + 1];
+
+    (void)state;
+    for (unsigned run = 0; run < 20; run++) {
+        bwl_random random = random_bytes();
+        bwl_token_write(tokens[128], &random);
+        for (unsigned bit = 0; bit < 128; bit++) {
+            bwl_random other     = random;
+            other.bytes[bit / 8] = (uint8_t)(other.bytes[bit / 8] ^ 1u << bit % 8);
+            bwl_token_write(tokens[bit], &other);
+        }
+        for (unsigned i = 0; i < 129; i++)
+            for (unsigned j = 0; j < i; j++)
+                assert_string_not_equal(tokens[i], tokens[j]);
+    }
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static void expect_number(const char *text, uint64_t max, uint64_t expected)
+{
+    uint64_t number = 4711;
+
+    if (!bwl_number_parse(&number, text, strlen(text), max))
+        fail_msg("\"%s\" was not read as a number", text);
+    assert_int_equal(number, expected);
+}
+
+static void expect_no_number(const char *text, size_t size, uint64_t max)
+{
+    uint64_t number = 4711;
+
+    if (bwl_number_parse(&number, text, size, max))
+        fail_msg("\"%s\" was read as a number", text);
+    assert_int_equal(number, 4711); /* untouched */
+}
+
+static void test_number_is_digits_up_to_the_largest_allowed(void **state)
+{
+    uint64_t number = 0;
+
+    (void)state;
+    expect_number("0", 0, 0);
+    expect_number("7", 7, 7);
+    expect_number("10", 10, 10);
+    expect_number("255", 255, 255);
+    expect_number("1234567890", UINT64_MAX, 1234567890);
+    expect_number("18446744073709551615", UINT64_MAX, UINT64_MAX);
+    assert_true(bwl_number_parse(&number, "123", 2, 99));
+    assert_int_equal(number, 12);
+}
+
+static void test_number_beyond_the_largest_is_refused(void **state)
+{
+    (void)state;
+    expect_no_number("1", 1, 0);
+    expect_no_number("8", 1, 7);
+    expect_no_number("10", 2, 9);
+    expect_no_number("11", 2, 10);
+    expect_no_number("256", 3, 255);
+    expect_no_number("18446744073709551616", 20, UINT64_MAX);
+    expect_no_number("99999999999999999999", 20, UINT64_MAX);
+    expect_no_number("184467440737095516150", 21, UINT64_MAX);
+}
+
+static void test_number_takes_nothing_but_digits(void **state)
+{
+    static const char *const bad[] = {
+        "",    "00",  "007", "01",  "-1", "+1", " 1", "1 ",
+        "1.0", "1e3", "0x1", "1,0", "/",  ":",  "1:", "3O",
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        expect_no_number(bad[i], strlen(bad[i]), UINT64_MAX);
+    expect_no_number("1\0002", 3, UINT64_MAX);
+    expect_no_number("1", 0, UINT64_MAX);
+}
+
+/* ---- durations ------------------------------------------------------------------------------- */
+
+static void test_duration_good_forms(void **state)
+{
+    static const struct {
+        const char *text;
+        bwl_ms      ms;
+    } good[] = {
+        { "250ms", 250 },      { "30s", 30000 },
+        { "5m", 300000 },      { "2h", 7200000 },
+        { "1d", 86400000 },    { "1m30s", 90000 },
+        { "90m", 5400000 },    { "1h30m", 5400000 },
+        { "1m1ms", 60001 },    { "1d2h3m4s5ms", 93784005 },
+        { "1d5ms", 86400005 }, { "0s", 0 },
+        { "0ms", 0 },          { "1h0s", 3600000 },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof good / sizeof good[0]; i++) {
+        bwl_ms ms = -1;
+        if (!bwl_duration_parse(&ms, good[i].text, strlen(good[i].text)))
+            fail_msg("\"%s\" was refused", good[i].text);
+        assert_int_equal(ms, good[i].ms);
+    }
+}
+
+static void expect_no_duration(const char *text, size_t size)
+{
+    bwl_ms ms = -4711;
+
+    if (bwl_duration_parse(&ms, text, size))
+        fail_msg("\"%s\" was read as a duration", text);
+    assert_int_equal(ms, -4711); /* untouched */
+}
+
+static void test_duration_bad_forms_are_refused(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        "5",
+        "0",
+        "-1s",
+        "+1s",
+        "1.5s",
+        "1,5s",
+        "1 s",
+        " 1s",
+        "1s ",
+        "1S",
+        "1M",
+        "1MS",
+        "1Ms",
+        "1D",
+        "s",
+        "ms",
+        "m",
+        "ss",
+        "1ss",
+        "1sm",
+        "1mss",
+        "1min",
+        "1sec",
+        "1us",
+        "1w",
+        "1y",
+        "5ms3s",
+        "1s1m",
+        "1m1h",
+        "1h1d",
+        "1m1m",
+        "1s1s",
+        "1d1d",
+        "1h1h",
+        "1ms1ms",
+        "1s1d",
+        "1m30",
+        "1ms5",
+        "30s5",
+        "00s",
+        "01s",
+        "1m01s",
+        "0x1s",
+        "1e3s",
+        "1m-1s",
+        "1m+1s",
+        "1m 1s",
+        "1m,1s",
+        "1m1",
+        "s1",
+        "1m:30",
+        "3Os",
+        "1\nms",
+        "1d2h3m4s5ms6ms",
+        "9223372036854775807s",
+        "18446744073709551616ms",
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        expect_no_duration(bad[i], strlen(bad[i]));
+    expect_no_duration("1s\0", 3);
+    expect_no_duration("1\0s", 3);
+    expect_no_duration("\0", 1);
+}
+
+static void test_duration_ends_at_two_to_the_53(void **state)
+{
+    static const char *const most[] = { "9007199254740992ms", "9007199254740s992ms",
+                                        "104249991d8h59m992ms", "104249991d8h59m0s992ms" };
+    static const char *const more[] = { "9007199254740993ms",   "9007199254740s993ms",
+                                        "104249991d8h59m993ms", "104249991d8h59m1s",
+                                        "9007199254741s",       "150119987580m",
+                                        "2501999793h",          "104249992d" };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof most / sizeof most[0]; i++) {
+        bwl_ms ms = -1;
+        assert_true(bwl_duration_parse(&ms, most[i], strlen(most[i])));
+        assert_int_equal(ms, INT64_C(1) << 53);
+    }
+    for (unsigned i = 0; i < sizeof more / sizeof more[0]; i++)
+        expect_no_duration(more[i], strlen(more[i]));
+}
+
+static void test_duration_reads_not_beyond_its_size(void **state)
+{
+    bwl_ms ms = -1;
+
+    (void)state;
+    assert_true(bwl_duration_parse(&ms, "5ms", 2));
+    assert_int_equal(ms, 300000);
+    assert_true(bwl_duration_parse(&ms, "1m30s", 2));
+    assert_int_equal(ms, 60000);
+    expect_no_duration("30s", 2);
+    expect_no_duration("30s", 0);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static void test_name_has_1_to_200_bytes(void **state)
+{
+    char name[BWL_NAME_MAX + 1];
+
+    (void)state;
+    memset(name, 'n', sizeof name);
+    assert_string_equal(bwl_name_fault(name, 0), "a name has at least one character");
+    assert_null(bwl_name_fault(name, 1));
+    assert_null(bwl_name_fault(name, 199));
+    assert_null(bwl_name_fault(name, 200));
+    assert_string_equal(bwl_name_fault(name, 201), "a name has at most 200 bytes");
+}
+
+static void test_name_has_no_control_characters(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 256; c++) {
+        char name[3]    = { 'a', (char)c, 'z' };
+        bool is_control = c < 0x20 || c == 0x7f;
+        for (size_t start = 0; start < 2; start++)
+            for (size_t end = 2; end <= 3; end++)
+                assert_int_equal(bwl_name_fault(name + start, end - start) != NULL, is_control);
+    }
+    assert_non_null(bwl_name_fault("a\0b", 3));
+    assert_non_null(bwl_name_fault("nightly\n", 8));
+}
+
+static void test_name_may_be_any_visible_text(void **state)
+{
+    static const char *const good[] = { "nightly",
+                                        "{a}{b}",
+                                        "}{",
+                                        "a b",
+                                        "%00",
+                                        "bl\xc3\xa5 p\xc3\xa6re",
+                                        "\xe6\x97\xa5\xe6\x9c\xac",
+                                        "/var/lock/x",
+                                        "*?[",
+                                        "\"'\\" };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof good / sizeof good[0]; i++)
+        assert_null(bwl_name_fault(good[i], strlen(good[i])));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_token_is_unpadded_base64url),
+        cmocka_unit_test_setup(test_token_has_22_characters_of_the_alphabet, same_chance),
+        cmocka_unit_test_setup(test_token_every_one_of_the_128_bits_matters, same_chance),
+        cmocka_unit_test(test_number_is_digits_up_to_the_largest_allowed),
+        cmocka_unit_test(test_number_beyond_the_largest_is_refused),
+        cmocka_unit_test(test_number_takes_nothing_but_digits),
+        cmocka_unit_test(test_duration_good_forms),
+        cmocka_unit_test(test_duration_bad_forms_are_refused),
+        cmocka_unit_test(test_duration_ends_at_two_to_the_53),
+        cmocka_unit_test(test_duration_reads_not_beyond_its_size),
+        cmocka_unit_test(test_name_has_1_to_200_bytes),
+        cmocka_unit_test(test_name_has_no_control_characters),
+        cmocka_unit_test(test_name_may_be_any_visible_text),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+/*
+ * test_text_percent.c -- the percent escapes of text.c: no two texts have the same encoding, what
+ * was encoded comes back, and what nobody would have written is refused.
+ *
+ * The properties are tried on random bytes that are the same on every run.
+ */
+#include "core/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- the same chance on every run ------------------------------------------------------------ */
+
+static uint64_t chance_state;
+
+static uint8_t chance(void)
+{
+    chance_state ^= chance_state << 13;
+    chance_state ^= chance_state >> 7;
+    chance_state ^= chance_state << 17;
+    return (uint8_t)(chance_state >> 32);
+}
+
+static int same_chance(void **state)
+{
+    (void)state;
+    chance_state = UINT64_C(0x9E3779B97F4A7C15);
+    return 0;
+}
+
+/* ---- properties ------------------------------------------------------------------------------ */
+
+enum { PIECE_MAX = 12, PIECES = 1500, ENCODED_MAX = 3 * PIECE_MAX + 1 };
+
+typedef struct piece {
+    char   bytes[PIECE_MAX];
+    size_t size;
+    char   encoded[ENCODED_MAX];
+} piece;
+
+static piece pieces[PIECES];
+
+/* Half of them from a few characters that are prone to be mistaken for each other's escapes. */
+static void make_pieces(const char *also)
+{
+    static const char prone[] = { '%', '2', '5', 'F', 'f', '/', '\0', 'a' };
+
+    for (unsigned i = 0; i < PIECES; i++) {
+        pieces[i].size = chance() % (i % 2 == 0 ? 5u : PIECE_MAX + 1u);
+        for (size_t at = 0; at < pieces[i].size; at++)
+            pieces[i].bytes[at] = i % 2 == 0 ? prone[chance() % 8] : (char)chance();
+        size_t size = bwl_percent_encode(pieces[i].encoded, ENCODED_MAX, pieces[i].bytes,
+                                         pieces[i].size, also);
+        assert_int_equal(size, strlen(pieces[i].encoded));
+        assert_true(size >= pieces[i].size);
+    }
+}
+
+static void test_percent_no_two_texts_have_the_same_encoding(void **state)
+{
+    unsigned differ = 0;
+
+    (void)state;
+    make_pieces("/:");
+    for (unsigned i = 0; i < PIECES; i++) {
+        for (unsigned j = 0; j < i; j++) {
+            bool same = pieces[i].size == pieces[j].size &&
+                        memcmp(pieces[i].bytes, pieces[j].bytes, pieces[i].size) == 0;
+            assert_int_equal(strcmp(pieces[i].encoded, pieces[j].encoded) == 0, same);
+            differ += !same;
+        }
+    }
+    assert_true(differ > 1000000);
+}
+
+static void test_percent_what_was_encoded_comes_back(void **state)
+{
+    unsigned with_nul = 0;
+
+    (void)state;
+    make_pieces("");
+    for (unsigned i = 0; i < PIECES; i++) {
+        char         back[PIECE_MAX + 1];
+        const piece *p       = &pieces[i];
+        bool         has_nul = memchr(p->bytes, '\0', p->size) != NULL;
+        with_nul += has_nul;
+        assert_int_equal(bwl_percent_decode(back, sizeof back, p->encoded, strlen(p->encoded)),
+                         !has_nul);
+        if (!has_nul) {
+            assert_int_equal(strlen(back), p->size);
+            assert_memory_equal(back, p->bytes, p->size);
+        }
+    }
+    assert_in_range(with_nul, 100, PIECES - 100);
+}
+
+/* ---- one by one ------------------------------------------------------------------------------ */
+
+static void test_percent_leaves_only_the_plain_ones_plain(void **state)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
+
+    (void)state;
+    for (int c = 0; c < 256; c++) {
+        char byte = (char)c;
+        char encoded[4];
+        char expected[4] = { '%', "0123456789ABCDEF"[c / 16], "0123456789ABCDEF"[c % 16], '\0' };
+        bool is_plain    = c != 0 && strchr(plain, c) != NULL;
+        bool is_also     = c == '/' || c == '{';
+        assert_int_equal(bwl_percent_encode(encoded, 4, &byte, 1, ""), is_plain ? 1 : 3);
+        assert_true(is_plain ? encoded[0] == byte : strcmp(encoded, expected) == 0);
+        assert_int_equal(bwl_percent_encode(encoded, 4, &byte, 1, "{/"),
+                         is_plain || is_also ? 1 : 3);
+    }
+}
+
+static void test_percent_encode_fits_with_its_nul_or_not_at_all(void **state)
+{
+    char text[8];
+
+    (void)state;
+    assert_int_equal(bwl_percent_encode(text, 6, "a/b", 3, ""), 5);
+    assert_string_equal(text, "a%2Fb");
+    for (size_t capacity = 1; capacity < 6; capacity++)
+        assert_int_equal(bwl_percent_encode(text, capacity, "a/b", 3, ""), 0);
+    assert_int_equal(bwl_percent_encode(text, 4, "a/b", 3, "/"), 3);
+    assert_int_equal(bwl_percent_encode(text, 3, "a/b", 3, "/"), 0);
+    assert_int_equal(bwl_percent_encode(text, 1, "", 0, ""), 0);
+    assert_string_equal(text, "");
+}
+
+static void test_percent_decode_fits_with_its_nul_or_not_at_all(void **state)
+{
+    char bytes[8];
+
+    (void)state;
+    assert_true(bwl_percent_decode(bytes, 4, "a%2Fb", 5));
+    assert_string_equal(bytes, "a/b");
+    for (size_t capacity = 1; capacity < 4; capacity++)
+        assert_false(bwl_percent_decode(bytes, capacity, "a%2Fb", 5));
+    assert_true(bwl_percent_decode(bytes, 1, "", 0));
+    assert_string_equal(bytes, "");
+}
+
+static void test_percent_broken_escapes_are_refused(void **state)
+{
+    static const char *const bad[] = { "%",   "%2",   "a%",  "a%2",  "%G0", "%0G", "%%41", "%-1",
+                                       "% 1", "%4%1", "%00", "a%00", "%2",  "%:0", "%0:",  "%/0",
+                                       "%@0", "%0@",  "%`0", "%0`",  "%g0", "%0g", "%+1",  "%0x" };
+    char                     bytes[16];
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (bwl_percent_decode(bytes, sizeof bytes, bad[i], strlen(bad[i])))
+            fail_msg("\"%s\" was decoded", bad[i]);
+    assert_false(
+        bwl_percent_decode(bytes, sizeof bytes, "%41", 2)); /* its end is beyond the size */
+    assert_false(bwl_percent_decode(bytes, sizeof bytes, "%41", 1));
+    assert_false(bwl_percent_decode(bytes, sizeof bytes, "a\0b", 3));
+}
+
+static void test_percent_decode_reads_either_case_of_hex(void **state)
+{
+    char bytes[8];
+
+    (void)state;
+    assert_true(bwl_percent_decode(bytes, sizeof bytes, "%2f%2F%aF%Fa", 12));
+    assert_string_equal(bytes, "//\xaf\xfa");
+    assert_true(bwl_percent_decode(bytes, sizeof bytes, "%09%90%41", 9));
+    assert_string_equal(bytes, "\t\x90"
+                               "A");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_percent_no_two_texts_have_the_same_encoding, same_chance),
+        cmocka_unit_test_setup(test_percent_what_was_encoded_comes_back, same_chance),
+        cmocka_unit_test(test_percent_leaves_only_the_plain_ones_plain),
+        cmocka_unit_test(test_percent_encode_fits_with_its_nul_or_not_at_all),
+        cmocka_unit_test(test_percent_decode_fits_with_its_nul_or_not_at_all),
+        cmocka_unit_test(test_percent_broken_escapes_are_refused),
+        cmocka_unit_test(test_percent_decode_reads_either_case_of_hex),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,233 @@
+/*
+ * test_timers.c -- whose alarm is next.
+ *
+ * The heap beside a plain array that is searched from end to end: after each of ten thousand random
+ * operations, the same on every run, both must agree on what is due next and on who is in.  Small
+ * cases by hand for what the array cannot say.
+ */
+#include "engine/timers.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { OPERATIONS = 10000, THINGS = 100 };
+
+static bwl_timers timers;
+
+static int no_timers(void **state)
+{
+    (void)state;
+    timers = (bwl_timers){ 0 };
+    return 0;
+}
+
+static int free_timers(void **state)
+{
+    (void)state;
+    bwl_timers_free(&timers);
+    return 0;
+}
+
+static void test_timers_empty_heap_is_due_never(void **state)
+{
+    (void)state;
+    assert_true(bwl_timers_next(&timers) == BWL_NEVER);
+    assert_null(bwl_timers_take_due(&timers, 1000000));
+}
+
+static void test_timers_timer_is_due_at_its_time_and_not_before(void **state)
+{
+    bwl_timer timer = { .at = BWL_NEVER };
+
+    (void)state;
+    assert_true(bwl_timers_reserve(&timers, 1));
+    bwl_timers_set(&timers, &timer, 500);
+    assert_int_equal(bwl_timers_next(&timers), 500);
+    assert_null(bwl_timers_take_due(&timers, 499));
+    assert_ptr_equal(bwl_timers_take_due(&timers, 500), &timer);
+    assert_true(timer.at == BWL_NEVER);
+    assert_int_equal(timer.place, 0);
+    assert_null(bwl_timers_take_due(&timers, 500));
+}
+
+static void test_timers_longest_due_comes_first(void **state)
+{
+    bwl_timer list[5] = { { .at = BWL_NEVER },
+                          { .at = BWL_NEVER },
+                          { .at = BWL_NEVER },
+                          { .at = BWL_NEVER },
+                          { .at = BWL_NEVER } };
+
+    (void)state;
+    assert_true(bwl_timers_reserve(&timers, 5));
+    for (unsigned i = 0; i < 5; i++)
+        bwl_timers_set(&timers, &list[i], 100 - (bwl_ms)i);
+    for (unsigned i = 5; i > 0; i--)
+        assert_ptr_equal(bwl_timers_take_due(&timers, 100), &list[i - 1]);
+    assert_null(bwl_timers_take_due(&timers, 100));
+}
+
+static void test_timers_set_again_moves_and_never_clears(void **state)
+{
+    bwl_timer one = { .at = BWL_NEVER };
+    bwl_timer two = { .at = BWL_NEVER };
+
+    (void)state;
+    assert_true(bwl_timers_reserve(&timers, 2));
+    bwl_timers_set(&timers, &one, 10);
+    bwl_timers_set(&timers, &two, 20);
+    bwl_timers_set(&timers, &one, 30);
+    assert_int_equal(timers.count, 2);
+    assert_int_equal(bwl_timers_next(&timers), 20);
+    bwl_timers_set(&timers, &one, 5);
+    assert_int_equal(bwl_timers_next(&timers), 5);
+    bwl_timers_set(&timers, &one, BWL_NEVER);
+    assert_int_equal(bwl_timers_next(&timers), 20);
+    bwl_timers_set(&timers, &one, BWL_NEVER);
+    assert_int_equal(timers.count, 1);
+}
+
+static void test_timers_reserve_keeps_what_is_in(void **state)
+{
+    bwl_timer list[40];
+
+    (void)state;
+    for (unsigned i = 0; i < 40; i++) {
+        list[i] = (bwl_timer){ .at = BWL_NEVER };
+        assert_true(bwl_timers_reserve(&timers, i + 1));
+        bwl_timers_set(&timers, &list[i], 1000 - (bwl_ms)i);
+    }
+    size_t room = timers.room;
+    assert_true(bwl_timers_reserve(&timers, 1));
+    assert_int_equal(timers.room, room);
+    for (unsigned i = 40; i > 0; i--)
+        assert_ptr_equal(bwl_timers_take_due(&timers, 1000), &list[i - 1]);
+}
+
+static void test_timers_freed_are_empty_and_can_be_freed_again(void **state)
+{
+    (void)state;
+    assert_true(bwl_timers_reserve(&timers, 3));
+    bwl_timers_free(&timers);
+    assert_int_equal(timers.room, 0);
+    assert_true(bwl_timers_next(&timers) == BWL_NEVER);
+}
+
+/* ---- against an array ------------------------------------------------------------------------ */
+
+static uint64_t  chance_state;
+static bwl_timer things[THINGS];
+static bwl_ms    due_at[THINGS]; /* the plain array: what each of them was set to */
+
+static unsigned chance(unsigned below)
+{
+    chance_state ^= chance_state << 13;
+    chance_state ^= chance_state >> 7;
+    chance_state ^= chance_state << 17;
+    return (unsigned)(chance_state >> 32) % below;
+}
+
+static bwl_ms soonest(void)
+{
+    bwl_ms at = BWL_NEVER;
+
+    for (unsigned i = 0; i < THINGS; i++)
+        at = bwl_sooner(at, due_at[i]);
+    return at;
+}
+
+static void set_one(void)
+{
+    unsigned i  = chance(THINGS);
+    bwl_ms   at = chance(4) == 0 ? BWL_NEVER : (bwl_ms)(1 + chance(1000));
+
+    bwl_timers_set(&timers, &things[i], at);
+    due_at[i] = at;
+}
+
+static void take_one(void)
+{
+    bwl_ms     now   = (bwl_ms)chance(400);
+    bwl_timer *taken = bwl_timers_take_due(&timers, now);
+
+    if (taken == NULL) {
+        assert_true(soonest() > now);
+        return;
+    }
+    size_t i = (size_t)(taken - things);
+    assert_true(due_at[i] <= now);
+    assert_true(due_at[i] == soonest());
+    due_at[i] = BWL_NEVER;
+}
+
+/* Both say the same, and no parent is later than its children. */
+static void compare(void)
+{
+    size_t in = 0;
+
+    assert_true(bwl_timers_next(&timers) == soonest());
+    for (unsigned i = 0; i < THINGS; i++) {
+        in += due_at[i] != BWL_NEVER;
+        assert_true(things[i].at == due_at[i]);
+        assert_int_equal(things[i].place != 0, due_at[i] != BWL_NEVER);
+        if (things[i].place != 0)
+            assert_ptr_equal(timers.heap[things[i].place], &things[i]);
+    }
+    assert_int_equal(timers.count, in);
+    for (size_t place = 2; place <= timers.count; place++)
+        assert_true(timers.heap[place / 2]->at <= timers.heap[place]->at);
+}
+
+static void test_timers_agree_with_an_array_after_every_random_operation(void **state)
+{
+    unsigned taken = 0;
+
+    (void)state;
+    chance_state = UINT64_C(0x9E3779B97F4A7C15);
+    print_message("# seed 0x%" PRIX64 "\n", chance_state);
+    assert_true(bwl_timers_reserve(&timers, THINGS));
+    for (unsigned i = 0; i < THINGS; i++) {
+        things[i] = (bwl_timer){ .at = BWL_NEVER };
+        due_at[i] = BWL_NEVER;
+    }
+    for (unsigned i = 0; i < OPERATIONS; i++) {
+        size_t before = timers.count;
+        if (chance(3) == 0)
+            take_one();
+        else
+            set_one();
+        taken += timers.count < before;
+        compare();
+    }
+    assert_true(taken > OPERATIONS / 10); /* or it shows nothing */
+    while (bwl_timers_take_due(&timers, 1000) != NULL)
+        ;
+    assert_int_equal(timers.count, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_timers_empty_heap_is_due_never, no_timers,
+                                        free_timers),
+        cmocka_unit_test_setup_teardown(test_timers_timer_is_due_at_its_time_and_not_before,
+                                        no_timers, free_timers),
+        cmocka_unit_test_setup_teardown(test_timers_longest_due_comes_first, no_timers,
+                                        free_timers),
+        cmocka_unit_test_setup_teardown(test_timers_set_again_moves_and_never_clears, no_timers,
+                                        free_timers),
+        cmocka_unit_test_setup_teardown(test_timers_reserve_keeps_what_is_in, no_timers,
+                                        free_timers),
+        cmocka_unit_test_setup_teardown(test_timers_freed_are_empty_and_can_be_freed_again,
+                                        no_timers, free_timers),
+        cmocka_unit_test_setup_teardown(
+            test_timers_agree_with_an_array_after_every_random_operation, no_timers, free_timers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

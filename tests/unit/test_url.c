@@ -1,0 +1,374 @@
+/*
+ * test_url.c -- the address of a store, taken apart: what is read, and what is refused.
+ *
+ * A table of good addresses with all of their parts, a table of bad ones, and the places where
+ * people go wrong: an '@' or a '/' that was not encoded in a password.  What is said about a bad
+ * address must never quote what might be the password.  Then properties, on random bytes that are
+ * the same on every run: what parts are made of is what is found in them again, and no text at all
+ * does harm.
+ */
+#include "engine/url.h"
+#include "core/text.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+enum { ROUNDS = 20000 };
+
+static bwl_url   url;
+static bwl_fault fault;
+
+static int parse(const char *text)
+{
+    fault = (bwl_fault){ 0 };
+    return bwl_url_parse(&url, text, &fault);
+}
+
+/* ---- good ones ------------------------------------------------------------------------------- */
+
+typedef struct example {
+    const char *text;
+    const char *scheme;
+    const char *user;
+    const char *password;
+    const char *host;
+    uint16_t    port;
+    const char *path;
+    unsigned    options;
+} example;
+
+static const example examples[] = {
+    { "thread:", "thread", NULL, NULL, NULL, 0, "", 0 },
+    { "thread:?wait=5s", "thread", NULL, NULL, NULL, 0, "", 1 },
+    { "file:", "file", NULL, NULL, NULL, 0, "", 0 },
+    { "file:/var/lock/x", "file", NULL, NULL, NULL, 0, "/var/lock/x", 0 },
+    { "file:a%20b", "file", NULL, NULL, NULL, 0, "a b", 0 },
+    { "file:///var/lock", "file", NULL, NULL, "", 0, "/var/lock", 0 },
+    { "unix:///run/redis.sock?db=2", "unix", NULL, NULL, "", 0, "/run/redis.sock", 1 },
+    { "redis://h", "redis", NULL, NULL, "h", 0, "", 0 },
+    { "redis://h/", "redis", NULL, NULL, "h", 0, "/", 0 },
+    { "redis://h:1", "redis", NULL, NULL, "h", 1, "", 0 },
+    { "redis://h:65535/3", "redis", NULL, NULL, "h", 65535, "/3", 0 },
+    { "redis://u@h", "redis", "u", NULL, "h", 0, "", 0 },
+    { "redis://u:@h", "redis", "u", "", "h", 0, "", 0 },
+    { "redis://:p@h", "redis", "", "p", "h", 0, "", 0 },
+    { "redis://u:p@h:7/0?a=1&b=2", "redis", "u", "p", "h", 7, "/0", 2 },
+    { "redis://u:p:q@h", "redis", "u", "p:q", "h", 0, "", 0 },
+    { "redis://%75:p%40%2F@h", "redis", "u", "p@/", "h", 0, "", 0 },
+    { "redis://[::1]", "redis", NULL, NULL, "::1", 0, "", 0 },
+    { "redis://[::1]:6380/1", "redis", NULL, NULL, "::1", 6380, "/1", 0 },
+    { "redis://u:p@[fe80::1%25eth0]", "redis", "u", "p", "fe80::1%eth0", 0, "", 0 },
+    { "git+ssh-2://h", "git+ssh-2", NULL, NULL, "h", 0, "", 0 },
+    { "a:b:c", "a", NULL, NULL, NULL, 0, "b:c", 0 },
+};
+
+static void assert_part(const char *is, const char *wanted)
+{
+    assert_int_equal(is == NULL, wanted == NULL);
+    if (wanted != NULL)
+        assert_string_equal(is, wanted);
+}
+
+static void test_url_is_taken_apart_into_its_parts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(examples); i++) {
+        const example *e = &examples[i];
+        print_message("# %s\n", e->text);
+        assert_int_equal(parse(e->text), BWL_OK);
+        assert_string_equal(url.scheme, e->scheme);
+        assert_part(url.user, e->user);
+        assert_part(url.password, e->password);
+        assert_part(url.host, e->host);
+        assert_int_equal(url.port, e->port);
+        assert_string_equal(url.path, e->path);
+        assert_int_equal(url.options_count, e->options);
+    }
+}
+
+static void test_url_last_at_sign_ends_the_password(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("redis://u:a@b@h:1"), BWL_OK);
+    assert_string_equal(url.user, "u");
+    assert_string_equal(url.password, "a@b");
+    assert_string_equal(url.host, "h");
+    assert_int_equal(parse("redis://@@h"), BWL_OK);
+    assert_string_equal(url.user, "@");
+}
+
+static void test_url_at_sign_behind_the_host_ends_no_password(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("unix:///run/a@b?note=c@d"), BWL_OK);
+    assert_null(url.user);
+    assert_string_equal(url.path, "/run/a@b");
+    assert_string_equal(bwl_url_find(&url, "note"), "c@d");
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static void test_url_option_is_found_decoded_and_by_its_whole_name(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("thread:?le=1&lease=30s&k%65y=a%26b%3Dc&last=&x=1=2"), BWL_OK);
+    assert_string_equal(bwl_url_find(&url, "le"), "1");
+    assert_string_equal(bwl_url_find(&url, "lease"), "30s");
+    assert_string_equal(bwl_url_find(&url, "key"), "a&b=c");
+    assert_string_equal(bwl_url_find(&url, "last"), "");
+    assert_string_equal(bwl_url_find(&url, "x"), "1=2");
+    assert_null(bwl_url_find(&url, "lea"));
+    assert_null(bwl_url_find(&url, "leases"));
+    assert_null(bwl_url_find(&url, ""));
+}
+
+static void test_url_has_at_most_24_options(void **state)
+{
+    char   text[BWL_URL_MAX] = "thread:?";
+    size_t size              = strlen(text);
+
+    (void)state;
+    for (unsigned i = 0; i < BWL_URL_OPTIONS_MAX; i++)
+        size +=
+            (size_t)snprintf(text + size, sizeof text - size, "%so%u=v%u", i > 0 ? "&" : "", i, i);
+    assert_int_equal(parse(text), BWL_OK);
+    assert_int_equal(url.options_count, BWL_URL_OPTIONS_MAX);
+    assert_string_equal(bwl_url_find(&url, "o0"), "v0");
+    assert_string_equal(bwl_url_find(&url, "o23"), "v23");
+    (void)snprintf(text + size, sizeof text - size, "&o24=v24");
+    assert_int_equal(parse(text), BWL_STATUS_USAGE);
+    assert_non_null(strstr(fault.text, "24 options"));
+}
+
+static void test_url_unknown_option_is_named(void **state)
+{
+    static const char *const known[] = { "lease", "wait", NULL };
+
+    (void)state;
+    assert_int_equal(parse("thread:?wait=1s&lease=1s"), BWL_OK);
+    assert_int_equal(bwl_url_check_options(&url, known, &fault), BWL_OK);
+    assert_int_equal(parse("thread:?wait=1s&leas=1s"), BWL_OK);
+    assert_int_equal(bwl_url_check_options(&url, known, &fault), BWL_STATUS_USAGE);
+    assert_string_equal(fault.text, "thread: has no option \"leas\"");
+}
+
+static void test_url_option_stands_only_once(void **state)
+{
+    static const char *const known[] = { "lease", "wait", "key", NULL };
+
+    (void)state;
+    assert_int_equal(parse("thread:?wait=1s&key=k&wait=1s"), BWL_OK);
+    assert_int_equal(bwl_url_check_options(&url, known, &fault), BWL_STATUS_USAGE);
+    assert_string_equal(fault.text, "in the URL, wait= stands twice");
+    assert_int_equal(bwl_url_check_options(&url, known, NULL), BWL_STATUS_USAGE);
+}
+
+/* ---- bad ones -------------------------------------------------------------------------------- */
+
+/* What stands for the password in them. */
+#define SECRET "hunter2"
+
+static const char *const bad[][2] = {
+    { "", "not a URL" },
+    { "redis", "not a URL" },
+    { "nightly", "not a URL" },
+    { ":", "not a URL" },
+    { "://h", "not a URL" },
+    { "Redis://h", "not a URL" },
+    { "9p:", "not a URL" },
+    { "re dis://h", "not a URL" },
+    { "re_dis://h", "not a URL" },
+    { "+x:", "not a URL" },
+    { "/var/lock:x", "not a URL" },
+    { "abcdefghijklmnopqrstuvwx:", "not a URL" },
+    { "redis://h:", "port" },
+    { "redis://h:0", "port" },
+    { "redis://h:65536", "port" },
+    { "redis://h:06379", "port" },
+    { "redis://h:x", "port" },
+    { "redis://h: 1", "port" },
+    { "redis://h:-1", "port" },
+    { "redis://[::1", "']'" },
+    { "redis://[::1]x", "':'" },
+    { "redis://[::1]:", "port" },
+    { "redis://::1", "port" },
+    { "redis://%zz", "host" },
+    { "redis://[%zz]", "host" },
+    { "redis://h/%2", "path" },
+    { "file:%00", "path" },
+    { "redis://%:" SECRET "@h", "user or the password" },
+    { "redis://u:" SECRET "%@h", "user or the password" },
+    { "redis://u:" SECRET "%00@h", "user or the password" },
+    { "redis://u:" SECRET "/x@h", "port" },
+    { "redis://u:1@" SECRET ":x@h:y", "port" },
+    { "redis://u:1?" SECRET "=x@h", "%3F" },
+    { "redis://u:1?x=" SECRET "@h", "%3F" },
+    { "thread:?wait", "NAME=VALUE" },
+    { "thread:?=1", "NAME=VALUE" },
+    { "thread:?a=1&&b=2", "NAME=VALUE" },
+    { "thread:?&", "NAME=VALUE" },
+    { "thread:?%zz=1", "option" },
+    { "thread:?a=%00", "option" },
+};
+
+static void test_url_bad_address_is_refused_with_its_reason(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        print_message("# %s\n", bad[i][0]);
+        assert_int_equal(parse(bad[i][0]), BWL_STATUS_USAGE);
+        assert_int_equal(fault.status, BWL_STATUS_USAGE);
+        assert_non_null(strstr(fault.text, bad[i][1]));
+        assert_null(strstr(fault.text, SECRET));
+    }
+}
+
+static void test_url_scheme_has_at_most_23_characters(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("abcdefghijklmnopqrstuvw:"), BWL_OK);
+    assert_string_equal(url.scheme, "abcdefghijklmnopqrstuvw");
+}
+
+static void test_url_has_at_most_2048_bytes(void **state)
+{
+    static char text[BWL_URL_MAX + 2];
+
+    (void)state;
+    memset(text, 'x', BWL_URL_MAX);
+    memcpy(text, "file:", 5);
+    assert_int_equal(parse(text), BWL_OK);
+    assert_int_equal(strlen(url.path), BWL_URL_MAX - 5);
+    text[BWL_URL_MAX] = 'x';
+    assert_int_equal(parse(text), BWL_STATUS_USAGE);
+    assert_non_null(strstr(fault.text, "2048"));
+}
+
+static void test_url_fault_may_be_left_out(void **state)
+{
+    (void)state;
+    assert_int_equal(bwl_url_parse(&url, "nonsense", NULL), BWL_STATUS_USAGE);
+}
+
+static void test_url_wiped_holds_no_byte_of_the_password(void **state)
+{
+    static const bwl_url nothing;
+
+    (void)state;
+    assert_int_equal(parse("redis://u:" SECRET "@h"), BWL_OK);
+    bwl_url_wipe(&url);
+    assert_memory_equal(&url, &nothing, sizeof url);
+}
+
+/* ---- properties ------------------------------------------------------------------------------ */
+
+static uint64_t chance_state;
+
+static unsigned chance(unsigned below)
+{
+    chance_state ^= chance_state << 13;
+    chance_state ^= chance_state >> 7;
+    chance_state ^= chance_state << 17;
+    return (unsigned)(chance_state >> 32) % below;
+}
+
+static int same_chance(void **state)
+{
+    (void)state;
+    chance_state = UINT64_C(0x9E3779B97F4A7C15);
+    print_message("# seed 0x%" PRIX64 "\n", chance_state);
+    return 0;
+}
+
+/* 1 .. 12 bytes, none of them NUL; and the same encoded. */
+static void make_part(char ret_raw[16], char ret_encoded[64])
+{
+    size_t size = 1 + chance(12);
+
+    for (size_t i = 0; i < size; i++)
+        ret_raw[i] = (char)(1 + chance(255));
+    ret_raw[size] = '\0';
+    assert_true(bwl_percent_encode(ret_encoded, 64, ret_raw, size, "") > 0);
+}
+
+static void test_url_keeps_what_it_was_made_of(void **state)
+{
+    char raw[6][16];
+    char encoded[6][64];
+    char text[512];
+
+    (void)state;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        unsigned port = 1 + chance(65535);
+        for (unsigned i = 0; i < 6; i++)
+            make_part(raw[i], encoded[i]);
+        (void)snprintf(text, sizeof text, "redis://%s:%s@%s:%u/%s?%s=%s", encoded[0], encoded[1],
+                       encoded[2], port, encoded[3], encoded[4], encoded[5]);
+        assert_int_equal(parse(text), BWL_OK);
+        assert_string_equal(url.user, raw[0]);
+        assert_string_equal(url.password, raw[1]);
+        assert_string_equal(url.host, raw[2]);
+        assert_int_equal(url.port, port);
+        assert_string_equal(url.path + 1, raw[3]);
+        assert_string_equal(bwl_url_find(&url, raw[4]), raw[5]);
+    }
+}
+
+/* Bytes that URLs are made of come more often than others. */
+static void test_url_no_text_at_all_does_harm(void **state)
+{
+    static const char busy[] = "redis:file:////@@@::::??&&==%%%2%40[]01";
+    static bwl_url    again;
+    char              text[80];
+    unsigned          good = 0;
+
+    (void)state;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        size_t size = chance(sizeof text);
+        for (size_t i = 0; i < size; i++)
+            text[i] = chance(8) > 0 ? busy[chance(sizeof busy - 1)] : (char)(1 + chance(255));
+        text[size] = '\0';
+        if (chance(2) == 0 && size > 8)
+            memcpy(text, "redis://", 8);
+        int status = parse(text);
+        assert_true(status == BWL_OK || status == BWL_STATUS_USAGE);
+        assert_int_equal(bwl_url_parse(&again, text, NULL), status);
+        good += status == BWL_OK;
+        if (status == BWL_OK) {
+            assert_int_equal(again.used, url.used);
+            assert_memory_equal(again.text, url.text, url.used);
+        }
+    }
+    assert_in_range(good, 100, ROUNDS - 100); /* or it shows nothing */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_url_is_taken_apart_into_its_parts),
+        cmocka_unit_test(test_url_last_at_sign_ends_the_password),
+        cmocka_unit_test(test_url_at_sign_behind_the_host_ends_no_password),
+        cmocka_unit_test(test_url_option_is_found_decoded_and_by_its_whole_name),
+        cmocka_unit_test(test_url_has_at_most_24_options),
+        cmocka_unit_test(test_url_unknown_option_is_named),
+        cmocka_unit_test(test_url_option_stands_only_once),
+        cmocka_unit_test(test_url_bad_address_is_refused_with_its_reason),
+        cmocka_unit_test(test_url_scheme_has_at_most_23_characters),
+        cmocka_unit_test(test_url_has_at_most_2048_bytes),
+        cmocka_unit_test(test_url_fault_may_be_left_out),
+        cmocka_unit_test(test_url_wiped_holds_no_byte_of_the_password),
+        cmocka_unit_test_setup(test_url_keeps_what_it_was_made_of, same_chance),
+        cmocka_unit_test_setup(test_url_no_text_at_all_does_harm, same_chance),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

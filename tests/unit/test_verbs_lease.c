@@ -1,0 +1,276 @@
+/*
+ * test_verbs_lease.c -- the same verbs where a lock has a lease, against a server that answers in a
+ * thread of its own.
+ *
+ * It says yes to everything that it knows, except what the test tells it not to answer or to answer
+ * otherwise.  What is particular to a lease: the keeper, an extension that is still under way when
+ * the next thing is wanted, and the loss that is noticed by whoever extends or gives back.
+ */
+#include "redis_fixture.h"
+
+#include "api/handles.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+static bowline_client     *caller;
+static bowline_error       error;
+static pthread_t           thread;
+static int                 server_fd; /* the server's end, for the thread alone */
+static const char *_Atomic to_extend; /* what is answered; "": nothing          */
+static const char *_Atomic to_delete;
+static const char *_Atomic to_look;
+static atomic_uint         heard_count; /* commands that were dealt with              */
+
+static const char *answer_to(const char *command)
+{
+    if (strstr(command, "HELLO") != NULL)
+        return HELLO;
+    if (strstr(command, bwl_scripts[BWL_SCRIPT_EXTEND_IF_MINE].sha1) != NULL)
+        return to_extend;
+    if (strstr(command, bwl_scripts[BWL_SCRIPT_DELETE_IF_MINE].sha1) != NULL)
+        return to_delete;
+    if (strstr(command, bwl_scripts[BWL_SCRIPT_LOOK].sha1) != NULL)
+        return to_look;
+    return strstr(command, "taken") != NULL ? "_\r\n" : "+OK\r\n";
+}
+
+/* One command at a time is what these tests send. */
+static void *serve(void *arg)
+{
+    char    command[2048];
+    ssize_t size;
+
+    (void)poll(&(struct pollfd){ .fd = listener, .events = POLLIN }, 1, 5000);
+    server_fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    while ((size = recv(server_fd, command, sizeof command - 1, 0)) > 0) {
+        command[size]      = '\0';
+        const char *answer = answer_to(command);
+        if (send(server_fd, answer, strlen(answer), MSG_NOSIGNAL) < 0)
+            break;
+        atomic_fetch_add(&heard_count, 1);
+    }
+    close(server_fd);
+    return arg;
+}
+
+static int open_caller(const char *options)
+{
+    char url[200];
+
+    (void)snprintf(url, sizeof url, "unix://%s?%s", socket_path, options);
+    return bowline_open(&caller, BOWLINE_OPTIONS(.url = url), &error);
+}
+
+static int serve_one(void **state)
+{
+    (void)state;
+    to_extend = ":1\r\n";
+    to_delete = ":1\r\n";
+    to_look   = "*3\r\n+string\r\n:5000\r\n$22\r\nAbCdEfGhIjKlMnOpQrStUv\r\n";
+    error     = (bowline_error){ 0 };
+    client    = NULL;
+    server    = -1;
+    (void)snprintf(directory, sizeof directory, "/tmp/bowline-verbs-XXXXXX");
+    assert_non_null(mkdtemp(directory));
+    (void)snprintf(socket_path, sizeof socket_path, "%s/s", directory);
+    listen_again();
+    assert_int_equal(pthread_create(&thread, NULL, serve, NULL), 0);
+    return open_caller("lease=30s&timeout=300ms") == BOWLINE_OK ? 0 : -1;
+}
+
+static int serve_no_more(void **state)
+{
+    bowline_close(caller);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    return play_is_over(state);
+}
+
+static bowline_hold *take(const char *name)
+{
+    bowline_hold *hold;
+
+    assert_int_equal(bowline_acquire(&hold, caller, name, NULL, &error), BOWLINE_OK);
+    return hold;
+}
+
+static bool has_keeper(void)
+{
+    bwl_client_lock(caller->inner);
+    bool has = caller->inner->keeper != NULL;
+    bwl_client_unlock(caller->inner);
+    return has;
+}
+
+static void test_verbs_lease_runs_from_the_call(void **state)
+{
+    bowline_hold *hold;
+
+    (void)state;
+    hold = take("n");
+    assert_in_range(bowline_hold_left_ms(hold), 28000, 30000);
+    assert_int_equal(bowline_hold_fence(hold), 0);
+    assert_int_equal(bowline_extend(hold, 60000, &error), BOWLINE_OK);
+    assert_in_range(bowline_hold_left_ms(hold), 58000, 60000);
+    assert_int_equal(bowline_extend(hold, 1000, &error), BOWLINE_OK); /* never less */
+    assert_in_range(bowline_hold_left_ms(hold), 58000, 60000);
+    assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
+    assert_int_equal(bowline_acquire(&hold, caller, "n", BOWLINE_ACQUIRE(.lease_ms = 500), &error),
+                     BOWLINE_OK);
+    assert_in_range(bowline_hold_left_ms(hold), 1, 500);
+    assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
+}
+
+static void test_verbs_lease_ends_with_the_longest_hold(void **state)
+{
+    bowline_hold *hold;
+
+    (void)state;
+    assert_int_equal(
+        bowline_acquire(&hold, caller, "n", BOWLINE_ACQUIRE(.max_hold_ms = 5000), &error),
+        BOWLINE_OK);
+    assert_in_range(bowline_hold_left_ms(hold), 4000, 5000);
+    assert_int_equal(bowline_extend(hold, 60000, &error), BOWLINE_OK);
+    assert_in_range(bowline_hold_left_ms(hold), 4000, 5000);
+    assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
+}
+
+static void test_verbs_lease_is_kept_by_a_keeper_unless_told_not_to(void **state)
+{
+    bowline_client *before = caller;
+
+    (void)state;
+    assert_false(has_keeper());
+    assert_int_equal(bowline_release(take("n"), &error), BOWLINE_OK);
+    assert_true(has_keeper());
+    bowline_close(before);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, serve, NULL), 0);
+    char url[200];
+    (void)snprintf(url, sizeof url, "unix://%s", socket_path);
+    assert_int_equal(
+        bowline_open(&caller, BOWLINE_OPTIONS(.url = url, .keeper = BOWLINE_OFF), &error),
+        BOWLINE_OK);
+    assert_int_equal(bowline_release(take("n"), &error), BOWLINE_OK);
+    assert_false(has_keeper());
+}
+
+static void test_verbs_lease_that_is_gone_is_lost_to_who_extends(void **state)
+{
+    bowline_hold *hold = take("n");
+
+    (void)state;
+    to_extend = ":0\r\n";
+    assert_int_equal(bowline_extend(hold, 0, &error), BOWLINE_LOST);
+    assert_non_null(strstr(error.text, "n is not ours any more"));
+    assert_int_equal(bowline_hold_left_ms(hold), 0);
+    assert_int_equal(bowline_extend(hold, 0, &error), BOWLINE_LOST);
+    assert_int_equal(bowline_release(hold, &error), BOWLINE_LOST);
+    bwl_client_lock(caller->inner);
+    assert_int_equal(caller->inner->locks_count, 0);
+    bwl_client_unlock(caller->inner);
+}
+
+static void test_verbs_lease_that_is_gone_is_lost_to_who_gives_it_back(void **state)
+{
+    bowline_hold *hold = take("n");
+
+    (void)state;
+    to_delete = ":0\r\n";
+    assert_int_equal(bowline_release(hold, &error), BOWLINE_LOST);
+    hold      = take("n");
+    to_delete = "-NOPERM no\r\n";
+    assert_int_equal(bowline_release(hold, &error), BOWLINE_REFUSED);
+    assert_non_null(strstr(error.text, "NOPERM"));
+}
+
+static void test_verbs_lease_is_extended_once_at_a_time(void **state)
+{
+    bowline_hold      *hold = take("n");
+    bowline_operation *op, *second = NULL;
+
+    (void)state;
+    to_extend = "";
+    assert_int_equal(bowline_extend_start(&op, hold, 60000, &error), BOWLINE_OK);
+    assert_int_equal(bowline_operation_done(op), 0);
+    assert_int_equal(bowline_extend_start(&second, hold, 60000, &error), BOWLINE_USAGE);
+    assert_non_null(strstr(error.text, "extended already"));
+    assert_int_equal(bowline_extend(hold, 0, &error), BOWLINE_USAGE);
+    assert_null(second);
+    bowline_cancel(op);
+    assert_int_equal(bowline_finish(op, &error), BOWLINE_CANCELLED);
+}
+
+/* The extension has been told CANCELLED, and may be finished before or after the hold is gone. */
+static void test_verbs_lease_is_given_back_although_an_extension_is_under_way(void **state)
+{
+    bowline_operation *op;
+
+    (void)state;
+    for (unsigned late = 0; late < 2; late++) {
+        bowline_hold *hold   = take(late ? "late" : "early");
+        unsigned      before = atomic_load(&heard_count);
+        to_extend            = "";
+        assert_int_equal(bowline_extend_start(&op, hold, 60000, &error), BOWLINE_OK);
+        while (atomic_load(&heard_count) == before)
+            pass(1);
+        to_extend = ":1\r\n";
+        to_delete = ":1\r\n:1\r\n"; /* the answer to the extension comes late */
+        if (late) {
+            assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
+            assert_int_equal(bowline_finish(op, &error), BOWLINE_CANCELLED);
+        } else {
+            bowline_operation *release;
+            assert_int_equal(bowline_release_start(&release, hold, &error), BOWLINE_OK);
+            assert_int_equal(bowline_finish(op, &error), BOWLINE_CANCELLED);
+            assert_int_equal(bowline_finish(release, &error), BOWLINE_OK);
+        }
+        to_delete = ":1\r\n";
+    }
+    bwl_client_lock(caller->inner);
+    assert_int_equal(caller->inner->locks_count, 0);
+    bwl_client_unlock(caller->inner);
+}
+
+static void test_verbs_lease_of_somebody_else_is_described(void **state)
+{
+    bowline_hold *none = NULL;
+
+    (void)state;
+    to_look = "*3\r\n+list\r\n:-1\r\n$0\r\n\r\n";
+    assert_int_equal(bowline_acquire(&none, caller, "taken", NULL, &error), BOWLINE_BUSY);
+    assert_string_equal(error.text,
+                        "taken is held by someone else; the key is a list, which no lock is");
+    assert_null(none);
+}
+
+static void test_verbs_lease_without_an_answer_is_unknown(void **state)
+{
+    bowline_hold *hold = take("n");
+
+    (void)state;
+    to_extend = "";
+    assert_int_equal(bowline_extend(hold, 60000, &error), BOWLINE_UNKNOWN);
+    assert_non_null(strstr(error.text, "no answer for 300 ms"));
+    assert_in_range(bowline_hold_left_ms(hold), 20000, 30000); /* as it was */
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, serve_one, serve_no_more)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_verbs_lease_runs_from_the_call),
+        CASE(test_verbs_lease_ends_with_the_longest_hold),
+        CASE(test_verbs_lease_is_kept_by_a_keeper_unless_told_not_to),
+        CASE(test_verbs_lease_that_is_gone_is_lost_to_who_extends),
+        CASE(test_verbs_lease_that_is_gone_is_lost_to_who_gives_it_back),
+        CASE(test_verbs_lease_is_extended_once_at_a_time),
+        CASE(test_verbs_lease_is_given_back_although_an_extension_is_under_way),
+        CASE(test_verbs_lease_of_somebody_else_is_described),
+        CASE(test_verbs_lease_without_an_answer_is_unknown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,372 @@
+/*
+ * test_words.c -- the words of store/redis.h as commands, and replies as answers.
+ *
+ * What is written is compared byte for byte.  What is read is a table: for each word every kind of
+ * reply that a server could give, the right one, the wrong ones, and the errors by their code.
+ * Nothing but exactly the expected reply is a yes.
+ */
+#include "redis/words.h"
+#include "redis/scripts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+#define TOKEN          "AbCdEfGhIjKlMnOpQrStUv"
+#define SIXTY_FOUR     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+/* ---- what is written ------------------------------------------------------------------------- */
+
+static char            bytes[2048];
+static bwl_resp_writer writer;
+
+static void write_question(bwl_redis_word word, bool by_text)
+{
+    writer = (bwl_resp_writer){ .bytes = bytes, .capacity = sizeof bytes };
+    bwl_redis_write(&writer, &(bwl_redis_question){
+                                 .word     = word,
+                                 .by_text  = by_text,
+                                 .key      = "k\0y",
+                                 .key_size = 3,
+                                 .token    = TOKEN,
+                                 .lease_ms = 30000,
+                             });
+}
+
+static void assert_written(const char *wanted, size_t size)
+{
+    assert_false(writer.overflowed);
+    assert_int_equal(writer.size, size);
+    assert_memory_equal(writer.bytes, wanted, size);
+}
+
+/* A script with its arguments, which begin after the "1". */
+static void assert_script(bwl_script_id id, bool by_text, unsigned count, const char *name,
+                          const char *arguments)
+{
+    char        wanted[2048];
+    const char *script = by_text ? bwl_scripts[id].text : bwl_scripts[id].sha1;
+    int size = snprintf(wanted, sizeof wanted, "*%u\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n$1\r\n1\r\n%s",
+                        count, strlen(by_text ? "EVAL" : "EVALSHA"), by_text ? "EVAL" : "EVALSHA",
+                        strlen(script), script, arguments);
+
+    assert_string_equal(bwl_scripts[id].name, name);
+    for (int i = 0; i < size; i++)
+        if (wanted[i] == '#')
+            wanted[i] = '\0';
+    assert_written(wanted, (size_t)size);
+}
+
+static void test_words_set_is_one_plain_command(void **state)
+{
+    static const char wanted[] = "*6\r\n$3\r\nSET\r\n$3\r\nk\0y\r\n$22\r\n" TOKEN
+                                 "\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n30000\r\n";
+
+    (void)state;
+    write_question(REDIS_SET_IF_ABSENT, false);
+    assert_written(wanted, sizeof wanted - 1);
+    write_question(REDIS_SET_IF_ABSENT, true); /* there is no script to send */
+    assert_written(wanted, sizeof wanted - 1);
+}
+
+/* In the texts below '#' stands for the NUL in the key. */
+static void test_words_others_are_scripts_by_their_sum_or_by_their_text(void **state)
+{
+    static const char key_and_token[] = "$3\r\nk#y\r\n$22\r\n" TOKEN "\r\n";
+    static const char and_lease[]     = "$3\r\nk#y\r\n$22\r\n" TOKEN "\r\n$5\r\n30000\r\n";
+
+    (void)state;
+    for (int by_text = 0; by_text <= 1; by_text++) {
+        write_question(REDIS_SET_IF_ABSENT_OR_MINE, by_text);
+        assert_script(BWL_SCRIPT_SET_IF_ABSENT_OR_MINE, by_text, 6, "set_if_absent_or_mine",
+                      and_lease);
+        write_question(REDIS_EXTEND_IF_MINE, by_text);
+        assert_script(BWL_SCRIPT_EXTEND_IF_MINE, by_text, 6, "extend_if_mine", and_lease);
+        write_question(REDIS_DELETE_IF_MINE, by_text);
+        assert_script(BWL_SCRIPT_DELETE_IF_MINE, by_text, 5, "delete_if_mine", key_and_token);
+    }
+}
+
+static void test_words_look_asks_with_the_key_alone(void **state)
+{
+    (void)state;
+    for (int by_text = 0; by_text <= 1; by_text++) {
+        writer = (bwl_resp_writer){ .bytes = bytes, .capacity = sizeof bytes };
+        bwl_redis_write_look(&writer, "k\0y", 3, by_text);
+        assert_script(BWL_SCRIPT_LOOK, by_text, 4, "look", "$3\r\nk#y\r\n");
+    }
+}
+
+static void test_words_no_room_is_noticed(void **state)
+{
+    (void)state;
+    writer = (bwl_resp_writer){ .bytes = bytes, .capacity = 20 };
+    bwl_redis_write_look(&writer, "key", 3, false);
+    assert_true(writer.overflowed);
+    assert_in_range(writer.size, 0, 20);
+}
+
+/* ---- what is read ---------------------------------------------------------------------------- */
+
+/* A verdict, and with ANSWER the answer. */
+typedef struct reading {
+    const char       *frame;
+    bwl_redis_verdict verdict;
+    bwl_answer        answer;
+} reading;
+
+static void assert_readings(bwl_redis_word word, const reading *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bwl_answer        answer = 0;
+        bwl_redis_verdict verdict =
+            bwl_redis_read(word, list[i].frame, strlen(list[i].frame), &answer);
+        print_message("# %.*s\n", (int)strcspn(list[i].frame, "\r"), list[i].frame);
+        assert_int_equal(verdict, list[i].verdict);
+        assert_int_equal(answer, list[i].answer);
+    }
+}
+
+static void test_words_set_is_answered_by_ok_or_by_nothing(void **state)
+{
+    static const reading list[] = {
+        { "+OK\r\n", BWL_REDIS_ANSWER, BWL_YES },
+        { "_\r\n", BWL_REDIS_ANSWER, BWL_NO },
+        { "$-1\r\n", BWL_REDIS_ANSWER, BWL_NO },
+        { "|1\r\n+a\r\n+b\r\n+OK\r\n", BWL_REDIS_ANSWER, BWL_YES },
+        { "+QUEUED\r\n", BWL_REDIS_STRANGE, 0 },
+        { "+ok\r\n", BWL_REDIS_STRANGE, 0 },
+        { "+OKAY\r\n", BWL_REDIS_STRANGE, 0 },
+        { "$2\r\nOK\r\n", BWL_REDIS_STRANGE, 0 },
+        { ":1\r\n", BWL_REDIS_STRANGE, 0 },
+        { ":0\r\n", BWL_REDIS_STRANGE, 0 },
+        { "#t\r\n", BWL_REDIS_STRANGE, 0 },
+        { "*1\r\n+OK\r\n", BWL_REDIS_STRANGE, 0 },
+        { "*0\r\n", BWL_REDIS_STRANGE, 0 },
+    };
+
+    (void)state;
+    assert_readings(REDIS_SET_IF_ABSENT, list, COUNT_OF(list));
+}
+
+static void test_words_scripts_are_answered_by_one_or_zero(void **state)
+{
+    static const reading list[] = {
+        { ":1\r\n", BWL_REDIS_ANSWER, BWL_YES }, { ":0\r\n", BWL_REDIS_ANSWER, BWL_NO },
+        { ":2\r\n", BWL_REDIS_STRANGE, 0 },      { ":-1\r\n", BWL_REDIS_STRANGE, 0 },
+        { "+OK\r\n", BWL_REDIS_STRANGE, 0 },     { "+QUEUED\r\n", BWL_REDIS_STRANGE, 0 },
+        { "$1\r\n1\r\n", BWL_REDIS_STRANGE, 0 }, { "#t\r\n", BWL_REDIS_STRANGE, 0 },
+        { "_\r\n", BWL_REDIS_STRANGE, 0 },       { "*1\r\n:1\r\n", BWL_REDIS_STRANGE, 0 },
+    };
+
+    (void)state;
+    assert_readings(REDIS_SET_IF_ABSENT_OR_MINE, list, COUNT_OF(list));
+    assert_readings(REDIS_EXTEND_IF_MINE, list, COUNT_OF(list));
+    assert_readings(REDIS_DELETE_IF_MINE, list, COUNT_OF(list));
+}
+
+static void test_words_error_is_later_or_refused_by_its_code(void **state)
+{
+    static const reading list[] = {
+        { "-LOADING Redis is loading the dataset in memory\r\n", BWL_REDIS_ANSWER, BWL_LATER },
+        { "-BUSY Redis is busy running a script.\r\n", BWL_REDIS_ANSWER, BWL_LATER },
+        { "-MASTERDOWN Link with MASTER is down\r\n", BWL_REDIS_ANSWER, BWL_LATER },
+        { "-READONLY You can't write against a read only replica.\r\n", BWL_REDIS_ANSWER,
+          BWL_LATER },
+        { "-NOREPLICAS Not enough good replicas to write.\r\n", BWL_REDIS_ANSWER, BWL_LATER },
+        { "-TRYAGAIN Multiple keys request\r\n", BWL_REDIS_ANSWER, BWL_LATER },
+        { "-MISCONF Redis is configured to save RDB snapshots\r\n", BWL_REDIS_ANSWER, BWL_LATER },
+        { "-CLUSTERDOWN The cluster is down\r\n", BWL_REDIS_ANSWER, BWL_LATER },
+        { "-OOM command not allowed when used memory > 'maxmemory'.\r\n", BWL_REDIS_ANSWER,
+          BWL_LATER },
+        { "-LOADING\r\n", BWL_REDIS_ANSWER, BWL_LATER },
+        { "!12\r\nOOM no memory\r\n", BWL_REDIS_ANSWER, BWL_LATER },
+        { "-ERR Error running script (call to f_0): @user_script:11: @user_script: 11: -OOM no "
+          "memory\r\n",
+          BWL_REDIS_ANSWER, BWL_LATER },
+        { "-BUSYKEY Target key name already exists.\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
+        { "-LOADINGS\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
+        { "-loading\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
+        { "-NOPERM this user has no permissions\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
+        { "-NOAUTH Authentication required.\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
+        { "-MOVED 3999 127.0.0.1:6381\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
+        { "-WRONGTYPE Operation against a key\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
+        { "-ERR unknown command\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
+        { "-ERR value-OOM is not a code\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
+        { "-ERR ends with a -\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
+        { "-WRONG wraps nothing: -OOM\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
+        { "-\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
+    };
+
+    (void)state;
+    for (bwl_redis_word word = REDIS_SET_IF_ABSENT; word <= REDIS_DELETE_IF_MINE; word++)
+        assert_readings(word, list, COUNT_OF(list));
+}
+
+static void test_words_unknown_script_is_no_answer_but_a_wish_for_its_text(void **state)
+{
+    static const reading list[] = {
+        { "-NOSCRIPT No matching script. Please use EVAL.\r\n", BWL_REDIS_NOSCRIPT, 0 },
+        { "-NOSCRIPTS\r\n", BWL_REDIS_ANSWER, BWL_REFUSED },
+    };
+
+    (void)state;
+    assert_readings(REDIS_DELETE_IF_MINE, list, COUNT_OF(list));
+}
+
+/* ---- the look -------------------------------------------------------------------------------- */
+
+static bwl_redis_look look;
+
+static bwl_redis_verdict read_look(const char *frame, bwl_answer *ret_answer)
+{
+    look = (bwl_redis_look){ .left_ms = 4711 };
+    print_message("# %.*s\n", (int)strcspn(frame, "\r"), frame);
+    return bwl_redis_read_look(frame, strlen(frame), ret_answer, &look);
+}
+
+static void test_words_look_tells_kind_time_and_value(void **state)
+{
+    bwl_answer answer = 0;
+
+    (void)state;
+    assert_int_equal(read_look("*3\r\n$6\r\nstring\r\n:29000\r\n$3\r\nabc\r\n", &answer),
+                     BWL_REDIS_ANSWER);
+    assert_int_equal(answer, BWL_YES);
+    assert_string_equal(look.kind, "string");
+    assert_int_equal(look.left_ms, 29000);
+    assert_string_equal(look.value, "abc");
+    assert_int_equal(read_look("*3\r\n+none\r\n:-2\r\n$0\r\n\r\n", &answer), BWL_REDIS_ANSWER);
+    assert_string_equal(look.kind, "none");
+    assert_int_equal(look.left_ms, -2);
+    assert_string_equal(look.value, "");
+}
+
+static void test_words_look_of_another_shape_is_strange(void **state)
+{
+    static const char *const list[] = {
+        ":1\r\n",
+        "_\r\n",
+        "*0\r\n",
+        "*2\r\n$6\r\nstring\r\n:1\r\n",
+        "*4\r\n$6\r\nstring\r\n:1\r\n$1\r\na\r\n$1\r\nb\r\n",
+        "%3\r\n+a\r\n:1\r\n+b\r\n:2\r\n+c\r\n:3\r\n",
+        "*3\r\n:1\r\n:1\r\n$1\r\na\r\n",
+        "*3\r\n_\r\n:1\r\n$1\r\na\r\n",
+        "*3\r\n$16\r\naaaaaaaaaaaaaaaa\r\n:1\r\n$1\r\na\r\n",
+        "*3\r\n$6\r\nstring\r\n$1\r\n1\r\n$1\r\na\r\n",
+        "*3\r\n$6\r\nstring\r\n:1\r\n_\r\n",
+        "*3\r\n$6\r\nstring\r\n:1\r\n*0\r\n",
+        ("*3\r\n$6\r\nstring\r\n:1\r\n$65\r\n" SIXTY_FOUR "a\r\n"),
+    };
+    bwl_answer answer = 0;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(list); i++)
+        assert_int_equal(read_look(list[i], &answer), BWL_REDIS_STRANGE);
+}
+
+static void test_words_look_takes_64_bytes_of_the_value(void **state)
+{
+    bwl_answer answer = 0;
+
+    (void)state;
+    assert_int_equal(
+        read_look("*3\r\n$15\r\naaaaaaaaaaaaaaa\r\n:1\r\n$64\r\n"
+                  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n",
+                  &answer),
+        BWL_REDIS_ANSWER);
+    assert_int_equal(strlen(look.kind), 15);
+    assert_int_equal(strlen(look.value), 64);
+}
+
+static void test_words_look_may_be_refused_like_any_question(void **state)
+{
+    bwl_answer answer = 0;
+
+    (void)state;
+    assert_int_equal(read_look("-LOADING not yet\r\n", &answer), BWL_REDIS_ANSWER);
+    assert_int_equal(answer, BWL_LATER);
+    assert_int_equal(read_look("-NOPERM no\r\n", &answer), BWL_REDIS_ANSWER);
+    assert_int_equal(answer, BWL_REFUSED);
+    assert_int_equal(read_look("-NOSCRIPT no\r\n", &answer), BWL_REDIS_NOSCRIPT);
+}
+
+/* ---- errors in words ------------------------------------------------------------------------- */
+
+static void assert_error_text(const char *frame, size_t capacity, const char *wanted)
+{
+    char text[64];
+
+    memset(text, '#', sizeof text);
+    bwl_redis_error_text(text, capacity, frame, strlen(frame));
+    assert_string_equal(text, wanted);
+    assert_int_equal(text[capacity], '#');
+}
+
+static void test_words_error_text_is_what_the_server_said(void **state)
+{
+    (void)state;
+    assert_error_text("-ERR no such thing\r\n", 60, "ERR no such thing");
+    assert_error_text("!7\r\nERR a\nb\r\n", 60, "ERR a?b");
+    assert_error_text("-ERR \x1b[31mred\x7f\xff\r\n", 60, "ERR ?[31mred??");
+    assert_error_text("-ERR no such thing\r\n", 7, "ERR no");
+    assert_error_text("-ERR no such thing\r\n", 1, "");
+    assert_error_text("+OK\r\n", 60, "");
+    assert_error_text("*1\r\n-ERR inside\r\n", 60, "");
+}
+
+static void test_words_error_text_leaves_out_what_was_ours(void **state)
+{
+    (void)state;
+    assert_error_text(
+        "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'u' 'pw'\r\n", 60,
+        "ERR unknown command 'HELLO'");
+    assert_error_text("-ERR x with args beginning with\r\n", 60, "ERR x");
+    assert_error_text("-with args beginning with: pw\r\n", 60, "");
+}
+
+static void test_words_error_is_known_by_its_whole_code(void **state)
+{
+    static const char error[] = "-WRONGPASS invalid\r\n";
+    static const char ok[]    = "+WRONGPASS\r\n";
+
+    (void)state;
+    assert_true(bwl_redis_is_error(error, sizeof error - 1));
+    assert_true(bwl_redis_error_is(error, sizeof error - 1, "WRONGPASS"));
+    assert_false(bwl_redis_error_is(error, sizeof error - 1, "WRONG"));
+    assert_false(bwl_redis_error_is(error, sizeof error - 1, "WRONGPASS invalid or not"));
+    assert_false(bwl_redis_is_error(ok, sizeof ok - 1));
+    assert_false(bwl_redis_error_is(ok, sizeof ok - 1, "WRONGPASS"));
+    assert_false(bwl_redis_is_not_now(ok, sizeof ok - 1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words_set_is_one_plain_command),
+        cmocka_unit_test(test_words_others_are_scripts_by_their_sum_or_by_their_text),
+        cmocka_unit_test(test_words_look_asks_with_the_key_alone),
+        cmocka_unit_test(test_words_no_room_is_noticed),
+        cmocka_unit_test(test_words_set_is_answered_by_ok_or_by_nothing),
+        cmocka_unit_test(test_words_scripts_are_answered_by_one_or_zero),
+        cmocka_unit_test(test_words_error_is_later_or_refused_by_its_code),
+        cmocka_unit_test(test_words_unknown_script_is_no_answer_but_a_wish_for_its_text),
+        cmocka_unit_test(test_words_look_tells_kind_time_and_value),
+        cmocka_unit_test(test_words_look_of_another_shape_is_strange),
+        cmocka_unit_test(test_words_look_takes_64_bytes_of_the_value),
+        cmocka_unit_test(test_words_look_may_be_refused_like_any_question),
+        cmocka_unit_test(test_words_error_text_is_what_the_server_said),
+        cmocka_unit_test(test_words_error_text_leaves_out_what_was_ours),
+        cmocka_unit_test(test_words_error_is_known_by_its_whole_code),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -62,8 +62,8 @@ __attribute__((format(printf, 2, 3))) int server_say(server *s, const char *form
 /* Waits, ten seconds at most, until the answer to a question holds `part`. */
 bool server_comes_to(server *s, const char *part, const char *question);
 
-/* Waits, ten seconds at most, until there is no key in any database.  If there is one still, says which
- * and removes it: the next test has not done that. */
+/* Waits, ten seconds at most, until there is no key in any database.  If there is one still, says
+ * which and removes it: the next test has not done that. */
 bool server_becomes_empty(server *s);
 
 #endif

@@ -19,6 +19,8 @@
  *   - Ask bowline_timeout_ms after every call that started or finished something, and after every
  *     dispatch.  When another thread ends an operation, or sets an earlier timer, the descriptor
  *     becomes readable.
+ *   - From the first call of these on, a client takes new locks over one connection, the one behind
+ *     bowline_fd; blocking calls of several threads may otherwise open up to four (redis://).
  *   - A hold is renewed by whoever dispatches, and by the keeper thread (bowline_options.keeper)
  *     when nobody does.
  */

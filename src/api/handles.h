@@ -4,12 +4,14 @@
 #ifndef BWL_HANDLES_H
 #define BWL_HANDLES_H
 
-#include "engine/client.h"
+#include "engine/lanes.h"
 
 #include <bowline/async.h>
 
 struct bowline_client {
-    bwl_client        *inner;
+    bwl_lanes          lanes;
+    bwl_client        *inner;      /* the first lane                                           */
+    pthread_mutex_t    mutex;      /* taken last: of the list that follows                     */
     bowline_operation *operations; /* that were started and not finished                       */
 };
 
@@ -19,6 +21,12 @@ struct bowline_operation {
     bowline_operation *next;
     bowline_operation *previous;
 };
+
+/* The lane that an operation is in. */
+static inline bwl_client *bwl_lane_of(const bowline_operation *op)
+{
+    return op->inner.lock->client;
+}
 
 /* A hold is a lock, no more: the machine with everything around it. */
 static inline bwl_lock *bwl_lock_of(const bowline_hold *hold)

@@ -72,6 +72,8 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
         return status;
     }
     client->inner->handle = client;
+    bwl_lanes_init(&client->lanes, client->inner);
+    (void)pthread_mutex_init(&client->mutex, NULL); /* of the default kind: cannot fail */
     if (o.program != NULL)
         (void)snprintf(client->inner->program, sizeof client->inner->program, "%s", o.program);
     *ret_client = client;
@@ -82,11 +84,12 @@ void bowline_close(bowline_client *client)
 {
     if (client == NULL)
         return;
-    bwl_client_close(client->inner);
+    bwl_lanes_close(&client->lanes);
     while (client->operations != NULL) {
         bowline_operation *operation = client->operations;
         client->operations           = operation->next;
         free(operation);
     }
+    (void)pthread_mutex_destroy(&client->mutex);
     free(client);
 }

@@ -62,6 +62,7 @@ int bowline_fd(bowline_client *client)
 
     if (status < 0)
         return status;
+    bwl_lanes_keep_to_first(&client->lanes);
     bwl_client_lock(client->inner);
     int fd = bwl_client_fd(client->inner, NULL);
     bwl_client_unlock(client->inner);

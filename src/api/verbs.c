@@ -4,6 +4,7 @@
  */
 #include "api/handles.h"
 #include "api/describe.h"
+#include "engine/clock.h"
 #include "engine/fault.h"
 #include "engine/keeper.h"
 
@@ -37,27 +38,32 @@ static bwl_ms wait_of(const bowline_acquire_options *o, const bwl_settings *sett
     return o->wait_ms != 0 ? o->wait_ms : settings->wait_ms;
 }
 
+static int take_options(bowline_acquire_options *ret_options, const bowline_acquire_options *theirs,
+                        bowline_error *reterr)
+{
+    int status =
+        bwl_copy_options(ret_options, sizeof *ret_options, theirs, "BOWLINE_ACQUIRE", reterr);
+
+    return status < 0 ? status : check(ret_options, reterr);
+}
+
 /* locked: makes the lock and starts the operation on it. */
 static int start_acquire(bwl_operation *operation, bwl_client *client, const char *name,
-                         const bowline_acquire_options *options, bowline_error *reterr)
+                         const bowline_acquire_options *o, bwl_ms wait_ms, bowline_error *reterr)
 {
-    bowline_acquire_options o;
-    const bwl_settings     *settings = &client->settings;
-    bwl_lock               *lock;
-    int status = bwl_copy_options(&o, sizeof o, options, "BOWLINE_ACQUIRE", reterr);
-
-    if (status < 0 || (status = check(&o, reterr)) < 0)
-        return status;
-    bwl_terms terms = {
-        .lease_ms    = o.lease_ms != 0 ? o.lease_ms : settings->lease_ms,
-        .max_hold_ms = o.max_hold_ms != 0 ? o.max_hold_ms : settings->max_hold_ms,
-        .answer_ms   = settings->answer_ms,
-        .renews      = settings->renews,
+    const bwl_settings *settings = &client->settings;
+    bwl_lock           *lock;
+    bwl_terms           terms = {
+                  .lease_ms    = o->lease_ms != 0 ? o->lease_ms : settings->lease_ms,
+                  .max_hold_ms = o->max_hold_ms != 0 ? o->max_hold_ms : settings->max_hold_ms,
+                  .answer_ms   = settings->answer_ms,
+                  .renews      = settings->renews,
     };
-    status = bwl_lock_new(&lock, client, name, &terms, bwl_fault_of(reterr));
+    int status = bwl_lock_new(&lock, client, name, &terms, bwl_fault_of(reterr));
+
     if (status < 0)
         return status;
-    bwl_lock_acquire(lock, operation, wait_of(&o, settings));
+    bwl_lock_acquire(lock, operation, wait_ms);
     return BOWLINE_OK;
 }
 
@@ -119,29 +125,78 @@ static int keep(bowline_hold **hold, bowline_error *reterr)
     return status;
 }
 
+/* What one acquire is about, in whatever lane. */
+typedef struct wish {
+    const char             *name;
+    bowline_acquire_options options;
+    bwl_ms                  give_up_at;
+} wish;
+
+static int acquire_in(bwl_client *lane, bowline_hold **ret_hold, const wish *w, bwl_ms wait_ms,
+                      bowline_error *reterr)
+{
+    bwl_operation operation;
+
+    bwl_client_lock(lane);
+    int status = start_acquire(&operation, lane, w->name, &w->options, wait_ms, reterr);
+    if (status == BOWLINE_OK)
+        status = end_acquire(ret_hold, &operation, reterr);
+    if (status == BOWLINE_OK)
+        status = keep(ret_hold, reterr);
+    if ((status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) && reterr != NULL)
+        bwl_describe_holder(lane, w->name, reterr);
+    bwl_client_unlock(lane);
+    return status;
+}
+
+static bwl_ms time_left(const wish *w)
+{
+    bwl_ms now = bwl_clock_now();
+
+    if (w->give_up_at == BWL_NEVER)
+        return BWL_NEVER;
+    return w->give_up_at > now ? w->give_up_at - now : 0;
+}
+
+/* A lane without a connection may get none: perhaps the server has enough of us.  So it is tried
+ * once, and the rest of the time is then spent in the lane that everybody has. */
+static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, const wish *w,
+                             bowline_error *reterr)
+{
+    bwl_client *lane   = bwl_lanes_enter(&client->lanes);
+    bool        is_new = lane != client->inner && !atomic_load(&lane->stands);
+    int         status = BOWLINE_UNREACHABLE;
+
+    if (is_new)
+        status = acquire_in(lane, ret_hold, w, 0, reterr);
+    if (is_new && !atomic_load(&lane->stands)) {
+        bwl_lane_leave(lane);
+        lane = client->inner;
+        bwl_lane_enter(lane);
+    }
+    if (status == BOWLINE_BUSY || status == BOWLINE_UNREACHABLE || status == BOWLINE_REFUSED ||
+        status == BOWLINE_UNKNOWN)
+        status = acquire_in(lane, ret_hold, w, time_left(w), reterr);
+    bwl_lane_leave(lane);
+    return status;
+}
+
 int bowline_acquire(bowline_hold **ret_hold, bowline_client *client, const char *name,
                     const bowline_acquire_options *options, bowline_error *reterr)
 {
-    bwl_operation operation;
     bowline_hold *hold = NULL;
+    wish          w    = { .name = name };
 
     if (ret_hold == NULL || client == NULL || name == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "bowline_acquire needs a place for the hold, a client and a name");
     int status = bwl_check_fork(client->inner, reterr);
-    if (status < 0)
+    if (status < 0 || (status = take_options(&w.options, options, reterr)) < 0)
         return status;
-    bwl_client_lock(client->inner);
-    status = start_acquire(&operation, client->inner, name, options, reterr);
-    if (status == BOWLINE_OK)
-        status = end_acquire(&hold, &operation, reterr);
-    if (status == BOWLINE_OK)
-        status = keep(&hold, reterr);
+    w.give_up_at = bwl_later(bwl_clock_now(), wait_of(&w.options, &client->inner->settings));
+    status       = acquire_somewhere(client, &hold, &w, reterr);
     if (status == BOWLINE_OK)
         *ret_hold = hold;
-    if ((status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) && reterr != NULL)
-        bwl_describe_holder(client->inner, name, reterr);
-    bwl_client_unlock(client->inner);
     return status;
 }
 
@@ -178,11 +233,13 @@ int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr)
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    bwl_lane_enter(client);
     bwl_client_lock(client);
     status = start_extend(&operation, bwl_lock_of(hold), lease_ms, reterr);
     if (status == BOWLINE_OK)
         status = end_other(&operation, reterr);
     bwl_client_unlock(client);
+    bwl_lane_leave(client);
     return status;
 }
 
@@ -204,10 +261,12 @@ int bowline_release(bowline_hold *hold, bowline_error *reterr)
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    bwl_lane_enter(client);
     bwl_client_lock(client);
     start_release(&operation, bwl_lock_of(hold));
     status = end_other(&operation, reterr);
     bwl_client_unlock(client);
+    bwl_lane_leave(client);
     return status;
 }
 
@@ -221,11 +280,14 @@ static bowline_operation *operation_new(bowline_client *client, bowline_error *r
         (void)bwl_fail(bwl_fault_of(reterr), BWL_STATUS_NOMEM, "out of memory");
         return NULL;
     }
+    bwl_lanes_keep_to_first(&client->lanes); /* there may be an event loop that looks there */
     op->client = client;
-    op->next   = client->operations;
+    (void)pthread_mutex_lock(&client->mutex);
+    op->next = client->operations;
     if (op->next != NULL)
         op->next->previous = op;
     client->operations = op;
+    (void)pthread_mutex_unlock(&client->mutex);
     return op;
 }
 
@@ -238,12 +300,16 @@ static bowline_operation *watch(bowline_operation *op)
 
 static void operation_free(bowline_operation *op)
 {
+    bowline_client *client = op->client;
+
+    (void)pthread_mutex_lock(&client->mutex);
     if (op->next != NULL)
         op->next->previous = op->previous;
     if (op->previous != NULL)
         op->previous->next = op->next;
     else
-        op->client->operations = op->next;
+        client->operations = op->next;
+    (void)pthread_mutex_unlock(&client->mutex);
     free(op);
 }
 
@@ -256,11 +322,16 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
     int status = bwl_check_fork(client->inner, reterr);
     if (status < 0)
         return status;
+    bowline_acquire_options o;
+    status = take_options(&o, options, reterr);
+    if (status < 0)
+        return status;
     bwl_client_lock(client->inner);
     bowline_operation *op = operation_new(client, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
     if (status == BOWLINE_OK)
-        status = start_acquire(&op->inner, client->inner, name, options, reterr);
+        status = start_acquire(&op->inner, client->inner, name, &o,
+                               wait_of(&o, &client->inner->settings), reterr);
     if (status == BOWLINE_OK)
         *ret_op = watch(op);
     else if (op != NULL)
@@ -315,17 +386,19 @@ int bowline_release_start(bowline_operation **ret_op, bowline_hold *hold, bowlin
 
 int bowline_operation_done(bowline_operation *op)
 {
-    if (bwl_forked(&op->client->inner->guard))
+    bwl_client *client = bwl_lane_of(op);
+
+    if (bwl_forked(&client->guard))
         return 1;
-    bwl_client_lock(op->client->inner);
+    bwl_client_lock(client);
     int done = op->inner.ended != BWL_PENDING;
-    bwl_client_unlock(op->client->inner);
+    bwl_client_unlock(client);
     return done;
 }
 
 int bowline_operation_wait(bowline_operation *op, int64_t wait_ms, bowline_error *reterr)
 {
-    bwl_client *client = op->client->inner;
+    bwl_client *client = bwl_lane_of(op);
     int         status = bwl_check_fork(client, reterr);
 
     if (status < 0)
@@ -347,7 +420,7 @@ int bowline_operation_wait(bowline_operation *op, int64_t wait_ms, bowline_error
 
 void bowline_cancel(bowline_operation *op)
 {
-    bwl_client *client = op->client->inner;
+    bwl_client *client = bwl_lane_of(op);
 
     if (bwl_forked(&client->guard))
         return;
@@ -358,7 +431,7 @@ void bowline_cancel(bowline_operation *op)
 
 int bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowline_error *reterr)
 {
-    bwl_client   *client = op->client->inner;
+    bwl_client   *client = bwl_lane_of(op);
     bowline_hold *hold   = NULL;
     int           status = bwl_check_fork(client, reterr);
 
@@ -380,7 +453,7 @@ int bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowli
 
 int bowline_finish(bowline_operation *op, bowline_error *reterr)
 {
-    bwl_client *client = op->client->inner;
+    bwl_client *client = bwl_lane_of(op);
     int         status = bwl_check_fork(client, reterr);
 
     if (status < 0)

@@ -3,6 +3,7 @@
  */
 #include "engine/client.h"
 #include "engine/clock.h"
+#include "engine/drive.h"
 #include "engine/engines.h"
 #include "engine/fault.h"
 #include "engine/keeper.h"
@@ -56,29 +57,68 @@ out:
     return status;
 }
 
-int bwl_client_open(bwl_client **ret_client, const bwl_settings *asked, bool renewal_off,
-                    const char *url, bwl_fault *fault)
+static bwl_client *client_new(void)
 {
     bwl_client *client = calloc(1, sizeof *client);
 
     if (client == NULL)
-        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+        return NULL;
     client->reactor           = (bwl_reactor)BWL_REACTOR_CLOSED;
     client->store_timer       = (bwl_timer){ .at = BWL_NEVER };
     client->loop_sleeps_until = 0;
+    atomic_init(&client->callers, 0);
+    atomic_init(&client->stands, false);
+    atomic_init(&client->lame_until, 0);
     if (!bwl_fork_guard_init(&client->guard) || !bwl_timers_reserve(&client->timers, 1)) {
         bwl_fork_guard_free(&client->guard);
         free(client);
-        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+        return NULL;
     }
     (void)pthread_mutex_init(&client->mutex, NULL); /* of the default kind: cannot fail */
+    return client;
+}
+
+/* One that has no store. */
+static void client_free(bwl_client *client)
+{
+    (void)pthread_mutex_destroy(&client->mutex);
+    bwl_timers_free(&client->timers);
+    bwl_reactor_close(&client->reactor);
+    bwl_fork_guard_free(&client->guard);
+    free(client);
+}
+
+int bwl_client_open(bwl_client **ret_client, const bwl_settings *asked, bool renewal_off,
+                    const char *url, bwl_fault *fault)
+{
+    bwl_client *client = client_new();
+
+    if (client == NULL)
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     int status = set_up(client, asked, renewal_off, url, fault);
     if (status < 0) {
-        (void)pthread_mutex_destroy(&client->mutex);
-        bwl_timers_free(&client->timers);
-        bwl_reactor_close(&client->reactor);
-        bwl_fork_guard_free(&client->guard);
-        free(client);
+        client_free(client);
+        return status;
+    }
+    *ret_client = client;
+    return BWL_OK;
+}
+
+int bwl_client_share(bwl_client **ret_client, const bwl_client *first)
+{
+    bwl_client *client = client_new();
+
+    if (client == NULL)
+        return BWL_STATUS_NOMEM;
+    client->engine   = first->engine;
+    client->settings = first->settings;
+    client->handle   = first->handle;
+    memcpy(client->program, first->program, sizeof client->program);
+    int status = bwl_reactor_open(&client->reactor, NULL); /* now, not in the middle of a call */
+    if (status == BWL_OK)
+        status = client->engine->share(client, first);
+    if (status < 0) {
+        client_free(client);
         return status;
     }
     *ret_client = client;
@@ -127,6 +167,7 @@ void bwl_client_close(bwl_client *client)
     client->engine->close(client);
     if (ours) {
         bwl_client_unlock(client);
+        bwl_free_sleepers(client);
         (void)pthread_mutex_destroy(&client->mutex);
     }
     bwl_timers_free(&client->timers);
@@ -145,9 +186,22 @@ void bwl_client_lock(bwl_client *client)
 
 void bwl_client_unlock(bwl_client *client)
 {
-    int error = pthread_mutex_unlock(&client->mutex);
-    assert(error == 0);
-    (void)error;
+    pthread_cond_t *called[BWL_CALLS_MAX];
+    size_t          count;
+
+    do {
+        count     = bwl_take_calls(client, called);
+        bool more = client->calls != NULL; /* then some are called with the mutex held */
+        if (!more) {
+            int error = pthread_mutex_unlock(&client->mutex);
+            assert(error == 0);
+            (void)error;
+        }
+        for (size_t i = 0; i < count; i++)
+            pthread_cond_signal(called[i]);
+        if (!more)
+            return;
+    } while (true);
 }
 
 bwl_ms bwl_client_now(bwl_client *client)

@@ -25,6 +25,7 @@
 #include "protocol/protocol.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 typedef struct bwl_client    bwl_client;
 typedef struct bwl_lock      bwl_lock;
@@ -57,6 +58,10 @@ typedef struct bwl_engine {
     int (*open)(bwl_client *client, const bwl_url *url, bwl_fault *fault);
     void (*close)(bwl_client *client);
 
+    /* Opens client->store as that of `first` was opened.  NULL: a second client of the same store
+     * would be of no use.  NOMEM. */
+    int (*share)(bwl_client *client, const bwl_client *first);
+
     /* Checks the name, and makes the engine's part of the lock.  USAGE, SYSTEM, NOMEM.  A lock that
      * could not be prepared is not forgotten. */
     int (*prepare)(bwl_lock *lock, bwl_fault *fault);
@@ -70,6 +75,10 @@ typedef struct bwl_engine {
 
     /* Was woken (bwl_client_wake), or a timer of the engine came. NULL: has nothing to do then. */
     void (*woken)(bwl_client *client);
+
+    /* Sends what was kept back while others were about to come (client->called).  NULL: never keeps
+     * anything back. */
+    void (*flush)(bwl_client *client);
 
     /* Who holds the name of this lock, which was prepared and never sought.  May wait: called
      * locked, may unlock meanwhile. */
@@ -103,12 +112,18 @@ struct bwl_operation {
     struct bwl_sleeper *sleeper; /* the threads that wait for it while another drives          */
 };
 
+/* Lives as long as the client: who calls it does so without the mutex, when it may have come by
+ * itself and be used by another thread. */
 typedef struct bwl_sleeper {
     pthread_cond_t      cond;
     struct bwl_sleeper *next;
     struct bwl_sleeper *previous;
-    struct bwl_sleeper *beside; /* waits for the same operation */
+    struct bwl_sleeper *beside;    /* waits for the same operation                              */
+    struct bwl_sleeper *next_call; /* is to be woken too when the mutex is given back           */
+    bool                called;    /* was told, or is about to be, to wake up; has not come yet */
 } bwl_sleeper;
+
+enum { BWL_LAME_MS = 1000 }; /* for how long threads rather share a connection that works       */
 
 struct bwl_client {
     const bwl_engine  *engine;
@@ -125,11 +140,17 @@ struct bwl_client {
     size_t             locks_count;
     size_t             pending; /* questions without an answer: somebody has to read it         */
     bool               closing; /* nobody will hear an answer any more                         */
-    bool               driving; /* a thread is waiting for events                              */
+    atomic_uint        callers; /* that may wait, inside now: see lanes.h                   */
+    atomic_bool        stands;  /* there is a connection that can be used                   */
+    _Atomic(bwl_ms)    lame_until; /* one could not be had a moment ago                        */
+    bool               driving;    /* a thread is waiting for events                              */
     bwl_ms             drives_until;
     bool               dispatching; /* by the event loop of the caller, who looks afterwards   */
     bwl_ms             loop_sleeps_until; /* what that loop was told last; 0: nothing           */
     bwl_sleeper       *sleepers;
+    bwl_sleeper       *idle_sleepers;
+    bwl_sleeper       *calls;  /* of those, who is woken when the mutex is given back          */
+    size_t             called; /* of those, how many were called and have not come yet         */
     bwl_ms             latest; /* the clock, which never goes back                            */
     struct bwl_keeper *keeper; /* NULL: none was needed yet */
     void              *handle; /* the public one, kept for the room above */
@@ -140,6 +161,9 @@ struct bwl_client {
 int  bwl_client_open(bwl_client **ret_client, const bwl_settings *asked, bool renewal_off,
                      const char *url, bwl_fault *fault);
 void bwl_client_close(bwl_client *client);
+
+/* Not locked: one more client of the same store.  NOMEM, SYSTEM. */
+int bwl_client_share(bwl_client **ret_client, const bwl_client *first);
 
 void bwl_client_lock(bwl_client *client);
 void bwl_client_unlock(bwl_client *client);
@@ -161,7 +185,7 @@ void bwl_client_wake(bwl_client *client);
 /* locked: waits for events until `until` and dispatches them, once.  OK, or SYSTEM. */
 int bwl_client_drive(bwl_client *client, bwl_ms until, bwl_fault *fault);
 
-/* locked: waits for the end of the operation.  OK; TIMEOUT; SYSTEM. */
+/* locked: waits for the end of the operation.  OK; TIMEOUT; SYSTEM, NOMEM. */
 int bwl_client_wait(bwl_client *client, bwl_operation *operation, bwl_ms until, bwl_fault *fault);
 
 /* ---- a lock ---------------------------------------------------------------------------------- */

@@ -2,9 +2,11 @@
  * drive.c -- see drive.h; and waiting for an operation, which is what it is for.
  */
 #include "engine/drive.h"
+#include "engine/fault.h"
 #include "engine/keeper.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <time.h>
 
 /* ---- dispatching ----------------------------------------------------------------------------- */
@@ -13,6 +15,12 @@ static void woken(bwl_client *client)
 {
     if (client->engine->woken != NULL)
         client->engine->woken(client);
+}
+
+static void flush(bwl_client *client)
+{
+    if (client->engine->flush != NULL)
+        client->engine->flush(client);
 }
 
 static void ring(bwl_client *client, bwl_timer *timer)
@@ -32,6 +40,7 @@ int bwl_client_drive(bwl_client *client, bwl_ms until, bwl_fault *fault)
     int status = bwl_reactor_open(&client->reactor, fault);
     if (status < 0)
         return status;
+    flush(client);
     bwl_ms now           = bwl_client_now(client);
     bwl_ms at            = bwl_sooner(until, bwl_client_next_at(client));
     client->driving      = true;
@@ -72,6 +81,11 @@ void bwl_sleep_until(bwl_client *client, pthread_cond_t *cond, bwl_ms at)
     struct timespec t;
     bwl_ms          now = bwl_client_now(client);
 
+    if (client->calls != NULL) { /* the wait below would not make them */
+        bwl_client_unlock(client);
+        bwl_client_lock(client);
+        return;
+    }
     if (at == BWL_NEVER) {
         (void)pthread_cond_wait(cond, &client->mutex);
         return;
@@ -111,28 +125,100 @@ static void leave_sleepers(bwl_client *client, bwl_sleeper *sleeper)
         client->sleepers = sleeper->next;
 }
 
-static void sleep_for(bwl_client *client, bwl_operation *operation, bwl_ms until)
-{
-    bwl_sleeper   sleeper = { .beside = operation->sleeper };
-    bwl_sleeper **where   = &operation->sleeper;
+/* ---- calling --------------------------------------------------------------------------------- */
 
-    bwl_cond_init(&sleeper.cond);
-    join_sleepers(client, &sleeper);
-    operation->sleeper = &sleeper;
-    bwl_sleep_until(client, &sleeper.cond, until);
-    while (*where != &sleeper)
+void bwl_call(bwl_client *client, bwl_sleeper *sleeper)
+{
+    if (sleeper->called)
+        return;
+    sleeper->called    = true;
+    sleeper->next_call = client->calls;
+    client->calls      = sleeper;
+    client->called++;
+}
+
+size_t bwl_take_calls(bwl_client *client, pthread_cond_t *ret_conds[BWL_CALLS_MAX])
+{
+    size_t count = 0;
+
+    while (client->calls != NULL && count < BWL_CALLS_MAX) {
+        bwl_sleeper *sleeper = client->calls;
+        client->calls        = sleeper->next_call;
+        ret_conds[count++]   = &sleeper->cond;
+    }
+    return count;
+}
+
+/* It has come, called or not.  Who comes last sends what all of them have written. */
+static void has_come(bwl_client *client, bwl_sleeper *sleeper)
+{
+    if (!sleeper->called)
+        return;
+    for (bwl_sleeper **s = &client->calls; *s != NULL; s = &(*s)->next_call)
+        if (*s == sleeper) {
+            *s = sleeper->next_call;
+            break;
+        }
+    client->called--;
+    if (client->called == 0)
+        flush(client);
+}
+
+static bwl_sleeper *sleeper_new(bwl_client *client)
+{
+    bwl_sleeper *sleeper = client->idle_sleepers;
+
+    if (sleeper != NULL) {
+        client->idle_sleepers = sleeper->next;
+    } else {
+        sleeper = malloc(sizeof *sleeper);
+        if (sleeper == NULL)
+            return NULL;
+        bwl_cond_init(&sleeper->cond);
+    }
+    sleeper->next     = NULL;
+    sleeper->previous = NULL;
+    sleeper->called   = false;
+    return sleeper;
+}
+
+void bwl_free_sleepers(bwl_client *client)
+{
+    while (client->idle_sleepers != NULL) {
+        bwl_sleeper *sleeper  = client->idle_sleepers;
+        client->idle_sleepers = sleeper->next;
+        (void)pthread_cond_destroy(&sleeper->cond);
+        free(sleeper);
+    }
+}
+
+static int sleep_for(bwl_client *client, bwl_operation *operation, bwl_ms until, bwl_fault *fault)
+{
+    bwl_sleeper **where   = &operation->sleeper;
+    bwl_sleeper  *sleeper = sleeper_new(client);
+
+    if (sleeper == NULL)
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    join_sleepers(client, sleeper);
+    sleeper->beside    = operation->sleeper;
+    operation->sleeper = sleeper;
+    bwl_sleep_until(client, &sleeper->cond, until);
+    while (*where != sleeper)
         where = &(*where)->beside;
-    *where = sleeper.beside;
-    leave_sleepers(client, &sleeper);
-    (void)pthread_cond_destroy(&sleeper.cond);
+    *where = sleeper->beside;
+    leave_sleepers(client, sleeper);
+    has_come(client, sleeper);
+    sleeper->next         = client->idle_sleepers;
+    client->idle_sleepers = sleeper;
+    return BWL_OK;
 }
 
 void bwl_hand_over(bwl_client *client)
 {
-    if (client->driving)
-        return;
+    if (client->driving || client->called > 0)
+        return; /* whoever was called hands over when he leaves */
     if (client->sleepers != NULL)
-        pthread_cond_signal(&client->sleepers->cond);
+        bwl_call(client, client->sleepers);
     else
         bwl_keeper_nudge(client);
 }
@@ -144,8 +230,8 @@ int bwl_client_wait(bwl_client *client, bwl_operation *operation, bwl_ms until, 
     while (operation->ended == BWL_PENDING && status == BWL_OK) {
         if (until <= bwl_client_now(client))
             status = BWL_STATUS_TIMEOUT;
-        else if (client->driving)
-            sleep_for(client, operation, until);
+        else if (client->driving || client->called > 0)
+            status = sleep_for(client, operation, until, fault);
         else
             status = bwl_client_drive(client, until, fault);
     }

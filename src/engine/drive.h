@@ -15,4 +15,15 @@ void bwl_sleep_until(bwl_client *client, pthread_cond_t *cond, bwl_ms at);
 /* locked: nobody drives any more: lets the first sleeper do so, or else the keeper see to it. */
 void bwl_hand_over(bwl_client *client);
 
+/* locked: the sleeper is to wake up.  It does when the mutex has been given back, and not before:
+ * it could do nothing but wait for that. */
+void bwl_call(bwl_client *client, bwl_sleeper *sleeper);
+
+/* locked: whom to signal once the mutex has been given back; how many. */
+enum { BWL_CALLS_MAX = 64 };
+size_t bwl_take_calls(bwl_client *client, pthread_cond_t *ret_conds[BWL_CALLS_MAX]);
+
+/* Nobody sleeps any more. */
+void bwl_free_sleepers(bwl_client *client);
+
 #endif

@@ -3,6 +3,7 @@
  */
 #include "engine/client.h"
 #include "core/text.h"
+#include "engine/drive.h"
 #include "engine/fault.h"
 
 #include <stdarg.h>
@@ -124,7 +125,7 @@ void bwl_operation_end(bwl_operation *operation, bwl_outcome_kind kind)
     if (operation->watched && !client->dispatching && client->reactor.epoll_fd >= 0)
         bwl_client_wake(client); /* by somebody else than the loop that watches it */
     for (bwl_sleeper *s = operation->sleeper; s != NULL; s = s->beside)
-        pthread_cond_signal(&s->cond);
+        bwl_call(client, s);
 }
 
 static void end_operation(bwl_lock *lock, bwl_outcome_kind kind)

@@ -15,6 +15,7 @@
 
 enum {
     COMMAND_ROOM  = 1536, /* for a command beside the key: a script by its text is the longest */
+    IDLE_MS       = 2,    /* without a word from the server before we look whether it has gone  */
     CLOSING_BATCH = 8192, /* less than a server reads at once                                  */
 };
 
@@ -90,6 +91,9 @@ static void break_off(bwl_redis_store *store, const bwl_fault *fault, bool refus
     uint64_t        handed_over = store->conn.handed_over;
     bool            in_doubt    = false;
 
+    if (!atomic_exchange(&store->client->stands, false))
+        atomic_store(&store->client->lame_until,
+                     bwl_later(bwl_client_now(store->client), BWL_LAME_MS));
     bwl_conn_close(&store->conn);
     store->phase           = BWL_REDIS_DOWN;
     store->questions       = NULL;
@@ -228,6 +232,8 @@ static int write_questions(bwl_redis_store *store, bwl_fault *fault)
     }
     if (closing && store->conn.out_size < CLOSING_BATCH)
         return BWL_OK; /* bwl_redis_close sends it */
+    if (!closing && store->client->called > 0)
+        return BWL_OK; /* others are about to come, who may have more for the same packet */
     return bwl_conn_flush(&store->conn, fault);
 }
 
@@ -336,8 +342,10 @@ static void work(bwl_redis_store *store)
                 break_off(store, &fault, greeted == BWL_STATUS_REFUSED);
                 return;
             }
-            if (store->greeting == BWL_GREET_DONE)
+            if (store->greeting == BWL_GREET_DONE) {
                 store->phase = BWL_REDIS_READY;
+                atomic_store(&store->client->stands, true);
+            }
         } else if (store->questions_count > 0 && at(store, 0)->written) {
             answered(store, bytes, size);
         } else {
@@ -361,7 +369,8 @@ void bwl_redis_ready(bwl_source *source, uint32_t events)
 
     if (!bwl_conn_is_open(&store->conn))
         return; /* an event of a connection that was closed meanwhile */
-    int status = bwl_conn_step(&store->conn, events, &fault);
+    store->heard_at = bwl_client_now(store->client);
+    int status      = bwl_conn_step(&store->conn, events, &fault);
     if (was_connecting && status < 0) {
         not_connected(store, &fault);
     } else {
@@ -387,6 +396,7 @@ bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *questi
      * close what is idle for long, which leaves nothing in doubt when it is seen before anything
      * is asked. */
     if (store->phase == BWL_REDIS_READY && store->questions_count == 0 &&
+        bwl_client_now(store->client) >= bwl_later(store->heard_at, IDLE_MS) &&
         bwl_conn_has_unread(&store->conn))
         bwl_redis_ready(&store->conn.source, EPOLLIN);
     if (!append(store, question))
@@ -400,4 +410,18 @@ bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *questi
     }
     set_timer(store);
     return true;
+}
+
+void bwl_redis_flush(bwl_client *client)
+{
+    bwl_redis_store *store = client->store;
+    bwl_fault        fault = { 0 };
+
+    if (store->phase != BWL_REDIS_READY || store->conn.out_size == 0)
+        return;
+    if (bwl_conn_flush(&store->conn, &fault) < 0) {
+        name_place(store, &fault);
+        break_off(store, &fault, false);
+        set_timer(store);
+    }
 }

@@ -225,6 +225,40 @@ int bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
     return BWL_OK;
 }
 
+static char *copy_of(const char *text, bool *all)
+{
+    char *copied = text != NULL ? strdup(text) : NULL;
+
+    *all = *all && (text == NULL || copied != NULL);
+    return copied;
+}
+
+int bwl_redis_share(bwl_client *client, const bwl_client *first)
+{
+    const bwl_redis_store *its   = first->store;
+    bwl_redis_store       *store = calloc(1, sizeof *store);
+    bool                   all   = true;
+
+    if (store == NULL)
+        return BWL_STATUS_NOMEM;
+    store->client          = client;
+    store->phase           = BWL_REDIS_DOWN;
+    store->addresses_count = its->addresses_count;
+    store->database        = its->database;
+    memcpy(store->addresses, its->addresses, sizeof store->addresses);
+    memcpy(store->where, its->where, sizeof store->where);
+    bwl_conn_init(&store->conn, &client->reactor, bwl_redis_ready);
+    store->user         = copy_of(its->user, &all);
+    store->password     = copy_of(its->password, &all);
+    store->key_template = copy_of(its->key_template, &all);
+    if (!all) {
+        free_store(store);
+        return BWL_STATUS_NOMEM;
+    }
+    client->store = store;
+    return BWL_OK;
+}
+
 /* Takes answers until the server has read all that it was sent, and closes; for a moment. */
 static void await_end(bwl_client *client, int fd)
 {

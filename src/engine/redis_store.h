@@ -65,7 +65,8 @@ typedef struct bwl_redis_store {
     bwl_redis_phase    phase;
     bwl_redis_greeting greeting;
     bwl_ms             phase_began_at;
-    uint64_t           opened;        /* how many connections there have been */
+    bwl_ms             heard_at; /* when the connection last had something for us               */
+    uint64_t           opened;   /* how many connections there have been */
     bool               reply_is_off;  /* while closing: answers were forbidden                  */
     bool               lingers;       /* while closing: there are answers on their way          */
     bool               text_was_sent; /* while closing: the server has seen the script          */
@@ -90,6 +91,7 @@ typedef struct bwl_redis_store {
 /* redis_open.c */
 int  bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault);
 void bwl_redis_close(bwl_client *client);
+int  bwl_redis_share(bwl_client *client, const bwl_client *first);
 
 /* redis_greet.c */
 /* Begins to greet: what is to be said is written.  Below 0: it is broken. */
@@ -110,6 +112,7 @@ bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *questi
 void bwl_redis_give_up_looking(bwl_redis_store *store, bwl_redis_looker *looker);
 
 void bwl_redis_ready(bwl_source *source, uint32_t events);
+void bwl_redis_flush(bwl_client *client);
 void bwl_redis_woken(bwl_client *client);
 
 #endif

@@ -64,6 +64,9 @@ bool waiter_ends(waiter *w);
 int64_t clock_ms(void);
 void    sleep_ms(int64_t ms);
 
+/* A connection that was silent for so long is looked at before it is used. */
+enum { IDLE_MS = 10 };
+
 /* How many descriptors, and threads, this process has. */
 unsigned count_descriptors(void);
 unsigned count_threads(void);

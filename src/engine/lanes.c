@@ -1,0 +1,98 @@
+/*
+ * lanes.c -- see lanes.h.
+ */
+#include "engine/lanes.h"
+#include "engine/clock.h"
+
+void bwl_lanes_init(bwl_lanes *lanes, bwl_client *first)
+{
+    /* Without a keeper, whoever is inside a call drives what all have; but only in his own lane. */
+    bool may_share = first->engine->share != NULL && first->settings.keeps;
+
+    for (unsigned i = 0; i < BWL_LANES_MAX; i++)
+        atomic_init(&lanes->lanes[i], i == 0 ? first : NULL);
+    atomic_init(&lanes->usable, may_share ? BWL_LANES_MAX : 1);
+    (void)pthread_mutex_init(&lanes->opening, NULL); /* of the default kind: cannot fail */
+}
+
+void bwl_lanes_close(bwl_lanes *lanes)
+{
+    for (unsigned i = BWL_LANES_MAX; i-- > 0;) {
+        bwl_client *lane = atomic_load(&lanes->lanes[i]);
+        if (lane != NULL)
+            bwl_client_close(lane);
+    }
+    (void)pthread_mutex_destroy(&lanes->opening);
+}
+
+void bwl_lanes_keep_to_first(bwl_lanes *lanes)
+{
+    atomic_store_explicit(&lanes->usable, 1, memory_order_relaxed);
+}
+
+void bwl_lane_enter(bwl_client *lane)
+{
+    (void)atomic_fetch_add_explicit(&lane->callers, 1, memory_order_relaxed);
+}
+
+void bwl_lane_leave(bwl_client *lane)
+{
+    unsigned before = atomic_fetch_sub_explicit(&lane->callers, 1, memory_order_relaxed);
+
+    assert(before > 0);
+    (void)before;
+}
+
+/* Those that work are better than one that is empty and may stay without a connection. */
+static bool is_lame(bwl_client *lane)
+{
+    return !atomic_load_explicit(&lane->stands, memory_order_relaxed) &&
+           bwl_clock_now() < atomic_load_explicit(&lane->lame_until, memory_order_relaxed);
+}
+
+static bool takes_empty(bwl_client *lane)
+{
+    unsigned nobody = 0;
+
+    return atomic_load_explicit(&lane->callers, memory_order_relaxed) == 0 &&
+           atomic_compare_exchange_strong(&lane->callers, &nobody, 1);
+}
+
+/* One more, and in it; NULL if another call has opened it meanwhile, or there is no memory. */
+static bwl_client *open_lane(bwl_lanes *lanes, unsigned place)
+{
+    bwl_client *lane = NULL;
+
+    (void)pthread_mutex_lock(&lanes->opening);
+    if (atomic_load(&lanes->lanes[place]) == NULL &&
+        bwl_client_share(&lane, atomic_load(&lanes->lanes[0])) == BWL_OK) {
+        bwl_lane_enter(lane);
+        atomic_store_explicit(&lanes->lanes[place], lane, memory_order_release);
+    }
+    (void)pthread_mutex_unlock(&lanes->opening);
+    return lane;
+}
+
+bwl_client *bwl_lanes_enter(bwl_lanes *lanes)
+{
+    unsigned    usable = atomic_load_explicit(&lanes->usable, memory_order_relaxed);
+    bwl_client *open[BWL_LANES_MAX];
+    unsigned    count = 0;
+
+    for (; count < usable; count++) {
+        open[count] = atomic_load_explicit(&lanes->lanes[count], memory_order_acquire);
+        if (open[count] == NULL)
+            break;
+        if ((count == 0 || !is_lame(open[count])) && takes_empty(open[count]))
+            return open[count];
+    }
+    bwl_client *fresh = count < usable ? open_lane(lanes, count) : NULL;
+    if (fresh != NULL)
+        return fresh;
+    bwl_client *lane = open[0];
+    for (unsigned i = 1; i < count && i < BWL_LANES_SHARED; i++)
+        if (!is_lame(open[i]) && atomic_load(&open[i]->callers) < atomic_load(&lane->callers))
+            lane = open[i];
+    bwl_lane_enter(lane);
+    return lane;
+}

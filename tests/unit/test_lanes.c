@@ -1,0 +1,187 @@
+/*
+ * test_lanes.c -- which connection a call gets.
+ *
+ * Nothing is connected here: a lane is empty or not by the calls that have entered it.
+ */
+#include "engine/clock.h"
+#include "engine/lanes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+static bwl_lanes lanes;
+
+static bwl_client *client_of_url(const char *url, bool keeps)
+{
+    bwl_client  *client = NULL;
+    bwl_settings asked  = { .keeps = keeps };
+    bwl_fault    fault  = { 0 };
+
+    int status = bwl_client_open(&client, &asked, false, url, &fault);
+    assert_int_equal(status, BWL_OK);
+    return client;
+}
+
+static bwl_client *open_lanes(const char *url, bool keeps)
+{
+    bwl_client *first = client_of_url(url, keeps);
+
+    bwl_lanes_init(&lanes, first);
+    return first;
+}
+
+static bwl_client *lane(unsigned place)
+{
+    return atomic_load(&lanes.lanes[place]);
+}
+
+static void test_lanes_one_call_at_a_time_needs_one(void **state)
+{
+    bwl_client *first = open_lanes("redis://127.0.0.1:1", true);
+
+    (void)state;
+    for (unsigned i = 0; i < 10; i++) {
+        assert_ptr_equal(bwl_lanes_enter(&lanes), first);
+        bwl_lane_leave(first);
+    }
+    assert_null(lane(1));
+    bwl_lanes_close(&lanes);
+}
+
+static void test_lanes_every_call_gets_one_of_its_own_while_there_are(void **state)
+{
+    bwl_client *in[BWL_LANES_MAX];
+
+    (void)state;
+    (void)open_lanes("redis://127.0.0.1:1", true);
+    for (unsigned i = 0; i < BWL_LANES_MAX; i++) {
+        in[i] = bwl_lanes_enter(&lanes);
+        assert_ptr_equal(in[i], lane(i));
+        for (unsigned j = 0; j < i; j++)
+            assert_ptr_not_equal(in[i], in[j]);
+    }
+    bwl_lane_leave(in[2]); /* the one that is empty is taken before any is shared */
+    assert_ptr_equal(bwl_lanes_enter(&lanes), in[2]);
+    for (unsigned i = 0; i < BWL_LANES_MAX; i++)
+        bwl_lane_leave(in[i]);
+    bwl_lanes_close(&lanes);
+}
+
+static void test_lanes_are_shared_two_and_two_when_all_are_busy(void **state)
+{
+    enum { CALLS = 16 };
+
+    (void)state;
+    (void)open_lanes("redis://127.0.0.1:1", true);
+    for (unsigned i = 0; i < CALLS; i++)
+        (void)bwl_lanes_enter(&lanes);
+    assert_int_equal(atomic_load(&lane(0)->callers), 7);
+    assert_int_equal(atomic_load(&lane(1)->callers), 7);
+    assert_int_equal(atomic_load(&lane(2)->callers), 1);
+    assert_int_equal(atomic_load(&lane(3)->callers), 1);
+    bwl_lanes_close(&lanes);
+}
+
+static void test_lanes_a_call_about_a_lock_makes_its_lane_busy(void **state)
+{
+    bwl_client *first = open_lanes("redis://127.0.0.1:1", true);
+
+    (void)state;
+    bwl_lane_enter(first);
+    bwl_client *second = bwl_lanes_enter(&lanes);
+    assert_ptr_not_equal(second, first);
+    bwl_lane_leave(first);
+    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
+    bwl_lanes_close(&lanes);
+}
+
+static void test_lanes_an_event_loop_has_the_first_and_no_other(void **state)
+{
+    bwl_client *first = open_lanes("redis://127.0.0.1:1", true);
+
+    (void)state;
+    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
+    assert_ptr_not_equal(bwl_lanes_enter(&lanes), first);
+    bwl_lanes_keep_to_first(&lanes);
+    for (unsigned i = 0; i < 3; i++)
+        assert_ptr_equal(bwl_lanes_enter(&lanes), first);
+    assert_null(lane(2));
+    bwl_lanes_close(&lanes);
+}
+
+/* Who has no keeper drives by being inside a call: of every lock that he has. */
+static void test_lanes_without_a_keeper_there_is_one(void **state)
+{
+    bwl_client *first = open_lanes("redis://127.0.0.1:1", false);
+
+    (void)state;
+    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
+    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
+    bwl_lanes_close(&lanes);
+}
+
+static void test_lanes_without_a_connection_there_is_one(void **state)
+{
+    bwl_client *first = open_lanes("thread:", true);
+
+    (void)state;
+    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
+    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
+    bwl_lanes_close(&lanes);
+}
+
+/* A server that lets us have no more connections: those that work are shared. */
+static void test_lanes_one_that_cannot_connect_is_left_alone(void **state)
+{
+    bwl_client *first = open_lanes("redis://127.0.0.1:1", true);
+
+    (void)state;
+    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
+    bwl_client *second = bwl_lanes_enter(&lanes);
+    bwl_lane_leave(second);
+    bwl_lanes_keep_to_first(&lanes);
+    atomic_store(&lanes.usable, 2);
+    atomic_store(&second->lame_until, bwl_clock_now() + 60000);
+    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
+    assert_ptr_equal(bwl_lanes_enter(&lanes), first);
+    atomic_store(&second->lame_until, 0);
+    assert_ptr_equal(bwl_lanes_enter(&lanes), second);
+    bwl_lanes_close(&lanes);
+}
+
+static void test_lanes_are_opened_as_the_first_was(void **state)
+{
+    bwl_client *first = open_lanes("redis://127.0.0.1:1?lease=7s&timeout=2s&key=x:%25s", true);
+
+    (void)state;
+    (void)snprintf(first->program, sizeof first->program, "backup");
+    (void)bwl_lanes_enter(&lanes);
+    bwl_client *second = bwl_lanes_enter(&lanes);
+    assert_ptr_equal(second->engine, first->engine);
+    assert_int_equal(second->settings.lease_ms, 7000);
+    assert_int_equal(second->settings.answer_ms, 2000);
+    assert_string_equal(second->program, "backup");
+    bwl_lanes_close(&lanes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lanes_one_call_at_a_time_needs_one),
+        cmocka_unit_test(test_lanes_every_call_gets_one_of_its_own_while_there_are),
+        cmocka_unit_test(test_lanes_are_shared_two_and_two_when_all_are_busy),
+        cmocka_unit_test(test_lanes_a_call_about_a_lock_makes_its_lane_busy),
+        cmocka_unit_test(test_lanes_an_event_loop_has_the_first_and_no_other),
+        cmocka_unit_test(test_lanes_without_a_keeper_there_is_one),
+        cmocka_unit_test(test_lanes_without_a_connection_there_is_one),
+        cmocka_unit_test(test_lanes_one_that_cannot_connect_is_left_alone),
+        cmocka_unit_test(test_lanes_are_opened_as_the_first_was),
+    };
+
+    return cmocka_run_group_tests_name("lanes", tests, NULL, NULL);
+}

@@ -1,7 +1,7 @@
 /*
  * measure_threads.c -- threads-N: pairs per second of N threads, each on a name of its own.
  *
- * Ours share one client, and so one connection; theirs have a hiredis connection each.  The two
+ * Ours share one client, which has a few connections; theirs have a hiredis connection each.  The two
  * take turns: each has the machine to itself for a while, in each round, and is counted only
  * between two moments at which all its threads run.
  */
@@ -111,7 +111,7 @@ static int count_pairs(double *ret_rate, unsigned threads, bench_step step,
 typedef struct sides {
     unsigned        threads;
     bowline_client *client;
-    char            names[THREADS_MAX][16];
+    char            names[THREADS_MAX][20];
     bench_ours      ours[THREADS_MAX];
     bench_floor     floors[THREADS_MAX];
     void           *our_args[THREADS_MAX];

@@ -12,10 +12,7 @@
 #include <string.h>
 
 static const bwl_engine *const engines[] = {
-    &bwl_thread_engine,
-    &bwl_file_engine,
-    &bwl_redis_engine,
-    &bwl_unix_engine,
+    &bwl_thread_engine, &bwl_file_engine, &bwl_redis_engine, &bwl_tls_engine, &bwl_unix_engine,
 };
 
 static const bwl_engine *engine_for(const char *scheme)
@@ -28,10 +25,9 @@ static const bwl_engine *engine_for(const char *scheme)
 
 static int unknown_scheme(const char *scheme, bwl_fault *fault)
 {
-    if (strcmp(scheme, "rediss") == 0)
-        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED, "rediss: this build has no TLS");
     return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
-                    "%s: is none of the engines of this build: thread: file: redis:// unix://",
+                    "%s: is none of the engines of this build: thread: file: redis:// "
+                    "rediss:// unix://",
                     scheme);
 }
 

@@ -140,10 +140,13 @@ struct bwl_client {
     size_t             locks_count;
     size_t             pending; /* questions without an answer: somebody has to read it         */
     bool               closing; /* nobody will hear an answer any more                         */
+    bool               watches; /* the engine has a connection: while there are locks, somebody
+                                 * should see it break                                         */
     atomic_uint        callers; /* that may wait, inside now: see lanes.h                   */
     atomic_bool        stands;  /* there is a connection that can be used                   */
     _Atomic(bwl_ms)    lame_until; /* one could not be had a moment ago                        */
     bool               driving;    /* a thread is waiting for events                              */
+    bwl_ms             driven_at;  /* when one was last                                         */
     bwl_ms             drives_until;
     bool               dispatching; /* by the event loop of the caller, who looks afterwards   */
     bwl_ms             loop_sleeps_until; /* what that loop was told last; 0: nothing           */
@@ -210,6 +213,9 @@ void bwl_lock_unwanted(bwl_lock *lock);
 
 /* locked: something happened to this lock.  `now` and `fresh` are filled in here. */
 void bwl_lock_event(bwl_lock *lock, bwl_event ev);
+
+/* locked: the store can vouch no longer for what it gave: lost, if it is held. */
+void bwl_lock_disown(bwl_lock *lock);
 
 /* locked: a question is open, or is not any more; a lock is not freed while one is. */
 void bwl_lock_pin(bwl_lock *lock);

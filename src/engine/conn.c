@@ -1,7 +1,7 @@
 /*
  * conn.c -- see conn.h.
  */
-#include "engine/conn.h"
+#include "engine/conn_tls.h"
 #include "engine/fault.h"
 
 #include <errno.h>
@@ -20,7 +20,14 @@ void bwl_conn_init(bwl_conn *conn, bwl_reactor *reactor,
     *conn = (bwl_conn){ .source = { .fd = -1, .ready = ready }, .reactor = reactor };
 }
 
-static int broken(bwl_fault *fault, const char *what)
+void bwl_conn_secure(bwl_conn *conn, const bwl_tls_context *context, const char *host)
+{
+    assert(!bwl_conn_is_open(conn));
+    conn->context = context;
+    conn->host    = host;
+}
+
+int bwl_conn_broken(bwl_fault *fault, const char *what)
 {
     int status = bwl_fail_errno(fault, "%s", what);
 
@@ -29,15 +36,30 @@ static int broken(bwl_fault *fault, const char *what)
     return status == BWL_STATUS_SYSTEM ? BWL_STATUS_UNREACHABLE : status;
 }
 
-static void tune(int fd, int family)
+static void set(int fd, int level, int option, int value)
 {
-    int one = 1;
+    (void)setsockopt(fd, level, option, &value, sizeof value);
+}
 
-    /* Advice to the kernel: without it everything works, only later. */
-    if (family != AF_UNIX) {
-        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-        (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
-    }
+/* Advice to the kernel: without it everything works, only later. */
+static void tune(const bwl_conn *conn, int family)
+{
+    int fd        = conn->source.fd;
+    int silence_s = (int)((conn->silence_ms + 999) / 1000);
+
+    if (family == AF_UNIX)
+        return;
+    set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    if (conn->silence_ms == 0)
+        return;
+    /* A peer that vanished without a word is found out while nothing is asked too: after one
+     * silence, and three probes over another.  (With the user timeout set, Linux counts probes by
+     * time: the connection ends when the first unanswered one is older than that; tcp(7).) */
+    set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)conn->silence_ms);
+    set(fd, IPPROTO_TCP, TCP_KEEPIDLE, silence_s);
+    set(fd, IPPROTO_TCP, TCP_KEEPINTVL, (silence_s + 2) / 3);
+    set(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
 int bwl_conn_open(bwl_conn *conn, const bwl_address *address, bwl_fault *fault)
@@ -45,11 +67,14 @@ int bwl_conn_open(bwl_conn *conn, const bwl_address *address, bwl_fault *fault)
     int family = address->socket.ss_family;
 
     assert(!bwl_conn_is_open(conn));
+    assert(conn->tls == NULL);
     conn->source.fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (conn->source.fd < 0)
         return bwl_fail_errno(fault, "cannot make a socket");
-    tune(conn->source.fd, family);
+    tune(conn, family);
     conn->connecting  = true;
+    conn->joined      = false;
+    conn->heard       = false;
     conn->wants_out   = true;
     conn->in_size     = 0;
     conn->in_taken    = 0;
@@ -61,11 +86,13 @@ int bwl_conn_open(bwl_conn *conn, const bwl_address *address, bwl_fault *fault)
 
     const struct sockaddr *to = (const struct sockaddr *)&address->socket;
     if (connect(conn->source.fd, to, address->size) != 0 && errno != EINPROGRESS) {
-        int status = broken(fault, "cannot connect");
+        int status = bwl_conn_broken(fault, "cannot connect");
         bwl_conn_close(conn);
         return status;
     }
     int status = bwl_reactor_watch(conn->reactor, &conn->source, EPOLLIN | EPOLLOUT, fault);
+    if (status == BWL_OK && conn->context != NULL)
+        status = bwl_tls_start(&conn->tls, conn->context, conn->host, fault);
     if (status < 0)
         bwl_conn_close(conn);
     return status;
@@ -79,6 +106,10 @@ void bwl_conn_close(bwl_conn *conn)
     bwl_reactor_forget(conn->reactor, &conn->source);
     (void)close(conn->source.fd);
     conn->source.fd = -1;
+    bwl_tls_free(conn->tls);
+    conn->tls      = NULL;
+    conn->in_size  = 0; /* what came of it is nobody's any more                                 */
+    conn->in_taken = 0;
 }
 
 void bwl_conn_free(bwl_conn *conn)
@@ -88,6 +119,8 @@ void bwl_conn_free(bwl_conn *conn)
     if (bwl_conn_is_open(conn))
         (void)close(conn->source.fd);
     conn->source.fd = -1;
+    bwl_tls_free(conn->tls);
+    conn->tls = NULL;
     if (conn->out != NULL)
         explicit_bzero(conn->out, conn->out_room);
     free(conn->in);
@@ -138,7 +171,7 @@ void bwl_conn_commit(bwl_conn *conn, const bwl_resp_writer *writer)
     conn->written += writer->size;
 }
 
-static void watch_out(bwl_conn *conn, bool wants_out)
+void bwl_conn_watch_out(bwl_conn *conn, bool wants_out)
 {
     if (wants_out == conn->wants_out)
         return;
@@ -148,35 +181,57 @@ static void watch_out(bwl_conn *conn, bool wants_out)
                               wants_out ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
-int bwl_conn_flush(bwl_conn *conn, bwl_fault *fault)
+/* Hands over what it can; what is handed over is out_sent. */
+static int send_clear(bwl_conn *conn, bwl_fault *fault)
 {
-    if (!bwl_conn_is_open(conn) || conn->connecting)
-        return BWL_OK;
     while (conn->out_sent < conn->out_size) {
         ssize_t sent = send(conn->source.fd, conn->out + conn->out_sent,
                             conn->out_size - conn->out_sent, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            watch_out(conn, true);
+            bwl_conn_watch_out(conn, true);
             return BWL_OK;
         }
         if (sent < 0)
-            return broken(fault, "the connection broke");
+            return bwl_conn_broken(fault, "the connection broke");
         conn->out_sent += (size_t)sent;
         conn->handed_over += (uint64_t)sent;
     }
-    if (conn->out_size > 0)
-        explicit_bzero(conn->out, conn->out_size); /* there may have been a password in it */
-    conn->out_size = 0;
-    conn->out_sent = 0;
-    watch_out(conn, false);
+    bwl_conn_watch_out(conn, false);
     return BWL_OK;
+}
+
+int bwl_conn_flush(bwl_conn *conn, bwl_fault *fault)
+{
+    int status;
+
+    if (!bwl_conn_is_open(conn))
+        return BWL_OK;
+    if (conn->tls != NULL && conn->joined)
+        status = bwl_conn_tls_flush(conn, fault);
+    else if (!conn->connecting)
+        status = send_clear(conn, fault);
+    else
+        return BWL_OK;
+    if (status == BWL_OK && conn->handed_over == conn->written) {
+        if (conn->out_size > 0)
+            explicit_bzero(conn->out, conn->out_size); /* there may have been a password in it */
+        conn->out_size = 0;
+        conn->out_sent = 0;
+    }
+    return status;
+}
+
+void bwl_conn_goodbye(bwl_conn *conn)
+{
+    if (conn->tls != NULL && conn->joined)
+        bwl_conn_tls_goodbye(conn);
 }
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
-static bool make_room(bwl_conn *conn)
+bool bwl_conn_make_room(bwl_conn *conn)
 {
     if (conn->in_taken > 0) {
         memmove(conn->in, conn->in + conn->in_taken, conn->in_size - conn->in_taken);
@@ -201,13 +256,14 @@ static bool make_room(bwl_conn *conn)
 /* Reads once: what is left is still there at the next turn, when frames have been taken. */
 static int receive(bwl_conn *conn, bwl_fault *fault)
 {
-    if (!make_room(conn))
+    if (!bwl_conn_make_room(conn))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "no memory for what the server sends");
     for (;;) {
         ssize_t got =
             recv(conn->source.fd, conn->in + conn->in_size, conn->in_room - conn->in_size, 0);
         if (got > 0) {
             conn->in_size += (size_t)got;
+            conn->heard = true;
             return BWL_OK;
         }
         if (got == 0)
@@ -215,7 +271,7 @@ static int receive(bwl_conn *conn, bwl_fault *fault)
         if (errno == EAGAIN || errno == EWOULDBLOCK)
             return BWL_OK;
         if (errno != EINTR)
-            return broken(fault, "the connection broke");
+            return bwl_conn_broken(fault, "the connection broke");
     }
 }
 
@@ -249,16 +305,17 @@ static int end_connecting(bwl_conn *conn, bwl_fault *fault)
     socklen_t size  = sizeof error;
 
     if (getsockopt(conn->source.fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
-        return broken(fault, "cannot connect");
+        return bwl_conn_broken(fault, "cannot connect");
     if (error != 0) {
         errno = error;
-        return broken(fault, "cannot connect");
+        return bwl_conn_broken(fault, "cannot connect");
     }
     struct sockaddr_storage peer;
     size = sizeof peer;
     if (getpeername(conn->source.fd, (struct sockaddr *)&peer, &size) != 0)
         return BWL_OK; /* not yet: the event was of a connection before this one */
-    conn->connecting = false;
+    conn->joined     = true;
+    conn->connecting = conn->tls != NULL;
     return BWL_OK;
 }
 
@@ -266,8 +323,10 @@ int bwl_conn_step(bwl_conn *conn, uint32_t events, bwl_fault *fault)
 {
     int status = BWL_OK;
 
-    if (conn->connecting && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0)
+    if (!conn->joined && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0)
         status = end_connecting(conn, fault);
+    if (status == BWL_OK && conn->tls != NULL && conn->joined)
+        return bwl_conn_tls_step(conn, (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0, fault);
     if (status == BWL_OK && (events & EPOLLOUT) != 0)
         status = bwl_conn_flush(conn, fault);
     if (status == BWL_OK && (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0)

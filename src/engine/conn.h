@@ -2,6 +2,8 @@
  * conn.h -- one stream to one server: bytes out, frames in, and the exact truth about what was
  * handed to the kernel.
  *
+ * Encrypted, if bwl_conn_secure was called: what goes in and out here stays clear text.
+ *
  * Never blocks, never raises SIGPIPE, is not inherited by children of exec.  It knows nothing of
  * what the bytes mean, only where a RESP frame ends.  When anything is wrong with it, it is broken
  * for good: close it, and begin again.
@@ -10,6 +12,7 @@
 #define BWL_CONN_H
 
 #include "engine/reactor.h"
+#include "engine/tls.h"
 #include "redis/resp.h"
 
 #include <sys/socket.h>
@@ -21,14 +24,16 @@ typedef struct bwl_address {
 
 enum {
     BWL_CONN_OUT_MAX = 1024 * 1024, /* bytes that wait to be sent; more is refused             */
-    BWL_CONN_IN_MAX  = BWL_RESP_FRAME_MAX + 16 * 1024,
+    BWL_CONN_IN_MAX  = BWL_RESP_FRAME_MAX + 16 * 1024 + BWL_TLS_IN_MAX,
 };
 
 typedef struct bwl_conn {
     bwl_source    source; /* source.fd is -1: closed */
     bwl_reactor  *reactor;
-    bool          connecting;
-    bool          wants_out; /* we watch for room to write                                    */
+    bool          connecting; /* with TLS: until the handshake is over                         */
+    bool          joined;     /* the socket is connected                                      */
+    bool          heard;      /* something came, encrypted or not                             */
+    bool          wants_out;  /* we watch for room to write                                    */
     char         *in;
     size_t        in_size;
     size_t        in_room;
@@ -40,13 +45,22 @@ typedef struct bwl_conn {
     uint64_t      written;     /* bytes ever put in, since it was opened                      */
     uint64_t      handed_over; /* of those, bytes that the kernel has taken                   */
     bwl_resp_scan scan;
+    bwl_tls      *tls; /* of this connection; NULL: clear text, or closed                     */
+    const bwl_tls_context *context;    /* NULL: clear text                                     */
+    const char            *host;       /* whose certificate is wanted                          */
+    bwl_ms                 silence_ms; /* what was sent and is not acknowledged for so long
+                                        * breaks the connection; 0: as the kernel has it       */
 } bwl_conn;
 
 /* `ready` is what the reactor calls; it must call bwl_conn_step. */
 void bwl_conn_init(bwl_conn *conn, bwl_reactor *reactor,
                    void (*ready)(bwl_source *source, uint32_t events));
 
-/* Begins to connect.  SYSTEM, UNREACHABLE (refused at once).  Closed then. */
+/* From now on every connection of it is encrypted, with `host` at the other end.  Both are
+ * borrowed. */
+void bwl_conn_secure(bwl_conn *conn, const bwl_tls_context *context, const char *host);
+
+/* Begins to connect.  SYSTEM, UNREACHABLE (refused at once), NOMEM.  Closed then. */
 int bwl_conn_open(bwl_conn *conn, const bwl_address *address, bwl_fault *fault);
 
 void bwl_conn_close(bwl_conn *conn); /* also when it is closed already                         */
@@ -57,8 +71,11 @@ static inline bool bwl_conn_is_open(const bwl_conn *conn)
     return conn->source.fd >= 0;
 }
 
-/* Does what the events say.  OK, or below 0: it is broken.  Ends the connecting when that has
- * succeeded. */
+/* Says goodbye where the way of the bytes has one, if everything was handed over. */
+void bwl_conn_goodbye(bwl_conn *conn);
+
+/* Does what the events say.  OK, or below 0: it is broken; REFUSED: and it would be no better the
+ * next time (TLS).  Ends the connecting when that has succeeded. */
 int bwl_conn_step(bwl_conn *conn, uint32_t events, bwl_fault *fault);
 
 /* There is something that was not taken yet: bytes, or the end of it. */

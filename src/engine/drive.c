@@ -49,7 +49,8 @@ int bwl_client_drive(bwl_client *client, bwl_ms until, bwl_fault *fault)
     bwl_ms wait_ms = at == BWL_NEVER ? BWL_NEVER : at > now ? at - now : 0;
     int    count   = bwl_reactor_wait(&client->reactor, wait_ms, ready);
     bwl_client_lock(client);
-    client->driving = false;
+    client->driving   = false;
+    client->driven_at = bwl_client_now(client);
 
     for (int i = 0; i < count; i++) {
         if (ready[i].source == NULL)

@@ -19,12 +19,20 @@ struct bwl_keeper {
     bool           stops;
 };
 
+/* When nobody has driven for so long, it watches the connection.  Not sooner: a thread that asks
+ * again and again would have to take its turn from the keeper each time. */
+enum { WATCH_AFTER_MS = 50 };
+
 /* When it has to do something by itself; now if it is at once. */
 static bwl_ms due_at(bwl_client *client)
 {
     if (client->driving || client->sleepers != NULL)
         return BWL_NEVER; /* others are there */
-    return client->pending > 0 ? bwl_client_now(client) : bwl_client_next_at(client);
+    if (client->pending > 0)
+        return bwl_client_now(client);
+    if (client->watches && client->locks_count > 0)
+        return bwl_sooner(bwl_client_next_at(client), bwl_later(client->driven_at, WATCH_AFTER_MS));
+    return bwl_client_next_at(client);
 }
 
 static void *keep(void *arg)

@@ -162,6 +162,18 @@ void bwl_lock_event(bwl_lock *lock, bwl_event ev)
     bwl_lock_unpin(lock);
 }
 
+void bwl_lock_disown(bwl_lock *lock)
+{
+    bwl_effects fx = { 0 };
+
+    if (!bwl_hold_is_held(&lock->hold))
+        return;
+    bwl_lock_pin(lock);
+    bwl_hold_disown(&lock->hold, bwl_client_now(lock->client), &fx);
+    step(lock, &fx);
+    bwl_lock_unpin(lock);
+}
+
 static void put(bwl_lock *lock, const bwl_ask *ask)
 {
     bwl_event reply = { .kind = BWL_REPLY, .tag = ask->tag, .node = ask->node };

@@ -44,7 +44,7 @@ static bool grow(bwl_redis_store *store)
     return true;
 }
 
-static bool append(bwl_redis_store *store, const bwl_redis_open_question *question)
+bool bwl_redis_append(bwl_redis_store *store, const bwl_redis_open_question *question)
 {
     if (store->questions_count == store->questions_room && !grow(store))
         return false;
@@ -70,7 +70,9 @@ static bwl_redis_open_question take_first(bwl_redis_store *store)
 /* The question is not in the ring any more. */
 static void settle(const bwl_redis_open_question *q, const bwl_event *ev)
 {
-    if (q->looker != NULL) {
+    if (q->verifies) {
+        bwl_redis_verified(q, ev);
+    } else if (q->looker != NULL) {
         q->looker->answer = ev->kind == BWL_DOWN ? BWL_UNSENT : ev->answer;
         bwl_operation_end(&q->looker->operation, BWL_RELEASED);
     } else {
@@ -81,11 +83,9 @@ static void settle(const bwl_redis_open_question *q, const bwl_event *ev)
     bwl_lock_unpin(q->lock);
 }
 
-/* The connection cannot be used any more.  `refused`: nor would the next one be.
- *
- * What happens to a question may make its machine ask again, and that may connect, and that may
+/* What happens to a question may make its machine ask again, and that may connect, and that may
  * fail at once and bring us here again: so the ring is put aside first. */
-static void break_off(bwl_redis_store *store, const bwl_fault *fault, bool refused)
+void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool refused)
 {
     bwl_redis_store aside       = *store;
     uint64_t        handed_over = store->conn.handed_over;
@@ -95,6 +95,9 @@ static void break_off(bwl_redis_store *store, const bwl_fault *fault, bool refus
         atomic_store(&store->client->lame_until,
                      bwl_later(bwl_client_now(store->client), BWL_LAME_MS));
     bwl_conn_close(&store->conn);
+    if (!store->has_answered)
+        bwl_redis_rest(store);
+    store->has_answered    = false;
     store->phase           = BWL_REDIS_DOWN;
     store->questions       = NULL;
     store->questions_count = 0;
@@ -112,10 +115,15 @@ static void break_off(bwl_redis_store *store, const bwl_fault *fault, bool refus
         bwl_redis_open_question q = take_first(&aside);
         bwl_event unsent = { .kind = BWL_REPLY, .answer = refused ? BWL_REFUSED : BWL_UNSENT };
         bwl_event down   = { .kind = BWL_DOWN };
-        bwl_lock_says(q.lock, "%s", fault->text);
+        if (!q.verifies)
+            bwl_lock_says(q.lock, "%s", fault->text);
         settle(&q, q.written ? &down : &unsent);
     }
     free(aside.questions);
+    /* A hold must not find out at its next renewal only that the server has forgotten it. */
+    if (store->phase == BWL_REDIS_DOWN && bwl_redis_holds_something(store))
+        bwl_redis_connect(store);
+    bwl_redis_set_timer(store);
 }
 
 static void answered(bwl_redis_store *store, const char *bytes, size_t size)
@@ -130,24 +138,26 @@ static void answered(bwl_redis_store *store, const char *bytes, size_t size)
     if (verdict == BWL_REDIS_STRANGE) {
         bwl_fault fault;
         (void)bwl_fail(&fault, BWL_STATUS_REFUSED, "%s answers what was not asked", store->where);
-        break_off(store, &fault, false);
+        bwl_redis_break_off(store, &fault, false);
         return;
     }
     (void)take_first(store);
+    store->has_answered = true;
+    store->failures     = 0;
     if (verdict == BWL_REDIS_NOSCRIPT && q.by_text) {
         ev.answer = BWL_REFUSED; /* it had the text, and does not know it still */
     } else if (verdict == BWL_REDIS_NOSCRIPT) {
         /* Not carried out.  By its text then; unless the machine has moved on meanwhile. */
         q.by_text   = true;
         q.written   = false;
-        bool wanted = q.looker != NULL || q.tag == q.lock->latest_tag;
-        if (!wanted || !append(store, &q))
+        bool wanted = q.looker != NULL || q.verifies || q.tag == q.lock->latest_tag;
+        if (!wanted || !bwl_redis_append(store, &q))
             settle(&q, &(bwl_event){ .kind = BWL_REPLY, .answer = BWL_UNSENT });
         else
-            bwl_lock_unpin(q.lock); /* append has pinned it once more */
+            bwl_lock_unpin(q.lock); /* appending has pinned it once more */
         return;
     }
-    if (ev.answer == BWL_LATER || ev.answer == BWL_REFUSED) {
+    if (!q.verifies && (ev.answer == BWL_LATER || ev.answer == BWL_REFUSED)) {
         bwl_redis_error_words(store, text, sizeof text, bytes, size);
         bwl_lock_says(q.lock, "%s: %s", store->where, text);
     }
@@ -160,7 +170,7 @@ void bwl_redis_give_up_looking(bwl_redis_store *store, bwl_redis_looker *looker)
         if (at(store, i)->looker == looker) {
             bwl_fault fault;
             (void)bwl_fail(&fault, BWL_STATUS_SYSTEM, "cannot wait for an answer");
-            break_off(store, &fault, false);
+            bwl_redis_break_off(store, &fault, false);
             return;
         }
 }
@@ -175,6 +185,7 @@ static bool write_one(bwl_redis_store *store, bwl_redis_open_question *q)
     /* Nobody would hear that the server does not know the script; once it has seen the text, it
      * does. */
     bool is_last_word = store->client->closing && !store->text_was_sent;
+    bool is_new       = (store->texts_due & 1u << q->word) != 0;
 
     if (!bwl_conn_reserve(&store->conn, COMMAND_ROOM + size, &writer))
         return false;
@@ -183,16 +194,17 @@ static bool write_one(bwl_redis_store *store, bwl_redis_open_question *q)
     else
         bwl_redis_write(&writer, &(bwl_redis_question){
                                      .word     = q->word,
-                                     .by_text  = q->by_text || is_last_word,
+                                     .by_text  = q->by_text || is_last_word || is_new,
                                      .key      = key,
                                      .key_size = size,
                                      .token    = q->token,
                                      .lease_ms = q->lease_ms,
                                  });
     store->text_was_sent = store->text_was_sent || is_last_word;
-    q->starts_at         = store->conn.written;
-    q->written_at        = bwl_client_now(store->client);
-    q->written           = true;
+    store->texts_due &= ~(1u << q->word);
+    q->starts_at  = store->conn.written;
+    q->written_at = bwl_client_now(store->client);
+    q->written    = true;
     bwl_conn_commit(&store->conn, &writer);
     return true;
 }
@@ -237,89 +249,6 @@ static int write_questions(bwl_redis_store *store, bwl_fault *fault)
     return bwl_conn_flush(&store->conn, fault);
 }
 
-/* ---- connecting ------------------------------------------------------------------------------ */
-
-static void name_place(const bwl_redis_store *store, bwl_fault *fault)
-{
-    char text[BWL_FAULT_TEXT_MAX];
-
-    memcpy(text, fault->text, sizeof text);
-    (void)snprintf(fault->text, sizeof fault->text, "%s: %.100s", store->where, text);
-}
-
-static void connect_next(bwl_redis_store *store)
-{
-    bwl_fault fault  = { 0 };
-    int       status = bwl_reactor_open(&store->client->reactor, &fault);
-
-    while (status == BWL_OK && store->address < store->addresses_count) {
-        if (bwl_conn_open(&store->conn, &store->addresses[store->address], &fault) == BWL_OK) {
-            store->phase = BWL_REDIS_CONNECTING;
-            store->opened++;
-            store->phase_began_at = bwl_client_now(store->client);
-            return;
-        }
-        store->address++;
-    }
-    name_place(store, &fault);
-    break_off(store, &fault, false);
-}
-
-/* What was wrong with this address may not be wrong with the next. */
-static void not_connected(bwl_redis_store *store, bwl_fault *fault)
-{
-    bwl_conn_close(&store->conn);
-    if (++store->address < store->addresses_count) {
-        connect_next(store);
-        return;
-    }
-    name_place(store, fault);
-    break_off(store, fault, false);
-}
-
-/* ---- time ------------------------------------------------------------------------------------ */
-
-/* Since when we have been waiting for the server; NEVER if we are not. */
-static bwl_ms waits_since(bwl_redis_store *store)
-{
-    if (store->phase == BWL_REDIS_DOWN)
-        return BWL_NEVER;
-    if (store->phase != BWL_REDIS_READY)
-        return store->phase_began_at;
-    return store->questions_count > 0 ? at(store, 0)->written_at : BWL_NEVER;
-}
-
-static void set_timer(bwl_redis_store *store)
-{
-    bwl_ms since = waits_since(store);
-    bwl_ms at =
-        since == BWL_NEVER ? BWL_NEVER : bwl_later(since, store->client->settings.answer_ms);
-
-    bwl_client_alarm(store->client, &store->client->store_timer, at);
-}
-
-void bwl_redis_woken(bwl_client *client)
-{
-    bwl_redis_store *store = client->store;
-    bwl_ms           since = waits_since(store);
-    bwl_fault        fault;
-
-    if (since == BWL_NEVER ||
-        bwl_client_now(client) < bwl_later(since, client->settings.answer_ms)) {
-        set_timer(store);
-        return;
-    }
-    (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "no answer for %lld ms",
-                   (long long)client->settings.answer_ms);
-    if (store->phase == BWL_REDIS_CONNECTING) {
-        not_connected(store, &fault);
-    } else {
-        name_place(store, &fault);
-        break_off(store, &fault, false);
-    }
-    set_timer(store);
-}
-
 /* ---- the way of a connection ----------------------------------------------------------------- */
 
 /* Takes what has arrived, writes what is due.  A step may end in a fault, never in two. */
@@ -330,7 +259,7 @@ static void work(bwl_redis_store *store)
     bwl_fault   fault  = { 0 };
     int         status = 1;
 
-    while (store->phase != BWL_REDIS_DOWN && status > 0) {
+    while (bwl_conn_is_open(&store->conn) && status > 0) {
         status = bwl_conn_frame(&store->conn, &bytes, &size, &fault);
         if (status <= 0)
             break;
@@ -339,10 +268,11 @@ static void work(bwl_redis_store *store)
         if (store->phase == BWL_REDIS_GREETING) {
             int greeted = bwl_redis_greeted(store, bytes, size, &fault);
             if (greeted < 0) {
-                break_off(store, &fault, greeted == BWL_STATUS_REFUSED);
+                bwl_redis_break_off(store, &fault, greeted == BWL_STATUS_REFUSED);
                 return;
             }
             if (store->greeting == BWL_GREET_DONE) {
+                bwl_redis_vouch(store);
                 store->phase = BWL_REDIS_READY;
                 atomic_store(&store->client->stands, true);
             }
@@ -355,8 +285,9 @@ static void work(bwl_redis_store *store)
     if (status == 0 && store->phase == BWL_REDIS_READY)
         status = write_questions(store, &fault);
     if (status < 0) {
-        name_place(store, &fault);
-        break_off(store, &fault, false);
+        bool refused = bwl_redis_suspect(store, &fault);
+        bwl_redis_name_place(store, &fault);
+        bwl_redis_break_off(store, &fault, refused);
     }
 }
 
@@ -372,20 +303,18 @@ void bwl_redis_ready(bwl_source *source, uint32_t events)
     store->heard_at = bwl_client_now(store->client);
     int status      = bwl_conn_step(&store->conn, events, &fault);
     if (was_connecting && status < 0) {
-        not_connected(store, &fault);
+        bwl_redis_not_connected(store, &fault);
     } else {
-        if (was_connecting && !store->conn.connecting) {
-            store->phase          = BWL_REDIS_GREETING;
-            store->phase_began_at = bwl_client_now(store->client);
-            status                = bwl_redis_greet(store, &fault);
-        }
+        if (was_connecting && !store->conn.connecting)
+            status = bwl_redis_greet(store, &fault);
         work(store); /* also when it has just broken: what came before that counts */
         if (status < 0 && opened == store->opened && bwl_conn_is_open(&store->conn)) {
-            name_place(store, &fault);
-            break_off(store, &fault, false);
+            bool refused = bwl_redis_suspect(store, &fault);
+            bwl_redis_name_place(store, &fault);
+            bwl_redis_break_off(store, &fault, refused);
         }
     }
-    set_timer(store);
+    bwl_redis_set_timer(store);
 }
 
 bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *question)
@@ -399,16 +328,15 @@ bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *questi
         bwl_client_now(store->client) >= bwl_later(store->heard_at, IDLE_MS) &&
         bwl_conn_has_unread(&store->conn))
         bwl_redis_ready(&store->conn.source, EPOLLIN);
-    if (!append(store, question))
+    if (!bwl_redis_append(store, question))
         return false;
     if (store->phase == BWL_REDIS_DOWN) {
-        store->address = 0;
-        connect_next(store);
+        bwl_redis_connect(store);
     } else if (store->phase == BWL_REDIS_READY && write_questions(store, &fault) < 0) {
-        name_place(store, &fault);
-        break_off(store, &fault, false);
+        bwl_redis_name_place(store, &fault);
+        bwl_redis_break_off(store, &fault, false);
     }
-    set_timer(store);
+    bwl_redis_set_timer(store);
     return true;
 }
 
@@ -420,8 +348,7 @@ void bwl_redis_flush(bwl_client *client)
     if (store->phase != BWL_REDIS_READY || store->conn.out_size == 0)
         return;
     if (bwl_conn_flush(&store->conn, &fault) < 0) {
-        name_place(store, &fault);
-        break_off(store, &fault, false);
-        set_timer(store);
+        bwl_redis_name_place(store, &fault);
+        bwl_redis_break_off(store, &fault, false);
     }
 }

@@ -2,16 +2,21 @@
  * redis_greet.c -- from a fresh connection to one that may be asked.  See redis_store.h.
  *
  *      HELLO 3 [AUTH user password]     who we are; who you are: your version, our connection's id
+ *      INFO server                      which process you are: see redis_held.c
+ *      SELECT n                         if it is not database 0
  *      CLIENT KILL ID n                 if our last connection broke with questions open: what is
  *                                       still on its way of it shall not run later
- *      SELECT n                         if it is not database 0
  *
- * Nothing else is sent before all of that is answered: after a password that was refused, Redis
+ * The first three go out in one piece.  The last one waits for the answer to the second: numbers of
+ * connections begin anew with the process, and n may be somebody else's by now.
+ *
+ * No question is sent before all of that is answered: after a password that was refused, Redis
  * would carry on as its default user, and so would we.
  */
 #include "engine/redis_store.h"
 #include "engine/fault.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,18 +45,29 @@ static void write_hello(const bwl_redis_store *store, bwl_resp_writer *writer)
 
 static void write_rest(const bwl_redis_store *store, bwl_resp_writer *writer)
 {
-    if (store->to_be_killed != 0) {
-        bwl_resp_write_array(writer, 4);
-        bwl_resp_write_text(writer, "CLIENT");
-        bwl_resp_write_text(writer, "KILL");
-        bwl_resp_write_text(writer, "ID");
-        bwl_resp_write_integer(writer, store->to_be_killed);
-    }
+    bwl_resp_write_array(writer, 2);
+    bwl_resp_write_text(writer, "INFO");
+    bwl_resp_write_text(writer, "server");
     if (store->database != 0) {
         bwl_resp_write_array(writer, 2);
         bwl_resp_write_text(writer, "SELECT");
         bwl_resp_write_integer(writer, store->database);
     }
+}
+
+static int write_kill(bwl_redis_store *store, bwl_fault *fault)
+{
+    bwl_resp_writer writer;
+
+    if (!bwl_conn_reserve(&store->conn, GREETING_ROOM, &writer))
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    bwl_resp_write_array(&writer, 4);
+    bwl_resp_write_text(&writer, "CLIENT");
+    bwl_resp_write_text(&writer, "KILL");
+    bwl_resp_write_text(&writer, "ID");
+    bwl_resp_write_integer(&writer, store->to_be_killed);
+    bwl_conn_commit(&store->conn, &writer);
+    return bwl_conn_flush(&store->conn, fault);
 }
 
 static size_t room_for(const bwl_redis_store *store)
@@ -66,6 +82,9 @@ int bwl_redis_greet(bwl_redis_store *store, bwl_fault *fault)
 {
     bwl_resp_writer writer;
 
+    store->phase          = BWL_REDIS_GREETING;
+    store->phase_began_at = bwl_client_now(store->client);
+    store->phase_ends_at  = bwl_later(store->phase_began_at, store->client->settings.answer_ms);
     if (!bwl_conn_reserve(&store->conn, room_for(store), &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     write_hello(store, &writer);
@@ -191,31 +210,111 @@ static int said_hello(bwl_redis_store *store, const char *bytes, size_t size, bw
     return BWL_OK;
 }
 
+/* Forty hexadecimal digits behind "run_id:"; nothing of it if it is anything else. */
+static void read_run_id(char ret_run_id[BWL_REDIS_RUN_ID_SIZE + 1], const bwl_resp_value *info)
+{
+    static const char mark[] = "\nrun_id:";
+    const char       *end    = info->text + info->size;
+    const char       *at     = memmem(info->text, info->size, mark, sizeof mark - 1);
+    size_t            size   = 0;
+
+    ret_run_id[0] = '\0';
+    if (at == NULL)
+        return;
+    at += sizeof mark - 1;
+    while (at + size < end && size <= BWL_REDIS_RUN_ID_SIZE && isxdigit((unsigned char)at[size]))
+        size++;
+    if (size != BWL_REDIS_RUN_ID_SIZE)
+        return;
+    memcpy(ret_run_id, at, size);
+    ret_run_id[size] = '\0';
+}
+
+static int said_info(bwl_redis_store *store, const char *bytes, size_t size, bwl_fault *fault)
+{
+    char            run_id[BWL_REDIS_RUN_ID_SIZE + 1] = "";
+    bwl_resp_cursor cursor                            = bwl_resp_begin(bytes, size);
+    bwl_resp_value  info;
+
+    if (!bwl_redis_is_error(bytes, size)) { /* else it is not for us to know */
+        if (!bwl_resp_next_bare(&cursor, &info) || (info.type != '=' && info.type != '$'))
+            return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s answers what was not asked",
+                            store->where);
+        read_run_id(run_id, &info);
+    }
+    if (strcmp(store->run_id, run_id) == 0)
+        return BWL_OK;
+    if (store->run_id[0] != '\0')
+        store->texts_due = ~0u;
+    store->is_another   = true;
+    store->to_be_killed = 0; /* it ended with its process */
+    memcpy(store->run_id, run_id, sizeof run_id);
+    return BWL_OK;
+}
+
 static bwl_redis_greeting next_greeting(const bwl_redis_store *store)
 {
-    if (store->greeting < BWL_GREET_KILL && store->to_be_killed != 0)
-        return BWL_GREET_KILL;
+    if (store->greeting < BWL_GREET_INFO)
+        return BWL_GREET_INFO;
     if (store->greeting < BWL_GREET_SELECT && store->database != 0)
         return BWL_GREET_SELECT;
+    if (store->greeting < BWL_GREET_KILL && store->to_be_killed != 0)
+        return BWL_GREET_KILL;
     return BWL_GREET_DONE;
 }
 
 int bwl_redis_greeted(bwl_redis_store *store, const char *bytes, size_t size, bwl_fault *fault)
 {
-    bwl_redis_greeting next   = next_greeting(store);
-    int                status = BWL_OK;
+    int status = BWL_OK;
 
     switch (store->greeting) {
     case BWL_GREET_HELLO: status = said_hello(store, bytes, size, fault); break;
-    case BWL_GREET_KILL: /* gone already, killed, or not permitted: we have tried */
-        store->to_be_killed = 0;
-        break;
+    case BWL_GREET_INFO: status = said_info(store, bytes, size, fault); break;
     case BWL_GREET_SELECT:
         if (bwl_redis_is_error(bytes, size))
             status = turned_away(store, bytes, size, fault);
         break;
+    case BWL_GREET_KILL: /* gone already, killed, or not permitted: we have tried */
+        store->to_be_killed = 0;
+        break;
     case BWL_GREET_DONE: bwl_unreachable("nothing is expected any more");
     }
-    store->greeting = next;
+    store->greeting = next_greeting(store);
+    if (status == BWL_OK && store->greeting == BWL_GREET_KILL)
+        status = write_kill(store, fault);
     return status;
+}
+
+/* ---- the wrong port -------------------------------------------------------------------------- */
+
+/* An alert of TLS, as its servers send it to whoever speaks clear text. */
+static bool sounds_like_tls(const bwl_conn *conn)
+{
+    const char *at = conn->in + conn->in_taken;
+
+    return conn->in_size - conn->in_taken >= 2 && at[0] == 21 && at[1] == 3;
+}
+
+/* A port for the one way of speaking may swallow the other in silence. */
+bool bwl_redis_suspect(const bwl_redis_store *store, bwl_fault *fault)
+{
+    const bwl_conn *conn    = &store->conn;
+    bwl_fault       bare    = *fault;
+    const char     *suspect = NULL;
+
+    if (store->phase == BWL_REDIS_CONNECTING && conn->joined && !conn->heard)
+        suspect = "is this a port for TLS?";
+    else if (store->phase != BWL_REDIS_GREETING || store->host == NULL)
+        return false;
+    else if (store->tls != NULL)
+        return fault->status == BWL_STATUS_REFUSED; /* what TLS refuses, and it is not asked yet */
+    else if (!conn->heard)
+        suspect = "if it speaks TLS, write rediss://";
+    else if (sounds_like_tls(conn)) {
+        (void)bwl_fail(fault, BWL_STATUS_REFUSED, "this is a port for TLS: write rediss://");
+        return true;
+    }
+    if (suspect != NULL)
+        (void)bwl_fail(fault, (bwl_status)bare.status, "%s: %s", bare.text, suspect);
+    return false;
 }

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -18,6 +17,12 @@
 #include <unistd.h>
 
 enum { PORT_DEFAULT = 6379, DATABASE_MAX = 65535, PASSWORD_MAX = 4096, LAST_WORDS_MS = 100 };
+
+static int copy(char **ret_copy, const char *text, bwl_fault *fault)
+{
+    *ret_copy = strdup(text);
+    return *ret_copy != NULL ? BWL_OK : bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+}
 
 /* ---- where it is ----------------------------------------------------------------------------- */
 
@@ -40,30 +45,19 @@ static int add_socket_file(bwl_redis_store *store, const bwl_url *url, bwl_fault
     return BWL_OK;
 }
 
-static int add_addresses(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+/* The name is looked up when there is something to ask, every time anew: see redis_connect.c. */
+static int take_host(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
 {
-    struct addrinfo  hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
-    struct addrinfo *found;
-    char             port[8];
-
     if (url->host == NULL || url->host[0] == '\0')
-        return bwl_fail(fault, BWL_STATUS_USAGE, "redis: takes a host: redis://127.0.0.1:6379");
-    unsigned number = url->port != 0 ? url->port : PORT_DEFAULT;
-    (void)snprintf(port, sizeof port, "%u", number);
-    (void)snprintf(store->where, sizeof store->where, "%.100s:%u", url->host, number);
-    int error = getaddrinfo(url->host, port, &hints, &found);
-    if (error != 0)
-        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "the host \"%.100s\" is not known: %s",
-                        url->host, gai_strerror(error));
-    for (struct addrinfo *a = found; a != NULL; a = a->ai_next) {
-        if (store->addresses_count == BWL_REDIS_ADDRESSES_MAX)
-            break;
-        bwl_address *address = &store->addresses[store->addresses_count++];
-        memcpy(&address->socket, a->ai_addr, a->ai_addrlen);
-        address->size = a->ai_addrlen;
-    }
-    freeaddrinfo(found);
-    return BWL_OK;
+        return bwl_fail(fault, BWL_STATUS_USAGE, "%s: takes a host: %s://127.0.0.1:6379",
+                        url->scheme, url->scheme);
+    if (strlen(url->host) > BWL_RESOLVE_HOST_MAX)
+        return bwl_fail(fault, BWL_STATUS_USAGE, "the name of a host has at most %d characters",
+                        BWL_RESOLVE_HOST_MAX);
+    store->port = url->port != 0 ? url->port : PORT_DEFAULT;
+    (void)snprintf(store->where, sizeof store->where, "%.100s:%u", url->host,
+                   (unsigned)store->port);
+    return copy(&store->host, url->host, fault);
 }
 
 static int take_database(bwl_redis_store *store, const char *text, bwl_fault *fault)
@@ -81,7 +75,7 @@ static int take_place(bwl_redis_store *store, const bwl_url *url, bwl_fault *fau
     bool        is_file = strcmp(url->scheme, "unix") == 0;
     const char *path    = url->path;
     const char *option  = bwl_url_find(url, "db");
-    int status = is_file ? add_socket_file(store, url, fault) : add_addresses(store, url, fault);
+    int status = is_file ? add_socket_file(store, url, fault) : take_host(store, url, fault);
 
     if (status == BWL_OK && option != NULL)
         status = take_database(store, option, fault);
@@ -91,12 +85,6 @@ static int take_place(bwl_redis_store *store, const bwl_url *url, bwl_fault *fau
 }
 
 /* ---- who we are ------------------------------------------------------------------------------ */
-
-static int copy(char **ret_copy, const char *text, bwl_fault *fault)
-{
-    *ret_copy = strdup(text);
-    return *ret_copy != NULL ? BWL_OK : bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-}
 
 /* A file that others may read has no secret in it. */
 static int check_private(int fd, const char *name, bwl_fault *fault)
@@ -164,6 +152,26 @@ static int take_identity(bwl_redis_store *store, const bwl_url *url, bwl_fault *
     return status;
 }
 
+/* ---- TLS ------------------------------------------------------------------------------------- */
+
+/* Everything that can be known to be wrong is said when the client is opened. */
+static int take_tls(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+{
+    bwl_tls_options options = { .ca_file   = bwl_url_find(url, BWL_TLS_OPTION_CA),
+                                .cert_file = bwl_url_find(url, BWL_TLS_OPTION_CERT),
+                                .key_file  = bwl_url_find(url, BWL_TLS_OPTION_KEY) };
+    bwl_tls        *tls     = NULL;
+    int             status  = bwl_tls_context_new(&store->tls, &options, fault);
+
+    if (status < 0)
+        return status;
+    status = bwl_tls_start(&tls, store->tls, store->host, fault); /* can such a host be checked? */
+    bwl_tls_free(tls);
+    if (status == BWL_OK)
+        bwl_conn_secure(&store->conn, store->tls, store->host);
+    return status;
+}
+
 /* ---- which keys ------------------------------------------------------------------------------ */
 
 static int take_keys(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
@@ -194,6 +202,10 @@ static void wipe(char *secret)
 static void free_store(bwl_redis_store *store)
 {
     bwl_conn_free(&store->conn);
+    if (!store->borrows_tls)
+        bwl_tls_context_free(store->tls);
+    bwl_resolve_forget(store->resolve);
+    free(store->host);
     wipe(store->user);
     wipe(store->password);
     free(store->key_template);
@@ -201,11 +213,32 @@ static void free_store(bwl_redis_store *store)
     free(store);
 }
 
+static void prepare_conn(bwl_redis_store *store)
+{
+    bwl_conn_init(&store->conn, &store->client->reactor, bwl_redis_ready);
+    store->conn.silence_ms = store->client->settings.answer_ms;
+}
+
+static int check_options(const bwl_url *url, bool is_tls, bwl_fault *fault)
+{
+    static const char *const known[] = {
+        BWL_SETTINGS_OPTIONS, "protocol",         "key", "password-file", "db", BWL_TLS_OPTION_CA,
+        BWL_TLS_OPTION_CERT,  BWL_TLS_OPTION_KEY, NULL
+    };
+    static const char *const for_tls[] = { BWL_TLS_OPTION_CA, BWL_TLS_OPTION_CERT,
+                                           BWL_TLS_OPTION_KEY };
+
+    for (unsigned i = 0; !is_tls && i < sizeof for_tls / sizeof for_tls[0]; i++)
+        if (bwl_url_find(url, for_tls[i]) != NULL)
+            return bwl_fail(fault, BWL_STATUS_USAGE, "%s: has no option \"%s\": TLS is rediss://",
+                            url->scheme, for_tls[i]);
+    return bwl_url_check_options(url, known, fault);
+}
+
 int bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
 {
-    static const char *const known[] = { BWL_SETTINGS_OPTIONS, "protocol", "key",
-                                         "password-file",      "db",       NULL };
-    int                      status  = bwl_url_check_options(url, known, fault);
+    bool is_tls = strcmp(url->scheme, "rediss") == 0;
+    int  status = check_options(url, is_tls, fault);
 
     if (status < 0)
         return status;
@@ -214,10 +247,11 @@ int bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     store->client = client;
     store->phase  = BWL_REDIS_DOWN;
-    bwl_conn_init(&store->conn, &client->reactor, bwl_redis_ready);
+    prepare_conn(store);
     if ((status = take_place(store, url, fault)) < 0 ||
         (status = take_identity(store, url, fault)) < 0 ||
-        (status = take_keys(store, url, fault)) < 0) {
+        (status = take_keys(store, url, fault)) < 0 ||
+        (is_tls && (status = take_tls(store, url, fault)) < 0)) {
         free_store(store);
         return status;
     }
@@ -243,11 +277,17 @@ int bwl_redis_share(bwl_client *client, const bwl_client *first)
         return BWL_STATUS_NOMEM;
     store->client          = client;
     store->phase           = BWL_REDIS_DOWN;
-    store->addresses_count = its->addresses_count;
+    store->addresses_count = its->host != NULL ? 0 : its->addresses_count;
+    store->port            = its->port;
+    store->resolver        = its->resolver;
+    store->tls             = its->tls; /* which the first one frees, as it is closed last */
+    store->borrows_tls     = true;
     store->database        = its->database;
-    memcpy(store->addresses, its->addresses, sizeof store->addresses);
+    if (its->host == NULL)
+        memcpy(store->addresses, its->addresses, sizeof store->addresses);
     memcpy(store->where, its->where, sizeof store->where);
-    bwl_conn_init(&store->conn, &client->reactor, bwl_redis_ready);
+    prepare_conn(store);
+    store->host         = copy_of(its->host, &all);
     store->user         = copy_of(its->user, &all);
     store->password     = copy_of(its->password, &all);
     store->key_template = copy_of(its->key_template, &all);
@@ -255,6 +295,8 @@ int bwl_redis_share(bwl_client *client, const bwl_client *first)
         free_store(store);
         return BWL_STATUS_NOMEM;
     }
+    if (store->tls != NULL)
+        bwl_conn_secure(&store->conn, store->tls, store->host);
     client->store = store;
     return BWL_OK;
 }
@@ -281,7 +323,10 @@ static void send_last_words(bwl_redis_store *store)
         if (poll(&room, 1, LAST_WORDS_MS) <= 0)
             return; /* what was not sent ends with its lease */
     }
-    if (store->lingers && shutdown(conn->source.fd, SHUT_WR) == 0)
+    bwl_conn_goodbye(conn);
+    /* Closed with answers unread, the line would be reset, and what the server has not read yet of
+     * our releases with it. */
+    if ((store->lingers || store->questions_count > 0) && shutdown(conn->source.fd, SHUT_WR) == 0)
         await_end(store->client, conn->source.fd);
 }
 

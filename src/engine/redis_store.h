@@ -2,14 +2,19 @@
  * redis_store.h -- what the files of the Redis engine share: one server, one connection, the queue
  * of questions.
  *
- *      redis_open.c    from a URL to a store: addresses, password, key template
- *      redis_greet.c   from a fresh connection to one that may be asked: HELLO, SELECT
- * redis_ask.c     questions out, answers in, and what becomes of them when the connection breaks
- *      redis.c         the engine's table
+ *      redis_open.c     from a URL to a store: host, password, TLS, key template
+ *      redis_connect.c  from nothing to a connection: names, addresses, pauses, lateness
+ *      redis_greet.c    from a fresh connection to one that may be asked: HELLO, INFO, SELECT
+ *      redis_ask.c      questions out, answers in, and what becomes of them when it breaks
+ *      redis_held.c     what a new connection means for the locks that are held
+ *      redis.c          the engine's table
  *
- *      DOWN --question--> CONNECTING --> GREETING --all answered--> READY
- *        ^                                                            |
- *        +-------------- any fault: every question gets an event -----+
+ *      DOWN --wanted--> RESTING --> RESOLVING --> CONNECTING --> GREETING --all answered--> READY
+ *        ^                                                                                    |
+ *        +------------------- any fault: every question gets an event ------------------------+
+ *
+ * A connection is wanted when something is asked, and at once when one breaks while a lock is held.
+ * RESTING is the pause after an attempt that failed, which all locks of the client share.
  *
  * A connection with an answer that nobody waits for any more is closed, never used again: the next
  * command would be taken to have said what an earlier one was answered.
@@ -19,12 +24,15 @@
 
 #include "engine/client.h"
 #include "engine/conn.h"
+#include "engine/resolve.h"
 #include "redis/key.h"
 #include "redis/words.h"
 
 typedef enum bwl_redis_phase {
     BWL_REDIS_DOWN = 1,
-    BWL_REDIS_CONNECTING,
+    BWL_REDIS_RESTING,
+    BWL_REDIS_RESOLVING,
+    BWL_REDIS_CONNECTING, /* with TLS: and shaking hands                                       */
     BWL_REDIS_GREETING,
     BWL_REDIS_READY,
 } bwl_redis_phase;
@@ -32,8 +40,9 @@ typedef enum bwl_redis_phase {
 /* What we expect an answer to while greeting, in this order. */
 typedef enum bwl_redis_greeting {
     BWL_GREET_HELLO = 1,
-    BWL_GREET_KILL, /* of our connection before this one: nothing of it may run later           */
+    BWL_GREET_INFO, /* which process this is                                                   */
     BWL_GREET_SELECT,
+    BWL_GREET_KILL, /* of our connection before this one: nothing of it may run later           */
     BWL_GREET_DONE,
 } bwl_redis_greeting;
 
@@ -49,6 +58,7 @@ typedef struct bwl_redis_open_question {
     bwl_redis_looker *looker; /* NULL: asked by the machine                                    */
     uint32_t          tag;
     bwl_redis_word    word;
+    bool              verifies; /* nobody asked: is what is held still ours?                    */
     bool              by_text;
     bool              written;   /* into the connection's queue */
     uint64_t          starts_at; /* its first byte, counted as conn.handed_over is             */
@@ -57,7 +67,7 @@ typedef struct bwl_redis_open_question {
     char   token[BWL_TOKEN_MAX + 1];
 } bwl_redis_open_question;
 
-enum { BWL_REDIS_ADDRESSES_MAX = 8 };
+enum { BWL_REDIS_RUN_ID_SIZE = 40 };
 
 typedef struct bwl_redis_store {
     bwl_conn           conn; /* first: the reactor's source is the store                          */
@@ -65,8 +75,10 @@ typedef struct bwl_redis_store {
     bwl_redis_phase    phase;
     bwl_redis_greeting greeting;
     bwl_ms             phase_began_at;
-    bwl_ms             heard_at; /* when the connection last had something for us               */
-    uint64_t           opened;   /* how many connections there have been */
+    bwl_ms             phase_ends_at; /* but for READY, where each question has its own time     */
+    bwl_ms             heard_at;      /* when the connection last had something for us           */
+    uint64_t           opened;        /* how many connections there have been                   */
+    bool               has_answered;  /* this connection, to a question                          */
     bool               reply_is_off;  /* while closing: answers were forbidden                  */
     bool               lingers;       /* while closing: there are answers on their way          */
     bool               text_was_sent; /* while closing: the server has seen the script          */
@@ -76,16 +88,33 @@ typedef struct bwl_redis_store {
     size_t                   questions_count;
     size_t                   questions_room;
 
-    bwl_address addresses[BWL_REDIS_ADDRESSES_MAX];
-    unsigned    addresses_count;
-    unsigned    address; /* that we are trying */
-    int64_t     database;
-    int64_t     connection_id; /* 0: not known                                                 */
-    int64_t     to_be_killed;  /* the id of a connection that broke with questions open; 0     */
-    char       *user;          /* NULL: none                                                   */
-    char       *password;      /* NULL: none                                                   */
-    char       *key_template;  /* NULL: the default                                            */
-    char        where[128];    /* for people: "127.0.0.1:6379"                                 */
+    bwl_address  addresses[BWL_RESOLVE_MAX];
+    unsigned     addresses_count;
+    unsigned     address;  /* that we are trying                                                */
+    bwl_fault    refusal;  /* of an address of this attempt, by TLS; status 0: none             */
+    bwl_ms       reach_by; /* one of them must be connected                                     */
+    bwl_ms       rests_until;
+    unsigned     failures; /* in a row */
+    char        *host;     /* NULL: a socket in the files, whose address stands above           */
+    uint16_t     port;
+    bwl_resolver resolver; /* zero: the system's */
+    bwl_resolve *resolve;  /* a lookup under way; NULL                                          */
+    bwl_ms       resolve_began_at;
+    bwl_tls_context *tls; /* NULL: clear text                                                   */
+    bool             borrows_tls; /* it is another lane's                                      */
+
+    /* Of the process at the other end, as it said when we connected last; "": it may not say. */
+    char     run_id[BWL_REDIS_RUN_ID_SIZE + 1];
+    unsigned texts_due; /* words whose script a new process cannot know yet: 1 << word          */
+    bool is_another; /* process than the one that gave what is held, which nobody was told yet   */
+
+    int64_t database;
+    int64_t connection_id; /* 0: not known                                                 */
+    int64_t to_be_killed;  /* the id of a connection that broke with questions open; 0     */
+    char   *user;          /* NULL: none                                                   */
+    char   *password;      /* NULL: none                                                   */
+    char   *key_template;  /* NULL: the default                                            */
+    char    where[128];    /* for people: "127.0.0.1:6379"                                 */
 } bwl_redis_store;
 
 /* redis_open.c */
@@ -100,19 +129,55 @@ int bwl_redis_greet(bwl_redis_store *store, bwl_fault *fault);
 /* The answer to a greeting.  OK; REFUSED: for good; UNREACHABLE: try later; the fault says why. */
 int bwl_redis_greeted(bwl_redis_store *store, const char *bytes, size_t size, bwl_fault *fault);
 
+/* What may be behind a fault before the greeting is over: adds that to it.  True: it is a refusal,
+ * and nothing was asked yet. */
+bool bwl_redis_suspect(const bwl_redis_store *store, bwl_fault *fault);
+
 /* The server's error in words for people, without our password if it quotes that. */
 void bwl_redis_error_words(const bwl_redis_store *store, char *ret_text, size_t capacity,
                            const char *bytes, size_t size);
+
+/* redis_connect.c */
+/* A connection is wanted, and there is none. */
+void bwl_redis_connect(bwl_redis_store *store);
+
+/* The address that we are trying is no good; the next one may be. */
+void bwl_redis_not_connected(bwl_redis_store *store, bwl_fault *fault);
+
+/* The attempt, or a connection that never answered anything, has failed: the next one waits. */
+void bwl_redis_rest(bwl_redis_store *store);
+
+/* Names the place in a fault. */
+void bwl_redis_name_place(const bwl_redis_store *store, bwl_fault *fault);
+
+/* Sets the timer to when something will be late. */
+void bwl_redis_set_timer(bwl_redis_store *store);
+void bwl_redis_woken(bwl_client *client);
 
 /* redis_ask.c */
 /* Puts a question, connecting first if need be.  False: there is no memory for it. */
 bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *question);
 
+/* Puts it behind the others, to be written with them.  False: there is no memory for it. */
+bool bwl_redis_append(bwl_redis_store *store, const bwl_redis_open_question *question);
+
 /* The looker cannot wait: ends its operation, whatever becomes of the question. */
 void bwl_redis_give_up_looking(bwl_redis_store *store, bwl_redis_looker *looker);
 
+/* The connection cannot be used any more, or there is none.  `refused`: nor would the next one
+ * be. */
+void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool refused);
+
 void bwl_redis_ready(bwl_source *source, uint32_t events);
 void bwl_redis_flush(bwl_client *client);
-void bwl_redis_woken(bwl_client *client);
+
+/* redis_held.c */
+bool bwl_redis_holds_something(const bwl_redis_store *store);
+
+/* A connection is about to be ready: asks for, or gives up, what is held. */
+void bwl_redis_vouch(bwl_redis_store *store);
+
+/* The answer to a question that verifies. */
+void bwl_redis_verified(const bwl_redis_open_question *question, const bwl_event *ev);
 
 #endif

@@ -158,8 +158,8 @@ int bwl_url_parse(bwl_url *ret_url, const char *text, bwl_fault *fault)
     span   scheme = cut(&s, colon);
     if (!is_url || !is_scheme(scheme))
         return bwl_fail(fault, BWL_STATUS_USAGE,
-                        "this is not a URL: it does not begin with thread:, file:, redis:// or "
-                        "unix://");
+                        "this is not a URL: it does not begin with thread:, file:, redis://, "
+                        "rediss:// or unix://");
     memcpy(ret_url->scheme, scheme.at, scheme.size);
 
     span rest = cut(&s, find(s, '?'));

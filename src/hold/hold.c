@@ -442,6 +442,13 @@ void bwl_hold_release(bwl_hold *h, bwl_ms now, bwl_effects *fx)
     say_when(h, fx);
 }
 
+void bwl_hold_disown(bwl_hold *h, bwl_ms now, bwl_effects *fx)
+{
+    assert(bwl_hold_is_held(h));
+    lose(h, &(bwl_event){ .now = now }, fx);
+    say_when(h, fx);
+}
+
 void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx)
 {
     assert(bwl_hold_is_sought(h));

@@ -88,6 +88,10 @@ void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx);
 /* While it is held: gives it back. */
 void bwl_hold_release(bwl_hold *h, bwl_ms now, bwl_effects *fx);
 
+/* While it is held: whoever runs this has learnt that the store can vouch no longer for what it
+ * gave.  Tells LOST at once; what may be ours there still is taken back. */
+void bwl_hold_disown(bwl_hold *h, bwl_ms now, bwl_effects *fx);
+
 /* While it is not held yet: stops.  Tells CANCELLED at once. */
 void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx);
 

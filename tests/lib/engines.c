@@ -18,6 +18,7 @@ static const engine engines[] = {
       .across_fork     = true,
       .has_descriptors = true },
     { .name = "redis", .has_lease = true, .across_fork = true },
+    { .name = "rediss", .has_lease = true, .across_fork = true },
     { .name = "unix", .has_lease = true, .across_fork = true },
 };
 enum { ENGINES = sizeof engines / sizeof engines[0] };
@@ -50,6 +51,9 @@ const char *engine_url(const engine *e, const char *options)
         (void)snprintf(url, sizeof urls[0], "file:%s%s%s", world.directory, mark, more);
     else if (strcmp(e->name, "redis") == 0)
         (void)snprintf(url, sizeof urls[0], "%s%s%s", world.server->tcp_url, mark, more);
+    else if (strcmp(e->name, "rediss") == 0)
+        (void)snprintf(url, sizeof urls[0], "%s%s%s", world.server->tls_url,
+                       options != NULL ? "&" : "", more);
     else
         (void)snprintf(url, sizeof urls[0], "%s%s%s", world.server->unix_url, mark, more);
     return url;
@@ -57,7 +61,7 @@ const char *engine_url(const engine *e, const char *options)
 
 static bool is_on_server(const engine *e)
 {
-    return strcmp(e->name, "redis") == 0 || strcmp(e->name, "unix") == 0;
+    return strstr(e->name, "redis") != NULL || strcmp(e->name, "unix") == 0;
 }
 
 typedef struct run {
@@ -74,7 +78,9 @@ static void run_case(void **state)
     bowline_client *client = NULL;
 
     if (is_on_server(r->engine) && world.server == NULL)
-        world.server = server_start(NULL);
+        world.server = server_start_tls(NULL);
+    if (strcmp(r->engine->name, "rediss") == 0 && world.server->tls_port == 0)
+        skip();
     int status = bowline_open(&client, BOWLINE_OPTIONS(.url = engine_url(r->engine, NULL)), NULL);
     bowline_close(client);
     if (status == BOWLINE_UNSUPPORTED)

@@ -24,6 +24,7 @@ struct fake_server {
     int             stops[2]; /* a pipe: closed at its far end, it is time to stop              */
     atomic_int      talk;     /* -1: nobody is there                                            */
     int             nth;
+    char            last; /* byte that was said on this connection; 0: none                     */
     int             connections;
     char            url[64];
     char            in[IN_MAX];
@@ -36,6 +37,8 @@ struct fake_server {
 
 void fake_say_bytes(fake_server *s, const char *bytes, size_t size)
 {
+    if (size > 0)
+        s->last = bytes[size - 1];
     while (size > 0 && s->talk >= 0) {
         ssize_t sent = send(s->talk, bytes, size, MSG_NOSIGNAL);
         if (sent <= 0)
@@ -64,6 +67,17 @@ void fake_say_hello(fake_server *s, const char *version)
     (void)snprintf(text, sizeof text,
                    "%%3\r\n$7\r\nversion\r\n$%zu\r\n%s\r\n$5\r\nproto\r\n:3\r\n$2\r\nid\r\n:7\r\n",
                    strlen(version), version);
+    fake_say(s, text);
+}
+
+void fake_say_info(fake_server *s, char digit)
+{
+    char run_id[41];
+    char text[128];
+
+    memset(run_id, digit, sizeof run_id - 1);
+    run_id[sizeof run_id - 1] = '\0';
+    (void)snprintf(text, sizeof text, "=63\r\ntxt:# Server\r\nrun_id:%s\r\n\r\n", run_id);
     fake_say(s, text);
 }
 
@@ -127,10 +141,15 @@ static void hear(fake_server *s)
     s->in_size += (size_t)got;
     memcpy(whole, s->in, s->in_size); /* an incomplete command must stay as it came */
     while (s->talk >= 0 && (size = take_command(s, &cmd)) > 0) {
-        cmd.nth        = s->nth++;
         cmd.connection = s->connections - 1;
-        write_down(s, cmd.words[0]);
-        s->answer(s, &cmd, s->arg);
+        if (strcmp(cmd.words[0], "INFO") == 0) {
+            if (s->last == '\n') /* else the answer before it is not over */
+                fake_say_info(s, 'a');
+        } else {
+            cmd.nth = s->nth++;
+            write_down(s, cmd.words[0]);
+            s->answer(s, &cmd, s->arg);
+        }
         memmove(whole, whole + size, s->in_size - size);
         s->in_size -= size;
         memcpy(s->in, whole, s->in_size);
@@ -148,6 +167,7 @@ static void take_connection(fake_server *s)
     (void)setsockopt(s->talk, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     s->in_size = 0;
     s->nth     = 0;
+    s->last    = '\0';
     (void)pthread_mutex_lock(&s->mutex);
     s->connections++;
     (void)pthread_mutex_unlock(&s->mutex);

@@ -39,6 +39,10 @@ void fake_hang_up(fake_server *s);
 /* A good answer to HELLO 3, of this version. */
 void fake_say_hello(fake_server *s, const char *version);
 
+/* The answer to INFO server, with a run_id of forty of the same digit.  INFO is answered by itself,
+ * with "a"s, and is neither counted nor written down: it is a part of every greeting. */
+void fake_say_info(fake_server *s, char digit);
+
 /* "HELLO SET EVALSHA": the names of the commands so far, of all connections.  Any thread; the text
  * lives until the next call. */
 const char *fake_heard(fake_server *s);

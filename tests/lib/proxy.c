@@ -32,7 +32,7 @@ struct proxy {
     _Atomic int64_t    most[2];
     char               late[LATE_MAX];
     size_t             late_size;
-    char               url[64];
+    char               url[160];
 };
 
 static void hang_up(proxy *p)
@@ -176,19 +176,24 @@ proxy *proxy_start(const server *s, const proxy_plan *plan)
     proxy             *p    = calloc(1, sizeof *p);
 
     assert_non_null(p);
-    p->plan     = *plan;
-    p->client   = -1;
-    p->server   = -1;
-    p->ghost    = -1;
-    p->to       = (struct sockaddr_in){ .sin_family      = AF_INET,
-                                        .sin_port        = htons((uint16_t)s->port),
-                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    p->plan   = *plan;
+    p->client = -1;
+    p->server = -1;
+    p->ghost  = -1;
+    p->to =
+        (struct sockaddr_in){ .sin_family = AF_INET,
+                              .sin_port   = htons((uint16_t)(plan->is_tls ? s->tls_port : s->port)),
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     p->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(p->listener >= 0);
     assert_int_equal(bind(p->listener, (struct sockaddr *)&at, size), 0);
     assert_int_equal(listen(p->listener, 16), 0);
     assert_int_equal(getsockname(p->listener, (struct sockaddr *)&at, &size), 0);
-    (void)snprintf(p->url, sizeof p->url, "redis://127.0.0.1:%d", ntohs(at.sin_port));
+    if (plan->is_tls)
+        (void)snprintf(p->url, sizeof p->url, "rediss://127.0.0.1:%d?ca=%s/ca.pem",
+                       ntohs(at.sin_port), s->directory);
+    else
+        (void)snprintf(p->url, sizeof p->url, "redis://127.0.0.1:%d", ntohs(at.sin_port));
     assert_int_equal(pipe2(p->stops, O_CLOEXEC), 0);
     assert_int_equal(pthread_create(&p->thread, NULL, serve, p), 0);
     return p;

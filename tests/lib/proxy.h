@@ -26,7 +26,8 @@ typedef struct proxy_plan {
     int64_t     at;          /* the fault comes after so many bytes of a connection            */
     int         connections; /* the first so many have it, those behind them pass as they are  */
     int64_t     pause_ms;
-    size_t      piece; /* at most so many bytes at a time; 0: as they come               */
+    size_t      piece;  /* at most so many bytes at a time; 0: as they come               */
+    bool        is_tls; /* to the server's port for TLS; what passes is encrypted           */
 } proxy_plan;
 
 typedef struct proxy proxy;
@@ -35,7 +36,7 @@ typedef struct proxy proxy;
 proxy *proxy_start(const server *s, const proxy_plan *plan);
 void   proxy_stop(proxy *p);
 
-const char *proxy_url(proxy *p); /* redis://127.0.0.1:PORT */
+const char *proxy_url(proxy *p); /* redis://127.0.0.1:PORT, rediss://127.0.0.1:PORT?ca=... */
 
 /* How many bytes have passed, of the connection with the most. */
 int64_t proxy_bytes_to_client(proxy *p);

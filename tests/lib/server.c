@@ -2,6 +2,7 @@
  * server.c -- see server.h.
  */
 #include "tests/lib/server.h"
+#include "tests/lib/certs.h"
 #include "tests/lib/testing.h"
 
 #include <arpa/inet.h>
@@ -91,7 +92,7 @@ void server_needed(void)
     skip();
 }
 
-static int free_port(void)
+int server_free_port(void)
 {
     struct sockaddr_in at   = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t          size = sizeof at;
@@ -132,6 +133,7 @@ static int split(char *words[WORDS_MAX], char *text)
 _Noreturn static void become_server(server *s, pid_t parent)
 {
     char  port[8];
+    char  tls_port[8];
     char  log[96];
     char *words[WORDS_MAX] = { "redis-server",
                                "--port",
@@ -158,7 +160,18 @@ _Noreturn static void become_server(server *s, pid_t parent)
     (void)snprintf(log, sizeof log, "%s/log", s->directory);
     while (words[count] != NULL)
         count++;
-    (void)split(words + count, s->options);
+    count += split(words + count, s->options);
+    if (s->tls_port != 0) {
+        const char *const tls[] = { "--tls-port",         tls_port,
+                                    "--tls-cert-file",    certs_path(s->directory, "host.pem"),
+                                    "--tls-key-file",     certs_path(s->directory, "host.key"),
+                                    "--tls-ca-cert-file", certs_path(s->directory, "ca.pem"),
+                                    "--tls-auth-clients", "no" };
+        (void)snprintf(tls_port, sizeof tls_port, "%d", s->tls_port);
+        for (size_t i = 0; i < sizeof tls / sizeof tls[0] && count < WORDS_MAX - 1; i++)
+            words[count++] = (char *)(uintptr_t)tls[i];
+        words[count] = NULL;
+    }
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
@@ -257,7 +270,7 @@ void server_signal(server *s, int signal)
     assert_int_equal(kill(s->pid, signal), 0);
 }
 
-server *server_start(const char *options)
+static server *make_server(const char *options)
 {
     server *s = calloc(1, sizeof *s);
 
@@ -272,16 +285,54 @@ server *server_start(const char *options)
         mmap(NULL, sizeof *s->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(s->shared != MAP_FAILED);
     hire_janitor(s);
+    return s;
+}
+
+/* Somebody may take a port before the server does. */
+static bool try_to_start(server *s, bool with_tls)
+{
     for (int tries = 0; tries < 5 && s->pid == 0; tries++) {
-        s->port = free_port(); /* somebody may take it before the server does */
+        s->port     = server_free_port();
+        s->tls_port = with_tls ? server_free_port() : 0;
         server_start_only(s);
         (void)server_comes_up(s);
     }
+    return s->pid != 0;
+}
+
+static server *started(server *s)
+{
     (void)snprintf(s->tcp_url, sizeof s->tcp_url, "redis://127.0.0.1:%d", s->port);
+    (void)snprintf(s->tls_url, sizeof s->tls_url, "rediss://127.0.0.1:%d?ca=%s", s->tls_port,
+                   certs_path(s->directory, "ca.pem"));
     if (s->pid == 0)
         fail_msg("redis-server does not start: see %s/log", s->directory);
     server_await(s);
     return s;
+}
+
+server *server_start(const char *options)
+{
+    server *s = make_server(options);
+
+    (void)try_to_start(s, false);
+    return started(s);
+}
+
+server *server_start_tls(const char *options)
+{
+    server *s = make_server(options);
+
+    if (certs_possible()) {
+        certs_make(s->directory, &(cert){ .name = "ca", .is_authority = true });
+        certs_make(s->directory, &(cert){ .name   = "host",
+                                          .issuer = "ca",
+                                          .hosts  = "DNS:localhost,IP:127.0.0.1,IP:::1" });
+        if (try_to_start(s, true))
+            return started(s);
+    }
+    (void)try_to_start(s, false);
+    return started(s);
 }
 
 void server_stop(server *s)

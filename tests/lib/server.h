@@ -22,6 +22,8 @@ typedef struct server {
     char  options[512];
     char  tcp_url[64];   /* redis://127.0.0.1:PORT                                         */
     char  unix_url[128]; /* unix:///...                                                    */
+    int   tls_port;      /* 0: none                                                        */
+    char  tls_url[160];  /* rediss://127.0.0.1:PORT?ca=DIRECTORY/ca.pem                    */
     char  login[128];    /* the command that server_ask begins with; "": none              */
     int  *shared;        /* the process id, for the janitor                                */
     pid_t janitor;
@@ -35,6 +37,14 @@ void server_needed(void);
  * 2mb"), NULL: none.  Fails the test if that does not succeed.  Free with server_stop. */
 server *server_start(const char *options);
 void    server_stop(server *s); /* also NULL */
+
+/* The same with a port for TLS beside it, if openssl(1) and the server's build allow (tls_port says
+ * so).  Its directory holds an authority, ca.pem, and a certificate of it for localhost, 127.0.0.1
+ * and ::1, host.pem and host.key: see certs.h. */
+server *server_start_tls(const char *options);
+
+/* A port of the loopback interface that is free for now. */
+int server_free_port(void);
 
 /* Ends the process at once, as a crash does; starts it again, on the same port, with nothing in
  * it. */

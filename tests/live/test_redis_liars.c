@@ -111,7 +111,7 @@ static void test_what_is_no_greeting(void **state)
     static const lie lies[] = {
         { .hello = "HTTP/1.1 400 Bad Request\r\n\r\n", .status = BOWLINE_UNREACHABLE },
         { .hello = "SSH-2.0-OpenSSH_9.2p1\r\n", .status = BOWLINE_UNREACHABLE },
-        { .hello = "\x15\x03\x01\x02\x02\x16", .status = BOWLINE_UNREACHABLE },
+        { .hello = "\x15\x03\x01\x02\x02\x16", .status = BOWLINE_REFUSED, .tells = "rediss://" },
         { .hello = CANARY "\r\n", .status = BOWLINE_UNREACHABLE },
         { .hello = "*2147483647\r\n", .status = BOWLINE_UNREACHABLE },
         { .hello = "$2147483647\r\n", .status = BOWLINE_UNREACHABLE },

@@ -279,6 +279,66 @@ static void test_hold_transcript_caller_extends_without_an_answer(void **state)
          "[ 3101] 59397 left\n");
 }
 
+/* ---- disowned -------------------------------------------------------------------------------- */
+
+/* The server came back as another process: what it may still have of ours is taken back. */
+static void test_hold_transcript_disowned_while_held(void **state)
+{
+    (void)state;
+    play(&bwl_token, usual_terms,
+         "[    0] caller acquires, once\n"
+         "[    0] asks SET_IF_ABSENT as A for 30000\n"
+         "[    3] server says yes\n"
+         "[    3] HELD until 29698\n"
+         "[ 7000] store disowns\n"
+         "[ 7000] asks DELETE_IF_MINE as A\n"
+         "[ 7000] LOST\n"
+         "[ 7000] caller looks\n"
+         "[ 7000] 0 left\n"
+         "[ 7002] server says yes\n"
+         "[ 7002] over\n");
+}
+
+/* A renewal that is out brings the lock back no more, whatever its answer. */
+static void test_hold_transcript_disowned_while_a_renewal_is_out(void **state)
+{
+    (void)state;
+    play(&bwl_token, usual_terms,
+         "[    0] caller acquires, once\n"
+         "[    0] asks SET_IF_ABSENT as A for 30000\n"
+         "[    3] server says yes\n"
+         "[    3] HELD until 29698\n"
+         "[10003] asks EXTEND_IF_MINE as A for 30000\n"
+         "[10004] store disowns\n"
+         "[10004] asks DELETE_IF_MINE as A\n"
+         "[10004] LOST\n"
+         "[10006] server says yes\n"
+         "[10006] caller looks\n"
+         "[10006] 0 left\n"
+         "[10007] server says yes\n"
+         "[10007] over\n");
+}
+
+/* Whoever waits for an extension learns of the loss. */
+static void test_hold_transcript_disowned_while_the_caller_extends(void **state)
+{
+    (void)state;
+    play(&bwl_token, usual_terms,
+         "[    0] caller acquires, once\n"
+         "[    0] asks SET_IF_ABSENT as A for 30000\n"
+         "[    3] server says yes\n"
+         "[    3] HELD until 29698\n"
+         "[  100] caller extends to 60000\n"
+         "[  100] asks EXTEND_IF_MINE as A for 60000\n"
+         "[  101] store disowns\n"
+         "[  101] asks DELETE_IF_MINE as A\n"
+         "[  101] LOST\n"
+         "[  102] link cuts\n"
+         "[  107] asks DELETE_IF_MINE as A\n"
+         "[  108] server says no\n"
+         "[  108] over\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +356,9 @@ int main(void)
         cmocka_unit_test(test_hold_transcript_caller_extends),
         cmocka_unit_test(test_hold_transcript_caller_extends_while_a_renewal_is_out),
         cmocka_unit_test(test_hold_transcript_caller_extends_without_an_answer),
+        cmocka_unit_test(test_hold_transcript_disowned_while_held),
+        cmocka_unit_test(test_hold_transcript_disowned_while_a_renewal_is_out),
+        cmocka_unit_test(test_hold_transcript_disowned_while_the_caller_extends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

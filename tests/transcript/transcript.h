@@ -18,6 +18,7 @@
  *               cancels | looks
  *      server   says yes|no|later|refused [N] (to the oldest open question; N: a number with it) |
  *               pushes yes|no [N]
+ *      store    disowns (it can vouch no longer for what it gave)
  *      link     cuts (every open question) | sends nothing (the oldest never left)
  *      chance   N (the bits that choose a pause, from here on; 0 at first: the shortest pause)
  *
@@ -253,6 +254,11 @@ static inline bool world_does(stage *s, const char *line)
         ev.kind   = BWL_PUSH;
         ev.answer = read_answer(line + 14, &ev.number);
         happens(s, ev);
+    } else if (strcmp(line, "store disowns") == 0) {
+        bwl_effects fx = { 0 };
+        note(s, "%s", line);
+        bwl_hold_disown(&s->hold, s->now, &fx);
+        note_effects(s, &fx);
     } else if (strcmp(line, "link sends nothing") == 0) {
         note(s, "%s", line);
         happens(s, (bwl_event){ .kind = BWL_REPLY, .answer = BWL_UNSENT, .tag = oldest_open(s) });

@@ -38,6 +38,11 @@
     "\r\n:3\r\n$2\r\nid\r\n:" id "\r\n"
 #define HELLO HELLO_OF("7.0.15", "7")
 
+/* The answer to INFO, of one process or another: a run_id is forty of the same digit. */
+#define INFO_BY(digit) "=63\r\ntxt:# Server\r\nrun_id:" DIGITS(digit) DIGITS(digit) "\r\n\r\n"
+#define DIGITS(d)      d d d d d d d d d d d d d d d d d d d d
+#define INFO           INFO_BY("a")
+
 enum { HEARD_MAX = 8192, READ_MAX = 65536 };
 
 /* What a lock was told of a question. */
@@ -268,8 +273,8 @@ static inline void greet(void)
 {
     turn();
     server_accepts();
-    expect("HELLO 3");
-    says(HELLO);
+    expect("HELLO 3\nINFO server");
+    says(HELLO INFO);
     turn();
     assert_int_equal(store->phase, BWL_REDIS_READY);
 }

@@ -87,8 +87,6 @@ static void test_client_unknown_scheme_is_unsupported(void **state)
     (void)state;
     assert_int_equal(open_url(&other, "etcd://h"), BWL_STATUS_UNSUPPORTED);
     assert_non_null(strstr(fault.text, "etcd:"));
-    assert_int_equal(open_url(&other, "rediss://u:hunter2@h"), BWL_STATUS_UNSUPPORTED);
-    assert_non_null(strstr(fault.text, "TLS"));
     assert_int_equal(open_url(&other, "thread"), BWL_STATUS_USAGE);
     assert_int_equal(open_url(&other, "thread:?lease=x"), BWL_STATUS_USAGE);
     assert_int_equal(open_url(&other, "thread:?nonsense=1"), BWL_STATUS_USAGE);

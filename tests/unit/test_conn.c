@@ -1,6 +1,6 @@
 /*
  * test_conn.c -- one stream to one server, against a peer in the same thread: a listening unix
- * socket in a directory of its own, and TCP on the loopback where it must be TCP.
+ * socket in a directory of its own.  What is only TCP's: test_conn_tcp.c.
  *
  * What matters most: how many bytes were handed to the kernel is the exact truth, counted again at
  * the other end; frames come out whole however the bytes were cut; a peer that sends nonsense, too
@@ -8,10 +8,7 @@
  */
 #include "engine/conn.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -185,55 +182,6 @@ static void test_conn_socket_that_is_not_there_fails_at_once_and_is_closed(void 
     address.socket.ss_family = 255;
     assert_int_equal(bwl_conn_open(&conn, &address, NULL), BWL_STATUS_SYSTEM);
     assert_false(bwl_conn_is_open(&conn));
-}
-
-/* A listener on the loopback, and its address. */
-static int listen_on_tcp(bwl_address *ret_address)
-{
-    struct sockaddr_in *to   = (struct sockaddr_in *)&ret_address->socket;
-    socklen_t           size = sizeof *to;
-    int                 fd   = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    *ret_address        = (bwl_address){ .size = sizeof *to };
-    to->sin_family      = AF_INET;
-    to->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    assert_int_equal(bind(fd, (struct sockaddr *)to, sizeof *to), 0);
-    assert_int_equal(listen(fd, 1), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)to, &size), 0);
-    return fd;
-}
-
-static void test_conn_tcp_sends_at_once_and_notices_a_dead_peer(void **state)
-{
-    bwl_address tcp;
-    int         fd    = listen_on_tcp(&tcp);
-    int         one   = 0;
-    int         alive = 0;
-    socklen_t   size  = sizeof one;
-
-    (void)state;
-    assert_int_equal(bwl_conn_open(&conn, &tcp, &fault), BWL_OK);
-    assert_int_equal(getsockopt(conn.source.fd, IPPROTO_TCP, TCP_NODELAY, &one, &size), 0);
-    assert_int_equal(getsockopt(conn.source.fd, SOL_SOCKET, SO_KEEPALIVE, &alive, &size), 0);
-    assert_true(one != 0 && alive != 0);
-    while (turn() == 1)
-        ;
-    assert_int_equal(last_step, BWL_OK);
-    assert_false(conn.connecting);
-    close(fd);
-}
-
-static void test_conn_tcp_that_is_refused_says_so_in_the_step(void **state)
-{
-    bwl_address tcp;
-
-    (void)state;
-    close(listen_on_tcp(&tcp));
-    int status = bwl_conn_open(&conn, &tcp, &fault);
-    while (status == BWL_OK && (status = turn()) == 1)
-        status = BWL_OK;
-    assert_int_equal(status, BWL_STATUS_UNREACHABLE);
-    assert_string_equal(fault.text, "cannot connect: Connection refused");
 }
 
 /* ---- out ------------------------------------------------------------------------------------- */
@@ -473,8 +421,6 @@ int main(void)
         CASE(test_conn_nothing_is_written_before_it_is_connected),
         CASE(test_conn_is_not_inherited_and_never_blocks),
         CASE(test_conn_socket_that_is_not_there_fails_at_once_and_is_closed),
-        CASE(test_conn_tcp_sends_at_once_and_notices_a_dead_peer),
-        CASE(test_conn_tcp_that_is_refused_says_so_in_the_step),
         CASE(test_conn_counts_exactly_what_the_kernel_took),
         CASE(test_conn_queue_is_bounded),
         CASE(test_conn_forgets_what_it_has_sent),

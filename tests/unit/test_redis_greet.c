@@ -24,9 +24,10 @@ static void begin(const char *user, const char *password, int64_t to_be_killed, 
 
 /* ---- what we say ----------------------------------------------------------------------------- */
 
-static void test_redis_greet_says_hello_3_and_nothing_else(void **state)
+static void test_redis_greet_says_hello_3_and_asks_who_it_is(void **state)
 {
-    static const char wanted[] = "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n";
+    static const char wanted[] = "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n"
+                                 "*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n";
     char              is[200];
 
     (void)state;
@@ -39,21 +40,28 @@ static void test_redis_greet_password_without_a_user_is_the_default_user_s(void 
 {
     (void)state;
     begin(NULL, "secret", 0, 0);
-    expect("HELLO 3 AUTH default secret");
+    expect("HELLO 3 AUTH default secret\nINFO server");
 }
 
 static void test_redis_greet_user_and_password_go_with_hello(void **state)
 {
     (void)state;
     begin("ann", "secret", 0, 0);
-    expect("HELLO 3 AUTH ann secret");
+    expect("HELLO 3 AUTH ann secret\nINFO server");
 }
 
-static void test_redis_greet_order_is_hello_kill_select(void **state)
+static void test_redis_greet_order_is_hello_info_select_kill(void **state)
 {
     (void)state;
     begin("ann", "secret", 4711, 3);
-    expect("HELLO 3 AUTH ann secret\nCLIENT KILL ID 4711\nSELECT 3");
+    memset(store->run_id, 'a', BWL_REDIS_RUN_ID_SIZE);
+    expect("HELLO 3 AUTH ann secret\nINFO server\nSELECT 3");
+    says(HELLO INFO);
+    turn();
+    expect(NOTHING);
+    says("+OK\r\n");
+    turn();
+    expect("CLIENT KILL ID 4711");
 }
 
 static void test_redis_greet_longest_password_fits(void **state)
@@ -63,24 +71,34 @@ static void test_redis_greet_longest_password_fits(void **state)
     (void)state;
     memset(password, 'p', sizeof password - 1);
     begin("ann", password, INT64_MAX, 65535);
-    expect("HELLO 3 AUTH ann %s\nCLIENT KILL ID 9223372036854775807\nSELECT 65535", password);
+    memset(store->run_id, 'a', BWL_REDIS_RUN_ID_SIZE);
+    expect("HELLO 3 AUTH ann %s\nINFO server\nSELECT 65535", password);
+    says(HELLO INFO "+OK\r\n");
+    turn();
+    expect("CLIENT KILL ID 9223372036854775807");
 }
 
 static void test_redis_greet_ends_when_everything_is_answered(void **state)
 {
     (void)state;
     begin(NULL, NULL, 4711, 3);
-    expect("HELLO 3\nCLIENT KILL ID 4711\nSELECT 3");
+    memset(store->run_id, 'a', BWL_REDIS_RUN_ID_SIZE);
+    expect("HELLO 3\nINFO server\nSELECT 3");
     says(HELLO);
     turn();
-    assert_int_equal(store->greeting, BWL_GREET_KILL);
-    says(":1\r\n");
+    assert_int_equal(store->greeting, BWL_GREET_INFO);
+    says(INFO);
     turn();
     assert_int_equal(store->greeting, BWL_GREET_SELECT);
-    assert_int_equal(store->to_be_killed, 0);
     expect(NOTHING);
     says("+OK\r\n");
     turn();
+    assert_int_equal(store->greeting, BWL_GREET_KILL);
+    assert_int_equal(store->to_be_killed, 4711);
+    expect("CLIENT KILL ID 4711");
+    says(":1\r\n");
+    turn();
+    assert_int_equal(store->to_be_killed, 0);
     assert_int_equal(store->greeting, BWL_GREET_DONE);
     assert_int_equal(store->phase, BWL_REDIS_READY);
     assert_int_equal(store->connection_id, 7);
@@ -91,8 +109,8 @@ static void test_redis_greet_select_may_follow_hello_at_once(void **state)
 {
     (void)state;
     begin(NULL, NULL, 0, 3);
-    expect("HELLO 3\nSELECT 3");
-    says(HELLO "+OK\r\n");
+    expect("HELLO 3\nINFO server\nSELECT 3");
+    says(HELLO INFO "+OK\r\n");
     turn();
     assert_int_equal(store->phase, BWL_REDIS_READY);
 }
@@ -150,6 +168,12 @@ static const reply replies[] = {
       "max number of clients" },
     { BWL_GREET_HELLO, BWL_STATUS_UNREACHABLE,
       "-ERR max number of clients + cluster connections reached\r\n", "max number of clients" },
+    { BWL_GREET_INFO, BWL_OK, INFO, "" },
+    { BWL_GREET_INFO, BWL_OK, "$3\r\nabc\r\n", "" },
+    { BWL_GREET_INFO, BWL_OK, "-NOPERM no\r\n", "" },
+    { BWL_GREET_INFO, BWL_OK, "-ERR unknown command 'INFO'\r\n", "" },
+    { BWL_GREET_INFO, BWL_STATUS_UNREACHABLE, "+OK\r\n", "answers what was not asked" },
+    { BWL_GREET_INFO, BWL_STATUS_UNREACHABLE, "_\r\n", "answers what was not asked" },
     { BWL_GREET_KILL, BWL_OK, ":1\r\n", "" },
     { BWL_GREET_KILL, BWL_OK, ":0\r\n", "" },
     { BWL_GREET_KILL, BWL_OK, "-ERR No such client\r\n", "" },
@@ -191,6 +215,76 @@ static void test_redis_greet_id_is_that_of_the_connection(void **state)
     assert_int_equal(bwl_redis_greeted(store, no_id, sizeof no_id - 1, &fault), BWL_OK);
     assert_int_equal(store->connection_id, 0);
 }
+
+/* ---- which process it is --------------------------------------------------------------------- */
+
+static void hear_info(const char *frame)
+{
+    store->greeting = BWL_GREET_INFO;
+    assert_int_equal(bwl_redis_greeted(store, frame, strlen(frame), &fault), BWL_OK);
+}
+
+static void test_redis_greet_run_id_is_forty_digits_or_nothing(void **state)
+{
+    static const struct {
+        const char *frame;
+        size_t      size; /* of the run_id that is read */
+    } list[] = {
+        { INFO, 40 },
+        { "$56\r\nabc:1\r\nrun_id:" DIGITS("0") DIGITS("f") "\r\n\r\n", 40 },
+        { "$48\r\n\nrun_id:" DIGITS("0") DIGITS("f") "\r\n", 40 },
+        { "$47\r\nrun_id:" DIGITS("0") DIGITS("f") "\r\n", 0 },
+        { "$49\r\n\nrun_id:" DIGITS("0") DIGITS("f") "0\r\n", 0 },
+        { "$28\r\n\nrun_id:" DIGITS("0") "\r\n", 0 },
+        { "$48\r\n\nrun_id:" DIGITS("0") DIGITS("g") "\r\n", 0 },
+        { "$49\r\n\nxrun_id:" DIGITS("0") DIGITS("f") "\r\n", 0 },
+        { "$8\r\n\nrun_id:\r\n", 0 },
+        { "$0\r\n\r\n", 0 },
+        { "-NOPERM no\r\n", 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
+        hear_info(INFO_BY("b"));
+        hear_info(list[i].frame);
+        assert_int_equal(strlen(store->run_id), list[i].size);
+    }
+}
+
+static void test_redis_greet_another_run_id_is_another_process(void **state)
+{
+    (void)state;
+    hear_info(INFO);
+    store->is_another = false;
+    hear_info(INFO);
+    assert_false(store->is_another);
+    hear_info(INFO_BY("b"));
+    assert_true(store->is_another);
+    hear_info(INFO_BY("b")); /* nobody was told yet */
+    assert_true(store->is_another);
+    store->is_another = false;
+    hear_info("-NOPERM no\r\n");
+    assert_true(store->is_another); /* it may be, and there is no way to know */
+    store->is_another = false;
+    hear_info("-NOPERM no\r\n");
+    assert_false(store->is_another);
+}
+
+/* Its numbers begin anew, and ours may be somebody else's by now. */
+static void test_redis_greet_nobody_is_killed_in_another_process(void **state)
+{
+    (void)state;
+    begin(NULL, NULL, 4711, 0);
+    memset(store->run_id, 'a', BWL_REDIS_RUN_ID_SIZE);
+    expect("HELLO 3\nINFO server");
+    says(HELLO INFO_BY("b"));
+    turn();
+    assert_int_equal(store->phase, BWL_REDIS_READY);
+    assert_int_equal(store->to_be_killed, 0);
+    expect("SET bowline:{n} %s NX PX 30000", client->locks->hold.claim.token);
+}
+
+/* ---- secrets --------------------------------------------------------------------------------- */
 
 static void test_redis_greet_text_of_an_error_holds_no_password(void **state)
 {
@@ -266,15 +360,18 @@ static void test_redis_greet_version_is_quoted_without_control_characters(void *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_redis_greet_says_hello_3_and_nothing_else),
+        CASE(test_redis_greet_says_hello_3_and_asks_who_it_is),
         CASE(test_redis_greet_password_without_a_user_is_the_default_user_s),
         CASE(test_redis_greet_user_and_password_go_with_hello),
-        CASE(test_redis_greet_order_is_hello_kill_select),
+        CASE(test_redis_greet_order_is_hello_info_select_kill),
         CASE(test_redis_greet_longest_password_fits),
         CASE(test_redis_greet_ends_when_everything_is_answered),
         CASE(test_redis_greet_select_may_follow_hello_at_once),
         CASE(test_redis_greet_every_answer_has_its_meaning),
         CASE(test_redis_greet_id_is_that_of_the_connection),
+        CASE(test_redis_greet_run_id_is_forty_digits_or_nothing),
+        CASE(test_redis_greet_another_run_id_is_another_process),
+        CASE(test_redis_greet_nobody_is_killed_in_another_process),
         CASE(test_redis_greet_text_of_an_error_holds_no_password),
         CASE(test_redis_greet_text_of_an_error_that_holds_the_password_is_not_quoted),
         CASE(test_redis_greet_version_that_is_the_password_is_not_quoted),

@@ -1,14 +1,11 @@
 /*
  * test_redis_open.c -- from a URL to a store: where it is, who we are, which keys.
  *
- * Nothing is sent and nothing is connected; numeric addresses are used, so nothing is looked up but
- * the one host that cannot exist.  The password file is written in every wrong way that somebody
- * will.
+ * Nothing is sent, nothing is connected and nothing is looked up.  The password file is written in
+ * every wrong way that somebody will.
  */
 #include "engine/redis_store.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,46 +66,32 @@ static int open_url(const char *url)
 
 /* ---- where it is ----------------------------------------------------------------------------- */
 
-static void assert_ipv4(const char *url, const char *host, unsigned port, int64_t database)
+static void assert_place(const char *url, const char *host, unsigned port, int64_t database)
 {
-    char text[64];
-
     print_message("# %s\n", url);
     assert_int_equal(open_url(url), BWL_OK);
-    const struct sockaddr_in *to = (const struct sockaddr_in *)&store->addresses[0].socket;
-    assert_int_equal(store->addresses_count, 1);
-    assert_int_equal(to->sin_family, AF_INET);
-    assert_non_null(inet_ntop(AF_INET, &to->sin_addr, text, sizeof text));
-    assert_string_equal(text, host);
-    assert_int_equal(ntohs(to->sin_port), port);
+    assert_string_equal(store->host, host);
+    assert_int_equal(store->port, port);
     assert_int_equal(store->database, database);
 }
 
 static void test_redis_open_takes_host_port_and_database(void **state)
 {
     (void)state;
-    assert_ipv4("redis://127.0.0.1", "127.0.0.1", 6379, 0);
+    assert_place("redis://127.0.0.1", "127.0.0.1", 6379, 0);
     assert_string_equal(store->where, "127.0.0.1:6379");
-    assert_ipv4("redis://127.0.0.2:1/", "127.0.0.2", 1, 0);
-    assert_ipv4("redis://127.0.0.1:65535/3", "127.0.0.1", 65535, 3);
+    assert_place("redis://127.0.0.2:1/", "127.0.0.2", 1, 0);
+    assert_place("redis://127.0.0.1:65535/3", "127.0.0.1", 65535, 3);
     assert_string_equal(store->where, "127.0.0.1:65535");
-    assert_ipv4("redis://127.0.0.1/65535", "127.0.0.1", 6379, 65535);
-    assert_ipv4("redis://127.0.0.1?db=4", "127.0.0.1", 6379, 4);
-    assert_ipv4("redis://127.0.0.1/3?db=4", "127.0.0.1", 6379, 4);
+    assert_place("redis://127.0.0.1/65535", "127.0.0.1", 6379, 65535);
+    assert_place("redis://127.0.0.1?db=4", "127.0.0.1", 6379, 4);
+    assert_place("redis://127.0.0.1/3?db=4", "127.0.0.1", 6379, 4);
 }
 
 static void test_redis_open_takes_an_ipv6_address(void **state)
 {
-    char text[64];
-
     (void)state;
-    assert_int_equal(open_url("redis://[::1]:6380"), BWL_OK);
-    const struct sockaddr_in6 *to = (const struct sockaddr_in6 *)&store->addresses[0].socket;
-    assert_int_equal(to->sin6_family, AF_INET6);
-    assert_int_equal(store->addresses[0].size, sizeof *to);
-    assert_non_null(inet_ntop(AF_INET6, &to->sin6_addr, text, sizeof text));
-    assert_string_equal(text, "::1");
-    assert_int_equal(ntohs(to->sin6_port), 6380);
+    assert_place("redis://[::1]:6380", "::1", 6380, 0);
 }
 
 static void test_redis_open_takes_a_socket_in_the_files(void **state)
@@ -144,15 +127,75 @@ static void test_redis_open_connects_to_nothing(void **state)
     assert_int_equal(client->reactor.epoll_fd, -1);
 }
 
-static void test_redis_open_host_that_is_not_known_is_unreachable(void **state)
+/* Looked up when there is something to ask: see test_redis_connect.c. */
+static void test_redis_open_looks_nothing_up(void **state)
 {
     (void)state;
-    /* One label of more than 63 characters, which no server can be asked for. */
-    assert_int_equal(
-        open_url("redis://xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-                 "xxxxxxxx"),
-        BWL_STATUS_UNREACHABLE);
-    assert_non_null(strstr(fault.text, "is not known"));
+    assert_place("redis://no.such.host.invalid", "no.such.host.invalid", 6379, 0);
+    assert_null(store->resolve);
+}
+
+static void test_redis_open_name_of_a_host_has_255_characters_at_most(void **state)
+{
+    char url[300] = "redis://";
+
+    (void)state;
+    memset(url + 8, 'h', 255);
+    assert_int_equal(open_url(url), BWL_OK);
+    url[8 + 255] = 'h';
+    assert_int_equal(open_url(url), BWL_STATUS_USAGE);
+    assert_non_null(strstr(fault.text, "255"));
+}
+
+/* ---- TLS ------------------------------------------------------------------------------------- */
+
+/* What is wrong with an address of TLS is said at once, and where. */
+static void test_redis_open_bad_addresses_of_tls(void **state)
+{
+    static const struct {
+        const char *url;
+        int         status;
+        const char *part;
+    } list[] = {
+        { "redis://127.0.0.1?ca=/x", BWL_STATUS_USAGE, "no option \"ca\": TLS is rediss://" },
+        { "redis://127.0.0.1?cert=/x", BWL_STATUS_USAGE, "no option \"cert\"" },
+        { "redis://127.0.0.1?cert-key=/x", BWL_STATUS_USAGE, "no option \"cert-key\"" },
+        { "unix:///s?ca=/x", BWL_STATUS_USAGE, "no option \"ca\"" },
+        { "rediss:", BWL_STATUS_USAGE, "rediss: takes a host" },
+        { "rediss://", BWL_STATUS_USAGE, "rediss: takes a host" },
+        { "rediss:///2", BWL_STATUS_USAGE, "rediss: takes a host" },
+        { "rediss://:6380", BWL_STATUS_USAGE, "rediss: takes a host" },
+        { "rediss://a%20b", BWL_STATUS_USAGE, "no certificate can be checked" },
+        { "rediss://.redis.test", BWL_STATUS_USAGE, "no certificate can be checked" },
+        { "rediss://h?nonsense=1", BWL_STATUS_USAGE, "rediss: has no option" },
+        { "rediss://h?ca=/no/such/file", BWL_STATUS_SYSTEM, "CA file /no/such/file: No such" },
+        { "rediss://h?ca=/", BWL_STATUS_REFUSED, "CA file / is no regular file" },
+        { "rediss://h?ca=/etc/passwd", BWL_STATUS_REFUSED, "cannot use the CA file /etc/passwd" },
+        { "rediss://h?cert=/no/such/file", BWL_STATUS_SYSTEM, "certificate file /no/such/file" },
+        { "rediss://h?cert-key=/x", BWL_STATUS_USAGE, "no certificate that it belongs to" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
+        print_message("# %s\n", list[i].url);
+        assert_int_equal(open_url(list[i].url), list[i].status);
+        assert_int_equal(fault.status, list[i].status);
+        if (strstr(fault.text, list[i].part) == NULL)
+            fail_msg("\"%s\" is not in \"%s\"", list[i].part, fault.text);
+    }
+}
+
+static void test_redis_open_takes_an_address_of_tls(void **state)
+{
+    (void)state;
+    assert_place("rediss://redis.test", "redis.test", 6379, 0);
+    assert_non_null(store->tls);
+    assert_ptr_equal(store->conn.context, store->tls);
+    assert_string_equal(store->conn.host, "redis.test");
+    assert_place("rediss://u:" SECRET "@[::1]:6380/3?lease=1s", "::1", 6380, 3);
+    assert_place("redis://redis.test", "redis.test", 6379, 0);
+    assert_null(store->tls);
+    assert_null(store->conn.context);
 }
 
 /* ---- who we are ------------------------------------------------------------------------------ */
@@ -320,7 +363,10 @@ int main(void)
         CASE(test_redis_open_takes_a_socket_in_the_files),
         CASE(test_redis_open_path_of_a_socket_fits_or_is_refused),
         CASE(test_redis_open_connects_to_nothing),
-        CASE(test_redis_open_host_that_is_not_known_is_unreachable),
+        CASE(test_redis_open_looks_nothing_up),
+        CASE(test_redis_open_name_of_a_host_has_255_characters_at_most),
+        CASE(test_redis_open_bad_addresses_of_tls),
+        CASE(test_redis_open_takes_an_address_of_tls),
         CASE(test_redis_open_takes_user_and_password),
         CASE(test_redis_open_password_is_the_first_line_of_its_file),
         CASE(test_redis_open_password_file_that_others_may_read_is_refused),

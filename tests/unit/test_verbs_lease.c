@@ -26,7 +26,7 @@ static atomic_uint         heard_count; /* commands that were dealt with        
 static const char *answer_to(const char *command)
 {
     if (strstr(command, "HELLO") != NULL)
-        return HELLO;
+        return HELLO INFO; /* which were asked for together */
     if (strstr(command, bwl_scripts[BWL_SCRIPT_EXTEND_IF_MINE].sha1) != NULL)
         return to_extend;
     if (strstr(command, bwl_scripts[BWL_SCRIPT_DELETE_IF_MINE].sha1) != NULL)

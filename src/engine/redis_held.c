@@ -1,0 +1,81 @@
+/*
+ * redis_held.c -- what a new connection means for the locks that are held.  See redis_store.h.
+ *
+ * The same server process (its run_id says so): the keys should be there still.  Every held lock is
+ * asked for at once, in a form that changes nothing, instead of at its next renewal.
+ *
+ * Another process: it may have come back with an older state of its data, in which our key stands
+ * although somebody else has had the lock in between.  So a key that is found there proves nothing:
+ * every held lock is lost, and taken out of the store where it is still ours.
+ *
+ * A server that does not tell its run_id (INFO is forbidden to us, or it has none) is taken to be
+ * the same; then the question whether the key is ours is all that is known.
+ */
+#include "engine/redis_store.h"
+
+#include <string.h>
+
+/* Not an extension: shorter than any time that a key has left. */
+enum { NO_LEASE_MS = 1 };
+
+bool bwl_redis_holds_something(const bwl_redis_store *store)
+{
+    for (const bwl_lock *lock = store->client->locks; lock != NULL; lock = lock->next)
+        if (bwl_hold_is_held(&lock->hold))
+            return true;
+    return false;
+}
+
+static void give_up(bwl_redis_store *store, bwl_lock *lock)
+{
+    bwl_lock_says(lock, "%s was started again (it has another run_id)", store->where);
+    bwl_lock_disown(lock);
+}
+
+/* If there is no memory to ask, the next renewal will. */
+static void verify(bwl_redis_store *store, bwl_lock *lock)
+{
+    bwl_redis_open_question question = {
+        .lock     = lock,
+        .verifies = true,
+        .word     = REDIS_EXTEND_IF_MINE,
+        .lease_ms = NO_LEASE_MS,
+    };
+
+    if (lock->hold.state != BWL_HOLD_HELD)
+        return; /* an extension is being asked for: that verifies as well */
+    memcpy(question.token, lock->hold.claim.token, sizeof question.token);
+    (void)bwl_redis_append(store, &question);
+}
+
+void bwl_redis_vouch(bwl_redis_store *store)
+{
+    bwl_lock *next;
+
+    assert(store->phase == BWL_REDIS_GREETING); /* so what is asked now is not written yet */
+    for (bwl_lock *lock = store->client->locks; lock != NULL; lock = next) {
+        bwl_lock_pin(lock);
+        if (bwl_hold_is_held(&lock->hold)) {
+            if (store->is_another)
+                give_up(store, lock);
+            else
+                verify(store, lock);
+        }
+        next = lock->next;
+        bwl_lock_unpin(lock);
+    }
+    store->is_another = false;
+}
+
+void bwl_redis_verified(const bwl_redis_open_question *question, const bwl_event *ev)
+{
+    bwl_lock *lock    = question->lock;
+    bool      is_same = strcmp(lock->hold.claim.token, question->token) == 0;
+
+    if (ev->kind != BWL_REPLY || ev->answer != BWL_NO || !is_same)
+        return; /* it is ours; or nobody knows, and it is asked again: at the latest to renew it */
+    if (bwl_hold_is_held(&lock->hold)) {
+        bwl_lock_says(lock, "the server does not have it any more");
+        bwl_lock_disown(lock);
+    }
+}

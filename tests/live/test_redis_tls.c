@@ -1,0 +1,400 @@
+/*
+ * test_redis_tls.c -- rediss:// against a real server: who is let in, who is believed, and what is
+ * said when it goes wrong.
+ *
+ * Each fault is one that somebody will make: a certificate for another host, one that has expired,
+ * the wrong port, a client without a certificate.  A refusal comes at once, however long the caller
+ * would wait; a fault that may pass is waited for.
+ */
+#include "tests/lib/certs.h"
+#include "tests/lib/server.h"
+#include "tests/lib/testing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+static server *redis;
+
+static const char *path_of(const char *name)
+{
+    return certs_path(redis->directory, name);
+}
+
+static void needs_tls(void)
+{
+    if (redis->tls_port == 0)
+        skip();
+}
+
+/* Tries, and says how it came out.  A refusal must not wait. */
+static int attempt(const char *url, bowline_error *reterr)
+{
+    bowline_client *client = NULL;
+    bowline_hold   *hold   = NULL;
+    int             status = bowline_open(&client, BOWLINE_OPTIONS(.url = url), reterr);
+
+    if (status == BOWLINE_OK) {
+        status = acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, reterr);
+        if (status == BOWLINE_REFUSED) /* the same at once, from whoever would wait for a day */
+            assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "x", 86400000, reterr),
+                          reterr);
+    }
+    if (status == BOWLINE_OK)
+        status = bowline_release(hold, reterr);
+    bowline_close(client);
+    return status;
+}
+
+__attribute__((format(printf, 3, 4))) static void expect(int status, const char *part,
+                                                         const char *format, ...)
+{
+    char          url[600];
+    bowline_error error = { 0 };
+    va_list       arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(url, sizeof url, format, arguments);
+    va_end(arguments);
+    assert_status(status, attempt(url, &error), &error);
+    if (status != BOWLINE_OK && strstr(error.text, part) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", part, error.text);
+    assert_null(strstr(error.text, "hunter2"));
+}
+
+/* From now on the server shows this certificate. */
+static void server_shows(const char *name)
+{
+    char pem[64];
+    char key[64];
+
+    (void)snprintf(pem, sizeof pem, "%s.pem", name);
+    (void)snprintf(key, sizeof key, "%s.key", name);
+    assert_string_equal(server_ask(redis, "CONFIG SET tls-cert-file %s tls-key-file %s",
+                                   path_of(pem), path_of(key)),
+                        "OK");
+}
+
+/* ---- whom we believe ------------------------------------------------------------------------- */
+
+static void test_server_by_address_and_by_name(void **state)
+{
+    (void)state;
+    needs_tls();
+    expect(BOWLINE_OK, "", "%s", redis->tls_url);
+    expect(BOWLINE_OK, "", "rediss://localhost:%d?ca=%s", redis->tls_port, path_of("ca.pem"));
+    expect(BOWLINE_OK, "", "rediss://localhost:%d/3?ca=%s", redis->tls_port, path_of("ca.pem"));
+    assert_string_equal(server_ask(redis, "DBSIZE"), "0");
+}
+
+static void test_certificates_that_are_not_believed(void **state)
+{
+    static const struct {
+        cert        shown;
+        const char *host;
+        int         status;
+        const char *part;
+    } list[] = {
+        { { "other", "ca", "DNS:other.test", false, false },
+          "localhost",
+          BOWLINE_REFUSED,
+          "the certificate of localhost is for other.test" },
+        { { "dnsonly", "ca", "DNS:localhost", false, false },
+          "127.0.0.1",
+          BOWLINE_REFUSED,
+          "the certificate of 127.0.0.1 is for localhost; an address must be in it as IP:" },
+        { { "iponly", "ca", "IP:127.0.0.1", false, false }, "127.0.0.1", BOWLINE_OK, "" },
+        { { "iponly", "ca", "IP:127.0.0.1", false, false },
+          "localhost",
+          BOWLINE_REFUSED,
+          "the certificate of localhost is for 127.0.0.1" },
+        { { "ipbad", "ca", "IP:127.0.0.2", false, false },
+          "127.0.0.1",
+          BOWLINE_REFUSED,
+          "the certificate of 127.0.0.1 is for 127.0.0.2" },
+        { { "localhost", "ca", NULL, false, false }, /* a common name counts for nothing */
+          "localhost",
+          BOWLINE_REFUSED,
+          "names no host: it needs a subjectAltName" },
+        { { "old", "ca", "DNS:localhost", false, true },
+          "localhost",
+          BOWLINE_REFUSED,
+          "has expired: it ended on 2" },
+        { { "selfmade", NULL, "DNS:localhost", false, false },
+          "localhost",
+          BOWLINE_REFUSED,
+          "signed by itself" },
+        { { "strange", "otherca", "DNS:localhost", false, false },
+          "localhost",
+          BOWLINE_REFUSED,
+          "of the authority \"otherca\"" },
+        { { "mailonly", "ca", "email:a@b.test", false, false },
+          "localhost",
+          BOWLINE_REFUSED,
+          "names no host: it needs a subjectAltName" },
+    };
+
+    (void)state;
+    needs_tls();
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
+        print_message("# %s\n", list[i].shown.name);
+        certs_make(redis->directory, &list[i].shown);
+        server_shows(list[i].shown.name);
+        expect(list[i].status, list[i].part, "rediss://%s:%d?ca=%s", list[i].host, redis->tls_port,
+               path_of("ca.pem"));
+    }
+    assert_string_equal(server_ask(redis, "DBSIZE"), "0");
+}
+
+static void test_authorities(void **state)
+{
+    FILE *file;
+
+    (void)state;
+    needs_tls();
+    expect(BOWLINE_REFUSED, "unknown here: if it is yours, give ca=FILE", "rediss://localhost:%d",
+           redis->tls_port);
+    expect(BOWLINE_REFUSED, "of the authority \"ca\", not of ", "rediss://localhost:%d?ca=%s",
+           redis->tls_port, path_of("otherca.pem"));
+    expect(BOWLINE_SYSTEM, "No such file", "rediss://localhost:%d?ca=%s", redis->tls_port,
+           path_of("nothing.pem"));
+    file = fopen(path_of("nopem"), "w");
+    assert_non_null(file);
+    assert_true(fputs("this is no certificate\n", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    expect(BOWLINE_REFUSED, "cannot use the CA file", "rediss://localhost:%d?ca=%s",
+           redis->tls_port, path_of("nopem"));
+    if (geteuid() != 0) {
+        assert_int_equal(chmod(path_of("nopem"), 0), 0);
+        expect(BOWLINE_SYSTEM, "Permission denied", "rediss://localhost:%d?ca=%s", redis->tls_port,
+               path_of("nopem"));
+    }
+}
+
+/* ---- who we are ------------------------------------------------------------------------------ */
+
+static void with_certificate(int status, const char *part, const char *file, const char *key)
+{
+    expect(status, part, "%s&cert=%s&cert-key=%s", redis->tls_url, path_of(file), path_of(key));
+}
+
+static void test_server_that_wants_our_certificate(void **state)
+{
+    static const char *const versions[] = { "TLSv1.2", "TLSv1.3" };
+
+    (void)state;
+    needs_tls();
+    certs_make(redis->directory, &(cert){ .name = "we", .issuer = "ca" });
+    certs_make(redis->directory, &(cert){ .name = "stranger", .issuer = "otherca" });
+    assert_string_equal(server_ask(redis, "CONFIG SET tls-auth-clients yes"), "OK");
+    for (size_t i = 0; i < COUNT_OF(versions); i++) {
+        print_message("# %s\n", versions[i]);
+        assert_string_equal(server_ask(redis, "CONFIG SET tls-protocols %s", versions[i]), "OK");
+        expect(BOWLINE_REFUSED, "wants a certificate of ours: give cert=FILE and cert-key=FILE",
+               "%s", redis->tls_url);
+        with_certificate(BOWLINE_OK, "", "we.pem", "we.key");
+        with_certificate(BOWLINE_REFUSED, "does not know the authority of our certificate",
+                         "stranger.pem", "stranger.key");
+    }
+    assert_string_equal(server_ask(redis, "CONFIG SET tls-protocols ''"), "OK");
+    assert_string_equal(server_ask(redis, "CONFIG SET tls-auth-clients no"), "OK");
+    assert_string_equal(server_ask(redis, "DBSIZE"), "0");
+}
+
+static void test_files_of_our_own_that_are_no_good(void **state)
+{
+    (void)state;
+    needs_tls();
+    expect(BOWLINE_USAGE, "no certificate that it belongs to", "%s&cert-key=%s", redis->tls_url,
+           path_of("we.key"));
+    with_certificate(BOWLINE_REFUSED, "does not belong to the certificate", "we.pem", "host.key");
+    with_certificate(BOWLINE_SYSTEM, "No such file", "we.pem", "nothing.key");
+    with_certificate(BOWLINE_SYSTEM, "No such file", "nothing.pem", "we.key");
+    assert_int_equal(chmod(path_of("we.key"), 0644), 0);
+    with_certificate(BOWLINE_REFUSED, "can be read by everybody: chmod o=", "we.pem", "we.key");
+    assert_int_equal(chmod(path_of("we.key"), 0600), 0);
+    with_certificate(BOWLINE_OK, "", "we.pem", "we.key");
+    expect(BOWLINE_USAGE, "TLS is rediss://", "%s?ca=%s", redis->tcp_url, path_of("ca.pem"));
+    expect(BOWLINE_USAGE, "rediss: takes a host", "rediss://?ca=%s", path_of("ca.pem"));
+}
+
+/* ---- the wrong port -------------------------------------------------------------------------- */
+
+static void test_wrong_port_is_named(void **state)
+{
+    (void)state;
+    needs_tls();
+    expect(BOWLINE_UNREACHABLE, "is this a port for TLS?",
+           "rediss://127.0.0.1:%d?ca=%s&timeout=50ms", redis->port, path_of("ca.pem"));
+    expect(BOWLINE_UNREACHABLE, "if it speaks TLS, write rediss://",
+           "redis://127.0.0.1:%d?timeout=500ms", redis->tls_port);
+}
+
+/* ---- what a connection is for ---------------------------------------------------------------- */
+
+static void test_password_goes_through(void **state)
+{
+    (void)state;
+    needs_tls();
+    assert_string_equal(server_ask(redis, "ACL SETUSER ann on >hunter2 ~bowline:* +@all"), "OK");
+    expect(BOWLINE_OK, "", "rediss://ann:hunter2@127.0.0.1:%d?ca=%s", redis->tls_port,
+           path_of("ca.pem"));
+    expect(BOWLINE_REFUSED, "WRONGPASS", "rediss://ann:hunter3@127.0.0.1:%d?ca=%s", redis->tls_port,
+           path_of("ca.pem"));
+    assert_string_equal(server_ask(redis, "ACL DELUSER ann"), "1");
+}
+
+/* Everything goes on over the next connection. */
+static void test_connections_killed_while_held(void **state)
+{
+    (void)state;
+    needs_tls();
+    bowline_client *client = must_open(redis->tls_url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    for (int i = 0; i < 20; i++) {
+        (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+        assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
+    }
+    must_release(hold);
+    bowline_close(client);
+}
+
+/* What a closing client asks is carried out, also when a hundred releases go out at once. */
+static void test_close_takes_everything_back(void **state)
+{
+    char name[16];
+
+    (void)state;
+    needs_tls();
+    bowline_client *client = must_open(redis->tls_url);
+    for (int i = 0; i < 300; i++) {
+        (void)snprintf(name, sizeof name, "n%d", i);
+        (void)must_acquire(client, name);
+    }
+    assert_string_equal(server_ask(redis, "DBSIZE"), "300");
+    bowline_close(client);
+    assert_true(server_becomes_empty(redis));
+}
+
+/* ---- no descriptors -------------------------------------------------------------------------- */
+
+static int use_up_descriptors(int fds[1024])
+{
+    int count = 0;
+
+    while (count < 1024) {
+        int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            break;
+        fds[count++] = fd;
+    }
+    assert_int_equal(errno, EMFILE);
+    return count;
+}
+
+/* A socket cannot be had, for a new client and for one that was connected; later it can. */
+static void no_descriptors(const char *url)
+{
+    static int      fds[1024];
+    struct rlimit   before;
+    bowline_hold   *hold    = NULL;
+    bowline_error   error   = { 0 };
+    bowline_client *fresh   = must_open(url);
+    bowline_client *used    = must_open(url);
+    bowline_client *both[2] = { fresh, used };
+
+    assert_status(BOWLINE_OK, try_once(used, "warm up"), NULL);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit few = { .rlim_cur = 1024, .rlim_max = before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    int  control = server_say(redis, "CLIENT KILL TYPE normal SKIPME yes");
+    char answer[16];
+    assert_true(recv(control, answer, sizeof answer, 0) > 0);
+    (void)close(control);
+    int count = use_up_descriptors(fds);
+    for (int i = 0; i < 2; i++) {
+        if (i == 1) { /* its own is closed when it is found broken, and then taken away as well */
+            assert_status(BOWLINE_OK, acquire_within(&hold, used, "x", BOWLINE_NO_WAIT, &error),
+                          &error);
+            assert_status(BOWLINE_OK, bowline_release(hold, &error), &error);
+            continue;
+        }
+        int status = acquire_within(&hold, both[i], "x", BOWLINE_NO_WAIT, &error);
+        assert_true(status == BOWLINE_SYSTEM || status == BOWLINE_UNREACHABLE);
+        assert_non_null(strstr(error.text, "Too many open files"));
+    }
+    while (count > 0)
+        (void)close(fds[--count]);
+    for (int i = 0; i < 2; i++)
+        assert_status(BOWLINE_OK, acquire_within(&hold, both[i], "x", 10000, &error), &error),
+            must_release(hold);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    bowline_close(fresh);
+    bowline_close(used);
+}
+
+static void test_descriptors_used_up(void **state)
+{
+    char url[100];
+
+    (void)state;
+    needs_tls();
+    no_descriptors(redis->tcp_url);
+    no_descriptors(redis->tls_url);
+    (void)snprintf(url, sizeof url, "redis://localhost:%d", redis->port);
+    no_descriptors(url);
+}
+
+/* ---- the cases ------------------------------------------------------------------------------- */
+
+static void test_server_starts(void **state)
+{
+    (void)state;
+    redis = server_start_tls(NULL);
+    if (redis->tls_port == 0)
+        skip();
+    certs_make(redis->directory, &(cert){ .name = "otherca", .is_authority = true });
+}
+
+static int nothing_is_left(void **state)
+{
+    (void)state;
+    if (redis->tls_port != 0)
+        server_shows("host");
+    return server_becomes_empty(redis) ? 0 : -1;
+}
+
+static int stop_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+#define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_starts),
+        CASE(test_server_by_address_and_by_name),
+        CASE(test_certificates_that_are_not_believed),
+        CASE(test_authorities),
+        CASE(test_server_that_wants_our_certificate),
+        CASE(test_files_of_our_own_that_are_no_good),
+        CASE(test_wrong_port_is_named),
+        CASE(test_password_goes_through),
+        CASE(test_connections_killed_while_held),
+        CASE(test_close_takes_everything_back),
+        CASE(test_descriptors_used_up),
+    };
+
+    return cmocka_run_group_tests_name("redis_tls", tests, NULL, stop_server);
+}

@@ -1,0 +1,151 @@
+/*
+ * test_conn_tcp.c -- what a connection asks of TCP: to send at once, and to find out that the other
+ * end is not there any more.
+ */
+#include "engine/conn.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static bwl_reactor reactor;
+static bwl_conn    conn;
+static bwl_fault   fault;
+static int         last_step;
+
+static void step(bwl_source *source, uint32_t events)
+{
+    assert_ptr_equal(source, &conn.source);
+    last_step = bwl_conn_step(&conn, events, &fault);
+}
+
+static int open_reactor(void **state)
+{
+    (void)state;
+    reactor = (bwl_reactor)BWL_REACTOR_CLOSED;
+    assert_int_equal(bwl_reactor_open(&reactor, &fault), BWL_OK);
+    bwl_conn_init(&conn, &reactor, step);
+    return 0;
+}
+
+static int close_reactor(void **state)
+{
+    (void)state;
+    bwl_conn_free(&conn);
+    bwl_reactor_close(&reactor);
+    return 0;
+}
+
+/* Lets the reactor dispatch what there is, once; what the step said, 1 if there was none. */
+static int turn(void)
+{
+    bwl_ready ready[BWL_READY_MAX];
+
+    last_step = 1;
+    int count = bwl_reactor_wait(&reactor, 0, ready);
+    for (int i = 0; i < count; i++)
+        ready[i].source->ready(ready[i].source, ready[i].events);
+    return last_step;
+}
+
+/* A listener on the loopback, and its address. */
+static int listen_on_tcp(bwl_address *ret_address)
+{
+    struct sockaddr_in *to   = (struct sockaddr_in *)&ret_address->socket;
+    socklen_t           size = sizeof *to;
+    int                 fd   = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    *ret_address        = (bwl_address){ .size = sizeof *to };
+    to->sin_family      = AF_INET;
+    to->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(bind(fd, (struct sockaddr *)to, sizeof *to), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)to, &size), 0);
+    return fd;
+}
+
+static void test_conn_tcp_sends_at_once_and_notices_a_dead_peer(void **state)
+{
+    bwl_address tcp;
+    int         fd    = listen_on_tcp(&tcp);
+    int         one   = 0;
+    int         alive = 0;
+    socklen_t   size  = sizeof one;
+
+    (void)state;
+    assert_int_equal(bwl_conn_open(&conn, &tcp, &fault), BWL_OK);
+    assert_int_equal(getsockopt(conn.source.fd, IPPROTO_TCP, TCP_NODELAY, &one, &size), 0);
+    assert_int_equal(getsockopt(conn.source.fd, SOL_SOCKET, SO_KEEPALIVE, &alive, &size), 0);
+    assert_true(one != 0 && alive != 0);
+    while (turn() == 1)
+        ;
+    assert_int_equal(last_step, BWL_OK);
+    assert_false(conn.connecting);
+    close(fd);
+}
+
+static int option_of(int level, int option)
+{
+    int       value = -1;
+    socklen_t size  = sizeof value;
+
+    assert_int_equal(getsockopt(conn.source.fd, level, option, &value, &size), 0);
+    return value;
+}
+
+static void test_conn_tcp_gives_up_a_peer_after_its_silence(void **state)
+{
+    static const struct {
+        int silence_ms;
+        int idle_s;
+        int between_s;
+    } list[] = { { 10, 1, 1 }, { 999, 1, 1 }, { 1001, 2, 1 }, { 5000, 5, 2 }, { 60000, 60, 20 } };
+    bwl_address tcp;
+    int         fd = listen_on_tcp(&tcp);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        conn.silence_ms = list[i].silence_ms;
+        assert_int_equal(bwl_conn_open(&conn, &tcp, &fault), BWL_OK);
+        assert_int_equal(option_of(IPPROTO_TCP, TCP_USER_TIMEOUT), list[i].silence_ms);
+        assert_int_equal(option_of(IPPROTO_TCP, TCP_KEEPIDLE), list[i].idle_s);
+        assert_int_equal(option_of(IPPROTO_TCP, TCP_KEEPINTVL), list[i].between_s);
+        assert_int_equal(option_of(IPPROTO_TCP, TCP_KEEPCNT), 3);
+        bwl_conn_close(&conn);
+    }
+    close(fd);
+}
+
+static void test_conn_tcp_that_is_refused_says_so_in_the_step(void **state)
+{
+    bwl_address tcp;
+
+    (void)state;
+    close(listen_on_tcp(&tcp));
+    int status = bwl_conn_open(&conn, &tcp, &fault);
+    while (status == BWL_OK && (status = turn()) == 1)
+        status = BWL_OK;
+    assert_int_equal(status, BWL_STATUS_UNREACHABLE);
+    assert_string_equal(fault.text, "cannot connect: Connection refused");
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_reactor, close_reactor)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_conn_tcp_sends_at_once_and_notices_a_dead_peer),
+        CASE(test_conn_tcp_gives_up_a_peer_after_its_silence),
+        CASE(test_conn_tcp_that_is_refused_says_so_in_the_step),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,500 @@
+/*
+ * test_conn_tls.c -- the way of the bytes when the stream is encrypted: a connection of ours, a
+ * real OpenSSL session at the other end of a socket, and the test, which carries each piece between
+ * that socket and that session.
+ *
+ * What matters most: of the clear bytes, the other end never reads one that does not count as
+ * handed over, whenever the line is cut.
+ */
+#include "engine/conn_tls.h"
+#include "tls_pair.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+static bwl_reactor reactor;
+static bwl_conn    conn;
+static bwl_fault   fault;
+static bwl_address address;
+static int         listener;
+static int         peer;
+static server      far;
+static int         last_step;
+
+static void step(bwl_source *source, uint32_t events)
+{
+    assert_ptr_equal(source, &conn.source);
+    last_step = bwl_conn_step(&conn, events, &fault);
+}
+
+static int open_ends(void **state)
+{
+    struct sockaddr_un *to = (struct sockaddr_un *)&address.socket;
+
+    (void)state;
+    address        = (bwl_address){ .size = sizeof *to };
+    to->sun_family = AF_UNIX;
+    (void)snprintf(to->sun_path, sizeof to->sun_path, "%s/s", directory);
+    listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)to, sizeof *to), 0);
+    assert_int_equal(listen(listener, 8), 0);
+    reactor = (bwl_reactor)BWL_REACTOR_CLOSED;
+    fault   = (bwl_fault){ 0 };
+    assert_int_equal(bwl_reactor_open(&reactor, &fault), BWL_OK);
+    bwl_conn_init(&conn, &reactor, step);
+    bwl_conn_secure(&conn, context, "redis.test");
+    far  = (server){ 0 };
+    peer = -1;
+    return 0;
+}
+
+static int close_ends(void **state)
+{
+    (void)state;
+    bwl_conn_free(&conn);
+    bwl_reactor_close(&reactor);
+    if (far.ctx != NULL)
+        free_server(&far);
+    if (peer >= 0)
+        close(peer);
+    close(listener);
+    (void)unlink(path_of("s"));
+    return 0;
+}
+
+/* ---- carrying -------------------------------------------------------------------------------- */
+
+/* Lets the reactor dispatch what there is, once; what the step said, 1 if there was none. */
+static int turn(void)
+{
+    bwl_ready ready[BWL_READY_MAX];
+
+    last_step = 1;
+    int count = bwl_reactor_wait(&reactor, 0, ready);
+    for (int i = 0; i < count; i++)
+        ready[i].source->ready(ready[i].source, ready[i].events);
+    return last_step;
+}
+
+/* What has arrived at the other end, into its session.  How much it was. */
+static size_t far_hears(void)
+{
+    char    bytes[65536];
+    ssize_t got = recv(peer, bytes, sizeof bytes, MSG_DONTWAIT);
+
+    if (got > 0)
+        assert_int_equal(BIO_write(far.in, bytes, (int)got), got);
+    return got > 0 ? (size_t)got : 0;
+}
+
+/* What its session says, onto the line, in pieces. */
+static size_t far_says(size_t piece)
+{
+    char bytes[4096];
+    int  most = piece < sizeof bytes ? (int)piece : (int)sizeof bytes;
+    int  size = BIO_read(far.out, bytes, most);
+
+    if (size > 0)
+        assert_int_equal(send(peer, bytes, (size_t)size, MSG_NOSIGNAL), size);
+    return size > 0 ? (size_t)size : 0;
+}
+
+static void begin(const server_terms *how)
+{
+    far = start_server(how);
+    assert_int_equal(bwl_conn_open(&conn, &address, &fault), BWL_OK);
+    peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    assert_true(peer >= 0);
+}
+
+/* Until nothing moves any more, or the connection says that it is broken. */
+static int carry(size_t piece)
+{
+    int  status = BWL_OK;
+    bool moves  = true;
+
+    while (moves && status >= 0) {
+        moves = far_hears() > 0;
+        (void)SSL_do_handshake(far.ssl);
+        ERR_clear_error();
+        moves  = far_says(piece) > 0 || moves;
+        status = turn();
+        moves  = moves || status != 1;
+    }
+    return status < 0 ? status : BWL_OK;
+}
+
+static void connect_both(int version)
+{
+    begin(&(server_terms){ .who = &who, .version = version });
+    assert_int_equal(carry(SIZE_MAX), BWL_OK);
+    assert_false(conn.connecting);
+    assert_int_equal(SSL_is_init_finished(far.ssl), 1);
+}
+
+/* A command of one bulk string of `size` bytes; how many bytes that makes. */
+static size_t put(size_t size)
+{
+    bwl_resp_writer writer;
+    char           *text = malloc(size);
+
+    assert_non_null(text);
+    memset(text, 'x', size);
+    assert_true(bwl_conn_reserve(&conn, size + 64, &writer));
+    bwl_resp_write_array(&writer, 1);
+    bwl_resp_write_bulk(&writer, text, size);
+    bwl_conn_commit(&conn, &writer);
+    free(text);
+    return writer.size;
+}
+
+/* How many clear bytes the other end can read of all that came. */
+static size_t far_reads(void)
+{
+    static char text[65536];
+    size_t      all = 0;
+    int         got;
+
+    while ((got = SSL_read(far.ssl, text, sizeof text)) > 0)
+        all += (size_t)got;
+    ERR_clear_error();
+    return all;
+}
+
+static int next_frame(size_t *ret_size)
+{
+    const char *bytes;
+
+    return bwl_conn_frame(&conn, &bytes, ret_size, &fault);
+}
+
+/* ---- connecting ------------------------------------------------------------------------------ */
+
+static void test_conn_tls_is_connecting_until_hands_are_shaken(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        begin(&(server_terms){ .who = &who, .version = versions[i] });
+        assert_true(conn.connecting);
+        assert_false(conn.joined);
+        assert_int_equal(turn(), BWL_OK);
+        assert_true(conn.joined);
+        assert_true(conn.connecting);
+        assert_false(conn.heard);
+        size_t size = put(10);
+        assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
+        assert_int_equal(conn.handed_over, 0);
+        assert_int_equal(carry(1), BWL_OK);
+        assert_false(conn.connecting);
+        assert_true(conn.heard);
+        assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
+        assert_int_equal(conn.handed_over, size);
+        assert_int_equal(conn.out_size, 0);
+        (void)far_hears();
+        assert_int_equal(far_reads(), size);
+        bwl_conn_close(&conn);
+        assert_null(conn.tls);
+        close(peer);
+        peer = -1;
+        free_server(&far);
+        far = (server){ 0 };
+    }
+}
+
+static void test_conn_tls_nothing_is_clear_on_the_line(void **state)
+{
+    static char bytes[65536];
+
+    (void)state;
+    connect_both(TLS1_3_VERSION);
+    (void)put(1000);
+    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
+    ssize_t got = recv(peer, bytes, sizeof bytes, MSG_DONTWAIT);
+    assert_true(got > 1000);
+    assert_null(memmem(bytes, (size_t)got, "xxxx", 4));
+}
+
+/* The other end hears why. */
+static void test_conn_tls_refused_certificate_is_a_refusal_and_an_alert(void **state)
+{
+    identity other = make_host("DNS:other.test", &authority);
+    char     bytes[100];
+
+    (void)state;
+    begin(&(server_terms){ .who = &other, .version = TLS1_2_VERSION });
+    assert_int_equal(carry(SIZE_MAX), BWL_STATUS_REFUSED);
+    assert_fault(&fault, BWL_STATUS_REFUSED, "the certificate of redis.test is for other.test");
+    assert_true(conn.connecting);
+    ssize_t got = recv(peer, bytes, sizeof bytes, MSG_DONTWAIT);
+    assert_int_equal(got, 7);
+    assert_memory_equal(bytes, "\x15\x03\x03\x00\x02\x02\x2a", 7); /* fatal, bad_certificate */
+    free_identity(&other);
+}
+
+/* Since TLS 1.3 the server looks at our certificate when we think that all is well. */
+static void test_conn_tls_refusal_of_our_certificate_comes_with_the_first_read(void **state)
+{
+    identity stranger = make_identity(&(recipe){ .common_name = "b", .is_authority = true });
+
+    (void)state;
+    begin(&(server_terms){ .who = &who, .asks_for = &stranger, .version = TLS1_3_VERSION });
+    while (conn.connecting) {
+        (void)far_hears();
+        (void)SSL_do_handshake(far.ssl);
+        (void)far_says(SIZE_MAX);
+        assert_true(turn() >= 0);
+    }
+    assert_int_equal(carry(SIZE_MAX), BWL_STATUS_REFUSED);
+    assert_fault(&fault, BWL_STATUS_REFUSED, "does not know the authority of our certificate");
+    free_identity(&stranger);
+}
+
+/* The line is broken when we write; but there was a word on it. */
+static void test_conn_tls_alert_is_heard_behind_a_broken_line(void **state)
+{
+    identity stranger = make_identity(&(recipe){ .common_name = "b", .is_authority = true });
+
+    (void)state;
+    begin(&(server_terms){ .who = &who, .asks_for = &stranger, .version = TLS1_3_VERSION });
+    while (conn.connecting) {
+        (void)far_hears();
+        (void)SSL_do_handshake(far.ssl);
+        (void)far_says(SIZE_MAX);
+        assert_true(turn() >= 0);
+    }
+    (void)far_hears();
+    (void)SSL_do_handshake(far.ssl);
+    ERR_clear_error();
+    assert_true(far_says(SIZE_MAX) > 0);
+    close(peer);
+    peer = -1;
+    (void)put(10);
+    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_STATUS_REFUSED);
+    assert_fault(&fault, BWL_STATUS_REFUSED, "does not know the authority of our certificate");
+    assert_int_equal(conn.handed_over, 0);
+    free_identity(&stranger);
+}
+
+/* ---- out ------------------------------------------------------------------------------------- */
+
+/* The other end reads a little now and then; whenever the line were cut, it would have no byte that
+ * does not count. */
+static void test_conn_tls_nothing_is_read_that_was_not_handed_over(void **state)
+{
+    int    small = 4096;
+    size_t all   = 0;
+    size_t read  = 0;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        connect_both(versions[i]);
+        assert_int_equal(setsockopt(conn.source.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small),
+                         0);
+        all  = 0;
+        read = 0;
+        for (unsigned n = 0; n < 8; n++)
+            all += put(50000 + n * 1000);
+        assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
+        assert_in_range(conn.handed_over, 1, all - 1);
+        assert_true(conn.wants_out);
+        for (unsigned turns = 0; read < all && turns < 10000; turns++) {
+            (void)far_hears();
+            read += far_reads();
+            assert_true(read <= conn.handed_over);
+            assert_true(conn.handed_over <= conn.out_sent || conn.out_size == 0);
+            (void)turn();
+        }
+        assert_int_equal(read, all);
+        assert_int_equal(conn.handed_over, all);
+        assert_int_equal(conn.out_size, 0);
+        assert_false(conn.wants_out);
+        bwl_conn_close(&conn);
+        close(peer);
+        peer = -1;
+        free_server(&far);
+        far = (server){ 0 };
+    }
+}
+
+/* A record that was made and of which the socket took nothing. */
+static void test_conn_tls_record_that_waits_whole_was_not_handed_over(void **state)
+{
+    int    small = 4096;
+    size_t size  = 0;
+
+    (void)state;
+    connect_both(TLS1_3_VERSION);
+    assert_int_equal(setsockopt(conn.source.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+    while (!conn.wants_out) {
+        size = put(500);
+        assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
+    }
+    assert_int_equal(conn.handed_over, conn.written - size);
+    assert_int_equal(conn.out_sent, conn.out_size); /* the session has it */
+    for (size_t got = 1; got > 0;)
+        got = far_hears();
+    assert_int_equal(far_reads(), conn.handed_over);
+    assert_int_equal(turn(), BWL_OK);
+    assert_int_equal(conn.handed_over, conn.written);
+    (void)far_hears();
+    assert_int_equal(far_reads(), size);
+}
+
+static void test_conn_tls_forgets_what_it_has_sent(void **state)
+{
+    static const char nothing[5000];
+
+    (void)state;
+    connect_both(TLS1_3_VERSION);
+    size_t size = put(4000);
+    assert_memory_not_equal(conn.out, nothing, size);
+    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
+    assert_memory_equal(conn.out, nothing, size);
+}
+
+/* ---- in -------------------------------------------------------------------------------------- */
+
+static void test_conn_tls_large_frames_arrive(void **state)
+{
+    static char text[60020];
+    int         size = snprintf(text, sizeof text, "$%d\r\n", 60000);
+
+    (void)state;
+    memset(text + size, 'x', 60000);
+    memcpy(text + size + 60000, "\r\n", 3);
+    connect_both(TLS1_3_VERSION);
+    for (unsigned round = 0; round < 5; round++) {
+        size_t frame = 0;
+        int    found = 0;
+        server_says(&far, text);
+        for (unsigned turns = 0; turns < 1000 && found == 0; turns++) {
+            (void)far_says(SIZE_MAX);
+            (void)turn();
+            found = next_frame(&frame);
+        }
+        assert_int_equal(found, 1);
+        assert_int_equal(frame, strlen(text));
+    }
+    assert_in_range(conn.in_room, 1, BWL_CONN_IN_MAX);
+}
+
+static void test_conn_tls_peer_that_sends_what_nobody_takes_is_cut_off(void **state)
+{
+    static char text[16000];
+    int         status = BWL_OK;
+
+    (void)state;
+    memset(text, ' ', sizeof text - 1);
+    connect_both(TLS1_3_VERSION);
+    for (unsigned i = 0; i < 200 && status >= 0; i++) {
+        server_says(&far, text);
+        while (status >= 0 && far_says(SIZE_MAX) > 0)
+            status = turn();
+    }
+    assert_int_equal(status, BWL_STATUS_NOMEM);
+    assert_in_range(conn.in_room, 1, BWL_CONN_IN_MAX);
+}
+
+/* What came before the end can still be taken. */
+static void test_conn_tls_end_comes_after_the_last_words(void **state)
+{
+    size_t size = 0;
+
+    (void)state;
+    for (int politely = 0; politely < 2; politely++) {
+        connect_both(TLS1_2_VERSION);
+        server_says(&far, "-ERR bye\r\n");
+        if (politely)
+            (void)SSL_shutdown(far.ssl);
+        while (far_says(SIZE_MAX) > 0)
+            continue;
+        close(peer);
+        peer       = -1;
+        int status = turn();
+        while (status >= 0)
+            status = turn();
+        assert_fault(&fault, BWL_STATUS_UNREACHABLE,
+                     politely ? "the server closed the connection" : "was cut off");
+        assert_int_equal(next_frame(&size), 1);
+        assert_int_equal(size, 10);
+        bwl_conn_close(&conn);
+        assert_int_equal(next_frame(&size), 0);
+        free_server(&far);
+        far = (server){ 0 };
+    }
+}
+
+static void test_conn_tls_sees_what_nobody_asked_for(void **state)
+{
+    (void)state;
+    connect_both(TLS1_2_VERSION);
+    assert_false(bwl_conn_has_unread(&conn));
+    server_says(&far, "+x\r\n");
+    assert_true(far_says(SIZE_MAX) > 0);
+    assert_true(bwl_conn_has_unread(&conn));
+}
+
+/* ---- goodbye --------------------------------------------------------------------------------- */
+
+static void test_conn_tls_goodbye_is_heard(void **state)
+{
+    (void)state;
+    connect_both(TLS1_3_VERSION);
+    size_t size = put(10);
+    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
+    bwl_conn_goodbye(&conn);
+    (void)far_hears();
+    assert_int_equal(far_reads(), size);
+    assert_int_equal(SSL_get_shutdown(far.ssl), SSL_RECEIVED_SHUTDOWN);
+}
+
+/* It would take along what counts as never handed over. */
+static void test_conn_tls_goodbye_takes_nothing_along(void **state)
+{
+    int small = 4096;
+
+    (void)state;
+    connect_both(TLS1_3_VERSION);
+    assert_int_equal(setsockopt(conn.source.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+    for (unsigned n = 0; n < 8; n++)
+        (void)put(50000);
+    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
+    uint64_t handed_over = conn.handed_over;
+    assert_true(handed_over < conn.written);
+    size_t heard = 0;
+    for (size_t got; (got = far_hears()) > 0;)
+        heard += got;
+    bwl_conn_goodbye(&conn); /* there is room now */
+    assert_int_equal(far_hears(), 0);
+    assert_int_equal(conn.handed_over, handed_over);
+    bwl_conn_close(&conn);
+    assert_int_equal(far_hears(), 0);
+    assert_true(heard > 0);
+    assert_true(far_reads() <= handed_over);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_ends, close_ends)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_conn_tls_is_connecting_until_hands_are_shaken),
+        CASE(test_conn_tls_nothing_is_clear_on_the_line),
+        CASE(test_conn_tls_refused_certificate_is_a_refusal_and_an_alert),
+        CASE(test_conn_tls_refusal_of_our_certificate_comes_with_the_first_read),
+        CASE(test_conn_tls_alert_is_heard_behind_a_broken_line),
+        CASE(test_conn_tls_nothing_is_read_that_was_not_handed_over),
+        CASE(test_conn_tls_record_that_waits_whole_was_not_handed_over),
+        CASE(test_conn_tls_forgets_what_it_has_sent),
+        CASE(test_conn_tls_large_frames_arrive),
+        CASE(test_conn_tls_peer_that_sends_what_nobody_takes_is_cut_off),
+        CASE(test_conn_tls_end_comes_after_the_last_words),
+        CASE(test_conn_tls_sees_what_nobody_asked_for),
+        CASE(test_conn_tls_goodbye_is_heard),
+        CASE(test_conn_tls_goodbye_takes_nothing_along),
+    };
+
+    return cmocka_run_group_tests(tests, make_ends, remove_ends);
+}

@@ -260,6 +260,7 @@ static void test_connections_killed_while_held(void **state)
     bowline_hold   *hold   = must_acquire(client, "x");
     for (int i = 0; i < 20; i++) {
         (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+        sleep_ms(IDLE_MS);
         assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
     }
     must_release(hold);

@@ -229,7 +229,7 @@ static void is_late(bwl_redis_store *store)
         fail_attempt(store, &fault);
         return;
     }
-    if (store->phase != BWL_REDIS_READY)
+    if (store->phase == BWL_REDIS_CONNECTING && store->addresses_count > 1)
         ms = (long long)(store->phase_ends_at - store->phase_began_at);
     (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "no answer for %lld ms", ms);
     (void)bwl_redis_suspect(store, &fault);

@@ -4,8 +4,8 @@
  *      04-libuv [URL [TICKS]]
  *
  * A timer of the loop ticks all the time.  Somebody else has the lock at first and gives it back
- * at the third tick; then it is ours for TICKS ticks, renewed by the loop, and given back.  At
- * each tick the program looks whether it is still ours: try file:?max-hold=300ms to see it lost.
+ * at the third tick; then it is ours for TICKS ticks, renewed by the loop, and given back.  What
+ * happens comes as events: try file:?max-hold=300ms to see the lock lost.
  */
 #include "adapters/bowline_uv.h"
 
@@ -39,19 +39,24 @@ static void need(int status, const bowline_error *error)
     exit(1);
 }
 
-/* What has ended?  After every dispatch, and after every start. */
-static void look(void *arg)
+static void release(program *p)
 {
-    program      *p = arg;
     bowline_error error;
 
-    if (p->acquiring != NULL && bowline_operation_done(p->acquiring)) {
-        need(bowline_acquire_finish(&p->hold, p->acquiring, &error), &error);
+    need(bowline_release_start(&p->releasing, p->hold, &error), &error);
+    p->hold = NULL; /* it belongs to the operation now, whose end is an event */
+}
+
+static void ended(program *p, bowline_operation *op)
+{
+    bowline_error error;
+
+    if (op == p->acquiring) {
+        need(bowline_acquire_finish(&p->hold, op, &error), &error);
         p->acquiring = NULL;
         puts("ours");
-    }
-    if (p->releasing != NULL && bowline_operation_done(p->releasing)) {
-        p->status    = bowline_finish(p->releasing, &error);
+    } else if (op == p->releasing) {
+        p->status    = bowline_finish(op, &error);
         p->releasing = NULL;
         printf("release: %s\n", bowline_status_name(p->status));
         bowline_uv_detach(&p->attached);
@@ -59,13 +64,24 @@ static void look(void *arg)
     }
 }
 
-static void release(program *p)
+/* What has happened?  After every dispatch. */
+static void look(void *arg)
 {
+    program      *p     = arg;
+    bowline_event event = { .size = sizeof event };
     bowline_error error;
 
-    need(bowline_release_start(&p->releasing, p->hold, &error), &error);
-    p->hold = NULL; /* it belongs to the operation now */
-    look(p);
+    while (bowline_next_event(p->client, &event, &error) == 1) {
+        if (event.kind == BOWLINE_EVENT_ENDED) {
+            ended(p, event.operation);
+        } else if (event.kind == BOWLINE_EVENT_LOST) {
+            puts("lost: the work is stopped");
+            release(p); /* says LOST; frees it */
+        } else if (event.kind == BOWLINE_EVENT_TROUBLE) {
+            (void)bowline_hold_trouble(event.hold, &error);
+            fprintf(stderr, "04-libuv: %s\n", error.text);
+        }
+    }
 }
 
 static void tick(uv_timer_t *ticker)
@@ -76,9 +92,6 @@ static void tick(uv_timer_t *ticker)
         puts("tick: waiting");
         if (++p->waited == TICKS_OF_WAITING)
             bowline_release(p->theirs, NULL); /* how it came out is their affair */
-    } else if (p->hold != NULL && bowline_hold_left_ms(p->hold) == 0) {
-        puts("lost: the work is stopped");
-        release(p); /* says LOST; frees it */
     } else if (p->hold != NULL) {
         puts("tick: working");
         if (--p->left <= 0)
@@ -107,7 +120,7 @@ int main(int argc, char **argv)
     need(bowline_acquire_start(&p.acquiring, p.client, "04-libuv",
                                BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error),
          &error);
-    look(&p); /* it may have ended at once */
+    look(&p); /* the first look asks for events; and it may have ended at once */
     uv_run(loop, UV_RUN_DEFAULT);
     uv_loop_close(loop);
     bowline_close(p.client);

@@ -4,8 +4,8 @@
  *      05-libevent [URL [TICKS]]
  *
  * A timer of the base ticks all the time.  Somebody else has the lock at first and gives it back
- * at the third tick; then it is ours for TICKS ticks, renewed by the base, and given back.  At
- * each tick the program looks whether it is still ours: try file:?max-hold=300ms to see it lost.
+ * at the third tick; then it is ours for TICKS ticks, renewed by the base, and given back.  The
+ * base watches the descriptor of the hold too: try file:?max-hold=300ms to see it lost.
  */
 #include "adapters/bowline_libevent.h"
 
@@ -20,6 +20,7 @@ enum { TICK_MS = 50, TICKS_OF_WAITING = 3 };
 
 typedef struct program {
     struct event_base *base;
+    struct event      *loss; /* the descriptor of the hold */
     bowline_libevent   attached;
     bowline_client    *client;
     bowline_operation *acquiring; /* NULL: not, or not any more; so are the next two */
@@ -39,6 +40,40 @@ static void need(int status, const bowline_error *error)
     exit(1);
 }
 
+static void look(void *arg);
+
+static void release(program *p)
+{
+    bowline_error error;
+
+    event_free(p->loss); /* before its descriptor is closed */
+    p->loss = NULL;
+    need(bowline_release_start(&p->releasing, p->hold, &error), &error);
+    p->hold = NULL; /* it belongs to the operation now */
+    look(p);
+    (void)bowline_libevent_rearm(&p->attached);
+}
+
+static void lost(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    puts("lost: the work is stopped");
+    release(arg); /* says LOST; frees it */
+}
+
+static void won(program *p)
+{
+    bowline_error error;
+    int           fd = bowline_hold_fd(p->hold, &error);
+
+    need(fd < 0 ? fd : BOWLINE_OK, &error);
+    p->loss = event_new(p->base, fd, EV_READ, lost, p);
+    if (p->loss == NULL || event_add(p->loss, NULL) != 0)
+        exit(1);
+    puts("ours");
+}
+
 /* What has ended?  After every dispatch, and after every start. */
 static void look(void *arg)
 {
@@ -48,7 +83,7 @@ static void look(void *arg)
     if (p->acquiring != NULL && bowline_operation_done(p->acquiring)) {
         need(bowline_acquire_finish(&p->hold, p->acquiring, &error), &error);
         p->acquiring = NULL;
-        puts("ours");
+        won(p);
     }
     if (p->releasing != NULL && bowline_operation_done(p->releasing)) {
         p->status    = bowline_finish(p->releasing, &error);
@@ -56,16 +91,6 @@ static void look(void *arg)
         printf("release: %s\n", bowline_status_name(p->status));
         event_base_loopbreak(p->base);
     }
-}
-
-static void release(program *p)
-{
-    bowline_error error;
-
-    need(bowline_release_start(&p->releasing, p->hold, &error), &error);
-    p->hold = NULL; /* it belongs to the operation now */
-    look(p);
-    (void)bowline_libevent_rearm(&p->attached);
 }
 
 static void tick(evutil_socket_t fd, short what, void *arg)
@@ -78,9 +103,6 @@ static void tick(evutil_socket_t fd, short what, void *arg)
         puts("tick: waiting");
         if (++p->waited == TICKS_OF_WAITING)
             bowline_release(p->theirs, NULL); /* how it came out is their affair */
-    } else if (p->hold != NULL && bowline_hold_left_ms(p->hold) == 0) {
-        puts("lost: the work is stopped");
-        release(p); /* says LOST; frees it */
     } else if (p->hold != NULL) {
         puts("tick: working");
         if (--p->left <= 0)

@@ -7,8 +7,7 @@
  *      bowline_glib_detach(source);
  *      bowline_close(client);
  *
- * Open the client with keeper = BOWLINE_OFF, and use it in the thread of the context only: what
- * another thread starts or dispatches, the context is not told of.
+ * Open the client with keeper = BOWLINE_OFF, and use it in the thread of the context only.
  *
  * How it works.  The client is a source of events of its own.  Before each wait GLib asks every
  * source how long it may wait (prepare), and bowline_timeout_ms is the answer.  It changes with

@@ -9,8 +9,7 @@
  *      bowline_libevent_detach(&attached);
  *      bowline_close(client);
  *
- * Open the client with keeper = BOWLINE_OFF, and use it in the thread of the base only: what
- * another thread starts or dispatches, the base is not told of.
+ * Open the client with keeper = BOWLINE_OFF, and use it in the thread of the base only.
  *
  * How it works.  The client's descriptor is watched, one timer rings when bowline_timeout_ms is
  * over, and both do the same: bowline_dispatch, then look(), then the timer is set anew.  The

@@ -194,7 +194,11 @@ BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
 
 /* Releases what is still held through the client, without waiting for answers, and frees the
  * client with all its holds and operations, which must not be used afterwards.  In a child after
- * fork: frees, sends nothing.  NULL is a no-op.  One thread, and no other inside the client. */
+ * fork: frees, sends nothing.  NULL is a no-op.  One thread, and no other inside the client.
+ *
+ * Does not block when every operation has ended and every hold was released before.  Else it hands
+ * the releases to the server, and gives up when that takes nothing for 100 ms, or has not read all
+ * within 200 ms; what did not arrive ends with its lease. */
 BOWLINE_API void bowline_close(bowline_client *client);
 
 /* ---- questions about a hold ------------------------------------------------------------------ */
@@ -202,6 +206,12 @@ BOWLINE_API void bowline_close(bowline_client *client);
 /* How long the lock is surely ours from now on: 0 when it is not, INT64_MAX where nothing but
  * release ends it.  Any thread. */
 BOWLINE_API int64_t bowline_hold_left_ms(bowline_hold *hold);
+
+/* OK: nothing has gone wrong since the hold was won, or renewed last.  UNREACHABLE, UNKNOWN (no
+ * answer), REFUSED: it is ours still, for as long as bowline_hold_left_ms says, but the last
+ * attempt at renewing it has failed; more will follow unless renewal is off.  LOST: it is not ours
+ * any more. The text says why.  USAGE, FORKED.  Asks nobody, never blocks.  Any thread. */
+BOWLINE_API int bowline_hold_trouble(bowline_hold *hold, bowline_error *reterr);
 
 /* Grows with every holder of the name; 0 where the engine has none.  Any thread. */
 BOWLINE_API uint64_t bowline_hold_fence(const bowline_hold *hold);

@@ -1,10 +1,18 @@
 /*
- * describe.h -- who holds a name, for the caller who did not get it.
+ * describe.h -- who holds a name: the question itself, and the answer for the caller who did not
+ * get it.
  */
 #ifndef BWL_DESCRIBE_H
 #define BWL_DESCRIBE_H
 
 #include "api/handles.h"
+
+/* locked: a lock that is not sought, only looked at (bwl_lock_look).  USAGE (the name), NOMEM,
+ * SYSTEM. */
+int bwl_lock_for_who(bwl_lock **ret_lock, bwl_client *client, const char *name, bwl_fault *fault);
+
+/* locked: asks, and waits for the answer.  As bowline_who. */
+int bwl_ask_who(bwl_client *client, const char *name, bwl_holder *ret_holder, bwl_fault *fault);
 
 /* locked: adds to the text of BUSY or TIMEOUT who holds the name, if the store knows. */
 void bwl_describe_holder(bwl_client *client, const char *name, bowline_error *error);

@@ -12,6 +12,7 @@ struct bowline_client {
     bwl_lanes          lanes;
     bwl_client        *inner;      /* the first lane                                           */
     pthread_mutex_t    mutex;      /* taken last: of the list that follows                     */
+    struct bwl_bell   *bell;       /* see bell.h; NULL: no loop has asked for a descriptor     */
     bowline_operation *operations; /* that were started and not finished                       */
 };
 
@@ -26,6 +27,13 @@ struct bowline_operation {
 static inline bwl_client *bwl_lane_of(const bowline_operation *op)
 {
     return op->inner.lock->client;
+}
+
+/* The lanes of a client, counted from 0, which is the one that takes what is started.  NULL: there
+ * are no more. */
+static inline bwl_client *bwl_lane_at(bowline_client *handle, unsigned number)
+{
+    return number < BWL_LANES_MAX ? atomic_load(&handle->lanes.lanes[number]) : NULL;
 }
 
 /* A hold is a lock, no more: the machine with everything around it. */
@@ -50,7 +58,14 @@ int bwl_check_fork(const bwl_client *client, bowline_error *reterr);
 int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const char *macro,
                      bowline_error *reterr);
 
+/* locked: the handle of an operation that is started.  NULL: NOMEM.  Free frees no more than it. */
+bowline_operation *bwl_operation_new(bowline_client *client, bowline_error *reterr);
+void               bwl_operation_free(bowline_operation *op);
+
 /* How an operation came out: the status, with a text for people. */
 int bwl_report(const bwl_operation *operation, bowline_error *reterr);
+
+/* LOST, with a text for people. */
+int bwl_report_loss(const bwl_lock *lock, bowline_error *reterr);
 
 #endif

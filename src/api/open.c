@@ -2,6 +2,7 @@
  * open.c -- opening and closing a client, and the options of every call.
  */
 #include "api/handles.h"
+#include "engine/bell.h"
 #include "engine/fault.h"
 
 #include <stdio.h>
@@ -84,7 +85,10 @@ void bowline_close(bowline_client *client)
 {
     if (client == NULL)
         return;
+    if (client->bell != NULL && !bwl_forked(&client->inner->guard))
+        bwl_bell_stop(client->bell);
     bwl_lanes_close(&client->lanes);
+    bwl_bell_free(client->bell);
     while (client->operations != NULL) {
         bowline_operation *operation = client->operations;
         client->operations           = operation->next;

@@ -4,6 +4,7 @@
  */
 #include "api/handles.h"
 #include "core/text.h"
+#include "engine/bell.h"
 #include "engine/drive.h"
 #include "engine/fault.h"
 
@@ -56,19 +57,6 @@ int bowline_duration_parse(int64_t *ret_ms, const char *text, bowline_error *ret
     return BOWLINE_OK;
 }
 
-int bowline_fd(bowline_client *client)
-{
-    int status = bwl_check_fork(client->inner, NULL);
-
-    if (status < 0)
-        return status;
-    bwl_lanes_keep_to_first(&client->lanes);
-    bwl_client_lock(client->inner);
-    int fd = bwl_client_fd(client->inner, NULL);
-    bwl_client_unlock(client->inner);
-    return fd;
-}
-
 int64_t bowline_timeout_ms(bowline_client *client)
 {
     if (bwl_forked(&client->inner->guard))
@@ -95,11 +83,15 @@ int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *ret
     bwl_client_lock(inner);
     bwl_ms until =
         wait_ms == BOWLINE_FOREVER ? BWL_NEVER : bwl_later(bwl_client_now(inner), wait_ms);
+    if (client->bell != NULL)
+        bwl_bell_heard(client->bell);
     inner->dispatching = true;
     if (!inner->driving)
         status = bwl_client_drive(inner, until, bwl_fault_of(reterr));
-    inner->dispatching = false;
     bwl_hand_over(inner);
+    inner->dispatching = false;
+    if (client->bell != NULL)
+        bwl_bell_again(client->bell);
     bwl_client_unlock(inner);
     return status;
 }

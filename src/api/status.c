@@ -26,6 +26,9 @@ SAME(BWL_LEASE_MIN_MS, BOWLINE_LEASE_MIN_MS);
 SAME(BWL_LEASE_MAX_MS, BOWLINE_LEASE_MAX_MS);
 SAME(BWL_WAIT_MAX_MS, BOWLINE_WAIT_MAX_MS);
 SAME(BWL_HOLDER_TEXT_MAX, BOWLINE_HOLDER_TEXT_MAX);
+SAME(BWL_NOTICE_ENDED, BOWLINE_EVENT_ENDED);
+SAME(BWL_NOTICE_LOST, BOWLINE_EVENT_LOST);
+SAME(BWL_NOTICE_TROUBLE, BOWLINE_EVENT_TROUBLE);
 
 const char *bowline_status_name(int status)
 {
@@ -67,11 +70,12 @@ int bwl_check_fork(const bwl_client *client, bowline_error *reterr)
                     "this client was opened before fork: the child must open one of its own");
 }
 
-static int lost(const bwl_lock *lock, bwl_fault *fault)
+int bwl_report_loss(const bwl_lock *lock, bowline_error *reterr)
 {
     const char *why = lock->why[0] != '\0' ? lock->why : "the lease ended, or the store lost it";
 
-    return bwl_fail(fault, BWL_STATUS_LOST, "%s is not ours any more: %s", lock->name, why);
+    return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_LOST, "%s is not ours any more: %s",
+                    lock->name, why);
 }
 
 static int unknown(const bwl_operation *operation, bwl_fault *fault)
@@ -106,7 +110,7 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr)
         return bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", lock->name, why);
     case BWL_STORE_REFUSED: return bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", lock->name, why);
     case BWL_UNREACHABLE: return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s: %s", lock->name, why);
-    case BWL_LOST: return lost(lock, fault);
+    case BWL_LOST: return bwl_report_loss(lock, reterr);
     case BWL_UNKNOWN: return unknown(operation, fault);
     case BWL_CANCELLED: return bwl_fail(fault, BWL_STATUS_CANCELLED, "%s: cancelled", lock->name);
     case BWL_PENDING:

@@ -5,6 +5,7 @@
 #include "api/handles.h"
 #include "api/describe.h"
 #include "engine/clock.h"
+#include "engine/drive.h"
 #include "engine/fault.h"
 #include "engine/keeper.h"
 
@@ -86,11 +87,14 @@ static int end_acquire(bowline_hold **ret_hold, bwl_operation *operation, bowlin
 {
     int status = end(operation, reterr);
 
-    if (status == BOWLINE_OK)
-        *ret_hold = (bowline_hold *)operation->lock;
-    else
+    if (status < 0) {
         bwl_lock_unwanted(operation->lock);
-    return status;
+        return status;
+    }
+    operation->lock->user = operation->user;
+    bwl_lock_hand_out(operation->lock);
+    *ret_hold = (bowline_hold *)operation->lock;
+    return BOWLINE_OK;
 }
 
 static int end_other(bwl_operation *operation, bowline_error *reterr)
@@ -272,7 +276,7 @@ int bowline_release(bowline_hold *hold, bowline_error *reterr)
 
 /* ---- the same, started and finished ---------------------------------------------------------- */
 
-static bowline_operation *operation_new(bowline_client *client, bowline_error *reterr)
+bowline_operation *bwl_operation_new(bowline_client *client, bowline_error *reterr)
 {
     bowline_operation *op = calloc(1, sizeof *op);
 
@@ -291,14 +295,18 @@ static bowline_operation *operation_new(bowline_client *client, bowline_error *r
     return op;
 }
 
-/* Whoever started it may be an event loop: to be woken when another thread ends it. */
-static bowline_operation *watch(bowline_operation *op)
+/* Whoever started it may be an event loop: to be told of its end.  That does not look into lanes
+ * other than the first: there the keeper reads the answer. */
+static bowline_operation *watch(bowline_operation *op, void *user)
 {
-    op->inner.watched = true;
+    op->inner.user = user;
+    bwl_operation_watch(&op->inner);
+    if (bwl_lane_of(op) != op->client->inner)
+        bwl_hand_over(bwl_lane_of(op));
     return op;
 }
 
-static void operation_free(bowline_operation *op)
+void bwl_operation_free(bowline_operation *op)
 {
     bowline_client *client = op->client;
 
@@ -327,15 +335,15 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
     if (status < 0)
         return status;
     bwl_client_lock(client->inner);
-    bowline_operation *op = operation_new(client, reterr);
+    bowline_operation *op = bwl_operation_new(client, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
     if (status == BOWLINE_OK)
         status = start_acquire(&op->inner, client->inner, name, &o,
                                wait_of(&o, &client->inner->settings), reterr);
     if (status == BOWLINE_OK)
-        *ret_op = watch(op);
+        *ret_op = watch(op, NULL);
     else if (op != NULL)
-        operation_free(op);
+        bwl_operation_free(op);
     bwl_client_unlock(client->inner);
     return status;
 }
@@ -351,15 +359,15 @@ int bowline_extend_start(bowline_operation **ret_op, bowline_hold *hold, uint32_
     if (status < 0)
         return status;
     bwl_client_lock(client);
-    bowline_operation *op = operation_new(client->handle, reterr);
+    bowline_operation *op = bwl_operation_new(client->handle, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
     if (status == BOWLINE_OK)
         status = start_extend(&op->inner, bwl_lock_of(hold), lease_ms, reterr);
     if (status == BOWLINE_OK) {
         bwl_lock_pin(op->inner.lock); /* it may be finished after the hold was released */
-        *ret_op = watch(op);
+        *ret_op = watch(op, op->inner.lock->user);
     } else if (op != NULL) {
-        operation_free(op);
+        bwl_operation_free(op);
     }
     bwl_client_unlock(client);
     return status;
@@ -375,10 +383,10 @@ int bowline_release_start(bowline_operation **ret_op, bowline_hold *hold, bowlin
     if (status < 0)
         return status;
     bwl_client_lock(client);
-    bowline_operation *op = operation_new(client->handle, reterr);
+    bowline_operation *op = bwl_operation_new(client->handle, reterr);
     if (op != NULL) {
         start_release(&op->inner, bwl_lock_of(hold));
-        *ret_op = watch(op);
+        *ret_op = watch(op, bwl_lock_of(hold)->user);
     }
     bwl_client_unlock(client);
     return op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
@@ -441,8 +449,9 @@ int bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowli
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "bowline_acquire_finish takes an acquire, and a place for the hold");
     bwl_client_lock(client);
+    bwl_operation_forget(&op->inner);
     status = end_acquire(&hold, &op->inner, reterr);
-    operation_free(op);
+    bwl_operation_free(op);
     if (status == BOWLINE_OK)
         status = keep(&hold, reterr);
     if (status == BOWLINE_OK)
@@ -458,15 +467,17 @@ int bowline_finish(bowline_operation *op, bowline_error *reterr)
 
     if (status < 0)
         return status;
-    if (op->inner.verb == BWL_ACQUIRE)
+    if (op->inner.looks || op->inner.verb == BWL_ACQUIRE)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
-                        "this operation is an acquire: bowline_acquire_finish takes it");
+                        "an acquire is finished by bowline_acquire_finish, a who by "
+                        "bowline_who_finish");
     bwl_client_lock(client);
+    bwl_operation_forget(&op->inner);
     bwl_lock *extended = op->inner.verb == BWL_EXTEND ? op->inner.lock : NULL;
     status             = end_other(&op->inner, reterr);
     if (extended != NULL)
         bwl_lock_unpin(extended);
-    operation_free(op);
+    bwl_operation_free(op);
     bwl_client_unlock(client);
     return status;
 }

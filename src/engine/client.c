@@ -2,6 +2,7 @@
  * client.c -- opening and closing; the clock and the mutex of a client.
  */
 #include "engine/client.h"
+#include "engine/bell.h"
 #include "engine/clock.h"
 #include "engine/drive.h"
 #include "engine/engines.h"
@@ -157,6 +158,7 @@ void bwl_client_close(bwl_client *client)
         bwl_lock *lock = client->locks;
         client->locks  = lock->next;
         client->engine->forget(lock);
+        bwl_lock_take_back(lock);
         explicit_bzero(&lock->hold.claim, sizeof lock->hold.claim);
         free(lock);
     }
@@ -217,12 +219,24 @@ bwl_ms bwl_client_next_at(bwl_client *client)
 void bwl_client_alarm(bwl_client *client, bwl_timer *timer, bwl_ms at)
 {
     bwl_timers_set(&client->timers, timer, at);
-    bool sleeps_too_long =
-        client->driving ? at < client->drives_until : at < client->loop_sleeps_until;
-    if (sleeps_too_long && client->reactor.epoll_fd >= 0 && !client->dispatching) {
-        client->loop_sleeps_until = 0;
+    if (client->driving && at < client->drives_until) {
         bwl_client_wake(client);
+    } else if (!client->driving && at < client->loop_sleeps_until && !client->dispatching) {
+        client->loop_sleeps_until = 0;
+        bwl_client_tell(client);
     }
+    if (client->bell != NULL)
+        bwl_bell_alarm(client->bell, client, at);
+}
+
+void bwl_client_tell(bwl_client *client)
+{
+    if (client->dispatching && !client->driving)
+        return; /* it is the loop that does this, and it looks afterwards */
+    if (client->bell != NULL && !client->dispatching)
+        bwl_bell_ring(client->bell); /* a wake might be heard by another thread that drives */
+    else if (client->reactor.epoll_fd >= 0)
+        bwl_client_wake(client);
 }
 
 int bwl_client_fd(bwl_client *client, bwl_fault *fault)

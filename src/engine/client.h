@@ -18,6 +18,7 @@
 
 #include "engine/entropy.h"
 #include "engine/fork_guard.h"
+#include "engine/notice.h"
 #include "engine/reactor.h"
 #include "engine/settings.h"
 #include "engine/timers.h"
@@ -80,8 +81,12 @@ typedef struct bwl_engine {
      * anything back. */
     void (*flush)(bwl_client *client);
 
-    /* Who holds the name of this lock, which was prepared and never sought.  May wait: called
-     * locked, may unlock meanwhile. */
+    /* Begins to look who holds the name of this lock, which was prepared and never sought.  True:
+     * it has been seen; false: bwl_lock_looked will be called, or was.  NULL: it is seen when it
+     * is asked for. */
+    bool (*look)(bwl_lock *lock);
+
+    /* What was seen, once the look has ended.  Never waits. */
     int (*who)(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault);
 
     /* The descriptors that keep a held lock taken; how many.  NULL: there are none. */
@@ -99,6 +104,13 @@ struct bwl_lock {
     uint32_t       latest_tag;
     unsigned       pins;   /* what still points here: a step under way, an open question        */
     bool           wanted; /* the caller still has a handle to it                              */
+    bool           is_out; /* and has it as a hold, see notice.h; the next four are its face   */
+    bool           loss_was_told;
+    bool           was_in_trouble;
+    int            loss_fd; /* -1: nobody has asked for it                                     */
+    bwl_ms         loss_at; /* when that becomes readable                                      */
+    bwl_notice     notice;
+    void          *user; /* the caller's */
     uint16_t       name_size;
     char           name[BWL_NAME_MAX + 1];
     char           why[BWL_FAULT_TEXT_MAX]; /* what the store said when it last refused         */
@@ -106,10 +118,13 @@ struct bwl_lock {
 
 struct bwl_operation {
     bwl_lock           *lock;
-    bwl_verb            verb;
+    bwl_verb            verb;    /* not set if it looks                                           */
+    bool                looks;   /* who holds the name?  No machine is asked                      */
     bwl_outcome_kind    ended;   /* PENDING: not yet                                              */
     bool                watched; /* by an event loop that nobody of us is inside               */
+    bwl_notice          notice;  /* of its end */
     struct bwl_sleeper *sleeper; /* the threads that wait for it while another drives          */
+    void               *user;    /* the caller's */
 };
 
 /* Lives as long as the client: who calls it does so without the mutex, when it may have come by
@@ -155,6 +170,8 @@ struct bwl_client {
     bwl_sleeper       *calls;  /* of those, who is woken when the mutex is given back          */
     size_t             called; /* of those, how many were called and have not come yet         */
     bwl_ms             latest; /* the clock, which never goes back                            */
+    bwl_notices        notices;
+    struct bwl_bell   *bell;   /* NULL: no loop has asked for a descriptor                     */
     struct bwl_keeper *keeper; /* NULL: none was needed yet */
     void              *handle; /* the public one, kept for the room above */
 };
@@ -181,6 +198,9 @@ void bwl_client_alarm(bwl_client *client, bwl_timer *timer, bwl_ms at);
 /* locked: the descriptor for other event loops, opened by the first call. */
 int bwl_client_fd(bwl_client *client, bwl_fault *fault);
 
+/* locked: something has happened that the loop of the caller should come and see. */
+void bwl_client_tell(bwl_client *client);
+
 /* Makes whoever drives call engine->woken.  Any thread, with or without the mutex; the reactor must
  * have been opened. */
 void bwl_client_wake(bwl_client *client);
@@ -203,8 +223,8 @@ void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms);
 void bwl_lock_release(bwl_lock *lock, bwl_operation *operation);
 void bwl_lock_cancel(bwl_operation *operation);
 
-/* locked: ends an operation that is not a machine's, but was made only to be waited for. */
-void bwl_operation_end(bwl_operation *operation, bwl_outcome_kind kind);
+/* locked: the same for who: ends RELEASED when engine->who can be asked, or CANCELLED. */
+void bwl_lock_look(bwl_lock *lock, bwl_operation *operation);
 
 /* locked: the caller has no handle any more. */
 void bwl_lock_unwanted(bwl_lock *lock);
@@ -216,6 +236,9 @@ void bwl_lock_event(bwl_lock *lock, bwl_event ev);
 
 /* locked: the store can vouch no longer for what it gave: lost, if it is held. */
 void bwl_lock_disown(bwl_lock *lock);
+
+/* locked: the look is over.  Nothing, if it was cancelled before. */
+void bwl_lock_looked(bwl_lock *lock);
 
 /* locked: a question is open, or is not any more; a lock is not freed while one is. */
 void bwl_lock_pin(bwl_lock *lock);

@@ -2,6 +2,7 @@
  * drive.c -- see drive.h; and waiting for an operation, which is what it is for.
  */
 #include "engine/drive.h"
+#include "engine/bell.h"
 #include "engine/fault.h"
 #include "engine/keeper.h"
 
@@ -214,14 +215,29 @@ static int sleep_for(bwl_client *client, bwl_operation *operation, bwl_ms until,
     return BWL_OK;
 }
 
+/* The loop of the caller, if there is one, sleeps for as long as it was told before. */
+static void tell_bell(bwl_client *client)
+{
+    bwl_ms at = bwl_client_next_at(client);
+
+    bwl_bell_alarm(client->bell, client, at);
+    if (client->dispatching || client->keeper != NULL || at >= client->loop_sleeps_until)
+        return;
+    client->loop_sleeps_until = 0;
+    bwl_client_tell(client);
+}
+
 void bwl_hand_over(bwl_client *client)
 {
     if (client->driving || client->called > 0)
         return; /* whoever was called hands over when he leaves */
-    if (client->sleepers != NULL)
+    if (client->sleepers != NULL) {
         bwl_call(client, client->sleepers);
-    else
-        bwl_keeper_nudge(client);
+        return;
+    }
+    bwl_keeper_nudge(client);
+    if (client->bell != NULL)
+        tell_bell(client);
 }
 
 int bwl_client_wait(bwl_client *client, bwl_operation *operation, bwl_ms until, bwl_fault *fault)

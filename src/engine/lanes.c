@@ -27,7 +27,11 @@ void bwl_lanes_close(bwl_lanes *lanes)
 
 void bwl_lanes_keep_to_first(bwl_lanes *lanes)
 {
+    if (atomic_load_explicit(&lanes->usable, memory_order_relaxed) == 1)
+        return;
+    (void)pthread_mutex_lock(&lanes->opening);
     atomic_store_explicit(&lanes->usable, 1, memory_order_relaxed);
+    (void)pthread_mutex_unlock(&lanes->opening);
 }
 
 void bwl_lane_enter(bwl_client *lane)
@@ -64,7 +68,7 @@ static bwl_client *open_lane(bwl_lanes *lanes, unsigned place)
     bwl_client *lane = NULL;
 
     (void)pthread_mutex_lock(&lanes->opening);
-    if (atomic_load(&lanes->lanes[place]) == NULL &&
+    if (place < atomic_load(&lanes->usable) && atomic_load(&lanes->lanes[place]) == NULL &&
         bwl_client_share(&lane, atomic_load(&lanes->lanes[0])) == BWL_OK) {
         bwl_lane_enter(lane);
         atomic_store_explicit(&lanes->lanes[place], lane, memory_order_release);

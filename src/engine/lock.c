@@ -57,8 +57,9 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, cons
     lock->latest_tag = 0;
     lock->pins       = 0;
     lock->wanted     = true;
-    lock->why[0]     = '\0';
-    lock->name_size  = (uint16_t)name_size;
+    bwl_lock_hide(lock);
+    lock->why[0]    = '\0';
+    lock->name_size = (uint16_t)name_size;
     memcpy(lock->name, name, name_size + 1);
     link_in(client, lock);
 
@@ -117,25 +118,18 @@ void bwl_lock_says(bwl_lock *lock, const char *format, ...)
 
 static void step(bwl_lock *lock, const bwl_effects *fx);
 
-void bwl_operation_end(bwl_operation *operation, bwl_outcome_kind kind)
-{
-    bwl_client *client = operation->lock->client;
-
-    operation->ended = kind;
-    if (operation->watched && !client->dispatching && client->reactor.epoll_fd >= 0)
-        bwl_client_wake(client); /* by somebody else than the loop that watches it */
-    for (bwl_sleeper *s = operation->sleeper; s != NULL; s = s->beside)
-        bwl_call(client, s);
-}
-
 static void end_operation(bwl_lock *lock, bwl_outcome_kind kind)
 {
     bwl_operation *operation = lock->operation;
 
     if (operation == NULL)
-        return; /* a loss that nobody waits to hear of: it is seen in the time left */
-    lock->operation = NULL;
-    bwl_operation_end(operation, kind);
+        return; /* nobody waits to hear of it: bwl_lock_show tells of a loss */
+    lock->operation  = NULL;
+    operation->ended = kind;
+    if (operation->watched)
+        bwl_operation_show_end(operation);
+    for (bwl_sleeper *s = operation->sleeper; s != NULL; s = s->beside)
+        bwl_call(lock->client, s);
 }
 
 static bwl_random fresh_bits(bwl_client *client)
@@ -189,6 +183,8 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
     bwl_client_alarm(lock->client, &lock->timer, fx->wake_at);
     if (fx->outcome.kind != BWL_PENDING)
         end_operation(lock, fx->outcome.kind);
+    if (lock->is_out)
+        bwl_lock_show(lock);
     for (unsigned i = 0; i < fx->asks_count; i++)
         put(lock, &fx->asks[i]);
 }
@@ -233,6 +229,7 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
 {
     bwl_effects fx = { 0 };
 
+    bwl_lock_take_back(lock);
     begin(lock, operation, BWL_RELEASE);
     if (bwl_hold_is_held(&lock->hold)) {
         bwl_hold_release(&lock->hold, bwl_client_now(lock->client), &fx);
@@ -252,7 +249,7 @@ void bwl_lock_cancel(bwl_operation *operation)
         return;
     if (lock->client->driving) /* whoever drives may be the one who waits for this */
         bwl_client_wake(lock->client);
-    if (operation->verb == BWL_EXTEND) { /* what it asked for goes on; nobody waits for it */
+    if (operation->looks || operation->verb == BWL_EXTEND) { /* goes on; nobody waits for it */
         end_operation(lock, BWL_CANCELLED);
         return;
     }
@@ -260,4 +257,24 @@ void bwl_lock_cancel(bwl_operation *operation)
     bwl_hold_cancel(&lock->hold, bwl_client_now(lock->client), &fx);
     step(lock, &fx);
     bwl_lock_unpin(lock);
+}
+
+/* ---- who holds it? --------------------------------------------------------------------------- */
+
+void bwl_lock_look(bwl_lock *lock, bwl_operation *operation)
+{
+    bool (*look)(bwl_lock *) = lock->client->engine->look;
+
+    assert(lock->operation == NULL);
+    *operation      = (bwl_operation){ .lock = lock, .looks = true, .ended = BWL_PENDING };
+    lock->operation = operation;
+    bwl_lock_pin(lock);
+    if (look == NULL || look(lock))
+        bwl_lock_looked(lock);
+    bwl_lock_unpin(lock);
+}
+
+void bwl_lock_looked(bwl_lock *lock)
+{
+    end_operation(lock, BWL_RELEASED);
 }

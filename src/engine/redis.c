@@ -7,19 +7,24 @@
 #include "engine/redis_store.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* A lock has no part of ours: its key is made from its name when it is written. */
+/* Our part of a lock.  Its key is made from its name when it is written. */
+typedef struct redis_part {
+    bwl_redis_looker *looker; /* NULL: nobody has looked                                       */
+} redis_part;
+
 static int redis_prepare(bwl_lock *lock, bwl_fault *fault)
 {
-    (void)lock;
-    (void)fault;
+    (void)fault; /* nothing can go wrong */
+    *(redis_part *)lock->part = (redis_part){ .looker = NULL };
     return BWL_OK;
 }
 
 static void redis_forget(bwl_lock *lock)
 {
-    (void)lock;
+    free(((redis_part *)lock->part)->looker);
 }
 
 static bool redis_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
@@ -67,25 +72,30 @@ static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look)
                        "the value is not in the form of bowline");
 }
 
+/* The looker is the lock's: whoever waits for it may leave before the answer comes. */
+static bool redis_look(bwl_lock *lock)
+{
+    redis_part             *part     = lock->part;
+    bwl_redis_open_question question = { .lock = lock };
+
+    assert(part->looker == NULL);
+    part->looker    = calloc(1, sizeof *part->looker);
+    question.looker = part->looker;
+    if (part->looker != NULL && bwl_redis_put(lock->client->store, &question))
+        return false;
+    free(part->looker);
+    part->looker = NULL;
+    return true;
+}
+
 static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
 {
-    bwl_client             *client   = lock->client;
-    bwl_redis_looker        looker   = { .operation = { .lock = lock } };
-    bwl_redis_open_question question = {
-        .lock   = lock,
-        .looker = &looker,
-    };
+    const bwl_redis_looker *looker = ((redis_part *)lock->part)->looker;
 
-    if (!bwl_redis_put(client->store, &question))
+    if (looker == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    /* Ends by itself: every question does, within answer_ms. */
-    while (looker.operation.ended == BWL_PENDING) {
-        int status = bwl_client_wait(client, &looker.operation, BWL_NEVER, fault);
-        if (status < 0)
-            bwl_redis_give_up_looking(client->store, &looker);
-    }
-    switch (looker.answer) {
-    case BWL_YES: fill_in(ret_holder, &looker.look); return BWL_OK;
+    switch (looker->answer) {
+    case BWL_YES: fill_in(ret_holder, &looker->look); return BWL_OK;
     case BWL_LATER:
     case BWL_NO:
     case BWL_REFUSED: return bwl_fail(fault, BWL_STATUS_REFUSED, "%s", lock->why);
@@ -94,12 +104,13 @@ static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
     bwl_unreachable("an answer outside of its enum");
 }
 
-#define REDIS_ENGINE(scheme_)                                                                 \
-    {                                                                                         \
-        .scheme = (scheme_), .protocol = &bwl_token, .has_lease = true, .draws_tokens = true, \
-        .open = bwl_redis_open, .share = bwl_redis_share, .close = bwl_redis_close,           \
-        .prepare = redis_prepare, .ask = redis_ask, .forget = redis_forget,                   \
-        .woken = bwl_redis_woken, .flush = bwl_redis_flush, .who = redis_who,                 \
+#define REDIS_ENGINE(scheme_)                                                                     \
+    {                                                                                             \
+        .scheme = (scheme_), .protocol = &bwl_token, .has_lease = true, .draws_tokens = true,     \
+        .open = bwl_redis_open, .share = bwl_redis_share, .close = bwl_redis_close,               \
+        .prepare = redis_prepare, .ask = redis_ask, .forget = redis_forget,                       \
+        .woken = bwl_redis_woken, .flush = bwl_redis_flush, .look = redis_look, .who = redis_who, \
+        .lock_size = sizeof(redis_part),                                                          \
     }
 
 const bwl_engine bwl_redis_engine = REDIS_ENGINE("redis");

@@ -74,7 +74,7 @@ static void settle(const bwl_redis_open_question *q, const bwl_event *ev)
         bwl_redis_verified(q, ev);
     } else if (q->looker != NULL) {
         q->looker->answer = ev->kind == BWL_DOWN ? BWL_UNSENT : ev->answer;
-        bwl_operation_end(&q->looker->operation, BWL_RELEASED);
+        bwl_lock_looked(q->lock);
     } else {
         bwl_event copy = *ev;
         copy.tag       = q->tag;
@@ -162,17 +162,6 @@ static void answered(bwl_redis_store *store, const char *bytes, size_t size)
         bwl_lock_says(q.lock, "%s: %s", store->where, text);
     }
     settle(&q, &ev);
-}
-
-void bwl_redis_give_up_looking(bwl_redis_store *store, bwl_redis_looker *looker)
-{
-    for (size_t i = 0; i < store->questions_count; i++)
-        if (at(store, i)->looker == looker) {
-            bwl_fault fault;
-            (void)bwl_fail(&fault, BWL_STATUS_SYSTEM, "cannot wait for an answer");
-            bwl_redis_break_off(store, &fault, false);
-            return;
-        }
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

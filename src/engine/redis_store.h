@@ -46,16 +46,15 @@ typedef enum bwl_redis_greeting {
     BWL_GREET_DONE,
 } bwl_redis_greeting;
 
-/* Somebody who looks at a key, and waits. */
+/* Somebody who looks at a key. */
 typedef struct bwl_redis_looker {
-    bwl_operation  operation; /* not of a machine; only to wait for                            */
     bwl_redis_look look;
     bwl_answer     answer;
 } bwl_redis_looker;
 
 typedef struct bwl_redis_open_question {
     bwl_lock         *lock;   /* pinned */
-    bwl_redis_looker *looker; /* NULL: asked by the machine                                    */
+    bwl_redis_looker *looker; /* lives as long as the lock; NULL: asked by the machine         */
     uint32_t          tag;
     bwl_redis_word    word;
     bool              verifies; /* nobody asked: is what is held still ours?                    */
@@ -160,9 +159,6 @@ bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *questi
 
 /* Puts it behind the others, to be written with them.  False: there is no memory for it. */
 bool bwl_redis_append(bwl_redis_store *store, const bwl_redis_open_question *question);
-
-/* The looker cannot wait: ends its operation, whatever becomes of the question. */
-void bwl_redis_give_up_looking(bwl_redis_store *store, bwl_redis_looker *looker);
 
 /* The connection cannot be used any more, or there is none.  `refused`: nor would the next one
  * be. */

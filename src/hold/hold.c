@@ -174,6 +174,7 @@ static void acquired(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, b
         return;
     }
     h->state   = BWL_HOLD_HELD;
+    h->trouble = BWL_PENDING;
     h->pauses  = 0;
     h->fence   = out->fence;
     h->ends_at = bwl_later(ev->now, h->terms.max_hold_ms);
@@ -198,8 +199,9 @@ static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bw
 {
     bwl_ms until = bwl_sooner(out->until, h->ends_at);
 
-    h->state  = BWL_HOLD_HELD;
-    h->pauses = 0;
+    h->state   = BWL_HOLD_HELD;
+    h->trouble = BWL_PENDING;
+    h->pauses  = 0;
     if (until > h->until)
         h->until = until;
     if (h->extend_again) {

@@ -52,7 +52,7 @@ typedef struct bwl_hold {
     bwl_terms           terms;
     bwl_claim           claim;
     bwl_hold_state      state;
-    bwl_outcome_kind    trouble;        /* why it has not gone well so far                      */
+    bwl_outcome_kind    trouble;        /* why it has not gone well of late; PENDING: it has    */
     bool                would_wait;     /* told to wait, so giving up is TIMED_OUT               */
     bool                last_try;       /* the time for waiting is over                         */
     bool                doubted;        /* RELEASING: an earlier release had no answer           */

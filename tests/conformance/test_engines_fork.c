@@ -13,6 +13,7 @@ typedef struct family {
     bowline_client    *client;
     bowline_hold      *hold;
     bowline_operation *waiting;
+    bowline_operation *looking;
     const char        *url;
 } family;
 
@@ -25,15 +26,22 @@ static void family_begin(family *f, const engine *e)
     int status = bowline_acquire_start(&f->waiting, f->client, engine_lock(),
                                        BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error);
     assert_status(BOWLINE_OK, status, &error);
+    status = bowline_who_start(&f->looking, f->client, engine_lock(), &error);
+    assert_status(BOWLINE_OK, status, &error);
+    assert_true(bowline_hold_fd(f->hold, &error) >= 0);
+    assert_true(bowline_wakeup_fd(f->client, &error) >= 0);
 }
 
 /* The hold is there, works, and can be given back. */
 static void family_end(family *f)
 {
-    bowline_client *other = engine_client(f->engine, NULL);
-    bowline_hold   *hold  = NULL;
+    bowline_client *other  = engine_client(f->engine, NULL);
+    bowline_hold   *hold   = NULL;
+    bowline_holder  holder = { .size = sizeof holder };
 
     assert_true(bowline_hold_left_ms(f->hold) > 0);
+    assert_status(BOWLINE_OK, bowline_who_finish(&holder, f->looking, NULL), NULL);
+    assert_int_equal(holder.held, 1);
     assert_status(BOWLINE_BUSY, try_once(other, engine_lock()), NULL);
     assert_status(BOWLINE_OK, bowline_extend(f->hold, 0, NULL), NULL);
     must_release(f->hold);
@@ -44,6 +52,31 @@ static void family_end(family *f)
 }
 
 /* ---- what a child may not -------------------------------------------------------------------- */
+
+/* The calls of a loop. */
+static void use_events(family *f, int *bad)
+{
+    bowline_operation *op     = NULL;
+    bowline_event      event  = { .size = sizeof event };
+    bowline_holder     holder = { .size = sizeof holder };
+    bowline_error      error  = { 0 };
+
+    child_expects(bad, bowline_who_start(&op, f->client, "x", &error) == BOWLINE_FORKED,
+                  "who_start");
+    child_expects(bad, op == NULL && error.status == BOWLINE_FORKED, "its text");
+    child_expects(bad, bowline_who_finish(&holder, f->looking, NULL) == BOWLINE_FORKED,
+                  "who_finish");
+    child_expects(bad, bowline_next_event(f->client, &event, &error) == BOWLINE_FORKED,
+                  "next_event");
+    child_expects(bad, bowline_wakeup_fd(f->client, &error) == BOWLINE_FORKED, "wakeup_fd");
+    child_expects(bad, bowline_hold_fd(f->hold, &error) == BOWLINE_FORKED, "hold_fd");
+    child_expects(bad, bowline_hold_trouble(f->hold, &error) == BOWLINE_FORKED, "hold_trouble");
+    child_expects(bad, event.kind == 0 && holder.held == 0, "nothing was written");
+    bowline_hold_set_user(f->hold, f);
+    child_expects(bad, bowline_hold_user(f->hold) == f, "hold_user");
+    bowline_operation_set_user(f->waiting, f);
+    child_expects(bad, bowline_operation_user(f->waiting) == f, "operation_user");
+}
 
 static int use_everything(void *arg)
 {
@@ -78,6 +111,7 @@ static int use_everything(void *arg)
     child_expects(&bad, bowline_fd(f->client) == BOWLINE_FORKED, "fd");
     child_expects(&bad, bowline_timeout_ms(f->client) == BOWLINE_FOREVER, "timeout");
     child_expects(&bad, bowline_dispatch(f->client, 1000, NULL) == BOWLINE_FORKED, "dispatch");
+    use_events(f, &bad);
     child_expects(&bad, bowline_release(f->hold, &error) == BOWLINE_FORKED, "release");
     child_expects(&bad, hold == NULL && op == NULL, "nothing was written");
     return bad;

@@ -1,5 +1,5 @@
 /*
- * test_describe.c -- who holds a name: asked for by the caller, or told to one who did not get it.
+ * test_describe.c -- who holds a name, told to one who did not get it.
  *
  * The engine is one whose `who` says what the test wants, so that every field, and every lack of
  * one, can be seen in the text.  What the store does not know must not be made up.
@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -134,85 +132,6 @@ static void test_describe_text_of_busy_says_who(void **state)
     assert_null(none);
 }
 
-/* ---- asked for ------------------------------------------------------------------------------- */
-
-static void test_describe_who_gives_every_field(void **state)
-{
-    bowline_holder h = { .size = sizeof h };
-
-    (void)state;
-    says = (bwl_holder){
-        .held     = true,
-        .foreign  = true,
-        .left_ms  = 5,
-        .since_ms = 6,
-        .pid      = 7,
-        .fence    = 8,
-        .user     = "u",
-        .host     = "h",
-        .program  = "p",
-        .note     = "n",
-    };
-    assert_int_equal(bowline_who(client, "name", &h, &error), BOWLINE_OK);
-    assert_string_equal(asked_for, "name");
-    assert_int_equal(h.size, sizeof h);
-    assert_true(h.held == 1 && h.foreign == 1 && h.left_ms == 5 && h.since_ms == 6);
-    assert_true(h.pid == 7 && h.fence == 8);
-    assert_string_equal(h.user, "u");
-    assert_string_equal(h.host, "h");
-    assert_string_equal(h.program, "p");
-    assert_string_equal(h.note, "n");
-    assert_int_equal(client->inner->locks_count, 0);
-    says = (bwl_holder){ .held = true };
-    assert_int_equal(bowline_who(client, "name", &h, &error), BWL_OK);
-    assert_true(h.held == 1 && h.foreign == 0 && h.pid == 0 && h.user[0] == '\0');
-    says = (bwl_holder){ .foreign = true };
-    assert_int_equal(bowline_who(client, "name", &h, &error), BWL_OK);
-    assert_true(h.held == 0 && h.foreign == 1);
-}
-
-static void test_describe_who_that_fails_writes_nothing(void **state)
-{
-    bowline_holder h      = { .size = sizeof h, .pid = 4711 };
-    bowline_holder before = h;
-
-    (void)state;
-    status_of_who = BWL_STATUS_REFUSED;
-    assert_int_equal(bowline_who(client, "n", &h, &error), BOWLINE_REFUSED);
-    assert_string_equal(error.text, "no");
-    assert_int_equal(bowline_who(client, "n", &h, NULL), BOWLINE_REFUSED);
-    assert_int_equal(bowline_who(client, "", &h, &error), BOWLINE_USAGE);
-    assert_memory_equal(&h, &before, sizeof h);
-}
-
-static void test_describe_who_checks_its_arguments(void **state)
-{
-    bowline_holder h = { .size = sizeof h };
-
-    (void)state;
-    assert_int_equal(bowline_who(NULL, "n", &h, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_who(client, NULL, &h, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_who(client, "n", NULL, &error), BOWLINE_USAGE);
-    h.size = 0;
-    assert_int_equal(bowline_who(client, "n", &h, &error), BOWLINE_USAGE);
-    assert_non_null(strstr(error.text, "sizeof(bowline_holder)"));
-    h.size = sizeof h + 1;
-    assert_int_equal(bowline_who(client, "n", &h, NULL), BOWLINE_USAGE);
-}
-
-static void test_describe_who_in_a_child_of_fork_is_forked(void **state)
-{
-    bowline_holder h = { .size = sizeof h };
-    int            status;
-
-    (void)state;
-    pid_t child = fork();
-    if (child == 0)
-        _exit(bowline_who(client, "n", &h, &error) == BOWLINE_FORKED ? 7 : 1);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(WEXITSTATUS(status), 7);
-}
-
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_client, close_client)
 
 int main(void)
@@ -222,10 +141,6 @@ int main(void)
         CASE(test_describe_says_nothing_of_who_is_gone_or_cannot_be_asked),
         CASE(test_describe_longest_texts_are_cut),
         CASE(test_describe_text_of_busy_says_who),
-        CASE(test_describe_who_gives_every_field),
-        CASE(test_describe_who_that_fails_writes_nothing),
-        CASE(test_describe_who_checks_its_arguments),
-        CASE(test_describe_who_in_a_child_of_fork_is_forked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,6 +58,16 @@ static void *say_when_asked(void *arg)
     return NULL;
 }
 
+/* Looks, and waits for what is seen. */
+static int look(bwl_lock *lock)
+{
+    bwl_operation operation;
+
+    bwl_lock_look(lock, &operation);
+    assert_int_equal(bwl_client_wait(client, &operation, BWL_NEVER, &fault), BWL_OK);
+    return bwl_unix_engine.who(lock, &holder, &fault);
+}
+
 static int who(const char *answer)
 {
     bwl_lock *lock = lock_named("n");
@@ -66,7 +76,7 @@ static int who(const char *answer)
     assert_int_equal(pthread_create(&thread, NULL, say_when_asked, (void *)(uintptr_t)answer), 0);
     holder     = (bwl_holder){ .pid = 4711 };
     fault      = (bwl_fault){ 0 };
-    int status = bwl_unix_engine.who(lock, &holder, &fault);
+    int status = look(lock);
     bwl_lock_unwanted(lock);
     assert_int_equal(pthread_join(thread, NULL), 0);
     return status;
@@ -140,11 +150,43 @@ static void test_redis_who_without_a_server_is_unreachable(void **state)
     vanish();
     bwl_lock *lock = lock_named("n");
     /* Another connection was under way already, for what is held, and nobody takes it. */
-    assert_int_equal(bwl_unix_engine.who(lock, &holder, &fault), BWL_STATUS_UNREACHABLE);
-    assert_int_equal(bwl_unix_engine.who(lock, &holder, &fault), BWL_STATUS_UNREACHABLE);
+    assert_int_equal(look(lock), BWL_STATUS_UNREACHABLE);
+    assert_int_equal(look(lock), BWL_STATUS_UNREACHABLE);
     assert_non_null(strstr(fault.text, "No such file"));
     bwl_lock_unwanted(lock);
     assert_int_equal(client->locks_count, 1);
+}
+
+/* Whoever looked may be gone: what he left stays until the answer, and then nothing does. */
+static void test_redis_look_that_is_cancelled_frees_itself_with_its_answer(void **state)
+{
+    static bwl_operation operation;
+    bwl_operation        looking;
+
+    (void)state;
+    (void)held_lock("first", &operation);
+    bwl_lock *lock = lock_named("n");
+    bwl_lock_look(lock, &looking);
+    expect("EVALSHA @look 1 bowline:{n}");
+    bwl_lock_cancel(&looking);
+    assert_int_equal(looking.ended, BWL_CANCELLED);
+    bwl_lock_unwanted(lock);
+    assert_int_equal(client->locks_count, 2);
+    says("*3\r\n+none\r\n:-2\r\n$0\r\n\r\n");
+    turn();
+    assert_int_equal(client->locks_count, 1);
+}
+
+static void test_redis_look_that_is_open_at_the_end_is_freed(void **state)
+{
+    static bwl_operation operation;
+    bwl_operation        looking;
+
+    (void)state;
+    (void)held_lock("first", &operation);
+    bwl_lock_look(lock_named("n"), &looking);
+    close_client();
+    assert_int_equal(looking.ended, BWL_CANCELLED);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -212,6 +254,8 @@ int main(void)
         CASE(test_redis_who_says_what_is_there),
         CASE(test_redis_who_that_is_refused_says_why),
         CASE(test_redis_who_without_a_server_is_unreachable),
+        CASE(test_redis_look_that_is_cancelled_frees_itself_with_its_answer),
+        CASE(test_redis_look_that_is_open_at_the_end_is_freed),
         CASE(test_redis_close_sends_the_releases_and_waits_for_nothing),
         CASE(test_redis_close_takes_back_what_is_still_being_asked_for),
         CASE(test_redis_child_that_closes_says_nothing_and_harms_nothing),

@@ -247,14 +247,15 @@ static void test_redis_ask_script_unknown_by_its_text_too_is_sent_once_more(void
 
 /* ---- a look ---------------------------------------------------------------------------------- */
 
+static bwl_operation looking;
+
 static void put_look(bwl_lock *lock, bwl_redis_looker *ret_looker)
 {
-    *ret_looker                      = (bwl_redis_looker){ .operation = { .lock = lock } };
-    bwl_redis_open_question question = {
-        .lock   = lock,
-        .looker = ret_looker,
-    };
+    bwl_redis_open_question question = { .lock = lock, .looker = ret_looker };
 
+    *ret_looker     = (bwl_redis_looker){ .answer = 0 };
+    looking         = (bwl_operation){ .lock = lock, .looks = true };
+    lock->operation = &looking;
     assert_true(bwl_redis_put(store, &question));
 }
 
@@ -270,9 +271,10 @@ static void test_redis_ask_look_is_answered_by_what_is_there(void **state)
     says("-NOSCRIPT no\r\n");
     turn();
     expect("EVAL #look 1 bowline:{n}");
+    assert_int_equal(looking.ended, BWL_PENDING);
     says("*3\r\n$6\r\nstring\r\n:29000\r\n$3\r\nabc\r\n");
     turn();
-    assert_int_equal(looker.operation.ended, BWL_RELEASED);
+    assert_int_equal(looking.ended, BWL_RELEASED);
     assert_int_equal(looker.answer, BWL_YES);
     assert_string_equal(looker.look.value, "abc");
     assert_int_equal(lock->pins, 0);
@@ -293,12 +295,12 @@ static void test_redis_ask_look_that_cannot_be_answered_ends_too(void **state)
     put_look(lock, &looker);
     says("+OK\r\n"); /* which no look is answered */
     turn();
-    assert_int_equal(looker.operation.ended, BWL_RELEASED);
+    assert_int_equal(looking.ended, BWL_RELEASED);
     assert_int_equal(looker.answer, BWL_UNSENT);
     assert_int_equal(lock->pins, 0);
 }
 
-static void test_redis_ask_looker_that_gives_up_leaves_no_trace(void **state)
+static void test_redis_ask_look_that_is_cancelled_is_answered_all_the_same(void **state)
 {
     bwl_lock            *lock = lock_named("n");
     bwl_redis_looker     looker;
@@ -307,13 +309,14 @@ static void test_redis_ask_looker_that_gives_up_leaves_no_trace(void **state)
     (void)state;
     (void)held_lock("o", &operation);
     put_look(lock, &looker);
-    bwl_redis_give_up_looking(store, &looker);
-    assert_int_equal(looker.operation.ended, BWL_RELEASED);
-    assert_int_equal(looker.answer, BWL_UNSENT);
-    assert_int_equal(lock->pins, 0);
-    assert_int_equal(store->opened, 2); /* its answer would be unread: another, for the lock */
-    bwl_redis_give_up_looking(store, &looker);
+    bwl_lock_cancel(&looking);
+    assert_int_equal(looking.ended, BWL_CANCELLED);
+    assert_int_equal(lock->pins, 1); /* by the question, whose answer is on its way */
+    says("*3\r\n$4\r\nnone\r\n:-2\r\n$0\r\n\r\n");
     turn();
+    assert_int_equal(looking.ended, BWL_CANCELLED);
+    assert_int_equal(lock->pins, 0);
+    assert_int_equal(store->phase, BWL_REDIS_READY);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, play, play_is_over)
@@ -334,7 +337,7 @@ int main(void)
         CASE(test_redis_ask_script_unknown_by_its_text_too_is_sent_once_more),
         CASE(test_redis_ask_look_is_answered_by_what_is_there),
         CASE(test_redis_ask_look_that_cannot_be_answered_ends_too),
-        CASE(test_redis_ask_looker_that_gives_up_leaves_no_trace),
+        CASE(test_redis_ask_look_that_is_cancelled_is_answered_all_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

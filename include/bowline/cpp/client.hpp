@@ -108,6 +108,16 @@ class client {
         return holder;
     }
 
+    /* The same, returning at once.  Throws USAGE, NOMEM, SYSTEM, FORKED.  Any thread. */
+    operation<bowline_holder> start_who(const std::string &name)
+    {
+        bowline_error      e{};
+        bowline_operation *op = nullptr;
+
+        detail::check(bowline_who_start(&op, opened(), detail::c_string(name), &e), e);
+        return operation<bowline_holder>(client_, op);
+    }
+
     /* For event loops: the descriptor to poll for reading (not to be read, nor closed).  Throws
      * SYSTEM, FORKED.  Any thread. */
     [[nodiscard]] int fd()
@@ -127,6 +137,34 @@ class client {
         if (ms == BOWLINE_FOREVER)
             return std::nullopt;
         return milliseconds(ms);
+    }
+
+    /* For loops that take pipes only: readable when a dispatch is due, a timer's too; in place of
+     * fd() and timeout().  The first call starts a thread of the library.  Not to be closed.  Throws
+     * SYSTEM, NOMEM, FORKED.  Any thread. */
+    [[nodiscard]] int wakeup_fd()
+    {
+        bowline_error e{};
+        const int     fd = bowline_wakeup_fd(opened(), &e);
+
+        detail::check(fd, e);
+        return fd;
+    }
+
+    /* The next of what has happened to operations and holds; nothing: there is no more.  To be asked
+     * until then after every dispatch.  Its operation is that of operation::get(), its hold that of
+     * hold::get().  Throws FORKED.  Any thread. */
+    [[nodiscard]] std::optional<bowline_event> next_event()
+    {
+        bowline_error e{};
+        bowline_event event{};
+
+        event.size       = sizeof event;
+        const int status = bowline_next_event(opened(), &event, &e);
+        detail::check(status, e);
+        if (status == 0)
+            return std::nullopt;
+        return event;
     }
 
     /* Does what is due, waiting for something to do for at most `wait`.  Throws SYSTEM, FORKED.

@@ -7,11 +7,13 @@
 #include <bowline/cpp/error.hpp>
 #include <bowline/cpp/time.hpp>
 
+#include <bowline/async.h>
 #include <bowline/bowline.h>
 
 #include <chrono>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -63,6 +65,20 @@ class [[nodiscard]] hold {
     {
         return handle_ != nullptr && left().count() == 0;
     }
+
+    /* Becomes readable, and stays so, when it is lost; whether or not anybody dispatches.  To be
+     * polled, not read nor closed: it is closed when the hold is released.  Throws USAGE of an empty
+     * one, SYSTEM, NOMEM, FORKED.  One thread. */
+    [[nodiscard]] int fd();
+
+    /* Nothing: all is well.  UNREACHABLE, UNKNOWN, REFUSED: it is ours still, for as long as left()
+     * says, but the last attempt at renewing it has failed.  LOST.  Throws USAGE, FORKED.  Any
+     * thread. */
+    [[nodiscard]] std::optional<error> trouble() const;
+
+    /* A pointer of yours, which its events bring back.  Of nothing: nothing.  Any thread. */
+    void                user(void *pointer) noexcept;
+    [[nodiscard]] void *user() const noexcept;
 
     /* Grows with every holder of the name; 0 where the engine has none.  Any thread. */
     [[nodiscard]] std::uint64_t fence() const noexcept
@@ -149,6 +165,40 @@ class [[nodiscard]] hold {
     detail::client_ptr client_;
     bowline_hold      *handle_ = nullptr;
 };
+
+inline int hold::fd()
+{
+    bowline_error e{};
+
+    detail::need(handle_ != nullptr, "an empty hold has no descriptor");
+    const int fd = bowline_hold_fd(handle_, &e);
+    detail::check(fd, e);
+    return fd;
+}
+
+inline std::optional<error> hold::trouble() const
+{
+    bowline_error e{};
+
+    detail::need(handle_ != nullptr, "an empty hold has no trouble");
+    const int status = bowline_hold_trouble(handle_, &e);
+    if (status == BOWLINE_FORKED || status == BOWLINE_USAGE)
+        detail::check(status, e);
+    if (status < 0)
+        return error(status, e.text);
+    return std::nullopt;
+}
+
+inline void hold::user(void *pointer) noexcept
+{
+    if (handle_ != nullptr)
+        bowline_hold_set_user(handle_, pointer);
+}
+
+inline void *hold::user() const noexcept
+{
+    return handle_ != nullptr ? bowline_hold_user(handle_) : nullptr;
+}
 
 inline void hold::extend_by(std::uint32_t lease_ms)
 {

@@ -19,14 +19,16 @@
 
 namespace bowline {
 
-/* An acquire (operation<hold>), or an extend or release (operation<void>) under way.  One that ends
- * unfinished is cancelled, and what it may have won is given back.
+/* An acquire (operation<hold>), a who (operation<bowline_holder>), or an extend or release
+ * (operation<void>) under way.  One that ends unfinished is cancelled, and what it may have won is
+ * given back.
  *
  * done, wait and cancel: Any thread, also at once.  finish ends the operation: none of them may
  * overlap with it, nor come after it.  To cancel from another thread, wait() here, join that other,
  * then finish. */
 template <class Result> class [[nodiscard]] operation {
-    static_assert(std::is_same_v<Result, hold> || std::is_same_v<Result, void>);
+    static_assert(std::is_same_v<Result, hold> || std::is_same_v<Result, bowline_holder> ||
+                  std::is_same_v<Result, void>);
 
   public:
     operation() noexcept = default;
@@ -77,7 +79,20 @@ template <class Result> class [[nodiscard]] operation {
         return status == BOWLINE_OK;
     }
 
-    /* Ends an acquire or an extend soon; finish says whether it was won before.  Any thread. */
+    /* A pointer of yours, which its events bring back, and the hold it wins begins with.  Of nothing:
+     * nothing.  Any thread. */
+    void user(void *pointer) noexcept
+    {
+        if (handle_ != nullptr)
+            bowline_operation_set_user(handle_, pointer);
+    }
+
+    [[nodiscard]] void *user() const noexcept
+    {
+        return handle_ != nullptr ? bowline_operation_user(handle_) : nullptr;
+    }
+
+    /* Ends an acquire, an extend or a who soon; finish says whether it was won before.  Any thread. */
     void cancel() noexcept
     {
         if (handle_ != nullptr)
@@ -96,6 +111,10 @@ template <class Result> class [[nodiscard]] operation {
             hold won;
             detail::check(end(won, &e), e);
             return won;
+        } else if constexpr (std::is_same_v<Result, bowline_holder>) {
+            bowline_holder seen{};
+            detail::check(end(seen, &e), e);
+            return seen;
         } else {
             detail::check(end(&e), e);
         }
@@ -140,6 +159,15 @@ template <class Result> class [[nodiscard]] operation {
         return status;
     }
 
+    int end(bowline_holder &ret_seen, bowline_error *reterr) noexcept
+    {
+        ret_seen.size    = sizeof ret_seen;
+        const int status = bowline_who_finish(&ret_seen, std::exchange(handle_, nullptr), reterr);
+
+        client_.reset();
+        return status;
+    }
+
     int end(bowline_error *reterr) noexcept
     {
         const int status = bowline_finish(std::exchange(handle_, nullptr), reterr);
@@ -156,6 +184,9 @@ template <class Result> class [[nodiscard]] operation {
         if constexpr (std::is_same_v<Result, hold>) {
             hold won; /* and given back at once */
             (void)end(won, nullptr);
+        } else if constexpr (std::is_same_v<Result, bowline_holder>) {
+            bowline_holder seen{};
+            (void)end(seen, nullptr); /* likewise */
         } else {
             (void)end(nullptr); /* nobody wants to know */
         }

@@ -1,0 +1,90 @@
+/*
+ * events.c -- what has happened, taken one by one; and what the caller ties to holds and
+ * operations.
+ */
+#include "api/handles.h"
+#include "engine/fault.h"
+
+/* locked */
+static bool take(bwl_client *client, bowline_event *ret_event)
+{
+    bwl_lock       *lock;
+    bwl_operation  *operation;
+    bwl_notice_kind kind = bwl_notices_take(client, &lock, &operation);
+
+    if (kind == 0)
+        return false;
+    ret_event->kind      = (int32_t)kind;
+    ret_event->reserved  = 0;
+    ret_event->operation = (bowline_operation *)(void *)operation; /* its first member */
+    ret_event->hold      = (bowline_hold *)lock;
+    ret_event->user      = operation != NULL ? operation->user : lock->user;
+    return true;
+}
+
+int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline_error *reterr)
+{
+    bwl_client *lane;
+    bool        taken = false;
+
+    if (client == NULL || ret_event == NULL || ret_event->size != sizeof *ret_event)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "bowline_next_event needs a client, and a place for the event whose size "
+                        "field is sizeof(bowline_event)");
+    int status = bwl_check_fork(client->inner, reterr);
+    if (status < 0)
+        return status;
+    for (unsigned i = 0; !taken && (lane = bwl_lane_at(client, i)) != NULL; i++) {
+        bwl_client_lock(lane);
+        bwl_notices_want(lane);
+        taken = take(lane, ret_event);
+        bwl_client_unlock(lane);
+    }
+    return taken ? 1 : 0;
+}
+
+/* ---- what the caller ties to them ------------------------------------------------------------ */
+
+/* In a child of fork nobody may wait for the mutex: a thread that is not there may have it. */
+static void set(bwl_client *client, void **where, void *user)
+{
+    bool is_ours = !bwl_forked(&client->guard);
+
+    if (is_ours)
+        bwl_client_lock(client);
+    *where = user;
+    if (is_ours)
+        bwl_client_unlock(client);
+}
+
+static void *get(bwl_client *client, void *const *where)
+{
+    bool is_ours = !bwl_forked(&client->guard);
+
+    if (is_ours)
+        bwl_client_lock(client);
+    void *user = *where;
+    if (is_ours)
+        bwl_client_unlock(client);
+    return user;
+}
+
+void bowline_hold_set_user(bowline_hold *hold, void *user)
+{
+    set(bwl_lock_of(hold)->client, &bwl_lock_of(hold)->user, user);
+}
+
+void *bowline_hold_user(const bowline_hold *hold)
+{
+    return get(bwl_lock_of(hold)->client, &bwl_lock_of(hold)->user);
+}
+
+void bowline_operation_set_user(bowline_operation *op, void *user)
+{
+    set(bwl_lane_of(op), &op->inner.user, user);
+}
+
+void *bowline_operation_user(const bowline_operation *op)
+{
+    return get(bwl_lane_of(op), &op->inner.user);
+}

@@ -1,0 +1,53 @@
+/*
+ * loss.c -- a hold that is lost, or may soon be: by a descriptor, and by asking why.
+ */
+#include "api/handles.h"
+#include "engine/fault.h"
+
+int bowline_hold_fd(bowline_hold *hold, bowline_error *reterr)
+{
+    if (hold == NULL)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "bowline_hold_fd needs a hold");
+    bwl_client *client = bwl_lock_of(hold)->client;
+    int         status = bwl_check_fork(client, reterr);
+    if (status < 0)
+        return status;
+    bwl_client_lock(client);
+    status = bwl_lock_loss_fd(bwl_lock_of(hold), bwl_fault_of(reterr));
+    bwl_client_unlock(client);
+    return status;
+}
+
+/* Why the last attempt at renewing it has failed. */
+static int report(const bwl_lock *lock, bwl_ms left_ms, bwl_fault *fault)
+{
+    const char *why    = lock->why[0] != '\0' ? lock->why : "the server did not answer";
+    bwl_status  status = BWL_STATUS_UNKNOWN;
+
+    if (lock->hold.trouble == BWL_UNREACHABLE)
+        status = BWL_STATUS_UNREACHABLE;
+    else if (lock->hold.trouble != BWL_UNKNOWN)
+        status = BWL_STATUS_REFUSED;
+    return bwl_fail(fault, status, "%s is ours for %lld ms still, but cannot be renewed: %s",
+                    lock->name, (long long)left_ms, why);
+}
+
+int bowline_hold_trouble(bowline_hold *hold, bowline_error *reterr)
+{
+    if (hold == NULL)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "bowline_hold_trouble needs a hold");
+    bwl_lock   *lock   = bwl_lock_of(hold);
+    bwl_client *client = lock->client;
+    int         status = bwl_check_fork(client, reterr);
+    if (status < 0)
+        return status;
+    bwl_client_lock(client);
+    bwl_ms left_ms = bwl_hold_left(&lock->hold, bwl_client_now(client));
+    if (left_ms == 0)
+        status = bwl_report_loss(lock, reterr);
+    else if (lock->hold.trouble != BWL_PENDING)
+        status = report(lock, left_ms, bwl_fault_of(reterr));
+    bwl_client_unlock(client);
+    return status;
+}

@@ -1,0 +1,119 @@
+/*
+ * who.c -- who holds a name: asked at once, or started and finished.
+ */
+#include "api/describe.h"
+#include "engine/drive.h"
+#include "engine/fault.h"
+
+#include <string.h>
+
+static void copy(bowline_holder *ret_public, const bwl_holder *h)
+{
+    ret_public->held     = h->held;
+    ret_public->foreign  = h->foreign;
+    ret_public->left_ms  = h->left_ms;
+    ret_public->since_ms = h->since_ms;
+    ret_public->pid      = h->pid;
+    ret_public->fence    = h->fence;
+    memcpy(ret_public->user, h->user, sizeof h->user);
+    memcpy(ret_public->host, h->host, sizeof h->host);
+    memcpy(ret_public->program, h->program, sizeof h->program);
+    memcpy(ret_public->note, h->note, sizeof h->note);
+}
+
+static int check_place(const bowline_holder *holder, bowline_error *reterr)
+{
+    if (holder->size == sizeof *holder)
+        return BOWLINE_OK;
+    return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                    "the size field of the holder is not sizeof(bowline_holder)");
+}
+
+int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_holder,
+                bowline_error *reterr)
+{
+    bwl_holder holder;
+
+    if (client == NULL || name == NULL || ret_holder == NULL)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "bowline_who needs a client, a name and a place for the holder");
+    int status = check_place(ret_holder, reterr);
+    if (status < 0)
+        return status;
+    bwl_client *inner = client->inner;
+    status            = bwl_check_fork(inner, reterr);
+    if (status < 0)
+        return status;
+    bwl_client_lock(inner);
+    status = bwl_ask_who(inner, name, &holder, bwl_fault_of(reterr));
+    bwl_client_unlock(inner);
+    if (status == BOWLINE_OK)
+        copy(ret_holder, &holder);
+    return status;
+}
+
+int bowline_who_start(bowline_operation **ret_op, bowline_client *client, const char *name,
+                      bowline_error *reterr)
+{
+    bwl_lock *lock;
+
+    if (ret_op == NULL || client == NULL || name == NULL)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "bowline_who_start needs a place for the operation, a client, a name");
+    bwl_client *inner  = client->inner;
+    int         status = bwl_check_fork(inner, reterr);
+    if (status < 0)
+        return status;
+    bwl_client_lock(inner);
+    bowline_operation *op = bwl_operation_new(client, reterr);
+    status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
+    if (status == BOWLINE_OK)
+        status = bwl_lock_for_who(&lock, inner, name, bwl_fault_of(reterr));
+    if (status == BOWLINE_OK) {
+        bwl_lock_look(lock, &op->inner);
+        bwl_operation_watch(&op->inner);
+        *ret_op = op;
+    } else if (op != NULL) {
+        bwl_operation_free(op);
+    }
+    bwl_client_unlock(inner);
+    return status;
+}
+
+/* locked: waits for the look, and takes what was seen. */
+static int end(bwl_operation *operation, bwl_holder *ret_holder, bowline_error *reterr)
+{
+    bwl_lock   *lock   = operation->lock;
+    bwl_client *client = lock->client;
+    int         status = bwl_client_wait(client, operation, BWL_NEVER, bwl_fault_of(reterr));
+
+    if (status < 0)
+        bwl_lock_cancel(operation);
+    else if (operation->ended == BWL_CANCELLED)
+        status = bwl_report(operation, reterr);
+    else
+        status = client->engine->who(lock, ret_holder, bwl_fault_of(reterr));
+    bwl_lock_unwanted(lock);
+    return status;
+}
+
+int bowline_who_finish(bowline_holder *ret_holder, bowline_operation *op, bowline_error *reterr)
+{
+    bwl_holder holder;
+
+    if (ret_holder == NULL || op == NULL || !op->inner.looks)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "bowline_who_finish takes a place for the holder, and a who");
+    bwl_client *client = bwl_lane_of(op);
+    int         status = check_place(ret_holder, reterr);
+    if (status < 0 || (status = bwl_check_fork(client, reterr)) < 0)
+        return status;
+    bwl_client_lock(client);
+    bwl_operation_forget(&op->inner);
+    status = end(&op->inner, &holder, reterr);
+    bwl_operation_free(op);
+    bwl_client_unlock(client);
+    if (status == BOWLINE_OK)
+        copy(ret_holder, &holder);
+    return status;
+}

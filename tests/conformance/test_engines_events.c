@@ -1,0 +1,489 @@
+/*
+ * test_engines_events.c -- what has happened, told in three ways: by an event after a dispatch, by
+ * the descriptor of a hold, and by a pipe for loops that can poll nothing else; on every engine.
+ *
+ * The loops below know only what they are told: none looks at an operation or a hold by itself, and
+ * none gives up before TOO_LONG_MS, so that what is not told ends a test.
+ */
+#include "tests/lib/engines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <poll.h>
+#include <sys/select.h>
+#include <unistd.h>
+
+enum { TOO_LONG_MS = 20000 };
+
+static bool is_readable(int fd, int64_t wait_ms)
+{
+    struct pollfd polled = { .fd = fd, .events = POLLIN };
+
+    return poll(&polled, 1, (int)wait_ms) == 1 && (polled.revents & POLLIN) != 0;
+}
+
+static bowline_event next_event(bowline_client *client)
+{
+    bowline_event event  = { .size = sizeof event };
+    bowline_error error  = { 0 };
+    int           status = bowline_next_event(client, &event, &error);
+
+    if (status == 0)
+        return (bowline_event){ 0 };
+    assert_status(1, status, &error);
+    assert_int_equal(event.reserved, 0);
+    return event;
+}
+
+/* One turn of a loop that has descriptor and timer. */
+static void turn(bowline_client *client)
+{
+    int64_t       wait_ms = bowline_timeout_ms(client);
+    bowline_error error   = { 0 };
+
+    if (wait_ms == BOWLINE_FOREVER || wait_ms > TOO_LONG_MS)
+        wait_ms = TOO_LONG_MS;
+    (void)is_readable(bowline_fd(client), wait_ms);
+    assert_status(BOWLINE_OK, bowline_dispatch(client, 0, &error), &error);
+}
+
+/* The same for one that has nothing but the pipe. */
+static void turn_by_pipe(bowline_client *client)
+{
+    bowline_error error = { 0 };
+
+    assert_true(is_readable(bowline_wakeup_fd(client, NULL), TOO_LONG_MS));
+    assert_status(BOWLINE_OK, bowline_dispatch(client, 0, &error), &error);
+}
+
+static bowline_event await_event(bowline_client *client, void (*take_turn)(bowline_client *))
+{
+    int64_t       end   = clock_ms() + TOO_LONG_MS;
+    bowline_event event = next_event(client);
+
+    while (event.kind == 0 && clock_ms() < end) {
+        take_turn(client);
+        event = next_event(client);
+    }
+    return event;
+}
+
+static bowline_operation *must_start(bowline_client *client, const char *name, int64_t wait_ms)
+{
+    bowline_operation *op    = NULL;
+    bowline_error      error = { 0 };
+    int                status =
+        bowline_acquire_start(&op, client, name, BOWLINE_ACQUIRE(.wait_ms = wait_ms), &error);
+
+    assert_status(BOWLINE_OK, status, &error);
+    return op;
+}
+
+static bowline_hold *must_finish(bowline_operation *op)
+{
+    bowline_hold *hold  = NULL;
+    bowline_error error = { 0 };
+
+    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, &error), &error);
+    return hold;
+}
+
+static void assert_ended(bowline_event event, const bowline_operation *op)
+{
+    assert_int_equal(event.kind, BOWLINE_EVENT_ENDED);
+    assert_ptr_equal(event.operation, op);
+    assert_null(event.hold);
+}
+
+/* ---- by events ------------------------------------------------------------------------------- */
+
+static void test_end_is_told_once(void **state)
+{
+    bowline_client    *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    int                mine   = 0;
+    bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_NO_WAIT);
+
+    bowline_operation_set_user(op, &mine);
+    bowline_event event = await_event(client, turn);
+    assert_ended(event, op);
+    assert_ptr_equal(event.user, &mine);
+    assert_int_equal(next_event(client).kind, 0);
+    bowline_hold *hold = must_finish(op);
+    assert_ptr_equal(bowline_hold_user(hold), &mine);
+    assert_status(BOWLINE_OK, bowline_release_start(&op, hold, NULL), NULL);
+    event = await_event(client, turn);
+    assert_ended(event, op);
+    assert_ptr_equal(event.user, &mine);
+    assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
+    assert_int_equal(next_event(client).kind, 0);
+    bowline_close(client);
+}
+
+/* A hundred under way at once, each told once; none needs more memory than it has already. */
+static void test_ends_of_many_are_all_told(void **state)
+{
+    enum { MANY = 100 };
+    bowline_client    *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_operation *ops[MANY];
+    bool               was_told[MANY] = { false };
+
+    for (int i = 0; i < MANY; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "%s %d", engine_lock(), i);
+        ops[i] = must_start(client, name, BOWLINE_NO_WAIT);
+        bowline_operation_set_user(ops[i], &was_told[i]);
+    }
+    for (int i = 0; i < MANY; i++) {
+        bool *told = await_event(client, turn).user;
+        assert_non_null(told);
+        assert_false(*told);
+        *told = true;
+    }
+    assert_int_equal(next_event(client).kind, 0);
+    for (int i = 0; i < MANY; i++)
+        must_release(must_finish(ops[i]));
+    bowline_close(client);
+}
+
+static void test_what_is_finished_unseen_is_not_told(void **state)
+{
+    bowline_client    *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_operation *first  = must_start(client, "one", BOWLINE_NO_WAIT);
+    bowline_operation *second = must_start(client, "two", BOWLINE_NO_WAIT);
+    bowline_operation *third  = must_start(client, "three", BOWLINE_NO_WAIT);
+
+    assert_status(BOWLINE_OK, bowline_operation_wait(second, BOWLINE_FOREVER, NULL), NULL);
+    must_release(must_finish(second));
+    must_release(must_finish(first));
+    assert_ended(await_event(client, turn), third);
+    assert_int_equal(next_event(client).kind, 0);
+    must_release(must_finish(third));
+    bowline_close(client);
+}
+
+static void test_end_by_another_thread_wakes_the_loop(void **state)
+{
+    bowline_client    *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client    *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *hold   = must_acquire(other, engine_lock());
+    bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_FOREVER);
+    bowline_hold      *none   = NULL;
+
+    assert_int_equal(next_event(client).kind, 0);
+    assert_true(bowline_fd(client) >= 0);
+    bowline_cancel(op);
+    assert_true(is_readable(bowline_fd(client), 0));
+    assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
+    assert_ended(next_event(client), op);
+    assert_status(BOWLINE_CANCELLED, bowline_acquire_finish(&none, op, NULL), NULL);
+    must_release(hold);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+static void *hold_for_a_moment(void *arg)
+{
+    sleep_ms(10);
+    must_release(arg);
+    return NULL;
+}
+
+/* A second thread is inside the client, waits for something else, and hears all that arrives: the
+ * loop must be told of its own all the same. */
+static void test_end_seen_by_a_thread_that_waits_is_told_to_the_loop(void **state)
+{
+    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *theirs = must_acquire(other, "what the thread waits for");
+    waiter          w;
+
+    assert_int_equal(next_event(client).kind, 0);
+    waiter_start(&w, client, "what the thread waits for", BOWLINE_FOREVER);
+    for (int i = 0; i < 20; i++) {
+        bowline_hold      *held = must_acquire(other, engine_lock());
+        bowline_operation *op   = must_start(client, engine_lock(), BOWLINE_FOREVER);
+        pthread_t          thread;
+        assert_int_equal(pthread_create(&thread, NULL, hold_for_a_moment, held), 0);
+        bowline_event event = { 0 };
+        while (event.kind == 0) {
+            assert_true(is_readable(bowline_fd(client), TOO_LONG_MS));
+            assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
+            event = next_event(client);
+        }
+        assert_ended(event, op);
+        must_release(must_finish(op));
+        assert_int_equal(pthread_join(thread, NULL), 0);
+    }
+    must_release(theirs);
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    must_release(w.hold);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+static void test_wrong_calls_of_next_event(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_event   event  = { .size = sizeof event };
+    bowline_error   error  = { 0 };
+
+    assert_status(BOWLINE_USAGE, bowline_next_event(NULL, &event, &error), &error);
+    assert_status(BOWLINE_USAGE, bowline_next_event(client, NULL, &error), &error);
+    event.size--;
+    assert_status(BOWLINE_USAGE, bowline_next_event(client, &event, &error), &error);
+    assert_non_null(strstr(error.text, "sizeof(bowline_event)"));
+    assert_status(BOWLINE_USAGE, bowline_hold_fd(NULL, &error), &error);
+    assert_status(BOWLINE_USAGE, bowline_hold_trouble(NULL, &error), &error);
+    assert_status(BOWLINE_USAGE, bowline_wakeup_fd(NULL, &error), &error);
+    bowline_close(client);
+}
+
+/* ---- a loss ---------------------------------------------------------------------------------- */
+
+static void assert_loss(bowline_event event, const bowline_hold *hold)
+{
+    assert_int_equal(event.kind, BOWLINE_EVENT_LOST);
+    assert_ptr_equal(event.hold, hold);
+    assert_null(event.operation);
+}
+
+static void loss_is_told(const engine *e, void (*take_turn)(bowline_client *))
+{
+    bowline_client *client = must_open_without_keeper(engine_url(e, "max-hold=120ms"));
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    bowline_error   error  = { 0 };
+    int             mine   = 0;
+
+    bowline_hold_set_user(hold, &mine);
+    assert_int_equal(next_event(client).kind, 0);
+    assert_status(BOWLINE_OK, bowline_hold_trouble(hold, &error), &error);
+    bowline_event event = await_event(client, take_turn);
+    assert_loss(event, hold);
+    assert_ptr_equal(event.user, &mine);
+    assert_int_equal(bowline_hold_left_ms(hold), 0);
+    assert_status(BOWLINE_LOST, bowline_hold_trouble(hold, &error), &error);
+    for (int i = 0; i < 3; i++) { /* also when the store has answered that it is given back */
+        assert_int_equal(next_event(client).kind, 0);
+        assert_status(BOWLINE_OK, bowline_dispatch(client, 30, NULL), NULL);
+    }
+    assert_int_equal(next_event(client).kind, 0);
+    assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
+    assert_int_equal(next_event(client).kind, 0);
+    bowline_close(client);
+}
+
+static void test_loss_is_an_event(void **state)
+{
+    loss_is_told(THE_ENGINE, turn);
+}
+
+static void test_loss_is_an_event_by_the_pipe(void **state)
+{
+    loss_is_told(THE_ENGINE, turn_by_pipe);
+}
+
+static void test_loss_that_is_released_unseen_is_not_told(void **state)
+{
+    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "max-hold=50ms"));
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+
+    sleep_ms(60);
+    assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    assert_int_equal(next_event(client).kind, 0);
+    bowline_close(client);
+}
+
+/* Nobody dispatches, nobody keeps: the kernel alone makes it readable. */
+static void test_loss_makes_the_descriptor_readable(void **state)
+{
+    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "max-hold=150ms"));
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    bowline_error   error  = { 0 };
+    int             fd     = bowline_hold_fd(hold, &error);
+
+    assert_true(fd >= 0);
+    assert_true(descriptor_closes_on_exec(fd));
+    bool was_readable = is_readable(fd, 0);
+    if (bowline_hold_left_ms(hold) > 1)
+        assert_false(was_readable);
+    assert_true(is_readable(fd, TOO_LONG_MS));
+    assert_int_equal(bowline_hold_left_ms(hold), 0);
+    assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
+    assert_true(is_readable(fd, 0));
+    assert_int_equal(bowline_hold_fd(hold, &error), fd);
+    assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    bowline_close(client);
+}
+
+static void test_descriptor_of_what_is_lost_already_is_readable(void **state)
+{
+    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "max-hold=50ms"));
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+
+    sleep_ms(60);
+    assert_true(is_readable(bowline_hold_fd(hold, NULL), 0));
+    assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
+    assert_true(is_readable(bowline_hold_fd(hold, NULL), 0));
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    bowline_close(client);
+}
+
+/* Also by release_start, before it has ended, and by close. */
+static void test_descriptor_is_closed_with_its_hold(void **state)
+{
+    bowline_client    *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_hold      *hold   = must_acquire(client, engine_lock());
+    bowline_hold      *other  = must_acquire(client, "other");
+    bowline_operation *op     = NULL;
+    int                fd     = bowline_hold_fd(hold, NULL);
+    int                fd2    = bowline_hold_fd(other, NULL);
+
+    assert_true(fd >= 0 && fd2 >= 0 && fd != fd2);
+    assert_false(is_readable(fd, 0));
+    assert_status(BOWLINE_OK, bowline_release_start(&op, hold, NULL), NULL);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
+    bowline_close(client);
+    assert_int_equal(fcntl(fd2, F_GETFD), -1);
+}
+
+/* Renewed by the keeper for several leases: it must not show the end of any of them. */
+static void test_descriptor_moves_with_the_renewals(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, "lease=600ms");
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    int             fd     = bowline_hold_fd(hold, NULL);
+
+    assert_false(is_readable(fd, 1500));
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    assert_status(BOWLINE_OK, bowline_hold_trouble(hold, NULL), NULL);
+    must_release(hold);
+    bowline_close(client);
+}
+
+/* ---- by the pipe ----------------------------------------------------------------------------- */
+
+static void test_pipe_is_one_and_is_a_pipe(void **state)
+{
+    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    int             fd     = bowline_wakeup_fd(client, NULL);
+
+    assert_true(fd >= 0);
+    assert_int_equal(bowline_wakeup_fd(client, NULL), fd);
+    assert_true(descriptor_closes_on_exec(fd));
+    assert_int_equal(lseek(fd, 0, SEEK_CUR), -1);
+    assert_int_equal(errno, ESPIPE);
+    assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+    bowline_close(client);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+}
+
+/* Waits, wins, is renewed several times, is released: by select(2) on the pipe and nothing else. */
+static void test_whole_life_by_the_pipe(void **state)
+{
+    bowline_client    *client = must_open_without_keeper(engine_url(THE_ENGINE, "lease=600ms"));
+    bowline_client    *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *held   = must_acquire(other, engine_lock());
+    bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_FOREVER);
+    int                fd     = bowline_wakeup_fd(client, NULL);
+    pthread_t          thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, hold_for_a_moment, held), 0);
+    assert_ended(await_event(client, turn_by_pipe), op);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    bowline_hold *hold = must_finish(op);
+    for (int64_t now, end = clock_ms() + 1500; (now = clock_ms()) < end;) {
+        struct timeval wait = { .tv_sec  = (end - now) / 1000,
+                                .tv_usec = (end - now) % 1000 * 1000 };
+        fd_set         set;
+        FD_ZERO(&set);
+        FD_SET(fd, &set);
+        if (select(fd + 1, &set, NULL, NULL, &wait) == 1)
+            assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
+        assert_int_equal(next_event(client).kind, 0);
+    }
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    assert_status(BOWLINE_OK, bowline_release_start(&op, hold, NULL), NULL);
+    assert_ended(await_event(client, turn_by_pipe), op);
+    assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+/* Runtimes read what they poll.  It is told all the same, and told again only after a dispatch. */
+static void test_pipe_that_is_read_by_the_caller(void **state)
+{
+    bowline_client    *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client    *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *held   = must_acquire(other, engine_lock());
+    int                fd     = bowline_wakeup_fd(client, NULL);
+    char               bytes[64];
+    bowline_operation *op[2] = { must_start(client, engine_lock(), BOWLINE_FOREVER),
+                                 must_start(client, engine_lock(), BOWLINE_FOREVER) };
+
+    for (int i = 0; i < 2; i++) {
+        while (next_event(client).kind != 0)
+            continue;
+        bowline_cancel(op[i]);
+        bowline_event event = { 0 };
+        while (event.kind == 0) {
+            assert_true(is_readable(fd, TOO_LONG_MS));
+            assert_int_equal(read(fd, bytes, sizeof bytes), 1);
+            assert_false(is_readable(fd, 5)); /* until somebody dispatches */
+            assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
+            event = next_event(client);
+        }
+        assert_ended(event, op[i]);
+    }
+    must_release(held);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+/* A thread that wrote whenever it could would make every loop a busy one. */
+static void test_pipe_is_silent_while_nothing_is_due(void **state)
+{
+    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "lease=1h"));
+    int             fd     = bowline_wakeup_fd(client, NULL);
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    int             turns  = 0;
+
+    while (is_readable(fd, 100) && turns < 100) {
+        assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
+        turns++;
+    }
+    assert_in_range(turns, 0, 4);
+    must_release(hold);
+    bowline_close(client);
+}
+
+static const engine_case cases[] = {
+    CASE("an end is told once", test_end_is_told_once),
+    CASE("the ends of many are all told", test_ends_of_many_are_all_told),
+    CASE("what is finished unseen is not told", test_what_is_finished_unseen_is_not_told),
+    CASE("an end by another thread wakes the loop", test_end_by_another_thread_wakes_the_loop),
+    CASE("an end seen by a thread that waits is told to the loop",
+         test_end_seen_by_a_thread_that_waits_is_told_to_the_loop),
+    CASE("wrong calls", test_wrong_calls_of_next_event),
+    CASE("a loss is an event", test_loss_is_an_event),
+    CASE("a loss is an event, by the pipe", test_loss_is_an_event_by_the_pipe),
+    CASE("a loss that is released unseen is not told",
+         test_loss_that_is_released_unseen_is_not_told),
+    CASE("a loss makes the descriptor readable", test_loss_makes_the_descriptor_readable),
+    CASE("the descriptor of what is lost already",
+         test_descriptor_of_what_is_lost_already_is_readable),
+    CASE("the descriptor is closed with its hold", test_descriptor_is_closed_with_its_hold),
+    LEASE_CASE("the descriptor moves with the renewals", test_descriptor_moves_with_the_renewals),
+    CASE("the pipe is one, and is a pipe", test_pipe_is_one_and_is_a_pipe),
+    CASE("a whole life by the pipe", test_whole_life_by_the_pipe),
+    CASE("a pipe that is read by the caller", test_pipe_that_is_read_by_the_caller),
+    CASE("the pipe is silent while nothing is due", test_pipe_is_silent_while_nothing_is_due),
+};
+
+int main(void)
+{
+    return engines_run("engines_events", cases, sizeof cases / sizeof cases[0]);
+}

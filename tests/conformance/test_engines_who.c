@@ -1,0 +1,151 @@
+/*
+ * test_engines_who.c -- asking who holds a name without waiting for the answer, on every engine.
+ */
+#include "tests/lib/engines.h"
+
+#include <poll.h>
+
+static bowline_operation *must_ask(bowline_client *client, const char *name)
+{
+    bowline_operation *op    = NULL;
+    bowline_error      error = { 0 };
+
+    assert_status(BOWLINE_OK, bowline_who_start(&op, client, name, &error), &error);
+    assert_non_null(op);
+    return op;
+}
+
+static bowline_holder must_hear(bowline_operation *op)
+{
+    bowline_holder holder = { .size = sizeof holder };
+    bowline_error  error  = { 0 };
+
+    assert_status(BOWLINE_OK, bowline_who_finish(&holder, op, &error), &error);
+    return holder;
+}
+
+static void test_it_says_what_who_says(void **state)
+{
+    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_holder  other  = { .size = sizeof other };
+
+    assert_int_equal(must_hear(must_ask(client, engine_lock())).held, 0);
+    bowline_hold  *hold   = must_acquire(client, engine_lock());
+    bowline_holder holder = must_hear(must_ask(client, engine_lock()));
+    assert_status(BOWLINE_OK, bowline_who(client, engine_lock(), &other, NULL), NULL);
+    assert_int_equal(holder.held, 1);
+    assert_int_equal(other.held, 1);
+    assert_int_equal(holder.pid, other.pid);
+    assert_int_equal(holder.fence, other.fence);
+    assert_int_equal(holder.foreign, other.foreign);
+    assert_string_equal(holder.user, other.user);
+    assert_string_equal(holder.note, other.note);
+    assert_int_equal(holder.left_ms == INT64_MAX, other.left_ms == INT64_MAX);
+    must_release(hold);
+    bowline_close(client);
+}
+
+/* Nothing but descriptor and timer, and events. */
+static void test_on_a_loop(void **state)
+{
+    bowline_client    *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client    *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *hold   = must_acquire(other, engine_lock());
+    bowline_operation *op     = must_ask(client, engine_lock());
+    bowline_event      event  = { .size = sizeof event };
+    int                mine   = 0;
+
+    bowline_operation_set_user(op, &mine);
+    while (bowline_next_event(client, &event, NULL) == 0) {
+        struct pollfd polled  = { .fd = bowline_fd(client), .events = POLLIN };
+        int64_t       wait_ms = bowline_timeout_ms(client);
+        assert_int_equal(poll(&polled, 1, wait_ms == BOWLINE_FOREVER ? 20000 : (int)wait_ms), 1);
+        assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
+    }
+    assert_int_equal(event.kind, BOWLINE_EVENT_ENDED);
+    assert_ptr_equal(event.operation, op);
+    assert_ptr_equal(event.user, &mine);
+    assert_int_equal(bowline_operation_done(op), 1);
+    assert_int_equal(must_hear(op).held, 1);
+    must_release(hold);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+static void test_several_at_once_beside_other_operations(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, NULL);
+    bowline_operation *first  = must_ask(client, engine_lock());
+    bowline_operation *taking = NULL;
+    bowline_hold      *hold   = NULL;
+
+    assert_status(BOWLINE_OK, bowline_acquire_start(&taking, client, engine_lock(), NULL, NULL),
+                  NULL);
+    assert_status(BOWLINE_OK, bowline_operation_wait(taking, BOWLINE_FOREVER, NULL), NULL);
+    bowline_operation *second = must_ask(client, engine_lock());
+    assert_int_equal(must_hear(second).held, 1);
+    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, taking, NULL), NULL);
+    bowline_holder before = must_hear(first); /* was asked before, or is looked at now */
+    assert_int_equal(before.held, THE_ENGINE->has_lease ? 0 : 1);
+    must_release(hold);
+    bowline_close(client);
+}
+
+/* Whatever has become of the question: the client works, and nothing is left. */
+static void test_cancel(void **state)
+{
+    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_holder  holder = { .size = sizeof holder };
+
+    for (int i = 0; i < 8; i++) {
+        bowline_operation *op = must_ask(client, engine_lock());
+        if (i % 4 == 1)
+            (void)bowline_operation_wait(op, 0, NULL);
+        if (i % 4 == 2)
+            assert_status(BOWLINE_OK, bowline_operation_wait(op, BOWLINE_FOREVER, NULL), NULL);
+        bool had_ended = bowline_operation_done(op) == 1;
+        bowline_cancel(op);
+        bowline_cancel(op);
+        assert_int_equal(bowline_operation_done(op), 1);
+        assert_status(had_ended ? BOWLINE_OK : BOWLINE_CANCELLED,
+                      bowline_who_finish(&holder, op, NULL), NULL);
+        assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
+    }
+    (void)must_ask(client, engine_lock()); /* never finished */
+    bowline_cancel(must_ask(client, engine_lock()));
+    bowline_close(client);
+}
+
+static void test_wrong_finish_changes_nothing(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, NULL);
+    bowline_operation *op     = must_ask(client, engine_lock());
+    bowline_holder     holder = { .size = sizeof holder };
+    bowline_hold      *hold   = NULL;
+
+    assert_status(BOWLINE_USAGE, bowline_finish(op, NULL), NULL);
+    assert_status(BOWLINE_USAGE, bowline_acquire_finish(&hold, op, NULL), NULL);
+    assert_int_equal(must_hear(op).held, 0);
+    assert_status(BOWLINE_OK, bowline_acquire_start(&op, client, engine_lock(), NULL, NULL), NULL);
+    assert_status(BOWLINE_USAGE, bowline_who_finish(&holder, op, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, NULL), NULL);
+    must_release(hold);
+    op = NULL;
+    assert_status(BOWLINE_USAGE, bowline_who_start(&op, client, "", NULL), NULL);
+    assert_status(BOWLINE_USAGE, bowline_who_start(&op, client, "a\nb", NULL), NULL);
+    assert_null(op);
+    bowline_close(client);
+}
+
+static const engine_case cases[] = {
+    CASE("it says what who says", test_it_says_what_who_says),
+    CASE("on a loop", test_on_a_loop),
+    CASE("several at once, beside others", test_several_at_once_beside_other_operations),
+    CASE("cancel", test_cancel),
+    CASE("a wrong finish changes nothing", test_wrong_finish_changes_nothing),
+};
+
+int main(void)
+{
+    return engines_run("engines_who", cases, sizeof cases / sizeof cases[0]);
+}

@@ -1,0 +1,119 @@
+/*
+ * test_events_hpp.cpp -- what has happened to holds and operations, in C++: by events, by the
+ * descriptor of a hold, by the pipe; and who, started and finished.
+ */
+#include <bowline/bowline.hpp>
+
+#include "tap.hpp"
+
+#include <chrono>
+#include <poll.h>
+#include <utility>
+
+using namespace std::chrono_literals;
+using tap::is_free;
+using tap::place;
+
+static bool is_readable(int fd, int wait_ms)
+{
+    struct pollfd polled = { fd, POLLIN, 0 };
+
+    return poll(&polled, 1, wait_ms) == 1;
+}
+
+/* A loop that has nothing but the pipe. */
+static bowline_event await_event(bowline::client &client)
+{
+    for (;;) {
+        if (const auto event = client.next_event())
+            return *event;
+        CHECK(is_readable(client.wakeup_fd(), 20000));
+        client.dispatch();
+    }
+}
+
+static bowline::client open_without_keeper(const place &at)
+{
+    bowline::options asked;
+
+    asked.url    = at.url;
+    asked.keeper = false;
+    return bowline::client(asked);
+}
+
+static void test_an_end_is_an_event(const place &at)
+{
+    bowline::client client = open_without_keeper(at);
+    int             mine   = 0;
+    auto            op     = client.start_acquire(at.name);
+
+    CHECK(op.user() == nullptr);
+    op.user(&mine);
+    const bowline_event event = await_event(client);
+    CHECK(event.kind == BOWLINE_EVENT_ENDED);
+    CHECK(event.operation == op.get());
+    CHECK(event.user == &mine);
+    CHECK(!client.next_event());
+    bowline::hold hold = op.finish();
+    CHECK(hold.user() == &mine);
+    hold.user(nullptr);
+    CHECK(hold.user() == nullptr);
+    op.user(&mine); /* it is empty now */
+    CHECK(op.user() == nullptr);
+}
+
+static void test_a_loss_is_told_three_times(const place &at)
+{
+    bowline::client client = open_without_keeper(at);
+    bowline::terms  asked;
+
+    asked.max_hold     = 60ms;
+    bowline::hold hold = client.acquire(at.name, bowline::no_wait, asked);
+    const int     fd   = hold.fd();
+    CHECK(hold.fd() == fd);
+    CHECK(!client.next_event());
+    CHECK(!hold.trouble() || hold.lost());
+    const bowline_event event = await_event(client);
+    CHECK(event.kind == BOWLINE_EVENT_LOST);
+    CHECK(event.hold == hold.get());
+    CHECK(is_readable(fd, 0));
+    CHECK(hold.lost());
+    CHECK(hold.trouble()->status() == BOWLINE_LOST);
+    THROWN(BOWLINE_LOST, hold.release());
+    CHECK(!client.next_event());
+    THROWN(BOWLINE_USAGE, hold.fd());
+    THROWN(BOWLINE_USAGE, hold.trouble());
+    hold.user(&client);
+    CHECK(hold.user() == nullptr);
+}
+
+static void test_who_is_started_and_finished(const place &at)
+{
+    bowline::client client(at.url);
+    auto            first = client.start_who(at.name);
+
+    CHECK(first.wait());
+    CHECK(first.finish().held == 0);
+    CHECK(!first);
+    THROWN(BOWLINE_USAGE, first.finish());
+    bowline::hold hold   = client.acquire(at.name);
+    auto          second = client.start_who(at.name);
+    auto          moved  = std::move(second);
+    CHECK(!second);
+    CHECK(moved.finish().held == 1);
+    (void)client.start_who(at.name); /* nobody wants to know */
+    THROWN(BOWLINE_USAGE, client.start_who(""));
+    hold.release();
+    CHECK(is_free(at));
+}
+
+static const tap::test_case cases[] = {
+    { "an end is an event", test_an_end_is_an_event },
+    { "a loss is told three times", test_a_loss_is_told_three_times },
+    { "who is started and finished", test_who_is_started_and_finished },
+};
+
+int main()
+{
+    return tap::run(cases);
+}

@@ -23,7 +23,6 @@ static void test_redis_engines_are_two_names_for_the_same(void **state)
         const bwl_engine *e = i == 0 ? &bwl_redis_engine : &bwl_unix_engine;
         assert_ptr_equal(e->protocol, &bwl_token);
         assert_true(e->has_lease);
-        assert_true(e->draws_tokens);
         assert_null(e->fds);
         assert_ptr_equal(e->ask, bwl_unix_engine.ask);
     }

@@ -363,7 +363,11 @@ static void test_file_place_directories_and_read_only_files_can_be_locked(void *
     assert_int_equal(open_at(in("d")), BWL_OK);
     assert_true(exists("d.bowline"));
     assert_true(is_still());
+    ino_t q = queue.inode;
     assert_int_equal(open_at(in("d/")), BWL_OK);
+    assert_int_equal(queue.inode, q);
+    assert_int_equal(open_at(in("d/.")), BWL_OK);
+    assert_int_equal(queue.inode, q);
     put("r", "r", 1);
     assert_int_equal(chmod(in("r"), 0400), 0);
     assert_int_equal(open_at(in("r")), BWL_OK);

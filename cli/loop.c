@@ -24,8 +24,8 @@ void loop_open(loop *ret_loop, bowline_client *client, int signal_fd)
     *ret_loop = (loop){ .client = client, .signal_fd = signal_fd, .timer_fd = -1, .other_fd = -1 };
 }
 
-/* Arms the timer; FOREVER disarms it.  Arming clears what an earlier one left to read.  False: there
- * is none to be had. */
+/* Arms the timer; FOREVER disarms it.  Arming clears what an earlier one left to read.  False:
+ * there is none to be had. */
 static bool arm(loop *l, int64_t wait_ms)
 {
     struct itimerspec at = { 0 };

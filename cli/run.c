@@ -75,8 +75,10 @@ static void tell_acquired(const job *j)
     status_line line;
     int64_t     left_ms = bowline_hold_left_ms(j->hold);
     uint64_t    fence   = bowline_hold_fence(j->hold);
-    words       waited  = words_of_duration(j->held_at - j->began_at);
 
+    if (j->options.status_fd < 0 && !j->options.verbose)
+        return;
+    words waited = words_of_duration(j->held_at - j->began_at);
     job_status(&line, j, "acquired");
     if (fence != 0)
         status_add_text(&line, "fence", words_of("%llu", (unsigned long long)fence).text);

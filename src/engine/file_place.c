@@ -52,8 +52,10 @@ static int make_absolute(char **ret_path, const char *name, bwl_fault *fault)
 {
     char *here = NULL;
 
-    while (strncmp(name, "./", 2) == 0)
+    while (strncmp(name, "./", 2) == 0) {
         name += 2;
+        name += strspn(name, "/"); /* .//x is not /x */
+    }
     if (name[0] != '/' && (here = getcwd(NULL, 0)) == NULL)
         return bwl_fail_errno(fault, "cannot tell what \"%.100s\" means here", name);
     int made =

@@ -1,6 +1,12 @@
 /*
  * child.c -- fork, exec and wait.
  *
+ * A fork copies what we have mapped, only for exec to throw it away: a good part of what a short
+ * job costs.  vfork(2) does not, but we sleep until the command is started, however long a slow
+ * disk or file server makes that.  So it is for locks that nothing but we can end, and for commands
+ * that do not get the terminal: a lease would not be renewed meanwhile, and a key that stops the
+ * command in that moment would stop us with it.
+ *
  * The group is signalled by its number also after the command itself was waited for.  The number
  * cannot have come to mean others: it is not given to a new process while the group has a member,
  * and we stop asking when it has none.
@@ -95,8 +101,15 @@ int child_find(char **command, trouble *reterr)
 
 /* ---- starting it ----------------------------------------------------------------------------- */
 
-/* `t` is NULL where the command does not get the terminal at once. */
-_Noreturn static void become(const child_plan *plan, terminal *t, pid_t parent, int exec_fd)
+/* Where the process that is to become the command says why it could not. */
+typedef struct report {
+    int          fds[2]; /* after a fork: a pipe, closed by exec */
+    volatile int error;  /* after a vfork: our own memory        */
+} report;
+
+/* `t` is NULL where the command does not get the terminal at once.  After a vfork this runs in our
+ * memory: nothing of ours may be changed but the report. */
+_Noreturn static void become(const child_plan *plan, terminal *t, pid_t parent, report *why_not)
 {
     /* (void), here and below: each of these fails only where the command is none the worse. */
     (void)setpgid(0, 0);
@@ -110,44 +123,58 @@ _Noreturn static void become(const child_plan *plan, terminal *t, pid_t parent, 
         (void)fcntl(plan->fds[i], F_SETFD, 0);
     signals_give_back(plan->signals);
     (void)execvp(plan->command[0], plan->command);
-    int error = errno;
-    (void)!write(exec_fd, &error, sizeof error);
+    int error      = errno;
+    why_not->error = error;
+    if (why_not->fds[1] >= 0)
+        (void)!write(why_not->fds[1], &error, sizeof error);
     _exit(EXIT_NOT_FOUND);
+}
+
+static int complain_of_start(const child_plan *plan, const char *what, trouble *reterr)
+{
+    return trouble_set(reterr, (trouble){
+                                   .code = EXIT_FAILED,
+                                   .what = words_of("%s was not started", plan->command[0]),
+                                   .why  = words_of("%s: %s", what, strerror(errno)),
+                                   .type = words_of("type: ulimit -a"),
+                               });
 }
 
 int child_start(child *ret_child, const child_plan *plan, terminal *t, trouble *reterr)
 {
-    int   ends[2] = { -1, -1 };
-    pid_t parent  = getpid();
-    pid_t pid     = -1;
-    bool  lends   = t->wanted && terminal_is_ours(t);
+    report why_not = { .fds = { -1, -1 } };
+    pid_t  parent  = getpid();
+    bool   lends   = t->wanted && terminal_is_ours(t);
+    bool   waits   = plan->may_wait && !lends;
+    pid_t  pid;
 
     /* What the command leaves behind comes to us, so that its group is empty when all have ended,
      * whether or not there is an init that looks after orphans.  (void): then it is as without. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0)
-        pid = fork();
+    if (!waits && pipe2(why_not.fds, O_CLOEXEC | O_NONBLOCK) < 0)
+        return complain_of_start(plan, "pipe", reterr);
+    pid = waits ? vfork() : fork();
     if (pid == 0)
-        become(plan, lends ? t : NULL, parent, ends[1]);
+        become(plan, lends ? t : NULL, parent, &why_not);
     if (pid < 0) {
-        (void)trouble_set(
-            reterr, (trouble){
-                        .code = EXIT_FAILED,
-                        .what = words_of("%s was not started", plan->command[0]),
-                        .why  = words_of("%s: %s", ends[0] < 0 ? "pipe" : "fork", strerror(errno)),
-                        .type = words_of("type: ulimit -a"),
-                    });
-        if (ends[0] >= 0) {
-            (void)close(ends[0]);
-            (void)close(ends[1]);
+        (void)complain_of_start(plan, "fork", reterr);
+        if (why_not.fds[0] >= 0) {
+            (void)close(why_not.fds[0]);
+            (void)close(why_not.fds[1]);
         }
         return -1;
     }
+    *ret_child = (child){ .pid        = pid,
+                          .exec_fd    = why_not.fds[0],
+                          .exec_error = why_not.error,
+                          .is_new     = true,
+                          .is_running = true };
+    if (waits)
+        return 0;
     /* Both sides do it, so that it is done whoever comes first; ours may come after the exec. */
     (void)setpgid(pid, pid);
-    (void)close(ends[1]);
-    t->lent    = lends ? pid : 0;
-    *ret_child = (child){ .pid = pid, .exec_fd = ends[0], .is_running = true };
+    (void)close(why_not.fds[1]);
+    t->lent = lends ? pid : 0;
     return 0;
 }
 
@@ -155,15 +182,18 @@ bool child_has_begun(child *c)
 {
     int error = 0;
 
-    if (c->exec_fd < 0)
+    if (!c->is_new)
         return false;
-    ssize_t got = read(c->exec_fd, &error, sizeof error);
-    if (got < 0)
-        return false;
-    if (got == (ssize_t)sizeof error)
-        c->exec_error = error;
-    (void)close(c->exec_fd);
-    c->exec_fd = -1;
+    if (c->exec_fd >= 0) {
+        ssize_t got = read(c->exec_fd, &error, sizeof error);
+        if (got < 0)
+            return false;
+        if (got == (ssize_t)sizeof error)
+            c->exec_error = error;
+        (void)close(c->exec_fd);
+        c->exec_fd = -1;
+    }
+    c->is_new = false;
     return true;
 }
 

@@ -20,15 +20,17 @@ typedef struct child_plan {
     const signals *signals;
     const int     *fds; /* to be left open in the command */
     int            fds_count;
+    bool           may_wait; /* nothing needs us while it is being started */
 } child_plan;
 
 typedef struct child {
     pid_t pid;        /* also the number of its group                                        */
-    int   exec_fd;    /* readable when it is started or cannot be; below 0 from then on      */
+    int   exec_fd;    /* readable when it is started or cannot be; below 0: that is known    */
     int   exec_error; /* why it could not be run; 0                                          */
     int   stopped_by; /* the signal, while it is stopped; else 0                             */
     int   killed_by;  /* the signal that ended it; else 0                                    */
     int   code;       /* its exit code, if it ended by itself                                */
+    bool  is_new;     /* that it has begun was not told yet                                   */
     bool  is_running; /* it has not ended                                                    */
 } child;
 

@@ -40,54 +40,73 @@ static int refuse_readable(const char *path, trouble *reterr)
                     words_of("type: chmod 600 %s", path));
 }
 
-/* 1: there is no such file; 0; -1 with *reterr. */
-static int read_file(text_file *ret_file, const char *path, trouble *reterr)
+static int cannot_read(const char *path, trouble *reterr)
+{
+    return complain(reterr, words_of("%s cannot be read", path), words_of("%s", strerror(errno)),
+                    words_of("type: ls -l %s", path));
+}
+
+/* Reads it whole.  -1 with *reterr. */
+static int read_text(text_file *ret_file, int fd, const char *path, trouble *reterr)
 {
     struct stat is;
-    words       type = words_of("type: ls -l %s", path);
-    int         fd   = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return 1;
-    if (fd < 0 || fstat(fd, &is) < 0) {
-        (void)complain(reterr, words_of("%s cannot be read", path), words_of("%s", strerror(errno)),
-                       type);
-        goto fail;
-    }
-    if (is.st_uid != 0 && is.st_uid != geteuid()) {
-        (void)complain(
+    if (fstat(fd, &is) < 0)
+        return cannot_read(path, reterr);
+    if (is.st_uid != 0 && is.st_uid != geteuid())
+        return complain(
             reterr, words_of("%s is not ours", path),
             words_of("it belongs to user %u, who could lead us to any server", (unsigned)is.st_uid),
-            type);
-        goto fail;
-    }
+            words_of("type: ls -l %s", path));
     ret_file->is_private = (is.st_mode & (S_IRWXG | S_IRWXO)) == 0;
     ret_file->size       = 0;
     for (;;) {
         ssize_t got = read(fd, ret_file->text + ret_file->size, CONFIG_FILE_MAX - ret_file->size);
         if (got < 0 && errno == EINTR)
             continue;
-        if (got < 0) {
-            (void)complain(reterr, words_of("%s cannot be read", path),
-                           words_of("%s", strerror(errno)), type);
-            goto fail;
-        }
+        if (got < 0)
+            return cannot_read(path, reterr);
         if (got == 0)
             break;
         ret_file->size += (size_t)got;
     }
     ret_file->text[ret_file->size] = '\0';
-    if (ret_file->size == CONFIG_FILE_MAX || strlen(ret_file->text) != ret_file->size) {
-        (void)complain(reterr, words_of("%s is not a text of ours", path),
-                       words_of("it is too long, or has a NUL in it"), type);
-        goto fail;
-    }
-    (void)close(fd); /* (void): nothing was written */
+    if (ret_file->size == CONFIG_FILE_MAX || strlen(ret_file->text) != ret_file->size)
+        return complain(reterr, words_of("%s is not a text of ours", path),
+                        words_of("it is too long, or has a NUL in it"),
+                        words_of("type: ls -l %s", path));
     return 0;
-fail:
-    if (fd >= 0)
-        (void)close(fd);
-    return -1;
+}
+
+/* There may have been a password in it. */
+static void drop_file(text_file *file)
+{
+    if (file != NULL)
+        explicit_bzero(file, sizeof *file);
+    free(file);
+}
+
+/* 1: there is no such file; 0, and it is to be dropped; -1 with *reterr.  Most runs have no config
+ * file, and pay for no memory to read it into. */
+static int read_file(text_file **ret_file, const char *path, trouble *reterr)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? 1 : cannot_read(path, reterr);
+    text_file *file = malloc(sizeof *file);
+    int        status;
+    if (file != NULL)
+        status = read_text(file, fd, path, reterr);
+    else
+        status =
+            complain(reterr, words_of("out of memory"), words_of("%s", ""), words_of("%s", ""));
+    (void)close(fd); /* (void): nothing was written */
+    if (status == 0)
+        *ret_file = file;
+    else
+        drop_file(file);
+    return status;
 }
 
 static int take_url(settings *s, const char *url, words from, trouble *reterr)
@@ -229,23 +248,20 @@ static bool find_own_config(words *ret_path)
 /* The first file that is there counts, and it alone. */
 static int find_config(settings *s, trouble *reterr)
 {
-    text_file *file = calloc(1, sizeof *file);
+    text_file *file = NULL;
     words      own;
     int        status = 1;
 
-    if (file == NULL)
-        return complain(reterr, words_of("out of memory"), words_of("%s", ""), words_of("%s", ""));
     if (find_own_config(&own))
-        status = read_file(file, own.text, reterr);
+        status = read_file(&file, own.text, reterr);
     if (status == 0)
         status = take_config(s, file, own.text, reterr);
     else if (status > 0) {
-        status = read_file(file, system_config, reterr);
+        status = read_file(&file, system_config, reterr);
         if (status == 0)
             status = take_config(s, file, system_config, reterr);
     }
-    explicit_bzero(file, sizeof *file);
-    free(file);
+    drop_file(file);
     return status < 0 ? -1 : 0;
 }
 
@@ -263,13 +279,10 @@ static int take_url_option(settings *s, const run_options *o, trouble *reterr)
 
 static int take_url_file(settings *s, const char *path, trouble *reterr)
 {
-    text_file *file = calloc(1, sizeof *file);
-    words      from = words_of("--url-file %s", path);
-    int        status;
+    text_file *file   = NULL;
+    words      from   = words_of("--url-file %s", path);
+    int        status = read_file(&file, path, reterr);
 
-    if (file == NULL)
-        return complain(reterr, words_of("out of memory"), words_of("%s", ""), words_of("%s", ""));
-    status = read_file(file, path, reterr);
     if (status > 0)
         status = complain(reterr, words_of("%s cannot be read", from.text),
                           words_of("%s", strerror(ENOENT)), words_of("type: ls -l %s", path));
@@ -286,8 +299,7 @@ static int take_url_file(settings *s, const char *path, trouble *reterr)
         else
             status = take_url(s, trimmed(file->text), from, reterr);
     }
-    explicit_bzero(file, sizeof *file);
-    free(file);
+    drop_file(file);
     return status;
 }
 
@@ -312,28 +324,27 @@ static int find_url(settings *s, const run_options *o, trouble *reterr)
 
 int settings_find(settings *ret_settings, const run_options *options, trouble *reterr)
 {
-    settings s = { .kill_after_ms = 5000, .wait_ms = BOWLINE_FOREVER };
+    settings *s = ret_settings;
 
-    if (find_config(&s, reterr) < 0 || find_url(&s, options, reterr) < 0)
+    *s = (settings){ .kill_after_ms = 5000, .wait_ms = BOWLINE_FOREVER };
+    if (find_config(s, reterr) < 0 || find_url(s, options, reterr) < 0)
         return -1;
     /* What the URL says stands above the config file; 0 leaves it to the URL. */
-    if (url_says(s.url, "wait"))
-        s.wait_ms = 0;
-    if (url_says(s.url, "lease"))
-        s.lease_ms = 0;
-    s.url_ends_hold = url_says(s.url, "max-hold");
-    if (s.url_ends_hold)
-        s.max_hold_ms = 0;
+    if (url_says(s->url, "wait"))
+        s->wait_ms = 0;
+    if (url_says(s->url, "lease"))
+        s->lease_ms = 0;
+    s->url_ends_hold = url_says(s->url, "max-hold");
+    if (s->url_ends_hold)
+        s->max_hold_ms = 0;
     if (options->wait_ms != 0)
-        s.wait_ms = options->wait_ms;
+        s->wait_ms = options->wait_ms;
     if (options->lease_ms != 0)
-        s.lease_ms = options->lease_ms;
+        s->lease_ms = options->lease_ms;
     if (options->max_hold_ms != 0)
-        s.max_hold_ms = options->max_hold_ms;
+        s->max_hold_ms = options->max_hold_ms;
     if (options->kill_after_ms >= 0)
-        s.kill_after_ms = options->kill_after_ms;
-    *ret_settings = s;
-    explicit_bzero(&s, sizeof s);
+        s->kill_after_ms = options->kill_after_ms;
     return 0;
 }
 

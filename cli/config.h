@@ -25,6 +25,7 @@ typedef struct settings {
     bool     url_ends_hold; /* the URL has a max-hold                             */
 } settings;
 
+/* When it fails, *ret_settings may have a part of it, and is to be wiped all the same. */
 int settings_find(settings *ret_settings, const run_options *options, trouble *reterr);
 
 /* Overwrites the URL, which may hold a password. */

@@ -6,10 +6,46 @@
  */
 #include "lock.h"
 
+#include <string.h>
+
 #include "waiting.h"
 
-/* How long a cancelled acquire may take to take back what it asked for. */
-enum { CANCEL_MS = 2000 };
+enum {
+    CANCEL_MS = 2000, /* how long a cancelled acquire may take to take back what it asked for */
+    ASK_MS    = 1000, /* how long we listen for who holds the lock                            */
+};
+
+/* What those who wait are told that they wait for: the command without its path. */
+static const char *program_of(const char *command)
+{
+    const char *slash = strrchr(command, '/');
+
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : command;
+}
+
+/* reply_ms: how long the store may be silent; 0: the usual. */
+static int open_client(bowline_client **ret_client, const job *j, uint32_t reply_ms,
+                       bowline_error *reterr)
+{
+    const settings *s       = &j->settings;
+    bowline_options options = {
+        .size        = sizeof options,
+        .url         = s->url,
+        .lease_ms    = s->lease_ms,
+        .reply_ms    = reply_ms,
+        .max_hold_ms = s->max_hold_ms,
+        .renew       = j->options.no_renew ? BOWLINE_OFF : 0,
+        .keeper      = BOWLINE_OFF,
+        .program     = program_of(j->options.command[0]),
+    };
+
+    return bowline_open(ret_client, &options, reterr);
+}
+
+int lock_open(job *j, bowline_error *reterr)
+{
+    return open_client(&j->client, j, 0, reterr);
+}
 
 void lock_hear_goodbye(job *j)
 {
@@ -25,9 +61,14 @@ void lock_hear_goodbye(job *j)
     }
 }
 
-/* Whom to ask who holds the lock. */
-static bowline_client *asker(const job *j)
+/* Whom to ask who holds the lock.  Asking blocks, and a signal must not have to wait for a silent
+ * server: so a server is asked by a client of its own, which is opened when it is needed. */
+static bowline_client *asker(job *j)
 {
+    bool is_server = strncmp(j->settings.url, "file:", 5) != 0;
+
+    if (j->asker == NULL && is_server && open_client(&j->asker, j, ASK_MS, NULL) < 0)
+        j->asker = NULL; /* a lease so short that the client itself is as quick */
     return j->asker != NULL ? j->asker : j->client;
 }
 
@@ -76,7 +117,7 @@ static void cancel(job *j, bowline_operation *op)
     j->ended_by = first;
 }
 
-int lock_take(job *j, trouble *reterr)
+static int take(job *j, trouble *reterr)
 {
     const settings    *s = &j->settings;
     bowline_operation *op;
@@ -93,12 +134,12 @@ int lock_take(job *j, trouble *reterr)
                               &error);
     if (status < 0)
         return complain_of_acquire(j, status, &error, reterr);
-    waiting_begin(&w, asker(j), j->options.name, j->options.quiet);
+    waiting_begin(&w, j->options.name, j->options.quiet);
     while (!bowline_operation_done(op) && j->ended_by == 0) {
         loop_turn(&j->loop, waiting_wait_ms(&w));
         lock_hear_goodbye(j);
-        if (!bowline_operation_done(op) && j->ended_by == 0)
-            waiting_say(&w);
+        if (!bowline_operation_done(op) && j->ended_by == 0 && waiting_is_due(&w))
+            waiting_say(&w, asker(j));
     }
     waiting_end(&w);
     if (j->ended_by != 0) {
@@ -110,9 +151,18 @@ int lock_take(job *j, trouble *reterr)
     if (status < 0)
         return j->ended_by != 0 ? 0 : complain_of_acquire(j, status, &error, reterr);
     j->held_at = loop_now();
+    return 0;
+}
+
+int lock_take(job *j, trouble *reterr)
+{
+    int status = take(j, reterr);
+
     bowline_close(j->asker);
     j->asker = NULL;
-    return 0;
+    /* The command is not to find a password in our memory. */
+    explicit_bzero(j->settings.url, sizeof j->settings.url);
+    return status;
 }
 
 int lock_give_back(job *j, bowline_error *reterr)

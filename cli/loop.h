@@ -14,14 +14,14 @@
 typedef struct loop {
     bowline_client *client; /* NULL: none yet                                 */
     int             signal_fd;
-    int             timer_fd;
+    int             timer_fd; /* below 0: none was needed yet                       */
     int             other_fd; /* woken when it is readable or at its end; below 0: none */
 } loop;
 
 /* Milliseconds on a clock that counts suspend. */
 int64_t loop_now(void);
 
-int loop_open(loop *ret_loop, int signal_fd, trouble *reterr);
+void loop_open(loop *ret_loop, bowline_client *client, int signal_fd);
 
 /* Sleeps for at most wait_ms (0, or BOWLINE_FOREVER), then lets the client do what is due. */
 void loop_turn(loop *l, int64_t wait_ms);

@@ -20,9 +20,6 @@
 #include "lock.h"
 #include "supervise.h"
 
-/* How long we listen for who holds the lock. */
-enum { ASK_MS = 1000 };
-
 /* ---- before the lock ------------------------------------------------------------------------- */
 
 static int complain(trouble *reterr, words what, words why, words type)
@@ -46,40 +43,18 @@ static int check_status_fd(const run_options *o, trouble *reterr)
     return 0;
 }
 
-/* What those who wait are told that they wait for: the command without its path. */
-static const char *program_of(const char *command)
-{
-    const char *slash = strrchr(command, '/');
-
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : command;
-}
-
 static int open_client(job *j, trouble *reterr)
 {
     const settings *s = &j->settings;
     bowline_error   error;
-    bowline_options options = {
-        .size        = sizeof options,
-        .url         = s->url,
-        .lease_ms    = s->lease_ms,
-        .max_hold_ms = s->max_hold_ms,
-        .renew       = j->options.no_renew ? BOWLINE_OFF : 0,
-        .keeper      = BOWLINE_OFF,
-        .program     = program_of(j->options.command[0]),
-    };
 
     if (strncmp(s->url, "thread:", 7) == 0)
         return complain(reterr, words_of("thread: cannot lock a command"),
                         words_of("it locks between the threads of one process"),
                         words_of("type: bowline run --url file: ..."));
-    if (bowline_open(&j->client, &options, &error) < 0)
+    if (lock_open(j, &error) < 0)
         return complain(reterr, words_of("the locks cannot be opened"), words_of("%s", error.text),
                         words_of("look at the URL; it is from %s", s->url_from.text));
-    j->loop.client = j->client;
-    /* Asking who holds the lock blocks, and a signal must not have to wait for a silent server. */
-    options.reply_ms = ASK_MS;
-    if (strncmp(s->url, "file:", 5) != 0 && bowline_open(&j->asker, &options, NULL) < 0)
-        j->asker = NULL; /* a lease so short that the client itself is as quick */
     return 0;
 }
 
@@ -88,9 +63,9 @@ static int prepare(job *j, trouble *reterr)
     if (check_status_fd(&j->options, reterr) < 0 ||
         settings_find(&j->settings, &j->options, reterr) < 0 ||
         child_find(j->options.command, reterr) < 0 || signals_take(&j->signals, reterr) < 0 ||
-        loop_open(&j->loop, j->signals.fd, reterr) < 0 || open_client(j, reterr) < 0)
+        open_client(j, reterr) < 0)
         return -1;
-    explicit_bzero(j->settings.url, sizeof j->settings.url);
+    loop_open(&j->loop, j->client, j->signals.fd);
     return 0;
 }
 
@@ -100,8 +75,10 @@ static void tell_acquired(const job *j)
     status_line line;
     int64_t     left_ms = bowline_hold_left_ms(j->hold);
     uint64_t    fence   = bowline_hold_fence(j->hold);
-    words       waited  = words_of_duration(j->held_at - j->began_at);
 
+    if (j->options.status_fd < 0 && !j->options.verbose)
+        return;
+    words waited = words_of_duration(j->held_at - j->began_at);
     job_status(&line, j, "acquired");
     if (fence != 0)
         status_add_text(&line, "fence", words_of("%llu", (unsigned long long)fence).text);
@@ -159,6 +136,7 @@ static int start(job *j, trouble *reterr)
            .signals   = &j->signals,
            .fds       = fds,
            .fds_count = j->options.closes ? 0 : bowline_hold_fds(j->hold, fds),
+           .may_wait  = left_ms == INT64_MAX,
     };
 
     guard_init(&j->guard, j->options.on_lost, j->settings.kill_after_ms, left_ms);
@@ -301,7 +279,6 @@ int run_main(int argc, char **argv)
         code = j.ended_by != 0 ? say_goodbye(&j) : run_locked(&j);
     }
     settings_wipe(&j.settings);
-    bowline_close(j.asker);
     bowline_close(j.client);
     /* A shell that runs us in a loop ends the loop only if we die of the key that was pressed. */
     if (code == EXIT_SIGNAL + SIGINT && j.interrupt >= INTERRUPT_KEY)

@@ -53,6 +53,8 @@ void status_begin(status_line *ret_line, int fd, const char *event, const char *
 {
     ret_line->fd   = fd;
     ret_line->size = 0;
+    if (fd < 0)
+        return; /* nobody will read it: it is not put together */
     put(ret_line, "{\"bowline\":1,\"event\":");
     put_text(ret_line, event, 64);
     if (name != NULL)
@@ -63,6 +65,8 @@ void status_add_number(status_line *line, const char *key, int64_t number)
 {
     char shown[80];
 
+    if (line->fd < 0)
+        return;
     (void)snprintf(shown, sizeof shown, ",\"%s\":%" PRId64, key, number);
     put(line, shown);
 }
@@ -71,6 +75,8 @@ void status_add_text(status_line *line, const char *key, const char *text)
 {
     char shown[80];
 
+    if (line->fd < 0)
+        return;
     (void)snprintf(shown, sizeof shown, ",\"%s\":", key);
     put(line, shown);
     put_text(line, text, 800);
@@ -78,9 +84,10 @@ void status_add_text(status_line *line, const char *key, const char *text)
 
 void status_send(status_line *line)
 {
+    if (line->fd < 0)
+        return;
     put(line, "}\n");
-    if (line->fd >= 0)
-        /* (void): a reader that is gone or asleep does not concern the lock. */
-        (void)say_bytes(line->fd, line->text, line->size);
+    /* (void): a reader that is gone or asleep does not concern the lock. */
+    (void)say_bytes(line->fd, line->text, line->size);
     line->fd = -1;
 }

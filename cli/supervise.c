@@ -170,6 +170,11 @@ static bool is_clearing(const job *j)
 
 void supervise(job *j)
 {
+    /* What nothing but we can end, the store says nothing about: it need not be listened to, and
+     * the client opens no descriptors for that. */
+    if (bowline_hold_left_ms(j->hold) == INT64_MAX)
+        j->loop.client = NULL;
+    hear_start(j);
     while (j->child.is_running || is_clearing(j)) {
         int64_t wait_ms = watch_lock(j);
         if (!j->child.is_running && (wait_ms == BOWLINE_FOREVER || wait_ms > GROUP_LOOK_MS))
@@ -179,4 +184,5 @@ void supervise(job *j)
         hear_start(j);
         hear_child(j);
     }
+    j->loop.client = j->client;
 }

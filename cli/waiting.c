@@ -15,13 +15,11 @@
 
 enum { FIRST_MS = 1000, LIVE_MS = 1000, LOG_MS = 60000, COLUMNS_USUAL = 80, COLUMNS_MAX = 400 };
 
-void waiting_begin(waiting *ret_waiting, bowline_client *client, const char *name, bool is_quiet)
+void waiting_begin(waiting *ret_waiting, const char *name, bool is_quiet)
 {
     *ret_waiting = (waiting){
-        .client   = client,
         .name     = name,
         .is_quiet = is_quiet,
-        .is_live  = isatty(STDERR_FILENO) == 1,
         .next_at  = loop_now() + FIRST_MS,
     };
 }
@@ -98,17 +96,19 @@ static size_t columns_of(const char *text)
     return columns;
 }
 
-void waiting_say(waiting *w)
+bool waiting_is_due(const waiting *w)
 {
-    int64_t now = loop_now();
+    return !w->is_quiet && loop_now() >= w->next_at;
+}
 
-    if (w->is_quiet || now < w->next_at)
-        return;
-    w->next_at = now + (w->is_live ? LIVE_MS : LOG_MS);
+void waiting_say(waiting *w, bowline_client *client)
+{
+    w->is_live = isatty(STDERR_FILENO) == 1;
+    w->next_at = loop_now() + (w->is_live ? LIVE_MS : LOG_MS);
     /* Sent to the background, we leave the terminal to those in front. */
     if (w->is_live && tcgetpgrp(STDERR_FILENO) != getpgrp())
         return;
-    words text = words_of("waiting for %s: %s", w->name, waiting_who(w->client, w->name).text);
+    words text = words_of("waiting for %s: %s", w->name, waiting_who(client, w->name).text);
     if (!w->is_live) {
         say_line(text.text);
         return;

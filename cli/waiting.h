@@ -14,21 +14,24 @@
 #include "say.h"
 
 typedef struct waiting {
-    bowline_client *client;
-    const char     *name;
-    bool            is_quiet;
-    bool            is_live; /* one line that changes */
-    int64_t         next_at;
-    size_t          columns; /* of the line that stands there; 0: none does */
+    const char *name;
+    bool        is_quiet;
+    bool        is_live; /* one line that changes */
+    int64_t     next_at;
+    size_t      columns; /* of the line that stands there; 0: none does */
 } waiting;
 
-void waiting_begin(waiting *ret_waiting, bowline_client *client, const char *name, bool is_quiet);
+void waiting_begin(waiting *ret_waiting, const char *name, bool is_quiet);
 
 /* How long it has nothing to say. */
 int64_t waiting_wait_ms(const waiting *w);
 
-/* Says what is due.  Asks the store who holds the lock, and so may take as long as an answer. */
-void waiting_say(waiting *w);
+/* True when there is something to say. */
+bool waiting_is_due(const waiting *w);
+
+/* Says it.  Asks the store, by this client, who holds the lock, and so may take as long as an
+ * answer. */
+void waiting_say(waiting *w, bowline_client *client);
 
 void waiting_end(waiting *w);
 

@@ -154,6 +154,7 @@ static void silent_event(void *state, const bwl_claim *claim, const bwl_event *e
     const bwl_protocol bwl_mutant_##NAME = {    \
         .name       = "token",                  \
         .state_size = sizeof(bwl_mutant_state), \
+        .uses_token = true,                     \
         .init       = mutant_init,              \
         .command    = mutant_command,           \
         .event      = NAME##_event,             \

@@ -148,12 +148,22 @@ typedef struct bwl_effects {
     bwl_ask     asks[BWL_ASKS_MAX];
 } bwl_effects;
 
+/* What a step begins with.  The asks beyond asks_count are nobody's: clearing them as well would be
+ * a tenth of what a lock between threads costs. */
+static inline void bwl_no_effects(bwl_effects *ret_fx)
+{
+    ret_fx->asks_count = 0;
+    ret_fx->outcome    = (bwl_outcome){ .kind = BWL_PENDING };
+    ret_fx->wake_at    = 0;
+}
+
 /* One lock protocol.  `command` is called only when the command before it has had its outcome, save
  * that RELEASE may interrupt the others, after which nothing is told of them any more.
  * `event` may be called at any time, also with what nobody asked for. */
 typedef struct bwl_protocol {
     const char *name;
     size_t      state_size;
+    bool        uses_token; /* and so needs a new one for every attempt, which nobody can guess */
     void (*init)(void *state, unsigned nodes);
     void (*command)(void *state, const bwl_claim *, const bwl_command *, bwl_effects *);
     void (*event)(void *state, const bwl_claim *, const bwl_event *, bwl_effects *);

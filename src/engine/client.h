@@ -53,7 +53,6 @@ typedef struct bwl_engine {
     const bwl_protocol *protocol;
     size_t              lock_size; /* of the engine's own part of a lock                   */
     bool                has_lease;
-    bool                draws_tokens; /* and so needs random bits that nobody can guess        */
 
     /* Opens and closes client->store.  USAGE, UNSUPPORTED, REFUSED, SYSTEM, NOMEM. */
     int (*open)(bwl_client *client, const bwl_url *url, bwl_fault *fault);

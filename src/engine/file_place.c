@@ -52,6 +52,10 @@ static int make_absolute(char **ret_path, const char *name, bwl_fault *fault)
 {
     char *here = NULL;
 
+    while (strncmp(name, "./", 2) == 0) {
+        name += 2;
+        name += strspn(name, "/"); /* .//x is not /x */
+    }
     if (name[0] != '/' && (here = getcwd(NULL, 0)) == NULL)
         return bwl_fail_errno(fault, "cannot tell what \"%.100s\" means here", name);
     int made =
@@ -188,20 +192,27 @@ static char *resolve(const bwl_file_place *place, bool make)
 }
 
 /* Read-only is enough to flock, and works on directories. */
-static int open_named(const bwl_file_place *place, const char *resolved, bwl_file *ret_named,
-                      bwl_fault *fault)
+static int open_to_flock(const char *path)
 {
-    struct stat st;
-    int         fd = bwl_file_above_standard(
-                open(resolved, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW));
+    return bwl_file_above_standard(
+        open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW));
+}
 
-    if (fd < 0 && errno == EACCES)
+static int cannot_open_named(const bwl_file_place *place, bwl_fault *fault)
+{
+    if (errno == EACCES)
         return refuse_named(place, "cannot be read, and so not be locked: permission denied",
                             fault);
-    if (fd < 0 && errno == ENXIO)
+    if (errno == ENXIO)
         return refuse_named(place, "is a socket, which cannot be locked", fault);
-    if (fd < 0)
-        return bwl_fail_errno(fault, "cannot open %.150s", place->path);
+    return bwl_fail_errno(fault, "cannot open %.150s", place->path);
+}
+
+/* Takes over the descriptor; closes it when the file is refused. */
+static int take_named(const bwl_file_place *place, int fd, bwl_file *ret_named, bwl_fault *fault)
+{
+    struct stat st;
+
     if (fstat(fd, &st) != 0) {
         (void)close(fd);
         return bwl_fail_errno(fault, "cannot look at %.150s", place->path);
@@ -224,49 +235,83 @@ static int name_side(bwl_file_place *place, const char *resolved, bwl_fault *fau
     return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
 }
 
+/* Who may lock there is who may write in its directory, which matters only when it is made. */
 static int open_side(const bwl_file_place *place, bwl_file *ret_queue, bool writes,
                      bwl_fault *fault)
 {
+    bwl_file_spot s = {
+        .at     = AT_FDCWD,
+        .leaf   = place->side,
+        .shown  = "",
+        .role   = ", where its queue is kept,",
+        .writes = writes,
+    };
+    int status = bwl_file_open_ours(ret_queue, &s, fault);
+
+    if (status < 0 || ret_queue->fd >= 0 || !writes)
+        return status;
     struct stat above  = { 0 };
     char       *parent = strdup(place->side);
-
     if (parent == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     *(strrchr(parent, '/') + 1) = '\0';
     (void)stat(parent, &above); /* else it is not shared */
     free(parent);
-    bwl_file_spot s = {
-        .at      = AT_FDCWD,
-        .leaf    = place->side,
-        .shown   = "",
-        .role    = ", where its queue is kept,",
-        .sharing = { above.st_mode, above.st_uid, above.st_gid },
-        .makes   = writes,
-        .writes  = writes,
-    };
+    s.sharing = (bwl_file_sharing){ above.st_mode, above.st_uid, above.st_gid };
+    s.makes   = true;
     return bwl_file_open_ours(ret_queue, &s, fault);
+}
+
+/* True if the last piece of the path is a name, and not "", "." or "..". */
+static bool ends_in_name(const char *path)
+{
+    const char *leaf = strrchr(path, '/') + 1;
+
+    return strspn(leaf, ".") < strlen(leaf);
+}
+
+/* The file that was named, with the name of the one beside it.  Where the last piece of the path is
+ * no symbolic link, what leads to its directory does not matter: the file beside it is in the same
+ * one by whatever way.  So only what cannot be opened like that is resolved, which looks at every
+ * piece. */
+static int open_named(bwl_file_place *place, bwl_file *ret_named, bwl_fault *fault)
+{
+    int   fd       = ends_in_name(place->path) ? open_to_flock(place->path) : -1;
+    char *resolved = NULL;
+    int   status   = BWL_OK;
+
+    if (fd < 0) {
+        resolved = resolve(place, true);
+        if (resolved == NULL && (errno == EACCES || errno == EROFS))
+            return refuse_named(place, "cannot be made or reached: permission denied", fault);
+        if (resolved == NULL)
+            return bwl_fail_errno(fault, "cannot open %.150s", place->path);
+        fd = open_to_flock(resolved);
+        if (fd < 0)
+            status = cannot_open_named(place, fault);
+    }
+    if (status == BWL_OK)
+        status = name_side(place, resolved != NULL ? resolved : place->path, fault);
+    if (status == BWL_OK)
+        status = take_named(place, fd, ret_named, fault);
+    else if (fd >= 0)
+        (void)close(fd);
+    free(resolved);
+    return status;
 }
 
 static int open_both(bwl_file_place *place, bwl_file *ret_queue, bwl_file *ret_named,
                      bwl_fault *fault)
 {
-    bwl_file named    = { .fd = -1 };
-    char    *resolved = resolve(place, true);
+    bwl_file named  = { .fd = -1 };
+    int      status = open_named(place, &named, fault);
 
-    if (resolved == NULL && (errno == EACCES || errno == EROFS))
-        return refuse_named(place, "cannot be made or reached: permission denied", fault);
-    if (resolved == NULL)
-        return bwl_fail_errno(fault, "cannot open %.150s", place->path);
-    int status = open_named(place, resolved, &named, fault);
-    if (status == BWL_OK)
-        status = name_side(place, resolved, fault);
     if (status == BWL_OK)
         status = open_side(place, ret_queue, true, fault);
     if (status == BWL_OK)
         *ret_named = named;
     else if (named.fd >= 0)
         (void)close(named.fd);
-    free(resolved);
     return status;
 }
 

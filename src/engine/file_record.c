@@ -202,7 +202,8 @@ void bwl_file_self_learn(bwl_file_self *self, const char *program)
     char           own[BWL_FILE_TEXT_MAX];
     char           boot[BWL_FILE_BOOT_MAX];
 
-    read_line("/proc/self/comm", own, sizeof own);
+    if (program[0] == '\0')
+        read_line("/proc/self/comm", own, sizeof own);
     bwl_file_boot_learn(boot);
     if (uname(&system) != 0)
         system.nodename[0] = '\0';

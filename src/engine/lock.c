@@ -138,43 +138,56 @@ static bwl_random fresh_bits(bwl_client *client)
 
     /* Without random bits no attempt could be made, and a hold could not even pause: the kernel
      * gives them always, once it has booted. */
-    bool drawn = !client->engine->draws_tokens || bwl_entropy_draw(&client->entropy, &fresh);
+    bool needed = client->engine->protocol->uses_token;
+    bool drawn  = !needed || bwl_entropy_draw(&client->entropy, &fresh);
     assert(drawn);
     (void)drawn;
     return fresh;
 }
 
-void bwl_lock_event(bwl_lock *lock, bwl_event ev)
+/* `ev` lacks the random bits. */
+static void happened(bwl_lock *lock, bwl_event *ev)
 {
-    bwl_effects fx = { 0 };
+    bwl_effects fx;
 
-    ev.now   = bwl_client_now(lock->client);
-    ev.fresh = fresh_bits(lock->client);
+    bwl_no_effects(&fx);
+    ev->fresh = fresh_bits(lock->client);
     bwl_lock_pin(lock);
-    bwl_hold_event(&lock->hold, &ev, &fx);
+    bwl_hold_event(&lock->hold, ev, &fx);
     step(lock, &fx);
     bwl_lock_unpin(lock);
 }
 
 void bwl_lock_disown(bwl_lock *lock)
 {
-    bwl_effects fx = { 0 };
+    bwl_effects fx;
 
     if (!bwl_hold_is_held(&lock->hold))
         return;
+    bwl_no_effects(&fx);
     bwl_lock_pin(lock);
     bwl_hold_disown(&lock->hold, bwl_client_now(lock->client), &fx);
     step(lock, &fx);
     bwl_lock_unpin(lock);
 }
 
+void bwl_lock_event(bwl_lock *lock, bwl_event ev)
+{
+    ev.now = bwl_client_now(lock->client);
+    happened(lock, &ev);
+}
+
+/* An answer that is known at once is of the moment of the question: whatever is counted from it
+ * ends a little too early, never too late, and looking at the clock is a tenth of the whole. */
 static void put(bwl_lock *lock, const bwl_ask *ask)
 {
-    bwl_event reply = { .kind = BWL_REPLY, .tag = ask->tag, .node = ask->node };
+    bwl_event reply = {
+        .kind = BWL_REPLY, .tag = ask->tag, .node = ask->node, .now = lock->client->latest
+    };
 
     lock->latest_tag = ask->tag;
     if (lock->client->engine->ask(lock, ask, &reply))
-        bwl_lock_event(lock, reply);
+        happened(lock, &reply);
 }
 
 /* Does what the machine wants.  The lock is pinned. */
@@ -201,10 +214,11 @@ static void begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb)
 
 void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
 {
-    bwl_effects fx    = { 0 };
+    bwl_effects fx;
     bwl_ms      now   = bwl_client_now(lock->client);
     bwl_random  fresh = fresh_bits(lock->client);
 
+    bwl_no_effects(&fx);
     begin(lock, operation, BWL_ACQUIRE);
     bwl_hold_acquire(&lock->hold, &fresh, now, bwl_later(now, wait_ms), &fx);
     step(lock, &fx);
@@ -213,8 +227,9 @@ void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
 
 void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms)
 {
-    bwl_effects fx = { 0 };
+    bwl_effects fx;
 
+    bwl_no_effects(&fx);
     begin(lock, operation, BWL_EXTEND);
     if (bwl_hold_is_held(&lock->hold)) {
         bwl_hold_extend(&lock->hold, bwl_client_now(lock->client), lease_ms, &fx);
@@ -227,8 +242,9 @@ void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms)
 
 void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
 {
-    bwl_effects fx = { 0 };
+    bwl_effects fx;
 
+    bwl_no_effects(&fx);
     bwl_lock_take_back(lock);
     begin(lock, operation, BWL_RELEASE);
     if (bwl_hold_is_held(&lock->hold)) {

@@ -40,7 +40,7 @@ typedef struct entry { /* a name that somebody holds */
 
 struct place { /* a lock's place in the queue of its name: the engine's part of a lock */
     bwl_lock *lock;
-    entry    *entry; /* NULL: stands nowhere                                                   */
+    entry    *entry; /* NULL: stands nowhere.  Only its own client changes this                */
     place    *previous;
     place    *next;
     place    *next_granted; /* in the list of its client                                       */
@@ -334,6 +334,10 @@ static bool thread_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 
 static void thread_forget(bwl_lock *lock)
 {
+    const place *p = lock->part;
+
+    if (p->entry == NULL)
+        return; /* has left already, as most have */
     if (bwl_forked(&lock->client->guard))
         return; /* the table is the parent's */
     table *t = latched(lock);

@@ -85,7 +85,8 @@ static bwl_ms pause_ends_at(bwl_hold *h, const bwl_event *ev)
 static void attempt(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
     h->claim.attempt++;
-    bwl_token_write(h->claim.token, &ev->fresh);
+    if (h->protocol->uses_token)
+        bwl_token_write(h->claim.token, &ev->fresh);
     h->attempt_ends_at = bwl_later(ev->now, h->claim.lease_ms);
     h->answer_by       = bwl_later(ev->now, h->terms.answer_ms);
     command(h, BWL_HOLD_ACQUIRING, (bwl_command){ .verb = BWL_ACQUIRE, .may_wait = !h->last_try },

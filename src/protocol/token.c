@@ -104,6 +104,7 @@ static void token_event(void *state, const bwl_claim *claim, const bwl_event *ev
 const bwl_protocol bwl_token = {
     .name       = "token",
     .state_size = sizeof(token_state),
+    .uses_token = true,
     .init       = token_init,
     .command    = token_command,
     .event      = token_event,

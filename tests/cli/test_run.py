@@ -102,9 +102,11 @@ def test_the_path_is_searched_as_execvp_does(place):
     assert place.run("job", "here").returncode == 45
 
 
-def test_what_only_exec_finds_out_gives_the_lock_back(place):
+# Under a lock that nothing but we can end, the command is started by vfork; else by fork.
+@pytest.mark.parametrize("options", [[], ["--max-hold", "1h"]])
+def test_what_only_exec_finds_out_gives_the_lock_back(place, options):
     place.script("orphan", "#!/no/such/interpreter\n")
-    done = place.run("--status-fd", "1", "job", "./orphan")
+    done = place.run(*options, "--status-fd", "1", "job", "./orphan")
     assert done.returncode == 127
     assert "interpreter" in done.stderr
     assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == [
@@ -217,6 +219,23 @@ def test_descriptors_are_passed_as_a_shell_would_pass_them(place):
     finally:
         for fd in (read, write, kept, hidden):
             os.close(fd)
+
+
+@pytest.mark.parametrize("options", [[], ["--max-hold", "1h"]])
+def test_the_command_leads_a_group_and_finds_the_callers_signals(place, options):
+    code = "import os, signal; print(os.getpid() == os.getpgrp(), signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    done = place.run(*options, "job", *place.python(code))
+    assert done.stdout == "True set()\n"
+
+
+def test_without_a_lease_bowline_opens_only_what_it_needs(place):
+    code = "import os; fds = f'/proc/{os.getppid()}/fd'; print([os.readlink(f'{fds}/{fd}') for fd in os.listdir(fds)])"
+    kinds = place.run("job", *place.python(code)).stdout
+    assert "signalfd" in kinds
+    assert "eventpoll" not in kinds and "timerfd" not in kinds
+    assert kinds.count("pipe:") == 2, "its own output, and none to hear from the command"
+    kinds = place.run("--max-hold", "1h", "job", *place.python(code)).stdout
+    assert "timerfd" in kinds
 
 
 def test_the_status_descriptor_is_not_the_commands(place):

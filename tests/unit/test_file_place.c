@@ -313,13 +313,21 @@ static void test_file_place_a_path_is_that_file_and_one_beside_it(void **state)
     assert_true(is_still());
 }
 
+static void test_file_place_what_lies_beside_is_as_shared_as_its_directory(void **state)
+{
+    assert_int_equal(mkdir(in("s"), 0700), 0);
+    assert_int_equal(chmod(in("s"), 01777), 0);
+    assert_int_equal(open_at(in("s/x")), BWL_OK);
+    assert_int_equal(mode_of("s/x.bowline"), 0666);
+}
+
 static void test_file_place_a_relative_path_stays_where_it_was_meant(void **state)
 {
     char *before = getcwd(NULL, 0);
 
     assert_int_equal(mkdir(in("d"), 0700), 0);
     assert_int_equal(chdir(in("d")), 0);
-    be_at("./x");
+    be_at(".//x");
     bwl_file_place other = place;
     place                = (bwl_file_place){ 0 };
     be_at("../y");
@@ -363,7 +371,11 @@ static void test_file_place_directories_and_read_only_files_can_be_locked(void *
     assert_int_equal(open_at(in("d")), BWL_OK);
     assert_true(exists("d.bowline"));
     assert_true(is_still());
+    ino_t q = queue.inode;
     assert_int_equal(open_at(in("d/")), BWL_OK);
+    assert_int_equal(queue.inode, q);
+    assert_int_equal(open_at(in("d/.")), BWL_OK);
+    assert_int_equal(queue.inode, q);
     put("r", "r", 1);
     assert_int_equal(chmod(in("r"), 0400), 0);
     assert_int_equal(open_at(in("r")), BWL_OK);
@@ -466,6 +478,7 @@ int main(void)
         with_locks(test_file_place_to_peek_nothing_is_made),
         cmocka_unit_test(test_file_place_these_names_are_paths),
         with_locks(test_file_place_a_path_is_that_file_and_one_beside_it),
+        with_locks(test_file_place_what_lies_beside_is_as_shared_as_its_directory),
         with_locks(test_file_place_a_relative_path_stays_where_it_was_meant),
         with_locks(test_file_place_by_whatever_link_it_is_one_queue),
         with_locks(test_file_place_directories_and_read_only_files_can_be_locked),

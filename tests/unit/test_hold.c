@@ -30,6 +30,20 @@ static void test_hold_every_attempt_has_a_new_token(void **state)
     }
 }
 
+static void test_hold_writes_no_token_for_a_protocol_that_uses_none(void **state)
+{
+    bwl_protocol bare = fake_protocol;
+
+    (void)state;
+    bare.uses_token = false;
+    bwl_hold_init(&hold, &bare, 1, &terms);
+    acquire(START, BWL_NEVER);
+    assert_int_equal(hold.claim.attempt, 1);
+    assert_string_equal(hold.claim.token, "");
+    assert_true(bwl_token.uses_token);
+    assert_false(bwl_ticket.uses_token);
+}
+
 static const bwl_ms longest_ms[] = { 10, 20, 40, 80, 160, 320, 500, 500, 500, 500 };
 enum { PAUSES = sizeof longest_ms / sizeof longest_ms[0] };
 
@@ -424,6 +438,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_hold_every_attempt_has_a_new_token, new_hold),
+        cmocka_unit_test_setup(test_hold_writes_no_token_for_a_protocol_that_uses_none, new_hold),
         cmocka_unit_test_setup(test_hold_pauses_double_up_to_half_a_second, new_hold),
         cmocka_unit_test_setup(test_hold_a_random_half_of_a_pause_is_taken_off, new_hold),
         cmocka_unit_test_setup(test_hold_pauses_are_short_again_after_a_success, new_hold),

@@ -20,7 +20,8 @@
 typedef struct fake { /* the engine */
     bwl_ask    latest;
     unsigned   asked;
-    bwl_answer answers; /* at once with this; 0: not now */
+    bwl_answer answers;  /* at once with this; 0: not now */
+    bwl_ms     takes_ms; /* to ask */
     int        prepare_status;
     unsigned   forgotten;
 } fake;
@@ -43,9 +44,9 @@ static int fake_prepare(bwl_lock *lock, bwl_fault *ret_fault)
 
 static bool fake_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
-    (void)lock;
     world.latest = *ask;
     world.asked++;
+    lock->client->latest += world.takes_ms;
     if (world.answers == 0)
         return false;
     ret_reply->answer = world.answers;
@@ -65,14 +66,13 @@ static int open_client(void **state)
     (void)state;
     world = (fake){ 0 };
     assert_int_equal(bwl_client_open(&client, &nothing, false, "thread:", &fault), BWL_OK);
-    engine              = *client->engine;
-    engine.protocol     = &bwl_token;
-    engine.lock_size    = 100;
-    engine.draws_tokens = true;
-    engine.prepare      = fake_prepare;
-    engine.ask          = fake_ask;
-    engine.forget       = fake_forget;
-    client->engine      = &engine;
+    engine           = *client->engine;
+    engine.protocol  = &bwl_token;
+    engine.lock_size = 100;
+    engine.prepare   = fake_prepare;
+    engine.ask       = fake_ask;
+    engine.forget    = fake_forget;
+    client->engine   = &engine;
     bwl_client_lock(client);
     return 0;
 }
@@ -107,6 +107,20 @@ static bwl_lock *held_lock(const char *name)
 static void answer(bwl_lock *lock, bwl_answer what)
 {
     bwl_lock_event(lock, (bwl_event){ .kind = BWL_REPLY, .answer = what, .tag = world.latest.tag });
+}
+
+static void test_lock_an_answer_known_at_once_is_of_the_moment_of_the_question(void **state)
+{
+    (void)state;
+    world.takes_ms  = 100;
+    bwl_lock *lock  = held_lock("slow");
+    bwl_ms    asked = lock->hold.until - (1000 - bwl_drift_ms(1000));
+    assert_true(client->latest >= asked + 100);
+    assert_int_equal(lock->timer.at, asked + 1000 / 3);
+    world.answers = BWL_YES;
+    bwl_lock_release(lock, &operation);
+    assert_int_equal(operation.ended, BWL_RELEASED);
+    bwl_lock_unwanted(lock);
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -369,6 +383,7 @@ int main(void)
         CASE(test_lock_that_could_not_be_prepared_is_not_there),
         CASE(test_lock_taken_out_of_the_middle_leaves_the_others),
         CASE(test_lock_answer_at_once_ends_the_operation_within_the_call),
+        CASE(test_lock_an_answer_known_at_once_is_of_the_moment_of_the_question),
         CASE(test_lock_answer_later_ends_it_then),
         CASE(test_lock_every_attempt_has_a_new_token),
         CASE(test_lock_renewal_sets_the_timer_anew),

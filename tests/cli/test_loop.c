@@ -1,0 +1,113 @@
+/*
+ * test_loop.c -- the one place where bowline sleeps: what it opens for that, and that it wakes up
+ * also where there is no timer to be had.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "cli/loop.h"
+
+static loop l;
+static int  ends[2];
+
+static int open_loop(void **state)
+{
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    loop_open(&l, NULL, ends[0]);
+    return 0;
+}
+
+static int close_loop(void **state)
+{
+    (void)state;
+    if (l.timer_fd >= 0)
+        (void)close(l.timer_fd);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    return 0;
+}
+
+static void test_loop_without_an_end_has_no_timer(void **state)
+{
+    (void)state;
+    assert_int_equal(write(ends[1], "s", 1), 1);
+    loop_turn(&l, BOWLINE_FOREVER);
+    loop_turn(&l, 0);
+    assert_int_equal(l.timer_fd, -1);
+}
+
+static void test_loop_wakes_at_its_time_and_keeps_the_timer(void **state)
+{
+    (void)state;
+    int64_t until = loop_now() + 20;
+    loop_turn(&l, 20);
+    assert_true(loop_now() >= until);
+    int timer_fd = l.timer_fd;
+    assert_true(timer_fd >= 0);
+    loop_turn(&l, 1);
+    assert_int_equal(l.timer_fd, timer_fd);
+}
+
+/* What an earlier wait has left in the timer does not end a later one. */
+static void test_loop_a_timer_that_has_rung_is_quiet_again(void **state)
+{
+    (void)state;
+    loop_turn(&l, 1);
+    int64_t until = loop_now() + 20;
+    loop_turn(&l, 20);
+    assert_true(loop_now() >= until);
+}
+
+static void test_loop_wakes_for_a_signal_before_its_time(void **state)
+{
+    (void)state;
+    int64_t began = loop_now();
+    assert_int_equal(write(ends[1], "s", 1), 1);
+    loop_turn(&l, 1000000);
+    assert_true(loop_now() < began + 1000000);
+}
+
+/* It would sleep for ever if it took the timer for granted. */
+static void test_loop_without_a_descriptor_for_a_timer_still_wakes_up(void **state)
+{
+    struct rlimit before;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int next = dup(ends[0]);
+    assert_int_equal(close(next), 0);
+    struct rlimit none = { .rlim_cur = (rlim_t)next, .rlim_max = before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int64_t until = loop_now() + 20;
+    loop_turn(&l, 20);
+    assert_true(loop_now() >= until);
+    int64_t began = loop_now();
+    loop_turn(&l, 1000000);
+    assert_true(loop_now() < began + 1000000);
+    assert_int_equal(l.timer_fd, -1);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    loop_turn(&l, 1);
+    assert_true(l.timer_fd >= 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, open_loop, close_loop)
+        CASE(test_loop_without_an_end_has_no_timer),
+        CASE(test_loop_wakes_at_its_time_and_keeps_the_timer),
+        CASE(test_loop_a_timer_that_has_rung_is_quiet_again),
+        CASE(test_loop_wakes_for_a_signal_before_its_time),
+        CASE(test_loop_without_a_descriptor_for_a_timer_still_wakes_up),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -2,6 +2,7 @@
  * describe.c -- see describe.h; and bowline_who, which is the same question put by the caller.
  */
 #include "api/describe.h"
+#include "api/uncancelled.h"
 #include "engine/fault.h"
 
 #include <stdio.h>
@@ -71,6 +72,7 @@ static void copy(bowline_holder *ret_public, const bwl_holder *h)
 int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_holder,
                 bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     bwl_holder holder;
 
     if (client == NULL || name == NULL || ret_holder == NULL)

@@ -208,46 +208,66 @@ static void test_old_snapshot_brings_back_a_key_of_nobody(void **state)
     bowline_close(client);
 }
 
-/* The renewals come while the server answers LOADING: the hold outlasts that. */
+/* A server that loads for a while, with the lock in the last words of its file: what comes before
+ * them is a snapshot, while whose loading it answers. */
+static void load_slowly(void)
+{
+    assert_true(server_comes_to(redis, "aof_rewrite_in_progress:0", "INFO persistence"));
+    server_kill(redis);
+    (void)snprintf(redis->options, sizeof redis->options,
+                   "--appendonly yes --appendfsync always --key-load-delay 500 "
+                   "--loading-process-events-interval-bytes 1024");
+    (void)unlink(redis->socket);
+    server_start_only(redis);
+    assert_true(server_comes_up(redis));
+}
+
+/* The renewals come while the server answers LOADING.  False: that was not to be seen. */
+static bool outlasts_the_loading(bowline_hold *hold)
+{
+    bowline_error error   = { 0 };
+    bool          loading = strstr(server_ask(redis, "GET x"), "LOADING") != NULL;
+    int           status  = bowline_extend(hold, 0, &error);
+
+    if (!loading || bowline_hold_left_ms(hold) == 0)
+        return false;
+    if (status != BOWLINE_OK && status != BOWLINE_UNREACHABLE && status != BOWLINE_UNKNOWN)
+        assert_status(BOWLINE_REFUSED, status, &error);
+    believer *b = believer_start(judge, hold);
+    assert_true(server_comes_to(redis, "PONG", "PING"));
+    rival *r = rival_start(judge, rival_url, "x");
+    sleep_ms(200);
+    bool kept = bowline_extend(hold, 0, &error) == BOWLINE_OK && rival_turns(r) == 0;
+    bool late = believer_was_late(b, LEASE_MS);
+    (void)believer_stop(b);
+    assert_true(kept || late);
+    (void)bowline_release(hold, NULL);
+    assert_true(rival_gets_a_turn(r));
+    rival_stop(r);
+    assert_one_at_a_time(judge);
+    return kept;
+}
+
 static void test_loading_while_held(void **state)
 {
+    char url[200];
+
     (void)state;
     for (int rounds = 1;; rounds++) {
         begin("--appendonly yes --appendfsync always");
         (void)server_ask(redis,
-                         "EVAL 'for i = 1, 300 do redis.call(\"SET\", \"k\" .. i, i) end' 0");
-        char url[200];
-        (void)snprintf(url, sizeof url, "%s?lease=6s&timeout=500ms", redis->tcp_url);
+                         "EVAL 'for i = 1, 3000 do redis.call(\"SET\", \"k\" .. i, i) end' 0");
+        (void)server_ask(redis, "BGREWRITEAOF");
+        assert_true(server_comes_to(redis, "aof_rewrite_in_progress:0", "INFO persistence"));
+        (void)snprintf(url, sizeof url, "%s?lease=8s&timeout=500ms", redis->tcp_url);
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");
-        server_kill(redis);
-        (void)snprintf(redis->options, sizeof redis->options,
-                       "--appendonly yes --appendfsync always --key-load-delay 5000 "
-                       "--loading-process-events-interval-bytes 1024");
-        (void)unlink(redis->socket);
-        server_start_only(redis);
-        assert_true(server_comes_up(redis));
-        bool loading = strstr(server_ask(redis, "GET x"), "LOADING") != NULL;
-        int  status  = bowline_extend(hold, 0, NULL);
-        bool in_time = bowline_hold_left_ms(hold) > 0;
-        if (loading && in_time) {
-            assert_true(status == BOWLINE_REFUSED || status == BOWLINE_OK ||
-                        status == BOWLINE_UNREACHABLE || status == BOWLINE_UNKNOWN);
-            believer *b = believer_start(judge, hold);
-            (void)server_comes_to(redis, "loading:0", "INFO persistence");
-            rival *r = rival_start(judge, rival_url, "x");
-            sleep_ms(200);
-            assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
-            assert_int_equal(rival_turns(r), 0);
-            (void)believer_stop(b);
-            must_release(hold);
-            assert_true(rival_gets_a_turn(r));
-            rival_stop(r);
-            assert_one_at_a_time(judge);
+        load_slowly();
+        if (outlasts_the_loading(hold)) {
             bowline_close(client);
             return;
         }
-        print_message("# round %d: loading was not slow, or the machine was\n", rounds);
+        print_message("# round %d: loading was not seen, or the machine was too slow\n", rounds);
         assert_true(rounds < 20);
         bowline_close(client);
         (void)end(state);

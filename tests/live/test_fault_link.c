@@ -41,7 +41,7 @@ __attribute__((format(printf, 1, 2))) static bool run(const char *format, ...)
     return system(command) == 0;
 }
 
-/* A link between this process's namespace, which is a new one, and the server's, another new one. */
+/* Between the namespace of this process, which is a new one, and another new one, the server's. */
 static bool make_link(void)
 {
     int  ready[2];

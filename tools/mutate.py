@@ -5,7 +5,7 @@
     tools/mutate.py WORD ...        those whose description holds one of the words
     tools/mutate.py --hunt WORD     likewise, against all programs of live and conformance until one fails
 
-The copy and its build are in build-mutants/. Prints a table; ends with 1 if a fault was not noticed.
+The copy and its build are in build-mutants/, or in $MUTANTS_DIR, so that several can run side by side. Prints a table; ends with 1 if a fault was not noticed.
 """
 
 import os
@@ -17,7 +17,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIELDS = ("file", "old", "new", "by")
-PATIENCE_S = 200  # a fault may make a program hang, which is noticed too
+PATIENCE_S = 150  # a fault may make a program hang, which is noticed too
 
 
 def read_mutants(text):
@@ -123,7 +123,7 @@ def main(words):
     if wrong:
         print("\n".join(wrong), file=sys.stderr)
         return 2
-    tree = ROOT / "build-mutants" / "tree"
+    tree = ROOT / os.environ.get("MUTANTS_DIR", "build-mutants") / "tree"
     copy_tree(tree)
     if not (tree / "build" / "build.ninja").exists():
         subprocess.run(["meson", "setup", str(tree / "build"), str(tree)], check=True, stdout=subprocess.DEVNULL)

@@ -7,6 +7,8 @@
 
 enum { PATIENCE_MS = 20000, MARGIN_MS = 20 };
 
+static atomic_int present; /* believers and rivals that were not stopped */
+
 /* ---- the believer ---------------------------------------------------------------------------- */
 
 struct believer {
@@ -54,6 +56,7 @@ believer *believer_start(witness *judge, bowline_hold *hold)
     b->hold = hold;
     (void)witness_enter(judge, &b->visit, bowline_hold_fence(hold));
     assert_int_equal(pthread_create(&b->thread, NULL, believe, b), 0);
+    atomic_fetch_add(&present, 1);
     return b;
 }
 
@@ -75,6 +78,7 @@ int64_t believer_stop(believer *b)
     atomic_store(&b->stops, true);
     assert_int_equal(pthread_join(b->thread, NULL), 0);
     int64_t sure_us = b->visit.record->sure_us;
+    atomic_fetch_sub(&present, 1);
     free(b);
     return sure_us;
 }
@@ -134,6 +138,7 @@ rival *rival_start(witness *judge, const char *url, const char *name)
     r->judge  = judge;
     r->name   = name;
     assert_int_equal(pthread_create(&r->thread, NULL, want_it, r), 0);
+    atomic_fetch_add(&present, 1);
     return r;
 }
 
@@ -142,6 +147,7 @@ void rival_stop(rival *r)
     atomic_store(&r->stops, true);
     assert_int_equal(pthread_join(r->thread, NULL), 0);
     bowline_close(r->client);
+    atomic_fetch_sub(&present, 1);
     free(r);
 }
 
@@ -158,6 +164,12 @@ bool rival_gets_a_turn(rival *r)
         if (rival_turns(r) > before)
             return true;
     return false;
+}
+
+void judge_dismiss(witness *judge)
+{
+    if (atomic_load(&present) == 0)
+        witness_free(judge);
 }
 
 /* ---- the verdict ----------------------------------------------------------------------------- */

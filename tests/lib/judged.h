@@ -39,6 +39,10 @@ unsigned rival_turns(rival *r); /* how often it has been inside so far */
 /* Waits, twenty seconds at most, until it has been inside once more than now. */
 bool rival_gets_a_turn(rival *r);
 
+/* As witness_free; but a test that failed has left threads behind, who go on speaking to the judge:
+ * then he stays. */
+void judge_dismiss(witness *judge);
+
 /* No two were sure at the same moment, and nobody found another inside who could know better. */
 #define assert_one_at_a_time(judge) assert_one_at_a_time_at((judge), __FILE__, __LINE__)
 void assert_one_at_a_time_at(witness *judge, const char *file, int line);

@@ -163,7 +163,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    witness_free(judge);
+    judge_dismiss(judge);
     (void)server_ask(redis, "FLUSHALL");
     return 0;
 }

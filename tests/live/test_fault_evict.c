@@ -136,11 +136,11 @@ static void test_eviction_under_each_policy(void **state)
     for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
         judge = witness_new();
         evict_the_lock(policies[i]);
-        witness_free(judge);
+        judge_dismiss(judge);
     }
     judge = witness_new();
     keep_the_lock();
-    witness_free(judge);
+    judge_dismiss(judge);
     judge = NULL;
 }
 
@@ -157,7 +157,7 @@ static void test_server_starts(void **state)
 static int stop_server(void **state)
 {
     (void)state;
-    witness_free(judge);
+    judge_dismiss(judge);
     server_stop(redis);
     return 0;
 }

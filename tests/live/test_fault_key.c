@@ -211,7 +211,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    witness_free(judge);
+    judge_dismiss(judge);
     return server_becomes_empty(redis) ? 0 : -1;
 }
 

@@ -177,7 +177,7 @@ static void test_server_starts(void **state)
 static int stop_server(void **state)
 {
     (void)state;
-    witness_free(judge);
+    judge_dismiss(judge);
     server_stop(redis);
     return 0;
 }

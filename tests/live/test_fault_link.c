@@ -232,7 +232,7 @@ static int end(void **state)
     (void)state;
     if (far_side > 0)
         link_goes(true);
-    witness_free(judge);
+    judge_dismiss(judge);
     return 0;
 }
 

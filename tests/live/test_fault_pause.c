@@ -244,7 +244,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    witness_free(judge);
+    judge_dismiss(judge);
     return 0;
 }
 

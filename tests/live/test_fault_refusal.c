@@ -46,6 +46,7 @@ static void ends_with_its_lease(const refusal *f)
     believer       *b      = believer_start(judge, hold);
     bowline_error   error  = { 0 };
 
+    sleep_ms(5); /* or there would be nothing to extend */
     (void)server_ask(redis, "%s", f->makes);
     if (f->new_connections_only)
         (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
@@ -288,7 +289,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    witness_free(judge);
+    judge_dismiss(judge);
     return server_becomes_empty(redis) ? 0 : -1;
 }
 

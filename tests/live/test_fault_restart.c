@@ -31,7 +31,7 @@ static int end(void **state)
 {
     (void)state;
     server_stop(redis);
-    witness_free(judge);
+    judge_dismiss(judge);
     redis = NULL;
     judge = NULL;
     return 0;

@@ -5,7 +5,8 @@
     tools/mutate.py WORD ...        those whose description holds one of the words
     tools/mutate.py --hunt WORD     likewise, against all programs of live and conformance until one fails
 
-The copy and its build are in build-mutants/, or in $MUTANTS_DIR, so that several can run side by side. Prints a table; ends with 1 if a fault was not noticed.
+The copy and its build are in build-mutants/, or in $MUTANTS_DIR, so that several can run side by side. Prints a
+table; ends with 1 if a fault was not noticed.
 """
 
 import os
@@ -63,22 +64,22 @@ def copy_tree(to):
         source, target = ROOT / name, to / name
         if name and source.is_file() and not (target.is_file() and target.read_bytes() == source.read_bytes()):
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target)
-    if (ROOT / ".deps").is_dir():
-        shutil.copytree(ROOT / ".deps", to / ".deps", symlinks=True, dirs_exist_ok=True)
+            shutil.copyfile(source, target)  # with the time of now, so that it is compiled again
+            shutil.copymode(source, target)
 
 
 def outcome(tree, program):
     """(noticed, by what): the first case that failed, or how the program ended."""
     target = "tests/test_" + program.replace("/", "_")
     built = subprocess.run(
-        ["ninja", "-j2", "-C", str(tree / "build"), target, "tests/libbowline_clock_shim.so"], capture_output=True, text=True, check=False
+        ["ninja", "-j2", "-C", str(tree / "build"), target, "tests/libbowline_clock_shim.so"],
+        capture_output=True, text=True, check=False,
     )
     if built.returncode != 0:
         return None, built.stdout[-400:]
     environment = dict(
         os.environ,
-        PATH=f"{tree / '.deps' / 'bin'}:{os.environ['PATH']}",
+        PATH=f"{ROOT / '.deps' / 'bin'}:{os.environ['PATH']}",
         CMOCKA_MESSAGE_OUTPUT="TAP",
         BOWLINE_CLOCK_SHIM=str(tree / "build" / "tests" / "libbowline_clock_shim.so"),
     )

@@ -12,13 +12,14 @@ table; ends with 1 if a fault was not noticed.
 import os
 import pathlib
 import re
+import select
 import shutil
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIELDS = ("file", "old", "new", "by")
-PATIENCE_S = 150  # a fault may make a program hang, which is noticed too
+PATIENCE_S = 75  # without a word: a fault may make a program hang, which is noticed too
 
 
 def read_mutants(text):
@@ -83,20 +84,32 @@ def outcome(tree, program):
         CMOCKA_MESSAGE_OUTPUT="TAP",
         BOWLINE_CLOCK_SHIM=str(tree / "build" / "tests" / "libbowline_clock_shim.so"),
     )
+    program = subprocess.Popen(
+        [str(tree / "build" / target)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, env=environment, bufsize=0,
+    )
+    said = ""
+    cases = 0
     try:
-        ran = subprocess.run(
-            [str(tree / "build" / target)], capture_output=True, text=True, errors="replace", check=False,
-            timeout=PATIENCE_S, env=environment, stdin=subprocess.DEVNULL,
-        )
-    except subprocess.TimeoutExpired as late:
-        said = (late.stdout or b"").decode(errors="replace")
-        return True, f"hangs after {len(re.findall(r'^ok ', said, re.M))} cases"
-    failed = re.search(r"^not ok \d+ - (.+)", ran.stdout, re.M)
-    if ran.returncode < 0:
-        return True, f"ends by signal {-ran.returncode}" + (f", {failed.group(1)}" if failed else "")
-    if ran.returncode != 0:
-        return True, failed.group(1) if failed else f"ends with {ran.returncode}"
-    return False, ""
+        while select.select([program.stdout], [], [], PATIENCE_S)[0]:
+            more = program.stdout.read(4096).decode(errors="replace")
+            said += more
+            cases = len(re.findall(r"^ok ", said, re.M))
+            failed = re.search(r"^not ok \d+ - (.+)\n", said, re.M)
+            if failed:
+                return True, failed.group(1)
+            if more == "":
+                break
+        else:
+            return True, f"hangs after {cases} cases"
+        status = program.wait()
+    finally:
+        program.kill()
+        program.wait()
+        program.stdout.close()
+    if status < 0:
+        return True, f"ends by signal {-status} after {cases} cases"
+    return status != 0, f"ends with {status} after {cases} cases"
 
 
 def try_one(tree, mutant, candidates):

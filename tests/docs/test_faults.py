@@ -16,7 +16,7 @@ WANTED = (
 def rows(text):
     """The cells of every row of the tables that begins with the number of a fault."""
     for line in text.splitlines():
-        if re.match(r"\| [TSN]\d+ \|", line):
+        if re.match(r"\| [TSNF]\d+ \|", line):
             yield [cell.strip() for cell in line.strip("|").split("|")]
 
 

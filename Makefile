@@ -75,7 +75,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps demo test format check-format check-scripts check-headers gcc clang asan tsan valgrind \
-	coverage fuzz fuzz-merge bench bench-report install clean
+	coverage fuzz fuzz-merge mutants bench bench-report install clean
 
 all:
 	$(call setup,$(BUILD))
@@ -90,6 +90,7 @@ help:
 	@echo 'make asan tsan valgrind coverage clang gcc'
 	@echo '                     the tests again, each in a build directory of its own'
 	@echo 'make fuzz            every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
+	@echo 'make mutants         plant faults in a copy, and see that the tests notice (10 minutes)'
 	@echo 'make bench           how fast it is, in ratios (half a minute)'
 	@echo 'make bench-report    the same at length, written to docs/performance.md'
 	@echo 'make check-format check-scripts check-headers'
@@ -152,6 +153,10 @@ fuzz:
 # Take what the last `make fuzz` found into the corpus that is kept.
 fuzz-merge:
 	@tools/fuzz merge build-fuzz
+
+# Faults that are planted in a copy of the tree: each must make a test fail.
+mutants: deps
+	@tools/mutate.py
 
 # Ratios to the least that would do without the library. Missing a goal is not a failure.
 bench: deps

@@ -39,6 +39,9 @@
  *   - Times are in milliseconds, durations are counted on a clock that counts suspend.
  *   - The library writes to no terminal, reads no environment, installs no signal handler, raises
  *     no SIGPIPE and never ends the process (a failed assertion, a bug of ours, apart).
+ *   - No call is a cancellation point: a thread that is to end (pthread_cancel) comes back from its
+ *     call first, with the result.  Deferred cancelling, that is, the default.  bowline_cancel ends
+ *     a wait.
  *   - The thread word ends each comment.  "Any thread.": at any time, from any thread.
  *     "One thread.": calls on the same object must not overlap.
  */

@@ -3,6 +3,7 @@
  * operations.
  */
 #include "api/handles.h"
+#include "api/uncancelled.h"
 #include "engine/fault.h"
 
 /* locked */
@@ -24,6 +25,7 @@ static bool take(bwl_client *client, bowline_event *ret_event)
 
 int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     bwl_client *lane;
     bool        taken = false;
 

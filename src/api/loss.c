@@ -2,10 +2,12 @@
  * loss.c -- a hold that is lost, or may soon be: by a descriptor, and by asking why.
  */
 #include "api/handles.h"
+#include "api/uncancelled.h"
 #include "engine/fault.h"
 
 int bowline_hold_fd(bowline_hold *hold, bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     if (hold == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "bowline_hold_fd needs a hold");
     bwl_client *client = bwl_lock_of(hold)->client;
@@ -34,6 +36,7 @@ static int report(const bwl_lock *lock, bwl_ms left_ms, bwl_fault *fault)
 
 int bowline_hold_trouble(bowline_hold *hold, bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     if (hold == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "bowline_hold_trouble needs a hold");

@@ -2,6 +2,7 @@
  * open.c -- opening and closing a client, and the options of every call.
  */
 #include "api/handles.h"
+#include "api/uncancelled.h"
 #include "engine/bell.h"
 #include "engine/fault.h"
 
@@ -48,6 +49,7 @@ static int check(const bowline_options *o, bowline_error *reterr)
 
 int bowline_open(bowline_client **ret_client, const bowline_options *options, bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     bowline_options o;
 
     if (ret_client == NULL)
@@ -83,6 +85,7 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
 
 void bowline_close(bowline_client *client)
 {
+    BWL_UNCANCELLED;
     if (client == NULL)
         return;
     if (client->bell != NULL && !bwl_forked(&client->inner->guard))

@@ -3,6 +3,7 @@
  * loop.
  */
 #include "api/handles.h"
+#include "api/uncancelled.h"
 #include "core/text.h"
 #include "engine/bell.h"
 #include "engine/drive.h"
@@ -12,6 +13,7 @@
 
 int64_t bowline_hold_left_ms(bowline_hold *hold)
 {
+    BWL_UNCANCELLED;
     bwl_lock   *lock   = bwl_lock_of(hold);
     bwl_client *client = lock->client;
 
@@ -35,6 +37,7 @@ const char *bowline_hold_name(const bowline_hold *hold)
 
 int bowline_hold_fds(bowline_hold *hold, int ret_fds[BOWLINE_HOLD_FDS_MAX])
 {
+    BWL_UNCANCELLED;
     bwl_lock   *lock   = bwl_lock_of(hold);
     bwl_client *client = lock->client;
 
@@ -59,6 +62,7 @@ int bowline_duration_parse(int64_t *ret_ms, const char *text, bowline_error *ret
 
 int64_t bowline_timeout_ms(bowline_client *client)
 {
+    BWL_UNCANCELLED;
     if (bwl_forked(&client->inner->guard))
         return BOWLINE_FOREVER;
     bwl_client_lock(client->inner);
@@ -73,6 +77,7 @@ int64_t bowline_timeout_ms(bowline_client *client)
 
 int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     bwl_client *inner  = client->inner;
     int         status = bwl_check_fork(inner, reterr);
 

@@ -4,6 +4,7 @@
  */
 #include "api/handles.h"
 #include "api/describe.h"
+#include "api/uncancelled.h"
 #include "engine/clock.h"
 #include "engine/drive.h"
 #include "engine/fault.h"
@@ -188,6 +189,7 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
 int bowline_acquire(bowline_hold **ret_hold, bowline_client *client, const char *name,
                     const bowline_acquire_options *options, bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     bowline_hold *hold = NULL;
     wish          w    = { .name = name };
 
@@ -229,6 +231,7 @@ static int start_extend(bwl_operation *operation, bwl_lock *lock, uint32_t lease
 
 int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     bwl_operation operation;
 
     if (hold == NULL)
@@ -257,6 +260,7 @@ static void start_release(bwl_operation *operation, bwl_lock *lock)
 
 int bowline_release(bowline_hold *hold, bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     bwl_operation operation;
 
     if (hold == NULL)
@@ -324,6 +328,7 @@ void bwl_operation_free(bowline_operation *op)
 int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, const char *name,
                           const bowline_acquire_options *options, bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     if (ret_op == NULL || client == NULL || name == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "bowline_acquire_start needs a place for the operation, a client, a name");
@@ -351,6 +356,7 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
 int bowline_extend_start(bowline_operation **ret_op, bowline_hold *hold, uint32_t lease_ms,
                          bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     if (ret_op == NULL || hold == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "bowline_extend_start needs a place for the operation, and a hold");
@@ -375,6 +381,7 @@ int bowline_extend_start(bowline_operation **ret_op, bowline_hold *hold, uint32_
 
 int bowline_release_start(bowline_operation **ret_op, bowline_hold *hold, bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     if (ret_op == NULL || hold == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "bowline_release_start needs a place for the operation, and a hold");
@@ -394,6 +401,7 @@ int bowline_release_start(bowline_operation **ret_op, bowline_hold *hold, bowlin
 
 int bowline_operation_done(bowline_operation *op)
 {
+    BWL_UNCANCELLED;
     bwl_client *client = bwl_lane_of(op);
 
     if (bwl_forked(&client->guard))
@@ -406,6 +414,7 @@ int bowline_operation_done(bowline_operation *op)
 
 int bowline_operation_wait(bowline_operation *op, int64_t wait_ms, bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     bwl_client *client = bwl_lane_of(op);
     int         status = bwl_check_fork(client, reterr);
 
@@ -428,6 +437,7 @@ int bowline_operation_wait(bowline_operation *op, int64_t wait_ms, bowline_error
 
 void bowline_cancel(bowline_operation *op)
 {
+    BWL_UNCANCELLED;
     bwl_client *client = bwl_lane_of(op);
 
     if (bwl_forked(&client->guard))
@@ -439,6 +449,7 @@ void bowline_cancel(bowline_operation *op)
 
 int bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     bwl_client   *client = bwl_lane_of(op);
     bowline_hold *hold   = NULL;
     int           status = bwl_check_fork(client, reterr);
@@ -462,6 +473,7 @@ int bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowli
 
 int bowline_finish(bowline_operation *op, bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     bwl_client *client = bwl_lane_of(op);
     int         status = bwl_check_fork(client, reterr);
 

@@ -2,6 +2,7 @@
  * wakeup.c -- how an event loop is told that there is something to dispatch.
  */
 #include "api/handles.h"
+#include "api/uncancelled.h"
 #include "engine/bell.h"
 #include "engine/fault.h"
 
@@ -45,6 +46,7 @@ static int need_bell(bowline_client *client, bowline_error *reterr)
 
 int bowline_fd(bowline_client *client)
 {
+    BWL_UNCANCELLED;
     int status = need_bell(client, NULL);
 
     return status < 0 ? status : bwl_bell_fd(client->bell);
@@ -52,6 +54,7 @@ int bowline_fd(bowline_client *client)
 
 int bowline_wakeup_fd(bowline_client *client, bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     if (client == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "bowline_wakeup_fd needs a client");
     int status = need_bell(client, reterr);

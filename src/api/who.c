@@ -2,6 +2,7 @@
  * who.c -- who holds a name: asked at once, or started and finished.
  */
 #include "api/describe.h"
+#include "api/uncancelled.h"
 #include "engine/drive.h"
 #include "engine/fault.h"
 
@@ -32,6 +33,7 @@ static int check_place(const bowline_holder *holder, bowline_error *reterr)
 int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_holder,
                 bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     bwl_holder holder;
 
     if (client == NULL || name == NULL || ret_holder == NULL)
@@ -55,6 +57,7 @@ int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_ho
 int bowline_who_start(bowline_operation **ret_op, bowline_client *client, const char *name,
                       bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     bwl_lock *lock;
 
     if (ret_op == NULL || client == NULL || name == NULL)
@@ -99,6 +102,7 @@ static int end(bwl_operation *operation, bwl_holder *ret_holder, bowline_error *
 
 int bowline_who_finish(bowline_holder *ret_holder, bowline_operation *op, bowline_error *reterr)
 {
+    BWL_UNCANCELLED;
     bwl_holder holder;
 
     if (ret_holder == NULL || op == NULL || !op->inner.looks)

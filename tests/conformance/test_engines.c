@@ -296,6 +296,29 @@ static void test_who_sees_a_holder(void **state)
     bowline_close(other);
 }
 
+/* Nor is anything changed by it for the holder, or for those who look. */
+static void test_waiter_who_gave_up_is_not_seen(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_client *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    bowline_holder  holder = { .size = sizeof holder };
+    uint64_t        fence  = bowline_hold_fence(hold);
+
+    for (int i = 0; i < 3; i++) {
+        bowline_hold *none = NULL;
+        assert_status(BOWLINE_TIMEOUT, acquire_within(&none, other, engine_lock(), 30, NULL), NULL);
+        assert_status(BOWLINE_OK, bowline_who(other, engine_lock(), &holder, NULL), NULL);
+        assert_int_equal(holder.held, 1);
+        assert_true(holder.fence == fence);
+        assert_true(bowline_hold_fence(hold) == fence);
+        assert_true(bowline_hold_left_ms(hold) > 0);
+    }
+    must_release(hold);
+    bowline_close(client);
+    bowline_close(other);
+}
+
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 static const engine_case cases[] = {
@@ -318,6 +341,7 @@ static const engine_case cases[] = {
          test_hold_descriptors_are_few_and_close_on_exec),
     CASE("who sees a free name", test_who_sees_a_free_name),
     CASE("who sees a holder", test_who_sees_a_holder),
+    CASE("a waiter who gave up is not seen", test_waiter_who_gave_up_is_not_seen),
 };
 
 int main(void)

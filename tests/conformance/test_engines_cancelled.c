@@ -1,0 +1,244 @@
+/*
+ * test_engines_cancelled.c -- threads that are cancelled (pthread_cancel) inside the library, on
+ * every engine.
+ *
+ * No call of the library is a cancellation point: a thread that is cancelled inside of one comes
+ * back from it first, with the result.  So no mutex stays locked, nobody drives for ever without
+ * being there, and no hold is won that nobody knows of.
+ */
+#include "tests/lib/engines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Read by the address sanitizer, if there is one: it takes the frames of a cancelled thread for live
+ * ones, and complains when it puts its own signal stack away. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "use_sigaltstack=0";
+}
+
+/* ---- cancelled before every call ------------------------------------------------------------- */
+
+typedef struct condemned {
+    const char *url;
+    const char *at; /* the call that it is in, or was in last */
+    int         status;
+} condemned;
+
+/* The cancellation is pending all the time: the first cancellation point would be the end. */
+static void use_every_call(condemned *c, bowline_client *client, const char *name)
+{
+    bowline_hold      *hold   = NULL;
+    bowline_operation *op     = NULL;
+    bowline_holder     holder = { .size = sizeof holder };
+    int                fds[BOWLINE_HOLD_FDS_MAX];
+
+    c->at     = "acquire";
+    c->status = acquire_within(&hold, client, name, 1000, NULL);
+    if (c->status != BOWLINE_OK)
+        return;
+    c->at = "acquire of a name that is held";
+    (void)acquire_within(&hold, client, name, 20, NULL);
+    c->at = "the questions";
+    (void)bowline_hold_left_ms(hold);
+    (void)bowline_hold_fence(hold);
+    (void)bowline_hold_fds(hold, fds);
+    (void)bowline_fd(client);
+    (void)bowline_timeout_ms(client);
+    c->at = "dispatch";
+    (void)bowline_dispatch(client, 20, NULL);
+    c->at = "who";
+    (void)bowline_who(client, name, &holder, NULL);
+    c->at = "extend";
+    (void)bowline_extend(hold, 0, NULL);
+    c->at = "extend_start";
+    if (bowline_extend_start(&op, hold, 0, NULL) == BOWLINE_OK) {
+        c->at = "operation_wait";
+        (void)bowline_operation_wait(op, 10, NULL);
+        (void)bowline_operation_done(op);
+        c->at = "finish";
+        (void)bowline_finish(op, NULL);
+    }
+    c->at = "acquire_start";
+    if (bowline_acquire_start(&op, client, name, BOWLINE_ACQUIRE(.wait_ms = 500), NULL) == 0) {
+        c->at = "cancel";
+        bowline_cancel(op);
+        c->at                 = "acquire_finish";
+        bowline_hold *another = NULL;
+        c->status             = bowline_acquire_finish(&another, op, NULL);
+        if (c->status != BOWLINE_CANCELLED)
+            return;
+    }
+    c->at = "release_start";
+    if (bowline_release_start(&op, hold, NULL) == BOWLINE_OK) {
+        c->at     = "finish of a release";
+        c->status = bowline_finish(op, NULL);
+    }
+}
+
+static void *be_condemned(void *arg)
+{
+    condemned      *c      = arg;
+    bowline_client *client = NULL;
+
+    (void)pthread_cancel(pthread_self());
+    c->at     = "open";
+    c->status = bowline_open(&client, BOWLINE_OPTIONS(.url = c->url), NULL);
+    if (c->status == BOWLINE_OK)
+        use_every_call(c, client, engine_lock());
+    if (c->status == BOWLINE_OK) {
+        c->at              = "acquire and release";
+        bowline_hold *hold = NULL;
+        c->status          = acquire_within(&hold, client, "another", 1000, NULL);
+        if (c->status == BOWLINE_OK)
+            c->status = bowline_release(hold, NULL);
+    }
+    c->at = "close";
+    bowline_close(client);
+    c->at = "the end";
+    pthread_testcancel();
+    return NULL;
+}
+
+static void test_no_call_is_a_cancellation_point(void **state)
+{
+    condemned c = { .url = engine_url(THE_ENGINE, "lease=1s") };
+    pthread_t thread;
+    void     *ended = NULL;
+
+    assert_int_equal(pthread_create(&thread, NULL, be_condemned, &c), 0);
+    assert_int_equal(pthread_join(thread, &ended), 0);
+    assert_string_equal(c.at, "the end");
+    assert_status(BOWLINE_OK, c.status, NULL);
+    assert_ptr_equal(ended, PTHREAD_CANCELED); /* and cancelling still works afterwards */
+}
+
+/* ---- cancelled while it waits ---------------------------------------------------------------- */
+
+typedef struct sufferer {
+    bowline_client *client;
+    int             status; /* 1: the call has not come back */
+    atomic_bool     inside;
+} sufferer;
+
+static void *wait_in_vain(void *arg)
+{
+    sufferer     *s    = arg;
+    bowline_hold *hold = NULL;
+
+    atomic_store(&s->inside, true);
+    s->status = acquire_within(&hold, s->client, engine_lock(), 200, NULL);
+    pthread_testcancel();
+    return NULL;
+}
+
+static void test_cancelled_thread_comes_back_from_its_call(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    void           *ended  = NULL;
+
+    for (int drives = 0; drives < 2; drives++) {
+        sufferer  s = { .client = client, .status = 1 };
+        waiter    w;
+        pthread_t thread;
+        if (drives == 0) /* then somebody else does */
+            waiter_start(&w, client, engine_lock(), 100);
+        sleep_ms(10);
+        assert_int_equal(pthread_create(&thread, NULL, wait_in_vain, &s), 0);
+        while (!atomic_load(&s.inside))
+            sleep_ms(1);
+        sleep_ms(drives * 20);
+        assert_int_equal(pthread_cancel(thread), 0);
+        assert_int_equal(pthread_join(thread, &ended), 0);
+        assert_ptr_equal(ended, PTHREAD_CANCELED);
+        assert_status(BOWLINE_TIMEOUT, s.status, NULL);
+        if (drives == 0)
+            assert_status(BOWLINE_TIMEOUT, waiter_join(&w), &w.error);
+    }
+    must_release(hold);
+    bowline_close(client);
+}
+
+/* ---- cancelled at any moment ----------------------------------------------------------------- */
+
+enum { ROUNDS = 25, VICTIMS = 3 };
+
+typedef struct victim {
+    pthread_t       thread;
+    bowline_client *client;
+    const char     *name;
+    bowline_hold   *hold; /* what it had when it ended */
+    unsigned        turns;
+    unsigned        strange; /* statuses that cannot be */
+} victim;
+
+static void *take_and_give(void *arg)
+{
+    victim *v = arg;
+
+    while (v->strange == 0) {
+        int status = acquire_within(&v->hold, v->client, v->name, 5000, NULL);
+        v->strange += status != BOWLINE_OK;
+        pthread_testcancel();
+        if (status != BOWLINE_OK)
+            break;
+        v->strange += bowline_extend(v->hold, 0, NULL) != BOWLINE_OK;
+        pthread_testcancel();
+        bowline_hold *hold = v->hold;
+        v->hold            = NULL;
+        v->strange += bowline_release(hold, NULL) != BOWLINE_OK;
+        v->turns++;
+        pthread_testcancel();
+    }
+    return NULL;
+}
+
+static void test_cancelled_at_any_moment(void **state)
+{
+    bowline_client *client  = engine_client(THE_ENGINE, NULL);
+    unsigned        turns   = 0;
+    unsigned        bequest = 0;
+
+    srandom(7);
+    for (int round = 0; round < ROUNDS; round++) {
+        victim victims[VICTIMS];
+        for (int i = 0; i < VICTIMS; i++) {
+            /* Two want the same lock, the third one its own. */
+            victims[i] = (victim){ .client = client, .name = i < 2 ? engine_lock() : "of its own" };
+            assert_int_equal(pthread_create(&victims[i].thread, NULL, take_and_give, &victims[i]),
+                             0);
+        }
+        (void)usleep((useconds_t)random() % 3000);
+        for (int i = VICTIMS - 1; i >= 0; i--) {
+            assert_int_equal(pthread_cancel(victims[i].thread), 0);
+            assert_int_equal(pthread_join(victims[i].thread, NULL), 0);
+            bequest += victims[i].hold != NULL;
+            if (victims[i].hold != NULL)
+                must_release(victims[i].hold); /* or the others would wait for it */
+            turns += victims[i].turns;
+            assert_int_equal(victims[i].strange, 0);
+        }
+        assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
+        assert_status(BOWLINE_OK, try_once(client, "of its own"), NULL);
+    }
+    print_message("# %u turns, %u holds left by cancelled threads\n", turns, bequest);
+    assert_true(turns > 0);
+    bowline_close(client);
+}
+
+static const engine_case cases[] = {
+    CASE("no call is a cancellation point", test_no_call_is_a_cancellation_point),
+    CASE("a cancelled thread comes back from its call",
+         test_cancelled_thread_comes_back_from_its_call),
+    CASE("threads cancelled at any moment", test_cancelled_at_any_moment),
+};
+
+int main(void)
+{
+    (void)alarm(120); /* a client that nobody may use any more would be waited for in vain */
+    return engines_run("engines_cancelled", cases, sizeof cases / sizeof cases[0]);
+}

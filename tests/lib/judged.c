@@ -1,0 +1,186 @@
+/*
+ * judged.c -- see judged.h.
+ */
+#include "tests/lib/judged.h"
+
+#include <stdlib.h>
+
+enum { PATIENCE_MS = 20000, MARGIN_MS = 20 };
+
+static atomic_int present; /* believers and rivals that were not stopped */
+
+/* ---- the believer ---------------------------------------------------------------------------- */
+
+struct believer {
+    pthread_t     thread;
+    witness_visit visit;
+    bowline_hold *hold;
+    atomic_bool   stops;
+    atomic_bool   has_learnt;
+    atomic_llong  gap_us; /* the longest */
+};
+
+static void *believe(void *arg)
+{
+    believer *b    = arg;
+    int64_t   last = witness_now_us();
+
+    while (!atomic_load(&b->stops)) {
+        int64_t at   = witness_now_us();
+        int64_t left = bowline_hold_left_ms(b->hold);
+        if (at - last > atomic_load(&b->gap_us))
+            atomic_store(&b->gap_us, at - last);
+        last = at;
+        if (left > 0)
+            witness_sure(&b->visit, at);
+        /* From here on somebody may come in while we are on our way out. */
+        if (left <= MARGIN_MS)
+            b->visit.record->tainted = true;
+        if (left == 0) {
+            atomic_store(&b->has_learnt, true);
+            break;
+        }
+        sleep_ms(1);
+    }
+    if (bowline_hold_left_ms(b->hold) <= MARGIN_MS)
+        b->visit.record->tainted = true;
+    witness_leave(&b->visit);
+    return NULL;
+}
+
+believer *believer_start(witness *judge, bowline_hold *hold)
+{
+    believer *b = calloc(1, sizeof *b);
+
+    assert_non_null(b);
+    b->hold = hold;
+    (void)witness_enter(judge, &b->visit, bowline_hold_fence(hold));
+    assert_int_equal(pthread_create(&b->thread, NULL, believe, b), 0);
+    atomic_fetch_add(&present, 1);
+    return b;
+}
+
+bool believer_learns(believer *b)
+{
+    for (int64_t end = clock_ms() + PATIENCE_MS; clock_ms() < end; sleep_ms(1))
+        if (atomic_load(&b->has_learnt))
+            return true;
+    return false;
+}
+
+bool believer_was_late(believer *b, int64_t lease_ms)
+{
+    return atomic_load(&b->gap_us) > lease_ms * 1000 / 4;
+}
+
+int64_t believer_stop(believer *b)
+{
+    atomic_store(&b->stops, true);
+    assert_int_equal(pthread_join(b->thread, NULL), 0);
+    int64_t sure_us = b->visit.record->sure_us;
+    atomic_fetch_sub(&present, 1);
+    free(b);
+    return sure_us;
+}
+
+/* ---- the rival ------------------------------------------------------------------------------- */
+
+struct rival {
+    pthread_t       thread;
+    bowline_client *client;
+    witness        *judge;
+    const char     *name;
+    atomic_bool     stops;
+    atomic_uint     turns;
+};
+
+static void have_a_turn(rival *r, bowline_hold *hold)
+{
+    witness_visit visit;
+
+    (void)witness_enter(r->judge, &visit, bowline_hold_fence(hold));
+    for (int i = 0; i < 3; i++) {
+        int64_t at   = witness_now_us();
+        int64_t left = bowline_hold_left_ms(hold);
+        if (left > 0)
+            witness_sure(&visit, at);
+        if (left <= MARGIN_MS)
+            visit.record->tainted = true;
+        if (left == 0)
+            break;
+        sleep_ms(1);
+    }
+    witness_leave(&visit);
+    atomic_fetch_add(&r->turns, 1);
+}
+
+static void *want_it(void *arg)
+{
+    rival *r = arg;
+
+    while (!atomic_load(&r->stops)) {
+        bowline_hold *hold = NULL;
+        if (acquire_within(&hold, r->client, r->name, BOWLINE_NO_WAIT, NULL) == BOWLINE_OK) {
+            have_a_turn(r, hold);
+            (void)bowline_release(hold, NULL);
+        }
+        sleep_ms(2);
+    }
+    return NULL;
+}
+
+rival *rival_start(witness *judge, const char *url, const char *name)
+{
+    rival *r = calloc(1, sizeof *r);
+
+    assert_non_null(r);
+    r->client = must_open(url);
+    r->judge  = judge;
+    r->name   = name;
+    assert_int_equal(pthread_create(&r->thread, NULL, want_it, r), 0);
+    atomic_fetch_add(&present, 1);
+    return r;
+}
+
+void rival_stop(rival *r)
+{
+    atomic_store(&r->stops, true);
+    assert_int_equal(pthread_join(r->thread, NULL), 0);
+    bowline_close(r->client);
+    atomic_fetch_sub(&present, 1);
+    free(r);
+}
+
+unsigned rival_turns(rival *r)
+{
+    return atomic_load(&r->turns);
+}
+
+bool rival_gets_a_turn(rival *r)
+{
+    unsigned before = rival_turns(r);
+
+    for (int64_t end = clock_ms() + PATIENCE_MS; clock_ms() < end; sleep_ms(1))
+        if (rival_turns(r) > before)
+            return true;
+    return false;
+}
+
+void judge_dismiss(witness *judge)
+{
+    if (atomic_load(&present) == 0)
+        witness_free(judge);
+}
+
+/* ---- the verdict ----------------------------------------------------------------------------- */
+
+void assert_one_at_a_time_at(witness *judge, const char *file, int line)
+{
+    witness_verdict verdict = witness_judge(judge);
+
+    if (verdict.overlaps == 0 && verdict.unexcused == 0)
+        return;
+    print_error("of %zu visits %zu overlap, %zu found somebody inside, %zu without excuse\n",
+                verdict.visits, verdict.overlaps, verdict.collisions, verdict.unexcused);
+    _fail(file, line);
+}

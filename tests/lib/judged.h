@@ -1,0 +1,54 @@
+/*
+ * judged.h -- two sides of one lock, before the judge (witness.h): a holder who is watched, and a
+ * rival who wants it all the time.
+ *
+ * The believer is a thread that stands in for the program that holds the lock: it is inside for as
+ * long as bowline_hold_left_ms says that the lock is its own, and leaves when that says 0.  The
+ * rival is a client of its own, on its own way to the server, that takes the lock whenever it can
+ * be had, is inside for a moment, and gives it back.
+ */
+#ifndef TEST_JUDGED_H
+#define TEST_JUDGED_H
+
+#include "tests/lib/testing.h"
+#include "tests/lib/witness.h"
+
+typedef struct believer believer;
+typedef struct rival    rival;
+
+/* Enters at once.  Stop it before the hold is released. */
+believer *believer_start(witness *judge, bowline_hold *hold);
+
+/* Waits, twenty seconds at most, until it has learnt that the lock is lost. */
+bool believer_learns(believer *b);
+
+/* Between two looks at its hold so long went by that renewals in time could not be expected: the
+ * machine was too slow for this round, which is to be repeated. */
+bool believer_was_late(believer *b, int64_t lease_ms);
+
+/* Leaves, if it is inside still.  Returns the last moment at which it was sure, on the clock of
+ * witness_now_us; 0: never.  Frees it. */
+int64_t believer_stop(believer *b);
+
+/* `url` lives until the rival is stopped. */
+rival *rival_start(witness *judge, const char *url, const char *name);
+void   rival_stop(rival *r); /* frees it */
+
+unsigned rival_turns(rival *r); /* how often it has been inside so far */
+
+/* Waits, twenty seconds at most, until it has been inside once more than now. */
+bool rival_gets_a_turn(rival *r);
+
+/* As witness_free; but a test that failed has left threads behind, who go on speaking to the judge:
+ * then he stays. */
+void judge_dismiss(witness *judge);
+
+/* No two were sure at the same moment, and nobody found another inside who could know better. */
+#define assert_one_at_a_time(judge) assert_one_at_a_time_at((judge), __FILE__, __LINE__)
+void assert_one_at_a_time_at(witness *judge, const char *file, int line);
+
+/* Whoever believed what was not so any more since `fault_us` did not for longer than a lease. */
+#define assert_bounded(sure_us, fault_us, lease_ms) \
+    assert_true((sure_us) <= (fault_us) + (int64_t)(lease_ms)*1000)
+
+#endif

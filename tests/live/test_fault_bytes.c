@@ -1,0 +1,329 @@
+/*
+ * test_fault_bytes.c -- the line between a client and its server is cut, goes silent or is delayed
+ * for longer than the lease, at every byte of a whole conversation (hello, acquire, extend,
+ * release), in either direction; while a rival wants the lock all the time, on a good line.
+ *
+ * Whatever happens: no two believe at once; what was answered with OK has happened; afterwards the
+ * rival gets the lock within the lease.  The rounds mostly wait, so several are played at once,
+ * each on a lock of its own.
+ */
+#include "tests/lib/judged.h"
+#include "tests/lib/proxy.h"
+#include "tests/lib/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LEASE_MS = 300, EXTENDED_MS = 400, ANSWER_MS = 60, TABLES = 16 };
+
+static server         *redis;
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+
+/* The helper is made for one thread. */
+static void ask(char ret_answer[64], const char *question, const char *name)
+{
+    (void)pthread_mutex_lock(&asking);
+    (void)snprintf(ret_answer, 64, "%s",
+                   name != NULL ? server_ask(redis, "%s bowline:{%s}", question, name)
+                                : server_ask(redis, "%s", question));
+    (void)pthread_mutex_unlock(&asking);
+}
+
+/* ---- one round ------------------------------------------------------------------------------- */
+
+typedef struct game { /* several tables play rounds of it */
+    proxy_plan   plan;
+    int64_t      size;    /* of the conversation */
+    bool         forgets; /* the server forgets our scripts before every round */
+    atomic_llong next;    /* the byte of the next round */
+    atomic_uint  held;
+    atomic_uint  extended;
+    atomic_uint  released;
+    atomic_bool  failed;
+    char         why[200];
+} game;
+
+typedef struct table {
+    pthread_t thread;
+    game     *game;
+    char      name[8];
+} table;
+
+static void complain(game *g, int64_t at, const char *what, const char *detail)
+{
+    if (!atomic_exchange(&g->failed, true))
+        (void)snprintf(g->why, sizeof g->why, "byte %lld %s: %s: %s", (long long)at,
+                       g->plan.to_client ? "to the client" : "to the server", what, detail);
+}
+
+static bool is_one_of(int status, const int *allowed)
+{
+    for (; *allowed != BOWLINE_BUSY; allowed++) /* which none of them may be */
+        if (*allowed == status)
+            return true;
+    return false;
+}
+
+static void check_status(game *g, int64_t at, const char *verb, int status)
+{
+    static const int while_sought[] = { BOWLINE_OK,          BOWLINE_TIMEOUT, BOWLINE_UNKNOWN,
+                                        BOWLINE_UNREACHABLE, BOWLINE_REFUSED, BOWLINE_BUSY };
+    static const int while_held[]   = { BOWLINE_OK, BOWLINE_LOST, BOWLINE_UNKNOWN,
+                                        BOWLINE_UNREACHABLE, BOWLINE_BUSY };
+    bool             is_acquire     = strcmp(verb, "acquire") == 0;
+
+    if (!is_one_of(status, is_acquire ? while_sought : while_held))
+        complain(g, at, verb, bowline_status_name(status));
+}
+
+/* As long as it says that it is ours, the server has our token, and for at least as long.  (A
+ * renewal between two looks lengthens both.) */
+static void check_held(const table *t, int64_t at, bowline_hold *hold, const char *token)
+{
+    char value[64];
+    char left[64];
+
+    ask(value, "GET", t->name);
+    int64_t began    = clock_ms();
+    int64_t believed = bowline_hold_left_ms(hold);
+    if (believed > 0 && strcmp(value, token) != 0)
+        complain(t->game, at, "believes, and the key is", value);
+    ask(left, "PTTL", t->name);
+    if (believed > atoll(left) + clock_ms() - began + 1)
+        complain(t->game, at, "believes for longer than the key lives", left);
+}
+
+static void check_released(const table *t, int64_t at, int status, const char *token)
+{
+    char value[64];
+
+    check_status(t->game, at, "release", status);
+    atomic_fetch_add(&t->game->released, status == BOWLINE_OK);
+    ask(value, "GET", t->name);
+    if (status == BOWLINE_OK && strcmp(value, token) == 0)
+        complain(t->game, at, "is said to be released, and is there", value);
+}
+
+static void talk(const table *t, witness *judge, int64_t at, const char *url)
+{
+    char            token[64];
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = NULL;
+    int             status = acquire_within(&hold, client, t->name, 1500, NULL);
+
+    check_status(t->game, at, "acquire", status);
+    if (status == BOWLINE_OK) {
+        believer *b = believer_start(judge, hold);
+        ask(token, "GET", t->name);
+        bool is_ours = bowline_hold_left_ms(hold) > 0; /* then that was our token */
+        atomic_fetch_add(&t->game->held, is_ours);
+        if (is_ours)
+            check_held(t, at, hold, token);
+        status = bowline_extend(hold, EXTENDED_MS, NULL);
+        check_status(t->game, at, "extend", status);
+        atomic_fetch_add(&t->game->extended, status == BOWLINE_OK);
+        if (is_ours)
+            check_held(t, at, hold, token);
+        (void)believer_stop(b);
+        check_released(t, at, bowline_release(hold, NULL), is_ours ? token : "nobody's");
+    }
+    bowline_close(client);
+}
+
+static void play_round(const table *t, int64_t at)
+{
+    char       url[200];
+    char       left[64];
+    proxy_plan plan  = t->game->plan;
+    witness   *judge = witness_new();
+    rival     *r     = rival_start(judge, redis->unix_url, t->name);
+
+    plan.at     = at;
+    proxy *line = proxy_start(redis, &plan);
+    (void)snprintf(url, sizeof url, "%s?lease=%dms&timeout=%dms", proxy_url(line), LEASE_MS,
+                   ANSWER_MS);
+    if (t->game->forgets)
+        ask(left, "SCRIPT FLUSH SYNC", NULL);
+    talk(t, judge, at, url);
+    ask(left, "PTTL", t->name);
+    proxy_stop(line);
+    /* What is left of our own; the rival's lease is longer. */
+    if (strcmp(left, "-1") == 0)
+        complain(t->game, at, "a key is left", "without an end");
+    if (!rival_gets_a_turn(r))
+        complain(t->game, at, "the rival", "cannot have it afterwards");
+    rival_stop(r);
+    witness_verdict verdict = witness_judge(judge);
+    if (verdict.overlaps > 0 || verdict.unexcused > 0)
+        complain(t->game, at, "two at once", "says the judge");
+    witness_free(judge);
+}
+
+/* ---- every byte ------------------------------------------------------------------------------ */
+
+static void *play(void *arg)
+{
+    table *t = arg;
+
+    for (int64_t at; (at = atomic_fetch_add(&t->game->next, 1)) < t->game->size;)
+        if (!atomic_load(&t->game->failed))
+            play_round(t, at);
+    return NULL;
+}
+
+/* How many bytes a conversation without any fault has. */
+static int64_t conversation_size(const game *g)
+{
+    proxy_plan      plan   = { .fault = PROXY_NONE };
+    proxy          *line   = proxy_start(redis, &plan);
+    bowline_client *client = must_open(proxy_url(line));
+
+    if (g->forgets)
+        (void)server_ask(redis, "SCRIPT FLUSH SYNC");
+    bowline_hold *hold = must_acquire(client, "x0");
+    assert_status(BOWLINE_OK, bowline_extend(hold, 60000, NULL), NULL);
+    must_release(hold);
+    int64_t size = g->plan.to_client ? proxy_bytes_to_client(line) : proxy_bytes_to_server(line);
+    bowline_close(client);
+    proxy_stop(line);
+    return size;
+}
+
+static void play_every_byte(proxy_plan plan, bool forgets)
+{
+    table tables[TABLES];
+    game  g = { .plan = plan, .forgets = forgets };
+
+    g.size = conversation_size(&g);
+    if (plan.fault == PROXY_NONE) /* the same round again and again */
+        g.size = 40;
+    for (int i = 0; i < TABLES; i++) {
+        tables[i] = (table){ .game = &g };
+        (void)snprintf(tables[i].name, sizeof tables[i].name, "x%d", i);
+        assert_int_equal(pthread_create(&tables[i].thread, NULL, play, &tables[i]), 0);
+    }
+    for (int i = 0; i < TABLES; i++)
+        assert_int_equal(pthread_join(tables[i].thread, NULL), 0);
+    if (atomic_load(&g.failed))
+        fail_msg("%s", g.why);
+    print_message("# %s: %lld rounds, %u held, %u extended, %u released\n",
+                  plan.to_client ? "to the client" : "to the server", (long long)g.size,
+                  atomic_load(&g.held), atomic_load(&g.extended), atomic_load(&g.released));
+    assert_true(atomic_load(&g.held) > 0); /* or nothing was shown */
+    assert_true(atomic_load(&g.released) > 0);
+    assert_true(server_becomes_empty(redis));
+}
+
+static void both_ways(proxy_plan plan, bool forgets)
+{
+    for (int to_client = 0; to_client < 2; to_client++) {
+        plan.to_client = to_client != 0;
+        play_every_byte(plan, forgets);
+    }
+}
+
+static void test_cut_at_every_byte_before_the_judge(void **state)
+{
+    (void)state;
+    both_ways((proxy_plan){ .fault = PROXY_CLOSE, .connections = 1 }, false);
+}
+
+/* The conversation is longer then: the texts of the scripts are in it. */
+static void test_cut_at_every_byte_of_the_scripts(void **state)
+{
+    (void)state;
+    both_ways((proxy_plan){ .fault = PROXY_CLOSE, .connections = 1 }, true);
+}
+
+static void test_dropped_at_every_byte_before_the_judge(void **state)
+{
+    (void)state;
+    both_ways((proxy_plan){ .fault = PROXY_STALL, .connections = 1 }, false);
+}
+
+/* And what was held back arrives after the end of the client. */
+static void test_late_at_every_byte_before_the_judge(void **state)
+{
+    (void)state;
+    play_every_byte((proxy_plan){ .fault = PROXY_LATE, .connections = 1 }, false);
+}
+
+static void test_delayed_at_every_byte_before_the_judge(void **state)
+{
+    (void)state;
+    both_ways((proxy_plan){ .fault = PROXY_PAUSE, .connections = 1, .pause_ms = LEASE_MS + 100 },
+              false);
+}
+
+static void test_one_byte_at_a_time_before_the_judge(void **state)
+{
+    (void)state;
+    play_every_byte((proxy_plan){ .fault = PROXY_NONE, .piece = 1 }, false);
+}
+
+/* ---- an answer that is too late -------------------------------------------------------------- */
+
+/* It would be OK, and is worth nothing: nobody is told that the lock is his. */
+static void test_answer_later_than_the_lease_is_no_lock(void **state)
+{
+    char            url[200];
+    proxy_plan      none   = { .fault = PROXY_NONE };
+    proxy          *line   = proxy_start(redis, &none);
+    bowline_client *client = must_open(proxy_url(line));
+    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_error   error  = { 0 };
+
+    (void)state;
+    proxy_plan late = { .fault       = PROXY_PAUSE,
+                        .pause_ms    = 1200,
+                        .to_client   = true,
+                        .at          = proxy_bytes_to_client(line) - 4, /* within its +OK */
+                        .connections = 1 };
+    must_release(hold);
+    bowline_close(client);
+    proxy_stop(line);
+
+    line = proxy_start(redis, &late);
+    (void)snprintf(url, sizeof url, "%s?lease=1s&timeout=1s", proxy_url(line));
+    client     = must_open(url);
+    hold       = NULL;
+    int status = acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error);
+    if (status != BOWLINE_REFUSED) /* too slow; or no answer at all, which is how it should be */
+        assert_status(BOWLINE_UNKNOWN, status, &error);
+    assert_null(hold);
+    bowline_close(client);
+    proxy_stop(line);
+    assert_true(server_becomes_empty(redis));
+}
+
+/* ---- the cases ------------------------------------------------------------------------------- */
+
+static void test_server_starts(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    (void)conversation_size(&(game){ .plan.to_client = true }); /* now it knows the scripts */
+}
+
+static int stop_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_cut_at_every_byte_before_the_judge),
+        cmocka_unit_test(test_cut_at_every_byte_of_the_scripts),
+        cmocka_unit_test(test_dropped_at_every_byte_before_the_judge),
+        cmocka_unit_test(test_late_at_every_byte_before_the_judge),
+        cmocka_unit_test(test_delayed_at_every_byte_before_the_judge),
+        cmocka_unit_test(test_one_byte_at_a_time_before_the_judge),
+        cmocka_unit_test(test_answer_later_than_the_lease_is_no_lock),
+    };
+
+    return cmocka_run_group_tests_name("fault_bytes", tests, NULL, stop_server);
+}

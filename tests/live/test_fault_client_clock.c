@@ -1,0 +1,219 @@
+/*
+ * test_fault_client_clock.c -- the clocks of the holder's own machine jump: the wall clock, which
+ * nothing may depend on; the clock since boot, which a suspend moves on while the monotonic one
+ * stands; and a clock that goes back, which must not lengthen a lease.
+ *
+ * This program has a clock_gettime of its own, which goes before the C library's.
+ */
+#include "tests/lib/judged.h"
+#include "tests/lib/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LEASE_MS = 1500 };
+
+static server      *redis;
+static char         holder_url[200];
+static atomic_llong wall_ms; /* by how much the clocks are wrong                              */
+static atomic_llong boot_ms;
+static atomic_uint  wall_questions;
+
+/* ---- the clocks ------------------------------------------------------------------------------ */
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+    bool      is_wall = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE;
+    long long ms      = is_wall ? atomic_load(&wall_ms) : 0;
+    int       status  = (int)syscall(SYS_clock_gettime, clock, t);
+
+    atomic_fetch_add(&wall_questions, is_wall);
+    if (clock == CLOCK_BOOTTIME)
+        ms = atomic_load(&boot_ms);
+    long long ns = (long long)t->tv_nsec + ms % 1000 * 1000000;
+    t->tv_sec += (time_t)(ms / 1000);
+    if (ns < 0) {
+        ns += 1000000000;
+        t->tv_sec--;
+    } else if (ns >= 1000000000) {
+        ns -= 1000000000;
+        t->tv_sec++;
+    }
+    t->tv_nsec = (long)ns;
+    return status;
+}
+
+int gettimeofday(struct timeval *restrict t, void *restrict zone)
+{
+    struct timespec at;
+
+    (void)zone;
+    int status = clock_gettime(CLOCK_REALTIME, &at);
+    *t         = (struct timeval){ .tv_sec = at.tv_sec, .tv_usec = at.tv_nsec / 1000 };
+    return status;
+}
+
+time_t time(time_t *ret_time)
+{
+    struct timespec at;
+
+    (void)clock_gettime(CLOCK_REALTIME, &at);
+    if (ret_time != NULL)
+        *ret_time = at.tv_sec;
+    return at.tv_sec;
+}
+
+/* On a clock that nobody moves. */
+static int64_t steady_ms(void)
+{
+    struct timespec t;
+
+    (void)syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- the wall clock -------------------------------------------------------------------------- */
+
+static void test_wall_clock_of_the_client_changes_nothing(void **state)
+{
+    static const long long jumps_ms[] = { 3600000, -3600000, 86400000LL * 365 * 30,
+                                          -86400000LL * 365 * 20, 0 };
+    bowline_client        *client     = must_open(holder_url);
+
+    (void)state;
+    for (int rounds = 1;; rounds++) {
+        bowline_hold *hold   = must_acquire(client, "x");
+        int64_t       last   = steady_ms();
+        int64_t       gap    = 0;
+        bool          kept   = true;
+        unsigned      before = atomic_load(&wall_questions);
+        for (int i = 0; i < 100; i++) {
+            atomic_store(&wall_ms, jumps_ms[i % 5]);
+            sleep_ms(LEASE_MS / 40); /* over seven renewals in all */
+            int64_t left = bowline_hold_left_ms(hold);
+            assert_true(left <= LEASE_MS);
+            kept = kept && left > 0;
+            gap  = steady_ms() - last > gap ? steady_ms() - last : gap;
+            last = steady_ms();
+        }
+        /* The library does not even ask for it on redis:// while a lock is held. */
+        assert_int_equal(atomic_load(&wall_questions) - before, 0);
+        int status = bowline_release(hold, NULL);
+        assert_true(gap > LEASE_MS / 4 || (kept && status == BOWLINE_OK));
+        if (kept)
+            break;
+        print_message("# round %d: the machine was too slow\n", rounds);
+        assert_true(rounds < 50);
+    }
+    atomic_store(&wall_ms, 0);
+    bowline_close(client);
+}
+
+/* ---- suspend --------------------------------------------------------------------------------- */
+
+/* The clock since boot goes on by an hour, in no time.  The server was not suspended: it holds the
+ * key still, and then it has ended it. */
+static void test_suspend_ends_the_hold(void **state)
+{
+    char url[200];
+
+    (void)state;
+    for (int renews = 0; renews < 2; renews++) {
+        (void)snprintf(url, sizeof url, "%s?lease=20s%s", redis->tcp_url,
+                       renews ? "" : "&renew=off");
+        bowline_client *client = must_open(url);
+        bowline_hold   *hold   = must_acquire(client, "x");
+        assert_true(bowline_hold_left_ms(hold) > 0);
+        atomic_fetch_add(&boot_ms, 3600000);
+        assert_int_equal(bowline_hold_left_ms(hold), 0); /* at once, without an answer */
+        assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
+        assert_int_equal(bowline_hold_left_ms(hold), 0);
+        assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+        bowline_close(client);
+        assert_true(server_becomes_empty(redis)); /* what may be ours was taken back */
+    }
+}
+
+/* While the acquire is under way: what is won is over already.  It is given back; or, where there
+ * was no answer, it ends with its lease. */
+static void test_suspend_during_an_acquire(void **state)
+{
+    char               url[200];
+    bowline_hold      *hold = NULL;
+    bowline_operation *op   = NULL;
+    bowline_error      error;
+
+    (void)state;
+    (void)snprintf(url, sizeof url, "%s?lease=3s&timeout=1s", redis->tcp_url);
+    bowline_client *client = must_open_without_keeper(url);
+    assert_status(BOWLINE_OK, try_once(client, "warm up"), NULL);
+    assert_status(BOWLINE_OK, bowline_acquire_start(&op, client, "x", NULL, &error), &error);
+    atomic_fetch_add(&boot_ms, 3600000);
+    int status = bowline_acquire_finish(&hold, op, &error);
+    /* The answer was there and is worth nothing any more, or it was not there in time. */
+    if (status != BOWLINE_REFUSED)
+        assert_status(BOWLINE_UNKNOWN, status, &error);
+    assert_null(hold);
+    bowline_close(client);
+    assert_true(server_becomes_empty(redis)); /* at the latest with the lease */
+}
+
+/* ---- back ------------------------------------------------------------------------------------ */
+
+static void test_clock_that_goes_back_is_taken_to_stand(void **state)
+{
+    char url[200];
+
+    (void)state;
+    (void)snprintf(url, sizeof url, "%s?lease=20s&renew=off", redis->tcp_url);
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    int64_t         before = bowline_hold_left_ms(hold);
+    atomic_fetch_add(&boot_ms, -15000);
+    assert_true(bowline_hold_left_ms(hold) <= before);
+    atomic_fetch_add(&boot_ms, 15000);
+    assert_true(bowline_hold_left_ms(hold) <= before);
+    must_release(hold);
+    bowline_close(client);
+}
+
+/* ---- the cases ------------------------------------------------------------------------------- */
+
+static int nothing_is_left(void **state)
+{
+    (void)state;
+    return server_becomes_empty(redis) ? 0 : -1;
+}
+
+static void test_server_starts(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
+}
+
+static int stop_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+#define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_starts),
+        CASE(test_wall_clock_of_the_client_changes_nothing),
+        CASE(test_suspend_ends_the_hold),
+        CASE(test_suspend_during_an_acquire),
+        CASE(test_clock_that_goes_back_is_taken_to_stand),
+    };
+
+    return cmocka_run_group_tests_name("fault_client_clock", tests, NULL, stop_server);
+}

@@ -1,0 +1,222 @@
+/*
+ * test_fault_clock.c -- the clock of the server jumps forward, jumps back, goes too fast.
+ *
+ * Redis keeps the end of a key as a time of its wall clock.  A clock that is set forward ends locks
+ * early: another gets in while the holder believes, until its next renewal.  One that is set back
+ * keeps them too long, which harms nobody but those who wait for the dead.
+ */
+#include "tests/lib/clock_shim.h"
+#include "tests/lib/judged.h"
+#include "tests/lib/server.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LEASE_MS = 900 };
+
+static server        *redis;
+static witness       *judge;
+static clock_setting *setting;
+static char           holder_url[200];
+static char           rival_url[200];
+
+static long long true_us(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    return (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* By so much, from now on; and the server has seen it. */
+static void set_clock(long long offset_ms, long long too_fast_ppm)
+{
+    __atomic_store_n(&setting->since_us, true_us(), __ATOMIC_RELEASE);
+    __atomic_store_n(&setting->too_fast_ppm, too_fast_ppm, __ATOMIC_RELEASE);
+    __atomic_store_n(&setting->offset_us, offset_ms * 1000, __ATOMIC_RELEASE);
+    long long told_s = atoll(server_ask(redis, "TIME"));
+    assert_true(llabs(told_s - (true_us() / 1000000 + offset_ms / 1000)) < 30);
+}
+
+/* ---- jumps ----------------------------------------------------------------------------------- */
+
+static void test_server_clock_forward_ends_the_lock_early(void **state)
+{
+    bowline_client *client = must_open(holder_url);
+
+    (void)state;
+    set_clock(0, 0);
+    bowline_hold *hold = must_acquire(client, "x");
+    believer     *b    = believer_start(judge, hold);
+    set_clock(120000, 0);
+    int64_t fault_us = witness_now_us();
+    rival  *r        = rival_start(judge, rival_url, "x");
+    assert_true(rival_gets_a_turn(r));
+    assert_true(believer_learns(b));
+    int64_t sure_us = believer_stop(b);
+    assert_bounded(sure_us, fault_us, LEASE_MS);
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    assert_true(rival_gets_a_turn(r));
+    rival_stop(r);
+    bowline_close(client);
+}
+
+static void test_server_clock_back_keeps_the_lock(void **state)
+{
+    bowline_client *client = must_open(holder_url);
+
+    (void)state;
+    for (int rounds = 1;; rounds++) {
+        set_clock(0, 0);
+        bowline_hold *hold = must_acquire(client, "x");
+        believer     *b    = believer_start(judge, hold);
+        rival        *r    = rival_start(judge, rival_url, "x");
+        set_clock(-3600000, 0);
+        assert_true(atol(server_ask(redis, "PTTL bowline:{x}")) > 3000000);
+        sleep_ms(2 * LEASE_MS);
+        bool kept = bowline_hold_left_ms(hold) > 0;
+        bool late = believer_was_late(b, LEASE_MS);
+        assert_true(bowline_hold_left_ms(hold) <= LEASE_MS); /* we go by our own clock */
+        assert_int_equal(rival_turns(r), 0);
+        (void)believer_stop(b);
+        int status = bowline_release(hold, NULL);
+        assert_true(late || (kept && status == BOWLINE_OK));
+        if (status == BOWLINE_LOST) /* it blocks the others until somebody removes it */
+            (void)server_ask(redis, "DEL bowline:{x}");
+        assert_true(rival_gets_a_turn(r));
+        rival_stop(r);
+        if (kept)
+            break;
+        print_message("# round %d: the machine was too slow\n", rounds);
+        assert_true(rounds < 50);
+    }
+    assert_one_at_a_time(judge);
+    bowline_close(client);
+}
+
+/* ---- pace ------------------------------------------------------------------------------------ */
+
+/* A quarter too fast: a lease of 900 ms ends after 720. */
+static void test_fast_server_clock_is_outrun_by_renewal(void **state)
+{
+    bowline_client *client = must_open(holder_url);
+
+    (void)state;
+    for (int rounds = 1;; rounds++) {
+        set_clock(0, 250000);
+        bowline_hold *hold = must_acquire(client, "x");
+        believer     *b    = believer_start(judge, hold);
+        rival        *r    = rival_start(judge, rival_url, "x");
+        sleep_ms(4 * LEASE_MS);
+        bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
+        bool late = believer_was_late(b, LEASE_MS);
+        (void)believer_stop(b);
+        int status = bowline_release(hold, NULL);
+        assert_true(late || (kept && status == BOWLINE_OK));
+        assert_true(rival_gets_a_turn(r));
+        rival_stop(r);
+        if (kept)
+            break;
+        print_message("# round %d: the machine was too slow\n", rounds);
+        assert_true(rounds < 50);
+    }
+    bowline_close(client);
+}
+
+/* Twice as fast, and nobody renews: another gets in while the holder believes, for no longer than
+ * its lease. */
+static void test_fast_server_clock_without_renewal(void **state)
+{
+    char url[200];
+
+    (void)state;
+    (void)snprintf(url, sizeof url, "%s?lease=%dms&renew=off", redis->tcp_url, LEASE_MS);
+    bowline_client *client = must_open(url);
+    set_clock(0, 1000000);
+    bowline_hold *hold     = must_acquire(client, "x");
+    int64_t       asked_us = witness_now_us(); /* or before */
+    believer     *b        = believer_start(judge, hold);
+    rival        *r        = rival_start(judge, rival_url, "x");
+    assert_true(rival_gets_a_turn(r));
+    assert_true(believer_learns(b));
+    int64_t sure_us = believer_stop(b);
+    assert_bounded(sure_us, asked_us, LEASE_MS);
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    assert_true(rival_gets_a_turn(r));
+    rival_stop(r);
+    bowline_close(client);
+}
+
+/* ---- the cases ------------------------------------------------------------------------------- */
+
+static int begin(void **state)
+{
+    (void)state;
+    judge = witness_new();
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    judge_dismiss(judge);
+    (void)server_ask(redis, "FLUSHALL");
+    return 0;
+}
+
+static void test_server_starts(void **state)
+{
+    char        path[]    = "/tmp/bowline-clock-XXXXXX";
+    int         fd        = mkstemp(path);
+    const char *shim      = getenv("BOWLINE_CLOCK_SHIM");
+    const char *preload   = getenv("LD_PRELOAD");
+    char        kept[400] = "";
+
+    (void)state;
+    assert_non_null(shim);
+    assert_int_equal(access(shim, R_OK), 0);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, sizeof *setting), 0);
+    setting = mmap(NULL, sizeof *setting, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(setting != MAP_FAILED);
+    (void)close(fd);
+    if (preload != NULL)
+        (void)snprintf(kept, sizeof kept, "%s", preload);
+    assert_int_equal(setenv("LD_PRELOAD", shim, 1), 0);
+    assert_int_equal(setenv("BOWLINE_CLOCK_FILE", path, 1), 0);
+    redis = server_start(NULL);
+    (void)unlink(path); /* the server has it in memory */
+    (void)unsetenv("BOWLINE_CLOCK_FILE");
+    if (preload != NULL)
+        assert_int_equal(setenv("LD_PRELOAD", kept, 1), 0);
+    else
+        (void)unsetenv("LD_PRELOAD");
+    (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
+    (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
+}
+
+static int stop_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_starts),
+        CASE(test_server_clock_forward_ends_the_lock_early),
+        CASE(test_server_clock_back_keeps_the_lock),
+        CASE(test_fast_server_clock_is_outrun_by_renewal),
+        CASE(test_fast_server_clock_without_renewal),
+    };
+
+    return cmocka_run_group_tests_name("fault_clock", tests, NULL, stop_server);
+}

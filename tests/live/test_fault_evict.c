@@ -1,0 +1,173 @@
+/*
+ * test_fault_evict.c -- a server that is short of memory and throws keys away, by each of its
+ * policies, the key of a held lock among them.
+ *
+ * First there is a little too much in it, as in real life: then volatile-ttl takes the lock before
+ * everything else, and chance decides with others.  If the lock has survived that, there is far too
+ * much, and everything goes that may.  The holder learns at its next renewal.  noeviction throws
+ * nothing away: there the holder is not disturbed.
+ */
+#include "tests/lib/judged.h"
+#include "tests/lib/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LEASE_MS = 900, OTHERS = 1500 };
+
+static server  *redis;
+static witness *judge;
+static char     holder_url[200];
+static char     rival_url[200];
+
+static long used_memory(void)
+{
+    const char *info = server_ask(redis, "INFO memory");
+    const char *at   = strstr(info, "used_memory:");
+
+    assert_non_null(at);
+    return atol(at + strlen("used_memory:"));
+}
+
+static bool is_there(void)
+{
+    return strcmp(server_ask(redis, "EXISTS bowline:{x}"), "1") == 0;
+}
+
+/* Keys of others, that live for an hour, or for ever. */
+static void fill(int from, int count)
+{
+    (void)server_ask(redis,
+                     "EVAL 'for i = 1, ARGV[2] do local k = \"other\" .. (ARGV[1] + i) "
+                     "redis.call(\"SET\", k, string.rep(\"x\", 300)) "
+                     "if i %% 3 > 0 then redis.call(\"EXPIRE\", k, 3600) end end' 0 %d %d",
+                     from, count);
+}
+
+/* By a little, then by all: until the lock is gone. */
+static bool is_evicted_gently(void)
+{
+    (void)server_ask(redis, "CONFIG SET maxmemory %ld", used_memory() - 4096);
+    for (int i = 0; i < 60 && is_there(); i++) /* each command makes room first */
+        (void)server_ask(redis, "SET another%d xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", i);
+    return !is_there();
+}
+
+static void is_evicted_in_the_end(void)
+{
+    (void)server_ask(redis, "CONFIG SET maxmemory 1");
+    for (int64_t end = clock_ms() + 10000; is_there() && clock_ms() < end;)
+        (void)server_ask(redis, "GET nothing");
+    assert_false(is_there());
+}
+
+static void evict_the_lock(const char *policy)
+{
+    bowline_client *client = must_open(holder_url);
+
+    assert_string_equal(server_ask(redis, "CONFIG SET maxmemory-policy %s", policy), "OK");
+    fill(0, OTHERS);
+    bowline_hold *hold   = must_acquire(client, "x");
+    believer     *b      = believer_start(judge, hold);
+    bool          gently = is_evicted_gently();
+    if (!gently)
+        is_evicted_in_the_end();
+    /* With samples enough to see all keys: the shortest TTL is that of the lock. */
+    if (strcmp(policy, "volatile-ttl") == 0)
+        assert_true(gently);
+    print_message("# %s: the lock went %s\n", policy, gently ? "among the first" : "at last");
+    int64_t fault_us = witness_now_us();
+    assert_string_equal(server_ask(redis, "CONFIG SET maxmemory 0"), "OK");
+    rival *r = rival_start(judge, rival_url, "x");
+    assert_true(rival_gets_a_turn(r));
+    assert_true(believer_learns(b));
+    int64_t sure_us = believer_stop(b);
+    assert_bounded(sure_us, fault_us, LEASE_MS);
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    assert_true(rival_gets_a_turn(r)); /* nobody took it away */
+    rival_stop(r);
+    bowline_close(client);
+    (void)server_ask(redis, "FLUSHALL");
+}
+
+/* The hold is renewed all the same, and given back; who asks is told why not. */
+static void keep_the_lock(void)
+{
+    assert_string_equal(server_ask(redis, "CONFIG SET maxmemory-policy noeviction"), "OK");
+    for (int rounds = 1;; rounds++) {
+        bowline_client *client = must_open(holder_url);
+        bowline_hold   *none   = NULL;
+        bowline_error   error  = { 0 };
+        fill(0, OTHERS);
+        bowline_hold *hold = must_acquire(client, "x");
+        believer     *b    = believer_start(judge, hold);
+        rival        *r    = rival_start(judge, rival_url, "x");
+        (void)server_ask(redis, "CONFIG SET maxmemory 1");
+        sleep_ms(2 * LEASE_MS);
+        int  refused = acquire_within(&none, client, "y", BOWLINE_NO_WAIT, &error);
+        bool kept    = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
+        bool late    = believer_was_late(b, LEASE_MS);
+        (void)believer_stop(b);
+        int status = bowline_release(hold, NULL);
+        assert_status(BOWLINE_REFUSED, refused, &error);
+        assert_non_null(strstr(error.text, "OOM"));
+        assert_true(late || (kept && status == BOWLINE_OK));
+        (void)server_ask(redis, "CONFIG SET maxmemory 0");
+        assert_true(rival_gets_a_turn(r));
+        rival_stop(r);
+        bowline_close(client);
+        (void)server_ask(redis, "FLUSHALL");
+        if (kept)
+            break;
+        print_message("# round %d: the machine was too slow\n", rounds);
+        assert_true(rounds < 50);
+    }
+    assert_one_at_a_time(judge);
+}
+
+static void test_eviction_under_each_policy(void **state)
+{
+    static const char *const policies[] = {
+        "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl",
+        "allkeys-lru",  "allkeys-lfu",  "allkeys-random",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
+        judge = witness_new();
+        evict_the_lock(policies[i]);
+        judge_dismiss(judge);
+    }
+    judge = witness_new();
+    keep_the_lock();
+    judge_dismiss(judge);
+    judge = NULL;
+}
+
+/* ---- the cases ------------------------------------------------------------------------------- */
+
+static void test_server_starts(void **state)
+{
+    (void)state;
+    redis = server_start("--maxmemory-samples 3000");
+    (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
+    (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
+}
+
+static int stop_server(void **state)
+{
+    (void)state;
+    judge_dismiss(judge);
+    server_stop(redis);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_eviction_under_each_policy),
+    };
+
+    return cmocka_run_group_tests_name("fault_evict", tests, NULL, stop_server);
+}

@@ -1,0 +1,193 @@
+/*
+ * test_fault_kill.c -- the server closes every connection (CLIENT KILL), while one is in each of
+ * the states of a hold: waiting, asking, held, extending, releasing.
+ *
+ * A question is caught on its way by a pause of the server: it is there, and not carried out yet,
+ * when its connection is killed; or it was carried out, and the answer is lost.
+ */
+#include "tests/lib/judged.h"
+#include "tests/lib/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LEASE_MS = 900 };
+
+static server  *redis;
+static witness *judge;
+static char     holder_url[200];
+static char     rival_url[200];
+
+static void kill_all(void)
+{
+    (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+}
+
+typedef struct caught {
+    bowline_client    *client;
+    bowline_operation *op;
+} caught;
+
+/* While the operation is under way: kills, ten times, some of them while a pause holds the
+ * question back. */
+static void kill_meanwhile(caught c)
+{
+    for (int i = 0; i < 10; i++) {
+        if (i % 3 == 0)
+            (void)server_ask(redis, "CLIENT PAUSE 60 WRITE");
+        (void)bowline_operation_wait(c.op, (int64_t)i, NULL);
+        kill_all();
+        (void)bowline_operation_wait(c.op, 3, NULL);
+    }
+}
+
+static void while_waiting(bowline_client *client)
+{
+    bowline_client    *other = must_open(rival_url);
+    bowline_hold      *first = must_acquire(other, "x");
+    bowline_hold      *hold  = NULL;
+    bowline_operation *op    = NULL;
+    bowline_error      error = { 0 };
+
+    int status = bowline_acquire_start(&op, client, "x", BOWLINE_ACQUIRE(.wait_ms = 20000), &error);
+    assert_status(BOWLINE_OK, status, &error);
+    kill_meanwhile((caught){ client, op });
+    assert_false(bowline_operation_done(op));
+    assert_true(bowline_hold_left_ms(first) > 0);
+    status = bowline_release(first, &error);
+    assert_true(status == BOWLINE_OK || status == BOWLINE_UNKNOWN);
+    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, &error), &error);
+    believer *b = believer_start(judge, hold);
+    sleep_ms(20);
+    (void)believer_stop(b);
+    must_release(hold);
+    bowline_close(other);
+}
+
+static void while_asking(bowline_client *client)
+{
+    bowline_hold      *hold  = NULL;
+    bowline_operation *op    = NULL;
+    bowline_error      error = { 0 };
+
+    (void)server_ask(redis, "CLIENT PAUSE 60 WRITE");
+    int status = bowline_acquire_start(&op, client, "x", BOWLINE_ACQUIRE(.wait_ms = 20000), &error);
+    assert_status(BOWLINE_OK, status, &error);
+    kill_meanwhile((caught){ client, op });
+    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, &error), &error);
+    believer *b = believer_start(judge, hold);
+    sleep_ms(20);
+    (void)believer_stop(b);
+    status = bowline_release(hold, &error);
+    assert_true(status == BOWLINE_OK || status == BOWLINE_LOST); /* a slow machine */
+}
+
+static void while_held(bowline_client *client)
+{
+    for (int rounds = 1;; rounds++) {
+        bowline_hold *hold = must_acquire(client, "x");
+        believer     *b    = believer_start(judge, hold);
+        rival        *r    = rival_start(judge, rival_url, "x");
+        for (int i = 0; i < 40; i++) {
+            kill_all();
+            sleep_ms(LEASE_MS / 20);
+        }
+        bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
+        bool late = believer_was_late(b, LEASE_MS);
+        (void)believer_stop(b);
+        int status = bowline_release(hold, NULL);
+        assert_true(late || kept);
+        assert_true(late || status == BOWLINE_OK);
+        assert_true(rival_gets_a_turn(r));
+        rival_stop(r);
+        if (kept)
+            return;
+        print_message("# round %d: the machine was too slow\n", rounds);
+        assert_true(rounds < 50);
+    }
+}
+
+static void while_extending(bowline_client *client)
+{
+    bowline_hold      *hold  = must_acquire(client, "x");
+    believer          *b     = believer_start(judge, hold);
+    bowline_operation *op    = NULL;
+    bowline_error      error = { 0 };
+
+    (void)server_ask(redis, "CLIENT PAUSE 60 WRITE");
+    assert_status(BOWLINE_OK, bowline_extend_start(&op, hold, 0, &error), &error);
+    kill_meanwhile((caught){ client, op });
+    int status = bowline_finish(op, &error);
+    (void)believer_stop(b);
+    assert_true(status == BOWLINE_OK || status == BOWLINE_UNKNOWN || status == BOWLINE_LOST);
+    if (status != BOWLINE_LOST) /* else this was a slow machine */
+        status = bowline_extend(hold, 0, &error);
+    if (status != BOWLINE_LOST)
+        assert_status(BOWLINE_OK, status, &error);
+    status = bowline_release(hold, &error);
+    assert_true(status == BOWLINE_OK || status == BOWLINE_LOST);
+}
+
+static void while_releasing(bowline_client *client)
+{
+    bowline_hold      *hold  = must_acquire(client, "x");
+    bowline_operation *op    = NULL;
+    bowline_error      error = { 0 };
+
+    (void)server_ask(redis, "CLIENT PAUSE 60 WRITE");
+    assert_status(BOWLINE_OK, bowline_release_start(&op, hold, &error), &error);
+    kill_meanwhile((caught){ client, op });
+    int status = bowline_finish(op, &error);
+    assert_true(status == BOWLINE_OK || status == BOWLINE_UNKNOWN || status == BOWLINE_LOST);
+}
+
+static void test_connection_killed_in_each_state(void **state)
+{
+    static void (*const meanwhile[])(bowline_client * client) = {
+        while_waiting, while_asking, while_held, while_extending, while_releasing,
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof meanwhile / sizeof meanwhile[0]; i++) {
+        for (int again = 0; again < 3; again++) {
+            bowline_client *client = must_open(holder_url);
+            assert_status(BOWLINE_OK, try_once(client, "warm up"), NULL);
+            meanwhile[i](client);
+            rival *r = rival_start(judge, rival_url, "x");
+            assert_true(rival_gets_a_turn(r)); /* within the lease */
+            rival_stop(r);
+            bowline_close(client);
+            assert_true(server_becomes_empty(redis));
+        }
+    }
+    assert_one_at_a_time(judge);
+}
+
+/* ---- the cases ------------------------------------------------------------------------------- */
+
+static void test_server_starts(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    judge = witness_new();
+    (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
+    (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
+}
+
+static int stop_server(void **state)
+{
+    (void)state;
+    judge_dismiss(judge);
+    server_stop(redis);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_connection_killed_in_each_state),
+    };
+
+    return cmocka_run_group_tests_name("fault_kill", tests, NULL, stop_server);
+}

@@ -1,0 +1,281 @@
+/*
+ * test_fault_pause.c -- a server that stands still: CLIENT PAUSE of everything or of writes only,
+ * and DEBUG SLEEP, around an acquire, a renewal, a release; for less and for more than the lease.
+ *
+ * Commands that came during a pause are carried out when it is over, if their connection is there
+ * still.  So nobody who has given up may be left with a key for longer than a lease, and no hold
+ * may be believed in when its key has ended meanwhile.
+ */
+#include "tests/lib/judged.h"
+#include "tests/lib/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { SHORT_MS = 400, LEASE_MS = 900, LONG_MS = 1600 };
+
+static server  *redis;
+static witness *judge;
+static char     rival_url[200];
+
+static const char *const modes[] = { "ALL", "WRITE" };
+
+static bowline_client *client_with(const char *options)
+{
+    char url[200];
+
+    (void)snprintf(url, sizeof url, "%s?%s", redis->tcp_url, options);
+    bowline_client *client = must_open(url);
+    assert_status(BOWLINE_OK, try_once(client, "warm up"), NULL);
+    return client;
+}
+
+static int64_t pause_for(const char *mode, int ms)
+{
+    assert_string_equal(server_ask(redis, "CLIENT PAUSE %d %s", ms, mode), "OK");
+    return clock_ms() + ms;
+}
+
+static void sit_out(int64_t end)
+{
+    while (clock_ms() < end + 20)
+        sleep_ms(5);
+}
+
+/* The lock can be had, by somebody who asks for it after all that. */
+static void can_be_had(void)
+{
+    rival *r = rival_start(judge, rival_url, "x");
+
+    assert_true(rival_gets_a_turn(r));
+    rival_stop(r);
+    assert_one_at_a_time(judge);
+    assert_true(server_becomes_empty(redis));
+}
+
+/* ---- around an acquire ----------------------------------------------------------------------- */
+
+/* False: not shown, for the machine stood still just before the question.  A lease that were
+ * counted from the answer would be too long in every round. */
+static bool acquire_through_a_short_pause(const char *mode)
+{
+    bowline_client *client = client_with("lease=10s&timeout=9s&renew=off");
+    bowline_hold   *hold   = NULL;
+
+    (void)pause_for(mode, SHORT_MS);
+    int64_t asked = clock_ms();
+    assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, NULL), NULL);
+    int64_t left     = bowline_hold_left_ms(hold);
+    int64_t took     = clock_ms() - asked;
+    bool    is_shown = took > SHORT_MS / 2 && left + took <= 10000;
+    must_release(hold);
+    bowline_close(client);
+    return is_shown;
+}
+
+static void acquire_through_a_long_pause(const char *mode)
+{
+    bowline_client *client = client_with("lease=900ms&timeout=100ms");
+    bowline_hold   *hold   = NULL;
+    int64_t         over   = pause_for(mode, LONG_MS);
+    int             status = acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, NULL);
+
+    assert_status(BOWLINE_UNKNOWN, status, NULL);
+    rival *r = rival_start(judge, rival_url, "x");
+    /* Who waits gets it when the pause is over, and while it holds nobody else does. */
+    assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", 20000, NULL), NULL);
+    assert_true(clock_ms() >= over - 5);
+    believer *b = believer_start(judge, hold);
+    sleep_ms(100);
+    (void)believer_stop(b);
+    (void)bowline_release(hold, NULL);
+    rival_stop(r);
+    bowline_close(client);
+}
+
+static void test_pause_around_acquire(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        for (int rounds = 1; !acquire_through_a_short_pause(modes[i]); rounds++)
+            assert_true(rounds < 20);
+        can_be_had();
+        acquire_through_a_long_pause(modes[i]);
+        can_be_had();
+    }
+}
+
+/* ---- around a renewal ------------------------------------------------------------------------ */
+
+/* Over at least one renewal and less than the lease.  False: the machine was too slow. */
+static bool renew_through_a_short_pause(const char *mode)
+{
+    bowline_client *client = client_with("lease=900ms&timeout=250ms");
+    bowline_hold   *hold   = must_acquire(client, "x");
+    believer       *b      = believer_start(judge, hold);
+    int64_t         over   = pause_for(mode, LEASE_MS / 2);
+
+    rival *r = rival_start(judge, rival_url, "x");
+    sit_out(over + LEASE_MS);
+    bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
+    bool late = believer_was_late(b, LEASE_MS);
+    (void)believer_stop(b);
+    int status = bowline_release(hold, NULL);
+    assert_true(late || (kept && status == BOWLINE_OK));
+    rival_stop(r);
+    bowline_close(client);
+    return kept;
+}
+
+static void renew_through_a_long_pause(const char *mode)
+{
+    bowline_client *client = client_with("lease=900ms&timeout=250ms");
+    bowline_hold   *hold   = must_acquire(client, "x");
+    believer       *b      = believer_start(judge, hold);
+
+    int64_t over = pause_for(mode, LONG_MS);
+    rival  *r    = rival_start(judge, rival_url, "x");
+    assert_true(believer_learns(b));
+    bool is_over = clock_ms() >= over;
+    assert_true(is_over || rival_turns(r) == 0); /* by our own clock, before anybody got in */
+    (void)believer_stop(b);
+    assert_true(rival_gets_a_turn(r));
+    assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    assert_true(rival_gets_a_turn(r)); /* nobody took it away */
+    rival_stop(r);
+    bowline_close(client);
+}
+
+static void test_pause_around_renewal(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        for (int rounds = 1; !renew_through_a_short_pause(modes[i]); rounds++) {
+            print_message("# round %d: the machine was too slow\n", rounds);
+            assert_true(rounds < 50);
+        }
+        can_be_had();
+        renew_through_a_long_pause(modes[i]);
+        can_be_had();
+    }
+}
+
+/* ---- around a release ------------------------------------------------------------------------ */
+
+static void release_through_a_pause(const char *mode, int pause_ms, const char *options,
+                                    int expected)
+{
+    bowline_client *client = client_with(options);
+    bowline_hold   *hold   = must_acquire(client, "x");
+
+    (void)pause_for(mode, pause_ms);
+    assert_status(expected, bowline_release(hold, NULL), NULL);
+    can_be_had();
+    bowline_close(client);
+}
+
+static void test_pause_around_release(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        release_through_a_pause(modes[i], SHORT_MS, "lease=20s&timeout=10s", BOWLINE_OK);
+        release_through_a_pause(modes[i], LONG_MS, "lease=3s&timeout=100ms&renew=off",
+                                BOWLINE_UNKNOWN);
+    }
+}
+
+/* ---- asleep ---------------------------------------------------------------------------------- */
+
+static void test_server_sleeps_through_the_lease(void **state)
+{
+    bowline_client *client = client_with("lease=900ms&timeout=250ms");
+    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_hold   *none   = NULL;
+    believer       *b      = believer_start(judge, hold);
+    rival          *r      = rival_start(judge, rival_url, "x");
+
+    (void)state;
+    int talk = server_say(redis, "DEBUG SLEEP %d", LONG_MS / 1000 + 1);
+    assert_true(believer_learns(b)); /* without an answer from anybody */
+    (void)believer_stop(b);
+    int status = acquire_within(&none, client, "x", BOWLINE_NO_WAIT, NULL);
+    assert_true(status == BOWLINE_UNREACHABLE || status == BOWLINE_UNKNOWN ||
+                status == BOWLINE_BUSY || status == BOWLINE_OK);
+    if (none != NULL)
+        (void)bowline_release(none, NULL);
+    assert_true(rival_gets_a_turn(r));
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    assert_true(rival_gets_a_turn(r));
+    rival_stop(r);
+    (void)close(talk);
+    can_be_had();
+    bowline_close(client);
+}
+
+/* ---- expired late ---------------------------------------------------------------------------- */
+
+/* The holder is gone without a word; its key is removed when somebody asks for it, not before. */
+static void test_waiter_needs_no_active_expiry(void **state)
+{
+    bowline_client *client = client_with("lease=20s");
+    bowline_hold   *hold   = NULL;
+
+    (void)state;
+    assert_string_equal(server_ask(redis, "DEBUG SET-ACTIVE-EXPIRE 0"), "OK");
+    assert_string_equal(server_ask(redis, "SET bowline:{x} 1234567890123456789012 PX 300"), "OK");
+    assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", 20000, NULL), NULL);
+    must_release(hold);
+    assert_string_equal(server_ask(redis, "DEBUG SET-ACTIVE-EXPIRE 1"), "OK");
+    can_be_had();
+    bowline_close(client);
+}
+
+/* ---- the cases ------------------------------------------------------------------------------- */
+
+static int begin(void **state)
+{
+    (void)state;
+    judge = witness_new();
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    judge_dismiss(judge);
+    return 0;
+}
+
+static void test_server_starts(void **state)
+{
+    (void)state;
+    /* Before Redis 7 DEBUG needs no leave, and the option is not known. */
+    bool is_new = system("redis-server --version | grep -q 'v=[789]'") == 0;
+    redis       = server_start(is_new ? "--enable-debug-command yes" : NULL);
+    (void)snprintf(rival_url, sizeof rival_url, "%s?lease=900ms&timeout=300ms", redis->unix_url);
+}
+
+static int stop_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_starts),
+        CASE(test_pause_around_acquire),
+        CASE(test_pause_around_renewal),
+        CASE(test_pause_around_release),
+        CASE(test_server_sleeps_through_the_lease),
+        CASE(test_waiter_needs_no_active_expiry),
+    };
+
+    return cmocka_run_group_tests_name("fault_pause", tests, NULL, stop_server);
+}

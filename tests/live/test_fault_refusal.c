@@ -1,0 +1,324 @@
+/*
+ * test_fault_refusal.c -- a server that refuses for a reason of its own while a lock is held: its
+ * master is down, our script was killed, the key has moved elsewhere, our rights are gone.
+ *
+ * What is refused was not carried out.  The hold goes on to the end of its lease, no further, and
+ * is kept if the reason goes in time.
+ */
+#include "tests/lib/fake_server.h"
+#include "tests/lib/judged.h"
+#include "tests/lib/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LEASE_MS = 900 };
+
+#define RIGHTS "~bowline:* resetchannels -@all +set +get +del +pttl +pexpire +eval +evalsha"
+
+static server  *redis;
+static witness *judge;
+static char     rival_url[200];
+
+static bowline_client *client_as(const char *user, const char *options)
+{
+    char url[300];
+
+    (void)snprintf(url, sizeof url, "redis://%s127.0.0.1:%d?%s", user, redis->port, options);
+    return must_open(url);
+}
+
+/* ---- a fault that is made while the lock is held --------------------------------------------- */
+
+typedef struct refusal {
+    const char *user; /* of the URL */
+    const char *makes;
+    const char *mends;
+    const char *text; /* what extend says of it; NULL: it says something                         */
+    bool        new_connections_only;
+} refusal;
+
+/* It lasts: the hold ends with its lease, the loss is known before anybody gets in. */
+static void ends_with_its_lease(const refusal *f)
+{
+    bowline_client *client = client_as(f->user, "lease=900ms&timeout=250ms");
+    bowline_hold   *hold   = must_acquire(client, "x");
+    believer       *b      = believer_start(judge, hold);
+    bowline_error   error  = { 0 };
+
+    sleep_ms(5); /* or there would be nothing to extend */
+    (void)server_ask(redis, "%s", f->makes);
+    if (f->new_connections_only)
+        (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+    int64_t fault_us = witness_now_us();
+    int     status   = bowline_extend(hold, 0, &error);
+    if (status != BOWLINE_LOST) { /* it may have ended meanwhile, on a slow machine */
+        assert_status(BOWLINE_REFUSED, status, &error);
+        if (f->text != NULL && strstr(error.text, f->text) == NULL)
+            fail_msg("\"%s\" does not tell %s", error.text, f->text);
+    }
+    rival *r = rival_start(judge, rival_url, "x");
+    assert_true(believer_learns(b));
+    int64_t sure_us = believer_stop(b);
+    assert_bounded(sure_us, fault_us, LEASE_MS);
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    assert_string_equal(server_ask(redis, "%s", f->mends), "OK");
+    assert_true(rival_gets_a_turn(r));
+    rival_stop(r);
+    assert_one_at_a_time(judge);
+    bowline_close(client);
+    assert_true(server_becomes_empty(redis));
+}
+
+/* A release is refused too; the key ends with its lease. */
+static void release_is_refused(const refusal *f)
+{
+    bowline_error error = { 0 };
+
+    for (int rounds = 1;; rounds++) {
+        bowline_client *client = client_as(f->user, "lease=900ms&timeout=250ms&renew=off");
+        bowline_hold   *hold   = must_acquire(client, "x");
+        (void)server_ask(redis, "%s", f->makes);
+        if (f->new_connections_only)
+            (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+        int status = bowline_release(hold, &error);
+        assert_string_equal(server_ask(redis, "%s", f->mends), "OK");
+        rival *r = rival_start(judge, rival_url, "x");
+        assert_true(rival_gets_a_turn(r));
+        rival_stop(r);
+        bowline_close(client);
+        if (status == BOWLINE_REFUSED)
+            break;
+        assert_status(BOWLINE_LOST, status, &error);
+        print_message("# round %d: the machine was too slow\n", rounds);
+        assert_true(rounds < 50);
+    }
+    assert_true(server_becomes_empty(redis));
+}
+
+/* It goes before the lease ends: the hold is kept. */
+static void outlasts(const refusal *f)
+{
+    for (int rounds = 1;; rounds++) {
+        bowline_client *client = client_as(f->user, "lease=900ms&timeout=250ms");
+        bowline_hold   *hold   = must_acquire(client, "x");
+        believer       *b      = believer_start(judge, hold);
+        rival          *r      = rival_start(judge, rival_url, "x");
+        (void)server_ask(redis, "%s", f->makes);
+        sleep_ms(LEASE_MS / 2); /* over a renewal, which is refused */
+        assert_string_equal(server_ask(redis, "%s", f->mends), "OK");
+        sleep_ms(LEASE_MS);
+        bool kept = bowline_hold_left_ms(hold) > 0;
+        bool late = believer_was_late(b, LEASE_MS);
+        (void)believer_stop(b);
+        int status = bowline_release(hold, NULL);
+        assert_true(late || (kept && status == BOWLINE_OK));
+        assert_true(rival_gets_a_turn(r));
+        rival_stop(r);
+        bowline_close(client);
+        if (kept)
+            break;
+        print_message("# round %d: the machine was too slow\n", rounds);
+        assert_true(rounds < 50);
+    }
+    assert_one_at_a_time(judge);
+    assert_true(server_becomes_empty(redis));
+}
+
+static void see_it_through(const refusal *f)
+{
+    ends_with_its_lease(f);
+    release_is_refused(f);
+    outlasts(f);
+}
+
+/* ---- no master ------------------------------------------------------------------------------- */
+
+static void test_master_down(void **state)
+{
+    static const refusal down = { .user  = "",
+                                  .makes = "REPLICAOF 127.0.0.1 1",
+                                  .mends = "REPLICAOF NO ONE",
+                                  .text  = "MASTERDOWN" };
+
+    (void)state;
+    (void)server_ask(redis, "CONFIG SET replica-serve-stale-data no");
+    see_it_through(&down);
+    (void)server_ask(redis, "CONFIG SET replica-serve-stale-data yes");
+}
+
+/* ---- rights ---------------------------------------------------------------------------------- */
+
+static void test_commands_withdrawn_and_given_back(void **state)
+{
+    static const refusal withdrawn[] = {
+        { .user  = "locker:right@",
+          .makes = "ACL SETUSER locker -eval -evalsha",
+          .mends = "ACL SETUSER locker +eval +evalsha",
+          .text  = "NOPERM" },
+        { .user  = "locker:right@",
+          .makes = "ACL SETUSER locker -get",
+          .mends = "ACL SETUSER locker +get" },
+        { .user  = "locker:right@",
+          .makes = "ACL SETUSER locker -pexpire -del",
+          .mends = "ACL SETUSER locker +pexpire +del" },
+        { .user  = "locker:right@",
+          .makes = "ACL SETUSER locker nocommands",
+          .mends = "ACL SETUSER locker " RIGHTS,
+          .text  = "NOPERM" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof withdrawn / sizeof withdrawn[0]; i++)
+        see_it_through(&withdrawn[i]);
+}
+
+static void test_keys_withdrawn_while_held(void **state)
+{
+    static const refusal withdrawn = { .user  = "locker:right@",
+                                       .makes = "ACL SETUSER locker resetkeys ~other:*",
+                                       .mends = "ACL SETUSER locker resetkeys ~bowline:*",
+                                       .text  = "NOPERM" };
+
+    (void)state;
+    see_it_through(&withdrawn);
+}
+
+/* The connection that is there was let in with the old one; the next is not. */
+static void test_password_changed_while_held(void **state)
+{
+    static const refusal changed = { .user  = "locker:right@",
+                                     .makes = "ACL SETUSER locker resetpass >another",
+                                     .mends = "ACL SETUSER locker resetpass >right",
+                                     .text  = "WRONGPASS",
+                                     .new_connections_only = true };
+    static const refusal off     = { .user                 = "locker:right@",
+                                     .makes                = "ACL SETUSER locker off",
+                                     .mends                = "ACL SETUSER locker on",
+                                     .text                 = "WRONGPASS",
+                                     .new_connections_only = true };
+
+    (void)state;
+    see_it_through(&changed);
+    see_it_through(&off);
+}
+
+/* ---- what only a server of our own says ------------------------------------------------------ */
+
+typedef struct mouth {
+    const char *to_script; /* the answer to an extension or a release                            */
+    const char *to_set;    /* NULL: OK */
+} mouth;
+
+static void answer(fake_server *s, const fake_command *cmd, void *arg)
+{
+    const mouth *m = arg;
+
+    if (strcmp(cmd->words[0], "HELLO") == 0)
+        fake_say_hello(s, "7.0.15");
+    else if (strcmp(cmd->words[0], "SET") == 0)
+        fake_say(s, m->to_set != NULL ? m->to_set : "+OK\r\n");
+    else
+        fake_say(s, m->to_script);
+}
+
+/* Every script of ours reads before it writes, so the server can kill it as long as it has done
+ * nothing; and then it says this. */
+static void test_killed_script_was_not_carried_out(void **state)
+{
+    static const char *const said[] = {
+        "-ERR Script killed by user with SCRIPT KILL.\r\n",
+        "-ERR Error running script (call to f_1): @user_script:1: Script killed by user with "
+        "SCRIPT KILL...\r\n",
+        "-ERR user_script:4: Script killed by user with SCRIPT KILL. script: 0a, on "
+        "@user_script:4.\r\n",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        mouth           m      = { .to_script = said[i] };
+        fake_server    *s      = fake_start(answer, &m);
+        bowline_client *client = must_open_without_keeper(fake_url(s));
+        bowline_hold   *hold   = must_acquire(client, "x");
+        bowline_error   error  = { 0 };
+        assert_status(BOWLINE_REFUSED, bowline_extend(hold, 0, &error), &error);
+        assert_non_null(strstr(error.text, "Script killed"));
+        assert_true(bowline_hold_left_ms(hold) > 0); /* as it was */
+        assert_status(BOWLINE_REFUSED, bowline_release(hold, &error), &error);
+        assert_non_null(strstr(error.text, "Script killed"));
+        assert_int_equal(fake_connections(s), 1);
+        bowline_close(client);
+        fake_stop(s);
+    }
+}
+
+/* The place that a redirection names hears nothing from us, whoever it is. */
+static void test_redirection_is_not_followed(void **state)
+{
+    mouth        yes = { .to_script = ":1\r\n" };
+    fake_server *bad = fake_start(answer, &yes);
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char        text[100];
+        const char *place = fake_url(bad) + strlen("redis://");
+        (void)snprintf(text, sizeof text, "-%s 3999 %s\r\n", i == 0 ? "MOVED" : "ASK", place);
+        mouth           m      = { .to_script = text, .to_set = text };
+        fake_server    *s      = fake_start(answer, &m);
+        bowline_client *client = must_open_without_keeper(fake_url(s));
+        bowline_hold   *hold   = NULL;
+        bowline_error   error  = { 0 };
+        assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "x", 200, &error), &error);
+        assert_non_null(strstr(error.text, i == 0 ? "MOVED" : "ASK"));
+        bowline_close(client);
+        fake_stop(s);
+    }
+    assert_int_equal(fake_connections(bad), 0);
+    fake_stop(bad);
+}
+
+/* ---- the cases ------------------------------------------------------------------------------- */
+
+static int begin(void **state)
+{
+    (void)state;
+    judge = witness_new();
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    judge_dismiss(judge);
+    return server_becomes_empty(redis) ? 0 : -1;
+}
+
+static void test_server_starts(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    (void)server_ask(redis, "ACL SETUSER locker on >right " RIGHTS);
+    (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms&timeout=300ms", redis->unix_url,
+                   LEASE_MS);
+}
+
+static int stop_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_starts),         CASE(test_master_down),
+        CASE(test_commands_withdrawn_and_given_back), CASE(test_keys_withdrawn_while_held),
+        CASE(test_password_changed_while_held),       CASE(test_killed_script_was_not_carried_out),
+        CASE(test_redirection_is_not_followed),
+    };
+
+    return cmocka_run_group_tests_name("fault_refusal", tests, NULL, stop_server);
+}

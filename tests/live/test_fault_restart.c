@@ -1,0 +1,292 @@
+/*
+ * test_fault_restart.c -- a server that starts again, and what it still knows then: nothing, all of
+ * it, all but the last words, or something old.
+ *
+ * Where it forgets the lock, another gets in while the holder still believes; that is bounded by
+ * the lease, and no renewal may make a key.  Where it remembers, nobody gets in.
+ */
+#include "tests/lib/judged.h"
+#include "tests/lib/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { LEASE_MS = 900 };
+
+static server  *redis;
+static witness *judge;
+static char     holder_url[200];
+static char     rival_url[200];
+
+static void begin(const char *options)
+{
+    redis = server_start(options);
+    judge = witness_new();
+    (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
+    (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    judge_dismiss(judge);
+    redis = NULL;
+    judge = NULL;
+    return 0;
+}
+
+/* The server has forgotten the lock since `fault_us`: another gets it, the holder learns of it in
+ * time, and takes nothing away. */
+static void holder_is_lost(bowline_client *client, bowline_hold *hold, believer *b,
+                           int64_t fault_us)
+{
+    rival *r = rival_start(judge, rival_url, "x");
+
+    assert_true(rival_gets_a_turn(r));
+    assert_true(believer_learns(b));
+    int64_t sure_us = believer_stop(b);
+    assert_bounded(sure_us, fault_us, LEASE_MS);
+    assert_true(rival_gets_a_turn(r)); /* it works on, undisturbed */
+    assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    rival_stop(r);
+    assert_true(server_becomes_empty(redis));
+    assert_status(BOWLINE_OK, try_once(client, "x"), NULL);
+    bowline_close(client);
+}
+
+/* It remembers the lock: nobody gets in for two leases, and the holder believes all the time.
+ * False: the machine was too slow to show it. */
+static bool holder_keeps_it(bowline_hold *hold)
+{
+    believer *b = believer_start(judge, hold);
+    rival    *r = rival_start(judge, rival_url, "x");
+
+    sleep_ms(2 * LEASE_MS);
+    bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
+    bool late = believer_was_late(b, LEASE_MS);
+    (void)believer_stop(b);
+    int status = bowline_release(hold, NULL);
+    assert_true(late || (kept && status == BOWLINE_OK));
+    assert_true(rival_gets_a_turn(r));
+    rival_stop(r);
+    assert_one_at_a_time(judge);
+    assert_true(server_becomes_empty(redis));
+    return kept;
+}
+
+/* ---- it forgets ------------------------------------------------------------------------------ */
+
+static void test_restart_empty_lets_another_in(void **state)
+{
+    (void)state;
+    begin(NULL);
+    bowline_client *client   = must_open(holder_url);
+    bowline_hold   *hold     = must_acquire(client, "x");
+    believer       *b        = believer_start(judge, hold);
+    int64_t         fault_us = witness_now_us();
+    server_restart(redis);
+    holder_is_lost(client, hold, b, fault_us);
+}
+
+/* The renewal finds no key, and makes none: without a rival nothing is there in the end. */
+static void test_restart_empty_makes_no_key(void **state)
+{
+    (void)state;
+    begin(NULL);
+    bowline_client *client = must_open(holder_url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    believer       *b      = believer_start(judge, hold);
+    server_restart(redis);
+    assert_true(believer_learns(b));
+    (void)believer_stop(b);
+    assert_string_equal(server_ask(redis, "DBSIZE"), "0");
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    assert_string_equal(server_ask(redis, "DBSIZE"), "0");
+    bowline_close(client);
+}
+
+/* A power cut takes what the kernel had not written yet. */
+static void test_aof_without_its_tail_forgets_the_lock(void **state)
+{
+    char file[160];
+
+    (void)state;
+    begin("--appendonly yes --appendfsync always --aof-load-truncated yes");
+    (void)server_ask(redis, "SET before the");
+    (void)snprintf(file, sizeof file, "%s/appendonlydir/appendonly.aof.1.incr.aof",
+                   redis->directory);
+    if (access(file, F_OK) != 0) /* before Redis 7 */
+        (void)snprintf(file, sizeof file, "%s/appendonly.aof", redis->directory);
+    bowline_client *client   = must_open(holder_url);
+    bowline_hold   *hold     = must_acquire(client, "x");
+    believer       *b        = believer_start(judge, hold);
+    int64_t         fault_us = witness_now_us();
+    server_kill(redis);
+    assert_int_equal(truncate(file, 0), 0);
+    server_start_again(redis);
+    assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "0");
+    holder_is_lost(client, hold, b, fault_us);
+}
+
+/* Failover to one that has seen nothing. */
+static void test_replica_of_an_empty_master_forgets_the_lock(void **state)
+{
+    (void)state;
+    server *empty = server_start("--repl-diskless-sync-delay 0");
+    begin(NULL);
+    bowline_client *client   = must_open(holder_url);
+    bowline_hold   *hold     = must_acquire(client, "x");
+    believer       *b        = believer_start(judge, hold);
+    int64_t         fault_us = 0;
+    (void)server_ask(redis, "REPLICAOF 127.0.0.1 %d", empty->port);
+    /* The last renewal may be carried out just before it takes the other's data. */
+    assert_true(server_comes_to(redis, "master_link_status:up", "INFO replication"));
+    fault_us = witness_now_us();
+    assert_string_equal(server_ask(redis, "REPLICAOF NO ONE"), "OK");
+    holder_is_lost(client, hold, b, fault_us);
+    server_stop(empty);
+}
+
+/* ---- it remembers ---------------------------------------------------------------------------- */
+
+static void test_restart_from_aof_keeps_the_lock(void **state)
+{
+    static const char *const options[] = { "--appendonly yes --appendfsync always",
+                                           "--appendonly yes --appendfsync everysec" };
+
+    for (int i = 0; i < 2; i++) {
+        begin(options[i]);
+        bowline_client *client = must_open(holder_url);
+        /* A round counts when the server is there again before the lease has ended. */
+        for (int rounds = 1;; rounds++) {
+            bowline_hold *hold   = must_acquire(client, "x");
+            int64_t       before = clock_ms();
+            server_restart(redis);
+            if (clock_ms() - before >= LEASE_MS / 2)
+                (void)bowline_release(hold, NULL);
+            else if (holder_keeps_it(hold))
+                break;
+            print_message("# round %d: the server or the machine was too slow\n", rounds);
+            assert_true(rounds < 50);
+            assert_true(server_becomes_empty(redis));
+        }
+        bowline_close(client);
+        (void)end(state);
+    }
+}
+
+/* The key comes back from the dead: nobody has it, and it ends with its old lease. */
+static void test_old_snapshot_brings_back_a_key_of_nobody(void **state)
+{
+    bowline_hold *none = NULL;
+
+    (void)state;
+    begin("--save '3600 1000'");
+    bowline_client *client = must_open(holder_url);
+    for (int rounds = 1;; rounds++) {
+        bowline_hold *hold = must_acquire(client, "x");
+        assert_string_equal(server_ask(redis, "SAVE"), "OK");
+        must_release(hold);
+        server_restart(redis);
+        if (strcmp(server_ask(redis, "EXISTS bowline:{x}"), "1") == 0)
+            break;
+        print_message("# round %d: the old lease had ended before the server was there\n", rounds);
+        assert_true(rounds < 50);
+    }
+    rival *r = rival_start(judge, rival_url, "x");
+    assert_status(BOWLINE_OK, acquire_within(&none, client, "x", 20000, NULL), NULL);
+    believer *b = believer_start(judge, none);
+    sleep_ms(50);
+    (void)believer_stop(b);
+    must_release(none);
+    assert_true(rival_gets_a_turn(r));
+    rival_stop(r);
+    assert_one_at_a_time(judge);
+    bowline_close(client);
+}
+
+/* A server that loads for a while, with the lock in the last words of its file: what comes before
+ * them is a snapshot, while whose loading it answers. */
+static void load_slowly(void)
+{
+    assert_true(server_comes_to(redis, "aof_rewrite_in_progress:0", "INFO persistence"));
+    server_kill(redis);
+    (void)snprintf(redis->options, sizeof redis->options,
+                   "--appendonly yes --appendfsync always --key-load-delay 500 "
+                   "--loading-process-events-interval-bytes 1024");
+    (void)unlink(redis->socket);
+    server_start_only(redis);
+    assert_true(server_comes_up(redis));
+}
+
+/* The renewals come while the server answers LOADING.  False: that was not to be seen. */
+static bool outlasts_the_loading(bowline_hold *hold)
+{
+    bowline_error error   = { 0 };
+    bool          loading = strstr(server_ask(redis, "GET x"), "LOADING") != NULL;
+    int           status  = bowline_extend(hold, 0, &error);
+
+    if (!loading || bowline_hold_left_ms(hold) == 0)
+        return false;
+    if (status != BOWLINE_OK && status != BOWLINE_UNREACHABLE && status != BOWLINE_UNKNOWN)
+        assert_status(BOWLINE_REFUSED, status, &error);
+    believer *b = believer_start(judge, hold);
+    assert_true(server_comes_to(redis, "PONG", "PING"));
+    rival *r = rival_start(judge, rival_url, "x");
+    sleep_ms(200);
+    bool kept = bowline_extend(hold, 0, &error) == BOWLINE_OK && rival_turns(r) == 0;
+    bool late = believer_was_late(b, LEASE_MS);
+    (void)believer_stop(b);
+    assert_true(kept || late);
+    (void)bowline_release(hold, NULL);
+    assert_true(rival_gets_a_turn(r));
+    rival_stop(r);
+    assert_one_at_a_time(judge);
+    return kept;
+}
+
+static void test_loading_while_held(void **state)
+{
+    char url[200];
+
+    (void)state;
+    for (int rounds = 1;; rounds++) {
+        begin("--appendonly yes --appendfsync always");
+        (void)server_ask(redis,
+                         "EVAL 'for i = 1, 3000 do redis.call(\"SET\", \"k\" .. i, i) end' 0");
+        (void)server_ask(redis, "BGREWRITEAOF");
+        assert_true(server_comes_to(redis, "aof_rewrite_in_progress:0", "INFO persistence"));
+        (void)snprintf(url, sizeof url, "%s?lease=8s&timeout=500ms", redis->tcp_url);
+        bowline_client *client = must_open(url);
+        bowline_hold   *hold   = must_acquire(client, "x");
+        load_slowly();
+        if (outlasts_the_loading(hold)) {
+            bowline_close(client);
+            return;
+        }
+        print_message("# round %d: loading was not seen, or the machine was too slow\n", rounds);
+        assert_true(rounds < 20);
+        bowline_close(client);
+        (void)end(state);
+    }
+}
+
+#define CASE(test) cmocka_unit_test_teardown(test, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_restart_empty_lets_another_in),
+        CASE(test_restart_empty_makes_no_key),
+        CASE(test_aof_without_its_tail_forgets_the_lock),
+        CASE(test_replica_of_an_empty_master_forgets_the_lock),
+        CASE(test_restart_from_aof_keeps_the_lock),
+        CASE(test_old_snapshot_brings_back_a_key_of_nobody),
+        CASE(test_loading_while_held),
+    };
+
+    return cmocka_run_group_tests_name("fault_restart", tests, NULL, NULL);
+}

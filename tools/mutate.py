@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Plant the faults of tests/mutants.txt, one at a time, in a copy of the tree, and see that a test notices.
+
+    tools/mutate.py                 all of them, each against the program that it names
+    tools/mutate.py WORD ...        those whose description holds one of the words
+    tools/mutate.py --hunt WORD     likewise, against all programs of live and conformance until one fails
+
+The copy and its build are in build-mutants/, or in $MUTANTS_DIR, so that several can run side by side. Prints a
+table; ends with 1 if a fault was not noticed.
+"""
+
+import os
+import pathlib
+import re
+import select
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FIELDS = ("file", "old", "new", "by")
+PATIENCE_S = 75  # without a word: a fault may make a program hang, which is noticed too
+
+
+def read_mutants(text):
+    """The mutants of a list: one dictionary each, "what" being the description."""
+    mutants = []
+    for line in text.splitlines():
+        if re.fullmatch(r"\[.+\]", line):
+            mutants.append({"what": line[1:-1]})
+        elif line.strip() and not line.startswith("#"):
+            field, _, value = line.partition(": ")
+            mutants[-1][field] = value
+    return mutants
+
+
+def complaints(root, mutants, build_file):
+    """What is wrong with a list: a mutant that cannot be planted, or whose test does not exist."""
+    for m in mutants:
+        if sorted(m) != sorted(("what",) + FIELDS):
+            yield f"{m['what']}: needs exactly {', '.join(FIELDS)}"
+            continue
+        path = root / m["file"]
+        count = path.read_text(encoding="utf-8").count(m["old"]) if path.is_file() else 0
+        if count != 1:
+            yield f"{m['what']}: its text is {count} times in {m['file']}"
+        if m["old"] == m["new"]:
+            yield f"{m['what']}: changes nothing"
+        suite, _, name = m["by"].partition("/")
+        if f"['{suite}', '{name}']" not in build_file:
+            yield f"{m['what']}: there is no {m['by']}"
+
+
+def programs(build_file):
+    found = re.findall(r"^  \['(live|conformance)', '(\w+)'\],", build_file, re.M)
+    return [f"{suite}/{name}" for suite, name in sorted(found, key=lambda entry: entry[0])]
+
+
+def copy_tree(to):
+    names = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        capture_output=True, check=True,
+    ).stdout.decode().split("\0")
+    for name in names:
+        source, target = ROOT / name, to / name
+        if name and source.is_file() and not (target.is_file() and target.read_bytes() == source.read_bytes()):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)  # with the time of now, so that it is compiled again
+            shutil.copymode(source, target)
+
+
+def outcome(tree, program):
+    """(noticed, by what): the first case that failed, or how the program ended."""
+    target = "tests/test_" + program.replace("/", "_")
+    built = subprocess.run(
+        ["ninja", "-j2", "-C", str(tree / "build"), target, "tests/libbowline_clock_shim.so"],
+        capture_output=True, text=True, check=False,
+    )
+    if built.returncode != 0:
+        return None, built.stdout[-400:]
+    environment = dict(
+        os.environ,
+        PATH=f"{ROOT / '.deps' / 'bin'}:{os.environ['PATH']}",
+        CMOCKA_MESSAGE_OUTPUT="TAP",
+        BOWLINE_CLOCK_SHIM=str(tree / "build" / "tests" / "libbowline_clock_shim.so"),
+    )
+    program = subprocess.Popen(
+        [str(tree / "build" / target)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, env=environment, bufsize=0,
+    )
+    said = ""
+    cases = 0
+    try:
+        while select.select([program.stdout], [], [], PATIENCE_S)[0]:
+            more = program.stdout.read(4096).decode(errors="replace")
+            said += more
+            cases = len(re.findall(r"^ok ", said, re.M))
+            failed = re.search(r"^not ok \d+ - (.+)\n", said, re.M)
+            if failed:
+                return True, failed.group(1)
+            if more == "":
+                break
+        else:
+            return True, f"hangs after {cases} cases"
+        status = program.wait()
+    finally:
+        program.kill()
+        program.wait()
+        program.stdout.close()
+    if status < 0:
+        return True, f"ends by signal {-status} after {cases} cases"
+    return status != 0, f"ends with {status} after {cases} cases"
+
+
+def try_one(tree, mutant, candidates):
+    path = tree / mutant["file"]
+    good = path.read_text(encoding="utf-8")
+    path.write_text(good.replace(mutant["old"], mutant["new"]), encoding="utf-8")
+    try:
+        for program in candidates:
+            noticed, by = outcome(tree, program)
+            if noticed is None:
+                return False, f"does not compile: {by}"
+            if noticed:
+                return True, f"{program}: {by}"
+        return False, "not noticed"
+    finally:
+        path.write_text(good, encoding="utf-8")
+
+
+def main(words):
+    hunt = "--hunt" in words
+    words = [word for word in words if word != "--hunt"]
+    build_file = (ROOT / "tests" / "meson.build").read_text(encoding="utf-8")
+    mutants = read_mutants((ROOT / "tests" / "mutants.txt").read_text(encoding="utf-8"))
+    wrong = list(complaints(ROOT, mutants, build_file))
+    if wrong:
+        print("\n".join(wrong), file=sys.stderr)
+        return 2
+    tree = ROOT / os.environ.get("MUTANTS_DIR", "build-mutants") / "tree"
+    copy_tree(tree)
+    if not (tree / "build" / "build.ninja").exists():
+        subprocess.run(["meson", "setup", str(tree / "build"), str(tree)], check=True, stdout=subprocess.DEVNULL)
+    survivors = 0
+    for mutant in mutants:
+        if words and not any(word in mutant["what"] for word in words):
+            continue
+        noticed, by = try_one(tree, mutant, programs(build_file) if hunt else [mutant["by"]])
+        survivors += not noticed
+        print(f"{'noticed' if noticed else 'NOT NOTICED':<12}{mutant['file']:<40}{mutant['what']}  <- {by}", flush=True)
+    print(f"{survivors} were not noticed" if survivors else "every one was noticed")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

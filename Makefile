@@ -75,7 +75,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps demo test format check-format check-scripts check-headers gcc clang asan tsan valgrind \
-	coverage fuzz fuzz-merge bench bench-report install clean
+	torture coverage fuzz fuzz-merge bench bench-report install clean
 
 all:
 	$(call setup,$(BUILD))
@@ -89,6 +89,7 @@ help:
 	@echo 'make format          put the C files into the house format'
 	@echo 'make asan tsan valgrind coverage clang gcc'
 	@echo '                     the tests again, each in a build directory of its own'
+	@echo 'make torture         every allocation and system call fails once, under AddressSanitizer'
 	@echo 'make fuzz            every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
 	@echo 'make bench           how fast it is, in ratios (half a minute)'
 	@echo 'make bench-report    the same at length, written to docs/performance.md'
@@ -143,6 +144,12 @@ coverage:
 	@mkdir -p build-coverage/report
 	@gcovr --root . --object-directory build-coverage --filter src/ --filter cli/ --filter lab/ \
 		--print-summary --html-details build-coverage/report/index.html
+
+# Every call that can fail does, one at a time: tools/torture says how, and what is looked at.
+torture:
+	$(call setup,build-asan)
+	$(call compile,build-asan)
+	@tools/torture build-asan all
 
 fuzz:
 	$(call setup,build-fuzz)

@@ -40,12 +40,22 @@ static int refuse_readable(const char *path, trouble *reterr)
                     words_of("type: chmod 600 %s", path));
 }
 
+/* Once more when a signal interrupts it, as it may on a network file system. */
+static int open_to_read(const char *path)
+{
+    for (;;) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (fd >= 0 || errno != EINTR)
+            return fd;
+    }
+}
+
 /* 1: there is no such file; 0; -1 with *reterr. */
 static int read_file(text_file *ret_file, const char *path, trouble *reterr)
 {
     struct stat is;
     words       type = words_of("type: ls -l %s", path);
-    int         fd   = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int         fd   = open_to_read(path);
 
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return 1;

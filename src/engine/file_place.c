@@ -82,7 +82,7 @@ static int open_piece(int at, const char *piece, const bwl_file_directory *d, bo
     bool made = make && mkdirat(at, piece, d->sharing.mode & 0777) == 0;
 
     if (made && !d->is_private) { /* as shared as the one above */
-        int fd = openat(at, piece, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int fd = bwl_file_openat(at, piece, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
         if (fd >= 0) {
             bwl_file_share(fd, d->sharing.mode & 03777, &d->sharing);
             (void)close(fd);
@@ -180,7 +180,8 @@ static char *resolve(const bwl_file_place *place, bool make)
 
     if (resolved != NULL || errno != ENOENT || !make)
         return resolved;
-    int fd = open(place->path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    int fd = bwl_file_openat(AT_FDCWD, place->path,
+                             O_RDONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
     if (fd < 0)
         return NULL;
     (void)close(fd); /* it exists now */
@@ -192,8 +193,8 @@ static int open_named(const bwl_file_place *place, const char *resolved, bwl_fil
                       bwl_fault *fault)
 {
     struct stat st;
-    int         fd = bwl_file_above_standard(
-                open(resolved, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW));
+    int         flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
+    int         fd    = bwl_file_above_standard(bwl_file_openat(AT_FDCWD, resolved, flags, 0));
 
     if (fd < 0 && errno == EACCES)
         return refuse_named(place, "cannot be read, and so not be locked: permission denied",
@@ -281,7 +282,8 @@ static int peek_both(bwl_file_place *place, bwl_file *ret_queue, bwl_file *ret_n
     *ret_queue = (bwl_file){ .fd = -1 };
     *ret_named = (bwl_file){ .fd = -1 };
     if (resolved != NULL)
-        fd = bwl_file_above_standard(open(resolved, O_PATH | O_CLOEXEC | O_NOFOLLOW));
+        fd = bwl_file_above_standard(
+            bwl_file_openat(AT_FDCWD, resolved, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0));
     if (fd < 0 && errno == ENOENT) {
         free(resolved);
         return BWL_OK;

@@ -92,6 +92,7 @@ __attribute__((constructor)) static void begin(void)
         _exit(99);
     }
     (void)close(fd);
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* what was said before a crash is to be seen */
     slots = page;
     torture_use(0);
 }

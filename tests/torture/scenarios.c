@@ -7,8 +7,10 @@
  */
 #include "tests/torture/stage.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -274,6 +276,25 @@ static void play_fork(stage *s)
     bowline_close(client);
 }
 
+/* Somebody has the file with flock(2), as flock(1) does: nobody of ours gets it. */
+static void play_outsider(stage *s)
+{
+    int fd = open(s->name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    s->may_be_busy         = true;
+    bowline_client *client = open_one(s, 0, LEASE_MS);
+    if (client != NULL) {
+        bowline_hold *hold = take(s, client, BOWLINE_NO_WAIT);
+        if (hold != NULL)
+            complain(s, "it is taken, and so has somebody else");
+        give_back(s, hold);
+    }
+    bowline_close(client);
+    (void)close(fd);
+}
+
 /* ---- time ------------------------------------------------------------------------------------ */
 
 /* Longer than the lease: the keeper renews, or the holder is told that he has lost it. */
@@ -299,6 +320,7 @@ const scenario scenarios[] = {
     { .name = "cancel", .play = play_cancel },
     { .name = "crowd", .play = play_crowd },
     { .name = "fork", .play = play_fork },
+    { .name = "outsider", .play = play_outsider, .paths_only = true },
     { .name = "keep", .play = play_keep, .leases_only = true },
 };
 const size_t scenarios_count = sizeof scenarios / sizeof scenarios[0];

@@ -36,8 +36,8 @@ typedef struct stage {
 typedef struct scenario {
     const char *name;
     void (*play)(stage *s);
-    bool across_clients; /* needs an engine whose locks others than the client see           */
     bool leases_only;
+    bool paths_only; /* for names that are paths */
 } scenario;
 
 extern const scenario scenarios[];

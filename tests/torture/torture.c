@@ -415,6 +415,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < scenarios_count; i++)
         for (size_t k = 0; k < sizeof places / sizeof places[0]; k++)
             if ((places[k].has_lease || !scenarios[i].leases_only) &&
+                (places[k].is_path || !scenarios[i].paths_only) &&
                 is_wanted(argc, argv, &scenarios[i], &places[k]))
                 torture(&scenarios[i], &places[k]);
     (void)printf("1..%u\n", cases_count);

@@ -42,7 +42,8 @@ static int open_client(void **state)
 static int close_client(void **state)
 {
     (void)state;
-    bwl_client_close(client);
+    if (client != NULL)
+        bwl_client_close(client);
     return 0;
 }
 
@@ -175,6 +176,7 @@ static void test_client_alarm_wakes_who_drives_past_it(void **state)
     (void)ask(client, &op, "d", 0);
     assert_true(is_woken());
     bwl_client_close(client);
+    client = NULL;
     assert_int_equal(open_url(&client, "thread:"), BWL_OK);
 }
 

@@ -18,12 +18,15 @@ enum { LEASE_MS = 20000, SHORT_LEASE_MS = 240 };
 
 static bowline_client *open_one(stage *s, int32_t keeper, uint32_t lease_ms)
 {
-    bowline_client *client = NULL;
-    bowline_error   error  = { 0 };
-    int             status = bowline_open(&client,
-                                          BOWLINE_OPTIONS(.url = s->url, .keeper = keeper, .lease_ms = lease_ms,
-                                                          .reply_ms = lease_ms == LEASE_MS ? s->reply_ms : 0),
-                                          &error);
+    bowline_client *client   = NULL;
+    bowline_error   error    = { 0 };
+    uint32_t        reply_ms = lease_ms == LEASE_MS ? s->reply_ms : 0; /* 0: as the lease has it */
+    bowline_options options  = { .size     = sizeof options,
+                                 .url      = s->url,
+                                 .keeper   = keeper,
+                                 .lease_ms = lease_ms,
+                                 .reply_ms = reply_ms };
+    int             status   = bowline_open(&client, &options, &error);
 
     return goes(s, "open", status, MAY_OPEN, &error) ? client : NULL;
 }

@@ -143,7 +143,7 @@ coverage:
 	$(call run-tests,build-coverage,$(RUNNING_SUITES))
 	@mkdir -p build-coverage/report
 	@gcovr --root . --object-directory build-coverage --filter src/ --filter cli/ --filter lab/ \
-		--html-details build-coverage/report/index.html
+		--gcov-ignore-parse-errors --html-details build-coverage/report/index.html
 	@tools/coverage build-coverage
 
 # Every call that can fail does, one at a time: tools/torture says how, and what is looked at.

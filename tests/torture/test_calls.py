@@ -28,7 +28,9 @@ CANNOT_FAIL = """
 PRINTED = "fprintf printf fputs fputc putc puts putchar fwrite fflush vfprintf"
 
 # Mutexes and conditions of the default kind, and what belongs to them: glibc's cannot fail.
-THREADS = re.compile(r"pthread_(mutex|cond|condattr|attr)_(init|destroy|lock|unlock|signal|broadcast|set\w+)|pthread_(join|once|self)")
+THREADS = re.compile(
+    r"pthread_(mutex|cond|condattr|attr)_(init|destroy|lock|unlock|signal|broadcast|set\w+)|pthread_(join|once|self)"
+)
 
 # What the compiler and its sanitizers put there.
 COMPILER = re.compile(r"_GLOBAL_OFFSET_TABLE_|__assert_fail|__errno_location|__stack_chk_fail|__(a|ub|t|l)san_\w+|__gcov_\w+|"

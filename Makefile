@@ -75,7 +75,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps demo test format check-format check-scripts check-headers gcc clang asan tsan valgrind \
-	coverage fuzz fuzz-merge mutants bench bench-report install clean
+	torture coverage fuzz fuzz-merge mutants bench bench-report install clean
 
 all:
 	$(call setup,$(BUILD))
@@ -89,6 +89,7 @@ help:
 	@echo 'make format          put the C files into the house format'
 	@echo 'make asan tsan valgrind coverage clang gcc'
 	@echo '                     the tests again, each in a build directory of its own'
+	@echo 'make torture         every allocation and system call fails once, under AddressSanitizer'
 	@echo 'make fuzz            every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
 	@echo 'make mutants         plant faults in a copy, and see that the tests notice (10 minutes)'
 	@echo 'make bench           how fast it is, in ratios (half a minute)'
@@ -143,7 +144,14 @@ coverage:
 	$(call run-tests,build-coverage,$(RUNNING_SUITES))
 	@mkdir -p build-coverage/report
 	@gcovr --root . --object-directory build-coverage --filter src/ --filter cli/ --filter lab/ \
-		--print-summary --html-details build-coverage/report/index.html
+		--gcov-ignore-parse-errors --html-details build-coverage/report/index.html
+	@tools/coverage build-coverage
+
+# Every call that can fail does, one at a time: tools/torture says how, and what is looked at.
+torture:
+	$(call setup,build-asan)
+	$(call compile,build-asan)
+	@tools/torture build-asan all
 
 fuzz:
 	$(call setup,build-fuzz)

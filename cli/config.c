@@ -40,6 +40,16 @@ static int refuse_readable(const char *path, trouble *reterr)
                     words_of("type: chmod 600 %s", path));
 }
 
+/* Once more when a signal interrupts it, as it may on a network file system. */
+static int open_to_read(const char *path)
+{
+    for (;;) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (fd >= 0 || errno != EINTR)
+            return fd;
+    }
+}
+
 static int cannot_read(const char *path, trouble *reterr)
 {
     return complain(reterr, words_of("%s cannot be read", path), words_of("%s", strerror(errno)),
@@ -90,7 +100,7 @@ static void drop_file(text_file *file)
  * file, and pay for no memory to read it into. */
 static int read_file(text_file **ret_file, const char *path, trouble *reterr)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = open_to_read(path);
 
     if (fd < 0)
         return errno == ENOENT || errno == ENOTDIR ? 1 : cannot_read(path, reterr);

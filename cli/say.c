@@ -99,7 +99,11 @@ bool say_bytes(int fd, const char *bytes, size_t size)
     assert(size <= 4096);
     if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0)
         return false;
-    return write(fd, bytes, size) == (ssize_t)size;
+    for (;;) {
+        ssize_t written = write(fd, bytes, size);
+        if (written >= 0 || errno != EINTR)
+            return written == (ssize_t)size;
+    }
 }
 
 void say_line(const char *text)

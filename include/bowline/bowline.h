@@ -168,7 +168,8 @@ typedef struct bowline_acquire_options {
 
 /* Makes a client.  Nothing is sent yet: the store is reached by the first call that needs it.
  * USAGE (the URL or an option; the text says which), UNSUPPORTED (a scheme or an option that this
- * build has not), REFUSED (a directory or password file that cannot be trusted), SYSTEM, NOMEM.
+ * build has not), REFUSED (a directory or password file that cannot be trusted), UNREACHABLE (a
+ * host that is not known), SYSTEM, NOMEM.
  * Free with bowline_close.  Any thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int
 bowline_open(bowline_client **ret_client, const bowline_options *options, bowline_error *reterr);
@@ -186,13 +187,15 @@ BOWLINE_API BOWLINE_MUST_CHECK int bowline_acquire(bowline_hold **ret_hold, bowl
 
 /* From now on the lease is lease_ms (0: as it is), counted from this call.  Never shortens what is
  * already promised.  LOST, UNKNOWN (no answer yet; the hold lasts as long as bowline_hold_left_ms
- * says), UNSUPPORTED (locks that are never renewed), USAGE, FORKED.  On engines without a lease:
- * OK, nothing changes.  One thread. */
+ * says), UNREACHABLE (nothing could be sent) and REFUSED (likewise), UNSUPPORTED (locks that are
+ * never renewed), USAGE, FORKED.  On engines without a lease: OK, nothing changes.
+ * One thread. */
 BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr);
 
 /* Gives the lock back and frees `hold`, whatever it returns.  LOST: it was no longer ours to give,
  * somebody else may have held it meanwhile.  UNKNOWN: no answer; it ends with the lease at the
- * latest.  REFUSED: the store would not; likewise.  FORKED.  NULL is OK.  One thread. */
+ * latest.  UNREACHABLE: it could not be sent; REFUSED: the store would not; likewise.  FORKED.
+ * NULL is OK.  One thread. */
 BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
 
 /* Releases what is still held through the client, without waiting for answers, and frees the

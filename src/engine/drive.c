@@ -33,14 +33,24 @@ static void ring(bwl_client *client, bwl_timer *timer)
                        (bwl_event){ .kind = BWL_ALARM });
 }
 
+static void ring_due(bwl_client *client)
+{
+    bwl_timer *timer;
+
+    while ((timer = bwl_timers_take_due(&client->timers, bwl_client_now(client))) != NULL)
+        ring(client, timer);
+}
+
 int bwl_client_drive(bwl_client *client, bwl_ms until, bwl_fault *fault)
 {
     bwl_ready ready[BWL_READY_MAX];
 
     assert(!client->driving);
     int status = bwl_reactor_open(&client->reactor, fault);
-    if (status < 0)
+    if (status < 0) {
+        ring_due(client); /* a wait has its end, also when nothing can be waited for */
         return status;
+    }
     flush(client);
     bwl_ms now           = bwl_client_now(client);
     bwl_ms at            = bwl_sooner(until, bwl_client_next_at(client));
@@ -59,9 +69,7 @@ int bwl_client_drive(bwl_client *client, bwl_ms until, bwl_fault *fault)
         else
             ready[i].source->ready(ready[i].source, ready[i].events);
     }
-    bwl_timer *timer;
-    while ((timer = bwl_timers_take_due(&client->timers, bwl_client_now(client))) != NULL)
-        ring(client, timer);
+    ring_due(client);
     return BWL_OK;
 }
 
@@ -252,6 +260,8 @@ int bwl_client_wait(bwl_client *client, bwl_operation *operation, bwl_ms until, 
         else
             status = bwl_client_drive(client, until, fault);
     }
+    if (operation->ended != BWL_PENDING)
+        status = BWL_OK; /* by a timer, when nothing else could be waited for */
     bwl_hand_over(client);
     return status;
 }

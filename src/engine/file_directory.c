@@ -84,7 +84,8 @@ static int take_directory(bwl_file_directory *directory, int fd, bool is_private
 
 int bwl_file_open_directory(int at, const char *path)
 {
-    return bwl_file_above_standard(openat(at, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    return bwl_file_above_standard(
+        bwl_file_openat(at, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0));
 }
 
 int bwl_file_no_directory(const char *path, bwl_fault *fault)
@@ -134,7 +135,8 @@ int bwl_file_directory_open(bwl_file_directory *directory, const char *path, bwl
 static int open_parent(const char *parent, int *ret_fd, bwl_fault *fault)
 {
     struct stat st;
-    int         fd = bwl_file_above_standard(open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    int         fd = bwl_file_above_standard(
+                bwl_file_openat(AT_FDCWD, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
 
     if (fd < 0 || fstat(fd, &st) != 0) {
         if (fd >= 0)

@@ -11,6 +11,15 @@
 
 enum { ABOVE_STANDARD = 3, TRIES_MAX = 8 };
 
+int bwl_file_openat(int at, const char *path, int flags, mode_t mode)
+{
+    for (;;) {
+        int fd = openat(at, path, flags, mode);
+        if (fd >= 0 || errno != EINTR)
+            return fd;
+    }
+}
+
 int bwl_file_above_standard(int fd)
 {
     if (fd < 0 || fd >= ABOVE_STANDARD)
@@ -80,10 +89,10 @@ static int open_or_make(const bwl_file_spot *s)
     int fd    = -1;
 
     for (int i = 0; i < TRIES_MAX; i++) {
-        fd = openat(s->at, s->leaf, flags);
+        fd = bwl_file_openat(s->at, s->leaf, flags, 0);
         if (fd >= 0 || errno != ENOENT || !s->makes)
             break;
-        fd = openat(s->at, s->leaf, flags | O_CREAT | O_EXCL, s->is_private ? 0600 : 0666);
+        fd = bwl_file_openat(s->at, s->leaf, flags | O_CREAT | O_EXCL, s->is_private ? 0600 : 0666);
         if (fd >= 0) {
             bwl_file_share(fd, mode_for(s), &s->sharing);
             break;

@@ -86,7 +86,7 @@ static int open_piece(int at, const char *piece, const bwl_file_directory *d, bo
     bool made = make && mkdirat(at, piece, d->sharing.mode & 0777) == 0;
 
     if (made && !d->is_private) { /* as shared as the one above */
-        int fd = openat(at, piece, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int fd = bwl_file_openat(at, piece, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
         if (fd >= 0) {
             bwl_file_share(fd, d->sharing.mode & 03777, &d->sharing);
             (void)close(fd);
@@ -184,7 +184,8 @@ static char *resolve(const bwl_file_place *place, bool make)
 
     if (resolved != NULL || errno != ENOENT || !make)
         return resolved;
-    int fd = open(place->path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    int fd = bwl_file_openat(AT_FDCWD, place->path,
+                             O_RDONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
     if (fd < 0)
         return NULL;
     (void)close(fd); /* it exists now */
@@ -194,8 +195,8 @@ static char *resolve(const bwl_file_place *place, bool make)
 /* Read-only is enough to flock, and works on directories. */
 static int open_to_flock(const char *path)
 {
-    return bwl_file_above_standard(
-        open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW));
+    return bwl_file_above_standard(bwl_file_openat(
+        AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW, 0));
 }
 
 static int cannot_open_named(const bwl_file_place *place, bwl_fault *fault)
@@ -326,7 +327,8 @@ static int peek_both(bwl_file_place *place, bwl_file *ret_queue, bwl_file *ret_n
     *ret_queue = (bwl_file){ .fd = -1 };
     *ret_named = (bwl_file){ .fd = -1 };
     if (resolved != NULL)
-        fd = bwl_file_above_standard(open(resolved, O_PATH | O_CLOEXEC | O_NOFOLLOW));
+        fd = bwl_file_above_standard(
+            bwl_file_openat(AT_FDCWD, resolved, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0));
     if (fd < 0 && errno == ENOENT) {
         free(resolved);
         return BWL_OK;

@@ -59,10 +59,28 @@ static bool is_new(int fd, const uint8_t head[BWL_FILE_HEAD_BYTES], size_t size)
     return size < sizeof zeros || (fstat(fd, &st) == 0 && st.st_size <= BWL_FILE_BYTES);
 }
 
+/* As many as there are, at most `size`; below 0: errno says why. */
+static ssize_t read_at(int fd, void *bytes, size_t size, off_t at)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t got = pread(fd, (char *)bytes + done, size - done, at + (off_t)done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
 int bwl_file_read_head(int fd, bwl_file_head *ret_head)
 {
     uint8_t head[BWL_FILE_HEAD_BYTES] = { 0 };
-    ssize_t size                      = pread(fd, head, sizeof head, 0);
+    ssize_t size                      = read_at(fd, head, sizeof head, 0);
 
     if (size < 0)
         return errno;
@@ -83,14 +101,33 @@ uint64_t bwl_file_next_ticket(const bwl_file_head *head, uint64_t wall_us)
     return last + 1 > wall_us ? last + 1 : wall_us;
 }
 
-/* A file that is partly written is a file system without room. */
+/* The beginning of a head says nothing, and would have everybody take the file for another's.
+ * Before it was written there was none: what there is, is overwritten in place. */
+static void take_back_part_of_head(int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0 && st.st_size < GRANTED_AT)
+        (void)!ftruncate(fd, 0); /* if this fails too, people are told to remove the file */
+}
+
 static int write_all(int fd, const char *bytes, size_t size, off_t at)
 {
-    ssize_t written = pwrite(fd, bytes, size, at);
+    size_t done = 0;
 
-    if (written < 0)
-        return errno;
-    return (size_t)written == size ? 0 : ENOSPC;
+    while (done < size) {
+        ssize_t written = pwrite(fd, bytes + done, size - done, at + (off_t)done);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0) {
+            int error = written < 0 ? errno : ENOSPC;
+            if (done > 0)
+                take_back_part_of_head(fd);
+            return error;
+        }
+        done += (size_t)written;
+    }
+    return 0;
 }
 
 int bwl_file_write_drawn(int fd, uint64_t ticket)
@@ -276,7 +313,7 @@ bool bwl_file_read_record(int fd, bwl_file_record *ret_record)
     bwl_file_record record = { 0 };
     line            from   = { bytes, sizeof bytes };
 
-    if (pread(fd, bytes, sizeof bytes, BWL_FILE_HEAD_BYTES) != (ssize_t)sizeof bytes ||
+    if (read_at(fd, bytes, sizeof bytes, BWL_FILE_HEAD_BYTES) != (ssize_t)sizeof bytes ||
         !parse(&from, &record))
         return false;
     *ret_record = record;

@@ -147,7 +147,8 @@ static bool reopen_for_writing(bwl_file_seat *s)
     char path[32];
 
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", s->named.fd);
-    int fd = bwl_file_above_standard(open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    int fd = bwl_file_above_standard(
+        bwl_file_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0));
     if (fd < 0)
         return false;
     (void)close(s->named.fd); /* was only looked at */

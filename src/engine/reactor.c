@@ -66,9 +66,9 @@ void bwl_reactor_wake(bwl_reactor *reactor)
 {
     uint64_t one = 1;
 
-    /* Fails only when it is full, and then it is readable already. */
-    ssize_t written = write(reactor->wake_fd, &one, sizeof one);
-    (void)written;
+    /* Fails for good only when it is full, and then it is readable already. */
+    while (write(reactor->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
+        continue;
 }
 
 static void quiet(bwl_reactor *reactor)

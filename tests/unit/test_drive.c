@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -52,9 +53,11 @@ static bwl_lock *ask(bwl_client *whose, bwl_operation *op, const char *name, bwl
     bwl_lock       *lock;
 
     bwl_client_lock(whose);
-    assert_int_equal(bwl_lock_new(&lock, whose, name, &terms, &fault), BWL_OK);
-    bwl_lock_acquire(lock, op, wait_ms);
+    int status = bwl_lock_new(&lock, whose, name, &terms, &fault);
+    if (status == BWL_OK)
+        bwl_lock_acquire(lock, op, wait_ms);
     bwl_client_unlock(whose);
+    assert_int_equal(status, BWL_OK); /* unlocked: the teardown would wait for the mutex */
     return lock;
 }
 
@@ -122,8 +125,11 @@ static void start(waiter *w, bwl_operation *op, bwl_ms until, size_t place)
 {
     *w = (waiter){ .operation = op, .until = until };
     assert_int_equal(pthread_create(&w->thread, NULL, wait_for_it, w), 0);
-    while (place == 0 ? !is_driven() : sleepers() != place)
+    bwl_ms end = bwl_clock_now() + PATIENCE_MS;
+    while (place == 0 ? !is_driven() : sleepers() != place) {
+        assert_true(bwl_clock_now() < end);
         nap();
+    }
 }
 
 static void assert_leaves(waiter *w, int status)
@@ -362,6 +368,38 @@ static void test_drive_many_threads_may_wait_for_the_same_operation(void **state
     assert_leaves(&drives, BWL_OK);
 }
 
+/* ---- without descriptors --------------------------------------------------------------------- */
+
+/* Nothing can be waited for, but time goes on. */
+static void test_drive_a_wait_ends_in_time_where_no_descriptor_can_be_had(void **state)
+{
+    struct rlimit before;
+    struct rlimit none;
+    bwl_operation taken;
+    bwl_operation wants;
+
+    (void)state;
+    bwl_lock *other = ask(holder, &taken, "a", 0);
+    bwl_lock *lock  = ask(client, &wants, "a", 30);
+    assert_int_equal(wants.ended, BWL_PENDING);
+    bwl_client_lock(client);
+    bwl_reactor_close(&client->reactor);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){ 0, before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int status = BWL_STATUS_SYSTEM;
+    for (bwl_ms end = bwl_clock_now() + PATIENCE_MS;
+         wants.ended == BWL_PENDING && bwl_clock_now() < end; nap())
+        status = bwl_client_drive(client, BWL_NEVER, &fault);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(status, BWL_STATUS_SYSTEM);
+    assert_int_equal(wants.ended, BWL_TIMED_OUT);
+    assert_int_equal(bwl_client_wait(client, &wants, BWL_NEVER, &fault), BWL_OK);
+    bwl_lock_unwanted(lock);
+    bwl_client_unlock(client);
+    release(other);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_clients, close_clients)
 
 int main(void)
@@ -377,6 +415,7 @@ int main(void)
         CASE(test_drive_driver_whose_time_is_over_hands_over),
         CASE(test_drive_cancel_by_another_thread_ends_the_wait),
         CASE(test_drive_many_threads_may_wait_for_the_same_operation),
+        CASE(test_drive_a_wait_ends_in_time_where_no_descriptor_can_be_had),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,8 @@
 #include "engine/file_ticket.h"
 #include "file_fixture.h"
 
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 
 static const char example_text[] = "uid=1000\npid=4711\nhost=vm-1\nprogram=back%20up\nboot=b-1\n";
@@ -332,6 +334,51 @@ static void test_file_record_any_damage_is_survived(void **state)
     (void)close(fd);
 }
 
+/* ---- a file system without room -------------------------------------------------------------- */
+
+/* Writes with room for so many bytes; returns the error. */
+static int write_both_into(int fd, rlim_t bytes)
+{
+    struct rlimit before;
+    struct rlimit less;
+
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    less = (struct rlimit){ bytes, before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
+    int error = bwl_file_write_both(fd, 4711, &example, 5);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    return error;
+}
+
+static void test_file_record_the_beginning_of_a_head_is_taken_back(void **state)
+{
+    bwl_file_head head;
+    int           fd = open_in("file");
+
+    for (rlim_t room = 1; room < 18; room++) {
+        assert_int_equal(write_both_into(fd, room), EFBIG);
+        assert_int_equal(head_of(fd, &head), 0);
+        assert_int_equal(head.drawn, 0);
+    }
+    assert_int_equal(bwl_file_write_both(fd, 4712, &example, 5), 0);
+    assert_int_equal(head_of(fd, &head), 0);
+    assert_int_equal(head.granted, 4712);
+    (void)close(fd);
+}
+
+static void test_file_record_a_head_without_its_record_stays(void **state)
+{
+    bwl_file_head head;
+    int           fd = open_in("file");
+
+    assert_int_equal(write_both_into(fd, 100), EFBIG);
+    assert_int_equal(head_of(fd, &head), 0);
+    assert_int_equal(head.drawn, 4711);
+    assert_false(bwl_file_read_record(fd, &record));
+    (void)close(fd);
+}
+
 #define with_example(test) cmocka_unit_test_setup_teardown(test, set_up, remove_directory)
 
 int main(void)
@@ -354,6 +401,8 @@ int main(void)
         with_example(test_file_record_half_of_one_and_half_of_another_is_none),
         with_example(test_file_record_garbage_is_none),
         with_example(test_file_record_any_damage_is_survived),
+        with_example(test_file_record_the_beginning_of_a_head_is_taken_back),
+        with_example(test_file_record_a_head_without_its_record_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -249,7 +249,10 @@ static void *acquire_and_release(void *arg)
 
 static void wait_until(bool (*is_so)(bwl_client *))
 {
+    int64_t end = now_ms() + 10000;
+
     for (bool so = false; !so;) {
+        assert_true(now_ms() < end);
         bwl_client_lock(client->inner);
         so = is_so(client->inner);
         bwl_client_unlock(client->inner);

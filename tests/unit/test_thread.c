@@ -66,9 +66,11 @@ static bwl_outcome_kind ask(asker *a, bwl_client *client, const char *name, bwl_
     const bwl_terms terms = { .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000 };
 
     bwl_client_lock(client);
-    assert_int_equal(bwl_lock_new(&a->lock, client, name, &terms, &fault), BWL_OK);
-    bwl_lock_acquire(a->lock, &a->operation, wait_ms);
+    int status = bwl_lock_new(&a->lock, client, name, &terms, &fault);
+    if (status == BWL_OK)
+        bwl_lock_acquire(a->lock, &a->operation, wait_ms);
     bwl_client_unlock(client);
+    assert_int_equal(status, BWL_OK);
     return a->operation.ended;
 }
 

@@ -366,6 +366,7 @@ static void test_verbs_close_frees_what_was_never_finished(void **state)
     (void)start(two, "m");
     (void)start(two, "o");
     bowline_close(two);
+    two = NULL;
     assert_int_equal(bowline_open(&two, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
     assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
     assert_int_equal(take(&hold, one, "n", 0), BOWLINE_OK);

@@ -1,0 +1,167 @@
+/*
+ * test_settings.c -- where the settings of a run come from, and which of several stands above the
+ * others.  tests/cli/test_options.py says what people are told of a file that cannot be used.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/config.h"
+
+static char     directory[64];
+static char     file[128];
+static settings found;
+static trouble  is;
+
+static int make_directory(void **state)
+{
+    (void)state;
+    (void)snprintf(directory, sizeof directory, "/tmp/bowline-settings-XXXXXX");
+    assert_non_null(mkdtemp(directory));
+    (void)snprintf(file, sizeof file, "%s/bowline.conf", directory);
+    assert_int_equal(setenv("XDG_CONFIG_HOME", directory, 1), 0);
+    (void)unsetenv("BOWLINE_URL");
+    is = (trouble){ 0 };
+    return 0;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    (void)unlink(file);
+    return rmdir(directory);
+}
+
+static void write_file(const char *text)
+{
+    FILE *out = fopen(file, "w");
+
+    assert_non_null(out);
+    assert_true(fputs(text, out) >= 0);
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(chmod(file, 0600), 0);
+}
+
+static int find(const run_options *options)
+{
+    return settings_find(&found, options, &is);
+}
+
+static void test_settings_without_any_are_the_defaults(void **state)
+{
+    (void)state;
+    if (access("/etc/bowline.conf", F_OK) == 0)
+        skip(); /* this machine has its own */
+    assert_int_equal(find(&(run_options){ .kill_after_ms = -1 }), 0);
+    assert_string_equal(found.url, "file:");
+    assert_string_equal(found.url_from.text, "the default");
+    assert_int_equal(found.wait_ms, BOWLINE_FOREVER);
+    assert_int_equal(found.kill_after_ms, 5000);
+    assert_false(found.url_ends_hold);
+}
+
+static void test_settings_of_the_url_stand_above_those_of_the_file(void **state)
+{
+    (void)state;
+    write_file("wait = 1s\nlease = 2s\nmax-hold = 3s\n");
+    assert_int_equal(find(&(run_options){ .url = "file:", .kill_after_ms = -1 }), 0);
+    assert_int_equal(found.wait_ms, 1000);
+    assert_int_equal(found.lease_ms, 2000);
+    assert_int_equal(found.max_hold_ms, 3000);
+    assert_int_equal(
+        find(&(run_options){ .url = "file:?wait=9s&lease=9s&max-hold=9s", .kill_after_ms = -1 }),
+        0);
+    assert_int_equal(found.wait_ms, 0);
+    assert_int_equal(found.lease_ms, 0);
+    assert_int_equal(found.max_hold_ms, 0);
+    assert_true(found.url_ends_hold);
+}
+
+static void test_settings_of_the_options_stand_above_all(void **state)
+{
+    (void)state;
+    write_file("wait = 1s\nlease = 2s\nmax-hold = 3s\nkill-after = 4s\n");
+    assert_int_equal(find(&(run_options){ .url           = "file:?wait=9s&lease=9s",
+                                          .wait_ms       = 5,
+                                          .lease_ms      = 600,
+                                          .max_hold_ms   = 7000,
+                                          .kill_after_ms = 0 }),
+                     0);
+    assert_int_equal(found.wait_ms, 5);
+    assert_int_equal(found.lease_ms, 600);
+    assert_int_equal(found.max_hold_ms, 7000);
+    assert_int_equal(found.kill_after_ms, 0);
+    settings_wipe(&found);
+    assert_string_equal(found.url, "");
+}
+
+/* Who has no home has one in the list of users. */
+static void test_settings_without_a_home_are_looked_for_all_the_same(void **state)
+{
+    static const char *const homes[] = { NULL, "", "relative" };
+
+    (void)state;
+    assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
+    for (size_t i = 0; i < sizeof homes / sizeof homes[0]; i++) {
+        assert_int_equal(homes[i] != NULL ? setenv("HOME", homes[i], 1) : unsetenv("HOME"), 0);
+        assert_int_equal(find(&(run_options){ .url = "file:" }), 0);
+    }
+    (void)setenv("XDG_CONFIG_HOME", "relative", 1);
+    (void)setenv("HOME", directory, 1);
+    assert_int_equal(find(&(run_options){ .url = "file:" }), 0);
+}
+
+static void test_settings_of_a_file_that_cannot_be_opened_are_not_passed_over(void **state)
+{
+    struct rlimit before;
+    struct rlimit none;
+
+    (void)state;
+    write_file("url = file:\n");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){ 0, before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int status = find(&(run_options){ .kill_after_ms = -1 });
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(status, -1);
+    assert_non_null(strstr(is.what.text, "cannot be read"));
+    assert_non_null(strstr(is.why.text, "Too many open files"));
+}
+
+/* A directory where a file is looked for, and something else on the way there. */
+static void test_settings_are_read_from_a_file_only(void **state)
+{
+    (void)state;
+    assert_int_equal(find(&(run_options){ .url_file = directory }), -1);
+    assert_int_equal(is.code, EXIT_FAILED);
+    write_file("");
+    char below[160];
+    (void)snprintf(below, sizeof below, "%s/below", file);
+    assert_int_equal(find(&(run_options){ .url_file = below }), -1);
+    assert_non_null(strstr(is.why.text, "No such file"));
+}
+
+#define in_directory(test) cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        in_directory(test_settings_without_any_are_the_defaults),
+        in_directory(test_settings_of_the_url_stand_above_those_of_the_file),
+        in_directory(test_settings_of_the_options_stand_above_all),
+        in_directory(test_settings_without_a_home_are_looked_for_all_the_same),
+        in_directory(test_settings_of_a_file_that_cannot_be_opened_are_not_passed_over),
+        in_directory(test_settings_are_read_from_a_file_only),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,329 @@
+/*
+ * scenarios.c -- what is done while one call after the other fails.
+ *
+ * A scenario goes on as far as the failures let it, and closes what it has opened.  What it checks
+ * itself is only what a caller is told: a status that is documented for the call, with words.  What
+ * must be true afterwards is checked by torture.c.
+ */
+#include "tests/torture/stage.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LEASE_MS = 20000, SHORT_LEASE_MS = 240 };
+
+static bowline_client *open_one(stage *s, int32_t keeper, uint32_t lease_ms)
+{
+    bowline_client *client   = NULL;
+    bowline_error   error    = { 0 };
+    uint32_t        reply_ms = lease_ms == LEASE_MS ? s->reply_ms : 0; /* 0: as the lease has it */
+    bowline_options options  = { .size     = sizeof options,
+                                 .url      = s->url,
+                                 .keeper   = keeper,
+                                 .lease_ms = lease_ms,
+                                 .reply_ms = reply_ms };
+    int             status   = bowline_open(&client, &options, &error);
+
+    return goes(s, "open", status, MAY_OPEN, &error) ? client : NULL;
+}
+
+static bowline_hold *take(stage *s, bowline_client *client, int64_t wait_ms)
+{
+    bowline_hold *hold   = NULL;
+    bowline_error error  = { 0 };
+    int           status = acquire_within(&hold, client, s->name, wait_ms, &error);
+
+    return goes(s, "acquire", status, MAY_ACQUIRE, &error) ? hold : NULL;
+}
+
+static void give_back(stage *s, bowline_hold *hold)
+{
+    bowline_error error = { 0 };
+
+    if (hold != NULL)
+        (void)goes(s, "release", bowline_release(hold, &error), MAY_RELEASE, &error);
+}
+
+/* ---- every verb, one after the other --------------------------------------------------------- */
+
+static void play_verbs(stage *s)
+{
+    bowline_holder  holder = { .size = sizeof holder };
+    bowline_error   error  = { 0 };
+    int             fds[BOWLINE_HOLD_FDS_MAX];
+    bowline_client *client = open_one(s, 0, LEASE_MS);
+
+    if (client == NULL)
+        return;
+    for (int turn = 0; turn < 2; turn++) { /* the second finds everything open */
+        bowline_hold *hold = take(s, client, BOWLINE_NO_WAIT);
+        if (hold == NULL)
+            continue;
+        work_inside(s, hold);
+        error = (bowline_error){ 0 };
+        (void)goes(s, "extend", bowline_extend(hold, 0, &error), MAY_EXTEND, &error);
+        error = (bowline_error){ 0 };
+        if (goes(s, "who", bowline_who(client, s->name, &holder, &error), MAY_ASK, &error) &&
+            s->undisturbed && !holder.held)
+            complain(s, "who sees nobody");
+        (void)bowline_hold_fds(hold, fds);
+        give_back(s, hold);
+    }
+    bowline_close(client);
+}
+
+/* A client that closes gives back what it holds, and takes back what it seeks. */
+static void play_close(stage *s)
+{
+    bowline_operation *op     = NULL;
+    bowline_error      error  = { 0 };
+    bowline_client    *client = open_one(s, BOWLINE_OFF, LEASE_MS);
+
+    if (client == NULL)
+        return;
+    (void)take(s, client, BOWLINE_NO_WAIT);
+    (void)goes(
+        s, "acquire_start",
+        bowline_acquire_start(&op, client, s->name, BOWLINE_ACQUIRE(.wait_ms = s->wait_ms), &error),
+        MAY_ACQUIRE, &error);
+    (void)bowline_dispatch(client, 0, NULL);
+    bowline_close(client);
+}
+
+/* ---- several who want it --------------------------------------------------------------------- */
+
+typedef struct rival {
+    stage          *stage;
+    bowline_client *client;
+} rival;
+
+static void *contend(void *arg)
+{
+    rival *r = arg;
+
+    for (int turn = 0; turn < 2; turn++) {
+        bowline_hold *hold = take(r->stage, r->client, r->stage->wait_ms);
+        if (hold == NULL)
+            continue;
+        work_inside(r->stage, hold);
+        give_back(r->stage, hold);
+    }
+    return NULL;
+}
+
+/* Two threads of this client and one of another, each of which takes the lock twice. */
+static void play_crowd(stage *s)
+{
+    bowline_client *one      = open_one(s, 0, LEASE_MS);
+    bowline_client *two      = open_one(s, BOWLINE_OFF, LEASE_MS);
+    rival           rivals[] = { { s, one }, { s, one }, { s, two } };
+    pthread_t       threads[3];
+
+    s->may_be_busy = true;
+    if (one != NULL && two != NULL) {
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, contend, &rivals[i]), 0);
+        for (int i = 0; i < 3; i++)
+            (void)pthread_join(threads[i], NULL);
+    }
+    bowline_close(one);
+    bowline_close(two);
+}
+
+/* ---- started now, finished later ------------------------------------------------------------- */
+
+/* As an event loop does it.  False: it does not end. */
+static bool turn_until_done(stage *s, bowline_client *client, bowline_operation *op)
+{
+    int64_t end = clock_ms() + 10000;
+
+    while (!bowline_operation_done(op) && clock_ms() < end) {
+        bowline_error error   = { 0 };
+        int           fd      = bowline_fd(client);
+        int64_t       wait_ms = bowline_timeout_ms(client);
+        struct pollfd ready   = { .fd = fd, .events = POLLIN };
+        if (wait_ms == BOWLINE_FOREVER || wait_ms > 200)
+            wait_ms = 200;
+        (void)poll(&ready, 1, (int)wait_ms);
+        (void)goes(s, "dispatch", bowline_dispatch(client, 0, &error), MAY_ALWAYS, &error);
+    }
+    return bowline_operation_done(op);
+}
+
+static int finish_acquire(stage *s, bowline_hold **ret_hold, bowline_operation *op, uint32_t may)
+{
+    bowline_error error  = { 0 };
+    int           status = bowline_acquire_finish(ret_hold, op, &error);
+
+    (void)goes(s, "acquire_finish", status, may, &error);
+    return status;
+}
+
+static void play_async(stage *s)
+{
+    bowline_operation *op     = NULL;
+    bowline_hold      *hold   = NULL;
+    bowline_error      error  = { 0 };
+    bowline_client    *client = open_one(s, BOWLINE_OFF, LEASE_MS);
+
+    if (client == NULL)
+        return;
+    int fd = bowline_fd(client);
+    if (fd < 0 && (fd != BOWLINE_SYSTEM && fd != BOWLINE_NOMEM))
+        complain(s, "bowline_fd: %d", fd);
+    if (goes(s, "acquire_start",
+             bowline_acquire_start(&op, client, s->name, BOWLINE_ACQUIRE(.wait_ms = s->wait_ms),
+                                   &error),
+             MAY_ACQUIRE, &error)) {
+        if (!turn_until_done(s, client, op))
+            complain(s, "the acquire does not end");
+        (void)finish_acquire(s, &hold, op, MAY_ACQUIRE);
+    }
+    if (hold != NULL) {
+        error = (bowline_error){ 0 };
+        work_inside(s, hold);
+        if (goes(s, "extend_start", bowline_extend_start(&op, hold, 0, &error),
+                 MAY_EXTEND | MAY_ALWAYS, &error)) {
+            (void)turn_until_done(s, client, op);
+            error = (bowline_error){ 0 };
+            (void)goes(s, "finish", bowline_finish(op, &error), MAY_EXTEND, &error);
+        }
+        error = (bowline_error){ 0 };
+        if (goes(s, "release_start", bowline_release_start(&op, hold, &error), MAY_ALWAYS,
+                 &error)) {
+            if (!turn_until_done(s, client, op))
+                complain(s, "the release does not end");
+            error = (bowline_error){ 0 };
+            (void)goes(s, "finish", bowline_finish(op, &error), MAY_RELEASE, &error);
+        }
+    }
+    bowline_close(client);
+}
+
+/* Who waits is told to stop, by another thread than the one that waits. */
+static void play_cancel(stage *s)
+{
+    bowline_operation *op     = NULL;
+    bowline_error      error  = { 0 };
+    bowline_hold      *second = NULL;
+    bowline_client    *client = open_one(s, 0, LEASE_MS);
+
+    if (client == NULL)
+        return;
+    bowline_hold *hold = take(s, client, BOWLINE_NO_WAIT);
+    s->may_be_busy     = true;
+    if (goes(s, "acquire_start",
+             bowline_acquire_start(&op, client, s->name,
+                                   BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error),
+             MAY_ACQUIRE, &error)) {
+        (void)bowline_operation_wait(op, 20, NULL);
+        bowline_cancel(op);
+        int status = finish_acquire(s, &second, op, MAY_ACQUIRE | MAY(BOWLINE_CANCELLED));
+        if (status == BOWLINE_OK && hold != NULL && s->undisturbed)
+            complain(s, "two hold %s", s->name);
+    }
+    give_back(s, second);
+    give_back(s, hold);
+    bowline_close(client);
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+/* The child: what it inherited is dead, a client of its own is not. */
+static int live_in_child(stage *s, bowline_client *client, bowline_hold *hold)
+{
+    bowline_error error = { 0 };
+    bowline_hold *stray = NULL;
+
+    if (acquire_within(&stray, client, s->name, 0, &error) != BOWLINE_FORKED)
+        complain(s, "the child can acquire with the parent's client");
+    if (bowline_release(hold, &error) != BOWLINE_FORKED)
+        complain(s, "the child can release the parent's hold");
+    bowline_close(client);
+    bowline_client *own = open_one(s, 0, LEASE_MS);
+    if (own != NULL) {
+        stray = take(s, own, BOWLINE_NO_WAIT);
+        if (stray != NULL && strcmp(s->engine, "thread") != 0) {
+            complain(s, "the child takes what the parent holds");
+        }
+        bowline_close(own);
+    }
+    return atomic_load(&s->complaints) > 0;
+}
+
+static void play_fork(stage *s)
+{
+    int             ended  = 0;
+    bowline_client *client = open_one(s, 0, LEASE_MS);
+
+    if (client == NULL)
+        return;
+    bowline_hold *hold = take(s, client, BOWLINE_NO_WAIT);
+    s->may_be_busy     = true;
+    if (hold != NULL) {
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(live_in_child(s, client, hold));
+        assert_true(pid > 0);
+        (void)waitpid(pid, &ended, 0);
+        if (ended != 0)
+            complain(s, "the child ended with %d", ended);
+        if (strcmp(s->engine, "thread") != 0 && bowline_hold_left_ms(hold) > 0)
+            work_inside(s, hold);
+    }
+    give_back(s, hold);
+    bowline_close(client);
+}
+
+/* Somebody has the file with flock(2), as flock(1) does: nobody of ours gets it. */
+static void play_outsider(stage *s)
+{
+    int fd = open(s->name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    s->may_be_busy         = true;
+    bowline_client *client = open_one(s, 0, LEASE_MS);
+    if (client != NULL) {
+        bowline_hold *hold = take(s, client, BOWLINE_NO_WAIT);
+        if (hold != NULL)
+            complain(s, "it is taken, and so has somebody else");
+        give_back(s, hold);
+    }
+    bowline_close(client);
+    (void)close(fd);
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/* Longer than the lease: the keeper renews, or the holder is told that he has lost it. */
+static void play_keep(stage *s)
+{
+    bowline_client *client = open_one(s, 0, SHORT_LEASE_MS);
+
+    if (client == NULL)
+        return;
+    bowline_hold *hold = take(s, client, BOWLINE_NO_WAIT);
+    if (hold != NULL) {
+        sleep_ms(SHORT_LEASE_MS + SHORT_LEASE_MS / 8);
+        work_inside(s, hold);
+    }
+    give_back(s, hold);
+    bowline_close(client);
+}
+
+const scenario scenarios[] = {
+    { .name = "verbs", .play = play_verbs },
+    { .name = "close", .play = play_close },
+    { .name = "async", .play = play_async },
+    { .name = "cancel", .play = play_cancel },
+    { .name = "crowd", .play = play_crowd },
+    { .name = "fork", .play = play_fork },
+    { .name = "outsider", .play = play_outsider, .paths_only = true },
+    { .name = "keep", .play = play_keep, .leases_only = true },
+};
+const size_t scenarios_count = sizeof scenarios / sizeof scenarios[0];

@@ -40,7 +40,7 @@ CLANG_FORMAT ?= $(if $(shell command -v clang-format-14),clang-format-14,clang-f
 
 C_ROOMS = include src lab cli bench examples tests
 C_FILES = $$(find $(C_ROOMS) -name '*.[ch]' -o -name '*.hpp' -o -name '*.cpp' 2>/dev/null | sort)
-SCRIPTS = $$(grep -lE '^\#!/bin/(ba)?sh|^\#!/usr/bin/env (ba)?sh' $$(find tools demo examples bench tests .ci \
+SCRIPTS = $$(grep -lE '^\#!/bin/(ba)?sh|^\#!/usr/bin/env (ba)?sh' $$(find tools demo examples bench tests debian .ci \
 	-type f 2>/dev/null) | sort)
 
 # $(call setup,DIR): configure DIR unless that was done before. What meson says is shown when it fails.

@@ -75,7 +75,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps demo test format check-format check-scripts check-headers gcc clang asan tsan valgrind \
-	coverage fuzz fuzz-merge bench bench-report install clean
+	coverage fuzz fuzz-merge bench bench-report install deb check-install check-package check-reproducible clean
 
 all:
 	$(call setup,$(BUILD))
@@ -93,6 +93,9 @@ help:
 	@echo 'make bench           how fast it is, in ratios (half a minute)'
 	@echo 'make bench-report    the same at length, written to docs/performance.md'
 	@echo 'make check-format check-scripts check-headers'
+	@echo 'make deb             Debian packages, in build-deb/'
+	@echo 'make check-install check-package check-reproducible'
+	@echo '                     what is installed, what is packaged, and whether a build is the same everywhere'
 	@echo 'make clean           remove the build directories'
 
 deps:
@@ -185,6 +188,20 @@ ifneq ($(origin PREFIX),file)
 endif
 	@meson install -C $(BUILD) --no-rebuild
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ] && command -v ldconfig >/dev/null; then ldconfig; fi
+
+# The sources are copied first: nothing is left behind in the tree but build-deb/.
+deb:
+	@tools/install-deps deb
+	@tools/make-deb
+
+check-install:
+	@tools/check-install
+
+check-package:
+	@tools/check-package
+
+check-reproducible:
+	@tools/check-reproducible
 
 clean:
 	rm -rf build build-*

@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "private.h"
+
 enum { CONFIG_FILE_MAX = 16384 };
 
 static const char system_config[] = "/etc/bowline.conf";
@@ -61,7 +63,7 @@ static int read_file(text_file *ret_file, const char *path, trouble *reterr)
             type);
         goto fail;
     }
-    ret_file->is_private = (is.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+    ret_file->is_private = private_is(fd, &is);
     ret_file->size       = 0;
     for (;;) {
         ssize_t got = read(fd, ret_file->text + ret_file->size, CONFIG_FILE_MAX - ret_file->size);

@@ -55,8 +55,6 @@ bool private_is(int fd, const struct stat *is)
 
     if ((is->st_mode & (S_IRWXG | S_IRWXO)) == 0)
         return true;
-    if ((is->st_mode & S_IRWXO) != 0)
-        return false;
     /* No list, none here, or one that is too long for us: then the group bits are what they say. */
     ssize_t size = fgetxattr(fd, "system.posix_acl_access", &list, sizeof list);
     if (size < (ssize_t)sizeof list.version || le32toh(list.version) != ACL_VERSION)

@@ -334,6 +334,8 @@ FISH = r"""# fish completion for bowline, made from its table of options.
 
 # What is known of the words before the cursor: a line "at COMMAND OPERANDS OPTIONS", where OPTIONS is 1 while
 # options may follow; or a line "other" and, behind it, the words of another command line.
+#
+# Patterns are expressions here: what ? means to a glob depends on the version of fish.
 function __bowline_where
     set -l words (commandline -opc)
     set -e words[1]
@@ -345,13 +347,13 @@ function __bowline_where
         set -e words[1]
         if test -z "$command"
             # What stands before a command is all that is there.
-            string match -q -- '-*' $word; and return
+            string match -qr -- '^-' $word; and return
             set command $word
             continue
         end
         if test $options = 1; and test "$word" = --
             set options 0
-        else if test $options = 1; and string match -q -- '-?*' $word
+        else if test $options = 1; and string match -qr -- '^-.' $word
             string match -qr -- '@{separate}' "$command:$word"; and set -e words[1]
         else
             set options 0

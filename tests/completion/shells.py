@@ -113,15 +113,21 @@ bindkey '^Xo' report
 class Fish:
     """fish tells its completions without a terminal, with what they mean behind a tab."""
 
-    def __init__(self, directory, source):
+    # First in fish's path: it would load the completions of an installed bowline over those that were sourced.
+    COMMANDS = (
+        "set -g fish_complete_path $argv[1] $fish_complete_path; source $argv[1]/bowline.fish; "
+        "complete --do-complete=$argv[2]"
+    )
+
+    def __init__(self, directory, completions):
         self.path = needed("fish")
         self.directory = directory
-        self.source = source
+        self.completions = completions
 
     def complete(self, text):
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.directory), "TERM": "dumb", "LC_ALL": "C.UTF-8"}
         done = subprocess.run(
-            [self.path, "-c", 'source $argv[1]; complete --do-complete=$argv[2]', self.source, text],
+            [self.path, "-c", self.COMMANDS, self.completions, text],
             capture_output=True, text=True, timeout=LIMIT, check=False, env=environment, cwd=self.directory,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip

@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* `is` is what fstat says of `fd`.  True if nobody can read or write it but its owner, root and us. */
+/* `is` is what fstat says of `fd`.  True if nobody can read or write it but its owner, root and
+ * us. */
 bool private_is(int fd, const struct stat *is);
 
 #endif

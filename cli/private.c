@@ -1,9 +1,9 @@
 /*
  * private.c -- see private.h.
  *
- * The mode alone does not tell.  With an access control list its group bits are the list's mask: the
- * most that anybody in the list may do.  systemd hands a credential to a service's user by such a
- * list on a file of root's, which then shows as -r--r-----, though no group can read it.
+ * The mode alone does not tell.  With an access control list its group bits are the list's mask:
+ * the most that anybody in the list may do.  systemd hands a credential to a service's user by such
+ * a list on a file of root's, which then shows as -r--r-----, though no group can read it.
  */
 #include "private.h"
 

@@ -40,7 +40,7 @@ CLANG_FORMAT ?= $(if $(shell command -v clang-format-14),clang-format-14,clang-f
 
 C_ROOMS = include src lab cli bench examples tests
 C_FILES = $$(find $(C_ROOMS) -name '*.[ch]' -o -name '*.hpp' -o -name '*.cpp' 2>/dev/null | sort)
-SCRIPTS = $$(grep -lE '^\#!/bin/(ba)?sh|^\#!/usr/bin/env (ba)?sh' $$(find tools demo examples bench tests .ci \
+SCRIPTS = $$(grep -lE '^\#!/bin/(ba)?sh|^\#!/usr/bin/env (ba)?sh' $$(find tools demo examples bench tests debian .ci \
 	-type f 2>/dev/null) | sort)
 
 # $(call setup,DIR): configure DIR unless that was done before. What meson says is shown when it fails.
@@ -75,7 +75,8 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps demo test format check-format check-scripts check-headers gcc clang asan tsan valgrind \
-	torture coverage fuzz fuzz-merge mutants bench bench-report install clean
+	torture coverage fuzz fuzz-merge mutants bench bench-report install deb check-install check-package \
+	check-reproducible clean
 
 all:
 	$(call setup,$(BUILD))
@@ -95,6 +96,9 @@ help:
 	@echo 'make bench           how fast it is, in ratios (half a minute)'
 	@echo 'make bench-report    the same at length, written to docs/performance.md'
 	@echo 'make check-format check-scripts check-headers'
+	@echo 'make deb             Debian packages, in build-deb/'
+	@echo 'make check-install check-package check-reproducible'
+	@echo '                     what is installed, what is packaged, and whether a build is the same everywhere'
 	@echo 'make clean           remove the build directories'
 
 deps:
@@ -198,6 +202,20 @@ ifneq ($(origin PREFIX),file)
 endif
 	@meson install -C $(BUILD) --no-rebuild
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ] && command -v ldconfig >/dev/null; then ldconfig; fi
+
+# The sources are copied first: nothing is left behind in the tree but build-deb/.
+deb:
+	@tools/install-deps deb
+	@tools/make-deb
+
+check-install:
+	@tools/check-install
+
+check-package:
+	@tools/check-package
+
+check-reproducible:
+	@tools/check-reproducible
 
 clean:
 	rm -rf build build-*

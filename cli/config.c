@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "private.h"
+
 enum { CONFIG_FILE_MAX = 16384 };
 
 static const char system_config[] = "/etc/bowline.conf";
@@ -68,7 +70,7 @@ static int read_text(text_file *ret_file, int fd, const char *path, trouble *ret
             reterr, words_of("%s is not ours", path),
             words_of("it belongs to user %u, who could lead us to any server", (unsigned)is.st_uid),
             words_of("type: ls -l %s", path));
-    ret_file->is_private = (is.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+    ret_file->is_private = private_is(fd, &is);
     ret_file->size       = 0;
     for (;;) {
         ssize_t got = read(fd, ret_file->text + ret_file->size, CONFIG_FILE_MAX - ret_file->size);

@@ -10,17 +10,13 @@
 
 #include <bowline/bowline.h>
 
+#include "commands.h"
 #include "options.h"
 #include "run.h"
 #include "say.h"
 
-/* Name, what it does. */
-#define COMMAND_MAP(X)                           \
-    X(run, "run a command while holding a lock") \
-    X(help, "explain: bowline help, bowline help run")
-
 static const char *const command_names[] = {
-#define X(name, words) #name,
+#define X(name, operands, words) #name,
     COMMAND_MAP(X)
 #undef X
         NULL,
@@ -32,7 +28,7 @@ static void write_help(void)
                 "\n"
                 "usage: bowline COMMAND ...\n",
                 stdout);
-#define X(name, words) (void)printf("  %-6s %s\n", #name, words);
+#define X(name, operands, words) (void)printf("  %-6s %s\n", #name, words);
     COMMAND_MAP(X)
 #undef X
     (void)fputs("\n"
@@ -98,7 +94,7 @@ int main(int argc, char **argv)
         return EXIT_FAILED;
     if (argc < 2)
         return complain(words_of("no command was given"),
-                        words_of("usage: bowline run NAME COMMAND [ARG...]"));
+                        words_of("usage: bowline run " RUN_OPERANDS));
     const char *word = argv[1];
     if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
         word = "help";
@@ -113,5 +109,5 @@ int main(int argc, char **argv)
                         words_of("options follow the command: bowline run %s ...", word));
     return complain(words_of("there is no command %s", word),
                     say_did_you_mean(say_nearest(word, command_names), "bowline ",
-                                     "usage: bowline run NAME COMMAND [ARG...]"));
+                                     "usage: bowline run " RUN_OPERANDS));
 }

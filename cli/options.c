@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands.h"
 #include "url.h"
 
 /* An option's number is its letter, or else its place beyond all letters. */
@@ -49,7 +50,7 @@ static const char *const option_names[] = {
         NULL,
 };
 
-static const char usage[] = "bowline run [OPTION...] NAME COMMAND [ARG...]";
+static const char usage[] = "bowline run [OPTION...] " RUN_OPERANDS;
 
 static int complain(trouble *reterr, words what, words why)
 {

@@ -11,6 +11,7 @@ import pytest
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 BUILD = pathlib.Path(os.environ["BOWLINE_BUILD"])
 BOWLINE = os.environ.get("BOWLINE", "")
+LAB = os.environ.get("BOWLINE_LAB", "")
 PAGES = sorted(SOURCE.glob("*.md")) + sorted((SOURCE / "docs").rglob("*.md"))
 
 
@@ -101,7 +102,9 @@ def test_the_sql_guard_of_the_guarantees_refuses_an_older_fence():
 
 
 def manual(name):
-    return (SOURCE / "docs" / "man" / (name + ".scd")).read_text(encoding="utf-8").replace("\\", "")
+    made = BUILD / "docs" / "man" / (name + ".scd")
+    page = made if made.exists() else SOURCE / "docs" / "man" / (name + ".scd")
+    return page.read_text(encoding="utf-8").replace("\\", "")
 
 
 def test_every_function_is_in_the_manual():
@@ -128,6 +131,15 @@ def test_the_manual_and_the_help_know_the_same_options():
     assert known, said.stdout
     assert {option for option in known if option not in page} == set()
     assert {option for option in set(re.findall(r"--[a-z][a-z-]+", page)) if option not in known} - {"--version"} == set()
+
+
+def test_the_manual_and_the_help_of_the_lab_know_the_same_options():
+    if not LAB:
+        pytest.skip("this build has no lab")
+    option = r"(?:-(\w)\W+)?--([a-z]+)"
+    known = set(re.findall(option, run([LAB, "--help"]).stdout))
+    assert len(known) >= 7
+    assert set(re.findall(r"^" + option, manual("bowline-lab.1").replace("*", ""), re.M)) == known
 
 
 # ---- links -----------------------------------------------------------------------------------------

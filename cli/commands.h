@@ -1,0 +1,25 @@
+/*
+ * commands.h -- the commands, and what may stand before one.
+ *
+ * With the table in options.h this is all that can be said to bowline.  table.c writes both out for
+ * the completions and the manual page.
+ */
+#ifndef BOWLINE_CLI_COMMANDS_H
+#define BOWLINE_CLI_COMMANDS_H
+
+/* Operands: CAPITALS stand for something, lower-case words are meant literally, [ ] may be left
+ * out.  Everything from COMMAND on is a command line of its own. */
+#define RUN_OPERANDS  "NAME COMMAND [ARG...]"
+#define HELP_OPERANDS "[run]"
+
+/* Name, operands, what it does. */
+#define COMMAND_MAP(X)                                         \
+    X(run, RUN_OPERANDS, "run a command while holding a lock") \
+    X(help, HELP_OPERANDS, "explain: bowline help, bowline help run")
+
+/* What may stand in a command's place; columns as in RUN_OPTION_MAP. */
+#define GLOBAL_OPTION_MAP(X)                                            \
+    X(HELP, 'h', "help", NULL, "what bowline is for, and its commands") \
+    X(VERSION, 'V', "version", NULL, "the version of the command, and of its library")
+
+#endif

@@ -1,0 +1,73 @@
+"""Whether a file with a password in it is private, also where a list says who may read it and not the mode.
+
+systemd hands a service's user a credential in this way: the file is root's, and a list lets the user read it. A
+list makes the group bits of the mode mean something else, so ls shows -r--r-----.
+"""
+
+import errno
+import os
+import struct
+
+import pytest
+
+URL = "redis://user:secret@127.0.0.1:1\n"
+OWNER, USER, GROUP_OWNER, GROUP, MASK, OTHER = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
+US = os.geteuid()
+STRANGER = 54321
+READ = 4
+
+
+def entries(*more, group=0, mask=READ, other=0):
+    nobody = 0xFFFFFFFF
+    last = [(GROUP_OWNER, group, nobody), *[e for e in more if e[0] == GROUP], (MASK, mask, nobody), (OTHER, other, nobody)]
+    return [(OWNER, READ, nobody), *[e for e in more if e[0] == USER], *last]
+
+
+def is_private(place, listed):
+    path = place.script("url", URL, mode=0o400)
+    if listed is not None:
+        data = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in listed)
+        try:
+            os.setxattr(path, "system.posix_acl_access", data)
+        except OSError as error:
+            if error.errno == errno.ENOTSUP:
+                pytest.skip("this file system has no access control lists")
+            raise
+        assert path.stat().st_mode & 0o070, "the list does not show in the mode"
+    done = place.run("-n", "--url-file", "url", "job", "touch", "ran")
+    assert done.returncode == 125 and "secret" not in done.stderr
+    said = done.stderr.splitlines()
+    if "is not private" in said[0]:
+        return False
+    assert "refused" in said[1], said  # by the server that is not there
+    return True
+
+
+def test_a_list_that_lets_only_us_in_is_private(place):
+    assert is_private(place, None)
+    assert is_private(place, entries((USER, READ, US)))
+    assert is_private(place, entries((USER, READ, US), (USER, READ, 0)) if US else entries((USER, READ, 0)))
+    assert is_private(place, entries((USER, READ, US), (USER, 0, STRANGER)))
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        entries((USER, READ, STRANGER)),
+        entries((USER, READ, US), (USER, READ, STRANGER)),
+        entries((USER, READ, US), group=READ),
+        entries((USER, READ, US), (GROUP, READ, STRANGER)),
+        entries((USER, READ, US), other=READ),
+        entries(*[(USER, READ, US)], *[(GROUP, 0, STRANGER + i) for i in range(20)]),
+    ],
+    ids=["a stranger", "us and a stranger", "the owner's group", "a group", "everybody", "too many to look at"],
+)
+def test_a_list_that_lets_others_in_is_not(place, listed):
+    assert not is_private(place, listed)
+
+
+def test_group_bits_without_a_list_are_what_they_say(place):
+    path = place.script("url", URL, mode=0o440)
+    done = place.run("-n", "--url-file", "url", "job", "touch", "ran")
+    assert path.stat().st_mode & 0o777 == 0o440
+    assert done.returncode == 125 and "is not private" in done.stderr

@@ -1,9 +1,10 @@
 /*
- * measure_pair.c -- pair-P, pair-S, pair-X: one thread takes a free lock on Redis and gives it back.
+ * measure_pair.c -- pair-P, pair-S, pair-X: one thread takes a free lock on Redis, and gives it
+ * back.
  *
  * Through the delay proxy the number of round trips decides, so it is set against two of them with
- * nothing inside.  On one CPU the length of the way through all programs decides, on two the cost of
- * being woken, so there it is set against the same commands on the shortest way there is.
+ * nothing inside.  On one CPU the length of the way through all programs decides, on two the cost
+ * of being woken, so there it is set against the same commands on the shortest way there is.
  */
 #include "bench/hiredis_floor.h"
 #include "bench/ours.h"

@@ -1,8 +1,8 @@
 /*
  * measure_threads.c -- threads-N: pairs per second of N threads, each on a name of its own.
  *
- * Ours share one client, which has a few connections; theirs have a hiredis connection each.  The two
- * take turns: each has the machine to itself for a while, in each round, and is counted only
+ * Ours share one client, which has a few connections; theirs have a hiredis connection each.  The
+ * two take turns: each has the machine to itself for a while, in each round, and is counted only
  * between two moments at which all its threads run.
  */
 #include <assert.h>

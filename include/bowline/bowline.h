@@ -128,7 +128,7 @@ typedef struct bowline_options {
 
     /* NULL: "file:", locks between the processes of this machine.  Else
      *     thread:    file:[DIRECTORY]    redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]
-     *     unix:///SOCKET
+     *     unix:///SOCKET                 rediss://... (TLS)
      * each with options behind a question mark, ?lease=30s&wait=1m; see bowline(7). */
     const char *url;
 
@@ -166,10 +166,10 @@ typedef struct bowline_acquire_options {
 #define BOWLINE_ACQUIRE(...) \
     (&(bowline_acquire_options){ sizeof(bowline_acquire_options), __VA_ARGS__ })
 
-/* Makes a client.  Nothing is sent yet: the store is reached by the first call that needs it.
- * USAGE (the URL or an option; the text says which), UNSUPPORTED (a scheme or an option that this
- * build has not), REFUSED (a directory or password file that cannot be trusted), UNREACHABLE (a
- * host that is not known), SYSTEM, NOMEM.
+/* Makes a client.  Nothing is sent and no name is looked up yet: the store is reached by the first
+ * call that needs it.  USAGE (the URL or an option; the text says which), UNSUPPORTED (a scheme or
+ * an option that this build has not, or TLS on a system without OpenSSL 3), REFUSED (a directory, a
+ * password file, a certificate or a key that cannot be trusted or used), SYSTEM, NOMEM.
  * Free with bowline_close.  Any thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int
 bowline_open(bowline_client **ret_client, const bowline_options *options, bowline_error *reterr);

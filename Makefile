@@ -64,10 +64,13 @@ quietly = sh -c 'said=$$("$$@" 2>&1) || { echo "$$said"; exit 1; }' sh $(1)
 
 compile = @ninja -C $(1)
 
+# Most tests wait for something most of the time: more of them at once than there are processors.
+TEST_JOBS ?= $(shell n=$$(nproc); [ $$n -gt 4 ] && echo $$n || echo 4)
+
 # $(call run-tests,DIR,SUITES,OPTIONS,LOG): run, then count. The count fails when a case did.
 # BEFORE goes in front of meson.
 run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
-	$(BEFORE) meson test -C $(1) --no-rebuild --print-errorlogs $(3) \
+	$(BEFORE) meson test -C $(1) --no-rebuild --num-processes $(TEST_JOBS) --print-errorlogs $(3) \
 	$(addprefix --suite ,$(2)); \
 	tools/count-tests $(1)/meson-logs/$(or $(4),testlog).json
 

@@ -11,13 +11,9 @@
  */
 #include "hold/hold.h"
 #include "core/text.h"
+#include "hold/pause.h"
 
-enum {
-    PAUSE_MIN_MS       = 10, /* between attempts: doubling, a random half of it taken off      */
-    PAUSE_MAX_MS       = 500,
-    PAUSE_DOUBLINGS    = 6,
-    RENEW_PAUSE_MAX_MS = 1000, /* between renewals that fail, while the lease still runs       */
-};
+enum { RENEW_PAUSE_MAX_MS = 1000 }; /* between renewals that fail, while the lease still runs   */
 
 static void told(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
@@ -68,16 +64,9 @@ static void leave_telling(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *e
 
 /* ---- pauses ---------------------------------------------------------------------------------- */
 
-/* Equal clients must not stay in step: half of the pause is left to chance.  (The bits that choose
- * it are not those of the next token: each event brings its own.) */
 static bwl_ms pause_ends_at(bwl_hold *h, const bwl_event *ev)
 {
-    unsigned doublings = h->pauses < PAUSE_DOUBLINGS ? h->pauses : PAUSE_DOUBLINGS;
-    bwl_ms   pause_ms  = bwl_sooner((bwl_ms)PAUSE_MIN_MS << doublings, PAUSE_MAX_MS);
-    unsigned chance    = (unsigned)ev->fresh.bytes[0] << 8 | ev->fresh.bytes[1];
-
-    h->pauses++;
-    return bwl_later(ev->now, pause_ms / 2 + (bwl_ms)chance % (pause_ms / 2 + 1));
+    return bwl_later(ev->now, bwl_pause_ms(h->pauses++, &ev->fresh));
 }
 
 /* ---- acquiring ------------------------------------------------------------------------------- */
@@ -220,7 +209,7 @@ static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bw
 static void renewal_failed(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev, bwl_effects *fx)
 {
     bwl_ms pause_ms = bwl_sooner(h->claim.lease_ms / 12, RENEW_PAUSE_MAX_MS);
-    bwl_ms soon     = ev->now + (pause_ms > PAUSE_MIN_MS ? pause_ms : PAUSE_MIN_MS);
+    bwl_ms soon     = ev->now + (pause_ms > BWL_PAUSE_MIN_MS ? pause_ms : BWL_PAUSE_MIN_MS);
 
     h->state        = BWL_HOLD_HELD;
     h->trouble      = kind;

@@ -1,0 +1,59 @@
+/*
+ * test_pause.c -- pauses that double, up to a bound, and are half chance.
+ */
+#include "hold/pause.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static const bwl_random least = { .bytes = { 0, 0 } };
+
+static bwl_ms longest(unsigned pauses)
+{
+    bwl_ms longest_ms = 0;
+
+    for (unsigned chance = 0; chance < 65536; chance++) {
+        bwl_random fresh = { .bytes = { (uint8_t)(chance >> 8), (uint8_t)chance } };
+        bwl_ms     ms    = bwl_pause_ms(pauses, &fresh);
+        longest_ms       = ms > longest_ms ? ms : longest_ms;
+    }
+    return longest_ms;
+}
+
+static void test_pause_doubles_up_to_a_bound(void **state)
+{
+    static const bwl_ms whole_ms[] = { 10, 20, 40, 80, 160, 320, 500, 500, 500 };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof whole_ms / sizeof whole_ms[0]; i++) {
+        assert_int_equal(bwl_pause_ms(i, &least), whole_ms[i] / 2);
+        assert_int_equal(longest(i), whole_ms[i]);
+    }
+    assert_int_equal(longest(UINT32_MAX), BWL_PAUSE_MAX_MS);
+}
+
+/* Every length of the half that is left to chance comes about. */
+static void test_pause_is_half_chance(void **state)
+{
+    bool seen[BWL_PAUSE_MIN_MS + 1] = { false };
+
+    (void)state;
+    for (unsigned chance = 0; chance < 256; chance++)
+        seen[bwl_pause_ms(0, &(bwl_random){ .bytes = { 0, (uint8_t)chance } })] = true;
+    for (unsigned ms = 0; ms <= BWL_PAUSE_MIN_MS; ms++)
+        assert_int_equal(seen[ms], ms >= BWL_PAUSE_MIN_MS / 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pause_doubles_up_to_a_bound),
+        cmocka_unit_test(test_pause_is_half_chance),
+    };
+
+    return cmocka_run_group_tests_name("pause", tests, NULL, NULL);
+}

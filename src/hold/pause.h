@@ -1,7 +1,7 @@
 /*
- * pause.h -- how long to leave a store alone between two attempts: twice as long each time, up to a
- * bound, and half of it left to chance, lest equal clients stay in step ("equal jitter": M. Brooker,
- * Exponential Backoff And Jitter, AWS Architecture Blog, 2015).
+ * pause.h -- how long to leave a store alone between two attempts: twice as long each time, up to
+ * a bound, and half of it left to chance, lest equal clients stay in step ("equal jitter":
+ * M. Brooker, Exponential Backoff And Jitter, AWS Architecture Blog, 2015).
  */
 #ifndef BWL_PAUSE_H
 #define BWL_PAUSE_H

@@ -67,6 +67,15 @@ void    sleep_ms(int64_t ms);
 /* A connection that was silent for so long is looked at before it is used. */
 enum { IDLE_MS = 10 };
 
+/* Which bytes of a conversation have their turn: first, first + step, ... */
+typedef struct byte_steps {
+    int64_t first;
+    int64_t step;
+} byte_steps;
+
+/* Every `step`th one, from a random first one on, which is told; all if BOWLINE_THOROUGH=1. */
+byte_steps some_bytes(int64_t step);
+
 /* How many descriptors, and threads, this process has. */
 unsigned count_descriptors(void);
 unsigned count_threads(void);

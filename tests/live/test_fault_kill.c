@@ -107,6 +107,13 @@ static void while_held(bowline_client *client)
     }
 }
 
+/* LOST: the machine was slow.  UNREACHABLE: killed before the question was sent. */
+static bool is_over_or_in_doubt(int status)
+{
+    return status == BOWLINE_OK || status == BOWLINE_UNKNOWN || status == BOWLINE_UNREACHABLE ||
+           status == BOWLINE_LOST;
+}
+
 static void while_extending(bowline_client *client)
 {
     bowline_hold      *hold  = must_acquire(client, "x");
@@ -119,8 +126,11 @@ static void while_extending(bowline_client *client)
     kill_meanwhile((caught){ client, op });
     int status = bowline_finish(op, &error);
     (void)believer_stop(b);
-    assert_true(status == BOWLINE_OK || status == BOWLINE_UNKNOWN || status == BOWLINE_LOST);
+    assert_true(is_over_or_in_doubt(status));
     if (status != BOWLINE_LOST) /* else this was a slow machine */
+        status = bowline_extend(hold, 0, &error);
+    /* The next connection may be under way already, and killed: it is not asked twice. */
+    if (status == BOWLINE_UNREACHABLE || status == BOWLINE_UNKNOWN)
         status = bowline_extend(hold, 0, &error);
     if (status != BOWLINE_LOST)
         assert_status(BOWLINE_OK, status, &error);
@@ -138,7 +148,7 @@ static void while_releasing(bowline_client *client)
     assert_status(BOWLINE_OK, bowline_release_start(&op, hold, &error), &error);
     kill_meanwhile((caught){ client, op });
     int status = bowline_finish(op, &error);
-    assert_true(status == BOWLINE_OK || status == BOWLINE_UNKNOWN || status == BOWLINE_LOST);
+    assert_true(is_over_or_in_doubt(status));
 }
 
 static void test_connection_killed_in_each_state(void **state)

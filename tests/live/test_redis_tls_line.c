@@ -4,11 +4,17 @@
  *
  * As test_redis_line.c, where the line is clear.  Here the faults also fall between the bytes of a
  * record, of which a part is worth nothing: what was handed over must still be known.
+ *
+ * Without BOWLINE_THOROUGH=1 the line breaks at every BREAK_STEP-th byte only, the first of them
+ * chosen anew each time.  It falls silent at every SILENCE_STEP-th byte, or at every 23rd: each
+ * silence is waited for.
  */
 #include "tests/lib/proxy.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
+
+enum { BREAK_STEP = 8, SILENCE_STEP = 92, SILENCE_STEP_THOROUGH = 23 };
 
 static server *redis;
 
@@ -85,8 +91,9 @@ static void break_at_every_byte(bool to_client)
     int unknown = 0;
 
     needs_tls();
-    int64_t size = dialogue_size(to_client);
-    for (int64_t at = 0; at < size; at++) {
+    byte_steps steps = some_bytes(BREAK_STEP);
+    int64_t    size  = dialogue_size(to_client);
+    for (int64_t at = steps.first; at < size; at += steps.step) {
         proxy_plan plan = {
             .fault = PROXY_CLOSE, .to_client = to_client, .at = at, .connections = 1, .is_tls = true
         };
@@ -121,8 +128,10 @@ static void test_line_breaks_at_every_byte_of_the_client(void **state)
 static void stall_at(proxy_fault fault, bool to_client)
 {
     needs_tls();
-    int64_t size = dialogue_size(to_client);
-    for (int64_t at = 0; at < size; at += 23) {
+    byte_steps steps = some_bytes(SILENCE_STEP);
+    int64_t    size  = dialogue_size(to_client);
+    int64_t    step  = steps.step > 1 ? steps.step : SILENCE_STEP_THOROUGH;
+    for (int64_t at = steps.first; at < size; at += step) {
         proxy_plan plan = {
             .fault = fault, .to_client = to_client, .at = at, .connections = 1, .is_tls = true
         };

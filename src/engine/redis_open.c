@@ -102,6 +102,24 @@ static int check_private(int fd, const char *name, bwl_fault *fault)
     return BWL_OK;
 }
 
+/* Up to the end of the file or of the room: a read may be interrupted, or bring less.  -1: errno. */
+static ssize_t read_all(int fd, char *bytes, size_t room)
+{
+    size_t size = 0;
+
+    while (size < room) {
+        ssize_t got = read(fd, bytes + size, room - size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        size += (size_t)got;
+    }
+    return (ssize_t)size;
+}
+
 static int read_password(char **ret_password, const char *name, bwl_fault *fault)
 {
     char    text[PASSWORD_MAX + 1];
@@ -113,7 +131,7 @@ static int read_password(char **ret_password, const char *name, bwl_fault *fault
     int status = check_private(fd, name, fault);
     if (status < 0)
         goto out;
-    size = read(fd, text, sizeof text - 1);
+    size = read_all(fd, text, PASSWORD_MAX);
     if (size < 0) {
         status = bwl_fail_errno(fault, "cannot read the password file %.100s", name);
         goto out;

@@ -151,6 +151,8 @@ PLAIN(int, -1, fchmodat, (int at, const char *path, mode_t mode, int flags),
 PLAIN(int, -1, fchown, (int fd, uid_t uid, gid_t gid), (fd, uid, gid), ERROR(EPERM), ERROR(EIO))
 PLAIN(int, -1, futimens, (int fd, const struct timespec *times), (fd, times), ERROR(EACCES),
       ERROR(EIO))
+PLAIN(ssize_t, -1, fgetxattr, (int fd, const char *name, void *value, size_t size),
+      (fd, name, value, size), ERROR(ENODATA), ERROR(EIO), ERROR(ERANGE))
 PLAIN(char *, NULL, getcwd, (char *path, size_t size), (path, size), ERROR(ENOENT), ERROR(ENOMEM))
 PLAIN(int, -1, inotify_add_watch, (int fd, const char *path, uint32_t mask), (fd, path, mask),
       ERROR(ENOSPC), ERROR(ENOMEM), ERROR(EACCES))
@@ -296,6 +298,16 @@ PLAIN(int, EAGAIN, pthread_create,
       (pthread_t * ret_thread, const pthread_attr_t *attributes, void *(*body)(void *), void *arg),
       (ret_thread, attributes, body, arg), ERROR(EAGAIN))
 PLAIN(int, -1, fork, (void), (), ERROR(EAGAIN), ERROR(ENOMEM))
+
+/* A jump to libc's (that is what -foptimize-sibling-calls makes of it): the child of a vfork may not
+ * return from a frame that the parent still needs. */
+OURS(pid_t, vfork, void)
+{
+    if (POINT(vfork, ERROR(EAGAIN), ERROR(ENOMEM)) != NULL)
+        return -1;
+    return THEIRS(vfork)();
+}
+
 PLAIN(int, -1, execvp, (const char *path, char *const words[]), (path, words), ERROR(EACCES),
       ERROR(ENOENT), ERROR(ENOMEM))
 OURS(int, waitid, int kind, unsigned id, void *about, int options)

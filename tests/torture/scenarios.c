@@ -204,6 +204,92 @@ static void play_async(stage *s)
     bowline_close(client);
 }
 
+/* What has happened, told as events; false: not all of `ops` have ended. */
+static bool take_events(stage *s, bowline_client *client, bowline_operation *const ops[], int count)
+{
+    int     fd    = bowline_wakeup_fd(client, NULL);
+    int     ended = 0;
+    int64_t end   = clock_ms() + 10000;
+
+    while (ended < count && clock_ms() < end) {
+        bowline_error error   = { 0 };
+        bowline_event event   = { .size = sizeof event };
+        struct pollfd ready   = { .fd = fd >= 0 ? fd : bowline_fd(client), .events = POLLIN };
+        int64_t       wait_ms = fd >= 0 ? 200 : bowline_timeout_ms(client);
+        (void)poll(&ready, 1, wait_ms < 0 || wait_ms > 200 ? 200 : (int)wait_ms);
+        (void)goes(s, "dispatch", bowline_dispatch(client, 0, &error), MAY_ALWAYS, &error);
+        while (bowline_next_event(client, &event, NULL) == 1)
+            for (int i = 0; i < count; i++)
+                ended += event.kind == BOWLINE_EVENT_ENDED && event.operation == ops[i];
+    }
+    for (int i = 0; i < count; i++)
+        if (!bowline_operation_done(ops[i]))
+            complain(s, "an operation does not end");
+    if (ended != count)
+        complain(s, "%d operations have ended, and %d events say so", count, ended);
+    return ended == count;
+}
+
+/* A descriptor, or a status that is documented. */
+static void check_fd(stage *s, const char *call, int fd, const bowline_error *error)
+{
+    struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+    if (fd < 0)
+        (void)goes(s, call, fd, MAY_ALWAYS, error);
+    else if (poll(&ready, 1, 0) < 0 || (ready.revents & POLLNVAL) != 0)
+        complain(s, "%s is no descriptor", call);
+}
+
+/* The lock was acquired: an end that is told by events as well. */
+static void release_by_events(stage *s, bowline_client *client, bowline_hold *hold)
+{
+    bowline_operation *op    = NULL;
+    bowline_error      error = { 0 };
+    int                fd    = bowline_hold_fd(hold, &error);
+
+    check_fd(s, "hold_fd", fd, &error);
+    work_inside(s, hold);
+    error = (bowline_error){ 0 };
+    if (goes(s, "release_start", bowline_release_start(&op, hold, &error), MAY_ALWAYS, &error)) {
+        (void)take_events(s, client, &op, 1);
+        error = (bowline_error){ 0 };
+        (void)goes(s, "finish", bowline_finish(op, &error), MAY_RELEASE, &error);
+    }
+}
+
+/* As a loop does it that takes a pipe and asks for events: who and acquire side by side. */
+static void play_events(stage *s)
+{
+    bowline_operation *ops[2] = { NULL, NULL };
+    bowline_holder     holder = { .size = sizeof holder };
+    bowline_hold      *hold   = NULL;
+    bowline_error      error  = { 0 };
+    bowline_client    *client = open_one(s, BOWLINE_OFF, LEASE_MS);
+
+    if (client == NULL)
+        return;
+    int fd = bowline_wakeup_fd(client, &error);
+    check_fd(s, "wakeup_fd", fd, &error);
+    error    = (bowline_error){ 0 };
+    bool ask = goes(s, "who_start", bowline_who_start(&ops[0], client, s->name, &error), MAY_ALWAYS,
+                    &error);
+    error    = (bowline_error){ 0 };
+    bool seek = goes(s, "acquire_start",
+                     bowline_acquire_start(&ops[1], client, s->name,
+                                           BOWLINE_ACQUIRE(.wait_ms = s->wait_ms), &error),
+                     MAY_ACQUIRE, &error);
+    (void)take_events(s, client, ask ? ops : ops + 1, ask + seek);
+    error = (bowline_error){ 0 };
+    if (ask)
+        (void)goes(s, "who_finish", bowline_who_finish(&holder, ops[0], &error), MAY_ASK, &error);
+    if (seek)
+        (void)finish_acquire(s, &hold, ops[1], MAY_ACQUIRE);
+    if (hold != NULL)
+        release_by_events(s, client, hold);
+    bowline_close(client);
+}
+
 /* Who waits is told to stop, by another thread than the one that waits. */
 static void play_cancel(stage *s)
 {
@@ -320,6 +406,7 @@ const scenario scenarios[] = {
     { .name = "verbs", .play = play_verbs },
     { .name = "close", .play = play_close },
     { .name = "async", .play = play_async },
+    { .name = "events", .play = play_events },
     { .name = "cancel", .play = play_cancel },
     { .name = "crowd", .play = play_crowd },
     { .name = "fork", .play = play_fork },

@@ -15,7 +15,7 @@ SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 
 # What cannot fail, or only for arguments that ours never are.
 CANNOT_FAIL = """
-    _exit clock_gettime dlerror dlsym fclose ferror freeaddrinfo gai_strerror getauxval getenv geteuid getopt_long
+    __ctype_b_loc _exit clock_gettime dlerror dlsym fclose ferror freeaddrinfo gai_strerror getauxval getenv geteuid getopt_long
     getpgrp getpid getppid inet_ntop inet_pton inotify_rm_watch ioctl isatty kill munmap prctl secure_getenv
     sigaction sigaddset sigdelset sigemptyset sigfillset sigismember sigpending sigprocmask pthread_sigmask
     memchr memcmp memcpy memmem memmove memset explicit_bzero stpcpy strchr strcmp strcspn strerror strerror_r
@@ -29,7 +29,7 @@ PRINTED = "fprintf printf fputs fputc putc puts putchar fwrite fflush vfprintf"
 
 # Mutexes and conditions of the default kind, and what belongs to them: glibc's cannot fail.
 THREADS = re.compile(
-    r"pthread_(mutex|cond|condattr|attr)_(init|destroy|lock|unlock|signal|broadcast|set\w+)|pthread_(join|once|self)"
+    r"pthread_(mutex|cond|condattr|attr)_(init|destroy|lock|unlock|signal|broadcast|set\w+)|pthread_(join|once|self|setcancelstate)"
 )
 
 # What the compiler and its sanitizers put there.

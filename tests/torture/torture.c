@@ -399,21 +399,26 @@ int main(int argc, char **argv)
     shallow           = limit != NULL ? strtoul(limit, NULL, 10) : 0;
     usual = mmap(NULL, sizeof *usual, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(usual != MAP_FAILED);
-    redis = server_start(NULL);
+    redis = server_start_tls(NULL);
     (void)snprintf(directory, sizeof directory, "%s", redis->directory);
 
     place places[] = {
         { .engine = "thread", .url = "thread:" }, { .engine = "file" },
         { .engine = "path", .is_path = true },    { .engine = "redis", .has_lease = true },
         { .engine = "host", .has_lease = true },  { .engine = "unix", .has_lease = true },
+        { .engine = "tls", .has_lease = true },
     };
     (void)snprintf(places[1].url, sizeof places[1].url, "file:%s", directory);
     (void)snprintf(places[2].url, sizeof places[2].url, "file:%s", directory);
     (void)snprintf(places[3].url, sizeof places[3].url, "%s", redis->tcp_url);
     (void)snprintf(places[4].url, sizeof places[4].url, "redis://localhost:%d", redis->port);
     (void)snprintf(places[5].url, sizeof places[5].url, "%s", redis->unix_url);
+    (void)snprintf(places[6].url, sizeof places[6].url, "%s", redis->tls_url);
+    size_t places_count = sizeof places / sizeof places[0] - (redis->tls_port == 0);
+    if (redis->tls_port == 0)
+        (void)printf("# rediss:// is left out: there is no openssl(1), or the server has no TLS\n");
     for (size_t i = 0; i < scenarios_count; i++)
-        for (size_t k = 0; k < sizeof places / sizeof places[0]; k++)
+        for (size_t k = 0; k < places_count; k++)
             if ((places[k].has_lease || !scenarios[i].leases_only) &&
                 (places[k].is_path || !scenarios[i].paths_only) &&
                 is_wanted(argc, argv, &scenarios[i], &places[k]))

@@ -6,6 +6,7 @@
  */
 #include "engine/redis_store.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -29,10 +31,41 @@ static bwl_fault        fault;
 static char             directory[64];
 static char             password_file[80];
 
+/* read(2), in front of libc's: as it is on a file system of a network, interrupted or short, where a
+ * test wants that. */
+static bool     reads_badly;
+static unsigned reads;
+
+static ssize_t read_as_wanted(int fd, void *bytes, size_t size)
+{
+    reads++;
+    if (reads_badly && reads % 2 == 1) {
+        errno = EINTR;
+        return -1;
+    }
+    return syscall(SYS_read, fd, bytes, reads_badly && size > 3 ? 3 : size);
+}
+
+ssize_t our_read(int fd, void *bytes, size_t size) __asm__("read");
+ssize_t our_read(int fd, void *bytes, size_t size)
+{
+    return read_as_wanted(fd, bytes, size);
+}
+
+/* Where the sources are fortified. */
+ssize_t our_read_chk(int fd, void *bytes, size_t size, size_t room) __asm__("__read_chk");
+ssize_t our_read_chk(int fd, void *bytes, size_t size, size_t room)
+{
+    assert_true(size <= room);
+    return read_as_wanted(fd, bytes, size);
+}
+
 static int no_client(void **state)
 {
     (void)state;
-    client = NULL;
+    client      = NULL;
+    reads       = 0;
+    reads_badly = false;
     (void)snprintf(directory, sizeof directory, "/tmp/bowline-open-XXXXXX");
     assert_non_null(mkdtemp(directory));
     (void)snprintf(password_file, sizeof password_file, "%s/password", directory);
@@ -257,6 +290,24 @@ static void test_redis_open_password_is_the_first_line_of_its_file(void **state)
     assert_int_equal(open_with_file(""), BWL_OK);
 }
 
+static void test_redis_open_password_comes_whole_however_it_is_read(void **state)
+{
+    static char text[4096];
+
+    (void)state;
+    reads_badly = true;
+    write_file(SECRET "\n", strlen(SECRET) + 1, 0600);
+    assert_int_equal(open_with_file(""), BWL_OK);
+    assert_true(reads > 2);
+    assert_identity(NULL, SECRET);
+    memset(text, 'p', sizeof text);
+    write_file(text, 4095, 0600);
+    assert_int_equal(open_with_file(""), BWL_OK);
+    assert_int_equal(strlen(store->password), 4095);
+    write_file(text, 4096, 0600);
+    assert_int_equal(open_with_file(""), BWL_STATUS_REFUSED);
+}
+
 static void test_redis_open_password_file_that_others_may_read_is_refused(void **state)
 {
     static const mode_t modes[] = { 0640, 0604, 0620, 0601, 0644 };
@@ -369,6 +420,7 @@ int main(void)
         CASE(test_redis_open_takes_an_address_of_tls),
         CASE(test_redis_open_takes_user_and_password),
         CASE(test_redis_open_password_is_the_first_line_of_its_file),
+        CASE(test_redis_open_password_comes_whole_however_it_is_read),
         CASE(test_redis_open_password_file_that_others_may_read_is_refused),
         CASE(test_redis_open_password_file_is_a_file),
         CASE(test_redis_open_password_of_a_file_is_not_empty_and_not_too_long),

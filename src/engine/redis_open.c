@@ -102,7 +102,7 @@ static int check_private(int fd, const char *name, bwl_fault *fault)
     return BWL_OK;
 }
 
-/* Up to the end of the file or of the room: a read may be interrupted, or bring less.  -1: errno. */
+/* To the end of the file or of the room: a read may be interrupted, or bring less.  -1: errno. */
 static ssize_t read_all(int fd, char *bytes, size_t room)
 {
     size_t size = 0;

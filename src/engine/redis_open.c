@@ -4,6 +4,7 @@
 #include "engine/redis_store.h"
 #include "core/text.h"
 #include "engine/fault.h"
+#include "engine/file_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -124,7 +125,7 @@ static int read_password(char **ret_password, const char *name, bwl_fault *fault
 {
     char    text[PASSWORD_MAX + 1];
     ssize_t size = -1;
-    int     fd   = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int     fd   = bwl_file_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 
     if (fd < 0)
         return bwl_fail_errno(fault, "cannot open the password file %.100s", name);

@@ -28,6 +28,8 @@ static size_t         ranges_count;
 static uintptr_t      base;
 
 static _Atomic(uintptr_t) blocks[BLOCKS_ROOM];
+static _Thread_local bool send_was_refused;
+static _Thread_local bool recv_was_refused;
 static _Thread_local bool spared; /* the last call that could be interrupted was: not this one   */
 
 enum { BLOCK_NEVER = 0, BLOCK_GONE = 1 };
@@ -160,10 +162,15 @@ static const fault_way *bytewise(const char *name, const fault_set *set)
 {
     static const fault_way one = OTHER(FAULT_SHORT);
 
-    if (strcmp(name, "send") != 0 && strcmp(name, "recv") != 0)
+    /* Each in a turn of its own: with one for both, who asks for one, then for the other, would get
+     * nothing from the same of them for ever. */
+    bool *was_refused = strcmp(name, "send") == 0   ? &send_was_refused
+                        : strcmp(name, "recv") == 0 ? &recv_was_refused
+                                                    : NULL;
+    if (was_refused == NULL)
         return NULL;
-    const fault_way *way = unless_spared(with_error(set, EAGAIN));
-    return way != NULL ? way : &one;
+    *was_refused = !*was_refused;
+    return *was_refused ? with_error(set, EAGAIN) : &one;
 }
 
 static const fault_way *chosen(const char *name, const fault_set *set, uint64_t call,

@@ -85,6 +85,10 @@ static bool hand_on(proxy *p, bool to_client, const char *bytes, size_t size)
 {
     int fd = to_client ? p->client : p->server;
 
+    /* First: whoever gets the last byte may ask at once how many there were. */
+    int64_t passed = p->passed[to_client] + (int64_t)size;
+    if (passed > atomic_load(&p->most[to_client]))
+        atomic_store(&p->most[to_client], passed);
     while (size > 0) {
         size_t  piece = p->plan.piece > 0 && p->plan.piece < size ? p->plan.piece : size;
         ssize_t sent  = send(fd, bytes, piece, MSG_NOSIGNAL);
@@ -94,8 +98,6 @@ static bool hand_on(proxy *p, bool to_client, const char *bytes, size_t size)
         size -= (size_t)sent;
         p->passed[to_client] += sent;
     }
-    if (p->passed[to_client] > atomic_load(&p->most[to_client]))
-        atomic_store(&p->most[to_client], p->passed[to_client]);
     return true;
 }
 

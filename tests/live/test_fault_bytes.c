@@ -86,6 +86,7 @@ static void check_held(const table *t, int64_t at, bowline_hold *hold, const cha
 {
     char value[64];
     char left[64];
+    char detail[128];
 
     ask(value, "GET", t->name);
     int64_t began    = clock_ms();
@@ -93,8 +94,12 @@ static void check_held(const table *t, int64_t at, bowline_hold *hold, const cha
     if (believed > 0 && strcmp(value, token) != 0)
         complain(t->game, at, "believes, and the key is", value);
     ask(left, "PTTL", t->name);
-    if (believed > atoll(left) + clock_ms() - began + 1)
-        complain(t->game, at, "believes for longer than the key lives", left);
+    int64_t took = clock_ms() - began;
+    if (believed > atoll(left) + took + 1) {
+        (void)snprintf(detail, sizeof detail, "%lld ms believed, %s ms left %lld ms later",
+                       (long long)believed, left, (long long)took);
+        complain(t->game, at, "believes for longer than the key lives", detail);
+    }
 }
 
 static void check_released(const table *t, int64_t at, int status, const char *token)

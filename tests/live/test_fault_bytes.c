@@ -94,8 +94,9 @@ static void check_held(const table *t, int64_t at, bowline_hold *hold, const cha
     if (believed > 0 && strcmp(value, token) != 0)
         complain(t->game, at, "believes, and the key is", value);
     ask(left, "PTTL", t->name);
-    int64_t took = clock_ms() - began;
-    if (believed > atoll(left) + took + 1) {
+    int64_t took  = clock_ms() - began;
+    int64_t lives = atoll(left) > 0 ? atoll(left) : 0; /* gone: -2 is no length of time */
+    if (believed > lives + took + 1) {
         (void)snprintf(detail, sizeof detail, "%lld ms believed, %s ms left %lld ms later",
                        (long long)believed, left, (long long)took);
         complain(t->game, at, "believes for longer than the key lives", detail);

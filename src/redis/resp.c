@@ -436,7 +436,8 @@ static char *format_number(char *end, bool negative, uint64_t magnitude)
 
 /* Makes room for a whole item, writes its header, and says where its payload goes.  NULL: once an
    item did not fit, none of the later ones is written, even if it is shorter. */
-static char *begin_item(bwl_resp_writer *writer, char type, uint64_t number, size_t payload_size)
+static char *begin_item(bwl_resp_writer *writer, char type, uint64_t number, size_t payload_size,
+                        size_t end_size)
 {
     char         header[HEADER_SIZE_MAX];
     char        *line_end    = header + sizeof header - LINE_END_SIZE;
@@ -447,26 +448,25 @@ static char *begin_item(bwl_resp_writer *writer, char type, uint64_t number, siz
     assert(writer->size <= writer->capacity);
     *begin = type;
     memcpy(line_end, "\r\n", LINE_END_SIZE);
-    if (header_size > room || payload_size > room - header_size)
+    if (header_size + end_size > room || payload_size > room - header_size - end_size)
         writer->overflowed = true;
     if (writer->overflowed)
         return NULL;
     char *item = writer->bytes + writer->size;
     memcpy(item, begin, header_size);
-    writer->size += header_size + payload_size;
+    writer->size += header_size + payload_size + end_size;
     return item + header_size;
 }
 
 void bwl_resp_write_array(bwl_resp_writer *writer, uint32_t count)
 {
-    (void)begin_item(writer, '*', count, 0);
+    (void)begin_item(writer, '*', count, 0, 0);
 }
 
 void bwl_resp_write_bulk(bwl_resp_writer *writer, const char *bytes, size_t size)
 {
     assert(bytes != NULL || size == 0);
-    assert(size <= SIZE_MAX - LINE_END_SIZE);
-    char *payload = begin_item(writer, '$', size, size + LINE_END_SIZE);
+    char *payload = begin_item(writer, '$', size, size, LINE_END_SIZE);
     if (payload == NULL)
         return;
     if (size > 0) /* nothing may come as NULL, which memcpy must not see */

@@ -134,7 +134,7 @@ static int keep(bowline_hold **hold, bowline_error *reterr)
 typedef struct wish {
     const char             *name;
     bowline_acquire_options options;
-    bwl_ms                  give_up_at;
+    bwl_ms                  wait_ms;
 } wish;
 
 static int acquire_in(bwl_client *lane, bowline_hold **ret_hold, const wish *w, bwl_ms wait_ms,
@@ -154,13 +154,14 @@ static int acquire_in(bwl_client *lane, bowline_hold **ret_hold, const wish *w, 
     return status;
 }
 
-static bwl_ms time_left(const wish *w)
+/* What is left of a wait that began then. */
+static bwl_ms time_left(bwl_ms wait_ms, bwl_ms begun)
 {
-    bwl_ms now = bwl_clock_now();
+    bwl_ms gone_ms = bwl_clock_now() - begun;
 
-    if (w->give_up_at == BWL_NEVER)
+    if (wait_ms == BWL_NEVER)
         return BWL_NEVER;
-    return w->give_up_at > now ? w->give_up_at - now : 0;
+    return wait_ms > gone_ms ? wait_ms - gone_ms : 0;
 }
 
 /* A lane without a connection may get none: perhaps the server has enough of us.  So it is tried
@@ -168,12 +169,16 @@ static bwl_ms time_left(const wish *w)
 static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, const wish *w,
                              bowline_error *reterr)
 {
-    bwl_client *lane   = bwl_lanes_enter(&client->lanes);
-    bool        is_new = lane != client->inner && !atomic_load(&lane->stands);
-    int         status = BOWLINE_UNREACHABLE;
+    bwl_client *lane    = bwl_lanes_enter(&client->lanes);
+    bool        is_new  = lane != client->inner && !atomic_load(&lane->stands);
+    bwl_ms      wait_ms = w->wait_ms;
+    int         status  = BOWLINE_UNREACHABLE;
 
-    if (is_new)
-        status = acquire_in(lane, ret_hold, w, 0, reterr);
+    if (is_new) {
+        bwl_ms begun = bwl_clock_now();
+        status       = acquire_in(lane, ret_hold, w, 0, reterr);
+        wait_ms      = time_left(wait_ms, begun);
+    }
     if (is_new && !atomic_load(&lane->stands)) {
         bwl_lane_leave(lane);
         lane = client->inner;
@@ -181,7 +186,7 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
     }
     if (status == BOWLINE_BUSY || status == BOWLINE_UNREACHABLE || status == BOWLINE_REFUSED ||
         status == BOWLINE_UNKNOWN)
-        status = acquire_in(lane, ret_hold, w, time_left(w), reterr);
+        status = acquire_in(lane, ret_hold, w, wait_ms, reterr);
     bwl_lane_leave(lane);
     return status;
 }
@@ -199,8 +204,8 @@ int bowline_acquire(bowline_hold **ret_hold, bowline_client *client, const char 
     int status = bwl_check_fork(client->inner, reterr);
     if (status < 0 || (status = take_options(&w.options, options, reterr)) < 0)
         return status;
-    w.give_up_at = bwl_later(bwl_clock_now(), wait_of(&w.options, &client->inner->settings));
-    status       = acquire_somewhere(client, &hold, &w, reterr);
+    w.wait_ms = wait_of(&w.options, &client->inner->settings);
+    status    = acquire_somewhere(client, &hold, &w, reterr);
     if (status == BOWLINE_OK)
         *ret_hold = hold;
     return status;

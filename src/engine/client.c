@@ -182,19 +182,27 @@ void bwl_client_lock(bwl_client *client)
     (void)error;
 }
 
+static void unlock(bwl_client *client)
+{
+    int error = pthread_mutex_unlock(&client->mutex);
+    assert(error == 0);
+    (void)error;
+}
+
 void bwl_client_unlock(bwl_client *client)
 {
     pthread_cond_t *called[BWL_CALLS_MAX];
     size_t          count;
 
+    if (client->calls == NULL) {
+        unlock(client);
+        return;
+    }
     do {
         count     = bwl_take_calls(client, called);
         bool more = client->calls != NULL; /* then some are called with the mutex held */
-        if (!more) {
-            int error = pthread_mutex_unlock(&client->mutex);
-            assert(error == 0);
-            (void)error;
-        }
+        if (!more)
+            unlock(client);
         for (size_t i = 0; i < count; i++)
             pthread_cond_signal(called[i]);
         if (!more)
@@ -218,6 +226,8 @@ bwl_ms bwl_client_next_at(bwl_client *client)
 
 void bwl_client_alarm(bwl_client *client, bwl_timer *timer, bwl_ms at)
 {
+    if (at == BWL_NEVER && timer->at == BWL_NEVER)
+        return; /* as before: most steps of most locks */
     bwl_timers_set(&client->timers, timer, at);
     if (client->driving && at < client->drives_until) {
         bwl_client_wake(client);

@@ -34,13 +34,24 @@ void bwl_lanes_keep_to_first(bwl_lanes *lanes)
     (void)pthread_mutex_unlock(&lanes->opening);
 }
 
+/* How many are inside matters only where another lane can be chosen.  A count that others read is
+ * as dear as half a mutex. */
+static bool is_counted(const bwl_client *lane)
+{
+    return lane->engine->share != NULL;
+}
+
 void bwl_lane_enter(bwl_client *lane)
 {
+    if (!is_counted(lane))
+        return;
     (void)atomic_fetch_add_explicit(&lane->callers, 1, memory_order_relaxed);
 }
 
 void bwl_lane_leave(bwl_client *lane)
 {
+    if (!is_counted(lane))
+        return;
     unsigned before = atomic_fetch_sub_explicit(&lane->callers, 1, memory_order_relaxed);
 
     assert(before > 0);
@@ -83,6 +94,11 @@ bwl_client *bwl_lanes_enter(bwl_lanes *lanes)
     bwl_client *open[BWL_LANES_MAX];
     unsigned    count = 0;
 
+    if (usable == 1) {
+        bwl_client *only = atomic_load_explicit(&lanes->lanes[0], memory_order_relaxed);
+        bwl_lane_enter(only);
+        return only;
+    }
     for (; count < usable; count++) {
         open[count] = atomic_load_explicit(&lanes->lanes[count], memory_order_acquire);
         if (open[count] == NULL)

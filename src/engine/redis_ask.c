@@ -4,6 +4,9 @@
  * A server answers in the order in which it was asked: the answer that comes belongs to the oldest
  * question that was written.  When the connection breaks, a question none of whose bytes were
  * handed to the kernel was surely not carried out (UNSENT); of every other one nobody knows (DOWN).
+ *
+ * The clock is looked at where this is entered, by bwl_redis_put and by whoever dispatches; what
+ * follows from it happens at client->latest.
  */
 #include "engine/redis_store.h"
 #include "engine/fault.h"
@@ -192,7 +195,7 @@ static bool write_one(bwl_redis_store *store, bwl_redis_open_question *q)
     store->text_was_sent = store->text_was_sent || is_last_word;
     store->texts_due &= ~(1u << q->word);
     q->starts_at  = store->conn.written;
-    q->written_at = bwl_client_now(store->client);
+    q->written_at = store->client->latest;
     q->written    = true;
     bwl_conn_commit(&store->conn, &writer);
     return true;
@@ -289,7 +292,7 @@ void bwl_redis_ready(bwl_source *source, uint32_t events)
 
     if (!bwl_conn_is_open(&store->conn))
         return; /* an event of a connection that was closed meanwhile */
-    store->heard_at = bwl_client_now(store->client);
+    store->heard_at = store->client->latest;
     int status      = bwl_conn_step(&store->conn, events, &fault);
     if (was_connecting && status < 0) {
         bwl_redis_not_connected(store, &fault);
@@ -309,13 +312,13 @@ void bwl_redis_ready(bwl_source *source, uint32_t events)
 bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *question)
 {
     bwl_fault fault = { 0 };
+    bwl_ms    now   = bwl_client_now(store->client);
 
     /* What came while nothing was asked must not be taken for the answer to this; and servers
      * close what is idle for long, which leaves nothing in doubt when it is seen before anything
      * is asked. */
     if (store->phase == BWL_REDIS_READY && store->questions_count == 0 &&
-        bwl_client_now(store->client) >= bwl_later(store->heard_at, IDLE_MS) &&
-        bwl_conn_has_unread(&store->conn))
+        now >= bwl_later(store->heard_at, IDLE_MS) && bwl_conn_has_unread(&store->conn))
         bwl_redis_ready(&store->conn.source, EPOLLIN);
     if (!bwl_redis_append(store, question))
         return false;

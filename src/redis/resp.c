@@ -14,6 +14,7 @@ enum {
     PREFIX_SIZE     = 4,  /* of a verbatim string: "txt:" */
     LINE_END_SIZE   = 2,  /* CR LF */
     NUMBER_SIZE_MAX = 20, /* the digits of UINT64_MAX, or a sign and those of INT64_MIN */
+    HEADER_SIZE_MAX = 1 + NUMBER_SIZE_MAX + LINE_END_SIZE,
 };
 
 _Static_assert(BWL_RESP_ELEMENTS_MAX <= UINT16_MAX, "scan.left counts them in 16 bits");
@@ -418,23 +419,10 @@ bool bwl_resp_text_is(const bwl_resp_value *value, const char *text)
 
 /* ---- the writer ---- */
 
-/* Once a piece did not fit, none of the later ones is written, even if it is shorter. */
-static void put(bwl_resp_writer *writer, const char *bytes, size_t size)
+/* Writes the digits so that they end where `end` points, and says where they begin. */
+static char *format_number(char *end, bool negative, uint64_t magnitude)
 {
-    assert(writer->size <= writer->capacity);
-    if (size > writer->capacity - writer->size)
-        writer->overflowed = true;
-    if (writer->overflowed || size == 0) /* nothing may come as NULL, which memcpy must not see */
-        return;
-
-    memcpy(writer->bytes + writer->size, bytes, size);
-    writer->size += size;
-}
-
-/* Writes the digits into the end of `number`, and says where they begin. */
-static const char *format_number(char (*number)[NUMBER_SIZE_MAX], bool negative, uint64_t magnitude)
-{
-    char *begin = *number + NUMBER_SIZE_MAX;
+    char *begin = end;
 
     do {
         *--begin = (char)('0' + magnitude % 10);
@@ -442,39 +430,48 @@ static const char *format_number(char (*number)[NUMBER_SIZE_MAX], bool negative,
     } while (magnitude > 0);
     if (negative)
         *--begin = '-';
-    assert(begin >= *number);
+    assert(end - begin <= NUMBER_SIZE_MAX);
     return begin;
 }
 
-static void put_header(bwl_resp_writer *writer, char type, uint64_t length)
+/* Makes room for a whole item, writes its header, and says where its payload goes.  NULL: once an
+   item did not fit, none of the later ones is written, even if it is shorter. */
+static char *begin_item(bwl_resp_writer *writer, char type, uint64_t number, size_t payload_size,
+                        size_t end_size)
 {
-    char        number[NUMBER_SIZE_MAX];
-    const char *digits = format_number(&number, false, length);
+    char         header[HEADER_SIZE_MAX];
+    char        *line_end    = header + sizeof header - LINE_END_SIZE;
+    char        *begin       = format_number(line_end, false, number) - 1;
+    const size_t header_size = (size_t)(header + sizeof header - begin);
+    const size_t room        = writer->capacity - writer->size;
 
-    put(writer, &type, 1);
-    put(writer, digits, (size_t)(number + sizeof number - digits));
-    put(writer, "\r\n", LINE_END_SIZE);
+    assert(writer->size <= writer->capacity);
+    *begin = type;
+    memcpy(line_end, "\r\n", LINE_END_SIZE);
+    if (header_size + end_size > room || payload_size > room - header_size - end_size)
+        writer->overflowed = true;
+    if (writer->overflowed)
+        return NULL;
+    char *item = writer->bytes + writer->size;
+    memcpy(item, begin, header_size);
+    writer->size += header_size + payload_size + end_size;
+    return item + header_size;
 }
 
 void bwl_resp_write_array(bwl_resp_writer *writer, uint32_t count)
 {
-    const size_t size_before = writer->size;
-
-    put_header(writer, '*', count);
-    if (writer->overflowed)
-        writer->size = size_before;
+    (void)begin_item(writer, '*', count, 0, 0);
 }
 
 void bwl_resp_write_bulk(bwl_resp_writer *writer, const char *bytes, size_t size)
 {
-    const size_t size_before = writer->size;
-
     assert(bytes != NULL || size == 0);
-    put_header(writer, '$', size);
-    put(writer, bytes, size);
-    put(writer, "\r\n", LINE_END_SIZE);
-    if (writer->overflowed)
-        writer->size = size_before;
+    char *payload = begin_item(writer, '$', size, size, LINE_END_SIZE);
+    if (payload == NULL)
+        return;
+    if (size > 0) /* nothing may come as NULL, which memcpy must not see */
+        memcpy(payload, bytes, size);
+    memcpy(payload + size, "\r\n", LINE_END_SIZE);
 }
 
 void bwl_resp_write_text(bwl_resp_writer *writer, const char *text)
@@ -489,7 +486,7 @@ void bwl_resp_write_integer(bwl_resp_writer *writer, int64_t integer)
     /* Unsigned negation is defined for every value, INT64_MIN included. */
     const uint64_t magnitude = negative ? 0 - (uint64_t)integer : (uint64_t)integer;
     char           number[NUMBER_SIZE_MAX];
-    const char    *digits = format_number(&number, negative, magnitude);
+    const char    *digits = format_number(number + sizeof number, negative, magnitude);
 
     bwl_resp_write_bulk(writer, digits, (size_t)(number + sizeof number - digits));
 }

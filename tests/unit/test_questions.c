@@ -183,6 +183,29 @@ static void test_questions_timeout_is_the_time_to_the_next_alarm(void **state)
     assert_int_equal(bowline_timeout_ms(client), BOWLINE_FOREVER);
 }
 
+static void set_alarm_in(bwl_ms ms)
+{
+    bwl_client *inner = client->inner;
+
+    bwl_client_lock(inner);
+    bwl_client_alarm(inner, &inner->store_timer, bwl_client_now(inner) + ms);
+    bwl_client_unlock(inner);
+}
+
+static void test_questions_loop_is_woken_only_from_a_sleep_that_is_too_long(void **state)
+{
+    struct pollfd poll_me = { .fd = bowline_fd(client), .events = POLLIN };
+
+    (void)state;
+    assert_int_equal(bowline_timeout_ms(client), BOWLINE_FOREVER);
+    assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
+    set_alarm_in(60000);
+    assert_int_equal(poll(&poll_me, 1, 0), 0); /* it is awake, and has not asked again */
+    assert_in_range(bowline_timeout_ms(client), 40000, 60000);
+    set_alarm_in(30000);
+    assert_int_equal(poll(&poll_me, 1, 0), 1);
+}
+
 static int64_t now_ms(void)
 {
     struct timespec t;
@@ -301,6 +324,7 @@ int main(void)
         CASE(test_questions_descriptor_says_when_to_dispatch),
         CASE(test_questions_descriptor_says_when_another_has_ended_it),
         CASE(test_questions_timeout_is_the_time_to_the_next_alarm),
+        CASE(test_questions_loop_is_woken_only_from_a_sleep_that_is_too_long),
         CASE(test_questions_dispatch_waits_as_long_as_it_is_told),
         CASE(test_questions_without_descriptors_nothing_can_be_waited_for),
         CASE(test_questions_dispatch_has_nothing_to_do_while_another_drives),

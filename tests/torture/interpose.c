@@ -299,8 +299,8 @@ PLAIN(int, EAGAIN, pthread_create,
       (ret_thread, attributes, body, arg), ERROR(EAGAIN))
 PLAIN(int, -1, fork, (void), (), ERROR(EAGAIN), ERROR(ENOMEM))
 
-/* A jump to libc's (that is what -foptimize-sibling-calls makes of it): the child of a vfork may not
- * return from a frame that the parent still needs. */
+/* A jump to libc's (that is what -foptimize-sibling-calls makes of it): the child of a vfork may
+ * not return from a frame that the parent still needs. */
 OURS(pid_t, vfork, void)
 {
     if (POINT(vfork, ERROR(EAGAIN), ERROR(ENOMEM)) != NULL)

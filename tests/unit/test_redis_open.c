@@ -31,8 +31,8 @@ static bwl_fault        fault;
 static char             directory[64];
 static char             password_file[80];
 
-/* read(2), in front of libc's: as it is on a file system of a network, interrupted or short, where a
- * test wants that. */
+/* read(2), in front of libc's: as it is on a file system of a network, interrupted or short, where
+ * a test wants that. */
 static bool     reads_badly;
 static unsigned reads;
 

@@ -4,7 +4,6 @@
 #include "engine/redis_store.h"
 #include "core/text.h"
 #include "engine/fault.h"
-#include "engine/file_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -103,7 +102,8 @@ static int check_private(int fd, const char *name, bwl_fault *fault)
     return BWL_OK;
 }
 
-/* To the end of the file or of the room: a read may be interrupted, or bring less.  -1: errno. */
+/* Up to the end of the file or of the room: a read may be interrupted, or bring less.  -1: see
+ * errno. */
 static ssize_t read_all(int fd, char *bytes, size_t room)
 {
     size_t size = 0;
@@ -125,8 +125,11 @@ static int read_password(char **ret_password, const char *name, bwl_fault *fault
 {
     char    text[PASSWORD_MAX + 1];
     ssize_t size = -1;
-    int     fd   = bwl_file_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+    int     fd;
 
+    do
+        fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    while (fd < 0 && errno == EINTR);
     if (fd < 0)
         return bwl_fail_errno(fault, "cannot open the password file %.100s", name);
     int status = check_private(fd, name, fault);

@@ -6,7 +6,6 @@
  * the environment when it looks for the authorities of this system, as in every program.
  */
 #include "engine/fault.h"
-#include "engine/file_open.h"
 #include "engine/tls_inside.h"
 
 #include <errno.h>
@@ -22,8 +21,11 @@
 static int look_at(struct stat *ret_about, const char *what, const char *name, bwl_fault *fault)
 {
     /* A pipe would let us wait for ever, and can be read only once. */
-    int fd = bwl_file_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+    int fd;
 
+    do
+        fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    while (fd < 0 && errno == EINTR);
     if (fd < 0)
         return bwl_fail_errno(fault, "cannot read the %s %.100s", what, name);
     int status = BWL_OK;

@@ -27,10 +27,8 @@ static range          ranges[RANGES_MAX];
 static size_t         ranges_count;
 static uintptr_t      base;
 
-static _Atomic(uintptr_t) blocks[BLOCKS_ROOM];
-static _Thread_local bool send_was_refused;
-static _Thread_local bool recv_was_refused;
-static _Thread_local bool spared; /* the last call that could be interrupted was: not this one   */
+static _Atomic(uintptr_t)     blocks[BLOCKS_ROOM];
+static _Thread_local uint32_t dice = 1;
 
 enum { BLOCK_NEVER = 0, BLOCK_GONE = 1 };
 
@@ -149,28 +147,24 @@ static const fault_way *with_error(const fault_set *set, int error)
     return NULL;
 }
 
-/* Every other one, so that things go on. */
+/* About every other one, so that things go on; and in no rhythm, which could be that of a loop that
+ * makes two calls: one of them would fail for ever. */
 static const fault_way *unless_spared(const fault_way *way)
 {
     if (way == NULL)
         return NULL;
-    spared = !spared;
-    return spared ? way : NULL;
+    dice = dice * UINT32_C(1664525) + UINT32_C(1013904223);
+    return (dice >> 31) != 0 ? way : NULL;
 }
 
 static const fault_way *bytewise(const char *name, const fault_set *set)
 {
     static const fault_way one = OTHER(FAULT_SHORT);
 
-    /* Each in a turn of its own: with one for both, who asks for one, then for the other, would get
-     * nothing from the same of them for ever. */
-    bool *was_refused = strcmp(name, "send") == 0   ? &send_was_refused
-                        : strcmp(name, "recv") == 0 ? &recv_was_refused
-                                                    : NULL;
-    if (was_refused == NULL)
+    if (strcmp(name, "send") != 0 && strcmp(name, "recv") != 0)
         return NULL;
-    *was_refused = !*was_refused;
-    return *was_refused ? with_error(set, EAGAIN) : &one;
+    const fault_way *way = unless_spared(with_error(set, EAGAIN));
+    return way != NULL ? way : &one;
 }
 
 static const fault_way *chosen(const char *name, const fault_set *set, uint64_t call,

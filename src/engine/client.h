@@ -156,7 +156,7 @@ struct bwl_client {
     bool               closing; /* nobody will hear an answer any more                         */
     bool               watches; /* the engine has a connection: while there are locks, somebody
                                  * should see it break                                         */
-    atomic_uint        callers; /* that may wait, inside now: see lanes.h                   */
+    atomic_uint        callers; /* that may wait, inside now; only if it shares: see lanes.h */
     atomic_bool        stands;  /* there is a connection that can be used                   */
     _Atomic(bwl_ms)    lame_until; /* one could not be had a moment ago                        */
     bool               driving;    /* a thread is waiting for events                              */

@@ -258,7 +258,7 @@ static void test_questions_dispatch_has_nothing_to_do_while_another_drives(void 
 
 static void *dispatch_once(void *arg)
 {
-    (void)bowline_dispatch(client, 100, NULL);
+    (void)bowline_dispatch(client, 10000, NULL);
     return arg;
 }
 
@@ -304,6 +304,7 @@ static void test_questions_who_stops_dispatching_hands_over(void **state)
     wait_until(is_driven);
     assert_int_equal(pthread_create(&acquires, NULL, acquire_and_release, &status), 0);
     wait_until(has_sleeper);
+    bwl_client_wake(client->inner);
     assert_int_equal(pthread_join(dispatches, NULL), 0);
     int64_t begin = now_ms();
     assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);

@@ -258,7 +258,7 @@ static void test_questions_dispatch_has_nothing_to_do_while_another_drives(void 
 
 static void *dispatch_once(void *arg)
 {
-    (void)bowline_dispatch(client, 10000, NULL);
+    (void)bowline_dispatch(client, 20000, NULL);
     return arg;
 }
 
@@ -266,7 +266,7 @@ static void *acquire_and_release(void *arg)
 {
     bowline_hold *ours = NULL;
 
-    *(int *)arg = bowline_acquire(&ours, client, "n", BOWLINE_ACQUIRE(.wait_ms = 5000), NULL);
+    *(int *)arg = bowline_acquire(&ours, client, "n", BOWLINE_ACQUIRE(.wait_ms = 30000), NULL);
     return (void *)(uintptr_t)bowline_release(ours, NULL);
 }
 

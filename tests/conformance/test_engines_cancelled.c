@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Read by the address sanitizer, if there is one: it takes the frames of a cancelled thread for live
- * ones, and complains when it puts its own signal stack away. */
+/* Read by the address sanitizer, if there is one: it takes the frames of a cancelled thread for
+ * live ones, and complains when it puts its own signal stack away. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

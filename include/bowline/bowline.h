@@ -194,8 +194,8 @@ BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_er
 
 /* Gives the lock back and frees `hold`, whatever it returns.  LOST: it was no longer ours to give,
  * somebody else may have held it meanwhile.  UNKNOWN: no answer; it ends with the lease at the
- * latest.  UNREACHABLE: it could not be sent; REFUSED: the store would not; likewise.  FORKED.
- * NULL is OK.  One thread. */
+ * latest.  UNREACHABLE, NOMEM: it could not be sent; REFUSED: the store would not; likewise.
+ * FORKED.  NULL is OK.  One thread. */
 BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
 
 /* Releases what is still held through the client, without waiting for answers, and frees the

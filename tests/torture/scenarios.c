@@ -9,8 +9,10 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -352,8 +354,10 @@ static void play_fork(stage *s)
     s->may_be_busy     = true;
     if (hold != NULL) {
         pid_t pid = fork();
-        if (pid == 0)
+        if (pid == 0) {
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* alarms are not inherited: it might stay */
             _exit(live_in_child(s, client, hold));
+        }
         assert_true(pid > 0);
         (void)waitpid(pid, &ended, 0);
         if (ended != 0)

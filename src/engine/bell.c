@@ -119,9 +119,9 @@ static void raise_it(int event_fd)
 {
     uint64_t one = 1;
 
-    /* Fails only when it is full, and then it is readable already. */
-    ssize_t written = write(event_fd, &one, sizeof one);
-    (void)written;
+    /* Fails otherwise only when it is full, and then it is readable already. */
+    while (write(event_fd, &one, sizeof one) < 0 && errno == EINTR)
+        continue;
 }
 
 static void lower_it(int event_fd)
@@ -215,8 +215,8 @@ static void *pass_on(void *arg)
             (void)pthread_cond_wait(&bell->dispatched, &bell->mutex);
         } else if (await_work(bell) && !bell->stops) {
             bell->told      = true;
-            ssize_t written = write(bell->pipe[1], "!", 1);
-            (void)written; /* fails only when it is full, and then it is readable already */
+            while (write(bell->pipe[1], "!", 1) < 0 && errno == EINTR)
+                continue; /* fails otherwise only when it is full, and so readable already */
         }
     }
     unlock(bell);

@@ -159,8 +159,11 @@ coverage:
 # some minutes is tried, and the rest counted as left out: make torture TORTURE_ARGS= leaves nothing out.
 torture:
 	$(call setup,build-asan)
+	$(call setup,$(BUILD))
+	$(call with-tests,$(BUILD))
 	$(call compile,build-asan)
-	@tools/torture build-asan all $(TORTURE_ARGS)
+	$(call compile,$(BUILD))
+	@tools/torture build-asan all --plain $(BUILD) $(TORTURE_ARGS)
 
 fuzz:
 	$(call setup,build-fuzz)

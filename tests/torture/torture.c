@@ -379,15 +379,20 @@ static void torture(const scenario *what, const place *where)
     }
 }
 
+/* The names of scenarios, or of one on one engine; all but those that begin with "-". */
 static bool is_wanted(int argc, char **argv, const scenario *what, const place *where)
 {
     char full[64];
 
+    bool wanted = argc == 1 || argv[1][0] == '-';
+
     (void)snprintf(full, sizeof full, "%s:%s", what->name, where->engine);
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], what->name) == 0 || strcmp(argv[i], full) == 0)
-            return true;
-    return argc == 1;
+    for (int i = 1; i < argc; i++) {
+        const char *name = argv[i] + (argv[i][0] == '-');
+        if (strcmp(name, what->name) == 0 || strcmp(name, full) == 0)
+            wanted = argv[i][0] != '-';
+    }
+    return wanted;
 }
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@
  * the wrong port, a client without a certificate.  A refusal comes at once, however long the caller
  * would wait; a fault that may pass is waited for.
  */
+#include "tests/lib/attempt.h"
 #include "tests/lib/certs.h"
 #include "tests/lib/server.h"
 #include "tests/lib/testing.h"
@@ -32,41 +33,6 @@ static void needs_tls(void)
 {
     if (redis->tls_port == 0)
         skip();
-}
-
-/* Tries, and says how it came out.  A refusal must not wait. */
-static int attempt(const char *url, bowline_error *reterr)
-{
-    bowline_client *client = NULL;
-    bowline_hold   *hold   = NULL;
-    int             status = bowline_open(&client, BOWLINE_OPTIONS(.url = url), reterr);
-
-    if (status == BOWLINE_OK) {
-        status = acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, reterr);
-        if (status == BOWLINE_REFUSED) /* the same at once, from whoever would wait for a day */
-            assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "x", 86400000, reterr),
-                          reterr);
-    }
-    if (status == BOWLINE_OK)
-        status = bowline_release(hold, reterr);
-    bowline_close(client);
-    return status;
-}
-
-__attribute__((format(printf, 3, 4))) static void expect(int status, const char *part,
-                                                         const char *format, ...)
-{
-    char          url[600];
-    bowline_error error = { 0 };
-    va_list       arguments;
-
-    va_start(arguments, format);
-    (void)vsnprintf(url, sizeof url, format, arguments);
-    va_end(arguments);
-    assert_status(status, attempt(url, &error), &error);
-    if (status != BOWLINE_OK && strstr(error.text, part) == NULL)
-        fail_msg("\"%s\" is not in \"%s\"", part, error.text);
-    assert_null(strstr(error.text, "hunter2"));
 }
 
 /* From now on the server shows this certificate. */

@@ -214,7 +214,7 @@ static void *pass_on(void *arg)
         if (bell->told) {
             (void)pthread_cond_wait(&bell->dispatched, &bell->mutex);
         } else if (await_work(bell) && !bell->stops) {
-            bell->told      = true;
+            bell->told = true;
             while (write(bell->pipe[1], "!", 1) < 0 && errno == EINTR)
                 continue; /* fails otherwise only when it is full, and so readable already */
         }

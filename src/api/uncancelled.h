@@ -32,6 +32,6 @@ static inline void bwl_cancel_as_before(const int *before)
 
 /* The first line of a public function, ended by a semicolon. */
 #define BWL_UNCANCELLED \
-    __attribute__((cleanup(bwl_cancel_as_before))) const int cancel_state = bwl_cancel_off()
+    __attribute__((cleanup(bwl_cancel_as_before), unused)) const int cancel_state = bwl_cancel_off()
 
 #endif

@@ -44,7 +44,7 @@ typedef struct game { /* several tables play rounds of it */
     atomic_uint  extended;
     atomic_uint  released;
     atomic_bool  failed;
-    char         why[200];
+    char         why[300];
 } game;
 
 typedef struct table {

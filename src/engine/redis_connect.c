@@ -14,11 +14,12 @@
  */
 #include "engine/redis_store.h"
 #include "engine/fault.h"
+#include "hold/pause.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { REST_MIN_MS = 10, REST_MAX_MS = 1000, REST_DOUBLINGS = 7 };
+enum { REST_MAX_MS = 1000 };
 
 static void connect_next(bwl_redis_store *store);
 
@@ -40,16 +41,13 @@ static void enter(bwl_redis_store *store, bwl_redis_phase phase, bwl_ms ends_at)
 
 void bwl_redis_rest(bwl_redis_store *store)
 {
-    unsigned   doublings = store->failures < REST_DOUBLINGS ? store->failures : REST_DOUBLINGS;
-    bwl_ms     most_ms   = bwl_sooner(REST_MAX_MS, store->client->settings.answer_ms / 2);
-    bwl_ms     rest_ms   = bwl_sooner((bwl_ms)REST_MIN_MS << doublings, most_ms);
-    bwl_random bits      = { 0 };
+    bwl_ms     longest_ms = bwl_sooner(REST_MAX_MS, store->client->settings.answer_ms / 2);
+    bwl_random bits       = { 0 };
 
     /* Without random bits: in step with others, which is only slower. */
     (void)bwl_entropy_draw(&store->client->entropy, &bits);
-    unsigned chance    = (unsigned)bits.bytes[0] << 8 | bits.bytes[1];
-    bwl_ms   ms        = rest_ms / 2 + (bwl_ms)chance % (rest_ms / 2 + 1);
-    store->rests_until = bwl_client_now(store->client) + ms;
+    store->rests_until =
+        bwl_client_now(store->client) + bwl_pause_ms(store->failures, longest_ms, &bits);
     store->failures++;
 }
 

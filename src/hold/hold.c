@@ -13,7 +13,10 @@
 #include "core/text.h"
 #include "hold/pause.h"
 
-enum { RENEW_PAUSE_MAX_MS = 1000 }; /* between renewals that fail, while the lease still runs   */
+enum {
+    PAUSE_MAX_MS       = 500,  /* between attempts */
+    RENEW_PAUSE_MAX_MS = 1000, /* between renewals that fail, while the lease still runs       */
+};
 
 static void told(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
@@ -66,7 +69,7 @@ static void leave_telling(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *e
 
 static bwl_ms pause_ends_at(bwl_hold *h, const bwl_event *ev)
 {
-    return bwl_later(ev->now, bwl_pause_ms(h->pauses++, &ev->fresh));
+    return bwl_later(ev->now, bwl_pause_ms(h->pauses++, PAUSE_MAX_MS, &ev->fresh));
 }
 
 /* ---- acquiring ------------------------------------------------------------------------------- */

@@ -3,12 +3,12 @@
  */
 #include "hold/pause.h"
 
-enum { DOUBLINGS_MAX = 6 }; /* more would be above the bound in any case                        */
+enum { DOUBLINGS_MAX = 7 }; /* up to 1280 ms, which is above every bound in use               */
 
-bwl_ms bwl_pause_ms(unsigned pauses, const bwl_random *fresh)
+bwl_ms bwl_pause_ms(unsigned pauses, bwl_ms longest_ms, const bwl_random *fresh)
 {
     unsigned doublings = pauses < DOUBLINGS_MAX ? pauses : DOUBLINGS_MAX;
-    bwl_ms   whole_ms  = bwl_sooner((bwl_ms)BWL_PAUSE_MIN_MS << doublings, BWL_PAUSE_MAX_MS);
+    bwl_ms   whole_ms  = bwl_sooner((bwl_ms)BWL_PAUSE_MIN_MS << doublings, longest_ms);
     unsigned chance    = (unsigned)fresh->bytes[0] << 8 | fresh->bytes[1];
 
     return whole_ms / 2 + (bwl_ms)chance % (whole_ms / 2 + 1);

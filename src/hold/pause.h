@@ -8,10 +8,10 @@
 
 #include "core/core.h"
 
-enum { BWL_PAUSE_MIN_MS = 10, BWL_PAUSE_MAX_MS = 500 };
+enum { BWL_PAUSE_MIN_MS = 10 };
 
-/* The pause after so many before it.  Of `fresh` the first two bytes are used: not those that a
- * token will be made of, as each event brings its own. */
-bwl_ms bwl_pause_ms(unsigned pauses, const bwl_random *fresh);
+/* The pause after so many before it, `longest_ms` at most.  Of `fresh` the first two bytes are
+ * used: not those that a token will be made of, as each event brings its own. */
+bwl_ms bwl_pause_ms(unsigned pauses, bwl_ms longest_ms, const bwl_random *fresh);
 
 #endif

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+enum { LONGEST_MS = 500 };
+
 static const bwl_random least = { .bytes = { 0, 0 } };
 
 static bwl_ms longest(unsigned pauses)
@@ -18,7 +20,7 @@ static bwl_ms longest(unsigned pauses)
 
     for (unsigned chance = 0; chance < 65536; chance++) {
         bwl_random fresh = { .bytes = { (uint8_t)(chance >> 8), (uint8_t)chance } };
-        bwl_ms     ms    = bwl_pause_ms(pauses, &fresh);
+        bwl_ms     ms    = bwl_pause_ms(pauses, LONGEST_MS, &fresh);
         longest_ms       = ms > longest_ms ? ms : longest_ms;
     }
     return longest_ms;
@@ -30,10 +32,10 @@ static void test_pause_doubles_up_to_a_bound(void **state)
 
     (void)state;
     for (unsigned i = 0; i < sizeof whole_ms / sizeof whole_ms[0]; i++) {
-        assert_int_equal(bwl_pause_ms(i, &least), whole_ms[i] / 2);
+        assert_int_equal(bwl_pause_ms(i, LONGEST_MS, &least), whole_ms[i] / 2);
         assert_int_equal(longest(i), whole_ms[i]);
     }
-    assert_int_equal(longest(UINT32_MAX), BWL_PAUSE_MAX_MS);
+    assert_int_equal(longest(UINT32_MAX), LONGEST_MS);
 }
 
 /* Every length of the half that is left to chance comes about. */
@@ -43,7 +45,7 @@ static void test_pause_is_half_chance(void **state)
 
     (void)state;
     for (unsigned chance = 0; chance < 256; chance++)
-        seen[bwl_pause_ms(0, &(bwl_random){ .bytes = { 0, (uint8_t)chance } })] = true;
+        seen[bwl_pause_ms(0, LONGEST_MS, &(bwl_random){ .bytes = { 0, (uint8_t)chance } })] = true;
     for (unsigned ms = 0; ms <= BWL_PAUSE_MIN_MS; ms++)
         assert_int_equal(seen[ms], ms >= BWL_PAUSE_MIN_MS / 2);
 }

@@ -39,7 +39,18 @@ typedef enum bwl_token_shape {
     BWL_TOKEN_UUID    = 1, /* RFC 4122, version 4, in lower case                                 */
     BWL_TOKEN_HEX     = 2, /* 32 digits in lower case                                            */
     BWL_TOKEN_PID_TID = 3, /* two numbers of plausible size, drawn anew for every attempt: 71-968 */
+    BWL_TOKEN_UUID_BARE,   /* version 4 without its dashes                                       */
+    BWL_TOKEN_UUID1,       /* the form of version 1, all of it drawn                             */
+    BWL_TOKEN_UUID1_BARE,  /* the same without its dashes                                        */
+    BWL_TOKEN_BASE64,      /* 16 bytes in base64, padded: 24 characters                          */
+    BWL_TOKEN_BASE64_18,   /* 18 bytes in base64: 24 characters                                  */
+    BWL_TOKEN_ALNUM_16,    /* 16 letters and digits                                              */
+    BWL_TOKEN_ALNUM_20,
+    BWL_TOKEN_ALNUM_22,
+    BWL_TOKEN_DATE_UUID, /* 2026-11-22T00:31:00.123Z@ and a UUID                                 */
 } bwl_token_shape;
+
+enum { BWL_TOKEN_SHAPES = BWL_TOKEN_DATE_UUID + 1 };
 
 typedef enum bwl_expired { /* when has a stamp expired?                                        */
                            BWL_STAMP_BEFORE_NOW = 1,

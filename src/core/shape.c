@@ -18,7 +18,6 @@
  * and digits make some texts more likely than others, by less than one in two hundred.
  */
 #include "core/shape.h"
-#include "core/text.h"
 
 #include <string.h>
 
@@ -169,10 +168,7 @@ void bwl_shape_write(char ret_token[BWL_TOKEN_MAX + 1], bwl_token_shape shape,
     size_t                size = strlen(kind->pattern);
 
     assert(size <= BWL_TOKEN_MAX);
-    if (shape == BWL_TOKEN_OURS) { /* whose bytes are the bits in their order */
-        bwl_token_write(ret_token, random);
-        return;
-    }
+    assert(size > 0);
     for (size_t i = 0; i < size; i++) {
         const char *alphabet = alphabet_of(kind->pattern[i]);
         bool        is_drawn = alphabet != NULL && kind->pattern[i] != 'd';

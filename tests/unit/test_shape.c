@@ -7,6 +7,7 @@
  */
 #include "core/shape.h"
 #include "core/text.h"
+#include "core/token.h"
 
 #include <regex.h>
 #include <setjmp.h>
@@ -91,9 +92,9 @@ static void test_shape_has_the_alphabet_and_the_length_of_the_other_program(void
         for (unsigned round = 0; round < 2000; round++) {
             bwl_random random = random_bytes();
             memset(token, '!', sizeof token);
-            bwl_shape_write(token, e->shape, &random, WALL_NS);
+            bwl_token_write_as(token, e->shape, &random, WALL_NS);
             assert_int_equal(regexec(&form, token, 0, NULL, 0), 0);
-            assert_true(bwl_shape_fits(e->shape, token, strlen(token)));
+            assert_true(bwl_token_is_of(e->shape, token, strlen(token)));
         }
         regfree(&form);
     }
@@ -107,18 +108,18 @@ static void test_shape_fits_nothing_but_itself(void **state)
     (void)state;
     for (unsigned i = 0; i < COUNT; i++) {
         bwl_token_shape shape = expectations[i].shape;
-        bwl_shape_write(token, shape, &random, WALL_NS);
+        bwl_token_write_as(token, shape, &random, WALL_NS);
         size_t size = strlen(token);
         print_message("# %s\n", token);
-        assert_false(bwl_shape_fits(shape, token, size - 1));
-        assert_false(bwl_shape_fits(shape, "", 0));
+        assert_false(bwl_token_is_of(shape, token, size - 1));
+        assert_false(bwl_token_is_of(shape, "", 0));
         for (size_t at = 0; at < size; at++) {
             char kept = token[at];
             token[at] = '!';
-            assert_false(bwl_shape_fits(shape, token, size));
+            assert_false(bwl_token_is_of(shape, token, size));
             token[at] = kept;
         }
-        assert_true(bwl_shape_fits(shape, token, size));
+        assert_true(bwl_token_is_of(shape, token, size));
     }
 }
 
@@ -129,7 +130,7 @@ static void test_shape_of_ours_is_the_token_as_it_always_was(void **state)
     char       ours[BWL_TOKEN_MAX + 1];
 
     (void)state;
-    bwl_shape_write(token, BWL_TOKEN_OURS, &counting, 0);
+    bwl_token_write_as(token, BWL_TOKEN_OURS, &counting, 0);
     bwl_token_write(ours, &counting);
     assert_string_equal(token, ours);
 }
@@ -165,7 +166,7 @@ static void test_shape_uses_its_whole_alphabet_at_every_place(void **state)
         memset(counts, 0, sizeof counts);
         for (unsigned round = 0; round < ROUNDS; round++) {
             bwl_random random = random_bytes();
-            bwl_shape_write(token, expectations[i].shape, &random, WALL_NS);
+            bwl_token_write_as(token, expectations[i].shape, &random, WALL_NS);
             for (size_t at = 0; at < size; at++)
                 counts[at][(unsigned char)token[at]]++;
         }
@@ -207,10 +208,10 @@ static void test_shape_keeps_the_chance_that_it_promises(void **state)
         bwl_token_shape shape  = expectations[i].shape;
         unsigned        counts = 0;
         bwl_random      random = random_bytes();
-        bwl_shape_write(token, shape, &random, WALL_NS);
+        bwl_token_write_as(token, shape, &random, WALL_NS);
         for (unsigned bit = 0; bit < 8 * BWL_RANDOM_BYTES; bit++) {
             random.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-            bwl_shape_write(other, shape, &random, WALL_NS);
+            bwl_token_write_as(other, shape, &random, WALL_NS);
             counts += strcmp(token, other) != 0;
             random.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
         }
@@ -220,7 +221,7 @@ static void test_shape_keeps_the_chance_that_it_promises(void **state)
         memset(tokens, 0, sizeof tokens);
         for (unsigned round = 0; round < ROUNDS; round++) {
             random = random_bytes();
-            bwl_shape_write(tokens[round], shape, &random, WALL_NS);
+            bwl_token_write_as(tokens[round], shape, &random, WALL_NS);
         }
         qsort(tokens, ROUNDS, sizeof tokens[0], by_text);
         for (unsigned round = 1; round < ROUNDS; round++)
@@ -235,7 +236,8 @@ static void assert_date(int64_t seconds, int64_t ms, const char *date)
     bwl_random random = random_bytes();
     char       token[BWL_TOKEN_MAX + 1];
 
-    bwl_shape_write(token, BWL_TOKEN_DATE_UUID, &random, seconds * 1000000000 + ms * 1000000 + 1);
+    bwl_token_write_as(token, BWL_TOKEN_DATE_UUID, &random,
+                       seconds * 1000000000 + ms * 1000000 + 1);
     token[24] = '\0';
     assert_string_equal(token, date);
 }

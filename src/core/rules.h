@@ -34,56 +34,67 @@ typedef enum bwl_value_shape {
     BWL_VALUE_STAMP_TOKEN,   /* stamp-token; with BWL_TOKEN_PID_TID: stamp-pid-tid              */
 } bwl_value_shape;
 
+/* OURS: 22 characters of A-Z a-z 0-9 - _.  UUID: RFC 4122, version 4, in lower case.  HEX: 32 digits
+ * in lower case.  PID_TID: two numbers of plausible size, new for every attempt: 71-968.  BARE: without
+ * dashes.  UUID1: the form of version 1, all of it drawn.  BASE64: 16 bytes, padded.  BASE64_18: 18
+ * bytes.  ALNUM: letters and digits.  DATE_UUID: 2026-11-22T00:31:00.123Z@ and a UUID. */
 typedef enum bwl_token_shape {
-    BWL_TOKEN_OURS    = 0, /* 22 characters of A-Z a-z 0-9 - _                                   */
-    BWL_TOKEN_UUID    = 1, /* RFC 4122, version 4, in lower case                                 */
-    BWL_TOKEN_HEX     = 2, /* 32 digits in lower case                                            */
-    BWL_TOKEN_PID_TID = 3, /* two numbers of plausible size, drawn anew for every attempt: 71-968 */
-    BWL_TOKEN_UUID_BARE,   /* version 4 without its dashes                                       */
-    BWL_TOKEN_UUID1,       /* the form of version 1, all of it drawn                             */
-    BWL_TOKEN_UUID1_BARE,  /* the same without its dashes                                        */
-    BWL_TOKEN_BASE64,      /* 16 bytes in base64, padded: 24 characters                          */
-    BWL_TOKEN_BASE64_18,   /* 18 bytes in base64: 24 characters                                  */
-    BWL_TOKEN_ALNUM_16,    /* 16 letters and digits                                              */
+    BWL_TOKEN_OURS = 0,
+    BWL_TOKEN_UUID,
+    BWL_TOKEN_HEX,
+    BWL_TOKEN_PID_TID,
+    BWL_TOKEN_UUID_BARE,
+    BWL_TOKEN_UUID1,
+    BWL_TOKEN_UUID1_BARE,
+    BWL_TOKEN_BASE64,
+    BWL_TOKEN_BASE64_18,
+    BWL_TOKEN_ALNUM_16,
     BWL_TOKEN_ALNUM_20,
     BWL_TOKEN_ALNUM_22,
-    BWL_TOKEN_DATE_UUID, /* 2026-11-22T00:31:00.123Z@ and a UUID                                 */
+    BWL_TOKEN_DATE_UUID,
 } bwl_token_shape;
 
 enum { BWL_TOKEN_SHAPES = BWL_TOKEN_DATE_UUID + 1 };
 
-typedef enum bwl_expired { /* when has a stamp expired?                                        */
-                           BWL_STAMP_BEFORE_NOW = 1,
-                           BWL_STAMP_NOT_AFTER_NOW,
+/* When has a stamp expired? */
+typedef enum bwl_expired {
+    BWL_STAMP_BEFORE_NOW = 1,
+    BWL_STAMP_NOT_AFTER_NOW,
 } bwl_expired;
 
-typedef enum bwl_clock_reads { /* how often does one try look at the time?                       */
-                               BWL_READS_ONCE =
-                                   1, /* before SETNX                                                   */
-                               BWL_READS_STAMP_ONCE, /* the stamp is that of before SETNX, comparisons look again      */
-                               BWL_READS_ALWAYS, /* the stamp that GETSET writes is new as well                    */
+/* How often does one try look at the time?  ONCE: before SETNX.  STAMP_ONCE: the stamp is of before
+ * SETNX, but comparisons look again.  ALWAYS: the stamp that GETSET writes is new as well. */
+typedef enum bwl_clock_reads {
+    BWL_READS_ONCE = 1,
+    BWL_READS_STAMP_ONCE,
+    BWL_READS_ALWAYS,
 } bwl_clock_reads;
 
-typedef enum bwl_gone { /* the key was there for SETNX and is not for GET                        */
-                        BWL_GONE_SWAP =
-                            1, /* try GETSET                                                           */
-                        BWL_GONE_START_OVER, /* the next try begins with SETNX                                       */
+/* The key was there for SETNX and is not for GET.  SWAP: try GETSET.  START_OVER: as when it is
+ * held; the next try begins with SETNX again. */
+typedef enum bwl_gone {
+    BWL_GONE_SWAP = 1,
+    BWL_GONE_START_OVER,
 } bwl_gone;
 
-typedef enum bwl_wins { /* when does what GETSET found mean that we have won?                  */
-                        BWL_WINS_IF_EXPIRED = 1,
-                        BWL_WINS_IF_SAME, /* the same bytes as GET had shown                                      */
+/* When does what GETSET found mean that we have won?  SAME: the bytes that GET had shown. */
+typedef enum bwl_wins {
+    BWL_WINS_IF_EXPIRED = 1,
+    BWL_WINS_IF_SAME,
 } bwl_wins;
 
+/* BLIND: DEL.  IF_AHEAD: GET, and DEL when the stamp is at least guard_ms ahead of now.  IF_MINE:
+ * GET, and DEL when the value is what we wrote. */
 typedef enum bwl_release_rule {
-    BWL_RELEASE_BLIND = 1, /* DEL                                                               */
-    BWL_RELEASE_IF_AHEAD,  /* GET; DEL when the stamp is at least guard_ms ahead of now           */
-    BWL_RELEASE_IF_MINE,   /* GET; DEL when the value is what we wrote                           */
+    BWL_RELEASE_BLIND = 1,
+    BWL_RELEASE_IF_AHEAD,
+    BWL_RELEASE_IF_MINE,
 } bwl_release_rule;
 
+/* SERVER: bowline's own variant, in one script each: the server's TIME, an expiry of the key. */
 typedef enum bwl_clock_owner {
     BWL_CLOCK_OF_CLIENT = 1,
-    BWL_CLOCK_OF_SERVER, /* bowline's variant: one script, the server's TIME, an expiry of the key */
+    BWL_CLOCK_OF_SERVER,
 } bwl_clock_owner;
 
 struct bwl_rules {

@@ -1,6 +1,6 @@
 /*
- * hold.c -- waiting, settling, noticing the loss, letting go.  See hold.h for the states, keep.c for
- * renewing.
+ * hold.c -- waiting, settling, noticing the loss, letting go.  See hold.h for the states, keep.c
+ * for renewing.
  *
  * The rules, each of which somebody's lock has paid for:
  *   - every attempt has a new token; the same token is asked for again only to settle an attempt
@@ -192,7 +192,7 @@ static void abandoned(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, 
     h->pauses     = 0;
     h->granted_to = out->until;
     if (out->kind == BWL_HELD && out->until > ev->now)
-        let_go(h, BWL_HOLD_LEAVING, ev, fx);
+        bwl_hold_command(h, BWL_HOLD_LEAVING, (bwl_command){ .verb = BWL_RELEASE }, ev, fx);
     else
         over(h);
 }

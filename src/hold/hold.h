@@ -92,8 +92,8 @@ void bwl_hold_init(bwl_hold *h, const bwl_protocol *protocol, unsigned nodes,
 void bwl_hold_acquire(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms give_up_at,
                       bwl_effects *fx);
 
-/* While it is held, and only where the protocol extends: lease_ms from now on.  Ends by HELD, by LOST, or by another outcome that leaves
- * the hold as it was. */
+/* While it is held, and only where the protocol extends: lease_ms from now on.  Ends by HELD, by
+ * LOST, or by another outcome that leaves the hold as it was. */
 void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx);
 
 /* While it is held: gives it back. */

@@ -34,10 +34,11 @@ typedef enum bwl_value_shape {
     BWL_VALUE_STAMP_TOKEN,   /* stamp-token; with BWL_TOKEN_PID_TID: stamp-pid-tid              */
 } bwl_value_shape;
 
-/* OURS: 22 characters of A-Z a-z 0-9 - _.  UUID: RFC 4122, version 4, in lower case.  HEX: 32 digits
- * in lower case.  PID_TID: two numbers of plausible size, new for every attempt: 71-968.  BARE: without
- * dashes.  UUID1: the form of version 1, all of it drawn.  BASE64: 16 bytes, padded.  BASE64_18: 18
- * bytes.  ALNUM: letters and digits.  DATE_UUID: 2026-11-22T00:31:00.123Z@ and a UUID. */
+/* OURS: 22 characters of A-Z a-z 0-9 - _.  UUID: RFC 4122, version 4, in lower case.  HEX: 32
+ * digits in lower case.  PID_TID: two numbers of plausible size, new for every attempt: 71-968.
+ * BARE: without dashes.  UUID1: the form of version 1, all of it drawn.  BASE64: 16 bytes, padded.
+ * BASE64_18: 18 bytes.  ALNUM: letters and digits.  DATE_UUID: 2026-11-22T00:31:00.123Z@ and a
+ * UUID. */
 typedef enum bwl_token_shape {
     BWL_TOKEN_OURS = 0,
     BWL_TOKEN_UUID,
@@ -104,7 +105,7 @@ struct bwl_rules {
     const char     *literal;  /* NULL: none                                                      */
     const char     *prefix;   /* NULL: none                                                      */
     const char     *suffix;   /* NULL: none                                                      */
-    int64_t         unit_ns;  /* of a stamp: 1000000000, 1000000, 1000 or 1; 0: no stamp          */
+    int64_t         unit_ns;  /* of a stamp: 1000000000, 1000000, 1000 ...; 0: no stamp           */
     int64_t         whole_ns; /* floats: what 1.0 stands for: 1000000000 or 1000000              */
     int64_t         extra_ns; /* added to the lease in a stamp                                   */
     bool            stamp_is_start;

@@ -68,6 +68,7 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, cons
     lock->latest_tag = 0;
     lock->pins       = 0;
     lock->wanted     = true;
+    lock->saw_alien  = false;
     bwl_lock_hide(lock);
     lock->why[0]    = '\0';
     lock->name_size = (uint16_t)name_size;
@@ -195,7 +196,8 @@ void bwl_lock_disown(bwl_lock *lock)
 
 void bwl_lock_event(bwl_lock *lock, bwl_event ev)
 {
-    ev.now = bwl_client_now(lock->client);
+    lock->saw_alien = ev.answer == BWL_ALIEN;
+    ev.now          = bwl_client_now(lock->client);
     happened(lock, &ev);
 }
 

@@ -10,14 +10,7 @@
 
 #include "core/rules.h"
 #include "redis/key.h"
-
-/* How a release wakes those who wait, in the same step as it deletes the key. */
-typedef enum bwl_signal_kind {
-    BWL_SIGNAL_NONE = 0,
-    BWL_SIGNAL_LIST,    /* DEL list; LPUSH list 1; PEXPIRE list 1000                           */
-    BWL_SIGNAL_EVENT,   /* LPUSH list 1; LTRIM list 0 0                                        */
-    BWL_SIGNAL_CHANNEL, /* PUBLISH channel key                                                 */
-} bwl_signal_kind;
+#include "redis/signal.h"
 
 typedef struct bwl_profile {
     const char     *name;

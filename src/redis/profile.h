@@ -13,18 +13,18 @@
 #include "redis/signal.h"
 
 typedef struct bwl_profile {
-    const char     *name;
-    const char     *program;  /* whose locks these are, and of which versions                   */
-    const char     *protocol; /* the name of one of ours                                        */
-    const char     *key;      /* the template of its keys; see takes_prefix                     */
-    bool            takes_prefix; /* its keys begin with a word of the user's, for key= to say  */
-    bool            names_host;   /* its values begin with HOST_PID_                            */
-    bwl_signal_kind signal;
-    const char     *signal_name; /* of the list or channel: %s the name, %p what comes before
+    const char      *name;
+    const char      *program;  /* whose locks these are, and of which versions                   */
+    const char      *protocol; /* the name of one of ours                                        */
+    const char      *key;      /* the template of its keys; see takes_prefix                     */
+    bool             takes_prefix; /* its keys begin with a word of the user's, for key= to say  */
+    bool             names_host;   /* its values begin with HOST_PID_                            */
+    bwl_signal_kind  signal;
+    const char      *signal_name; /* of the list or channel: %s the name, %p what comes before
                                   * `key` in the template that is used                          */
-    const char     *fault; /* what is wrong with sharing this lock; NULL: nothing               */
-    const char     *note;  /* what there is to know; NULL: nothing                              */
-    bwl_rules       rules;
+    const char      *fault; /* what is wrong with sharing this lock; NULL: nothing               */
+    const char      *note;  /* what there is to know; NULL: nothing                              */
+    const bwl_rules *rules;
 } bwl_profile;
 
 /* The i-th; NULL behind the last. */

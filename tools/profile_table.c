@@ -8,6 +8,7 @@
  */
 #include "core/shape.h"
 #include "core/token.h"
+#include "protocol/protocol.h"
 #include "redis/profile.h"
 #include "redis/stamp.h"
 
@@ -90,6 +91,15 @@ static const char *clock_of(const bwl_rules *r)
     return r->clock == BWL_CLOCK_OF_SERVER ? "server" : "client";
 }
 
+static const char *fault_of(const bwl_profile *p)
+{
+    const char *fault = p->fault;
+
+    if (fault == NULL)
+        fault = bwl_protocol_fault(bwl_protocol_named(p->protocol), p->rules);
+    return fault != NULL ? fault : "";
+}
+
 int main(void)
 {
     const bwl_profile *p;
@@ -104,8 +114,7 @@ int main(void)
                      (long long)r->wait_ms, signal_words(p->signal));
         if (p->signal != BWL_SIGNAL_NONE)
             (void)printf(" %s", p->signal_name);
-        (void)printf("\t%s\t%s\n", p->fault != NULL ? p->fault : "",
-                     p->note != NULL ? p->note : "");
+        (void)printf("\t%s\t%s\n", fault_of(p), p->note != NULL ? p->note : "");
     }
     return fflush(stdout) != 0 || ferror(stdout) != 0;
 }

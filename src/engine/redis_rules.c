@@ -14,27 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* SHIM */
-static const bwl_protocol *bwl_protocol_named(const char *name)
-{
-    return strcmp(name, "token") == 0 || strcmp(name, "setnx-getset") == 0 ? &bwl_token : NULL;
-}
-static const char *bwl_protocol_name_at(size_t i)
-{
-    return i == 0 ? "token" : i == 1 ? "setnx-getset" : NULL;
-}
-static const bwl_rules *bwl_protocol_rules(const bwl_protocol *p)
-{
-    (void)p;
-    return NULL;
-}
-static const char *bwl_protocol_fault(const bwl_protocol *p, const bwl_rules *r)
-{
-    (void)r;
-    return p->fault;
-}
-/* SHIM END */
-
 static int unknown(const char *what, const char *typed, bwl_word_at names, bwl_fault *fault)
 {
     const char *nearest = bwl_nearest(typed, names);

@@ -12,6 +12,7 @@
  *
  * docs/profiles.md is made of this table: make docs.
  */
+#include "protocol/protocol.h"
 #include "redis/profile_rows.h"
 
 #define TOKENS(shape)  .value = BWL_VALUE_TOKEN, .token = (shape)
@@ -296,26 +297,13 @@ const bwl_profile bwl_profile_rows[] = {
       .program  = "the PHP lock of the article \"Redis实现分布式锁\", getPidLock",
       .protocol = "setnx-getset",
       .key      = "lock_%s",
-      .fault = "it compares the clocks of different machines, and a release within the lease does "
-               "not look whose lock it is",
-      .rules =
-          RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = MILLISECOND_NS, .extra_ns = MILLISECOND_NS,
-                .expired = BWL_STAMP_BEFORE_NOW, .reads = BWL_READS_ONCE, .gone = BWL_GONE_SWAP,
-                .wins = BWL_WINS_IF_EXPIRED, .missing_wins = true, .release = BWL_RELEASE_IF_AHEAD,
-                .guard_ms = 3, .clock = BWL_CLOCK_OF_CLIENT) },
+      .rules    = &bwl_rules_buffers },
     /* The article "利用redis实现分布式锁", JedisLock; the release as in jedis-lock 1.0. */
     { .name     = "java-jedislock",
       .program  = "the Java lock of the article \"利用redis实现分布式锁\", JedisLock",
       .protocol = "setnx-getset",
       .key      = "%s",
-      .fault =
-          "it compares the clocks of different machines, and a release deletes whatever is there",
-      .rules =
-          RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = MILLISECOND_NS, .extra_ns = MILLISECOND_NS,
-                .expired = BWL_STAMP_BEFORE_NOW, .reads = BWL_READS_STAMP_ONCE,
-                .gone = BWL_GONE_START_OVER, .wins = BWL_WINS_IF_SAME, .missing_wins = false,
-                .release = BWL_RELEASE_BLIND, .clock = BWL_CLOCK_OF_CLIENT, .pause_ms = 100,
-                .lease_ms = 300000, .wait_ms = 300) },
+      .rules    = &bwl_rules_jedis },
 };
 
 const size_t bwl_profile_rows_count = sizeof bwl_profile_rows / sizeof bwl_profile_rows[0];

@@ -23,12 +23,14 @@
 
 #define WALL_NS INT64_C(1795307460123456789)
 
-static const bwl_random bits = { { 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 121, 98, 219, 61 } };
+static const bwl_random bits = { { 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 121, 98, 219,
+                                   61 } };
 
 /* Runs over the rows, saying which. */
-#define FOR_EACH(row)                                                                              \
-    for (const bwl_profile *row = bwl_profile_rows;                                                \
-         row < bwl_profile_rows + bwl_profile_rows_count && (print_message("# %s\n", row->name), 1); \
+#define FOR_EACH(row)                                       \
+    for (const bwl_profile *row = bwl_profile_rows;         \
+         row < bwl_profile_rows + bwl_profile_rows_count && \
+         (print_message("# %s\n", row->name), 1);           \
          row++)
 
 static void test_rows_have_names_that_can_be_typed(void **state)

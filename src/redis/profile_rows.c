@@ -268,9 +268,9 @@ const bwl_profile bwl_profile_rows[] = {
       .key      = "lock:%s",
       .fault    = FAULT_MOVED,
       .note     = "The two numbers are drawn anew for every attempt.",
-      .rules    = RULES(.value = BWL_VALUE_STAMP_TOKEN, .token = BWL_TOKEN_PID_TID,
-                        .unit_ns = SECOND_NS, .extra_ns = SECOND_NS, .expired = BWL_STAMP_BEFORE_NOW,
-                        BY_THE_SERVER, .lease_ms = 60000) },
+      .rules = RULES(.value = BWL_VALUE_STAMP_TOKEN, .token = BWL_TOKEN_PID_TID,
+                     .unit_ns = SECOND_NS, .extra_ns = SECOND_NS,
+                     .expired = BWL_STAMP_BEFORE_NOW, BY_THE_SERVER, .lease_ms = 60000) },
     /* lantins/resque-lock-timeout at 3a13db9, lib/resque/plugins/lock_timeout.rb. */
     { .name     = "resque-lock-timeout",
       .program  = "resque-lock-timeout 0.4 (Ruby) with @lock_timeout",

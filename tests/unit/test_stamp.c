@@ -320,7 +320,7 @@ static void test_what_is_written_is_read_as_what_it_was(void **state)
         int64_t          read = -1;
         for (unsigned j = 0; j < BWL_RANDOM_BYTES; j++)
             random.bytes[j] = (uint8_t)any();
-        bwl_token_write_as(token, rules->token, &random, 0);
+        bwl_token_write_as(token, rules->token, &random, ns);
         int64_t stamp =
             rules->unit_ns != 0 ? (ns + INT64_C(1000000000000000000)) / rules->unit_ns : 0;
         size_t size = bwl_value_write(bytes, rules, token, stamp);

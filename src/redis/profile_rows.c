@@ -134,7 +134,7 @@ const bwl_profile bwl_profile_rows[] = {
     /* net.javacrumbs.shedlock:shedlock-support-redis 6.9.0 and shedlock-provider-redis-spring
      * 6.3.0 (Maven Central), sources: ADDED:TIME@HOST:UUID, and without the UUID before 6.9.  */
     { .name     = "shedlock",
-      .program  = "ShedLock 4 to 7 (Java) with a provider for Redis",
+      .program  = "ShedLock 4 to 6 (Java) with a provider for Redis",
       .protocol = "token",
       .key      = "job-lock:default:%s",
       .fault = "a ShedLock that is late deletes whatever is there, unless its provider was built "

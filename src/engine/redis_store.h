@@ -6,6 +6,7 @@
  *      redis_connect.c  from nothing to a connection: names, addresses, pauses, lateness
  *      redis_greet.c    from a fresh connection to one that may be asked: HELLO, INFO, SELECT
  *      redis_ask.c      questions out, answers in, and what becomes of them when it breaks
+ *      redis_await.c    waiting for an answer in the connection itself
  *      redis_held.c     what a new connection means for the locks that are held
  *      redis.c          the engine's table
  *
@@ -166,6 +167,12 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
 
 void bwl_redis_ready(bwl_source *source, uint32_t events);
 void bwl_redis_flush(bwl_client *client);
+
+/* Something came, or the connection broke (status, and the fault): takes what is there. */
+void bwl_redis_heard(bwl_redis_store *store, int status, bwl_fault *fault);
+
+/* redis_await.c */
+bool bwl_redis_await(bwl_client *client, bwl_ms until);
 
 /* redis_held.c */
 bool bwl_redis_holds_something(const bwl_redis_store *store);

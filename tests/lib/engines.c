@@ -2,7 +2,6 @@
  * engines.c -- see engines.h.
  */
 #include "tests/lib/engines.h"
-#include "tests/lib/fork_safe.h"
 #include "tests/lib/server.h"
 
 #include <stdio.h>
@@ -156,7 +155,6 @@ int engines_run(const char *group, const engine_case *cases, size_t count)
     static run               runs[ENGINES * CASES_MAX];
     size_t                   n = 0;
 
-    make_fork_safe();
     assert_true(count <= CASES_MAX);
     for (size_t e = 0; e < ENGINES; e++) {
         for (size_t c = 0; c < count; c++) {

@@ -1,6 +1,8 @@
 /*
- * fork_safe.c -- see fork_safe.h.  The program's own malloc comes before the sanitizer's, and counts
- * who is inside; fork closes the gate and waits until nobody is.
+ * fork_safe.c -- see fork_safe.h.
+ *
+ * The program's own malloc stands before the sanitizer's and counts who is inside; fork closes the
+ * gate and waits until nobody is.
  */
 #include "tests/lib/fork_safe.h"
 

@@ -360,7 +360,7 @@ static const char *hears(int fd)
     struct pollfd something = { .fd = fd, .events = POLLIN };
 
     assert_int_equal(poll(&something, 1, 10000), 1);
-    ssize_t size = read(fd, text, sizeof text - 1);
+    ssize_t size              = read(fd, text, sizeof text - 1);
     text[size > 0 ? size : 0] = '\0';
     return text;
 }

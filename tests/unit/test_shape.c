@@ -25,8 +25,8 @@
 typedef struct expectation {
     bwl_token_shape shape;
     const char     *form;
-    const char     *example; /* for the bytes 0, 1, ... 15; NULL: not looked at              */
-    double their_bits;     /* what a token of the other program itself holds; or 128        */
+    const char     *example;    /* for the bytes 0, 1, ... 15; NULL: not looked at              */
+    double          their_bits; /* what a token of the other program itself holds; or 128        */
 } expectation;
 
 static const expectation expectations[] = {

@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-/* Not for the first answer of a connection: who asks only once should not prepare for more. */
+/* Not for the first answer of a connection: whoever asks once should not prepare for more. */
 static bool is_worth_it(bwl_client *client, bwl_ms until)
 {
     const bwl_redis_store *store = client->store;

@@ -211,10 +211,10 @@ static uint64_t in_order(const bwl_world *w, const uint8_t *order, bool plain)
             put_token(&p, bwl_token_number(order[i], 1)); /* it will be used again */
         put_client(&p, &w->clients[order[i]]);
     }
-    put_token(&p, w->redis.owner);
-    if (w->redis.owner != 0) {
-        put(&p, (uint64_t)w->redis.left);
-        put(&p, (uint64_t)w->redis.lasts << 2 | (uint64_t)w->key_late << 1 | w->key_excused);
+    put_token(&p, bwl_model_owner(&w->redis));
+    if (bwl_model_owner(&w->redis) != 0) {
+        put(&p, (uint64_t)bwl_model_left(&w->redis));
+        put(&p, (uint64_t)w->key_late << 1 | w->key_excused);
     }
     return finish(p.hash);
 }

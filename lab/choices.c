@@ -38,8 +38,8 @@ bwl_ms bwl_world_next_instant(const bwl_world *w)
 
     for (unsigned i = 0; i < w->scenario->clients; i++)
         at = bwl_sooner(at, next_of_client(&w->clients[i], w->now));
-    if (w->redis.owner != 0 && !w->redis.lasts)
-        at = bwl_sooner(at, w->now + (w->redis.left + pace - 1) / pace);
+    if (bwl_model_owner(&w->redis) != 0 && !bwl_model_lock(&w->redis)->lasts)
+        at = bwl_sooner(at, w->now + (bwl_model_left(&w->redis) + pace - 1) / pace);
     return at;
 }
 
@@ -174,7 +174,7 @@ void bwl_world_choices(const bwl_world *w, bwl_choices *ret_choices)
         add_connection_faults(w, &choices, i);
     if (w->left[BWL_RESTART] > 0)
         add(&choices, BWL_CHOICE_RESTART, 0, 0);
-    if (w->left[BWL_JUMP] > 0 && w->redis.owner != 0)
+    if (w->left[BWL_JUMP] > 0 && bwl_model_owner(&w->redis) != 0)
         add(&choices, BWL_CHOICE_JUMP, 0, 0);
     *ret_choices = choices;
 }

@@ -61,8 +61,8 @@ static bool may_end_so(const bwl_lab_client *c, bwl_outcome_kind kind)
  * key that was set late may have come since.)  LOST says that it was not we who removed it. */
 static bool is_false(const bwl_world *w, const bwl_lab_client *c, bwl_outcome_kind kind)
 {
-    bool is_there = !w->key_late && w->redis.owner != 0 &&
-                    w->redis.owner == bwl_token_read(c->hold.claim.token);
+    bool is_there = !w->key_late && bwl_model_owner(&w->redis) != 0 &&
+                    bwl_model_owner(&w->redis) == bwl_token_read(c->hold.claim.token);
 
     if (kind == BWL_RELEASED)
         return is_there || !c->is_removed;
@@ -311,7 +311,7 @@ void bwl_sim_client_crash(bwl_world *w, unsigned client)
     bwl_lab_client *c = &w->clients[client];
 
     bwl_connection_abandon(w, client);
-    if (w->redis.owner != 0 && bwl_token_client(w->redis.owner) == client)
+    if (bwl_model_owner(&w->redis) != 0 && bwl_token_client(bwl_model_owner(&w->redis)) == client)
         w->key_excused = true;
     c->is_told_end = true;
     round_over(w, c);

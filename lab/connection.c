@@ -22,7 +22,7 @@ static void excuse(bwl_world *w, unsigned client, const bwl_letter *letter)
     bool was_last   = w->now >= w->clients[client].due_by;
     bool is_refused = letter->kind == BWL_LETTER_ANSWER && letter->answer == BWL_REFUSED;
 
-    if (letter->word == REDIS_DELETE_IF_MINE && letter->token == w->redis.owner &&
+    if (letter->word == REDIS_DELETE_IF_MINE && letter->token == bwl_model_owner(&w->redis) &&
         (was_last || is_refused))
         w->key_excused = true;
 }

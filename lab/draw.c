@@ -264,7 +264,8 @@ static void draw_local(picture *p, unsigned client, const char *what)
 
 static void draw_passed(picture *p)
 {
-    bool has_vanished = p->before->redis.owner != 0 && p->w->redis.owner == 0;
+    bool has_vanished =
+        bwl_model_owner(&p->before->redis) != 0 && bwl_model_owner(&p->w->redis) == 0;
 
     begin_row(p);
     for (unsigned i = MARGIN - 3; i < server_lane(p); i++)

@@ -1,69 +1,94 @@
 /*
- * model_redis.c -- the four words of src/store/redis.h, carried out.  See model_redis.h.
+ * model_redis.c -- which command is carried out by whom.  See model_redis.h.
  */
 #include "lab/model_redis.h"
-#include "lab/twist.h"
+#include "lab/model_inside.h"
 
-static void set(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
+static const char *const op_texts[] = { [BWL_OP_NONE] = "",
+#define X(name, text) [BWL_OP_##name] = text,
+                                        BWL_MODEL_OPS(X)
+#undef X
+};
+
+static const char *const error_texts[] = { [BWL_ERROR_NONE] = "",
+#define X(name, text) [BWL_ERROR_##name] = text,
+                                           BWL_MODEL_ERRORS(X)
+#undef X
+};
+
+const char *bwl_model_op_text(bwl_model_op op)
 {
-    r->owner = q->token;
-    r->lasts = (twists & BWL_TWIST_SET_LASTS) != 0;
-    r->left  = r->lasts ? 0 : q->lease_ms * BWL_MODEL_PER_MS;
+    assert(op < BWL_OPS_END);
+    return op_texts[op];
 }
 
-static bwl_answer set_if_absent(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
+const char *bwl_model_error_text(bwl_model_error error)
 {
-    if (r->owner != 0 && (twists & BWL_TWIST_SET_OVERWRITES) == 0)
-        return BWL_NO;
-    set(r, q, twists);
-    return BWL_YES;
+    assert(error < sizeof error_texts / sizeof error_texts[0]);
+    return error_texts[error];
 }
 
-static bwl_answer extend(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
+static void say_time(const bwl_model_redis *r, bwl_model_reply *reply)
 {
-    int64_t left    = q->lease_ms * BWL_MODEL_PER_MS;
-    bool    is_ours = r->owner == q->token;
+    const int64_t per_second = INT64_C(1000) * BWL_MODEL_PER_MS;
+    const int64_t per_us     = 1000 / BWL_MODEL_PER_MS; /* microseconds in a hundredth of a ms */
 
-    if (r->owner == 0 && (twists & BWL_TWIST_EXTEND_CREATES) != 0) {
-        set(r, q, twists);
-        return BWL_YES;
+    bwl_model_say(reply, BWL_PART_ARRAY, 2);
+    bwl_model_say(reply, BWL_PART_VALUE, r->now / per_second);
+    bwl_model_say(reply, BWL_PART_VALUE, r->now % per_second * per_us);
+}
+
+void bwl_model_carry_out(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
+                         bwl_model_reply *reply)
+{
+    switch ((bwl_model_op)cmd->op) {
+    case BWL_OP_EXISTS:
+    case BWL_OP_DEL:
+    case BWL_OP_EXPIRE:
+    case BWL_OP_PEXPIRE:
+    case BWL_OP_PEXPIREAT:
+    case BWL_OP_TTL:
+    case BWL_OP_PTTL: bwl_model_do_key(r, cmd, reply); return;
+    case BWL_OP_GET:
+    case BWL_OP_SET:
+    case BWL_OP_SETNX:
+    case BWL_OP_GETSET:
+    case BWL_OP_INCR: bwl_model_do_string(r, cmd, reply); return;
+    case BWL_OP_ZADD:
+    case BWL_OP_ZREM:
+    case BWL_OP_ZSCORE:
+    case BWL_OP_ZRANK:
+    case BWL_OP_ZCARD:
+    case BWL_OP_ZPOPMIN:
+    case BWL_OP_ZRANGE: bwl_model_do_zset(r, cmd, reply); return;
+    case BWL_OP_HSET:
+    case BWL_OP_HGET:
+    case BWL_OP_HDEL:
+    case BWL_OP_HLEN: bwl_model_do_hash(r, cmd, reply); return;
+    case BWL_OP_SUBSCRIBE:
+    case BWL_OP_UNSUBSCRIBE:
+    case BWL_OP_PUBLISH: bwl_model_do_pubsub(r, connection, cmd, reply); return;
+    case BWL_OP_UNWATCH: bwl_model_unwatch(r, connection, reply); return;
+    case BWL_OP_TIME: say_time(r, reply); return;
+    case BWL_OP_NONSENSE: bwl_model_say_error(reply, BWL_ERROR_UNKNOWN); return;
+    case BWL_OP_WATCH:
+    case BWL_OP_MULTI:
+    case BWL_OP_EXEC:
+    case BWL_OP_DISCARD:
+    case BWL_OP_NONE:
+    case BWL_OPS_END: break;
     }
-    if (r->owner == 0 || (!is_ours && (twists & BWL_TWIST_EXTEND_BLIND) == 0))
-        return BWL_NO;
-    if (left > r->left || (twists & BWL_TWIST_EXTEND_SHORTENS) != 0)
-        r->left = left;
-    return BWL_YES;
+    bwl_unreachable("not a command that can be in a transaction");
 }
 
-static bwl_answer remove_key(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
+void bwl_model_redis_do(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
+                        bwl_model_reply *ret_reply)
 {
-    bool is_ours = r->owner == q->token;
-
-    if (r->owner == 0 || (!is_ours && (twists & BWL_TWIST_DELETE_BLIND) == 0))
-        return BWL_NO;
-    *r = (bwl_model_redis){ 0 };
-    return BWL_YES;
-}
-
-bwl_answer bwl_model_redis_serve(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
-{
-    assert(q->token != 0);
-    assert(q->lease_ms > 0);
-    switch (q->word) {
-    case REDIS_SET_IF_ABSENT: return set_if_absent(r, q, twists);
-    case REDIS_SET_IF_ABSENT_OR_MINE:
-        return r->owner == q->token ? BWL_YES : set_if_absent(r, q, twists);
-    case REDIS_EXTEND_IF_MINE: return extend(r, q, twists);
-    case REDIS_DELETE_IF_MINE: return remove_key(r, q, twists);
-    }
-    bwl_unreachable("a word that is not Redis'");
-}
-
-void bwl_model_redis_pass(bwl_model_redis *r, int64_t hundredths)
-{
-    if (r->owner == 0 || r->lasts)
-        return;
-    r->left -= hundredths;
-    if (r->left <= 0)
-        *r = (bwl_model_redis){ 0 };
+    assert(connection < BWL_MODEL_CONNECTIONS);
+    assert(cmd->key < BWL_MODEL_KEYS || cmd->op >= BWL_OP_SUBSCRIBE);
+    ret_reply->parts_count  = 0;
+    ret_reply->pushes_count = 0;
+    if (!bwl_model_do_transaction(r, connection, cmd, ret_reply))
+        bwl_model_carry_out(r, connection, cmd, ret_reply);
+    assert(ret_reply->parts_count > 0);
 }

@@ -34,9 +34,9 @@ static bool is_honest(const bwl_world *w, unsigned client)
 
     if (left == 0)
         return true;
-    if (w->redis.owner != bwl_world_token_of(w, client))
+    if (bwl_model_owner(&w->redis) != bwl_world_token_of(w, client))
         return false;
-    return w->redis.lasts || w->redis.left >= left * (int64_t)w->scenario->server_pace;
+    return bwl_model_left(&w->redis) >= left * (int64_t)w->scenario->server_pace;
 }
 
 static bool is_stuck(const bwl_lab_client *c)
@@ -76,13 +76,13 @@ static bool has_end(const bwl_world *w)
 
     if (w->scenario->extend_ms > lease_ms)
         lease_ms = w->scenario->extend_ms;
-    return w->redis.owner == 0 || (!w->redis.lasts && w->redis.left <= lease_ms * BWL_MODEL_PER_MS);
+    return bwl_model_left(&w->redis) <= lease_ms * BWL_MODEL_PER_MS;
 }
 
 /* A key that was set in time and whose release did not fail is wanted, or about to be removed. */
 static bool is_taken_care_of(const bwl_world *w)
 {
-    uint16_t              owner = w->redis.owner;
+    uint16_t              owner = bwl_model_owner(&w->redis);
     const bwl_lab_client *c;
 
     if (owner == 0 || w->key_excused)
@@ -125,5 +125,5 @@ bool bwl_world_ended_clean(const bwl_world *w)
         if (w->clients[i].is_running || w->clients[i].rounds_left > 0 ||
             w->clients[i].late_count > 0)
             return false;
-    return w->redis.owner == 0;
+    return bwl_model_owner(&w->redis) == 0;
 }

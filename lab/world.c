@@ -4,6 +4,7 @@
 #include "lab/world.h"
 #include "lab/client.h"
 #include "lab/connection.h"
+#include "lab/model_words.h"
 #include "lab/token_number.h"
 
 enum { BEGINNING_MS = 1000000 }; /* far from 0, so that no moment is confused with "never set" */
@@ -13,6 +14,7 @@ void bwl_world_start(bwl_world *w, const bwl_scenario *s)
     assert(s->clients >= 2);
     assert(s->clients <= BWL_CLIENTS_MAX);
     *w = (bwl_world){ .scenario = s, .now = BEGINNING_MS };
+    bwl_model_redis_start(&w->redis, BEGINNING_MS);
     for (unsigned i = 0; i < BWL_BUDGETS_COUNT; i++)
         w->left[i] = s->budget[i];
     for (unsigned i = 0; i < s->clients; i++) {
@@ -34,25 +36,27 @@ static void note_removed(bwl_world *w, uint16_t token)
 /* Carries the letter out, and looks whether it did what no question may do. */
 static bwl_answer serve(bwl_world *w, const bwl_letter *letter)
 {
-    bwl_model_redis    before   = w->redis;
+    uint16_t           was_of   = bwl_model_owner(&w->redis);
+    int64_t            was_left = bwl_model_left(&w->redis);
     bwl_model_question question = {
-        .word     = (bwl_redis_word)letter->word,
-        .token    = letter->token,
-        .lease_ms = letter->lease_ms,
+        .word       = (bwl_redis_word)letter->word,
+        .connection = (uint8_t)bwl_token_client(letter->token),
+        .token      = letter->token,
+        .lease_ms   = letter->lease_ms,
     };
     bwl_answer answer      = bwl_model_redis_serve(&w->redis, &question, w->scenario->twists);
-    bool       has_changed = before.owner != w->redis.owner || before.left != w->redis.left ||
-                       before.lasts != w->redis.lasts;
-    bool is_acquire =
+    uint16_t   is_of       = bwl_model_owner(&w->redis);
+    bool       has_changed = was_of != is_of || was_left != bwl_model_left(&w->redis);
+    bool       is_acquire =
         letter->word == REDIS_SET_IF_ABSENT || letter->word == REDIS_SET_IF_ABSENT_OR_MINE;
 
-    if (has_changed && before.owner != 0 && before.owner != letter->token)
+    if (has_changed && was_of != 0 && was_of != letter->token)
         w->broken |= BWL_LAW_OWN_KEY;
-    if (before.owner == 0 && w->redis.owner != 0 && !is_acquire)
+    if (was_of == 0 && is_of != 0 && !is_acquire)
         w->broken |= BWL_LAW_CREATES;
-    if (before.owner != w->redis.owner)
+    if (was_of != is_of)
         w->key_excused = w->key_late = false;
-    if (letter->word == REDIS_DELETE_IF_MINE && answer == BWL_YES && before.owner == letter->token)
+    if (letter->word == REDIS_DELETE_IF_MINE && answer == BWL_YES && was_of == letter->token)
         note_removed(w, letter->token);
     return answer;
 }
@@ -70,17 +74,17 @@ static void serve_next(bwl_world *w, unsigned client, unsigned instead)
 
 static void serve_late(bwl_world *w, unsigned client, unsigned i)
 {
-    bwl_letter      letter = bwl_connection_take_late(w, client, i);
-    bwl_model_redis before = w->redis;
+    bwl_letter letter = bwl_connection_take_late(w, client, i);
+    uint16_t   was_of = bwl_model_owner(&w->redis);
 
     (void)serve(w, &letter); /* nobody is there to hear the answer */
-    if (before.owner != w->redis.owner && w->redis.owner != 0)
+    if (was_of != bwl_model_owner(&w->redis) && bwl_model_owner(&w->redis) != 0)
         w->key_excused = w->key_late = true;
 }
 
 static void restart(bwl_world *w)
 {
-    w->redis = (bwl_model_redis){ 0 };
+    bwl_model_redis_restart_empty(&w->redis);
     for (unsigned i = 0; i < w->scenario->clients; i++)
         bwl_connection_server_gone(w, i);
 }

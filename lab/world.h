@@ -17,6 +17,7 @@
 #include "hold/hold.h"
 #include "lab/model_redis.h"
 #include "lab/scenario.h"
+#include "store/redis.h"
 
 enum { BWL_LETTERS_MAX = 6 };
 

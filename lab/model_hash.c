@@ -3,7 +3,7 @@
  */
 #include "lab/model_inside.h"
 
-void bwl_model_do_hash(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_reply *reply)
+void bwl_model_do_hash(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_frame *reply)
 {
     bwl_model_item *item;
 

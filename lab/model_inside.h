@@ -8,18 +8,18 @@
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-static inline void bwl_model_say(bwl_model_reply *reply, bwl_model_part_kind kind, int64_t number)
+static inline void bwl_model_say(bwl_model_frame *reply, bwl_model_part_kind kind, int64_t number)
 {
     assert(reply->parts_count < BWL_PARTS_MAX);
     reply->parts[reply->parts_count++] = (bwl_model_part){ (uint8_t)kind, number };
 }
 
-static inline void bwl_model_say_integer(bwl_model_reply *reply, int64_t number)
+static inline void bwl_model_say_integer(bwl_model_frame *reply, int64_t number)
 {
     bwl_model_say(reply, BWL_PART_INTEGER, number);
 }
 
-static inline void bwl_model_say_error(bwl_model_reply *reply, bwl_model_error error)
+static inline void bwl_model_say_error(bwl_model_frame *reply, bwl_model_error error)
 {
     bwl_model_say(reply, BWL_PART_ERROR, error);
 }
@@ -29,7 +29,7 @@ static inline void bwl_model_say_error(bwl_model_reply *reply, bwl_model_error e
 /* True if a command for keys of this kind may go on: there is no key, or it is one.  Otherwise says
  * WRONGTYPE. */
 bool bwl_model_is_kind(bwl_model_redis *r, unsigned key, bwl_model_kind kind,
-                       bwl_model_reply *reply);
+                       bwl_model_frame *reply);
 
 /* The key was written: whoever watches it will be told. */
 void bwl_model_changed(bwl_model_redis *r, unsigned key);
@@ -57,23 +57,23 @@ void bwl_model_item_remove(bwl_model_redis *r, bwl_model_item *item);
 
 /* ---- what each file carries out -------------------------------------------------------------- */
 
-void bwl_model_do_key(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_reply *reply);
-void bwl_model_do_string(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_reply *reply);
-void bwl_model_do_zset(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_reply *reply);
-void bwl_model_do_hash(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_reply *reply);
+void bwl_model_do_key(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_frame *reply);
+void bwl_model_do_string(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_frame *reply);
+void bwl_model_do_zset(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_frame *reply);
+void bwl_model_do_hash(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_frame *reply);
 void bwl_model_do_pubsub(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
-                         bwl_model_reply *reply);
+                         bwl_model_frame *reply);
 
 /* Of transactions; and any command that is not carried out now, because it is between MULTI and
  * EXEC.  True if that was it. */
 bool bwl_model_do_transaction(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
-                              bwl_model_reply *reply);
+                              bwl_model_frame *reply);
 
 /* Inside a transaction this comes too late to change anything: EXEC has ended the watch. */
-void bwl_model_unwatch(bwl_model_redis *r, unsigned connection, bwl_model_reply *reply);
+void bwl_model_unwatch(bwl_model_redis *r, unsigned connection, bwl_model_frame *reply);
 
 /* A command that is no part of a transaction's own. */
 void bwl_model_carry_out(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
-                         bwl_model_reply *reply);
+                         bwl_model_frame *reply);
 
 #endif

@@ -13,7 +13,7 @@
 enum { MS_PER_SECOND = 1000, NO_KEY = -2, NO_END = -1 };
 
 bool bwl_model_is_kind(bwl_model_redis *r, unsigned key, bwl_model_kind kind,
-                       bwl_model_reply *reply)
+                       bwl_model_frame *reply)
 {
     uint8_t present = r->data.keys[key].kind;
 
@@ -91,7 +91,7 @@ void bwl_model_item_remove(bwl_model_redis *r, bwl_model_item *item)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static void expire_at(bwl_model_redis *r, unsigned key, int64_t ends_at, bwl_model_reply *reply)
+static void expire_at(bwl_model_redis *r, unsigned key, int64_t ends_at, bwl_model_frame *reply)
 {
     bwl_model_key *k = &r->data.keys[key];
 
@@ -118,7 +118,7 @@ static int64_t left_ms(const bwl_model_redis *r, unsigned key)
     return k->ends_at > r->now ? (k->ends_at - r->now) / BWL_MODEL_PER_MS : 0;
 }
 
-void bwl_model_do_key(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_reply *reply)
+void bwl_model_do_key(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_frame *reply)
 {
     bool    is_there = r->data.keys[cmd->key].kind != BWL_KIND_NONE;
     int64_t left     = left_ms(r, cmd->key);

@@ -4,7 +4,7 @@
  */
 #include "lab/model_inside.h"
 
-static void publish(const bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_reply *reply)
+static void publish(const bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_frame *reply)
 {
     unsigned receivers = 0;
 
@@ -24,7 +24,7 @@ static void publish(const bwl_model_redis *r, const bwl_model_command *cmd, bwl_
 
 /* The answer to SUBSCRIBE is how many channels the connection has now. */
 void bwl_model_do_pubsub(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
-                         bwl_model_reply *reply)
+                         bwl_model_frame *reply)
 {
     uint8_t *channels = &r->connections[connection].channels;
     unsigned count    = 0;

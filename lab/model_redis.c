@@ -28,7 +28,7 @@ const char *bwl_model_error_text(bwl_model_error error)
     return error_texts[error];
 }
 
-static void say_time(const bwl_model_redis *r, bwl_model_reply *reply)
+static void say_time(const bwl_model_redis *r, bwl_model_frame *reply)
 {
     const int64_t per_second = INT64_C(1000) * BWL_MODEL_PER_MS;
     const int64_t per_us     = 1000 / BWL_MODEL_PER_MS; /* microseconds in a hundredth of a ms */
@@ -39,7 +39,7 @@ static void say_time(const bwl_model_redis *r, bwl_model_reply *reply)
 }
 
 void bwl_model_carry_out(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
-                         bwl_model_reply *reply)
+                         bwl_model_frame *reply)
 {
     switch ((bwl_model_op)cmd->op) {
     case BWL_OP_EXISTS:
@@ -82,7 +82,7 @@ void bwl_model_carry_out(bwl_model_redis *r, unsigned connection, const bwl_mode
 }
 
 void bwl_model_redis_do(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
-                        bwl_model_reply *ret_reply)
+                        bwl_model_frame *ret_reply)
 {
     assert(connection < BWL_MODEL_CONNECTIONS);
     assert(cmd->key < BWL_MODEL_KEYS || cmd->op >= BWL_OP_SUBSCRIBE);

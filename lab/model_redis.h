@@ -30,8 +30,8 @@ enum {
     BWL_MODEL_PER_MS      = 100,
     BWL_MODEL_KEYS        = 4,
     BWL_MODEL_ITEMS       = 8, /* members and fields of all keys together                        */
-    BWL_MODEL_CONNECTIONS = 3,
-    BWL_MODEL_QUEUE_MAX   = 4, /* commands between MULTI and EXEC                                */
+    BWL_MODEL_CONNECTIONS = 6, /* of each client the present one, and one that broke */
+    BWL_MODEL_QUEUE_MAX   = 3, /* commands between MULTI and EXEC                                */
     BWL_MODEL_CHANNELS    = 8,
 };
 
@@ -205,12 +205,12 @@ enum {
 };
 
 /* The parts of a nested reply, each array before what is in it. */
-typedef struct bwl_model_reply {
+typedef struct bwl_model_frame {
     uint8_t        parts_count;
     uint8_t        pushes_count;
     bwl_model_part parts[BWL_PARTS_MAX];
     bwl_model_push pushes[BWL_PUSHES_MAX];
-} bwl_model_reply;
+} bwl_model_frame;
 
 const char *bwl_model_op_text(bwl_model_op op);
 const char *bwl_model_error_text(bwl_model_error error);
@@ -222,7 +222,7 @@ void bwl_model_redis_start(bwl_model_redis *r, bwl_ms now_ms);
 
 /* Carries one command out, for a connection. */
 void bwl_model_redis_do(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
-                        bwl_model_reply *ret_reply);
+                        bwl_model_frame *ret_reply);
 
 /* The server's clock goes on, or is set: back, if negative. */
 void bwl_model_redis_pass(bwl_model_redis *r, int64_t hundredths);

@@ -7,7 +7,7 @@
 
 enum { MS_PER_SECOND = 1000 };
 
-static void say_value(const bwl_model_key *k, bwl_model_reply *reply)
+static void say_value(const bwl_model_key *k, bwl_model_frame *reply)
 {
     if (k->kind == BWL_KIND_NONE)
         bwl_model_say(reply, BWL_PART_NIL, 0);
@@ -34,7 +34,7 @@ static void put(bwl_model_redis *r, const bwl_model_command *cmd)
     bwl_model_changed(r, cmd->key);
 }
 
-static void set(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_reply *reply)
+static void set(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_frame *reply)
 {
     const unsigned timed   = BWL_SET_EX | BWL_SET_PX | BWL_SET_PXAT;
     bwl_model_key *k       = &r->data.keys[cmd->key];
@@ -65,7 +65,7 @@ static void set(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_repl
     bwl_model_redis_pass(r, 0); /* an end that is past already */
 }
 
-static void incr(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_reply *reply)
+static void incr(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_frame *reply)
 {
     bwl_model_key *k = &r->data.keys[cmd->key];
 
@@ -79,7 +79,7 @@ static void incr(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_rep
     bwl_model_changed(r, cmd->key);
 }
 
-void bwl_model_do_string(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_reply *reply)
+void bwl_model_do_string(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_frame *reply)
 {
     bwl_model_key *k        = &r->data.keys[cmd->key];
     bool           is_there = k->kind != BWL_KIND_NONE;

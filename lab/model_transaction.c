@@ -14,7 +14,7 @@ static void end(bwl_model_connection *c)
     *c = (bwl_model_connection){ .channels = c->channels };
 }
 
-static void exec(bwl_model_redis *r, unsigned connection, bwl_model_reply *reply)
+static void exec(bwl_model_redis *r, unsigned connection, bwl_model_frame *reply)
 {
     bwl_model_connection past = r->connections[connection];
 
@@ -36,7 +36,7 @@ static void exec(bwl_model_redis *r, unsigned connection, bwl_model_reply *reply
         bwl_model_carry_out(r, connection, &past.queue[i], reply);
 }
 
-static void queue(bwl_model_connection *c, const bwl_model_command *cmd, bwl_model_reply *reply)
+static void queue(bwl_model_connection *c, const bwl_model_command *cmd, bwl_model_frame *reply)
 {
     if (cmd->op == BWL_OP_NONSENSE) {
         c->is_aborted = true;
@@ -55,7 +55,7 @@ static bool is_immediate(bwl_model_op op)
 }
 
 static void immediate(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
-                      bwl_model_reply *reply)
+                      bwl_model_frame *reply)
 {
     bwl_model_connection *c = &r->connections[connection];
 
@@ -81,7 +81,7 @@ static void immediate(bwl_model_redis *r, unsigned connection, const bwl_model_c
         c->watched |= (uint8_t)(1u << cmd->key);
 }
 
-void bwl_model_unwatch(bwl_model_redis *r, unsigned connection, bwl_model_reply *reply)
+void bwl_model_unwatch(bwl_model_redis *r, unsigned connection, bwl_model_frame *reply)
 {
     bwl_model_connection *c = &r->connections[connection];
 
@@ -91,7 +91,7 @@ void bwl_model_unwatch(bwl_model_redis *r, unsigned connection, bwl_model_reply 
 }
 
 bool bwl_model_do_transaction(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
-                              bwl_model_reply *reply)
+                              bwl_model_frame *reply)
 {
     bwl_model_connection *c = &r->connections[connection];
 

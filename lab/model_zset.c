@@ -30,7 +30,7 @@ static bwl_model_item *at_rank(bwl_model_redis *r, unsigned key, unsigned rank)
     bwl_unreachable("there are fewer members");
 }
 
-static void add(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_reply *reply)
+static void add(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_frame *reply)
 {
     const bwl_model_item *item = bwl_model_item_of(r, cmd->key, cmd->member);
     bool                  same = item != NULL && item->value == cmd->value;
@@ -40,7 +40,7 @@ static void add(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_repl
         bwl_model_changed(r, cmd->key);
 }
 
-static void pop_first(bwl_model_redis *r, unsigned key, bwl_model_reply *reply)
+static void pop_first(bwl_model_redis *r, unsigned key, bwl_model_frame *reply)
 {
     bwl_model_item *first;
 
@@ -55,7 +55,7 @@ static void pop_first(bwl_model_redis *r, unsigned key, bwl_model_reply *reply)
     bwl_model_item_remove(r, first);
 }
 
-static void say_all(bwl_model_redis *r, unsigned key, bwl_model_reply *reply)
+static void say_all(bwl_model_redis *r, unsigned key, bwl_model_frame *reply)
 {
     unsigned count = bwl_model_items_count(r, key);
 
@@ -64,7 +64,7 @@ static void say_all(bwl_model_redis *r, unsigned key, bwl_model_reply *reply)
         bwl_model_say(reply, BWL_PART_MEMBER, at_rank(r, key, rank)->member);
 }
 
-void bwl_model_do_zset(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_reply *reply)
+void bwl_model_do_zset(bwl_model_redis *r, const bwl_model_command *cmd, bwl_model_frame *reply)
 {
     bwl_model_item *item;
 

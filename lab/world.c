@@ -39,10 +39,10 @@ static bwl_answer serve(bwl_world *w, const bwl_letter *letter)
     uint16_t           was_of   = bwl_model_owner(&w->redis);
     int64_t            was_left = bwl_model_left(&w->redis);
     bwl_model_question question = {
-        .word       = (bwl_redis_word)letter->word,
-        .connection = (uint8_t)bwl_token_client(letter->token),
-        .token      = letter->token,
-        .lease_ms   = letter->lease_ms,
+        .word     = (bwl_redis_word)letter->word,
+        .client   = (uint8_t)bwl_token_client(letter->token),
+        .token    = letter->token,
+        .lease_ms = letter->lease_ms,
     };
     bwl_answer answer      = bwl_model_redis_serve(&w->redis, &question, w->scenario->twists);
     uint16_t   is_of       = bwl_model_owner(&w->redis);

@@ -11,7 +11,7 @@
 
 #define MUTANT(name)                                                                         \
     static void name(bwl_model_redis *r, const bwl_model_redis *before, unsigned connection, \
-                     const bwl_model_command *cmd, bwl_model_reply *reply)
+                     const bwl_model_command *cmd, bwl_model_frame *reply)
 
 MUTANT(setnx_overwrites)
 {

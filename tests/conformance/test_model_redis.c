@@ -97,7 +97,7 @@ static bool has_room(void)
 
     for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++)
         count += play_model.data.items[i].is_there;
-    for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++)
+    for (unsigned i = 0; i < PLAY_CONNECTIONS; i++)
         count += play_model.connections[i].queue_count;
     return count < BWL_MODEL_ITEMS;
 }
@@ -172,7 +172,7 @@ static void some_event(unsigned connection)
         return;
     play_settle(connection);
     if (what == 0)
-        play_cut(below(BWL_MODEL_CONNECTIONS));
+        play_cut(below(PLAY_CONNECTIONS));
     else if (what < 3)
         play_evict(below(BWL_MODEL_KEYS));
     else
@@ -194,7 +194,7 @@ static bool play_sequence(uint64_t seed)
         some_event(connection);
         if (below(4) == 0) {
             play_settle(connection);
-            connection = below(BWL_MODEL_CONNECTIONS);
+            connection = below(PLAY_CONNECTIONS);
         }
         cmd = some_command(connection);
         play_command(connection, &cmd);

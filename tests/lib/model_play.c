@@ -29,7 +29,7 @@ typedef struct line {
 } line;
 
 bwl_model_redis        play_model;
-static line            lines[BWL_MODEL_CONNECTIONS];
+static line            lines[PLAY_CONNECTIONS];
 static wire            control;
 static model_mutation *mutant;
 static bool            differs;
@@ -49,13 +49,13 @@ static void line_open(line *l)
 
 static void lines_open(void)
 {
-    for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++)
+    for (unsigned i = 0; i < PLAY_CONNECTIONS; i++)
         line_open(&lines[i]);
 }
 
 static void lines_close(void)
 {
-    for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++)
+    for (unsigned i = 0; i < PLAY_CONNECTIONS; i++)
         wire_close(&lines[i].wire);
 }
 
@@ -122,11 +122,11 @@ void play_settle(unsigned connection)
         wire_flush(&l->wire);
     while (l->replies_begin < l->replies_end)
         hear(connection);
-    for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++)
+    for (unsigned i = 0; i < PLAY_CONNECTIONS; i++)
         while (!differs && lines[i].pushes_begin < lines[i].pushes_end)
             hear(i);
     l->replies_begin = l->replies_end = 0;
-    for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++)
+    for (unsigned i = 0; i < PLAY_CONNECTIONS; i++)
         lines[i].pushes_begin = lines[i].pushes_end = 0;
 }
 
@@ -150,7 +150,7 @@ void play_command(unsigned connection, const bwl_model_command *cmd)
     line                  *l         = &lines[connection];
     bool                   is_pushed = cmd->op == BWL_OP_SUBSCRIBE || cmd->op == BWL_OP_UNSUBSCRIBE;
     static bwl_model_redis before;
-    bwl_model_reply        reply;
+    bwl_model_frame        reply;
 
     before = play_model;
     bwl_model_redis_do(&play_model, connection, cmd, &reply);
@@ -217,14 +217,14 @@ void play_begin(void)
     bwl_model_redis_start(&play_model, beginning_ms);
     play_model.grace = BWL_MODEL_PER_MS;
     wire_say(&control, "DEL k0 k1 k2 k3");
-    for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++) {
+    for (unsigned i = 0; i < PLAY_CONNECTIONS; i++) {
         wire_say(&lines[i].wire, "RESET");
         wire_say(&lines[i].wire, "HELLO 3");
         wire_flush(&lines[i].wire);
     }
     wire_flush(&control);
     (void)wire_next(&control);
-    for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++) {
+    for (unsigned i = 0; i < PLAY_CONNECTIONS; i++) {
         bwl_resp_cursor cursor = wire_next(&lines[i].wire);
         if (cursor.bytes[0] == '>')
             found_difference(i, cursor, NULL);
@@ -248,7 +248,7 @@ void play_restart(bool is_empty)
     bwl_resp_cursor cursor = wire_ask(&control, is_empty ? "FLUSHALL" : "DEBUG RELOAD NOSAVE");
 
     assert_memory_equal(cursor.bytes, "+OK", 3);
-    for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++)
+    for (unsigned i = 0; i < PLAY_CONNECTIONS; i++)
         play_cut(i);
     tell("-- a restart, %s\n", is_empty ? "empty" : "from the snapshot");
     if (is_empty)

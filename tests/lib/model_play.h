@@ -12,7 +12,9 @@
 
 /* Falsifies the model, after each command; `before` is what it was before that. */
 typedef void model_mutation(bwl_model_redis *r, const bwl_model_redis *before, unsigned connection,
-                            const bwl_model_command *cmd, bwl_model_reply *reply);
+                            const bwl_model_command *cmd, bwl_model_frame *reply);
+
+enum { PLAY_CONNECTIONS = 3 };
 
 extern bwl_model_redis play_model;
 

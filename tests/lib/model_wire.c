@@ -132,7 +132,7 @@ static bool is_same_part(const bwl_resp_value *v, const bwl_model_part *part)
 }
 
 /* The microseconds of TIME go round within their millisecond. */
-static bool is_same_time(bwl_resp_cursor cursor, const bwl_model_reply *reply)
+static bool is_same_time(bwl_resp_cursor cursor, const bwl_model_frame *reply)
 {
     bwl_resp_value v;
     char           text[8] = "";

@@ -12,7 +12,7 @@
 /* What the model said, and the real server has yet to say. */
 typedef struct model_expectation {
     bwl_model_command cmd; /* of a push: what made it                                            */
-    bwl_model_reply   reply;
+    bwl_model_frame   reply;
 } model_expectation;
 
 void model_write(bwl_resp_writer *out, const bwl_model_command *cmd);

@@ -126,6 +126,7 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
     bwl_lab_client *c = &w->clients[client];
 
     assert(ask->node == 0);
+    assert(!c->hold.protocol->uses_token || bwl_token_is_ours(c->hold.claim.token));
     if (++c->asked_now > ASKS_AT_ONCE_MAX)
         w->broken |= BWL_LAW_PAUSES;
     assert(c->letters_count < BWL_LETTERS_MAX);

@@ -10,6 +10,7 @@
 #include "lab/reduce.h"
 #include "lab/seen.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum { GENERATIONS_MAX = 2048, LOOK_EVERY = 1024 };
 
@@ -93,7 +94,7 @@ static void try_choice(explorer *x, bwl_choice choice)
     uint32_t number;
     unsigned broken;
 
-    x->to = x->from;
+    memcpy(&x->to, &x->from, bwl_world_size(x->scenario));
     bwl_world_perform(&x->to, choice);
     x->found.steps++;
     broken = bwl_world_broken_laws(&x->to) & x->scenario->laws;

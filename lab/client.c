@@ -3,6 +3,8 @@
  */
 #include "lab/client.h"
 #include "lab/connection.h"
+#include "lab/ghost.h"
+#include "lab/model_words.h"
 #include "lab/token_number.h"
 
 /* Of its own account, at one moment: give back what came too late, try once more, renew.  More than
@@ -81,9 +83,14 @@ static unsigned faults_so_far(const bwl_world *w)
 /* Renewal leaves room for one failure.  (A server that forgets takes the lock from anybody.) */
 static bool is_lost_for_nothing(const bwl_world *w, const bwl_lab_client *c)
 {
-    const bwl_scenario *s = w->scenario;
-    bool                server_failed =
-        w->left[BWL_RESTART] != s->budget[BWL_RESTART] || w->left[BWL_JUMP] != s->budget[BWL_JUMP];
+    static const bwl_budget of_server[]   = { BWL_RESTART,  BWL_JUMP,     BWL_RESTORE,
+                                              BWL_FAILOVER, BWL_EVICTION, BWL_STRANGER };
+    const bwl_scenario     *s             = w->scenario;
+    bool                    server_failed = false;
+
+    for (unsigned i = 0; i < sizeof of_server / sizeof of_server[0]; i++)
+        if (w->left[of_server[i]] != s->budget[of_server[i]])
+            server_failed = true;
 
     return s->terms.renews && s->terms.max_hold_ms == BWL_NEVER && !c->was_kept && !server_failed &&
            faults_so_far(w) <= 1;
@@ -120,6 +127,7 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
     bwl_lab_client *c = &w->clients[client];
 
     assert(ask->node == 0);
+    assert(!c->hold.protocol->uses_token || bwl_token_is_ours(c->hold.claim.token));
     if (++c->asked_now > ASKS_AT_ONCE_MAX)
         w->broken |= BWL_LAW_PAUSES;
     assert(c->letters_count < BWL_LETTERS_MAX);
@@ -130,6 +138,7 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
         .token    = bwl_token_read(c->hold.claim.token),
         .tag      = ask->tag,
         .lease_ms = (int32_t)c->hold.claim.lease_ms,
+        .stamp    = ask->stamp,
     };
 }
 
@@ -199,11 +208,17 @@ static void event(bwl_world *w, unsigned client, bwl_event ev, uint8_t chance)
     bwl_effects fx     = { 0 };
     past        before = look_at(w, client);
 
-    ev.now   = w->now;
-    ev.fresh = fresh(w, client, chance);
+    ev.now     = w->now;
+    ev.wall_ns = bwl_world_wall_ns(w, client);
+    ev.fresh   = fresh(w, client, chance);
     bwl_hold_event(&w->clients[client].hold, &ev, &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
+}
+
+static bwl_moment moment(const bwl_world *w, unsigned client)
+{
+    return (bwl_moment){ .now = w->now, .wall_ns = bwl_world_wall_ns(w, client) };
 }
 
 /* ---- what the caller does -------------------------------------------------------------------- */
@@ -226,7 +241,8 @@ static void new_round(bwl_world *w, bwl_lab_client *c)
     c->cancels     = false;
     c->is_removed  = false;
     c->asked_now   = 0;
-    c->due_by      = bwl_later(bwl_later(w->now, s->wait_ms), s->terms.answer_ms);
+    bwl_ghost_new_round(c);
+    c->due_by = bwl_later(bwl_later(w->now, s->wait_ms), s->terms.answer_ms);
 }
 
 void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
@@ -240,8 +256,7 @@ void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
     assert(c->rounds_left > 0);
     new_round(w, c);
     bwl_hold_init(&c->hold, s->protocol, 1, &s->terms);
-    bwl_hold_acquire(&c->hold, &random, (bwl_moment){ .now = w->now },
-                     bwl_later(w->now, s->wait_ms), &fx);
+    bwl_hold_acquire(&c->hold, &random, moment(w, client), bwl_later(w->now, s->wait_ms), &fx);
     after(w, client, &fx);
 }
 
@@ -256,7 +271,7 @@ void bwl_sim_client_release(bwl_world *w, unsigned client)
     c->is_working = false;
     c->was_slow   = false;
     c->due_by     = w->now + w->scenario->terms.answer_ms;
-    bwl_hold_release(&c->hold, (bwl_moment){ .now = w->now }, &fx);
+    bwl_hold_release(&c->hold, moment(w, client), &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
 }
@@ -290,6 +305,20 @@ void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance)
     event(w, client, (bwl_event){ .kind = BWL_ALARM }, chance);
 }
 
+/* What the answer says beside yes and no. */
+static void show(const bwl_world *w, const bwl_letter *answer, bwl_event *ev)
+{
+    bool shows_value = answer->word == REDIS_READ || answer->word == REDIS_SWAP ||
+                       answer->word == REDIS_WATCH_READ;
+
+    ev->is_mine = answer->is_mine;
+    ev->number  = (uint64_t)answer->stamp;
+    if (!shows_value || ev->answer != BWL_YES)
+        return;
+    ev->number = (uint64_t)bwl_model_stamp_of(w->scenario->terms.rules, answer->stamp);
+    ev->print  = (uint64_t)answer->stamp;
+}
+
 void bwl_sim_client_told(bwl_world *w, unsigned client, const bwl_letter *question, uint8_t chance)
 {
     bwl_lab_client *c  = &w->clients[client];
@@ -300,6 +329,7 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, const bwl_letter *questi
     if (question->kind == BWL_LETTER_ANSWER) {
         ev.kind   = BWL_REPLY;
         ev.answer = (bwl_answer)question->answer;
+        show(w, question, &ev);
     }
     event(w, client, ev, chance);
     if (question->word == REDIS_EXTEND_IF_MINE && ev.answer == BWL_NO && c->is_running &&

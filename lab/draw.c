@@ -46,6 +46,8 @@ static char client_name(unsigned client)
 
 static text token_name(uint16_t token)
 {
+    if (token == BWL_TOKEN_OF_STRANGER)
+        return say("of a stranger");
     return say("%c%u", client_name(bwl_token_client(token)), bwl_token_serial(token));
 }
 
@@ -318,6 +320,13 @@ static void draw_step(picture *p, bwl_choice choice)
     case BWL_CHOICE_CRASH: draw_local(p, client, "CRASHES"); break;
     case BWL_CHOICE_RESTART: draw_server_row(p, "RESTARTS, empty"); break;
     case BWL_CHOICE_JUMP: draw_server_row(p, "its CLOCK STEPS"); break;
+    case BWL_CHOICE_SAVE: draw_server_row(p, "saves"); break;
+    case BWL_CHOICE_RESTORE: draw_server_row(p, "RESTARTS with what it saved"); break;
+    case BWL_CHOICE_FAILOVER: draw_server_row(p, "ANOTHER takes over, one change behind"); break;
+    case BWL_CHOICE_EVICT: draw_server_row(p, "EVICTS the key"); break;
+    case BWL_CHOICE_STRANGER: draw_server_row(p, "a STRANGER sets the key"); break;
+    case BWL_CHOICE_STEP_WALL: draw_local(p, client, "its TIME OF DAY steps"); break;
+    case BWL_CHOICE_WRITE: draw_local(p, client, "writes"); break;
     }
 }
 

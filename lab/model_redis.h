@@ -150,7 +150,6 @@ typedef struct bwl_model_redis {
     int64_t        now;   /* since 1970, by the server's clock                                   */
     int64_t        grace; /* how long a key outlives its end: see model_keys.c                   */
     bwl_model_data data;
-    bwl_model_data copy; /* as it was at some time before: a snapshot, a replica                 */
     bwl_model_connection connections[BWL_MODEL_CONNECTIONS];
 } bwl_model_redis;
 
@@ -230,16 +229,20 @@ void bwl_model_redis_pass(bwl_model_redis *r, int64_t hundredths);
 /* The connection is gone, and with it what it watched, queued and subscribed to. */
 void bwl_model_redis_drop(bwl_model_redis *r, unsigned connection);
 
-/* What a snapshot keeps, or what has reached the replica by now. */
-void bwl_model_redis_save(bwl_model_redis *r);
+/* The client's connection broke, and what was written on it may still be carried out: by a
+ * connection whose number is CLIENTS larger.  (Of two that broke, the later one is remembered.) */
+enum { BWL_MODEL_CLIENTS = BWL_MODEL_CONNECTIONS / 2 };
+void bwl_model_redis_break(bwl_model_redis *r, unsigned client);
 
-/* The server comes back with nothing, or with what was saved; or the replica takes its place.  All
- * connections are gone. */
-void bwl_model_redis_restart_empty(bwl_model_redis *r);
-void bwl_model_redis_restart_saved(bwl_model_redis *r);
+/* The server comes back with the data of some time before: a snapshot, or a replica takes its
+ * place; NULL: with nothing.  All connections are gone. */
+void bwl_model_redis_restart(bwl_model_redis *r, const bwl_model_data *with);
 
 /* The server is short of memory, and gives up this key, which is there. */
 void bwl_model_redis_evict(bwl_model_redis *r, unsigned key);
+
+/* Another program sets a key, without an end. */
+void bwl_model_redis_set_by(bwl_model_redis *r, unsigned key, int64_t value, uint16_t writer);
 
 /* ---- the key of the lock ----------------------------------------------------------------------- */
 

@@ -101,7 +101,7 @@ static bwl_model_reply show(const bwl_model_question *q, bwl_model_part part)
         .answer  = BWL_YES,
         .is_mine = part.number == value_of(q),
         .number  = (uint64_t)bwl_model_stamp_of(q->rules, part.number),
-        .print   = (uint64_t)part.number + 1,
+        .print   = (uint64_t)part.number,
     };
 }
 

@@ -29,6 +29,7 @@ typedef struct line {
 } line;
 
 bwl_model_redis        play_model;
+static bwl_model_data  saved;
 static line            lines[PLAY_CONNECTIONS];
 static wire            control;
 static model_mutation *mutant;
@@ -239,7 +240,7 @@ void play_save(void)
 
     assert_memory_equal(cursor.bytes, "+OK", 3);
     tell("-- a snapshot\n");
-    bwl_model_redis_save(&play_model);
+    saved = play_model.data;
 }
 
 /* A server that comes back has no connections; this one keeps them until it is told. */
@@ -251,10 +252,7 @@ void play_restart(bool is_empty)
     for (unsigned i = 0; i < PLAY_CONNECTIONS; i++)
         play_cut(i);
     tell("-- a restart, %s\n", is_empty ? "empty" : "from the snapshot");
-    if (is_empty)
-        bwl_model_redis_restart_empty(&play_model);
-    else
-        bwl_model_redis_restart_saved(&play_model);
+    bwl_model_redis_restart(&play_model, is_empty ? NULL : &saved);
 }
 
 /* ---- beginning and end ------------------------------------------------------------------------ */

@@ -3,29 +3,37 @@
  */
 #include "lab/reduce.h"
 
-/* Faults that may come between any two steps of a client, and what a caller may do at any time. */
-static bool may_be_disturbed(const bwl_world *w)
+/* Whatever changes for every client at once. */
+static bool may_all_be_disturbed(const bwl_world *w)
 {
-    for (unsigned i = BWL_BUDGET_NONE + 1; i < BWL_BUDGETS_COUNT; i++)
-        if (w->left[i] > 0)
+    static const bwl_budget of_all[] = { BWL_SLOW,    BWL_CRASH,    BWL_WALL,
+                                         BWL_RESTART, BWL_FAILOVER, BWL_RESTORE };
+
+    for (unsigned i = 0; i < sizeof of_all / sizeof of_all[0]; i++)
+        if (w->left[of_all[i]] > 0)
             return true;
     return false;
 }
 
-/* A step of the client alone, which needs nobody. */
-static bool is_local(bwl_choice choice, unsigned client)
+static bool has_letters_to_lose(const bwl_lab_client *c)
 {
-    return choice.client == client &&
-           (choice.kind == BWL_CHOICE_DELIVER || choice.kind == BWL_CHOICE_ALARM);
+    for (unsigned i = 0; i < c->letters_count; i++)
+        if (c->letters[i].kind != BWL_LETTER_CUT_OFF)
+            return true;
+    return false;
 }
 
-/* All the client's own choices are there now, and no other step can add one: if an answer is under
- * way, the next one has arrived. */
+/* All that the client can do is here now, and no step of another can add to it or take from it: if
+ * an answer is on its way, the next one has arrived. */
 static bool is_alone(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c = &w->clients[client];
 
     if (!c->is_running || c->is_working || bwl_world_believes(w, client) > 0)
+        return false;
+    if (w->left[BWL_CANCEL] > 0 && bwl_hold_is_sought(&c->hold))
+        return false;
+    if (w->left[BWL_LOSS] > 0 && has_letters_to_lose(c))
         return false;
     if (c->letters_count > 0 && c->answered == 0)
         return false;
@@ -33,10 +41,17 @@ static bool is_alone(const bwl_world *w, unsigned client)
     return c->letters_count == 0 || c->letters[0].word != REDIS_DELETE_IF_MINE;
 }
 
+/* Such a step. */
+static bool is_local(bwl_choice choice, unsigned client)
+{
+    return choice.client == client &&
+           (choice.kind == BWL_CHOICE_DELIVER || choice.kind == BWL_CHOICE_ALARM);
+}
+
 bool bwl_reduce(const bwl_world *w, const bwl_choices *all, bwl_choices *ret_some,
                 bwl_choices *ret_rest)
 {
-    if (may_be_disturbed(w))
+    if (may_all_be_disturbed(w))
         return false;
     for (unsigned client = 0; client < w->scenario->clients; client++) {
         ret_some->count = ret_rest->count = 0;

@@ -34,8 +34,8 @@ typedef enum bwl_value_shape {
     BWL_VALUE_STAMP_TOKEN,   /* stamp-token; with BWL_TOKEN_PID_TID: stamp-pid-tid              */
 } bwl_value_shape;
 
-/* OURS: 22 characters of A-Z a-z 0-9 - _.  UUID: RFC 4122, version 4, in lower case.  HEX: 32 digits
- * in lower case.  PID_TID: two numbers of plausible size, new for every attempt: 71-968. */
+/* OURS: 22 characters of A-Z a-z 0-9 - _.  UUID: RFC 4122, version 4, in lower case.  HEX: 32
+ * digits in lower case.  PID_TID: two numbers of plausible size, new for every attempt: 71-968. */
 typedef enum bwl_token_shape {
     BWL_TOKEN_OURS = 0,
     BWL_TOKEN_UUID,
@@ -91,7 +91,7 @@ struct bwl_rules {
     const char     *literal;  /* NULL: none                                                      */
     const char     *prefix;   /* NULL: none                                                      */
     const char     *suffix;   /* NULL: none                                                      */
-    int64_t         unit_ns;  /* of a stamp: 1000000000, 1000000, 1000 or 1; 0: no stamp          */
+    int64_t         unit_ns;  /* of a stamp: 1000000000, 1000000, 1000 ...; 0: no stamp           */
     int64_t         whole_ns; /* floats: what 1.0 stands for: 1000000000 or 1000000              */
     int64_t         extra_ns; /* added to the lease in a stamp                                   */
     bool            stamp_is_start;

@@ -139,6 +139,7 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
         .tag      = ask->tag,
         .lease_ms = (int32_t)c->hold.claim.lease_ms,
         .stamp    = ask->stamp,
+        .acquires = bwl_hold_is_sought(&c->hold),
     };
 }
 

@@ -29,6 +29,7 @@ typedef struct bwl_scenario {
     unsigned twists;      /* flags of bwl_twist                                          */
     unsigned laws;        /* flags of bwl_law (all but LIVE and NO_OVERLAP)              */
     bool     tries_once;  /* instead of waiting                                          */
+    bool     stale;       /* somebody has left a key behind whose stamp is over          */
     bool     never_renews;
     bool     fine;   /* also stop one millisecond before each instant of interest                 */
     bool    chances; /* pauses of two lengths                                                     */

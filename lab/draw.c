@@ -113,11 +113,12 @@ static text letter_name(const bwl_letter *letter)
 
 static text key_text(const bwl_model_redis *r)
 {
-    if (r->owner == 0)
+    if (bwl_model_owner(r) == 0)
         return say("no key");
-    if (r->lasts)
-        return say("key %s, for ever", token_name(r->owner).of);
-    return say("key %s for %" PRId64 " ms", token_name(r->owner).of, r->left / BWL_MODEL_PER_MS);
+    if (bwl_model_lock(r)->lasts)
+        return say("key %s, for ever", token_name(bwl_model_owner(r)).of);
+    return say("key %s for %" PRId64 " ms", token_name(bwl_model_owner(r)).of,
+               bwl_model_left(r) / BWL_MODEL_PER_MS);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -280,7 +281,8 @@ static void draw_local(picture *p, unsigned client, const char *what)
 
 static void draw_passed(picture *p)
 {
-    bool has_vanished = p->before->redis.owner != 0 && p->w->redis.owner == 0;
+    bool has_vanished =
+        bwl_model_owner(&p->before->redis) != 0 && bwl_model_owner(&p->w->redis) == 0;
 
     begin_row(p);
     for (unsigned i = MARGIN - 3; i < server_lane(p); i++)

@@ -40,6 +40,14 @@ typedef struct bwl_scenario {
     unsigned steps;
 } bwl_scenario;
 
+/* The tables, in the order in which they are run: a new one gets its line in scenario.c. */
+typedef struct bwl_scenario_table {
+    const bwl_scenario *list;
+    size_t              count;
+} bwl_scenario_table;
+
+extern const bwl_scenario_table bwl_scenarios_of_articles;
+
 size_t bwl_scenarios_count(void);
 
 /* Complete, with everything that is usual. */

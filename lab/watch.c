@@ -36,6 +36,8 @@ static bool is_honest(const bwl_world *w, unsigned client)
         return true;
     if (bwl_model_owner(&w->redis) != bwl_world_token_of(w, client))
         return false;
+    if (left == BWL_NEVER || bwl_model_lock(&w->redis)->lasts)
+        return bwl_model_lock(&w->redis)->lasts;
     return bwl_model_left(&w->redis) >= left * (int64_t)w->scenario->server_pace;
 }
 

@@ -216,7 +216,11 @@ void bwl_world_perform(bwl_world *w, bwl_choice choice)
 
 uint16_t bwl_world_token_of(const bwl_world *w, unsigned client)
 {
-    return bwl_token_read(w->clients[client].hold.claim.token);
+    const bwl_lab_client *c = &w->clients[client];
+
+    if (w->scenario->protocol->uses_token || !c->is_running)
+        return bwl_token_read(c->hold.claim.token);
+    return bwl_token_number(client, c->round); /* for the laws, that ask whose a value is */
 }
 
 int64_t bwl_world_wall_ns(const bwl_world *w, unsigned client)

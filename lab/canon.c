@@ -178,7 +178,7 @@ static void put_protocol(print *p, const bwl_hold *h)
         bwl_mutant_state mutant;
         memcpy(&mutant, h->memory, sizeof mutant);
         put_time(p, mutant.asked_at);
-        put(p, (uint64_t)mutant.verb << 1 | mutant.again);
+        put(p, (uint64_t)mutant.verb << 2 | (uint64_t)mutant.is_lost << 1 | mutant.again);
         put(p, mutant.asked == view.last_tag);
     }
 }
@@ -341,23 +341,24 @@ static void put_ranks(print *p, const uint64_t *numbers, unsigned count)
 /* What only a law looks at, where there is such a law. */
 static void put_ghosts(print *p, const bwl_world *w, const uint8_t *order)
 {
-    uint64_t came[BWL_CLIENTS_MAX]       = { 0 };
-    uint64_t turns[BWL_CLIENTS_MAX + 1]  = { w->resource.turn };
-    uint64_t fences[BWL_CLIENTS_MAX + 1] = { w->resource.fence };
+    uint64_t came[BWL_CLIENTS_MAX]           = { 0 };
+    uint64_t turns[BWL_CLIENTS_MAX + 1]      = { w->resource.turn };
+    uint64_t fences[2 * BWL_CLIENTS_MAX + 2] = { w->resource.fence, w->fences };
 
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_lab_client *c = &w->clients[order[i]];
         if (!c->is_running)
             continue;
-        came[i]       = bwl_hold_is_sought(&c->hold) ? c->came : 0;
-        turns[i + 1]  = c->turn;
-        fences[i + 1] = c->hold.fence;
+        came[i]           = bwl_hold_is_sought(&c->hold) ? c->came : 0;
+        turns[i + 1]      = c->turn;
+        fences[2 * i + 2] = c->hold.fence;
+        fences[2 * i + 3] = c->fence;
     }
     if ((w->scenario->laws & BWL_LAW_FIRST_COME) != 0)
         put_ranks(p, came, BWL_CLIENTS_MAX);
     if (w->left[BWL_WRITE] > 0) {
         put_ranks(p, turns, BWL_CLIENTS_MAX + 1);
-        put_ranks(p, fences, BWL_CLIENTS_MAX + 1);
+        put_ranks(p, fences, 2 * BWL_CLIENTS_MAX + 2);
     }
 }
 

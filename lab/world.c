@@ -108,7 +108,9 @@ static void serve(bwl_world *w, unsigned client, unsigned connection, bwl_letter
     bwl_ghost_served(w, client, letter, was.owner);
     letter->answer  = (uint8_t)reply.answer;
     letter->is_mine = reply.is_mine;
-    letter->stamp   = (int64_t)(reply.print != 0 ? reply.print : reply.number);
+    if (w->scenario->fences)
+        reply.number = w->clients[client].fence;
+    letter->stamp = (int64_t)(reply.print != 0 ? reply.print : reply.number);
 }
 
 static void serve_next(bwl_world *w, unsigned client, unsigned instead)

@@ -310,7 +310,7 @@ void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance)
 static void show(const bwl_world *w, const bwl_letter *answer, bwl_event *ev)
 {
     bool shows_value = answer->word == REDIS_READ || answer->word == REDIS_SWAP ||
-                       answer->word == REDIS_WATCH_READ;
+                       answer->word == REDIS_WATCH_READ || answer->word == REDIS_TAKE_STAMP;
 
     ev->is_mine = answer->is_mine;
     ev->number  = (uint64_t)answer->stamp;

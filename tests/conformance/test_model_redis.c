@@ -119,8 +119,7 @@ static bwl_model_op some_op(const bwl_model_connection *c)
     return (bwl_model_op)(1 + below(BWL_OPS_END - 1));
 }
 
-/* What a real server does with pushes inside a transaction is the server's affair; and TIME there is
- * not to the microsecond what it was. */
+/* What a real server does with pushes inside a transaction is the server's affair. */
 static bool is_allowed(unsigned connection, bwl_model_op op)
 {
     const bwl_model_connection *c        = &play_model.connections[connection];
@@ -133,7 +132,7 @@ static bool is_allowed(unsigned connection, bwl_model_op op)
         return false;
     if (!c->in_multi || is_now)
         return true;
-    if (is_sub || op == BWL_OP_TIME || (op == BWL_OP_PUBLISH && c->channels != 0))
+    if (is_sub || (op == BWL_OP_PUBLISH && c->channels != 0))
         return false;
     return c->queue_count < BWL_MODEL_QUEUE_MAX;
 }
@@ -217,8 +216,8 @@ static uint64_t play_sequences(uint64_t seed, uint64_t runs)
         if (play_sequence(seed + i))
             continue;
         if (!is_quiet)
-            print_error("BOWLINE_MODEL_SEED=%" PRIu64 " BOWLINE_MODEL_RUNS=1\n%s", seed + i,
-                        play_story());
+            (void)fprintf(stderr, "BOWLINE_MODEL_SEED=%" PRIu64 " BOWLINE_MODEL_RUNS=1\n%s",
+                          seed + i, play_story());
         play_again();
         return i;
     }

@@ -23,22 +23,9 @@ static const bwl_rules stamp_del = {
     .expired = BWL_STAMP_NOT_AFTER_NOW,
     .gone    = BWL_GONE_SWAP,
 };
-static const bwl_rules nx_ex    = { .value            = BWL_VALUE_LITERAL,
-                                    .literal          = "1",
-                                    .lease_in_seconds = true };
-static const bwl_rules no_guard = {
-    .value        = BWL_VALUE_DECIMAL,
-    .unit_ns      = 1000000,
-    .extra_ns     = 1000000,
-    .expired      = BWL_STAMP_BEFORE_NOW,
-    .reads        = BWL_READS_ONCE,
-    .gone         = BWL_GONE_SWAP,
-    .wins         = BWL_WINS_IF_EXPIRED,
-    .missing_wins = true,
-    .release      = BWL_RELEASE_IF_AHEAD,
-    .clock        = BWL_CLOCK_OF_CLIENT,
-    .tries_max    = 1,
-};
+static const bwl_rules nx_ex   = { .value            = BWL_VALUE_LITERAL,
+                                   .literal          = "1",
+                                   .lease_in_seconds = true };
 static const bwl_rules watched = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
 
 static const bwl_scenario table[] = {
@@ -267,21 +254,7 @@ static const bwl_scenario table[] = {
       .laws     = BWL_LAW_OWN_KEY,
       .budget   = { [BWL_SLOW] = 3 },
       .breaks   = BWL_LAW_OWN_KEY,
-      .steps    = 0 },
-    { .name     = "getset-buffers-no-guard-late",
-      .story    = "the guard as written, 0.003 ms",
-      .protocol = &bwl_setnx_getset,
-      .terms    = { .rules = &no_guard },
-      .laws     = BWL_LAW_OWN_KEY,
-      .budget   = { [BWL_SLOW] = 2 } },
-    { .name     = "getset-buffers-no-guard-later",
-      .story    = "... late thrice",
-      .protocol = &bwl_setnx_getset,
-      .terms    = { .rules = &no_guard },
-      .laws     = BWL_LAW_OWN_KEY,
-      .budget   = { [BWL_SLOW] = 3 },
-      .breaks   = BWL_LAW_OWN_KEY,
-      .steps    = 0 },
+      .steps    = 16 },
     { .name       = "getset-buffers-crash",
       .story      = "a holder dies, and after its time another gets the lock",
       .protocol   = &bwl_setnx_getset,

@@ -113,8 +113,8 @@ static bool put_if_near(print *p, int64_t x, int64_t present, int64_t per_second
     return true;
 }
 
-/* A number of which we do not know what it means.  The hours of the two clocks are so far from each
- * other, in any unit, and from all numbers that are counted, that a time can be told by its size. */
+/* A number of which we do not know what it means.  The hours of the two clocks are so far from
+ * each other, in any unit, and from all that is counted, that a time can be told by its size. */
 static void put_number(print *p, int64_t x)
 {
     static const int64_t units_ns[] = { 1000000000, 1000000, 1000, 1 };

@@ -353,6 +353,7 @@ static const bwl_scenario_table *const tables[] = {
     &of_token,
     &bwl_scenarios_of_world,
     &bwl_scenarios_of_protocols,
+    &bwl_scenarios_of_getset,
     &bwl_scenarios_of_articles,
 };
 

@@ -3,9 +3,9 @@
  * order, and every reply compared.  What the lab finds is worth as much as its model is true.
  *
  * A hundred thousand random sequences on three connections and four keys.  The real server's clock
- * stands still until the sequence moves it, so times left are compared to the millisecond.  The seed
- * is printed; BOWLINE_MODEL_SEED sets it, BOWLINE_MODEL_RUNS says how many sequences, and a sequence
- * that differs says with which of the two it comes again alone.
+ * stands still until the sequence moves it, so times left are compared to the millisecond.  The
+ * seed is printed; BOWLINE_MODEL_SEED sets it, BOWLINE_MODEL_RUNS says how many sequences, and a
+ * sequence that differs says with which of the two it comes again alone.
  *
  * And the test is tested: with a mistake planted in the model, it must find a difference.
  */

@@ -160,8 +160,9 @@ static void some_event(unsigned connection)
 {
     unsigned what = below(EVENTS_ONE_IN);
 
-    if (forgets && below(EVENTS_ONE_IN) < 3) {
+    if (forgets && below(6) == 0) {
         play_settle(connection);
+        play_clock(some_ms());
         if (below(2) == 0)
             play_save();
         else

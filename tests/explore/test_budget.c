@@ -87,7 +87,7 @@ static void test_each_law_gets_its_own_budget(void **state)
     bwl_smallest_budgets(&s, &search, 3, least);
     assert_true(own->is_found && overlap->is_found && foreign->is_found);
     assert_int_equal(own->faults, 1);
-    assert_int_equal(own->budget[BWL_SLOW], 1);
+    assert_int_equal(own->budget[BWL_LOSS], 1);
     assert_true(own->path_count > 8); /* with two, it is 8 */
     assert_int_equal(foreign->faults, 1);
     assert_int_equal(foreign->budget[BWL_STRANGER], 1);

@@ -287,6 +287,12 @@ PROGRAM(way_5, "set-nx-ex");
         }                                                                                    \
     }
 
+static const written_program by_time = {
+    .acquire = GETSET_BY_TIME,
+    .release = DEL_ALONE,
+};
+PROGRAM(by_time, "setnx-getset");
+
 static const written_program guard_meant = {
     .never_looks = true,
     .acquire     = GETSET_BY_TIME,

@@ -19,6 +19,7 @@ extern const bwl_protocol bwl_written_way_4; /* a stamp; when it is over: GETSET
 extern const bwl_protocol bwl_written_way_5; /* SET NX EX; DEL                                   */
 
 /* "Redis实现分布式锁": milliseconds, a guard before DEL. */
+extern const bwl_protocol bwl_written_by_time; /* GETSET decides by time alone                   */
 extern const bwl_protocol bwl_written_guard_meant; /* DEL if the stamp is 3 ms ahead             */
 extern const bwl_protocol bwl_written_guard; /* 0.003 ms: a buffer in seconds, compared with ms */
 

@@ -142,6 +142,7 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
         .tag      = ask->tag,
         .lease_ms = (int32_t)c->hold.claim.lease_ms,
         .stamp    = ask->stamp,
+        .acquires = bwl_hold_is_sought(&c->hold),
     };
 }
 
@@ -319,7 +320,7 @@ void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance)
 static void show(const bwl_world *w, const bwl_letter *answer, bwl_event *ev)
 {
     bool shows_value = answer->word == REDIS_READ || answer->word == REDIS_SWAP ||
-                       answer->word == REDIS_WATCH_READ;
+                       answer->word == REDIS_WATCH_READ || answer->word == REDIS_TAKE_STAMP;
 
     ev->is_mine = answer->is_mine;
     ev->number  = (uint64_t)answer->stamp;

@@ -29,6 +29,7 @@ typedef struct bwl_scenario {
     unsigned twists;      /* flags of bwl_twist                                          */
     unsigned laws;        /* flags of bwl_law (all but LIVE and NO_OVERLAP)              */
     bool     tries_once;  /* instead of waiting                                          */
+    bool     stale;       /* somebody has left a key behind whose stamp is over          */
     bool     fences; /* the server counts who gets the lock, and says the number with it          */
     bool     never_renews;
     bool     fine;   /* also stop one millisecond before each instant of interest                 */
@@ -47,6 +48,8 @@ typedef struct bwl_scenario_table {
     size_t              count;
 } bwl_scenario_table;
 
+extern const bwl_scenario_table bwl_scenarios_of_protocols;
+extern const bwl_scenario_table bwl_scenarios_of_getset;
 extern const bwl_scenario_table bwl_scenarios_of_articles;
 extern const bwl_scenario_table bwl_scenarios_of_world;
 

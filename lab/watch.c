@@ -43,7 +43,9 @@ static bool is_honest(const bwl_world *w, unsigned client)
 
 static bool is_stuck(const bwl_lab_client *c)
 {
-    return c->is_running && c->letters_count == 0 && c->wake_at == BWL_NEVER;
+    bool has_no_end = bwl_hold_is_held(&c->hold) && c->hold.until == BWL_NEVER;
+
+    return c->is_running && c->letters_count == 0 && c->wake_at == BWL_NEVER && !has_no_end;
 }
 
 /* The longest pause that a hold makes between two attempts. */

@@ -40,6 +40,7 @@ typedef struct bwl_letter {
     uint8_t  connection; /* late: those of one connection stay in order                          */
     uint8_t  round;      /* of the client that asked                                             */
     bool     is_settled; /* the client has been told something about this question               */
+    bool     acquires;   /* its client was seeking the lock when it asked                       */
     bool     is_mine;    /* ANSWER: the value is what the question would have written            */
     uint16_t token;
     uint32_t tag;

@@ -2,6 +2,7 @@
  * lock.c -- one machine in the real world: events in, effects out.
  */
 #include "engine/client.h"
+#include "core/shape.h"
 #include "core/text.h"
 #include "engine/clock.h"
 #include "engine/drive.h"
@@ -50,6 +51,8 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, cons
     bwl_terms         complete  = *terms;
 
     complete.rules = client->settings.rules;
+    if (complete.rules == NULL && client->settings.protocol != NULL)
+        complete.rules = bwl_protocol_rules(client->settings.protocol);
     if (wrong != NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE, "%s", wrong);
     if (!bwl_timers_reserve(&client->timers, client->locks_count + 2))
@@ -67,6 +70,7 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, cons
     lock->latest_tag = 0;
     lock->pins       = 0;
     lock->wanted     = true;
+    lock->saw_alien  = false;
     bwl_lock_hide(lock);
     lock->why[0]    = '\0';
     lock->name_size = (uint16_t)name_size;
@@ -158,7 +162,9 @@ static bwl_random fresh_bits(bwl_client *client)
 /* The time of day costs a look at another clock: only for those who read it. */
 static bwl_moment moment(const bwl_lock *lock, bwl_ms now)
 {
-    bool needed = lock->hold.protocol->uses_wall;
+    const bwl_rules *rules    = lock->hold.claim.rules;
+    bool             is_dated = rules != NULL && bwl_shape_kind_of(rules->token)->is_dated;
+    bool             needed   = lock->hold.protocol->uses_wall || is_dated;
 
     return (bwl_moment){ .now = now, .wall_ns = needed ? bwl_clock_wall_ns() : 0 };
 }
@@ -192,7 +198,8 @@ void bwl_lock_disown(bwl_lock *lock)
 
 void bwl_lock_event(bwl_lock *lock, bwl_event ev)
 {
-    ev.now = bwl_client_now(lock->client);
+    lock->saw_alien = ev.answer == BWL_ALIEN;
+    ev.now          = bwl_client_now(lock->client);
     happened(lock, &ev);
 }
 

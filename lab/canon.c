@@ -379,7 +379,7 @@ static print begin(const bwl_world *w, uint64_t hash, bool plain)
 
     return (print){
         .hash       = hash,
-        .over_alike = has_no_clock_behind(w),
+        .over_alike = !plain && has_no_clock_behind(w),
         .now        = w->now,
         .wall_ns    = (BWL_BEGINNING_WALL_MS + since) * 1000000,
         .plain      = plain,

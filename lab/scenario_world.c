@@ -45,9 +45,8 @@ static const bwl_scenario table[] = {
       .wait_ms = BWL_NEVER,
       .laws    = BWL_LAWS_USUAL,
       .budget  = { [BWL_SLOW] = 1, [BWL_LOSS] = 1 } },
-    { .name = "fenced",
-      .story =
-          "a holder that was stopped for too long writes: what is protected tells by the fence",
+    { .name     = "fenced",
+      .story    = "a holder that was stopped writes: what is protected tells by the fence",
       .protocol = &bwl_fenced,
       .fences   = true,
       .laws     = BWL_LAW_FENCE,
@@ -101,9 +100,8 @@ static const bwl_scenario table[] = {
       .steps  = 11 },
 
     /* ---- planted ----------------------------------------------------------------------------- */
-    { .name = "planted-fence-forgets",
-      .story =
-          "the server counts fences anew after a restart: the newest holder's write is refused",
+    { .name     = "planted-fence-forgets",
+      .story    = "the server counts fences anew after a restart: an old holder's write is taken",
       .protocol = &bwl_fenced,
       .fences   = true,
       .rounds   = 2,

@@ -58,7 +58,7 @@ static const bwl_scenario table[] = {
       .laws     = BWL_LAW_FENCE,
       .budget   = { [BWL_SLOW] = 1, [BWL_RESTART] = 1, [BWL_WRITE] = 3 } },
 
-    /* ---- what a lease without a queue and without a fence cannot give ------------------------- */
+    /* ---- what a lease without a queue and without a fence cannot give ----------------------- */
     { .name   = "limit-server-older",
       .story  = "the server comes back with what it had saved, in which somebody else had the lock",
       .rounds = 2,

@@ -7,6 +7,7 @@
  * less than a client believes, which HONEST sees earlier; KEEPS, NOT STUCK: whoever breaks them
  * leaves a key behind, or a call without an end.
  */
+#include "lab/canon.h"
 #include "lab/explore.h"
 
 #include <setjmp.h>
@@ -110,6 +111,40 @@ static void test_without_the_mistake_the_law_is_kept(void **state)
     }
 }
 
+/* What only a law looks at tells worlds apart where there is that law, and nowhere else. */
+static void test_what_a_law_looks_at_tells_worlds_apart(void **state)
+{
+    bwl_scenario s   = scenario_called("limit-first-come");
+    bwl_scenario t   = scenario_called("fenced");
+    bwl_choice   ask = { .kind = BWL_CHOICE_START };
+    bwl_world    one;
+    bwl_world    two;
+
+    (void)state;
+    bwl_world_start(&one, &s);
+    bwl_world_perform(&one, ask);
+    ask.client = 1;
+    bwl_world_perform(&one, ask);
+    bwl_world_perform(&one, (bwl_choice){ .kind = BWL_CHOICE_SERVE });
+    one.clients[0].came = 1;
+    one.clients[1].came = 2;
+    two                 = one;
+    two.clients[0].came = 4;
+    two.clients[1].came = 3;
+    assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
+    s.laws = BWL_LAWS_USUAL; /* of both worlds: they look into the same scenario */
+    assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));
+
+    bwl_world_start(&one, &t);
+    one.resource = (bwl_resource){ .fence = 3, .turn = 2 };
+    one.fences   = 3;
+    two          = one;
+    two.fences   = 1; /* so the next fence is lower than the one that was taken last */
+    assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
+    one.left[BWL_WRITE] = two.left[BWL_WRITE] = 0;
+    assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));
+}
+
 /* In full, all laws that a lease can keep; with the reduction, for its verdict is the same. */
 static void test_token_with_three_clients(void **state)
 {
@@ -138,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_law_sees_what_no_other_sees),
         cmocka_unit_test(test_without_the_mistake_the_law_is_kept),
+        cmocka_unit_test(test_what_a_law_looks_at_tells_worlds_apart),
         cmocka_unit_test(test_token_with_three_clients),
     };
 

@@ -1,10 +1,10 @@
 /*
  * profile_table.c -- writes the table of profiles as lines of text, for docs/profiles.md.
  *
- *      profile  NAME PROGRAM PROTOCOL KEY VALUE EXAMPLE EXPIRY CLOCK LEASE WAIT SIGNAL FAULT NOTE
+ *      profile NAME PROGRAM PROTOCOL KEY VALUE EXAMPLE EXPIRY CLOCK LEASE WAIT SIGNAL FAULT NOTE
  *
  * Fields have tabs between them; one without a value is empty.  LEASE and WAIT are in milliseconds.
- * The examples are of a lock that was taken at 2026-11-22 00:31:00 UTC, with the same bits for each.
+ * The examples are of a lock that was taken at 2026-11-22 00:31:00 UTC, with the same bits each.
  */
 #include "core/shape.h"
 #include "core/token.h"
@@ -28,10 +28,11 @@ static const char *unit_of(int64_t ns)
 
 static void write_value_words(const bwl_rules *r)
 {
-    const char *token = bwl_shape_kind_of(r->token)->words;
+    const char *token  = bwl_shape_kind_of(r->token)->words;
+    unsigned    chance = bwl_shape_kind_of(r->token)->bits;
 
     switch (r->value) {
-    case BWL_VALUE_TOKEN: (void)fputs(token, stdout); return;
+    case BWL_VALUE_TOKEN: (void)printf("%s (%u random bits)", token, chance); return;
     case BWL_VALUE_LITERAL: (void)printf("always %s", r->literal); return;
     case BWL_VALUE_DECIMAL: (void)printf("when it ends, in %s", unit_of(r->unit_ns)); break;
     case BWL_VALUE_FLOAT_PYTHON:

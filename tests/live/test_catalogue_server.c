@@ -218,6 +218,15 @@ static void try_form(bwl_rules rules)
     assert_int_equal(says(REDIS_TAKE_STAMP, &rules, mine, 0).answer, BWL_YES);
 }
 
+static void join(void)
+{
+    struct sockaddr_un to = { .sun_family = AF_UNIX };
+
+    line = socket(AF_UNIX, SOCK_STREAM, 0);
+    (void)snprintf(to.sun_path, sizeof to.sun_path, "%s", redis->socket);
+    assert_int_equal(connect(line, (struct sockaddr *)&to, sizeof to), 0);
+}
+
 static void test_every_form_is_written_and_read_as_the_library_does(void **state)
 {
     static const bwl_rules list[] = {
@@ -238,17 +247,38 @@ static void test_every_form_is_written_and_read_as_the_library_does(void **state
         { .value = BWL_VALUE_TOKEN_STAMP, .unit_ns = MS_NS },
         { .value = BWL_VALUE_STAMP_TOKEN, .token = BWL_TOKEN_PID_TID, .unit_ns = SECOND_NS },
     };
-    struct sockaddr_un to = { .sun_family = AF_UNIX };
 
     (void)state;
-    line = socket(AF_UNIX, SOCK_STREAM, 0);
-    (void)snprintf(to.sun_path, sizeof to.sun_path, "%s", redis->socket);
-    assert_int_equal(connect(line, (struct sockaddr *)&to, sizeof to), 0);
+    join();
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         print_message("# form %zu\n", i);
         for (int again = 0; again < 20; again++) /* of another microsecond each */
             try_form(list[i]);
     }
+    close(line);
+}
+
+/* In units of a thousand seconds, so that now is now for long enough. */
+static void test_stamp_that_is_now_has_expired_or_not_by_the_rule(void **state)
+{
+    bwl_rules rules = { .value = BWL_VALUE_DECIMAL, .unit_ns = 1000 * SECOND_NS };
+    int64_t   now;
+
+    (void)state;
+    join();
+    do {
+        now           = wall_ms() / 1000000;
+        rules.expired = BWL_STAMP_BEFORE_NOW;
+        other_sets(&rules, "", now);
+        bwl_answer before = says(REDIS_TAKE_STAMP, &rules, "", 0).answer;
+        rules.expired     = BWL_STAMP_NOT_AFTER_NOW;
+        other_sets(&rules, "", now);
+        bwl_answer not_after = says(REDIS_TAKE_STAMP, &rules, "", 0).answer;
+        if (now == wall_ms() / 1000000) {
+            assert_int_equal(before, BWL_NO);
+            assert_int_equal(not_after, BWL_YES);
+        }
+    } while (now != wall_ms() / 1000000);
     close(line);
 }
 
@@ -273,6 +303,7 @@ int main(void)
         cmocka_unit_test_setup(test_release_deletes_only_its_own_bytes, empty),
         cmocka_unit_test_setup(test_stamp_is_when_the_lease_ends, empty),
         cmocka_unit_test_setup(test_every_form_is_written_and_read_as_the_library_does, empty),
+        cmocka_unit_test_setup(test_stamp_that_is_now_has_expired_or_not_by_the_rule, empty),
         cmocka_unit_test_setup(test_script_is_sent_again_when_forgotten, empty),
     };
 

@@ -22,11 +22,16 @@
  *      link     cuts (every open question) | sends nothing (the oldest never left)
  *      chance   N (the bits that choose a pause, from here on; 0 at first: the shortest pause)
  *
+ *      server   shows N [mine] (a value with that stamp) | a stranger's | says no expiry
+ *
+ * Stamps are counted from the time of day at 0, in the unit of the rules: "asks SETNX of 10001".
+ *
  * Tokens are called A, B, C ... in the order in which they come up.
  */
 #ifndef TRANSCRIPT_H
 #define TRANSCRIPT_H
 
+#include "core/rules.h"
 #include "hold/hold.h"
 #include "protocol/protocol.h"
 #include "store/local.h"
@@ -51,6 +56,8 @@ enum {
     ALARMS_MAX     = 1000, /* more than that at one time, and time stands still */
     LINES_AROUND   = 4,    /* of a difference that are shown                    */
 };
+
+#define BEGINNING_WALL_NS (INT64_C(1700000000) * 1000000000) /* and the time of day */
 
 static const bwl_terms usual_terms = {
     .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, .renews = true
@@ -96,12 +103,47 @@ static inline char token_letter(stage *s)
     return (char)('A' + s->tokens_count++);
 }
 
-static inline void note_ask(stage *s, unsigned word)
+static inline bwl_moment moment(const stage *s)
 {
+    return (bwl_moment){ .now     = s->now,
+                         .wall_ns = BEGINNING_WALL_NS + (s->now - BEGINNING) * 1000000 };
+}
+
+/* The stamp at the beginning. */
+static inline int64_t stamp_zero(const stage *s)
+{
+    const bwl_rules *rules = s->hold.claim.rules;
+
+    return rules != NULL && rules->unit_ns != 0 ? BEGINNING_WALL_NS / rules->unit_ns : 0;
+}
+
+/* The words of other people's locks. */
+static inline void note_foreign_ask(stage *s, const bwl_ask *ask)
+{
+    static const char *const words[] = {
+        "SETNX",       "READ",       "SWAP",    "DELETE",         "EXPIRE",     "EXPIRE_NOW",
+        "READ_EXPIRY", "WATCH_READ", "UNWATCH", "DELETE_WATCHED", "TAKE_STAMP", "DROP_STAMP",
+    };
+
+    assert_in_range(ask->word, REDIS_SETNX, REDIS_DROP_STAMP);
+    if (ask->stamp != 0)
+        note(s, "asks %s of %lld", words[ask->word - REDIS_SETNX],
+             (long long)(ask->stamp - stamp_zero(s)));
+    else
+        note(s, "asks %s", words[ask->word - REDIS_SETNX]);
+}
+
+static inline void note_ask(stage *s, const bwl_ask *ask)
+{
+    unsigned                 word    = ask->word;
     static const char *const local[] = { "?", "JOIN", "JOIN_OR_LEAVE", "TRY", "LEAVE" };
     static const char *const redis[] = { "?", "SET_IF_ABSENT", "SET_IF_ABSENT_OR_MINE",
                                          "EXTEND_IF_MINE", "DELETE_IF_MINE" };
 
+    if (s->hold.protocol != &bwl_ticket && word > REDIS_DELETE_IF_MINE) {
+        note_foreign_ask(s, ask);
+        return;
+    }
     assert_in_range(word, 1, 4);
     if (s->hold.protocol == &bwl_ticket)
         note(s, "asks %s", local[word]);
@@ -136,7 +178,7 @@ static inline void note_effects(stage *s, const bwl_effects *fx)
     for (unsigned i = 0; i < fx->asks_count; i++) {
         assert_true(s->open_count < OPEN_MAX);
         s->open[s->open_count++] = fx->asks[i].tag;
-        note_ask(s, fx->asks[i].word);
+        note_ask(s, &fx->asks[i]);
     }
     note_outcome(s, &fx->outcome);
     assert_true(fx->wake_at > 0);
@@ -158,8 +200,9 @@ static inline void happens(stage *s, bwl_event ev)
 {
     bwl_effects fx = { 0 };
 
-    ev.now   = s->now;
-    ev.fresh = fresh(s);
+    ev.now     = s->now;
+    ev.wall_ns = moment(s).wall_ns;
+    ev.fresh   = fresh(s);
     bwl_hold_event(&s->hold, &ev, &fx);
     note_effects(s, &fx);
 }
@@ -182,6 +225,10 @@ static inline bwl_answer read_answer(const char *text, uint64_t *ret_number)
 {
     static const char *const words[] = { "?", "yes", "no", "later", "refused" };
 
+    if (strcmp(text, "no expiry") == 0) {
+        *ret_number = REDIS_NO_EXPIRY;
+        return BWL_YES;
+    }
     for (unsigned i = BWL_YES; i <= BWL_REFUSED; i++) {
         size_t length = strlen(words[i]);
         if (strncmp(text, words[i], length) == 0) {
@@ -205,7 +252,7 @@ static inline void acquires(stage *s, const char *how)
         give_up_at = s->now + strtoll(how + 4, NULL, 10);
     else
         assert_string_equal(how, "once");
-    bwl_hold_acquire(&s->hold, &random, (bwl_moment){ .now = s->now }, give_up_at, &fx);
+    bwl_hold_acquire(&s->hold, &random, moment(s), give_up_at, &fx);
     note_effects(s, &fx);
 }
 
@@ -225,7 +272,7 @@ static inline void caller_does(stage *s, const char *what)
         else if (strncmp(what, "extends to ", 11) == 0)
             bwl_hold_extend(&s->hold, s->now, strtoll(what + 11, NULL, 10), &fx);
         else if (strcmp(what, "releases") == 0)
-            bwl_hold_release(&s->hold, (bwl_moment){ .now = s->now }, &fx);
+            bwl_hold_release(&s->hold, moment(s), &fx);
         else if (strcmp(what, "cancels") == 0)
             bwl_hold_cancel(&s->hold, s->now, &fx);
         else
@@ -233,6 +280,20 @@ static inline void caller_does(stage *s, const char *what)
         if (fx.wake_at != 0)
             note_effects(s, &fx);
     }
+}
+
+/* A value: its print is its stamp, plus one. */
+static inline void shows(stage *s, const char *what)
+{
+    char     *rest = NULL;
+    bwl_event ev   = { .kind = BWL_REPLY, .tag = oldest_open(s), .answer = BWL_YES };
+
+    ev.number  = (uint64_t)(strtoll(what, &rest, 10) + stamp_zero(s));
+    ev.print   = ev.number + 1;
+    ev.is_mine = strcmp(rest, " mine") == 0;
+    if (rest == what)
+        ev = (bwl_event){ .kind = BWL_REPLY, .tag = ev.tag, .answer = BWL_ALIEN };
+    happens(s, ev);
 }
 
 /* True if the line is of the world, which is then carried out. */
@@ -249,6 +310,9 @@ static inline bool world_does(stage *s, const char *line)
         ev.answer = read_answer(line + 12, &ev.number);
         ev.tag    = oldest_open(s);
         happens(s, ev);
+    } else if (strncmp(line, "server shows ", 13) == 0) {
+        note(s, "%s", line);
+        shows(s, line + 13);
     } else if (strncmp(line, "server pushes ", 14) == 0) {
         note(s, "%s", line);
         ev.kind   = BWL_PUSH;

@@ -84,6 +84,11 @@ typedef struct bwl_engine {
      * anything back. */
     void (*flush)(bwl_client *client);
 
+    /* Waits for the next answer where it will come, and dispatches it; unlocks meanwhile.  False:
+     * it is not known where, or nothing came for a moment, or something else is due before
+     * `until`.  Nobody can end this wait, which is so short that nobody needs to.  NULL: never. */
+    bool (*await)(bwl_client *client, bwl_ms until);
+
     /* Begins to look who holds the name of this lock, which was prepared and never sought.  True:
      * it has been seen; false: bwl_lock_looked will be called, or was.  NULL: it is seen when it
      * is asked for. */

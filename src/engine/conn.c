@@ -6,11 +6,13 @@
 #include "engine/fault.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 enum { READ_ROOM = 4096, HEAD_MAX = 24 };
@@ -20,7 +22,8 @@ enum { READ_ROOM = 4096, HEAD_MAX = 24 };
 void bwl_conn_init(bwl_conn *conn, bwl_reactor *reactor,
                    void (*ready)(bwl_source *source, uint32_t events))
 {
-    *conn = (bwl_conn){ .source = { .fd = -1, .ready = ready }, .reactor = reactor };
+    *conn =
+        (bwl_conn){ .source = { .fd = -1, .ready = ready }, .reactor = reactor, .awaited_fd = -1 };
 }
 
 void bwl_conn_secure(bwl_conn *conn, const bwl_tls_context *context, const char *host)
@@ -78,6 +81,7 @@ int bwl_conn_open(bwl_conn *conn, const bwl_address *address, bwl_fault *fault)
     conn->connecting  = true;
     conn->joined      = false;
     conn->heard       = false;
+    conn->blocks      = false;
     conn->wants_out   = true;
     conn->in_size     = 0;
     conn->in_taken    = 0;
@@ -108,7 +112,10 @@ void bwl_conn_close(bwl_conn *conn)
         return;
     /* Closing alone does not take it out of the reactor when a child of fork has a copy of it. */
     bwl_reactor_forget(conn->reactor, &conn->source);
-    (void)close(conn->source.fd);
+    if (conn->source.fd == conn->awaited_fd)
+        (void)shutdown(conn->source.fd, SHUT_RDWR); /* and bwl_conn_await_end closes it */
+    else
+        (void)close(conn->source.fd);
     conn->source.fd = -1;
     bwl_tls_free(conn->tls);
     conn->tls      = NULL;
@@ -122,7 +129,10 @@ void bwl_conn_free(bwl_conn *conn)
      * must not lose sight of its own copy. */
     if (bwl_conn_is_open(conn))
         (void)close(conn->source.fd);
-    conn->source.fd = -1;
+    if (conn->awaited_fd >= 0 && conn->awaited_fd != conn->source.fd)
+        (void)close(conn->awaited_fd); /* by a thread that this child of fork does not have */
+    conn->source.fd  = -1;
+    conn->awaited_fd = -1;
     bwl_tls_free(conn->tls);
     conn->tls = NULL;
     if (conn->out != NULL)
@@ -190,7 +200,7 @@ static int send_clear(bwl_conn *conn, bwl_fault *fault)
 {
     while (conn->out_sent < conn->out_size) {
         ssize_t sent = send(conn->source.fd, conn->out + conn->out_sent,
-                            conn->out_size - conn->out_sent, MSG_NOSIGNAL);
+                            conn->out_size - conn->out_sent, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
@@ -257,27 +267,86 @@ bool bwl_conn_make_room(bwl_conn *conn)
     return true;
 }
 
+static int received(bwl_conn *conn, ssize_t got, bwl_fault *fault)
+{
+    if (got > 0) {
+        conn->in_size += (size_t)got;
+        conn->heard = true;
+        return BWL_OK;
+    }
+    if (got == 0)
+        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "the server closed the connection");
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)
+        return BWL_OK;
+    return bwl_conn_broken(fault, "the connection broke");
+}
+
 /* Reads once: what is left is still there at the next turn, when frames have been taken. */
 static int receive(bwl_conn *conn, bwl_fault *fault)
 {
+    ssize_t got;
+
     if (!bwl_conn_make_room(conn))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "no memory for what the server sends");
-    for (;;) {
-        ssize_t got =
-            recv(conn->source.fd, conn->in + conn->in_size, conn->in_room - conn->in_size, 0);
-        if (got > 0) {
-            conn->in_size += (size_t)got;
-            conn->heard = true;
-            return BWL_OK;
-        }
-        if (got == 0)
-            return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "the server closed the connection");
-        if (errno == EAGAIN || errno == EWOULDBLOCK)
-            return BWL_OK;
-        if (errno != EINTR)
-            return bwl_conn_broken(fault, "the connection broke");
-    }
+    do
+        got = recv(conn->source.fd, conn->in + conn->in_size, conn->in_room - conn->in_size,
+                   MSG_DONTWAIT);
+    while (got < 0 && errno == EINTR);
+    return received(conn, got, fault);
 }
+
+/* ---- waiting in the socket ------------------------------------------------------------------- */
+
+static bool make_blocking(bwl_conn *conn)
+{
+    const struct timeval patience = { .tv_usec = BWL_CONN_AWAIT_MS * 1000 };
+    int                  fd       = conn->source.fd;
+    int                  flags    = fcntl(fd, F_GETFL);
+
+    if (flags < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0 ||
+        fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) != 0)
+        return false;
+    conn->blocks = true;
+    return true;
+}
+
+int bwl_conn_await_begin(bwl_conn *conn)
+{
+    assert(conn->awaited_fd < 0);
+    if (!bwl_conn_is_open(conn) || conn->connecting || conn->tls != NULL ||
+        conn->handed_over != conn->written)
+        return -1;
+    if (!conn->blocks && !make_blocking(conn))
+        return -1;
+    conn->awaited_fd = conn->source.fd;
+    return conn->awaited_fd;
+}
+
+ssize_t bwl_conn_await(int fd, char ret_bytes[BWL_CONN_AWAIT_ROOM])
+{
+    return recv(fd, ret_bytes, BWL_CONN_AWAIT_ROOM, 0);
+}
+
+bool bwl_conn_await_end(bwl_conn *conn)
+{
+    bool is_closed = conn->awaited_fd != conn->source.fd;
+
+    if (is_closed)
+        (void)close(conn->awaited_fd);
+    conn->awaited_fd = -1;
+    return !is_closed;
+}
+
+int bwl_conn_take(bwl_conn *conn, const char *bytes, ssize_t got, bwl_fault *fault)
+{
+    if (got > 0 && !bwl_conn_make_room(conn))
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "no memory for what the server sends");
+    if (got > 0)
+        memcpy(conn->in + conn->in_size, bytes, (size_t)got);
+    return received(conn, got, fault);
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 /* The head of a value that is too long for a frame, "$1000000\r\n": whether it is that, and how
  * long it is.  False with no length: it has not come wholly. */

@@ -34,6 +34,8 @@ typedef struct bwl_conn {
     bool          joined;     /* the socket is connected                                      */
     bool          heard;      /* something came, encrypted or not                             */
     bool          wants_out;  /* we watch for room to write                                    */
+    bool          blocks;     /* so that a thread can wait in it; our other calls never do     */
+    int           awaited_fd; /* in which a thread waits now; -1                               */
     char         *in;
     size_t        in_size;
     size_t        in_room;
@@ -89,6 +91,27 @@ void bwl_conn_commit(bwl_conn *conn, const bwl_resp_writer *writer);
 
 /* Hands over what it can.  OK, or below 0: it is broken. */
 int bwl_conn_flush(bwl_conn *conn, bwl_fault *fault);
+
+/* Waiting for what comes in the socket itself, without the reactor: one system call less for an
+ * answer.  Between begin and end, which one thread at a time may call, anybody may use the
+ * connection, and close it: then it is shut down, so that the wait ends, and end closes it. */
+
+enum {
+    BWL_CONN_AWAIT_MS   = 10, /* nobody can end a wait before that, but by closing             */
+    BWL_CONN_AWAIT_ROOM = 4096,
+};
+
+/* The descriptor for await; -1: the reactor is needed, as there is more to wait for, or TLS. */
+int bwl_conn_await_begin(bwl_conn *conn);
+
+/* As recv(2); EAGAIN: nothing has come.  The mutex is not needed. */
+ssize_t bwl_conn_await(int fd, char ret_bytes[BWL_CONN_AWAIT_ROOM]);
+
+/* False: it was closed meanwhile, and what came is nobody's. */
+bool bwl_conn_await_end(bwl_conn *conn);
+
+/* Takes what await gave, with its errno.  As bwl_conn_step. */
+int bwl_conn_take(bwl_conn *conn, const char *bytes, ssize_t got, bwl_fault *fault);
 
 /* The next whole frame, which lives until the next call of anything here.  1: there is one, 0: not
  * yet, below 0: what comes is no RESP.  While passes_long is set, a value that is too long for a

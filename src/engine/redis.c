@@ -162,7 +162,8 @@ static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
         .choose = bwl_redis_choose, .open = bwl_redis_open, .share = bwl_redis_share, \
         .close = bwl_redis_close, .prepare = redis_prepare, .ask = redis_ask,         \
         .forget = redis_forget, .woken = bwl_redis_woken, .flush = bwl_redis_flush,   \
-        .look = redis_look, .who = redis_who, .lock_size = sizeof(bwl_redis_part),    \
+        .await = bwl_redis_await, .look = redis_look, .who = redis_who,               \
+        .lock_size = sizeof(bwl_redis_part),                                          \
     }
 
 const bwl_engine bwl_redis_engine = REDIS_ENGINE("redis");

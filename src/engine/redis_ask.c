@@ -328,6 +328,14 @@ static bool awaits_value(bwl_redis_store *store)
            first->heard + 1u == bwl_redis_frames(first->word);
 }
 
+static void broke(bwl_redis_store *store, bwl_fault *fault)
+{
+    bool refused = bwl_redis_suspect(store, fault);
+
+    bwl_redis_name_place(store, fault);
+    bwl_redis_break_off(store, fault, refused);
+}
+
 /* Takes what has arrived, writes what is due.  A step may end in a fault, never in two. */
 static void work(bwl_redis_store *store)
 {
@@ -362,18 +370,23 @@ static void work(bwl_redis_store *store)
     }
     if (status == 0 && store->phase == BWL_REDIS_READY)
         status = write_questions(store, &fault);
-    if (status < 0) {
-        bool refused = bwl_redis_suspect(store, &fault);
-        bwl_redis_name_place(store, &fault);
-        bwl_redis_break_off(store, &fault, refused);
-    }
+    if (status < 0)
+        broke(store, &fault);
+}
+
+void bwl_redis_heard(bwl_redis_store *store, int status, bwl_fault *fault)
+{
+    uint64_t opened = store->opened;
+
+    work(store); /* also when it has just broken: what came before that counts */
+    if (status < 0 && opened == store->opened && bwl_conn_is_open(&store->conn))
+        broke(store, fault);
 }
 
 void bwl_redis_ready(bwl_source *source, uint32_t events)
 {
     bwl_redis_store *store          = (bwl_redis_store *)(void *)source;
     bool             was_connecting = store->conn.connecting;
-    uint64_t         opened         = store->opened;
     bwl_fault        fault          = { 0 };
 
     if (!bwl_conn_is_open(&store->conn))
@@ -385,12 +398,7 @@ void bwl_redis_ready(bwl_source *source, uint32_t events)
     } else {
         if (was_connecting && !store->conn.connecting)
             status = bwl_redis_greet(store, &fault);
-        work(store); /* also when it has just broken: what came before that counts */
-        if (status < 0 && opened == store->opened && bwl_conn_is_open(&store->conn)) {
-            bool refused = bwl_redis_suspect(store, &fault);
-            bwl_redis_name_place(store, &fault);
-            bwl_redis_break_off(store, &fault, refused);
-        }
+        bwl_redis_heard(store, status, &fault);
     }
     bwl_redis_set_timer(store);
 }

@@ -338,7 +338,7 @@ static void await_end(bwl_client *client, int fd)
     bwl_ms        end = bwl_client_now(client) + LAST_WORDS_MS;
 
     while (bwl_client_now(client) < end && poll(&something, 1, LAST_WORDS_MS) > 0 &&
-           recv(fd, bytes, sizeof bytes, 0) > 0)
+           recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0)
         continue;
 }
 

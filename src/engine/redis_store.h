@@ -8,6 +8,7 @@
  *      redis_greet.c    from a fresh connection to one that may be asked: HELLO, INFO, SELECT
  *      redis_ask.c      questions out, answers in, and what becomes of them when it breaks
  *      redis_watch.c    one section between WATCH and EXEC at a time
+ *      redis_await.c    waiting for an answer in the connection itself
  *      redis_held.c     what a new connection means for the locks that are held
  *      redis.c          the engine's table
  *
@@ -214,6 +215,12 @@ void bwl_redis_watch_failed(bwl_redis_store *store, const bwl_redis_open_questio
  * the second call, when what was asked before them has been. */
 bwl_lock *bwl_redis_watch_broken(bwl_redis_store *store);
 void      bwl_redis_watch_settle(bwl_redis_store *store, bwl_lock *kept, bwl_answer answer);
+
+/* Something came, or the connection broke (status, and the fault): takes what is there. */
+void bwl_redis_heard(bwl_redis_store *store, int status, bwl_fault *fault);
+
+/* redis_await.c */
+bool bwl_redis_await(bwl_client *client, bwl_ms until);
 
 /* redis_held.c */
 bool bwl_redis_holds_something(const bwl_redis_store *store);

@@ -7,10 +7,12 @@
  */
 #include "tests/lib/engines.h"
 
-/* Three leases; where there are none, long enough for a keeper that should not be there. */
-static int64_t three_leases(const engine *e)
+/* Two leases and more; where there are none, long enough for a keeper that should not be there.  A
+ * renewal is due after a third of a lease, so the machine may sleep for 600 ms and nothing is
+ * lost. */
+static int64_t over_two_leases(const engine *e)
 {
-    return e->has_lease ? 900 : 30;
+    return e->has_lease ? 2000 : 30;
 }
 
 /* Lost holds are told so, and the lock can be had by others. */
@@ -44,10 +46,10 @@ static void expect_held(const engine *e, bowline_hold *hold)
 
 static void test_keeper_renews_while_the_program_sleeps(void **state)
 {
-    bowline_client *client = engine_client(THE_ENGINE, "lease=300ms");
+    bowline_client *client = engine_client(THE_ENGINE, "lease=900ms");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
 
-    sleep_ms(three_leases(THE_ENGINE));
+    sleep_ms(over_two_leases(THE_ENGINE));
     expect_held(THE_ENGINE, hold);
     bowline_close(client);
 }
@@ -62,9 +64,9 @@ static void test_keeper_learns_of_a_shorter_lease(void **state)
 
     sleep_ms(50); /* so that the keeper sleeps */
     int status =
-        bowline_acquire(&hold, client, engine_lock(), BOWLINE_ACQUIRE(.lease_ms = 300), &error);
+        bowline_acquire(&hold, client, engine_lock(), BOWLINE_ACQUIRE(.lease_ms = 900), &error);
     assert_status(BOWLINE_OK, status, &error);
-    sleep_ms(three_leases(THE_ENGINE));
+    sleep_ms(over_two_leases(THE_ENGINE));
     expect_held(THE_ENGINE, hold);
     must_release(before);
     bowline_close(client);
@@ -81,10 +83,10 @@ static void test_keeper_learns_of_what_was_finished(void **state)
 
     sleep_ms(50);
     int status =
-        bowline_acquire_start(&op, client, engine_lock(), BOWLINE_ACQUIRE(.lease_ms = 300), &error);
+        bowline_acquire_start(&op, client, engine_lock(), BOWLINE_ACQUIRE(.lease_ms = 900), &error);
     assert_status(BOWLINE_OK, status, &error);
     assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, &error), &error);
-    sleep_ms(three_leases(THE_ENGINE));
+    sleep_ms(over_two_leases(THE_ENGINE));
     expect_held(THE_ENGINE, hold);
     must_release(before);
     bowline_close(client);
@@ -93,12 +95,12 @@ static void test_keeper_learns_of_what_was_finished(void **state)
 /* The keeper stands back while somebody dispatches, and must come forward again afterwards. */
 static void test_keeper_goes_on_after_a_dispatch(void **state)
 {
-    bowline_client *client = engine_client(THE_ENGINE, "lease=300ms");
+    bowline_client *client = engine_client(THE_ENGINE, "lease=900ms");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
 
     for (int i = 0; i < 4; i++)
         assert_status(BOWLINE_OK, bowline_dispatch(client, 60, NULL), NULL);
-    sleep_ms(three_leases(THE_ENGINE));
+    sleep_ms(over_two_leases(THE_ENGINE));
     expect_held(THE_ENGINE, hold);
     bowline_close(client);
 }
@@ -106,14 +108,14 @@ static void test_keeper_goes_on_after_a_dispatch(void **state)
 /* Somebody inside a call renews for all. */
 static void test_a_waiting_thread_renews_too(void **state)
 {
-    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "lease=300ms"));
+    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "lease=900ms"));
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
     bowline_hold   *busy   = must_acquire(other, "busy");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
     bowline_hold   *none   = NULL;
 
     assert_status(BOWLINE_TIMEOUT,
-                  acquire_within(&none, client, "busy", three_leases(THE_ENGINE), NULL), NULL);
+                  acquire_within(&none, client, "busy", over_two_leases(THE_ENGINE), NULL), NULL);
     expect_held(THE_ENGINE, hold);
     must_release(busy);
     bowline_close(client);
@@ -122,10 +124,10 @@ static void test_a_waiting_thread_renews_too(void **state)
 
 static void test_dispatching_renews_without_a_keeper(void **state)
 {
-    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "lease=300ms"));
+    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "lease=900ms"));
     bowline_hold   *hold   = must_acquire(client, engine_lock());
 
-    for (int64_t end = clock_ms() + three_leases(THE_ENGINE); clock_ms() < end;)
+    for (int64_t end = clock_ms() + over_two_leases(THE_ENGINE); clock_ms() < end;)
         assert_status(BOWLINE_OK, bowline_dispatch(client, 50, NULL), NULL);
     expect_held(THE_ENGINE, hold);
     bowline_close(client);
@@ -171,7 +173,7 @@ static void test_extend_is_enough_without_renewal(void **state)
     bowline_hold   *hold   = must_acquire(client, engine_lock());
 
     for (int i = 0; i < 12; i++) {
-        sleep_ms(three_leases(THE_ENGINE) / 12);
+        sleep_ms(over_two_leases(THE_ENGINE) / 12);
         assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
     }
     expect_held(THE_ENGINE, hold);
@@ -182,7 +184,7 @@ static void test_extend_is_enough_without_renewal(void **state)
 
 static void test_max_hold_ends_it_while_renewals_go_on(void **state)
 {
-    bowline_client *client = engine_client(THE_ENGINE, "lease=300ms&max-hold=700ms");
+    bowline_client *client = engine_client(THE_ENGINE, "lease=900ms&max-hold=700ms");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
 
     assert_true(bowline_hold_left_ms(hold) <= 700);

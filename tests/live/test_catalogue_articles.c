@@ -110,6 +110,27 @@ static void test_extending_is_not_supported(void **state)
     }
 }
 
+/* On a new connection there is no question that would tell whether the other lock is still held and
+ * change nothing, so none is asked. */
+static void test_hold_outlives_its_connection(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NAMES; i++) {
+        bowline_client *client = open_protocol(names[i], "");
+        bowline_hold   *hold   = must_acquire(client, "lock");
+        bowline_hold   *other  = must_acquire(client, "other");
+        print_message("# %s\n", names[i]);
+        (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+        sleep_ms(IDLE_MS);
+        must_release(hold);
+        must_release(
+            must_acquire(client, "third")); /* a question about `other` would be answered */
+        must_release(other);
+        assert_string_equal(server_ask(redis, "DBSIZE"), "0");
+        bowline_close(client);
+    }
+}
+
 /* ---- setnx-del, setnx-del-expire ------------------------------------------------------------- */
 
 static void test_setnx_del_on_the_wire(void **state)
@@ -343,6 +364,7 @@ int main(void)
         cmocka_unit_test_setup(test_one_at_a_time_and_nothing_left, empty),
         cmocka_unit_test_setup(test_value_of_a_stranger_is_left_alone, empty),
         cmocka_unit_test_setup(test_extending_is_not_supported, empty),
+        cmocka_unit_test_setup(test_hold_outlives_its_connection, empty),
         cmocka_unit_test_setup(test_setnx_del_on_the_wire, empty),
         cmocka_unit_test_setup(test_setnx_del_locks_for_ever_when_nobody_releases, empty),
         cmocka_unit_test_setup(test_setnx_del_release_deletes_what_is_somebody_elses, empty),

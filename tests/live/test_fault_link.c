@@ -126,12 +126,22 @@ static void link_goes(bool up)
         assert_int_equal(kill(far_side, up ? SIGCONT : SIGSTOP), 0);
 }
 
+/* Before anything is broken, and on a machine where a silence of 250 ms means nothing. */
+static bowline_hold *acquire_in_the_end(bowline_client *client, const char *name)
+{
+    bowline_hold *hold  = NULL;
+    bowline_error error = { 0 };
+
+    assert_status(BOWLINE_OK, acquire_within(&hold, client, name, 20000, &error), &error);
+    return hold;
+}
+
 /* ---- what is to be seen ---------------------------------------------------------------------- */
 
 static void test_link_down_for_longer_than_the_lease(void **state)
 {
     bowline_client *client = must_open(holder_url);
-    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_hold   *hold   = acquire_in_the_end(client, "x");
     bowline_hold   *none   = NULL;
     believer       *b      = believer_start(judge, hold);
     bowline_error   error  = { 0 };
@@ -169,7 +179,7 @@ static void test_link_down_leaves_an_acquire_unknown(void **state)
     bowline_error   error  = { 0 };
 
     (void)state;
-    assert_status(BOWLINE_OK, try_once(client, "warm up"), NULL);
+    must_release(acquire_in_the_end(client, "warm up"));
     link_goes(false);
     assert_status(BOWLINE_UNKNOWN, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
                   &error);
@@ -191,13 +201,14 @@ static void test_link_down_for_less_than_the_lease(void **state)
         (void)snprintf(url, sizeof url, "%.*slease=6s&timeout=250ms",
                        (int)strcspn(holder_url, "?") + 1, holder_url);
         bowline_client *client = must_open(url);
-        bowline_hold   *hold   = must_acquire(client, "x");
+        bowline_hold   *hold   = acquire_in_the_end(client, "x");
         believer       *b      = believer_start(judge, hold);
         rival          *r      = rival_start(judge, rival_url, "x");
         link_goes(false);
         int  status   = bowline_extend(hold, 0, &error);
         bool is_shown = status == BOWLINE_UNKNOWN || status == BOWLINE_UNREACHABLE;
-        assert_true(is_shown || status == BOWLINE_LOST);
+        if (!is_shown && status != BOWLINE_LOST)
+            assert_status(BOWLINE_UNKNOWN, status, &error); /* so that it says what it was */
         sleep_ms(2000);
         link_goes(true);
         sleep_ms(6000);

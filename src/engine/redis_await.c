@@ -1,0 +1,48 @@
+/*
+ * redis_await.c -- waiting for an answer in the connection itself.
+ *
+ * A thread that has asked, and has nothing to do before the answer, can read where it will come.
+ * To be told first that there is something to be read is one system call more, of three for a
+ * question.  It cannot be woken up there, so it stays for a moment only: whoever is not answered by
+ * then waits for events, as do those who have to see to something else that soon.
+ */
+#include "engine/redis_store.h"
+
+#include <errno.h>
+
+/* Not for the first answer of a connection: whoever asks once should not prepare for more. */
+static bool is_worth_it(bwl_client *client, bwl_ms until)
+{
+    const bwl_redis_store *store = client->store;
+    bwl_ms                 next  = bwl_sooner(until, bwl_client_next_at(client));
+
+    return store->phase == BWL_REDIS_READY && store->has_answered && store->questions_count > 0 &&
+           next >= bwl_later(client->latest, BWL_CONN_AWAIT_MS);
+}
+
+bool bwl_redis_await(bwl_client *client, bwl_ms until)
+{
+    bwl_redis_store *store = client->store;
+    char             bytes[BWL_CONN_AWAIT_ROOM];
+    bwl_fault        fault = { 0 };
+
+    if (!is_worth_it(client, until))
+        return false;
+    int fd = bwl_conn_await_begin(&store->conn);
+    if (fd < 0)
+        return false;
+    bwl_client_unlock(client);
+    ssize_t got   = bwl_conn_await(fd, bytes);
+    int     error = errno;
+    bwl_client_lock(client);
+    store->heard_at = bwl_client_now(client);
+    if (!bwl_conn_await_end(&store->conn))
+        return true;
+    if (got < 0 && (error == EAGAIN || error == EWOULDBLOCK || error == EINTR))
+        return false;
+    errno      = error;
+    int status = bwl_conn_take(&store->conn, bytes, got, &fault);
+    bwl_redis_heard(store, status, &fault);
+    bwl_redis_set_timer(store);
+    return true;
+}

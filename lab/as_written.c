@@ -271,31 +271,54 @@ static const written_program way_5 = {
 };
 PROGRAM(way_5, "set-nx-ex");
 
+static const written_program way_6 = {
+    .acquire = { [0] = { .word = REDIS_SET_IF_ABSENT, .yes = HELD, .no = BUSY } },
+    .release = { [0] = { .word = REDIS_DELETE_IF_MINE, .yes = RELEASED, .no = GONE } },
+};
+PROGRAM(way_6, "set-nx-ex");
+
+static const written_program get_del = {
+    .acquire = { [0] = { .word = REDIS_SET_IF_ABSENT, .yes = HELD, .no = BUSY } },
+    .release = { [0] = { .word      = REDIS_READ,
+                         .test      = IS_MINE,
+                         .yes       = 1,
+                         .otherwise = GONE,
+                         .no        = GONE },
+                 [1] = { .word = REDIS_DELETE, .yes = RELEASED, .no = GONE } },
+};
+PROGRAM(get_del, "set-nx-ex");
+
 /* ---- Redis实现分布式锁 ----------------------------------------------------------------------- */
 
 /* A key that is gone wins a chance, and so does a value that is past. */
-#define GETSET_BY_TIME                                                                       \
-    {                                                                                        \
-        [0] = { .word = REDIS_SETNX, .yes = HELD, .no = 1 },                                 \
-        [1] = { .word = REDIS_READ, .test = IS_PAST, .yes = 2, .otherwise = BUSY, .no = 2 }, \
-        [2] = {                                                                              \
-            .word      = REDIS_SWAP,                                                         \
-            .test      = IS_PAST,                                                            \
-            .yes       = HELD,                                                               \
-            .otherwise = BUSY,                                                               \
-            .no        = HELD                                                                \
-        }                                                                                    \
+#define GETSET_BY_TIME(BUSY_END)                                                                   \
+    {                                                                                              \
+        [0] = { .word = REDIS_SETNX, .yes = HELD, .no = 1 },                                       \
+        [1] = { .word = REDIS_READ, .test = IS_PAST, .yes = 2, .otherwise = (BUSY_END), .no = 2 }, \
+        [2] = {                                                                                    \
+            .word      = REDIS_SWAP,                                                               \
+            .test      = IS_PAST,                                                                  \
+            .yes       = HELD,                                                                     \
+            .otherwise = (BUSY_END),                                                               \
+            .no        = HELD                                                                      \
+        }                                                                                          \
     }
 
 static const written_program by_time = {
-    .acquire = GETSET_BY_TIME,
+    .acquire = GETSET_BY_TIME(BUSY),
     .release = DEL_ALONE,
 };
 PROGRAM(by_time, "setnx-getset");
 
+static const written_program no_sleep = {
+    .acquire = GETSET_BY_TIME(FROM_START),
+    .release = DEL_ALONE,
+};
+PROGRAM(no_sleep, "setnx-getset");
+
 static const written_program guard_meant = {
     .never_looks = true,
-    .acquire     = GETSET_BY_TIME,
+    .acquire     = GETSET_BY_TIME(BUSY),
     .release     = { [0] = { .word      = REDIS_READ,
                              .test      = IS_AHEAD,
                              .yes       = 1,
@@ -307,7 +330,7 @@ PROGRAM(guard_meant, "setnx-getset");
 
 static const written_program guard = {
     .never_looks = true,
-    .acquire     = GETSET_BY_TIME,
+    .acquire     = GETSET_BY_TIME(BUSY),
     .release     = { [0] = { .word      = REDIS_READ,
                              .test      = IS_AHEAD_AT_ALL,
                              .yes       = 1,

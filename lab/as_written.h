@@ -11,15 +11,19 @@
 
 #include "core/core.h"
 
-/* "Redis的分布式锁 / setnx", ways 1 to 5. */
+/* "Redis的分布式锁 / setnx", ways 1 to 6. */
 extern const bwl_protocol bwl_written_way_1; /* SETNX; DEL                                       */
 extern const bwl_protocol bwl_written_way_2; /* ... and EXPIRE 0 when DEL did not succeed        */
 extern const bwl_protocol bwl_written_way_3; /* a stamp; when it is over: DEL, SETNX             */
 extern const bwl_protocol bwl_written_way_4; /* a stamp; when it is over: GETSET                 */
 extern const bwl_protocol bwl_written_way_5; /* SET NX EX; DEL                                   */
+extern const bwl_protocol bwl_written_way_6; /* SET NX EX password; a script compares and deletes */
+extern const bwl_protocol bwl_written_get_del; /* ... the same with GET, then DEL                 */
 
 /* "Redis实现分布式锁": milliseconds, a guard before DEL. */
 extern const bwl_protocol bwl_written_by_time; /* GETSET decides by time alone                   */
+extern const bwl_protocol
+    bwl_written_no_sleep; /* ... sleep_time is 0: asked again at once        */
 extern const bwl_protocol bwl_written_guard_meant; /* DEL if the stamp is 3 ms ahead             */
 extern const bwl_protocol bwl_written_guard; /* 0.003 ms: a buffer in seconds, compared with ms */
 

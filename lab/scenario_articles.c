@@ -25,8 +25,9 @@ static const bwl_rules seconds      = { .value   = BWL_VALUE_DECIMAL,
 static const bwl_rules milliseconds = {
     .value = BWL_VALUE_DECIMAL, .unit_ns = MS_NS, .extra_ns = MS_NS, .clock = BWL_CLOCK_OF_CLIENT
 };
-static const bwl_rules literal = { .value = BWL_VALUE_LITERAL, .literal = "1" };
-static const bwl_rules uuid    = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
+static const bwl_rules literal  = { .value = BWL_VALUE_LITERAL, .literal = "1" };
+static const bwl_rules password = { .value = BWL_VALUE_TOKEN };
+static const bwl_rules uuid     = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
 
 #define IN_SECONDS(NAME, RULES) \
     .protocol = &bwl_written_##NAME, .terms = { .rules = &(RULES), .lease_ms = 2000 }
@@ -219,6 +220,30 @@ static const bwl_scenario table[] = {
       .budget          = { [BWL_SLOW] = 1 },
       .breaks          = BWL_LAW_ONE_WORKER,
       .steps           = 12 },
+    /* ---- way 6: SET NX EX password; compare and delete --------------------------------------- */
+    { .name  = "way-6-script",
+      .story = "a password of one's own, compared by a script: never another's key",
+      WRITTEN(way_6, password),
+      .clients = 3,
+      .laws    = BWL_LAW_OWN_KEY | BWL_LAW_ONE_WORKER,
+      .budget  = { [BWL_SLOW] = 2 } },
+    { .name  = "way-6-one-password",
+      .story = "the password of the listing, abc123, is everybody's",
+      WRITTEN(way_6, literal),
+      .terms.answer_ms = 40,
+      .laws            = BWL_LAW_OWN_KEY,
+      .budget          = { [BWL_SLOW] = 1 },
+      .breaks          = BWL_LAW_OWN_KEY,
+      .steps           = 8 },
+    { .name  = "way-6-get-del",
+      .story = "GET, then DEL: between the two the lock is another's",
+      WRITTEN(get_del, password),
+      .terms.answer_ms = 40,
+      .laws            = BWL_LAW_OWN_KEY,
+      .budget          = { [BWL_SLOW] = 1 },
+      .breaks          = BWL_LAW_OWN_KEY,
+      .steps           = 10 },
+
     /* ---- milliseconds, buffers, a guard before DEL ------------------------------------------- */
     { .name  = "by-time-calm",
       .story = "GETSET by time: nobody is late, nobody dies",
@@ -243,6 +268,12 @@ static const bwl_scenario table[] = {
       .skew_ms = { 0, 40 },
       .breaks  = BWL_LAW_ONE_HOLDER,
       .steps   = 10 },
+    { .name  = "by-time-no-sleep",
+      .story = "sleep_time is 0: who waits asks again and again",
+      WRITTEN(no_sleep, milliseconds),
+      .laws   = BWL_LAW_PAUSES,
+      .breaks = BWL_LAW_PAUSES,
+      .steps  = 11 },
     { .name  = "guard-always-true",
       .story = "a release that leaves the key alone says that it has released",
       WRITTEN(guard_meant, milliseconds),

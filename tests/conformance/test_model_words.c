@@ -247,7 +247,8 @@ static void begin_sequence(uint64_t seed)
         bwl_random random = { { 0 } };
         for (unsigned b = 0; b < BWL_RANDOM_BYTES; b++)
             random.bytes[b] = (uint8_t)draw();
-        bwl_token_write_as(tokens[i], rules != NULL ? rules->token : BWL_TOKEN_OURS, &random);
+        bwl_token_write_as(tokens[i], rules != NULL ? rules->token : BWL_TOKEN_OURS, &random,
+                           beginning_ms * MS_NS);
     }
     tell("-- rules %d\n", rules != NULL ? (int)(rules - kinds) : -1);
     bwl_model_redis_start(&model, beginning_ms);

@@ -61,8 +61,8 @@ static void test_sound_locks_are_sound_in_every_state(void **state)
         { "getset-jedis-stale-three", 653 },
         { "getset-server-stale", 1357 },
         { "set-nx-ex-calm", 3564 },
-        { "setnx-expire-watch-calm", 752 },
-        { "setnx-expire-watch-crash", 4138 },
+        { "setnx-expire-watch-calm", 765 },
+        { "setnx-expire-watch-crash", 5519 },
     };
 
     (void)state;

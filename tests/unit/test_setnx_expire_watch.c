@@ -32,10 +32,17 @@ static void be_checking(void)
     expect_ask(REDIS_READ_EXPIRY, 0);
 }
 
-static void be_repairing(void)
+static void be_inspecting(void)
 {
     be_checking();
     says_number(REDIS_NO_EXPIRY);
+    expect_ask(REDIS_READ, 0);
+}
+
+static void be_repairing(void)
+{
+    be_inspecting();
+    shows(0, false);
     expect_ask(REDIS_EXPIRE, 0);
 }
 
@@ -132,6 +139,17 @@ static void test_waiter_leaves_a_key_with_an_expiry_alone(void **state)
     }
     be_checking();
     says(BWL_NO); /* there is no key: the next try takes it */
+    expect_told(BWL_BUSY);
+}
+
+static void test_waiter_does_not_repair_what_is_no_lock_of_this_kind(void **state)
+{
+    (void)state;
+    be_inspecting();
+    says(BWL_ALIEN);
+    expect_told(BWL_BUSY);
+    be_inspecting();
+    says(BWL_NO); /* it has gone meanwhile */
     expect_told(BWL_BUSY);
 }
 
@@ -236,11 +254,11 @@ static void test_release_interrupts_whatever_is_asked(void **state)
 
 static void test_what_was_not_carried_out_or_not_answered_is_told(void **state)
 {
-    static void (*const places[])(void) = { be_setting,   be_checking, be_repairing,
+    static void (*const places[])(void) = { be_setting,   be_checking, be_inspecting, be_repairing,
                                             be_recalling, be_watching, be_deleting };
 
     (void)state;
-    for (unsigned i = 0; i < 6; i++) {
+    for (unsigned i = 0; i < 7; i++) {
         expect_failures_told(places[i], BWL_UNKNOWN);
         expect_deaf_to_others(places[i]);
     }
@@ -265,6 +283,7 @@ int main(void)
         cmocka_unit_test_setup(test_expire_that_was_not_carried_out_is_settled_not_given_up, begin),
         cmocka_unit_test_setup(test_waiter_repairs_a_key_without_an_expiry, begin),
         cmocka_unit_test_setup(test_waiter_leaves_a_key_with_an_expiry_alone, begin),
+        cmocka_unit_test_setup(test_waiter_does_not_repair_what_is_no_lock_of_this_kind, begin),
         cmocka_unit_test_setup(test_settling_finds_our_own_value, begin),
         cmocka_unit_test_setup(test_settling_finds_nothing_and_sets_again, begin),
         cmocka_unit_test_setup(test_settling_finds_somebody_else, begin),

@@ -36,10 +36,12 @@ static bwl_scenario scenario_called(const char *name)
 static void test_memory_is_counted_and_refused_beyond_the_bound(void **state)
 {
     bwl_memory memory = { .max = 3 * 4096 };
+    char      *four   = bwl_memory_take(&memory, 4 * 4096);
     char      *two    = bwl_memory_take(&memory, 2 * 4096);
     char      *one    = bwl_memory_take(&memory, 1);
 
     (void)state;
+    assert_null(four);
     assert_non_null(two);
     assert_non_null(one);
     assert_int_equal(two[2 * 4096 - 1], 0);

@@ -2,6 +2,7 @@
  * canon.c -- see canon.h.
  */
 #include "lab/canon.h"
+#include "lab/model_words.h"
 #include "lab/mutant.h"
 #include "lab/token_number.h"
 #include "protocol/protocol.h"
@@ -15,15 +16,20 @@ typedef struct token_view {
     bwl_ms   until;
 } token_view;
 
-enum { PAUSES_ALIKE = 8, TOKENS_MAX = 64, ORDERS_MAX = 6 };
+enum { PAUSES_ALIKE = 8, TOKENS_MAX = 64, OVER_MAX = 64, ORDERS_MAX = 6 };
 
 /* A fingerprint in the making: a hash, and the names given to tokens so far. */
 typedef struct print {
     uint64_t hash;
     bwl_ms   now;
+    int64_t  wall_ns; /* the true time of day                                                    */
     bool     plain;
+    bool     is_token; /* the protocol is `token`, or a mutant of it                             */
+    bool     over_alike; /* no clock is behind the true one, and stamps are ends                 */
     unsigned tokens_count;
     uint16_t tokens[TOKENS_MAX];
+    unsigned over_count;
+    int64_t  over[OVER_MAX];
 } print;
 
 static uint64_t rotate(uint64_t x, unsigned by)
@@ -76,6 +82,64 @@ static void put_token(print *p, uint16_t token)
     put(p, name + 1u);
 }
 
+/* ---- numbers that may be times --------------------------------------------------------------- */
+
+/* Stamps that are over for everybody are only compared with each other: named as tokens are. */
+static void put_over(print *p, int64_t stamp)
+{
+    unsigned name = 0;
+
+    while (name < p->over_count && p->over[name] != stamp)
+        name++;
+    if (name == p->over_count) {
+        assert(p->over_count < OVER_MAX);
+        p->over[p->over_count++] = stamp;
+    }
+    put(p, name);
+}
+
+/* What is within a million seconds of `present` counts from there. */
+static bool put_if_near(print *p, int64_t x, int64_t present, int64_t per_second)
+{
+    int64_t reach = 1000000 * per_second;
+
+    if (x < present - reach || x > present + reach)
+        return false;
+    put(p, (uint64_t)per_second);
+    if (p->over_alike && x < present - 1)
+        put_over(p, x);
+    else
+        put(p, (uint64_t)(x - present));
+    return true;
+}
+
+/* A number of which we do not know what it means.  The hours of the two clocks are so far from
+ * each other, in any unit, and from all that is counted, that a time can be told by its size. */
+static void put_number(print *p, int64_t x)
+{
+    static const int64_t units_ns[] = { 1000000000, 1000000, 1000, 1 };
+
+    for (unsigned i = 0; i < 4; i++)
+        if (put_if_near(p, x, p->wall_ns / units_ns[i], 1000000000 / units_ns[i]))
+            return;
+    if (x >= BWL_BEGINNING_MS && x <= UINT32_MAX)
+        put(p, (uint64_t)(x - p->now) << 1 | 1);
+    else
+        put(p, (uint64_t)x);
+}
+
+static void put_value(print *p, int64_t value)
+{
+    enum { TOKEN_BITS = 16 };
+
+    if (value < BWL_MODEL_TEXT || value >= BWL_MODEL_ALIEN) {
+        put_number(p, value);
+        return;
+    }
+    put_token(p, (uint16_t)value);
+    put_number(p, (value - BWL_MODEL_TEXT) >> TOKEN_BITS);
+}
+
 /* ---- the machines ---------------------------------------------------------------------------- */
 
 static token_view view_of(const bwl_hold *h)
@@ -87,9 +151,26 @@ static token_view view_of(const bwl_hold *h)
     return view;
 }
 
+/* All that it remembers, number by number. */
+static void put_memory(print *p, const bwl_hold *h)
+{
+    for (size_t at = 0; at < h->protocol->state_size; at += sizeof(int64_t)) {
+        size_t  rest   = h->protocol->state_size - at;
+        int64_t number = 0;
+        memcpy(&number, h->memory + at, rest < sizeof number ? rest : sizeof number);
+        put_value(p, number);
+    }
+}
+
 static void put_protocol(print *p, const bwl_hold *h)
 {
-    token_view view = view_of(h);
+    token_view view;
+
+    if (!p->is_token) {
+        put_memory(p, h);
+        return;
+    }
+    view = view_of(h);
 
     put(p, (uint64_t)view.verb << 1 | (view.asked != 0));
     put_time(p, view.until);
@@ -97,7 +178,8 @@ static void put_protocol(print *p, const bwl_hold *h)
         bwl_mutant_state mutant;
         memcpy(&mutant, h->memory, sizeof mutant);
         put_time(p, mutant.asked_at);
-        put(p, (uint64_t)mutant.verb << 1 | mutant.again);
+        put(p, (uint64_t)mutant.blows << 8 | (uint64_t)mutant.verb << 2 |
+                   (uint64_t)mutant.is_lost << 1 | mutant.again);
         put(p, mutant.asked == view.last_tag);
     }
 }
@@ -133,6 +215,8 @@ static void put_hold(print *p, const bwl_hold *h)
     if (held || p->plain) {
         put_time(p, h->until);
         put_time(p, h->ends_at);
+        if (!h->protocol->settles)
+            put_time(p, h->granted_to);
     }
     if (!held || p->plain)
         put_time(p, h->answer_by);
@@ -150,10 +234,28 @@ static void put_question(print *p, const bwl_letter *letter)
 {
     put(p, (uint64_t)letter->word << 32 | (uint32_t)letter->lease_ms);
     put_token(p, letter->token);
+    if (!p->is_token)
+        put_value(p, letter->stamp);
+}
+
+/* Machines that we do not know may look at anything. */
+static void put_whole_letter(print *p, const bwl_lab_client *c, const bwl_letter *letter)
+{
+    bool of_round = c->is_running && letter->round == c->round;
+
+    put(p, (uint64_t)letter->kind << 16 | (uint64_t)letter->answer << 8 |
+               (uint64_t)letter->acquires << 3 | (uint64_t)letter->is_mine << 2 |
+               (uint64_t)letter->is_settled << 1 | of_round);
+    put(p, of_round ? letter->tag : 0);
+    put_question(p, letter);
 }
 
 static void put_letter(print *p, const bwl_lab_client *c, const bwl_letter *letter)
 {
+    if (!p->is_token) {
+        put_whole_letter(p, c, letter);
+        return;
+    }
     bool     current  = is_current(c, letter);
     bool     of_round = c->is_running && letter->round == c->round;
     uint64_t order    = of_round ? view_of(&c->hold).last_tag - letter->tag : 0;
@@ -167,11 +269,12 @@ static void put_letter(print *p, const bwl_lab_client *c, const bwl_letter *lett
         put_question(p, letter); /* which release failed is of interest to a law */
 }
 
-static void put_client(print *p, const bwl_lab_client *c)
+static void put_client(print *p, const bwl_world *w, const bwl_lab_client *c)
 {
     const bool flags[] = { c->is_running, c->is_working, c->was_slow, c->is_told_end,
                            c->extends,    c->releases,   c->cancels,  c->is_removed };
 
+    put(p, (uint64_t)c->skew_ms);
     put(p, (uint64_t)c->rounds_left << 24 | (uint64_t)c->letters_count << 16 |
                (uint64_t)c->answered << 8 | c->late_count);
     if (c->is_running) {
@@ -181,8 +284,8 @@ static void put_client(print *p, const bwl_lab_client *c)
         put(p, (uint64_t)c->asked_now << 1 | c->was_kept);
         if (c->extends)
             put(p, (uint64_t)(p->now - c->extended_at));
-        if (c->is_working && c->hold.terms.max_hold_ms != BWL_NEVER)
-            put(p, (uint64_t)(p->now - c->held_since));
+        if (c->is_working && w->scenario->terms.max_hold_ms != BWL_NEVER)
+            put(p, (uint64_t)bwl_sooner(p->now - c->held_since, w->scenario->terms.max_hold_ms));
         put_hold(p, &c->hold);
     } else {
         put(p, UINT64_MAX);
@@ -195,9 +298,111 @@ static void put_client(print *p, const bwl_lab_client *c)
     }
 }
 
+/* The key of the lock. */
+static void put_data(print *p, const bwl_model_data *data, int64_t server_now)
+{
+    const bwl_model_key *k = &data->keys[BWL_MODEL_LOCK];
+
+    put_token(p, k->kind == BWL_KIND_NONE ? 0 : k->writer);
+    if (k->kind == BWL_KIND_NONE)
+        return;
+    put_value(p, k->value);
+    put(p, k->lasts ? UINT64_MAX : (uint64_t)(k->ends_at - server_now));
+}
+
+static void put_connections(print *p, const bwl_world *w, const uint8_t *order)
+{
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        for (unsigned late = 0; late <= BWL_MODEL_CLIENTS; late += BWL_MODEL_CLIENTS) {
+            const bwl_model_connection *c = &w->redis.connections[order[i] + late];
+            put(p, (uint64_t)c->watched << 3 | (uint64_t)c->is_dirty << 2 |
+                       (uint64_t)c->in_multi << 1 | c->is_aborted);
+        }
+}
+
+/* How many are smaller: all that can matter of numbers that are only compared. */
+static unsigned rank_of(uint64_t number, const uint64_t *all, unsigned count)
+{
+    unsigned rank = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        rank += all[i] < number;
+    return rank;
+}
+
+static void put_ranks(print *p, const uint64_t *numbers, unsigned count)
+{
+    uint64_t ranks = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        ranks = ranks << 4 | (numbers[i] == 0 ? 15 : rank_of(numbers[i], numbers, count));
+    put(p, ranks);
+}
+
+/* What only a law looks at, where there is such a law. */
+static void put_ghosts(print *p, const bwl_world *w, const uint8_t *order)
+{
+    uint64_t came[BWL_CLIENTS_MAX]           = { 0 };
+    uint64_t turns[BWL_CLIENTS_MAX + 1]      = { w->resource.turn };
+    uint64_t fences[2 * BWL_CLIENTS_MAX + 2] = { w->resource.fence, w->fences };
+
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_lab_client *c = &w->clients[order[i]];
+        if (!c->is_running)
+            continue;
+        came[i]           = bwl_hold_is_sought(&c->hold) ? c->came : 0;
+        turns[i + 1]      = c->turn;
+        fences[2 * i + 2] = c->hold.fence;
+        fences[2 * i + 3] = c->fence;
+    }
+    if ((w->scenario->laws & BWL_LAW_FIRST_COME) != 0)
+        put_ranks(p, came, BWL_CLIENTS_MAX);
+    if (w->left[BWL_WRITE] > 0) {
+        put_ranks(p, turns, BWL_CLIENTS_MAX + 1);
+        put_ranks(p, fences, 2 * BWL_CLIENTS_MAX + 2);
+    }
+}
+
+static bool has_no_clock_behind(const bwl_world *w)
+{
+    const bwl_rules *rules = w->scenario->terms.rules;
+
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        if (w->clients[i].skew_ms < 0)
+            return false;
+    return (rules == NULL || !rules->stamp_is_start) && w->scenario->wall_ms >= 0;
+}
+
+static print begin(const bwl_world *w, uint64_t hash, bool plain)
+{
+    bwl_ms since = w->now - BWL_BEGINNING_MS;
+
+    return (print){
+        .hash       = hash,
+        .over_alike = !plain && has_no_clock_behind(w),
+        .now        = w->now,
+        .wall_ns    = (BWL_BEGINNING_WALL_MS + since) * 1000000,
+        .plain      = plain,
+        .is_token   = strcmp(w->scenario->protocol->name, "token") == 0,
+    };
+}
+
+/* Where in their unit the clocks are: what is cut off tells when the next unit begins.  And how far
+ * they are from the server's. */
+static void put_clocks(print *p, const bwl_world *w)
+{
+    const bwl_rules *rules = w->scenario->terms.rules;
+
+    if (rules == NULL || rules->unit_ns == 0)
+        return;
+    put(p, (uint64_t)(p->wall_ns % rules->unit_ns));
+    if (rules->clock == BWL_CLOCK_OF_SERVER)
+        put(p, (uint64_t)(w->redis.now - p->wall_ns / 1000000 * BWL_MODEL_PER_MS));
+}
+
 static uint64_t in_order(const bwl_world *w, const uint8_t *order, bool plain)
 {
-    print    p    = { .hash = 0x62776c, .now = w->now, .plain = plain };
+    print    p    = begin(w, 0x62776c, plain);
     uint64_t left = 0;
 
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++) {
@@ -209,28 +414,63 @@ static uint64_t in_order(const bwl_world *w, const uint8_t *order, bool plain)
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         if ((w->scenario->twists & BWL_TWIST_ONE_TOKEN) != 0)
             put_token(&p, bwl_token_number(order[i], 1)); /* it will be used again */
-        put_client(&p, &w->clients[order[i]]);
+        put_client(&p, w, &w->clients[order[i]]);
     }
-    put_token(&p, w->redis.owner);
-    if (w->redis.owner != 0) {
-        put(&p, (uint64_t)w->redis.left);
-        put(&p, (uint64_t)w->redis.lasts << 2 | (uint64_t)w->key_late << 1 | w->key_excused);
+    put_data(&p, &w->redis.data, w->redis.now);
+    if (!p.is_token) {
+        put_connections(&p, w, order);
+        put_clocks(&p, w);
     }
+    if (bwl_model_owner(&w->redis) != 0)
+        put(&p, (uint64_t)w->key_late << 1 | w->key_excused);
+    if (w->left[BWL_RESTORE] > 0)
+        put_data(&p, &w->saved, w->redis.now);
+    if (w->left[BWL_FAILOVER] > 0)
+        put_data(&p, &w->previous, w->redis.now);
+    put_ghosts(&p, w, order);
     return finish(p.hash);
 }
 
+/* What the client is, whoever it is: with names for tokens that nobody else uses. */
+static uint64_t alone(const bwl_world *w, unsigned client)
+{
+    print p = begin(w, 0x616c, false);
+
+    put_client(&p, w, &w->clients[client]);
+    put_token(&p, bwl_model_owner(&w->redis));
+    return finish(p.hash);
+}
+
+static bool fits(const uint64_t *prints, const uint8_t *order, unsigned clients)
+{
+    for (unsigned i = 1; i < clients; i++)
+        if (prints[order[i - 1]] > prints[order[i]])
+            return false;
+    return true;
+}
+
+/* Clients are put in the order of what they are, so that worlds which differ only by who is who
+ * are the same.  Where some are alike as long as they are looked at alone, all their orders are
+ * tried. */
 uint64_t bwl_world_fingerprint(const bwl_world *w, bool plain)
 {
     static const uint8_t orders[ORDERS_MAX][BWL_CLIENTS_MAX] = {
         { 0, 1, 2 }, { 1, 0, 2 }, { 0, 2, 1 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
     };
-    unsigned orders_count = w->scenario->clients == 2 ? 2 : ORDERS_MAX;
+    unsigned clients      = w->scenario->clients;
+    unsigned orders_count = clients == 2 ? 2 : ORDERS_MAX;
     uint64_t smallest     = UINT64_MAX;
+    uint64_t prints[BWL_CLIENTS_MAX];
 
-    for (unsigned i = 0; i < (plain ? 1 : orders_count); i++) {
-        uint64_t hash = in_order(w, orders[i], plain);
-        smallest      = hash < smallest ? hash : smallest;
-    }
+    if (plain)
+        return in_order(w, orders[0], true);
+    for (unsigned i = 0; i < clients; i++)
+        prints[i] = alone(w, i);
+    for (unsigned i = 0; i < orders_count; i++)
+        if (fits(prints, orders[i], clients)) {
+            uint64_t hash = in_order(w, orders[i], false);
+            smallest      = hash < smallest ? hash : smallest;
+        }
     return smallest;
 }
 

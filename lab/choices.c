@@ -6,6 +6,7 @@
  * them the machines cannot tell one moment from another, save by what they add to it; a scenario
  * that is `fine` also stops one millisecond before each.
  */
+#include "lab/model_words.h"
 #include "lab/world.h"
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -31,15 +32,36 @@ static bwl_ms next_of_client(const bwl_lab_client *c, bwl_ms now)
     return bwl_sooner(at, after_now(h->answer_by, now));
 }
 
+/* When the stamp in the key lies in the past for a client, and when it lies there by a whole unit:
+ * there are protocols that mind the difference. */
+static bwl_ms next_of_stamp(const bwl_world *w, unsigned client)
+{
+    const bwl_rules *rules   = w->scenario->terms.rules;
+    int64_t          wall_ns = bwl_world_wall_ns(w, client);
+    bwl_ms           at      = BWL_NEVER;
+    int64_t          stamp;
+
+    if (wall_ns == 0 || rules->unit_ns == 0 || bwl_model_owner(&w->redis) == 0)
+        return BWL_NEVER;
+    stamp = bwl_model_stamp_of(rules, bwl_model_lock(&w->redis)->value);
+    for (unsigned more = 0; more < 2; more++) {
+        int64_t by_ns = (stamp + more) * rules->unit_ns - wall_ns;
+        if (by_ns > 0)
+            at = bwl_sooner(at, w->now + (by_ns + 999999) / 1000000);
+    }
+    return at;
+}
+
 bwl_ms bwl_world_next_instant(const bwl_world *w)
 {
     int64_t pace = w->scenario->server_pace;
     bwl_ms  at   = BWL_NEVER;
 
     for (unsigned i = 0; i < w->scenario->clients; i++)
-        at = bwl_sooner(at, next_of_client(&w->clients[i], w->now));
-    if (w->redis.owner != 0 && !w->redis.lasts)
-        at = bwl_sooner(at, w->now + (w->redis.left + pace - 1) / pace);
+        at =
+            bwl_sooner(bwl_sooner(at, next_of_stamp(w, i)), next_of_client(&w->clients[i], w->now));
+    if (bwl_model_owner(&w->redis) != 0 && !bwl_model_lock(&w->redis)->lasts)
+        at = bwl_sooner(at, w->now + (bwl_model_left(&w->redis) + pace - 1) / pace);
     return at;
 }
 
@@ -94,6 +116,8 @@ static void add_caller(const bwl_world *w, bwl_choices *choices, unsigned client
         if (w->left[BWL_EXTEND_BY_CALLER] > 0)
             add(choices, BWL_CHOICE_EXTEND, client, 0);
     }
+    if (c->is_working && w->left[BWL_WRITE] > 0)
+        add(choices, BWL_CHOICE_WRITE, client, 0);
     if (bwl_hold_is_sought(&c->hold) && w->left[BWL_CANCEL] > 0)
         add(choices, BWL_CHOICE_CANCEL, client, 0);
 }
@@ -148,6 +172,29 @@ static void add_connection_faults(const bwl_world *w, bwl_choices *choices, unsi
             add(choices, BWL_CHOICE_BREAK, client, unsent);
     if (w->left[BWL_CRASH] > 0 && c->is_running && has_room)
         add(choices, BWL_CHOICE_CRASH, client, 0);
+    if (w->left[BWL_WALL] > 0)
+        add(choices, BWL_CHOICE_STEP_WALL, client, 0);
+}
+
+static void add_server_faults(const bwl_world *w, bwl_choices *choices)
+{
+    bool is_there = bwl_model_owner(&w->redis) != 0;
+    bool is_saved = w->saved.keys[BWL_MODEL_LOCK].kind != BWL_KIND_NONE;
+
+    if (w->left[BWL_RESTART] > 0)
+        add(choices, BWL_CHOICE_RESTART, 0, 0);
+    if (w->left[BWL_JUMP] > 0 && is_there)
+        add(choices, BWL_CHOICE_JUMP, 0, 0);
+    if (w->left[BWL_RESTORE] > 0 && is_there && !is_saved)
+        add(choices, BWL_CHOICE_SAVE, 0, 0);
+    if (w->left[BWL_RESTORE] > 0 && is_saved)
+        add(choices, BWL_CHOICE_RESTORE, 0, 0);
+    if (w->left[BWL_FAILOVER] > 0)
+        add(choices, BWL_CHOICE_FAILOVER, 0, 0);
+    if (w->left[BWL_EVICTION] > 0 && is_there)
+        add(choices, BWL_CHOICE_EVICT, 0, 0);
+    if (w->left[BWL_STRANGER] > 0)
+        add(choices, BWL_CHOICE_STRANGER, 0, 0);
 }
 
 static void add_time(const bwl_world *w, bwl_choices *choices)
@@ -172,30 +219,11 @@ void bwl_world_choices(const bwl_world *w, bwl_choices *ret_choices)
     add_time(w, &choices);
     for (unsigned i = 0; i < w->scenario->clients; i++)
         add_connection_faults(w, &choices, i);
-    if (w->left[BWL_RESTART] > 0)
-        add(&choices, BWL_CHOICE_RESTART, 0, 0);
-    if (w->left[BWL_JUMP] > 0 && w->redis.owner != 0)
-        add(&choices, BWL_CHOICE_JUMP, 0, 0);
+    add_server_faults(w, &choices);
     *ret_choices = choices;
 }
 
 bool bwl_choice_is_fault(const bwl_world *w, bwl_choice choice)
 {
-    switch ((bwl_choice_kind)choice.kind) {
-    case BWL_CHOICE_SERVE: return choice.which != 0;
-    case BWL_CHOICE_PASS: return bwl_world_is_urgent(w);
-    case BWL_CHOICE_EXTEND:
-    case BWL_CHOICE_CANCEL:
-    case BWL_CHOICE_BREAK:
-    case BWL_CHOICE_STOP_WAITING:
-    case BWL_CHOICE_CRASH:
-    case BWL_CHOICE_RESTART:
-    case BWL_CHOICE_JUMP: return true;
-    case BWL_CHOICE_SERVE_LATE:
-    case BWL_CHOICE_DELIVER:
-    case BWL_CHOICE_ALARM:
-    case BWL_CHOICE_START:
-    case BWL_CHOICE_RELEASE: return false;
-    }
-    bwl_unreachable("no such choice");
+    return bwl_choice_budget(w, choice) != BWL_BUDGET_NONE;
 }

@@ -3,11 +3,16 @@
  */
 #include "lab/client.h"
 #include "lab/connection.h"
+#include "lab/ghost.h"
+#include "lab/model_words.h"
 #include "lab/token_number.h"
 
 /* Of its own account, at one moment: give back what came too late, try once more, renew.  More than
  * that without time passing is a client that hammers the server. */
 enum { ASKS_AT_ONCE_MAX = 4 };
+
+/* By how much a twisted engine is wrong about the time. */
+enum { TWIST_MS = 3 };
 
 /* ---- the caller ------------------------------------------------------------------------------ */
 
@@ -61,8 +66,8 @@ static bool may_end_so(const bwl_lab_client *c, bwl_outcome_kind kind)
  * key that was set late may have come since.)  LOST says that it was not we who removed it. */
 static bool is_false(const bwl_world *w, const bwl_lab_client *c, bwl_outcome_kind kind)
 {
-    bool is_there = !w->key_late && w->redis.owner != 0 &&
-                    w->redis.owner == bwl_token_read(c->hold.claim.token);
+    bool is_there = !w->key_late && bwl_model_owner(&w->redis) != 0 &&
+                    bwl_model_owner(&w->redis) == bwl_token_read(c->hold.claim.token);
 
     if (kind == BWL_RELEASED)
         return is_there || !c->is_removed;
@@ -81,9 +86,14 @@ static unsigned faults_so_far(const bwl_world *w)
 /* Renewal leaves room for one failure.  (A server that forgets takes the lock from anybody.) */
 static bool is_lost_for_nothing(const bwl_world *w, const bwl_lab_client *c)
 {
-    const bwl_scenario *s = w->scenario;
-    bool                server_failed =
-        w->left[BWL_RESTART] != s->budget[BWL_RESTART] || w->left[BWL_JUMP] != s->budget[BWL_JUMP];
+    static const bwl_budget of_server[]   = { BWL_RESTART,  BWL_JUMP,     BWL_RESTORE,
+                                              BWL_FAILOVER, BWL_EVICTION, BWL_STRANGER };
+    const bwl_scenario     *s             = w->scenario;
+    bool                    server_failed = false;
+
+    for (unsigned i = 0; i < sizeof of_server / sizeof of_server[0]; i++)
+        if (w->left[of_server[i]] != s->budget[of_server[i]])
+            server_failed = true;
 
     return s->terms.renews && s->terms.max_hold_ms == BWL_NEVER && !c->was_kept && !server_failed &&
            faults_so_far(w) <= 1;
@@ -120,6 +130,7 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
     bwl_lab_client *c = &w->clients[client];
 
     assert(ask->node == 0);
+    assert(!c->hold.protocol->uses_token || bwl_token_is_ours(c->hold.claim.token));
     if (++c->asked_now > ASKS_AT_ONCE_MAX)
         w->broken |= BWL_LAW_PAUSES;
     assert(c->letters_count < BWL_LETTERS_MAX);
@@ -127,9 +138,11 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
         .kind     = BWL_LETTER_QUESTION,
         .word     = ask->word,
         .round    = c->round,
-        .token    = bwl_token_read(c->hold.claim.token),
+        .token    = bwl_world_token_of(w, client),
         .tag      = ask->tag,
         .lease_ms = (int32_t)c->hold.claim.lease_ms,
+        .stamp    = ask->stamp,
+        .acquires = bwl_hold_is_sought(&c->hold),
     };
 }
 
@@ -166,6 +179,8 @@ static void after(bwl_world *w, unsigned client, const bwl_effects *fx)
         put(w, client, &fx->asks[i]);
     if (fx->wake_at != 0)
         c->wake_at = fx->wake_at;
+    if ((w->scenario->twists & BWL_TWIST_LATE_TIMER) != 0)
+        c->wake_at = bwl_later(c->wake_at, TWIST_MS);
     caller_hears(w, c, &fx->outcome);
     if (c->hold.state == BWL_HOLD_OVER)
         round_over(w, c);
@@ -199,11 +214,19 @@ static void event(bwl_world *w, unsigned client, bwl_event ev, uint8_t chance)
     bwl_effects fx     = { 0 };
     past        before = look_at(w, client);
 
-    ev.now   = w->now;
-    ev.fresh = fresh(w, client, chance);
+    ev.now     = w->now;
+    ev.wall_ns = bwl_world_wall_ns(w, client);
+    ev.fresh   = fresh(w, client, chance);
+    if ((w->scenario->twists & BWL_TWIST_OLD_TIME) != 0 && ev.kind == BWL_ALARM)
+        ev.now -= TWIST_MS;
     bwl_hold_event(&w->clients[client].hold, &ev, &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
+}
+
+static bwl_moment moment(const bwl_world *w, unsigned client)
+{
+    return (bwl_moment){ .now = w->now, .wall_ns = bwl_world_wall_ns(w, client) };
 }
 
 /* ---- what the caller does -------------------------------------------------------------------- */
@@ -226,7 +249,8 @@ static void new_round(bwl_world *w, bwl_lab_client *c)
     c->cancels     = false;
     c->is_removed  = false;
     c->asked_now   = 0;
-    c->due_by      = bwl_later(bwl_later(w->now, s->wait_ms), s->terms.answer_ms);
+    bwl_ghost_new_round(c);
+    c->due_by = bwl_later(bwl_later(w->now, s->wait_ms), s->terms.answer_ms);
 }
 
 void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
@@ -234,14 +258,16 @@ void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
     const bwl_scenario *s      = w->scenario;
     bwl_lab_client     *c      = &w->clients[client];
     bwl_random          random = fresh(w, client, chance);
+    bwl_terms           terms  = s->terms;
     bwl_effects         fx     = { 0 };
 
     assert(!c->is_running);
     assert(c->rounds_left > 0);
     new_round(w, c);
-    bwl_hold_init(&c->hold, s->protocol, 1, &s->terms);
-    bwl_hold_acquire(&c->hold, &random, (bwl_moment){ .now = w->now },
-                     bwl_later(w->now, s->wait_ms), &fx);
+    if ((s->twists & BWL_TWIST_NO_MAX_HOLD) != 0)
+        terms.max_hold_ms = BWL_NEVER;
+    bwl_hold_init(&c->hold, s->protocol, 1, &terms);
+    bwl_hold_acquire(&c->hold, &random, moment(w, client), bwl_later(w->now, s->wait_ms), &fx);
     after(w, client, &fx);
 }
 
@@ -256,7 +282,7 @@ void bwl_sim_client_release(bwl_world *w, unsigned client)
     c->is_working = false;
     c->was_slow   = false;
     c->due_by     = w->now + w->scenario->terms.answer_ms;
-    bwl_hold_release(&c->hold, (bwl_moment){ .now = w->now }, &fx);
+    bwl_hold_release(&c->hold, moment(w, client), &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
 }
@@ -290,6 +316,20 @@ void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance)
     event(w, client, (bwl_event){ .kind = BWL_ALARM }, chance);
 }
 
+/* What the answer says beside yes and no. */
+static void show(const bwl_world *w, const bwl_letter *answer, bwl_event *ev)
+{
+    bool shows_value = answer->word == REDIS_READ || answer->word == REDIS_SWAP ||
+                       answer->word == REDIS_WATCH_READ || answer->word == REDIS_TAKE_STAMP;
+
+    ev->is_mine = answer->is_mine;
+    ev->number  = (uint64_t)answer->stamp;
+    if (!shows_value || ev->answer != BWL_YES)
+        return;
+    ev->number = (uint64_t)bwl_model_stamp_of(w->scenario->terms.rules, answer->stamp);
+    ev->print  = (uint64_t)answer->stamp;
+}
+
 void bwl_sim_client_told(bwl_world *w, unsigned client, const bwl_letter *question, uint8_t chance)
 {
     bwl_lab_client *c  = &w->clients[client];
@@ -300,6 +340,7 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, const bwl_letter *questi
     if (question->kind == BWL_LETTER_ANSWER) {
         ev.kind   = BWL_REPLY;
         ev.answer = (bwl_answer)question->answer;
+        show(w, question, &ev);
     }
     event(w, client, ev, chance);
     if (question->word == REDIS_EXTEND_IF_MINE && ev.answer == BWL_NO && c->is_running &&
@@ -312,7 +353,7 @@ void bwl_sim_client_crash(bwl_world *w, unsigned client)
     bwl_lab_client *c = &w->clients[client];
 
     bwl_connection_abandon(w, client);
-    if (w->redis.owner != 0 && bwl_token_client(w->redis.owner) == client)
+    if (bwl_model_owner(&w->redis) != 0 && bwl_token_client(bwl_model_owner(&w->redis)) == client)
         w->key_excused = true;
     c->is_told_end = true;
     round_over(w, c);

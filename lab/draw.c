@@ -46,6 +46,8 @@ static char client_name(unsigned client)
 
 static text token_name(uint16_t token)
 {
+    if (token == BWL_TOKEN_OF_STRANGER)
+        return say("of a stranger");
     return say("%c%u", client_name(bwl_token_client(token)), bwl_token_serial(token));
 }
 
@@ -111,11 +113,12 @@ static text letter_name(const bwl_letter *letter)
 
 static text key_text(const bwl_model_redis *r)
 {
-    if (r->owner == 0)
+    if (bwl_model_owner(r) == 0)
         return say("no key");
-    if (r->lasts)
-        return say("key %s, for ever", token_name(r->owner).of);
-    return say("key %s for %" PRId64 " ms", token_name(r->owner).of, r->left / BWL_MODEL_PER_MS);
+    if (bwl_model_lock(r)->lasts)
+        return say("key %s, for ever", token_name(bwl_model_owner(r)).of);
+    return say("key %s for %" PRId64 " ms", token_name(bwl_model_owner(r)).of,
+               bwl_model_left(r) / BWL_MODEL_PER_MS);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -278,7 +281,8 @@ static void draw_local(picture *p, unsigned client, const char *what)
 
 static void draw_passed(picture *p)
 {
-    bool has_vanished = p->before->redis.owner != 0 && p->w->redis.owner == 0;
+    bool has_vanished =
+        bwl_model_owner(&p->before->redis) != 0 && bwl_model_owner(&p->w->redis) == 0;
 
     begin_row(p);
     for (unsigned i = MARGIN - 3; i < server_lane(p); i++)
@@ -316,6 +320,13 @@ static void draw_step(picture *p, bwl_choice choice)
     case BWL_CHOICE_CRASH: draw_local(p, client, "CRASHES"); break;
     case BWL_CHOICE_RESTART: draw_server_row(p, "RESTARTS, empty"); break;
     case BWL_CHOICE_JUMP: draw_server_row(p, "its CLOCK STEPS"); break;
+    case BWL_CHOICE_SAVE: draw_server_row(p, "saves"); break;
+    case BWL_CHOICE_RESTORE: draw_server_row(p, "RESTARTS with what it saved"); break;
+    case BWL_CHOICE_FAILOVER: draw_server_row(p, "ANOTHER takes over, one change behind"); break;
+    case BWL_CHOICE_EVICT: draw_server_row(p, "EVICTS the key"); break;
+    case BWL_CHOICE_STRANGER: draw_server_row(p, "a STRANGER sets the key"); break;
+    case BWL_CHOICE_STEP_WALL: draw_local(p, client, "its TIME OF DAY steps"); break;
+    case BWL_CHOICE_WRITE: draw_local(p, client, "writes"); break;
     }
 }
 

@@ -11,7 +11,7 @@
 #include "protocol/protocol.h"
 #include <string.h>
 
-enum { LEASE_MS = 30, ANSWER_MS = 15, WAIT_MS = 45, EXTEND_MS = 20, TRUE_PACE = 100 };
+enum { LEASE_MS = 30, ANSWER_MS = 15, WAIT_MS = 45, EXTEND_MS = 20, STEP_MS = 30, TRUE_PACE = 100 };
 
 /* A world in which the server forgets or its clock is wrong: what still holds. */
 enum {
@@ -117,7 +117,7 @@ static const bwl_scenario table[] = {
     { .name    = "server-clock-back",
       .story   = "the server's clock is set back: waiting takes longer, nothing else",
       .jump_ms = -30,
-      .laws    = BWL_LAWS_USUAL & ~(unsigned)(BWL_LAW_HAS_END | BWL_LAW_LIVE),
+      .laws    = BWL_LAWS_USUAL & ~(unsigned)(BWL_LAW_HAS_END | BWL_LAWS_BACKWARDS),
       .budget  = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_JUMP] = 1 } },
     { .name    = "everything",
       .story   = "three clients, three rounds, and everything goes wrong twice",
@@ -334,7 +334,7 @@ static const bwl_scenario table[] = {
     { .name     = "mutant-any-answer",
       .story    = "whatever answer comes is taken for that of the last question",
       .protocol = &bwl_mutant_any_answer,
-      .laws     = BWL_LAWS_USUAL & ~(unsigned)BWL_LAW_LIVE,
+      .laws     = BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS,
       .budget   = { [BWL_LOSS] = 1, [BWL_SLOW] = 1 },
       .breaks   = BWL_LAW_TOLD,
       .steps    = 8 },
@@ -347,9 +347,35 @@ static const bwl_scenario table[] = {
       .steps    = 3 },
 };
 
+static const bwl_scenario_table of_token = { table, sizeof table / sizeof table[0] };
+
+static const bwl_scenario_table *const tables[] = {
+    &of_token,
+    &bwl_scenarios_of_world,
+    &bwl_scenarios_of_protocols,
+    &bwl_scenarios_of_getset,
+    &bwl_scenarios_of_articles,
+};
+
+enum { TABLES_COUNT = sizeof tables / sizeof tables[0] };
+
 size_t bwl_scenarios_count(void)
 {
-    return sizeof table / sizeof table[0];
+    size_t count = 0;
+
+    for (size_t i = 0; i < TABLES_COUNT; i++)
+        count += tables[i]->count;
+    return count;
+}
+
+static const bwl_scenario *row(size_t i)
+{
+    for (size_t t = 0; t < TABLES_COUNT; t++) {
+        if (i < tables[t]->count)
+            return &tables[t]->list[i];
+        i -= tables[t]->count;
+    }
+    bwl_unreachable("there are not so many scenarios");
 }
 
 static bwl_ms usually(bwl_ms value, bwl_ms usual)
@@ -362,25 +388,26 @@ bwl_scenario bwl_scenario_at(size_t i)
     bwl_scenario s;
 
     assert(i < bwl_scenarios_count());
-    s                   = table[i];
+    s                   = *row(i);
     s.protocol          = s.protocol != NULL ? s.protocol : &bwl_token;
     s.terms.lease_ms    = usually(s.terms.lease_ms, LEASE_MS);
     s.terms.max_hold_ms = usually(s.terms.max_hold_ms, BWL_NEVER);
     s.terms.answer_ms   = usually(s.terms.answer_ms, ANSWER_MS);
-    s.terms.renews      = !s.never_renews;
+    s.terms.renews      = !s.never_renews && s.protocol->extends;
     s.wait_ms           = s.tries_once ? 0 : usually(s.wait_ms, WAIT_MS);
     s.extend_ms         = usually(s.extend_ms, EXTEND_MS);
+    s.wall_ms           = usually(s.wall_ms, STEP_MS);
     s.server_pace       = s.server_pace != 0 ? s.server_pace : TRUE_PACE;
     s.clients           = s.clients != 0 ? s.clients : 2;
     s.rounds            = s.rounds != 0 ? s.rounds : 1;
-    s.laws              = s.laws != 0 ? s.laws : BWL_LAWS_USUAL & ~(unsigned)BWL_LAW_LIVE;
+    s.laws              = s.laws != 0 ? s.laws : BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS;
     return s;
 }
 
 bool bwl_scenario_find(const char *name, size_t *ret_i)
 {
     for (size_t i = 0; i < bwl_scenarios_count(); i++)
-        if (strcmp(table[i].name, name) == 0) {
+        if (strcmp(row(i)->name, name) == 0) {
             *ret_i = i;
             return true;
         }

@@ -9,7 +9,11 @@
 
 #include "core/core.h"
 
-enum { BWL_TOKENS_PER_CLIENT = 4096 };
+enum {
+    BWL_TOKENS_PER_CLIENT = 4096,
+    BWL_TOKEN_OF_STRANGER =
+        15 * BWL_TOKENS_PER_CLIENT, /* a value that no client wrote             */
+};
 
 static inline uint16_t bwl_token_number(unsigned client, unsigned serial)
 {
@@ -33,5 +37,8 @@ bwl_random bwl_token_random(uint16_t number, uint8_t chance);
 
 /* The number in the text; 0 if there is no text. */
 uint16_t bwl_token_read(const char *token);
+
+/* False if the machine did not use the bytes that it was handed. */
+bool bwl_token_is_ours(const char *token);
 
 #endif

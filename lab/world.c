@@ -4,20 +4,36 @@
 #include "lab/world.h"
 #include "lab/client.h"
 #include "lab/connection.h"
+#include "lab/ghost.h"
+#include "lab/model_words.h"
+#include "lab/server_fault.h"
 #include "lab/token_number.h"
 
-enum { BEGINNING_MS = 1000000 }; /* far from 0, so that no moment is confused with "never set" */
+static void leave_stale_key(bwl_world *w)
+{
+    const bwl_rules *rules = w->scenario->terms.rules;
+    int64_t          stamp = BWL_BEGINNING_WALL_MS * 1000000 / rules->unit_ns - 2;
+
+    bwl_model_redis_set_by(&w->redis, BWL_MODEL_LOCK,
+                           bwl_model_value(rules, BWL_TOKEN_OF_STRANGER, stamp),
+                           BWL_TOKEN_OF_STRANGER);
+    w->key_excused = true;
+}
 
 void bwl_world_start(bwl_world *w, const bwl_scenario *s)
 {
     assert(s->clients >= 2);
     assert(s->clients <= BWL_CLIENTS_MAX);
-    *w = (bwl_world){ .scenario = s, .now = BEGINNING_MS };
+    *w = (bwl_world){ .scenario = s, .now = BWL_BEGINNING_MS };
+    bwl_model_redis_start(&w->redis, BWL_BEGINNING_WALL_MS);
+    if (s->stale)
+        leave_stale_key(w);
     for (unsigned i = 0; i < BWL_BUDGETS_COUNT; i++)
         w->left[i] = s->budget[i];
     for (unsigned i = 0; i < s->clients; i++) {
         w->clients[i].rounds_left = (uint8_t)s->rounds;
         w->clients[i].wake_at     = BWL_NEVER;
+        w->clients[i].skew_ms     = s->skew_ms[i];
     }
 }
 
@@ -31,30 +47,70 @@ static void note_removed(bwl_world *w, uint16_t token)
         w->clients[client].is_removed = true;
 }
 
-/* Carries the letter out, and looks whether it did what no question may do. */
-static bwl_answer serve(bwl_world *w, const bwl_letter *letter)
+static bool is_acquire(bwl_redis_word word)
 {
-    bwl_model_redis    before   = w->redis;
+    return word == REDIS_SET_IF_ABSENT || word == REDIS_SET_IF_ABSENT_OR_MINE ||
+           word == REDIS_SETNX || word == REDIS_SWAP || word == REDIS_TAKE_STAMP;
+}
+
+/* What the key was before a question was carried out. */
+typedef struct past {
+    bwl_model_data data;
+    uint16_t       owner;
+    int64_t        left;
+} past;
+
+/* To take a lock whose time is over, or to give it an end, is what some protocols do. */
+static bool may_take_over(const bwl_letter *letter)
+{
+    return letter->acquires && (letter->word == REDIS_SWAP || letter->word == REDIS_DELETE ||
+                                letter->word == REDIS_EXPIRE || letter->word == REDIS_TAKE_STAMP);
+}
+
+/* Did the question do what no question may do? */
+static void judge(bwl_world *w, const bwl_letter *letter, const past *was)
+{
+    uint16_t owner       = bwl_model_owner(&w->redis);
+    bool     has_changed = was->owner != owner || was->left != bwl_model_left(&w->redis);
+
+    if (has_changed && was->owner == BWL_TOKEN_OF_STRANGER)
+        w->broken |= BWL_LAW_FOREIGN;
+    else if (has_changed && was->owner != 0 && was->owner != letter->token &&
+             !may_take_over(letter))
+        w->broken |= BWL_LAW_OWN_KEY;
+    if (has_changed && w->left[BWL_FAILOVER] > 0)
+        w->previous = was->data;
+    if (was->owner == 0 && owner != 0 && !is_acquire((bwl_redis_word)letter->word))
+        w->broken |= BWL_LAW_CREATES;
+    if (was->owner != owner)
+        w->key_excused = w->key_late = false;
+    if (was->owner == letter->token && owner == 0)
+        note_removed(w, letter->token);
+}
+
+/* Carries the letter out, on this connection of the model's. */
+static void serve(bwl_world *w, unsigned client, unsigned connection, bwl_letter *letter)
+{
+    past               was      = { .data  = w->redis.data,
+                                    .owner = bwl_model_owner(&w->redis),
+                                    .left  = bwl_model_left(&w->redis) };
     bwl_model_question question = {
         .word     = (bwl_redis_word)letter->word,
+        .client   = (uint8_t)connection,
         .token    = letter->token,
         .lease_ms = letter->lease_ms,
+        .stamp    = letter->stamp,
+        .rules    = w->scenario->terms.rules,
     };
-    bwl_answer answer      = bwl_model_redis_serve(&w->redis, &question, w->scenario->twists);
-    bool       has_changed = before.owner != w->redis.owner || before.left != w->redis.left ||
-                       before.lasts != w->redis.lasts;
-    bool is_acquire =
-        letter->word == REDIS_SET_IF_ABSENT || letter->word == REDIS_SET_IF_ABSENT_OR_MINE;
+    bwl_model_reply reply = bwl_model_redis_reply(&w->redis, &question, w->scenario->twists);
 
-    if (has_changed && before.owner != 0 && before.owner != letter->token)
-        w->broken |= BWL_LAW_OWN_KEY;
-    if (before.owner == 0 && w->redis.owner != 0 && !is_acquire)
-        w->broken |= BWL_LAW_CREATES;
-    if (before.owner != w->redis.owner)
-        w->key_excused = w->key_late = false;
-    if (letter->word == REDIS_DELETE_IF_MINE && answer == BWL_YES && before.owner == letter->token)
-        note_removed(w, letter->token);
-    return answer;
+    judge(w, letter, &was);
+    bwl_ghost_served(w, client, letter, was.owner);
+    letter->answer  = (uint8_t)reply.answer;
+    letter->is_mine = reply.is_mine;
+    if (w->scenario->fences)
+        reply.number = w->clients[client].fence;
+    letter->stamp = (int64_t)(reply.print != 0 ? reply.print : reply.number);
 }
 
 static void serve_next(bwl_world *w, unsigned client, unsigned instead)
@@ -63,26 +119,24 @@ static void serve_next(bwl_world *w, unsigned client, unsigned instead)
     bwl_letter     *letter = &c->letters[c->answered];
 
     assert(c->answered < c->letters_count);
-    letter->answer = (uint8_t)(instead != 0 ? instead : serve(w, letter));
-    letter->kind   = BWL_LETTER_ANSWER;
+    if (instead != 0)
+        letter->answer = (uint8_t)instead;
+    else
+        serve(w, client, client, letter);
+    letter->kind = BWL_LETTER_ANSWER;
     c->answered++;
 }
 
 static void serve_late(bwl_world *w, unsigned client, unsigned i)
 {
-    bwl_letter      letter = bwl_connection_take_late(w, client, i);
-    bwl_model_redis before = w->redis;
+    bwl_letter letter = bwl_connection_take_late(w, client, i);
+    uint16_t   was_of = bwl_model_owner(&w->redis);
 
-    (void)serve(w, &letter); /* nobody is there to hear the answer */
-    if (before.owner != w->redis.owner && w->redis.owner != 0)
+    serve(w, client, client + BWL_MODEL_CLIENTS, &letter); /* nobody is there to hear the answer */
+    if (was_of != bwl_model_owner(&w->redis) && bwl_model_owner(&w->redis) != 0)
         w->key_excused = w->key_late = true;
-}
-
-static void restart(bwl_world *w)
-{
-    w->redis = (bwl_model_redis){ 0 };
-    for (unsigned i = 0; i < w->scenario->clients; i++)
-        bwl_connection_server_gone(w, i);
+    if (w->clients[client].late_count == 0)
+        bwl_model_redis_drop(&w->redis, client + BWL_MODEL_CLIENTS);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -102,19 +156,19 @@ static void pass(bwl_world *w, bwl_ms before_ms)
             c->was_slow = true; /* its alarm was due, and nobody looked */
     }
     w->now += by;
-    bwl_model_redis_pass(&w->redis, by * w->scenario->server_pace);
+    bwl_server_passes(w, by * w->scenario->server_pace);
 }
 
 /* ---- one step -------------------------------------------------------------------------------- */
 
-static bwl_budget paid_from(const bwl_world *w, bwl_choice choice)
+bwl_budget bwl_choice_budget(const bwl_world *w, bwl_choice choice)
 {
     switch ((bwl_choice_kind)choice.kind) {
     case BWL_CHOICE_SERVE:
         if (choice.which == 0)
-            return 0;
+            return BWL_BUDGET_NONE;
         return choice.which == BWL_LATER ? BWL_DENIAL : BWL_REFUSAL;
-    case BWL_CHOICE_PASS: return bwl_world_is_urgent(w) ? BWL_SLOW : 0;
+    case BWL_CHOICE_PASS: return bwl_world_is_urgent(w) ? BWL_SLOW : BWL_BUDGET_NONE;
     case BWL_CHOICE_EXTEND: return BWL_EXTEND_BY_CALLER;
     case BWL_CHOICE_CANCEL: return BWL_CANCEL;
     case BWL_CHOICE_BREAK:
@@ -122,18 +176,25 @@ static bwl_budget paid_from(const bwl_world *w, bwl_choice choice)
     case BWL_CHOICE_CRASH: return BWL_CRASH;
     case BWL_CHOICE_RESTART: return BWL_RESTART;
     case BWL_CHOICE_JUMP: return BWL_JUMP;
+    case BWL_CHOICE_RESTORE: return BWL_RESTORE;
+    case BWL_CHOICE_FAILOVER: return BWL_FAILOVER;
+    case BWL_CHOICE_EVICT: return BWL_EVICTION;
+    case BWL_CHOICE_STRANGER: return BWL_STRANGER;
+    case BWL_CHOICE_STEP_WALL: return BWL_WALL;
+    case BWL_CHOICE_WRITE: return BWL_WRITE;
     case BWL_CHOICE_SERVE_LATE:
     case BWL_CHOICE_DELIVER:
     case BWL_CHOICE_ALARM:
     case BWL_CHOICE_START:
-    case BWL_CHOICE_RELEASE: return 0;
+    case BWL_CHOICE_RELEASE:
+    case BWL_CHOICE_SAVE: return BWL_BUDGET_NONE;
     }
     bwl_unreachable("no such choice");
 }
 
 static void pay(bwl_world *w, bwl_budget budget)
 {
-    if (budget == 0 || w->left[budget] == BWL_ANY)
+    if (budget == BWL_BUDGET_NONE || w->left[budget] == BWL_ANY)
         return;
     assert(w->left[budget] > 0);
     w->left[budget]--;
@@ -156,10 +217,15 @@ static void carry_out(bwl_world *w, bwl_choice choice)
     case BWL_CHOICE_BREAK: bwl_connection_break(w, client, choice.which); break;
     case BWL_CHOICE_STOP_WAITING: bwl_connection_stop_waiting(w, client); break;
     case BWL_CHOICE_CRASH: bwl_sim_client_crash(w, client); break;
-    case BWL_CHOICE_RESTART: restart(w); break;
-    case BWL_CHOICE_JUMP:
-        bwl_model_redis_pass(&w->redis, w->scenario->jump_ms * BWL_MODEL_PER_MS);
-        break;
+    case BWL_CHOICE_RESTART: bwl_server_comes_back(w, NULL); break;
+    case BWL_CHOICE_JUMP: bwl_server_passes(w, w->scenario->jump_ms * BWL_MODEL_PER_MS); break;
+    case BWL_CHOICE_SAVE: bwl_server_saves(w); break;
+    case BWL_CHOICE_RESTORE: bwl_server_restores(w); break;
+    case BWL_CHOICE_FAILOVER: bwl_server_fails_over(w); break;
+    case BWL_CHOICE_EVICT: bwl_server_evicts(w); break;
+    case BWL_CHOICE_STRANGER: bwl_server_meets_stranger(w); break;
+    case BWL_CHOICE_STEP_WALL: w->clients[client].skew_ms += w->scenario->wall_ms; break;
+    case BWL_CHOICE_WRITE: bwl_ghost_write(w, client); break;
     }
 }
 
@@ -167,11 +233,22 @@ void bwl_world_perform(bwl_world *w, bwl_choice choice)
 {
     w->broken   = 0;
     w->got_lock = false;
-    pay(w, paid_from(w, choice));
+    pay(w, bwl_choice_budget(w, choice));
     carry_out(w, choice);
 }
 
 uint16_t bwl_world_token_of(const bwl_world *w, unsigned client)
 {
-    return bwl_token_read(w->clients[client].hold.claim.token);
+    const bwl_lab_client *c = &w->clients[client];
+
+    if (w->scenario->protocol->uses_token || !c->is_running)
+        return bwl_token_read(c->hold.claim.token);
+    return bwl_token_number(client, c->round); /* for the laws, that ask whose a value is */
+}
+
+int64_t bwl_world_wall_ns(const bwl_world *w, unsigned client)
+{
+    bwl_ms ms = BWL_BEGINNING_WALL_MS + w->now - BWL_BEGINNING_MS + w->clients[client].skew_ms;
+
+    return w->scenario->protocol->uses_wall ? ms * 1000000 : 0;
 }

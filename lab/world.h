@@ -17,8 +17,15 @@
 #include "hold/hold.h"
 #include "lab/model_redis.h"
 #include "lab/scenario.h"
+#include "store/redis.h"
 
-enum { BWL_LETTERS_MAX = 6 };
+enum {
+    BWL_LETTERS_MAX  = 6,
+    BWL_BEGINNING_MS = 1000000, /* far from 0, so that no moment is confused with "never set"     */
+};
+
+/* The true time of day at the beginning. */
+#define BWL_BEGINNING_WALL_MS INT64_C(1700000000000)
 
 typedef enum bwl_letter_kind {
     BWL_LETTER_QUESTION = 1,
@@ -33,9 +40,12 @@ typedef struct bwl_letter {
     uint8_t  connection; /* late: those of one connection stay in order                          */
     uint8_t  round;      /* of the client that asked                                             */
     bool     is_settled; /* the client has been told something about this question               */
+    bool     acquires;   /* its client was seeking the lock when it asked                       */
+    bool     is_mine;    /* ANSWER: the value is what the question would have written            */
     uint16_t token;
     uint32_t tag;
     int32_t  lease_ms;
+    int64_t  stamp; /* QUESTION: that it writes; ANSWER: the value, or the number, that it showed */
 } bwl_letter;
 
 typedef struct bwl_lab_client {
@@ -60,14 +70,30 @@ typedef struct bwl_lab_client {
     bwl_ms   due_by;   /* when the caller must know, if it was not                                */
     bwl_ms   extended_at; /* when the caller asked for an extension                             */
     bwl_ms   held_since;  /* when the caller was told that it has the lock                       */
+    bwl_ms   skew_ms;     /* its time of day is that far ahead of the true one                   */
+    uint32_t came;        /* the how many-eth whose acquire reached the server; 0: none did      */
+    uint32_t turn;        /* the how many-eth to whom the server gave the lock; 0: it did not    */
+    uint32_t fence; /* that the server gave it with the lock; 0: none                           */
     bwl_letter letters[BWL_LETTERS_MAX];
     bwl_letter late[BWL_LETTERS_MAX];
 } bwl_lab_client;
+
+/* What the lock protects, which looks at the fence if there is one. */
+typedef struct bwl_resource {
+    uint64_t fence; /* the highest that it took                                                  */
+    uint32_t turn;  /* of whom it last took a write                                              */
+} bwl_resource;
 
 typedef struct bwl_world {
     const bwl_scenario *scenario;
     bwl_ms now; /* the clients' clocks                                                          */
     bwl_model_redis redis;
+    bwl_model_data  saved;    /* what the server will come back with: RESTORE                     */
+    bwl_model_data  previous; /* before the last change: FAILOVER                                 */
+    bwl_resource    resource;
+    uint32_t        arrivals; /* so far: see `came`                                              */
+    uint32_t        turns;    /* so far: see `turn`                                              */
+    uint32_t        fences;   /* so far, by the server's count                                   */
     bool key_excused; /* nobody could have taken this key back: see law TAKEN_BACK              */
     bool key_late;    /* ... because it was set by a question from a broken connection          */
     bool got_lock;    /* in the last step, somebody got the lock                                */
@@ -77,6 +103,12 @@ typedef struct bwl_world {
 } bwl_world;
 
 void bwl_world_start(bwl_world *w, const bwl_scenario *s);
+
+/* How much of a world there is: those of its clients that are not there are left out. */
+static inline size_t bwl_world_size(const bwl_scenario *s)
+{
+    return offsetof(bwl_world, clients) + s->clients * sizeof(bwl_lab_client);
+}
 
 /* ---- what may happen next ------------------------------------------------------------------- */
 
@@ -96,6 +128,13 @@ typedef enum bwl_choice_kind {
     BWL_CHOICE_CRASH,
     BWL_CHOICE_RESTART,
     BWL_CHOICE_JUMP,
+    BWL_CHOICE_SAVE, /* the server saves what it has; no fault by itself                         */
+    BWL_CHOICE_RESTORE,
+    BWL_CHOICE_FAILOVER,
+    BWL_CHOICE_EVICT,
+    BWL_CHOICE_STRANGER,
+    BWL_CHOICE_STEP_WALL, /* a client's time of day                                              */
+    BWL_CHOICE_WRITE,     /* a client writes to what the lock protects                           */
 } bwl_choice_kind;
 
 typedef struct bwl_choice {
@@ -117,6 +156,9 @@ void bwl_world_choices(const bwl_world *w, bwl_choices *ret_choices);
 /* Performs one of them.  Sets w->broken to what the step itself broke. */
 void bwl_world_perform(bwl_world *w, bwl_choice choice);
 
+/* What pays for the choice; NONE if it is free. */
+bwl_budget bwl_choice_budget(const bwl_world *w, bwl_choice choice);
+
 /* True if the choice is one that a budget pays for. */
 bool bwl_choice_is_fault(const bwl_world *w, bwl_choice choice);
 
@@ -133,6 +175,9 @@ unsigned bwl_world_broken_laws(const bwl_world *w);
 
 /* For a world in which nothing may happen any more. */
 bool bwl_world_ended_clean(const bwl_world *w);
+
+/* The client's time of day; 0 if its protocol does not look at it. */
+int64_t bwl_world_wall_ns(const bwl_world *w, unsigned client);
 
 /* How long the client believes that the lock is surely its own. */
 bwl_ms bwl_world_believes(const bwl_world *w, unsigned client);

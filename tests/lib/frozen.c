@@ -1,0 +1,60 @@
+/*
+ * frozen.c -- see frozen.h, and clock_shim.c for how it is done.
+ */
+#include "tests/lib/frozen.h"
+#include "tests/lib/clock_shim.h"
+#include "tests/lib/testing.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { US_PER_MS = 1000 };
+
+static clock_setting *setting;
+
+void frozen_set(int64_t now_ms)
+{
+    __atomic_store_n(&setting->stands_us, now_ms * US_PER_MS, __ATOMIC_SEQ_CST);
+}
+
+server *frozen_start(const char *options, int64_t now_ms)
+{
+    char        path[]    = "/tmp/bowline-clock-XXXXXX";
+    int         fd        = mkstemp(path);
+    const char *shim      = getenv("BOWLINE_CLOCK_SHIM");
+    const char *preload   = getenv("LD_PRELOAD");
+    char        kept[400] = "";
+    server     *s;
+
+    assert_non_null(shim);
+    assert_null(setting);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, sizeof *setting), 0);
+    setting = mmap(NULL, sizeof *setting, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(setting != MAP_FAILED);
+    (void)close(fd);
+    frozen_set(now_ms);
+    if (preload != NULL)
+        (void)snprintf(kept, sizeof kept, "%s", preload);
+    assert_int_equal(setenv("LD_PRELOAD", shim, 1), 0);
+    assert_int_equal(setenv("BOWLINE_CLOCK_FILE", path, 1), 0);
+    s = server_start(options);
+    (void)unlink(path); /* the server has it in memory */
+    (void)unsetenv("BOWLINE_CLOCK_FILE");
+    if (preload != NULL)
+        assert_int_equal(setenv("LD_PRELOAD", kept, 1), 0);
+    else
+        (void)unsetenv("LD_PRELOAD");
+    return s;
+}
+
+void frozen_stop(server *s)
+{
+    server_stop(s);
+    if (setting != NULL)
+        (void)munmap(setting, sizeof *setting);
+    setting = NULL;
+}

@@ -365,6 +365,23 @@ static void test_an_estimate_is_of_the_right_size(void **state)
     }
 }
 
+/* The rows of Pascal's triangle grow and shrink alike: at the largest, half of it is known. */
+static void test_an_estimate_counts_what_is_to_come(void **state)
+{
+    enum { ROW = 40, KNOWN = 20 };
+    uint64_t row[ROW + 1] = { 1 };
+    uint64_t states       = 0;
+    size_t   estimate;
+
+    (void)state;
+    for (unsigned k = 1; k <= ROW; k++)
+        row[k] = row[k - 1] * (ROW - k + 1) / k;
+    for (unsigned k = 0; k < KNOWN; k++)
+        states += row[k];
+    estimate = bwl_estimate_memory(row, KNOWN, states, 1000000);
+    assert_in_range(estimate, 1500000, 3500000);
+}
+
 static void test_nothing_is_guessed_from_the_very_beginning(void **state)
 {
     static const uint64_t ever_faster[16] = { 1,   2,    4,    9,     20,    50,  120, 300,
@@ -430,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_enough_memory_makes_no_difference),
         cmocka_unit_test(test_a_number_of_states_is_kept_and_said),
         cmocka_unit_test(test_an_estimate_is_of_the_right_size),
+        cmocka_unit_test(test_an_estimate_counts_what_is_to_come),
         cmocka_unit_test(test_nothing_is_guessed_from_the_very_beginning),
         cmocka_unit_test(test_progress_is_told_while_it_searches),
     };

@@ -355,14 +355,31 @@ static void test_an_estimate_is_of_the_right_size(void **state)
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
         bwl_scenario s    = scenario_called(names[i]);
         bwl_finding  all  = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX });
-        bwl_search   half = { .states_max = (uint32_t)(all.states / 2) };
-        bwl_finding  cut  = bwl_explore(&s, &half);
+        bwl_search   part = { .states_max = (uint32_t)(all.states / 4) };
+        bwl_finding  cut  = bwl_explore(&s, &part);
 
         assert_int_equal(cut.cut_short, BWL_CUT_STATES);
         assert_int_equal(all.memory_estimate, 0);
         assert_true(cut.memory_estimate > all.memory / 3);
         assert_true(cut.memory_estimate < all.memory * 3);
     }
+}
+
+/* The rows of Pascal's triangle grow and shrink alike: at the largest, half of it is known. */
+static void test_an_estimate_counts_what_is_to_come(void **state)
+{
+    enum { ROW = 40, KNOWN = 20 };
+    uint64_t row[ROW + 1] = { 1 };
+    uint64_t states       = 0;
+    size_t   estimate;
+
+    (void)state;
+    for (unsigned k = 1; k <= ROW; k++)
+        row[k] = row[k - 1] * (ROW - k + 1) / k;
+    for (unsigned k = 0; k < KNOWN; k++)
+        states += row[k];
+    estimate = bwl_estimate_memory(row, KNOWN, states, 1000000);
+    assert_in_range(estimate, 1500000, 3500000);
 }
 
 static void test_nothing_is_guessed_from_the_very_beginning(void **state)
@@ -430,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_enough_memory_makes_no_difference),
         cmocka_unit_test(test_a_number_of_states_is_kept_and_said),
         cmocka_unit_test(test_an_estimate_is_of_the_right_size),
+        cmocka_unit_test(test_an_estimate_counts_what_is_to_come),
         cmocka_unit_test(test_nothing_is_guessed_from_the_very_beginning),
         cmocka_unit_test(test_progress_is_told_while_it_searches),
     };

@@ -1,0 +1,138 @@
+/*
+ * names.c -- see names.h.
+ */
+#include "lab/names.h"
+#include "lab/token_number.h"
+#include <inttypes.h>
+#include <string.h>
+
+char bwl_client_name(unsigned client)
+{
+    return (char)('A' + client);
+}
+
+bwl_text bwl_token_name(uint16_t token)
+{
+    return bwl_say("%c%u", bwl_client_name(bwl_token_client(token)), bwl_token_serial(token));
+}
+
+const char *bwl_word_name(unsigned word)
+{
+    switch ((bwl_redis_word)word) {
+    case REDIS_SET_IF_ABSENT: return "SET";
+    case REDIS_SET_IF_ABSENT_OR_MINE: return "SET-OR-MINE";
+    case REDIS_EXTEND_IF_MINE: return "EXTEND";
+    case REDIS_DELETE_IF_MINE: return "DELETE";
+    }
+    return "?";
+}
+
+const char *bwl_answer_name(unsigned answer)
+{
+    switch ((bwl_answer)answer) {
+    case BWL_YES: return "yes";
+    case BWL_NO: return "no";
+    case BWL_LATER: return "later";
+    case BWL_REFUSED: return "refused";
+    case BWL_UNSENT: return "unsent";
+    }
+    return "?";
+}
+
+const char *bwl_hold_state_name(bwl_hold_state state)
+{
+    switch (state) {
+    case BWL_HOLD_IDLE: return "is idle";
+    case BWL_HOLD_ACQUIRING: return "asks";
+    case BWL_HOLD_SETTLING: return "does not know, will ask again";
+    case BWL_HOLD_DISCARDING: return "gives back what came too late";
+    case BWL_HOLD_WAITING: return "waits";
+    case BWL_HOLD_QUEUED: return "is queued";
+    case BWL_HOLD_HELD: return "holds";
+    case BWL_HOLD_RENEWING: return "renews";
+    case BWL_HOLD_RELEASING: return "releases";
+    case BWL_HOLD_LEAVING: return "leaves";
+    case BWL_HOLD_OVER: return "is done";
+    }
+    return "?";
+}
+
+bwl_text bwl_letter_name(const bwl_letter *letter)
+{
+    return bwl_say("%s %s", bwl_word_name(letter->word), bwl_token_name(letter->token).of);
+}
+
+bwl_text bwl_key_name(const bwl_model_redis *r)
+{
+    if (r->owner == 0)
+        return bwl_say("no key");
+    if (r->lasts)
+        return bwl_say("key %s, for ever", bwl_token_name(r->owner).of);
+    return bwl_say("key %s for %" PRId64 " ms", bwl_token_name(r->owner).of,
+                   r->left / BWL_MODEL_PER_MS);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static const char *const budgets[BWL_BUDGETS_COUNT] = {
+    [BWL_SLOW] = "slow",     [BWL_LOSS] = "loss",       [BWL_CRASH] = "crash",
+    [BWL_DENIAL] = "denial", [BWL_REFUSAL] = "refusal", [BWL_RESTART] = "restart",
+    [BWL_JUMP] = "jump",     [BWL_CANCEL] = "cancel",   [BWL_EXTEND_BY_CALLER] = "extend",
+};
+
+static const char *const choices[] = {
+    [BWL_CHOICE_SERVE]        = "serve",
+    [BWL_CHOICE_SERVE_LATE]   = "serve-late",
+    [BWL_CHOICE_DELIVER]      = "deliver",
+    [BWL_CHOICE_ALARM]        = "alarm",
+    [BWL_CHOICE_START]        = "start",
+    [BWL_CHOICE_RELEASE]      = "release",
+    [BWL_CHOICE_EXTEND]       = "extend",
+    [BWL_CHOICE_CANCEL]       = "cancel",
+    [BWL_CHOICE_PASS]         = "pass",
+    [BWL_CHOICE_BREAK]        = "break",
+    [BWL_CHOICE_STOP_WAITING] = "stop-waiting",
+    [BWL_CHOICE_CRASH]        = "crash",
+    [BWL_CHOICE_RESTART]      = "restart",
+    [BWL_CHOICE_JUMP]         = "jump",
+};
+
+static unsigned place_of(const char *name, const char *const *names, unsigned count)
+{
+    for (unsigned i = 1; i < count; i++)
+        if (names[i] != NULL && strcmp(name, names[i]) == 0)
+            return i;
+    return 0;
+}
+
+const char *bwl_budget_name(bwl_budget budget)
+{
+    assert(budget > 0 && budget < BWL_BUDGETS_COUNT);
+    assert(budgets[budget] != NULL);
+    return budgets[budget];
+}
+
+unsigned bwl_budget_named(const char *name)
+{
+    return place_of(name, budgets, BWL_BUDGETS_COUNT);
+}
+
+const char *bwl_choice_name(unsigned kind)
+{
+    assert(kind > 0 && kind < sizeof choices / sizeof choices[0]);
+    assert(choices[kind] != NULL);
+    return choices[kind];
+}
+
+unsigned bwl_choice_named(const char *name)
+{
+    return place_of(name, choices, sizeof choices / sizeof choices[0]);
+}
+
+unsigned bwl_law_named(const char *label)
+{
+    for (unsigned i = 0; i < BWL_LAWS_COUNT; i++)
+        if (strcmp(bwl_law_label(1u << i), label) == 0)
+            return 1u << i;
+    return 0;
+}

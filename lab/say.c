@@ -1,0 +1,85 @@
+/*
+ * say.c -- see say.h.
+ */
+#include "lab/say.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bwl_text bwl_say(const char *format, ...)
+{
+    bwl_text said;
+    va_list  list;
+
+    va_start(list, format);
+    (void)vsnprintf(said.of, sizeof said.of, format, list); /* cut short if it must be */
+    va_end(list);
+    return said;
+}
+
+bwl_text bwl_shown(const char *text)
+{
+    bwl_text shown = bwl_say("%s", text);
+
+    for (char *c = shown.of; *c != '\0'; c++)
+        if ((unsigned char)*c < 32 || *c == 127)
+            *c = '?';
+    return shown;
+}
+
+int bwl_complain(bwl_text what, bwl_text why, bwl_text type)
+{
+    const char *const lines[] = { what.of, why.of, type.of };
+
+    for (unsigned i = 0; i < 3; i++)
+        if (lines[i][0] != '\0')
+            (void)fprintf(stderr, "bowline-lab: %s\n", lines[i]);
+    return BWL_EXIT_USAGE;
+}
+
+enum { GUESS_MAX = 47 };
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* How many letters must be changed, added or dropped (Wagner and Fischer, 1974), a row at a time. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[GUESS_MAX + 1];
+    size_t b_size = strlen(b);
+
+    if (strlen(a) > GUESS_MAX || b_size > GUESS_MAX)
+        return GUESS_MAX;
+    for (size_t j = 0; j <= b_size; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1] != '\0'; i++) {
+        size_t diagonal = row[0];
+        row[0]          = i;
+        for (size_t j = 1; j <= b_size; j++) {
+            size_t changed = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal       = row[j];
+            row[j]         = least(changed, least(row[j] + 1, row[j - 1] + 1));
+        }
+    }
+    return row[b_size];
+}
+
+const char *bwl_nearest(const char *typed, const char *const *known, size_t count)
+{
+    const char *nearest = NULL;
+    size_t      length  = strlen(typed);
+    size_t      best    = length > 4 ? 3 : 2; /* two slips in a long word, one in a short one */
+
+    for (size_t i = 0; i < count; i++) {
+        size_t far = distance(typed, known[i]);
+        if (length >= 3 && strncmp(typed, known[i], length) == 0)
+            far = 1; /* a beginning counts, whatever is missing */
+        if (far < best) {
+            best    = far;
+            nearest = known[i];
+        }
+    }
+    return nearest;
+}

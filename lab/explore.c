@@ -149,6 +149,12 @@ static void judge_live(explorer *x)
         found_broken(x, number, BWL_LAW_LIVE);
 }
 
+static void cut_short(explorer *x, bwl_cut why)
+{
+    x->found.verdict   = BWL_BUDGET_REACHED;
+    x->found.cut_short = why;
+}
+
 static void search(explorer *x)
 {
     entry *first = add_entry(&x->next);
@@ -160,7 +166,7 @@ static void search(explorer *x)
         for (size_t i = 0; i < x->present.count && x->found.verdict == 0; i++) {
             expand(x, &x->present.entries[i]);
             if (x->found.verdict == 0 && x->seen.count >= x->search->states_max)
-                x->found.verdict = BWL_BUDGET_REACHED;
+                cut_short(x, BWL_CUT_STATES);
         }
         x->found.depth += x->next.count > 0;
     }
@@ -185,6 +191,16 @@ bwl_finding bwl_explore(const bwl_scenario *s, const bwl_search *settings)
     free(x.present.entries);
     free(x.next.entries);
     return x.found;
+}
+
+const char *bwl_cut_reason(bwl_cut cut)
+{
+    switch (cut) {
+    case BWL_CUT_STATES: return "there are more states than it was allowed to visit";
+    case BWL_CUT_MEMORY: return "there are more states than fit into the memory it was allowed";
+    case BWL_CUT_RUNS: return "walks at random do not see everything";
+    }
+    bwl_unreachable("no such reason");
 }
 
 void bwl_finding_free(bwl_finding *finding)

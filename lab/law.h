@@ -29,7 +29,13 @@
     X(PAUSES, "pauses", "a client asks the server again and again without a pause")               \
     X(NOT_STUCK, "not stuck", "a client waits for nothing: no question is out, no timer is set")  \
     X(CLEAN_END, "clean end", "nothing can happen any more, and not everything is over and gone") \
-    X(LIVE, "never too late", "from here on nobody will ever get the lock")
+    X(LIVE, "never too late", "from here on nobody will ever get the lock")                       \
+    X(ENDS, "every call ends", "from here on a call that is under way never comes to an end")     \
+    X(LOST_WAKE_UP, "no lost wake-up",                                                            \
+      "the lock is free, and who waits for it sleeps longer than a pause")                        \
+    X(FIRST_COME, "first come", "a client got the lock before one that had asked for it earlier") \
+    X(FENCE, "fence", "what the lock protects took an older holder's write, or not the newest's") \
+    X(FOREIGN, "foreign value", "a question changed a value that is none of ours")
 
 typedef enum bwl_law_number {
 #define X(name, label, sentence) BWL_LAW_NUMBER_##name,
@@ -45,10 +51,16 @@ typedef enum bwl_law {
 #undef X
 } bwl_law;
 
-_Static_assert(BWL_LAWS_COUNT == 20, "the flags are 1u << the number, so they cannot overlap");
+_Static_assert(BWL_LAWS_COUNT == 25, "the flags are 1u << the number, so they cannot overlap");
 
-/* All that hold while the timing bounds do; NO_OVERLAP is more than any lease can give. */
-enum { BWL_LAWS_USUAL = ((1u << BWL_LAWS_COUNT) - 1) & ~(unsigned)BWL_LAW_NO_OVERLAP };
+enum {
+    /* More than a lease without a queue and without a fence can give. */
+    BWL_LAWS_MORE = BWL_LAW_NO_OVERLAP | BWL_LAW_FIRST_COME | BWL_LAW_FENCE,
+    /* All that hold while the timing bounds do. */
+    BWL_LAWS_USUAL = ((1u << BWL_LAWS_COUNT) - 1) & ~(unsigned)BWL_LAWS_MORE,
+    /* Judged when every world is known, backwards. */
+    BWL_LAWS_BACKWARDS = BWL_LAW_LIVE | BWL_LAW_ENDS,
+};
 
 /* Of the lowest flag in `laws`. */
 const char *bwl_law_label(unsigned laws);

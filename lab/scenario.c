@@ -11,7 +11,7 @@
 #include "protocol/protocol.h"
 #include <string.h>
 
-enum { LEASE_MS = 30, ANSWER_MS = 15, WAIT_MS = 45, EXTEND_MS = 20, TRUE_PACE = 100 };
+enum { LEASE_MS = 30, ANSWER_MS = 15, WAIT_MS = 45, EXTEND_MS = 20, STEP_MS = 30, TRUE_PACE = 100 };
 
 /* A world in which the server forgets or its clock is wrong: what still holds. */
 enum {
@@ -117,7 +117,7 @@ static const bwl_scenario table[] = {
     { .name    = "server-clock-back",
       .story   = "the server's clock is set back: waiting takes longer, nothing else",
       .jump_ms = -30,
-      .laws    = BWL_LAWS_USUAL & ~(unsigned)(BWL_LAW_HAS_END | BWL_LAW_LIVE),
+      .laws    = BWL_LAWS_USUAL & ~(unsigned)(BWL_LAW_HAS_END | BWL_LAWS_BACKWARDS),
       .budget  = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_JUMP] = 1 } },
     { .name    = "everything",
       .story   = "three clients, three rounds, and everything goes wrong twice",
@@ -334,7 +334,7 @@ static const bwl_scenario table[] = {
     { .name     = "mutant-any-answer",
       .story    = "whatever answer comes is taken for that of the last question",
       .protocol = &bwl_mutant_any_answer,
-      .laws     = BWL_LAWS_USUAL & ~(unsigned)BWL_LAW_LIVE,
+      .laws     = BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS,
       .budget   = { [BWL_LOSS] = 1, [BWL_SLOW] = 1 },
       .breaks   = BWL_LAW_TOLD,
       .steps    = 8 },
@@ -370,10 +370,11 @@ bwl_scenario bwl_scenario_at(size_t i)
     s.terms.renews      = !s.never_renews;
     s.wait_ms           = s.tries_once ? 0 : usually(s.wait_ms, WAIT_MS);
     s.extend_ms         = usually(s.extend_ms, EXTEND_MS);
+    s.wall_ms           = usually(s.wall_ms, STEP_MS);
     s.server_pace       = s.server_pace != 0 ? s.server_pace : TRUE_PACE;
     s.clients           = s.clients != 0 ? s.clients : 2;
     s.rounds            = s.rounds != 0 ? s.rounds : 1;
-    s.laws              = s.laws != 0 ? s.laws : BWL_LAWS_USUAL & ~(unsigned)BWL_LAW_LIVE;
+    s.laws              = s.laws != 0 ? s.laws : BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS;
     return s;
 }
 

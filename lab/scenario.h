@@ -1,32 +1,16 @@
 /*
  * scenario.h -- what is explored: who takes part, what may go wrong and how often, what must hold.
- *
- * Faults are budgets.  SLOW pays for time that passes while somebody has something to do: with none
- * of it the world is synchronous, with ANY of it nothing is known about how long things take.  The
- * smallest budget that breaks a law is what the protocol assumes.
  */
 #ifndef BWL_LAB_SCENARIO_H
 #define BWL_LAB_SCENARIO_H
 
 #include "core/core.h"
 #include "hold/hold.h"
+#include "lab/budget.h"
 #include "lab/law.h"
 #include "lab/twist.h"
 
-typedef enum bwl_budget {
-    BWL_SLOW = 1, /* time passes although a message or an alarm is due                          */
-    BWL_LOSS,     /* a connection breaks; what was written may still be carried out later       */
-    BWL_CRASH,    /* a client is gone, with all it knew                                         */
-    BWL_DENIAL,   /* the server answers LATER                                                   */
-    BWL_REFUSAL,  /* the server answers REFUSED                                                 */
-    BWL_RESTART,  /* the server comes back empty                                                */
-    BWL_JUMP,     /* the server's clock steps                                                   */
-    BWL_CANCEL,   /* not a fault: the caller cancels                                            */
-    BWL_EXTEND_BY_CALLER,
-    BWL_BUDGETS_COUNT,
-} bwl_budget;
-
-enum { BWL_CLIENTS_MAX = 3, BWL_ANY = 255 };
+enum { BWL_CLIENTS_MAX = 3 };
 
 /* In the table, 0 stands for what is usual; it is replaced by that before anything is explored. */
 typedef struct bwl_scenario {
@@ -37,12 +21,14 @@ typedef struct bwl_scenario {
     bwl_ms              wait_ms;   /* how long an acquire waits (45); NEVER: for ever             */
     bwl_ms              extend_ms; /* what a caller who extends asks for (20)                     */
     bwl_ms              jump_ms;   /* how far the server's clock steps                            */
-    unsigned server_pace;          /* hundredths of a ms of the server's in one of ours (100)     */
-    unsigned clients;              /* 2 .. CLIENTS_MAX (2)                                        */
-    unsigned rounds;               /* how often each acquires (1); ANY: for ever                  */
-    unsigned twists;               /* flags of bwl_twist                                          */
-    unsigned laws;                 /* flags of bwl_law (all but LIVE and NO_OVERLAP)              */
-    bool     tries_once;           /* instead of waiting                                          */
+    bwl_ms              wall_ms;   /* how far a client's time of day steps (30)                   */
+    bwl_ms   skew_ms[BWL_CLIENTS_MAX]; /* of each client's time of day, from the start  */
+    unsigned server_pace; /* hundredths of a ms of the server's in one of ours (100)     */
+    unsigned clients;     /* 2 .. CLIENTS_MAX (2)                                        */
+    unsigned rounds;      /* how often each acquires (1); ANY: for ever                  */
+    unsigned twists;      /* flags of bwl_twist                                          */
+    unsigned laws;        /* flags of bwl_law (all but LIVE and NO_OVERLAP)              */
+    bool     tries_once;  /* instead of waiting                                          */
     bool     never_renews;
     bool     fine;   /* also stop one millisecond before each instant of interest                 */
     bool    chances; /* pauses of two lengths                                                     */

@@ -123,7 +123,7 @@ static void shorten(const bwl_scenario *s, bwl_finding *found)
 
 bwl_finding bwl_wander(const bwl_scenario *s, const bwl_search *search)
 {
-    bwl_finding found     = { .verdict = BWL_BUDGET_REACHED };
+    bwl_finding found     = { .verdict = BWL_BUDGET_REACHED, .cut_short = BWL_CUT_RUNS };
     double      start     = bwl_seconds();
     uint64_t    seed      = search->seed;
     bool        is_broken = false;
@@ -134,7 +134,8 @@ bwl_finding bwl_wander(const bwl_scenario *s, const bwl_search *search)
         found.states++;
     }
     if (is_broken) {
-        found.verdict = BWL_BROKEN;
+        found.verdict   = BWL_BROKEN;
+        found.cut_short = 0;
         shorten(s, &found);
     }
     found.seconds = bwl_seconds() - start;

@@ -74,12 +74,6 @@ bwl_text bwl_key_name(const bwl_model_redis *r)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static const char *const budgets[BWL_BUDGETS_COUNT] = {
-    [BWL_SLOW] = "slow",     [BWL_LOSS] = "loss",       [BWL_CRASH] = "crash",
-    [BWL_DENIAL] = "denial", [BWL_REFUSAL] = "refusal", [BWL_RESTART] = "restart",
-    [BWL_JUMP] = "jump",     [BWL_CANCEL] = "cancel",   [BWL_EXTEND_BY_CALLER] = "extend",
-};
-
 static const char *const choices[] = {
     [BWL_CHOICE_SERVE]        = "serve",
     [BWL_CHOICE_SERVE_LATE]   = "serve-late",
@@ -105,16 +99,12 @@ static unsigned place_of(const char *name, const char *const *names, unsigned co
     return 0;
 }
 
-const char *bwl_budget_name(bwl_budget budget)
-{
-    assert(budget > 0 && budget < BWL_BUDGETS_COUNT);
-    assert(budgets[budget] != NULL);
-    return budgets[budget];
-}
-
 unsigned bwl_budget_named(const char *name)
 {
-    return place_of(name, budgets, BWL_BUDGETS_COUNT);
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
+        if (strcmp(bwl_budget_label((bwl_budget)i), name) == 0)
+            return i;
+    return 0;
 }
 
 const char *bwl_choice_name(unsigned kind)

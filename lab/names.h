@@ -18,10 +18,7 @@ const char *bwl_hold_state_name(bwl_hold_state state);
 bwl_text bwl_letter_name(const bwl_letter *letter);
 bwl_text bwl_key_name(const bwl_model_redis *r);
 
-/* The words of files and options: "slow", "loss", "crash" ... */
-const char *bwl_budget_name(bwl_budget budget);
-
-/* ... "start", "serve", "deliver" ... */
+/* The words of files: "start", "serve", "deliver" ... */
 const char *bwl_choice_name(unsigned kind);
 
 /* 0 if there is none of that name. */

@@ -172,6 +172,7 @@ static void put_client(print *p, const bwl_lab_client *c)
     const bool flags[] = { c->is_running, c->is_working, c->was_slow, c->is_told_end,
                            c->extends,    c->releases,   c->cancels,  c->is_removed };
 
+    put(p, (uint64_t)c->skew_ms);
     put(p, (uint64_t)c->rounds_left << 24 | (uint64_t)c->letters_count << 16 |
                (uint64_t)c->answered << 8 | c->late_count);
     if (c->is_running) {
@@ -195,6 +196,55 @@ static void put_client(print *p, const bwl_lab_client *c)
     }
 }
 
+static void put_redis(print *p, const bwl_model_redis *r)
+{
+    put_token(p, r->owner);
+    if (r->owner != 0)
+        put(p, (uint64_t)r->left << 1 | r->lasts);
+}
+
+/* How many are smaller: all that can matter of numbers that are only compared. */
+static unsigned rank_of(uint64_t number, const uint64_t *all, unsigned count)
+{
+    unsigned rank = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        rank += all[i] < number;
+    return rank;
+}
+
+static void put_ranks(print *p, const uint64_t *numbers, unsigned count)
+{
+    uint64_t ranks = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        ranks = ranks << 4 | (numbers[i] == 0 ? 15 : rank_of(numbers[i], numbers, count));
+    put(p, ranks);
+}
+
+/* What only a law looks at, where there is such a law. */
+static void put_ghosts(print *p, const bwl_world *w, const uint8_t *order)
+{
+    uint64_t came[BWL_CLIENTS_MAX]       = { 0 };
+    uint64_t turns[BWL_CLIENTS_MAX + 1]  = { w->resource.turn };
+    uint64_t fences[BWL_CLIENTS_MAX + 1] = { w->resource.fence };
+
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_lab_client *c = &w->clients[order[i]];
+        if (!c->is_running)
+            continue;
+        came[i]       = bwl_hold_is_sought(&c->hold) ? c->came : 0;
+        turns[i + 1]  = c->turn;
+        fences[i + 1] = c->hold.fence;
+    }
+    if ((w->scenario->laws & BWL_LAW_FIRST_COME) != 0)
+        put_ranks(p, came, BWL_CLIENTS_MAX);
+    if (w->left[BWL_WRITE] > 0) {
+        put_ranks(p, turns, BWL_CLIENTS_MAX + 1);
+        put_ranks(p, fences, BWL_CLIENTS_MAX + 1);
+    }
+}
+
 static uint64_t in_order(const bwl_world *w, const uint8_t *order, bool plain)
 {
     print    p    = { .hash = 0x62776c, .now = w->now, .plain = plain };
@@ -211,11 +261,14 @@ static uint64_t in_order(const bwl_world *w, const uint8_t *order, bool plain)
             put_token(&p, bwl_token_number(order[i], 1)); /* it will be used again */
         put_client(&p, &w->clients[order[i]]);
     }
-    put_token(&p, w->redis.owner);
-    if (w->redis.owner != 0) {
-        put(&p, (uint64_t)w->redis.left);
-        put(&p, (uint64_t)w->redis.lasts << 2 | (uint64_t)w->key_late << 1 | w->key_excused);
-    }
+    put_redis(&p, &w->redis);
+    if (w->redis.owner != 0)
+        put(&p, (uint64_t)w->key_late << 1 | w->key_excused);
+    if (w->left[BWL_RESTORE] > 0)
+        put_redis(&p, &w->saved);
+    if (w->left[BWL_FAILOVER] > 0)
+        put_redis(&p, &w->previous);
+    put_ghosts(&p, w, order);
     return finish(p.hash);
 }
 

@@ -94,6 +94,8 @@ static void add_caller(const bwl_world *w, bwl_choices *choices, unsigned client
         if (w->left[BWL_EXTEND_BY_CALLER] > 0)
             add(choices, BWL_CHOICE_EXTEND, client, 0);
     }
+    if (c->is_working && w->left[BWL_WRITE] > 0)
+        add(choices, BWL_CHOICE_WRITE, client, 0);
     if (bwl_hold_is_sought(&c->hold) && w->left[BWL_CANCEL] > 0)
         add(choices, BWL_CHOICE_CANCEL, client, 0);
 }
@@ -148,6 +150,28 @@ static void add_connection_faults(const bwl_world *w, bwl_choices *choices, unsi
             add(choices, BWL_CHOICE_BREAK, client, unsent);
     if (w->left[BWL_CRASH] > 0 && c->is_running && has_room)
         add(choices, BWL_CHOICE_CRASH, client, 0);
+    if (w->left[BWL_WALL] > 0)
+        add(choices, BWL_CHOICE_STEP_WALL, client, 0);
+}
+
+static void add_server_faults(const bwl_world *w, bwl_choices *choices)
+{
+    bool is_there = w->redis.owner != 0;
+
+    if (w->left[BWL_RESTART] > 0)
+        add(choices, BWL_CHOICE_RESTART, 0, 0);
+    if (w->left[BWL_JUMP] > 0 && is_there)
+        add(choices, BWL_CHOICE_JUMP, 0, 0);
+    if (w->left[BWL_RESTORE] > 0 && is_there && w->saved.owner == 0)
+        add(choices, BWL_CHOICE_SAVE, 0, 0);
+    if (w->left[BWL_RESTORE] > 0 && w->saved.owner != 0)
+        add(choices, BWL_CHOICE_RESTORE, 0, 0);
+    if (w->left[BWL_FAILOVER] > 0)
+        add(choices, BWL_CHOICE_FAILOVER, 0, 0);
+    if (w->left[BWL_EVICTION] > 0 && is_there)
+        add(choices, BWL_CHOICE_EVICT, 0, 0);
+    if (w->left[BWL_STRANGER] > 0)
+        add(choices, BWL_CHOICE_STRANGER, 0, 0);
 }
 
 static void add_time(const bwl_world *w, bwl_choices *choices)
@@ -172,30 +196,11 @@ void bwl_world_choices(const bwl_world *w, bwl_choices *ret_choices)
     add_time(w, &choices);
     for (unsigned i = 0; i < w->scenario->clients; i++)
         add_connection_faults(w, &choices, i);
-    if (w->left[BWL_RESTART] > 0)
-        add(&choices, BWL_CHOICE_RESTART, 0, 0);
-    if (w->left[BWL_JUMP] > 0 && w->redis.owner != 0)
-        add(&choices, BWL_CHOICE_JUMP, 0, 0);
+    add_server_faults(w, &choices);
     *ret_choices = choices;
 }
 
 bool bwl_choice_is_fault(const bwl_world *w, bwl_choice choice)
 {
-    switch ((bwl_choice_kind)choice.kind) {
-    case BWL_CHOICE_SERVE: return choice.which != 0;
-    case BWL_CHOICE_PASS: return bwl_world_is_urgent(w);
-    case BWL_CHOICE_EXTEND:
-    case BWL_CHOICE_CANCEL:
-    case BWL_CHOICE_BREAK:
-    case BWL_CHOICE_STOP_WAITING:
-    case BWL_CHOICE_CRASH:
-    case BWL_CHOICE_RESTART:
-    case BWL_CHOICE_JUMP: return true;
-    case BWL_CHOICE_SERVE_LATE:
-    case BWL_CHOICE_DELIVER:
-    case BWL_CHOICE_ALARM:
-    case BWL_CHOICE_START:
-    case BWL_CHOICE_RELEASE: return false;
-    }
-    bwl_unreachable("no such choice");
+    return bwl_choice_budget(w, choice) != BWL_BUDGET_NONE;
 }

@@ -3,6 +3,7 @@
  */
 #include "lab/client.h"
 #include "lab/connection.h"
+#include "lab/ghost.h"
 #include "lab/token_number.h"
 
 /* Of its own account, at one moment: give back what came too late, try once more, renew.  More than
@@ -81,9 +82,14 @@ static unsigned faults_so_far(const bwl_world *w)
 /* Renewal leaves room for one failure.  (A server that forgets takes the lock from anybody.) */
 static bool is_lost_for_nothing(const bwl_world *w, const bwl_lab_client *c)
 {
-    const bwl_scenario *s = w->scenario;
-    bool                server_failed =
-        w->left[BWL_RESTART] != s->budget[BWL_RESTART] || w->left[BWL_JUMP] != s->budget[BWL_JUMP];
+    static const bwl_budget of_server[]   = { BWL_RESTART,  BWL_JUMP,     BWL_RESTORE,
+                                              BWL_FAILOVER, BWL_EVICTION, BWL_STRANGER };
+    const bwl_scenario     *s             = w->scenario;
+    bool                    server_failed = false;
+
+    for (unsigned i = 0; i < sizeof of_server / sizeof of_server[0]; i++)
+        if (w->left[of_server[i]] != s->budget[of_server[i]])
+            server_failed = true;
 
     return s->terms.renews && s->terms.max_hold_ms == BWL_NEVER && !c->was_kept && !server_failed &&
            faults_so_far(w) <= 1;
@@ -226,7 +232,8 @@ static void new_round(bwl_world *w, bwl_lab_client *c)
     c->cancels     = false;
     c->is_removed  = false;
     c->asked_now   = 0;
-    c->due_by      = bwl_later(bwl_later(w->now, s->wait_ms), s->terms.answer_ms);
+    bwl_ghost_new_round(c);
+    c->due_by = bwl_later(bwl_later(w->now, s->wait_ms), s->terms.answer_ms);
 }
 
 void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)

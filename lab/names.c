@@ -13,6 +13,8 @@ char bwl_client_name(unsigned client)
 
 bwl_text bwl_token_name(uint16_t token)
 {
+    if (token == BWL_TOKEN_OF_STRANGER)
+        return bwl_say("of a stranger");
     return bwl_say("%c%u", bwl_client_name(bwl_token_client(token)), bwl_token_serial(token));
 }
 
@@ -89,6 +91,13 @@ static const char *const choices[] = {
     [BWL_CHOICE_CRASH]        = "crash",
     [BWL_CHOICE_RESTART]      = "restart",
     [BWL_CHOICE_JUMP]         = "jump",
+    [BWL_CHOICE_SAVE]         = "save",
+    [BWL_CHOICE_RESTORE]      = "restore",
+    [BWL_CHOICE_FAILOVER]     = "failover",
+    [BWL_CHOICE_EVICT]        = "evict",
+    [BWL_CHOICE_STRANGER]     = "stranger",
+    [BWL_CHOICE_STEP_WALL]    = "step-wall",
+    [BWL_CHOICE_WRITE]        = "write",
 };
 
 static unsigned place_of(const char *name, const char *const *names, unsigned count)

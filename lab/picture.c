@@ -231,6 +231,13 @@ static void add_step(walk *k, bwl_choice choice)
     case BWL_CHOICE_CRASH: add_local(k, client, "CRASHES", true); break;
     case BWL_CHOICE_RESTART: add_server(k, "RESTARTS, empty"); break;
     case BWL_CHOICE_JUMP: add_server(k, "its CLOCK STEPS"); break;
+    case BWL_CHOICE_SAVE: add_server(k, "saves"); break;
+    case BWL_CHOICE_RESTORE: add_server(k, "RESTARTS with what it saved"); break;
+    case BWL_CHOICE_FAILOVER: add_server(k, "ANOTHER takes over, one change behind"); break;
+    case BWL_CHOICE_EVICT: add_server(k, "EVICTS the key"); break;
+    case BWL_CHOICE_STRANGER: add_server(k, "a STRANGER sets the key"); break;
+    case BWL_CHOICE_STEP_WALL: add_local(k, client, "its TIME OF DAY steps", true); break;
+    case BWL_CHOICE_WRITE: add_local(k, client, "writes", false); break;
     }
 }
 

@@ -9,7 +9,11 @@
 
 #include "core/core.h"
 
-enum { BWL_TOKENS_PER_CLIENT = 4096 };
+enum {
+    BWL_TOKENS_PER_CLIENT = 4096,
+    BWL_TOKEN_OF_STRANGER =
+        15 * BWL_TOKENS_PER_CLIENT, /* a value that no client wrote             */
+};
 
 static inline uint16_t bwl_token_number(unsigned client, unsigned serial)
 {

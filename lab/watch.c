@@ -44,6 +44,16 @@ static bool is_stuck(const bwl_lab_client *c)
     return c->is_running && c->letters_count == 0 && c->wake_at == BWL_NEVER;
 }
 
+/* The longest pause that a hold makes between two attempts. */
+enum { PAUSE_MAX_MS = 500 };
+
+/* The lock is free, and this client will not look for longer than a pause. */
+static bool is_not_woken_up(const bwl_world *w, const bwl_lab_client *c)
+{
+    return w->redis.owner == 0 && c->is_running && bwl_hold_is_sought(&c->hold) &&
+           c->letters_count == 0 && c->wake_at > w->now + PAUSE_MAX_MS;
+}
+
 /* The caller waits for word of an extension, and the hold has forgotten it. */
 static bool is_forgotten(const bwl_lab_client *c)
 {
@@ -76,6 +86,8 @@ static bool has_end(const bwl_world *w)
 
     if (w->scenario->extend_ms > lease_ms)
         lease_ms = w->scenario->extend_ms;
+    if (w->redis.owner == BWL_TOKEN_OF_STRANGER)
+        return true;
     return w->redis.owner == 0 || (!w->redis.lasts && w->redis.left <= lease_ms * BWL_MODEL_PER_MS);
 }
 
@@ -85,7 +97,7 @@ static bool is_taken_care_of(const bwl_world *w)
     uint16_t              owner = w->redis.owner;
     const bwl_lab_client *c;
 
-    if (owner == 0 || w->key_excused)
+    if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER || w->key_excused)
         return true;
     c = &w->clients[bwl_token_client(owner)];
     if (c->is_running && bwl_token_read(c->hold.claim.token) == owner)
@@ -102,6 +114,7 @@ static unsigned broken_by_client(const bwl_world *w, unsigned client)
 
     return (is_honest(w, client) ? 0u : BWL_LAW_HONEST) | (is_stuck(c) ? BWL_LAW_NOT_STUCK : 0u) |
            (is_forgotten(c) ? BWL_LAW_TOLD : 0u) | (is_overdue(w, c) ? BWL_LAW_IN_TIME : 0u) |
+           (is_not_woken_up(w, c) ? BWL_LAW_LOST_WAKE_UP : 0u) |
            (is_unwoken(w, client) ? BWL_LAW_WAKES : 0u) |
            (is_beyond_max_hold(w, client) ? BWL_LAW_MAX_HOLD : 0u);
 }
@@ -125,5 +138,5 @@ bool bwl_world_ended_clean(const bwl_world *w)
         if (w->clients[i].is_running || w->clients[i].rounds_left > 0 ||
             w->clients[i].late_count > 0)
             return false;
-    return w->redis.owner == 0;
+    return w->redis.owner == 0 || w->redis.owner == BWL_TOKEN_OF_STRANGER;
 }

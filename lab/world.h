@@ -60,14 +60,28 @@ typedef struct bwl_lab_client {
     bwl_ms   due_by;   /* when the caller must know, if it was not                                */
     bwl_ms   extended_at; /* when the caller asked for an extension                             */
     bwl_ms   held_since;  /* when the caller was told that it has the lock                       */
+    bwl_ms   skew_ms;     /* its time of day is that far ahead of the true one                   */
+    uint32_t came;        /* the how many-eth whose acquire reached the server; 0: none did      */
+    uint32_t turn;        /* the how many-eth to whom the server gave the lock; 0: it did not    */
     bwl_letter letters[BWL_LETTERS_MAX];
     bwl_letter late[BWL_LETTERS_MAX];
 } bwl_lab_client;
+
+/* What the lock protects, which looks at the fence if there is one. */
+typedef struct bwl_resource {
+    uint64_t fence; /* the highest that it took                                                  */
+    uint32_t turn;  /* of whom it last took a write                                              */
+} bwl_resource;
 
 typedef struct bwl_world {
     const bwl_scenario *scenario;
     bwl_ms now; /* the clients' clocks                                                          */
     bwl_model_redis redis;
+    bwl_model_redis saved;    /* what the server will come back with: RESTORE                    */
+    bwl_model_redis previous; /* before the last change: FAILOVER                                */
+    bwl_resource    resource;
+    uint32_t        arrivals; /* so far: see `came`                                              */
+    uint32_t        turns;    /* so far: see `turn`                                              */
     bool key_excused; /* nobody could have taken this key back: see law TAKEN_BACK              */
     bool key_late;    /* ... because it was set by a question from a broken connection          */
     bool got_lock;    /* in the last step, somebody got the lock                                */
@@ -96,6 +110,13 @@ typedef enum bwl_choice_kind {
     BWL_CHOICE_CRASH,
     BWL_CHOICE_RESTART,
     BWL_CHOICE_JUMP,
+    BWL_CHOICE_SAVE, /* the server saves what it has; no fault by itself                         */
+    BWL_CHOICE_RESTORE,
+    BWL_CHOICE_FAILOVER,
+    BWL_CHOICE_EVICT,
+    BWL_CHOICE_STRANGER,
+    BWL_CHOICE_STEP_WALL, /* a client's time of day                                              */
+    BWL_CHOICE_WRITE,     /* a client writes to what the lock protects                           */
 } bwl_choice_kind;
 
 typedef struct bwl_choice {
@@ -116,6 +137,9 @@ void bwl_world_choices(const bwl_world *w, bwl_choices *ret_choices);
 
 /* Performs one of them.  Sets w->broken to what the step itself broke. */
 void bwl_world_perform(bwl_world *w, bwl_choice choice);
+
+/* What pays for the choice; NONE if it is free. */
+bwl_budget bwl_choice_budget(const bwl_world *w, bwl_choice choice);
 
 /* True if the choice is one that a budget pays for. */
 bool bwl_choice_is_fault(const bwl_world *w, bwl_choice choice);

@@ -142,18 +142,14 @@ static void draw_row(paper *p, const bwl_row *row)
     switch (row->kind) {
     case BWL_ROW_ASK: draw_ask(p, row); break;
     case BWL_ROW_SERVED:
-        at_server(p, bwl_say("%s%s: %s", row->is_late ? "LATE " : "", row->what.of,
-                             row->effect.of)
-                         .of);
+        at_server(
+            p, bwl_say("%s%s: %s", row->is_late ? "LATE " : "", row->what.of, row->effect.of).of);
         break;
     case BWL_ROW_ANSWER: arrow(p, row->client, false, row->what.of); break;
     case BWL_ROW_CLIENT:
-        write_at(p, lane(row->client) + 2,
-                 bwl_say(row->is_bad ? "X %s" : "%s", row->what.of).of);
+        write_at(p, lane(row->client) + 2, bwl_say(row->is_bad ? "X %s" : "%s", row->what.of).of);
         break;
-    case BWL_ROW_SERVER:
-        at_server(p, bwl_say("%s; %s", row->what.of, row->effect.of).of);
-        break;
+    case BWL_ROW_SERVER: at_server(p, bwl_say("%s; %s", row->what.of, row->effect.of).of); break;
     case BWL_ROW_TIME: draw_time(p, row); break;
     }
     note(p, &row->note);

@@ -32,8 +32,7 @@ bool bwl_json_more(bwl_json *r, char close, bool *is_first);
  * is_null.  Texts are cut at nothing: one that does not fit is a fault. */
 bool bwl_json_name(bwl_json *r, char *ret_text, size_t capacity);
 bool bwl_json_string(bwl_json *r, char *ret_text, size_t capacity);
-bool bwl_json_number(bwl_json *r, const int64_t bounds[2], int64_t *ret_number,
-                     bool *ret_is_null);
+bool bwl_json_number(bwl_json *r, const int64_t bounds[2], int64_t *ret_number, bool *ret_is_null);
 bool bwl_json_bool(bwl_json *r, bool *ret_bool);
 
 /* Nothing comes any more. */

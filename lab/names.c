@@ -74,6 +74,37 @@ bwl_text bwl_key_name(const bwl_model_redis *r)
                    r->left / BWL_MODEL_PER_MS);
 }
 
+bwl_text bwl_budget_words(const uint8_t budget[BWL_BUDGETS_COUNT])
+{
+    bwl_text said = bwl_say("%s", "");
+
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++) {
+        const char *label = bwl_budget_label((bwl_budget)i);
+        bwl_text    count = budget[i] == BWL_ANY ? bwl_say("any") : bwl_say("%u", budget[i]);
+        if (budget[i] != 0)
+            said = bwl_say("%s%s%s %s", said.of, said.of[0] != '\0' ? ", " : "", count.of, label);
+    }
+    return said.of[0] != '\0' ? said : bwl_say("no fault");
+}
+
+bwl_text bwl_count_words(uint64_t count)
+{
+    if (count < 1000)
+        return bwl_say("%" PRIu64, count);
+    return bwl_say("%s,%03" PRIu64, bwl_count_words(count / 1000).of, count % 1000);
+}
+
+bwl_text bwl_memory_words(size_t bytes)
+{
+    static const char *const units[] = { "KB", "MB", "GB", "TB" };
+    double                   amount  = (double)bytes / 1024;
+    unsigned                 unit    = 0;
+
+    for (; amount >= 1000 && unit < 3; unit++)
+        amount /= 1024;
+    return bwl_say(amount < 10 ? "%.1f %s" : "%.0f %s", amount, units[unit]);
+}
+
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 static const char *const choices[] = {

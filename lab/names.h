@@ -18,6 +18,15 @@ const char *bwl_hold_state_name(bwl_hold_state state);
 bwl_text bwl_letter_name(const bwl_letter *letter);
 bwl_text bwl_key_name(const bwl_model_redis *r);
 
+/* "2 slow, 1 loss"; "no fault" where there is none. */
+bwl_text bwl_budget_words(const uint8_t budget[BWL_BUDGETS_COUNT]);
+
+/* "1,234,567" */
+bwl_text bwl_count_words(uint64_t count);
+
+/* "950 KB", "1.5 GB" */
+bwl_text bwl_memory_words(size_t bytes);
+
 /* The words of files: "start", "serve", "deliver" ... */
 const char *bwl_choice_name(unsigned kind);
 

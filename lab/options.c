@@ -56,8 +56,8 @@ static const command_row commands[] = {
 };
 
 enum {
-    ROWS_COUNT = sizeof rows / sizeof rows[0],
-    LONG_COUNT = ROWS_COUNT + BWL_BUDGETS_COUNT, /* one less is a fault, one more ends the table */
+    ROWS_COUNT  = sizeof rows / sizeof rows[0],
+    LONG_COUNT  = ROWS_COUNT + BWL_BUDGETS_COUNT, /* one less is a fault, one more ends the table */
     LETTERS_MAX = 2 * ROWS_COUNT + 2,
 };
 
@@ -89,27 +89,28 @@ void bwl_options_help(FILE *out)
             if ((rows[j].commands >> i & 1) != 0 && rows[j].commands != ~0u)
                 help_on_option(out, &rows[j]);
     }
-    (void)fputs("\nwhat may go wrong, for try and matrix, each with how often (a number, or any):\n",
-                out);
+    (void)fputs(
+        "\nwhat may go wrong, for try and matrix, each with how often (a number, or any):\n", out);
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
         (void)fprintf(out, "      %-16s %s\n",
                       bwl_say("--%s N", bwl_budget_label((bwl_budget)i)).of,
                       bwl_budget_sentence((bwl_budget)i));
-    (void)fputs("\nevery command:\n  -h, --help           this text\n\n"
-                "Exit status: 0 if no law broke (run: if every scenario came out as its table says;\n"
-                "replay: if the server answered as the schedule says), 1 if not, 2 for a mistake on\n"
-                "the command line or in a file, 3 when memory ends.\n",
-                out);
+    (void)fputs(
+        "\nevery command:\n  -h, --help           this text\n\n"
+        "Exit status: 0 if no law broke (run: if every scenario came out as its table says;\n"
+        "replay: if the server answered as the schedule says), 1 if not, 2 for a mistake on\n"
+        "the command line or in a file, 3 when memory ends.\n",
+        out);
 }
 
 /* ---- one option ------------------------------------------------------------------------------ */
 
 static bool is_bad_number(const char *name, const char *text, uint64_t max)
 {
-    (void)bwl_complain(bwl_say("--%s %s is not a number that can be used here", name,
-                               bwl_shown(text).of),
-                       bwl_say("it has to be from 1 to %llu", (unsigned long long)max),
-                       bwl_say("type: bowline lab --help"));
+    (void)bwl_complain(
+        bwl_say("--%s %s is not a number that can be used here", name, bwl_shown(text).of),
+        bwl_say("it has to be from 1 to %llu", (unsigned long long)max),
+        bwl_say("type: bowline lab --help"));
     return false;
 }
 
@@ -190,7 +191,9 @@ static bool read_option(bwl_lab_options *set, option_id id, const char *argument
     switch (id) {
     case ID_CLIENTS: return read_unsigned("clients", argument, BWL_CLIENTS_MAX, &set->clients);
     case ID_ROUNDS: return read_unsigned("rounds", argument, ROUNDS_MOST, &set->rounds);
-    case ID_FAULTS: return read_unsigned("faults", argument, FAULTS_MOST, &set->faults_max);
+    case ID_FAULTS:
+        set->has_faults = true;
+        return read_unsigned("faults", argument, FAULTS_MOST, &set->faults_max);
     case ID_LAW: return read_law(set, argument);
     case ID_SVG: set->svg = argument; return true;
     case ID_MERMAID: set->mermaid = true; return true;
@@ -260,10 +263,9 @@ static int complain_about(const char *typed, const struct option *longs)
     for (; longs[count].name != NULL; count++)
         words[count] = longs[count].name;
     meant = bwl_nearest(typed + strspn(typed, "-"), words, count);
-    return bwl_complain(bwl_say("%s is no option, or not a whole one", bwl_shown(typed).of),
-                        bwl_say("%s", ""),
-                        meant != NULL ? bwl_say("did you mean --%s?", meant)
-                                      : bwl_say("type: bowline lab --help"));
+    return bwl_complain(
+        bwl_say("%s is no option, or not a whole one", bwl_shown(typed).of), bwl_say("%s", ""),
+        meant != NULL ? bwl_say("did you mean --%s?", meant) : bwl_say("type: bowline lab --help"));
 }
 
 static bool is_for(const bwl_lab_options *set, option_id id)
@@ -335,11 +337,11 @@ int bwl_options_read(bwl_lab_options *ret_options, int argc, char **argv)
     bwl_lab_options set = {
         .faults_max = FAULTS_USUAL,
         .scale      = SCALE_USUAL,
-        .search = { .states_max       = STATES_USUAL,
-                    .seed             = 1,
-                    .runs             = RUNS_USUAL,
-                    .memory_max       = (size_t)1 << 30,
-                    .progress_every_s = 0.2 },
+        .search     = { .states_max       = STATES_USUAL,
+                        .seed             = 1,
+                        .runs             = RUNS_USUAL,
+                        .memory_max       = (size_t)1 << 30,
+                        .progress_every_s = 0.2 },
     };
     int status = 0;
 

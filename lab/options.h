@@ -11,12 +11,12 @@
 #include <stdio.h>
 
 /* X(NAME, operands, what it does) */
-#define BWL_COMMANDS(X)                                                                        \
-    X(LIST, "list", "", "what can be tried, and the scenarios")                                \
-    X(TRY, "try", "PROTOCOL", "the smallest budget of faults that breaks each law")            \
-    X(REPLAY, "replay", "FILE", "play a schedule against a redis-server that it starts")       \
-    X(MATRIX, "matrix", "[PROTOCOL...]", "protocols by faults, as a table")                    \
-    X(RUN, "run", "[SCENARIO...]", "every state of the scenarios, breadth first")              \
+#define BWL_COMMANDS(X)                                                                  \
+    X(LIST, "list", "", "what can be tried, and the scenarios")                          \
+    X(TRY, "try", "PROTOCOL", "the smallest budget of faults that breaks each law")      \
+    X(REPLAY, "replay", "FILE", "play a schedule against a redis-server that it starts") \
+    X(MATRIX, "matrix", "[PROTOCOL...]", "protocols by faults, as a table")              \
+    X(RUN, "run", "[SCENARIO...]", "every state of the scenarios, breadth first")        \
     X(WANDER, "wander", "[SCENARIO...]", "random walks, where there are too many states")
 
 typedef enum bwl_lab_command {
@@ -61,6 +61,7 @@ typedef struct bwl_lab_options {
     unsigned        clients; /* 0: what is usual                                                 */
     unsigned        rounds;
     unsigned        faults_max;
+    bool            has_faults; /* faults_max was said                                           */
     bool            has_budget; /* a fault was named                                             */
     uint8_t         budget[BWL_BUDGETS_COUNT];
     unsigned        laws; /* 0: all                                                              */

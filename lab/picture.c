@@ -144,8 +144,8 @@ static void add_served(walk *k, bwl_choice choice)
     const bwl_letter     *letter = &k->w->clients[choice.client].letters[was->answered];
     bwl_picture          *p      = k->picture;
     int                   asked  = asked_in(p, choice.client, letter);
-    bwl_text effect = bwl_say("%s; %s", bwl_answer_name(letter->answer),
-                              bwl_key_name(&k->w->redis).of);
+    bwl_text              effect =
+        bwl_say("%s; %s", bwl_answer_name(letter->answer), bwl_key_name(&k->w->redis).of);
     bwl_row *row;
 
     if (asked != BWL_NO_ROW && (size_t)asked + 1 == p->rows_count && choice.which == 0 &&
@@ -177,9 +177,9 @@ static void add_delivered(walk *k, bwl_choice choice)
 {
     const bwl_lab_client *was    = &k->before->clients[choice.client];
     const bwl_letter     *letter = &was->letters[0];
-    bool is_answer = letter->kind == BWL_LETTER_ANSWER && letter->answer != BWL_UNSENT;
-    int  served    = served_in(k->picture, choice.client, letter);
-    bwl_row *row   = add(k, is_answer ? BWL_ROW_ANSWER : BWL_ROW_CLIENT, choice.client);
+    bool     is_answer = letter->kind == BWL_LETTER_ANSWER && letter->answer != BWL_UNSENT;
+    int      served    = served_in(k->picture, choice.client, letter);
+    bwl_row *row       = add(k, is_answer ? BWL_ROW_ANSWER : BWL_ROW_CLIENT, choice.client);
 
     if (is_answer)
         row->what = bwl_say("%s", bwl_answer_name(letter->answer));

@@ -166,8 +166,7 @@ static void read_format_version(reading *k)
 {
     bool is_null;
 
-    if (bwl_json_number(&k->r, to_max, &k->format, &is_null) &&
-        k->format != BWL_RECORD_FORMAT)
+    if (bwl_json_number(&k->r, to_max, &k->format, &is_null) && k->format != BWL_RECORD_FORMAT)
         (void)bwl_json_fault(&k->r, bwl_say("the file is in format %d, and this bowline reads %d",
                                             (int)k->format, BWL_RECORD_FORMAT));
 }

@@ -144,11 +144,13 @@ bool bwl_subject_find(const char *name, bwl_scenario *ret_world, bwl_text reterr
         meant     = nearest_name(name);
         reterr[0] = bwl_say("no protocol is called %s", bwl_shown(name).of);
         reterr[1] = bwl_say("%s", "");
-        reterr[2] = meant != NULL ? bwl_say("did you mean %s?", meant)
-                                  : bwl_say("type: bowline lab list");
+        reterr[2] =
+            meant != NULL ? bwl_say("did you mean %s?", meant) : bwl_say("type: bowline lab list");
         return false;
     }
-    *ret_world      = bwl_scenario_complete(world);
+    *ret_world = bwl_scenario_complete(world);
+    if (ret_world->jump_ms == 0)
+        ret_world->jump_ms = ret_world->terms.lease_ms;
     ret_world->laws = (BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS) | BWL_LAW_NO_OVERLAP;
     return true;
 }

@@ -15,7 +15,14 @@
 #include <string.h>
 
 enum {
-    LEFT = 34, LANE = 92, RIGHT = 152, HEAD = 44, ROW = 36, LINE = 14, BAR = 8, MORAL_MAX = 58,
+    LEFT      = 34,
+    LANE      = 92,
+    RIGHT     = 152,
+    HEAD      = 44,
+    ROW       = 36,
+    LINE      = 14,
+    BAR       = 8,
+    MORAL_MAX = 58,
 };
 
 typedef struct sheet {
@@ -161,7 +168,7 @@ static void draw_ask(const sheet *s, size_t i)
     int            y     = s->y[i];
     char           c     = bwl_client_name(row->client);
     bool           later = to != BWL_NO_ROW && s->picture->rows[to].is_late;
-    char           class[] = { c, ' ', 'l', 'a', 't', 'e', '\0' };
+    char class[]         = { c, ' ', 'l', 'a', 't', 'e', '\0' };
 
     if (!later)
         class[1] = '\0';
@@ -181,11 +188,11 @@ static void draw_ask(const sheet *s, size_t i)
 
 static void draw_answer(const sheet *s, size_t i)
 {
-    const bwl_row *row     = &s->picture->rows[i];
-    int            from    = row->from != BWL_NO_ROW ? s->y[row->from] : s->y[i];
-    int            x       = lane_x(row->client) + BAR / 2;
-    char           c       = bwl_client_name(row->client);
-    char           class[] = { c, '\0' };
+    const bwl_row *row  = &s->picture->rows[i];
+    int            from = row->from != BWL_NO_ROW ? s->y[row->from] : s->y[i];
+    int            x    = lane_x(row->client) + BAR / 2;
+    char           c    = bwl_client_name(row->client);
+    char class[]        = { c, '\0' };
 
     line(s, class, server_x(s), from, x, s->y[i]);
     head(s, x, s->y[i], -8, c);

@@ -105,6 +105,47 @@ bwl_text bwl_memory_words(size_t bytes)
     return bwl_say(amount < 10 ? "%.1f %s" : "%.0f %s", amount, units[unit]);
 }
 
+static bwl_text delivered_words(const bwl_letter *letter)
+{
+    if (letter->kind == BWL_LETTER_CUT_OFF)
+        return bwl_say("%s: no answer", bwl_letter_name(letter).of);
+    if (letter->answer == BWL_UNSENT)
+        return bwl_say("%s: not sent", bwl_letter_name(letter).of);
+    return bwl_say("hears %s", bwl_answer_name(letter->answer));
+}
+
+bwl_text bwl_choice_words(const bwl_world *w, bwl_choice choice)
+{
+    const bwl_lab_client *c = &w->clients[choice.client];
+
+    switch ((bwl_choice_kind)choice.kind) {
+    case BWL_CHOICE_SERVE: return bwl_letter_name(&c->letters[c->answered]);
+    case BWL_CHOICE_SERVE_LATE:
+        return bwl_say("LATE %s", bwl_letter_name(&c->late[choice.which]).of);
+    case BWL_CHOICE_DELIVER: return delivered_words(&c->letters[0]);
+    case BWL_CHOICE_ALARM: return bwl_say("alarm");
+    case BWL_CHOICE_START: return bwl_say("acquire");
+    case BWL_CHOICE_RELEASE: return bwl_say("release");
+    case BWL_CHOICE_EXTEND: return bwl_say("extend");
+    case BWL_CHOICE_CANCEL: return bwl_say("cancel");
+    case BWL_CHOICE_PASS:
+        return bwl_say("%" PRId64 " ms pass", bwl_world_next_instant(w) - choice.which - w->now);
+    case BWL_CHOICE_BREAK: return bwl_say("connection breaks");
+    case BWL_CHOICE_STOP_WAITING: return bwl_say("waits no longer");
+    case BWL_CHOICE_CRASH: return bwl_say("CRASHES");
+    case BWL_CHOICE_RESTART: return bwl_say("RESTARTS, empty");
+    case BWL_CHOICE_JUMP: return bwl_say("its CLOCK STEPS");
+    case BWL_CHOICE_SAVE: return bwl_say("saves");
+    case BWL_CHOICE_RESTORE: return bwl_say("RESTARTS with what it saved");
+    case BWL_CHOICE_FAILOVER: return bwl_say("ANOTHER takes over, one change behind");
+    case BWL_CHOICE_EVICT: return bwl_say("EVICTS the key");
+    case BWL_CHOICE_STRANGER: return bwl_say("a STRANGER sets the key");
+    case BWL_CHOICE_STEP_WALL: return bwl_say("its TIME OF DAY steps");
+    case BWL_CHOICE_WRITE: return bwl_say("writes");
+    }
+    bwl_unreachable("no such choice");
+}
+
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 static const char *const choices[] = {

@@ -27,6 +27,9 @@ bwl_text bwl_count_words(uint64_t count);
 /* "950 KB", "1.5 GB" */
 bwl_text bwl_memory_words(size_t bytes);
 
+/* What a choice is about to do, in a few words. */
+bwl_text bwl_choice_words(const bwl_world *w, bwl_choice choice);
+
 /* The words of files: "start", "serve", "deliver" ... */
 const char *bwl_choice_name(unsigned kind);
 

@@ -119,7 +119,7 @@ static void add_questions(walk *k, unsigned client, unsigned already, bwl_text c
 }
 
 /* Something that a client does, or that happens to it; and what it asks because of that. */
-static void add_local(walk *k, unsigned client, const char *what, bool is_bad)
+static void add_local(walk *k, unsigned client, bwl_text what, bool is_bad)
 {
     unsigned already = k->before->clients[client].letters_count;
     bool     asks    = k->w->clients[client].letters_count > already;
@@ -128,11 +128,11 @@ static void add_local(walk *k, unsigned client, const char *what, bool is_bad)
     bwl_row *row;
 
     if (asks && !is_bad && !tells) {
-        add_questions(k, client, already, bwl_say("%s", what));
+        add_questions(k, client, already, what);
         return;
     }
     row         = add(k, BWL_ROW_CLIENT, client);
-    row->what   = bwl_say("%s", what);
+    row->what   = what;
     row->note   = note;
     row->is_bad = is_bad;
     add_questions(k, client, already, bwl_say("%s", ""));
@@ -173,7 +173,7 @@ static void add_served_late(walk *k, bwl_choice choice)
     mark(row, letter);
 }
 
-static void add_delivered(walk *k, bwl_choice choice)
+static void add_delivered(walk *k, bwl_choice choice, bwl_text what)
 {
     const bwl_lab_client *was    = &k->before->clients[choice.client];
     const bwl_letter     *letter = &was->letters[0];
@@ -181,11 +181,7 @@ static void add_delivered(walk *k, bwl_choice choice)
     int      served    = served_in(k->picture, choice.client, letter);
     bwl_row *row       = add(k, is_answer ? BWL_ROW_ANSWER : BWL_ROW_CLIENT, choice.client);
 
-    if (is_answer)
-        row->what = bwl_say("%s", bwl_answer_name(letter->answer));
-    else
-        row->what = bwl_say("%s: %s", bwl_letter_name(letter).of,
-                            letter->answer == BWL_UNSENT ? "not sent" : "no answer");
+    row->what   = is_answer ? bwl_say("%s", bwl_answer_name(letter->answer)) : what;
     row->from   = served;
     row->is_bad = !is_answer;
     row->note   = change_of(k, choice.client);
@@ -193,51 +189,52 @@ static void add_delivered(walk *k, bwl_choice choice)
     add_questions(k, choice.client, was->letters_count - 1u, bwl_say("%s", ""));
 }
 
-static void add_passed(walk *k)
+static void add_passed(walk *k, bwl_text what)
 {
     bool     has_vanished = k->before->redis.owner != 0 && k->w->redis.owner == 0;
     bwl_row *row          = add(k, BWL_ROW_TIME, 0);
 
-    row->what   = bwl_say("%" PRId64 " ms pass", k->w->now - k->before->now);
+    row->what   = what;
     row->effect = bwl_say("%s", has_vanished ? "the key vanishes" : "");
     row->is_bad = bwl_world_is_urgent(k->before);
 }
 
-static void add_server(walk *k, const char *what)
+static void add_server(walk *k, bwl_text what, bool is_bad)
 {
     bwl_row *row = add(k, BWL_ROW_SERVER, 0);
 
-    row->what   = bwl_say("%s", what);
+    row->what   = what;
     row->effect = bwl_key_name(&k->w->redis);
-    row->is_bad = true;
+    row->is_bad = is_bad;
 }
 
 static void add_step(walk *k, bwl_choice choice)
 {
+    bwl_text what   = bwl_choice_words(k->before, choice);
     unsigned client = choice.client;
 
     switch ((bwl_choice_kind)choice.kind) {
     case BWL_CHOICE_SERVE: add_served(k, choice); break;
     case BWL_CHOICE_SERVE_LATE: add_served_late(k, choice); break;
-    case BWL_CHOICE_DELIVER: add_delivered(k, choice); break;
-    case BWL_CHOICE_ALARM: add_local(k, client, "alarm", false); break;
-    case BWL_CHOICE_START: add_local(k, client, "acquire", false); break;
-    case BWL_CHOICE_RELEASE: add_local(k, client, "release", false); break;
-    case BWL_CHOICE_EXTEND: add_local(k, client, "extend", false); break;
-    case BWL_CHOICE_CANCEL: add_local(k, client, "cancel", false); break;
-    case BWL_CHOICE_PASS: add_passed(k); break;
-    case BWL_CHOICE_BREAK: add_local(k, client, "connection breaks", true); break;
-    case BWL_CHOICE_STOP_WAITING: add_local(k, client, "waits no longer", true); break;
-    case BWL_CHOICE_CRASH: add_local(k, client, "CRASHES", true); break;
-    case BWL_CHOICE_RESTART: add_server(k, "RESTARTS, empty"); break;
-    case BWL_CHOICE_JUMP: add_server(k, "its CLOCK STEPS"); break;
-    case BWL_CHOICE_SAVE: add_server(k, "saves"); break;
-    case BWL_CHOICE_RESTORE: add_server(k, "RESTARTS with what it saved"); break;
-    case BWL_CHOICE_FAILOVER: add_server(k, "ANOTHER takes over, one change behind"); break;
-    case BWL_CHOICE_EVICT: add_server(k, "EVICTS the key"); break;
-    case BWL_CHOICE_STRANGER: add_server(k, "a STRANGER sets the key"); break;
-    case BWL_CHOICE_STEP_WALL: add_local(k, client, "its TIME OF DAY steps", true); break;
-    case BWL_CHOICE_WRITE: add_local(k, client, "writes", false); break;
+    case BWL_CHOICE_DELIVER: add_delivered(k, choice, what); break;
+    case BWL_CHOICE_PASS: add_passed(k, what); break;
+    case BWL_CHOICE_ALARM:
+    case BWL_CHOICE_START:
+    case BWL_CHOICE_RELEASE:
+    case BWL_CHOICE_EXTEND:
+    case BWL_CHOICE_CANCEL:
+    case BWL_CHOICE_WRITE: add_local(k, client, what, false); break;
+    case BWL_CHOICE_BREAK:
+    case BWL_CHOICE_STOP_WAITING:
+    case BWL_CHOICE_CRASH:
+    case BWL_CHOICE_STEP_WALL: add_local(k, client, what, true); break;
+    case BWL_CHOICE_SAVE: add_server(k, what, false); break;
+    case BWL_CHOICE_RESTART:
+    case BWL_CHOICE_RESTORE:
+    case BWL_CHOICE_FAILOVER:
+    case BWL_CHOICE_JUMP:
+    case BWL_CHOICE_EVICT:
+    case BWL_CHOICE_STRANGER: add_server(k, what, true); break;
     }
 }
 

@@ -74,38 +74,25 @@ static void put_world(FILE *out, const bwl_scenario *s)
     (void)fputs("},\n", out);
 }
 
-/* What a reader of the file is told about a step: the first row that it has. */
-static bwl_text said_of(const bwl_picture *picture, unsigned step)
+/* What it says is for whoever reads the file; a replay looks at the choice itself. */
+static void put_choice(FILE *out, bwl_choice choice, const char *says)
 {
-    for (size_t i = 0; i < picture->rows_count; i++) {
-        const bwl_row *row = &picture->rows[i];
-        if (row->step == step)
-            return bwl_say("%s%s%s", row->cause.of, row->cause.of[0] != '\0' ? ": " : "",
-                           row->what.of);
-    }
-    return bwl_say("%s", "");
-}
-
-static void put_choice(FILE *out, const bwl_picture *picture, bwl_choice choice, unsigned step)
-{
-    bwl_text said = said_of(picture, step);
-
     (void)fprintf(out, "    {\"do\": \"%s\", \"client\": \"%c\"", bwl_choice_name(choice.kind),
                   bwl_client_name(choice.client));
     if (choice.which != 0)
         (void)fprintf(out, ", \"which\": %u", choice.which);
     if (choice.chance != 0)
         (void)fprintf(out, ", \"chance\": %u", choice.chance);
-    if (said.of[0] != '\0') {
-        (void)fputs(", \"says\": ", out);
-        put_string(out, said.of);
-    }
+    (void)fputs(", \"says\": ", out);
+    put_string(out, says);
     (void)fputs("}", out);
 }
 
 void bwl_record_write(FILE *out, const char *subject, const bwl_picture *picture,
                       const bwl_choice *path)
 {
+    bwl_world w;
+
     (void)fprintf(out, "{\n  \"format\": \"bowline-lab schedule\",\n  \"format_version\": %d,\n",
                   BWL_RECORD_FORMAT);
     (void)fprintf(out, "  \"bowline\": \"%s\",\n  \"subject\": ", BWL_LAB_VERSION);
@@ -117,8 +104,10 @@ void bwl_record_write(FILE *out, const char *subject, const bwl_picture *picture
     (void)fputs(",\n  \"sentence\": ", out);
     put_string(out, bwl_law_sentence(picture->broken));
     (void)fputs(",\n  \"choices\": [\n", out);
+    bwl_world_start(&w, picture->scenario);
     for (unsigned i = 0; i < picture->steps; i++) {
-        put_choice(out, picture, path[i], i + 1);
+        put_choice(out, path[i], bwl_choice_words(&w, path[i]).of);
+        bwl_world_perform(&w, path[i]);
         (void)fputs(i + 1 < picture->steps ? ",\n" : "\n", out);
     }
     (void)fputs("  ]\n}\n", out);

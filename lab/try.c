@@ -17,9 +17,9 @@
 
 /* What may go wrong where nobody said what: each alone, and any two together. */
 static const uint8_t budget_usual[BWL_BUDGETS_COUNT] = {
-    [BWL_SLOW]    = 2,
-    [BWL_LOSS]    = 1,
-    [BWL_CRASH]   = 1,
+    [BWL_SLOW]  = 2,
+    [BWL_LOSS]  = 1,
+    [BWL_CRASH] = 1,
 };
 
 /* A probe that is stopped after so many worlds tells how many there may be. */

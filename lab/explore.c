@@ -3,41 +3,33 @@
  */
 #include "lab/explore.h"
 #include "lab/canon.h"
+#include "lab/estimate.h"
+#include "lab/frontier.h"
 #include "lab/grow.h"
 #include "lab/live.h"
+#include "lab/reduce.h"
 #include "lab/seen.h"
 #include <stdlib.h>
+#include <string.h>
 
-#define NOBODY UINT32_MAX
-
-/* How a world was first reached. */
-typedef struct origin {
-    uint32_t   parent;
-    bwl_choice choice;
-} origin;
-
-typedef struct entry {
-    uint32_t  number;
-    bwl_world world;
-} entry;
-
-/* The worlds that are the same number of steps away. */
-typedef struct generation {
-    entry *entries;
-    size_t count;
-    size_t capacity;
-} generation;
+enum { GENERATIONS_MAX = 2048, LOOK_EVERY = 1024 };
 
 typedef struct explorer {
     const bwl_scenario *scenario;
     const bwl_search   *search;
+    double              started_s;
+    double              shown_s; /* when the progress was told last                              */
+    bwl_memory          memory;
     bwl_seen            seen;
-    origin             *origins;
-    size_t              origins_capacity;
-    generation          present;
-    generation          next;
+    bwl_frontier        frontier;
     bwl_live            live;
+    bool                is_live;  /* steps are kept for laws that are judged backwards           */
+    uint32_t            number;   /* of the world that is gone on from                           */
+    uint32_t            last_new; /* the highest number that a step from it led to               */
+    bwl_world           from;
+    bwl_world           to;
     bwl_finding         found;
+    uint64_t            generations[GENERATIONS_MAX]; /* how many worlds that many steps away    */
 } explorer;
 
 unsigned bwl_laws_broken_in(const bwl_world *w, const bwl_choices *choices)
@@ -49,104 +41,23 @@ unsigned bwl_laws_broken_in(const bwl_world *w, const bwl_choices *choices)
     return broken & w->scenario->laws;
 }
 
-/* ---- the way there --------------------------------------------------------------------------- */
+/* ---- how it ends ----------------------------------------------------------------------------- */
 
-static void remember_path(explorer *x, uint32_t number)
+/* The way to a world, and one step more if `last` is not NULL. */
+static void found_broken(explorer *x, uint32_t number, const bwl_choice *last, unsigned broken)
 {
     unsigned count = 0;
 
-    for (uint32_t at = number; x->origins[at].parent != NOBODY; at = x->origins[at].parent)
+    for (uint32_t at = number; at != 0; at = bwl_seen_at(&x->seen, at)->parent)
         count++;
-    x->found.path       = bwl_room_for(count + 1u, sizeof x->found.path[0]);
+    x->found.verdict    = BWL_BROKEN;
+    x->found.broken     = broken;
+    x->found.path       = bwl_room_for(count + 2u, sizeof x->found.path[0]);
     x->found.path_count = count;
-    for (uint32_t at = number; x->origins[at].parent != NOBODY; at = x->origins[at].parent)
-        x->found.path[--count] = x->origins[at].choice;
-}
-
-static void found_broken(explorer *x, uint32_t number, unsigned broken)
-{
-    x->found.verdict = BWL_BROKEN;
-    x->found.broken  = broken;
-    remember_path(x, number);
-}
-
-/* ---- one generation after the other ---------------------------------------------------------- */
-
-/* True if this world is new. */
-static bool meet(explorer *x, const bwl_world *w, origin from, uint32_t *ret_number)
-{
-    uint64_t fingerprint = bwl_world_fingerprint(w, x->search->plain);
-
-    if (!bwl_seen_add(&x->seen, fingerprint, ret_number))
-        return false;
-    x->origins = bwl_grow(x->origins, &x->origins_capacity, *ret_number, sizeof x->origins[0]);
-    x->origins[*ret_number] = from;
-    return true;
-}
-
-static entry *add_entry(generation *g)
-{
-    g->entries = bwl_grow(g->entries, &g->capacity, g->count, sizeof g->entries[0]);
-    return &g->entries[g->count++];
-}
-
-/* Tries one choice.  The new world, if it is new, goes to the next generation. */
-static void try_choice(explorer *x, const entry *from, bwl_choice choice)
-{
-    entry   *to = add_entry(&x->next);
-    bool     is_new;
-    unsigned broken;
-
-    to->world = from->world;
-    bwl_world_perform(&to->world, choice);
-    x->found.steps++;
-    is_new = meet(x, &to->world, (origin){ from->number, choice }, &to->number);
-    broken = bwl_world_broken_laws(&to->world) & x->scenario->laws;
-    if (broken != 0) {
-        if (!is_new) { /* the step broke it, not where it led */
-            x->origins =
-                bwl_grow(x->origins, &x->origins_capacity, x->seen.count, sizeof x->origins[0]);
-            x->origins[x->seen.count] = (origin){ from->number, choice };
-            to->number                = x->seen.count;
-        }
-        found_broken(x, to->number, broken);
-        return;
-    }
-    if ((x->scenario->laws & BWL_LAW_LIVE) != 0)
-        bwl_live_step(&x->live, from->number, to->number, to->world.got_lock);
-    if (!is_new)
-        x->next.count--;
-}
-
-static void expand(explorer *x, const entry *from)
-{
-    bwl_choices choices;
-    unsigned    broken;
-
-    bwl_world_choices(&from->world, &choices);
-    broken = bwl_laws_broken_in(&from->world, &choices) & BWL_LAW_CLEAN_END;
-    if (broken != 0)
-        found_broken(x, from->number, broken);
-    for (unsigned i = 0; i < choices.count && x->found.verdict == 0; i++)
-        try_choice(x, from, choices.list[i]);
-}
-
-static void swap_generations(explorer *x)
-{
-    generation past = x->present;
-
-    x->present    = x->next;
-    x->next       = past;
-    x->next.count = 0;
-}
-
-static void judge_live(explorer *x)
-{
-    uint32_t number;
-
-    if ((x->scenario->laws & BWL_LAW_LIVE) != 0 &&
-        bwl_live_find_dead(&x->live, x->seen.count, &number))
-        found_broken(x, number, BWL_LAW_LIVE);
+    if (last != NULL)
+        x->found.path[x->found.path_count++] = *last;
+    for (uint32_t at = number; at != 0; at = bwl_seen_at(&x->seen, at)->parent)
+        x->found.path[--count] = bwl_seen_at(&x->seen, at)->choice;
 }
 
 static void cut_short(explorer *x, bwl_cut why)
@@ -155,42 +66,188 @@ static void cut_short(explorer *x, bwl_cut why)
     x->found.cut_short = why;
 }
 
+static bool has_ended(const explorer *x)
+{
+    return x->found.verdict != 0;
+}
+
+/* ---- one world after the other --------------------------------------------------------------- */
+
+/* The world in x->to was reached; from here on it is known, and gone on from later. */
+static uint32_t meet(explorer *x, uint32_t parent, bwl_choice choice)
+{
+    bwl_seen_world world = {
+        .fingerprint = bwl_world_fingerprint(&x->to, x->search->plain),
+        .parent      = parent,
+        .choice      = choice,
+    };
+    uint32_t number = 0;
+    bwl_met  met    = bwl_seen_add(&x->seen, &world, &number);
+
+    if (met == BWL_MET_NO_ROOM || (met == BWL_MET_NEW && !bwl_frontier_put(&x->frontier, &x->to)))
+        cut_short(x, BWL_CUT_MEMORY);
+    return number;
+}
+
+static void try_choice(explorer *x, bwl_choice choice)
+{
+    uint32_t number;
+    unsigned broken;
+
+    memcpy(&x->to, &x->from, bwl_world_size(x->scenario));
+    bwl_world_perform(&x->to, choice);
+    x->found.steps++;
+    broken = bwl_world_broken_laws(&x->to) & x->scenario->laws;
+    if (broken != 0) {
+        found_broken(x, x->number, &choice, broken);
+        return;
+    }
+    number = meet(x, x->number, choice);
+    if (number > x->last_new)
+        x->last_new = number;
+    if (x->is_live && !has_ended(x) &&
+        !bwl_live_step(&x->live, number, x->to.got_lock ? BWL_GOOD_LOCK : 0))
+        cut_short(x, BWL_CUT_MEMORY);
+}
+
+static void try_choices(explorer *x, const bwl_choices *choices)
+{
+    for (unsigned i = 0; i < choices->count && !has_ended(x); i++)
+        try_choice(x, choices->list[i]);
+}
+
+static bool is_quiet(const bwl_world *w)
+{
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        if (w->clients[i].is_running)
+            return false;
+    return true;
+}
+
+/* Goes on from the world in x->from.  Where some choices will do, all are tried after all if those
+ * lead only to worlds that were gone on from before: otherwise what was put off could be put off
+ * for ever. */
+static void expand(explorer *x)
+{
+    bwl_choices choices;
+    bwl_choices some;
+    bwl_choices rest;
+    unsigned    broken;
+
+    bwl_world_choices(&x->from, &choices);
+    broken = bwl_laws_broken_in(&x->from, &choices) & BWL_LAW_CLEAN_END;
+    if (broken != 0)
+        found_broken(x, x->number, NULL, broken);
+    x->last_new = 0;
+    if (x->search->reduces && !x->is_live && bwl_reduce(&x->from, &choices, &some, &rest)) {
+        try_choices(x, &some);
+        if (x->last_new <= x->number)
+            try_choices(x, &rest);
+        else
+            x->found.reduced++;
+    } else {
+        try_choices(x, &choices);
+    }
+    if (x->is_live && !has_ended(x) &&
+        !bwl_live_end(&x->live, is_quiet(&x->from) ? BWL_GOOD_QUIET : 0))
+        cut_short(x, BWL_CUT_MEMORY);
+}
+
+static void judge(explorer *x, unsigned law, uint32_t good)
+{
+    uint32_t number = 0;
+
+    if (has_ended(x) || (x->scenario->laws & law) == 0)
+        return;
+    switch (bwl_live_find_dead(&x->live, good, &number)) {
+    case BWL_FATE_GOOD: break;
+    case BWL_FATE_DEAD: found_broken(x, number, NULL, law); break;
+    case BWL_FATE_NO_MEMORY: cut_short(x, BWL_CUT_MEMORY); break;
+    }
+}
+
+static void tell_progress(explorer *x)
+{
+    const bwl_search *search = x->search;
+    double            now    = bwl_seconds();
+    bwl_progress      progress;
+
+    if (search->on_progress == NULL || now - x->shown_s < search->progress_every_s)
+        return;
+    x->shown_s = now;
+    progress   = (bwl_progress){
+          .states     = x->seen.count,
+          .steps      = x->found.steps,
+          .frontier   = x->frontier.count,
+          .depth      = x->found.depth,
+          .seconds    = now - x->started_s,
+          .memory     = x->memory.used,
+          .memory_max = x->memory.max,
+    };
+    search->on_progress(&progress, search->progress_arg);
+}
+
+static void note_generation(explorer *x, uint64_t count)
+{
+    if (x->found.depth < GENERATIONS_MAX)
+        x->generations[x->found.depth] = count;
+}
+
 static void search(explorer *x)
 {
-    entry *first = add_entry(&x->next);
+    uint32_t next_generation = 1;
 
-    bwl_world_start(&first->world, x->scenario);
-    (void)meet(x, &first->world, (origin){ .parent = NOBODY }, &first->number);
-    while (x->next.count > 0 && x->found.verdict == 0) {
-        swap_generations(x);
-        for (size_t i = 0; i < x->present.count && x->found.verdict == 0; i++) {
-            expand(x, &x->present.entries[i]);
-            if (x->found.verdict == 0 && x->seen.count >= x->search->states_max)
-                cut_short(x, BWL_CUT_STATES);
+    bwl_world_start(&x->to, x->scenario);
+    (void)meet(x, BWL_NOBODY, (bwl_choice){ 0 });
+    note_generation(x, 1);
+    for (x->number = 0; x->frontier.count > 0 && !has_ended(x); x->number++) {
+        if (x->number == next_generation) {
+            next_generation = x->seen.count;
+            x->found.depth++;
+            note_generation(x, x->seen.count - x->number);
         }
-        x->found.depth += x->next.count > 0;
+        bwl_frontier_take(&x->frontier, &x->from);
+        expand(x);
+        if (!has_ended(x) && x->seen.count >= x->search->states_max)
+            cut_short(x, BWL_CUT_STATES);
+        if (x->number % LOOK_EVERY == 0)
+            tell_progress(x);
     }
-    if (x->found.verdict == 0)
-        judge_live(x);
-    if (x->found.verdict == 0)
+    judge(x, BWL_LAW_LIVE, BWL_GOOD_LOCK);
+    judge(x, BWL_LAW_ENDS, BWL_GOOD_QUIET);
+    if (!has_ended(x))
         x->found.verdict = BWL_EVERY_STATE;
 }
 
 bwl_finding bwl_explore(const bwl_scenario *s, const bwl_search *settings)
 {
-    explorer x     = { .scenario = s, .search = settings };
-    double   start = bwl_seconds();
+    explorer   *x = bwl_room_for(1, sizeof *x);
+    bwl_finding found;
 
     assert(bwl_canon_knows_token());
-    search(&x);
-    x.found.states  = x.seen.count;
-    x.found.seconds = bwl_seconds() - start;
-    bwl_seen_free(&x.seen);
-    bwl_live_free(&x.live);
-    free(x.origins);
-    free(x.present.entries);
-    free(x.next.entries);
-    return x.found;
+    x->scenario   = s;
+    x->search     = settings;
+    x->started_s  = bwl_seconds();
+    x->shown_s    = x->started_s;
+    x->memory.max = settings->memory_max;
+    x->is_live    = (s->laws & BWL_LAWS_BACKWARDS) != 0;
+    bwl_seen_start(&x->seen, &x->memory);
+    bwl_frontier_start(&x->frontier, &x->memory, s);
+    bwl_live_start(&x->live, &x->memory);
+    search(x);
+    x->found.states   = x->seen.count;
+    x->found.frontier = x->frontier.count;
+    x->found.memory   = x->memory.most;
+    x->found.seconds  = bwl_seconds() - x->started_s;
+    if (x->found.verdict == BWL_BUDGET_REACHED)
+        x->found.memory_estimate =
+            bwl_estimate_memory(x->generations, x->found.depth, x->seen.count, x->memory.most);
+    bwl_frontier_free(&x->frontier);
+    bwl_seen_free(&x->seen);
+    bwl_live_free(&x->live);
+    found = x->found;
+    free(x);
+    return found;
 }
 
 const char *bwl_cut_reason(bwl_cut cut)

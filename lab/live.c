@@ -1,81 +1,105 @@
 /*
- * live.c -- reachability backwards, over all steps that were tried.  See live.h.
+ * live.c -- see live.h.
  */
 #include "lab/live.h"
-#include "lab/grow.h"
 #include <assert.h>
-#include <stdlib.h>
 
-void bwl_live_step(bwl_live *live, uint32_t from, uint32_t to, bool got_lock)
+enum { STEPS_BITS = 16, STEPS = 1 << STEPS_BITS };
+
+static const uint32_t all_good   = BWL_GOOD_LOCK | BWL_GOOD_QUIET;
+static const uint32_t end_of_one = ~(BWL_GOOD_LOCK | BWL_GOOD_QUIET);
+
+void bwl_live_start(bwl_live *live, bwl_memory *memory)
 {
-    live->edges =
-        bwl_grow(live->edges, &live->edges_capacity, live->edges_count, sizeof live->edges[0]);
-    live->edges[live->edges_count++] = (bwl_live_edge){ .from = from, .to = to };
-    if (!got_lock)
-        return;
-    live->good = bwl_grow(live->good, &live->good_capacity, live->good_count, sizeof live->good[0]);
-    live->good[live->good_count++] = from;
+    *live = (bwl_live){
+        .blocks = { .memory = memory, .block_size = STEPS * sizeof(uint32_t) },
+    };
 }
 
-static int by_target(const void *a, const void *b)
+static bool add(bwl_live *live, uint32_t step)
 {
-    uint32_t left  = ((const bwl_live_edge *)a)->to;
-    uint32_t right = ((const bwl_live_edge *)b)->to;
+    uint32_t *block;
 
-    return (left > right) - (left < right);
+    if (live->count == (uint64_t)live->blocks.count << STEPS_BITS &&
+        bwl_blocks_add(&live->blocks) == NULL)
+        return false;
+    block                            = live->blocks.blocks[live->count >> STEPS_BITS];
+    block[live->count & (STEPS - 1)] = step;
+    live->count++;
+    return true;
 }
 
-/* The first edge that leads to the world; edges are in order of where they lead. */
-static size_t first_to(const bwl_live *live, uint32_t number)
+bool bwl_live_step(bwl_live *live, uint32_t to, uint32_t good)
 {
-    size_t low  = 0;
-    size_t high = live->edges_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (live->edges[middle].to < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    assert(to <= BWL_LIVE_WORLDS_MAX);
+    return add(live, to | good);
 }
 
-bool bwl_live_find_dead(bwl_live *live, uint32_t count, uint32_t *ret_number)
+bool bwl_live_end(bwl_live *live, uint32_t good)
 {
-    bool     *is_alive    = bwl_room_for(count, sizeof is_alive[0]);
-    uint32_t *stack       = bwl_room_for(count, sizeof stack[0]);
-    size_t    stack_count = 0;
-    uint32_t  dead        = 0;
+    if (!add(live, end_of_one | good))
+        return false;
+    live->worlds++;
+    return true;
+}
 
-    if (live->edges_count > 0)
-        qsort(live->edges, live->edges_count, sizeof live->edges[0], by_target);
-    for (size_t i = 0; i < live->good_count; i++)
-        if (!is_alive[live->good[i]]) {
-            is_alive[live->good[i]] = true;
-            stack[stack_count++]    = live->good[i];
+/* ---- backwards ------------------------------------------------------------------------------- */
+
+static bool is_set(const uint64_t *bits, uint32_t i)
+{
+    return (bits[i / 64] >> i % 64 & 1) != 0;
+}
+
+static void set(uint64_t *bits, uint32_t i)
+{
+    bits[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+/* Goes through all steps from the last to the first.  True if a world more was found to be alive. */
+static bool go_back(const bwl_live *live, uint32_t good, uint64_t *alive)
+{
+    uint32_t world     = live->worlds;
+    bool     has_found = false;
+
+    for (uint64_t i = live->count; i > 0; i--) {
+        const uint32_t *block  = live->blocks.blocks[(i - 1) >> STEPS_BITS];
+        uint32_t        step   = block[(i - 1) & (STEPS - 1)];
+        uint32_t        to     = step & ~all_good;
+        bool            is_end = to == end_of_one;
+
+        if (is_end)
+            world--;
+        if (is_set(alive, world))
+            continue;
+        if ((step & good) != 0 || (!is_end && to < live->worlds && is_set(alive, to))) {
+            set(alive, world);
+            has_found = true;
         }
-    while (stack_count > 0) {
-        uint32_t number = stack[--stack_count];
-        for (size_t e = first_to(live, number);
-             e < live->edges_count && live->edges[e].to == number; e++)
-            if (!is_alive[live->edges[e].from]) {
-                is_alive[live->edges[e].from] = true;
-                assert(stack_count < count);
-                stack[stack_count++] = live->edges[e].from;
-            }
     }
-    while (dead < count && is_alive[dead])
-        dead++;
-    free(is_alive);
-    free(stack);
-    *ret_number = dead;
-    return dead < count;
+    assert(world == 0);
+    return has_found;
+}
+
+bwl_fate bwl_live_find_dead(bwl_live *live, uint32_t good, uint32_t *ret_number)
+{
+    size_t    size  = ((size_t)live->worlds + 63) / 64 * 8;
+    uint64_t *alive = bwl_memory_take(live->blocks.memory, size);
+    uint32_t  world = 0;
+
+    if (alive == NULL)
+        return BWL_FATE_NO_MEMORY;
+    while (go_back(live, good, alive)) {
+    }
+    while (world < live->worlds && is_set(alive, world))
+        world++;
+    bwl_memory_give_back(live->blocks.memory, alive, size);
+    *ret_number = world;
+    return world < live->worlds ? BWL_FATE_DEAD : BWL_FATE_GOOD;
 }
 
 void bwl_live_free(bwl_live *live)
 {
-    free(live->edges);
-    free(live->good);
-    *live = (bwl_live){ 0 };
+    bwl_blocks_free(&live->blocks);
+    live->count  = 0;
+    live->worlds = 0;
 }

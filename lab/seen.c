@@ -1,54 +1,127 @@
 /*
- * seen.c -- open addressing, at most half full.  See seen.h.
+ * seen.c -- open addressing, one place after the other.  See seen.h.
  */
 #include "lab/seen.h"
-#include "lab/grow.h"
-#include <assert.h>
-#include <stdlib.h>
 
-enum { FIRST_CAPACITY = 1024 };
+enum {
+    FIRST_CAPACITY = 8192,
+    WORLDS_BITS    = 16, /* in a block                                                           */
+    WORLDS         = 1 << WORLDS_BITS,
+    FULL_EIGHTHS   = 6,
+};
 
-static bwl_seen_slot *slot_for(const bwl_seen *seen, uint64_t fingerprint)
+void bwl_seen_start(bwl_seen *seen, bwl_memory *memory)
+{
+    *seen = (bwl_seen){
+        .memory = memory,
+        .worlds = { .memory = memory, .block_size = WORLDS * sizeof(bwl_seen_world) },
+    };
+}
+
+static bwl_seen_world *at(const bwl_seen *seen, uint32_t number)
+{
+    bwl_seen_world *block = seen->worlds.blocks[number >> WORLDS_BITS];
+
+    return &block[number & (WORLDS - 1)];
+}
+
+const bwl_seen_world *bwl_seen_at(const bwl_seen *seen, uint32_t number)
+{
+    assert(number < seen->count);
+    return at(seen, number);
+}
+
+static uint64_t place_of(uint64_t fingerprint, uint32_t number)
+{
+    return (fingerprint >> 32 << 32) | (number + 1u);
+}
+
+/* Where the fingerprint is, or would be. */
+static size_t find(const bwl_seen *seen, uint64_t fingerprint)
 {
     size_t mask = seen->capacity - 1;
     size_t i    = (size_t)fingerprint & mask;
 
-    while (seen->slots[i].fingerprint != 0 && seen->slots[i].fingerprint != fingerprint)
+    while (seen->places[i] != 0) {
+        uint64_t place = seen->places[i];
+        if (place >> 32 == fingerprint >> 32 &&
+            at(seen, (uint32_t)place - 1)->fingerprint == fingerprint)
+            break;
         i = (i + 1) & mask;
-    return &seen->slots[i];
+    }
+    return i;
 }
 
-static void make_larger(bwl_seen *seen)
+static void fill_in(bwl_seen *seen)
 {
-    bwl_seen larger = { .count = seen->count };
+    size_t mask = seen->capacity - 1;
 
-    larger.capacity = seen->capacity == 0 ? FIRST_CAPACITY : seen->capacity * 2;
-    larger.slots    = bwl_room_for(larger.capacity, sizeof larger.slots[0]);
-    for (size_t i = 0; i < seen->capacity; i++)
-        if (seen->slots[i].fingerprint != 0)
-            *slot_for(&larger, seen->slots[i].fingerprint) = seen->slots[i];
-    free(seen->slots);
-    *seen = larger;
+    for (uint32_t number = 0; number < seen->count; number++) {
+        uint64_t fingerprint = at(seen, number)->fingerprint;
+        size_t   i           = (size_t)fingerprint & mask;
+        while (seen->places[i] != 0)
+            i = (i + 1) & mask;
+        seen->places[i] = place_of(fingerprint, number);
+    }
 }
 
-bool bwl_seen_add(bwl_seen *seen, uint64_t fingerprint, uint32_t *ret_number)
+/* A table with room for one more.  When there is no memory for a larger one, the old one is filled
+ * up as far as it can be searched. */
+static bool make_room(bwl_seen *seen)
 {
-    bwl_seen_slot *slot;
-    bool           is_new;
+    size_t old = seen->capacity;
+    size_t new = old == 0 ? FIRST_CAPACITY : old * 2;
 
-    assert(fingerprint != 0);
-    if ((size_t)seen->count * 2 >= seen->capacity)
-        make_larger(seen);
-    slot   = slot_for(seen, fingerprint);
-    is_new = slot->fingerprint == 0;
-    if (is_new)
-        *slot = (bwl_seen_slot){ .fingerprint = fingerprint, .number = seen->count++ };
-    *ret_number = slot->number;
-    return is_new;
+    if (seen->count < old / 8 * FULL_EIGHTHS)
+        return true;
+    bwl_memory_give_back(seen->memory, seen->places, old * sizeof seen->places[0]);
+    seen->capacity = new;
+    seen->places   = bwl_memory_take(seen->memory, new * sizeof seen->places[0]);
+    if (seen->places == NULL && old > 0) {
+        seen->capacity = old;
+        seen->places   = bwl_memory_take(seen->memory, old * sizeof seen->places[0]);
+    }
+    if (seen->places == NULL) {
+        seen->capacity = 0;
+        return false;
+    }
+    fill_in(seen);
+    return seen->count < seen->capacity / 8 * FULL_EIGHTHS;
+}
+
+static bool has_room(bwl_seen *seen)
+{
+    if (!make_room(seen))
+        return false;
+    return seen->count < seen->worlds.count * WORLDS || bwl_blocks_add(&seen->worlds) != NULL;
+}
+
+bwl_met bwl_seen_add(bwl_seen *seen, const bwl_seen_world *world, uint32_t *ret_number)
+{
+    size_t i;
+
+    assert(world->fingerprint != 0);
+    if (seen->capacity > 0) {
+        i = find(seen, world->fingerprint);
+        if (seen->places[i] != 0) {
+            *ret_number = (uint32_t)seen->places[i] - 1;
+            return BWL_MET_BEFORE;
+        }
+    }
+    if (!has_room(seen))
+        return BWL_MET_NO_ROOM;
+    i                      = find(seen, world->fingerprint);
+    *ret_number            = seen->count++;
+    seen->places[i]        = place_of(world->fingerprint, *ret_number);
+    *at(seen, *ret_number) = *world;
+    return BWL_MET_NEW;
 }
 
 void bwl_seen_free(bwl_seen *seen)
 {
-    free(seen->slots);
-    *seen = (bwl_seen){ 0 };
+    bwl_memory_give_back(seen->memory, seen->places, seen->capacity * sizeof seen->places[0]);
+    bwl_blocks_free(&seen->worlds);
+    seen->places   = NULL;
+    seen->capacity = 0;
+    seen->count    = 0;
 }

@@ -38,4 +38,7 @@ bwl_random bwl_token_random(uint16_t number, uint8_t chance);
 /* The number in the text; 0 if there is no text. */
 uint16_t bwl_token_read(const char *token);
 
+/* False if the machine did not use the bytes that it was handed. */
+bool bwl_token_is_ours(const char *token);
+
 #endif

@@ -92,6 +92,12 @@ typedef struct bwl_world {
 
 void bwl_world_start(bwl_world *w, const bwl_scenario *s);
 
+/* How much of a world there is: those of its clients that are not there are left out. */
+static inline size_t bwl_world_size(const bwl_scenario *s)
+{
+    return offsetof(bwl_world, clients) + s->clients * sizeof(bwl_lab_client);
+}
+
 /* ---- what may happen next ------------------------------------------------------------------- */
 
 typedef enum bwl_choice_kind {

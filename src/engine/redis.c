@@ -100,6 +100,7 @@ static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
     case BWL_NO:
     case BWL_REFUSED: return bwl_fail(fault, BWL_STATUS_REFUSED, "%s", lock->why);
     case BWL_UNSENT: return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s", lock->why);
+    case BWL_ALIEN: break;
     }
     bwl_unreachable("an answer outside of its enum");
 }

@@ -21,8 +21,10 @@ typedef struct bwl_settings {
     bwl_ms answer_ms;   /* how long a server may be silent                                     */
     bwl_ms wait_ms;     /* when the caller does not say; BWL_NEVER: for ever                   */
     bwl_ms max_hold_ms; /* BWL_NEVER: no end                                                   */
-    bool   renews;
-    bool   keeps; /* a thread of ours renews while nobody is inside a call               */
+    const bwl_protocol *protocol; /* NULL: the engine's own                                    */
+    const bwl_rules    *rules;    /* constant; NULL: the protocol has no parameters            */
+    bool                renews;
+    bool keeps; /* a thread of ours renews while nobody is inside a call               */
 } bwl_settings;
 
 /* The options that every engine takes, for bwl_url_check_options. */

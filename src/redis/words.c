@@ -21,7 +21,19 @@ static bwl_script_id script_of(bwl_redis_word word)
     case REDIS_SET_IF_ABSENT_OR_MINE: return BWL_SCRIPT_SET_IF_ABSENT_OR_MINE;
     case REDIS_EXTEND_IF_MINE: return BWL_SCRIPT_EXTEND_IF_MINE;
     case REDIS_DELETE_IF_MINE: return BWL_SCRIPT_DELETE_IF_MINE;
-    case REDIS_SET_IF_ABSENT: break;
+    case REDIS_SET_IF_ABSENT:
+    case REDIS_SETNX:
+    case REDIS_READ:
+    case REDIS_SWAP:
+    case REDIS_DELETE:
+    case REDIS_EXPIRE:
+    case REDIS_EXPIRE_NOW:
+    case REDIS_READ_EXPIRY:
+    case REDIS_WATCH_READ:
+    case REDIS_UNWATCH:
+    case REDIS_DELETE_WATCHED:
+    case REDIS_TAKE_STAMP:
+    case REDIS_DROP_STAMP: break;
     }
     bwl_unreachable("this word is a plain command");
 }

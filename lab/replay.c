@@ -411,9 +411,9 @@ static bool set_up(stage *s, const bwl_lab_options *set)
 static bool print_end(stage *s)
 {
     const bwl_world *w = &s->w;
-    bwl_text         left;
+    bwl_text         ttl;
 
-    if (!ask_watcher(s, bwl_say("PTTL %s", key).of, &left))
+    if (!ask_watcher(s, bwl_say("PTTL %s", key).of, &ttl))
         return false;
 
     (void)printf(
@@ -430,7 +430,7 @@ static bool print_end(stage *s)
         else if (w->clients[i].is_working)
             (void)printf("  %c works on, though its time is over\n", bwl_client_name(i));
     }
-    (void)printf("  the server has %s; it says PTTL %s\n", bwl_key_name(&w->redis).of, left.of);
+    (void)printf("  the server has %s; it says PTTL %s\n", bwl_key_name(&w->redis).of, ttl.of);
     (void)printf("=> broken on a real server: %s: %s.\n", bwl_law_label(s->record->broken),
                  bwl_law_sentence(s->record->broken));
     return true;

@@ -15,14 +15,14 @@
 #include <string.h>
 
 enum {
-    LEFT      = 34,
-    LANE      = 92,
-    RIGHT     = 152,
-    HEAD      = 44,
-    ROW       = 36,
-    LINE      = 14,
-    BAR       = 8,
-    MORAL_MAX = 58,
+    LEFT   = 34,
+    LANE   = 92,
+    RIGHT  = 152,
+    HEAD   = 44,
+    ROW    = 36,
+    LINE   = 14,
+    BAR    = 8,
+    LETTER = 8,
 };
 
 typedef struct sheet {
@@ -247,12 +247,13 @@ static void draw_row(const sheet *s, size_t i)
 static void draw_moral(const sheet *s, int y)
 {
     bwl_text    moral = bwl_picture_moral(s->picture);
+    size_t      most  = (size_t)(server_x(s) + RIGHT) / LETTER;
     const char *at    = moral.of;
 
     while (*at != '\0') {
         size_t size = strlen(at);
-        if (size > MORAL_MAX) {
-            size = MORAL_MAX;
+        if (size > most) {
+            size = most;
             while (size > 1 && at[size] != ' ')
                 size--;
         }

@@ -2,6 +2,7 @@
  * canon.c -- see canon.h.
  */
 #include "lab/canon.h"
+#include "lab/model_words.h"
 #include "lab/mutant.h"
 #include "lab/token_number.h"
 #include "protocol/protocol.h"
@@ -21,7 +22,9 @@ enum { PAUSES_ALIKE = 8, TOKENS_MAX = 64, ORDERS_MAX = 6 };
 typedef struct print {
     uint64_t hash;
     bwl_ms   now;
+    int64_t  wall_ns; /* the true time of day                                                    */
     bool     plain;
+    bool     is_token; /* the protocol is `token`, or a mutant of it                             */
     unsigned tokens_count;
     uint16_t tokens[TOKENS_MAX];
 } print;
@@ -76,6 +79,47 @@ static void put_token(print *p, uint16_t token)
     put(p, name + 1u);
 }
 
+/* ---- numbers that may be times --------------------------------------------------------------- */
+
+/* What is within a million seconds of `present` counts from there. */
+static bool put_if_near(print *p, int64_t x, int64_t present, int64_t per_second)
+{
+    int64_t reach = 1000000 * per_second;
+
+    if (x < present - reach || x > present + reach)
+        return false;
+    put(p, (uint64_t)per_second);
+    put(p, (uint64_t)(x - present));
+    return true;
+}
+
+/* A number of which we do not know what it means.  The hours of the two clocks are so far from each
+ * other, in any unit, and from all numbers that are counted, that a time can be told by its size. */
+static void put_number(print *p, int64_t x)
+{
+    static const int64_t units_ns[] = { 1000000000, 1000000, 1000, 1 };
+
+    for (unsigned i = 0; i < 4; i++)
+        if (put_if_near(p, x, p->wall_ns / units_ns[i], 1000000000 / units_ns[i]))
+            return;
+    if (x >= BWL_BEGINNING_MS && x <= UINT32_MAX)
+        put(p, (uint64_t)(x - p->now) << 1 | 1);
+    else
+        put(p, (uint64_t)x);
+}
+
+static void put_value(print *p, int64_t value)
+{
+    enum { TOKEN_BITS = 16 };
+
+    if (value < BWL_MODEL_TEXT || value >= BWL_MODEL_ALIEN) {
+        put_number(p, value);
+        return;
+    }
+    put_token(p, (uint16_t)value);
+    put_number(p, (value - BWL_MODEL_TEXT) >> TOKEN_BITS);
+}
+
 /* ---- the machines ---------------------------------------------------------------------------- */
 
 static token_view view_of(const bwl_hold *h)
@@ -87,9 +131,26 @@ static token_view view_of(const bwl_hold *h)
     return view;
 }
 
+/* All that it remembers, number by number. */
+static void put_memory(print *p, const bwl_hold *h)
+{
+    for (size_t at = 0; at < h->protocol->state_size; at += sizeof(int64_t)) {
+        size_t  rest   = h->protocol->state_size - at;
+        int64_t number = 0;
+        memcpy(&number, h->memory + at, rest < sizeof number ? rest : sizeof number);
+        put_value(p, number);
+    }
+}
+
 static void put_protocol(print *p, const bwl_hold *h)
 {
-    token_view view = view_of(h);
+    token_view view;
+
+    if (!p->is_token) {
+        put_memory(p, h);
+        return;
+    }
+    view = view_of(h);
 
     put(p, (uint64_t)view.verb << 1 | (view.asked != 0));
     put_time(p, view.until);
@@ -133,6 +194,8 @@ static void put_hold(print *p, const bwl_hold *h)
     if (held || p->plain) {
         put_time(p, h->until);
         put_time(p, h->ends_at);
+        if (!h->protocol->settles)
+            put_time(p, h->granted_to);
     }
     if (!held || p->plain)
         put_time(p, h->answer_by);
@@ -150,10 +213,27 @@ static void put_question(print *p, const bwl_letter *letter)
 {
     put(p, (uint64_t)letter->word << 32 | (uint32_t)letter->lease_ms);
     put_token(p, letter->token);
+    if (!p->is_token)
+        put_value(p, letter->stamp);
+}
+
+/* Machines that we do not know may look at anything. */
+static void put_whole_letter(print *p, const bwl_lab_client *c, const bwl_letter *letter)
+{
+    bool of_round = c->is_running && letter->round == c->round;
+
+    put(p, (uint64_t)letter->kind << 16 | (uint64_t)letter->answer << 8 |
+               (uint64_t)letter->is_mine << 2 | (uint64_t)letter->is_settled << 1 | of_round);
+    put(p, of_round ? letter->tag : 0);
+    put_question(p, letter);
 }
 
 static void put_letter(print *p, const bwl_lab_client *c, const bwl_letter *letter)
 {
+    if (!p->is_token) {
+        put_whole_letter(p, c, letter);
+        return;
+    }
     bool     current  = is_current(c, letter);
     bool     of_round = c->is_running && letter->round == c->round;
     uint64_t order    = of_round ? view_of(&c->hold).last_tag - letter->tag : 0;
@@ -196,11 +276,26 @@ static void put_client(print *p, const bwl_lab_client *c)
     }
 }
 
-static void put_redis(print *p, const bwl_model_redis *r)
+/* The key of the lock. */
+static void put_data(print *p, const bwl_model_data *data, int64_t server_now)
 {
-    put_token(p, r->owner);
-    if (r->owner != 0)
-        put(p, (uint64_t)r->left << 1 | r->lasts);
+    const bwl_model_key *k = &data->keys[BWL_MODEL_LOCK];
+
+    put_token(p, k->kind == BWL_KIND_NONE ? 0 : k->writer);
+    if (k->kind == BWL_KIND_NONE)
+        return;
+    put_value(p, k->value);
+    put(p, k->lasts ? UINT64_MAX : (uint64_t)(k->ends_at - server_now));
+}
+
+static void put_connections(print *p, const bwl_world *w, const uint8_t *order)
+{
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        for (unsigned late = 0; late <= BWL_MODEL_CLIENTS; late += BWL_MODEL_CLIENTS) {
+            const bwl_model_connection *c = &w->redis.connections[order[i] + late];
+            put(p, (uint64_t)c->watched << 3 | (uint64_t)c->is_dirty << 2 |
+                       (uint64_t)c->in_multi << 1 | c->is_aborted);
+        }
 }
 
 /* How many are smaller: all that can matter of numbers that are only compared. */
@@ -245,9 +340,35 @@ static void put_ghosts(print *p, const bwl_world *w, const uint8_t *order)
     }
 }
 
+static print begin(const bwl_world *w, uint64_t hash, bool plain)
+{
+    bwl_ms since = w->now - BWL_BEGINNING_MS;
+
+    return (print){
+        .hash     = hash,
+        .now      = w->now,
+        .wall_ns  = (BWL_BEGINNING_WALL_MS + since) * 1000000,
+        .plain    = plain,
+        .is_token = strcmp(w->scenario->protocol->name, "token") == 0,
+    };
+}
+
+/* Where in their unit the clocks are: what is cut off tells when the next unit begins.  And how far
+ * they are from the server's. */
+static void put_clocks(print *p, const bwl_world *w)
+{
+    const bwl_rules *rules = w->scenario->terms.rules;
+
+    if (rules == NULL || rules->unit_ns == 0)
+        return;
+    put(p, (uint64_t)(p->wall_ns % rules->unit_ns));
+    if (rules->clock == BWL_CLOCK_OF_SERVER)
+        put(p, (uint64_t)(w->redis.now - p->wall_ns / 1000000 * BWL_MODEL_PER_MS));
+}
+
 static uint64_t in_order(const bwl_world *w, const uint8_t *order, bool plain)
 {
-    print    p    = { .hash = 0x62776c, .now = w->now, .plain = plain };
+    print    p    = begin(w, 0x62776c, plain);
     uint64_t left = 0;
 
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++) {
@@ -261,13 +382,17 @@ static uint64_t in_order(const bwl_world *w, const uint8_t *order, bool plain)
             put_token(&p, bwl_token_number(order[i], 1)); /* it will be used again */
         put_client(&p, &w->clients[order[i]]);
     }
-    put_redis(&p, &w->redis);
-    if (w->redis.owner != 0)
+    put_data(&p, &w->redis.data, w->redis.now);
+    if (!p.is_token) {
+        put_connections(&p, w, order);
+        put_clocks(&p, w);
+    }
+    if (bwl_model_owner(&w->redis) != 0)
         put(&p, (uint64_t)w->key_late << 1 | w->key_excused);
     if (w->left[BWL_RESTORE] > 0)
-        put_redis(&p, &w->saved);
+        put_data(&p, &w->saved, w->redis.now);
     if (w->left[BWL_FAILOVER] > 0)
-        put_redis(&p, &w->previous);
+        put_data(&p, &w->previous, w->redis.now);
     put_ghosts(&p, w, order);
     return finish(p.hash);
 }
@@ -275,10 +400,10 @@ static uint64_t in_order(const bwl_world *w, const uint8_t *order, bool plain)
 /* What the client is, whoever it is: with names for tokens that nobody else uses. */
 static uint64_t alone(const bwl_world *w, unsigned client)
 {
-    print p = { .hash = 0x616c, .now = w->now };
+    print p = begin(w, 0x616c, false);
 
     put_client(&p, &w->clients[client]);
-    put_token(&p, w->redis.owner);
+    put_token(&p, bwl_model_owner(&w->redis));
     return finish(p.hash);
 }
 

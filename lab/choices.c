@@ -6,6 +6,7 @@
  * them the machines cannot tell one moment from another, save by what they add to it; a scenario
  * that is `fine` also stops one millisecond before each.
  */
+#include "lab/model_words.h"
 #include "lab/world.h"
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -31,15 +32,36 @@ static bwl_ms next_of_client(const bwl_lab_client *c, bwl_ms now)
     return bwl_sooner(at, after_now(h->answer_by, now));
 }
 
+/* When the stamp in the key lies in the past for a client, and when it lies there by a whole unit:
+ * there are protocols that mind the difference. */
+static bwl_ms next_of_stamp(const bwl_world *w, unsigned client)
+{
+    const bwl_rules *rules   = w->scenario->terms.rules;
+    int64_t          wall_ns = bwl_world_wall_ns(w, client);
+    bwl_ms           at      = BWL_NEVER;
+    int64_t          stamp;
+
+    if (wall_ns == 0 || rules->unit_ns == 0 || bwl_model_owner(&w->redis) == 0)
+        return BWL_NEVER;
+    stamp = bwl_model_stamp_of(rules, bwl_model_lock(&w->redis)->value);
+    for (unsigned more = 0; more < 2; more++) {
+        int64_t by_ns = (stamp + more) * rules->unit_ns - wall_ns;
+        if (by_ns > 0)
+            at = bwl_sooner(at, w->now + (by_ns + 999999) / 1000000);
+    }
+    return at;
+}
+
 bwl_ms bwl_world_next_instant(const bwl_world *w)
 {
     int64_t pace = w->scenario->server_pace;
     bwl_ms  at   = BWL_NEVER;
 
     for (unsigned i = 0; i < w->scenario->clients; i++)
-        at = bwl_sooner(at, next_of_client(&w->clients[i], w->now));
-    if (w->redis.owner != 0 && !w->redis.lasts)
-        at = bwl_sooner(at, w->now + (w->redis.left + pace - 1) / pace);
+        at =
+            bwl_sooner(bwl_sooner(at, next_of_stamp(w, i)), next_of_client(&w->clients[i], w->now));
+    if (bwl_model_owner(&w->redis) != 0 && !bwl_model_lock(&w->redis)->lasts)
+        at = bwl_sooner(at, w->now + (bwl_model_left(&w->redis) + pace - 1) / pace);
     return at;
 }
 
@@ -156,15 +178,16 @@ static void add_connection_faults(const bwl_world *w, bwl_choices *choices, unsi
 
 static void add_server_faults(const bwl_world *w, bwl_choices *choices)
 {
-    bool is_there = w->redis.owner != 0;
+    bool is_there = bwl_model_owner(&w->redis) != 0;
+    bool is_saved = w->saved.keys[BWL_MODEL_LOCK].kind != BWL_KIND_NONE;
 
     if (w->left[BWL_RESTART] > 0)
         add(choices, BWL_CHOICE_RESTART, 0, 0);
     if (w->left[BWL_JUMP] > 0 && is_there)
         add(choices, BWL_CHOICE_JUMP, 0, 0);
-    if (w->left[BWL_RESTORE] > 0 && is_there && w->saved.owner == 0)
+    if (w->left[BWL_RESTORE] > 0 && is_there && !is_saved)
         add(choices, BWL_CHOICE_SAVE, 0, 0);
-    if (w->left[BWL_RESTORE] > 0 && w->saved.owner != 0)
+    if (w->left[BWL_RESTORE] > 0 && is_saved)
         add(choices, BWL_CHOICE_RESTORE, 0, 0);
     if (w->left[BWL_FAILOVER] > 0)
         add(choices, BWL_CHOICE_FAILOVER, 0, 0);

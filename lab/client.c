@@ -4,6 +4,7 @@
 #include "lab/client.h"
 #include "lab/connection.h"
 #include "lab/ghost.h"
+#include "lab/model_words.h"
 #include "lab/token_number.h"
 
 /* Of its own account, at one moment: give back what came too late, try once more, renew.  More than
@@ -62,8 +63,8 @@ static bool may_end_so(const bwl_lab_client *c, bwl_outcome_kind kind)
  * key that was set late may have come since.)  LOST says that it was not we who removed it. */
 static bool is_false(const bwl_world *w, const bwl_lab_client *c, bwl_outcome_kind kind)
 {
-    bool is_there = !w->key_late && w->redis.owner != 0 &&
-                    w->redis.owner == bwl_token_read(c->hold.claim.token);
+    bool is_there = !w->key_late && bwl_model_owner(&w->redis) != 0 &&
+                    bwl_model_owner(&w->redis) == bwl_token_read(c->hold.claim.token);
 
     if (kind == BWL_RELEASED)
         return is_there || !c->is_removed;
@@ -137,6 +138,7 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
         .token    = bwl_token_read(c->hold.claim.token),
         .tag      = ask->tag,
         .lease_ms = (int32_t)c->hold.claim.lease_ms,
+        .stamp    = ask->stamp,
     };
 }
 
@@ -206,11 +208,17 @@ static void event(bwl_world *w, unsigned client, bwl_event ev, uint8_t chance)
     bwl_effects fx     = { 0 };
     past        before = look_at(w, client);
 
-    ev.now   = w->now;
-    ev.fresh = fresh(w, client, chance);
+    ev.now     = w->now;
+    ev.wall_ns = bwl_world_wall_ns(w, client);
+    ev.fresh   = fresh(w, client, chance);
     bwl_hold_event(&w->clients[client].hold, &ev, &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
+}
+
+static bwl_moment moment(const bwl_world *w, unsigned client)
+{
+    return (bwl_moment){ .now = w->now, .wall_ns = bwl_world_wall_ns(w, client) };
 }
 
 /* ---- what the caller does -------------------------------------------------------------------- */
@@ -248,8 +256,7 @@ void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
     assert(c->rounds_left > 0);
     new_round(w, c);
     bwl_hold_init(&c->hold, s->protocol, 1, &s->terms);
-    bwl_hold_acquire(&c->hold, &random, (bwl_moment){ .now = w->now },
-                     bwl_later(w->now, s->wait_ms), &fx);
+    bwl_hold_acquire(&c->hold, &random, moment(w, client), bwl_later(w->now, s->wait_ms), &fx);
     after(w, client, &fx);
 }
 
@@ -264,7 +271,7 @@ void bwl_sim_client_release(bwl_world *w, unsigned client)
     c->is_working = false;
     c->was_slow   = false;
     c->due_by     = w->now + w->scenario->terms.answer_ms;
-    bwl_hold_release(&c->hold, (bwl_moment){ .now = w->now }, &fx);
+    bwl_hold_release(&c->hold, moment(w, client), &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
 }
@@ -298,6 +305,20 @@ void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance)
     event(w, client, (bwl_event){ .kind = BWL_ALARM }, chance);
 }
 
+/* What the answer says beside yes and no. */
+static void show(const bwl_world *w, const bwl_letter *answer, bwl_event *ev)
+{
+    bool shows_value = answer->word == REDIS_READ || answer->word == REDIS_SWAP ||
+                       answer->word == REDIS_WATCH_READ;
+
+    ev->is_mine = answer->is_mine;
+    ev->number  = (uint64_t)answer->stamp;
+    if (!shows_value || ev->answer != BWL_YES)
+        return;
+    ev->number = (uint64_t)bwl_model_stamp_of(w->scenario->terms.rules, answer->stamp);
+    ev->print  = (uint64_t)answer->stamp;
+}
+
 void bwl_sim_client_told(bwl_world *w, unsigned client, const bwl_letter *question, uint8_t chance)
 {
     bwl_lab_client *c  = &w->clients[client];
@@ -308,6 +329,7 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, const bwl_letter *questi
     if (question->kind == BWL_LETTER_ANSWER) {
         ev.kind   = BWL_REPLY;
         ev.answer = (bwl_answer)question->answer;
+        show(w, question, &ev);
     }
     event(w, client, ev, chance);
     if (question->word == REDIS_EXTEND_IF_MINE && ev.answer == BWL_NO && c->is_running &&
@@ -320,7 +342,7 @@ void bwl_sim_client_crash(bwl_world *w, unsigned client)
     bwl_lab_client *c = &w->clients[client];
 
     bwl_connection_abandon(w, client);
-    if (w->redis.owner != 0 && bwl_token_client(w->redis.owner) == client)
+    if (bwl_model_owner(&w->redis) != 0 && bwl_token_client(bwl_model_owner(&w->redis)) == client)
         w->key_excused = true;
     c->is_told_end = true;
     round_over(w, c);

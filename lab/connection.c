@@ -22,7 +22,7 @@ static void excuse(bwl_world *w, unsigned client, const bwl_letter *letter)
     bool was_last   = w->now >= w->clients[client].due_by;
     bool is_refused = letter->kind == BWL_LETTER_ANSWER && letter->answer == BWL_REFUSED;
 
-    if (letter->word == REDIS_DELETE_IF_MINE && letter->token == w->redis.owner &&
+    if (letter->word == REDIS_DELETE_IF_MINE && letter->token == bwl_model_owner(&w->redis) &&
         (was_last || is_refused))
         w->key_excused = true;
 }
@@ -101,12 +101,16 @@ void bwl_connection_break(bwl_world *w, unsigned client, unsigned unsent)
             make_late(c, letter, connection);
         letter->kind   = (uint8_t)(is_unsent ? BWL_LETTER_ANSWER : BWL_LETTER_CUT_OFF);
         letter->answer = is_unsent ? BWL_UNSENT : 0;
+        letter->stamp  = resends ? letter->stamp : 0;
         if (resends) {
             letter->kind   = BWL_LETTER_QUESTION;
             letter->answer = 0;
         }
     }
     c->answered = resends ? 0 : c->letters_count;
+    bwl_model_redis_break(&w->redis, client);
+    if (c->late_count == 0)
+        bwl_model_redis_drop(&w->redis, client + BWL_MODEL_CLIENTS);
 }
 
 void bwl_connection_stop_waiting(bwl_world *w, unsigned client)
@@ -137,6 +141,9 @@ void bwl_connection_abandon(bwl_world *w, unsigned client)
         c->letters[i] = (bwl_letter){ 0 };
     c->letters_count = 0;
     c->answered      = 0;
+    bwl_model_redis_break(&w->redis, client);
+    if (c->late_count == 0)
+        bwl_model_redis_drop(&w->redis, client + BWL_MODEL_CLIENTS);
 }
 
 void bwl_connection_server_gone(bwl_world *w, unsigned client)

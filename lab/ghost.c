@@ -21,8 +21,7 @@ static bool is_before_others(const bwl_world *w, unsigned client)
     return false;
 }
 
-void bwl_ghost_served(bwl_world *w, unsigned client, const bwl_letter *letter,
-                      const bwl_model_redis *before)
+void bwl_ghost_served(bwl_world *w, unsigned client, const bwl_letter *letter, uint16_t was_of)
 {
     bwl_lab_client *c = &w->clients[client];
 
@@ -30,7 +29,8 @@ void bwl_ghost_served(bwl_world *w, unsigned client, const bwl_letter *letter,
         return;
     if (c->came == 0)
         c->came = ++w->arrivals;
-    if (before->owner == w->redis.owner || w->redis.owner != bwl_world_token_of(w, client))
+    if (was_of == bwl_model_owner(&w->redis) ||
+        bwl_model_owner(&w->redis) != bwl_world_token_of(w, client))
         return;
     c->turn = ++w->turns;
     if (is_before_others(w, client))

@@ -7,9 +7,8 @@
 
 #include "lab/world.h"
 
-/* The server has carried out a question of the client; `before` is what it had until then. */
-void bwl_ghost_served(bwl_world *w, unsigned client, const bwl_letter *letter,
-                      const bwl_model_redis *before);
+/* The server has carried out a question of the client; until then the key was somebody's, or 0. */
+void bwl_ghost_served(bwl_world *w, unsigned client, const bwl_letter *letter, uint16_t was_of);
 
 /* A round of the client begins. */
 void bwl_ghost_new_round(bwl_lab_client *c);

@@ -1,217 +1,94 @@
 /*
- * model_redis.c -- the words of src/store/redis.h, carried out.  See model_redis.h.
+ * model_redis.c -- which command is carried out by whom.  See model_redis.h.
  */
 #include "lab/model_redis.h"
-#include "lab/twist.h"
+#include "lab/model_inside.h"
 
-static void set(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
+static const char *const op_texts[] = { [BWL_OP_NONE] = "",
+#define X(name, text) [BWL_OP_##name] = text,
+                                        BWL_MODEL_OPS(X)
+#undef X
+};
+
+static const char *const error_texts[] = { [BWL_ERROR_NONE] = "",
+#define X(name, text) [BWL_ERROR_##name] = text,
+                                           BWL_MODEL_ERRORS(X)
+#undef X
+};
+
+const char *bwl_model_op_text(bwl_model_op op)
 {
-    r->owner = q->token;
-    r->lasts = (twists & BWL_TWIST_SET_LASTS) != 0;
-    r->left  = r->lasts ? 0 : q->lease_ms * BWL_MODEL_PER_MS;
+    assert(op < BWL_OPS_END);
+    return op_texts[op];
 }
 
-static bwl_answer set_if_absent(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
+const char *bwl_model_error_text(bwl_model_error error)
 {
-    if (r->owner != 0 && (twists & BWL_TWIST_SET_OVERWRITES) == 0)
-        return BWL_NO;
-    set(r, q, twists);
-    return BWL_YES;
+    assert(error < sizeof error_texts / sizeof error_texts[0]);
+    return error_texts[error];
 }
 
-static bwl_answer extend(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
+static void say_time(const bwl_model_redis *r, bwl_model_frame *reply)
 {
-    int64_t left    = q->lease_ms * BWL_MODEL_PER_MS;
-    bool    is_ours = r->owner == q->token;
+    const int64_t per_second = INT64_C(1000) * BWL_MODEL_PER_MS;
+    const int64_t per_us     = 1000 / BWL_MODEL_PER_MS; /* microseconds in a hundredth of a ms */
 
-    if (r->owner == 0 && (twists & BWL_TWIST_EXTEND_CREATES) != 0) {
-        set(r, q, twists);
-        return BWL_YES;
+    bwl_model_say(reply, BWL_PART_ARRAY, 2);
+    bwl_model_say(reply, BWL_PART_VALUE, r->now / per_second);
+    bwl_model_say(reply, BWL_PART_VALUE, r->now % per_second * per_us);
+}
+
+void bwl_model_carry_out(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
+                         bwl_model_frame *reply)
+{
+    switch ((bwl_model_op)cmd->op) {
+    case BWL_OP_EXISTS:
+    case BWL_OP_DEL:
+    case BWL_OP_EXPIRE:
+    case BWL_OP_PEXPIRE:
+    case BWL_OP_PEXPIREAT:
+    case BWL_OP_TTL:
+    case BWL_OP_PTTL: bwl_model_do_key(r, cmd, reply); return;
+    case BWL_OP_GET:
+    case BWL_OP_SET:
+    case BWL_OP_SETNX:
+    case BWL_OP_GETSET:
+    case BWL_OP_INCR: bwl_model_do_string(r, cmd, reply); return;
+    case BWL_OP_ZADD:
+    case BWL_OP_ZREM:
+    case BWL_OP_ZSCORE:
+    case BWL_OP_ZRANK:
+    case BWL_OP_ZCARD:
+    case BWL_OP_ZPOPMIN:
+    case BWL_OP_ZRANGE: bwl_model_do_zset(r, cmd, reply); return;
+    case BWL_OP_HSET:
+    case BWL_OP_HGET:
+    case BWL_OP_HDEL:
+    case BWL_OP_HLEN: bwl_model_do_hash(r, cmd, reply); return;
+    case BWL_OP_SUBSCRIBE:
+    case BWL_OP_UNSUBSCRIBE:
+    case BWL_OP_PUBLISH: bwl_model_do_pubsub(r, connection, cmd, reply); return;
+    case BWL_OP_UNWATCH: bwl_model_unwatch(r, connection, reply); return;
+    case BWL_OP_TIME: say_time(r, reply); return;
+    case BWL_OP_NONSENSE: bwl_model_say_error(reply, BWL_ERROR_UNKNOWN); return;
+    case BWL_OP_WATCH:
+    case BWL_OP_MULTI:
+    case BWL_OP_EXEC:
+    case BWL_OP_DISCARD:
+    case BWL_OP_NONE:
+    case BWL_OPS_END: break;
     }
-    if (r->owner == 0 || (!is_ours && (twists & BWL_TWIST_EXTEND_BLIND) == 0))
-        return BWL_NO;
-    if (left > r->left || (twists & BWL_TWIST_EXTEND_SHORTENS) != 0)
-        r->left = left;
-    return BWL_YES;
+    bwl_unreachable("not a command that can be in a transaction");
 }
 
-static bwl_answer remove_key(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
+void bwl_model_redis_do(bwl_model_redis *r, unsigned connection, const bwl_model_command *cmd,
+                        bwl_model_frame *ret_reply)
 {
-    bool is_ours = r->owner == q->token;
-
-    if (r->owner == 0 || (!is_ours && (twists & BWL_TWIST_DELETE_BLIND) == 0))
-        return BWL_NO;
-    *r = (bwl_model_redis){ .clock = r->clock };
-    return BWL_YES;
-}
-
-/* ---- the words of other people's locks ------------------------------------------------------- */
-
-static bool has_stamp(const bwl_rules *rules)
-{
-    return rules != NULL && rules->unit_ns != 0;
-}
-
-static bool has_token(const bwl_rules *rules)
-{
-    return rules == NULL || rules->value == BWL_VALUE_TOKEN ||
-           rules->value == BWL_VALUE_TOKEN_STAMP || rules->value == BWL_VALUE_STAMP_TOKEN;
-}
-
-static bool is_value(const bwl_model_redis *r, const bwl_model_question *q, int64_t stamp)
-{
-    return r->owner != 0 && !r->is_alien && (!has_token(q->rules) || r->owner == q->token) &&
-           (!has_stamp(q->rules) || r->stamp == stamp);
-}
-
-static bwl_model_reply show(const bwl_model_redis *r, const bwl_model_question *q)
-{
-    uint64_t token = has_token(q->rules) ? r->owner : 0;
-    uint64_t stamp = has_stamp(q->rules) ? (uint64_t)r->stamp : 0;
-
-    if (r->owner == 0 || r->is_alien)
-        return (bwl_model_reply){ .answer = r->owner == 0 ? BWL_NO : BWL_ALIEN };
-    return (bwl_model_reply){
-        .answer  = BWL_YES,
-        .is_mine = is_value(r, q, q->stamp),
-        .number  = stamp,
-        .print   = (token << 48 ^ stamp) + 1,
-    };
-}
-
-static void touch(bwl_model_redis *r)
-{
-    r->watched = 0;
-}
-
-static void clear(bwl_model_redis *r)
-{
-    *r = (bwl_model_redis){ .clock = r->clock };
-}
-
-static void write(bwl_model_redis *r, const bwl_model_question *q, int64_t stamp)
-{
-    *r = (bwl_model_redis){ .owner = q->token, .lasts = true, .stamp = stamp, .clock = r->clock };
-}
-
-static bwl_answer setnx(bwl_model_redis *r, const bwl_model_question *q)
-{
-    if (r->owner != 0)
-        return BWL_NO;
-    write(r, q, q->stamp);
-    return BWL_YES;
-}
-
-static bwl_model_reply swap(bwl_model_redis *r, const bwl_model_question *q)
-{
-    bwl_model_reply was = show(r, q);
-
-    write(r, q, q->stamp);
-    return was;
-}
-
-static bwl_answer delete_key(bwl_model_redis *r)
-{
-    bool was_there = r->owner != 0;
-
-    if (was_there)
-        clear(r);
-    return was_there ? BWL_YES : BWL_NO;
-}
-
-static bwl_answer expire(bwl_model_redis *r, bwl_ms lease_ms)
-{
-    if (r->owner == 0)
-        return BWL_NO;
-    r->lasts = false;
-    r->left  = (lease_ms + 999) / 1000 * 1000 * BWL_MODEL_PER_MS;
-    touch(r);
-    return BWL_YES;
-}
-
-static bwl_model_reply read_expiry(const bwl_model_redis *r)
-{
-    int64_t  second  = 1000 * BWL_MODEL_PER_MS;
-    uint64_t seconds = (uint64_t)((r->left + second / 2) / second);
-
-    if (r->owner == 0)
-        return (bwl_model_reply){ .answer = BWL_NO };
-    return (bwl_model_reply){ .answer = BWL_YES, .number = r->lasts ? REDIS_NO_EXPIRY : seconds };
-}
-
-static bwl_answer delete_watched(bwl_model_redis *r, unsigned client)
-{
-    bool is_untouched = (r->watched & 1u << client) != 0;
-
-    r->watched &= (uint8_t) ~(1u << client);
-    return is_untouched ? delete_key(r) : BWL_NO;
-}
-
-static bwl_model_reply take_stamp(bwl_model_redis *r, const bwl_model_question *q)
-{
-    const bwl_rules *rules  = q->rules;
-    int64_t          now_ns = r->clock * (1000000 / BWL_MODEL_PER_MS);
-    int64_t          ends   = now_ns + q->lease_ms * 1000000 + rules->extra_ns;
-    int64_t          now    = now_ns / rules->unit_ns;
-    int64_t stamp = rules->stamp_is_start ? now : (ends + rules->unit_ns - 1) / rules->unit_ns;
-    int64_t until = r->stamp;
-
-    if (rules->stamp_is_start)
-        until += (q->lease_ms * 1000000 + rules->extra_ns) / rules->unit_ns;
-    bool has_expired = rules->expired == BWL_STAMP_BEFORE_NOW ? until < now : until <= now;
-    if (r->owner != 0 && (r->is_alien || !has_expired))
-        return (bwl_model_reply){ .answer = r->is_alien ? BWL_ALIEN : BWL_NO };
-    write(r, q, stamp);
-    r->lasts = false;
-    r->left  = (ends - now_ns) / (1000000 / BWL_MODEL_PER_MS);
-    if (!rules->stamp_is_start)
-        r->left = (stamp * rules->unit_ns - now_ns) / (1000000 / BWL_MODEL_PER_MS);
-    return (bwl_model_reply){ .answer = BWL_YES, .number = (uint64_t)stamp };
-}
-
-static bwl_model_reply plain(bwl_answer answer)
-{
-    return (bwl_model_reply){ .answer = answer };
-}
-
-bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_question *q,
-                                      unsigned twists)
-{
-    assert(q->token != 0);
-    assert(q->lease_ms > 0);
-    switch (q->word) {
-    case REDIS_SET_IF_ABSENT: return plain(set_if_absent(r, q, twists));
-    case REDIS_SET_IF_ABSENT_OR_MINE:
-        return plain(r->owner == q->token ? BWL_YES : set_if_absent(r, q, twists));
-    case REDIS_EXTEND_IF_MINE: return plain(extend(r, q, twists));
-    case REDIS_DELETE_IF_MINE: return plain(remove_key(r, q, twists));
-    case REDIS_SETNX: return plain(setnx(r, q));
-    case REDIS_READ: return show(r, q);
-    case REDIS_SWAP: return swap(r, q);
-    case REDIS_DELETE:
-    case REDIS_EXPIRE_NOW: return plain(delete_key(r));
-    case REDIS_EXPIRE: return plain(expire(r, q->lease_ms));
-    case REDIS_READ_EXPIRY: return read_expiry(r);
-    case REDIS_WATCH_READ: r->watched |= (uint8_t)(1u << q->client); return show(r, q);
-    case REDIS_UNWATCH: r->watched &= (uint8_t) ~(1u << q->client); return plain(BWL_YES);
-    case REDIS_DELETE_WATCHED: return plain(delete_watched(r, q->client));
-    case REDIS_TAKE_STAMP: return take_stamp(r, q);
-    case REDIS_DROP_STAMP: return plain(is_value(r, q, q->stamp) ? delete_key(r) : BWL_NO);
-    }
-    bwl_unreachable("a word that is not Redis'");
-}
-
-bwl_answer bwl_model_redis_serve(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
-{
-    return bwl_model_redis_reply(r, q, twists).answer;
-}
-
-void bwl_model_redis_pass(bwl_model_redis *r, int64_t hundredths)
-{
-    r->clock += hundredths;
-    if (r->owner == 0 || r->lasts)
-        return;
-    r->left -= hundredths;
-    if (r->left <= 0)
-        *r = (bwl_model_redis){ .clock = r->clock };
+    assert(connection < BWL_MODEL_CONNECTIONS);
+    assert(cmd->key < BWL_MODEL_KEYS || cmd->op >= BWL_OP_SUBSCRIBE);
+    ret_reply->parts_count  = 0;
+    ret_reply->pushes_count = 0;
+    if (!bwl_model_do_transaction(r, connection, cmd, ret_reply))
+        bwl_model_carry_out(r, connection, cmd, ret_reply);
+    assert(ret_reply->parts_count > 0);
 }

@@ -6,14 +6,15 @@
  */
 #include "lab/server_fault.h"
 #include "lab/connection.h"
+#include "lab/model_words.h"
 #include "lab/token_number.h"
 
-void bwl_server_comes_back(bwl_world *w, const bwl_model_redis *back)
+void bwl_server_comes_back(bwl_world *w, const bwl_model_data *back)
 {
-    w->redis       = *back;
-    w->saved       = (bwl_model_redis){ 0 };
-    w->previous    = (bwl_model_redis){ 0 };
-    w->key_excused = w->redis.owner != 0; /* whoever had it may have given it back already */
+    bwl_model_redis_restart(&w->redis, back);
+    w->saved       = (bwl_model_data){ 0 };
+    w->previous    = (bwl_model_data){ 0 };
+    w->key_excused = bwl_model_owner(&w->redis) != 0; /* whoever had it may have given it back */
     w->key_late    = w->key_excused;
     for (unsigned i = 0; i < w->scenario->clients; i++)
         bwl_connection_server_gone(w, i);
@@ -21,39 +22,48 @@ void bwl_server_comes_back(bwl_world *w, const bwl_model_redis *back)
 
 void bwl_server_saves(bwl_world *w)
 {
-    w->saved = w->redis;
+    w->saved = w->redis.data;
 }
 
 void bwl_server_restores(bwl_world *w)
 {
-    bwl_model_redis back = w->saved;
+    bwl_model_data back = w->saved;
 
     bwl_server_comes_back(w, &back);
 }
 
 void bwl_server_fails_over(bwl_world *w)
 {
-    bwl_model_redis back = w->previous;
+    bwl_model_data back = w->previous;
 
     bwl_server_comes_back(w, &back);
 }
 
 void bwl_server_evicts(bwl_world *w)
 {
-    w->previous = (bwl_model_redis){ 0 };
-    w->redis    = (bwl_model_redis){ 0 };
+    w->previous = (bwl_model_data){ 0 };
+    bwl_model_redis_evict(&w->redis, BWL_MODEL_LOCK);
 }
 
 void bwl_server_meets_stranger(bwl_world *w)
 {
-    w->redis       = (bwl_model_redis){ .owner = BWL_TOKEN_OF_STRANGER, .lasts = true };
+    bwl_model_redis_set_by(&w->redis, BWL_MODEL_LOCK, BWL_MODEL_ALIEN, BWL_TOKEN_OF_STRANGER);
     w->key_excused = true;
     w->key_late    = false;
+}
+
+/* A key that was saved has ended: it will not come back, and that is all there is to say of it. */
+static void forget_ended(bwl_model_data *data, int64_t now)
+{
+    const bwl_model_key *k = &data->keys[BWL_MODEL_LOCK];
+
+    if (k->kind != BWL_KIND_NONE && !k->lasts && k->ends_at <= now)
+        *data = (bwl_model_data){ 0 };
 }
 
 void bwl_server_passes(bwl_world *w, int64_t hundredths)
 {
     bwl_model_redis_pass(&w->redis, hundredths);
-    bwl_model_redis_pass(&w->saved, hundredths);
-    bwl_model_redis_pass(&w->previous, hundredths);
+    forget_ended(&w->saved, w->redis.now);
+    forget_ended(&w->previous, w->redis.now);
 }

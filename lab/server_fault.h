@@ -6,8 +6,8 @@
 
 #include "lab/world.h"
 
-/* It is gone, with all that was under way, and there is `back` in its place. */
-void bwl_server_comes_back(bwl_world *w, const bwl_model_redis *back);
+/* It is gone, with all that was under way, and there is `back` in its place (NULL: nothing). */
+void bwl_server_comes_back(bwl_world *w, const bwl_model_data *back);
 
 void bwl_server_saves(bwl_world *w);
 void bwl_server_restores(bwl_world *w);

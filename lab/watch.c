@@ -34,9 +34,9 @@ static bool is_honest(const bwl_world *w, unsigned client)
 
     if (left == 0)
         return true;
-    if (w->redis.owner != bwl_world_token_of(w, client))
+    if (bwl_model_owner(&w->redis) != bwl_world_token_of(w, client))
         return false;
-    return w->redis.lasts || w->redis.left >= left * (int64_t)w->scenario->server_pace;
+    return bwl_model_left(&w->redis) >= left * (int64_t)w->scenario->server_pace;
 }
 
 static bool is_stuck(const bwl_lab_client *c)
@@ -50,7 +50,7 @@ enum { PAUSE_MAX_MS = 500 };
 /* The lock is free, and this client will not look for longer than a pause. */
 static bool is_not_woken_up(const bwl_world *w, const bwl_lab_client *c)
 {
-    return w->redis.owner == 0 && c->is_running && bwl_hold_is_sought(&c->hold) &&
+    return bwl_model_owner(&w->redis) == 0 && c->is_running && bwl_hold_is_sought(&c->hold) &&
            c->letters_count == 0 && c->wake_at > w->now + PAUSE_MAX_MS;
 }
 
@@ -86,15 +86,15 @@ static bool has_end(const bwl_world *w)
 
     if (w->scenario->extend_ms > lease_ms)
         lease_ms = w->scenario->extend_ms;
-    if (w->redis.owner == BWL_TOKEN_OF_STRANGER)
+    if (bwl_model_owner(&w->redis) == BWL_TOKEN_OF_STRANGER)
         return true;
-    return w->redis.owner == 0 || (!w->redis.lasts && w->redis.left <= lease_ms * BWL_MODEL_PER_MS);
+    return bwl_model_left(&w->redis) <= lease_ms * BWL_MODEL_PER_MS;
 }
 
 /* A key that was set in time and whose release did not fail is wanted, or about to be removed. */
 static bool is_taken_care_of(const bwl_world *w)
 {
-    uint16_t              owner = w->redis.owner;
+    uint16_t              owner = bwl_model_owner(&w->redis);
     const bwl_lab_client *c;
 
     if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER || w->key_excused)
@@ -138,5 +138,7 @@ bool bwl_world_ended_clean(const bwl_world *w)
         if (w->clients[i].is_running || w->clients[i].rounds_left > 0 ||
             w->clients[i].late_count > 0)
             return false;
-    return w->redis.owner == 0 || w->redis.owner == BWL_TOKEN_OF_STRANGER;
+    uint16_t owner = bwl_model_owner(&w->redis);
+
+    return owner == 0 || owner == BWL_TOKEN_OF_STRANGER;
 }

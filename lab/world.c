@@ -5,16 +5,16 @@
 #include "lab/client.h"
 #include "lab/connection.h"
 #include "lab/ghost.h"
+#include "lab/model_words.h"
 #include "lab/server_fault.h"
 #include "lab/token_number.h"
-
-enum { BEGINNING_MS = 1000000 }; /* far from 0, so that no moment is confused with "never set" */
 
 void bwl_world_start(bwl_world *w, const bwl_scenario *s)
 {
     assert(s->clients >= 2);
     assert(s->clients <= BWL_CLIENTS_MAX);
-    *w = (bwl_world){ .scenario = s, .now = BEGINNING_MS };
+    *w = (bwl_world){ .scenario = s, .now = BWL_BEGINNING_MS };
+    bwl_model_redis_start(&w->redis, BWL_BEGINNING_WALL_MS);
     for (unsigned i = 0; i < BWL_BUDGETS_COUNT; i++)
         w->left[i] = s->budget[i];
     for (unsigned i = 0; i < s->clients; i++) {
@@ -34,35 +34,60 @@ static void note_removed(bwl_world *w, uint16_t token)
         w->clients[client].is_removed = true;
 }
 
-/* Carries the letter out, and looks whether it did what no question may do. */
-static bwl_answer serve(bwl_world *w, unsigned client, const bwl_letter *letter)
+static bool is_acquire(bwl_redis_word word)
 {
-    bwl_model_redis    before   = w->redis;
-    bwl_model_question question = {
-        .word     = (bwl_redis_word)letter->word,
-        .token    = letter->token,
-        .lease_ms = letter->lease_ms,
-    };
-    bwl_answer answer      = bwl_model_redis_serve(&w->redis, &question, w->scenario->twists);
-    bool       has_changed = before.owner != w->redis.owner || before.left != w->redis.left ||
-                       before.lasts != w->redis.lasts;
-    bool is_acquire =
-        letter->word == REDIS_SET_IF_ABSENT || letter->word == REDIS_SET_IF_ABSENT_OR_MINE;
+    return word == REDIS_SET_IF_ABSENT || word == REDIS_SET_IF_ABSENT_OR_MINE ||
+           word == REDIS_SETNX || word == REDIS_SWAP || word == REDIS_TAKE_STAMP;
+}
 
-    if (has_changed && before.owner == BWL_TOKEN_OF_STRANGER)
+/* What the key was before a question was carried out. */
+typedef struct past {
+    bwl_model_data data;
+    uint16_t       owner;
+    int64_t        left;
+} past;
+
+/* Did the question do what no question may do? */
+static void judge(bwl_world *w, const bwl_letter *letter, const past *was)
+{
+    uint16_t owner       = bwl_model_owner(&w->redis);
+    bool     has_changed = was->owner != owner || was->left != bwl_model_left(&w->redis);
+
+    if (has_changed && was->owner == BWL_TOKEN_OF_STRANGER)
         w->broken |= BWL_LAW_FOREIGN;
-    else if (has_changed && before.owner != 0 && before.owner != letter->token)
+    else if (has_changed && was->owner != 0 && was->owner != letter->token)
         w->broken |= BWL_LAW_OWN_KEY;
     if (has_changed && w->left[BWL_FAILOVER] > 0)
-        w->previous = before;
-    if (before.owner == 0 && w->redis.owner != 0 && !is_acquire)
+        w->previous = was->data;
+    if (was->owner == 0 && owner != 0 && !is_acquire((bwl_redis_word)letter->word))
         w->broken |= BWL_LAW_CREATES;
-    if (before.owner != w->redis.owner)
+    if (was->owner != owner)
         w->key_excused = w->key_late = false;
-    if (letter->word == REDIS_DELETE_IF_MINE && answer == BWL_YES && before.owner == letter->token)
+    if (was->owner == letter->token && owner == 0)
         note_removed(w, letter->token);
-    bwl_ghost_served(w, client, letter, &before);
-    return answer;
+}
+
+/* Carries the letter out, on this connection of the model's. */
+static void serve(bwl_world *w, unsigned client, unsigned connection, bwl_letter *letter)
+{
+    past               was      = { .data  = w->redis.data,
+                                    .owner = bwl_model_owner(&w->redis),
+                                    .left  = bwl_model_left(&w->redis) };
+    bwl_model_question question = {
+        .word     = (bwl_redis_word)letter->word,
+        .client   = (uint8_t)connection,
+        .token    = letter->token,
+        .lease_ms = letter->lease_ms,
+        .stamp    = letter->stamp,
+        .rules    = w->scenario->terms.rules,
+    };
+    bwl_model_reply reply = bwl_model_redis_reply(&w->redis, &question, w->scenario->twists);
+
+    judge(w, letter, &was);
+    bwl_ghost_served(w, client, letter, was.owner);
+    letter->answer  = (uint8_t)reply.answer;
+    letter->is_mine = reply.is_mine;
+    letter->stamp   = (int64_t)(reply.print != 0 ? reply.print : reply.number);
 }
 
 static void serve_next(bwl_world *w, unsigned client, unsigned instead)
@@ -71,19 +96,24 @@ static void serve_next(bwl_world *w, unsigned client, unsigned instead)
     bwl_letter     *letter = &c->letters[c->answered];
 
     assert(c->answered < c->letters_count);
-    letter->answer = (uint8_t)(instead != 0 ? instead : serve(w, client, letter));
-    letter->kind   = BWL_LETTER_ANSWER;
+    if (instead != 0)
+        letter->answer = (uint8_t)instead;
+    else
+        serve(w, client, client, letter);
+    letter->kind = BWL_LETTER_ANSWER;
     c->answered++;
 }
 
 static void serve_late(bwl_world *w, unsigned client, unsigned i)
 {
-    bwl_letter      letter = bwl_connection_take_late(w, client, i);
-    bwl_model_redis before = w->redis;
+    bwl_letter letter = bwl_connection_take_late(w, client, i);
+    uint16_t   was_of = bwl_model_owner(&w->redis);
 
-    (void)serve(w, client, &letter); /* nobody is there to hear the answer */
-    if (before.owner != w->redis.owner && w->redis.owner != 0)
+    serve(w, client, client + BWL_MODEL_CLIENTS, &letter); /* nobody is there to hear the answer */
+    if (was_of != bwl_model_owner(&w->redis) && bwl_model_owner(&w->redis) != 0)
         w->key_excused = w->key_late = true;
+    if (w->clients[client].late_count == 0)
+        bwl_model_redis_drop(&w->redis, client + BWL_MODEL_CLIENTS);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -164,7 +194,7 @@ static void carry_out(bwl_world *w, bwl_choice choice)
     case BWL_CHOICE_BREAK: bwl_connection_break(w, client, choice.which); break;
     case BWL_CHOICE_STOP_WAITING: bwl_connection_stop_waiting(w, client); break;
     case BWL_CHOICE_CRASH: bwl_sim_client_crash(w, client); break;
-    case BWL_CHOICE_RESTART: bwl_server_comes_back(w, &(bwl_model_redis){ 0 }); break;
+    case BWL_CHOICE_RESTART: bwl_server_comes_back(w, NULL); break;
     case BWL_CHOICE_JUMP: bwl_server_passes(w, w->scenario->jump_ms * BWL_MODEL_PER_MS); break;
     case BWL_CHOICE_SAVE: bwl_server_saves(w); break;
     case BWL_CHOICE_RESTORE: bwl_server_restores(w); break;
@@ -187,4 +217,11 @@ void bwl_world_perform(bwl_world *w, bwl_choice choice)
 uint16_t bwl_world_token_of(const bwl_world *w, unsigned client)
 {
     return bwl_token_read(w->clients[client].hold.claim.token);
+}
+
+int64_t bwl_world_wall_ns(const bwl_world *w, unsigned client)
+{
+    bwl_ms ms = BWL_BEGINNING_WALL_MS + w->now - BWL_BEGINNING_MS + w->clients[client].skew_ms;
+
+    return w->scenario->protocol->uses_wall ? ms * 1000000 : 0;
 }

@@ -17,8 +17,15 @@
 #include "hold/hold.h"
 #include "lab/model_redis.h"
 #include "lab/scenario.h"
+#include "store/redis.h"
 
-enum { BWL_LETTERS_MAX = 6 };
+enum {
+    BWL_LETTERS_MAX  = 6,
+    BWL_BEGINNING_MS = 1000000, /* far from 0, so that no moment is confused with "never set"     */
+};
+
+/* The true time of day at the beginning. */
+#define BWL_BEGINNING_WALL_MS INT64_C(1700000000000)
 
 typedef enum bwl_letter_kind {
     BWL_LETTER_QUESTION = 1,
@@ -33,9 +40,11 @@ typedef struct bwl_letter {
     uint8_t  connection; /* late: those of one connection stay in order                          */
     uint8_t  round;      /* of the client that asked                                             */
     bool     is_settled; /* the client has been told something about this question               */
+    bool     is_mine;    /* ANSWER: the value is what the question would have written            */
     uint16_t token;
     uint32_t tag;
     int32_t  lease_ms;
+    int64_t  stamp; /* QUESTION: that it writes; ANSWER: the value, or the number, that it showed */
 } bwl_letter;
 
 typedef struct bwl_lab_client {
@@ -77,8 +86,8 @@ typedef struct bwl_world {
     const bwl_scenario *scenario;
     bwl_ms now; /* the clients' clocks                                                          */
     bwl_model_redis redis;
-    bwl_model_redis saved;    /* what the server will come back with: RESTORE                    */
-    bwl_model_redis previous; /* before the last change: FAILOVER                                */
+    bwl_model_data  saved;    /* what the server will come back with: RESTORE                     */
+    bwl_model_data  previous; /* before the last change: FAILOVER                                 */
     bwl_resource    resource;
     uint32_t        arrivals; /* so far: see `came`                                              */
     uint32_t        turns;    /* so far: see `turn`                                              */
@@ -163,6 +172,9 @@ unsigned bwl_world_broken_laws(const bwl_world *w);
 
 /* For a world in which nothing may happen any more. */
 bool bwl_world_ended_clean(const bwl_world *w);
+
+/* The client's time of day; 0 if its protocol does not look at it. */
+int64_t bwl_world_wall_ns(const bwl_world *w, unsigned client);
 
 /* How long the client believes that the lock is surely its own. */
 bwl_ms bwl_world_believes(const bwl_world *w, unsigned client);

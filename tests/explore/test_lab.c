@@ -8,7 +8,7 @@
 #include "lab/draw.h"
 #include "lab/explore.h"
 #include "lab/live.h"
-#include "lab/model_redis.h"
+#include "lab/model_words.h"
 #include "lab/seen.h"
 #include "lab/token_number.h"
 #include "core/text.h"
@@ -43,64 +43,78 @@ static bwl_answer ask(bwl_model_redis *r, bwl_redis_word word)
 
 /* ---- the model server ------------------------------------------------------------------------ */
 
+static bwl_model_redis server_with_key_of(uint16_t owner, int64_t left)
+{
+    bwl_model_redis r;
+
+    bwl_model_redis_start(&r, 1000);
+    r.data.keys[BWL_MODEL_LOCK] = (bwl_model_key){
+        .kind    = BWL_KIND_STRING,
+        .writer  = owner,
+        .ends_at = r.now + left,
+        .value   = BWL_MODEL_TEXT + owner,
+    };
+    return r;
+}
+
 static void test_model_without_a_key_only_an_acquire_sets_it(void **state)
 {
-    bwl_model_redis r = { 0 };
+    bwl_model_redis r;
 
     (void)state;
+    bwl_model_redis_start(&r, 1000);
     assert_int_equal(ask(&r, REDIS_EXTEND_IF_MINE), BWL_NO);
     assert_int_equal(ask(&r, REDIS_DELETE_IF_MINE), BWL_NO);
-    assert_int_equal(r.owner, 0);
+    assert_int_equal(bwl_model_owner(&r), 0);
     assert_int_equal(ask(&r, REDIS_SET_IF_ABSENT), BWL_YES);
-    assert_int_equal(r.owner, OURS);
-    assert_int_equal(r.left, LEASE_MS * BWL_MODEL_PER_MS);
-    assert_false(r.lasts);
+    assert_int_equal(bwl_model_owner(&r), OURS);
+    assert_int_equal(bwl_model_left(&r), LEASE_MS * BWL_MODEL_PER_MS);
 }
 
 static void test_model_leaves_a_key_of_others_alone(void **state)
 {
-    bwl_model_redis r = { .owner = THEIRS, .left = 500 };
+    bwl_model_redis r = server_with_key_of(THEIRS, 500);
 
     (void)state;
     for (unsigned word = REDIS_SET_IF_ABSENT; word <= REDIS_DELETE_IF_MINE; word++) {
         assert_int_equal(ask(&r, (bwl_redis_word)word), BWL_NO);
-        assert_int_equal(r.owner, THEIRS);
-        assert_int_equal(r.left, 500);
+        assert_int_equal(bwl_model_owner(&r), THEIRS);
+        assert_int_equal(bwl_model_left(&r), 500);
     }
 }
 
 static void test_model_with_our_key_answers_by_the_word(void **state)
 {
-    bwl_model_redis r = { .owner = OURS, .left = 500 };
+    bwl_model_redis r = server_with_key_of(OURS, 500);
 
     (void)state;
     assert_int_equal(ask(&r, REDIS_SET_IF_ABSENT), BWL_NO);
     assert_int_equal(ask(&r, REDIS_SET_IF_ABSENT_OR_MINE), BWL_YES);
-    assert_int_equal(r.left, 500);
+    assert_int_equal(bwl_model_left(&r), 500);
     assert_int_equal(ask(&r, REDIS_EXTEND_IF_MINE), BWL_YES);
-    assert_int_equal(r.left, LEASE_MS * BWL_MODEL_PER_MS);
+    assert_int_equal(bwl_model_left(&r), LEASE_MS * BWL_MODEL_PER_MS);
     assert_int_equal(ask(&r, REDIS_DELETE_IF_MINE), BWL_YES);
-    assert_int_equal(r.owner, 0);
+    assert_int_equal(bwl_model_owner(&r), 0);
 }
 
 static void test_model_extension_never_brings_the_end_nearer(void **state)
 {
-    bwl_model_redis r = { .owner = OURS, .left = 50 * BWL_MODEL_PER_MS };
+    bwl_model_redis r = server_with_key_of(OURS, 50 * BWL_MODEL_PER_MS);
 
     (void)state;
     assert_int_equal(ask(&r, REDIS_EXTEND_IF_MINE), BWL_YES);
-    assert_int_equal(r.left, 50 * BWL_MODEL_PER_MS);
+    assert_int_equal(bwl_model_left(&r), 50 * BWL_MODEL_PER_MS);
 }
 
 static void test_model_key_vanishes_when_its_time_is_over(void **state)
 {
-    bwl_model_redis r = { .owner = OURS, .left = 500 };
+    bwl_model_redis r = server_with_key_of(OURS, 500);
 
     (void)state;
     bwl_model_redis_pass(&r, 499);
-    assert_int_equal(r.owner, OURS);
+    assert_int_equal(bwl_model_owner(&r), OURS);
     bwl_model_redis_pass(&r, 1);
-    assert_int_equal(r.owner, 0);
+    assert_int_equal(bwl_model_owner(&r), 0);
 }
 
 /* ---- telling one world from another ---------------------------------------------------------- */

@@ -1,0 +1,316 @@
+/*
+ * test_model_redis.c -- the lab's model server against a real one: the same commands in the same
+ * order, and every reply compared.  What the lab finds is worth as much as its model is true.
+ *
+ * A hundred thousand random sequences on three connections and four keys.  The real server's clock
+ * stands still until the sequence moves it, so times left are compared to the millisecond.  The seed
+ * is printed; BOWLINE_MODEL_SEED sets it, BOWLINE_MODEL_RUNS says how many sequences, and a sequence
+ * that differs says with which of the two it comes again alone.
+ *
+ * And the test is tested: with a mistake planted in the model, it must find a difference.
+ */
+#include "tests/lib/model_play.h"
+#include "tests/conformance/model_mutants.h"
+#include "tests/lib/server.h"
+#include "tests/lib/testing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    RUNS_USUAL     = 100000,
+    RUNS_OF_MUTANT = 20000,
+    LENGTH_MAX     = 24,
+    MEMBERS        = 4,
+    CHANNELS       = 2,
+    VALUES         = 5,
+    EVENTS_ONE_IN  = 300,
+};
+
+static bool is_quiet; /* a difference is what we want                                           */
+static bool forgets;  /* the server restarts now and then                                       */
+
+/* ---- randomness ------------------------------------------------------------------------------ */
+
+static uint64_t random_state;
+
+/* SplitMix64 (Sebastiano Vigna, public domain). */
+static uint64_t draw(void)
+{
+    uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+static unsigned below(unsigned limit)
+{
+    return (unsigned)(draw() % limit);
+}
+
+static int64_t some_ms(void)
+{
+    static const int64_t some[] = { 1, 2, 10, 29, 30, 31, 499, 500, 999, 1000, 1001, 2000 };
+
+    return some[below(sizeof some / sizeof some[0])];
+}
+
+/* ---- random sequences ------------------------------------------------------------------------ */
+
+static int64_t some_value(void)
+{
+    return below(3) == 0 ? (int64_t)below(VALUES) : BWL_MODEL_TEXT + below(VALUES);
+}
+
+static uint8_t some_flags(void)
+{
+    static const uint8_t timed[] = { 0, 0, BWL_SET_PX, BWL_SET_PX, BWL_SET_EX, BWL_SET_PXAT };
+    uint8_t              flags   = timed[below(sizeof timed)];
+
+    if (below(2) == 0)
+        flags |= below(3) == 0 ? BWL_SET_XX : BWL_SET_NX;
+    if (below(4) == 0)
+        flags |= BWL_SET_GET;
+    if (flags < BWL_SET_EX && below(3) == 0)
+        flags |= BWL_SET_KEEPTTL;
+    return flags;
+}
+
+static int64_t time_for(const bwl_model_command *cmd)
+{
+    int64_t now_ms = play_model.now / BWL_MODEL_PER_MS;
+    bool    is_at  = cmd->op == BWL_OP_PEXPIREAT || (cmd->flags & BWL_SET_PXAT) != 0;
+    bool    is_s   = cmd->op == BWL_OP_EXPIRE || (cmd->flags & BWL_SET_EX) != 0;
+    int64_t length = below(10) == 0 ? -(int64_t)below(2) : some_ms();
+
+    if (is_s)
+        length = (int64_t)below(4) - (below(10) == 0);
+    return is_at ? now_ms + length : length;
+}
+
+static bool has_room(void)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++)
+        count += play_model.data.items[i].is_there;
+    for (unsigned i = 0; i < PLAY_CONNECTIONS; i++)
+        count += play_model.connections[i].queue_count;
+    return count < BWL_MODEL_ITEMS;
+}
+
+/* Transactions come about often enough to be worth it, and so do keys with an end. */
+static bwl_model_op some_op(const bwl_model_connection *c)
+{
+    static const uint8_t often[] = { BWL_OP_SET,    BWL_OP_SET,     BWL_OP_SET,  BWL_OP_GET,
+                                     BWL_OP_PTTL,   BWL_OP_PEXPIRE, BWL_OP_DEL,  BWL_OP_SETNX,
+                                     BWL_OP_WATCH,  BWL_OP_MULTI,   BWL_OP_ZADD, BWL_OP_HSET,
+                                     BWL_OP_ZPOPMIN };
+
+    if (c->in_multi && below(3) == 0)
+        return BWL_OP_EXEC;
+    if (c->watched != 0 && !c->in_multi && below(3) == 0)
+        return BWL_OP_MULTI;
+    if (below(3) == 0)
+        return (bwl_model_op)often[below(sizeof often)];
+    return (bwl_model_op)(1 + below(BWL_OPS_END - 1));
+}
+
+/* What a real server does with pushes inside a transaction is the server's affair; and TIME there is
+ * not to the microsecond what it was. */
+static bool is_allowed(unsigned connection, bwl_model_op op)
+{
+    const bwl_model_connection *c        = &play_model.connections[connection];
+    bool                        is_sub   = op == BWL_OP_SUBSCRIBE || op == BWL_OP_UNSUBSCRIBE;
+    bool                        is_large = op == BWL_OP_ZADD || op == BWL_OP_HSET;
+    bool is_now = op == BWL_OP_EXEC || op == BWL_OP_DISCARD || op == BWL_OP_MULTI ||
+                  op == BWL_OP_WATCH || op == BWL_OP_NONSENSE;
+
+    if (is_large && !has_room())
+        return false;
+    if (!c->in_multi || is_now)
+        return true;
+    if (is_sub || op == BWL_OP_TIME || (op == BWL_OP_PUBLISH && c->channels != 0))
+        return false;
+    return c->queue_count < BWL_MODEL_QUEUE_MAX;
+}
+
+static bwl_model_command some_command(unsigned connection)
+{
+    bwl_model_command cmd = { .op = BWL_OP_NONE };
+
+    do
+        cmd.op = (uint8_t)some_op(&play_model.connections[connection]);
+    while (!is_allowed(connection, (bwl_model_op)cmd.op));
+    cmd.key    = (uint8_t)below(below(2) == 0 ? 1 : BWL_MODEL_KEYS);
+    cmd.member = (uint16_t)below(MEMBERS);
+    cmd.value  = cmd.op == BWL_OP_ZADD ? (int64_t)below(3) : some_value();
+    if (cmd.op >= BWL_OP_SUBSCRIBE)
+        cmd.key = (uint8_t)below(CHANNELS);
+    if (cmd.op == BWL_OP_SET)
+        cmd.flags = some_flags();
+    cmd.time = time_for(&cmd);
+    return cmd;
+}
+
+/* Something happens to the servers, or not. */
+static void some_event(unsigned connection)
+{
+    unsigned what = below(EVENTS_ONE_IN);
+
+    if (forgets && below(EVENTS_ONE_IN) < 3) {
+        play_settle(connection);
+        if (below(2) == 0)
+            play_save();
+        else
+            play_restart(below(4) == 0);
+    }
+    if (what > 29)
+        return;
+    play_settle(connection);
+    if (what == 0)
+        play_cut(below(PLAY_CONNECTIONS));
+    else if (what < 3)
+        play_evict(below(BWL_MODEL_KEYS));
+    else
+        play_clock(what == 3 ? -some_ms() : some_ms());
+}
+
+/* True if both servers said the same. */
+static bool play_sequence(uint64_t seed)
+{
+    unsigned connection = 0;
+
+    play_begin();
+    random_state = seed;
+    if (forgets)
+        play_save();
+    for (unsigned i = 4 + below(LENGTH_MAX - 3); i > 0 && !play_differs(); i--) {
+        bwl_model_command cmd;
+
+        some_event(connection);
+        if (below(4) == 0) {
+            play_settle(connection);
+            connection = below(PLAY_CONNECTIONS);
+        }
+        cmd = some_command(connection);
+        play_command(connection, &cmd);
+    }
+    play_settle(connection);
+    return !play_differs();
+}
+
+static uint64_t number_from(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
+}
+
+/* How many sequences were the same before one was not; all of them, if all were. */
+static uint64_t play_sequences(uint64_t seed, uint64_t runs)
+{
+    for (uint64_t i = 0; i < runs; i++) {
+        if (play_sequence(seed + i))
+            continue;
+        if (!is_quiet)
+            print_error("BOWLINE_MODEL_SEED=%" PRIu64 " BOWLINE_MODEL_RUNS=1\n%s", seed + i,
+                        play_story());
+        play_again();
+        return i;
+    }
+    return runs;
+}
+
+static void test_model_and_server_say_the_same(void **state)
+{
+    uint64_t runs = number_from("BOWLINE_MODEL_RUNS", RUNS_USUAL);
+    uint64_t seed = number_from("BOWLINE_MODEL_SEED", (uint64_t)time(NULL) * 1000000);
+
+    (void)state;
+    print_message("# seed %" PRIu64 ", %" PRIu64 " sequences\n", seed, runs);
+    assert_true(play_sequences(seed, runs) == runs);
+}
+
+/* A server that comes back with what it had saved: keys, the ends of keys, and no connections. */
+static void test_both_come_back_with_what_was_saved(void **state)
+{
+    uint64_t runs = number_from("BOWLINE_MODEL_RUNS", RUNS_USUAL) / 100 + 1;
+    uint64_t seed = number_from("BOWLINE_MODEL_SEED", (uint64_t)time(NULL) * 1000000);
+
+    (void)state;
+    forgets = true;
+    assert_true(play_sequences(seed, runs) == runs);
+    forgets = false;
+}
+
+/* A mistake on purpose, and the test that compares must see it. */
+static void test_planted_mistakes_are_found(void **state)
+{
+    static const struct {
+        model_mutation *mutant;
+        const char     *name;
+    } mutants[] = {
+#define M(name) { name, #name }
+        M(setnx_overwrites),
+        M(getset_keeps_the_end),
+        M(set_keeps_the_end),
+        M(incr_takes_the_end_away),
+        M(expire_now_waits),
+        M(keys_end_a_millisecond_early),
+        M(keys_end_a_millisecond_late),
+        M(deleting_is_not_noticed),
+        M(expiring_is_not_noticed),
+        M(exec_ends_no_watch),
+        M(own_writes_are_not_noticed),
+        M(nonsense_does_not_abort),
+        M(last_first),
+        M(hset_of_the_same_is_not_noticed),
+        M(published_to_one_more),
+        M(ttl_is_cut_short),
+    };
+    uint64_t seed = number_from("BOWLINE_MODEL_SEED", 1);
+
+    (void)state;
+    is_quiet = true;
+    for (size_t i = 0; i < sizeof mutants / sizeof mutants[0]; i++) {
+        play_with(mutants[i].mutant);
+        uint64_t after = play_sequences(seed, RUNS_OF_MUTANT);
+        print_message("# %s: found after %" PRIu64 " sequences\n", mutants[i].name, after);
+        if (after == RUNS_OF_MUTANT)
+            fail_msg("%s was not found", mutants[i].name);
+    }
+    play_with(NULL);
+    is_quiet = false;
+}
+
+/* ---- setting up ------------------------------------------------------------------------------ */
+
+static int set_up(void **state)
+{
+    (void)state;
+    server_needed();
+    play_open();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    play_close();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_model_and_server_say_the_same),
+        cmocka_unit_test(test_both_come_back_with_what_was_saved),
+        cmocka_unit_test(test_planted_mistakes_are_found),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

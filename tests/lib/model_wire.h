@@ -1,0 +1,24 @@
+/*
+ * model_wire.h -- the model server's commands and replies as a real server writes them.
+ *
+ * Keys are k0, k1 ..., members m0 ..., channels c0 ...; a value that is a text is t00000 ...
+ */
+#ifndef TEST_MODEL_WIRE_H
+#define TEST_MODEL_WIRE_H
+
+#include "lab/model_redis.h"
+#include "redis/resp.h"
+
+/* What the model said, and the real server has yet to say. */
+typedef struct model_expectation {
+    bwl_model_command cmd; /* of a push: what made it                                            */
+    bwl_model_frame   reply;
+} model_expectation;
+
+void model_write(bwl_resp_writer *out, const bwl_model_command *cmd);
+
+/* Is the frame what the model said? */
+bool model_is_reply(bwl_resp_cursor cursor, const model_expectation *e);
+bool model_is_push(bwl_resp_cursor cursor, const model_expectation *e);
+
+#endif

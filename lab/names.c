@@ -80,12 +80,14 @@ bwl_text bwl_letter_name(const bwl_letter *letter)
 
 bwl_text bwl_key_name(const bwl_model_redis *r)
 {
-    if (r->owner == 0)
+    uint16_t owner = bwl_model_owner(r);
+
+    if (owner == 0)
         return bwl_say("no key");
-    if (r->lasts)
-        return bwl_say("key %s, for ever", bwl_token_name(r->owner).of);
-    return bwl_say("key %s for %" PRId64 " ms", bwl_token_name(r->owner).of,
-                   r->left / BWL_MODEL_PER_MS);
+    if (bwl_model_lock(r)->lasts)
+        return bwl_say("key %s, for ever", bwl_token_name(owner).of);
+    return bwl_say("key %s for %" PRId64 " ms", bwl_token_name(owner).of,
+                   bwl_model_left(r) / BWL_MODEL_PER_MS);
 }
 
 bwl_text bwl_budget_words(const uint8_t budget[BWL_BUDGETS_COUNT])

@@ -191,8 +191,9 @@ static void add_delivered(walk *k, bwl_choice choice, bwl_text what)
 
 static void add_passed(walk *k, bwl_text what)
 {
-    bool     has_vanished = k->before->redis.owner != 0 && k->w->redis.owner == 0;
-    bwl_row *row          = add(k, BWL_ROW_TIME, 0);
+    bool has_vanished =
+        bwl_model_owner(&k->before->redis) != 0 && bwl_model_owner(&k->w->redis) == 0;
+    bwl_row *row = add(k, BWL_ROW_TIME, 0);
 
     row->what   = what;
     row->effect = bwl_say("%s", has_vanished ? "the key vanishes" : "");

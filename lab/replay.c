@@ -126,7 +126,7 @@ static bool compare_key(stage *s)
     if (!ask_watcher(s, bwl_say("GET %s", key).of, &said))
         return false;
     owner = strcmp(said.of, "(nil)") == 0 ? 0 : owner_of(s, said.of);
-    if (owner == s->w.redis.owner)
+    if (owner == bwl_model_owner(&s->w.redis))
         return true;
     return fail(s, "the real server has another key than the model",
                 bwl_say("the model: %s; the server: %s", bwl_key_name(&s->w.redis).of,
@@ -142,16 +142,17 @@ static bool put_by_hand(stage *s, unsigned step, const char *what)
 
     tell_server(s, step,
                 bwl_say("%s: the key is put as that leaves it, %s", what, bwl_key_name(r).of).of);
-    if (r->owner == 0)
+    if (bwl_model_owner(r) == 0)
         return ask_watcher(s, bwl_say("DEL %s", key).of, &said);
-    if (r->owner != BWL_TOKEN_OF_STRANGER)
-        write_token(token, r->owner);
-    if (r->lasts)
+    if (bwl_model_owner(r) != BWL_TOKEN_OF_STRANGER)
+        write_token(token, bwl_model_owner(r));
+    if (bwl_model_lock(r)->lasts)
         return ask_watcher(s, bwl_say("SET %s %s", key, token).of, &said);
-    return ask_watcher(
-        s,
-        bwl_say("SET %s %s PX %" PRId64, key, token, r->left * s->scale / BWL_MODEL_PER_MS + 1).of,
-        &said);
+    return ask_watcher(s,
+                       bwl_say("SET %s %s PX %" PRId64, key, token,
+                               bwl_model_left(r) * s->scale / BWL_MODEL_PER_MS + 1)
+                           .of,
+                       &said);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */

@@ -132,6 +132,21 @@ static const char *nearest_name(const char *name)
     return found;
 }
 
+/* The laws that can be asked of any lock; a protocol that cannot tell its own value from another's
+ * takes nothing back. */
+static void complete(bwl_scenario *world)
+{
+    if (world->protocol == NULL)
+        world->protocol = &bwl_token;
+    world->never_renews = world->never_renews || !world->protocol->extends;
+    *world              = bwl_scenario_complete(*world);
+    world->laws         = (BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS) | BWL_LAW_NO_OVERLAP;
+    if (!world->protocol->settles)
+        world->laws &= ~(unsigned)BWL_LAW_TAKEN_BACK;
+    if (world->jump_ms == 0)
+        world->jump_ms = world->terms.lease_ms;
+}
+
 bool bwl_subject_find(const char *name, bwl_scenario *ret_world, bwl_text reterr[3])
 {
     bwl_scenario world;
@@ -148,9 +163,7 @@ bool bwl_subject_find(const char *name, bwl_scenario *ret_world, bwl_text reterr
             meant != NULL ? bwl_say("did you mean %s?", meant) : bwl_say("type: bowline lab list");
         return false;
     }
-    *ret_world = bwl_scenario_complete(world);
-    if (ret_world->jump_ms == 0)
-        ret_world->jump_ms = ret_world->terms.lease_ms;
-    ret_world->laws = (BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS) | BWL_LAW_NO_OVERLAP;
+    complete(&world);
+    *ret_world = world;
     return true;
 }

@@ -149,16 +149,24 @@ static uint64_t states_of(const trial *t)
     return most;
 }
 
-/* The law that takes the fewest faults; of equals, the one that is named first. */
+/* The law that takes the fewest faults; of equals, the one that is named first.  What no lease can
+ * give comes last. */
 static const bwl_smallest *worst_of(const trial *t, unsigned *ret_law)
 {
-    const bwl_smallest *worst = NULL;
+    const bwl_smallest *worst   = NULL;
+    bool                is_hard = false;
 
-    for (unsigned i = 0; i < BWL_LAWS_COUNT; i++)
-        if (t->smallest[i].is_found && (worst == NULL || t->smallest[i].faults < worst->faults)) {
-            worst    = &t->smallest[i];
+    for (unsigned i = 0; i < BWL_LAWS_COUNT; i++) {
+        const bwl_smallest *s       = &t->smallest[i];
+        bool                is_more = (BWL_LAWS_MORE >> i & 1) != 0;
+        if (!s->is_found || (is_hard && is_more))
+            continue;
+        if (worst == NULL || (!is_hard && !is_more) || s->faults < worst->faults) {
+            worst    = s;
+            is_hard  = !is_more;
             *ret_law = 1u << i;
         }
+    }
     return worst;
 }
 

@@ -44,26 +44,29 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* How many letters must be changed, added or dropped (Wagner and Fischer, 1974), a row at a time. */
+/* How many letters must be changed, added, dropped or swapped with their neighbour (optimal string
+ * alignment) to come from one word to the other. */
 static size_t distance(const char *a, const char *b)
 {
-    size_t row[GUESS_MAX + 1];
+    size_t rows[GUESS_MAX + 1][GUESS_MAX + 1];
+    size_t a_size = strlen(a);
     size_t b_size = strlen(b);
 
-    if (strlen(a) > GUESS_MAX || b_size > GUESS_MAX)
+    if (a_size > GUESS_MAX || b_size > GUESS_MAX)
         return GUESS_MAX;
+    for (size_t i = 0; i <= a_size; i++)
+        rows[i][0] = i;
     for (size_t j = 0; j <= b_size; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1] != '\0'; i++) {
-        size_t diagonal = row[0];
-        row[0]          = i;
+        rows[0][j] = j;
+    for (size_t i = 1; i <= a_size; i++)
         for (size_t j = 1; j <= b_size; j++) {
-            size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal       = row[j];
-            row[j]         = least(changed, least(row[j] + 1, row[j - 1] + 1));
+            size_t best = rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            best        = least(best, least(rows[i - 1][j], rows[i][j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                best = least(best, rows[i - 2][j - 2] + 1);
+            rows[i][j] = best;
         }
-    }
-    return row[b_size];
+    return rows[a_size][b_size];
 }
 
 const char *bwl_nearest(const char *typed, const char *const *known, size_t count)

@@ -90,10 +90,13 @@ static size_t estimate(const trial *t)
         left -= world.budget[i];
     }
     search.states_max = PROBE_STATES;
+    world.laws        = 0; /* none stops it                                     */
+    search.memory_max = 0; /* it is short, and is to see how the numbers grow */
     found             = bwl_explore(&world, &search);
-    needed            = found.verdict == BWL_BUDGET_REACHED ? found.memory_estimate : 0;
+    needed            = found.memory_estimate > found.memory ? found.memory_estimate : found.memory;
+    needed            = found.verdict == BWL_BUDGET_REACHED ? needed : 0;
     bwl_finding_free(&found);
-    return needed > search.memory_max ? needed : 0;
+    return needed > t->search.memory_max ? needed : 0;
 }
 
 /* ---- what came out --------------------------------------------------------------------------- */
@@ -243,7 +246,7 @@ int bwl_verb_try(const bwl_lab_options *set)
         bwl_meter_wipe(&t.meter);
         (void)bwl_complain(
             bwl_say("this cannot be explored in %s", bwl_memory_words(set->search.memory_max).of),
-            bwl_say("the states of %u of %s may take %s", t.faults_max,
+            bwl_say("the states of %u of %s may take %s or more", t.faults_max,
                     bwl_budget_words(t.world.budget).of, bwl_memory_words(needed).of),
             bwl_say("type: --faults %u, or --memory SIZE, or fewer clients",
                     t.faults_max > 1 ? t.faults_max - 1 : 1));

@@ -16,7 +16,7 @@ typedef struct token_view {
     bwl_ms   until;
 } token_view;
 
-enum { PAUSES_ALIKE = 8, TOKENS_MAX = 64, ORDERS_MAX = 6 };
+enum { PAUSES_ALIKE = 8, TOKENS_MAX = 64, OVER_MAX = 64, ORDERS_MAX = 6 };
 
 /* A fingerprint in the making: a hash, and the names given to tokens so far. */
 typedef struct print {
@@ -25,8 +25,11 @@ typedef struct print {
     int64_t  wall_ns; /* the true time of day                                                    */
     bool     plain;
     bool     is_token; /* the protocol is `token`, or a mutant of it                             */
+    bool     over_alike; /* no clock is behind the true one, and stamps are ends                 */
     unsigned tokens_count;
     uint16_t tokens[TOKENS_MAX];
+    unsigned over_count;
+    int64_t  over[OVER_MAX];
 } print;
 
 static uint64_t rotate(uint64_t x, unsigned by)
@@ -81,6 +84,20 @@ static void put_token(print *p, uint16_t token)
 
 /* ---- numbers that may be times --------------------------------------------------------------- */
 
+/* Stamps that are over for everybody are only compared with each other: named as tokens are. */
+static void put_over(print *p, int64_t stamp)
+{
+    unsigned name = 0;
+
+    while (name < p->over_count && p->over[name] != stamp)
+        name++;
+    if (name == p->over_count) {
+        assert(p->over_count < OVER_MAX);
+        p->over[p->over_count++] = stamp;
+    }
+    put(p, name);
+}
+
 /* What is within a million seconds of `present` counts from there. */
 static bool put_if_near(print *p, int64_t x, int64_t present, int64_t per_second)
 {
@@ -89,7 +106,10 @@ static bool put_if_near(print *p, int64_t x, int64_t present, int64_t per_second
     if (x < present - reach || x > present + reach)
         return false;
     put(p, (uint64_t)per_second);
-    put(p, (uint64_t)(x - present));
+    if (p->over_alike && x < present - 1)
+        put_over(p, x);
+    else
+        put(p, (uint64_t)(x - present));
     return true;
 }
 
@@ -158,7 +178,7 @@ static void put_protocol(print *p, const bwl_hold *h)
         bwl_mutant_state mutant;
         memcpy(&mutant, h->memory, sizeof mutant);
         put_time(p, mutant.asked_at);
-        put(p, (uint64_t)mutant.verb << 1 | mutant.again);
+        put(p, (uint64_t)mutant.verb << 2 | (uint64_t)mutant.is_lost << 1 | mutant.again);
         put(p, mutant.asked == view.last_tag);
     }
 }
@@ -223,7 +243,8 @@ static void put_whole_letter(print *p, const bwl_lab_client *c, const bwl_letter
     bool of_round = c->is_running && letter->round == c->round;
 
     put(p, (uint64_t)letter->kind << 16 | (uint64_t)letter->answer << 8 |
-               (uint64_t)letter->is_mine << 2 | (uint64_t)letter->is_settled << 1 | of_round);
+               (uint64_t)letter->acquires << 3 | (uint64_t)letter->is_mine << 2 |
+               (uint64_t)letter->is_settled << 1 | of_round);
     put(p, of_round ? letter->tag : 0);
     put_question(p, letter);
 }
@@ -320,24 +341,35 @@ static void put_ranks(print *p, const uint64_t *numbers, unsigned count)
 /* What only a law looks at, where there is such a law. */
 static void put_ghosts(print *p, const bwl_world *w, const uint8_t *order)
 {
-    uint64_t came[BWL_CLIENTS_MAX]       = { 0 };
-    uint64_t turns[BWL_CLIENTS_MAX + 1]  = { w->resource.turn };
-    uint64_t fences[BWL_CLIENTS_MAX + 1] = { w->resource.fence };
+    uint64_t came[BWL_CLIENTS_MAX]           = { 0 };
+    uint64_t turns[BWL_CLIENTS_MAX + 1]      = { w->resource.turn };
+    uint64_t fences[2 * BWL_CLIENTS_MAX + 2] = { w->resource.fence, w->fences };
 
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_lab_client *c = &w->clients[order[i]];
         if (!c->is_running)
             continue;
-        came[i]       = bwl_hold_is_sought(&c->hold) ? c->came : 0;
-        turns[i + 1]  = c->turn;
-        fences[i + 1] = c->hold.fence;
+        came[i]           = bwl_hold_is_sought(&c->hold) ? c->came : 0;
+        turns[i + 1]      = c->turn;
+        fences[2 * i + 2] = c->hold.fence;
+        fences[2 * i + 3] = c->fence;
     }
     if ((w->scenario->laws & BWL_LAW_FIRST_COME) != 0)
         put_ranks(p, came, BWL_CLIENTS_MAX);
     if (w->left[BWL_WRITE] > 0) {
         put_ranks(p, turns, BWL_CLIENTS_MAX + 1);
-        put_ranks(p, fences, BWL_CLIENTS_MAX + 1);
+        put_ranks(p, fences, 2 * BWL_CLIENTS_MAX + 2);
     }
+}
+
+static bool has_no_clock_behind(const bwl_world *w)
+{
+    const bwl_rules *rules = w->scenario->terms.rules;
+
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        if (w->clients[i].skew_ms < 0)
+            return false;
+    return (rules == NULL || !rules->stamp_is_start) && w->scenario->wall_ms >= 0;
 }
 
 static print begin(const bwl_world *w, uint64_t hash, bool plain)
@@ -345,11 +377,12 @@ static print begin(const bwl_world *w, uint64_t hash, bool plain)
     bwl_ms since = w->now - BWL_BEGINNING_MS;
 
     return (print){
-        .hash     = hash,
-        .now      = w->now,
-        .wall_ns  = (BWL_BEGINNING_WALL_MS + since) * 1000000,
-        .plain    = plain,
-        .is_token = strcmp(w->scenario->protocol->name, "token") == 0,
+        .hash       = hash,
+        .over_alike = has_no_clock_behind(w),
+        .now        = w->now,
+        .wall_ns    = (BWL_BEGINNING_WALL_MS + since) * 1000000,
+        .plain      = plain,
+        .is_token   = strcmp(w->scenario->protocol->name, "token") == 0,
     };
 }
 

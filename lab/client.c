@@ -135,10 +135,11 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
         .kind     = BWL_LETTER_QUESTION,
         .word     = ask->word,
         .round    = c->round,
-        .token    = bwl_token_read(c->hold.claim.token),
+        .token    = bwl_world_token_of(w, client),
         .tag      = ask->tag,
         .lease_ms = (int32_t)c->hold.claim.lease_ms,
         .stamp    = ask->stamp,
+        .acquires = bwl_hold_is_sought(&c->hold),
     };
 }
 

@@ -9,6 +9,8 @@
 
 enum { OVER = 8, GENERATIONS_MAX = 10000 };
 
+static const double steady_max = 0.98;
+
 size_t bwl_estimate_memory(const uint64_t *generations, unsigned last, uint64_t states,
                            size_t memory)
 {
@@ -27,8 +29,11 @@ size_t bwl_estimate_memory(const uint64_t *generations, unsigned last, uint64_t 
     factor = size / (double)generations[last - 2];
     before = (double)generations[last - OVER - 1] / (double)generations[last - OVER - 2];
     fall   = (before - factor) / OVER;
-    if (fall <= 0)
-        return 0;
+    if (fall <= 0) { /* on the way down it is nearly steady */
+        if (factor > steady_max)
+            return 0;
+        fall = 0;
+    }
     for (unsigned i = 0; i < last; i++)
         all += (double)generations[i];
     for (unsigned i = 0; i < GENERATIONS_MAX && size >= 1; i++) {

@@ -5,8 +5,9 @@
 
 void bwl_ghost_new_round(bwl_lab_client *c)
 {
-    c->came = 0;
-    c->turn = 0;
+    c->came  = 0;
+    c->turn  = 0;
+    c->fence = 0;
 }
 
 /* Somebody asked before this client did, and waits still. */
@@ -33,6 +34,8 @@ void bwl_ghost_served(bwl_world *w, unsigned client, const bwl_letter *letter, u
         bwl_model_owner(&w->redis) != bwl_world_token_of(w, client))
         return;
     c->turn = ++w->turns;
+    if (w->scenario->fences)
+        c->fence = ++w->fences;
     if (is_before_others(w, client))
         w->broken |= BWL_LAW_FIRST_COME;
 }

@@ -21,6 +21,7 @@ static void mutant_command(void *state, const bwl_claim *claim, const bwl_comman
     m->asked_at = cmd->now;
     m->verb     = cmd->verb;
     m->again    = cmd->again;
+    m->is_lost  = false;
     bwl_token.command(m->inner, claim, cmd, fx);
     m->asked = fx->asks[fx->asks_count - 1].tag;
 }
@@ -150,6 +151,42 @@ static void silent_event(void *state, const bwl_claim *claim, const bwl_event *e
         inner_event(state, claim, ev, fx);
 }
 
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static void sleeps_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    inner_event(state, claim, ev, fx);
+    tell_lie(state, claim, (lie){ BWL_ACQUIRE, BWL_BUSY, BWL_QUEUED }, fx);
+}
+
+static void asks_on_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    enum { EVERY_MS = 20 };
+    bwl_mutant_state *m = state;
+
+    inner_event(m, claim, ev, fx);
+    if (ev->kind == BWL_DOWN && m->verb == BWL_ACQUIRE)
+        m->is_lost = true;
+    if (!m->is_lost)
+        return;
+    fx->outcome = (bwl_outcome){ .kind = BWL_PENDING };
+    if (ev->kind == BWL_ALARM) {
+        bwl_command again = { .verb = BWL_ACQUIRE, .again = true, .now = ev->now };
+        bwl_token.command(m->inner, claim, &again, fx);
+    } else {
+        bwl_wake_at(fx, ev->now + EVERY_MS);
+    }
+}
+
+static void fenced_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    bwl_mutant_state *m = state;
+
+    inner_event(m, claim, ev, fx);
+    if (fx->outcome.kind == BWL_HELD && m->verb == BWL_ACQUIRE)
+        fx->outcome.fence = ev->number;
+}
+
 #define MUTANT(NAME)                            \
     const bwl_protocol bwl_mutant_##NAME = {    \
         .name       = "token",                  \
@@ -174,3 +211,16 @@ MUTANT(down_releases);
 MUTANT(deaf_to_loss);
 MUTANT(any_answer);
 MUTANT(silent);
+MUTANT(sleeps);
+MUTANT(asks_on);
+
+const bwl_protocol bwl_fenced = {
+    .name       = "token",
+    .state_size = sizeof(bwl_mutant_state),
+    .uses_token = true,
+    .extends    = true,
+    .settles    = true,
+    .init       = mutant_init,
+    .command    = mutant_command,
+    .event      = fenced_event,
+};

@@ -18,6 +18,7 @@ typedef struct bwl_mutant_state {
     uint32_t asked;  /* its tag                                                                   */
     bwl_verb verb;
     bool     again;
+    bool     is_lost; /* asks_on: in doubt                                                       */
 } bwl_mutant_state;
 
 extern const bwl_protocol bwl_mutant_from_answer;   /* counts the lease from the answer     */
@@ -32,5 +33,10 @@ extern const bwl_protocol bwl_mutant_down_releases; /* release without an answer
 extern const bwl_protocol bwl_mutant_deaf_to_loss;  /* extend answered "no": extended       */
 extern const bwl_protocol bwl_mutant_any_answer;    /* takes any answer for its own         */
 extern const bwl_protocol bwl_mutant_silent;        /* does not hear that a link broke      */
+extern const bwl_protocol bwl_mutant_sleeps;        /* busy: waits to be told, by nobody    */
+extern const bwl_protocol bwl_mutant_asks_on;       /* once in doubt, asks for ever         */
+
+/* No mutant: `token` that shows the fence which came with the lock. */
+extern const bwl_protocol bwl_fenced;
 
 #endif

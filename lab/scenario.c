@@ -347,9 +347,33 @@ static const bwl_scenario table[] = {
       .steps    = 3 },
 };
 
+static const bwl_scenario_table of_token = { table, sizeof table / sizeof table[0] };
+
+static const bwl_scenario_table *const tables[] = {
+    &of_token,
+    &bwl_scenarios_of_world,
+    &bwl_scenarios_of_articles,
+};
+
+enum { TABLES_COUNT = sizeof tables / sizeof tables[0] };
+
 size_t bwl_scenarios_count(void)
 {
-    return sizeof table / sizeof table[0];
+    size_t count = 0;
+
+    for (size_t i = 0; i < TABLES_COUNT; i++)
+        count += tables[i]->count;
+    return count;
+}
+
+static const bwl_scenario *row(size_t i)
+{
+    for (size_t t = 0; t < TABLES_COUNT; t++) {
+        if (i < tables[t]->count)
+            return &tables[t]->list[i];
+        i -= tables[t]->count;
+    }
+    bwl_unreachable("there are not so many scenarios");
 }
 
 static bwl_ms usually(bwl_ms value, bwl_ms usual)
@@ -363,7 +387,7 @@ bwl_scenario bwl_scenario_complete(bwl_scenario s)
     s.terms.lease_ms    = usually(s.terms.lease_ms, LEASE_MS);
     s.terms.max_hold_ms = usually(s.terms.max_hold_ms, BWL_NEVER);
     s.terms.answer_ms   = usually(s.terms.answer_ms, ANSWER_MS);
-    s.terms.renews      = !s.never_renews;
+    s.terms.renews      = !s.never_renews && s.protocol->extends;
     s.wait_ms           = s.tries_once ? 0 : usually(s.wait_ms, WAIT_MS);
     s.extend_ms         = usually(s.extend_ms, EXTEND_MS);
     s.wall_ms           = usually(s.wall_ms, STEP_MS);
@@ -377,13 +401,13 @@ bwl_scenario bwl_scenario_complete(bwl_scenario s)
 bwl_scenario bwl_scenario_at(size_t i)
 {
     assert(i < bwl_scenarios_count());
-    return bwl_scenario_complete(table[i]);
+    return bwl_scenario_complete(*row(i));
 }
 
 bool bwl_scenario_find(const char *name, size_t *ret_i)
 {
     for (size_t i = 0; i < bwl_scenarios_count(); i++)
-        if (strcmp(table[i].name, name) == 0) {
+        if (strcmp(row(i)->name, name) == 0) {
             *ret_i = i;
             return true;
         }

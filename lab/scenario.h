@@ -29,6 +29,8 @@ typedef struct bwl_scenario {
     unsigned twists;      /* flags of bwl_twist                                          */
     unsigned laws;        /* flags of bwl_law (all but LIVE and NO_OVERLAP)              */
     bool     tries_once;  /* instead of waiting                                          */
+    bool     stale;       /* somebody has left a key behind whose stamp is over          */
+    bool     fences; /* the server counts who gets the lock, and says the number with it          */
     bool     never_renews;
     bool     fine;   /* also stop one millisecond before each instant of interest                 */
     bool    chances; /* pauses of two lengths                                                     */
@@ -39,6 +41,15 @@ typedef struct bwl_scenario {
     unsigned breaks;
     unsigned steps;
 } bwl_scenario;
+
+/* The tables, in the order in which they are run: a new one gets its line in scenario.c. */
+typedef struct bwl_scenario_table {
+    const bwl_scenario *list;
+    size_t              count;
+} bwl_scenario_table;
+
+extern const bwl_scenario_table bwl_scenarios_of_articles;
+extern const bwl_scenario_table bwl_scenarios_of_world;
 
 size_t bwl_scenarios_count(void);
 

@@ -7,7 +7,6 @@ enum {
     FIRST_CAPACITY = 8192,
     WORLDS_BITS    = 16, /* in a block                                                           */
     WORLDS         = 1 << WORLDS_BITS,
-    FULL_EIGHTHS   = 6,
 };
 
 void bwl_seen_start(bwl_seen *seen, bwl_memory *memory)
@@ -65,28 +64,36 @@ static void fill_in(bwl_seen *seen)
     }
 }
 
+static bool has_place(const bwl_seen *seen)
+{
+    size_t sixteenths = seen->is_largest ? 15 : 12;
+
+    return seen->count < seen->capacity / 16 * sixteenths;
+}
+
+static bool take_table(bwl_seen *seen, size_t capacity)
+{
+    seen->places   = bwl_memory_take(seen->memory, capacity * sizeof seen->places[0]);
+    seen->capacity = seen->places != NULL ? capacity : 0;
+    return seen->places != NULL;
+}
+
 /* A table with room for one more.  When there is no memory for a larger one, the old one is filled
- * up as far as it can be searched. */
+ * up as far as it can still be searched. */
 static bool make_room(bwl_seen *seen)
 {
     size_t old = seen->capacity;
-    size_t new = old == 0 ? FIRST_CAPACITY : old * 2;
 
-    if (seen->count < old / 8 * FULL_EIGHTHS)
-        return true;
+    if (has_place(seen) || seen->is_largest)
+        return has_place(seen);
     bwl_memory_give_back(seen->memory, seen->places, old * sizeof seen->places[0]);
-    seen->capacity = new;
-    seen->places   = bwl_memory_take(seen->memory, new * sizeof seen->places[0]);
-    if (seen->places == NULL && old > 0) {
-        seen->capacity = old;
-        seen->places   = bwl_memory_take(seen->memory, old * sizeof seen->places[0]);
-    }
-    if (seen->places == NULL) {
-        seen->capacity = 0;
-        return false;
+    if (!take_table(seen, old == 0 ? FIRST_CAPACITY : old * 2)) {
+        seen->is_largest = true;
+        if (old == 0 || !take_table(seen, old))
+            return false;
     }
     fill_in(seen);
-    return seen->count < seen->capacity / 8 * FULL_EIGHTHS;
+    return has_place(seen);
 }
 
 static bool has_room(bwl_seen *seen)

@@ -2,7 +2,7 @@
  * seen.h -- the worlds that were met: of each a fingerprint, how it was first reached, and a number
  * of its own.
  *
- * 16 bytes of each are in a list; a table of numbers, 8 bytes a place and at most four fifths full,
+ * 16 bytes of each are in a list; a table of numbers, 8 bytes a place and three quarters full at most,
  * finds them by their fingerprint.  The table is made anew from the list when it is too small, so
  * the old one and the new one are never there at once.
  */
@@ -26,6 +26,7 @@ typedef struct bwl_seen {
     uint64_t   *places;   /* upper half of the fingerprint, and the number plus 1; 0: free       */
     size_t      capacity; /* a power of two                                                      */
     uint32_t    count;
+    bool        is_largest; /* there is no memory for a larger table                             */
 } bwl_seen;
 
 typedef enum bwl_met {

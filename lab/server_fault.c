@@ -12,6 +12,8 @@
 void bwl_server_comes_back(bwl_world *w, const bwl_model_data *back)
 {
     bwl_model_redis_restart(&w->redis, back);
+    if ((w->scenario->twists & BWL_TWIST_FENCE_FORGETS) != 0)
+        w->fences = 0;
     w->saved       = (bwl_model_data){ 0 };
     w->previous    = (bwl_model_data){ 0 };
     w->key_excused = bwl_model_owner(&w->redis) != 0; /* whoever had it may have given it back */

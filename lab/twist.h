@@ -18,11 +18,13 @@ typedef enum bwl_twist {
     BWL_TWIST_ONE_TOKEN       = 1u << 6, /* every attempt of a client gets the same random bytes */
     BWL_TWIST_RESENDS         = 1u << 7, /* a new connection repeats what had no answer          */
     BWL_TWIST_KEEPS_UNREAD    = 1u << 8, /* a connection goes on after a reply was not awaited   */
+    BWL_TWIST_FENCE_FORGETS   = 1u << 9, /* the server counts fences anew when it comes back     */
 } bwl_twist;
 
 _Static_assert((BWL_TWIST_DELETE_BLIND | BWL_TWIST_EXTEND_BLIND | BWL_TWIST_EXTEND_CREATES |
                 BWL_TWIST_EXTEND_SHORTENS | BWL_TWIST_SET_LASTS | BWL_TWIST_SET_OVERWRITES |
-                BWL_TWIST_ONE_TOKEN | BWL_TWIST_RESENDS | BWL_TWIST_KEEPS_UNREAD) == (1u << 9) - 1,
+                BWL_TWIST_ONE_TOKEN | BWL_TWIST_RESENDS | BWL_TWIST_KEEPS_UNREAD |
+                BWL_TWIST_FENCE_FORGETS) == (1u << 10) - 1,
                "each twist has a bit of its own");
 
 #endif

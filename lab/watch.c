@@ -36,12 +36,16 @@ static bool is_honest(const bwl_world *w, unsigned client)
         return true;
     if (bwl_model_owner(&w->redis) != bwl_world_token_of(w, client))
         return false;
+    if (left == BWL_NEVER || bwl_model_lock(&w->redis)->lasts)
+        return bwl_model_lock(&w->redis)->lasts;
     return bwl_model_left(&w->redis) >= left * (int64_t)w->scenario->server_pace;
 }
 
 static bool is_stuck(const bwl_lab_client *c)
 {
-    return c->is_running && c->letters_count == 0 && c->wake_at == BWL_NEVER;
+    bool has_no_end = bwl_hold_is_held(&c->hold) && c->hold.until == BWL_NEVER;
+
+    return c->is_running && c->letters_count == 0 && c->wake_at == BWL_NEVER && !has_no_end;
 }
 
 /* The longest pause that a hold makes between two attempts. */

@@ -9,12 +9,25 @@
 #include "lab/server_fault.h"
 #include "lab/token_number.h"
 
+static void leave_stale_key(bwl_world *w)
+{
+    const bwl_rules *rules = w->scenario->terms.rules;
+    int64_t          stamp = BWL_BEGINNING_WALL_MS * 1000000 / rules->unit_ns - 2;
+
+    bwl_model_redis_set_by(&w->redis, BWL_MODEL_LOCK,
+                           bwl_model_value(rules, BWL_TOKEN_OF_STRANGER, stamp),
+                           BWL_TOKEN_OF_STRANGER);
+    w->key_excused = true;
+}
+
 void bwl_world_start(bwl_world *w, const bwl_scenario *s)
 {
     assert(s->clients >= 2);
     assert(s->clients <= BWL_CLIENTS_MAX);
     *w = (bwl_world){ .scenario = s, .now = BWL_BEGINNING_MS };
     bwl_model_redis_start(&w->redis, BWL_BEGINNING_WALL_MS);
+    if (s->stale)
+        leave_stale_key(w);
     for (unsigned i = 0; i < BWL_BUDGETS_COUNT; i++)
         w->left[i] = s->budget[i];
     for (unsigned i = 0; i < s->clients; i++) {
@@ -47,6 +60,13 @@ typedef struct past {
     int64_t        left;
 } past;
 
+/* To take a lock whose time is over is what some protocols do. */
+static bool may_take_over(const bwl_letter *letter)
+{
+    return letter->acquires && letter->word != REDIS_SET_IF_ABSENT &&
+           letter->word != REDIS_SET_IF_ABSENT_OR_MINE;
+}
+
 /* Did the question do what no question may do? */
 static void judge(bwl_world *w, const bwl_letter *letter, const past *was)
 {
@@ -55,7 +75,8 @@ static void judge(bwl_world *w, const bwl_letter *letter, const past *was)
 
     if (has_changed && was->owner == BWL_TOKEN_OF_STRANGER)
         w->broken |= BWL_LAW_FOREIGN;
-    else if (has_changed && was->owner != 0 && was->owner != letter->token)
+    else if (has_changed && was->owner != 0 && was->owner != letter->token &&
+             !may_take_over(letter))
         w->broken |= BWL_LAW_OWN_KEY;
     if (has_changed && w->left[BWL_FAILOVER] > 0)
         w->previous = was->data;
@@ -87,7 +108,9 @@ static void serve(bwl_world *w, unsigned client, unsigned connection, bwl_letter
     bwl_ghost_served(w, client, letter, was.owner);
     letter->answer  = (uint8_t)reply.answer;
     letter->is_mine = reply.is_mine;
-    letter->stamp   = (int64_t)(reply.print != 0 ? reply.print : reply.number);
+    if (w->scenario->fences)
+        reply.number = w->clients[client].fence;
+    letter->stamp = (int64_t)(reply.print != 0 ? reply.print : reply.number);
 }
 
 static void serve_next(bwl_world *w, unsigned client, unsigned instead)
@@ -216,7 +239,11 @@ void bwl_world_perform(bwl_world *w, bwl_choice choice)
 
 uint16_t bwl_world_token_of(const bwl_world *w, unsigned client)
 {
-    return bwl_token_read(w->clients[client].hold.claim.token);
+    const bwl_lab_client *c = &w->clients[client];
+
+    if (w->scenario->protocol->uses_token || !c->is_running)
+        return bwl_token_read(c->hold.claim.token);
+    return bwl_token_number(client, c->round); /* for the laws, that ask whose a value is */
 }
 
 int64_t bwl_world_wall_ns(const bwl_world *w, unsigned client)

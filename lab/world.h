@@ -40,6 +40,7 @@ typedef struct bwl_letter {
     uint8_t  connection; /* late: those of one connection stay in order                          */
     uint8_t  round;      /* of the client that asked                                             */
     bool     is_settled; /* the client has been told something about this question               */
+    bool     acquires;   /* its client was seeking the lock when it asked                       */
     bool     is_mine;    /* ANSWER: the value is what the question would have written            */
     uint16_t token;
     uint32_t tag;
@@ -72,6 +73,7 @@ typedef struct bwl_lab_client {
     bwl_ms   skew_ms;     /* its time of day is that far ahead of the true one                   */
     uint32_t came;        /* the how many-eth whose acquire reached the server; 0: none did      */
     uint32_t turn;        /* the how many-eth to whom the server gave the lock; 0: it did not    */
+    uint32_t fence; /* that the server gave it with the lock; 0: none                           */
     bwl_letter letters[BWL_LETTERS_MAX];
     bwl_letter late[BWL_LETTERS_MAX];
 } bwl_lab_client;
@@ -91,6 +93,7 @@ typedef struct bwl_world {
     bwl_resource    resource;
     uint32_t        arrivals; /* so far: see `came`                                              */
     uint32_t        turns;    /* so far: see `turn`                                              */
+    uint32_t        fences;   /* so far, by the server's count                                   */
     bool key_excused; /* nobody could have taken this key back: see law TAKEN_BACK              */
     bool key_late;    /* ... because it was set by a question from a broken connection          */
     bool got_lock;    /* in the last step, somebody got the lock                                */

@@ -103,7 +103,8 @@ struct bwl_lock {
     uint32_t       latest_tag;
     unsigned       pins;   /* what still points here: a step under way, an open question        */
     bool           wanted; /* the caller still has a handle to it                              */
-    bool           is_out; /* and has it as a hold, see notice.h; the next four are its face   */
+    bool           saw_alien; /* the last answer: the key has a stranger's value               */
+    bool           is_out;    /* and has it as a hold, see notice.h; the next four are its face   */
     bool           loss_was_told;
     bool           was_in_trouble;
     int            loss_fd; /* -1: nobody has asked for it                                     */

@@ -50,6 +50,8 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, cons
     bwl_terms         complete  = *terms;
 
     complete.rules = client->settings.rules;
+    if (complete.rules == NULL && client->settings.protocol != NULL)
+        complete.rules = bwl_protocol_rules(client->settings.protocol);
     if (wrong != NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE, "%s", wrong);
     if (!bwl_timers_reserve(&client->timers, client->locks_count + 2))
@@ -67,6 +69,7 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, cons
     lock->latest_tag = 0;
     lock->pins       = 0;
     lock->wanted     = true;
+    lock->saw_alien  = false;
     bwl_lock_hide(lock);
     lock->why[0]    = '\0';
     lock->name_size = (uint16_t)name_size;
@@ -192,7 +195,8 @@ void bwl_lock_disown(bwl_lock *lock)
 
 void bwl_lock_event(bwl_lock *lock, bwl_event ev)
 {
-    ev.now = bwl_client_now(lock->client);
+    lock->saw_alien = ev.answer == BWL_ALIEN;
+    ev.now          = bwl_client_now(lock->client);
     happened(lock, &ev);
 }
 

@@ -6,6 +6,7 @@
  *      redis_connect.c  from nothing to a connection: names, addresses, pauses, lateness
  *      redis_greet.c    from a fresh connection to one that may be asked: HELLO, INFO, SELECT
  *      redis_ask.c      questions out, answers in, and what becomes of them when it breaks
+ *      redis_watch.c    one section between WATCH and EXEC at a time
  *      redis_held.c     what a new connection means for the locks that are held
  *      redis.c          the engine's table
  *
@@ -57,6 +58,9 @@ typedef struct bwl_redis_open_question {
     bwl_redis_looker *looker; /* lives as long as the lock; NULL: asked by the machine         */
     uint32_t          tag;
     bwl_redis_word    word;
+    uint8_t           heard;  /* frames of its answer so far                                    */
+    bwl_answer        failed; /* what the first of them that was an error said; 0: none was     */
+    int64_t           stamp;
     bool              verifies; /* nobody asked: is what is held still ours?                    */
     bool              by_text;
     bool              written;   /* into the connection's queue */
@@ -65,6 +69,13 @@ typedef struct bwl_redis_open_question {
     bwl_ms lease_ms;             /* as it was claimed then                                      */
     char   token[BWL_TOKEN_MAX + 1];
 } bwl_redis_open_question;
+
+/* Our part of a lock.  Its key is made from its name when it is written. */
+typedef struct bwl_redis_part {
+    bwl_redis_looker *looker;    /* NULL: nobody has looked                                     */
+    bwl_lock         *next_kept; /* behind it in the line for a section                         */
+    uint32_t          kept_tag;  /* of its question there                                       */
+} bwl_redis_part;
 
 enum { BWL_REDIS_RUN_ID_SIZE = 40 };
 
@@ -86,6 +97,10 @@ typedef struct bwl_redis_store {
     size_t                   questions_first;
     size_t                   questions_count;
     size_t                   questions_room;
+
+    bwl_lock *watcher;    /* whose section is open on this connection, or will be; NULL         */
+    bwl_lock *kept_first; /* that wait for theirs, see redis_watch.c                            */
+    bwl_lock *kept_last;
 
     bwl_address  addresses[BWL_RESOLVE_MAX];
     unsigned     addresses_count;
@@ -153,6 +168,10 @@ void bwl_redis_name_place(const bwl_redis_store *store, bwl_fault *fault);
 void bwl_redis_set_timer(bwl_redis_store *store);
 void bwl_redis_woken(bwl_client *client);
 
+/* redis.c */
+/* What the lock's machine asks, as it is claimed now. */
+bwl_redis_open_question bwl_redis_question_of(bwl_lock *lock, const bwl_ask *ask);
+
 /* redis_ask.c */
 /* Puts a question, connecting first if need be.  False: there is no memory for it. */
 bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *question);
@@ -166,6 +185,22 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
 
 void bwl_redis_ready(bwl_source *source, uint32_t events);
 void bwl_redis_flush(bwl_client *client);
+
+/* redis_watch.c */
+/* May the question go out now?  False: it is kept, to be put when the sections before it have
+ * ended; or its section has ended with its connection, and it is answered UNSENT. */
+bool bwl_redis_watch_admits(bwl_redis_store *store, const bwl_redis_open_question *question);
+
+/* It has gone out: if it was the last of its section, the next one's turn has come. */
+void bwl_redis_watch_went(bwl_redis_store *store, const bwl_redis_open_question *question);
+
+/* The answer to WATCH_READ showed nothing: no question will follow. */
+void bwl_redis_watch_failed(bwl_redis_store *store, const bwl_redis_open_question *question);
+
+/* The connection has ended, and every section with it.  Those that are kept: to be settled by
+ * the second call, when what was asked before them has been. */
+bwl_lock *bwl_redis_watch_broken(bwl_redis_store *store);
+void      bwl_redis_watch_settle(bwl_redis_store *store, bwl_lock *kept, bwl_answer answer);
 
 /* redis_held.c */
 bool bwl_redis_holds_something(const bwl_redis_store *store);

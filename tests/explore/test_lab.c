@@ -7,9 +7,7 @@
 #include "lab/canon.h"
 #include "lab/draw.h"
 #include "lab/explore.h"
-#include "lab/live.h"
 #include "lab/model_words.h"
-#include "lab/seen.h"
 #include "lab/token_number.h"
 #include "core/text.h"
 
@@ -197,41 +195,6 @@ static void test_plain_counting_comes_to_the_same_verdict(void **state)
 
 /* ---- searching ------------------------------------------------------------------------------- */
 
-static void test_seen_numbers_in_the_order_of_meeting(void **state)
-{
-    bwl_seen seen = { 0 };
-    uint32_t number;
-
-    (void)state;
-    for (uint64_t i = 1; i <= 5000; i++) {
-        assert_true(bwl_seen_add(&seen, i << 20, &number)); /* all in the same slot at first */
-        assert_int_equal(number, i - 1);
-    }
-    assert_false(bwl_seen_add(&seen, UINT64_C(17) << 20, &number));
-    assert_int_equal(number, 16);
-    assert_int_equal(seen.count, 5000);
-    bwl_seen_free(&seen);
-}
-
-/* 0 -> 1 -> 2 gets the lock and goes back to 0; 1 -> 3 -> 4 -> 3 never does. */
-static void test_live_finds_the_world_without_a_way_back(void **state)
-{
-    bwl_live live = { 0 };
-    uint32_t dead;
-
-    (void)state;
-    bwl_live_step(&live, 0, 1, false);
-    bwl_live_step(&live, 1, 2, false);
-    bwl_live_step(&live, 2, 0, true);
-    assert_false(bwl_live_find_dead(&live, 3, &dead));
-    bwl_live_step(&live, 1, 3, false);
-    bwl_live_step(&live, 3, 4, false);
-    bwl_live_step(&live, 4, 3, false);
-    assert_true(bwl_live_find_dead(&live, 5, &dead));
-    assert_int_equal(dead, 3);
-    bwl_live_free(&live);
-}
-
 static void test_a_small_budget_is_never_called_every_state(void **state)
 {
     bwl_scenario     s     = scenario_called("calm");
@@ -309,8 +272,6 @@ int main(void)
         cmocka_unit_test(test_the_hour_makes_no_difference),
         cmocka_unit_test(test_which_of_equal_clients_makes_no_difference),
         cmocka_unit_test(test_plain_counting_comes_to_the_same_verdict),
-        cmocka_unit_test(test_seen_numbers_in_the_order_of_meeting),
-        cmocka_unit_test(test_live_finds_the_world_without_a_way_back),
         cmocka_unit_test(test_a_small_budget_is_never_called_every_state),
         cmocka_unit_test(test_a_path_breaks_the_law_at_its_end_and_not_before),
         cmocka_unit_test(test_the_same_seed_walks_the_same_ways),

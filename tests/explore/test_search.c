@@ -1,0 +1,547 @@
+/*
+ * test_search.c -- how a search keeps what it has seen: all of it, in the memory that it was given,
+ * and with an honest word when that was not enough.
+ */
+#include "lab/canon.h"
+#include "lab/estimate.h"
+#include "lab/explore.h"
+#include "lab/frontier.h"
+#include "lab/live.h"
+#include "lab/reduce.h"
+#include "lab/seen.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { MIB = 1 << 20, STATES_MAX = 3000000 };
+
+static bwl_scenario scenario_called(const char *name)
+{
+    size_t i = 0;
+
+    assert_true(bwl_scenario_find(name, &i));
+    return bwl_scenario_at(i);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void test_memory_is_counted_and_refused_beyond_the_bound(void **state)
+{
+    bwl_memory memory = { .max = 3 * 4096 };
+    char      *two    = bwl_memory_take(&memory, 2 * 4096);
+    char      *one    = bwl_memory_take(&memory, 1);
+
+    (void)state;
+    assert_non_null(two);
+    assert_non_null(one);
+    assert_int_equal(two[2 * 4096 - 1], 0);
+    assert_null(bwl_memory_take(&memory, 1));
+    assert_int_equal(memory.used, 3 * 4096);
+    bwl_memory_give_back(&memory, two, 2 * 4096);
+    assert_int_equal(memory.used, 4096);
+    assert_int_equal(memory.most, 3 * 4096);
+    assert_null(bwl_memory_take(&memory, SIZE_MAX - 8192)); /* must not wrap */
+    bwl_memory_give_back(&memory, one, 1);
+    bwl_memory_give_back(&memory, NULL, 4096);
+    assert_int_equal(memory.used, 0);
+}
+
+/* ---- the worlds that were met ---------------------------------------------------------------- */
+
+static uint64_t print_of(uint64_t i)
+{
+    return i << 40 | 1; /* all in the same place at first, so each has to be searched for */
+}
+
+static void test_seen_numbers_in_the_order_of_meeting(void **state)
+{
+    bwl_memory memory = { 0 };
+    bwl_seen   seen;
+    uint32_t   number;
+
+    (void)state;
+    bwl_seen_start(&seen, &memory);
+    for (uint32_t i = 1; i <= 5000; i++) {
+        bwl_seen_world world = { .fingerprint = print_of(i), .parent = i - 1 };
+        assert_int_equal(bwl_seen_add(&seen, &world, &number), BWL_MET_NEW);
+        assert_int_equal(number, i - 1);
+    }
+    assert_int_equal(bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = print_of(17) }, &number),
+                     BWL_MET_BEFORE);
+    assert_int_equal(number, 16);
+    assert_int_equal(seen.count, 5000);
+    assert_int_equal(bwl_seen_at(&seen, 16)->parent, 16);
+    bwl_seen_free(&seen);
+    assert_int_equal(memory.used, 0);
+}
+
+/* Fingerprints that differ in the lower half only, or in the upper half only. */
+static void test_seen_tells_halves_of_fingerprints_apart(void **state)
+{
+    static const uint64_t prints[] = { UINT64_C(0x0000000100000001), UINT64_C(0x0000000200000001),
+                                       UINT64_C(0x0000000100000002), UINT64_C(0x0000000100002001) };
+    bwl_memory            memory   = { 0 };
+    bwl_seen              seen;
+    uint32_t              number;
+
+    (void)state;
+    bwl_seen_start(&seen, &memory);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(
+            bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = prints[i] }, &number),
+            BWL_MET_NEW);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(
+            bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = prints[i] }, &number),
+            BWL_MET_BEFORE);
+        assert_int_equal(number, i);
+    }
+    bwl_seen_free(&seen);
+}
+
+/* SplitMix64 (Sebastiano Vigna, public domain). */
+static uint64_t draw(uint64_t *seed)
+{
+    uint64_t x = *seed += UINT64_C(0x9e3779b97f4a7c15);
+
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+static void test_seen_grows_and_forgets_nothing(void **state)
+{
+    enum { COUNT = 300000 };
+    bwl_memory memory = { 0 };
+    bwl_seen   seen;
+    uint32_t   number;
+    uint64_t   seed = 5;
+
+    (void)state;
+    bwl_seen_start(&seen, &memory);
+    for (uint32_t i = 0; i < COUNT; i++)
+        assert_int_equal(
+            bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = draw(&seed) }, &number),
+            BWL_MET_NEW);
+    seed = 5;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        assert_int_equal(
+            bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = draw(&seed) }, &number),
+            BWL_MET_BEFORE);
+        assert_int_equal(number, i);
+    }
+    bwl_seen_free(&seen);
+    assert_int_equal(memory.used, 0);
+}
+
+static void test_seen_that_is_full_still_knows_what_it_has(void **state)
+{
+    bwl_memory memory = { .max = 20 * MIB };
+    bwl_seen   seen;
+    uint32_t   number;
+    uint64_t   seed  = 7;
+    bool       is_in = true;
+
+    (void)state;
+    bwl_seen_start(&seen, &memory);
+    while (is_in)
+        is_in = bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = draw(&seed) }, &number) ==
+                BWL_MET_NEW;
+    assert_true(seen.count > 20 * MIB / 32);
+    assert_true(memory.most <= memory.max);
+    seed = 7;
+    for (uint32_t i = 0; i < seen.count; i++) {
+        assert_int_equal(
+            bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = draw(&seed) }, &number),
+            BWL_MET_BEFORE);
+        assert_int_equal(number, i);
+    }
+    bwl_seen_free(&seen);
+}
+
+/* ---- the worlds that wait -------------------------------------------------------------------- */
+
+/* Walks at random, and hands every world in; then takes all of them out again. */
+static void test_frontier_gives_back_what_it_was_given(void **state)
+{
+    enum { COUNT = 20000 };
+    bwl_scenario        s      = scenario_called("everything");
+    bwl_memory          memory = { 0 };
+    bwl_world          *given  = calloc(COUNT, sizeof given[0]);
+    uint64_t            seed   = 3;
+    bwl_world           w;
+    bwl_choices         choices = { 0 };
+    static bwl_frontier f;
+
+    (void)state;
+    assert_non_null(given);
+    bwl_frontier_start(&f, &memory, &s);
+    for (unsigned i = 0; i < COUNT; i++) {
+        if (choices.count == 0) {
+            bwl_world_start(&w, &s);
+            bwl_world_choices(&w, &choices);
+        }
+        bwl_world_perform(&w, choices.list[draw(&seed) % choices.count]);
+        bwl_world_choices(&w, &choices);
+        memcpy(&given[i], &w, sizeof w);
+        assert_true(bwl_frontier_put(&f, &w));
+    }
+    assert_int_equal(f.count, COUNT);
+    assert_true(memory.used < COUNT * sizeof(bwl_world) / 4);
+    for (unsigned i = 0; i < COUNT; i++) {
+        bwl_frontier_take(&f, &w);
+        assert_memory_equal(&given[i], &w, bwl_world_size(&s));
+    }
+    assert_int_equal(f.count, 0);
+    bwl_frontier_free(&f);
+    assert_int_equal(memory.used, 0);
+    free(given);
+}
+
+/* ---- backwards ------------------------------------------------------------------------------- */
+
+static bwl_fate fate_of(bwl_live *live, uint32_t *ret_number)
+{
+    return bwl_live_find_dead(live, BWL_GOOD_LOCK, ret_number);
+}
+
+/* 0 -> 1 -> 2 gets the lock and goes back to 0; 1 -> 3 -> 4 -> 3 never does. */
+static void test_live_finds_the_world_without_a_way_back(void **state)
+{
+    bwl_memory memory = { 0 };
+    bwl_live   live;
+    uint32_t   dead;
+
+    (void)state;
+    bwl_live_start(&live, &memory);
+    assert_true(bwl_live_step(&live, 1, 0) && bwl_live_end(&live, 0));
+    assert_true(bwl_live_step(&live, 2, 0) && bwl_live_step(&live, 3, 0) && bwl_live_end(&live, 0));
+    assert_true(bwl_live_step(&live, 0, BWL_GOOD_LOCK) && bwl_live_end(&live, 0));
+    assert_int_equal(fate_of(&live, &dead), BWL_FATE_GOOD);
+    assert_true(bwl_live_step(&live, 4, 0) && bwl_live_end(&live, 0));
+    assert_true(bwl_live_step(&live, 3, BWL_GOOD_QUIET) && bwl_live_end(&live, 0));
+    assert_int_equal(fate_of(&live, &dead), BWL_FATE_DEAD);
+    assert_int_equal(dead, 3);
+    assert_int_equal(bwl_live_find_dead(&live, BWL_GOOD_QUIET, &dead), BWL_FATE_GOOD);
+    bwl_live_free(&live);
+    assert_int_equal(memory.used, 0);
+}
+
+/* A ring of a hundred thousand, against the direction in which they are gone through. */
+static void test_live_goes_all_the_way_round(void **state)
+{
+    enum { COUNT = 100000 };
+    bwl_memory memory = { 0 };
+    bwl_live   live;
+    uint32_t   dead;
+
+    (void)state;
+    bwl_live_start(&live, &memory);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        assert_true(bwl_live_step(&live, (i + 1) % COUNT, i == 50 ? BWL_GOOD_LOCK : 0));
+        assert_true(bwl_live_end(&live, 0));
+    }
+    assert_int_equal(fate_of(&live, &dead), BWL_FATE_GOOD);
+    assert_true(bwl_live_end(&live, 0)); /* one world more, that leads nowhere */
+    assert_int_equal(fate_of(&live, &dead), BWL_FATE_DEAD);
+    assert_int_equal(dead, COUNT);
+    assert_true(bwl_live_end(&live, BWL_GOOD_LOCK));
+    bwl_live_free(&live);
+}
+
+/* ---- a search that may use so much and no more ----------------------------------------------- */
+
+static void test_a_bound_is_kept_and_said(void **state)
+{
+    bwl_scenario s = scenario_called("loss");
+
+    (void)state;
+    for (size_t mib = 1; mib <= 8; mib++) {
+        bwl_search  search = { .states_max = STATES_MAX, .memory_max = mib * MIB };
+        bwl_finding found  = bwl_explore(&s, &search);
+
+        assert_int_equal(found.verdict, BWL_BUDGET_REACHED);
+        assert_int_equal(found.cut_short, BWL_CUT_MEMORY);
+        assert_true(found.memory <= mib * MIB);
+        bwl_finding_free(&found);
+    }
+}
+
+/* In a child that the kernel gives that much and no more: it does not even try to get more. */
+static void test_a_bound_is_kept_where_the_kernel_would_not_give_more(void **state)
+{
+    enum { BOUND = 8 * MIB, BESIDE = 2 * MIB }; /* beside: the explorer's own two worlds, stacks */
+    pid_t child = fork();
+    int   status;
+
+    (void)state;
+    assert_true(child >= 0);
+    if (child == 0) {
+        bwl_scenario  s      = scenario_called("for-ever-crash");
+        bwl_search    search = { .states_max = STATES_MAX, .memory_max = BOUND };
+        unsigned long pages  = 0;
+        FILE         *statm  = fopen("/proc/self/statm", "r");
+        struct rlimit limit;
+        bwl_finding   found;
+
+        if (statm == NULL || fscanf(statm, "%lu", &pages) != 1)
+            _exit(2);
+        (void)fclose(statm);
+        limit.rlim_cur = limit.rlim_max = pages * 4096 + BOUND + BESIDE;
+        if (setrlimit(RLIMIT_AS, &limit) != 0)
+            _exit(3);
+        search.memory_max = 0; /* without a bound of ours, the kernel's ends it as well */
+        found             = bwl_explore(&s, &search);
+        if (found.cut_short != BWL_CUT_MEMORY || found.memory < BOUND / 2)
+            _exit(4);
+        search.memory_max = BOUND;
+        found             = bwl_explore(&s, &search);
+        _exit(found.cut_short == BWL_CUT_MEMORY && found.memory <= BOUND && found.memory > BOUND / 2
+                  ? 0
+                  : 5);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void test_enough_memory_makes_no_difference(void **state)
+{
+    bwl_scenario s    = scenario_called("three-loss");
+    bwl_search   free = { .states_max = STATES_MAX };
+    bwl_finding  all  = bwl_explore(&s, &free);
+    bwl_search   just = { .states_max = STATES_MAX, .memory_max = all.memory };
+    bwl_finding  same = bwl_explore(&s, &just);
+
+    (void)state;
+    assert_int_equal(all.verdict, BWL_EVERY_STATE);
+    assert_int_equal(all.cut_short, 0);
+    assert_int_equal(all.frontier, 0);
+    assert_int_equal(same.verdict, BWL_EVERY_STATE);
+    assert_int_equal(same.states, all.states);
+    assert_int_equal(same.memory, all.memory);
+}
+
+static void test_a_number_of_states_is_kept_and_said(void **state)
+{
+    bwl_scenario s     = scenario_called("loss");
+    bwl_search   small = { .states_max = 1000 };
+    bwl_finding  found = bwl_explore(&s, &small);
+
+    (void)state;
+    assert_int_equal(found.verdict, BWL_BUDGET_REACHED);
+    assert_int_equal(found.cut_short, BWL_CUT_STATES);
+    assert_in_range(found.states, 1000, 1100);
+    assert_true(found.frontier > 0);
+}
+
+/* It grows from 1 to its largest and down again: the guess from the way up is of the right size. */
+static void test_an_estimate_is_of_the_right_size(void **state)
+{
+    static const char *const names[] = { "loss", "slow", "denial", "crash", "three" };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        bwl_scenario s    = scenario_called(names[i]);
+        bwl_finding  all  = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX });
+        bwl_search   half = { .states_max = (uint32_t)(all.states / 2) };
+        bwl_finding  cut  = bwl_explore(&s, &half);
+
+        assert_int_equal(cut.cut_short, BWL_CUT_STATES);
+        assert_int_equal(all.memory_estimate, 0);
+        assert_true(cut.memory_estimate > all.memory / 3);
+        assert_true(cut.memory_estimate < all.memory * 3);
+    }
+}
+
+static void test_nothing_is_guessed_from_the_very_beginning(void **state)
+{
+    static const uint64_t ever_faster[16] = { 1,   2,    4,    9,     20,    50,  120, 300,
+                                              900, 2800, 9000, 30000, 99999, 1e6, 1e7, 1e8 };
+
+    (void)state;
+    assert_int_equal(bwl_estimate_memory(ever_faster, 5, 36, 4096), 0);
+    assert_int_equal(bwl_estimate_memory(ever_faster, 15, 11000000, 4096), 0);
+}
+
+/* ---- how far it is --------------------------------------------------------------------------- */
+
+typedef struct told {
+    unsigned     times;
+    bwl_progress last;
+} told;
+
+static void hear(const bwl_progress *progress, void *arg)
+{
+    told *t = arg;
+
+    assert_true(progress->states >= t->last.states);
+    assert_true(progress->steps >= t->last.steps);
+    assert_true(progress->depth >= t->last.depth);
+    assert_true(progress->frontier > 0);
+    assert_true(progress->memory > 0);
+    assert_int_equal(progress->memory_max, 64 * MIB);
+    t->last = *progress;
+    t->times++;
+}
+
+static void test_progress_is_told_while_it_searches(void **state)
+{
+    bwl_scenario s      = scenario_called("loss");
+    told         t      = { 0 };
+    bwl_search   search = {
+          .states_max = STATES_MAX, .memory_max = 64 * MIB, .on_progress = hear, .progress_arg = &t
+    };
+    bwl_finding found = bwl_explore(&s, &search);
+
+    (void)state;
+    assert_true(t.times > 10);
+    assert_true(t.last.states <= found.states);
+    search.progress_every_s = 1e6;
+    t                       = (told){ 0 };
+    found                   = bwl_explore(&s, &search);
+    assert_int_equal(t.times, 0);
+}
+
+/* ---- fewer worlds, the same verdict ---------------------------------------------------------- */
+
+/* Every scenario that can be done in full. */
+static void test_a_reduction_comes_to_the_same_verdict(void **state)
+{
+    uint64_t all  = 0;
+    uint64_t some = 0;
+
+    (void)state;
+    for (size_t i = 0; i < bwl_scenarios_count(); i++) {
+        bwl_scenario s = bwl_scenario_at(i);
+        bwl_finding  whole;
+        bwl_finding  reduced;
+
+        if (s.is_vast || s.laws & BWL_LAWS_BACKWARDS)
+            continue;
+        whole   = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX });
+        reduced = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX, .reduces = true });
+        assert_int_equal(whole.verdict, reduced.verdict);
+        assert_int_not_equal(whole.verdict, BWL_BUDGET_REACHED);
+        if (whole.verdict == BWL_BROKEN) {
+            assert_int_not_equal(reduced.broken, 0);
+            assert_true(reduced.path_count >= whole.path_count);
+            assert_int_equal(bwl_path_breaks(&s, reduced.path, reduced.path_count), reduced.broken);
+        } else {
+            assert_true(reduced.states <= whole.states);
+            all += whole.states;
+            some += reduced.states;
+        }
+        bwl_finding_free(&whole);
+        bwl_finding_free(&reduced);
+    }
+    assert_true(some < all / 100 * 95);
+    (void)printf("# %lu worlds become %lu\n", (unsigned long)all, (unsigned long)some);
+}
+
+/* Does `first` and then `second`, if that can still be done. */
+static bool both(const bwl_world *w, bwl_choice first, bwl_choice second, bwl_world *ret_w,
+                 unsigned *ret_broken)
+{
+    bwl_choices choices;
+
+    *ret_w = *w;
+    bwl_world_perform(ret_w, first);
+    *ret_broken = bwl_world_broken_laws(ret_w);
+    bwl_world_choices(ret_w, &choices);
+    for (unsigned i = 0; i < choices.count; i++)
+        if (memcmp(&choices.list[i], &second, sizeof second) == 0) {
+            bwl_world_perform(ret_w, second);
+            *ret_broken |= bwl_world_broken_laws(ret_w);
+            return true;
+        }
+    return false;
+}
+
+/* What a reduction rests on: what it does first and what it puts off come to the same in either
+ * order, neither prevents the other, and no broken law is hidden by doing it first. */
+static void test_what_is_put_off_comes_to_the_same(void **state)
+{
+    enum { WALKS = 4000, STEPS = 60 };
+    static const char *const names[] = { "everything",
+                                         "three",
+                                         "three-loss",
+                                         "denial",
+                                         "extend",
+                                         "cancel",
+                                         "planted-delete-blind-two" };
+    uint64_t                 seed    = 11;
+    unsigned                 pairs   = 0;
+
+    (void)state;
+    for (unsigned n = 0; n < sizeof names / sizeof names[0]; n++)
+        for (unsigned walk = 0; walk < WALKS; walk++) {
+            bwl_scenario s = scenario_called(names[n]);
+            bwl_world    w;
+            bwl_choices  all;
+            bwl_choices  some;
+            bwl_choices  rest;
+
+            if (n == 0)
+                for (unsigned i = 0; i < BWL_BUDGETS_COUNT; i++)
+                    s.budget[i] = (uint8_t)(draw(&seed) % 2);
+            bwl_world_start(&w, &s);
+            bwl_world_choices(&w, &all);
+            for (unsigned step = 0; step < STEPS && all.count > 0; step++) {
+                bwl_world_perform(&w, all.list[draw(&seed) % all.count]);
+                bwl_world_choices(&w, &all);
+                if (!bwl_reduce(&w, &all, &some, &rest))
+                    continue;
+                for (unsigned i = 0; i < some.count; i++)
+                    for (unsigned j = 0; j < rest.count; j++) {
+                        bwl_world one;
+                        bwl_world two;
+                        unsigned  broken_one;
+                        unsigned  broken_two;
+                        assert_true(both(&w, some.list[i], rest.list[j], &one, &broken_one));
+                        assert_true(both(&w, rest.list[j], some.list[i], &two, &broken_two));
+                        assert_true(bwl_world_fingerprint(&one, true) ==
+                                    bwl_world_fingerprint(&two, true));
+                        assert_int_equal(broken_two & s.laws & ~broken_one, 0);
+                        pairs++;
+                    }
+            }
+        }
+    assert_true(pairs > 1000);
+    (void)printf("# %u pairs of steps\n", pairs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_memory_is_counted_and_refused_beyond_the_bound),
+        cmocka_unit_test(test_seen_numbers_in_the_order_of_meeting),
+        cmocka_unit_test(test_seen_tells_halves_of_fingerprints_apart),
+        cmocka_unit_test(test_seen_grows_and_forgets_nothing),
+        cmocka_unit_test(test_seen_that_is_full_still_knows_what_it_has),
+        cmocka_unit_test(test_frontier_gives_back_what_it_was_given),
+        cmocka_unit_test(test_live_finds_the_world_without_a_way_back),
+        cmocka_unit_test(test_live_goes_all_the_way_round),
+        cmocka_unit_test(test_a_bound_is_kept_and_said),
+        cmocka_unit_test(test_a_bound_is_kept_where_the_kernel_would_not_give_more),
+        cmocka_unit_test(test_enough_memory_makes_no_difference),
+        cmocka_unit_test(test_a_number_of_states_is_kept_and_said),
+        cmocka_unit_test(test_an_estimate_is_of_the_right_size),
+        cmocka_unit_test(test_nothing_is_guessed_from_the_very_beginning),
+        cmocka_unit_test(test_progress_is_told_while_it_searches),
+        cmocka_unit_test(test_a_reduction_comes_to_the_same_verdict),
+        cmocka_unit_test(test_what_is_put_off_comes_to_the_same),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

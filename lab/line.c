@@ -11,10 +11,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { ANSWER_WITHIN_MS = 10000, COMMAND_MAX = 4096, REPLY_MAX = 4096, WORDS_MAX = 8 };
+enum { ANSWER_WITHIN_MS = 10000, COMMAND_MAX = 4096, WORDS_MAX = 8 };
 
+/* One frame, in the bytes of the line. */
 typedef struct reply {
-    char   bytes[REPLY_MAX];
+    char   bytes[BWL_LINE_ROOM];
     size_t size;
 } reply;
 
@@ -22,7 +23,8 @@ bool bwl_line_open(bwl_line *ret_line, const char *socket_path, bwl_text *reterr
 {
     struct sockaddr_un to = { .sun_family = AF_UNIX };
 
-    ret_line->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ret_line->size = 0;
+    ret_line->fd   = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (strlen(socket_path) >= sizeof to.sun_path)
         errno = ENAMETOOLONG;
     else
@@ -60,35 +62,46 @@ static bool send_all(const bwl_line *line, const char *bytes, size_t size, bwl_t
     return true;
 }
 
-static bool receive(const bwl_line *line, reply *ret_reply, bwl_text *reterr)
+/* More bytes; false if none come. */
+static bool receive_more(bwl_line *line)
+{
+    struct pollfd ready = { .fd = line->fd, .events = POLLIN };
+    ssize_t       got;
+    int           polled;
+
+    do
+        polled = poll(&ready, 1, ANSWER_WITHIN_MS);
+    while (polled < 0 && errno == EINTR);
+    if (polled <= 0 || line->size == sizeof line->bytes)
+        return false;
+    got = recv(line->fd, line->bytes + line->size, sizeof line->bytes - line->size, 0);
+    if (got > 0)
+        line->size += (size_t)got;
+    return got > 0;
+}
+
+/* The next frame. */
+static bool receive(bwl_line *line, reply *ret_reply, bwl_text *reterr)
 {
     bwl_resp_scan scan = { 0 };
 
-    ret_reply->size = 0;
-    while (scan.status == BWL_RESP_MORE && ret_reply->size < REPLY_MAX) {
-        struct pollfd ready  = { .fd = line->fd, .events = POLLIN };
-        ssize_t       got    = -1;
-        int           polled = poll(&ready, 1, ANSWER_WITHIN_MS);
-        if (polled < 0 && errno == EINTR)
-            continue;
-        if (polled > 0)
-            got =
-                recv(line->fd, ret_reply->bytes + ret_reply->size, REPLY_MAX - ret_reply->size, 0);
-        if (got <= 0) {
+    while (bwl_resp_scan_bytes(&scan, line->bytes, line->size) == BWL_RESP_MORE)
+        if (!receive_more(line)) {
             *reterr = bwl_say("the server does not answer");
             return false;
         }
-        ret_reply->size += (size_t)got;
-        (void)bwl_resp_scan_bytes(&scan, ret_reply->bytes, ret_reply->size); /* in scan.status */
+    if (scan.status != BWL_RESP_OK) {
+        *reterr = bwl_say("the server's answer is not one");
+        return false;
     }
-    if (scan.status == BWL_RESP_OK && scan.size == ret_reply->size)
-        return true;
-    *reterr = bwl_say("the server's answer is not one");
-    return false;
+    memcpy(ret_reply->bytes, line->bytes, scan.size);
+    ret_reply->size = scan.size;
+    line->size -= scan.size;
+    memmove(line->bytes, line->bytes + scan.size, line->size);
+    return true;
 }
 
-static bool ask(const bwl_line *line, const bwl_resp_writer *command, reply *ret_reply,
-                bwl_text *reterr)
+static bool ask(bwl_line *line, const bwl_resp_writer *command, reply *ret_reply, bwl_text *reterr)
 {
     assert(!command->overflowed);
     return send_all(line, command->bytes, command->size, reterr) &&
@@ -114,7 +127,31 @@ static bwl_text shown(const reply *r)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-bool bwl_line_ask(const bwl_line *line, const bwl_redis_question *question, bwl_answer *ret_answer,
+/* The frames behind the first: the answer is the last one's, or of the first that is not as it
+ * should be. */
+static bwl_redis_verdict read_all(bwl_line *line, const bwl_redis_question *q, reply *r,
+                                  bwl_redis_reply *ret_reply, bwl_text *reterr)
+{
+    bwl_redis_verdict verdict = bwl_redis_read(q, 0, r->bytes, r->size, ret_reply);
+    unsigned          frames  = bwl_redis_frames(q->word);
+
+    if (verdict == BWL_REDIS_NOSCRIPT)
+        return verdict;
+    for (unsigned nth = 1; nth < frames; nth++) {
+        bwl_redis_reply   next = { 0 };
+        bwl_redis_verdict of;
+        if (!receive(line, r, reterr))
+            return BWL_REDIS_STRANGE;
+        of = bwl_redis_read(q, nth, r->bytes, r->size, &next);
+        if (verdict == BWL_REDIS_ANSWER && ret_reply->answer == BWL_YES) {
+            verdict    = of;
+            *ret_reply = next;
+        }
+    }
+    return verdict;
+}
+
+bool bwl_line_ask(bwl_line *line, const bwl_redis_question *question, bwl_redis_reply *ret_reply,
                   bwl_text *ret_said, bwl_text *reterr)
 {
     bwl_redis_question q       = *question;
@@ -122,25 +159,26 @@ bool bwl_line_ask(const bwl_line *line, const bwl_redis_question *question, bwl_
     char               room[COMMAND_MAX];
     reply              r;
 
-    q.by_text = false;
-    while (verdict == BWL_REDIS_NOSCRIPT) {
+    *reterr    = bwl_say("%s", "");
+    *ret_reply = (bwl_redis_reply){ 0 };
+    for (unsigned i = 0; i < 2 && verdict == BWL_REDIS_NOSCRIPT; i++) {
         bwl_resp_writer writer = { .bytes = room, .capacity = sizeof room };
+        q.by_text              = i == 1;
         bwl_redis_write(&writer, &q);
         if (!ask(line, &writer, &r, reterr))
             return false;
-        verdict = bwl_redis_read(q.word, r.bytes, r.size, ret_answer);
-        if (q.by_text && verdict == BWL_REDIS_NOSCRIPT)
-            break;
-        q.by_text = true;
+        verdict = read_all(line, &q, &r, ret_reply, reterr);
     }
     *ret_said = shown(&r);
     if (verdict == BWL_REDIS_ANSWER)
         return true;
-    *reterr = bwl_say("the server answers %s, which is no answer to that", ret_said->of);
+    if (reterr->of[0] == '\0')
+        *reterr = bwl_say("the server answers %s, which is no answer to that", ret_said->of);
     return false;
 }
 
-bool bwl_line_say(const bwl_line *line, const char *command, bwl_text *ret_said, bwl_text *reterr)
+static bool say_words(bwl_line *line, const char *command, const char *extra, size_t extra_size,
+                      reply *ret_reply, bwl_text *reterr)
 {
     char            room[COMMAND_MAX];
     bwl_resp_writer writer = { .bytes = room, .capacity = sizeof room };
@@ -148,15 +186,52 @@ bool bwl_line_say(const bwl_line *line, const char *command, bwl_text *ret_said,
     const char     *words[WORDS_MAX];
     uint32_t        count = 0;
     char           *rest  = copy.of;
-    reply           r;
 
     for (char *word; count < WORDS_MAX && (word = strtok_r(rest, " ", &rest)) != NULL;)
         words[count++] = word;
-    bwl_resp_write_array(&writer, count);
+    bwl_resp_write_array(&writer, count + (extra_size > 0));
     for (uint32_t i = 0; i < count; i++)
         bwl_resp_write_text(&writer, words[i]);
-    if (!ask(line, &writer, &r, reterr))
+    if (extra_size > 0)
+        bwl_resp_write_bulk(&writer, extra, extra_size);
+    return ask(line, &writer, ret_reply, reterr);
+}
+
+bool bwl_line_say_with(bwl_line *line, const char *command, const char *extra, size_t extra_size,
+                       bwl_text *ret_said, bwl_text *reterr)
+{
+    reply r;
+
+    if (!say_words(line, command, extra, extra_size, &r, reterr))
         return false;
     *ret_said = shown(&r);
+    return true;
+}
+
+bool bwl_line_say(bwl_line *line, const char *command, bwl_text *ret_said, bwl_text *reterr)
+{
+    return bwl_line_say_with(line, command, NULL, 0, ret_said, reterr);
+}
+
+bool bwl_line_get(bwl_line *line, const char *key, char *ret_bytes, size_t capacity,
+                  size_t *ret_size, bwl_text *reterr)
+{
+    reply           r;
+    bwl_resp_cursor cursor;
+    bwl_resp_value  value = { 0 };
+
+    if (!say_words(line, bwl_say("GET %s", key).of, NULL, 0, &r, reterr))
+        return false;
+    cursor = bwl_resp_begin(r.bytes, r.size);
+    (void)bwl_resp_next_bare(&cursor, &value); /* a whole frame has a first value */
+    *ret_size = SIZE_MAX;
+    if (value.type == '_')
+        return true;
+    if (value.type != '$' || value.size > capacity) {
+        *reterr = bwl_say("the key is no text, or a long one");
+        return false;
+    }
+    memcpy(ret_bytes, value.text, value.size);
+    *ret_size = value.size;
     return true;
 }

@@ -14,7 +14,6 @@ enum {
     RUNS_USUAL   = 100000,
     FAULTS_USUAL = 2,
     FAULTS_MOST  = 12,
-    SCALE_USUAL  = 20,
     SCALE_MOST   = 10000,
     ROUNDS_MOST  = 9,
 };
@@ -336,7 +335,6 @@ int bwl_options_read(bwl_lab_options *ret_options, int argc, char **argv)
 {
     bwl_lab_options set = {
         .faults_max = FAULTS_USUAL,
-        .scale      = SCALE_USUAL,
         .search     = { .states_max       = STATES_USUAL,
                         .seed             = 1,
                         .runs             = RUNS_USUAL,

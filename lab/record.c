@@ -25,6 +25,8 @@ const bwl_field bwl_fields[BWL_FIELDS_COUNT] = {
     { "server_pace", BWL_FIELD_COUNT, AT(server_pace), 1, 1000 },
     { "renews", BWL_FIELD_BOOL, AT(terms.renews), 0, 1 },
     { "tries_once", BWL_FIELD_BOOL, AT(tries_once), 0, 1 },
+    { "stale", BWL_FIELD_BOOL, AT(stale), 0, 1 },
+    { "fences", BWL_FIELD_BOOL, AT(fences), 0, 1 },
     { "chances", BWL_FIELD_BOOL, AT(chances), 0, 1 },
 };
 

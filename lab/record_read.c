@@ -231,6 +231,26 @@ static bool refuse(bwl_text reterr[3], bwl_text why, const char *type)
     return false;
 }
 
+/* Can it be walked at all?  That a law about all that may follow is broken, only a search can
+ * tell. */
+static bool can_be_walked(const bwl_record *record)
+{
+    bwl_world   w;
+    bwl_choices choices;
+
+    bwl_world_start(&w, &record->world);
+    for (unsigned i = 0; i < record->path_count; i++) {
+        bool may = false;
+        bwl_world_choices(&w, &choices);
+        for (unsigned j = 0; j < choices.count && !may; j++)
+            may = memcmp(&choices.list[j], &record->path[i], sizeof choices.list[j]) == 0;
+        if (!may)
+            return false;
+        bwl_world_perform(&w, record->path[i]);
+    }
+    return true;
+}
+
 static bool comes_out(bwl_record *record, bwl_text reterr[3])
 {
     static const char type[] = "type: bowline lab try SUBJECT --json  to find it again";
@@ -239,6 +259,8 @@ static bool comes_out(bwl_record *record, bwl_text reterr[3])
     record->world.laws = record->broken;
     broken             = bwl_path_breaks(&record->world, record->path, record->path_count);
     if ((broken & record->broken) != 0)
+        return true;
+    if ((record->broken & BWL_LAWS_BACKWARDS) != 0 && can_be_walked(record))
         return true;
     if (strcmp(record->version, BWL_LAB_VERSION) != 0)
         return refuse(reterr,

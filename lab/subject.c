@@ -2,6 +2,7 @@
  * subject.c -- see subject.h.
  */
 #include "lab/subject.h"
+#include "lab/as_written.h"
 #include "lab/grow.h"
 #include "lab/mutant.h"
 #include "lab/own.h"
@@ -10,11 +11,81 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MS_NS = 1000000, SECONDS_LEASE_MS = 2000 };
+
+#define SECOND_NS INT64_C(1000000000)
+
+/* As in src/protocol/protocols.c, with the tokens that the lab hands out. */
+static const bwl_rules uuid    = { .value = BWL_VALUE_TOKEN, .lease_in_seconds = true };
+static const bwl_rules seconds = { .value   = BWL_VALUE_DECIMAL,
+                                   .unit_ns = SECOND_NS,
+                                   .clock   = BWL_CLOCK_OF_CLIENT };
+static const bwl_rules ms      = {
+         .value = BWL_VALUE_DECIMAL, .unit_ns = MS_NS, .extra_ns = MS_NS, .clock = BWL_CLOCK_OF_CLIENT
+};
+static const bwl_rules literal = { .value = BWL_VALUE_LITERAL, .literal = "1" };
+
+/* Where time is counted in seconds, a lease is at least two of them. */
+#define IN_SECONDS(NAME, RULES)         \
+    .world = { .protocol = &bwl_##NAME, \
+               .terms    = { .rules = (RULES), .lease_ms = SECONDS_LEASE_MS } }
+#define IN_MS(NAME, RULES) .world = { .protocol = &bwl_##NAME, .terms = { .rules = (RULES) } }
+
 static const bwl_subject table[] = {
     { .name     = "token",
       .story    = "bowline's own: SET NX PX, a new token each time, compare and delete",
       .is_sound = true,
       .world    = { .protocol = &bwl_token } },
+
+    /* As their articles mean them. */
+    { .name = "setnx-del", .story = "SETNX; DEL", IN_MS(setnx_del, &literal) },
+    { .name  = "setnx-del-expire",
+      .story = "SETNX; DEL, and EXPIRE 0 when that did not succeed",
+      IN_MS(setnx_del_expire, &literal) },
+    { .name  = "setnx-stamp-del",
+      .story = "SETNX of a stamp; when it is over, DEL and SETNX again",
+      IN_SECONDS(setnx_stamp_del, NULL) },
+    { .name  = "setnx-getset",
+      .story = "SETNX of a stamp in seconds; when it is over, GETSET",
+      IN_SECONDS(setnx_getset, &bwl_rules_seconds) },
+    { .name  = "setnx-getset-buffers",
+      .story = "the same in milliseconds, with buffers of 1 and 3 ms",
+      IN_MS(setnx_getset, &bwl_rules_buffers) },
+    { .name  = "setnx-getset-jedis",
+      .story = "the same in milliseconds, and won if GETSET finds what GET has shown",
+      IN_MS(setnx_getset, &bwl_rules_jedis) },
+    { .name  = "setnx-getset-lock-foo",
+      .story = "the same in milliseconds, and won if what GETSET finds is over",
+      IN_MS(setnx_getset, &bwl_rules_lock_foo) },
+    { .name  = "setnx-getset-server",
+      .story = "setnx-getset as one script by the server's clock: bowline's safe variant",
+      IN_SECONDS(setnx_getset, &bwl_rules_server) },
+    { .name = "set-nx-ex", .story = "SET NX EX of a literal; DEL", IN_SECONDS(set_nx_ex, NULL) },
+    { .name  = "setnx-expire-watch",
+      .story = "SETNX, then EXPIRE; DEL under WATCH",
+      IN_SECONDS(setnx_expire_watch, &uuid) },
+
+    /* Their listings, where these are not what the text means. */
+    { .name  = "written-guard",
+      .story = "setnx-getset-buffers as listed: a buffer in seconds compared with milliseconds",
+      IN_MS(written_guard, &ms) },
+    { .name  = "written-way-3",
+      .story = "setnx-stamp-del as listed: a key that is gone counts as over",
+      IN_SECONDS(written_way_3, &seconds) },
+    { .name  = "written-watch-ttl",
+      .story = "setnx-expire-watch as listed: TTL compared with -2, so nothing is repaired",
+      IN_SECONDS(written_watch_ttl, &uuid) },
+    { .name  = "written-watch-queued",
+      .story = "setnx-expire-watch as listed: GET after MULTI, and QUEUED is no uuid",
+      IN_SECONDS(written_watch_queued, &uuid) },
+    { .name  = "written-watch-exec-first",
+      .story = "setnx-expire-watch as listed: DEL after EXEC, when nothing is watched",
+      IN_SECONDS(written_watch_exec_first, &uuid) },
+    { .name  = "written-watch-del",
+      .story = "setnx-expire-watch with DEL as its repair",
+      IN_SECONDS(written_watch_del, &uuid) },
+
+    /* Mistakes that were planted. */
     { .name  = "token-delete-blind",
       .story = "as token, but it deletes without comparing",
       .world = { .twists = BWL_TWIST_DELETE_BLIND } },
@@ -138,6 +209,8 @@ static void complete(bwl_scenario *world)
 {
     if (world->protocol == NULL)
         world->protocol = &bwl_token;
+    if (world->terms.rules == NULL)
+        world->terms.rules = bwl_protocol_rules(world->protocol);
     world->never_renews = world->never_renews || !world->protocol->extends;
     *world              = bwl_scenario_complete(*world);
     world->laws         = (BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS) | BWL_LAW_NO_OVERLAP;

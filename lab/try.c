@@ -63,7 +63,7 @@ static int set_up(trial *t)
     if (set->rounds != 0)
         t->world.rounds = set->rounds;
     if (set->laws != 0)
-        t->world.laws = set->laws;
+        t->world.laws = set->laws & ~(unsigned)BWL_LAW_LIVE; /* it has a search of its own */
     t->faults_max = sum_of(t->world.budget, set->has_budget ? FAULTS_MOST : set->faults_max);
     if (set->has_faults)
         t->faults_max = sum_of(t->world.budget, set->faults_max);
@@ -97,6 +97,29 @@ static size_t estimate(const trial *t)
     needed            = found.verdict == BWL_BUDGET_REACHED ? needed : 0;
     bwl_finding_free(&found);
     return needed > t->search.memory_max ? needed : 0;
+}
+
+/* Whether the lock can be lost for ever is asked in a world without end, in which nobody waits and
+ * nothing is slow: that has an end for a search. */
+static void search_for_dead_ends(trial *t)
+{
+    bwl_scenario world = t->world;
+    bwl_smallest smallest[BWL_LAWS_COUNT];
+    unsigned     law    = BWL_LAW_NUMBER_LIVE;
+    unsigned     faults = t->faults_max > 0;
+
+    if (t->set->laws != 0 && (t->set->laws & BWL_LAW_LIVE) == 0)
+        return;
+    world.laws             = BWL_LAW_LIVE;
+    world.rounds           = BWL_ANY;
+    world.tries_once       = true;
+    world.wait_ms          = 0;
+    world.budget[BWL_SLOW] = 0;
+    bwl_smallest_budgets(&world, &t->search, faults, smallest);
+    t->smallest[law] = smallest[law];
+    smallest[law]    = (bwl_smallest){ 0 };
+    bwl_smallest_free(smallest);
+    t->world.laws |= BWL_LAW_LIVE;
 }
 
 /* ---- what came out --------------------------------------------------------------------------- */
@@ -152,21 +175,30 @@ static uint64_t states_of(const trial *t)
     return most;
 }
 
-/* The law that takes the fewest faults; of equals, the one that is named first.  What no lease can
- * give comes last. */
+/* What is worst first. */
+static unsigned severity_of(unsigned law)
+{
+    if ((law & (BWL_LAW_ONE_HOLDER | BWL_LAW_ONE_WORKER)) != 0)
+        return 5;
+    if ((law & BWL_LAW_LIVE) != 0)
+        return 4;
+    if ((law & (BWL_LAW_OWN_KEY | BWL_LAW_CREATES | BWL_LAW_FOREIGN)) != 0)
+        return 3;
+    return (law & BWL_LAWS_MORE) != 0 ? 1 : 2; /* what no lease can give comes last */
+}
+
+/* The worst that was found; of equals, what takes the fewest faults. */
 static const bwl_smallest *worst_of(const trial *t, unsigned *ret_law)
 {
-    const bwl_smallest *worst   = NULL;
-    bool                is_hard = false;
+    const bwl_smallest *worst    = NULL;
+    unsigned            severity = 0;
 
     for (unsigned i = 0; i < BWL_LAWS_COUNT; i++) {
-        const bwl_smallest *s       = &t->smallest[i];
-        bool                is_more = (BWL_LAWS_MORE >> i & 1) != 0;
-        if (!s->is_found || (is_hard && is_more))
-            continue;
-        if (worst == NULL || (!is_hard && !is_more) || s->faults < worst->faults) {
+        const bwl_smallest *s   = &t->smallest[i];
+        unsigned            its = severity_of(1u << i);
+        if (s->is_found && (its > severity || (its == severity && s->faults < worst->faults))) {
             worst    = s;
-            is_hard  = !is_more;
+            severity = its;
             *ret_law = 1u << i;
         }
     }
@@ -201,7 +233,12 @@ static bool write_schedule(const trial *t)
     }
     memcpy(world.budget, worst->budget, sizeof world.budget);
     world.laws = law;
-    picture    = bwl_picture_of(&world, worst->path, worst->path_count, law);
+    if (law == BWL_LAW_LIVE) {
+        world.rounds     = BWL_ANY;
+        world.tries_once = true;
+        world.wait_ms    = 0;
+    }
+    picture = bwl_picture_of(&world, worst->path, worst->path_count, law);
     if (set->svg != NULL)
         is_good = write_drawing(set->svg, &picture);
     if (set->json)
@@ -253,6 +290,7 @@ int bwl_verb_try(const bwl_lab_options *set)
         return BWL_EXIT_MEMORY;
     }
     bwl_smallest_budgets(&t.world, &t.search, t.faults_max, t.smallest);
+    search_for_dead_ends(&t);
     bwl_meter_wipe(&t.meter);
     status = report(&t, bwl_seconds() - start);
     bwl_smallest_free(t.smallest);

@@ -292,6 +292,14 @@ int bwl_verb_replay(const bwl_lab_options *set)
 
     if (!bwl_record_load(&record, set->operands[0], s.fault))
         return bwl_complain(s.fault[0], s.fault[1], s.fault[2]);
+    if (record.world.terms.rules != NULL &&
+        record.world.terms.rules->clock == BWL_CLOCK_OF_SERVER) {
+        bwl_record_free(&record);
+        return bwl_complain(bwl_say("this schedule cannot be played"),
+                            bwl_say("its stamps are made by the server, of the true time of day; "
+                                    "the schedule's are of another day"),
+                            bwl_say("%s", ""));
+    }
     if (s.scale == 0)
         s.scale = scale_for(&record);
     is_good = set_up(&s, set);

@@ -218,6 +218,6 @@ bool bwl_stage_is_same(const bwl_stage *s, const bwl_letter *served, const bwl_r
     bool shows = real->answer == BWL_YES && !is_by_server(s) && served->stamp != 0;
 
     return served->answer == (uint8_t)real->answer &&
-           (real->answer != BWL_YES || served->is_mine == real->is_mine) &&
+           (real->answer != BWL_YES || is_by_server(s) || served->is_mine == real->is_mine) &&
            (!shows || bwl_stage_number(s, served) == real->number);
 }

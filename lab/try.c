@@ -23,7 +23,7 @@ static const uint8_t budget_usual[BWL_BUDGETS_COUNT] = {
 };
 
 /* A probe that is stopped after so many worlds tells how many there may be. */
-enum { PROBE_STATES = 100000 };
+enum { PROBE_STATES = 100000, DEAD_END_STATES = 500000 };
 
 typedef struct trial {
     const bwl_lab_options *set;
@@ -103,7 +103,8 @@ static size_t estimate(const trial *t)
  * nothing is slow: that has an end for a search. */
 static void search_for_dead_ends(trial *t)
 {
-    bwl_scenario world = t->world;
+    bwl_scenario world  = t->world;
+    bwl_search   search = t->search;
     bwl_smallest smallest[BWL_LAWS_COUNT];
     unsigned     law    = BWL_LAW_NUMBER_LIVE;
     unsigned     faults = t->faults_max > 0;
@@ -115,7 +116,8 @@ static void search_for_dead_ends(trial *t)
     world.tries_once       = true;
     world.wait_ms          = 0;
     world.budget[BWL_SLOW] = 0;
-    bwl_smallest_budgets(&world, &t->search, faults, smallest);
+    search.states_max      = DEAD_END_STATES;
+    bwl_smallest_budgets(&world, &search, faults, smallest);
     t->smallest[law] = smallest[law];
     smallest[law]    = (bwl_smallest){ 0 };
     bwl_smallest_free(smallest);

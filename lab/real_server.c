@@ -113,7 +113,7 @@ bool bwl_real_server_start(bwl_real_server *ret_server, const char *program, bwl
     *ret_server = s;
     s.program   = bwl_say("%s", program != NULL ? program : "redis-server");
     s.directory = bwl_say("%s/bowline-lab.XXXXXX", temporary != NULL ? temporary : "/tmp");
-    if (strlen(s.directory.of) > 80)
+    if (strlen(s.directory.of) > 100)
         s.directory = bwl_say("/tmp/bowline-lab.XXXXXX"); /* a socket's path is 107 bytes at most */
     if (mkdtemp(s.directory.of) == NULL)
         return fail(reterr, bwl_say("%s: %s", s.directory.of, strerror(errno)), "");

@@ -1,7 +1,10 @@
 """What the tests of bowline-lab share: the program, and a directory of the test's own."""
 
 import os
+import pathlib
+import shutil
 import subprocess
+import tempfile
 
 import pytest
 
@@ -12,9 +15,8 @@ LIMIT = 120
 class Lab:
     def __init__(self, root):
         self.root = root
-        self.temporary = root / "temporary"
-        self.temporary.mkdir()
-        # Where replay makes its directories: what is left behind is seen.
+        # Where replay makes its directories: what is left behind is seen. A socket's path has to be short.
+        self.temporary = pathlib.Path(tempfile.mkdtemp(prefix="lab-"))
         self.env = {**os.environ, "TMPDIR": str(self.temporary)}
 
     def __call__(self, *words, **how):
@@ -48,4 +50,6 @@ class Lab:
 def lab(tmp_path):
     if not LAB:
         pytest.skip("this build has no lab")
-    return Lab(tmp_path)
+    made = Lab(tmp_path)
+    yield made
+    shutil.rmtree(made.temporary)

@@ -1,14 +1,12 @@
 """What people see of the lab: its words, its diagrams, and what it says to a slip of the pen."""
 
 import html.parser
-import json
 import os
 import pathlib
 import pty
 import re
 import shutil
 import subprocess
-import sys
 import xml.etree.ElementTree
 
 import pytest
@@ -116,7 +114,7 @@ def test_a_file_that_cannot_be_written_is_said_and_nothing_is_left(lab):
     (lab.root / "taken").mkdir()
     said = lab("try", *REUSED, "--svg", "taken")
     assert said.returncode == 1 and "taken cannot be written" in said.stderr
-    assert sorted(path.name for path in lab.root.iterdir()) == ["taken", "temporary"]
+    assert sorted(path.name for path in lab.root.iterdir()) == ["taken"]
 
 
 def test_a_full_disk_is_not_success(lab):
@@ -352,7 +350,3 @@ def test_a_protocol_of_another_version_is_not_run(lab):
     assert "cannot be loaded as a protocol" in lab.refuses("try", made)
     made = build_own(lab, own_protocol().replace(".event      = event,", "(void (*)(void *, const bwl_claim *, const bwl_event *, bwl_effects *))0,"), "without.so")
     assert "has no name, init, command or event" in lab.refuses("try", made)
-
-
-if __name__ == "__main__":
-    sys.exit("run by tools/pytest")

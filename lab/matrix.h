@@ -1,8 +1,8 @@
 /*
  * matrix.h -- protocols by faults: what each kind of fault, alone, does to each protocol.
  *
- * The laws of mutual exclusion come first: a cell says that a fault breaks another law only where it
- * leaves those whole.  A law that breaks without any fault is named in the first column only.
+ * The laws of mutual exclusion come first: a cell says that a fault breaks another law only where
+ * it leaves those whole.  A law that breaks without any fault is named in the first column only.
  */
 #ifndef BWL_LAB_MATRIX_H
 #define BWL_LAB_MATRIX_H

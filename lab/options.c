@@ -199,6 +199,7 @@ static bool read_option(bwl_lab_options *set, option_id id, const char *argument
     case ID_JSON: set->json = true; return true;
     case ID_HTML: set->html = argument; return true;
     case ID_SCALE: return read_unsigned("scale", argument, SCALE_MOST, &set->scale);
+    case ID_PROTOCOL: set->protocol = argument; return true;
     case ID_SERVER: set->server = argument; return true;
     case ID_MEMORY: return read_memory(argument, &set->search.memory_max);
     case ID_QUIET: set->quiet = true; return true;

@@ -40,6 +40,7 @@ typedef enum bwl_lab_command {
     X(JSON, 0, "json", NULL, BWL_FOR(TRY), "write it for replay, and for programs")              \
     X(HTML, 0, "html", "FILE", BWL_FOR(MATRIX), "write the table as a page, with every diagram") \
     X(SCALE, 0, "scale", "N", BWL_FOR(REPLAY), "real ms for each ms of the schedule (20, or 1)") \
+    X(PROTOCOL, 0, "protocol", "FILE", BWL_FOR(REPLAY), "the protocol of your own it is about")  \
     X(SERVER, 0, "server", "FILE", BWL_FOR(REPLAY), "the redis-server to start")                 \
     X(MEMORY, 'm', "memory", "SIZE", BWL_FOR(TRY) | BWL_FOR(MATRIX) | BWL_FOR(RUN),              \
       "use at most so much (1G)")                                                                \
@@ -68,6 +69,7 @@ typedef struct bwl_lab_options {
     const char     *svg;
     const char     *html;
     const char     *server;
+    const char     *protocol;
     unsigned        scale; /* 0: what suits the schedule                                     */
     bool            mermaid;
     bool            json;

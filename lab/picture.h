@@ -1,8 +1,8 @@
 /*
  * picture.h -- a schedule as rows, before anybody has decided what it is drawn on.
  *
- * It is built once, by walking the schedule; draw.c, svg.c and mermaid.c put it on paper.  Time goes
- * down: one row after the other.  What a row is about:
+ * It is built once, by walking the schedule; draw.c, svg.c and mermaid.c put it on paper.  Time
+ * goes down: one row after the other.  What a row is about:
  *
  *      ASK      a client's question goes to the server        client --> server
  *      SERVED   the server carries a question out             server
@@ -11,11 +11,11 @@
  *      SERVER   something happens to the server
  *      TIME     time passes
  *
- * A question that is carried out in the very next step is one row, ASK with an effect; what made the
- * client ask (acquire, release, an alarm) stands in its row too.  No step is left out.
+ * A question that is carried out in the very next step is one row, ASK with an effect; what made
+ * the client ask (acquire, release, an alarm) stands in its row too.  No step is left out.
  *
- * A question that is carried out later is linked: SERVED names the row of its ASK, ANSWER that where
- * the server carried it out.
+ * A question that is carried out later is linked: SERVED names the row of its ASK, ANSWER that
+ * where the server carried it out.
  */
 #ifndef BWL_LAB_PICTURE_H
 #define BWL_LAB_PICTURE_H

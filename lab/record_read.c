@@ -25,6 +25,7 @@ typedef struct reading {
     int64_t     format; /* 0: not read yet                                                       */
     bool        has_subject;
     bool        has_choices;
+    const char *own;    /* a file that may be loaded                                             */
     bwl_text   *reterr; /* of bwl_subject_find                                                   */
 } reading;
 
@@ -177,6 +178,13 @@ static void read_subject(reading *k)
 
     if (!bwl_json_string(&k->r, record->subject, sizeof record->subject))
         return;
+    if (bwl_subject_is_file(record->subject) &&
+        (k->own == NULL || strcmp(k->own, record->subject) != 0)) {
+        (void)bwl_json_fault(&k->r, bwl_say("it is about %s, which is not loaded unless --protocol "
+                                            "says so",
+                                            bwl_shown(record->subject).of));
+        return;
+    }
     k->has_subject = bwl_subject_find(record->subject, &record->world, k->reterr);
     if (!k->has_subject)
         (void)bwl_json_fault(&k->r, k->reterr[0]);
@@ -275,13 +283,14 @@ static bool comes_out(bwl_record *record, bwl_text reterr[3])
                   type);
 }
 
-bool bwl_record_read(bwl_record *ret_record, const char *text, size_t size, bwl_text reterr[3])
+bool bwl_record_read(bwl_record *ret_record, const char *text, size_t size, const char *own,
+                     bwl_text reterr[3])
 {
-    bwl_record record   = { 0 };
-    reading    k        = { .r = bwl_json_of(text, size), .record = &record, .reterr = reterr };
-    bool       is_first = true;
-    bool       is_good;
-    char       name[NAME_MAX_HERE];
+    bwl_record record = { 0 };
+    reading k = { .r = bwl_json_of(text, size), .record = &record, .own = own, .reterr = reterr };
+    bool    is_first = true;
+    bool    is_good;
+    char    name[NAME_MAX_HERE];
 
     (void)bwl_json_begin(&k.r, '{');
     while (bwl_json_more(&k.r, '}', &is_first) && bwl_json_name(&k.r, name, sizeof name))
@@ -302,7 +311,7 @@ bool bwl_record_read(bwl_record *ret_record, const char *text, size_t size, bwl_
     return true;
 }
 
-bool bwl_record_load(bwl_record *ret_record, const char *file, bwl_text reterr[3])
+bool bwl_record_load(bwl_record *ret_record, const char *file, const char *own, bwl_text reterr[3])
 {
     bool   is_good = false;
     char  *text    = bwl_room_for(BWL_RECORD_SIZE_MAX + 1, 1);
@@ -318,7 +327,7 @@ bool bwl_record_load(bwl_record *ret_record, const char *file, bwl_text reterr[3
     } else if (size == BWL_RECORD_SIZE_MAX) {
         (void)refuse(reterr, bwl_say("%s is too large for one", bwl_shown(file).of), "");
     } else {
-        is_good = bwl_record_read(ret_record, text, size, reterr);
+        is_good = bwl_record_read(ret_record, text, size, own, reterr);
     }
     if (in != NULL)
         (void)fclose(in); /* nothing was written */

@@ -1,7 +1,9 @@
 /*
- * replay.c -- `bowline-lab replay`: a schedule, played with a real server in the place of the model.
+ * replay.c -- `bowline-lab replay`: a schedule, played with a real server in the place of the
+ * model.
  *
- * The machines are the same, and they hear what the real server answers.  What the lab does besides:
+ * The machines are the same, and they hear what the real server answers.  What the lab does
+ * besides:
  *
  *      time            really passes, some real milliseconds for each of the schedule; leases are
  *                      as much longer
@@ -87,8 +89,8 @@ static bool serve_late(bwl_stage *s, unsigned step, bwl_choice choice)
 
 /* ---- everything else ------------------------------------------------------------------------- */
 
-/* What became late is written on the connection that it was asked on.  Descriptors are shared by the
- * letters of one connection, and closed all together at the end. */
+/* What became late is written on the connection that it was asked on.  Descriptors are shared by
+ * the letters of one connection, and closed all together at the end. */
 static bool retire(bwl_stage *s, unsigned client, unsigned late_before)
 {
     const bwl_lab_client *c = &s->w.clients[client];
@@ -290,7 +292,7 @@ int bwl_verb_replay(const bwl_lab_options *set)
     bwl_stage  s = { .record = &record, .scale = set->scale, .watcher = { .fd = -1 } };
     bool       is_good;
 
-    if (!bwl_record_load(&record, set->operands[0], s.fault))
+    if (!bwl_record_load(&record, set->operands[0], set->protocol, s.fault))
         return bwl_complain(s.fault[0], s.fault[1], s.fault[2]);
     if (record.world.terms.rules != NULL &&
         record.world.terms.rules->clock == BWL_CLOCK_OF_SERVER) {

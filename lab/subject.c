@@ -119,7 +119,7 @@ const bwl_subject *bwl_subject_at(size_t i)
 
 /* ---- a protocol of the reader's own ---------------------------------------------------------- */
 
-static bool is_file(const char *name)
+bool bwl_subject_is_file(const char *name)
 {
     size_t size = strlen(name);
 
@@ -225,7 +225,7 @@ bool bwl_subject_find(const char *name, bwl_scenario *ret_world, bwl_text reterr
     bwl_scenario world;
     const char  *meant;
 
-    if (is_file(name)) {
+    if (bwl_subject_is_file(name)) {
         if (!load_own(name, &world, reterr))
             return false;
     } else if (!find_known(name, &world)) {

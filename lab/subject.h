@@ -17,6 +17,9 @@ typedef struct bwl_subject {
     bwl_scenario world;    /* protocol, rules, twists; 0 where it is the usual                    */
 } bwl_subject;
 
+/* Is this the name of a file: code that is loaded? */
+bool bwl_subject_is_file(const char *name);
+
 size_t             bwl_subjects_count(void);
 const bwl_subject *bwl_subject_at(size_t i);
 

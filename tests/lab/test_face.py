@@ -350,3 +350,19 @@ def test_a_protocol_of_another_version_is_not_run(lab):
     assert "cannot be loaded as a protocol" in lab.refuses("try", made)
     made = build_own(lab, own_protocol().replace(".event      = event,", "(void (*)(void *, const bwl_claim *, const bwl_event *, bwl_effects *))0,"), "without.so")
     assert "has no name, init, command or event" in lab.refuses("try", made)
+
+
+def test_a_schedule_does_not_load_code_that_it_names(lab):
+    """Its file leaves a mark when it is loaded."""
+    mark = lab.root / "loaded"
+    code = own_protocol() + f'#include <stdio.h>\n__attribute__((constructor)) static void mark(void)\n'
+    code += f'{{ FILE *f = fopen("{mark}", "w"); if (f) fclose(f); }}\n'
+    made = build_own(lab, code)
+    schedule = lab.write("it.json", lab.schedule(made, "--law", "own key only"))
+    mark.unlink()
+    for words in ([], ["--protocol", "./other.so"]):
+        assert "is not loaded unless --protocol says so" in lab.refuses("replay", schedule, *words)
+        assert not mark.exists()
+    if shutil.which("redis-server"):
+        said = lab("replay", schedule, "--protocol", made)
+        assert said.returncode == 0 and "=> broken on a real server: own key only" in said.stdout

@@ -113,8 +113,8 @@ static bool put_if_near(print *p, int64_t x, int64_t present, int64_t per_second
     return true;
 }
 
-/* A number of which we do not know what it means.  The hours of the two clocks are so far from each
- * other, in any unit, and from all numbers that are counted, that a time can be told by its size. */
+/* A number of which we do not know what it means.  The hours of the two clocks are so far from
+ * each other, in any unit, and from all that is counted, that a time can be told by its size. */
 static void put_number(print *p, int64_t x)
 {
     static const int64_t units_ns[] = { 1000000000, 1000000, 1000, 1 };
@@ -178,7 +178,8 @@ static void put_protocol(print *p, const bwl_hold *h)
         bwl_mutant_state mutant;
         memcpy(&mutant, h->memory, sizeof mutant);
         put_time(p, mutant.asked_at);
-        put(p, (uint64_t)mutant.verb << 2 | (uint64_t)mutant.is_lost << 1 | mutant.again);
+        put(p, (uint64_t)mutant.blows << 8 | (uint64_t)mutant.verb << 2 |
+                   (uint64_t)mutant.is_lost << 1 | mutant.again);
         put(p, mutant.asked == view.last_tag);
     }
 }
@@ -268,7 +269,7 @@ static void put_letter(print *p, const bwl_lab_client *c, const bwl_letter *lett
         put_question(p, letter); /* which release failed is of interest to a law */
 }
 
-static void put_client(print *p, const bwl_lab_client *c)
+static void put_client(print *p, const bwl_world *w, const bwl_lab_client *c)
 {
     const bool flags[] = { c->is_running, c->is_working, c->was_slow, c->is_told_end,
                            c->extends,    c->releases,   c->cancels,  c->is_removed };
@@ -283,8 +284,8 @@ static void put_client(print *p, const bwl_lab_client *c)
         put(p, (uint64_t)c->asked_now << 1 | c->was_kept);
         if (c->extends)
             put(p, (uint64_t)(p->now - c->extended_at));
-        if (c->is_working && c->hold.terms.max_hold_ms != BWL_NEVER)
-            put(p, (uint64_t)(p->now - c->held_since));
+        if (c->is_working && w->scenario->terms.max_hold_ms != BWL_NEVER)
+            put(p, (uint64_t)bwl_sooner(p->now - c->held_since, w->scenario->terms.max_hold_ms));
         put_hold(p, &c->hold);
     } else {
         put(p, UINT64_MAX);
@@ -378,7 +379,7 @@ static print begin(const bwl_world *w, uint64_t hash, bool plain)
 
     return (print){
         .hash       = hash,
-        .over_alike = has_no_clock_behind(w),
+        .over_alike = !plain && has_no_clock_behind(w),
         .now        = w->now,
         .wall_ns    = (BWL_BEGINNING_WALL_MS + since) * 1000000,
         .plain      = plain,
@@ -413,7 +414,7 @@ static uint64_t in_order(const bwl_world *w, const uint8_t *order, bool plain)
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         if ((w->scenario->twists & BWL_TWIST_ONE_TOKEN) != 0)
             put_token(&p, bwl_token_number(order[i], 1)); /* it will be used again */
-        put_client(&p, &w->clients[order[i]]);
+        put_client(&p, w, &w->clients[order[i]]);
     }
     put_data(&p, &w->redis.data, w->redis.now);
     if (!p.is_token) {
@@ -435,7 +436,7 @@ static uint64_t alone(const bwl_world *w, unsigned client)
 {
     print p = begin(w, 0x616c, false);
 
-    put_client(&p, &w->clients[client]);
+    put_client(&p, w, &w->clients[client]);
     put_token(&p, bwl_model_owner(&w->redis));
     return finish(p.hash);
 }

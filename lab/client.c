@@ -11,6 +11,9 @@
  * that without time passing is a client that hammers the server. */
 enum { ASKS_AT_ONCE_MAX = 4 };
 
+/* By how much a twisted engine is wrong about the time. */
+enum { TWIST_MS = 3 };
+
 /* ---- the caller ------------------------------------------------------------------------------ */
 
 /* An extension is good for what was asked, unless the longest time to hold ends it. */
@@ -176,6 +179,8 @@ static void after(bwl_world *w, unsigned client, const bwl_effects *fx)
         put(w, client, &fx->asks[i]);
     if (fx->wake_at != 0)
         c->wake_at = fx->wake_at;
+    if ((w->scenario->twists & BWL_TWIST_LATE_TIMER) != 0)
+        c->wake_at = bwl_later(c->wake_at, TWIST_MS);
     caller_hears(w, c, &fx->outcome);
     if (c->hold.state == BWL_HOLD_OVER)
         round_over(w, c);
@@ -212,6 +217,8 @@ static void event(bwl_world *w, unsigned client, bwl_event ev, uint8_t chance)
     ev.now     = w->now;
     ev.wall_ns = bwl_world_wall_ns(w, client);
     ev.fresh   = fresh(w, client, chance);
+    if ((w->scenario->twists & BWL_TWIST_OLD_TIME) != 0 && ev.kind == BWL_ALARM)
+        ev.now -= TWIST_MS;
     bwl_hold_event(&w->clients[client].hold, &ev, &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
@@ -251,12 +258,15 @@ void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
     const bwl_scenario *s      = w->scenario;
     bwl_lab_client     *c      = &w->clients[client];
     bwl_random          random = fresh(w, client, chance);
+    bwl_terms           terms  = s->terms;
     bwl_effects         fx     = { 0 };
 
     assert(!c->is_running);
     assert(c->rounds_left > 0);
     new_round(w, c);
-    bwl_hold_init(&c->hold, s->protocol, 1, &s->terms);
+    if ((s->twists & BWL_TWIST_NO_MAX_HOLD) != 0)
+        terms.max_hold_ms = BWL_NEVER;
+    bwl_hold_init(&c->hold, s->protocol, 1, &terms);
     bwl_hold_acquire(&c->hold, &random, moment(w, client), bwl_later(w->now, s->wait_ms), &fx);
     after(w, client, &fx);
 }
@@ -310,7 +320,7 @@ void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance)
 static void show(const bwl_world *w, const bwl_letter *answer, bwl_event *ev)
 {
     bool shows_value = answer->word == REDIS_READ || answer->word == REDIS_SWAP ||
-                       answer->word == REDIS_WATCH_READ;
+                       answer->word == REDIS_WATCH_READ || answer->word == REDIS_TAKE_STAMP;
 
     ev->is_mine = answer->is_mine;
     ev->number  = (uint64_t)answer->stamp;

@@ -239,10 +239,9 @@ bwl_finding bwl_explore(const bwl_scenario *s, const bwl_search *settings)
     x->found.frontier = x->frontier.count;
     x->found.memory   = x->memory.most;
     x->found.seconds  = bwl_seconds() - x->started_s;
-    if (x->found.verdict == BWL_BUDGET_REACHED)
-        x->found.memory_estimate = bwl_estimate_memory(
-            x->generations, x->found.depth < GENERATIONS_MAX ? x->found.depth : 0, x->seen.count,
-            x->memory.most);
+    if (x->found.verdict == BWL_BUDGET_REACHED && x->found.depth < GENERATIONS_MAX)
+        x->found.memory_estimate =
+            bwl_estimate_memory(x->generations, x->found.depth, x->seen.count, x->memory.most);
     bwl_frontier_free(&x->frontier);
     bwl_seen_free(&x->seen);
     bwl_live_free(&x->live);

@@ -62,6 +62,7 @@ typedef struct bwl_finding {
     uint64_t    frontier;  /* worlds that were met and not gone on from                          */
     uint64_t    reduced;   /* worlds in which not every choice was tried                         */
     unsigned    depth;     /* the longest of all shortest ways                                   */
+    uint64_t    seed;      /* at random only: of the last walk, which is the one that broke a law */
     double      seconds;
     size_t      memory;          /* bytes, the most that were in use                             */
     size_t      memory_estimate; /* BUDGET_REACHED: what every state may need; 0: cannot be said */

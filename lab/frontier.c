@@ -62,6 +62,23 @@ static const uint8_t *unpack_word(const uint8_t *at, uint64_t *word)
     return at;
 }
 
+/* How many words from here on are the same, eight at a time. */
+static size_t same_from(const bwl_frontier *f, const bwl_world *w, size_t i, size_t end)
+{
+    enum { AT_ONCE = 8 };
+    size_t same = 0;
+
+    while (i + same + AT_ONCE <= end) {
+        uint64_t difference = 0;
+        for (size_t j = i + same; j < i + same + AT_ONCE; j++)
+            difference |= word_at(w, j) ^ word_at(&f->typical, j);
+        if (difference != 0)
+            break;
+        same += AT_ONCE;
+    }
+    return same;
+}
+
 static size_t pack(const bwl_frontier *f, const bwl_world *w, uint8_t *ret_packed)
 {
     uint8_t *at = ret_packed;
@@ -73,8 +90,15 @@ static size_t pack(const bwl_frontier *f, const bwl_world *w, uint8_t *ret_packe
 
         at += sizeof bits;
         for (size_t i = first; i < end; i++) {
-            uint64_t word       = word_at(w, i);
-            uint64_t difference = word ^ word_at(&f->typical, i);
+            uint64_t word;
+            uint64_t difference;
+
+            if (i % 8 == 0)
+                i += same_from(f, w, i, end);
+            if (i == end)
+                break;
+            word       = word_at(w, i);
+            difference = word ^ word_at(&f->typical, i);
             if (difference == 0)
                 continue;
             bits |= UINT64_C(1) << (i - first);

@@ -47,7 +47,7 @@ void bwl_ghost_write(bwl_world *w, unsigned client)
     bool                  is_fenced = c->hold.fence != 0;
     bool                  is_taken  = !is_fenced || c->hold.fence >= w->resource.fence;
 
-    if (is_taken ? c->turn < w->resource.turn : c->turn > w->resource.turn)
+    if (is_taken ? c->turn < w->resource.turn : c->turn >= w->resource.turn)
         w->broken |= BWL_LAW_FENCE;
     if (is_taken)
         w->resource = (bwl_resource){ .fence = c->hold.fence, .turn = c->turn };

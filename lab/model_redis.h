@@ -3,12 +3,12 @@
  * connections, a clock.
  *
  * Everything is a number.  A value is an integer, written in decimal by the real server, or a text
- * that is only ever compared: then it is TEXT plus whose text it is.  Members of sorted sets, fields
- * of hashes and channels are small numbers.  So a server is plain data of a few hundred bytes, part
- * of a world that is copied millions of times.
+ * that is only ever compared: then it is TEXT plus whose text it is.  Members of sorted sets,
+ * fields of hashes and channels are small numbers.  So a server is plain data of a few hundred
+ * bytes, part of a world that is copied millions of times.
  *
- * It speaks twice: in commands, which tests/conformance plays to a real redis-server as well, and in
- * the words of src/store/redis.h, each of them the commands that src/redis makes of it.
+ * It speaks twice: in commands, which tests/conformance plays to a real redis-server as well, and
+ * in the words of src/store/redis.h, each of them the commands that src/redis makes of it.
  *
  *   model_keys.c         keys, their ends, the passing of time
  *   model_strings.c      model_zset.c  model_hash.c
@@ -18,8 +18,8 @@
  *   model_redis.c        which command is whose
  *   model_words.c        the words
  *
- * Time is in hundredths of a millisecond of the server's own clock, so that a clock which is one per
- * cent fast or slow is still a whole number.
+ * Time is in hundredths of a millisecond of the server's own clock, so that a clock which is one
+ * per cent fast or slow is still a whole number.
  */
 #ifndef BWL_LAB_MODEL_REDIS_H
 #define BWL_LAB_MODEL_REDIS_H
@@ -244,7 +244,7 @@ void bwl_model_redis_evict(bwl_model_redis *r, unsigned key);
 /* Another program sets a key, without an end. */
 void bwl_model_redis_set_by(bwl_model_redis *r, unsigned key, int64_t value, uint16_t writer);
 
-/* ---- the key of the lock ----------------------------------------------------------------------- */
+/* ---- the key of the lock --------------------------------------------------------------------- */
 
 enum { BWL_MODEL_LOCK = 0 };
 

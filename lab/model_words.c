@@ -48,9 +48,9 @@ static bool has_token(const bwl_rules *rules)
 int64_t bwl_model_value(const bwl_rules *rules, uint16_t token, int64_t stamp)
 {
     assert(stamp >= 0);
-    assert(stamp < (BWL_MODEL_ALIEN - BWL_MODEL_TEXT) >> TOKEN_BITS);
     if (!has_token(rules))
         return has_stamp(rules) ? stamp : BWL_MODEL_TEXT; /* the literal */
+    assert(stamp < (BWL_MODEL_ALIEN - BWL_MODEL_TEXT) >> TOKEN_BITS);
     return BWL_MODEL_TEXT + (has_stamp(rules) ? stamp << TOKEN_BITS : 0) + token;
 }
 
@@ -120,7 +120,8 @@ static bwl_model_reply set_if_absent(bwl_model_redis *r, const bwl_model_questio
     if ((twists & BWL_TWIST_SET_OVERWRITES) == 0)
         cmd.flags |= BWL_SET_NX;
     if ((twists & BWL_TWIST_SET_LASTS) == 0) {
-        bool in_seconds = q->rules != NULL && q->rules->lease_in_seconds;
+        bool in_seconds = q->word == REDIS_SET_IF_ABSENT && q->rules != NULL &&
+                          q->rules->lease_in_seconds; /* the script has milliseconds */
         cmd.flags |= in_seconds ? BWL_SET_EX : BWL_SET_PX;
         cmd.time = in_seconds ? lease_s(q) : q->lease_ms;
     }
@@ -194,6 +195,7 @@ static bwl_model_reply take_stamp(bwl_model_redis *r, const bwl_model_question *
     int64_t          ends_ns = now_ns + q->lease_ms * ns_per_ms + rules->extra_ns;
     bwl_model_reply  present = show(q, say_op(r, q, BWL_OP_GET));
     int64_t          stamp   = now_ns / rules->unit_ns;
+    int64_t          value;
 
     if (!rules->stamp_is_start) {
         stamp   = (ends_ns + rules->unit_ns - 1) / rules->unit_ns;
@@ -203,14 +205,20 @@ static bwl_model_reply take_stamp(bwl_model_redis *r, const bwl_model_question *
         return (bwl_model_reply){ .answer = BWL_ALIEN };
     if (present.answer == BWL_YES && !has_expired(q, (int64_t)present.number, now_ns))
         return yes_if(false);
+    value = bwl_model_value(rules, q->token, stamp);
     (void)say(r, q,
               (bwl_model_command){
                   .op    = BWL_OP_SET,
                   .flags = BWL_SET_PXAT,
-                  .value = bwl_model_value(rules, q->token, stamp),
+                  .value = value,
                   .time  = (ends_ns + ns_per_ms - 1) / ns_per_ms,
               });
-    return (bwl_model_reply){ .answer = BWL_YES, .number = (uint64_t)stamp };
+    return (bwl_model_reply){
+        .answer  = BWL_YES,
+        .is_mine = true,
+        .number  = (uint64_t)stamp,
+        .print   = (uint64_t)value,
+    };
 }
 
 /* ---- the words ------------------------------------------------------------------------------- */

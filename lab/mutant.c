@@ -178,6 +178,28 @@ static void asks_on_event(void *state, const bwl_claim *claim, const bwl_event *
     }
 }
 
+static void hammers_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    enum { BLOWS = 6 };
+    bwl_mutant_state *m    = state;
+    bwl_command       next = { .verb = BWL_ACQUIRE, .now = ev->now };
+
+    inner_event(m, claim, ev, fx);
+    if (fx->outcome.kind != BWL_BUSY || m->blows++ == BLOWS) {
+        m->blows = 0;
+        return;
+    }
+    fx->outcome = (bwl_outcome){ .kind = BWL_PENDING };
+    bwl_token.command(m->inner, claim, &next, fx);
+}
+
+static void gone_is_done_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+                               bwl_effects *fx)
+{
+    inner_event(state, claim, ev, fx);
+    tell_lie(state, claim, (lie){ BWL_RELEASE, BWL_LOST, BWL_RELEASED }, fx);
+}
+
 static void fenced_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
 {
     bwl_mutant_state *m = state;
@@ -213,6 +235,8 @@ MUTANT(any_answer);
 MUTANT(silent);
 MUTANT(sleeps);
 MUTANT(asks_on);
+MUTANT(hammers);
+MUTANT(gone_is_done);
 
 const bwl_protocol bwl_fenced = {
     .name       = "token",

@@ -18,6 +18,7 @@ typedef struct bwl_mutant_state {
     uint32_t asked;  /* its tag                                                                   */
     bwl_verb verb;
     bool     again;
+    unsigned blows;   /* hammers: how often in a row                                             */
     bool     is_lost; /* asks_on: in doubt                                                       */
 } bwl_mutant_state;
 
@@ -35,6 +36,8 @@ extern const bwl_protocol bwl_mutant_any_answer;    /* takes any answer for its 
 extern const bwl_protocol bwl_mutant_silent;        /* does not hear that a link broke      */
 extern const bwl_protocol bwl_mutant_sleeps;        /* busy: waits to be told, by nobody    */
 extern const bwl_protocol bwl_mutant_asks_on;       /* once in doubt, asks for ever         */
+extern const bwl_protocol bwl_mutant_hammers;       /* busy: asks again, without a pause    */
+extern const bwl_protocol bwl_mutant_gone_is_done;  /* release answered "no": released      */
 
 /* No mutant: `token` that shows the fence which came with the lock. */
 extern const bwl_protocol bwl_fenced;

@@ -23,6 +23,13 @@ static bool has_letters_to_lose(const bwl_lab_client *c)
     return false;
 }
 
+/* What is said about a release is compared with what the server has. */
+static bool may_remove(bwl_redis_word word)
+{
+    return word == REDIS_DELETE_IF_MINE || word == REDIS_DELETE || word == REDIS_EXPIRE_NOW ||
+           word == REDIS_DELETE_WATCHED || word == REDIS_DROP_STAMP;
+}
+
 /* All that the client can do is here now, and no step of another can add to it or take from it: if
  * an answer is on its way, the next one has arrived. */
 static bool is_alone(const bwl_world *w, unsigned client)
@@ -37,8 +44,7 @@ static bool is_alone(const bwl_world *w, unsigned client)
         return false;
     if (c->letters_count > 0 && c->answered == 0)
         return false;
-    /* What is said about a release is compared with what the server has. */
-    return c->letters_count == 0 || c->letters[0].word != REDIS_DELETE_IF_MINE;
+    return c->letters_count == 0 || !may_remove((bwl_redis_word)c->letters[0].word);
 }
 
 /* Such a step. */

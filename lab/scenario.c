@@ -352,6 +352,8 @@ static const bwl_scenario_table of_token = { table, sizeof table / sizeof table[
 static const bwl_scenario_table *const tables[] = {
     &of_token,
     &bwl_scenarios_of_world,
+    &bwl_scenarios_of_protocols,
+    &bwl_scenarios_of_getset,
     &bwl_scenarios_of_articles,
 };
 

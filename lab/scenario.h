@@ -48,6 +48,8 @@ typedef struct bwl_scenario_table {
     size_t              count;
 } bwl_scenario_table;
 
+extern const bwl_scenario_table bwl_scenarios_of_protocols;
+extern const bwl_scenario_table bwl_scenarios_of_getset;
 extern const bwl_scenario_table bwl_scenarios_of_articles;
 extern const bwl_scenario_table bwl_scenarios_of_world;
 

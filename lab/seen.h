@@ -2,9 +2,9 @@
  * seen.h -- the worlds that were met: of each a fingerprint, how it was first reached, and a number
  * of its own.
  *
- * 16 bytes of each are in a list; a table of numbers, 8 bytes a place and three quarters full at most,
- * finds them by their fingerprint.  The table is made anew from the list when it is too small, so
- * the old one and the new one are never there at once.
+ * 16 bytes of each are in a list; a table of numbers, 8 bytes a place and three quarters full at
+ * most, finds them by their fingerprint.  The table is made anew from the list when it is too
+ * small, so the old one and the new one are never there at once.
  */
 #ifndef BWL_LAB_SEEN_H
 #define BWL_LAB_SEEN_H

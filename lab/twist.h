@@ -9,22 +9,30 @@
 #define BWL_LAB_TWIST_H
 
 typedef enum bwl_twist {
-    BWL_TWIST_DELETE_BLIND    = 1u << 0, /* the server deletes without comparing                 */
-    BWL_TWIST_EXTEND_BLIND    = 1u << 1, /* the server extends whatever is there                 */
-    BWL_TWIST_EXTEND_CREATES  = 1u << 2, /* ... and sets the key when there is none              */
-    BWL_TWIST_EXTEND_SHORTENS = 1u << 3, /* ... and also to an earlier end than it had           */
-    BWL_TWIST_SET_LASTS       = 1u << 4, /* the server sets the key without an end               */
-    BWL_TWIST_SET_OVERWRITES  = 1u << 5, /* ... whoever has it                                   */
-    BWL_TWIST_ONE_TOKEN       = 1u << 6, /* every attempt of a client gets the same random bytes */
-    BWL_TWIST_RESENDS         = 1u << 7, /* a new connection repeats what had no answer          */
-    BWL_TWIST_KEEPS_UNREAD    = 1u << 8, /* a connection goes on after a reply was not awaited   */
-    BWL_TWIST_FENCE_FORGETS   = 1u << 9, /* the server counts fences anew when it comes back     */
+    BWL_TWIST_DELETE_BLIND    = 1u << 0,  /* the server deletes without comparing                 */
+    BWL_TWIST_EXTEND_BLIND    = 1u << 1,  /* the server extends whatever is there                 */
+    BWL_TWIST_EXTEND_CREATES  = 1u << 2,  /* ... and sets the key when there is none              */
+    BWL_TWIST_EXTEND_SHORTENS = 1u << 3,  /* ... and also to an earlier end than it had           */
+    BWL_TWIST_SET_LASTS       = 1u << 4,  /* the server sets the key without an end               */
+    BWL_TWIST_SET_OVERWRITES  = 1u << 5,  /* ... whoever has it                                   */
+    BWL_TWIST_ONE_TOKEN       = 1u << 6,  /* every attempt of a client gets the same random bytes */
+    BWL_TWIST_RESENDS         = 1u << 7,  /* a new connection repeats what had no answer          */
+    BWL_TWIST_KEEPS_UNREAD    = 1u << 8,  /* a connection goes on after a reply was not awaited   */
+    BWL_TWIST_FENCE_FORGETS   = 1u << 9,  /* the server counts fences anew when it comes back     */
+    BWL_TWIST_LATE_TIMER      = 1u << 10, /* the engine wakes a hold later than it asked for      */
+    BWL_TWIST_OLD_TIME        = 1u << 11, /* ... with the time at which it last looked            */
+    BWL_TWIST_NO_MAX_HOLD     = 1u << 12, /* ... and forgets how long it may hold at most         */
+    BWL_TWISTS_END            = 1u << 13,
 } bwl_twist;
 
-_Static_assert((BWL_TWIST_DELETE_BLIND | BWL_TWIST_EXTEND_BLIND | BWL_TWIST_EXTEND_CREATES |
-                BWL_TWIST_EXTEND_SHORTENS | BWL_TWIST_SET_LASTS | BWL_TWIST_SET_OVERWRITES |
-                BWL_TWIST_ONE_TOKEN | BWL_TWIST_RESENDS | BWL_TWIST_KEEPS_UNREAD |
-                BWL_TWIST_FENCE_FORGETS) == (1u << 10) - 1,
-               "each twist has a bit of its own");
+enum {
+    BWL_TWISTS_SUM = BWL_TWIST_DELETE_BLIND + BWL_TWIST_EXTEND_BLIND + BWL_TWIST_EXTEND_CREATES +
+                     BWL_TWIST_EXTEND_SHORTENS + BWL_TWIST_SET_LASTS + BWL_TWIST_SET_OVERWRITES +
+                     BWL_TWIST_ONE_TOKEN + BWL_TWIST_RESENDS + BWL_TWIST_KEEPS_UNREAD +
+                     BWL_TWIST_FENCE_FORGETS + BWL_TWIST_LATE_TIMER + BWL_TWIST_OLD_TIME +
+                     BWL_TWIST_NO_MAX_HOLD
+};
+
+_Static_assert(BWL_TWISTS_SUM == BWL_TWISTS_END - 1, "each twist has a bit of its own");
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * wander.c -- random walks, for worlds too many to visit.  See explore.h.
  *
- * Everything is drawn from the seed, so the same seed walks the same ways.
+ * Each walk has a seed of its own: the first that of the search, the next that plus 1, and so on.
+ * Everything is drawn from it, so a search that begins with the seed of a walk walks it again.
  */
 #include "lab/explore.h"
 #include "lab/grow.h"
@@ -121,17 +122,41 @@ static void shorten(const bwl_scenario *s, bwl_finding *found)
     found->broken = bwl_path_breaks(s, found->path, found->path_count);
 }
 
+static void tell_progress(const bwl_search *search, const bwl_finding *found, double started_s,
+                          double *shown_s)
+{
+    double       now = bwl_seconds();
+    bwl_progress progress;
+
+    if (search->on_progress == NULL || now - *shown_s < search->progress_every_s)
+        return;
+    *shown_s = now;
+    progress = (bwl_progress){
+        .states  = found->states,
+        .steps   = found->steps,
+        .depth   = found->depth,
+        .seconds = now - started_s,
+    };
+    search->on_progress(&progress, search->progress_arg);
+}
+
 bwl_finding bwl_wander(const bwl_scenario *s, const bwl_search *search)
 {
+    enum { LOOK_EVERY = 256 };
     bwl_finding found     = { .verdict = BWL_BUDGET_REACHED, .cut_short = BWL_CUT_RUNS };
     double      start     = bwl_seconds();
-    uint64_t    seed      = search->seed;
+    double      shown     = start;
     bool        is_broken = false;
 
     found.path = bwl_room_for(STEPS_MAX, sizeof found.path[0]);
     for (uint32_t run = 0; run < search->runs && !is_broken; run++) {
-        is_broken = walk(s, &seed, &found);
+        uint64_t seed = search->seed + run;
+
+        found.seed = seed;
+        is_broken  = walk(s, &seed, &found);
         found.states++;
+        if (run % LOOK_EVERY == 0)
+            tell_progress(search, &found, start, &shown);
     }
     if (is_broken) {
         found.verdict   = BWL_BROKEN;

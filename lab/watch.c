@@ -81,7 +81,7 @@ static bool is_beyond_max_hold(const bwl_world *w, unsigned client)
     const bwl_lab_client *c = &w->clients[client];
 
     return c->is_working && bwl_world_believes(w, client) > 0 &&
-           c->hold.until > bwl_later(c->held_since, c->hold.terms.max_hold_ms);
+           c->hold.until > bwl_later(c->held_since, w->scenario->terms.max_hold_ms);
 }
 
 static bool has_end(const bwl_world *w)

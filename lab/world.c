@@ -60,11 +60,11 @@ typedef struct past {
     int64_t        left;
 } past;
 
-/* To take a lock whose time is over is what some protocols do. */
+/* To take a lock whose time is over, or to give it an end, is what some protocols do. */
 static bool may_take_over(const bwl_letter *letter)
 {
-    return letter->acquires && letter->word != REDIS_SET_IF_ABSENT &&
-           letter->word != REDIS_SET_IF_ABSENT_OR_MINE;
+    return letter->acquires && (letter->word == REDIS_SWAP || letter->word == REDIS_DELETE ||
+                                letter->word == REDIS_EXPIRE || letter->word == REDIS_TAKE_STAMP);
 }
 
 /* Did the question do what no question may do? */

@@ -25,7 +25,7 @@
 enum {
     BWL_NAME_MAX     = 200, /* bytes in the name of a lock                                     */
     BWL_RANDOM_BYTES = 16,  /* in a token: 128 bits                                            */
-    BWL_TOKEN_MAX    = 40,  /* characters of a token; ours have 22                             */
+    BWL_TOKEN_MAX    = 64,  /* characters of a token; ours have 22                             */
     BWL_NODES_MAX    = 9,   /* servers that one lock may span                                  */
     BWL_ASKS_MAX     = 2 * BWL_NODES_MAX, /* questions that one step may put                   */
 };

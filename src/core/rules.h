@@ -35,13 +35,27 @@ typedef enum bwl_value_shape {
 } bwl_value_shape;
 
 /* OURS: 22 characters of A-Z a-z 0-9 - _.  UUID: RFC 4122, version 4, in lower case.  HEX: 32
- * digits in lower case.  PID_TID: two numbers of plausible size, new for every attempt: 71-968. */
+ * digits in lower case.  PID_TID: two numbers of plausible size, new for every attempt: 71-968.
+ * BARE: without dashes.  UUID1: the form of version 1, all of it drawn.  BASE64: 16 bytes, padded.
+ * BASE64_18: 18 bytes.  ALNUM: letters and digits.  DATE_UUID: 2026-11-22T00:31:00.123Z@ and a
+ * UUID. */
 typedef enum bwl_token_shape {
     BWL_TOKEN_OURS = 0,
     BWL_TOKEN_UUID,
     BWL_TOKEN_HEX,
     BWL_TOKEN_PID_TID,
+    BWL_TOKEN_UUID_BARE,
+    BWL_TOKEN_UUID1,
+    BWL_TOKEN_UUID1_BARE,
+    BWL_TOKEN_BASE64,
+    BWL_TOKEN_BASE64_18,
+    BWL_TOKEN_ALNUM_16,
+    BWL_TOKEN_ALNUM_20,
+    BWL_TOKEN_ALNUM_22,
+    BWL_TOKEN_DATE_UUID,
 } bwl_token_shape;
+
+enum { BWL_TOKEN_SHAPES = BWL_TOKEN_DATE_UUID + 1 };
 
 /* When has a stamp expired? */
 typedef enum bwl_expired {

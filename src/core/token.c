@@ -2,6 +2,7 @@
  * token.c -- tokens in the shapes of other people's locks.  See token.h.
  */
 #include "core/token.h"
+#include "core/shape.h"
 #include "core/text.h"
 
 enum {
@@ -83,13 +84,22 @@ static void write_pid_tid(char *ret_token, const bwl_random *random)
 }
 
 void bwl_token_write_as(char ret_token[BWL_TOKEN_MAX + 1], bwl_token_shape shape,
-                        const bwl_random *random)
+                        const bwl_random *random, int64_t wall_ns)
 {
     switch (shape) {
     case BWL_TOKEN_OURS: bwl_token_write(ret_token, random); return;
     case BWL_TOKEN_UUID: write_uuid(ret_token, random); return;
     case BWL_TOKEN_HEX: write_all_hex(ret_token, random); return;
     case BWL_TOKEN_PID_TID: write_pid_tid(ret_token, random); return;
+    case BWL_TOKEN_UUID_BARE:
+    case BWL_TOKEN_UUID1:
+    case BWL_TOKEN_UUID1_BARE:
+    case BWL_TOKEN_BASE64:
+    case BWL_TOKEN_BASE64_18:
+    case BWL_TOKEN_ALNUM_16:
+    case BWL_TOKEN_ALNUM_20:
+    case BWL_TOKEN_ALNUM_22:
+    case BWL_TOKEN_DATE_UUID: bwl_shape_write(ret_token, shape, random, wall_ns); return;
     }
     bwl_unreachable("no such shape");
 }
@@ -157,6 +167,15 @@ bool bwl_token_is_of(bwl_token_shape shape, const char *text, size_t size)
     case BWL_TOKEN_UUID: return is_uuid(text, size);
     case BWL_TOKEN_HEX: return is_all_hex(text, size);
     case BWL_TOKEN_PID_TID: return is_pid_tid(text, size);
+    case BWL_TOKEN_UUID_BARE:
+    case BWL_TOKEN_UUID1:
+    case BWL_TOKEN_UUID1_BARE:
+    case BWL_TOKEN_BASE64:
+    case BWL_TOKEN_BASE64_18:
+    case BWL_TOKEN_ALNUM_16:
+    case BWL_TOKEN_ALNUM_20:
+    case BWL_TOKEN_ALNUM_22:
+    case BWL_TOKEN_DATE_UUID: return bwl_shape_fits(shape, text, size);
     }
     bwl_unreachable("no such shape");
 }

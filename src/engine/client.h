@@ -54,6 +54,10 @@ typedef struct bwl_engine {
     size_t              lock_size; /* of the engine's own part of a lock                   */
     bool                has_lease;
 
+    /* Which protocol the URL asks for, and by whose rules: writes protocol, rules and risk.  NULL:
+     * there is only one.  USAGE, UNSUPPORTED. */
+    int (*choose)(bwl_settings *settings, const bwl_url *url, bwl_fault *fault);
+
     /* Opens and closes client->store.  USAGE, UNSUPPORTED, REFUSED, SYSTEM, NOMEM. */
     int (*open)(bwl_client *client, const bwl_url *url, bwl_fault *fault);
     void (*close)(bwl_client *client);

@@ -2,6 +2,7 @@
  * lock.c -- one machine in the real world: events in, effects out.
  */
 #include "engine/client.h"
+#include "core/shape.h"
 #include "core/text.h"
 #include "engine/clock.h"
 #include "engine/drive.h"
@@ -161,7 +162,9 @@ static bwl_random fresh_bits(bwl_client *client)
 /* The time of day costs a look at another clock: only for those who read it. */
 static bwl_moment moment(const bwl_lock *lock, bwl_ms now)
 {
-    bool needed = lock->hold.protocol->uses_wall;
+    const bwl_rules *rules    = lock->hold.claim.rules;
+    bool             is_dated = rules != NULL && bwl_shape_kind_of(rules->token)->is_dated;
+    bool             needed   = lock->hold.protocol->uses_wall || is_dated;
 
     return (bwl_moment){ .now = now, .wall_ns = needed ? bwl_clock_wall_ns() : 0 };
 }

@@ -3,6 +3,7 @@
  * of questions.
  *
  *      redis_open.c     from a URL to a store: host, password, TLS, key template
+ *      redis_rules.c    from a URL to a protocol: whose rules, keys and values, and at what risk
  *      redis_connect.c  from nothing to a connection: names, addresses, pauses, lateness
  *      redis_greet.c    from a fresh connection to one that may be asked: HELLO, INFO, SELECT
  *      redis_ask.c      questions out, answers in, and what becomes of them when it breaks
@@ -27,6 +28,7 @@
 #include "engine/conn.h"
 #include "engine/resolve.h"
 #include "redis/key.h"
+#include "redis/profile.h"
 #include "redis/words.h"
 
 typedef enum bwl_redis_phase {
@@ -123,18 +125,29 @@ typedef struct bwl_redis_store {
     bool is_another; /* process than the one that gave what is held, which nobody was told yet   */
 
     int64_t database;
-    int64_t connection_id; /* 0: not known                                                 */
-    int64_t to_be_killed;  /* the id of a connection that broke with questions open; 0     */
-    char   *user;          /* NULL: none                                                   */
-    char   *password;      /* NULL: none                                                   */
-    char   *key_template;  /* NULL: the default                                            */
-    char    where[128];    /* for people: "127.0.0.1:6379"                                 */
+    int64_t connection_id;      /* 0: not known                                                 */
+    int64_t to_be_killed;       /* the id of a connection that broke with questions open; 0     */
+    char   *user;               /* NULL: none                                                   */
+    char   *password;           /* NULL: none                                                   */
+    char   *key_template;       /* NULL: the default                                            */
+    const bwl_profile *profile; /* NULL: none                                              */
+    bwl_rules          rules;   /* of a profile whose values name us                       */
+    char prefix[BWL_AFFIX_MAX + 1]; /* of those values                                */
+    char where[128]; /* for people: "127.0.0.1:6379"                                 */
 } bwl_redis_store;
 
 /* redis_open.c */
 int  bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault);
 void bwl_redis_close(bwl_client *client);
 int  bwl_redis_share(bwl_client *client, const bwl_client *first);
+
+/* redis_rules.c */
+/* Writes protocol, rules and risk.  UNSUPPORTED: there is no such protocol or profile; USAGE, also
+ * if it has a fault and the URL does not say that the risk is accepted. */
+int bwl_redis_choose(bwl_settings *settings, const bwl_url *url, bwl_fault *fault);
+
+/* The profile of the URL, which was chosen before.  USAGE: its keys cannot be so. */
+int bwl_redis_take_profile(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault);
 
 /* redis_greet.c */
 /* Begins to greet: what is to be said is written.  Below 0: it is broken. */

@@ -93,7 +93,7 @@ static void attempt(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
     h->claim.attempt++;
     if (h->protocol->uses_token)
-        bwl_token_write_as(h->claim.token, token_shape(h), &ev->fresh);
+        bwl_token_write_as(h->claim.token, token_shape(h), &ev->fresh, ev->wall_ns);
     h->attempt_ends_at = bwl_later(ev->now, h->claim.lease_ms);
     h->answer_by       = bwl_later(ev->now, h->terms.answer_ms);
     bwl_hold_command(h, BWL_HOLD_ACQUIRING,

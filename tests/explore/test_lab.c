@@ -231,6 +231,11 @@ static void test_the_same_seed_walks_the_same_ways(void **state)
     assert_int_equal(one.path_count, two.path_count);
     assert_memory_equal(one.path, two.path, one.path_count * sizeof one.path[0]);
     assert_int_not_equal(bwl_path_breaks(&s, one.path, one.path_count), 0);
+    bwl_finding_free(&two);
+    two = bwl_wander(&s, &(bwl_search){ .seed = one.seed, .runs = 1 });
+    assert_int_equal(two.verdict, BWL_BROKEN);
+    assert_int_equal(two.path_count, one.path_count);
+    assert_memory_equal(one.path, two.path, one.path_count * sizeof one.path[0]);
     bwl_finding_free(&one);
     bwl_finding_free(&two);
 }

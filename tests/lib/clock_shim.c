@@ -48,6 +48,9 @@ static long long now_us(void)
     long long us = (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
     if (s == NULL)
         return us;
+    long long stands = __atomic_load_n(&s->stands_us, __ATOMIC_ACQUIRE);
+    if (stands != 0)
+        return stands;
     long long since = us - __atomic_load_n(&s->since_us, __ATOMIC_ACQUIRE);
     us += __atomic_load_n(&s->offset_us, __ATOMIC_ACQUIRE);
     return us + since / 1000 * __atomic_load_n(&s->too_fast_ppm, __ATOMIC_ACQUIRE) / 1000;

@@ -7,7 +7,8 @@
 typedef struct clock_setting {
     long long offset_us;
     long long too_fast_ppm;
-    long long since_us; /* from when on it goes too fast, on the true clock                      */
+    long long since_us;  /* from when on it goes too fast, on the true clock                      */
+    long long stands_us; /* not 0: it is always this moment                                       */
 } clock_setting;
 
 #endif

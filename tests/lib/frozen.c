@@ -1,6 +1,5 @@
 /*
- * frozen.c -- see frozen.h, and clock_shim.c for how it is done: a clock that goes too slow by all
- * of a million millionths.  It still goes round within its millisecond, which nobody reads.
+ * frozen.c -- see frozen.h, and clock_shim.c for how it is done.
  */
 #include "tests/lib/frozen.h"
 #include "tests/lib/clock_shim.h"
@@ -10,26 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { US_PER_MS = 1000, STANDS_STILL = -1000000 };
+enum { US_PER_MS = 1000 };
 
 static clock_setting *setting;
 
-static void begin(int64_t now_ms)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_REALTIME, &t);
-    setting->since_us     = (long long)t.tv_sec * 1000000;
-    setting->too_fast_ppm = STANDS_STILL;
-    frozen_set(now_ms);
-}
-
 void frozen_set(int64_t now_ms)
 {
-    __atomic_store_n(&setting->offset_us, now_ms * US_PER_MS - setting->since_us, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&setting->stands_us, now_ms * US_PER_MS, __ATOMIC_SEQ_CST);
 }
 
 server *frozen_start(const char *options, int64_t now_ms)
@@ -48,7 +36,7 @@ server *frozen_start(const char *options, int64_t now_ms)
     setting = mmap(NULL, sizeof *setting, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     assert_true(setting != MAP_FAILED);
     (void)close(fd);
-    begin(now_ms);
+    frozen_set(now_ms);
     if (preload != NULL)
         (void)snprintf(kept, sizeof kept, "%s", preload);
     assert_int_equal(setenv("LD_PRELOAD", shim, 1), 0);

@@ -174,7 +174,7 @@ void play_command(unsigned connection, const bwl_model_command *cmd)
                     (bwl_model_part){ BWL_PART_VALUE, reply.pushes[i].value });
 }
 
-/* ---- what happens to them ---------------------------------------------------------------------- */
+/* ---- what happens to them -------------------------------------------------------------------- */
 
 /* A key whose time is over must be gone for the server too, before its clock is set back. */
 void play_clock(int64_t by_ms)
@@ -255,7 +255,7 @@ void play_restart(bool is_empty)
     bwl_model_redis_restart(&play_model, is_empty ? NULL : &saved);
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------ */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 void play_open(void)
 {

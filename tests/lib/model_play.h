@@ -1,6 +1,6 @@
 /*
- * model_play.h -- the model server and a real one, side by side: what one of them is told, the other
- * is told as well, and every reply is compared.
+ * model_play.h -- the model server and a real one, side by side: what one of them is told, the
+ * other is told as well, and every reply is compared.
  *
  * The real one's clock stands still until play_clock moves it.  Commands of one connection are
  * gathered and sent at once; settle before those of another.

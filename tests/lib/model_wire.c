@@ -131,26 +131,10 @@ static bool is_same_part(const bwl_resp_value *v, const bwl_model_part *part)
     return false;
 }
 
-/* The microseconds of TIME go round within their millisecond. */
-static bool is_same_time(bwl_resp_cursor cursor, const bwl_model_frame *reply)
-{
-    bwl_resp_value v;
-    char           text[8] = "";
-
-    if (!bwl_resp_next(&cursor, &v) || v.type != '*' || !bwl_resp_next(&cursor, &v) ||
-        !is_same_number(&v, reply->parts[1].number) || !bwl_resp_next(&cursor, &v) ||
-        v.size >= sizeof text)
-        return false;
-    memcpy(text, v.text, v.size);
-    return atoll(text) / 1000 == reply->parts[2].number / 1000;
-}
-
 bool model_is_reply(bwl_resp_cursor cursor, const model_expectation *e)
 {
     bwl_resp_value v;
 
-    if (e->cmd.op == BWL_OP_TIME)
-        return is_same_time(cursor, &e->reply);
     for (unsigned i = 0; i < e->reply.parts_count; i++)
         if (!bwl_resp_next(&cursor, &v) || !is_same_part(&v, &e->reply.parts[i]))
             return false;

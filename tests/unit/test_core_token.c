@@ -37,13 +37,13 @@ static void test_shapes_of_known_bytes(void **state)
     char       token[BWL_TOKEN_MAX + 1];
 
     (void)state;
-    bwl_token_write_as(token, BWL_TOKEN_UUID, &random);
+    bwl_token_write_as(token, BWL_TOKEN_UUID, &random, 0);
     assert_string_equal(token, "00112233-4455-4677-8899-aabbccddeeff");
-    bwl_token_write_as(token, BWL_TOKEN_HEX, &random);
+    bwl_token_write_as(token, BWL_TOKEN_HEX, &random, 0);
     assert_string_equal(token, "00112233445566778899aabbccddeeff");
-    bwl_token_write_as(token, BWL_TOKEN_PID_TID, &random);
+    bwl_token_write_as(token, BWL_TOKEN_PID_TID, &random, 0);
     assert_string_equal(token, "1097-37548393952056"); /* the first 22 bits + 1, and 46 */
-    bwl_token_write_as(token, BWL_TOKEN_OURS, &random);
+    bwl_token_write_as(token, BWL_TOKEN_OURS, &random, 0);
     assert_int_equal(strlen(token), BWL_TOKEN_SIZE);
 }
 
@@ -56,7 +56,7 @@ static void test_largest_and_smallest_bytes_fit(void **state)
     for (int fill = 0; fill <= 255; fill += 255) {
         memset(random.bytes, fill, sizeof random.bytes);
         for (int shape = 0; shape < SHAPES; shape++) {
-            bwl_token_write_as(token, (bwl_token_shape)shape, &random);
+            bwl_token_write_as(token, (bwl_token_shape)shape, &random, 0);
             assert_true(bwl_token_is_of((bwl_token_shape)shape, token, strlen(token)));
         }
     }
@@ -70,7 +70,7 @@ static void test_what_is_written_is_read(void **state)
     for (unsigned i = 0; i < TRIES; i++) {
         bwl_random random = some_bytes();
         for (int shape = 0; shape < SHAPES; shape++) {
-            bwl_token_write_as(token, (bwl_token_shape)shape, &random);
+            bwl_token_write_as(token, (bwl_token_shape)shape, &random, 0);
             assert_true(bwl_token_is_of((bwl_token_shape)shape, token, strlen(token)));
             for (int other = 0; other < SHAPES; other++)
                 if (other != shape)
@@ -89,11 +89,11 @@ static void test_every_byte_counts(void **state)
 
     (void)state;
     for (int shape = 0; shape <= BWL_TOKEN_HEX; shape++) {
-        bwl_token_write_as(token, (bwl_token_shape)shape, &random);
+        bwl_token_write_as(token, (bwl_token_shape)shape, &random, 0);
         for (unsigned i = 0; i < BWL_RANDOM_BYTES; i++) {
             bwl_random changed = random;
             changed.bytes[i] ^= 1;
-            bwl_token_write_as(other, (bwl_token_shape)shape, &changed);
+            bwl_token_write_as(other, (bwl_token_shape)shape, &changed, 0);
             assert_string_not_equal(token, other);
         }
     }

@@ -1,0 +1,431 @@
+/*
+ * test_model_words.c -- the words of src/store/redis.h: as the lab's model server carries them out,
+ * and as src/redis puts them to a real server and reads what it answers.
+ *
+ * Random sequences on three connections and one key, by the rules of one kind of value each; every
+ * answer is compared, with the stamp, with whether the value is our own, and with whether it is the
+ * same as one that was shown before.  The server's clock stands still until a sequence moves it.
+ * BOWLINE_WORDS_SEED and BOWLINE_WORDS_RUNS as in test_model_redis.c.
+ */
+#include "core/token.h"
+#include "lab/model_words.h"
+#include "redis/words.h"
+#include "tests/lib/frozen.h"
+#include "tests/lib/testing.h"
+#include "tests/lib/wire.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    RUNS_USUAL     = 30000,
+    RUNS_OF_MUTANT = 10000,
+    LENGTH_MAX     = 20,
+    CONNECTIONS    = 3,
+    TOKENS         = 3,
+    PRINTS_MAX     = 64,
+};
+
+#define S_NS  INT64_C(1000000000)
+#define MS_NS INT64_C(1000000)
+#define US_NS INT64_C(1000)
+
+/* One of each shape; the last two go by the server's clock. */
+static const bwl_rules kinds[] = {
+    { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_UUID, .lease_in_seconds = true },
+    { .value = BWL_VALUE_LITERAL, .literal = "1", .lease_in_seconds = true },
+    { .value = BWL_VALUE_DECIMAL, .unit_ns = S_NS },
+    { .value    = BWL_VALUE_DECIMAL,
+      .unit_ns  = MS_NS,
+      .extra_ns = MS_NS,
+      .prefix   = "at ",
+      .suffix   = "!" },
+    { .value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = US_NS, .whole_ns = S_NS },
+    { .value = BWL_VALUE_LITTLE_ENDIAN, .unit_ns = MS_NS },
+    { .value = BWL_VALUE_TOKEN_STAMP, .token = BWL_TOKEN_UUID, .unit_ns = MS_NS },
+    { .value = BWL_VALUE_STAMP_TOKEN, .token = BWL_TOKEN_PID_TID, .unit_ns = S_NS },
+    { .value   = BWL_VALUE_DECIMAL,
+      .unit_ns = S_NS,
+      .expired = BWL_STAMP_NOT_AFTER_NOW,
+      .clock   = BWL_CLOCK_OF_SERVER },
+    { .value   = BWL_VALUE_DECIMAL,
+      .unit_ns = MS_NS,
+      .expired = BWL_STAMP_BEFORE_NOW,
+      .clock   = BWL_CLOCK_OF_SERVER },
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+static const int64_t beginning_ms = INT64_C(1700000000000);
+
+typedef void mutation(bwl_model_redis *r, const bwl_model_redis *before,
+                      const bwl_model_question *q, bwl_model_reply *reply);
+
+static server         *redis;
+static wire            wires[CONNECTIONS];
+static wire            control;
+static bwl_model_redis model;
+static mutation       *mutant;
+static bool            is_quiet;
+
+static const bwl_rules *rules; /* of this sequence; NULL: bowline's own token                     */
+static char             tokens[TOKENS + 1][BWL_TOKEN_MAX + 1];
+
+/* ---- randomness ------------------------------------------------------------------------------ */
+
+static uint64_t random_state;
+
+/* SplitMix64 (Sebastiano Vigna, public domain). */
+static uint64_t draw(void)
+{
+    uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+static unsigned below(unsigned limit)
+{
+    return (unsigned)(draw() % limit);
+}
+
+static int64_t some_ms(void)
+{
+    static const int64_t some[] = { 1, 2, 30, 31, 999, 1000, 1001, 2000, 3000 };
+
+    return some[below(sizeof some / sizeof some[0])];
+}
+
+/* ---- what was said, and what was shown ------------------------------------------------------- */
+
+static char   story[8192];
+static size_t story_size;
+
+__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
+{
+    va_list list;
+    int     n;
+
+    va_start(list, format);
+    n = vsnprintf(story + story_size, sizeof story - story_size, format, list);
+    va_end(list);
+    if (n > 0 && story_size + (size_t)n < sizeof story)
+        story_size += (size_t)n;
+}
+
+/* A print stands for bytes: two of the model's are equal if and only if two of the server's are. */
+static struct {
+    uint64_t of_model, of_server;
+} prints[PRINTS_MAX];
+static unsigned prints_count;
+
+static bool is_same_print(uint64_t of_model, uint64_t of_server)
+{
+    if (of_model == 0 || of_server == 0)
+        return of_model == of_server;
+    for (unsigned i = 0; i < prints_count; i++)
+        if (prints[i].of_model == of_model || prints[i].of_server == of_server)
+            return prints[i].of_model == of_model && prints[i].of_server == of_server;
+    assert_true(prints_count < PRINTS_MAX);
+    prints[prints_count].of_model    = of_model;
+    prints[prints_count++].of_server = of_server;
+    return true;
+}
+
+static bool is_same(const bwl_model_reply *said, const bwl_redis_reply *heard)
+{
+    return said->answer == heard->answer && said->is_mine == heard->is_mine &&
+           said->number == heard->number && is_same_print(said->print, heard->print);
+}
+
+/* ---- one question to both -------------------------------------------------------------------- */
+
+static bwl_redis_reply ask_server(unsigned connection, const bwl_model_question *q)
+{
+    wire              *w        = &wires[connection];
+    bwl_redis_reply    reply    = { 0 };
+    bwl_redis_question question = {
+        .word     = q->word,
+        .by_text  = true,
+        .key      = "k",
+        .key_size = 1,
+        .token    = tokens[q->token],
+        .lease_ms = q->lease_ms,
+        .stamp    = q->stamp,
+        .rules    = q->rules,
+    };
+
+    bwl_redis_write(&w->out, &question);
+    wire_flush(w);
+    for (unsigned nth = 0; nth < bwl_redis_frames(q->word); nth++) {
+        bwl_resp_cursor   cursor = wire_next(w);
+        bwl_redis_verdict verdict =
+            bwl_redis_read(&question, nth, cursor.bytes, cursor.size, &reply);
+        if (verdict != BWL_REDIS_ANSWER)
+            tell("   strange: %.*s\n", (int)cursor.size, cursor.bytes);
+        if (verdict != BWL_REDIS_ANSWER)
+            reply.answer = 0;
+    }
+    return reply;
+}
+
+static bool is_stamp_word(bwl_redis_word word)
+{
+    return word == REDIS_TAKE_STAMP || word == REDIS_DROP_STAMP;
+}
+
+static bwl_model_question some_question(unsigned connection)
+{
+    int64_t            unit_ns          = rules != NULL ? rules->unit_ns : 0;
+    int64_t            now_ns           = model.now / BWL_MODEL_PER_MS * MS_NS;
+    bwl_model_question q                = { .client = (uint8_t)connection, .rules = rules };
+    bool               has_server_clock = rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER;
+
+    do
+        q.word = (bwl_redis_word)(1 + below(REDIS_DROP_STAMP));
+    while (is_stamp_word(q.word) && !has_server_clock);
+    q.token    = (uint16_t)(1 + below(TOKENS));
+    q.lease_ms = some_ms();
+    if (unit_ns != 0)
+        q.stamp = now_ns / unit_ns + (int64_t)below(4) * (below(2) == 0 ? 1 : S_NS / unit_ns) - 1;
+    return q;
+}
+
+/* True if both said the same. */
+static bool ask_both(unsigned connection)
+{
+    static bwl_model_redis before;
+    bwl_model_question     q = some_question(connection);
+    bwl_model_reply        said;
+    bwl_redis_reply        heard;
+
+    before = model;
+    said   = bwl_model_redis_reply(&model, &q, 0);
+    if (mutant != NULL)
+        mutant(&model, &before, &q, &said);
+    tell("%u: word %d, token %u, lease %" PRId64 ", stamp %" PRId64 "\n", connection, (int)q.word,
+         q.token, q.lease_ms, q.stamp);
+    heard = ask_server(connection, &q);
+    tell("   model: answer %d mine %d number %" PRIu64 " print %" PRIx64 "\n", (int)said.answer,
+         said.is_mine, said.number, said.print);
+    tell("  server: answer %d mine %d number %" PRIu64 " print %" PRIx64 "\n", (int)heard.answer,
+         heard.is_mine, heard.number, heard.print);
+    return is_same(&said, &heard);
+}
+
+/* ---- sequences ------------------------------------------------------------------------------- */
+
+static void pass(int64_t by_ms)
+{
+    tell("-- %" PRId64 " ms pass\n", by_ms);
+    bwl_model_redis_pass(&model, by_ms * BWL_MODEL_PER_MS);
+    frozen_set(model.now / BWL_MODEL_PER_MS);
+}
+
+/* Somebody else's value, or no string at all. */
+static void meet_stranger(void)
+{
+    bool is_list = below(2) == 0;
+
+    tell("-- a stranger sets a %s\n", is_list ? "list" : "text");
+    (void)wire_ask(&control, "DEL k");
+    (void)wire_ask(&control, is_list ? "RPUSH k element" : "SET k hello-stranger");
+    bwl_model_redis_set_by(&model, BWL_MODEL_LOCK, BWL_MODEL_ALIEN, 1);
+    if (is_list)
+        model.data.keys[BWL_MODEL_LOCK].kind = BWL_KIND_ZSET;
+}
+
+static void begin_sequence(uint64_t seed)
+{
+    random_state = seed;
+    story_size   = 0;
+    prints_count = 0;
+    rules        = below(KINDS + 1) == 0 ? NULL : &kinds[below(KINDS)];
+    for (unsigned i = 1; i <= TOKENS; i++) {
+        bwl_random random = { { 0 } };
+        for (unsigned b = 0; b < BWL_RANDOM_BYTES; b++)
+            random.bytes[b] = (uint8_t)draw();
+        bwl_token_write_as(tokens[i], rules != NULL ? rules->token : BWL_TOKEN_OURS, &random);
+    }
+    tell("-- rules %d\n", rules != NULL ? (int)(rules - kinds) : -1);
+    bwl_model_redis_start(&model, beginning_ms);
+    model.grace = BWL_MODEL_PER_MS;
+    for (unsigned i = 0; i < CONNECTIONS; i++)
+        (void)wire_ask(&wires[i], "UNWATCH");
+    (void)wire_ask(&control, "DEL k");
+    frozen_set(beginning_ms);
+}
+
+static bool play_sequence(uint64_t seed)
+{
+    begin_sequence(seed);
+    for (unsigned i = 4 + below(LENGTH_MAX - 3); i > 0; i--) {
+        unsigned what = below(12);
+
+        if (what == 0)
+            meet_stranger();
+        else if (what < 4)
+            pass(some_ms());
+        if (!ask_both(below(CONNECTIONS)))
+            return false;
+    }
+    return true;
+}
+
+static uint64_t number_from(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static uint64_t play_sequences(uint64_t seed, uint64_t runs)
+{
+    for (uint64_t i = 0; i < runs; i++) {
+        if (play_sequence(seed + i))
+            continue;
+        if (!is_quiet)
+            (void)fprintf(stderr, "BOWLINE_WORDS_SEED=%" PRIu64 " BOWLINE_WORDS_RUNS=1\n%s",
+                          seed + i, story);
+        return i;
+    }
+    return runs;
+}
+
+static void test_each_word_means_the_same_to_model_and_server(void **state)
+{
+    uint64_t runs = number_from("BOWLINE_WORDS_RUNS", RUNS_USUAL);
+    uint64_t seed = number_from("BOWLINE_WORDS_SEED", (uint64_t)time(NULL) * 1000000);
+
+    (void)state;
+    print_message("# seed %" PRIu64 ", %" PRIu64 " sequences\n", seed, runs);
+    assert_true(play_sequences(seed, runs) == runs);
+}
+
+/* ---- mistakes in the model ------------------------------------------------------------------- */
+
+#define MUTANT(name)                                                    \
+    static void name(bwl_model_redis *r, const bwl_model_redis *before, \
+                     const bwl_model_question *q, bwl_model_reply *reply)
+
+MUTANT(swap_keeps_the_end)
+{
+    if (q->word == REDIS_SWAP && reply->answer == BWL_YES) {
+        r->data.keys[BWL_MODEL_LOCK].lasts   = before->data.keys[BWL_MODEL_LOCK].lasts;
+        r->data.keys[BWL_MODEL_LOCK].ends_at = before->data.keys[BWL_MODEL_LOCK].ends_at;
+    }
+}
+
+MUTANT(expire_to_the_millisecond)
+{
+    if (q->word == REDIS_EXPIRE && reply->answer == BWL_YES)
+        r->data.keys[BWL_MODEL_LOCK].ends_at = r->now + q->lease_ms * BWL_MODEL_PER_MS;
+}
+
+MUTANT(watch_sees_nothing)
+{
+    for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++)
+        r->connections[i].is_dirty = false;
+    (void)before;
+    (void)q;
+    (void)reply;
+}
+
+MUTANT(strangers_are_ours)
+{
+    if (q->word == REDIS_READ && reply->answer == BWL_ALIEN)
+        reply->answer = BWL_YES;
+    (void)r;
+    (void)before;
+}
+
+MUTANT(all_is_mine)
+{
+    if (q->word == REDIS_READ && reply->answer == BWL_YES)
+        reply->is_mine = true;
+    (void)r;
+    (void)before;
+}
+
+MUTANT(extension_shortens)
+{
+    if (q->word == REDIS_EXTEND_IF_MINE && reply->answer == BWL_YES)
+        r->data.keys[BWL_MODEL_LOCK].ends_at = r->now + q->lease_ms * BWL_MODEL_PER_MS;
+    (void)before;
+}
+
+MUTANT(stamp_one_too_small)
+{
+    if (q->word == REDIS_TAKE_STAMP && reply->answer == BWL_YES)
+        reply->number--;
+    (void)r;
+    (void)before;
+}
+
+MUTANT(taken_when_it_is_now)
+{
+    int64_t now   = r->now / BWL_MODEL_PER_MS;
+    int64_t stamp = before->data.keys[BWL_MODEL_LOCK].value;
+
+    if (q->word == REDIS_TAKE_STAMP && q->rules->expired == BWL_STAMP_BEFORE_NOW && stamp == now)
+        reply->answer = BWL_YES;
+}
+
+static void test_planted_mistakes_are_found(void **state)
+{
+    static const struct {
+        mutation   *mutant;
+        const char *name;
+    } mutants[] = {
+#define M(name) { name, #name }
+        M(swap_keeps_the_end),  M(expire_to_the_millisecond),
+        M(watch_sees_nothing),  M(strangers_are_ours),
+        M(all_is_mine),         M(extension_shortens),
+        M(stamp_one_too_small), M(taken_when_it_is_now),
+    };
+    uint64_t seed = number_from("BOWLINE_WORDS_SEED", 1);
+
+    (void)state;
+    is_quiet = true;
+    for (size_t i = 0; i < sizeof mutants / sizeof mutants[0]; i++) {
+        mutant         = mutants[i].mutant;
+        uint64_t after = play_sequences(seed, RUNS_OF_MUTANT);
+        print_message("# %s: found after %" PRIu64 " sequences\n", mutants[i].name, after);
+        if (after == RUNS_OF_MUTANT)
+            fail_msg("%s was not found", mutants[i].name);
+    }
+    mutant   = NULL;
+    is_quiet = false;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    server_needed();
+    redis = frozen_start(NULL, beginning_ms);
+    wire_open(&control, redis->socket);
+    for (unsigned i = 0; i < CONNECTIONS; i++) {
+        wire_open(&wires[i], redis->socket);
+        (void)wire_ask(&wires[i], "HELLO 3");
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    frozen_stop(redis);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_word_means_the_same_to_model_and_server),
+        cmocka_unit_test(test_planted_mistakes_are_found),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,135 @@
+/*
+ * test_articles.c -- the locks of other people: what is sound in them is sound in every state, and
+ * what breaks them breaks them for the reason that is given.
+ *
+ * That each scenario ends as its table says is seen by `bowline-lab run`, beside this.
+ */
+#include "lab/explore.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { STATES_MAX = 200000 };
+
+static const bwl_search every_state = { .states_max = STATES_MAX };
+static const bwl_search plainly     = { .states_max = STATES_MAX, .plain = true };
+
+static bwl_scenario scenario_called(const char *name)
+{
+    size_t i = 0;
+
+    assert_true(bwl_scenario_find(name, &i));
+    return bwl_scenario_at(i);
+}
+
+static bool is_of_articles(const bwl_scenario *s)
+{
+    static const char *const families[] = { "setnx-",   "set-nx-", "getset-", "way-",
+                                            "by-time-", "guard-",  "watch-",  "jedis-" };
+
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+        if (strncmp(s->name, families[i], strlen(families[i])) == 0)
+            return true;
+    return false;
+}
+
+/* How many there are.  A number that changes says that the lab sees another world than before: look
+ * at what it does not see any more. */
+static void test_sound_locks_are_sound_in_every_state(void **state)
+{
+    static const struct {
+        const char *name;
+        uint64_t    states;
+    } sound[] = {
+        { "calm", 1751 },
+        { "way-1-calm", 2179 },
+        { "way-4-stale", 600 },
+        { "way-4-stale-three", 863 },
+        { "way-5-calm", 1880 },
+        { "by-time-stale", 369 },
+        { "jedis-stale", 365 },
+        { "watch-crash", 2774 },
+        { "setnx-del-calm", 1238 },
+        { "getset-seconds-stale", 571 },
+        { "getset-jedis-stale-three", 653 },
+        { "getset-server-stale", 1357 },
+        { "set-nx-ex-calm", 3564 },
+        { "setnx-expire-watch-calm", 752 },
+        { "setnx-expire-watch-crash", 4138 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sound / sizeof sound[0]; i++) {
+        bwl_scenario s     = scenario_called(sound[i].name);
+        bwl_finding  found = bwl_explore(&s, &every_state);
+
+        if (found.states != sound[i].states)
+            print_error("%s has %u states\n", s.name, (unsigned)found.states);
+        assert_int_equal(found.verdict, BWL_EVERY_STATE);
+        assert_int_equal(found.states, sound[i].states);
+        bwl_finding_free(&found);
+    }
+}
+
+/* One fault less than a broken scenario allows, and it does not break. */
+static void test_no_more_faults_are_allowed_than_it_takes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < bwl_scenarios_count(); i++) {
+        bwl_scenario s = bwl_scenario_at(i);
+
+        for (unsigned b = 1; is_of_articles(&s) && s.breaks != 0 && b < BWL_BUDGETS_COUNT; b++) {
+            bwl_scenario less = s;
+            if (s.budget[b] == 0)
+                continue;
+            less.budget[b]--;
+            bwl_finding found = bwl_explore(&less, &every_state);
+            if (found.verdict != BWL_EVERY_STATE)
+                print_error("%s breaks with less: verdict %d\n", s.name, (int)found.verdict);
+            assert_int_equal(found.verdict, BWL_EVERY_STATE);
+            bwl_finding_free(&found);
+        }
+    }
+}
+
+/* Times and stamps are taken for alike when they differ only by the hour: that hides nothing. */
+static void test_counting_plainly_comes_to_the_same_verdict(void **state)
+{
+    unsigned compared = 0;
+
+    (void)state;
+    for (size_t i = 0; i < bwl_scenarios_count(); i++) {
+        bwl_scenario s = bwl_scenario_at(i);
+        if (!is_of_articles(&s) || s.rounds == BWL_ANY)
+            continue;
+        bwl_finding few  = bwl_explore(&s, &every_state);
+        bwl_finding many = bwl_explore(&s, &plainly);
+        if (few.verdict != BWL_BUDGET_REACHED && many.verdict != BWL_BUDGET_REACHED) {
+            assert_int_equal(few.verdict, many.verdict);
+            assert_int_equal(few.path_count, many.path_count);
+            assert_true(few.states <= many.states);
+            compared++;
+        }
+        bwl_finding_free(&few);
+        bwl_finding_free(&many);
+    }
+    assert_true(compared > 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sound_locks_are_sound_in_every_state),
+        cmocka_unit_test(test_no_more_faults_are_allowed_than_it_takes),
+        cmocka_unit_test(test_counting_plainly_comes_to_the_same_verdict),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+/*
+ * test_reduce.c -- fewer worlds, the same verdict: and what that rests on, step by step.
+ */
+#include "lab/canon.h"
+#include "lab/explore.h"
+#include "lab/reduce.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* How many states are few enough here: with a sanitizer, each takes ten times as long. */
+static uint32_t few_states(void)
+{
+    const char *sanitize = getenv("BOWLINE_SANITIZE");
+    const char *coverage = getenv("BOWLINE_COVERAGE");
+    bool        is_slow  = (sanitize != NULL && strcmp(sanitize, "none") != 0) ||
+                   (coverage != NULL && strcmp(coverage, "true") == 0);
+
+    return is_slow ? 20000 : 160000;
+}
+
+/* SplitMix64 (Sebastiano Vigna, public domain). */
+static uint64_t draw(uint64_t *seed)
+{
+    uint64_t x = *seed += UINT64_C(0x9e3779b97f4a7c15);
+
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+/* Every scenario that can be done in full, in a short time. */
+static void test_a_reduction_comes_to_the_same_verdict(void **state)
+{
+    uint64_t all  = 0;
+    uint64_t some = 0;
+
+    (void)state;
+    for (size_t i = 0; i < bwl_scenarios_count(); i++) {
+        bwl_scenario s = bwl_scenario_at(i);
+        bwl_finding  whole;
+        bwl_finding  reduced;
+
+        if (s.is_vast || (s.laws & BWL_LAWS_BACKWARDS) != 0)
+            continue;
+        whole = bwl_explore(&s, &(bwl_search){ .states_max = few_states() });
+        if (whole.verdict == BWL_BUDGET_REACHED)
+            continue;
+        reduced = bwl_explore(&s, &(bwl_search){ .states_max = few_states(), .reduces = true });
+        assert_int_equal(whole.verdict, reduced.verdict);
+        if (whole.verdict == BWL_BROKEN) {
+            assert_int_not_equal(reduced.broken, 0);
+            assert_true(reduced.path_count >= whole.path_count);
+            assert_int_equal(bwl_path_breaks(&s, reduced.path, reduced.path_count), reduced.broken);
+        } else {
+            assert_true(reduced.states <= whole.states);
+            all += whole.states;
+            some += reduced.states;
+        }
+        bwl_finding_free(&whole);
+        bwl_finding_free(&reduced);
+    }
+    assert_true(some < all * 95 / 100);
+    (void)printf("# %lu worlds become %lu\n", (unsigned long)all, (unsigned long)some);
+}
+
+/* Does `first` and then `second`, if that can still be done. */
+static bool both(const bwl_world *w, bwl_choice first, bwl_choice second, bwl_world *ret_w,
+                 unsigned *ret_broken)
+{
+    bwl_choices choices;
+
+    *ret_w = *w;
+    bwl_world_perform(ret_w, first);
+    *ret_broken = bwl_world_broken_laws(ret_w);
+    bwl_world_choices(ret_w, &choices);
+    for (unsigned i = 0; i < choices.count; i++)
+        if (memcmp(&choices.list[i], &second, sizeof second) == 0) {
+            bwl_world_perform(ret_w, second);
+            *ret_broken |= bwl_world_broken_laws(ret_w);
+            return true;
+        }
+    return false;
+}
+
+/* What a reduction rests on: what it does first and what it puts off come to the same in either
+ * order, neither prevents the other, and no broken law is hidden by doing it first. */
+/* All pairs in one world; returns how many. */
+static unsigned try_pairs(const bwl_world *w, const bwl_choices *some, const bwl_choices *rest)
+{
+    for (unsigned i = 0; i < some->count; i++)
+        for (unsigned j = 0; j < rest->count; j++) {
+            bwl_world one;
+            bwl_world two;
+            unsigned  broken_one;
+            unsigned  broken_two;
+
+            assert_true(both(w, some->list[i], rest->list[j], &one, &broken_one));
+            assert_true(both(w, rest->list[j], some->list[i], &two, &broken_two));
+            assert_true(bwl_world_fingerprint(&one, true) == bwl_world_fingerprint(&two, true));
+            assert_int_equal(broken_two & w->scenario->laws & ~broken_one, 0);
+        }
+    return some->count * rest->count;
+}
+
+/* In every scenario, with what it allows to go wrong drawn anew for each walk. */
+static void test_what_is_put_off_comes_to_the_same(void **state)
+{
+    enum { WALKS = 200, STEPS = 60 };
+    uint64_t seed  = 11;
+    unsigned pairs = 0;
+
+    (void)state;
+    for (size_t n = 0; n < bwl_scenarios_count(); n++)
+        for (unsigned walk = 0; walk < WALKS; walk++) {
+            bwl_scenario s = bwl_scenario_at(n);
+            bwl_world    w;
+            bwl_choices  all;
+            bwl_choices  some;
+            bwl_choices  rest;
+
+            for (unsigned i = 0; i < BWL_BUDGETS_COUNT; i++)
+                s.budget[i] = (uint8_t)(s.budget[i] != 0 ? draw(&seed) % 3 : 0);
+            s.clients = 2 + draw(&seed) % 2;
+            bwl_world_start(&w, &s);
+            bwl_world_choices(&w, &all);
+            for (unsigned step = 0; step < STEPS && all.count > 0; step++) {
+                bwl_world_perform(&w, all.list[draw(&seed) % all.count]);
+                bwl_world_choices(&w, &all);
+                if (bwl_reduce(&w, &all, &some, &rest))
+                    pairs += try_pairs(&w, &some, &rest);
+            }
+        }
+    assert_true(pairs > 10000);
+    (void)printf("# %u pairs of steps\n", pairs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_reduction_comes_to_the_same_verdict),
+        cmocka_unit_test(test_what_is_put_off_comes_to_the_same),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

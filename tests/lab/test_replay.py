@@ -141,10 +141,13 @@ def test_a_kill_takes_the_server_along(lab, server, reused):
     process.kill()
     process.wait(60)
     process.stdout.close()
-    while pathlib.Path(f"/proc/{children[0]}/stat").exists():
-        if pathlib.Path(f"/proc/{children[0]}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
-            break
+    server_stat = pathlib.Path(f"/proc/{children[0]}/stat")
+    for _ in range(6000):
+        if not server_stat.exists() or server_stat.read_text().rsplit(")", 1)[1].split()[0] == "Z":
+            return
         time.sleep(0.01)
+    os.kill(int(children[0]), signal.SIGKILL)
+    pytest.fail("the server has outlived the program", pytrace=False)
 
 
 # ---- what is refused -------------------------------------------------------------------------------

@@ -32,8 +32,8 @@ typedef struct bwl_record {
 void bwl_record_write(FILE *out, const char *subject, const bwl_picture *picture,
                       const bwl_choice *path);
 
-/* False: then reterr says what, why, and what to type.  A schedule may be about a protocol in a file
- * of code, and may come from anybody: it is loaded only if it is `own`, which may be NULL. */
+/* False: then reterr says what, why, and what to type.  A schedule may be about a protocol in a
+ * file of code, and may come from anybody: it is loaded only if it is `own`, which may be NULL. */
 bool bwl_record_read(bwl_record *ret_record, const char *text, size_t size, const char *own,
                      bwl_text reterr[3]);
 bool bwl_record_load(bwl_record *ret_record, const char *file, const char *own, bwl_text reterr[3]);

@@ -21,7 +21,10 @@ static const bwl_rules seconds = { .value   = BWL_VALUE_DECIMAL,
                                    .unit_ns = SECOND_NS,
                                    .clock   = BWL_CLOCK_OF_CLIENT };
 static const bwl_rules ms      = {
-         .value = BWL_VALUE_DECIMAL, .unit_ns = MS_NS, .extra_ns = MS_NS, .clock = BWL_CLOCK_OF_CLIENT
+         .value    = BWL_VALUE_DECIMAL,
+         .unit_ns  = MS_NS,
+         .extra_ns = MS_NS,
+         .clock    = BWL_CLOCK_OF_CLIENT,
 };
 static const bwl_rules literal = { .value = BWL_VALUE_LITERAL, .literal = "1" };
 

@@ -175,7 +175,8 @@ void bwl_page(FILE *out, const bwl_matrix *m)
         "<p>Every order of events is tried, with up to %u faults of one kind. "
         "<b>Holds</b>: no law breaks in any state. <b>Breaks</b>: the fewest faults that break "
         "one, and the fewest steps; the cell leads to the schedule.</p>\n"
-        "<p class=\"dim\">bowline-lab %s, %u clients, a lease of %lld ms, or 2 s where time is counted in seconds.</p>\n",
+        "<p class=\"dim\">bowline-lab %s, %u clients, a lease of %lld ms, or 2 "
+        "s where time is counted in seconds.</p>\n",
         m->faults_max, BWL_LAB_VERSION, m->rows_count > 0 ? m->rows[0].world.clients : 2,
         (long long)(m->rows_count > 0 ? m->rows[0].world.terms.lease_ms : 0));
     put_table(out, m);

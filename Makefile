@@ -79,7 +79,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps docs demo test format check-format check-scripts check-headers gcc clang asan tsan valgrind \
-	torture torture-tests coverage fuzz fuzz-merge mutants bench bench-report install deb check-install check-package \
+	torture torture-tests coverage fuzz fuzz-merge lab mutants bench bench-report install deb check-install check-package \
 	check-reproducible clean
 
 all:
@@ -98,6 +98,7 @@ help:
 	@echo 'make torture         every allocation and system call fails once, under AddressSanitizer'
 	@echo 'make torture-tests   the same to every test program (20 minutes)'
 	@echo 'make fuzz            every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
+	@echo 'make lab             protocols by faults, into $(BUILD)/lab.html; the diagrams of the docs'
 	@echo 'make mutants         plant faults in a copy, and see that the tests notice (10 minutes)'
 	@echo 'make bench           how fast it is, in ratios (half a minute)'
 	@echo 'make bench-report    the same at length, written to docs/performance.md'
@@ -182,6 +183,12 @@ fuzz:
 # Take what the last `make fuzz` found into the corpus that is kept.
 fuzz-merge:
 	@tools/fuzz merge build-fuzz
+
+# Every protocol with every kind of fault, and the diagrams that the docs show.
+lab: all
+	@$(BUILD)/bowline-lab matrix --html $(BUILD)/lab.html
+	@$(BUILD)/bowline-lab try token-reused --loss 1 --law 'one holder' --quiet \
+		--svg docs/lab/token-reused.svg >$(BUILD)/lab.txt || test $$? = 1
 
 # Faults that are planted in a copy of the tree: each must make a test fail.
 mutants: deps

@@ -10,12 +10,14 @@
 /* Operands: CAPITALS stand for something, lower-case words are meant literally, [ ] may be left
  * out.  Everything from COMMAND on is a command line of its own. */
 #define RUN_OPERANDS  "NAME COMMAND [ARG...]"
-#define HELP_OPERANDS "[run]"
+#define LAB_OPERANDS  "list|try|replay|matrix|run|wander [ARG...]"
+#define HELP_OPERANDS "[run|lab]"
 
 /* Name, operands, what it does. */
 #define COMMAND_MAP(X)                                         \
     X(run, RUN_OPERANDS, "run a command while holding a lock") \
-    X(help, HELP_OPERANDS, "explain: bowline help, bowline help run")
+    X(lab, LAB_OPERANDS, "find out what breaks a lock")        \
+    X(help, HELP_OPERANDS, "explain: bowline help, bowline help run, bowline help lab")
 
 /* What may stand in a command's place; columns as in RUN_OPTION_MAP. */
 #define GLOBAL_OPTION_MAP(X)                                            \

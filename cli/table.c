@@ -37,6 +37,11 @@ static void write_options_of_run(void)
 #undef X
 }
 
+static void write_options_of_lab(void)
+{
+    /* They are those of a program of its own. */
+}
+
 static void write_options_of_help(void)
 {
     /* It has none. */

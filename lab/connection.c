@@ -84,9 +84,24 @@ bwl_letter bwl_connection_take_late(bwl_world *w, unsigned client, unsigned i)
     return letter;
 }
 
+/* The server remembers a connection that broke as long as something may still come on it.  One on
+ * which nothing was under way does not take the place of an earlier one on which something is. */
+static void break_at_server(bwl_world *w, unsigned client, unsigned late_before)
+{
+    unsigned late = w->clients[client].late_count;
+
+    if (late > late_before || late == 0)
+        bwl_model_redis_break(&w->redis, client);
+    else
+        bwl_model_redis_drop(&w->redis, client);
+    if (late == 0)
+        bwl_model_redis_drop(&w->redis, client + BWL_MODEL_CLIENTS);
+}
+
 void bwl_connection_break(bwl_world *w, unsigned client, unsigned unsent)
 {
     bwl_lab_client *c          = &w->clients[client];
+    unsigned        late       = c->late_count;
     bool            resends    = (w->scenario->twists & BWL_TWIST_RESENDS) != 0;
     unsigned        connection = number_connections(c);
 
@@ -108,9 +123,7 @@ void bwl_connection_break(bwl_world *w, unsigned client, unsigned unsent)
         }
     }
     c->answered = resends ? 0 : c->letters_count;
-    bwl_model_redis_break(&w->redis, client);
-    if (c->late_count == 0)
-        bwl_model_redis_drop(&w->redis, client + BWL_MODEL_CLIENTS);
+    break_at_server(w, client, late);
 }
 
 void bwl_connection_stop_waiting(bwl_world *w, unsigned client)
@@ -132,6 +145,7 @@ void bwl_connection_stop_waiting(bwl_world *w, unsigned client)
 void bwl_connection_abandon(bwl_world *w, unsigned client)
 {
     bwl_lab_client *c          = &w->clients[client];
+    unsigned        late       = c->late_count;
     unsigned        connection = number_connections(c);
 
     for (unsigned i = 0; i < c->letters_count; i++)
@@ -141,9 +155,7 @@ void bwl_connection_abandon(bwl_world *w, unsigned client)
         c->letters[i] = (bwl_letter){ 0 };
     c->letters_count = 0;
     c->answered      = 0;
-    bwl_model_redis_break(&w->redis, client);
-    if (c->late_count == 0)
-        bwl_model_redis_drop(&w->redis, client + BWL_MODEL_CLIENTS);
+    break_at_server(w, client, late);
 }
 
 void bwl_connection_server_gone(bwl_world *w, unsigned client)

@@ -383,12 +383,8 @@ static bwl_ms usually(bwl_ms value, bwl_ms usual)
     return value != 0 ? value : usual;
 }
 
-bwl_scenario bwl_scenario_at(size_t i)
+bwl_scenario bwl_scenario_complete(bwl_scenario s)
 {
-    bwl_scenario s;
-
-    assert(i < bwl_scenarios_count());
-    s                   = *row(i);
     s.protocol          = s.protocol != NULL ? s.protocol : &bwl_token;
     s.terms.lease_ms    = usually(s.terms.lease_ms, LEASE_MS);
     s.terms.max_hold_ms = usually(s.terms.max_hold_ms, BWL_NEVER);
@@ -402,6 +398,12 @@ bwl_scenario bwl_scenario_at(size_t i)
     s.rounds            = s.rounds != 0 ? s.rounds : 1;
     s.laws              = s.laws != 0 ? s.laws : BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS;
     return s;
+}
+
+bwl_scenario bwl_scenario_at(size_t i)
+{
+    assert(i < bwl_scenarios_count());
+    return bwl_scenario_complete(*row(i));
 }
 
 bool bwl_scenario_find(const char *name, size_t *ret_i)

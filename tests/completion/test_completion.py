@@ -84,8 +84,8 @@ def bare(words):
 
 def test_commands_come_first(shell):
     words = shell("bowline ")
-    assert {"run", "help"} <= words
-    assert {word for word in words if not word.startswith("-")} == {"run", "help"}
+    assert {"run", "lab", "help"} <= words
+    assert {word for word in words if not word.startswith("-")} == {"run", "lab", "help"}
     assert shell("bowline r") == {"run"}
 
 
@@ -157,7 +157,7 @@ def test_behind_the_name_the_options_are_those_of_the_command(shell):
 
 
 def test_help_knows_what_it_explains(shell):
-    assert shell("bowline help ") == {"run"}
+    assert shell("bowline help ") == {"run", "lab"}
 
 
 # The tables that all of it is made of.

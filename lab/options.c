@@ -1,0 +1,358 @@
+/*
+ * options.c -- see options.h.
+ */
+#include "lab/options.h"
+#include "lab/names.h"
+#include "lab/say.h"
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STATES_USUAL = 2000000,
+    STATES_MAX   = INT32_MAX,
+    RUNS_USUAL   = 100000,
+    FAULTS_USUAL = 2,
+    FAULTS_MOST  = 12,
+    SCALE_MOST   = 10000,
+    ROUNDS_MOST  = 9,
+};
+
+/* What getopt_long returns: of an option, and of the option of a fault. */
+typedef enum option_id {
+    ID_NONE = 255,
+#define X(name, letter, word, argument, commands, words) ID_##name,
+    BWL_OPTIONS(X)
+#undef X
+        ID_BUDGETS,
+} option_id;
+
+typedef struct option_row {
+    char        letter;
+    const char *word;
+    const char *argument;
+    unsigned    commands;
+    const char *words;
+} option_row;
+
+static const option_row rows[] = {
+#define X(name, letter, word, argument, commands, words) \
+    { letter, word, argument, commands, words },
+    BWL_OPTIONS(X)
+#undef X
+};
+
+typedef struct command_row {
+    const char *word;
+    const char *operands;
+    const char *words;
+} command_row;
+
+static const command_row commands[] = {
+#define X(name, word, operands, words) { word, operands, words },
+    BWL_COMMANDS(X)
+#undef X
+};
+
+enum {
+    ROWS_COUNT  = sizeof rows / sizeof rows[0],
+    LONG_COUNT  = ROWS_COUNT + BWL_BUDGETS_COUNT, /* one less is a fault, one more ends the table */
+    LETTERS_MAX = 2 * ROWS_COUNT + 2,
+};
+
+/* ---- help ------------------------------------------------------------------------------------ */
+
+static void help_on_option(FILE *out, const option_row *row)
+{
+    bwl_text name = bwl_say("--%s%s%s", row->word, row->argument != NULL ? " " : "",
+                            row->argument != NULL ? row->argument : "");
+
+    if (row->letter != 0)
+        (void)fprintf(out, "  -%c, %-16s %s\n", row->letter, name.of, row->words);
+    else
+        (void)fprintf(out, "      %-16s %s\n", name.of, row->words);
+}
+
+void bwl_options_help(FILE *out)
+{
+    (void)fputs("bowline lab try token --loss 1     what one lost connection can do to it\n\n"
+                "usage: bowline-lab COMMAND ...\n",
+                out);
+    for (unsigned i = 0; i < BWL_COMMANDS_COUNT; i++)
+        (void)fprintf(out, "  %-22s %s\n",
+                      bwl_say("%s %s", commands[i].word, commands[i].operands).of,
+                      commands[i].words);
+    for (unsigned i = 0; i < BWL_COMMANDS_COUNT; i++) {
+        (void)fprintf(out, "\noptions of %s:\n", commands[i].word);
+        for (unsigned j = 0; j < ROWS_COUNT; j++)
+            if ((rows[j].commands >> i & 1) != 0 && rows[j].commands != ~0u)
+                help_on_option(out, &rows[j]);
+    }
+    (void)fputs(
+        "\nwhat may go wrong, for try and matrix, each with how often (a number, or any):\n", out);
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
+        (void)fprintf(out, "      %-16s %s\n",
+                      bwl_say("--%s N", bwl_budget_label((bwl_budget)i)).of,
+                      bwl_budget_sentence((bwl_budget)i));
+    (void)fputs(
+        "\nevery command:\n  -h, --help           this text\n\n"
+        "Exit status: 0 if no law broke (run: if every scenario came out as its table says;\n"
+        "replay: if the server answered as the schedule says), 1 if not, 2 for a mistake on\n"
+        "the command line or in a file, 3 when memory ends.\n",
+        out);
+}
+
+/* ---- one option ------------------------------------------------------------------------------ */
+
+static bool is_bad_number(const char *name, const char *text, uint64_t max)
+{
+    (void)bwl_complain(
+        bwl_say("--%s %s is not a number that can be used here", name, bwl_shown(text).of),
+        bwl_say("it has to be from 1 to %llu", (unsigned long long)max),
+        bwl_say("type: bowline lab --help"));
+    return false;
+}
+
+static bool read_number(const char *name, const char *text, uint64_t max, uint64_t *ret_number)
+{
+    char *end;
+
+    *ret_number = strtoull(text, &end, 10);
+    if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && *ret_number > 0 && *ret_number <= max)
+        return true;
+    return is_bad_number(name, text, max);
+}
+
+static bool read_unsigned(const char *name, const char *text, unsigned max, unsigned *ret_number)
+{
+    uint64_t number;
+
+    if (!read_number(name, text, max, &number))
+        return false;
+    *ret_number = (unsigned)number;
+    return true;
+}
+
+/* "512M", "2G": bytes. */
+static bool read_memory(const char *text, size_t *ret_bytes)
+{
+    char              *end;
+    unsigned long long number = strtoull(text, &end, 10);
+    const char        *unit   = strchr("KMG", *end); /* also "", where no unit was typed */
+    unsigned           shift  = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+
+    if (text[0] < '0' || text[0] > '9' || unit == NULL || (*end != '\0' && end[1] != '\0') ||
+        number == 0 || number > (SIZE_MAX >> shift)) {
+        (void)bwl_complain(bwl_say("--memory %s is not an amount of memory", bwl_shown(text).of),
+                           bwl_say("%s", ""), bwl_say("type it as 512M or 2G"));
+        return false;
+    }
+    *ret_bytes = (size_t)number << shift;
+    return true;
+}
+
+static bool read_budget(bwl_lab_options *set, unsigned budget, const char *text)
+{
+    const char *name   = bwl_budget_label((bwl_budget)budget);
+    unsigned    number = BWL_ANY;
+
+    if (strcmp(text, "0") == 0)
+        number = 0;
+    else if (strcmp(text, "any") != 0 && !read_unsigned(name, text, BWL_ANY - 1, &number))
+        return false;
+    set->has_budget     = true;
+    set->budget[budget] = (uint8_t)number;
+    return true;
+}
+
+static bool read_law(bwl_lab_options *set, const char *text)
+{
+    const char *labels[BWL_LAWS_COUNT];
+    const char *meant;
+    unsigned    law = bwl_law_named(text);
+
+    set->laws |= law;
+    if (law != 0)
+        return true;
+    for (unsigned i = 0; i < BWL_LAWS_COUNT; i++)
+        labels[i] = bwl_law_label(1u << i);
+    meant = bwl_nearest(text, labels, BWL_LAWS_COUNT);
+    (void)bwl_complain(bwl_say("no law is called %s", bwl_shown(text).of), bwl_say("%s", ""),
+                       meant != NULL ? bwl_say("did you mean --law '%s'?", meant)
+                                     : bwl_say("type: bowline lab list"));
+    return false;
+}
+
+static bool read_option(bwl_lab_options *set, option_id id, const char *argument)
+{
+    uint64_t number = 0;
+
+    switch (id) {
+    case ID_CLIENTS: return read_unsigned("clients", argument, BWL_CLIENTS_MAX, &set->clients);
+    case ID_ROUNDS: return read_unsigned("rounds", argument, ROUNDS_MOST, &set->rounds);
+    case ID_FAULTS:
+        set->has_faults = true;
+        return read_unsigned("faults", argument, FAULTS_MOST, &set->faults_max);
+    case ID_LAW: return read_law(set, argument);
+    case ID_SVG: set->svg = argument; return true;
+    case ID_MERMAID: set->mermaid = true; return true;
+    case ID_JSON: set->json = true; return true;
+    case ID_HTML: set->html = argument; return true;
+    case ID_SCALE: return read_unsigned("scale", argument, SCALE_MOST, &set->scale);
+    case ID_PROTOCOL: set->protocol = argument; return true;
+    case ID_SERVER: set->server = argument; return true;
+    case ID_MEMORY: return read_memory(argument, &set->search.memory_max);
+    case ID_QUIET: set->quiet = true; return true;
+    case ID_BUDGET: {
+        bool is_good           = read_number("budget", argument, STATES_MAX, &number);
+        set->search.states_max = (uint32_t)number;
+        return is_good;
+    }
+    case ID_SEED: return read_number("seed", argument, UINT64_MAX, &set->search.seed);
+    case ID_RUNS: {
+        bool is_good     = read_number("runs", argument, UINT32_MAX, &number);
+        set->search.runs = (uint32_t)number;
+        return is_good;
+    }
+    case ID_DRAW: set->draws = true; return true;
+    case ID_PLAIN: set->search.plain = true; return true;
+    case ID_TAP: set->tap = true; return true;
+    case ID_HELP: set->wants_help = true; return true;
+    case ID_NONE:
+    case ID_BUDGETS: break;
+    }
+    return read_budget(set, (unsigned)id - ID_BUDGETS, argument);
+}
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+static void fill_tables(struct option longs[LONG_COUNT], char letters[LETTERS_MAX])
+{
+    unsigned count = 0;
+
+    *letters++ = ':'; /* a missing argument is told apart, and getopt says nothing itself */
+    for (unsigned i = 0; i < ROWS_COUNT; i++) {
+        int has        = rows[i].argument != NULL ? required_argument : no_argument;
+        longs[count++] = (struct option){ rows[i].word, has, NULL, ID_NONE + 1 + (int)i };
+        if (rows[i].letter != 0)
+            *letters++ = rows[i].letter;
+        if (rows[i].letter != 0 && has == required_argument)
+            *letters++ = ':';
+    }
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
+        longs[count++] = (struct option){ bwl_budget_label((bwl_budget)i), required_argument, NULL,
+                                          ID_BUDGETS + (int)i };
+    longs[count] = (struct option){ 0 };
+    *letters     = '\0';
+}
+
+static option_id id_of(int found)
+{
+    for (unsigned i = 0; found < ID_NONE && i < ROWS_COUNT; i++)
+        if (rows[i].letter == found)
+            return (option_id)(ID_NONE + 1 + (int)i);
+    return (option_id)found;
+}
+
+static int complain_about(const char *typed, const struct option *longs)
+{
+    const char *words[LONG_COUNT];
+    unsigned    count = 0;
+    const char *meant;
+
+    for (; longs[count].name != NULL; count++)
+        words[count] = longs[count].name;
+    meant = bwl_nearest(typed + strspn(typed, "-"), words, count);
+    return bwl_complain(
+        bwl_say("%s is no option, or not a whole one", bwl_shown(typed).of), bwl_say("%s", ""),
+        meant != NULL ? bwl_say("did you mean --%s?", meant) : bwl_say("type: bowline lab --help"));
+}
+
+static bool is_for(const bwl_lab_options *set, option_id id)
+{
+    if (id > ID_BUDGETS)
+        return set->command == BWL_COMMAND_TRY || set->command == BWL_COMMAND_MATRIX;
+    return (rows[id - ID_NONE - 1].commands >> set->command & 1) != 0;
+}
+
+static int read_all(bwl_lab_options *set, int argc, char **argv)
+{
+    struct option longs[LONG_COUNT];
+    char          letters[LETTERS_MAX];
+    int           found;
+
+    fill_tables(longs, letters);
+    opterr = 0;
+    while ((found = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+        option_id id = id_of(found);
+        if (found == ':' || found == '?')
+            return complain_about(argv[optind - 1], longs);
+        if (!is_for(set, id))
+            return bwl_complain(bwl_say("%s is no option of `%s`", bwl_shown(argv[optind - 1]).of,
+                                        commands[set->command].word),
+                                bwl_say("%s", ""), bwl_say("type: bowline lab --help"));
+        if (!read_option(set, id, optarg))
+            return BWL_EXIT_USAGE;
+    }
+    set->operands       = argv + optind;
+    set->operands_count = (unsigned)(argc - optind);
+    return 0;
+}
+
+static int read_command(bwl_lab_options *set, const char *word)
+{
+    const char *words[BWL_COMMANDS_COUNT];
+    const char *meant;
+
+    for (unsigned i = 0; i < BWL_COMMANDS_COUNT; i++) {
+        words[i] = commands[i].word;
+        if (strcmp(word, words[i]) == 0) {
+            set->command = (bwl_lab_command)i;
+            return 0;
+        }
+    }
+    meant = bwl_nearest(word, words, BWL_COMMANDS_COUNT);
+    return bwl_complain(bwl_say("there is no command %s", bwl_shown(word).of), bwl_say("%s", ""),
+                        meant != NULL ? bwl_say("did you mean %s?", meant)
+                                      : bwl_say("type: bowline lab --help"));
+}
+
+/* How many operands a command takes. */
+static int check_operands(const bwl_lab_options *set)
+{
+    const char *wants  = commands[set->command].operands;
+    bool        is_one = wants[0] != '\0' && wants[0] != '[';
+    unsigned    most   = wants[0] == '[' ? UINT32_MAX : is_one;
+
+    if (set->wants_help || (set->operands_count >= is_one && set->operands_count <= most))
+        return 0;
+    return bwl_complain(bwl_say(is_one ? "%s takes exactly one %s" : "%s takes nothing%s",
+                                commands[set->command].word, wants),
+                        bwl_say("%s", ""),
+                        bwl_say("type: bowline lab %s %s", commands[set->command].word, wants));
+}
+
+int bwl_options_read(bwl_lab_options *ret_options, int argc, char **argv)
+{
+    bwl_lab_options set = {
+        .faults_max = FAULTS_USUAL,
+        .search     = { .states_max       = STATES_USUAL,
+                        .seed             = 1,
+                        .runs             = RUNS_USUAL,
+                        .memory_max       = (size_t)1 << 30,
+                        .progress_every_s = 0.2 },
+    };
+    int status = 0;
+
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0)
+        set.wants_help = true;
+    else
+        status = read_command(&set, argv[1]);
+    if (status == 0 && !set.wants_help)
+        status = read_all(&set, argc - 1, argv + 1);
+    if (status == 0 && !set.wants_help)
+        status = check_operands(&set);
+    *ret_options = set;
+    return status;
+}

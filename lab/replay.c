@@ -1,0 +1,323 @@
+/*
+ * replay.c -- `bowline-lab replay`: a schedule, played with a real server in the place of the
+ * model.
+ *
+ * The machines are the same, and they hear what the real server answers.  What the lab does
+ * besides:
+ *
+ *      time            really passes, some real milliseconds for each of the schedule; leases are
+ *                      as much longer
+ *      a delay         the question is written when the schedule has the server carry it out
+ *      a connection    breaks: the client opens another.  What is late is written on the old one
+ *      a crash         the client's connections are left, and nobody listens to them
+ *      a restart       the server is killed, and another started
+ *      other faults    of a server (its clock, eviction, a take-over) leave a key behind as the
+ *                      model says: it is put there by hand, and the log says so
+ *
+ * After each answer the real one is compared with the model's.  As soon as one differs the play is
+ * over, because the rest of the schedule is about another world.
+ */
+#include "lab/names.h"
+#include "lab/output.h"
+#include "lab/stage.h"
+#include "lab/verbs.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { GRACE_MS = 3, EXIT_SIGNAL = 128 };
+
+static volatile sig_atomic_t stopped_by;
+
+static void stop(int number)
+{
+    stopped_by = number;
+}
+
+static bool serve(bwl_stage *s, unsigned step, bwl_choice choice)
+{
+    unsigned        client = choice.client;
+    unsigned        at     = s->w.clients[client].answered;
+    bwl_letter      letter = s->w.clients[client].letters[at];
+    bwl_letter     *served = &s->w.clients[client].letters[at];
+    bwl_redis_reply real   = { 0 };
+    bwl_text        said   = bwl_say("%s", "");
+
+    if (choice.which == 0 && !bwl_stage_puts(s, &s->lines[client], &letter, &real, &said))
+        return false;
+    bwl_world_perform(&s->w, choice);
+    bwl_stage_tells(s, step, client, bwl_letter_name(&letter).of);
+    if (choice.which != 0) {
+        (void)printf(": the schedule has the server say %s, and it is not asked\n",
+                     bwl_answer_name(choice.which));
+        return true;
+    }
+    s->answers++;
+    (void)printf(": the server says %s (%s), the model %s\n", bwl_answer_name(real.answer), said.of,
+                 bwl_answer_name(served->answer));
+    if (!bwl_stage_is_same(s, served, &real))
+        return bwl_stage_fails(
+            s, "the real server answers otherwise than the model",
+            bwl_say("step %u, %s: the model says %s %" PRIu64 ", the server %s %" PRIu64, step,
+                    bwl_letter_name(&letter).of, bwl_answer_name(served->answer),
+                    bwl_stage_number(s, served), bwl_answer_name(real.answer), real.number));
+    return bwl_stage_compares_key(s);
+}
+
+static bool serve_late(bwl_stage *s, unsigned step, bwl_choice choice)
+{
+    unsigned        client = choice.client;
+    bwl_letter      letter = s->w.clients[client].late[choice.which];
+    bwl_line       *lines  = s->late[client];
+    bwl_redis_reply real;
+    bwl_text        said;
+
+    if (!bwl_stage_puts(s, &lines[choice.which], &letter, &real, &said))
+        return false;
+    bwl_world_perform(&s->w, choice);
+    bwl_stage_tells(s, step, client, bwl_letter_name(&letter).of);
+    (void)printf(" arrives LATE, on the old connection: the server says %s, to nobody\n",
+                 bwl_answer_name(real.answer));
+    for (unsigned i = choice.which; i + 1 < BWL_LETTERS_MAX; i++)
+        lines[i] = lines[i + 1];
+    lines[BWL_LETTERS_MAX - 1].fd = -1;
+    return bwl_stage_compares_key(s);
+}
+
+/* ---- everything else ------------------------------------------------------------------------- */
+
+/* What became late is written on the connection that it was asked on.  Descriptors are shared by
+ * the letters of one connection, and closed all together at the end. */
+static bool retire(bwl_stage *s, unsigned client, unsigned late_before)
+{
+    const bwl_lab_client *c = &s->w.clients[client];
+
+    if (c->late_count > late_before && !bwl_stage_opens(s, &s->lines[client]))
+        return false;
+    for (unsigned i = late_before; i < c->late_count; i++)
+        s->late[client][i].fd = s->lines[client].fd;
+    if (c->late_count == late_before)
+        bwl_line_close(&s->lines[client]);
+    s->lines[client].fd = -1;
+    return true;
+}
+
+static void forget_lines(bwl_stage *s)
+{
+    for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++) {
+        bwl_line_close(&s->lines[i]);
+        for (unsigned j = 0; j < BWL_LETTERS_MAX; j++) {
+            int fd = s->late[i][j].fd;
+            bwl_line_close(&s->late[i][j]);
+            for (unsigned k = j + 1; k < BWL_LETTERS_MAX; k++)
+                if (s->late[i][k].fd == fd)
+                    s->late[i][k].fd = -1;
+        }
+    }
+}
+
+static bool restart(bwl_stage *s, unsigned step)
+{
+    bwl_text why;
+
+    forget_lines(s);
+    bwl_line_close(&s->watcher);
+    if (!bwl_real_server_restart(&s->server, s->fault))
+        return false;
+    if (!bwl_line_open(&s->watcher, s->server.socket.of, &why))
+        return bwl_stage_fails(s, "the real server failed", why);
+    bwl_stage_tells_of_server(s, step,
+                              "the server is killed, and started again with nothing in it");
+    return true;
+}
+
+static bool pass(bwl_stage *s, unsigned step, bwl_ms by)
+{
+    bwl_ms until = bwl_real_ms() + by * s->scale + GRACE_MS;
+
+    bwl_stage_tells_of_server(
+        s, step, bwl_say("%" PRId64 " ms pass, really %" PRId64, by, by * s->scale).of);
+    (void)fflush(stdout); /* what follows takes a while; the end looks for errors */
+    while (stopped_by == 0 && bwl_real_ms() < until) {
+        bwl_ms          left  = until - bwl_real_ms();
+        struct timespec pause = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
+        (void)nanosleep(&pause, NULL); /* woken early, we look again */
+    }
+    return stopped_by == 0;
+}
+
+static bool local(bwl_stage *s, unsigned step, bwl_choice choice)
+{
+    bwl_text what = bwl_choice_words(&s->w, choice);
+    unsigned late = s->w.clients[choice.client].late_count;
+    bwl_ms   had  = bwl_world_believes(&s->w, choice.client);
+    bwl_ms   left;
+    bool     is_good = true;
+
+    bwl_world_perform(&s->w, choice);
+    if (choice.kind == BWL_CHOICE_BREAK || choice.kind == BWL_CHOICE_CRASH)
+        is_good = retire(s, choice.client, late);
+    left = bwl_world_believes(&s->w, choice.client);
+    bwl_stage_tells(s, step, choice.client, what.of);
+    if (left > 0 && had == 0)
+        (void)printf(": %c HOLDS", bwl_client_name(choice.client));
+    (void)printf("\n");
+    return is_good;
+}
+
+static bool perform(bwl_stage *s, unsigned step, bwl_choice choice)
+{
+    bwl_text what = bwl_choice_words(&s->w, choice);
+    bwl_ms   by;
+
+    switch ((bwl_choice_kind)choice.kind) {
+    case BWL_CHOICE_SERVE: return serve(s, step, choice);
+    case BWL_CHOICE_SERVE_LATE: return serve_late(s, step, choice);
+    case BWL_CHOICE_PASS:
+        by = s->w.now;
+        bwl_world_perform(&s->w, choice);
+        return pass(s, step, s->w.now - by) && bwl_stage_compares_key(s);
+    case BWL_CHOICE_RESTART: bwl_world_perform(&s->w, choice); return restart(s, step);
+    case BWL_CHOICE_RESTORE:
+    case BWL_CHOICE_FAILOVER:
+        bwl_world_perform(&s->w, choice);
+        return restart(s, step) && bwl_stage_puts_by_hand(s, step, what.of);
+    case BWL_CHOICE_JUMP:
+    case BWL_CHOICE_EVICT:
+    case BWL_CHOICE_STRANGER:
+        bwl_world_perform(&s->w, choice);
+        return bwl_stage_puts_by_hand(s, step, what.of);
+    case BWL_CHOICE_SAVE: bwl_world_perform(&s->w, choice); return true;
+    case BWL_CHOICE_DELIVER:
+    case BWL_CHOICE_ALARM:
+    case BWL_CHOICE_START:
+    case BWL_CHOICE_RELEASE:
+    case BWL_CHOICE_EXTEND:
+    case BWL_CHOICE_CANCEL:
+    case BWL_CHOICE_BREAK:
+    case BWL_CHOICE_STOP_WAITING:
+    case BWL_CHOICE_CRASH:
+    case BWL_CHOICE_STEP_WALL:
+    case BWL_CHOICE_WRITE: return local(s, step, choice);
+    }
+    bwl_unreachable("no such choice");
+}
+
+/* Leases in whole seconds cannot be made longer, and need not be. */
+static unsigned scale_for(const bwl_record *record)
+{
+    enum { USUAL = 20, LONG_MS = 1000 };
+    const bwl_terms *terms      = &record->world.terms;
+    bool             in_seconds = terms->rules != NULL && terms->rules->lease_in_seconds;
+
+    return in_seconds || terms->lease_ms >= LONG_MS ? 1 : USUAL;
+}
+
+/* ---- the play -------------------------------------------------------------------------------- */
+
+static bool set_up(bwl_stage *s, const bwl_lab_options *set)
+{
+    struct sigaction on_stop = { .sa_handler = stop };
+    bwl_text         said;
+    bwl_text         why;
+
+    for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++) {
+        s->lines[i].fd = -1;
+        for (unsigned j = 0; j < BWL_LETTERS_MAX; j++)
+            s->late[i][j].fd = -1;
+    }
+    (void)sigaction(SIGINT, &on_stop, NULL); /* these two cannot fail */
+    (void)sigaction(SIGTERM, &on_stop, NULL);
+    if (!bwl_real_server_start(&s->server, set->server, s->fault))
+        return false;
+    if (!bwl_line_open(&s->watcher, s->server.socket.of, &why) ||
+        !bwl_line_say(&s->watcher, "LOLWUT VERSION 1", &said, &why))
+        return bwl_stage_fails(s, "the real server failed", why);
+    bwl_world_start(&s->w, &s->record->world);
+    s->started = s->w.now;
+    s->began   = bwl_real_ms();
+    return bwl_stage_puts_key(s);
+}
+
+static bool print_end(bwl_stage *s)
+{
+    const bwl_world *w = &s->w;
+    bwl_text         ttl;
+
+    if (!bwl_stage_asks(s, bwl_say("PTTL %s", BWL_STAGE_KEY).of, &ttl))
+        return false;
+
+    (void)printf(
+        "\n%u answers of the real server, all as the model's.  At the end, by these answers:\n",
+        s->answers);
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        bwl_ms left = bwl_world_believes(w, i);
+        if (left == BWL_NEVER)
+            (void)printf("  %c believes that it has the lock, without an end\n",
+                         bwl_client_name(i));
+        else if (left > 0)
+            (void)printf("  %c believes that it has the lock, for %" PRId64 " ms more\n",
+                         bwl_client_name(i), left);
+        else if (w->clients[i].is_working)
+            (void)printf("  %c works on, though its time is over\n", bwl_client_name(i));
+    }
+    (void)printf("  the server has %s; it says PTTL %s\n", bwl_key_name(&w->redis).of, ttl.of);
+    (void)printf("=> broken on a real server: %s: %s.\n", bwl_law_label(s->record->broken),
+                 bwl_law_sentence(s->record->broken));
+    return true;
+}
+
+static bool play(bwl_stage *s)
+{
+    const bwl_record *record = s->record;
+    bwl_choices       choices;
+
+    for (unsigned i = 0; i < record->path_count; i++)
+        if (stopped_by != 0 || !perform(s, i + 1, record->path[i]))
+            return false;
+    bwl_world_choices(&s->w, &choices);
+    if ((record->broken & BWL_LAWS_BACKWARDS) != 0)
+        return true; /* never is a long time, for a real server too: the log says where it is */
+    if ((bwl_laws_broken_in(&s->w, &choices) & record->broken) == 0)
+        return bwl_stage_fails(s, "the law is not broken on the real server", bwl_say("%s", ""));
+    return true;
+}
+
+int bwl_verb_replay(const bwl_lab_options *set)
+{
+    bwl_record record;
+    bwl_stage  s = { .record = &record, .scale = set->scale, .watcher = { .fd = -1 } };
+    bool       is_good;
+
+    if (!bwl_record_load(&record, set->operands[0], set->protocol, s.fault))
+        return bwl_complain(s.fault[0], s.fault[1], s.fault[2]);
+    if (record.world.terms.rules != NULL &&
+        record.world.terms.rules->clock == BWL_CLOCK_OF_SERVER) {
+        bwl_record_free(&record);
+        return bwl_complain(bwl_say("this schedule cannot be played"),
+                            bwl_say("its stamps are made by the server, of the true time of day; "
+                                    "the schedule's are of another day"),
+                            bwl_say("%s", ""));
+    }
+    if (s.scale == 0)
+        s.scale = scale_for(&record);
+    is_good = set_up(&s, set);
+    if (is_good) {
+        (void)printf("%s: %u steps, 1 ms of the schedule is %u ms\n\nstep     ms  who\n",
+                     bwl_shown(record.subject).of, record.path_count, s.scale);
+        is_good = play(&s);
+    }
+    is_good = is_good && print_end(&s);
+    if (!is_good && stopped_by == 0)
+        (void)bwl_complain(s.fault[0], s.fault[1], s.fault[2]);
+    forget_lines(&s);
+    bwl_line_close(&s.watcher);
+    bwl_real_server_stop(&s.server);
+    bwl_record_free(&record);
+    if (stopped_by != 0)
+        return EXIT_SIGNAL + stopped_by;
+    return bwl_output_done() && is_good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

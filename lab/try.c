@@ -1,0 +1,300 @@
+/*
+ * try.c -- `bowline-lab try`: the smallest budget of faults that breaks each law, and a shortest
+ * schedule that does it.
+ */
+#include "lab/draw.h"
+#include "lab/grow.h"
+#include "lab/mermaid.h"
+#include "lab/names.h"
+#include "lab/output.h"
+#include "lab/progress.h"
+#include "lab/record.h"
+#include "lab/subject.h"
+#include "lab/svg.h"
+#include "lab/verbs.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* What may go wrong where nobody said what: each alone, and any two together. */
+static const uint8_t budget_usual[BWL_BUDGETS_COUNT] = {
+    [BWL_SLOW]  = 2,
+    [BWL_LOSS]  = 1,
+    [BWL_CRASH] = 1,
+};
+
+/* A probe that is stopped after so many worlds tells how many there may be. */
+enum { PROBE_STATES = 100000, DEAD_END_STATES = 500000 };
+
+typedef struct trial {
+    const bwl_lab_options *set;
+    bwl_scenario           world;
+    bwl_search             search;
+    bwl_meter              meter;
+    unsigned               faults_max;
+    bwl_smallest           smallest[BWL_LAWS_COUNT];
+} trial;
+
+/* ---- what is tried --------------------------------------------------------------------------- */
+
+static unsigned sum_of(const uint8_t budget[BWL_BUDGETS_COUNT], unsigned most)
+{
+    unsigned sum = 0;
+
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
+        sum += budget[i];
+    return sum < most ? sum : most;
+}
+
+static int set_up(trial *t)
+{
+    enum { FAULTS_MOST = 12 };
+    const bwl_lab_options *set = t->set;
+    bwl_text               fault[3];
+
+    if (!bwl_subject_find(set->operands[0], &t->world, fault))
+        return bwl_complain(fault[0], fault[1], fault[2]);
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
+        t->world.budget[i] = set->has_budget ? set->budget[i] : budget_usual[i];
+    if (set->clients == 1)
+        return bwl_complain(bwl_say("--clients 1 leaves nobody to share the lock with"),
+                            bwl_say("%s", ""), bwl_say("type: --clients 2, or --clients 3"));
+    if (set->clients != 0)
+        t->world.clients = set->clients;
+    if (set->rounds != 0)
+        t->world.rounds = set->rounds;
+    if (set->laws != 0)
+        t->world.laws = set->laws & ~(unsigned)BWL_LAW_LIVE; /* it has a search of its own */
+    t->faults_max = sum_of(t->world.budget, set->has_budget ? FAULTS_MOST : set->faults_max);
+    if (set->has_faults)
+        t->faults_max = sum_of(t->world.budget, set->faults_max);
+    t->meter               = bwl_meter_start(set->quiet);
+    t->meter.what          = t->world.name;
+    t->search              = set->search;
+    t->search.states_max   = INT32_MAX;
+    t->search.on_progress  = bwl_meter_show;
+    t->search.progress_arg = &t->meter;
+    return 0;
+}
+
+/* What the largest of the searches may need; 0 if it fits, or if that cannot be said. */
+static size_t estimate(const trial *t)
+{
+    bwl_scenario world  = t->world;
+    bwl_search   search = t->search;
+    unsigned     left   = t->faults_max;
+    size_t       needed;
+    bwl_finding  found;
+
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++) {
+        world.budget[i] = (uint8_t)(world.budget[i] < left ? world.budget[i] : left);
+        left -= world.budget[i];
+    }
+    search.states_max = PROBE_STATES;
+    world.laws        = 0; /* none stops it                                     */
+    search.memory_max = 0; /* it is short, and is to see how the numbers grow */
+    found             = bwl_explore(&world, &search);
+    needed            = found.memory_estimate > found.memory ? found.memory_estimate : found.memory;
+    needed            = found.verdict == BWL_BUDGET_REACHED ? needed : 0;
+    bwl_finding_free(&found);
+    return needed > t->search.memory_max ? needed : 0;
+}
+
+/* Whether the lock can be lost for ever is asked in a world without end, in which nobody waits and
+ * nothing is slow: that has an end for a search. */
+static void search_for_dead_ends(trial *t)
+{
+    bwl_scenario world  = t->world;
+    bwl_search   search = t->search;
+    bwl_smallest smallest[BWL_LAWS_COUNT];
+    unsigned     law    = BWL_LAW_NUMBER_LIVE;
+    unsigned     faults = t->faults_max > 0;
+
+    if (t->set->laws != 0 && (t->set->laws & BWL_LAW_LIVE) == 0)
+        return;
+    world.laws             = BWL_LAW_LIVE;
+    world.rounds           = BWL_ANY;
+    world.tries_once       = true;
+    world.wait_ms          = 0;
+    world.budget[BWL_SLOW] = 0;
+    search.states_max      = DEAD_END_STATES;
+    bwl_smallest_budgets(&world, &search, faults, smallest);
+    t->smallest[law] = smallest[law];
+    smallest[law]    = (bwl_smallest){ 0 };
+    bwl_smallest_free(smallest);
+    t->world.laws |= BWL_LAW_LIVE;
+}
+
+/* ---- what came out --------------------------------------------------------------------------- */
+
+static void print_head(const trial *t)
+{
+    (void)printf("%s: %s\n", t->world.name, t->world.story);
+    (void)printf("%u clients, %u round%s each; at most %u of %s\n\n", t->world.clients,
+                 t->world.rounds, t->world.rounds == 1 ? "" : "s", t->faults_max,
+                 bwl_budget_words(t->world.budget).of);
+}
+
+static void print_broken(const trial *t)
+{
+    for (unsigned i = 0; i < BWL_LAWS_COUNT; i++) {
+        const bwl_smallest *s = &t->smallest[i];
+        if (s->is_found)
+            (void)printf("  %-16s BREAKS with %s, in %u steps%s\n", bwl_law_label(1u << i),
+                         bwl_budget_words(s->budget).of, s->path_count,
+                         s->is_cut ? " (not every smaller budget was searched to its end)" : "");
+    }
+}
+
+/* The laws that hold; or, for `cut`, those of which it is not known. */
+static void print_rest(const trial *t, bool cut, const char *title)
+{
+    enum { WIDTH = 78, INDENT = 19 };
+    size_t column = 0;
+
+    for (unsigned i = 0; i < BWL_LAWS_COUNT; i++) {
+        const bwl_smallest *s     = &t->smallest[i];
+        bwl_text            label = bwl_say("%s", bwl_law_label(1u << i));
+        size_t              size  = strlen(label.of) + 2;
+        if ((t->world.laws >> i & 1) == 0 || s->is_found || s->is_cut != cut)
+            continue;
+        if (column == 0)
+            column = (size_t)printf("  %-16s %s", title, label.of);
+        else if (column + size > WIDTH)
+            column = (size_t)printf(",\n%*s%s", INDENT, "", label.of) - 2;
+        else
+            column += (size_t)printf(", %s", label.of);
+    }
+    if (column != 0)
+        (void)printf("\n");
+}
+
+static uint64_t states_of(const trial *t)
+{
+    uint64_t most = 0;
+
+    for (unsigned i = 0; i < BWL_LAWS_COUNT; i++)
+        most = t->smallest[i].states > most ? t->smallest[i].states : most;
+    return most;
+}
+
+/* What is worst first. */
+static unsigned severity_of(unsigned law)
+{
+    if ((law & (BWL_LAW_ONE_HOLDER | BWL_LAW_ONE_WORKER)) != 0)
+        return 5;
+    if ((law & BWL_LAW_LIVE) != 0)
+        return 4;
+    if ((law & (BWL_LAW_OWN_KEY | BWL_LAW_CREATES | BWL_LAW_FOREIGN)) != 0)
+        return 3;
+    return (law & BWL_LAWS_MORE) != 0 ? 1 : 2; /* what no lease can give comes last */
+}
+
+/* The worst that was found; of equals, what takes the fewest faults. */
+static const bwl_smallest *worst_of(const trial *t, unsigned *ret_law)
+{
+    const bwl_smallest *worst    = NULL;
+    unsigned            severity = 0;
+
+    for (unsigned i = 0; i < BWL_LAWS_COUNT; i++) {
+        const bwl_smallest *s   = &t->smallest[i];
+        unsigned            its = severity_of(1u << i);
+        if (s->is_found && (its > severity || (its == severity && s->faults < worst->faults))) {
+            worst    = s;
+            severity = its;
+            *ret_law = 1u << i;
+        }
+    }
+    return worst;
+}
+
+static bool write_drawing(const char *file, const bwl_picture *picture)
+{
+    bwl_output output;
+
+    if (!bwl_output_open(&output, file))
+        return false;
+    bwl_svg(output.out, picture);
+    return bwl_output_close(&output);
+}
+
+/* Also says that there is none. */
+static bool write_schedule(const trial *t)
+{
+    const bwl_lab_options *set   = t->set;
+    bwl_scenario           world = t->world;
+    unsigned               law   = 0;
+    const bwl_smallest    *worst = worst_of(t, &law);
+    bwl_picture            picture;
+    bool                   is_good = true;
+
+    if (worst == NULL) {
+        if (set->json || set->mermaid || set->svg != NULL)
+            (void)bwl_complain(bwl_say("no law broke, so there is no schedule to write"),
+                               bwl_say("%s", ""), bwl_say("%s", ""));
+        return true;
+    }
+    memcpy(world.budget, worst->budget, sizeof world.budget);
+    world.laws = law;
+    if (law == BWL_LAW_LIVE) {
+        world.rounds     = BWL_ANY;
+        world.tries_once = true;
+        world.wait_ms    = 0;
+    }
+    picture = bwl_picture_of(&world, worst->path, worst->path_count, law);
+    if (set->svg != NULL)
+        is_good = write_drawing(set->svg, &picture);
+    if (set->json)
+        bwl_record_write(stdout, set->operands[0], &picture, worst->path);
+    else if (set->mermaid)
+        bwl_mermaid(stdout, &picture);
+    else
+        bwl_draw_picture(stdout, "", &picture);
+    bwl_picture_free(&picture);
+    return is_good;
+}
+
+static int report(const trial *t, double seconds)
+{
+    bool     is_text = !t->set->json && !t->set->mermaid;
+    unsigned law;
+    bool     is_good;
+
+    if (is_text) {
+        print_head(t);
+        print_broken(t);
+        print_rest(t, false, "hold:");
+        print_rest(t, true, "cut short:");
+        (void)printf("\n%s states in %.1f s\n\n", bwl_count_words(states_of(t)).of, seconds);
+    }
+    is_good = write_schedule(t);
+    is_good = bwl_output_done() && is_good;
+    return is_good && worst_of(t, &law) == NULL ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int bwl_verb_try(const bwl_lab_options *set)
+{
+    trial  t      = { .set = set };
+    double start  = bwl_seconds();
+    int    status = set_up(&t);
+    size_t needed;
+
+    if (status != 0)
+        return status;
+    needed = estimate(&t);
+    if (needed != 0) {
+        bwl_meter_wipe(&t.meter);
+        (void)bwl_complain(
+            bwl_say("this cannot be explored in %s", bwl_memory_words(set->search.memory_max).of),
+            bwl_say("the states of %u of %s may take %s or more", t.faults_max,
+                    bwl_budget_words(t.world.budget).of, bwl_memory_words(needed).of),
+            bwl_say("type: --faults %u, or --memory SIZE, or fewer clients",
+                    t.faults_max > 1 ? t.faults_max - 1 : 1));
+        return BWL_EXIT_MEMORY;
+    }
+    bwl_smallest_budgets(&t.world, &t.search, t.faults_max, t.smallest);
+    search_for_dead_ends(&t);
+    bwl_meter_wipe(&t.meter);
+    status = report(&t, bwl_seconds() - start);
+    bwl_smallest_free(t.smallest);
+    return status;
+}

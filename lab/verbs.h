@@ -1,0 +1,17 @@
+/*
+ * verbs.h -- the commands of bowline-lab.  Each returns the exit status.
+ */
+#ifndef BWL_LAB_VERBS_H
+#define BWL_LAB_VERBS_H
+
+#include "lab/options.h"
+
+int bwl_verb_list(const bwl_lab_options *set);
+int bwl_verb_try(const bwl_lab_options *set);
+int bwl_verb_replay(const bwl_lab_options *set);
+int bwl_verb_matrix(const bwl_lab_options *set);
+
+/* run and wander */
+int bwl_verb_run(const bwl_lab_options *set);
+
+#endif

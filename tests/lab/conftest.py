@@ -1,0 +1,55 @@
+"""What the tests of bowline-lab share: the program, and a directory of the test's own."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+LAB = os.environ.get("BOWLINE_LAB")
+LIMIT = 120
+
+
+class Lab:
+    def __init__(self, root):
+        self.root = root
+        # Where replay makes its directories: what is left behind is seen. A socket's path has to be short.
+        self.temporary = pathlib.Path(tempfile.mkdtemp(prefix="lab-"))
+        self.env = {**os.environ, "TMPDIR": str(self.temporary)}
+
+    def __call__(self, *words, **how):
+        """Runs it to its end."""
+        how.setdefault("cwd", self.root)
+        how.setdefault("env", self.env)
+        how.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.run([LAB, *words], capture_output=True, text=True, timeout=LIMIT, check=False, **how)
+
+    def schedule(self, *words):
+        """A schedule as text, from `try --json`."""
+        said = self("try", *words, "--json")
+        assert said.returncode == 1, said.stderr
+        return said.stdout
+
+    def write(self, name, text):
+        path = self.root / name
+        path.write_text(text)
+        return str(path)
+
+    def refuses(self, *words, code=2):
+        """What it says on standard error when it does not do that."""
+        said = self(*words)
+        assert said.returncode == code, said.stdout + said.stderr
+        assert said.stdout == ""
+        assert all(line.startswith("bowline-lab: ") for line in said.stderr.splitlines()), said.stderr
+        return said.stderr
+
+
+@pytest.fixture
+def lab(tmp_path):
+    if not LAB:
+        pytest.skip("this build has no lab")
+    made = Lab(tmp_path)
+    yield made
+    shutil.rmtree(made.temporary)

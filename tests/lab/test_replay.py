@@ -1,0 +1,257 @@
+"""Schedules in files: read strictly, and played against a real redis-server.
+
+The server is the program's own, in a directory of its own: both are gone afterwards, whatever happened.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+REUSED = ["token-reused", "--loss", "1", "--law", "one holder"]
+
+
+@pytest.fixture(scope="module")
+def reused(tmp_path_factory):
+    """The schedule of one token for every attempt, found once."""
+    lab = os.environ.get("BOWLINE_LAB")
+    if not lab:
+        pytest.skip("this build has no lab")
+    said = subprocess.run([lab, "try", *REUSED, "--json"], capture_output=True, text=True, check=False)
+    assert said.returncode == 1, said.stderr
+    return said.stdout
+
+
+@pytest.fixture
+def server():
+    if shutil.which("redis-server"):
+        return
+    if os.environ.get("CI"):
+        pytest.fail("there is no redis-server", pytrace=False)
+    pytest.skip("there is no redis-server")
+
+
+def changed(text, change):
+    schedule = json.loads(text)
+    change(schedule)
+    return json.dumps(schedule)
+
+
+def is_clean(lab):
+    return list(lab.temporary.iterdir()) == []
+
+
+# ---- against a server ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words, law",
+    [
+        (REUSED, "one holder"),
+        (["token-delete-blind", "--slow", "2", "--law", "one holder"], "one holder"),
+        (["planted-set-overwrites", "--slow", "1"], "one holder"),
+        (["token", "--restart", "1"], "one holder"),
+        (["token", "--failover", "1"], "one holder"),
+        (["mutant-no-is-yes", "--loss", "1", "--law", "one holder"], "one holder"),
+        (["setnx-del", "--crash", "1", "--law", "never too late"], "never too late"),
+        (["setnx-getset-jedis", "--crash", "1", "--law", "own key only"], "own key only"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[0],
+)
+def test_the_same_law_breaks_on_a_real_server(lab, server, words, law):
+    file = lab.write("it.json", lab.schedule(*words))
+    said = lab("replay", file)
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert "answers of the real server, all as the model's" in said.stdout
+    assert f"=> broken on a real server: {law}: " in said.stdout.splitlines()[-1]
+    assert is_clean(lab)
+
+
+def test_two_believe_at_the_end_and_the_log_has_every_step(lab, server, reused):
+    said = lab("replay", lab.write("it.json", reused))
+    lines = said.stdout.splitlines()
+    assert [int(line.split()[0]) for line in lines if line[:4].strip().isdigit()] == list(range(1, 18))
+    assert "  A believes that it has the lock, for 28 ms more" in lines
+    assert "  B believes that it has the lock, for 28 ms more" in lines
+    assert [line for line in lines if "DELETE A1 arrives LATE, on the old connection" in line]
+
+
+def test_a_server_that_answers_otherwise_is_noticed(lab, server, reused):
+    """It has no memory left: SET is refused, where the model says yes."""
+    liar = lab.root / "redis-server"
+    liar.write_text(f"#!/bin/sh\nexec {shutil.which('redis-server')} \"$@\" --maxmemory 1\n")
+    liar.chmod(0o755)
+    said = lab("replay", lab.write("it.json", reused), "--server", str(liar))
+    assert said.returncode == 1
+    assert "the real server answers otherwise than the model" in said.stderr
+    assert "step 2, SET A1: the model says yes" in said.stderr and "the server later" in said.stderr
+    assert "broken on a real server" not in said.stdout
+    assert is_clean(lab)
+
+
+def test_a_schedule_in_another_name_is_not_played(lab, reused):
+    text = reused.replace('"subject": "token-reused"', '"subject": "token"')
+    assert "it was changed since it was written" in lab.refuses("replay", lab.write("it.json", text))
+
+
+def test_without_a_server_it_says_what_to_type(lab, reused):
+    file = lab.write("it.json", reused)
+    said = lab("replay", file, "--server", str(lab.root / "none"))
+    assert said.returncode == 1 and "is not there, or is no program" in said.stderr and "type: " in said.stderr
+    said = lab("replay", file, "--server", "/bin/true")
+    assert said.returncode == 1 and "/bin/true ended at once" in said.stderr
+    assert is_clean(lab)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_server_too(lab, server, reused, number):
+    """In the middle of a pause of 5 ms, each of which lasts ten seconds."""
+    file = lab.write("it.json", reused)
+    process = subprocess.Popen(
+        [os.environ["BOWLINE_LAB"], "replay", file, "--scale", "10000"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=lab.env,
+    )
+    for line in process.stdout:
+        if b" ms pass" in line:
+            break
+    process.send_signal(number)
+    assert process.wait(60) == 128 + number
+    process.stdout.close()
+    process.stderr.close()
+    assert is_clean(lab)
+
+
+def test_a_kill_takes_the_server_along(lab, server, reused):
+    file = lab.write("it.json", reused)
+    process = subprocess.Popen(
+        [os.environ["BOWLINE_LAB"], "replay", file, "--scale", "10000"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=lab.env,
+    )
+    for line in process.stdout:
+        if b" ms pass" in line:
+            break
+    socket = next(lab.temporary.iterdir()) / "redis"
+    children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert len(children) == 1 and socket.exists()
+    process.kill()
+    process.wait(60)
+    process.stdout.close()
+    server_stat = pathlib.Path(f"/proc/{children[0]}/stat")
+    for _ in range(6000):
+        if not server_stat.exists() or server_stat.read_text().rsplit(")", 1)[1].split()[0] == "Z":
+            return
+        time.sleep(0.01)
+    os.kill(int(children[0]), signal.SIGKILL)
+    pytest.fail("the server has outlived the program", pytrace=False)
+
+
+# ---- what is refused -------------------------------------------------------------------------------
+
+
+def cut_last(schedule):
+    schedule["choices"].pop()
+
+
+def swap_two(schedule):
+    choices = schedule["choices"]
+    choices[1], choices[2] = choices[2], choices[1]
+
+
+def other_client(schedule):
+    schedule["choices"][-1]["client"] = "C"
+
+
+def add_one(schedule):
+    schedule["choices"].append({"do": "release", "client": "B"})
+
+
+def other_law(schedule):
+    schedule["law"] = "no creation"
+
+
+def no_faults(schedule):
+    schedule["budget"] = {}
+
+
+@pytest.mark.parametrize("change", [cut_last, swap_two, other_client, add_one, other_law, no_faults])
+def test_a_schedule_that_was_tampered_with_is_not_played(lab, reused, change):
+    said = lab.refuses("replay", lab.write("it.json", changed(reused, change)))
+    assert "it was changed since it was written" in said
+
+
+def test_a_schedule_of_another_bowline_that_comes_out_otherwise_says_so(lab, reused):
+    def older(schedule):
+        schedule["bowline"] = "0.0.1"
+        swap_two(schedule)
+
+    said = lab.refuses("replay", lab.write("it.json", changed(reused, older)))
+    assert "written by bowline 0.0.1" in said
+
+
+def set_to(name, value):
+    return lambda schedule: schedule.update({name: value})
+
+
+@pytest.mark.parametrize(
+    "change, part",
+    [
+        (set_to("format_version", 2), "the file is in format 2, and this bowline reads 1"),
+        (set_to("format", "something"), "this is no schedule of bowline-lab"),
+        (set_to("subject", "tokn"), "no protocol is called tokn"),
+        (set_to("law", "no such law"), 'no law is called "no such law"'),
+        (set_to("extra", 1), 'a schedule has no "extra"'),
+        (set_to("budget", {"lost": 1}), 'no fault is called "lost"'),
+        (set_to("budget", {"loss": 256}), "out of bounds"),
+        (set_to("choices", [{"do": "dance", "client": "A"}]), 'no step is called "dance"'),
+        (set_to("choices", [{"client": "A"}]), 'a step without "do"'),
+        (set_to("choices", [{"do": "start", "client": "AB"}]), 'no client is called "AB"'),
+        (set_to("choices", [{"do": "start", "client": "A", "which": -1}]), "out of bounds"),
+        (set_to("choices", [{"do": "start", "client": "A"}] * 5000), "more steps than a schedule may have"),
+        (lambda s: s["world"].update(clients=9), "out of bounds"),
+        (lambda s: s["world"].update(lease_ms=0), "out of bounds"),
+        (lambda s: s["world"].update(server_pace=None), "out of bounds"),
+        (lambda s: s["world"].update(renews=1), "true or false has to be here"),
+        (lambda s: s["world"].update(moon=1), 'a world has no "moon"'),
+        (lambda s: s.pop("law"), "it lacks its subject, its law or its choices"),
+        (lambda s: s.pop("choices"), "it lacks its subject, its law or its choices"),
+        (lambda s: s.pop("format_version"), '"format_version" has to come first'),
+    ],
+)
+def test_a_schedule_that_is_broken_is_refused_with_the_reason(lab, reused, change, part):
+    assert part in lab.refuses("replay", lab.write("it.json", changed(reused, change)))
+
+
+@pytest.mark.parametrize(
+    "text, part",
+    [
+        ("", "a { has to be here"),
+        ("[]", "a { has to be here"),
+        ("\x00\x01", "a { has to be here"),
+        ('{"format": "bowline-lab schedule"', "a , has to be here"),
+        ('{"format": "bowline-lab schedule"} {}', "more than one value"),
+        ('{"format": "bow', "a text that is not closed"),
+        ('{"format": "\\u00e9"}', "a character that does not belong here"),
+        ('{"format_version": 1.5}', "a whole number has to be here"),
+        ('{"format_version": 01}', "a whole number has to be here"),
+        ('{"format_version": 99999999999999999999}', "out of bounds"),
+        ("{\n\n\"format\": 3}", "line 3: "),
+    ],
+)
+def test_what_is_no_json_is_refused_with_the_line(lab, text, part):
+    assert part in lab.refuses("replay", lab.write("it.json", text))
+
+
+def test_every_beginning_of_a_schedule_is_refused(lab, reused):
+    for size in range(0, len(reused) - 2, 97):
+        lab.refuses("replay", lab.write("it.json", reused[:size]))
+
+
+def test_a_file_that_is_not_there_or_too_large_is_said(lab):
+    assert "none.json cannot be read" in lab.refuses("replay", "none.json")
+    assert "cannot be read" in lab.refuses("replay", str(lab.root))
+    assert "too large" in lab.refuses("replay", lab.write("it.json", " " * (1 << 20)))

@@ -1,0 +1,163 @@
+"""bowline and a program that is none of ours, on one key.
+
+For every pair the same is asked: does either keep the other out, is nothing of the other's touched, does the
+lock of a dead holder come back, and are there never two inside when two processes of either side contend.
+The programs are in the directories beside this file, the pairs in pairs.py.
+"""
+
+import os
+
+import pytest
+
+from interop import pairs
+from interop.arena import KEY, missing
+
+PAIRS = [
+    pair
+    for pair in (pairs.FETCHED if "BOWLINE_INTEROP" in os.environ else pairs.ALWAYS)
+    if pair.language not in os.environ.get("BOWLINE_ABSENT", "").split()
+]
+LEASE_MS = 30000
+# For those who wait for the end of a dead holder's lease; some count in whole seconds.
+SHORT_MS = 1000
+PATIENCE_MS = 60000
+COUNT = 25
+
+
+@pytest.fixture(params=PAIRS, ids=str)
+def pair(request):
+    if missing(request.param.language):
+        pytest.skip(missing(request.param.language))
+    return request.param
+
+
+def key_of(pair):
+    return pair.key % KEY
+
+
+def foreigner(arena, pair, lease_ms=LEASE_MS):
+    return arena.party(pair.language, pair.algorithm, lease_ms)
+
+
+def only_what_ends_by_itself_is_left(arena, pair):
+    """Nothing on the server, but for what the foreign program leaves with an expiry of its own."""
+    for key in arena.server.keys():
+        assert key in [left % KEY for left in pair.leaves], key
+        assert int(arena.server.cli("pttl", key)) > 0, key
+
+
+def test_a_foreign_holder_keeps_bowline_out(arena, pair):
+    theirs = foreigner(arena, pair).await_ready()
+    ours = arena.bowline(pair.query, LEASE_MS).await_ready()
+    assert theirs.acquire() == "held"
+    value = arena.server.dump(key_of(pair))
+    assert value is not None
+    assert ours.acquire() == "busy"
+    assert ours.acquire(200) == "busy"
+    assert arena.server.dump(key_of(pair)) == value
+    assert theirs.release() == "released"
+    assert ours.acquire() == "held"
+    assert ours.release() == "released"
+    only_what_ends_by_itself_is_left(arena, pair)
+
+
+def test_bowline_keeps_a_foreign_program_out(arena, pair):
+    theirs = foreigner(arena, pair).await_ready()
+    ours = arena.bowline(pair.query, LEASE_MS).await_ready()
+    assert ours.acquire() == "held"
+    value = arena.server.dump(key_of(pair))
+    assert value is not None
+    assert theirs.acquire() == "busy"
+    assert theirs.acquire(200) == "busy"
+    assert arena.server.dump(key_of(pair)) == value
+    assert ours.release() == "released"
+    assert theirs.acquire() == "held"
+    assert theirs.release() == "released"
+    only_what_ends_by_itself_is_left(arena, pair)
+
+
+def test_whoever_waits_gets_it(arena, pair):
+    theirs = foreigner(arena, pair).await_ready()
+    ours = arena.bowline(pair.query, LEASE_MS).await_ready()
+    assert theirs.acquire() == "held"
+    ours.tell(f"acquire {PATIENCE_MS}")
+    assert theirs.release() == "released"
+    assert ours.hear() == "held"
+    theirs.tell(f"acquire {PATIENCE_MS}")
+    assert ours.release() == "released"
+    assert theirs.hear() == "held"
+    assert theirs.release() == "released"
+
+
+def test_what_a_dead_foreign_holder_left(arena, pair):
+    theirs = foreigner(arena, pair, SHORT_MS).await_ready()
+    ours = arena.bowline(pair.query, SHORT_MS).await_ready()
+    assert theirs.acquire() == "held"
+    value = arena.server.dump(key_of(pair))
+    theirs.kill()
+    if pair.ends:
+        assert ours.acquire(PATIENCE_MS) == "held"
+        assert ours.release() == "released"
+    else:
+        assert ours.acquire(2 * SHORT_MS) == "busy"
+        assert arena.server.dump(key_of(pair)) == value
+
+
+def test_what_a_dead_bowline_left(arena, pair):
+    theirs = foreigner(arena, pair, SHORT_MS).await_ready()
+    ours = arena.bowline(pair.query, SHORT_MS).await_ready()
+    assert ours.acquire() == "held"
+    value = arena.server.dump(key_of(pair))
+    ours.kill()
+    if pair.ends:
+        assert theirs.acquire(PATIENCE_MS) == "held"
+        assert theirs.release() == "released"
+    else:
+        assert theirs.acquire(2 * SHORT_MS) == "busy"
+        assert arena.server.dump(key_of(pair)) == value
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("set", "%s", "not a lock"),
+        ("set", "%s", ""),
+        ("set", "%s", "-1"),
+        ("rpush", "%s", "1", "2"),
+        ("hset", "%s", "0b3c:1", "1"),
+        ("zadd", "%s", "1", "a"),
+    ],
+    ids=["words", "empty", "negative", "list", "hash", "zset"],
+)
+def test_a_value_that_is_not_ours_is_not_touched(arena, pair, words):
+    ours = arena.bowline(pair.query, LEASE_MS).await_ready()
+    arena.server.cli(*(word.replace("%s", key_of(pair)) for word in words))
+    value = arena.server.dump(key_of(pair))
+    assert ours.acquire() == "busy"
+    assert ours.acquire(300) == "busy"
+    assert arena.server.dump(key_of(pair)) == value
+    assert arena.server.cli("ttl", key_of(pair)) == "-1"
+
+
+def test_what_somebody_put_in_place_of_ours_is_not_touched(arena, pair):
+    ours = arena.bowline(pair.query, LEASE_MS).await_ready()
+    assert ours.acquire() == "held"
+    arena.server.cli("set", key_of(pair), "somebody else")
+    value = arena.server.dump(key_of(pair))
+    assert ours.release() == "lost"
+    assert arena.server.dump(key_of(pair)) == value
+
+
+def test_never_two_inside(arena, pair):
+    parties = [foreigner(arena, pair), arena.bowline(pair.query, LEASE_MS)]
+    parties += [foreigner(arena, pair), arena.bowline(pair.query, LEASE_MS)]
+    outcome = arena.contend(parties, COUNT)
+    for side in ("foreign", "bowline"):
+        assert outcome.total("acquired", side) == 2 * COUNT
+    for trouble in ("overlaps", "lost", "gave_up", "errors"):
+        assert outcome.total(trouble) == 0, f"{trouble}: {outcome}"
+    assert outcome.overlaps == 0, outcome
+    # They did contend: the lock went from side to side.
+    assert outcome.hand_overs >= pair.hand_overs, outcome
+    only_what_ends_by_itself_is_left(arena, pair)
+    assert [party.end() for party in parties] == [0, 0, 0, 0]

@@ -36,14 +36,14 @@ FETCHED = [
     # Its waiters sleep, for a second here, until a release of their own kind leaves them a signal: bowline is done
     # before they look again, and they are all the faster among themselves.
     Pair(
-        "python-redis-lock", "python-redis-lock", "python-redis-lock", "key=lock:%25s&protocol=token",
+        "python-redis-lock", "python-locks", "python-redis-lock", "key=lock:%25s&protocol=token",
         key="lock:%s", leaves=("lock-signal:%s",), hand_overs=1,
     ),
-    Pair(
-        "python-redis-lock-polling", "python-redis-lock", "python-redis-lock-polling",
-        "key=lock:%25s&protocol=token", key="lock:%s", leaves=("lock-signal:%s",),
-    ),
+    Pair("pottery", "python-locks", "pottery", "key=redlock:%25s&protocol=token", key="redlock:%s"),
+    Pair("sherlock", "python-locks", "sherlock", TOKEN),
     Pair("ruby-redis", "ruby", "token", TOKEN),
     Pair("node-redlock", "node", "redlock", TOKEN),
+    Pair("redis-semaphore", "node", "redis-semaphore", "key=mutex:%25s&protocol=token", key="mutex:%s"),
     Pair("redsync", "go", "redsync", TOKEN),
+    Pair("redislock", "go", "redislock", TOKEN),
 ]

@@ -1,11 +1,9 @@
-// The party of Go: the contract of ../arena.py, on the lock of redsync.
+// The party of Go: the contract of ../arena.py, on the locks of locks.go.
 package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand"
 	"os"
@@ -13,16 +11,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/go-redsync/redsync/v4"
-	"github.com/go-redsync/redsync/v4/redis/redigo"
-	redigolib "github.com/gomodule/redigo/redis"
 )
 
 const (
 	patience  = 60 * time.Second
 	giveUpMax = 3
-	// The library's own pause is up to a quarter of a second; shorter, so that the two sides meet more often.
+	// The libraries' own pauses are longer; shorter, so that the two sides meet more often.
 	pause = 5 * time.Millisecond
 )
 
@@ -38,43 +32,32 @@ type tally struct {
 }
 
 type party struct {
-	sync    *redsync.Redsync
-	mutex   *redsync.Mutex
-	key     string
-	lease   time.Duration
+	lock    lock
 	witness *os.File
 	who     string
 }
 
 func (p *party) acquire(wait time.Duration) (string, error) {
-	tries := int(wait/pause) + 1
-	p.mutex = p.sync.NewMutex(p.key, redsync.WithExpiry(p.lease), redsync.WithTries(tries),
-		redsync.WithRetryDelay(pause))
-	ctx, cancel := context.WithTimeout(context.Background(), wait+10*time.Second)
-	defer cancel()
-	err := p.mutex.LockContext(ctx)
-	var taken *redsync.ErrTaken
-	switch {
-	case err == nil:
-		return "held", nil
-	case errors.As(err, &taken) || errors.Is(err, redsync.ErrFailed):
-		return "busy", nil
-	default:
-		return "", err
+	for end := time.Now().Add(wait); ; time.Sleep(pause) {
+		ok, err := p.lock.try()
+		if err != nil {
+			return "", err
+		}
+		if ok {
+			return "held", nil
+		}
+		if !time.Now().Before(end) {
+			return "busy", nil
+		}
 	}
 }
 
 func (p *party) release() (string, error) {
-	ok, err := p.mutex.Unlock()
-	var taken *redsync.ErrTaken
-	switch {
-	case ok:
-		return "released", nil
-	case err == nil || errors.As(err, &taken) || errors.Is(err, redsync.ErrLockAlreadyExpired):
-		return "lost", nil
-	default:
-		return "", err
+	ok, err := p.lock.release()
+	if ok {
+		return "released", err
 	}
+	return "lost", err
 }
 
 // work is true when nobody else was inside.
@@ -108,7 +91,7 @@ func (p *party) contend(count int) tally {
 				t.Overlaps++
 			}
 			answer, err = p.release()
-			if answer == "lost" {
+			if err == nil && answer == "lost" {
 				t.Lost++
 			}
 		}
@@ -147,17 +130,13 @@ func (p *party) obey(line string) string {
 }
 
 func main() {
-	host, port, key, who := os.Args[2], os.Args[3], os.Args[4], os.Args[7]
 	leaseMs, _ := strconv.Atoi(os.Args[5])
 	witness, err := os.OpenFile(os.Args[6], os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		panic(err)
 	}
-	pool := redigo.NewPool(&redigolib.Pool{
-		Dial: func() (redigolib.Conn, error) { return redigolib.Dial("tcp", host+":"+port) },
-	})
-	p := &party{sync: redsync.New(pool), key: key, who: who, witness: witness,
-		lease: time.Duration(leaseMs) * time.Millisecond}
+	lease := time.Duration(leaseMs) * time.Millisecond
+	p := &party{lock: newLock(os.Args[1], os.Args[2]+":"+os.Args[3], os.Args[4], lease), witness: witness, who: os.Args[7]}
 	fmt.Println("ready")
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {

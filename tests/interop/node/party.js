@@ -1,22 +1,21 @@
 /*
- * The party of Node: the contract of arena.py, on the lock of the redlock package, with ioredis.
+ * The party of Node: the contract of arena.py, on the locks of locks.js, with ioredis.
  */
 "use strict";
 
 const Redis = require("ioredis");
-const { default: Redlock } = require("redlock");
 const readline = require("node:readline");
 const { spawn } = require("node:child_process");
+const locks = require("./locks.js");
 
 const PATIENCE_MS = 60000;
 const GIVE_UP_MAX = 3;
-// The library's own pause is a fifth of a second; shorter, so that the two sides meet more often.
+// The libraries' own pauses are longer; shorter, so that the two sides meet more often.
 const PAUSE_MS = 5;
 
-const [, host, port, key, leaseMs, witness, who] = process.argv.slice(2);
+const [algorithm, host, port, key, leaseMs, witness, who] = process.argv.slice(2);
 const redis = new Redis({ host, port: Number(port) });
-const redlock = new Redlock([redis], { retryDelay: PAUSE_MS, retryJitter: PAUSE_MS });
-let lock = null;
+const lock = new locks[algorithm](redis, key, Number(leaseMs));
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
@@ -31,24 +30,11 @@ async function tellWitness(what) {
   return (await answers.next()).value;
 }
 
-async function isBusy(error) {
-  if (error.name !== "ExecutionError") {
-    return false;
-  }
-  const stats = await Promise.all(error.attempts);
-  return stats.every((each) => [...each.votesAgainst.values()].every((vote) => vote.name === "ResourceLockedError"));
-}
-
 async function acquire(waitMs) {
   const end = performance.now() + waitMs;
   do {
-    try {
-      lock = await redlock.acquire([key], Number(leaseMs), { retryCount: 0 });
+    if (await lock.tryOnce()) {
       return "held";
-    } catch (error) {
-      if (!(await isBusy(error))) {
-        throw error;
-      }
     }
     if (waitMs > 0) {
       await sleep(PAUSE_MS);
@@ -58,15 +44,7 @@ async function acquire(waitMs) {
 }
 
 async function release() {
-  try {
-    await lock.release();
-    return "released";
-  } catch (error) {
-    if (error.name === "ExecutionError") {
-      return "lost";
-    }
-    throw error;
-  }
+  return (await lock.release()) ? "released" : "lost";
 }
 
 async function contend(count) {

@@ -131,6 +131,11 @@ class Buffered extends Lock
     private const TAKE_BUFFER_MS = 1;
     private const GIVE_BUFFER_MS = 3;
 
+    public function __construct(Redis $redis, string $key, int $leaseMs)
+    {
+        parent::__construct($redis, "lock_$key", $leaseMs);
+    }
+
     public function try(): bool
     {
         $now = self::nowMs();

@@ -2,7 +2,7 @@
 # The party of Ruby: the contract of arena.py, on two locks as they are written with the redis gem.
 #
 #     token          SET NX PX with a token, a script that deletes only that token
-#     redis-mutex    what the gem of this name keeps: the time of the end as a float of seconds, taken with SETNX
+#     redis-mutex    what the gem of this name keeps, at RedisMutex:KEY: the time of the end as a float of seconds, taken with SETNX
 #                    or, once it has passed, with GETSET; deleted by whoever still finds its own number there
 
 require 'json'
@@ -41,7 +41,7 @@ class RedisMutex
 
   def initialize(redis, key, lease_ms)
     @redis = redis
-    @key = key
+    @key = "RedisMutex:#{key}"
     @lease_s = lease_ms / 1000.0
     @stolen = 0
   end

@@ -12,6 +12,8 @@ class Pair:
     key: str = "%s"  # of the server, with the lock's name
     # What stays behind for a moment and ends by itself.
     leaves: tuple = ()
+    # The foreign program gives back whatever is there, also when that is somebody else's.
+    deletes_blindly: bool = False
     # How often the lock went from side to side, at least, when both contended.
     hand_overs: int = 3
     # A lock of its holder's that died: False when nothing ends it.
@@ -26,7 +28,7 @@ TOKEN = "key=%25s&protocol=token"
 # What is part of every test: two languages of which Debian has all that is needed.
 ALWAYS = [
     Pair("php-token", "php", "token", TOKEN),
-    Pair("php-set-nx-ex", "php", "set-nx-ex", TOKEN),
+    Pair("php-set-nx-ex", "php", "set-nx-ex", TOKEN, deletes_blindly=True),
     Pair("php-expire-watch", "php", "expire-watch", TOKEN),
     Pair("redis-py", "python", "redis-py", TOKEN),
 ]

@@ -117,6 +117,39 @@ def test_what_a_dead_bowline_left(arena, pair):
         assert arena.server.dump(key_of(pair)) == value
 
 
+def test_a_late_bowline(arena, pair):
+    """Its lease ran out while it worked, and a foreign program holds the lock when it gives back."""
+    if not pair.ends:
+        pytest.skip("nothing ends this lock")
+    ours = arena.bowline(pair.query + "&renew=off", SHORT_MS).await_ready()
+    theirs = foreigner(arena, pair).await_ready()
+    assert ours.acquire() == "held"
+    assert theirs.acquire(PATIENCE_MS) == "held"
+    value = arena.server.dump(key_of(pair))
+    assert ours.release() == "lost"
+    assert arena.server.dump(key_of(pair)) == value
+    assert theirs.release() == "released"
+
+
+def test_a_late_foreign_program(arena, pair):
+    """The other way round. What a program deletes without looking is what its kind of lock has as a fault."""
+    if not pair.ends:
+        pytest.skip("nothing ends this lock")
+    theirs = foreigner(arena, pair, SHORT_MS).await_ready()
+    ours = arena.bowline(pair.query, LEASE_MS).await_ready()
+    assert theirs.acquire() == "held"
+    assert ours.acquire(PATIENCE_MS) == "held"
+    value = arena.server.dump(key_of(pair))
+    if pair.deletes_blindly:
+        assert theirs.release() == "released"
+        assert arena.server.dump(key_of(pair)) is None
+        assert ours.release() == "lost"
+    else:
+        assert theirs.release() == "lost"
+        assert arena.server.dump(key_of(pair)) == value
+        assert ours.release() == "released"
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -202,7 +202,22 @@ class ExpireWatch extends Lock
     }
 }
 
+/** No lock at all: what the witness must notice. */
+class Nothing extends Lock
+{
+    public function try(): bool
+    {
+        return true;
+    }
+
+    public function release(): string
+    {
+        return 'released';
+    }
+}
+
 const LOCKS = [
+    'nothing' => Nothing::class,
     'setnx-del' => SetnxDel::class,
     'setnx-del-expire' => SetnxDelExpire::class,
     'setnx-stamp-del' => SetnxStampDel::class,

@@ -55,6 +55,8 @@ static int open_client(job *j, trouble *reterr)
     if (lock_open(j, &error) < 0)
         return complain(reterr, words_of("the locks cannot be opened"), words_of("%s", error.text),
                         words_of("look at the URL; it is from %s", s->url_from.text));
+    if (bowline_client_risk(j->client) != NULL)
+        say_line(words_of("warning: %s", bowline_client_risk(j->client)).text);
     return 0;
 }
 

@@ -246,7 +246,7 @@ bool bwl_canon_knows_token(void)
     if (bwl_token.state_size != sizeof view)
         return false;
     bwl_hold_init(&hold, &bwl_token, 1, &terms);
-    bwl_hold_acquire(&hold, &random, now, now, &fx);
+    bwl_hold_acquire(&hold, &random, (bwl_moment){ .now = now }, now, &fx);
     view = view_of(&hold);
     return fx.asks_count == 1 && view.verb == BWL_ACQUIRE && view.asked == fx.asks[0].tag &&
            view.last_tag == fx.asks[0].tag &&

@@ -240,7 +240,8 @@ void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
     assert(c->rounds_left > 0);
     new_round(w, c);
     bwl_hold_init(&c->hold, s->protocol, 1, &s->terms);
-    bwl_hold_acquire(&c->hold, &random, w->now, bwl_later(w->now, s->wait_ms), &fx);
+    bwl_hold_acquire(&c->hold, &random, (bwl_moment){ .now = w->now },
+                     bwl_later(w->now, s->wait_ms), &fx);
     after(w, client, &fx);
 }
 
@@ -255,7 +256,7 @@ void bwl_sim_client_release(bwl_world *w, unsigned client)
     c->is_working = false;
     c->was_slow   = false;
     c->due_by     = w->now + w->scenario->terms.answer_ms;
-    bwl_hold_release(&c->hold, w->now, &fx);
+    bwl_hold_release(&c->hold, (bwl_moment){ .now = w->now }, &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
 }

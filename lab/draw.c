@@ -56,6 +56,18 @@ static const char *word_name(unsigned word)
     case REDIS_SET_IF_ABSENT_OR_MINE: return "SET-OR-MINE";
     case REDIS_EXTEND_IF_MINE: return "EXTEND";
     case REDIS_DELETE_IF_MINE: return "DELETE";
+    case REDIS_SETNX: return "SETNX";
+    case REDIS_READ: return "GET";
+    case REDIS_SWAP: return "GETSET";
+    case REDIS_DELETE: return "DEL";
+    case REDIS_EXPIRE: return "EXPIRE";
+    case REDIS_EXPIRE_NOW: return "EXPIRE 0";
+    case REDIS_READ_EXPIRY: return "TTL";
+    case REDIS_WATCH_READ: return "WATCH, GET";
+    case REDIS_UNWATCH: return "UNWATCH";
+    case REDIS_DELETE_WATCHED: return "MULTI, DEL, EXEC";
+    case REDIS_TAKE_STAMP: return "TAKE-STAMP";
+    case REDIS_DROP_STAMP: return "DROP-STAMP";
     }
     return "?";
 }
@@ -68,6 +80,7 @@ static const char *answer_name(unsigned answer)
     case BWL_LATER: return "later";
     case BWL_REFUSED: return "refused";
     case BWL_UNSENT: return "unsent";
+    case BWL_ALIEN: return "a stranger's";
     }
     return "?";
 }
@@ -77,6 +90,7 @@ static const char *state_name(bwl_hold_state state)
     switch (state) {
     case BWL_HOLD_IDLE: return "idle";
     case BWL_HOLD_ACQUIRING: return "asks";
+    case BWL_HOLD_ABANDONING: return "waits for an answer, cancelled";
     case BWL_HOLD_SETTLING: return "does not know, will ask again";
     case BWL_HOLD_DISCARDING: return "gives back what came too late";
     case BWL_HOLD_WAITING: return "waits";

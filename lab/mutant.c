@@ -155,6 +155,8 @@ static void silent_event(void *state, const bwl_claim *claim, const bwl_event *e
         .name       = "token",                  \
         .state_size = sizeof(bwl_mutant_state), \
         .uses_token = true,                     \
+        .extends    = true,                     \
+        .settles    = true,                     \
         .init       = mutant_init,              \
         .command    = mutant_command,           \
         .event      = NAME##_event,             \

@@ -132,7 +132,8 @@ typedef struct bowline_options {
      * each with options behind a question mark, ?lease=30s&wait=1m; see bowline(7). */
     const char *url;
 
-    /* How long a dead holder blocks the others, on engines with a lease.  0: 30000. */
+    /* How long a dead holder blocks the others, on engines with a lease.  0: the URL's lease=, or
+     * else that of its profile or protocol, or else 30000. */
     uint32_t lease_ms;
 
     /* How long a server may be silent before its connection counts as broken.  0: 5000, or a third
@@ -142,7 +143,7 @@ typedef struct bowline_options {
     /* A hold ends after this time, renewed or not.  0: no end. */
     int64_t max_hold_ms;
 
-    /* 0: renew at a third of the lease.  BOWLINE_OFF: never. */
+    /* 0: renew at a third of the lease, where the protocol can.  BOWLINE_OFF: never. */
     int32_t renew;
 
     /* 0: a thread of the library renews while nobody is inside a call.  BOWLINE_OFF: none, the
@@ -167,12 +168,18 @@ typedef struct bowline_acquire_options {
     (&(bowline_acquire_options){ sizeof(bowline_acquire_options), __VA_ARGS__ })
 
 /* Makes a client.  Nothing is sent and no name is looked up yet: the store is reached by the first
- * call that needs it.  USAGE (the URL or an option; the text says which), UNSUPPORTED (a scheme or
- * an option that this build has not, or TLS on a system without OpenSSL 3), REFUSED (a directory, a
+ * call that needs it.  USAGE (the URL or an option; the text says which; also a protocol or profile
+ * with a fault, unless the URL says accept-risk=1), UNSUPPORTED (a scheme, an option, a protocol or
+ * a profile that this build has not, or TLS on a system without OpenSSL 3), REFUSED (a directory, a
  * password file, a certificate or a key that cannot be trusted or used), SYSTEM, NOMEM.
  * Free with bowline_close.  Any thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int
 bowline_open(bowline_client **ret_client, const bowline_options *options, bowline_error *reterr);
+
+/* What is wrong with the protocol or the profile that the URL asks for, in one line without a
+ * secret, if the URL accepts that (accept-risk=1).  NULL: nothing that is known.  Lives as long as
+ * the client.  Any thread. */
+BOWLINE_API const char *bowline_client_risk(const bowline_client *client);
 
 /* Takes the lock `name`: 1 .. BOWLINE_NAME_MAX bytes, none of them a control character.
  * BUSY (tried once), TIMEOUT (waited), UNKNOWN (the server fell silent with our question in its
@@ -187,9 +194,9 @@ BOWLINE_API BOWLINE_MUST_CHECK int bowline_acquire(bowline_hold **ret_hold, bowl
 
 /* From now on the lease is lease_ms (0: as it is), counted from this call.  Never shortens what is
  * already promised.  LOST, UNKNOWN (no answer yet; the hold lasts as long as bowline_hold_left_ms
- * says), UNREACHABLE (nothing could be sent) and REFUSED (likewise), UNSUPPORTED (locks that are
- * never renewed), USAGE, FORKED.  On engines without a lease: OK, nothing changes.
- * One thread. */
+ * says), UNREACHABLE (nothing could be sent) and REFUSED (likewise), UNSUPPORTED (a protocol whose
+ * locks are never renewed: they end with the lease they were acquired with; see bowline(7)), USAGE,
+ * FORKED.  On engines without a lease: OK, nothing changes.  One thread. */
 BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr);
 
 /* Gives the lock back and frees `hold`, whatever it returns.  LOST: it was no longer ours to give,

@@ -83,6 +83,13 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
     return BOWLINE_OK;
 }
 
+const char *bowline_client_risk(const bowline_client *client)
+{
+    const char *risk = client != NULL ? client->inner->settings.risk : "";
+
+    return risk[0] != '\0' ? risk : NULL;
+}
+
 void bowline_close(bowline_client *client)
 {
     BWL_UNCANCELLED;

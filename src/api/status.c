@@ -90,6 +90,13 @@ static int unknown(const bwl_operation *operation, bwl_fault *fault)
     return bwl_fail(fault, BWL_STATUS_UNKNOWN, "%s: %s", lock->name, why);
 }
 
+static const char *stranger(const bwl_lock *lock)
+{
+    return lock->saw_alien
+               ? ": a stranger, whose value is none of this protocol's and is left alone"
+               : "";
+}
+
 int bwl_report(const bwl_operation *operation, bowline_error *reterr)
 {
     bwl_fault      *fault = bwl_fault_of(reterr);
@@ -100,10 +107,11 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr)
     case BWL_HELD:
     case BWL_RELEASED: return BOWLINE_OK;
     case BWL_BUSY:
-        return bwl_fail(fault, BWL_STATUS_BUSY, "%s is held by someone else", lock->name);
+        return bwl_fail(fault, BWL_STATUS_BUSY, "%s is held by someone else%s", lock->name,
+                        stranger(lock));
     case BWL_TIMED_OUT:
-        return bwl_fail(fault, BWL_STATUS_TIMEOUT, "%s was held by others for all of the wait",
-                        lock->name);
+        return bwl_fail(fault, BWL_STATUS_TIMEOUT, "%s was held by others for all of the wait%s",
+                        lock->name, stranger(lock));
     case BWL_NOT_NOW:
         if (lock->why[0] == '\0')
             why = "the server answers too slowly for this lease";

@@ -227,6 +227,11 @@ static int start_extend(bwl_operation *operation, bwl_lock *lock, uint32_t lease
 
     if (status < 0)
         return status;
+    if (!lock->hold.protocol->extends)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_UNSUPPORTED,
+                        "%s cannot be extended: a lock of protocol %s ends with its lease; ask for "
+                        "a longer one when you acquire it",
+                        lock->name, lock->hold.protocol->name);
     if (lock->operation != NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "%s is being extended already: finish that first", lock->name);

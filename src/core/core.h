@@ -25,7 +25,7 @@
 enum {
     BWL_NAME_MAX     = 200, /* bytes in the name of a lock                                     */
     BWL_RANDOM_BYTES = 16,  /* in a token: 128 bits                                            */
-    BWL_TOKEN_MAX    = 40,  /* characters of a token; ours have 22                             */
+    BWL_TOKEN_MAX    = 64,  /* characters of a token; ours have 22                             */
     BWL_NODES_MAX    = 9,   /* servers that one lock may span                                  */
     BWL_ASKS_MAX     = 2 * BWL_NODES_MAX, /* questions that one step may put                   */
 };
@@ -62,18 +62,28 @@ static inline bwl_ms bwl_drift_ms(bwl_ms lease_ms)
     return lease_ms / 100 + 2;
 }
 
+/* A moment by both clocks: ours, on which everything that is promised is counted, and the time of
+ * day, which some protocols write into the store. */
+typedef struct bwl_moment {
+    bwl_ms  now;
+    int64_t wall_ns; /* nanoseconds since 1970; 0 where nobody reads it: see uses_wall          */
+} bwl_moment;
+
 /* Sixteen bytes that nobody can guess and that never come again. */
 typedef struct bwl_random {
     uint8_t bytes[BWL_RANDOM_BYTES];
 } bwl_random;
 
+typedef struct bwl_rules bwl_rules; /* core/rules.h */
+
 /* Who asks, and for how long.  The token is new for every attempt: otherwise a late delete, from an
  * attempt that we gave up, could remove the lock that a later attempt has won.  Which name is meant
  * is not said here: a machine is about one lock, and whoever runs it knows which. */
 typedef struct bwl_claim {
-    char     token[BWL_TOKEN_MAX + 1];
-    uint32_t attempt;
-    bwl_ms   lease_ms;
+    char             token[BWL_TOKEN_MAX + 1];
+    uint32_t         attempt;
+    bwl_ms           lease_ms;
+    const bwl_rules *rules; /* constant, outlives the hold; NULL: the protocol has no parameters */
 } bwl_claim;
 
 typedef enum bwl_verb { BWL_ACQUIRE = 1, BWL_EXTEND, BWL_RELEASE } bwl_verb;
@@ -83,6 +93,7 @@ typedef struct bwl_command {
     bool     again;    /* ACQUIRE: the same token was asked for before, and no answer came     */
     bool     may_wait; /* ACQUIRE: we would stand in a queue, where the store keeps one        */
     bwl_ms   now;
+    int64_t  wall_ns; /* the client's time of day, where the protocol uses it                   */
 } bwl_command;
 
 /* A question for one node, in the words of its store (src/store).  The name, the token and the
@@ -91,6 +102,7 @@ typedef struct bwl_ask {
     uint32_t tag; /* comes back with the reply                                                 */
     uint8_t  node;
     uint8_t  word;
+    int64_t  stamp; /* what the word writes or compares with, in the rules' unit; 0: none        */
 } bwl_ask;
 
 typedef enum bwl_answer {
@@ -99,6 +111,7 @@ typedef enum bwl_answer {
     BWL_LATER,   /* the store cannot serve now (loading, out of memory): not carried out       */
     BWL_REFUSED, /* the store will not (no permission): not carried out                        */
     BWL_UNSENT,  /* the question never left this machine: not carried out                      */
+    BWL_ALIEN,   /* there is a value, and it is none that these rules could have written        */
 } bwl_answer;
 
 typedef enum bwl_event_kind {
@@ -110,12 +123,15 @@ typedef enum bwl_event_kind {
 
 typedef struct bwl_event {
     bwl_event_kind kind;
-    uint8_t        node;   /* REPLY, DOWN, PUSH                                                */
-    bwl_answer     answer; /* REPLY, PUSH                                                      */
-    uint32_t       tag;    /* REPLY, DOWN: of the question                                     */
-    uint64_t       number; /* REPLY, PUSH: a fence, or what the word says                      */
+    uint8_t        node;    /* REPLY, DOWN, PUSH                                                */
+    bwl_answer     answer;  /* REPLY, PUSH                                                      */
+    uint32_t       tag;     /* REPLY, DOWN: of the question                                     */
+    bool           is_mine; /* REPLY: the value is, byte for byte, what this claim writes      */
+    uint64_t       number;  /* REPLY, PUSH: a fence, or what the word says                      */
+    uint64_t       print; /* REPLY: of the value's bytes: equal if and only if they are; 0: none */
     bwl_ms         now;
-    bwl_random     fresh; /* new with every event                                             */
+    int64_t        wall_ns; /* the client's time of day, where the protocol uses it              */
+    bwl_random     fresh;   /* new with every event                                             */
 } bwl_event;
 
 /* How a command came out.  UNKNOWN is not an error: it is the honest answer when a node fell silent
@@ -162,8 +178,14 @@ static inline void bwl_no_effects(bwl_effects *ret_fx)
  * `event` may be called at any time, also with what nobody asked for. */
 typedef struct bwl_protocol {
     const char *name;
+    const char *fault; /* what is wrong with it whatever happens, for a warning; NULL: nothing */
     size_t      state_size;
     bool        uses_token; /* and so needs a new one for every attempt, which nobody can guess */
+    bool        uses_wall;  /* wants the time of day with commands and events                 */
+    bool        extends;    /* false: EXTEND is never commanded, and a hold ends when it ends     */
+    bool        settles;    /* false: it cannot tell its own value from another's.  An acquire or a
+                          * release without an answer is told UNKNOWN at once, and nothing is
+                          * taken back behind the caller: it could be somebody else's by then  */
     void (*init)(void *state, unsigned nodes);
     void (*command)(void *state, const bwl_claim *, const bwl_command *, bwl_effects *);
     void (*event)(void *state, const bwl_claim *, const bwl_event *, bwl_effects *);
@@ -171,15 +193,16 @@ typedef struct bwl_protocol {
 
 /* ---- the three sentences that a protocol speaks ---------------------------------------------- */
 
-static inline void bwl_ask_node(bwl_effects *fx, unsigned node, unsigned word, uint32_t tag)
+static inline void bwl_put_ask(bwl_effects *fx, bwl_ask ask)
 {
     assert(fx->asks_count < BWL_ASKS_MAX);
-    assert(node < BWL_NODES_MAX);
-    fx->asks[fx->asks_count++] = (bwl_ask){
-        .tag  = tag,
-        .node = (uint8_t)node,
-        .word = (uint8_t)word,
-    };
+    assert(ask.node < BWL_NODES_MAX);
+    fx->asks[fx->asks_count++] = ask;
+}
+
+static inline void bwl_ask_node(bwl_effects *fx, unsigned node, unsigned word, uint32_t tag)
+{
+    bwl_put_ask(fx, (bwl_ask){ .tag = tag, .node = (uint8_t)node, .word = (uint8_t)word });
 }
 
 static inline void bwl_tell(bwl_effects *fx, bwl_outcome_kind kind)

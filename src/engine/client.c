@@ -35,8 +35,9 @@ static int unknown_scheme(const char *scheme, bwl_fault *fault)
 static int set_up(bwl_client *client, const bwl_settings *asked, bool renewal_off, const char *text,
                   bwl_fault *fault)
 {
-    bwl_url url;
-    int     status = bwl_url_parse(&url, text, fault);
+    bwl_settings chosen = *asked;
+    bwl_url      url;
+    int          status = bwl_url_parse(&url, text, fault);
 
     if (status < 0)
         goto out;
@@ -45,7 +46,11 @@ static int set_up(bwl_client *client, const bwl_settings *asked, bool renewal_of
         status = unknown_scheme(url.scheme, fault);
         goto out;
     }
-    status = bwl_settings_from(&client->settings, asked, renewal_off, &url, fault);
+    if (client->engine->choose != NULL)
+        status = client->engine->choose(&chosen, &url, fault);
+    if (status < 0)
+        goto out;
+    status = bwl_settings_from(&client->settings, &chosen, renewal_off, &url, fault);
     if (status < 0)
         goto out;
     status = client->engine->open(client, &url, fault);

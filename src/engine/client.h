@@ -54,6 +54,10 @@ typedef struct bwl_engine {
     size_t              lock_size; /* of the engine's own part of a lock                   */
     bool                has_lease;
 
+    /* Which protocol the URL asks for, and by whose rules: writes protocol, rules and risk.  NULL:
+     * there is only one.  USAGE, UNSUPPORTED. */
+    int (*choose)(bwl_settings *settings, const bwl_url *url, bwl_fault *fault);
+
     /* Opens and closes client->store.  USAGE, UNSUPPORTED, REFUSED, SYSTEM, NOMEM. */
     int (*open)(bwl_client *client, const bwl_url *url, bwl_fault *fault);
     void (*close)(bwl_client *client);
@@ -103,7 +107,8 @@ struct bwl_lock {
     uint32_t       latest_tag;
     unsigned       pins;   /* what still points here: a step under way, an open question        */
     bool           wanted; /* the caller still has a handle to it                              */
-    bool           is_out; /* and has it as a hold, see notice.h; the next four are its face   */
+    bool           saw_alien; /* the last answer: the key has a stranger's value               */
+    bool           is_out;    /* and has it as a hold, see notice.h; the next four are its face   */
     bool           loss_was_told;
     bool           was_in_trouble;
     int            loss_fd; /* -1: nobody has asked for it                                     */

@@ -24,3 +24,13 @@ uint64_t bwl_clock_wall_us(void)
     (void)status;
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
+
+int64_t bwl_clock_wall_ns(void)
+{
+    struct timespec t;
+
+    int status = clock_gettime(CLOCK_REALTIME, &t);
+    assert(status == 0);
+    (void)status;
+    return t.tv_sec <= 0 ? 1 : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}

@@ -3,7 +3,8 @@
  *
  * Everything that is promised is counted on CLOCK_BOOTTIME, which goes on while the machine is
  * suspended: a lease does.  CLOCK_MONOTONIC would stop, and a laptop would wake up believing in a
- * lock that ended hours ago.  The wall clock is used only as a floor for fences.
+ * lock that ended hours ago.  The wall clock is a floor
+ * for fences, and what some protocols of others write into the store.
  */
 #ifndef BWL_CLOCK_H
 #define BWL_CLOCK_H
@@ -15,5 +16,8 @@ bwl_ms bwl_clock_now(void);
 
 /* Microseconds since 1970 by the wall clock. */
 uint64_t bwl_clock_wall_us(void);
+
+/* Nanoseconds since 1970 by the wall clock; at least 1. */
+int64_t bwl_clock_wall_ns(void);
 
 #endif

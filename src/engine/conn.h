@@ -45,6 +45,8 @@ typedef struct bwl_conn {
     uint64_t      written;     /* bytes ever put in, since it was opened                      */
     uint64_t      handed_over; /* of those, bytes that the kernel has taken                   */
     bwl_resp_scan scan;
+    bool          passes_long; /* the owner's: a value longer than any frame may come now      */
+    uint64_t      long_left;   /* bytes of it that are still to be passed over                 */
     bwl_tls      *tls; /* of this connection; NULL: clear text, or closed                     */
     const bwl_tls_context *context;    /* NULL: clear text                                     */
     const char            *host;       /* whose certificate is wanted                          */
@@ -89,7 +91,8 @@ void bwl_conn_commit(bwl_conn *conn, const bwl_resp_writer *writer);
 int bwl_conn_flush(bwl_conn *conn, bwl_fault *fault);
 
 /* The next whole frame, which lives until the next call of anything here.  1: there is one, 0: not
- * yet, below 0: what comes is no RESP. */
+ * yet, below 0: what comes is no RESP.  While passes_long is set, a value that is too long for a
+ * frame is passed over without being kept: then the frame has no bytes (NULL). */
 int bwl_conn_frame(bwl_conn *conn, const char **ret_bytes, size_t *ret_size, bwl_fault *fault);
 
 #endif

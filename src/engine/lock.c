@@ -2,7 +2,9 @@
  * lock.c -- one machine in the real world: events in, effects out.
  */
 #include "engine/client.h"
+#include "core/shape.h"
 #include "core/text.h"
+#include "engine/clock.h"
 #include "engine/drive.h"
 #include "engine/fault.h"
 
@@ -33,13 +35,22 @@ static void link_out(bwl_lock *lock)
     lock->client->locks_count--;
 }
 
+static const bwl_protocol *protocol_of(const bwl_client *client)
+{
+    const bwl_protocol *chosen = client->settings.protocol;
+
+    return chosen != NULL ? chosen : client->engine->protocol;
+}
+
 int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, const bwl_terms *terms,
                  bwl_fault *fault)
 {
     const bwl_engine *engine    = client->engine;
     size_t            name_size = strnlen(name, BWL_NAME_MAX + 1);
     const char       *wrong     = bwl_name_fault(name, name_size);
+    bwl_terms         complete  = *terms;
 
+    complete.rules = client->settings.rules;
     if (wrong != NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE, "%s", wrong);
     if (!bwl_timers_reserve(&client->timers, client->locks_count + 2))
@@ -48,7 +59,7 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, cons
     if (lock == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
 
-    bwl_hold_init(&lock->hold, engine->protocol, 1, terms);
+    bwl_hold_init(&lock->hold, protocol_of(client), 1, &complete);
     lock->timer      = (bwl_timer){ .at = BWL_NEVER };
     lock->client     = client;
     lock->previous   = NULL;
@@ -57,6 +68,7 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, cons
     lock->latest_tag = 0;
     lock->pins       = 0;
     lock->wanted     = true;
+    lock->saw_alien  = false;
     bwl_lock_hide(lock);
     lock->why[0]    = '\0';
     lock->name_size = (uint16_t)name_size;
@@ -138,20 +150,31 @@ static bwl_random fresh_bits(bwl_client *client)
 
     /* Without random bits no attempt could be made, and a hold could not even pause: the kernel
      * gives them always, once it has booted. */
-    bool needed = client->engine->protocol->uses_token;
+    bool needed = protocol_of(client)->uses_token;
     bool drawn  = !needed || bwl_entropy_draw(&client->entropy, &fresh);
     assert(drawn);
     (void)drawn;
     return fresh;
 }
 
-/* `ev` lacks the random bits. */
+/* The time of day costs a look at another clock: only for those who read it. */
+static bwl_moment moment(const bwl_lock *lock, bwl_ms now)
+{
+    const bwl_rules *rules    = lock->hold.claim.rules;
+    bool             is_dated = rules != NULL && bwl_shape_kind_of(rules->token)->is_dated;
+    bool             needed   = lock->hold.protocol->uses_wall || is_dated;
+
+    return (bwl_moment){ .now = now, .wall_ns = needed ? bwl_clock_wall_ns() : 0 };
+}
+
+/* `ev` lacks the random bits and the time of day. */
 static void happened(bwl_lock *lock, bwl_event *ev)
 {
     bwl_effects fx;
 
     bwl_no_effects(&fx);
-    ev->fresh = fresh_bits(lock->client);
+    ev->fresh   = fresh_bits(lock->client);
+    ev->wall_ns = moment(lock, ev->now).wall_ns;
     bwl_lock_pin(lock);
     bwl_hold_event(&lock->hold, ev, &fx);
     step(lock, &fx);
@@ -173,7 +196,8 @@ void bwl_lock_disown(bwl_lock *lock)
 
 void bwl_lock_event(bwl_lock *lock, bwl_event ev)
 {
-    ev.now = bwl_client_now(lock->client);
+    lock->saw_alien = ev.answer == BWL_ALIEN;
+    ev.now          = bwl_client_now(lock->client);
     happened(lock, &ev);
 }
 
@@ -220,7 +244,7 @@ void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
 
     bwl_no_effects(&fx);
     begin(lock, operation, BWL_ACQUIRE);
-    bwl_hold_acquire(&lock->hold, &fresh, now, bwl_later(now, wait_ms), &fx);
+    bwl_hold_acquire(&lock->hold, &fresh, moment(lock, now), bwl_later(now, wait_ms), &fx);
     step(lock, &fx);
     bwl_lock_unpin(lock);
 }
@@ -248,7 +272,7 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
     bwl_lock_take_back(lock);
     begin(lock, operation, BWL_RELEASE);
     if (bwl_hold_is_held(&lock->hold)) {
-        bwl_hold_release(&lock->hold, bwl_client_now(lock->client), &fx);
+        bwl_hold_release(&lock->hold, moment(lock, bwl_client_now(lock->client)), &fx);
         step(lock, &fx);
     } else {
         end_operation(lock, BWL_LOST);

@@ -1,46 +1,65 @@
 /*
  * redis.c -- locks between machines, on one Redis server: the engine's table.  See redis_store.h
- * for how its parts hang together, src/protocol/token.c for what is promised.
+ * for how its parts hang together, src/protocol for what
+ * is promised.
  */
 #include "engine/engines.h"
 #include "engine/fault.h"
 #include "engine/redis_store.h"
+#include "redis/stamp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Our part of a lock.  Its key is made from its name when it is written. */
-typedef struct redis_part {
-    bwl_redis_looker *looker; /* NULL: nobody has looked                                       */
-} redis_part;
-
 static int redis_prepare(bwl_lock *lock, bwl_fault *fault)
 {
     (void)fault; /* nothing can go wrong */
-    *(redis_part *)lock->part = (redis_part){ .looker = NULL };
+    *(bwl_redis_part *)lock->part = (bwl_redis_part){ .looker = NULL };
     return BWL_OK;
 }
 
 static void redis_forget(bwl_lock *lock)
 {
-    free(((redis_part *)lock->part)->looker);
+    free(((bwl_redis_part *)lock->part)->looker);
 }
 
-static bool redis_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+bwl_redis_open_question bwl_redis_question_of(bwl_lock *lock, const bwl_ask *ask)
 {
     bwl_redis_open_question question = {
         .lock     = lock,
         .tag      = ask->tag,
         .word     = (bwl_redis_word)ask->word,
+        .stamp    = ask->stamp,
         .lease_ms = lock->hold.claim.lease_ms,
     };
 
     memcpy(question.token, lock->hold.claim.token, sizeof question.token);
+    return question;
+}
+
+/* A clock that is centuries wrong. */
+static bool can_be_written(const bwl_lock *lock, const bwl_ask *ask)
+{
+    char             value[BWL_VALUE_MAX];
+    const bwl_rules *rules = lock->hold.claim.rules;
+
+    return rules == NULL || rules->unit_ns == 0 || ask->stamp == 0 ||
+           bwl_value_write(value, rules, lock->hold.claim.token, ask->stamp) != 0;
+}
+
+static bool redis_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+{
+    bwl_redis_open_question question = bwl_redis_question_of(lock, ask);
+
+    ret_reply->answer = BWL_UNSENT;
+    if (!can_be_written(lock, ask)) {
+        bwl_lock_says(lock, "the time of day is outside of what the value can hold");
+        return true;
+    }
     if (bwl_redis_put(lock->client->store, &question))
         return false;
     bwl_lock_says(lock, "out of memory");
-    ret_reply->answer = BWL_UNSENT;
     return true;
 }
 
@@ -75,7 +94,7 @@ static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look)
 /* The looker is the lock's: whoever waits for it may leave before the answer comes. */
 static bool redis_look(bwl_lock *lock)
 {
-    redis_part             *part     = lock->part;
+    bwl_redis_part         *part     = lock->part;
     bwl_redis_open_question question = { .lock = lock };
 
     assert(part->looker == NULL);
@@ -90,7 +109,7 @@ static bool redis_look(bwl_lock *lock)
 
 static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
 {
-    const bwl_redis_looker *looker = ((redis_part *)lock->part)->looker;
+    const bwl_redis_looker *looker = ((bwl_redis_part *)lock->part)->looker;
 
     if (looker == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
@@ -100,17 +119,18 @@ static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
     case BWL_NO:
     case BWL_REFUSED: return bwl_fail(fault, BWL_STATUS_REFUSED, "%s", lock->why);
     case BWL_UNSENT: return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s", lock->why);
+    case BWL_ALIEN: break;
     }
     bwl_unreachable("an answer outside of its enum");
 }
 
-#define REDIS_ENGINE(scheme_)                                                                   \
-    {                                                                                           \
-        .scheme = (scheme_), .protocol = &bwl_token, .has_lease = true, .open = bwl_redis_open, \
-        .share = bwl_redis_share, .close = bwl_redis_close, .prepare = redis_prepare,           \
-        .ask = redis_ask, .forget = redis_forget, .woken = bwl_redis_woken,                     \
-        .flush = bwl_redis_flush, .look = redis_look, .who = redis_who,                         \
-        .lock_size = sizeof(redis_part),                                                        \
+#define REDIS_ENGINE(scheme_)                                                         \
+    {                                                                                 \
+        .scheme = (scheme_), .protocol = &bwl_token, .has_lease = true,               \
+        .choose = bwl_redis_choose, .open = bwl_redis_open, .share = bwl_redis_share, \
+        .close = bwl_redis_close, .prepare = redis_prepare, .ask = redis_ask,         \
+        .forget = redis_forget, .woken = bwl_redis_woken, .flush = bwl_redis_flush,   \
+        .look = redis_look, .who = redis_who, .lock_size = sizeof(bwl_redis_part),        \
     }
 
 const bwl_engine bwl_redis_engine = REDIS_ENGINE("redis");

@@ -17,7 +17,7 @@
 #include <sys/epoll.h>
 
 enum {
-    COMMAND_ROOM  = 1536, /* for a command beside the key: a script by its text is the longest */
+    LAST_ROOM     = 64,   /* for CLIENT REPLY OFF                                              */
     IDLE_MS       = 2,    /* without a word from the server before we look whether it has gone  */
     CLOSING_BATCH = 8192, /* less than a server reads at once                                  */
 };
@@ -98,6 +98,7 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
         atomic_store(&store->client->lame_until,
                      bwl_later(bwl_client_now(store->client), BWL_LAME_MS));
     bwl_conn_close(&store->conn);
+    bwl_lock *kept = bwl_redis_watch_broken(store);
     if (!store->has_answered)
         bwl_redis_rest(store);
     store->has_answered    = false;
@@ -123,47 +124,103 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
         settle(&q, q.written ? &down : &unsent);
     }
     free(aside.questions);
+    bwl_redis_watch_settle(store, kept, refused ? BWL_REFUSED : BWL_UNSENT);
     /* A hold must not find out at its next renewal only that the server has forgotten it. */
     if (store->phase == BWL_REDIS_DOWN && bwl_redis_holds_something(store))
         bwl_redis_connect(store);
     bwl_redis_set_timer(store);
 }
 
+/* What the frame says to the oldest question.  A value that no frame can hold has no bytes here. */
+static bwl_redis_verdict read_frame(bwl_redis_open_question *q, const char *bytes, size_t size,
+                                    bwl_event *ret_ev)
+{
+    bwl_redis_question question = {
+        .word = q->word, .token = q->token, .stamp = q->stamp, .rules = q->lock->hold.claim.rules
+    };
+    bwl_redis_reply   reply   = { .answer = BWL_ALIEN };
+    bwl_redis_verdict verdict = BWL_REDIS_ANSWER;
+
+    if (q->looker != NULL)
+        return bwl_redis_read_look(bytes, size, &ret_ev->answer, &q->looker->look);
+    if (bytes != NULL)
+        verdict = bwl_redis_read(&question, q->heard, bytes, size, &reply);
+    ret_ev->answer  = reply.answer;
+    ret_ev->number  = reply.number;
+    ret_ev->print   = reply.print;
+    ret_ev->is_mine = reply.is_mine;
+    return verdict;
+}
+
+/* Of the frames that answer one question, one that is not the last has come: an error there is
+ * the answer, but what comes behind it has to be heard. */
+static void heard_part(bwl_redis_open_question *q, bwl_answer answer)
+{
+    q->heard++;
+    if (q->failed == 0 && answer != BWL_YES)
+        q->failed = answer;
+}
+
+static void says_why(bwl_redis_store *store, const bwl_redis_open_question *q, bwl_answer answer,
+                     const char *bytes, size_t size)
+{
+    char text[160];
+
+    if (q->verifies || bytes == NULL || (answer != BWL_LATER && answer != BWL_REFUSED))
+        return;
+    bwl_redis_error_words(store, text, sizeof text, bytes, size);
+    bwl_lock_says(q->lock, "%s: %s", store->where, text);
+}
+
+static void answered_strangely(bwl_redis_store *store)
+{
+    bwl_fault fault;
+
+    (void)bwl_fail(&fault, BWL_STATUS_REFUSED, "%s answers what was not asked", store->where);
+    bwl_redis_break_off(store, &fault, false);
+}
+
+static void ask_by_text(bwl_redis_store *store, bwl_redis_open_question q)
+{
+    bool wanted = q.looker != NULL || q.verifies || q.tag == q.lock->latest_tag;
+
+    q.by_text = true;
+    q.written = false;
+    if (!wanted || !bwl_redis_append(store, &q))
+        settle(&q, &(bwl_event){ .kind = BWL_REPLY, .answer = BWL_UNSENT });
+    else
+        bwl_lock_unpin(q.lock); /* appending has pinned it once more */
+}
+
+/* The frame belongs to the oldest question. */
 static void answered(bwl_redis_store *store, const char *bytes, size_t size)
 {
-    bwl_redis_open_question q  = *at(store, 0);
-    bwl_event               ev = { .kind = BWL_REPLY };
-    bwl_redis_verdict       verdict;
-    char                    text[160];
+    bwl_redis_open_question *first   = at(store, 0);
+    bwl_event                ev      = { .kind = BWL_REPLY };
+    bwl_redis_verdict        verdict = read_frame(first, bytes, size, &ev);
 
-    verdict = q.looker != NULL ? bwl_redis_read_look(bytes, size, &ev.answer, &q.looker->look)
-                               : bwl_redis_read(q.word, bytes, size, &ev.answer);
     if (verdict == BWL_REDIS_STRANGE) {
-        bwl_fault fault;
-        (void)bwl_fail(&fault, BWL_STATUS_REFUSED, "%s answers what was not asked", store->where);
-        bwl_redis_break_off(store, &fault, false);
+        answered_strangely(store);
         return;
     }
-    (void)take_first(store);
-    store->has_answered = true;
-    store->failures     = 0;
-    if (verdict == BWL_REDIS_NOSCRIPT && q.by_text) {
+    says_why(store, first, ev.answer, first->failed == 0 ? bytes : NULL, size);
+    if (first->looker == NULL && first->heard + 1u < bwl_redis_frames(first->word)) {
+        heard_part(first, ev.answer);
+        return;
+    }
+    bwl_redis_open_question q = take_first(store);
+    store->has_answered       = true;
+    store->failures           = 0;
+    if (q.failed != 0)
+        ev.answer = q.failed;
+    if (verdict == BWL_REDIS_NOSCRIPT && !q.by_text) {
+        ask_by_text(store, q); /* it was not carried out; unless the machine has moved on */
+        return;
+    }
+    if (verdict == BWL_REDIS_NOSCRIPT)
         ev.answer = BWL_REFUSED; /* it had the text, and does not know it still */
-    } else if (verdict == BWL_REDIS_NOSCRIPT) {
-        /* Not carried out.  By its text then; unless the machine has moved on meanwhile. */
-        q.by_text   = true;
-        q.written   = false;
-        bool wanted = q.looker != NULL || q.verifies || q.tag == q.lock->latest_tag;
-        if (!wanted || !bwl_redis_append(store, &q))
-            settle(&q, &(bwl_event){ .kind = BWL_REPLY, .answer = BWL_UNSENT });
-        else
-            bwl_lock_unpin(q.lock); /* appending has pinned it once more */
-        return;
-    }
-    if (!q.verifies && (ev.answer == BWL_LATER || ev.answer == BWL_REFUSED)) {
-        bwl_redis_error_words(store, text, sizeof text, bytes, size);
-        bwl_lock_says(q.lock, "%s: %s", store->where, text);
-    }
+    if (q.word == REDIS_WATCH_READ && (ev.answer == BWL_LATER || ev.answer == BWL_REFUSED))
+        bwl_redis_watch_failed(store, &q);
     settle(&q, &ev);
 }
 
@@ -176,10 +233,11 @@ static bool write_one(bwl_redis_store *store, bwl_redis_open_question *q)
     size_t size = bwl_key_write(key, store->key_template, q->lock->name, q->lock->name_size);
     /* Nobody would hear that the server does not know the script; once it has seen the text, it
      * does. */
-    bool is_last_word = store->client->closing && !store->text_was_sent;
-    bool is_new       = (store->texts_due & 1u << q->word) != 0;
+    bool   is_last_word = store->client->closing && !store->text_was_sent;
+    bool   is_new       = (store->texts_due & 1u << q->word) != 0;
+    size_t room         = bwl_redis_room(q->word) + size * (bwl_redis_frames(q->word) - 1);
 
-    if (!bwl_conn_reserve(&store->conn, COMMAND_ROOM + size, &writer))
+    if (!bwl_conn_reserve(&store->conn, room + size, &writer))
         return false;
     if (q->looker != NULL)
         bwl_redis_write_look(&writer, key, size, q->by_text);
@@ -191,6 +249,8 @@ static bool write_one(bwl_redis_store *store, bwl_redis_open_question *q)
                                      .key_size = size,
                                      .token    = q->token,
                                      .lease_ms = q->lease_ms,
+                                     .stamp    = q->stamp,
+                                     .rules    = q->lock->hold.claim.rules,
                                  });
     store->text_was_sent = store->text_was_sent || is_last_word;
     store->texts_due &= ~(1u << q->word);
@@ -210,7 +270,7 @@ static bool write_reply_off(bwl_redis_store *store)
     if (store->reply_is_off)
         return true;
     store->lingers = at(store, 0)->written; /* those to what was asked before are on their way */
-    if (!bwl_conn_reserve(&store->conn, COMMAND_ROOM, &writer))
+    if (!bwl_conn_reserve(&store->conn, LAST_ROOM, &writer))
         return false;
     bwl_resp_write_array(&writer, 3);
     bwl_resp_write_text(&writer, "CLIENT");
@@ -243,6 +303,16 @@ static int write_questions(bwl_redis_store *store, bwl_fault *fault)
 
 /* ---- the way of a connection ----------------------------------------------------------------- */
 
+/* May what comes next be somebody's value, as long as they like? */
+static bool awaits_value(bwl_redis_store *store)
+{
+    if (store->phase != BWL_REDIS_READY || store->questions_count == 0)
+        return false;
+    const bwl_redis_open_question *first = at(store, 0);
+    return first->written && first->looker == NULL && bwl_redis_shows_value(first->word) &&
+           first->heard + 1u == bwl_redis_frames(first->word);
+}
+
 /* Takes what has arrived, writes what is due.  A step may end in a fault, never in two. */
 static void work(bwl_redis_store *store)
 {
@@ -252,10 +322,11 @@ static void work(bwl_redis_store *store)
     int         status = 1;
 
     while (bwl_conn_is_open(&store->conn) && status > 0) {
-        status = bwl_conn_frame(&store->conn, &bytes, &size, &fault);
+        store->conn.passes_long = awaits_value(store);
+        status                  = bwl_conn_frame(&store->conn, &bytes, &size, &fault);
         if (status <= 0)
             break;
-        if (bytes[0] == '>')
+        if (bytes != NULL && bytes[0] == '>')
             continue; /* a push that nobody asked for */
         if (store->phase == BWL_REDIS_GREETING) {
             int greeted = bwl_redis_greeted(store, bytes, size, &fault);
@@ -320,8 +391,13 @@ bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *questi
     if (store->phase == BWL_REDIS_READY && store->questions_count == 0 &&
         now >= bwl_later(store->heard_at, IDLE_MS) && bwl_conn_has_unread(&store->conn))
         bwl_redis_ready(&store->conn.source, EPOLLIN);
-    if (!bwl_redis_append(store, question))
+    if (!bwl_redis_watch_admits(store, question))
+        return true;
+    if (!bwl_redis_append(store, question)) {
+        bwl_redis_watch_failed(store, question);
         return false;
+    }
+    bwl_redis_watch_went(store, question);
     if (store->phase == BWL_REDIS_DOWN) {
         bwl_redis_connect(store);
     } else if (store->phase == BWL_REDIS_READY && write_questions(store, &fault) < 0) {

@@ -44,6 +44,8 @@ static void verify(bwl_redis_store *store, bwl_lock *lock)
 
     if (lock->hold.state != BWL_HOLD_HELD)
         return; /* an extension is being asked for: that verifies as well */
+    if (!lock->hold.protocol->extends)
+        return; /* there is no word that would change nothing and tell */
     memcpy(question.token, lock->hold.claim.token, sizeof question.token);
     (void)bwl_redis_append(store, &question);
 }

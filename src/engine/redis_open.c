@@ -198,18 +198,17 @@ static int take_tls(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault
 
 static int take_keys(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
 {
-    const char *protocol = bwl_url_find(url, "protocol");
     const char *template = bwl_url_find(url, "key");
+    const char *wrong    = template != NULL ? bwl_key_template_fault(template) : NULL;
 
-    if (protocol != NULL && strcmp(protocol, bwl_token.name) != 0)
-        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
-                        "there is no protocol \"%.40s\" in this build: there is token", protocol);
-    if (template == NULL)
-        return BWL_OK;
-    const char *wrong = bwl_key_template_fault(template);
     if (wrong != NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, key=: %s", wrong);
-    return copy(&store->key_template, template, fault);
+    int status = bwl_redis_take_profile(store, url, fault);
+    if (status < 0)
+        return status;
+    if (template == NULL && store->profile != NULL)
+        template = store->profile->key;
+    return template != NULL ? copy(&store->key_template, template, fault) : BWL_OK;
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -243,10 +242,17 @@ static void prepare_conn(bwl_redis_store *store)
 
 static int check_options(const bwl_url *url, bool is_tls, bwl_fault *fault)
 {
-    static const char *const known[] = {
-        BWL_SETTINGS_OPTIONS, "protocol",         "key", "password-file", "db", BWL_TLS_OPTION_CA,
-        BWL_TLS_OPTION_CERT,  BWL_TLS_OPTION_KEY, NULL
-    };
+    static const char *const known[]   = { BWL_SETTINGS_OPTIONS,
+                                           "protocol",
+                                           "profile",
+                                           "accept-risk",
+                                           "key",
+                                           "password-file",
+                                           "db",
+                                           BWL_TLS_OPTION_CA,
+                                           BWL_TLS_OPTION_CERT,
+                                           BWL_TLS_OPTION_KEY,
+                                           NULL };
     static const char *const for_tls[] = { BWL_TLS_OPTION_CA, BWL_TLS_OPTION_CERT,
                                            BWL_TLS_OPTION_KEY };
 
@@ -305,6 +311,7 @@ int bwl_redis_share(bwl_client *client, const bwl_client *first)
     store->tls             = its->tls; /* which the first one frees, as it is closed last */
     store->borrows_tls     = true;
     store->database        = its->database;
+    store->profile         = its->profile;
     if (its->host == NULL)
         memcpy(store->addresses, its->addresses, sizeof store->addresses);
     memcpy(store->where, its->where, sizeof store->where);

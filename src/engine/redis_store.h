@@ -3,9 +3,11 @@
  * of questions.
  *
  *      redis_open.c     from a URL to a store: host, password, TLS, key template
+ *      redis_rules.c    from a URL to a protocol: whose rules, keys and values, and at what risk
  *      redis_connect.c  from nothing to a connection: names, addresses, pauses, lateness
  *      redis_greet.c    from a fresh connection to one that may be asked: HELLO, INFO, SELECT
  *      redis_ask.c      questions out, answers in, and what becomes of them when it breaks
+ *      redis_watch.c    one section between WATCH and EXEC at a time
  *      redis_held.c     what a new connection means for the locks that are held
  *      redis.c          the engine's table
  *
@@ -26,6 +28,7 @@
 #include "engine/conn.h"
 #include "engine/resolve.h"
 #include "redis/key.h"
+#include "redis/profile.h"
 #include "redis/words.h"
 
 typedef enum bwl_redis_phase {
@@ -57,6 +60,9 @@ typedef struct bwl_redis_open_question {
     bwl_redis_looker *looker; /* lives as long as the lock; NULL: asked by the machine         */
     uint32_t          tag;
     bwl_redis_word    word;
+    uint8_t           heard;  /* frames of its answer so far                                    */
+    bwl_answer        failed; /* what the first of them that was an error said; 0: none was     */
+    int64_t           stamp;
     bool              verifies; /* nobody asked: is what is held still ours?                    */
     bool              by_text;
     bool              written;   /* into the connection's queue */
@@ -65,6 +71,13 @@ typedef struct bwl_redis_open_question {
     bwl_ms lease_ms;             /* as it was claimed then                                      */
     char   token[BWL_TOKEN_MAX + 1];
 } bwl_redis_open_question;
+
+/* Our part of a lock.  Its key is made from its name when it is written. */
+typedef struct bwl_redis_part {
+    bwl_redis_looker *looker;    /* NULL: nobody has looked                                     */
+    bwl_lock         *next_kept; /* behind it in the line for a section                         */
+    uint32_t          kept_tag;  /* of its question there                                       */
+} bwl_redis_part;
 
 enum { BWL_REDIS_RUN_ID_SIZE = 40 };
 
@@ -87,6 +100,10 @@ typedef struct bwl_redis_store {
     size_t                   questions_count;
     size_t                   questions_room;
 
+    bwl_lock *watcher;    /* whose section is open on this connection, or will be; NULL         */
+    bwl_lock *kept_first; /* that wait for theirs, see redis_watch.c                            */
+    bwl_lock *kept_last;
+
     bwl_address  addresses[BWL_RESOLVE_MAX];
     unsigned     addresses_count;
     unsigned     address;  /* that we are trying                                                */
@@ -108,18 +125,29 @@ typedef struct bwl_redis_store {
     bool is_another; /* process than the one that gave what is held, which nobody was told yet   */
 
     int64_t database;
-    int64_t connection_id; /* 0: not known                                                 */
-    int64_t to_be_killed;  /* the id of a connection that broke with questions open; 0     */
-    char   *user;          /* NULL: none                                                   */
-    char   *password;      /* NULL: none                                                   */
-    char   *key_template;  /* NULL: the default                                            */
-    char    where[128];    /* for people: "127.0.0.1:6379"                                 */
+    int64_t connection_id;      /* 0: not known                                                 */
+    int64_t to_be_killed;       /* the id of a connection that broke with questions open; 0     */
+    char   *user;               /* NULL: none                                                   */
+    char   *password;           /* NULL: none                                                   */
+    char   *key_template;       /* NULL: the default                                            */
+    const bwl_profile *profile; /* NULL: none                                              */
+    bwl_rules          rules;   /* of a profile whose values name us                       */
+    char prefix[BWL_AFFIX_MAX + 1]; /* of those values                                */
+    char where[128]; /* for people: "127.0.0.1:6379"                                 */
 } bwl_redis_store;
 
 /* redis_open.c */
 int  bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault);
 void bwl_redis_close(bwl_client *client);
 int  bwl_redis_share(bwl_client *client, const bwl_client *first);
+
+/* redis_rules.c */
+/* Writes protocol, rules and risk.  UNSUPPORTED: there is no such protocol or profile; USAGE, also
+ * if it has a fault and the URL does not say that the risk is accepted. */
+int bwl_redis_choose(bwl_settings *settings, const bwl_url *url, bwl_fault *fault);
+
+/* The profile of the URL, which was chosen before.  USAGE: its keys cannot be so. */
+int bwl_redis_take_profile(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault);
 
 /* redis_greet.c */
 /* Begins to greet: what is to be said is written.  Below 0: it is broken. */
@@ -153,6 +181,10 @@ void bwl_redis_name_place(const bwl_redis_store *store, bwl_fault *fault);
 void bwl_redis_set_timer(bwl_redis_store *store);
 void bwl_redis_woken(bwl_client *client);
 
+/* redis.c */
+/* What the lock's machine asks, as it is claimed now. */
+bwl_redis_open_question bwl_redis_question_of(bwl_lock *lock, const bwl_ask *ask);
+
 /* redis_ask.c */
 /* Puts a question, connecting first if need be.  False: there is no memory for it. */
 bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *question);
@@ -166,6 +198,22 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
 
 void bwl_redis_ready(bwl_source *source, uint32_t events);
 void bwl_redis_flush(bwl_client *client);
+
+/* redis_watch.c */
+/* May the question go out now?  False: it is kept, to be put when the sections before it have
+ * ended; or its section has ended with its connection, and it is answered UNSENT. */
+bool bwl_redis_watch_admits(bwl_redis_store *store, const bwl_redis_open_question *question);
+
+/* It has gone out: if it was the last of its section, the next one's turn has come. */
+void bwl_redis_watch_went(bwl_redis_store *store, const bwl_redis_open_question *question);
+
+/* The answer to WATCH_READ showed nothing: no question will follow. */
+void bwl_redis_watch_failed(bwl_redis_store *store, const bwl_redis_open_question *question);
+
+/* The connection has ended, and every section with it.  Those that are kept: to be settled by
+ * the second call, when what was asked before them has been. */
+bwl_lock *bwl_redis_watch_broken(bwl_redis_store *store);
+void      bwl_redis_watch_settle(bwl_redis_store *store, bwl_lock *kept, bwl_answer answer);
 
 /* redis_held.c */
 bool bwl_redis_holds_something(const bwl_redis_store *store);

@@ -28,6 +28,8 @@ static int wait_option(bwl_settings *settings, const bwl_url *url, bwl_fault *fa
         settings->wait_ms = BWL_NEVER;
         return BWL_OK;
     }
+    if (settings->wait_ms == 0 && text == NULL && settings->rules != NULL)
+        settings->wait_ms = settings->rules->wait_ms;
     int status = duration_option(&settings->wait_ms, url, "wait", fault);
     if (status < 0)
         return status;
@@ -46,6 +48,11 @@ static int renew_option(bwl_settings *settings, const bwl_url *url, bwl_fault *f
         return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, renew= is neither on nor off");
     settings->renews = false;
     return BWL_OK;
+}
+
+static bwl_ms lease_default(const bwl_settings *s)
+{
+    return s->rules != NULL && s->rules->lease_ms != 0 ? s->rules->lease_ms : BWL_LEASE_DEFAULT_MS;
 }
 
 static int check(const bwl_settings *s, bwl_fault *fault)
@@ -74,7 +81,7 @@ int bwl_settings_from(bwl_settings *ret_settings, const bwl_settings *asked, boo
         (status = wait_option(&s, url, fault)) < 0 || (status = renew_option(&s, url, fault)) < 0)
         return status;
     if (s.lease_ms == 0)
-        s.lease_ms = bwl_url_find(url, "lease") != NULL ? -1 : BWL_LEASE_DEFAULT_MS;
+        s.lease_ms = bwl_url_find(url, "lease") != NULL ? -1 : lease_default(&s);
     if (s.answer_ms == 0)
         s.answer_ms = bwl_url_find(url, "timeout") != NULL
                           ? -1

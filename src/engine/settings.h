@@ -5,6 +5,7 @@
 #ifndef BWL_SETTINGS_H
 #define BWL_SETTINGS_H
 
+#include "core/rules.h"
 #include "engine/url.h"
 
 enum {
@@ -21,14 +22,18 @@ typedef struct bwl_settings {
     bwl_ms answer_ms;   /* how long a server may be silent                                     */
     bwl_ms wait_ms;     /* when the caller does not say; BWL_NEVER: for ever                   */
     bwl_ms max_hold_ms; /* BWL_NEVER: no end                                                   */
-    bool   renews;
-    bool   keeps; /* a thread of ours renews while nobody is inside a call               */
+    const bwl_protocol *protocol;  /* NULL: the engine's own                                    */
+    const bwl_rules    *rules;     /* constant; NULL: the protocol has no parameters            */
+    char risk[BWL_FAULT_TEXT_MAX]; /* what is wrong with these, and accepted; "": nothing      */
+    bool renews;
+    bool keeps; /* a thread of ours renews while nobody is inside a call               */
 } bwl_settings;
 
 /* The options that every engine takes, for bwl_url_check_options. */
 #define BWL_SETTINGS_OPTIONS "lease", "wait", "max-hold", "renew", "timeout"
 
-/* `asked` holds what the caller of open gave, 0 (and false) for what he did not.  USAGE. */
+/* `asked` holds what the caller of open gave, 0 (and false) for what he did not, and the protocol
+ * with its rules, which may have a lease and a wait of their own.  USAGE. */
 int bwl_settings_from(bwl_settings *ret_settings, const bwl_settings *asked, bool renewal_off,
                       const bwl_url *url, bwl_fault *fault);
 

@@ -1,5 +1,6 @@
 /*
- * hold.c -- waiting, settling, renewing, noticing the loss, letting go.  See hold.h for the states.
+ * hold.c -- waiting, settling, noticing the loss, letting go.  See hold.h for the states, keep.c
+ * for renewing.
  *
  * The rules, each of which somebody's lock has paid for:
  *   - every attempt has a new token; the same token is asked for again only to settle an attempt
@@ -7,29 +8,30 @@
  *   - what is ours is ours until a moment counted from before the question; an answer that comes
  *     after that moment, however good, is a loss;
  *   - "no answer" is never read as no, and never as yes;
- *   - whatever may be ours in the store and is not wanted is taken back.
+ *   - whatever may be ours in the store and is not wanted is taken back: surely ours, where the
+ *     protocol cannot tell (it does not settle), for else it could be somebody else's.
  */
 #include "hold/hold.h"
-#include "core/text.h"
+#include "core/rules.h"
+#include "core/token.h"
+#include "hold/inside.h"
 #include "hold/pause.h"
 
-enum {
-    PAUSE_MAX_MS       = 500,  /* between attempts */
-    RENEW_PAUSE_MAX_MS = 1000, /* between renewals that fail, while the lease still runs       */
-};
+enum { PAUSE_MAX_MS = 500 }; /* between attempts */
 
 static void told(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
 /* ---- what the hold says ---------------------------------------------------------------------- */
 
-static void command(bwl_hold *h, bwl_hold_state next, bwl_command cmd, const bwl_event *ev,
-                    bwl_effects *fx)
+void bwl_hold_command(bwl_hold *h, bwl_hold_state next, bwl_command cmd, const bwl_event *ev,
+                      bwl_effects *fx)
 {
     assert(fx->outcome.kind == BWL_PENDING);
     h->state             = next;
     h->look_at           = BWL_NEVER;
     h->protocol_wakes_at = BWL_NEVER;
     cmd.now              = ev->now;
+    cmd.wall_ns          = ev->wall_ns;
     fx->wake_at          = 0;
     h->protocol->command(h->memory, &h->claim, &cmd, fx);
     if (fx->wake_at != 0)
@@ -40,7 +42,7 @@ static void command(bwl_hold *h, bwl_hold_state next, bwl_command cmd, const bwl
 
 static void let_go(bwl_hold *h, bwl_hold_state next, const bwl_event *ev, bwl_effects *fx)
 {
-    command(h, next, (bwl_command){ .verb = BWL_RELEASE }, ev, fx);
+    bwl_hold_command(h, next, (bwl_command){ .verb = BWL_RELEASE }, ev, fx);
 }
 
 static void over(bwl_hold *h)
@@ -50,14 +52,14 @@ static void over(bwl_hold *h)
     h->protocol_wakes_at = BWL_NEVER;
 }
 
-static void over_telling(bwl_hold *h, bwl_outcome_kind kind, bwl_effects *fx)
+void bwl_hold_over_telling(bwl_hold *h, bwl_outcome_kind kind, bwl_effects *fx)
 {
     over(h);
     bwl_tell(fx, kind);
 }
 
-/* The caller is told `kind` and is done; what may be ours in the store is taken back. */
-static void leave_telling(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev, bwl_effects *fx)
+void bwl_hold_leave_telling(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev,
+                            bwl_effects *fx)
 {
     h->answer_by = bwl_later(ev->now, h->terms.answer_ms);
     h->pauses    = 0;
@@ -72,39 +74,59 @@ static bwl_ms pause_ends_at(bwl_hold *h, const bwl_event *ev)
     return bwl_later(ev->now, bwl_pause_ms(h->pauses++, PAUSE_MAX_MS, &ev->fresh));
 }
 
+/* Between tries the rules may have a pause of their own. */
+static bwl_ms next_try_at(bwl_hold *h, const bwl_event *ev)
+{
+    bwl_ms pause_ms = h->claim.rules != NULL ? h->claim.rules->pause_ms : 0;
+
+    return pause_ms != 0 ? bwl_later(ev->now, pause_ms) : pause_ends_at(h, ev);
+}
+
 /* ---- acquiring ------------------------------------------------------------------------------- */
+
+static bwl_token_shape token_shape(const bwl_hold *h)
+{
+    return h->claim.rules != NULL ? h->claim.rules->token : BWL_TOKEN_OURS;
+}
 
 static void attempt(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
     h->claim.attempt++;
     if (h->protocol->uses_token)
-        bwl_token_write(h->claim.token, &ev->fresh);
+        bwl_token_write_as(h->claim.token, token_shape(h), &ev->fresh, ev->wall_ns);
     h->attempt_ends_at = bwl_later(ev->now, h->claim.lease_ms);
     h->answer_by       = bwl_later(ev->now, h->terms.answer_ms);
-    command(h, BWL_HOLD_ACQUIRING, (bwl_command){ .verb = BWL_ACQUIRE, .may_wait = !h->last_try },
-            ev, fx);
+    bwl_hold_command(h, BWL_HOLD_ACQUIRING,
+                     (bwl_command){ .verb = BWL_ACQUIRE, .may_wait = !h->last_try }, ev, fx);
 }
 
 static void give_up(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
     if (h->trouble == BWL_UNKNOWN)
-        leave_telling(h, BWL_UNKNOWN, ev, fx);
+        bwl_hold_leave_telling(h, BWL_UNKNOWN, ev, fx);
     else if (h->trouble == BWL_BUSY && h->would_wait)
-        over_telling(h, BWL_TIMED_OUT, fx);
+        bwl_hold_over_telling(h, BWL_TIMED_OUT, fx);
     else
-        over_telling(h, h->trouble, fx);
+        bwl_hold_over_telling(h, h->trouble, fx);
+}
+
+static bool was_last_try(const bwl_hold *h)
+{
+    unsigned tries_max = h->claim.rules != NULL ? h->claim.rules->tries_max : 0;
+
+    return h->last_try || (tries_max != 0 && h->claim.attempt >= tries_max);
 }
 
 /* This attempt is surely not ours.  Pause and try once more, unless the time is over. */
 static void no_luck(bwl_hold *h, bwl_outcome_kind trouble, const bwl_event *ev, bwl_effects *fx)
 {
     h->trouble = trouble;
-    if (h->last_try) {
+    if (was_last_try(h)) {
         give_up(h, ev, fx);
         return;
     }
     h->state   = BWL_HOLD_WAITING;
-    h->look_at = bwl_sooner(pause_ends_at(h, ev), h->give_up_at);
+    h->look_at = bwl_sooner(next_try_at(h, ev), h->give_up_at);
 }
 
 static bwl_ms settle_by(const bwl_hold *h)
@@ -117,7 +139,9 @@ static void settle_soon(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
     h->trouble = BWL_UNKNOWN;
     h->state   = BWL_HOLD_SETTLING;
-    if (ev->now >= settle_by(h))
+    if (!h->protocol->settles)
+        bwl_hold_over_telling(h, BWL_UNKNOWN, fx);
+    else if (ev->now >= settle_by(h))
         give_up(h, ev, fx);
     else if (ev->now >= h->attempt_ends_at) /* too late to be of use: the next one, please */
         let_go(h, BWL_HOLD_DISCARDING, ev, fx);
@@ -130,7 +154,8 @@ static void settle(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     if (ev->now >= settle_by(h) || ev->now >= h->attempt_ends_at)
         settle_soon(h, ev, fx);
     else
-        command(h, BWL_HOLD_SETTLING, (bwl_command){ .verb = BWL_ACQUIRE, .again = true }, ev, fx);
+        bwl_hold_command(h, BWL_HOLD_SETTLING, (bwl_command){ .verb = BWL_ACQUIRE, .again = true },
+                         ev, fx);
 }
 
 /* What came too late was given back, or not: then once more, lest our own key stand in our way. */
@@ -142,88 +167,43 @@ static void discarded(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, 
     if (done)
         no_luck(h, h->trouble, ev, fx);
     else if (h->last_try || ev->now >= h->give_up_at)
-        leave_telling(h, h->trouble, ev, fx);
+        bwl_hold_leave_telling(h, h->trouble, ev, fx);
     else
         h->look_at = bwl_sooner(pause_ends_at(h, ev), h->give_up_at);
 }
 
-/* ---- holding --------------------------------------------------------------------------------- */
-
-static void plan_renewal(bwl_hold *h, bwl_ms now)
-{
-    bwl_ms third_ms = h->claim.lease_ms / 3;
-    bwl_ms half_ms  = (h->until - now) / 2; /* when the answer took long */
-    bool   worth_it = h->terms.renews && h->until < h->ends_at;
-
-    assert(h->until > now);
-    h->look_at = worth_it ? now + bwl_sooner(third_ms, half_ms) : h->until;
-}
-
 static void acquired(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
-    if (out->until <= ev->now) {
+    if (out->until > ev->now) {
+        bwl_hold_keep(h, out, ev, fx);
+    } else if (h->protocol->settles) {
         h->trouble = BWL_NOT_NOW; /* a store as slow as this cannot serve this lease */
         let_go(h, BWL_HOLD_DISCARDING, ev, fx);
-        return;
+    } else {
+        no_luck(h, BWL_NOT_NOW, ev, fx); /* it has ended by itself, or will */
     }
-    h->state   = BWL_HOLD_HELD;
-    h->trouble = BWL_PENDING;
-    h->pauses  = 0;
-    h->fence   = out->fence;
-    h->ends_at = bwl_later(ev->now, h->terms.max_hold_ms);
-    h->until   = bwl_sooner(out->until, h->ends_at);
-    plan_renewal(h, ev->now);
-    bwl_tell_held(fx, h->until, h->fence);
 }
 
-static void lose(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+/* Cancelled while a question was out: whatever came of it is known now, and what is surely ours is
+ * given back. */
+static void abandoned(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
-    leave_telling(h, BWL_LOST, ev, fx);
-}
-
-static void renew(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
-{
-    command(h, BWL_HOLD_RENEWING, (bwl_command){ .verb = BWL_EXTEND }, ev, fx);
-    if (h->state == BWL_HOLD_RENEWING)
-        h->look_at = h->until;
-}
-
-static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
-{
-    bwl_ms until = bwl_sooner(out->until, h->ends_at);
-
-    h->state   = BWL_HOLD_HELD;
-    h->trouble = BWL_PENDING;
-    h->pauses  = 0;
-    if (until > h->until)
-        h->until = until;
-    if (h->extend_again) {
-        h->extend_again = false;
-        renew(h, ev, fx);
-        return;
-    }
-    plan_renewal(h, ev->now);
-    if (h->caller_extends)
-        bwl_tell_held(fx, h->until, h->fence);
-    h->caller_extends = false;
-}
-
-/* The lease still runs: try again soon, and well before it ends. */
-static void renewal_failed(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev, bwl_effects *fx)
-{
-    bwl_ms pause_ms = bwl_sooner(h->claim.lease_ms / 12, RENEW_PAUSE_MAX_MS);
-    bwl_ms soon     = ev->now + (pause_ms > BWL_PAUSE_MIN_MS ? pause_ms : BWL_PAUSE_MIN_MS);
-
-    h->state        = BWL_HOLD_HELD;
-    h->trouble      = kind;
-    h->extend_again = false;
-    h->look_at      = h->terms.renews ? bwl_sooner(soon, h->until) : h->until;
-    if (h->caller_extends)
-        bwl_tell(fx, kind);
-    h->caller_extends = false;
+    h->answer_by  = bwl_later(ev->now, h->terms.answer_ms);
+    h->pauses     = 0;
+    h->granted_to = out->until;
+    if (out->kind == BWL_HELD && out->until > ev->now)
+        bwl_hold_command(h, BWL_HOLD_LEAVING, (bwl_command){ .verb = BWL_RELEASE }, ev, fx);
+    else
+        over(h);
 }
 
 /* ---- letting go ------------------------------------------------------------------------------ */
+
+/* Once more could remove what is somebody else's: it was carried out, perhaps, or ended since. */
+static bool may_insist(const bwl_hold *h, bwl_ms now)
+{
+    return h->protocol->settles || (h->trouble != BWL_UNKNOWN && now < h->granted_to);
+}
 
 /* The release may not have been carried out: ask again, until answer_by. */
 static void insist(bwl_hold *h, bwl_outcome_kind trouble, const bwl_event *ev, bwl_effects *fx)
@@ -232,12 +212,20 @@ static void insist(bwl_hold *h, bwl_outcome_kind trouble, const bwl_event *ev, b
 
     h->trouble = trouble;
     h->doubted = h->doubted || trouble == BWL_UNKNOWN;
-    if (ev->now < h->answer_by)
+    if (ev->now < h->answer_by && may_insist(h, ev->now))
         h->look_at = bwl_sooner(pause_ends_at(h, ev), h->answer_by);
     else if (heard)
-        over_telling(h, h->doubted ? BWL_UNKNOWN : trouble, fx);
+        bwl_hold_over_telling(h, h->doubted ? BWL_UNKNOWN : trouble, fx);
     else
         over(h);
+}
+
+static void release_again(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+{
+    if (may_insist(h, ev->now))
+        let_go(h, h->state, ev, fx);
+    else
+        insist(h, h->trouble, ev, fx);
 }
 
 static void released(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
@@ -293,35 +281,17 @@ static void sought(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl
         break;
     case BWL_STORE_REFUSED:
         if (settling)
-            leave_telling(h, BWL_UNKNOWN, ev, fx);
+            bwl_hold_leave_telling(h, BWL_UNKNOWN, ev, fx);
         else if (queued) /* our place may be there still, and somebody behind it */
-            leave_telling(h, BWL_STORE_REFUSED, ev, fx);
+            bwl_hold_leave_telling(h, BWL_STORE_REFUSED, ev, fx);
         else
-            over_telling(h, BWL_STORE_REFUSED, fx);
+            bwl_hold_over_telling(h, BWL_STORE_REFUSED, fx);
         break;
     case BWL_PENDING:
     case BWL_LOST:
     case BWL_RELEASED:
     case BWL_TIMED_OUT:
     case BWL_CANCELLED: bwl_unreachable("an acquire does not end so");
-    }
-}
-
-static void extended(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
-{
-    switch (out->kind) {
-    case BWL_HELD: renewed(h, out, ev, fx); break;
-    case BWL_LOST: over_telling(h, BWL_LOST, fx); break;
-    case BWL_UNKNOWN:
-    case BWL_NOT_NOW:
-    case BWL_UNREACHABLE:
-    case BWL_STORE_REFUSED: renewal_failed(h, out->kind, ev, fx); break;
-    case BWL_PENDING:
-    case BWL_QUEUED:
-    case BWL_BUSY:
-    case BWL_RELEASED:
-    case BWL_TIMED_OUT:
-    case BWL_CANCELLED: bwl_unreachable("an extension does not end so");
     }
 }
 
@@ -334,12 +304,13 @@ static void told(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     case BWL_HOLD_ACQUIRING:
     case BWL_HOLD_SETTLING:
     case BWL_HOLD_QUEUED: sought(h, &out, ev, fx); break;
+    case BWL_HOLD_ABANDONING: abandoned(h, &out, ev, fx); break;
     case BWL_HOLD_DISCARDING: discarded(h, &out, ev, fx); break;
     case BWL_HOLD_HELD:
         assert(out.kind == BWL_LOST); /* the only thing that may be told unasked */
-        over_telling(h, BWL_LOST, fx);
+        bwl_hold_over_telling(h, BWL_LOST, fx);
         break;
-    case BWL_HOLD_RENEWING: extended(h, &out, ev, fx); break;
+    case BWL_HOLD_RENEWING: bwl_hold_extended(h, &out, ev, fx); break;
     case BWL_HOLD_RELEASING:
     case BWL_HOLD_LEAVING: released(h, &out, ev, fx); break;
     case BWL_HOLD_IDLE:
@@ -359,14 +330,15 @@ static void alarm(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
         attempt(h, ev, fx);
         break;
     case BWL_HOLD_SETTLING: settle(h, ev, fx); break;
-    case BWL_HOLD_QUEUED: leave_telling(h, BWL_TIMED_OUT, ev, fx); break;
-    case BWL_HOLD_HELD: renew(h, ev, fx); break;
-    case BWL_HOLD_DISCARDING:
+    case BWL_HOLD_QUEUED: bwl_hold_leave_telling(h, BWL_TIMED_OUT, ev, fx); break;
+    case BWL_HOLD_HELD: bwl_hold_renew(h, ev, fx); break;
+    case BWL_HOLD_DISCARDING: let_go(h, BWL_HOLD_DISCARDING, ev, fx); break;
     case BWL_HOLD_RELEASING:
-    case BWL_HOLD_LEAVING: let_go(h, h->state, ev, fx); break;
+    case BWL_HOLD_LEAVING: release_again(h, ev, fx); break;
     case BWL_HOLD_RENEWING: /* ends by `until` passing, which is seen before any alarm */
     case BWL_HOLD_IDLE:
     case BWL_HOLD_ACQUIRING:
+    case BWL_HOLD_ABANDONING:
     case BWL_HOLD_OVER: bwl_unreachable("no timer is set in these states");
     }
 }
@@ -387,22 +359,26 @@ void bwl_hold_init(bwl_hold *h, const bwl_protocol *protocol, unsigned nodes,
     *h = (bwl_hold){
         .protocol          = protocol,
         .terms             = *terms,
-        .claim             = { .lease_ms = terms->lease_ms },
+        .claim             = { .lease_ms = terms->lease_ms, .rules = terms->rules },
         .state             = BWL_HOLD_IDLE,
         .look_at           = BWL_NEVER,
         .protocol_wakes_at = BWL_NEVER,
     };
+    h->terms.renews = terms->renews && protocol->extends;
     protocol->init(h->memory, nodes);
 }
 
-void bwl_hold_acquire(bwl_hold *h, const bwl_random *fresh, bwl_ms now, bwl_ms give_up_at,
+void bwl_hold_acquire(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms give_up_at,
                       bwl_effects *fx)
 {
+    bwl_event ev = { .now = at.now, .wall_ns = at.wall_ns, .fresh = *fresh };
+
     assert(h->state == BWL_HOLD_IDLE);
+    assert(at.wall_ns != 0 || !h->protocol->uses_wall);
     h->give_up_at = give_up_at;
-    h->would_wait = give_up_at > now;
+    h->would_wait = give_up_at > at.now;
     h->last_try   = !h->would_wait;
-    attempt(h, &(bwl_event){ .now = now, .fresh = *fresh }, fx);
+    attempt(h, &ev, fx);
     say_when(h, fx);
 }
 
@@ -411,27 +387,29 @@ void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx)
     bwl_event ev = { .now = now };
 
     assert(bwl_hold_is_held(h));
+    assert(h->protocol->extends);
     assert(lease_ms > bwl_drift_ms(lease_ms));
     h->claim.lease_ms = lease_ms;
     h->caller_extends = true;
     if (now >= h->until)
-        lose(h, &ev, fx);
+        bwl_hold_lose(h, &ev, fx);
     else if (h->state == BWL_HOLD_RENEWING)
         h->extend_again = true;
     else
-        renew(h, &ev, fx);
+        bwl_hold_renew(h, &ev, fx);
     say_when(h, fx);
 }
 
-void bwl_hold_release(bwl_hold *h, bwl_ms now, bwl_effects *fx)
+void bwl_hold_release(bwl_hold *h, bwl_moment at, bwl_effects *fx)
 {
-    bwl_event ev = { .now = now };
+    bwl_event ev = { .now = at.now, .wall_ns = at.wall_ns };
 
     assert(bwl_hold_is_held(h));
-    if (now >= h->until) {
-        lose(h, &ev, fx);
+    assert(at.wall_ns != 0 || !h->protocol->uses_wall);
+    if (at.now >= h->until) {
+        bwl_hold_lose(h, &ev, fx);
     } else {
-        h->answer_by = bwl_later(now, h->terms.answer_ms);
+        h->answer_by = bwl_later(at.now, h->terms.answer_ms);
         let_go(h, BWL_HOLD_RELEASING, &ev, fx);
     }
     say_when(h, fx);
@@ -440,17 +418,25 @@ void bwl_hold_release(bwl_hold *h, bwl_ms now, bwl_effects *fx)
 void bwl_hold_disown(bwl_hold *h, bwl_ms now, bwl_effects *fx)
 {
     assert(bwl_hold_is_held(h));
-    lose(h, &(bwl_event){ .now = now }, fx);
+    if (h->protocol->settles)
+        bwl_hold_leave_telling(h, BWL_LOST, &(bwl_event){ .now = now }, fx);
+    else
+        bwl_hold_over_telling(h, BWL_LOST, fx);
     say_when(h, fx);
 }
 
 void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx)
 {
     assert(bwl_hold_is_sought(h));
-    if (h->state == BWL_HOLD_WAITING)
-        over_telling(h, BWL_CANCELLED, fx);
-    else
-        leave_telling(h, BWL_CANCELLED, &(bwl_event){ .now = now }, fx);
+    if (h->state == BWL_HOLD_WAITING) {
+        bwl_hold_over_telling(h, BWL_CANCELLED, fx);
+    } else if (h->protocol->settles) {
+        bwl_hold_leave_telling(h, BWL_CANCELLED, &(bwl_event){ .now = now }, fx);
+    } else {
+        assert(h->state == BWL_HOLD_ACQUIRING);
+        h->state = BWL_HOLD_ABANDONING;
+        bwl_tell(fx, BWL_CANCELLED);
+    }
     say_when(h, fx);
 }
 
@@ -458,7 +444,7 @@ void bwl_hold_event(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
     assert(h->state != BWL_HOLD_IDLE);
     if (bwl_hold_is_held(h) && ev->now >= h->until) {
-        lose(h, ev, fx);
+        bwl_hold_lose(h, ev, fx);
     } else if (ev->kind == BWL_ALARM && ev->now >= h->look_at) {
         alarm(h, ev, fx);
     } else if (h->state != BWL_HOLD_OVER &&

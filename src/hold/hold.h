@@ -17,6 +17,14 @@
  * LEAVING is RELEASING that nobody waits for: after a cancel, a loss, an attempt given up, what may
  * be ours in the store is taken back; the caller has been told already.  DISCARDING gives back what
  * was won too late to be of use, and then tries again.
+ *
+ * A protocol that does not settle (its release could remove what is somebody else's) has no
+ * SETTLING and no DISCARDING: without an answer it is OVER, with UNKNOWN.  It is left only when it
+ * is surely ours: ended by max_hold before its time, or cancelled and won all the same, which is
+ * ABANDONING:
+ *
+ *      ACQUIRING --cancel--> ABANDONING --yes--> LEAVING --> OVER
+ *                                       --anything else----> OVER
  */
 #ifndef BWL_HOLD_H
 #define BWL_HOLD_H
@@ -31,9 +39,10 @@ typedef enum bwl_hold_state {
     BWL_HOLD_WAITING,    /* pausing before the next attempt                                    */
     BWL_HOLD_QUEUED,     /* in the store's queue                                               */
     BWL_HOLD_HELD,
-    BWL_HOLD_RENEWING,  /* held, and an extension is out                                       */
-    BWL_HOLD_RELEASING, /* a release is out, or we pause before sending it again               */
-    BWL_HOLD_LEAVING,   /* the same, with nobody waiting for the outcome                       */
+    BWL_HOLD_RENEWING,   /* held, and an extension is out                                       */
+    BWL_HOLD_RELEASING,  /* a release is out, or we pause before sending it again               */
+    BWL_HOLD_LEAVING,    /* the same, with nobody waiting for the outcome                       */
+    BWL_HOLD_ABANDONING, /* as ACQUIRING, after a cancel: the caller has been told already      */
     BWL_HOLD_OVER,
 } bwl_hold_state;
 
@@ -42,7 +51,8 @@ typedef struct bwl_terms {
     bwl_ms lease_ms;
     bwl_ms max_hold_ms; /* NEVER: no end                                                       */
     bwl_ms answer_ms;   /* how long we insist on an answer once nobody waits for the lock       */
-    bool   renews;
+    bool   renews;      /* if the protocol extends at all                                        */
+    const bwl_rules *rules; /* of the protocol; constant, outlives the hold; NULL: none         */
 } bwl_terms;
 
 enum { BWL_PROTOCOL_STATE_MAX = 64 };
@@ -64,6 +74,7 @@ typedef struct bwl_hold {
     bwl_ms              answer_by;       /* stop insisting on an answer                          */
     bwl_ms              attempt_ends_at; /* this attempt can leave nothing in the store after   */
     bwl_ms              until;           /* HELD: surely ours strictly before this                */
+    bwl_ms              granted_to;      /* HELD: when the store's grant ends, whatever we say   */
     bwl_ms              ends_at;         /* HELD: max_hold                                       */
     bwl_ms              look_at;         /* our own next timer                                   */
     bwl_ms              protocol_wakes_at;
@@ -78,18 +89,19 @@ void bwl_hold_init(bwl_hold *h, const bwl_protocol *protocol, unsigned nodes,
                    const bwl_terms *terms);
 
 /* Tries until give_up_at, and at least once. */
-void bwl_hold_acquire(bwl_hold *h, const bwl_random *fresh, bwl_ms now, bwl_ms give_up_at,
+void bwl_hold_acquire(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms give_up_at,
                       bwl_effects *fx);
 
-/* While it is held: lease_ms from now on.  Ends by HELD, by LOST, or by another outcome that leaves
- * the hold as it was. */
+/* While it is held, and only where the protocol extends: lease_ms from now on.  Ends by HELD, by
+ * LOST, or by another outcome that leaves the hold as it was. */
 void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx);
 
 /* While it is held: gives it back. */
-void bwl_hold_release(bwl_hold *h, bwl_ms now, bwl_effects *fx);
+void bwl_hold_release(bwl_hold *h, bwl_moment at, bwl_effects *fx);
 
 /* While it is held: whoever runs this has learnt that the store can vouch no longer for what it
- * gave.  Tells LOST at once; what may be ours there still is taken back. */
+ * gave.  Tells LOST at once; what may be ours there still is taken back, where the protocol can
+ * tell. */
 void bwl_hold_disown(bwl_hold *h, bwl_ms now, bwl_effects *fx);
 
 /* While it is not held yet: stops.  Tells CANCELLED at once. */

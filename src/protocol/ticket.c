@@ -147,6 +147,7 @@ static void joined(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
     case BWL_LATER: latch_taken(t, ev->now, fx); break;
     case BWL_REFUSED:
     case BWL_UNSENT:
+    case BWL_ALIEN:
         t->phase = IDLE;
         bwl_tell(fx, BWL_STORE_REFUSED);
         break;
@@ -167,6 +168,7 @@ static void tried(ticket_state *t, const bwl_event *ev, bwl_effects *fx)
         break;
     case BWL_REFUSED:
     case BWL_UNSENT:
+    case BWL_ALIEN:
         t->phase = IDLE;
         bwl_tell(fx, BWL_STORE_REFUSED);
         break;
@@ -227,6 +229,8 @@ static void ticket_event(void *state, const bwl_claim *claim, const bwl_event *e
 const bwl_protocol bwl_ticket = {
     .name       = "ticket",
     .state_size = sizeof(ticket_state),
+    .extends    = true,
+    .settles    = true,
     .init       = ticket_init,
     .command    = ticket_command,
     .event      = ticket_event,

@@ -77,6 +77,7 @@ static void answered(const token_state *t, bwl_answer answer, bwl_effects *fx)
     case BWL_LATER: bwl_tell(fx, BWL_NOT_NOW); break;
     case BWL_REFUSED: bwl_tell(fx, BWL_STORE_REFUSED); break;
     case BWL_UNSENT: bwl_tell(fx, BWL_UNREACHABLE); break;
+    case BWL_ALIEN: bwl_unreachable("a token is compared, not looked at");
     }
 }
 
@@ -105,6 +106,8 @@ const bwl_protocol bwl_token = {
     .name       = "token",
     .state_size = sizeof(token_state),
     .uses_token = true,
+    .extends    = true,
+    .settles    = true,
     .init       = token_init,
     .command    = token_command,
     .event      = token_event,

@@ -1,17 +1,28 @@
 /*
  * words.c -- see words.h.
  *
- *  SET_IF_ABSENT          SET key token NX PX lease          +OK: YES    null: NO
- *  the others             EVALSHA script 1 key token lease   :1: YES     :0: NO
+ *  SET_IF_ABSENT          SET key value NX PX lease          +OK: YES    null: NO
+ *  TAKE_STAMP             EVALSHA script 1 key ...           see take.h
+ *  the plain ones         see plain.h
+ *  the others             EVALSHA script 1 key value lease   :1: YES     :0: NO
  *
  * An error is LATER when its code says that the server cannot serve for now, and REFUSED otherwise;
  * either way the command was not carried out.  Anything else is STRANGE: +QUEUED, for example, is
  * what SET answers on a connection that is inside MULTI, and it is not a yes.
  */
 #include "redis/words.h"
+#include "redis/plain.h"
 #include "redis/scripts.h"
+#include "redis/stamp.h"
+#include "redis/take.h"
 
 #include <string.h>
+
+enum {
+    MS_IN_S = 1000,
+    ROOM    = 1536, /* for a command beside the key: a script by its text is the longest       */
+    ROOM_TO_TAKE = 4096,
+};
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
@@ -20,8 +31,20 @@ static bwl_script_id script_of(bwl_redis_word word)
     switch (word) {
     case REDIS_SET_IF_ABSENT_OR_MINE: return BWL_SCRIPT_SET_IF_ABSENT_OR_MINE;
     case REDIS_EXTEND_IF_MINE: return BWL_SCRIPT_EXTEND_IF_MINE;
-    case REDIS_DELETE_IF_MINE: return BWL_SCRIPT_DELETE_IF_MINE;
-    case REDIS_SET_IF_ABSENT: break;
+    case REDIS_DELETE_IF_MINE:
+    case REDIS_DROP_STAMP: return BWL_SCRIPT_DELETE_IF_MINE;
+    case REDIS_TAKE_STAMP: return BWL_SCRIPT_TAKE_STAMP;
+    case REDIS_SET_IF_ABSENT:
+    case REDIS_SETNX:
+    case REDIS_READ:
+    case REDIS_SWAP:
+    case REDIS_DELETE:
+    case REDIS_EXPIRE:
+    case REDIS_EXPIRE_NOW:
+    case REDIS_READ_EXPIRY:
+    case REDIS_WATCH_READ:
+    case REDIS_UNWATCH:
+    case REDIS_DELETE_WATCHED: break;
     }
     bwl_unreachable("this word is a plain command");
 }
@@ -33,31 +56,80 @@ static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool by_text
     bwl_resp_write_text(writer, "1");
 }
 
+static void write_value(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    char value[BWL_VALUE_MAX];
+
+    if (q->rules == NULL) {
+        bwl_resp_write_text(writer, q->token);
+        return;
+    }
+    size_t size = bwl_value_write(value, q->rules, q->token, q->stamp);
+    bwl_resp_write_bulk(writer, value, size);
+}
+
 static void write_set(bwl_resp_writer *writer, const bwl_redis_question *q)
 {
+    bool in_seconds = q->rules != NULL && q->rules->lease_in_seconds;
+
     bwl_resp_write_array(writer, 6);
     bwl_resp_write_text(writer, "SET");
     bwl_resp_write_bulk(writer, q->key, q->key_size);
-    bwl_resp_write_text(writer, q->token);
+    write_value(writer, q);
     bwl_resp_write_text(writer, "NX");
-    bwl_resp_write_text(writer, "PX");
-    bwl_resp_write_integer(writer, q->lease_ms);
+    bwl_resp_write_text(writer, in_seconds ? "EX" : "PX");
+    bwl_resp_write_integer(writer,
+                           in_seconds ? (q->lease_ms + MS_IN_S - 1) / MS_IN_S : q->lease_ms);
+}
+
+/* Of one whose value or lease is an argument. */
+static void write_scripted(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    bool has_lease = q->word != REDIS_DELETE_IF_MINE && q->word != REDIS_DROP_STAMP;
+
+    bwl_resp_write_array(writer, has_lease ? 6 : 5);
+    write_script(writer, script_of(q->word), q->by_text);
+    bwl_resp_write_bulk(writer, q->key, q->key_size);
+    write_value(writer, q);
+    if (has_lease)
+        bwl_resp_write_integer(writer, q->lease_ms);
+}
+
+static void write_take(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    bwl_resp_write_array(writer, 4 + BWL_TAKE_ARGUMENTS);
+    write_script(writer, script_of(q->word), q->by_text);
+    bwl_resp_write_bulk(writer, q->key, q->key_size);
+    bwl_take_write(writer, q);
 }
 
 void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_question *question)
 {
-    bool has_lease = question->word != REDIS_DELETE_IF_MINE;
-
-    if (question->word == REDIS_SET_IF_ABSENT) {
+    if (question->word == REDIS_SET_IF_ABSENT)
         write_set(writer, question);
-        return;
-    }
-    bwl_resp_write_array(writer, has_lease ? 6 : 5);
-    write_script(writer, script_of(question->word), question->by_text);
-    bwl_resp_write_bulk(writer, question->key, question->key_size);
-    bwl_resp_write_text(writer, question->token);
-    if (has_lease)
-        bwl_resp_write_integer(writer, question->lease_ms);
+    else if (question->word == REDIS_TAKE_STAMP)
+        write_take(writer, question);
+    else if (bwl_plain_is(question->word))
+        bwl_plain_write(writer, question);
+    else
+        write_scripted(writer, question);
+}
+
+size_t bwl_redis_room(bwl_redis_word word)
+{
+    return word == REDIS_TAKE_STAMP ? ROOM_TO_TAKE : ROOM;
+}
+
+unsigned bwl_redis_frames(bwl_redis_word word)
+{
+    if (word == REDIS_WATCH_READ)
+        return 2;
+    return word == REDIS_DELETE_WATCHED ? 3 : 1;
+}
+
+bool bwl_redis_shows_value(bwl_redis_word word)
+{
+    return word == REDIS_READ || word == REDIS_SWAP || word == REDIS_WATCH_READ;
 }
 
 void bwl_redis_write_look(bwl_resp_writer *writer, const char *key, size_t key_size, bool by_text)
@@ -180,26 +252,39 @@ static bwl_redis_verdict answer(bwl_answer *ret_answer, bwl_answer answer_)
     return BWL_REDIS_ANSWER;
 }
 
-bwl_redis_verdict bwl_redis_read(bwl_redis_word word, const char *bytes, size_t size,
-                                 bwl_answer *ret_answer)
+static bwl_redis_verdict read_set(const bwl_resp_value *value, bwl_answer *ret_answer)
+{
+    if (value->type == '+' && bwl_resp_text_is(value, "OK"))
+        return answer(ret_answer, BWL_YES);
+    if (value->type == '_')
+        return answer(ret_answer, BWL_NO);
+    return BWL_REDIS_STRANGE;
+}
+
+bwl_redis_verdict bwl_redis_read(const bwl_redis_question *question, unsigned nth,
+                                 const char *bytes, size_t size, bwl_redis_reply *ret_reply)
 {
     bwl_resp_value value;
 
+    assert(nth < bwl_redis_frames(question->word));
+    *ret_reply = (bwl_redis_reply){ 0 };
     if (!first_value(bytes, size, &value))
         return BWL_REDIS_STRANGE;
-    if (is_error_value(&value))
-        return read_error(bytes, size, ret_answer);
-    if (word == REDIS_SET_IF_ABSENT) {
-        if (value.type == '+' && bwl_resp_text_is(&value, "OK"))
-            return answer(ret_answer, BWL_YES);
-        if (value.type == '_')
-            return answer(ret_answer, BWL_NO);
-        return BWL_REDIS_STRANGE;
+    if (is_error_value(&value)) {
+        if (bwl_redis_shows_value(question->word) && has_code(&value, "WRONGTYPE"))
+            return answer(&ret_reply->answer, BWL_ALIEN); /* a list, or a set */
+        return read_error(bytes, size, &ret_reply->answer);
     }
+    if (question->word == REDIS_SET_IF_ABSENT)
+        return read_set(&value, &ret_reply->answer);
+    if (question->word == REDIS_TAKE_STAMP)
+        return bwl_take_read(question, bytes, size, ret_reply);
+    if (bwl_plain_is(question->word))
+        return bwl_plain_read(question, nth, bytes, size, ret_reply);
     if (value.type == ':' && value.integer == 1)
-        return answer(ret_answer, BWL_YES);
+        return answer(&ret_reply->answer, BWL_YES);
     if (value.type == ':' && value.integer == 0)
-        return answer(ret_answer, BWL_NO);
+        return answer(&ret_reply->answer, BWL_NO);
     return BWL_REDIS_STRANGE;
 }
 

@@ -4,21 +4,32 @@
 #ifndef BWL_REDIS_WORDS_H
 #define BWL_REDIS_WORDS_H
 
-#include "core/core.h"
+#include "core/rules.h"
 #include "redis/resp.h"
 #include "store/redis.h"
 
 /* Everything that a word needs.  Borrowed. */
 typedef struct bwl_redis_question {
-    bwl_redis_word word;
-    bool           by_text; /* the whole script, because the server does not know its SHA-1     */
-    const char    *key;
-    size_t         key_size;
-    const char    *token;
-    bwl_ms         lease_ms;
+    bwl_redis_word   word;
+    bool             by_text; /* the whole script, because the server does not know its SHA-1     */
+    const char      *key;
+    size_t           key_size;
+    const char      *token;
+    bwl_ms           lease_ms;
+    int64_t          stamp;
+    const bwl_rules *rules; /* NULL: the token is the value                                     */
 } bwl_redis_question;
 
+/* The room that the command takes beside its key, at most. */
+size_t bwl_redis_room(bwl_redis_word word);
+
 void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_question *question);
+
+/* How many frames answer it. */
+unsigned bwl_redis_frames(bwl_redis_word word);
+
+/* May the answer be a value of any length?  Beyond what a frame can hold it is a stranger's. */
+bool bwl_redis_shows_value(bwl_redis_word word);
 
 /* Beside the protocols: who holds the key?  Answered by bwl_redis_read_look. */
 void bwl_redis_write_look(bwl_resp_writer *writer, const char *key, size_t key_size, bool by_text);
@@ -29,9 +40,18 @@ typedef enum bwl_redis_verdict {
     BWL_REDIS_STRANGE,  /* nothing that a server answers to this: whose reply is it?           */
 } bwl_redis_verdict;
 
-/* What a whole frame says to a question.  Accepts exactly the expected reply. */
-bwl_redis_verdict bwl_redis_read(bwl_redis_word word, const char *bytes, size_t size,
-                                 bwl_answer *ret_answer);
+/* See bwl_event in core/core.h. */
+typedef struct bwl_redis_reply {
+    bwl_answer answer;
+    bool       is_mine;
+    uint64_t   number;
+    uint64_t   print;
+} bwl_redis_reply;
+
+/* What a whole frame, the nth (from 0) that answers the question, says to it.  Accepts exactly the
+ * expected reply.  YES of a frame that is not the last: as it should be. */
+bwl_redis_verdict bwl_redis_read(const bwl_redis_question *question, unsigned nth,
+                                 const char *bytes, size_t size, bwl_redis_reply *ret_reply);
 
 typedef struct bwl_redis_look {
     char    kind[16]; /* "none", "string", "list" ...                                          */

@@ -1,30 +1,97 @@
 /*
  * redis.h -- what we ever say to a Redis server, and exactly what it means.
  *
- * `key` is the lock's key, `token` and `lease` come from the claim.  Every word is carried out by
- * the server as one step, wholly or not at all.  The engine turns a word into a command or a
- * script, the lab's model server carries it out, and a conformance test compares the two.
+ * `key` is the lock's key; `token`, `lease` and the rules come from the claim, `stamp` from the
+ * ask.  `value` is what these write (core/rules.h); without rules it is the token.  Every word is
+ * carried out by the server as one step, wholly or not at all.  The engine turns a word into a
+ * command or a script, the lab's model server carries it out, and a conformance test compares the
+ * two.
  *
- *  SET_IF_ABSENT          no key            -> set it to token, to vanish after lease   YES
+ *  SET_IF_ABSENT          no key            -> set it to value, to vanish after lease   YES
  *                         any key           -> nothing                                 NO
- *  SET_IF_ABSENT_OR_MINE  key is token      -> nothing: an earlier question had set it  YES
+ *  SET_IF_ABSENT_OR_MINE  key is value      -> nothing: an earlier question had set it  YES
  *                         otherwise as SET_IF_ABSENT
- *  EXTEND_IF_MINE         key is token      -> it vanishes lease from now, or when it
+ *  EXTEND_IF_MINE         key is value      -> it vanishes lease from now, or when it
  *                                              would have anyway if that is later       YES
  *                         otherwise         -> nothing                                 NO
- *  DELETE_IF_MINE         key is token      -> delete it                               YES
+ *  DELETE_IF_MINE         key is value      -> delete it                               YES
  *                         otherwise         -> nothing                                 NO
  *
- * "key is token": it exists, is a string, and is byte for byte the token.
+ * "key is value": it exists, is a string, and is byte for byte the value.
+ *
+ * The words of other people's locks, one command each unless it says otherwise:
+ *
+ *  SETNX                  no key            -> set it to value, without an expiry       YES
+ *                         any key           -> nothing                                 NO
+ *  READ        (GET)      shows what the key is, see below
+ *  SWAP        (GETSET)   key is no string  -> nothing                                 ALIEN
+ *                         otherwise         -> set it to value, without an expiry;
+ *                                              shows what it was
+ *  DELETE      (DEL)      key exists        -> delete it, whatever it is               YES
+ *                         no key            -> nothing                                 NO
+ *  EXPIRE                 key exists        -> it vanishes lease from now (rounded up
+ *                                              to whole seconds), sooner or later than
+ *                                              it would have                            YES
+ *                         no key            -> nothing                                 NO
+ *  EXPIRE_NOW (EXPIRE 0)  as DELETE
+ *  READ_EXPIRY (TTL)      key with an expiry -> number: seconds left, rounded          YES
+ *                         key without one   -> number: NO_EXPIRY                       YES
+ *                         no key            ->                                         NO
+ *
+ * A word that shows a key answers
+ *
+ *                         no key                                                       NO
+ *                         these rules could have written it: `number` is its stamp (0
+ *                         if the shape has none), `print` stands for its bytes, and
+ *                         `is_mine` says that it is value                              YES
+ *                         anything else: a list, other bytes, a longer value           ALIEN
+ *
+ * WATCH is a state of the connection, and so of one operation at a time: the engine keeps the
+ * WATCH_READ of a second one back until the section of the first has ended, by UNWATCH, by
+ * DELETE_WATCHED, by an answer to WATCH_READ that shows nothing (LATER, REFUSED, UNSENT), or with
+ * the connection.  Other words may pass.
+ *
+ *  WATCH_READ (WATCH, GET) shows what the key is; the section begins
+ *  UNWATCH                nothing; the section ends                                    YES
+ *  DELETE_WATCHED         the key was not touched since WATCH_READ -> delete it: the
+ *   (MULTI, DEL, EXEC)    number of keys deleted is 1                                  YES
+ *                         it was touched, or has expired, or is not there -> nothing   NO
+ *                         the section ends either way.  EXPIRE touches a key as well.
+ *
+ * With the server's own clock (its TIME, floor of `unit_ns`), for BWL_CLOCK_OF_SERVER.  The stamp
+ * that is written is ceil((TIME + lease + extra_ns) / unit_ns) (with stamp_is_start: TIME's floor),
+ * the key vanishes by itself when that stamp is reached, and is never without an expiry:
+ *
+ *  TAKE_STAMP             no key, or its stamp has expired (rules->expired) -> set it to the
+ *                         value with that stamp; `number` is the stamp                 YES
+ *                         its stamp has not expired -> nothing                         NO
+ *                         these rules could not have written it -> nothing              ALIEN
+ *  DROP_STAMP             as DELETE_IF_MINE, of the value with the ask's stamp
  */
 #ifndef BWL_STORE_REDIS_H
 #define BWL_STORE_REDIS_H
+
+#include <stdint.h>
 
 typedef enum bwl_redis_word {
     REDIS_SET_IF_ABSENT = 1,
     REDIS_SET_IF_ABSENT_OR_MINE,
     REDIS_EXTEND_IF_MINE,
     REDIS_DELETE_IF_MINE,
+    REDIS_SETNX,
+    REDIS_READ,
+    REDIS_SWAP,
+    REDIS_DELETE,
+    REDIS_EXPIRE,
+    REDIS_EXPIRE_NOW,
+    REDIS_READ_EXPIRY,
+    REDIS_WATCH_READ,
+    REDIS_UNWATCH,
+    REDIS_DELETE_WATCHED,
+    REDIS_TAKE_STAMP,
+    REDIS_DROP_STAMP,
 } bwl_redis_word;
+
+#define REDIS_NO_EXPIRY UINT64_MAX /* the number of READ_EXPIRY */
 
 #endif

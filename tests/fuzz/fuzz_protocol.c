@@ -286,7 +286,7 @@ static void call(world *w, uint8_t choice)
     if (was_held && choice % 2 == 0)
         bwl_hold_extend(&w->hold, w->now, take_lease(&w->tape), &fx);
     else if (was_held)
-        bwl_hold_release(&w->hold, w->now, &fx);
+        bwl_hold_release(&w->hold, (bwl_moment){ .now = w->now }, &fx);
     else if (was_sought)
         bwl_hold_cancel(&w->hold, w->now, &fx);
     else
@@ -354,8 +354,8 @@ static void step(world *w)
 static void fuzz_hold(tape *t, const bwl_protocol *protocol)
 {
     static world w;
-    bwl_effects  fx = { 0 };
-    bwl_terms    terms;
+    bwl_effects  fx     = { 0 };
+    bwl_terms    terms  = { 0 };
     uint8_t      choice = take(t);
     bwl_ms       wait_ms;
 
@@ -368,7 +368,8 @@ static void fuzz_hold(tape *t, const bwl_protocol *protocol)
     bwl_hold_init(&w.hold, protocol, 1, &terms);
 
     bwl_random random = fresh(&w);
-    bwl_hold_acquire(&w.hold, &random, w.now, choice / 64 == 3 ? BWL_NEVER : w.now + wait_ms, &fx);
+    bwl_hold_acquire(&w.hold, &random, (bwl_moment){ .now = w.now },
+                     choice / 64 == 3 ? BWL_NEVER : w.now + wait_ms, &fx);
     judge(&w, false, true, 0, &fx);
     while (w.tape.left > 0)
         step(&w);

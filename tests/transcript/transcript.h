@@ -205,7 +205,7 @@ static inline void acquires(stage *s, const char *how)
         give_up_at = s->now + strtoll(how + 4, NULL, 10);
     else
         assert_string_equal(how, "once");
-    bwl_hold_acquire(&s->hold, &random, s->now, give_up_at, &fx);
+    bwl_hold_acquire(&s->hold, &random, (bwl_moment){ .now = s->now }, give_up_at, &fx);
     note_effects(s, &fx);
 }
 
@@ -225,7 +225,7 @@ static inline void caller_does(stage *s, const char *what)
         else if (strncmp(what, "extends to ", 11) == 0)
             bwl_hold_extend(&s->hold, s->now, strtoll(what + 11, NULL, 10), &fx);
         else if (strcmp(what, "releases") == 0)
-            bwl_hold_release(&s->hold, s->now, &fx);
+            bwl_hold_release(&s->hold, (bwl_moment){ .now = s->now }, &fx);
         else if (strcmp(what, "cancels") == 0)
             bwl_hold_cancel(&s->hold, s->now, &fx);
         else

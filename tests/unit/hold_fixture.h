@@ -77,6 +77,18 @@ static const bwl_protocol fake_protocol = {
     .name       = "fake",
     .state_size = 8,
     .uses_token = true,
+    .extends    = true,
+    .settles    = true,
+    .init       = fake_init,
+    .command    = fake_command,
+    .event      = fake_event,
+};
+
+/* One that cannot tell its own value from another's. */
+static const bwl_protocol unsettled_protocol = {
+    .name       = "unsettled",
+    .state_size = 8,
+    .uses_token = true,
     .init       = fake_init,
     .command    = fake_command,
     .event      = fake_event,
@@ -116,7 +128,7 @@ static inline void acquire(bwl_ms now, bwl_ms give_up_at)
     bwl_random random = fresh();
 
     fx = (bwl_effects){ 0 };
-    bwl_hold_acquire(&hold, &random, now, give_up_at, &fx);
+    bwl_hold_acquire(&hold, &random, (bwl_moment){ .now = now }, give_up_at, &fx);
 }
 
 static inline void happens(bwl_event_kind kind, bwl_ms now)
@@ -154,7 +166,7 @@ static inline void extend(bwl_ms now, bwl_ms lease_ms)
 static inline void release(bwl_ms now)
 {
     fx = (bwl_effects){ 0 };
-    bwl_hold_release(&hold, now, &fx);
+    bwl_hold_release(&hold, (bwl_moment){ .now = now }, &fx);
 }
 
 static inline void cancel(bwl_ms now)
@@ -203,6 +215,11 @@ static inline void be(bwl_hold_state state)
         release(START);
         break;
     case BWL_HOLD_LEAVING: cancel(START); break;
+    case BWL_HOLD_ABANDONING:
+        bwl_hold_init(&hold, &unsettled_protocol, 1, &terms);
+        acquire(START, START + WAIT_MS);
+        cancel(START);
+        break;
     case BWL_HOLD_OVER: told(BWL_STORE_REFUSED, START); break;
     case BWL_HOLD_ACQUIRING:
     case BWL_HOLD_IDLE: break;

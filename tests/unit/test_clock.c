@@ -54,12 +54,22 @@ static void test_clock_wall_counts_microseconds_since_1970(void **state)
     assert_in_range(now_us / 1000, (uint64_t)before, (uint64_t)after);
 }
 
+static void test_clock_wall_counts_nanoseconds_since_1970(void **state)
+{
+    (void)state;
+    bwl_ms  before = ms_of(CLOCK_REALTIME);
+    int64_t now_ns = bwl_clock_wall_ns();
+    bwl_ms  after  = ms_of(CLOCK_REALTIME);
+    assert_in_range(now_ns / 1000000, before, after);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clock_counts_from_boot_and_suspend_is_counted),
         cmocka_unit_test(test_clock_goes_on_and_never_back),
         cmocka_unit_test(test_clock_wall_counts_microseconds_since_1970),
+        cmocka_unit_test(test_clock_wall_counts_nanoseconds_since_1970),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,6 +52,7 @@ static void counter_event(void *state, const bwl_claim *claim, const bwl_event *
 
 static const bwl_protocol counting = { .name       = "counting",
                                        .state_size = sizeof(counter),
+                                       .settles    = true,
                                        .init       = counter_init,
                                        .command    = counter_command,
                                        .event      = counter_event };

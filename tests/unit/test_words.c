@@ -125,9 +125,11 @@ typedef struct reading {
 static void assert_readings(bwl_redis_word word, const reading *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        bwl_answer        answer = 0;
-        bwl_redis_verdict verdict =
-            bwl_redis_read(word, list[i].frame, strlen(list[i].frame), &answer);
+        bwl_redis_question question = { .word = word, .token = TOKEN };
+        bwl_redis_reply    reply    = { 0 };
+        bwl_redis_verdict  verdict =
+            bwl_redis_read(&question, 0, list[i].frame, strlen(list[i].frame), &reply);
+        bwl_answer answer = reply.answer;
         print_message("# %.*s\n", (int)strcspn(list[i].frame, "\r"), list[i].frame);
         assert_int_equal(verdict, list[i].verdict);
         assert_int_equal(answer, list[i].answer);

@@ -1,0 +1,152 @@
+/*
+ * redis_rules.c -- which protocol a URL asks for, and by whose rules: ?protocol=, ?profile= and
+ * ?accept-risk=.  See redis_store.h.
+ *
+ * A protocol with a known fault, or a lock that is shared with programs which have one, is never
+ * taken by accident: the URL must say that the risk is accepted.
+ */
+#include "core/nearest.h"
+#include "engine/fault.h"
+#include "engine/redis_store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* SHIM */
+static const bwl_protocol *bwl_protocol_named(const char *name)
+{
+    return strcmp(name, "token") == 0 || strcmp(name, "setnx-getset") == 0 ? &bwl_token : NULL;
+}
+static const char *bwl_protocol_name_at(size_t i)
+{
+    return i == 0 ? "token" : i == 1 ? "setnx-getset" : NULL;
+}
+/* SHIM END */
+
+static int unknown(const char *what, const char *typed, bwl_word_at names, bwl_fault *fault)
+{
+    const char *nearest = bwl_nearest(typed, names);
+
+    if (nearest != NULL)
+        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED, "there is no %s \"%.40s\": did you mean %s?",
+                        what, typed, nearest);
+    return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
+                    "there is no %s \"%.40s\" in this build: man 7 bowline lists them", what,
+                    typed);
+}
+
+/* ---- protocol= and profile= ------------------------------------------------------------------ */
+
+static int take_profile(bwl_settings *settings, const char *name, const char *protocol,
+                        const char **ret_fault, bwl_fault *fault)
+{
+    const bwl_profile *profile = bwl_profile_named(name);
+
+    if (profile == NULL)
+        return unknown("profile", name, bwl_profile_name_at, fault);
+    if (protocol != NULL && strcmp(protocol, profile->protocol) != 0)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, protocol=%.40s contradicts profile=%s, which is %s: leave "
+                        "protocol= out",
+                        protocol, name, profile->protocol);
+    settings->protocol = bwl_protocol_named(profile->protocol);
+    settings->rules    = &profile->rules;
+    *ret_fault         = profile->fault;
+    assert(settings->protocol != NULL); /* a test looks at every row */
+    return BWL_OK;
+}
+
+static int take_protocol(bwl_settings *settings, const char *name, const char **ret_fault,
+                         bwl_fault *fault)
+{
+    const bwl_protocol *protocol = bwl_protocol_named(name);
+
+    if (protocol == NULL)
+        return unknown("protocol", name, bwl_protocol_name_at, fault);
+    settings->protocol = protocol;
+    settings->rules    = NULL;
+    *ret_fault         = protocol->fault;
+    return BWL_OK;
+}
+
+/* ---- what may go wrong ----------------------------------------------------------------------- */
+
+static int take_risk(bwl_settings *settings, const bwl_url *url, const char *what, const char *name,
+                     const char *wrong, bwl_fault *fault)
+{
+    const char *accepted = bwl_url_find(url, "accept-risk");
+
+    if (accepted != NULL && strcmp(accepted, "1") != 0)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, accept-risk= is 1, or is not there at all");
+    if (wrong == NULL)
+        return BWL_OK;
+    (void)snprintf(settings->risk, sizeof settings->risk, "%s %s is not safe: %s", what, name,
+                   wrong);
+    if (accepted == NULL)
+        return bwl_fail(fault, BWL_STATUS_USAGE, "%s; to use it all the same, add accept-risk=1",
+                        settings->risk);
+    return BWL_OK;
+}
+
+static int check_renewal(const bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
+{
+    const char *renew = bwl_url_find(url, "renew");
+
+    if (settings->protocol == NULL || settings->protocol->extends || renew == NULL ||
+        strcmp(renew, "on") != 0)
+        return BWL_OK;
+    return bwl_fail(fault, BWL_STATUS_USAGE,
+                    "in the URL, renew=on: protocol %s never renews a lock, it ends with its lease",
+                    settings->protocol->name);
+}
+
+int bwl_redis_choose(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
+{
+    const char *protocol = bwl_url_find(url, "protocol");
+    const char *profile  = bwl_url_find(url, "profile");
+    const char *wrong    = NULL;
+    int         status   = BWL_OK;
+
+    settings->risk[0] = '\0';
+    if (profile != NULL)
+        status = take_profile(settings, profile, protocol, &wrong, fault);
+    else if (protocol != NULL)
+        status = take_protocol(settings, protocol, &wrong, fault);
+    if (status == BWL_OK && profile != NULL)
+        status = take_risk(settings, url, "profile", profile, wrong, fault);
+    else if (status == BWL_OK)
+        status = take_risk(settings, url, "protocol", protocol, wrong, fault);
+    if (status == BWL_OK)
+        status = check_renewal(settings, url, fault);
+    return status;
+}
+
+/* ---- the keys and values of a profile -------------------------------------------------------- */
+
+int bwl_redis_take_profile(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+{
+    const char *name     = bwl_url_find(url, "profile");
+    const char *template = bwl_url_find(url, "key");
+
+    if (name == NULL)
+        return BWL_OK;
+    store->profile    = bwl_profile_named(name);
+    const char *wrong = bwl_profile_template_fault(store->profile, template);
+    if (wrong != NULL)
+        return bwl_fail(fault, BWL_STATUS_USAGE, "profile %s: %s: key=%s%s", name, wrong,
+                        store->profile->takes_prefix ? "WORD" : "", store->profile->key);
+    if (store->profile->names_host) {
+        char host[BWL_AFFIX_MAX / 2 + 1];
+        if (gethostname(host, sizeof host) != 0 && errno != ENAMETOOLONG)
+            host[0] = '\0';
+        host[sizeof host - 1] = '\0';
+        (void)snprintf(store->prefix, sizeof store->prefix, "%s_%ld_", host, (long)getpid());
+        store->rules                  = store->profile->rules;
+        store->rules.prefix           = store->prefix;
+        store->client->settings.rules = &store->rules;
+    }
+    return BWL_OK;
+}

@@ -1,0 +1,33 @@
+/*
+ * inside.h -- what the files of this room share.  See hold.h.
+ */
+#ifndef BWL_HOLD_INSIDE_H
+#define BWL_HOLD_INSIDE_H
+
+#include "hold/hold.h"
+
+/* hold.c */
+/* Hands the protocol a command; what it tells at once is acted on. */
+void bwl_hold_command(bwl_hold *h, bwl_hold_state next, bwl_command cmd, const bwl_event *ev,
+                      bwl_effects *fx);
+
+/* The caller is told `kind`, and that was all. */
+void bwl_hold_over_telling(bwl_hold *h, bwl_outcome_kind kind, bwl_effects *fx);
+
+/* The caller is told `kind` and is done; what may be ours in the store is taken back. */
+void bwl_hold_leave_telling(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev,
+                            bwl_effects *fx);
+
+/* keep.c */
+/* It is ours, until later than now. */
+void bwl_hold_keep(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx);
+
+/* Its time is over. */
+void bwl_hold_lose(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
+
+void bwl_hold_renew(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
+
+/* How an extension came out. */
+void bwl_hold_extended(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx);
+
+#endif

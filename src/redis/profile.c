@@ -1,0 +1,80 @@
+/*
+ * profile.c -- see profile.h.  The table itself is profile_rows.c.
+ */
+#include "redis/profile.h"
+#include "redis/profile_rows.h"
+
+#include <string.h>
+
+const bwl_profile *bwl_profile_at(size_t i)
+{
+    return i < bwl_profile_rows_count ? &bwl_profile_rows[i] : NULL;
+}
+
+const bwl_profile *bwl_profile_named(const char *name)
+{
+    for (size_t i = 0; i < bwl_profile_rows_count; i++)
+        if (strcmp(bwl_profile_rows[i].name, name) == 0)
+            return &bwl_profile_rows[i];
+    return NULL;
+}
+
+const char *bwl_profile_name_at(size_t i)
+{
+    const bwl_profile *profile = bwl_profile_at(i);
+
+    return profile != NULL ? profile->name : NULL;
+}
+
+/* How many bytes of the template come before the profile's own; the whole size if it does not end
+ * so. */
+static size_t prefix_size(const bwl_profile *profile, const char *template)
+{
+    size_t size  = strlen(template);
+    size_t whole = strlen(profile->key);
+
+    if (size < whole || strcmp(template + size - whole, profile->key) != 0)
+        return size;
+    return size - whole;
+}
+
+const char *bwl_profile_template_fault(const bwl_profile *profile, const char *template)
+{
+    bool is_tied = profile->takes_prefix || profile->signal != BWL_SIGNAL_NONE;
+
+    if (template == NULL)
+        return profile->takes_prefix ? "its keys begin with a word of yours" : NULL;
+    if (!is_tied)
+        return NULL;
+    size_t prefix = prefix_size(profile, template);
+    if (prefix == strlen(template))
+        return "those who wait are told under a name that is made from the end of the key";
+    if (profile->takes_prefix && prefix == 0)
+        return "its keys begin with a word of yours";
+    if (memchr(template, '%', prefix) != NULL) /* it may stand in a name once more as it is */
+        return "what comes before has no percent sign";
+    return NULL;
+}
+
+size_t bwl_profile_signal_write(char ret_name[BWL_SIGNAL_MAX], const bwl_profile *profile,
+                                const char *template, const char *name, size_t name_size)
+{
+    size_t prefix = prefix_size(profile, template);
+    size_t size   = 0;
+
+    assert(profile->signal != BWL_SIGNAL_NONE);
+    assert(bwl_profile_template_fault(profile, template) == NULL);
+    for (const char *t = profile->signal_name; *t != '\0'; t++) {
+        const char *piece      = t;
+        size_t      piece_size = 1;
+        if (*t == '%') {
+            t++;
+            piece      = *t == 's' ? name : template;
+            piece_size = *t == 's' ? name_size : prefix;
+        }
+        assert(size + piece_size <= BWL_SIGNAL_MAX);
+        memcpy(ret_name + size, piece, piece_size);
+        size += piece_size;
+    }
+    return size;
+}

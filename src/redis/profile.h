@@ -1,0 +1,57 @@
+/*
+ * profile.h -- the exact keys and values of other people's locks, as a table.
+ *
+ * A profile is data: a protocol that there is anyway, the rules by which that program follows it,
+ * the form of its keys and values, and what it wants to be told on a release.  What a profile adds
+ * to a protocol is bytes, never behaviour of its own.
+ */
+#ifndef BWL_REDIS_PROFILE_H
+#define BWL_REDIS_PROFILE_H
+
+#include "core/rules.h"
+#include "redis/key.h"
+
+/* How a release wakes those who wait, in the same step as it deletes the key. */
+typedef enum bwl_signal_kind {
+    BWL_SIGNAL_NONE = 0,
+    BWL_SIGNAL_LIST,    /* DEL list; LPUSH list 1; PEXPIRE list 1000                           */
+    BWL_SIGNAL_EVENT,   /* LPUSH list 1; LTRIM list 0 0                                        */
+    BWL_SIGNAL_CHANNEL, /* PUBLISH channel key                                                 */
+} bwl_signal_kind;
+
+typedef struct bwl_profile {
+    const char     *name;
+    const char     *program;  /* whose locks these are, and of which versions                   */
+    const char     *protocol; /* the name of one of ours                                        */
+    const char     *key;      /* the template of its keys; see takes_prefix                     */
+    bool            takes_prefix; /* its keys begin with a word of the user's, for key= to say  */
+    bool            names_host;   /* its values begin with HOST_PID_                            */
+    bwl_signal_kind signal;
+    const char     *signal_name; /* of the list or channel: %s the name, %p what comes before
+                                  * `key` in the template that is used                          */
+    const char     *fault; /* what is wrong with sharing this lock; NULL: nothing               */
+    const char     *note;  /* what there is to know; NULL: nothing                              */
+    bwl_rules       rules;
+} bwl_profile;
+
+/* The i-th; NULL behind the last. */
+const bwl_profile *bwl_profile_at(size_t i);
+
+/* NULL: there is none of this name. */
+const bwl_profile *bwl_profile_named(const char *name);
+
+/* The i-th name, for bwl_nearest. */
+const char *bwl_profile_name_at(size_t i);
+
+/* What is wrong with giving this profile that template of the user's (NULL: none was given), or
+ * NULL. */
+const char *bwl_profile_template_fault(const bwl_profile *profile, const char *template);
+
+enum { BWL_SIGNAL_MAX = 3 * BWL_KEY_MAX }; /* bytes in the name of a list or channel            */
+
+/* The name of the list or channel that a release of this lock signals, which has no NUL behind it:
+ * its size.  `template` is the one that is used for the key. */
+size_t bwl_profile_signal_write(char ret_name[BWL_SIGNAL_MAX], const bwl_profile *profile,
+                                const char *template, const char *name, size_t name_size);
+
+#endif

@@ -1,0 +1,148 @@
+/*
+ * test_core_token.c -- tokens in other people's shapes: what is written is read, what differs by a
+ * character is not, and all the random bits are in it.
+ */
+#include "core/token.h"
+#include "core/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SHAPES = BWL_TOKEN_PID_TID + 1, TRIES = 2000 };
+
+static uint64_t seed = 88172645463325252u;
+
+static bwl_random some_bytes(void)
+{
+    bwl_random random;
+
+    for (unsigned i = 0; i < BWL_RANDOM_BYTES; i++) {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        random.bytes[i] = (uint8_t)seed;
+    }
+    return random;
+}
+
+static void test_shapes_of_known_bytes(void **state)
+{
+    bwl_random random = { { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb,
+                            0xcc, 0xdd, 0xee, 0xff } };
+    char       token[BWL_TOKEN_MAX + 1];
+
+    (void)state;
+    bwl_token_write_as(token, BWL_TOKEN_UUID, &random, 0);
+    assert_string_equal(token, "00112233-4455-4677-8899-aabbccddeeff");
+    bwl_token_write_as(token, BWL_TOKEN_HEX, &random, 0);
+    assert_string_equal(token, "00112233445566778899aabbccddeeff");
+    bwl_token_write_as(token, BWL_TOKEN_PID_TID, &random, 0);
+    assert_string_equal(token, "1097-37548393952056"); /* the first 22 bits + 1, and 46 */
+    bwl_token_write_as(token, BWL_TOKEN_OURS, &random, 0);
+    assert_int_equal(strlen(token), BWL_TOKEN_SIZE);
+}
+
+static void test_largest_and_smallest_bytes_fit(void **state)
+{
+    bwl_random random;
+    char       token[BWL_TOKEN_MAX + 1];
+
+    (void)state;
+    for (int fill = 0; fill <= 255; fill += 255) {
+        memset(random.bytes, fill, sizeof random.bytes);
+        for (int shape = 0; shape < SHAPES; shape++) {
+            bwl_token_write_as(token, (bwl_token_shape)shape, &random, 0);
+            assert_true(bwl_token_is_of((bwl_token_shape)shape, token, strlen(token)));
+        }
+    }
+}
+
+static void test_what_is_written_is_read(void **state)
+{
+    char token[BWL_TOKEN_MAX + 1];
+
+    (void)state;
+    for (unsigned i = 0; i < TRIES; i++) {
+        bwl_random random = some_bytes();
+        for (int shape = 0; shape < SHAPES; shape++) {
+            bwl_token_write_as(token, (bwl_token_shape)shape, &random, 0);
+            assert_true(bwl_token_is_of((bwl_token_shape)shape, token, strlen(token)));
+            for (int other = 0; other < SHAPES; other++)
+                if (other != shape)
+                    assert_false(bwl_token_is_of((bwl_token_shape)other, token, strlen(token)));
+            assert_false(bwl_token_is_of((bwl_token_shape)shape, token, strlen(token) - 1) &&
+                         shape != BWL_TOKEN_PID_TID);
+        }
+    }
+}
+
+static void test_every_byte_counts(void **state)
+{
+    bwl_random random = some_bytes();
+    char       token[BWL_TOKEN_MAX + 1];
+    char       other[BWL_TOKEN_MAX + 1];
+
+    (void)state;
+    for (int shape = 0; shape <= BWL_TOKEN_HEX; shape++) {
+        bwl_token_write_as(token, (bwl_token_shape)shape, &random, 0);
+        for (unsigned i = 0; i < BWL_RANDOM_BYTES; i++) {
+            bwl_random changed = random;
+            changed.bytes[i] ^= 1;
+            bwl_token_write_as(other, (bwl_token_shape)shape, &changed, 0);
+            assert_string_not_equal(token, other);
+        }
+    }
+}
+
+typedef struct text {
+    bwl_token_shape shape;
+    const char     *is;
+} text;
+
+static void test_what_nobody_writes_is_not_read(void **state)
+{
+    static const text wrong[] = {
+        { BWL_TOKEN_OURS, "" },
+        { BWL_TOKEN_OURS, "AAAAAAAAAAAAAAAAAAAAAB" }, /* bits beyond the 128th */
+        { BWL_TOKEN_OURS, "AAAAAAAAAAAAAAAAAAAA+A" },
+        { BWL_TOKEN_UUID, "00112233-4455-1677-8899-aabbccddeeff" }, /* version 1 */
+        { BWL_TOKEN_UUID, "00112233-4455-4677-c899-aabbccddeeff" },
+        { BWL_TOKEN_UUID, "00112233-4455-4677-8899-AABBCCDDEEFF" },
+        { BWL_TOKEN_UUID, "00112233x4455-4677-8899-aabbccddeeff" },
+        { BWL_TOKEN_HEX, "00112233445566778899aabbccddeefg" },
+        { BWL_TOKEN_PID_TID, "12" },
+        { BWL_TOKEN_PID_TID, "12-" },
+        { BWL_TOKEN_PID_TID, "-12" },
+        { BWL_TOKEN_PID_TID, "0-12" },
+        { BWL_TOKEN_PID_TID, "012-12" },
+        { BWL_TOKEN_PID_TID, "12-012" },
+        { BWL_TOKEN_PID_TID, "12-0" },
+        { BWL_TOKEN_PID_TID, "12-12-12" },
+        { BWL_TOKEN_PID_TID, "4194305-12" },
+        { BWL_TOKEN_PID_TID, "12-9223372036854775808" },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        if (bwl_token_is_of(wrong[i].shape, wrong[i].is, strlen(wrong[i].is)))
+            fail_msg("\"%s\" is taken for a token", wrong[i].is);
+    assert_true(bwl_token_is_of(BWL_TOKEN_PID_TID, "4194304-9223372036854775807", 27));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shapes_of_known_bytes),
+        cmocka_unit_test(test_largest_and_smallest_bytes_fit),
+        cmocka_unit_test(test_what_is_written_is_read),
+        cmocka_unit_test(test_every_byte_counts),
+        cmocka_unit_test(test_what_nobody_writes_is_not_read),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,82 @@
+/*
+ * test_nearest.c -- which word was meant: one or two slips, a beginning, and nothing further.
+ */
+#include "core/nearest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *const *words;
+
+static const char *word_at(size_t i)
+{
+    return words[i];
+}
+
+static void nearest(const char *typed, const char *meant)
+{
+    const char *found = bwl_nearest(typed, word_at);
+
+    print_message("# %s\n", typed);
+    if (meant == NULL) {
+        assert_null(found);
+    } else {
+        assert_non_null(found);
+        assert_string_equal(found, meant);
+    }
+}
+
+static void test_nearest_is_the_word_that_was_meant(void **state)
+{
+    static const char *const known[] = { "token", "setnx-del", "setnx-del-expire", "set-nx-ex",
+                                         NULL };
+
+    (void)state;
+    words = known;
+    nearest("token", "token");
+    nearest("tokan", "token");          /* changed  */
+    nearest("tooken", "token");         /* added    */
+    nearest("tken", "token");           /* dropped; short: one slip */
+    nearest("otken", "token");          /* swapped  */
+    nearest("setnx-dle", "setnx-del");  /* swapped at the end */
+    nearest("setnxdel", "setnx-del");   /* dropped  */
+    nearest("set_nx_ex", "set-nx-ex");  /* two slips in a long word */
+    nearest("tok", "token");            /* a beginning */
+    nearest("setnx-del-", "setnx-del"); /* one slip before seven to come */
+    nearest("setnx-del-e", "setnx-del-expire");
+}
+
+static void test_nearest_does_not_guess_wildly(void **state)
+{
+    static const char *const known[] = { "token", "set-nx-ex", NULL };
+    static const char *const none[]  = { NULL };
+    char                     endless[200];
+
+    (void)state;
+    words = known;
+    nearest("", NULL);
+    nearest("to", NULL);   /* three letters are missing, and it is no beginning worth the name */
+    nearest("tkne", NULL); /* two slips in four letters */
+    nearest("redlock", NULL);
+    nearest("TOKEN", NULL);
+    memset(endless, 't', sizeof endless - 1);
+    endless[sizeof endless - 1] = '\0';
+    nearest(endless, NULL);
+    words = none;
+    nearest("token", NULL);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nearest_is_the_word_that_was_meant),
+        cmocka_unit_test(test_nearest_does_not_guess_wildly),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

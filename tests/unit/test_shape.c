@@ -1,0 +1,273 @@
+/*
+ * test_shape.c -- tokens that another program could have written: their alphabet, their length, and
+ * how much chance is in them.
+ *
+ * The alphabets are written down here once more, as regular expressions, the way people look for
+ * them.  Random bytes are the same on every run.
+ */
+#include "core/shape.h"
+#include "core/text.h"
+#include "core/token.h"
+
+#include <regex.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HEX(n) "[0-9a-f]{" #n "}"
+
+typedef struct expectation {
+    bwl_token_shape shape;
+    const char     *form;
+    const char     *example; /* for the bytes 0, 1, ... 15; NULL: not looked at              */
+    double library_bits;     /* what a token of the other program itself holds; or 128        */
+} expectation;
+
+static const expectation expectations[] = {
+    { BWL_TOKEN_OURS, "^[A-Za-z0-9_-]{21}[AQgw]$", "AAECAwQFBgcICQoLDA0ODw", 128 },
+    { BWL_TOKEN_UUID, "^" HEX(8) "-" HEX(4) "-4" HEX(3) "-[89ab]" HEX(3) "-" HEX(12) "$", NULL,
+      122 },
+    { BWL_TOKEN_HEX, "^" HEX(32) "$", NULL, 128 },
+    { BWL_TOKEN_UUID_BARE, "^" HEX(12) "4" HEX(3) "[89ab]" HEX(15) "$", NULL, 122 },
+    { BWL_TOKEN_UUID1, "^" HEX(8) "-" HEX(4) "-1" HEX(3) "-[89ab]" HEX(3) "-" HEX(12) "$", NULL,
+      74 }, /* the time and a sequence number */
+    { BWL_TOKEN_UUID1_BARE, "^" HEX(12) "1" HEX(3) "[89ab]" HEX(15) "$", NULL, 74 },
+    { BWL_TOKEN_BASE64, "^[A-Za-z0-9+/]{21}[AQgw]==$", NULL, 128 },
+    { BWL_TOKEN_BASE64_18, "^[A-Za-z0-9+/]{24}$", NULL, 128 },
+    { BWL_TOKEN_ALNUM_16, "^[A-Za-z0-9]{16}$", NULL, 95 },
+    { BWL_TOKEN_ALNUM_20, "^[A-Za-z0-9]{20}$", NULL, 119 },
+    { BWL_TOKEN_ALNUM_22, "^[A-Za-z0-9]{22}$", NULL, 128 },
+    { BWL_TOKEN_DATE_UUID,
+      "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z@" HEX(8) "-" HEX(
+          4) "-4" HEX(3) "-[89ab]" HEX(3) "-" HEX(12) "$",
+      NULL, 122 },
+};
+
+enum { COUNT = sizeof expectations / sizeof expectations[0], ROUNDS = 20000 };
+
+#define WALL_NS INT64_C(1795307460123456789) /* 2026-11-22T00:31:00.123Z */
+
+/* ---- the same chance on every run ------------------------------------------------------------ */
+
+static uint64_t chance_state;
+
+static int same_chance(void **state)
+{
+    (void)state;
+    chance_state = UINT64_C(0x9E3779B97F4A7C15);
+    return 0;
+}
+
+static bwl_random random_bytes(void)
+{
+    bwl_random random;
+
+    for (unsigned i = 0; i < BWL_RANDOM_BYTES; i++) {
+        chance_state ^= chance_state << 13;
+        chance_state ^= chance_state >> 7;
+        chance_state ^= chance_state << 17;
+        random.bytes[i] = (uint8_t)(chance_state >> 32);
+    }
+    return random;
+}
+
+/* ---- the form -------------------------------------------------------------------------------- */
+
+static void test_shape_has_the_alphabet_and_the_length_of_the_other_program(void **state)
+{
+    char token[BWL_TOKEN_MAX + 1];
+
+    (void)state;
+    for (unsigned i = 0; i < COUNT; i++) {
+        const expectation *e = &expectations[i];
+        regex_t            form;
+        print_message("# %s\n", bwl_shape_kind_of(e->shape)->words);
+        assert_int_equal(regcomp(&form, e->form, REG_EXTENDED | REG_NOSUB), 0);
+        for (unsigned round = 0; round < 2000; round++) {
+            bwl_random random = random_bytes();
+            memset(token, '!', sizeof token);
+            bwl_token_write_as(token, e->shape, &random, WALL_NS);
+            assert_int_equal(regexec(&form, token, 0, NULL, 0), 0);
+            assert_true(bwl_token_is_of(e->shape, token, strlen(token)));
+        }
+        regfree(&form);
+    }
+}
+
+static void test_shape_fits_nothing_but_itself(void **state)
+{
+    bwl_random random = random_bytes();
+    char       token[BWL_TOKEN_MAX + 1];
+
+    (void)state;
+    for (unsigned i = 0; i < COUNT; i++) {
+        bwl_token_shape shape = expectations[i].shape;
+        bwl_token_write_as(token, shape, &random, WALL_NS);
+        size_t size = strlen(token);
+        print_message("# %s\n", token);
+        assert_false(bwl_token_is_of(shape, token, size - 1));
+        assert_false(bwl_token_is_of(shape, "", 0));
+        for (size_t at = 0; at < size; at++) {
+            char kept = token[at];
+            token[at] = '!';
+            assert_false(bwl_token_is_of(shape, token, size));
+            token[at] = kept;
+        }
+        assert_true(bwl_token_is_of(shape, token, size));
+    }
+}
+
+static void test_shape_of_ours_is_the_token_as_it_always_was(void **state)
+{
+    bwl_random counting = { { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 } };
+    char       token[BWL_TOKEN_MAX + 1];
+    char       ours[BWL_TOKEN_MAX + 1];
+
+    (void)state;
+    bwl_token_write_as(token, BWL_TOKEN_OURS, &counting, 0);
+    bwl_token_write(ours, &counting);
+    assert_string_equal(token, ours);
+}
+
+/* ---- the chance in it ------------------------------------------------------------------------ */
+
+/* The bits that one of so many letters is worth. */
+static double bits_of(unsigned letters)
+{
+    switch (letters) {
+    case 64: return 6;
+    case 62: return 5.954;
+    case 16: return 4;
+    case 4: return 2;
+    case 1: return 0;
+    }
+    print_message("# %u letters at one place\n", letters);
+    fail();
+    return 0;
+}
+
+/* Each letter of the alphabet comes at each place that is drawn, about as often as the others. */
+static void test_shape_uses_its_whole_alphabet_at_every_place(void **state)
+{
+    static unsigned counts[BWL_TOKEN_MAX][256];
+    char            token[BWL_TOKEN_MAX + 1];
+
+    (void)state;
+    for (unsigned i = 0; i < COUNT; i++) {
+        const char *pattern = bwl_shape_kind_of(expectations[i].shape)->pattern;
+        size_t      size    = strlen(pattern);
+        double      bits    = 0;
+        memset(counts, 0, sizeof counts);
+        for (unsigned round = 0; round < ROUNDS; round++) {
+            bwl_random random = random_bytes();
+            bwl_token_write_as(token, expectations[i].shape, &random, WALL_NS);
+            for (size_t at = 0; at < size; at++)
+                counts[at][(unsigned char)token[at]]++;
+        }
+        for (size_t at = 0; at < size; at++) {
+            unsigned seen = 0, least = ROUNDS, most = 0;
+            for (unsigned c = 0; c < 256; c++) {
+                if (counts[at][c] == 0)
+                    continue;
+                seen++;
+                least = counts[at][c] < least ? counts[at][c] : least;
+                most  = counts[at][c] > most ? counts[at][c] : most;
+            }
+            bits += bits_of(seen);
+            if (seen > 1)
+                assert_true(least * 2 > most); /* 20000 / 64 = 312: seven deviations */
+        }
+        print_message("# %s: room for %.1f bits\n", bwl_shape_kind_of(expectations[i].shape)->words,
+                      bits);
+        assert_true(bits >= expectations[i].library_bits);
+        assert_true(bits >= bwl_shape_kind_of(expectations[i].shape)->bits);
+    }
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return memcmp(a, b, BWL_TOKEN_MAX + 1);
+}
+
+/* Two tokens that differ in one random bit differ, for as many bits as the shape says: none of the
+ * chance is thrown away.  And no two of many are the same. */
+static void test_shape_keeps_the_chance_that_it_promises(void **state)
+{
+    static char tokens[ROUNDS][BWL_TOKEN_MAX + 1];
+    char        token[BWL_TOKEN_MAX + 1];
+    char        other[BWL_TOKEN_MAX + 1];
+
+    (void)state;
+    for (unsigned i = 0; i < COUNT; i++) {
+        bwl_token_shape shape  = expectations[i].shape;
+        unsigned        counts = 0;
+        bwl_random      random = random_bytes();
+        bwl_token_write_as(token, shape, &random, WALL_NS);
+        for (unsigned bit = 0; bit < 8 * BWL_RANDOM_BYTES; bit++) {
+            random.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            bwl_token_write_as(other, shape, &random, WALL_NS);
+            counts += strcmp(token, other) != 0;
+            random.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        }
+        print_message("# %s: %u\n", bwl_shape_kind_of(shape)->words, counts);
+        assert_true(counts >= bwl_shape_kind_of(shape)->bits);
+        assert_true(bwl_shape_kind_of(shape)->bits >= expectations[i].library_bits);
+        memset(tokens, 0, sizeof tokens);
+        for (unsigned round = 0; round < ROUNDS; round++) {
+            random = random_bytes();
+            bwl_token_write_as(tokens[round], shape, &random, WALL_NS);
+        }
+        qsort(tokens, ROUNDS, sizeof tokens[0], by_text);
+        for (unsigned round = 1; round < ROUNDS; round++)
+            assert_string_not_equal(tokens[round - 1], tokens[round]);
+    }
+}
+
+/* ---- the time of day ------------------------------------------------------------------------- */
+
+static void assert_date(int64_t seconds, int64_t ms, const char *date)
+{
+    bwl_random random = random_bytes();
+    char       token[BWL_TOKEN_MAX + 1];
+
+    bwl_token_write_as(token, BWL_TOKEN_DATE_UUID, &random,
+                       seconds * 1000000000 + ms * 1000000 + 1);
+    token[24] = '\0';
+    assert_string_equal(token, date);
+}
+
+static void test_shape_with_a_date_has_the_right_one(void **state)
+{
+    (void)state;
+    assert_date(0, 0, "1970-01-01T00:00:00.000Z");
+    assert_date(951782399, 999, "2000-02-28T23:59:59.999Z");
+    assert_date(951782400, 0, "2000-02-29T00:00:00.000Z");
+    assert_date(951868800, 0, "2000-03-01T00:00:00.000Z");
+    assert_date(1709164800, 0, "2024-02-29T00:00:00.000Z");
+    assert_date(1735689599, 1, "2024-12-31T23:59:59.001Z");
+    assert_date(1735689600, 10, "2025-01-01T00:00:00.010Z");
+    assert_date(1795307460, 123, "2026-11-22T00:31:00.123Z");
+    assert_date(4107542400, 0, "2100-03-01T00:00:00.000Z");
+    assert_date(-5, 0, "1970-01-01T00:00:00.000Z"); /* a clock that nobody has set */
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_shape_has_the_alphabet_and_the_length_of_the_other_program,
+                               same_chance),
+        cmocka_unit_test_setup(test_shape_fits_nothing_but_itself, same_chance),
+        cmocka_unit_test(test_shape_of_ours_is_the_token_as_it_always_was),
+        cmocka_unit_test_setup(test_shape_uses_its_whole_alphabet_at_every_place, same_chance),
+        cmocka_unit_test_setup(test_shape_keeps_the_chance_that_it_promises, same_chance),
+        cmocka_unit_test_setup(test_shape_with_a_date_has_the_right_one, same_chance),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

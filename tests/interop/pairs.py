@@ -10,8 +10,11 @@ class Pair:
     algorithm: str  # that it is told
     query: str  # of bowline's URL
     key: str = "%s"  # of the server, with the lock's name
-    # What stays behind for a moment and ends by itself.
+    # Who waits sleeps until a release leaves it a signal, bowline's too.
+    signals: bool = False
+    # What is left behind: for a moment, and for ever.
     leaves: tuple = ()
+    stays: tuple = ()
     # The foreign program gives back whatever is there, also when that is somebody else's.
     deletes_blindly: bool = False
     # How often the lock went from side to side, at least, when both contended.
@@ -30,22 +33,24 @@ ALWAYS = [
     Pair("php-token", "php", "token", TOKEN),
     Pair("php-set-nx-ex", "php", "set-nx-ex", TOKEN, deletes_blindly=True),
     Pair("php-expire-watch", "php", "expire-watch", TOKEN),
-    Pair("redis-py", "python", "redis-py", TOKEN),
+    Pair("redis-py", "python", "redis-py", "profile=redis-py"),
 ]
 
 # What tools/interop fetches first.
 FETCHED = [
-    # Its waiters sleep, for a second here, until a release of their own kind leaves them a signal: bowline is done
-    # before they look again, and they are all the faster among themselves.
     Pair(
-        "python-redis-lock", "python-locks", "python-redis-lock", "key=lock:%25s&protocol=token",
-        key="lock:%s", leaves=("lock-signal:%s",), hand_overs=1,
+        "python-redis-lock", "python-locks", "python-redis-lock", "profile=python-redis-lock",
+        key="lock:%s", leaves=("lock-signal:%s",), signals=True,
     ),
-    Pair("pottery", "python-locks", "pottery", "key=redlock:%25s&protocol=token", key="redlock:%s"),
-    Pair("sherlock", "python-locks", "sherlock", TOKEN),
+    Pair(
+        "walrus", "python-locks", "walrus", "profile=walrus",
+        key="lock:%s", stays=("lock.event:%s",), signals=True,
+    ),
+    Pair("pottery", "python-locks", "pottery", "profile=pottery", key="redlock:%s"),
+    Pair("sherlock", "python-locks", "sherlock", "profile=sherlock"),
     Pair("ruby-redis", "ruby", "token", TOKEN),
-    Pair("node-redlock", "node", "redlock", TOKEN),
-    Pair("redis-semaphore", "node", "redis-semaphore", "key=mutex:%25s&protocol=token", key="mutex:%s"),
-    Pair("redsync", "go", "redsync", TOKEN),
-    Pair("redislock", "go", "redislock", TOKEN),
+    Pair("node-redlock", "node", "redlock", "profile=node-redlock"),
+    Pair("redis-semaphore", "node", "redis-semaphore", "profile=redis-semaphore", key="mutex:%s"),
+    Pair("redsync", "go", "redsync", "profile=redsync"),
+    Pair("bsm-redislock", "go", "redislock", "profile=bsm-redislock"),
 ]

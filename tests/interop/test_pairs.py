@@ -40,10 +40,11 @@ def foreigner(arena, pair, lease_ms=LEASE_MS):
 
 
 def only_what_ends_by_itself_is_left(arena, pair):
-    """Nothing on the server, but for what the foreign program leaves with an expiry of its own."""
+    """Nothing on the server, but for what the foreign program leaves too, with an expiry or without."""
     for key in arena.server.keys():
-        assert key in [left % KEY for left in pair.leaves], key
-        assert int(arena.server.cli("pttl", key)) > 0, key
+        assert key in [left % KEY for left in pair.leaves + pair.stays], key
+        # -2: it has ended meanwhile.
+        assert (arena.server.cli("pttl", key) != "-1") == (key in [left % KEY for left in pair.leaves]), key
 
 
 def test_a_foreign_holder_keeps_bowline_out(arena, pair):
@@ -85,6 +86,21 @@ def test_whoever_waits_gets_it(arena, pair):
     assert ours.hear() == "held"
     theirs.tell(f"acquire {PATIENCE_MS}")
     assert ours.release() == "released"
+    assert theirs.hear() == "held"
+    assert theirs.release() == "released"
+
+
+def test_a_release_of_bowlines_is_signalled(arena, pair):
+    if not pair.signals:
+        pytest.skip("its waiters ask again and again")
+    theirs = foreigner(arena, pair).await_ready()
+    ours = arena.bowline(pair.query, LEASE_MS).await_ready()
+    assert ours.acquire() == "held"
+    theirs.tell(f"acquire {PATIENCE_MS}")
+    arena.wait_until("who waits", lambda: "blocked_clients:1" in arena.server.cli("info", "clients"))
+    assert ours.release() == "released"
+    # A signal of ours: whoever is not woken gets the lock too, when its patience is over.
+    assert "cmdstat_lpush:calls=1," in arena.server.cli("info", "commandstats")
     assert theirs.hear() == "held"
     assert theirs.release() == "released"
 

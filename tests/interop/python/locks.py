@@ -64,7 +64,7 @@ class PythonRedisLock(Lock):
             return self.lock.acquire(blocking=False)
         # It waits for whole seconds, and never for longer than its own lease.
         end = time.monotonic() + wait_ms / 1000
-        while not self.lock.acquire(timeout=1):
+        while not self.lock.acquire(timeout=max(1, min(wait_ms, self.lease_ms) // 1000)):
             if time.monotonic() >= end:
                 return False
         return True
@@ -89,15 +89,13 @@ class Walrus(Lock):
         self.lock = walrus.Database(host=host, port=port).lock(key, ttl=lease_ms)
 
     def acquire(self, wait_ms):
-        # Its own waiting has no end; it is woken by the same list.
-        if self.lock.acquire(block=False):
-            return True
+        # Its own waiting has no end; this is the same with one.
         end = time.monotonic() + wait_ms / 1000
-        while time.monotonic() < end:
-            self.client.blpop([self.lock.event], 1 if wait_ms > 1000 else wait_ms / 1000)
-            if self.lock.acquire(block=False):
-                return True
-        return False
+        while not self.lock.acquire(block=False):
+            if time.monotonic() >= end:
+                return False
+            self.client.blpop([self.lock.event], min(wait_ms, self.lease_ms) / 1000)
+        return True
 
     def release(self):
         return "released" if self.lock.release() else "lost"

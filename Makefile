@@ -78,7 +78,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 # Whatever can run side by side, ninja and meson do.
 .NOTPARALLEL:
 
-.PHONY: all help deps demo test format check-format check-scripts check-headers gcc clang asan tsan valgrind \
+.PHONY: all help deps docs demo test format check-format check-scripts check-headers gcc clang asan tsan valgrind \
 	torture torture-tests coverage fuzz fuzz-merge mutants bench bench-report install deb check-install check-package \
 	check-reproducible clean
 
@@ -91,6 +91,7 @@ help:
 	@echo 'make demo            see it work (installs what is missing)'
 	@echo 'make test            build and run every test (installs what is missing)'
 	@echo 'make install         into PREFIX ($(PREFIX)), below DESTDIR if given'
+	@echo 'make docs            docs/profiles.md, from the table of profiles'
 	@echo 'make format          put the C files into the house format'
 	@echo 'make asan tsan valgrind coverage clang gcc'
 	@echo '                     the tests again, each in a build directory of its own'
@@ -208,6 +209,11 @@ bench-report: deps
 	$(call with-bench,$(BUILD))
 	$(call compile,$(BUILD))
 	@$(BUILD)/bowline-bench --svg docs/performance.svg --report docs/performance.md
+
+# What is made of a table and kept: a test says when it is older than its table.
+docs: all
+	@$(BUILD)/bowline-profiles >$(BUILD)/profiles.tsv
+	@tools/profile_page.py $(BUILD)/profiles.tsv >docs/profiles.md
 
 format:
 	@$(CLANG_FORMAT) -i $(C_FILES)

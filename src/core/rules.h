@@ -84,8 +84,8 @@ typedef enum bwl_wins {
     BWL_WINS_IF_SAME,
 } bwl_wins;
 
-/* BLIND: DEL.  IF_AHEAD: GET, and DEL when the stamp is at least guard_ms ahead of now.  IF_MINE:
- * GET, and DEL when the value is what we wrote. */
+/* BLIND: DEL.  IF_AHEAD: GET, and DEL when the stamp is more than guard_ms ahead of now, whoever
+ * wrote it.  IF_MINE: GET, and DEL when the value is what we wrote. */
 typedef enum bwl_release_rule {
     BWL_RELEASE_BLIND = 1,
     BWL_RELEASE_IF_AHEAD,

@@ -226,9 +226,23 @@ static void answered(bwl_redis_store *store, const char *bytes, size_t size)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+static bwl_signal signal_of(const bwl_redis_store *store, const bwl_redis_open_question *q,
+                            char ret_name[BWL_SIGNAL_MAX])
+{
+    const bwl_profile *profile = store->profile;
+
+    if (profile == NULL || profile->signal == BWL_SIGNAL_NONE || q->word != REDIS_DELETE_IF_MINE)
+        return (bwl_signal){ .kind = BWL_SIGNAL_NONE };
+    size_t size = bwl_profile_signal_write(ret_name, profile, store->key_template, q->lock->name,
+                                           q->lock->name_size);
+    return (bwl_signal){ .kind = profile->signal, .name = ret_name, .size = size };
+}
+
 static bool write_one(bwl_redis_store *store, bwl_redis_open_question *q)
 {
     char            key[BWL_KEY_MAX];
+    char            name[BWL_SIGNAL_MAX];
+    bwl_signal      signal = signal_of(store, q, name);
     bwl_resp_writer writer;
     size_t size = bwl_key_write(key, store->key_template, q->lock->name, q->lock->name_size);
     /* Nobody would hear that the server does not know the script; once it has seen the text, it
@@ -237,7 +251,7 @@ static bool write_one(bwl_redis_store *store, bwl_redis_open_question *q)
     bool   is_new       = (store->texts_due & 1u << q->word) != 0;
     size_t room         = bwl_redis_room(q->word) + size * (bwl_redis_frames(q->word) - 1);
 
-    if (!bwl_conn_reserve(&store->conn, room + size, &writer))
+    if (!bwl_conn_reserve(&store->conn, room + size + signal.size, &writer))
         return false;
     if (q->looker != NULL)
         bwl_redis_write_look(&writer, key, size, q->by_text);
@@ -251,6 +265,7 @@ static bool write_one(bwl_redis_store *store, bwl_redis_open_question *q)
                                      .lease_ms = q->lease_ms,
                                      .stamp    = q->stamp,
                                      .rules    = q->lock->hold.claim.rules,
+                                     .signal   = signal,
                                  });
     store->text_was_sent = store->text_was_sent || is_last_word;
     store->texts_due &= ~(1u << q->word);

@@ -14,17 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* SHIM */
-static const bwl_protocol *bwl_protocol_named(const char *name)
-{
-    return strcmp(name, "token") == 0 || strcmp(name, "setnx-getset") == 0 ? &bwl_token : NULL;
-}
-static const char *bwl_protocol_name_at(size_t i)
-{
-    return i == 0 ? "token" : i == 1 ? "setnx-getset" : NULL;
-}
-/* SHIM END */
-
 static int unknown(const char *what, const char *typed, bwl_word_at names, bwl_fault *fault)
 {
     const char *nearest = bwl_nearest(typed, names);
@@ -52,8 +41,10 @@ static int take_profile(bwl_settings *settings, const char *name, const char *pr
                         "protocol= out",
                         protocol, name, profile->protocol);
     settings->protocol = bwl_protocol_named(profile->protocol);
-    settings->rules    = &profile->rules;
+    settings->rules    = profile->rules;
     *ret_fault         = profile->fault;
+    if (profile->fault == NULL && settings->protocol != NULL)
+        *ret_fault = bwl_protocol_fault(settings->protocol, settings->rules);
     assert(settings->protocol != NULL); /* a test looks at every row */
     return BWL_OK;
 }
@@ -66,8 +57,8 @@ static int take_protocol(bwl_settings *settings, const char *name, const char **
     if (protocol == NULL)
         return unknown("protocol", name, bwl_protocol_name_at, fault);
     settings->protocol = protocol;
-    settings->rules    = NULL;
-    *ret_fault         = protocol->fault;
+    settings->rules    = bwl_protocol_rules(protocol);
+    *ret_fault         = bwl_protocol_fault(protocol, settings->rules);
     return BWL_OK;
 }
 
@@ -144,7 +135,7 @@ int bwl_redis_take_profile(bwl_redis_store *store, const bwl_url *url, bwl_fault
             host[0] = '\0';
         host[sizeof host - 1] = '\0';
         (void)snprintf(store->prefix, sizeof store->prefix, "%s_%ld_", host, (long)getpid());
-        store->rules                  = store->profile->rules;
+        store->rules                  = *store->profile->rules;
         store->rules.prefix           = store->prefix;
         store->client->settings.rules = &store->rules;
     }

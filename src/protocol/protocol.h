@@ -4,9 +4,36 @@
 #ifndef BWL_PROTOCOL_H
 #define BWL_PROTOCOL_H
 
-#include "core/core.h"
+#include "core/rules.h"
 
 extern const bwl_protocol bwl_token;  /* one key on one Redis                              */
 extern const bwl_protocol bwl_ticket; /* a store of this machine that keeps the queue itself */
+
+/* Other people's: what they do is what their articles say, faults and all. */
+extern const bwl_protocol bwl_setnx_del;
+extern const bwl_protocol bwl_setnx_del_expire;
+extern const bwl_protocol bwl_setnx_stamp_del;
+extern const bwl_protocol bwl_setnx_getset;
+extern const bwl_protocol bwl_set_nx_ex;
+extern const bwl_protocol bwl_setnx_expire_watch;
+
+/* Of those that speak to Redis: the one of this name, or NULL; the name of the i-th, NULL behind
+ * the last. */
+const bwl_protocol *bwl_protocol_named(const char *name);
+const char         *bwl_protocol_name_at(size_t i);
+
+/* The rules by which a protocol goes when nobody names others: its article's.  NULL: it has no
+ * parameters. */
+const bwl_rules *bwl_protocol_rules(const bwl_protocol *protocol);
+
+/* What is wrong with a protocol that goes by these rules, or NULL. */
+const char *bwl_protocol_fault(const bwl_protocol *protocol, const bwl_rules *rules);
+
+/* The parameters of setnx-getset, article by article. */
+extern const bwl_rules bwl_rules_seconds; /* "Redis的分布式锁", the fourth way                */
+extern const bwl_rules bwl_rules_buffers; /* "Redis实现分布式锁": milliseconds, buffers         */
+extern const bwl_rules bwl_rules_jedis; /* "利用redis实现分布式锁", its code                 */
+extern const bwl_rules bwl_rules_lock_foo; /* ... and the rule of its summary                */
+extern const bwl_rules bwl_rules_server;   /* the safe variant of the first                   */
 
 #endif

@@ -10,28 +10,21 @@
 
 #include "core/rules.h"
 #include "redis/key.h"
-
-/* How a release wakes those who wait, in the same step as it deletes the key. */
-typedef enum bwl_signal_kind {
-    BWL_SIGNAL_NONE = 0,
-    BWL_SIGNAL_LIST,    /* DEL list; LPUSH list 1; PEXPIRE list 1000                           */
-    BWL_SIGNAL_EVENT,   /* LPUSH list 1; LTRIM list 0 0                                        */
-    BWL_SIGNAL_CHANNEL, /* PUBLISH channel key                                                 */
-} bwl_signal_kind;
+#include "redis/signal.h"
 
 typedef struct bwl_profile {
-    const char     *name;
-    const char     *program;  /* whose locks these are, and of which versions                   */
-    const char     *protocol; /* the name of one of ours                                        */
-    const char     *key;      /* the template of its keys; see takes_prefix                     */
-    bool            takes_prefix; /* its keys begin with a word of the user's, for key= to say  */
-    bool            names_host;   /* its values begin with HOST_PID_                            */
-    bwl_signal_kind signal;
-    const char     *signal_name; /* of the list or channel: %s the name, %p what comes before
+    const char      *name;
+    const char      *program;  /* whose locks these are, and of which versions                   */
+    const char      *protocol; /* the name of one of ours                                        */
+    const char      *key;      /* the template of its keys; see takes_prefix                     */
+    bool             takes_prefix; /* its keys begin with a word of the user's, for key= to say  */
+    bool             names_host;   /* its values begin with HOST_PID_                            */
+    bwl_signal_kind  signal;
+    const char      *signal_name; /* of the list or channel: %s the name, %p what comes before
                                   * `key` in the template that is used                          */
-    const char     *fault; /* what is wrong with sharing this lock; NULL: nothing               */
-    const char     *note;  /* what there is to know; NULL: nothing                              */
-    bwl_rules       rules;
+    const char      *fault; /* what is wrong with sharing this lock; NULL: nothing               */
+    const char      *note;  /* what there is to know; NULL: nothing                              */
+    const bwl_rules *rules;
 } bwl_profile;
 
 /* The i-th; NULL behind the last. */

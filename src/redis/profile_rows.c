@@ -12,12 +12,15 @@
  *
  * docs/profiles.md is made of this table: make docs.
  */
+#include "protocol/protocol.h"
 #include "redis/profile_rows.h"
 
 #define TOKENS(shape)  .value = BWL_VALUE_TOKEN, .token = (shape)
 #define SECOND_NS      INT64_C(1000000000)
 #define MILLISECOND_NS INT64_C(1000000)
 #define MICROSECOND_NS INT64_C(1000)
+
+#define RULES(...)     (&(const bwl_rules){ __VA_ARGS__ })
 
 #define BY_THE_SERVER                                                                  \
     .reads = BWL_READS_ONCE, .gone = BWL_GONE_START_OVER, .wins = BWL_WINS_IF_EXPIRED, \
@@ -34,11 +37,11 @@ const bwl_profile bwl_profile_rows[] = {
     /* redis 6.4.0 (PyPI), lock.py: SET NX PX, uuid1().hex, GET and DEL in Lua; 2.10.6 the same by
      * SETNX and PEXPIRE. */
     { .name     = "redis-py",
-      .program  = "redis-py 2.10 and newer (Python), redis.lock.Lock; django-redis, dogpile.cache",
+      .program  = "redis-py 2.10 and newer (Python), redis.lock.Lock",
       .protocol = "token",
       .key      = "%s",
       .note     = "Without timeout= its own locks never expire.",
-      .rules    = { TOKENS(BWL_TOKEN_UUID1_BARE) } },
+      .rules    = RULES(TOKENS(BWL_TOKEN_UUID1_BARE)) },
     /* python-redis-lock 4.0.0 (PyPI), redis_lock/__init__.py: SET NX EX, b64encode(urandom(18)). */
     { .name        = "python-redis-lock",
       .program     = "python-redis-lock 4 (Python), redis_lock.Lock",
@@ -47,7 +50,7 @@ const bwl_profile bwl_profile_rows[] = {
       .signal      = BWL_SIGNAL_LIST,
       .signal_name = "%plock-signal:%s",
       .note        = "Without expire= its own locks never expire.",
-      .rules       = { TOKENS(BWL_TOKEN_BASE64_18), .lease_in_seconds = true } },
+      .rules       = RULES(TOKENS(BWL_TOKEN_BASE64_18), .lease_in_seconds = true) },
     /* walrus 0.9.4 (PyPI), lock.py, scripts/lock_*.lua: SETNX, PEXPIRE; os.urandom(32). */
     { .name        = "walrus",
       .program     = "walrus 0.9 (Python), Database.lock",
@@ -58,67 +61,67 @@ const bwl_profile bwl_profile_rows[] = {
       .note        = "Its own values are 32 bytes of any kind. Without ttl= its own locks never "
                      "expire. The list "
                      "stays for ever, as it does after a release of its own.",
-      .rules       = { TOKENS(BWL_TOKEN_HEX) } },
+      .rules       = RULES(TOKENS(BWL_TOKEN_HEX)) },
     /* pottery 3.0.1 (PyPI), redlock.py: SET NX PX, str(uuid4()). */
     { .name     = "pottery",
       .program  = "pottery 3 (Python), Redlock",
       .protocol = "token",
       .key      = "redlock:%s",
       .note     = "With one master.",
-      .rules    = { TOKENS(BWL_TOKEN_UUID), .lease_ms = 10000 } },
+      .rules    = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 10000) },
     /* sherlock 0.4.1 (PyPI), lock.py, RedisLock: SETNX and EXPIRE in Lua, str(uuid4()). */
     { .name     = "sherlock",
       .program  = "sherlock 0.4 (Python), RedisLock",
       .protocol = "token",
       .key      = "%s",
       .note     = "With a namespace: key=NAMESPACE_%s.",
-      .rules    = { TOKENS(BWL_TOKEN_UUID), .lease_in_seconds = true } },
+      .rules    = RULES(TOKENS(BWL_TOKEN_UUID), .lease_in_seconds = true) },
     /* SPSCommerce/redlock-py at 142545d, redlock/__init__.py: SET NX PX. */
     { .name     = "redlock-py",
       .program  = "redlock-py 1 (Python)",
       .protocol = "token",
       .key      = "%s",
       .note     = "With one server.",
-      .rules    = { TOKENS(BWL_TOKEN_ALNUM_22) } },
+      .rules    = RULES(TOKENS(BWL_TOKEN_ALNUM_22)) },
     /* redlock 5.0.0-beta.2 (npm), dist/esm/index.js: randomBytes(16).toString("hex"). */
     { .name     = "node-redlock",
       .program  = "node-redlock 5 (Node.js), npm redlock",
       .protocol = "token",
       .key      = "%s",
       .note     = "With one client and one resource.",
-      .rules    = { TOKENS(BWL_TOKEN_HEX) } },
+      .rules    = RULES(TOKENS(BWL_TOKEN_HEX)) },
     /* redis-semaphore 5.8.0 (npm), lib/RedisMutex.js, lib/misc.js: SET PX NX, randomUUID(). */
     { .name     = "redis-semaphore",
       .program  = "redis-semaphore 5 (Node.js), Mutex",
       .protocol = "token",
       .key      = "mutex:%s",
-      .rules    = { TOKENS(BWL_TOKEN_UUID), .lease_ms = 10000, .wait_ms = 10000 } },
+      .rules    = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 10000, .wait_ms = 10000) },
     /* ioredis-lock 4.0.0 (npm): SET PX NX, uuid.v1(). */
     { .name     = "ioredis-lock",
       .program  = "ioredis-lock 4 (Node.js)",
       .protocol = "token",
       .key      = "%s",
-      .rules    = { TOKENS(BWL_TOKEN_UUID1), .lease_ms = 10000 } },
+      .rules    = RULES(TOKENS(BWL_TOKEN_UUID1), .lease_ms = 10000) },
     /* node-redis-warlock 1.0.2 (npm), lib/warlock.js: SET PX NX, the bytes of a UUID in base64. */
     { .name     = "warlock",
       .program  = "node-redis-warlock 1 (Node.js)",
       .protocol = "token",
       .key      = "%s:lock",
-      .rules    = { TOKENS(BWL_TOKEN_BASE64) } },
+      .rules    = RULES(TOKENS(BWL_TOKEN_BASE64)) },
     /* github.com/go-redsync/redsync/v4 4.18.1, mutex.go, redsync.go: SET NX, 16 bytes in base64. */
     { .name     = "redsync",
       .program  = "redsync 4 (Go)",
       .protocol = "token",
       .key      = "%s",
       .note     = "With one pool. WithSetNXOnExtend makes a lost key anew.",
-      .rules    = { TOKENS(BWL_TOKEN_BASE64), .lease_ms = 8000 } },
+      .rules    = RULES(TOKENS(BWL_TOKEN_BASE64), .lease_ms = 8000) },
     /* github.com/bsm/redislock 0.9.4, redislock.go: SET NX PX in Lua, base64.RawURLEncoding. */
     { .name     = "bsm-redislock",
       .program  = "bsm/redislock 0.9 (Go)",
       .protocol = "token",
       .key      = "%s",
       .note     = "Its own values may have metadata behind the token.",
-      .rules    = { TOKENS(BWL_TOKEN_OURS) } },
+      .rules    = RULES(TOKENS(BWL_TOKEN_OURS)) },
     /* com.baomidou:lock4j-redis-template-spring-boot-starter 2.2.7 (Maven Central), sources:
      * RedisTemplateLockExecutor, LockUtil, Lock4jProperties. */
     { .name     = "lock4j",
@@ -127,7 +130,7 @@ const bwl_profile bwl_profile_rows[] = {
       .key      = "lock4j:%s",
       .note     = "The name of the lock is what follows lock4j.lock-key-prefix, as in "
                   "com.example.Orders.pay#42.",
-      .rules    = { TOKENS(BWL_TOKEN_UUID_BARE), .lease_ms = 30000, .wait_ms = 3000 } },
+      .rules    = RULES(TOKENS(BWL_TOKEN_UUID_BARE), .lease_ms = 30000, .wait_ms = 3000) },
     /* net.javacrumbs.shedlock:shedlock-support-redis 6.9.0 and shedlock-provider-redis-spring
      * 6.3.0 (Maven Central), sources: ADDED:TIME@HOST:UUID, and without the UUID before 6.9.  */
     { .name     = "shedlock",
@@ -137,7 +140,7 @@ const bwl_profile bwl_profile_rows[] = {
       .fault = "a ShedLock that is late deletes whatever is there, unless its provider was built "
                "with safeUpdate",
       .note  = "Of the environment default. A UUID stands in the place of the host.",
-      .rules = { TOKENS(BWL_TOKEN_DATE_UUID), .prefix = "ADDED:" } },
+      .rules = RULES(TOKENS(BWL_TOKEN_DATE_UUID), .prefix = "ADDED:") },
     /* org.springframework.integration:spring-integration-redis 7.0.0 and 6.5.0 (Maven Central),
      * sources: RedisLockRegistry. The channel is another one since 7. */
     { .name         = "spring",
@@ -148,7 +151,7 @@ const bwl_profile bwl_profile_rows[] = {
       .signal       = BWL_SIGNAL_CHANNEL,
       .signal_name  = "%p-channel:%p:%s",
       .note         = "key= begins with the registry key: key=REGISTRY:%s.",
-      .rules        = { TOKENS(BWL_TOKEN_UUID), .lease_ms = 60000 } },
+      .rules        = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 60000) },
     { .name         = "spring-6",
       .program      = "Spring Integration 5.5 to 6.5 (Java), RedisLockRegistry",
       .protocol     = "token",
@@ -157,7 +160,7 @@ const bwl_profile bwl_profile_rows[] = {
       .signal       = BWL_SIGNAL_CHANNEL,
       .signal_name  = "%p-channel",
       .note         = "key= begins with the registry key: key=REGISTRY:%s.",
-      .rules        = { TOKENS(BWL_TOKEN_UUID), .lease_ms = 60000 } },
+      .rules        = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 60000) },
     /* laravel/framework, src/Illuminate/Cache/RedisLock.php and Lock.php: SET EX NX, Str::random().
      * What stands before the name is put together from config/database.php, config/cache.php and,
      * up to 10, a colon of RedisStore::setPrefix. */
@@ -168,19 +171,19 @@ const bwl_profile bwl_profile_rows[] = {
       .note     = "What comes before the name is REDIS_PREFIX and CACHE_PREFIX: give key= "
                   "if yours are others. "
                   "A serializer or compression of phpredis changes the values.",
-      .rules    = { TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true } },
+      .rules    = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true) },
     { .name     = "laravel-11",
       .program  = "Laravel 11 (PHP), Cache::lock, as applications were made",
       .protocol = "token",
       .key      = "laravel_database_laravel_cache_%s",
       .note     = "As laravel.",
-      .rules    = { TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true } },
+      .rules    = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true) },
     { .name     = "laravel-10",
       .program  = "Laravel 9 and 10 (PHP), Cache::lock, as applications were made",
       .protocol = "token",
       .key      = "laravel_database_laravel_cache_:%s",
       .note     = "As laravel.",
-      .rules    = { TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true } },
+      .rules    = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true) },
     /* samcook/RedLock.net at 0d5cdf3, RedLock.cs: StringSet NX, Guid.ToString(); the format is in
      * RedLockConnectionProvider. */
     { .name     = "redlock-net",
@@ -188,7 +191,7 @@ const bwl_profile bwl_profile_rows[] = {
       .protocol = "token",
       .key      = "redlock:%s",
       .note     = "With one server. Its own extension makes a lost key anew.",
-      .rules    = { TOKENS(BWL_TOKEN_UUID) } },
+      .rules    = RULES(TOKENS(BWL_TOKEN_UUID)) },
     /* madelson/DistributedLock at 338025c, RedisMutexPrimitive.cs, RedLockHelper.cs: StringSet NX,
      * MACHINE_PID_GUID. */
     { .name       = "distributedlock",
@@ -197,7 +200,7 @@ const bwl_profile bwl_profile_rows[] = {
       .key        = "%s",
       .names_host = true,
       .note       = "With one database. The name of the host is cut to fit.",
-      .rules      = { TOKENS(BWL_TOKEN_UUID_BARE), .lease_ms = 30000 } },
+      .rules      = RULES(TOKENS(BWL_TOKEN_UUID_BARE), .lease_ms = 30000) },
     /* sewenew/redis-plus-plus at 1ee399d, patterns/redlock.cpp: SET NX PX, 20
      * letters and digits. */
     { .name     = "redis-plus-plus",
@@ -205,31 +208,24 @@ const bwl_profile bwl_profile_rows[] = {
       .protocol = "token",
       .key      = "%s",
       .note     = "With one master.",
-      .rules    = { TOKENS(BWL_TOKEN_ALNUM_20) } },
+      .rules    = RULES(TOKENS(BWL_TOKEN_ALNUM_20)) },
     /* redis/redis-doc at 029c381, commands/setnx.md, "Design pattern: Locking with SETNX". */
     { .name     = "redis-io-setnx",
       .program  = "programs made after the page of SETNX on redis.io",
       .protocol = "setnx-getset",
       .key      = "lock.%s",
       .fault    = FAULT_BLIND,
-      .rules    = { .value    = BWL_VALUE_DECIMAL,
-                    .unit_ns  = SECOND_NS,
-                    .extra_ns = SECOND_NS,
-                    .expired  = BWL_STAMP_NOT_AFTER_NOW,
-                    BY_THE_SERVER } },
+      .rules    = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, .extra_ns = SECOND_NS,
+                        .expired = BWL_STAMP_NOT_AFTER_NOW, BY_THE_SERVER) },
     /* abelaska/jedis-lock at 5989cdd (1.0.0), JedisLock.java. */
     { .name     = "jedis-lock-1",
       .program  = "jedis-lock 1.0 (Java), and the many copies of its class",
       .protocol = "setnx-getset",
       .key      = "%s",
       .fault    = FAULT_BLIND,
-      .rules    = { .value    = BWL_VALUE_DECIMAL,
-                    .unit_ns  = MILLISECOND_NS,
-                    .extra_ns = MILLISECOND_NS,
-                    .expired  = BWL_STAMP_BEFORE_NOW,
-                    BY_THE_SERVER,
-                    .lease_ms = 60000,
-                    .wait_ms  = 10000 } },
+      .rules    = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = MILLISECOND_NS,
+                        .extra_ns = MILLISECOND_NS, .expired = BWL_STAMP_BEFORE_NOW, BY_THE_SERVER,
+                        .lease_ms = 60000, .wait_ms = 10000) },
     /* redis 2.6.2 and 2.7.6 (PyPI), client.py, Lock: whole seconds; connection.py, encode. */
     { .name     = "redis-py-2.7",
       .program  = "redis-py 2.4 to 2.7 (Python), redis.client.Lock",
@@ -237,11 +233,8 @@ const bwl_profile bwl_profile_rows[] = {
       .key      = "%s",
       .fault    = FAULT_BLIND,
       .note     = "Without timeout= its own locks expire in 2038.",
-      .rules    = { .value    = BWL_VALUE_FLOAT_PYTHON,
-                    .unit_ns  = SECOND_NS,
-                    .whole_ns = SECOND_NS,
-                    .expired  = BWL_STAMP_BEFORE_NOW,
-                    BY_THE_SERVER } },
+      .rules = RULES(.value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = SECOND_NS, .whole_ns = SECOND_NS,
+                     .expired = BWL_STAMP_BEFORE_NOW, BY_THE_SERVER) },
     /* redis 2.8.0 and 2.9.1 (PyPI), client.py, Lock: fractions of a second. */
     { .name     = "redis-py-2.9",
       .program  = "redis-py 2.8 and 2.9 (Python), redis.client.Lock",
@@ -249,36 +242,25 @@ const bwl_profile bwl_profile_rows[] = {
       .key      = "%s",
       .fault    = FAULT_BLIND,
       .note     = "Without timeout= its own locks expire in 2038.",
-      .rules    = { .value    = BWL_VALUE_FLOAT_PYTHON,
-                    .unit_ns  = MICROSECOND_NS,
-                    .whole_ns = SECOND_NS,
-                    .expired  = BWL_STAMP_BEFORE_NOW,
-                    BY_THE_SERVER } },
+      .rules    = RULES(.value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = MICROSECOND_NS,
+                        .whole_ns = SECOND_NS, .expired = BWL_STAMP_BEFORE_NOW, BY_THE_SERVER) },
     /* kenn/redis-mutex at 142d14e, lib/redis_mutex.rb; before 4, 10b66a2, lib/redis/mutex.rb. */
     { .name     = "redis-mutex",
       .program  = "redis-mutex 4 (Ruby), RedisMutex",
       .protocol = "setnx-getset",
       .key      = "RedisMutex:%s",
       .fault    = FAULT_MOVED,
-      .rules    = { .value    = BWL_VALUE_FLOAT_RUBY,
-                    .unit_ns  = MICROSECOND_NS,
-                    .whole_ns = SECOND_NS,
-                    .expired  = BWL_STAMP_NOT_AFTER_NOW,
-                    BY_THE_SERVER,
-                    .lease_ms = 10000,
-                    .wait_ms  = 1000 } },
+      .rules    = RULES(.value = BWL_VALUE_FLOAT_RUBY, .unit_ns = MICROSECOND_NS,
+                        .whole_ns = SECOND_NS, .expired = BWL_STAMP_NOT_AFTER_NOW, BY_THE_SERVER,
+                        .lease_ms = 10000, .wait_ms = 1000) },
     { .name     = "redis-mutex-3",
       .program  = "redis-mutex 1 to 3 (Ruby), Redis::Mutex",
       .protocol = "setnx-getset",
       .key      = "Redis::Mutex:%s",
       .fault    = FAULT_MOVED,
-      .rules    = { .value    = BWL_VALUE_FLOAT_RUBY,
-                    .unit_ns  = MICROSECOND_NS,
-                    .whole_ns = SECOND_NS,
-                    .expired  = BWL_STAMP_NOT_AFTER_NOW,
-                    BY_THE_SERVER,
-                    .lease_ms = 10000,
-                    .wait_ms  = 1000 } },
+      .rules    = RULES(.value = BWL_VALUE_FLOAT_RUBY, .unit_ns = MICROSECOND_NS,
+                        .whole_ns = SECOND_NS, .expired = BWL_STAMP_NOT_AFTER_NOW, BY_THE_SERVER,
+                        .lease_ms = 10000, .wait_ms = 1000) },
     /* PatrickTulskie/redis-lock at f13d834, lib/redis/lock.rb: SECONDS-PID-THREAD. */
     { .name     = "crowdtap-redis-lock",
       .program  = "redis-lock of PatrickTulskie (Ruby), Redis#lock",
@@ -286,13 +268,9 @@ const bwl_profile bwl_profile_rows[] = {
       .key      = "lock:%s",
       .fault    = FAULT_MOVED,
       .note     = "The two numbers are drawn anew for every attempt.",
-      .rules    = { .value    = BWL_VALUE_STAMP_TOKEN,
-                    .token    = BWL_TOKEN_PID_TID,
-                    .unit_ns  = SECOND_NS,
-                    .extra_ns = SECOND_NS,
-                    .expired  = BWL_STAMP_BEFORE_NOW,
-                    BY_THE_SERVER,
-                    .lease_ms = 60000 } },
+      .rules    = RULES(.value = BWL_VALUE_STAMP_TOKEN, .token = BWL_TOKEN_PID_TID,
+                        .unit_ns = SECOND_NS, .extra_ns = SECOND_NS, .expired = BWL_STAMP_BEFORE_NOW,
+                        BY_THE_SERVER, .lease_ms = 60000) },
     /* lantins/resque-lock-timeout at 3a13db9, lib/resque/plugins/lock_timeout.rb. */
     { .name     = "resque-lock-timeout",
       .program  = "resque-lock-timeout 0.4 (Ruby) with @lock_timeout",
@@ -300,10 +278,8 @@ const bwl_profile bwl_profile_rows[] = {
       .key      = "resque:lock:%s",
       .fault    = FAULT_BLIND,
       .note     = "The name of the lock is CLASS:IDENTIFIER.",
-      .rules    = { .value   = BWL_VALUE_DECIMAL,
-                    .unit_ns = SECOND_NS,
-                    .expired = BWL_STAMP_BEFORE_NOW,
-                    BY_THE_SERVER } },
+      .rules    = RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS,
+                        .expired = BWL_STAMP_BEFORE_NOW, BY_THE_SERVER) },
     /* ServiceStack/ServiceStack.Redis at 0dbc420, RedisLock.cs. */
     { .name     = "servicestack",
       .program  = "ServiceStack.Redis 3 and 4 (.NET), AcquireLock",
@@ -312,51 +288,22 @@ const bwl_profile bwl_profile_rows[] = {
       .fault    = "its other users take a lock that has expired by clocks of their own, and "
                   "release whatever is there",
       .note     = "Its timeOut is the wait and the lease in one.",
-      .rules    = { .value    = BWL_VALUE_DECIMAL,
-                    .unit_ns  = MILLISECOND_NS,
-                    .extra_ns = MILLISECOND_NS,
-                    .expired  = BWL_STAMP_NOT_AFTER_NOW,
-                    BY_THE_SERVER } },
+      .rules =
+          RULES(.value = BWL_VALUE_DECIMAL, .unit_ns = MILLISECOND_NS, .extra_ns = MILLISECOND_NS,
+                .expired = BWL_STAMP_NOT_AFTER_NOW, BY_THE_SERVER) },
     /* The article "Redis实现分布式锁", getPidLock and releasePidLock, as its
      * text means them. */
     { .name     = "php-pidlock",
       .program  = "the PHP lock of the article \"Redis实现分布式锁\", getPidLock",
       .protocol = "setnx-getset",
       .key      = "lock_%s",
-      .fault = "it compares the clocks of different machines, and a release within the lease does "
-               "not look "
-               "whose lock it is",
-      .rules = { .value        = BWL_VALUE_DECIMAL,
-                 .unit_ns      = MILLISECOND_NS,
-                 .extra_ns     = MILLISECOND_NS,
-                 .expired      = BWL_STAMP_BEFORE_NOW,
-                 .reads        = BWL_READS_ONCE,
-                 .gone         = BWL_GONE_SWAP,
-                 .wins         = BWL_WINS_IF_EXPIRED,
-                 .missing_wins = true,
-                 .release      = BWL_RELEASE_IF_AHEAD,
-                 .guard_ms     = 3,
-                 .clock        = BWL_CLOCK_OF_CLIENT } },
+      .rules    = &bwl_rules_buffers },
     /* The article "利用redis实现分布式锁", JedisLock; the release as in jedis-lock 1.0. */
     { .name     = "java-jedislock",
       .program  = "the Java lock of the article \"利用redis实现分布式锁\", JedisLock",
       .protocol = "setnx-getset",
       .key      = "%s",
-      .fault =
-          "it compares the clocks of different machines, and a release deletes whatever is there",
-      .rules = { .value        = BWL_VALUE_DECIMAL,
-                 .unit_ns      = MILLISECOND_NS,
-                 .extra_ns     = MILLISECOND_NS,
-                 .expired      = BWL_STAMP_BEFORE_NOW,
-                 .reads        = BWL_READS_STAMP_ONCE,
-                 .gone         = BWL_GONE_START_OVER,
-                 .wins         = BWL_WINS_IF_SAME,
-                 .missing_wins = false,
-                 .release      = BWL_RELEASE_BLIND,
-                 .clock        = BWL_CLOCK_OF_CLIENT,
-                 .pause_ms     = 100,
-                 .lease_ms     = 300000,
-                 .wait_ms      = 300 } },
+      .rules    = &bwl_rules_jedis },
 };
 
 const size_t bwl_profile_rows_count = sizeof bwl_profile_rows / sizeof bwl_profile_rows[0];

@@ -95,6 +95,15 @@ static void write_scripted(bwl_resp_writer *writer, const bwl_redis_question *q)
         bwl_resp_write_integer(writer, q->lease_ms);
 }
 
+static void write_signalled(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    char   value[BWL_VALUE_MAX];
+    size_t size = bwl_value_write(value, q->rules, q->token, q->stamp);
+
+    bwl_signal_write(writer, &q->signal, q->by_text, (bwl_bytes){ q->key, q->key_size },
+                     (bwl_bytes){ value, size });
+}
+
 static void write_take(bwl_resp_writer *writer, const bwl_redis_question *q)
 {
     bwl_resp_write_array(writer, 4 + BWL_TAKE_ARGUMENTS);
@@ -111,6 +120,8 @@ void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_question *question
         write_take(writer, question);
     else if (bwl_plain_is(question->word))
         bwl_plain_write(writer, question);
+    else if (question->word == REDIS_DELETE_IF_MINE && question->signal.kind != BWL_SIGNAL_NONE)
+        write_signalled(writer, question);
     else
         write_scripted(writer, question);
 }

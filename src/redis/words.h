@@ -6,6 +6,7 @@
 
 #include "core/rules.h"
 #include "redis/resp.h"
+#include "redis/signal.h"
 #include "store/redis.h"
 
 /* Everything that a word needs.  Borrowed. */
@@ -17,7 +18,8 @@ typedef struct bwl_redis_question {
     const char      *token;
     bwl_ms           lease_ms;
     int64_t          stamp;
-    const bwl_rules *rules; /* NULL: the token is the value                                     */
+    const bwl_rules *rules;  /* NULL: the token is the value                                     */
+    bwl_signal       signal; /* DELETE_IF_MINE: who is to be woken                              */
 } bwl_redis_question;
 
 /* The room that the command takes beside its key, at most. */

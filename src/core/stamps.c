@@ -1,0 +1,67 @@
+/*
+ * stamps.c -- see stamps.h.
+ *
+ * Everything is compared in the unit of the stamp, as the other programs do: they have no finer
+ * time.  A stranger's stamp may be any number, so nothing here overflows.
+ */
+#include "core/stamps.h"
+
+#define NS_IN_MS INT64_C(1000000)
+
+/* Both within what a stamp can be: a clock of this century, a lease of days. */
+static int64_t length_ns(const bwl_rules *rules, bwl_ms lease_ms)
+{
+    assert(lease_ms < INT64_MAX / NS_IN_MS / 2);
+    return lease_ms * NS_IN_MS + rules->extra_ns;
+}
+
+int64_t bwl_stamp_at(const bwl_rules *rules, int64_t wall_ns, bwl_ms lease_ms)
+{
+    if (rules->unit_ns == 0)
+        return 0;
+    int64_t length = length_ns(rules, lease_ms);
+    if (rules->stamp_is_start)
+        return wall_ns / rules->unit_ns;
+    return (wall_ns > INT64_MAX - length ? INT64_MAX : wall_ns + length) / rules->unit_ns;
+}
+
+/* The stamp, in units, at which it is over. */
+static int64_t end_of(const bwl_rules *rules, int64_t stamp, bwl_ms lease_ms)
+{
+    int64_t length = rules->stamp_is_start ? length_ns(rules, lease_ms) / rules->unit_ns : 0;
+
+    assert(stamp >= 0);
+    return stamp > INT64_MAX - length ? INT64_MAX : stamp + length;
+}
+
+bool bwl_stamp_has_expired(const bwl_rules *rules, int64_t stamp, int64_t wall_ns, bwl_ms lease_ms)
+{
+    int64_t end = end_of(rules, stamp, lease_ms);
+    int64_t now = wall_ns / rules->unit_ns;
+
+    switch (rules->expired) {
+    case BWL_STAMP_BEFORE_NOW: return end < now;
+    case BWL_STAMP_NOT_AFTER_NOW: return end <= now;
+    }
+    bwl_unreachable("these rules do not say when a stamp has expired");
+}
+
+bool bwl_stamp_is_ahead(const bwl_rules *rules, int64_t stamp, int64_t wall_ns, bwl_ms lease_ms)
+{
+    int64_t end   = end_of(rules, stamp, lease_ms);
+    int64_t now   = wall_ns / rules->unit_ns;
+    int64_t guard = rules->guard_ms * NS_IN_MS;
+
+    return end > now &&
+           (end - now > INT64_MAX / rules->unit_ns || (end - now) * rules->unit_ns > guard);
+}
+
+bwl_ms bwl_stamp_worth_ms(const bwl_rules *rules, int64_t stamp, int64_t wall_ns, bwl_ms lease_ms)
+{
+    int64_t end_ns =
+        stamp > INT64_MAX / 2 / rules->unit_ns ? INT64_MAX / 2 : stamp * rules->unit_ns;
+
+    if (rules->stamp_is_start)
+        end_ns += length_ns(rules, lease_ms);
+    return end_ns >= wall_ns ? (end_ns - wall_ns) / NS_IN_MS : -1;
+}

@@ -1,0 +1,21 @@
+/*
+ * stamps.h -- reckoning with times of day that stand in a value.  See core/rules.h.
+ */
+#ifndef BWL_STAMPS_H
+#define BWL_STAMPS_H
+
+#include "core/rules.h"
+
+/* What a lock that begins at this time of day writes; 0 where the rules have no stamp. */
+int64_t bwl_stamp_at(const bwl_rules *rules, int64_t wall_ns, bwl_ms lease_ms);
+
+/* Has it expired?  For a stamp_is_start the lease is ours: nobody knows the other's. */
+bool bwl_stamp_has_expired(const bwl_rules *rules, int64_t stamp, int64_t wall_ns, bwl_ms lease_ms);
+
+/* Is it more than rules->guard_ms ahead? */
+bool bwl_stamp_is_ahead(const bwl_rules *rules, int64_t stamp, int64_t wall_ns, bwl_ms lease_ms);
+
+/* How long from this time of day a stamp is good for, rounded down; below 0: it is over. */
+bwl_ms bwl_stamp_worth_ms(const bwl_rules *rules, int64_t stamp, int64_t wall_ns, bwl_ms lease_ms);
+
+#endif

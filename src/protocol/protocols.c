@@ -1,0 +1,146 @@
+/*
+ * protocols.c -- the table of the protocols that speak to Redis, and their articles' defaults.
+ *
+ * Key and timeout of "Redis的分布式锁" are buy_order_lock and 10 seconds; of "Lock / watch与锁 /
+ * 分布式锁" 50000 for wait and lease, which is taken for milliseconds; of "利用redis实现分布式锁"
+ * 300 ms to wait, 5 minutes to hold, 100 ms between tries; "Redis实现分布式锁" leaves the lease to
+ * its caller and tries once.
+ */
+#include "protocol/protocol.h"
+
+#define SECOND_NS INT64_C(1000000000)
+#define MS_NS     INT64_C(1000000)
+
+/* time(): who holds it, and since when, is nobody's business. */
+static const bwl_rules del_rules = {
+    .value          = BWL_VALUE_DECIMAL,
+    .unit_ns        = SECOND_NS,
+    .stamp_is_start = true,
+    .lease_ms       = 10000,
+};
+
+static const bwl_rules stamp_del_rules = {
+    .value    = BWL_VALUE_DECIMAL,
+    .unit_ns  = SECOND_NS,
+    .expired  = BWL_STAMP_NOT_AFTER_NOW,
+    .gone     = BWL_GONE_SWAP,
+    .lease_ms = 10000,
+};
+
+static const bwl_rules nx_ex_rules = {
+    .value            = BWL_VALUE_LITERAL,
+    .literal          = "1",
+    .lease_in_seconds = true,
+    .lease_ms         = 10000,
+};
+
+static const bwl_rules watch_rules = {
+    .value            = BWL_VALUE_TOKEN,
+    .token            = BWL_TOKEN_UUID,
+    .lease_in_seconds = true,
+    .pause_ms         = 200,
+    .lease_ms         = 50000,
+    .wait_ms          = 50000,
+};
+
+/* "if ($t1 > time()) held", "if ($t2 != $t1) lost": false != false is false, so two who both find
+ * nothing have both won. */
+const bwl_rules bwl_rules_seconds = {
+    .value        = BWL_VALUE_DECIMAL,
+    .unit_ns      = SECOND_NS,
+    .expired      = BWL_STAMP_NOT_AFTER_NOW,
+    .reads        = BWL_READS_ALWAYS,
+    .gone         = BWL_GONE_SWAP,
+    .wins         = BWL_WINS_IF_SAME,
+    .missing_wins = true,
+    .release      = BWL_RELEASE_BLIND,
+    .clock        = BWL_CLOCK_OF_CLIENT,
+    .lease_ms     = 10000,
+};
+
+/* buffer_time 0.001 in the stamp, 0.003 before a release; retry_times 0. */
+const bwl_rules bwl_rules_buffers = {
+    .value        = BWL_VALUE_DECIMAL,
+    .unit_ns      = MS_NS,
+    .extra_ns     = MS_NS,
+    .expired      = BWL_STAMP_BEFORE_NOW,
+    .reads        = BWL_READS_ONCE,
+    .gone         = BWL_GONE_SWAP,
+    .wins         = BWL_WINS_IF_EXPIRED,
+    .missing_wins = true,
+    .release      = BWL_RELEASE_IF_AHEAD,
+    .guard_ms     = 3,
+    .clock        = BWL_CLOCK_OF_CLIENT,
+    .tries_max    = 1,
+};
+
+#define JEDIS                                                                                    \
+    .value = BWL_VALUE_DECIMAL, .unit_ns = MS_NS, .extra_ns = MS_NS,                             \
+    .expired = BWL_STAMP_BEFORE_NOW, .reads = BWL_READS_STAMP_ONCE, .gone = BWL_GONE_START_OVER, \
+    .release = BWL_RELEASE_BLIND, .clock = BWL_CLOCK_OF_CLIENT, .pause_ms = 100,                 \
+    .lease_ms = 300000, .wait_ms = 300
+
+const bwl_rules bwl_rules_jedis    = { JEDIS, .wins = BWL_WINS_IF_SAME };
+const bwl_rules bwl_rules_lock_foo = { JEDIS, .wins = BWL_WINS_IF_EXPIRED };
+
+const bwl_rules bwl_rules_server = {
+    .value    = BWL_VALUE_DECIMAL,
+    .unit_ns  = SECOND_NS,
+    .expired  = BWL_STAMP_NOT_AFTER_NOW,
+    .clock    = BWL_CLOCK_OF_SERVER,
+    .lease_ms = 10000,
+};
+
+typedef struct entry {
+    const bwl_protocol *protocol;
+    const bwl_rules    *rules;
+} entry;
+
+static const entry entries[] = {
+    { &bwl_token, NULL },
+    { &bwl_setnx_del, &del_rules },
+    { &bwl_setnx_del_expire, &del_rules },
+    { &bwl_setnx_stamp_del, &stamp_del_rules },
+    { &bwl_setnx_getset, &bwl_rules_seconds },
+    { &bwl_set_nx_ex, &nx_ex_rules },
+    { &bwl_setnx_expire_watch, &watch_rules },
+};
+enum { ENTRIES = sizeof entries / sizeof entries[0] };
+
+static bool is_same(const char *a, const char *b)
+{
+    while (*a != '\0' && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+const bwl_protocol *bwl_protocol_named(const char *name)
+{
+    for (unsigned i = 0; i < ENTRIES; i++)
+        if (is_same(entries[i].protocol->name, name))
+            return entries[i].protocol;
+    return NULL;
+}
+
+const char *bwl_protocol_name_at(size_t i)
+{
+    return i < ENTRIES ? entries[i].protocol->name : NULL;
+}
+
+const bwl_rules *bwl_protocol_rules(const bwl_protocol *protocol)
+{
+    for (unsigned i = 0; i < ENTRIES; i++)
+        if (entries[i].protocol == protocol)
+            return entries[i].rules;
+    return NULL;
+}
+
+const char *bwl_protocol_fault(const bwl_protocol *protocol, const bwl_rules *rules)
+{
+    bool is_safe =
+        protocol == &bwl_setnx_getset && rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER;
+
+    return is_safe ? NULL : protocol->fault;
+}

@@ -1,0 +1,98 @@
+"""`bowline run` on locks of other programs: what is refused, what is warned of, and what the others then see."""
+
+import re
+
+import pytest
+
+WARNING = "bowline: warning: profile jedis-lock-1 is not safe: "
+
+
+def with_options(redis, options):
+    return f"{redis.url}?{options}"
+
+
+def test_a_profile_is_taken_with_its_key_and_in_silence(place, redis):
+    command = ["redis-cli", "-s", str(redis.socket), "get", "lock4j:job"]
+    done = place.run("--url", with_options(redis, "profile=lock4j"), "job", *command)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(r"[0-9a-f]{12}4[0-9a-f]{19}\n", done.stdout)
+    assert redis.keys() == []
+
+
+def test_others_who_hold_it_are_waited_for(place, redis):
+    redis.cli("set", "lock4j:job", "0123456789ab4def0123456789abcdef")
+    done = place.run("-n", "--url", with_options(redis, "profile=lock4j"), "job", "touch", "ran")
+    assert done.returncode == 124
+    assert not place.path("ran").exists()
+    assert redis.cli("get", "lock4j:job") == "0123456789ab4def0123456789abcdef"
+
+
+@pytest.mark.parametrize("options", ["protocol=setnx-del", "profile=jedis-lock-1", "profile=shedlock"])
+def test_what_has_a_fault_is_refused_in_three_lines(place, redis, options):
+    done = place.run("--url", with_options(redis, options), "job", "touch", "ran")
+    assert done.returncode == 125
+    what, why, where = done.stderr.splitlines()
+    assert what == "bowline: the locks cannot be opened"
+    assert re.fullmatch(f"bowline: {options.replace('=', ' ')} is not safe: .*; "
+                        "to use it all the same, add accept-risk=1", why)
+    assert where == "bowline: look at the URL; it is from --url"
+    assert not place.path("ran").exists()
+    assert redis.keys() == []
+
+
+def test_an_accepted_risk_is_one_line_on_standard_error(place, redis):
+    url = with_options(redis, "profile=jedis-lock-1&accept-risk=1")
+    done = place.run("--url", url, "job", "echo", "ran")
+    assert (done.returncode, done.stdout) == (0, "ran\n")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(WARNING)
+
+
+def test_an_accepted_risk_is_said_once_also_by_who_waits_and_by_who_is_quiet(place, redis):
+    redis.cli("set", "job", "99999999999999")
+    url = with_options(redis, "profile=jedis-lock-1&accept-risk=1")
+    done = place.run("-n", "--url", url, "job", "true")
+    assert done.returncode == 124
+    assert [line for line in done.stderr.splitlines() if "not safe" in line] == done.stderr.splitlines()[:1]
+    done = place.run("-q", "-n", "--url", url, "job", "true")
+    assert done.stderr.splitlines() == [line for line in done.stderr.splitlines() if line.startswith(WARNING)]
+
+
+def test_where_there_is_no_risk_accepting_it_says_nothing(place, redis):
+    done = place.run("--url", with_options(redis, "profile=redis-py&accept-risk=1"), "job", "true")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "options, why",
+    [
+        ("protocol=tokne", 'there is no protocol "tokne": did you mean token?'),
+        ("profile=redispy", 'there is no profile "redispy": did you mean redis-py?'),
+        ("profile=nobody", 'there is no profile "nobody" in this build: man 7 bowline lists them'),
+        ("profile=spring", "profile spring: its keys begin with a word of yours: key=WORD:%s"),
+        (
+            "profile=redis-py&protocol=set-nx-ex",
+            "in the URL, protocol=set-nx-ex contradicts profile=redis-py, which is token: leave protocol= out",
+        ),
+        ("protocol=setnx-del&accept-risk=true", "in the URL, accept-risk= is 1, or is not there at all"),
+    ],
+)
+def test_what_is_wrong_in_the_url_is_said(place, redis, options, why):
+    done = place.run("--url", with_options(redis, options), "job", "touch", "ran")
+    assert done.returncode == 125
+    assert done.stderr.splitlines()[1] == f"bowline: {why}"
+    assert not place.path("ran").exists()
+
+
+@pytest.mark.parametrize("option", ["profile=redis-py", "protocol=token", "accept-risk=1"])
+def test_on_this_machine_there_are_no_such_options(place, option):
+    done = place.run("--url", f"file:{place.locks}?{option}", "job", "touch", "ran")
+    assert done.returncode == 125
+    assert done.stderr.splitlines()[1] == f'bowline: file: has no option "{option.split("=")[0]}"'
+
+
+def test_a_lock_that_is_never_renewed_ends_and_says_why(place, redis):
+    url = with_options(redis, "profile=jedis-lock-1&accept-risk=1&lease=500ms")
+    done = place.run("--url", url, "job", "sleep", "1000")
+    assert done.returncode == 123
+    assert done.stderr.splitlines()[1] == "bowline: job was lost, sleep was stopped"

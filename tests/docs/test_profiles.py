@@ -1,0 +1,56 @@
+"""docs/profiles.md is what `make docs` would write now, and the manual page names what there is."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
+BUILD = pathlib.Path(os.environ["BOWLINE_BUILD"])
+
+
+def table():
+    return subprocess.run([str(BUILD / "bowline-profiles")], capture_output=True, text=True, check=True).stdout
+
+
+def page_of(text, tmp_path):
+    (tmp_path / "table").write_text(text, encoding="utf-8")
+    command = [sys.executable, str(SOURCE / "tools" / "profile_page.py"), str(tmp_path / "table")]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_page_is_as_new_as_its_table(tmp_path):
+    made = page_of(table(), tmp_path)
+    assert made.returncode == 0, made.stderr
+    kept = (SOURCE / "docs" / "profiles.md").read_text(encoding="utf-8")
+    assert made.stdout == kept, "make docs writes docs/profiles.md anew"
+
+
+def test_a_change_of_the_table_changes_the_page(tmp_path):
+    made = page_of(table().replace("lock-signal", "lock-signals"), tmp_path)
+    assert made.stdout != (SOURCE / "docs" / "profiles.md").read_text(encoding="utf-8")
+
+
+def test_a_line_that_is_none_of_the_table_is_an_error(tmp_path):
+    assert page_of(table() + "profile\tshort\n", tmp_path).returncode != 0
+
+
+def test_every_profile_has_a_section_and_a_line_in_the_manual():
+    names = [line.split("\t")[1] for line in table().splitlines()]
+    page = (SOURCE / "docs" / "profiles.md").read_text(encoding="utf-8")
+    manual = (SOURCE / "docs" / "man" / "bowline.7.scd").read_text(encoding="utf-8")
+    assert re.findall(r"^## (\S+)$", page, re.M) == names
+    (listed,) = re.findall(r"^The profiles: (.*?)\.$", manual, re.M | re.S)
+    assert listed.replace(",", " ").split() == names
+
+
+def test_every_protocol_is_in_the_manual():
+    source = (SOURCE / "src" / "protocol" / "protocols.c").read_text(encoding="utf-8")
+    machines = re.findall(r"^    \{ &bwl_(\w+), ", source, re.M)
+    manual = (SOURCE / "docs" / "man" / "bowline.7.scd").read_text(encoding="utf-8")
+    assert len(machines) > 1
+    for machine in machines:
+        text = (SOURCE / "src" / "protocol" / f"{machine}.c").read_text(encoding="utf-8")
+        (name,) = re.findall(r'\.name\s*= "([\w-]+)"', text)
+        assert re.search(rf"\*protocol={name}\*", manual), name

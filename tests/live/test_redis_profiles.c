@@ -1,0 +1,466 @@
+/*
+ * test_redis_profiles.c -- locks of other programs on a real server: their keys and values to the
+ * byte, what is somebody else's, and who is woken.
+ *
+ * The forms are written down here once more, as regular expressions, and not taken from the table
+ * that is tested.
+ */
+#include "redis/profile.h"
+#include "tests/lib/server.h"
+#include "tests/lib/testing.h"
+
+#include <poll.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LEASE_S 20
+
+#define HEX(n)  "[0-9a-f]{" #n "}"
+#define UUID4   HEX(8) "-" HEX(4) "-4" HEX(3) "-[89ab]" HEX(3) "-" HEX(12)
+
+typedef struct form {
+    const char *profile;
+    const char *more; /* options                                                               */
+    const char *key;  /* of the lock "nightly"                                                 */
+    const char *value;
+    int64_t     unit_ns; /* of the stamp that it begins with; 0: none                          */
+    int64_t     extra;   /* in the stamp, in these units                                       */
+    bool        never_expires;
+    const char *expired; /* a value of the other program whose time is over; NULL: has none    */
+} form;
+
+enum { S = 1000000000, MS = 1000000, US = 1000 };
+
+static const form forms[] = {
+    { "redis-py", "", "nightly", "^" HEX(12) "1" HEX(3) "[89ab]" HEX(15) "$", 0, 0, false, NULL },
+    { "python-redis-lock", "", "lock:nightly", "^[A-Za-z0-9+/]{24}$", 0, 0, false, NULL },
+    { "walrus", "", "lock:nightly", "^" HEX(32) "$", 0, 0, false, NULL },
+    { "pottery", "", "redlock:nightly", "^" UUID4 "$", 0, 0, false, NULL },
+    { "sherlock", "", "nightly", "^" UUID4 "$", 0, 0, false, NULL },
+    { "redlock-py", "", "nightly", "^[A-Za-z0-9]{22}$", 0, 0, false, NULL },
+    { "node-redlock", "", "nightly", "^" HEX(32) "$", 0, 0, false, NULL },
+    { "redis-semaphore", "", "mutex:nightly", "^" UUID4 "$", 0, 0, false, NULL },
+    { "ioredis-lock", "", "nightly",
+      "^" HEX(8) "-" HEX(4) "-1" HEX(3) "-[89ab]" HEX(3) "-" HEX(12) "$", 0, 0, false, NULL },
+    { "warlock", "", "nightly:lock", "^[A-Za-z0-9+/]{21}[AQgw]==$", 0, 0, false, NULL },
+    { "redsync", "", "nightly", "^[A-Za-z0-9+/]{21}[AQgw]==$", 0, 0, false, NULL },
+    { "bsm-redislock", "", "nightly", "^[A-Za-z0-9_-]{22}$", 0, 0, false, NULL },
+    { "lock4j", "", "lock4j:nightly", "^" HEX(12) "4" HEX(3) "[89ab]" HEX(15) "$", 0, 0, false,
+      NULL },
+    { "shedlock", "", "job-lock:default:nightly",
+      "^ADDED:20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\\.[0-9]{3}Z@" UUID4
+      "$",
+      0, 0, false, NULL },
+    { "spring", "&key=reg:%25s", "reg:nightly", "^" UUID4 "$", 0, 0, false, NULL },
+    { "spring-6", "&key=reg:%25s", "reg:nightly", "^" UUID4 "$", 0, 0, false, NULL },
+    { "laravel", "", "laravel-database-laravel-cache-nightly", "^[A-Za-z0-9]{16}$", 0, 0, false,
+      NULL },
+    { "laravel-11", "", "laravel_database_laravel_cache_nightly", "^[A-Za-z0-9]{16}$", 0, 0, false,
+      NULL },
+    { "laravel-10", "", "laravel_database_laravel_cache_:nightly", "^[A-Za-z0-9]{16}$", 0, 0, false,
+      NULL },
+    { "redlock-net", "", "redlock:nightly", "^" UUID4 "$", 0, 0, false, NULL },
+    { "distributedlock", "", "nightly", "^.{1,16}_[0-9]+_" HEX(12) "4" HEX(3) "[89ab]" HEX(15) "$",
+      0, 0, false, NULL },
+    { "redis-plus-plus", "", "nightly", "^[A-Za-z0-9]{20}$", 0, 0, false, NULL },
+    { "redis-io-setnx", "", "lock.nightly", "^[0-9]{10}$", S, 1, false, "1400000000" },
+    { "jedis-lock-1", "", "nightly", "^[0-9]{13}$", MS, 1, false, "1400000000000" },
+    { "redis-py-2.7", "", "nightly", "^[0-9]{10}\\.0$", S, 0, false, "1400000005.0" },
+    { "redis-py-2.9", "", "nightly", "^[0-9]{10}\\.[0-9]{1,6}$", US, 0, false,
+      "1400000005.123456" },
+    { "redis-mutex", "", "RedisMutex:nightly", "^[0-9]{10}\\.[0-9]{1,6}$", US, 0, false,
+      "1400000005.5" },
+    { "redis-mutex-3", "", "Redis::Mutex:nightly", "^[0-9]{10}\\.[0-9]{1,6}$", US, 0, false,
+      "1400000005.5" },
+    { "crowdtap-redis-lock", "", "lock:nightly", "^[0-9]{10}-[0-9]+-[0-9]+$", S, 1, false,
+      "1400000000-4711-70123456789" },
+    { "resque-lock-timeout", "", "resque:lock:nightly", "^[0-9]{10}$", S, 0, false, "1400000000" },
+    { "servicestack", "", "nightly", "^[0-9]{13}$", MS, 1, false, "1400000000000" },
+    { "php-pidlock", "", "lock_nightly", "^[0-9]{13}$", MS, 1, true, "1400000000000" },
+    { "java-jedislock", "", "nightly", "^[0-9]{13}$", MS, 1, true, "1400000000000" },
+};
+enum { FORMS = sizeof forms / sizeof forms[0] };
+
+#define FOR_EACH(f) \
+    for (const form *f = forms; f < forms + FORMS && (print_message("# %s\n", f->profile), 1); f++)
+
+static server *redis;
+
+static bowline_client *open_profile(const form *f)
+{
+    char url[300];
+
+    (void)snprintf(url, sizeof url, "%s?profile=%s&accept-risk=1&lease=%ds&wait=0s%s",
+                   redis->tcp_url, f->profile, LEASE_S, f->more);
+    return must_open(url);
+}
+
+static const form *form_named(const char *profile)
+{
+    for (size_t i = 0; i < FORMS; i++)
+        if (strcmp(forms[i].profile, profile) == 0)
+            return &forms[i];
+    fail_msg("%s", profile);
+    return NULL;
+}
+
+static void assert_follows(const char *text, const char *form_)
+{
+    regex_t compiled;
+
+    print_message("# %s\n", text);
+    assert_int_equal(regcomp(&compiled, form_, REG_EXTENDED | REG_NOSUB), 0);
+    assert_int_equal(regexec(&compiled, text, 0, NULL, 0), 0);
+    regfree(&compiled);
+}
+
+static int64_t wall_ns(void)
+{
+    struct timespec t;
+
+    assert_int_equal(clock_gettime(CLOCK_REALTIME, &t), 0);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* The stamp of a value, in units: of 1400000005.123 in microseconds, 1400000005123000. */
+static int64_t stamp_of(const char *value, int64_t unit_ns)
+{
+    char   *end;
+    int64_t stamp = strtoll(value, &end, 10);
+    int64_t part  = S;
+
+    if (unit_ns != US)
+        return stamp;
+    stamp *= 1000000;
+    for (end += *end == '.'; *end >= '0' && *end <= '9'; end++) {
+        part /= 10;
+        stamp += (*end - '0') * part / US;
+    }
+    return stamp;
+}
+
+static const char *get(const form *f)
+{
+    return server_ask(redis, "GET %s", f->key);
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+static void test_profiles_all_of_them_are_looked_at_here(void **state)
+{
+    size_t count = 0;
+
+    (void)state;
+    for (; bwl_profile_at(count) != NULL; count++)
+        (void)form_named(bwl_profile_name_at(count));
+    assert_int_equal(count, FORMS);
+}
+
+static void test_profiles_write_the_key_the_value_and_the_time_of_the_other_program(void **state)
+{
+    (void)state;
+    FOR_EACH(f)
+    {
+        bowline_client *client = open_profile(f);
+        int64_t         before = wall_ns();
+        bowline_hold   *hold   = must_acquire(client, "nightly");
+        int64_t         after  = wall_ns();
+        assert_string_equal(server_ask(redis, "KEYS *"), f->key);
+        assert_follows(get(f), f->value);
+        long left_ms = atol(server_ask(redis, "PTTL %s", f->key));
+        if (f->never_expires)
+            assert_int_equal(left_ms, -1);
+        else
+            assert_true(left_ms > LEASE_S * 500 && left_ms <= LEASE_S * 1000 + 2000);
+        if (f->unit_ns != 0) { /* a server's clock may round up what a client's rounds down */
+            int64_t stamp = stamp_of(get(f), f->unit_ns);
+            int64_t lease = LEASE_S * INT64_C(1000000000);
+            assert_true(stamp >= (before + lease) / f->unit_ns + f->extra);
+            assert_true(stamp <= (after + lease) / f->unit_ns + f->extra + 1);
+        }
+        must_release(hold);
+        assert_string_equal(get(f), "(nil)");
+        (void)server_ask(redis, "FLUSHALL"); /* a list may be meant for somebody */
+        bowline_close(client);
+    }
+}
+
+static void test_profiles_every_hold_of_a_token_has_another_value(void **state)
+{
+    (void)state;
+    FOR_EACH(f)
+    {
+        bowline_client *client = open_profile(f);
+        char            first[200];
+        bowline_hold   *hold = must_acquire(client, "nightly");
+        (void)snprintf(first, sizeof first, "%s", get(f));
+        must_release(hold);
+        hold = must_acquire(client, "nightly");
+        if (f->unit_ns == 0)
+            assert_string_not_equal(get(f), first);
+        must_release(hold);
+        (void)server_ask(redis, "FLUSHALL");
+        bowline_close(client);
+    }
+}
+
+/* ---- of others ------------------------------------------------------------------------------- */
+
+static void test_profiles_never_touch_what_a_stranger_wrote(void **state)
+{
+    static const char *const strangers[] = { "somebody", "0", "1e99", "abc123" };
+
+    (void)state;
+    FOR_EACH(f)
+    {
+        bowline_client *client = open_profile(f);
+        for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
+            (void)server_ask(redis, "SET %s %s", f->key, strangers[i]);
+            if (f->unit_ns != 0 && strcmp(strangers[i], "0") == 0)
+                continue; /* for some of them that is a time, long ago */
+            assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY);
+            assert_string_equal(get(f), strangers[i]);
+            assert_string_equal(server_ask(redis, "PTTL %s", f->key), "-1");
+        }
+        (void)server_ask(redis, "DEL %s", f->key);
+        (void)server_ask(redis, "RPUSH %s a", f->key);
+        assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY);
+        assert_string_equal(server_ask(redis, "LRANGE %s 0 -1", f->key), "a");
+        (void)server_ask(redis, "FLUSHALL");
+        bowline_close(client);
+    }
+}
+
+/* The two that do as their article does delete whatever is there, and are not asked. */
+static void test_profiles_do_not_release_what_somebody_else_has_now(void **state)
+{
+    (void)state;
+    FOR_EACH(f)
+    {
+        if (f->never_expires)
+            continue;
+        bowline_client *client = open_profile(f);
+        bowline_hold   *hold   = must_acquire(client, "nightly");
+        bowline_error   error;
+        (void)server_ask(redis, "SET %s somebody", f->key);
+        assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
+        assert_string_equal(get(f), "somebody");
+        assert_string_equal(server_ask(redis, "KEYS *"), f->key); /* and nobody was woken */
+        (void)server_ask(redis, "FLUSHALL");
+        bowline_close(client);
+    }
+}
+
+static void test_profiles_with_stamps_take_over_what_has_expired_and_only_that(void **state)
+{
+    (void)state;
+    FOR_EACH(f)
+    {
+        if (f->expired == NULL)
+            continue;
+        bowline_client *client = open_profile(f);
+        bowline_client *other  = open_profile(f);
+        (void)server_ask(redis, "SET %s %s", f->key, f->expired);
+        bowline_hold *hold = must_acquire(client, "nightly");
+        assert_string_not_equal(get(f), f->expired);
+        char mine[200];
+        (void)snprintf(mine, sizeof mine, "%s", get(f));
+        assert_int_equal(try_once(other, "nightly"), BOWLINE_BUSY);
+        assert_string_equal(get(f), mine);
+        must_release(hold);
+        assert_string_equal(get(f), "(nil)");
+        bowline_close(other);
+        bowline_close(client);
+    }
+}
+
+/* ---- while it is held ------------------------------------------------------------------------ */
+
+static void test_profiles_extend_tokens_and_never_stamps(void **state)
+{
+    (void)state;
+    FOR_EACH(f)
+    {
+        bowline_client *client = open_profile(f);
+        bowline_hold   *hold   = must_acquire(client, "nightly");
+        int64_t         left   = bowline_hold_left_ms(hold);
+        bowline_error   error;
+        int             status = bowline_extend(hold, 60000, &error);
+        if (f->unit_ns == 0) {
+            assert_status(BOWLINE_OK, status, &error);
+            assert_true(bowline_hold_left_ms(hold) > left);
+            assert_true(atol(server_ask(redis, "PTTL %s", f->key)) > LEASE_S * 1000);
+        } else {
+            assert_status(BOWLINE_UNSUPPORTED, status, &error);
+            assert_non_null(strstr(error.text, "setnx-getset ends with its lease"));
+            assert_true(bowline_hold_left_ms(hold) <= left);
+            assert_true(bowline_hold_left_ms(hold) > 0);
+        }
+        must_release(hold);
+        (void)server_ask(redis, "FLUSHALL");
+        bowline_close(client);
+    }
+}
+
+static void test_profiles_risk_is_there_to_be_asked(void **state)
+{
+    bowline_client *safe  = open_profile(form_named("redis-py"));
+    bowline_client *risky = open_profile(form_named("jedis-lock-1"));
+
+    (void)state;
+    assert_null(bowline_client_risk(safe));
+    assert_non_null(strstr(bowline_client_risk(risky), "profile jedis-lock-1 is not safe: "));
+    assert_null(bowline_client_risk(NULL));
+    bowline_close(safe);
+    bowline_close(risky);
+}
+
+/* ---- who is woken ---------------------------------------------------------------------------- */
+
+/* What the connection hears within ten seconds. */
+static const char *hears(int fd)
+{
+    static char   text[500];
+    struct pollfd something = { .fd = fd, .events = POLLIN };
+
+    assert_int_equal(poll(&something, 1, 10000), 1);
+    ssize_t size = read(fd, text, sizeof text - 1);
+    assert_true(size > 0);
+    text[size] = '\0';
+    return text;
+}
+
+static void give_back(const char *profile)
+{
+    bowline_client *client = open_profile(form_named(profile));
+
+    must_release(must_acquire(client, "nightly"));
+    bowline_close(client);
+}
+
+static void test_profiles_release_wakes_who_sleeps_on_the_list(void **state)
+{
+    static const char *const pairs[][2] = { { "python-redis-lock", "lock-signal:nightly" },
+                                            { "walrus", "lock.event:nightly" } };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        bowline_client *client = open_profile(form_named(pairs[i][0]));
+        bowline_hold   *hold   = must_acquire(client, "nightly");
+        int             fd     = server_say(redis, "BLPOP %s 0", pairs[i][1]);
+        assert_true(server_comes_to(redis, "blocked_clients:1", "INFO clients"));
+        must_release(hold);
+        assert_non_null(strstr(hears(fd), pairs[i][1]));
+        (void)close(fd);
+        assert_string_equal(server_ask(redis, "KEYS *"), "");
+        bowline_close(client);
+    }
+}
+
+static void test_profiles_list_is_left_as_the_program_leaves_it(void **state)
+{
+    (void)state;
+    give_back("python-redis-lock");
+    give_back("python-redis-lock");
+    assert_string_equal(server_ask(redis, "LRANGE lock-signal:nightly 0 -1"), "1");
+    long left_ms = atol(server_ask(redis, "PTTL lock-signal:nightly"));
+    assert_true(left_ms > 0 && left_ms <= 1000);
+    give_back("walrus");
+    give_back("walrus");
+    assert_string_equal(server_ask(redis, "LRANGE lock.event:nightly 0 -1"), "1");
+    assert_string_equal(server_ask(redis, "PTTL lock.event:nightly"), "-1");
+    (void)server_ask(redis, "FLUSHALL");
+}
+
+static void test_profiles_release_whatever_the_list_is(void **state)
+{
+    (void)state;
+    (void)server_ask(redis, "SET lock.event:nightly text");
+    (void)server_ask(redis, "SET lock-signal:nightly text");
+    give_back("walrus");
+    give_back("python-redis-lock");
+    assert_string_equal(server_ask(redis, "EXISTS lock:nightly"), "0");
+    assert_string_equal(server_ask(redis, "GET lock.event:nightly"), "text");
+    (void)server_ask(redis, "FLUSHALL");
+}
+
+static void test_profiles_channel_hears_the_key(void **state)
+{
+    static const char *const pairs[][2] = { { "spring", "reg-channel:reg:nightly" },
+                                            { "spring-6", "reg-channel" } };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        int  fd = server_say(redis, "SUBSCRIBE %s", pairs[i][1]);
+        char expected[200];
+        assert_non_null(strstr(hears(fd), "subscribe"));
+        give_back(pairs[i][0]);
+        (void)snprintf(expected, sizeof expected,
+                       "$7\r\nmessage\r\n$%zu\r\n%s\r\n$11\r\nreg:nightly", strlen(pairs[i][1]),
+                       pairs[i][1]);
+        assert_non_null(strstr(hears(fd), expected));
+        (void)close(fd);
+    }
+}
+
+static void test_profiles_signal_once_more_after_the_server_forgot_the_script(void **state)
+{
+    bowline_client *client = open_profile(form_named("python-redis-lock"));
+    bowline_hold   *hold   = must_acquire(client, "nightly");
+
+    (void)state;
+    (void)server_ask(redis, "SCRIPT FLUSH");
+    must_release(hold);
+    assert_string_equal(server_ask(redis, "LLEN lock-signal:nightly"), "1");
+    (void)server_ask(redis, "FLUSHALL");
+    bowline_close(client);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static int start_server(void **state)
+{
+    (void)state;
+    server_needed();
+    redis = server_start(NULL);
+    return 0;
+}
+
+static int stop_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+static int is_empty(void **state)
+{
+    (void)state;
+    return server_becomes_empty(redis) ? 0 : -1;
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, is_empty)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(test_profiles_all_of_them_are_looked_at_here),
+        TEST(test_profiles_write_the_key_the_value_and_the_time_of_the_other_program),
+        TEST(test_profiles_every_hold_of_a_token_has_another_value),
+        TEST(test_profiles_never_touch_what_a_stranger_wrote),
+        TEST(test_profiles_do_not_release_what_somebody_else_has_now),
+        TEST(test_profiles_with_stamps_take_over_what_has_expired_and_only_that),
+        TEST(test_profiles_extend_tokens_and_never_stamps),
+        TEST(test_profiles_risk_is_there_to_be_asked),
+        TEST(test_profiles_release_wakes_who_sleeps_on_the_list),
+        TEST(test_profiles_list_is_left_as_the_program_leaves_it),
+        TEST(test_profiles_release_whatever_the_list_is),
+        TEST(test_profiles_channel_hears_the_key),
+        TEST(test_profiles_signal_once_more_after_the_server_forgot_the_script),
+    };
+
+    return cmocka_run_group_tests(tests, start_server, stop_server);
+}

@@ -1,0 +1,160 @@
+/*
+ * test_profile_rows.c -- every row of the table agrees with itself and with what it refers to.
+ *
+ * What the rows say of other programs is compared with real keys and values in
+ * live/test_redis_profiles.c.
+ */
+#include "redis/profile_rows.h"
+#include "core/shape.h"
+#include "core/status.h"
+#include "core/text.h"
+#include "core/token.h"
+#include "protocol/protocol.h"
+#include "redis/stamp.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define WALL_NS INT64_C(1795307460123456789)
+
+static const bwl_random bits = { { 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 121, 98, 219,
+                                   61 } };
+
+/* Runs over the rows, saying which. */
+#define FOR_EACH(row)                                       \
+    for (const bwl_profile *row = bwl_profile_rows;         \
+         row < bwl_profile_rows + bwl_profile_rows_count && \
+         (print_message("# %s\n", row->name), 1);           \
+         row++)
+
+static void test_rows_have_names_that_can_be_typed(void **state)
+{
+    (void)state;
+    assert_true(bwl_profile_rows_count >= 15);
+    FOR_EACH(row)
+    {
+        size_t size = strlen(row->name);
+        assert_true(size > 0 && size <= 24);
+        assert_int_equal(strspn(row->name, "abcdefghijklmnopqrstuvwxyz0123456789-."), size);
+        for (const bwl_profile *other = bwl_profile_rows; other < row; other++)
+            assert_string_not_equal(other->name, row->name);
+        assert_non_null(row->program);
+    }
+}
+
+static void test_rows_name_protocols_that_there_are(void **state)
+{
+    (void)state;
+    FOR_EACH(row)
+    {
+        const bwl_protocol *protocol = bwl_protocol_named(row->protocol);
+        assert_non_null(protocol);
+        assert_non_null(row->rules);
+        /* A token is extended, a stamp never. */
+        assert_int_equal(protocol->extends, row->rules->unit_ns == 0);
+    }
+}
+
+static void test_rows_have_keys_with_the_name_in_them(void **state)
+{
+    (void)state;
+    FOR_EACH(row)
+    {
+        assert_null(bwl_key_template_fault(row->key));
+        if (!row->takes_prefix)
+            assert_null(bwl_profile_template_fault(row, row->key));
+        else
+            assert_non_null(bwl_profile_template_fault(row, NULL));
+    }
+}
+
+static void test_rows_signal_only_with_a_name_and_the_token(void **state)
+{
+    (void)state;
+    FOR_EACH(row)
+    {
+        assert_int_equal(row->signal_name != NULL, row->signal != BWL_SIGNAL_NONE);
+        if (row->signal == BWL_SIGNAL_NONE)
+            continue;
+        assert_string_equal(row->protocol, "token"); /* whose release is the one that signals */
+        for (const char *at = row->signal_name; (at = strchr(at, '%')) != NULL; at += 2)
+            assert_true(at[1] == 's' || at[1] == 'p');
+    }
+}
+
+/* What is written is read as ours, by these rules and no less. */
+static void test_rows_write_values_that_they_can_read(void **state)
+{
+    char token[BWL_TOKEN_MAX + 1];
+    char value[BWL_VALUE_MAX];
+
+    (void)state;
+    FOR_EACH(row)
+    {
+        const bwl_rules *rules = row->rules;
+        int64_t          stamp = rules->unit_ns != 0 ? WALL_NS / rules->unit_ns : 0;
+        int64_t          read  = -1;
+        bwl_token_write_as(token, rules->token, &bits, WALL_NS);
+        size_t size = bwl_value_write(value, rules, token, stamp);
+        assert_true(size > 0 && size <= BWL_VALUE_MAX);
+        print_message("# %.*s\n", (int)size, value);
+        assert_true(bwl_value_read(&read, rules, value, size));
+        assert_int_equal(read, stamp);
+        assert_false(bwl_value_read(&read, rules, value, size - 1) &&
+                     rules->value == BWL_VALUE_TOKEN);
+        assert_false(bwl_value_read(&read, rules, "somebody", 8));
+    }
+}
+
+static void test_rows_have_no_more_time_than_a_lease_may_have(void **state)
+{
+    (void)state;
+    FOR_EACH(row)
+    {
+        assert_true(row->rules->lease_ms == 0 ||
+                    (row->rules->lease_ms >= 100 && row->rules->lease_ms <= 86400000));
+        assert_true(row->rules->wait_ms >= 0 && row->rules->wait_ms <= INT32_MAX);
+    }
+}
+
+/* The texts go into an error of 243 bytes, with the rest of the sentence. */
+static void test_rows_with_stamps_have_a_fault_that_fits_into_an_error(void **state)
+{
+    (void)state;
+    FOR_EACH(row)
+    {
+        const bwl_protocol *protocol = bwl_protocol_named(row->protocol);
+        const char         *fault =
+            row->fault != NULL ? row->fault : bwl_protocol_fault(protocol, row->rules);
+        if (row->rules->unit_ns != 0)
+            assert_non_null(fault);
+        if (fault != NULL)
+            assert_true(strlen(row->name) + strlen(fault) +
+                            strlen("profile  is not safe: ; to use it all the same, add "
+                                   "accept-risk=1") <
+                        BWL_FAULT_TEXT_MAX);
+        assert_true(row->fault == NULL || row->fault[strlen(row->fault) - 1] != '.');
+        assert_true(row->note == NULL || row->note[strlen(row->note) - 1] == '.');
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows_have_names_that_can_be_typed),
+        cmocka_unit_test(test_rows_name_protocols_that_there_are),
+        cmocka_unit_test(test_rows_have_keys_with_the_name_in_them),
+        cmocka_unit_test(test_rows_signal_only_with_a_name_and_the_token),
+        cmocka_unit_test(test_rows_write_values_that_they_can_read),
+        cmocka_unit_test(test_rows_have_no_more_time_than_a_lease_may_have),
+        cmocka_unit_test(test_rows_with_stamps_have_a_fault_that_fits_into_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

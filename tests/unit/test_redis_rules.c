@@ -1,0 +1,274 @@
+/*
+ * test_redis_rules.c -- which protocol a URL asks for, whose bytes, and what must be accepted first.
+ *
+ * Nothing is sent and nothing is connected.
+ */
+#include "engine/redis_store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static bwl_client      *client;
+static bwl_redis_store *store;
+static bwl_fault        fault;
+
+static int close_client(void **state)
+{
+    (void)state;
+    if (client != NULL)
+        bwl_client_close(client);
+    client = NULL;
+    return 0;
+}
+
+static int open_with(const char *options)
+{
+    static const bwl_settings nothing;
+    char                      url[400];
+
+    (void)close_client(NULL);
+    fault = (bwl_fault){ 0 };
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1%s%s", options[0] != '\0' ? "?" : "",
+                   options);
+    print_message("# %s\n", url);
+    int status = bwl_client_open(&client, &nothing, false, url, &fault);
+    store      = status == BWL_OK ? client->store : NULL;
+    return status;
+}
+
+static void good(const char *options)
+{
+    assert_int_equal(open_with(options), BWL_OK);
+}
+
+static void bad(const char *options, bwl_status status, const char *words)
+{
+    assert_int_equal(open_with(options), status);
+    print_message("# %s\n", fault.text);
+    assert_non_null(strstr(fault.text, words));
+    assert_true(strlen(fault.text) < sizeof fault.text - 1); /* nothing was cut off */
+}
+
+static void assert_risk(const char *begins)
+{
+    assert_int_equal(strncmp(client->settings.risk, begins, strlen(begins)), 0);
+    assert_int_equal(begins[0] == '\0', client->settings.risk[0] == '\0');
+}
+
+/* ---- protocol= ------------------------------------------------------------------------------- */
+
+static void test_rules_nothing_said_is_token_by_its_own_rules(void **state)
+{
+    (void)state;
+    good("");
+    assert_null(client->settings.rules);
+    assert_null(store->profile);
+    assert_null(store->key_template);
+    assert_true(client->settings.renews);
+    assert_risk("");
+    good("protocol=token");
+    assert_ptr_equal(client->settings.protocol, &bwl_token);
+    assert_null(client->settings.rules);
+    assert_risk("");
+}
+
+static void test_rules_of_an_article_are_taken_with_their_lease_and_wait(void **state)
+{
+    (void)state;
+    good("protocol=setnx-expire-watch&accept-risk=1");
+    assert_ptr_equal(client->settings.protocol, bwl_protocol_named("setnx-expire-watch"));
+    assert_ptr_equal(client->settings.rules, bwl_protocol_rules(client->settings.protocol));
+    assert_int_equal(client->settings.lease_ms, 50000);
+    assert_int_equal(client->settings.wait_ms, 50000);
+    assert_risk("protocol setnx-expire-watch is not safe: ");
+    good("protocol=setnx-expire-watch&accept-risk=1&lease=7s&wait=3s");
+    assert_int_equal(client->settings.lease_ms, 7000);
+    assert_int_equal(client->settings.wait_ms, 3000);
+    good("protocol=setnx-expire-watch&accept-risk=1&wait=0s");
+    assert_int_equal(client->settings.wait_ms, 0);
+    good("protocol=setnx-expire-watch&accept-risk=1&wait=forever");
+    assert_true(client->settings.wait_ms == BWL_NEVER);
+}
+
+static void test_rules_unknown_words_are_answered_with_the_nearest(void **state)
+{
+    (void)state;
+    bad("protocol=tokne", BWL_STATUS_UNSUPPORTED, "did you mean token?");
+    bad("protocol=setnx_del", BWL_STATUS_UNSUPPORTED, "did you mean setnx-del?");
+    bad("protocol=redlock", BWL_STATUS_UNSUPPORTED, "there is no protocol \"redlock\"");
+    bad("protocol=ticket", BWL_STATUS_UNSUPPORTED, "there is no protocol \"ticket\"");
+    bad("protocol=", BWL_STATUS_UNSUPPORTED, "there is no protocol \"\"");
+    bad("profile=redispy", BWL_STATUS_UNSUPPORTED, "did you mean redis-py?");
+    bad("profile=larvel", BWL_STATUS_UNSUPPORTED, "did you mean laravel?");
+    bad("profile=token", BWL_STATUS_UNSUPPORTED, "there is no profile \"token\"");
+    bad("profil=redis-py", BWL_STATUS_USAGE, "has no option \"profil\"");
+}
+
+static void test_rules_that_never_renew_say_so_to_who_insists(void **state)
+{
+    (void)state;
+    good("protocol=set-nx-ex&accept-risk=1");
+    good("protocol=set-nx-ex&accept-risk=1&renew=off");
+    bad("protocol=set-nx-ex&accept-risk=1&renew=on", BWL_STATUS_USAGE, "renew=on");
+    good("protocol=token&renew=on");
+}
+
+/* ---- accept-risk= ---------------------------------------------------------------------------- */
+
+static void test_rules_with_a_fault_are_refused_until_the_risk_is_accepted(void **state)
+{
+    const char *name;
+
+    (void)state;
+    for (size_t i = 0; (name = bwl_protocol_name_at(i)) != NULL; i++) {
+        const bwl_protocol *protocol = bwl_protocol_named(name);
+        const char         *wrong    = bwl_protocol_fault(protocol, bwl_protocol_rules(protocol));
+        char                options[100];
+        (void)snprintf(options, sizeof options, "protocol=%s", name);
+        if (wrong == NULL) {
+            good(options);
+            continue;
+        }
+        bad(options, BWL_STATUS_USAGE, wrong);
+        assert_non_null(strstr(fault.text, "add accept-risk=1"));
+        assert_non_null(strstr(fault.text, name));
+        (void)snprintf(options, sizeof options, "protocol=%s&accept-risk=1", name);
+        good(options);
+        assert_non_null(strstr(client->settings.risk, wrong));
+    }
+}
+
+static void test_rules_every_profile_opens_and_says_its_risk(void **state)
+{
+    const bwl_profile *profile;
+
+    (void)state;
+    for (size_t i = 0; (profile = bwl_profile_at(i)) != NULL; i++) {
+        const char *wrong = profile->fault;
+        char        options[160];
+        if (wrong == NULL)
+            wrong = bwl_protocol_fault(bwl_protocol_named(profile->protocol), profile->rules);
+        (void)snprintf(options, sizeof options, "profile=%s%s", profile->name,
+                       profile->takes_prefix ? "&key=x:%25s" : "");
+        if (wrong != NULL)
+            bad(options, BWL_STATUS_USAGE, "add accept-risk=1");
+        else
+            good(options);
+        (void)snprintf(options, sizeof options, "profile=%s&accept-risk=1%s", profile->name,
+                       profile->takes_prefix ? "&key=x:%25s" : "");
+        good(options);
+        assert_ptr_equal(store->profile, profile);
+        assert_ptr_equal(client->settings.protocol, bwl_protocol_named(profile->protocol));
+        assert_int_equal(client->settings.risk[0] != '\0', wrong != NULL);
+        if (profile->rules->lease_ms != 0)
+            assert_int_equal(client->settings.lease_ms, profile->rules->lease_ms);
+        else
+            assert_int_equal(client->settings.lease_ms, BWL_LEASE_DEFAULT_MS);
+        assert_int_equal(client->settings.wait_ms, profile->rules->wait_ms);
+    }
+}
+
+static void test_rules_risk_is_accepted_by_one_word_only(void **state)
+{
+    (void)state;
+    bad("protocol=setnx-del&accept-risk=yes", BWL_STATUS_USAGE, "accept-risk=");
+    bad("protocol=setnx-del&accept-risk=0", BWL_STATUS_USAGE, "accept-risk=");
+    bad("protocol=setnx-del&accept-risk=", BWL_STATUS_USAGE, "accept-risk=");
+    bad("accept-risk=2", BWL_STATUS_USAGE, "accept-risk=");
+    good("accept-risk=1"); /* where there is none */
+    assert_risk("");
+}
+
+/* ---- profile= -------------------------------------------------------------------------------- */
+
+static void test_rules_profile_and_protocol_must_agree(void **state)
+{
+    (void)state;
+    good("profile=redis-py&protocol=token");
+    bad("profile=redis-py&protocol=set-nx-ex&accept-risk=1", BWL_STATUS_USAGE,
+        "profile=redis-py, which is token");
+    bad("profile=redis-py&protocol=nonsense", BWL_STATUS_USAGE, "protocol=nonsense");
+}
+
+static void test_rules_profile_brings_its_keys_unless_told_otherwise(void **state)
+{
+    (void)state;
+    good("profile=laravel");
+    assert_string_equal(store->key_template, "laravel-database-laravel-cache-%s");
+    good("profile=laravel&key=shop:%25s");
+    assert_string_equal(store->key_template, "shop:%s");
+    bad("profile=laravel&key=shop", BWL_STATUS_USAGE, "key=");
+    bad("profile=spring", BWL_STATUS_USAGE, "key=WORD:%s");
+    good("profile=spring&key=locks:%25s");
+    bad("profile=walrus&key=%25s", BWL_STATUS_USAGE, "key=lock:%s");
+    good("profile=walrus&key=app:lock:%25s");
+}
+
+static void test_rules_values_that_name_us_have_host_and_pid(void **state)
+{
+    char host[65] = "";
+    char expected[BWL_AFFIX_MAX + 1];
+
+    (void)state;
+    assert_int_equal(gethostname(host, sizeof host - 1), 0);
+    (void)snprintf(expected, sizeof expected, "%.16s_%ld_", host, (long)getpid());
+    good("profile=distributedlock");
+    assert_string_equal(client->settings.rules->prefix, expected);
+    assert_null(store->profile->rules->prefix); /* the table is for all */
+}
+
+static void test_rules_are_shared_by_the_lanes(void **state)
+{
+    bwl_client *lane;
+
+    (void)state;
+    good("profile=distributedlock");
+    assert_int_equal(bwl_client_share(&lane, client), BWL_OK);
+    assert_ptr_equal(((bwl_redis_store *)lane->store)->profile, store->profile);
+    assert_ptr_equal(lane->settings.rules, client->settings.rules);
+    assert_ptr_equal(lane->settings.protocol, client->settings.protocol);
+    bwl_client_close(lane);
+}
+
+static void test_rules_are_no_option_of_other_engines(void **state)
+{
+    static const char *const  urls[] = { "thread:?profile=redis-py", "thread:?protocol=token",
+                                         "thread:?accept-risk=1",    "file:/tmp?profile=redis-py",
+                                         "file:/tmp?protocol=token", "file:/tmp?accept-risk=1" };
+    static const bwl_settings nothing;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
+        print_message("# %s\n", urls[i]);
+        assert_int_equal(bwl_client_open(&client, &nothing, false, urls[i], &fault),
+                         BWL_STATUS_USAGE);
+        assert_non_null(strstr(fault.text, "has no option"));
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rules_nothing_said_is_token_by_its_own_rules),
+        cmocka_unit_test(test_rules_of_an_article_are_taken_with_their_lease_and_wait),
+        cmocka_unit_test(test_rules_unknown_words_are_answered_with_the_nearest),
+        cmocka_unit_test(test_rules_that_never_renew_say_so_to_who_insists),
+        cmocka_unit_test(test_rules_with_a_fault_are_refused_until_the_risk_is_accepted),
+        cmocka_unit_test(test_rules_every_profile_opens_and_says_its_risk),
+        cmocka_unit_test(test_rules_risk_is_accepted_by_one_word_only),
+        cmocka_unit_test(test_rules_profile_and_protocol_must_agree),
+        cmocka_unit_test(test_rules_profile_brings_its_keys_unless_told_otherwise),
+        cmocka_unit_test(test_rules_values_that_name_us_have_host_and_pid),
+        cmocka_unit_test(test_rules_are_shared_by_the_lanes),
+        cmocka_unit_test(test_rules_are_no_option_of_other_engines),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, close_client);
+}

@@ -17,6 +17,10 @@ removed a value that it believed to be expired), note (the first error).
 Who contends takes an exclusive flock(2) on the witness while it is inside, without waiting: if that fails,
 two were inside.  And it appends "in WHO" and "out WHO" to the witness, each in one write: the order of the
 lines is the order of what happened, so overlaps are seen a second time, and by no clock.
+
+PAUSE_MS in the environment is how long a program pauses between two tries, as far as it is its own to choose;
+for bowline it is the longest rest after a release.  Most libraries' own pauses are a tenth of a second or more,
+and who polls so seldom hardly meets who does not.
 """
 
 import functools
@@ -140,7 +144,7 @@ def missing(language):
 class Party:
     """A process that has the lock, wants it, or has had it."""
 
-    def __init__(self, arena, language, algorithm, lease_ms, who):
+    def __init__(self, arena, language, algorithm, lease_ms, who, pause_ms):
         command, environment = command_of(language)
         self.who = who
         self.errors = open(arena.root / f"{who}.err", "w+", encoding="utf-8", errors="replace")
@@ -148,7 +152,7 @@ class Party:
             [*command, algorithm, "127.0.0.1", str(arena.server.port), KEY, str(lease_ms),
              str(arena.witness), who],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
-            env={**os.environ, **environment, "PYTHONDONTWRITEBYTECODE": "1",
+            env={**os.environ, **environment, "PYTHONDONTWRITEBYTECODE": "1", "PAUSE_MS": str(pause_ms),
                  "WITNESS_HELPER": str(HERE / "witness.py"), "WITNESS_PYTHON": sys.executable},
         )
 
@@ -230,14 +234,14 @@ class Arena:
         self.witness = root / "witness"
         self.parties = []
 
-    def party(self, language, algorithm, lease_ms, side="foreign"):
+    def party(self, language, algorithm, lease_ms, pause_ms=4, side="foreign"):
         who = f"{side}-{len(self.parties)}"
-        party = Party(self, language, algorithm, lease_ms, who)
+        party = Party(self, language, algorithm, lease_ms, who, pause_ms)
         self.parties.append(party)
         return party
 
-    def bowline(self, query, lease_ms):
-        return self.party("bowline", query, lease_ms, "bowline")
+    def bowline(self, query, lease_ms, pause_ms=4):
+        return self.party("bowline", query, lease_ms, pause_ms, "bowline")
 
     def contend(self, parties, count):
         """All at once, each until it has held the lock `count` times."""

@@ -31,6 +31,7 @@ typedef struct party {
     const char     *key;
     const char     *who;
     int             witness;
+    long            rest_us; /* after a release */
     char            trouble[BOWLINE_ERROR_TEXT_MAX];
 } party;
 
@@ -120,7 +121,7 @@ static void contend(party *p, unsigned count)
         answer = release(p);
         t.lost += strcmp(answer, "lost") == 0;
         t.errors += strcmp(answer, "error") == 0;
-        sleep_up_to_us(4000);
+        sleep_up_to_us(p->rest_us);
     }
     for (char *c = p->trouble; *c; c++)
         *c = *c == '"' || *c == '\\' ? '\'' : *c;
@@ -168,6 +169,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "interop_party: %s: %s\n", argv[6], strerror(errno));
         return 1;
     }
+    p.rest_us = 1000 * strtol(getenv("PAUSE_MS") ? getenv("PAUSE_MS") : "4", NULL, 10);
     srandom((unsigned)getpid());
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     (void)snprintf(url, sizeof url, "redis://%s:%s?%s", argv[2], argv[3], argv[1]);

@@ -18,8 +18,8 @@ PAIRS = [
     if pair.language not in os.environ.get("BOWLINE_ABSENT", "").split()
 ]
 LEASE_MS = 30000
-# For those who wait for the end of a dead holder's lease; some count in whole seconds.
-SHORT_MS = 1000
+# Where who loses a race leaves a stamp that nobody knows: until that has passed, nobody gets the lock.
+MOVED_LEASE_MS = 3000
 PATIENCE_MS = 60000
 COUNT = 25
 
@@ -36,7 +36,7 @@ def key_of(pair):
 
 
 def foreigner(arena, pair, lease_ms=LEASE_MS):
-    return arena.party(pair.language, pair.algorithm, lease_ms)
+    return arena.party(pair.language, pair.algorithm, lease_ms, pair.pause_ms)
 
 
 def only_what_ends_by_itself_is_left(arena, pair):
@@ -106,38 +106,38 @@ def test_a_release_of_bowlines_is_signalled(arena, pair):
 
 
 def test_what_a_dead_foreign_holder_left(arena, pair):
-    theirs = foreigner(arena, pair, SHORT_MS).await_ready()
-    ours = arena.bowline(pair.query, SHORT_MS).await_ready()
+    theirs = foreigner(arena, pair, pair.short_ms).await_ready()
+    ours = arena.bowline(pair.query, pair.short_ms).await_ready()
     assert theirs.acquire() == "held"
     value = arena.server.dump(key_of(pair))
     theirs.kill()
-    if pair.ends:
+    if not pair.never_ends:
         assert ours.acquire(PATIENCE_MS) == "held"
         assert ours.release() == "released"
     else:
-        assert ours.acquire(2 * SHORT_MS) == "busy"
+        assert ours.acquire(2 * pair.short_ms) == "busy"
         assert arena.server.dump(key_of(pair)) == value
 
 
 def test_what_a_dead_bowline_left(arena, pair):
-    theirs = foreigner(arena, pair, SHORT_MS).await_ready()
-    ours = arena.bowline(pair.query, SHORT_MS).await_ready()
+    theirs = foreigner(arena, pair, pair.short_ms).await_ready()
+    ours = arena.bowline(pair.query, pair.short_ms).await_ready()
     assert ours.acquire() == "held"
     value = arena.server.dump(key_of(pair))
     ours.kill()
-    if pair.ends:
+    if not pair.never_ends:
         assert theirs.acquire(PATIENCE_MS) == "held"
         assert theirs.release() == "released"
     else:
-        assert theirs.acquire(2 * SHORT_MS) == "busy"
+        assert theirs.acquire(2 * pair.short_ms) == "busy"
         assert arena.server.dump(key_of(pair)) == value
 
 
 def test_a_late_bowline(arena, pair):
     """Its lease ran out while it worked, and a foreign program holds the lock when it gives back."""
-    if not pair.ends:
+    if pair.never_ends:
         pytest.skip("nothing ends this lock")
-    ours = arena.bowline(pair.query + "&renew=off", SHORT_MS).await_ready()
+    ours = arena.bowline(pair.query + "&renew=off", pair.short_ms).await_ready()
     theirs = foreigner(arena, pair).await_ready()
     assert ours.acquire() == "held"
     assert theirs.acquire(PATIENCE_MS) == "held"
@@ -149,9 +149,9 @@ def test_a_late_bowline(arena, pair):
 
 def test_a_late_foreign_program(arena, pair):
     """The other way round. What a program deletes without looking is what its kind of lock has as a fault."""
-    if not pair.ends:
+    if pair.never_ends:
         pytest.skip("nothing ends this lock")
-    theirs = foreigner(arena, pair, SHORT_MS).await_ready()
+    theirs = foreigner(arena, pair, pair.short_ms).await_ready()
     ours = arena.bowline(pair.query, LEASE_MS).await_ready()
     assert theirs.acquire() == "held"
     assert ours.acquire(PATIENCE_MS) == "held"
@@ -171,12 +171,12 @@ def test_a_late_foreign_program(arena, pair):
     [
         ("set", "%s", "not a lock"),
         ("set", "%s", ""),
-        ("set", "%s", "-1"),
+        ("set", "%s", "12 o'clock"),
         ("rpush", "%s", "1", "2"),
         ("hset", "%s", "0b3c:1", "1"),
         ("zadd", "%s", "1", "a"),
     ],
-    ids=["words", "empty", "negative", "list", "hash", "zset"],
+    ids=["words", "empty", "number", "list", "hash", "zset"],
 )
 def test_a_value_that_is_not_ours_is_not_touched(arena, pair, words):
     ours = arena.bowline(pair.query, LEASE_MS).await_ready()
@@ -185,7 +185,7 @@ def test_a_value_that_is_not_ours_is_not_touched(arena, pair, words):
     assert ours.acquire() == "busy"
     assert ours.acquire(300) == "busy"
     assert arena.server.dump(key_of(pair)) == value
-    assert arena.server.cli("ttl", key_of(pair)) == "-1"
+    assert (arena.server.cli("ttl", key_of(pair)) != "-1") == pair.repairs
 
 
 def test_what_somebody_put_in_place_of_ours_is_not_touched(arena, pair):
@@ -193,20 +193,45 @@ def test_what_somebody_put_in_place_of_ours_is_not_touched(arena, pair):
     assert ours.acquire() == "held"
     arena.server.cli("set", key_of(pair), "somebody else")
     value = arena.server.dump(key_of(pair))
-    assert ours.release() == "lost"
-    assert arena.server.dump(key_of(pair)) == value
+    if pair.we_delete_blindly:
+        assert ours.release() == "released"
+        assert arena.server.dump(key_of(pair)) is None
+    else:
+        assert ours.release() == "lost"
+        assert arena.server.dump(key_of(pair)) == value
 
 
-def test_never_two_inside(arena, pair):
-    parties = [foreigner(arena, pair), arena.bowline(pair.query, LEASE_MS)]
-    parties += [foreigner(arena, pair), arena.bowline(pair.query, LEASE_MS)]
-    outcome = arena.contend(parties, COUNT)
+def test_two_of_each_side_contend(arena, pair):
+    lease_ms = MOVED_LEASE_MS if pair.moves_stamps else LEASE_MS
+    # Those who pause for long do so once or twice for each time that they hold the lock.
+    count = COUNT if pair.pause_ms < 50 else COUNT // 3
+    parties = []
+    for _ in range(2):
+        parties.append(foreigner(arena, pair, lease_ms))
+        parties.append(arena.bowline(pair.query, lease_ms, pair.pause_ms))
+    outcome = arena.contend(parties, count)
     for side in ("foreign", "bowline"):
-        assert outcome.total("acquired", side) == 2 * COUNT
-    for trouble in ("overlaps", "lost", "gave_up", "errors"):
-        assert outcome.total(trouble) == 0, f"{trouble}: {outcome}"
-    assert outcome.overlaps == 0, outcome
+        assert outcome.total("acquired", side) == 2 * count, outcome
+    assert outcome.total("gave_up") == 0, outcome
+    assert outcome.total("errors") == 0, outcome
     # They did contend: the lock went from side to side.
-    assert outcome.hand_overs >= pair.hand_overs, outcome
-    only_what_ends_by_itself_is_left(arena, pair)
+    assert outcome.hand_overs >= 3, outcome
+    faults_are_those_that_are_known(pair, outcome)
+    if not pair.moves_stamps:
+        only_what_ends_by_itself_is_left(arena, pair)
     assert [party.end() for party in parties] == [0, 0, 0, 0]
+
+
+def faults_are_those_that_are_known(pair, outcome):
+    overlaps = max(outcome.overlaps, outcome.total("overlaps"))
+    lost = outcome.total("lost")
+    if pair.lets_two_in:
+        # Whoever came in second had deleted the first one's key: one of them finds none of its own.
+        assert overlaps == 0 or lost > 0, outcome
+    elif pair.moves_stamps:
+        # Each lock that was not known again was overwritten by a foreign program that believed it to be expired.
+        assert overlaps == 0, outcome
+        assert lost <= outcome.total("stolen"), outcome
+    else:
+        assert overlaps == 0, outcome
+        assert lost == 0, outcome

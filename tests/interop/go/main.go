@@ -16,8 +16,6 @@ import (
 const (
 	patience  = 60 * time.Second
 	giveUpMax = 3
-	// The libraries' own pauses are longer; shorter, so that the two sides meet more often.
-	pause = 5 * time.Millisecond
 )
 
 type tally struct {
@@ -33,12 +31,13 @@ type tally struct {
 
 type party struct {
 	lock    lock
+	pause   time.Duration
 	witness *os.File
 	who     string
 }
 
 func (p *party) acquire(wait time.Duration) (string, error) {
-	for end := time.Now().Add(wait); ; time.Sleep(pause) {
+	for end := time.Now().Add(wait); ; time.Sleep(p.pause) {
 		ok, err := p.lock.try()
 		if err != nil {
 			return "", err
@@ -136,7 +135,9 @@ func main() {
 		panic(err)
 	}
 	lease := time.Duration(leaseMs) * time.Millisecond
-	p := &party{lock: newLock(os.Args[1], os.Args[2]+":"+os.Args[3], os.Args[4], lease), witness: witness, who: os.Args[7]}
+	pauseMs, _ := strconv.Atoi(os.Getenv("PAUSE_MS"))
+	p := &party{witness: witness, who: os.Args[7], pause: time.Duration(pauseMs) * time.Millisecond}
+	p.lock = newLock(os.Args[1], os.Args[2]+":"+os.Args[3], os.Args[4], lease)
 	fmt.Println("ready")
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {

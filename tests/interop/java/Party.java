@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 public final class Party {
     static final int PATIENCE_MS = 60_000;
     static final int GIVE_UP_MAX = 3;
-    static final int PAUSE_MS = 5;
+    static final int PAUSE_MS = Integer.parseInt(System.getenv("PAUSE_MS"));
 
     interface Lock {
         boolean acquire(int waitMs) throws Exception;

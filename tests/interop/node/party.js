@@ -10,8 +10,7 @@ const locks = require("./locks.js");
 
 const PATIENCE_MS = 60000;
 const GIVE_UP_MAX = 3;
-// The libraries' own pauses are longer; shorter, so that the two sides meet more often.
-const PAUSE_MS = 5;
+const PAUSE_MS = Number(process.env.PAUSE_MS);
 
 const [algorithm, host, port, key, leaseMs, witness, who] = process.argv.slice(2);
 const redis = new Redis({ host, port: Number(port) });

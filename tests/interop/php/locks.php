@@ -126,7 +126,7 @@ class Token extends Lock
 }
 
 /** Of the first article: milliseconds, a millisecond on top when taking, three to spare when giving back. */
-class Buffered extends Lock
+class PidLock extends Lock
 {
     private const TAKE_BUFFER_MS = 1;
     private const GIVE_BUFFER_MS = 3;
@@ -224,6 +224,6 @@ const LOCKS = [
     'setnx-getset' => SetnxGetset::class,
     'set-nx-ex' => SetNxEx::class,
     'token' => Token::class,
-    'buffered' => Buffered::class,
+    'pidlock' => PidLock::class,
     'expire-watch' => ExpireWatch::class,
 ];

@@ -11,8 +11,7 @@ require 'securerandom'
 
 PATIENCE_MS = 60_000
 GIVE_UP_MAX = 3
-# The gem pauses for a tenth of a second; shorter, so that the two sides meet more often.
-PAUSE_S = 0.005
+PAUSE_S = Integer(ENV.fetch('PAUSE_MS')) / 1000.0
 
 class Token
   RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"

@@ -18,9 +18,9 @@ Who contends takes an exclusive flock(2) on the witness while it is inside, with
 two were inside.  And it appends "in WHO" and "out WHO" to the witness, each in one write: the order of the
 lines is the order of what happened, so overlaps are seen a second time, and by no clock.
 
-PAUSE_MS in the environment is how long a program pauses between two tries, as far as it is its own to choose;
-for bowline it is the longest rest after a release.  Most libraries' own pauses are a tenth of a second or more,
-and who polls so seldom hardly meets who does not.
+Two words of the environment are there so that both sides meet often.  PAUSE_MS is how long a program pauses
+between two tries, where it is not the library that decides; most would pause for a tenth of a second or more.
+REST_MS is the most that it rests after a release: whoever polls must find the lock free now and then.
 """
 
 import functools
@@ -41,6 +41,8 @@ PYTHON = os.environ.get("BOWLINE_PYTHON", "/usr/bin/python3")
 LIMIT = 120
 
 KEY = "buy_order_lock"
+
+REST_MS = 20
 
 # Where the libraries of other languages are: tools/interop has fetched them.
 FETCHED = pathlib.Path(os.environ["BOWLINE_INTEROP"]) if "BOWLINE_INTEROP" in os.environ else None
@@ -153,6 +155,7 @@ class Party:
              str(arena.witness), who],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
             env={**os.environ, **environment, "PYTHONDONTWRITEBYTECODE": "1", "PAUSE_MS": str(pause_ms),
+                 "REST_MS": str(max(REST_MS, pause_ms)),
                  "WITNESS_HELPER": str(HERE / "witness.py"), "WITNESS_PYTHON": sys.executable},
         )
 

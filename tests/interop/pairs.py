@@ -20,7 +20,7 @@ class Pair:
     stays: tuple = ()
     # Who waits sleeps until a release leaves it a signal, bowline's too.
     signals: bool = False
-    # Between two tries of who waits, and the most that bowline rests after a release: so that both sides meet often.
+    # Between two tries of who waits, where bowline's rules or the library say that it is long.
     pause_ms: int = 4
     # A lease that is short, and long enough for a stamp in whole seconds to be worth something.
     short_ms: int = 1000

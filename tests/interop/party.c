@@ -169,7 +169,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "interop_party: %s: %s\n", argv[6], strerror(errno));
         return 1;
     }
-    p.rest_us = 1000 * strtol(getenv("PAUSE_MS") ? getenv("PAUSE_MS") : "4", NULL, 10);
+    p.rest_us = 1000 * strtol(getenv("REST_MS") ? getenv("REST_MS") : "4", NULL, 10);
     srandom((unsigned)getpid());
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     (void)snprintf(url, sizeof url, "redis://%s:%s?%s", argv[2], argv[3], argv[1]);

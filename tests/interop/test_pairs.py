@@ -17,6 +17,7 @@ PAIRS = [
     for pair in (pairs.FETCHED if "BOWLINE_INTEROP" in os.environ else pairs.ALWAYS)
     if pair.language not in os.environ.get("BOWLINE_ABSENT", "").split()
 ]
+ENDING = [pair for pair in PAIRS if not pair.never_ends]
 LEASE_MS = 30000
 # Where who loses a race leaves a stamp that nobody knows: until that has passed, nobody gets the lock.
 MOVED_LEASE_MS = 3000
@@ -90,21 +91,6 @@ def test_whoever_waits_gets_it(arena, pair):
     assert theirs.release() == "released"
 
 
-def test_a_release_of_bowlines_is_signalled(arena, pair):
-    if not pair.signals:
-        pytest.skip("its waiters ask again and again")
-    theirs = foreigner(arena, pair).await_ready()
-    ours = arena.bowline(pair.query, LEASE_MS).await_ready()
-    assert ours.acquire() == "held"
-    theirs.tell(f"acquire {PATIENCE_MS}")
-    arena.wait_until("who waits", lambda: "blocked_clients:1" in arena.server.cli("info", "clients"))
-    assert ours.release() == "released"
-    # A signal of ours: whoever is not woken gets the lock too, when its patience is over.
-    assert "cmdstat_lpush:calls=1," in arena.server.cli("info", "commandstats")
-    assert theirs.hear() == "held"
-    assert theirs.release() == "released"
-
-
 def test_what_a_dead_foreign_holder_left(arena, pair):
     theirs = foreigner(arena, pair, pair.short_ms).await_ready()
     ours = arena.bowline(pair.query, pair.short_ms).await_ready()
@@ -133,10 +119,9 @@ def test_what_a_dead_bowline_left(arena, pair):
         assert arena.server.dump(key_of(pair)) == value
 
 
+@pytest.mark.parametrize("pair", ENDING, ids=str)
 def test_a_late_bowline(arena, pair):
     """Its lease ran out while it worked, and a foreign program holds the lock when it gives back."""
-    if pair.never_ends:
-        pytest.skip("nothing ends this lock")
     ours = arena.bowline(pair.query + "&renew=off", pair.short_ms).await_ready()
     theirs = foreigner(arena, pair).await_ready()
     assert ours.acquire() == "held"
@@ -147,10 +132,9 @@ def test_a_late_bowline(arena, pair):
     assert theirs.release() == "released"
 
 
+@pytest.mark.parametrize("pair", ENDING, ids=str)
 def test_a_late_foreign_program(arena, pair):
     """The other way round. What a program deletes without looking is what its kind of lock has as a fault."""
-    if pair.never_ends:
-        pytest.skip("nothing ends this lock")
     theirs = foreigner(arena, pair, pair.short_ms).await_ready()
     ours = arena.bowline(pair.query, LEASE_MS).await_ready()
     assert theirs.acquire() == "held"

@@ -32,6 +32,7 @@ type tally struct {
 type party struct {
 	lock    lock
 	pause   time.Duration
+	rest    time.Duration
 	witness *os.File
 	who     string
 }
@@ -64,7 +65,7 @@ func (p *party) work() bool {
 	fd := int(p.witness.Fd())
 	alone := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB) == nil
 	fmt.Fprintf(p.witness, "in %s\n", p.who)
-	nap()
+	nap(4 * time.Millisecond)
 	fmt.Fprintf(p.witness, "out %s\n", p.who)
 	if alone {
 		_ = syscall.Flock(fd, syscall.LOCK_UN)
@@ -72,8 +73,8 @@ func (p *party) work() bool {
 	return alone
 }
 
-func nap() {
-	time.Sleep(time.Duration(rand.Intn(4000)) * time.Microsecond)
+func nap(most time.Duration) {
+	time.Sleep(time.Duration(rand.Int63n(int64(most))))
 }
 
 func (p *party) contend(count int) tally {
@@ -100,7 +101,7 @@ func (p *party) contend(count int) tally {
 				t.Note = err.Error()
 			}
 		}
-		nap()
+		nap(p.rest)
 	}
 	return t
 }
@@ -128,6 +129,11 @@ func (p *party) obey(line string) string {
 	return answer
 }
 
+func fromEnvironment(name string) time.Duration {
+	ms, _ := strconv.Atoi(os.Getenv(name))
+	return time.Duration(ms) * time.Millisecond
+}
+
 func main() {
 	leaseMs, _ := strconv.Atoi(os.Args[5])
 	witness, err := os.OpenFile(os.Args[6], os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
@@ -135,8 +141,7 @@ func main() {
 		panic(err)
 	}
 	lease := time.Duration(leaseMs) * time.Millisecond
-	pauseMs, _ := strconv.Atoi(os.Getenv("PAUSE_MS"))
-	p := &party{witness: witness, who: os.Args[7], pause: time.Duration(pauseMs) * time.Millisecond}
+	p := &party{witness: witness, who: os.Args[7], pause: fromEnvironment("PAUSE_MS"), rest: fromEnvironment("REST_MS")}
 	p.lock = newLock(os.Args[1], os.Args[2]+":"+os.Args[3], os.Args[4], lease)
 	fmt.Println("ready")
 	lines := bufio.NewScanner(os.Stdin)

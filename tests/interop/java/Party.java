@@ -15,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 public final class Party {
     static final int PATIENCE_MS = 60_000;
     static final int GIVE_UP_MAX = 3;
+    static final int REST_MS = Integer.parseInt(System.getenv("REST_MS"));
     static final int PAUSE_MS = Integer.parseInt(System.getenv("PAUSE_MS"));
 
     interface Lock {
@@ -64,7 +65,7 @@ public final class Party {
         boolean work() throws Exception {
             orders.println("in");
             boolean alone = answers.readLine().equals("alone");
-            nap();
+            nap(4);
             orders.println("out");
             answers.readLine();
             return alone;
@@ -81,8 +82,8 @@ public final class Party {
         this.who = who;
     }
 
-    static void nap() throws InterruptedException {
-        TimeUnit.MICROSECONDS.sleep(ThreadLocalRandom.current().nextInt(4000));
+    static void nap(int mostMs) throws InterruptedException {
+        TimeUnit.MICROSECONDS.sleep(ThreadLocalRandom.current().nextInt(mostMs * 1000));
     }
 
     static String plain(Throwable error) {
@@ -104,7 +105,7 @@ public final class Party {
                 tally.errors++;
                 tally.note = tally.note.isEmpty() ? plain(error) : tally.note;
             }
-            nap();
+            nap(REST_MS);
         }
         return tally.line(who, lock.stolen());
     }

@@ -10,6 +10,7 @@ const locks = require("./locks.js");
 
 const PATIENCE_MS = 60000;
 const GIVE_UP_MAX = 3;
+const REST_MS = Number(process.env.REST_MS);
 const PAUSE_MS = Number(process.env.PAUSE_MS);
 
 const [algorithm, host, port, key, leaseMs, witness, who] = process.argv.slice(2);
@@ -63,7 +64,7 @@ async function contend(count) {
       tally.errors++;
       tally.note ||= String(error);
     }
-    await sleep(Math.random() * 4);
+    await sleep(Math.random() * REST_MS);
   }
   return tally;
 }

@@ -59,7 +59,7 @@ function contend(Lock $lock, int $count, mixed $witness, string $who): array
             $tally['errors']++;
             $tally['note'] = $tally['note'] ?: $error->getMessage();
         }
-        usleep(random_int(0, 4000));
+        usleep(random_int(0, (int) getenv('REST_MS') * 1000));
     }
     $tally['stolen'] = $lock->stolen;
     return $tally;

@@ -15,6 +15,7 @@ from locks import LOCKS
 
 PATIENCE_MS = 60000
 GIVE_UP_MAX = 3
+REST_S = int(os.environ["REST_MS"]) / 1000
 
 
 class Party:
@@ -50,7 +51,7 @@ class Party:
             except Exception as error:  # whatever a library throws is counted
                 tally["errors"] += 1
                 tally["note"] = tally["note"] or repr(error)
-            time.sleep(random.uniform(0, 0.004))
+            time.sleep(random.uniform(0, REST_S))
         return tally
 
     def obey(self, line):

@@ -11,6 +11,7 @@ require 'securerandom'
 
 PATIENCE_MS = 60_000
 GIVE_UP_MAX = 3
+REST_S = Integer(ENV.fetch('REST_MS')) / 1000.0
 PAUSE_S = Integer(ENV.fetch('PAUSE_MS')) / 1000.0
 
 class Token
@@ -116,7 +117,7 @@ class Party
         tally[:errors] += 1
         tally[:note] = e.message if tally[:note].empty?
       end
-      sleep rand * 0.004
+      sleep rand * REST_S
     end
     tally.merge(stolen: @lock.stolen)
   end

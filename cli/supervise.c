@@ -22,7 +22,7 @@ static words why_lost(const job *j, int64_t left_ms)
         return words_of("--max-hold is over: %s", words_of_duration(max_hold_ms).text);
     if (left_ms == 0 && j->expected_until > now + j->guard.margin_ms)
         return words_of("the store says that it is not ours any more");
-    return words_of("its lease could not be renewed in time%s",
+    return words_of("its lease is over and was not renewed%s",
                     j->settings.url_ends_hold ? ", or the max-hold of the URL is over" : "");
 }
 

@@ -1,10 +1,10 @@
 /*
  * profile_table.c -- writes the table of profiles as lines of text, for docs/profiles.md.
  *
- *      profile  NAME PROGRAM PROTOCOL KEY VALUE EXAMPLE EXPIRY CLOCK LEASE WAIT SIGNAL FAULT NOTE
+ *      profile NAME PROGRAM PROTOCOL KEY VALUE EXAMPLE EXPIRY CLOCK LEASE WAIT SIGNAL FAULT NOTE
  *
  * Fields have tabs between them; one without a value is empty.  LEASE and WAIT are in milliseconds.
- * The examples are of a lock that was taken at 2026-11-22 00:31:00 UTC, with the same bits for each.
+ * The examples are of a lock that was taken at 2026-11-22 00:31:00 UTC, with the same bits each.
  */
 #include "core/shape.h"
 #include "core/token.h"

@@ -58,6 +58,10 @@ int bwl_check_fork(const bwl_client *client, bowline_error *reterr);
 int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const char *macro,
                      bowline_error *reterr);
 
+/* May it be extended to this lease (0: the one it has)?  USAGE; UNSUPPORTED: its protocol never
+ * does that. */
+int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *reterr);
+
 /* locked: the handle of an operation that is started.  NULL: NOMEM.  Free frees no more than it. */
 bowline_operation *bwl_operation_new(bowline_client *client, bowline_error *reterr);
 void               bwl_operation_free(bowline_operation *op);

@@ -30,6 +30,19 @@ int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const 
     return BOWLINE_OK;
 }
 
+int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *reterr)
+{
+    if (lease_ms != 0 && (lease_ms < BWL_LEASE_MIN_MS || lease_ms > BWL_LEASE_MAX_MS))
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "lease_ms is from 100 to 86400000 (one day)");
+    if (!lock->hold.protocol->extends)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_UNSUPPORTED,
+                        "%.60s cannot be extended: a lock of protocol %s ends with its lease; ask "
+                        "for a longer one when you acquire it",
+                        lock->name, lock->hold.protocol->name);
+    return BOWLINE_OK;
+}
+
 static int check(const bowline_options *o, bowline_error *reterr)
 {
     const char *wrong = NULL;

@@ -211,27 +211,14 @@ int bowline_acquire(bowline_hold **ret_hold, bowline_client *client, const char 
     return status;
 }
 
-static int check_lease(uint32_t lease_ms, bowline_error *reterr)
-{
-    if (lease_ms == 0 || (lease_ms >= BWL_LEASE_MIN_MS && lease_ms <= BWL_LEASE_MAX_MS))
-        return BOWLINE_OK;
-    return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
-                    "lease_ms is from 100 to 86400000 (one day)");
-}
-
 /* locked */
 static int start_extend(bwl_operation *operation, bwl_lock *lock, uint32_t lease_ms,
                         bowline_error *reterr)
 {
-    int status = check_lease(lease_ms, reterr);
+    int status = bwl_check_extend(lock, lease_ms, reterr);
 
     if (status < 0)
         return status;
-    if (!lock->hold.protocol->extends)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_UNSUPPORTED,
-                        "%s cannot be extended: a lock of protocol %s ends with its lease; ask for "
-                        "a longer one when you acquire it",
-                        lock->name, lock->hold.protocol->name);
     if (lock->operation != NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "%s is being extended already: finish that first", lock->name);

@@ -51,7 +51,7 @@ const char *bwl_nearest(const char *typed, bwl_word_at word_at)
     assert(word_at != NULL);
     for (size_t i = 0; (word = word_at(i)) != NULL; i++) {
         unsigned slips = slips_between(typed, word);
-        if (size >= 3 && slips > 0 && strncmp(typed, word, size) == 0)
+        if (size >= 3 && strlen(word) > size && memcmp(typed, word, size) == 0)
             slips = 1; /* a beginning counts whatever is missing */
         if (slips < best) {
             best    = slips;

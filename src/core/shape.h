@@ -24,7 +24,7 @@ typedef struct bwl_shape_kind {
 const bwl_shape_kind *bwl_shape_kind_of(bwl_token_shape shape);
 
 /* Writes a token by the pattern of its shape.  wall_ns is read only if the shape is dated.  The
- * shapes that core/token.h writes in ways of their own are asked for there, as all others may be. */
+ * shapes that core/token.h writes in ways of its own are asked for there, as all others may be. */
 void bwl_shape_write(char ret_token[BWL_TOKEN_MAX + 1], bwl_token_shape shape,
                      const bwl_random *random, int64_t wall_ns);
 

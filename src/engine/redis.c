@@ -3,6 +3,7 @@
  * for how its parts hang together, src/protocol for what
  * is promised.
  */
+#include "engine/clock.h"
 #include "engine/engines.h"
 #include "engine/fault.h"
 #include "engine/redis_store.h"
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { NS_IN_MS = 1000000 };
 
 static int redis_prepare(bwl_lock *lock, bwl_fault *fault)
 {
@@ -71,16 +74,44 @@ static bool looks_like_ours(const char *value)
     return size == 22 && value[size] == '\0';
 }
 
-static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look)
+/* Could these rules have written it?  What was too long to be looked at whole is given the benefit
+ * of the doubt. */
+static bool looks_right(const bwl_rules *rules, const char *value, int64_t *ret_stamp)
 {
-    bool is_string = strcmp(look->kind, "string") == 0;
+    size_t size = strlen(value);
+
+    if (rules == NULL)
+        return looks_like_ours(value);
+    return bwl_value_read(ret_stamp, rules, value, size) || size == BWL_REDIS_LOOK_MAX;
+}
+
+/* A stamp says when the lock ends, whatever becomes of the key. */
+static void fill_in_stamp(bwl_holder *ret_holder, const bwl_rules *rules, int64_t stamp)
+{
+    bool    is_fine = rules->unit_ns < NS_IN_MS;
+    int64_t ends_ms =
+        is_fine ? stamp / (NS_IN_MS / rules->unit_ns) : stamp * (rules->unit_ns / NS_IN_MS);
+    int64_t now_ms = bwl_clock_wall_ns() / NS_IN_MS;
+
+    ret_holder->left_ms = ends_ms > now_ms ? ends_ms - now_ms : 0;
+    if (ret_holder->left_ms == 0)
+        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
+                       "its time is over: who asks next may take it");
+}
+
+static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bwl_rules *rules)
+{
+    bool    is_string = strcmp(look->kind, "string") == 0;
+    int64_t stamp     = 0;
 
     *ret_holder = (bwl_holder){ .held = look->left_ms != -2 };
     if (!ret_holder->held)
         return;
     ret_holder->left_ms = look->left_ms == -1 ? BWL_NEVER : look->left_ms;
-    ret_holder->foreign = !is_string || !looks_like_ours(look->value);
-    if (!is_string)
+    ret_holder->foreign = !is_string || !looks_right(rules, look->value, &stamp);
+    if (is_string && stamp != 0 && !rules->stamp_is_start && look->left_ms == -1)
+        fill_in_stamp(ret_holder, rules, stamp);
+    else if (!is_string)
         (void)snprintf(ret_holder->note, sizeof ret_holder->note,
                        "the key is a %s, which no lock is", look->kind);
     else if (look->left_ms == -1)
@@ -88,7 +119,8 @@ static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look)
                        "the key has no expiry: nothing ends it by itself");
     else if (ret_holder->foreign)
         (void)snprintf(ret_holder->note, sizeof ret_holder->note,
-                       "the value is not in the form of bowline");
+                       "the value is not in the form of %s",
+                       rules == NULL ? "bowline" : "the protocol");
 }
 
 /* The looker is the lock's: whoever waits for it may leave before the answer comes. */
@@ -114,7 +146,7 @@ static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
     if (looker == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     switch (looker->answer) {
-    case BWL_YES: fill_in(ret_holder, &looker->look); return BWL_OK;
+    case BWL_YES: fill_in(ret_holder, &looker->look, lock->hold.claim.rules); return BWL_OK;
     case BWL_LATER:
     case BWL_NO:
     case BWL_REFUSED: return bwl_fail(fault, BWL_STATUS_REFUSED, "%s", lock->why);
@@ -130,7 +162,7 @@ static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
         .choose = bwl_redis_choose, .open = bwl_redis_open, .share = bwl_redis_share, \
         .close = bwl_redis_close, .prepare = redis_prepare, .ask = redis_ask,         \
         .forget = redis_forget, .woken = bwl_redis_woken, .flush = bwl_redis_flush,   \
-        .look = redis_look, .who = redis_who, .lock_size = sizeof(bwl_redis_part),        \
+        .look = redis_look, .who = redis_who, .lock_size = sizeof(bwl_redis_part),    \
     }
 
 const bwl_engine bwl_redis_engine = REDIS_ENGINE("redis");

@@ -3,11 +3,13 @@
  * in between has left; a release under WATCH.
  *
  *      acquire   SETNX key uuid                1: EXPIRE key lease, ours
- *                TTL key                       no expiry: EXPIRE key lease (the waiter's)
+ *                TTL key                       no expiry: GET key, a uuid: EXPIRE key lease
+ *                                              (the waiter's)
  *      release   WATCH key, GET key            our uuid: MULTI, DEL key, EXEC
  *                                              else: UNWATCH
  *
- * "Lock / watch与锁 / 分布式锁".  EXEC deletes nothing when the key was touched since WATCH; a
+ * "Lock / watch与锁 / 分布式锁".  The GET before a repair is ours: an expiry deletes in the end, and
+ * what is no lock of this kind is not ours to delete.  EXEC deletes nothing when the key was touched since WATCH; a
  * waiter's repair touches it too, so then the release begins again.
  *
  * It can tell its own value from another's, so an acquire without an answer is settled: GET, and
@@ -18,7 +20,7 @@
  * holder's and end the lock sooner.  And until somebody waits, a crash there locks for ever.
  *
  *      IDLE --acquire--> SETTING --yes--> EXPIRING --yes--> IDLE, held
- *                           `--no--> CHECKING --no expiry--> REPAIRING --> IDLE, busy
+ *             `--no--> CHECKING --no expiry--> INSPECTING --uuid--> REPAIRING --> IDLE, busy
  *      IDLE --again--> RECALLING --ours--> EXPIRING,  --nothing--> SETTING
  *      IDLE --release--> WATCHING --ours--> DELETING --> IDLE
  *                           `--not ours--> UNWATCHING --> IDLE, lost
@@ -33,6 +35,7 @@ typedef enum watch_phase {
     SETTING = 1,
     EXPIRING,
     CHECKING,
+    INSPECTING,
     REPAIRING,
     RECALLING,
     WATCHING,
@@ -135,6 +138,12 @@ static void answered(watch_state *w, const bwl_claim *claim, const bwl_event *ev
         break;
     case CHECKING:
         if (yes && ev->number == REDIS_NO_EXPIRY)
+            ask(w, INSPECTING, REDIS_READ, fx);
+        else
+            bwl_tell(fx, BWL_BUSY);
+        break;
+    case INSPECTING:
+        if (yes)
             ask(w, REPAIRING, REDIS_EXPIRE, fx);
         else
             bwl_tell(fx, BWL_BUSY);

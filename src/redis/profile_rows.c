@@ -134,7 +134,7 @@ const bwl_profile bwl_profile_rows[] = {
     /* net.javacrumbs.shedlock:shedlock-support-redis 6.9.0 and shedlock-provider-redis-spring
      * 6.3.0 (Maven Central), sources: ADDED:TIME@HOST:UUID, and without the UUID before 6.9.  */
     { .name     = "shedlock",
-      .program  = "ShedLock 4 to 7 (Java) with a provider for Redis",
+      .program  = "ShedLock 4 to 6 (Java) with a provider for Redis",
       .protocol = "token",
       .key      = "job-lock:default:%s",
       .fault = "a ShedLock that is late deletes whatever is there, unless its provider was built "
@@ -161,11 +161,12 @@ const bwl_profile bwl_profile_rows[] = {
       .signal_name  = "%p-channel",
       .note         = "key= begins with the registry key: key=REGISTRY:%s.",
       .rules        = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 60000) },
-    /* laravel/framework, src/Illuminate/Cache/RedisLock.php and Lock.php: SET EX NX, Str::random().
-     * What stands before the name is put together from config/database.php, config/cache.php and,
-     * up to 10, a colon of RedisStore::setPrefix. */
+    /* laravel/framework at 037539f and 039ee0d, src/Illuminate/Cache/RedisLock.php and Lock.php: SET
+     * EX NX, Str::random(), which is 16 characters; RedisStore.php at 0038ef2, the colon up to 10.
+     * What stands before the name is put together by config/database.php and config/cache.php.
+     */
     { .name     = "laravel",
-      .program  = "Laravel (PHP), Cache::lock, as applications are made since 12",
+      .program  = "Laravel 13 (PHP), Cache::lock, and applications made with a late 12",
       .protocol = "token",
       .key      = "laravel-database-laravel-cache-%s",
       .note     = "What comes before the name is REDIS_PREFIX and CACHE_PREFIX: give key= "
@@ -173,16 +174,16 @@ const bwl_profile bwl_profile_rows[] = {
                   "A serializer or compression of phpredis changes the values.",
       .rules    = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true) },
     { .name     = "laravel-11",
-      .program  = "Laravel 11 (PHP), Cache::lock, as applications were made",
+      .program  = "Laravel 11 and 12 (PHP), Cache::lock",
       .protocol = "token",
       .key      = "laravel_database_laravel_cache_%s",
       .note     = "As laravel.",
       .rules    = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true) },
     { .name     = "laravel-10",
-      .program  = "Laravel 9 and 10 (PHP), Cache::lock, as applications were made",
+      .program  = "Laravel 10 (PHP), Cache::lock",
       .protocol = "token",
       .key      = "laravel_database_laravel_cache_:%s",
-      .note     = "As laravel.",
+      .note     = "As laravel. Older applications have laravel_database_laravel_cache:%s.",
       .rules    = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true) },
     /* samcook/RedLock.net at 0d5cdf3, RedLock.cs: StringSet NX, Guid.ToString(); the format is in
      * RedLockConnectionProvider. */

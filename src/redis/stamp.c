@@ -366,12 +366,10 @@ bool bwl_value_read(int64_t *ret_stamp, const bwl_rules *rules, const char *byte
 
     if (size > BWL_VALUE_MAX)
         return false;
-    if (rules == NULL) {
-        *ret_stamp = 0;
-        return bwl_token_is_of(BWL_TOKEN_OURS, bytes, size);
-    }
-    if (!strip(&bytes, &size, rules->prefix, rules->suffix) ||
-        !read_middle(&stamp, rules, bytes, size))
+    if (rules == NULL && !bwl_token_is_of(BWL_TOKEN_OURS, bytes, size))
+        return false;
+    if (rules != NULL && (!strip(&bytes, &size, rules->prefix, rules->suffix) ||
+                          !read_middle(&stamp, rules, bytes, size)))
         return false;
     *ret_stamp = stamp;
     return true;

@@ -55,10 +55,12 @@ typedef struct bwl_redis_reply {
 bwl_redis_verdict bwl_redis_read(const bwl_redis_question *question, unsigned nth,
                                  const char *bytes, size_t size, bwl_redis_reply *ret_reply);
 
+enum { BWL_REDIS_LOOK_MAX = 64 }; /* bytes of the value that are looked at                     */
+
 typedef struct bwl_redis_look {
     char    kind[16]; /* "none", "string", "list" ...                                          */
     int64_t left_ms;  /* -1: for ever, -2: no key                                              */
-    char    value[65];
+    char    value[BWL_REDIS_LOOK_MAX + 1];
 } bwl_redis_look;
 
 bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer *ret_answer,

@@ -34,32 +34,39 @@ class Terminal:
         if self.pid == 0:
             os.chdir(place.root)
             os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], env)
+        self.typed = 0  # up to where it was shown when the last line was typed
         self.resize(columns)
-        self.expect(PROMPT)
 
     def resize(self, columns):
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
-    def expect(self, pattern):
-        """Until the pattern has been shown, since the last one; the match."""
+    def shown(self, pattern, begin):
+        """Waits until the pattern is shown behind `begin`; the match."""
         end = time.monotonic() + LIMIT
         while True:
-            match = re.compile(pattern).search(self.text, self.seen)
+            match = re.compile(pattern).search(self.text, begin)
             if match:
-                self.seen = match.end()
                 return match
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.fd], [], [], left)[0]:
                 pytest.fail(f"{pattern!r} was not shown, but: {self.text!r}", pytrace=False)
             self.text += os.read(self.fd, 65536).decode(errors="replace").replace("\r\n", "\n")
 
+    def expect(self, pattern):
+        """Until the pattern has been shown, since the last one; the match."""
+        match = self.shown(pattern, self.seen)
+        self.seen = match.end()
+        return match
+
     def type(self, text):
         os.write(self.fd, text.encode())
 
     def command(self, line):
-        """A line for the shell; what it echoes has been read when this returns."""
+        """A line for the shell, which asks for one; what it echoes has been read when this returns."""
+        self.shown(r"(ready|inner)> ", self.typed)  # what is typed before that is echoed in front of it
         self.type(line + "\n")
         self.expect(re.escape(line) + "\n")
+        self.typed = self.seen
 
     def foreground(self):
         return os.tcgetpgrp(self.fd)

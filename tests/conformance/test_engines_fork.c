@@ -3,6 +3,7 @@
  * FORKED, nothing is sent, and the parent's holds stay the parent's.
  */
 #include "tests/lib/engines.h"
+#include "tests/lib/fork_safe.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -258,5 +259,6 @@ static const engine_case cases[] = {
 
 int main(void)
 {
+    make_fork_safe();
     return engines_run("engines_fork", cases, sizeof cases / sizeof cases[0]);
 }

@@ -4,6 +4,7 @@
  * critical section; and followed by exec.
  */
 #include "tests/lib/engines.h"
+#include "tests/lib/fork_safe.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -222,5 +223,6 @@ static const engine_case cases[] = {
 
 int main(void)
 {
+    make_fork_safe();
     return engines_run("engines_forkbusy", cases, sizeof cases / sizeof cases[0]);
 }

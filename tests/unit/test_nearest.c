@@ -34,7 +34,7 @@ static void nearest(const char *typed, const char *meant)
 static void test_nearest_is_the_word_that_was_meant(void **state)
 {
     static const char *const known[] = { "token", "setnx-del", "setnx-del-expire", "set-nx-ex",
-                                         NULL };
+                                         "fair", NULL };
 
     (void)state;
     words = known;
@@ -46,6 +46,7 @@ static void test_nearest_is_the_word_that_was_meant(void **state)
     nearest("setnx-dle", "setnx-del");  /* swapped at the end */
     nearest("setnxdel", "setnx-del");   /* dropped  */
     nearest("set_nx_ex", "set-nx-ex");  /* two slips in a long word */
+    nearest("fiar", "fair");           /* swapped in a short word: one slip, not two */
     nearest("tok", "token");            /* a beginning */
     nearest("setnx-del-", "setnx-del"); /* one slip before seven to come */
     nearest("setnx-del-e", "setnx-del-expire");

@@ -1,5 +1,5 @@
 /*
- * test_redis_rules.c -- which protocol a URL asks for, whose bytes, and what must be accepted first.
+ * test_redis_rules.c -- which protocol a URL asks for, whose bytes, and what must be accepted.
  *
  * Nothing is sent and nothing is connected.
  */

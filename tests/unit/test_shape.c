@@ -26,7 +26,7 @@ typedef struct expectation {
     bwl_token_shape shape;
     const char     *form;
     const char     *example; /* for the bytes 0, 1, ... 15; NULL: not looked at              */
-    double library_bits;     /* what a token of the other program itself holds; or 128        */
+    double their_bits;     /* what a token of the other program itself holds; or 128        */
 } expectation;
 
 static const expectation expectations[] = {
@@ -185,7 +185,7 @@ static void test_shape_uses_its_whole_alphabet_at_every_place(void **state)
         }
         print_message("# %s: room for %.1f bits\n", bwl_shape_kind_of(expectations[i].shape)->words,
                       bits);
-        assert_true(bits >= expectations[i].library_bits);
+        assert_true(bits >= expectations[i].their_bits);
         assert_true(bits >= bwl_shape_kind_of(expectations[i].shape)->bits);
     }
 }
@@ -217,7 +217,7 @@ static void test_shape_keeps_the_chance_that_it_promises(void **state)
         }
         print_message("# %s: %u\n", bwl_shape_kind_of(shape)->words, counts);
         assert_true(counts >= bwl_shape_kind_of(shape)->bits);
-        assert_true(bwl_shape_kind_of(shape)->bits >= expectations[i].library_bits);
+        assert_true(bwl_shape_kind_of(shape)->bits >= expectations[i].their_bits);
         memset(tokens, 0, sizeof tokens);
         for (unsigned round = 0; round < ROUNDS; round++) {
             random = random_bytes();

@@ -1,0 +1,134 @@
+/*
+ * catalogue.h -- what the tests of other people's locks share: a server, clients by protocol, and
+ * what was said on the wire, word for word (MONITOR).
+ */
+#ifndef TEST_CATALOGUE_H
+#define TEST_CATALOGUE_H
+
+#include "tests/lib/server.h"
+#include "tests/lib/testing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static server *redis;
+
+/* Before each test: a server without a key. */
+static inline int empty(void **state)
+{
+    (void)state;
+    (void)server_ask(redis, "FLUSHALL");
+    return 0;
+}
+
+static inline int stop_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+/* "protocol=set-nx-ex&lease=2s"; keys are the names as they are. */
+static inline bowline_client *open_with(const char *options)
+{
+    char url[300];
+
+    (void)snprintf(url, sizeof url, "%s?accept-risk=1&key=%%25s&%s", redis->tcp_url, options);
+    return must_open(url);
+}
+
+static inline void assert_key(const char *key, const char *value)
+{
+    assert_string_equal(server_ask(redis, "GET %s", key), value);
+}
+
+static inline bool is_there(const char *key)
+{
+    return strcmp(server_ask(redis, "EXISTS %s", key), "1") == 0;
+}
+
+/* -1: for ever, -2: not there. */
+static inline long ttl_ms(const char *key)
+{
+    return atol(server_ask(redis, "PTTL %s", key));
+}
+
+static inline int64_t wall_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- what is on the wire --------------------------------------------------------------------- */
+
+static int monitor = -1;
+
+static inline void listen_in(void)
+{
+    char ok[5];
+
+    monitor = server_say(redis, "MONITOR");
+    for (size_t got = 0; got < sizeof ok;) {
+        ssize_t n = read(monitor, ok + got, sizeof ok - got);
+        assert_true(n > 0);
+        got += (size_t)n;
+    }
+    assert_memory_equal(ok, "+OK\r\n", 5);
+}
+
+/* Without what every connection says at its beginning, and what scripts say to the server. */
+static inline bool is_of_interest(const char *line)
+{
+    static const char *const greetings[] = { "\"HELLO\"", "\"INFO\"", "\"CLIENT\"", "\"SELECT\"" };
+
+    for (size_t i = 0; i < sizeof greetings / sizeof greetings[0]; i++)
+        if (strstr(line, greetings[i]) != NULL)
+            return false;
+    return strstr(line, " lua] ") == NULL;
+}
+
+/* The commands since listen_in, one a line, and ends it.  Lives until the next call. */
+static inline const char *heard(void)
+{
+    static char all[65536];
+    static char said[65536];
+    size_t      size = 0;
+    size_t      out  = 0;
+
+    (void)server_ask(redis, "ECHO that-is-all");
+    while (size < sizeof all - 1) {
+        ssize_t n = read(monitor, all + size, sizeof all - 1 - size);
+        assert_true(n > 0);
+        size += (size_t)n;
+        all[size]  = '\0';
+        char *last = strstr(all, "\"that-is-all\"\r\n");
+        if (last != NULL)
+            break;
+    }
+    close(monitor);
+    for (char *line = strtok(all, "\r\n"); line != NULL; line = strtok(NULL, "\r\n")) {
+        char *words = strstr(line, "] ");
+        if (words == NULL || !is_of_interest(line) || strstr(line, "that-is-all") != NULL)
+            continue;
+        out += (size_t)snprintf(said + out, sizeof said - out, "%s\n", words + 2);
+    }
+    said[out] = '\0';
+    return said;
+}
+
+__attribute__((format(printf, 1, 2))) static inline void expect_heard(const char *format, ...)
+{
+    static char wanted[65536];
+    va_list     arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(wanted, sizeof wanted, format, arguments);
+    va_end(arguments);
+    assert_string_equal(heard(), wanted);
+}
+
+#endif

@@ -1,0 +1,362 @@
+/*
+ * test_catalogue_articles.c -- the locks of the articles against a real server: what each says on
+ * the wire, word for word; two clients; expiry; release; strangers; and the article's own story, as
+ * far as it needs no fault.
+ */
+#include "tests/lib/catalogue.h"
+
+static const char *const names[] = {
+    "setnx-del",    "setnx-del-expire", "setnx-stamp-del",
+    "setnx-getset", "set-nx-ex",        "setnx-expire-watch",
+};
+enum { NAMES = sizeof names / sizeof names[0] };
+
+static bowline_client *open_protocol(const char *name, const char *more)
+{
+    char options[128];
+
+    (void)snprintf(options, sizeof options, "protocol=%s%s", name, more);
+    return open_with(options);
+}
+
+/* When it is free, within ten seconds. */
+static bowline_hold *acquire_when_free(bowline_client *client, const char *name)
+{
+    bowline_hold *hold  = NULL;
+    bowline_error error = { 0 };
+
+    assert_status(BOWLINE_OK, acquire_within(&hold, client, name, 10000, &error), &error);
+    return hold;
+}
+
+static int release(bowline_hold *hold)
+{
+    bowline_error error = { 0 };
+
+    return bowline_release(hold, &error);
+}
+
+/* A value from the server, as a number. */
+static long long number_at(const char *key)
+{
+    return atoll(server_ask(redis, "GET %s", key));
+}
+
+static void test_server_starts(void **state)
+{
+    (void)state;
+    redis = server_start("");
+}
+
+/* ---- what all have in common ----------------------------------------------------------------- */
+
+static void test_one_at_a_time_and_nothing_left(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NAMES; i++) {
+        bowline_client *a    = open_protocol(names[i], "");
+        bowline_client *b    = open_protocol(names[i], "&wait=0ms");
+        bowline_hold   *hold = must_acquire(a, "lock");
+        print_message("# %s\n", names[i]);
+        assert_int_equal(try_once(b, "lock"), BOWLINE_BUSY);
+        assert_true(is_there("lock"));
+        must_release(hold);
+        assert_false(is_there("lock"));
+        assert_int_equal(try_once(b, "lock"), BOWLINE_OK);
+        assert_string_equal(server_ask(redis, "DBSIZE"), "0");
+        bowline_close(a);
+        bowline_close(b);
+    }
+}
+
+/* Looked at by all of them, deleted by none; and said. */
+static void test_value_of_a_stranger_is_left_alone(void **state)
+{
+    static const char *const sets[] = { "SET lock stranger", "RPUSH lock a",
+                                        "SETRANGE lock 99999 x", "SETRANGE lock 9999999 x" };
+
+    (void)state;
+    for (int i = 0; i < NAMES; i++) {
+        for (int j = 0; j < 4; j++) {
+            bowline_client *client = open_protocol(names[i], "");
+            bowline_hold   *hold   = NULL;
+            bowline_error   error  = { 0 };
+            bool looks = strstr(names[i], "stamp") != NULL || strstr(names[i], "getset") != NULL ||
+                         strstr(names[i], "watch") != NULL;
+
+            (void)server_ask(redis, "FLUSHALL");
+            (void)server_ask(redis, "%s", sets[j]);
+            print_message("# %s: %s\n", names[i], sets[j]);
+            assert_status(BOWLINE_BUSY,
+                          acquire_within(&hold, client, "lock", BOWLINE_NO_WAIT, &error), &error);
+            assert_int_equal(ttl_ms("lock"), -1);
+            assert_int_equal(strstr(error.text, "stranger") != NULL, looks);
+            assert_int_equal(try_once(client, "another"), BOWLINE_OK); /* the connection is good */
+            bowline_close(client);
+        }
+    }
+}
+
+static void test_extending_is_not_supported(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NAMES; i++) {
+        bowline_client *client = open_protocol(names[i], "");
+        bowline_hold   *hold   = must_acquire(client, "lock");
+        bowline_error   error  = { 0 };
+        assert_status(BOWLINE_UNSUPPORTED, bowline_extend(hold, 20000, &error), &error);
+        must_release(hold);
+        bowline_close(client);
+    }
+}
+
+/* ---- setnx-del, setnx-del-expire ------------------------------------------------------------- */
+
+static void test_setnx_del_on_the_wire(void **state)
+{
+    bowline_client *client = open_protocol("setnx-del", "");
+    long long       before = wall_ms() / 1000;
+
+    (void)state;
+    listen_in();
+    bowline_hold *hold = must_acquire(client, "buy_order_lock");
+    long long     is   = number_at("buy_order_lock");
+    assert_true(is >= before && is <= wall_ms() / 1000);
+    assert_int_equal(ttl_ms("buy_order_lock"), -1);
+    must_release(hold);
+    expect_heard("\"SETNX\" \"buy_order_lock\" \"%lld\"\n\"GET\" \"buy_order_lock\"\n"
+                 "\"PTTL\" \"buy_order_lock\"\n\"DEL\" \"buy_order_lock\"\n",
+                 is);
+    bowline_close(client);
+}
+
+/* The article: "once a release does not happen, there is a deadlock". */
+static void test_setnx_del_locks_for_ever_when_nobody_releases(void **state)
+{
+    bowline_client *client = open_protocol("setnx-del", "");
+
+    (void)state;
+    (void)server_ask(redis, "SETNX lock 1"); /* whoever this was is gone, ages ago */
+    assert_int_equal(try_once(client, "lock"), BOWLINE_BUSY);
+    assert_int_equal(ttl_ms("lock"), -1);
+    bowline_close(client);
+}
+
+static void test_setnx_del_release_deletes_what_is_somebody_elses(void **state)
+{
+    bowline_client *client = open_protocol("setnx-del", "");
+    bowline_hold   *hold   = must_acquire(client, "lock");
+
+    (void)state;
+    (void)server_ask(redis, "SET lock another");
+    must_release(hold);
+    assert_false(is_there("lock"));
+
+    hold = must_acquire(client, "lock");
+    (void)server_ask(redis, "DEL lock");
+    assert_int_equal(release(hold), BOWLINE_LOST); /* "release failed" */
+    bowline_close(client);
+}
+
+static void test_setnx_del_expire_on_the_wire(void **state)
+{
+    bowline_client *client = open_protocol("setnx-del-expire", "");
+    bowline_hold   *hold   = must_acquire(client, "lock");
+
+    (void)state;
+    (void)server_ask(redis, "DEL lock");
+    listen_in();
+    assert_int_equal(release(hold), BOWLINE_LOST);
+    expect_heard("\"DEL\" \"lock\"\n\"EXPIRE\" \"lock\" \"0\"\n");
+    bowline_close(client);
+}
+
+/* ---- set-nx-ex ------------------------------------------------------------------------------- */
+
+static void test_set_nx_ex_on_the_wire(void **state)
+{
+    bowline_client *client = open_protocol("set-nx-ex", "&lease=2500ms");
+
+    (void)state;
+    listen_in();
+    must_release(must_acquire(client, "lock"));
+    expect_heard("\"SET\" \"lock\" \"1\" \"NX\" \"EX\" \"3\"\n\"DEL\" \"lock\"\n");
+    bowline_close(client);
+}
+
+/* The article: P1 overran, and its DEL removes P2's lock.  P1's time is over before that here, and
+ * its release says so instead. */
+static void test_set_nx_ex_who_overran_is_told(void **state)
+{
+    bowline_client *p1    = open_protocol("set-nx-ex", "&lease=1s");
+    bowline_client *p2    = open_protocol("set-nx-ex", "&lease=30s");
+    bowline_hold   *first = must_acquire(p1, "lock");
+    bowline_hold   *next  = acquire_when_free(p2, "lock"); /* the first lease has ended */
+
+    (void)state;
+    assert_int_equal(release(first), BOWLINE_LOST);
+    assert_true(is_there("lock"));
+    must_release(next);
+    bowline_close(p1);
+    bowline_close(p2);
+}
+
+/* ---- setnx-stamp-del ------------------------------------------------------------------------- */
+
+static void test_stamp_del_takes_over_what_has_expired(void **state)
+{
+    bowline_client *client = open_protocol("setnx-stamp-del", "&lease=10s");
+    long long       now    = wall_ms() / 1000;
+    long long       mine;
+
+    (void)state;
+    (void)server_ask(redis, "SET lock %lld", now - 5);
+    listen_in();
+    bowline_hold *hold = must_acquire(client, "lock");
+    mine               = number_at("lock");
+    assert_true(mine >= now + 10 && mine <= wall_ms() / 1000 + 10);
+    must_release(hold);
+    char said[512];
+    (void)snprintf(said, sizeof said, "%s", heard());
+    assert_non_null(strstr(said, "\"GET\" \"lock\"\n\"DEL\" \"lock\"\n\"SETNX\" \"lock\""));
+    assert_false(is_there("lock"));
+    bowline_close(client);
+}
+
+static void test_stamp_del_leaves_what_has_not_expired(void **state)
+{
+    bowline_client *client = open_protocol("setnx-stamp-del", "");
+    long long       ahead  = wall_ms() / 1000 + 1000;
+    char            text[32];
+
+    (void)state;
+    (void)server_ask(redis, "SET lock %lld", ahead);
+    assert_int_equal(try_once(client, "lock"), BOWLINE_BUSY);
+    (void)snprintf(text, sizeof text, "%lld", ahead);
+    assert_key("lock", text);
+    bowline_close(client);
+}
+
+/* ---- setnx-getset ---------------------------------------------------------------------------- */
+
+static void test_getset_takes_over_what_has_expired(void **state)
+{
+    bowline_client *client = open_protocol("setnx-getset", "&lease=10s");
+    char            said[512];
+
+    (void)state;
+    (void)server_ask(redis, "SET lock 1500000000");
+    listen_in();
+    bowline_hold *hold = must_acquire(client, "lock");
+    long long     mine = number_at("lock");
+    must_release(hold);
+    (void)snprintf(said, sizeof said, "%s", heard());
+    assert_true(mine >= wall_ms() / 1000 + 7);
+    assert_true(strncmp(said, "\"SETNX\" \"lock\" \"", 16) == 0);
+    char wanted[256];
+    (void)snprintf(wanted, sizeof wanted,
+                   "\n\"GET\" \"lock\"\n\"GETSET\" \"lock\" \"%lld\"\n\"GET\" \"lock\"\n"
+                   "\"DEL\" \"lock\"\n",
+                   mine);
+    assert_string_equal(strchr(said, '\n'), wanted);
+    bowline_close(client);
+}
+
+static void test_getset_leaves_what_has_not_expired(void **state)
+{
+    bowline_client *client = open_protocol("setnx-getset", "");
+    long long       ahead  = wall_ms() / 1000 + 1000;
+    char            text[32];
+
+    (void)state;
+    (void)server_ask(redis, "SET lock %lld", ahead);
+    listen_in();
+    assert_int_equal(try_once(client, "lock"), BOWLINE_BUSY);
+    assert_null(strstr(heard(), "GETSET"));
+    (void)snprintf(text, sizeof text, "%lld", ahead);
+    assert_key("lock", text);
+    bowline_close(client);
+}
+
+static void test_getset_waits_until_the_stamp_has_expired(void **state)
+{
+    bowline_client *client = open_protocol("setnx-getset", "");
+    long long       ahead  = wall_ms() / 1000 + 2;
+
+    (void)state;
+    (void)server_ask(redis, "SET lock %lld", ahead);
+    must_release(acquire_when_free(client, "lock"));
+    assert_true(wall_ms() / 1000 >= ahead);
+    bowline_close(client);
+}
+
+/* "Redis实现分布式锁": a stamp with a buffer, a release that looks how far ahead it is. */
+static void test_buffers_on_the_wire(void **state)
+{
+    bowline_client *client = open_with("profile=php-pidlock&lease=20s");
+    long long       before = wall_ms();
+    char            said[512];
+
+    (void)state;
+    listen_in();
+    bowline_hold *hold = must_acquire(client, "lock");
+    long long     is   = number_at("lock");
+    assert_true(is >= before + 20001 && is <= wall_ms() + 20001);
+    must_release(hold);
+    (void)snprintf(said, sizeof said,
+                   "\"SETNX\" \"lock\" \"%lld\"\n\"GET\" \"lock\"\n\"GET\" \"lock\"\n"
+                   "\"DEL\" \"lock\"\n",
+                   is);
+    expect_heard("%s", said);
+
+    hold = must_acquire(client, "lock");
+    (void)server_ask(redis, "SET lock %lld", (long long)wall_ms() - 1); /* a loser moved it */
+    listen_in();
+    assert_int_equal(release(hold), BOWLINE_LOST);
+    expect_heard("\"GET\" \"lock\"\n"); /* "absolutely must not release" */
+    assert_true(is_there("lock"));
+    bowline_close(client);
+}
+
+/* "利用redis实现分布式锁": its wait is 300 ms with a step of 100: four tries. */
+static void test_jedis_tries_four_times(void **state)
+{
+    bowline_client *client = open_with("profile=java-jedislock");
+    bowline_error   error  = { 0 };
+    bowline_hold   *hold   = NULL;
+    unsigned        tries  = 0;
+
+    (void)state;
+    (void)server_ask(redis, "SET lock %lld", (long long)wall_ms() + 1000000);
+    listen_in();
+    assert_status(BOWLINE_TIMEOUT, bowline_acquire(&hold, client, "lock", NULL, &error), &error);
+    for (const char *at = heard(); (at = strstr(at, "\"SETNX\"")) != NULL; at++)
+        tries++;
+    assert_int_equal(tries, 4);
+    bowline_close(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test_setup(test_one_at_a_time_and_nothing_left, empty),
+        cmocka_unit_test_setup(test_value_of_a_stranger_is_left_alone, empty),
+        cmocka_unit_test_setup(test_extending_is_not_supported, empty),
+        cmocka_unit_test_setup(test_setnx_del_on_the_wire, empty),
+        cmocka_unit_test_setup(test_setnx_del_locks_for_ever_when_nobody_releases, empty),
+        cmocka_unit_test_setup(test_setnx_del_release_deletes_what_is_somebody_elses, empty),
+        cmocka_unit_test_setup(test_setnx_del_expire_on_the_wire, empty),
+        cmocka_unit_test_setup(test_set_nx_ex_on_the_wire, empty),
+        cmocka_unit_test_setup(test_set_nx_ex_who_overran_is_told, empty),
+        cmocka_unit_test_setup(test_stamp_del_takes_over_what_has_expired, empty),
+        cmocka_unit_test_setup(test_stamp_del_leaves_what_has_not_expired, empty),
+        cmocka_unit_test_setup(test_getset_takes_over_what_has_expired, empty),
+        cmocka_unit_test_setup(test_getset_leaves_what_has_not_expired, empty),
+        cmocka_unit_test_setup(test_getset_waits_until_the_stamp_has_expired, empty),
+        cmocka_unit_test_setup(test_buffers_on_the_wire, empty),
+        cmocka_unit_test_setup(test_jedis_tries_four_times, empty),
+    };
+
+    return cmocka_run_group_tests_name("catalogue_articles", tests, NULL, stop_server);
+}

@@ -1,0 +1,272 @@
+/*
+ * test_plain.c -- the commands of other people's locks, byte for byte, and what their replies mean.
+ *
+ * For each word every kind of reply that a server could give; nothing but exactly the expected one
+ * is an answer.
+ */
+#include "redis/plain.h"
+#include "redis/stamp.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+static const bwl_rules seconds = { .value = BWL_VALUE_DECIMAL, .unit_ns = 1000000000 };
+
+static bwl_redis_question question(bwl_redis_word word)
+{
+    return (bwl_redis_question){ .word     = word,
+                                 .key      = "k\0y",
+                                 .key_size = 3,
+                                 .token    = "AAAAAAAAAAAAAAAAAAAAAA",
+                                 .lease_ms = 10001,
+                                 .stamp    = 1700000010,
+                                 .rules    = &seconds };
+}
+
+/* ---- what is written ------------------------------------------------------------------------- */
+
+/* In the text '#' stands for the NUL in the key, a blank for CR LF. */
+static void assert_written(bwl_redis_word word, const char *text)
+{
+    char               bytes[512];
+    char               wanted[512];
+    size_t             size   = 0;
+    bwl_redis_question q      = question(word);
+    bwl_resp_writer    writer = { .bytes = bytes, .capacity = sizeof bytes };
+
+    for (; *text != '\0'; text++) {
+        if (*text == ' ')
+            wanted[size++] = '\r';
+        wanted[size++] = (char)(*text == ' ' ? '\n' : *text == '#' ? '\0' : *text);
+    }
+    bwl_redis_write(&writer, &q);
+    assert_false(writer.overflowed);
+    assert_int_equal(writer.size, size);
+    assert_memory_equal(bytes, wanted, size);
+}
+
+#define KEY "$3 k#y "
+
+static void test_every_word_is_its_command(void **state)
+{
+    (void)state;
+    assert_written(REDIS_SETNX, "*3 $5 SETNX " KEY "$10 1700000010 ");
+    assert_written(REDIS_READ, "*2 $3 GET " KEY);
+    assert_written(REDIS_SWAP, "*3 $6 GETSET " KEY "$10 1700000010 ");
+    assert_written(REDIS_DELETE, "*2 $3 DEL " KEY);
+    assert_written(REDIS_EXPIRE, "*3 $6 EXPIRE " KEY "$2 11 "); /* rounded up */
+    assert_written(REDIS_EXPIRE_NOW, "*3 $6 EXPIRE " KEY "$1 0 ");
+    assert_written(REDIS_READ_EXPIRY, "*2 $3 TTL " KEY);
+    assert_written(REDIS_WATCH_READ, "*2 $5 WATCH " KEY "*2 $3 GET " KEY);
+    assert_written(REDIS_UNWATCH, "*1 $7 UNWATCH ");
+    assert_written(REDIS_DELETE_WATCHED, "*1 $5 MULTI *2 $3 DEL " KEY "*1 $4 EXEC ");
+}
+
+static void test_words_with_a_value_write_what_the_rules_say(void **state)
+{
+    bwl_rules nx_ex      = { .value = BWL_VALUE_LITERAL, .literal = "1", .lease_in_seconds = true };
+    bwl_redis_question q = question(REDIS_SET_IF_ABSENT);
+    char               bytes[256];
+    bwl_resp_writer    writer = { .bytes = bytes, .capacity = sizeof bytes };
+    static const char  wanted[] =
+        "*6\r\n$3\r\nSET\r\n$3\r\nk\0y\r\n$1\r\n1\r\n$2\r\nNX\r\n$2\r\nEX\r\n$2\r\n11\r\n";
+
+    (void)state;
+    q.rules = &nx_ex;
+    bwl_redis_write(&writer, &q);
+    assert_int_equal(writer.size, sizeof wanted - 1);
+    assert_memory_equal(bytes, wanted, sizeof wanted - 1);
+}
+
+static void test_words_are_told_from_the_others(void **state)
+{
+    (void)state;
+    for (unsigned word = REDIS_SET_IF_ABSENT; word <= REDIS_DROP_STAMP; word++) {
+        bool is_plain = word >= REDIS_SETNX && word <= REDIS_DELETE_WATCHED;
+        bool shows    = word == REDIS_READ || word == REDIS_SWAP || word == REDIS_WATCH_READ;
+        assert_int_equal(bwl_plain_is((bwl_redis_word)word), is_plain);
+        assert_int_equal(bwl_redis_shows_value((bwl_redis_word)word), shows);
+        assert_int_equal(bwl_redis_frames((bwl_redis_word)word), word == REDIS_WATCH_READ ? 2
+                                                                 : word == REDIS_DELETE_WATCHED
+                                                                     ? 3
+                                                                     : 1);
+    }
+}
+
+/* ---- what is read ---------------------------------------------------------------------------- */
+
+typedef struct reading {
+    const char       *frame;
+    bwl_redis_verdict verdict;
+    bwl_answer        answer;
+    uint64_t          number;
+    bool              is_mine;
+} reading;
+
+static bwl_redis_reply reply;
+
+static bwl_redis_verdict read_nth(bwl_redis_word word, unsigned nth, const char *frame)
+{
+    bwl_redis_question q = question(word);
+
+    return bwl_redis_read(&q, nth, frame, strlen(frame), &reply);
+}
+
+static void assert_readings(bwl_redis_word word, unsigned nth, const reading *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        print_message("# %.*s\n", (int)strcspn(list[i].frame, "\r"), list[i].frame);
+        assert_int_equal(read_nth(word, nth, list[i].frame), list[i].verdict);
+        if (list[i].verdict != BWL_REDIS_ANSWER)
+            continue;
+        assert_int_equal(reply.answer, list[i].answer);
+        assert_int_equal(reply.number, list[i].number);
+        assert_int_equal(reply.is_mine, list[i].is_mine);
+    }
+}
+
+#define ANSWER(a) BWL_REDIS_ANSWER, (a), 0, false
+#define STRANGE   BWL_REDIS_STRANGE, 0, 0, false
+
+static void test_flags(void **state)
+{
+    static const bwl_redis_word words[] = { REDIS_SETNX, REDIS_DELETE, REDIS_EXPIRE,
+                                            REDIS_EXPIRE_NOW };
+    static const reading        list[]  = {
+                { ":1\r\n", ANSWER(BWL_YES) },
+                { ":0\r\n", ANSWER(BWL_NO) },
+                { ":2\r\n", STRANGE },
+                { ":-1\r\n", STRANGE },
+                { "+OK\r\n", STRANGE },
+                { "+QUEUED\r\n", STRANGE },
+                { "_\r\n", STRANGE },
+                { "$1\r\n1\r\n", STRANGE },
+                { "#t\r\n", STRANGE },
+                { "-OOM command not allowed\r\n", ANSWER(BWL_LATER) },
+                { "-WRONGTYPE Operation\r\n", ANSWER(BWL_REFUSED) },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < COUNT_OF(words); i++)
+        assert_readings(words[i], 0, list, COUNT_OF(list));
+}
+
+static const reading shown[] = {
+    { "_\r\n", ANSWER(BWL_NO) },
+    { "$-1\r\n", ANSWER(BWL_NO) },
+    { "$10\r\n1700000010\r\n", BWL_REDIS_ANSWER, BWL_YES, 1700000010, true },
+    { "$10\r\n1700000011\r\n", BWL_REDIS_ANSWER, BWL_YES, 1700000011, false },
+    { "$1\r\n0\r\n", BWL_REDIS_ANSWER, BWL_YES, 0, false },
+    { "$11\r\n01700000010\r\n", ANSWER(BWL_ALIEN) },
+    { "$0\r\n\r\n", ANSWER(BWL_ALIEN) },
+    { "$5\r\nhello\r\n", ANSWER(BWL_ALIEN) },
+    { "-WRONGTYPE Operation against a key\r\n", ANSWER(BWL_ALIEN) },
+    { "-LOADING\r\n", ANSWER(BWL_LATER) },
+    { "-NOPERM\r\n", ANSWER(BWL_REFUSED) },
+    { "+OK\r\n", STRANGE },
+    { "+QUEUED\r\n", STRANGE },
+    { ":1700000010\r\n", STRANGE },
+    { "*0\r\n", STRANGE },
+};
+
+static void test_values_are_shown(void **state)
+{
+    (void)state;
+    assert_readings(REDIS_READ, 0, shown, COUNT_OF(shown));
+    assert_readings(REDIS_SWAP, 0, shown, COUNT_OF(shown));
+    assert_readings(REDIS_WATCH_READ, 1, shown, COUNT_OF(shown));
+}
+
+static void test_equal_values_have_equal_prints(void **state)
+{
+    uint64_t print;
+
+    (void)state;
+    (void)read_nth(REDIS_READ, 0, "$10\r\n1700000011\r\n");
+    print = reply.print;
+    assert_int_equal(print, bwl_value_print("1700000011", 10));
+    (void)read_nth(REDIS_SWAP, 0, "$10\r\n1700000011\r\n");
+    assert_int_equal(reply.print, print);
+    (void)read_nth(REDIS_SWAP, 0, "$10\r\n1700000012\r\n");
+    assert_int_not_equal(reply.print, print);
+    (void)read_nth(REDIS_SWAP, 0, "_\r\n");
+    assert_int_equal(reply.print, 0);
+}
+
+static void test_time_to_live(void **state)
+{
+    static const reading list[] = {
+        { ":50\r\n", BWL_REDIS_ANSWER, BWL_YES, 50, false },
+        { ":0\r\n", BWL_REDIS_ANSWER, BWL_YES, 0, false },
+        { ":-1\r\n", BWL_REDIS_ANSWER, BWL_YES, REDIS_NO_EXPIRY, false },
+        { ":-2\r\n", ANSWER(BWL_NO) },
+        { ":-3\r\n", STRANGE },
+        { "_\r\n", STRANGE },
+        { "$2\r\n50\r\n", STRANGE },
+        { "-LOADING\r\n", ANSWER(BWL_LATER) },
+    };
+
+    (void)state;
+    assert_readings(REDIS_READ_EXPIRY, 0, list, COUNT_OF(list));
+}
+
+static void test_watching(void **state)
+{
+    static const reading ok[] = {
+        { "+OK\r\n", ANSWER(BWL_YES) },
+        { "+QUEUED\r\n", STRANGE },
+        { ":1\r\n", STRANGE },
+        { "_\r\n", STRANGE },
+        { "-NOPERM\r\n", ANSWER(BWL_REFUSED) },
+        { "-LOADING\r\n", ANSWER(BWL_LATER) },
+    };
+    static const reading queued[] = {
+        { "+QUEUED\r\n", ANSWER(BWL_YES) },
+        { ":1\r\n", STRANGE }, /* it was carried out at once */
+        { ":0\r\n", STRANGE },
+        { "+OK\r\n", STRANGE },
+        { "-NOPERM\r\n", ANSWER(BWL_REFUSED) },
+    };
+    static const reading exec[] = {
+        { "*1\r\n:1\r\n", ANSWER(BWL_YES) },
+        { "*1\r\n:0\r\n", ANSWER(BWL_NO) },
+        { "_\r\n", ANSWER(BWL_NO) },
+        { "*-1\r\n", ANSWER(BWL_NO) },
+        { "*0\r\n", STRANGE },
+        { "*2\r\n:1\r\n:1\r\n", STRANGE },
+        { "*1\r\n+OK\r\n", STRANGE },
+        { ":1\r\n", STRANGE },
+        { "-EXECABORT Transaction discarded\r\n", ANSWER(BWL_REFUSED) },
+    };
+
+    (void)state;
+    assert_readings(REDIS_WATCH_READ, 0, ok, COUNT_OF(ok));
+    assert_readings(REDIS_UNWATCH, 0, ok, COUNT_OF(ok));
+    assert_readings(REDIS_DELETE_WATCHED, 0, ok, COUNT_OF(ok));
+    assert_readings(REDIS_DELETE_WATCHED, 1, queued, COUNT_OF(queued));
+    assert_readings(REDIS_DELETE_WATCHED, 2, exec, COUNT_OF(exec));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_word_is_its_command),
+        cmocka_unit_test(test_words_with_a_value_write_what_the_rules_say),
+        cmocka_unit_test(test_words_are_told_from_the_others),
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_values_are_shown),
+        cmocka_unit_test(test_equal_values_have_equal_prints),
+        cmocka_unit_test(test_time_to_live),
+        cmocka_unit_test(test_watching),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,612 @@
+/*
+ * test_setnx_getset.c -- SETNX, GET, GETSET: every parameter of the rules, on both sides of each
+ * boundary.
+ */
+#include "machine_fixture.h"
+
+enum { START = 1700000000 };
+#define START_MS (INT64_C(1000) * START)
+
+static bwl_rules rules;
+
+static void go_by(const bwl_rules *r)
+{
+    rules = *r;
+    begin_with(&bwl_setnx_getset, &rules);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    go_by(&bwl_rules_seconds);
+    return 0;
+}
+
+/* ---- getting there, whatever the rules ------------------------------------------------------- */
+
+static int64_t stamp_now(void)
+{
+    return rules.unit_ns == SECOND_NS ? START + 10 : START_MS + 10001;
+}
+
+static void be_setting(void)
+{
+    begin_with(&bwl_setnx_getset, &rules);
+    acquire();
+    expect_ask(REDIS_SETNX, stamp_now());
+}
+
+static void be_reading(void)
+{
+    be_setting();
+    says(BWL_NO);
+    expect_ask(REDIS_READ, stamp_now());
+}
+
+static void be_swapping(void)
+{
+    be_reading();
+    shows(5, false);
+    expect_ask(REDIS_SWAP, stamp_now());
+}
+
+static void be_holding(void)
+{
+    be_setting();
+    says(BWL_YES);
+}
+
+static void be_deleting(void)
+{
+    be_holding();
+    release();
+    expect_ask(REDIS_DELETE, 0);
+}
+
+static void be_looking(void)
+{
+    be_holding();
+    release();
+    expect_ask(REDIS_READ, stamp_now());
+}
+
+static void be_deleting_ahead(void)
+{
+    be_looking();
+    shows(stamp_now(), true);
+    expect_ask(REDIS_DELETE, 0);
+}
+
+/* ---- acquire --------------------------------------------------------------------------------- */
+
+static void test_first_set_is_worth_its_stamp(void **state)
+{
+    (void)state;
+    wall += 250 * MS_NS;
+    acquire();
+    expect_ask(REDIS_SETNX, START + 10);
+    time_passes(77);
+    says(BWL_YES);
+    expect_held_until(NOW + 9750 - 102);
+}
+
+static void test_expired_is_not_after_now(void **state)
+{
+    (void)state;
+    be_reading();
+    shows(START + 1, false);
+    expect_told(BWL_BUSY);
+    be_reading();
+    shows(START, false);
+    expect_ask(REDIS_SWAP, START + 10);
+}
+
+static void test_expired_is_before_now(void **state)
+{
+    (void)state;
+    rules.expired = BWL_STAMP_BEFORE_NOW;
+    be_reading();
+    shows(START, false);
+    expect_told(BWL_BUSY);
+    be_reading();
+    shows(START - 1, false);
+    expect_ask(REDIS_SWAP, START + 10);
+}
+
+static void test_strictness_decides_at_getset_too(void **state)
+{
+    (void)state;
+    rules.wins = BWL_WINS_IF_EXPIRED;
+    be_swapping();
+    shows(START, false);
+    expect_told(BWL_HELD);
+    rules.expired = BWL_STAMP_BEFORE_NOW;
+    be_swapping();
+    shows(START, false);
+    expect_told(BWL_BUSY);
+    be_swapping();
+    shows(START - 1, false);
+    expect_told(BWL_HELD);
+}
+
+static void test_same_bytes_win_and_others_lose_however_old(void **state)
+{
+    (void)state;
+    be_swapping();
+    shows(5, false);
+    expect_told(BWL_HELD);
+    be_swapping();
+    shows(4, false);
+    expect_told(BWL_BUSY);
+    be_swapping();
+    shows(START + 100, false);
+    expect_told(BWL_BUSY);
+}
+
+static void test_same_stamp_in_other_bytes_is_not_the_same(void **state)
+{
+    (void)state;
+    be_swapping();
+    happens((bwl_event){ .kind = BWL_REPLY, .answer = BWL_YES, .number = 5, .print = 4711 });
+    expect_told(BWL_BUSY);
+}
+
+static void test_expired_wins_whatever_get_had_shown(void **state)
+{
+    (void)state;
+    go_by(&bwl_rules_buffers);
+    be_swapping();
+    shows(START_MS - 1, false);
+    expect_told(BWL_HELD);
+    be_swapping();
+    shows(START_MS, false);
+    expect_told(BWL_BUSY);
+}
+
+static void test_gone_for_get_is_a_chance_or_a_new_start(void **state)
+{
+    (void)state;
+    be_reading();
+    says(BWL_NO);
+    expect_ask(REDIS_SWAP, START + 10);
+    rules.gone = BWL_GONE_START_OVER;
+    be_reading();
+    says(BWL_NO);
+    expect_told(BWL_BUSY);
+}
+
+static void be_swapping_after_nothing(void)
+{
+    be_reading();
+    says(BWL_NO);
+    expect_ask(REDIS_SWAP, stamp_now());
+}
+
+static void test_missing_is_the_same_as_missing(void **state)
+{
+    (void)state;
+    be_swapping_after_nothing();
+    says(BWL_NO);
+    expect_told(BWL_HELD);
+    be_swapping_after_nothing();
+    shows(5, false); /* false != "5" */
+    expect_told(BWL_BUSY);
+    be_swapping();
+    says(BWL_NO); /* "5" != false */
+    expect_told(BWL_BUSY);
+    rules.missing_wins = false;
+    be_swapping_after_nothing();
+    says(BWL_NO);
+    expect_told(BWL_BUSY);
+}
+
+static void test_missing_has_expired_or_not(void **state)
+{
+    (void)state;
+    rules.wins = BWL_WINS_IF_EXPIRED;
+    be_swapping();
+    says(BWL_NO);
+    expect_told(BWL_HELD);
+    be_swapping_after_nothing();
+    says(BWL_NO);
+    expect_told(BWL_HELD);
+    rules.missing_wins = false;
+    be_swapping();
+    says(BWL_NO);
+    expect_told(BWL_BUSY);
+}
+
+static void test_value_of_a_stranger_never_wins(void **state)
+{
+    (void)state;
+    be_reading();
+    says(BWL_ALIEN);
+    expect_told(BWL_BUSY);
+    for (int wins = BWL_WINS_IF_EXPIRED; wins <= BWL_WINS_IF_SAME; wins++) {
+        rules.wins = (bwl_wins)wins;
+        be_swapping();
+        says(BWL_ALIEN);
+        expect_told(BWL_BUSY);
+        be_swapping_after_nothing();
+        says(BWL_ALIEN);
+        expect_told(BWL_BUSY);
+    }
+}
+
+/* ---- how often the time is read -------------------------------------------------------------- */
+
+static void test_time_is_read_always(void **state)
+{
+    (void)state;
+    be_reading();
+    time_passes(3000);
+    shows(START + 3, false); /* has expired by now */
+    expect_ask(REDIS_SWAP, START + 13);
+    time_passes(500);
+    shows(START + 3, false);
+    expect_held_until(NOW + 3000 + 10000 - 102);
+}
+
+static void test_time_of_the_stamp_is_read_once(void **state)
+{
+    (void)state;
+    rules.reads = BWL_READS_STAMP_ONCE;
+    be_reading();
+    time_passes(3000);
+    shows(START + 3, false);
+    expect_ask(REDIS_SWAP, START + 10);
+    shows(START + 3, false);
+    expect_held_until(NOW + 10000 - 102);
+}
+
+static void test_time_is_read_once(void **state)
+{
+    (void)state;
+    rules.reads = BWL_READS_ONCE;
+    rules.wins  = BWL_WINS_IF_EXPIRED;
+    be_reading();
+    time_passes(3000);
+    shows(START + 3, false); /* not by the time that was read */
+    expect_told(BWL_BUSY);
+    be_reading();
+    time_passes(3000);
+    shows(START, false);
+    expect_ask(REDIS_SWAP, START + 10);
+    time_passes(3000);
+    shows(START + 1, false);
+    expect_told(BWL_BUSY);
+}
+
+static void test_every_try_reads_the_time_anew(void **state)
+{
+    (void)state;
+    rules.reads = BWL_READS_ONCE;
+    be_reading();
+    shows(START + 1, false);
+    expect_told(BWL_BUSY);
+    time_passes(1000);
+    acquire();
+    expect_ask(REDIS_SETNX, START + 11);
+    says(BWL_NO);
+    expect_ask(REDIS_READ, START + 11);
+    shows(START + 1, false);
+    expect_ask(REDIS_SWAP, START + 11);
+}
+
+static void test_what_get_showed_in_an_earlier_try_is_forgotten(void **state)
+{
+    (void)state;
+    be_swapping();
+    shows(4, false);
+    expect_told(BWL_BUSY);
+    acquire();
+    expect_ask(REDIS_SETNX, START + 10);
+    says(BWL_NO);
+    expect_ask(REDIS_READ, START + 10);
+    says(BWL_NO);
+    expect_ask(REDIS_SWAP, START + 10);
+    shows(5, false);
+    expect_told(BWL_BUSY);
+}
+
+/* ---- units and extras ------------------------------------------------------------------------ */
+
+static void test_units_and_extras_are_in_the_stamp(void **state)
+{
+    (void)state;
+    go_by(&bwl_rules_buffers);
+    wall += 1234567;
+    acquire();
+    expect_ask(REDIS_SETNX, START_MS + 1 + 10000 + 1);
+    says(BWL_YES);
+    expect_held_until(NOW + 10000 - 102); /* 10000.765 ms */
+
+    go_by(&bwl_rules_seconds);
+    rules.unit_ns  = 1;
+    rules.extra_ns = 1500 * MS_NS;
+    wall += 123;
+    acquire();
+    expect_ask(REDIS_SETNX, WALL + 123 + 11500 * MS_NS);
+}
+
+static void test_stamp_may_be_when_it_began(void **state)
+{
+    (void)state;
+    rules.stamp_is_start = true;
+    begin_with(&bwl_setnx_getset, &rules);
+    wall += 300 * MS_NS;
+    acquire();
+    expect_ask(REDIS_SETNX, START);
+    says(BWL_NO);
+    expect_ask(REDIS_READ, START);
+    shows(START - 9, false);
+    expect_told(BWL_BUSY);
+    acquire();
+    expect_ask(REDIS_SETNX, START);
+    says(BWL_YES);
+    expect_held_until(NOW + 9700 - 102);
+    acquire();
+    expect_ask(REDIS_SETNX, START);
+    says(BWL_NO);
+    expect_ask(REDIS_READ, START);
+    shows(START - 10, false);
+    expect_ask(REDIS_SWAP, START);
+}
+
+/* ---- release --------------------------------------------------------------------------------- */
+
+static void test_release_is_blind(void **state)
+{
+    (void)state;
+    be_deleting();
+    says(BWL_YES);
+    expect_told(BWL_RELEASED);
+    be_deleting();
+    says(BWL_NO);
+    expect_told(BWL_LOST);
+}
+
+static void test_release_of_what_is_ahead(void **state)
+{
+    (void)state;
+    go_by(&bwl_rules_buffers);
+    be_deleting_ahead();
+    says(BWL_YES);
+    expect_told(BWL_RELEASED);
+    be_deleting_ahead();
+    says(BWL_NO); /* gone between GET and DEL */
+    expect_told(BWL_LOST);
+}
+
+static void test_release_looks_how_far_ahead_the_stamp_is(void **state)
+{
+    (void)state;
+    go_by(&bwl_rules_buffers);
+    be_looking();
+    shows(START_MS + 4, true);
+    expect_ask(REDIS_DELETE, 0);
+    be_looking();
+    shows(START_MS + 3, true); /* "absolutely must not release": it ends by itself */
+    expect_told(BWL_RELEASED);
+    be_looking();
+    time_passes(10); /* it looks at the time after the answer */
+    shows(START_MS + 13, true);
+    expect_told(BWL_RELEASED);
+    be_looking();
+    shows(START_MS - 1, true);
+    expect_told(BWL_RELEASED);
+}
+
+static void test_release_deletes_a_successor_whose_stamp_is_ahead(void **state)
+{
+    (void)state;
+    go_by(&bwl_rules_buffers);
+    be_looking();
+    shows(START_MS + 20000, false);
+    expect_ask(REDIS_DELETE, 0);
+    says(BWL_YES);
+    expect_told(BWL_LOST); /* what was deleted was not ours */
+    be_looking();
+    shows(START_MS + 3, false);
+    expect_told(BWL_LOST);
+}
+
+static void test_release_of_what_is_not_there_or_a_strangers(void **state)
+{
+    static const bwl_release_rule kinds[] = { BWL_RELEASE_IF_AHEAD, BWL_RELEASE_IF_MINE };
+
+    (void)state;
+    go_by(&bwl_rules_buffers);
+    for (unsigned i = 0; i < 2; i++) {
+        rules.release = kinds[i];
+        be_looking();
+        says(BWL_NO);
+        expect_told(BWL_LOST);
+        be_looking();
+        says(BWL_ALIEN);
+        expect_told(BWL_LOST);
+    }
+}
+
+static void test_release_of_what_is_mine(void **state)
+{
+    (void)state;
+    rules.release = BWL_RELEASE_IF_MINE;
+    be_looking();
+    shows(START - 1000, true); /* however old */
+    expect_ask(REDIS_DELETE, 0);
+    says(BWL_YES);
+    expect_told(BWL_RELEASED);
+    be_looking();
+    shows(START + 10, false);
+    expect_told(BWL_LOST);
+}
+
+static void test_release_compares_with_what_was_written_last(void **state)
+{
+    (void)state;
+    rules.release = BWL_RELEASE_IF_MINE;
+    be_reading();
+    time_passes(4000);
+    shows(5, false);
+    expect_ask(REDIS_SWAP, START + 14);
+    shows(5, false);
+    expect_told(BWL_HELD);
+    release();
+    expect_ask(REDIS_READ, START + 14);
+}
+
+/* ---- the server's clock ---------------------------------------------------------------------- */
+
+static void be_taking(void)
+{
+    begin_with(&bwl_setnx_getset, &rules);
+    acquire();
+    expect_ask(REDIS_TAKE_STAMP, 0);
+}
+
+static void be_dropping(void)
+{
+    be_taking();
+    says_number(START + 77);
+    release();
+    expect_ask(REDIS_DROP_STAMP, START + 77);
+}
+
+static void test_server_takes_in_one_step(void **state)
+{
+    (void)state;
+    go_by(&bwl_rules_server);
+    be_taking();
+    time_passes(60);
+    says_number(START + 77);
+    expect_held_until(NOW + LEASE_MS - 102);
+    be_taking();
+    says(BWL_NO);
+    expect_told(BWL_BUSY);
+    be_taking();
+    says(BWL_ALIEN);
+    expect_told(BWL_BUSY);
+}
+
+static void test_server_rounds_down_where_a_stamp_is_the_beginning(void **state)
+{
+    (void)state;
+    go_by(&bwl_rules_server);
+    rules.stamp_is_start = true;
+    be_taking();
+    says_number(START);
+    expect_held_until(NOW + LEASE_MS - 102 - 1001);
+}
+
+static void test_server_drops_what_is_ours(void **state)
+{
+    (void)state;
+    go_by(&bwl_rules_server);
+    be_dropping();
+    says(BWL_YES);
+    expect_told(BWL_RELEASED);
+    be_dropping();
+    says(BWL_NO);
+    expect_told(BWL_LOST);
+}
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+static void test_what_was_not_carried_out_or_not_answered_is_told(void **state)
+{
+    static void (*const blind[])(void) = { be_setting, be_reading, be_swapping, be_deleting };
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        expect_failures_told(blind[i], BWL_UNKNOWN);
+        expect_deaf_to_others(blind[i]);
+    }
+    go_by(&bwl_rules_buffers);
+    expect_failures_told(be_looking, BWL_UNKNOWN);
+    expect_failures_told(be_deleting_ahead, BWL_UNKNOWN);
+    expect_deaf_to_others(be_looking);
+    go_by(&bwl_rules_server);
+    expect_failures_told(be_taking, BWL_UNKNOWN);
+    expect_failures_told(be_dropping, BWL_UNKNOWN);
+    expect_deaf_to_others(be_taking);
+}
+
+static void test_articles_differ_as_they_say(void **state)
+{
+    (void)state;
+    assert_int_equal(bwl_rules_jedis.pause_ms, 100);
+    assert_int_equal(bwl_rules_jedis.wait_ms, 300);
+    assert_int_equal(bwl_rules_jedis.lease_ms, 300000);
+    go_by(&bwl_rules_jedis); /* its code: the same string, nothing missing */
+    be_reading();
+    says(BWL_NO);
+    expect_told(BWL_BUSY);
+    be_reading();
+    shows(START_MS, false); /* < now, and now is the same */
+    expect_told(BWL_BUSY);
+    be_swapping();
+    says(BWL_NO);
+    expect_told(BWL_BUSY);
+    be_swapping();
+    shows(6, false);
+    expect_told(BWL_BUSY);
+    go_by(&bwl_rules_lock_foo); /* its summary: below now */
+    be_swapping();
+    shows(6, false);
+    expect_told(BWL_HELD);
+    go_by(&bwl_rules_buffers);
+    be_reading();
+    says(BWL_NO);
+    expect_ask(REDIS_SWAP, START_MS + 10001);
+    assert_int_equal(bwl_rules_buffers.tries_max, 1);
+}
+
+static void test_it_says_what_it_is(void **state)
+{
+    (void)state;
+    assert_false(bwl_setnx_getset.extends);
+    assert_false(bwl_setnx_getset.settles);
+    assert_true(bwl_setnx_getset.uses_wall);
+    assert_non_null(bwl_protocol_fault(&bwl_setnx_getset, &bwl_rules_seconds));
+    assert_null(bwl_protocol_fault(&bwl_setnx_getset, &bwl_rules_server));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_first_set_is_worth_its_stamp, begin),
+        cmocka_unit_test_setup(test_expired_is_not_after_now, begin),
+        cmocka_unit_test_setup(test_expired_is_before_now, begin),
+        cmocka_unit_test_setup(test_strictness_decides_at_getset_too, begin),
+        cmocka_unit_test_setup(test_same_bytes_win_and_others_lose_however_old, begin),
+        cmocka_unit_test_setup(test_same_stamp_in_other_bytes_is_not_the_same, begin),
+        cmocka_unit_test_setup(test_expired_wins_whatever_get_had_shown, begin),
+        cmocka_unit_test_setup(test_gone_for_get_is_a_chance_or_a_new_start, begin),
+        cmocka_unit_test_setup(test_missing_is_the_same_as_missing, begin),
+        cmocka_unit_test_setup(test_missing_has_expired_or_not, begin),
+        cmocka_unit_test_setup(test_value_of_a_stranger_never_wins, begin),
+        cmocka_unit_test_setup(test_time_is_read_always, begin),
+        cmocka_unit_test_setup(test_time_of_the_stamp_is_read_once, begin),
+        cmocka_unit_test_setup(test_time_is_read_once, begin),
+        cmocka_unit_test_setup(test_every_try_reads_the_time_anew, begin),
+        cmocka_unit_test_setup(test_what_get_showed_in_an_earlier_try_is_forgotten, begin),
+        cmocka_unit_test_setup(test_units_and_extras_are_in_the_stamp, begin),
+        cmocka_unit_test_setup(test_stamp_may_be_when_it_began, begin),
+        cmocka_unit_test_setup(test_release_is_blind, begin),
+        cmocka_unit_test_setup(test_release_of_what_is_ahead, begin),
+        cmocka_unit_test_setup(test_release_looks_how_far_ahead_the_stamp_is, begin),
+        cmocka_unit_test_setup(test_release_deletes_a_successor_whose_stamp_is_ahead, begin),
+        cmocka_unit_test_setup(test_release_of_what_is_not_there_or_a_strangers, begin),
+        cmocka_unit_test_setup(test_release_of_what_is_mine, begin),
+        cmocka_unit_test_setup(test_release_compares_with_what_was_written_last, begin),
+        cmocka_unit_test_setup(test_server_takes_in_one_step, begin),
+        cmocka_unit_test_setup(test_server_rounds_down_where_a_stamp_is_the_beginning, begin),
+        cmocka_unit_test_setup(test_server_drops_what_is_ours, begin),
+        cmocka_unit_test_setup(test_what_was_not_carried_out_or_not_answered_is_told, begin),
+        cmocka_unit_test_setup(test_articles_differ_as_they_say, begin),
+        cmocka_unit_test_setup(test_it_says_what_it_is, begin),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

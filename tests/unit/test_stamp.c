@@ -1,0 +1,426 @@
+/*
+ * test_stamp.c -- values byte for byte, and what is read from them.
+ *
+ * The tables of floats were printed by the programs themselves: Python's repr, Ruby's to_s, PHP's
+ * echo with precision=14.  The rest is two properties: what is written is read as what it was, and
+ * of bytes at random only those are read that would be written again just so.
+ */
+#include "redis/stamp.h"
+#include "core/token.h"
+
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+#define SECOND_NS      INT64_C(1000000000)
+#define MS_NS          INT64_C(1000000)
+#define TOKEN          "AbCdEfGhIjKlMnOpQrStUg"
+#define UUID           "00112233-4455-4677-8899-aabbccddeeff"
+
+static const bwl_rules python = { .value    = BWL_VALUE_FLOAT_PYTHON,
+                                  .unit_ns  = 1,
+                                  .whole_ns = SECOND_NS };
+static const bwl_rules php = { .value = BWL_VALUE_FLOAT_PHP, .unit_ns = 1, .whole_ns = SECOND_NS };
+static const bwl_rules php_ms = { .value    = BWL_VALUE_FLOAT_PHP,
+                                  .unit_ns  = 1000,
+                                  .whole_ns = MS_NS };
+
+static void assert_writes(const bwl_rules *rules, const char *token, int64_t stamp,
+                          const char *wanted, size_t wanted_size)
+{
+    char   bytes[BWL_VALUE_MAX];
+    size_t size = bwl_value_write(bytes, rules, token, stamp);
+
+    if (size != wanted_size || memcmp(bytes, wanted, size) != 0)
+        fail_msg("wrote \"%.*s\", not \"%.*s\"", (int)size, bytes, (int)wanted_size, wanted);
+}
+
+static void assert_reads(const bwl_rules *rules, const char *bytes, size_t size, int64_t wanted)
+{
+    int64_t stamp = -1;
+
+    if (!bwl_value_read(&stamp, rules, bytes, size))
+        fail_msg("\"%.*s\" is not read", (int)size, bytes);
+    assert_int_equal(stamp, wanted);
+}
+
+static void assert_text(const bwl_rules *rules, const char *token, int64_t stamp, const char *text)
+{
+    assert_writes(rules, token, stamp, text, strlen(text));
+    assert_reads(rules, text, strlen(text), stamp);
+}
+
+static void assert_alien(const bwl_rules *rules, const char *bytes, size_t size)
+{
+    int64_t stamp = 4711;
+
+    if (bwl_value_read(&stamp, rules, bytes, size))
+        fail_msg("\"%.*s\" is read as %lld", (int)size, bytes, (long long)stamp);
+    assert_int_equal(stamp, 4711);
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+static void test_without_rules_it_is_the_token(void **state)
+{
+    (void)state;
+    assert_text(NULL, TOKEN, 0, TOKEN);
+    assert_writes(NULL, TOKEN, 1700000000, TOKEN, 22);
+    assert_alien(NULL, TOKEN "x", 23);
+    assert_alien(NULL, "1700000000", 10);
+}
+
+static void test_tokens_and_literals(void **state)
+{
+    bwl_rules uuid    = { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_UUID };
+    bwl_rules literal = { .value = BWL_VALUE_LITERAL, .literal = "1" };
+
+    (void)state;
+    assert_text(&uuid, UUID, 0, UUID);
+    assert_alien(&uuid, TOKEN, 22);
+    assert_text(&literal, TOKEN, 0, "1");
+    assert_alien(&literal, "2", 1);
+    assert_alien(&literal, "11", 2);
+    assert_alien(&literal, "", 0);
+}
+
+static void test_decimals(void **state)
+{
+    bwl_rules decimal = { .value = BWL_VALUE_DECIMAL, .unit_ns = MS_NS };
+
+    (void)state;
+    assert_text(&decimal, TOKEN, 1700000000123, "1700000000123");
+    assert_text(&decimal, TOKEN, 0, "0");
+    assert_text(&decimal, TOKEN, INT64_MAX, "9223372036854775807");
+    assert_alien(&decimal, "9223372036854775808", 19);
+    assert_alien(&decimal, "01700000000", 11);
+    assert_alien(&decimal, "+1700000000", 11);
+    assert_alien(&decimal, "-1", 2);
+    assert_alien(&decimal, " 1", 2);
+    assert_alien(&decimal, "1 ", 2);
+    assert_alien(&decimal, "1\n", 2);
+    assert_alien(&decimal, "1\0", 2);
+    assert_alien(&decimal, "1.0", 3);
+    assert_alien(&decimal, "1e9", 3);
+    assert_alien(&decimal, "true", 4);
+    assert_alien(&decimal, "", 0);
+}
+
+static void test_affixes_stand_around_it(void **state)
+{
+    bwl_rules decimal = {
+        .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS, .prefix = "at:", .suffix = ";"
+    };
+
+    (void)state;
+    assert_text(&decimal, TOKEN, 17, "at:17;");
+    assert_alien(&decimal, "17", 2);
+    assert_alien(&decimal, "at:17", 5);
+    assert_alien(&decimal, "17;", 3);
+    assert_alien(&decimal, "at:;", 4);
+    assert_alien(&decimal, "at:", 3);
+    assert_alien(&decimal, "AT:17;", 6);
+}
+
+static void test_eight_bytes(void **state)
+{
+    bwl_rules le = { .value = BWL_VALUE_LITTLE_ENDIAN, .unit_ns = SECOND_NS };
+
+    (void)state;
+    assert_writes(&le, TOKEN, 0x0102030405060708, "\x08\x07\x06\x05\x04\x03\x02\x01", 8);
+    assert_reads(&le, "\x08\x07\x06\x05\x04\x03\x02\x01", 8, 0x0102030405060708);
+    assert_writes(&le, TOKEN, 1700000000, "\x00\xf1\x53\x65\x00\x00\x00\x00", 8);
+    assert_alien(&le, "\x08\x07\x06\x05\x04\x03\x02", 7);
+    assert_alien(&le, "\x08\x07\x06\x05\x04\x03\x02\x01\x00", 9);
+    assert_alien(&le, "\x00\x00\x00\x00\x00\x00\x00\x80", 8);
+    assert_alien(&le, "", 0);
+}
+
+static void test_tokens_with_stamps(void **state)
+{
+    bwl_rules before = { .value   = BWL_VALUE_TOKEN_STAMP,
+                         .token   = BWL_TOKEN_UUID,
+                         .unit_ns = MS_NS };
+    bwl_rules behind = { .value   = BWL_VALUE_STAMP_TOKEN,
+                         .token   = BWL_TOKEN_PID_TID,
+                         .unit_ns = SECOND_NS };
+
+    (void)state;
+    assert_text(&before, UUID, 1700000000123, UUID ":1700000000123");
+    assert_alien(&before, UUID, 36);
+    assert_alien(&before, UUID ":", 37);
+    assert_alien(&before, ":1700000000123", 14);
+    assert_alien(&before, UUID ":1700000000123:", 51);
+    assert_alien(&before, TOKEN ":1700000000123", 36);
+    assert_text(&behind, "71-968", 1700000000, "1700000000-71-968");
+    assert_alien(&behind, "1700000000-71", 13);
+    assert_alien(&behind, "1700000000", 10);
+    assert_alien(&behind, "-71-968", 7);
+    assert_alien(&behind, "1700000000-71-968-1", 19);
+}
+
+/* ---- floats ---------------------------------------------------------------------------------- */
+
+typedef struct row {
+    int64_t     ns;
+    const char *text;
+} row;
+
+static void test_floats_as_python_and_ruby_print_them(void **state)
+{
+    static const row rows[] = {
+        { 1700000010000000000, "1700000010.0" },
+        { 1700000031123456000, "1700000031.123456" },
+        { 1700000031123456717, "1700000031.1234567" },
+        { 1000000000100000024, "1000000000.1" },
+        { 1000000000, "1.0" },
+        { 1500000000, "1.5" },
+        { 2147483649000000000, "2147483649.0" },
+        { 1400000005000000000, "1400000005.0" },
+        { 1622901694889701843, "1622901694.8897018" },
+        { 1741786989260729313, "1741786989.2607293" },
+        { 1922324996665416956, "1922324996.665417" },
+        { 1029005228283614755, "1029005228.2836148" },
+    };
+    bwl_rules ruby = python;
+
+    (void)state;
+    ruby.value = BWL_VALUE_FLOAT_RUBY;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        int64_t stamp = 0;
+        assert_writes(&python, TOKEN, rows[i].ns, rows[i].text, strlen(rows[i].text));
+        assert_writes(&ruby, TOKEN, rows[i].ns, rows[i].text, strlen(rows[i].text));
+        assert_true(bwl_value_read(&stamp, &python, rows[i].text, strlen(rows[i].text)));
+        assert_true(llabs(stamp - rows[i].ns) <= 120); /* half of what a double there can tell */
+        assert_writes(&python, TOKEN, stamp, rows[i].text, strlen(rows[i].text));
+    }
+}
+
+static void test_floats_as_php_prints_them(void **state)
+{
+    static const row rows[] = {
+        { 1700000010000000000, "1700000010" },      { 1700000031123456000, "1700000031.1235" },
+        { 1000000000100000024, "1000000000.1" },    { 1500000000, "1.5" },
+        { 1622901694889701843, "1622901694.8897" }, { 1922324996665416956, "1922324996.6654" },
+        { 1700000000000000238, "1700000000" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        assert_writes(&php, TOKEN, rows[i].ns, rows[i].text, strlen(rows[i].text));
+    assert_text(&php_ms, TOKEN, 1496826000000100, "1496826000000.1");
+    assert_text(&php_ms, TOKEN, 1496826000000000, "1496826000000");
+}
+
+static void test_floats_that_nobody_prints_are_a_strangers(void **state)
+{
+    static const char *const not_python[] = {
+        "1700000010",
+        "1700000010.",
+        "1700000010.00",
+        ".5",
+        "01.5",
+        "1.50",
+        "1,5",
+        "1.5e9",
+        "1.7e+16",
+        "-1.5",
+        "+1.5",
+        "nan",
+        "inf",
+        "0.5",
+        "1700000031.12345670",
+        "1.2.3",
+        "1700000031.12345672",
+        "99999999999999999999.0",
+        "1000000000000000.0",
+        "",
+        ".",
+        "1700000010.0 ",
+    };
+    static const char *const not_php[] = { "1700000010.0", "1700000010.10", "1700000031.12345",
+                                           "1.7E+15",      "1700000010.",   "0" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(not_python); i++)
+        assert_alien(&python, not_python[i], strlen(not_python[i]));
+    for (size_t i = 0; i < COUNT_OF(not_php); i++)
+        assert_alien(&php, not_php[i], strlen(not_php[i]));
+}
+
+static void test_floats_know_their_limits(void **state)
+{
+    bwl_rules wide_ms = { .value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = MS_NS, .whole_ns = MS_NS };
+    char      bytes[BWL_VALUE_MAX];
+
+    (void)state;
+    assert_int_equal(bwl_value_write(bytes, &python, TOKEN, SECOND_NS - 1), 0);
+    assert_int_equal(bwl_value_write(bytes, &python, TOKEN, -1), 0);
+    assert_true(bwl_value_write(bytes, &python, TOKEN, INT64_MAX) != 0);
+    assert_true(bwl_value_write(bytes, &wide_ms, TOKEN, INT64_C(9000000000000)) != 0);
+    assert_int_equal(bwl_value_write(bytes, &wide_ms, TOKEN, INT64_MAX), 0);
+}
+
+static void test_locale_is_of_no_matter(void **state)
+{
+    static const char *const commas[] = { "de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(commas); i++)
+        (void)setlocale(LC_ALL, commas[i]); /* if the machine has any of them */
+    assert_writes(&python, TOKEN, 1500000000, "1.5", 3);
+    assert_reads(&python, "1.5", 3, 1500000000);
+    (void)setlocale(LC_ALL, "C");
+}
+
+/* ---- properties ------------------------------------------------------------------------------ */
+
+static uint64_t seed = 88172645463325252u;
+
+static uint64_t any(void)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed;
+}
+
+static const bwl_rules shapes[] = {
+    { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_OURS },
+    { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS },
+    { .value = BWL_VALUE_DECIMAL, .unit_ns = 1, .prefix = "x" },
+    { .value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = SECOND_NS, .whole_ns = SECOND_NS },
+    { .value = BWL_VALUE_FLOAT_RUBY, .unit_ns = 1000, .whole_ns = SECOND_NS },
+    { .value = BWL_VALUE_FLOAT_PYTHON, .unit_ns = 1000, .whole_ns = MS_NS },
+    { .value = BWL_VALUE_FLOAT_PHP, .unit_ns = 100000, .whole_ns = SECOND_NS },
+    { .value = BWL_VALUE_FLOAT_PHP, .unit_ns = 100000, .whole_ns = MS_NS },
+    { .value = BWL_VALUE_LITTLE_ENDIAN, .unit_ns = MS_NS },
+    { .value = BWL_VALUE_TOKEN_STAMP, .token = BWL_TOKEN_HEX, .unit_ns = MS_NS },
+    { .value = BWL_VALUE_STAMP_TOKEN, .token = BWL_TOKEN_PID_TID, .unit_ns = SECOND_NS },
+    { .value = BWL_VALUE_STAMP_TOKEN, .token = BWL_TOKEN_UUID, .unit_ns = MS_NS, .suffix = "!" },
+};
+
+/* Times of day from 2001 to 2103, which is where a double tells microseconds apart. */
+static void test_what_is_written_is_read_as_what_it_was(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 200000; i++) {
+        const bwl_rules *rules = &shapes[i % COUNT_OF(shapes)];
+        char             token[BWL_TOKEN_MAX + 1];
+        char             bytes[BWL_VALUE_MAX];
+        bwl_random       random;
+        int64_t          ns   = (int64_t)(any() % UINT64_C(3200000000000000000));
+        int64_t          read = -1;
+        for (unsigned j = 0; j < BWL_RANDOM_BYTES; j++)
+            random.bytes[j] = (uint8_t)any();
+        bwl_token_write_as(token, rules->token, &random, ns);
+        int64_t stamp =
+            rules->unit_ns != 0 ? (ns + INT64_C(1000000000000000000)) / rules->unit_ns : 0;
+        size_t size = bwl_value_write(bytes, rules, token, stamp);
+        assert_true(size > 0);
+        if (!bwl_value_read(&read, rules, bytes, size) || read != stamp)
+            fail_msg("\"%.*s\" of %lld is read as %lld", (int)size, bytes, (long long)stamp,
+                     (long long)read);
+    }
+}
+
+/* Bytes that look like a value, with something wrong in most of them. */
+static size_t garbage(char *ret_bytes)
+{
+    static const char some[] = "0123456789.-:xe+E, \n\0abcdef";
+    size_t            size   = any() % (any() % 8 == 0 ? 300 : 30);
+
+    for (size_t i = 0; i < size; i++)
+        ret_bytes[i] =
+            any() % 3 == 0 ? some[any() % (sizeof some - 1)] : (char)('0' + (int)(any() % 10));
+    if (any() % 2 == 0 && size > 12)
+        ret_bytes[10] = '.';
+    return size;
+}
+
+static void assert_garbage(const bwl_rules *rules, const char *bytes, size_t size)
+{
+    char    again[BWL_VALUE_MAX];
+    int64_t stamp = -1;
+
+    if (!bwl_value_read(&stamp, rules, bytes, size))
+        return;
+    assert_true(stamp >= 0);
+    if (rules->value == BWL_VALUE_TOKEN || rules->token != BWL_TOKEN_OURS)
+        return; /* the token is not known */
+    size_t written = bwl_value_write(again, rules, "", stamp);
+    /* A float that stands between two stamps is read as the nearest. */
+    if (rules->whole_ns == 0 && (written != size || memcmp(again, bytes, size) != 0))
+        fail_msg("\"%.*s\" is read, and written as \"%.*s\"", (int)size, bytes, (int)written,
+                 again);
+}
+
+static void test_garbage_is_refused_or_would_be_written_just_so(void **state)
+{
+    char bytes[300];
+
+    (void)state;
+    for (unsigned i = 0; i < 300000; i++) {
+        size_t size = garbage(bytes);
+        char  *copy = malloc(size + 1); /* so that a byte too far is noticed */
+        memcpy(copy, bytes, size);
+        assert_garbage(&shapes[i % COUNT_OF(shapes)], copy, size);
+        free(copy);
+    }
+}
+
+static void test_a_float_that_is_read_is_written_just_so_in_nanoseconds(void **state)
+{
+    char    bytes[BWL_VALUE_MAX];
+    char    again[BWL_VALUE_MAX];
+    int64_t stamp;
+
+    (void)state;
+    for (unsigned i = 0; i < 100000; i++) {
+        const bwl_rules *rules = i % 2 == 0 ? &python : &php;
+        int64_t          ns    = (int64_t)(any() >> 2) + SECOND_NS;
+        size_t           size  = bwl_value_write(bytes, rules, TOKEN, ns);
+        assert_true(bwl_value_read(&stamp, rules, bytes, size));
+        assert_int_equal(bwl_value_write(again, rules, TOKEN, stamp), size);
+        assert_memory_equal(again, bytes, size);
+    }
+}
+
+static void test_prints_tell_bytes_apart(void **state)
+{
+    (void)state;
+    assert_int_equal(bwl_value_print("abc", 3), bwl_value_print("abc", 3));
+    assert_int_not_equal(bwl_value_print("abc", 3), bwl_value_print("abd", 3));
+    assert_int_not_equal(bwl_value_print("abc", 3), bwl_value_print("abc\0", 4));
+    assert_int_not_equal(bwl_value_print("", 0), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_without_rules_it_is_the_token),
+        cmocka_unit_test(test_tokens_and_literals),
+        cmocka_unit_test(test_decimals),
+        cmocka_unit_test(test_affixes_stand_around_it),
+        cmocka_unit_test(test_eight_bytes),
+        cmocka_unit_test(test_tokens_with_stamps),
+        cmocka_unit_test(test_floats_as_python_and_ruby_print_them),
+        cmocka_unit_test(test_floats_as_php_prints_them),
+        cmocka_unit_test(test_floats_that_nobody_prints_are_a_strangers),
+        cmocka_unit_test(test_floats_know_their_limits),
+        cmocka_unit_test(test_locale_is_of_no_matter),
+        cmocka_unit_test(test_what_is_written_is_read_as_what_it_was),
+        cmocka_unit_test(test_garbage_is_refused_or_would_be_written_just_so),
+        cmocka_unit_test(test_a_float_that_is_read_is_written_just_so_in_nanoseconds),
+        cmocka_unit_test(test_prints_tell_bytes_apart),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,98 @@
+/*
+ * test_stamps.c -- reckoning with stamps: both sides of every boundary, and numbers that only a
+ * stranger would write.
+ */
+#include "core/stamps.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define SECOND_NS INT64_C(1000000000)
+#define MS_NS     INT64_C(1000000)
+
+static const bwl_rules seconds = { .unit_ns = SECOND_NS, .expired = BWL_STAMP_BEFORE_NOW };
+static const bwl_rules begun   = { .unit_ns        = SECOND_NS,
+                                   .expired        = BWL_STAMP_NOT_AFTER_NOW,
+                                   .stamp_is_start = true };
+
+static void test_stamp_is_rounded_down_after_the_sum(void **state)
+{
+    bwl_rules extra = seconds;
+
+    (void)state;
+    assert_int_equal(bwl_stamp_at(&seconds, 5 * SECOND_NS, 3000), 8);
+    assert_int_equal(bwl_stamp_at(&seconds, 6 * SECOND_NS - 1, 3000), 8);
+    assert_int_equal(bwl_stamp_at(&seconds, 5 * SECOND_NS + 500 * MS_NS, 3500), 9);
+    extra.extra_ns = 1500 * MS_NS;
+    assert_int_equal(bwl_stamp_at(&extra, 5 * SECOND_NS + 500 * MS_NS, 3000), 10);
+    assert_int_equal(bwl_stamp_at(&extra, 5 * SECOND_NS + 499 * MS_NS, 3000), 9);
+    assert_int_equal(bwl_stamp_at(&begun, 6 * SECOND_NS - 1, 3000), 5);
+    assert_int_equal(bwl_stamp_at(&(bwl_rules){ 0 }, 5 * SECOND_NS, 3000), 0);
+    assert_int_equal(bwl_stamp_at(&seconds, INT64_MAX, 3000), INT64_MAX / SECOND_NS);
+}
+
+static void test_expired_by_its_rule(void **state)
+{
+    bwl_rules not_after = seconds;
+
+    (void)state;
+    not_after.expired = BWL_STAMP_NOT_AFTER_NOW;
+    assert_false(bwl_stamp_has_expired(&seconds, 8, 9 * SECOND_NS - 1, 0));
+    assert_true(bwl_stamp_has_expired(&seconds, 8, 9 * SECOND_NS, 0));
+    assert_false(bwl_stamp_has_expired(&not_after, 8, 8 * SECOND_NS - 1, 0));
+    assert_true(bwl_stamp_has_expired(&not_after, 8, 8 * SECOND_NS, 0));
+    assert_true(bwl_stamp_has_expired(&begun, 5, 8 * SECOND_NS, 3000));
+    assert_false(bwl_stamp_has_expired(&begun, 5, 8 * SECOND_NS - 1, 3000));
+}
+
+static void test_ahead_is_more_than_the_guard(void **state)
+{
+    bwl_rules ms = { .unit_ns = MS_NS, .guard_ms = 3 };
+
+    (void)state;
+    assert_true(bwl_stamp_is_ahead(&ms, 1004, 1000 * MS_NS, 0));
+    assert_false(bwl_stamp_is_ahead(&ms, 1003, 1000 * MS_NS, 0));
+    assert_true(bwl_stamp_is_ahead(&ms, 1004, 1001 * MS_NS - 1, 0)); /* now is rounded down */
+    assert_false(bwl_stamp_is_ahead(&ms, 1, 1000 * MS_NS, 0));
+    ms.guard_ms = 0;
+    assert_true(bwl_stamp_is_ahead(&ms, 1001, 1000 * MS_NS, 0));
+    assert_false(bwl_stamp_is_ahead(&ms, 1000, 1000 * MS_NS, 0));
+}
+
+static void test_worth_is_what_is_left_rounded_down(void **state)
+{
+    (void)state;
+    assert_int_equal(bwl_stamp_worth_ms(&seconds, 8, 5 * SECOND_NS, 0), 3000);
+    assert_int_equal(bwl_stamp_worth_ms(&seconds, 8, 5 * SECOND_NS + 1, 0), 2999);
+    assert_int_equal(bwl_stamp_worth_ms(&seconds, 8, 8 * SECOND_NS, 0), 0);
+    assert_true(bwl_stamp_worth_ms(&seconds, 8, 8 * SECOND_NS + 1, 0) < 0);
+    assert_int_equal(bwl_stamp_worth_ms(&begun, 5, 5 * SECOND_NS + 400 * MS_NS, 3000), 2600);
+}
+
+static void test_numbers_of_strangers_do_not_overflow(void **state)
+{
+    (void)state;
+    assert_false(bwl_stamp_has_expired(&seconds, INT64_MAX, 9 * SECOND_NS, 3000));
+    assert_false(bwl_stamp_has_expired(&begun, INT64_MAX, 9 * SECOND_NS, 3000));
+    assert_true(bwl_stamp_is_ahead(&seconds, INT64_MAX, 9 * SECOND_NS, 3000));
+    assert_true(bwl_stamp_is_ahead(&begun, INT64_MAX, 9 * SECOND_NS, 3000));
+    assert_true(bwl_stamp_worth_ms(&seconds, INT64_MAX, 9 * SECOND_NS, 3000) > 0);
+    assert_true(bwl_stamp_has_expired(&seconds, 0, 9 * SECOND_NS, 3000));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stamp_is_rounded_down_after_the_sum),
+        cmocka_unit_test(test_expired_by_its_rule),
+        cmocka_unit_test(test_ahead_is_more_than_the_guard),
+        cmocka_unit_test(test_worth_is_what_is_left_rounded_down),
+        cmocka_unit_test(test_numbers_of_strangers_do_not_overflow),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

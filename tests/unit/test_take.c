@@ -1,0 +1,158 @@
+/*
+ * test_take.c -- what the script of TAKE_STAMP is given for each shape, and what its answers mean.
+ * What it does is in tests/live/test_catalogue_server.c.
+ */
+#include "redis/scripts.h"
+#include "redis/take.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TOKEN     "AAAAAAAAAAAAAAAAAAAAAA"
+#define SECOND_NS INT64_C(1000000000)
+#define MS_NS     INT64_C(1000000)
+
+/* The ARGV, each with a bar behind it. */
+static void assert_arguments(const bwl_rules *rules, const char *wanted)
+{
+    char               bytes[4096];
+    char               is[512];
+    size_t             size   = 0;
+    bwl_resp_writer    writer = { .bytes = bytes, .capacity = sizeof bytes };
+    bwl_redis_question q      = { .word     = REDIS_TAKE_STAMP,
+                                  .key      = "k",
+                                  .key_size = 1,
+                                  .token    = TOKEN,
+                                  .lease_ms = 10000,
+                                  .rules    = rules };
+    bwl_resp_cursor    cursor;
+    bwl_resp_value     value;
+
+    bwl_redis_write(&writer, &q);
+    assert_false(writer.overflowed);
+    cursor = bwl_resp_begin(bytes, writer.size);
+    assert_true(bwl_resp_next(&cursor, &value));
+    assert_int_equal(value.count, 4 + BWL_TAKE_ARGUMENTS);
+    for (unsigned i = 0; bwl_resp_next(&cursor, &value); i++) {
+        if (i == 1)
+            assert_true(bwl_resp_text_is(&value, bwl_scripts[BWL_SCRIPT_TAKE_STAMP].sha1));
+        if (i < 4)
+            continue; /* EVALSHA, script, 1, key */
+        memcpy(is + size, value.text, value.size);
+        size += value.size;
+        is[size++] = '|';
+    }
+    is[size] = '\0';
+    assert_string_equal(is, wanted);
+}
+
+static void test_arguments_of_each_shape(void **state)
+{
+    bwl_rules r = { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS };
+
+    (void)state;
+    r.expired = BWL_STAMP_NOT_AFTER_NOW;
+    assert_arguments(&r, "d|||1000000|0|10000000|<=|0|||");
+    r.expired        = BWL_STAMP_BEFORE_NOW;
+    r.extra_ns       = 1500 * MS_NS;
+    r.unit_ns        = 1;
+    r.stamp_is_start = true;
+    assert_arguments(&r, "d|||0|0|11500000|<|1|||");
+    r = (bwl_rules){ .value    = BWL_VALUE_FLOAT_PYTHON,
+                     .unit_ns  = 1000,
+                     .whole_ns = SECOND_NS,
+                     .expired  = BWL_STAMP_BEFORE_NOW };
+    assert_arguments(&r, "f|||1|1000000|10000000|<|0|||");
+    r.value = BWL_VALUE_FLOAT_PHP;
+    assert_arguments(&r, "p|||1|1000000|10000000|<|0|||");
+    r.value = BWL_VALUE_LITTLE_ENDIAN;
+    assert_arguments(&r, "l|||1|1000000|10000000|<|0|||");
+}
+
+static void test_affixes_and_tokens_are_given_as_text_and_as_patterns(void **state)
+{
+    bwl_rules r = { .value   = BWL_VALUE_TOKEN_STAMP,
+                    .unit_ns = MS_NS,
+                    .prefix  = "a.b-",
+                    .suffix  = "%c",
+                    .expired = BWL_STAMP_BEFORE_NOW };
+
+    (void)state;
+    assert_arguments(&r, "d|a.b-" TOKEN ":|%c|1000|0|10000000|<|0|a%.b%-[%w_%-+/=]+:|%%c|");
+    r.value = BWL_VALUE_STAMP_TOKEN;
+    assert_arguments(&r, "d|a.b-|-" TOKEN "%c|1000|0|10000000|<|0|a%.b%-|%-[%w_%-+/=]+%%c|");
+}
+
+static void test_text_of_the_script_fits(void **state)
+{
+    char               bytes[8192];
+    bwl_resp_writer    writer = { .bytes = bytes, .capacity = sizeof bytes };
+    char               affix[BWL_AFFIX_MAX + 1];
+    bwl_rules          r = { .value   = BWL_VALUE_TOKEN_STAMP,
+                             .unit_ns = MS_NS,
+                             .prefix  = affix,
+                             .suffix  = affix,
+                             .expired = BWL_STAMP_BEFORE_NOW };
+    bwl_redis_question q = { .word     = REDIS_TAKE_STAMP,
+                             .by_text  = true,
+                             .key      = "",
+                             .key_size = 0,
+                             .token    = TOKEN,
+                             .lease_ms = 86400000,
+                             .rules    = &r };
+
+    (void)state;
+    memset(affix, '.', BWL_AFFIX_MAX);
+    affix[BWL_AFFIX_MAX] = '\0';
+    bwl_redis_write(&writer, &q);
+    assert_false(writer.overflowed);
+    assert_in_range(writer.size, 1000, bwl_redis_room(REDIS_TAKE_STAMP));
+}
+
+static bwl_redis_reply reply;
+
+static bwl_redis_verdict read_frame(const char *frame)
+{
+    static const bwl_rules seconds = { .value = BWL_VALUE_DECIMAL, .unit_ns = SECOND_NS };
+    bwl_redis_question     q = { .word = REDIS_TAKE_STAMP, .token = TOKEN, .rules = &seconds };
+
+    return bwl_redis_read(&q, 0, frame, strlen(frame), &reply);
+}
+
+static void test_answers(void **state)
+{
+    static const char *const strange[] = { ":1\r\n",      ":-2\r\n", "+OK\r\n",   "_\r\n",
+                                           "$1\r\nx\r\n", "*0\r\n",  "$0\r\n\r\n" };
+
+    (void)state;
+    assert_int_equal(read_frame("$10\r\n1700000010\r\n"), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_YES);
+    assert_int_equal(reply.number, 1700000010);
+    assert_true(reply.is_mine);
+    assert_int_equal(read_frame(":0\r\n"), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_NO);
+    assert_int_equal(read_frame(":-1\r\n"), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_ALIEN);
+    assert_int_equal(read_frame("-NOSCRIPT\r\n"), BWL_REDIS_NOSCRIPT);
+    assert_int_equal(read_frame("-OOM\r\n"), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_LATER);
+    for (unsigned i = 0; i < sizeof strange / sizeof strange[0]; i++)
+        assert_int_equal(read_frame(strange[i]), BWL_REDIS_STRANGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_arguments_of_each_shape),
+        cmocka_unit_test(test_affixes_and_tokens_are_given_as_text_and_as_patterns),
+        cmocka_unit_test(test_text_of_the_script_fits),
+        cmocka_unit_test(test_answers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -25,11 +25,13 @@ class Pair:
     # A lease that is short, and long enough for a stamp in whole seconds to be worth something.
     short_ms: int = 1000
 
+    # Who waits puts an expiry on a lock of this kind that has none.
+    repairs: bool = False
+
     # What is wrong with these locks.
     deletes_blindly: bool = False  # the foreign program gives back whatever is there
     we_delete_blindly: bool = False  # and so does bowline, by its rules
     never_ends: bool = False  # a dead holder's lock
-    repairs: bool = False  # who waits puts an expiry on a key without one, whosever it is
     lets_two_in: bool = False  # two who believe it to be expired
     moves_stamps: bool = False  # who loses that race, and the winner then does not know its own lock
 

@@ -176,7 +176,7 @@ class ExpireWatch extends Lock
 
     public function try(): bool
     {
-        $this->uuid = bin2hex(random_bytes(16));
+        $this->uuid = self::newUuid();
         if ($this->redis->setnx($this->key, $this->uuid)) {
             $this->redis->expire($this->key, $this->leaseSeconds());
             return true;
@@ -186,6 +186,15 @@ class ExpireWatch extends Lock
             $this->redis->expire($this->key, $this->leaseSeconds());
         }
         return false;
+    }
+
+    /** RFC 4122, version 4. */
+    private static function newUuid(): string
+    {
+        $bytes = random_bytes(16);
+        $bytes[6] = chr(0x40 | (ord($bytes[6]) & 0x0f));
+        $bytes[8] = chr(0x80 | (ord($bytes[8]) & 0x3f));
+        return vsprintf('%s%s-%s-%s-%s-%s%s%s', str_split(bin2hex($bytes), 4));
     }
 
     public function release(): string

@@ -31,6 +31,7 @@ class Pair:
     # What is wrong with these locks.
     deletes_blindly: bool = False  # the foreign program gives back whatever is there
     we_delete_blindly: bool = False  # and so does bowline, by its rules
+    we_delete_stamps: bool = False  # bowline deletes anybody's that is not about to end, and says that it was not its own
     never_ends: bool = False  # a dead holder's lock
     lets_two_in: bool = False  # two who believe it to be expired
     moves_stamps: bool = False  # who loses that race, and the winner then does not know its own lock
@@ -56,7 +57,8 @@ ALWAYS = [
     Pair("php-set-nx-ex", "php", "set-nx-ex", "key=%25s&protocol=set-nx-ex" + RISK,
          deletes_blindly=True, we_delete_blindly=True),
     Pair("php-token", "php", "token", TOKEN),
-    Pair("php-pidlock", "php", "pidlock", "profile=php-pidlock" + RISK, key="lock_%s", deletes_blindly=True),
+    Pair("php-pidlock", "php", "pidlock", "profile=php-pidlock" + RISK, key="lock_%s", deletes_blindly=True,
+         we_delete_stamps=True),
     Pair("php-expire-watch", "php", "expire-watch", "key=%25s&protocol=setnx-expire-watch" + RISK,
          repairs=True, pause_ms=200),
     Pair("redis-py", "python", "redis-py", "profile=redis-py"),

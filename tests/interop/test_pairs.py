@@ -185,6 +185,22 @@ def test_what_somebody_put_in_place_of_ours_is_not_touched(arena, pair):
         assert arena.server.dump(key_of(pair)) == value
 
 
+def test_a_foreign_lock_in_place_of_ours_is_not_touched(arena, pair):
+    ours = arena.bowline(pair.query, LEASE_MS).await_ready()
+    theirs = foreigner(arena, pair).await_ready()
+    assert ours.acquire() == "held"
+    arena.server.cli("del", key_of(pair))
+    assert theirs.acquire() == "held"
+    value = arena.server.dump(key_of(pair))
+    if pair.we_delete_blindly or pair.we_delete_stamps:
+        assert ours.release() == ("released" if pair.we_delete_blindly else "lost")
+        assert arena.server.dump(key_of(pair)) is None
+    else:
+        assert ours.release() == "lost"
+        assert arena.server.dump(key_of(pair)) == value
+        assert theirs.release() == "released"
+
+
 def test_two_of_each_side_contend(arena, pair):
     lease_ms = MOVED_LEASE_MS if pair.moves_stamps else LEASE_MS
     # Those who pause for long do so once or twice for each time that they hold the lock.

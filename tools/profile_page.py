@@ -31,7 +31,8 @@ way. What bowline finds that it has not written it never touches: it counts as h
 - A profile with a fault is used only with `accept-risk=1`, and `bowline run` then says so on standard error. The fault
   is in what the others do, and bowline cannot mend it from its side.
 - `protocol=` is part of the profile. The protocols themselves are in bowline(7).
-- The tokens hold as much chance as those of the program, but never more than 128 bits.
+- A token is new for every attempt, and made of 128 random bits, as many as its form has room for: no fewer than the
+  program's own tokens hold, or 128. 16 letters and digits have room for 95, and so it is with the program's.
 
 A lock whose value is a *token* is a lease: it is renewed, and released by comparing. A lock whose value is a *stamp*,
 the time when it ends, is never renewed: it ends when it said that it would, and `bowline_extend` is UNSUPPORTED. Where

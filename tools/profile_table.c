@@ -28,10 +28,11 @@ static const char *unit_of(int64_t ns)
 
 static void write_value_words(const bwl_rules *r)
 {
-    const char *token = bwl_shape_kind_of(r->token)->words;
+    const char *token  = bwl_shape_kind_of(r->token)->words;
+    unsigned    chance = bwl_shape_kind_of(r->token)->bits;
 
     switch (r->value) {
-    case BWL_VALUE_TOKEN: (void)fputs(token, stdout); return;
+    case BWL_VALUE_TOKEN: (void)printf("%s (%u random bits)", token, chance); return;
     case BWL_VALUE_LITERAL: (void)printf("always %s", r->literal); return;
     case BWL_VALUE_DECIMAL: (void)printf("when it ends, in %s", unit_of(r->unit_ns)); break;
     case BWL_VALUE_FLOAT_PYTHON:

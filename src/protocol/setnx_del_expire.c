@@ -70,7 +70,7 @@ static void deleted(del_expire_state *d, const bwl_event *ev, bwl_effects *fx)
 }
 
 /* After a DEL that found nothing, the key that is there now was never ours.  After a DEL without an
- * answer: a key that was there is gone, ours or not; and if there was none, perhaps that DEL did it. */
+ * answer: a key that was there is gone, ours or not; if there was none, perhaps that DEL did it. */
 static void expired(const del_expire_state *d, const bwl_event *ev, bwl_effects *fx)
 {
     if (d->doubted && ev->kind == BWL_REPLY && ev->answer == BWL_YES)

@@ -161,8 +161,8 @@ const bwl_profile bwl_profile_rows[] = {
       .signal_name  = "%p-channel",
       .note         = "key= begins with the registry key: key=REGISTRY:%s.",
       .rules        = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 60000) },
-    /* laravel/framework at 037539f and 039ee0d, src/Illuminate/Cache/RedisLock.php and Lock.php: SET
-     * EX NX, Str::random(), which is 16 characters; RedisStore.php at 0038ef2, the colon up to 10.
+    /* laravel/framework at 037539f and 039ee0d, src/Illuminate/Cache/RedisLock.php and Lock.php:
+     * SET EX NX, Str::random(), 16 characters; RedisStore.php at 0038ef2: the colon up to 10.
      * What stands before the name is put together by config/database.php and config/cache.php.
      */
     { .name     = "laravel",
@@ -269,9 +269,9 @@ const bwl_profile bwl_profile_rows[] = {
       .key      = "lock:%s",
       .fault    = FAULT_MOVED,
       .note     = "The two numbers are drawn anew for every attempt.",
-      .rules    = RULES(.value = BWL_VALUE_STAMP_TOKEN, .token = BWL_TOKEN_PID_TID,
-                        .unit_ns = SECOND_NS, .extra_ns = SECOND_NS, .expired = BWL_STAMP_BEFORE_NOW,
-                        BY_THE_SERVER, .lease_ms = 60000) },
+      .rules    = RULES(.value = BWL_VALUE_STAMP_TOKEN, .token = BWL_TOKEN_PID_TID, BY_THE_SERVER,
+                        .unit_ns = SECOND_NS, .extra_ns = SECOND_NS, .lease_ms = 60000,
+                        .expired = BWL_STAMP_BEFORE_NOW) },
     /* lantins/resque-lock-timeout at 3a13db9, lib/resque/plugins/lock_timeout.rb. */
     { .name     = "resque-lock-timeout",
       .program  = "resque-lock-timeout 0.4 (Ruby) with @lock_timeout",

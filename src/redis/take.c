@@ -66,24 +66,43 @@ typedef struct surroundings {
     text behind_any;
 } surroundings;
 
+/* Whoever holds it has a token that we do not know. */
+static const char *any_token(bwl_token_shape shape)
+{
+    switch (shape) {
+    case BWL_TOKEN_UUID: return "%x+%-%x+%-%x+%-%x+%-%x+";
+    case BWL_TOKEN_HEX: return "%x+";
+    case BWL_TOKEN_PID_TID: return "[1-9]%d*%-[1-9]%d*";
+    case BWL_TOKEN_OURS:
+    case BWL_TOKEN_UUID_BARE:
+    case BWL_TOKEN_UUID1:
+    case BWL_TOKEN_UUID1_BARE:
+    case BWL_TOKEN_BASE64:
+    case BWL_TOKEN_BASE64_18:
+    case BWL_TOKEN_ALNUM_16:
+    case BWL_TOKEN_ALNUM_20:
+    case BWL_TOKEN_ALNUM_22:
+    case BWL_TOKEN_DATE_UUID: return "[%w_%-+/=:.@]+";
+    }
+    bwl_unreachable("no such shape");
+}
+
 static void look_around(surroundings *ret_s, const bwl_rules *rules, const char *token)
 {
-    static const char any_token[] = "[%w_%-+/=]+";
-
     *ret_s = (surroundings){ 0 };
     add(&ret_s->before, rules->prefix);
     add_escaped(&ret_s->before_any, rules->prefix);
     if (rules->value == BWL_VALUE_TOKEN_STAMP) {
         add(&ret_s->before, token);
         add(&ret_s->before, ":");
-        add(&ret_s->before_any, any_token);
+        add(&ret_s->before_any, any_token(rules->token));
         add(&ret_s->before_any, ":");
     }
     if (rules->value == BWL_VALUE_STAMP_TOKEN) {
         add(&ret_s->behind, "-");
         add(&ret_s->behind, token);
         add(&ret_s->behind_any, "%-");
-        add(&ret_s->behind_any, any_token);
+        add(&ret_s->behind_any, any_token(rules->token));
     }
     add(&ret_s->behind, rules->suffix);
     add_escaped(&ret_s->behind_any, rules->suffix);

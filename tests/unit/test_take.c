@@ -83,9 +83,10 @@ static void test_affixes_and_tokens_are_given_as_text_and_as_patterns(void **sta
                     .expired = BWL_STAMP_BEFORE_NOW };
 
     (void)state;
-    assert_arguments(&r, "d|a.b-" TOKEN ":|%c|1000|0|10000000|<|0|a%.b%-[%w_%-+/=]+:|%%c|");
+    assert_arguments(&r, "d|a.b-" TOKEN ":|%c|1000|0|10000000|<|0|a%.b%-[%w_%-+/=:.@]+:|%%c|");
     r.value = BWL_VALUE_STAMP_TOKEN;
-    assert_arguments(&r, "d|a.b-|-" TOKEN "%c|1000|0|10000000|<|0|a%.b%-|%-[%w_%-+/=]+%%c|");
+    r.token = BWL_TOKEN_PID_TID;
+    assert_arguments(&r, "d|a.b-|-" TOKEN "%c|1000|0|10000000|<|0|a%.b%-|%-[1-9]%d*%-[1-9]%d*%%c|");
 }
 
 static void test_text_of_the_script_fits(void **state)

@@ -73,7 +73,7 @@ FETCHED = [
          key="lock:%s", leaves=("lock-signal:%s",), signals=True),
     Pair("walrus", "python-locks", "walrus", "profile=walrus",
          key="lock:%s", stays=("lock.event:%s",), signals=True),
-    Pair("pottery", "python-locks", "pottery", "profile=pottery", key="redlock:%s"),
+    Pair("pottery", "python-locks", "pottery", "profile=pottery", key="redlock:%s", pause_ms=100),
     Pair("sherlock", "python-locks", "sherlock", "profile=sherlock"),
     Pair("ruby-redis", "ruby", "token", TOKEN),
     Pair("redis-mutex", "ruby", "redis-mutex", "profile=redis-mutex" + RISK, key="RedisMutex:%s"),

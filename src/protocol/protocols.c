@@ -58,7 +58,7 @@ const bwl_rules bwl_rules_seconds = {
     .lease_ms     = 10000,
 };
 
-/* buffer_time 0.001 in the stamp, 0.003 before a release; retry_times 0, unless the caller waits. */
+/* buffer_time 0.001 in the stamp, 0.003 before a release; retry_times 0, unless one waits. */
 const bwl_rules bwl_rules_buffers = {
     .value        = BWL_VALUE_DECIMAL,
     .unit_ns      = MS_NS,

@@ -9,8 +9,8 @@
  *                                              else: UNWATCH
  *
  * "Lock / watch与锁 / 分布式锁".  The GET before a repair is ours: an expiry deletes in the end, and
- * what is no lock of this kind is not ours to delete.  EXEC deletes nothing when the key was touched
- * since WATCH; a waiter's repair touches it too, so then the release begins again.
+ * what is no lock of this kind is not ours to delete.  EXEC deletes nothing when the key was
+ * touched since WATCH; a waiter's repair touches it too, so then the release begins again.
  *
  * It can tell its own value from another's, so an acquire without an answer is settled: GET, and
  * if that is our uuid, EXPIRE; if there is nothing, SETNX again.

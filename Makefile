@@ -100,6 +100,7 @@ help:
 	@echo 'make fuzz            every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
 	@echo 'make lab             protocols by faults, into $(BUILD)/lab.html; the diagrams of the docs'
 	@echo 'make mutants         plant faults in a copy, and see that the tests notice (10 minutes)'
+	@echo 'make interop         against the locks of other languages, whose libraries it fetches (3 minutes)'
 	@echo 'make bench           how fast it is, in ratios (half a minute)'
 	@echo 'make bench-report    the same at length, written to docs/performance.md'
 	@echo 'make check-format check-scripts check-headers'
@@ -193,6 +194,15 @@ lab: all
 # Faults that are planted in a copy of the tree: each must make a test fail.
 mutants: deps
 	@tools/mutate.py
+
+# Programs in other languages beside bowline on one key: their libraries are fetched into build-interop/. What cannot
+# be had here is named, and counted as absent.
+interop: deps
+	@tools/install-deps interop || true
+	$(call setup,$(BUILD))
+	$(call with-tests,$(BUILD))
+	$(call compile,$(BUILD))
+	@tools/interop $(BUILD)
 
 # Ratios to the least that would do without the library. Missing a goal is not a failure.
 bench: deps

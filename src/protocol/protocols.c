@@ -58,7 +58,7 @@ const bwl_rules bwl_rules_seconds = {
     .lease_ms     = 10000,
 };
 
-/* buffer_time 0.001 in the stamp, 0.003 before a release; retry_times 0. */
+/* buffer_time 0.001 in the stamp, 0.003 before a release; retry_times 0, unless one waits. */
 const bwl_rules bwl_rules_buffers = {
     .value        = BWL_VALUE_DECIMAL,
     .unit_ns      = MS_NS,
@@ -71,7 +71,6 @@ const bwl_rules bwl_rules_buffers = {
     .release      = BWL_RELEASE_IF_AHEAD,
     .guard_ms     = 3,
     .clock        = BWL_CLOCK_OF_CLIENT,
-    .tries_max    = 1,
 };
 
 #define JEDIS                                                                                    \

@@ -307,7 +307,7 @@ static void test_articles_differ_as_they_say(void **state)
     be_reading();
     says(BWL_NO);
     expect_ask(REDIS_SWAP, START_MS + 10001);
-    assert_int_equal(bwl_rules_buffers.tries_max, 1);
+    assert_int_equal(bwl_rules_buffers.tries_max, 0);
 }
 
 static void test_it_says_what_it_is(void **state)

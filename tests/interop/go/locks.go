@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/bsm/redislock"
+	"github.com/go-redsync/redsync/v4"
+	goredispool "github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
+)
+
+// A lock is tried once, and given back; false: it is somebody else's.
+type lock interface {
+	try() (bool, error)
+	release() (bool, error)
+}
+
+// redsync, with one pool.
+type redsyncLock struct {
+	sync  *redsync.Redsync
+	mutex *redsync.Mutex
+	key   string
+	lease time.Duration
+}
+
+func (l *redsyncLock) try() (bool, error) {
+	l.mutex = l.sync.NewMutex(l.key, redsync.WithExpiry(l.lease), redsync.WithTries(1))
+	err := l.mutex.Lock()
+	var taken *redsync.ErrTaken
+	if errors.As(err, &taken) || errors.Is(err, redsync.ErrFailed) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (l *redsyncLock) release() (bool, error) {
+	ok, err := l.mutex.Unlock()
+	var taken *redsync.ErrTaken
+	if errors.As(err, &taken) || errors.Is(err, redsync.ErrLockAlreadyExpired) {
+		return false, nil
+	}
+	return ok, err
+}
+
+// bsm/redislock
+type bsmLock struct {
+	client *redislock.Client
+	held   *redislock.Lock
+	key    string
+	lease  time.Duration
+}
+
+func (l *bsmLock) try() (bool, error) {
+	held, err := l.client.Obtain(context.Background(), l.key, l.lease, nil)
+	if errors.Is(err, redislock.ErrNotObtained) {
+		return false, nil
+	}
+	l.held = held
+	return err == nil, err
+}
+
+func (l *bsmLock) release() (bool, error) {
+	err := l.held.Release(context.Background())
+	if errors.Is(err, redislock.ErrLockNotHeld) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func newLock(algorithm, address, key string, lease time.Duration) lock {
+	client := redis.NewClient(&redis.Options{Addr: address, PoolSize: 1, MaxRetries: -1})
+	switch algorithm {
+	case "redsync":
+		return &redsyncLock{sync: redsync.New(goredispool.NewPool(client)), key: key, lease: lease}
+	case "redislock":
+		return &bsmLock{client: redislock.New(client), key: key, lease: lease}
+	}
+	panic("no such lock: " + algorithm)
+}

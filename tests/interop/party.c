@@ -1,0 +1,187 @@
+/*
+ * party.c -- bowline's side of the table: the library, driven by lines.
+ *
+ *     interop_party QUERY HOST PORT KEY LEASE_MS WITNESS WHO
+ *
+ * QUERY is what stands behind the question mark of the URL, so it says which protocol or profile
+ * is spoken; KEY is the name of the lock.  The contract of all parties is in arena.py:
+ *
+ *     acquire WAIT_MS    held | busy | error TEXT
+ *     release            released | lost | error TEXT
+ *     contend COUNT      one line of JSON
+ */
+#include <bowline/bowline.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LINE_MAX_BYTES = 128, URL_MAX_BYTES = 1024, PATIENCE_MS = 60000, GIVE_UP_MAX = 3 };
+
+typedef struct party {
+    bowline_client *client;
+    bowline_hold   *hold;
+    const char     *key;
+    const char     *who;
+    int             witness;
+    long            rest_us; /* after a release */
+    char            trouble[BOWLINE_ERROR_TEXT_MAX];
+} party;
+
+typedef struct tally {
+    unsigned acquired;
+    unsigned overlaps;
+    unsigned lost;
+    unsigned gave_up;
+    unsigned errors;
+} tally;
+
+static void sleep_up_to_us(long most_us)
+{
+    struct timespec pause = { .tv_nsec = (random() % most_us) * 1000 };
+
+    (void)nanosleep(&pause, NULL);
+}
+
+static const char *acquire(party *p, int64_t wait_ms)
+{
+    bowline_error error = { 0 };
+    int64_t       wait  = wait_ms == 0 ? BOWLINE_NO_WAIT : wait_ms;
+    int           status =
+        bowline_acquire(&p->hold, p->client, p->key, BOWLINE_ACQUIRE(.wait_ms = wait), &error);
+
+    if (status == BOWLINE_OK)
+        return "held";
+    if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT)
+        return "busy";
+    (void)snprintf(p->trouble, sizeof p->trouble, "%s", error.text);
+    return "error";
+}
+
+static const char *release(party *p)
+{
+    bowline_error error  = { 0 };
+    int           status = bowline_release(p->hold, &error);
+
+    p->hold = NULL;
+    if (status == BOWLINE_OK)
+        return "released";
+    if (status == BOWLINE_LOST)
+        return "lost";
+    (void)snprintf(p->trouble, sizeof p->trouble, "%s", error.text);
+    return "error";
+}
+
+/* One write of one line to a file that is only appended to: the lines are in the order of what
+ * happened. */
+static void journal(const party *p, const char *what)
+{
+    char line[LINE_MAX_BYTES];
+    int  length = snprintf(line, sizeof line, "%s %s\n", what, p->who);
+
+    if (write(p->witness, line, (size_t)length) != length)
+        abort();
+}
+
+/* True when nobody else was inside. */
+static bool work(const party *p)
+{
+    bool alone = flock(p->witness, LOCK_EX | LOCK_NB) == 0;
+
+    journal(p, "in");
+    sleep_up_to_us(4000);
+    journal(p, "out");
+    if (alone)
+        (void)flock(p->witness, LOCK_UN);
+    return alone;
+}
+
+static void contend(party *p, unsigned count)
+{
+    tally t = { 0 };
+
+    p->trouble[0] = '\0';
+    while (t.acquired < count && t.gave_up + t.errors < GIVE_UP_MAX) {
+        const char *answer = acquire(p, PATIENCE_MS);
+
+        if (strcmp(answer, "held") != 0) {
+            t.gave_up += strcmp(answer, "busy") == 0;
+            t.errors += strcmp(answer, "error") == 0;
+            continue;
+        }
+        t.acquired++;
+        t.overlaps += !work(p);
+        answer = release(p);
+        t.lost += strcmp(answer, "lost") == 0;
+        t.errors += strcmp(answer, "error") == 0;
+        sleep_up_to_us(p->rest_us);
+    }
+    for (char *c = p->trouble; *c; c++)
+        *c = *c == '"' || *c == '\\' ? '\'' : *c;
+    printf("{\"who\": \"%s\", \"acquired\": %u, \"overlaps\": %u, \"lost\": %u, \"gave_up\": %u, "
+           "\"errors\": %u, \"stolen\": 0, \"note\": \"%s\"}\n",
+           p->who, t.acquired, t.overlaps, t.lost, t.gave_up, t.errors, p->trouble);
+}
+
+static void obey(party *p, const char *line)
+{
+    const char *answer  = NULL;
+    int64_t     wait_ms = 0;
+    unsigned    count   = 0;
+
+    if (sscanf(line, "contend %u", &count) == 1) {
+        contend(p, count);
+        return;
+    }
+    if (sscanf(line, "acquire %" SCNd64, &wait_ms) == 1)
+        answer = acquire(p, wait_ms);
+    else if (strcmp(line, "release\n") == 0)
+        answer = release(p);
+    else
+        exit(2);
+    if (strcmp(answer, "error") == 0)
+        printf("error %s\n", p->trouble);
+    else
+        puts(answer);
+}
+
+int main(int argc, char **argv)
+{
+    party         p     = { 0 };
+    bowline_error error = { 0 };
+    char          url[URL_MAX_BYTES], line[LINE_MAX_BYTES];
+
+    if (argc != 8) {
+        (void)fputs("usage: interop_party QUERY HOST PORT KEY LEASE_MS WITNESS WHO\n", stderr);
+        return 2;
+    }
+    p.key     = argv[4];
+    p.who     = argv[7];
+    p.witness = open(argv[6], O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (p.witness < 0) {
+        (void)fprintf(stderr, "interop_party: %s: %s\n", argv[6], strerror(errno));
+        return 1;
+    }
+    p.rest_us = 1000 * strtol(getenv("REST_MS") ? getenv("REST_MS") : "4", NULL, 10);
+    srandom((unsigned)getpid());
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    (void)snprintf(url, sizeof url, "redis://%s:%s?%s", argv[2], argv[3], argv[1]);
+    if (bowline_open(&p.client,
+                     BOWLINE_OPTIONS(.url = url, .lease_ms = (uint32_t)strtoul(argv[5], NULL, 10)),
+                     &error) < 0) {
+        printf("error %s\n", error.text);
+        return 1;
+    }
+    puts("ready");
+    while (fgets(line, sizeof line, stdin))
+        obey(&p, line);
+    bowline_close(p.client);
+    return 0;
+}

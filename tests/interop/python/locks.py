@@ -1,0 +1,151 @@
+"""The locks that Python has, each behind the same two doors: acquire(wait_ms) and release()."""
+
+import os
+import time
+
+import redis
+
+PAUSE_S = int(os.environ["PAUSE_MS"]) / 1000
+
+
+class Lock:
+    """What most of them need: a client, and tries that are repeated until the wait is over."""
+
+    def __init__(self, host, port, key, lease_ms):
+        self.client = redis.Redis(host=host, port=port)
+        self.key, self.lease_ms = key, lease_ms
+        self.lock = None
+
+    def acquire(self, wait_ms):
+        end = time.monotonic() + wait_ms / 1000
+        while not self.try_once():
+            if time.monotonic() >= end:
+                return False
+            time.sleep(PAUSE_S)
+        return True
+
+
+class RedisPy(Lock):
+    """redis.lock.Lock, since 2.10: a token, compared when it is given back."""
+
+    def acquire(self, wait_ms):
+        self.lock = self.client.lock(self.key, timeout=self.lease_ms / 1000, sleep=PAUSE_S)
+        return self.lock.acquire(blocking=wait_ms > 0, blocking_timeout=wait_ms / 1000 if wait_ms else None)
+
+    def release(self):
+        try:
+            self.lock.release()
+            return "released"
+        except redis.exceptions.LockError:
+            return "lost"
+
+
+class RedisPy29(Lock):
+    """redis-py before that: the time at which it ends, as a float. It says nothing when it gives back."""
+
+    def try_once(self):
+        self.lock = self.client.lock(self.key, timeout=self.lease_ms / 1000, sleep=PAUSE_S)
+        return self.lock.acquire(blocking=False)
+
+    def release(self):
+        before = self.client.get(self.key)
+        self.lock.release()
+        return "released" if before is not None else "lost"
+
+
+class PythonRedisLock(Lock):
+    """python-redis-lock: lock:KEY, and the list lock-signal:KEY that wakes one waiter."""
+
+    def acquire(self, wait_ms):
+        import redis_lock
+
+        self.lock = redis_lock.Lock(self.client, self.key, expire=max(1, self.lease_ms // 1000))
+        if wait_ms == 0:
+            return self.lock.acquire(blocking=False)
+        # It waits for whole seconds, and never for longer than its own lease.
+        end = time.monotonic() + wait_ms / 1000
+        while not self.lock.acquire(timeout=max(1, min(wait_ms, self.lease_ms) // 1000)):
+            if time.monotonic() >= end:
+                return False
+        return True
+
+    def release(self):
+        import redis_lock
+
+        try:
+            self.lock.release()
+            return "released"
+        except redis_lock.NotAcquired:
+            return "lost"
+
+
+class Walrus(Lock):
+    """walrus: lock:KEY, and the list lock.event:KEY that wakes one waiter and stays."""
+
+    def __init__(self, host, port, key, lease_ms):
+        import walrus
+
+        super().__init__(host, port, key, lease_ms)
+        self.lock = walrus.Database(host=host, port=port).lock(key, ttl=lease_ms)
+
+    def acquire(self, wait_ms):
+        # Its own waiting has no end; this is the same with one.
+        end = time.monotonic() + wait_ms / 1000
+        while not self.lock.acquire(block=False):
+            if time.monotonic() >= end:
+                return False
+            self.client.blpop([self.lock.event], min(wait_ms, self.lease_ms) / 1000)
+        return True
+
+    def release(self):
+        return "released" if self.lock.release() else "lost"
+
+
+class Pottery(Lock):
+    """pottery's Redlock, with one master."""
+
+    def try_once(self):
+        import pottery
+
+        self.lock = pottery.Redlock(
+            key=self.key, masters={self.client}, auto_release_time=self.lease_ms / 1000
+        )
+        return self.lock.acquire(blocking=False)
+
+    def release(self):
+        import pottery
+
+        try:
+            self.lock.release()
+            return "released"
+        except pottery.ReleaseUnlockedLock:
+            return "lost"
+
+
+class Sherlock(Lock):
+    """sherlock's RedisLock."""
+
+    def try_once(self):
+        import sherlock
+
+        self.lock = sherlock.RedisLock(self.key, client=self.client, expire=max(1, self.lease_ms // 1000))
+        return self.lock.acquire(blocking=False)
+
+    def release(self):
+        import sherlock.lock
+
+        try:
+            self.lock.release()
+            return "released"
+        except sherlock.lock.LockException:
+            return "lost"
+
+
+LOCKS = {
+    "redis-py": RedisPy,
+    "redis-py-2.9": RedisPy29,
+    "python-redis-lock": PythonRedisLock,
+    "walrus": Walrus,
+    "pottery": Pottery,
+    "sherlock": Sherlock,
+}

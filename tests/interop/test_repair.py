@@ -1,0 +1,23 @@
+"""Locks that are set first and given an expiry then: who waits mends what a death in between has left."""
+
+import pytest
+
+from interop import pairs
+from interop.arena import KEY, missing
+
+PATIENCE_MS = 60000
+
+
+@pytest.mark.parametrize("pair", [pair for pair in pairs.ALWAYS if pair.repairs], ids=str)
+@pytest.mark.parametrize("foreign_dies", [True, False], ids=["theirs", "ours"])
+def test_who_died_before_its_lock_had_an_expiry(arena, pair, foreign_dies):
+    if missing(pair.language):
+        pytest.skip(missing(pair.language))
+    theirs = arena.party(pair.language, pair.algorithm, pair.short_ms).await_ready()
+    ours = arena.bowline(pair.query + "&renew=off", pair.short_ms).await_ready()
+    dies, waits = (theirs, ours) if foreign_dies else (ours, theirs)
+    assert dies.acquire() == "held"
+    assert arena.server.cli("persist", pair.key % KEY) == "1"
+    dies.kill()
+    assert waits.acquire(PATIENCE_MS) == "held"
+    assert waits.release() == "released"

@@ -2,6 +2,7 @@
  * options.c -- see options.h.
  */
 #include "lab/options.h"
+#include "core/nearest.h"
 #include "lab/names.h"
 #include "lab/say.h"
 #include <getopt.h>

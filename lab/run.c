@@ -4,6 +4,7 @@
  * Every scenario has an expected outcome: nothing breaks, or a named law breaks in a known number
  * of steps.  Exit 0 only if each came out so: a planted fault that is not found is a failure too.
  */
+#include "core/nearest.h"
 #include "lab/draw.h"
 #include "lab/say.h"
 #include "lab/verbs.h"

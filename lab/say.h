@@ -22,9 +22,6 @@ bwl_text bwl_shown(const char *text);
  * so that a caller can end with it. */
 int bwl_complain(bwl_text what, bwl_text why, bwl_text type);
 
-/* Which of them somebody meant who typed `typed`; NULL if none is near. */
-const char *bwl_nearest(const char *typed, const char *const *known, size_t count);
-
 enum { BWL_EXIT_USAGE = 2, BWL_EXIT_MEMORY = 3 };
 
 #endif

@@ -2,6 +2,7 @@
  * subject.c -- see subject.h.
  */
 #include "lab/subject.h"
+#include "core/nearest.h"
 #include "lab/as_written.h"
 #include "lab/grow.h"
 #include "lab/mutant.h"

@@ -6,10 +6,9 @@
  */
 #include "core/nearest.h"
 
-#include <assert.h>
 #include <string.h>
 
-enum { WORD_MAX = 40 };
+enum { WORD_MAX = 48 };
 
 static unsigned least(unsigned a, unsigned b)
 {
@@ -41,16 +40,15 @@ static unsigned slips_between(const char *a, const char *b)
     return rows[a_size % 3][b_size];
 }
 
-const char *bwl_nearest(const char *typed, bwl_word_at word_at)
+const char *bwl_nearest(const char *typed, const char *const *known, size_t count)
 {
     size_t      size    = strlen(typed);
     unsigned    best    = size > 4 ? 3 : 2;
     const char *nearest = NULL;
-    const char *word;
 
-    assert(word_at != NULL);
-    for (size_t i = 0; (word = word_at(i)) != NULL; i++) {
-        unsigned slips = slips_between(typed, word);
+    for (size_t i = 0; i < count; i++) {
+        const char *word  = known[i];
+        unsigned    slips = slips_between(typed, word);
         if (size >= 3 && strlen(word) > size && memcmp(typed, word, size) == 0)
             slips = 1; /* a beginning counts whatever is missing */
         if (slips < best) {

@@ -14,9 +14,17 @@
 #include <string.h>
 #include <unistd.h>
 
-static int unknown(const char *what, const char *typed, bwl_word_at names, bwl_fault *fault)
+enum { NAMES_MAX = 128 };
+
+static int unknown(const char *what, const char *typed, const char *(*name_at)(size_t i),
+                   bwl_fault *fault)
 {
-    const char *nearest = bwl_nearest(typed, names);
+    const char *names[NAMES_MAX];
+    size_t      count = 0;
+
+    for (; count < NAMES_MAX && name_at(count) != NULL; count++)
+        names[count] = name_at(count);
+    const char *nearest = bwl_nearest(typed, names, count);
 
     if (nearest != NULL)
         return bwl_fail(fault, BWL_STATUS_UNSUPPORTED, "there is no %s \"%.40s\": did you mean %s?",

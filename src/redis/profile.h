@@ -33,7 +33,7 @@ const bwl_profile *bwl_profile_at(size_t i);
 /* NULL: there is none of this name. */
 const bwl_profile *bwl_profile_named(const char *name);
 
-/* The i-th name, for bwl_nearest. */
+/* The i-th name; NULL behind the last. */
 const char *bwl_profile_name_at(size_t i);
 
 /* What is wrong with giving this profile that template of the user's (NULL: none was given), or

@@ -308,6 +308,10 @@ OURS(pid_t, vfork, void)
     return THEIRS(vfork)();
 }
 
+PLAIN(ssize_t, -1, readlink, (const char *path, char *to, size_t size), (path, to, size),
+      ERROR(ENOENT), ERROR(EACCES))
+PLAIN(int, -1, execv, (const char *path, char *const words[]), (path, words), ERROR(EACCES),
+      ERROR(ENOENT), ERROR(ENOMEM))
 PLAIN(int, -1, execvp, (const char *path, char *const words[]), (path, words), ERROR(EACCES),
       ERROR(ENOENT), ERROR(ENOMEM))
 OURS(int, waitid, int kind, unsigned id, void *about, int options)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { RANGES_MAX = 1024, BLOCKS_ROOM = 1 << 16, TEXT_MAX = 64 * 1024 };
@@ -63,8 +64,9 @@ static void read_ranges(const char *path)
 
 static bool is_the_program(const char *program)
 {
-    char    path[4096];
-    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+    char path[4096];
+    /* Not by its name, which is ours. */
+    ssize_t size = syscall(SYS_readlink, "/proc/self/exe", path, sizeof path - 1);
 
     if (size < 0 || program == NULL)
         return false;

@@ -20,7 +20,7 @@ CANNOT_FAIL = """
     sigaction sigaddset sigdelset sigemptyset sigfillset sigismember sigpending sigprocmask pthread_sigmask
     memchr memcmp memcpy memmem memmove memset explicit_bzero stpcpy strchr strcmp strcspn strerror strerror_r
     strftime strlen strncmp strnlen strrchr strspn strstr strtol strtoul strtoull sscanf snprintf vsnprintf
-    sysconf tcgetpgrp timerfd_settime uname unsetenv optarg opterr optind optopt stdout stderr qsort
+    sysconf tcgetpgrp timerfd_settime uname gethostname unsetenv optarg opterr optind optopt stdout stderr qsort
     gmtime_r localtime_r sched_yield
 """
 
@@ -34,7 +34,7 @@ THREADS = re.compile(
 
 # What the compiler and its sanitizers put there.
 COMPILER = re.compile(r"_GLOBAL_OFFSET_TABLE_|__assert_fail|__errno_location|__stack_chk_fail|__(a|ub|t|l)san_\w+|__gcov_\w+|"
-                      r"__tls_get_addr|__start_\w+|__stop_\w+|__sanitizer_\w+|__cyg_\w+|mangle_path|__gcov\w*")
+                      r"__tls_get_addr|__udivti3|__udivmodti4|__start_\w+|__stop_\w+|__sanitizer_\w+|__cyg_\w+|mangle_path|__gcov\w*")
 
 
 def symbols(*files, defined):

@@ -13,14 +13,13 @@
 
 static const char *const *words;
 
-static const char *word_at(size_t i)
-{
-    return words[i];
-}
-
 static void nearest(const char *typed, const char *meant)
 {
-    const char *found = bwl_nearest(typed, word_at);
+    size_t count = 0;
+
+    while (words[count] != NULL)
+        count++;
+    const char *found = bwl_nearest(typed, words, count);
 
     print_message("# %s\n", typed);
     if (meant == NULL) {

@@ -84,13 +84,26 @@ bwl_letter bwl_connection_take_late(bwl_world *w, unsigned client, unsigned i)
     return letter;
 }
 
+/* What the earlier of two broken connections watched is not remembered: what stands on that never
+ * arrives, which may always happen to a late letter. */
+static void lose_watched(bwl_lab_client *c, unsigned count)
+{
+    for (unsigned i = count; i-- > 0;)
+        if (c->late[i].word == REDIS_DELETE_WATCHED || c->late[i].word == REDIS_UNWATCH)
+            (void)take(c->late, &c->late_count, i);
+}
+
 /* The server remembers a connection that broke as long as something may still come on it.  One on
  * which nothing was under way does not take the place of an earlier one on which something is. */
 static void break_at_server(bwl_world *w, unsigned client, unsigned late_before)
 {
-    unsigned late = w->clients[client].late_count;
+    bwl_lab_client *c           = &w->clients[client];
+    bool            has_letters = c->late_count > late_before;
 
-    if (late > late_before || late == 0)
+    if (has_letters)
+        lose_watched(c, late_before);
+    unsigned late = c->late_count;
+    if (has_letters || late == 0)
         bwl_model_redis_break(&w->redis, client);
     else
         bwl_model_redis_drop(&w->redis, client);

@@ -2,6 +2,7 @@
  * watch.c -- does this world break a law?  See law.h for the laws.
  */
 #include "lab/world.h"
+#include "core/rules.h"
 #include "lab/token_number.h"
 
 bwl_ms bwl_world_believes(const bwl_world *w, unsigned client)
@@ -84,6 +85,14 @@ static bool is_beyond_max_hold(const bwl_world *w, unsigned client)
            c->hold.until > bwl_later(c->held_since, w->scenario->terms.max_hold_ms);
 }
 
+/* By how much a key may outlive its lease because an end can be written in whole units only. */
+static bwl_ms rounding_ms(const bwl_rules *rules)
+{
+    if (rules == NULL)
+        return 0;
+    return rules->lease_in_seconds ? 1000 : (bwl_ms)(rules->unit_ns / 1000000);
+}
+
 static bool has_end(const bwl_world *w)
 {
     bwl_ms lease_ms = w->scenario->terms.lease_ms;
@@ -92,6 +101,7 @@ static bool has_end(const bwl_world *w)
         lease_ms = w->scenario->extend_ms;
     if (bwl_model_owner(&w->redis) == BWL_TOKEN_OF_STRANGER)
         return true;
+    lease_ms += rounding_ms(w->scenario->terms.rules);
     return bwl_model_left(&w->redis) <= lease_ms * BWL_MODEL_PER_MS;
 }
 

@@ -81,26 +81,43 @@ static void be_inside(witness *judge, bowline_hold *hold)
         visit.record->tainted = true;
 }
 
+static void cannot_be(slot *me, const char *call, const bowline_error *error)
+{
+    (void)dprintf(STDERR_FILENO, "# %s: %d: %s\n", call, error->status, error->text);
+    atomic_fetch_add(&me->wrong, 1);
+}
+
+/* REFUSED: who was stopped while he asked, longer than a lease, has won too late to use it. */
+static bool may_end_so(int status, const bowline_error *error)
+{
+    bool too_late =
+        strstr(error->text, "too slowly") != NULL || strstr(error->text, "no answer for") != NULL;
+
+    return status == BOWLINE_TIMEOUT || status == BOWLINE_UNKNOWN ||
+           status == BOWLINE_UNREACHABLE || (status == BOWLINE_REFUSED && too_late);
+}
+
 static void take_and_give(slot *me, bowline_client *client, int lock)
 {
     bowline_hold *hold   = NULL;
-    int           status = acquire_within(&hold, client, names[lock], 1 + any(1500), NULL);
+    bowline_error error  = { 0 };
+    int           status = acquire_within(&hold, client, names[lock], 1 + any(1500), &error);
 
     if (status != BOWLINE_OK) {
         atomic_fetch_add(&me->without, 1);
-        if (status != BOWLINE_TIMEOUT && status != BOWLINE_UNKNOWN && status != BOWLINE_UNREACHABLE)
-            atomic_fetch_add(&me->wrong, 1);
+        if (!may_end_so(status, &error))
+            cannot_be(me, "acquire", &error);
         return;
     }
     atomic_fetch_add(&me->holds, 1);
     be_inside(play.judges[lock], hold);
-    status = bowline_release(hold, NULL);
+    status = bowline_release(hold, &error);
     if (status == BOWLINE_LOST)
         atomic_fetch_add(&me->lost, 1);
     else if (status == BOWLINE_UNKNOWN || status == BOWLINE_UNREACHABLE)
         atomic_fetch_add(&me->unknown, 1);
     else if (status != BOWLINE_OK)
-        atomic_fetch_add(&me->wrong, 1);
+        cannot_be(me, "release", &error);
 }
 
 _Noreturn static void work(int n)

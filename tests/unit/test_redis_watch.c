@@ -21,7 +21,6 @@ static void be_ready(bwl_lock *locks[CROWD])
     bwl_operation operation;
     char          name[8];
 
-    open_client("lease=30s");
     for (int i = 0; i < CROWD; i++) {
         (void)snprintf(name, sizeof name, "w%d", i);
         locks[i] = held_lock(name, &operation);

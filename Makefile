@@ -91,7 +91,7 @@ help:
 	@echo 'make demo            see it work (installs what is missing)'
 	@echo 'make test            build and run every test (installs what is missing)'
 	@echo 'make install         into PREFIX ($(PREFIX)), below DESTDIR if given'
-	@echo 'make docs            docs/profiles.md, from the table of profiles'
+	@echo 'make docs            docs/profiles.md from the table of profiles, and what the lab says in docs/catalogue.md'
 	@echo 'make format          put the C files into the house format'
 	@echo 'make asan tsan valgrind coverage clang gcc'
 	@echo '                     the tests again, each in a build directory of its own'
@@ -217,10 +217,11 @@ bench-report: deps
 	$(call compile,$(BUILD))
 	@$(BUILD)/bowline-bench --svg docs/performance.svg --report docs/performance.md
 
-# What is made of a table and kept: a test says when it is older than its table.
+# What is made of a table or by the lab, and kept: a test says when it is older than what it is made of.
 docs: all
 	@$(BUILD)/bowline-profiles >$(BUILD)/profiles.tsv
 	@tools/profile_page.py $(BUILD)/profiles.tsv >docs/profiles.md
+	@tools/catalogue_page.py $(BUILD)/bowline-lab docs/catalogue.md README.zh-CN.md
 
 format:
 	@$(CLANG_FORMAT) -i $(C_FILES)

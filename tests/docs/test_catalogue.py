@@ -1,0 +1,131 @@
+"""What docs/catalogue.md shows of the lab is what the lab says now; every lock of the catalogue has its section."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
+BUILD = pathlib.Path(os.environ["BOWLINE_BUILD"])
+BOWLINE = os.environ.get("BOWLINE", "")
+LAB = os.environ.get("BOWLINE_LAB", "")
+CATALOGUE = SOURCE / "docs" / "catalogue.md"
+SHOWING = [CATALOGUE, SOURCE / "README.zh-CN.md"]
+
+needs_lab = pytest.mark.skipif(not LAB, reason="this build has no lab")
+
+
+def fill(page):
+    command = [sys.executable, str(SOURCE / "tools" / "catalogue_page.py"), LAB, str(page)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def made_anew(page, tmp_path):
+    copy = tmp_path / page.name
+    shutil.copyfile(page, copy)
+    said = fill(copy)
+    assert said.returncode == 0, said.stderr
+    return copy.read_text(encoding="utf-8")
+
+
+@needs_lab
+@pytest.mark.parametrize("page", SHOWING, ids=lambda page: page.name)
+def test_the_page_shows_what_the_lab_says(page, tmp_path):
+    assert made_anew(page, tmp_path) == page.read_text(encoding="utf-8"), f"make docs writes {page.name} anew"
+
+
+# ---- would it notice? ------------------------------------------------------------------------------
+
+
+def small_page(tmp_path, text):
+    page = tmp_path / "small.md"
+    page.write_text(text, encoding="utf-8")
+    return page
+
+
+@needs_lab
+def test_what_somebody_typed_between_the_marks_is_replaced(tmp_path):
+    page = small_page(tmp_path, "before\n<!-- lab: setnx-del -->\nin 7 steps\n<!-- /lab -->\nafter\n")
+    assert fill(page).returncode == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("before\n<!-- lab: setnx-del -->\n```\n$ bowline lab try setnx-del\n")
+    assert text.endswith("\n```\n<!-- /lab -->\nafter\n")
+    assert "7 steps" not in text and "nobody will ever get the lock" in text
+    assert not re.search(r" states in |[ \t]$", text, re.M), "a time, or the end of a line, would never be the same"
+
+
+@needs_lab
+def test_options_count(tmp_path):
+    page = small_page(tmp_path, "<!-- lab: token --restart 1 --law 'one holder' -->\n<!-- /lab -->\n")
+    assert fill(page).returncode == 0
+    assert "BREAKS with 1 restart" in page.read_text(encoding="utf-8")
+
+
+@needs_lab
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- lab: setnx-dell -->\n<!-- /lab -->\n",
+        "<!-- lab: setnx-del --loss many -->\n<!-- /lab -->\n",
+        "<!-- lab: setnx-del -->\n",
+        "<!-- lab: setnx-del -->\n<!-- lab: token -->\n<!-- /lab -->\n",
+        "nothing of the lab\n",
+    ],
+    ids=["no-such-lock", "no-such-number", "left-open", "open-within", "no-region"],
+)
+def test_what_cannot_be_filled_is_an_error_and_changes_nothing(text, tmp_path):
+    page = small_page(tmp_path, text)
+    assert fill(page).returncode != 0
+    assert page.read_text(encoding="utf-8") == text
+
+
+# ---- what has to be there --------------------------------------------------------------------------
+
+
+def sections(text):
+    parts = re.split(r"^## (.+)$", text, flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def test_every_lock_of_redis_has_a_section_with_its_diagram():
+    source = (SOURCE / "src" / "protocol" / "protocols.c").read_text(encoding="utf-8")
+    machines = re.findall(r"^    \{ &bwl_(\w+), ", source, re.M)
+    there = sections(CATALOGUE.read_text(encoding="utf-8"))
+    assert len(machines) > 1
+    for machine in machines:
+        name = machine.replace("_", "-")
+        assert name in there, name
+        assert re.search(rf"^<!-- lab: {name}(?: --[^\n]*)? -->$", there[name], re.M), name
+
+
+def test_the_variants_of_setnx_getset_are_all_shown():
+    subjects = (SOURCE / "lab" / "subject.c").read_text(encoding="utf-8")
+    variants = re.findall(r'\.name\s*= "(setnx-getset[\w-]*)"', subjects)
+    part = sections(CATALOGUE.read_text(encoding="utf-8"))["setnx-getset"]
+    assert len(variants) == 5
+    assert [name for name in variants if f"<!-- lab: {name} " not in part] == []
+
+
+@pytest.mark.skipif(not BOWLINE, reason="this build has no command")
+def test_the_commands_without_a_server_run_as_they_stand(tmp_path):
+    text = CATALOGUE.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
+    lines = [line for block in blocks for line in block.splitlines() if "redis" not in line and "bowline run" in line]
+    assert len(lines) >= 2
+    report = tmp_path / "report.sh"
+    report.write_text("#!/bin/sh\necho ran >> ran\n")
+    report.chmod(0o755)
+    locks = tmp_path / "locks"
+    locks.mkdir(mode=0o700)
+    path = f"{pathlib.Path(BOWLINE).parent}:{os.environ['PATH']}"
+    environment = dict(os.environ, PATH=path, BOWLINE_URL=f"file:{locks}")
+    for line in lines:
+        said = subprocess.run(
+            ["sh", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert said.returncode == 0, f"{line}: {said.stderr}"
+    assert (tmp_path / "ran").read_text() == "ran\n" * len(lines)

@@ -30,7 +30,7 @@ way. What bowline finds that it has not written it never touches: it counts as h
 - `lease=` and `wait=`, and the options of a call, come before the profile's own.
 - A profile with a fault is used only with `accept-risk=1`, and `bowline run` then says so on standard error. The fault
   is in what the others do, and bowline cannot mend it from its side.
-- `protocol=` is part of the profile. The protocols themselves are in bowline(7).
+- `protocol=` is part of the profile. The protocols themselves are in bowline(7), and in [catalogue.md](catalogue.md).
 - A token is new for every attempt, and made of 128 random bits, as many as its form has room for: no fewer than the
   program's own tokens hold, or 128. 16 letters and digits have room for 95, and so it is with the program's.
 

@@ -37,6 +37,11 @@ void certs_make(const char *directory, const cert *what)
     char command[1200];
     char extensions[300];
     char signer[200] = "";
+    /* OpenSSL 3.5 takes no negative number of days, and before 3.4 it knows of no dates. */
+    const char *days = what->is_old
+                           ? "$(openssl x509 -help 2>&1 | grep -q not_after && echo -not_before "
+                             "20200101000000Z -not_after 20200102000000Z || echo -days -1)"
+                           : "-days 30";
 
     (void)snprintf(extensions, sizeof extensions, "basicConstraints=critical,CA:%s%s%s",
                    what->is_authority ? "TRUE" : "FALSE",
@@ -51,9 +56,9 @@ void certs_make(const char *directory, const cert *what)
                    "openssl ecparam -name prime256v1 -genkey -noout -out %s.key && "
                    "openssl req -new -key %s.key -subj '/CN=%s' -out %s.csr && "
                    "printf '%s\\n' >%s.ext && "
-                   "openssl x509 -req -in %s.csr %s -days %d -extfile %s.ext -out %s.pem && "
+                   "openssl x509 -req -in %s.csr %s %s -extfile %s.ext -out %s.pem && "
                    "chmod 600 %s.key",
                    what->name, what->name, what->name, what->name, extensions, what->name,
-                   what->name, signer, what->is_old ? -1 : 30, what->name, what->name, what->name);
+                   what->name, signer, days, what->name, what->name, what->name);
     run(directory, command);
 }

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LEASE_MS = 900, OTHERS = 1500 };
+enum { LEASE_MS = 900, OTHERS = 60 };
 
 static server  *redis;
 static witness *judge;
@@ -72,7 +72,8 @@ static void evict_the_lock(const char *policy)
     bool          gently = is_evicted_gently();
     if (!gently)
         is_evicted_in_the_end();
-    /* With samples enough to see all keys: the shortest TTL is that of the lock. */
+    /* With samples enough to see all keys (Redis 8 takes 64 at most): the shortest TTL is that of
+     * the lock. */
     if (strcmp(policy, "volatile-ttl") == 0)
         assert_true(gently);
     print_message("# %s: the lock went %s\n", policy, gently ? "among the first" : "at last");
@@ -149,7 +150,7 @@ static void test_eviction_under_each_policy(void **state)
 static void test_server_starts(void **state)
 {
     (void)state;
-    redis = server_start("--maxmemory-samples 3000");
+    redis = server_start("--maxmemory-samples 64");
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
 }

@@ -405,7 +405,7 @@ static int set_up(void **state)
 {
     (void)state;
     server_needed();
-    redis = frozen_start(NULL, beginning_ms);
+    redis = frozen_start(beginning_ms);
     wire_open(&control, redis->socket);
     for (unsigned i = 0; i < CONNECTIONS; i++) {
         wire_open(&wires[i], redis->socket);

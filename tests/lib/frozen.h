@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* As server_start.  Its time of day begins at `now_ms` since 1970. */
-server *frozen_start(const char *options, int64_t now_ms);
+server *frozen_start(int64_t now_ms);
 
 /* Call it when nothing is under way: the next command already sees it. */
 void frozen_set(int64_t now_ms);

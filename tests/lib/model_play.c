@@ -259,7 +259,7 @@ void play_restart(bool is_empty)
 
 void play_open(void)
 {
-    redis = frozen_start("--enable-debug-command yes", beginning_ms);
+    redis = frozen_start(beginning_ms);
     wire_open(&control, redis->socket);
     lines_open();
 }

@@ -69,6 +69,7 @@ static void *wait_for_it(void *arg)
 {
     waiter *w = arg;
 
+    atomic_store(&w->begun, true);
     w->status = acquire_within(&w->hold, w->client, w->name, w->wait_ms, &w->error);
     atomic_store(&w->ended, true);
     return NULL;
@@ -78,6 +79,8 @@ void waiter_start(waiter *w, bowline_client *client, const char *name, int64_t w
 {
     *w = (waiter){ .client = client, .name = name, .wait_ms = wait_ms };
     assert_int_equal(pthread_create(&w->thread, NULL, wait_for_it, w), 0);
+    while (!atomic_load(&w->begun))
+        sleep_ms(1);
 }
 
 int waiter_join(waiter *w)

@@ -51,9 +51,11 @@ typedef struct waiter {
     bowline_hold   *hold;
     int             status;
     bowline_error   error;
+    atomic_bool     begun;
     atomic_bool     ended;
 } waiter;
 
+/* When it returns, the thread is about to ask. */
 void waiter_start(waiter *w, bowline_client *client, const char *name, int64_t wait_ms);
 int  waiter_join(waiter *w); /* its status */
 

@@ -3,8 +3,8 @@
  *
  * Everything that is promised is counted on CLOCK_BOOTTIME, which goes on while the machine is
  * suspended: a lease does.  CLOCK_MONOTONIC would stop, and a laptop would wake up believing in a
- * lock that ended hours ago.  The wall clock is a floor
- * for fences, and what some protocols of others write into the store.
+ * lock that ended hours ago.  The wall clock is a floor for fences, and what some protocols of
+ * others write into the store.
  */
 #ifndef BWL_CLOCK_H
 #define BWL_CLOCK_H

@@ -51,8 +51,6 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, cons
     bwl_terms         complete  = *terms;
 
     complete.rules = client->settings.rules;
-    if (complete.rules == NULL && client->settings.protocol != NULL)
-        complete.rules = bwl_protocol_rules(client->settings.protocol);
     if (wrong != NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE, "%s", wrong);
     if (!bwl_timers_reserve(&client->timers, client->locks_count + 2))

@@ -1,7 +1,6 @@
 /*
  * redis.c -- locks between machines, on one Redis server: the engine's table.  See redis_store.h
- * for how its parts hang together, src/protocol for what
- * is promised.
+ * for how its parts hang together, src/protocol for what is promised.
  */
 #include "engine/clock.h"
 #include "engine/engines.h"

@@ -4,6 +4,7 @@
  * Each walk has a seed of its own: the first that of the search, the next that plus 1, and so on.
  * Everything is drawn from it, so a search that begins with the seed of a walk walks it again.
  */
+#include "lab/dice.h"
 #include "lab/explore.h"
 #include "lab/grow.h"
 #include <stdlib.h>
@@ -11,30 +12,20 @@
 
 enum { STEPS_MAX = 600 };
 
-/* SplitMix64 (Sebastiano Vigna, public domain). */
-static uint64_t draw(uint64_t *seed)
-{
-    uint64_t x = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
-
 /* Faults are one choice in `rarity`: were they all alike, every budget would be spent before
  * anybody has the lock. */
 static bwl_choice draw_choice(const bwl_world *w, const bwl_choices *choices, unsigned rarity,
                               uint64_t *seed)
 {
     bwl_choices some       = { 0 };
-    bool        want_fault = draw(seed) % rarity == 0;
+    bool        want_fault = bwl_dice_draw(seed) % rarity == 0;
 
     for (unsigned i = 0; i < choices->count; i++)
         if (bwl_choice_is_fault(w, choices->list[i]) == want_fault)
             some.list[some.count++] = choices->list[i];
     if (some.count == 0)
-        return choices->list[draw(seed) % choices->count];
-    return some.list[draw(seed) % some.count];
+        return choices->list[bwl_dice_draw(seed) % choices->count];
+    return some.list[bwl_dice_draw(seed) % some.count];
 }
 
 /* One walk into found->path, which has room for STEPS_MAX.  True if it broke a law. */
@@ -42,7 +33,7 @@ static bool walk(const bwl_scenario *s, uint64_t *seed, bwl_finding *found)
 {
     bwl_world   w;
     bwl_choices choices;
-    unsigned    rarity = 2u << draw(seed) % 4;
+    unsigned    rarity = 2u << bwl_dice_draw(seed) % 4;
 
     bwl_world_start(&w, s);
     bwl_world_choices(&w, &choices);

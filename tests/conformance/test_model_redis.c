@@ -10,6 +10,7 @@
  * And the test is tested: with a mistake planted in the model, it must find a difference.
  */
 #include "tests/lib/model_play.h"
+#include "lab/dice.h"
 #include "tests/conformance/model_mutants.h"
 #include "tests/lib/server.h"
 #include "tests/lib/testing.h"
@@ -36,19 +37,9 @@ static bool forgets;  /* the server restarts now and then                       
 
 static uint64_t random_state;
 
-/* SplitMix64 (Sebastiano Vigna, public domain). */
-static uint64_t draw(void)
-{
-    uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 static unsigned below(unsigned limit)
 {
-    return (unsigned)(draw() % limit);
+    return (unsigned)(bwl_dice_draw(&random_state) % limit);
 }
 
 static int64_t some_ms(void)

@@ -8,6 +8,7 @@
  * BOWLINE_WORDS_SEED and BOWLINE_WORDS_RUNS as in test_model_redis.c.
  */
 #include "core/token.h"
+#include "lab/dice.h"
 #include "lab/model_words.h"
 #include "redis/words.h"
 #include "tests/lib/frozen.h"
@@ -76,19 +77,9 @@ static char             tokens[TOKENS + 1][BWL_TOKEN_MAX + 1];
 
 static uint64_t random_state;
 
-/* SplitMix64 (Sebastiano Vigna, public domain). */
-static uint64_t draw(void)
-{
-    uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 static unsigned below(unsigned limit)
 {
-    return (unsigned)(draw() % limit);
+    return (unsigned)(bwl_dice_draw(&random_state) % limit);
 }
 
 static int64_t some_ms(void)
@@ -246,7 +237,7 @@ static void begin_sequence(uint64_t seed)
     for (unsigned i = 1; i <= TOKENS; i++) {
         bwl_random random = { { 0 } };
         for (unsigned b = 0; b < BWL_RANDOM_BYTES; b++)
-            random.bytes[b] = (uint8_t)draw();
+            random.bytes[b] = (uint8_t)bwl_dice_draw(&random_state);
         bwl_token_write_as(tokens[i], rules != NULL ? rules->token : BWL_TOKEN_OURS, &random,
                            beginning_ms * MS_NS);
     }

@@ -2,6 +2,7 @@
  * test_reduce.c -- fewer worlds, the same verdict: and what that rests on, step by step.
  */
 #include "lab/canon.h"
+#include "lab/dice.h"
 #include "lab/explore.h"
 #include "lab/reduce.h"
 
@@ -24,16 +25,6 @@ static uint32_t few_states(void)
                    (coverage != NULL && strcmp(coverage, "true") == 0);
 
     return is_slow ? 20000 : 160000;
-}
-
-/* SplitMix64 (Sebastiano Vigna, public domain). */
-static uint64_t draw(uint64_t *seed)
-{
-    uint64_t x = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
 }
 
 /* Every scenario that can be done in full, in a short time. */
@@ -127,12 +118,12 @@ static void test_what_is_put_off_comes_to_the_same(void **state)
             bwl_choices  rest;
 
             for (unsigned i = 0; i < BWL_BUDGETS_COUNT; i++)
-                s.budget[i] = (uint8_t)(s.budget[i] != 0 ? draw(&seed) % 3 : 0);
-            s.clients = 2 + draw(&seed) % 2;
+                s.budget[i] = (uint8_t)(s.budget[i] != 0 ? bwl_dice_draw(&seed) % 3 : 0);
+            s.clients = 2 + bwl_dice_draw(&seed) % 2;
             bwl_world_start(&w, &s);
             bwl_world_choices(&w, &all);
             for (unsigned step = 0; step < STEPS && all.count > 0; step++) {
-                bwl_world_perform(&w, all.list[draw(&seed) % all.count]);
+                bwl_world_perform(&w, all.list[bwl_dice_draw(&seed) % all.count]);
                 bwl_world_choices(&w, &all);
                 if (bwl_reduce(&w, &all, &some, &rest))
                     pairs += try_pairs(&w, &some, &rest);

@@ -2,6 +2,7 @@
  * test_search.c -- how a search keeps what it has seen: all of it, in the memory that it was given,
  * and with an honest word when that was not enough.
  */
+#include "lab/dice.h"
 #include "lab/estimate.h"
 #include "lab/explore.h"
 #include "lab/frontier.h"
@@ -109,16 +110,6 @@ static void test_seen_tells_halves_of_fingerprints_apart(void **state)
     bwl_seen_free(&seen);
 }
 
-/* SplitMix64 (Sebastiano Vigna, public domain). */
-static uint64_t draw(uint64_t *seed)
-{
-    uint64_t x = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
-
 static void test_seen_grows_and_forgets_nothing(void **state)
 {
     enum { COUNT = 300000 };
@@ -131,12 +122,12 @@ static void test_seen_grows_and_forgets_nothing(void **state)
     bwl_seen_start(&seen, &memory);
     for (uint32_t i = 0; i < COUNT; i++)
         assert_int_equal(
-            bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = draw(&seed) }, &number),
+            bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = bwl_dice_draw(&seed) }, &number),
             BWL_MET_NEW);
     seed = 5;
     for (uint32_t i = 0; i < COUNT; i++) {
         assert_int_equal(
-            bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = draw(&seed) }, &number),
+            bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = bwl_dice_draw(&seed) }, &number),
             BWL_MET_BEFORE);
         assert_int_equal(number, i);
     }
@@ -155,14 +146,14 @@ static void test_seen_that_is_full_still_knows_what_it_has(void **state)
     (void)state;
     bwl_seen_start(&seen, &memory);
     while (is_in)
-        is_in = bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = draw(&seed) }, &number) ==
-                BWL_MET_NEW;
+        is_in = bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = bwl_dice_draw(&seed) },
+                             &number) == BWL_MET_NEW;
     assert_true(seen.count > 20 * MIB / 32);
     assert_true(memory.most <= memory.max);
     seed = 7;
     for (uint32_t i = 0; i < seen.count; i++) {
         assert_int_equal(
-            bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = draw(&seed) }, &number),
+            bwl_seen_add(&seen, &(bwl_seen_world){ .fingerprint = bwl_dice_draw(&seed) }, &number),
             BWL_MET_BEFORE);
         assert_int_equal(number, i);
     }
@@ -191,7 +182,7 @@ static void test_frontier_gives_back_what_it_was_given(void **state)
             bwl_world_start(&w, &s);
             bwl_world_choices(&w, &choices);
         }
-        bwl_world_perform(&w, choices.list[draw(&seed) % choices.count]);
+        bwl_world_perform(&w, choices.list[bwl_dice_draw(&seed) % choices.count]);
         bwl_world_choices(&w, &choices);
         memcpy(&given[i], &w, sizeof w);
         assert_true(bwl_frontier_put(&f, &w));

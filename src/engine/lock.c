@@ -42,6 +42,15 @@ static const bwl_protocol *protocol_of(const bwl_client *client)
     return chosen != NULL ? chosen : client->engine->protocol;
 }
 
+/* The time of day costs a look at another clock: only for those who read it. */
+static bool reads_wall(const bwl_hold *hold)
+{
+    const bwl_rules *rules    = hold->claim.rules;
+    bool             is_dated = rules != NULL && bwl_shape_kind_of(rules->token)->is_dated;
+
+    return hold->protocol->uses_wall || is_dated;
+}
+
 int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, const bwl_terms *terms,
                  bwl_fault *fault)
 {
@@ -69,6 +78,7 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, cons
     lock->pins       = 0;
     lock->wanted     = true;
     lock->saw_alien  = false;
+    lock->reads_wall = reads_wall(&lock->hold);
     bwl_lock_hide(lock);
     lock->why[0]    = '\0';
     lock->name_size = (uint16_t)name_size;
@@ -144,27 +154,30 @@ static void end_operation(bwl_lock *lock, bwl_outcome_kind kind)
         bwl_call(lock->client, s);
 }
 
-static bwl_random fresh_bits(bwl_client *client)
+static bwl_random fresh_bits(bwl_lock *lock)
 {
     bwl_random fresh = { 0 };
 
     /* Without random bits no attempt could be made, and a hold could not even pause: the kernel
      * gives them always, once it has booted. */
-    bool needed = protocol_of(client)->uses_token;
-    bool drawn  = !needed || bwl_entropy_draw(&client->entropy, &fresh);
+    bool needed = lock->hold.protocol->uses_token;
+    bool drawn  = !needed || bwl_entropy_draw(&lock->client->entropy, &fresh);
     assert(drawn);
     (void)drawn;
     return fresh;
 }
 
-/* The time of day costs a look at another clock: only for those who read it. */
 static bwl_moment moment(const bwl_lock *lock, bwl_ms now)
 {
-    const bwl_rules *rules    = lock->hold.claim.rules;
-    bool             is_dated = rules != NULL && bwl_shape_kind_of(rules->token)->is_dated;
-    bool             needed   = lock->hold.protocol->uses_wall || is_dated;
+    return (bwl_moment){ .now = now, .wall_ns = lock->reads_wall ? bwl_clock_wall_ns() : 0 };
+}
 
-    return (bwl_moment){ .now = now, .wall_ns = needed ? bwl_clock_wall_ns() : 0 };
+/* Where nothing ends by itself, no moment is counted from when it is given back. */
+static bwl_ms now_of_release(bwl_lock *lock)
+{
+    return lock->client->engine->has_lease || lock->hold.until != BWL_NEVER
+               ? bwl_client_now(lock->client)
+               : lock->client->latest;
 }
 
 /* `ev` lacks the random bits and the time of day. */
@@ -173,8 +186,8 @@ static void happened(bwl_lock *lock, bwl_event *ev)
     bwl_effects fx;
 
     bwl_no_effects(&fx);
-    ev->fresh   = fresh_bits(lock->client);
-    ev->wall_ns = moment(lock, ev->now).wall_ns;
+    ev->fresh   = fresh_bits(lock);
+    ev->wall_ns = lock->reads_wall ? bwl_clock_wall_ns() : 0;
     bwl_lock_pin(lock);
     bwl_hold_event(&lock->hold, ev, &fx);
     step(lock, &fx);
@@ -240,7 +253,7 @@ void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
 {
     bwl_effects fx;
     bwl_ms      now   = bwl_client_now(lock->client);
-    bwl_random  fresh = fresh_bits(lock->client);
+    bwl_random  fresh = fresh_bits(lock);
 
     bwl_no_effects(&fx);
     begin(lock, operation, BWL_ACQUIRE);
@@ -272,7 +285,7 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
     bwl_lock_take_back(lock);
     begin(lock, operation, BWL_RELEASE);
     if (bwl_hold_is_held(&lock->hold)) {
-        bwl_hold_release(&lock->hold, moment(lock, bwl_client_now(lock->client)), &fx);
+        bwl_hold_release(&lock->hold, moment(lock, now_of_release(lock)), &fx);
         step(lock, &fx);
     } else {
         end_operation(lock, BWL_LOST);

@@ -172,9 +172,9 @@ static bool is_float(bwl_value_shape shape)
 
 static bool fits_float(const bwl_rules *rules, int64_t stamp)
 {
-    uint64_t end = rules->value == BWL_VALUE_FLOAT_PHP ? WHOLE_MAX_PHP : WHOLE_MAX;
-    int64_t  whole =
-        stamp <= INT64_MAX / rules->unit_ns ? stamp * rules->unit_ns / rules->whole_ns : 0;
+    uint64_t end   = rules->value == BWL_VALUE_FLOAT_PHP ? WHOLE_MAX_PHP : WHOLE_MAX;
+    int64_t  max   = (INT64_MAX - rules->whole_ns) / rules->unit_ns; /* it may be rounded up */
+    int64_t  whole = stamp <= max ? stamp * rules->unit_ns / rules->whole_ns : 0;
 
     return whole >= 1 && (uint64_t)whole < end - 1; /* rounding may make it one more */
 }

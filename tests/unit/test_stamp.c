@@ -264,9 +264,24 @@ static void test_floats_know_their_limits(void **state)
     (void)state;
     assert_int_equal(bwl_value_write(bytes, &python, TOKEN, SECOND_NS - 1), 0);
     assert_int_equal(bwl_value_write(bytes, &python, TOKEN, -1), 0);
-    assert_true(bwl_value_write(bytes, &python, TOKEN, INT64_MAX) != 0);
     assert_true(bwl_value_write(bytes, &wide_ms, TOKEN, INT64_C(9000000000000)) != 0);
     assert_int_equal(bwl_value_write(bytes, &wide_ms, TOKEN, INT64_MAX), 0);
+}
+
+/* The nearest double is above what a number of nanoseconds can be: it could not be read back. */
+static void test_a_float_that_is_rounded_up_is_still_read(void **state)
+{
+    const int64_t last = INT64_MAX - SECOND_NS;
+    char          bytes[BWL_VALUE_MAX];
+    int64_t       stamp;
+
+    (void)state;
+    assert_int_equal(bwl_value_write(bytes, &python, TOKEN, INT64_MAX), 0);
+    assert_int_equal(bwl_value_write(bytes, &php, TOKEN, INT64_MAX), 0);
+    size_t size = bwl_value_write(bytes, &python, TOKEN, last);
+    assert_true(size != 0 && bwl_value_read(&stamp, &python, bytes, size));
+    size = bwl_value_write(bytes, &php, TOKEN, last);
+    assert_true(size != 0 && bwl_value_read(&stamp, &php, bytes, size));
 }
 
 static void test_locale_is_of_no_matter(void **state)
@@ -416,6 +431,7 @@ int main(void)
         cmocka_unit_test(test_floats_as_php_prints_them),
         cmocka_unit_test(test_floats_that_nobody_prints_are_a_strangers),
         cmocka_unit_test(test_floats_know_their_limits),
+        cmocka_unit_test(test_a_float_that_is_rounded_up_is_still_read),
         cmocka_unit_test(test_locale_is_of_no_matter),
         cmocka_unit_test(test_what_is_written_is_read_as_what_it_was),
         cmocka_unit_test(test_garbage_is_refused_or_would_be_written_just_so),

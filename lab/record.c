@@ -12,11 +12,11 @@
 const bwl_field bwl_fields[BWL_FIELDS_COUNT] = {
     { "clients", BWL_FIELD_COUNT, AT(clients), 2, BWL_CLIENTS_MAX },
     { "rounds", BWL_FIELD_COUNT, AT(rounds), 1, BWL_ANY },
-    { "lease_ms", BWL_FIELD_MS, AT(terms.lease_ms), 1, BWL_FIELD_MS_MAX },
+    { "lease_ms", BWL_FIELD_MS, AT(terms.lease_ms), BWL_FIELD_LEASE_MIN, BWL_FIELD_MS_MAX },
     { "answer_ms", BWL_FIELD_MS, AT(terms.answer_ms), 1, BWL_FIELD_MS_MAX },
-    { "max_hold_ms", BWL_FIELD_MS, AT(terms.max_hold_ms), 1, BWL_FIELD_MS_MAX },
-    { "wait_ms", BWL_FIELD_MS, AT(wait_ms), 0, BWL_FIELD_MS_MAX },
-    { "extend_ms", BWL_FIELD_MS, AT(extend_ms), 1, BWL_FIELD_MS_MAX },
+    { "max_hold_ms", BWL_FIELD_MS_OR_NEVER, AT(terms.max_hold_ms), 1, BWL_FIELD_MS_MAX },
+    { "wait_ms", BWL_FIELD_MS_OR_NEVER, AT(wait_ms), 0, BWL_FIELD_MS_MAX },
+    { "extend_ms", BWL_FIELD_MS, AT(extend_ms), BWL_FIELD_LEASE_MIN, BWL_FIELD_MS_MAX },
     { "jump_ms", BWL_FIELD_MS, AT(jump_ms), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
     { "wall_ms", BWL_FIELD_MS, AT(wall_ms), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
     { "skew_a_ms", BWL_FIELD_MS, AT(skew_ms[0]), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
@@ -54,7 +54,7 @@ static void put_field(FILE *out, const bwl_scenario *s, const bwl_field *field)
         (void)fprintf(out, "%s", *(const bool *)at ? "true" : "false");
         return;
     }
-    number = field->kind == BWL_FIELD_MS ? *(const bwl_ms *)at : *(const unsigned *)at;
+    number = field->kind == BWL_FIELD_COUNT ? *(const unsigned *)at : *(const bwl_ms *)at;
     if (number == BWL_NEVER)
         (void)fputs("null", out);
     else

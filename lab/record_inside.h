@@ -8,7 +8,8 @@
 #include <stddef.h>
 
 typedef enum bwl_field_kind {
-    BWL_FIELD_MS = 1, /* null: NEVER, or ANY                                                     */
+    BWL_FIELD_MS = 1,
+    BWL_FIELD_MS_OR_NEVER, /* null: NEVER                                                        */
     BWL_FIELD_COUNT,
     BWL_FIELD_BOOL,
 } bwl_field_kind;
@@ -20,7 +21,8 @@ typedef struct bwl_field {
     int64_t        min, max;
 } bwl_field;
 
-enum { BWL_FIELD_MS_MAX = 1000000, BWL_FIELDS_COUNT = 18 };
+/* A lease of less is all drift allowance: no hold takes it. */
+enum { BWL_FIELD_LEASE_MIN = 3, BWL_FIELD_MS_MAX = 1000000, BWL_FIELDS_COUNT = 18 };
 
 extern const bwl_field bwl_fields[BWL_FIELDS_COUNT];
 

@@ -42,14 +42,14 @@ static bool read_field(bwl_json *r, bwl_scenario *s, const bwl_field *field)
         return bwl_json_bool(r, (bool *)(void *)at);
     if (!bwl_json_number(r, bounds, &number, &is_null))
         return false;
-    if (is_null && field->kind == BWL_FIELD_MS)
+    if (is_null && field->kind == BWL_FIELD_MS_OR_NEVER)
         number = BWL_NEVER;
     else if (is_null)
         return bwl_json_fault(r, bwl_say("\"%s\" is out of bounds", field->name));
-    if (field->kind == BWL_FIELD_MS)
-        *(bwl_ms *)(void *)at = number;
-    else
+    if (field->kind == BWL_FIELD_COUNT)
         *(unsigned *)(void *)at = (unsigned)number;
+    else
+        *(bwl_ms *)(void *)at = number;
     return true;
 }
 

@@ -32,6 +32,7 @@ typedef struct alone {
     const bwl_protocol *protocol;
     _Alignas(8) unsigned char memory[BWL_PROTOCOL_STATE_MAX];
     bwl_claim        claim;
+    int64_t          wall_ns;
     bwl_verb         out;  /* the command without an outcome, or 0 */
     bwl_verb         last; /* the latest command                   */
     bwl_outcome_kind told; /* of it                                */
@@ -67,12 +68,16 @@ static inline void command_alone(alone *a, bwl_ms now, uint8_t detail)
     bwl_effects fx  = { 0 };
     bwl_command cmd = { .verb     = (bwl_verb)(1 + detail % 3),
                         .may_wait = detail / 3 % 2 == 1,
-                        .now      = now };
+                        .now      = now,
+                        .wall_ns  = a->wall_ns };
 
     if (cmd.verb != BWL_RELEASE && (a->out != 0 || a->held != (cmd.verb == BWL_EXTEND)))
         return;
-    cmd.again = cmd.verb == BWL_ACQUIRE && a->last == BWL_ACQUIRE && a->told == BWL_UNKNOWN &&
-                detail / 6 % 2 == 1;
+    if ((cmd.verb == BWL_EXTEND && !a->protocol->extends) ||
+        (!a->protocol->settles && (a->out != 0 || (cmd.verb == BWL_RELEASE && !a->held))))
+        return;
+    cmd.again = a->protocol->settles && cmd.verb == BWL_ACQUIRE && a->last == BWL_ACQUIRE &&
+                a->told == BWL_UNKNOWN && detail / 6 % 2 == 1;
     a->out    = cmd.verb;
     a->last   = cmd.verb;
     a->told   = BWL_PENDING;
@@ -82,10 +87,15 @@ static inline void command_alone(alone *a, bwl_ms now, uint8_t detail)
     judge_alone(a, &fx);
 }
 
-static inline void fuzz_alone(tape *t, const bwl_protocol *protocol)
+/* What a value shows is what a reader of stamps may say: any number from 0, and of what is not
+ * ours nothing. */
+static inline void fuzz_alone_by(tape *t, const bwl_protocol *protocol, const bwl_rules *rules)
 {
-    alone  a   = { .protocol = protocol, .claim = { .token = "token", .lease_ms = take_lease(t) } };
-    bwl_ms now = 1000;
+    alone    a       = { .protocol = protocol,
+                         .claim    = { .token = "token", .lease_ms = take_lease(t), .rules = rules },
+                         .wall_ns  = INT64_C(1700000000000000000) };
+    bwl_ms   now     = 1000;
+    unsigned answers = rules != NULL ? 6 : 5; /* ALIEN is said where there is a value to show */
 
     protocol->init(a.memory, 1);
     while (t->left > 0) {
@@ -94,12 +104,19 @@ static inline void fuzz_alone(tape *t, const bwl_protocol *protocol)
         bwl_effects fx     = { 0 };
         bwl_event   ev     = {
                   .kind   = (bwl_event_kind)(BWL_REPLY + choice % 4),
-                  .answer = (bwl_answer)(BWL_YES + detail % 5),
+                  .answer = (bwl_answer)(BWL_YES + detail % answers),
                   .tag    = detail / 5 % 4 == 0 ? take(t) : a.tag,
                   .number = detail / 20 % 2,
         };
         now += choice / 16;
         ev.now = now;
+        if (rules != NULL) {
+            a.wall_ns += (int64_t)(choice / 16) * 100000000;
+            ev.wall_ns = a.wall_ns;
+            ev.number  = (uint64_t)(a.wall_ns / 1000000000) + detail / 20 - 6u;
+            ev.print   = 1 + detail % 3u;
+            ev.is_mine = ev.answer == BWL_YES && detail % 7 == 0;
+        }
         if (choice / 4 % 4 == 0) {
             command_alone(&a, now, detail);
         } else {
@@ -107,6 +124,11 @@ static inline void fuzz_alone(tape *t, const bwl_protocol *protocol)
             judge_alone(&a, &fx);
         }
     }
+}
+
+static inline void fuzz_alone(tape *t, const bwl_protocol *protocol)
+{
+    fuzz_alone_by(t, protocol, NULL);
 }
 
 #endif

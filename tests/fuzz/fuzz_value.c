@@ -1,0 +1,383 @@
+/*
+ * A fuzz target for the values of other people's locks, and for what a server answers to the words
+ * that show or change them.
+ *
+ * The bytes say by which rules (all shapes of values and tokens, several units, or a row of the
+ * profiles), and are then a value, or the frame of a server.  For any bytes at all it claims:
+ *   - a value is ours if and only if writing could produce it: what is read is written again byte
+ *     for byte, and what is written is read; what is refused leaves the result untouched;
+ *   - a float is what libc makes of it: the shortest digits that mean the same double, or %.14g;
+ *   - a frame that shows a value says ALIEN for every one that is not ours, whatever it looks like,
+ *     and that it is mine only of the very bytes that this claim writes;
+ *   - no word takes the frame of another kind for an answer, and the text of an error is printable;
+ *   - every command is one array of texts, with the key in it as it is, in the room it is given.
+ *
+ * Values are judged in copies of exactly their size, so that the address sanitizer sees a look
+ * beyond it.  The seeds are in corpus/value.
+ */
+#include "tape.h"
+
+#include "core/token.h"
+#include "redis/profile.h"
+#include "redis/stamp.h"
+#include "redis/words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { KEY_MAX_HERE = 64, MORE = 16 * 1024 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const int64_t units_ns[] = { 1000000000, 1000000, 1000, 1 };
+
+/* ---- by which rules -------------------------------------------------------------------------- */
+
+static bool is_float(const bwl_rules *rules)
+{
+    return rules->value == BWL_VALUE_FLOAT_PYTHON || rules->value == BWL_VALUE_FLOAT_RUBY ||
+           rules->value == BWL_VALUE_FLOAT_PHP;
+}
+
+static bool has_token(const bwl_rules *rules)
+{
+    return rules->value == BWL_VALUE_TOKEN || rules->value == BWL_VALUE_TOKEN_STAMP ||
+           rules->value == BWL_VALUE_STAMP_TOKEN;
+}
+
+/* Of nobody in particular. */
+static bwl_rules take_rules(tape *t)
+{
+    static const char *const affixes[] = { NULL, "\"", "s:10:\"", "%", "" };
+    uint8_t                  choice    = take(t);
+    uint8_t                  more      = take(t);
+
+    return (bwl_rules){
+        .value            = (bwl_value_shape)(BWL_VALUE_TOKEN + choice % 9),
+        .token            = (bwl_token_shape)(choice / 9 % BWL_TOKEN_SHAPES),
+        .literal          = "1",
+        .prefix           = affixes[more % 5],
+        .suffix           = affixes[more / 5 % 5],
+        .unit_ns          = units_ns[more / 25 % 4],
+        .whole_ns         = units_ns[more / 100 % 2],
+        .expired          = BWL_STAMP_BEFORE_NOW,
+        .stamp_is_start   = more >= 200,
+        .lease_in_seconds = more % 2 == 1,
+    };
+}
+
+static const bwl_profile *take_profile(tape *t)
+{
+    size_t count = 0;
+
+    while (bwl_profile_at(count) != NULL)
+        count++;
+    return bwl_profile_at(take(t) % count);
+}
+
+static int64_t take_stamp(tape *t)
+{
+    uint64_t stamp = 0;
+
+    for (unsigned i = 0; i < 8; i++)
+        stamp = stamp << 8 | take(t);
+    return (int64_t)(stamp & INT64_MAX);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static bool read_copy(int64_t *ret_stamp, const bwl_rules *rules, const char *bytes, size_t size)
+{
+    char *copy = malloc(size > 0 ? size : 1);
+
+    require(copy != NULL);
+    if (size > 0)
+        memcpy(copy, bytes, size);
+    bool is_ours = bwl_value_read(ret_stamp, rules, copy, size);
+    free(copy);
+    return is_ours;
+}
+
+/* The text without what stands around it. */
+static void strip(const bwl_rules *rules, const char **bytes, size_t *size)
+{
+    size_t before = rules->prefix != NULL ? strlen(rules->prefix) : 0;
+    size_t after  = rules->suffix != NULL ? strlen(rules->suffix) : 0;
+
+    require(*size >= before + after);
+    *bytes += before;
+    *size -= before + after;
+}
+
+/* The token that must be in a value that was read. */
+static void find_token(char ret_token[BWL_TOKEN_MAX + 1], const bwl_rules *rules, const char *bytes,
+                       size_t size)
+{
+    const char *mark;
+
+    strip(rules, &bytes, &size);
+    if (rules->value == BWL_VALUE_TOKEN_STAMP) {
+        mark = memrchr(bytes, ':', size);
+        require(mark != NULL);
+        size = (size_t)(mark - bytes);
+    }
+    if (rules->value == BWL_VALUE_STAMP_TOKEN) {
+        mark = memchr(bytes, '-', size);
+        require(mark != NULL);
+        size -= (size_t)(mark - bytes) + 1;
+        bytes = mark + 1;
+    }
+    require(size <= BWL_TOKEN_MAX && bwl_token_is_of(rules->token, bytes, size));
+    memcpy(ret_token, bytes, size);
+    ret_token[size] = '\0';
+}
+
+/* libc, in the C locale that a fuzzer has, as the judge of what programs print. */
+static void judge_float(const bwl_rules *rules, const char *bytes, size_t size)
+{
+    char text[BWL_VALUE_MAX + 1];
+    char wanted[BWL_VALUE_MAX];
+
+    strip(rules, &bytes, &size);
+    memcpy(text, bytes, size);
+    text[size]   = '\0';
+    double value = strtod(text, NULL);
+    if (rules->value == BWL_VALUE_FLOAT_PHP) {
+        (void)snprintf(wanted, sizeof wanted, "%.14g", value);
+    } else {
+        int digits = 0;
+        do
+            (void)snprintf(wanted, sizeof wanted, "%.*f", ++digits, value);
+        while (strtod(wanted, NULL) != value);
+    }
+    require(strcmp(wanted, text) == 0);
+}
+
+static void check_read(const bwl_rules *rules, const char *bytes, size_t size)
+{
+    char    token[BWL_TOKEN_MAX + 1] = "";
+    char    again[BWL_VALUE_MAX];
+    int64_t stamp = -4711;
+    int64_t back;
+
+    if (!read_copy(&stamp, rules, bytes, size)) {
+        require(stamp == -4711);
+        return;
+    }
+    require(size <= BWL_VALUE_MAX && stamp >= 0);
+    if (has_token(rules))
+        find_token(token, rules, bytes, size);
+    size_t written = bwl_value_write(again, rules, token, stamp);
+    if (!is_float(rules)) {
+        require(written == size && memcmp(again, bytes, size) == 0);
+        return;
+    }
+    judge_float(rules, bytes, size);
+    require(written == 0 || (read_copy(&back, rules, again, written) && back == stamp));
+}
+
+static void check_write(const bwl_rules *rules, const char *token, int64_t stamp)
+{
+    char    bytes[BWL_VALUE_MAX];
+    char    again[BWL_VALUE_MAX];
+    int64_t back;
+    size_t  size = bwl_value_write(bytes, rules, token, stamp);
+
+    require(size <= BWL_VALUE_MAX);
+    require(size > 0 || is_float(rules));
+    if (size == 0)
+        return;
+    require(read_copy(&back, rules, bytes, size));
+    if (is_float(rules)) {
+        judge_float(rules, bytes, size);
+        size_t written = bwl_value_write(again, rules, token, back);
+        require(written == 0 || (written == size && memcmp(bytes, again, size) == 0));
+    } else {
+        require(back == stamp || rules->value == BWL_VALUE_TOKEN ||
+                rules->value == BWL_VALUE_LITERAL);
+    }
+    for (size_t cut = 0; cut < size; cut++) /* a part of it may be ours, and then it is its own */
+        check_read(rules, bytes, cut);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* A value in the frame that shows it. */
+static void check_shown(bwl_redis_question *q, const char *bytes, size_t size)
+{
+    static char     frame[MORE];
+    char            mine[BWL_VALUE_MAX];
+    bwl_redis_reply reply;
+    int64_t         stamp;
+    int             head = snprintf(frame, sizeof frame, "$%zu\r\n", size);
+
+    require((size_t)head + size + 2 <= sizeof frame);
+    memcpy(frame + head, bytes, size);
+    memcpy(frame + head + size, "\r\n", 2);
+    size_t whole   = (size_t)head + size + 2;
+    bool   is_ours = bwl_value_read(&stamp, q->rules, bytes, size);
+    size_t written = bwl_value_write(mine, q->rules, q->token, q->stamp);
+
+    q->word = REDIS_READ;
+    require(bwl_redis_read(q, 0, frame, whole, &reply) == BWL_REDIS_ANSWER);
+    require(reply.answer == (is_ours ? BWL_YES : BWL_ALIEN));
+    require(!is_ours || reply.number == (uint64_t)stamp);
+    require(reply.is_mine == (is_ours && written == size && memcmp(mine, bytes, size) == 0));
+    q->word                   = REDIS_TAKE_STAMP;
+    bwl_redis_verdict verdict = bwl_redis_read(q, 0, frame, whole, &reply);
+    require(verdict == (is_ours ? BWL_REDIS_ANSWER : BWL_REDIS_STRANGE));
+    require(!is_ours || (reply.answer == BWL_YES && reply.number == (uint64_t)stamp));
+}
+
+/* What kind of frame each word may take for a YES; what shows a value also for ALIEN. */
+static const char *yes_begins_with(bwl_redis_word word, unsigned nth)
+{
+    switch (word) {
+    case REDIS_SET_IF_ABSENT:
+    case REDIS_UNWATCH: return "+";
+    case REDIS_READ:
+    case REDIS_SWAP:
+    case REDIS_TAKE_STAMP: return "$";
+    case REDIS_WATCH_READ: return nth == 0 ? "+" : "$";
+    case REDIS_DELETE_WATCHED: return nth < 2 ? "+" : "*";
+    case REDIS_SET_IF_ABSENT_OR_MINE:
+    case REDIS_EXTEND_IF_MINE:
+    case REDIS_DELETE_IF_MINE:
+    case REDIS_SETNX:
+    case REDIS_DELETE:
+    case REDIS_EXPIRE:
+    case REDIS_EXPIRE_NOW:
+    case REDIS_READ_EXPIRY:
+    case REDIS_DROP_STAMP: break;
+    }
+    return ":";
+}
+
+static void check_answer(const bwl_redis_question *q, const char *frame, size_t size)
+{
+    for (unsigned nth = 0; nth < bwl_redis_frames(q->word); nth++) {
+        bwl_redis_reply   reply   = { 0 };
+        bwl_redis_verdict verdict = bwl_redis_read(q, nth, frame, size, &reply);
+        bool              failed  = bwl_redis_is_error(frame, size);
+
+        require(verdict != BWL_REDIS_NOSCRIPT || failed);
+        if (verdict != BWL_REDIS_ANSWER)
+            continue;
+        require(reply.answer >= BWL_YES && reply.answer <= BWL_ALIEN);
+        require(reply.answer != BWL_UNSENT);
+        require(!failed || (reply.answer != BWL_YES && reply.answer != BWL_NO));
+        require(failed || (reply.answer != BWL_LATER && reply.answer != BWL_REFUSED));
+        require(!reply.is_mine || reply.answer == BWL_YES);
+        if (reply.answer == BWL_YES && frame[0] != '|')
+            require(strchr(yes_begins_with(q->word, nth), frame[0]) != NULL);
+    }
+}
+
+static void check_frame(bwl_redis_question *q, const char *bytes, size_t size)
+{
+    bwl_resp_scan  scan = { 0 };
+    bwl_redis_look look = { 0 };
+    bwl_answer     answer;
+    char           text[64];
+
+    if (bwl_resp_scan_bytes(&scan, bytes, size) != BWL_RESP_OK)
+        return;
+    for (q->word = REDIS_SET_IF_ABSENT; q->word <= REDIS_DROP_STAMP; q->word++)
+        check_answer(q, bytes, scan.size);
+    if (bwl_redis_read_look(bytes, scan.size, &answer, &look) == BWL_REDIS_ANSWER)
+        require(strlen(look.kind) < sizeof look.kind && strlen(look.value) <= BWL_REDIS_LOOK_MAX);
+    bwl_redis_error_text(text, sizeof text, bytes, scan.size);
+    require(strlen(text) < sizeof text);
+    for (const char *c = text; *c != '\0'; c++)
+        require(*c >= 0x20 && *c < 0x7f);
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static void check_command(const bwl_redis_question *q)
+{
+    static char     bytes[MORE];
+    size_t          room   = bwl_redis_room(q->word) + q->key_size * bwl_redis_frames(q->word);
+    bwl_resp_writer writer = { .bytes = bytes, .capacity = room + q->signal.size };
+    bool            is_key = q->key_size == 0;
+    size_t          at     = 0;
+    unsigned        frames = 0;
+
+    require(writer.capacity <= sizeof bytes);
+    bwl_redis_write(&writer, q);
+    require(!writer.overflowed);
+    for (; at < writer.size; frames++) {
+        bwl_resp_scan  scan = { 0 };
+        bwl_resp_value value;
+        require(bwl_resp_scan_bytes(&scan, bytes + at, writer.size - at) == BWL_RESP_OK);
+        bwl_resp_cursor cursor = bwl_resp_begin(bytes + at, scan.size);
+        require(bwl_resp_next(&cursor, &value) && value.type == '*');
+        while (bwl_resp_next(&cursor, &value)) {
+            require(value.type == '$');
+            is_key = is_key ||
+                     (value.size == q->key_size && memcmp(value.text, q->key, q->key_size) == 0);
+        }
+        at += scan.size;
+    }
+    require(is_key || q->word == REDIS_UNWATCH);
+    require(frames == bwl_redis_frames(q->word));
+}
+
+static bool can_be_asked(const bwl_redis_question *q)
+{
+    bool has_stamp = q->rules->value != BWL_VALUE_TOKEN && q->rules->value != BWL_VALUE_LITERAL;
+
+    return q->word != REDIS_TAKE_STAMP || has_stamp;
+}
+
+static void check_commands(bwl_redis_question *q)
+{
+    for (q->word = REDIS_SET_IF_ABSENT; q->word <= REDIS_DROP_STAMP; q->word++)
+        for (unsigned by_text = 0; by_text < 2; by_text++) {
+            q->by_text = by_text == 1;
+            if (can_be_asked(q))
+                check_command(q);
+        }
+}
+
+/* Whom a release of this name wakes. */
+static void add_signal(bwl_redis_question *q, const bwl_profile *profile)
+{
+    static char name[BWL_SIGNAL_MAX];
+    char template[BWL_KEY_TEMPLATE_MAX];
+
+    if (profile->signal == BWL_SIGNAL_NONE)
+        return;
+    (void)snprintf(template, sizeof template, "%s%s", profile->takes_prefix ? "word" : "",
+                   profile->key);
+    size_t size = bwl_profile_signal_write(name, profile, template, q->key, q->key_size);
+    q->signal   = (bwl_signal){ .kind = profile->signal, .name = name, .size = size };
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    tape               t       = { .bytes = data, .left = size };
+    uint8_t            mode    = take(&t);
+    bwl_rules          rules   = take_rules(&t);
+    const bwl_profile *profile = take_profile(&t);
+    int64_t            stamp   = take_stamp(&t);
+    bwl_random         random  = { { take(&t), take(&t), take(&t) } };
+    char               token[BWL_TOKEN_MAX + 1];
+    bwl_redis_question q = { .lease_ms = take_lease(&t), .stamp = stamp, .token = token };
+
+    if (size > MORE / 4)
+        return 0;
+    if (mode % 4 == 0 && profile->rules != NULL)
+        rules = *profile->rules;
+    q.rules = &rules;
+    bwl_token_write_as(token, rules.token, &random, stamp);
+    q.key      = (const char *)t.bytes;
+    q.key_size = t.left < KEY_MAX_HERE ? t.left : KEY_MAX_HERE;
+    add_signal(&q, profile);
+    check_read(&rules, (const char *)t.bytes, t.left);
+    check_write(&rules, token, stamp);
+    check_shown(&q, (const char *)t.bytes, t.left);
+    check_frame(&q, (const char *)t.bytes, t.left);
+    check_commands(&q);
+    return 0;
+}

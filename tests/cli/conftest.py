@@ -9,10 +9,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 import pytest
+
+from own_directory import own_directory
 
 LIMIT = 60
 
@@ -164,11 +165,12 @@ class Place:
 def place():
     if not PROGRAM:
         pytest.skip("BOWLINE is not set: run through meson test")
-    root = pathlib.Path(tempfile.mkdtemp(prefix="bowline-cli-"))
-    place = Place(root)
-    yield place
-    place.end()
-    shutil.rmtree(root)
+    with own_directory("bowline-cli-") as root:
+        place = Place(root)
+        try:
+            yield place
+        finally:
+            place.end()
 
 
 class Redis:

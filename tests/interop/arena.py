@@ -23,6 +23,7 @@ between two tries, where it is not the library that decides; most would pause fo
 REST_MS is the most that it rests after a release: whoever polls must find the lock free now and then.
 """
 
+import contextlib
 import functools
 import json
 import os
@@ -59,8 +60,9 @@ class Server:
             self.process = self.start()
 
     def start(self):
-        words = ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--save", "",
-                 "--dir", str(self.root)]
+        # Whatever ends these tests ends it as well.
+        words = ["setpriv", "--pdeathsig", "KILL", "redis-server", "--bind", "127.0.0.1", "--port",
+                 str(self.port), "--save", "", "--dir", str(self.root)]
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
         end = time.monotonic() + LIMIT
         while time.monotonic() < end:
@@ -191,8 +193,9 @@ class Party:
 
     def end(self):
         """Lets it go; its status."""
-        if self.process.poll() is None:
+        with contextlib.suppress(BrokenPipeError):  # it ended before it had read everything
             self.process.stdin.close()
+        if self.process.poll() is None:
             try:
                 self.process.wait(LIMIT)
             except subprocess.TimeoutExpired:
@@ -264,5 +267,6 @@ class Arena:
         raise AssertionError(f"waited {LIMIT} s for: {what}")
 
     def end(self):
-        for party in self.parties:
-            party.end()
+        with contextlib.ExitStack() as ends:  # all of them, also when one does not end well
+            for party in self.parties:
+                ends.callback(party.end)

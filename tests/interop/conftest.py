@@ -1,23 +1,21 @@
 """An arena for each test: a server and a witness of its own, and no process left behind."""
 
+import contextlib
 import os
-import pathlib
-import shutil
-import tempfile
 
 import pytest
 
 from interop.arena import Arena, Server
+from own_directory import own_directory
 
 
 @pytest.fixture
 def arena():
     if "BOWLINE_PARTY" not in os.environ:
         pytest.skip("BOWLINE_PARTY is not set: run through meson test, or make interop")
-    root = pathlib.Path(tempfile.mkdtemp(prefix="bowline-interop-"))
-    server = Server(root)
-    arena = Arena(root, server)
-    yield arena
-    arena.end()
-    server.stop()
-    shutil.rmtree(root)
+    with own_directory("bowline-interop-") as root, contextlib.ExitStack() as ends:
+        server = Server(root)
+        ends.callback(server.stop)
+        arena = Arena(root, server)
+        ends.callback(arena.end)
+        yield arena

@@ -1,22 +1,21 @@
 """What the tests of bowline-lab share: the program, and a directory of the test's own."""
 
 import os
-import pathlib
-import shutil
 import subprocess
-import tempfile
 
 import pytest
+
+from own_directory import own_directory
 
 LAB = os.environ.get("BOWLINE_LAB")
 LIMIT = 120
 
 
 class Lab:
-    def __init__(self, root):
+    def __init__(self, root, temporary):
         self.root = root
         # Where replay makes its directories: what is left behind is seen. A socket's path has to be short.
-        self.temporary = pathlib.Path(tempfile.mkdtemp(prefix="lab-"))
+        self.temporary = temporary
         self.env = {**os.environ, "TMPDIR": str(self.temporary)}
 
     def __call__(self, *words, **how):
@@ -50,6 +49,5 @@ class Lab:
 def lab(tmp_path):
     if not LAB:
         pytest.skip("this build has no lab")
-    made = Lab(tmp_path)
-    yield made
-    shutil.rmtree(made.temporary)
+    with own_directory("lab-") as temporary:
+        yield Lab(tmp_path, temporary)

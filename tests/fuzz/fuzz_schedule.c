@@ -19,7 +19,9 @@
 
 enum { SIZE_MAX_HERE = 16 * 1024, WRITTEN_MAX = 1024 * 1024 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int    LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
 
 static void require(bool condition)
 {
@@ -77,6 +79,48 @@ static size_t write_again(char **ret_text, const bwl_record *record)
     require(fclose(out) == 0);
     require(size > 0 && size < WRITTEN_MAX);
     return size;
+}
+
+/* ---- numbers, for every other try ------------------------------------------------------------ * */
+
+/* Where the n-th number of a text begins, counted around; size if it has none. */
+static size_t number_at(const uint8_t *text, size_t size, unsigned nth)
+{
+    size_t found = size;
+
+    for (unsigned left = nth % 64 + 1; left > 0;) {
+        unsigned before = left;
+        for (size_t i = 1; i < size && left > 0; i++)
+            if (text[i] >= '0' && text[i] <= '9' && (text[i - 1] == ' ' || text[i - 1] == ':')) {
+                found = i;
+                left--;
+            }
+        if (left == before)
+            return size;
+    }
+    return found;
+}
+
+/* What changes bytes seldom makes another good number of one. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+    static const char *const numbers[] = { "0",   "1",    "2",   "3",       "4",       "15",
+                                           "30",  "45",   "100", "255",     "256",     "1000",
+                                           "-30", "null", "999", "1000000", "1000001", "-1000000" };
+    const char              *number    = numbers[seed / 2 % (sizeof numbers / sizeof numbers[0])];
+    size_t                   length    = strlen(number);
+    size_t                   from      = number_at(data, size, seed / 64);
+    size_t                   to        = from;
+
+    if (seed % 2 == 0 || from == size)
+        return LLVMFuzzerMutate(data, size, max);
+    while (to < size && data[to] >= '0' && data[to] <= '9')
+        to++;
+    if (size - (to - from) + length > max)
+        return LLVMFuzzerMutate(data, size, max);
+    memmove(data + from + length, data + to, size - to);
+    memcpy(data + from, number, length);
+    return size - (to - from) + length;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

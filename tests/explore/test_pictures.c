@@ -1,0 +1,449 @@
+/*
+ * test_pictures.c -- a schedule on paper: characters, SVG, Mermaid, JSON and the page of a matrix.
+ *
+ * The pictures are of schedules that were really walked, or rows by hand where a text has to be
+ * one that the lab itself never writes.  The names come from whoever wrote a protocol of his own,
+ * and none may get out of its place.
+ */
+#include "lab/draw.h"
+#include "lab/json.h"
+#include "lab/matrix.h"
+#include "lab/mermaid.h"
+#include "lab/record.h"
+#include "lab/svg.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NASTY "</title><script>alert('\"&\")</script>\x01\n;#"
+
+enum { LONG = BWL_RECORD_CHOICES_MAX, LANE_A = 8, LANE_B = 32, LANE_C = 56, LANE_SERVER = 80 };
+
+/* ---- paper ----------------------------------------------------------------------------------- */
+
+typedef struct paper {
+    FILE  *out;
+    char  *text;
+    size_t size;
+} paper;
+
+static void open_paper(paper *p)
+{
+    *p     = (paper){ 0 };
+    p->out = open_memstream(&p->text, &p->size);
+    assert_non_null(p->out);
+}
+
+static const char *read_paper(paper *p)
+{
+    assert_int_equal(fflush(p->out), 0);
+    return p->text;
+}
+
+static void close_paper(paper *p)
+{
+    assert_int_equal(fclose(p->out), 0);
+    free(p->text);
+}
+
+static unsigned count_of(const char *text, const char *what)
+{
+    unsigned count = 0;
+
+    for (; (text = strstr(text, what)) != NULL; text += strlen(what))
+        count++;
+    return count;
+}
+
+/* What begins an element also ends it, there is one root, and no control character is left. */
+static void assert_elements_are_closed(const char *text)
+{
+    unsigned depth = 0;
+
+    for (const char *c = text; *c != '\0'; c++) {
+        assert_true((unsigned char)*c >= 32 || *c == '\n');
+        if (*c != '<')
+            continue;
+        const char *end = strchr(c, '>');
+        assert_non_null(end);
+        assert_null(memchr(c + 1, '<', (size_t)(end - c - 1)));
+        if (c[1] == '/') {
+            assert_true(depth > 0);
+            depth--;
+        } else if (end[-1] != '/') {
+            depth++;
+        }
+        c = end;
+    }
+    assert_int_equal(depth, 0);
+}
+
+/* ---- schedules ------------------------------------------------------------------------------- */
+
+static bwl_scenario world_of(unsigned clients)
+{
+    bwl_scenario s = bwl_scenario_complete((bwl_scenario){ .name = "usual", .clients = clients });
+
+    s.rounds = BWL_ANY;
+    return s;
+}
+
+/* Always the first that may happen, save that time goes on when there is nothing else. */
+static unsigned walk(const bwl_scenario *s, bwl_choice *ret_path, unsigned most)
+{
+    static bwl_choices choices;
+    bwl_world          w;
+    unsigned           count = 0;
+
+    bwl_world_start(&w, s);
+    for (; count < most; count++) {
+        bwl_world_choices(&w, &choices);
+        if (choices.count == 0)
+            break;
+        ret_path[count] = choices.list[count % choices.count];
+        bwl_world_perform(&w, ret_path[count]);
+    }
+    return count;
+}
+
+static bwl_row row_of(bwl_row_kind kind, unsigned client, const char *what)
+{
+    bwl_row row = { .kind = kind, .client = client, .from = BWL_NO_ROW };
+
+    for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++)
+        row.lanes[i] = BWL_LANE_IDLE;
+    row.what = bwl_say("%s", what);
+    return row;
+}
+
+/* ---- nothing --------------------------------------------------------------------------------- */
+
+static void test_empty_schedule_is_a_head_without_rows(void **state)
+{
+    bwl_scenario s       = world_of(2);
+    bwl_picture  picture = bwl_picture_of(&s, NULL, 0, 0);
+    paper        p;
+
+    (void)state;
+    assert_int_equal(picture.rows_count, 0);
+    open_paper(&p);
+    bwl_draw_picture(p.out, "> ", &picture);
+    assert_string_equal(read_paper(&p),
+                        ">    ms   A                       B                       redis\n");
+    close_paper(&p);
+
+    open_paper(&p);
+    bwl_mermaid(p.out, &picture);
+    assert_string_equal(read_paper(&p), "sequenceDiagram\n    participant A\n"
+                                        "    participant B\n    participant redis\n");
+    close_paper(&p);
+
+    open_paper(&p);
+    bwl_svg(p.out, &picture);
+    assert_elements_are_closed(read_paper(&p));
+    assert_int_equal(count_of(p.text, "<rect"), 0);
+    assert_int_equal(count_of(p.text, "<path"), 0);
+    assert_int_equal(count_of(p.text, "<line"), 3);
+    close_paper(&p);
+    bwl_picture_free(&picture);
+}
+
+static void test_empty_schedule_is_json_that_breaks_nothing(void **state)
+{
+    bwl_scenario s       = world_of(2);
+    bwl_picture  picture = bwl_picture_of(&s, NULL, 0, BWL_LAW_ONE_HOLDER);
+    bwl_record   record;
+    bwl_text     why[3];
+    paper        p;
+
+    (void)state;
+    open_paper(&p);
+    bwl_record_write(p.out, "token", &picture, NULL);
+    assert_non_null(strstr(read_paper(&p), "\"choices\": [\n  ]\n}\n"));
+    assert_false(bwl_record_read(&record, p.text, p.size, NULL, why));
+    assert_non_null(strstr(why[1].of, "it was changed since it was written"));
+    close_paper(&p);
+    bwl_picture_free(&picture);
+}
+
+static void test_empty_matrix_is_a_page(void **state)
+{
+    bwl_matrix m = { 0 };
+    paper      p;
+
+    (void)state;
+    open_paper(&p);
+    bwl_page(p.out, &m);
+    assert_non_null(strstr(read_paper(&p), "<!doctype html>"));
+    assert_int_equal(count_of(p.text, "<section"), 0);
+    assert_int_equal(count_of(p.text, "<tr>"), 1);
+    assert_int_equal(count_of(p.text, "</html>"), 1);
+    close_paper(&p);
+}
+
+/* ---- very much ------------------------------------------------------------------------------- */
+
+static void test_longest_schedule_is_drawn_whole(void **state)
+{
+    bwl_scenario s    = world_of(3);
+    bwl_choice  *path = calloc(LONG, sizeof path[0]);
+    paper        p;
+
+    (void)state;
+    assert_non_null(path);
+    assert_int_equal(walk(&s, path, LONG), LONG);
+    bwl_picture picture = bwl_picture_of(&s, path, LONG, BWL_LAW_ONE_HOLDER);
+    assert_int_equal(picture.rows[picture.rows_count - 1].step, LONG);
+
+    open_paper(&p);
+    bwl_draw_picture(p.out, "", &picture);
+    for (const char *line = read_paper(&p); *line != '\0'; line = strchr(line, '\n') + 1)
+        assert_true(strcspn(line, "\n") <= 200);
+    assert_true(count_of(p.text, "\n") >= picture.rows_count + 2);
+    assert_non_null(strstr(p.text, "=> broken in 4096 steps: "));
+    close_paper(&p);
+
+    open_paper(&p);
+    bwl_svg(p.out, &picture);
+    assert_elements_are_closed(read_paper(&p));
+    assert_true(count_of(p.text, "<text") > picture.rows_count / 2);
+    close_paper(&p);
+
+    open_paper(&p);
+    bwl_mermaid(p.out, &picture);
+    assert_true(count_of(read_paper(&p), "\n") >= picture.rows_count);
+    close_paper(&p);
+    bwl_picture_free(&picture);
+    free(path);
+}
+
+/* It breaks nothing, which the reader sees only when it has walked it to the end. */
+static void test_longest_schedule_is_read_back(void **state)
+{
+    bwl_scenario s    = world_of(2);
+    bwl_choice  *path = calloc(LONG, sizeof path[0]);
+    bwl_record   record;
+    bwl_text     why[3];
+    paper        p;
+
+    (void)state;
+    assert_non_null(path);
+    assert_int_equal(walk(&s, path, LONG), LONG);
+    bwl_picture picture = bwl_picture_of(&s, path, LONG, BWL_LAW_ONE_HOLDER);
+    open_paper(&p);
+    bwl_record_write(p.out, "token", &picture, path);
+    assert_int_equal(count_of(read_paper(&p), "{\"do\": "), LONG);
+    assert_true(p.size < BWL_RECORD_SIZE_MAX);
+    assert_false(bwl_record_read(&record, p.text, p.size, NULL, why));
+    assert_non_null(strstr(why[1].of, "does not break \"one holder\""));
+    close_paper(&p);
+    bwl_picture_free(&picture);
+    free(path);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static void test_a_name_stays_in_its_place_in_svg(void **state)
+{
+    bwl_scenario s       = world_of(2);
+    bwl_picture  picture = bwl_picture_of(&s, NULL, 0, 0);
+    paper        p;
+
+    (void)state;
+    picture.title = NASTY;
+    for (unsigned is_alone = 0; is_alone < 2; is_alone++) {
+        open_paper(&p);
+        if (is_alone == 1)
+            bwl_svg(p.out, &picture);
+        else
+            bwl_svg_inline(p.out, &picture);
+        assert_elements_are_closed(read_paper(&p));
+        assert_null(strstr(p.text, "<script"));
+        assert_non_null(strstr(p.text, "<title>&lt;/title&gt;&lt;script&gt;alert(&#39;&quot;&amp;"
+                                       "&quot;)&lt;/script&gt;  ;#</title>"));
+        close_paper(&p);
+    }
+    bwl_picture_free(&picture);
+}
+
+static void test_a_name_stays_in_its_place_on_the_page(void **state)
+{
+    bwl_scenario   s   = world_of(2);
+    bwl_matrix_row row = { .world = s };
+    bwl_matrix     m   = { .rows = &row, .rows_count = 1 };
+    paper          p;
+
+    (void)state;
+    row.world.name  = NASTY;
+    row.world.story = NASTY;
+    for (unsigned i = 0; i < BWL_MATRIX_COLUMNS; i++)
+        row.cells[i] = (bwl_cell){ .verdict = BWL_EVERY_STATE, .world = row.world };
+    row.cells[1].verdict = BWL_BROKEN;
+    row.cells[1].broken  = BWL_LAW_ONE_HOLDER;
+    open_paper(&p);
+    bwl_page(p.out, &m);
+    assert_null(strstr(read_paper(&p), "<script"));
+    assert_int_equal(count_of(p.text, "</title>"), 2); /* of the page, and of its one diagram */
+    assert_int_equal(count_of(p.text, "<section"), 1);
+    assert_true(count_of(p.text, "&lt;script&gt;") >= 5);
+    close_paper(&p);
+}
+
+/* JSON brings every byte back. */
+static void test_a_name_comes_back_from_json(void **state)
+{
+    static const char name[]  = "a \"b\" \\c\\ \x01\t\n d/\xc3\xa9";
+    bwl_scenario      s       = world_of(2);
+    bwl_picture       picture = bwl_picture_of(&s, NULL, 0, BWL_LAW_ONE_HOLDER);
+    char              back[sizeof name + 8];
+    paper             p;
+
+    (void)state;
+    open_paper(&p);
+    bwl_record_write(p.out, name, &picture, NULL);
+    const char *at = strstr(read_paper(&p), "\"subject\": ");
+    assert_non_null(at);
+    at += strlen("\"subject\": ");
+    bwl_json r = bwl_json_of(at, p.size - (size_t)(at - p.text));
+    assert_true(bwl_json_string(&r, back, sizeof back));
+    assert_string_equal(back, name);
+    close_paper(&p);
+    bwl_picture_free(&picture);
+}
+
+/* ; ends a statement of Mermaid, # begins an entity, and a tag would be HTML. */
+static void test_mermaid_has_nothing_of_its_own_in_a_text(void **state)
+{
+    bwl_scenario s       = world_of(2);
+    bwl_row      rows[5] = {
+             row_of(BWL_ROW_ASK, 0, "SET <a>; #1"), row_of(BWL_ROW_SERVED, 1, "SET <a>; #1"),
+             row_of(BWL_ROW_ANSWER, 0, "<b>; #2"),  row_of(BWL_ROW_CLIENT, 0, "<c>; #3"),
+             row_of(BWL_ROW_TIME, 0, "<d>; #4"),
+    };
+    bwl_picture picture = {
+        .scenario = &s, .title = NASTY, .clients = 2, .rows = rows, .rows_count = 5
+    };
+    paper p;
+
+    (void)state;
+    rows[0].cause  = bwl_say("<e>; #5");
+    rows[1].effect = bwl_say("<f>; #6");
+    rows[3].note   = bwl_say("<g>; #7");
+    open_paper(&p);
+    bwl_mermaid(p.out, &picture);
+    for (const char *line = strchr(read_paper(&p), '\n') + 1; *line != '\0';
+         line             = strchr(line, '\n') + 1) {
+        size_t size = strcspn(line, "\n");
+        assert_memory_equal(line, "    ", 4);
+        assert_null(memchr(line, ';', size));
+        assert_null(memchr(line, '#', size));
+        assert_null(memchr(line, '<', size));
+    }
+    assert_int_equal(count_of(p.text, "script"), 0);
+    close_paper(&p);
+}
+
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
+static const char *line_of(const char *text, unsigned number)
+{
+    for (; number > 0; number--)
+        text = strchr(text, '\n') + 1;
+    return text;
+}
+
+static void test_each_lane_says_what_its_client_is(void **state)
+{
+    bwl_scenario s       = world_of(3);
+    bwl_row      rows[2] = { row_of(BWL_ROW_TIME, 0, "later"), row_of(BWL_ROW_SERVER, 0, "dies") };
+    bwl_picture  picture = {
+         .scenario = &s, .title = "lanes", .clients = 3, .rows = rows, .rows_count = 2
+    };
+    paper p;
+
+    (void)state;
+    rows[0].at       = 7;
+    rows[0].lanes[0] = BWL_LANE_BELIEVES;
+    rows[0].lanes[1] = BWL_LANE_BUSY;
+    rows[1].at       = 9;
+    rows[1].lanes[0] = BWL_LANE_OVERTIME;
+    rows[1].lanes[1] = BWL_LANE_BELIEVES;
+    open_paper(&p);
+    bwl_draw_picture(p.out, "", &picture);
+    const char *first  = line_of(read_paper(&p), 1);
+    const char *second = line_of(p.text, 2);
+    assert_memory_equal(first, "    7", 5);
+    assert_int_equal(first[LANE_A], '#');
+    assert_int_equal(first[LANE_B], '|');
+    assert_int_equal(first[LANE_C], ':');
+    assert_memory_equal(second, "    9", 5);
+    assert_int_equal(second[LANE_A], '!');
+    assert_int_equal(second[LANE_B], '#');
+    assert_int_equal(second[LANE_C], ':');
+    assert_int_equal(second[LANE_SERVER], '|');
+    close_paper(&p);
+
+    open_paper(&p);
+    bwl_svg(p.out, &picture);
+    assert_elements_are_closed(read_paper(&p));
+    assert_int_equal(count_of(p.text, "<rect class=\"A\""), 1);
+    assert_int_equal(count_of(p.text, "<rect class=\"A over\""), 1);
+    assert_int_equal(count_of(p.text, "<rect class=\"B\""), 1);
+    assert_int_equal(count_of(p.text, "<rect class=\"C"), 0);
+    close_paper(&p);
+}
+
+/* One bar for as long as it lasts, beside another client's if both believe. */
+static void test_two_holders_are_two_bars_at_one_height(void **state)
+{
+    bwl_scenario s       = world_of(2);
+    bwl_row      rows[4] = { row_of(BWL_ROW_TIME, 0, "1"), row_of(BWL_ROW_TIME, 0, "2"),
+                             row_of(BWL_ROW_TIME, 0, "3"), row_of(BWL_ROW_TIME, 0, "4") };
+    bwl_picture  picture = {
+         .scenario = &s, .title = "bars", .clients = 2, .rows = rows, .rows_count = 4
+    };
+    int   y[2], height[2];
+    paper p;
+
+    (void)state;
+    for (unsigned i = 1; i < 3; i++)
+        rows[i].lanes[0] = rows[i].lanes[1] = BWL_LANE_BELIEVES;
+    open_paper(&p);
+    bwl_svg(p.out, &picture);
+    assert_int_equal(count_of(read_paper(&p), "<rect"), 2);
+    for (unsigned i = 0; i < 2; i++) {
+        const char *at = strstr(p.text, i == 0 ? "<rect class=\"A\"" : "<rect class=\"B\"");
+        assert_non_null(at);
+        assert_int_equal(sscanf(strstr(at, " y="), " y=\"%d\"", &y[i]), 1);
+        assert_int_equal(sscanf(strstr(at, " height="), " height=\"%d\"", &height[i]), 1);
+    }
+    assert_int_equal(y[0], y[1]);
+    assert_int_equal(height[0], height[1]);
+    assert_true(height[0] > 0);
+    close_paper(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_empty_schedule_is_a_head_without_rows),
+        cmocka_unit_test(test_empty_schedule_is_json_that_breaks_nothing),
+        cmocka_unit_test(test_empty_matrix_is_a_page),
+        cmocka_unit_test(test_longest_schedule_is_drawn_whole),
+        cmocka_unit_test(test_longest_schedule_is_read_back),
+        cmocka_unit_test(test_a_name_stays_in_its_place_in_svg),
+        cmocka_unit_test(test_a_name_stays_in_its_place_on_the_page),
+        cmocka_unit_test(test_a_name_comes_back_from_json),
+        cmocka_unit_test(test_mermaid_has_nothing_of_its_own_in_a_text),
+        cmocka_unit_test(test_each_lane_says_what_its_client_is),
+        cmocka_unit_test(test_two_holders_are_two_bars_at_one_height),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -47,7 +47,8 @@ def complaints(root, mutants, build_file):
         if m["old"] == m["new"]:
             yield f"{m['what']}: changes nothing"
         suite, _, name = m["by"].partition("/")
-        if f"['{suite}', '{name}']" not in build_file:
+        listed = f"\n  '{name}',\n" if suite == "unit" else f"['{suite}', '{name}']"
+        if listed not in build_file:
             yield f"{m['what']}: there is no {m['by']}"
 
 
@@ -71,7 +72,7 @@ def copy_tree(to):
 
 def outcome(tree, program):
     """(noticed, by what): the first case that failed, or how the program ended."""
-    target = "tests/test_" + program.replace("/", "_")
+    target = "tests/test_" + program.removeprefix("unit/").replace("/", "_")
     built = subprocess.run(
         ["ninja", "-j2", "-C", str(tree / "build"), target, "tests/libbowline_clock_shim.so"],
         capture_output=True, text=True, check=False,

@@ -4,6 +4,8 @@ import os
 import pathlib
 import re
 
+from named_tests import all_that_are_run, names_in
+
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 PAGE = "docs/faults.md"
 
@@ -18,32 +20,6 @@ def rows(text):
     for line in text.splitlines():
         if re.match(r"\| [TSNF]\d+ \|", line):
             yield [cell.strip() for cell in line.strip("|").split("|")]
-
-
-def names_in(cell):
-    return re.findall(r"`(\w+)`", cell)
-
-
-def listed(build_file, suite, name):
-    if suite == "unit":
-        return f"'{name}'" in build_file
-    return f"['{suite}', '{name}'" in build_file
-
-
-def all_that_are_run(root):
-    """The test functions that are defined, are in the list of their file, and whose file is built."""
-    build_file = (root / "tests" / "meson.build").read_text(encoding="utf-8")
-    found = set()
-    for path in sorted((root / "tests").glob("*/test_*.c")):
-        if not listed(build_file, path.parent.name, path.stem.removeprefix("test_")):
-            continue
-        text = path.read_text(encoding="utf-8")
-        for name in re.findall(r"^static void (test_\w+)\(void \*\*state\)", text, re.M):
-            names = f"(?:{name}|{name.removeprefix(path.stem + '_')})"  # some lists leave the file's own name out
-            in_a_list = re.search(rf"CASE\w*\([^;]*?\b{names}\b|_test\w*\({name}\b", text)
-            if in_a_list:
-                found.add(name)
-    return found
 
 
 def complaints(root):

@@ -1,0 +1,119 @@
+"""docs/guarantees.md is kept: each promise of a protocol names what shows it, and that is there and comes out so.
+
+A promise that is made names tests that are run, and scenarios that no schedule breaks; one that is not made names
+scenarios that are broken. That they come out as their table says is seen where the lab runs them all.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from named_tests import all_that_are_run, names_in
+
+SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
+PAGE = "docs/guarantees.md"
+
+
+def section(text):
+    return text.partition("## Protocol by protocol")[2].partition("\n## ")[0]
+
+
+def chapters(text):
+    """Each protocol, and the rows beneath its heading."""
+    protocol = None
+    for line in section(text).splitlines():
+        heading = re.fullmatch(r"### `(.+)`", line)
+        if heading:
+            protocol = heading.group(1)
+        elif line.startswith("|") and not re.match(r"\|(---|\s*\|)", line):
+            yield protocol, [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def scenarios(listing):
+    """Of each, the law that it has to break, or nothing."""
+    lines = listing.partition("\nscenarios")[2].splitlines()[1:]
+    return {line[2:30].strip(): line[31:46].strip() for line in lines if line.strip()}
+
+
+def protocols(listing):
+    """Those that bowline speaks: before the first that is as somebody has written it, or planted."""
+    names = re.findall(r"^  ([\w-]+) ", listing.partition("\nlaws:")[0], re.M)
+    return {re.sub(r"^(setnx-getset)-.*", r"\1", name) for name in names if not re.match(r"written-|token-", name)}
+
+
+def complaints(text, run, listing):
+    laws = scenarios(listing)
+    seen = {}
+    for protocol, cells in chapters(text):
+        if len(cells) != 3 or cells[0] not in ("yes", "no"):
+            yield f"{protocol}: {cells} is no row"
+            continue
+        seen.setdefault(protocol, set()).add(cells[0])
+        if not names_in(cells[2]):
+            yield f"{protocol}: {cells[1]}: names nothing"
+        for name in names_in(cells[2]):
+            if name.startswith("test_"):
+                if name not in run:
+                    yield f"{protocol}: {name} is not a test that is run"
+            elif name not in laws:
+                yield f"{protocol}: there is no scenario {name}"
+            elif (cells[0] == "no") != bool(laws[name]):
+                yield f"{protocol}: {name} breaks {laws[name] or 'no law'}"
+    for protocol in sorted(protocols(listing)):
+        if seen.get(protocol) != {"yes", "no"}:
+            yield f"{protocol}: it is not said what it promises, and what not"
+
+
+@pytest.fixture(scope="module")
+def listing():
+    lab = os.environ.get("BOWLINE_LAB")
+    if not lab:
+        pytest.skip("this build has no lab")
+    return subprocess.run([lab, "list"], capture_output=True, text=True, check=True).stdout
+
+
+def test_every_promise_names_what_shows_it(listing):
+    text = (SOURCE / PAGE).read_text(encoding="utf-8")
+    assert list(complaints(text, all_that_are_run(SOURCE), listing)) == []
+
+
+# ---- would it notice? ------------------------------------------------------------------------------
+
+LISTING = (
+    "protocols, for try and matrix:\n"
+    f"  {'a-lock':28} a story\n"
+    f"  {'written-lock':28} a story\n"
+    "\nlaws:\n\nscenarios, for run:\n"
+    f"  {'calm':28} {'':15} nothing\n"
+    f"  {'limit':28} {'one holder':15} much\n"
+)
+YES = "| yes | it holds | `calm` `test_a` |"
+NO = "| no | for ever | `limit` |"
+
+
+def said(*rows):
+    text = "\n".join(["## Protocol by protocol", "", "### `a-lock`", "", "| | | shown by |", "|---|---|---|", *rows])
+    return list(complaints(text + "\n\n## After it\n\n| x |\n", {"test_a"}, LISTING))
+
+
+def test_a_page_that_is_kept_has_no_complaints():
+    assert said(YES, NO) == []
+
+
+@pytest.mark.parametrize(
+    "rows, complaint",
+    [
+        ((YES.replace("test_a", "test_b"), NO), "a-lock: test_b is not a test that is run"),
+        ((YES.replace("calm", "storm"), NO), "a-lock: there is no scenario storm"),
+        ((YES.replace("calm", "limit"), NO), "a-lock: limit breaks one holder"),
+        ((YES, NO.replace("limit", "calm")), "a-lock: calm breaks no law"),
+        ((YES, "| no | for ever | |"), "a-lock: for ever: names nothing"),
+        ((YES,), "a-lock: it is not said what it promises, and what not"),
+        ((YES, NO, "| maybe | it | `calm` |"), "a-lock: ['maybe', 'it', '`calm`'] is no row"),
+    ],
+)
+def test_what_is_wrong_is_noticed(rows, complaint):
+    assert complaint in said(*rows)

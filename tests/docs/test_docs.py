@@ -133,6 +133,15 @@ def test_the_manual_and_the_help_know_the_same_options():
     assert {option for option in set(re.findall(r"--[a-z][a-z-]+", page)) if option not in known} - {"--version"} == set()
 
 
+@pytest.mark.skipif(not LAB, reason="this build has no lab")
+def test_the_manual_knows_the_commands_of_the_lab():
+    usage = subprocess.run([LAB, "--help"], capture_output=True, text=True, check=True).stdout
+    commands = re.findall(r"^  (\w+) ", usage.partition("usage:")[2].partition("\n\n")[0], re.M)
+    assert len(commands) >= 6
+    page = manual("bowline.1").partition("\n# LAB\n")[2].partition("\n# ")[0]
+    assert re.findall(r"^\*bowline lab (\w+)\*", page, re.M) == commands
+
+
 def test_the_manual_and_the_help_of_the_lab_know_the_same_options():
     if not LAB:
         pytest.skip("this build has no lab")

@@ -9,11 +9,13 @@ The copy and its build are in build-mutants/, or in $MUTANTS_DIR, so that severa
 table; ends with 1 if a fault was not noticed.
 """
 
+import contextlib
 import os
 import pathlib
 import re
 import select
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -87,7 +89,7 @@ def outcome(tree, program):
     )
     program = subprocess.Popen(
         [str(tree / "build" / target)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, env=environment, bufsize=0,
+        stderr=subprocess.DEVNULL, env=environment, bufsize=0, start_new_session=True,
     )
     said = ""
     cases = 0
@@ -105,7 +107,8 @@ def outcome(tree, program):
             return True, f"hangs after {cases} cases"
         status = program.wait()
     finally:
-        program.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(program.pid, signal.SIGKILL)  # its children as well
         program.wait()
         program.stdout.close()
     if status < 0:

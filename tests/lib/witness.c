@@ -15,8 +15,11 @@
 
 enum { RECORDS_MAX = 1 << 17 };
 
+/* The file has no name, so that none is left behind by a process that dies.  A flock is of an open
+ * file, so each visit opens it anew. */
 struct witness {
-    char           path[64];
+    int            fd;
+    char           path[32];
     atomic_size_t  count;
     witness_record records[RECORDS_MAX];
 };
@@ -26,10 +29,9 @@ witness *witness_new(void)
     witness *w = mmap(NULL, sizeof *w, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     assert_true(w != MAP_FAILED);
-    (void)snprintf(w->path, sizeof w->path, "/tmp/bowline-witness-XXXXXX");
-    int fd = mkstemp(w->path);
-    assert_true(fd >= 0);
-    (void)close(fd);
+    w->fd = memfd_create("witness", MFD_CLOEXEC);
+    assert_true(w->fd >= 0);
+    (void)snprintf(w->path, sizeof w->path, "/proc/self/fd/%d", w->fd);
     return w;
 }
 
@@ -37,7 +39,7 @@ void witness_free(witness *w)
 {
     if (w == NULL)
         return;
-    (void)unlink(w->path);
+    (void)close(w->fd);
     (void)munmap(w, sizeof *w);
 }
 

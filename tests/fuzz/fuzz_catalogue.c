@@ -4,9 +4,9 @@
  * beneath a hold.
  *
  * The bytes are read as terms, and then as steps: let time pass, on both clocks or on one; then an
- * answer or a cut to the open question or to none, an alarm, a call.  An answer is what its word may
- * say (store/redis.h), with any stamp, ours or a stranger's.  Claimed is, beside what the asserts
- * inside the machines say:
+ * answer or a cut to the open question or to none, an alarm, a call.  An answer is what its word
+ * may say (store/redis.h), with any stamp, ours or a stranger's.  Claimed is, beside what the
+ * asserts inside the machines say:
  *   - each machine speaks the words of its page and no others, one question at a time;
  *   - held is told only upon an answer that gives it: a yes to what takes, nothing for GETSET;
  *   - what is no value of these rules is not touched next: nothing but a look, SETNX or UNWATCH
@@ -324,9 +324,12 @@ static void fuzz_hold(tape *t, const bwl_protocol *protocol, unsigned words)
     terms.lease_ms    = take_lease(t);
     terms.max_hold_ms = choice % 4 == 0 ? 1 + take_two(t) : BWL_NEVER;
     terms.answer_ms   = choice / 4 % 4 == 0 ? take_two(t) : 5000;
-    w                 = (world){
-                        .tape = *t, .rules = terms.rules, .words = words, .now = BEGINNING, .wall_ns = noon_ns
-    };
+    w                 = (world){ 0 };
+    w.tape            = *t;
+    w.rules           = terms.rules;
+    w.words           = words;
+    w.now             = BEGINNING;
+    w.wall_ns         = noon_ns;
     bwl_hold_init(&w.hold, protocol, 1, &terms);
 
     bwl_random random     = { { 1 } };

@@ -81,7 +81,7 @@ static size_t write_again(char **ret_text, const bwl_record *record)
     return size;
 }
 
-/* ---- numbers, for every other try ------------------------------------------------------------- */
+/* ---- numbers, for every other try ------------------------------------------------------------ */
 
 /* Where the n-th number of a text begins, counted around; size if it has none. */
 static size_t number_at(const uint8_t *text, size_t size, unsigned nth)

@@ -91,12 +91,11 @@ static inline void command_alone(alone *a, bwl_ms now, uint8_t detail)
  * ours nothing. */
 static inline void fuzz_alone_by(tape *t, const bwl_protocol *protocol, const bwl_rules *rules)
 {
-    alone    a       = { .protocol = protocol,
-                         .claim    = { .token = "token", .lease_ms = take_lease(t), .rules = rules },
-                         .wall_ns  = INT64_C(1700000000000000000) };
+    alone    a       = { .protocol = protocol, .wall_ns = INT64_C(1700000000000000000) };
     bwl_ms   now     = 1000;
     unsigned answers = rules != NULL ? 6 : 5; /* ALIEN is said where there is a value to show */
 
+    a.claim = (bwl_claim){ .token = "token", .lease_ms = take_lease(t), .rules = rules };
     protocol->init(a.memory, 1);
     while (t->left > 0) {
         uint8_t     choice = take(t);

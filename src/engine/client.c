@@ -149,8 +149,10 @@ static void let_everything_go(bwl_client *client)
 
 void bwl_client_close(bwl_client *client)
 {
-    bool ours = !bwl_forked(&client->guard);
+    if (client == NULL)
+        return;
 
+    bool ours = !bwl_forked(&client->guard);
     if (!ours)
         free(client->keeper); /* the thread itself is not in the child */
     if (ours) {

@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -182,7 +183,12 @@ class Redis:
         words = ["redis-server", "--port", "0", "--unixsocket", str(self.socket), "--save", "", "--dir", str(root)]
         self.process = subprocess.Popen([*words, *options], stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
         self.auth = []
-        wait_for("redis-server", self.socket.exists)
+        wait_for("redis-server", self.listens)
+
+    def listens(self):
+        """The socket is there before anybody listens on it."""
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(str(self.socket)) == 0
 
     def cli(self, *words):
         command = ["redis-cli", "-s", str(self.socket), *self.auth, *words]

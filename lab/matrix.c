@@ -113,6 +113,8 @@ static int add_row(bwl_matrix *m, const bwl_lab_options *set, const char *name)
         world->clients = set->clients;
     if (set->rounds != 0)
         world->rounds = set->rounds;
+    if (set->pace != 0)
+        world->rate_pace = set->pace;
     m->rows_count++;
     return 0;
 }

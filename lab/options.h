@@ -34,6 +34,8 @@ typedef enum bwl_lab_command {
     X(ROUNDS, 0, "rounds", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX), "how often each acquires (1)")   \
     X(FAULTS, 'f', "faults", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX),                                \
       "at most so many faults in all (2)")                                                       \
+    X(PACE, 0, "pace", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX),                                      \
+      "per cent at which a clock of --rate runs (what the drift allowance just covers)")         \
     X(LAW, 'l', "law", "LAW", BWL_FOR(TRY), "only this law, as `list` names it")                 \
     X(SVG, 0, "svg", "FILE", BWL_FOR(TRY), "write the shortest schedule as a drawing")           \
     X(MERMAID, 0, "mermaid", NULL, BWL_FOR(TRY), "write it as a diagram for Markdown")           \
@@ -61,6 +63,7 @@ typedef struct bwl_lab_options {
     unsigned        operands_count;
     unsigned        clients; /* 0: what is usual                                                 */
     unsigned        rounds;
+    unsigned        pace; /* 0: what is usual                                                    */
     unsigned        faults_max;
     bool            has_faults; /* faults_max was said                                           */
     bool            has_budget; /* a fault was named                                             */

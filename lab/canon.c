@@ -376,19 +376,17 @@ static void put_ghosts(print *p, const bwl_world *w, const uint8_t *order)
     }
 }
 
-static print begin(const bwl_world *w, uint64_t hash, bool plain)
+/* The names are not cleared: that would take longer than all the rest. */
+static void begin(print *p, const bwl_world *w, uint64_t hash, bool plain)
 {
-    bwl_ms since = w->now - BWL_BEGINNING_MS;
-
-    return (print){
-        .hash       = hash,
-        .over_alike = !plain && bwl_world_has_no_clock_behind(w),
-        .now        = w->now,
-        .wall_ns    = (BWL_BEGINNING_WALL_MS + since) * 1000000,
-        .plain      = plain,
-        .uses_wall  = w->scenario->protocol->uses_wall,
-        .is_token   = strcmp(w->scenario->protocol->name, "token") == 0,
-    };
+    p->hash         = hash;
+    p->now          = w->now;
+    p->wall_ns      = (BWL_BEGINNING_WALL_MS + w->now - BWL_BEGINNING_MS) * 1000000;
+    p->plain        = plain;
+    p->is_token     = strcmp(w->scenario->protocol->name, "token") == 0;
+    p->uses_wall    = w->scenario->protocol->uses_wall;
+    p->over_alike   = !plain && !p->is_token && bwl_world_has_no_clock_behind(w);
+    p->tokens_count = p->over_count = 0;
 }
 
 /* Where in their unit the clocks are: what is cut off tells when the next unit begins.  And how far
@@ -406,9 +404,10 @@ static void put_clocks(print *p, const bwl_world *w)
 
 static uint64_t in_order(const bwl_world *w, const uint8_t *order, bool plain)
 {
-    print    p    = begin(w, 0x62776c, plain);
+    print    p;
     uint64_t left = 0;
 
+    begin(&p, w, 0x62776c, plain);
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++) {
         left = left << 8 | w->left[i];
         if (i % 8 == 0)
@@ -438,8 +437,9 @@ static uint64_t in_order(const bwl_world *w, const uint8_t *order, bool plain)
 /* What the client is, whoever it is: with names for tokens that nobody else uses. */
 static uint64_t alone(const bwl_world *w, unsigned client)
 {
-    print p = begin(w, 0x616c, false);
+    print p;
 
+    begin(&p, w, 0x616c, false);
     put_client(&p, w, &w->clients[client]);
     put_token(&p, bwl_model_owner(&w->redis));
     return finish(p.hash);

@@ -47,7 +47,8 @@ typedef enum bwl_lab_command {
     X(MEMORY, 'm', "memory", "SIZE", BWL_FOR(TRY) | BWL_FOR(MATRIX) | BWL_FOR(RUN),              \
       "use at most so much (1G)")                                                                \
     X(QUIET, 'q', "quiet", NULL, BWL_FOR(TRY) | BWL_FOR(MATRIX), "no progress on a terminal")    \
-    X(BUDGET, 'b', "budget", "N", BWL_FOR(RUN), "stop after N states of a scenario (2000000)")   \
+    X(BUDGET, 'b', "budget", "N", BWL_FOR(RUN) | BWL_FOR(MATRIX),                                \
+      "stop after N states of a scenario, of a cell (2000000)")                                  \
     X(SEED, 's', "seed", "N", BWL_FOR(RUN) | BWL_FOR(WANDER), "where randomness begins (1)")     \
     X(RUNS, 'r', "runs", "N", BWL_FOR(RUN) | BWL_FOR(WANDER), "how many walks (100000)")         \
     X(DRAW, 'd', "draw", NULL, BWL_FOR(RUN) | BWL_FOR(WANDER),                                   \

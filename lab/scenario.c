@@ -132,7 +132,8 @@ static const bwl_scenario table[] = {
                    [BWL_DENIAL]           = 2,
                    [BWL_REFUSAL]          = 1,
                    [BWL_CANCEL]           = 2,
-                   [BWL_EXTEND_BY_CALLER] = 2 } },
+                   [BWL_EXTEND_BY_CALLER] = 2,
+                   [BWL_RATE]             = 2 } },
 
     /* ---- what a lease without a fence cannot give -------------------------------------------- */
     { .name   = "limit-pause",

@@ -18,7 +18,7 @@
     X(TOLD, "told once", "a caller was told what cannot be, or was told after the end, or never") \
     X(HEEDS_NO, "heeds no",                                                                       \
       "a client believes on although the server has told it no, or is "                           \
-      "another than gave it the lock")                                                            \
+      "not the one that gave it the lock")                                                        \
     X(TELLS_LOSS, "tells the loss",                                                               \
       "a hold was woken after its time was over, or learnt that the "                             \
       "server was started anew, and did not say LOST")                                            \

@@ -175,7 +175,8 @@ void bwl_page(FILE *out, const bwl_matrix *m)
         "<p>Every order of events is tried, with up to %u faults of one kind. "
         "<b>Holds</b>: no law breaks in any state. <b>Breaks</b>: the fewest faults that break "
         "one, and the fewest steps; the cell leads to the schedule. "
-        "<b>Cut short</b>: none was found to break in the first %s states, and there are more.</p>\n"
+        "<b>Cut short</b>: none was found to break in the first %s states, and there are "
+        "more.</p>\n"
         "<p class=\"dim\">bowline-lab %s, %u clients, a lease of %lld ms, or 2 "
         "s where time is counted in seconds. %s states in %.0f s.</p>\n",
         m->faults_max, bwl_count_words(m->states_max).of, BWL_LAB_VERSION,

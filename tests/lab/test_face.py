@@ -67,7 +67,7 @@ def test_the_budget_said_is_the_smallest(lab):
 @pytest.mark.parametrize(
     "words, status, part",
     [
-        (["token", "--rate", "2", "--slow", "1", "--faults", "2"], 0, "hold:            one holder"),
+        (["token", "--rate", "2", "--loss", "1", "--faults", "2"], 0, "hold:            one holder"),
         (["token", "--rate", "1", "--pace", "106"], 0, "hold:            one holder"),
         (["token", "--rate", "1", "--pace", "90"], 1, "honest lease     BREAKS with 1 rate, in 4 steps"),
         (["token", "--rate", "1", "--pace", "90"], 1, "its CLOCK RUNS at 90 %"),

@@ -22,7 +22,7 @@ typedef struct bwl_field {
 } bwl_field;
 
 /* A lease of less is all drift allowance: no hold takes it. */
-enum { BWL_FIELD_LEASE_MIN = 3, BWL_FIELD_MS_MAX = 1000000, BWL_FIELDS_COUNT = 18 };
+enum { BWL_FIELD_LEASE_MIN = 3, BWL_FIELD_MS_MAX = 1000000, BWL_FIELDS_COUNT = 26 };
 
 extern const bwl_field bwl_fields[BWL_FIELDS_COUNT];
 

@@ -47,6 +47,7 @@ typedef enum bench_bound {
 typedef enum bench_unit {
     BENCH_TIMES = 1, /* nanoseconds of one operation: percentiles          */
     BENCH_RATES,     /* pairs per second: the median of the rounds         */
+    BENCH_UPDATES,   /* updates per second: likewise                       */
     BENCH_BYTES,     /* bytes per lock: likewise                           */
 } bench_unit;
 
@@ -128,6 +129,8 @@ int bench_measure_pair_pings(bench *b, const bench_measure *measure, bench_resul
 int bench_measure_pair_floor(bench *b, const bench_measure *measure, bench_result *ret_result,
                              bench_trouble *reterr);
 int bench_measure_threads(bench *b, const bench_measure *measure, bench_result *ret_result,
+                          bench_trouble *reterr);
+int bench_measure_counter(bench *b, const bench_measure *measure, bench_result *ret_result,
                           bench_trouble *reterr);
 int bench_measure_run_file(bench *b, const bench_measure *measure, bench_result *ret_result,
                            bench_trouble *reterr);

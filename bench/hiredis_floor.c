@@ -141,6 +141,25 @@ int bench_floor_pair(void *arg, bench_trouble *reterr)
     return expect(f, reply, is_integer(reply, 1), reterr);
 }
 
+int bench_floor_add_one(bench_floor *floor, const char *key, bench_trouble *reterr)
+{
+    const char  *get[]       = { "GET", key };
+    const size_t get_sizes[] = { 3, strlen(key) };
+    char         text[24];
+
+    redisReply *reply = say(floor, 2, get, get_sizes);
+    bool        is_no = reply != NULL && reply->type == REDIS_REPLY_NIL;
+    bool        is_it = reply != NULL && reply->type == REDIS_REPLY_STRING;
+    long long   sum   = is_it ? strtoll(reply->str, NULL, 10) : 0;
+    if (expect(floor, reply, is_no || is_it, reterr) < 0)
+        return -1;
+    int          size        = snprintf(text, sizeof text, "%lld", sum + 1);
+    const char  *set[]       = { "SET", key, text };
+    const size_t set_sizes[] = { 3, strlen(key), (size_t)size };
+    reply                    = say(floor, 3, set, set_sizes);
+    return expect(floor, reply, is_status(reply, "OK"), reterr);
+}
+
 /* ---- questions ------------------------------------------------------------------------------- */
 
 int bench_floor_number(bench_floor *floor, const char *command, int64_t *ret_number,

@@ -35,6 +35,9 @@ int bench_floor_pair(void *arg, bench_trouble *reterr);
 /* Two PINGs, each awaited: two round trips with nothing in them.  arg: bench_floor. */
 int bench_floor_pings(void *arg, bench_trouble *reterr);
 
+/* GET of a number, SET of the next one, each awaited. */
+int bench_floor_add_one(bench_floor *floor, const char *key, bench_trouble *reterr);
+
 /* The number that is the answer to a command, or that is in the field of the answer to INFO. */
 int bench_floor_number(bench_floor *floor, const char *command, int64_t *ret_number,
                        bench_trouble *reterr);

@@ -37,6 +37,17 @@
         .run     = bench_measure_threads,                                                         \
     },
 
+#define COUNTER_MEASURE(count, needed)                                                           \
+    {                                                                                            \
+        .name = "counter-" #count "-free", .regime = BENCH_FREE, .unit = BENCH_UPDATES,          \
+        .ours   = "bowline_update, all threads on one key",                                      \
+        .theirs = "the same under a lock: acquire, GET, SET, release",                           \
+        .means  = "Threads add to one number in Redis, and none is added in vain. An update is " \
+                  "two round trips, and begins again when somebody came between; under a lock "  \
+                  "it is four, and the others wait.",                                            \
+        .bound = BENCH_AT_LEAST, .goal = needed, .threads = count, .run = bench_measure_counter, \
+    }
+
 const bench_measure bench_measures[] = {
     {
         .name   = "pair-P",
@@ -80,19 +91,23 @@ const bench_measure bench_measures[] = {
     THREADS_MEASURE(count, "free", needed, wanted, BENCH_FREE)
     THREADS_MAP(X)
 #undef X
-        {
-            .name   = "run-file",
-            .regime = BENCH_FREE,
-            .unit   = BENCH_TIMES,
-            .ours   = "bowline run NAME true, on file:",
-            .theirs = "flock FILE true",
-            .means  = "What is added to the time of a command that does nothing, from its start to "
-                      "its end.",
-            .bound  = BENCH_AT_MOST,
-            .goal   = 1.1,
-            .stretch = 0.85,
-            .run     = bench_measure_run_file,
-        },
+        COUNTER_MEASURE(1, 1.5),
+    COUNTER_MEASURE(2, 1.0),
+    COUNTER_MEASURE(4, 1.0),
+    COUNTER_MEASURE(16, 1.0),
+    {
+        .name    = "run-file",
+        .regime  = BENCH_FREE,
+        .unit    = BENCH_TIMES,
+        .ours    = "bowline run NAME true, on file:",
+        .theirs  = "flock FILE true",
+        .means   = "What is added to the time of a command that does nothing, from its start to "
+                   "its end.",
+        .bound   = BENCH_AT_MOST,
+        .goal    = 1.1,
+        .stretch = 0.85,
+        .run     = bench_measure_run_file,
+    },
     {
         .name    = "run-redis",
         .regime  = BENCH_FREE,

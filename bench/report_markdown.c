@@ -47,8 +47,9 @@ static void write_meaning(FILE *out, size_t i, const bench_result *r)
     if (i > 0 && strcmp(bench_measures[i - 1].means, m->means) == 0)
         return;
     if (m->threads > 0)
-        (void)fprintf(out, "- **threads-N**: pairs per second of N threads on one client / %s.",
-                      m->theirs);
+        (void)fprintf(out, "- **%.*s-N**: %s per second of N threads on one client / %s.",
+                      (int)strcspn(m->name, "-"), m->name,
+                      m->unit == BENCH_UPDATES ? "updates" : "pairs", m->theirs);
     else
         (void)fprintf(out, "- **%s**: %s / %s.", m->name, m->ours, m->theirs);
     (void)fprintf(out, " %s", m->means);

@@ -57,6 +57,7 @@ const char *bench_unit_text(bench_unit unit)
     switch (unit) {
     case BENCH_TIMES: return "us";
     case BENCH_RATES: return "pairs/s";
+    case BENCH_UPDATES: return "updates/s";
     case BENCH_BYTES: return "bytes";
     }
     bwl_unreachable("a unit outside of its enum");

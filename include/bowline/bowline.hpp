@@ -12,7 +12,11 @@
  *      bowline::named_mutex mutex(client, "nightly");
  *      std::lock_guard      guard(mutex);
  *
- * Header only, over bowline.h and async.h, which say what the calls promise.  What differs:
+ *      client.update("visits", [](auto old) {
+ *          return std::to_string(old ? std::stoll(std::string(*old)) + 1 : 1);
+ *      });
+ *
+ * Header only, over bowline.h, async.h and update.h, which say what the calls promise.  What differs:
  *
  *   - What fails throws bowline::error, out of memory too.  Decide on its status(), a number of
  *     bowline.h.
@@ -36,8 +40,10 @@
 #include <bowline/cpp/named_mutex.hpp>
 #include <bowline/cpp/operation.hpp>
 #include <bowline/cpp/time.hpp>
+#include <bowline/cpp/update.hpp>
 
 #include <bowline/async.h>
 #include <bowline/bowline.h>
+#include <bowline/update.h>
 
 #endif

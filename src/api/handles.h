@@ -5,12 +5,14 @@
 #define BWL_HANDLES_H
 
 #include "engine/lanes.h"
+#include "engine/pool.h"
 
 #include <bowline/async.h>
 
 struct bowline_client {
     bwl_lanes          lanes;
     bwl_client        *inner;      /* the first lane                                           */
+    bwl_pool           pool;       /* for updates                                              */
     pthread_mutex_t    mutex;      /* taken last: of the list that follows                     */
     struct bwl_bell   *bell;       /* see bell.h; NULL: no loop has asked for a descriptor     */
     bowline_operation *operations; /* that were started and not finished                       */

@@ -89,6 +89,7 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
     }
     client->inner->handle = client;
     bwl_lanes_init(&client->lanes, client->inner);
+    bwl_pool_init(&client->pool, client->inner);
     (void)pthread_mutex_init(&client->mutex, NULL); /* of the default kind: cannot fail */
     if (o.program != NULL)
         (void)snprintf(client->inner->program, sizeof client->inner->program, "%s", o.program);
@@ -110,6 +111,7 @@ void bowline_close(bowline_client *client)
         return;
     if (client->bell != NULL && !bwl_forked(&client->inner->guard))
         bwl_bell_stop(client->bell);
+    bwl_pool_close(&client->pool);
     bwl_lanes_close(&client->lanes);
     bwl_bell_free(client->bell);
     while (client->operations != NULL) {

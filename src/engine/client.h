@@ -31,6 +31,7 @@
 typedef struct bwl_client    bwl_client;
 typedef struct bwl_lock      bwl_lock;
 typedef struct bwl_operation bwl_operation;
+typedef struct bwl_section   bwl_section; /* engine/section.h */
 
 /* What the caller of who learns: fields that the store does not know are 0 or "". */
 enum { BWL_HOLDER_TEXT_MAX = 64 };
@@ -93,6 +94,11 @@ typedef struct bwl_engine {
      * it has been seen; false: bwl_lock_looked will be called, or was.  NULL: it is seen when it
      * is asked for. */
     bool (*look)(bwl_lock *lock);
+
+    /* Asks one word about a key of the caller's, through a lock that is never sought, on a client
+     * in which nobody else is.  True: it has ended already; false: bwl_lock_looked will be called,
+     * or was.  NULL: the store has locks and nothing else. */
+    bool (*step)(bwl_lock *lock, bwl_section *section);
 
     /* What was seen, once the look has ended.  Never waits. */
     int (*who)(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault);
@@ -235,6 +241,9 @@ void bwl_lock_cancel(bwl_operation *operation);
 
 /* locked: the same for who: ends RELEASED when engine->who can be asked, or CANCELLED. */
 void bwl_lock_look(bwl_lock *lock, bwl_operation *operation);
+
+/* locked: the same for one word of a section, which says how it came out.  The engine has step. */
+void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_section *section);
 
 /* locked: the caller has no handle any more. */
 void bwl_lock_unwanted(bwl_lock *lock);

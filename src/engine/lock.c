@@ -328,6 +328,18 @@ void bwl_lock_look(bwl_lock *lock, bwl_operation *operation)
     bwl_lock_unpin(lock);
 }
 
+void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_section *section)
+{
+    assert(lock->operation == NULL);
+    *operation      = (bwl_operation){ .lock = lock, .looks = true, .ended = BWL_PENDING };
+    lock->operation = operation;
+    (void)bwl_client_now(lock->client);
+    bwl_lock_pin(lock);
+    if (lock->client->engine->step(lock, section))
+        bwl_lock_looked(lock);
+    bwl_lock_unpin(lock);
+}
+
 void bwl_lock_looked(bwl_lock *lock)
 {
     end_operation(lock, BWL_RELEASED);

@@ -155,14 +155,14 @@ static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
     bwl_unreachable("an answer outside of its enum");
 }
 
-#define REDIS_ENGINE(scheme_)                                                         \
-    {                                                                                 \
-        .scheme = (scheme_), .protocol = &bwl_token, .has_lease = true,               \
-        .choose = bwl_redis_choose, .open = bwl_redis_open, .share = bwl_redis_share, \
-        .close = bwl_redis_close, .prepare = redis_prepare, .ask = redis_ask,         \
-        .forget = redis_forget, .woken = bwl_redis_woken, .flush = bwl_redis_flush,   \
-        .await = bwl_redis_await, .look = redis_look, .who = redis_who,               \
-        .lock_size = sizeof(bwl_redis_part),                                          \
+#define REDIS_ENGINE(scheme_)                                                                   \
+    {                                                                                           \
+        .scheme = (scheme_), .protocol = &bwl_token, .has_lease = true,                         \
+        .choose = bwl_redis_choose, .open = bwl_redis_open, .share = bwl_redis_share,           \
+        .close = bwl_redis_close, .prepare = redis_prepare, .ask = redis_ask,                   \
+        .forget = redis_forget, .woken = bwl_redis_woken, .flush = bwl_redis_flush,             \
+        .await = bwl_redis_await, .look = redis_look, .who = redis_who, .step = bwl_redis_step, \
+        .lock_size = sizeof(bwl_redis_part),                                                    \
     }
 
 const bwl_engine bwl_redis_engine = REDIS_ENGINE("redis");

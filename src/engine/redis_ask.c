@@ -78,6 +78,8 @@ static void settle(const bwl_redis_open_question *q, const bwl_event *ev)
     } else if (q->looker != NULL) {
         q->looker->answer = ev->kind == BWL_DOWN ? BWL_UNSENT : ev->answer;
         bwl_lock_looked(q->lock);
+    } else if (q->section != NULL) {
+        bwl_redis_section_ended(q->lock->client->store, q, ev);
     } else {
         bwl_event copy = *ev;
         copy.tag       = q->tag;
@@ -132,8 +134,8 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
 }
 
 /* What the frame says to the oldest question.  A value that no frame can hold has no bytes here. */
-static bwl_redis_verdict read_frame(bwl_redis_open_question *q, const char *bytes, size_t size,
-                                    bwl_event *ret_ev)
+static bwl_redis_verdict read_frame(bwl_redis_store *store, bwl_redis_open_question *q,
+                                    const char *bytes, size_t size, bwl_event *ret_ev)
 {
     bwl_redis_question question = {
         .word = q->word, .token = q->token, .stamp = q->stamp, .rules = q->lock->hold.claim.rules
@@ -143,6 +145,8 @@ static bwl_redis_verdict read_frame(bwl_redis_open_question *q, const char *byte
 
     if (q->looker != NULL)
         return bwl_redis_read_look(bytes, size, &ret_ev->answer, &q->looker->look);
+    if (q->section != NULL)
+        return bwl_redis_section_heard(store, q, bytes, size, &ret_ev->answer);
     if (bytes != NULL)
         verdict = bwl_redis_read(&question, q->heard, bytes, size, &reply);
     ret_ev->answer  = reply.answer;
@@ -161,12 +165,21 @@ static void heard_part(bwl_redis_open_question *q, bwl_answer answer)
         q->failed = answer;
 }
 
+/* How many frames answer it. */
+static unsigned frames_of(const bwl_redis_open_question *q)
+{
+    if (q->section != NULL)
+        return bwl_section_frames(q->section->question.word);
+    return q->looker != NULL ? 1 : bwl_redis_frames(q->word);
+}
+
 static void says_why(bwl_redis_store *store, const bwl_redis_open_question *q, bwl_answer answer,
                      const char *bytes, size_t size)
 {
     char text[160];
 
-    if (q->verifies || bytes == NULL || (answer != BWL_LATER && answer != BWL_REFUSED))
+    if (q->verifies || q->section != NULL || bytes == NULL ||
+        (answer != BWL_LATER && answer != BWL_REFUSED))
         return;
     bwl_redis_error_words(store, text, sizeof text, bytes, size);
     bwl_lock_says(q->lock, "%s: %s", store->where, text);
@@ -197,14 +210,14 @@ static void answered(bwl_redis_store *store, const char *bytes, size_t size)
 {
     bwl_redis_open_question *first   = at(store, 0);
     bwl_event                ev      = { .kind = BWL_REPLY };
-    bwl_redis_verdict        verdict = read_frame(first, bytes, size, &ev);
+    bwl_redis_verdict        verdict = read_frame(store, first, bytes, size, &ev);
 
     if (verdict == BWL_REDIS_STRANGE) {
         answered_strangely(store);
         return;
     }
     says_why(store, first, ev.answer, first->failed == 0 ? bytes : NULL, size);
-    if (first->looker == NULL && first->heard + 1u < bwl_redis_frames(first->word)) {
+    if (first->heard + 1u < frames_of(first)) {
         heard_part(first, ev.answer);
         return;
     }
@@ -238,37 +251,48 @@ static bwl_signal signal_of(const bwl_redis_store *store, const bwl_redis_open_q
     return (bwl_signal){ .kind = profile->signal, .name = ret_name, .size = size };
 }
 
-static bool write_one(bwl_redis_store *store, bwl_redis_open_question *q)
+static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q,
+                        bwl_resp_writer *ret_writer)
 {
-    char            key[BWL_KEY_MAX];
-    char            name[BWL_SIGNAL_MAX];
-    bwl_signal      signal = signal_of(store, q, name);
-    bwl_resp_writer writer;
-    size_t size = bwl_key_write(key, store->key_template, q->lock->name, q->lock->name_size);
+    char       key[BWL_KEY_MAX];
+    char       name[BWL_SIGNAL_MAX];
+    bwl_signal signal = signal_of(store, q, name);
+    size_t     size   = bwl_key_write(key, store->key_template, q->lock->name, q->lock->name_size);
     /* Nobody would hear that the server does not know the script; once it has seen the text, it
      * does. */
     bool   is_last_word = store->client->closing && !store->text_was_sent;
     bool   is_new       = (store->texts_due & 1u << q->word) != 0;
     size_t room         = bwl_redis_room(q->word) + size * (bwl_redis_frames(q->word) - 1);
 
-    if (!bwl_conn_reserve(&store->conn, room + size + signal.size, &writer))
+    if (!bwl_conn_reserve(&store->conn, room + size + signal.size, ret_writer))
         return false;
     if (q->looker != NULL)
-        bwl_redis_write_look(&writer, key, size, q->by_text);
+        bwl_redis_write_look(ret_writer, key, size, q->by_text);
     else
-        bwl_redis_write(&writer, &(bwl_redis_question){
-                                     .word     = q->word,
-                                     .by_text  = q->by_text || is_last_word || is_new,
-                                     .key      = key,
-                                     .key_size = size,
-                                     .token    = q->token,
-                                     .lease_ms = q->lease_ms,
-                                     .stamp    = q->stamp,
-                                     .rules    = q->lock->hold.claim.rules,
-                                     .signal   = signal,
-                                 });
+        bwl_redis_write(ret_writer, &(bwl_redis_question){
+                                        .word     = q->word,
+                                        .by_text  = q->by_text || is_last_word || is_new,
+                                        .key      = key,
+                                        .key_size = size,
+                                        .token    = q->token,
+                                        .lease_ms = q->lease_ms,
+                                        .stamp    = q->stamp,
+                                        .rules    = q->lock->hold.claim.rules,
+                                        .signal   = signal,
+                                    });
     store->text_was_sent = store->text_was_sent || is_last_word;
     store->texts_due &= ~(1u << q->word);
+    return true;
+}
+
+static bool write_one(bwl_redis_store *store, bwl_redis_open_question *q)
+{
+    bwl_resp_writer writer;
+
+    if (q->section != NULL && !bwl_redis_section_write(store, q->section, &writer))
+        return false;
+    if (q->section == NULL && !write_words(store, q, &writer))
+        return false;
     q->starts_at  = store->conn.written;
     q->written_at = store->client->latest;
     q->written    = true;
@@ -324,6 +348,9 @@ static bool awaits_value(bwl_redis_store *store)
     if (store->phase != BWL_REDIS_READY || store->questions_count == 0)
         return false;
     const bwl_redis_open_question *first = at(store, 0);
+    if (first->section != NULL)
+        return first->written &&
+               bwl_section_shows_value(first->section->question.word, first->heard);
     return first->written && first->looker == NULL && bwl_redis_shows_value(first->word) &&
            first->heard + 1u == bwl_redis_frames(first->word);
 }

@@ -8,6 +8,7 @@
  *      redis_greet.c    from a fresh connection to one that may be asked: HELLO, INFO, SELECT
  *      redis_ask.c      questions out, answers in, and what becomes of them when it breaks
  *      redis_watch.c    one section between WATCH and EXEC at a time
+ *      redis_section.c  the same for an update, on a connection of its own
  *      redis_await.c    waiting for an answer in the connection itself
  *      redis_held.c     what a new connection means for the locks that are held
  *      redis.c          the engine's table
@@ -28,6 +29,7 @@
 #include "engine/client.h"
 #include "engine/conn.h"
 #include "engine/resolve.h"
+#include "engine/section.h"
 #include "redis/key.h"
 #include "redis/profile.h"
 #include "redis/words.h"
@@ -57,8 +59,9 @@ typedef struct bwl_redis_looker {
 } bwl_redis_looker;
 
 typedef struct bwl_redis_open_question {
-    bwl_lock         *lock;   /* pinned */
-    bwl_redis_looker *looker; /* lives as long as the lock; NULL: asked by the machine         */
+    bwl_lock         *lock;    /* pinned */
+    bwl_redis_looker *looker;  /* lives as long as the lock; NULL: asked by the machine         */
+    bwl_section      *section; /* lives as long as the client; NULL: likewise                   */
     uint32_t          tag;
     bwl_redis_word    word;
     uint8_t           heard;  /* frames of its answer so far                                    */
@@ -218,6 +221,22 @@ void      bwl_redis_watch_settle(bwl_redis_store *store, bwl_lock *kept, bwl_ans
 
 /* Something came, or the connection broke (status, and the fault): takes what is there. */
 void bwl_redis_heard(bwl_redis_store *store, int status, bwl_fault *fault);
+
+/* redis_section.c */
+bool bwl_redis_step(bwl_lock *lock, bwl_section *section);
+
+/* May it go out on this connection?  False: it has ended UNSENT. */
+bool bwl_redis_section_admits(bwl_redis_store *store, const bwl_redis_open_question *question);
+
+/* Writes it into the connection, to be committed.  False: there is no room. */
+bool bwl_redis_section_write(bwl_redis_store *store, const bwl_section *section,
+                             bwl_resp_writer *ret_writer);
+
+/* A frame of its answer, and the end of it. */
+bwl_redis_verdict bwl_redis_section_heard(bwl_redis_store *store, bwl_redis_open_question *q,
+                                          const char *bytes, size_t size, bwl_answer *ret_answer);
+void              bwl_redis_section_ended(bwl_redis_store *store, const bwl_redis_open_question *q,
+                                          const bwl_event *ev);
 
 /* redis_await.c */
 bool bwl_redis_await(bwl_client *client, bwl_ms until);

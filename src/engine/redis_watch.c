@@ -85,6 +85,8 @@ bool bwl_redis_watch_admits(bwl_redis_store *store, const bwl_redis_open_questio
 {
     bool is_first = question->word == REDIS_WATCH_READ;
 
+    if (question->section != NULL)
+        return bwl_redis_section_admits(store, question);
     if (question->looker != NULL || question->verifies ||
         (!is_first && !ends_section(question->word)))
         return true;

@@ -80,6 +80,24 @@ def test_readme_shell_examples_run_as_they_stand(tmp_path):
     assert (tmp_path / "ran").read_text() == "nightly\n" * len(lines)
 
 
+# ---- update ----------------------------------------------------------------------------------------
+
+
+def test_the_update_page_shows_what_is_in_its_example_and_in_cpp_what_compiles():
+    example = (SOURCE / "examples" / "09-update.c").read_text(encoding="utf-8")
+    shown = blocks("docs/update.md", "c")
+    assert len(shown) == 2
+    assert [block for block in shown if block not in example] == []
+    (cpp,) = blocks("docs/update.md", "cpp")
+    compiler = os.environ.get("BOWLINE_CXX")
+    if not compiler:
+        pytest.skip("there is no C++ compiler")
+    program = "#include <bowline/bowline.hpp>\nvoid f(bowline::client &client)\n{\n" + cpp + "}\n"
+    flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++", "-"]
+    built = run([*compiler.split(), "-I", str(SOURCE / "include"), *flags], input=program)
+    assert built.returncode == 0, built.stderr
+
+
 # ---- guarantees ------------------------------------------------------------------------------------
 
 

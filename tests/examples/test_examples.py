@@ -184,6 +184,25 @@ def test_acquire_complains(program):
     assert done.stderr.startswith("01-acquire: USAGE: ")
 
 
+def test_update_sells_no_seat_twice(program, redis):
+    words = [str(program("09-update")), redis.url, "seats", "5"]
+    crowd = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(8)]
+    said_by_all = []
+    for process in crowd:
+        out, _ = process.communicate(timeout=LIMIT)
+        assert process.returncode == (1 if out == "sold out\n" else 0)
+        said_by_all.append(re.sub(r"\d+ conflicts", "N conflicts", out))
+    sold = [f"a seat is ours, {left} left (N conflicts)\n" for left in range(5)]
+    assert sorted(said_by_all) == sorted(sold + ["sold out\n"] * 3)
+    assert redis.cli("get", "seats") == "0"
+
+
+def test_update_complains(program, locks):
+    done = run(program("09-update"), locks)
+    assert said(done, 2) == []
+    assert done.stderr.startswith("09-update: UNSUPPORTED: file: has no keys to update")
+
+
 FENCED = [
     "the first writes: accepted",
     "the second writes: accepted",

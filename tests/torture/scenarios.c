@@ -5,6 +5,7 @@
  * itself is only what a caller is told: a status that is documented for the call, with words.  What
  * must be true afterwards is checked by torture.c.
  */
+#include "tests/lib/counter.h"
 #include "tests/torture/stage.h"
 
 #include <fcntl.h>
@@ -406,6 +407,43 @@ static void play_keep(stage *s)
     bowline_close(client);
 }
 
+/* ---- without a lock -------------------------------------------------------------------------- */
+
+static int wipe(bowline_change *change, void *context)
+{
+    long *ret_sum = context;
+
+    *ret_sum = change->old_value != NULL ? strtol(change->old_value, NULL, 10) : 0;
+    return BOWLINE_UPDATE_DELETE;
+}
+
+/* What was counted counts once; what is not known, once or not at all; what failed does not. */
+static void play_update(stage *s)
+{
+    long            begun  = -1; /* an earlier round could not wipe it, perhaps                */
+    long            least  = 0;
+    long            most   = 0;
+    long            sum    = 0;
+    bowline_client *client = open_one(s, 0, LEASE_MS);
+
+    if (client == NULL)
+        return;
+    for (int turn = 0; turn < 3; turn++) {
+        counter       c      = { .calls = 0 };
+        bowline_error error  = { 0 };
+        int           status = bowline_update(client, s->name, count_one, &c, NULL, &error);
+        (void)goes(s, "update", status, MAY_ASK, &error);
+        if (begun < 0 && c.calls > 0)
+            begun = strtol(c.before, NULL, 10); /* "-" is 0 */
+        least += status == BOWLINE_OK;
+        most += status == BOWLINE_OK || status == BOWLINE_UNKNOWN;
+    }
+    if (bowline_update(client, s->name, wipe, &sum, NULL, NULL) == BOWLINE_OK && begun >= 0 &&
+        (sum - begun < least || sum - begun > most))
+        complain(s, "%ld were counted, which is not from %ld to %ld", sum - begun, least, most);
+    bowline_close(client);
+}
+
 const scenario scenarios[] = {
     { .name = "verbs", .play = play_verbs },
     { .name = "close", .play = play_close },
@@ -416,5 +454,6 @@ const scenario scenarios[] = {
     { .name = "fork", .play = play_fork },
     { .name = "outsider", .play = play_outsider, .paths_only = true },
     { .name = "keep", .play = play_keep, .leases_only = true },
+    { .name = "update", .play = play_update, .leases_only = true },
 };
 const size_t scenarios_count = sizeof scenarios / sizeof scenarios[0];

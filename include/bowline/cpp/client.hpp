@@ -8,6 +8,7 @@
 #include <bowline/cpp/hold.hpp>
 #include <bowline/cpp/operation.hpp>
 #include <bowline/cpp/time.hpp>
+#include <bowline/cpp/update.hpp>
 
 #include <bowline/async.h>
 #include <bowline/bowline.h>
@@ -116,6 +117,33 @@ class client {
 
         detail::check(bowline_who_start(&op, opened(), detail::c_string(name), &e), e);
         return operation<bowline_holder>(client_, op);
+    }
+
+    /* Changes the value of a Redis key without a lock: see update.h, for what the function may do
+     * above all.  Calls change(std::optional<std::string_view> old), for no value if there is no
+     * key, as often as somebody came between; returns how often that was.  What the function
+     * throws, this throws, and nothing is written.  Else it throws as bowline_update: BUSY,
+     * TIMEOUT, UNKNOWN, UNREACHABLE, REFUSED, UNSUPPORTED, USAGE, NOMEM, SYSTEM, FORKED.  Any
+     * thread. */
+    template <class Compute>
+    std::uint32_t update(const std::string &key, Compute &&compute,
+                         const update_limits &limits = update_limits())
+    {
+        detail::computing<Compute> context{ compute, {}, {} };
+        std::uint32_t              conflicts = 0;
+        bowline_update_options     o{};
+        bowline_error              e{};
+
+        o.size           = sizeof o;
+        o.wait_ms        = limits.wait.ms();
+        o.tries_max      = limits.tries_max;
+        o.ret_conflicts  = &conflicts;
+        const int status = bowline_update(opened(), detail::c_string(key),
+                                          &detail::computing<Compute>::call, &context, &o, &e);
+        if (context.thrown)
+            std::rethrow_exception(context.thrown);
+        detail::check(status, e);
+        return conflicts;
     }
 
     /* For event loops: the descriptor to poll for reading (not to be read, nor closed).  Throws

@@ -1,0 +1,117 @@
+/*
+ * update.hpp -- what an update makes of a key: see update.h.
+ */
+#ifndef BOWLINE_CPP_UPDATE_HPP
+#define BOWLINE_CPP_UPDATE_HPP
+
+#include <bowline/cpp/time.hpp>
+
+#include <bowline/update.h>
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace bowline {
+
+/* What the function of client::update returns: a value to be written, or one of leave() and
+ * erase(). */
+class change {
+  public:
+    /* Writes it.  The key ends when it would have ended anyway. */
+    change(std::string value) : choice_(BOWLINE_UPDATE_WRITE), value_(std::move(value))
+    {
+    }
+
+    /* Writes it, to end so long after that (milliseconds::max(): never). */
+    change(std::string value, milliseconds lasts) : change(std::move(value))
+    {
+        if (lasts == milliseconds::max())
+            lasts_ms_ = BOWLINE_FOREVER;
+        else
+            lasts_ms_ = lasts.count() > 0 ? lasts.count() : no_time;
+    }
+
+    /* The key as it is. */
+    static change leave()
+    {
+        return change(BOWLINE_UPDATE_LEAVE);
+    }
+
+    /* No key. */
+    static change erase()
+    {
+        return change(BOWLINE_UPDATE_DELETE);
+    }
+
+    /* The three things that bowline_change is told. */
+    [[nodiscard]] int choice() const noexcept
+    {
+        return choice_;
+    }
+
+    [[nodiscard]] const std::string &value() const noexcept
+    {
+        return value_;
+    }
+
+    [[nodiscard]] std::int64_t lasts_ms() const noexcept
+    {
+        return lasts_ms_;
+    }
+
+  private:
+    static constexpr std::int64_t no_time = INT64_MIN; /* which is USAGE */
+
+    explicit change(int choice) : choice_(choice)
+    {
+    }
+
+    int          choice_;
+    std::string  value_;
+    std::int64_t lasts_ms_ = 0;
+};
+
+/* How often, and for how long; a zero as in bowline_update_options. */
+struct update_limits {
+    wait_time     wait      = wait_time();
+    std::uint32_t tries_max = 0;
+};
+
+namespace detail {
+
+/* What a C function is handed of a C++ one.  No exception may pass through the library: it is kept,
+ * and nothing is written. */
+template <class Compute> struct computing {
+    Compute              &compute;
+    std::optional<change> last;
+    std::exception_ptr    thrown;
+
+    static int call(bowline_change *asked, void *context)
+    {
+        auto *self = static_cast<computing *>(context);
+
+        try {
+            std::optional<std::string_view> old;
+            if (asked->old_value != nullptr)
+                old.emplace(asked->old_value, asked->old_size);
+            self->last.emplace(self->compute(old));
+            asked->value      = self->last->value().data();
+            asked->value_size = self->last->value().size();
+            asked->lasts_ms   = self->last->lasts_ms();
+            return self->last->choice();
+        } catch (...) {
+            self->thrown = std::current_exception();
+            return -1;
+        }
+    }
+};
+
+} /* namespace detail */
+
+} /* namespace bowline */
+
+#endif

@@ -1,0 +1,303 @@
+/*
+ * update.c -- an update, from the machine of hold/optimistic.c to the words of a section and back.
+ *
+ * The whole of it runs in the caller's thread, on a client of the pool in which nobody else is.
+ */
+#include "api/handles.h"
+#include "api/uncancelled.h"
+#include "engine/clock.h"
+#include "engine/fault.h"
+#include "hold/optimistic.h"
+
+#include <bowline/update.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+_Static_assert((int)BOWLINE_VALUE_MAX == (int)BWL_RESP_BULK_MAX, "what a frame can hold");
+
+enum { KEY_SHOWN_MAX = 60 };
+
+/* In this thread, a function of the caller's is called: another update would wait for a place in
+ * the pool, and those inside each other could take all of them. */
+static _Thread_local bool computing;
+
+typedef struct job {
+    const char     *key;
+    bowline_compute compute;
+    void           *context;
+    bwl_place      *place;
+    bwl_optimistic  machine;
+    bowline_change  change;
+    int             choice;     /* of the function */
+    const char     *wrong;      /* what it has filled in that cannot be; NULL                   */
+    int             broken;     /* the word could not be waited for: why; 0                     */
+    bool            is_written; /* its last word was SET or DEL                                 */
+} job;
+
+/* ---- what the caller wants ------------------------------------------------------------------- */
+
+static int check(const bowline_update_options *o, bowline_error *reterr)
+{
+    const char *wrong = NULL;
+
+    if (o->wait_ms < BOWLINE_NO_WAIT || o->wait_ms > BOWLINE_WAIT_MAX_MS)
+        wrong = "wait_ms is BOWLINE_FOREVER, BOWLINE_NO_WAIT, or from 0 to 2147483647";
+    else if (o->reserved != 0)
+        wrong = "reserved is not 0";
+    if (wrong != NULL)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "%s", wrong);
+    return BOWLINE_OK;
+}
+
+static int check_call(const bowline_client *client, const char *key, bowline_compute compute,
+                      bowline_error *reterr)
+{
+    bwl_fault *fault = bwl_fault_of(reterr);
+
+    if (client == NULL || key == NULL || compute == NULL)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "bowline_update needs a client, a key and a function");
+    if (key[0] == '\0' || strnlen(key, BOWLINE_KEY_MAX + 1) > BOWLINE_KEY_MAX)
+        return bwl_fail(fault, BWL_STATUS_USAGE, "a key has 1 to %d bytes", BOWLINE_KEY_MAX);
+    if (computing)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "the function of a bowline_update may not call bowline_update: "
+                        "do the second update when the first has ended");
+    return BOWLINE_OK;
+}
+
+static uint32_t tries_of(const bowline_update_options *o)
+{
+    if (o->wait_ms == BOWLINE_NO_WAIT)
+        return 1;
+    return o->tries_max == 0 && o->wait_ms == 0 ? (uint32_t)BOWLINE_TRIES : o->tries_max;
+}
+
+static bwl_ms until_of(const bowline_update_options *o)
+{
+    return o->wait_ms > 0 ? bwl_later(bwl_clock_now(), o->wait_ms) : BWL_NEVER;
+}
+
+/* ---- the steps ------------------------------------------------------------------------------- */
+
+static bwl_optimistic_next tell(job *j, bwl_event ev)
+{
+    bwl_client *client = j->place->client;
+
+    bwl_client_lock(client);
+    ev.now = bwl_client_now(client);
+    /* Without random bits: in step with others, which is only slower. */
+    (void)bwl_entropy_draw(&client->entropy, &ev.fresh);
+    bwl_client_unlock(client);
+    return bwl_optimistic_event(&j->machine, &ev);
+}
+
+/* Asks the word, and waits for what becomes of it.  Below 0: that cannot be waited for. */
+static int ask(job *j, bwl_section_word word, bwl_fault *fault)
+{
+    bwl_client   *client = j->place->client;
+    bwl_section  *s      = &j->place->section;
+    bool          is_set = word == SECTION_SET;
+    bwl_operation operation;
+
+    s->question = (bwl_section_question){
+        .word       = word,
+        .key        = j->key,
+        .key_size   = strlen(j->key),
+        .value      = is_set && j->change.value != NULL ? j->change.value : "",
+        .value_size = is_set ? j->change.value_size : 0,
+        .lasts_ms   = j->change.lasts_ms == BOWLINE_FOREVER ? BWL_NEVER : j->change.lasts_ms,
+    };
+    bwl_client_lock(client);
+    bwl_lock_step(j->place->lock, &operation, s);
+    int status = bwl_client_wait(client, &operation, BWL_NEVER, fault);
+    if (status < 0)
+        bwl_lock_cancel(&operation);
+    bwl_client_unlock(client);
+    return status;
+}
+
+static bwl_optimistic_next asked(job *j, bwl_section_word word, bwl_fault *fault)
+{
+    const bwl_section *s = &j->place->section;
+
+    j->is_written = word == SECTION_SET || word == SECTION_DELETE;
+    j->broken     = ask(j, word, fault);
+    if (j->broken < 0)
+        return (bwl_optimistic_next){ .want = BWL_WANT_END, .end = BWL_UPDATE_UNKNOWN };
+    return tell(j, (bwl_event){ .kind = s->kind, .answer = s->answer });
+}
+
+static const char *fault_of_choice(int choice, const bowline_change *change)
+{
+    if (choice > BOWLINE_UPDATE_DELETE)
+        return "has returned none of BOWLINE_UPDATE_...";
+    if (choice != BOWLINE_UPDATE_WRITE)
+        return NULL;
+    if (change->value == NULL && change->value_size > 0)
+        return "has given a value_size and no value";
+    if (change->value_size > BOWLINE_VALUE_MAX)
+        return "has given a value of more than 65536 bytes (BOWLINE_VALUE_MAX)";
+    if (change->lasts_ms < BOWLINE_FOREVER || change->lasts_ms > BOWLINE_WAIT_MAX_MS)
+        return "has given a lasts_ms that is not BOWLINE_FOREVER, or from 0 to 2147483647";
+    return NULL;
+}
+
+static bwl_optimistic_next call_function(job *j)
+{
+    const bwl_section *s = &j->place->section;
+
+    j->change = (bowline_change){
+        .size      = sizeof j->change,
+        .old_value = s->is_there ? s->seen : NULL,
+        .old_size  = s->is_there ? s->seen_size : 0,
+        .tries     = j->machine.tries,
+    };
+    computing = true;
+    j->choice = j->compute(&j->change, j->context);
+    computing = false;
+    j->wrong  = fault_of_choice(j->choice, &j->change);
+    if (j->choice < 0 || j->wrong != NULL)
+        return bwl_optimistic_computed(&j->machine, BWL_CHOICE_STOP);
+    return bwl_optimistic_computed(
+        &j->machine, j->choice == BOWLINE_UPDATE_LEAVE ? BWL_CHOICE_LEAVE : BWL_CHOICE_WRITE);
+}
+
+static bwl_optimistic_next sleep_until(job *j, bwl_ms at)
+{
+    for (bwl_ms now = bwl_clock_now(); now < at; now = bwl_clock_now()) {
+        bwl_ms          left_ms = at - now;
+        struct timespec length  = { .tv_sec  = (time_t)(left_ms / 1000),
+                                    .tv_nsec = (long)(left_ms % 1000) * 1000000 };
+        (void)nanosleep(&length, NULL); /* a signal: the rest of it */
+    }
+    return tell(j, (bwl_event){ .kind = BWL_ALARM });
+}
+
+/* ---- how it came out ------------------------------------------------------------------------- */
+
+/* What can be shown of a key, which may hold any byte. */
+static void show(char ret_text[KEY_SHOWN_MAX + 4], const char *key)
+{
+    size_t size = strnlen(key, KEY_SHOWN_MAX + 1);
+
+    for (size_t i = 0; i < size && i < KEY_SHOWN_MAX; i++) {
+        unsigned char c = (unsigned char)key[i];
+        ret_text[i]     = c >= 0x20 && c != 0x7f ? key[i] : '?';
+    }
+    (void)strcpy(ret_text + (size < KEY_SHOWN_MAX ? size : KEY_SHOWN_MAX),
+                 size > KEY_SHOWN_MAX ? "..." : "");
+}
+
+static int report_alien(const job *j, const char *key, bwl_fault *fault)
+{
+    if (j->place->section.is_long)
+        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
+                        "%s: its value is longer than the %d bytes that can be read", key,
+                        BOWLINE_VALUE_MAX);
+    return bwl_fail(fault, BWL_STATUS_REFUSED,
+                    "%s: the key is no string, but a list, a hash or the like", key);
+}
+
+static int report(const job *j, bwl_optimistic_end end, bowline_error *reterr)
+{
+    const bwl_optimistic *o     = &j->machine;
+    bwl_fault            *fault = bwl_fault_of(reterr);
+    const char           *why   = j->place->lock->why;
+    char                  key[KEY_SHOWN_MAX + 4];
+
+    show(key, j->key);
+    if (j->place->section.no_memory && (end == BWL_UPDATE_NOT_NOW || end == BWL_UPDATE_UNREACHABLE))
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "%s: out of memory", key);
+    switch (end) {
+    case BWL_UPDATE_WRITTEN:
+    case BWL_UPDATE_LEFT: return BOWLINE_OK;
+    case BWL_UPDATE_STOPPED:
+        if (j->wrong != NULL)
+            return bwl_fail(fault, BWL_STATUS_USAGE, "%s: the function %s", key, j->wrong);
+        return bwl_fail(fault, BWL_STATUS_CANCELLED, "%s: the function wanted to stop (%d)", key,
+                        j->choice);
+    case BWL_UPDATE_ALIEN: return report_alien(j, key, fault);
+    case BWL_UPDATE_CONFLICTS:
+        return bwl_fail(fault, BWL_STATUS_BUSY,
+                        "%s: touched by somebody else at each of %u tries (%u conflicts)", key,
+                        (unsigned)o->tries, (unsigned)o->conflicts);
+    case BWL_UPDATE_TIME_UP:
+        return bwl_fail(fault, BWL_STATUS_TIMEOUT,
+                        "%s: touched by somebody else for all of the wait (%u tries, %u conflicts)",
+                        key, (unsigned)o->tries, (unsigned)o->conflicts);
+    case BWL_UPDATE_NOT_NOW:
+    case BWL_UPDATE_REFUSED:
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "%s: nothing was written: %s", key, why);
+    case BWL_UPDATE_UNREACHABLE:
+        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s: nothing was written: %s", key, why);
+    case BWL_UPDATE_UNKNOWN:
+        return bwl_fail(fault, BWL_STATUS_UNKNOWN,
+                        "%s: whether it was written is not known, look at it: %s", key, why);
+    }
+    bwl_unreachable("an end outside of its enum");
+}
+
+/* ---- the whole of it ------------------------------------------------------------------------- */
+
+static bwl_optimistic_end run(job *j, const bowline_update_options *o, bwl_ms until,
+                              bwl_fault *fault)
+{
+    bwl_optimistic_next next = bwl_optimistic_begin(&j->machine, tries_of(o), until);
+
+    while (next.want != BWL_WANT_END)
+        switch (next.want) {
+        case BWL_WANT_READ: next = asked(j, SECTION_READ, fault); break;
+        case BWL_WANT_COMPUTE: next = call_function(j); break;
+        case BWL_WANT_WRITE:
+            next =
+                asked(j, j->choice == BOWLINE_UPDATE_DELETE ? SECTION_DELETE : SECTION_SET, fault);
+            break;
+        case BWL_WANT_LEAVE: next = asked(j, SECTION_LEAVE, fault); break;
+        case BWL_WANT_PAUSE: next = sleep_until(j, next.at); break;
+        case BWL_WANT_END: break;
+        }
+    return next.end;
+}
+
+static int update_in_place(job *j, bowline_client *client, const bowline_update_options *o,
+                           bowline_error *reterr)
+{
+    bwl_ms    until  = until_of(o);
+    bwl_fault fault  = { 0 };
+    int       status = bwl_pool_take(&client->pool, until, &j->place, bwl_fault_of(reterr));
+
+    if (status < 0)
+        return status;
+    bwl_optimistic_end end = run(j, o, until, &fault);
+    if (j->broken == 0)
+        status = report(j, end, reterr);
+    else if (j->is_written)
+        status = bwl_fail(bwl_fault_of(reterr), BWL_STATUS_UNKNOWN,
+                          "whether it was written is not known: %s", fault.text);
+    else
+        status = bwl_fail(bwl_fault_of(reterr), (bwl_status)j->broken, "%s", fault.text);
+    bwl_pool_give(&client->pool, j->place, j->broken < 0);
+    return status;
+}
+
+int bowline_update(bowline_client *client, const char *key, bowline_compute compute, void *context,
+                   const bowline_update_options *options, bowline_error *reterr)
+{
+    BWL_UNCANCELLED;
+    bowline_update_options o;
+    job                    j = { .key = key, .compute = compute, .context = context };
+
+    int status = check_call(client, key, compute, reterr);
+    if (status < 0 || (status = bwl_check_fork(client->inner, reterr)) < 0)
+        return status;
+    status = bwl_copy_options(&o, sizeof o, options, "BOWLINE_UPDATE", reterr);
+    if (status < 0 || (status = check(&o, reterr)) < 0)
+        return status;
+    status = update_in_place(&j, client, &o, reterr);
+    if (o.ret_conflicts != NULL)
+        *o.ret_conflicts = j.machine.conflicts;
+    return status;
+}

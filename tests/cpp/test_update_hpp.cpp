@@ -1,0 +1,210 @@
+/*
+ * test_update_hpp.cpp -- client::update: what the function is shown and may answer, what it throws,
+ * and an engine that has no keys.  Where there is a redis-server, one of the test's own.
+ */
+#include <bowline/bowline.hpp>
+
+#include "tap.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace std::chrono_literals;
+using bowline::change;
+using tap::place;
+using old_value = std::optional<std::string_view>;
+
+/* ---- a server -------------------------------------------------------------------------------- */
+
+class server {
+  public:
+    server()
+    {
+        std::string directory =
+            (std::filesystem::temp_directory_path() / "bowline-cpp-redis-XXXXXX").string();
+
+        CHECK(mkdtemp(directory.data()) != nullptr);
+        directory_ = directory;
+        socket_    = directory + "/s";
+        pid_       = fork();
+        CHECK(pid_ >= 0);
+        if (pid_ == 0) {
+            const int quiet = ::open("/dev/null", O_WRONLY);
+            (void)dup2(quiet, 1);
+            (void)execlp("redis-server", "redis-server", "--port", "0", "--unixsocket",
+                         socket_.c_str(), "--save", "", "--dir", directory_.c_str(), nullptr);
+            _exit(127);
+        }
+    }
+
+    server(const server &)            = delete;
+    server &operator=(const server &) = delete;
+
+    ~server()
+    {
+        if (pid_ > 0) {
+            (void)kill(pid_, SIGKILL);
+            (void)waitpid(pid_, nullptr, 0);
+        }
+        std::filesystem::remove_all(directory_);
+    }
+
+    /* False: there is none to be had. */
+    bool is_up()
+    {
+        while (!std::filesystem::exists(socket_)) {
+            if (waitpid(pid_, nullptr, WNOHANG) == pid_) {
+                pid_ = 0;
+                return false;
+            }
+            std::this_thread::sleep_for(1ms);
+        }
+        return true;
+    }
+
+    [[nodiscard]] std::string url() const
+    {
+        return "unix://" + socket_;
+    }
+
+  private:
+    pid_t       pid_ = 0;
+    std::string directory_;
+    std::string socket_;
+};
+
+static change count_on(old_value old)
+{
+    return std::to_string(old ? std::stoll(std::string(*old)) + 1 : 1);
+}
+
+static std::optional<std::string> value_of(bowline::client &client, const std::string &key)
+{
+    std::optional<std::string> value;
+
+    (void)client.update(key, [&](old_value old) {
+        if (old)
+            value = std::string(*old);
+        return change::leave();
+    });
+    return value;
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+static void test_an_engine_without_keys_is_unsupported(const place &at)
+{
+    bowline::client client(at.url);
+    unsigned        calls = 0;
+
+    (void)THROWN(BOWLINE_UNSUPPORTED, client.update("k", [&](old_value) {
+        calls++;
+        return change::leave();
+    }));
+    (void)THROWN(BOWLINE_USAGE, client.update(std::string("a\0b", 3), count_on));
+    CHECK(calls == 0);
+}
+
+static void test_a_value_is_read_written_left_and_erased(const place &)
+{
+    server redis;
+
+    if (!redis.is_up())
+        return;
+    bowline::client   client(redis.url());
+    const std::string bytes("a\0b", 3);
+    CHECK(!value_of(client, "k"));
+    CHECK(client.update("k", count_on) == 0);
+    CHECK(client.update("k", count_on) == 0);
+    CHECK(value_of(client, "k") == "2");
+    (void)client.update("k", [&](old_value) { return bytes; }); /* a string is a change */
+    CHECK(value_of(client, "k") == bytes);
+    (void)client.update("k", [](old_value) { return change("short", 1h); });
+    (void)client.update("k", [](old_value) { return change::erase(); });
+    CHECK(!value_of(client, "k"));
+    (void)client.update("k", [](old_value) { return change("", bowline::milliseconds::max()); });
+    CHECK(value_of(client, "k") == "");
+    (void)THROWN(BOWLINE_USAGE, client.update("k", [](old_value) { return change("never", 0ms); }));
+    (void)THROWN(BOWLINE_USAGE,
+                 client.update("k", [](old_value) { return change("never", -1ms); }));
+    CHECK(value_of(client, "k") == "");
+}
+
+static void test_what_the_function_throws_comes_out_and_nothing_is_written(const place &)
+{
+    server redis;
+
+    if (!redis.is_up())
+        return;
+    bowline::client client(redis.url());
+    bool            was_thrown = false;
+    (void)client.update("k", count_on);
+    try {
+        (void)client.update("k", [](old_value) -> change { throw std::out_of_range("mine"); });
+    } catch (const std::out_of_range &e) {
+        was_thrown = std::string(e.what()) == "mine";
+    }
+    CHECK(was_thrown);
+    CHECK(value_of(client, "k") == "1");
+    CHECK(client.update("k", count_on) == 0); /* and it can be called again */
+}
+
+static void test_threads_lose_no_update_and_conflicts_are_told(const place &)
+{
+    constexpr int each = 50;
+    server        redis;
+
+    if (!redis.is_up())
+        return;
+    bowline::client          client(redis.url());
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; i++)
+        threads.emplace_back([&] {
+            for (int n = 0; n < each; n++)
+                (void)client.update("sum", count_on, { bowline::forever, 0 });
+        });
+    for (std::thread &thread : threads)
+        thread.join();
+    CHECK(value_of(client, "sum") == std::to_string(4 * each));
+
+    bowline::client other(redis.url());
+    unsigned        calls  = 0;
+    const auto      meddle = [&](old_value old) {
+        std::thread([&] { (void)other.update("k", count_on); }).join();
+        calls++;
+        return count_on(old);
+    };
+    (void)THROWN(BOWLINE_BUSY, client.update("k", meddle, { bowline::wait_time(), 2 }));
+    (void)THROWN(BOWLINE_BUSY, client.update("k", meddle, { bowline::no_wait, 0 }));
+    CHECK(calls == 3);
+    CHECK(client.update("k", [&](old_value old) {
+        if (calls++ == 3)
+            std::thread([&] { (void)other.update("k", count_on); }).join();
+        return count_on(old);
+    }) == 1);
+    CHECK(value_of(client, "k") == "5");
+}
+
+static const tap::test_case cases[] = {
+    { "an engine without keys is unsupported", test_an_engine_without_keys_is_unsupported },
+    { "a value is read, written, left and erased", test_a_value_is_read_written_left_and_erased },
+    { "what the function throws comes out and nothing is written",
+      test_what_the_function_throws_comes_out_and_nothing_is_written },
+    { "threads lose no update and conflicts are told",
+      test_threads_lose_no_update_and_conflicts_are_told },
+};
+
+int main()
+{
+    return tap::run(cases);
+}

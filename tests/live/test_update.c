@@ -1,0 +1,404 @@
+/*
+ * test_update.c -- bowline_update against a real server: what is said on the wire, what is a
+ * conflict and what is not, and what the function may want.
+ */
+#include "tests/lib/catalogue.h"
+#include "tests/lib/counter.h"
+
+#include <unistd.h>
+
+/* Read by the address sanitizer, if there is one: it takes the frames of a cancelled thread for
+ * live ones, and complains when it puts its own signal stack away. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "use_sigaltstack=0";
+}
+
+static bowline_client *client;
+
+static void test_server_starts(void **state)
+{
+    (void)state;
+    redis  = server_start("");
+    client = must_open(redis->tcp_url);
+}
+
+static int update(const char *key, bowline_compute compute, void *context)
+{
+    return bowline_update(client, key, compute, context, NULL, NULL);
+}
+
+/* ---- what is written ------------------------------------------------------------------------- */
+
+static void test_words_on_the_wire(void **state)
+{
+    counter c = { .calls = 0 };
+
+    (void)state;
+    listen_in();
+    assert_int_equal(update("visits", count_one, &c), BOWLINE_OK);
+    assert_int_equal(update("visits", count_one, &c), BOWLINE_OK);
+    expect_heard("\"WATCH\" \"visits\"\n\"GET\" \"visits\"\n\"MULTI\"\n"
+                 "\"SET\" \"visits\" \"1\" \"KEEPTTL\"\n\"EXEC\"\n"
+                 "\"WATCH\" \"visits\"\n\"GET\" \"visits\"\n\"MULTI\"\n"
+                 "\"SET\" \"visits\" \"2\" \"KEEPTTL\"\n\"EXEC\"\n");
+    assert_key("visits", "2");
+    assert_int_equal(ttl_ms("visits"), -1);
+    assert_int_equal(c.calls, 2);
+}
+
+static void test_any_bytes_are_read_and_written(void **state)
+{
+    wanted w = { .choice = BOWLINE_UPDATE_WRITE, .value = "a\0\r\n\xff", .size = 5 };
+
+    (void)state;
+    assert_int_equal(update("bytes with \r\n", want, &w), BOWLINE_OK);
+    assert_false(w.was_there);
+    assert_int_equal(update("bytes with \r\n", want, &w), BOWLINE_OK);
+    assert_true(w.was_there);
+    assert_int_equal(w.old_size, 5);
+    assert_memory_equal(w.old_value, "a\0\r\n\xff", 6); /* and a NUL behind it */
+
+    w = (wanted){ .choice = BOWLINE_UPDATE_WRITE }; /* nothing, which is not no key */
+    assert_int_equal(update("empty", want, &w), BOWLINE_OK);
+    assert_int_equal(update("empty", want, &w), BOWLINE_OK);
+    assert_true(w.was_there);
+    assert_int_equal(w.old_size, 0);
+}
+
+static void test_key_is_raw_and_in_the_database_of_the_url(void **state)
+{
+    counter c = { .calls = 0 };
+    char    url[200];
+
+    (void)state;
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d/3?key=lock:%%25s", redis->port);
+    bowline_client *third = must_open(url);
+    assert_int_equal(bowline_update(third, "{x}%", count_one, &c, NULL, NULL), BOWLINE_OK);
+    bowline_close(third);
+    assert_string_equal(server_ask(redis, "DBSIZE"), "0");
+    assert_non_null(strstr(server_ask(redis, "INFO keyspace"), "db3:keys=1,"));
+    assert_string_equal(server_ask(redis, "MOVE {x}%% 3"), "0");
+    assert_string_equal(server_ask(redis, "SWAPDB 0 3"), "OK");
+    assert_key("{x}%", "1");
+}
+
+static void test_function_that_leaves_it_writes_nothing(void **state)
+{
+    wanted w = { .choice = BOWLINE_UPDATE_LEAVE, .value = "new", .size = 3 };
+
+    (void)state;
+    (void)server_ask(redis, "SET k old");
+    listen_in();
+    assert_int_equal(update("k", want, &w), BOWLINE_OK);
+    assert_int_equal(update("none", want, &w), BOWLINE_OK);
+    expect_heard("\"WATCH\" \"k\"\n\"GET\" \"k\"\n\"MULTI\"\n\"DISCARD\"\n"
+                 "\"WATCH\" \"none\"\n\"GET\" \"none\"\n\"MULTI\"\n\"DISCARD\"\n");
+    assert_key("k", "old");
+    assert_false(is_there("none"));
+}
+
+static void test_function_that_deletes(void **state)
+{
+    wanted w = { .choice = BOWLINE_UPDATE_DELETE };
+
+    (void)state;
+    (void)server_ask(redis, "SET k old");
+    assert_int_equal(update("k", want, &w), BOWLINE_OK);
+    assert_false(is_there("k"));
+    assert_int_equal(update("k", want, &w), BOWLINE_OK); /* there is none: as it was wanted */
+    assert_int_equal(w.calls, 2);
+}
+
+static void test_function_that_stops(void **state)
+{
+    wanted        w     = { .choice = -7 };
+    bowline_error error = { 0 };
+
+    (void)state;
+    (void)server_ask(redis, "SET k old");
+    assert_status(BOWLINE_CANCELLED, bowline_update(client, "k", want, &w, NULL, &error), &error);
+    assert_string_equal(error.text, "k: the function wanted to stop (-7)");
+    assert_key("k", "old");
+}
+
+static void test_expiry_is_kept_taken_away_or_set(void **state)
+{
+    wanted w = { .choice = BOWLINE_UPDATE_WRITE, .value = "v", .size = 1 };
+
+    (void)state;
+    (void)server_ask(redis, "SET k old PX 60000");
+    assert_int_equal(update("k", want, &w), BOWLINE_OK);
+    assert_in_range(ttl_ms("k"), 1000, 60000);
+    w.lasts_ms = 5000000;
+    assert_int_equal(update("k", want, &w), BOWLINE_OK);
+    assert_in_range(ttl_ms("k"), 4000000, 5000000);
+    w.lasts_ms = BOWLINE_FOREVER;
+    assert_int_equal(update("k", want, &w), BOWLINE_OK);
+    assert_int_equal(ttl_ms("k"), -1);
+}
+
+/* ---- conflicts ------------------------------------------------------------------------------- */
+
+/* What another program does between reading and writing: this, the first so many times. */
+typedef struct meddler {
+    const char *command;
+    unsigned    times;
+} meddler;
+
+static void meddle(void *arg, unsigned call)
+{
+    const meddler *m = arg;
+
+    if (call <= m->times)
+        (void)server_ask(redis, "%s", m->command);
+}
+
+static void touched_by(const char *before, const char *command, bool is_conflict, const char *after)
+{
+    meddler       m         = { .command = command, .times = 1 };
+    counter       c         = { .between = meddle, .arg = &m };
+    uint32_t      conflicts = 99;
+    bowline_error error     = { 0 };
+
+    (void)server_ask(redis, "FLUSHALL");
+    if (before != NULL)
+        (void)server_ask(redis, "%s", before);
+    assert_status(BOWLINE_OK,
+                  bowline_update(client, "k", count_one, &c,
+                                 BOWLINE_UPDATE(.ret_conflicts = &conflicts), &error),
+                  &error);
+    assert_int_equal(conflicts, is_conflict ? 1 : 0);
+    assert_int_equal(c.calls, is_conflict ? 2 : 1);
+    assert_key("k", after);
+}
+
+static void test_what_touches_the_key_is_a_conflict(void **state)
+{
+    (void)state;
+    touched_by("SET k 5", "SET k 100", true, "101");
+    touched_by("SET k 5", "INCR k", true, "7");
+    touched_by("SET k 5", "DEL k", true, "1");
+    touched_by(NULL, "SET k 5", true, "6");
+    touched_by("SET k 5", "SET k 5", true, "6"); /* also as it was */
+    touched_by("SET k 5", "PEXPIRE k 1000000", true, "6");
+    touched_by("SET k 5", "FLUSHALL", true, "1");
+    touched_by("SET k 5 PX 1000000", "PERSIST k", true, "6");
+}
+
+static void test_what_does_not_touch_the_key_is_none(void **state)
+{
+    (void)state;
+    touched_by("SET k 5", "GET k", false, "6");
+    touched_by("SET k 5", "SET other 1", false, "6");
+    touched_by("SET k 5", "SCRIPT FLUSH", false, "6");
+    touched_by("SET k 5", "PING", false, "6");
+}
+
+/* Our own client, over another connection of it. */
+static void lock_and_release(void *arg, unsigned call)
+{
+    if (call == 1)
+        must_release(must_acquire(client, arg));
+}
+
+static void test_lock_of_the_same_client_passes_and_touches_as_others_do(void **state)
+{
+    char           name[]     = "name";
+    counter        c          = { .between = lock_and_release, .arg = name };
+    uint32_t       conflicts  = 99;
+    const uint32_t expected[] = { 0, 1 };
+    const char    *keys[]     = { "k", "bowline:{name}" };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        c.calls = 0;
+        assert_int_equal(bowline_update(client, keys[i], count_one, &c,
+                                        BOWLINE_UPDATE(.ret_conflicts = &conflicts), NULL),
+                         BOWLINE_OK);
+        assert_int_equal(conflicts, expected[i]);
+        assert_key(keys[i], "1");
+    }
+}
+
+static void test_tries_that_are_used_up_are_busy(void **state)
+{
+    meddler       m         = { .command = "INCR k", .times = 1000 };
+    counter       c         = { .between = meddle, .arg = &m };
+    uint32_t      conflicts = 0;
+    bowline_error error     = { 0 };
+
+    (void)state;
+    assert_status(BOWLINE_BUSY,
+                  bowline_update(client, "k", count_one, &c,
+                                 BOWLINE_UPDATE(.tries_max = 3, .ret_conflicts = &conflicts),
+                                 &error),
+                  &error);
+    assert_int_equal(conflicts, 3);
+    assert_int_equal(c.calls, 3);
+    assert_string_equal(error.text, "k: touched by somebody else at each of 3 tries (3 conflicts)");
+    assert_key("k", "3");
+
+    c.calls = 0;
+    assert_status(BOWLINE_BUSY, update("k", count_one, &c), NULL);
+    assert_int_equal(c.calls, BOWLINE_TRIES);
+    c.calls = 0;
+    assert_status(BOWLINE_BUSY,
+                  bowline_update(client, "k", count_one, &c,
+                                 BOWLINE_UPDATE(.wait_ms = BOWLINE_NO_WAIT), NULL),
+                  NULL);
+    assert_int_equal(c.calls, 1);
+}
+
+static void test_time_that_is_over_is_a_timeout(void **state)
+{
+    meddler       m     = { .command = "INCR k", .times = 1000000 };
+    counter       c     = { .between = meddle, .arg = &m };
+    bowline_error error = { 0 };
+    int64_t       began = clock_ms();
+
+    (void)state;
+    assert_status(
+        BOWLINE_TIMEOUT,
+        bowline_update(client, "k", count_one, &c, BOWLINE_UPDATE(.wait_ms = 200), &error), &error);
+    assert_true(clock_ms() - began >= 200);
+    assert_true(c.calls >= 2);
+    assert_non_null(strstr(error.text, "for all of the wait ("));
+}
+
+/* ---- a function that takes its time ---------------------------------------------------------- */
+
+typedef struct slow {
+    atomic_bool reads; /* it has been shown the value */
+    atomic_bool go_on;
+} slow;
+
+static void await_the_others(void *arg, unsigned call)
+{
+    slow *s = arg;
+
+    (void)call;
+    atomic_store(&s->reads, true);
+    while (!atomic_load(&s->go_on))
+        sleep_ms(1);
+}
+
+static slow ending;
+
+static void *update_slowly(void *arg)
+{
+    counter c = { .between = await_the_others, .arg = arg };
+
+    return update("slow", count_one, &c) == BOWLINE_OK ? arg : NULL;
+}
+
+/* Locks of every kind and other updates go on meanwhile, and none of them is in its transaction. */
+static void test_nobody_waits_for_a_slow_function(void **state)
+{
+    slow      s = { .reads = false };
+    pthread_t thread;
+    void     *result;
+    char      url[200];
+
+    (void)state;
+    (void)snprintf(url, sizeof url, "%s?protocol=setnx-expire-watch&accept-risk=1", redis->tcp_url);
+    bowline_client *before = client;
+    client                 = must_open(url);
+    assert_int_equal(pthread_create(&thread, NULL, update_slowly, &s), 0);
+    while (!atomic_load(&s.reads))
+        sleep_ms(1);
+    must_release(must_acquire(client, "x")); /* WATCH ... EXEC of its own */
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(count_on(client, "quick", NULL, NULL), BOWLINE_OK);
+    assert_key("quick", "3");
+    atomic_store(&s.go_on, true);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_non_null(result);
+    assert_key("slow", "1");
+    bowline_close(client);
+    client = before;
+}
+
+/* The thread is told to end while its function computes: the update has its result first. */
+static void *update_and_end(void *arg)
+{
+    int *ret_status = arg;
+
+    *ret_status = update_slowly(&ending) == NULL;
+    pthread_testcancel();
+    return NULL;
+}
+
+static void test_thread_that_is_cancelled_ends_behind_its_update(void **state)
+{
+    pthread_t thread;
+    void     *result;
+    int       status = -1;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, update_and_end, &status), 0);
+    while (!atomic_load(&ending.reads))
+        sleep_ms(1);
+    assert_int_equal(pthread_cancel(thread), 0);
+    atomic_store(&ending.go_on, true);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_ptr_equal(result, PTHREAD_CANCELED);
+    assert_int_equal(status, 0);
+    assert_key("slow", "1");
+    assert_int_equal(count_on(client, "slow", NULL, NULL), BOWLINE_OK);
+}
+
+static int update_inside(bowline_change *change, void *context)
+{
+    bowline_error  *error  = context;
+    wanted          w      = { .choice = BOWLINE_UPDATE_LEAVE };
+    bowline_client *other  = must_open(redis->tcp_url);
+    int             status = bowline_update(client, "inner", want, &w, NULL, error);
+
+    (void)change;
+    if (status == BOWLINE_USAGE)
+        status = bowline_update(other, "inner", want, &w, NULL, error);
+    bowline_close(other);
+    return status == BOWLINE_USAGE ? BOWLINE_UPDATE_LEAVE : -1;
+}
+
+static void test_update_inside_an_update_is_refused(void **state)
+{
+    bowline_error error = { 0 };
+    wanted        w     = { .choice = BOWLINE_UPDATE_LEAVE };
+
+    (void)state;
+    assert_int_equal(update("outer", update_inside, &error), BOWLINE_OK);
+    assert_non_null(strstr(error.text, "may not call bowline_update"));
+    assert_int_equal(update("outer", want, &w), BOWLINE_OK);
+}
+
+#define EACH(test) cmocka_unit_test_setup(test, empty)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_starts),
+        EACH(test_words_on_the_wire),
+        EACH(test_any_bytes_are_read_and_written),
+        EACH(test_key_is_raw_and_in_the_database_of_the_url),
+        EACH(test_function_that_leaves_it_writes_nothing),
+        EACH(test_function_that_deletes),
+        EACH(test_function_that_stops),
+        EACH(test_expiry_is_kept_taken_away_or_set),
+        EACH(test_what_touches_the_key_is_a_conflict),
+        EACH(test_what_does_not_touch_the_key_is_none),
+        EACH(test_lock_of_the_same_client_passes_and_touches_as_others_do),
+        EACH(test_tries_that_are_used_up_are_busy),
+        EACH(test_time_that_is_over_is_a_timeout),
+        EACH(test_nobody_waits_for_a_slow_function),
+        EACH(test_thread_that_is_cancelled_ends_behind_its_update),
+        EACH(test_update_inside_an_update_is_refused),
+    };
+
+    int failed = cmocka_run_group_tests_name("update", tests, NULL, NULL);
+    bowline_close(client);
+    server_stop(redis);
+    return failed;
+}

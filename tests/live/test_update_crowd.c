@@ -1,0 +1,271 @@
+/*
+ * test_update_crowd.c -- many threads, and many processes, add to one counter by bowline_update:
+ * every addition counts, once.
+ */
+#include "tests/lib/counter.h"
+#include "tests/lib/server.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PLACES = 16, CROWD = 24, EACH_ADDS = 40, PROCESSES = 6 };
+
+static server *redis;
+
+typedef struct member {
+    pthread_t       thread;
+    bowline_client *client;
+    uint64_t        conflicts;
+    int             status;
+    bowline_error   error;
+} member;
+
+static void *add(void *arg)
+{
+    member *m = arg;
+
+    for (unsigned i = 0; i < EACH_ADDS && m->status == BOWLINE_OK; i++) {
+        uint32_t conflicts = 0;
+        m->status          = count_on(m->client, "sum", &conflicts, &m->error);
+        m->conflicts += conflicts;
+    }
+    return NULL;
+}
+
+static uint64_t add_in_threads(bowline_client *client, unsigned threads)
+{
+    member   crowd[CROWD] = { { .client = NULL } };
+    uint64_t conflicts    = 0;
+
+    for (unsigned i = 0; i < threads; i++) {
+        crowd[i].client = client;
+        assert_int_equal(pthread_create(&crowd[i].thread, NULL, add, &crowd[i]), 0);
+    }
+    for (unsigned i = 0; i < threads; i++) {
+        assert_int_equal(pthread_join(crowd[i].thread, NULL), 0);
+        assert_status(BOWLINE_OK, crowd[i].status, &crowd[i].error);
+        conflicts += crowd[i].conflicts;
+    }
+    return conflicts;
+}
+
+static void expect_sum(long long sum)
+{
+    assert_int_equal(atoll(server_ask(redis, "GET sum")), sum);
+    (void)server_ask(redis, "DEL sum");
+}
+
+/* How many connections the server has. */
+static long connected(void)
+{
+    const char *said = strstr(server_ask(redis, "INFO clients"), "connected_clients:");
+
+    assert_non_null(said);
+    return strtol(said + strlen("connected_clients:"), NULL, 10);
+}
+
+static void test_server_starts(void **state)
+{
+    (void)state;
+    redis = server_start("");
+}
+
+/* More threads than there are connections: those too many wait for one. */
+static void test_threads_of_one_client_lose_no_update(void **state)
+{
+    bowline_client *client = must_open(redis->tcp_url);
+    unsigned        before = count_descriptors();
+
+    (void)state;
+    uint64_t conflicts = add_in_threads(client, CROWD);
+    expect_sum(CROWD * EACH_ADDS);
+    assert_true(conflicts > 0);
+    assert_in_range(connected(), 2, PLACES + 1); /* and the one that asks */
+    bowline_close(client);
+    assert_true(count_descriptors() <= before);
+}
+
+static void test_one_thread_meets_nobody(void **state)
+{
+    bowline_client *client = must_open(redis->unix_url);
+
+    (void)state;
+    assert_int_equal(add_in_threads(client, 1), 0);
+    expect_sum(EACH_ADDS);
+    bowline_close(client);
+}
+
+static int add_in_process(void *arg)
+{
+    member m = { .status = BOWLINE_OK };
+
+    (void)arg;
+    if (bowline_open(&m.client, BOWLINE_OPTIONS(.url = redis->unix_url), NULL) < 0)
+        return 2;
+    (void)add(&m);
+    bowline_close(m.client);
+    return m.status == BOWLINE_OK ? 0 : 1;
+}
+
+static void test_processes_lose_no_update(void **state)
+{
+    pid_t children[PROCESSES];
+    int   status;
+
+    (void)state;
+    for (int i = 0; i < PROCESSES; i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0)
+            _exit(add_in_process(NULL));
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_int_equal(status, 0);
+    }
+    expect_sum(PROCESSES * EACH_ADDS);
+}
+
+/* Every place is taken: whoever comes then has waited in vain. */
+typedef struct gate {
+    atomic_uint inside;
+    atomic_bool open;
+} gate;
+
+static void wait_at(void *arg, unsigned call)
+{
+    gate *g = arg;
+
+    (void)call;
+    atomic_fetch_add(&g->inside, 1);
+    while (!atomic_load(&g->open))
+        sleep_ms(1);
+}
+
+typedef struct guest {
+    pthread_t       thread;
+    bowline_client *client;
+    gate           *gate;
+    char            key[16];
+    int             status;
+} guest;
+
+static void *visit(void *arg)
+{
+    guest  *g = arg;
+    counter c = { .between = wait_at, .arg = g->gate };
+
+    g->status = bowline_update(g->client, g->key, count_one, &c, NULL, NULL);
+    return NULL;
+}
+
+static void test_seventeenth_update_waits_for_another_to_end(void **state)
+{
+    gate            g              = { .open = false };
+    guest           guests[PLACES] = { { .status = 1 } };
+    bowline_error   error          = { 0 };
+    counter         c              = { .calls = 0 };
+    bowline_client *client         = must_open(redis->tcp_url);
+
+    (void)state;
+    for (int i = 0; i < PLACES; i++) {
+        guests[i] = (guest){ .client = client, .gate = &g };
+        (void)snprintf(guests[i].key, sizeof guests[i].key, "guest-%d", i);
+        assert_int_equal(pthread_create(&guests[i].thread, NULL, visit, &guests[i]), 0);
+    }
+    while (atomic_load(&g.inside) < PLACES)
+        sleep_ms(1);
+    assert_status(
+        BOWLINE_TIMEOUT,
+        bowline_update(client, "late", count_one, &c, BOWLINE_UPDATE(.wait_ms = 30), &error),
+        &error);
+    assert_int_equal(c.calls, 0);
+    assert_true(server_comes_to(redis, "connected_clients:17", "INFO clients")); /* and we */
+    must_release(must_acquire(client, "lock"));                                  /* not so a lock */
+    atomic_store(&g.open, true);
+    assert_status(BOWLINE_OK, bowline_update(client, "late", count_one, &c, NULL, &error), &error);
+    for (int i = 0; i < PLACES; i++) {
+        assert_int_equal(pthread_join(guests[i].thread, NULL), 0);
+        assert_int_equal(guests[i].status, BOWLINE_OK);
+    }
+    bowline_close(client);
+}
+
+/* ---- fork ------------------------------------------------------------------------------------ */
+
+static bowline_client *inherited;
+
+static int use_in_child(void *arg)
+{
+    counter c      = { .calls = 0 };
+    int     failed = 0;
+
+    (void)arg;
+    child_expects(&failed,
+                  bowline_update(inherited, "k", count_one, &c, NULL, NULL) == BOWLINE_FORKED,
+                  "what was opened before fork is not used in the child");
+    child_expects(&failed, c.calls == 0, "nor is the function called");
+    bowline_close(inherited);
+    return failed;
+}
+
+static void test_child_must_not_use_what_it_inherited(void **state)
+{
+    (void)state;
+    inherited = must_open(redis->tcp_url);
+    assert_int_equal(count_on(inherited, "k", NULL, NULL), BOWLINE_OK);
+    assert_int_equal(in_child(use_in_child, NULL), 0);
+    assert_int_equal(count_on(inherited, "k", NULL, NULL), BOWLINE_OK); /* its line still stands */
+    assert_string_equal(server_ask(redis, "GET k"), "2");
+    bowline_close(inherited);
+}
+
+static int close_in_child(void *arg)
+{
+    (void)arg;
+    (void)alarm(10);
+    bowline_close(inherited);
+    return 0;
+}
+
+/* Fork while one waits for a place: in the child there is nobody who could leave. */
+static void test_child_closes_what_others_wait_in(void **state)
+{
+    gate  g                  = { .open = false };
+    guest guests[PLACES + 1] = { { .status = 1 } };
+
+    (void)state;
+    inherited = must_open(redis->tcp_url);
+    for (int i = 0; i <= PLACES; i++) {
+        guests[i] = (guest){ .client = inherited, .gate = &g };
+        (void)snprintf(guests[i].key, sizeof guests[i].key, "child-%d", i);
+        assert_int_equal(pthread_create(&guests[i].thread, NULL, visit, &guests[i]), 0);
+        while (i < PLACES && atomic_load(&g.inside) <= (unsigned)i)
+            sleep_ms(1);
+    }
+    sleep_ms(50); /* for the last one to wait; if it does not yet, this shows less */
+    assert_int_equal(in_child(close_in_child, NULL), 0);
+    atomic_store(&g.open, true);
+    for (int i = 0; i <= PLACES; i++) {
+        assert_int_equal(pthread_join(guests[i].thread, NULL), 0);
+        assert_int_equal(guests[i].status, BOWLINE_OK);
+    }
+    bowline_close(inherited);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_threads_of_one_client_lose_no_update),
+        cmocka_unit_test(test_one_thread_meets_nobody),
+        cmocka_unit_test(test_processes_lose_no_update),
+        cmocka_unit_test(test_seventeenth_update_waits_for_another_to_end),
+        cmocka_unit_test(test_child_must_not_use_what_it_inherited),
+        cmocka_unit_test(test_child_closes_what_others_wait_in),
+    };
+
+    int failed = cmocka_run_group_tests_name("update_crowd", tests, NULL, NULL);
+    server_stop(redis);
+    return failed;
+}

@@ -1,0 +1,177 @@
+/*
+ * test_pool.c -- places of which each has a client of its own: taken, given back, waited for.
+ *
+ * Nothing is connected here.
+ */
+#include "engine/clock.h"
+#include "engine/pool.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+static bwl_pool    pool;
+static bwl_client *first;
+static bwl_fault   fault;
+
+static void open_pool(const char *url)
+{
+    bwl_settings asked = { .keeps = true };
+
+    fault = (bwl_fault){ 0 };
+    assert_int_equal(bwl_client_open(&first, &asked, false, url, &fault), BWL_OK);
+    bwl_pool_init(&pool, first);
+}
+
+static int open_redis(void **state)
+{
+    (void)state;
+    open_pool("redis://127.0.0.1:1");
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    bwl_pool_close(&pool);
+    bwl_client_close(first);
+    return 0;
+}
+
+static bwl_place *take(void)
+{
+    bwl_place *place = NULL;
+
+    assert_int_equal(bwl_pool_take(&pool, BWL_NEVER, &place, &fault), BWL_OK);
+    assert_true(place->is_taken);
+    assert_non_null(place->client);
+    assert_ptr_equal(place->lock->client, place->client);
+    return place;
+}
+
+static unsigned open_count(void)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < BWL_POOL_MAX; i++)
+        count += pool.places[i].client != NULL;
+    return count;
+}
+
+static void test_one_after_the_other_need_one(void **state)
+{
+    bwl_place *place = take();
+
+    (void)state;
+    assert_ptr_not_equal(place->client, first);
+    for (int i = 0; i < 5; i++) {
+        bwl_pool_give(&pool, place, false);
+        assert_ptr_equal(take(), place);
+    }
+    assert_int_equal(open_count(), 1);
+    bwl_pool_give(&pool, place, false);
+}
+
+static void test_each_has_a_client_of_its_own(void **state)
+{
+    bwl_place *places[BWL_POOL_MAX];
+
+    (void)state;
+    for (unsigned i = 0; i < BWL_POOL_MAX; i++) {
+        places[i] = take();
+        for (unsigned j = 0; j < i; j++)
+            assert_ptr_not_equal(places[i]->client, places[j]->client);
+    }
+    for (unsigned i = 0; i < BWL_POOL_MAX; i++)
+        bwl_pool_give(&pool, places[i], false);
+    assert_int_equal(open_count(), BWL_POOL_MAX); /* kept */
+}
+
+static void test_when_all_are_taken_there_is_none_within_the_time(void **state)
+{
+    bwl_place *places[BWL_POOL_MAX];
+    bwl_place *late = NULL;
+
+    (void)state;
+    for (unsigned i = 0; i < BWL_POOL_MAX; i++)
+        places[i] = take();
+    assert_int_equal(bwl_pool_take(&pool, bwl_clock_now() + 20, &late, &fault), BWL_STATUS_TIMEOUT);
+    assert_non_null(strstr(fault.text, "16 updates"));
+    assert_null(late);
+    for (unsigned i = 0; i < BWL_POOL_MAX; i++)
+        bwl_pool_give(&pool, places[i], false);
+}
+
+static void *take_one(void *arg)
+{
+    bwl_place **ret_place = arg;
+
+    *ret_place = take();
+    return NULL;
+}
+
+static void test_who_waits_gets_what_is_given_back(void **state)
+{
+    bwl_place *places[BWL_POOL_MAX];
+    bwl_place *got = NULL;
+    pthread_t  thread;
+
+    (void)state;
+    for (unsigned i = 0; i < BWL_POOL_MAX; i++)
+        places[i] = take();
+    assert_int_equal(pthread_create(&thread, NULL, take_one, &got), 0);
+    (void)nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+    bwl_pool_give(&pool, places[7], false);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_ptr_equal(got, places[7]);
+    for (unsigned i = 0; i < BWL_POOL_MAX; i++)
+        bwl_pool_give(&pool, places[i], false);
+}
+
+static void test_broken_place_is_closed_and_opened_again(void **state)
+{
+    bwl_place *place = take();
+
+    (void)state;
+    place->section.seen      = malloc(8);
+    place->section.seen_room = 8;
+    bwl_pool_give(&pool, place, true);
+    assert_int_equal(open_count(), 0);
+    assert_ptr_equal(take(), place);
+    assert_null(place->section.seen);
+    bwl_pool_give(&pool, place, false);
+}
+
+static void test_store_without_keys_is_unsupported(void **state)
+{
+    bwl_place *place = NULL;
+
+    (void)state;
+    open_pool("thread:");
+    assert_int_equal(bwl_pool_take(&pool, BWL_NEVER, &place, &fault), BWL_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(fault.text, "thread: has no keys"));
+    (void)close_all(NULL);
+}
+
+#define EACH(test) cmocka_unit_test_setup_teardown(test, open_redis, close_all)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        EACH(test_one_after_the_other_need_one),
+        EACH(test_each_has_a_client_of_its_own),
+        EACH(test_when_all_are_taken_there_is_none_within_the_time),
+        EACH(test_who_waits_gets_what_is_given_back),
+        EACH(test_broken_place_is_closed_and_opened_again),
+        cmocka_unit_test(test_store_without_keys_is_unsupported),
+    };
+
+    return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
+}

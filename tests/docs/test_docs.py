@@ -3,7 +3,6 @@
 import os
 import pathlib
 import re
-import sqlite3
 import subprocess
 
 import pytest
@@ -78,24 +77,6 @@ def test_readme_shell_examples_run_as_they_stand(tmp_path):
         said = run(["sh", "-c", line], cwd=tmp_path, env=environment)
         assert said.returncode == 0, f"{line}: {said.stderr}"
     assert (tmp_path / "ran").read_text() == "nightly\n" * len(lines)
-
-
-# ---- guarantees ------------------------------------------------------------------------------------
-
-
-def test_the_sql_guard_of_the_guarantees_refuses_an_older_fence():
-    schema, write = blocks("docs/guarantees.md", "sql")
-    database = sqlite3.connect(":memory:")
-    database.executescript(schema)
-
-    def put(fence, body):
-        return database.execute(write, {"fence": fence, "body": body}).rowcount
-
-    assert put(7, "the first holder begins") == 1
-    assert put(7, "and may write again") == 1
-    assert put(8, "the second holder has taken over") == 1
-    assert put(7, "the first wakes up, too late") == 0
-    assert database.execute("SELECT body FROM report").fetchone() == ("the second holder has taken over",)
 
 
 # ---- manual pages ----------------------------------------------------------------------------------

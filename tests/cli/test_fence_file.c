@@ -265,6 +265,18 @@ static void test_fence_file_is_made_by_the_umask_and_never_for_everybody(void **
     }
 }
 
+static void test_fence_file_with_a_byte_too_many_is_none(void **state)
+{
+    (void)state;
+    put("f", "bowline fence 18446744073709551615\n");
+    assert_int_equal(check("f", UINT64_MAX), 0);
+    put("f", "bowline fence 18446744073709551615\nx");
+    assert_int_equal(check("f", UINT64_MAX), EXIT_FAILED);
+    put("f", "bowline fence 5\n\n");
+    assert_int_equal(check("f", 6), EXIT_FAILED);
+    assert_string_equal(content_of("f"), "bowline fence 5\n\n");
+}
+
 /* ---- others at the same time ----------------------------------------------------------------- */
 
 static void test_fence_file_is_compared_under_its_lock(void **state)
@@ -440,6 +452,7 @@ int main(void)
         CASE(the_highest_can_be_asked_for),
         CASE(stays_the_same_file_with_its_mode),
         CASE(is_made_by_the_umask_and_never_for_everybody),
+        CASE(with_a_byte_too_many_is_none),
         CASE(is_compared_under_its_lock),
         CASE(that_was_replaced_meanwhile_is_opened_anew),
         CASE(that_another_makes_first_is_asked),

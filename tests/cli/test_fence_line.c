@@ -110,6 +110,7 @@ static void test_fence_line_nothing_else_is_one(void **state)
         "bowline fence  7\n",
         " bowline fence 7\n",
         "Bowline fence 7\n",
+        "bowline Fence 7\n",
         "bowline fence 0\n",
         "bowline fence 07\n",
         "bowline fence -7\n",

@@ -89,13 +89,14 @@ def test_sql_refuses_a_late_holder(two_fences, write):
 
 
 @pytest.mark.parametrize(
-    "write",
-    [without(WRITE, " AND fence <= :fence"), without(WRITE_OR_MAKE, "WHERE report.fence <= excluded.fence")],
+    ("guarded", "guard"),
+    [(WRITE, " AND fence <= :fence"), (WRITE_OR_MAKE, "WHERE report.fence <= excluded.fence")],
     ids=["update", "upsert"],
 )
-def test_sql_without_its_guard_lets_a_late_holder_write(two_fences, write):
+def test_sql_without_its_guard_lets_a_late_holder_write(two_fences, guarded, guard):
     first, second = two_fences
     report = Report(TABLE)
+    write = without(guarded, guard)
     assert report.put(write, second, "the second has taken over") == 1
     assert report.put(write, first, "the first wakes up, too late") == 1
     assert report.rows() == [(1, "the first wakes up, too late")]

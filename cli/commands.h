@@ -9,15 +9,20 @@
 
 /* Operands: CAPITALS stand for something, lower-case words are meant literally, [ ] may be left
  * out.  Everything from COMMAND on is a command line of its own. */
-#define RUN_OPERANDS  "NAME COMMAND [ARG...]"
-#define LAB_OPERANDS  "list|try|replay|matrix|run|wander [ARG...]"
-#define HELP_OPERANDS "[run|lab]"
+#define RUN_OPERANDS   "NAME COMMAND [ARG...]"
+#define FENCE_OPERANDS "check|run|show FILE [ARG...]"
+#define LAB_OPERANDS   "list|try|replay|matrix|run|wander [ARG...]"
+#define HELP_OPERANDS  "[run|fence|lab]"
 
 /* Name, operands, what it does. */
-#define COMMAND_MAP(X)                                         \
-    X(run, RUN_OPERANDS, "run a command while holding a lock") \
-    X(lab, LAB_OPERANDS, "find out what breaks a lock")        \
-    X(help, HELP_OPERANDS, "explain: bowline help, bowline help run, bowline help lab")
+#define COMMAND_MAP(X)                                               \
+    X(run, RUN_OPERANDS, "run a command while holding a lock")       \
+    X(fence, FENCE_OPERANDS, "let a file refuse who comes too late") \
+    X(lab, LAB_OPERANDS, "find out what breaks a lock")              \
+    X(help, HELP_OPERANDS, "explain: bowline help, bowline help run|fence|lab")
+
+/* Columns as in RUN_OPTION_MAP. */
+#define FENCE_OPTION_MAP(X) X(HELP, 'h', "help", NULL, "what a fence file is for")
 
 /* What may stand in a command's place; columns as in RUN_OPTION_MAP. */
 #define GLOBAL_OPTION_MAP(X)                                            \

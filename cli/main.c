@@ -11,6 +11,7 @@
 #include <bowline/bowline.h>
 
 #include "commands.h"
+#include "fence.h"
 #include "lab.h"
 #include "options.h"
 #include "run.h"
@@ -57,12 +58,14 @@ static int help_main(int argc, char **argv)
         write_help();
     else if (strcmp(argv[1], "run") == 0)
         options_manual(stdout);
+    else if (strcmp(argv[1], "fence") == 0)
+        fence_help(stdout);
     else if (strcmp(argv[1], "lab") == 0)
         return lab_main(1, (char *[]){ argv[1], NULL }); /* which then explains itself */
     else
         return complain(words_of("there is no help on %s", argv[1]),
                         say_did_you_mean(say_nearest(argv[1], command_names), "bowline help ",
-                                         "there is help on: run, lab"));
+                                         "there is help on: run, fence, lab"));
     return say_done();
 }
 
@@ -105,6 +108,8 @@ int main(int argc, char **argv)
         return version_main();
     if (strcmp(word, "run") == 0)
         return run_main(argc - 1, argv + 1);
+    if (strcmp(word, "fence") == 0)
+        return fence_main(argc - 1, argv + 1);
     if (strcmp(word, "lab") == 0)
         return lab_main(argc - 1, argv + 1);
     if (strcmp(word, "help") == 0)

@@ -37,6 +37,13 @@ static void write_options_of_run(void)
 #undef X
 }
 
+static void write_options_of_fence(void)
+{
+#define X(name, letter, ...) OPTION("fence", letter, __VA_ARGS__)
+    FENCE_OPTION_MAP(X)
+#undef X
+}
+
 static void write_options_of_lab(void)
 {
     /* They are those of a program of its own. */

@@ -5,8 +5,8 @@
     option_table.py TABLE man PAGE.scd
 
 TABLE is what cli/table.c wrote. What an option's argument is called decides how it is completed: FILE is a
-file, a|b|c is one of these, anything else is left to the user. An operand called COMMAND is the beginning of
-another command line, which is completed as if it stood alone.
+file, a|b|c is one of these, anything else is left to the user. An operand called FILE is a file; one called
+COMMAND is the beginning of another command line, which is completed as if it stood alone.
 
 In a page, @option COMMAND --NAME@ stands for the names and the argument of that option, and @synopsis@ for a
 line for each command. A page that leaves out an option, or names one that is not there, is an error.
@@ -45,6 +45,10 @@ class Command:
 
     def operands_before_command(self):
         return self.operands.index("COMMAND") if self.runs_a_command() else 0
+
+    def files(self):
+        """How many operands stand before each that is a file."""
+        return [place for place, operand in enumerate(self.operands) if operand == "FILE"]
 
     def literals(self):
         """What may stand as the first operand, if that is a word of ours."""
@@ -223,6 +227,8 @@ def bash(table):
         if command.literals():
             words = shell_quoted(" ".join(command.literals()))
             literals += f'    {command.name}:0) _bowline_values {words} "$current" ;;\n'
+        for place in command.files():
+            literals += f'    {command.name}:{place}) _bowline_files "$current" ;;\n'
     names = [command.name for command in table.commands]
     names += [name for option in table.options for name in option.names()]
     return filled_in(
@@ -314,6 +320,8 @@ def zsh(table):
         words = [text for option in command.options for text in zsh_specification(option)]
         if command.literals():
             words.append(shell_quoted(f"1:{command.operands[0].lower()}:({' '.join(command.literals())})"))
+        for place in command.files():
+            words.append(shell_quoted(f"{place + 1}:file:_files"))
         for place in range(1, command.operands_before_command() + 1):
             words.append(shell_quoted(f"{place}:{command.operands[place - 1].lower()}:_bowline_name"))
         if command.runs_a_command():
@@ -424,6 +432,8 @@ def fish(table):
         if command.literals():
             words = shell_quoted(" ".join(command.literals()))
             lines += f"complete -c bowline -n '__bowline_options_of {command.name}' -a {words}\n"
+        for place in command.files():
+            lines += f"complete -c bowline -n '__bowline_at {command.name} {place} 0' -F\n"
         if command.runs_a_command():
             others.append(f"{command.name}:{command.operands_before_command()}")
             for options in (0, 1):

@@ -187,7 +187,7 @@ static void show(char ret_text[KEY_SHOWN_MAX + 4], const char *key)
         unsigned char c = (unsigned char)key[i];
         ret_text[i]     = c >= 0x20 && c != 0x7f ? key[i] : '?';
     }
-    (void)strcpy(ret_text + (size < KEY_SHOWN_MAX ? size : KEY_SHOWN_MAX),
+    (void)stpcpy(ret_text + (size < KEY_SHOWN_MAX ? size : KEY_SHOWN_MAX),
                  size > KEY_SHOWN_MAX ? "..." : "");
 }
 

@@ -84,8 +84,7 @@ def bare(words):
 
 def test_commands_come_first(shell):
     words = shell("bowline ")
-    assert {"run", "lab", "help"} <= words
-    assert {word for word in words if not word.startswith("-")} == {"run", "lab", "help"}
+    assert {word for word in words if not word.startswith("-")} == {"run", "fence", "lab", "help"}
     assert shell("bowline r") == {"run"}
 
 
@@ -157,7 +156,16 @@ def test_behind_the_name_the_options_are_those_of_the_command(shell):
 
 
 def test_help_knows_what_it_explains(shell):
-    assert shell("bowline help ") == {"run", "lab"}
+    assert shell("bowline help ") == {"run", "fence", "lab"}
+
+
+def test_a_fence_is_asked_something_of_a_file(shell):
+    assert shell("bowline fence ") == {"check", "run", "show"}
+    assert shell("bowline fence sh") == {"show"}
+    assert "--help" in bare(shell("bowline fence --"))
+    for verb in ("check", "run", "show"):
+        assert shell(f"bowline fence {verb} sec") == {"secret.url"}
+    assert {"secret.url", "of mine", "programme"} <= shell("bowline fence check ")
 
 
 # The tables that all of it is made of.

@@ -3,7 +3,6 @@
 import os
 import pathlib
 import re
-import sqlite3
 import subprocess
 
 import pytest
@@ -96,24 +95,6 @@ def test_the_update_page_shows_what_is_in_its_example_and_in_cpp_what_compiles()
     flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++", "-"]
     built = run([*compiler.split(), "-I", str(SOURCE / "include"), *flags], input=program)
     assert built.returncode == 0, built.stderr
-
-
-# ---- guarantees ------------------------------------------------------------------------------------
-
-
-def test_the_sql_guard_of_the_guarantees_refuses_an_older_fence():
-    schema, write = blocks("docs/guarantees.md", "sql")
-    database = sqlite3.connect(":memory:")
-    database.executescript(schema)
-
-    def put(fence, body):
-        return database.execute(write, {"fence": fence, "body": body}).rowcount
-
-    assert put(7, "the first holder begins") == 1
-    assert put(7, "and may write again") == 1
-    assert put(8, "the second holder has taken over") == 1
-    assert put(7, "the first wakes up, too late") == 0
-    assert database.execute("SELECT body FROM report").fetchone() == ("the second holder has taken over",)
 
 
 # ---- manual pages ----------------------------------------------------------------------------------

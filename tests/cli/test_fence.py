@@ -1,0 +1,316 @@
+"""`bowline fence` from outside: what it says and exits with, and a late holder whose write it refuses.
+
+The file itself, under crashes and others at the same time, is in test_fence_file.c.
+"""
+
+import os
+import pathlib
+import signal
+import stat
+import subprocess
+
+import pytest
+
+SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
+REFUSED = 123
+FAILED = 125
+
+
+def fence(place, *words, **how):
+    return place.bowline("fence", *map(str, words), **how)
+
+
+def failed(done, code=FAILED):
+    """The three lines of one that must fail."""
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    lines = done.stderr.splitlines()
+    assert len(lines) == 3 and all(line.startswith("bowline: ") for line in lines), done.stderr
+    return [line.removeprefix("bowline: ") for line in lines]
+
+
+def with_fence(place, number, **more):
+    return dict(place.env, BOWLINE_FENCE=str(number), **more)
+
+
+# What it says.
+
+
+def test_higher_and_equal_pass_in_silence_and_lower_is_123(place):
+    for number, code in ((41, 0), (41, 0), (42, 0), (41, REFUSED), (42, 0)):
+        assert fence(place, "check", "f", number).returncode == code, number
+    assert place.path("f").read_text() == "bowline fence 42\n"
+    what, why, what_to_type = failed(fence(place, "check", "f", 41), REFUSED)
+    assert what == "fence 41 is refused: f has seen 42"
+    assert "after us" in why and "write nothing more" in what_to_type
+    assert place.path("f").read_text() == "bowline fence 42\n"
+
+
+def test_show_prints_what_was_seen(place):
+    what, why, _ = failed(fence(place, "show", "f"))
+    assert what == "f has seen no fence" and "no such file" in why
+    assert not place.path("f").exists()
+    fence(place, "check", "f", 18446744073709551615)
+    done = fence(place, "show", "f")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "18446744073709551615\n", "")
+
+
+def test_the_fence_of_the_lock_is_what_is_checked(place):
+    words = ["sh", "-c", "bowline fence check f && echo $BOWLINE_FENCE"]
+    place.env["PATH"] = f"{pathlib.Path(os.environ['BOWLINE']).parent}:{place.env['PATH']}"
+    first, second = (place.run("job", *words) for _ in range(2))
+    assert first.returncode == second.returncode == 0
+    assert 0 < int(first.stdout) < int(second.stdout)
+    assert fence(place, "show", "f").stdout == second.stdout
+    # An explicit one comes before that of the environment.
+    assert fence(place, "check", "f", first.stdout.strip(), env=with_fence(place, second.stdout.strip())).returncode == REFUSED
+
+
+def test_without_a_fence_it_says_where_one_comes_from(place):
+    what, why, what_to_type = failed(fence(place, "check", "f"))
+    assert what == "there is no fence to check with f"
+    assert "BOWLINE_FENCE is not set" in why
+    assert what_to_type == "type: bowline run NAME bowline fence check f ..."
+    _, why, what_to_type = failed(fence(place, "run", "f", "true", env=dict(place.env, BOWLINE_NAME="nightly")))
+    assert why.startswith("the lock nightly has none") and "Redis" in why
+    assert what_to_type == "type: bowline run --url file: nightly ..."
+    assert not place.path("f").exists()
+
+
+def test_a_lock_without_a_fence_fails_and_does_not_pass(place, redis):
+    done = place.run("job", os.environ["BOWLINE"], "fence", "check", "f")
+    assert "the lock job has none" in failed(done)[1]
+
+
+@pytest.mark.parametrize("text", ["", "0", "007", "-1", " 1", "1x", "0x10", "1e3", "18446744073709551616"])
+def test_what_is_no_fence_is_refused(place, text):
+    fence(place, "check", "f", 5)
+    what, why, _ = failed(fence(place, "check", "f", text))
+    assert what == f'"{text}" is not a fence' and "18446744073709551615" in why
+    what, _, _ = failed(fence(place, "check", "f", env=with_fence(place, text)))
+    assert what == f'BOWLINE_FENCE: "{text}" is not a fence'
+    assert place.path("f").read_text() == "bowline fence 5\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "why"),
+    [
+        ([], "nothing was asked of the fence", "usage: bowline fence check|run|show FILE [ARG...]"),
+        (["chek", "f"], "there is no bowline fence chek", "did you mean bowline fence check?"),
+        (["frob", "f"], "there is no bowline fence frob", "bowline fence check|run|show FILE [ARG...]"),
+        (["check"], "no file was named", None),
+        (["check", "f", "1", "2"], "there is a word too many", "usage: bowline fence check FILE [FENCE]"),
+        (["show", "f", "1"], "there is a word too many", "usage: bowline fence show FILE"),
+        (["run", "f"], "no command was given", "usage: bowline fence run FILE COMMAND [ARG...]"),
+        (["run", "f", "--"], "no command was given", None),
+        (["-x"], "there is no option -x here", None),
+        (["check", "--frob", "f"], "there is no option --frob here", None),
+    ],
+)
+def test_slips_are_explained(place, words, what, why):
+    said = failed(fence(place, *words, env=with_fence(place, 5)))
+    assert said[0] == what and (why is None or said[1] == why)
+    assert said[2] == "type: bowline help fence"
+    assert not place.path("f").exists()
+
+
+def test_help(place):
+    said = [place.bowline(*words) for words in (("help", "fence"), ("fence", "-h"), ("fence", "check", "--help"))]
+    assert {done.returncode for done in said} == {0} and len({done.stdout for done in said}) == 1
+    lines = said[0].stdout.splitlines()
+    assert len(lines) <= 25 and max(map(len, lines)) <= 80
+    assert lines[0].startswith("bowline fence check ")
+    # The words of a command are its own.
+    assert fence(place, "run", "f", "printf", "%s", "--help", env=with_fence(place, 5)).stdout == "--help"
+
+
+# What is no fence file.
+
+
+@pytest.mark.parametrize("content", ["", "\n", "5\n", "bowline fence 5", "bowline fence 5\n\n", "a report\n" * 99, "\0" * 16])
+def test_a_file_that_holds_something_else_is_left_alone(place, content):
+    place.path("f").write_text(content)
+    for words in (["check", "f", 7], ["show", "f"]):
+        what, why, what_to_type = failed(fence(place, *words))
+        assert what == "f does not hold a fence"
+        assert ("empty" in why) == (content == "") and "rm f" in what_to_type
+        assert place.path("f").read_text() == content
+
+
+def test_what_is_no_file_is_refused_and_not_opened(place):
+    os.mkfifo(place.path("pipe"))
+    place.path("directory").mkdir()
+    fence(place, "check", "f", 5)
+    place.path("link").symlink_to("f")
+    place.path("nowhere").symlink_to("absent")
+    for name, word in (
+        ("pipe", "a pipe"), ("directory", "a directory"), ("directory/", "a directory"), (".", "a directory"),
+        ("/", "a directory"), ("link", "a symbolic link"), ("nowhere", "a symbolic link"), ("/dev/null", "a device"),
+    ):
+        for words in (["check", name, 7], ["show", name]):
+            what, why, _ = failed(fence(place, *words))
+            assert what == f"{name} cannot remember a fence" and why.startswith(f"it is {word}")
+    assert place.path("f").read_text() == "bowline fence 5\n"
+    assert not place.path("absent").exists()
+
+
+def test_what_everybody_could_make_forget_is_not_trusted(place):
+    fence(place, "check", "f", 5)
+    place.path("f").chmod(0o646)
+    what, why, what_to_type = failed(fence(place, "check", "f", 7))
+    assert what == "f is not to be trusted" and "everybody can write" in why and what_to_type == "type: chmod o-w f"
+    place.path("f").chmod(0o664)
+    assert fence(place, "check", "f", 7).returncode == 0
+    place.path("open").mkdir()
+    place.path("open").chmod(0o777)
+    what, why, _ = failed(fence(place, "check", "open/f", 7))
+    assert what == "open/f is not to be trusted" and "in its place" in why
+    assert list(place.path("open").iterdir()) == []
+    place.path("open").chmod(0o1777)
+    assert fence(place, "check", "open/f", 7).returncode == 0
+
+
+def test_where_it_cannot_be_made_it_says_why(place):
+    for name in ("absent/f", "x" * 300, ""):
+        what, _, _ = failed(fence(place, "check", name, 7))
+        assert what.startswith("no fence was checked with")
+
+
+def test_a_file_that_may_only_be_read_is_shown_and_not_checked(place):
+    if os.getuid() != 0:
+        user = None
+    else:
+        user = 65534
+        place.root.chmod(0o755)
+    fence(place, "check", "f", 5)
+    place.path("f").chmod(0o444)
+    what, why, _ = failed(fence(place, "check", "f", 7, user=user))
+    assert what == "no fence was checked with f" and "Permission denied" in why
+    assert fence(place, "show", "f", user=user).stdout == "5\n"
+
+
+def test_a_file_is_made_with_the_umask(place):
+    fence(place, "check", "f", 5, umask=0o027)
+    assert stat.S_IMODE(place.path("f").stat().st_mode) == 0o640
+    assert [path.name for path in place.root.iterdir() if path.name.startswith("f")] == ["f"]
+
+
+# A command that is one step with the check.
+
+
+def test_a_command_runs_if_the_fence_passes_and_its_code_comes_back(place):
+    for code in (0, 7, 123):
+        assert fence(place, "run", "f", "sh", "-c", f"exit {code}", env=with_fence(place, 5)).returncode == code
+    assert fence(place, "run", "f", "--", "touch", "ran", env=with_fence(place, 6)).returncode == 0
+    assert place.path("ran").exists()
+    failed(fence(place, "run", "f", "touch", "late", env=with_fence(place, 5)), REFUSED)
+    assert not place.path("late").exists()
+
+
+def test_a_command_that_cannot_run_is_found_out_before_the_fence_is_shown(place):
+    place.script("plain", "text", mode=0o644)
+    for command, code in (("no-such-command", 127), ("./plain", 126)):
+        failed(fence(place, "run", "f", command, env=with_fence(place, 5)), code)
+    assert not place.path("f").exists()
+
+
+class Apart:
+    """`bowline fence ...` in the background, with a fence of its own; "in" and "go" are files of its script."""
+
+    def __init__(self, place, number, code):
+        self.place = place
+        words = ["sh", "-c", code.replace("bowline", os.environ["BOWLINE"], 1)]
+        self.process = subprocess.Popen(
+            words, cwd=place.root, env=with_fence(place, number), stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        place.started.append(self.process)
+
+    def wait_for(self, name):
+        self.place.wait_for(name, self.place.path(name).exists)
+
+    def end(self):
+        return self.process.wait(60)
+
+
+WRITE = "touch in; while [ ! -e go ]; do sleep 0.01; done; echo first >report"
+
+
+def test_between_check_and_write_another_can_come(place):
+    """What the manual says of `check`. The control of the test below."""
+    late = Apart(place, 5, f"bowline fence check f && {{ {WRITE}; }}")
+    late.wait_for("in")
+    assert fence(place, "run", "f", "sh", "-c", "echo second >report", env=with_fence(place, 6)).returncode == 0
+    place.path("go").touch()
+    assert late.end() == 0
+    assert place.path("report").read_text() == "first\n"
+
+
+def test_nobody_comes_between_the_check_and_the_command_of_run(place):
+    first = Apart(place, 5, f"exec bowline fence run f sh -c '{WRITE}'")
+    first.wait_for("in")
+    second = Apart(place, 6, "exec bowline fence run f sh -c 'echo second >report'")
+    assert "waiting for f" in second.process.stderr.readline()
+    assert not place.path("report").exists()
+    assert fence(place, "show", "f").stdout == "5\n"  # and whoever looks does not wait
+    place.path("go").touch()
+    assert (first.end(), second.end()) == (0, 0)
+    assert place.path("report").read_text() == "second\n"
+
+
+# A holder that comes too late, with the example. Each way in which a lock of file: can pass on although its holder
+# is still at work.
+
+
+LATE = "echo begun >begun; while [ ! -e go ]; do sleep 0.01; done; echo first"
+
+
+@pytest.fixture(params=["fenced", "not-fenced"])
+def report(request, place):
+    """The example as it stands, and without its fence: a test that passes with both would prove nothing."""
+    text = (SOURCE / "examples/fence/fenced-report").read_text()
+    if request.param == "not-fenced":
+        bare = text.replace('bowline fence check "$report.fence"', ":").replace('bowline fence run "$report.fence" ', "")
+        assert bare.count("bowline fence") == text.count("bowline fence") - 2
+        text = bare
+    place.script("report-script", text)
+    place.env["PATH"] = f"{pathlib.Path(os.environ['BOWLINE']).parent}:{place.env['PATH']}"
+    place.is_fenced = request.param == "fenced"
+    return place
+
+
+def second_then_first(place):
+    """The first has begun, and is held up. Another takes the lock and writes; then the first goes on."""
+    assert place.run("-w", "50s", "nightly", "./report-script", "report", "echo", "second").returncode == 0
+    assert place.path("report").read_text() == "second\n"
+    place.path("go").touch()
+    code = place.wait_for_text(place.path("code"))
+    assert code == ("123\n" if place.is_fenced else "0\n")
+    assert place.path("report").read_text() == ("second\n" if place.is_fenced else "first\n")
+    assert list(place.root.glob("report.??????")) == []
+
+
+def test_what_was_left_in_the_background_comes_too_late(report):
+    code = f"(./report-script report sh -c '{LATE}'; echo $? >code) >/dev/null 2>&1 &"
+    assert report.finish(report.start("nightly", "sh", "-c", code)) == 0
+    report.wait_for_text(report.path("begun"))
+    second_then_first(report)
+
+
+def test_what_survives_a_killed_bowline_comes_too_late(report):
+    """With --close: without it, the command keeps the lock, and nobody else gets it."""
+    code = f"trap '' TERM; ./report-script report sh -c '{LATE}'; echo $? >code"
+    holder = report.start("--close", "nightly", "sh", "-c", code)
+    report.wait_for_text(report.path("begun"))
+    holder.kill()
+    second_then_first(report)
+
+
+def test_what_was_stopped_past_its_time_comes_too_late(report):
+    code = f"./report-script report sh -c 'echo $$ >pid; {LATE}'; echo $? >code"
+    holder = report.start("--max-hold", "1s", "--on-lost", "warn", "nightly", "sh", "-c", code)
+    report.wait_for_text(report.path("begun"))
+    pid = int(report.path("pid").read_text())
+    os.kill(pid, signal.SIGSTOP)
+    assert report.run("-w", "50s", "nightly", "true").returncode == 0  # its time is over
+    os.kill(pid, signal.SIGCONT)
+    second_then_first(report)
+    assert report.finish(holder) == 0 and "lost" in holder.err

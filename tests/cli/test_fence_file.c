@@ -1,0 +1,467 @@
+/*
+ * test_fence_file.c -- a fence file under everything that may happen to it: others at the same
+ * time, a crash at any step, a disk that fails, a file that is none.
+ *
+ * fsync and linkat are taken in place of libc's, so that a test sees what is there at that moment,
+ * and can end the process in it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/fence_file.h"
+
+enum { CRASHED = 77 };
+
+/* What happens at a step, to which the calls below lead. */
+typedef enum step {
+    FILE_SYNC = 1,
+    NAME_SYNC,
+    NAMING,
+} step;
+
+static struct {
+    step crash_at;
+    step fail_at;
+    bool is_overtaken; /* another makes the file just before we name ours */
+    char seen[8];      /* the steps in their order: f, d, n                */
+    char content[64];  /* what was in the file when it was synced          */
+} scene;
+
+static char directory[] = "/tmp/bowline-fence-XXXXXX";
+
+/* ---- in place of libc's ---------------------------------------------------------------------- */
+
+static bool goes_on(step now, char letter)
+{
+    size_t size = strlen(scene.seen);
+
+    if (size + 1 < sizeof scene.seen)
+        scene.seen[size] = letter;
+    if (scene.crash_at == now)
+        _exit(CRASHED);
+    errno = EIO;
+    return scene.fail_at != now;
+}
+
+int fsync(int fd)
+{
+    struct stat is;
+
+    assert_int_equal(fstat(fd, &is), 0);
+    if (S_ISDIR(is.st_mode))
+        return goes_on(NAME_SYNC, 'd') ? 0 : -1;
+    ssize_t size = pread(fd, scene.content, sizeof scene.content - 1, 0);
+    assert_true(size >= 0);
+    scene.content[size] = '\0';
+    return goes_on(FILE_SYNC, 'f') ? 0 : -1;
+}
+
+static void put(const char *name, const char *content)
+{
+    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, content, strlen(content)), strlen(content));
+    assert_int_equal(close(fd), 0);
+}
+
+int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
+{
+    if (!goes_on(NAMING, 'n'))
+        return -1;
+    if (scene.is_overtaken)
+        put(to, "bowline fence 9\n");
+    return (int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
+}
+
+/* ---- helpers --------------------------------------------------------------------------------- */
+
+static const char *content_of(const char *name)
+{
+    static char bytes[256];
+    int         fd = open(name, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return "(nothing)";
+    ssize_t size = read(fd, bytes, sizeof bytes - 1);
+    assert_true(size >= 0);
+    bytes[size] = '\0';
+    assert_int_equal(close(fd), 0);
+    return bytes;
+}
+
+/* 0, or the code of the trouble. */
+static int check(const char *name, uint64_t fence)
+{
+    trouble is;
+    int     fd = -1;
+
+    if (fence_file_check(&fd, name, fence, &is) < 0) {
+        assert_true(is.what.text[0] != '\0' && is.why.text[0] != '\0' && is.type.text[0] != '\0');
+        return is.code;
+    }
+    /* It is locked as long as the descriptor is open. */
+    int other = open(name, O_RDWR | O_CLOEXEC);
+    assert_true(other >= 0);
+    assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
+    assert_int_equal(close(other), 0);
+    return 0;
+}
+
+/* check in a process of its own, whose standard error is to be read from *ret_err.  It does not get
+ * `ours`, and so not the lock of that. */
+static pid_t check_apart(const char *name, uint64_t fence, int ours, int *ret_err)
+{
+    int fds[2];
+
+    assert_int_equal(pipe(fds), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        trouble is;
+        int     fd;
+        (void)close(ours);
+        (void)dup2(fds[1], STDERR_FILENO);
+        (void)close(fds[0]);
+        (void)close(fds[1]);
+        _exit(fence_file_check(&fd, name, fence, &is) < 0 ? is.code : 0);
+    }
+    (void)close(fds[1]);
+    *ret_err = fds[0];
+    return pid;
+}
+
+static int end_of(pid_t pid, int err)
+{
+    int status;
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(close(err), 0);
+    return WEXITSTATUS(status);
+}
+
+/* Waits until it says that it waits; fails if it ends instead. */
+static void see_it_wait(int err)
+{
+    char bytes[256] = "";
+
+    assert_true(read(err, bytes, sizeof bytes - 1) > 0);
+    assert_non_null(strstr(bytes, "waiting for"));
+}
+
+static int crash(const char *name, uint64_t fence, step at)
+{
+    int err;
+
+    scene.crash_at = at;
+    pid_t pid      = check_apart(name, fence, -1, &err);
+    scene.crash_at = 0;
+    return end_of(pid, err);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&scene, 0, sizeof scene);
+    (void)strcpy(directory, "/tmp/bowline-fence-XXXXXX");
+    (void)umask(022);
+    return mkdtemp(directory) == NULL || chdir(directory) != 0;
+}
+
+static int tear_down(void **state)
+{
+    char line[64];
+
+    (void)state;
+    (void)snprintf(line, sizeof line, "rm -rf %s", directory);
+    return chdir("/") != 0 || system(line) != 0;
+}
+
+/* ---- what it remembers ----------------------------------------------------------------------- */
+
+static void test_fence_file_higher_and_equal_are_remembered_lower_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(check("f", 5), 0);
+    assert_string_equal(content_of("f"), "bowline fence 5\n");
+    assert_int_equal(check("f", 5), 0);
+    assert_int_equal(check("f", 4), EXIT_LOST);
+    assert_string_equal(content_of("f"), "bowline fence 5\n");
+    assert_int_equal(check("f", 10), 0);
+    assert_string_equal(content_of("f"), "bowline fence 10\n");
+    assert_int_equal(check("f", 9), EXIT_LOST);
+    assert_int_equal(check("f", UINT64_MAX), 0);
+    assert_int_equal(check("f", UINT64_MAX - 1), EXIT_LOST);
+    assert_int_equal(check("f", UINT64_MAX), 0);
+    assert_string_equal(content_of("f"), "bowline fence 18446744073709551615\n");
+}
+
+static void test_fence_file_the_highest_can_be_asked_for(void **state)
+{
+    uint64_t seen = 0;
+    trouble  is;
+
+    (void)state;
+    assert_int_equal(fence_file_seen(&seen, "f", &is), -1);
+    assert_int_equal(is.code, EXIT_FAILED);
+    assert_int_equal(access("f", F_OK), -1);
+    assert_int_equal(check("f", 12), 0);
+    int fd = open("f", O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_int_equal(fence_file_seen(&seen, "f", &is), 0); /* though it is locked */
+    assert_true(seen == 12);
+    assert_int_equal(close(fd), 0);
+}
+
+static void test_fence_file_stays_the_same_file_with_its_mode(void **state)
+{
+    struct stat before, after;
+
+    (void)state;
+    assert_int_equal(check("f", 1), 0);
+    assert_int_equal(chmod("f", 0660), 0);
+    assert_int_equal(stat("f", &before), 0);
+    assert_int_equal(check("f", 2), 0);
+    assert_int_equal(stat("f", &after), 0);
+    assert_true(before.st_ino == after.st_ino && before.st_mode == after.st_mode);
+    assert_int_equal(after.st_nlink, 1); /* and the name that it was made under is gone */
+}
+
+static void test_fence_file_is_made_by_the_umask_and_never_for_everybody(void **state)
+{
+    static const struct {
+        mode_t umask, mode;
+        char   name[4];
+    } all[] = { { 0, 0664, "a" }, { 022, 0644, "b" }, { 077, 0600, "c" } };
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct stat is;
+        (void)umask(all[i].umask);
+        assert_int_equal(check(all[i].name, 1), 0);
+        assert_int_equal(stat(all[i].name, &is), 0);
+        assert_int_equal(is.st_mode & 07777, all[i].mode);
+    }
+}
+
+static void test_fence_file_with_a_byte_too_many_is_none(void **state)
+{
+    (void)state;
+    put("f", "bowline fence 18446744073709551615\n");
+    assert_int_equal(check("f", UINT64_MAX), 0);
+    put("f", "bowline fence 18446744073709551615\nx");
+    assert_int_equal(check("f", UINT64_MAX), EXIT_FAILED);
+    put("f", "bowline fence 5\n\n");
+    assert_int_equal(check("f", 6), EXIT_FAILED);
+    assert_string_equal(content_of("f"), "bowline fence 5\n\n");
+}
+
+/* ---- others at the same time ----------------------------------------------------------------- */
+
+static void test_fence_file_is_compared_under_its_lock(void **state)
+{
+    int err;
+
+    (void)state;
+    put("f", "bowline fence 1\n");
+    int fd = open("f", O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    pid_t pid = check_apart("f", 5, fd, &err);
+    see_it_wait(err);
+    put("f", "bowline fence 9\n");
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(end_of(pid, err), EXIT_LOST);
+    assert_string_equal(content_of("f"), "bowline fence 9\n");
+}
+
+static void test_fence_file_that_was_replaced_meanwhile_is_opened_anew(void **state)
+{
+    int err;
+
+    (void)state;
+    put("f", "bowline fence 1\n");
+    int fd = open("f", O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    pid_t pid = check_apart("f", 5, fd, &err);
+    see_it_wait(err);
+    put("g", "bowline fence 9\n");
+    assert_int_equal(rename("g", "f"), 0);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(end_of(pid, err), EXIT_LOST);
+}
+
+static void test_fence_file_that_another_makes_first_is_asked(void **state)
+{
+    (void)state;
+    scene.is_overtaken = true;
+    assert_int_equal(check("f", 5), EXIT_LOST);
+    assert_string_equal(content_of("f"), "bowline fence 9\n");
+    assert_int_equal(unlink("f"), 0);
+    assert_int_equal(check("f", 9), 0);
+    assert_int_equal(unlink("f"), 0);
+    assert_int_equal(rmdir(directory), 0); /* nothing is left behind */
+    assert_int_equal(mkdir(directory, 0700), 0);
+}
+
+/* Whoever is accepted notes it while he has the file: the notes never go down. */
+static void test_fence_file_a_crowd_never_goes_back(void **state)
+{
+    enum { CROWD = 4, EACH = 150 };
+    int log = open("log", O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+    (void)state;
+    for (unsigned who = 0; who < CROWD; who++) {
+        if (fork() != 0)
+            continue;
+        for (uint64_t i = 1; i <= EACH; i++) {
+            uint64_t fence = i * CROWD + (who * 7) % 23; /* some are behind, some ahead */
+            trouble  is;
+            int      fd;
+            if (fence_file_check(&fd, "f", fence, &is) == 0) {
+                if (write(log, &fence, sizeof fence) != sizeof fence)
+                    _exit(1);
+                (void)close(fd);
+            } else if (is.code != EXIT_LOST) {
+                _exit(2);
+            }
+        }
+        _exit(0);
+    }
+    for (unsigned who = 0; who < CROWD; who++) {
+        int status;
+        assert_true(wait(&status) > 0);
+        assert_int_equal(status, 0);
+    }
+    uint64_t before = 0, fence = 0;
+    assert_int_equal(lseek(log, 0, SEEK_SET), 0);
+    while (read(log, &fence, sizeof fence) == sizeof fence) {
+        if (fence < before)
+            fail_msg("%llu after %llu", (unsigned long long)fence, (unsigned long long)before);
+        before = fence;
+    }
+    assert_true(before >= EACH * CROWD);
+    assert_int_equal(close(log), 0);
+}
+
+/* ---- the disk -------------------------------------------------------------------------------- */
+
+static void test_fence_file_is_on_the_disk_before_anybody_is_told(void **state)
+{
+    (void)state;
+    assert_int_equal(check("f", 5), 0);
+    assert_string_equal(scene.seen, "fnd");
+    assert_string_equal(scene.content, "bowline fence 5\n");
+    memset(&scene, 0, sizeof scene);
+    assert_int_equal(check("f", 6), 0);
+    assert_string_equal(scene.seen, "fd");
+    assert_string_equal(scene.content, "bowline fence 6\n");
+    /* Also where it was there: who wrote it may have ended before it was. */
+    memset(&scene, 0, sizeof scene);
+    assert_int_equal(check("f", 6), 0);
+    assert_string_equal(scene.seen, "fd");
+    /* And nothing is written for who is refused. */
+    memset(&scene, 0, sizeof scene);
+    assert_int_equal(check("f", 5), EXIT_LOST);
+    assert_string_equal(scene.seen, "");
+}
+
+static void test_fence_file_a_crash_at_any_step_leaves_a_whole_file_or_none(void **state)
+{
+    (void)state;
+    assert_int_equal(crash("f", 5, FILE_SYNC), CRASHED);
+    assert_string_equal(content_of("f"), "(nothing)");
+    assert_int_equal(crash("f", 5, NAMING), CRASHED);
+    assert_string_equal(content_of("f"), "(nothing)");
+    assert_int_equal(crash("f", 5, NAME_SYNC), CRASHED);
+    assert_string_equal(content_of("f"), "bowline fence 5\n");
+    assert_int_equal(check("f", 6), 0);
+    /* A fence that was written and not confirmed counts as seen: the next holder's is higher. */
+    assert_int_equal(crash("f", 8, FILE_SYNC), CRASHED);
+    assert_int_equal(check("f", 7), EXIT_LOST);
+    assert_int_equal(crash("f", 9, NAME_SYNC), CRASHED);
+    assert_int_equal(check("f", 8), EXIT_LOST);
+    assert_int_equal(check("f", 9), 0);
+}
+
+static void test_fence_file_that_cannot_be_synced_accepts_nothing(void **state)
+{
+    static const step steps[] = { FILE_SYNC, NAMING, NAME_SYNC };
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        scene.fail_at = steps[i];
+        assert_int_equal(check("f", 5), EXIT_FAILED);
+    }
+    put("g", "bowline fence 5\n");
+    scene.fail_at = FILE_SYNC;
+    assert_int_equal(check("g", 6), EXIT_FAILED);
+    assert_int_equal(check("g", 6), EXIT_FAILED); /* although it reads as seen by now */
+    scene.fail_at = NAME_SYNC;
+    assert_int_equal(check("g", 6), EXIT_FAILED);
+    scene.fail_at = 0;
+    assert_int_equal(check("g", 6), 0);
+}
+
+static void test_fence_file_a_write_that_fails_leaves_what_was_there(void **state)
+{
+    struct rlimit before, none;
+
+    (void)state;
+    put("f", "bowline fence 5\n");
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none = (struct rlimit){ .rlim_cur = 0, .rlim_max = before.rlim_max };
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    int existing = check("f", 6), absent = check("g", 6);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(existing, EXIT_FAILED);
+    assert_string_equal(content_of("f"), "bowline fence 5\n");
+    assert_int_equal(absent, EXIT_FAILED);
+    assert_string_equal(content_of("g"), "(nothing)");
+    assert_int_equal(unlink("f"), 0);
+    assert_int_equal(rmdir(directory), 0); /* nothing is left behind */
+    assert_int_equal(mkdir(directory, 0700), 0);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(test_fence_file_##name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        CASE(higher_and_equal_are_remembered_lower_is_refused),
+        CASE(the_highest_can_be_asked_for),
+        CASE(stays_the_same_file_with_its_mode),
+        CASE(is_made_by_the_umask_and_never_for_everybody),
+        CASE(with_a_byte_too_many_is_none),
+        CASE(is_compared_under_its_lock),
+        CASE(that_was_replaced_meanwhile_is_opened_anew),
+        CASE(that_another_makes_first_is_asked),
+        CASE(a_crowd_never_goes_back),
+        CASE(is_on_the_disk_before_anybody_is_told),
+        CASE(a_crash_at_any_step_leaves_a_whole_file_or_none),
+        CASE(that_cannot_be_synced_accepts_nothing),
+        CASE(a_write_that_fails_leaves_what_was_there),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

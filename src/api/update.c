@@ -187,8 +187,11 @@ static void show(char ret_text[KEY_SHOWN_MAX + 4], const char *key)
         unsigned char c = (unsigned char)key[i];
         ret_text[i]     = c >= 0x20 && c != 0x7f ? key[i] : '?';
     }
-    (void)stpcpy(ret_text + (size < KEY_SHOWN_MAX ? size : KEY_SHOWN_MAX),
-                 size > KEY_SHOWN_MAX ? "..." : "");
+    if (size > KEY_SHOWN_MAX) {
+        (void)memcpy(ret_text + KEY_SHOWN_MAX, "...", sizeof "...");
+        return;
+    }
+    ret_text[size] = '\0';
 }
 
 static int report_alien(const job *j, const char *key, bwl_fault *fault)

@@ -169,7 +169,7 @@ static void test_renew_off_ends_with_the_lease(void **state)
 
 static void test_extend_is_enough_without_renewal(void **state)
 {
-    bowline_client *client = engine_client(THE_ENGINE, "lease=400ms&renew=off");
+    bowline_client *client = engine_client(THE_ENGINE, "lease=900ms&renew=off");
     bowline_hold   *hold   = must_acquire(client, engine_lock());
 
     for (int i = 0; i < 12; i++) {

@@ -146,6 +146,11 @@ PLAIN(int, -1, mkdirat, (int at, const char *path, mode_t mode), (at, path, mode
 PLAIN(int, -1, ftruncate, (int fd, off_t size), (fd, size), ERROR(EIO), ERROR(EINTR))
 ALSO(ftruncate, ftruncate64);
 PLAIN(int, -1, fchmod, (int fd, mode_t mode), (fd, mode), ERROR(EPERM), ERROR(EIO))
+PLAIN(int, -1, fsync, (int fd), (fd), ERROR(EIO), ERROR(ENOSPC))
+PLAIN(int, -1, linkat, (int from_at, const char *from, int to_at, const char *to, int flags),
+      (from_at, from, to_at, to, flags), ERROR(EEXIST), ERROR(EPERM))
+PLAIN(int, -1, unlinkat, (int at, const char *path, int flags), (at, path, flags), ERROR(ENOENT),
+      ERROR(EROFS))
 PLAIN(int, -1, fchmodat, (int at, const char *path, mode_t mode, int flags),
       (at, path, mode, flags), ERROR(EPERM), ERROR(EIO))
 PLAIN(int, -1, fchown, (int fd, uid_t uid, gid_t gid), (fd, uid, gid), ERROR(EPERM), ERROR(EIO))

@@ -37,6 +37,13 @@ const char *bwl_word_name(unsigned word)
     case REDIS_DELETE_WATCHED: return "MULTI, DEL, EXEC";
     case REDIS_TAKE_STAMP: return "TAKE-STAMP";
     case REDIS_DROP_STAMP: return "DROP-STAMP";
+    case REDIS_QUEUE_TAKE: return "TAKE";
+    case REDIS_QUEUE_JOIN: return "JOIN";
+    case REDIS_QUEUE_BEAT: return "BEAT";
+    case REDIS_QUEUE_EXTEND: return "EXTEND";
+    case REDIS_QUEUE_RELEASE: return "RELEASE";
+    case REDIS_QUEUE_CANCEL: return "CANCEL";
+    case REDIS_QUEUE_POKE: return "POKE";
     }
     return "?";
 }

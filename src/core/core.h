@@ -75,6 +75,7 @@ typedef struct bwl_random {
 } bwl_random;
 
 typedef struct bwl_rules bwl_rules; /* core/rules.h */
+typedef struct bwl_place bwl_place; /* store/queue.h */
 
 /* Who asks, and for how long.  The token is new for every attempt: otherwise a late delete, from an
  * attempt that we gave up, could remove the lock that a later attempt has won.  Which name is meant
@@ -132,6 +133,7 @@ typedef struct bwl_event {
     bwl_ms         now;
     int64_t        wall_ns; /* the client's time of day, where the protocol uses it              */
     bwl_random     fresh;   /* new with every event                                             */
+    const bwl_place *place; /* REPLY, PUSH: of a word of store/queue.h, for this call; or NULL   */
 } bwl_event;
 
 /* How a command came out.  UNKNOWN is not an error: it is the honest answer when a node fell silent
@@ -186,6 +188,8 @@ typedef struct bwl_protocol {
     bool        settles;    /* false: it cannot tell its own value from another's.  An acquire or a
                           * release without an answer is told UNKNOWN at once, and nothing is
                           * taken back behind the caller: it could be somebody else's by then  */
+    bool        listens;    /* may be pushed to; and hears DOWN with tag 0 when a connection ended
+                          * on which it has asked, though no question is open                   */
     void (*init)(void *state, unsigned nodes);
     void (*command)(void *state, const bwl_claim *, const bwl_command *, bwl_effects *);
     void (*event)(void *state, const bwl_claim *, const bwl_event *, bwl_effects *);

@@ -112,9 +112,9 @@ struct bwl_lock {
     uint32_t       latest_tag;
     unsigned       pins;   /* what still points here: a step under way, an open question        */
     bool           wanted; /* the caller still has a handle to it                              */
-    bool           saw_alien; /* the last answer: the key has a stranger's value               */
+    bool           saw_alien;  /* the last answer: the key has a stranger's value               */
     bool           reads_wall; /* its protocol or its token wants the time of day             */
-    bool           is_out;    /* and has it as a hold, see notice.h; the next four are its face   */
+    bool           is_out; /* and has it as a hold, see notice.h; the next four are its face   */
     bool           loss_was_told;
     bool           was_in_trouble;
     int            loss_fd; /* -1: nobody has asked for it                                     */

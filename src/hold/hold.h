@@ -55,7 +55,7 @@ typedef struct bwl_terms {
     const bwl_rules *rules; /* of the protocol; constant, outlives the hold; NULL: none         */
 } bwl_terms;
 
-enum { BWL_PROTOCOL_STATE_MAX = 64 };
+enum { BWL_PROTOCOL_STATE_MAX = 128 };
 
 typedef struct bwl_hold {
     const bwl_protocol *protocol;

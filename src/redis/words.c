@@ -44,7 +44,14 @@ static bwl_script_id script_of(bwl_redis_word word)
     case REDIS_READ_EXPIRY:
     case REDIS_WATCH_READ:
     case REDIS_UNWATCH:
-    case REDIS_DELETE_WATCHED: break;
+    case REDIS_DELETE_WATCHED:
+    case REDIS_QUEUE_TAKE:
+    case REDIS_QUEUE_JOIN:
+    case REDIS_QUEUE_BEAT:
+    case REDIS_QUEUE_EXTEND:
+    case REDIS_QUEUE_RELEASE:
+    case REDIS_QUEUE_CANCEL:
+    case REDIS_QUEUE_POKE: break;
     }
     bwl_unreachable("this word is a plain command");
 }

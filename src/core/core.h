@@ -104,6 +104,7 @@ typedef struct bwl_ask {
     uint8_t  node;
     uint8_t  word;
     int64_t  stamp; /* what the word writes or compares with, in the rules' unit; 0: none        */
+    bwl_ms   claim_ms; /* of who stands in line: what he is given at first, see store/queue.h; 0 */
 } bwl_ask;
 
 typedef enum bwl_answer {

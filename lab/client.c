@@ -57,7 +57,8 @@ static bool may_end_so(const bwl_lab_client *c, bwl_outcome_kind kind)
     case BWL_TIMED_OUT: return !c->is_working && !c->releases;
     case BWL_PENDING:
     case BWL_HELD:
-    case BWL_QUEUED: return false;
+    case BWL_QUEUED:
+    case BWL_ANEW: return false;
     }
     bwl_unreachable("no such outcome");
 }

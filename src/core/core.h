@@ -142,7 +142,7 @@ typedef struct bwl_event {
 typedef enum bwl_outcome_kind {
     BWL_PENDING = 0,   /* nothing to tell yet                                               */
     BWL_HELD,          /* ours until `until`                                                */
-    BWL_QUEUED,        /* in the store's queue: ends by HELD, or by our RELEASE             */
+    BWL_QUEUED,        /* in the store's queue: ends by HELD, by ANEW, or by our RELEASE    */
     BWL_BUSY,          /* someone else's                                                    */
     BWL_NOT_NOW,       /* the store cannot serve now                                        */
     BWL_STORE_REFUSED, /* the store will not                                                */
@@ -152,6 +152,8 @@ typedef enum bwl_outcome_kind {
     BWL_UNKNOWN,       /* no answer                                                         */
     BWL_TIMED_OUT,     /* the hold's: waited as long as it was told to                      */
     BWL_CANCELLED,     /* the hold's: told to stop                                          */
+    BWL_ANEW,          /* surely not ours, and nothing of this token is there: try at once with
+                        * a new one                                                             */
 } bwl_outcome_kind;
 
 typedef struct bwl_outcome {

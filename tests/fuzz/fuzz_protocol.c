@@ -193,7 +193,8 @@ static void judge_outcome(world *w, bool was_held, bool was_sought, const bwl_ou
     case BWL_PENDING:
         require(w->ended == (h->state == BWL_HOLD_LEAVING || h->state == BWL_HOLD_OVER));
         return;
-    case BWL_QUEUED: require(false);
+    case BWL_QUEUED:
+    case BWL_ANEW: require(false);
     }
     w->ended = true;
     require(h->state == BWL_HOLD_LEAVING || h->state == BWL_HOLD_OVER);

@@ -68,14 +68,15 @@ typedef enum phase {
 } phase;
 
 typedef struct queue_state {
-    phase        phase;
-    bool         may_wait;
-    bool         was_held; /* with this token: so it stands in no line any more                  */
-    bwl_asking   asking;
-    bwl_ms       sent_at; /* the question that is out, or was the last                          */
-    bwl_ms       claim_ms;
-    uint64_t     fence;  /* the highest that we were told with this token                       */
-    uint64_t     ticket; /* our place in line, kept from one attempt to the next; 0: none yet    */
+    phase      phase;
+    bool       may_wait;
+    bool       was_held; /* with this token: so it stands in no line any more                  */
+    bwl_asking asking;
+    bwl_ms     sent_at;  /* the question that is out, or was the last                          */
+    bwl_ms     lease_ms; /* that the latest command asked for: what a later one asks is later     */
+    bwl_ms     claim_ms; /* that a push of this token gives                                   */
+    uint64_t   fence;    /* the highest that we were told with this token                       */
+    uint64_t   ticket;   /* our place in line, kept from one attempt to the next; 0: none yet    */
     bwl_sighting seen;   /* QUEUED: of the server's clock                                       */
 } queue_state;
 
@@ -116,11 +117,11 @@ static bwl_ms worth(bwl_ms at, bwl_ms lease_ms)
     return bwl_later(at, lease_ms) - bwl_drift_ms(lease_ms);
 }
 
-static void held(queue_state *q, const bwl_claim *claim, bwl_effects *fx)
+static void held(queue_state *q, bwl_effects *fx)
 {
     q->phase    = HELD;
     q->was_held = true;
-    bwl_tell_held(fx, worth(q->sent_at, claim->lease_ms), q->fence);
+    bwl_tell_held(fx, worth(q->sent_at, q->lease_ms), q->fence);
 }
 
 static void learn_fence(queue_state *q, uint64_t fence)
@@ -173,7 +174,7 @@ static void pushed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
     claimed(q, worth(after, q->claim_ms), ev->number, ev->now, fx);
 }
 
-static void placed(queue_state *q, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void placed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     assert(ev->place != NULL);
     if (ev->place->ticket != 0)
@@ -181,7 +182,7 @@ static void placed(queue_state *q, const bwl_claim *claim, const bwl_event *ev, 
     switch (ev->place->how) {
     case BWL_HOW_HELD:
         learn_fence(q, ev->number);
-        held(q, claim, fx);
+        held(q, fx);
         return;
     case BWL_HOW_BUSY: ended(q, BWL_BUSY, fx); return;
     case BWL_HOW_QUEUED: queued(q, ev, fx); return;
@@ -203,20 +204,20 @@ static void cut_off(queue_state *q, bwl_ms now, bwl_effects *fx)
     beat(q, now, fx);
 }
 
-static void looked(queue_state *q, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void looked(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (ev->kind == BWL_REPLY && (ev->answer == BWL_YES || ev->answer == BWL_NO))
-        placed(q, claim, ev, fx);
+        placed(q, ev, fx);
     else if (ev->kind == BWL_DOWN)
         cut_off(q, ev->now, fx);
     else /* we keep our place all the same */
         bwl_wake_at(fx, bwl_later(ev->now, bwl_queue_again_ms(&ev->fresh)));
 }
 
-static void sought(queue_state *q, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void sought(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (bwl_was_answered(ev, fx))
-        placed(q, claim, ev, fx);
+        placed(q, ev, fx);
     else
         q->phase = IDLE;
 }
@@ -229,15 +230,14 @@ static void confirm(queue_state *q, bwl_ms now, bwl_effects *fx)
 }
 
 /* Nothing was told of this claim.  Not answered: it may be ours. */
-static void claim_answered(queue_state *q, const bwl_claim *claim, const bwl_event *ev,
-                           bwl_effects *fx)
+static void claim_answered(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (ev->kind == BWL_DOWN || ev->answer == BWL_LATER || ev->answer == BWL_UNSENT) {
         ended(q, BWL_UNKNOWN, fx);
     } else if (ev->answer == BWL_REFUSED) {
         ended(q, BWL_STORE_REFUSED, fx);
     } else if (ev->answer == BWL_YES) {
-        held(q, claim, fx);
+        held(q, fx);
     } else { /* too late: others have it, or had it.  Next time we need longer */
         q->claim_ms = bwl_later(q->claim_ms, q->claim_ms);
         ended(q, BWL_ANEW, fx);
@@ -245,25 +245,25 @@ static void claim_answered(queue_state *q, const bwl_claim *claim, const bwl_eve
 }
 
 /* We hold, until the claim ends; whoever is above us sees to that. */
-static void confirmed(queue_state *q, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void confirmed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     if (ev->kind == BWL_DOWN)
         confirm(q, ev->now, fx);
     else if (ev->answer == BWL_YES)
-        held(q, claim, fx);
+        held(q, fx);
     else if (ev->answer == BWL_NO)
         ended(q, BWL_LOST, fx);
     else
         bwl_wake_at(fx, bwl_later(ev->now, RECONFIRM_MS));
 }
 
-static void extended(queue_state *q, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void extended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     q->phase = HELD;
     if (!bwl_was_answered(ev, fx))
         return;
     if (ev->answer == BWL_YES)
-        held(q, claim, fx);
+        held(q, fx);
     else
         ended(q, BWL_LOST, fx);
 }
@@ -298,7 +298,7 @@ static void poked(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 
 /* ---- commands and events --------------------------------------------------------------------- */
 
-static void acquire(queue_state *q, const bwl_claim *claim, const bwl_command *cmd, bwl_effects *fx)
+static void acquire(queue_state *q, const bwl_command *cmd, bwl_effects *fx)
 {
     bwl_ms wished_ms = q->claim_ms > CLAIM_MIN_MS ? q->claim_ms : CLAIM_MIN_MS;
 
@@ -309,7 +309,7 @@ static void acquire(queue_state *q, const bwl_claim *claim, const bwl_command *c
     q->may_wait = cmd->may_wait;
     q->was_held = false;
     q->fence    = 0;
-    q->claim_ms = bwl_sooner(wished_ms, claim->lease_ms);
+    q->claim_ms = bwl_sooner(wished_ms, q->lease_ms);
     ask(q, ASKED, cmd->may_wait ? REDIS_QUEUE_JOIN : REDIS_QUEUE_TAKE, cmd->now, fx);
 }
 
@@ -318,10 +318,11 @@ static void queue_command(void *state, const bwl_claim *claim, const bwl_command
 {
     queue_state *q = state;
 
+    q->lease_ms = claim->lease_ms;
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         assert(q->phase == IDLE);
-        acquire(q, claim, cmd, fx);
+        acquire(q, cmd, fx);
         break;
     case BWL_EXTEND: /* instead of the confirmation, if that is out */
         assert(q->phase == HELD || q->phase == CONFIRMING);
@@ -334,16 +335,16 @@ static void queue_command(void *state, const bwl_claim *claim, const bwl_command
     }
 }
 
-static void answered(queue_state *q, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+static void answered(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
     assert(ev->kind == BWL_DOWN || ev->answer != BWL_ALIEN);
     switch (q->phase) {
     case ASKED:
-    case SETTLING: sought(q, claim, ev, fx); return;
-    case QUEUED: looked(q, claim, ev, fx); return;
-    case CLAIMED: claim_answered(q, claim, ev, fx); return;
-    case CONFIRMING: confirmed(q, claim, ev, fx); return;
-    case EXTENDING: extended(q, claim, ev, fx); return;
+    case SETTLING: sought(q, ev, fx); return;
+    case QUEUED: looked(q, ev, fx); return;
+    case CLAIMED: claim_answered(q, ev, fx); return;
+    case CONFIRMING: confirmed(q, ev, fx); return;
+    case EXTENDING: extended(q, ev, fx); return;
     case LEAVING: released(q, ev, fx); return;
     case POKING: poked(q, ev, fx); return;
     case IDLE:
@@ -357,11 +358,12 @@ static void queue_event(void *state, const bwl_claim *claim, const bwl_event *ev
     queue_state *q       = state;
     bool         is_open = q->asking.asked != NO_QUESTION;
 
+    (void)claim; /* what it was when the question was put counts */
     switch (ev->kind) {
     case BWL_REPLY:
     case BWL_DOWN:
         if (bwl_ends_question(&q->asking, ev))
-            answered(q, claim, ev, fx);
+            answered(q, ev, fx);
         else if (ev->kind == BWL_DOWN && ev->tag == NO_QUESTION && q->phase == QUEUED && !is_open)
             cut_off(q, ev->now, fx);
         break;

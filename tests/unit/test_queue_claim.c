@@ -276,6 +276,23 @@ static void test_queue_extension_is_counted_from_its_own_question(void **state)
     expect_told(BWL_LOST);
 }
 
+static void test_queue_lease_is_that_of_the_question(void **state)
+{
+    (void)state;
+    be_held();
+    claim.lease_ms = 60000;
+    extend();
+    claim.lease_ms = 900000; /* is asked for next */
+    says(BWL_YES);
+    expect_held(NOW + 60000 - 602, FENCE);
+
+    (void)new_machine(state);
+    be_asked();
+    claim.lease_ms = 900000;
+    says_held();
+    expect_held(NOW + WORTH_MS, FENCE);
+}
+
 static void test_queue_extension_that_fails_leaves_it_as_it_was(void **state)
 {
     static const struct {
@@ -352,6 +369,7 @@ int main(void)
         cmocka_unit_test_setup(test_queue_extension_takes_the_place_of_the_confirmation,
                                new_machine),
         cmocka_unit_test_setup(test_queue_extension_is_counted_from_its_own_question, new_machine),
+        cmocka_unit_test_setup(test_queue_lease_is_that_of_the_question, new_machine),
         cmocka_unit_test_setup(test_queue_extension_that_fails_leaves_it_as_it_was, new_machine),
         cmocka_unit_test_setup(test_queue_fence_is_the_highest_of_this_token, new_machine),
     };

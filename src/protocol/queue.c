@@ -72,12 +72,13 @@ typedef struct queue_state {
     bool       may_wait;
     bool       was_held; /* with this token: so it stands in no line any more                  */
     bwl_asking asking;
-    bwl_ms     sent_at;  /* the question that is out, or was the last                          */
-    bwl_ms     lease_ms; /* that the latest command asked for: what a later one asks is later     */
-    bwl_ms     claim_ms; /* that a push of this token gives                                   */
-    uint64_t   fence;    /* the highest that we were told with this token                       */
-    uint64_t   ticket;   /* our place in line, kept from one attempt to the next; 0: none yet    */
-    bwl_sighting seen;   /* QUEUED: of the server's clock                                       */
+    uint32_t unconfirmed; /* tag of a confirmation that gave way to an extension: its no counts  */
+    bwl_ms   sent_at;     /* the question that is out, or was the last                          */
+    bwl_ms   lease_ms; /* that the latest command asked for: what a later one asks is later     */
+    bwl_ms   claim_ms; /* that a push of this token gives                                   */
+    uint64_t fence;    /* the highest that we were told with this token                       */
+    uint64_t ticket;   /* our place in line, kept from one attempt to the next; 0: none yet    */
+    bwl_sighting seen; /* QUEUED: of the server's clock                                       */
 } queue_state;
 
 static void queue_init(void *state, unsigned nodes)
@@ -244,6 +245,13 @@ static void claim_answered(queue_state *q, const bwl_event *ev, bwl_effects *fx)
     }
 }
 
+static void lost(queue_state *q, bwl_effects *fx)
+{
+    q->asking.asked = NO_QUESTION;
+    q->unconfirmed  = NO_QUESTION;
+    ended(q, BWL_LOST, fx);
+}
+
 /* We hold, until the claim ends; whoever is above us sees to that. */
 static void confirmed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
@@ -252,9 +260,16 @@ static void confirmed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
     else if (ev->answer == BWL_YES)
         held(q, fx);
     else if (ev->answer == BWL_NO)
-        ended(q, BWL_LOST, fx);
+        lost(q, fx);
     else
         bwl_wake_at(fx, bwl_later(ev->now, RECONFIRM_MS));
+}
+
+/* What is not ours once is never ours again by the same token, whatever a later question says. */
+static bool is_late_no(const queue_state *q, const bwl_event *ev)
+{
+    return q->unconfirmed != NO_QUESTION && ev->tag == q->unconfirmed && ev->kind == BWL_REPLY &&
+           ev->answer == BWL_NO;
 }
 
 static void extended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
@@ -265,7 +280,7 @@ static void extended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
     if (ev->answer == BWL_YES)
         held(q, fx);
     else
-        ended(q, BWL_LOST, fx);
+        lost(q, fx);
 }
 
 /* ---- letting go ------------------------------------------------------------------------------ */
@@ -326,10 +341,13 @@ static void queue_command(void *state, const bwl_claim *claim, const bwl_command
         break;
     case BWL_EXTEND: /* instead of the confirmation, if that is out */
         assert(q->phase == HELD || q->phase == CONFIRMING);
+        if (q->asking.asked != NO_QUESTION)
+            q->unconfirmed = q->asking.asked;
         ask(q, EXTENDING, REDIS_QUEUE_EXTEND, cmd->now, fx);
         break;
     case BWL_RELEASE:
-        q->seen = (bwl_sighting){ 0 };
+        q->seen        = (bwl_sighting){ 0 };
+        q->unconfirmed = NO_QUESTION;
         ask(q, LEAVING, q->was_held ? REDIS_QUEUE_RELEASE : REDIS_QUEUE_CANCEL, cmd->now, fx);
         break;
     }
@@ -366,6 +384,8 @@ static void queue_event(void *state, const bwl_claim *claim, const bwl_event *ev
             answered(q, ev, fx);
         else if (ev->kind == BWL_DOWN && ev->tag == NO_QUESTION && q->phase == QUEUED && !is_open)
             cut_off(q, ev->now, fx);
+        else if (is_late_no(q, ev))
+            lost(q, fx);
         break;
     case BWL_ALARM:
         if (q->phase == QUEUED && !is_open)

@@ -262,6 +262,34 @@ static void test_queue_extension_takes_the_place_of_the_confirmation(void **stat
     expect_nothing();
 }
 
+/* What it says is final: no later question can find it ours again. */
+static void test_queue_no_to_a_confirmation_counts_behind_an_extension(void **state)
+{
+    (void)state;
+    for (unsigned answered_first = 0; answered_first < 2; answered_first++) {
+        (void)new_machine(state);
+        be_confirming();
+        uint32_t confirmation = asked;
+        extend();
+        expect_asks(REDIS_QUEUE_EXTEND);
+        if (answered_first) {
+            says(BWL_YES);
+            expect_held(NOW + WORTH_MS, FENCE);
+        }
+        uint32_t extension = asked;
+        asked              = confirmation;
+        says(BWL_NO);
+        expect_told(BWL_LOST);
+        says(BWL_NO);
+        expect_nothing();
+        asked = extension;
+        says(BWL_YES);
+        expect_nothing();
+        cut();
+        expect_nothing();
+    }
+}
+
 /* ---- extending ------------------------------------------------------------------------------- */
 
 static void test_queue_extension_is_counted_from_its_own_question(void **state)
@@ -367,6 +395,8 @@ int main(void)
         cmocka_unit_test_setup(test_queue_confirmation_that_is_not_carried_out_is_asked_again_soon,
                                new_machine),
         cmocka_unit_test_setup(test_queue_extension_takes_the_place_of_the_confirmation,
+                               new_machine),
+        cmocka_unit_test_setup(test_queue_no_to_a_confirmation_counts_behind_an_extension,
                                new_machine),
         cmocka_unit_test_setup(test_queue_extension_is_counted_from_its_own_question, new_machine),
         cmocka_unit_test_setup(test_queue_lease_is_that_of_the_question, new_machine),

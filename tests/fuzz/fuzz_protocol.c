@@ -1,6 +1,5 @@
 /*
- * A fuzz target for the machines: a hold on the token, the ticket and the queue protocol, and the
- * three protocols alone.
+ * A fuzz target for the machines: a hold on the protocols token, ticket and queue, and these alone.
  *
  * The bytes are read as terms, and then as steps: let time pass (at will, or to an edge: the time
  * of the wished alarm, the end of the lease, one before either), then let something happen: an
@@ -15,8 +14,9 @@
  *   - what may be ours in the store when the end is told, or a next attempt begins, is asked
  *     back;
  *   - no answer and no renewal takes it beyond max_hold;
- *   - in a line, JOIN is asked once for a token and by the latest ticket; what a push gives is never
- *     believed in for longer than its claim from when the server gave it.
+ *   - in a line, JOIN is asked once for a token and by the latest ticket; a no to EXTEND is heeded
+ *     whatever was asked since; what a push gives is never believed in for longer than its claim
+ *     from when the server gave it.
  *
  * The seeds are in corpus/protocol.
  */
@@ -73,7 +73,7 @@ static void judge_outcome(world *w, bool was_held, bool was_sought, const bwl_ou
     }
     w->ended = true;
     require(h->state == BWL_HOLD_LEAVING || h->state == BWL_HOLD_OVER);
-    require(!w->may_be_ours || w->asked_back);
+    require(!w->may_be_ours || w->asked_back || w->line.was_denied);
 }
 
 static bool is_stuck(world *w)
@@ -107,6 +107,7 @@ static void judge(world *w, bool was_held, bool was_sought, bwl_ms until, const 
     require(!(is_held && was_held) || h->until >= until);
     require(!(is_held && (w->is_token || w->is_queue)) || h->until <= w->worth);
     require(!is_held || h->until <= w->ends_at);
+    require(!is_held || !w->line.was_denied);
     w->yes = false;
 }
 
@@ -146,6 +147,8 @@ static void answer_to(world *w, question *q, bwl_answer answer, uint8_t number)
         ev.place = &place;
         if (q == latest(w) && in_time)
             learn_place(w, q, &ev);
+        if (q->word == REDIS_QUEUE_EXTEND && q->attempt == w->attempt && ev.answer == BWL_NO)
+            w->line.was_denied = true;
     } else if (q == latest(w) && in_time) {
         learn(w, q, answer, number);
     }

@@ -21,6 +21,7 @@ typedef struct question {
     uint32_t tag;
     uint8_t  word;
     bool     is_open;
+    uint32_t attempt;
     bwl_ms   sent_at;
     bwl_ms   worth; /* until when a yes to it is worth something */
 } question;
@@ -115,14 +116,15 @@ static inline void judge_line(world *w, question *q, const bwl_ask *ask)
     if (first) {
         require(claim->attempt == w->attempt + 1);
         require(strcmp(claim->token, w->token) != 0);
-        require(!w->may_be_ours || w->asked_back);
+        require(!w->may_be_ours || w->asked_back || w->line.was_denied);
         memcpy(w->token, claim->token, sizeof w->token);
-        w->attempt       = claim->attempt;
-        w->asked_back    = false;
-        w->may_be_ours   = true;
-        w->worth         = 0;
-        w->line.fence    = 0;
-        w->line.was_held = false;
+        w->attempt         = claim->attempt;
+        w->asked_back      = false;
+        w->may_be_ours     = true;
+        w->worth           = 0;
+        w->line.fence      = 0;
+        w->line.was_held   = false;
+        w->line.was_denied = false;
     }
     require(strcmp(claim->token, w->token) == 0);
     require(first || w->may_be_ours || w->asked_back);
@@ -158,9 +160,12 @@ static inline void asks(world *w, const bwl_ask *ask)
     require(w->is_queue ? is_queue_word(ask->word) : ask->word >= 1 && ask->word <= 4);
     w->asked_count++;
     q  = latest(w);
-    *q = (question){
-        .tag = ask->tag, .word = ask->word, .is_open = true, .sent_at = w->now, .worth = BWL_NEVER
-    };
+    *q = (question){ .tag     = ask->tag,
+                     .word    = ask->word,
+                     .is_open = true,
+                     .attempt = w->hold.claim.attempt,
+                     .sent_at = w->now,
+                     .worth   = BWL_NEVER };
     if (w->is_queue)
         judge_line(w, q, ask);
     else if (w->is_token)
@@ -201,8 +206,7 @@ static inline void learn_place(world *w, const question *q, const bwl_event *ev)
         l->seen_us = place->server_us;
         l->was_cut = false;
     }
-    if ((first && !carried_out) || place->how == BWL_HOW_BUSY || place->how == BWL_HOW_GONE ||
-        (q->word == REDIS_QUEUE_EXTEND && ev->answer == BWL_NO))
+    if ((first && !carried_out) || place->how == BWL_HOW_BUSY || place->how == BWL_HOW_GONE)
         w->may_be_ours = false;
 }
 

@@ -22,8 +22,9 @@ typedef struct line {
     bwl_ms   claim_ms; /* what a push gives                                                    */
     bwl_ms   seen_at;  /* before the latest question that said what the server's clock shows   */
     int64_t  seen_us;
-    bool     was_cut;  /* since then                                                           */
-    bool     was_held; /* with this token                                                      */
+    bool     was_cut;    /* since then                                                           */
+    bool     was_held;   /* with this token                                                      */
+    bool     was_denied; /* EXTEND said that it is not ours: nothing can make it ours again     */
 } line;
 
 static inline bool is_queue_word(unsigned word)

@@ -339,6 +339,24 @@ static void test_queue_transcript_confirmation_finds_it_lost(void **state)
          "[  303] over\n");
 }
 
+/* Not ours once is not ours for good: the renewal behind it cannot find anything else. */
+static void test_queue_transcript_confirmation_finds_it_lost_behind_a_renewal(void **state)
+{
+    (void)state;
+    play(&bwl_queue, usual_terms,
+         "[    0] caller acquires, for 60000\n"
+         "[    0] asks JOIN as A, claim 2000\n"
+         "[    2] server says queued 0, 9000 left, at 1\n"
+         "[  300] server gives 8 at 299\n"
+         "[  300] asks EXTEND as A for 30000\n"
+         "[  300] HELD until 2272, fence 8\n"
+         "[ 1286] asks EXTEND as A for 30000\n"
+         "[ 1290] server says no\n"
+         "[ 1290] LOST\n"
+         "[ 1290] over\n"
+         "[ 1291] server says no\n");
+}
+
 /* Nothing was told yet, so nothing is lost: it is settled. */
 static void test_queue_transcript_cut_while_claimed(void **state)
 {
@@ -411,6 +429,7 @@ int main(void)
         cmocka_unit_test(test_queue_transcript_confirmation_is_cut),
         cmocka_unit_test(test_queue_transcript_claim_is_never_confirmed),
         cmocka_unit_test(test_queue_transcript_confirmation_finds_it_lost),
+        cmocka_unit_test(test_queue_transcript_confirmation_finds_it_lost_behind_a_renewal),
         cmocka_unit_test(test_queue_transcript_cut_while_claimed),
         cmocka_unit_test(test_queue_transcript_server_is_loading),
         cmocka_unit_test(test_queue_transcript_refused),

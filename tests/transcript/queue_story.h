@@ -4,7 +4,7 @@
  *      server   says held N | claimed N | mine N      (N: the fence; mine: by ticket 5)
  *               says busy | gone | more
  *               says queued R, HOLDER, at T            (behind R others, by ticket 5; T: ms,
- *                                                      HOLDER: N left, endless, a stranger's)
+ *                                                      HOLDER: N left | endless; a stranger's)
  *               gives N at T                           (a push: its clock showed T when it did)
  *      link     ends (between questions: the lock hears of it)
  *

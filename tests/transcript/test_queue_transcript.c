@@ -175,7 +175,7 @@ static void test_queue_transcript_stranger_holds_it(void **state)
     play(&bwl_queue, usual_terms,
          "[    0] caller acquires, for 60000\n"
          "[    0] asks JOIN as A, claim 2000\n"
-         "[    2] server says queued 0, a stranger's, at 1\n"
+         "[    2] server says queued 0, 9000 left, a stranger's, at 1\n"
          "[   52] asks BEAT as A\n"
          "[   53] server says queued 0, endless, at 52\n"
          "[  103] asks BEAT as A\n"

@@ -33,11 +33,12 @@ static void ring(bwl_client *client, bwl_timer *timer)
                        (bwl_event){ .kind = BWL_ALARM });
 }
 
+/* By the clock as whoever calls this has just read it. */
 static void ring_due(bwl_client *client)
 {
     bwl_timer *timer;
 
-    while ((timer = bwl_timers_take_due(&client->timers, bwl_client_now(client))) != NULL)
+    while ((timer = bwl_timers_take_due(&client->timers, client->latest)) != NULL)
         ring(client, timer);
 }
 
@@ -61,6 +62,7 @@ int bwl_client_drive(bwl_client *client, bwl_ms until, bwl_fault *fault)
     assert(!client->driving);
     int status = bwl_reactor_open(&client->reactor, fault);
     if (status < 0) {
+        (void)bwl_client_now(client);
         ring_due(client); /* a wait has its end, also when nothing can be waited for */
         return status;
     }
@@ -270,7 +272,7 @@ int bwl_client_wait(bwl_client *client, bwl_operation *operation, bwl_ms until, 
     int status = BWL_OK;
 
     while (operation->ended == BWL_PENDING && status == BWL_OK) {
-        if (until <= bwl_client_now(client))
+        if (until != BWL_NEVER && until <= bwl_client_now(client))
             status = BWL_STATUS_TIMEOUT;
         else if (client->driving || client->called > 0)
             status = sleep_for(client, operation, until, fault);

@@ -321,6 +321,7 @@ void bwl_lock_look(bwl_lock *lock, bwl_operation *operation)
     assert(lock->operation == NULL);
     *operation      = (bwl_operation){ .lock = lock, .looks = true, .ended = BWL_PENDING };
     lock->operation = operation;
+    (void)bwl_client_now(lock->client);
     bwl_lock_pin(lock);
     if (look == NULL || look(lock))
         bwl_lock_looked(lock);

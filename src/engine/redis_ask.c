@@ -5,8 +5,8 @@
  * question that was written.  When the connection breaks, a question none of whose bytes were
  * handed to the kernel was surely not carried out (UNSENT); of every other one nobody knows (DOWN).
  *
- * The clock is looked at where this is entered, by bwl_redis_put and by whoever dispatches; what
- * follows from it happens at client->latest.
+ * The clock is looked at by whoever enters this, for a call or a dispatch; what follows from it
+ * happens at client->latest.
  */
 #include "engine/redis_store.h"
 #include "engine/fault.h"
@@ -406,7 +406,7 @@ void bwl_redis_ready(bwl_source *source, uint32_t events)
 bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *question)
 {
     bwl_fault fault = { 0 };
-    bwl_ms    now   = bwl_client_now(store->client);
+    bwl_ms    now   = store->client->latest;
 
     /* What came while nothing was asked must not be taken for the answer to this; and servers
      * close what is idle for long, which leaves nothing in doubt when it is seen before anything

@@ -139,6 +139,17 @@ static void test_queue_claimed_is_counted_from_before_the_question(void **state)
     expect_asks_and_tells(REDIS_QUEUE_EXTEND, BWL_QUEUED);
 }
 
+/* A quarter of next to nothing is nothing. */
+static void test_queue_claim_that_ends_now_is_not_told(void **state)
+{
+    (void)state;
+    claim.lease_ms = 3; /* of which 2 ms are drift */
+    be_asked();
+    now += 1;
+    says_claimed();
+    expect_asks_and_tells(REDIS_QUEUE_EXTEND, BWL_QUEUED);
+}
+
 /* The beat says nothing of when that was. */
 static void test_queue_mine_is_told_only_when_it_is_confirmed(void **state)
 {
@@ -386,6 +397,7 @@ int main(void)
         cmocka_unit_test_setup(test_queue_push_after_a_cut_is_not_counted_by_the_clock_of_before,
                                new_machine),
         cmocka_unit_test_setup(test_queue_claimed_is_counted_from_before_the_question, new_machine),
+        cmocka_unit_test_setup(test_queue_claim_that_ends_now_is_not_told, new_machine),
         cmocka_unit_test_setup(test_queue_mine_is_told_only_when_it_is_confirmed, new_machine),
         cmocka_unit_test_setup(test_queue_claim_that_is_not_ours_any_more_begins_anew, new_machine),
         cmocka_unit_test_setup(test_queue_claim_without_a_confirmation_is_unknown, new_machine),

@@ -88,6 +88,36 @@ static void test_queue_release_that_fails_is_told_and_asked_again_in_the_same_wo
     }
 }
 
+/* The hold makes its next attempt although what came too late could not be given back. */
+static void test_queue_attempt_after_a_release_that_failed(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < IN_LINE + HOLDING; i++) {
+        leave(i);
+        says(BWL_REFUSED);
+        expect_told(BWL_STORE_REFUSED);
+        acquire();
+        expect_asks(REDIS_QUEUE_JOIN);
+    }
+}
+
+static void test_queue_after_a_release_a_no_to_the_confirmation_is_not_heard(void **state)
+{
+    (void)new_machine(state);
+    be_confirming();
+    uint32_t confirmation = asked;
+    extend();
+    release();
+    expect_asks(REDIS_QUEUE_RELEASE);
+    uint32_t latest = asked;
+    asked           = confirmation;
+    says(BWL_NO);
+    expect_nothing();
+    asked = latest;
+    says(BWL_YES);
+    expect_told(BWL_RELEASED);
+}
+
 /* ---- too many who are dead ------------------------------------------------------------------- */
 
 static void says_more(void)
@@ -147,6 +177,8 @@ int main(void)
         cmocka_unit_test(test_queue_cancel_while_we_may_stand_in_line_release_when_it_was_ours),
         cmocka_unit_test(test_queue_after_a_release_nothing_else_is_heard),
         cmocka_unit_test(test_queue_release_that_fails_is_told_and_asked_again_in_the_same_word),
+        cmocka_unit_test(test_queue_attempt_after_a_release_that_failed),
+        cmocka_unit_test(test_queue_after_a_release_a_no_to_the_confirmation_is_not_heard),
         cmocka_unit_test(test_queue_more_is_poked_until_there_is_no_more),
         cmocka_unit_test(test_queue_poke_that_fails_is_a_release_all_the_same),
         cmocka_unit_test_setup(

@@ -143,6 +143,9 @@ static void test_queue_a_clock_that_we_know_nothing_of_counts_from_the_question(
     (void)state;
     assert_int_equal(bwl_queue_given_after((bwl_sighting){ .at = AT }, server, AT + 5000, SLACK_MS),
                      AT);
+    assert_int_equal(
+        bwl_queue_given_after((bwl_sighting){ .at = AT }, 1000000, AT + 5000, SLACK_MS),
+        AT); /* a clock that shows 1970 */
     assert_int_equal(bwl_queue_given_after((bwl_sighting){ .at = AT, .server_us = -1 }, INT64_MAX,
                                            AT + 5000, SLACK_MS),
                      AT);

@@ -93,6 +93,20 @@ static void test_hold_anew_after_a_cut_does_not_begin_a_new_time_for_answers(voi
     expect(BWL_HOLD_LEAVING, BWL_UNKNOWN, BWL_RELEASE);
 }
 
+/* But each attempt of who waits does: on the last one, an answer is insisted on as on the first. */
+static void test_hold_last_attempt_after_waiting_has_its_own_time_for_answers(void **state)
+{
+    (void)state;
+    be(BWL_HOLD_QUEUED);
+    told(BWL_ANEW, START + WAIT_MS - 1);
+    alarm_at(START + WAIT_MS);
+    told(BWL_UNKNOWN, START + WAIT_MS + ANSWER_MS - 1);
+    expect(BWL_HOLD_SETTLING, BWL_PENDING, 0);
+    alarm_at(fx.wake_at);
+    expect(BWL_HOLD_LEAVING, BWL_UNKNOWN, BWL_RELEASE);
+    assert_int_equal(hold.answer_by, START + WAIT_MS + ANSWER_MS + ANSWER_MS);
+}
+
 /* ---- ours for longer ------------------------------------------------------------------------- */
 
 static void expect_until(bwl_ms until)
@@ -191,6 +205,8 @@ int main(void)
         cmocka_unit_test_setup(test_hold_anew_of_who_does_not_wait_ends_when_no_answer_is_due,
                                new_hold),
         cmocka_unit_test_setup(test_hold_anew_after_a_cut_does_not_begin_a_new_time_for_answers,
+                               new_hold),
+        cmocka_unit_test_setup(test_hold_last_attempt_after_waiting_has_its_own_time_for_answers,
                                new_hold),
         cmocka_unit_test_setup(test_hold_told_more_unasked_keeps_it_silently_for_longer, new_hold),
         cmocka_unit_test_setup(test_hold_told_more_unasked_without_renewals, new_hold),

@@ -19,7 +19,8 @@
  * nothing is told before EXTEND is answered.
  *
  * A claim that came too late, and a place that is gone, end this attempt: the next one has a new
- * token, but the ticket of the old one, which is the place in line.
+ * token, but the ticket of the old one, which is the place in line; and after a claim that came too
+ * late, it asks for one twice as long.
  *
  * JOIN and TAKE are asked once for each token.  Without an answer, it is BEAT that finds out what
  * became of them: it never makes a place, so whoever is told GONE can be sure.
@@ -38,7 +39,10 @@
  *        |                 `---------------'
  *      LEAVING, POKING <--release-- any
  *
- *      without an answer: ASKED --> IDLE --acquire again--> SETTLING, which ends like ASKED
+ *      no        QUEUED (the place is gone), CLAIMED --> IDLE, telling ANEW
+ *                CONFIRMING, EXTENDING               --> IDLE, telling LOST
+ *      no answer ASKED, CLAIMED --> IDLE --acquire again--> SETTLING, which ends like ASKED
+ *                QUEUED, CONFIRMING: asked again       EXTENDING --> HELD
  */
 #include "core/asking.h"
 #include "protocol/protocol.h"
@@ -72,13 +76,13 @@ typedef struct queue_state {
     bool       may_wait;
     bool       was_held; /* with this token: so it stands in no line any more                  */
     bwl_asking asking;
-    uint32_t unconfirmed; /* tag of a confirmation that gave way to an extension: its no counts  */
-    bwl_ms   sent_at;     /* the question that is out, or was the last                          */
-    bwl_ms   lease_ms; /* that the latest command asked for: what a later one asks is later     */
-    bwl_ms   claim_ms; /* that a push of this token gives                                   */
-    uint64_t fence;    /* the highest that we were told with this token                       */
-    uint64_t ticket;   /* our place in line, kept from one attempt to the next; 0: none yet    */
-    bwl_sighting seen; /* QUEUED: of the server's clock                                       */
+    uint32_t   unconfirmed; /* a confirmation that gave way to an extension: its no counts       */
+    bwl_ms     sent_at;     /* the question that is out, or was the last                          */
+    bwl_ms     lease_ms; /* that the latest command asked for: what a later one asks is later     */
+    bwl_ms     claim_ms; /* that a push of this token gives                                   */
+    uint64_t   fence;    /* the highest that we were told with this token                       */
+    uint64_t   ticket;   /* our place in line, kept from one attempt to the next; 0: none yet    */
+    bwl_sighting seen;   /* QUEUED: of the server's clock                                       */
 } queue_state;
 
 static void queue_init(void *state, unsigned nodes)

@@ -23,17 +23,19 @@ static int redis_prepare(bwl_lock *lock, bwl_fault *fault)
 
 static void redis_forget(bwl_lock *lock)
 {
+    bwl_redis_forget_waiter(lock->client->store, lock);
     free(((bwl_redis_part *)lock->part)->looker);
 }
 
 bwl_redis_open_question bwl_redis_question_of(bwl_lock *lock, const bwl_ask *ask)
 {
     bwl_redis_open_question question = {
-        .lock     = lock,
-        .tag      = ask->tag,
-        .word     = (bwl_redis_word)ask->word,
-        .stamp    = ask->stamp,
-        .lease_ms = lock->hold.claim.lease_ms,
+        .lock       = lock,
+        .tag        = ask->tag,
+        .word       = (bwl_redis_word)ask->word,
+        .stamp      = ask->stamp,
+        .lease_ms   = lock->hold.claim.lease_ms,
+        .generation = ((bwl_redis_part *)lock->part)->generation,
     };
 
     memcpy(question.token, lock->hold.claim.token, sizeof question.token);
@@ -52,14 +54,19 @@ static bool can_be_written(const bwl_lock *lock, const bwl_ask *ask)
 
 static bool redis_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
-    bwl_redis_open_question question = bwl_redis_question_of(lock, ask);
+    bwl_redis_store *store = lock->client->store;
 
     ret_reply->answer = BWL_UNSENT;
+    if (ask->word == REDIS_QUEUE_JOIN && !bwl_redis_name_waiter(store, lock, ask)) {
+        bwl_lock_says(lock, "out of memory");
+        return true;
+    }
+    bwl_redis_open_question question = bwl_redis_question_of(lock, ask);
     if (!can_be_written(lock, ask)) {
         bwl_lock_says(lock, "the time of day is outside of what the value can hold");
         return true;
     }
-    if (bwl_redis_put(lock->client->store, &question))
+    if (bwl_redis_put(store, &question))
         return false;
     bwl_lock_says(lock, "out of memory");
     return true;

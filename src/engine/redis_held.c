@@ -38,7 +38,7 @@ static void verify(bwl_redis_store *store, bwl_lock *lock)
     bwl_redis_open_question question = {
         .lock     = lock,
         .verifies = true,
-        .word     = REDIS_EXTEND_IF_MINE,
+        .word     = bwl_redis_listens(store) ? REDIS_QUEUE_EXTEND : REDIS_EXTEND_IF_MINE,
         .lease_ms = NO_LEASE_MS,
     };
 

@@ -231,6 +231,7 @@ static void free_store(bwl_redis_store *store)
     wipe(store->password);
     free(store->key_template);
     free(store->questions);
+    free(store->waiters);
     free(store);
 }
 

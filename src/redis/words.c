@@ -4,6 +4,7 @@
  *  SET_IF_ABSENT          SET key value NX PX lease          +OK: YES    null: NO
  *  TAKE_STAMP             EVALSHA script 1 key ...           see take.h
  *  the plain ones         see plain.h
+ *  those of a queue       see queue.h
  *  the others             EVALSHA script 1 key value lease   :1: YES     :0: NO
  *
  * An error is LATER when its code says that the server cannot serve for now, and REFUSED otherwise;
@@ -12,6 +13,7 @@
  */
 #include "redis/words.h"
 #include "redis/plain.h"
+#include "redis/queue.h"
 #include "redis/scripts.h"
 #include "redis/stamp.h"
 #include "redis/take.h"
@@ -53,7 +55,7 @@ static bwl_script_id script_of(bwl_redis_word word)
     case REDIS_QUEUE_CANCEL:
     case REDIS_QUEUE_POKE: break;
     }
-    bwl_unreachable("this word is a plain command");
+    bwl_unreachable("this word is a plain command, or queue.h's");
 }
 
 static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool by_text)
@@ -127,15 +129,19 @@ void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_question *question
         write_take(writer, question);
     else if (bwl_plain_is(question->word))
         bwl_plain_write(writer, question);
+    else if (bwl_queue_is(question->word))
+        bwl_queue_write(writer, question);
     else if (question->word == REDIS_DELETE_IF_MINE && question->signal.kind != BWL_SIGNAL_NONE)
         write_signalled(writer, question);
     else
         write_scripted(writer, question);
 }
 
-size_t bwl_redis_room(bwl_redis_word word)
+size_t bwl_redis_room(bwl_redis_word word, size_t key_size)
 {
-    return word == REDIS_TAKE_STAMP ? ROOM_TO_TAKE : ROOM;
+    if (bwl_queue_is(word))
+        return bwl_queue_room(key_size);
+    return (word == REDIS_TAKE_STAMP ? ROOM_TO_TAKE : ROOM) + key_size * bwl_redis_frames(word);
 }
 
 unsigned bwl_redis_frames(bwl_redis_word word)
@@ -299,6 +305,8 @@ bwl_redis_verdict bwl_redis_read(const bwl_redis_question *question, unsigned nt
         return bwl_take_read(question, bytes, size, ret_reply);
     if (bwl_plain_is(question->word))
         return bwl_plain_read(question, nth, bytes, size, ret_reply);
+    if (bwl_queue_is(question->word))
+        return bwl_queue_read(question, bytes, size, ret_reply);
     if (value.type == ':' && value.integer == 1)
         return answer(&ret_reply->answer, BWL_YES);
     if (value.type == ':' && value.integer == 0)

@@ -3,38 +3,32 @@
  *
  *  TAKE      EVALSHA script 4 L Q B F value lease say
  *  JOIN      EVALSHA script 4 L Q B F value lease say member ticket
- *                :n HELD   [CLAIMED, n]   [BUSY, left, ours]
+ *                :n HELD   [CLAIMED, n, ticket]   [BUSY, left, ours]
  *                [QUEUED, ticket, rank, left, ours, time]
  *  BEAT      EVALSHA script 4 L Q B F value say member [member ...]
- *                [MINE, n, left]   [CLAIMED, n]   [QUEUED, ...]   [GONE]
+ *                [MINE, n, left]   [CLAIMED, n, ticket]   [QUEUED, ...]   [GONE]
  *  RELEASE   EVALSHA script 4 L Q B F value say                :1 YES  :2 YES MORE  :0 NO
  *  CANCEL    EVALSHA script 4 L Q B F value say member ...     the same
  *  POKE      EVALSHA script 4 L Q B F say                      the same, never :0
  *  EXTEND    EVALSHA script 1 L value lease                    :1 YES  :0 NO
- *
- * A fence is what the server counts, times 1024: what lies between is for turns that are taken
- * without the server.
  */
 #include "redis/queue.h"
-#include "core/text.h"
 #include "redis/scripts.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    TURNS          = 1024,
     SCRIPT_ROOM    = 3072,
     ARGUMENTS_ROOM = 1024,
     KEYS           = 4,
     MEMBER_ROOM    = BWL_QUEUE_VALUE_SIZE + BWL_QUEUE_NONCE_MAX + BWL_QUEUE_INBOX_SIZE + 24,
 };
 
-#define COUNT_MAX (INT64_C(1) << 53)
-
 static const bwl_script_id scripts[BWL_QUEUE_SCRIPTS] = {
-    BWL_SCRIPT_QUEUE_TAKE,    BWL_SCRIPT_QUEUE_JOIN,   BWL_SCRIPT_QUEUE_BEAT,
-    BWL_SCRIPT_QUEUE_RELEASE, BWL_SCRIPT_QUEUE_CANCEL, BWL_SCRIPT_QUEUE_POKE,
+    BWL_SCRIPT_QUEUE_TAKE,     BWL_SCRIPT_QUEUE_JOIN,   BWL_SCRIPT_QUEUE_BEAT,
+    BWL_SCRIPT_QUEUE_RELEASE,  BWL_SCRIPT_QUEUE_CANCEL, BWL_SCRIPT_QUEUE_POKE,
+    BWL_SCRIPT_EXTEND_IF_MINE,
 };
 
 bool bwl_queue_is(bwl_redis_word word)
@@ -301,9 +295,9 @@ static bool next_fence(bwl_resp_cursor *cursor, uint64_t *ret_fence)
 {
     int64_t count;
 
-    if (!next_integer(cursor, 1, COUNT_MAX, &count))
+    if (!next_integer(cursor, 1, BWL_QUEUE_COUNT_MAX, &count))
         return false;
-    *ret_fence = (uint64_t)count * TURNS;
+    *ret_fence = (uint64_t)count * BWL_QUEUE_TURNS;
     return true;
 }
 
@@ -329,17 +323,25 @@ static bool next_ours(bwl_resp_cursor *cursor, bwl_place *ret_place)
     return true;
 }
 
-static bool next_queued(bwl_resp_cursor *cursor, bwl_place *ret_place)
+static bool next_ticket(bwl_resp_cursor *cursor, bwl_place *ret_place)
 {
     int64_t ticket;
-    int64_t rank;
 
-    if (!next_integer(cursor, 1, COUNT_MAX, &ticket) ||
-        !next_integer(cursor, 0, COUNT_MAX, &rank) || !next_left(cursor, ret_place) ||
-        !next_ours(cursor, ret_place) || !next_integer(cursor, 1, COUNT_MAX, &ret_place->server_us))
+    if (!next_integer(cursor, 1, BWL_QUEUE_COUNT_MAX, &ticket))
         return false;
     ret_place->ticket = (uint64_t)ticket;
-    ret_place->rank   = (uint64_t)rank;
+    return true;
+}
+
+static bool next_queued(bwl_resp_cursor *cursor, bwl_place *ret_place)
+{
+    int64_t rank;
+
+    if (!next_ticket(cursor, ret_place) || !next_integer(cursor, 0, BWL_QUEUE_COUNT_MAX, &rank) ||
+        !next_left(cursor, ret_place) || !next_ours(cursor, ret_place) ||
+        !next_integer(cursor, 1, BWL_QUEUE_COUNT_MAX, &ret_place->server_us))
+        return false;
+    ret_place->rank = (uint64_t)rank;
     return true;
 }
 
@@ -363,10 +365,10 @@ static bool read_how(bwl_resp_cursor *cursor, const bwl_resp_value *array,
     } else if (array->count == 1 && bwl_resp_text_is(&how, "GONE")) {
         place->how = BWL_HOW_GONE;
         is_whole   = true;
-    } else if (array->count == 2 && bwl_resp_text_is(&how, "CLAIMED")) {
+    } else if (array->count == 3 && bwl_resp_text_is(&how, "CLAIMED")) {
         ret_reply->answer = BWL_YES;
         place->how        = BWL_HOW_CLAIMED;
-        is_whole          = next_fence(cursor, &ret_reply->number);
+        is_whole          = next_fence(cursor, &ret_reply->number) && next_ticket(cursor, place);
     } else if (array->count == 3 && bwl_resp_text_is(&how, "MINE")) {
         ret_reply->answer = BWL_YES;
         place->how        = BWL_HOW_MINE;
@@ -399,10 +401,10 @@ static bwl_redis_verdict read_seat(bwl_redis_word word, const char *bytes, size_
     if (!bwl_resp_next_bare(&cursor, &value))
         return BWL_REDIS_STRANGE;
     if (value.type == ':') {
-        if (value.integer < 1 || value.integer >= COUNT_MAX)
+        if (value.integer < 1 || value.integer >= BWL_QUEUE_COUNT_MAX)
             return BWL_REDIS_STRANGE;
         ret_reply->answer    = BWL_YES;
-        ret_reply->number    = (uint64_t)value.integer * TURNS;
+        ret_reply->number    = (uint64_t)value.integer * BWL_QUEUE_TURNS;
         ret_reply->place.how = BWL_HOW_HELD;
     } else if (value.type != '*' || !read_how(&cursor, &value, ret_reply)) {
         return BWL_REDIS_STRANGE;
@@ -427,91 +429,4 @@ bwl_redis_verdict bwl_queue_read(const bwl_redis_question *question, const char 
     if (flag == 2)
         ret_reply->place.how = BWL_HOW_MORE;
     return BWL_REDIS_ANSWER;
-}
-
-/* ---- pushes ---------------------------------------------------------------------------------- */
-
-/* Up to the next space, which is passed over; empty at the end. */
-static bwl_bytes next_word(bwl_bytes *rest)
-{
-    const char *space = memchr(rest->at, ' ', rest->size);
-    size_t      size  = space != NULL ? (size_t)(space - rest->at) : rest->size;
-    bwl_bytes   word  = { rest->at, size };
-    size_t      taken = space != NULL ? size + 1 : size;
-
-    *rest = (bwl_bytes){ rest->at + taken, rest->size - taken };
-    return word;
-}
-
-static bool read_generation(const char *at, size_t size, uint64_t *ret_generation)
-{
-    uint64_t generation = 0;
-
-    if (size != 16)
-        return false;
-    for (size_t i = 0; i < size; i++) {
-        const char *digits = "0123456789abcdef";
-        const char *digit  = memchr(digits, at[i], 16);
-        if (digit == NULL)
-            return false;
-        generation = generation << 4 | (uint64_t)(digit - digits);
-    }
-    *ret_generation = generation;
-    return true;
-}
-
-static bool read_nonce(bwl_bytes nonce, bwl_queue_push *ret_push)
-{
-    const char *dot = memchr(nonce.at, '.', nonce.size);
-    uint64_t    slot;
-
-    if (dot == NULL || !bwl_number_parse(&slot, nonce.at, (size_t)(dot - nonce.at), UINT32_MAX))
-        return false;
-    ret_push->slot = (uint32_t)slot;
-    return read_generation(dot + 1, nonce.size - (size_t)(dot + 1 - nonce.at),
-                           &ret_push->generation);
-}
-
-static bool read_count(bwl_bytes word, uint64_t *ret_count)
-{
-    return bwl_number_parse(ret_count, word.at, word.size, COUNT_MAX - 1) && *ret_count > 0;
-}
-
-/* G nonce count time */
-static bool read_grant(const bwl_resp_value *text, bwl_queue_push *ret_push)
-{
-    bwl_bytes rest = { text->text, text->size };
-    uint64_t  count;
-    uint64_t  time_us;
-    bwl_bytes letter = next_word(&rest);
-
-    if (letter.size != 1 || letter.at[0] != 'G' || !read_nonce(next_word(&rest), ret_push) ||
-        !read_count(next_word(&rest), &count) || !read_count(next_word(&rest), &time_us) ||
-        rest.size != 0)
-        return false;
-    ret_push->fence     = count * TURNS;
-    ret_push->server_us = (int64_t)time_us;
-    return true;
-}
-
-bwl_queue_push bwl_queue_read_push(const char *inbox, const char *bytes, size_t size)
-{
-    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
-    bwl_resp_value  value;
-    bwl_resp_value  kind;
-    bwl_queue_push  push  = { .kind = BWL_PUSH_GRANT };
-    bwl_queue_push  other = { .kind = BWL_PUSH_OTHER };
-
-    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '>' || value.count != 3 ||
-        !bwl_resp_next_bare(&cursor, &kind) || !bwl_resp_next_bare(&cursor, &value) ||
-        !bwl_resp_text_is(&value, inbox) || !bwl_resp_next_bare(&cursor, &value))
-        return other;
-    if (bwl_resp_text_is(&kind, "ssubscribe") || bwl_resp_text_is(&kind, "subscribe"))
-        return (bwl_queue_push){ .kind = BWL_PUSH_SUBSCRIBED };
-    if (value.type != '$' ||
-        (!bwl_resp_text_is(&kind, "smessage") && !bwl_resp_text_is(&kind, "message")))
-        return other;
-    if (bwl_resp_text_is(&value, "H"))
-        return (bwl_queue_push){ .kind = BWL_PUSH_HELLO };
-    return read_grant(&value, &push) ? push : other;
 }

@@ -25,6 +25,12 @@ enum {
     BWL_QUEUE_INBOXES    = 3, /* through which we may be reached, as far as the queue knows     */
 };
 
+/* Counts of the server are below: it computes in floating point. */
+#define BWL_QUEUE_COUNT_MAX (INT64_C(1) << 53)
+
+/* A fence is such a count times this: what lies between is for turns taken without the server. */
+#define BWL_QUEUE_TURNS 1024u
+
 /* Who asks, beside what the question says.  The inboxes: of the connection that this is written to;
  * and those by which we may stand in the queue still, "" for none. */
 struct bwl_queue_self {
@@ -55,7 +61,7 @@ bool bwl_queue_is_value(const char *text);
 
 /* ---- greeting -------------------------------------------------------------------------------- */
 
-enum { BWL_QUEUE_SCRIPTS = 6, BWL_QUEUE_GREETING_ROOM = 2048, BWL_QUEUE_LOAD_ROOM = 4096 };
+enum { BWL_QUEUE_SCRIPTS = 7, BWL_QUEUE_GREETING_ROOM = 2048, BWL_QUEUE_LOAD_ROOM = 4096 };
 
 /* (S)SUBSCRIBE inbox, answered by a push; (S)PUBLISH inbox H, by a number and a push. */
 void bwl_queue_write_inbox(bwl_resp_writer *writer, bool by_shard, const char *inbox);

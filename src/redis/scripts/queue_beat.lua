@@ -1,6 +1,6 @@
 -- KEYS: 1 the lock, 2 its queue, 3 its beats, 4 the count of fences.  ARGV: 1 our value, 2 the command
 -- that tells a waiter, 3 how we stand in the queue from now on, and after it how we may stand there yet.
--- MINE, fence, ms left.  CLAIMED, fence.  QUEUED as in queue_join.  GONE: none of these.
+-- MINE, fence, ms left.  CLAIMED and QUEUED as in queue_join.  GONE: none of these.
 -- @include queue_fence.lua
 -- @include queue_read.lua
 local v = read()

@@ -1,6 +1,6 @@
 -- KEYS: 1 the lock, 2 its queue, 3 its beats, 4 the count of fences.  ARGV: 1 our value, 2 the lease in
 -- ms, 3 the command that tells a waiter, 4 how we stand in the queue, 5 our ticket, 0: a new one.
--- A number: it is ours, with this fence.  CLAIMED, fence: for our claim.
+-- A number: it is ours, with this fence.  CLAIMED, fence, ticket: for our claim.
 -- QUEUED, ticket, how many are before us, ms left, 1 if it is held by this protocol, the time in us.
 -- @include queue_fence.lua
 if redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then

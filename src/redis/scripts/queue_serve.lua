@@ -26,7 +26,7 @@ local function serve(me, say, f, now)
     if value and #claim < 10 then
       local beat = tonumber(redis.call('HGET', KEYS[3], value))
       redis.call('HDEL', KEYS[3], value)
-      if not beat or now / 1000 - beat <= 5000 then
+      if not beat or now / 1000 - beat <= 3000 then
         redis.call('SET', KEYS[1], value, 'PX', claim)
         if value == me then return 3 end
         local heard = redis.pcall(say, inbox, 'G ' .. nonce .. grant)

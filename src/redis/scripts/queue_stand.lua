@@ -2,9 +2,10 @@
 local function stand(value, member, say, f, now)
   redis.call('HSET', KEYS[3], value, string.format('%.0f', now / 1000))
   redis.call('PEXPIRE', KEYS[3], 60000)
-  if f and serve(value, say, f, now) == 3 then return { 'CLAIMED', f } end
+  local ticket = tonumber(redis.call('ZSCORE', KEYS[2], member))
+  if f and serve(value, say, f, now) == 3 then return { 'CLAIMED', f, ticket } end
   local v = read()
   local left = redis.call('PTTL', KEYS[1])
-  return { 'QUEUED', tonumber(redis.call('ZSCORE', KEYS[2], member)), redis.call('ZRANK', KEYS[2], member),
-    left, v and string.sub(v, 1, 3) == 'b1:' and 1 or 0, now }
+  return { 'QUEUED', ticket, redis.call('ZRANK', KEYS[2], member), left,
+    v and string.sub(v, 1, 3) == 'b1:' and 1 or 0, now }
 end

@@ -1,0 +1,40 @@
+/*
+ * line.c -- see line.h.
+ */
+#include "tests/lib/line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+bool line_comes_to(server *s, const char *name, long count)
+{
+    for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(1))
+        if (strtol(server_ask(s, "ZCARD bowline:{%s}:bwl.q", name), NULL, 10) == count)
+            return true;
+    return false;
+}
+
+bool line_leaves_nothing(server *s)
+{
+    for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(2))
+        if (strcmp(server_ask(s, "KEYS *"), "bowline:f") == 0)
+            return true;
+    print_error("left over: %s\n", server_ask(s, "KEYS *"));
+    return false;
+}
+
+long line_count(server *s, const char *command)
+{
+    char        mark[64];
+    const char *info = server_ask(s, "INFO commandstats");
+
+    (void)snprintf(mark, sizeof mark, "cmdstat_%s:calls=", command);
+    const char *at = strstr(info, mark);
+    return at != NULL ? strtol(at + strlen(mark), NULL, 10) : 0;
+}
+
+void line_join(server *s, waiter *w, bowline_client *client, const char *name, long nth)
+{
+    waiter_start(w, client, name, 60000);
+    assert_true(line_comes_to(s, name, nth));
+}

@@ -82,10 +82,13 @@ static bool looks_like_ours(const char *value)
 
 /* Could these rules have written it?  What was too long to be looked at whole is given the benefit
  * of the doubt. */
-static bool looks_right(const bwl_rules *rules, const char *value, int64_t *ret_stamp)
+static bool looks_right(const bwl_hold *hold, const char *value, int64_t *ret_stamp)
 {
-    size_t size = strlen(value);
+    const bwl_rules *rules = hold->claim.rules;
+    size_t           size  = strlen(value);
 
+    if (hold->protocol->listens)
+        return bwl_queue_is_value(value);
     if (rules == NULL)
         return looks_like_ours(value);
     return bwl_value_read(ret_stamp, rules, value, size) || size == BWL_REDIS_LOOK_MAX;
@@ -105,16 +108,17 @@ static void fill_in_stamp(bwl_holder *ret_holder, const bwl_rules *rules, int64_
                        "its time is over: who asks next may take it");
 }
 
-static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bwl_rules *rules)
+static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bwl_hold *hold)
 {
-    bool    is_string = strcmp(look->kind, "string") == 0;
-    int64_t stamp     = 0;
+    const bwl_rules *rules     = hold->claim.rules;
+    bool             is_string = strcmp(look->kind, "string") == 0;
+    int64_t          stamp     = 0;
 
     *ret_holder = (bwl_holder){ .held = look->left_ms != -2 };
     if (!ret_holder->held)
         return;
     ret_holder->left_ms = look->left_ms == -1 ? BWL_NEVER : look->left_ms;
-    ret_holder->foreign = !is_string || !looks_right(rules, look->value, &stamp);
+    ret_holder->foreign = !is_string || !looks_right(hold, look->value, &stamp);
     if (is_string && stamp != 0 && !rules->stamp_is_start && look->left_ms == -1)
         fill_in_stamp(ret_holder, rules, stamp);
     else if (!is_string)
@@ -152,7 +156,7 @@ static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
     if (looker == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     switch (looker->answer) {
-    case BWL_YES: fill_in(ret_holder, &looker->look, lock->hold.claim.rules); return BWL_OK;
+    case BWL_YES: fill_in(ret_holder, &looker->look, &lock->hold); return BWL_OK;
     case BWL_LATER:
     case BWL_NO:
     case BWL_REFUSED: return bwl_fail(fault, BWL_STATUS_REFUSED, "%s", lock->why);

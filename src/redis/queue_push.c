@@ -66,8 +66,7 @@ static bool read_grant(const bwl_resp_value *text, bwl_queue_push *ret_push)
     bwl_bytes letter = next_word(&rest);
 
     if (letter.size != 1 || letter.at[0] != 'G' || !read_nonce(next_word(&rest), ret_push) ||
-        !read_count(next_word(&rest), &count) || !read_count(next_word(&rest), &time_us) ||
-        rest.size != 0)
+        !read_count(next_word(&rest), &count) || !read_count(rest, &time_us))
         return false;
     ret_push->fence     = count * BWL_QUEUE_TURNS;
     ret_push->server_us = (int64_t)time_us;

@@ -61,6 +61,10 @@ static bool redis_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
         bwl_lock_says(lock, "out of memory");
         return true;
     }
+    if (bwl_redis_listens(store) && bwl_redis_is_to_introduce(store))
+        (void)bwl_redis_append(
+            store, /* without memory for it, nobody knows us */
+            &(bwl_redis_open_question){ .lock = lock, .verifies = true, .introduces = true });
     bwl_redis_open_question question = bwl_redis_question_of(lock, ask);
     if (!can_be_written(lock, ask)) {
         bwl_lock_says(lock, "the time of day is outside of what the value can hold");
@@ -119,6 +123,8 @@ static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bw
         return;
     ret_holder->left_ms = look->left_ms == -1 ? BWL_NEVER : look->left_ms;
     ret_holder->foreign = !is_string || !looks_right(hold, look->value, &stamp);
+    if (hold->protocol->listens && !ret_holder->foreign)
+        bwl_redis_fill_in_who(ret_holder, look);
     if (is_string && stamp != 0 && !rules->stamp_is_start && look->left_ms == -1)
         fill_in_stamp(ret_holder, rules, stamp);
     else if (!is_string)

@@ -144,6 +144,8 @@ static bwl_redis_verdict read_frame(bwl_redis_open_question *q, const char *byte
     bwl_redis_reply   reply   = { .answer = BWL_ALIEN };
     bwl_redis_verdict verdict = BWL_REDIS_ANSWER;
 
+    if (q->introduces)
+        return BWL_REDIS_ANSWER; /* whatever it is: nobody waits for it */
     if (q->looker != NULL)
         return bwl_redis_read_look(bytes, size, &ret_ev->answer, &q->looker->look);
     if (bytes != NULL)
@@ -259,13 +261,17 @@ static bool write_one(bwl_redis_store *store, bwl_redis_open_question *q)
      * does. */
     bool   is_last_word = store->client->closing && (store->texts_sent & 1u << q->word) == 0;
     bool   is_new       = (store->texts_due & 1u << q->word) != 0;
-    size_t room         = bwl_redis_room(q->word, size);
+    size_t room         = q->introduces ? BWL_QUEUE_GREETING_ROOM : bwl_redis_room(q->word, size);
 
     if (!bwl_conn_reserve(&store->conn, room + signal.size, &writer))
         return false;
     if (bwl_queue_is(q->word))
         self = bwl_redis_self_of(store, q);
-    if (q->looker != NULL)
+    if (q->introduces)
+        bwl_redis_introduce(store, &writer);
+    else if (q->looker != NULL && bwl_redis_listens(store))
+        bwl_queue_write_look(&writer, key, size, q->by_text);
+    else if (q->looker != NULL)
         bwl_redis_write_look(&writer, key, size, q->by_text);
     else
         bwl_redis_write(&writer, &(bwl_redis_question){

@@ -10,7 +10,7 @@
  *      SSUBSCRIBE inbox      a push, and then SUBSCRIBED
  *      SPUBLISH inbox H      1, and a push: what we are told does come
  *      SCRIPT EXISTS ...     what is not there is loaded in a second go
- *      EVAL floor            fences are above the server's time from now on
+ *      EVAL floor            fences are above the server's time from now on; and who we are
  *
  * Before 7.0 there were no shards, and it is SUBSCRIBE and PUBLISH; the answer to HELLO says so.
  * Then what was written by guess is written once more.
@@ -71,7 +71,7 @@ static void write_all(bwl_redis_store *store, bwl_resp_writer *writer)
     store->scripts_missing = 0;
     bwl_queue_write_inbox(writer, !store->is_without_shards, store->inbox);
     bwl_queue_write_scripts(writer);
-    bwl_queue_write_floor(writer);
+    bwl_redis_introduce(store, writer);
 }
 
 int bwl_redis_write_inbox(bwl_redis_store *store, bwl_resp_writer *writer, bwl_fault *fault)

@@ -10,6 +10,7 @@
  *      redis_ask.c      questions out, answers in, and what becomes of them when it breaks
  *      redis_watch.c    one section between WATCH and EXEC at a time
  *      redis_await.c    waiting for an answer in the connection itself
+ *      redis_who.c      of a protocol with a queue: who we are, and who has a lock
  *      redis_held.c     what a new connection means for the locks that are held
  *      redis.c          the engine's table
  *
@@ -71,7 +72,8 @@ typedef struct bwl_redis_open_question {
     uint8_t           heard;  /* frames of its answer so far                                    */
     bwl_answer        failed; /* what the first of them that was an error said; 0: none was     */
     int64_t           stamp;
-    bool              verifies; /* nobody asked: is what is held still ours?                    */
+    bool              verifies;   /* nobody asked: is what is held still ours?                    */
+    bool              introduces; /* nobody asked, and it does: says who we are                 */
     bool              by_text;
     bool              written;   /* into the connection's queue */
     uint64_t          starts_at; /* its first byte, counted as conn.handed_over is             */
@@ -133,6 +135,7 @@ typedef struct bwl_redis_store {
     unsigned          scripts_missing;   /* there: 1 << i                                       */
     char              session[BWL_QUEUE_BITS_SIZE + 1]; /* ours, for as long as the store lives  */
     char              inbox[BWL_QUEUE_INBOX_SIZE + 1];  /* of this connection                    */
+    bwl_ms            introduced_at; /* when we last said who we are                            */
     bwl_redis_waiter *waiters;
     uint32_t          waiters_room;
     uint32_t          waiter_free; /* the first slot that is; 0: none                           */
@@ -226,6 +229,20 @@ void bwl_redis_pushed(bwl_redis_store *store, const char *bytes, size_t size);
 
 /* The connection has ended, and what is said to its inbox comes no more. */
 void bwl_redis_inbox_ended(bwl_redis_store *store);
+
+/* redis_who.c */
+/* Says who we are, and sees to it that fences are above the server's time; has room in
+ * BWL_QUEUE_GREETING_ROOM, and is answered by one frame. */
+void bwl_redis_introduce(bwl_redis_store *store, bwl_resp_writer *writer);
+
+/* Is that due again, now that something is asked? */
+bool bwl_redis_is_to_introduce(const bwl_redis_store *store);
+
+/* The client closes: writes that nobody need know us any more. */
+void bwl_redis_take_leave(bwl_redis_store *store);
+
+/* What the session of the value says of itself. */
+void bwl_redis_fill_in_who(bwl_holder *ret_holder, const bwl_redis_look *look);
 
 /* redis_connect.c */
 /* A connection is wanted, and there is none. */

@@ -243,12 +243,47 @@ void bwl_queue_write_scripts(bwl_resp_writer *writer)
         bwl_resp_write_text(writer, bwl_scripts[scripts[i]].sha1);
 }
 
-void bwl_queue_write_floor(bwl_resp_writer *writer)
+static void write_who_key(bwl_resp_writer *writer, const char *session)
+{
+    char key[sizeof BWL_QUEUE_WHO + BWL_QUEUE_BITS_SIZE];
+
+    assert(strlen(session) == BWL_QUEUE_BITS_SIZE);
+    memcpy(key, BWL_QUEUE_WHO, sizeof BWL_QUEUE_WHO - 1);
+    memcpy(key + sizeof BWL_QUEUE_WHO - 1, session, BWL_QUEUE_BITS_SIZE + 1);
+    bwl_resp_write_text(writer, key);
+}
+
+void bwl_queue_write_floor(bwl_resp_writer *writer, const bwl_queue_card *card)
+{
+    bwl_resp_write_array(writer, 14);
+    write_script(writer, BWL_SCRIPT_QUEUE_FLOOR, true);
+    bwl_resp_write_text(writer, "2");
+    bwl_resp_write_text(writer, BWL_QUEUE_FENCES_KEY);
+    write_who_key(writer, card->session);
+    bwl_resp_write_integer(writer, card->kept_ms);
+    bwl_resp_write_text(writer, "uid");
+    bwl_resp_write_integer(writer, card->uid);
+    bwl_resp_write_text(writer, "pid");
+    bwl_resp_write_integer(writer, card->pid);
+    bwl_resp_write_text(writer, "host");
+    bwl_resp_write_text(writer, card->host);
+    bwl_resp_write_text(writer, "program");
+    bwl_resp_write_text(writer, card->program);
+}
+
+void bwl_queue_write_leave(bwl_resp_writer *writer, const char *session)
+{
+    bwl_resp_write_array(writer, 2);
+    bwl_resp_write_text(writer, "DEL");
+    write_who_key(writer, session);
+}
+
+void bwl_queue_write_look(bwl_resp_writer *writer, const char *key, size_t key_size, bool by_text)
 {
     bwl_resp_write_array(writer, 4);
-    write_script(writer, BWL_SCRIPT_QUEUE_FLOOR, true);
+    write_script(writer, BWL_SCRIPT_QUEUE_LOOK, by_text);
     bwl_resp_write_text(writer, "1");
-    bwl_resp_write_text(writer, BWL_QUEUE_FENCES_KEY);
+    bwl_resp_write_bulk(writer, key, key_size);
 }
 
 bool bwl_queue_read_scripts(const char *bytes, size_t size, unsigned *ret_missing)

@@ -14,6 +14,7 @@
 #include "redis/words.h"
 
 #define BWL_QUEUE_FENCES_KEY "bowline:f"
+#define BWL_QUEUE_WHO        "bowline:who:" /* and the session                                 */
 #define BWL_QUEUE_INBOX      "bowline:i:" /* and 22 characters: the name of an inbox             */
 
 enum {
@@ -56,25 +57,41 @@ bwl_redis_verdict bwl_queue_read(const bwl_redis_question *question, const char 
 void bwl_queue_value_write(char ret_value[BWL_QUEUE_VALUE_SIZE + 1], const char *session,
                            const char *token);
 
+/* As bwl_redis_write_look, and who the session of the value is; read by bwl_redis_read_look. */
+void bwl_queue_write_look(bwl_resp_writer *writer, const char *key, size_t key_size, bool by_text);
+
 /* Could somebody of this protocol have written it?  (A look shows its first 64 bytes.) */
 bool bwl_queue_is_value(const char *text);
 
 /* ---- greeting -------------------------------------------------------------------------------- */
 
-enum { BWL_QUEUE_SCRIPTS = 7, BWL_QUEUE_GREETING_ROOM = 2048, BWL_QUEUE_LOAD_ROOM = 4096 };
+/* Who a session is, for people.  Borrowed. */
+typedef struct bwl_queue_card {
+    const char *session;
+    int64_t     uid;
+    int64_t     pid;
+    bwl_ms      kept_ms;
+    char        host[BWL_REDIS_LOOK_MAX];
+    char        program[BWL_REDIS_LOOK_MAX];
+} bwl_queue_card;
+
+enum { BWL_QUEUE_SCRIPTS = 7, BWL_QUEUE_GREETING_ROOM = 3072, BWL_QUEUE_LOAD_ROOM = 4096 };
 
 /* (S)SUBSCRIBE inbox, answered by a push; (S)PUBLISH inbox H, by a number and a push. */
 void bwl_queue_write_inbox(bwl_resp_writer *writer, bool by_shard, const char *inbox);
 
 /* SCRIPT EXISTS, of each of them, answered by an array of 0 and 1; and what sees to it that fences
- * are above the server's time from now on, answered by 1. */
+ * are above the server's time from now on, and says who we are, answered by 1. */
 void bwl_queue_write_scripts(bwl_resp_writer *writer);
-void bwl_queue_write_floor(bwl_resp_writer *writer);
+void bwl_queue_write_floor(bwl_resp_writer *writer, const bwl_queue_card *card);
 
 /* Which are not there: 1 << i.  False: that is no answer to it. */
 bool bwl_queue_read_scripts(const char *bytes, size_t size, unsigned *ret_missing);
 
 void bwl_queue_write_load(bwl_resp_writer *writer, unsigned nth);
+
+/* Nobody wants to know any more who this session was. */
+void bwl_queue_write_leave(bwl_resp_writer *writer, const char *session);
 
 /* ---- pushes ---------------------------------------------------------------------------------- */
 

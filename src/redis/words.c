@@ -12,6 +12,7 @@
  * what SET answers on a connection that is inside MULTI, and it is not a yes.
  */
 #include "redis/words.h"
+#include "core/text.h"
 #include "redis/plain.h"
 #include "redis/queue.h"
 #include "redis/scripts.h"
@@ -323,6 +324,33 @@ static bool copy_text(char *ret_text, size_t capacity, const bwl_resp_value *val
     return true;
 }
 
+/* A number that somebody wrote; 0 for anything else. */
+static int64_t number_of(const bwl_resp_value *value)
+{
+    uint64_t number = 0;
+
+    if (value->text == NULL || !bwl_number_parse(&number, value->text, value->size, INT32_MAX))
+        return 0;
+    return (int64_t)number;
+}
+
+/* What others wrote may be too long: then it is as if it were not there. */
+static bool read_who(bwl_resp_cursor *cursor, bwl_redis_look *ret_look)
+{
+    bwl_resp_value values[4];
+
+    for (unsigned i = 0; i < 4; i++)
+        if (!bwl_resp_next_bare(cursor, &values[i]) || values[i].type != '$')
+            return false;
+    ret_look->uid = number_of(&values[0]);
+    ret_look->pid = number_of(&values[1]);
+    if (!copy_text(ret_look->host, sizeof ret_look->host, &values[2]))
+        ret_look->host[0] = '\0';
+    if (!copy_text(ret_look->program, sizeof ret_look->program, &values[3]))
+        ret_look->program[0] = '\0';
+    return true;
+}
+
 bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer *ret_answer,
                                       bwl_redis_look *ret_look)
 {
@@ -331,8 +359,10 @@ bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer
 
     if (bwl_redis_is_error(bytes, size))
         return read_error(bytes, size, ret_answer);
-    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '*' || value.count != 3)
+    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '*' ||
+        (value.count != 3 && value.count != 7))
         return BWL_REDIS_STRANGE;
+    bool says_who = value.count == 7;
     if (!bwl_resp_next_bare(&cursor, &value) ||
         !copy_text(ret_look->kind, sizeof ret_look->kind, &value))
         return BWL_REDIS_STRANGE;
@@ -341,6 +371,8 @@ bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer
     ret_look->left_ms = value.integer;
     if (!bwl_resp_next_bare(&cursor, &value) ||
         !copy_text(ret_look->value, sizeof ret_look->value, &value))
+        return BWL_REDIS_STRANGE;
+    if (says_who && !read_who(&cursor, ret_look))
         return BWL_REDIS_STRANGE;
     return answer(ret_answer, BWL_YES);
 }

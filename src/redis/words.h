@@ -66,6 +66,12 @@ typedef struct bwl_redis_look {
     char    kind[16]; /* "none", "string", "list" ...                                          */
     int64_t left_ms;  /* -1: for ever, -2: no key                                              */
     char    value[BWL_REDIS_LOOK_MAX + 1];
+
+    /* Where bwl_queue_write_look has asked; 0 and "": it is not said. */
+    int64_t uid;
+    int64_t pid;
+    char    host[BWL_REDIS_LOOK_MAX];
+    char    program[BWL_REDIS_LOOK_MAX];
 } bwl_redis_look;
 
 bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer *ret_answer,

@@ -10,8 +10,8 @@
 /* Waits, ten seconds at most, until so many stand in line for bowline:{NAME}. */
 bool line_comes_to(server *s, const char *name, long count);
 
-/* Waits, ten seconds at most, until nothing is left of any lock: the count of fences is the only
- * key.  If there is another one still, says which. */
+/* Waits, ten seconds at most, until nothing is left of any lock: there are no keys but the count of
+ * fences, and who the clients are.  If there is another one still, says which. */
 bool line_leaves_nothing(server *s);
 
 /* How often a command was carried out, scripts' own included; "CONFIG RESETSTAT" begins anew. */

@@ -49,7 +49,7 @@ static void expect_greeting(const char *subscribe, const char *publish, bool beg
     (void)snprintf(line, sizeof line, "%s %s H", publish, inbox);
     write_line(&writer, line, strlen(line));
     bwl_queue_write_scripts(&writer);
-    bwl_queue_write_floor(&writer);
+    bwl_redis_introduce(store, &writer);
     ssize_t got = recv(server, is, sizeof is, 0);
     if (got != (ssize_t)writer.size || memcmp(is, wanted, writer.size) != 0)
         fail_msg("sent:\n%.*s\nwanted:\n%.*s", (int)got, is, (int)writer.size, wanted);

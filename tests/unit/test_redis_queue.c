@@ -382,11 +382,16 @@ static void test_redis_queue_missing_scripts_are_those_with_a_0(void **state)
 static void test_redis_queue_greeting_has_room(void **state)
 {
     bwl_resp_writer writer = { .bytes = bytes, .capacity = BWL_QUEUE_GREETING_ROOM };
+    bwl_queue_card  card   = {
+           .session = SESSION, .uid = UINT32_MAX, .pid = INT32_MAX, .kept_ms = 86400000
+    };
 
     (void)state;
+    memset(card.host, 'h', sizeof card.host - 1);
+    memset(card.program, 'p', sizeof card.program - 1);
     bwl_queue_write_inbox(&writer, true, IN_1);
     bwl_queue_write_scripts(&writer);
-    bwl_queue_write_floor(&writer);
+    bwl_queue_write_floor(&writer, &card);
     assert_false(writer.overflowed);
     for (unsigned i = 0; i < BWL_QUEUE_SCRIPTS; i++) {
         writer = (bwl_resp_writer){ .bytes = bytes, .capacity = BWL_QUEUE_LOAD_ROOM };

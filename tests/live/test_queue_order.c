@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { LINE = 10, CROWD = 1000 };
 
@@ -160,6 +161,42 @@ static void test_who_does_not_wait_is_told_at_once(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
+/* ---- who has it ------------------------------------------------------------------------------- */
+
+static void test_who_has_it_is_told_and_forgotten(void **state)
+{
+    bowline_holder holder = { .size = sizeof holder };
+    char           host[64];
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_client *other  = must_open(url);
+    assert_status(BOWLINE_OK, bowline_who(other, "x", &holder, NULL), NULL);
+    assert_false(holder.held);
+    bowline_hold *hold = must_acquire(client, "x");
+    assert_status(BOWLINE_OK, bowline_who(other, "x", &holder, NULL), NULL);
+    assert_int_equal(gethostname(host, sizeof host), 0);
+    assert_true(holder.held);
+    assert_false(holder.foreign);
+    assert_int_equal(holder.pid, getpid());
+    assert_string_equal(holder.host, host);
+    assert_string_not_equal(holder.user, "");
+    assert_string_not_equal(holder.program, "");
+    must_release(hold);
+    (void)server_ask(redis, "SET bowline:{x} of-another");
+    holder = (bowline_holder){ .size = sizeof holder };
+    assert_status(BOWLINE_OK, bowline_who(other, "x", &holder, NULL), NULL);
+    assert_true(holder.foreign);
+    assert_int_equal(holder.pid, 0);
+    (void)server_ask(redis, "DEL bowline:{x}");
+    bowline_close(other);
+    bowline_close(client);
+    for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(2))
+        if (strcmp(server_ask(redis, "KEYS *"), "bowline:f") == 0)
+            return;
+    fail_msg("left over: %s", server_ask(redis, "KEYS *"));
+}
+
 /* ---- a crowd, through the event loop of one program ------------------------------------------- */
 
 static bowline_operation *crowd[CROWD];
@@ -305,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_handing_over_takes_two_commands),
         cmocka_unit_test(test_pair_takes_two_commands),
         cmocka_unit_test(test_who_does_not_wait_is_told_at_once),
+        cmocka_unit_test(test_who_has_it_is_told_and_forgotten),
         cmocka_unit_test(test_a_thousand_wait_on_one_connection),
         cmocka_unit_test(test_who_has_waited_long_enough_leaves_nothing),
         cmocka_unit_test(test_who_is_cancelled_in_the_middle_leaves_nothing),

@@ -8,7 +8,7 @@
  *      CLIENT KILL ID n                 if our last connection broke with questions open: what is
  *                                       still on its way of it shall not run later
  *
- * All but the last go out in one piece.  The last one waits for the answer to the second: numbers of
+ * All but the last go out in one piece.  That waits for the answer to the second: numbers of
  * connections begin anew with the process, and n may be somebody else's by now.
  *
  * No question is sent before all of that is answered: after a password that was refused, Redis

@@ -172,7 +172,7 @@ static int said_publish(bwl_redis_store *store, const char *bytes, size_t size, 
     return BWL_OK;
 }
 
-/* If it may not be asked, or says something else: scripts go by their text when they are unknown. */
+/* If it may not be asked, or says something else: an unknown script goes by its text. */
 static int said_scripts(bwl_redis_store *store, const char *bytes, size_t size)
 {
     store->greeting = BWL_GREET_FLOOR;

@@ -121,7 +121,7 @@ static void test_killed_holder_is_followed_by_those_who_wait_in_order(void **sta
     holder_is_killed_with(MANY);
 }
 
-/* ---- a waiter that is killed, or stopped ------------------------------------------------------ */
+/* ---- a waiter that is killed, or stopped ----------------------------------------------------- */
 
 /* Its socket is closed: it costs nothing, and the one behind it has it at once. */
 static void test_killed_waiter_is_passed_over(void **state)
@@ -204,7 +204,7 @@ static void test_waiter_that_was_long_silent_is_passed_over(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* ---- connections ------------------------------------------------------------------------------ */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 static void cut_all(void)
 {
@@ -297,8 +297,8 @@ static void test_waiter_stands_by_the_inbox_of_its_new_connection(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* One that waits on a line which breaks after so many bytes of the server's; what it was sent when it
- * stood in line. */
+/* One that waits on a line which breaks after so many bytes of the server's; what it was sent when
+ * it stood in line. */
 static int64_t wait_on_a_line(const proxy_plan *plan)
 {
     waiter w;

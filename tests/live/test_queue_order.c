@@ -161,7 +161,7 @@ static void test_who_does_not_wait_is_told_at_once(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* ---- who has it ------------------------------------------------------------------------------- */
+/* ---- who has it ------------------------------------------------------------------------------ */
 
 static void test_who_has_it_is_told_and_forgotten(void **state)
 {
@@ -197,7 +197,7 @@ static void test_who_has_it_is_told_and_forgotten(void **state)
     fail_msg("left over: %s", server_ask(redis, "KEYS *"));
 }
 
-/* ---- a crowd, through the event loop of one program ------------------------------------------- */
+/* ---- a crowd, through the event loop of one program ------------------------------------------ */
 
 static bowline_operation *crowd[CROWD];
 
@@ -248,7 +248,7 @@ static void test_a_thousand_wait_on_one_connection(void **state)
     bowline_close(client);
 }
 
-/* ---- what leaves the line --------------------------------------------------------------------- */
+/* ---- what leaves the line -------------------------------------------------------------------- */
 
 static void test_who_has_waited_long_enough_leaves_nothing(void **state)
 {

@@ -129,7 +129,7 @@ static void test_what_is_no_member_of_the_queue_is_dropped(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* ---- scripts that are forgotten --------------------------------------------------------------- */
+/* ---- scripts that are forgotten -------------------------------------------------------------- */
 
 static void test_scripts_may_be_forgotten_at_any_time(void **state)
 {
@@ -173,7 +173,7 @@ static void test_closing_after_scripts_were_forgotten_takes_everything_back(void
     assert_true(line_leaves_nothing(redis));
 }
 
-/* ---- started again ---------------------------------------------------------------------------- */
+/* ---- started again --------------------------------------------------------------------------- */
 
 static void test_restart_with_nothing_is_a_loss_and_fences_go_on_rising(void **state)
 {
@@ -255,7 +255,7 @@ static void test_fences_rise_after_an_older_state_has_come_back(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* ---- memory is full --------------------------------------------------------------------------- */
+/* ---- memory is full -------------------------------------------------------------------------- */
 
 static void test_with_full_memory_a_lock_is_handed_over_and_given_back(void **state)
 {
@@ -293,7 +293,7 @@ static void test_with_full_memory_a_lock_is_handed_over_and_given_back(void **st
     assert_true(line_leaves_nothing(redis));
 }
 
-/* ---- keys that are something else ------------------------------------------------------------- */
+/* ---- keys that are something else ------------------------------------------------------------ */
 
 static void refuses_naming(bowline_client *client, int64_t wait_ms, const char *key)
 {
@@ -364,7 +364,7 @@ static void test_count_of_fences_of_a_wrong_kind_is_refused_by_name(void **state
     }
 }
 
-/* ---- rights ----------------------------------------------------------------------------------- */
+/* ---- rights ---------------------------------------------------------------------------------- */
 
 #define KEYS_AND_ALL "~bowline:* resetchannels +@all"
 
@@ -415,7 +415,7 @@ static void test_user_without_rights_is_told_which(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* ---- the command ------------------------------------------------------------------------------ */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static void test_commands_take_their_turns(void **state)
 {

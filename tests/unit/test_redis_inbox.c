@@ -18,7 +18,7 @@ static int play_queue(void **state)
     return 0;
 }
 
-/* ---- what is said, and answered ---------------------------------------------------------------- */
+/* ---- what is said, and answered -------------------------------------------------------------- */
 
 /* Frames of pushes, with the inbox in them. */
 static const char *push_of(const char *kind, const char *rest)
@@ -243,7 +243,7 @@ static void test_redis_inbox_refusals(void **state)
     }
 }
 
-/* ---- who waits -------------------------------------------------------------------------------- */
+/* ---- who waits ------------------------------------------------------------------------------- */
 
 #define N      "1795323949966265"
 #define QUEUED "*6\r\n$6\r\nQUEUED\r\n:" N "\r\n:0\r\n:30000\r\n:1\r\n:" N "\r\n"

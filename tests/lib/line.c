@@ -50,3 +50,20 @@ void line_join(server *s, waiter *w, bowline_client *client, const char *name, l
     waiter_start(w, client, name, 60000);
     assert_true(line_comes_to(s, name, nth));
 }
+
+bool line_can_be_told(server *s, const char *name)
+{
+    for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(2)) {
+        const char *members  = server_ask(s, "ZRANGE bowline:{%s}:bwl.q 0 -1", name);
+        const char *channels = server_ask(s, "PUBSUB SHARDCHANNELS");
+        bool        all      = true;
+        char        inbox[33];
+        for (const char *at = members; (at = strstr(at, "bowline:i:")) != NULL; at++) {
+            (void)snprintf(inbox, sizeof inbox, "%.32s", at);
+            all = all && strstr(channels, inbox) != NULL;
+        }
+        if (all)
+            return true;
+    }
+    return false;
+}

@@ -20,4 +20,9 @@ long line_count(server *s, const char *command);
 /* Starts to wait, and returns when it stands in line as the `nth`. */
 void line_join(server *s, waiter *w, bowline_client *client, const char *name, long nth);
 
+/* Waits, ten seconds at most, until whoever stands in line can be told: a connection listens to the
+ * inbox of each.  One whose connection ends at the very moment when it is served is passed over,
+ * and that is as it should be. */
+bool line_can_be_told(server *s, const char *name);
+
 #endif

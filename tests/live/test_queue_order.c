@@ -163,6 +163,37 @@ static void test_who_does_not_wait_is_told_at_once(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
+/* What the server has forgotten of the line is not the end of it: a new attempt stands where the old
+ * one stood. */
+static void test_place_that_is_gone_is_taken_again_by_its_ticket(void **state)
+{
+    waiter w[2];
+    char   first[200];
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_client *other  = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    line_join(redis, &w[0], client, "x", 1);
+    line_join(redis, &w[1], other, "x", 2);
+    (void)snprintf(first, sizeof first, "%s", server_ask(redis, "ZRANGE bowline:{x}:bwl.q 0 0"));
+    assert_string_equal(server_ask(redis, "ZREM bowline:{x}:bwl.q '%s'", first), "1");
+    assert_true(line_comes_to(redis, "x", 2));
+    const char *now = server_ask(redis, "ZRANGE bowline:{x}:bwl.q 0 0");
+    assert_string_not_equal(now, first); /* another token, */
+    first[25] = '\0';
+    assert_memory_equal(now, first, 25); /* of the same session */
+    must_release(hold);
+    assert_status(BOWLINE_OK, waiter_join(&w[0]), &w[0].error);
+    assert_false(atomic_load(&w[1].ended));
+    must_release(w[0].hold);
+    assert_status(BOWLINE_OK, waiter_join(&w[1]), &w[1].error);
+    must_release(w[1].hold);
+    bowline_close(other);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
 /* ---- who has it ------------------------------------------------------------------------------ */
 
 static void test_who_has_it_is_told_and_forgotten(void **state)
@@ -344,6 +375,7 @@ int main(void)
         cmocka_unit_test(test_handing_over_takes_two_commands),
         cmocka_unit_test(test_pair_takes_two_commands),
         cmocka_unit_test(test_who_does_not_wait_is_told_at_once),
+        cmocka_unit_test(test_place_that_is_gone_is_taken_again_by_its_ticket),
         cmocka_unit_test(test_who_has_it_is_told_and_forgotten),
         cmocka_unit_test(test_a_thousand_wait_on_one_connection),
         cmocka_unit_test(test_who_has_waited_long_enough_leaves_nothing),

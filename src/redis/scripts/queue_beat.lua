@@ -22,7 +22,10 @@ for i = 3, #ARGV do
     break
   end
 end
-if not member then return { 'GONE' } end
+if not member then
+  redis.call('HDEL', KEYS[3], ARGV[1])
+  return { 'GONE' }
+end
 redis.call('PEXPIRE', KEYS[2], 60000)
 local f = not v and fence()
 if type(f) == 'table' then return f end

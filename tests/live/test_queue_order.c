@@ -163,8 +163,8 @@ static void test_who_does_not_wait_is_told_at_once(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* What the server has forgotten of the line is not the end of it: a new attempt stands where the old
- * one stood. */
+/* What the server has forgotten of the line is not the end of it: a new attempt stands where the
+ * old one stood. */
 static void test_place_that_is_gone_is_taken_again_by_its_ticket(void **state)
 {
     waiter w[2];

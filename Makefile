@@ -79,7 +79,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps docs demo test format check-format check-scripts check-headers gcc clang asan tsan valgrind \
-	torture torture-tests coverage fuzz fuzz-merge lab mutants bench bench-report install deb check-install check-package \
+	torture torture-tests coverage fuzz fuzz-merge lab lab-report mutants bench bench-report install deb check-install check-package \
 	check-reproducible clean
 
 all:
@@ -99,6 +99,7 @@ help:
 	@echo 'make torture-tests   the same to every test program (20 minutes)'
 	@echo 'make fuzz            every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
 	@echo 'make lab             protocols by faults, into $(BUILD)/lab.html; the diagrams of the docs'
+	@echo 'make lab-report      the same and ten million random walks, written to docs/lab/figures.md (15 minutes)'
 	@echo 'make mutants         plant faults in a copy, and see that the tests notice (10 minutes)'
 	@echo 'make interop         against the locks of other languages, whose libraries it fetches (3 minutes)'
 	@echo 'make bench           how fast it is, in ratios (half a minute)'
@@ -190,6 +191,11 @@ lab: all
 	@$(BUILD)/bowline-lab matrix --html $(BUILD)/lab.html
 	@$(BUILD)/bowline-lab try token-reused --loss 1 --law 'one holder' --quiet \
 		--svg docs/lab/token-reused.svg >$(BUILD)/lab.txt || test $$? = 1
+
+# The matrix and ten million random walks, written down: before a release.
+LAB_WALKS ?= 10000000
+lab-report: all
+	@tools/lab-report $(BUILD) $(LAB_WALKS)
 
 # Faults that are planted in a copy of the tree: each must make a test fail.
 mutants: deps

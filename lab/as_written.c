@@ -45,6 +45,7 @@ typedef struct written_step {
 
 typedef struct written_program {
     bool         never_looks; /* at a clock, while it works                                     */
+    unsigned     lease_over;  /* the stamp is made of the lease over this; 0: of the whole      */
     written_step acquire[STEPS_MAX];
     written_step release[STEPS_MAX];
 } written_program;
@@ -88,13 +89,13 @@ static void ask(const written_program *p, written_state *s, unsigned at, bwl_eff
 static void begin(const written_program *p, written_state *s, const bwl_claim *claim,
                   bwl_moment moment, bwl_effects *fx)
 {
-    const bwl_rules *rules = claim->rules;
+    const bwl_rules *rules    = claim->rules;
+    bwl_ms           lease_ms = claim->lease_ms / (p->lease_over != 0 ? p->lease_over : 1);
 
     if (s->verb == BWL_ACQUIRE) {
         s->until = moment.now + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
         if (rules != NULL && rules->unit_ns != 0)
-            s->stamp =
-                (moment.wall_ns + claim->lease_ms * NS_PER_MS + rules->extra_ns) / rules->unit_ns;
+            s->stamp = (moment.wall_ns + lease_ms * NS_PER_MS + rules->extra_ns) / rules->unit_ns;
     }
     ask(p, s, 0, fx);
 }
@@ -342,21 +343,44 @@ PROGRAM(guard, "setnx-getset");
 
 /* ---- 利用redis实现分布式锁 ------------------------------------------------------------------- */
 
+/* Only what GET has shown, and what is still there, is taken. */
+#define GETSET_OF_SHOWN(BUSY_END)                            \
+    {                                                        \
+        [0] = { .word = REDIS_SETNX, .yes = HELD, .no = 1 }, \
+        [1] = { .word      = REDIS_READ,                     \
+                .test      = IS_PAST,                        \
+                .yes       = 2,                              \
+                .otherwise = (BUSY_END),                     \
+                .no        = (BUSY_END) },                          \
+        [2] = {                                              \
+            .word      = REDIS_SWAP,                         \
+            .test      = IS_SAME,                            \
+            .yes       = HELD,                               \
+            .otherwise = (BUSY_END),                         \
+            .no        = (BUSY_END)                          \
+        }                                                    \
+    }
+
 static const written_program jedis = {
-    .acquire = { [0] = { .word = REDIS_SETNX, .yes = HELD, .no = 1 },
-                 [1] = { .word      = REDIS_READ,
-                         .test      = IS_PAST,
-                         .yes       = 2,
-                         .otherwise = BUSY,
-                         .no        = BUSY },
-                 [2] = { .word      = REDIS_SWAP,
-                         .test      = IS_SAME,
-                         .yes       = HELD,
-                         .otherwise = BUSY,
-                         .no        = BUSY } },
+    .acquire = GETSET_OF_SHOWN(BUSY),
     .release = DEL_ALONE,
 };
 PROGRAM(jedis, "setnx-getset");
+
+/* The listing has 60*1000*5 ms, the text 100*60*5: a tenth. */
+static const written_program jedis_tenth = {
+    .lease_over = 10,
+    .acquire    = GETSET_OF_SHOWN(BUSY),
+    .release    = DEL_ALONE,
+};
+PROGRAM(jedis_tenth, "setnx-getset");
+
+/* A hundred times as many tries as were meant: as far as anybody waits here, without an end. */
+static const written_program jedis_minus_1 = {
+    .acquire = GETSET_OF_SHOWN(AFTER_PAUSE),
+    .release = DEL_ALONE,
+};
+PROGRAM(jedis_minus_1, "setnx-getset");
 
 static const written_program jedis_numeric = {
     .acquire = { [0] = { .word = REDIS_SETNX, .yes = HELD, .no = 1 },

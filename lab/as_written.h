@@ -39,5 +39,7 @@ extern const bwl_protocol bwl_written_watch_del;        /* the repair is DEL ins
 /* "利用redis实现分布式锁": the Jedis lock, and the second rule of its summary. */
 extern const bwl_protocol bwl_written_jedis;
 extern const bwl_protocol bwl_written_jedis_numeric;
+extern const bwl_protocol bwl_written_jedis_tenth; /* a stamp of a tenth of the lease            */
+extern const bwl_protocol bwl_written_jedis_minus_1; /* waits a hundred times as long as told    */
 
 #endif

@@ -24,7 +24,8 @@
     X(EVICTION, "eviction", "the server needs room, and throws the key away")                    \
     X(STRANGER, "stranger", "another program sets the key, to a value that is none of ours")     \
     X(WALL, "wall", "a client's time of day steps")                                              \
-    X(WRITE, "write", "no fault: who holds the lock writes to what it protects")
+    X(WRITE, "write", "no fault: who holds the lock writes to what it protects")                 \
+    X(RATE, "rate", "a client's clock runs too slow, or too fast, from then on")
 
 typedef enum bwl_budget {
     BWL_BUDGET_NONE = 0,

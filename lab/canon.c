@@ -21,10 +21,11 @@ enum { PAUSES_ALIKE = 8, TOKENS_MAX = 64, OVER_MAX = 64, ORDERS_MAX = 6 };
 /* A fingerprint in the making: a hash, and the names given to tokens so far. */
 typedef struct print {
     uint64_t hash;
-    bwl_ms   now;
+    bwl_ms   now; /* by the clock of the client that is put                                     */
     int64_t  wall_ns; /* the true time of day                                                    */
     bool     plain;
     bool     is_token; /* the protocol is `token`, or a mutant of it                             */
+    bool     uses_wall;
     bool     over_alike; /* no clock is behind the true one, and stamps are ends                 */
     unsigned tokens_count;
     uint16_t tokens[TOKENS_MAX];
@@ -269,13 +270,25 @@ static void put_letter(print *p, const bwl_lab_client *c, const bwl_letter *lett
         put_question(p, letter); /* which release failed is of interest to a law */
 }
 
+/* How far its time of day is from the true one; where its own clock is, between two milliseconds,
+ * and how fast it is.  And its lease, if that is its own. */
+static void put_clock(print *p, const bwl_world *w, const bwl_lab_client *c)
+{
+    bwl_ms lease_ms = w->scenario->lease_of_ms[c - w->clients];
+
+    put(p, (uint64_t)(c->skew_ms + (p->uses_wall ? c->now - w->now : 0)));
+    put(p, (uint64_t)lease_ms << 24 | (uint64_t)c->beyond << 16 | c->pace);
+}
+
 static void put_client(print *p, const bwl_world *w, const bwl_lab_client *c)
 {
     const bool flags[] = { c->is_running, c->is_working, c->was_slow, c->is_told_end,
                            c->extends,    c->releases,   c->cancels,  c->is_removed };
 
-    put(p, (uint64_t)c->skew_ms);
-    put(p, (uint64_t)c->rounds_left << 24 | (uint64_t)c->letters_count << 16 |
+    p->now = c->now;
+    put_clock(p, w, c);
+    put(p, (uint64_t)c->is_unaware << 33 | (uint64_t)c->is_of_old << 32 |
+               (uint64_t)c->rounds_left << 24 | (uint64_t)c->letters_count << 16 |
                (uint64_t)c->answered << 8 | c->late_count);
     if (c->is_running) {
         put_flags(p, flags, sizeof flags / sizeof flags[0]);
@@ -363,28 +376,17 @@ static void put_ghosts(print *p, const bwl_world *w, const uint8_t *order)
     }
 }
 
-static bool has_no_clock_behind(const bwl_world *w)
+/* The names are not cleared: that would take longer than all the rest. */
+static void begin(print *p, const bwl_world *w, uint64_t hash, bool plain)
 {
-    const bwl_rules *rules = w->scenario->terms.rules;
-
-    for (unsigned i = 0; i < w->scenario->clients; i++)
-        if (w->clients[i].skew_ms < 0)
-            return false;
-    return (rules == NULL || !rules->stamp_is_start) && w->scenario->wall_ms >= 0;
-}
-
-static print begin(const bwl_world *w, uint64_t hash, bool plain)
-{
-    bwl_ms since = w->now - BWL_BEGINNING_MS;
-
-    return (print){
-        .hash       = hash,
-        .over_alike = !plain && has_no_clock_behind(w),
-        .now        = w->now,
-        .wall_ns    = (BWL_BEGINNING_WALL_MS + since) * 1000000,
-        .plain      = plain,
-        .is_token   = strcmp(w->scenario->protocol->name, "token") == 0,
-    };
+    p->hash         = hash;
+    p->now          = w->now;
+    p->wall_ns      = (BWL_BEGINNING_WALL_MS + w->now - BWL_BEGINNING_MS) * 1000000;
+    p->plain        = plain;
+    p->is_token     = strcmp(w->scenario->protocol->name, "token") == 0;
+    p->uses_wall    = w->scenario->protocol->uses_wall;
+    p->over_alike   = !plain && !p->is_token && bwl_world_has_no_clock_behind(w);
+    p->tokens_count = p->over_count = 0;
 }
 
 /* Where in their unit the clocks are: what is cut off tells when the next unit begins.  And how far
@@ -402,9 +404,10 @@ static void put_clocks(print *p, const bwl_world *w)
 
 static uint64_t in_order(const bwl_world *w, const uint8_t *order, bool plain)
 {
-    print    p    = begin(w, 0x62776c, plain);
+    print    p;
     uint64_t left = 0;
 
+    begin(&p, w, 0x62776c, plain);
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++) {
         left = left << 8 | w->left[i];
         if (i % 8 == 0)
@@ -434,8 +437,9 @@ static uint64_t in_order(const bwl_world *w, const uint8_t *order, bool plain)
 /* What the client is, whoever it is: with names for tokens that nobody else uses. */
 static uint64_t alone(const bwl_world *w, unsigned client)
 {
-    print p = begin(w, 0x616c, false);
+    print p;
 
+    begin(&p, w, 0x616c, false);
     put_client(&p, w, &w->clients[client]);
     put_token(&p, bwl_model_owner(&w->redis));
     return finish(p.hash);

@@ -6,6 +6,7 @@
  * them the machines cannot tell one moment from another, save by what they add to it; a scenario
  * that is `fine` also stops one millisecond before each.
  */
+#include "lab/client_clock.h"
 #include "lab/model_words.h"
 #include "lab/world.h"
 
@@ -16,10 +17,12 @@ static bwl_ms after_now(bwl_ms at, bwl_ms now)
     return at > now ? at : BWL_NEVER;
 }
 
-static bwl_ms next_of_client(const bwl_lab_client *c, bwl_ms now)
+/* By its own clock. */
+static bwl_ms next_of_client(const bwl_lab_client *c)
 {
-    const bwl_hold *h  = &c->hold;
-    bwl_ms          at = after_now(c->wake_at, now);
+    const bwl_hold *h   = &c->hold;
+    bwl_ms          now = c->now;
+    bwl_ms          at  = after_now(c->wake_at, now);
 
     if (!c->is_running)
         return BWL_NEVER;
@@ -38,6 +41,7 @@ static bwl_ms next_of_stamp(const bwl_world *w, unsigned client)
 {
     const bwl_rules *rules   = w->scenario->terms.rules;
     int64_t          wall_ns = bwl_world_wall_ns(w, client);
+    bwl_ms           now     = w->clients[client].now;
     bwl_ms           at      = BWL_NEVER;
     int64_t          stamp;
 
@@ -47,7 +51,7 @@ static bwl_ms next_of_stamp(const bwl_world *w, unsigned client)
     for (unsigned more = 0; more < 2; more++) {
         int64_t by_ns = (stamp + more) * rules->unit_ns - wall_ns;
         if (by_ns > 0)
-            at = bwl_sooner(at, w->now + (by_ns + 999999) / 1000000);
+            at = bwl_sooner(at, now + (by_ns + 999999) / 1000000);
     }
     return at;
 }
@@ -57,9 +61,12 @@ bwl_ms bwl_world_next_instant(const bwl_world *w)
     int64_t pace = w->scenario->server_pace;
     bwl_ms  at   = BWL_NEVER;
 
-    for (unsigned i = 0; i < w->scenario->clients; i++)
-        at =
-            bwl_sooner(bwl_sooner(at, next_of_stamp(w, i)), next_of_client(&w->clients[i], w->now));
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_lab_client *c    = &w->clients[i];
+        bwl_ms                then = bwl_sooner(next_of_stamp(w, i), next_of_client(c));
+        if (then != BWL_NEVER)
+            at = bwl_sooner(at, w->now + bwl_client_clock_reads_in(c, then));
+    }
     if (bwl_model_owner(&w->redis) != 0 && !bwl_model_lock(&w->redis)->lasts)
         at = bwl_sooner(at, w->now + (bwl_model_left(&w->redis) + pace - 1) / pace);
     return at;
@@ -69,7 +76,7 @@ bool bwl_world_is_urgent(const bwl_world *w)
 {
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_lab_client *c = &w->clients[i];
-        if (c->letters_count > 0 || (c->is_running && c->wake_at <= w->now))
+        if (c->letters_count > 0 || c->is_unaware || (c->is_running && c->wake_at <= c->now))
             return true;
     }
     return false;
@@ -109,7 +116,7 @@ static void add_caller(const bwl_world *w, bwl_choices *choices, unsigned client
             add(choices, BWL_CHOICE_START, client, 0);
         return;
     }
-    if (c->wake_at <= w->now)
+    if (c->wake_at <= c->now)
         add_with_chance(w, choices, BWL_CHOICE_ALARM, client);
     if (bwl_hold_is_held(&c->hold)) {
         add(choices, BWL_CHOICE_RELEASE, client, 0);
@@ -134,7 +141,9 @@ static void add_server(const bwl_world *w, bwl_choices *choices, unsigned client
 {
     const bwl_lab_client *c = &w->clients[client];
 
-    if (c->answered < c->letters_count) {
+    if (c->is_unaware && c->answered == 0)
+        add(choices, BWL_CHOICE_LEARN, client, 0);
+    if (c->answered < c->letters_count && !c->is_unaware) {
         add(choices, BWL_CHOICE_SERVE, client, 0);
         if (w->left[BWL_DENIAL] > 0)
             add(choices, BWL_CHOICE_SERVE, client, BWL_LATER);
@@ -168,12 +177,14 @@ static void add_connection_faults(const bwl_world *w, bwl_choices *choices, unsi
     if (w->left[BWL_LOSS] > 0 && keeps && awaits)
         add(choices, BWL_CHOICE_STOP_WAITING, client, 0);
     for (unsigned unsent = 0; w->left[BWL_LOSS] > 0 && !keeps && unsent <= questions; unsent++)
-        if (is_open && has_room)
+        if (is_open && has_room && !c->is_unaware)
             add(choices, BWL_CHOICE_BREAK, client, unsent);
     if (w->left[BWL_CRASH] > 0 && c->is_running && has_room)
         add(choices, BWL_CHOICE_CRASH, client, 0);
     if (w->left[BWL_WALL] > 0)
         add(choices, BWL_CHOICE_STEP_WALL, client, 0);
+    if (w->left[BWL_RATE] > 0 && c->pace == BWL_PACE_TRUE)
+        add(choices, BWL_CHOICE_RATE, client, 0);
 }
 
 static void add_server_faults(const bwl_world *w, bwl_choices *choices)

@@ -34,7 +34,8 @@ static void held_told(bwl_world *w, bwl_lab_client *c)
     if (!c->is_working) {
         w->got_lock   = true;
         c->is_removed = false;
-        c->held_since = w->now;
+        c->is_of_old  = false;
+        c->held_since = c->now;
     }
     if (c->extends && is_short(w, c))
         w->broken |= BWL_LAW_TOLD;
@@ -121,10 +122,23 @@ static void caller_hears(bwl_world *w, bwl_lab_client *c, const bwl_outcome *out
     c->is_told_end = true;
     c->is_working  = false;
     c->was_slow    = false;
-    c->due_by      = w->now + w->scenario->terms.answer_ms; /* to clear up behind itself */
+    c->due_by      = c->now + w->scenario->terms.answer_ms; /* to clear up behind itself */
 }
 
 /* ---- the engine ------------------------------------------------------------------------------ */
+
+/* The number that goes to the server, in the unit that the server takes it for. */
+static bwl_ms lease_written(const bwl_world *w, const bwl_lab_client *c)
+{
+    enum { MS_PER_SECOND = 1000 };
+    bwl_ms lease_ms = c->hold.claim.lease_ms;
+
+    if ((w->scenario->twists & BWL_TWIST_MS_AS_SECONDS) != 0)
+        return lease_ms * MS_PER_SECOND;
+    if ((w->scenario->twists & BWL_TWIST_SECONDS_AS_MS) != 0)
+        return (lease_ms + MS_PER_SECOND - 1) / MS_PER_SECOND;
+    return lease_ms;
+}
 
 static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
 {
@@ -141,7 +155,7 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
         .round    = c->round,
         .token    = bwl_world_token_of(w, client),
         .tag      = ask->tag,
-        .lease_ms = (int32_t)c->hold.claim.lease_ms,
+        .lease_ms = (int32_t)lease_written(w, c),
         .stamp    = ask->stamp,
         .acquires = bwl_hold_is_sought(&c->hold),
     };
@@ -153,6 +167,7 @@ static void round_over(bwl_world *w, bwl_lab_client *c)
         w->broken |= BWL_LAW_TOLD;
     c->is_running = false;
     c->is_working = false;
+    c->is_unaware = false;
     c->wake_at    = BWL_NEVER;
 }
 
@@ -215,7 +230,7 @@ static void event(bwl_world *w, unsigned client, bwl_event ev, uint8_t chance)
     bwl_effects fx     = { 0 };
     past        before = look_at(w, client);
 
-    ev.now     = w->now;
+    ev.now     = w->clients[client].now;
     ev.wall_ns = bwl_world_wall_ns(w, client);
     ev.fresh   = fresh(w, client, chance);
     if ((w->scenario->twists & BWL_TWIST_OLD_TIME) != 0 && ev.kind == BWL_ALARM)
@@ -227,7 +242,7 @@ static void event(bwl_world *w, unsigned client, bwl_event ev, uint8_t chance)
 
 static bwl_moment moment(const bwl_world *w, unsigned client)
 {
-    return (bwl_moment){ .now = w->now, .wall_ns = bwl_world_wall_ns(w, client) };
+    return (bwl_moment){ .now = w->clients[client].now, .wall_ns = bwl_world_wall_ns(w, client) };
 }
 
 /* ---- what the caller does -------------------------------------------------------------------- */
@@ -249,9 +264,10 @@ static void new_round(bwl_world *w, bwl_lab_client *c)
     c->releases    = false;
     c->cancels     = false;
     c->is_removed  = false;
+    c->is_of_old   = false;
     c->asked_now   = 0;
     bwl_ghost_new_round(c);
-    c->due_by = bwl_later(bwl_later(w->now, s->wait_ms), s->terms.answer_ms);
+    c->due_by = bwl_later(bwl_later(c->now, s->wait_ms), s->terms.answer_ms);
 }
 
 void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
@@ -267,8 +283,9 @@ void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
     new_round(w, c);
     if ((s->twists & BWL_TWIST_NO_MAX_HOLD) != 0)
         terms.max_hold_ms = BWL_NEVER;
+    terms.lease_ms = s->lease_of_ms[client];
     bwl_hold_init(&c->hold, s->protocol, 1, &terms);
-    bwl_hold_acquire(&c->hold, &random, moment(w, client), bwl_later(w->now, s->wait_ms), &fx);
+    bwl_hold_acquire(&c->hold, &random, moment(w, client), bwl_later(c->now, s->wait_ms), &fx);
     after(w, client, &fx);
 }
 
@@ -282,7 +299,7 @@ void bwl_sim_client_release(bwl_world *w, unsigned client)
     c->releases   = true;
     c->is_working = false;
     c->was_slow   = false;
-    c->due_by     = w->now + w->scenario->terms.answer_ms;
+    c->due_by     = c->now + w->scenario->terms.answer_ms;
     bwl_hold_release(&c->hold, moment(w, client), &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
@@ -296,8 +313,8 @@ void bwl_sim_client_extend(bwl_world *w, unsigned client)
 
     c->asked_now   = 0;
     c->extends     = true;
-    c->extended_at = w->now;
-    bwl_hold_extend(&c->hold, w->now, w->scenario->extend_ms, &fx);
+    c->extended_at = c->now;
+    bwl_hold_extend(&c->hold, c->now, w->scenario->extend_ms, &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
 }
@@ -308,7 +325,7 @@ void bwl_sim_client_cancel(bwl_world *w, unsigned client)
 
     w->clients[client].asked_now = 0;
     w->clients[client].cancels   = true;
-    bwl_hold_cancel(&w->clients[client].hold, w->now, &fx);
+    bwl_hold_cancel(&w->clients[client].hold, w->clients[client].now, &fx);
     after(w, client, &fx);
 }
 
@@ -344,9 +361,29 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, const bwl_letter *questi
         show(w, question, &ev);
     }
     event(w, client, ev, chance);
-    if (question->word == REDIS_EXTEND_IF_MINE && ev.answer == BWL_NO && c->is_running &&
-        bwl_hold_left(&c->hold, w->now) > 0)
+    if (bwl_world_believes(w, client) == 0)
+        return;
+    if (question->word == REDIS_EXTEND_IF_MINE && ev.answer == BWL_NO)
         w->broken |= BWL_LAW_HEEDS_NO;
+    if (c->is_of_old && ev.kind == BWL_REPLY && ev.answer != BWL_UNSENT)
+        w->broken |= BWL_LAW_HEEDS_NO; /* it has connected again, and must have seen it */
+}
+
+/* As src/engine/redis_held.c does on a new connection, before anything is asked on it. */
+void bwl_sim_client_learns(bwl_world *w, unsigned client)
+{
+    bwl_lab_client *c  = &w->clients[client];
+    bwl_effects     fx = { 0 };
+
+    assert(c->is_unaware);
+    c->is_unaware = false;
+    if (!c->is_running || !bwl_hold_is_held(&c->hold) ||
+        (w->scenario->twists & BWL_TWIST_SAME_SERVER) != 0)
+        return;
+    bwl_hold_disown(&c->hold, c->now, &fx);
+    after(w, client, &fx);
+    if (!c->is_told_end)
+        w->broken |= BWL_LAW_TELLS_LOSS;
 }
 
 void bwl_sim_client_crash(bwl_world *w, unsigned client)

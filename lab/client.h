@@ -19,6 +19,9 @@ void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance);
  * questions of a round that is over. */
 void bwl_sim_client_told(bwl_world *w, unsigned client, const bwl_letter *question, uint8_t chance);
 
+/* It has connected again, to a server that was started anew: what it holds is lost. */
+void bwl_sim_client_learns(bwl_world *w, unsigned client);
+
 void bwl_sim_client_crash(bwl_world *w, unsigned client);
 
 #endif

@@ -19,7 +19,7 @@ static bwl_letter take(bwl_letter *letters, uint8_t *count, unsigned i)
  * blamed for the key from now on. */
 static void excuse(bwl_world *w, unsigned client, const bwl_letter *letter)
 {
-    bool was_last   = w->now >= w->clients[client].due_by;
+    bool was_last   = w->clients[client].now >= w->clients[client].due_by;
     bool is_refused = letter->kind == BWL_LETTER_ANSWER && letter->answer == BWL_REFUSED;
 
     if (letter->word == REDIS_DELETE_IF_MINE && letter->token == bwl_model_owner(&w->redis) &&

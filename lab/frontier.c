@@ -38,27 +38,32 @@ static uint64_t word_at(const void *world, size_t i)
     return word;
 }
 
+/* A bit for each byte that is not 0. */
+static unsigned bytes_of(uint64_t word)
+{
+    const uint64_t low  = UINT64_C(0x7f7f7f7f7f7f7f7f);
+    uint64_t       tops = (((word & low) + low) | word) & ~low; /* the top bit of each such byte  */
+
+    return (unsigned)((tops >> 7) * UINT64_C(0x0102040810204080) >> 56);
+}
+
 /* Which bytes differ, and those bytes. */
 static uint8_t *pack_word(uint64_t word, uint64_t difference, uint8_t *at)
 {
-    uint8_t *mask = at++;
+    unsigned mask = bytes_of(difference);
 
-    *mask = 0;
-    for (unsigned byte = 0; difference != 0; byte++, difference >>= 8, word >>= 8)
-        if ((difference & 255) != 0) {
-            *mask |= (uint8_t)(1u << byte);
-            *at++ = (uint8_t)word;
-        }
+    *at++ = (uint8_t)mask;
+    for (; mask != 0; mask &= mask - 1)
+        *at++ = (uint8_t)(word >> 8 * __builtin_ctz(mask));
     return at;
 }
 
 static const uint8_t *unpack_word(const uint8_t *at, uint64_t *word)
 {
-    unsigned mask = *at++;
-
-    for (unsigned byte = 0; mask != 0; byte++, mask >>= 1)
-        if ((mask & 1) != 0)
-            *word = (*word & ~(UINT64_C(255) << 8 * byte)) | (uint64_t)*at++ << 8 * byte;
+    for (unsigned mask = *at++; mask != 0; mask &= mask - 1) {
+        unsigned shift = 8 * (unsigned)__builtin_ctz(mask);
+        *word          = (*word & ~(UINT64_C(255) << shift)) | (uint64_t)*at++ << shift;
+    }
     return at;
 }
 

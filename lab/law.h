@@ -16,10 +16,12 @@
     X(HAS_END, "ends by itself", "there is a key that outlives its lease")                        \
     X(HONEST, "honest lease", "a client believes in more time than the server gives it")          \
     X(TOLD, "told once", "a caller was told what cannot be, or was told after the end, or never") \
-    X(HEEDS_NO, "heeds no", "a client believes on although the server has told it no")            \
+    X(HEEDS_NO, "heeds no",                                                                       \
+      "a client believes on although the server has told it no, or is "                           \
+      "not the one that gave it the lock")                                                        \
     X(TELLS_LOSS, "tells the loss",                                                               \
-      "a hold was woken after its time was over, and did not "                                    \
-      "say LOST")                                                                                 \
+      "a hold was woken after its time was over, or learnt that the "                             \
+      "server was started anew, and did not say LOST")                                            \
     X(WAKES, "wakes", "the time of a hold is over, and it has not asked to be woken then")        \
     X(MAX_HOLD, "max hold", "a client believes in more time than it may hold at most")            \
     X(KEEPS, "keeps", "a holder that renews and was not slow lost the lock by a single fault")    \

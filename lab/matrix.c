@@ -12,8 +12,8 @@
 #include <string.h>
 
 const bwl_budget bwl_matrix_columns[BWL_MATRIX_COLUMNS] = {
-    BWL_BUDGET_NONE, BWL_SLOW,     BWL_LOSS, BWL_CRASH,    BWL_RESTART, BWL_RESTORE,
-    BWL_FAILOVER,    BWL_EVICTION, BWL_JUMP, BWL_STRANGER, BWL_DENIAL,  BWL_REFUSAL,
+    BWL_BUDGET_NONE, BWL_SLOW, BWL_LOSS, BWL_CRASH, BWL_RESTART,  BWL_RESTORE, BWL_FAILOVER,
+    BWL_EVICTION,    BWL_JUMP, BWL_WALL, BWL_RATE,  BWL_STRANGER, BWL_DENIAL,  BWL_REFUSAL,
 };
 
 static const unsigned exclusion = BWL_LAW_ONE_HOLDER | BWL_LAW_ONE_WORKER;
@@ -39,10 +39,11 @@ bwl_text bwl_cell_words(const bwl_cell *cell, bwl_budget column)
 /* ---- filling it ------------------------------------------------------------------------------ */
 
 /* One search into the cell; false if it broke nothing. */
-static bool search(bwl_cell *cell, const bwl_scenario *world, const bwl_search *how)
+static bool search(bwl_matrix *m, bwl_cell *cell, const bwl_scenario *world, const bwl_search *how)
 {
     bwl_finding found = bwl_explore(world, how);
 
+    m->states += found.states;
     cell->world     = *world;
     cell->verdict   = found.verdict;
     cell->cut_short = found.cut_short;
@@ -58,12 +59,12 @@ static bool search(bwl_cell *cell, const bwl_scenario *world, const bwl_search *
 }
 
 /* With 1, 2 ... faults of the kind, until one of the laws breaks. */
-static void fill_cell(bwl_cell *cell, const bwl_scenario *usual, bwl_budget column,
-                      unsigned faults_max, const bwl_search *how)
+static void fill_cell(bwl_matrix *m, bwl_cell *cell, const bwl_scenario *usual, bwl_budget column,
+                      const bwl_search *how)
 {
     bwl_scenario world   = *usual;
     unsigned     least   = column == BWL_BUDGET_NONE ? 0 : 1;
-    unsigned     most    = column == BWL_BUDGET_NONE ? 0 : faults_max;
+    unsigned     most    = column == BWL_BUDGET_NONE ? 0 : m->faults_max;
     bool         is_done = false;
 
     for (unsigned group = 0; group < 2 && !is_done; group++)
@@ -71,7 +72,7 @@ static void fill_cell(bwl_cell *cell, const bwl_scenario *usual, bwl_budget colu
             world.laws = usual->laws & (group == 0 ? exclusion : ~exclusion);
             if (column != BWL_BUDGET_NONE)
                 world.budget[column] = (uint8_t)cell->faults;
-            is_done = search(cell, &world, how) || cell->verdict == BWL_BUDGET_REACHED;
+            is_done = search(m, cell, &world, how) || cell->verdict == BWL_BUDGET_REACHED;
             if (!is_done)
                 cell->faults++;
         }
@@ -81,8 +82,8 @@ static void fill(bwl_matrix *m, const bwl_lab_options *set)
 {
     bwl_meter  meter = bwl_meter_start(set->quiet);
     bwl_search how   = set->search;
+    double     start = bwl_seconds();
 
-    how.states_max   = INT32_MAX;
     how.on_progress  = bwl_meter_show;
     how.progress_arg = &meter;
     for (size_t i = 0; i < m->rows_count; i++) {
@@ -93,10 +94,11 @@ static void fill(bwl_matrix *m, const bwl_lab_options *set)
             meter.what    = what.of;
             if (j > 0)
                 world.laws &= ~row->cells[0].broken;
-            fill_cell(&row->cells[j], &world, bwl_matrix_columns[j], m->faults_max, &how);
+            fill_cell(m, &row->cells[j], &world, bwl_matrix_columns[j], &how);
         }
     }
     bwl_meter_wipe(&meter);
+    m->seconds = bwl_seconds() - start;
 }
 
 /* ---- which rows ------------------------------------------------------------------------------ */
@@ -113,6 +115,8 @@ static int add_row(bwl_matrix *m, const bwl_lab_options *set, const char *name)
         world->clients = set->clients;
     if (set->rounds != 0)
         world->rounds = set->rounds;
+    if (set->pace != 0)
+        world->rate_pace = set->pace;
     m->rows_count++;
     return 0;
 }
@@ -156,8 +160,26 @@ static void print_table(const bwl_matrix *m)
     }
     (void)printf("\n.    no law breaks, with at most %u of the fault: every state was visited\n"
                  "2:9  2 of them break a law, in 9 steps; see `bowline lab try`\n"
-                 "?    there were too many states for the memory given\n",
+                 "?    none was found in the states that were visited, and not all were: see "
+                 "--budget, --memory\n",
                  m->faults_max);
+}
+
+/* What it took, and how much of it is every state. */
+static void print_figures(const bwl_matrix *m)
+{
+    unsigned counts[BWL_BROKEN + 1] = { 0 };
+
+    for (size_t i = 0; i < m->rows_count; i++)
+        for (unsigned j = 0; j < BWL_MATRIX_COLUMNS; j++)
+            counts[m->rows[i].cells[j].verdict]++;
+    (void)printf("\n%zu cells: %u hold in every state, %u break, %u cut short, at %s states or at "
+                 "the end of the memory\n",
+                 m->rows_count * BWL_MATRIX_COLUMNS, counts[BWL_EVERY_STATE], counts[BWL_BROKEN],
+                 counts[BWL_BUDGET_REACHED], bwl_count_words(m->states_max).of);
+    (void)printf("%s states in %.0f s: %s a second, on one processor\n",
+                 bwl_count_words(m->states).of, m->seconds,
+                 bwl_count_words((uint64_t)((double)m->states / (m->seconds + 1e-3))).of);
 }
 
 static bool write_page(const bwl_matrix *m, const char *file)
@@ -172,13 +194,14 @@ static bool write_page(const bwl_matrix *m, const char *file)
 
 int bwl_verb_matrix(const bwl_lab_options *set)
 {
-    bwl_matrix m       = { .faults_max = set->faults_max };
+    bwl_matrix m       = { .faults_max = set->faults_max, .states_max = set->search.states_max };
     int        status  = add_rows(&m, set);
     bool       is_good = status == 0;
 
     if (is_good) {
         fill(&m, set);
         print_table(&m);
+        print_figures(&m);
         is_good = set->html == NULL || write_page(&m, set->html);
         is_good = bwl_output_done() && is_good;
         status  = is_good ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 /* BWL_BUDGET_NONE: nothing goes wrong. */
-enum { BWL_MATRIX_COLUMNS = 12 };
+enum { BWL_MATRIX_COLUMNS = 14 };
 extern const bwl_budget bwl_matrix_columns[BWL_MATRIX_COLUMNS];
 
 typedef struct bwl_cell {
@@ -35,9 +35,12 @@ typedef struct bwl_matrix {
     size_t          rows_count;
     bwl_matrix_row *rows;
     unsigned        faults_max;
+    uint32_t        states_max; /* of one search                                                 */
+    uint64_t        states;     /* visited, in all of them                                       */
+    double          seconds;
 } bwl_matrix;
 
-/* "holds", "breaks with 1 crash in 7 steps", "cut short". */
+/* "holds (1,234 states)", "breaks with 1 crash in 7 steps", "cut short". */
 bwl_text bwl_cell_words(const bwl_cell *cell, bwl_budget column);
 
 /* One file without anything from elsewhere: the table, and the diagram behind each cell. */

@@ -165,6 +165,8 @@ bwl_text bwl_choice_words(const bwl_world *w, bwl_choice choice)
     case BWL_CHOICE_STRANGER: return bwl_say("a STRANGER sets the key");
     case BWL_CHOICE_STEP_WALL: return bwl_say("its TIME OF DAY steps");
     case BWL_CHOICE_WRITE: return bwl_say("writes");
+    case BWL_CHOICE_RATE: return bwl_say("its CLOCK RUNS at %u %%", w->scenario->rate_pace);
+    case BWL_CHOICE_LEARN: return bwl_say("learns of the restart");
     }
     bwl_unreachable("no such choice");
 }
@@ -193,6 +195,8 @@ static const char *const choices[] = {
     [BWL_CHOICE_STRANGER]     = "stranger",
     [BWL_CHOICE_STEP_WALL]    = "step-wall",
     [BWL_CHOICE_WRITE]        = "write",
+    [BWL_CHOICE_RATE]         = "rate",
+    [BWL_CHOICE_LEARN]        = "learn",
 };
 
 static unsigned place_of(const char *name, const char *const *names, unsigned count)

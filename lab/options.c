@@ -17,6 +17,7 @@ enum {
     FAULTS_MOST  = 12,
     SCALE_MOST   = 10000,
     ROUNDS_MOST  = 9,
+    PACE_MOST    = 1000,
 };
 
 /* What getopt_long returns: of an option, and of the option of a fault. */
@@ -194,6 +195,7 @@ static bool read_option(bwl_lab_options *set, option_id id, const char *argument
     case ID_FAULTS:
         set->has_faults = true;
         return read_unsigned("faults", argument, FAULTS_MOST, &set->faults_max);
+    case ID_PACE: return read_unsigned("pace", argument, PACE_MOST, &set->pace);
     case ID_LAW: return read_law(set, argument);
     case ID_SVG: set->svg = argument; return true;
     case ID_MERMAID: set->mermaid = true; return true;

@@ -34,6 +34,8 @@ typedef enum bwl_lab_command {
     X(ROUNDS, 0, "rounds", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX), "how often each acquires (1)")   \
     X(FAULTS, 'f', "faults", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX),                                \
       "at most so many faults in all (2)")                                                       \
+    X(PACE, 0, "pace", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX),                                      \
+      "per cent at which a clock of --rate runs (what the drift allowance just covers)")         \
     X(LAW, 'l', "law", "LAW", BWL_FOR(TRY), "only this law, as `list` names it")                 \
     X(SVG, 0, "svg", "FILE", BWL_FOR(TRY), "write the shortest schedule as a drawing")           \
     X(MERMAID, 0, "mermaid", NULL, BWL_FOR(TRY), "write it as a diagram for Markdown")           \
@@ -45,7 +47,8 @@ typedef enum bwl_lab_command {
     X(MEMORY, 'm', "memory", "SIZE", BWL_FOR(TRY) | BWL_FOR(MATRIX) | BWL_FOR(RUN),              \
       "use at most so much (1G)")                                                                \
     X(QUIET, 'q', "quiet", NULL, BWL_FOR(TRY) | BWL_FOR(MATRIX), "no progress on a terminal")    \
-    X(BUDGET, 'b', "budget", "N", BWL_FOR(RUN), "stop after N states of a scenario (2000000)")   \
+    X(BUDGET, 'b', "budget", "N", BWL_FOR(RUN) | BWL_FOR(MATRIX),                                \
+      "stop after N states of a scenario, of a cell (2000000)")                                  \
     X(SEED, 's', "seed", "N", BWL_FOR(RUN) | BWL_FOR(WANDER), "where randomness begins (1)")     \
     X(RUNS, 'r', "runs", "N", BWL_FOR(RUN) | BWL_FOR(WANDER), "how many walks (100000)")         \
     X(DRAW, 'd', "draw", NULL, BWL_FOR(RUN) | BWL_FOR(WANDER),                                   \
@@ -61,6 +64,7 @@ typedef struct bwl_lab_options {
     unsigned        operands_count;
     unsigned        clients; /* 0: what is usual                                                 */
     unsigned        rounds;
+    unsigned        pace; /* 0: what is usual                                                    */
     unsigned        faults_max;
     bool            has_faults; /* faults_max was said                                           */
     bool            has_budget; /* a fault was named                                             */

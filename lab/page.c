@@ -174,11 +174,15 @@ void bwl_page(FILE *out, const bwl_matrix *m)
         "</style>\n</head>\n<body>\n<h1>Protocols by faults</h1>\n"
         "<p>Every order of events is tried, with up to %u faults of one kind. "
         "<b>Holds</b>: no law breaks in any state. <b>Breaks</b>: the fewest faults that break "
-        "one, and the fewest steps; the cell leads to the schedule.</p>\n"
+        "one, and the fewest steps; the cell leads to the schedule. "
+        "<b>Cut short</b>: none was found to break in the first %s states, and there are "
+        "more.</p>\n"
         "<p class=\"dim\">bowline-lab %s, %u clients, a lease of %lld ms, or 2 "
-        "s where time is counted in seconds.</p>\n",
-        m->faults_max, BWL_LAB_VERSION, m->rows_count > 0 ? m->rows[0].world.clients : 2,
-        (long long)(m->rows_count > 0 ? m->rows[0].world.terms.lease_ms : 0));
+        "s where time is counted in seconds. %s states in %.0f s.</p>\n",
+        m->faults_max, bwl_count_words(m->states_max).of, BWL_LAB_VERSION,
+        m->rows_count > 0 ? m->rows[0].world.clients : 2,
+        (long long)(m->rows_count > 0 ? m->rows[0].world.terms.lease_ms : 0),
+        bwl_count_words(m->states).of, m->seconds);
     put_table(out, m);
     for (size_t i = 0; i < m->rows_count; i++)
         for (unsigned j = 0; j < BWL_MATRIX_COLUMNS; j++)

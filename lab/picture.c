@@ -224,10 +224,12 @@ static void add_step(walk *k, bwl_choice choice)
     case BWL_CHOICE_RELEASE:
     case BWL_CHOICE_EXTEND:
     case BWL_CHOICE_CANCEL:
+    case BWL_CHOICE_LEARN:
     case BWL_CHOICE_WRITE: add_local(k, client, what, false); break;
     case BWL_CHOICE_BREAK:
     case BWL_CHOICE_STOP_WAITING:
     case BWL_CHOICE_CRASH:
+    case BWL_CHOICE_RATE:
     case BWL_CHOICE_STEP_WALL: add_local(k, client, what, true); break;
     case BWL_CHOICE_SAVE: add_server(k, what, false); break;
     case BWL_CHOICE_RESTART:

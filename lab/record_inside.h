@@ -20,7 +20,7 @@ typedef struct bwl_field {
     int64_t        min, max;
 } bwl_field;
 
-enum { BWL_FIELD_MS_MAX = 1000000, BWL_FIELDS_COUNT = 18 };
+enum { BWL_FIELD_MS_MAX = 1000000, BWL_FIELDS_COUNT = 26 };
 
 extern const bwl_field bwl_fields[BWL_FIELDS_COUNT];
 

@@ -201,6 +201,8 @@ static bool perform(bwl_stage *s, unsigned step, bwl_choice choice)
     case BWL_CHOICE_STOP_WAITING:
     case BWL_CHOICE_CRASH:
     case BWL_CHOICE_STEP_WALL:
+    case BWL_CHOICE_RATE:
+    case BWL_CHOICE_LEARN:
     case BWL_CHOICE_WRITE: return local(s, step, choice);
     }
     bwl_unreachable("no such choice");

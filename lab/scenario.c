@@ -132,7 +132,8 @@ static const bwl_scenario table[] = {
                    [BWL_DENIAL]           = 2,
                    [BWL_REFUSAL]          = 1,
                    [BWL_CANCEL]           = 2,
-                   [BWL_EXTEND_BY_CALLER] = 2 } },
+                   [BWL_EXTEND_BY_CALLER] = 2,
+                   [BWL_RATE]             = 2 } },
 
     /* ---- what a lease without a fence cannot give -------------------------------------------- */
     { .name   = "limit-pause",
@@ -207,7 +208,7 @@ static const bwl_scenario table[] = {
       .twists = BWL_TWIST_SET_LASTS,
       .laws   = BWL_LAW_HAS_END,
       .breaks = BWL_LAW_HAS_END,
-      .steps  = 2 },
+      .steps  = 3 },
     { .name         = "planted-set-lasts-for-ever",
       .story        = "the same, until nobody can get the lock any more",
       .twists       = BWL_TWIST_SET_LASTS,
@@ -352,6 +353,7 @@ static const bwl_scenario_table of_token = { table, sizeof table / sizeof table[
 static const bwl_scenario_table *const tables[] = {
     &of_token,
     &bwl_scenarios_of_world,
+    &bwl_scenarios_of_clocks,
     &bwl_scenarios_of_protocols,
     &bwl_scenarios_of_getset,
     &bwl_scenarios_of_articles,
@@ -383,6 +385,15 @@ static bwl_ms usually(bwl_ms value, bwl_ms usual)
     return value != 0 ? value : usual;
 }
 
+/* The slowest clock, in whole per cent, with which a lease is not over in the store before its
+ * holder thinks so. */
+static unsigned slowest_allowed(bwl_ms lease_ms)
+{
+    bwl_ms counted_ms = lease_ms - bwl_drift_ms(lease_ms);
+
+    return (unsigned)((counted_ms * TRUE_PACE + lease_ms - 1) / lease_ms);
+}
+
 bwl_scenario bwl_scenario_complete(bwl_scenario s)
 {
     s.protocol          = s.protocol != NULL ? s.protocol : &bwl_token;
@@ -394,9 +405,14 @@ bwl_scenario bwl_scenario_complete(bwl_scenario s)
     s.extend_ms         = usually(s.extend_ms, EXTEND_MS);
     s.wall_ms           = usually(s.wall_ms, STEP_MS);
     s.server_pace       = s.server_pace != 0 ? s.server_pace : TRUE_PACE;
-    s.clients           = s.clients != 0 ? s.clients : 2;
-    s.rounds            = s.rounds != 0 ? s.rounds : 1;
-    s.laws              = s.laws != 0 ? s.laws : BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS;
+    s.rate_pace         = s.rate_pace != 0 ? s.rate_pace : slowest_allowed(s.terms.lease_ms);
+    for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++) {
+        s.pace_of[i]     = s.pace_of[i] != 0 ? s.pace_of[i] : TRUE_PACE;
+        s.lease_of_ms[i] = usually(s.lease_of_ms[i], s.terms.lease_ms);
+    }
+    s.clients = s.clients != 0 ? s.clients : 2;
+    s.rounds  = s.rounds != 0 ? s.rounds : 1;
+    s.laws    = s.laws != 0 ? s.laws : BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS;
     return s;
 }
 

@@ -22,8 +22,12 @@ typedef struct bwl_scenario {
     bwl_ms              extend_ms; /* what a caller who extends asks for (20)                     */
     bwl_ms              jump_ms;   /* how far the server's clock steps                            */
     bwl_ms              wall_ms;   /* how far a client's time of day steps (30)                   */
-    bwl_ms   skew_ms[BWL_CLIENTS_MAX]; /* of each client's time of day, from the start  */
-    unsigned server_pace; /* hundredths of a ms of the server's in one of ours (100)     */
+    bwl_ms   skew_ms[BWL_CLIENTS_MAX];     /* of each client's time of day, from the start  */
+    bwl_ms   lease_of_ms[BWL_CLIENTS_MAX]; /* of each client's own (that of the terms)            */
+    unsigned pace_of[BWL_CLIENTS_MAX]; /* hundredths of a ms of a client's in a true one (100)    */
+    unsigned rate_pace;   /* the same, once RATE has made it wrong (what the drift allowance
+                             covers at most)                                                      */
+    unsigned server_pace; /* hundredths of a ms of the server's in a true one (100)      */
     unsigned clients;     /* 2 .. CLIENTS_MAX (2)                                        */
     unsigned rounds;      /* how often each acquires (1); ANY: for ever                  */
     unsigned twists;      /* flags of bwl_twist                                          */
@@ -31,6 +35,7 @@ typedef struct bwl_scenario {
     bool     tries_once;  /* instead of waiting                                          */
     bool     stale;       /* somebody has left a key behind whose stamp is over          */
     bool     fences; /* the server counts who gets the lock, and says the number with it          */
+    bool     has_run_id; /* who connects again learns whether the server was started anew         */
     bool     never_renews;
     bool     fine;   /* also stop one millisecond before each instant of interest                 */
     bool    chances; /* pauses of two lengths                                                     */
@@ -52,6 +57,7 @@ extern const bwl_scenario_table bwl_scenarios_of_protocols;
 extern const bwl_scenario_table bwl_scenarios_of_getset;
 extern const bwl_scenario_table bwl_scenarios_of_articles;
 extern const bwl_scenario_table bwl_scenarios_of_world;
+extern const bwl_scenario_table bwl_scenarios_of_clocks;
 
 size_t bwl_scenarios_count(void);
 

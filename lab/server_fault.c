@@ -18,8 +18,12 @@ void bwl_server_comes_back(bwl_world *w, const bwl_model_data *back)
     w->previous    = (bwl_model_data){ 0 };
     w->key_excused = bwl_model_owner(&w->redis) != 0; /* whoever had it may have given it back */
     w->key_late    = w->key_excused;
-    for (unsigned i = 0; i < w->scenario->clients; i++)
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        bwl_lab_client *c = &w->clients[i];
+        if (w->scenario->has_run_id && c->is_running && bwl_hold_is_held(&c->hold))
+            c->is_unaware = c->is_of_old = true;
         bwl_connection_server_gone(w, i);
+    }
 }
 
 void bwl_server_saves(bwl_world *w)

@@ -22,7 +22,10 @@ typedef enum bwl_twist {
     BWL_TWIST_LATE_TIMER      = 1u << 10, /* the engine wakes a hold later than it asked for      */
     BWL_TWIST_OLD_TIME        = 1u << 11, /* ... with the time at which it last looked            */
     BWL_TWIST_NO_MAX_HOLD     = 1u << 12, /* ... and forgets how long it may hold at most         */
-    BWL_TWISTS_END            = 1u << 13,
+    BWL_TWIST_SAME_SERVER     = 1u << 13, /* ... and does not look whether it was started anew   */
+    BWL_TWIST_MS_AS_SECONDS   = 1u << 14, /* a lease in ms is written where seconds are meant     */
+    BWL_TWIST_SECONDS_AS_MS   = 1u << 15, /* ... or the other way round                           */
+    BWL_TWISTS_END            = 1u << 16,
 } bwl_twist;
 
 enum {
@@ -30,7 +33,8 @@ enum {
                      BWL_TWIST_EXTEND_SHORTENS + BWL_TWIST_SET_LASTS + BWL_TWIST_SET_OVERWRITES +
                      BWL_TWIST_ONE_TOKEN + BWL_TWIST_RESENDS + BWL_TWIST_KEEPS_UNREAD +
                      BWL_TWIST_FENCE_FORGETS + BWL_TWIST_LATE_TIMER + BWL_TWIST_OLD_TIME +
-                     BWL_TWIST_NO_MAX_HOLD
+                     BWL_TWIST_NO_MAX_HOLD + BWL_TWIST_SAME_SERVER + BWL_TWIST_MS_AS_SECONDS +
+                     BWL_TWIST_SECONDS_AS_MS
 };
 
 _Static_assert(BWL_TWISTS_SUM == BWL_TWISTS_END - 1, "each twist has a bit of its own");

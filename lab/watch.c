@@ -3,13 +3,14 @@
  */
 #include "lab/world.h"
 #include "core/rules.h"
+#include "lab/client_clock.h"
 #include "lab/token_number.h"
 
 bwl_ms bwl_world_believes(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c = &w->clients[client];
 
-    return c->is_running ? bwl_hold_left(&c->hold, w->now) : 0;
+    return c->is_running ? bwl_hold_left(&c->hold, c->now) : 0;
 }
 
 static unsigned holders(const bwl_world *w)
@@ -28,10 +29,11 @@ static unsigned holders(const bwl_world *w)
            (awake > 1 ? BWL_LAW_ONE_WORKER : 0u);
 }
 
-/* What the client believes, the server gives, at the server's own pace. */
+/* What the client believes, the server gives: each at its own pace. */
 static bool is_honest(const bwl_world *w, unsigned client)
 {
-    bwl_ms left = bwl_world_believes(w, client);
+    const bwl_lab_client *c    = &w->clients[client];
+    bwl_ms                left = bwl_world_believes(w, client);
 
     if (left == 0)
         return true;
@@ -39,7 +41,8 @@ static bool is_honest(const bwl_world *w, unsigned client)
         return false;
     if (left == BWL_NEVER || bwl_model_lock(&w->redis)->lasts)
         return bwl_model_lock(&w->redis)->lasts;
-    return bwl_model_left(&w->redis) >= left * (int64_t)w->scenario->server_pace;
+    return bwl_model_left(&w->redis) * c->pace >=
+           bwl_client_clock_is_off(c, c->hold.until) * (int64_t)w->scenario->server_pace;
 }
 
 static bool is_stuck(const bwl_lab_client *c)
@@ -56,7 +59,7 @@ enum { PAUSE_MAX_MS = 500 };
 static bool is_not_woken_up(const bwl_world *w, const bwl_lab_client *c)
 {
     return bwl_model_owner(&w->redis) == 0 && c->is_running && bwl_hold_is_sought(&c->hold) &&
-           c->letters_count == 0 && c->wake_at > w->now + PAUSE_MAX_MS;
+           c->letters_count == 0 && c->wake_at > c->now + PAUSE_MAX_MS;
 }
 
 /* The caller waits for word of an extension, and the hold has forgotten it. */
@@ -65,16 +68,16 @@ static bool is_forgotten(const bwl_lab_client *c)
     return c->is_running && c->extends && c->hold.state == BWL_HOLD_HELD;
 }
 
-static bool is_overdue(const bwl_world *w, const bwl_lab_client *c)
+static bool is_overdue(const bwl_lab_client *c)
 {
-    return c->is_running && !c->was_kept && w->now > c->due_by;
+    return c->is_running && !c->was_kept && c->now > c->due_by;
 }
 
 static bool is_unwoken(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c = &w->clients[client];
 
-    return c->is_working && c->wake_at > w->now && bwl_world_believes(w, client) == 0;
+    return c->is_working && c->wake_at > c->now && bwl_world_believes(w, client) == 0;
 }
 
 static bool is_beyond_max_hold(const bwl_world *w, unsigned client)
@@ -93,14 +96,27 @@ static bwl_ms rounding_ms(const bwl_rules *rules)
     return rules->lease_in_seconds ? 1000 : (bwl_ms)(rules->unit_ns / 1000000);
 }
 
+/* Where the end is set by a second question, the key has none until then. */
+static bool is_about_to_end(const bwl_world *w)
+{
+    unsigned              owner = bwl_token_client(bwl_model_owner(&w->redis));
+    const bwl_lab_client *c     = &w->clients[owner];
+
+    return c->is_running && bwl_hold_is_sought(&c->hold) &&
+           bwl_world_token_of(w, owner) == bwl_model_owner(&w->redis);
+}
+
 static bool has_end(const bwl_world *w)
 {
-    bwl_ms lease_ms = w->scenario->terms.lease_ms;
+    bwl_ms lease_ms = w->scenario->extend_ms;
 
-    if (w->scenario->extend_ms > lease_ms)
-        lease_ms = w->scenario->extend_ms;
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        if (w->scenario->lease_of_ms[i] > lease_ms)
+            lease_ms = w->scenario->lease_of_ms[i];
     if (bwl_model_owner(&w->redis) == BWL_TOKEN_OF_STRANGER)
         return true;
+    if (bwl_model_owner(&w->redis) != 0 && bwl_model_lock(&w->redis)->lasts)
+        return is_about_to_end(w);
     lease_ms += rounding_ms(w->scenario->terms.rules);
     return bwl_model_left(&w->redis) <= lease_ms * BWL_MODEL_PER_MS;
 }
@@ -127,7 +143,7 @@ static unsigned broken_by_client(const bwl_world *w, unsigned client)
     const bwl_lab_client *c = &w->clients[client];
 
     return (is_honest(w, client) ? 0u : BWL_LAW_HONEST) | (is_stuck(c) ? BWL_LAW_NOT_STUCK : 0u) |
-           (is_forgotten(c) ? BWL_LAW_TOLD : 0u) | (is_overdue(w, c) ? BWL_LAW_IN_TIME : 0u) |
+           (is_forgotten(c) ? BWL_LAW_TOLD : 0u) | (is_overdue(c) ? BWL_LAW_IN_TIME : 0u) |
            (is_not_woken_up(w, c) ? BWL_LAW_LOST_WAKE_UP : 0u) |
            (is_unwoken(w, client) ? BWL_LAW_WAKES : 0u) |
            (is_beyond_max_hold(w, client) ? BWL_LAW_MAX_HOLD : 0u);

@@ -2,7 +2,9 @@
  * world.c -- the beginning of a world, and what a choice does to it.  See world.h.
  */
 #include "lab/world.h"
+#include "core/rules.h"
 #include "lab/client.h"
+#include "lab/client_clock.h"
 #include "lab/connection.h"
 #include "lab/ghost.h"
 #include "lab/model_words.h"
@@ -34,6 +36,8 @@ void bwl_world_start(bwl_world *w, const bwl_scenario *s)
         w->clients[i].rounds_left = (uint8_t)s->rounds;
         w->clients[i].wake_at     = BWL_NEVER;
         w->clients[i].skew_ms     = s->skew_ms[i];
+        w->clients[i].now         = w->now;
+        w->clients[i].pace        = (uint16_t)s->pace_of[i];
     }
 }
 
@@ -141,6 +145,14 @@ static void serve_late(bwl_world *w, unsigned client, unsigned i)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
+/* Where clocks differ in rate, a deadline may lie between two moments that the world knows: then
+ * its client could have looked, and has not. */
+static bool is_beyond(const bwl_lab_client *c)
+{
+    return c->is_working && bwl_client_clock_is_off(c, c->wake_at) < 0 &&
+           bwl_client_clock_is_off(c, c->hold.until) < 0;
+}
+
 static void pass(bwl_world *w, bwl_ms before_ms)
 {
     bwl_ms by = bwl_world_next_instant(w) - before_ms - w->now;
@@ -152,8 +164,10 @@ static void pass(bwl_world *w, bwl_ms before_ms)
         bwl_lab_client *c = &w->clients[i];
         c->asked_now      = 0;
         c->was_kept       = c->was_kept || is_urgent;
-        if (c->is_working && c->wake_at <= w->now && bwl_world_believes(w, i) == 0)
+        if (c->is_working && c->wake_at <= c->now && bwl_world_believes(w, i) == 0)
             c->was_slow = true; /* its alarm was due, and nobody looked */
+        bwl_client_clock_passes(c, by);
+        c->was_slow = c->was_slow || is_beyond(c);
     }
     w->now += by;
     bwl_server_passes(w, by * w->scenario->server_pace);
@@ -182,11 +196,13 @@ bwl_budget bwl_choice_budget(const bwl_world *w, bwl_choice choice)
     case BWL_CHOICE_STRANGER: return BWL_STRANGER;
     case BWL_CHOICE_STEP_WALL: return BWL_WALL;
     case BWL_CHOICE_WRITE: return BWL_WRITE;
+    case BWL_CHOICE_RATE: return BWL_RATE;
     case BWL_CHOICE_SERVE_LATE:
     case BWL_CHOICE_DELIVER:
     case BWL_CHOICE_ALARM:
     case BWL_CHOICE_START:
     case BWL_CHOICE_RELEASE:
+    case BWL_CHOICE_LEARN:
     case BWL_CHOICE_SAVE: return BWL_BUDGET_NONE;
     }
     bwl_unreachable("no such choice");
@@ -226,6 +242,8 @@ static void carry_out(bwl_world *w, bwl_choice choice)
     case BWL_CHOICE_STRANGER: bwl_server_meets_stranger(w); break;
     case BWL_CHOICE_STEP_WALL: w->clients[client].skew_ms += w->scenario->wall_ms; break;
     case BWL_CHOICE_WRITE: bwl_ghost_write(w, client); break;
+    case BWL_CHOICE_RATE: w->clients[client].pace = (uint16_t)w->scenario->rate_pace; break;
+    case BWL_CHOICE_LEARN: bwl_sim_client_learns(w, client); break;
     }
 }
 
@@ -248,7 +266,22 @@ uint16_t bwl_world_token_of(const bwl_world *w, unsigned client)
 
 int64_t bwl_world_wall_ns(const bwl_world *w, unsigned client)
 {
-    bwl_ms ms = BWL_BEGINNING_WALL_MS + w->now - BWL_BEGINNING_MS + w->clients[client].skew_ms;
+    const bwl_lab_client *c  = &w->clients[client];
+    bwl_ms                ms = BWL_BEGINNING_WALL_MS + c->now - BWL_BEGINNING_MS + c->skew_ms;
 
     return w->scenario->protocol->uses_wall ? ms * 1000000 : 0;
+}
+
+bool bwl_world_has_no_clock_behind(const bwl_world *w)
+{
+    const bwl_rules *rules = w->scenario->terms.rules;
+
+    if (w->left[BWL_RATE] > 0 && w->scenario->rate_pace < BWL_PACE_TRUE)
+        return false;
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_lab_client *c = &w->clients[i];
+        if (c->skew_ms + c->now < w->now || c->skew_ms < 0 || c->pace < BWL_PACE_TRUE)
+            return false;
+    }
+    return (rules == NULL || !rules->stamp_is_start) && w->scenario->wall_ms >= 0;
 }

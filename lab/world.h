@@ -50,7 +50,12 @@ typedef struct bwl_letter {
 
 typedef struct bwl_lab_client {
     bwl_hold hold;
+    bwl_ms   now; /* by its own clock, like all its deadlines                                 */
     bwl_ms   wake_at;
+    uint16_t pace;    /* hundredths of a ms of its clock in a true one                           */
+    uint8_t  beyond;  /* hundredths of a ms that its clock is past `now`                         */
+    bool is_unaware;  /* the server was started anew, and it has not connected since             */
+    bool is_of_old;   /* it holds what the server gave before that                               */
     bool is_running;  /* there is a hold                                                        */
     bool is_working;  /* the caller does what the lock is for                                   */
     bool was_slow;    /* ... and did not look when its time was over                            */
@@ -86,7 +91,7 @@ typedef struct bwl_resource {
 
 typedef struct bwl_world {
     const bwl_scenario *scenario;
-    bwl_ms now; /* the clients' clocks                                                          */
+    bwl_ms now; /* the true time: a client has a clock of its own                               */
     bwl_model_redis redis;
     bwl_model_data  saved;    /* what the server will come back with: RESTORE                     */
     bwl_model_data  previous; /* before the last change: FAILOVER                                 */
@@ -135,6 +140,8 @@ typedef enum bwl_choice_kind {
     BWL_CHOICE_STRANGER,
     BWL_CHOICE_STEP_WALL, /* a client's time of day                                              */
     BWL_CHOICE_WRITE,     /* a client writes to what the lock protects                           */
+    BWL_CHOICE_RATE,      /* from now on, a client's clock runs at another rate                  */
+    BWL_CHOICE_LEARN, /* a client connects again, and learns that the server was started anew    */
 } bwl_choice_kind;
 
 typedef struct bwl_choice {
@@ -178,6 +185,9 @@ bool bwl_world_ended_clean(const bwl_world *w);
 
 /* The client's time of day; 0 if its protocol does not look at it. */
 int64_t bwl_world_wall_ns(const bwl_world *w, unsigned client);
+
+/* True if no client's time of day lies behind the true one, or can come to. */
+bool bwl_world_has_no_clock_behind(const bwl_world *w);
 
 /* How long the client believes that the lock is surely its own. */
 bwl_ms bwl_world_believes(const bwl_world *w, unsigned client);

@@ -1,6 +1,5 @@
 /*
- * test_laws.c -- each law sees a mistake that no other law sees; and `token` keeps them all with
- * three clients.
+ * test_laws.c -- each law sees a mistake that no other law sees.
  *
  * Not here: NEVER NEARER, IN TIME and CLEAN END judge what only hold.c can do wrong (see
  * tests/mutants.txt); ONE HOLDER and ONE WORKER cannot be broken with one server unless it gives
@@ -15,7 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -145,36 +143,12 @@ static void test_what_a_law_looks_at_tells_worlds_apart(void **state)
     assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));
 }
 
-/* In full, all laws that a lease can keep; with the reduction, for its verdict is the same. */
-static void test_token_with_three_clients(void **state)
-{
-    static const char *const names[]  = { "three-loss", "three", "three-everything-once" };
-    const char              *sanitize = getenv("BOWLINE_SANITIZE");
-    bool                     is_slow  = sanitize != NULL && strcmp(sanitize, "none") != 0;
-
-    (void)state;
-    for (unsigned i = 0; i < (is_slow ? 1 : sizeof names / sizeof names[0]); i++) {
-        bwl_scenario s     = scenario_called(names[i]);
-        bwl_finding  found = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX,
-                                                            .reduces    = true,
-                                                            .memory_max = (size_t)256 << 20 });
-
-        assert_int_equal(s.clients, 3);
-        assert_int_equal(s.laws, BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS);
-        assert_int_equal(found.verdict, BWL_EVERY_STATE);
-        (void)printf("# %s: %lu states, %.1f s\n", names[i], (unsigned long)found.states,
-                     found.seconds);
-        bwl_finding_free(&found);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_law_sees_what_no_other_sees),
         cmocka_unit_test(test_without_the_mistake_the_law_is_kept),
         cmocka_unit_test(test_what_a_law_looks_at_tells_worlds_apart),
-        cmocka_unit_test(test_token_with_three_clients),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,6 +64,21 @@ def test_the_budget_said_is_the_smallest(lab):
     assert lab("try", "token-reused", "--slow", "1", "--law", "one holder").returncode == 0
 
 
+@pytest.mark.parametrize(
+    "words, status, part",
+    [
+        (["token", "--rate", "2", "--loss", "1", "--faults", "2"], 0, "hold:            one holder"),
+        (["token", "--rate", "1", "--pace", "106"], 0, "hold:            one holder"),
+        (["token", "--rate", "1", "--pace", "90"], 1, "honest lease     BREAKS with 1 rate, in 4 steps"),
+        (["token", "--rate", "1", "--pace", "90"], 1, "its CLOCK RUNS at 90 %"),
+        (["mutant-no-drift-rate-changes", "--rate", "1"], 1, "honest lease     BREAKS with 1 rate, in 4 steps"),
+    ],
+)
+def test_a_clock_may_be_as_slow_as_the_allowance_says(lab, words, status, part):
+    said = lab("try", *words)
+    assert said.returncode == status and part in said.stdout, said.stdout
+
+
 # ---- drawings --------------------------------------------------------------------------------------
 
 
@@ -164,6 +179,9 @@ def test_matrix_is_a_table_and_a_page_of_one_file(lab):
     cells = {name: dict(zip(columns, row)) for name, row in lines.items()}
     assert cells["token"]["none"] == cells["token"]["loss"] == cells["token"]["crash"] == "."
     assert cells["token"]["restart"] == "1:7"
+    figures = re.search(r"^(\d+) cells: (\d+) hold in every state, (\d+) break, 0 cut short", said.stdout, re.M)
+    assert int(figures[1]) == 2 * len(columns) == int(figures[2]) + int(figures[3])
+    assert re.search(r"^[\d,]+ states in \d+ s: [\d,]+ a second", said.stdout, re.M)
     assert cells["token-delete-blind"]["none"] == "." and cells["token-delete-blind"]["crash"].startswith("1:")
 
     text = (lab.root / "lab.html").read_text()
@@ -183,6 +201,15 @@ def test_a_cell_without_memory_is_cut_short_and_not_called_good(lab):
     assert said.returncode == 0, said.stderr
     row = next(line for line in said.stdout.splitlines() if line.startswith("token"))
     assert "?" in row.split()
+
+
+def test_a_cell_that_was_not_exhausted_is_counted_and_named(lab):
+    said = lab("matrix", "token", "--budget", "1000", "--html", "lab.html")
+    row = next(line for line in said.stdout.splitlines() if line.startswith("token"))
+    cut = row.split().count("?")
+    assert cut > 0 and f" {cut} cut short, at 1,000 states" in said.stdout
+    text = (lab.root / "lab.html").read_text()
+    assert text.count('<td class="cut">') == cut and "in the first 1,000 states" in text
     assert "cut" in Page((lab.root / "lab.html").read_text()).cells
 
 

@@ -215,6 +215,8 @@ def set_to(name, value):
         (lambda s: s["world"].update(clients=9), "out of bounds"),
         (lambda s: s["world"].update(lease_ms=0), "out of bounds"),
         (lambda s: s["world"].update(server_pace=None), "out of bounds"),
+        (lambda s: s["world"].update(pace_a=0), "out of bounds"),
+        (lambda s: s["world"].update(lease_b_ms=0), "out of bounds"),
         (lambda s: s["world"].update(renews=1), "true or false has to be here"),
         (lambda s: s["world"].update(moon=1), 'a world has no "moon"'),
         (lambda s: s.pop("law"), "it lacks its subject, its law or its choices"),

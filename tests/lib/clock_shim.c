@@ -41,16 +41,16 @@ static const clock_setting *find_setting(void)
 
 static long long now_us(void)
 {
-    const clock_setting *s = find_setting();
-    struct timespec      t = { 0 };
+    const clock_setting *s      = find_setting();
+    struct timespec      t      = { 0 };
+    long long            stands = s != NULL ? __atomic_load_n(&s->stands_us, __ATOMIC_ACQUIRE) : 0;
 
+    if (stands != 0)
+        return stands;
     (void)syscall(SYS_clock_gettime, CLOCK_REALTIME, &t);
     long long us = (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
     if (s == NULL)
         return us;
-    long long stands = __atomic_load_n(&s->stands_us, __ATOMIC_ACQUIRE);
-    if (stands != 0)
-        return stands;
     long long since = us - __atomic_load_n(&s->since_us, __ATOMIC_ACQUIRE);
     us += __atomic_load_n(&s->offset_us, __ATOMIC_ACQUIRE);
     return us + since / 1000 * __atomic_load_n(&s->too_fast_ppm, __ATOMIC_ACQUIRE) / 1000;

@@ -79,8 +79,9 @@ __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
 
 static void tell_bytes(const char *bytes, size_t size)
 {
-    for (size_t i = 0; i < size; i++)
-        tell(bytes[i] == '\r' || bytes[i] == '\n' ? " " : "%c", bytes[i]);
+    for (size_t i = 0; i < size && story_size + 1 < sizeof story; i++)
+        story[story_size++] = bytes[i] == '\r' || bytes[i] == '\n' ? ' ' : bytes[i];
+    story[story_size] = '\0';
     tell("\n");
 }
 

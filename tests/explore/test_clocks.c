@@ -1,0 +1,148 @@
+/*
+ * test_clocks.c -- clients with clocks and leases of their own, and servers that say that they were
+ * started anew: what of it tells worlds apart, and what it does to a hold.
+ */
+#include "lab/canon.h"
+#include "lab/client_clock.h"
+#include "lab/dice.h"
+#include "lab/explore.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static bwl_scenario scenario_called(const char *name)
+{
+    size_t i = 0;
+
+    assert_true(bwl_scenario_find(name, &i));
+    return bwl_scenario_at(i);
+}
+
+/* What is cut off now is not lost: a thousand short spans are one long one. */
+static void test_a_clock_loses_nothing(void **state)
+{
+    uint64_t seed = 3;
+
+    (void)state;
+    for (uint16_t pace = 1; pace < 250; pace++) {
+        bwl_lab_client c     = { .now = BWL_BEGINNING_MS, .pace = pace };
+        bwl_ms         truly = 0;
+        for (unsigned i = 0; i < 1000; i++) {
+            bwl_ms by = (bwl_ms)(bwl_dice_draw(&seed) % 40);
+            bwl_client_clock_passes(&c, by);
+            truly += by;
+        }
+        assert_int_equal(c.now, BWL_BEGINNING_MS + truly * pace / 100);
+    }
+}
+
+/* Not a millisecond too early, and not one too late. */
+static void test_a_clock_reads_a_moment_when_it_is_said_to(void **state)
+{
+    uint64_t seed = 4;
+
+    (void)state;
+    for (unsigned i = 0; i < 100000; i++) {
+        bwl_lab_client c      = { .now    = BWL_BEGINNING_MS,
+                                  .pace   = (uint16_t)(1 + bwl_dice_draw(&seed) % 300),
+                                  .beyond = (uint8_t)(bwl_dice_draw(&seed) % 100) };
+        bwl_ms         at     = c.now + 1 + (bwl_ms)(bwl_dice_draw(&seed) % 100);
+        bwl_ms         in     = bwl_client_clock_reads_in(&c, at);
+        bwl_lab_client before = c;
+
+        assert_true(in > 0);
+        bwl_client_clock_passes(&before, in - 1);
+        assert_true(before.now < at);
+        bwl_client_clock_passes(&c, in);
+        assert_true(c.now >= at);
+    }
+}
+
+static void test_clocks_and_leases_tell_worlds_apart(void **state)
+{
+    bwl_scenario s = scenario_called("calm");
+    bwl_scenario t = s;
+    bwl_world    one;
+    bwl_world    two;
+
+    (void)state;
+    bwl_world_start(&one, &s);
+    two = one;
+    assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));
+    two.clients[0].pace = 94;
+    assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
+    one.clients[1].pace = 94; /* whose clock it is does not matter                               */
+    assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));
+    two.clients[0].beyond = 6;
+    assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
+    t.lease_of_ms[1] = 60;
+    bwl_world_start(&one, &s);
+    bwl_world_start(&two, &t);
+    assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
+}
+
+static void test_what_a_client_has_yet_to_learn_tells_worlds_apart(void **state)
+{
+    bwl_scenario s = scenario_called("restart-told");
+    bwl_world    one;
+    bwl_world    two;
+
+    (void)state;
+    bwl_world_start(&one, &s);
+    bwl_world_perform(&one, (bwl_choice){ .kind = BWL_CHOICE_START });
+    two                      = one;
+    two.clients[0].is_of_old = true;
+    assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
+    two                       = one;
+    two.clients[0].is_unaware = true;
+    assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
+}
+
+/* Nothing is asked of the new server before the client knows that it is new; then the hold is lost,
+ * is told so, and takes back what may be there. */
+static void test_a_hold_is_lost_as_soon_as_the_restart_is_known(void **state)
+{
+    bwl_scenario s       = scenario_called("restart-told");
+    bwl_choice   first[] = { { .kind = BWL_CHOICE_START },
+                             { .kind = BWL_CHOICE_SERVE },
+                             { .kind = BWL_CHOICE_DELIVER },
+                             { .kind = BWL_CHOICE_RESTART } };
+    bwl_choices  choices;
+    bwl_world    w;
+    unsigned     learns = 0;
+
+    (void)state;
+    bwl_world_start(&w, &s);
+    for (unsigned i = 0; i < sizeof first / sizeof first[0]; i++)
+        bwl_world_perform(&w, first[i]);
+    assert_true(bwl_world_believes(&w, 0) > 0);
+    bwl_world_choices(&w, &choices);
+    for (unsigned i = 0; i < choices.count; i++) {
+        assert_true(choices.list[i].client != 0 || choices.list[i].kind != BWL_CHOICE_SERVE);
+        learns += choices.list[i].kind == BWL_CHOICE_LEARN;
+    }
+    assert_int_equal(learns, 1);
+    bwl_world_perform(&w, (bwl_choice){ .kind = BWL_CHOICE_LEARN });
+    assert_int_equal(w.broken, 0);
+    assert_int_equal(bwl_world_believes(&w, 0), 0);
+    assert_true(w.clients[0].is_told_end);
+    assert_int_equal(w.clients[0].letters_count, 1);
+    assert_int_equal(w.clients[0].letters[0].word, REDIS_DELETE_IF_MINE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_clock_loses_nothing),
+        cmocka_unit_test(test_a_clock_reads_a_moment_when_it_is_said_to),
+        cmocka_unit_test(test_clocks_and_leases_tell_worlds_apart),
+        cmocka_unit_test(test_what_a_client_has_yet_to_learn_tells_worlds_apart),
+        cmocka_unit_test(test_a_hold_is_lost_as_soon_as_the_restart_is_known),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,59 @@
+/*
+ * test_three.c -- `token` keeps every law with three clients: in full, not at random.  It takes as
+ * long as all other laws together, so it has a program of its own.
+ */
+#include "lab/explore.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { STATES_MAX = 8000000 };
+
+static bwl_scenario scenario_called(const char *name)
+{
+    size_t i = 0;
+
+    assert_true(bwl_scenario_find(name, &i));
+    return bwl_scenario_at(i);
+}
+
+/* In full, all laws that a lease can keep; with the reduction, for its verdict is the same. */
+static void test_token_with_three_clients(void **state)
+{
+    static const char *const names[]  = { "three-loss", "three", "three-everything-once" };
+    const char              *sanitize = getenv("BOWLINE_SANITIZE");
+    const char              *coverage = getenv("BOWLINE_COVERAGE");
+    bool                     is_slow  = (sanitize != NULL && strcmp(sanitize, "none") != 0) ||
+                   (coverage != NULL && strcmp(coverage, "true") == 0);
+
+    (void)state;
+    for (unsigned i = 0; i < (is_slow ? 1 : sizeof names / sizeof names[0]); i++) {
+        bwl_scenario s     = scenario_called(names[i]);
+        bwl_finding  found = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX,
+                                                            .reduces    = true,
+                                                            .memory_max = (size_t)256 << 20 });
+
+        assert_int_equal(s.clients, 3);
+        assert_int_equal(s.laws, BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS);
+        assert_int_equal(found.verdict, BWL_EVERY_STATE);
+        (void)printf("# %s: %lu states, %.1f s\n", names[i], (unsigned long)found.states,
+                     found.seconds);
+        bwl_finding_free(&found);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_token_with_three_clients),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

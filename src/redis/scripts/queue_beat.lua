@@ -30,7 +30,7 @@ redis.call('PEXPIRE', KEYS[2], 60000)
 local f = not v and fence()
 if type(f) == 'table' then return f end
 if member ~= ARGV[3] then
+  redis.call('ZADD', KEYS[2], ticket, ARGV[3]) -- first: an empty queue would lose its end
   redis.call('ZREM', KEYS[2], member)
-  redis.call('ZADD', KEYS[2], ticket, ARGV[3])
 end
 return stand(ARGV[1], ARGV[3], ARGV[2], f, clock())

@@ -188,6 +188,9 @@ static bool perform(bwl_stage *s, unsigned step, bwl_choice choice)
     case BWL_CHOICE_JUMP:
     case BWL_CHOICE_EVICT:
     case BWL_CHOICE_STRANGER:
+    case BWL_CHOICE_BORROW:
+    case BWL_CHOICE_GIVE_BACK:
+    case BWL_CHOICE_SILENCE:
         bwl_world_perform(&s->w, choice);
         return bwl_stage_puts_by_hand(s, step, what.of);
     case BWL_CHOICE_SAVE: bwl_world_perform(&s->w, choice); return true;
@@ -203,6 +206,8 @@ static bool perform(bwl_stage *s, unsigned step, bwl_choice choice)
     case BWL_CHOICE_STEP_WALL:
     case BWL_CHOICE_RATE:
     case BWL_CHOICE_LEARN:
+    case BWL_CHOICE_LOSE_PUSH:
+    case BWL_CHOICE_CLOSE:
     case BWL_CHOICE_WRITE: return local(s, step, choice);
     }
     bwl_unreachable("no such choice");

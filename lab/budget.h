@@ -26,7 +26,7 @@
     X(WALL, "wall", "a client's time of day steps")                                               \
     X(WRITE, "write", "no fault: who holds the lock writes to what it protects")                  \
     X(RATE, "rate", "a client's clock runs too slow, or too fast, from then on")                  \
-    X(LOST_PUSH, "lost-push", "what tells a waiter that it is its turn is lost")                  \
+    X(LOST_PUSH, "push-loss", "what tells a waiter that it is its turn is lost")                  \
     X(NOSCRIPT, "noscript", "the server has forgotten its scripts")                               \
     X(BORROWER, "borrower", "another program takes the lock while it is free, and gives it back") \
     X(SILENCE, "silence", "who waits first is passed over, as if it were dead")

@@ -339,7 +339,7 @@ static void begin(bwl_print *p, const bwl_world *w, uint64_t hash, bool plain,
     p->uses_wall    = w->scenario->protocol->uses_wall;
     p->over_alike   = !plain && !p->is_token && bwl_world_has_no_clock_behind(w);
     p->tokens_count = p->over_count = 0;
-    p->drawn        = drawn;
+    p->drawn                        = drawn;
 }
 
 /* Where in their unit the clocks are: what is cut off tells when the next unit begins.  And how far

@@ -48,12 +48,11 @@ static void from_push_event(void *state, const bwl_claim *claim, const bwl_event
 static void joins_anew_event(void *state, const bwl_claim *claim, const bwl_event *ev,
                              bwl_effects *fx)
 {
-    bwl_queue_mutant_state *m      = state;
-    bool                    waits  = m->inner.phase == BWL_QUEUE_VIEW_QUEUED;
-    uint32_t                nobody = 1; /* IDLE */
+    bwl_queue_mutant_state *m     = state;
+    bool                    waits = m->inner.phase == BWL_QUEUE_VIEW_QUEUED;
 
     if (ev->kind == BWL_ALARM && waits && m->inner.asked == 0) {
-        m->inner.phase = nobody;
+        m->inner.phase = BWL_QUEUE_VIEW_IDLE;
         bwl_tell(fx, BWL_ANEW);
         return;
     }
@@ -79,10 +78,13 @@ static void just_loses_command(void *state, const bwl_claim *claim, const bwl_co
 
     if (cmd->verb == BWL_ACQUIRE)
         m->until = 0;
-    if (cmd->verb == BWL_RELEASE && m->until != 0 && cmd->now >= m->until)
+    if (cmd->verb == BWL_RELEASE && m->until != 0 && cmd->now >= m->until) {
+        m->inner.phase = BWL_QUEUE_VIEW_IDLE;
+        m->inner.asked = 0;
         bwl_tell(fx, BWL_RELEASED);
-    else
+    } else {
         inner_command(state, claim, cmd, fx);
+    }
 }
 
 #define MUTANT(NAME, COMMAND, EVENT)                  \
@@ -118,6 +120,8 @@ bool bwl_queue_view_is_right(void)
     if (bwl_queue.state_size != sizeof v)
         return false;
     bwl_queue.init(&v, 1);
+    if (v.phase != BWL_QUEUE_VIEW_IDLE)
+        return false;
     bwl_queue.command(&v, &claim, &cmd, &fx);
     asked  = v;
     ev.tag = fx.asks[0].tag;

@@ -24,7 +24,8 @@ typedef struct bwl_queue_view {
     int64_t  seen_us;
 } bwl_queue_view;
 
-enum { BWL_QUEUE_VIEW_QUEUED = 4 }; /* the phase in which what was seen is looked at             */
+/* Of its phases, the first; and that in which what was seen is looked at. */
+enum { BWL_QUEUE_VIEW_IDLE = 1, BWL_QUEUE_VIEW_QUEUED = 4 };
 
 /* False if `queue` keeps these elsewhere by now. */
 bool bwl_queue_view_is_right(void);

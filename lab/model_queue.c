@@ -377,6 +377,7 @@ static void beat(script *s)
         return;
     }
     if (item == NULL) {
+        forget_beat(s, s->q->token);
         say(s, BWL_NO, BWL_HOW_GONE);
         return;
     }

@@ -9,23 +9,27 @@
 #define BWL_LAB_BUDGET_H
 
 /* X(NAME, what `bowline-lab` calls it, what it pays for) */
-#define BWL_BUDGETS(X)                                                                           \
-    X(SLOW, "slow", "time passes although a message or an alarm is due")                         \
-    X(LOSS, "loss", "a connection breaks; what was written may still be carried out later")      \
-    X(CRASH, "crash", "a client is gone, with all it knew")                                      \
-    X(DENIAL, "denial", "the server answers that it cannot now")                                 \
-    X(REFUSAL, "refusal", "the server answers that it will not")                                 \
-    X(RESTART, "restart", "the server comes back empty")                                         \
-    X(JUMP, "jump", "the server's clock steps")                                                  \
-    X(CANCEL, "cancel", "no fault: the caller cancels")                                          \
-    X(EXTEND_BY_CALLER, "extend", "no fault: the caller extends")                                \
-    X(RESTORE, "restore", "the server comes back with what it had saved at some earlier time")   \
-    X(FAILOVER, "failover", "another server takes over, which has not heard of the last change") \
-    X(EVICTION, "eviction", "the server needs room, and throws the key away")                    \
-    X(STRANGER, "stranger", "another program sets the key, to a value that is none of ours")     \
-    X(WALL, "wall", "a client's time of day steps")                                              \
-    X(WRITE, "write", "no fault: who holds the lock writes to what it protects")                 \
-    X(RATE, "rate", "a client's clock runs too slow, or too fast, from then on")
+#define BWL_BUDGETS(X)                                                                            \
+    X(SLOW, "slow", "time passes although a message or an alarm is due")                          \
+    X(LOSS, "loss", "a connection breaks; what was written may still be carried out later")       \
+    X(CRASH, "crash", "a client is gone, with all it knew")                                       \
+    X(DENIAL, "denial", "the server answers that it cannot now")                                  \
+    X(REFUSAL, "refusal", "the server answers that it will not")                                  \
+    X(RESTART, "restart", "the server comes back empty")                                          \
+    X(JUMP, "jump", "the server's clock steps")                                                   \
+    X(CANCEL, "cancel", "no fault: the caller cancels")                                           \
+    X(EXTEND_BY_CALLER, "extend", "no fault: the caller extends")                                 \
+    X(RESTORE, "restore", "the server comes back with what it had saved at some earlier time")    \
+    X(FAILOVER, "failover", "another server takes over, which has not heard of the last change")  \
+    X(EVICTION, "eviction", "the server needs room, and throws the key away")                     \
+    X(STRANGER, "stranger", "another program sets the key, to a value that is none of ours")      \
+    X(WALL, "wall", "a client's time of day steps")                                               \
+    X(WRITE, "write", "no fault: who holds the lock writes to what it protects")                  \
+    X(RATE, "rate", "a client's clock runs too slow, or too fast, from then on")                  \
+    X(LOST_PUSH, "push-loss", "what tells a waiter that it is its turn is lost")                  \
+    X(NOSCRIPT, "noscript", "the server has forgotten its scripts")                               \
+    X(BORROWER, "borrower", "another program takes the lock while it is free, and gives it back") \
+    X(SILENCE, "silence", "who waits first is passed over, as if it were dead")
 
 typedef enum bwl_budget {
     BWL_BUDGET_NONE = 0,

@@ -2,6 +2,7 @@
  * canon.c -- see canon.h.
  */
 #include "lab/canon.h"
+#include "lab/canon_inside.h"
 #include "lab/model_words.h"
 #include "lab/mutant.h"
 #include "lab/token_number.h"
@@ -16,36 +17,7 @@ typedef struct token_view {
     bwl_ms   until;
 } token_view;
 
-enum { PAUSES_ALIKE = 8, TOKENS_MAX = 64, OVER_MAX = 64, ORDERS_MAX = 6 };
-
-/* A fingerprint in the making: a hash, and the names given to tokens so far. */
-typedef struct print {
-    uint64_t hash;
-    bwl_ms   now; /* by the clock of the client that is put                                     */
-    int64_t  wall_ns; /* the true time of day                                                    */
-    bool     plain;
-    bool     is_token; /* the protocol is `token`, or a mutant of it                             */
-    bool     uses_wall;
-    bool     over_alike; /* no clock is behind the true one, and stamps are ends                 */
-    unsigned tokens_count;
-    uint16_t tokens[TOKENS_MAX];
-    unsigned over_count;
-    int64_t  over[OVER_MAX];
-} print;
-
-static uint64_t rotate(uint64_t x, unsigned by)
-{
-    return x << by | x >> (64 - by);
-}
-
-/* The mixing steps of MurmurHash3 (Austin Appleby, public domain). */
-static void put(print *p, uint64_t x)
-{
-    x *= UINT64_C(0x87c37b91114253d5);
-    x = rotate(x, 31);
-    x *= UINT64_C(0x4cf5ad432745937f);
-    p->hash = rotate(p->hash ^ x, 27) * 5 + UINT64_C(0x52dce729);
-}
+enum { PAUSES_ALIKE = 8, ORDERS_MAX = 6 };
 
 static uint64_t finish(uint64_t x)
 {
@@ -55,68 +27,40 @@ static uint64_t finish(uint64_t x)
     return x == 0 ? 1 : x;
 }
 
-static void put_time(print *p, bwl_ms at)
-{
-    if (at == BWL_NEVER)
-        put(p, UINT64_MAX);
-    else if (at <= p->now)
-        put(p, 0);
-    else
-        put(p, (uint64_t)(at - p->now));
-}
-
-/* A token is named after the place where it is first met. */
-static void put_token(print *p, uint16_t token)
-{
-    unsigned name = 0;
-
-    if (token == 0) {
-        put(p, 0);
-        return;
-    }
-    while (name < p->tokens_count && p->tokens[name] != token)
-        name++;
-    if (name == p->tokens_count) {
-        assert(p->tokens_count < TOKENS_MAX);
-        p->tokens[p->tokens_count++] = token;
-    }
-    put(p, name + 1u);
-}
-
 /* ---- numbers that may be times --------------------------------------------------------------- */
 
 /* Stamps that are over for everybody are only compared with each other: named as tokens are. */
-static void put_over(print *p, int64_t stamp)
+static void put_over(bwl_print *p, int64_t stamp)
 {
     unsigned name = 0;
 
     while (name < p->over_count && p->over[name] != stamp)
         name++;
     if (name == p->over_count) {
-        assert(p->over_count < OVER_MAX);
+        assert(p->over_count < BWL_PRINT_OVER_MAX);
         p->over[p->over_count++] = stamp;
     }
-    put(p, name);
+    bwl_put(p, name);
 }
 
 /* What is within a million seconds of `present` counts from there. */
-static bool put_if_near(print *p, int64_t x, int64_t present, int64_t per_second)
+static bool put_if_near(bwl_print *p, int64_t x, int64_t present, int64_t per_second)
 {
     int64_t reach = 1000000 * per_second;
 
     if (x < present - reach || x > present + reach)
         return false;
-    put(p, (uint64_t)per_second);
+    bwl_put(p, (uint64_t)per_second);
     if (p->over_alike && x < present - 1)
         put_over(p, x);
     else
-        put(p, (uint64_t)(x - present));
+        bwl_put(p, (uint64_t)(x - present));
     return true;
 }
 
 /* A number of which we do not know what it means.  The hours of the two clocks are so far from
  * each other, in any unit, and from all that is counted, that a time can be told by its size. */
-static void put_number(print *p, int64_t x)
+static void put_number(bwl_print *p, int64_t x)
 {
     static const int64_t units_ns[] = { 1000000000, 1000000, 1000, 1 };
 
@@ -124,12 +68,12 @@ static void put_number(print *p, int64_t x)
         if (put_if_near(p, x, p->wall_ns / units_ns[i], 1000000000 / units_ns[i]))
             return;
     if (x >= BWL_BEGINNING_MS && x <= UINT32_MAX)
-        put(p, (uint64_t)(x - p->now) << 1 | 1);
+        bwl_put(p, (uint64_t)(x - p->now) << 1 | 1);
     else
-        put(p, (uint64_t)x);
+        bwl_put(p, (uint64_t)x);
 }
 
-static void put_value(print *p, int64_t value)
+static void put_value(bwl_print *p, int64_t value)
 {
     enum { TOKEN_BITS = 16 };
 
@@ -137,7 +81,7 @@ static void put_value(print *p, int64_t value)
         put_number(p, value);
         return;
     }
-    put_token(p, (uint16_t)value);
+    bwl_put_token(p, (uint16_t)value);
     put_number(p, (value - BWL_MODEL_TEXT) >> TOKEN_BITS);
 }
 
@@ -153,7 +97,7 @@ static token_view view_of(const bwl_hold *h)
 }
 
 /* All that it remembers, number by number. */
-static void put_memory(print *p, const bwl_hold *h)
+static void put_memory(bwl_print *p, const bwl_hold *h)
 {
     for (size_t at = 0; at < h->protocol->state_size; at += sizeof(int64_t)) {
         size_t  rest   = h->protocol->state_size - at;
@@ -163,64 +107,57 @@ static void put_memory(print *p, const bwl_hold *h)
     }
 }
 
-static void put_protocol(print *p, const bwl_hold *h)
+static void put_protocol(bwl_print *p, const bwl_hold *h)
 {
     token_view view;
 
+    if (p->is_queue)
+        return; /* by itself */
     if (!p->is_token) {
         put_memory(p, h);
         return;
     }
     view = view_of(h);
 
-    put(p, (uint64_t)view.verb << 1 | (view.asked != 0));
-    put_time(p, view.until);
+    bwl_put(p, (uint64_t)view.verb << 1 | (view.asked != 0));
+    bwl_put_time(p, view.until);
     if (h->protocol->command != bwl_token.command) {
         bwl_mutant_state mutant;
         memcpy(&mutant, h->memory, sizeof mutant);
-        put_time(p, mutant.asked_at);
-        put(p, (uint64_t)mutant.blows << 8 | (uint64_t)mutant.verb << 2 |
-                   (uint64_t)mutant.is_lost << 1 | mutant.again);
-        put(p, mutant.asked == view.last_tag);
+        bwl_put_time(p, mutant.asked_at);
+        bwl_put(p, (uint64_t)mutant.blows << 8 | (uint64_t)mutant.verb << 2 |
+                       (uint64_t)mutant.is_lost << 1 | mutant.again);
+        bwl_put(p, mutant.asked == view.last_tag);
     }
 }
 
-static void put_flags(print *p, const bool *flags, unsigned count)
-{
-    uint64_t bits = 0;
-
-    for (unsigned i = 0; i < count; i++)
-        bits = bits << 1 | flags[i];
-    put(p, bits);
-}
-
 /* The deadlines of seeking are over once it is held; those of holding are not set before. */
-static void put_hold(print *p, const bwl_hold *h)
+static void put_hold(bwl_print *p, const bwl_hold *h)
 {
     const bool flags[] = { h->would_wait, h->last_try, h->doubted, h->caller_extends,
                            h->extend_again };
     bool       sought  = bwl_hold_is_sought(h);
     bool       held    = bwl_hold_is_held(h);
 
-    put(p, (uint64_t)h->state << 8 | h->trouble);
-    put_flags(p, flags, sizeof flags / sizeof flags[0]);
-    put(p, h->pauses < PAUSES_ALIKE ? h->pauses : PAUSES_ALIKE);
-    put(p, (uint64_t)h->claim.lease_ms);
-    put_token(p, bwl_token_read(h->claim.token));
-    put_time(p, h->look_at);
-    put_time(p, h->protocol_wakes_at);
+    bwl_put(p, (uint64_t)h->state << 8 | h->trouble);
+    bwl_put_flags(p, flags, sizeof flags / sizeof flags[0]);
+    bwl_put(p, h->pauses < PAUSES_ALIKE ? h->pauses : PAUSES_ALIKE);
+    bwl_put(p, (uint64_t)h->claim.lease_ms);
+    bwl_put_token(p, bwl_token_read(h->claim.token));
+    bwl_put_time(p, h->look_at);
+    bwl_put_time(p, h->protocol_wakes_at);
     if (sought || p->plain) {
-        put_time(p, h->give_up_at);
-        put_time(p, h->attempt_ends_at);
+        bwl_put_time(p, h->give_up_at);
+        bwl_put_time(p, h->attempt_ends_at);
     }
     if (held || p->plain) {
-        put_time(p, h->until);
-        put_time(p, h->ends_at);
+        bwl_put_time(p, h->until);
+        bwl_put_time(p, h->ends_at);
         if (!h->protocol->settles)
-            put_time(p, h->granted_to);
+            bwl_put_time(p, h->granted_to);
     }
     if (!held || p->plain)
-        put_time(p, h->answer_by);
+        bwl_put_time(p, h->answer_by);
     put_protocol(p, h);
 }
 
@@ -231,28 +168,33 @@ static bool is_current(const bwl_lab_client *c, const bwl_letter *letter)
     return c->is_running && letter->round == c->round && letter->tag == view_of(&c->hold).asked;
 }
 
-static void put_question(print *p, const bwl_letter *letter)
+static void put_question(bwl_print *p, const bwl_letter *letter)
 {
-    put(p, (uint64_t)letter->word << 32 | (uint32_t)letter->lease_ms);
-    put_token(p, letter->token);
+    bwl_put(p, (uint64_t)letter->word << 32 | (uint32_t)letter->lease_ms);
+    bwl_put_token(p, letter->token);
     if (!p->is_token)
         put_value(p, letter->stamp);
 }
 
 /* Machines that we do not know may look at anything. */
-static void put_whole_letter(print *p, const bwl_lab_client *c, const bwl_letter *letter)
+static void put_whole_letter(bwl_print *p, const bwl_lab_client *c, const bwl_letter *letter)
 {
     bool of_round = c->is_running && letter->round == c->round;
 
-    put(p, (uint64_t)letter->kind << 16 | (uint64_t)letter->answer << 8 |
-               (uint64_t)letter->acquires << 3 | (uint64_t)letter->is_mine << 2 |
-               (uint64_t)letter->is_settled << 1 | of_round);
-    put(p, of_round ? letter->tag : 0);
+    bwl_put(p, (uint64_t)letter->kind << 16 | (uint64_t)letter->answer << 8 |
+                   (uint64_t)letter->acquires << 3 | (uint64_t)letter->is_mine << 2 |
+                   (uint64_t)letter->is_settled << 1 | of_round);
+    bwl_put(p, of_round ? letter->tag : 0);
     put_question(p, letter);
 }
 
-static void put_letter(print *p, const bwl_lab_client *c, const bwl_letter *letter)
+static void put_letter(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
+                       const bwl_letter *letter)
 {
+    if (p->is_queue) {
+        bwl_put_waiting_letter(p, w, c, letter);
+        return;
+    }
     if (!p->is_token) {
         put_whole_letter(p, c, letter);
         return;
@@ -261,75 +203,83 @@ static void put_letter(print *p, const bwl_lab_client *c, const bwl_letter *lett
     bool     of_round = c->is_running && letter->round == c->round;
     uint64_t order    = of_round ? view_of(&c->hold).last_tag - letter->tag : 0;
 
-    put(p, (uint64_t)letter->kind << 8 | (uint64_t)letter->is_settled << 2 |
-               (uint64_t)of_round << 1 | current);
-    put(p, p->plain ? order : 0);
+    bwl_put(p, (uint64_t)letter->kind << 8 | (uint64_t)letter->is_settled << 2 |
+                   (uint64_t)of_round << 1 | current);
+    bwl_put(p, p->plain ? order : 0);
     if (letter->kind == BWL_LETTER_ANSWER)
-        put(p, letter->answer);
+        bwl_put(p, letter->answer);
     if (letter->kind == BWL_LETTER_QUESTION || letter->word == REDIS_DELETE_IF_MINE)
         put_question(p, letter); /* which release failed is of interest to a law */
 }
 
 /* How far its time of day is from the true one; where its own clock is, between two milliseconds,
  * and how fast it is.  And its lease, if that is its own. */
-static void put_clock(print *p, const bwl_world *w, const bwl_lab_client *c)
+static void put_clock(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
 {
     bwl_ms lease_ms = w->scenario->lease_of_ms[c - w->clients];
 
-    put(p, (uint64_t)(c->skew_ms + (p->uses_wall ? c->now - w->now : 0)));
-    put(p, (uint64_t)lease_ms << 24 | (uint64_t)c->beyond << 16 | c->pace);
+    bwl_put(p, (uint64_t)(c->skew_ms + (p->uses_wall ? c->now - w->now : 0)));
+    bwl_put(p, (uint64_t)lease_ms << 24 | (uint64_t)c->beyond << 16 | c->pace);
 }
 
-static void put_client(print *p, const bwl_world *w, const bwl_lab_client *c)
+static void put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
 {
     const bool flags[] = { c->is_running, c->is_working, c->was_slow, c->is_told_end,
                            c->extends,    c->releases,   c->cancels,  c->is_removed };
 
     p->now = c->now;
     put_clock(p, w, c);
-    put(p, (uint64_t)c->is_unaware << 33 | (uint64_t)c->is_of_old << 32 |
-               (uint64_t)c->rounds_left << 24 | (uint64_t)c->letters_count << 16 |
-               (uint64_t)c->answered << 8 | c->late_count);
+    bwl_put(p, (uint64_t)c->is_unaware << 33 | (uint64_t)c->is_of_old << 32 |
+                   (uint64_t)c->rounds_left << 24 | (uint64_t)c->letters_count << 16 |
+                   (uint64_t)c->answered << 8 | c->late_count);
     if (c->is_running) {
-        put_flags(p, flags, sizeof flags / sizeof flags[0]);
-        put_time(p, c->wake_at);
-        put_time(p, c->was_kept ? BWL_NEVER : c->due_by);
-        put(p, (uint64_t)c->asked_now << 1 | c->was_kept);
+        bwl_put_flags(p, flags, sizeof flags / sizeof flags[0]);
+        bwl_put_time(p, c->wake_at);
+        bwl_put_time(p, c->was_kept ? BWL_NEVER : c->due_by);
+        bwl_put(p, (uint64_t)c->asked_now << 1 | c->was_kept);
         if (c->extends)
-            put(p, (uint64_t)(p->now - c->extended_at));
+            bwl_put(p, (uint64_t)(p->now - c->extended_at));
         if (c->is_working && w->scenario->terms.max_hold_ms != BWL_NEVER)
-            put(p, (uint64_t)bwl_sooner(p->now - c->held_since, w->scenario->terms.max_hold_ms));
+            bwl_put(p,
+                    (uint64_t)bwl_sooner(p->now - c->held_since, w->scenario->terms.max_hold_ms));
         put_hold(p, &c->hold);
+        if (p->is_queue)
+            bwl_put_queue_state(p, w, c);
     } else {
-        put(p, UINT64_MAX);
+        bwl_put(p, UINT64_MAX);
     }
+    if (p->is_queue)
+        bwl_put_seat(p, w, (unsigned)(c - w->clients));
     for (unsigned i = 0; i < c->letters_count; i++)
-        put_letter(p, c, &c->letters[i]);
+        put_letter(p, w, c, &c->letters[i]);
     for (unsigned i = 0; i < c->late_count; i++) {
-        put(p, c->late[i].connection);
-        put_question(p, &c->late[i]);
+        bwl_put(p, c->late[i].connection);
+        if (p->is_queue)
+            bwl_put_waiting_letter(p, w, c, &c->late[i]);
+        else
+            put_question(p, &c->late[i]);
     }
 }
 
 /* The key of the lock. */
-static void put_data(print *p, const bwl_model_data *data, int64_t server_now)
+static void put_data(bwl_print *p, const bwl_model_data *data, int64_t server_now)
 {
     const bwl_model_key *k = &data->keys[BWL_MODEL_LOCK];
 
-    put_token(p, k->kind == BWL_KIND_NONE ? 0 : k->writer);
+    bwl_put_token(p, k->kind == BWL_KIND_NONE ? 0 : k->writer);
     if (k->kind == BWL_KIND_NONE)
         return;
     put_value(p, k->value);
-    put(p, k->lasts ? UINT64_MAX : (uint64_t)(k->ends_at - server_now));
+    bwl_put(p, k->lasts ? UINT64_MAX : (uint64_t)(k->ends_at - server_now));
 }
 
-static void put_connections(print *p, const bwl_world *w, const uint8_t *order)
+static void put_connections(bwl_print *p, const bwl_world *w, const uint8_t *order)
 {
     for (unsigned i = 0; i < w->scenario->clients; i++)
         for (unsigned late = 0; late <= BWL_MODEL_CLIENTS; late += BWL_MODEL_CLIENTS) {
             const bwl_model_connection *c = &w->redis.connections[order[i] + late];
-            put(p, (uint64_t)c->watched << 3 | (uint64_t)c->is_dirty << 2 |
-                       (uint64_t)c->in_multi << 1 | c->is_aborted);
+            bwl_put(p, (uint64_t)c->watched << 3 | (uint64_t)c->is_dirty << 2 |
+                           (uint64_t)c->in_multi << 1 | c->is_aborted);
         }
 }
 
@@ -343,17 +293,17 @@ static unsigned rank_of(uint64_t number, const uint64_t *all, unsigned count)
     return rank;
 }
 
-static void put_ranks(print *p, const uint64_t *numbers, unsigned count)
+static void put_ranks(bwl_print *p, const uint64_t *numbers, unsigned count)
 {
     uint64_t ranks = 0;
 
     for (unsigned i = 0; i < count; i++)
         ranks = ranks << 4 | (numbers[i] == 0 ? 15 : rank_of(numbers[i], numbers, count));
-    put(p, ranks);
+    bwl_put(p, ranks);
 }
 
 /* What only a law looks at, where there is such a law. */
-static void put_ghosts(print *p, const bwl_world *w, const uint8_t *order)
+static void put_ghosts(bwl_print *p, const bwl_world *w, const uint8_t *order)
 {
     uint64_t came[BWL_CLIENTS_MAX]           = { 0 };
     uint64_t turns[BWL_CLIENTS_MAX + 1]      = { w->resource.turn };
@@ -377,71 +327,82 @@ static void put_ghosts(print *p, const bwl_world *w, const uint8_t *order)
 }
 
 /* The names are not cleared: that would take longer than all the rest. */
-static void begin(print *p, const bwl_world *w, uint64_t hash, bool plain)
+static void begin(bwl_print *p, const bwl_world *w, uint64_t hash, bool plain,
+                  const bwl_drawn *drawn)
 {
     p->hash         = hash;
     p->now          = w->now;
     p->wall_ns      = (BWL_BEGINNING_WALL_MS + w->now - BWL_BEGINNING_MS) * 1000000;
     p->plain        = plain;
     p->is_token     = strcmp(w->scenario->protocol->name, "token") == 0;
+    p->is_queue     = w->scenario->protocol->listens;
     p->uses_wall    = w->scenario->protocol->uses_wall;
     p->over_alike   = !plain && !p->is_token && bwl_world_has_no_clock_behind(w);
     p->tokens_count = p->over_count = 0;
+    p->drawn                        = drawn;
 }
 
 /* Where in their unit the clocks are: what is cut off tells when the next unit begins.  And how far
  * they are from the server's. */
-static void put_clocks(print *p, const bwl_world *w)
+static void put_clocks(bwl_print *p, const bwl_world *w)
 {
     const bwl_rules *rules = w->scenario->terms.rules;
 
     if (rules == NULL || rules->unit_ns == 0)
         return;
-    put(p, (uint64_t)(p->wall_ns % rules->unit_ns));
+    bwl_put(p, (uint64_t)(p->wall_ns % rules->unit_ns));
     if (rules->clock == BWL_CLOCK_OF_SERVER)
-        put(p, (uint64_t)(w->redis.now - p->wall_ns / 1000000 * BWL_MODEL_PER_MS));
+        bwl_put(p, (uint64_t)(w->redis.now - p->wall_ns / 1000000 * BWL_MODEL_PER_MS));
 }
 
-static uint64_t in_order(const bwl_world *w, const uint8_t *order, bool plain)
+static uint64_t in_order(const bwl_world *w, const uint8_t *order, bool plain,
+                         const bwl_drawn *drawn)
 {
-    print    p;
-    uint64_t left = 0;
+    bwl_print p;
+    uint64_t  left = 0;
 
-    begin(&p, w, 0x62776c, plain);
+    begin(&p, w, 0x62776c, plain, drawn);
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++) {
         left = left << 8 | w->left[i];
         if (i % 8 == 0)
-            put(&p, left);
+            bwl_put(&p, left);
     }
-    put(&p, left);
+    bwl_put(&p, left);
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         if ((w->scenario->twists & BWL_TWIST_ONE_TOKEN) != 0)
-            put_token(&p, bwl_token_number(order[i], 1)); /* it will be used again */
+            bwl_put_token(&p, bwl_token_number(order[i], 1)); /* it will be used again */
         put_client(&p, w, &w->clients[order[i]]);
     }
     put_data(&p, &w->redis.data, w->redis.now);
-    if (!p.is_token) {
+    if (p.is_queue) {
+        bwl_put_line(&p, w, &w->redis.data, order);
+        bwl_put_fences(&p, w);
+    } else if (!p.is_token) {
         put_connections(&p, w, order);
         put_clocks(&p, w);
     }
     if (bwl_model_owner(&w->redis) != 0)
-        put(&p, (uint64_t)w->key_late << 1 | w->key_excused);
+        bwl_put(&p, (uint64_t)w->key_late << 1 | w->key_excused);
     if (w->left[BWL_RESTORE] > 0)
         put_data(&p, &w->saved, w->redis.now);
+    if (p.is_queue && w->left[BWL_RESTORE] > 0)
+        bwl_put_line(&p, w, &w->saved, order);
     if (w->left[BWL_FAILOVER] > 0)
         put_data(&p, &w->previous, w->redis.now);
+    if (p.is_queue && w->left[BWL_FAILOVER] > 0)
+        bwl_put_line(&p, w, &w->previous, order);
     put_ghosts(&p, w, order);
     return finish(p.hash);
 }
 
 /* What the client is, whoever it is: with names for tokens that nobody else uses. */
-static uint64_t alone(const bwl_world *w, unsigned client)
+static uint64_t alone(const bwl_world *w, unsigned client, const bwl_drawn *drawn)
 {
-    print p;
+    bwl_print p;
 
-    begin(&p, w, 0x616c, false);
+    begin(&p, w, 0x616c, false, drawn);
     put_client(&p, w, &w->clients[client]);
-    put_token(&p, bwl_model_owner(&w->redis));
+    bwl_put_token(&p, bwl_model_owner(&w->redis));
     return finish(p.hash);
 }
 
@@ -461,18 +422,21 @@ uint64_t bwl_world_fingerprint(const bwl_world *w, bool plain)
     static const uint8_t orders[ORDERS_MAX][BWL_CLIENTS_MAX] = {
         { 0, 1, 2 }, { 1, 0, 2 }, { 0, 2, 1 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
     };
-    unsigned clients      = w->scenario->clients;
-    unsigned orders_count = clients == 2 ? 2 : ORDERS_MAX;
-    uint64_t smallest     = UINT64_MAX;
-    uint64_t prints[BWL_CLIENTS_MAX];
+    unsigned  clients      = w->scenario->clients;
+    unsigned  orders_count = clients == 2 ? 2 : ORDERS_MAX;
+    uint64_t  smallest     = UINT64_MAX;
+    uint64_t  prints[BWL_CLIENTS_MAX];
+    bwl_drawn drawn;
 
+    if (w->scenario->protocol->listens)
+        bwl_draw_ranks(&drawn, w);
     if (plain)
-        return in_order(w, orders[0], true);
+        return in_order(w, orders[0], true, &drawn);
     for (unsigned i = 0; i < clients; i++)
-        prints[i] = alone(w, i);
+        prints[i] = alone(w, i, &drawn);
     for (unsigned i = 0; i < orders_count; i++)
         if (fits(prints, orders[i], clients)) {
-            uint64_t hash = in_order(w, orders[i], false);
+            uint64_t hash = in_order(w, orders[i], false, &drawn);
             smallest      = hash < smallest ? hash : smallest;
         }
     return smallest;

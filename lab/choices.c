@@ -8,7 +8,7 @@
  */
 #include "lab/client_clock.h"
 #include "lab/model_words.h"
-#include "lab/world.h"
+#include "lab/waiting.h"
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
@@ -153,6 +153,8 @@ static void add_server(const bwl_world *w, bwl_choices *choices, unsigned client
     add_late(choices, c, client);
     if (c->answered > 0)
         add_with_chance(w, choices, BWL_CHOICE_DELIVER, client);
+    if (bwl_wait_is_kept(w))
+        bwl_wait_add_choices(w, choices, client);
 }
 
 static bool is_on_the_wire(const bwl_letter *letter)
@@ -167,7 +169,7 @@ static void add_connection_faults(const bwl_world *w, bwl_choices *choices, unsi
     unsigned              questions = (unsigned)c->letters_count - c->answered;
     bool                  has_room  = c->late_count + questions <= BWL_LETTERS_MAX;
     bool                  keeps     = (w->scenario->twists & BWL_TWIST_KEEPS_UNREAD) != 0;
-    bool                  is_open   = false;
+    bool                  is_open   = bwl_wait_listens(w, client);
     bool                  awaits    = false;
 
     for (unsigned i = 0; i < c->letters_count; i++) {
@@ -190,7 +192,8 @@ static void add_connection_faults(const bwl_world *w, bwl_choices *choices, unsi
 static void add_server_faults(const bwl_world *w, bwl_choices *choices)
 {
     bool is_there = bwl_model_owner(&w->redis) != 0;
-    bool is_saved = w->saved.keys[BWL_MODEL_LOCK].kind != BWL_KIND_NONE;
+    bool is_saved = w->saved.keys[BWL_MODEL_LOCK].kind != BWL_KIND_NONE ||
+                    w->saved.keys[BWL_MODEL_COUNT].kind != BWL_KIND_NONE;
 
     if (w->left[BWL_RESTART] > 0)
         add(choices, BWL_CHOICE_RESTART, 0, 0);
@@ -206,6 +209,8 @@ static void add_server_faults(const bwl_world *w, bwl_choices *choices)
         add(choices, BWL_CHOICE_EVICT, 0, 0);
     if (w->left[BWL_STRANGER] > 0)
         add(choices, BWL_CHOICE_STRANGER, 0, 0);
+    if (bwl_wait_is_kept(w))
+        bwl_wait_add_of_server(w, choices);
 }
 
 static void add_time(const bwl_world *w, bwl_choices *choices)

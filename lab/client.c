@@ -6,6 +6,7 @@
 #include "lab/ghost.h"
 #include "lab/model_words.h"
 #include "lab/token_number.h"
+#include "lab/waiting.h"
 
 /* Of its own account, at one moment: give back what came too late, try once more, renew.  More than
  * that without time passing is a client that hammers the server. */
@@ -31,6 +32,8 @@ static void held_told(bwl_world *w, bwl_lab_client *c)
 
     if (!asked || c->releases || c->is_told_end)
         w->broken |= BWL_LAW_TOLD;
+    if (!c->is_working && bwl_wait_is_kept(w))
+        bwl_wait_held(w, (unsigned)(c - w->clients));
     if (!c->is_working) {
         w->got_lock   = true;
         c->is_removed = false;
@@ -58,7 +61,8 @@ static bool may_end_so(const bwl_lab_client *c, bwl_outcome_kind kind)
     case BWL_TIMED_OUT: return !c->is_working && !c->releases;
     case BWL_PENDING:
     case BWL_HELD:
-    case BWL_QUEUED: return false;
+    case BWL_QUEUED:
+    case BWL_ANEW: return false;
     }
     bwl_unreachable("no such outcome");
 }
@@ -158,6 +162,8 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
         .stamp    = ask->stamp,
         .acquires = bwl_hold_is_sought(&c->hold),
     };
+    if (bwl_wait_is_kept(w))
+        bwl_wait_asked(w, client, ask, &c->letters[c->letters_count - 1]);
 }
 
 static void round_over(bwl_world *w, bwl_lab_client *c)
@@ -172,8 +178,9 @@ static void round_over(bwl_world *w, bwl_lab_client *c)
 
 /* What a hold was before it is woken. */
 typedef struct past {
-    bool was_over; /* its time is over, and the caller works on                                  */
-    bwl_ms until;  /* 0 if it does not hold                                                      */
+    bool was_over;  /* its time is over, and the caller works on                                  */
+    bwl_ms   until; /* 0 if it does not hold                                                      */
+    uint64_t fence;
 } past;
 
 static past look_at(const bwl_world *w, unsigned client)
@@ -183,6 +190,7 @@ static past look_at(const bwl_world *w, unsigned client)
     return (past){
         .was_over = c->is_working && bwl_world_believes(w, client) == 0,
         .until    = c->is_running && bwl_hold_is_held(&c->hold) ? c->hold.until : 0,
+        .fence    = c->hold.fence,
     };
 }
 
@@ -209,6 +217,8 @@ static void compare_with(bwl_world *w, unsigned client, past before)
         w->broken |= BWL_LAW_TELLS_LOSS;
     if (present.until != 0 && present.until < before.until)
         w->broken |= BWL_LAW_NOT_NEARER;
+    if (present.until != 0 && before.until != 0 && present.fence < before.fence)
+        w->broken |= BWL_LAW_FENCE;
 }
 
 /* The bytes that come with the next event.  They are new if the last ones were used. */
@@ -266,6 +276,8 @@ static void new_round(bwl_world *w, bwl_lab_client *c)
     c->is_of_old   = false;
     c->asked_now   = 0;
     bwl_ghost_new_round(c);
+    if (bwl_wait_is_kept(w))
+        bwl_wait_new_round(w, (unsigned)(c - w->clients));
     c->due_by = bwl_later(bwl_later(c->now, s->wait_ms), s->terms.answer_ms);
 }
 
@@ -349,8 +361,9 @@ static void show(const bwl_world *w, const bwl_letter *answer, bwl_event *ev)
 
 void bwl_sim_client_told(bwl_world *w, unsigned client, const bwl_letter *question, uint8_t chance)
 {
-    bwl_lab_client *c  = &w->clients[client];
-    bwl_event       ev = { .kind = BWL_DOWN, .tag = question->tag };
+    bwl_lab_client *c     = &w->clients[client];
+    bwl_event       ev    = { .kind = BWL_DOWN, .tag = question->tag };
+    bwl_place       place = { 0 };
 
     if (!c->is_running || question->round != c->round)
         return;
@@ -358,14 +371,36 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, const bwl_letter *questi
         ev.kind   = BWL_REPLY;
         ev.answer = (bwl_answer)question->answer;
         show(w, question, &ev);
+        ev.place = bwl_wait_place(w, question, &place);
+        if (ev.place != NULL)
+            bwl_wait_heard(w, client, question);
     }
     event(w, client, ev, chance);
     if (bwl_world_believes(w, client) == 0)
         return;
+    if (question->word == REDIS_QUEUE_EXTEND && ev.answer == BWL_NO &&
+        question->token == bwl_world_token_of(w, client))
+        w->broken |= BWL_LAW_HEEDS_NO;
     if (question->word == REDIS_EXTEND_IF_MINE && ev.answer == BWL_NO)
         w->broken |= BWL_LAW_HEEDS_NO;
     if (c->is_of_old && ev.kind == BWL_REPLY && ev.answer != BWL_UNSENT)
         w->broken |= BWL_LAW_HEEDS_NO; /* it has connected again, and must have seen it */
+}
+
+/* The engine knows who is meant by the nonce, which belongs to the token. */
+void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_letter *push, uint8_t chance)
+{
+    bwl_lab_client *c     = &w->clients[client];
+    bwl_place       place = { 0 };
+    bwl_event       ev    = {
+                 .kind   = BWL_PUSH,
+                 .answer = BWL_YES,
+                 .number = (uint64_t)push->stamp,
+                 .place  = bwl_wait_place(w, push, &place),
+    };
+
+    if (c->is_running && bwl_world_token_of(w, client) == push->token)
+        event(w, client, ev, chance);
 }
 
 /* As src/engine/redis_held.c does on a new connection, before anything is asked on it. */

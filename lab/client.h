@@ -22,6 +22,9 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, const bwl_letter *questi
 /* It has connected again, to a server that was started anew: what it holds is lost. */
 void bwl_sim_client_learns(bwl_world *w, unsigned client);
 
+/* The server says that it is its turn. */
+void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_letter *push, uint8_t chance);
+
 void bwl_sim_client_crash(bwl_world *w, unsigned client);
 
 #endif

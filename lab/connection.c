@@ -3,6 +3,7 @@
  */
 #include "lab/connection.h"
 #include "lab/client.h"
+#include "lab/waiting.h"
 
 static bwl_letter take(bwl_letter *letters, uint8_t *count, unsigned i)
 {
@@ -21,9 +22,12 @@ static void excuse(bwl_world *w, unsigned client, const bwl_letter *letter)
 {
     bool was_last   = w->clients[client].now >= w->clients[client].due_by;
     bool is_refused = letter->kind == BWL_LETTER_ANSWER && letter->answer == BWL_REFUSED;
+    bool gives_back = letter->word == REDIS_DELETE_IF_MINE || letter->word == REDIS_QUEUE_RELEASE ||
+                      letter->word == REDIS_QUEUE_CANCEL;
 
-    if (letter->word == REDIS_DELETE_IF_MINE && letter->token == bwl_model_owner(&w->redis) &&
-        (was_last || is_refused))
+    if (bwl_wait_is_kept(w) && gives_back && (was_last || is_refused))
+        bwl_wait_excuse(w, client);
+    if (gives_back && letter->token == bwl_model_owner(&w->redis) && (was_last || is_refused))
         w->key_excused = true;
 }
 
@@ -46,8 +50,12 @@ void bwl_connection_deliver(bwl_world *w, unsigned client, uint8_t chance)
         answer.tag        = other->tag;
         answer.round      = other->round;
     }
-    if (answer.is_settled)
+    if (answer.is_settled || bwl_wait_asks_again(w, client, &answer))
         return;
+    if (answer.kind == BWL_LETTER_PUSH) {
+        bwl_sim_client_pushed(w, client, &answer, chance);
+        return;
+    }
     if (answer.kind == BWL_LETTER_CUT_OFF || answer.answer > BWL_NO)
         excuse(w, client, &answer);
     bwl_sim_client_told(w, client, &answer, chance);
@@ -100,6 +108,10 @@ static void break_at_server(bwl_world *w, unsigned client, unsigned late_before)
     bwl_lab_client *c           = &w->clients[client];
     bool            has_letters = c->late_count > late_before;
 
+    if (bwl_wait_is_kept(w)) {
+        bwl_wait_broke_at_server(w, client, has_letters);
+        return;
+    }
     if (has_letters)
         lose_watched(c, late_before);
     unsigned late = c->late_count;
@@ -118,6 +130,8 @@ void bwl_connection_break(bwl_world *w, unsigned client, unsigned unsent)
     bool            resends    = (w->scenario->twists & BWL_TWIST_RESENDS) != 0;
     unsigned        connection = number_connections(c);
 
+    if (bwl_wait_is_kept(w))
+        bwl_wait_drop_pushes(w, client);
     for (unsigned i = 0; i < c->letters_count; i++) {
         bwl_letter *letter    = &c->letters[i];
         bool        is_unsent = i + unsent >= c->letters_count;
@@ -130,6 +144,7 @@ void bwl_connection_break(bwl_world *w, unsigned client, unsigned unsent)
         letter->kind   = (uint8_t)(is_unsent ? BWL_LETTER_ANSWER : BWL_LETTER_CUT_OFF);
         letter->answer = is_unsent ? BWL_UNSENT : 0;
         letter->stamp  = resends ? letter->stamp : 0;
+        letter->place  = 0;
         if (resends) {
             letter->kind   = BWL_LETTER_QUESTION;
             letter->answer = 0;
@@ -137,6 +152,8 @@ void bwl_connection_break(bwl_world *w, unsigned client, unsigned unsent)
     }
     c->answered = resends ? 0 : c->letters_count;
     break_at_server(w, client, late);
+    if (bwl_wait_is_kept(w))
+        bwl_wait_broke(w, client);
 }
 
 void bwl_connection_stop_waiting(bwl_world *w, unsigned client)
@@ -168,7 +185,10 @@ void bwl_connection_abandon(bwl_world *w, unsigned client)
         c->letters[i] = (bwl_letter){ 0 };
     c->letters_count = 0;
     c->answered      = 0;
+    c->is_running    = false;
     break_at_server(w, client, late);
+    if (bwl_wait_is_kept(w))
+        bwl_wait_broke(w, client);
 }
 
 void bwl_connection_server_gone(bwl_world *w, unsigned client)

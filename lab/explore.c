@@ -7,6 +7,7 @@
 #include "lab/frontier.h"
 #include "lab/grow.h"
 #include "lab/live.h"
+#include "lab/mutant_queue.h"
 #include "lab/reduce.h"
 #include "lab/seen.h"
 #include <stdlib.h>
@@ -225,6 +226,7 @@ bwl_finding bwl_explore(const bwl_scenario *s, const bwl_search *settings)
     bwl_finding found;
 
     assert(bwl_canon_knows_token());
+    assert(bwl_queue_view_is_right());
     x->scenario   = s;
     x->search     = settings;
     x->started_s  = bwl_seconds();

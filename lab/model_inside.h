@@ -49,6 +49,10 @@ static inline int64_t bwl_model_moment(bwl_ms since_1970)
 bwl_model_item *bwl_model_item_of(bwl_model_redis *r, unsigned key, unsigned member);
 unsigned        bwl_model_items_count(const bwl_model_redis *r, unsigned key);
 
+/* Sets it, and makes key and item where there are none: true if the item is new. */
+bool bwl_model_item_put(bwl_model_redis *r, bwl_model_kind kind, unsigned key, uint32_t member,
+                        int64_t value);
+
 /* Sets it, and makes key and item where there are none.  True if the item is new. */
 bool bwl_model_item_set(bwl_model_redis *r, bwl_model_kind kind, const bwl_model_command *cmd);
 

@@ -61,9 +61,10 @@ unsigned bwl_model_items_count(const bwl_model_redis *r, unsigned key)
     return count;
 }
 
-bool bwl_model_item_set(bwl_model_redis *r, bwl_model_kind kind, const bwl_model_command *cmd)
+bool bwl_model_item_put(bwl_model_redis *r, bwl_model_kind kind, unsigned key, uint32_t member,
+                        int64_t value)
 {
-    bwl_model_item *item   = bwl_model_item_of(r, cmd->key, cmd->member);
+    bwl_model_item *item   = bwl_model_item_of(r, key, member);
     bool            is_new = item == NULL;
     unsigned        free   = 0;
 
@@ -72,10 +73,15 @@ bool bwl_model_item_set(bwl_model_redis *r, bwl_model_kind kind, const bwl_model
     assert(free < BWL_MODEL_ITEMS); /* a scenario that needs more has to raise the limit */
     if (is_new)
         item = &r->data.items[free];
-    if (r->data.keys[cmd->key].kind == BWL_KIND_NONE)
-        r->data.keys[cmd->key] = (bwl_model_key){ .kind = (uint8_t)kind, .lasts = true };
-    *item = (bwl_model_item){ true, cmd->key, cmd->member, cmd->value };
+    if (r->data.keys[key].kind == BWL_KIND_NONE)
+        r->data.keys[key] = (bwl_model_key){ .kind = (uint8_t)kind, .lasts = true };
+    *item = (bwl_model_item){ true, (uint8_t)key, member, value };
     return is_new;
+}
+
+bool bwl_model_item_set(bwl_model_redis *r, bwl_model_kind kind, const bwl_model_command *cmd)
+{
+    return bwl_model_item_put(r, kind, cmd->key, cmd->member, cmd->value);
 }
 
 void bwl_model_item_remove(bwl_model_redis *r, bwl_model_item *item)
@@ -150,6 +156,7 @@ void bwl_model_do_key(bwl_model_redis *r, const bwl_model_command *cmd, bwl_mode
 void bwl_model_redis_pass(bwl_model_redis *r, int64_t hundredths)
 {
     r->now += hundredths;
+    r->counted = hundredths != 0 ? 0 : r->counted;
     for (unsigned i = 0; i < BWL_MODEL_KEYS; i++) {
         const bwl_model_key *k = &r->data.keys[i];
         if (k->kind != BWL_KIND_NONE && !k->lasts && r->now >= k->ends_at + r->grace)

@@ -17,6 +17,7 @@
  *   model_faults.c       restart, failover, eviction
  *   model_redis.c        which command is whose
  *   model_words.c        the words
+ *   model_queue.c        those of a lock with a queue
  *
  * Time is in hundredths of a millisecond of the server's own clock, so that a clock which is one
  * per cent fast or slow is still a whole number.
@@ -29,9 +30,9 @@
 enum {
     BWL_MODEL_PER_MS      = 100,
     BWL_MODEL_KEYS        = 4,
-    BWL_MODEL_ITEMS       = 8, /* members and fields of all keys together                        */
-    BWL_MODEL_CONNECTIONS = 6, /* of each client the present one, and one that broke */
-    BWL_MODEL_QUEUE_MAX   = 3, /* commands between MULTI and EXEC                                */
+    BWL_MODEL_ITEMS       = 12, /* members and fields of all keys together                        */
+    BWL_MODEL_CONNECTIONS = 6,  /* of each client the present one, and one that broke */
+    BWL_MODEL_QUEUE_MAX   = 3,  /* commands between MULTI and EXEC                                */
     BWL_MODEL_CHANNELS    = 8,
 };
 
@@ -57,7 +58,7 @@ typedef struct bwl_model_key {
 typedef struct bwl_model_item {
     bool     is_there;
     uint8_t  key;
-    uint16_t member;
+    uint32_t member;
     int64_t  value;
 } bwl_model_item;
 
@@ -139,6 +140,7 @@ typedef struct bwl_model_command {
 typedef struct bwl_model_connection {
     uint8_t watched; /* one bit for each key                                                     */
     uint8_t channels;
+    uint8_t inbox;    /* see model_queue.h; 0: none                                              */
     bool    is_dirty; /* a watched key has changed                                               */
     bool    in_multi;
     bool    is_aborted; /* a command between MULTI and EXEC was nonsense                         */
@@ -149,6 +151,7 @@ typedef struct bwl_model_connection {
 typedef struct bwl_model_redis {
     int64_t        now;   /* since 1970, by the server's clock                                   */
     int64_t        grace; /* how long a key outlives its end: see model_keys.c                   */
+    uint64_t       counted; /* by model_queue.c, since the clock has moved                       */
     bwl_model_data data;
     bwl_model_connection connections[BWL_MODEL_CONNECTIONS];
 } bwl_model_redis;

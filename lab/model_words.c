@@ -250,6 +250,13 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_questi
     case REDIS_DELETE_WATCHED: return delete_watched(r, q);
     case REDIS_TAKE_STAMP: return take_stamp(r, q);
     case REDIS_DROP_STAMP: return delete_if_mine(r, q, 0);
+    case REDIS_QUEUE_TAKE:
+    case REDIS_QUEUE_JOIN:
+    case REDIS_QUEUE_BEAT:
+    case REDIS_QUEUE_EXTEND:
+    case REDIS_QUEUE_RELEASE:
+    case REDIS_QUEUE_CANCEL:
+    case REDIS_QUEUE_POKE: break;
     }
     bwl_unreachable("a word that is not Redis'");
 }

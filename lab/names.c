@@ -37,12 +37,21 @@ const char *bwl_word_name(unsigned word)
     case REDIS_DELETE_WATCHED: return "MULTI, DEL, EXEC";
     case REDIS_TAKE_STAMP: return "TAKE-STAMP";
     case REDIS_DROP_STAMP: return "DROP-STAMP";
+    case REDIS_QUEUE_TAKE: return "TAKE";
+    case REDIS_QUEUE_JOIN: return "JOIN";
+    case REDIS_QUEUE_BEAT: return "BEAT";
+    case REDIS_QUEUE_EXTEND: return "EXTEND";
+    case REDIS_QUEUE_RELEASE: return "RELEASE";
+    case REDIS_QUEUE_CANCEL: return "CANCEL";
+    case REDIS_QUEUE_POKE: return "POKE";
     }
     return "?";
 }
 
 const char *bwl_answer_name(unsigned answer)
 {
+    if (answer == BWL_WHICH_NOSCRIPT)
+        return "no such script";
     switch ((bwl_answer)answer) {
     case BWL_YES: return "yes";
     case BWL_NO: return "no";
@@ -123,6 +132,10 @@ bwl_text bwl_memory_words(size_t bytes)
 
 static bwl_text delivered_words(const bwl_letter *letter)
 {
+    if (letter->kind == BWL_LETTER_PUSH)
+        return bwl_say("hears: your turn");
+    if (letter->kind == BWL_LETTER_CUT_OFF && letter->tag == 0)
+        return bwl_say("connects again");
     if (letter->kind == BWL_LETTER_CUT_OFF)
         return bwl_say("%s: no answer", bwl_letter_name(letter).of);
     if (letter->answer == BWL_UNSENT)
@@ -158,6 +171,12 @@ bwl_text bwl_choice_words(const bwl_world *w, bwl_choice choice)
     case BWL_CHOICE_STRANGER: return bwl_say("a STRANGER sets the key");
     case BWL_CHOICE_STEP_WALL: return bwl_say("its TIME OF DAY steps");
     case BWL_CHOICE_WRITE: return bwl_say("writes");
+    case BWL_CHOICE_LOSE_PUSH: return bwl_say("loses the push");
+    case BWL_CHOICE_CLOSE:
+        return bwl_say("sees that %c has closed a connection", bwl_client_name(choice.client));
+    case BWL_CHOICE_BORROW: return bwl_say("a BORROWER takes the key");
+    case BWL_CHOICE_GIVE_BACK: return bwl_say("the borrower deletes its key");
+    case BWL_CHOICE_SILENCE: return bwl_say("takes the FIRST IN LINE FOR DEAD");
     case BWL_CHOICE_RATE: return bwl_say("its CLOCK RUNS at %u %%", w->scenario->rate_pace);
     case BWL_CHOICE_LEARN: return bwl_say("learns of the restart");
     }
@@ -188,6 +207,11 @@ static const char *const choices[] = {
     [BWL_CHOICE_STRANGER]     = "stranger",
     [BWL_CHOICE_STEP_WALL]    = "step-wall",
     [BWL_CHOICE_WRITE]        = "write",
+    [BWL_CHOICE_LOSE_PUSH]    = "lose-push",
+    [BWL_CHOICE_CLOSE]        = "close",
+    [BWL_CHOICE_BORROW]       = "borrow",
+    [BWL_CHOICE_GIVE_BACK]    = "give-back",
+    [BWL_CHOICE_SILENCE]      = "silence",
     [BWL_CHOICE_RATE]         = "rate",
     [BWL_CHOICE_LEARN]        = "learn",
 };

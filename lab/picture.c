@@ -14,6 +14,7 @@ typedef struct walk {
     const bwl_world *w;
     bwl_ms           started;
     unsigned         step;
+    int              told_in[BWL_CLIENTS_MAX]; /* the row in which the server told it            */
 } walk;
 
 static bwl_lane lane_of(const bwl_world *w, unsigned client)
@@ -104,12 +105,22 @@ static void mark(bwl_row *row, const bwl_letter *letter)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+static bool asks_more(const bwl_world *w, unsigned client, unsigned already)
+{
+    const bwl_lab_client *c = &w->clients[client];
+
+    return c->letters_count > already &&
+           c->letters[c->letters_count - 1].kind == BWL_LETTER_QUESTION;
+}
+
 /* The questions that were not there before.  The first stands in the same row as what caused it. */
 static void add_questions(walk *k, unsigned client, unsigned already, bwl_text cause)
 {
     const bwl_lab_client *c = &k->w->clients[client];
 
     for (unsigned i = already; i < c->letters_count; i++) {
+        if (c->letters[i].kind != BWL_LETTER_QUESTION)
+            continue; /* the news that the connection has ended */
         bwl_row *row = add(k, BWL_ROW_ASK, client);
         mark(row, &c->letters[i]);
         row->what = bwl_letter_name(&c->letters[i]);
@@ -122,7 +133,7 @@ static void add_questions(walk *k, unsigned client, unsigned already, bwl_text c
 static void add_local(walk *k, unsigned client, bwl_text what, bool is_bad)
 {
     unsigned already = k->before->clients[client].letters_count;
-    bool     asks    = k->w->clients[client].letters_count > already;
+    bool     asks    = asks_more(k->w, client, already);
     bwl_text note    = change_of(k, client);
     bool     tells   = bwl_world_believes(k->before, client) != bwl_world_believes(k->w, client);
     bwl_row *row;
@@ -138,6 +149,39 @@ static void add_local(walk *k, unsigned client, bwl_text what, bool is_bad)
     add_questions(k, client, already, bwl_say("%s", ""));
 }
 
+static unsigned pushes_of(const bwl_lab_client *c)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < c->letters_count; i++)
+        count += c->letters[i].kind == BWL_LETTER_PUSH;
+    return count;
+}
+
+/* Whom the server tells by this step that it is its turn; notes the row. */
+static bwl_text told(walk *k, int row)
+{
+    bwl_text who = bwl_say("%s", "");
+
+    for (unsigned i = 0; i < k->picture->clients; i++)
+        if (pushes_of(&k->w->clients[i]) > pushes_of(&k->before->clients[i])) {
+            k->told_in[i] = row;
+            who           = bwl_say(", %c is told", bwl_client_name(i));
+        }
+    return who;
+}
+
+static void add_pushed(walk *k, bwl_choice choice)
+{
+    unsigned already = k->before->clients[choice.client].letters_count;
+    bwl_row *row     = add(k, BWL_ROW_ANSWER, choice.client);
+
+    row->what = bwl_say("your turn");
+    row->from = k->told_in[choice.client];
+    row->note = change_of(k, choice.client);
+    add_questions(k, choice.client, already - 1u, bwl_say("%s", ""));
+}
+
 static void add_served(walk *k, bwl_choice choice)
 {
     const bwl_lab_client *was    = &k->before->clients[choice.client];
@@ -150,13 +194,13 @@ static void add_served(walk *k, bwl_choice choice)
 
     if (asked != BWL_NO_ROW && (size_t)asked + 1 == p->rows_count && choice.which == 0 &&
         p->rows[asked].effect.of[0] == '\0') {
-        p->rows[asked].effect = effect;
+        p->rows[asked].effect = bwl_say("%s%s", effect.of, told(k, asked).of);
         return;
     }
     row         = add(k, BWL_ROW_SERVED, choice.client);
     row->from   = asked;
     row->what   = bwl_letter_name(letter);
-    row->effect = effect;
+    row->effect = bwl_say("%s%s", effect.of, told(k, (int)p->rows_count - 1).of);
     row->is_bad = choice.which != 0;
     mark(row, letter);
 }
@@ -166,9 +210,10 @@ static void add_served_late(walk *k, bwl_choice choice)
     const bwl_letter *letter = &k->before->clients[choice.client].late[choice.which];
     bwl_row          *row    = add(k, BWL_ROW_SERVED, choice.client);
 
-    row->from    = asked_in(k->picture, choice.client, letter);
-    row->what    = bwl_letter_name(letter);
-    row->effect  = bwl_key_name(&k->w->redis);
+    row->from = asked_in(k->picture, choice.client, letter);
+    row->what = bwl_letter_name(letter);
+    row->effect =
+        bwl_say("%s%s", bwl_key_name(&k->w->redis).of, told(k, (int)k->picture->rows_count - 1).of);
     row->is_late = true;
     mark(row, letter);
 }
@@ -217,7 +262,12 @@ static void add_step(walk *k, bwl_choice choice)
     switch ((bwl_choice_kind)choice.kind) {
     case BWL_CHOICE_SERVE: add_served(k, choice); break;
     case BWL_CHOICE_SERVE_LATE: add_served_late(k, choice); break;
-    case BWL_CHOICE_DELIVER: add_delivered(k, choice, what); break;
+    case BWL_CHOICE_DELIVER:
+        if (k->before->clients[client].letters[0].kind == BWL_LETTER_PUSH)
+            add_pushed(k, choice);
+        else
+            add_delivered(k, choice, what);
+        break;
     case BWL_CHOICE_PASS: add_passed(k, what); break;
     case BWL_CHOICE_ALARM:
     case BWL_CHOICE_START:
@@ -229,15 +279,20 @@ static void add_step(walk *k, bwl_choice choice)
     case BWL_CHOICE_BREAK:
     case BWL_CHOICE_STOP_WAITING:
     case BWL_CHOICE_CRASH:
+    case BWL_CHOICE_LOSE_PUSH:
     case BWL_CHOICE_RATE:
     case BWL_CHOICE_STEP_WALL: add_local(k, client, what, true); break;
+    case BWL_CHOICE_CLOSE:
+    case BWL_CHOICE_GIVE_BACK:
     case BWL_CHOICE_SAVE: add_server(k, what, false); break;
     case BWL_CHOICE_RESTART:
     case BWL_CHOICE_RESTORE:
     case BWL_CHOICE_FAILOVER:
     case BWL_CHOICE_JUMP:
     case BWL_CHOICE_EVICT:
-    case BWL_CHOICE_STRANGER: add_server(k, what, true); break;
+    case BWL_CHOICE_STRANGER:
+    case BWL_CHOICE_BORROW:
+    case BWL_CHOICE_SILENCE: add_server(k, what, true); break;
     }
 }
 

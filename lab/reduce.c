@@ -57,8 +57,8 @@ static bool is_local(bwl_choice choice, unsigned client)
 bool bwl_reduce(const bwl_world *w, const bwl_choices *all, bwl_choices *ret_some,
                 bwl_choices *ret_rest)
 {
-    if (may_all_be_disturbed(w))
-        return false;
+    if (may_all_be_disturbed(w) || w->scenario->protocol->listens)
+        return false; /* who listens may be told something by the step of another */
     for (unsigned client = 0; client < w->scenario->clients; client++) {
         ret_some->count = ret_rest->count = 0;
         if (!is_alone(w, client))

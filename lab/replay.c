@@ -188,6 +188,9 @@ static bool perform(bwl_stage *s, unsigned step, bwl_choice choice)
     case BWL_CHOICE_JUMP:
     case BWL_CHOICE_EVICT:
     case BWL_CHOICE_STRANGER:
+    case BWL_CHOICE_BORROW:
+    case BWL_CHOICE_GIVE_BACK:
+    case BWL_CHOICE_SILENCE:
         bwl_world_perform(&s->w, choice);
         return bwl_stage_puts_by_hand(s, step, what.of);
     case BWL_CHOICE_SAVE: bwl_world_perform(&s->w, choice); return true;
@@ -203,6 +206,8 @@ static bool perform(bwl_stage *s, unsigned step, bwl_choice choice)
     case BWL_CHOICE_STEP_WALL:
     case BWL_CHOICE_RATE:
     case BWL_CHOICE_LEARN:
+    case BWL_CHOICE_LOSE_PUSH:
+    case BWL_CHOICE_CLOSE:
     case BWL_CHOICE_WRITE: return local(s, step, choice);
     }
     bwl_unreachable("no such choice");
@@ -288,21 +293,31 @@ static bool play(bwl_stage *s)
     return true;
 }
 
+/* What it is about and no play can show; an empty text: nothing. */
+static bwl_text unplayable(const bwl_scenario *world)
+{
+    if (world->terms.rules != NULL && world->terms.rules->clock == BWL_CLOCK_OF_SERVER)
+        return bwl_say("its stamps are made by the server, of the true time of day; "
+                       "the schedule's are of another day");
+    if (world->protocol->listens)
+        return bwl_say("its clients are told things unasked, and the lab does not listen to a "
+                       "real server yet");
+    return bwl_say("%s", "");
+}
+
 int bwl_verb_replay(const bwl_lab_options *set)
 {
     bwl_record record;
     bwl_stage  s = { .record = &record, .scale = set->scale, .watcher = { .fd = -1 } };
+    bwl_text   why;
     bool       is_good;
 
     if (!bwl_record_load(&record, set->operands[0], set->protocol, s.fault))
         return bwl_complain(s.fault[0], s.fault[1], s.fault[2]);
-    if (record.world.terms.rules != NULL &&
-        record.world.terms.rules->clock == BWL_CLOCK_OF_SERVER) {
+    why = unplayable(&record.world);
+    if (why.of[0] != '\0') {
         bwl_record_free(&record);
-        return bwl_complain(bwl_say("this schedule cannot be played"),
-                            bwl_say("its stamps are made by the server, of the true time of day; "
-                                    "the schedule's are of another day"),
-                            bwl_say("%s", ""));
+        return bwl_complain(bwl_say("this schedule cannot be played"), why, bwl_say("%s", ""));
     }
     if (s.scale == 0)
         s.scale = scale_for(&record);

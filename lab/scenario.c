@@ -7,6 +7,7 @@
  * about.
  */
 #include "lab/scenario.h"
+#include "lab/model_queue.h"
 #include "lab/mutant.h"
 #include "protocol/protocol.h"
 #include <string.h>
@@ -352,6 +353,7 @@ static const bwl_scenario_table of_token = { table, sizeof table / sizeof table[
 
 static const bwl_scenario_table *const tables[] = {
     &of_token,
+    &bwl_scenarios_of_queue,
     &bwl_scenarios_of_world,
     &bwl_scenarios_of_clocks,
     &bwl_scenarios_of_protocols,
@@ -386,11 +388,16 @@ static bwl_ms usually(bwl_ms value, bwl_ms usual)
 }
 
 /* The slowest clock, in whole per cent, with which a lease is not over in the store before its
- * holder thinks so. */
-static unsigned slowest_allowed(bwl_ms lease_ms)
+ * holder thinks so.  Who is pushed to counts from before it, for as long as it waited: then it is
+ * one per cent, whatever the lease. */
+static unsigned slowest_allowed(const bwl_scenario *s)
 {
+    enum { ONE_LESS = TRUE_PACE - 1 };
+    bwl_ms lease_ms   = s->terms.lease_ms;
     bwl_ms counted_ms = lease_ms - bwl_drift_ms(lease_ms);
 
+    if (s->protocol->listens)
+        return ONE_LESS;
     return (unsigned)((counted_ms * TRUE_PACE + lease_ms - 1) / lease_ms);
 }
 
@@ -405,14 +412,15 @@ bwl_scenario bwl_scenario_complete(bwl_scenario s)
     s.extend_ms         = usually(s.extend_ms, EXTEND_MS);
     s.wall_ms           = usually(s.wall_ms, STEP_MS);
     s.server_pace       = s.server_pace != 0 ? s.server_pace : TRUE_PACE;
-    s.rate_pace         = s.rate_pace != 0 ? s.rate_pace : slowest_allowed(s.terms.lease_ms);
+    s.rate_pace         = s.rate_pace != 0 ? s.rate_pace : slowest_allowed(&s);
     for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++) {
         s.pace_of[i]     = s.pace_of[i] != 0 ? s.pace_of[i] : TRUE_PACE;
         s.lease_of_ms[i] = usually(s.lease_of_ms[i], s.terms.lease_ms);
     }
-    s.clients = s.clients != 0 ? s.clients : 2;
-    s.rounds  = s.rounds != 0 ? s.rounds : 1;
-    s.laws    = s.laws != 0 ? s.laws : BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS;
+    s.serve_max = s.serve_max != 0 ? s.serve_max : BWL_MODEL_SERVE_MAX;
+    s.clients   = s.clients != 0 ? s.clients : 2;
+    s.rounds    = s.rounds != 0 ? s.rounds : 1;
+    s.laws      = s.laws != 0 ? s.laws : BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS;
     return s;
 }
 

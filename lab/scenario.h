@@ -37,6 +37,9 @@ typedef struct bwl_scenario {
     bool     fences; /* the server counts who gets the lock, and says the number with it          */
     bool     has_run_id; /* who connects again learns whether the server was started anew         */
     bool     never_renews;
+    bool     never_kills; /* who connects again may not end what it had                          */
+    bool     ages;        /* who waits and is not heard of for long is passed over               */
+    unsigned serve_max;   /* how many are passed over at a time (64)                             */
     bool     fine;   /* also stop one millisecond before each instant of interest                 */
     bool    chances; /* pauses of two lengths                                                     */
     bool    is_vast; /* only walked at random in a test: too large to visit every state           */
@@ -58,6 +61,7 @@ extern const bwl_scenario_table bwl_scenarios_of_getset;
 extern const bwl_scenario_table bwl_scenarios_of_articles;
 extern const bwl_scenario_table bwl_scenarios_of_world;
 extern const bwl_scenario_table bwl_scenarios_of_clocks;
+extern const bwl_scenario_table bwl_scenarios_of_queue;
 
 size_t bwl_scenarios_count(void);
 

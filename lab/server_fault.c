@@ -8,6 +8,7 @@
 #include "lab/connection.h"
 #include "lab/model_words.h"
 #include "lab/token_number.h"
+#include "lab/waiting.h"
 
 void bwl_server_comes_back(bwl_world *w, const bwl_model_data *back)
 {
@@ -18,6 +19,8 @@ void bwl_server_comes_back(bwl_world *w, const bwl_model_data *back)
     w->previous    = (bwl_model_data){ 0 };
     w->key_excused = bwl_model_owner(&w->redis) != 0; /* whoever had it may have given it back */
     w->key_late    = w->key_excused;
+    if (bwl_wait_is_kept(w))
+        bwl_wait_server_came_back(w);
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         bwl_lab_client *c = &w->clients[i];
         if (w->scenario->has_run_id && c->is_running && bwl_hold_is_held(&c->hold))
@@ -64,7 +67,7 @@ static void forget_ended(bwl_model_data *data, int64_t now)
     const bwl_model_key *k = &data->keys[BWL_MODEL_LOCK];
 
     if (k->kind != BWL_KIND_NONE && !k->lasts && k->ends_at <= now)
-        *data = (bwl_model_data){ 0 };
+        data->keys[BWL_MODEL_LOCK] = (bwl_model_key){ 0 };
 }
 
 void bwl_server_passes(bwl_world *w, int64_t hundredths)

@@ -41,6 +41,11 @@ static const bwl_subject table[] = {
       .is_sound = true,
       .world    = { .protocol = &bwl_token } },
 
+    { .name     = "queue",
+      .story    = "bowline's own: who waits stands in line, and is told when it is its turn",
+      .is_sound = true,
+      .world    = { .protocol = &bwl_queue } },
+
     /* As their articles mean them. */
     { .name = "setnx-del", .story = "SETNX; DEL", IN_MS(setnx_del, &literal) },
     { .name  = "setnx-del-expire",

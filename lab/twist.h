@@ -25,7 +25,12 @@ typedef enum bwl_twist {
     BWL_TWIST_SAME_SERVER     = 1u << 13, /* ... and does not look whether it was started anew   */
     BWL_TWIST_MS_AS_SECONDS   = 1u << 14, /* a lease in ms is written where seconds are meant     */
     BWL_TWIST_SECONDS_AS_MS   = 1u << 15, /* ... or the other way round                           */
-    BWL_TWISTS_END            = 1u << 16,
+    BWL_TWIST_BARGES          = 1u << 16, /* the server gives a free lock past who waits for it   */
+    BWL_TWIST_FENCE_BARE      = 1u << 17, /* ... counts fences from 1 when it comes back empty    */
+    BWL_TWIST_MARKS           = 1u << 18, /* ... marks the value of who has the lock              */
+    BWL_TWIST_TELLS_FIRST     = 1u << 19, /* ... tells whose turn it is before that is written    */
+    BWL_TWIST_ONE_INBOX       = 1u << 20, /* a client is told its turn on any of its connections  */
+    BWL_TWISTS_END            = 1u << 21,
 } bwl_twist;
 
 enum {
@@ -34,7 +39,8 @@ enum {
                      BWL_TWIST_ONE_TOKEN + BWL_TWIST_RESENDS + BWL_TWIST_KEEPS_UNREAD +
                      BWL_TWIST_FENCE_FORGETS + BWL_TWIST_LATE_TIMER + BWL_TWIST_OLD_TIME +
                      BWL_TWIST_NO_MAX_HOLD + BWL_TWIST_SAME_SERVER + BWL_TWIST_MS_AS_SECONDS +
-                     BWL_TWIST_SECONDS_AS_MS
+                     BWL_TWIST_SECONDS_AS_MS + BWL_TWIST_BARGES + BWL_TWIST_FENCE_BARE +
+                     BWL_TWIST_MARKS + BWL_TWIST_TELLS_FIRST + BWL_TWIST_ONE_INBOX
 };
 
 _Static_assert(BWL_TWISTS_SUM == BWL_TWISTS_END - 1, "each twist has a bit of its own");

@@ -1,10 +1,10 @@
 /*
  * watch.c -- does this world break a law?  See law.h for the laws.
  */
-#include "lab/world.h"
 #include "core/rules.h"
 #include "lab/client_clock.h"
 #include "lab/token_number.h"
+#include "lab/waiting.h"
 
 bwl_ms bwl_world_believes(const bwl_world *w, unsigned client)
 {
@@ -52,14 +52,16 @@ static bool is_stuck(const bwl_lab_client *c)
     return c->is_running && c->letters_count == 0 && c->wake_at == BWL_NEVER && !has_no_end;
 }
 
-/* The longest pause that a hold makes between two attempts. */
-enum { PAUSE_MAX_MS = 500 };
+/* The longest pause that a hold makes between two attempts; and who waits, between two beats. */
+enum { PAUSE_MAX_MS = 500, BEAT_MAX_MS = 2000 };
 
 /* The lock is free, and this client will not look for longer than a pause. */
 static bool is_not_woken_up(const bwl_world *w, const bwl_lab_client *c)
 {
+    bwl_ms most_ms = bwl_wait_is_kept(w) ? BEAT_MAX_MS : PAUSE_MAX_MS;
+
     return bwl_model_owner(&w->redis) == 0 && c->is_running && bwl_hold_is_sought(&c->hold) &&
-           c->letters_count == 0 && c->wake_at > c->now + PAUSE_MAX_MS;
+           c->letters_count == 0 && c->wake_at > c->now + most_ms;
 }
 
 /* The caller waits for word of an extension, and the hold has forgotten it. */
@@ -127,8 +129,8 @@ static bool is_taken_care_of(const bwl_world *w)
     uint16_t              owner = bwl_model_owner(&w->redis);
     const bwl_lab_client *c;
 
-    if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER || w->key_excused)
-        return true;
+    if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER || w->key_excused || bwl_wait_is_kept(w))
+        return true; /* where there is a line, each step is looked at: waiting.c */
     c = &w->clients[bwl_token_client(owner)];
     if (c->is_running && bwl_token_read(c->hold.claim.token) == owner)
         return true;
@@ -170,5 +172,7 @@ bool bwl_world_ended_clean(const bwl_world *w)
             return false;
     uint16_t owner = bwl_model_owner(&w->redis);
 
+    if (bwl_wait_is_kept(w) && !bwl_wait_is_empty(w))
+        return false;
     return owner == 0 || owner == BWL_TOKEN_OF_STRANGER;
 }

@@ -10,6 +10,8 @@
 #include "lab/model_words.h"
 #include "lab/server_fault.h"
 #include "lab/token_number.h"
+#include "lab/waiting.h"
+#include <string.h>
 
 static void leave_stale_key(bwl_world *w)
 {
@@ -30,6 +32,8 @@ void bwl_world_start(bwl_world *w, const bwl_scenario *s)
     bwl_model_redis_start(&w->redis, BWL_BEGINNING_WALL_MS);
     if (s->stale)
         leave_stale_key(w);
+    if (s->protocol->listens)
+        bwl_wait_start(w);
     for (unsigned i = 0; i < BWL_BUDGETS_COUNT; i++)
         w->left[i] = s->budget[i];
     for (unsigned i = 0; i < s->clients; i++) {
@@ -54,7 +58,8 @@ static void note_removed(bwl_world *w, uint16_t token)
 static bool is_acquire(bwl_redis_word word)
 {
     return word == REDIS_SET_IF_ABSENT || word == REDIS_SET_IF_ABSENT_OR_MINE ||
-           word == REDIS_SETNX || word == REDIS_SWAP || word == REDIS_TAKE_STAMP;
+           word == REDIS_SETNX || word == REDIS_SWAP || word == REDIS_TAKE_STAMP ||
+           (bwl_is_queue_word(word) && word != REDIS_QUEUE_EXTEND);
 }
 
 /* What the key was before a question was carried out. */
@@ -71,33 +76,45 @@ static bool may_take_over(const bwl_letter *letter)
                                 letter->word == REDIS_EXPIRE || letter->word == REDIS_TAKE_STAMP);
 }
 
+/* A value is touched also by what changes its bytes alone. */
+static bool is_same_value(const bwl_world *w, const past *was)
+{
+    return was->data.keys[BWL_MODEL_LOCK].value == bwl_model_lock(&w->redis)->value;
+}
+
 /* Did the question do what no question may do? */
 static void judge(bwl_world *w, const bwl_letter *letter, const past *was)
 {
     uint16_t owner       = bwl_model_owner(&w->redis);
     bool     has_changed = was->owner != owner || was->left != bwl_model_left(&w->redis);
 
-    if (has_changed && was->owner == BWL_TOKEN_OF_STRANGER)
+    if (was->owner == BWL_TOKEN_OF_STRANGER && (has_changed || !is_same_value(w, was)))
         w->broken |= BWL_LAW_FOREIGN;
     else if (has_changed && was->owner != 0 && was->owner != letter->token &&
              !may_take_over(letter))
         w->broken |= BWL_LAW_OWN_KEY;
-    if (has_changed && w->left[BWL_FAILOVER] > 0)
+    if (w->left[BWL_FAILOVER] > 0 &&
+        (has_changed || memcmp(&was->data, &w->redis.data, sizeof was->data) != 0))
         w->previous = was->data;
     if (was->owner == 0 && owner != 0 && !is_acquire((bwl_redis_word)letter->word))
         w->broken |= BWL_LAW_CREATES;
     if (was->owner != owner)
         w->key_excused = w->key_late = false;
-    if (was->owner == letter->token && owner == 0)
+    if (was->owner == letter->token && owner != letter->token)
         note_removed(w, letter->token);
+}
+
+static past look_at(const bwl_world *w)
+{
+    return (past){ .data  = w->redis.data,
+                   .owner = bwl_model_owner(&w->redis),
+                   .left  = bwl_model_left(&w->redis) };
 }
 
 /* Carries the letter out, on this connection of the model's. */
 static void serve(bwl_world *w, unsigned client, unsigned connection, bwl_letter *letter)
 {
-    past               was      = { .data  = w->redis.data,
-                                    .owner = bwl_model_owner(&w->redis),
-                                    .left  = bwl_model_left(&w->redis) };
+    past               was      = look_at(w);
     bwl_model_question question = {
         .word     = (bwl_redis_word)letter->word,
         .client   = (uint8_t)connection,
@@ -117,18 +134,38 @@ static void serve(bwl_world *w, unsigned client, unsigned connection, bwl_letter
     letter->stamp = (int64_t)(reply.print != 0 ? reply.print : reply.number);
 }
 
+/* ... if it is a word of a lock with a queue. */
+static bwl_grant serve_waiting(bwl_world *w, bwl_letter *letter)
+{
+    past      was   = look_at(w);
+    bwl_grant grant = bwl_wait_serve(w, letter);
+
+    judge(w, letter, &was);
+    return grant;
+}
+
 static void serve_next(bwl_world *w, unsigned client, unsigned instead)
 {
     bwl_lab_client *c      = &w->clients[client];
     bwl_letter     *letter = &c->letters[c->answered];
+    bool            queues = bwl_is_queue_word(letter->word);
+    bwl_grant       grant  = { 0 };
 
     assert(c->answered < c->letters_count);
+    if (queues)
+        bwl_wait_greet(w, client);
+    if (queues && instead == BWL_LATER)
+        grant = bwl_wait_serve_without_memory(w, letter);
     if (instead != 0)
         letter->answer = (uint8_t)instead;
+    else if (queues)
+        grant = serve_waiting(w, letter);
     else
         serve(w, client, client, letter);
     letter->kind = BWL_LETTER_ANSWER;
     c->answered++;
+    if (grant.is_there)
+        bwl_wait_push(w, &grant);
 }
 
 static void serve_late(bwl_world *w, unsigned client, unsigned i)
@@ -136,10 +173,16 @@ static void serve_late(bwl_world *w, unsigned client, unsigned i)
     bwl_letter letter = bwl_connection_take_late(w, client, i);
     uint16_t   was_of = bwl_model_owner(&w->redis);
 
-    serve(w, client, client + BWL_MODEL_CLIENTS, &letter); /* nobody is there to hear the answer */
+    bwl_grant grant = { 0 };
+
+    if (bwl_is_queue_word(letter.word))
+        grant = serve_waiting(w, &letter);
+    else
+        serve(w, client, client + BWL_MODEL_CLIENTS, &letter); /* nobody hears the answer */
+    bwl_wait_push(w, &grant);
     if (was_of != bwl_model_owner(&w->redis) && bwl_model_owner(&w->redis) != 0)
         w->key_excused = w->key_late = true;
-    if (w->clients[client].late_count == 0)
+    if (w->clients[client].late_count == 0 && !bwl_wait_is_kept(w))
         bwl_model_redis_drop(&w->redis, client + BWL_MODEL_CLIENTS);
 }
 
@@ -181,6 +224,8 @@ bwl_budget bwl_choice_budget(const bwl_world *w, bwl_choice choice)
     case BWL_CHOICE_SERVE:
         if (choice.which == 0)
             return BWL_BUDGET_NONE;
+        if (choice.which == BWL_WHICH_NOSCRIPT)
+            return BWL_NOSCRIPT;
         return choice.which == BWL_LATER ? BWL_DENIAL : BWL_REFUSAL;
     case BWL_CHOICE_PASS: return bwl_world_is_urgent(w) ? BWL_SLOW : BWL_BUDGET_NONE;
     case BWL_CHOICE_EXTEND: return BWL_EXTEND_BY_CALLER;
@@ -197,6 +242,11 @@ bwl_budget bwl_choice_budget(const bwl_world *w, bwl_choice choice)
     case BWL_CHOICE_STEP_WALL: return BWL_WALL;
     case BWL_CHOICE_WRITE: return BWL_WRITE;
     case BWL_CHOICE_RATE: return BWL_RATE;
+    case BWL_CHOICE_LOSE_PUSH: return BWL_LOST_PUSH;
+    case BWL_CHOICE_BORROW: return BWL_BORROWER;
+    case BWL_CHOICE_SILENCE: return BWL_SILENCE;
+    case BWL_CHOICE_CLOSE:
+    case BWL_CHOICE_GIVE_BACK:
     case BWL_CHOICE_SERVE_LATE:
     case BWL_CHOICE_DELIVER:
     case BWL_CHOICE_ALARM:
@@ -244,6 +294,11 @@ static void carry_out(bwl_world *w, bwl_choice choice)
     case BWL_CHOICE_WRITE: bwl_ghost_write(w, client); break;
     case BWL_CHOICE_RATE: w->clients[client].pace = (uint16_t)w->scenario->rate_pace; break;
     case BWL_CHOICE_LEARN: bwl_sim_client_learns(w, client); break;
+    case BWL_CHOICE_LOSE_PUSH: bwl_wait_lose_push(w, client); break;
+    case BWL_CHOICE_CLOSE: bwl_wait_close(w, client); break;
+    case BWL_CHOICE_BORROW: bwl_wait_borrow(w); break;
+    case BWL_CHOICE_GIVE_BACK: bwl_wait_give_back(w); break;
+    case BWL_CHOICE_SILENCE: bwl_wait_silence(w); break;
     }
 }
 
@@ -253,6 +308,8 @@ void bwl_world_perform(bwl_world *w, bwl_choice choice)
     w->got_lock = false;
     pay(w, bwl_choice_budget(w, choice));
     carry_out(w, choice);
+    if (bwl_wait_is_kept(w))
+        bwl_wait_look_at_owner(w);
 }
 
 uint16_t bwl_world_token_of(const bwl_world *w, unsigned client)

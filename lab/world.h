@@ -31,6 +31,7 @@ typedef enum bwl_letter_kind {
     BWL_LETTER_QUESTION = 1,
     BWL_LETTER_ANSWER,
     BWL_LETTER_CUT_OFF, /* the engine will say DOWN                                             */
+    BWL_LETTER_PUSH, /* that it is the client's turn: nobody has asked                          */
 } bwl_letter_kind;
 
 typedef struct bwl_letter {
@@ -43,8 +44,12 @@ typedef struct bwl_letter {
     bool     acquires;   /* its client was seeking the lock when it asked                       */
     bool     is_mine;    /* ANSWER: the value is what the question would have written            */
     uint16_t token;
+    uint8_t place; /* ANSWER, PUSH: what else it says, in w->waiting.places, from 1; 0: nothing   */
+    uint8_t inbox; /* by which who waits is reached                                          */
     uint32_t tag;
     int32_t  lease_ms;
+    uint16_t claim_ms; /* of who waits                                                          */
+    uint8_t  stood_by[2]; /* ... and by which inboxes it may stand in line yet; 0: none           */
     int64_t  stamp; /* QUESTION: that it writes; ANSWER: the value, or the number, that it showed */
 } bwl_letter;
 
@@ -89,6 +94,45 @@ typedef struct bwl_resource {
     uint32_t turn;  /* of whom it last took a write                                              */
 } bwl_resource;
 
+enum { BWL_PLACES_MAX = 12 };
+
+/* What a letter says beside yes and no: store/queue.h. */
+typedef struct bwl_lab_place {
+    uint8_t  how;
+    bool     is_ours;
+    bool     ends;
+    uint8_t  rank;
+    int32_t  left_ms;
+    uint64_t ticket;
+    int64_t  server_us;
+} bwl_lab_place;
+
+/* What the engine knows of a client's place in line. */
+typedef struct bwl_lab_seat {
+    uint8_t  inbox;       /* of the present connection, from 1                                  */
+    bool     is_greeted;  /* ... which the server knows                                         */
+    bool     may_kill;    /* ... and it knows the one before                                    */
+    bool     was_cut;     /* in this round, a connection has ended, or its place was lost       */
+    uint8_t  ghosts;      /* how often the lock may come to be where nobody wants it            */
+    uint8_t  half_ghosts; /* ... until the server knows that the connection has ended           */
+    uint8_t  stood_by[2]; /* of this token: the last that the server is known to have, and the
+                              last one that was written; 0: none                                */
+    uint16_t named_token;
+    uint16_t named_claim_ms;
+    uint32_t latest_tag;
+} bwl_lab_seat;
+
+/* What there is only with a lock that keeps those who wait in line. */
+typedef struct bwl_lab_waiting {
+    bwl_lab_place places[BWL_PLACES_MAX];
+    bwl_lab_seat  seats[BWL_CLIENTS_MAX];
+    int64_t       fence; /* the highest that the server has said                                 */
+    uint64_t      held_fence; /* the highest that a caller was told                             */
+    uint16_t      owner;      /* who has the lock                                               */
+    bool          is_ghost;   /* ... and nobody wants it                                        */
+    bool          may_be_ghost;
+} bwl_lab_waiting;
+
 typedef struct bwl_world {
     const bwl_scenario *scenario;
     bwl_ms now; /* the true time: a client has a clock of its own                               */
@@ -105,6 +149,8 @@ typedef struct bwl_world {
     unsigned broken;  /* laws that the last step broke                                          */
     uint8_t  left[BWL_BUDGETS_COUNT];
     bwl_lab_client clients[BWL_CLIENTS_MAX];
+    bwl_lab_waiting
+        waiting; /* where the protocol listens; otherwise not there                      */
 } bwl_world;
 
 void bwl_world_start(bwl_world *w, const bwl_scenario *s);
@@ -112,7 +158,9 @@ void bwl_world_start(bwl_world *w, const bwl_scenario *s);
 /* How much of a world there is: those of its clients that are not there are left out. */
 static inline size_t bwl_world_size(const bwl_scenario *s)
 {
-    return offsetof(bwl_world, clients) + s->clients * sizeof(bwl_lab_client);
+    return s->protocol->listens
+               ? sizeof(bwl_world)
+               : offsetof(bwl_world, clients) + s->clients * sizeof(bwl_lab_client);
 }
 
 /* ---- what may happen next ------------------------------------------------------------------- */
@@ -142,6 +190,11 @@ typedef enum bwl_choice_kind {
     BWL_CHOICE_WRITE,     /* a client writes to what the lock protects                           */
     BWL_CHOICE_RATE,      /* from now on, a client's clock runs at another rate                  */
     BWL_CHOICE_LEARN, /* a client connects again, and learns that the server was started anew    */
+    BWL_CHOICE_LOSE_PUSH,
+    BWL_CHOICE_CLOSE,  /* the server learns that a client's connection has ended                 */
+    BWL_CHOICE_BORROW, /* another program takes the free lock                                    */
+    BWL_CHOICE_GIVE_BACK, /* ... and deletes its key                                            */
+    BWL_CHOICE_SILENCE,   /* the first in line counts as dead                                     */
 } bwl_choice_kind;
 
 typedef struct bwl_choice {
@@ -150,6 +203,9 @@ typedef struct bwl_choice {
     uint8_t which;
     uint8_t chance; /* the random bits that come with the event                                  */
 } bwl_choice;
+
+/* SERVE: the server does not know the script. */
+enum { BWL_WHICH_NOSCRIPT = 7 };
 
 enum { BWL_CHOICES_MAX = 96 };
 

@@ -7,6 +7,9 @@ The order of the files is the order of the enum; FILE.lua becomes BWL_SCRIPT_FIL
 need not carry the prose: whole-line comments, blank lines and indentation are left out, everything else is
 kept to the byte. A first line that begins with #! is kept, it tells Redis the script's flags.
 
+A line "-- @include PART.lua" stands for the lines of that file, beside the one that includes it. A part
+includes nothing itself, and is no script of its own.
+
 Long brackets outside comments are refused: lines inside a [[long string]] could not be told from code.
 Standard library only, because this runs in every build.
 """
@@ -16,6 +19,23 @@ import hashlib
 import pathlib
 import re
 import sys
+
+
+def with_parts(path):
+    """The script, with what it includes."""
+    lines = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        match = re.fullmatch(r"\s*-- @include (\S+)", line)
+        part = path.parent / match[1] if match else None
+        if part is None:
+            lines.append(line)
+        elif not part.is_file():
+            raise ValueError(f"{path}: there is no {part}")
+        elif "-- @include" in (text := part.read_text(encoding="utf-8")):
+            raise ValueError(f"{part}: a part includes nothing")
+        else:
+            lines.append(text.rstrip("\n"))
+    return "\n".join(lines) + "\n"
 
 
 def wire_text(source, name):
@@ -102,7 +122,7 @@ def main(argv):
     ids, entries = [], []
     for path in options.files:
         try:
-            text = wire_text(pathlib.Path(path).read_text(encoding="utf-8"), path)
+            text = wire_text(with_parts(pathlib.Path(path)), path)
         except ValueError as error:
             print(f"lua2h: {error}", file=sys.stderr)
             return 1

@@ -122,7 +122,8 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr)
     case BWL_UNKNOWN: return unknown(operation, fault);
     case BWL_CANCELLED: return bwl_fail(fault, BWL_STATUS_CANCELLED, "%s: cancelled", lock->name);
     case BWL_PENDING:
-    case BWL_QUEUED: bwl_unreachable("the operation has ended");
+    case BWL_QUEUED:
+    case BWL_ANEW: bwl_unreachable("the operation has ended");
     }
     bwl_unreachable("an outcome outside of its enum");
 }

@@ -27,7 +27,7 @@ typedef struct job {
     const char     *key;
     bowline_compute compute;
     void           *context;
-    bwl_place      *place;
+    bwl_pool_place *place;
     bwl_optimistic  machine;
     bowline_change  change;
     int             choice;     /* of the function */

@@ -75,6 +75,7 @@ typedef struct bwl_random {
 } bwl_random;
 
 typedef struct bwl_rules bwl_rules; /* core/rules.h */
+typedef struct bwl_place bwl_place; /* store/queue.h */
 
 /* Who asks, and for how long.  The token is new for every attempt: otherwise a late delete, from an
  * attempt that we gave up, could remove the lock that a later attempt has won.  Which name is meant
@@ -103,6 +104,7 @@ typedef struct bwl_ask {
     uint8_t  node;
     uint8_t  word;
     int64_t  stamp; /* what the word writes or compares with, in the rules' unit; 0: none        */
+    bwl_ms   claim_ms; /* of who stands in line: what he is given at first, see store/queue.h; 0 */
 } bwl_ask;
 
 typedef enum bwl_answer {
@@ -132,6 +134,7 @@ typedef struct bwl_event {
     bwl_ms         now;
     int64_t        wall_ns; /* the client's time of day, where the protocol uses it              */
     bwl_random     fresh;   /* new with every event                                             */
+    const bwl_place *place; /* REPLY, PUSH: of a word of store/queue.h, for this call; or NULL   */
 } bwl_event;
 
 /* How a command came out.  UNKNOWN is not an error: it is the honest answer when a node fell silent
@@ -139,7 +142,7 @@ typedef struct bwl_event {
 typedef enum bwl_outcome_kind {
     BWL_PENDING = 0,   /* nothing to tell yet                                               */
     BWL_HELD,          /* ours until `until`                                                */
-    BWL_QUEUED,        /* in the store's queue: ends by HELD, or by our RELEASE             */
+    BWL_QUEUED,        /* in the store's queue: ends by HELD, by ANEW, or by our RELEASE    */
     BWL_BUSY,          /* someone else's                                                    */
     BWL_NOT_NOW,       /* the store cannot serve now                                        */
     BWL_STORE_REFUSED, /* the store will not                                                */
@@ -149,6 +152,8 @@ typedef enum bwl_outcome_kind {
     BWL_UNKNOWN,       /* no answer                                                         */
     BWL_TIMED_OUT,     /* the hold's: waited as long as it was told to                      */
     BWL_CANCELLED,     /* the hold's: told to stop                                          */
+    BWL_ANEW,          /* surely not ours, and nothing of this token is there: try at once with
+                        * a new one                                                             */
 } bwl_outcome_kind;
 
 typedef struct bwl_outcome {
@@ -186,6 +191,8 @@ typedef struct bwl_protocol {
     bool        settles;    /* false: it cannot tell its own value from another's.  An acquire or a
                           * release without an answer is told UNKNOWN at once, and nothing is
                           * taken back behind the caller: it could be somebody else's by then  */
+    bool        listens;    /* may be pushed to; and hears DOWN with tag 0 when a connection ended
+                          * on which it has asked, though no question is open                   */
     void (*init)(void *state, unsigned nodes);
     void (*command)(void *state, const bwl_claim *, const bwl_command *, bwl_effects *);
     void (*event)(void *state, const bwl_claim *, const bwl_event *, bwl_effects *);

@@ -19,7 +19,7 @@ void bwl_pool_init(bwl_pool *pool, bwl_client *first)
 }
 
 /* Nobody else looks at it: it is taken, or the pool is closed. */
-static void close_place(bwl_place *place)
+static void close_place(bwl_pool_place *place)
 {
     if (place->client != NULL)
         bwl_client_close(place->client); /* frees the lock */
@@ -39,7 +39,7 @@ void bwl_pool_close(bwl_pool *pool)
     (void)pthread_mutex_destroy(&pool->mutex);
 }
 
-static int open_place(bwl_pool *pool, bwl_place *place, bwl_fault *fault)
+static int open_place(bwl_pool *pool, bwl_pool_place *place, bwl_fault *fault)
 {
     const bwl_terms terms = { .lease_ms = BWL_LEASE_DEFAULT_MS, .max_hold_ms = BWL_NEVER };
 
@@ -55,12 +55,12 @@ static int open_place(bwl_pool *pool, bwl_place *place, bwl_fault *fault)
 }
 
 /* locked: one that is open, or else can be opened; NULL: all are taken. */
-static bwl_place *find(bwl_pool *pool)
+static bwl_pool_place *find(bwl_pool *pool)
 {
-    bwl_place *closed = NULL;
+    bwl_pool_place *closed = NULL;
 
     for (unsigned i = 0; i < BWL_POOL_MAX; i++) {
-        bwl_place *place = &pool->places[i];
+        bwl_pool_place *place = &pool->places[i];
         if (place->is_taken)
             continue;
         if (place->client != NULL)
@@ -94,10 +94,10 @@ static bool await(bwl_pool *pool, bwl_ms until)
     return true;
 }
 
-int bwl_pool_take(bwl_pool *pool, bwl_ms until, bwl_place **ret_place, bwl_fault *fault)
+int bwl_pool_take(bwl_pool *pool, bwl_ms until, bwl_pool_place **ret_place, bwl_fault *fault)
 {
-    int        status = BWL_OK;
-    bwl_place *place;
+    int             status = BWL_OK;
+    bwl_pool_place *place;
 
     if (pool->first->engine->step == NULL)
         return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
@@ -126,7 +126,7 @@ int bwl_pool_take(bwl_pool *pool, bwl_ms until, bwl_place **ret_place, bwl_fault
     return BWL_OK;
 }
 
-void bwl_pool_give(bwl_pool *pool, bwl_place *place, bool is_broken)
+void bwl_pool_give(bwl_pool *pool, bwl_pool_place *place, bool is_broken)
 {
     assert(place->is_taken);
     if (is_broken)

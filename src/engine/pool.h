@@ -17,18 +17,18 @@
 
 enum { BWL_POOL_MAX = 16 };
 
-typedef struct bwl_place {
+typedef struct bwl_pool_place {
     bwl_client *client; /* NULL: not open */
     bwl_lock   *lock;   /* through which it asks */
     bwl_section section;
     bool        is_taken;
-} bwl_place;
+} bwl_pool_place;
 
 typedef struct bwl_pool {
     bwl_client     *first; /* whose store it is: closed after the pool                          */
     pthread_mutex_t mutex;
     pthread_cond_t  cond;
-    bwl_place       places[BWL_POOL_MAX];
+    bwl_pool_place  places[BWL_POOL_MAX];
 } bwl_pool;
 
 void bwl_pool_init(bwl_pool *pool, bwl_client *first);
@@ -38,9 +38,9 @@ void bwl_pool_close(bwl_pool *pool);
 
 /* Not locked: takes a place, which must be given back, waiting for one until then.  UNSUPPORTED:
  * this store has no such keys; TIMEOUT, NOMEM, SYSTEM. */
-int bwl_pool_take(bwl_pool *pool, bwl_ms until, bwl_place **ret_place, bwl_fault *fault);
+int bwl_pool_take(bwl_pool *pool, bwl_ms until, bwl_pool_place **ret_place, bwl_fault *fault);
 
 /* Not locked.  `is_broken`: a word may still be under way in it, so it is closed. */
-void bwl_pool_give(bwl_pool *pool, bwl_place *place, bool is_broken);
+void bwl_pool_give(bwl_pool *pool, bwl_pool_place *place, bool is_broken);
 
 #endif

@@ -23,17 +23,19 @@ static int redis_prepare(bwl_lock *lock, bwl_fault *fault)
 
 static void redis_forget(bwl_lock *lock)
 {
+    bwl_redis_forget_waiter(lock->client->store, lock);
     free(((bwl_redis_part *)lock->part)->looker);
 }
 
 bwl_redis_open_question bwl_redis_question_of(bwl_lock *lock, const bwl_ask *ask)
 {
     bwl_redis_open_question question = {
-        .lock     = lock,
-        .tag      = ask->tag,
-        .word     = (bwl_redis_word)ask->word,
-        .stamp    = ask->stamp,
-        .lease_ms = lock->hold.claim.lease_ms,
+        .lock       = lock,
+        .tag        = ask->tag,
+        .word       = (bwl_redis_word)ask->word,
+        .stamp      = ask->stamp,
+        .lease_ms   = lock->hold.claim.lease_ms,
+        .generation = ((bwl_redis_part *)lock->part)->generation,
     };
 
     memcpy(question.token, lock->hold.claim.token, sizeof question.token);
@@ -52,14 +54,23 @@ static bool can_be_written(const bwl_lock *lock, const bwl_ask *ask)
 
 static bool redis_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
-    bwl_redis_open_question question = bwl_redis_question_of(lock, ask);
+    bwl_redis_store *store = lock->client->store;
 
     ret_reply->answer = BWL_UNSENT;
+    if (ask->word == REDIS_QUEUE_JOIN && !bwl_redis_name_waiter(store, lock, ask)) {
+        bwl_lock_says(lock, "out of memory");
+        return true;
+    }
+    if (bwl_redis_listens(store) && bwl_redis_is_to_introduce(store))
+        (void)bwl_redis_append(
+            store, /* without memory for it, nobody knows us */
+            &(bwl_redis_open_question){ .lock = lock, .verifies = true, .introduces = true });
+    bwl_redis_open_question question = bwl_redis_question_of(lock, ask);
     if (!can_be_written(lock, ask)) {
         bwl_lock_says(lock, "the time of day is outside of what the value can hold");
         return true;
     }
-    if (bwl_redis_put(lock->client->store, &question))
+    if (bwl_redis_put(store, &question))
         return false;
     bwl_lock_says(lock, "out of memory");
     return true;
@@ -75,10 +86,13 @@ static bool looks_like_ours(const char *value)
 
 /* Could these rules have written it?  What was too long to be looked at whole is given the benefit
  * of the doubt. */
-static bool looks_right(const bwl_rules *rules, const char *value, int64_t *ret_stamp)
+static bool looks_right(const bwl_hold *hold, const char *value, int64_t *ret_stamp)
 {
-    size_t size = strlen(value);
+    const bwl_rules *rules = hold->claim.rules;
+    size_t           size  = strlen(value);
 
+    if (hold->protocol->listens)
+        return bwl_queue_is_value(value);
     if (rules == NULL)
         return looks_like_ours(value);
     return bwl_value_read(ret_stamp, rules, value, size) || size == BWL_REDIS_LOOK_MAX;
@@ -98,16 +112,19 @@ static void fill_in_stamp(bwl_holder *ret_holder, const bwl_rules *rules, int64_
                        "its time is over: who asks next may take it");
 }
 
-static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bwl_rules *rules)
+static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bwl_hold *hold)
 {
-    bool    is_string = strcmp(look->kind, "string") == 0;
-    int64_t stamp     = 0;
+    const bwl_rules *rules     = hold->claim.rules;
+    bool             is_string = strcmp(look->kind, "string") == 0;
+    int64_t          stamp     = 0;
 
     *ret_holder = (bwl_holder){ .held = look->left_ms != -2 };
     if (!ret_holder->held)
         return;
     ret_holder->left_ms = look->left_ms == -1 ? BWL_NEVER : look->left_ms;
-    ret_holder->foreign = !is_string || !looks_right(rules, look->value, &stamp);
+    ret_holder->foreign = !is_string || !looks_right(hold, look->value, &stamp);
+    if (hold->protocol->listens && !ret_holder->foreign)
+        bwl_redis_fill_in_who(ret_holder, look);
     if (is_string && stamp != 0 && !rules->stamp_is_start && look->left_ms == -1)
         fill_in_stamp(ret_holder, rules, stamp);
     else if (!is_string)
@@ -145,7 +162,7 @@ static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
     if (looker == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     switch (looker->answer) {
-    case BWL_YES: fill_in(ret_holder, &looker->look, lock->hold.claim.rules); return BWL_OK;
+    case BWL_YES: fill_in(ret_holder, &looker->look, &lock->hold); return BWL_OK;
     case BWL_LATER:
     case BWL_NO:
     case BWL_REFUSED: return bwl_fail(fault, BWL_STATUS_REFUSED, "%s", lock->why);

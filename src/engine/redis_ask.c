@@ -94,7 +94,8 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
 {
     bwl_redis_store aside       = *store;
     uint64_t        handed_over = store->conn.handed_over;
-    bool            in_doubt    = false;
+    bool            listened    = store->phase == BWL_REDIS_READY && bwl_redis_listens(store);
+    bool            in_doubt    = listened; /* what is said to its inbox would be lost         */
 
     if (!atomic_exchange(&store->client->stands, false))
         atomic_store(&store->client->lame_until,
@@ -117,6 +118,8 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
     if (in_doubt)
         store->to_be_killed = aside.connection_id;
     store->connection_id = 0;
+    if (listened)
+        bwl_redis_inbox_ended(store);
     while (aside.questions_count > 0) {
         bwl_redis_open_question q = take_first(&aside);
         bwl_event unsent = { .kind = BWL_REPLY, .answer = refused ? BWL_REFUSED : BWL_UNSENT };
@@ -135,7 +138,8 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
 
 /* What the frame says to the oldest question.  A value that no frame can hold has no bytes here. */
 static bwl_redis_verdict read_frame(bwl_redis_store *store, bwl_redis_open_question *q,
-                                    const char *bytes, size_t size, bwl_event *ret_ev)
+                                    const char *bytes, size_t size, bwl_place *ret_place,
+                                    bwl_event *ret_ev)
 {
     bwl_redis_question question = {
         .word = q->word, .token = q->token, .stamp = q->stamp, .rules = q->lock->hold.claim.rules
@@ -143,6 +147,8 @@ static bwl_redis_verdict read_frame(bwl_redis_store *store, bwl_redis_open_quest
     bwl_redis_reply   reply   = { .answer = BWL_ALIEN };
     bwl_redis_verdict verdict = BWL_REDIS_ANSWER;
 
+    if (q->introduces)
+        return BWL_REDIS_ANSWER; /* whatever it is: nobody waits for it */
     if (q->looker != NULL)
         return bwl_redis_read_look(bytes, size, &ret_ev->answer, &q->looker->look);
     if (q->section != NULL)
@@ -153,6 +159,9 @@ static bwl_redis_verdict read_frame(bwl_redis_store *store, bwl_redis_open_quest
     ret_ev->number  = reply.number;
     ret_ev->print   = reply.print;
     ret_ev->is_mine = reply.is_mine;
+    *ret_place      = reply.place;
+    if (reply.place.how != 0)
+        ret_ev->place = ret_place;
     return verdict;
 }
 
@@ -208,9 +217,10 @@ static void ask_by_text(bwl_redis_store *store, bwl_redis_open_question q)
 /* The frame belongs to the oldest question. */
 static void answered(bwl_redis_store *store, const char *bytes, size_t size)
 {
-    bwl_redis_open_question *first   = at(store, 0);
+    bwl_redis_open_question *first = at(store, 0);
+    bwl_place                place;
     bwl_event                ev      = { .kind = BWL_REPLY };
-    bwl_redis_verdict        verdict = read_frame(store, first, bytes, size, &ev);
+    bwl_redis_verdict        verdict = read_frame(store, first, bytes, size, &place, &ev);
 
     if (verdict == BWL_REDIS_STRANGE) {
         answered_strangely(store);
@@ -232,6 +242,8 @@ static void answered(bwl_redis_store *store, const char *bytes, size_t size)
     }
     if (verdict == BWL_REDIS_NOSCRIPT)
         ev.answer = BWL_REFUSED; /* it had the text, and does not know it still */
+    if (ev.place != NULL && ev.place->how == BWL_HOW_QUEUED)
+        bwl_redis_stands(store, &q);
     if (q.word == REDIS_WATCH_READ && (ev.answer == BWL_LATER || ev.answer == BWL_REFUSED))
         bwl_redis_watch_failed(store, &q);
     settle(&q, &ev);
@@ -254,19 +266,26 @@ static bwl_signal signal_of(const bwl_redis_store *store, const bwl_redis_open_q
 static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q,
                         bwl_resp_writer *ret_writer)
 {
-    char       key[BWL_KEY_MAX];
-    char       name[BWL_SIGNAL_MAX];
-    bwl_signal signal = signal_of(store, q, name);
-    size_t     size   = bwl_key_write(key, store->key_template, q->lock->name, q->lock->name_size);
+    char           key[BWL_KEY_MAX];
+    char           name[BWL_SIGNAL_MAX];
+    bwl_signal     signal = signal_of(store, q, name);
+    bwl_queue_self self;
+    size_t size = bwl_key_write(key, store->key_template, q->lock->name, q->lock->name_size);
     /* Nobody would hear that the server does not know the script; once it has seen the text, it
      * does. */
-    bool   is_last_word = store->client->closing && !store->text_was_sent;
+    bool   is_last_word = store->client->closing && (store->texts_sent & 1u << q->word) == 0;
     bool   is_new       = (store->texts_due & 1u << q->word) != 0;
-    size_t room         = bwl_redis_room(q->word) + size * (bwl_redis_frames(q->word) - 1);
+    size_t room         = q->introduces ? BWL_QUEUE_GREETING_ROOM : bwl_redis_room(q->word, size);
 
-    if (!bwl_conn_reserve(&store->conn, room + size + signal.size, ret_writer))
+    if (!bwl_conn_reserve(&store->conn, room + signal.size, ret_writer))
         return false;
-    if (q->looker != NULL)
+    if (bwl_queue_is(q->word))
+        self = bwl_redis_self_of(store, q);
+    if (q->introduces)
+        bwl_redis_introduce(store, ret_writer);
+    else if (q->looker != NULL && bwl_redis_listens(store))
+        bwl_queue_write_look(ret_writer, key, size, q->by_text);
+    else if (q->looker != NULL)
         bwl_redis_write_look(ret_writer, key, size, q->by_text);
     else
         bwl_redis_write(ret_writer, &(bwl_redis_question){
@@ -279,8 +298,9 @@ static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q
                                         .stamp    = q->stamp,
                                         .rules    = q->lock->hold.claim.rules,
                                         .signal   = signal,
+                                        .self     = &self,
                                     });
-    store->text_was_sent = store->text_was_sent || is_last_word;
+    store->texts_sent |= is_last_word ? 1u << q->word : 0;
     store->texts_due &= ~(1u << q->word);
     return true;
 }
@@ -376,8 +396,10 @@ static void work(bwl_redis_store *store)
         status                  = bwl_conn_frame(&store->conn, &bytes, &size, &fault);
         if (status <= 0)
             break;
-        if (bytes != NULL && bytes[0] == '>')
-            continue; /* a push that nobody asked for */
+        if (bytes != NULL && bytes[0] == '>') {
+            bwl_redis_pushed(store, bytes, size);
+            continue;
+        }
         if (store->phase == BWL_REDIS_GREETING) {
             int greeted = bwl_redis_greeted(store, bytes, size, &fault);
             if (greeted < 0) {

@@ -4,10 +4,11 @@
  *      HELLO 3 [AUTH user password]     who we are; who you are: your version, our connection's id
  *      INFO server                      which process you are: see redis_held.c
  *      SELECT n                         if it is not database 0
+ *      an inbox, scripts, a floor       if the protocol has a queue: see redis_inbox.c
  *      CLIENT KILL ID n                 if our last connection broke with questions open: what is
  *                                       still on its way of it shall not run later
  *
- * The first three go out in one piece.  The last one waits for the answer to the second: numbers of
+ * All but the last go out in one piece.  That waits for the answer to the second: numbers of
  * connections begin anew with the process, and n may be somebody else's by now.
  *
  * No question is sent before all of that is answered: after a password that was refused, Redis
@@ -24,6 +25,7 @@
 enum {
     VERSION_MAJOR_MIN = 6,
     VERSION_MINOR_MIN = 2,
+    VERSION_OF_SHARDS = 7,
     VERSION_ROOM      = 24,
     CODE_ROOM         = 24,
     GREETING_ROOM     = 512
@@ -75,12 +77,14 @@ static size_t room_for(const bwl_redis_store *store)
     size_t user     = store->user != NULL ? strlen(store->user) : 0;
     size_t password = store->password != NULL ? strlen(store->password) : 0;
 
-    return GREETING_ROOM + user + password;
+    return GREETING_ROOM + user + password +
+           (bwl_redis_listens(store) ? BWL_QUEUE_GREETING_ROOM : 0);
 }
 
 int bwl_redis_greet(bwl_redis_store *store, bwl_fault *fault)
 {
     bwl_resp_writer writer;
+    int             status = BWL_OK;
 
     store->phase          = BWL_REDIS_GREETING;
     store->phase_began_at = bwl_client_now(store->client);
@@ -89,6 +93,10 @@ int bwl_redis_greet(bwl_redis_store *store, bwl_fault *fault)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     write_hello(store, &writer);
     write_rest(store, &writer);
+    if (bwl_redis_listens(store))
+        status = bwl_redis_write_inbox(store, &writer, fault);
+    if (status < 0)
+        return status;
     bwl_conn_commit(&store->conn, &writer);
     store->greeting = BWL_GREET_HELLO;
     return bwl_conn_flush(&store->conn, fault);
@@ -207,6 +215,8 @@ static int said_hello(bwl_redis_store *store, const char *bytes, size_t size, bw
         return bwl_fail(fault, BWL_STATUS_REFUSED, "%s is Redis %s: bowline needs 6.2 or newer",
                         store->where, h.version);
     store->connection_id = h.id;
+    if (bwl_redis_listens(store))
+        bwl_redis_says_version(store, strtol(h.version, NULL, 10) >= VERSION_OF_SHARDS);
     return BWL_OK;
 }
 
@@ -258,14 +268,29 @@ static bwl_redis_greeting next_greeting(const bwl_redis_store *store)
         return BWL_GREET_INFO;
     if (store->greeting < BWL_GREET_SELECT && store->database != 0)
         return BWL_GREET_SELECT;
+    if (store->greeting < BWL_GREET_SUBSCRIBE && bwl_redis_listens(store))
+        return BWL_GREET_SUBSCRIBE;
     if (store->greeting < BWL_GREET_KILL && store->to_be_killed != 0)
         return BWL_GREET_KILL;
     return BWL_GREET_DONE;
 }
 
+/* The inbox says itself what comes next, while more of it does. */
+static int said_inbox(bwl_redis_store *store, const char *bytes, size_t size, bool *ret_more,
+                      bwl_fault *fault)
+{
+    bwl_redis_greeting before = store->greeting;
+    int                status = bwl_redis_inbox_greeted(store, bytes, size, fault);
+
+    *ret_more =
+        store->greeting != before || (before == BWL_GREET_LOAD && store->scripts_missing != 0);
+    return status;
+}
+
 int bwl_redis_greeted(bwl_redis_store *store, const char *bytes, size_t size, bwl_fault *fault)
 {
-    int status = BWL_OK;
+    int  status = BWL_OK;
+    bool more   = false;
 
     switch (store->greeting) {
     case BWL_GREET_HELLO: status = said_hello(store, bytes, size, fault); break;
@@ -274,11 +299,18 @@ int bwl_redis_greeted(bwl_redis_store *store, const char *bytes, size_t size, bw
         if (bwl_redis_is_error(bytes, size))
             status = turned_away(store, bytes, size, fault);
         break;
+    case BWL_GREET_SUBSCRIBE:
+    case BWL_GREET_PUBLISH:
+    case BWL_GREET_SCRIPTS:
+    case BWL_GREET_FLOOR:
+    case BWL_GREET_LOAD: status = said_inbox(store, bytes, size, &more, fault); break;
     case BWL_GREET_KILL: /* gone already, killed, or not permitted: we have tried */
         store->to_be_killed = 0;
         break;
     case BWL_GREET_DONE: bwl_unreachable("nothing is expected any more");
     }
+    if (more || status < 0)
+        return status;
     store->greeting = next_greeting(store);
     if (status == BWL_OK && store->greeting == BWL_GREET_KILL)
         status = write_kill(store, fault);

@@ -38,7 +38,7 @@ static void verify(bwl_redis_store *store, bwl_lock *lock)
     bwl_redis_open_question question = {
         .lock     = lock,
         .verifies = true,
-        .word     = REDIS_EXTEND_IF_MINE,
+        .word     = bwl_redis_listens(store) ? REDIS_QUEUE_EXTEND : REDIS_EXTEND_IF_MINE,
         .lease_ms = NO_LEASE_MS,
     };
 
@@ -74,7 +74,7 @@ void bwl_redis_verified(const bwl_redis_open_question *question, const bwl_event
     bwl_lock *lock    = question->lock;
     bool      is_same = strcmp(lock->hold.claim.token, question->token) == 0;
 
-    if (ev->kind != BWL_REPLY || ev->answer != BWL_NO || !is_same)
+    if (question->introduces || ev->kind != BWL_REPLY || ev->answer != BWL_NO || !is_same)
         return; /* it is ours; or nobody knows, and it is asked again: at the latest to renew it */
     if (bwl_hold_is_held(&lock->hold)) {
         bwl_lock_says(lock, "the server does not have it any more");

@@ -231,6 +231,7 @@ static void free_store(bwl_redis_store *store)
     wipe(store->password);
     free(store->key_template);
     free(store->questions);
+    free(store->waiters);
     free(store);
 }
 
@@ -347,6 +348,8 @@ static void send_last_words(bwl_redis_store *store)
 {
     bwl_conn *conn = &store->conn;
 
+    if (bwl_redis_listens(store))
+        bwl_redis_take_leave(store);
     while (bwl_conn_flush(conn, NULL) == BWL_OK && conn->out_size > 0) {
         struct pollfd room = { .fd = conn->source.fd, .events = POLLOUT };
         if (poll(&room, 1, LAST_WORDS_MS) <= 0)

@@ -6,10 +6,12 @@
  *      redis_rules.c    from a URL to a protocol: whose rules, keys and values, and at what risk
  *      redis_connect.c  from nothing to a connection: names, addresses, pauses, lateness
  *      redis_greet.c    from a fresh connection to one that may be asked: HELLO, INFO, SELECT
+ *      redis_inbox.c    of a protocol with a queue: how who waits is told that it is his turn
  *      redis_ask.c      questions out, answers in, and what becomes of them when it breaks
  *      redis_watch.c    one section between WATCH and EXEC at a time
  *      redis_section.c  the same for an update, on a connection of its own
  *      redis_await.c    waiting for an answer in the connection itself
+ *      redis_who.c      of a protocol with a queue: who we are, and who has a lock
  *      redis_held.c     what a new connection means for the locks that are held
  *      redis.c          the engine's table
  *
@@ -32,6 +34,7 @@
 #include "engine/section.h"
 #include "redis/key.h"
 #include "redis/profile.h"
+#include "redis/queue.h"
 #include "redis/words.h"
 
 typedef enum bwl_redis_phase {
@@ -48,6 +51,11 @@ typedef enum bwl_redis_greeting {
     BWL_GREET_HELLO = 1,
     BWL_GREET_INFO, /* which process this is                                                   */
     BWL_GREET_SELECT,
+    BWL_GREET_SUBSCRIBE, /* this one and the next four: see redis_inbox.c                       */
+    BWL_GREET_PUBLISH,
+    BWL_GREET_SCRIPTS,
+    BWL_GREET_FLOOR,
+    BWL_GREET_LOAD,
     BWL_GREET_KILL, /* of our connection before this one: nothing of it may run later           */
     BWL_GREET_DONE,
 } bwl_redis_greeting;
@@ -67,13 +75,15 @@ typedef struct bwl_redis_open_question {
     uint8_t           heard;  /* frames of its answer so far                                    */
     bwl_answer        failed; /* what the first of them that was an error said; 0: none was     */
     int64_t           stamp;
-    bool              verifies; /* nobody asked: is what is held still ours?                    */
+    bool              verifies;   /* nobody asked: is what is held still ours?                    */
+    bool              introduces; /* nobody asked, and it does: says who we are                 */
     bool              by_text;
     bool              written;   /* into the connection's queue */
     uint64_t          starts_at; /* its first byte, counted as conn.handed_over is             */
-    bwl_ms written_at;           /* from then on the server may be silent for so long and no more */
-    bwl_ms lease_ms;             /* as it was claimed then                                      */
-    char   token[BWL_TOKEN_MAX + 1];
+    bwl_ms   written_at;         /* from then on the server may be silent for so long and no more */
+    bwl_ms   lease_ms;           /* as it was claimed then                                      */
+    uint64_t generation; /* of its attempt, see redis_inbox.c                                   */
+    char     token[BWL_TOKEN_MAX + 1];
 } bwl_redis_open_question;
 
 /* Our part of a lock.  Its key is made from its name when it is written. */
@@ -81,7 +91,20 @@ typedef struct bwl_redis_part {
     bwl_redis_looker *looker;    /* NULL: nobody has looked                                     */
     bwl_lock         *next_kept; /* behind it in the line for a section                         */
     uint32_t          kept_tag;  /* of its question there                                       */
+    uint32_t          slot;      /* among those who wait; 0: it never did                       */
+    uint64_t          generation;
+    bwl_ms            claim_ms;
+    /* By which inboxes it may stand in the queue: the last one that the server is known to have,
+     * and the last one that was written. */
+    char stood_by[2][BWL_QUEUE_INBOX_SIZE + 1];
 } bwl_redis_part;
+
+/* Whom a push may name. */
+typedef struct bwl_redis_waiter {
+    bwl_lock *lock; /* NULL: the slot is free                                                   */
+    uint64_t  generation;
+    uint32_t  next_free; /* slots count from 1; 0: none                                         */
+} bwl_redis_waiter;
 
 enum { BWL_REDIS_RUN_ID_SIZE = 40 };
 
@@ -97,7 +120,7 @@ typedef struct bwl_redis_store {
     bool               has_answered;  /* this connection, to a question                          */
     bool               reply_is_off;  /* while closing: answers were forbidden                  */
     bool               lingers;       /* while closing: there are answers on their way          */
-    bool               text_was_sent; /* while closing: the server has seen the script          */
+    unsigned           texts_sent; /* while closing: whose script the server has seen: 1 << word */
 
     bwl_redis_open_question *questions; /* a ring, oldest first                                 */
     size_t                   questions_first;
@@ -107,6 +130,18 @@ typedef struct bwl_redis_store {
     bwl_lock *watcher;    /* whose section is open on this connection, or will be; NULL         */
     bwl_lock *kept_first; /* that wait for theirs, see redis_watch.c                            */
     bwl_lock *kept_last;
+
+    /* Where the protocol listens, see redis_inbox.c. */
+    bool              is_without_shards; /* the server, as it said last                         */
+    bool              inbox_is_wrong;    /* it was made for a server of the other kind          */
+    bool              inbox_was_heard;   /* what we have said ourselves has come                */
+    unsigned          scripts_missing;   /* there: 1 << i                                       */
+    char              session[BWL_QUEUE_BITS_SIZE + 1]; /* ours, for as long as the store lives  */
+    char              inbox[BWL_QUEUE_INBOX_SIZE + 1];  /* of this connection                    */
+    bwl_ms            introduced_at; /* when we last said who we are                            */
+    bwl_redis_waiter *waiters;
+    uint32_t          waiters_room;
+    uint32_t          waiter_free; /* the first slot that is; 0: none                           */
 
     bwl_address  addresses[BWL_RESOLVE_MAX];
     unsigned     addresses_count;
@@ -167,6 +202,50 @@ bool bwl_redis_suspect(const bwl_redis_store *store, bwl_fault *fault);
 /* The server's error in words for people, without our password if it quotes that. */
 void bwl_redis_error_words(const bwl_redis_store *store, char *ret_text, size_t capacity,
                            const char *bytes, size_t size);
+
+/* redis_inbox.c */
+/* Does the store's protocol?  All that follows is for those. */
+bool bwl_redis_listens(const bwl_redis_store *store);
+
+/* Writes the inbox's part of the greeting, whose room is BWL_QUEUE_GREETING_ROOM. */
+int bwl_redis_write_inbox(bwl_redis_store *store, bwl_resp_writer *writer, bwl_fault *fault);
+
+/* HELLO has said what the server is: of another kind than we had thought, perhaps. */
+void bwl_redis_says_version(bwl_redis_store *store, bool has_shards);
+
+/* As bwl_redis_greeted; store->greeting is what comes next then, or this was the last of it. */
+int bwl_redis_inbox_greeted(bwl_redis_store *store, const char *bytes, size_t size,
+                            bwl_fault *fault);
+
+/* A new attempt may have to wait: by this name.  False: out of memory. */
+bool bwl_redis_name_waiter(bwl_redis_store *store, bwl_lock *lock, const bwl_ask *ask);
+void bwl_redis_forget_waiter(bwl_redis_store *store, bwl_lock *lock);
+
+/* What the question says of us.  It is about to be written. */
+bwl_queue_self bwl_redis_self_of(bwl_redis_store *store, const bwl_redis_open_question *question);
+
+/* The answer says that it stands in the queue as was written. */
+void bwl_redis_stands(bwl_redis_store *store, const bwl_redis_open_question *question);
+
+/* A push has come. */
+void bwl_redis_pushed(bwl_redis_store *store, const char *bytes, size_t size);
+
+/* The connection has ended, and what is said to its inbox comes no more. */
+void bwl_redis_inbox_ended(bwl_redis_store *store);
+
+/* redis_who.c */
+/* Says who we are, and sees to it that fences are above the server's time; has room in
+ * BWL_QUEUE_GREETING_ROOM, and is answered by one frame. */
+void bwl_redis_introduce(bwl_redis_store *store, bwl_resp_writer *writer);
+
+/* Is that due again, now that something is asked? */
+bool bwl_redis_is_to_introduce(const bwl_redis_store *store);
+
+/* The client closes: writes that nobody need know us any more. */
+void bwl_redis_take_leave(bwl_redis_store *store);
+
+/* What the session of the value says of itself. */
+void bwl_redis_fill_in_who(bwl_holder *ret_holder, const bwl_redis_look *look);
 
 /* redis_connect.c */
 /* A connection is wanted, and there is none. */

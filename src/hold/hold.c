@@ -17,7 +17,10 @@
 #include "hold/inside.h"
 #include "hold/pause.h"
 
-enum { PAUSE_MAX_MS = 500 }; /* between attempts */
+enum {
+    PAUSE_MAX_MS = 500, /* between attempts                                                  */
+    ANEW_MS      = 1,   /* likewise, where the last one told us to make the next             */
+};
 
 static void told(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
@@ -94,8 +97,7 @@ static void attempt(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     h->claim.attempt++;
     if (h->protocol->uses_token)
         bwl_token_write_as(h->claim.token, token_shape(h), &ev->fresh, ev->wall_ns);
-    h->attempt_ends_at = bwl_later(ev->now, h->claim.lease_ms);
-    h->answer_by       = bwl_later(ev->now, h->terms.answer_ms);
+    h->attempt_ends_at = h->protocol->listens ? BWL_NEVER : bwl_later(ev->now, h->claim.lease_ms);
     bwl_hold_command(h, BWL_HOLD_ACQUIRING,
                      (bwl_command){ .verb = BWL_ACQUIRE, .may_wait = !h->last_try }, ev, fx);
 }
@@ -127,6 +129,18 @@ static void no_luck(bwl_hold *h, bwl_outcome_kind trouble, const bwl_event *ev, 
     }
     h->state   = BWL_HOLD_WAITING;
     h->look_at = bwl_sooner(next_try_at(h, ev), h->give_up_at);
+}
+
+/* Likewise, and the protocol knows that the next one will not be a repetition. */
+static void anew(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+{
+    h->trouble = h->last_try ? BWL_NOT_NOW : BWL_BUSY;
+    if (h->last_try && ev->now >= h->answer_by) {
+        give_up(h, ev, fx);
+        return;
+    }
+    h->state   = BWL_HOLD_WAITING;
+    h->look_at = bwl_later(ev->now, ANEW_MS);
 }
 
 static bwl_ms settle_by(const bwl_hold *h)
@@ -252,7 +266,8 @@ static void released(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, b
     case BWL_QUEUED:
     case BWL_BUSY:
     case BWL_TIMED_OUT:
-    case BWL_CANCELLED: bwl_unreachable("a release does not end so");
+    case BWL_CANCELLED:
+    case BWL_ANEW: bwl_unreachable("a release does not end so");
     }
 }
 
@@ -271,6 +286,7 @@ static void sought(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl
         h->look_at = h->give_up_at;
         break;
     case BWL_BUSY: no_luck(h, BWL_BUSY, ev, fx); break;
+    case BWL_ANEW: anew(h, ev, fx); break;
     case BWL_UNKNOWN: settle_soon(h, ev, fx); break;
     case BWL_NOT_NOW:
     case BWL_UNREACHABLE: /* says nothing of a question before this one */
@@ -306,10 +322,7 @@ static void told(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     case BWL_HOLD_QUEUED: sought(h, &out, ev, fx); break;
     case BWL_HOLD_ABANDONING: abandoned(h, &out, ev, fx); break;
     case BWL_HOLD_DISCARDING: discarded(h, &out, ev, fx); break;
-    case BWL_HOLD_HELD:
-        assert(out.kind == BWL_LOST); /* the only thing that may be told unasked */
-        bwl_hold_over_telling(h, BWL_LOST, fx);
-        break;
+    case BWL_HOLD_HELD: bwl_hold_told_unasked(h, &out, ev, fx); break;
     case BWL_HOLD_RENEWING: bwl_hold_extended(h, &out, ev, fx); break;
     case BWL_HOLD_RELEASING:
     case BWL_HOLD_LEAVING: released(h, &out, ev, fx); break;
@@ -326,6 +339,8 @@ static void alarm(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     h->look_at = BWL_NEVER;
     switch (h->state) {
     case BWL_HOLD_WAITING:
+        if (!h->last_try)
+            h->answer_by = bwl_later(ev->now, h->terms.answer_ms);
         h->last_try = ev->now >= h->give_up_at;
         attempt(h, ev, fx);
         break;
@@ -378,6 +393,7 @@ void bwl_hold_acquire(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_m
     h->give_up_at = give_up_at;
     h->would_wait = give_up_at > at.now;
     h->last_try   = !h->would_wait;
+    h->answer_by  = bwl_later(at.now, h->terms.answer_ms);
     attempt(h, &ev, fx);
     say_when(h, fx);
 }

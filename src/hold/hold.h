@@ -18,6 +18,10 @@
  * be ours in the store is taken back; the caller has been told already.  DISCARDING gives back what
  * was won too late to be of use, and then tries again.
  *
+ * A protocol whose store keeps the queue may end an attempt ANEW, from QUEUED too: nothing of it is
+ * left there, and the next one comes at once, in WAITING for no longer than that takes.  QUEUED may
+ * have to be settled, like an attempt.  And HELD may hear unasked that it is for longer.
+ *
  * A protocol that does not settle (its release could remove what is somebody else's) has no
  * SETTLING and no DISCARDING: without an answer it is OVER, with UNKNOWN.  It is left only when it
  * is surely ours: ended by max_hold before its time, or cancelled and won all the same, which is
@@ -55,7 +59,7 @@ typedef struct bwl_terms {
     const bwl_rules *rules; /* of the protocol; constant, outlives the hold; NULL: none         */
 } bwl_terms;
 
-enum { BWL_PROTOCOL_STATE_MAX = 64 };
+enum { BWL_PROTOCOL_STATE_MAX = 128 };
 
 typedef struct bwl_hold {
     const bwl_protocol *protocol;
@@ -72,7 +76,7 @@ typedef struct bwl_hold {
     uint64_t            fence;
     bwl_ms              give_up_at;      /* stop waiting for our turn                            */
     bwl_ms              answer_by;       /* stop insisting on an answer                          */
-    bwl_ms              attempt_ends_at; /* this attempt can leave nothing in the store after   */
+    bwl_ms              attempt_ends_at; /* a lease of this attempt is over; NEVER: has none yet */
     bwl_ms              until;           /* HELD: surely ours strictly before this                */
     bwl_ms              granted_to;      /* HELD: when the store's grant ends, whatever we say   */
     bwl_ms              ends_at;         /* HELD: max_hold                                       */

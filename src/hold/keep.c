@@ -69,6 +69,16 @@ static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bw
     h->caller_extends = false;
 }
 
+void bwl_hold_told_unasked(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
+                           bwl_effects *fx)
+{
+    assert(out->kind == BWL_HELD || out->kind == BWL_LOST);
+    if (out->kind == BWL_HELD)
+        renewed(h, out, ev, fx);
+    else
+        bwl_hold_over_telling(h, BWL_LOST, fx);
+}
+
 /* The lease still runs: try again soon, and well before it ends. */
 static void renewal_failed(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev, bwl_effects *fx)
 {
@@ -98,6 +108,7 @@ void bwl_hold_extended(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
     case BWL_BUSY:
     case BWL_RELEASED:
     case BWL_TIMED_OUT:
-    case BWL_CANCELLED: bwl_unreachable("an extension does not end so");
+    case BWL_CANCELLED:
+    case BWL_ANEW: bwl_unreachable("an extension does not end so");
     }
 }

@@ -7,6 +7,7 @@
 #include "core/rules.h"
 
 extern const bwl_protocol bwl_token;  /* one key on one Redis                              */
+extern const bwl_protocol bwl_queue;  /* the same, with a queue                            */
 extern const bwl_protocol bwl_ticket; /* a store of this machine that keeps the queue itself */
 
 /* Other people's: what they do is what their articles say, faults and all. */

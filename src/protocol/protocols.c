@@ -97,6 +97,7 @@ typedef struct entry {
 
 static const entry entries[] = {
     { &bwl_token, NULL },
+    { &bwl_queue, NULL },
     { &bwl_setnx_del, &del_rules },
     { &bwl_setnx_del_expire, &del_rules },
     { &bwl_setnx_stamp_del, &stamp_del_rules },

@@ -85,7 +85,14 @@ void bwl_plain_write(bwl_resp_writer *writer, const bwl_redis_question *question
     case REDIS_EXTEND_IF_MINE:
     case REDIS_DELETE_IF_MINE:
     case REDIS_TAKE_STAMP:
-    case REDIS_DROP_STAMP: break;
+    case REDIS_DROP_STAMP:
+    case REDIS_QUEUE_TAKE:
+    case REDIS_QUEUE_JOIN:
+    case REDIS_QUEUE_BEAT:
+    case REDIS_QUEUE_EXTEND:
+    case REDIS_QUEUE_RELEASE:
+    case REDIS_QUEUE_CANCEL:
+    case REDIS_QUEUE_POKE: break;
     }
     bwl_unreachable("this word is no plain command");
 }
@@ -186,7 +193,14 @@ bwl_redis_verdict bwl_plain_read(const bwl_redis_question *question, unsigned nt
     case REDIS_EXTEND_IF_MINE:
     case REDIS_DELETE_IF_MINE:
     case REDIS_TAKE_STAMP:
-    case REDIS_DROP_STAMP: break;
+    case REDIS_DROP_STAMP:
+    case REDIS_QUEUE_TAKE:
+    case REDIS_QUEUE_JOIN:
+    case REDIS_QUEUE_BEAT:
+    case REDIS_QUEUE_EXTEND:
+    case REDIS_QUEUE_RELEASE:
+    case REDIS_QUEUE_CANCEL:
+    case REDIS_QUEUE_POKE: break;
     }
     bwl_unreachable("this word is no plain command");
 }

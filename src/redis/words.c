@@ -4,6 +4,7 @@
  *  SET_IF_ABSENT          SET key value NX PX lease          +OK: YES    null: NO
  *  TAKE_STAMP             EVALSHA script 1 key ...           see take.h
  *  the plain ones         see plain.h
+ *  those of a queue       see queue.h
  *  the others             EVALSHA script 1 key value lease   :1: YES     :0: NO
  *
  * An error is LATER when its code says that the server cannot serve for now, and REFUSED otherwise;
@@ -11,7 +12,9 @@
  * what SET answers on a connection that is inside MULTI, and it is not a yes.
  */
 #include "redis/words.h"
+#include "core/text.h"
 #include "redis/plain.h"
+#include "redis/queue.h"
 #include "redis/scripts.h"
 #include "redis/stamp.h"
 #include "redis/take.h"
@@ -44,9 +47,16 @@ static bwl_script_id script_of(bwl_redis_word word)
     case REDIS_READ_EXPIRY:
     case REDIS_WATCH_READ:
     case REDIS_UNWATCH:
-    case REDIS_DELETE_WATCHED: break;
+    case REDIS_DELETE_WATCHED:
+    case REDIS_QUEUE_TAKE:
+    case REDIS_QUEUE_JOIN:
+    case REDIS_QUEUE_BEAT:
+    case REDIS_QUEUE_EXTEND:
+    case REDIS_QUEUE_RELEASE:
+    case REDIS_QUEUE_CANCEL:
+    case REDIS_QUEUE_POKE: break;
     }
-    bwl_unreachable("this word is a plain command");
+    bwl_unreachable("this word is a plain command, or queue.h's");
 }
 
 static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool by_text)
@@ -120,15 +130,19 @@ void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_question *question
         write_take(writer, question);
     else if (bwl_plain_is(question->word))
         bwl_plain_write(writer, question);
+    else if (bwl_queue_is(question->word))
+        bwl_queue_write(writer, question);
     else if (question->word == REDIS_DELETE_IF_MINE && question->signal.kind != BWL_SIGNAL_NONE)
         write_signalled(writer, question);
     else
         write_scripted(writer, question);
 }
 
-size_t bwl_redis_room(bwl_redis_word word)
+size_t bwl_redis_room(bwl_redis_word word, size_t key_size)
 {
-    return word == REDIS_TAKE_STAMP ? ROOM_TO_TAKE : ROOM;
+    if (bwl_queue_is(word))
+        return bwl_queue_room(key_size);
+    return (word == REDIS_TAKE_STAMP ? ROOM_TO_TAKE : ROOM) + key_size * bwl_redis_frames(word);
 }
 
 unsigned bwl_redis_frames(bwl_redis_word word)
@@ -292,6 +306,8 @@ bwl_redis_verdict bwl_redis_read(const bwl_redis_question *question, unsigned nt
         return bwl_take_read(question, bytes, size, ret_reply);
     if (bwl_plain_is(question->word))
         return bwl_plain_read(question, nth, bytes, size, ret_reply);
+    if (bwl_queue_is(question->word))
+        return bwl_queue_read(question, bytes, size, ret_reply);
     if (value.type == ':' && value.integer == 1)
         return answer(&ret_reply->answer, BWL_YES);
     if (value.type == ':' && value.integer == 0)
@@ -308,6 +324,33 @@ static bool copy_text(char *ret_text, size_t capacity, const bwl_resp_value *val
     return true;
 }
 
+/* A number that somebody wrote; 0 for anything else. */
+static int64_t number_of(const bwl_resp_value *value)
+{
+    uint64_t number = 0;
+
+    if (value->text == NULL || !bwl_number_parse(&number, value->text, value->size, INT32_MAX))
+        return 0;
+    return (int64_t)number;
+}
+
+/* What others wrote may be too long: then it is as if it were not there. */
+static bool read_who(bwl_resp_cursor *cursor, bwl_redis_look *ret_look)
+{
+    bwl_resp_value values[4];
+
+    for (unsigned i = 0; i < 4; i++)
+        if (!bwl_resp_next_bare(cursor, &values[i]) || values[i].type != '$')
+            return false;
+    ret_look->uid = number_of(&values[0]);
+    ret_look->pid = number_of(&values[1]);
+    if (!copy_text(ret_look->host, sizeof ret_look->host, &values[2]))
+        ret_look->host[0] = '\0';
+    if (!copy_text(ret_look->program, sizeof ret_look->program, &values[3]))
+        ret_look->program[0] = '\0';
+    return true;
+}
+
 bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer *ret_answer,
                                       bwl_redis_look *ret_look)
 {
@@ -316,8 +359,10 @@ bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer
 
     if (bwl_redis_is_error(bytes, size))
         return read_error(bytes, size, ret_answer);
-    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '*' || value.count != 3)
+    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '*' ||
+        (value.count != 3 && value.count != 7))
         return BWL_REDIS_STRANGE;
+    bool says_who = value.count == 7;
     if (!bwl_resp_next_bare(&cursor, &value) ||
         !copy_text(ret_look->kind, sizeof ret_look->kind, &value))
         return BWL_REDIS_STRANGE;
@@ -326,6 +371,8 @@ bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer
     ret_look->left_ms = value.integer;
     if (!bwl_resp_next_bare(&cursor, &value) ||
         !copy_text(ret_look->value, sizeof ret_look->value, &value))
+        return BWL_REDIS_STRANGE;
+    if (says_who && !read_who(&cursor, ret_look))
         return BWL_REDIS_STRANGE;
     return answer(ret_answer, BWL_YES);
 }

@@ -7,7 +7,10 @@
 #include "core/rules.h"
 #include "redis/resp.h"
 #include "redis/signal.h"
+#include "store/queue.h"
 #include "store/redis.h"
+
+typedef struct bwl_queue_self bwl_queue_self; /* redis/queue.h */
 
 /* Everything that a word needs.  Borrowed. */
 typedef struct bwl_redis_question {
@@ -20,10 +23,11 @@ typedef struct bwl_redis_question {
     int64_t          stamp;
     const bwl_rules *rules;  /* NULL: the token is the value                                     */
     bwl_signal       signal; /* DELETE_IF_MINE: who is to be woken                              */
+    const bwl_queue_self *self; /* of the words of store/queue.h: who asks                     */
 } bwl_redis_question;
 
-/* The room that the command takes beside its key, at most. */
-size_t bwl_redis_room(bwl_redis_word word);
+/* The room that the command takes, at most. */
+size_t bwl_redis_room(bwl_redis_word word, size_t key_size);
 
 void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_question *question);
 
@@ -48,6 +52,7 @@ typedef struct bwl_redis_reply {
     bool       is_mine;
     uint64_t   number;
     uint64_t   print;
+    bwl_place  place; /* how is 0: it has none                                                  */
 } bwl_redis_reply;
 
 /* What a whole frame, the nth (from 0) that answers the question, says to it.  Accepts exactly the
@@ -61,6 +66,12 @@ typedef struct bwl_redis_look {
     char    kind[16]; /* "none", "string", "list" ...                                          */
     int64_t left_ms;  /* -1: for ever, -2: no key                                              */
     char    value[BWL_REDIS_LOOK_MAX + 1];
+
+    /* Where bwl_queue_write_look has asked; 0 and "": it is not said. */
+    int64_t uid;
+    int64_t pid;
+    char    host[BWL_REDIS_LOOK_MAX];
+    char    program[BWL_REDIS_LOOK_MAX];
 } bwl_redis_look;
 
 bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer *ret_answer,

@@ -90,6 +90,13 @@ typedef enum bwl_redis_word {
     REDIS_DELETE_WATCHED,
     REDIS_TAKE_STAMP,
     REDIS_DROP_STAMP,
+    REDIS_QUEUE_TAKE, /* these are store/queue.h's                                              */
+    REDIS_QUEUE_JOIN,
+    REDIS_QUEUE_BEAT,
+    REDIS_QUEUE_EXTEND,
+    REDIS_QUEUE_RELEASE,
+    REDIS_QUEUE_CANCEL,
+    REDIS_QUEUE_POKE,
 } bwl_redis_word;
 
 #define REDIS_NO_EXPIRY UINT64_MAX /* the number of READ_EXPIRY */

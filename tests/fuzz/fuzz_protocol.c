@@ -1,6 +1,5 @@
 /*
- * A fuzz target for the machines: a hold on the token protocol, a hold on the ticket protocol, and
- * the two protocols alone.
+ * A fuzz target for the machines: a hold on the protocols token, ticket and queue, and these alone.
  *
  * The bytes are read as terms, and then as steps: let time pass (at will, or to an edge: the time
  * of the wished alarm, the end of the lease, one before either), then let something happen: an
@@ -14,151 +13,25 @@
  *     release of it may have been written;
  *   - what may be ours in the store when the end is told, or a next attempt begins, is asked
  *     back;
- *   - no answer and no renewal takes it beyond max_hold.
+ *   - no answer and no renewal takes it beyond max_hold;
+ *   - in a line, JOIN is asked once for a token and by the latest ticket; a no to EXTEND is heeded
+ *     whatever was asked since; what a push gives is never believed in for longer than its claim
+ *     from when the server gave it.
  *
  * The seeds are in corpus/protocol.
  */
+#include "onlooker.h"
 #include "protocol_alone.h"
 #include "tape.h"
 
 #include "hold/hold.h"
 #include "protocol/protocol.h"
-#include "store/local.h"
-#include "store/redis.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-enum { OPEN_MAX = 8, BEGINNING = 1000 };
+enum { BEGINNING = 1000 };
 
 static const bwl_ms end_of_time = INT64_C(1) << 50;
 
-typedef struct question {
-    uint32_t tag;
-    uint8_t  word;
-    bool     is_open;
-    bwl_ms   worth; /* until when a yes to it is worth something */
-} question;
-
-/* What an onlooker knows. */
-typedef struct world {
-    tape     tape;
-    bwl_hold hold;
-    bool     is_token;
-    bwl_ms   now;
-    bwl_ms   wake_at;
-    uint8_t  chance;
-    uint32_t turn;
-
-    question asked[OPEN_MAX]; /* the latest ones, in a ring      */
-    unsigned asked_count;
-    bool     yes;         /* this step brought a yes to the latest question, or a push    */
-    bool     grants;      /* the store said that it will give us the lock: we need no alarm */
-    bool     ended;       /* the end was told                                             */
-    bool     may_be_ours; /* a question may have put something of ours into the store     */
-    bool     asked_back;  /* and since then a release was asked                           */
-    uint32_t attempt;     /* the latest that was asked for                                */
-    char     token[BWL_TOKEN_MAX + 1];
-    bwl_ms   first_worth; /* of this attempt: from before its first question              */
-    bwl_ms   worth;       /* the latest end that a yes has given it                       */
-    bwl_ms   ends_at;     /* max_hold after the answer that won it                 */
-} world;
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* ---- the questions --------------------------------------------------------------------------- */
-
-static question *latest(world *w)
-{
-    return &w->asked[w->asked_count % OPEN_MAX];
-}
-
-/* An open question of the ring, the latest of them with choice 0; NULL if there is none. */
-static question *open_question(world *w, uint8_t choice)
-{
-    for (unsigned i = 0; i < OPEN_MAX; i++) {
-        question *q = &w->asked[(w->asked_count + OPEN_MAX - i + choice) % OPEN_MAX];
-        if (q->is_open)
-            return q;
-    }
-    return NULL;
-}
-
-/* What a token was asked for: once, then again only to settle it, and not after a release. */
-static void judge_claim(world *w, question *q)
-{
-    const bwl_claim *claim = &w->hold.claim;
-
-    q->worth = w->now + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
-    if (q->word == REDIS_SET_IF_ABSENT) {
-        require(claim->attempt == w->attempt + 1);
-        require(strcmp(claim->token, w->token) != 0);
-        require(!w->may_be_ours || w->asked_back);
-        memcpy(w->token, claim->token, sizeof w->token);
-        w->attempt     = claim->attempt;
-        w->first_worth = q->worth;
-        w->asked_back  = false;
-        w->may_be_ours = true;
-    }
-    require(strcmp(claim->token, w->token) == 0);
-    if (q->word == REDIS_SET_IF_ABSENT_OR_MINE) {
-        require(!w->asked_back);
-        q->worth       = w->first_worth;
-        w->may_be_ours = true;
-    }
-    if (q->word == REDIS_EXTEND_IF_MINE)
-        require(!w->asked_back);
-}
-
-static void judge_place(world *w, const question *q)
-{
-    if (q->word == LOCAL_JOIN || q->word == LOCAL_JOIN_OR_LEAVE) {
-        require(!w->asked_back && !w->may_be_ours);
-        w->may_be_ours = true;
-    }
-    if (q->word == LOCAL_TRY)
-        require(!w->asked_back && w->may_be_ours);
-}
-
-static void asks(world *w, const bwl_ask *ask)
-{
-    question *q;
-
-    require(ask->node == 0);
-    require(ask->word >= 1 && ask->word <= 4);
-    w->asked_count++;
-    q  = latest(w);
-    *q = (question){ .tag = ask->tag, .word = ask->word, .is_open = true, .worth = BWL_NEVER };
-    if (w->is_token)
-        judge_claim(w, q);
-    else
-        judge_place(w, q);
-    if (ask->word == (w->is_token ? (uint8_t)REDIS_DELETE_IF_MINE : (uint8_t)LOCAL_LEAVE))
-        w->asked_back = true;
-}
-
-/* The latest question has this answer: what the onlooker learns from it. */
-static void learn(world *w, const question *q, bwl_answer answer, uint64_t number)
-{
-    bool not_carried_out = answer == BWL_LATER || answer == BWL_REFUSED || answer == BWL_UNSENT;
-
-    w->yes = answer == BWL_YES;
-    if (w->is_token) {
-        if (answer == BWL_NO || (q->word == REDIS_SET_IF_ABSENT && not_carried_out))
-            w->may_be_ours = false;
-        if (answer == BWL_YES && q->word != REDIS_DELETE_IF_MINE)
-            w->worth = q->word == REDIS_EXTEND_IF_MINE && w->worth > q->worth ? w->worth : q->worth;
-    } else {
-        if (q->word == LOCAL_JOIN || (q->word == LOCAL_TRY && answer == BWL_NO))
-            w->grants = answer == BWL_NO && number == LOCAL_WILL_GRANT;
-        if (q->word == LOCAL_JOIN && not_carried_out)
-            w->may_be_ours = false;
-        if (q->word == LOCAL_JOIN_OR_LEAVE && answer != BWL_YES)
-            w->may_be_ours = false;
-        if (q->word == LOCAL_TRY && answer == BWL_LATER)
-            w->may_be_ours = false;
-    }
-}
 
 /* ---- the oracle ------------------------------------------------------------------------------ */
 
@@ -175,6 +48,8 @@ static void judge_outcome(world *w, bool was_held, bool was_sought, const bwl_ou
         if (!was_held)
             w->ends_at = bwl_later(w->now, h->terms.max_hold_ms);
         require(out->until == h->until && out->fence == h->fence);
+        require(!w->is_queue || out->fence == w->line.fence);
+        w->line.was_held = true;
         return;
     case BWL_UNKNOWN:
     case BWL_NOT_NOW:
@@ -185,7 +60,7 @@ static void judge_outcome(world *w, bool was_held, bool was_sought, const bwl_ou
             return;
         }
         break;
-    case BWL_RELEASED: require(w->yes && w->asked_back); break;
+    case BWL_RELEASED: require((w->yes || w->is_queue) && w->asked_back); break;
     case BWL_BUSY:
     case BWL_TIMED_OUT:
     case BWL_CANCELLED: require(was_sought); break;
@@ -193,11 +68,12 @@ static void judge_outcome(world *w, bool was_held, bool was_sought, const bwl_ou
     case BWL_PENDING:
         require(w->ended == (h->state == BWL_HOLD_LEAVING || h->state == BWL_HOLD_OVER));
         return;
-    case BWL_QUEUED: require(false);
+    case BWL_QUEUED:
+    case BWL_ANEW: require(false);
     }
     w->ended = true;
     require(h->state == BWL_HOLD_LEAVING || h->state == BWL_HOLD_OVER);
-    require(!w->may_be_ours || w->asked_back);
+    require(!w->may_be_ours || w->asked_back || w->line.was_denied);
 }
 
 static bool is_stuck(world *w)
@@ -229,8 +105,9 @@ static void judge(world *w, bool was_held, bool was_sought, bwl_ms until, const 
     require((bwl_hold_left(h, w->now) > 0) == is_held);
     require(!is_held || fx->wake_at <= h->until);
     require(!(is_held && was_held) || h->until >= until);
-    require(!(is_held && w->is_token) || h->until <= w->worth);
+    require(!(is_held && (w->is_token || w->is_queue)) || h->until <= w->worth);
     require(!is_held || h->until <= w->ends_at);
+    require(!is_held || !w->line.was_denied);
     w->yes = false;
 }
 
@@ -260,19 +137,47 @@ static void event(world *w, bwl_event ev)
 
 static void answer_to(world *w, question *q, bwl_answer answer, uint8_t number)
 {
-    bool in_time = !bwl_hold_is_held(&w->hold) || w->now < w->hold.until;
+    bool      in_time = !bwl_hold_is_held(&w->hold) || w->now < w->hold.until;
+    bwl_place place   = { 0 };
+    bwl_event ev      = { .kind = BWL_REPLY, .answer = answer, .tag = q->tag, .number = number };
 
     q->is_open = false;
-    if (q == latest(w) && in_time)
+    if (w->is_queue) {
+        line_says(&w->tape, q->word, w->now, &ev.answer, &ev.number, &place);
+        ev.place = &place;
+        if (q == latest(w) && in_time)
+            learn_place(w, q, &ev);
+        if (q->word == REDIS_QUEUE_EXTEND && q->attempt == w->attempt && ev.answer == BWL_NO)
+            w->line.was_denied = true;
+    } else if (q == latest(w) && in_time) {
         learn(w, q, answer, number);
-    event(w, (bwl_event){ .kind = BWL_REPLY, .answer = answer, .tag = q->tag, .number = number });
+    }
+    event(w, ev);
+}
+
+/* Something given to who stands in line, or to who has left it. */
+static void give(world *w)
+{
+    bwl_place place = { .server_us = line_server_us(&w->tape, w->now) };
+    bwl_event ev    = {
+           .kind = BWL_PUSH, .answer = BWL_YES, .number = take(&w->tape), .place = &place
+    };
+
+    if (w->hold.state == BWL_HOLD_QUEUED && latest(w)->word != REDIS_QUEUE_EXTEND) {
+        w->yes = true;
+        may_be_worth(w, line_push_worth(&w->line, place.server_us, w->now));
+        if (ev.number > w->line.fence)
+            w->line.fence = ev.number;
+    }
+    event(w, ev);
 }
 
 /* The store of the ticket does not go away: there, a cut leaves its question open. */
 static void cut(world *w, question *q)
 {
-    if (w->is_token)
+    if (w->is_token || w->is_queue)
         q->is_open = false;
+    w->line.was_cut = true;
     event(w, (bwl_event){ .kind = BWL_DOWN, .tag = q->tag });
 }
 
@@ -333,6 +238,10 @@ static void step(world *w)
         break;
     case 3: event(w, (bwl_event){ .kind = BWL_ALARM }); break;
     case 4:
+        if (w->is_queue) {
+            give(w);
+            break;
+        }
         w->yes = answer == BWL_YES || answer == BWL_LATER;
         event(w, (bwl_event){ .kind   = BWL_PUSH,
                               .answer = w->yes ? BWL_YES : BWL_NO,
@@ -344,6 +253,10 @@ static void step(world *w)
         event(w, (bwl_event){ .kind   = detail < 128 ? BWL_REPLY : BWL_DOWN,
                               .answer = answer,
                               .tag    = q->is_open ? q->tag + 1 + detail : q->tag });
+        if (w->is_queue) { /* and the connection ends */
+            w->line.was_cut = true;
+            event(w, (bwl_event){ .kind = BWL_DOWN });
+        }
         break;
     case 7:
         event(w, (bwl_event){ .kind = BWL_ALARM, .tag = latest(w)->tag, .answer = answer });
@@ -359,7 +272,10 @@ static void fuzz_hold(tape *t, const bwl_protocol *protocol)
     uint8_t      choice = take(t);
     bwl_ms       wait_ms;
 
-    w                 = (world){ .tape = *t, .is_token = protocol == &bwl_token, .now = BEGINNING };
+    w                 = (world){ .tape     = *t,
+                                 .is_token = protocol == &bwl_token,
+                                 .is_queue = protocol == &bwl_queue,
+                                 .now      = BEGINNING };
     terms.lease_ms    = take_lease(&w.tape);
     terms.renews      = choice % 4 != 0;
     terms.max_hold_ms = choice / 4 % 4 == 0 ? 1 + take_two(&w.tape) : BWL_NEVER;
@@ -380,11 +296,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tape    t    = { .bytes = data, .left = size };
     uint8_t mode = take(&t);
 
-    switch (mode % 4) {
+    switch (mode % 6) {
     case 0: fuzz_hold(&t, &bwl_token); break;
     case 1: fuzz_hold(&t, &bwl_ticket); break;
     case 2: fuzz_alone(&t, &bwl_token); break;
     case 3: fuzz_alone(&t, &bwl_ticket); break;
+    case 4: fuzz_hold(&t, &bwl_queue); break;
+    case 5: fuzz_alone(&t, &bwl_queue); break;
     }
     return 0;
 }

@@ -4,11 +4,14 @@
  * Commands come as core.h allows them: one at a time, save that RELEASE may interrupt.  Events come
  * at will: answers to any question or to none, alarms that nobody wished for, pushes.  Claimed is
  * that an outcome is told only of a command that is out, and is one that this command may have;
- * that nothing is asked otherwise; and that after QUEUED only HELD or a refusal is told.
+ * that nothing is asked otherwise; and that after QUEUED only HELD or a refusal is told.  One that
+ * listens may say at any time while it is held that it is for longer, or not any more, and may ask
+ * for that; and what it has queued for may end without an answer, or anew.
  */
 #ifndef PROTOCOL_ALONE_H
 #define PROTOCOL_ALONE_H
 
+#include "queue_line.h"
 #include "tape.h"
 
 #include "hold/hold.h"
@@ -20,7 +23,8 @@ static inline unsigned may_tell(bwl_verb verb)
         1u << BWL_NOT_NOW | 1u << BWL_STORE_REFUSED | 1u << BWL_UNREACHABLE | 1u << BWL_UNKNOWN;
 
     switch (verb) {
-    case BWL_ACQUIRE: return no_answer | 1u << BWL_HELD | 1u << BWL_QUEUED | 1u << BWL_BUSY;
+    case BWL_ACQUIRE:
+        return no_answer | 1u << BWL_HELD | 1u << BWL_QUEUED | 1u << BWL_BUSY | 1u << BWL_ANEW;
     case BWL_EXTEND: return no_answer | 1u << BWL_HELD | 1u << BWL_LOST;
     case BWL_RELEASE: return no_answer | 1u << BWL_RELEASED | 1u << BWL_LOST;
     }
@@ -39,22 +43,33 @@ typedef struct alone {
     bool             queued;
     bool             held;
     uint32_t         tag;
+    uint8_t          word; /* of the latest question                 */
 } alone;
 
 static inline void judge_alone(alone *a, const bwl_effects *fx)
 {
-    bwl_outcome_kind kind = fx->outcome.kind;
+    bwl_outcome_kind kind    = fx->outcome.kind;
+    bool             unasked = a->protocol->listens && a->held && a->out == 0;
 
     require(fx->asks_count <= 1);
-    require(fx->asks_count == 0 || a->out != 0);
+    require(fx->asks_count == 0 || a->out != 0 || unasked);
     require(fx->wake_at >= 0);
-    if (fx->asks_count > 0)
-        a->tag = fx->asks[0].tag;
+    if (fx->asks_count > 0) {
+        a->tag  = fx->asks[0].tag;
+        a->word = fx->asks[0].word;
+    }
     if (kind == BWL_PENDING)
         return;
+    require(kind != BWL_ANEW || a->protocol->listens);
+    if (unasked) {
+        require(kind == BWL_HELD || kind == BWL_LOST);
+        a->held = kind == BWL_HELD;
+        return;
+    }
     require((may_tell(a->out) >> kind & 1) != 0);
     require(kind != BWL_QUEUED || !a->queued);
-    require(!a->queued || a->out != BWL_ACQUIRE || kind == BWL_HELD || kind == BWL_STORE_REFUSED);
+    require(!a->queued || a->out != BWL_ACQUIRE || kind == BWL_HELD || kind == BWL_STORE_REFUSED ||
+            (a->protocol->listens && (kind == BWL_UNKNOWN || kind == BWL_ANEW)));
     a->queued = kind == BWL_QUEUED;
     if (a->out != BWL_EXTEND || kind == BWL_LOST)
         a->held = kind == BWL_HELD;
@@ -107,6 +122,7 @@ static inline void fuzz_alone_by(tape *t, const bwl_protocol *protocol, const bw
                   .tag    = detail / 5 % 4 == 0 ? take(t) : a.tag,
                   .number = detail / 20 % 2,
         };
+        bwl_place place = { 0 };
         now += choice / 16;
         ev.now = now;
         if (rules != NULL) {
@@ -115,6 +131,13 @@ static inline void fuzz_alone_by(tape *t, const bwl_protocol *protocol, const bw
             ev.number  = (uint64_t)(a.wall_ns / 1000000000) + detail / 20 - 6u;
             ev.print   = 1 + detail % 3u;
             ev.is_mine = ev.answer == BWL_YES && detail % 7 == 0;
+        }
+        if (protocol->listens) {
+            if (ev.kind == BWL_REPLY && is_queue_word(a.word))
+                line_says(t, a.word, now, &ev.answer, &ev.number, &place);
+            if (ev.kind == BWL_PUSH)
+                place.server_us = line_server_us(t, now);
+            ev.place = &place;
         }
         if (choice / 4 % 4 == 0) {
             command_alone(&a, now, detail);

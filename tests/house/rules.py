@@ -34,7 +34,7 @@ ROOM_MAY_INCLUDE = {
 # Protocols know nothing of each other; nor do engines. A file belongs to the one whose name its own begins with.
 # The files that hold the table of all of them belong to none.
 SIBLINGS_APART = {
-    "src/protocol": {"tables": {"protocol", "protocols"}},
+    "src/protocol": {"tables": {"protocol", "protocols"}, "parts": {"queue_time": "queue"}},
     "src/engine": {"engines": ["thread", "file", "redis", "etcd", "postgres", "zookeeper"]},
 }
 
@@ -269,7 +269,7 @@ def owner_among_siblings(root, room, stem):
     # Every .c file is a sibling of its own, and so is the header named after it.
     if stem in rule["tables"] or not (root / room / f"{stem}.c").is_file():
         return None
-    return stem
+    return rule["parts"].get(stem, stem)
 
 
 def check_includes(root):

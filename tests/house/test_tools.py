@@ -35,6 +35,26 @@ def compile_scripts(directory, **scripts):
     )  # fmt: skip
 
 
+def test_a_part_stands_where_it_is_included(tmp_path):
+    (tmp_path / "part.lua").write_text("-- what it is\nlocal function f() return 1 end\n")
+    done = compile_scripts(tmp_path, take="-- @include part.lua\nreturn f()\n")
+    assert done.returncode == 0, done.stderr
+    source = (tmp_path / "scripts.c").read_text()
+    assert '"local function f() return 1 end\\n"\n                "return f()\\n"' in source
+    assert "BWL_SCRIPT_PART" not in source
+
+
+@pytest.mark.parametrize(
+    "part,says", [(None, "there is no"), ("-- @include other.lua\n", "a part includes nothing")]
+)
+def test_a_part_that_is_missing_or_includes_another_is_refused(tmp_path, part, says):
+    if part is not None:
+        (tmp_path / "part.lua").write_text(part)
+    done = compile_scripts(tmp_path, take="-- @include part.lua\nreturn 1\n")
+    assert done.returncode != 0
+    assert says in done.stderr
+
+
 def test_scripts_arrive_in_c_without_their_prose(tmp_path):
     done = compile_scripts(
         tmp_path,

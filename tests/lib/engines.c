@@ -20,6 +20,11 @@ static const engine engines[] = {
     { .name = "redis", .has_lease = true, .across_fork = true },
     { .name = "rediss", .has_lease = true, .across_fork = true },
     { .name = "unix", .has_lease = true, .across_fork = true },
+    { .name        = "queue", /* redis:// with that protocol */
+      .has_lease   = true,
+      .has_fence   = true,
+      .in_order    = true,
+      .across_fork = true },
 };
 enum { ENGINES = sizeof engines / sizeof engines[0] };
 
@@ -54,6 +59,9 @@ const char *engine_url(const engine *e, const char *options)
     else if (strcmp(e->name, "rediss") == 0)
         (void)snprintf(url, sizeof urls[0], "%s%s%s", world.server->tls_url,
                        options != NULL ? "&" : "", more);
+    else if (strcmp(e->name, "queue") == 0)
+        (void)snprintf(url, sizeof urls[0], "%s?protocol=queue%s%s", world.server->tcp_url,
+                       options != NULL ? "&" : "", more);
     else
         (void)snprintf(url, sizeof urls[0], "%s%s%s", world.server->unix_url, mark, more);
     return url;
@@ -61,7 +69,8 @@ const char *engine_url(const engine *e, const char *options)
 
 static bool is_on_server(const engine *e)
 {
-    return strstr(e->name, "redis") != NULL || strcmp(e->name, "unix") == 0;
+    return strstr(e->name, "redis") != NULL || strcmp(e->name, "unix") == 0 ||
+           strcmp(e->name, "queue") == 0;
 }
 
 typedef struct run {
@@ -108,6 +117,8 @@ static int after_case(void **state)
         return 0;
     assert_int_equal(count_descriptors(), world.descriptors);
     await_threads(world.threads);
+    if (strcmp(r->engine->name, "queue") == 0)
+        (void)server_ask(world.server, "DEL bowline:f"); /* the one thing that stays */
     if (is_on_server(r->engine) && !server_becomes_empty(world.server)) {
         print_error("something is left behind\n");
         return -1;

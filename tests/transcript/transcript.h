@@ -26,10 +26,14 @@
  *
  * Stamps are counted from the time of day at 0, in the unit of the rules: "asks SETNX of 10001".
  *
+ * Of locks with a queue, see queue_story.h.
+ *
  * Tokens are called A, B, C ... in the order in which they come up.
  */
 #ifndef TRANSCRIPT_H
 #define TRANSCRIPT_H
+
+#include "queue_story.h"
 
 #include "core/rules.h"
 #include "hold/hold.h"
@@ -140,6 +144,12 @@ static inline void note_ask(stage *s, const bwl_ask *ask)
     static const char *const redis[] = { "?", "SET_IF_ABSENT", "SET_IF_ABSENT_OR_MINE",
                                          "EXTEND_IF_MINE", "DELETE_IF_MINE" };
 
+    if (s->hold.protocol == &bwl_queue) {
+        char text[STORY_LINE_MAX];
+        queue_ask_text(text, sizeof text, ask, token_letter(s), s->hold.claim.lease_ms);
+        note(s, "%s", text);
+        return;
+    }
     if (s->hold.protocol != &bwl_ticket && word > REDIS_DELETE_IF_MINE) {
         note_foreign_ask(s, ask);
         return;
@@ -299,16 +309,18 @@ static inline void shows(stage *s, const char *what)
 /* True if the line is of the world, which is then carried out. */
 static inline bool world_does(stage *s, const char *line)
 {
-    bwl_event ev = { 0 };
+    bwl_event ev    = { 0 };
+    bwl_place place = { 0 };
 
     if (strncmp(line, "caller ", 7) == 0) {
         note(s, "%s", line);
         caller_does(s, line + 7);
     } else if (strncmp(line, "server says ", 12) == 0) {
         note(s, "%s", line);
-        ev.kind   = BWL_REPLY;
-        ev.answer = read_answer(line + 12, &ev.number);
-        ev.tag    = oldest_open(s);
+        ev.kind = BWL_REPLY;
+        if (!read_queue_answer(line + 12, &ev, &place))
+            ev.answer = read_answer(line + 12, &ev.number);
+        ev.tag = oldest_open(s);
         happens(s, ev);
     } else if (strncmp(line, "server shows ", 13) == 0) {
         note(s, "%s", line);
@@ -318,6 +330,16 @@ static inline bool world_does(stage *s, const char *line)
         ev.kind   = BWL_PUSH;
         ev.answer = read_answer(line + 14, &ev.number);
         happens(s, ev);
+    } else if (strncmp(line, "server gives ", 13) == 0) {
+        note(s, "%s", line);
+        place.server_us = story_server_us(line);
+        happens(s, (bwl_event){ .kind   = BWL_PUSH,
+                                .answer = BWL_YES,
+                                .number = strtoull(line + 13, NULL, 10),
+                                .place  = &place });
+    } else if (strcmp(line, "link ends") == 0) {
+        note(s, "%s", line);
+        happens(s, (bwl_event){ .kind = BWL_DOWN });
     } else if (strcmp(line, "store disowns") == 0) {
         bwl_effects fx = { 0 };
         note(s, "%s", line);

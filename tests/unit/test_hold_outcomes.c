@@ -21,7 +21,7 @@ typedef struct row {
     bwl_verb         asked;
 } row;
 
-enum { OUTCOMES = BWL_CANCELLED };
+enum { OUTCOMES = BWL_ANEW };
 
 static void expect_row(bwl_hold_state state, const row *r)
 {
@@ -133,6 +133,7 @@ static void test_hold_outcomes_of_an_attempt(void **state)
         { BWL_UNKNOWN, BWL_HOLD_SETTLING, 0, 0 },
         { BWL_TIMED_OUT, STOPS, 0, 0 },
         { BWL_CANCELLED, STOPS, 0, 0 },
+        { BWL_ANEW, BWL_HOLD_WAITING, 0, 0 },
     };
 
     (void)state;
@@ -153,6 +154,7 @@ static void test_hold_outcomes_of_the_last_attempt(void **state)
         { BWL_UNKNOWN, BWL_HOLD_SETTLING, 0, 0 },
         { BWL_TIMED_OUT, STOPS, 0, 0 },
         { BWL_CANCELLED, STOPS, 0, 0 },
+        { BWL_ANEW, BWL_HOLD_WAITING, 0, 0 },
     };
 
     (void)state;
@@ -174,6 +176,7 @@ static void test_hold_outcomes_of_settling(void **state)
         { BWL_UNKNOWN, BWL_HOLD_SETTLING, 0, 0 },
         { BWL_TIMED_OUT, STOPS, 0, 0 },
         { BWL_CANCELLED, STOPS, 0, 0 },
+        { BWL_ANEW, BWL_HOLD_WAITING, 0, 0 },
     };
     row last[OUTCOMES];
 
@@ -232,6 +235,7 @@ static void test_hold_outcomes_in_the_queue(void **state)
         { BWL_UNKNOWN, BWL_HOLD_SETTLING, 0, 0 },
         { BWL_TIMED_OUT, STOPS, 0, 0 },
         { BWL_CANCELLED, STOPS, 0, 0 },
+        { BWL_ANEW, BWL_HOLD_WAITING, 0, 0 },
     };
 
     (void)state;
@@ -250,13 +254,14 @@ static void test_hold_nothing_may_be_told_while_nothing_is_asked(void **state)
 
 /* ---- holding --------------------------------------------------------------------------------- */
 
-static void test_hold_only_a_loss_may_be_told_unasked(void **state)
+static void test_hold_only_a_loss_or_more_of_it_may_be_told_unasked(void **state)
 {
     row rows[OUTCOMES];
 
     (void)state;
     for (unsigned i = 0; i < OUTCOMES; i++)
         rows[i] = (row){ i + 1, STOPS, 0, 0 };
+    rows[BWL_HELD - 1] = (row){ BWL_HELD, BWL_HOLD_HELD, 0, 0 };
     rows[BWL_LOST - 1] = (row){ BWL_LOST, BWL_HOLD_OVER, BWL_LOST, 0 };
     expect_rows(BWL_HOLD_HELD, rows, be_held);
 }
@@ -275,6 +280,7 @@ static void test_hold_outcomes_of_a_renewal(void **state)
         { BWL_UNKNOWN, BWL_HOLD_HELD, 0, 0 },
         { BWL_TIMED_OUT, STOPS, 0, 0 },
         { BWL_CANCELLED, STOPS, 0, 0 },
+        { BWL_ANEW, STOPS, 0, 0 },
     };
 
     (void)state;
@@ -295,6 +301,7 @@ static void test_hold_outcomes_of_an_extension_by_the_caller(void **state)
         { BWL_UNKNOWN, BWL_HOLD_HELD, BWL_UNKNOWN, 0 },
         { BWL_TIMED_OUT, STOPS, 0, 0 },
         { BWL_CANCELLED, STOPS, 0, 0 },
+        { BWL_ANEW, STOPS, 0, 0 },
     };
 
     (void)state;
@@ -317,6 +324,7 @@ static void test_hold_outcomes_of_a_release(void **state)
         { BWL_UNKNOWN, BWL_HOLD_RELEASING, 0, 0 },
         { BWL_TIMED_OUT, STOPS, 0, 0 },
         { BWL_CANCELLED, STOPS, 0, 0 },
+        { BWL_ANEW, STOPS, 0, 0 },
     };
     row again[OUTCOMES];
 
@@ -342,6 +350,7 @@ static void test_hold_outcomes_of_leaving_are_heard_by_nobody(void **state)
         { BWL_UNKNOWN, BWL_HOLD_LEAVING, 0, 0 },
         { BWL_TIMED_OUT, STOPS, 0, 0 },
         { BWL_CANCELLED, STOPS, 0, 0 },
+        { BWL_ANEW, STOPS, 0, 0 },
     };
 
     (void)state;
@@ -390,7 +399,7 @@ int main(void)
         cmocka_unit_test_setup(test_hold_outcomes_of_discarding_without_success, new_hold),
         cmocka_unit_test_setup(test_hold_outcomes_in_the_queue, new_hold),
         cmocka_unit_test_setup(test_hold_nothing_may_be_told_while_nothing_is_asked, new_hold),
-        cmocka_unit_test_setup(test_hold_only_a_loss_may_be_told_unasked, new_hold),
+        cmocka_unit_test_setup(test_hold_only_a_loss_or_more_of_it_may_be_told_unasked, new_hold),
         cmocka_unit_test_setup(test_hold_outcomes_of_a_renewal, new_hold),
         cmocka_unit_test_setup(test_hold_outcomes_of_an_extension_by_the_caller, new_hold),
         cmocka_unit_test_setup(test_hold_outcomes_of_a_release, new_hold),

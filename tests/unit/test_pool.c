@@ -45,9 +45,9 @@ static int close_all(void **state)
     return 0;
 }
 
-static bwl_place *take(void)
+static bwl_pool_place *take(void)
 {
-    bwl_place *place = NULL;
+    bwl_pool_place *place = NULL;
 
     assert_int_equal(bwl_pool_take(&pool, BWL_NEVER, &place, &fault), BWL_OK);
     assert_true(place->is_taken);
@@ -67,7 +67,7 @@ static unsigned open_count(void)
 
 static void test_one_after_the_other_need_one(void **state)
 {
-    bwl_place *place = take();
+    bwl_pool_place *place = take();
 
     (void)state;
     assert_ptr_not_equal(place->client, first);
@@ -81,7 +81,7 @@ static void test_one_after_the_other_need_one(void **state)
 
 static void test_each_has_a_client_of_its_own(void **state)
 {
-    bwl_place *places[BWL_POOL_MAX];
+    bwl_pool_place *places[BWL_POOL_MAX];
 
     (void)state;
     for (unsigned i = 0; i < BWL_POOL_MAX; i++) {
@@ -96,8 +96,8 @@ static void test_each_has_a_client_of_its_own(void **state)
 
 static void test_when_all_are_taken_there_is_none_within_the_time(void **state)
 {
-    bwl_place *places[BWL_POOL_MAX];
-    bwl_place *late = NULL;
+    bwl_pool_place *places[BWL_POOL_MAX];
+    bwl_pool_place *late = NULL;
 
     (void)state;
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)
@@ -111,7 +111,7 @@ static void test_when_all_are_taken_there_is_none_within_the_time(void **state)
 
 static void *take_one(void *arg)
 {
-    bwl_place **ret_place = arg;
+    bwl_pool_place **ret_place = arg;
 
     *ret_place = take();
     return NULL;
@@ -119,9 +119,9 @@ static void *take_one(void *arg)
 
 static void test_who_waits_gets_what_is_given_back(void **state)
 {
-    bwl_place *places[BWL_POOL_MAX];
-    bwl_place *got = NULL;
-    pthread_t  thread;
+    bwl_pool_place *places[BWL_POOL_MAX];
+    bwl_pool_place *got = NULL;
+    pthread_t       thread;
 
     (void)state;
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)
@@ -137,7 +137,7 @@ static void test_who_waits_gets_what_is_given_back(void **state)
 
 static void test_broken_place_is_closed_and_opened_again(void **state)
 {
-    bwl_place *place = take();
+    bwl_pool_place *place = take();
 
     (void)state;
     place->section.seen      = malloc(8);
@@ -151,7 +151,7 @@ static void test_broken_place_is_closed_and_opened_again(void **state)
 
 static void test_store_without_keys_is_unsupported(void **state)
 {
-    bwl_place *place = NULL;
+    bwl_pool_place *place = NULL;
 
     (void)state;
     open_pool("thread:");

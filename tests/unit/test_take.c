@@ -112,7 +112,7 @@ static void test_text_of_the_script_fits(void **state)
     affix[BWL_AFFIX_MAX] = '\0';
     bwl_redis_write(&writer, &q);
     assert_false(writer.overflowed);
-    assert_in_range(writer.size, 1000, bwl_redis_room(REDIS_TAKE_STAMP));
+    assert_in_range(writer.size, 1000, bwl_redis_room(REDIS_TAKE_STAMP, 0));
 }
 
 static bwl_redis_reply reply;

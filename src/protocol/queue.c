@@ -1,0 +1,414 @@
+/*
+ * queue.c -- a lock on one Redis server, which keeps a queue for those who wait.
+ *
+ *      acquire   JOIN: it is ours, or we stand in line.  Then we wait to be told, and BEAT from
+ *                time to time: that we are still there, and is it not ours already?
+ *                Who only looks (it would not wait) asks TAKE instead.
+ *      extend    EXTEND
+ *      release   RELEASE: the server gives it to who waits longest, and tells him by a push.
+ *                While we may stand in line: CANCEL.  Too many of those who wait are dead: POKE.
+ *
+ * What a push gives is a claim: a short lease, for the server cannot know whether we are there.  We
+ * confirm it by an EXTEND, which makes it a lease.  If enough of the claim is left, we hold before
+ * the answer to that has come: nobody else is given the lock before the claim has ended.
+ *
+ * The claim counts from when the server gave it, and a push may be under way for any time.  So it
+ * says when that was, on the server's clock, and so does every answer to who stands in line; the
+ * difference, counted from before that answer's question, is a moment before the claim began
+ * (queue_time.c).  Without such a moment (BEAT finds it ours: the push was lost, or is late)
+ * nothing is told before EXTEND is answered.
+ *
+ * A claim that came too late, and a place that is gone, end this attempt: the next one has a new
+ * token, but the ticket of the old one, which is the place in line; and after a claim that came too
+ * late, it asks for one twice as long.
+ *
+ * JOIN and TAKE are asked once for each token.  Without an answer, it is BEAT that finds out what
+ * became of them: it never makes a place, so whoever is told GONE can be sure.
+ *
+ * What it does not promise: a server that forgets (restart without persistence, failover, eviction)
+ * can let a second holder in; whoever checks the fence is not deceived by that.
+ *
+ *      IDLE --acquire--> ASKED ------queued------> QUEUED <---> a BEAT is out
+ *        ^                 |  `--claimed--.          |  push, claimed, mine
+ *        |                yes             v          v
+ *        |                 |     CLAIMED (nothing told) or CONFIRMING (held, till the claim ends)
+ *        |                 |                 |             |
+ *        |                 v       yes       |             |
+ *        |                HELD <-------------+-------------+
+ *        |                 ^ `--extend--> EXTENDING
+ *        |                 `---------------'
+ *      LEAVING, POKING <--release-- any
+ *
+ *      no        QUEUED (the place is gone), CLAIMED --> IDLE, telling ANEW
+ *                CONFIRMING, EXTENDING               --> IDLE, telling LOST
+ *      no answer ASKED, CLAIMED --> IDLE --acquire again--> SETTLING, which ends like ASKED
+ *                QUEUED, CONFIRMING: asked again       EXTENDING --> HELD
+ */
+#include "core/asking.h"
+#include "protocol/protocol.h"
+#include "protocol/queue_time.h"
+#include "store/redis.h"
+
+enum {
+    SERVER       = 0,
+    NO_QUESTION  = 0,
+    CLAIM_MIN_MS = 2000, /* time for a push, an EXTEND, and a process that is slow to wake      */
+    ENOUGH_OF    = 4,    /* the part of a claim that is worth telling before it is confirmed    */
+    RECONFIRM_MS = 50,   /* before a confirmation that could not be put is put again            */
+    NOT_KNOWN    = 0,    /* until when: nothing may be told                                   */
+};
+
+typedef enum phase {
+    IDLE = 1,
+    ASKED,      /* JOIN or TAKE is out                                                         */
+    SETTLING,   /* BEAT is out for one of these that had no answer                             */
+    QUEUED,     /* in line, or so we think; BEAT is out, or is to come                         */
+    CLAIMED,    /* EXTEND is out, and nothing was told                                         */
+    CONFIRMING, /* HELD was told; EXTEND is out, or is to come                                 */
+    HELD,
+    EXTENDING,
+    LEAVING, /* RELEASE or CANCEL is out                                                    */
+    POKING,
+} phase;
+
+typedef struct queue_state {
+    phase      phase;
+    bool       may_wait;
+    bool       was_held; /* with this token: so it stands in no line any more                  */
+    bwl_asking asking;
+    uint32_t   unconfirmed; /* a confirmation that gave way to an extension: its no counts       */
+    bwl_ms     sent_at;     /* the question that is out, or was the last                          */
+    bwl_ms     lease_ms; /* that the latest command asked for: what a later one asks is later     */
+    bwl_ms     claim_ms; /* that a push of this token gives                                   */
+    uint64_t   fence;    /* the highest that we were told with this token                       */
+    uint64_t   ticket;   /* our place in line, kept from one attempt to the next; 0: none yet    */
+    bwl_sighting seen;   /* QUEUED: of the server's clock                                       */
+} queue_state;
+
+static void queue_init(void *state, unsigned nodes)
+{
+    assert(nodes == 1);
+    *(queue_state *)state = (queue_state){ .phase = IDLE };
+}
+
+/* ---- asking, telling ------------------------------------------------------------------------- */
+
+static void ask(queue_state *q, phase next, bwl_redis_word word, bwl_ms now, bwl_effects *fx)
+{
+    bool in_line = word == REDIS_QUEUE_JOIN || word == REDIS_QUEUE_BEAT;
+
+    q->phase        = next;
+    q->sent_at      = now;
+    q->asking.asked = ++q->asking.last_tag;
+    bwl_put_ask(fx, (bwl_ask){
+                        .tag      = q->asking.asked,
+                        .node     = SERVER,
+                        .word     = (uint8_t)word,
+                        .stamp    = word == REDIS_QUEUE_JOIN ? (int64_t)q->ticket : 0,
+                        .claim_ms = in_line ? q->claim_ms : 0,
+                    });
+    bwl_wake_at(fx, BWL_NEVER);
+}
+
+static void ended(queue_state *q, bwl_outcome_kind kind, bwl_effects *fx)
+{
+    q->phase = IDLE;
+    bwl_tell(fx, kind);
+}
+
+/* What a lease, or a claim, is worth that began after `at`. */
+static bwl_ms worth(bwl_ms at, bwl_ms lease_ms)
+{
+    return bwl_later(at, lease_ms) - bwl_drift_ms(lease_ms);
+}
+
+static void held(queue_state *q, bwl_effects *fx)
+{
+    q->phase    = HELD;
+    q->was_held = true;
+    bwl_tell_held(fx, worth(q->sent_at, q->lease_ms), q->fence);
+}
+
+static void learn_fence(queue_state *q, uint64_t fence)
+{
+    if (fence > q->fence)
+        q->fence = fence;
+}
+
+/* ---- standing in line ------------------------------------------------------------------------ */
+
+static void beat(queue_state *q, bwl_ms now, bwl_effects *fx)
+{
+    ask(q, QUEUED, REDIS_QUEUE_BEAT, now, fx);
+}
+
+static void queued(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+{
+    if (q->phase != QUEUED)
+        bwl_tell(fx, BWL_QUEUED);
+    q->phase = QUEUED;
+    q->seen  = (bwl_sighting){ .at = q->sent_at, .server_us = ev->place->server_us };
+    bwl_wake_at(fx, bwl_later(ev->now, bwl_queue_beat_ms(ev->place, &ev->fresh)));
+}
+
+/* The server gave it to us, and we hold until `until` if that was soon enough. */
+static void claimed(queue_state *q, bwl_ms until, uint64_t fence, bwl_ms now, bwl_effects *fx)
+{
+    bool is_enough = until > now && until - now >= q->claim_ms / ENOUGH_OF;
+    bool is_known  = q->phase == QUEUED; /* to those above us, that this takes time          */
+
+    learn_fence(q, fence);
+    q->seen = (bwl_sighting){ 0 };
+    if (is_enough)
+        bwl_tell_held(fx, until, q->fence);
+    else if (!is_known && q->may_wait)
+        bwl_tell(fx, BWL_QUEUED);
+    q->was_held = is_enough;
+    ask(q, is_enough ? CONFIRMING : CLAIMED, REDIS_QUEUE_EXTEND, now, fx);
+}
+
+static void pushed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+{
+    bwl_ms after;
+
+    assert(ev->place != NULL);
+    if (q->phase != QUEUED)
+        return; /* about a place that we have left */
+    after =
+        bwl_queue_given_after(q->seen, ev->place->server_us, ev->now, bwl_drift_ms(q->claim_ms));
+    claimed(q, worth(after, q->claim_ms), ev->number, ev->now, fx);
+}
+
+static void placed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+{
+    assert(ev->place != NULL);
+    if (ev->place->ticket != 0)
+        q->ticket = ev->place->ticket;
+    switch (ev->place->how) {
+    case BWL_HOW_HELD:
+        learn_fence(q, ev->number);
+        held(q, fx);
+        return;
+    case BWL_HOW_BUSY: ended(q, BWL_BUSY, fx); return;
+    case BWL_HOW_QUEUED: queued(q, ev, fx); return;
+    case BWL_HOW_CLAIMED:
+        claimed(q, worth(q->sent_at, q->claim_ms), ev->number, ev->now, fx);
+        return;
+    case BWL_HOW_MINE: claimed(q, NOT_KNOWN, ev->number, ev->now, fx); return;
+    case BWL_HOW_GONE: ended(q, BWL_ANEW, fx); return;
+    case BWL_HOW_MORE: break;
+    }
+    bwl_unreachable("no answer to who asks for a place");
+}
+
+/* The connection on which we stood in line has ended, and with it what we knew of the clock that
+ * counts: another server may be behind this name now. */
+static void cut_off(queue_state *q, bwl_ms now, bwl_effects *fx)
+{
+    q->seen.server_us = 0;
+    beat(q, now, fx);
+}
+
+static void looked(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+{
+    if (ev->kind == BWL_REPLY && (ev->answer == BWL_YES || ev->answer == BWL_NO))
+        placed(q, ev, fx);
+    else if (ev->kind == BWL_DOWN)
+        cut_off(q, ev->now, fx);
+    else /* we keep our place all the same */
+        bwl_wake_at(fx, bwl_later(ev->now, bwl_queue_again_ms(&ev->fresh)));
+}
+
+static void sought(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+{
+    if (bwl_was_answered(ev, fx))
+        placed(q, ev, fx);
+    else
+        q->phase = IDLE;
+}
+
+/* ---- a claim --------------------------------------------------------------------------------- */
+
+static void confirm(queue_state *q, bwl_ms now, bwl_effects *fx)
+{
+    ask(q, CONFIRMING, REDIS_QUEUE_EXTEND, now, fx);
+}
+
+/* Nothing was told of this claim.  Not answered: it may be ours. */
+static void claim_answered(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+{
+    if (ev->kind == BWL_DOWN || ev->answer == BWL_LATER || ev->answer == BWL_UNSENT) {
+        ended(q, BWL_UNKNOWN, fx);
+    } else if (ev->answer == BWL_REFUSED) {
+        ended(q, BWL_STORE_REFUSED, fx);
+    } else if (ev->answer == BWL_YES) {
+        held(q, fx);
+    } else { /* too late: others have it, or had it.  Next time we need longer */
+        q->claim_ms = bwl_later(q->claim_ms, q->claim_ms);
+        ended(q, BWL_ANEW, fx);
+    }
+}
+
+static void lost(queue_state *q, bwl_effects *fx)
+{
+    q->asking.asked = NO_QUESTION;
+    q->unconfirmed  = NO_QUESTION;
+    ended(q, BWL_LOST, fx);
+}
+
+/* We hold, until the claim ends; whoever is above us sees to that. */
+static void confirmed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+{
+    if (ev->kind == BWL_DOWN)
+        confirm(q, ev->now, fx);
+    else if (ev->answer == BWL_YES)
+        held(q, fx);
+    else if (ev->answer == BWL_NO)
+        lost(q, fx);
+    else
+        bwl_wake_at(fx, bwl_later(ev->now, RECONFIRM_MS));
+}
+
+/* What is not ours once is never ours again by the same token, whatever a later question says. */
+static bool is_late_no(const queue_state *q, const bwl_event *ev)
+{
+    return q->unconfirmed != NO_QUESTION && ev->tag == q->unconfirmed && ev->kind == BWL_REPLY &&
+           ev->answer == BWL_NO;
+}
+
+static void extended(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+{
+    q->phase = HELD;
+    if (!bwl_was_answered(ev, fx))
+        return;
+    if (ev->answer == BWL_YES)
+        held(q, fx);
+    else
+        lost(q, fx);
+}
+
+/* ---- letting go ------------------------------------------------------------------------------ */
+
+static void released(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+{
+    bool is_more = ev->place != NULL && ev->place->how == BWL_HOW_MORE;
+
+    if (!bwl_was_answered(ev, fx))
+        q->phase = IDLE;
+    else if (ev->answer == BWL_NO)
+        ended(q, BWL_LOST, fx);
+    else if (is_more)
+        ask(q, POKING, REDIS_QUEUE_POKE, ev->now, fx);
+    else
+        ended(q, BWL_RELEASED, fx);
+}
+
+/* It is released; without this, whoever waits finds out at his next BEAT. */
+static void poked(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+{
+    bool is_more = ev->kind == BWL_REPLY && ev->answer == BWL_YES && ev->place != NULL &&
+                   ev->place->how == BWL_HOW_MORE;
+
+    if (is_more)
+        ask(q, POKING, REDIS_QUEUE_POKE, ev->now, fx);
+    else
+        ended(q, BWL_RELEASED, fx);
+}
+
+/* ---- commands and events --------------------------------------------------------------------- */
+
+static void acquire(queue_state *q, const bwl_command *cmd, bwl_effects *fx)
+{
+    bwl_ms wished_ms = q->claim_ms > CLAIM_MIN_MS ? q->claim_ms : CLAIM_MIN_MS;
+
+    if (cmd->again) {
+        ask(q, SETTLING, REDIS_QUEUE_BEAT, cmd->now, fx);
+        return;
+    }
+    q->may_wait = cmd->may_wait;
+    q->was_held = false;
+    q->fence    = 0;
+    q->claim_ms = bwl_sooner(wished_ms, q->lease_ms);
+    ask(q, ASKED, cmd->may_wait ? REDIS_QUEUE_JOIN : REDIS_QUEUE_TAKE, cmd->now, fx);
+}
+
+static void queue_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+                          bwl_effects *fx)
+{
+    queue_state *q = state;
+
+    q->lease_ms = claim->lease_ms;
+    switch (cmd->verb) {
+    case BWL_ACQUIRE:
+        assert(q->phase == IDLE);
+        acquire(q, cmd, fx);
+        break;
+    case BWL_EXTEND: /* instead of the confirmation, if that is out */
+        assert(q->phase == HELD || q->phase == CONFIRMING);
+        if (q->asking.asked != NO_QUESTION)
+            q->unconfirmed = q->asking.asked;
+        ask(q, EXTENDING, REDIS_QUEUE_EXTEND, cmd->now, fx);
+        break;
+    case BWL_RELEASE:
+        q->seen        = (bwl_sighting){ 0 };
+        q->unconfirmed = NO_QUESTION;
+        ask(q, LEAVING, q->was_held ? REDIS_QUEUE_RELEASE : REDIS_QUEUE_CANCEL, cmd->now, fx);
+        break;
+    }
+}
+
+static void answered(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+{
+    assert(ev->kind == BWL_DOWN || ev->answer != BWL_ALIEN);
+    switch (q->phase) {
+    case ASKED:
+    case SETTLING: sought(q, ev, fx); return;
+    case QUEUED: looked(q, ev, fx); return;
+    case CLAIMED: claim_answered(q, ev, fx); return;
+    case CONFIRMING: confirmed(q, ev, fx); return;
+    case EXTENDING: extended(q, ev, fx); return;
+    case LEAVING: released(q, ev, fx); return;
+    case POKING: poked(q, ev, fx); return;
+    case IDLE:
+    case HELD: break;
+    }
+    bwl_unreachable("no question is out in these phases");
+}
+
+static void queue_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    queue_state *q       = state;
+    bool         is_open = q->asking.asked != NO_QUESTION;
+
+    (void)claim; /* what it was when the question was put counts */
+    switch (ev->kind) {
+    case BWL_REPLY:
+    case BWL_DOWN:
+        if (bwl_ends_question(&q->asking, ev))
+            answered(q, ev, fx);
+        else if (ev->kind == BWL_DOWN && ev->tag == NO_QUESTION && q->phase == QUEUED && !is_open)
+            cut_off(q, ev->now, fx);
+        else if (is_late_no(q, ev))
+            lost(q, fx);
+        break;
+    case BWL_ALARM:
+        if (q->phase == QUEUED && !is_open)
+            beat(q, ev->now, fx);
+        else if (q->phase == CONFIRMING && !is_open)
+            confirm(q, ev->now, fx);
+        break;
+    case BWL_PUSH: pushed(q, ev, fx); break;
+    }
+}
+
+const bwl_protocol bwl_queue = {
+    .name       = "queue",
+    .state_size = sizeof(queue_state),
+    .uses_token = true,
+    .extends    = true,
+    .settles    = true,
+    .listens    = true,
+    .init       = queue_init,
+    .command    = queue_command,
+    .event      = queue_event,
+};

@@ -1,0 +1,53 @@
+/*
+ * queue_time.c -- see queue_time.h.
+ *
+ * Only who is first in line looks closely at when the lock's time is over: all others are given it
+ * by those before them, and ask only to be known as living, and to be found if a push was lost.
+ *
+ * A difference of two of the server's times is a length of time, whatever that clock shows; it is
+ * made shorter by the drift allowance.  Unless the clock was set in between.  Set back, the length
+ * is negative.  Set forward, the sum lies in our future, where nothing can have happened yet, if
+ * only it was set by more than the push was under way.  In both cases nothing is known but that it
+ * happened after we had asked, and that is where we count from: too early, never too late.
+ */
+#include "protocol/queue_time.h"
+
+enum { STRANGER_MIN_MS = 50, STRANGER_MAX_MS = 250, EXPIRED_MS = 2, US_PER_MS = 1000 };
+
+static bwl_ms between(bwl_ms least_ms, bwl_ms most_ms, const bwl_random *fresh)
+{
+    unsigned chance = (unsigned)fresh->bytes[0] << 8 | fresh->bytes[1];
+
+    assert(least_ms <= most_ms);
+    return least_ms + (bwl_ms)chance % (most_ms - least_ms + 1);
+}
+
+bwl_ms bwl_queue_beat_ms(const bwl_place *place, const bwl_random *fresh)
+{
+    if (place->rank > 0) /* a beat that is late by another one does not make us dead yet */
+        return between(BWL_QUEUE_BEAT_MS, 2 * BWL_QUEUE_BEAT_MS, fresh);
+    if (!place->is_ours || !place->ends) /* who deletes it tells nobody */
+        return between(STRANGER_MIN_MS, STRANGER_MAX_MS, fresh);
+    if (place->left_ms <= 0)
+        return EXPIRED_MS;
+    return bwl_sooner(BWL_QUEUE_BEAT_MS, bwl_later(place->left_ms, EXPIRED_MS));
+}
+
+bwl_ms bwl_queue_again_ms(const bwl_random *fresh)
+{
+    return between(BWL_QUEUE_BEAT_MS / 2, BWL_QUEUE_BEAT_MS, fresh);
+}
+
+bwl_ms bwl_queue_given_after(bwl_sighting seen, int64_t given_us, bwl_ms now, bwl_ms slack_ms)
+{
+    bwl_ms passed_ms;
+
+    assert(slack_ms >= 0);
+    if (seen.server_us <= 0 || given_us <= seen.server_us)
+        return seen.at;
+    passed_ms = (given_us - seen.server_us) / US_PER_MS;
+    passed_ms -= bwl_sooner(passed_ms, bwl_drift_ms(passed_ms));
+    if (passed_ms > now - seen.at + slack_ms)
+        return seen.at;
+    return bwl_sooner(seen.at + passed_ms, now);
+}

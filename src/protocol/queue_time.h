@@ -1,0 +1,31 @@
+/*
+ * queue_time.h -- the two moments of a lock with a queue: when to ask again, and since when it is
+ * ours.
+ */
+#ifndef BWL_QUEUE_TIME_H
+#define BWL_QUEUE_TIME_H
+
+#include "store/queue.h"
+
+/* Who has not been heard of for three times as long is passed over. */
+enum { BWL_QUEUE_BEAT_MS = 1000 };
+
+/* What we know of the server's clock: it showed `server_us` when ours showed `at`, or later.  0: we
+ * know nothing of it, and what is asked about happened after `at`. */
+typedef struct bwl_sighting {
+    bwl_ms  at;
+    int64_t server_us;
+} bwl_sighting;
+
+/* From the answer that says where we stand to the next question. */
+bwl_ms bwl_queue_beat_ms(const bwl_place *place, const bwl_random *fresh);
+
+/* From a question that was not carried out to the next. */
+bwl_ms bwl_queue_again_ms(const bwl_random *fresh);
+
+/* A moment on our clock, `now` or before, at which the server had surely not yet done what it did
+ * when its clock showed `given_us`.  `slack_ms`: by how much that clock may seem to be ahead before
+ * we take it for one that was set. */
+bwl_ms bwl_queue_given_after(bwl_sighting seen, int64_t given_us, bwl_ms now, bwl_ms slack_ms);
+
+#endif

@@ -1,0 +1,116 @@
+/*
+ * queue.h -- the words of store/queue.h as commands; answers and pushes as what they say.  Pure.
+ *
+ * docs/wire.md has the keys, the values and the messages in full.  Beside the lock's key L there is
+ * its queue, L:bwl.q, the beats of those who wait, L:bwl.b, and for all locks of a database the
+ * count of fences.  If L has no hash tag (a template without braces), these have L as theirs:
+ * {L}:bwl.q.
+ */
+#ifndef BWL_REDIS_QUEUE_H
+#define BWL_REDIS_QUEUE_H
+
+#include "redis/key.h"
+#include "redis/resp.h"
+#include "redis/words.h"
+
+#define BWL_QUEUE_FENCES_KEY "bowline:f"
+#define BWL_QUEUE_WHO        "bowline:who:" /* and the session                                 */
+#define BWL_QUEUE_INBOX      "bowline:i:" /* and 22 characters: the name of an inbox             */
+
+enum {
+    BWL_QUEUE_BITS_SIZE  = 22, /* characters of 128 random bits                                 */
+    BWL_QUEUE_INBOX_SIZE = sizeof BWL_QUEUE_INBOX - 1 + BWL_QUEUE_BITS_SIZE,
+    BWL_QUEUE_VALUE_SIZE = 3 + 2 * BWL_QUEUE_BITS_SIZE,
+    BWL_QUEUE_NONCE_MAX  = 40,
+    BWL_QUEUE_KEY_MAX    = BWL_KEY_MAX + 16,
+    BWL_QUEUE_INBOXES    = 3, /* through which we may be reached, as far as the queue knows     */
+};
+
+/* Counts of the server are below: it computes in floating point. */
+#define BWL_QUEUE_COUNT_MAX (INT64_C(1) << 53)
+
+/* A fence is such a count times this: what lies between is for turns taken without the server. */
+#define BWL_QUEUE_TURNS 1024u
+
+/* Who asks, beside what the question says.  The inboxes: of the connection that this is written to;
+ * and those by which we may stand in the queue still, "" for none. */
+struct bwl_queue_self {
+    bool     says_by_shard; /* SPUBLISH; else PUBLISH                                            */
+    uint32_t slot;          /* the nonce ...                                                     */
+    uint64_t generation;    /* ... in two parts                                                  */
+    bwl_ms   claim_ms;
+    char     session[BWL_QUEUE_BITS_SIZE + 1];
+    char     inboxes[BWL_QUEUE_INBOXES][BWL_QUEUE_INBOX_SIZE + 1];
+};
+
+bool bwl_queue_is(bwl_redis_word word);
+
+/* The room that such a command takes, at most. */
+size_t bwl_queue_room(size_t key_size);
+
+void bwl_queue_write(bwl_resp_writer *writer, const bwl_redis_question *question);
+
+bwl_redis_verdict bwl_queue_read(const bwl_redis_question *question, const char *bytes, size_t size,
+                                 bwl_redis_reply *ret_reply);
+
+/* The value of L that a token makes, with a NUL. */
+void bwl_queue_value_write(char ret_value[BWL_QUEUE_VALUE_SIZE + 1], const char *session,
+                           const char *token);
+
+/* As bwl_redis_write_look, and who the session of the value is; read by bwl_redis_read_look. */
+void bwl_queue_write_look(bwl_resp_writer *writer, const char *key, size_t key_size, bool by_text);
+
+/* Could somebody of this protocol have written it?  (A look shows its first 64 bytes.) */
+bool bwl_queue_is_value(const char *text);
+
+/* ---- greeting -------------------------------------------------------------------------------- */
+
+/* Who a session is, for people.  Borrowed. */
+typedef struct bwl_queue_card {
+    const char *session;
+    int64_t     uid;
+    int64_t     pid;
+    bwl_ms      kept_ms;
+    char        host[BWL_REDIS_LOOK_MAX];
+    char        program[BWL_REDIS_LOOK_MAX];
+} bwl_queue_card;
+
+enum { BWL_QUEUE_SCRIPTS = 7, BWL_QUEUE_GREETING_ROOM = 3072, BWL_QUEUE_LOAD_ROOM = 4096 };
+
+/* (S)SUBSCRIBE inbox, answered by a push; (S)PUBLISH inbox H, by a number and a push. */
+void bwl_queue_write_inbox(bwl_resp_writer *writer, bool by_shard, const char *inbox);
+
+/* SCRIPT EXISTS, of each of them, answered by an array of 0 and 1; and what sees to it that fences
+ * are above the server's time from now on, and says who we are, answered by 1. */
+void bwl_queue_write_scripts(bwl_resp_writer *writer);
+void bwl_queue_write_floor(bwl_resp_writer *writer, const bwl_queue_card *card);
+
+/* Which are not there: 1 << i.  False: that is no answer to it. */
+bool bwl_queue_read_scripts(const char *bytes, size_t size, unsigned *ret_missing);
+
+void bwl_queue_write_load(bwl_resp_writer *writer, unsigned nth);
+
+/* Nobody wants to know any more who this session was. */
+void bwl_queue_write_leave(bwl_resp_writer *writer, const char *session);
+
+/* ---- pushes ---------------------------------------------------------------------------------- */
+
+typedef enum bwl_queue_push_kind {
+    BWL_PUSH_OTHER = 1, /* none of ours                                                        */
+    BWL_PUSH_SUBSCRIBED,
+    BWL_PUSH_HELLO, /* what we have said ourselves                                             */
+    BWL_PUSH_GRANT,
+} bwl_queue_push_kind;
+
+typedef struct bwl_queue_push {
+    bwl_queue_push_kind kind;
+    uint32_t            slot; /* GRANT: of the nonce; and the rest of it                        */
+    uint64_t            generation;
+    uint64_t            fence;
+    int64_t             server_us;
+} bwl_queue_push;
+
+/* What a push says that came through this inbox. */
+bwl_queue_push bwl_queue_read_push(const char *inbox, const char *bytes, size_t size);
+
+#endif

@@ -1,0 +1,13 @@
+-- The next fence or ticket, from KEYS[4]; or a table, an error that names that key.  Below 1e15 it was
+-- lost: microseconds of the server's time are above whatever it was.  Beyond 2^53 no number is exact.
+local function fence()
+  local f = redis.pcall('INCR', KEYS[4])
+  if type(f) == 'table' then return redis.error_reply(f.err .. ' (' .. KEYS[4] .. ')') end
+  if f < 1e15 then
+    local t = redis.call('TIME')
+    f = t[1] * 1000000 + t[2]
+    redis.call('SET', KEYS[4], string.format('%.0f', f))
+  end
+  if f >= 2^53 then return redis.error_reply('ERR ' .. KEYS[4] .. ' is too large for a fence') end
+  return f
+end

@@ -1,0 +1,35 @@
+-- KEYS: 1 the lock, 2 its queue, 3 its beats, 4 the count of fences.  ARGV: 1 our value, 2 the lease in
+-- ms, 3 the command that tells a waiter, 4 how we stand in the queue, 5 our ticket, 0: a new one.
+-- A number: it is ours, with this fence.  CLAIMED, fence, ticket: for our claim.
+-- QUEUED, ticket, how many are before us, ms left, 1 if it is held by this protocol, the time in us.
+-- The usual case comes first: before the functions are made, which cost as much as it does.
+local is_free = redis.call('EXISTS', KEYS[1], KEYS[2]) == 0
+if is_free then
+  local f = redis.pcall('INCR', KEYS[4])
+  if type(f) == 'number' and f >= 1e15 and f < 2^53 then
+    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+    return f
+  end
+end
+-- @include queue_fence.lua
+if is_free then
+  local f = fence()
+  if type(f) == 'table' then return f end
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+  return f
+end
+-- @include queue_read.lua
+-- @include queue_serve.lua
+-- @include queue_stand.lua
+local problem = wrong()
+if problem then return problem end
+local is_free = not read()
+local ticket, f = ARGV[5], nil
+if is_free or ticket == '0' then
+  f = fence()
+  if type(f) == 'table' then return f end
+end
+if ticket == '0' then ticket = string.format('%.0f', f) end
+redis.call('ZADD', KEYS[2], ticket, ARGV[4])
+redis.call('PEXPIRE', KEYS[2], 60000)
+return stand(ARGV[1], ARGV[4], ARGV[3], is_free and f, clock())

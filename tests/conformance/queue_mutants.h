@@ -1,0 +1,116 @@
+/*
+ * queue_mutants.h -- mistakes that are planted in the model of a queue's words, one at a time.
+ *
+ * Each is called after every question, with what the model was before it.
+ */
+#ifndef TEST_QUEUE_MUTANTS_H
+#define TEST_QUEUE_MUTANTS_H
+
+#include "lab/model_queue.h"
+#include "lab/twist.h"
+
+typedef void queue_mutation(bwl_model_redis *r, const bwl_model_redis *before,
+                            const bwl_queue_question *q, bwl_queue_reply *reply);
+
+#define MUTANT(name)                                                    \
+    static void name(bwl_model_redis *r, const bwl_model_redis *before, \
+                     const bwl_queue_question *q, bwl_queue_reply *reply)
+
+MUTANT(takes_past_the_line)
+{
+    bwl_queue_question again = *q;
+
+    if (q->word != REDIS_QUEUE_TAKE || bwl_model_owner(before) != 0)
+        return;
+    *r         = *before;
+    again.word = REDIS_QUEUE_TAKE;
+    *reply     = bwl_model_queue_reply(r, &again, BWL_TWIST_BARGES);
+}
+
+MUTANT(the_dead_are_served)
+{
+    bwl_queue_question again = *q;
+
+    again.dead_ms = 0;
+    *r            = *before;
+    *reply        = bwl_model_queue_reply(r, &again, 0);
+}
+
+MUTANT(nobody_is_passed_over)
+{
+    bwl_queue_question again = *q;
+
+    again.serve_max = 1;
+    *r              = *before;
+    *reply          = bwl_model_queue_reply(r, &again, 0);
+}
+
+MUTANT(a_beat_keeps_the_inbox)
+{
+    bwl_queue_question again = *q;
+
+    if (q->word != REDIS_QUEUE_BEAT || q->stood_by[0] == 0)
+        return;
+    again.member.inbox = q->stood_by[0];
+    *r                 = *before;
+    *reply             = bwl_model_queue_reply(r, &again, 0);
+}
+
+MUTANT(a_place_is_lost_with_its_ticket)
+{
+    bwl_queue_question again = *q;
+
+    again.ticket = 0;
+    *r           = *before;
+    *reply       = bwl_model_queue_reply(r, &again, 0);
+}
+
+MUTANT(the_line_lasts)
+{
+    bwl_queue_question again = *q;
+
+    again.keep_ms = 0;
+    *r            = *before;
+    *reply        = bwl_model_queue_reply(r, &again, 0);
+}
+
+MUTANT(the_count_begins_at_one)
+{
+    *r     = *before;
+    *reply = bwl_model_queue_reply(r, q, BWL_TWIST_FENCE_BARE);
+}
+
+MUTANT(a_closed_inbox_hears)
+{
+    if (reply->grant.is_there && reply->grant.connection >= BWL_MODEL_CLIENTS)
+        reply->grant.is_there = false;
+    (void)r;
+    (void)before;
+    (void)q;
+}
+
+typedef struct queue_mutant {
+    queue_mutation *mutation;
+    const char     *name;
+} queue_mutant;
+
+#define M(name)     \
+    {               \
+        name, #name \
+    }
+static const queue_mutant queue_mutants[] = {
+    M(takes_past_the_line),
+    M(the_dead_are_served),
+    M(nobody_is_passed_over),
+    M(a_beat_keeps_the_inbox),
+    M(a_place_is_lost_with_its_ticket),
+    M(the_line_lasts),
+    M(the_count_begins_at_one),
+    M(a_closed_inbox_hears),
+};
+#undef M
+#undef MUTANT
+
+enum { QUEUE_MUTANTS = sizeof queue_mutants / sizeof queue_mutants[0] };
+
+#endif

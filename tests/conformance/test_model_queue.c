@@ -1,0 +1,499 @@
+/*
+ * test_model_queue.c -- the words of src/store/queue.h: as the lab's model server carries them out,
+ * and as src/redis puts them to a real server and reads what it answers and pushes.
+ *
+ * Random sequences of three clients at one lock, each with a connection and perhaps an old one that
+ * is still open; every answer is compared in all that it says, every push with to whom it came, and
+ * what is left in the server.  The server's clock stands still until a sequence moves it.
+ * BOWLINE_WORDS_SEED and BOWLINE_WORDS_RUNS as in test_model_redis.c.
+ */
+#include "core/token.h"
+#include "core/text.h"
+#include "lab/dice.h"
+#include "lab/model_queue.h"
+#include "lab/model_words.h"
+#include "lab/token_number.h"
+#include "redis/queue.h"
+#include "tests/conformance/queue_mutants.h"
+#include "tests/lib/frozen.h"
+#include "tests/lib/testing.h"
+#include "tests/lib/wire.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    RUNS_USUAL     = 8000,
+    RUNS_OF_MUTANT = 8000,
+    LENGTH_MAX     = 24,
+    CLIENTS        = BWL_MODEL_CLIENTS,
+    SERIALS        = 2, /* tokens of each client                                                 */
+    DEAD_MS        = 3000,
+    KEEP_MS        = 60000,
+};
+
+#define KEY     "k"
+#define QUEUE   "{k}:bwl.q"
+#define BEATS   "{k}:bwl.b"
+#define SESSION "0123456789012345678901"
+
+static const int64_t beginning_ms = INT64_C(1700000000000);
+
+static server         *redis;
+static wire            wires[BWL_MODEL_CONNECTIONS];
+static wire            control;
+static bwl_model_redis model;
+static queue_mutation *mutant;
+static bool            is_quiet;
+
+static uint8_t  inboxes[CLIENTS]; /* of the present connections                                  */
+static uint64_t last_tickets[CLIENTS];
+
+/* What came to whom, since the last question. */
+static unsigned       pushes;
+static unsigned       pushed_to;
+static bwl_queue_push push;
+
+/* ---- randomness ------------------------------------------------------------------------------ */
+
+static uint64_t random_state;
+
+static unsigned below(unsigned limit)
+{
+    return (unsigned)(bwl_dice_draw(&random_state) % limit);
+}
+
+static int64_t some_ms(void)
+{
+    static const int64_t some[] = { 1, 2, 29, 30, 31, 999, 1000, 2999, 3000, 3001, 59999, 60001 };
+
+    return some[below(sizeof some / sizeof some[0])];
+}
+
+/* ---- what was said --------------------------------------------------------------------------- */
+
+static char   story[16384];
+static size_t story_size;
+
+__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
+{
+    va_list list;
+    int     n;
+
+    va_start(list, format);
+    n = vsnprintf(story + story_size, sizeof story - story_size, format, list);
+    va_end(list);
+    if (n > 0 && story_size + (size_t)n < sizeof story)
+        story_size += (size_t)n;
+}
+
+/* ---- inboxes --------------------------------------------------------------------------------- */
+
+static void write_inbox(char ret_inbox[BWL_QUEUE_INBOX_SIZE + 1], unsigned client, unsigned inbox)
+{
+    ret_inbox[0] = '\0';
+    if (inbox != 0)
+        (void)snprintf(ret_inbox, BWL_QUEUE_INBOX_SIZE + 1, BWL_QUEUE_INBOX "%010u.%011u", client,
+                       inbox);
+}
+
+static void note_push(unsigned connection, bwl_resp_cursor frame)
+{
+    unsigned       client = connection % CLIENTS;
+    unsigned       inbox  = model.connections[connection].inbox;
+    bwl_queue_push read;
+    char           text[BWL_QUEUE_INBOX_SIZE + 1];
+
+    write_inbox(text, client, inbox);
+    read = bwl_queue_read_push(text, frame.bytes, frame.size);
+    if (read.kind != BWL_PUSH_GRANT)
+        return; /* what SUBSCRIBE says */
+    pushes++;
+    pushed_to = connection;
+    push      = read;
+}
+
+/* The next frame that is no push; what is pushed before it is noted. */
+static bwl_resp_cursor next_answer(unsigned connection)
+{
+    bwl_resp_cursor frame = wire_next(&wires[connection]);
+
+    while (frame.bytes[0] == '>') {
+        note_push(connection, frame);
+        frame = wire_next(&wires[connection]);
+    }
+    return frame;
+}
+
+static void gather_pushes(void)
+{
+    for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++) {
+        wire_say(&wires[i], "PING");
+        wire_flush(&wires[i]);
+        (void)next_answer(i);
+    }
+}
+
+/* On the real server as in the model: which connection listens where. */
+static void listen_anew(unsigned connection, uint8_t inbox)
+{
+    char text[BWL_QUEUE_INBOX_SIZE + 1];
+
+    wire_say(&wires[connection], "SUNSUBSCRIBE");
+    if (inbox != 0) {
+        char command[BWL_QUEUE_INBOX_SIZE + 16];
+        write_inbox(text, connection % CLIENTS, inbox);
+        (void)snprintf(command, sizeof command, "SSUBSCRIBE %s", text);
+        wire_say(&wires[connection], command);
+    }
+    wire_say(&wires[connection], "PING");
+    wire_flush(&wires[connection]);
+    (void)next_answer(connection);
+    bwl_model_queue_listen(&model, connection, inbox);
+}
+
+/* ---- one question to both -------------------------------------------------------------------- */
+
+static bwl_redis_reply ask_server(unsigned client, const bwl_queue_question *q)
+{
+    char               token[BWL_TOKEN_MAX + 1];
+    bwl_random         random   = bwl_token_random(q->token, 0);
+    bwl_redis_reply    reply    = { 0 };
+    bwl_queue_self     self     = { .says_by_shard = true,
+                                    .slot          = client,
+                                    .generation    = q->token,
+                                    .claim_ms      = q->member.claim_ms,
+                                    .session       = SESSION };
+    bwl_redis_question question = {
+        .word     = q->word,
+        .by_text  = true,
+        .key      = KEY,
+        .key_size = 1,
+        .token    = token,
+        .lease_ms = q->lease_ms,
+        .stamp    = q->ticket,
+        .self     = &self,
+    };
+    bwl_resp_cursor cursor;
+
+    bwl_token_write(token, &random);
+    write_inbox(self.inboxes[0], client, q->member.inbox);
+    write_inbox(self.inboxes[1], client, q->stood_by[0]);
+    write_inbox(self.inboxes[2], client, q->stood_by[1]);
+    bwl_redis_write(&wires[client].out, &question);
+    wire_flush(&wires[client]);
+    cursor = next_answer(client);
+    if (bwl_redis_read(&question, 0, cursor.bytes, cursor.size, &reply) != BWL_REDIS_ANSWER) {
+        tell("   strange: %.*s\n", (int)cursor.size, cursor.bytes);
+        reply.answer = 0;
+    }
+    gather_pushes();
+    return reply;
+}
+
+static bwl_queue_question some_question(unsigned client)
+{
+    uint16_t           token = bwl_token_number(client, 1 + below(SERIALS));
+    bwl_queue_question q     = {
+            .word      = (bwl_redis_word)(REDIS_QUEUE_TAKE + below(7)),
+            .token     = token,
+            .lease_ms  = 30 + below(2) * 1000,
+            .dead_ms   = DEAD_MS,
+            .keep_ms   = KEEP_MS,
+            .serve_max = BWL_MODEL_SERVE_MAX,
+    };
+
+    q.member = (bwl_member){ .token    = token,
+                             .claim_ms = (uint16_t)(30 + token % 3 * 10),
+                             .inbox    = inboxes[client] };
+    if (q.word == REDIS_QUEUE_JOIN && below(3) == 0)
+        q.ticket = (int64_t)last_tickets[client];
+    if (q.word == REDIS_QUEUE_BEAT || q.word == REDIS_QUEUE_CANCEL)
+        for (unsigned i = 0; i < 2; i++)
+            q.stood_by[i] = (uint8_t)below(inboxes[client] + 1u);
+    return q;
+}
+
+static bool is_same_place(const bwl_place *said, const bwl_place *heard)
+{
+    return said->how == heard->how && said->is_ours == heard->is_ours &&
+           said->ends == heard->ends && said->left_ms == heard->left_ms &&
+           said->ticket == heard->ticket && said->rank == heard->rank &&
+           said->server_us == heard->server_us;
+}
+
+static bool is_same_push(const bwl_grant *said)
+{
+    if (!said->is_there)
+        return pushes == 0;
+    return pushes == 1 && pushed_to == said->connection && push.generation == said->token &&
+           push.fence == (uint64_t)said->fence * BWL_QUEUE_TURNS &&
+           push.server_us == said->server_us;
+}
+
+static bool is_number(const char *command, int64_t expected)
+{
+    bwl_resp_cursor cursor = wire_ask(&control, command);
+    bwl_resp_value  value;
+    uint64_t        number = 0;
+
+    if (!bwl_resp_next_bare(&cursor, &value))
+        return false;
+    if (value.type == '$' && !bwl_number_parse(&number, value.text, value.size, INT64_MAX))
+        return false;
+    if (value.type == ':')
+        number = (uint64_t)value.integer;
+    if ((int64_t)number != expected)
+        tell("   left: %s is %" PRIu64 ", the model has %" PRId64 "\n", command, number, expected);
+    return (int64_t)number == expected;
+}
+
+static int64_t items_of(unsigned key)
+{
+    int64_t count = 0;
+
+    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++)
+        count += model.data.items[i].is_there && model.data.items[i].key == key;
+    return count;
+}
+
+static bool is_same_rest(void)
+{
+    return is_number("ZCARD " QUEUE, items_of(BWL_MODEL_QUEUE)) &&
+           is_number("HLEN " BEATS, items_of(BWL_MODEL_BEATS)) &&
+           is_number("EXISTS " KEY, bwl_model_owner(&model) != 0) &&
+           is_number("GET " BWL_QUEUE_FENCES_KEY, model.data.keys[BWL_MODEL_COUNT].value);
+}
+
+static void tell_both(const bwl_queue_question *q, const bwl_queue_reply *said,
+                      const bwl_redis_reply *heard)
+{
+    tell("%x: word %d, inbox %d (%d %d), claim %d, lease %" PRId64 ", ticket %" PRId64 "\n",
+         q->token, (int)q->word, q->member.inbox, q->stood_by[0], q->stood_by[1],
+         q->member.claim_ms, q->lease_ms, q->ticket);
+    tell("   model: answer %d how %d fence %" PRId64 " ours %d ends %d left %" PRId64
+         " ticket %" PRIu64 " rank %" PRIu64 "; push %d to %d token %x fence %" PRId64 "\n",
+         (int)said->answer, (int)said->place.how, said->fence, said->place.is_ours,
+         said->place.ends, said->place.left_ms, said->place.ticket, said->place.rank,
+         said->grant.is_there, said->grant.connection, said->grant.token, said->grant.fence);
+    tell("  server: answer %d how %d fence %" PRIu64 " ours %d ends %d left %" PRId64
+         " ticket %" PRIu64 " rank %" PRIu64 "; pushes %u to %u token %" PRIx64 " fence %" PRIu64
+         "\n",
+         (int)heard->answer, (int)heard->place.how, heard->number / BWL_QUEUE_TURNS,
+         heard->place.is_ours, heard->place.ends, heard->place.left_ms, heard->place.ticket,
+         heard->place.rank, pushes, pushed_to, push.generation, push.fence / BWL_QUEUE_TURNS);
+}
+
+/* True if both said the same, and left the same. */
+static bool ask_both(unsigned client)
+{
+    static bwl_model_redis before;
+    bwl_queue_question     q = some_question(client);
+    bwl_queue_reply        said;
+    bwl_redis_reply        heard;
+
+    pushes        = 0;
+    model.counted = 0; /* the server's clock stands still                                        */
+    before        = model;
+    said          = bwl_model_queue_reply(&model, &q, 0);
+    if (mutant != NULL)
+        mutant(&model, &before, &q, &said);
+    heard = ask_server(client, &q);
+    tell_both(&q, &said, &heard);
+    if (said.place.ticket != 0)
+        last_tickets[client] = said.place.ticket;
+    return said.answer == heard.answer && (uint64_t)said.fence * BWL_QUEUE_TURNS == heard.number &&
+           is_same_place(&said.place, &heard.place) && is_same_push(&said.grant) && is_same_rest();
+}
+
+/* ---- sequences ------------------------------------------------------------------------------- */
+
+static void pass(int64_t by_ms)
+{
+    tell("-- %" PRId64 " ms pass\n", by_ms);
+    bwl_model_redis_pass(&model, by_ms * BWL_MODEL_PER_MS);
+    frozen_set(model.now / BWL_MODEL_PER_MS);
+}
+
+/* Somebody else's value, or no string at all. */
+static void meet_stranger(void)
+{
+    bool is_list = below(2) == 0;
+    bool ends    = below(2) == 0;
+
+    tell("-- a stranger sets a %s%s\n", is_list ? "list" : "text", ends ? ", which ends" : "");
+    (void)wire_ask(&control, "DEL " KEY);
+    (void)wire_ask(&control, is_list ? "RPUSH " KEY " element" : "SET " KEY " hello");
+    bwl_model_redis_set_by(&model, BWL_MODEL_LOCK, BWL_MODEL_ALIEN, 1);
+    if (is_list)
+        model.data.keys[BWL_MODEL_LOCK].kind = BWL_KIND_ZSET;
+    if (!ends)
+        return;
+    (void)wire_ask(&control, "PEXPIRE " KEY " 30");
+    model.data.keys[BWL_MODEL_LOCK].lasts   = false;
+    model.data.keys[BWL_MODEL_LOCK].ends_at = model.now + 30 * BWL_MODEL_PER_MS;
+}
+
+static void forget(unsigned key, const char *command)
+{
+    tell("-- %s\n", command);
+    (void)wire_ask(&control, command);
+    if (model.data.keys[key].kind != BWL_KIND_NONE)
+        bwl_model_redis_evict(&model, key);
+}
+
+static void floor_of_both(void)
+{
+    const bwl_queue_card card = { .session = SESSION, .kept_ms = KEEP_MS };
+
+    tell("-- the floor\n");
+    model.counted = 0;
+    bwl_model_queue_floor(&model);
+    bwl_queue_write_floor(&control.out, &card);
+    wire_flush(&control);
+    (void)wire_next(&control);
+}
+
+static void connect_again(unsigned client)
+{
+    tell("-- %u connects again\n", client);
+    listen_anew(client + CLIENTS, inboxes[client]);
+    inboxes[client]++;
+    listen_anew(client, inboxes[client]);
+}
+
+static void disturb(unsigned client)
+{
+    switch (below(10)) {
+    case 0: meet_stranger(); break;
+    case 1: forget(BWL_MODEL_LOCK, "DEL " KEY); break;
+    case 2: forget(BWL_MODEL_COUNT, "DEL " BWL_QUEUE_FENCES_KEY); break;
+    case 3: forget(BWL_MODEL_BEATS, "DEL " BEATS); break;
+    case 4: floor_of_both(); break;
+    case 5:
+        tell("-- an old connection of %u is closed\n", client);
+        listen_anew(client + CLIENTS, 0);
+        break;
+    case 6:
+        if (inboxes[client] < 3)
+            connect_again(client);
+        break;
+    default: pass(some_ms()); break;
+    }
+}
+
+static void begin_sequence(uint64_t seed)
+{
+    random_state = seed;
+    story_size   = 0;
+    bwl_model_redis_start(&model, beginning_ms);
+    model.grace = BWL_MODEL_PER_MS;
+    (void)wire_ask(&control, "DEL " KEY " " QUEUE " " BEATS " " BWL_QUEUE_FENCES_KEY);
+    frozen_set(beginning_ms);
+    for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++)
+        listen_anew(i, i < CLIENTS);
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        inboxes[i]      = 1;
+        last_tickets[i] = 0;
+    }
+}
+
+/* A JOIN takes room for two more. */
+static bool has_room(void)
+{
+    return items_of(BWL_MODEL_QUEUE) + items_of(BWL_MODEL_BEATS) + 2 <= BWL_MODEL_ITEMS;
+}
+
+static bool play_sequence(uint64_t seed)
+{
+    begin_sequence(seed);
+    for (unsigned i = 4 + below(LENGTH_MAX - 3); i > 0 && has_room(); i--) {
+        if (below(3) == 0)
+            disturb(below(CLIENTS));
+        if (!ask_both(below(CLIENTS)))
+            return false;
+    }
+    return true;
+}
+
+static uint64_t number_from(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static uint64_t play_sequences(uint64_t seed, uint64_t runs)
+{
+    for (uint64_t i = 0; i < runs; i++) {
+        if (play_sequence(seed + i))
+            continue;
+        if (!is_quiet)
+            (void)fprintf(stderr, "BOWLINE_WORDS_SEED=%" PRIu64 " BOWLINE_WORDS_RUNS=1\n%s",
+                          seed + i, story);
+        return i;
+    }
+    return runs;
+}
+
+static void test_each_word_means_the_same_to_model_and_server(void **state)
+{
+    uint64_t runs = number_from("BOWLINE_WORDS_RUNS", RUNS_USUAL);
+    uint64_t seed = number_from("BOWLINE_WORDS_SEED", (uint64_t)time(NULL) * 1000000);
+
+    (void)state;
+    print_message("# seed %" PRIu64 ", %" PRIu64 " sequences\n", seed, runs);
+    assert_true(play_sequences(seed, runs) == runs);
+}
+
+/* ---- mistakes in the model ------------------------------------------------------------------- */
+
+static void test_planted_mistakes_are_found(void **state)
+{
+    uint64_t seed = number_from("BOWLINE_WORDS_SEED", 1);
+
+    (void)state;
+    is_quiet = true;
+    for (size_t i = 0; i < QUEUE_MUTANTS; i++) {
+        mutant         = queue_mutants[i].mutation;
+        uint64_t after = play_sequences(seed, RUNS_OF_MUTANT);
+        print_message("# %s: found after %" PRIu64 " sequences\n", queue_mutants[i].name, after);
+        if (after == RUNS_OF_MUTANT)
+            fail_msg("%s was not found", queue_mutants[i].name);
+    }
+    mutant   = NULL;
+    is_quiet = false;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    server_needed();
+    redis = frozen_start(beginning_ms);
+    wire_open(&control, redis->socket);
+    for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++) {
+        wire_open(&wires[i], redis->socket);
+        (void)wire_ask(&wires[i], "HELLO 3");
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    frozen_stop(redis);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_word_means_the_same_to_model_and_server),
+        cmocka_unit_test(test_planted_mistakes_are_found),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,287 @@
+/*
+ * test_queue.c -- what the lab adds for a lock with a queue: the server's part of it, pushes, the
+ * connections by which they come; and that each planted mistake is what is seen.
+ *
+ * The words are compared with a real server's by tests/conformance/test_model_queue.c; the
+ * scenarios are run by `bowline-lab run`.
+ */
+#include "lab/canon.h"
+#include "lab/explore.h"
+#include "lab/model_queue.h"
+#include "lab/mutant_queue.h"
+#include "lab/token_number.h"
+#include "lab/waiting.h"
+#include "protocol/protocol.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { A = 0, B = 1, LEASE_MS = 30, STATES_MAX = 2000000 };
+
+static bwl_scenario scenario_called(const char *name)
+{
+    size_t i = 0;
+
+    assert_true(bwl_scenario_find(name, &i));
+    return bwl_scenario_at(i);
+}
+
+/* ---- the server ------------------------------------------------------------------------------ */
+
+static bwl_queue_reply ask(bwl_model_redis *r, unsigned client, bwl_redis_word word)
+{
+    uint16_t           token = bwl_token_number(client, 1);
+    bwl_queue_question q     = {
+            .word      = word,
+            .token     = token,
+            .lease_ms  = LEASE_MS,
+            .member    = { .token = token, .claim_ms = LEASE_MS / 2, .inbox = 1 },
+            .dead_ms   = 3000,
+            .serve_max = BWL_MODEL_SERVE_MAX,
+    };
+
+    return bwl_model_queue_reply(r, &q, 0);
+}
+
+static bwl_model_redis server_of_two(void)
+{
+    bwl_model_redis r;
+
+    bwl_model_redis_start(&r, BWL_BEGINNING_WALL_MS);
+    bwl_model_queue_listen(&r, A, 1);
+    bwl_model_queue_listen(&r, B, 1);
+    return r;
+}
+
+static void test_a_release_gives_the_lock_to_who_waits_and_tells_it(void **state)
+{
+    bwl_model_redis r    = server_of_two();
+    bwl_queue_reply held = ask(&r, A, REDIS_QUEUE_JOIN);
+    bwl_queue_reply waits;
+    bwl_queue_reply released;
+
+    (void)state;
+    assert_int_equal(held.place.how, BWL_HOW_HELD);
+    waits = ask(&r, B, REDIS_QUEUE_JOIN);
+    assert_int_equal(waits.place.how, BWL_HOW_QUEUED);
+    assert_int_equal(waits.place.left_ms, LEASE_MS);
+    assert_int_equal(ask(&r, B, REDIS_QUEUE_TAKE).place.how, BWL_HOW_BUSY);
+    released = ask(&r, A, REDIS_QUEUE_RELEASE);
+    assert_int_equal(released.answer, BWL_YES);
+    assert_true(released.grant.is_there);
+    assert_int_equal(released.grant.connection, B);
+    assert_true(released.grant.fence > held.fence);
+    assert_int_equal(bwl_model_owner(&r), bwl_token_number(B, 1));
+    assert_int_equal(bwl_model_left(&r), LEASE_MS / 2 * BWL_MODEL_PER_MS);
+    assert_int_equal(ask(&r, B, REDIS_QUEUE_BEAT).place.how, BWL_HOW_MINE);
+    assert_int_equal(ask(&r, B, REDIS_QUEUE_EXTEND).answer, BWL_YES);
+    assert_int_equal(bwl_model_left(&r), LEASE_MS * BWL_MODEL_PER_MS);
+    assert_int_equal(ask(&r, B, REDIS_QUEUE_RELEASE).answer, BWL_YES);
+    assert_int_equal(bwl_model_owner(&r), 0);
+    assert_int_equal(ask(&r, B, REDIS_QUEUE_BEAT).place.how, BWL_HOW_GONE);
+}
+
+static void test_who_cannot_be_told_is_passed_over_unless_half_open(void **state)
+{
+    bwl_model_redis closed    = server_of_two();
+    bwl_model_redis half_open = server_of_two();
+
+    (void)state;
+    (void)ask(&closed, A, REDIS_QUEUE_JOIN);
+    (void)ask(&closed, B, REDIS_QUEUE_JOIN);
+    half_open = closed;
+    bwl_model_redis_drop(&closed, B);
+    bwl_model_redis_break(&half_open, B);
+    assert_false(ask(&closed, A, REDIS_QUEUE_RELEASE).grant.is_there);
+    assert_int_equal(bwl_model_owner(&closed), 0);
+    assert_true(ask(&half_open, A, REDIS_QUEUE_RELEASE).grant.connection >= BWL_MODEL_CLIENTS);
+    assert_int_equal(bwl_model_owner(&half_open), bwl_token_number(B, 1));
+}
+
+static void test_who_is_silent_for_long_is_passed_over(void **state)
+{
+    bwl_model_redis r = server_of_two();
+
+    (void)state;
+    (void)ask(&r, A, REDIS_QUEUE_JOIN);
+    (void)ask(&r, B, REDIS_QUEUE_JOIN);
+    bwl_model_redis_pass(&r, 3001 * BWL_MODEL_PER_MS);
+    assert_int_equal(bwl_model_owner(&r), 0);
+    assert_int_equal(ask(&r, A, REDIS_QUEUE_POKE).answer, BWL_YES);
+    assert_int_equal(bwl_model_owner(&r), 0);
+    assert_int_equal(r.data.keys[BWL_MODEL_QUEUE].kind, BWL_KIND_NONE);
+}
+
+/* ---- the world ------------------------------------------------------------------------------- */
+
+static void perform(bwl_world *w, bwl_choice_kind kind, unsigned client)
+{
+    bwl_world_perform(w, (bwl_choice){ .kind = (uint8_t)kind, .client = (uint8_t)client });
+}
+
+/* A has the lock, and B waits for it. */
+static bwl_world world_of_two(const bwl_scenario *s)
+{
+    bwl_world w;
+
+    bwl_world_start(&w, s);
+    for (unsigned client = A; client <= B; client++) {
+        perform(&w, BWL_CHOICE_START, client);
+        perform(&w, BWL_CHOICE_SERVE, client);
+        perform(&w, BWL_CHOICE_DELIVER, client);
+    }
+    assert_true(bwl_hold_is_held(&w.clients[A].hold));
+    assert_int_equal(w.clients[B].hold.state, BWL_HOLD_QUEUED);
+    return w;
+}
+
+static void test_a_push_comes_in_the_order_of_its_connection(void **state)
+{
+    bwl_scenario s = scenario_called("queue-loss");
+    bwl_world    w = world_of_two(&s);
+
+    (void)state;
+    perform(&w, BWL_CHOICE_RELEASE, A);
+    perform(&w, BWL_CHOICE_SERVE, A);
+    assert_int_equal(w.clients[B].letters_count, 1);
+    assert_int_equal(w.clients[B].letters[0].kind, BWL_LETTER_PUSH);
+    perform(&w, BWL_CHOICE_CANCEL, B);
+    perform(&w, BWL_CHOICE_SERVE, B);
+    assert_int_equal(w.clients[B].letters[0].kind, BWL_LETTER_PUSH);
+    assert_int_equal(w.clients[B].letters[1].kind, BWL_LETTER_ANSWER);
+    assert_int_equal(bwl_model_owner(&w.redis), 0);
+    perform(&w, BWL_CHOICE_DELIVER, B); /* it is not its turn any more */
+    assert_false(bwl_hold_is_held(&w.clients[B].hold));
+}
+
+static void test_a_push_is_lost_with_its_connection(void **state)
+{
+    bwl_scenario s = scenario_called("queue-loss");
+    bwl_world    w = world_of_two(&s);
+
+    (void)state;
+    perform(&w, BWL_CHOICE_RELEASE, A);
+    perform(&w, BWL_CHOICE_SERVE, A);
+    perform(&w, BWL_CHOICE_BREAK, B);
+    assert_int_equal(w.clients[B].letters_count, 1); /* the news of it */
+    assert_int_equal(w.clients[B].letters[0].kind, BWL_LETTER_CUT_OFF);
+    perform(&w, BWL_CHOICE_DELIVER, B);
+    assert_int_equal(w.clients[B].letters[0].word, REDIS_QUEUE_BEAT);
+    assert_int_not_equal(w.redis.connections[B + BWL_MODEL_CLIENTS].inbox, 0);
+    perform(&w, BWL_CHOICE_SERVE, B); /* a new connection ends the old one first */
+    assert_int_equal(w.redis.connections[B + BWL_MODEL_CLIENTS].inbox, 0);
+    assert_int_equal(w.redis.connections[B].inbox, 2);
+    perform(&w, BWL_CHOICE_DELIVER, B);
+    assert_false(bwl_hold_is_held(&w.clients[B].hold)); /* nothing is told before the EXTEND */
+    perform(&w, BWL_CHOICE_SERVE, B);
+    perform(&w, BWL_CHOICE_DELIVER, B);
+    assert_true(bwl_hold_is_held(&w.clients[B].hold));
+}
+
+/* ---- telling one world from another ---------------------------------------------------------- */
+
+static void test_the_lab_knows_where_queue_keeps_what_it_remembers(void **state)
+{
+    (void)state;
+    assert_true(bwl_queue_view_is_right());
+}
+
+static void test_counts_matter_by_their_order_alone(void **state)
+{
+    bwl_scenario s    = scenario_called("queue-calm");
+    bwl_world    w    = world_of_two(&s);
+    uint64_t     same = bwl_world_fingerprint(&w, false);
+
+    (void)state;
+    w.redis.data.keys[BWL_MODEL_COUNT].value += 1000;
+    assert_int_equal(bwl_world_fingerprint(&w, false), same);
+    w.redis.data.keys[BWL_MODEL_COUNT].value = 1;
+    assert_int_not_equal(bwl_world_fingerprint(&w, false), same);
+}
+
+static void test_what_is_in_line_tells_worlds_apart(void **state)
+{
+    bwl_scenario s = scenario_called("queue-calm");
+    bwl_world    w = world_of_two(&s);
+    bwl_world    v = w;
+
+    (void)state;
+    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++)
+        if (v.redis.data.items[i].is_there && v.redis.data.items[i].key == BWL_MODEL_QUEUE)
+            v.redis.data.items[i].member ^= UINT32_C(1) << 16; /* by another connection */
+    assert_int_not_equal(bwl_world_fingerprint(&w, false), bwl_world_fingerprint(&v, false));
+    v                          = w;
+    v.waiting.seats[B].was_cut = true;
+    assert_int_not_equal(bwl_world_fingerprint(&w, false), bwl_world_fingerprint(&v, false));
+}
+
+/* The savings of the fingerprint must not hide anything: the verdicts are the same without them. */
+static void test_plain_counting_comes_to_the_same_verdict(void **state)
+{
+    static const char *const names[] = { "queue-calm", "queue-silence", "queue-mutant-joins-anew",
+                                         "queue-planted-barges", "queue-mutant-joins-again" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        bwl_scenario s   = scenario_called(names[i]);
+        bwl_finding  few = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX });
+        bwl_finding  many =
+            bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX, .plain = true });
+
+        assert_int_equal(few.verdict, many.verdict);
+        assert_int_equal(few.path_count, many.path_count);
+        assert_true(few.states < many.states);
+        bwl_finding_free(&few);
+        bwl_finding_free(&many);
+    }
+}
+
+/* ---- what is planted is what is seen --------------------------------------------------------- */
+
+static void test_without_the_mistake_the_law_is_kept(void **state)
+{
+    unsigned planted = 0;
+
+    (void)state;
+    for (size_t i = 0; i < bwl_scenarios_count(); i++) {
+        bwl_scenario s = bwl_scenario_at(i);
+        bwl_finding  found;
+
+        if (strncmp(s.name, "queue-planted", 13) != 0 && strncmp(s.name, "queue-mutant", 12) != 0)
+            continue;
+        planted++;
+        s.twists   = 0;
+        s.protocol = &bwl_queue;
+        found      = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX });
+        if (found.verdict != BWL_EVERY_STATE)
+            (void)printf("# %s\n", s.name);
+        assert_int_equal(found.verdict, BWL_EVERY_STATE);
+        bwl_finding_free(&found);
+    }
+    assert_true(planted >= 12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_release_gives_the_lock_to_who_waits_and_tells_it),
+        cmocka_unit_test(test_who_cannot_be_told_is_passed_over_unless_half_open),
+        cmocka_unit_test(test_who_is_silent_for_long_is_passed_over),
+        cmocka_unit_test(test_a_push_comes_in_the_order_of_its_connection),
+        cmocka_unit_test(test_a_push_is_lost_with_its_connection),
+        cmocka_unit_test(test_the_lab_knows_where_queue_keeps_what_it_remembers),
+        cmocka_unit_test(test_counts_matter_by_their_order_alone),
+        cmocka_unit_test(test_what_is_in_line_tells_worlds_apart),
+        cmocka_unit_test(test_plain_counting_comes_to_the_same_verdict),
+        cmocka_unit_test(test_without_the_mistake_the_law_is_kept),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+/*
+ * queue_line.h -- for fuzz_protocol.c: what a server may say of a lock with a queue, and what an
+ * onlooker knows of the line that it keeps.
+ *
+ * The server may be wrong about everything, but speaks the words of store/queue.h: what is not one
+ * of them, the reader of its replies has refused.
+ */
+#ifndef QUEUE_LINE_H
+#define QUEUE_LINE_H
+
+#include "tape.h"
+
+#include "store/queue.h"
+#include "store/redis.h"
+
+/* The server's clock at the beginning, and how far a tape may set it. */
+#define LINE_SERVER_US (INT64_C(1700000000) * 1000000)
+
+typedef struct line {
+    uint64_t ticket;   /* the latest that was told                                             */
+    uint64_t fence;    /* the highest that was told of this token                              */
+    bwl_ms   claim_ms; /* what a push gives                                                    */
+    bwl_ms   seen_at;  /* before the latest question that said what the server's clock shows   */
+    int64_t  seen_us;
+    bool     was_cut;    /* since then                                                           */
+    bool     was_held;   /* with this token                                                      */
+    bool     was_denied; /* EXTEND said that it is not ours: nothing can make it ours again     */
+} line;
+
+static inline bool is_queue_word(unsigned word)
+{
+    return word >= REDIS_QUEUE_TAKE && word <= REDIS_QUEUE_POKE;
+}
+
+/* The server's clock, which a tape may set back and forward. */
+static inline int64_t line_server_us(tape *t, bwl_ms now)
+{
+    uint8_t how = take(t);
+    int64_t us  = LINE_SERVER_US + now * 1000;
+
+    switch (how % 8) {
+    case 0: return us + (int64_t)take_two(t) * 1000;
+    case 1: return us - (int64_t)take_two(t) * 1000;
+    case 2: return us - ((int64_t)take_two(t) << 30);
+    case 3: return us + ((int64_t)take_two(t) << 30);
+    case 4: return how < 128 ? 0 : INT64_MAX;
+    default: return us - (int64_t)take(t) * 1000; /* of a moment ago */
+    }
+}
+
+/* What beside YES and NO the word may say: `answer` is made to fit. */
+static inline void line_says(tape *t, unsigned word, bwl_ms now, bwl_answer *answer,
+                             uint64_t *ret_number, bwl_place *ret_place)
+{
+    static const bwl_queue_how yes[]  = { BWL_HOW_HELD, BWL_HOW_CLAIMED, BWL_HOW_MINE };
+    uint8_t                    choice = take(t);
+
+    *ret_place  = (bwl_place){ 0 };
+    *ret_number = 0;
+    if (*answer != BWL_YES && *answer != BWL_NO)
+        return;
+    if (word == REDIS_QUEUE_POKE)
+        *answer = BWL_YES;
+    if (word == REDIS_QUEUE_RELEASE || word == REDIS_QUEUE_CANCEL || word == REDIS_QUEUE_POKE)
+        ret_place->how = *answer == BWL_YES && choice % 4 == 0 ? BWL_HOW_MORE : 0;
+    if (word != REDIS_QUEUE_TAKE && word != REDIS_QUEUE_JOIN && word != REDIS_QUEUE_BEAT)
+        return;
+    if (*answer == BWL_YES) {
+        ret_place->how     = word == REDIS_QUEUE_TAKE   ? BWL_HOW_HELD
+                             : word == REDIS_QUEUE_JOIN ? yes[choice % 2]
+                                                        : yes[1 + choice % 2];
+        ret_place->ticket  = ret_place->how == BWL_HOW_HELD ? 0 : choice / 4;
+        ret_place->left_ms = take(t);
+        *ret_number        = choice;
+    } else {
+        ret_place->how       = word == REDIS_QUEUE_TAKE                      ? BWL_HOW_BUSY
+                               : word == REDIS_QUEUE_BEAT && choice % 4 == 0 ? BWL_HOW_GONE
+                                                                             : BWL_HOW_QUEUED;
+        ret_place->is_ours   = choice / 4 % 2 == 0;
+        ret_place->ends      = choice / 8 % 2 == 0;
+        ret_place->left_ms   = choice % 3 == 0 ? BWL_NEVER : take_two(t);
+        ret_place->rank      = choice / 16 % 4;
+        ret_place->ticket    = ret_place->how == BWL_HOW_QUEUED ? 1 + choice / 4 : 0;
+        ret_place->server_us = line_server_us(t, now);
+    }
+}
+
+/* At most until when what a push gives is worth something. */
+static inline bwl_ms line_push_worth(const line *l, int64_t given_us, bwl_ms now)
+{
+    bwl_ms since = now;
+
+    if (!l->was_cut && given_us <= l->seen_us)
+        since = l->seen_at;
+    else if (!l->was_cut && (given_us - l->seen_us) / 1000 < now - l->seen_at)
+        since = l->seen_at + (given_us - l->seen_us) / 1000;
+    return bwl_later(since, l->claim_ms) - bwl_drift_ms(l->claim_ms);
+}
+
+#endif

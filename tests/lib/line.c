@@ -1,0 +1,69 @@
+/*
+ * line.c -- see line.h.
+ */
+#include "tests/lib/line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+bool line_comes_to(server *s, const char *name, long count)
+{
+    for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(1))
+        if (strtol(server_ask(s, "ZCARD bowline:{%s}:bwl.q", name), NULL, 10) == count)
+            return true;
+    return false;
+}
+
+/* The count of fences, and who those are that are there. */
+static bool is_only_of_clients(const char *keys)
+{
+    while (*keys != '\0') {
+        size_t size = strcspn(keys, " ");
+        if (strncmp(keys, "bowline:who:", 12) != 0 && strncmp(keys, "bowline:f", size) != 0)
+            return false;
+        keys += size + (keys[size] == ' ');
+    }
+    return true;
+}
+
+bool line_leaves_nothing(server *s)
+{
+    for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(2))
+        if (is_only_of_clients(server_ask(s, "KEYS *")))
+            return true;
+    print_error("left over: %s\n", server_ask(s, "KEYS *"));
+    return false;
+}
+
+long line_count(server *s, const char *command)
+{
+    char        mark[64];
+    const char *info = server_ask(s, "INFO commandstats");
+
+    (void)snprintf(mark, sizeof mark, "cmdstat_%s:calls=", command);
+    const char *at = strstr(info, mark);
+    return at != NULL ? strtol(at + strlen(mark), NULL, 10) : 0;
+}
+
+void line_join(server *s, waiter *w, bowline_client *client, const char *name, long nth)
+{
+    waiter_start(w, client, name, 60000);
+    assert_true(line_comes_to(s, name, nth));
+}
+
+bool line_can_be_told(server *s, const char *name)
+{
+    for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(2)) {
+        const char *members  = server_ask(s, "ZRANGE bowline:{%s}:bwl.q 0 -1", name);
+        const char *channels = server_ask(s, "PUBSUB SHARDCHANNELS");
+        bool        all      = true;
+        char        inbox[33];
+        for (const char *at = members; (at = strstr(at, "bowline:i:")) != NULL; at++) {
+            (void)snprintf(inbox, sizeof inbox, "%.32s", at);
+            all = all && strstr(channels, inbox) != NULL;
+        }
+        if (all)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,396 @@
+/*
+ * test_queue_dead.c -- protocol queue, with processes that die, stop, or lose their connection:
+ * while they hold the lock, and while they wait for it.
+ *
+ * The others are the command, `bowline run`, each a process of its own.  Leases of theirs are
+ * short, as their end is what is waited for; what is asserted is who was served, not when.
+ */
+#include "tests/lib/line.h"
+#include "tests/lib/proxy.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static server *redis;
+static char    url[200];
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static pid_t run(const char *lease, const char *script)
+{
+    const char *command = getenv("BOWLINE");
+
+    if (command == NULL)
+        skip(); /* run by hand */
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)execl(command, command, "run", "--url", url, "-t", lease, "x", "--", "sh", "-c",
+                    script, (char *)NULL);
+        _exit(125);
+    }
+    return pid;
+}
+
+static pid_t run_holder(const char *lease)
+{
+    pid_t pid = run(lease, "exec sleep 60");
+
+    for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(1))
+        if (strcmp(server_ask(redis, "EXISTS bowline:{x}"), "1") == 0)
+            return pid;
+    fail_msg("it has not got the lock");
+    return pid;
+}
+
+static int end_of(pid_t pid)
+{
+    int status = 0;
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static void kill_hard(pid_t pid)
+{
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_true(WIFSIGNALED(end_of(pid)));
+}
+
+/* How many connections have an inbox. */
+static bool inboxes_come_to(int count)
+{
+    int have = -1;
+
+    for (int64_t end = clock_ms() + 10000; clock_ms() < end && have != count; sleep_ms(2)) {
+        have = 0;
+        for (const char *at = server_ask(redis, "PUBSUB SHARDCHANNELS");
+             (at = strstr(at, "bowline:i:")) != NULL; at++)
+            have++;
+    }
+    return have == count;
+}
+
+/* ---- a holder that is killed ----------------------------------------------------------------- */
+
+enum { MANY = 6 };
+
+static void holder_is_killed_with(long count)
+{
+    bowline_client *clients[MANY];
+    waiter          waiters[MANY];
+    uint64_t        fence = 0;
+
+    pid_t holder = run_holder("1s");
+    for (long i = 0; i < count; i++) {
+        clients[i] = must_open(url);
+        line_join(redis, &waiters[i], clients[i], "x", i + 1);
+    }
+    kill_hard(holder);
+    for (long i = 0; i < count; i++) {
+        assert_true(waiter_ends(&waiters[i]));
+        assert_status(BOWLINE_OK, waiter_join(&waiters[i]), &waiters[i].error);
+        assert_true(bowline_hold_fence(waiters[i].hold) > fence);
+        fence = bowline_hold_fence(waiters[i].hold);
+        for (long j = i + 1; j < count; j++)
+            assert_false(atomic_load(&waiters[j].ended));
+        must_release(waiters[i].hold);
+        bowline_close(clients[i]);
+    }
+    assert_true(line_leaves_nothing(redis));
+}
+
+static void test_killed_holder_with_nobody_waiting_leaves_nothing(void **state)
+{
+    (void)state;
+    holder_is_killed_with(0);
+}
+
+static void test_killed_holder_is_followed_by_the_one_who_waits(void **state)
+{
+    (void)state;
+    holder_is_killed_with(1);
+}
+
+static void test_killed_holder_is_followed_by_those_who_wait_in_order(void **state)
+{
+    (void)state;
+    holder_is_killed_with(MANY);
+}
+
+/* ---- a waiter that is killed, or stopped ----------------------------------------------------- */
+
+/* The release itself gives it to the second in line. */
+static void next_but_one_is_served(bowline_hold *hold)
+{
+    char value[48];
+
+    (void)snprintf(value, sizeof value, "%.47s", server_ask(redis, "ZRANGE bowline:{x}:bwl.q 1 1"));
+    must_release(hold);
+    assert_string_equal(server_ask(redis, "GET bowline:{x}"), value);
+}
+
+/* Its socket is closed: it costs nothing, and the one behind it has it at once. */
+static void test_killed_waiter_is_passed_over(void **state)
+{
+    waiter w;
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_client *other  = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    pid_t           dead   = run("1h", "true");
+    assert_true(line_comes_to(redis, "x", 1));
+    line_join(redis, &w, other, "x", 2);
+    kill_hard(dead);
+    assert_true(inboxes_come_to(2));
+    next_but_one_is_served(hold);
+    assert_true(waiter_ends(&w));
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    must_release(w.hold);
+    bowline_close(other);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* It is given the lock, for a claim, as nobody can know.  The claim ends, the one behind it has
+ * it; and when it goes on, it waits again, and has its turn. */
+static void test_stopped_waiter_at_the_head_holds_up_for_one_claim(void **state)
+{
+    waiter w;
+
+    (void)state;
+    bowline_client *client  = must_open(url);
+    bowline_client *other   = must_open(url);
+    bowline_hold   *hold    = must_acquire(client, "x");
+    pid_t           stopped = run("5s", "exit 7");
+    assert_true(line_comes_to(redis, "x", 1));
+    line_join(redis, &w, other, "x", 2);
+    assert_int_equal(kill(stopped, SIGSTOP), 0);
+    must_release(hold);
+    assert_true(waiter_ends(&w));
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    assert_int_equal(kill(stopped, SIGCONT), 0);
+    assert_true(line_comes_to(redis, "x", 1));
+    assert_true(bowline_hold_left_ms(w.hold) > 0);
+    must_release(w.hold);
+    int status = end_of(stopped);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 7);
+    bowline_close(other);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* Nothing was heard of it for longer than three beats: it is passed over, and no claim is spent. */
+static void test_waiter_that_was_long_silent_is_passed_over(void **state)
+{
+    waiter w;
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_client *other  = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    pid_t           silent = run("1h", "exit 7");
+    assert_true(line_comes_to(redis, "x", 1));
+    line_join(redis, &w, other, "x", 2);
+    assert_int_equal(kill(silent, SIGSTOP), 0);
+    sleep_ms(3500);
+    next_but_one_is_served(hold);
+    assert_true(waiter_ends(&w));
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    must_release(w.hold);
+    assert_int_equal(kill(silent, SIGCONT), 0);
+    assert_int_equal(WEXITSTATUS(end_of(silent)), 7);
+    bowline_close(other);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
+
+static void cut_all(void)
+{
+    (void)server_ask(redis, "CLIENT KILL TYPE pubsub");
+    (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+}
+
+static void test_cut_connection_keeps_its_place(void **state)
+{
+    bowline_client *clients[MANY];
+    waiter          waiters[MANY];
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    for (long i = 0; i < MANY; i++) {
+        clients[i] = must_open(url);
+        line_join(redis, &waiters[i], clients[i], "x", i + 1);
+    }
+    for (int round = 0; round < 3; round++) {
+        cut_all();
+        assert_true(line_can_be_told(redis, "x"));
+        assert_true(line_comes_to(redis, "x", MANY));
+    }
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    must_release(hold);
+    for (long i = 0; i < MANY; i++) {
+        assert_true(waiter_ends(&waiters[i]));
+        assert_status(BOWLINE_OK, waiter_join(&waiters[i]), &waiters[i].error);
+        for (long j = i + 1; j < MANY; j++)
+            assert_false(atomic_load(&waiters[j].ended));
+        cut_all(); /* while the next ones wait, and this one holds */
+        assert_true(line_can_be_told(redis, "x"));
+        int status = bowline_release(waiters[i].hold, NULL);
+        assert_true(status == BOWLINE_OK || status == BOWLINE_UNKNOWN);
+    }
+    for (long i = 0; i < MANY; i++)
+        bowline_close(clients[i]);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* What is said to the inbox of a connection that has ended is for nobody: the member has the new
+ * one as soon as there is one. */
+static void test_waiter_stands_by_the_inbox_of_its_new_connection(void **state)
+{
+    waiter w;
+    char   before[200];
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_client *other  = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    line_join(redis, &w, other, "x", 1);
+    (void)snprintf(before, sizeof before, "%s", server_ask(redis, "ZRANGE bowline:{x}:bwl.q 0 -1"));
+    cut_all();
+    const char *now = before;
+    for (int64_t end = clock_ms() + 10000; clock_ms() < end && strcmp(now, before) == 0;)
+        now = server_ask(redis, "ZRANGE bowline:{x}:bwl.q 0 -1");
+    assert_string_not_equal(now, before);
+    assert_true(inboxes_come_to(2)); /* or what they say to themselves would be counted */
+    assert_true(line_comes_to(redis, "x", 1));
+    (void)server_ask(redis, "CONFIG RESETSTAT");
+    must_release(hold);
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    assert_int_equal(line_count(redis, "spublish"), 1);
+    must_release(w.hold);
+    bowline_close(other);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* One that waits on a line which breaks after so many bytes of the server's; what it was sent when
+ * it stood in line. */
+static int64_t wait_on_a_line(const proxy_plan *plan)
+{
+    waiter w;
+    char   by_proxy[200];
+
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    proxy          *p      = proxy_start(redis, plan);
+    (void)snprintf(by_proxy, sizeof by_proxy, "%s?protocol=queue&lease=30s", proxy_url(p));
+    bowline_client *other = must_open(by_proxy);
+    line_join(redis, &w, other, "x", 1);
+    sleep_ms(100); /* its answer has come */
+    int64_t bytes = proxy_bytes_to_client(p);
+    (void)server_ask(redis, "CONFIG RESETSTAT");
+    must_release(hold);
+    assert_true(waiter_ends(&w));
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    assert_int_equal(line_count(redis, "hello"), plan->fault == PROXY_NONE ? 0 : 1);
+    assert_int_equal(line_count(redis, "zpopmin"), 1);
+    must_release(w.hold);
+    bowline_close(other);
+    bowline_close(client);
+    proxy_stop(p);
+    assert_true(line_leaves_nothing(redis));
+    return bytes;
+}
+
+/* The connection breaks in the middle of the push.  On the next one it is asked for, and found. */
+static void test_push_that_is_lost_with_its_connection_is_found_by_a_beat(void **state)
+{
+    (void)state;
+    int64_t bytes = wait_on_a_line(&(proxy_plan){ .fault = PROXY_NONE });
+    (void)wait_on_a_line(&(proxy_plan){
+        .fault = PROXY_CLOSE, .to_client = true, .at = bytes + 70, .connections = 1 });
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static void test_commands_take_their_turns(void **state)
+{
+    pid_t pids[MANY];
+    char  script[200];
+    char  path[100];
+    char  written[32] = "";
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    (void)snprintf(path, sizeof path, "%s/order", redis->directory);
+    for (int i = 0; i < MANY; i++) {
+        (void)snprintf(script, sizeof script, "printf %d >> %s", i, path);
+        pids[i] = run("30s", script);
+        assert_true(line_comes_to(redis, "x", i + 1));
+    }
+    must_release(hold);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(end_of(pids[i]), 0);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(written, sizeof written, file));
+    (void)fclose(file); /* was only read */
+    (void)unlink(path);
+    assert_string_equal(written, "012345");
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* One that failed has left something. */
+static int begin_anew(void **state)
+{
+    (void)state;
+    (void)server_ask(redis, "FLUSHALL");
+    return 0;
+}
+
+static int open_server(void **state)
+{
+    (void)state;
+    server_needed();
+    redis = server_start(NULL);
+    (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
+    return 0;
+}
+
+static int close_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_killed_holder_with_nobody_waiting_leaves_nothing, begin_anew),
+        cmocka_unit_test_setup(test_killed_holder_is_followed_by_the_one_who_waits, begin_anew),
+        cmocka_unit_test_setup(test_killed_holder_is_followed_by_those_who_wait_in_order,
+                               begin_anew),
+        cmocka_unit_test_setup(test_killed_waiter_is_passed_over, begin_anew),
+        cmocka_unit_test_setup(test_stopped_waiter_at_the_head_holds_up_for_one_claim, begin_anew),
+        cmocka_unit_test_setup(test_waiter_that_was_long_silent_is_passed_over, begin_anew),
+        cmocka_unit_test_setup(test_cut_connection_keeps_its_place, begin_anew),
+        cmocka_unit_test_setup(test_waiter_stands_by_the_inbox_of_its_new_connection, begin_anew),
+        cmocka_unit_test_setup(test_push_that_is_lost_with_its_connection_is_found_by_a_beat,
+                               begin_anew),
+        cmocka_unit_test_setup(test_commands_take_their_turns, begin_anew),
+    };
+    return cmocka_run_group_tests(tests, open_server, close_server);
+}

@@ -1,0 +1,386 @@
+/*
+ * test_queue_order.c -- protocol queue on a real server: who comes first is served first, woken by
+ * a push, and nothing is asked meanwhile but beats.
+ *
+ * The server counts what it was asked.  The judge of exclusion is the witness.
+ */
+#include "tests/lib/line.h"
+#include "tests/lib/witness.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { LINE = 10, CROWD = 1000 };
+
+static server  *redis;
+static witness *judge;
+static char     url[200];
+
+/* Whoever is served is inside for a moment, writes down that it was his turn, and passes it on. */
+typedef struct guest {
+    pthread_t       thread;
+    bowline_client *client;
+    int             number;
+    int             status;
+    uint64_t        fence;
+} guest;
+
+static int         order[LINE];
+static atomic_int  served;
+static const char *name_of_all = "x";
+
+static void *visit(void *arg)
+{
+    guest        *g    = arg;
+    bowline_hold *hold = NULL;
+    witness_visit inside;
+
+    g->status = acquire_within(&hold, g->client, name_of_all, 60000, NULL);
+    if (g->status != BOWLINE_OK)
+        return NULL;
+    g->fence                            = bowline_hold_fence(hold);
+    bool alone                          = witness_enter(judge, &inside, g->fence);
+    order[atomic_fetch_add(&served, 1)] = g->number;
+    witness_leave(&inside);
+    g->status = bowline_release(hold, NULL);
+    if (!alone)
+        g->status = 1;
+    return NULL;
+}
+
+static void guests_come(guest *guests, int count)
+{
+    atomic_store(&served, 0);
+    for (int i = 0; i < count; i++) {
+        guests[i] = (guest){ .client = must_open(url), .number = i };
+        assert_int_equal(pthread_create(&guests[i].thread, NULL, visit, &guests[i]), 0);
+        assert_true(line_comes_to(redis, "x", i + 1));
+    }
+}
+
+static void guests_leave(guest *guests, int count)
+{
+    for (int i = 0; i < count; i++)
+        assert_int_equal(pthread_join(guests[i].thread, NULL), 0);
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(guests[i].status, BOWLINE_OK);
+        bowline_close(guests[i].client);
+    }
+}
+
+static void assert_nobody_met(void)
+{
+    witness_verdict verdict = witness_judge(judge);
+
+    assert_int_equal(verdict.collisions, 0);
+    assert_int_equal(verdict.fences_backward, 0);
+}
+
+static void test_ten_are_served_in_the_order_in_which_they_came(void **state)
+{
+    guest guests[LINE];
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    uint64_t        fence  = bowline_hold_fence(hold);
+    assert_true(fence > 0);
+    guests_come(guests, LINE);
+    must_release(hold);
+    guests_leave(guests, LINE);
+    for (int i = 0; i < LINE; i++) {
+        assert_int_equal(order[i], i);
+        assert_true(guests[i].fence > fence);
+        fence = guests[i].fence;
+    }
+    assert_nobody_met();
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* RELEASE by the one, EXTEND by the other.  A BEAT is what looks at its rank. */
+static void test_handing_over_takes_two_commands(void **state)
+{
+    guest guests[LINE];
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    guests_come(guests, LINE);
+    (void)server_ask(redis, "CONFIG RESETSTAT");
+    must_release(hold);
+    guests_leave(guests, LINE);
+    long asked = line_count(redis, "evalsha") + line_count(redis, "eval");
+    long beats = line_count(redis, "zrank");
+    assert_int_equal(asked - beats, 2 * LINE + 1);
+    assert_int_equal(line_count(redis, "spublish"), LINE);
+    assert_nobody_met();
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* Uncontended: one command each, and nothing beside. */
+static void test_pair_takes_two_commands(void **state)
+{
+    (void)state;
+    bowline_client *client = must_open(url);
+    must_release(must_acquire(client, "x"));
+    (void)server_ask(redis, "CONFIG RESETSTAT");
+    for (int i = 0; i < 10; i++)
+        must_release(must_acquire(client, "x"));
+    assert_int_equal(line_count(redis, "evalsha"), 20);
+    assert_int_equal(line_count(redis, "eval"), 0);
+    assert_int_equal(line_count(redis, "incr"), 10);
+    assert_int_equal(line_count(redis, "spublish"), 0);
+    assert_true(strstr(server_ask(redis, "INFO commandstats"), "cmdstat_hello") == NULL);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* Who does not wait does not overtake, and does not join. */
+static void test_who_does_not_wait_is_told_at_once(void **state)
+{
+    waiter w;
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_client *other  = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    assert_status(BOWLINE_BUSY, try_once(other, "x"), NULL);
+    assert_true(line_comes_to(redis, "x", 0));
+    line_join(redis, &w, client, "x", 1);
+    assert_status(BOWLINE_BUSY, try_once(other, "x"), NULL);
+    assert_true(line_comes_to(redis, "x", 1));
+    (void)server_ask(redis, "DEL bowline:{x}"); /* free, but not for who has not waited */
+    assert_status(BOWLINE_BUSY, try_once(other, "x"), NULL);
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    must_release(w.hold);
+    bowline_close(other);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* What the server has forgotten of the line is not the end of it: a new attempt stands where the
+ * old one stood. */
+static void test_place_that_is_gone_is_taken_again_by_its_ticket(void **state)
+{
+    waiter w[2];
+    char   first[200];
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_client *other  = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    line_join(redis, &w[0], client, "x", 1);
+    line_join(redis, &w[1], other, "x", 2);
+    (void)snprintf(first, sizeof first, "%s", server_ask(redis, "ZRANGE bowline:{x}:bwl.q 0 0"));
+    assert_string_equal(server_ask(redis, "ZREM bowline:{x}:bwl.q '%s'", first), "1");
+    assert_true(line_comes_to(redis, "x", 2));
+    const char *now = server_ask(redis, "ZRANGE bowline:{x}:bwl.q 0 0");
+    assert_string_not_equal(now, first); /* another token, */
+    first[25] = '\0';
+    assert_memory_equal(now, first, 25); /* of the same session */
+    must_release(hold);
+    assert_status(BOWLINE_OK, waiter_join(&w[0]), &w[0].error);
+    assert_false(atomic_load(&w[1].ended));
+    must_release(w[0].hold);
+    assert_status(BOWLINE_OK, waiter_join(&w[1]), &w[1].error);
+    must_release(w[1].hold);
+    bowline_close(other);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* ---- who has it ------------------------------------------------------------------------------ */
+
+static void test_who_has_it_is_told_and_forgotten(void **state)
+{
+    bowline_holder holder = { .size = sizeof holder };
+    char           host[64];
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_client *other  = must_open(url);
+    assert_status(BOWLINE_OK, bowline_who(other, "x", &holder, NULL), NULL);
+    assert_false(holder.held);
+    bowline_hold *hold = must_acquire(client, "x");
+    assert_status(BOWLINE_OK, bowline_who(other, "x", &holder, NULL), NULL);
+    assert_int_equal(gethostname(host, sizeof host), 0);
+    assert_true(holder.held);
+    assert_false(holder.foreign);
+    assert_int_equal(holder.pid, getpid());
+    assert_string_equal(holder.host, host);
+    assert_string_not_equal(holder.user, "");
+    assert_string_not_equal(holder.program, "");
+    must_release(hold);
+    (void)server_ask(redis, "SET bowline:{x} of-another");
+    holder = (bowline_holder){ .size = sizeof holder };
+    assert_status(BOWLINE_OK, bowline_who(other, "x", &holder, NULL), NULL);
+    assert_true(holder.foreign);
+    assert_int_equal(holder.pid, 0);
+    (void)server_ask(redis, "DEL bowline:{x}");
+    bowline_close(other);
+    bowline_close(client);
+    for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(2))
+        if (strcmp(server_ask(redis, "KEYS *"), "bowline:f") == 0)
+            return;
+    fail_msg("left over: %s", server_ask(redis, "KEYS *"));
+}
+
+/* ---- a crowd, through the event loop of one program ------------------------------------------ */
+
+static bowline_operation *crowd[CROWD];
+
+static void dispatch(bowline_client *client)
+{
+    struct pollfd polled  = { .fd = bowline_fd(client), .events = POLLIN };
+    int64_t       wait_ms = bowline_timeout_ms(client);
+
+    (void)poll(&polled, 1, wait_ms < 0 || wait_ms > 1000 ? 1000 : (int)wait_ms);
+    assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
+}
+
+static void await_operation(bowline_client *client, bowline_operation *op)
+{
+    for (int64_t end = clock_ms() + 60000; !bowline_operation_done(op);) {
+        assert_true(clock_ms() < end);
+        dispatch(client);
+    }
+}
+
+static void test_a_thousand_wait_on_one_connection(void **state)
+{
+    (void)state;
+    bowline_client *client = must_open_without_keeper(url);
+    bowline_hold   *hold   = NULL;
+    uint64_t        fence  = 0;
+    for (int i = 0; i < CROWD; i++)
+        assert_status(
+            BOWLINE_OK,
+            bowline_acquire_start(&crowd[i], client, "x", BOWLINE_ACQUIRE(.wait_ms = 120000), NULL),
+            NULL);
+    await_operation(client, crowd[0]);
+    while (strtol(server_ask(redis, "ZCARD bowline:{x}:bwl.q"), NULL, 10) < CROWD - 1)
+        dispatch(client);
+    for (int i = 0; i < CROWD; i++) {
+        bowline_operation *op = NULL;
+        await_operation(client, crowd[i]);
+        if (i + 1 < CROWD)
+            assert_false(bowline_operation_done(crowd[i + 1]));
+        assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, crowd[i], NULL), NULL);
+        assert_true(bowline_hold_fence(hold) > fence);
+        fence = bowline_hold_fence(hold);
+        assert_status(BOWLINE_OK, bowline_release_start(&op, hold, NULL), NULL);
+        await_operation(client, op);
+        assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
+    }
+    assert_true(line_leaves_nothing(redis));
+    bowline_close(client);
+}
+
+/* ---- what leaves the line -------------------------------------------------------------------- */
+
+static void test_who_has_waited_long_enough_leaves_nothing(void **state)
+{
+    bowline_hold *won = NULL;
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_client *other  = must_open(url);
+    assert_status(BOWLINE_TIMEOUT, acquire_within(&won, other, "x", 100, NULL), NULL);
+    assert_true(line_comes_to(redis, "x", 0));
+    must_release(hold);
+    assert_true(line_leaves_nothing(redis));
+    bowline_close(other);
+    bowline_close(client);
+}
+
+static void test_who_is_cancelled_in_the_middle_leaves_nothing(void **state)
+{
+    bowline_operation *ops[3];
+    bowline_hold      *won = NULL;
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_client *other  = must_open(url);
+    for (int i = 0; i < 3; i++) {
+        assert_status(
+            BOWLINE_OK,
+            bowline_acquire_start(&ops[i], other, "x", BOWLINE_ACQUIRE(.wait_ms = 60000), NULL),
+            NULL);
+        (void)bowline_operation_wait(ops[i], 20, NULL);
+        assert_true(line_comes_to(redis, "x", i + 1));
+    }
+    bowline_cancel(ops[1]);
+    assert_status(BOWLINE_CANCELLED, bowline_acquire_finish(&won, ops[1], NULL), NULL);
+    assert_true(line_comes_to(redis, "x", 2));
+    must_release(hold);
+    assert_status(BOWLINE_OK, bowline_acquire_finish(&won, ops[0], NULL), NULL);
+    must_release(won);
+    assert_status(BOWLINE_OK, bowline_acquire_finish(&won, ops[2], NULL), NULL);
+    must_release(won);
+    assert_true(line_leaves_nothing(redis));
+    bowline_close(other);
+    bowline_close(client);
+}
+
+/* With a holder, and three who wait, on one client: all of it is taken back. */
+static void test_closing_takes_everything_back(void **state)
+{
+    bowline_operation *op = NULL;
+    bowline_hold      *h  = NULL;
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    h                      = must_acquire(client, "x");
+    for (int i = 0; i < 3; i++) {
+        assert_status(
+            BOWLINE_OK,
+            bowline_acquire_start(&op, client, "x", BOWLINE_ACQUIRE(.wait_ms = 60000), NULL), NULL);
+        (void)bowline_operation_wait(op, 20, NULL);
+        assert_true(line_comes_to(redis, "x", i + 1));
+    }
+    assert_true(bowline_hold_left_ms(h) > 0);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static int open_server(void **state)
+{
+    (void)state;
+    server_needed();
+    redis = server_start(NULL);
+    judge = witness_new();
+    (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
+    return 0;
+}
+
+static int close_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    witness_free(judge);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ten_are_served_in_the_order_in_which_they_came),
+        cmocka_unit_test(test_handing_over_takes_two_commands),
+        cmocka_unit_test(test_pair_takes_two_commands),
+        cmocka_unit_test(test_who_does_not_wait_is_told_at_once),
+        cmocka_unit_test(test_place_that_is_gone_is_taken_again_by_its_ticket),
+        cmocka_unit_test(test_who_has_it_is_told_and_forgotten),
+        cmocka_unit_test(test_a_thousand_wait_on_one_connection),
+        cmocka_unit_test(test_who_has_waited_long_enough_leaves_nothing),
+        cmocka_unit_test(test_who_is_cancelled_in_the_middle_leaves_nothing),
+        cmocka_unit_test(test_closing_takes_everything_back),
+    };
+    return cmocka_run_group_tests(tests, open_server, close_server);
+}

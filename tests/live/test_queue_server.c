@@ -1,0 +1,468 @@
+/*
+ * test_queue_server.c -- protocol queue on a server that is not as it should be: strangers have the
+ * lock, keys are something else, scripts are forgotten, memory is full, rights are missing, it was
+ * started again with nothing in it.
+ */
+#include "tests/lib/line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static server *redis;
+static char    url[200];
+
+/* ---- strangers ------------------------------------------------------------------------------- */
+
+static void wait_for_a_stranger(const char *set, const char *ends)
+{
+    waiter w;
+
+    bowline_client *client = must_open(url);
+    (void)server_ask(redis, "%s", set);
+    assert_status(BOWLINE_BUSY, try_once(client, "x"), NULL);
+    line_join(redis, &w, client, "x", 1);
+    sleep_ms(200); /* some beats */
+    assert_string_equal(server_ask(redis, "GET bowline:{x}"), "of-another");
+    assert_false(atomic_load(&w.ended));
+    (void)server_ask(redis, "%s", ends);
+    assert_true(waiter_ends(&w));
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    must_release(w.hold);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static void test_stranger_without_an_end_is_waited_for(void **state)
+{
+    (void)state;
+    wait_for_a_stranger("SET bowline:{x} of-another", "DEL bowline:{x}");
+}
+
+static void test_stranger_with_an_end_is_waited_for(void **state)
+{
+    (void)state;
+    wait_for_a_stranger("SET bowline:{x} of-another PX 1500", "PING");
+}
+
+static void test_stranger_who_comes_instead_of_us_is_not_touched(void **state)
+{
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    (void)server_ask(redis, "SET bowline:{x} of-another");
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    assert_string_equal(server_ask(redis, "GET bowline:{x}"), "of-another");
+    (void)server_ask(redis, "DEL bowline:{x}");
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* A list is no value of ours. */
+static void test_lock_that_is_no_string_is_a_strangers(void **state)
+{
+    waiter w;
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    (void)server_ask(redis, "RPUSH bowline:{x} 1");
+    assert_status(BOWLINE_BUSY, try_once(client, "x"), NULL);
+    line_join(redis, &w, client, "x", 1);
+    assert_string_equal(server_ask(redis, "LLEN bowline:{x}"), "1");
+    (void)server_ask(redis, "DEL bowline:{x}");
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    must_release(w.hold);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* Who listens to everything is no receiver, and hears nothing: else a waiter that has gone would
+ * seem to be there, and the lock be given to nobody. */
+static void test_who_listens_to_everything_neither_counts_nor_hears(void **state)
+{
+    waiter w;
+    char   heard[4096] = "";
+
+    (void)state;
+    int             fd      = server_say(redis, "PSUBSCRIBE *");
+    bowline_client *client  = must_open(url);
+    bowline_client *other   = must_open(url);
+    bowline_hold   *hold    = must_acquire(client, "x");
+    bowline_hold   *nobodys = NULL;
+    line_join(redis, &w, other, "x", 1);
+    (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 'b1:gone 1.0 bowline:i:gone 2000'");
+    must_release(hold);
+    assert_true(waiter_ends(&w));
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    must_release(w.hold);
+    ssize_t got = recv(fd, heard, sizeof heard - 1, MSG_DONTWAIT);
+    assert_true(got > 0);
+    assert_non_null(strstr(heard, "psubscribe"));
+    assert_null(strstr(heard, "bowline:i:"));
+    assert_status(BOWLINE_OK, acquire_within(&nobodys, other, "x", 0, NULL), NULL);
+    must_release(nobodys);
+    (void)close(fd);
+    bowline_close(other);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* What stands in the queue and is no member is dropped. */
+static void test_what_is_no_member_of_the_queue_is_dropped(void **state)
+{
+    waiter w;
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    line_join(redis, &w, client, "x", 1);
+    const char *const odd[] = { "odd", "'b1:a 1.0 inbox 0'", "'b1:a 1.0 inbox 99999999999999'",
+                                "'of-another 1.0 inbox 2000'" };
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
+        (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 %s", odd[i]);
+    must_release(hold);
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    must_release(w.hold);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* ---- scripts that are forgotten -------------------------------------------------------------- */
+
+static void test_scripts_may_be_forgotten_at_any_time(void **state)
+{
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_client *other  = must_open(url);
+    for (int i = 0; i < 20; i++) {
+        waiter        w;
+        bowline_hold *hold = must_acquire(client, "x");
+        (void)server_ask(redis, "SCRIPT FLUSH");
+        line_join(redis, &w, other, "x", 1);
+        (void)server_ask(redis, "SCRIPT FLUSH");
+        must_release(hold);
+        assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+        (void)server_ask(redis, "SCRIPT FLUSH");
+        assert_status(BOWLINE_OK, bowline_extend(w.hold, 0, NULL), NULL);
+        (void)server_ask(redis, "SCRIPT FLUSH");
+        must_release(w.hold);
+        (void)server_ask(redis, "SCRIPT FLUSH");
+    }
+    bowline_close(other);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static void test_closing_after_scripts_were_forgotten_takes_everything_back(void **state)
+{
+    bowline_operation *op = NULL;
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    assert_status(BOWLINE_OK,
+                  bowline_acquire_start(&op, client, "x", BOWLINE_ACQUIRE(.wait_ms = 60000), NULL),
+                  NULL);
+    (void)bowline_operation_wait(op, 20, NULL);
+    assert_true(line_comes_to(redis, "x", 1));
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    (void)server_ask(redis, "SCRIPT FLUSH");
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* ---- started again --------------------------------------------------------------------------- */
+
+static void test_restart_with_nothing_is_a_loss_and_fences_go_on_rising(void **state)
+{
+    uint64_t fence = 0;
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    for (int i = 0; i < 3; i++) {
+        bowline_hold *hold = must_acquire(client, "x");
+        assert_true(bowline_hold_fence(hold) > fence);
+        fence = bowline_hold_fence(hold);
+        server_kill(redis);
+        server_start_again(redis);
+        for (int64_t end = clock_ms() + 10000; bowline_hold_left_ms(hold) > 0; sleep_ms(2))
+            assert_true(clock_ms() < end);
+        assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    }
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static void test_who_waits_outlasts_a_restart_with_nothing(void **state)
+{
+    waiter waiters[3];
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    for (int i = 0; i < 3; i++)
+        line_join(redis, &waiters[i], client, "x", i + 1);
+    server_kill(redis);
+    server_start_again(redis);
+    for (int left = 3; left > 0;) {
+        for (int i = 0; i < 3; i++) {
+            if (waiters[i].client == NULL || !atomic_load(&waiters[i].ended))
+                continue;
+            assert_status(BOWLINE_OK, waiter_join(&waiters[i]), &waiters[i].error);
+            must_release(waiters[i].hold);
+            waiters[i].client = NULL;
+            left--;
+        }
+        sleep_ms(1);
+    }
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* The count of fences is gone, the connection is not. */
+static void test_fences_rise_after_everything_was_deleted(void **state)
+{
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    uint64_t        fence  = bowline_hold_fence(hold);
+    must_release(hold);
+    (void)server_ask(redis, "FLUSHALL");
+    hold = must_acquire(client, "x");
+    assert_true(bowline_hold_fence(hold) > fence);
+    must_release(hold);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* An older state of the data is there: the count was set back by an hour. */
+static void test_fences_rise_after_an_older_state_has_come_back(void **state)
+{
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    uint64_t        fence  = bowline_hold_fence(hold);
+    must_release(hold);
+    (void)server_ask(redis, "DECRBY bowline:f 3600000000");
+    (void)server_ask(redis, "CLIENT KILL TYPE pubsub"); /* as a restart does */
+    hold = must_acquire(client, "x");
+    assert_true(bowline_hold_fence(hold) > fence);
+    must_release(hold);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* ---- memory is full -------------------------------------------------------------------------- */
+
+static void test_with_full_memory_a_lock_is_handed_over_and_given_back(void **state)
+{
+    waiter             w[3];
+    bowline_operation *op    = NULL;
+    bowline_hold      *never = NULL;
+    bowline_error      error = { 0 };
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_client *other  = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    for (int i = 0; i < 3; i++)
+        line_join(redis, &w[i], client, "x", i + 1);
+    assert_status(BOWLINE_OK,
+                  bowline_acquire_start(&op, other, "x", BOWLINE_ACQUIRE(.wait_ms = 60000), NULL),
+                  NULL);
+    (void)bowline_operation_wait(op, 20, NULL);
+    assert_true(line_comes_to(redis, "x", 4));
+    (void)server_ask(redis, "CONFIG SET maxmemory 1");
+    assert_status(BOWLINE_REFUSED, try_once(other, "y"), &error); /* nothing is made */
+    assert_status(BOWLINE_OK, bowline_extend(hold, 0, &error), &error);
+    bowline_cancel(op);
+    assert_status(BOWLINE_CANCELLED, bowline_acquire_finish(&never, op, NULL), NULL);
+    assert_true(line_comes_to(redis, "x", 3));
+    must_release(hold);
+    for (int i = 0; i < 3; i++) { /* each loses its connection, finds the lock, and passes it on */
+        (void)server_ask(redis, "CLIENT KILL TYPE pubsub");
+        assert_true(waiter_ends(&w[i]));
+        assert_status(BOWLINE_OK, waiter_join(&w[i]), &w[i].error);
+        assert_true(line_can_be_told(redis, "x"));
+        must_release(w[i].hold);
+    }
+    (void)server_ask(redis, "CONFIG SET maxmemory 0");
+    bowline_close(other);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* ---- keys that are something else ------------------------------------------------------------ */
+
+static void refuses_naming(bowline_client *client, int64_t wait_ms, const char *key)
+{
+    bowline_hold *hold  = NULL;
+    bowline_error error = { 0 };
+
+    assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "x", wait_ms, &error), &error);
+    if (strstr(error.text, key) == NULL)
+        fail_msg("\"%s\" does not name %s", error.text, key);
+}
+
+static void test_wrong_type_is_refused_by_name_and_nothing_changes(void **state)
+{
+    static const char *const keys[] = { "bowline:{x}:bwl.q", "bowline:{x}:bwl.b" };
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_client *other  = must_open(url);
+    for (int i = 0; i < 2; i++) {
+        bowline_hold *hold = must_acquire(client, "x");
+        (void)server_ask(redis, "RPUSH %s 1", keys[i]);
+        refuses_naming(other, 1000, keys[i]);
+        assert_string_equal(server_ask(redis, "LLEN %s", keys[i]), "1");
+        assert_true(bowline_hold_left_ms(hold) > 0);
+        assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
+        (void)server_ask(redis, "DEL %s", keys[i]);
+        must_release(hold);
+        assert_true(line_leaves_nothing(redis));
+    }
+    bowline_close(other);
+    bowline_close(client);
+}
+
+static void test_queue_of_a_wrong_type_keeps_the_lock_to_its_end(void **state)
+{
+    bowline_error error = { 0 };
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    (void)server_ask(redis, "RPUSH bowline:{x}:bwl.q 1");
+    assert_status(BOWLINE_REFUSED, bowline_release(hold, &error), &error);
+    assert_non_null(strstr(error.text, "bowline:{x}:bwl.q is a list"));
+    assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "1");
+    (void)server_ask(redis, "DEL bowline:{x} bowline:{x}:bwl.q");
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static void test_count_of_fences_of_a_wrong_kind_is_refused_by_name(void **state)
+{
+    static const char *const makes[] = { "RPUSH bowline:f 1", "SET bowline:f many",
+                                         "SET bowline:f 9007199254740993" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof makes / sizeof makes[0]; i++) {
+        bowline_client *client = must_open(url);
+        must_release(must_acquire(client, "x"));
+        (void)server_ask(redis, "DEL bowline:f");
+        (void)server_ask(redis, "%s", makes[i]);
+        refuses_naming(client, 1000, "bowline:f");
+        assert_string_equal(server_ask(redis, "EXISTS bowline:{x} bowline:{x}:bwl.q"), "0");
+        bowline_client *fresh = must_open(url);
+        refuses_naming(fresh, 1000, "bowline:f");
+        bowline_close(fresh);
+        bowline_close(client);
+        (void)server_ask(redis, "DEL bowline:f");
+    }
+}
+
+/* ---- rights ---------------------------------------------------------------------------------- */
+
+#define KEYS_AND_ALL "~bowline:* resetchannels +@all"
+
+/* As docs/wire.md has it. */
+#define ENOUGH                                                                                 \
+    "~bowline:* resetchannels &bowline:i:* -@all +hello +eval +evalsha +ssubscribe +spublish " \
+    "+get +set +del +exists +type +incr +time +persist +pexpire +pttl +zadd +zrem +zpopmin "   \
+    "+zscore +zrank +hget +hset +hdel"
+
+static int acquire_as(const char *rights, bowline_error *reterr)
+{
+    char          text[300];
+    bowline_hold *hold = NULL;
+
+    assert_string_equal(server_ask(redis, "ACL SETUSER ann reset on >pw %s", rights), "OK");
+    (void)snprintf(text, sizeof text, "redis://ann:pw@127.0.0.1:%d?protocol=queue", redis->port);
+    bowline_client *client = must_open(text);
+    int             status = acquire_within(&hold, client, "x", 500, reterr);
+    if (status == BOWLINE_OK)
+        must_release(hold);
+    bowline_close(client);
+    return status;
+}
+
+static void refused_for(const char *rights, const char *what)
+{
+    bowline_error error = { 0 };
+
+    assert_status(BOWLINE_REFUSED, acquire_as(rights, &error), &error);
+    if (strstr(error.text, what) == NULL)
+        fail_msg("\"%s\" does not tell %s", error.text, what);
+}
+
+static void test_user_without_rights_is_told_which(void **state)
+{
+    bowline_error error = { 0 };
+
+    (void)state;
+    refused_for(KEYS_AND_ALL, "ACL SETUSER ann");
+    refused_for(KEYS_AND_ALL, "&bowline:i:*");
+    refused_for(KEYS_AND_ALL, "protocol=token");
+    refused_for(KEYS_AND_ALL " allchannels -ssubscribe", "+ssubscribe");
+    refused_for(KEYS_AND_ALL " allchannels -spublish", "+spublish");
+    refused_for(KEYS_AND_ALL " allchannels -eval", "+eval");
+    refused_for("allkeys resetkeys ~other:* allchannels +@all", "~bowline:*");
+    assert_status(BOWLINE_OK, acquire_as(KEYS_AND_ALL " &bowline:i:* -script", &error), &error);
+    assert_status(BOWLINE_OK, acquire_as(ENOUGH, &error), &error);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* One that failed has left something. */
+static int begin_anew(void **state)
+{
+    (void)state;
+    (void)server_ask(redis, "CONFIG SET maxmemory 0");
+    (void)server_ask(redis, "FLUSHALL");
+    return 0;
+}
+
+static int open_server(void **state)
+{
+    (void)state;
+    server_needed();
+    redis = server_start(NULL);
+    (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
+    return 0;
+}
+
+static int close_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_stranger_without_an_end_is_waited_for, begin_anew),
+        cmocka_unit_test_setup(test_stranger_with_an_end_is_waited_for, begin_anew),
+        cmocka_unit_test_setup(test_stranger_who_comes_instead_of_us_is_not_touched, begin_anew),
+        cmocka_unit_test_setup(test_lock_that_is_no_string_is_a_strangers, begin_anew),
+        cmocka_unit_test_setup(test_who_listens_to_everything_neither_counts_nor_hears, begin_anew),
+        cmocka_unit_test_setup(test_what_is_no_member_of_the_queue_is_dropped, begin_anew),
+        cmocka_unit_test_setup(test_scripts_may_be_forgotten_at_any_time, begin_anew),
+        cmocka_unit_test_setup(test_closing_after_scripts_were_forgotten_takes_everything_back,
+                               begin_anew),
+        cmocka_unit_test_setup(test_restart_with_nothing_is_a_loss_and_fences_go_on_rising,
+                               begin_anew),
+        cmocka_unit_test_setup(test_who_waits_outlasts_a_restart_with_nothing, begin_anew),
+        cmocka_unit_test_setup(test_fences_rise_after_everything_was_deleted, begin_anew),
+        cmocka_unit_test_setup(test_fences_rise_after_an_older_state_has_come_back, begin_anew),
+        cmocka_unit_test_setup(test_with_full_memory_a_lock_is_handed_over_and_given_back,
+                               begin_anew),
+        cmocka_unit_test_setup(test_wrong_type_is_refused_by_name_and_nothing_changes, begin_anew),
+        cmocka_unit_test_setup(test_queue_of_a_wrong_type_keeps_the_lock_to_its_end, begin_anew),
+        cmocka_unit_test_setup(test_count_of_fences_of_a_wrong_kind_is_refused_by_name, begin_anew),
+        cmocka_unit_test_setup(test_user_without_rights_is_told_which, begin_anew),
+    };
+    return cmocka_run_group_tests(tests, open_server, close_server);
+}

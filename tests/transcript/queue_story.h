@@ -1,0 +1,98 @@
+/*
+ * queue_story.h -- what transcript.h's stories say of a lock with a queue.
+ *
+ *      server   says held N | claimed N | mine N      (N: the fence; mine: by ticket 5)
+ *               says busy | gone | more
+ *               says queued R, HOLDER, at T            (behind R others, by ticket 5; T: ms,
+ *                                                      HOLDER: N left | endless; a stranger's)
+ *               gives N at T                           (a push: its clock showed T when it did)
+ *      link     ends (between questions: the lock hears of it)
+ *
+ *      asks JOIN as A, claim 2000     asks JOIN as B by 5, claim 4000     asks BEAT as A
+ */
+#ifndef QUEUE_STORY_H
+#define QUEUE_STORY_H
+
+#include "store/queue.h"
+#include "store/redis.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STORY_TICKET = 5 };
+
+/* Writes the question down; `token` is its letter, `lease_ms` the claim's. */
+static inline void queue_ask_text(char *to, size_t room, const bwl_ask *ask, char token,
+                                  bwl_ms lease_ms)
+{
+    static const char *const words[]    = { "TAKE",    "JOIN",   "BEAT", "EXTEND",
+                                            "RELEASE", "CANCEL", "POKE" };
+    const char              *word       = words[ask->word - REDIS_QUEUE_TAKE];
+    char                     ticket[32] = "";
+
+    if (ask->stamp != 0)
+        (void)snprintf(ticket, sizeof ticket, " by %lld", (long long)ask->stamp);
+    if (ask->word == REDIS_QUEUE_JOIN)
+        (void)snprintf(to, room, "asks JOIN as %c%s, claim %lld", token, ticket,
+                       (long long)ask->claim_ms);
+    else if (ask->word == REDIS_QUEUE_TAKE || ask->word == REDIS_QUEUE_EXTEND)
+        (void)snprintf(to, room, "asks %s as %c for %lld", word, token, (long long)lease_ms);
+    else
+        (void)snprintf(to, room, "asks %s as %c", word, token);
+}
+
+/* "N at T" or ", at T": the server's time, which is never 0. */
+static inline int64_t story_server_us(const char *text)
+{
+    const char *at = strstr(text, "at ");
+
+    return at == NULL ? 0 : (1000000 + strtoll(at + 3, NULL, 10)) * 1000;
+}
+
+static inline void read_queued(const char *text, bwl_place *ret_place)
+{
+    char *rest = NULL;
+
+    ret_place->ticket    = STORY_TICKET;
+    ret_place->rank      = strtoull(text, &rest, 10);
+    ret_place->is_ours   = strstr(text, "a stranger's") == NULL;
+    ret_place->ends      = strstr(text, " left") != NULL;
+    ret_place->server_us = story_server_us(text);
+    if (ret_place->ends)
+        ret_place->left_ms = strtoll(rest + 2, NULL, 10);
+}
+
+/* "held 7" and the like: true if that is what it is. */
+static inline bool read_queue_answer(const char *text, bwl_event *ev, bwl_place *ret_place)
+{
+    static const struct {
+        const char   *word;
+        bwl_answer    answer;
+        bwl_queue_how how;
+    } rows[] = {
+        { "held ", BWL_YES, BWL_HOW_HELD },    { "claimed ", BWL_YES, BWL_HOW_CLAIMED },
+        { "mine ", BWL_YES, BWL_HOW_MINE },    { "busy", BWL_NO, BWL_HOW_BUSY },
+        { "gone", BWL_NO, BWL_HOW_GONE },      { "more", BWL_YES, BWL_HOW_MORE },
+        { "queued ", BWL_NO, BWL_HOW_QUEUED },
+    };
+
+    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        size_t length = strlen(rows[i].word);
+        if (strncmp(text, rows[i].word, length) != 0)
+            continue;
+        ev->answer = rows[i].answer;
+        *ret_place = (bwl_place){ .how = rows[i].how };
+        if (rows[i].how == BWL_HOW_QUEUED)
+            read_queued(text + length, ret_place);
+        else
+            ev->number = strtoull(text + length, NULL, 10);
+        if (rows[i].how == BWL_HOW_MINE)
+            ret_place->ticket = STORY_TICKET;
+        ev->place = ret_place;
+        return true;
+    }
+    return false;
+}
+
+#endif

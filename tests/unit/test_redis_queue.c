@@ -1,0 +1,425 @@
+/*
+ * test_redis_queue.c -- the words of a lock with a queue as commands, word for word; and every
+ * answer to each of them, with what is nearly one.  What the scripts do is in
+ * live/test_queue_server.c.
+ */
+#include "redis/queue.h"
+#include "redis/scripts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+#define SESSION        "SSSSSSSSSSSSSSSSSSSSSS"
+#define TOKEN          "TTTTTTTTTTTTTTTTTTTTTT"
+#define VALUE          "b1:" SESSION TOKEN
+#define IN_1           "bowline:i:1111111111111111111111"
+#define IN_2           "bowline:i:2222222222222222222222"
+#define IN_3           "bowline:i:3333333333333333333333"
+#define MEMBER(inbox)  VALUE " 7.00000000000000ff " inbox " 2000"
+#define KEYS           "|4|bowline:{n}|bowline:{n}:bwl.q|bowline:{n}:bwl.b|bowline:f|"
+
+static bwl_queue_self self;
+static char           bytes[8192];
+
+static bwl_redis_question question_of(bwl_redis_word word)
+{
+    return (bwl_redis_question){ .word     = word,
+                                 .key      = "bowline:{n}",
+                                 .key_size = 11,
+                                 .token    = TOKEN,
+                                 .lease_ms = 30000,
+                                 .self     = &self };
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    self = (bwl_queue_self){ .says_by_shard = true,
+                             .slot          = 7,
+                             .generation    = 255,
+                             .claim_ms      = 2000,
+                             .session       = SESSION,
+                             .inboxes       = { IN_1 } };
+    return 0;
+}
+
+/* The words of a command, with bars between; a script by its name. */
+static const char *words_of(const bwl_redis_question *q)
+{
+    static char     text[4096];
+    size_t          size   = 0;
+    bwl_resp_writer writer = { .bytes = bytes, .capacity = sizeof bytes };
+    bwl_resp_value  value;
+    unsigned        count = 0;
+
+    bwl_redis_write(&writer, q);
+    assert_false(writer.overflowed);
+    assert_true(writer.size <= bwl_redis_room(q->word, q->key_size));
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, writer.size);
+    assert_true(bwl_resp_next(&cursor, &value));
+    uint32_t wanted = value.count;
+    while (bwl_resp_next(&cursor, &value)) {
+        const char *name = NULL;
+        for (unsigned i = 0; i < BWL_SCRIPTS_COUNT; i++)
+            if (bwl_resp_text_is(&value, bwl_scripts[i].sha1) ||
+                bwl_resp_text_is(&value, bwl_scripts[i].text))
+                name = bwl_scripts[i].name;
+        size += (size_t)snprintf(text + size, sizeof text - size, "%s%.*s", count == 0 ? "" : "|",
+                                 name != NULL ? (int)strlen(name) : (int)value.size,
+                                 name != NULL ? name : value.text);
+        count++;
+    }
+    assert_int_equal(count, wanted);
+    return text;
+}
+
+static const char *words_to(bwl_redis_word word)
+{
+    bwl_redis_question q = question_of(word);
+
+    return words_of(&q);
+}
+
+static void test_redis_queue_commands(void **state)
+{
+    (void)state;
+    assert_string_equal(words_to(REDIS_QUEUE_TAKE),
+                        "EVALSHA|queue_take" KEYS VALUE "|30000|SPUBLISH");
+    assert_string_equal(words_to(REDIS_QUEUE_JOIN),
+                        "EVALSHA|queue_join" KEYS VALUE "|30000|SPUBLISH|" MEMBER(IN_1) "|0");
+    assert_string_equal(words_to(REDIS_QUEUE_BEAT),
+                        "EVALSHA|queue_beat" KEYS VALUE "|SPUBLISH|" MEMBER(IN_1));
+    assert_string_equal(words_to(REDIS_QUEUE_RELEASE),
+                        "EVALSHA|queue_release" KEYS VALUE "|SPUBLISH");
+    assert_string_equal(words_to(REDIS_QUEUE_CANCEL),
+                        "EVALSHA|queue_cancel" KEYS VALUE "|SPUBLISH|" MEMBER(IN_1));
+    assert_string_equal(words_to(REDIS_QUEUE_POKE), "EVALSHA|queue_poke" KEYS "SPUBLISH");
+    assert_string_equal(words_to(REDIS_QUEUE_EXTEND),
+                        "EVALSHA|extend_if_mine|1|bowline:{n}|" VALUE "|30000");
+}
+
+static void test_redis_queue_ticket_of_an_earlier_attempt_is_kept(void **state)
+{
+    bwl_redis_question q = question_of(REDIS_QUEUE_JOIN);
+
+    (void)state;
+    q.stamp = INT64_C(1795323949966265);
+    assert_non_null(strstr(words_of(&q), MEMBER(IN_1) "|1795323949966265"));
+}
+
+static void test_redis_queue_server_without_shards_publishes(void **state)
+{
+    (void)state;
+    self.says_by_shard = false;
+    assert_string_equal(words_to(REDIS_QUEUE_RELEASE),
+                        "EVALSHA|queue_release" KEYS VALUE "|PUBLISH");
+}
+
+static void test_redis_queue_by_text_has_the_whole_script(void **state)
+{
+    bwl_redis_question q = question_of(REDIS_QUEUE_BEAT);
+
+    (void)state;
+    q.by_text = true;
+    assert_memory_equal(words_of(&q), "EVAL|queue_beat|", 16);
+}
+
+/* All inboxes by which it may stand there, each once, the present one first. */
+static void test_redis_queue_members_are_those_that_it_may_stand_by(void **state)
+{
+    (void)state;
+    memcpy(self.inboxes[1], IN_2, sizeof IN_2);
+    memcpy(self.inboxes[2], IN_2, sizeof IN_2);
+    assert_string_equal(words_to(REDIS_QUEUE_BEAT),
+                        "EVALSHA|queue_beat" KEYS VALUE "|SPUBLISH|" MEMBER(IN_1) "|" MEMBER(IN_2));
+    memcpy(self.inboxes[2], IN_3, sizeof IN_3);
+    assert_string_equal(words_to(REDIS_QUEUE_CANCEL),
+                        "EVALSHA|queue_cancel" KEYS VALUE
+                        "|SPUBLISH|" MEMBER(IN_1) "|" MEMBER(IN_2) "|" MEMBER(IN_3));
+    memcpy(self.inboxes[1], IN_1, sizeof IN_1);
+    assert_string_equal(words_to(REDIS_QUEUE_CANCEL), "EVALSHA|queue_cancel" KEYS VALUE
+                                                      "|SPUBLISH|" MEMBER(IN_1) "|" MEMBER(IN_3));
+}
+
+/* Every key of one lock is in one place of a cluster. */
+static void test_redis_queue_keys_have_the_hash_tag_of_the_lock(void **state)
+{
+    static const char *const keys[][2] = {
+        { "lock:n", "|lock:n|{lock:n}:bwl.q|{lock:n}:bwl.b|" },
+        { "a{b}c", "|a{b}c|a{b}c:bwl.q|a{b}c:bwl.b|" },
+        { "a{}c", "|a{}c|{a{}c}:bwl.q|{a{}c}:bwl.b|" },
+        { "a{c", "|a{c|{a{c}:bwl.q|{a{c}:bwl.b|" },
+        { "a}c", "|a}c|{a}c}:bwl.q|{a}c}:bwl.b|" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        bwl_redis_question q = question_of(REDIS_QUEUE_POKE);
+        q.key                = keys[i][0];
+        q.key_size           = strlen(keys[i][0]);
+        assert_non_null(strstr(words_of(&q), keys[i][1]));
+    }
+}
+
+static void test_redis_queue_longest_key_has_room(void **state)
+{
+    static char        key[BWL_KEY_MAX];
+    bwl_redis_question q = question_of(REDIS_QUEUE_CANCEL);
+
+    (void)state;
+    memset(key, 'k', sizeof key);
+    q.key      = key;
+    q.key_size = sizeof key;
+    q.by_text  = true;
+    memcpy(self.inboxes[1], IN_2, sizeof IN_2);
+    memcpy(self.inboxes[2], IN_3, sizeof IN_3);
+    self.slot       = UINT32_MAX;
+    self.generation = UINT64_MAX;
+    self.claim_ms   = 999999999;
+    for (bwl_redis_word word = REDIS_QUEUE_TAKE; word <= REDIS_QUEUE_POKE; word++) {
+        q.word = word;
+        (void)words_of(&q);
+    }
+}
+
+static void test_redis_queue_value_is_known_by_its_beginning(void **state)
+{
+    char value[BWL_QUEUE_VALUE_SIZE + 1];
+
+    (void)state;
+    bwl_queue_value_write(value, SESSION, TOKEN);
+    assert_string_equal(value, VALUE);
+    assert_true(bwl_queue_is_value(value));
+    assert_false(bwl_queue_is_value("b2:x"));
+    assert_false(bwl_queue_is_value(""));
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static bwl_redis_reply reply;
+
+static bwl_redis_verdict read_as(bwl_redis_word word, const char *frame)
+{
+    bwl_redis_question q = question_of(word);
+
+    return bwl_redis_read(&q, 0, frame, strlen(frame), &reply);
+}
+
+#define N                     "1795323949966265"
+#define HOW(count, how, rest) "*" #count "\r\n$" how "\r\n" rest
+#define QUEUED                HOW(6, "6\r\nQUEUED", ":" N "\r\n:3\r\n:29999\r\n:1\r\n:" N "\r\n")
+#define BUSY                  HOW(3, "4\r\nBUSY", ":-1\r\n:0\r\n")
+#define CLAIMED               HOW(3, "7\r\nCLAIMED", ":" N "\r\n:5\r\n")
+#define MINE                  HOW(3, "4\r\nMINE", ":" N "\r\n:1500\r\n")
+#define GONE                  HOW(1, "4\r\nGONE", "")
+#define FENCE                 (UINT64_C(1795323949966265) * 1024)
+
+static void test_redis_queue_number_is_a_hold_with_this_fence(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(read_as(i == 0 ? REDIS_QUEUE_TAKE : REDIS_QUEUE_JOIN, ":" N "\r\n"),
+                         BWL_REDIS_ANSWER);
+        assert_int_equal(reply.answer, BWL_YES);
+        assert_int_equal(reply.place.how, BWL_HOW_HELD);
+        assert_true(reply.number == FENCE);
+    }
+}
+
+static void test_redis_queue_place_in_line(void **state)
+{
+    (void)state;
+    assert_int_equal(read_as(REDIS_QUEUE_BEAT, QUEUED), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_NO);
+    assert_int_equal(reply.place.how, BWL_HOW_QUEUED);
+    assert_true(reply.place.ticket == UINT64_C(1795323949966265));
+    assert_int_equal(reply.place.rank, 3);
+    assert_true(reply.place.ends);
+    assert_int_equal(reply.place.left_ms, 29999);
+    assert_true(reply.place.is_ours);
+    assert_true(reply.place.server_us == INT64_C(1795323949966265));
+}
+
+static void test_redis_queue_busy_without_an_end(void **state)
+{
+    (void)state;
+    assert_int_equal(read_as(REDIS_QUEUE_TAKE, BUSY), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_NO);
+    assert_int_equal(reply.place.how, BWL_HOW_BUSY);
+    assert_false(reply.place.ends);
+    assert_int_equal(reply.place.left_ms, 0);
+    assert_false(reply.place.is_ours);
+    assert_int_equal(read_as(REDIS_QUEUE_TAKE, HOW(3, "4\r\nBUSY", ":-2\r\n:1\r\n")),
+                     BWL_REDIS_ANSWER);
+    assert_true(reply.place.ends); /* there is nothing: it has ended */
+    assert_int_equal(reply.place.left_ms, 0);
+}
+
+static void test_redis_queue_claimed_mine_and_gone(void **state)
+{
+    (void)state;
+    assert_int_equal(read_as(REDIS_QUEUE_JOIN, CLAIMED), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_YES);
+    assert_int_equal(reply.place.how, BWL_HOW_CLAIMED);
+    assert_true(reply.number == FENCE);
+    assert_int_equal(reply.place.ticket, 5);
+    assert_int_equal(read_as(REDIS_QUEUE_BEAT, MINE), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_YES);
+    assert_int_equal(reply.place.how, BWL_HOW_MINE);
+    assert_true(reply.number == FENCE);
+    assert_int_equal(reply.place.left_ms, 1500);
+    assert_int_equal(read_as(REDIS_QUEUE_BEAT, GONE), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_NO);
+    assert_int_equal(reply.place.how, BWL_HOW_GONE);
+}
+
+static void test_redis_queue_flags(void **state)
+{
+    static const bwl_redis_word words[] = { REDIS_QUEUE_RELEASE, REDIS_QUEUE_CANCEL };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        assert_int_equal(read_as(words[i], ":1\r\n"), BWL_REDIS_ANSWER);
+        assert_int_equal(reply.answer, BWL_YES);
+        assert_int_equal(reply.place.how, 0);
+        assert_int_equal(read_as(words[i], ":2\r\n"), BWL_REDIS_ANSWER);
+        assert_int_equal(reply.answer, BWL_YES);
+        assert_int_equal(reply.place.how, BWL_HOW_MORE);
+        assert_int_equal(read_as(words[i], ":0\r\n"), BWL_REDIS_ANSWER);
+        assert_int_equal(reply.answer, BWL_NO);
+    }
+    assert_int_equal(read_as(REDIS_QUEUE_POKE, ":2\r\n"), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.place.how, BWL_HOW_MORE);
+    assert_int_equal(read_as(REDIS_QUEUE_EXTEND, ":1\r\n"), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_YES);
+    assert_int_equal(read_as(REDIS_QUEUE_EXTEND, ":0\r\n"), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_NO);
+}
+
+static void test_redis_queue_errors_are_those_of_every_word(void **state)
+{
+    (void)state;
+    assert_int_equal(read_as(REDIS_QUEUE_JOIN, "-NOSCRIPT no\r\n"), BWL_REDIS_NOSCRIPT);
+    assert_int_equal(read_as(REDIS_QUEUE_JOIN, "-OOM no\r\n"), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_LATER);
+    assert_int_equal(read_as(REDIS_QUEUE_BEAT, "-WRONGTYPE k is a list\r\n"), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_REFUSED);
+}
+
+typedef struct strange {
+    bwl_redis_word word;
+    const char    *frame;
+} strange;
+
+static const strange stranges[] = {
+    { REDIS_QUEUE_TAKE, ":0\r\n" },
+    { REDIS_QUEUE_TAKE, ":-1\r\n" },
+    { REDIS_QUEUE_TAKE, ":9007199254740992\r\n" },
+    { REDIS_QUEUE_TAKE, "+OK\r\n" },
+    { REDIS_QUEUE_TAKE, "_\r\n" },
+    { REDIS_QUEUE_TAKE, "*0\r\n" },
+    { REDIS_QUEUE_TAKE, QUEUED },
+    { REDIS_QUEUE_TAKE, CLAIMED },
+    { REDIS_QUEUE_TAKE, GONE },
+    { REDIS_QUEUE_TAKE, HOW(2, "4\r\nBUSY", ":1\r\n") },
+    { REDIS_QUEUE_TAKE, HOW(3, "4\r\nBUSY", ":-3\r\n:0\r\n") },
+    { REDIS_QUEUE_TAKE, HOW(3, "4\r\nBUSY", ":1\r\n:2\r\n") },
+    { REDIS_QUEUE_JOIN, BUSY },
+    { REDIS_QUEUE_JOIN, MINE },
+    { REDIS_QUEUE_JOIN, GONE },
+    { REDIS_QUEUE_JOIN, HOW(3, "7\r\nCLAIMED", ":0\r\n:5\r\n") },
+    { REDIS_QUEUE_JOIN, HOW(3, "7\r\nCLAIMED", "$1\r\n1\r\n:5\r\n") },
+    { REDIS_QUEUE_JOIN, HOW(3, "6\r\nQUEUED", ":1\r\n:0\r\n") },
+    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":0\r\n:0\r\n:1\r\n:1\r\n:1\r\n") },
+    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n:-1\r\n:1\r\n:1\r\n:1\r\n") },
+    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n_\r\n:1\r\n:1\r\n:1\r\n") },
+    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n:0\r\n:1\r\n:2\r\n:1\r\n") },
+    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n:0\r\n:1\r\n:1\r\n:0\r\n") },
+    { REDIS_QUEUE_BEAT, ":" N "\r\n" },
+    { REDIS_QUEUE_BEAT, BUSY },
+    { REDIS_QUEUE_BEAT, HOW(1, "4\r\nMINE", "") },
+    { REDIS_QUEUE_BEAT, HOW(1, "5\r\nOTHER", "") },
+    { REDIS_QUEUE_RELEASE, ":3\r\n" },
+    { REDIS_QUEUE_RELEASE, "+OK\r\n" },
+    { REDIS_QUEUE_CANCEL, ":-1\r\n" },
+    { REDIS_QUEUE_POKE, ":0\r\n" },
+    { REDIS_QUEUE_EXTEND, ":2\r\n" },
+};
+
+static void test_redis_queue_what_is_nearly_an_answer_is_none(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(stranges); i++)
+        if (read_as(stranges[i].word, stranges[i].frame) != BWL_REDIS_STRANGE)
+            fail_msg("to word %d: %s", (int)stranges[i].word, stranges[i].frame);
+}
+
+/* ---- greeting -------------------------------------------------------------------------------- */
+
+static void test_redis_queue_missing_scripts_are_those_with_a_0(void **state)
+{
+    static const char all[]  = "*7\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n";
+    static const char some[] = "*7\r\n:1\r\n:0\r\n:1\r\n:1\r\n:1\r\n:1\r\n:0\r\n";
+    static const char few[]  = "*2\r\n:1\r\n:0\r\n";
+    unsigned          missing;
+
+    (void)state;
+    assert_true(bwl_queue_read_scripts(all, sizeof all - 1, &missing));
+    assert_int_equal(missing, 0);
+    assert_true(bwl_queue_read_scripts(some, sizeof some - 1, &missing));
+    assert_int_equal(missing, 1u << 1 | 1u << 6);
+    assert_false(bwl_queue_read_scripts(few, sizeof few - 1, &missing));
+    assert_false(bwl_queue_read_scripts("+OK\r\n", 5, &missing));
+}
+
+static void test_redis_queue_greeting_has_room(void **state)
+{
+    bwl_resp_writer writer = { .bytes = bytes, .capacity = BWL_QUEUE_GREETING_ROOM };
+    bwl_queue_card  card   = {
+           .session = SESSION, .uid = UINT32_MAX, .pid = INT32_MAX, .kept_ms = 86400000
+    };
+
+    (void)state;
+    memset(card.host, 'h', sizeof card.host - 1);
+    memset(card.program, 'p', sizeof card.program - 1);
+    bwl_queue_write_inbox(&writer, true, IN_1);
+    bwl_queue_write_scripts(&writer);
+    bwl_queue_write_floor(&writer, &card);
+    assert_false(writer.overflowed);
+    for (unsigned i = 0; i < BWL_QUEUE_SCRIPTS; i++) {
+        writer = (bwl_resp_writer){ .bytes = bytes, .capacity = BWL_QUEUE_LOAD_ROOM };
+        bwl_queue_write_load(&writer, i);
+        assert_false(writer.overflowed);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_redis_queue_commands, set_up),
+        cmocka_unit_test_setup(test_redis_queue_ticket_of_an_earlier_attempt_is_kept, set_up),
+        cmocka_unit_test_setup(test_redis_queue_server_without_shards_publishes, set_up),
+        cmocka_unit_test_setup(test_redis_queue_by_text_has_the_whole_script, set_up),
+        cmocka_unit_test_setup(test_redis_queue_members_are_those_that_it_may_stand_by, set_up),
+        cmocka_unit_test_setup(test_redis_queue_keys_have_the_hash_tag_of_the_lock, set_up),
+        cmocka_unit_test_setup(test_redis_queue_longest_key_has_room, set_up),
+        cmocka_unit_test_setup(test_redis_queue_value_is_known_by_its_beginning, set_up),
+        cmocka_unit_test_setup(test_redis_queue_number_is_a_hold_with_this_fence, set_up),
+        cmocka_unit_test_setup(test_redis_queue_place_in_line, set_up),
+        cmocka_unit_test_setup(test_redis_queue_busy_without_an_end, set_up),
+        cmocka_unit_test_setup(test_redis_queue_claimed_mine_and_gone, set_up),
+        cmocka_unit_test_setup(test_redis_queue_flags, set_up),
+        cmocka_unit_test_setup(test_redis_queue_errors_are_those_of_every_word, set_up),
+        cmocka_unit_test_setup(test_redis_queue_what_is_nearly_an_answer_is_none, set_up),
+        cmocka_unit_test_setup(test_redis_queue_missing_scripts_are_those_with_a_0, set_up),
+        cmocka_unit_test_setup(test_redis_queue_greeting_has_room, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -279,7 +279,7 @@ def on_terminal(lab, *words):
     return said.decode()
 
 
-LONG = ["try", "token", "--clients", "3", "--slow", "1", "--loss", "1", "--faults", "1"]
+LONG = ["try", "token", "--clients", "3", "--slow", "2", "--faults", "2"]
 
 
 def test_progress_is_shown_on_a_terminal_and_wiped(lab):

@@ -286,7 +286,7 @@ static void test_who_sees_a_holder(void **state)
             assert_true(holder.left_ms > 0 && holder.left_ms <= 20000);
         else
             assert_true(holder.left_ms == INT64_MAX);
-        assert_true(holder.fence == bowline_hold_fence(hold));
+        assert_true(holder.fence == (THE_ENGINE->shows_fence ? bowline_hold_fence(hold) : 0));
     }
     assert_status(BOWLINE_BUSY, try_once(other, engine_lock()), NULL);
     must_release(hold);
@@ -310,7 +310,7 @@ static void test_waiter_who_gave_up_is_not_seen(void **state)
         assert_status(BOWLINE_TIMEOUT, acquire_within(&none, other, engine_lock(), 30, NULL), NULL);
         assert_status(BOWLINE_OK, bowline_who(other, engine_lock(), &holder, NULL), NULL);
         assert_int_equal(holder.held, 1);
-        assert_true(holder.fence == fence);
+        assert_true(holder.fence == (THE_ENGINE->shows_fence ? fence : 0));
         assert_true(bowline_hold_fence(hold) == fence);
         assert_true(bowline_hold_left_ms(hold) > 0);
     }

@@ -11,9 +11,10 @@
 enum { CASES_MAX = 40 };
 
 static const engine engines[] = {
-    { .name = "thread", .has_fence = true, .in_order = true },
+    { .name = "thread", .has_fence = true, .shows_fence = true, .in_order = true },
     { .name            = "file",
       .has_fence       = true,
+      .shows_fence     = true,
       .in_order        = true,
       .across_fork     = true,
       .has_descriptors = true },

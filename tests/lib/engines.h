@@ -15,6 +15,7 @@ typedef struct engine {
     const char *name;
     bool        has_lease;
     bool        has_fence;
+    bool        shows_fence;     /* of a holder, to who asks: it is written where the lock is     */
     bool        in_order;        /* waiters are served first come, first served                   */
     bool        across_fork;     /* excludes other processes too                                  */
     bool        has_descriptors; /* a hold is a descriptor, so a copy of it keeps the lock        */

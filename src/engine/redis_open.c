@@ -358,15 +358,19 @@ static void send_last_words(bwl_redis_store *store)
     bwl_conn_goodbye(conn);
     /* Closed with answers unread, the line would be reset, and what the server has not read yet of
      * our releases with it. */
-    if ((store->lingers || store->questions_count > 0) && shutdown(conn->source.fd, SHUT_WR) == 0)
+    bool is_answered = store->phase == BWL_REDIS_READY && store->questions_count == 0;
+    if ((store->lingers || !is_answered) && shutdown(conn->source.fd, SHUT_WR) == 0)
         await_end(store->client, conn->source.fd);
 }
 
 void bwl_redis_close(bwl_client *client)
 {
     bwl_redis_store *store = client->store;
+    /* A greeting that is under way says who we are, which is to be taken back. */
+    bool has_spoken = store->phase == BWL_REDIS_READY ||
+                      (store->phase == BWL_REDIS_GREETING && bwl_redis_listens(store));
 
-    if (client->closing && store->phase == BWL_REDIS_READY)
+    if (client->closing && has_spoken)
         send_last_words(store);
     free_store(store);
     client->store = NULL;

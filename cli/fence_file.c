@@ -113,6 +113,7 @@ static int open_trusted(int *ret_fd, const place *p, int access, trouble *reterr
 {
     struct stat is;
 
+    *ret_fd = -1;
     if (fstatat(p->dir_fd, p->name, &is, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? FILE_GONE : complain_of_call(reterr, p, "stat");
     if (check_trust(p, &is, reterr) < 0)

@@ -102,6 +102,22 @@ static void run_case(void **state)
     r->what->body(&e);
 }
 
+void engine_await_line(const engine *e, unsigned count)
+{
+    char standing[16];
+
+    if (strcmp(e->name, "queue") != 0) {
+        sleep_ms(40);
+        return;
+    }
+    (void)snprintf(standing, sizeof standing, "%u", count);
+    for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(1))
+        if (strcmp(server_ask(world.server, "ZCARD 'bowline:{%s}:bwl.q'", engine_lock()),
+                   standing) == 0)
+            return;
+    fail_msg("nobody came to stand in line for %s", engine_lock());
+}
+
 /* A thread that was joined may be seen for a moment longer. */
 static void await_threads(unsigned count)
 {

@@ -176,6 +176,8 @@ def test_where_it_cannot_be_made_it_says_why(place):
 
 
 def test_a_file_that_may_only_be_read_is_shown_and_not_checked(place):
+    if os.environ.get("BOWLINE_COVERAGE") == "true":
+        pytest.skip("another user may not write down what was covered")
     if os.getuid() != 0:
         user = None
     else:

@@ -251,6 +251,45 @@ static void test_words_look_tells_kind_time_and_value(void **state)
     assert_string_equal(look.value, "");
 }
 
+#define LOOKED "*7\r\n$6\r\nstring\r\n:29000\r\n$3\r\nabc\r\n"
+
+static void test_words_look_tells_who(void **state)
+{
+    bwl_answer answer;
+
+    (void)state;
+    assert_int_equal(
+        read_look(LOOKED "$4\r\n1000\r\n$2\r\n42\r\n$5\r\nweb-2\r\n$4\r\ncron\r\n", &answer),
+        BWL_REDIS_ANSWER);
+    assert_int_equal(look.uid, 1000);
+    assert_int_equal(look.pid, 42);
+    assert_string_equal(look.host, "web-2");
+    assert_string_equal(look.program, "cron");
+}
+
+/* Others may have written it. */
+static void test_words_look_leaves_out_who_is_no_name(void **state)
+{
+    char       frame[512];
+    char       longest[101];
+    bwl_answer answer;
+
+    (void)state;
+    memset(longest, 'a', 100);
+    longest[100] = '\0';
+    (void)snprintf(frame, sizeof frame, LOOKED "$2\r\n-1\r\n$0\r\n\r\n$100\r\n%s\r\n$100\r\n%s\r\n",
+                   longest, longest);
+    assert_int_equal(read_look(frame, &answer), BWL_REDIS_ANSWER);
+    assert_int_equal(look.uid, 0);
+    assert_int_equal(look.pid, 0);
+    assert_string_equal(look.host, "");
+    assert_string_equal(look.program, "");
+    assert_int_equal(read_look(LOOKED ":1\r\n$1\r\n1\r\n$1\r\na\r\n$1\r\nb\r\n", &answer),
+                     BWL_REDIS_STRANGE);
+    assert_int_equal(read_look(LOOKED "$1\r\n1\r\n$1\r\n1\r\n$1\r\na\r\n:7\r\n", &answer),
+                     BWL_REDIS_STRANGE);
+}
+
 static void test_words_look_of_another_shape_is_strange(void **state)
 {
     static const char *const list[] = {
@@ -362,6 +401,8 @@ int main(void)
         cmocka_unit_test(test_words_error_is_later_or_refused_by_its_code),
         cmocka_unit_test(test_words_unknown_script_is_no_answer_but_a_wish_for_its_text),
         cmocka_unit_test(test_words_look_tells_kind_time_and_value),
+        cmocka_unit_test(test_words_look_tells_who),
+        cmocka_unit_test(test_words_look_leaves_out_who_is_no_name),
         cmocka_unit_test(test_words_look_of_another_shape_is_strange),
         cmocka_unit_test(test_words_look_takes_64_bytes_of_the_value),
         cmocka_unit_test(test_words_look_may_be_refused_like_any_question),

@@ -3,6 +3,8 @@
  */
 #include "redis_fixture.h"
 
+#include <sys/prctl.h>
+
 static char text[4096];
 
 static int play_queue(void **state)
@@ -53,8 +55,14 @@ static void test_redis_who_says_user_process_host_and_program(void **state)
 
 static void test_redis_who_program_is_what_the_kernel_calls_it(void **state)
 {
+    char name[16];
+    char wanted[40];
+
+    /* Under valgrind it is valgrind's name: the kernel is asked here too, by its other door. */
     (void)state;
-    assert_non_null(strstr(introduction(), "|program|test_redis_who|"));
+    assert_int_equal(prctl(PR_GET_NAME, name), 0);
+    (void)snprintf(wanted, sizeof wanted, "|program|%s|", name);
+    assert_non_null(strstr(introduction(), wanted));
 }
 
 /* A name may end on a terminal. */

@@ -19,10 +19,6 @@ _Static_assert((int)BOWLINE_VALUE_MAX == (int)BWL_RESP_BULK_MAX, "what a frame c
 
 enum { KEY_SHOWN_MAX = 60 };
 
-/* In this thread, a function of the caller's is called: another update would wait for a place in
- * the pool, and those inside each other could take all of them. */
-static _Thread_local bool computing;
-
 typedef struct job {
     const char     *key;
     bowline_compute compute;
@@ -61,10 +57,6 @@ static int check_call(const bowline_client *client, const char *key, bowline_com
                         "bowline_update needs a client, a key and a function");
     if (key[0] == '\0' || strnlen(key, BOWLINE_KEY_MAX + 1) > BOWLINE_KEY_MAX)
         return bwl_fail(fault, BWL_STATUS_USAGE, "a key has 1 to %d bytes", BOWLINE_KEY_MAX);
-    if (computing)
-        return bwl_fail(fault, BWL_STATUS_USAGE,
-                        "the function of a bowline_update may not call bowline_update: "
-                        "do the second update when the first has ended");
     return BOWLINE_OK;
 }
 
@@ -155,9 +147,7 @@ static bwl_optimistic_next call_function(job *j)
         .old_size  = s->is_there ? s->seen_size : 0,
         .tries     = j->machine.tries,
     };
-    computing = true;
     j->choice = j->compute(&j->change, j->context);
-    computing = false;
     j->wrong  = fault_of_choice(j->choice, &j->change);
     if (j->choice < 0 || j->wrong != NULL)
         return bwl_optimistic_computed(&j->machine, BWL_CHOICE_STOP);
@@ -268,10 +258,15 @@ static bwl_optimistic_end run(job *j, const bowline_update_options *o, bwl_ms un
 static int update_in_place(job *j, bowline_client *client, const bowline_update_options *o,
                            bowline_error *reterr)
 {
-    bwl_ms    until  = until_of(o);
-    bwl_fault fault  = { 0 };
-    int       status = bwl_pool_take(&client->pool, until, &j->place, bwl_fault_of(reterr));
+    bwl_ms    until = until_of(o);
+    bwl_fault fault = { 0 };
+    int       status;
 
+    if (bwl_pool_is_in(&client->pool)) /* we would wait for a place while we have one */
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "the function of a bowline_update may not call bowline_update: "
+                        "do the second update when the first has ended");
+    status = bwl_pool_take(&client->pool, until, &j->place, bwl_fault_of(reterr));
     if (status < 0)
         return status;
     bwl_optimistic_end end = run(j, o, until, &fault);

@@ -111,6 +111,7 @@ int bwl_pool_take(bwl_pool *pool, bwl_ms until, bwl_pool_place **ret_place, bwl_
                               BWL_POOL_MAX);
     if (place != NULL) {
         place->is_taken = true;
+        place->taker    = pthread_self();
         status          = BWL_OK;
     }
     (void)pthread_mutex_unlock(&pool->mutex);
@@ -124,6 +125,18 @@ int bwl_pool_take(bwl_pool *pool, bwl_ms until, bwl_pool_place **ret_place, bwl_
     }
     *ret_place = place;
     return BWL_OK;
+}
+
+bool bwl_pool_is_in(bwl_pool *pool)
+{
+    pthread_t self  = pthread_self();
+    bool      is_in = false;
+
+    (void)pthread_mutex_lock(&pool->mutex);
+    for (unsigned i = 0; i < BWL_POOL_MAX; i++)
+        is_in |= pool->places[i].is_taken && pthread_equal(pool->places[i].taker, self) != 0;
+    (void)pthread_mutex_unlock(&pool->mutex);
+    return is_in;
 }
 
 void bwl_pool_give(bwl_pool *pool, bwl_pool_place *place, bool is_broken)

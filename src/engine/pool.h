@@ -22,6 +22,7 @@ typedef struct bwl_pool_place {
     bwl_lock   *lock;   /* through which it asks */
     bwl_section section;
     bool        is_taken;
+    pthread_t   taker;
 } bwl_pool_place;
 
 typedef struct bwl_pool {
@@ -39,6 +40,9 @@ void bwl_pool_close(bwl_pool *pool);
 /* Not locked: takes a place, which must be given back, waiting for one until then.  UNSUPPORTED:
  * this store has no such keys; TIMEOUT, NOMEM, SYSTEM. */
 int bwl_pool_take(bwl_pool *pool, bwl_ms until, bwl_pool_place **ret_place, bwl_fault *fault);
+
+/* Not locked: has this thread taken a place, and not given it back? */
+bool bwl_pool_is_in(bwl_pool *pool);
 
 /* Not locked.  `is_broken`: a word may still be under way in it, so it is closed. */
 void bwl_pool_give(bwl_pool *pool, bwl_pool_place *place, bool is_broken);

@@ -135,6 +135,28 @@ static void test_who_waits_gets_what_is_given_back(void **state)
         bwl_pool_give(&pool, places[i], false);
 }
 
+static void *look_from_elsewhere(void *ret_is_in)
+{
+    *(bool *)ret_is_in = bwl_pool_is_in(&pool);
+    return NULL;
+}
+
+static void test_who_has_taken_a_place_is_in_and_no_other_thread(void **state)
+{
+    bool      other_is_in = true;
+    pthread_t other;
+
+    (void)state;
+    assert_false(bwl_pool_is_in(&pool));
+    bwl_pool_place *place = take();
+    assert_true(bwl_pool_is_in(&pool));
+    assert_int_equal(pthread_create(&other, NULL, look_from_elsewhere, &other_is_in), 0);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    assert_false(other_is_in);
+    bwl_pool_give(&pool, place, false);
+    assert_false(bwl_pool_is_in(&pool));
+}
+
 static void test_broken_place_is_closed_and_opened_again(void **state)
 {
     bwl_pool_place *place = take();
@@ -169,6 +191,7 @@ int main(void)
         EACH(test_each_has_a_client_of_its_own),
         EACH(test_when_all_are_taken_there_is_none_within_the_time),
         EACH(test_who_waits_gets_what_is_given_back),
+        EACH(test_who_has_taken_a_place_is_in_and_no_other_thread),
         EACH(test_broken_place_is_closed_and_opened_again),
         cmocka_unit_test(test_store_without_keys_is_unsupported),
     };

@@ -3,7 +3,7 @@
  *
  *     bowline-peer QUERY HOST PORT NAME
  *
- * QUERY is what follows the '?' of the URL, "" for nothing: protocol=queue.  Every waiter of a crowd
+ * QUERY is what follows the ? of the URL, "" for nothing: protocol=queue.  Every waiter of a crowd
  * has a client of its own, as if it were a process of its own.
  */
 #include <bowline/bowline.h>
@@ -55,7 +55,8 @@ static int acquire_ours(void *client, char *why)
     ours         *o = client;
     bowline_error error;
 
-    if (bowline_acquire(&o->hold, o->client, o->name, NULL, &error) < 0)
+    if (bowline_acquire(&o->hold, o->client, o->name, BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER),
+                        &error) < 0)
         return complain(why, &error);
     return 0;
 }

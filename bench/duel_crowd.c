@@ -15,6 +15,7 @@ enum {
     CONTEND_LONG_MS = 1000, /* when there are so many that half a second is over at once */
     LONG_FROM       = 500,
     COUNTED_MS      = 200,
+    WARM_UP_MS      = 1000,
     IDLE_SETTLE_MS  = 1000,
     IDLE_MS         = 2000,
     CHECK_WAITERS   = 8,
@@ -166,6 +167,13 @@ int bench_duel_crowd(bench_arena *arena, bench_peer_result *ret_result, bench_tr
     for (unsigned w = 0; w < BENCH_WHO_COUNT; w++)
         if (gather(arena, &arena->couples[w], arena->measure->waiters / 2) < 0)
             return BENCH_COUPLE_FAILED;
+    /* Once for nothing: programs that compile themselves while they run. */
+    for (unsigned w = 0; w < BENCH_WHO_COUNT; w++) {
+        bench_turns_sum sum;
+        if (contend(arena, (bench_who)w, arena->measure->waiters, (int[]){ WARM_UP_MS, 0 }, &sum) <
+            0)
+            return BENCH_COUPLE_FAILED;
+    }
     status = take_rounds(arena, take_round, &result, reterr);
     for (unsigned w = 0; w < BENCH_WHO_COUNT && status == 0; w++)
         status = count_commands(arena, (bench_who)w, &sides[w]->commands, reterr);

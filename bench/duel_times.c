@@ -13,11 +13,13 @@
 #include "bench/rounds.h"
 
 enum {
-    PAIRS         = 200, /* of each side in a turn; there are TURNS of them in a round */
-    TURNS         = 5,
-    WARM_UP_TURNS = 10, /* programs that compile themselves while they run need some */
-    HELD_LEAST_MS = 20,
-    HELD_MORE_MS  = 200,
+    PAIRS           = 200, /* of each side in a turn; there are TURNS of them in a round */
+    TURNS           = 5,
+    WARM_UP_TURNS   = 10, /* programs that compile themselves while they run need some */
+    WARM_UP_MS      = 1500,
+    WARM_UP_HELD_MS = 5,
+    HELD_LEAST_MS   = 20,
+    HELD_MORE_MS    = 200,
 };
 
 static int add(bench_arena *arena, bench_samples *samples, int64_t ns)
@@ -56,15 +58,19 @@ static void hold_for_a_while(bench_arena *arena)
     bench_sleep_ms(HELD_LEAST_MS + (int64_t)((arena->random >> 33) % HELD_MORE_MS));
 }
 
-/* The lock goes from the first to the second; then they change places. */
-static int hand_over(bench_arena *arena, bench_couple *c, int64_t *ret_ns)
+/* The lock goes from the first to the second; then they change places.  While warming up it is
+ * held for just as long as it takes the other to begin to wait. */
+static int hand_over(bench_arena *arena, bench_couple *c, bool is_warm, int64_t *ret_ns)
 {
     bench_driver *holder = &c->drivers[0], *waiter = &c->drivers[1];
     char         *released, *held;
 
     if (bench_driver_tell(waiter, "acquire", &arena->why) < 0)
         return -1;
-    hold_for_a_while(arena);
+    if (is_warm)
+        hold_for_a_while(arena);
+    else
+        bench_sleep_ms(WARM_UP_HELD_MS);
     if (bench_driver_ask(holder, "release", "released ", &released, &arena->why) < 0 ||
         bench_driver_hear(waiter, "held ", &held, &arena->why) < 0)
         return -1;
@@ -92,15 +98,16 @@ static int ping(bench_arena *arena, bench_couple *c, int64_t *ret_ns)
 
 static int hand_overs(bench_arena *arena, bench_who who, bench_samples *samples)
 {
-    bench_couple *c     = &arena->couples[who];
-    unsigned      count = samples != NULL ? arena->samples : 2;
+    bench_couple *c       = &arena->couples[who];
+    bool          is_warm = samples != NULL;
+    int64_t       end_ns  = bench_now_ns() + (int64_t)WARM_UP_MS * 1000000;
     int64_t       ns;
 
     if (!c->is_ping && bench_driver_ask(&c->drivers[0], "acquire", "held ", NULL, &arena->why) < 0)
         return -1;
-    for (unsigned i = 0; i < count; i++)
-        if ((c->is_ping ? ping(arena, c, &ns) : hand_over(arena, c, &ns)) < 0 ||
-            (samples != NULL && add(arena, samples, ns) < 0))
+    for (unsigned i = 0; is_warm ? i < arena->samples : bench_now_ns() < end_ns; i++)
+        if ((c->is_ping ? ping(arena, c, &ns) : hand_over(arena, c, is_warm, &ns)) < 0 ||
+            (is_warm && add(arena, samples, ns) < 0))
             return -1;
     if (c->is_ping)
         return 0;

@@ -2,7 +2,7 @@
  * measure_peers.c -- every measure of peers.h against every peer that is here.
  *
  * Two of our programs and two of theirs run for each; what a peer cannot do is said in its place,
- * and the rest goes on.  What ours cannot do ends the run.
+ * and the rest goes on.  If ours cannot even start, the run ends.
  */
 #include <limits.h>
 #include <stdlib.h>

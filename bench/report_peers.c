@@ -2,6 +2,7 @@
  * report_peers.c -- the peers on the terminal and as a section of the page.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "bench/peers.h"
 #include "bench/report.h"
@@ -209,7 +210,7 @@ void bench_report_peers_markdown(FILE *out, const bench *b, const bench_peer_res
                   "Each through its own public API, in a program of its own that times itself; "
                   "ours is such a program too%s%s. Two\nprograms of each side run, and the sides "
                   "take turns: a ratio is ours / theirs within a round, and what is shown is the\n"
-                  "median of %u rounds (of one, with 1,000 waiters). "
+                  "median of the rounds: %u, and one with 1,000 waiters. "
                   "[bench/peers](../bench/peers/README.md) says how each one "
                   "waits. Whoever was inside when is written down and\nlooked at: what is held by "
                   "two at once gets no figure. The machine before the run: %s.\n\n",
@@ -225,7 +226,8 @@ void bench_report_peers_markdown(FILE *out, const bench *b, const bench_peer_res
             continue;
         write_head(out, m);
         for (size_t p = 0; p < results->list.count; p++)
-            if (results->list.peers[p].why == NULL)
+            if (results->list.peers[p].why == NULL &&
+                (m->contest == BENCH_HAND_OVER || strcmp(results->list.peers[p].name, "PING") != 0))
                 write_row(out, m, &results->list.peers[p], bench_peer_cell(results, i, p));
     }
     write_scaling(out, results);

@@ -201,8 +201,9 @@ static int idle(bench_arena *arena, bench_couple *c, bench_peer_figures *ret_fig
         bench_watch_end(arena->watch, &commands, reterr) < 0)
         return BENCH_BENCH_FAILED;
     const double seconds = IDLE_MS / 1000.0;
-    /* The two INFO are ours. */
-    ret_figures->rate      = (commands - 2) / seconds / arena->measure->waiters;
+    /* The two INFO are ours.  None at all cannot be told from one that just did not come. */
+    double sent            = commands > 3 ? commands - 2 : 1;
+    ret_figures->rate      = sent / seconds / arena->measure->waiters;
     ret_figures->server_us = (server_after - server_before) / seconds;
     ret_figures->client_us = (client_after - client_before) / seconds;
     return 0;

@@ -61,7 +61,7 @@ void peer_sleep_us(int64_t us)
 
 static int complain(char *why, const char *text)
 {
-    (void)snprintf(why, PEER_WHY_MAX, "%s: %s", text, strerror(errno));
+    (void)snprintf(why, PEER_WHY_MAX, "%.100s: %.90s", text, strerror(errno));
     return -1;
 }
 

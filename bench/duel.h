@@ -29,6 +29,10 @@ typedef struct bench_arena {
     bench_text                why; /* the last thing that did not go as it should */
 } bench_arena;
 
+/* How long something takes, and how many wait: as it is said, or for an instant with --brief. */
+int      bench_duel_ms(const bench_arena *arena, int ms);
+unsigned bench_duel_waiters(const bench_arena *arena);
+
 /* 0; -1: the couple failed, and the arena says why; or -2: the benchmark did. */
 enum { BENCH_COUPLE_FAILED = -1, BENCH_BENCH_FAILED = -2 };
 

@@ -67,7 +67,8 @@ int bench_duel_check(bench_arena *arena, bench_who who)
 
     if (gather(arena, &arena->couples[who], CHECK_WAITERS / 2) < 0)
         return -1;
-    return contend(arena, who, CHECK_WAITERS, (int[]){ CHECK_MS, CHECK_HOLD_US }, &sum);
+    const int plan[2] = { bench_duel_ms(arena, CHECK_MS), CHECK_HOLD_US };
+    return contend(arena, who, CHECK_WAITERS, plan, &sum);
 }
 
 /* ---- many ------------------------------------------------------------------------------------ */
@@ -81,8 +82,8 @@ static double per(double sum, size_t count)
 static int take_round(bench_arena *arena, bench_who who, bench_peer_figures *ret_figures,
                       bench_trouble *reterr)
 {
-    unsigned        waiters = arena->measure->waiters;
-    int             ms      = waiters >= LONG_FROM ? CONTEND_LONG_MS : CONTEND_MS;
+    unsigned        waiters = bench_duel_waiters(arena);
+    int             ms = bench_duel_ms(arena, waiters >= LONG_FROM ? CONTEND_LONG_MS : CONTEND_MS);
     double          before, after;
     bench_turns_sum sum;
 
@@ -109,7 +110,8 @@ static int count_commands(bench_arena *arena, bench_who who, double *ret_command
 
     if (bench_watch_begin(arena->watch, arena->b->server.port, reterr) < 0)
         return BENCH_BENCH_FAILED;
-    int status = contend(arena, who, arena->measure->waiters, (int[]){ COUNTED_MS, 0 }, &sum);
+    const int plan[2] = { bench_duel_ms(arena, COUNTED_MS), 0 };
+    int       status  = contend(arena, who, bench_duel_waiters(arena), plan, &sum);
     if (bench_watch_end(arena->watch, &commands, reterr) < 0)
         return BENCH_BENCH_FAILED;
     if (status == 0)
@@ -165,13 +167,13 @@ int bench_duel_crowd(bench_arena *arena, bench_peer_result *ret_result, bench_tr
     int                 status                 = 0;
 
     for (unsigned w = 0; w < BENCH_WHO_COUNT; w++)
-        if (gather(arena, &arena->couples[w], arena->measure->waiters / 2) < 0)
+        if (gather(arena, &arena->couples[w], bench_duel_waiters(arena) / 2) < 0)
             return BENCH_COUPLE_FAILED;
     /* Once for nothing: programs that compile themselves while they run. */
     for (unsigned w = 0; w < BENCH_WHO_COUNT; w++) {
+        const int       plan[2] = { bench_duel_ms(arena, WARM_UP_MS), 0 };
         bench_turns_sum sum;
-        if (contend(arena, (bench_who)w, arena->measure->waiters, (int[]){ WARM_UP_MS, 0 }, &sum) <
-            0)
+        if (contend(arena, (bench_who)w, bench_duel_waiters(arena), plan, &sum) < 0)
             return BENCH_COUPLE_FAILED;
     }
     status = take_rounds(arena, take_round, &result, reterr);
@@ -188,22 +190,23 @@ int bench_duel_crowd(bench_arena *arena, bench_peer_result *ret_result, bench_tr
 static int idle(bench_arena *arena, bench_couple *c, bench_peer_figures *ret_figures,
                 bench_trouble *reterr)
 {
-    double commands, server_before, server_after;
+    const int ms = bench_duel_ms(arena, IDLE_MS);
+    double    commands, server_before, server_after;
 
-    bench_sleep_ms(IDLE_SETTLE_MS);
+    bench_sleep_ms(bench_duel_ms(arena, IDLE_SETTLE_MS));
     if (bench_watch_begin(arena->watch, arena->b->server.port, reterr) < 0 ||
         bench_watch_cpu(arena->watch, &server_before, reterr) < 0)
         return BENCH_BENCH_FAILED;
     double client_before = bench_driver_cpu_us(&c->drivers[1]);
-    bench_sleep_ms(IDLE_MS);
+    bench_sleep_ms(ms);
     double client_after = bench_driver_cpu_us(&c->drivers[1]);
     if (bench_watch_cpu(arena->watch, &server_after, reterr) < 0 ||
         bench_watch_end(arena->watch, &commands, reterr) < 0)
         return BENCH_BENCH_FAILED;
-    const double seconds = IDLE_MS / 1000.0;
+    const double seconds = ms / 1000.0;
     /* The two INFO are ours.  None at all cannot be told from one that just did not come. */
     double sent            = commands > 3 ? commands - 2 : 1;
-    ret_figures->rate      = sent / seconds / arena->measure->waiters;
+    ret_figures->rate      = sent / seconds / bench_duel_waiters(arena);
     ret_figures->server_us = (server_after - server_before) / seconds;
     ret_figures->client_us = (client_after - client_before) / seconds;
     return 0;
@@ -231,7 +234,7 @@ int bench_duel_idle(bench_arena *arena, bench_peer_result *ret_result, bench_tro
 
     for (unsigned w = 0; w < BENCH_WHO_COUNT; w++)
         if (bench_driver_ask(&arena->couples[w].drivers[1],
-                             bench_text_of("crowd %u", arena->measure->waiters).text, "crowd ",
+                             bench_text_of("crowd %u", bench_duel_waiters(arena)).text, "crowd ",
                              NULL, &arena->why) < 0)
             return BENCH_COUPLE_FAILED;
     int status = take_rounds(arena, take_idle_round, &result, reterr);

@@ -55,7 +55,8 @@ static int pairs(bench_arena *arena, bench_who who, bench_samples *samples)
 static void hold_for_a_while(bench_arena *arena)
 {
     arena->random = arena->random * 6364136223846793005u + 1442695040888963407u;
-    bench_sleep_ms(HELD_LEAST_MS + (int64_t)((arena->random >> 33) % HELD_MORE_MS));
+    int ms        = HELD_LEAST_MS + (int)((arena->random >> 33) % HELD_MORE_MS);
+    bench_sleep_ms(bench_duel_ms(arena, ms));
 }
 
 /* The lock goes from the first to the second; then they change places.  While warming up it is
@@ -100,7 +101,7 @@ static int hand_overs(bench_arena *arena, bench_who who, bench_samples *samples)
 {
     bench_couple *c       = &arena->couples[who];
     bool          is_warm = samples != NULL;
-    int64_t       end_ns  = bench_now_ns() + (int64_t)WARM_UP_MS * 1000000;
+    int64_t       end_ns  = bench_now_ns() + (int64_t)bench_duel_ms(arena, WARM_UP_MS) * 1000000;
     int64_t       ns;
 
     if (!c->is_ping && bench_driver_ask(&c->drivers[0], "acquire", "held ", NULL, &arena->why) < 0)
@@ -136,9 +137,10 @@ int bench_duel_times(bench_arena *arena, bench_peer_result *ret_result, bench_tr
     bool              is_pair                  = arena->measure->contest == BENCH_PAIR;
     taking            take                     = is_pair ? pairs : hand_overs;
     int               status                   = BENCH_COUPLE_FAILED;
+    unsigned          warm_up = is_pair && !arena->b->settings.is_brief ? WARM_UP_TURNS : 1;
 
     (void)reterr;
-    if (take_turns(arena, take, is_pair ? WARM_UP_TURNS : 1, 0, NULL) < 0)
+    if (take_turns(arena, take, warm_up, 0, NULL) < 0)
         goto out;
     for (unsigned r = 0; r < arena->rounds; r++) {
         size_t ours = samples[BENCH_OURS].count, theirs = samples[BENCH_THEIRS].count;

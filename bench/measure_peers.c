@@ -11,7 +11,7 @@
 
 #include "bench/duel.h"
 
-enum { NUMBER_OF_THEIRS = 2, MANY = 1000 };
+enum { NUMBER_OF_THEIRS = 2, MANY = 1000, BRIEF = 20 };
 
 /* The program that was built together with this one. */
 static int find_ours(char ret_path[PATH_MAX], bench_trouble *reterr)
@@ -49,6 +49,18 @@ static void end_couples(bench_arena *arena)
     for (unsigned w = 0; w < BENCH_WHO_COUNT; w++)
         for (unsigned i = 0; i < 2; i++)
             bench_driver_end(&arena->couples[w].drivers[i]);
+}
+
+int bench_duel_ms(const bench_arena *arena, int ms)
+{
+    return arena->b->settings.is_brief ? ms / BRIEF + 1 : ms;
+}
+
+unsigned bench_duel_waiters(const bench_arena *arena)
+{
+    unsigned waiters = arena->measure->waiters;
+
+    return arena->b->settings.is_brief && waiters > BRIEF ? BRIEF : waiters;
 }
 
 /* Everything of one kind for the two couples that run. */

@@ -86,6 +86,7 @@ static int take(bench_settings *s, int number, bench_trouble *reterr)
     case OPTION_QUERY: s->query = optarg; return 0;
     case OPTION_SAMPLES:
         return read_number(&s->samples, "--samples", (unsigned[]){ 1, 1000 }, reterr);
+    case OPTION_BRIEF: s->is_brief = true; return 0;
     case OPTION_BOWLINE:
         free(s->bowline);
         s->bowline = strdup(optarg);

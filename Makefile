@@ -79,7 +79,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps docs demo test format check-format check-scripts check-headers gcc clang asan tsan valgrind \
-	torture torture-tests coverage fuzz fuzz-merge lab lab-report mutants bench bench-report install deb check-install check-package \
+	torture torture-tests coverage fuzz fuzz-merge lab lab-report mutants bench bench-report bench-peers install deb check-install check-package \
 	check-reproducible clean
 
 all:
@@ -104,6 +104,7 @@ help:
 	@echo 'make interop         against the locks of other languages, whose libraries it fetches (3 minutes)'
 	@echo 'make bench           how fast it is, in ratios (half a minute)'
 	@echo 'make bench-report    the same at length, written to docs/performance.md'
+	@echo 'make bench-peers     beside the locks of other libraries, which it fetches (a quarter of an hour)'
 	@echo 'make check-format check-scripts check-headers'
 	@echo 'make deb             Debian packages, in build-deb/'
 	@echo 'make check-install check-package check-reproducible'
@@ -221,7 +222,19 @@ bench-report: deps
 	$(call setup,$(BUILD))
 	$(call with-bench,$(BUILD))
 	$(call compile,$(BUILD))
-	@$(BUILD)/bowline-bench --svg docs/performance.svg --report docs/performance.md
+	@$(BUILD)/bowline-bench --svg docs/performance.svg --report docs/performance.md \
+		$(if $(wildcard build-peers/list),--peers build-peers/list $(PEERS_ARGS))
+
+# Beside the locks of other libraries. Who cannot be had here is named, and so is what is not a lock. After it,
+# bench-report has them on its page too: PEERS_ARGS='--query protocol=token' says what our side's URL has.
+PEERS_ARGS ?=
+bench-peers: deps
+	@tools/install-deps interop || true
+	$(call setup,$(BUILD))
+	$(call with-bench,$(BUILD))
+	$(call compile,$(BUILD))
+	@tools/peers $(BUILD)
+	@$(BUILD)/bowline-bench --rounds 3 --only peer --peers build-peers/list $(PEERS_ARGS)
 
 # What is made of a table or by the lab, and kept: a test says when it is older than what it is made of.
 docs: all

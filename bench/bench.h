@@ -96,6 +96,8 @@ extern const size_t        bench_measures_count;
 /* Is it one of those that were asked for: by its name, or by the beginning of it before a '-'? */
 bool bench_measure_is_named(const bench_measure *measure, const char *name);
 bool bench_measure_is_wanted(const bench_measure *measure, const char *only);
+bool bench_name_begins(const char *whole, const char *name);
+bool bench_name_is_wanted(const char *whole, const char *only);
 
 /* ---- a verdict ------------------------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MINDED_MAX = 4, FDS_MAX = 4096, DEPTH_MAX = 16 };
+enum { MINDED_MAX = 16, FDS_MAX = 4096, DEPTH_MAX = 16 };
 
 typedef struct bench_minding {
     _Atomic pid_t processes[MINDED_MAX]; /* 0: a free place */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/peers.h"
 #include "bench/report.h"
 
 enum { EXIT_NOT_MET = 1, EXIT_USAGE = 2, EXIT_COULD_NOT = 3 };
@@ -27,12 +28,15 @@ static int measure_all(bench *b, bench_result *results, bench_trouble *reterr)
 }
 
 /* What is started is stopped again here; a janitor does it where we do not get so far. */
-static int measure(bench *b, bench_result *results, bench_trouble *reterr)
+static int measure(bench *b, bench_result *results, bench_peer_results *peers,
+                   bench_trouble *reterr)
 {
     if (bench_machine_read(&b->machine, reterr) < 0 || bench_janitor_hire(&b->janitor, reterr) < 0)
         return -1;
     b->quiet   = bench_wait_for_quiet(b->settings.settle_s);
     int status = measure_all(b, results, reterr);
+    if (status == 0)
+        status = bench_measure_peers(b, peers, reterr);
     bench_progress_end();
     bench_proxy_stop(&b->proxy);
     bench_server_stop(&b->server, &b->janitor);
@@ -53,40 +57,45 @@ static const char *seen_from(const char *page, const char *drawing)
     return drawing;
 }
 
+/* The page; or the drawing, which has no peers. */
 static int write_file(const char *path, const bench *b, const bench_result *results,
-                      bool is_drawing, bench_trouble *reterr)
+                      const bench_peer_results *peers, bench_trouble *reterr)
 {
     FILE *out = fopen(path, "we");
 
     if (out == NULL)
         return bench_fail_errno(reterr, bench_text_of("cannot write %.200s", path));
-    if (is_drawing)
+    if (peers == NULL)
         bench_report_svg(out, b, results);
     else
-        bench_report_markdown(out, b, results, seen_from(path, b->settings.svg));
+        bench_report_markdown(out, b, results, peers, seen_from(path, b->settings.svg));
     bool was_written = ferror(out) == 0;
     if (fclose(out) != 0 || !was_written)
         return bench_fail_errno(reterr, bench_text_of("cannot write %.200s", path));
     return 0;
 }
 
-static int report(const bench *b, const bench_result *results, bench_trouble *reterr)
+static int report(const bench *b, const bench_result *results, const bench_peer_results *peers,
+                  bench_trouble *reterr)
 {
     const bench_settings *s = &b->settings;
 
     if (s->wants_json)
-        bench_report_json(stdout, b, results);
-    else
+        bench_report_json(stdout, b, results, peers);
+    else {
         bench_report_table(stdout, b, results);
+        bench_report_peers_table(stdout, b, peers);
+    }
     if (fflush(stdout) != 0 || ferror(stdout) != 0)
         return bench_fail_errno(reterr, bench_text_of("cannot write to standard output"));
-    if (s->svg != NULL && write_file(s->svg, b, results, true, reterr) < 0)
+    if (s->svg != NULL && write_file(s->svg, b, results, NULL, reterr) < 0)
         return -1;
-    if (s->report != NULL && write_file(s->report, b, results, false, reterr) < 0)
+    if (s->report != NULL && write_file(s->report, b, results, peers, reterr) < 0)
         return -1;
     return 0;
 }
 
+/* The goals against peers are not among them: who is there depends on the machine. */
 static bool all_are_met(const bench *b, const bench_result *results)
 {
     for (size_t i = 0; i < bench_measures_count; i++)
@@ -98,20 +107,22 @@ static bool all_are_met(const bench *b, const bench_result *results)
 
 static int run(bench *b)
 {
-    bench_trouble trouble;
-    bench_result *results = calloc(bench_measures_count, sizeof *results);
-    int           code    = EXIT_COULD_NOT;
+    bench_trouble      trouble;
+    bench_result      *results = calloc(bench_measures_count, sizeof *results);
+    bench_peer_results peers   = { .cells = NULL };
+    int                code    = EXIT_COULD_NOT;
 
     if (results == NULL) {
         (void)bench_fail_errno(&trouble, bench_text_of("no memory for the results"));
         goto out;
     }
-    if (measure(b, results, &trouble) < 0 || report(b, results, &trouble) < 0)
+    if (measure(b, results, &peers, &trouble) < 0 || report(b, results, &peers, &trouble) < 0)
         goto out;
     code = b->settings.is_strict && !all_are_met(b, results) ? EXIT_NOT_MET : EXIT_SUCCESS;
 out:
     if (code == EXIT_COULD_NOT)
         bench_say_trouble(&trouble);
+    bench_peer_results_free(&peers);
     free(results);
     return code;
 }

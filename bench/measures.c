@@ -162,16 +162,26 @@ const size_t bench_measures_count = sizeof bench_measures / sizeof bench_measure
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-bool bench_measure_is_named(const bench_measure *measure, const char *name)
+bool bench_name_begins(const char *whole, const char *name)
 {
     size_t size = strlen(name);
 
-    if (size == 0 || strncmp(measure->name, name, size) != 0)
+    if (size == 0 || strncmp(whole, name, size) != 0)
         return false;
-    return measure->name[size] == '\0' || measure->name[size] == '-';
+    return whole[size] == '\0' || whole[size] == '-';
+}
+
+bool bench_measure_is_named(const bench_measure *measure, const char *name)
+{
+    return bench_name_begins(measure->name, name);
 }
 
 bool bench_measure_is_wanted(const bench_measure *measure, const char *only)
+{
+    return bench_name_is_wanted(measure->name, only);
+}
+
+bool bench_name_is_wanted(const char *whole, const char *only)
 {
     if (only == NULL)
         return true;
@@ -179,7 +189,7 @@ bool bench_measure_is_wanted(const bench_measure *measure, const char *only)
         char   name[32];
         size_t size = strcspn(only, ",");
         (void)snprintf(name, sizeof name, "%.*s", (int)size, only);
-        if (bench_measure_is_named(measure, name))
+        if (bench_name_begins(whole, name))
             return true;
         only += size + (only[size] == ',');
     }

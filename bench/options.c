@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
+#include "bench/peers.h"
 
-enum { ROUNDS_USUAL = 9, DELAY_USUAL_US = 1000, SETTLE_USUAL_S = 30 };
+enum { ROUNDS_USUAL = 9, DELAY_USUAL_US = 1000, SETTLE_USUAL_S = 30, SAMPLES_USUAL = 10 };
 
 typedef enum option_number {
     OPTION_BEGIN = 256, /* beyond all letters */
@@ -53,6 +54,8 @@ static int read_only(const char **ret_only, bench_trouble *reterr)
         (void)snprintf(name, sizeof name, "%.*s", (int)size, at);
         for (size_t i = 0; i < bench_measures_count && size < sizeof name; i++)
             known = known || bench_measure_is_named(&bench_measures[i], name);
+        for (size_t i = 0; i < bench_peer_measures_count && size < sizeof name; i++)
+            known = known || bench_peer_measure_is_named(&bench_peer_measures[i], name);
         if (!known)
             return complain(reterr, bench_text_of("--only: there is no measure \"%.60s\"", name),
                             bench_text_of("bowline-bench --list says which there are"));
@@ -79,6 +82,11 @@ static int take(bench_settings *s, int number, bench_trouble *reterr)
         return read_number(&s->delay_us, "--delay", (unsigned[]){ 1, 100000 }, reterr);
     case OPTION_SETTLE:
         return read_number(&s->settle_s, "--settle", (unsigned[]){ 0, 600 }, reterr);
+    case OPTION_PEERS: s->peers = optarg; return 0;
+    case OPTION_QUERY: s->query = optarg; return 0;
+    case OPTION_SAMPLES:
+        return read_number(&s->samples, "--samples", (unsigned[]){ 1, 1000 }, reterr);
+    case OPTION_BRIEF: s->is_brief = true; return 0;
     case OPTION_BOWLINE:
         free(s->bowline);
         s->bowline = strdup(optarg);
@@ -113,6 +121,17 @@ static int complain_of_option(const char *typed, int number, bench_trouble *rete
                     bench_text_of("usage: bowline-bench [OPTION...]"));
 }
 
+static bool wants_peers(const bench_settings *s)
+{
+    bench_settings with = *s;
+
+    with.peers = "";
+    for (size_t i = 0; s->only != NULL && i < bench_peer_measures_count; i++)
+        if (bench_peer_measure_is_wanted(&bench_peer_measures[i], &with))
+            return true;
+    return false;
+}
+
 int bench_options_read(bench_settings *ret_settings, int argc, char **argv, bench_trouble *reterr)
 {
     static const struct option known[] = {
@@ -124,7 +143,8 @@ int bench_options_read(bench_settings *ret_settings, int argc, char **argv, benc
     };
     bench_settings s      = { .rounds   = ROUNDS_USUAL,
                               .delay_us = DELAY_USUAL_US,
-                              .settle_s = SETTLE_USUAL_S };
+                              .settle_s = SETTLE_USUAL_S,
+                              .samples  = SAMPLES_USUAL };
     int            status = 0;
 
     opterr = 0;
@@ -140,6 +160,9 @@ int bench_options_read(bench_settings *ret_settings, int argc, char **argv, benc
     if (status == 0 && optind < argc)
         status = complain(reterr, bench_text_of("\"%.80s\" is not an option", argv[optind]),
                           bench_text_of("measures are chosen by --only NAME,..."));
+    if (status == 0 && s.peers == NULL && wants_peers(&s))
+        status = complain(reterr, bench_text_of("--only: peers are asked for, and no --peers"),
+                          bench_text_of("make bench-peers makes the list of those that are here"));
     if (status == 0 && s.bowline == NULL)
         s.bowline = usual_bowline();
     if (status == 0 && s.bowline == NULL)

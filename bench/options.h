@@ -20,6 +20,10 @@
     X(STRICT, "strict", NULL, "exit 1 if a goal was not met")                             \
     X(DELAY, "delay", "US", "of the proxy, each way, in us: 1 to 100000 (1000)")          \
     X(SETTLE, "settle", "SECONDS", "how long to wait for a quiet machine, 0 to 600 (30)") \
+    X(PEERS, "peers", "FILE", "and the peers of this list, which tools/peers makes")      \
+    X(QUERY, "query", "TEXT", "of our URL beside peers: protocol=queue")                  \
+    X(SAMPLES, "samples", "N", "hand-overs of a peer in a round, 1 to 1000 (10)")         \
+    X(BRIEF, "brief", NULL, "peers for an instant: to see that it works; no figures")     \
     X(BOWLINE, "bowline", "FILE", "the command to measure (the one beside this program)") \
     X(LIST, "list", NULL, "say what is measured, and the goals")                          \
     X(HELP, "help", NULL, "this text")
@@ -28,10 +32,14 @@ typedef struct bench_settings {
     const char *only; /* NULL: everything */
     const char *svg;
     const char *report;
+    const char *peers; /* NULL: none */
+    const char *query; /* likewise   */
     char       *bowline;
     unsigned    rounds;
+    unsigned    samples;
     unsigned    delay_us;
     unsigned    settle_s;
+    bool        is_brief;
     bool        wants_json;
     bool        is_strict;
     bool        wants_list;

@@ -9,17 +9,23 @@
 #include <stdio.h>
 
 #include "bench/bench.h"
+#include "bench/peers.h"
 
 void bench_report_list(FILE *out);
 void bench_report_table(FILE *out, const bench *b, const bench_result *results);
-void bench_report_json(FILE *out, const bench *b, const bench_result *results);
+void bench_report_json(FILE *out, const bench *b, const bench_result *results,
+                       const bench_peer_results *peers);
 void bench_report_svg(FILE *out, const bench *b, const bench_result *results);
 
 /* `drawing` is where the SVG was put, as the page may point to it; NULL: there is none. */
 void bench_report_markdown(FILE *out, const bench *b, const bench_result *results,
-                           const char *drawing);
+                           const bench_peer_results *peers, const char *drawing);
 
 /* ---- what the reports share ------------------------------------------------------------------ */
+
+/* A string of JSON; and a field with it and a comma, null without a text. */
+void bench_json_string(FILE *out, const char *text);
+void bench_json_field(FILE *out, const char *name, const char *text);
 
 /* "at most 1.05", "at least 1.30"; with the sign instead of the words "<= 1.05". */
 bench_text bench_goal_text(const bench_measure *measure, bool with_sign);

@@ -11,7 +11,7 @@
 #include "bench/report.h"
 #include "bench/stats.h"
 
-static void write_string(FILE *out, const char *text)
+void bench_json_string(FILE *out, const char *text)
 {
     (void)putc('"', out);
     for (; *text != '\0'; text++) {
@@ -26,11 +26,11 @@ static void write_string(FILE *out, const char *text)
     (void)putc('"', out);
 }
 
-static void write_field(FILE *out, const char *name, const char *text)
+void bench_json_field(FILE *out, const char *name, const char *text)
 {
     (void)fprintf(out, "\"%s\": ", name);
     if (text != NULL && text[0] != '\0')
-        write_string(out, text);
+        bench_json_string(out, text);
     else
         (void)fputs("null", out);
     (void)fputs(", ", out);
@@ -73,37 +73,38 @@ static void write_verdict(FILE *out, const bench_measure *m, const bench_result 
 static void write_measure(FILE *out, const bench_measure *m, const bench_result *r)
 {
     (void)fputs("    {", out);
-    write_field(out, "name", m->name);
-    write_field(out, "regime", bench_regime_name(m->regime));
-    write_field(out, "what", m->ours);
-    write_field(out, "against", m->theirs);
-    write_field(out, "bound", bench_bound_words(m->bound));
+    bench_json_field(out, "name", m->name);
+    bench_json_field(out, "regime", bench_regime_name(m->regime));
+    bench_json_field(out, "what", m->ours);
+    bench_json_field(out, "against", m->theirs);
+    bench_json_field(out, "bound", bench_bound_words(m->bound));
     (void)fprintf(out, "\"goal\": %.2f, ", m->goal);
     if (m->stretch > 0)
         (void)fprintf(out, "\"stretch\": %.2f, ", m->stretch);
     else
         (void)fputs("\"stretch\": null, ", out);
     write_verdict(out, m, r);
-    write_field(out, "unit", bench_unit_text(m->unit));
+    bench_json_field(out, "unit", bench_unit_text(m->unit));
     write_figures(out, "ours", m, r, &r->ours);
     write_figures(out, "theirs", m, r, &r->theirs);
     (void)fputs("\"note\": ", out);
-    write_string(out, r->note);
+    bench_json_string(out, r->note);
     (void)fputs("}", out);
 }
 
-void bench_report_json(FILE *out, const bench *b, const bench_result *results)
+void bench_report_json(FILE *out, const bench *b, const bench_result *results,
+                       const bench_peer_results *peers)
 {
     bool is_first = true;
 
     (void)fputs("{\n  ", out);
-    write_field(out, "program", "bowline-bench");
-    write_field(out, "version", bowline_version_string());
+    bench_json_field(out, "program", "bowline-bench");
+    bench_json_field(out, "version", bowline_version_string());
     (void)fputs("\n  \"machine\": {", out);
-    write_field(out, "cpu", b->machine.model);
-    write_field(out, "kernel", b->machine.kernel);
-    write_field(out, "redis", b->redis);
-    write_field(out, "hiredis", bench_floor_version().text);
+    bench_json_field(out, "cpu", b->machine.model);
+    bench_json_field(out, "kernel", b->machine.kernel);
+    bench_json_field(out, "redis", b->redis);
+    bench_json_field(out, "hiredis", bench_floor_version().text);
     (void)fprintf(out, "\"cpus\": %u},\n", b->machine.cpus_count);
     (void)fprintf(out, "  \"quiet\": {\"asked\": %s, \"quiet\": %s, \"busy\": %.3f, ",
                   b->quiet.was_asked ? "true" : "false", b->quiet.is_quiet ? "true" : "false",
@@ -117,5 +118,7 @@ void bench_report_json(FILE *out, const bench *b, const bench_result *results)
             write_measure(out, &bench_measures[i], &results[i]);
             is_first = false;
         }
-    (void)fputs("\n  ]\n}\n", out);
+    (void)fputs("\n  ],\n", out);
+    bench_report_peers_json(out, b, peers);
+    (void)fputs("}\n", out);
 }

@@ -62,40 +62,44 @@ static void write_meaning(FILE *out, size_t i, const bench_result *r)
 
 static void write_foot(FILE *out, const bench *b)
 {
-    (void)fprintf(out,
-                  "\n"
-                  "Where things run decides about a factor of ten on one machine, because an idle "
-                  "CPU has to be woken. So every measure has its regime:\n"
-                  "\n"
-                  "- **S**: client and server on the same CPU. How much is computed, and how many "
-                  "system calls.\n"
-                  "- **X**: on two CPUs. What it costs that they wake each other.\n"
-                  "- **P**: through a proxy that delays every byte by %u us each way. How many "
-                  "round trips.\n"
-                  "- **free**: nothing is pinned; run-file and run-redis are measured like that. "
-                  "file-pair, thread-pair and bytes run on one CPU.\n"
-                  "\n"
-                  "Times are p50 / p99 / p999, over all rounds. A goal is met if the ratio "
-                  "reaches it as it is printed.\n"
-                  "\n"
-                  "## Again, on your machine\n"
-                  "\n"
-                  "```sh\n"
-                  "make bench                            # three rounds, half a minute\n"
-                  "make bench-report                     # writes this page\n"
-                  "build/bowline-bench --help\n"
-                  "build/bowline-bench --only pair       # pair-P and pair-S\n"
-                  "```\n"
-                  "\n"
-                  "It starts a redis-server of its own on a free port, keeps everything in a "
-                  "directory that it removes, and waits for up to %u s\n"
-                  "until the machine is quiet. Goals that are missed do not make it fail, unless "
-                  "`--strict` is given.\n",
-                  b->settings.delay_us, b->settings.settle_s);
+    (void)fprintf(
+        out,
+        "\n"
+        "## Regimes\n"
+        "\n"
+        "Where things run decides about a factor of ten on one machine, because an idle "
+        "CPU has to be woken. So every measure has its regime:\n"
+        "\n"
+        "- **S**: client and server on the same CPU. How much is computed, and how many "
+        "system calls.\n"
+        "- **X**: on two CPUs. What it costs that they wake each other.\n"
+        "- **P**: through a proxy that delays every byte by %u us each way. How many "
+        "round trips.\n"
+        "- **free**: nothing is pinned; run-file and run-redis are measured like that. "
+        "file-pair, thread-pair and bytes run on one CPU.\n"
+        "\n"
+        "Times are p50 / p99 / p999, over all rounds. A goal is met if the ratio "
+        "reaches it as it is printed.\n"
+        "\n"
+        "## Again, on your machine\n"
+        "\n"
+        "```sh\n"
+        "make bench                            # three rounds, half a minute\n"
+        "make bench-report                     # writes this page\n"
+        "make bench-peers                      # beside other libraries: a quarter of an hour\n"
+        "build/bowline-bench --help\n"
+        "build/bowline-bench --only pair       # pair-P and pair-S\n"
+        "```\n"
+        "\n"
+        "It starts a redis-server of its own on a free port, keeps everything in a "
+        "directory that it removes, and waits for up to %u s\n"
+        "until the machine is quiet. Goals that are missed do not make it fail, unless "
+        "`--strict` is given.\n",
+        b->settings.delay_us, b->settings.settle_s);
 }
 
 void bench_report_markdown(FILE *out, const bench *b, const bench_result *results,
-                           const char *drawing)
+                           const bench_peer_results *peers, const char *drawing)
 {
     write_head(out, b, drawing);
     (void)fputs("| measure | ratio | goal | | spread of the rounds | ours | theirs |\n"
@@ -108,5 +112,6 @@ void bench_report_markdown(FILE *out, const bench *b, const bench_result *result
     for (size_t i = 0; i < bench_measures_count; i++)
         if (bench_measure_is_wanted(&bench_measures[i], b->settings.only))
             write_meaning(out, i, &results[i]);
+    bench_report_peers_markdown(out, b, peers);
     write_foot(out, b);
 }

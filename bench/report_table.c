@@ -89,6 +89,7 @@ void bench_report_list(FILE *out)
         "-P through a proxy that delays every byte; -S client and server on one CPU; -X on\n"
         "two; -free nothing is pinned.  The others: on one CPU, but run-* is not pinned.\n",
         out);
+    bench_report_peers_list(out);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */

@@ -154,7 +154,7 @@ def test_json_has_every_field(bench):
     done = bench(*SHORT, "--json", "--only", "thread-pair,file-pair,bytes,pair-P")
     assert (done.returncode, done.stderr) == (0, "")
     said = json.loads(done.stdout)
-    assert set(said) == {"program", "version", "machine", "quiet", "rounds", "delay_us", "measures"}
+    assert set(said) == {"program", "version", "machine", "quiet", "rounds", "delay_us", "measures", "peers"}
     assert set(said["machine"]) == {"cpu", "kernel", "redis", "hiredis", "cpus"}
     assert all(said["machine"].values())
     assert said["quiet"]["asked"] is False

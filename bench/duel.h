@@ -1,0 +1,49 @@
+/*
+ * duel.h -- ours and a peer, two programs of each, on one server: what the measures of peers share.
+ */
+#ifndef BOWLINE_BENCH_DUEL_H
+#define BOWLINE_BENCH_DUEL_H
+
+#include "bench/driver.h"
+#include "bench/peers.h"
+#include "bench/stats.h"
+#include "bench/watch.h"
+
+typedef enum bench_who { BENCH_OURS = 0, BENCH_THEIRS, BENCH_WHO_COUNT } bench_who;
+
+/* Two programs on one name. */
+typedef struct bench_couple {
+    bench_driver drivers[2];
+    bench_text   turns[2]; /* files in which they write down who was inside */
+    bool         is_ping;  /* it has no lock: a round trip is timed         */
+} bench_couple;
+
+typedef struct bench_arena {
+    bench                    *b;
+    const bench_peer_measure *measure;
+    unsigned                  rounds;
+    unsigned                  samples; /* of hand-over, in a round */
+    uint64_t                  random;
+    bench_watch              *watch;
+    bench_couple              couples[BENCH_WHO_COUNT];
+    bench_text                why; /* the last thing that did not go as it should */
+} bench_arena;
+
+/* How long something takes, and how many wait: as it is said, or for an instant with --brief. */
+int      bench_duel_ms(const bench_arena *arena, int ms);
+unsigned bench_duel_waiters(const bench_arena *arena);
+
+/* 0; -1: the couple failed, and the arena says why; or -2: the benchmark did. */
+enum { BENCH_COUPLE_FAILED = -1, BENCH_BENCH_FAILED = -2 };
+
+/* Pair and hand-over, in rounds. */
+int bench_duel_times(bench_arena *arena, bench_peer_result *ret_result, bench_trouble *reterr);
+
+/* Many waiters, and idle ones, in rounds. */
+int bench_duel_crowd(bench_arena *arena, bench_peer_result *ret_result, bench_trouble *reterr);
+int bench_duel_idle(bench_arena *arena, bench_peer_result *ret_result, bench_trouble *reterr);
+
+/* Is it a lock at all?  Some contend, holding it for a while: 0, or -1 with why. */
+int bench_duel_check(bench_arena *arena, bench_who who);
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * The witness of the benchmark's peers: who was inside from when to when.  What it does not see, no
+ * figure betrays.
+ */
+#include "bench/turns.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* What two programs wrote down; the second one's waiters count from 10. */
+static int read_both(bench_turns *turns, const char *first, const char *second, bench_text *why)
+{
+    const char *const texts[] = { first, second };
+    int               status  = 0;
+
+    for (unsigned i = 0; i < 2 && status == 0; i++) {
+        char path[] = "/tmp/bowline-turns-XXXXXX"; /* mkstemp's own form */
+        int  fd     = mkstemp(path);
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, texts[i], strlen(texts[i])), strlen(texts[i]));
+        (void)close(fd);
+        status = bench_turns_read(turns, path, i * 10, why);
+        (void)unlink(path);
+    }
+    return status;
+}
+
+static bench_turns_sum sum_of(const char *first, const char *second, int64_t end_ns)
+{
+    bench_turns turns = { .count = 0 };
+    bench_text  why;
+
+    assert_int_equal(read_both(&turns, first, second, &why), 0);
+    bench_turns_sum sum = bench_turns_sum_up(&turns, 12, end_ns);
+    bench_turns_free(&turns);
+    return sum;
+}
+
+static void test_turns_one_after_the_other_do_not_overlap(void **state)
+{
+    bench_turns_sum sum = sum_of("0 100 200\n1 300 400\n", "0 200 300\n", 1000);
+
+    assert_int_equal(sum.overlaps, 0);
+    assert_int_equal(sum.hand_overs, 2);
+    assert_int_equal(sum.turns_before, 3);
+}
+
+static void test_two_inside_at_once_are_seen_across_programs(void **state)
+{
+    assert_int_equal(sum_of("0 100 200\n", "0 199 300\n", 1000).overlaps, 1);
+    assert_int_equal(sum_of("0 100 200\n1 150 160\n", "", 1000).overlaps, 1);
+}
+
+static void test_a_short_turn_inside_a_long_one_does_not_hide_the_next(void **state)
+{
+    assert_int_equal(sum_of("0 100 500\n1 150 160\n", "0 170 180\n", 1000).overlaps, 2);
+}
+
+static void test_a_turn_after_ones_own_is_no_hand_over(void **state)
+{
+    bench_turns_sum sum = sum_of("0 1 2\n0 3 4\n0 5 6\n", "0 7 8\n", 1000);
+
+    assert_int_equal(sum.hand_overs, 1);
+    assert_int_equal(sum.turns_before, 4);
+}
+
+static void test_what_came_too_late_is_counted_apart(void **state)
+{
+    bench_turns_sum sum = sum_of("0 1 2\n1 3 4\n", "0 100 200\n", 100);
+
+    assert_int_equal(sum.hand_overs, 2);
+    assert_int_equal(sum.hand_overs_before, 1);
+    assert_int_equal(sum.turns_before, 2);
+}
+
+static void test_fairness_is_the_fewest_by_the_most(void **state)
+{
+    bench_turns turns = { .count = 0 };
+    bench_text  why;
+
+    assert_int_equal(read_both(&turns, "0 1 2\n1 3 4\n0 5 6\n", "", &why), 0);
+    assert_true(bench_turns_sum_up(&turns, 2, 1000).fairness == 0.5);
+    /* A third waiter never had it. */
+    assert_true(bench_turns_sum_up(&turns, 3, 1000).fairness == 0);
+    bench_turns_free(&turns);
+}
+
+static void test_what_is_no_turn_is_said(void **state)
+{
+    static const char *const bad[] = { "0 100\n", "0 200 100\n", "x", "0 1 2\n0 1 x\n" };
+    bench_text               why;
+
+    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        bench_turns turns = { .count = 0 };
+        assert_int_equal(read_both(&turns, bad[i], "", &why), -1);
+        bench_turns_free(&turns);
+    }
+    bench_turns none = { .count = 0 };
+    assert_int_equal(bench_turns_read(&none, "/nowhere/turns", 0, &why), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_turns_one_after_the_other_do_not_overlap),
+        cmocka_unit_test(test_two_inside_at_once_are_seen_across_programs),
+        cmocka_unit_test(test_a_short_turn_inside_a_long_one_does_not_hide_the_next),
+        cmocka_unit_test(test_a_turn_after_ones_own_is_no_hand_over),
+        cmocka_unit_test(test_what_came_too_late_is_counted_apart),
+        cmocka_unit_test(test_fairness_is_the_fewest_by_the_most),
+        cmocka_unit_test(test_what_is_no_turn_is_said),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

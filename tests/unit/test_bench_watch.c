@@ -1,0 +1,112 @@
+/*
+ * What the benchmark says that clients have said to a server: commands, and not what scripts call.
+ */
+#include "bench/watch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <hiredis/hiredis.h>
+
+#include "bench/server.h"
+
+typedef struct world {
+    bench_janitor janitor;
+    bench_server  server;
+    redisContext *context;
+} world;
+
+static world there;
+
+static int begin(void **state)
+{
+    bench_trouble trouble;
+
+    if (bench_janitor_hire(&there.janitor, &trouble) < 0 ||
+        bench_server_start(&there.server, &there.janitor, &trouble) < 0)
+        return -1;
+    there.context = redisConnect("127.0.0.1", there.server.port);
+    return there.context != NULL && there.context->err == 0 ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    redisFree(there.context);
+    bench_server_stop(&there.server, &there.janitor);
+    bench_janitor_dismiss(&there.janitor);
+    return 0;
+}
+
+static void say(const char *command)
+{
+    redisReply *reply = redisCommand(there.context, command);
+
+    assert_non_null(reply);
+    freeReplyObject(reply);
+}
+
+static void test_what_a_script_calls_is_no_command(void **state)
+{
+    bench_watch   watch = { .info = NULL };
+    bench_trouble trouble;
+    double        commands = 0;
+
+    assert_int_equal(bench_watch_open(&watch, there.server.port, &trouble), 0);
+    say("SET a 0");
+    assert_int_equal(bench_watch_begin(&watch, there.server.port, &trouble), 0);
+    for (unsigned i = 0; i < 3; i++)
+        say("EVAL redis.call('incr','a')redis.call('incr','a')return{} 0");
+    say("GET a");
+    assert_int_equal(bench_watch_end(&watch, &commands, &trouble), 0);
+    say("GET a");
+    assert_int_equal(commands, 4);
+
+    /* And again, from nothing. */
+    assert_int_equal(bench_watch_begin(&watch, there.server.port, &trouble), 0);
+    say("GET lua]");
+    assert_int_equal(bench_watch_end(&watch, &commands, &trouble), 0);
+    assert_int_equal(commands, 1);
+    bench_watch_close(&watch);
+}
+
+static void test_cpu_of_the_server_grows(void **state)
+{
+    bench_watch   watch = { .info = NULL };
+    bench_trouble trouble;
+    double        before = 0, after = 0;
+
+    assert_int_equal(bench_watch_open(&watch, there.server.port, &trouble), 0);
+    assert_int_equal(bench_watch_cpu(&watch, &before, &trouble), 0);
+    for (unsigned i = 0; i < 2000; i++)
+        say("SET a 0");
+    assert_int_equal(bench_watch_cpu(&watch, &after, &trouble), 0);
+    assert_true(before > 0);
+    assert_true(after > before);
+    bench_watch_close(&watch);
+}
+
+static void test_a_watch_may_be_closed_while_it_counts(void **state)
+{
+    bench_watch   watch = { .info = NULL };
+    bench_trouble trouble;
+
+    assert_int_equal(bench_watch_open(&watch, there.server.port, &trouble), 0);
+    assert_int_equal(bench_watch_begin(&watch, there.server.port, &trouble), 0);
+    bench_watch_close(&watch);
+    bench_watch_close(&watch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_a_script_calls_is_no_command),
+        cmocka_unit_test(test_cpu_of_the_server_grows),
+        cmocka_unit_test(test_a_watch_may_be_closed_while_it_counts),
+    };
+
+    return cmocka_run_group_tests(tests, begin, end);
+}

@@ -15,6 +15,7 @@
 #include "lab/token_number.h"
 #include "redis/queue.h"
 #include "tests/conformance/queue_mutants.h"
+#include "tests/conformance/queue_pushes.h"
 #include "tests/lib/frozen.h"
 #include "tests/lib/testing.h"
 #include "tests/lib/wire.h"
@@ -43,7 +44,6 @@ enum {
 static const int64_t beginning_ms = INT64_C(1700000000000);
 
 static server         *redis;
-static wire            wires[BWL_MODEL_CONNECTIONS];
 static wire            control;
 static bwl_model_redis model;
 static queue_mutation *mutant;
@@ -51,11 +51,6 @@ static bool            is_quiet;
 
 static uint8_t  inboxes[CLIENTS]; /* of the present connections                                  */
 static uint64_t last_tickets[CLIENTS];
-
-/* What came to whom, since the last question. */
-static unsigned       pushes;
-static unsigned       pushed_to;
-static bwl_queue_push push;
 
 /* ---- randomness ------------------------------------------------------------------------------ */
 
@@ -90,72 +85,25 @@ __attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
         story_size += (size_t)n;
 }
 
-/* ---- inboxes --------------------------------------------------------------------------------- */
-
-static void write_inbox(char ret_inbox[BWL_QUEUE_INBOX_SIZE + 1], unsigned client, unsigned inbox)
-{
-    ret_inbox[0] = '\0';
-    if (inbox != 0)
-        (void)snprintf(ret_inbox, BWL_QUEUE_INBOX_SIZE + 1, BWL_QUEUE_INBOX "%010u.%011u", client,
-                       inbox);
-}
-
-static void note_push(unsigned connection, bwl_resp_cursor frame)
-{
-    unsigned       client = connection % CLIENTS;
-    unsigned       inbox  = model.connections[connection].inbox;
-    bwl_queue_push read;
-    char           text[BWL_QUEUE_INBOX_SIZE + 1];
-
-    write_inbox(text, client, inbox);
-    read = bwl_queue_read_push(text, frame.bytes, frame.size);
-    if (read.kind != BWL_PUSH_GRANT)
-        return; /* what SUBSCRIBE says */
-    pushes++;
-    pushed_to = connection;
-    push      = read;
-}
-
-/* The next frame that is no push; what is pushed before it is noted. */
-static bwl_resp_cursor next_answer(unsigned connection)
-{
-    bwl_resp_cursor frame = wire_next(&wires[connection]);
-
-    while (frame.bytes[0] == '>') {
-        note_push(connection, frame);
-        frame = wire_next(&wires[connection]);
-    }
-    return frame;
-}
-
-static void gather_pushes(void)
-{
-    for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++) {
-        wire_say(&wires[i], "PING");
-        wire_flush(&wires[i]);
-        (void)next_answer(i);
-    }
-}
-
-/* On the real server as in the model: which connection listens where. */
-static void listen_anew(unsigned connection, uint8_t inbox)
-{
-    char text[BWL_QUEUE_INBOX_SIZE + 1];
-
-    wire_say(&wires[connection], "SUNSUBSCRIBE");
-    if (inbox != 0) {
-        char command[BWL_QUEUE_INBOX_SIZE + 16];
-        write_inbox(text, connection % CLIENTS, inbox);
-        (void)snprintf(command, sizeof command, "SSUBSCRIBE %s", text);
-        wire_say(&wires[connection], command);
-    }
-    wire_say(&wires[connection], "PING");
-    wire_flush(&wires[connection]);
-    (void)next_answer(connection);
-    bwl_model_queue_listen(&model, connection, inbox);
-}
-
 /* ---- one question to both -------------------------------------------------------------------- */
+
+/* What is left in the server: asked behind the question, in the same breath. */
+static const char *const rest[] = { "ZCARD " QUEUE, "HLEN " BEATS, "EXISTS " KEY,
+                                    "GET " BWL_QUEUE_FENCES_KEY };
+enum { RESTS = sizeof rest / sizeof rest[0] };
+static int64_t left[RESTS]; /* -1: no number                                                     */
+
+static int64_t number_of(bwl_resp_cursor cursor)
+{
+    bwl_resp_value value;
+    uint64_t       number = 0;
+
+    if (!bwl_resp_next_bare(&cursor, &value))
+        return -1;
+    if (value.type == '$' && !bwl_number_parse(&number, value.text, value.size, INT64_MAX))
+        return -1;
+    return value.type == ':' ? value.integer : (int64_t)number;
+}
 
 static bwl_redis_reply ask_server(unsigned client, const bwl_queue_question *q)
 {
@@ -184,13 +132,17 @@ static bwl_redis_reply ask_server(unsigned client, const bwl_queue_question *q)
     write_inbox(self.inboxes[1], client, q->stood_by[0]);
     write_inbox(self.inboxes[2], client, q->stood_by[1]);
     bwl_redis_write(&wires[client].out, &question);
+    for (unsigned i = 0; i < RESTS; i++)
+        wire_say(&wires[client], rest[i]);
     wire_flush(&wires[client]);
     cursor = next_answer(client);
     if (bwl_redis_read(&question, 0, cursor.bytes, cursor.size, &reply) != BWL_REDIS_ANSWER) {
         tell("   strange: %.*s\n", (int)cursor.size, cursor.bytes);
         reply.answer = 0;
     }
-    gather_pushes();
+    for (unsigned i = 0; i < RESTS; i++)
+        left[i] = number_of(next_answer(client));
+    gather_pushes(client);
     return reply;
 }
 
@@ -234,23 +186,6 @@ static bool is_same_push(const bwl_grant *said)
            push.server_us == said->server_us;
 }
 
-static bool is_number(const char *command, int64_t expected)
-{
-    bwl_resp_cursor cursor = wire_ask(&control, command);
-    bwl_resp_value  value;
-    uint64_t        number = 0;
-
-    if (!bwl_resp_next_bare(&cursor, &value))
-        return false;
-    if (value.type == '$' && !bwl_number_parse(&number, value.text, value.size, INT64_MAX))
-        return false;
-    if (value.type == ':')
-        number = (uint64_t)value.integer;
-    if ((int64_t)number != expected)
-        tell("   left: %s is %" PRIu64 ", the model has %" PRId64 "\n", command, number, expected);
-    return (int64_t)number == expected;
-}
-
 static int64_t items_of(unsigned key)
 {
     int64_t count = 0;
@@ -262,10 +197,18 @@ static int64_t items_of(unsigned key)
 
 static bool is_same_rest(void)
 {
-    return is_number("ZCARD " QUEUE, items_of(BWL_MODEL_QUEUE)) &&
-           is_number("HLEN " BEATS, items_of(BWL_MODEL_BEATS)) &&
-           is_number("EXISTS " KEY, bwl_model_owner(&model) != 0) &&
-           is_number("GET " BWL_QUEUE_FENCES_KEY, model.data.keys[BWL_MODEL_COUNT].value);
+    const int64_t expected[RESTS] = { items_of(BWL_MODEL_QUEUE), items_of(BWL_MODEL_BEATS),
+                                      bwl_model_owner(&model) != 0,
+                                      model.data.keys[BWL_MODEL_COUNT].value };
+    unsigned      same            = 0;
+
+    for (unsigned i = 0; i < RESTS; i++) {
+        same += left[i] == expected[i];
+        if (left[i] != expected[i])
+            tell("   left: %s is %" PRId64 ", the model has %" PRId64 "\n", rest[i], left[i],
+                 expected[i]);
+    }
+    return same == RESTS;
 }
 
 static void tell_both(const bwl_queue_question *q, const bwl_queue_reply *said,
@@ -309,6 +252,13 @@ static bool ask_both(unsigned client)
            is_same_place(&said.place, &heard.place) && is_same_push(&said.grant) && is_same_rest();
 }
 
+/* On the real server as in the model: which connection listens where. */
+static void listen_anew(unsigned connection, uint8_t inbox)
+{
+    bwl_model_queue_listen(&model, connection, inbox);
+    listen_on_server(connection, inbox);
+}
+
 /* ---- sequences ------------------------------------------------------------------------------- */
 
 static void pass(int64_t by_ms)
@@ -325,14 +275,18 @@ static void meet_stranger(void)
     bool ends    = below(2) == 0;
 
     tell("-- a stranger sets a %s%s\n", is_list ? "list" : "text", ends ? ", which ends" : "");
-    (void)wire_ask(&control, "DEL " KEY);
-    (void)wire_ask(&control, is_list ? "RPUSH " KEY " element" : "SET " KEY " hello");
+    wire_say(&control, "DEL " KEY);
+    wire_say(&control, is_list ? "RPUSH " KEY " element" : "SET " KEY " hello");
+    if (ends)
+        wire_say(&control, "PEXPIRE " KEY " 30");
+    wire_flush(&control);
+    for (int i = 0; i < 2 + ends; i++)
+        (void)wire_next(&control);
     bwl_model_redis_set_by(&model, BWL_MODEL_LOCK, BWL_MODEL_ALIEN, 1);
     if (is_list)
         model.data.keys[BWL_MODEL_LOCK].kind = BWL_KIND_ZSET;
     if (!ends)
         return;
-    (void)wire_ask(&control, "PEXPIRE " KEY " 30");
     model.data.keys[BWL_MODEL_LOCK].lasts   = false;
     model.data.keys[BWL_MODEL_LOCK].ends_at = model.now + 30 * BWL_MODEL_PER_MS;
 }

@@ -1,0 +1,88 @@
+/*
+ * queue_pushes.h -- connections to a server that listen to inboxes, and what is pushed to them.
+ */
+#ifndef TEST_QUEUE_PUSHES_H
+#define TEST_QUEUE_PUSHES_H
+
+#include "lab/model_queue.h"
+#include "redis/queue.h"
+#include "tests/lib/wire.h"
+
+#include <stdio.h>
+
+static wire    wires[BWL_MODEL_CONNECTIONS];
+static uint8_t inbox_of[BWL_MODEL_CONNECTIONS]; /* where each listens; 0: nowhere */
+
+/* What came to whom, since the last question. */
+static unsigned       pushes;
+static unsigned       pushed_to;
+static bwl_queue_push push;
+
+static void write_inbox(char ret_inbox[BWL_QUEUE_INBOX_SIZE + 1], unsigned client, unsigned inbox)
+{
+    ret_inbox[0] = '\0';
+    if (inbox != 0)
+        (void)snprintf(ret_inbox, BWL_QUEUE_INBOX_SIZE + 1, BWL_QUEUE_INBOX "%010u.%011u", client,
+                       inbox);
+}
+
+static void note_push(unsigned connection, bwl_resp_cursor frame)
+{
+    bwl_queue_push read;
+    char           text[BWL_QUEUE_INBOX_SIZE + 1];
+
+    write_inbox(text, connection % BWL_MODEL_CLIENTS, inbox_of[connection]);
+    read = bwl_queue_read_push(text, frame.bytes, frame.size);
+    if (read.kind != BWL_PUSH_GRANT)
+        return; /* what SUBSCRIBE says */
+    pushes++;
+    pushed_to = connection;
+    push      = read;
+}
+
+/* The next frame that is no push; what is pushed before it is noted. */
+static bwl_resp_cursor next_answer(unsigned connection)
+{
+    bwl_resp_cursor frame = wire_next(&wires[connection]);
+
+    while (frame.bytes[0] == '>') {
+        note_push(connection, frame);
+        frame = wire_next(&wires[connection]);
+    }
+    return frame;
+}
+
+/* An answer after a push on the same connection shows that there is no more.  All are asked before
+ * the first is waited for; who listens nowhere can hear nothing. */
+static void gather_pushes(unsigned but)
+{
+    for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++)
+        if (i != but && inbox_of[i] != 0) {
+            wire_say(&wires[i], "PING");
+            wire_flush(&wires[i]);
+        }
+    for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++)
+        if (i != but && inbox_of[i] != 0)
+            (void)next_answer(i);
+}
+
+/* Whoever listens there already is left alone. */
+static void listen_on_server(unsigned connection, uint8_t inbox)
+{
+    char text[BWL_QUEUE_INBOX_SIZE + 1];
+    char command[BWL_QUEUE_INBOX_SIZE + 16];
+
+    if (inbox_of[connection] == inbox)
+        return;
+    wire_say(&wires[connection], "SUNSUBSCRIBE");
+    write_inbox(text, connection % BWL_MODEL_CLIENTS, inbox);
+    (void)snprintf(command, sizeof command, "SSUBSCRIBE %s", text);
+    if (inbox != 0)
+        wire_say(&wires[connection], command);
+    wire_say(&wires[connection], "PING");
+    wire_flush(&wires[connection]);
+    (void)next_answer(connection);
+    inbox_of[connection] = inbox;
+}
+
+#endif

@@ -18,6 +18,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum {
@@ -65,6 +66,7 @@ typedef void mutation(bwl_model_redis *r, const bwl_model_redis *before,
 
 static server         *redis;
 static wire            wires[CONNECTIONS];
+static bool            is_used[CONNECTIONS]; /* it may watch                                     */
 static wire            control;
 static bwl_model_redis model;
 static mutation       *mutant;
@@ -148,6 +150,7 @@ static bwl_redis_reply ask_server(unsigned connection, const bwl_model_question 
         .rules    = q->rules,
     };
 
+    is_used[connection] = true;
     bwl_redis_write(&w->out, &question);
     wire_flush(w);
     for (unsigned nth = 0; nth < bwl_redis_frames(q->word); nth++) {
@@ -221,8 +224,11 @@ static void meet_stranger(void)
     bool is_list = below(2) == 0;
 
     tell("-- a stranger sets a %s\n", is_list ? "list" : "text");
-    (void)wire_ask(&control, "DEL k");
-    (void)wire_ask(&control, is_list ? "RPUSH k element" : "SET k hello-stranger");
+    wire_say(&control, "DEL k");
+    wire_say(&control, is_list ? "RPUSH k element" : "SET k hello-stranger");
+    wire_flush(&control);
+    (void)wire_next(&control);
+    (void)wire_next(&control);
     bwl_model_redis_set_by(&model, BWL_MODEL_LOCK, BWL_MODEL_ALIEN, 1);
     if (is_list)
         model.data.keys[BWL_MODEL_LOCK].kind = BWL_KIND_ZSET;
@@ -244,9 +250,18 @@ static void begin_sequence(uint64_t seed)
     tell("-- rules %d\n", rules != NULL ? (int)(rules - kinds) : -1);
     bwl_model_redis_start(&model, beginning_ms);
     model.grace = BWL_MODEL_PER_MS;
+    wire_say(&control, "DEL k");
+    wire_flush(&control);
     for (unsigned i = 0; i < CONNECTIONS; i++)
-        (void)wire_ask(&wires[i], "UNWATCH");
-    (void)wire_ask(&control, "DEL k");
+        if (is_used[i]) {
+            wire_say(&wires[i], "UNWATCH");
+            wire_flush(&wires[i]);
+        }
+    (void)wire_next(&control);
+    for (unsigned i = 0; i < CONNECTIONS; i++)
+        if (is_used[i])
+            (void)wire_next(&wires[i]);
+    memset(is_used, 0, sizeof is_used);
     frozen_set(beginning_ms);
 }
 

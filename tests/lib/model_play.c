@@ -26,6 +26,10 @@ typedef struct line {
     model_expectation
              pushes[EXPECTED_MAX]; /* of a push: cmd is what made it                          */
     unsigned pushes_begin, pushes_end;
+    unsigned
+         unread;  /* replies to what begins a sequence: they come before all others             */
+    bool is_used; /* it watches, or is in a transaction, or was                                */
+    bool has_listened; /* it may be pushed to                                                */
 } line;
 
 bwl_model_redis        play_model;
@@ -34,6 +38,7 @@ static line            lines[PLAY_CONNECTIONS];
 static wire            control;
 static model_mutation *mutant;
 static bool            differs;
+static bool            has_old_keys; /* the server, those of the last sequence                   */
 
 static void line_open(line *l)
 {
@@ -46,6 +51,8 @@ static void line_open(line *l)
     (void)snprintf(l->id, sizeof l->id, "%" PRId64, value.integer);
     (void)wire_ask(&l->wire, "HELLO 3");
     l->replies_begin = l->replies_end = l->pushes_begin = l->pushes_end = 0;
+    l->unread                                                           = 0;
+    l->is_used = l->has_listened = false;
 }
 
 static void lines_open(void)
@@ -114,14 +121,27 @@ static void hear(unsigned connection)
         found_difference(connection, cursor, e);
 }
 
+/* What answers the beginning of a sequence; nothing may be pushed any more. */
+static void skip_beginning(unsigned connection)
+{
+    line *l = &lines[connection];
+
+    if (l->wire.out.size > 0)
+        wire_flush(&l->wire);
+    for (; l->unread > 0; l->unread--) {
+        bwl_resp_cursor cursor = wire_next(&l->wire);
+        if (cursor.bytes[0] == '>')
+            found_difference(connection, cursor, NULL);
+    }
+}
+
 /* Sends what was gathered, and waits for all of its replies; a last PING shows that nothing comes
  * that the model did not say. */
 void play_settle(unsigned connection)
 {
     line *l = &lines[connection];
 
-    if (l->wire.out.size > 0)
-        wire_flush(&l->wire);
+    skip_beginning(connection);
     while (l->replies_begin < l->replies_end)
         hear(connection);
     for (unsigned i = 0; i < PLAY_CONNECTIONS; i++)
@@ -147,6 +167,29 @@ static void expect_push(unsigned connection, const bwl_model_command *cmd, unsig
         e->cmd.op = BWL_OP_PUBLISH;
 }
 
+/* Whoever asks first, in a sequence, takes away what the last one left. */
+static void remove_old_keys(line *l)
+{
+    if (!has_old_keys)
+        return;
+    has_old_keys = false;
+    wire_say(&l->wire, "DEL k0 k1 k2 k3");
+    l->unread++;
+}
+
+static void control_begins(void)
+{
+    if (has_old_keys)
+        (void)wire_ask(&control, "DEL k0 k1 k2 k3");
+    has_old_keys = false;
+}
+
+static void note_use(line *l, bwl_model_op op)
+{
+    l->is_used      = l->is_used || op == BWL_OP_WATCH || op == BWL_OP_MULTI;
+    l->has_listened = l->has_listened || op == BWL_OP_SUBSCRIBE;
+}
+
 void play_command(unsigned connection, const bwl_model_command *cmd)
 {
     line                  *l         = &lines[connection];
@@ -158,6 +201,8 @@ void play_command(unsigned connection, const bwl_model_command *cmd)
     bwl_model_redis_do(&play_model, connection, cmd, &reply);
     if (mutant != NULL)
         mutant(&play_model, &before, connection, cmd, &reply);
+    remove_old_keys(l);
+    note_use(l, (bwl_model_op)cmd->op);
     tell("%u: ", connection);
     size_t from = l->wire.out.size;
     model_write(&l->wire.out, cmd);
@@ -180,6 +225,7 @@ void play_command(unsigned connection, const bwl_model_command *cmd)
 /* A key whose time is over must be gone for the server too, before its clock is set back. */
 void play_clock(int64_t by_ms)
 {
+    control_begins();
     if (by_ms < 0)
         (void)wire_ask(&control, "EXISTS k0 k1 k2 k3");
     tell("-- the clock goes by %" PRId64 " ms\n", by_ms);
@@ -194,6 +240,7 @@ void play_evict(unsigned key)
 
     if (play_model.data.keys[key].kind == BWL_KIND_NONE)
         return;
+    control_begins();
     tell("-- k%u is evicted\n", key);
     (void)snprintf(words, sizeof words, "DEL k%u", key % BWL_MODEL_KEYS);
     bwl_model_redis_evict(&play_model, key);
@@ -204,6 +251,7 @@ void play_cut(unsigned connection)
 {
     char words[64];
 
+    control_begins();
     tell("-- connection %u is cut\n", connection);
     (void)snprintf(words, sizeof words, "CLIENT KILL ID %s", lines[connection].id);
     (void)wire_ask(&control, words);
@@ -218,27 +266,27 @@ void play_begin(void)
     differs    = false;
     bwl_model_redis_start(&play_model, beginning_ms);
     play_model.grace = BWL_MODEL_PER_MS;
-    wire_say(&control, "DEL k0 k1 k2 k3");
+    has_old_keys     = true;
     for (unsigned i = 0; i < PLAY_CONNECTIONS; i++) {
-        wire_say(&lines[i].wire, "RESET");
-        wire_say(&lines[i].wire, "HELLO 3");
-        wire_flush(&lines[i].wire);
-    }
-    wire_flush(&control);
-    (void)wire_next(&control);
-    for (unsigned i = 0; i < PLAY_CONNECTIONS; i++) {
-        bwl_resp_cursor cursor = wire_next(&lines[i].wire);
-        if (cursor.bytes[0] == '>')
-            found_difference(i, cursor, NULL);
-        (void)wire_next(&lines[i].wire);
+        line *l = &lines[i];
+        if (l->is_used || l->has_listened) {
+            wire_say(&l->wire, "RESET");
+            wire_say(&l->wire, "HELLO 3");
+            l->unread += 2;
+        }
+        if (l->has_listened)
+            skip_beginning(i); /* others could still reach it */
+        l->is_used = l->has_listened = false;
     }
     frozen_set(beginning_ms);
 }
 
 void play_save(void)
 {
-    bwl_resp_cursor cursor = wire_ask(&control, "SAVE");
+    bwl_resp_cursor cursor;
 
+    control_begins();
+    cursor = wire_ask(&control, "SAVE");
     assert_memory_equal(cursor.bytes, "+OK", 3);
     tell("-- a snapshot\n");
     saved = play_model.data;
@@ -247,8 +295,10 @@ void play_save(void)
 /* A server that comes back has no connections; this one keeps them until it is told. */
 void play_restart(bool is_empty)
 {
-    bwl_resp_cursor cursor = wire_ask(&control, is_empty ? "FLUSHALL" : "DEBUG RELOAD NOSAVE");
+    bwl_resp_cursor cursor;
 
+    control_begins();
+    cursor = wire_ask(&control, is_empty ? "FLUSHALL" : "DEBUG RELOAD NOSAVE");
     assert_memory_equal(cursor.bytes, "+OK", 3);
     for (unsigned i = 0; i < PLAY_CONNECTIONS; i++)
         play_cut(i);

@@ -14,15 +14,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LATE_MAX = 65536 };
+enum { LATE_MAX = 65536, CUT = 'c', HOLD_BACK = 'h' };
 
 struct proxy {
     pthread_t          thread;
     struct sockaddr_in to;
     proxy_plan         plan;
     int                listener;
-    int                stops[2];
-    int                client; /* -1: there is none */
+    int                orders[2]; /* bytes: CUT, HOLD_BACK; its end: stop                      */
+    int                client;    /* -1: there is none */
     int                server;
     int                ghost; /* to the server, of a connection that the client gave up */
     int                connections;
@@ -30,6 +30,7 @@ struct proxy {
     bool               silent;    /* and behind it                                              */
     int64_t            passed[2]; /* to the server, to the client                             */
     _Atomic int64_t    most[2];
+    _Atomic int64_t    held_back_until; /* clock_ms                                             */
     char               late[LATE_MAX];
     size_t             late_size;
     char               url[160];
@@ -144,20 +145,47 @@ static void take_connection(proxy *p)
         strike(p, NULL, 0);
 }
 
+/* False: stop. */
+static bool obey(proxy *p)
+{
+    char order = 0;
+
+    if (read(p->orders[0], &order, 1) <= 0)
+        return false;
+    if (order == CUT)
+        hang_up(p);
+    return true;
+}
+
+/* Nothing but orders, until it is over.  False: stop. */
+static bool wait_held_back(proxy *p)
+{
+    struct pollfd order = { .fd = p->orders[0], .events = POLLIN };
+    int64_t       left;
+
+    while ((left = atomic_load(&p->held_back_until) - clock_ms()) > 0)
+        if (poll(&order, 1, (int)left) > 0 && !obey(p))
+            return false;
+    return true;
+}
+
 static void *serve(void *arg)
 {
     proxy *p = arg;
 
-    for (;;) {
+    while (wait_held_back(p)) {
         bool          talks = p->client >= 0;
         bool          deaf  = p->silent && p->plan.to_client; /* what the server says waits    */
-        struct pollfd fds[] = { { .fd = p->stops[0], .events = POLLIN },
+        struct pollfd fds[] = { { .fd = p->orders[0], .events = POLLIN },
                                 { .fd = talks ? p->client : p->listener, .events = POLLIN },
                                 { .fd = talks && !deaf ? p->server : -1, .events = POLLIN } };
         if (poll(fds, 3, -1) < 0)
             continue;
-        if (fds[0].revents != 0)
-            break;
+        if (fds[0].revents != 0) {
+            if (!obey(p))
+                break;
+            continue;
+        }
         if (!talks && fds[1].revents != 0) {
             take_connection(p);
             continue;
@@ -196,7 +224,7 @@ proxy *proxy_start(const server *s, const proxy_plan *plan)
                        ntohs(at.sin_port), s->directory);
     else
         (void)snprintf(p->url, sizeof p->url, "redis://127.0.0.1:%d", ntohs(at.sin_port));
-    assert_int_equal(pipe2(p->stops, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(p->orders, O_CLOEXEC), 0);
     assert_int_equal(pthread_create(&p->thread, NULL, serve, p), 0);
     return p;
 }
@@ -205,12 +233,28 @@ void proxy_stop(proxy *p)
 {
     if (p == NULL)
         return;
-    (void)close(p->stops[1]);
+    (void)close(p->orders[1]);
     (void)pthread_join(p->thread, NULL);
     raise_ghost(p);
-    (void)close(p->stops[0]);
+    (void)close(p->orders[0]);
     (void)close(p->listener);
     free(p);
+}
+
+static void give_order(proxy *p, char order)
+{
+    assert_int_equal(write(p->orders[1], &order, 1), 1);
+}
+
+void proxy_cut(proxy *p)
+{
+    give_order(p, CUT);
+}
+
+void proxy_hold_back(proxy *p, int64_t ms)
+{
+    atomic_store(&p->held_back_until, clock_ms() + ms);
+    give_order(p, HOLD_BACK);
 }
 
 const char *proxy_url(proxy *p)

@@ -38,6 +38,12 @@ void   proxy_stop(proxy *p);
 
 const char *proxy_url(proxy *p); /* redis://127.0.0.1:PORT, rediss://127.0.0.1:PORT?ca=... */
 
+/* Breaks the connection that there is now. */
+void proxy_cut(proxy *p);
+
+/* For so long nothing passes, either way, and no connection is taken; then all goes on. */
+void proxy_hold_back(proxy *p, int64_t ms);
+
 /* How many bytes have passed, of the connection with the most. */
 int64_t proxy_bytes_to_client(proxy *p);
 int64_t proxy_bytes_to_server(proxy *p);

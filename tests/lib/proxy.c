@@ -14,14 +14,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LATE_MAX = 65536, CUT = 'c', HOLD_BACK = 'h' };
+enum { LATE_MAX = 65536, CUT = 'c', LOOK = 'l' };
 
 struct proxy {
     pthread_t          thread;
     struct sockaddr_in to;
     proxy_plan         plan;
     int                listener;
-    int                orders[2]; /* bytes: CUT, HOLD_BACK; its end: stop                      */
+    int                orders[2]; /* bytes: CUT, LOOK; its end: stop                      */
     int                client;    /* -1: there is none */
     int                server;
     int                ghost; /* to the server, of a connection that the client gave up */
@@ -30,7 +30,8 @@ struct proxy {
     bool               silent;    /* and behind it                                              */
     int64_t            passed[2]; /* to the server, to the client                             */
     _Atomic int64_t    most[2];
-    _Atomic int64_t    held_back_until; /* clock_ms                                             */
+    _Atomic int64_t    held_from[2]; /* clock_ms                                             */
+    _Atomic int64_t    held_until[2];
     char               late[LATE_MAX];
     size_t             late_size;
     char               url[160];
@@ -157,29 +158,36 @@ static bool obey(proxy *p)
     return true;
 }
 
-/* Nothing but orders, until it is over.  False: stop. */
-static bool wait_held_back(proxy *p)
+/* Is it held back now, that way?  And when does that change? */
+static bool is_held_back(proxy *p, bool to_client, int64_t *next)
 {
-    struct pollfd order = { .fd = p->orders[0], .events = POLLIN };
-    int64_t       left;
+    int64_t now   = clock_ms();
+    int64_t from  = atomic_load(&p->held_from[to_client]);
+    int64_t until = atomic_load(&p->held_until[to_client]);
+    int64_t then  = now < from ? from : until;
 
-    while ((left = atomic_load(&p->held_back_until) - clock_ms()) > 0)
-        if (poll(&order, 1, (int)left) > 0 && !obey(p))
-            return false;
-    return true;
+    if (then > now && then < *next)
+        *next = then;
+    return now >= from && now < until;
 }
 
 static void *serve(void *arg)
 {
     proxy *p = arg;
 
-    while (wait_held_back(p)) {
+    for (;;) {
+        int64_t       now = clock_ms(), next = INT64_MAX;
         bool          talks = p->client >= 0;
         bool          deaf  = p->silent && p->plan.to_client; /* what the server says waits    */
-        struct pollfd fds[] = { { .fd = p->orders[0], .events = POLLIN },
-                                { .fd = talks ? p->client : p->listener, .events = POLLIN },
-                                { .fd = talks && !deaf ? p->server : -1, .events = POLLIN } };
-        if (poll(fds, 3, -1) < 0)
+        bool          no_questions = is_held_back(p, false, &next);
+        bool          no_answers   = is_held_back(p, true, &next);
+        int           from         = talks ? p->client : p->listener;
+        struct pollfd fds[]        = {
+                   { .fd = p->orders[0], .events = POLLIN },
+                   { .fd = no_questions ? -1 : from, .events = POLLIN },
+                   { .fd = talks && !deaf && !no_answers ? p->server : -1, .events = POLLIN },
+        };
+        if (poll(fds, 3, next == INT64_MAX ? -1 : (int)(next - now)) < 0)
             continue;
         if (fds[0].revents != 0) {
             if (!obey(p))
@@ -251,10 +259,14 @@ void proxy_cut(proxy *p)
     give_order(p, CUT);
 }
 
-void proxy_hold_back(proxy *p, int64_t ms)
+void proxy_hold_back(proxy *p, bool to_client, int64_t in_ms, int64_t for_ms)
 {
-    atomic_store(&p->held_back_until, clock_ms() + ms);
-    give_order(p, HOLD_BACK);
+    int64_t from = clock_ms() + in_ms;
+
+    atomic_store(&p->held_until[to_client], 0);
+    atomic_store(&p->held_from[to_client], from);
+    atomic_store(&p->held_until[to_client], from + for_ms);
+    give_order(p, LOOK);
 }
 
 const char *proxy_url(proxy *p)

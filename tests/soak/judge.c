@@ -149,6 +149,7 @@ static void tell(const soak_run *run, const char *what, const soak_visit *a, con
 static void compare(const soak_run *run, soak_visit **visits, size_t count, soak_verdict *v)
 {
     const soak_visit *sure   = NULL; /* whose time ends last                                   */
+    const soak_visit *told   = NULL; /* counted apart already                                  */
     int64_t           end_us = 0;
     uint64_t          fence  = 0;
 
@@ -157,10 +158,12 @@ static void compare(const soak_run *run, soak_visit **visits, size_t count, soak
         int64_t           this_us = end_of(run, now);
         bool              is_both = sure != NULL && now->from_us < end_us && this_us > now->from_us;
         if (is_both && is_forgotten(run, sure, now)) {
-            v->forgotten++;
+            v->forgotten += sure != told;
+            told = sure;
         } else if (is_both && sure->sure_us < now->from_us &&
                    is_restarted(run, sure, now->from_us)) {
-            v->given_up++;
+            v->given_up += sure != told;
+            told = sure;
         } else if (is_both) {
             v->overlaps++;
             tell(run, "Overlap", sure, now);

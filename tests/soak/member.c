@@ -163,15 +163,15 @@ static void *work(void *arg)
 
 int soak_work(soak_journal *journal, unsigned member)
 {
-    soak_member    *me     = &journal->cast[member];
-    uint32_t        lease  = soak_locks[me->lock].lease_ms;
+    soak_member    *me    = &journal->cast[member];
+    uint32_t        lease = soak_locks[me->lock].lease_ms;
+    uint32_t        reply = member % 2 == 0 ? lease / 4 : lease; /* the patient hear what is late */
     bowline_client *client = NULL;
     bowline_error   error  = { 0 };
     worker          workers[SOAK_THREADS];
     pthread_t       threads[SOAK_THREADS];
 
-    if (bowline_open(&client,
-                     BOWLINE_OPTIONS(.url = me->url, .lease_ms = lease, .reply_ms = lease / 4),
+    if (bowline_open(&client, BOWLINE_OPTIONS(.url = me->url, .lease_ms = lease, .reply_ms = reply),
                      &error) != BOWLINE_OK) {
         (void)fprintf(stderr, "soak: %s\n", error.text);
         return 1;

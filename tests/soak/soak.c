@@ -186,11 +186,16 @@ static void check_members(const soak_run *run)
         const soak_member *m = &run->journal->cast[i];
         if (m->is_mortal || m->part != SOAK_LIBRARY)
             continue;
-        uint64_t before = m->blocks_bytes[1], after = m->blocks_bytes[SOAK_QUARTERS - 1];
-        uint64_t files = m->descriptors[1], files_after = m->descriptors[SOAK_QUARTERS - 1];
-        unsigned others = m->threads - 1;
-        check(after != 0 && after <= before + BLOCKS_MORE_MAX + others * BLOCKS_LINE &&
-                  files_after <= files + others * FILES_LINE,
+        unsigned first = m->blocks_bytes[1] != 0 ? 1 : 2, last = SOAK_QUARTERS - 1;
+        uint64_t before = m->blocks_bytes[first], after = m->blocks_bytes[last];
+        uint64_t files = m->descriptors[first], files_after = m->descriptors[last];
+        if (before == 0 || after == 0) {
+            (void)printf("        a long-lived holder of %s held it too seldom for a comparison\n",
+                         soak_locks[m->lock].name);
+            continue;
+        }
+        check(after <= before + (uint64_t)m->threads * BLOCKS_LINE &&
+                  files_after <= files + (uint64_t)m->threads * FILES_LINE,
               "what a long-lived holder of %s uses is the same after %u holds: %lu and %lu bytes, "
               "%lu and %lu descriptors",
               soak_locks[m->lock].name, holds_of(m), before, after, files, files_after);
@@ -295,8 +300,8 @@ static void check_verdicts(const soak_verdict verdicts[SOAK_LOCKS])
         const soak_verdict *v    = &verdicts[lock];
         const char         *name = soak_locks[lock].name;
         check(v->overlaps == 0 && v->visits > 0,
-              "%s: %u visits, %u overlaps; %u with a holder whom the server had forgotten, %u with "
-              "one whose lock was given up after a restart",
+              "%s: %u visits, %u overlaps; apart from these %u holders whom the server forgot, "
+              "and %u whose lock was given up after a restart",
               name, v->visits, v->overlaps, v->forgotten, v->given_up);
         check(v->late == 0,
               "%s: %u found somebody inside who was stopped, %u one whose server was started anew, "

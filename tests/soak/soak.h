@@ -124,19 +124,20 @@ int soak_stray(soak_journal *journal, unsigned member);  /* a stranger          
  * */
 
 #define SOAK_FAULT_MAP(X)                               \
-    X(NOTHING, 536, "")                                 \
+    X(NOTHING, 350, "")                                 \
     X(STOP_SHORT, 120, "stopped for less than a lease") \
-    X(STOP_LONG, 30, "stopped for longer")              \
+    X(STOP_LONG, 60, "stopped for longer")              \
     X(KILL, 60, "killed")                               \
     X(CUT, 100, "connections cut")                      \
     X(HOLD_SHORT, 80, "lines stalled for a moment")     \
-    X(HOLD_LONG, 25, "lines stalled for long")          \
+    X(HOLD_LONG, 50, "lines stalled for long")          \
+    X(LATE, 50, "answers later than a claim")           \
     X(CLIENT_KILL, 8, "times all connections killed")   \
     X(SCRIPT_FLUSH, 10, "times all scripts forgotten")  \
     X(SERVER_SHORT, 8, "times the server stopped")      \
     X(SERVER_LONG, 3, "times for longer than a lease")  \
     X(RESTART_KEPT, 3, "restarts with everything kept") \
-    X(RESTART_TAIL, 1, "restarts without the latest")   \
+    X(RESTART_TAIL, 3, "restarts without the latest")   \
     X(RESTART_EMPTY, 2, "restarts with nothing kept")
 
 typedef enum soak_kind {
@@ -226,8 +227,8 @@ soak_seen soak_watch_result(const soak_watch *w);
 typedef struct soak_verdict {
     unsigned visits;
     unsigned overlaps;  /* two were told that the lock is surely theirs, for the same moment    */
-    unsigned forgotten; /* the same, where the server had forgotten what the older one was told */
-    unsigned given_up;  /* the same, after a restart that the older one had not asked about yet */
+    unsigned forgotten; /* holders to whom that happened as the server had forgotten them       */
+    unsigned given_up;  /* ... as it was started anew, and they had not asked since             */
     unsigned slow;      /* found somebody inside who was stopped, or was stopped himself        */
     unsigned restarted; /* found somebody inside whose server was started anew meanwhile        */
     unsigned late;      /* found somebody inside without such a reason                          */

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SERVER = SOAK_CAST_MAX, MOMENT_MS = 200, TAIL_BYTES = 2000 };
+enum { SERVER = SOAK_CAST_MAX, MOMENT_MS = 200, TAIL_BYTES = 40000 };
 
 static int64_t wall_us(void)
 {
@@ -149,6 +149,12 @@ static void wake(soak_run *run, unsigned who)
     run->asleep[who] = 0;
 }
 
+static void hold_both(proxy *line, int64_t ms)
+{
+    proxy_hold_back(line, true, 0, ms);
+    proxy_hold_back(line, false, 0, ms);
+}
+
 void soak_wake(soak_run *run, bool all)
 {
     for (unsigned who = 0; who <= SERVER; who++)
@@ -156,7 +162,7 @@ void soak_wake(soak_run *run, bool all)
             wake(run, who);
     for (unsigned i = 0; all && i < run->journal->cast_count; i++)
         if (run->lines[i] != NULL)
-            proxy_hold_back(run->lines[i], 0);
+            hold_both(run->lines[i], 0);
 }
 
 bool soak_server_sleeps(const soak_run *run)
@@ -231,8 +237,18 @@ static void hold_back(soak_run *run, unsigned member, soak_kind kind, int64_t ms
 {
     size_t deed = begin_deed(run, kind, member);
 
-    proxy_hold_back(run->lines[member], ms);
+    hold_both(run->lines[member], ms);
     run->deeds[deed - 1].to_us = soak_now_us() + ms * 1000;
+}
+
+/* What the server says comes later than a claim lasts, and what is said to that later still. */
+static void make_late(soak_run *run, unsigned member, int64_t ms)
+{
+    size_t deed = begin_deed(run, SOAK_LATE, member);
+
+    proxy_hold_back(run->lines[member], true, 0, ms);
+    proxy_hold_back(run->lines[member], false, ms, MOMENT_MS);
+    run->deeds[deed - 1].to_us = soak_now_us() + (ms + MOMENT_MS) * 1000;
 }
 
 static void cut(soak_run *run, unsigned member)
@@ -257,20 +273,38 @@ static bool can_suffer(const soak_run *run, unsigned member, soak_kind kind)
         return m->part != SOAK_STRANGER && run->asleep[member] == 0 && run->pids[member] != 0;
     case SOAK_CUT:
     case SOAK_HOLD_SHORT:
-    case SOAK_HOLD_LONG: return m->has_line;
+    case SOAK_HOLD_LONG:
+    case SOAK_LATE: return m->has_line;
     default: return true;
     }
 }
 
-/* SOAK_CAST_MAX: nobody. */
+static bool is_inside(const soak_run *run, unsigned member)
+{
+    const soak_journal *journal = run->journal;
+    unsigned            visit   = journal->inside[journal->cast[member].lock];
+
+    return visit != 0 && journal->visits[visit - 1].member == member &&
+           journal->visits[visit - 1].left_us == 0;
+}
+
+/* Every other fault looks first for one who is inside.  SOAK_CAST_MAX: nobody. */
 static unsigned victim_of(const soak_run *run, soak_fault fault)
 {
     unsigned count = run->journal->cast_count;
 
-    for (unsigned i = 0; i < count; i++)
-        if (can_suffer(run, (fault.victim + i) % count, fault.kind))
-            return (fault.victim + i) % count;
+    for (unsigned round = fault.victim / count % 2; round < 2; round++)
+        for (unsigned i = 0; i < count; i++) {
+            unsigned member = (fault.victim + i) % count;
+            if (can_suffer(run, member, fault.kind) && (round == 1 || is_inside(run, member)))
+                return member;
+        }
     return SOAK_CAST_MAX;
+}
+
+static int64_t claim_ms(int64_t lease_ms)
+{
+    return lease_ms < 2000 ? lease_ms : 2000;
 }
 
 void soak_strike(soak_run *run, soak_fault fault)
@@ -295,6 +329,7 @@ void soak_strike(soak_run *run, soak_fault fault)
     case SOAK_CUT: cut(run, victim); return;
     case SOAK_HOLD_SHORT: hold_back(run, victim, fault.kind, 1 + MOMENT_MS * share / 1000); return;
     case SOAK_HOLD_LONG: hold_back(run, victim, fault.kind, 2 * lease_ms * share / 1000); return;
+    case SOAK_LATE: make_late(run, victim, claim_ms(lease_ms) * (1000 + share) / 1000); return;
     case SOAK_CLIENT_KILL:
     case SOAK_SCRIPT_FLUSH: tell_server(run, fault.kind); return;
     case SOAK_SERVER_SHORT:

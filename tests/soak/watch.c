@@ -39,7 +39,8 @@ struct soak_watch {
     soak_seen result;
     line_seen first[SOAK_LOCKS]; /* since which nobody has gone from the line                   */
     int64_t   first_us[SOAK_LOCKS];
-    unsigned  looks[SOAK_LOCKS]; /* since then                                                  */
+    unsigned  inside[SOAK_LOCKS]; /* the latest visit before that                               */
+    unsigned  looks[SOAK_LOCKS];  /* since then                                                 */
     line_seen now;
 };
 
@@ -140,18 +141,26 @@ static void tell(const soak_run *run, unsigned lock, const line_seen *now, const
     (void)run;
 }
 
+/* A stranger may have come and gone: he is nobody's in line. */
+static bool was_visited(const soak_watch *w, const soak_run *run, unsigned lock)
+{
+    return atomic_load(&run->journal->inside[lock]) != w->inside[lock];
+}
+
 static void look_at(soak_watch *w, soak_run *run, unsigned lock)
 {
     const char *name   = soak_locks[lock].name;
     int64_t     now_us = soak_now_us();
+    unsigned    inside = atomic_load(&run->journal->inside[lock]);
     const char *answer =
         server_ask(run->redis, "EVAL '%s' 3 bowline:{%s} bowline:{%s}:bwl.q bowline:{%s}:bwl.b",
                    look, name, name, name);
 
     w->result.looks++;
     read_line(&w->now, answer);
-    if (!is_same(&w->first[lock], &w->now)) {
+    if (!is_same(&w->first[lock], &w->now) || was_visited(w, run, lock)) {
         w->first[lock]    = w->now;
+        w->inside[lock]   = inside;
         w->first_us[lock] = now_us;
         w->looks[lock]    = 0;
         return;

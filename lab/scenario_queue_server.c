@@ -34,7 +34,7 @@ static const bwl_scenario table[] = {
       .protocol = &bwl_queue,
       .laws     = LAWS_QUEUE,
       .evicts   = 1u << BWL_MODEL_COUNT,
-      .budget   = { [BWL_SLOW] = 1, [BWL_EVICTION] = 2, [BWL_WRITE] = 2 } },
+      .budget   = { [BWL_SLOW] = 1, [BWL_EVICTION] = 1, [BWL_WRITE] = 2 } },
     { .name     = "queue-hour-back",
       .story    = "the server's clock is set back by an hour: waiting takes longer, nothing else",
       .protocol = &bwl_queue,

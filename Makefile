@@ -1,7 +1,7 @@
 # A thin front door: Meson is the build. `make help` lists what there is.
 #
 # Every kind of build has a directory of its own, set up once and used again afterwards.
-# MESON_ARGS, PREFIX, DESTDIR, FUZZ_SECONDS and TORTURE_ARGS may be given on the command line.
+# MESON_ARGS, PREFIX, DESTDIR, FUZZ_SECONDS, SOAK_SECONDS, SOAK_SEED and TORTURE_ARGS may be given on the command line.
 
 # Where tools/install-deps puts a redis-server of ours, for a machine without one.
 export PATH := $(PATH):$(CURDIR)/.deps/bin
@@ -10,6 +10,8 @@ BUILD        ?= build
 PREFIX       ?= /usr/local
 MESON_ARGS   ?=
 FUZZ_SECONDS ?= 60
+SOAK_SECONDS ?= 600
+SOAK_SEED    ?=
 TORTURE_ARGS ?= --most 20 --seconds 3
 
 # Without dpkg-dev, meson would take /usr/local/lib64, where Debian's linker does not look.
@@ -79,7 +81,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps docs demo test format check-format check-scripts check-headers gcc clang asan tsan valgrind \
-	torture torture-tests coverage fuzz fuzz-merge lab lab-report mutants bench bench-report bench-peers install deb check-install check-package \
+	torture torture-tests soak coverage fuzz fuzz-merge lab lab-report mutants bench bench-report bench-peers install deb check-install check-package \
 	check-reproducible clean
 
 all:
@@ -97,6 +99,7 @@ help:
 	@echo '                     the tests again, each in a build directory of its own'
 	@echo 'make torture         every allocation and system call fails once, under AddressSanitizer'
 	@echo 'make torture-tests   the same to every test program (20 minutes)'
+	@echo 'make soak            processes that share locks, under a rain of faults, for SOAK_SECONDS ($(SOAK_SECONDS))'
 	@echo 'make fuzz            every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
 	@echo 'make lab             protocols by faults, into $(BUILD)/lab.html; the diagrams of the docs'
 	@echo 'make lab-report      the same and ten million random walks, written to docs/lab/figures.md (15 minutes)'
@@ -177,6 +180,14 @@ torture-tests:
 	$(call setup,build-asan)
 	$(call compile,build-asan)
 	@tools/torture build-asan tests $(TORTURE_ARGS)
+
+# Kills, stops, cuts, stalls and restarts, drawn from a seed that it prints: SOAK_SEED=N torments in the same way
+# again. tests/soak/soak.h says who takes part, tests/soak/judge.c what must hold.
+soak: deps
+	$(call setup,$(BUILD))
+	$(call with-tests,$(BUILD))
+	$(call compile,$(BUILD))
+	@BOWLINE=$(CURDIR)/$(BUILD)/bowline $(BUILD)/tests/soak $(SOAK_SECONDS) $(SOAK_SEED)
 
 fuzz:
 	$(call setup,build-fuzz)

@@ -273,6 +273,10 @@ void bwl_put_line(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
         put_rank(p, &p->drawn->tickets, (uint64_t)item->value);
     }
     bwl_put(p, UINT64_MAX);
+    for (unsigned key = BWL_MODEL_QUEUE; w->scenario->keep_ms != 0 && key <= BWL_MODEL_BEATS; key++)
+        bwl_put(p, data->keys[key].kind != BWL_KIND_NONE && !data->keys[key].lasts
+                       ? (uint64_t)(data->keys[key].ends_at - w->redis.now)
+                       : UINT64_MAX);
     for (unsigned i = 0; i < w->scenario->clients; i++)
         put_beats(p, w, data, order[i]);
     put_count(p, &p->drawn->fences, (uint64_t)data->keys[BWL_MODEL_COUNT].value);

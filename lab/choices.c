@@ -69,6 +69,12 @@ bwl_ms bwl_world_next_instant(const bwl_world *w)
     }
     if (bwl_model_owner(&w->redis) != 0 && !bwl_model_lock(&w->redis)->lasts)
         at = bwl_sooner(at, w->now + (bwl_model_left(&w->redis) + pace - 1) / pace);
+    for (unsigned key = BWL_MODEL_QUEUE; w->scenario->keep_ms != 0 && key <= BWL_MODEL_BEATS;
+         key++) {
+        const bwl_model_key *k = &w->redis.data.keys[key];
+        if (k->kind != BWL_KIND_NONE && !k->lasts)
+            at = bwl_sooner(at, w->now + (k->ends_at - w->redis.now + pace - 1) / pace);
+    }
     return at;
 }
 
@@ -205,8 +211,9 @@ static void add_server_faults(const bwl_world *w, bwl_choices *choices)
         add(choices, BWL_CHOICE_RESTORE, 0, 0);
     if (w->left[BWL_FAILOVER] > 0)
         add(choices, BWL_CHOICE_FAILOVER, 0, 0);
-    if (w->left[BWL_EVICTION] > 0 && is_there)
-        add(choices, BWL_CHOICE_EVICT, 0, 0);
+    for (unsigned key = 0; w->left[BWL_EVICTION] > 0 && key < BWL_MODEL_KEYS; key++)
+        if ((w->scenario->evicts & 1u << key) != 0 && w->redis.data.keys[key].kind != BWL_KIND_NONE)
+            add(choices, BWL_CHOICE_EVICT, 0, key);
     if (w->left[BWL_STRANGER] > 0)
         add(choices, BWL_CHOICE_STRANGER, 0, 0);
     if (bwl_wait_is_kept(w))

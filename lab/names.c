@@ -143,6 +143,9 @@ static bwl_text delivered_words(const bwl_letter *letter)
     return bwl_say("hears %s", bwl_answer_name(letter->answer));
 }
 
+/* The keys of a lock with a queue; of every other there is the first alone. */
+static const char *const evicted[BWL_MODEL_KEYS] = { "key", "line", "beats", "count" };
+
 bwl_text bwl_choice_words(const bwl_world *w, bwl_choice choice)
 {
     const bwl_lab_client *c = &w->clients[choice.client];
@@ -167,7 +170,7 @@ bwl_text bwl_choice_words(const bwl_world *w, bwl_choice choice)
     case BWL_CHOICE_SAVE: return bwl_say("saves");
     case BWL_CHOICE_RESTORE: return bwl_say("RESTARTS with what it saved");
     case BWL_CHOICE_FAILOVER: return bwl_say("ANOTHER takes over, one change behind");
-    case BWL_CHOICE_EVICT: return bwl_say("EVICTS the key");
+    case BWL_CHOICE_EVICT: return bwl_say("EVICTS the %s", evicted[choice.which]);
     case BWL_CHOICE_STRANGER: return bwl_say("a STRANGER sets the key");
     case BWL_CHOICE_STEP_WALL: return bwl_say("its TIME OF DAY steps");
     case BWL_CHOICE_WRITE: return bwl_say("writes");

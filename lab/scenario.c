@@ -354,6 +354,7 @@ static const bwl_scenario_table of_token = { table, sizeof table / sizeof table[
 static const bwl_scenario_table *const tables[] = {
     &of_token,
     &bwl_scenarios_of_queue,
+    &bwl_scenarios_of_queue_server,
     &bwl_scenarios_of_world,
     &bwl_scenarios_of_clocks,
     &bwl_scenarios_of_protocols,
@@ -418,6 +419,7 @@ bwl_scenario bwl_scenario_complete(bwl_scenario s)
         s.lease_of_ms[i] = usually(s.lease_of_ms[i], s.terms.lease_ms);
     }
     s.serve_max = s.serve_max != 0 ? s.serve_max : BWL_MODEL_SERVE_MAX;
+    s.evicts    = s.evicts != 0 ? s.evicts : 1u << BWL_MODEL_LOCK;
     s.clients   = s.clients != 0 ? s.clients : 2;
     s.rounds    = s.rounds != 0 ? s.rounds : 1;
     s.laws      = s.laws != 0 ? s.laws : BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS;

@@ -40,6 +40,8 @@ typedef struct bwl_scenario {
     bool     never_kills; /* who connects again may not end what it had                          */
     bool     ages;        /* who waits and is not heard of for long is passed over               */
     unsigned serve_max;   /* how many are passed over at a time (64)                             */
+    bwl_ms   keep_ms;     /* when the line vanishes after it was touched last; 0: never          */
+    unsigned evicts;      /* flags 1 << key: which may be thrown away (the key of the lock)      */
     bool     fine;   /* also stop one millisecond before each instant of interest                 */
     bool    chances; /* pauses of two lengths                                                     */
     bool    is_vast; /* only walked at random in a test: too large to visit every state           */
@@ -62,6 +64,7 @@ extern const bwl_scenario_table bwl_scenarios_of_articles;
 extern const bwl_scenario_table bwl_scenarios_of_world;
 extern const bwl_scenario_table bwl_scenarios_of_clocks;
 extern const bwl_scenario_table bwl_scenarios_of_queue;
+extern const bwl_scenario_table bwl_scenarios_of_queue_server;
 
 size_t bwl_scenarios_count(void);
 

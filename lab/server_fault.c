@@ -48,10 +48,10 @@ void bwl_server_fails_over(bwl_world *w)
     bwl_server_comes_back(w, &back);
 }
 
-void bwl_server_evicts(bwl_world *w)
+void bwl_server_evicts(bwl_world *w, unsigned key)
 {
     w->previous = (bwl_model_data){ 0 };
-    bwl_model_redis_evict(&w->redis, BWL_MODEL_LOCK);
+    bwl_model_redis_evict(&w->redis, key);
 }
 
 void bwl_server_meets_stranger(bwl_world *w)

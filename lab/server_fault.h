@@ -12,7 +12,7 @@ void bwl_server_comes_back(bwl_world *w, const bwl_model_data *back);
 void bwl_server_saves(bwl_world *w);
 void bwl_server_restores(bwl_world *w);
 void bwl_server_fails_over(bwl_world *w);
-void bwl_server_evicts(bwl_world *w);
+void bwl_server_evicts(bwl_world *w, unsigned key);
 void bwl_server_meets_stranger(bwl_world *w);
 
 /* Time goes on, or the server's clock steps: of all there is and may come back. */

@@ -200,6 +200,7 @@ static bwl_queue_question question_of(const bwl_world *w, const bwl_letter *lett
         .member    = member,
         .stood_by  = { letter->stood_by[0], letter->stood_by[1] },
         .dead_ms   = w->scenario->ages ? DEAD_MS : 0,
+        .keep_ms   = w->scenario->keep_ms,
         .serve_max = w->scenario->serve_max,
     };
 }
@@ -464,7 +465,7 @@ bool bwl_wait_is_empty(const bwl_world *w)
                                         BWL_RESTORE, BWL_FAILOVER, BWL_EVICTION,
                                         BWL_SILENCE, BWL_DENIAL,   BWL_REFUSAL };
 
-    for (unsigned i = 0; i < sizeof leave / sizeof leave[0]; i++)
+    for (unsigned i = 0; w->scenario->keep_ms == 0 && i < sizeof leave / sizeof leave[0]; i++)
         if (w->left[leave[i]] != w->scenario->budget[leave[i]])
             return true; /* for a minute, something may be left */
     return w->redis.data.keys[BWL_MODEL_QUEUE].kind == BWL_KIND_NONE &&

@@ -288,7 +288,7 @@ static void carry_out(bwl_world *w, bwl_choice choice)
     case BWL_CHOICE_SAVE: bwl_server_saves(w); break;
     case BWL_CHOICE_RESTORE: bwl_server_restores(w); break;
     case BWL_CHOICE_FAILOVER: bwl_server_fails_over(w); break;
-    case BWL_CHOICE_EVICT: bwl_server_evicts(w); break;
+    case BWL_CHOICE_EVICT: bwl_server_evicts(w, choice.which); break;
     case BWL_CHOICE_STRANGER: bwl_server_meets_stranger(w); break;
     case BWL_CHOICE_STEP_WALL: w->clients[client].skew_ms += w->scenario->wall_ms; break;
     case BWL_CHOICE_WRITE: bwl_ghost_write(w, client); break;

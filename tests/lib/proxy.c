@@ -14,15 +14,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LATE_MAX = 65536 };
+enum { LATE_MAX = 65536, CUT = 'c', LOOK = 'l' };
 
 struct proxy {
     pthread_t          thread;
     struct sockaddr_in to;
     proxy_plan         plan;
     int                listener;
-    int                stops[2];
-    int                client; /* -1: there is none */
+    int                orders[2]; /* bytes: CUT, LOOK; its end: stop                      */
+    int                client;    /* -1: there is none */
     int                server;
     int                ghost; /* to the server, of a connection that the client gave up */
     int                connections;
@@ -30,6 +30,8 @@ struct proxy {
     bool               silent;    /* and behind it                                              */
     int64_t            passed[2]; /* to the server, to the client                             */
     _Atomic int64_t    most[2];
+    _Atomic int64_t    held_from[2]; /* clock_ms                                             */
+    _Atomic int64_t    held_until[2];
     char               late[LATE_MAX];
     size_t             late_size;
     char               url[160];
@@ -144,20 +146,54 @@ static void take_connection(proxy *p)
         strike(p, NULL, 0);
 }
 
+/* False: stop. */
+static bool obey(proxy *p)
+{
+    char order = 0;
+
+    if (read(p->orders[0], &order, 1) <= 0)
+        return false;
+    if (order == CUT)
+        hang_up(p);
+    return true;
+}
+
+/* Is it held back now, that way?  And when does that change? */
+static bool is_held_back(proxy *p, bool to_client, int64_t *next)
+{
+    int64_t now   = clock_ms();
+    int64_t from  = atomic_load(&p->held_from[to_client]);
+    int64_t until = atomic_load(&p->held_until[to_client]);
+    int64_t then  = now < from ? from : until;
+
+    if (then > now && then < *next)
+        *next = then;
+    return now >= from && now < until;
+}
+
 static void *serve(void *arg)
 {
     proxy *p = arg;
 
     for (;;) {
+        int64_t       now = clock_ms(), next = INT64_MAX;
         bool          talks = p->client >= 0;
         bool          deaf  = p->silent && p->plan.to_client; /* what the server says waits    */
-        struct pollfd fds[] = { { .fd = p->stops[0], .events = POLLIN },
-                                { .fd = talks ? p->client : p->listener, .events = POLLIN },
-                                { .fd = talks && !deaf ? p->server : -1, .events = POLLIN } };
-        if (poll(fds, 3, -1) < 0)
+        bool          no_questions = is_held_back(p, false, &next);
+        bool          no_answers   = is_held_back(p, true, &next);
+        int           from         = talks ? p->client : p->listener;
+        struct pollfd fds[]        = {
+                   { .fd = p->orders[0], .events = POLLIN },
+                   { .fd = no_questions ? -1 : from, .events = POLLIN },
+                   { .fd = talks && !deaf && !no_answers ? p->server : -1, .events = POLLIN },
+        };
+        if (poll(fds, 3, next == INT64_MAX ? -1 : (int)(next - now)) < 0)
             continue;
-        if (fds[0].revents != 0)
-            break;
+        if (fds[0].revents != 0) {
+            if (!obey(p))
+                break;
+            continue;
+        }
         if (!talks && fds[1].revents != 0) {
             take_connection(p);
             continue;
@@ -196,7 +232,7 @@ proxy *proxy_start(const server *s, const proxy_plan *plan)
                        ntohs(at.sin_port), s->directory);
     else
         (void)snprintf(p->url, sizeof p->url, "redis://127.0.0.1:%d", ntohs(at.sin_port));
-    assert_int_equal(pipe2(p->stops, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(p->orders, O_CLOEXEC), 0);
     assert_int_equal(pthread_create(&p->thread, NULL, serve, p), 0);
     return p;
 }
@@ -205,12 +241,32 @@ void proxy_stop(proxy *p)
 {
     if (p == NULL)
         return;
-    (void)close(p->stops[1]);
+    (void)close(p->orders[1]);
     (void)pthread_join(p->thread, NULL);
     raise_ghost(p);
-    (void)close(p->stops[0]);
+    (void)close(p->orders[0]);
     (void)close(p->listener);
     free(p);
+}
+
+static void give_order(proxy *p, char order)
+{
+    assert_int_equal(write(p->orders[1], &order, 1), 1);
+}
+
+void proxy_cut(proxy *p)
+{
+    give_order(p, CUT);
+}
+
+void proxy_hold_back(proxy *p, bool to_client, int64_t in_ms, int64_t for_ms)
+{
+    int64_t from = clock_ms() + in_ms;
+
+    atomic_store(&p->held_until[to_client], 0);
+    atomic_store(&p->held_from[to_client], from);
+    atomic_store(&p->held_until[to_client], from + for_ms);
+    give_order(p, LOOK);
 }
 
 const char *proxy_url(proxy *p)

@@ -38,6 +38,13 @@ void   proxy_stop(proxy *p);
 
 const char *proxy_url(proxy *p); /* redis://127.0.0.1:PORT, rediss://127.0.0.1:PORT?ca=... */
 
+/* Breaks the connection that there is now. */
+void proxy_cut(proxy *p);
+
+/* In so many ms, and for so long, nothing passes that way, or no connection is taken; then all that
+ * was held back goes on.  The latest order counts. */
+void proxy_hold_back(proxy *p, bool to_client, int64_t in_ms, int64_t for_ms);
+
 /* How many bytes have passed, of the connection with the most. */
 int64_t proxy_bytes_to_client(proxy *p);
 int64_t proxy_bytes_to_server(proxy *p);

@@ -1,0 +1,88 @@
+/*
+ * journal.c -- what everybody writes down: see soak.h.
+ *
+ * Whoever comes in also takes flock(2) on the witness, a file of the lock, without waiting: that
+ * needs no clock, and a process that dies gives it up in the same moment.
+ */
+#include "tests/soak/soak.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+const soak_lock soak_locks[SOAK_LOCKS] = {
+    { "red", "queue", 1000 },  { "green", "queue", 1500 }, { "blue", "queue", SOAK_LEASE_MAX },
+    { "grey", "token", 1000 }, { "wood", NULL, 0 },
+};
+
+int64_t soak_now_us(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_BOOTTIME, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+soak_journal *soak_journal_map(const char *path, bool is_new)
+{
+    int   fd = open(path, O_RDWR | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : 0), 0600);
+    void *at = MAP_FAILED;
+
+    if (fd >= 0 && (!is_new || ftruncate(fd, sizeof(soak_journal)) == 0))
+        at = mmap(NULL, sizeof(soak_journal), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) {
+        perror(path);
+        exit(1);
+    }
+    (void)close(fd);
+    return at;
+}
+
+soak_visit *soak_enter(soak_journal *journal, unsigned member, uint64_t fence, int *ret_fd)
+{
+    unsigned lock = journal->cast[member].lock;
+    unsigned n    = atomic_fetch_add(&journal->visits_count, 1);
+    char     path[96];
+
+    if (n >= SOAK_VISITS_MAX) {
+        (void)fprintf(stderr, "soak: the journal is full\n");
+        exit(1);
+    }
+    (void)snprintf(path, sizeof path, "%s/witness-%u", journal->directory, lock);
+    *ret_fd             = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    soak_visit *visit   = &journal->visits[n];
+    bool        is_ours = flock(*ret_fd, LOCK_EX | LOCK_NB) == 0;
+    *visit              = (soak_visit){ .part       = journal->cast[member].part,
+                                        .lock       = lock,
+                                        .member     = member,
+                                        .pid        = getpid(),
+                                        .fence      = fence,
+                                        .met        = is_ours ? 0 : journal->inside[lock],
+                                        .entered_us = soak_now_us() };
+    if (is_ours)
+        journal->inside[lock] = n + 1;
+    return visit;
+}
+
+void soak_sure(soak_visit *visit, int64_t at_us, int64_t left_ms)
+{
+    int64_t until_us = left_ms == INT64_MAX ? INT64_MAX : at_us + left_ms * 1000;
+
+    if (left_ms <= 0)
+        return;
+    if (visit->from_us == 0)
+        visit->from_us = at_us;
+    if (until_us > visit->until_us)
+        visit->until_us = until_us;
+    visit->sure_us = at_us;
+}
+
+void soak_leave(soak_visit *visit, int fd)
+{
+    visit->left_us = soak_now_us();
+    (void)close(fd); /* which drops the flock */
+}

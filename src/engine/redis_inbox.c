@@ -281,6 +281,7 @@ bwl_queue_self bwl_redis_self_of(bwl_redis_store *store, const bwl_redis_open_qu
          .slot          = part->slot,
          .generation    = q->generation,
          .claim_ms      = part->claim_ms,
+         .queue_max     = store->queue_max,
     };
 
     memcpy(self.session, store->session, sizeof self.session);
@@ -296,12 +297,16 @@ bwl_queue_self bwl_redis_self_of(bwl_redis_store *store, const bwl_redis_open_qu
     return self;
 }
 
-void bwl_redis_stands(bwl_redis_store *store, const bwl_redis_open_question *q)
+void bwl_redis_placed(bwl_redis_store *store, const bwl_redis_open_question *q,
+                      const bwl_place *place)
 {
     bwl_redis_part *part = part_of(q->lock);
 
-    if (q->generation == part->generation)
+    if (place->how == BWL_HOW_QUEUED && q->generation == part->generation)
         memcpy(part->stood_by[0], store->inbox, sizeof store->inbox);
+    if (place->how == BWL_HOW_FULL)
+        bwl_lock_says(q->lock, "its queue is full (%llu wait, queue-max=%u)",
+                      (unsigned long long)place->rank, (unsigned)store->queue_max);
 }
 
 /* ---- what comes ------------------------------------------------------------------------------ */

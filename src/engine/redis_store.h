@@ -139,6 +139,7 @@ typedef struct bwl_redis_store {
     char              session[BWL_QUEUE_BITS_SIZE + 1]; /* ours, for as long as the store lives  */
     char              inbox[BWL_QUEUE_INBOX_SIZE + 1];  /* of this connection                    */
     bwl_ms            introduced_at; /* when we last said who we are                            */
+    uint32_t          queue_max; /* how many may wait for a lock when we come; 0: any number     */
     bwl_redis_waiter *waiters;
     uint32_t          waiters_room;
     uint32_t          waiter_free; /* the first slot that is; 0: none                           */
@@ -224,8 +225,9 @@ void bwl_redis_forget_waiter(bwl_redis_store *store, bwl_lock *lock);
 /* What the question says of us.  It is about to be written. */
 bwl_queue_self bwl_redis_self_of(bwl_redis_store *store, const bwl_redis_open_question *question);
 
-/* The answer says that it stands in the queue as was written. */
-void bwl_redis_stands(bwl_redis_store *store, const bwl_redis_open_question *question);
+/* The answer says this of the queue: that it stands there as was written, that nobody else may. */
+void bwl_redis_placed(bwl_redis_store *store, const bwl_redis_open_question *question,
+                      const bwl_place *place);
 
 /* A push has come. */
 void bwl_redis_pushed(bwl_redis_store *store, const char *bytes, size_t size);

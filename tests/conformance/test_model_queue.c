@@ -166,6 +166,7 @@ static bwl_redis_reply ask_server(unsigned client, const bwl_queue_question *q)
                                     .slot          = client,
                                     .generation    = q->token,
                                     .claim_ms      = q->member.claim_ms,
+                                    .queue_max     = q->queue_max,
                                     .session       = SESSION };
     bwl_redis_question question = {
         .word     = q->word,
@@ -211,6 +212,8 @@ static bwl_queue_question some_question(unsigned client)
                              .inbox    = inboxes[client] };
     if (q.word == REDIS_QUEUE_JOIN && below(3) == 0)
         q.ticket = (int64_t)last_tickets[client];
+    if (q.word == REDIS_QUEUE_JOIN)
+        q.queue_max = below(4);
     if (q.word == REDIS_QUEUE_BEAT || q.word == REDIS_QUEUE_CANCEL)
         for (unsigned i = 0; i < 2; i++)
             q.stood_by[i] = (uint8_t)below(inboxes[client] + 1u);
@@ -271,9 +274,9 @@ static bool is_same_rest(void)
 static void tell_both(const bwl_queue_question *q, const bwl_queue_reply *said,
                       const bwl_redis_reply *heard)
 {
-    tell("%x: word %d, inbox %d (%d %d), claim %d, lease %" PRId64 ", ticket %" PRId64 "\n",
+    tell("%x: word %d, inbox %d (%d %d), claim %d, lease %" PRId64 ", ticket %" PRId64 ", max %u\n",
          q->token, (int)q->word, q->member.inbox, q->stood_by[0], q->stood_by[1],
-         q->member.claim_ms, q->lease_ms, q->ticket);
+         q->member.claim_ms, q->lease_ms, q->ticket, q->queue_max);
     tell("   model: answer %d how %d fence %" PRId64 " ours %d ends %d left %" PRId64
          " ticket %" PRIu64 " rank %" PRIu64 "; push %d to %d token %x fence %" PRId64 "\n",
          (int)said->answer, (int)said->place.how, said->fence, said->place.is_ours,

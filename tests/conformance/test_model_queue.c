@@ -16,6 +16,7 @@
 #include "redis/queue.h"
 #include "tests/conformance/queue_mutants.h"
 #include "tests/lib/frozen.h"
+#include "tests/lib/line.h"
 #include "tests/lib/testing.h"
 #include "tests/lib/wire.h"
 
@@ -48,6 +49,7 @@ static wire            control;
 static bwl_model_redis model;
 static queue_mutation *mutant;
 static bool            is_quiet;
+static bool            has_shards; /* the server                                                */
 
 static uint8_t  inboxes[CLIENTS]; /* of the present connections                                  */
 static uint64_t last_tickets[CLIENTS];
@@ -142,11 +144,12 @@ static void listen_anew(unsigned connection, uint8_t inbox)
 {
     char text[BWL_QUEUE_INBOX_SIZE + 1];
 
-    wire_say(&wires[connection], "SUNSUBSCRIBE");
+    wire_say(&wires[connection], has_shards ? "SUNSUBSCRIBE" : "UNSUBSCRIBE");
     if (inbox != 0) {
         char command[BWL_QUEUE_INBOX_SIZE + 16];
         write_inbox(text, connection % CLIENTS, inbox);
-        (void)snprintf(command, sizeof command, "SSUBSCRIBE %s", text);
+        (void)snprintf(command, sizeof command, "%s %s", has_shards ? "SSUBSCRIBE" : "SUBSCRIBE",
+                       text);
         wire_say(&wires[connection], command);
     }
     wire_say(&wires[connection], "PING");
@@ -162,7 +165,7 @@ static bwl_redis_reply ask_server(unsigned client, const bwl_queue_question *q)
     char               token[BWL_TOKEN_MAX + 1];
     bwl_random         random   = bwl_token_random(q->token, 0);
     bwl_redis_reply    reply    = { 0 };
-    bwl_queue_self     self     = { .says_by_shard = true,
+    bwl_queue_self     self     = { .says_by_shard = has_shards,
                                     .slot          = client,
                                     .generation    = q->token,
                                     .claim_ms      = q->member.claim_ms,
@@ -476,6 +479,7 @@ static int set_up(void **state)
     (void)state;
     server_needed();
     redis = frozen_start(beginning_ms);
+    has_shards = line_has_shards(redis);
     wire_open(&control, redis->socket);
     for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++) {
         wire_open(&wires[i], redis->socket);

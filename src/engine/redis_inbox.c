@@ -134,8 +134,14 @@ static int refused(const bwl_redis_store *store, const char *bytes, size_t size,
                     store->where, what, store->user != NULL ? store->user : "default", rights);
 }
 
-#define CHANNEL_RIGHTS "+ssubscribe +spublish +subscribe +publish &bowline:i:*"
-#define SCRIPT_RIGHTS  "+eval +evalsha +script ~bowline:*"
+/* A server does not take a rule with a command that it does not know. */
+static const char *channel_rights(const bwl_redis_store *store)
+{
+    return store->is_without_shards ? "+subscribe +publish &bowline:i:*"
+                                    : "+ssubscribe +spublish &bowline:i:*";
+}
+
+#define SCRIPT_RIGHTS "+eval +evalsha +script ~bowline:*"
 
 static int no_messages(const bwl_redis_store *store, bwl_fault *fault)
 {
@@ -154,7 +160,7 @@ static int said_subscribe(bwl_redis_store *store, const char *bytes, size_t size
     store->greeting = BWL_GREET_PUBLISH;
     if (store->inbox_is_wrong)
         return BWL_OK;
-    return refused(store, bytes, size, "listens to channels", CHANNEL_RIGHTS, fault);
+    return refused(store, bytes, size, "listens to channels", channel_rights(store), fault);
 }
 
 static int said_publish(bwl_redis_store *store, const char *bytes, size_t size, bwl_fault *fault)
@@ -166,7 +172,7 @@ static int said_publish(bwl_redis_store *store, const char *bytes, size_t size, 
     if (store->inbox_is_wrong)
         return BWL_OK;
     if (bwl_redis_is_error(bytes, size))
-        return refused(store, bytes, size, "speaks to channels", CHANNEL_RIGHTS, fault);
+        return refused(store, bytes, size, "speaks to channels", channel_rights(store), fault);
     if (!bwl_resp_next_bare(&cursor, &value) || value.type != ':' || value.integer < 1)
         return no_messages(store, fault);
     return BWL_OK;
@@ -214,8 +220,10 @@ int bwl_redis_inbox_greeted(bwl_redis_store *store, const char *bytes, size_t si
     case BWL_GREET_FLOOR: return said_floor(store, bytes, size, fault);
     case BWL_GREET_LOAD: return said_load(store);
     case BWL_GREET_HELLO:
+    case BWL_GREET_AUTH:
     case BWL_GREET_INFO:
     case BWL_GREET_SELECT:
+    case BWL_GREET_ID:
     case BWL_GREET_KILL:
     case BWL_GREET_DONE: break;
     }

@@ -268,18 +268,11 @@ static void prepare_conn(bwl_redis_store *store)
 
 static int check_options(const bwl_url *url, bool is_tls, bwl_fault *fault)
 {
-    static const char *const known[]   = { BWL_SETTINGS_OPTIONS,
-                                           "protocol",
-                                           "profile",
-                                           "accept-risk",
-                                           "key",
-                                           "password-file",
-                                           "db",
-                                           "queue-max",
-                                           BWL_TLS_OPTION_CA,
-                                           BWL_TLS_OPTION_CERT,
-                                           BWL_TLS_OPTION_KEY,
-                                           NULL };
+    static const char *const known[] = {
+        BWL_SETTINGS_OPTIONS, "protocol", "profile",   "accept-risk",     "key",
+        "password-file",      "db",       "queue-max", BWL_TLS_OPTION_CA, BWL_TLS_OPTION_CERT,
+        BWL_TLS_OPTION_KEY,   NULL
+    };
     static const char *const for_tls[] = { BWL_TLS_OPTION_CA, BWL_TLS_OPTION_CERT,
                                            BWL_TLS_OPTION_KEY };
 

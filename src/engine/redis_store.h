@@ -49,6 +49,7 @@ typedef enum bwl_redis_phase {
 /* What we expect an answer to while greeting, in this order. */
 typedef enum bwl_redis_greeting {
     BWL_GREET_HELLO = 1,
+    BWL_GREET_AUTH, /* where HELLO is not known: see redis_resp2.c                              */
     BWL_GREET_INFO, /* which process this is                                                   */
     BWL_GREET_SELECT,
     BWL_GREET_SUBSCRIBE, /* this one and the next four: see redis_inbox.c                       */
@@ -56,6 +57,7 @@ typedef enum bwl_redis_greeting {
     BWL_GREET_SCRIPTS,
     BWL_GREET_FLOOR,
     BWL_GREET_LOAD,
+    BWL_GREET_ID,   /* as AUTH                                                                  */
     BWL_GREET_KILL, /* of our connection before this one: nothing of it may run later           */
     BWL_GREET_DONE,
 } bwl_redis_greeting;
@@ -120,6 +122,8 @@ typedef struct bwl_redis_store {
     bool               has_answered;  /* this connection, to a question                          */
     bool               reply_is_off;  /* while closing: answers were forbidden                  */
     bool               lingers;       /* while closing: there are answers on their way          */
+    bool               is_resp2;      /* the server does not know HELLO: see redis_resp2.c      */
+    uint8_t            void_answers;  /* that are on their way, and mean nothing                */
     unsigned           texts_sent; /* while closing: whose script the server has seen: 1 << word */
 
     bwl_redis_open_question *questions; /* a ring, oldest first                                 */
@@ -196,6 +200,12 @@ int bwl_redis_greet(bwl_redis_store *store, bwl_fault *fault);
 /* The answer to a greeting.  OK; REFUSED: for good; UNREACHABLE: try later; the fault says why. */
 int bwl_redis_greeted(bwl_redis_store *store, const char *bytes, size_t size, bwl_fault *fault);
 
+/* INFO and SELECT, of every greeting. */
+void bwl_redis_write_rest(const bwl_redis_store *store, bwl_resp_writer *writer);
+
+/* OK; REFUSED: it is older than what bowline needs. */
+int bwl_redis_check_age(const bwl_redis_store *store, const char *version, bwl_fault *fault);
+
 /* What may be behind a fault before the greeting is over: adds that to it.  True: it is a refusal,
  * and nothing was asked yet. */
 bool bwl_redis_suspect(const bwl_redis_store *store, bwl_fault *fault);
@@ -203,6 +213,19 @@ bool bwl_redis_suspect(const bwl_redis_store *store, bwl_fault *fault);
 /* The server's error in words for people, without our password if it quotes that. */
 void bwl_redis_error_words(const bwl_redis_store *store, char *ret_text, size_t capacity,
                            const char *bytes, size_t size);
+
+/* redis_resp2.c */
+/* Is this answer to HELLO that of a server that does not know it? */
+bool bwl_redis_knows_no_hello(const char *bytes, size_t size);
+
+/* Greets it in its own language, beginning anew.  REFUSED: that does not do for this protocol. */
+int bwl_redis_greet_resp2(bwl_redis_store *store, bwl_fault *fault);
+
+/* The answers to AUTH, to CLIENT ID (0: it does not say), to INFO (OK, or REFUSED). */
+bool    bwl_redis_is_ok(const char *bytes, size_t size);
+int64_t bwl_redis_id_of(const char *bytes, size_t size);
+int     bwl_redis_check_version(const bwl_redis_store *store, const char *bytes, size_t size,
+                                bwl_fault *fault);
 
 /* redis_inbox.c */
 /* Does the store's protocol?  All that follows is for those. */

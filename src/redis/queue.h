@@ -40,7 +40,7 @@ struct bwl_queue_self {
     uint32_t slot;          /* the nonce ...                                                     */
     uint64_t generation;    /* ... in two parts                                                  */
     bwl_ms   claim_ms;
-    uint32_t queue_max;     /* JOIN: how many may wait at most; 0: any number                    */
+    uint32_t queue_max; /* JOIN: how many may wait at most; 0: any number                    */
     char     session[BWL_QUEUE_BITS_SIZE + 1];
     char     inboxes[BWL_QUEUE_INBOXES][BWL_QUEUE_INBOX_SIZE + 1];
 };

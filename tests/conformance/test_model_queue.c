@@ -478,7 +478,7 @@ static int set_up(void **state)
 {
     (void)state;
     server_needed();
-    redis = frozen_start(beginning_ms);
+    redis      = frozen_start(beginning_ms);
     has_shards = line_has_shards(redis);
     wire_open(&control, redis->socket);
     for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++) {

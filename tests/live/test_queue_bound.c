@@ -99,8 +99,8 @@ static void test_who_stood_there_before_comes_back_though_it_is_full(void **stat
     line_join(redis, &w[0], client, "x", 1);
     (void)server_ask(redis, "DEL bowline:{x}:bwl.q");
     for (int i = 1; i < BOUND + 1; i++) /* before he has noticed, as a rule */
-        (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 9007199254740%d 'b1:v%d n bowline:i:%d 2000'",
-                         i, i, i);
+        (void)server_ask(
+            redis, "ZADD bowline:{x}:bwl.q 9007199254740%d 'b1:v%d n bowline:i:%d 2000'", i, i, i);
     assert_true(line_comes_to(redis, "x", BOUND + 1));
     must_release(hold);
     assert_status(BOWLINE_OK, waiter_join(&w[0]), &w[0].error);

@@ -82,7 +82,7 @@ static void test_member_of_another_version_is_passed_over(void **state)
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");
         int             fd     = server_say(redis, "%s bowline:i:2222222222222222222222",
-                                            line_has_shards(redis) ? "SSUBSCRIBE" : "SUBSCRIBE");
+                            line_has_shards(redis) ? "SSUBSCRIBE" : "SUBSCRIBE");
         (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 '%s'", members[i]);
         line_join(redis, &w, client, "x", 2);
         (void)server_ask(redis, "CONFIG RESETSTAT");

@@ -296,8 +296,8 @@ __attribute__((format(printf, 1, 2))) static void expect_words(const char *forma
 
 static void expect_join(const bwl_lock *lock, const char *ticket)
 {
-    expect_words("EVALSHA|@queue_join|" BARRED_KEYS "|b1:%s%s|30000|SPUBLISH|%s|%s|10000", store->session,
-                 lock->hold.claim.token, member(lock, inbox), ticket);
+    expect_words("EVALSHA|@queue_join|" BARRED_KEYS "|b1:%s%s|30000|SPUBLISH|%s|%s|10000",
+                 store->session, lock->hold.claim.token, member(lock, inbox), ticket);
 }
 
 static bwl_lock *queued_lock(void)

@@ -205,7 +205,8 @@ static void test_redis_queue_value_is_known_by_its_beginning(void **state)
 static void test_redis_queue_value_says_of_which_version_it_is(void **state)
 {
     static const char *const none[] = {
-        "", "b", "b1", "b:", "b01:", "b0:", "b1000:", "b-1:", "b+1:", "b1x:", "B1:", " b1:", "x:b1:",
+        "",     "b",    "b1",   "b:",  "b01:", "b0:",   "b1000:",
+        "b-1:", "b+1:", "b1x:", "B1:", " b1:", "x:b1:",
     };
 
     (void)state;

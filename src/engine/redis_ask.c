@@ -191,6 +191,8 @@ static void says_why(bwl_redis_store *store, const bwl_redis_open_question *q, b
         (answer != BWL_LATER && answer != BWL_REFUSED))
         return;
     bwl_redis_error_words(store, text, sizeof text, bytes, size);
+    if (bwl_redis_lacks_a_right(text))
+        bwl_redis_name_rights(store, text, sizeof text);
     bwl_lock_says(q->lock, "%s: %s", store->where, text);
 }
 

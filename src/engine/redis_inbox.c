@@ -23,6 +23,7 @@
 #include "engine/fault.h"
 #include "engine/redis_store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,6 +143,19 @@ static const char *channel_rights(const bwl_redis_store *store)
 }
 
 #define SCRIPT_RIGHTS "+eval +evalsha +script ~bowline:*"
+
+bool bwl_redis_lacks_a_right(const char *text)
+{
+    return strstr(text, "The user executing the script can't run this") != NULL;
+}
+
+void bwl_redis_name_rights(const bwl_redis_store *store, char *ret_text, size_t capacity)
+{
+    (void)snprintf(ret_text, capacity,
+                   "user %.60s may not run a command of this lock's script (NOPERM): "
+                   "man 7 bowline, RIGHTS",
+                   store->user != NULL ? store->user : "default");
+}
 
 static int no_messages(const bwl_redis_store *store, bwl_fault *fault)
 {

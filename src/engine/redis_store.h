@@ -252,6 +252,11 @@ bwl_queue_self bwl_redis_self_of(bwl_redis_store *store, const bwl_redis_open_qu
 void bwl_redis_placed(bwl_redis_store *store, const bwl_redis_open_question *question,
                       const bwl_place *place);
 
+/* Is it the error of a script whose user may not run one of its commands?  Before 7.2 the server
+ * does not say which.  Then: what there is to do. */
+bool bwl_redis_lacks_a_right(const char *text);
+void bwl_redis_name_rights(const bwl_redis_store *store, char *ret_text, size_t capacity);
+
 /* A push has come. */
 void bwl_redis_pushed(bwl_redis_store *store, const char *bytes, size_t size);
 

@@ -135,7 +135,7 @@ static rival *start(witness *judge, const char *url, const char *name, int64_t w
     rival *r = calloc(1, sizeof *r);
 
     assert_non_null(r);
-    r->client = must_open(url);
+    r->client  = must_open(url);
     r->judge   = judge;
     r->name    = name;
     r->wait_ms = wait_ms;

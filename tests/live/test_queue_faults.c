@@ -176,6 +176,39 @@ static void test_who_listens_to_everything_costs_a_claim_at_most(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
+/* A right that is needed only where somebody has to wait is missed only then. */
+static void test_user_who_may_not_join_the_line_is_refused_alone(void **state)
+{
+    static const char *const missing[] = { "zadd", "zcard" };
+    char                     text[200];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof missing / sizeof missing[0]; i++) {
+        bowline_hold *never = NULL;
+        bowline_error error = { 0 };
+        waiter        w;
+        (void)server_ask(redis, "ACL SETUSER ann reset on >pw ~* &* +@all -%s", missing[i]);
+        (void)snprintf(text, sizeof text, "redis://ann:pw@127.0.0.1:%d?protocol=queue",
+                       redis->port);
+        bowline_client *client = must_open(url);
+        bowline_client *ann    = must_open(text);
+        must_release(must_acquire(ann, "x"));
+        bowline_hold *hold = must_acquire(client, "x");
+        assert_status(BOWLINE_REFUSED, acquire_within(&never, ann, "x", 5000, &error), &error);
+        if (strstr(error.text, missing[i]) == NULL && strstr(error.text, "RIGHTS") == NULL)
+            fail_msg("\"%s\" does not tell what is missing", error.text);
+        assert_string_equal(server_ask(redis, "EXISTS " KEY ":bwl.q " KEY ":bwl.b"), "0");
+        assert_true(bowline_hold_left_ms(hold) > 0);
+        line_join(redis, &w, client, "x", 1);
+        must_release(hold);
+        assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+        must_release(w.hold);
+        bowline_close(ann);
+        bowline_close(client);
+        assert_true(line_leaves_nothing(redis));
+    }
+}
+
 static int begin_anew(void **state)
 {
     (void)state;
@@ -217,6 +250,7 @@ int main(void)
         CASE(test_writes_held_back_for_longer_than_a_claim),
         CASE(test_connection_that_is_cut_off_with_the_grant_inside),
         CASE(test_who_listens_to_everything_costs_a_claim_at_most),
+        CASE(test_user_who_may_not_join_the_line_is_refused_alone),
     };
 
     return cmocka_run_group_tests_name("queue_faults", tests, open_server, close_server);

@@ -79,7 +79,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps docs demo test format check-format check-scripts check-headers gcc clang asan tsan valgrind \
-	torture torture-tests coverage fuzz fuzz-merge lab lab-report mutants bench bench-report bench-peers install deb check-install check-package \
+	torture torture-tests coverage fuzz fuzz-merge lab lab-report mutants old-redis bench bench-report bench-peers install deb check-install check-package \
 	check-reproducible clean
 
 all:

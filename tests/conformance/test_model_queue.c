@@ -104,13 +104,10 @@ static void write_inbox(char ret_inbox[BWL_QUEUE_INBOX_SIZE + 1], unsigned clien
 
 static void note_push(unsigned connection, bwl_resp_cursor frame)
 {
-    unsigned       client = connection % CLIENTS;
-    unsigned       inbox  = model.connections[connection].inbox;
-    bwl_queue_push read;
-    char           text[BWL_QUEUE_INBOX_SIZE + 1];
+    char text[BWL_QUEUE_INBOX_SIZE + 1];
 
-    write_inbox(text, client, inbox);
-    read = bwl_queue_read_push(text, frame.bytes, frame.size);
+    write_inbox(text, connection % CLIENTS, model.connections[connection].inbox);
+    bwl_queue_push read = bwl_queue_read_push(text, frame.bytes, frame.size);
     if (read.kind != BWL_PUSH_GRANT)
         return; /* what SUBSCRIBE says */
     pushes++;
@@ -121,12 +118,10 @@ static void note_push(unsigned connection, bwl_resp_cursor frame)
 /* The next frame that is no push; what is pushed before it is noted. */
 static bwl_resp_cursor next_answer(unsigned connection)
 {
-    bwl_resp_cursor frame = wire_next(&wires[connection]);
+    bwl_resp_cursor frame;
 
-    while (frame.bytes[0] == '>') {
+    while ((frame = wire_next(&wires[connection])).bytes[0] == '>')
         note_push(connection, frame);
-        frame = wire_next(&wires[connection]);
-    }
     return frame;
 }
 
@@ -208,6 +203,7 @@ static bwl_queue_question some_question(unsigned client)
             .dead_ms   = DEAD_MS,
             .keep_ms   = KEEP_MS,
             .serve_max = BWL_MODEL_SERVE_MAX,
+            .queue_max = below(4),
     };
 
     q.member = (bwl_member){ .token    = token,
@@ -215,8 +211,6 @@ static bwl_queue_question some_question(unsigned client)
                              .inbox    = inboxes[client] };
     if (q.word == REDIS_QUEUE_JOIN && below(3) == 0)
         q.ticket = (int64_t)last_tickets[client];
-    if (q.word == REDIS_QUEUE_JOIN)
-        q.queue_max = below(4);
     if (q.word == REDIS_QUEUE_BEAT || q.word == REDIS_QUEUE_CANCEL)
         for (unsigned i = 0; i < 2; i++)
             q.stood_by[i] = (uint8_t)below(inboxes[client] + 1u);

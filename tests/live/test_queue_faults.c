@@ -93,8 +93,8 @@ static void test_writes_held_back_for_longer_than_a_claim(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* As the holder releases it; but before that, in the same step, the inbox is told more than a client
- * may have waiting (the first 16 KiB do not count). */
+/* As the holder releases it; but before that, in the same step, the inbox is told more than may be
+ * waiting for a client (the first 16 KiB do not count). */
 static void release_behind_a_flood(const char *inbox)
 {
     static wire line;

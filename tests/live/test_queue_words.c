@@ -3,7 +3,8 @@
  * memory is full: each word, in each state of the lock, with each fault.
  *
  * All or nothing: whatever is answered by an error has changed nothing (DEBUG DIGEST is that of all
- * data, and of what has an end, but not of when), and the error names the key.  Which words fail at all is written down here.
+ * data, and of what has an end, but not of when), and the error names the key.  Which words fail at
+ * all is written down here.
  */
 #include "redis/queue.h"
 #include "tests/lib/line.h"

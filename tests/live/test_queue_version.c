@@ -87,6 +87,9 @@ static void test_member_of_another_version_is_passed_over(void **state)
         line_join(redis, &w, client, "x", 2);
         (void)server_ask(redis, "CONFIG RESETSTAT");
         must_release(hold);
+        const char *has_it = server_ask(redis, "GET bowline:{x}"); /* since the release */
+        assert_true(strncmp(has_it, members[i], strcspn(members[i], " ")) != 0);
+        assert_int_equal(line_count(redis, "zpopmin"), 2);
         assert_true(waiter_ends(&w));
         assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
         assert_int_equal(line_told(redis), 1);

@@ -81,7 +81,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps docs demo test format check-format check-scripts check-headers gcc clang asan tsan valgrind \
-	torture torture-tests soak coverage fuzz fuzz-merge lab lab-report mutants bench bench-report bench-peers install deb check-install check-package \
+	torture torture-tests soak coverage fuzz fuzz-merge lab lab-report mutants old-redis bench bench-report bench-peers install deb check-install check-package \
 	check-reproducible clean
 
 all:
@@ -105,6 +105,7 @@ help:
 	@echo 'make lab-report      the same and ten million random walks, written to docs/lab/figures.md (15 minutes)'
 	@echo 'make mutants         plant faults in a copy, and see that the tests notice (10 minutes)'
 	@echo 'make interop         against the locks of other languages, whose libraries it fetches (3 minutes)'
+	@echo 'make old-redis       the live tests on Redis 6.2, which it fetches and builds (5 minutes)'
 	@echo 'make bench           how fast it is, in ratios (half a minute)'
 	@echo 'make bench-report    the same at length, written to docs/performance.md'
 	@echo 'make bench-peers     beside the locks of other libraries, which it fetches (a quarter of an hour)'
@@ -212,6 +213,13 @@ lab-report: all
 # Faults that are planted in a copy of the tree: each must make a test fail.
 mutants: deps
 	@tools/mutate.py
+
+# The live tests on Redis 6.2, the oldest that there may be: fetched by pip and built into build-old-redis/.
+old-redis: deps
+	$(call setup,$(BUILD))
+	$(call with-tests,$(BUILD))
+	$(call compile,$(BUILD))
+	@tools/old-redis $(BUILD)
 
 # Programs in other languages beside bowline on one key: their libraries are fetched into build-interop/. What cannot
 # be had here is named, and counted as absent.

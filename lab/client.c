@@ -58,6 +58,7 @@ static bool may_end_so(const bwl_lab_client *c, bwl_outcome_kind kind)
     case BWL_UNREACHABLE:
     case BWL_UNKNOWN: return !c->is_working;
     case BWL_BUSY:
+    case BWL_FULL:
     case BWL_TIMED_OUT: return !c->is_working && !c->releases;
     case BWL_PENDING:
     case BWL_HELD:

@@ -345,6 +345,24 @@ static void stand(script *s, uint64_t ticket, int64_t fence)
     say_line(s, is_free && serve(s, s->q->token, fence) == SERVED_MINE, ticket);
 }
 
+static unsigned waiting(const script *s)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
+        const bwl_model_item *item = &s->r->data.items[i];
+        count += item->is_there && item->key == BWL_MODEL_QUEUE;
+    }
+    return count;
+}
+
+/* Of a lock that somebody has: who comes anew may not wait for it. */
+static bool is_full(const script *s)
+{
+    return s->q->queue_max != 0 && s->q->ticket == 0 && exists(s, BWL_MODEL_LOCK) &&
+           waiting(s) >= s->q->queue_max;
+}
+
 static void join(script *s)
 {
     int64_t ticket = s->q->ticket;
@@ -352,6 +370,11 @@ static void join(script *s)
 
     if (take(s))
         return;
+    if (is_full(s)) {
+        say(s, BWL_NO, BWL_HOW_FULL);
+        s->reply.place.rank = waiting(s);
+        return;
+    }
     if (ticket == 0 || !exists(s, BWL_MODEL_LOCK))
         fence = count(s);
     if (ticket == 0)

@@ -62,6 +62,7 @@ typedef struct bwl_queue_question {
     bwl_ms   dead_ms;      /* who was heard last so long ago is passed over; 0: nobody is        */
     bwl_ms   keep_ms;      /* when Q and B vanish after they were touched last; 0: never         */
     unsigned serve_max;    /* how many are passed over at most                                 */
+    unsigned queue_max;    /* JOIN without a ticket: how many may wait then; 0: any number       */
 } bwl_queue_question;
 
 /* On its way to a connection that hears it, or to one that is open at the server alone. */

@@ -74,7 +74,8 @@ typedef struct bowline_change {
 
 /* Computes what is to become of the key, from the old value and nothing else.  Called in the thread
  * of bowline_update, with no lock of the library held, between reading and writing: it may take its
- * time and call any function but bowline_update.  It must return (no longjmp, no exception). */
+ * time and call any function but bowline_update on the same client.  It must return (no longjmp, no
+ * exception). */
 typedef int (*bowline_compute)(bowline_change *change, void *context);
 
 typedef struct bowline_update_options {
@@ -106,7 +107,7 @@ typedef struct bowline_update_options {
  * REFUSED: the server answers with an error (a user who may not WATCH, GET, MULTI, EXEC, DISCARD,
  * SET, DEL; a replica; no memory); or the key is no string.
  * UNSUPPORTED: thread: and file:, which have no keys; the value is longer than BOWLINE_VALUE_MAX.
- * USAGE: a bad argument; the function has filled in something bad, or called bowline_update.
+ * USAGE: a bad argument; the function has filled in something bad, or called this on the same client.
  * NOMEM, SYSTEM, FORKED.
  * Nothing is written unless it is OK, or UNKNOWN.
  *

@@ -109,6 +109,7 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr)
     case BWL_BUSY:
         return bwl_fail(fault, BWL_STATUS_BUSY, "%s is held by someone else%s", lock->name,
                         stranger(lock));
+    case BWL_FULL: return bwl_fail(fault, BWL_STATUS_BUSY, "%s is held, and %s", lock->name, why);
     case BWL_TIMED_OUT:
         return bwl_fail(fault, BWL_STATUS_TIMEOUT, "%s was held by others for all of the wait%s",
                         lock->name, stranger(lock));

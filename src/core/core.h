@@ -144,6 +144,7 @@ typedef enum bwl_outcome_kind {
     BWL_HELD,          /* ours until `until`                                                */
     BWL_QUEUED,        /* in the store's queue: ends by HELD, by ANEW, or by our RELEASE    */
     BWL_BUSY,          /* someone else's                                                    */
+    BWL_FULL,          /* someone else's, and nobody else may wait for it                   */
     BWL_NOT_NOW,       /* the store cannot serve now                                        */
     BWL_STORE_REFUSED, /* the store will not                                                */
     BWL_UNREACHABLE,   /* the question could not be put                                     */

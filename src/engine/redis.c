@@ -112,6 +112,22 @@ static void fill_in_stamp(bwl_holder *ret_holder, const bwl_rules *rules, int64_
                        "its time is over: who asks next may take it");
 }
 
+/* Somebody who speaks another protocol, or another version of ours, is no riddle. */
+static void note_form(bwl_holder *ret_holder, const bwl_redis_look *look, const bwl_rules *rules)
+{
+    unsigned version = bwl_queue_version(look->value);
+
+    if (version == BWL_QUEUE_VERSION)
+        (void)snprintf(ret_holder->note, sizeof ret_holder->note, "taken by protocol queue");
+    else if (version != 0)
+        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
+                       "taken by another version of bowline (b%u)", version);
+    else
+        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
+                       "the value is not in the form of %s",
+                       rules == NULL ? "bowline" : "the protocol");
+}
+
 static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bwl_hold *hold)
 {
     const bwl_rules *rules     = hold->claim.rules;
@@ -134,9 +150,7 @@ static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bw
         (void)snprintf(ret_holder->note, sizeof ret_holder->note,
                        "the key has no expiry: nothing ends it by itself");
     else if (ret_holder->foreign)
-        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
-                       "the value is not in the form of %s",
-                       rules == NULL ? "bowline" : "the protocol");
+        note_form(ret_holder, look, rules);
 }
 
 /* The looker is the lock's: whoever waits for it may leave before the answer comes. */

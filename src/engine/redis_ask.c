@@ -191,6 +191,8 @@ static void says_why(bwl_redis_store *store, const bwl_redis_open_question *q, b
         (answer != BWL_LATER && answer != BWL_REFUSED))
         return;
     bwl_redis_error_words(store, text, sizeof text, bytes, size);
+    if (bwl_redis_lacks_a_right(text))
+        bwl_redis_name_rights(store, text, sizeof text);
     bwl_lock_says(q->lock, "%s: %s", store->where, text);
 }
 
@@ -242,8 +244,8 @@ static void answered(bwl_redis_store *store, const char *bytes, size_t size)
     }
     if (verdict == BWL_REDIS_NOSCRIPT)
         ev.answer = BWL_REFUSED; /* it had the text, and does not know it still */
-    if (ev.place != NULL && ev.place->how == BWL_HOW_QUEUED)
-        bwl_redis_stands(store, &q);
+    if (ev.place != NULL)
+        bwl_redis_placed(store, &q, ev.place);
     if (q.word == REDIS_WATCH_READ && (ev.answer == BWL_LATER || ev.answer == BWL_REFUSED))
         bwl_redis_watch_failed(store, &q);
     settle(&q, &ev);

@@ -11,6 +11,8 @@
  * All but the last go out in one piece.  That waits for the answer to the second: numbers of
  * connections begin anew with the process, and n may be somebody else's by now.
  *
+ * A server that does not know HELLO is greeted in its own language: see redis_resp2.c.
+ *
  * No question is sent before all of that is answered: after a password that was refused, Redis
  * would carry on as its default user, and so would we.
  */
@@ -45,7 +47,7 @@ static void write_hello(const bwl_redis_store *store, bwl_resp_writer *writer)
     }
 }
 
-static void write_rest(const bwl_redis_store *store, bwl_resp_writer *writer)
+void bwl_redis_write_rest(const bwl_redis_store *store, bwl_resp_writer *writer)
 {
     bwl_resp_write_array(writer, 2);
     bwl_resp_write_text(writer, "INFO");
@@ -87,12 +89,14 @@ int bwl_redis_greet(bwl_redis_store *store, bwl_fault *fault)
     int             status = BWL_OK;
 
     store->phase          = BWL_REDIS_GREETING;
+    store->is_resp2       = false;
+    store->void_answers   = 0;
     store->phase_began_at = bwl_client_now(store->client);
     store->phase_ends_at  = bwl_later(store->phase_began_at, store->client->settings.answer_ms);
     if (!bwl_conn_reserve(&store->conn, room_for(store), &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     write_hello(store, &writer);
-    write_rest(store, &writer);
+    bwl_redis_write_rest(store, &writer);
     if (bwl_redis_listens(store))
         status = bwl_redis_write_inbox(store, &writer, fault);
     if (status < 0)
@@ -155,6 +159,14 @@ static bool is_old(const char *version)
     return major < VERSION_MAJOR_MIN || (major == VERSION_MAJOR_MIN && minor < VERSION_MINOR_MIN);
 }
 
+int bwl_redis_check_age(const bwl_redis_store *store, const char *version, bwl_fault *fault)
+{
+    if (!is_old(version))
+        return BWL_OK;
+    return bwl_fail(fault, BWL_STATUS_REFUSED, "%s is Redis %s: bowline needs 6.2 or newer",
+                    store->where, version);
+}
+
 static bool holds_password(const bwl_redis_store *store, const char *bytes, size_t size)
 {
     const char *password = store->password;
@@ -196,9 +208,6 @@ static int turned_away(const bwl_redis_store *store, const char *bytes, size_t s
                         "%s does not accept this user and password (WRONGPASS)", store->where);
     if (bwl_redis_error_is(bytes, size, "NOAUTH"))
         return bwl_fail(fault, BWL_STATUS_REFUSED, "%s wants a password (NOAUTH)", store->where);
-    if (store->greeting == BWL_GREET_HELLO && bwl_redis_error_is(bytes, size, "ERR"))
-        return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "%s does not know HELLO 3: bowline needs Redis 6.2 or newer", store->where);
     return bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", store->where, text);
 }
 
@@ -206,14 +215,15 @@ static int said_hello(bwl_redis_store *store, const char *bytes, size_t size, bw
 {
     hello h;
 
+    if (bwl_redis_knows_no_hello(bytes, size))
+        return bwl_redis_greet_resp2(store, fault);
     if (bwl_redis_is_error(bytes, size))
         return turned_away(store, bytes, size, fault);
     if (!read_hello(&h, bytes, size) || holds_password(store, h.version, strlen(h.version)))
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "what answers at %s is not a Redis server that we know", store->where);
-    if (is_old(h.version))
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "%s is Redis %s: bowline needs 6.2 or newer",
-                        store->where, h.version);
+    if (bwl_redis_check_age(store, h.version, fault) < 0)
+        return BWL_STATUS_REFUSED;
     store->connection_id = h.id;
     if (bwl_redis_listens(store))
         bwl_redis_says_version(store, strtol(h.version, NULL, 10) >= VERSION_OF_SHARDS);
@@ -246,6 +256,8 @@ static int said_info(bwl_redis_store *store, const char *bytes, size_t size, bwl
     bwl_resp_cursor cursor                            = bwl_resp_begin(bytes, size);
     bwl_resp_value  info;
 
+    if (store->is_resp2 && bwl_redis_check_version(store, bytes, size, fault) < 0)
+        return BWL_STATUS_REFUSED;
     if (!bwl_redis_is_error(bytes, size)) { /* else it is not for us to know */
         if (!bwl_resp_next_bare(&cursor, &info) || (info.type != '=' && info.type != '$'))
             return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s answers what was not asked",
@@ -262,14 +274,28 @@ static int said_info(bwl_redis_store *store, const char *bytes, size_t size, bwl
     return BWL_OK;
 }
 
+static int said_auth(const bwl_redis_store *store, const char *bytes, size_t size, bwl_fault *fault)
+{
+    if (bwl_redis_is_error(bytes, size))
+        return turned_away(store, bytes, size, fault);
+    if (!bwl_redis_is_ok(bytes, size))
+        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s answers what was not asked",
+                        store->where);
+    return BWL_OK;
+}
+
 static bwl_redis_greeting next_greeting(const bwl_redis_store *store)
 {
+    if (store->greeting < BWL_GREET_AUTH && store->is_resp2 && store->password != NULL)
+        return BWL_GREET_AUTH;
     if (store->greeting < BWL_GREET_INFO)
         return BWL_GREET_INFO;
     if (store->greeting < BWL_GREET_SELECT && store->database != 0)
         return BWL_GREET_SELECT;
     if (store->greeting < BWL_GREET_SUBSCRIBE && bwl_redis_listens(store))
         return BWL_GREET_SUBSCRIBE;
+    if (store->greeting < BWL_GREET_ID && store->is_resp2)
+        return BWL_GREET_ID;
     if (store->greeting < BWL_GREET_KILL && store->to_be_killed != 0)
         return BWL_GREET_KILL;
     return BWL_GREET_DONE;
@@ -292,7 +318,13 @@ int bwl_redis_greeted(bwl_redis_store *store, const char *bytes, size_t size, bw
     int  status = BWL_OK;
     bool more   = false;
 
+    if (store->void_answers > 0) {
+        store->void_answers--;
+        return BWL_OK;
+    }
     switch (store->greeting) {
+    case BWL_GREET_AUTH: status = said_auth(store, bytes, size, fault); break;
+    case BWL_GREET_ID: store->connection_id = bwl_redis_id_of(bytes, size); break;
     case BWL_GREET_HELLO: status = said_hello(store, bytes, size, fault); break;
     case BWL_GREET_INFO: status = said_info(store, bytes, size, fault); break;
     case BWL_GREET_SELECT:

@@ -23,6 +23,7 @@
 #include "engine/fault.h"
 #include "engine/redis_store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,8 +135,27 @@ static int refused(const bwl_redis_store *store, const char *bytes, size_t size,
                     store->where, what, store->user != NULL ? store->user : "default", rights);
 }
 
-#define CHANNEL_RIGHTS "+ssubscribe +spublish +subscribe +publish &bowline:i:*"
-#define SCRIPT_RIGHTS  "+eval +evalsha +script ~bowline:*"
+/* A server does not take a rule with a command that it does not know. */
+static const char *channel_rights(const bwl_redis_store *store)
+{
+    return store->is_without_shards ? "+subscribe +publish &bowline:i:*"
+                                    : "+ssubscribe +spublish &bowline:i:*";
+}
+
+#define SCRIPT_RIGHTS "+eval +evalsha +script ~bowline:*"
+
+bool bwl_redis_lacks_a_right(const char *text)
+{
+    return strstr(text, "The user executing the script can't run this") != NULL;
+}
+
+void bwl_redis_name_rights(const bwl_redis_store *store, char *ret_text, size_t capacity)
+{
+    (void)snprintf(ret_text, capacity,
+                   "user %.60s may not run a command of this lock's script (NOPERM): "
+                   "man 7 bowline, RIGHTS",
+                   store->user != NULL ? store->user : "default");
+}
 
 static int no_messages(const bwl_redis_store *store, bwl_fault *fault)
 {
@@ -154,7 +174,7 @@ static int said_subscribe(bwl_redis_store *store, const char *bytes, size_t size
     store->greeting = BWL_GREET_PUBLISH;
     if (store->inbox_is_wrong)
         return BWL_OK;
-    return refused(store, bytes, size, "listens to channels", CHANNEL_RIGHTS, fault);
+    return refused(store, bytes, size, "listens to channels", channel_rights(store), fault);
 }
 
 static int said_publish(bwl_redis_store *store, const char *bytes, size_t size, bwl_fault *fault)
@@ -166,7 +186,7 @@ static int said_publish(bwl_redis_store *store, const char *bytes, size_t size, 
     if (store->inbox_is_wrong)
         return BWL_OK;
     if (bwl_redis_is_error(bytes, size))
-        return refused(store, bytes, size, "speaks to channels", CHANNEL_RIGHTS, fault);
+        return refused(store, bytes, size, "speaks to channels", channel_rights(store), fault);
     if (!bwl_resp_next_bare(&cursor, &value) || value.type != ':' || value.integer < 1)
         return no_messages(store, fault);
     return BWL_OK;
@@ -214,8 +234,10 @@ int bwl_redis_inbox_greeted(bwl_redis_store *store, const char *bytes, size_t si
     case BWL_GREET_FLOOR: return said_floor(store, bytes, size, fault);
     case BWL_GREET_LOAD: return said_load(store);
     case BWL_GREET_HELLO:
+    case BWL_GREET_AUTH:
     case BWL_GREET_INFO:
     case BWL_GREET_SELECT:
+    case BWL_GREET_ID:
     case BWL_GREET_KILL:
     case BWL_GREET_DONE: break;
     }
@@ -281,6 +303,7 @@ bwl_queue_self bwl_redis_self_of(bwl_redis_store *store, const bwl_redis_open_qu
          .slot          = part->slot,
          .generation    = q->generation,
          .claim_ms      = part->claim_ms,
+         .queue_max     = store->queue_max,
     };
 
     memcpy(self.session, store->session, sizeof self.session);
@@ -296,12 +319,16 @@ bwl_queue_self bwl_redis_self_of(bwl_redis_store *store, const bwl_redis_open_qu
     return self;
 }
 
-void bwl_redis_stands(bwl_redis_store *store, const bwl_redis_open_question *q)
+void bwl_redis_placed(bwl_redis_store *store, const bwl_redis_open_question *q,
+                      const bwl_place *place)
 {
     bwl_redis_part *part = part_of(q->lock);
 
-    if (q->generation == part->generation)
+    if (place->how == BWL_HOW_QUEUED && q->generation == part->generation)
         memcpy(part->stood_by[0], store->inbox, sizeof store->inbox);
+    if (place->how == BWL_HOW_FULL)
+        bwl_lock_says(q->lock, "its queue is full (%llu wait, queue-max=%u)",
+                      (unsigned long long)place->rank, (unsigned)store->queue_max);
 }
 
 /* ---- what comes ------------------------------------------------------------------------------ */

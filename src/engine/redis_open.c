@@ -16,7 +16,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { PORT_DEFAULT = 6379, DATABASE_MAX = 65535, PASSWORD_MAX = 4096, LAST_WORDS_MS = 100 };
+enum {
+    PORT_DEFAULT      = 6379,
+    DATABASE_MAX      = 65535,
+    PASSWORD_MAX      = 4096,
+    LAST_WORDS_MS     = 100,
+    QUEUE_DEFAULT_MAX = 10000,
+    QUEUE_MAX         = 1000000000,
+};
 
 static int copy(char **ret_copy, const char *text, bwl_fault *fault)
 {
@@ -211,6 +218,24 @@ static int take_keys(bwl_redis_store *store, const bwl_url *url, bwl_fault *faul
     return template != NULL ? copy(&store->key_template, template, fault) : BWL_OK;
 }
 
+/* ---- who may wait ---------------------------------------------------------------------------- */
+
+static int take_queue(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+{
+    const char *text = bwl_url_find(url, "queue-max");
+    uint64_t    max  = QUEUE_DEFAULT_MAX;
+
+    if (text != NULL && !bwl_redis_listens(store))
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, queue-max=: only protocol=queue has a queue on the server");
+    if (text != NULL && !bwl_number_parse(&max, text, strlen(text), QUEUE_MAX))
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, queue-max= is a number up to %d; 0: any number may wait",
+                        QUEUE_MAX);
+    store->queue_max = (uint32_t)max;
+    return BWL_OK;
+}
+
 /* ---- opening and closing --------------------------------------------------------------------- */
 
 static void wipe(char *secret)
@@ -243,17 +268,11 @@ static void prepare_conn(bwl_redis_store *store)
 
 static int check_options(const bwl_url *url, bool is_tls, bwl_fault *fault)
 {
-    static const char *const known[]   = { BWL_SETTINGS_OPTIONS,
-                                           "protocol",
-                                           "profile",
-                                           "accept-risk",
-                                           "key",
-                                           "password-file",
-                                           "db",
-                                           BWL_TLS_OPTION_CA,
-                                           BWL_TLS_OPTION_CERT,
-                                           BWL_TLS_OPTION_KEY,
-                                           NULL };
+    static const char *const known[] = {
+        BWL_SETTINGS_OPTIONS, "protocol", "profile",   "accept-risk",     "key",
+        "password-file",      "db",       "queue-max", BWL_TLS_OPTION_CA, BWL_TLS_OPTION_CERT,
+        BWL_TLS_OPTION_KEY,   NULL
+    };
     static const char *const for_tls[] = { BWL_TLS_OPTION_CA, BWL_TLS_OPTION_CERT,
                                            BWL_TLS_OPTION_KEY };
 
@@ -280,6 +299,7 @@ int bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
     if ((status = take_place(store, url, fault)) < 0 ||
         (status = take_identity(store, url, fault)) < 0 ||
         (status = take_keys(store, url, fault)) < 0 ||
+        (status = take_queue(store, url, fault)) < 0 ||
         (is_tls && (status = take_tls(store, url, fault)) < 0)) {
         free_store(store);
         return status;
@@ -312,6 +332,7 @@ int bwl_redis_share(bwl_client *client, const bwl_client *first)
     store->tls             = its->tls; /* which the first one frees, as it is closed last */
     store->borrows_tls     = true;
     store->database        = its->database;
+    store->queue_max       = its->queue_max;
     store->profile         = its->profile;
     if (its->host == NULL)
         memcpy(store->addresses, its->addresses, sizeof store->addresses);

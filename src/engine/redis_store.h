@@ -49,6 +49,7 @@ typedef enum bwl_redis_phase {
 /* What we expect an answer to while greeting, in this order. */
 typedef enum bwl_redis_greeting {
     BWL_GREET_HELLO = 1,
+    BWL_GREET_AUTH, /* where HELLO is not known: see redis_resp2.c                              */
     BWL_GREET_INFO, /* which process this is                                                   */
     BWL_GREET_SELECT,
     BWL_GREET_SUBSCRIBE, /* this one and the next four: see redis_inbox.c                       */
@@ -56,6 +57,7 @@ typedef enum bwl_redis_greeting {
     BWL_GREET_SCRIPTS,
     BWL_GREET_FLOOR,
     BWL_GREET_LOAD,
+    BWL_GREET_ID,   /* as AUTH                                                                  */
     BWL_GREET_KILL, /* of our connection before this one: nothing of it may run later           */
     BWL_GREET_DONE,
 } bwl_redis_greeting;
@@ -120,6 +122,8 @@ typedef struct bwl_redis_store {
     bool               has_answered;  /* this connection, to a question                          */
     bool               reply_is_off;  /* while closing: answers were forbidden                  */
     bool               lingers;       /* while closing: there are answers on their way          */
+    bool               is_resp2;      /* the server does not know HELLO: see redis_resp2.c      */
+    uint8_t            void_answers;  /* that are on their way, and mean nothing                */
     unsigned           texts_sent; /* while closing: whose script the server has seen: 1 << word */
 
     bwl_redis_open_question *questions; /* a ring, oldest first                                 */
@@ -139,6 +143,7 @@ typedef struct bwl_redis_store {
     char              session[BWL_QUEUE_BITS_SIZE + 1]; /* ours, for as long as the store lives  */
     char              inbox[BWL_QUEUE_INBOX_SIZE + 1];  /* of this connection                    */
     bwl_ms            introduced_at; /* when we last said who we are                            */
+    uint32_t          queue_max; /* how many may wait for a lock when we come; 0: any number     */
     bwl_redis_waiter *waiters;
     uint32_t          waiters_room;
     uint32_t          waiter_free; /* the first slot that is; 0: none                           */
@@ -195,6 +200,12 @@ int bwl_redis_greet(bwl_redis_store *store, bwl_fault *fault);
 /* The answer to a greeting.  OK; REFUSED: for good; UNREACHABLE: try later; the fault says why. */
 int bwl_redis_greeted(bwl_redis_store *store, const char *bytes, size_t size, bwl_fault *fault);
 
+/* INFO and SELECT, of every greeting. */
+void bwl_redis_write_rest(const bwl_redis_store *store, bwl_resp_writer *writer);
+
+/* OK; REFUSED: it is older than what bowline needs. */
+int bwl_redis_check_age(const bwl_redis_store *store, const char *version, bwl_fault *fault);
+
 /* What may be behind a fault before the greeting is over: adds that to it.  True: it is a refusal,
  * and nothing was asked yet. */
 bool bwl_redis_suspect(const bwl_redis_store *store, bwl_fault *fault);
@@ -202,6 +213,19 @@ bool bwl_redis_suspect(const bwl_redis_store *store, bwl_fault *fault);
 /* The server's error in words for people, without our password if it quotes that. */
 void bwl_redis_error_words(const bwl_redis_store *store, char *ret_text, size_t capacity,
                            const char *bytes, size_t size);
+
+/* redis_resp2.c */
+/* Is this answer to HELLO that of a server that does not know it? */
+bool bwl_redis_knows_no_hello(const char *bytes, size_t size);
+
+/* Greets it in its own language, beginning anew.  REFUSED: that does not do for this protocol. */
+int bwl_redis_greet_resp2(bwl_redis_store *store, bwl_fault *fault);
+
+/* The answers to AUTH, to CLIENT ID (0: it does not say), to INFO (OK, or REFUSED). */
+bool    bwl_redis_is_ok(const char *bytes, size_t size);
+int64_t bwl_redis_id_of(const char *bytes, size_t size);
+int     bwl_redis_check_version(const bwl_redis_store *store, const char *bytes, size_t size,
+                                bwl_fault *fault);
 
 /* redis_inbox.c */
 /* Does the store's protocol?  All that follows is for those. */
@@ -224,8 +248,14 @@ void bwl_redis_forget_waiter(bwl_redis_store *store, bwl_lock *lock);
 /* What the question says of us.  It is about to be written. */
 bwl_queue_self bwl_redis_self_of(bwl_redis_store *store, const bwl_redis_open_question *question);
 
-/* The answer says that it stands in the queue as was written. */
-void bwl_redis_stands(bwl_redis_store *store, const bwl_redis_open_question *question);
+/* The answer says this of the queue: that it stands there as was written, that nobody else may. */
+void bwl_redis_placed(bwl_redis_store *store, const bwl_redis_open_question *question,
+                      const bwl_place *place);
+
+/* Is it the error of a script whose user may not run one of its commands?  Before 7.2 the server
+ * does not say which.  Then: what there is to do. */
+bool bwl_redis_lacks_a_right(const char *text);
+void bwl_redis_name_rights(const bwl_redis_store *store, char *ret_text, size_t capacity);
 
 /* A push has come. */
 void bwl_redis_pushed(bwl_redis_store *store, const char *bytes, size_t size);

@@ -265,6 +265,7 @@ static void released(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, b
     case BWL_HELD:
     case BWL_QUEUED:
     case BWL_BUSY:
+    case BWL_FULL:
     case BWL_TIMED_OUT:
     case BWL_CANCELLED:
     case BWL_ANEW: bwl_unreachable("a release does not end so");
@@ -286,6 +287,7 @@ static void sought(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl
         h->look_at = h->give_up_at;
         break;
     case BWL_BUSY: no_luck(h, BWL_BUSY, ev, fx); break;
+    case BWL_FULL: bwl_hold_over_telling(h, BWL_FULL, fx); break;
     case BWL_ANEW: anew(h, ev, fx); break;
     case BWL_UNKNOWN: settle_soon(h, ev, fx); break;
     case BWL_NOT_NOW:

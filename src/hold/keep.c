@@ -106,6 +106,7 @@ void bwl_hold_extended(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
     case BWL_PENDING:
     case BWL_QUEUED:
     case BWL_BUSY:
+    case BWL_FULL:
     case BWL_RELEASED:
     case BWL_TIMED_OUT:
     case BWL_CANCELLED:

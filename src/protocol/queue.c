@@ -190,6 +190,7 @@ static void placed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
         held(q, fx);
         return;
     case BWL_HOW_BUSY: ended(q, BWL_BUSY, fx); return;
+    case BWL_HOW_FULL: ended(q, BWL_FULL, fx); return;
     case BWL_HOW_QUEUED: queued(q, ev, fx); return;
     case BWL_HOW_CLAIMED:
         claimed(q, worth(q->sent_at, q->claim_ms), ev->number, ev->now, fx);

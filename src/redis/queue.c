@@ -2,8 +2,8 @@
  * queue.c -- see queue.h.
  *
  *  TAKE      EVALSHA script 4 L Q B F value lease say
- *  JOIN      EVALSHA script 4 L Q B F value lease say member ticket
- *                :n HELD   [CLAIMED, n, ticket]   [BUSY, left, ours]
+ *  JOIN      EVALSHA script 4 L Q B F value lease say member ticket max
+ *                :n HELD   [CLAIMED, n, ticket]   [BUSY, left, ours]   [FULL, waiting]
  *                [QUEUED, ticket, rank, left, ours, time]
  *  BEAT      EVALSHA script 4 L Q B F value say member [member ...]
  *                [MINE, n, left]   [CLAIMED, n, ticket]   [QUEUED, ...]   [GONE]
@@ -13,6 +13,7 @@
  *  EXTEND    EVALSHA script 1 L value lease                    :1 YES  :0 NO
  */
 #include "redis/queue.h"
+#include "core/text.h"
 #include "redis/scripts.h"
 
 #include <stdio.h>
@@ -22,6 +23,7 @@ enum {
     SCRIPT_ROOM    = 3072,
     ARGUMENTS_ROOM = 1024,
     KEYS           = 4,
+    VERSION_MAX    = 999,
     MEMBER_ROOM    = BWL_QUEUE_VALUE_SIZE + BWL_QUEUE_NONCE_MAX + BWL_QUEUE_INBOX_SIZE + 24,
 };
 
@@ -98,6 +100,17 @@ bool bwl_queue_is_value(const char *text)
     return strncmp(text, "b1:", 3) == 0;
 }
 
+unsigned bwl_queue_version(const char *text)
+{
+    const char *colon = strchr(text, ':');
+    uint64_t    number;
+
+    if (text[0] != 'b' || colon == NULL ||
+        !bwl_number_parse(&number, text + 1, (size_t)(colon - text - 1), VERSION_MAX))
+        return 0;
+    return (unsigned)number;
+}
+
 static void write_value(bwl_resp_writer *writer, const bwl_redis_question *q)
 {
     char value[BWL_QUEUE_VALUE_SIZE + 1];
@@ -170,13 +183,14 @@ static void write_acquire(bwl_resp_writer *writer, const bwl_redis_question *q)
 {
     bool joins = q->word == REDIS_QUEUE_JOIN;
 
-    write_begin(writer, q, joins ? BWL_SCRIPT_QUEUE_JOIN : BWL_SCRIPT_QUEUE_TAKE, joins ? 5 : 3);
+    write_begin(writer, q, joins ? BWL_SCRIPT_QUEUE_JOIN : BWL_SCRIPT_QUEUE_TAKE, joins ? 6 : 3);
     write_value(writer, q);
     bwl_resp_write_integer(writer, q->lease_ms);
     write_say(writer, q);
     if (joins) {
         write_member(writer, q, q->self->inboxes[0]);
         bwl_resp_write_integer(writer, q->stamp);
+        bwl_resp_write_integer(writer, q->self->queue_max);
     }
 }
 
@@ -380,6 +394,16 @@ static bool next_queued(bwl_resp_cursor *cursor, bwl_place *ret_place)
     return true;
 }
 
+static bool next_waiting(bwl_resp_cursor *cursor, bwl_place *ret_place)
+{
+    int64_t waiting;
+
+    if (!next_integer(cursor, 1, BWL_QUEUE_COUNT_MAX, &waiting))
+        return false;
+    ret_place->rank = (uint64_t)waiting;
+    return true;
+}
+
 /* One of the ways in which TAKE, JOIN and BEAT end. */
 static bool read_how(bwl_resp_cursor *cursor, const bwl_resp_value *array,
                      bwl_redis_reply *ret_reply)
@@ -397,6 +421,9 @@ static bool read_how(bwl_resp_cursor *cursor, const bwl_resp_value *array,
     } else if (array->count == 3 && bwl_resp_text_is(&how, "BUSY")) {
         place->how = BWL_HOW_BUSY;
         is_whole   = next_left(cursor, place) && next_ours(cursor, place);
+    } else if (array->count == 2 && bwl_resp_text_is(&how, "FULL")) {
+        place->how = BWL_HOW_FULL;
+        is_whole   = next_waiting(cursor, place);
     } else if (array->count == 1 && bwl_resp_text_is(&how, "GONE")) {
         place->how = BWL_HOW_GONE;
         is_whole   = true;
@@ -418,6 +445,7 @@ static bool may_end(bwl_redis_word word, bwl_queue_how how)
     switch (how) {
     case BWL_HOW_HELD: return word == REDIS_QUEUE_TAKE || word == REDIS_QUEUE_JOIN;
     case BWL_HOW_BUSY: return word == REDIS_QUEUE_TAKE;
+    case BWL_HOW_FULL: return word == REDIS_QUEUE_JOIN;
     case BWL_HOW_QUEUED:
     case BWL_HOW_CLAIMED: return word == REDIS_QUEUE_JOIN || word == REDIS_QUEUE_BEAT;
     case BWL_HOW_MINE:

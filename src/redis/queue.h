@@ -18,6 +18,7 @@
 #define BWL_QUEUE_INBOX      "bowline:i:" /* and 22 characters: the name of an inbox             */
 
 enum {
+    BWL_QUEUE_VERSION    = 1,  /* "b1:", before every value                                     */
     BWL_QUEUE_BITS_SIZE  = 22, /* characters of 128 random bits                                 */
     BWL_QUEUE_INBOX_SIZE = sizeof BWL_QUEUE_INBOX - 1 + BWL_QUEUE_BITS_SIZE,
     BWL_QUEUE_VALUE_SIZE = 3 + 2 * BWL_QUEUE_BITS_SIZE,
@@ -39,6 +40,7 @@ struct bwl_queue_self {
     uint32_t slot;          /* the nonce ...                                                     */
     uint64_t generation;    /* ... in two parts                                                  */
     bwl_ms   claim_ms;
+    uint32_t queue_max; /* JOIN: how many may wait at most; 0: any number                    */
     char     session[BWL_QUEUE_BITS_SIZE + 1];
     char     inboxes[BWL_QUEUE_INBOXES][BWL_QUEUE_INBOX_SIZE + 1];
 };
@@ -62,6 +64,10 @@ void bwl_queue_write_look(bwl_resp_writer *writer, const char *key, size_t key_s
 
 /* Could somebody of this protocol have written it?  (A look shows its first 64 bytes.) */
 bool bwl_queue_is_value(const char *text);
+
+/* Of which version of this protocol, this one or another, a value says that it is ("b2:" says 2);
+ * 0: of none. */
+unsigned bwl_queue_version(const char *text);
 
 /* ---- greeting -------------------------------------------------------------------------------- */
 

@@ -19,6 +19,8 @@
  *  QUEUE_JOIN     as TAKE; but otherwise     -> stand in Q, by the ask's ticket or a
  *                                               new one; if there is no L, serve       NO QUEUED
  *                                               and if that served us; number: fence   YES CLAIMED
+ *                 L is there, no ticket, and
+ *                 Q is at its bound          -> nothing                                NO FULL
  *  QUEUE_BEAT     L is value                 -> number: a new fence                   YES MINE
  *                 we are not in Q            -> nothing                                NO GONE
  *                 otherwise                  -> we were heard of now, and stand there
@@ -55,6 +57,7 @@ typedef enum bwl_queue_how {
     BWL_HOW_CLAIMED,
     BWL_HOW_MINE,
     BWL_HOW_GONE,
+    BWL_HOW_FULL, /* as many wait as may: rank says how many                                   */
     BWL_HOW_MORE, /* some who waited were passed over, and there are more: POKE               */
 } bwl_queue_how;
 
@@ -66,7 +69,7 @@ struct bwl_place {
     bool          ends;    /* QUEUED, BUSY, MINE: L vanishes by itself, in left_ms             */
     bwl_ms        left_ms;
     uint64_t      ticket;    /* QUEUED, MINE: by which we stand in line                          */
-    uint64_t      rank;      /* QUEUED: who stands before us, the holder not counted             */
+    uint64_t      rank;      /* QUEUED, FULL: who stands before us, the holder not counted       */
     int64_t       server_us; /* QUEUED, and a push: the server's TIME then, in microseconds      */
 };
 

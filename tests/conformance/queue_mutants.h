@@ -65,6 +65,30 @@ MUTANT(a_place_is_lost_with_its_ticket)
     *reply       = bwl_model_queue_reply(r, &again, 0);
 }
 
+MUTANT(the_line_has_no_bound)
+{
+    bwl_queue_question again = *q;
+
+    again.queue_max = 0;
+    *r              = *before;
+    *reply          = bwl_model_queue_reply(r, &again, 0);
+}
+
+MUTANT(a_ticket_does_not_help_when_the_line_is_full)
+{
+    bwl_queue_question again = *q;
+
+    if (q->word != REDIS_QUEUE_JOIN || q->ticket == 0)
+        return;
+    *r           = *before;
+    again.ticket = 0;
+    *reply       = bwl_model_queue_reply(r, &again, 0);
+    if (reply->place.how == BWL_HOW_FULL)
+        return;
+    *r     = *before;
+    *reply = bwl_model_queue_reply(r, q, 0);
+}
+
 MUTANT(the_line_lasts)
 {
     bwl_queue_question again = *q;
@@ -104,6 +128,8 @@ static const queue_mutant queue_mutants[] = {
     M(nobody_is_passed_over),
     M(a_beat_keeps_the_inbox),
     M(a_place_is_lost_with_its_ticket),
+    M(the_line_has_no_bound),
+    M(a_ticket_does_not_help_when_the_line_is_full),
     M(the_line_lasts),
     M(the_count_begins_at_one),
     M(a_closed_inbox_hears),

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 static wire    wires[BWL_MODEL_CONNECTIONS];
+static bool    has_shards;                      /* the server                                   */
 static uint8_t inbox_of[BWL_MODEL_CONNECTIONS]; /* where each listens; 0: nowhere */
 
 /* What came to whom, since the last question. */
@@ -74,9 +75,9 @@ static void listen_on_server(unsigned connection, uint8_t inbox)
 
     if (inbox_of[connection] == inbox)
         return;
-    wire_say(&wires[connection], "SUNSUBSCRIBE");
+    wire_say(&wires[connection], has_shards ? "SUNSUBSCRIBE" : "UNSUBSCRIBE");
     write_inbox(text, connection % BWL_MODEL_CLIENTS, inbox);
-    (void)snprintf(command, sizeof command, "SSUBSCRIBE %s", text);
+    (void)snprintf(command, sizeof command, "%s %s", has_shards ? "SSUBSCRIBE" : "SUBSCRIBE", text);
     if (inbox != 0)
         wire_say(&wires[connection], command);
     wire_say(&wires[connection], "PING");

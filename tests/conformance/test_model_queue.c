@@ -17,6 +17,7 @@
 #include "tests/conformance/queue_mutants.h"
 #include "tests/conformance/queue_pushes.h"
 #include "tests/lib/frozen.h"
+#include "tests/lib/line.h"
 #include "tests/lib/testing.h"
 #include "tests/lib/wire.h"
 
@@ -110,10 +111,11 @@ static bwl_redis_reply ask_server(unsigned client, const bwl_queue_question *q)
     char               token[BWL_TOKEN_MAX + 1];
     bwl_random         random   = bwl_token_random(q->token, 0);
     bwl_redis_reply    reply    = { 0 };
-    bwl_queue_self     self     = { .says_by_shard = true,
+    bwl_queue_self     self     = { .says_by_shard = has_shards,
                                     .slot          = client,
                                     .generation    = q->token,
                                     .claim_ms      = q->member.claim_ms,
+                                    .queue_max     = q->queue_max,
                                     .session       = SESSION };
     bwl_redis_question question = {
         .word     = q->word,
@@ -156,6 +158,7 @@ static bwl_queue_question some_question(unsigned client)
             .dead_ms   = DEAD_MS,
             .keep_ms   = KEEP_MS,
             .serve_max = BWL_MODEL_SERVE_MAX,
+            .queue_max = below(4),
     };
 
     q.member = (bwl_member){ .token    = token,
@@ -214,9 +217,9 @@ static bool is_same_rest(void)
 static void tell_both(const bwl_queue_question *q, const bwl_queue_reply *said,
                       const bwl_redis_reply *heard)
 {
-    tell("%x: word %d, inbox %d (%d %d), claim %d, lease %" PRId64 ", ticket %" PRId64 "\n",
+    tell("%x: word %d, inbox %d (%d %d), claim %d, lease %" PRId64 ", ticket %" PRId64 ", max %u\n",
          q->token, (int)q->word, q->member.inbox, q->stood_by[0], q->stood_by[1],
-         q->member.claim_ms, q->lease_ms, q->ticket);
+         q->member.claim_ms, q->lease_ms, q->ticket, q->queue_max);
     tell("   model: answer %d how %d fence %" PRId64 " ours %d ends %d left %" PRId64
          " ticket %" PRIu64 " rank %" PRIu64 "; push %d to %d token %x fence %" PRId64 "\n",
          (int)said->answer, (int)said->place.how, said->fence, said->place.is_ours,
@@ -426,7 +429,8 @@ static int set_up(void **state)
 {
     (void)state;
     server_needed();
-    redis = frozen_start(beginning_ms);
+    redis      = frozen_start(beginning_ms);
+    has_shards = line_has_shards(redis);
     wire_open(&control, redis->socket);
     for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++) {
         wire_open(&wires[i], redis->socket);

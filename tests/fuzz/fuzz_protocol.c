@@ -62,6 +62,7 @@ static void judge_outcome(world *w, bool was_held, bool was_sought, const bwl_ou
         break;
     case BWL_RELEASED: require((w->yes || w->is_queue) && w->asked_back); break;
     case BWL_BUSY:
+    case BWL_FULL:
     case BWL_TIMED_OUT:
     case BWL_CANCELLED: require(was_sought); break;
     case BWL_LOST: break;

@@ -206,7 +206,8 @@ static inline void learn_place(world *w, const question *q, const bwl_event *ev)
         l->seen_us = place->server_us;
         l->was_cut = false;
     }
-    if ((first && !carried_out) || place->how == BWL_HOW_BUSY || place->how == BWL_HOW_GONE)
+    if ((first && !carried_out) || place->how == BWL_HOW_BUSY || place->how == BWL_HOW_GONE ||
+        place->how == BWL_HOW_FULL)
         w->may_be_ours = false;
 }
 

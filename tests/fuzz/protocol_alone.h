@@ -24,7 +24,8 @@ static inline unsigned may_tell(bwl_verb verb)
 
     switch (verb) {
     case BWL_ACQUIRE:
-        return no_answer | 1u << BWL_HELD | 1u << BWL_QUEUED | 1u << BWL_BUSY | 1u << BWL_ANEW;
+        return no_answer | 1u << BWL_HELD | 1u << BWL_QUEUED | 1u << BWL_BUSY | 1u << BWL_FULL |
+               1u << BWL_ANEW;
     case BWL_EXTEND: return no_answer | 1u << BWL_HELD | 1u << BWL_LOST;
     case BWL_RELEASE: return no_answer | 1u << BWL_RELEASED | 1u << BWL_LOST;
     }

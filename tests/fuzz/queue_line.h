@@ -75,6 +75,7 @@ static inline void line_says(tape *t, unsigned word, bwl_ms now, bwl_answer *ans
     } else {
         ret_place->how       = word == REDIS_QUEUE_TAKE                      ? BWL_HOW_BUSY
                                : word == REDIS_QUEUE_BEAT && choice % 4 == 0 ? BWL_HOW_GONE
+                               : word == REDIS_QUEUE_JOIN && choice % 8 == 0 ? BWL_HOW_FULL
                                                                              : BWL_HOW_QUEUED;
         ret_place->is_ours   = choice / 4 % 2 == 0;
         ret_place->ends      = choice / 8 % 2 == 0;

@@ -42,7 +42,8 @@ server *frozen_start(int64_t now_ms)
     assert_int_equal(setenv("LD_PRELOAD", shim, 1), 0);
     assert_int_equal(setenv("BOWLINE_CLOCK_FILE", path, 1), 0);
     /* Its allocator's thread waits for moments of a clock that stands still, so it never waits. */
-    s = server_start("--enable-debug-command yes --jemalloc-bg-thread no");
+    s = server_start(server_is_new() ? "--enable-debug-command yes --jemalloc-bg-thread no"
+                                     : "--jemalloc-bg-thread no");
     /* Redis 8 removes keys in passing one millisecond before it would no longer show them. */
     assert_string_equal(server_ask(s, "DEBUG SET-ACTIVE-EXPIRE 0"), "OK");
     (void)unlink(path); /* the server has it in memory */

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { PATIENCE_MS = 20000, MARGIN_MS = 20 };
+enum { PATIENCE_MS = 20000, MARGIN_MS = 20, LINE_MS = 5000 };
 
 static atomic_int present; /* believers and rivals that were not stopped */
 
@@ -90,6 +90,7 @@ struct rival {
     bowline_client *client;
     witness        *judge;
     const char     *name;
+    int64_t         wait_ms;
     atomic_bool     stops;
     atomic_uint     turns;
 };
@@ -120,7 +121,7 @@ static void *want_it(void *arg)
 
     while (!atomic_load(&r->stops)) {
         bowline_hold *hold = NULL;
-        if (acquire_within(&hold, r->client, r->name, BOWLINE_NO_WAIT, NULL) == BOWLINE_OK) {
+        if (acquire_within(&hold, r->client, r->name, r->wait_ms, NULL) == BOWLINE_OK) {
             have_a_turn(r, hold);
             (void)bowline_release(hold, NULL);
         }
@@ -129,17 +130,28 @@ static void *want_it(void *arg)
     return NULL;
 }
 
-rival *rival_start(witness *judge, const char *url, const char *name)
+static rival *start(witness *judge, const char *url, const char *name, int64_t wait_ms)
 {
     rival *r = calloc(1, sizeof *r);
 
     assert_non_null(r);
-    r->client = must_open(url);
-    r->judge  = judge;
-    r->name   = name;
+    r->client  = must_open(url);
+    r->judge   = judge;
+    r->name    = name;
+    r->wait_ms = wait_ms;
     assert_int_equal(pthread_create(&r->thread, NULL, want_it, r), 0);
     atomic_fetch_add(&present, 1);
     return r;
+}
+
+rival *rival_start(witness *judge, const char *url, const char *name)
+{
+    return start(judge, url, name, BOWLINE_NO_WAIT);
+}
+
+rival *rival_start_in_line(witness *judge, const char *url, const char *name)
+{
+    return start(judge, url, name, LINE_MS);
 }
 
 void rival_stop(rival *r)

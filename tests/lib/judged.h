@@ -34,6 +34,9 @@ int64_t believer_stop(believer *b);
 rival *rival_start(witness *judge, const char *url, const char *name);
 void   rival_stop(rival *r); /* frees it */
 
+/* One that stands in line instead of trying again and again. */
+rival *rival_start_in_line(witness *judge, const char *url, const char *name);
+
 unsigned rival_turns(rival *r); /* how often it has been inside so far */
 
 /* Waits, twenty seconds at most, until it has been inside once more than now. */

@@ -45,6 +45,24 @@ long line_count(server *s, const char *command)
     return at != NULL ? strtol(at + strlen(mark), NULL, 10) : 0;
 }
 
+bool line_has_shards(server *s)
+{
+    const char *mark = "redis_version:";
+    const char *at   = strstr(server_ask(s, "INFO server"), mark);
+
+    return at != NULL && strtol(at + strlen(mark), NULL, 10) >= 7;
+}
+
+const char *line_inboxes(server *s)
+{
+    return server_ask(s, "PUBSUB %s", line_has_shards(s) ? "SHARDCHANNELS" : "CHANNELS");
+}
+
+long line_told(server *s)
+{
+    return line_count(s, "spublish") + line_count(s, "publish");
+}
+
 void line_join(server *s, waiter *w, bowline_client *client, const char *name, long nth)
 {
     waiter_start(w, client, name, 60000);
@@ -55,7 +73,7 @@ bool line_can_be_told(server *s, const char *name)
 {
     for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(2)) {
         const char *members  = server_ask(s, "ZRANGE bowline:{%s}:bwl.q 0 -1", name);
-        const char *channels = server_ask(s, "PUBSUB SHARDCHANNELS");
+        const char *channels = line_inboxes(s);
         bool        all      = true;
         char        inbox[33];
         for (const char *at = members; (at = strstr(at, "bowline:i:")) != NULL; at++) {

@@ -17,6 +17,13 @@ bool line_leaves_nothing(server *s);
 /* How often a command was carried out, scripts' own included; "CONFIG RESETSTAT" begins anew. */
 long line_count(server *s, const char *command);
 
+/* Has it channels by shard, as servers have from 7.0 on?  Else those of all. */
+bool line_has_shards(server *s);
+
+/* The inboxes that somebody listens to; and how often one was told something, as line_count. */
+const char *line_inboxes(server *s);
+long        line_told(server *s);
+
 /* Starts to wait, and returns when it stands in line as the `nth`. */
 void line_join(server *s, waiter *w, bowline_client *client, const char *name, long nth);
 

@@ -92,6 +92,11 @@ void server_needed(void)
     skip();
 }
 
+bool server_is_new(void)
+{
+    return system("redis-server --version | grep -q 'v=[789]'") == 0;
+}
+
 int server_free_port(void)
 {
     struct sockaddr_in at   = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };

@@ -33,6 +33,9 @@ typedef struct server {
  * fails. */
 void server_needed(void);
 
+/* Is it 7.0 or newer?  Before, DEBUG needs no leave, and some options are not known. */
+bool server_is_new(void);
+
 /* Starts a server and waits until it answers.  `options` as on its command line ("--maxmemory
  * 2mb"), NULL: none.  Fails the test if that does not succeed.  Free with server_stop. */
 server *server_start(const char *options);

@@ -7,7 +7,7 @@
  */
 #include "tests/lib/clock_shim.h"
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/line.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,13 +16,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LEASE_MS = 900 };
+enum { LEASE_MS = 900, LINE = 3 };
 
 static server        *redis;
 static witness       *judge;
 static clock_setting *setting;
 static char           holder_url[200];
 static char           rival_url[200];
+static char           queue_url[200];
 
 static long long true_us(void)
 {
@@ -151,6 +152,96 @@ static void test_fast_server_clock_without_renewal(void **state)
     bowline_close(client);
 }
 
+/* ---- jumps, with a line ---------------------------------------------------------------------- */
+
+static void line_up(rival *rivals[LINE])
+{
+    for (int i = 0; i < LINE; i++) {
+        rivals[i] = rival_start_in_line(judge, queue_url, "x");
+        assert_true(line_comes_to(redis, "x", i + 1));
+    }
+}
+
+static void each_gets_a_turn(rival *rivals[LINE])
+{
+    for (int i = 0; i < LINE; i++)
+        assert_true(rival_turns(rivals[i]) > 0 || rival_gets_a_turn(rivals[i]));
+}
+
+static void line_goes(rival *rivals[LINE])
+{
+    for (int i = 0; i < LINE; i++)
+        rival_stop(rivals[i]);
+}
+
+/* The line, too, ends with the lock: an hour is more than its 60 seconds, and all in it seem dead.
+ * They come back by their tickets. */
+static void test_server_clock_an_hour_forward_with_a_line(void **state)
+{
+    rival *rivals[LINE];
+
+    (void)state;
+    set_clock(0, 0);
+    bowline_client *client = must_open(queue_url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    believer       *b      = believer_start(judge, hold);
+    line_up(rivals);
+    set_clock(3600000, 0);
+    int64_t fault_us = witness_now_us();
+    each_gets_a_turn(rivals);
+    assert_true(believer_learns(b));
+    int64_t sure_us = believer_stop(b);
+    assert_bounded(sure_us, fault_us, LEASE_MS);
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    line_goes(rivals);
+    assert_int_equal(witness_judge(judge).fences_backward, 0);
+    /* From then on all is as ever. */
+    judge_dismiss(judge);
+    judge = witness_new();
+    hold  = must_acquire(client, "x");
+    b     = believer_start(judge, hold);
+    line_up(rivals);
+    (void)believer_stop(b);
+    must_release(hold);
+    each_gets_a_turn(rivals);
+    line_goes(rivals);
+    assert_one_at_a_time(judge);
+    assert_int_equal(witness_judge(judge).fences_backward, 0);
+    bowline_close(client);
+}
+
+static void test_server_clock_an_hour_back_with_a_line(void **state)
+{
+    rival *rivals[LINE];
+
+    (void)state;
+    bowline_client *client = must_open(queue_url);
+    for (int rounds = 1;; rounds++) {
+        set_clock(0, 0);
+        bowline_hold *hold = must_acquire(client, "x");
+        believer     *b    = believer_start(judge, hold);
+        line_up(rivals);
+        set_clock(-3600000, 0);
+        sleep_ms(2 * LEASE_MS);
+        bool kept = bowline_hold_left_ms(hold) > 0;
+        bool late = believer_was_late(b, LEASE_MS);
+        (void)believer_stop(b);
+        int status = bowline_release(hold, NULL);
+        assert_true(late || (kept && status == BOWLINE_OK));
+        if (status == BOWLINE_LOST) /* it blocks the others until somebody removes it */
+            (void)server_ask(redis, "DEL bowline:{x}");
+        each_gets_a_turn(rivals);
+        line_goes(rivals);
+        if (kept)
+            break;
+        print_message("# round %d: the machine was too slow\n", rounds);
+        assert_true(rounds < 50);
+    }
+    assert_one_at_a_time(judge);
+    assert_int_equal(witness_judge(judge).fences_backward, 0);
+    bowline_close(client);
+}
+
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 static int begin(void **state)
@@ -197,6 +288,8 @@ static void test_server_starts(void **state)
         (void)unsetenv("LD_PRELOAD");
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
+    (void)snprintf(queue_url, sizeof queue_url, "%s?protocol=queue&lease=%dms", redis->tcp_url,
+                   LEASE_MS);
 }
 
 static int stop_server(void **state)
@@ -216,6 +309,8 @@ int main(void)
         CASE(test_server_clock_back_keeps_the_lock),
         CASE(test_fast_server_clock_is_outrun_by_renewal),
         CASE(test_fast_server_clock_without_renewal),
+        CASE(test_server_clock_an_hour_forward_with_a_line),
+        CASE(test_server_clock_an_hour_back_with_a_line),
     };
 
     return cmocka_run_group_tests_name("fault_clock", tests, NULL, stop_server);

@@ -85,6 +85,10 @@ static void test_who_listens_to_everything_neither_counts_nor_hears(void **state
     char   heard[4096] = "";
 
     (void)state;
+    if (!line_has_shards(redis)) {
+        print_message("# before 7.0 he does both: see Q7 in docs/faults.md\n");
+        return;
+    }
     int             fd      = server_say(redis, "PSUBSCRIBE *");
     bowline_client *client  = must_open(url);
     bowline_client *other   = must_open(url);
@@ -369,10 +373,10 @@ static void test_count_of_fences_of_a_wrong_kind_is_refused_by_name(void **state
 #define KEYS_AND_ALL "~bowline:* resetchannels +@all"
 
 /* As docs/wire.md has it. */
-#define ENOUGH                                                                                 \
-    "~bowline:* resetchannels &bowline:i:* -@all +hello +eval +evalsha +ssubscribe +spublish " \
-    "+get +set +del +exists +type +incr +time +persist +pexpire +pttl +zadd +zrem +zpopmin "   \
-    "+zscore +zrank +hget +hset +hdel"
+#define ENOUGH                                                                               \
+    "~bowline:* resetchannels &bowline:i:* -@all +hello +eval +evalsha "                     \
+    "+get +set +del +exists +type +incr +time +persist +pexpire +pttl +zadd +zrem +zpopmin " \
+    "+zscore +zrank +zcard +hget +hset +hdel"
 
 static int acquire_as(const char *rights, bowline_error *reterr)
 {
@@ -406,12 +410,21 @@ static void test_user_without_rights_is_told_which(void **state)
     refused_for(KEYS_AND_ALL, "ACL SETUSER ann");
     refused_for(KEYS_AND_ALL, "&bowline:i:*");
     refused_for(KEYS_AND_ALL, "protocol=token");
-    refused_for(KEYS_AND_ALL " allchannels -ssubscribe", "+ssubscribe");
-    refused_for(KEYS_AND_ALL " allchannels -spublish", "+spublish");
+    if (line_has_shards(redis)) {
+        refused_for(KEYS_AND_ALL " allchannels -ssubscribe", "+ssubscribe");
+        refused_for(KEYS_AND_ALL " allchannels -spublish", "+spublish");
+    } else {
+        refused_for(KEYS_AND_ALL " allchannels -subscribe", " +subscribe");
+        refused_for(KEYS_AND_ALL " allchannels -publish", "+publish");
+    }
     refused_for(KEYS_AND_ALL " allchannels -eval", "+eval");
     refused_for("allkeys resetkeys ~other:* allchannels +@all", "~bowline:*");
     assert_status(BOWLINE_OK, acquire_as(KEYS_AND_ALL " &bowline:i:* -script", &error), &error);
-    assert_status(BOWLINE_OK, acquire_as(ENOUGH, &error), &error);
+    assert_status(BOWLINE_OK,
+                  acquire_as(line_has_shards(redis) ? ENOUGH " +ssubscribe +spublish"
+                                                    : ENOUGH " +subscribe +publish",
+                             &error),
+                  &error);
     assert_true(line_leaves_nothing(redis));
 }
 

@@ -357,13 +357,13 @@ static int update_inside(bowline_change *change, void *context)
     int             status = bowline_update(client, "inner", want, &w, NULL, error);
 
     (void)change;
-    if (status == BOWLINE_USAGE)
-        status = bowline_update(other, "inner", want, &w, NULL, error);
+    if (status == BOWLINE_USAGE) /* through another client there is no place that it could lack */
+        status = bowline_update(other, "inner", want, &w, NULL, NULL);
     bowline_close(other);
-    return status == BOWLINE_USAGE ? BOWLINE_UPDATE_LEAVE : -1;
+    return status == BOWLINE_OK ? BOWLINE_UPDATE_LEAVE : -1;
 }
 
-static void test_update_inside_an_update_is_refused(void **state)
+static void test_update_inside_an_update_needs_another_client(void **state)
 {
     bowline_error error = { 0 };
     wanted        w     = { .choice = BOWLINE_UPDATE_LEAVE };
@@ -394,7 +394,7 @@ int main(void)
         EACH(test_time_that_is_over_is_a_timeout),
         EACH(test_nobody_waits_for_a_slow_function),
         EACH(test_thread_that_is_cancelled_ends_behind_its_update),
-        EACH(test_update_inside_an_update_is_refused),
+        EACH(test_update_inside_an_update_needs_another_client),
     };
 
     int failed = cmocka_run_group_tests_name("update", tests, NULL, NULL);

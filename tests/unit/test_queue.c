@@ -33,6 +33,15 @@ static void test_queue_who_does_not_wait_takes_it_or_is_told_busy(void **state)
     expect_told(BWL_BUSY);
 }
 
+/* It is not in line, and is told so at once: a pause and another try would be a line beside it. */
+static void test_queue_who_may_not_wait_is_told_that_it_is_full(void **state)
+{
+    (void)state;
+    acquire();
+    says_how(BWL_NO, 0, (bwl_place){ .how = BWL_HOW_FULL, .rank = 50 });
+    expect_told(BWL_FULL);
+}
+
 static void test_queue_what_was_not_carried_out_is_told_as_such(void **state)
 {
     static void (*const get_there[])(void) = { acquire, look_only, be_settling };
@@ -258,6 +267,7 @@ int main(void)
         cmocka_unit_test_setup(test_queue_free_is_held_and_counted_from_before_the_question,
                                new_machine),
         cmocka_unit_test_setup(test_queue_who_does_not_wait_takes_it_or_is_told_busy, new_machine),
+        cmocka_unit_test_setup(test_queue_who_may_not_wait_is_told_that_it_is_full, new_machine),
         cmocka_unit_test_setup(test_queue_what_was_not_carried_out_is_told_as_such, new_machine),
         cmocka_unit_test_setup(test_queue_claim_is_a_lease_at_most, new_machine),
         cmocka_unit_test_setup(test_queue_without_an_answer_looks_what_became_of_it, new_machine),

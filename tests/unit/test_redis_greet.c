@@ -156,12 +156,18 @@ static const reply replies[] = {
       "wants a password (NOAUTH)" },
     { BWL_GREET_HELLO, BWL_STATUS_REFUSED, "-WRONGPASS invalid username-password pair\r\n",
       "does not accept this user and password (WRONGPASS)" },
-    { BWL_GREET_HELLO, BWL_STATUS_REFUSED, "-NOPROTO unsupported protocol version\r\n",
-      "NOPROTO unsupported" },
+    { BWL_GREET_HELLO, BWL_OK, "-NOPROTO unsupported protocol version\r\n", "" },
+    { BWL_GREET_HELLO, BWL_STATUS_REFUSED, "-ERR syntax error in HELLO\r\n", "ERR syntax error" },
     { BWL_GREET_HELLO, BWL_STATUS_REFUSED, "-DENIED Redis is running in protected mode\r\n",
       "DENIED Redis is running" },
-    { BWL_GREET_HELLO, BWL_STATUS_REFUSED, "-ERR unknown command `HELLO`\r\n",
-      "does not know HELLO 3" },
+    { BWL_GREET_HELLO, BWL_OK, "-ERR unknown command `HELLO`\r\n", "" },
+    { BWL_GREET_AUTH, BWL_OK, "+OK\r\n", "" },
+    { BWL_GREET_AUTH, BWL_STATUS_UNREACHABLE, "+MAYBE\r\n", "answers what was not asked" },
+    { BWL_GREET_AUTH, BWL_STATUS_REFUSED, "-WRONGPASS invalid username-password pair\r\n",
+      "WRONGPASS" },
+    { BWL_GREET_AUTH, BWL_STATUS_REFUSED, "-ERR invalid password\r\n", "ERR invalid password" },
+    { BWL_GREET_ID, BWL_OK, ":12\r\n", "" },
+    { BWL_GREET_ID, BWL_OK, "-ERR unknown subcommand\r\n", "" },
     { BWL_GREET_HELLO, BWL_STATUS_UNREACHABLE, "-LOADING Redis is loading the dataset\r\n",
       "cannot serve now: LOADING" },
     { BWL_GREET_HELLO, BWL_STATUS_UNREACHABLE, "-ERR max number of clients reached\r\n",
@@ -194,6 +200,8 @@ static void test_redis_greet_every_answer_has_its_meaning(void **state)
         store->greeting     = r->greeting;
         store->to_be_killed = 4711;
         store->database     = 3;
+        store->is_resp2     = false;
+        store->void_answers = 0;
         fault               = (bwl_fault){ 0 };
         assert_int_equal(bwl_redis_greeted(store, r->frame, strlen(r->frame), &fault), r->status);
         assert_non_null(strstr(fault.text, r->word));
@@ -296,7 +304,7 @@ static void test_redis_greet_text_of_an_error_holds_no_password(void **state)
         "'ann' 'hunter2' \r\n";
 
     (void)state;
-    store->greeting = BWL_GREET_HELLO;
+    store->greeting = BWL_GREET_SELECT;
     assert_int_equal(bwl_redis_greeted(store, frame, sizeof frame - 1, &fault), BWL_STATUS_REFUSED);
     assert_null(strstr(fault.text, "hunter2"));
     store->greeting = BWL_GREET_HELLO;

@@ -243,6 +243,23 @@ static void test_redis_inbox_refusals(void **state)
     }
 }
 
+/* Before 7.2 a server does not say which command of a script is missing. */
+static void test_redis_inbox_right_that_a_script_lacks_is_told_to_people(void **state)
+{
+    char text[160];
+
+    (void)state;
+    assert_true(bwl_redis_lacks_a_right(
+        "ERR The user executing the script can't run this command or subcommand script: 0a"));
+    assert_true(bwl_redis_lacks_a_right(
+        "ERR Error running script (call to f_0a): @user_script:9: @user_script: 9: The user "
+        "executing the script can't run this command or subcommand"));
+    assert_false(bwl_redis_lacks_a_right("NOPERM User ann has no permissions to run 'zadd'"));
+    bwl_redis_name_rights(store, text, sizeof text);
+    assert_non_null(strstr(text, "user default may not"));
+    assert_non_null(strstr(text, "RIGHTS"));
+}
+
 /* ---- who waits ------------------------------------------------------------------------------- */
 
 #define N      "1795323949966265"
@@ -296,8 +313,8 @@ __attribute__((format(printf, 1, 2))) static void expect_words(const char *forma
 
 static void expect_join(const bwl_lock *lock, const char *ticket)
 {
-    expect_words("EVALSHA|@queue_join|" BARRED_KEYS "|b1:%s%s|30000|SPUBLISH|%s|%s", store->session,
-                 lock->hold.claim.token, member(lock, inbox), ticket);
+    expect_words("EVALSHA|@queue_join|" BARRED_KEYS "|b1:%s%s|30000|SPUBLISH|%s|%s|10000",
+                 store->session, lock->hold.claim.token, member(lock, inbox), ticket);
 }
 
 static bwl_lock *queued_lock(void)
@@ -448,6 +465,8 @@ int main(void)
                                         play_queue, play_is_over),
         cmocka_unit_test_setup_teardown(test_redis_inbox_is_another_one_for_every_connection,
                                         play_queue, play_is_over),
+        cmocka_unit_test_setup_teardown(
+            test_redis_inbox_right_that_a_script_lacks_is_told_to_people, play_queue, play_is_over),
         cmocka_unit_test_setup_teardown(test_redis_inbox_missing_scripts_are_loaded, play_queue,
                                         play_is_over),
         cmocka_unit_test_setup_teardown(test_redis_inbox_server_without_shards_is_asked_its_way,

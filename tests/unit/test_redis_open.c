@@ -363,6 +363,21 @@ static void test_redis_open_takes_a_key_template(void **state)
     assert_null(store->key_template);
 }
 
+/* ---- who may wait ---------------------------------------------------------------------------- */
+
+static void test_redis_open_takes_a_bound_of_the_queue(void **state)
+{
+    (void)state;
+    assert_int_equal(open_url("redis://127.0.0.1?protocol=queue"), BWL_OK);
+    assert_int_equal(store->queue_max, 10000);
+    assert_int_equal(open_url("redis://127.0.0.1?protocol=queue&queue-max=5"), BWL_OK);
+    assert_int_equal(store->queue_max, 5);
+    assert_int_equal(open_url("redis://127.0.0.1?protocol=queue&queue-max=0"), BWL_OK);
+    assert_int_equal(store->queue_max, 0);
+    assert_int_equal(open_url("redis://127.0.0.1?protocol=queue&queue-max=1000000000"), BWL_OK);
+    assert_int_equal(store->queue_max, 1000000000);
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void test_redis_open_refuses_with_its_reason_and_without_the_password(void **state)
@@ -388,6 +403,11 @@ static void test_redis_open_refuses_with_its_reason_and_without_the_password(voi
         { "redis://u:" SECRET "@127.0.0.1?protocol=redlock", BWL_STATUS_UNSUPPORTED, "redlock" },
         { "redis://u:" SECRET "@127.0.0.1?nonsense=1", BWL_STATUS_USAGE, "nonsense" },
         { "redis://127.0.0.1?db=1&db=1", BWL_STATUS_USAGE, "twice" },
+        { "redis://127.0.0.1?protocol=queue&queue-max=", BWL_STATUS_USAGE, "is a number" },
+        { "redis://127.0.0.1?protocol=queue&queue-max=-1", BWL_STATUS_USAGE, "is a number" },
+        { "redis://127.0.0.1?protocol=queue&queue-max=1000000001", BWL_STATUS_USAGE,
+          "is a number" },
+        { "redis://127.0.0.1?protocol=token&queue-max=5", BWL_STATUS_USAGE, "only protocol=queue" },
         { "unix:", BWL_STATUS_USAGE, "path of a socket" },
         { "unix://", BWL_STATUS_USAGE, "path of a socket" },
         { "unix://run/redis.sock", BWL_STATUS_USAGE, "path of a socket" },
@@ -425,6 +445,7 @@ int main(void)
         CASE(test_redis_open_password_file_is_a_file),
         CASE(test_redis_open_password_of_a_file_is_not_empty_and_not_too_long),
         CASE(test_redis_open_takes_a_key_template),
+        CASE(test_redis_open_takes_a_bound_of_the_queue),
         CASE(test_redis_open_refuses_with_its_reason_and_without_the_password),
     };
 

@@ -45,6 +45,7 @@ static int set_up(void **state)
                              .slot          = 7,
                              .generation    = 255,
                              .claim_ms      = 2000,
+                             .queue_max     = 50,
                              .session       = SESSION,
                              .inboxes       = { IN_1 } };
     return 0;
@@ -93,7 +94,7 @@ static void test_redis_queue_commands(void **state)
     assert_string_equal(words_to(REDIS_QUEUE_TAKE),
                         "EVALSHA|queue_take" KEYS VALUE "|30000|SPUBLISH");
     assert_string_equal(words_to(REDIS_QUEUE_JOIN),
-                        "EVALSHA|queue_join" KEYS VALUE "|30000|SPUBLISH|" MEMBER(IN_1) "|0");
+                        "EVALSHA|queue_join" KEYS VALUE "|30000|SPUBLISH|" MEMBER(IN_1) "|0|50");
     assert_string_equal(words_to(REDIS_QUEUE_BEAT),
                         "EVALSHA|queue_beat" KEYS VALUE "|SPUBLISH|" MEMBER(IN_1));
     assert_string_equal(words_to(REDIS_QUEUE_RELEASE),
@@ -201,6 +202,23 @@ static void test_redis_queue_value_is_known_by_its_beginning(void **state)
     assert_false(bwl_queue_is_value(""));
 }
 
+static void test_redis_queue_value_says_of_which_version_it_is(void **state)
+{
+    static const char *const none[] = {
+        "",     "b",    "b1",   "b:",  "b01:", "b0:",   "b1000:",
+        "b-1:", "b+1:", "b1x:", "B1:", " b1:", "x:b1:",
+    };
+
+    (void)state;
+    assert_int_equal(bwl_queue_version(VALUE), BWL_QUEUE_VERSION);
+    assert_int_equal(bwl_queue_version("b2:"), 2);
+    assert_int_equal(bwl_queue_version("b2:x:y"), 2);
+    assert_int_equal(bwl_queue_version("b999:x"), 999);
+    for (size_t i = 0; i < COUNT_OF(none); i++)
+        if (bwl_queue_version(none[i]) != 0)
+            fail_msg("\"%s\" is of version %u", none[i], bwl_queue_version(none[i]));
+}
+
 /* ---- answers --------------------------------------------------------------------------------- */
 
 static bwl_redis_reply reply;
@@ -216,6 +234,7 @@ static bwl_redis_verdict read_as(bwl_redis_word word, const char *frame)
 #define HOW(count, how, rest) "*" #count "\r\n$" how "\r\n" rest
 #define QUEUED                HOW(6, "6\r\nQUEUED", ":" N "\r\n:3\r\n:29999\r\n:1\r\n:" N "\r\n")
 #define BUSY                  HOW(3, "4\r\nBUSY", ":-1\r\n:0\r\n")
+#define FULL                  HOW(2, "4\r\nFULL", ":50\r\n")
 #define CLAIMED               HOW(3, "7\r\nCLAIMED", ":" N "\r\n:5\r\n")
 #define MINE                  HOW(3, "4\r\nMINE", ":" N "\r\n:1500\r\n")
 #define GONE                  HOW(1, "4\r\nGONE", "")
@@ -260,6 +279,15 @@ static void test_redis_queue_busy_without_an_end(void **state)
                      BWL_REDIS_ANSWER);
     assert_true(reply.place.ends); /* there is nothing: it has ended */
     assert_int_equal(reply.place.left_ms, 0);
+}
+
+static void test_redis_queue_full_says_how_many_wait(void **state)
+{
+    (void)state;
+    assert_int_equal(read_as(REDIS_QUEUE_JOIN, FULL), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_NO);
+    assert_int_equal(reply.place.how, BWL_HOW_FULL);
+    assert_int_equal(reply.place.rank, 50);
 }
 
 static void test_redis_queue_claimed_mine_and_gone(void **state)
@@ -332,6 +360,10 @@ static const strange stranges[] = {
     { REDIS_QUEUE_TAKE, HOW(3, "4\r\nBUSY", ":-3\r\n:0\r\n") },
     { REDIS_QUEUE_TAKE, HOW(3, "4\r\nBUSY", ":1\r\n:2\r\n") },
     { REDIS_QUEUE_JOIN, BUSY },
+    { REDIS_QUEUE_TAKE, FULL },
+    { REDIS_QUEUE_BEAT, FULL },
+    { REDIS_QUEUE_JOIN, HOW(2, "4\r\nFULL", ":0\r\n") },
+    { REDIS_QUEUE_JOIN, HOW(1, "4\r\nFULL", "") },
     { REDIS_QUEUE_JOIN, MINE },
     { REDIS_QUEUE_JOIN, GONE },
     { REDIS_QUEUE_JOIN, HOW(3, "7\r\nCLAIMED", ":0\r\n:5\r\n") },
@@ -411,6 +443,8 @@ int main(void)
         cmocka_unit_test_setup(test_redis_queue_keys_have_the_hash_tag_of_the_lock, set_up),
         cmocka_unit_test_setup(test_redis_queue_longest_key_has_room, set_up),
         cmocka_unit_test_setup(test_redis_queue_value_is_known_by_its_beginning, set_up),
+        cmocka_unit_test_setup(test_redis_queue_value_says_of_which_version_it_is, set_up),
+        cmocka_unit_test_setup(test_redis_queue_full_says_how_many_wait, set_up),
         cmocka_unit_test_setup(test_redis_queue_number_is_a_hold_with_this_fence, set_up),
         cmocka_unit_test_setup(test_redis_queue_place_in_line, set_up),
         cmocka_unit_test_setup(test_redis_queue_busy_without_an_end, set_up),

@@ -90,6 +90,8 @@ static const report reports[] = {
     { BWL_RELEASED, BWL_RELEASE, BOWLINE_OK, "", "" },
     { BWL_BUSY, BWL_ACQUIRE, BOWLINE_BUSY, "n is held by someone else",
       "n is held by someone else" },
+    { BWL_FULL, BWL_ACQUIRE, BOWLINE_BUSY, "n is held, and h: OOM",
+      "n is held, and the store gave no reason" },
     { BWL_TIMED_OUT, BWL_ACQUIRE, BOWLINE_TIMEOUT, "n was held by others for all of the wait",
       "n was held by others for all of the wait" },
     { BWL_NOT_NOW, BWL_ACQUIRE, BOWLINE_REFUSED, "n: h: OOM",

@@ -1,6 +1,7 @@
 -- KEYS: 1 the lock, 2 its queue, 3 its beats, 4 the count of fences.  ARGV: 1 our value, 2 the lease in
--- ms, 3 the command that tells a waiter, 4 how we stand in the queue, 5 our ticket, 0: a new one.
--- A number: it is ours, with this fence.  CLAIMED, fence, ticket: for our claim.
+-- ms, 3 the command that tells a waiter, 4 how we stand in the queue, 5 our ticket, 0: a new one, 6 how
+-- many may stand there when one without a ticket comes, 0: any number.
+-- A number: it is ours, with this fence.  CLAIMED, fence, ticket: for our claim.  FULL, how many wait.
 -- QUEUED, ticket, how many are before us, ms left, 1 if it is held by this protocol, the time in us.
 -- The usual case comes first: before the functions are made, which cost as much as it does.
 local is_free = redis.call('EXISTS', KEYS[1], KEYS[2]) == 0
@@ -25,6 +26,10 @@ local problem = wrong()
 if problem then return problem end
 local is_free = not read()
 local ticket, f = ARGV[5], nil
+if not is_free and ticket == '0' and ARGV[6] ~= '0' then
+  local waiting = redis.call('ZCARD', KEYS[2])
+  if waiting >= tonumber(ARGV[6]) then return { 'FULL', waiting } end
+end
 if is_free or ticket == '0' then
   f = fence()
   if type(f) == 'table' then return f end

@@ -1,0 +1,165 @@
+/*
+ * test_queue_bound.c -- protocol queue with ?queue-max=: as many wait as may, and who comes then is
+ * told so at once.
+ */
+#include "tests/lib/line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BOUND = 3 };
+
+static server *redis;
+static char    url[200];
+static char    bounded_url[220];
+
+static void assert_full(int status, const bowline_error *error)
+{
+    assert_status(BOWLINE_BUSY, status, error);
+    assert_non_null(strstr(error->text, "x is held, and its queue is full"));
+    assert_non_null(strstr(error->text, "(3 wait, queue-max=3)"));
+    assert_non_null(strstr(error->text, " pid ")); /* and who has it */
+}
+
+/* Who is one too many asks once, leaves nothing and draws no ticket. */
+static void test_who_is_one_too_many_is_told_at_once_and_leaves_no_trace(void **state)
+{
+    waiter        w[BOUND];
+    bowline_hold *never = NULL;
+    bowline_error error = { 0 };
+
+    (void)state;
+    bowline_client *client = must_open(bounded_url);
+    bowline_client *late   = must_open(bounded_url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    (void)try_once(late, "y");
+    for (int i = 0; i < BOUND; i++)
+        line_join(redis, &w[i], client, "x", i + 1);
+    long count = strtol(server_ask(redis, "GET bowline:f"), NULL, 10);
+    (void)server_ask(redis, "CONFIG RESETSTAT");
+    assert_full(acquire_within(&never, late, "x", 60000, &error), &error);
+    assert_null(never);
+    assert_int_equal(line_count(redis, "zcard"), 1); /* it was not tried again */
+    assert_int_equal(strtol(server_ask(redis, "GET bowline:f"), NULL, 10), count);
+    assert_true(line_comes_to(redis, "x", BOUND));
+    assert_status(BOWLINE_BUSY, try_once(late, "x"), NULL); /* who would not wait, as ever */
+
+    must_release(hold); /* one place is free */
+    assert_status(BOWLINE_OK, waiter_join(&w[0]), &w[0].error);
+    waiter another;
+    line_join(redis, &another, late, "x", BOUND);
+    assert_full(acquire_within(&never, late, "x", 60000, &error), &error);
+    must_release(w[0].hold);
+    for (int i = 1; i < BOUND; i++) {
+        assert_status(BOWLINE_OK, waiter_join(&w[i]), &w[i].error);
+        must_release(w[i].hold);
+    }
+    assert_status(BOWLINE_OK, waiter_join(&another), &another.error);
+    must_release(another.hold);
+    bowline_close(late);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* The bound is of who comes, not of the line. */
+static void test_who_has_no_bound_joins_a_line_that_is_full_for_others(void **state)
+{
+    waiter        w[BOUND + 1];
+    bowline_hold *never = NULL;
+    bowline_error error = { 0 };
+    char          endless_url[220];
+
+    (void)state;
+    (void)snprintf(endless_url, sizeof endless_url, "%s&queue-max=0", url);
+    bowline_client *client  = must_open(bounded_url);
+    bowline_client *endless = must_open(endless_url);
+    bowline_hold   *hold    = must_acquire(client, "x");
+    for (int i = 0; i < BOUND + 1; i++)
+        line_join(redis, &w[i], i < BOUND ? client : endless, "x", i + 1);
+    assert_status(BOWLINE_BUSY, acquire_within(&never, client, "x", 60000, &error), &error);
+    assert_non_null(strstr(error.text, "(4 wait, queue-max=3)"));
+    must_release(hold);
+    for (int i = 0; i < BOUND + 1; i++) {
+        assert_status(BOWLINE_OK, waiter_join(&w[i]), &w[i].error);
+        must_release(w[i].hold);
+    }
+    bowline_close(endless);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* A place that was lost is taken again by its ticket, though the line has filled meanwhile. */
+static void test_who_stood_there_before_comes_back_though_it_is_full(void **state)
+{
+    waiter w[BOUND];
+
+    (void)state;
+    bowline_client *client = must_open(bounded_url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    line_join(redis, &w[0], client, "x", 1);
+    (void)server_ask(redis, "DEL bowline:{x}:bwl.q");
+    for (int i = 1; i < BOUND + 1; i++) /* before he has noticed, as a rule */
+        (void)server_ask(
+            redis, "ZADD bowline:{x}:bwl.q 9007199254740%d 'b1:v%d n bowline:i:%d 2000'", i, i, i);
+    assert_true(line_comes_to(redis, "x", BOUND + 1));
+    must_release(hold);
+    assert_status(BOWLINE_OK, waiter_join(&w[0]), &w[0].error);
+    must_release(w[0].hold);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* Nobody has the lock, and as many stand there as may, all dead: it is passed on to who comes. */
+static void test_line_that_is_full_of_the_dead_refuses_nobody(void **state)
+{
+    bowline_hold *hold  = NULL;
+    bowline_error error = { 0 };
+
+    (void)state;
+    bowline_client *client = must_open(bounded_url);
+    for (int i = 0; i < 2 * BOUND; i++)
+        (void)server_ask(redis, "ZADD bowline:{x}:bwl.q %d 'b1:v%d n bowline:i:%d 2000'", i + 1, i,
+                         i);
+    assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", 5000, &error), &error);
+    must_release(hold);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static int begin_anew(void **state)
+{
+    (void)state;
+    (void)server_ask(redis, "FLUSHALL");
+    return 0;
+}
+
+static int open_server(void **state)
+{
+    (void)state;
+    server_needed();
+    redis = server_start(NULL);
+    (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
+    (void)snprintf(bounded_url, sizeof bounded_url, "%s&queue-max=%d", url, BOUND);
+    return 0;
+}
+
+static int close_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+#define CASE(test) cmocka_unit_test_setup(test, begin_anew)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_who_is_one_too_many_is_told_at_once_and_leaves_no_trace),
+        CASE(test_who_has_no_bound_joins_a_line_that_is_full_for_others),
+        CASE(test_who_stood_there_before_comes_back_though_it_is_full),
+        CASE(test_line_that_is_full_of_the_dead_refuses_nobody),
+    };
+
+    return cmocka_run_group_tests(tests, open_server, close_server);
+}

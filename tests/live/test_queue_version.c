@@ -1,0 +1,159 @@
+/*
+ * test_queue_version.c -- protocol queue beside another version of itself: what begins "b2:" is a
+ * stranger's wherever it is met.  See "Versions" in docs/wire.md.
+ */
+#include "tests/lib/line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define OF_ANOTHER "b2:SSSSSSSSSSSSSSSSSSSSSSTTTTTTTTTTTTTTTTTTTTTT"
+#define WORTH_MS   600000
+
+static server *redis;
+static char    url[200];
+
+static void assert_untouched(void)
+{
+    assert_string_equal(server_ask(redis, "GET bowline:{x}"), OF_ANOTHER);
+    assert_true(strtol(server_ask(redis, "PTTL bowline:{x}"), NULL, 10) > WORTH_MS / 2);
+}
+
+/* Waited for, told by its version, never touched; and then it is our turn though nobody tells. */
+static void test_lock_of_another_version_is_a_strangers_and_is_named(void **state)
+{
+    waiter         w;
+    bowline_hold  *never  = NULL;
+    bowline_error  error  = { 0 };
+    bowline_holder holder = { .size = sizeof holder };
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    (void)server_ask(redis, "SET bowline:{x} " OF_ANOTHER " PX %d", WORTH_MS);
+    assert_status(BOWLINE_BUSY, acquire_within(&never, client, "x", 0, &error), &error);
+    assert_non_null(strstr(error.text, "another version of bowline (b2)"));
+    assert_status(BOWLINE_OK, bowline_who(client, "x", &holder, &error), &error);
+    assert_true(holder.held && holder.foreign);
+    assert_non_null(strstr(holder.note, "(b2)"));
+    line_join(redis, &w, client, "x", 1);
+    sleep_ms(300); /* some beats */
+    assert_false(atomic_load(&w.ended));
+    assert_untouched();
+    (void)server_ask(redis, "DEL bowline:{x}");
+    assert_true(waiter_ends(&w));
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    must_release(w.hold);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static void test_lock_that_another_version_has_now_is_not_touched(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        bowline_client *client = must_open(url);
+        bowline_hold   *hold   = must_acquire(client, "x");
+        (void)server_ask(redis, "SET bowline:{x} " OF_ANOTHER " PX %d", WORTH_MS);
+        if (i == 0)
+            assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
+        assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+        bowline_close(client);
+        assert_untouched();
+        (void)server_ask(redis, "DEL bowline:{x}");
+        assert_true(line_leaves_nothing(redis));
+    }
+}
+
+/* Another version has a line of its own.  If it stands in ours all the same it is dropped, as all
+ * that cannot be read: it gets nothing, and nobody behind it waits for it. */
+static void test_member_of_another_version_is_passed_over(void **state)
+{
+    static const char *const members[] = {
+        OF_ANOTHER " 1.0 bowline:i:2222222222222222222222 2000",
+        OF_ANOTHER " 1.0 bowline:i:2222222222222222222222 2000 more",
+        "b1:aa 1.0 bowline:i:2222222222222222222222 2000 more",
+        "b1:aa 1.0 bowline:i:2222222222222222222222",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        waiter          w;
+        bowline_client *client = must_open(url);
+        bowline_hold   *hold   = must_acquire(client, "x");
+        int             fd     = server_say(redis, "%s bowline:i:2222222222222222222222",
+                            line_has_shards(redis) ? "SSUBSCRIBE" : "SUBSCRIBE");
+        (void)server_ask(redis, "ZADD bowline:{x}:bwl.q 1 '%s'", members[i]);
+        line_join(redis, &w, client, "x", 2);
+        (void)server_ask(redis, "CONFIG RESETSTAT");
+        must_release(hold);
+        const char *has_it = server_ask(redis, "GET bowline:{x}"); /* since the release */
+        assert_true(strncmp(has_it, members[i], strcspn(members[i], " ")) != 0);
+        assert_int_equal(line_count(redis, "zpopmin"), 2);
+        assert_true(waiter_ends(&w));
+        assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+        assert_int_equal(line_told(redis), 1);
+        assert_string_equal(server_ask(redis, "EXISTS bowline:{x}:bwl.q"), "0");
+        must_release(w.hold);
+        (void)close(fd);
+        bowline_close(client);
+        assert_true(line_leaves_nothing(redis));
+    }
+}
+
+/* Of protocol token the same is said: not a riddle, but another protocol of ours. */
+static void test_token_names_a_lock_with_a_queue(void **state)
+{
+    bowline_hold *never = NULL;
+    bowline_error error = { 0 };
+    char          token_url[200];
+
+    (void)state;
+    (void)snprintf(token_url, sizeof token_url, "%s?protocol=token", redis->tcp_url);
+    bowline_client *client = must_open(url);
+    bowline_client *other  = must_open(token_url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    assert_status(BOWLINE_BUSY, acquire_within(&never, other, "x", 0, &error), &error);
+    assert_non_null(strstr(error.text, "taken by protocol queue"));
+    must_release(hold);
+    bowline_close(other);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static int begin_anew(void **state)
+{
+    (void)state;
+    (void)server_ask(redis, "FLUSHALL");
+    return 0;
+}
+
+static int open_server(void **state)
+{
+    (void)state;
+    server_needed();
+    redis = server_start(NULL);
+    (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
+    return 0;
+}
+
+static int close_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+#define CASE(test) cmocka_unit_test_setup(test, begin_anew)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_lock_of_another_version_is_a_strangers_and_is_named),
+        CASE(test_lock_that_another_version_has_now_is_not_touched),
+        CASE(test_member_of_another_version_is_passed_over),
+        CASE(test_token_names_a_lock_with_a_queue),
+    };
+
+    return cmocka_run_group_tests(tests, open_server, close_server);
+}

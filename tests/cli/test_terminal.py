@@ -310,7 +310,7 @@ while True:
 """
     place.script("count.py", code)
     shell = terminal()
-    shell.command("$B -t 400ms job python3 count.py")
+    shell.command("$B -t 3s --kill-after 100ms job python3 count.py")
     shell.expect("begun\n")
     shell.type(CTRL_Z)
     shell.expect(r"Stopped")

@@ -15,6 +15,14 @@
 
 enum { GENERATIONS_MAX = 2048, LOOK_EVERY = 1024 };
 
+/* A choice that was carried out, and not looked up yet. */
+typedef struct step {
+    bwl_world  to;
+    bwl_choice choice;
+    unsigned   broken;
+    uint64_t   fingerprint;
+} step;
+
 typedef struct explorer {
     const bwl_scenario *scenario;
     const bwl_search   *search;
@@ -28,7 +36,7 @@ typedef struct explorer {
     uint32_t            number;   /* of the world that is gone on from                           */
     uint32_t            last_new; /* the highest number that a step from it led to               */
     bwl_world           from;
-    bwl_world           to;
+    step                steps[2];
     bwl_finding         found;
     uint64_t            generations[GENERATIONS_MAX]; /* how many worlds that many steps away    */
 } explorer;
@@ -74,47 +82,65 @@ static bool has_ended(const explorer *x)
 
 /* ---- one world after the other --------------------------------------------------------------- */
 
-/* The world in x->to was reached; from here on it is known, and gone on from later. */
-static uint32_t meet(explorer *x, uint32_t parent, bwl_choice choice)
+/* This world was reached; from here on it is known, and gone on from later. */
+static uint32_t meet(explorer *x, uint32_t parent, const step *s)
 {
     bwl_seen_world world = {
-        .fingerprint = bwl_world_fingerprint(&x->to, x->search->plain),
+        .fingerprint = s->fingerprint,
         .parent      = parent,
-        .choice      = choice,
+        .choice      = s->choice,
     };
     uint32_t number = 0;
     bwl_met  met    = bwl_seen_add(&x->seen, &world, &number);
 
-    if (met == BWL_MET_NO_ROOM || (met == BWL_MET_NEW && !bwl_frontier_put(&x->frontier, &x->to)))
+    if (met == BWL_MET_NO_ROOM || (met == BWL_MET_NEW && !bwl_frontier_put(&x->frontier, &s->to)))
         cut_short(x, BWL_CUT_MEMORY);
     return number;
 }
 
-static void try_choice(explorer *x, bwl_choice choice)
+static void carry_out(explorer *x, bwl_choice choice, step *s)
+{
+    memcpy(&s->to, &x->from, bwl_world_size(x->scenario));
+    bwl_world_perform(&s->to, choice);
+    s->choice = choice;
+    s->broken = bwl_world_broken_laws(&s->to) & x->scenario->laws;
+    if (s->broken != 0)
+        return;
+    s->fingerprint = bwl_world_fingerprint(&s->to, x->search->plain);
+    bwl_seen_prepare(&x->seen, s->fingerprint);
+}
+
+static void look_up(explorer *x, const step *s)
 {
     uint32_t number;
-    unsigned broken;
 
-    memcpy(&x->to, &x->from, bwl_world_size(x->scenario));
-    bwl_world_perform(&x->to, choice);
     x->found.steps++;
-    broken = bwl_world_broken_laws(&x->to) & x->scenario->laws;
-    if (broken != 0) {
-        found_broken(x, x->number, &choice, broken);
+    if (s->broken != 0) {
+        found_broken(x, x->number, &s->choice, s->broken);
         return;
     }
-    number = meet(x, x->number, choice);
+    number = meet(x, x->number, s);
     if (number > x->last_new)
         x->last_new = number;
     if (x->is_live && !has_ended(x) &&
-        !bwl_live_step(&x->live, number, x->to.got_lock ? BWL_GOOD_LOCK : 0))
+        !bwl_live_step(&x->live, number, s->to.got_lock ? BWL_GOOD_LOCK : 0))
         cut_short(x, BWL_CUT_MEMORY);
 }
 
+/* Each is looked up when the next one has been carried out: by then, the memory that says whether
+ * it was met before has arrived. */
 static void try_choices(explorer *x, const bwl_choices *choices)
 {
-    for (unsigned i = 0; i < choices->count && !has_ended(x); i++)
-        try_choice(x, choices->list[i]);
+    const step *last = NULL;
+
+    for (unsigned i = 0; i < choices->count && !has_ended(x); i++) {
+        carry_out(x, choices->list[i], &x->steps[i % 2]);
+        if (last != NULL)
+            look_up(x, last);
+        last = &x->steps[i % 2];
+    }
+    if (last != NULL && !has_ended(x))
+        look_up(x, last);
 }
 
 static bool is_quiet(const bwl_world *w)
@@ -196,10 +222,12 @@ static void note_generation(explorer *x, uint64_t count)
 
 static void search(explorer *x)
 {
+    step    *first           = &x->steps[0];
     uint32_t next_generation = 1;
 
-    bwl_world_start(&x->to, x->scenario);
-    (void)meet(x, BWL_NOBODY, (bwl_choice){ 0 });
+    bwl_world_start(&first->to, x->scenario);
+    first->fingerprint = bwl_world_fingerprint(&first->to, x->search->plain);
+    (void)meet(x, BWL_NOBODY, first);
     note_generation(x, 1);
     for (x->number = 0; x->frontier.count > 0 && !has_ended(x); x->number++) {
         if (x->number == next_generation) {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PAGE = 4096, FIRST_CAPACITY = PAGE / sizeof(void *) };
+enum { PAGE = 4096, LARGE = 1 << 20, FIRST_CAPACITY = PAGE / sizeof(void *) };
 
 static size_t in_pages(size_t size)
 {
@@ -25,6 +25,8 @@ void *bwl_memory_take(bwl_memory *memory, size_t size)
     taken = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (taken == MAP_FAILED)
         return NULL;
+    if (whole >= LARGE)
+        (void)madvise(taken, whole, MADV_HUGEPAGE);
     memory->used += whole;
     if (memory->used > memory->most)
         memory->most = memory->used;

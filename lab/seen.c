@@ -103,6 +103,12 @@ static bool has_room(bwl_seen *seen)
     return seen->count < seen->worlds.count * WORLDS || bwl_blocks_add(&seen->worlds) != NULL;
 }
 
+void bwl_seen_prepare(const bwl_seen *seen, uint64_t fingerprint)
+{
+    if (seen->capacity > 0)
+        __builtin_prefetch(&seen->places[(size_t)fingerprint & (seen->capacity - 1)]);
+}
+
 bwl_met bwl_seen_add(bwl_seen *seen, const bwl_seen_world *world, uint32_t *ret_number)
 {
     size_t i;

@@ -37,6 +37,9 @@ typedef enum bwl_met {
 
 void bwl_seen_start(bwl_seen *seen, bwl_memory *memory);
 
+/* It will be added soon: fetches the memory that will be looked at. */
+void bwl_seen_prepare(const bwl_seen *seen, uint64_t fingerprint);
+
 /* The number of the fingerprint: 0, 1, 2 ... in the order of first meeting. */
 bwl_met bwl_seen_add(bwl_seen *seen, const bwl_seen_world *world, uint32_t *ret_number);
 

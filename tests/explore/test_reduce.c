@@ -57,6 +57,27 @@ static bool is_too_large(const bwl_scenario *s)
         "setnx-del-late",
         "setnx-expire-watch-loss",
         "getset-server-slow",
+        "queue-slow",
+        "queue-slow-twice",
+        "queue-cancel",
+        "queue-lost-push",
+        "queue-loss",
+        "queue-loss-twice",
+        "queue-loss-late",
+        "queue-crash-slow",
+        "queue-denial",
+        "queue-extend",
+        "queue-borrower",
+        "queue-few-loss",
+        "queue-rate",
+        "queue-clock-back",
+        "queue-older",
+        "queue-gives-way",
+        "queue-long-slow",
+        "queue-long-loss",
+        "queue-long-rate",
+        "queue-three-rounds",
+        "queue-three-loss",
     };
 
     for (size_t i = 0; i < sizeof large / sizeof large[0]; i++)
@@ -65,9 +86,41 @@ static bool is_too_large(const bwl_scenario *s)
     return s->is_vast;
 }
 
+/* What the whole comes to is in the table of the scenarios; `bowline-lab run` holds it to that. */
+static void reduced_is_as_expected(const bwl_scenario *s)
+{
+    bwl_finding found =
+        bwl_explore(s, &(bwl_search){ .states_max = few_states(), .reduces = true });
+
+    if (found.verdict == BWL_BUDGET_REACHED) {
+        (void)printf("# %s is too large\n", s->name);
+    } else if (s->breaks != 0) {
+        assert_int_equal(found.verdict, BWL_BROKEN);
+        assert_int_not_equal(found.broken, 0);
+        assert_true(found.path_count >= s->steps);
+        assert_int_equal(bwl_path_breaks(s, found.path, found.path_count), found.broken);
+    } else {
+        assert_int_equal(found.verdict, BWL_EVERY_STATE);
+    }
+    bwl_finding_free(&found);
+}
+
 /* Every scenario that can be done in full, in a short time. */
 static void test_a_reduction_comes_to_the_same_verdict(void **state)
 {
+    (void)state;
+    for (size_t i = 0; i < bwl_scenarios_count(); i++) {
+        bwl_scenario s = bwl_scenario_at(i);
+
+        if (!is_too_large(&s) && (s.laws & BWL_LAWS_BACKWARDS) == 0)
+            reduced_is_as_expected(&s);
+    }
+}
+
+/* The small ones, both ways. */
+static void test_a_reduction_is_one(void **state)
+{
+    enum { SMALL = 20000 };
     uint64_t all  = 0;
     uint64_t some = 0;
 
@@ -79,24 +132,16 @@ static void test_a_reduction_comes_to_the_same_verdict(void **state)
 
         if (is_too_large(&s) || (s.laws & BWL_LAWS_BACKWARDS) != 0)
             continue;
-        whole = bwl_explore(&s, &(bwl_search){ .states_max = few_states() });
-        if (whole.verdict == BWL_BUDGET_REACHED) {
-            (void)printf("# %s is too large\n", s.name);
-            continue;
-        }
-        reduced = bwl_explore(&s, &(bwl_search){ .states_max = few_states(), .reduces = true });
-        assert_int_equal(whole.verdict, reduced.verdict);
-        if (whole.verdict == BWL_BROKEN) {
-            assert_int_not_equal(reduced.broken, 0);
-            assert_true(reduced.path_count >= whole.path_count);
-            assert_int_equal(bwl_path_breaks(&s, reduced.path, reduced.path_count), reduced.broken);
-        } else {
-            assert_true(reduced.states <= whole.states);
-            all += whole.states;
-            some += reduced.states;
+        whole = bwl_explore(&s, &(bwl_search){ .states_max = SMALL });
+        if (whole.verdict != BWL_BUDGET_REACHED) {
+            reduced = bwl_explore(&s, &(bwl_search){ .states_max = SMALL, .reduces = true });
+            assert_int_equal(whole.verdict, reduced.verdict);
+            assert_true(whole.verdict == BWL_BROKEN || reduced.states <= whole.states);
+            all += whole.verdict == BWL_EVERY_STATE ? whole.states : 0;
+            some += whole.verdict == BWL_EVERY_STATE ? reduced.states : 0;
+            bwl_finding_free(&reduced);
         }
         bwl_finding_free(&whole);
-        bwl_finding_free(&reduced);
     }
     assert_true(some < all * 95 / 100);
     (void)printf("# %lu worlds become %lu\n", (unsigned long)all, (unsigned long)some);
@@ -177,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_reduction_comes_to_the_same_verdict),
+        cmocka_unit_test(test_a_reduction_is_one),
         cmocka_unit_test(test_what_is_put_off_comes_to_the_same),
     };
 

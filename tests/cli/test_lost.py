@@ -177,7 +177,7 @@ def test_no_renew_ends_with_the_lease(place, redis):
 def test_max_hold_ends_the_command_before_the_lock(place, redis, engine):
     if engine == "file":
         place.env["BOWLINE_URL"] = f"file:{place.locks}"
-    run = start_deaf(place, "--max-hold", "1s")
+    run = start_deaf(place, "--max-hold", "3s")
     assert finish(place, run) == 123
     assert run.order == ["waiting", "acquired", "started", "lost:term", "lost:kill", "exited", "released"]
     assert run.events[4]["left_ms"] > 0

@@ -27,33 +27,60 @@ int64_t soak_now_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-soak_journal *soak_journal_map(const char *path, bool is_new)
+/* In memory: whoever writes to a page of a disk waits for the disk. */
+static int new_file(char path[static SOAK_PATH_MAX])
 {
-    int   fd = open(path, O_RDWR | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : 0), 0600);
+    int fd = memfd_create("soak", MFD_CLOEXEC);
+
+    (void)snprintf(path, SOAK_PATH_MAX, "/proc/%d/fd/%d", (int)getpid(), fd);
+    return fd;
+}
+
+static soak_journal *map(int fd, const char *path)
+{
     void *at = MAP_FAILED;
 
-    if (fd >= 0 && (!is_new || ftruncate(fd, sizeof(soak_journal)) == 0))
+    if (fd >= 0)
         at = mmap(NULL, sizeof(soak_journal), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (at == MAP_FAILED) {
         perror(path);
         exit(1);
     }
-    (void)close(fd);
     return at;
+}
+
+soak_journal *soak_journal_new(char path[static SOAK_PATH_MAX])
+{
+    int           fd = new_file(path);
+    soak_journal *journal;
+
+    if (fd >= 0 && ftruncate(fd, sizeof(soak_journal)) != 0)
+        fd = -1;
+    journal = map(fd, path);
+    for (unsigned lock = 0; lock < SOAK_LOCKS; lock++)
+        (void)new_file(journal->witnesses[lock]);
+    return journal;
+}
+
+soak_journal *soak_journal_map(const char *path)
+{
+    int           fd      = open(path, O_RDWR | O_CLOEXEC);
+    soak_journal *journal = map(fd, path);
+
+    (void)close(fd);
+    return journal;
 }
 
 soak_visit *soak_enter(soak_journal *journal, unsigned member, uint64_t fence, int *ret_fd)
 {
     unsigned lock = journal->cast[member].lock;
     unsigned n    = atomic_fetch_add(&journal->visits_count, 1);
-    char     path[96];
 
     if (n >= SOAK_VISITS_MAX) {
         (void)fprintf(stderr, "soak: the journal is full\n");
         exit(1);
     }
-    (void)snprintf(path, sizeof path, "%s/witness-%u", journal->directory, lock);
-    *ret_fd             = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    *ret_fd             = open(journal->witnesses[lock], O_RDWR | O_CLOEXEC);
     soak_visit *visit   = &journal->visits[n];
     bool        is_ours = flock(*ret_fd, LOCK_EX | LOCK_NB) == 0;
     *visit              = (soak_visit){ .part       = journal->cast[member].part,

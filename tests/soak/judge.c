@@ -83,6 +83,31 @@ static bool is_forgotten(const soak_run *run, const soak_visit *a, const soak_vi
     return false;
 }
 
+/* Was it given by a server that had forgotten it when he heard of it?  It was stopped, or its line
+ * was.  What such a server gave ends within a lease, as nobody renews it. */
+static bool is_stale(const soak_run *run, const soak_visit *v)
+{
+    for (size_t i = 0; i < run->deeds_count; i++) {
+        const soak_deed *d = &run->deeds[i];
+        if (is_restart(d) && d->kind != SOAK_RESTART_KEPT && d->to_us < v->from_us &&
+            is_of_before(v, d) &&
+            v->until_us <= d->from_us + (int64_t)soak_locks[v->lock].lease_ms * 1000)
+            return true;
+    }
+    return false;
+}
+
+/* The server goes by the machine's time of day: when that is set, leases end at another time. */
+static bool was_clock_set(const soak_run *run, const soak_visit *v)
+{
+    for (size_t i = 0; i < run->deeds_count; i++)
+        if (run->deeds[i].kind == SOAK_CLOCK &&
+            run->deeds[i].from_us > v->from_us - 2 * LEASE_MAX_US &&
+            run->deeds[i].from_us < v->from_us + LEASE_MAX_US)
+            return true;
+    return false;
+}
+
 /* A process was stopped or, if it was killed, is dying: its descriptors are not all closed yet. */
 static bool was_stopped(const soak_run *run, const soak_visit *v, int64_t from_us, int64_t to_us)
 {
@@ -157,7 +182,10 @@ static void compare(const soak_run *run, soak_visit **visits, size_t count, soak
         const soak_visit *now     = visits[i];
         int64_t           this_us = end_of(run, now);
         bool              is_both = sure != NULL && now->from_us < end_us && this_us > now->from_us;
-        if (is_both && is_forgotten(run, sure, now)) {
+        bool              is_older = now->fence != 0 && now->fence <= fence;
+        if ((is_both || is_older) && was_clock_set(run, now)) {
+            v->unjudged++;
+        } else if ((is_both && is_forgotten(run, sure, now)) || (is_older && is_stale(run, now))) {
             v->forgotten += sure != told;
             told = sure;
         } else if (is_both && sure->sure_us < now->from_us &&
@@ -169,8 +197,8 @@ static void compare(const soak_run *run, soak_visit **visits, size_t count, soak
             tell(run, "Overlap", sure, now);
         } else if (now->fence != 0) {
             v->fences++;
-            v->backward += now->fence <= fence;
-            if (now->fence <= fence)
+            v->backward += is_older;
+            if (is_older)
                 tell(run, "Fence that is not larger", i > 0 ? visits[i - 1] : now, now);
         }
         if (now->fence > fence)

@@ -46,7 +46,8 @@ static void cannot_be(const worker *w, const char *call, const bowline_error *er
 /* A server that loads, or is stopped in a script; or who was stopped himself while he asked. */
 static bool may_refuse(const bowline_error *error)
 {
-    static const char *const parts[] = { "LOADING", "BUSY", "too slowly", "no answer for" };
+    static const char *const parts[] = { "LOADING", "BUSY", "closed the connection", "too slowly",
+                                         "no answer for" };
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strstr(error->text, parts[i]) != NULL)
@@ -165,7 +166,7 @@ int soak_work(soak_journal *journal, unsigned member)
 {
     soak_member    *me    = &journal->cast[member];
     uint32_t        lease = soak_locks[me->lock].lease_ms;
-    uint32_t        reply = member % 2 == 0 ? lease / 4 : lease; /* the patient hear what is late */
+    uint32_t        reply = member % 3 == 0 ? lease / 4 : lease; /* the patient hear what is late */
     bowline_client *client = NULL;
     bowline_error   error  = { 0 };
     worker          workers[SOAK_THREADS];

@@ -110,6 +110,7 @@ static void rain(soak_run *run, soak_watch *watch, int64_t seconds)
     for (int64_t now; (now = clock_ms()) < end_ms; sleep_ms(2)) {
         atomic_store(&run->journal->quarter,
                      (unsigned)((now - begin_ms) * SOAK_QUARTERS / (end_ms - begin_ms)));
+        soak_look_at_clock(run);
         soak_wake(run, false);
         soak_tend(run);
         if (now >= next_ms) {
@@ -304,8 +305,8 @@ static void check_verdicts(const soak_verdict verdicts[SOAK_LOCKS])
         const char         *name = soak_locks[lock].name;
         check(v->overlaps == 0 && v->visits > 0,
               "%s: %u visits, %u overlaps; apart from these %u holders whom the server forgot, "
-              "and %u whose lock was given up after a restart",
-              name, v->visits, v->overlaps, v->forgotten, v->given_up);
+              "%u whose lock was given up after a restart, %u while the clock was set",
+              name, v->visits, v->overlaps, v->forgotten, v->given_up, v->unjudged);
         check(v->late == 0,
               "%s: %u found somebody inside who was stopped, %u one whose server was started anew, "
               "%u one without such a reason",
@@ -352,17 +353,13 @@ static int supervise(const char *program, int64_t seconds, uint64_t seed)
 
     assert_non_null(run);
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
-    run->program = program;
-    run->bowline = getenv("BOWLINE");
-    run->redis   = server_start("--appendonly yes --appendfsync no");
-    (void)snprintf(run->journal_path, sizeof run->journal_path, "%s/journal",
-                   run->redis->directory);
-    run->journal       = soak_journal_map(run->journal_path, true);
+    run->program       = program;
+    run->bowline       = getenv("BOWLINE");
+    run->redis         = server_start("--appendonly yes --appendfsync no");
+    run->journal       = soak_journal_new(run->journal_path);
     run->journal->seed = seed;
     (void)snprintf(wood, sizeof wood, "%s/wood", run->redis->directory);
     assert_int_equal(mkdir(wood, 0700), 0);
-    (void)snprintf(run->journal->directory, sizeof run->journal->directory, "%s",
-                   run->redis->directory);
     (void)snprintf(run->journal->socket, sizeof run->journal->socket, "%s", run->redis->socket);
     (void)printf("soak: %d s, seed %lu\n", (int)seconds, seed);
     soak(run, seconds);
@@ -383,8 +380,7 @@ int main(int argc, char **argv)
 
     for (size_t i = 0; argc == 4 && i < sizeof parts / sizeof parts[0]; i++)
         if (strcmp(argv[1], parts[i].name) == 0)
-            return parts[i].play(soak_journal_map(argv[2], false),
-                                 (unsigned)strtoul(argv[3], NULL, 10));
+            return parts[i].play(soak_journal_map(argv[2]), (unsigned)strtoul(argv[3], NULL, 10));
     int64_t  seconds = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
     uint64_t seed    = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
     if (argc > 3 || seconds <= 0) {

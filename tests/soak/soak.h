@@ -26,6 +26,7 @@ enum {
     SOAK_VISITS_MAX = 1 << 22,
     SOAK_FAULTS_MAX = 1 << 18,
     SOAK_LEASE_MAX  = 3000,
+    SOAK_PATH_MAX   = 48,
 };
 
 /* ---- who takes part --------------------------------------------------------------------------
@@ -87,8 +88,8 @@ typedef struct soak_visit {
 
 typedef struct soak_journal {
     uint64_t    seed;
-    char        directory[64]; /* of the server: its socket, the witnesses                    */
-    char        socket[96];
+    char        socket[96]; /* of the server                                                  */
+    char        witnesses[SOAK_LOCKS][SOAK_PATH_MAX];
     atomic_bool ends;
     atomic_uint quarter;
     atomic_uint forgets; /* how often the server has lost what it had acknowledged            */
@@ -99,8 +100,10 @@ typedef struct soak_journal {
     soak_visit  visits[SOAK_VISITS_MAX];
 } soak_journal;
 
-/* Makes it (is_new), or maps one that is there; ends the process if that fails. */
-soak_journal *soak_journal_map(const char *path, bool is_new);
+/* Makes it, and says by which path it can be mapped while this process lives; or maps one.  Ends
+ * the process if that fails. */
+soak_journal *soak_journal_new(char path[static SOAK_PATH_MAX]);
+soak_journal *soak_journal_map(const char *path);
 
 int64_t soak_now_us(void);
 
@@ -138,7 +141,8 @@ int soak_stray(soak_journal *journal, unsigned member);  /* a stranger          
     X(SERVER_LONG, 3, "times for longer than a lease")  \
     X(RESTART_KEPT, 3, "restarts with everything kept") \
     X(RESTART_TAIL, 3, "restarts without the latest")   \
-    X(RESTART_EMPTY, 2, "restarts with nothing kept")
+    X(RESTART_EMPTY, 2, "restarts with nothing kept")   \
+    X(CLOCK, 0, "times the time of day was set (by nobody here)")
 
 typedef enum soak_kind {
     SOAK_FAULT_NONE,
@@ -176,13 +180,14 @@ typedef struct soak_deed { /* what was done, and when */
 typedef struct soak_run { /* what the supervisor knows */
     server       *redis;
     soak_journal *journal;
-    char          journal_path[128];
+    char          journal_path[SOAK_PATH_MAX];
     const char   *program; /* this one                                                         */
     const char   *bowline; /* the command; NULL: there is none                                 */
     proxy        *lines[SOAK_CAST_MAX];
     pid_t         pids[SOAK_CAST_MAX];
     size_t        asleep[SOAK_CAST_MAX + 1]; /* the deed, from 1; the last: the server          */
     int64_t       wakes_ms[SOAK_CAST_MAX + 1];
+    int64_t       wall_ahead_us; /* of the clock since boot                                      */
     unsigned      counts[SOAK_KINDS_END];
     unsigned      odd_exits; /* members that ended as they should not                          */
     size_t        deeds_count;
@@ -193,6 +198,9 @@ typedef struct soak_run { /* what the supervisor knows */
 void soak_hire(soak_run *run, unsigned member);
 
 void soak_strike(soak_run *run, soak_fault fault);
+
+/* Notes it when the time of day of this machine was set. */
+void soak_look_at_clock(soak_run *run);
 
 /* Who has slept for long enough goes on; `all`: everybody, and every line. */
 void soak_wake(soak_run *run, bool all);
@@ -229,7 +237,9 @@ typedef struct soak_verdict {
     unsigned overlaps;  /* two were told that the lock is surely theirs, for the same moment    */
     unsigned forgotten; /* holders to whom that happened as the server had forgotten them       */
     unsigned given_up;  /* ... as it was started anew, and they had not asked since             */
-    unsigned slow;      /* found somebody inside who was stopped, or was stopped himself        */
+    unsigned
+        unjudged;  /* ... as the time of day was set; or whose fence was older, likewise       */
+    unsigned slow; /* found somebody inside who was stopped, or was stopped himself        */
     unsigned restarted; /* found somebody inside whose server was started anew meanwhile        */
     unsigned late;      /* found somebody inside without such a reason                          */
     unsigned fences;    /* how many were compared                                               */

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SERVER = SOAK_CAST_MAX, MOMENT_MS = 200, TAIL_BYTES = 40000 };
+enum { SERVER = SOAK_CAST_MAX, MOMENT_MS = 200, TAIL_BYTES = 40000, CLOCK_STEP_US = 20000 };
 
 static int64_t wall_us(void)
 {
@@ -48,6 +48,23 @@ static size_t begin_deed(soak_run *run, soak_kind kind, unsigned member)
 static void end_deed(soak_run *run, size_t deed)
 {
     run->deeds[deed - 1].to_us = soak_now_us();
+}
+
+void soak_look_at_clock(soak_run *run)
+{
+    int64_t before_us = soak_now_us();
+    int64_t ahead_us  = wall_us() - before_us;
+    int64_t step_us   = ahead_us - run->wall_ahead_us;
+
+    if (soak_now_us() - before_us > CLOCK_STEP_US / 2)
+        return; /* we were interrupted between the two */
+    if (run->wall_ahead_us != 0 && (step_us > CLOCK_STEP_US || step_us < -CLOCK_STEP_US)) {
+        size_t deed = begin_deed(run, SOAK_CLOCK, SERVER);
+        end_deed(run, deed);
+        (void)printf("the time of day was set by %ld us\n", step_us);
+    }
+    if (run->wall_ahead_us == 0 || step_us > CLOCK_STEP_US || step_us < -CLOCK_STEP_US)
+        run->wall_ahead_us = ahead_us;
 }
 
 /* ---- processes -------------------------------------------------------------------------------
@@ -247,7 +264,7 @@ static void make_late(soak_run *run, unsigned member, int64_t ms)
     size_t deed = begin_deed(run, SOAK_LATE, member);
 
     proxy_hold_back(run->lines[member], true, 0, ms);
-    proxy_hold_back(run->lines[member], false, ms, MOMENT_MS);
+    proxy_hold_back(run->lines[member], false, ms / 2, ms / 2 + MOMENT_MS);
     run->deeds[deed - 1].to_us = soak_now_us() + (ms + MOMENT_MS) * 1000;
 }
 
@@ -345,6 +362,7 @@ void soak_strike(soak_run *run, soak_fault fault)
     case SOAK_RESTART_EMPTY: restart(run, fault.kind); return;
     case SOAK_FAULT_NONE:
     case SOAK_NOTHING:
+    case SOAK_CLOCK:
     case SOAK_KINDS_END: return;
     }
 }

@@ -119,14 +119,13 @@ static void release_behind_a_flood(const char *inbox)
                         "OK");
 }
 
-/* The server ends a connection that has too much to be told: the grant was written to it, counts as
- * heard, and is never sent. */
-static void test_connection_that_is_cut_off_with_the_grant_inside(void **state)
+/* False: the first in line had not connected again before its claim was over, which is another
+ * story. */
+static bool finds_what_was_never_sent(void)
 {
     waiter w[2];
     char   inbox[40] = "";
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
     (void)server_ask(redis, "SET " KEY " " VALUE " PX 600000");
@@ -137,18 +136,35 @@ static void test_connection_that_is_cut_off_with_the_grant_inside(void **state)
     (void)snprintf(inbox, sizeof inbox, "%.32s", at);
     (void)server_ask(redis, "CONFIG RESETSTAT");
     release_behind_a_flood(inbox);
-    assert_true(waiter_ends(&w[0])); /* it asks on its next connection, and finds the lock */
-    assert_status(BOWLINE_OK, waiter_join(&w[0]), &w[0].error);
-    assert_int_equal(line_count(redis, "zpopmin"), 1);
-    assert_int_equal(line_count(redis, "hello"), 1);
-    assert_false(atomic_load(&w[1].ended));
-    assert_true(bowline_hold_left_ms(w[0].hold) > 0);
-    must_release(w[0].hold);
-    assert_status(BOWLINE_OK, waiter_join(&w[1]), &w[1].error);
-    must_release(w[1].hold);
+    while (!atomic_load(&w[0].ended) && !atomic_load(&w[1].ended))
+        sleep_ms(1);
+    bool is_in_time = line_count(redis, "zpopmin") == 1;
+    int  first      = atomic_load(&w[0].ended) ? 0 : 1;
+    if (is_in_time) { /* it has asked on its next connection */
+        assert_int_equal(first, 0);
+        assert_int_equal(line_count(redis, "hello"), 1);
+        assert_true(bowline_hold_left_ms(w[0].hold) > 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        waiter *next = &w[i == 0 ? first : 1 - first];
+        assert_status(BOWLINE_OK, waiter_join(next), &next->error);
+        must_release(next->hold);
+    }
     bowline_close(other);
     bowline_close(client);
     assert_true(line_leaves_nothing(redis));
+    return is_in_time;
+}
+
+/* The server ends a connection that has too much to be told: the grant was written to it, counts as
+ * heard, and is never sent. */
+static void test_connection_that_is_cut_off_with_the_grant_inside(void **state)
+{
+    (void)state;
+    for (int rounds = 1; !finds_what_was_never_sent(); rounds++) {
+        print_message("# round %d: the machine was too slow\n", rounds);
+        assert_true(rounds < 20);
+    }
 }
 
 /* Before 7.0 who listens to everything hears the grants and counts as a receiver.  A waiter that

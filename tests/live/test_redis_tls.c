@@ -323,6 +323,8 @@ static void test_server_starts(void **state)
 {
     (void)state;
     redis = server_start_tls(NULL);
+    if (!server_is_new())
+        redis->tls_port = 0; /* it cannot be shown another certificate */
     if (redis->tls_port == 0)
         skip();
     certs_make(redis->directory, &(cert){ .name = "otherca", .is_authority = true });

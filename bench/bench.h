@@ -45,10 +45,15 @@ typedef enum bench_bound {
 } bench_bound;
 
 typedef enum bench_unit {
-    BENCH_TIMES = 1, /* nanoseconds of one operation: percentiles          */
-    BENCH_RATES,     /* pairs per second: the median of the rounds         */
-    BENCH_UPDATES,   /* updates per second: likewise                       */
-    BENCH_BYTES,     /* bytes per lock: likewise                           */
+    BENCH_TIMES = 1,  /* nanoseconds of one operation: percentiles          */
+    BENCH_RATES,      /* pairs per second: the median of the rounds         */
+    BENCH_UPDATES,    /* updates per second: likewise                       */
+    BENCH_BYTES,      /* bytes per lock: likewise                           */
+    BENCH_RENEWALS,   /* renewals per second: likewise                      */
+    BENCH_HAND_OVERS, /* hand-overs per second: likewise */
+    BENCH_COMMANDS,   /* commands in a second: likewise */
+    BENCH_TURNS,      /* turns of one waiter: likewise */
+    BENCH_PER_CENT,   /* of one CPU: likewise */
 } bench_unit;
 
 /* What one side did, over all rounds.  Only times have more than a middle. */
@@ -87,6 +92,7 @@ struct bench_measure {
     double          goal;
     double          stretch; /* 0: none */
     unsigned        threads; /* 0: not a matter of threads */
+    unsigned        count;   /* of locks, waiters or keys, where the measure wants to know */
     bench_measuring run;
 };
 
@@ -125,6 +131,9 @@ int bench_need_lock_directory(bench *b, bench_text *ret_url, bench_trouble *rete
 /* For a measure that this machine cannot take: always 0. */
 int bench_leave_out(bench_result *ret_result, const char *why);
 
+/* What the URL says where it is the queue that is measured. */
+#define BENCH_QUEUE_QUERY "protocol=queue"
+
 /* The measures. */
 int bench_measure_pair_pings(bench *b, const bench_measure *measure, bench_result *ret_result,
                              bench_trouble *reterr);
@@ -142,6 +151,12 @@ int bench_measure_file_pair(bench *b, const bench_measure *measure, bench_result
                             bench_trouble *reterr);
 int bench_measure_thread_pair(bench *b, const bench_measure *measure, bench_result *ret_result,
                               bench_trouble *reterr);
+int bench_measure_hand_over(bench *b, const bench_measure *measure, bench_result *ret_result,
+                            bench_trouble *reterr);
+int bench_measure_depth(bench *b, const bench_measure *measure, bench_result *ret_result,
+                        bench_trouble *reterr);
+int bench_measure_renewals(bench *b, const bench_measure *measure, bench_result *ret_result,
+                           bench_trouble *reterr);
 int bench_measure_bytes(bench *b, const bench_measure *measure, bench_result *ret_result,
                         bench_trouble *reterr);
 

@@ -10,6 +10,7 @@
 #include "bench/stats.h"
 #include "core/core.h"
 
+#define QUEUE     "protocol=queue"
 #define PAIR_OURS "acquire and release, both awaited"
 
 /* The same two regimes for every number of threads. */
@@ -46,6 +47,16 @@
                   "two round trips, and begins again when somebody came between; under a lock "  \
                   "it is four, and the others wait.",                                            \
         .bound = BENCH_AT_LEAST, .goal = needed, .threads = count, .run = bench_measure_counter, \
+    }
+
+#define HAND_OVER_MEASURE(where, place, needed)                                                \
+    {                                                                                          \
+        .name = "hand-over-" where, .regime = place, .unit = BENCH_TIMES,                      \
+        .ours = "from release to the other's acquire, " QUEUE, .theirs = "one PING",           \
+        .means =                                                                               \
+            "One holds it and another waits. What the server gives at once has to come from "  \
+            "the one to the server and from there to the other: no less than one round trip.", \
+        .bound = BENCH_AT_MOST, .goal = needed, .run = bench_measure_hand_over,                \
     }
 
 const bench_measure bench_measures[] = {
@@ -156,6 +167,34 @@ const bench_measure bench_measures[] = {
         .bound  = BENCH_AT_MOST,
         .goal   = 1.0,
         .run    = bench_measure_bytes,
+    },
+    HAND_OVER_MEASURE("P", BENCH_PROXY, 1.1),
+    HAND_OVER_MEASURE("X", BENCH_CROSS, 1.25),
+    HAND_OVER_MEASURE("S", BENCH_SAME, 2.2),
+    {
+        .name   = "depth-128-X",
+        .regime = BENCH_CROSS,
+        .unit   = BENCH_RATES,
+        .ours   = "pairs per second, 128 at once, " QUEUE,
+        .theirs = "SET NX PX and compare-and-delete, pipelined",
+        .means  = "What one thread gets through one connection when it does not wait for each "
+                  "answer: 128 acquires, their answers, 128 releases, their answers.",
+        .bound  = BENCH_AT_LEAST,
+        .goal   = 0.55,
+        .count  = 128,
+        .run    = bench_measure_depth,
+    },
+    {
+        .name   = "renewals-X",
+        .regime = BENCH_CROSS,
+        .unit   = BENCH_RENEWALS,
+        .ours   = "renewals per second, 1,000 at once, " QUEUE,
+        .theirs = "PEXPIRE that checks nothing, pipelined",
+        .means  = "A renewal looks whose the lock is first.",
+        .bound  = BENCH_AT_LEAST,
+        .goal   = 0.55,
+        .count  = 1000,
+        .run    = bench_measure_renewals,
     },
 };
 const size_t bench_measures_count = sizeof bench_measures / sizeof bench_measures[0];

@@ -59,6 +59,11 @@ const char *bench_unit_text(bench_unit unit)
     case BENCH_RATES: return "pairs/s";
     case BENCH_UPDATES: return "updates/s";
     case BENCH_BYTES: return "bytes";
+    case BENCH_RENEWALS: return "renewals/s";
+    case BENCH_HAND_OVERS: return "hand-overs/s";
+    case BENCH_COMMANDS: return "commands/s";
+    case BENCH_TURNS: return "turns";
+    case BENCH_PER_CENT: return "% of a CPU";
     }
     bwl_unreachable("a unit outside of its enum");
 }

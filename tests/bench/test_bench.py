@@ -90,7 +90,8 @@ def test_list_says_every_measure_with_its_goal(bench):
     threads = [f"threads-{n}-{where}" for n in (1, 2, 4, 16, 64) for where in ("X", "free")]
     local = ["run-file", "run-redis", "file-pair", "thread-pair", "bytes"]
     counter = [f"counter-{n}-free" for n in (1, 2, 4, 16)]
-    assert names == ["pair-P", "pair-S", "pair-X", *threads, *counter, *local]
+    queue = ["hand-over-P", "hand-over-X", "hand-over-S", "depth-128-X", "renewals-X"]
+    assert names == ["pair-P", "pair-S", "pair-X", *threads, *counter, *local, *queue]
     assert max(map(len, done.stdout.splitlines())) <= 100
 
 
@@ -193,6 +194,21 @@ def test_throughput_and_commands_are_measured_too(bench):
             check_figures(m["ours"], m["unit"])
             check_figures(m["theirs"], m["unit"])
     assert measures["threads-2-free"]["bound"] == "at least"
+
+
+@needs_redis
+def test_what_the_queue_does_is_measured(bench):
+    done = bench(*SHORT, "--brief", "--json", "--only", "hand-over,depth,renewals")
+    assert (done.returncode, done.stderr) == (0, "")
+    measures = {m["name"]: m for m in json.loads(done.stdout)["measures"]}
+    assert set(measures) == {"hand-over-P", "hand-over-X", "hand-over-S", "depth-128-X", "renewals-X"}
+    for m in measures.values():
+        assert m["ratio"] is not None or m["note"] == "this machine has one CPU", m
+        if m["ratio"] is not None:
+            check_figures(m["ours"], m["unit"])
+            check_figures(m["theirs"], m["unit"])
+    # Twice the delay, at least: to the server, and from there to the other.
+    assert measures["hand-over-P"]["ours"]["p50"] >= 2000
 
 
 @needs_redis

@@ -153,6 +153,8 @@ int bench_measure_thread_pair(bench *b, const bench_measure *measure, bench_resu
                               bench_trouble *reterr);
 int bench_measure_hand_over(bench *b, const bench_measure *measure, bench_result *ret_result,
                             bench_trouble *reterr);
+int bench_measure_takeover(bench *b, const bench_measure *measure, bench_result *ret_result,
+                           bench_trouble *reterr);
 int bench_measure_depth(bench *b, const bench_measure *measure, bench_result *ret_result,
                         bench_trouble *reterr);
 int bench_measure_renewals(bench *b, const bench_measure *measure, bench_result *ret_result,

@@ -13,21 +13,6 @@
 
 enum { NUMBER_OF_THEIRS = 2, MANY = 1000, BRIEF = 20 };
 
-/* The program that was built together with this one. */
-static int find_ours(char ret_path[PATH_MAX], bench_trouble *reterr)
-{
-    ssize_t size = readlink("/proc/self/exe", ret_path, PATH_MAX - sizeof "bowline-peer");
-
-    if (size > 0) {
-        ret_path[size] = '\0';
-        char *slash    = strrchr(ret_path, '/');
-        (void)strcpy(slash != NULL ? slash + 1 : ret_path, "bowline-peer");
-        if (access(ret_path, X_OK) == 0)
-            return 0;
-    }
-    return bench_fail_errno(reterr, bench_text_of("bowline-peer is not beside this program"));
-}
-
 static int start_couple(bench_arena *arena, bench_who who, bench_driver_plan plan)
 {
     bench_couple *c = &arena->couples[who];
@@ -191,7 +176,7 @@ int bench_measure_peers(bench *b, bench_peer_results *ret_results, bench_trouble
     if (b->settings.peers == NULL)
         return 0;
     if (bench_peer_list_read(&results->list, b->settings.peers, reterr) < 0 ||
-        find_ours(ours, reterr) < 0)
+        bench_driver_find_ours(ours, reterr) < 0)
         return -1;
     results->cells =
         calloc(bench_peer_measures_count * (results->list.count + 1), sizeof *results->cells);

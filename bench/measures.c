@@ -59,6 +59,16 @@
         .bound = BENCH_AT_MOST, .goal = needed, .run = bench_measure_hand_over,                \
     }
 
+#define TAKEOVER_MEASURE(called, others)                                                            \
+    {                                                                                               \
+        .name = called, .regime = BENCH_FREE, .unit = BENCH_TIMES,                                  \
+        .ours   = "from the end of a dead holder's lease to the other's acquire, " QUEUE,           \
+        .theirs = "5 ms, and a beat at worst",                                                      \
+        .means  = "The holder is killed, and nobody tells the server. The number is that of other " \
+                  "keys with an expiry on the same server, which must not matter.",                 \
+        .bound = BENCH_AT_MOST, .goal = 1.0, .count = others, .run = bench_measure_takeover,        \
+    }
+
 const bench_measure bench_measures[] = {
     {
         .name   = "pair-P",
@@ -171,6 +181,8 @@ const bench_measure bench_measures[] = {
     HAND_OVER_MEASURE("P", BENCH_PROXY, 1.1),
     HAND_OVER_MEASURE("X", BENCH_CROSS, 1.25),
     HAND_OVER_MEASURE("S", BENCH_SAME, 2.2),
+    TAKEOVER_MEASURE("takeover", 0),
+    TAKEOVER_MEASURE("takeover-200000", 200000),
     {
         .name   = "depth-128-X",
         .regime = BENCH_CROSS,

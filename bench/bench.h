@@ -51,7 +51,7 @@ typedef enum bench_unit {
     BENCH_BYTES,      /* bytes per lock: likewise                           */
     BENCH_RENEWALS,   /* renewals per second: likewise                      */
     BENCH_HAND_OVERS, /* hand-overs per second: likewise */
-    BENCH_COMMANDS,   /* commands in a second: likewise */
+    BENCH_COMMANDS,   /* commands: likewise */
     BENCH_TURNS,      /* turns of one waiter: likewise */
     BENCH_PER_CENT,   /* of one CPU: likewise */
 } bench_unit;
@@ -63,7 +63,8 @@ typedef struct bench_figures {
     double p999;
 } bench_figures;
 
-enum { BENCH_ROUNDS_MAX = 99, BENCH_NOTE_MAX = 160 };
+/* With --brief, times are divided by so much, and no more wait than that. */
+enum { BENCH_ROUNDS_MAX = 99, BENCH_NOTE_MAX = 160, BENCH_BRIEF = 20 };
 
 typedef struct bench_result {
     bool          was_measured;
@@ -154,6 +155,16 @@ int bench_measure_thread_pair(bench *b, const bench_measure *measure, bench_resu
 int bench_measure_hand_over(bench *b, const bench_measure *measure, bench_result *ret_result,
                             bench_trouble *reterr);
 int bench_measure_takeover(bench *b, const bench_measure *measure, bench_result *ret_result,
+                           bench_trouble *reterr);
+int bench_measure_waiters(bench *b, const bench_measure *measure, bench_result *ret_result,
+                          bench_trouble *reterr);
+int bench_measure_fairness(bench *b, const bench_measure *measure, bench_result *ret_result,
+                           bench_trouble *reterr);
+int bench_measure_commands(bench *b, const bench_measure *measure, bench_result *ret_result,
+                           bench_trouble *reterr);
+int bench_measure_idle_commands(bench *b, const bench_measure *measure, bench_result *ret_result,
+                                bench_trouble *reterr);
+int bench_measure_idle_cpu(bench *b, const bench_measure *measure, bench_result *ret_result,
                            bench_trouble *reterr);
 int bench_measure_depth(bench *b, const bench_measure *measure, bench_result *ret_result,
                         bench_trouble *reterr);

@@ -11,9 +11,9 @@
 
 #include "bench/duel.h"
 
-enum { NUMBER_OF_THEIRS = 2, MANY = 1000, BRIEF = 20 };
+enum { NUMBER_OF_THEIRS = 2, MANY = 1000 };
 
-static int start_couple(bench_arena *arena, bench_who who, bench_driver_plan plan)
+int bench_duel_start(bench_arena *arena, bench_who who, bench_driver_plan plan)
 {
     bench_couple *c = &arena->couples[who];
 
@@ -29,7 +29,7 @@ static int start_couple(bench_arena *arena, bench_who who, bench_driver_plan pla
     return 0;
 }
 
-static void end_couples(bench_arena *arena)
+void bench_duel_end(bench_arena *arena)
 {
     for (unsigned w = 0; w < BENCH_WHO_COUNT; w++)
         for (unsigned i = 0; i < 2; i++)
@@ -38,14 +38,14 @@ static void end_couples(bench_arena *arena)
 
 int bench_duel_ms(const bench_arena *arena, int ms)
 {
-    return arena->b->settings.is_brief ? ms / BRIEF + 1 : ms;
+    return arena->b->settings.is_brief ? ms / BENCH_BRIEF + 1 : ms;
 }
 
 unsigned bench_duel_waiters(const bench_arena *arena)
 {
     unsigned waiters = arena->measure->waiters;
 
-    return arena->b->settings.is_brief && waiters > BRIEF ? BRIEF : waiters;
+    return arena->b->settings.is_brief && waiters > BENCH_BRIEF ? BENCH_BRIEF : waiters;
 }
 
 /* Everything of one kind for the two couples that run. */
@@ -87,21 +87,21 @@ static int measure_one(bench_arena *arena, bench_peer *peer, const char *ours, i
     int               status      = BENCH_COUPLE_FAILED;
 
     arena->couples[BENCH_THEIRS].is_ping = strcmp(peer->name, "PING") == 0;
-    if (start_couple(arena, BENCH_OURS,
-                     (bench_driver_plan){ .words = our_words,
-                                          .word  = query != NULL ? query : "",
-                                          .name  = "bench-ours",
-                                          .port  = port }) < 0 ||
+    if (bench_duel_start(arena, BENCH_OURS,
+                         (bench_driver_plan){ .words = our_words,
+                                              .word  = query != NULL ? query : "",
+                                              .name  = "bench-ours",
+                                              .port  = port }) < 0 ||
         bench_duel_check(arena, BENCH_OURS) < 0) {
         (void)our_failure(arena, reterr);
         status = BENCH_BENCH_FAILED;
-    } else if (start_couple(arena, BENCH_THEIRS,
-                            (bench_driver_plan){ .words = peer->words,
-                                                 .name  = "bench-theirs",
-                                                 .port  = port }) == 0) {
+    } else if (bench_duel_start(arena, BENCH_THEIRS,
+                                (bench_driver_plan){ .words = peer->words,
+                                                     .name  = "bench-theirs",
+                                                     .port  = port }) == 0) {
         status = fight(arena, peer, ret_result, reterr);
     }
-    end_couples(arena);
+    bench_duel_end(arena);
     if (status == BENCH_COUPLE_FAILED) {
         *ret_result = (bench_peer_result){ .was_measured = false };
         (void)snprintf(ret_result->note, sizeof ret_result->note, "%.150s", arena->why.text);

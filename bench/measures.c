@@ -69,6 +69,15 @@
         .bound = BENCH_AT_MOST, .goal = 1.0, .count = others, .run = bench_measure_takeover,        \
     }
 
+#define WAITERS_MEASURE(waiters)                                                                  \
+    {                                                                                             \
+        .name = "waiters-" #waiters, .regime = BENCH_FREE, .unit = BENCH_HAND_OVERS,              \
+        .ours = "hand-overs per second among so many waiters, " QUEUE, .theirs = "among two",     \
+        .means = "Many want it, hold it for no time, and want it again: the more there are, the " \
+                 "more it must not cost.",                                                        \
+        .bound = BENCH_AT_LEAST, .goal = 0.8, .count = waiters, .run = bench_measure_waiters,     \
+    }
+
 const bench_measure bench_measures[] = {
     {
         .name   = "pair-P",
@@ -183,6 +192,59 @@ const bench_measure bench_measures[] = {
     HAND_OVER_MEASURE("S", BENCH_SAME, 2.2),
     TAKEOVER_MEASURE("takeover", 0),
     TAKEOVER_MEASURE("takeover-200000", 200000),
+    WAITERS_MEASURE(16),
+    WAITERS_MEASURE(128),
+    WAITERS_MEASURE(1000),
+    {
+        .name   = "waiters-fairness-128",
+        .regime = BENCH_FREE,
+        .unit   = BENCH_TURNS,
+        .ours   = "turns of who had the fewest of 128, " QUEUE,
+        .theirs = "turns of who had the most",
+        .means  = "In order: nobody has it again before all others who wait have had it.",
+        .bound  = BENCH_AT_LEAST,
+        .goal   = 0.9,
+        .count  = 128,
+        .run    = bench_measure_fairness,
+    },
+    {
+        .name   = "waiters-commands-128",
+        .regime = BENCH_FREE,
+        .unit   = BENCH_COMMANDS,
+        .ours   = "commands of 128 waiters, " QUEUE,
+        .theirs = "hand-overs",
+        .means = "To stand in line and to let go: a command each. What says that one is alive, and "
+                 "what makes a claim a lease, is counted apart; nobody waits for those.",
+        .bound = BENCH_AT_MOST,
+        .goal  = 2.0,
+        .count = 128,
+        .run   = bench_measure_commands,
+    },
+    {
+        .name   = "idle-commands",
+        .regime = BENCH_FREE,
+        .unit   = BENCH_COMMANDS,
+        .ours   = "commands per second of 1,000 who wait, " QUEUE,
+        .theirs = "one for each waiter and beat",
+        .means  = "Nobody asks whether the lock is free; everybody says now and then that he is "
+                  "alive. A beat is a second.",
+        .bound  = BENCH_AT_MOST,
+        .goal   = 1.0,
+        .count  = 1000,
+        .run    = bench_measure_idle_commands,
+    },
+    {
+        .name   = "idle-cpu",
+        .regime = BENCH_FREE,
+        .unit   = BENCH_PER_CENT,
+        .ours   = "CPU of 1,000 who wait, together, " QUEUE,
+        .theirs = "1 % of one CPU",
+        .means  = "Each has a client of its own, all in one program.",
+        .bound  = BENCH_AT_MOST,
+        .goal   = 1.0,
+        .count  = 1000,
+        .run    = bench_measure_idle_cpu,
+    },
     {
         .name   = "depth-128-X",
         .regime = BENCH_CROSS,

@@ -61,7 +61,7 @@ const char *bench_unit_text(bench_unit unit)
     case BENCH_BYTES: return "bytes";
     case BENCH_RENEWALS: return "renewals/s";
     case BENCH_HAND_OVERS: return "hand-overs/s";
-    case BENCH_COMMANDS: return "commands/s";
+    case BENCH_COMMANDS: return "commands";
     case BENCH_TURNS: return "turns";
     case BENCH_PER_CENT: return "% of a CPU";
     }

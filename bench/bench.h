@@ -166,6 +166,8 @@ int bench_measure_idle_commands(bench *b, const bench_measure *measure, bench_re
                                 bench_trouble *reterr);
 int bench_measure_idle_cpu(bench *b, const bench_measure *measure, bench_result *ret_result,
                            bench_trouble *reterr);
+int bench_measure_queue_bytes(bench *b, const bench_measure *measure, bench_result *ret_result,
+                              bench_trouble *reterr);
 int bench_measure_depth(bench *b, const bench_measure *measure, bench_result *ret_result,
                         bench_trouble *reterr);
 int bench_measure_renewals(bench *b, const bench_measure *measure, bench_result *ret_result,

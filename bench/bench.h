@@ -94,15 +94,17 @@ struct bench_measure {
     double          stretch; /* 0: none */
     unsigned        threads; /* 0: not a matter of threads */
     unsigned        count;   /* of locks, waiters or keys, where the measure wants to know */
+    bool            is_long; /* seconds for a round */
     bench_measuring run;
 };
 
 extern const bench_measure bench_measures[];
 extern const size_t        bench_measures_count;
 
-/* Is it one of those that were asked for: by its name, or by the beginning of it before a '-'? */
+/* Is it one of those that were asked for: by its name, or by the beginning of it before a '-'?
+ * What is long is only measured when it is asked for, or with --long. */
 bool bench_measure_is_named(const bench_measure *measure, const char *name);
-bool bench_measure_is_wanted(const bench_measure *measure, const char *only);
+bool bench_measure_is_wanted(const bench_measure *measure, const bench_settings *s);
 bool bench_name_begins(const char *whole, const char *name);
 bool bench_name_is_wanted(const char *whole, const char *only);
 

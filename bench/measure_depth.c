@@ -12,7 +12,7 @@
 #include "bench/pipeline.h"
 #include "bench/rounds.h"
 
-enum { BATCHES = 100, TURN = 10 };
+enum { BATCHES = 30, TURN = 5 };
 
 typedef struct deep {
     bench_ours         ours;

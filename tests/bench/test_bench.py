@@ -91,7 +91,7 @@ def test_list_says_every_measure_with_its_goal(bench):
     local = ["run-file", "run-redis", "file-pair", "thread-pair", "bytes"]
     counter = [f"counter-{n}-free" for n in (1, 2, 4, 16)]
     queue = [
-        *("bytes-1000000", "hand-over-P", "hand-over-X", "hand-over-S", "takeover", "takeover-200000"),
+        *("million-bytes", "hand-over-P", "hand-over-X", "hand-over-S", "takeover", "takeover-200000"),
         *("waiters-16", "waiters-128", "waiters-1000", "waiters-fairness-128", "waiters-commands-128"),
         *("idle-commands", "idle-cpu", "depth-128-X", "renewals-X"),
     ]
@@ -202,7 +202,7 @@ def test_throughput_and_commands_are_measured_too(bench):
 
 @needs_redis
 def test_what_the_queue_does_is_measured(bench):
-    only = "hand-over,takeover,bytes-1000000,waiters-16,waiters-fairness,waiters-commands,idle,depth,renewals"
+    only = "hand-over,takeover,million,waiters-16,waiters-fairness,waiters-commands,idle,depth,renewals"
     done = bench(*SHORT, "--brief", "--json", "--only", only)
     assert (done.returncode, done.stderr) == (0, "")
     measures = {m["name"]: m for m in json.loads(done.stdout)["measures"]}
@@ -216,7 +216,7 @@ def test_what_the_queue_does_is_measured(bench):
             check_figures(m["ours"], m["unit"])
     # Twice the delay, at least: to the server, and from there to the other.
     assert measures["hand-over-P"]["ours"]["p50"] >= 2000
-    assert measures["bytes-1000000"]["note"] == "0 keys left after release"
+    assert measures["million-bytes"]["note"] == "0 keys left after release"
     assert measures["takeover"]["note"].endswith("of 2")
     assert measures["waiters-commands-128"]["ratio"] >= 1
 

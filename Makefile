@@ -106,8 +106,8 @@ help:
 	@echo 'make mutants         plant faults in a copy, and see that the tests notice (10 minutes)'
 	@echo 'make interop         against the locks of other languages, whose libraries it fetches (3 minutes)'
 	@echo 'make old-redis       the live tests on Redis 6.2, which it fetches and builds (5 minutes)'
-	@echo 'make bench           how fast it is, in ratios (half a minute)'
-	@echo 'make bench-report    the same at length, written to docs/performance.md'
+	@echo 'make bench           how fast it is, in ratios (a minute)'
+	@echo 'make bench-report    the same at length, written to docs/performance.md (eight minutes)'
 	@echo 'make bench-peers     beside the locks of other libraries, which it fetches (a quarter of an hour)'
 	@echo 'make check-format check-scripts check-headers'
 	@echo 'make deb             Debian packages, in build-deb/'
@@ -241,7 +241,7 @@ bench-report: deps
 	$(call setup,$(BUILD))
 	$(call with-bench,$(BUILD))
 	$(call compile,$(BUILD))
-	@$(BUILD)/bowline-bench --svg docs/performance.svg --report docs/performance.md \
+	@$(BUILD)/bowline-bench --long --svg docs/performance.svg --report docs/performance.md \
 		$(if $(wildcard build-peers/list),--peers build-peers/list $(PEERS_ARGS))
 
 # Beside the locks of other libraries. Who cannot be had here is named, and so is what is not a lock. After it,

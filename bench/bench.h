@@ -45,10 +45,15 @@ typedef enum bench_bound {
 } bench_bound;
 
 typedef enum bench_unit {
-    BENCH_TIMES = 1, /* nanoseconds of one operation: percentiles          */
-    BENCH_RATES,     /* pairs per second: the median of the rounds         */
-    BENCH_UPDATES,   /* updates per second: likewise                       */
-    BENCH_BYTES,     /* bytes per lock: likewise                           */
+    BENCH_TIMES = 1,  /* nanoseconds of one operation: percentiles          */
+    BENCH_RATES,      /* pairs per second: the median of the rounds         */
+    BENCH_UPDATES,    /* updates per second: likewise                       */
+    BENCH_BYTES,      /* bytes per lock: likewise                           */
+    BENCH_RENEWALS,   /* renewals per second: likewise                      */
+    BENCH_HAND_OVERS, /* hand-overs per second: likewise */
+    BENCH_COMMANDS,   /* commands: likewise */
+    BENCH_TURNS,      /* turns of one waiter: likewise */
+    BENCH_PER_CENT,   /* of one CPU: likewise */
 } bench_unit;
 
 /* What one side did, over all rounds.  Only times have more than a middle. */
@@ -58,7 +63,8 @@ typedef struct bench_figures {
     double p999;
 } bench_figures;
 
-enum { BENCH_ROUNDS_MAX = 99, BENCH_NOTE_MAX = 160 };
+/* With --brief, times are divided by so much, and no more wait than that. */
+enum { BENCH_ROUNDS_MAX = 99, BENCH_NOTE_MAX = 160, BENCH_BRIEF = 20 };
 
 typedef struct bench_result {
     bool          was_measured;
@@ -87,15 +93,18 @@ struct bench_measure {
     double          goal;
     double          stretch; /* 0: none */
     unsigned        threads; /* 0: not a matter of threads */
+    unsigned        count;   /* of locks, waiters or keys, where the measure wants to know */
+    bool            is_long; /* seconds for a round */
     bench_measuring run;
 };
 
 extern const bench_measure bench_measures[];
 extern const size_t        bench_measures_count;
 
-/* Is it one of those that were asked for: by its name, or by the beginning of it before a '-'? */
+/* Is it one of those that were asked for: by its name, or by the beginning of it before a '-'?
+ * What is long is only measured when it is asked for, or with --long. */
 bool bench_measure_is_named(const bench_measure *measure, const char *name);
-bool bench_measure_is_wanted(const bench_measure *measure, const char *only);
+bool bench_measure_is_wanted(const bench_measure *measure, const bench_settings *s);
 bool bench_name_begins(const char *whole, const char *name);
 bool bench_name_is_wanted(const char *whole, const char *only);
 
@@ -125,6 +134,9 @@ int bench_need_lock_directory(bench *b, bench_text *ret_url, bench_trouble *rete
 /* For a measure that this machine cannot take: always 0. */
 int bench_leave_out(bench_result *ret_result, const char *why);
 
+/* What the URL says where it is the queue that is measured. */
+#define BENCH_QUEUE_QUERY "protocol=queue"
+
 /* The measures. */
 int bench_measure_pair_pings(bench *b, const bench_measure *measure, bench_result *ret_result,
                              bench_trouble *reterr);
@@ -142,6 +154,26 @@ int bench_measure_file_pair(bench *b, const bench_measure *measure, bench_result
                             bench_trouble *reterr);
 int bench_measure_thread_pair(bench *b, const bench_measure *measure, bench_result *ret_result,
                               bench_trouble *reterr);
+int bench_measure_hand_over(bench *b, const bench_measure *measure, bench_result *ret_result,
+                            bench_trouble *reterr);
+int bench_measure_takeover(bench *b, const bench_measure *measure, bench_result *ret_result,
+                           bench_trouble *reterr);
+int bench_measure_waiters(bench *b, const bench_measure *measure, bench_result *ret_result,
+                          bench_trouble *reterr);
+int bench_measure_fairness(bench *b, const bench_measure *measure, bench_result *ret_result,
+                           bench_trouble *reterr);
+int bench_measure_commands(bench *b, const bench_measure *measure, bench_result *ret_result,
+                           bench_trouble *reterr);
+int bench_measure_idle_commands(bench *b, const bench_measure *measure, bench_result *ret_result,
+                                bench_trouble *reterr);
+int bench_measure_idle_cpu(bench *b, const bench_measure *measure, bench_result *ret_result,
+                           bench_trouble *reterr);
+int bench_measure_queue_bytes(bench *b, const bench_measure *measure, bench_result *ret_result,
+                              bench_trouble *reterr);
+int bench_measure_depth(bench *b, const bench_measure *measure, bench_result *ret_result,
+                        bench_trouble *reterr);
+int bench_measure_renewals(bench *b, const bench_measure *measure, bench_result *ret_result,
+                           bench_trouble *reterr);
 int bench_measure_bytes(bench *b, const bench_measure *measure, bench_result *ret_result,
                         bench_trouble *reterr);
 

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -39,6 +40,20 @@ _Noreturn static void become(char *const words[], const char *errors, const int 
         (void)execvp(words[0], words);
     (void)fprintf(stderr, "%s: %s\n", words[0], strerror(errno));
     _exit(127);
+}
+
+int bench_driver_find_ours(char ret_path[PATH_MAX], bench_trouble *reterr)
+{
+    ssize_t size = readlink("/proc/self/exe", ret_path, PATH_MAX - sizeof "bowline-peer");
+
+    if (size > 0) {
+        ret_path[size] = '\0';
+        char *slash    = strrchr(ret_path, '/');
+        (void)strcpy(slash != NULL ? slash + 1 : ret_path, "bowline-peer");
+        if (access(ret_path, X_OK) == 0)
+            return 0;
+    }
+    return bench_fail_errno(reterr, bench_text_of("bowline-peer is not beside this program"));
 }
 
 static void write_words(char *words[WORDS_MAX], const bench_driver_plan *plan, bench_text *port)

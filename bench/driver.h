@@ -6,6 +6,7 @@
 #ifndef BOWLINE_BENCH_DRIVER_H
 #define BOWLINE_BENCH_DRIVER_H
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -31,6 +32,9 @@ typedef struct bench_driver_plan {
     int                port;   /* on 127.0.0.1                             */
     unsigned           number; /* which of ours it is                      */
 } bench_driver_plan;
+
+/* The driver of our side, which was built together with this program. */
+int bench_driver_find_ours(char ret_path[PATH_MAX], bench_trouble *reterr);
 
 /* Starts it where this thread may run.  bench_driver_hear says when it is "ready".  End with
  * bench_driver_end. */

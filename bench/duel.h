@@ -7,6 +7,7 @@
 #include "bench/driver.h"
 #include "bench/peers.h"
 #include "bench/stats.h"
+#include "bench/turns.h"
 #include "bench/watch.h"
 
 typedef enum bench_who { BENCH_OURS = 0, BENCH_THEIRS, BENCH_WHO_COUNT } bench_who;
@@ -32,6 +33,16 @@ typedef struct bench_arena {
 /* How long something takes, and how many wait: as it is said, or for an instant with --brief. */
 int      bench_duel_ms(const bench_arena *arena, int ms);
 unsigned bench_duel_waiters(const bench_arena *arena);
+
+/* Starts the two programs of a couple, and hears that they are ready; -1: the arena says why.  End
+ * with bench_duel_end, which ends both couples. */
+int  bench_duel_start(bench_arena *arena, bench_who who, bench_driver_plan plan);
+void bench_duel_end(bench_arena *arena);
+
+/* So many waiters in each program; and one contest, { ms, how long to hold in us }, to its end. */
+int bench_duel_gather(bench_arena *arena, bench_couple *couple, unsigned waiters);
+int bench_duel_contend(bench_arena *arena, bench_who who, unsigned waiters, const int plan[2],
+                       bench_turns_sum *ret_sum);
 
 /* 0; -1: the couple failed, and the arena says why; or -2: the benchmark did. */
 enum { BENCH_COUPLE_FAILED = -1, BENCH_BENCH_FAILED = -2 };

@@ -23,7 +23,7 @@ enum {
     CHECK_HOLD_US   = 1000,
 };
 
-static int gather(bench_arena *arena, bench_couple *c, unsigned waiters)
+int bench_duel_gather(bench_arena *arena, bench_couple *c, unsigned waiters)
 {
     bench_text line = bench_text_of("crowd %u", waiters);
 
@@ -33,9 +33,8 @@ static int gather(bench_arena *arena, bench_couple *c, unsigned waiters)
     return 0;
 }
 
-/* One contest, to its end; the sum of it. */
-static int contend(bench_arena *arena, bench_who who, unsigned waiters, const int plan[2],
-                   bench_turns_sum *ret_sum)
+int bench_duel_contend(bench_arena *arena, bench_who who, unsigned waiters, const int plan[2],
+                       bench_turns_sum *ret_sum)
 {
     bench_couple *c      = &arena->couples[who];
     bench_turns   turns  = { .count = 0 };
@@ -65,10 +64,10 @@ int bench_duel_check(bench_arena *arena, bench_who who)
 {
     bench_turns_sum sum;
 
-    if (gather(arena, &arena->couples[who], CHECK_WAITERS / 2) < 0)
+    if (bench_duel_gather(arena, &arena->couples[who], CHECK_WAITERS / 2) < 0)
         return -1;
     const int plan[2] = { bench_duel_ms(arena, CHECK_MS), CHECK_HOLD_US };
-    return contend(arena, who, CHECK_WAITERS, plan, &sum);
+    return bench_duel_contend(arena, who, CHECK_WAITERS, plan, &sum);
 }
 
 /* ---- many ------------------------------------------------------------------------------------ */
@@ -89,7 +88,7 @@ static int take_round(bench_arena *arena, bench_who who, bench_peer_figures *ret
 
     if (bench_watch_cpu(arena->watch, &before, reterr) < 0)
         return BENCH_BENCH_FAILED;
-    if (contend(arena, who, waiters, (int[]){ ms, 0 }, &sum) < 0)
+    if (bench_duel_contend(arena, who, waiters, (int[]){ ms, 0 }, &sum) < 0)
         return BENCH_COUPLE_FAILED;
     if (bench_watch_cpu(arena->watch, &after, reterr) < 0)
         return BENCH_BENCH_FAILED;
@@ -111,7 +110,7 @@ static int count_commands(bench_arena *arena, bench_who who, double *ret_command
     if (bench_watch_begin(arena->watch, arena->b->server.port, reterr) < 0)
         return BENCH_BENCH_FAILED;
     const int plan[2] = { bench_duel_ms(arena, COUNTED_MS), 0 };
-    int       status  = contend(arena, who, bench_duel_waiters(arena), plan, &sum);
+    int       status  = bench_duel_contend(arena, who, bench_duel_waiters(arena), plan, &sum);
     if (bench_watch_end(arena->watch, &commands, reterr) < 0)
         return BENCH_BENCH_FAILED;
     if (status == 0)
@@ -167,13 +166,13 @@ int bench_duel_crowd(bench_arena *arena, bench_peer_result *ret_result, bench_tr
     int                 status                 = 0;
 
     for (unsigned w = 0; w < BENCH_WHO_COUNT; w++)
-        if (gather(arena, &arena->couples[w], bench_duel_waiters(arena) / 2) < 0)
+        if (bench_duel_gather(arena, &arena->couples[w], bench_duel_waiters(arena) / 2) < 0)
             return BENCH_COUPLE_FAILED;
     /* Once for nothing: programs that compile themselves while they run. */
     for (unsigned w = 0; w < BENCH_WHO_COUNT; w++) {
         const int       plan[2] = { bench_duel_ms(arena, WARM_UP_MS), 0 };
         bench_turns_sum sum;
-        if (contend(arena, (bench_who)w, bench_duel_waiters(arena), plan, &sum) < 0)
+        if (bench_duel_contend(arena, (bench_who)w, bench_duel_waiters(arena), plan, &sum) < 0)
             return BENCH_COUPLE_FAILED;
     }
     status = take_rounds(arena, take_round, &result, reterr);

@@ -142,6 +142,13 @@ void bench_sleep_ms(int64_t ms)
     (void)nanosleep(&t, NULL); /* nobody sends us signals that do not end us */
 }
 
+void bench_sleep_us(int64_t us)
+{
+    struct timespec t = { .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000 };
+
+    (void)nanosleep(&t, NULL);
+}
+
 /* ---- quiet ----------------------------------------------------------------------------------- */
 
 typedef struct ticks {

@@ -46,6 +46,7 @@ void bench_place(const bench_machine *machine, bench_regime regime, pid_t server
 
 int64_t bench_now_ns(void);
 void    bench_sleep_ms(int64_t ms);
+void    bench_sleep_us(int64_t us);
 
 /* How it went to wait for quiet. */
 typedef struct bench_quiet {

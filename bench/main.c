@@ -18,7 +18,7 @@ static int measure_all(bench *b, bench_result *results, bench_trouble *reterr)
 {
     for (size_t i = 0; i < bench_measures_count; i++) {
         const bench_measure *m = &bench_measures[i];
-        if (!bench_measure_is_wanted(m, b->settings.only))
+        if (!bench_measure_is_wanted(m, &b->settings))
             continue;
         bench_progress("%s", m->name);
         if (m->run(b, m, &results[i], reterr) < 0)
@@ -99,8 +99,8 @@ static int report(const bench *b, const bench_result *results, const bench_peer_
 static bool all_are_met(const bench *b, const bench_result *results)
 {
     for (size_t i = 0; i < bench_measures_count; i++)
-        if (bench_measure_is_wanted(&bench_measures[i], b->settings.only) &&
-            results[i].was_measured && !bench_is_met(&bench_measures[i], &results[i]))
+        if (bench_measure_is_wanted(&bench_measures[i], &b->settings) && results[i].was_measured &&
+            !bench_is_met(&bench_measures[i], &results[i]))
             return false;
     return true;
 }

@@ -7,6 +7,7 @@
  * changes with the size of the last command, and has nothing to do with locks.
  */
 #include <assert.h>
+#include <bowline/async.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,11 +15,18 @@
 #include "bench/ours.h"
 #include "bench/rounds.h"
 
-enum { LOCKS = 10000, PIPELINED = 500, SETTLE_STEPS = 60, SETTLE_STEP_MS = 50, SETTLED = 3 };
+enum {
+    PIPELINED      = 500,
+    MANY           = 100000,
+    LEASE_MS       = 3600000,
+    SETTLE_STEPS   = 60,
+    SETTLE_STEP_MS = 50,
+    SETTLED        = 3
+};
 
 static bench_text name_of(unsigned lock)
 {
-    return bench_text_of("bench-%05u", lock);
+    return bench_text_of("bench-%07u", lock);
 }
 
 static int read_memory(bench_floor *floor, int64_t *ret_bytes, bench_trouble *reterr)
@@ -62,68 +70,97 @@ static int empty(bench_floor *floor, int64_t *ret_bytes, bench_trouble *reterr)
 
 /* ---- sides ----------------------------------------------------------------------------------- */
 
-static int hold_all(bench_ours *ours, bowline_hold *holds[LOCKS], bench_trouble *reterr)
-{
-    bowline_error error;
+/* Held are `count`, some hundred at a time. */
+typedef struct crowd {
+    unsigned       count;
+    bowline_hold **holds;
+} crowd;
 
-    for (unsigned i = 0; i < LOCKS; i++)
-        if (bowline_acquire(&holds[i], ours->client, name_of(i).text,
-                            BOWLINE_ACQUIRE(.lease_ms = 600000), &error) < 0)
-            return bench_ours_failed("bowline_acquire", &error, reterr);
+static int hold_all(bench_ours *ours, const crowd *c, bench_trouble *reterr)
+{
+    bowline_operation *ops[PIPELINED];
+    bowline_error      error;
+
+    for (unsigned first = 0; first < c->count; first += PIPELINED) {
+        for (unsigned i = 0; i < PIPELINED; i++)
+            if (bowline_acquire_start(&ops[i], ours->client, name_of(first + i).text,
+                                      BOWLINE_ACQUIRE(.lease_ms = LEASE_MS), &error) < 0)
+                return bench_ours_failed("bowline_acquire_start", &error, reterr);
+        for (unsigned i = 0; i < PIPELINED; i++)
+            if (bowline_acquire_finish(&c->holds[first + i], ops[i], &error) < 0)
+                return bench_ours_failed("bowline_acquire_finish", &error, reterr);
+    }
     return 0;
 }
 
-static int release_all(bowline_hold *holds[LOCKS], bench_trouble *reterr)
+static int release_all(const crowd *c, bench_trouble *reterr)
 {
-    bowline_error error;
-    int           status = 0;
+    bowline_operation *ops[PIPELINED];
+    bowline_error      error;
 
-    for (unsigned i = 0; i < LOCKS; i++) {
-        if (bowline_release(holds[i], &error) < 0 && status == 0)
-            status = bench_ours_failed("bowline_release", &error, reterr);
-        holds[i] = NULL;
+    for (unsigned first = 0; first < c->count; first += PIPELINED) {
+        for (unsigned i = 0; i < PIPELINED; i++)
+            if (bowline_release_start(&ops[i], c->holds[first + i], &error) < 0)
+                return bench_ours_failed("bowline_release_start", &error, reterr);
+        for (unsigned i = 0; i < PIPELINED; i++)
+            if (bowline_finish(ops[i], &error) < 0)
+                return bench_ours_failed("bowline_finish", &error, reterr);
     }
-    return status;
+    return 0;
 }
 
-static int measure_ours(double *ret_bytes, int64_t *ret_left, bench_ours *ours, bench_floor *floor,
-                        bench_trouble *reterr)
-{
-    int64_t        before, after;
-    bowline_hold **holds  = calloc(LOCKS, sizeof(bowline_hold *));
-    int            status = -1;
+/* What is there for all locks and not for one: the count of fences, and who a client is. */
+#define KEPT_COMMAND \
+    "EVAL return#redis.call('keys','bowline:who:*')+redis.call('exists','bowline:f') 0"
 
-    if (holds == NULL)
-        return bench_fail_errno(reterr, bench_text_of("no memory for %d locks", LOCKS));
-    if (empty(floor, &before, reterr) == 0 && hold_all(ours, holds, reterr) == 0 &&
-        read_settled_memory(floor, &after, reterr) == 0 && release_all(holds, reterr) == 0 &&
-        bench_floor_number(floor, "DBSIZE", ret_left, reterr) == 0) {
-        *ret_bytes = (double)(after - before) / LOCKS;
-        status     = 0;
-    }
-    free(holds); /* after a failure the client still has them, and frees them with itself */
-    return status;
+static int count_left(bench_floor *floor, int64_t *ret_left, bench_trouble *reterr)
+{
+    int64_t all, kept;
+
+    if (bench_floor_number(floor, "DBSIZE", &all, reterr) < 0 ||
+        bench_floor_number(floor, KEPT_COMMAND, &kept, reterr) < 0)
+        return -1;
+    *ret_left = all - kept;
+    return 0;
 }
 
-static int measure_theirs(double *ret_bytes, bench_floor *floor, bench_trouble *reterr)
+typedef struct sides {
+    bench_ours  ours;
+    bench_floor floor;
+    crowd       crowd;
+} sides;
+
+static int measure_ours(sides *s, double *ret_bytes, int64_t *ret_left, bench_trouble *reterr)
 {
     int64_t before, after;
 
-    if (empty(floor, &before, reterr) < 0)
+    if (empty(&s->floor, &before, reterr) < 0 || hold_all(&s->ours, &s->crowd, reterr) < 0 ||
+        read_settled_memory(&s->floor, &after, reterr) < 0 || release_all(&s->crowd, reterr) < 0 ||
+        count_left(&s->floor, ret_left, reterr) < 0)
         return -1;
-    for (unsigned i = 0; i < LOCKS; i++) {
-        if (bench_floor_set_later(floor, name_of(i).text, reterr) < 0)
-            return -1;
-        if ((i + 1) % PIPELINED == 0 && bench_floor_await(floor, PIPELINED, reterr) < 0)
-            return -1;
-    }
-    if (read_settled_memory(floor, &after, reterr) < 0)
-        return -1;
-    *ret_bytes = (double)(after - before) / LOCKS;
-    return empty(floor, &after, reterr);
+    *ret_bytes = (double)(after - before) / s->crowd.count;
+    return 0;
 }
 
-static int fight(bench_result *ret_result, bench_ours *ours, bench_floor *floor, unsigned rounds,
+static int measure_theirs(sides *s, double *ret_bytes, bench_trouble *reterr)
+{
+    int64_t before, after;
+
+    if (empty(&s->floor, &before, reterr) < 0)
+        return -1;
+    for (unsigned i = 0; i < s->crowd.count; i++) {
+        if (bench_floor_set_later(&s->floor, name_of(i).text, reterr) < 0)
+            return -1;
+        if ((i + 1) % PIPELINED == 0 && bench_floor_await(&s->floor, PIPELINED, reterr) < 0)
+            return -1;
+    }
+    if (read_settled_memory(&s->floor, &after, reterr) < 0)
+        return -1;
+    *ret_bytes = (double)(after - before) / s->crowd.count;
+    return empty(&s->floor, &after, reterr);
+}
+
+static int fight(const bench_measure *measure, bench_result *ret_result, sides *s, unsigned rounds,
                  bench_trouble *reterr)
 {
     bench_result result = { .was_measured = true, .rounds = rounds };
@@ -131,9 +168,9 @@ static int fight(bench_result *ret_result, bench_ours *ours, bench_floor *floor,
     int64_t      left, left_most = 0;
 
     for (unsigned r = 0; r < rounds; r++) {
-        bench_progress("bytes: round %u of %u", r + 1, rounds);
-        if (measure_ours(&mine[r], &left, ours, floor, reterr) < 0 ||
-            measure_theirs(&theirs[r], floor, reterr) < 0)
+        bench_progress("%s: round %u of %u", measure->name, r + 1, rounds);
+        if (measure_ours(s, &mine[r], &left, reterr) < 0 ||
+            measure_theirs(s, &theirs[r], reterr) < 0)
             return -1;
         if (left > left_most)
             left_most = left;
@@ -148,23 +185,45 @@ static int fight(bench_result *ret_result, bench_ours *ours, bench_floor *floor,
     return 0;
 }
 
+/* One pair ahead: the connection is made, and the script is known. */
+static int measure_at(bench *b, const bench_measure *measure, const char *url,
+                      bench_result *ret_result, bench_trouble *reterr)
+{
+    unsigned rounds = measure->count >= MANY ? 1 : b->settings.rounds; /* once, if it is long */
+    sides    s      = { .crowd.count = b->settings.is_brief ? PIPELINED : measure->count };
+    int      status = -1;
+
+    assert(s.crowd.count % PIPELINED == 0); /* the last ones are awaited too */
+    s.crowd.holds = calloc(s.crowd.count, sizeof(bowline_hold *));
+    if (s.crowd.holds == NULL)
+        return bench_fail_errno(reterr, bench_text_of("no memory for %u locks", s.crowd.count));
+    if (bench_ours_open(&s.ours, url, reterr) == 0 &&
+        bench_floor_open(&s.floor, b->server.port, BENCH_NAME, reterr) == 0 &&
+        bench_ours_pair(&s.ours, reterr) == 0)
+        status = fight(measure, ret_result, &s, rounds, reterr);
+    bench_floor_close(&s.floor);
+    bench_ours_close(&s.ours); /* after a failure it frees what is held */
+    free(s.crowd.holds);
+    return status;
+}
+
 int bench_measure_bytes(bench *b, const bench_measure *measure, bench_result *ret_result,
                         bench_trouble *reterr)
 {
-    bench_ours  ours  = { 0 };
-    bench_floor floor = { 0 };
-    bench_text  url;
-    int         status = -1;
+    bench_text url;
 
-    static_assert(LOCKS % PIPELINED == 0, "the last ones are awaited too");
     if (bench_need_server(b, measure->regime, &url, reterr) < 0)
         return -1;
-    /* One pair ahead: the connection is made, and the script is known. */
-    if (bench_ours_open(&ours, url.text, reterr) == 0 &&
-        bench_floor_open(&floor, b->server.port, BENCH_NAME, reterr) == 0 &&
-        bench_ours_pair(&ours, reterr) == 0)
-        status = fight(ret_result, &ours, &floor, b->settings.rounds, reterr);
-    bench_floor_close(&floor);
-    bench_ours_close(&ours);
-    return status;
+    return measure_at(b, measure, url.text, ret_result, reterr);
+}
+
+int bench_measure_queue_bytes(bench *b, const bench_measure *measure, bench_result *ret_result,
+                              bench_trouble *reterr)
+{
+    bench_text url;
+
+    if (bench_need_server(b, measure->regime, &url, reterr) < 0)
+        return -1;
+    url = bench_text_of("%.200s?%s", url.text, BENCH_QUEUE_QUERY);
+    return measure_at(b, measure, url.text, ret_result, reterr);
 }

@@ -51,8 +51,8 @@ int bench_measure_file_pair(bench *b, const bench_measure *measure, bench_result
         return -1;
     bench_duel duel = {
         .name    = measure->name,
-        .ours    = { bench_ours_pair, &ours },
-        .theirs  = { flock_pair, path.text },
+        .ours    = { .step = bench_ours_pair, .arg = &ours },
+        .theirs  = { .step = flock_pair, .arg = path.text },
         .rounds  = b->settings.rounds,
         .samples = FILE_SAMPLES,
         .turn    = TURN,
@@ -90,8 +90,8 @@ int bench_measure_thread_pair(bench *b, const bench_measure *measure, bench_resu
         return -1;
     bench_duel duel = {
         .name    = measure->name,
-        .ours    = { bench_ours_pair, &ours },
-        .theirs  = { mutex_pair, &mutex },
+        .ours    = { .step = bench_ours_pair, .arg = &ours },
+        .theirs  = { .step = mutex_pair, .arg = &mutex },
         .rounds  = b->settings.rounds,
         .samples = THREAD_SAMPLES,
         .turn    = TURN,

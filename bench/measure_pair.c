@@ -33,7 +33,7 @@ static int fight(bench *b, const bench_measure *measure, bench_duel *duel, bench
     duel->name       = measure->name;
     duel->rounds     = b->settings.rounds;
     duel->batch      = 1;
-    duel->ours       = (bench_side){ bench_ours_pair, &ours };
+    duel->ours       = (bench_side){ .step = bench_ours_pair, .arg = &ours };
     duel->theirs.arg = &floor;
     status           = bench_fight(ret_result, duel, reterr);
 out:

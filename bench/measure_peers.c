@@ -11,24 +11,9 @@
 
 #include "bench/duel.h"
 
-enum { NUMBER_OF_THEIRS = 2, MANY = 1000, BRIEF = 20 };
+enum { NUMBER_OF_THEIRS = 2, MANY = 1000 };
 
-/* The program that was built together with this one. */
-static int find_ours(char ret_path[PATH_MAX], bench_trouble *reterr)
-{
-    ssize_t size = readlink("/proc/self/exe", ret_path, PATH_MAX - sizeof "bowline-peer");
-
-    if (size > 0) {
-        ret_path[size] = '\0';
-        char *slash    = strrchr(ret_path, '/');
-        (void)strcpy(slash != NULL ? slash + 1 : ret_path, "bowline-peer");
-        if (access(ret_path, X_OK) == 0)
-            return 0;
-    }
-    return bench_fail_errno(reterr, bench_text_of("bowline-peer is not beside this program"));
-}
-
-static int start_couple(bench_arena *arena, bench_who who, bench_driver_plan plan)
+int bench_duel_start(bench_arena *arena, bench_who who, bench_driver_plan plan)
 {
     bench_couple *c = &arena->couples[who];
 
@@ -44,7 +29,7 @@ static int start_couple(bench_arena *arena, bench_who who, bench_driver_plan pla
     return 0;
 }
 
-static void end_couples(bench_arena *arena)
+void bench_duel_end(bench_arena *arena)
 {
     for (unsigned w = 0; w < BENCH_WHO_COUNT; w++)
         for (unsigned i = 0; i < 2; i++)
@@ -53,14 +38,14 @@ static void end_couples(bench_arena *arena)
 
 int bench_duel_ms(const bench_arena *arena, int ms)
 {
-    return arena->b->settings.is_brief ? ms / BRIEF + 1 : ms;
+    return arena->b->settings.is_brief ? ms / BENCH_BRIEF + 1 : ms;
 }
 
 unsigned bench_duel_waiters(const bench_arena *arena)
 {
     unsigned waiters = arena->measure->waiters;
 
-    return arena->b->settings.is_brief && waiters > BRIEF ? BRIEF : waiters;
+    return arena->b->settings.is_brief && waiters > BENCH_BRIEF ? BENCH_BRIEF : waiters;
 }
 
 /* Everything of one kind for the two couples that run. */
@@ -102,21 +87,21 @@ static int measure_one(bench_arena *arena, bench_peer *peer, const char *ours, i
     int               status      = BENCH_COUPLE_FAILED;
 
     arena->couples[BENCH_THEIRS].is_ping = strcmp(peer->name, "PING") == 0;
-    if (start_couple(arena, BENCH_OURS,
-                     (bench_driver_plan){ .words = our_words,
-                                          .word  = query != NULL ? query : "",
-                                          .name  = "bench-ours",
-                                          .port  = port }) < 0 ||
+    if (bench_duel_start(arena, BENCH_OURS,
+                         (bench_driver_plan){ .words = our_words,
+                                              .word  = query != NULL ? query : "",
+                                              .name  = "bench-ours",
+                                              .port  = port }) < 0 ||
         bench_duel_check(arena, BENCH_OURS) < 0) {
         (void)our_failure(arena, reterr);
         status = BENCH_BENCH_FAILED;
-    } else if (start_couple(arena, BENCH_THEIRS,
-                            (bench_driver_plan){ .words = peer->words,
-                                                 .name  = "bench-theirs",
-                                                 .port  = port }) == 0) {
+    } else if (bench_duel_start(arena, BENCH_THEIRS,
+                                (bench_driver_plan){ .words = peer->words,
+                                                     .name  = "bench-theirs",
+                                                     .port  = port }) == 0) {
         status = fight(arena, peer, ret_result, reterr);
     }
-    end_couples(arena);
+    bench_duel_end(arena);
     if (status == BENCH_COUPLE_FAILED) {
         *ret_result = (bench_peer_result){ .was_measured = false };
         (void)snprintf(ret_result->note, sizeof ret_result->note, "%.150s", arena->why.text);
@@ -191,7 +176,7 @@ int bench_measure_peers(bench *b, bench_peer_results *ret_results, bench_trouble
     if (b->settings.peers == NULL)
         return 0;
     if (bench_peer_list_read(&results->list, b->settings.peers, reterr) < 0 ||
-        find_ours(ours, reterr) < 0)
+        bench_driver_find_ours(ours, reterr) < 0)
         return -1;
     results->cells =
         calloc(bench_peer_measures_count * (results->list.count + 1), sizeof *results->cells);

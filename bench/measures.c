@@ -10,6 +10,7 @@
 #include "bench/stats.h"
 #include "core/core.h"
 
+#define QUEUE     "protocol=queue"
 #define PAIR_OURS "acquire and release, both awaited"
 
 /* The same two regimes for every number of threads. */
@@ -46,6 +47,36 @@
                   "two round trips, and begins again when somebody came between; under a lock "  \
                   "it is four, and the others wait.",                                            \
         .bound = BENCH_AT_LEAST, .goal = needed, .threads = count, .run = bench_measure_counter, \
+    }
+
+#define HAND_OVER_MEASURE(where, place, needed)                                               \
+    {                                                                                         \
+        .name = "hand-over-" where, .regime = place, .unit = BENCH_TIMES,                     \
+        .ours = "from release to the other's acquire, " QUEUE, .theirs = "one PING",          \
+        .means = "One holds it and another waits. It has to come from the one to the server " \
+                 "and from there to the other: no less than one round trip.",                 \
+        .bound = BENCH_AT_MOST, .goal = needed, .run = bench_measure_hand_over,               \
+    }
+
+#define TAKEOVER_MEASURE(called, others)                                                      \
+    {                                                                                         \
+        .name = called, .regime = BENCH_FREE, .unit = BENCH_TIMES,                            \
+        .ours   = "from the end of a dead holder's lease to the other's acquire, " QUEUE,     \
+        .theirs = "5 ms, and a beat at worst",                                                \
+        .means  = "The holder is killed, and nobody tells the server. The number is that of " \
+                  "other keys with an expiry on the same server, which must not matter.",     \
+        .bound = BENCH_AT_MOST, .goal = 1.0, .count = others, .is_long = true,                \
+        .run = bench_measure_takeover,                                                        \
+    }
+
+#define WAITERS_MEASURE(waiters)                                                              \
+    {                                                                                         \
+        .name = "waiters-" #waiters, .regime = BENCH_FREE, .unit = BENCH_HAND_OVERS,          \
+        .ours = "hand-overs per second among so many waiters, " QUEUE, .theirs = "among two", \
+        .means = "Many want it, hold it for no time, and want it again: how many they are "   \
+                 "must not matter much.",                                                     \
+        .bound = BENCH_AT_LEAST, .goal = 0.8, .count = waiters, .is_long = true,              \
+        .run = bench_measure_waiters,                                                         \
     }
 
 const bench_measure bench_measures[] = {
@@ -155,7 +186,109 @@ const bench_measure bench_measures[] = {
                   "no key may be left.",
         .bound  = BENCH_AT_MOST,
         .goal   = 1.0,
+        .count  = 10000,
         .run    = bench_measure_bytes,
+    },
+    {
+        .name    = "million-bytes",
+        .regime  = BENCH_SAME,
+        .unit    = BENCH_BYTES,
+        .ours    = "used_memory per lock, 1,000,000 held, " QUEUE,
+        .theirs  = "SET of the same keys to 16 bytes, PX",
+        .means   = "The same of a million. The value also says which client it is: others can ask "
+                   "who holds it.",
+        .bound   = BENCH_AT_MOST,
+        .goal    = 1.0,
+        .count   = 1000000,
+        .is_long = true,
+        .run     = bench_measure_queue_bytes,
+    },
+    HAND_OVER_MEASURE("P", BENCH_PROXY, 1.1),
+    HAND_OVER_MEASURE("X", BENCH_CROSS, 1.25),
+    HAND_OVER_MEASURE("S", BENCH_SAME, 2.2),
+    TAKEOVER_MEASURE("takeover", 0),
+    TAKEOVER_MEASURE("takeover-200000", 200000),
+    WAITERS_MEASURE(16),
+    WAITERS_MEASURE(128),
+    WAITERS_MEASURE(1000),
+    {
+        .name    = "waiters-fairness-128",
+        .regime  = BENCH_FREE,
+        .unit    = BENCH_TURNS,
+        .ours    = "turns of who had the fewest of 128, " QUEUE,
+        .theirs  = "turns of who had the most",
+        .means   = "In order: nobody has it again before all others who wait have had it.",
+        .bound   = BENCH_AT_LEAST,
+        .goal    = 0.9,
+        .count   = 128,
+        .is_long = true,
+        .run     = bench_measure_fairness,
+    },
+    {
+        .name   = "waiters-commands-128",
+        .regime = BENCH_FREE,
+        .unit   = BENCH_COMMANDS,
+        .ours   = "commands of 128 waiters, " QUEUE,
+        .theirs = "hand-overs",
+        .means = "To stand in line and to let go: a command each. What says that one is alive, and "
+                 "what makes a claim a lease, is counted apart; nobody waits for those.",
+        .bound = BENCH_AT_MOST,
+        .goal  = 2.0,
+        .count = 128,
+        .is_long = true,
+        .run     = bench_measure_commands,
+    },
+    {
+        .name    = "idle-commands",
+        .regime  = BENCH_FREE,
+        .unit    = BENCH_COMMANDS,
+        .ours    = "commands per second of 1,000 who wait, " QUEUE,
+        .theirs  = "one for each waiter and beat",
+        .means   = "Nobody asks whether the lock is free; everybody says now and then that he is "
+                   "alive. A beat is a second.",
+        .bound   = BENCH_AT_MOST,
+        .goal    = 1.0,
+        .count   = 1000,
+        .is_long = true,
+        .run     = bench_measure_idle_commands,
+    },
+    {
+        .name    = "idle-cpu",
+        .regime  = BENCH_FREE,
+        .unit    = BENCH_PER_CENT,
+        .ours    = "CPU of 1,000 who wait, together, " QUEUE,
+        .theirs  = "1 % of one CPU",
+        .means   = "Each has a client of its own, all in one program.",
+        .bound   = BENCH_AT_MOST,
+        .goal    = 1.0,
+        .count   = 1000,
+        .is_long = true,
+        .run     = bench_measure_idle_cpu,
+    },
+    {
+        .name   = "depth-128-X",
+        .regime = BENCH_CROSS,
+        .unit   = BENCH_RATES,
+        .ours   = "pairs per second, 128 at once, " QUEUE,
+        .theirs = "SET NX PX and compare-and-delete, pipelined",
+        .means  = "What one thread gets through one connection when it does not wait for each "
+                  "answer: 128 acquires, their answers, 128 releases, their answers.",
+        .bound  = BENCH_AT_LEAST,
+        .goal   = 0.55,
+        .count  = 128,
+        .run    = bench_measure_depth,
+    },
+    {
+        .name   = "renewals-X",
+        .regime = BENCH_CROSS,
+        .unit   = BENCH_RENEWALS,
+        .ours   = "renewals per second, 1,000 at once, " QUEUE,
+        .theirs = "PEXPIRE that checks nothing, pipelined",
+        .means  = "A renewal looks whose the lock is first.",
+        .bound  = BENCH_AT_LEAST,
+        .goal   = 0.55,
+        .count  = 1000,
+        .run    = bench_measure_renewals,
     },
 };
 const size_t bench_measures_count = sizeof bench_measures / sizeof bench_measures[0];
@@ -176,9 +309,11 @@ bool bench_measure_is_named(const bench_measure *measure, const char *name)
     return bench_name_begins(measure->name, name);
 }
 
-bool bench_measure_is_wanted(const bench_measure *measure, const char *only)
+bool bench_measure_is_wanted(const bench_measure *measure, const bench_settings *s)
 {
-    return bench_name_is_wanted(measure->name, only);
+    if (s->only == NULL && measure->is_long)
+        return s->wants_long;
+    return bench_name_is_wanted(measure->name, s->only);
 }
 
 bool bench_name_is_wanted(const char *whole, const char *only)

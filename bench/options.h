@@ -23,7 +23,8 @@
     X(PEERS, "peers", "FILE", "and the peers of this list, which tools/peers makes")      \
     X(QUERY, "query", "TEXT", "of our URL beside peers: protocol=queue")                  \
     X(SAMPLES, "samples", "N", "hand-overs of a peer in a round, 1 to 1000 (10)")         \
-    X(BRIEF, "brief", NULL, "peers for an instant: to see that it works; no figures")     \
+    X(LONG, "long", NULL, "and what takes seconds for a round (five minutes more)")       \
+    X(BRIEF, "brief", NULL, "for an instant: to see that it works; no figures")           \
     X(BOWLINE, "bowline", "FILE", "the command to measure (the one beside this program)") \
     X(LIST, "list", NULL, "say what is measured, and the goals")                          \
     X(HELP, "help", NULL, "this text")
@@ -40,6 +41,7 @@ typedef struct bench_settings {
     unsigned    delay_us;
     unsigned    settle_s;
     bool        is_brief;
+    bool        wants_long;
     bool        wants_json;
     bool        is_strict;
     bool        wants_list;

@@ -113,7 +113,7 @@ void bench_report_json(FILE *out, const bench *b, const bench_result *results,
     (void)fprintf(out, "  \"rounds\": %u, \"delay_us\": %u,\n  \"measures\": [", b->settings.rounds,
                   b->settings.delay_us);
     for (size_t i = 0; i < bench_measures_count; i++)
-        if (bench_measure_is_wanted(&bench_measures[i], b->settings.only)) {
+        if (bench_measure_is_wanted(&bench_measures[i], &b->settings)) {
             (void)fputs(is_first ? "\n" : ",\n", out);
             write_measure(out, &bench_measures[i], &results[i]);
             is_first = false;

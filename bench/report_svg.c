@@ -91,7 +91,7 @@ void bench_report_svg(FILE *out, const bench *b, const bench_result *results)
     int rows = 0, top = TOP;
 
     for (size_t i = 0; i < bench_measures_count; i++)
-        rows += bench_measure_is_wanted(&bench_measures[i], b->settings.only) ? 1 : 0;
+        rows += bench_measure_is_wanted(&bench_measures[i], &b->settings) ? 1 : 0;
     int height = TOP + rows * ROW + BOTTOM;
     (void)fprintf(out,
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
@@ -102,7 +102,7 @@ void bench_report_svg(FILE *out, const bench *b, const bench_result *results)
     write_text(out, "title", 12, 20, "ours / theirs, the goals in one line");
     write_text(out, "soft", BAR_LEFT + BAR_GOAL - 12, TOP - 10, "goal");
     for (size_t i = 0; i < bench_measures_count; i++)
-        if (bench_measure_is_wanted(&bench_measures[i], b->settings.only)) {
+        if (bench_measure_is_wanted(&bench_measures[i], &b->settings)) {
             write_row(out, &bench_measures[i], &results[i], top);
             top += ROW;
         }

@@ -59,6 +59,11 @@ const char *bench_unit_text(bench_unit unit)
     case BENCH_RATES: return "pairs/s";
     case BENCH_UPDATES: return "updates/s";
     case BENCH_BYTES: return "bytes";
+    case BENCH_RENEWALS: return "renewals/s";
+    case BENCH_HAND_OVERS: return "hand-overs/s";
+    case BENCH_COMMANDS: return "commands";
+    case BENCH_TURNS: return "turns";
+    case BENCH_PER_CENT: return "% of a CPU";
     }
     bwl_unreachable("a unit outside of its enum");
 }
@@ -120,11 +125,11 @@ void bench_report_table(FILE *out, const bench *b, const bench_result *results)
     (void)fprintf(out, "%-16s %8s  %-8s %-14s %s\n", "measure", "ratio", "goal", "",
                   "spread of the rounds");
     for (size_t i = 0; i < bench_measures_count; i++)
-        if (bench_measure_is_wanted(&bench_measures[i], b->settings.only))
+        if (bench_measure_is_wanted(&bench_measures[i], &b->settings))
             write_row(out, &bench_measures[i], &results[i]);
     (void)fprintf(out, "\n%-16s %-28s %s\n", "p50 / p99 / p999", "ours", "theirs");
     for (size_t i = 0; i < bench_measures_count; i++)
-        if (bench_measure_is_wanted(&bench_measures[i], b->settings.only))
+        if (bench_measure_is_wanted(&bench_measures[i], &b->settings))
             write_figures(out, &bench_measures[i], &results[i]);
     (void)fprintf(out, "\n%s\n%u round%s; the machine before the run: %s\n",
                   bench_machine_text(b).text, b->settings.rounds,

@@ -14,17 +14,31 @@ bench_figures bench_figures_of(bench_samples *samples)
     };
 }
 
+static int take_sample(const bench_side *side, const bench_duel *duel, int64_t *ret_ns,
+                       bench_trouble *reterr)
+{
+    if (side->timed != NULL) {
+        assert(duel->batch == 1);
+        return side->timed(side->arg, ret_ns, reterr);
+    }
+    int64_t began = bench_now_ns();
+    for (size_t k = 0; k < duel->batch; k++)
+        if (side->step(side->arg, reterr) < 0)
+            return -1;
+    *ret_ns = (bench_now_ns() - began) / (int64_t)duel->batch;
+    return 0;
+}
+
 /* One side's turn.  The samples are dropped when there is no place for them: in the warm-up. */
 static int take_turn(const bench_side *side, const bench_duel *duel, bench_samples *samples,
                      bench_trouble *reterr)
 {
     for (size_t i = 0; i < duel->turn; i++) {
-        int64_t began = bench_now_ns();
-        for (size_t k = 0; k < duel->batch; k++)
-            if (side->step(side->arg, reterr) < 0)
-                return -1;
+        int64_t took;
+        if (take_sample(side, duel, &took, reterr) < 0)
+            return -1;
         if (samples != NULL)
-            bench_samples_add(samples, (bench_now_ns() - began) / (int64_t)duel->batch);
+            bench_samples_add(samples, took);
     }
     return 0;
 }

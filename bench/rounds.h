@@ -13,9 +13,13 @@
 /* Carries out once what is measured. */
 typedef int (*bench_step)(void *arg, bench_trouble *reterr);
 
+/* The same, where only a part of it is what is timed. */
+typedef int (*bench_timed_step)(void *arg, int64_t *ret_ns, bench_trouble *reterr);
+
 typedef struct bench_side {
-    bench_step step;
-    void      *arg;
+    bench_step       step;
+    void            *arg;
+    bench_timed_step timed; /* in place of `step`, in batches of one */
 } bench_side;
 
 typedef struct bench_duel {

@@ -61,15 +61,15 @@ static int compare(const void *a, const void *b)
     return (x->in_ns > y->in_ns) - (x->in_ns < y->in_ns);
 }
 
-static double fairness(const unsigned *won, unsigned waiters)
+static void judge(bench_turns_sum *sum, const unsigned *won, unsigned waiters)
 {
-    unsigned least = won[0], most = won[0];
-
+    sum->fewest = won[0];
+    sum->most   = won[0];
     for (unsigned i = 1; i < waiters; i++) {
-        least = won[i] < least ? won[i] : least;
-        most  = won[i] > most ? won[i] : most;
+        sum->fewest = won[i] < sum->fewest ? won[i] : sum->fewest;
+        sum->most   = won[i] > sum->most ? won[i] : sum->most;
     }
-    return most > 0 ? (double)least / most : 0;
+    sum->fairness = sum->most > 0 ? (double)sum->fewest / sum->most : 0;
 }
 
 bench_turns_sum bench_turns_sum_up(bench_turns *turns, unsigned waiters, int64_t end_ns)
@@ -93,6 +93,6 @@ bench_turns_sum bench_turns_sum_up(bench_turns *turns, unsigned waiters, int64_t
             won[t->who]++;
         latest_ns = t->out_ns > latest_ns ? t->out_ns : latest_ns;
     }
-    sum.fairness = fairness(won, waiters);
+    judge(&sum, won, waiters);
     return sum;
 }

@@ -26,11 +26,13 @@ int  bench_turns_read(bench_turns *turns, const char *path, unsigned first, benc
 void bench_turns_free(bench_turns *turns);
 
 typedef struct bench_turns_sum {
-    size_t overlaps;          /* turns that began before another had ended          */
-    size_t hand_overs;        /* turns of somebody else than the one before         */
-    size_t hand_overs_before; /* likewise, that began before end_ns                 */
-    size_t turns_before;
-    double fairness; /* of `waiters`, before end_ns: the fewest turns / the most    */
+    size_t   overlaps;          /* turns that began before another had ended          */
+    size_t   hand_overs;        /* turns of somebody else than the one before         */
+    size_t   hand_overs_before; /* likewise, that began before end_ns                 */
+    size_t   turns_before;
+    unsigned fewest; /* turns of one of `waiters`, before end_ns                    */
+    unsigned most;
+    double   fairness; /* of `waiters`, before end_ns: the fewest turns / the most    */
 } bench_turns_sum;
 
 /* Puts them in order.  At most BENCH_WAITERS_MAX waiters. */

@@ -100,6 +100,16 @@ static bool is_of_a_client(const char *line)
     return end != NULL && end - line >= 4 && memcmp(end - 4, " lua", 4) != 0;
 }
 
+static void add_one(bench_watch *w, const char *line)
+{
+    for (unsigned i = 0; i < BENCH_APART_MAX; i++)
+        if (w->apart[i] != NULL && strstr(line, w->apart[i]) != NULL) {
+            w->apart_commands[i]++;
+            return;
+        }
+    w->commands++;
+}
+
 static void *count(void *arg)
 {
     bench_watch *w = arg;
@@ -110,7 +120,7 @@ static void *count(void *arg)
             break;
         is_last = strstr(reply->str, LAST_COMMAND) != NULL;
         if (!is_last && is_of_a_client(reply->str))
-            w->commands++;
+            add_one(w, reply->str);
         freeReplyObject(reply);
     }
     return NULL;
@@ -120,6 +130,8 @@ int bench_watch_begin(bench_watch *watch, int port, bench_trouble *reterr)
 {
     assert(watch->monitor == NULL);
     watch->commands = 0;
+    for (unsigned i = 0; i < BENCH_APART_MAX; i++)
+        watch->apart_commands[i] = 0;
     if (connect_to(&watch->monitor, port, reterr) < 0)
         return -1;
     if (expect(watch->monitor, redisCommand(watch->monitor, "MONITOR"), reterr) < 0)

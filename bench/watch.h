@@ -14,11 +14,15 @@
 
 struct redisContext;
 
+enum { BENCH_APART_MAX = 2 };
+
 typedef struct bench_watch {
     struct redisContext *info;
     struct redisContext *monitor;
     pthread_t            thread; /* while it counts */
     int64_t              commands;
+    const char          *apart[BENCH_APART_MAX]; /* whoever has this in it is counted apart */
+    int64_t              apart_commands[BENCH_APART_MAX];
 } bench_watch;
 
 /* Close with bench_watch_close, which may be done at any time. */
@@ -31,7 +35,7 @@ int bench_watch_cpu(bench_watch *watch, double *ret_us, bench_trouble *reterr);
 /* Removes what is there, of whomever. */
 int bench_watch_flush(bench_watch *watch, bench_trouble *reterr);
 
-/* The commands that clients send between the two calls. */
+/* The commands that clients send between the two calls, without those that are counted apart. */
 int bench_watch_begin(bench_watch *watch, int port, bench_trouble *reterr);
 int bench_watch_end(bench_watch *watch, double *ret_commands, bench_trouble *reterr);
 

@@ -90,7 +90,12 @@ def test_list_says_every_measure_with_its_goal(bench):
     threads = [f"threads-{n}-{where}" for n in (1, 2, 4, 16, 64) for where in ("X", "free")]
     local = ["run-file", "run-redis", "file-pair", "thread-pair", "bytes"]
     counter = [f"counter-{n}-free" for n in (1, 2, 4, 16)]
-    assert names == ["pair-P", "pair-S", "pair-X", *threads, *counter, *local]
+    queue = [
+        *("million-bytes", "hand-over-P", "hand-over-X", "hand-over-S", "takeover", "takeover-200000"),
+        *("waiters-16", "waiters-128", "waiters-1000", "waiters-fairness-128", "waiters-commands-128"),
+        *("idle-commands", "idle-cpu", "depth-128-X", "renewals-X"),
+    ]
+    assert names == ["pair-P", "pair-S", "pair-X", *threads, *counter, *local, *queue]
     assert max(map(len, done.stdout.splitlines())) <= 100
 
 
@@ -193,6 +198,27 @@ def test_throughput_and_commands_are_measured_too(bench):
             check_figures(m["ours"], m["unit"])
             check_figures(m["theirs"], m["unit"])
     assert measures["threads-2-free"]["bound"] == "at least"
+
+
+@needs_redis
+def test_what_the_queue_does_is_measured(bench):
+    only = "hand-over,takeover,million,waiters-16,waiters-fairness,waiters-commands,idle,depth,renewals"
+    done = bench(*SHORT, "--brief", "--json", "--only", only)
+    assert (done.returncode, done.stderr) == (0, "")
+    measures = {m["name"]: m for m in json.loads(done.stdout)["measures"]}
+    assert len(measures) == 13
+    for m in measures.values():
+        assert m["ratio"] is not None or m["note"] == "this machine has one CPU", m
+        if m["ratio"] is not None:
+            check_figures(m["theirs"], m["unit"])
+        # So short a contest does not come to everybody, and so short a wait may cost nothing.
+        if m["ratio"] is not None and m["name"] not in ("waiters-fairness-128", "idle-cpu", "idle-commands"):
+            check_figures(m["ours"], m["unit"])
+    # Twice the delay, at least: to the server, and from there to the other.
+    assert measures["hand-over-P"]["ours"]["p50"] >= 2000
+    assert measures["million-bytes"]["note"] == "0 keys left after release"
+    assert measures["takeover"]["note"].endswith("of 2")
+    assert measures["waiters-commands-128"]["ratio"] >= 1
 
 
 @needs_redis

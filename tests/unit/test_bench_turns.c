@@ -88,6 +88,8 @@ static void test_fairness_is_the_fewest_by_the_most(void **state)
 
     assert_int_equal(read_both(&turns, "0 1 2\n1 3 4\n0 5 6\n", "", &why), 0);
     assert_true(bench_turns_sum_up(&turns, 2, 1000).fairness == 0.5);
+    assert_int_equal(bench_turns_sum_up(&turns, 2, 1000).fewest * 2,
+                     bench_turns_sum_up(&turns, 2, 1000).most);
     /* A third waiter never had it. */
     assert_true(bench_turns_sum_up(&turns, 3, 1000).fairness == 0);
     bench_turns_free(&turns);

@@ -73,6 +73,27 @@ static void test_what_a_script_calls_is_no_command(void **state)
     bench_watch_close(&watch);
 }
 
+static void test_some_commands_are_counted_apart(void **state)
+{
+    bench_watch   watch = { .apart = { "beat", "confirm" } };
+    bench_trouble trouble;
+    double        commands = 0;
+
+    assert_int_equal(bench_watch_open(&watch, there.server.port, &trouble), 0);
+    for (unsigned round = 0; round < 2; round++) {
+        assert_int_equal(bench_watch_begin(&watch, there.server.port, &trouble), 0);
+        say("GET beat");
+        say("GET confirm");
+        say("GET confirm");
+        say("GET a");
+        assert_int_equal(bench_watch_end(&watch, &commands, &trouble), 0);
+        assert_int_equal(commands, 1);
+        assert_int_equal(watch.apart_commands[0], 1);
+        assert_int_equal(watch.apart_commands[1], 2);
+    }
+    bench_watch_close(&watch);
+}
+
 static void test_cpu_of_the_server_grows(void **state)
 {
     bench_watch   watch = { .info = NULL };
@@ -104,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_a_script_calls_is_no_command),
+        cmocka_unit_test(test_some_commands_are_counted_apart),
         cmocka_unit_test(test_cpu_of_the_server_grows),
         cmocka_unit_test(test_a_watch_may_be_closed_while_it_counts),
     };

@@ -1,0 +1,70 @@
+/*
+ * Which measures are taken: all but the long ones, or those that were named.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench/bench.h"
+
+static bool is_wanted(const char *name, bench_settings s)
+{
+    for (size_t i = 0; i < bench_measures_count; i++)
+        if (strcmp(bench_measures[i].name, name) == 0)
+            return bench_measure_is_wanted(&bench_measures[i], &s);
+    fail_msg("there is no measure %s", name);
+    return false;
+}
+
+static void test_what_is_long_is_asked_for(void **state)
+{
+    const char *const longs[] = { "takeover", "waiters-16", "waiters-1000", "idle-cpu",
+                                  "million-bytes" };
+
+    assert_true(is_wanted("pair-P", (bench_settings){ .only = NULL }));
+    for (size_t i = 0; i < sizeof longs / sizeof longs[0]; i++) {
+        assert_false(is_wanted(longs[i], (bench_settings){ .only = NULL }));
+        assert_true(is_wanted(longs[i], (bench_settings){ .wants_long = true }));
+    }
+}
+
+static void test_names_that_are_given_decide(void **state)
+{
+    bench_settings s = { .only = "pair-P,waiters" };
+
+    for (unsigned i = 0; i < 2; i++) {
+        s.wants_long = i == 1;
+        assert_true(is_wanted("pair-P", s));
+        assert_false(is_wanted("pair-S", s));
+        assert_true(is_wanted("waiters-16", s));
+        assert_true(is_wanted("waiters-fairness-128", s));
+        assert_false(is_wanted("takeover", s));
+    }
+}
+
+static void test_every_measure_has_a_goal_and_a_way_to_take_it(void **state)
+{
+    for (size_t i = 0; i < bench_measures_count; i++) {
+        const bench_measure *m = &bench_measures[i];
+        assert_true(m->bound == BENCH_AT_MOST || m->bound == BENCH_AT_LEAST);
+        assert_true(m->goal > 0);
+        assert_true(m->regime != 0 && m->unit != 0);
+        assert_non_null(m->run);
+        assert_true(strlen(m->ours) > 0 && strlen(m->theirs) > 0 && strlen(m->means) > 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_long_is_asked_for),
+        cmocka_unit_test(test_names_that_are_given_decide),
+        cmocka_unit_test(test_every_measure_has_a_goal_and_a_way_to_take_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -14,11 +14,21 @@ bench_figures bench_figures_of(bench_samples *samples)
     };
 }
 
+/* As a program that works between two locks: the CPU is not given away. */
+static void do_something_else(unsigned us)
+{
+    int64_t end = us != 0 ? bench_now_ns() + (int64_t)us * 1000 : 0;
+
+    while (us != 0 && bench_now_ns() < end)
+        continue;
+}
+
 /* One side's turn.  The samples are dropped when there is no place for them: in the warm-up. */
 static int take_turn(const bench_side *side, const bench_duel *duel, bench_samples *samples,
                      bench_trouble *reterr)
 {
     for (size_t i = 0; i < duel->turn; i++) {
+        do_something_else(duel->gap_us);
         int64_t began = bench_now_ns();
         for (size_t k = 0; k < duel->batch; k++)
             if (side->step(side->arg, reterr) < 0)

@@ -10,6 +10,7 @@
  */
 #include "engine/redis_store.h"
 #include "engine/fault.h"
+#include "engine/unawaited.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +66,8 @@ static bwl_redis_open_question take_first(bwl_redis_store *store)
     store->questions_first = (store->questions_first + 1) % store->questions_room;
     store->questions_count--;
     store->client->pending--;
+    if (first.read_late)
+        bwl_unawaited_heard(store->client);
     return first;
 }
 
@@ -206,8 +209,9 @@ static void ask_by_text(bwl_redis_store *store, bwl_redis_open_question q)
 {
     bool wanted = q.looker != NULL || q.verifies || q.tag == q.lock->latest_tag;
 
-    q.by_text = true;
-    q.written = false;
+    q.by_text   = true;
+    q.written   = false;
+    q.read_late = false;
     if (!wanted || !bwl_redis_append(store, &q))
         settle(&q, &(bwl_event){ .kind = BWL_REPLY, .answer = BWL_UNSENT });
     else

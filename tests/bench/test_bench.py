@@ -89,8 +89,9 @@ def test_list_says_every_measure_with_its_goal(bench):
     names = listed(bench)
     threads = [f"threads-{n}-{where}" for n in (1, 2, 4, 16, 64) for where in ("X", "free")]
     local = ["run-file", "run-redis", "file-pair", "thread-pair", "bytes"]
+    nowait = [f"nowait-{protocol}-{where}" for protocol in ("token", "queue") for where in ("P", "X")]
     counter = [f"counter-{n}-free" for n in (1, 2, 4, 16)]
-    assert names == ["pair-P", "pair-S", "pair-X", *threads, *counter, *local]
+    assert names == ["pair-P", "pair-S", "pair-X", *nowait, *threads, *counter, *local]
     assert max(map(len, done.stdout.splitlines())) <= 100
 
 

@@ -81,8 +81,8 @@ typedef struct bwl_engine {
     /* Was woken (bwl_client_wake), or a timer of the engine came. NULL: has nothing to do then. */
     void (*woken)(bwl_client *client);
 
-    /* Sends what was kept back while others were about to come (client->called).  NULL: never keeps
-     * anything back. */
+    /* Sends what was kept back while others were about to come (client->called), or many alarms
+     * were due (client->gathers).  NULL: never keeps anything back. */
     void (*flush)(bwl_client *client);
 
     /* Waits for the next answer where it will come, and dispatches it; unlocks meanwhile.  False:
@@ -195,6 +195,7 @@ struct bwl_client {
     bool               driving;    /* a thread is waiting for events                              */
     bwl_ms             driven_at;  /* when one was last                                         */
     bwl_ms             drives_until;
+    bool               gathers;     /* more is about to be asked: keep it back, see flush        */
     bool               dispatching; /* by the event loop of the caller, who looks afterwards   */
     bwl_ms             loop_sleeps_until; /* what that loop was told last; 0: nothing           */
     bwl_sleeper       *sleepers;

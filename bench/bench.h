@@ -142,6 +142,10 @@ int bench_measure_pair_pings(bench *b, const bench_measure *measure, bench_resul
                              bench_trouble *reterr);
 int bench_measure_pair_floor(bench *b, const bench_measure *measure, bench_result *ret_result,
                              bench_trouble *reterr);
+int bench_measure_nowait_token(bench *b, const bench_measure *measure, bench_result *ret_result,
+                               bench_trouble *reterr);
+int bench_measure_nowait_queue(bench *b, const bench_measure *measure, bench_result *ret_result,
+                               bench_trouble *reterr);
 int bench_measure_threads(bench *b, const bench_measure *measure, bench_result *ret_result,
                           bench_trouble *reterr);
 int bench_measure_counter(bench *b, const bench_measure *measure, bench_result *ret_result,

@@ -32,6 +32,9 @@ void bench_floor_close(bench_floor *floor);
 /* Take and give back, each awaited.  arg: bench_floor. */
 int bench_floor_pair(void *arg, bench_trouble *reterr);
 
+/* A PING, awaited: a round trip with nothing in it.  arg: bench_floor. */
+int bench_floor_ping(void *arg, bench_trouble *reterr);
+
 /* Two PINGs, each awaited: two round trips with nothing in them.  arg: bench_floor. */
 int bench_floor_pings(void *arg, bench_trouble *reterr);
 

@@ -79,6 +79,18 @@
         .run = bench_measure_waiters,                                                         \
     }
 
+/* X with pauses between the pairs. */
+#define NOWAIT_MEASURE(protocol, where, place, needed)                                            \
+    {                                                                                             \
+        .name = "nowait-" #protocol "-" where, .regime = place, .unit = BENCH_TIMES,              \
+        .ours   = "acquire and release of protocol " #protocol ", the release not awaited",       \
+        .theirs = "one PING",                                                                     \
+        .means  = "What a pair costs the thread that makes it, when bowline_release_nowait does " \
+                  "not wait for the answer: one round trip. On two CPUs both sides work for a "   \
+                  "moment before each, so that a pair does not wait for the one before it.",      \
+        .bound = BENCH_AT_MOST, .goal = needed, .run = bench_measure_nowait_##protocol,           \
+    }
+
 const bench_measure bench_measures[] = {
     {
         .name   = "pair-P",
@@ -117,6 +129,10 @@ const bench_measure bench_measures[] = {
         .goal   = 1.05,
         .run    = bench_measure_pair_floor,
     },
+    NOWAIT_MEASURE(token, "P", BENCH_PROXY, 1.05),
+    NOWAIT_MEASURE(token, "X", BENCH_CROSS, 1.5),
+    NOWAIT_MEASURE(queue, "P", BENCH_PROXY, 1.05),
+    NOWAIT_MEASURE(queue, "X", BENCH_CROSS, 1.5),
 #define X(count, needed, wanted)                             \
     THREADS_MEASURE(count, "X", needed, wanted, BENCH_CROSS) \
     THREADS_MEASURE(count, "free", needed, wanted, BENCH_FREE)

@@ -30,6 +30,19 @@ void bench_ours_close(bench_ours *ours)
     ours->client = NULL;
 }
 
+int bench_ours_pair_nowait(void *arg, bench_trouble *reterr)
+{
+    const bench_ours *ours = arg;
+    bowline_hold     *hold;
+    bowline_error     error;
+
+    if (bowline_acquire(&hold, ours->client, ours->name, NULL, &error) < 0)
+        return bench_ours_failed("bowline_acquire", &error, reterr);
+    if (bowline_release_nowait(hold, &error) < 0)
+        return bench_ours_failed("bowline_release_nowait", &error, reterr);
+    return 0;
+}
+
 int bench_ours_pair(void *arg, bench_trouble *reterr)
 {
     const bench_ours *ours = arg;

@@ -23,6 +23,9 @@ void bench_ours_close(bench_ours *ours);
 /* Acquire, release, each awaited.  arg: bench_ours. */
 int bench_ours_pair(void *arg, bench_trouble *reterr);
 
+/* The same, the release not awaited.  arg: bench_ours. */
+int bench_ours_pair_nowait(void *arg, bench_trouble *reterr);
+
 /* When a call that cannot fail here has failed. */
 int bench_ours_failed(const char *call, const bowline_error *error, bench_trouble *reterr);
 

@@ -29,12 +29,22 @@ static int take_sample(const bench_side *side, const bench_duel *duel, int64_t *
     return 0;
 }
 
+/* As a program that works between two locks: the CPU is not given away. */
+static void do_something_else(unsigned us)
+{
+    int64_t end = us != 0 ? bench_now_ns() + (int64_t)us * 1000 : 0;
+
+    while (us != 0 && bench_now_ns() < end)
+        continue;
+}
+
 /* One side's turn.  The samples are dropped when there is no place for them: in the warm-up. */
 static int take_turn(const bench_side *side, const bench_duel *duel, bench_samples *samples,
                      bench_trouble *reterr)
 {
     for (size_t i = 0; i < duel->turn; i++) {
         int64_t took;
+        do_something_else(duel->gap_us);
         if (take_sample(side, duel, &took, reterr) < 0)
             return -1;
         if (samples != NULL)

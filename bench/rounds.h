@@ -30,6 +30,7 @@ typedef struct bench_duel {
     size_t      samples; /* of each side in a round                                        */
     size_t      turn;    /* samples until it is the other's turn                           */
     size_t      batch;   /* steps in a sample, of which the mean counts                    */
+    unsigned    gap_us;  /* for which both sides do something else before each sample      */
 } bench_duel;
 
 int bench_fight(bench_result *ret_result, const bench_duel *duel, bench_trouble *reterr);

@@ -205,13 +205,37 @@ BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_er
  * FORKED.  NULL is OK.  One thread. */
 BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
 
+/* As bowline_release, without waiting for the answer: OK also means that the release is on its way,
+ * and bowline_released then tells what became of it.  Until it has arrived the lock is taken: who
+ * does not wait for it may be told BUSY, also by this client over another connection.
+ *
+ * What is known at once is returned at once, on thread: and file: always.  The answer is read by
+ * whoever uses the connection next, or by the keeper after 50 ms; without a keeper, by the next
+ * call that waits or dispatches.  A release that a connection has lost is sent again.  This waits
+ * only when 1000 are on their way over the same connection already, and then as bowline_release
+ * does.
+ *
+ * Frees `hold`, whatever it returns.  LOST, UNKNOWN, UNREACHABLE, NOMEM, REFUSED, FORKED.  NULL is
+ * OK.  One thread. */
+BOWLINE_API int bowline_release_nowait(bowline_hold *hold, bowline_error *reterr);
+
+/* How the releases came out that were on their way when bowline_release_nowait returned.  Waits
+ * until none is any more, or one has gone wrong, for wait_ms (0: not at all; BOWLINE_FOREVER).
+ * OK: all have ended, and well.  TIMEOUT: some are on their way still, and there is nothing to tell
+ * of others.  LOST, UNKNOWN, UNREACHABLE, NOMEM, REFUSED: so bowline_release would have ended, for
+ * the hold that the text names; told once, so ask again until it is OK.  Of each connection 64 are
+ * kept to be told one by one; of more it tells how many, as LOST if one of them was lost.  USAGE,
+ * SYSTEM, FORKED.  Any thread. */
+BOWLINE_API int bowline_released(bowline_client *client, int64_t wait_ms, bowline_error *reterr);
+
 /* Releases what is still held through the client, without waiting for answers, and frees the
  * client with all its holds and operations, which must not be used afterwards.  In a child after
  * fork: frees, sends nothing.  NULL is a no-op.  One thread, and no other inside the client.
  *
- * Does not block when every operation has ended and every hold was released before.  Else it hands
- * the releases to the server, and gives up when that takes nothing for 100 ms, or has not read all
- * within 200 ms; what did not arrive ends with its lease. */
+ * Does not block when every operation has ended and every hold was released before, those of
+ * bowline_release_nowait being so when bowline_released is OK.  Else it hands the releases to the
+ * server, and gives up when that takes nothing for 100 ms, or has not read all within 200 ms; what
+ * did not arrive ends with its lease. */
 BOWLINE_API void bowline_close(bowline_client *client);
 
 /* ---- questions about a hold ------------------------------------------------------------------ */

@@ -68,6 +68,7 @@ static bwl_client *client_new(void)
     client->reactor           = (bwl_reactor)BWL_REACTOR_CLOSED;
     client->store_timer       = (bwl_timer){ .at = BWL_NEVER };
     client->loop_sleeps_until = 0;
+    client->unawaited.end     = (bwl_operation){ .ended = BWL_RELEASED };
     atomic_init(&client->callers, 0);
     atomic_init(&client->stands, false);
     atomic_init(&client->lame_until, 0);

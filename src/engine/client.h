@@ -81,8 +81,8 @@ typedef struct bwl_engine {
     /* Was woken (bwl_client_wake), or a timer of the engine came. NULL: has nothing to do then. */
     void (*woken)(bwl_client *client);
 
-    /* Sends what was kept back while others were about to come (client->called).  NULL: never keeps
-     * anything back. */
+    /* Sends what was kept back while others were about to come (client->called), or many alarms
+     * were due (client->gathers).  NULL: never keeps anything back. */
     void (*flush)(bwl_client *client);
 
     /* Waits for the next answer where it will come, and dispatches it; unlocks meanwhile.  False:
@@ -108,28 +108,31 @@ typedef struct bwl_engine {
 } bwl_engine;
 
 struct bwl_lock {
-    bwl_hold       hold;
-    bwl_timer      timer;
-    bwl_client    *client;
-    bwl_lock      *previous; /* the client's locks */
-    bwl_lock      *next;
-    bwl_operation *operation; /* under way; NULL */
-    void          *part;      /* the engine's own */
-    uint32_t       latest_tag;
-    unsigned       pins;   /* what still points here: a step under way, an open question        */
-    bool           wanted; /* the caller still has a handle to it                              */
-    bool           saw_alien;  /* the last answer: the key has a stranger's value               */
-    bool           reads_wall; /* its protocol or its token wants the time of day             */
-    bool           is_out; /* and has it as a hold, see notice.h; the next four are its face   */
-    bool           loss_was_told;
-    bool           was_in_trouble;
-    int            loss_fd; /* -1: nobody has asked for it                                     */
-    bwl_ms         loss_at; /* when that becomes readable                                      */
-    bwl_notice     notice;
-    void          *user; /* the caller's */
-    uint16_t       name_size;
-    char           name[BWL_NAME_MAX + 1];
-    char           why[BWL_FAULT_TEXT_MAX]; /* what the store said when it last refused         */
+    bwl_hold         hold;
+    bwl_timer        timer;
+    bwl_client      *client;
+    bwl_lock        *previous; /* the client's locks */
+    bwl_lock        *next;
+    bwl_operation   *operation; /* under way; NULL */
+    void            *part;      /* the engine's own */
+    uint32_t         latest_tag;
+    unsigned         pins;   /* what still points here: a step under way, an open question        */
+    bool             wanted; /* the caller still has a handle to it                              */
+    bool             unawaited; /* its release is under way, and nobody waits for it             */
+    bwl_outcome_kind ended_as;  /* how that ended, if it is among the untold; see unawaited.h    */
+    bwl_lock        *next_untold;
+    bool             saw_alien;  /* the last answer: the key has a stranger's value               */
+    bool             reads_wall; /* its protocol or its token wants the time of day             */
+    bool             is_out; /* and has it as a hold, see notice.h; the next four are its face   */
+    bool             loss_was_told;
+    bool             was_in_trouble;
+    int              loss_fd; /* -1: nobody has asked for it                                     */
+    bwl_ms           loss_at; /* when that becomes readable                                      */
+    bwl_notice       notice;
+    void            *user; /* the caller's */
+    uint16_t         name_size;
+    char             name[BWL_NAME_MAX + 1];
+    char             why[BWL_FAULT_TEXT_MAX]; /* what the store said when it last refused         */
 };
 
 struct bwl_operation {
@@ -153,6 +156,19 @@ typedef struct bwl_sleeper {
     struct bwl_sleeper *next_call; /* is to be woken too when the mutex is given back           */
     bool                called;    /* was told, or is about to be, to wake up; has not come yet */
 } bwl_sleeper;
+
+/* Of one client, the releases that nobody waits for; see unawaited.h. */
+typedef struct bwl_unawaited {
+    size_t        count;     /* under way */
+    size_t        read_late; /* questions of theirs that the server has: no hurry to read answers */
+    bwl_ms        late_since; /* the first of them was sent */
+    bwl_lock     *first;      /* ended badly, and nobody was told yet: the oldest first           */
+    bwl_lock     *last;
+    size_t        untold;  /* of those */
+    size_t        dropped; /* ended badly too, when there were too many already                */
+    size_t        dropped_lost;
+    bwl_operation end; /* PENDING: some are under way, and there is nothing to tell        */
+} bwl_unawaited;
 
 enum { BWL_LAME_MS = 1000 }; /* for how long threads rather share a connection that works       */
 
@@ -179,6 +195,7 @@ struct bwl_client {
     bool               driving;    /* a thread is waiting for events                              */
     bwl_ms             driven_at;  /* when one was last                                         */
     bwl_ms             drives_until;
+    bool               gathers;     /* more is about to be asked: keep it back, see flush        */
     bool               dispatching; /* by the event loop of the caller, who looks afterwards   */
     bwl_ms             loop_sleeps_until; /* what that loop was told last; 0: nothing           */
     bwl_sleeper       *sleepers;
@@ -187,6 +204,7 @@ struct bwl_client {
     size_t             called; /* of those, how many were called and have not come yet         */
     bwl_ms             latest; /* the clock, which never goes back                            */
     bwl_notices        notices;
+    bwl_unawaited      unawaited;
     struct bwl_bell   *bell;   /* NULL: no loop has asked for a descriptor                     */
     struct bwl_keeper *keeper; /* NULL: none was needed yet */
     void              *handle; /* the public one, kept for the room above */

@@ -33,13 +33,19 @@ static void ring(bwl_client *client, bwl_timer *timer)
                        (bwl_event){ .kind = BWL_ALARM });
 }
 
-/* By the clock as whoever calls this has just read it. */
+/* By the clock as whoever calls this has just read it.  Thousands of holds may be due for their
+ * renewal at about the same time: what they ask goes out together, the earliest first. */
 static void ring_due(bwl_client *client)
 {
-    bwl_timer *timer;
+    bwl_timer *timer = bwl_timers_take_due(&client->timers, client->latest);
 
-    while ((timer = bwl_timers_take_due(&client->timers, client->latest)) != NULL)
+    if (timer == NULL)
+        return;
+    client->gathers = true;
+    for (; timer != NULL; timer = bwl_timers_take_due(&client->timers, client->latest))
         ring(client, timer);
+    client->gathers = false;
+    flush(client);
 }
 
 /* The short way: see engine->await. */

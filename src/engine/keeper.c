@@ -28,8 +28,11 @@ static bwl_ms due_at(bwl_client *client)
 {
     if (client->driving || client->sleepers != NULL)
         return BWL_NEVER; /* others are there */
-    if (client->pending > 0)
+    if (client->pending > client->unawaited.read_late)
         return bwl_client_now(client);
+    if (client->unawaited.read_late > 0)
+        return bwl_sooner(bwl_client_next_at(client),
+                          bwl_later(client->unawaited.late_since, WATCH_AFTER_MS));
     if (client->watches && client->locks_count > 0)
         return bwl_sooner(bwl_client_next_at(client), bwl_later(client->driven_at, WATCH_AFTER_MS));
     return bwl_client_next_at(client);

@@ -7,6 +7,7 @@
 #include "engine/clock.h"
 #include "engine/drive.h"
 #include "engine/fault.h"
+#include "engine/unawaited.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -77,6 +78,7 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, cons
     lock->latest_tag = 0;
     lock->pins       = 0;
     lock->wanted     = true;
+    lock->unawaited  = false;
     lock->saw_alien  = false;
     lock->reads_wall = reads_wall(&lock->hold);
     bwl_lock_hide(lock);
@@ -144,6 +146,8 @@ static void end_operation(bwl_lock *lock, bwl_outcome_kind kind)
 {
     bwl_operation *operation = lock->operation;
 
+    if (lock->unawaited && operation == NULL)
+        bwl_unawaited_ended(lock, kind);
     if (operation == NULL)
         return; /* nobody waits to hear of it: bwl_lock_show tells of a loss */
     lock->operation  = NULL;

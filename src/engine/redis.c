@@ -6,6 +6,7 @@
 #include "engine/engines.h"
 #include "engine/fault.h"
 #include "engine/redis_store.h"
+#include "engine/unawaited.h"
 #include "redis/stamp.h"
 
 #include <stdio.h>
@@ -52,6 +53,33 @@ static bool can_be_written(const bwl_lock *lock, const bwl_ask *ask)
            bwl_value_write(value, rules, lock->hold.claim.token, ask->stamp) != 0;
 }
 
+/* Nobody waits for it, and what is asked next must find it carried out: so it goes with the text
+ * when the server may not know the script.  (Of a protocol with a queue it knows them all.) */
+static bool is_release_by_text(bwl_redis_store *store, const bwl_lock *lock)
+{
+    if (!lock->unawaited || bwl_redis_listens(store) || store->knows_release == store->opened)
+        return false;
+    if (store->phase == BWL_REDIS_READY)
+        store->knows_release = store->opened;
+    return true;
+}
+
+/* The release that was just asked for is the server's business now, and nobody waits for it. */
+static void may_be_read_late(bwl_redis_store *store, const bwl_lock *lock)
+{
+    size_t count = store->questions_count;
+
+    if (!lock->unawaited || store->phase != BWL_REDIS_READY || count == 0 ||
+        store->conn.handed_over != store->conn.written)
+        return;
+    size_t                   last = (store->questions_first + count - 1) % store->questions_room;
+    bwl_redis_open_question *q    = &store->questions[last];
+    if (q->lock != lock || !q->written || q->read_late)
+        return; /* it is kept behind a section */
+    q->read_late = true;
+    bwl_unawaited_sent(store->client);
+}
+
 static bool redis_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
     bwl_redis_store *store = lock->client->store;
@@ -70,8 +98,11 @@ static bool redis_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
         bwl_lock_says(lock, "the time of day is outside of what the value can hold");
         return true;
     }
-    if (bwl_redis_put(store, &question))
+    question.by_text = is_release_by_text(store, lock);
+    if (bwl_redis_put(store, &question)) {
+        may_be_read_late(store, lock);
         return false;
+    }
     bwl_lock_says(lock, "out of memory");
     return true;
 }

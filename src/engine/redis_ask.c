@@ -10,6 +10,7 @@
  */
 #include "engine/redis_store.h"
 #include "engine/fault.h"
+#include "engine/unawaited.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +18,9 @@
 #include <sys/epoll.h>
 
 enum {
-    LAST_ROOM     = 64,   /* for CLIENT REPLY OFF                                              */
-    IDLE_MS       = 2,    /* without a word from the server before we look whether it has gone  */
-    CLOSING_BATCH = 8192, /* less than a server reads at once                                  */
+    LAST_ROOM = 64,   /* for CLIENT REPLY OFF                                              */
+    IDLE_MS   = 2,    /* without a word from the server before we look whether it has gone  */
+    BATCH     = 8192, /* less than a server reads at once                                  */
 };
 
 static void work(bwl_redis_store *store);
@@ -65,6 +66,8 @@ static bwl_redis_open_question take_first(bwl_redis_store *store)
     store->questions_first = (store->questions_first + 1) % store->questions_room;
     store->questions_count--;
     store->client->pending--;
+    if (first.read_late)
+        bwl_unawaited_heard(store->client);
     return first;
 }
 
@@ -208,8 +211,9 @@ static void ask_by_text(bwl_redis_store *store, bwl_redis_open_question q)
 {
     bool wanted = q.looker != NULL || q.verifies || q.tag == q.lock->latest_tag;
 
-    q.by_text = true;
-    q.written = false;
+    q.by_text   = true;
+    q.written   = false;
+    q.read_late = false;
     if (!wanted || !bwl_redis_append(store, &q))
         settle(&q, &(bwl_event){ .kind = BWL_REPLY, .answer = BWL_UNSENT });
     else
@@ -344,19 +348,20 @@ static bool write_reply_off(bwl_redis_store *store)
 
 static int write_questions(bwl_redis_store *store, bwl_fault *fault)
 {
-    bool closing = store->client->closing;
+    bool   closing = store->client->closing;
+    size_t first   = store->questions_count; /* that is not written: none before it is        */
 
     if (closing && !write_reply_off(store))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "too much is waiting to be sent to %s",
                         store->where);
-    for (size_t i = 0; i < store->questions_count; i++) {
-        bwl_redis_open_question *q = at(store, i);
-        if (!q->written && !write_one(store, q))
+    while (first > 0 && !at(store, first - 1)->written)
+        first--;
+    for (size_t i = first; i < store->questions_count; i++)
+        if (!write_one(store, at(store, i)))
             return bwl_fail(fault, BWL_STATUS_NOMEM, "too much is waiting to be sent to %s",
                             store->where);
-    }
-    if (closing && store->conn.out_size < CLOSING_BATCH)
-        return BWL_OK; /* bwl_redis_close sends it */
+    if ((closing || store->client->gathers) && store->conn.out_size < BATCH)
+        return BWL_OK; /* bwl_redis_close sends it, or who rings the alarms */
     if (!closing && store->client->called > 0)
         return BWL_OK; /* others are about to come, who may have more for the same packet */
     return bwl_conn_flush(&store->conn, fault);

@@ -79,6 +79,7 @@ typedef struct bwl_redis_open_question {
     int64_t           stamp;
     bool              verifies;   /* nobody asked: is what is held still ours?                    */
     bool              introduces; /* nobody asked, and it does: says who we are                 */
+    bool              read_late;  /* the server has it, and nobody waits for the answer          */
     bool              by_text;
     bool              written;   /* into the connection's queue */
     uint64_t          starts_at; /* its first byte, counted as conn.handed_over is             */
@@ -165,6 +166,7 @@ typedef struct bwl_redis_store {
 
     /* Of the process at the other end, as it said when we connected last; "": it may not say. */
     char     run_id[BWL_REDIS_RUN_ID_SIZE + 1];
+    uint64_t knows_release; /* the number of the connection over which its script has gone      */
     unsigned texts_due; /* words whose script a new process cannot know yet: 1 << word          */
     bool is_another; /* process than the one that gave what is held, which nobody was told yet   */
 

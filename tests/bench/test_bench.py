@@ -89,13 +89,14 @@ def test_list_says_every_measure_with_its_goal(bench):
     names = listed(bench)
     threads = [f"threads-{n}-{where}" for n in (1, 2, 4, 16, 64) for where in ("X", "free")]
     local = ["run-file", "run-redis", "file-pair", "thread-pair", "bytes"]
+    nowait = [f"nowait-{protocol}-{where}" for protocol in ("token", "queue") for where in ("P", "X")]
     counter = [f"counter-{n}-free" for n in (1, 2, 4, 16)]
     queue = [
         *("million-bytes", "hand-over-P", "hand-over-X", "hand-over-S", "takeover", "takeover-200000"),
         *("waiters-16", "waiters-128", "waiters-1000", "waiters-fairness-128", "waiters-commands-128"),
         *("idle-commands", "idle-cpu", "depth-128-X", "renewals-X"),
     ]
-    assert names == ["pair-P", "pair-S", "pair-X", *threads, *counter, *local, *queue]
+    assert names == ["pair-P", "pair-S", "pair-X", *nowait, *threads, *counter, *local, *queue]
     assert max(map(len, done.stdout.splitlines())) <= 100
 
 

@@ -137,6 +137,24 @@ static void test_release_is_told_how_it_came_out(const place &at)
     CHECK(hold.release(std::nothrow) == BOWLINE_OK);
 }
 
+static void test_a_release_is_not_waited_for(const place &at)
+{
+    bowline::client client(at.with("max-hold=50ms"));
+    bowline::hold   hold = client.acquire(at.name);
+
+    hold.release_nowait();
+    CHECK(!hold);
+    CHECK(client.released());
+    CHECK(is_free(at));
+    hold.release_nowait(); /* of nothing */
+
+    hold = client.acquire(at.name);
+    wait_until_lost(hold);
+    THROWN(BOWLINE_LOST, hold.release_nowait());
+    CHECK(!hold);
+    CHECK(client.released(bowline::no_wait));
+}
+
 static void test_a_lost_hold_is_seen_and_its_release_says_so(const place &at)
 {
     bowline::client client(at.with("max-hold=50ms"));
@@ -360,6 +378,7 @@ static const tap::test_case cases[] = {
     { "a hold answers questions", test_a_hold_answers_questions },
     { "a later hold has a higher fence", test_a_later_hold_has_a_higher_fence },
     { "release is told how it came out", test_release_is_told_how_it_came_out },
+    { "a release is not waited for", test_a_release_is_not_waited_for },
     { "a lost hold is seen and its release says so",
       test_a_lost_hold_is_seen_and_its_release_says_so },
     { "a moved hold is one hold", test_a_moved_hold_is_one_hold },

@@ -146,6 +146,21 @@ class client {
         return conflicts;
     }
 
+    /* How the releases of hold::release_nowait came out, waiting for their end for at most `wait`:
+     * true, all well; false, some are on their way still.  Throws for one that did not end well,
+     * as hold::release would have, with its name in the text: ask again until it is true.  And
+     * USAGE, SYSTEM, FORKED.  Any thread. */
+    bool released(wait_time wait = forever)
+    {
+        bowline_error e{};
+        const int     status = bowline_released(opened(), wait.dispatch_ms(), &e);
+
+        if (status == BOWLINE_TIMEOUT)
+            return false;
+        detail::check(status, e);
+        return true;
+    }
+
     /* For event loops: the descriptor to poll for reading (not to be read, nor closed).  Throws
      * SYSTEM, FORKED.  Any thread. */
     [[nodiscard]] int fd()

@@ -120,6 +120,18 @@ class [[nodiscard]] hold {
         return release_to(nullptr);
     }
 
+    /* Gives the lock back without waiting for the answer; client::released() tells of it.  Empty
+     * afterwards, also when it throws: as release(), if that is known at once.  Of nothing:
+     * nothing.  One thread. */
+    void release_nowait()
+    {
+        bowline_error e{};
+        const int     status = bowline_release_nowait(std::exchange(handle_, nullptr), &e);
+
+        client_.reset();
+        detail::check(status, e);
+    }
+
     /* The same verbs, started now and finished later (operation.hpp).  An extension whose hold is
      * released meanwhile ends CANCELLED.  After start_release the hold is empty, unless it throws:
      * NOMEM, FORKED, and USAGE of an empty one.  One thread. */

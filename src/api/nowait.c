@@ -1,0 +1,137 @@
+/*
+ * nowait.c -- releases that are not waited for, and what became of them.
+ */
+#include "api/handles.h"
+#include "api/uncancelled.h"
+#include "engine/clock.h"
+#include "engine/drive.h"
+#include "engine/fault.h"
+#include "engine/unawaited.h"
+
+/* locked: may one more be on its way?  Whoever never waits for anything reads the answers here. */
+static bool has_room(bwl_client *client)
+{
+    bwl_unawaited *u = &client->unawaited;
+
+    if (u->count >= BWL_UNAWAITED_MAX && !client->driving)
+        (void)bwl_client_drive(client, bwl_client_now(client), NULL); /* then it has no room */
+    return u->count < BWL_UNAWAITED_MAX;
+}
+
+/* locked */
+static int release(bwl_lock *lock, bowline_error *reterr)
+{
+    bwl_client   *client = lock->client;
+    bwl_operation operation;
+    int           status = BOWLINE_OK;
+
+    if (lock->operation != NULL)
+        bwl_lock_cancel(lock->operation); /* an extension */
+    if (has_room(client)) {
+        if (bwl_lock_release_unawaited(lock, &operation)) {
+            status = bwl_report(&operation, reterr);
+            bwl_lock_unwanted(lock);
+        }
+        bwl_hand_over(client);
+        return status;
+    }
+    bwl_lock_release(lock, &operation);
+    status = bwl_client_wait(client, &operation, BWL_NEVER, bwl_fault_of(reterr));
+    if (status == BOWLINE_OK)
+        status = bwl_report(&operation, reterr);
+    lock->operation = NULL;
+    bwl_lock_unwanted(lock);
+    return status;
+}
+
+int bowline_release_nowait(bowline_hold *hold, bowline_error *reterr)
+{
+    BWL_UNCANCELLED;
+    if (hold == NULL)
+        return BOWLINE_OK;
+    bwl_client *client = bwl_lock_of(hold)->client;
+    int         status = bwl_check_fork(client, reterr);
+    if (status < 0)
+        return status;
+    bwl_lane_enter(client);
+    bwl_client_lock(client);
+    status = release(bwl_lock_of(hold), reterr);
+    bwl_client_unlock(client);
+    bwl_lane_leave(client);
+    return status;
+}
+
+/* ---- what became of them --------------------------------------------------------------------- */
+
+/* locked: one that has gone wrong, or how many more. */
+static int tell_one(bwl_client *client, bowline_error *reterr)
+{
+    size_t    lost;
+    bwl_lock *lock = bwl_unawaited_take(client);
+
+    if (lock != NULL) {
+        bwl_operation operation = { .lock = lock, .verb = BWL_RELEASE, .ended = lock->ended_as };
+        int           status    = bwl_report(&operation, reterr);
+        bwl_lock_unwanted(lock);
+        return status;
+    }
+    size_t dropped = bwl_unawaited_take_dropped(client, &lost);
+    if (dropped == 0)
+        return BOWLINE_OK;
+    return bwl_fail(bwl_fault_of(reterr), lost > 0 ? BWL_STATUS_LOST : BWL_STATUS_UNKNOWN,
+                    "%zu more releases did not end well, of which %zu were of locks that were not "
+                    "ours any more: too many to name",
+                    dropped, lost);
+}
+
+/* locked: waits for the end of those in this lane.  OK, TIMEOUT, SYSTEM, NOMEM. */
+static int wait_for_all(bwl_client *client, bwl_ms until, bowline_error *reterr)
+{
+    bwl_operation *end    = &client->unawaited.end;
+    int            status = BOWLINE_OK;
+
+    if (end->ended != BWL_PENDING)
+        return BOWLINE_OK;
+    if (until <= bwl_client_now(client) && !client->driving) /* what has come already counts */
+        status = bwl_client_drive(client, client->latest, bwl_fault_of(reterr));
+    int waited = bwl_client_wait(client, end, until, bwl_fault_of(reterr));
+    return status < 0 ? status : waited;
+}
+
+/* In one lane. */
+static int released(bwl_client *client, bwl_ms until, bowline_error *reterr)
+{
+    bwl_lane_enter(client);
+    bwl_client_lock(client);
+    int waited = wait_for_all(client, until, reterr);
+    int status = tell_one(client, reterr);
+    bwl_client_unlock(client);
+    bwl_lane_leave(client);
+    return status < 0 ? status : waited;
+}
+
+int bowline_released(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
+{
+    BWL_UNCANCELLED;
+    bwl_client *lane;
+    int         status = BOWLINE_OK;
+
+    if (client == NULL || wait_ms < BOWLINE_FOREVER)
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "bowline_released needs a client, and a wait_ms that is not below 0 but "
+                        "for BOWLINE_FOREVER");
+    int checked = bwl_check_fork(client->inner, reterr);
+    if (checked < 0)
+        return checked;
+    bwl_ms now   = bwl_clock_now();
+    bwl_ms until = wait_ms == BOWLINE_FOREVER ? BWL_NEVER : bwl_later(now, wait_ms);
+    for (unsigned i = 0; (lane = bwl_lane_at(client, i)) != NULL; i++) {
+        int came = released(lane, until, reterr);
+        if (came < 0 && came != BOWLINE_TIMEOUT)
+            return came;
+        status = came < 0 ? came : status;
+    }
+    if (status == BOWLINE_TIMEOUT)
+        (void)bwl_fail(bwl_fault_of(reterr), BWL_STATUS_TIMEOUT, "releases are on their way still");
+    return status;
+}

@@ -1,0 +1,185 @@
+/*
+ * test_engines_nowait.c -- releases that are not waited for, on every engine: the next one gets the
+ * lock, nothing is left behind, a child of fork may not.
+ */
+#include "tests/lib/engines.h"
+
+#include <stdio.h>
+
+/* Taken and given back, again and again, by one name: each release comes before the next acquire,
+ * or that would be BUSY. */
+static void test_each_comes_before_what_is_asked_next(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_error   error  = { 0 };
+
+    for (unsigned i = 0; i < 300; i++) {
+        bowline_hold *hold   = must_acquire(client, engine_lock());
+        int           status = bowline_release_nowait(hold, &error);
+        assert_status(BOWLINE_OK, status, &error);
+    }
+    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    bowline_close(client);
+}
+
+static void test_who_waits_gets_it(void **state)
+{
+    bowline_client *one  = engine_client(THE_ENGINE, NULL);
+    bowline_client *two  = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *hold = must_acquire(one, engine_lock());
+    waiter          w;
+
+    waiter_start(&w, two, engine_lock(), 20000);
+    engine_await_line(THE_ENGINE, 1);
+    assert_status(BOWLINE_OK, bowline_release_nowait(hold, NULL), NULL);
+    assert_true(waiter_ends(&w)); /* though nobody is inside the first client any more */
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    assert_status(BOWLINE_OK, bowline_release_nowait(w.hold, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_released(one, BOWLINE_FOREVER, NULL), NULL);
+    bowline_close(one);
+    bowline_close(two);
+}
+
+/* Without a word after it, and without a keeper. */
+static void test_close_hands_over(void **state)
+{
+    bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    bowline_client *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+
+    assert_status(BOWLINE_OK, bowline_release_nowait(hold, NULL), NULL);
+    bowline_close(client);
+    assert_status(BOWLINE_OK, try_once(other, engine_lock()), NULL);
+    bowline_close(other);
+}
+
+static void test_many_without_any_other_call(void **state)
+{
+    enum { MANY = 1500 };
+    bowline_client      *client = must_open_without_keeper(engine_url(THE_ENGINE, NULL));
+    static bowline_hold *holds[MANY];
+    const char          *names = engine_lock();
+    char                 name[64];
+    bool                 is_file = THE_ENGINE->has_descriptors;
+    unsigned             count   = is_file ? 100 : MANY; /* each has descriptors open */
+
+    for (unsigned i = 0; i < count; i++) {
+        (void)snprintf(name, sizeof name, "%s %u", names, i);
+        holds[i] = must_acquire(client, name);
+    }
+    for (unsigned i = 0; i < count; i++)
+        assert_status(BOWLINE_OK, bowline_release_nowait(holds[i], NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, NULL), NULL);
+    bowline_close(client);
+}
+
+typedef struct inherited {
+    bowline_client *client;
+    bowline_hold   *hold;
+} inherited;
+
+static int use_in_child(void *arg)
+{
+    inherited    *i     = arg;
+    bowline_error error = { 0 };
+    int           bad   = 0;
+
+    child_expects(&bad, bowline_released(i->client, BOWLINE_FOREVER, &error) == BOWLINE_FORKED,
+                  "released");
+    child_expects(&bad, error.status == BOWLINE_FORKED, "its text");
+    child_expects(&bad, bowline_release_nowait(i->hold, &error) == BOWLINE_FORKED,
+                  "release_nowait");
+    bowline_close(i->client);
+    return bad;
+}
+
+/* One release is under way when the child is made; the child neither waits for it nor ends it. */
+static void test_child_of_fork_may_not(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *first  = must_acquire(client, engine_lock());
+    inherited       i      = { .client = client };
+    char            name[64];
+
+    (void)snprintf(name, sizeof name, "%s too", engine_lock());
+    i.hold = must_acquire(client, name);
+    assert_status(BOWLINE_OK, bowline_release_nowait(first, NULL), NULL);
+    assert_int_equal(in_child(use_in_child, &i), 0);
+    assert_true(bowline_hold_left_ms(i.hold) > 0);
+    assert_status(BOWLINE_OK, bowline_release_nowait(i.hold, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, NULL), NULL);
+    bowline_close(client);
+}
+
+typedef struct taker {
+    pthread_t       thread;
+    bowline_client *client;
+    char            name[64];
+    int             bad;
+} taker;
+
+static void *take_turns(void *arg)
+{
+    taker *t = arg;
+
+    for (unsigned i = 0; i < 200; i++) {
+        bowline_hold *hold = NULL;
+        if (bowline_acquire(&hold, t->client, t->name, BOWLINE_ACQUIRE(.wait_ms = 20000), NULL) < 0)
+            t->bad++;
+        if (bowline_release_nowait(hold, NULL) < 0)
+            t->bad++;
+        if (i % 16 == 0 && bowline_released(t->client, 1, NULL) == BOWLINE_LOST)
+            t->bad++;
+    }
+    return NULL;
+}
+
+/* Of one client, each its own name and all of them the same. */
+static void test_threads(void **state)
+{
+    enum { THREADS = 6 };
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    taker           takers[THREADS];
+
+    for (unsigned i = 0; i < THREADS; i++) {
+        takers[i] = (taker){ .client = client };
+        (void)snprintf(takers[i].name, sizeof takers[i].name, "%s %u", engine_lock(),
+                       i < THREADS / 2 ? i : THREADS);
+        assert_int_equal(pthread_create(&takers[i].thread, NULL, take_turns, &takers[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        (void)pthread_join(takers[i].thread, NULL);
+        assert_int_equal(takers[i].bad, 0);
+    }
+    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, NULL), NULL);
+    bowline_close(client);
+}
+
+/* Known before anything is asked: its time is over. */
+static void test_what_has_ended_is_lost_at_once(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, "lease=100ms&renew=off");
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    bowline_error   error  = { 0 };
+
+    while (bowline_hold_left_ms(hold) > 0)
+        sleep_ms(5);
+    assert_status(BOWLINE_LOST, bowline_release_nowait(hold, &error), &error);
+    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, NULL), NULL);
+    bowline_close(client);
+}
+
+static const engine_case cases[] = {
+    CASE("each comes before what is asked next", test_each_comes_before_what_is_asked_next),
+    CASE("who waits gets it", test_who_waits_gets_it),
+    CASE("close hands over", test_close_hands_over),
+    CASE("many without any other call", test_many_without_any_other_call),
+    CASE("a child of fork may not", test_child_of_fork_may_not),
+    CASE("threads of one client", test_threads),
+    LEASE_CASE("what has ended is lost at once", test_what_has_ended_is_lost_at_once),
+};
+
+int main(void)
+{
+    return engines_run("engines_nowait", cases, sizeof cases / sizeof cases[0]);
+}

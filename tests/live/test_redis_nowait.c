@@ -1,0 +1,178 @@
+/*
+ * test_redis_nowait.c -- releases that are not waited for, with a real server behind a line that
+ * breaks: what was lost is told, what was cut is sent again, and a server that reads nothing blocks
+ * nobody.
+ *
+ * Each case runs on both protocols.
+ */
+#include "tests/lib/line.h"
+#include "tests/lib/proxy.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+static server *redis;
+
+static const char *const protocols[] = { "token", "queue" };
+
+static const char *url_of(const char *where, const char *protocol, const char *options)
+{
+    static char url[256];
+
+    (void)snprintf(url, sizeof url, "%s?protocol=%s%s", where, protocol, options);
+    return url;
+}
+
+static void test_what_somebody_removed_is_told_as_lost(const char *protocol)
+{
+    bowline_client *client = must_open(url_of(redis->tcp_url, protocol, ""));
+    bowline_hold   *hold   = must_acquire(client, "n");
+    bowline_error   error  = { 0 };
+
+    assert_string_equal(server_ask(redis, "DEL bowline:{n}"), "1");
+    assert_status(BOWLINE_OK, bowline_release_nowait(hold, &error), &error);
+    assert_status(BOWLINE_LOST, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    assert_non_null(strstr(error.text, "n is not ours"));
+    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    bowline_close(client);
+}
+
+/* Somebody else's value is not touched, and whoever has the lock now keeps it. */
+static void test_what_somebody_else_has_is_left_alone(const char *protocol)
+{
+    bowline_client *client = must_open(url_of(redis->tcp_url, protocol, ""));
+    bowline_hold   *hold   = must_acquire(client, "n");
+    bowline_error   error  = { 0 };
+
+    assert_string_equal(server_ask(redis, "SET bowline:{n} theirs PX 60000"), "OK");
+    assert_status(BOWLINE_OK, bowline_release_nowait(hold, &error), &error);
+    assert_status(BOWLINE_LOST, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    assert_string_equal(server_ask(redis, "GET bowline:{n}"), "theirs");
+    assert_string_equal(server_ask(redis, "DEL bowline:{n}"), "1");
+    bowline_close(client);
+}
+
+/* Nobody asks and nobody waits: the keeper hears it, and it is told whenever somebody does. */
+static void test_loss_is_kept_until_it_is_asked_for(const char *protocol)
+{
+    bowline_client *client = must_open(url_of(redis->tcp_url, protocol, ""));
+    bowline_hold   *hold   = must_acquire(client, "n");
+    bowline_error   error  = { 0 };
+
+    assert_string_equal(server_ask(redis, "DEL bowline:{n}"), "1");
+    assert_status(BOWLINE_OK, bowline_release_nowait(hold, &error), &error);
+    for (unsigned i = 0; i < 10; i++)
+        must_release(must_acquire(client, "other"));
+    assert_status(BOWLINE_LOST, bowline_released(client, 0, &error), &error);
+    bowline_close(client);
+}
+
+/* A pair through a line that breaks after so many bytes of its first connection. */
+static void give_back_through(const char *protocol, const proxy_plan *plan)
+{
+    proxy          *line   = proxy_start(redis, plan);
+    bowline_client *client = must_open(url_of(proxy_url(line), protocol, "&lease=60s&timeout=5s"));
+    bowline_hold   *hold   = NULL;
+    bowline_error   error  = { 0 };
+
+    assert_status(BOWLINE_OK, acquire_within(&hold, client, "n", 10000, &error), &error);
+    assert_status(BOWLINE_OK, bowline_release_nowait(hold, &error), &error);
+    int status = bowline_released(client, BOWLINE_FOREVER, &error);
+    if (status != BOWLINE_OK)
+        assert_status(BOWLINE_UNKNOWN, status, &error);
+    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    if (strcmp(server_ask(redis, "EXISTS bowline:{n}"), "0") != 0)
+        fail_msg("left behind when the line breaks at byte %lld %s", (long long)plan->at,
+                 plan->to_client ? "to the client" : "to the server");
+    bowline_close(client);
+    proxy_stop(line);
+}
+
+static void test_what_was_cut_is_sent_again(const char *protocol)
+{
+    for (unsigned side = 0; side < 2; side++) {
+        proxy_plan      whole  = { .fault = PROXY_NONE };
+        proxy          *line   = proxy_start(redis, &whole);
+        bowline_client *client = must_open(url_of(proxy_url(line), protocol, ""));
+        must_release(must_acquire(client, "n"));
+        int64_t size = side == 0 ? proxy_bytes_to_client(line) : proxy_bytes_to_server(line);
+        bowline_close(client);
+        proxy_stop(line);
+        byte_steps steps = some_bytes(17);
+        for (int64_t at = steps.first; at < size; at += steps.step)
+            give_back_through(protocol, &(proxy_plan){ .fault       = PROXY_CLOSE,
+                                                       .to_client   = side == 0,
+                                                       .at          = at,
+                                                       .connections = 1 });
+    }
+}
+
+/* The server reads nothing for a while, and what is to be sent does not fit anywhere: no call
+ * blocks, and nothing is lost. */
+static void test_server_that_reads_nothing_blocks_nobody(const char *protocol)
+{
+    enum { MANY = 900 };
+    static bowline_hold *holds[MANY];
+    bowline_client      *client = must_open(url_of(redis->unix_url, protocol, "&timeout=20s"));
+    char                 name[BOWLINE_NAME_MAX + 1];
+
+    for (unsigned i = 0; i < MANY; i++) {
+        (void)snprintf(name, sizeof name, "%0*u", BOWLINE_NAME_MAX, i);
+        holds[i] = must_acquire(client, name);
+    }
+    server_signal(redis, SIGSTOP);
+    for (unsigned i = 0; i < MANY; i++)
+        assert_status(BOWLINE_OK, bowline_release_nowait(holds[i], NULL), NULL);
+    assert_status(BOWLINE_TIMEOUT, bowline_released(client, 0, NULL), NULL);
+    server_signal(redis, SIGCONT);
+    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, NULL), NULL);
+    assert_true(line_leaves_nothing(redis));
+    bowline_close(client);
+}
+
+typedef void body(const char *protocol);
+
+static void on_both(void **state)
+{
+    body *const *cases = *state;
+
+    for (unsigned i = 0; i < sizeof protocols / sizeof protocols[0]; i++) {
+        (*cases)(protocols[i]);
+        assert_true(line_leaves_nothing(redis));
+    }
+}
+
+static int start_server(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    return 0;
+}
+
+static int stop_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+int main(void)
+{
+    static body *const bodies[] = {
+        test_what_somebody_removed_is_told_as_lost,   test_what_somebody_else_has_is_left_alone,
+        test_loss_is_kept_until_it_is_asked_for,      test_what_was_cut_is_sent_again,
+        test_server_that_reads_nothing_blocks_nobody,
+    };
+    static const char *const names[] = {
+        "what somebody removed is told as lost",     "what somebody else has is left alone",
+        "a loss is kept until it is asked for",      "what was cut is sent again",
+        "a server that reads nothing blocks nobody",
+    };
+    struct CMUnitTest tests[sizeof bodies / sizeof bodies[0]];
+
+    for (unsigned i = 0; i < sizeof bodies / sizeof bodies[0]; i++)
+        tests[i] = (struct CMUnitTest){ .name          = names[i],
+                                        .test_func     = on_both,
+                                        .initial_state = (void *)(uintptr_t)&bodies[i] };
+    return cmocka_run_group_tests_name("redis_nowait", tests, start_server, stop_server);
+}

@@ -118,6 +118,7 @@ typedef struct bwl_redis_store {
     bwl_ms             heard_at;      /* when the connection last had something for us           */
     uint64_t           opened;        /* how many connections there have been                   */
     bool               has_answered;  /* this connection, to a question                          */
+    bool               is_put_off;    /* while greeting: the server cannot serve now             */
     bool               reply_is_off;  /* while closing: answers were forbidden                  */
     bool               lingers;       /* while closing: there are answers on their way          */
     unsigned           texts_sent; /* while closing: whose script the server has seen: 1 << word */
@@ -204,7 +205,7 @@ void bwl_redis_error_words(const bwl_redis_store *store, char *ret_text, size_t 
                            const char *bytes, size_t size);
 
 /* redis_inbox.c */
-/* Does the store's protocol?  All that follows is for those. */
+/* Does the store's protocol, and does anybody lock?  All that follows is for those. */
 bool bwl_redis_listens(const bwl_redis_store *store);
 
 /* Writes the inbox's part of the greeting, whose room is BWL_QUEUE_GREETING_ROOM. */

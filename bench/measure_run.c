@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench/ours.h"
 #include "bench/rounds.h"
 
 enum { TIMES = 200, WARM_UP = 5 };
@@ -38,7 +39,7 @@ static int find_programs(programs *p, bench *b, const char *url, bench_trouble *
     p->true_path  = bench_find_program("true");
     p->flock_path = bench_find_program("flock");
     p->lock_file  = bench_text_of("%s/run", b->janitor.directory);
-    p->url        = bench_text_of("BOWLINE_URL=%s", url);
+    p->url        = bench_text_of("BOWLINE_URL=%s", bench_ours_url(url).text);
     p->home       = bench_text_of("HOME=%s", b->janitor.directory);
     if (p->true_path == NULL || p->flock_path == NULL || access(bowline, X_OK) != 0)
         return bench_fail(

@@ -1,6 +1,9 @@
 /*
  * ours.c -- see ours.h.
  */
+#include <stdbool.h>
+#include <string.h>
+
 #include "bench/ours.h"
 
 int bench_ours_failed(const char *call, const bowline_error *error, bench_trouble *reterr)
@@ -13,12 +16,23 @@ int bench_ours_failed(const char *call, const bowline_error *error, bench_troubl
                 });
 }
 
+bench_text bench_ours_url(const char *url)
+{
+    bool is_redis = strncmp(url, "redis:", strlen("redis:")) == 0;
+    bool chooses  = strstr(url, "protocol=") != NULL || strstr(url, "profile=") != NULL;
+
+    if (!is_redis || chooses)
+        return bench_text_of("%s", url);
+    return bench_text_of("%s%sprotocol=token", url, strchr(url, '?') != NULL ? "&" : "?");
+}
+
 int bench_ours_open(bench_ours *ret_ours, const char *url, bench_trouble *reterr)
 {
+    bench_text    chosen = bench_ours_url(url);
     bowline_error error;
     bench_ours    ours = { .name = BENCH_NAME };
 
-    if (bowline_open(&ours.client, BOWLINE_OPTIONS(.url = url), &error) < 0)
+    if (bowline_open(&ours.client, BOWLINE_OPTIONS(.url = chosen.text), &error) < 0)
         return bench_ours_failed("bowline_open", &error, reterr);
     *ret_ours = ours;
     return 0;

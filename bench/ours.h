@@ -16,7 +16,11 @@ typedef struct bench_ours {
     const char     *name;
 } bench_ours;
 
-/* With everything as it is by default.  Close with bench_ours_close. */
+/* The URL with protocol=token, if it is one of Redis and says nothing of it: what stands beside us
+ * asks the same commands. */
+bench_text bench_ours_url(const char *url);
+
+/* Of that URL; all else is as it is by default.  Close with bench_ours_close. */
 int  bench_ours_open(bench_ours *ret_ours, const char *url, bench_trouble *reterr);
 void bench_ours_close(bench_ours *ours);
 

@@ -74,7 +74,7 @@ static int complain_of_none(trouble *reterr, const char *verb, const char *path)
 
     if (name != NULL) {
         is.why =
-            words_of("the lock %s has none: file: gives one, and Redis with protocol=queue", name);
+            words_of("the lock %s has none: file: gives one, and Redis without protocol=", name);
         is.type = words_of("type: bowline run --url file: %s ...", name);
     }
     return trouble_set(reterr, is);

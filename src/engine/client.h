@@ -186,11 +186,12 @@ struct bwl_client {
     bwl_lock          *locks;
     size_t             locks_count;
     size_t             pending; /* questions without an answer: somebody has to read it         */
-    bool               closing; /* nobody will hear an answer any more                         */
-    bool               watches; /* the engine has a connection: while there are locks, somebody
+    bool               takes_no_locks; /* it is for updates alone                              */
+    bool               closing;    /* nobody will hear an answer any more                         */
+    bool               watches;    /* the engine has a connection: while there are locks, somebody
                                  * should see it break                                         */
-    atomic_uint        callers; /* that may wait, inside now; only if it shares: see lanes.h */
-    atomic_bool        stands;  /* there is a connection that can be used                   */
+    atomic_uint        callers;    /* that may wait, inside now; only if it shares: see lanes.h */
+    atomic_bool        stands;     /* there is a connection that can be used                   */
     _Atomic(bwl_ms)    lame_until; /* one could not be had a moment ago                        */
     bool               driving;    /* a thread is waiting for events                              */
     bwl_ms             driven_at;  /* when one was last                                         */

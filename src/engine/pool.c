@@ -46,6 +46,7 @@ static int open_place(bwl_pool *pool, bwl_pool_place *place, bwl_fault *fault)
     int status = bwl_client_share(&place->client, pool->first);
     if (status < 0)
         return bwl_fail(fault, (bwl_status)status, "cannot open a connection for an update");
+    place->client->takes_no_locks = true;
     bwl_client_lock(place->client);
     status = bwl_lock_new(&place->lock, place->client, LOCK_NAME, &terms, fault);
     bwl_client_unlock(place->client);

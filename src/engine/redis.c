@@ -219,7 +219,7 @@ static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
 
 #define REDIS_ENGINE(scheme_)                                                                   \
     {                                                                                           \
-        .scheme = (scheme_), .protocol = &bwl_token, .has_lease = true,                         \
+        .scheme = (scheme_), .protocol = &bwl_queue, .has_lease = true,                         \
         .choose = bwl_redis_choose, .open = bwl_redis_open, .share = bwl_redis_share,           \
         .close = bwl_redis_close, .prepare = redis_prepare, .ask = redis_ask,                   \
         .forget = redis_forget, .woken = bwl_redis_woken, .flush = bwl_redis_flush,             \

@@ -99,6 +99,8 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
     uint64_t        handed_over = store->conn.handed_over;
     bool            listened    = store->phase == BWL_REDIS_READY && bwl_redis_listens(store);
     bool            in_doubt    = listened; /* what is said to its inbox would be lost         */
+    bool            is_put_off  = store->phase == BWL_REDIS_GREETING && store->is_put_off;
+    bwl_answer      not_asked   = refused ? BWL_REFUSED : is_put_off ? BWL_LATER : BWL_UNSENT;
 
     if (!atomic_exchange(&store->client->stands, false))
         atomic_store(&store->client->lame_until,
@@ -124,15 +126,15 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
     if (listened)
         bwl_redis_inbox_ended(store);
     while (aside.questions_count > 0) {
-        bwl_redis_open_question q = take_first(&aside);
-        bwl_event unsent = { .kind = BWL_REPLY, .answer = refused ? BWL_REFUSED : BWL_UNSENT };
-        bwl_event down   = { .kind = BWL_DOWN };
+        bwl_redis_open_question q      = take_first(&aside);
+        bwl_event               unsent = { .kind = BWL_REPLY, .answer = not_asked };
+        bwl_event               down   = { .kind = BWL_DOWN };
         if (!q.verifies)
             bwl_lock_says(q.lock, "%s", fault->text);
         settle(&q, q.written ? &down : &unsent);
     }
     free(aside.questions);
-    bwl_redis_watch_settle(store, kept, refused ? BWL_REFUSED : BWL_UNSENT);
+    bwl_redis_watch_settle(store, kept, not_asked);
     /* A hold must not find out at its next renewal only that the server has forgotten it. */
     if (store->phase == BWL_REDIS_DOWN && bwl_redis_holds_something(store))
         bwl_redis_connect(store);
@@ -410,6 +412,8 @@ static void work(bwl_redis_store *store)
         if (store->phase == BWL_REDIS_GREETING) {
             int greeted = bwl_redis_greeted(store, bytes, size, &fault);
             if (greeted < 0) {
+                if (store->is_put_off && store->is_another)
+                    bwl_redis_vouch(store); /* it has said who it is, and may load for long */
                 bwl_redis_break_off(store, &fault, greeted == BWL_STATUS_REFUSED);
                 return;
             }

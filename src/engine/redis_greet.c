@@ -14,7 +14,8 @@
  * A server that does not know HELLO is greeted in its own language: see redis_resp2.c.
  *
  * No question is sent before all of that is answered: after a password that was refused, Redis
- * would carry on as its default user, and so would we.
+ * would carry on as its default user, and so would we; after a SELECT, in the database before.  So
+ * the inbox and what comes with it, which writes, waits for the answers to these, if they are said.
  */
 #include "engine/redis_store.h"
 #include "engine/fault.h"
@@ -74,6 +75,19 @@ static int write_kill(bwl_redis_store *store, bwl_fault *fault)
     return bwl_conn_flush(&store->conn, fault);
 }
 
+static int write_inbox(bwl_redis_store *store, bwl_fault *fault)
+{
+    bwl_resp_writer writer;
+
+    if (!bwl_conn_reserve(&store->conn, BWL_QUEUE_GREETING_ROOM, &writer))
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    int status = bwl_redis_write_inbox(store, &writer, fault);
+    if (status < 0)
+        return status;
+    bwl_conn_commit(&store->conn, &writer);
+    return bwl_conn_flush(&store->conn, fault);
+}
+
 static size_t room_for(const bwl_redis_store *store)
 {
     size_t user     = store->user != NULL ? strlen(store->user) : 0;
@@ -81,6 +95,12 @@ static size_t room_for(const bwl_redis_store *store)
 
     return GREETING_ROOM + user + password +
            (bwl_redis_listens(store) ? BWL_QUEUE_GREETING_ROOM : 0);
+}
+
+/* Nothing that is said before can be refused, and what comes behind it be carried out. */
+static bool inbox_goes_along(const bwl_redis_store *store)
+{
+    return store->password == NULL && store->database == 0;
 }
 
 int bwl_redis_greet(bwl_redis_store *store, bwl_fault *fault)
@@ -91,13 +111,14 @@ int bwl_redis_greet(bwl_redis_store *store, bwl_fault *fault)
     store->phase          = BWL_REDIS_GREETING;
     store->is_resp2       = false;
     store->void_answers   = 0;
+    store->is_put_off     = false;
     store->phase_began_at = bwl_client_now(store->client);
     store->phase_ends_at  = bwl_later(store->phase_began_at, store->client->settings.answer_ms);
     if (!bwl_conn_reserve(&store->conn, room_for(store), &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     write_hello(store, &writer);
     bwl_redis_write_rest(store, &writer);
-    if (bwl_redis_listens(store))
+    if (bwl_redis_listens(store) && inbox_goes_along(store))
         status = bwl_redis_write_inbox(store, &writer, fault);
     if (status < 0)
         return status;
@@ -344,7 +365,9 @@ int bwl_redis_greeted(bwl_redis_store *store, const char *bytes, size_t size, bw
     if (more || status < 0)
         return status;
     store->greeting = next_greeting(store);
-    if (status == BWL_OK && store->greeting == BWL_GREET_KILL)
+    if (store->greeting == BWL_GREET_SUBSCRIBE && !inbox_goes_along(store))
+        status = write_inbox(store, fault);
+    if (store->greeting == BWL_GREET_KILL)
         status = write_kill(store, fault);
     return status;
 }

@@ -51,7 +51,8 @@ bool bwl_redis_listens(const bwl_redis_store *store)
 {
     const bwl_protocol *chosen = store->client->settings.protocol;
 
-    return (chosen != NULL ? chosen : store->client->engine->protocol)->listens;
+    return !store->client->takes_no_locks &&
+           (chosen != NULL ? chosen : store->client->engine->protocol)->listens;
 }
 
 /* ---- greeting -------------------------------------------------------------------------------- */
@@ -118,13 +119,14 @@ static int write_loads(bwl_redis_store *store, bwl_fault *fault)
 }
 
 /* The server will not have this part of the greeting. */
-static int refused(const bwl_redis_store *store, const char *bytes, size_t size, const char *what,
+static int refused(bwl_redis_store *store, const char *bytes, size_t size, const char *what,
                    const char *rights, bwl_fault *fault)
 {
     char text[120];
 
     bwl_redis_error_words(store, text, sizeof text, bytes, size);
-    if (bwl_redis_is_not_now(bytes, size))
+    store->is_put_off = bwl_redis_is_not_now(bytes, size);
+    if (store->is_put_off)
         return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s cannot serve now: %s", store->where,
                         text);
     if (!bwl_redis_error_is(bytes, size, "NOPERM"))

@@ -121,6 +121,7 @@ typedef struct bwl_redis_store {
     bwl_ms             heard_at;      /* when the connection last had something for us           */
     uint64_t           opened;        /* how many connections there have been                   */
     bool               has_answered;  /* this connection, to a question                          */
+    bool               is_put_off;    /* while greeting: the server cannot serve now             */
     bool               reply_is_off;  /* while closing: answers were forbidden                  */
     bool               lingers;       /* while closing: there are answers on their way          */
     bool               is_resp2;      /* the server does not know HELLO: see redis_resp2.c      */
@@ -230,7 +231,7 @@ int     bwl_redis_check_version(const bwl_redis_store *store, const char *bytes,
                                 bwl_fault *fault);
 
 /* redis_inbox.c */
-/* Does the store's protocol?  All that follows is for those. */
+/* Does the store's protocol, and does anybody lock?  All that follows is for those. */
 bool bwl_redis_listens(const bwl_redis_store *store);
 
 /* Writes the inbox's part of the greeting, whose room is BWL_QUEUE_GREETING_ROOM. */

@@ -195,7 +195,10 @@ class Redis:
         return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=True).stdout.strip()
 
     def keys(self):
-        return [key for key in self.cli("--raw", "keys", "*").split("\n") if key]
+        """Of locks: beside them there are the count of fences, and who the clients are."""
+        aside = ("bowline:f", "bowline:who:")
+        keys = self.cli("--raw", "keys", "*").split("\n")
+        return [key for key in keys if key and key != aside[0] and not key.startswith(aside[1])]
 
     def freeze(self):
         self.process.send_signal(signal.SIGSTOP)

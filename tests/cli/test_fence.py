@@ -77,6 +77,7 @@ def test_without_a_fence_it_says_where_one_comes_from(place):
 
 
 def test_a_lock_without_a_fence_fails_and_does_not_pass(place, redis):
+    place.env["BOWLINE_URL"] = f"{redis.url}?protocol=token"
     done = place.run("job", os.environ["BOWLINE"], "fence", "check", "f")
     assert "the lock job has none" in failed(done)[1]
 

@@ -18,14 +18,18 @@ static const engine engines[] = {
       .in_order        = true,
       .across_fork     = true,
       .has_descriptors = true },
-    { .name = "redis", .has_lease = true, .across_fork = true },
-    { .name = "rediss", .has_lease = true, .across_fork = true },
-    { .name = "unix", .has_lease = true, .across_fork = true },
-    { .name        = "queue", /* redis:// with that protocol */
+    { .name        = "redis",
       .has_lease   = true,
       .has_fence   = true,
       .in_order    = true,
       .across_fork = true },
+    { .name        = "rediss",
+      .has_lease   = true,
+      .has_fence   = true,
+      .in_order    = true,
+      .across_fork = true },
+    { .name = "unix", .has_lease = true, .has_fence = true, .in_order = true, .across_fork = true },
+    { .name = "token", .has_lease = true, .across_fork = true }, /* redis:// with that protocol */
 };
 enum { ENGINES = sizeof engines / sizeof engines[0] };
 
@@ -60,8 +64,8 @@ const char *engine_url(const engine *e, const char *options)
     else if (strcmp(e->name, "rediss") == 0)
         (void)snprintf(url, sizeof urls[0], "%s%s%s", world.server->tls_url,
                        options != NULL ? "&" : "", more);
-    else if (strcmp(e->name, "queue") == 0)
-        (void)snprintf(url, sizeof urls[0], "%s?protocol=queue%s%s", world.server->tcp_url,
+    else if (strcmp(e->name, "token") == 0)
+        (void)snprintf(url, sizeof urls[0], "%s?protocol=token%s%s", world.server->tcp_url,
                        options != NULL ? "&" : "", more);
     else
         (void)snprintf(url, sizeof urls[0], "%s%s%s", world.server->unix_url, mark, more);
@@ -71,7 +75,7 @@ const char *engine_url(const engine *e, const char *options)
 static bool is_on_server(const engine *e)
 {
     return strstr(e->name, "redis") != NULL || strcmp(e->name, "unix") == 0 ||
-           strcmp(e->name, "queue") == 0;
+           strcmp(e->name, "token") == 0;
 }
 
 typedef struct run {
@@ -106,7 +110,7 @@ void engine_await_line(const engine *e, unsigned count)
 {
     char standing[16];
 
-    if (strcmp(e->name, "queue") != 0) {
+    if (!is_on_server(e) || !e->in_order) {
         sleep_ms(40);
         return;
     }
@@ -134,8 +138,6 @@ static int after_case(void **state)
         return 0;
     assert_int_equal(count_descriptors(), world.descriptors);
     await_threads(world.threads);
-    if (strcmp(r->engine->name, "queue") == 0)
-        (void)server_ask(world.server, "DEL bowline:f"); /* the one thing that stays */
     if (is_on_server(r->engine) && !server_becomes_empty(world.server)) {
         print_error("something is left behind\n");
         return -1;

@@ -72,10 +72,14 @@ __attribute__((format(printf, 2, 3))) const char *server_ask(server *s, const ch
 /* Says a command and does not read the answer.  Returns the descriptor; close it. */
 __attribute__((format(printf, 2, 3))) int server_say(server *s, const char *format, ...);
 
+/* Ends every connection.  Those with an inbox are of another kind than the others. */
+void server_hang_up(server *s);
+
 /* Waits, ten seconds at most, until the answer to a question holds `part`. */
 bool server_comes_to(server *s, const char *part, const char *question);
 
-/* Waits, ten seconds at most, until there is no key in any database.  If there is one still, says
+/* Waits, ten seconds at most, until there is no key of a lock in any database: what may be there
+ * is the count that fences are drawn from, and who the clients are.  If there is one still, says
  * which and removes it: the next test has not done that. */
 bool server_becomes_empty(server *s);
 

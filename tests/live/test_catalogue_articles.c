@@ -120,7 +120,7 @@ static void test_hold_outlives_its_connection(void **state)
         bowline_hold   *hold   = must_acquire(client, "lock");
         bowline_hold   *other  = must_acquire(client, "other");
         print_message("# %s\n", names[i]);
-        (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+        server_hang_up(redis);
         sleep_ms(IDLE_MS);
         must_release(hold);
         must_release(

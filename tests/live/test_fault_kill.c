@@ -20,7 +20,7 @@ static char     rival_url[200];
 
 static void kill_all(void)
 {
-    (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+    server_hang_up(redis);
 }
 
 typedef struct caught {

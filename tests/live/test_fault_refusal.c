@@ -14,7 +14,10 @@
 
 enum { LEASE_MS = 900 };
 
-#define RIGHTS "~bowline:* resetchannels -@all +set +get +del +pttl +pexpire +eval +evalsha"
+#define RIGHTS                                                                                 \
+    "~bowline:* resetchannels &bowline:i:* -@all +hello +eval +evalsha +ssubscribe +spublish " \
+    "+subscribe +publish +get +set +del +exists +type +incr +time +persist +pexpire +pttl "    \
+    "+zadd +zrem +zpopmin +zscore +zrank +hget +hset +hdel"
 
 static server  *redis;
 static witness *judge;
@@ -49,7 +52,7 @@ static void ends_with_its_lease(const refusal *f)
     sleep_ms(5); /* or there would be nothing to extend */
     (void)server_ask(redis, "%s", f->makes);
     if (f->new_connections_only)
-        (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+        server_hang_up(redis);
     int64_t fault_us = witness_now_us();
     int     status   = bowline_extend(hold, 0, &error);
     if (status != BOWLINE_LOST) { /* it may have ended meanwhile, on a slow machine */
@@ -80,7 +83,7 @@ static void release_is_refused(const refusal *f)
         bowline_hold   *hold   = must_acquire(client, "x");
         (void)server_ask(redis, "%s", f->makes);
         if (f->new_connections_only)
-            (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+            server_hang_up(redis);
         int status = bowline_release(hold, &error);
         assert_string_equal(server_ask(redis, "%s", f->mends), "OK");
         rival *r = rival_start(judge, rival_url, "x");
@@ -222,6 +225,14 @@ static void answer(fake_server *s, const fake_command *cmd, void *arg)
         fake_say(s, m->to_script);
 }
 
+static bowline_client *client_of(fake_server *s)
+{
+    char url[100];
+
+    (void)snprintf(url, sizeof url, "%s?protocol=token", fake_url(s));
+    return must_open_without_keeper(url);
+}
+
 /* Every script of ours reads before it writes, so the server can kill it as long as it has done
  * nothing; and then it says this. */
 static void test_killed_script_was_not_carried_out(void **state)
@@ -238,7 +249,7 @@ static void test_killed_script_was_not_carried_out(void **state)
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
         mouth           m      = { .to_script = said[i] };
         fake_server    *s      = fake_start(answer, &m);
-        bowline_client *client = must_open_without_keeper(fake_url(s));
+        bowline_client *client = client_of(s);
         bowline_hold   *hold   = must_acquire(client, "x");
         bowline_error   error  = { 0 };
         assert_status(BOWLINE_REFUSED, bowline_extend(hold, 0, &error), &error);
@@ -265,7 +276,7 @@ static void test_redirection_is_not_followed(void **state)
         (void)snprintf(text, sizeof text, "-%s 3999 %s\r\n", i == 0 ? "MOVED" : "ASK", place);
         mouth           m      = { .to_script = text, .to_set = text };
         fake_server    *s      = fake_start(answer, &m);
-        bowline_client *client = must_open_without_keeper(fake_url(s));
+        bowline_client *client = client_of(s);
         bowline_hold   *hold   = NULL;
         bowline_error   error  = { 0 };
         assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "x", 200, &error), &error);

@@ -15,7 +15,10 @@
 static server *redis;
 
 /* The minimum that a user needs, and what makes BUSY tell more. */
-#define RIGHTS "~bowline:* resetchannels -@all +set +get +del +pttl +pexpire +eval +evalsha"
+#define RIGHTS                                                                                 \
+    "~bowline:* resetchannels &bowline:i:* -@all +hello +eval +evalsha +ssubscribe +spublish " \
+    "+subscribe +publish +get +set +del +exists +type +incr +time +persist +pexpire +pttl "    \
+    "+zadd +zrem +zpopmin +zscore +zrank +hget +hset +hdel"
 
 static const char *url_as(const char *who)
 {
@@ -80,7 +83,8 @@ static void test_wrong_password_is_refused_and_nothing_is_written(void **state)
                                          ":" CANARY "@", "disabled:right@" };
 
     (void)state;
-    assert_string_equal(server_ask(redis, "ACL SETUSER default on nopass ~* +@all"), "OK");
+    assert_string_equal(server_ask(redis, "ACL SETUSER default on nopass ~* &* +@all"), "OK");
+    (void)server_ask(redis, "FLUSHALL");
     (void)server_ask(redis, "CONFIG RESETSTAT");
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         /* A default user without a password takes any: that is not a wrong one. */
@@ -96,8 +100,9 @@ static void test_wrong_password_is_refused_and_nothing_is_written(void **state)
 static void test_wrong_password_of_the_default_user(void **state)
 {
     (void)state;
-    assert_string_equal(server_ask(redis, "ACL SETUSER default on resetpass >secret ~* +@all"),
+    assert_string_equal(server_ask(redis, "ACL SETUSER default on resetpass >secret ~* &* +@all"),
                         "OK");
+    (void)server_ask(redis, "FLUSHALL");
     refused(url_as(":" CANARY "@"));
     refused(url_as(""));
     assert_string_equal(server_ask(redis, "DBSIZE"), "0");
@@ -203,6 +208,7 @@ static void test_right_to_select_is_needed_for_a_database(void **state)
 
     (void)state;
     (void)snprintf(url, sizeof url, "%s/2", url_as("least:right@"));
+    (void)server_ask(redis, "FLUSHALL");
     refused(url);
     assert_string_equal(server_ask(redis, "INFO keyspace"), "# Keyspace\\x0D\\x0A");
 }
@@ -258,10 +264,10 @@ static void test_server_starts(void **state)
     redis = server_start(NULL);
     (void)server_ask(redis, "ACL SETUSER admin on >admin ~* &* +@all");
     (void)snprintf(redis->login, sizeof redis->login, "AUTH admin admin");
-    (void)server_ask(redis, "ACL SETUSER locker on >right ~* +@all");
+    (void)server_ask(redis, "ACL SETUSER locker on >right ~* &* +@all");
     (void)server_ask(redis, "ACL SETUSER disabled off >right ~* +@all");
     (void)server_ask(redis, "ACL SETUSER least on >right " RIGHTS);
-    (void)server_ask(redis, "ACL SETUSER odd on '>a b%%\r\n\"\xC3\xA4' ~* +@all");
+    (void)server_ask(redis, "ACL SETUSER odd on '>a b%%\r\n\"\xC3\xA4' ~* &* +@all");
 }
 
 static int nothing_is_left(void **state)

@@ -1,6 +1,7 @@
 /*
  * test_redis_keys.c -- what there is on the server: our own keys to the byte, and the keys of
- * others, which are never touched.  And scripts that the server has forgotten.
+ * others, which are never touched.  And scripts that the server has forgotten.  Of protocol token;
+ * those of queue are in test_queue_server.c.
  */
 #include "tests/lib/server.h"
 #include "tests/lib/testing.h"
@@ -27,7 +28,7 @@ static bool is_on_server(const char *key)
 
 static void test_key_is_what_the_documentation_says(void **state)
 {
-    bowline_client *client = must_open(url_with("?lease=20s"));
+    bowline_client *client = must_open(url_with("?protocol=token&lease=20s"));
     bowline_hold   *hold   = must_acquire(client, "nightly");
     const char     *value  = server_ask(redis, "GET bowline:{nightly}");
     long            left   = atol(server_ask(redis, "PTTL bowline:{nightly}"));
@@ -46,7 +47,7 @@ static void test_key_is_what_the_documentation_says(void **state)
 
 static void test_every_hold_has_another_value(void **state)
 {
-    bowline_client *client = must_open(redis->tcp_url);
+    bowline_client *client = must_open(url_with("?protocol=token"));
     char            values[10][32];
 
     (void)state;
@@ -62,7 +63,7 @@ static void test_every_hold_has_another_value(void **state)
 
 static void test_names_cannot_leave_their_braces(void **state)
 {
-    bowline_client *client = must_open(redis->tcp_url);
+    bowline_client *client = must_open(url_with("?protocol=token"));
     bowline_hold   *hold   = must_acquire(client, "a}{b%");
 
     (void)state;
@@ -73,14 +74,14 @@ static void test_names_cannot_leave_their_braces(void **state)
 
 static void test_key_template_gives_the_raw_bytes(void **state)
 {
-    bowline_client *client = must_open(url_with("?key=lock:%25s"));
+    bowline_client *client = must_open(url_with("?protocol=token&key=lock:%25s"));
     bowline_hold   *hold   = must_acquire(client, "a}{b%");
 
     (void)state;
     assert_string_equal(server_ask(redis, "KEYS *"), "lock:a}{b%");
     must_release(hold);
     bowline_close(client);
-    client = must_open(url_with("?key=%25%25x%25sy%25%25"));
+    client = must_open(url_with("?protocol=token&key=%25%25x%25sy%25%25"));
     hold   = must_acquire(client, "n");
     assert_string_equal(server_ask(redis, "KEYS *"), "%xny%");
     must_release(hold);
@@ -94,15 +95,15 @@ static void test_database_is_selected_on_every_connection(void **state)
     char        local[200];
 
     (void)state;
-    (void)snprintf(tcp, sizeof tcp, "%s/3", redis->tcp_url);
-    (void)snprintf(local, sizeof local, "%s?db=3", redis->unix_url);
+    (void)snprintf(tcp, sizeof tcp, "%s/3?protocol=token", redis->tcp_url);
+    (void)snprintf(local, sizeof local, "%s?db=3&protocol=token", redis->unix_url);
     urls[0] = tcp;
     urls[1] = local;
     for (int i = 0; i < 2; i++) {
         bowline_client *client = must_open(urls[i]);
         bowline_hold   *hold   = must_acquire(client, "db");
         assert_non_null(strstr(server_ask(redis, "INFO keyspace"), "db3:keys=1"));
-        (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+        server_hang_up(redis);
         sleep_ms(IDLE_MS); /* what broke in the middle of work is another matter */
         bowline_hold *other = must_acquire(client, "db two");
         assert_non_null(strstr(server_ask(redis, "INFO keyspace"), "db3:keys=2"));
@@ -128,7 +129,7 @@ static void test_database_that_is_not_there_is_refused(void **state)
 
 static void test_renewal_keeps_the_expiry_in_step(void **state)
 {
-    bowline_client *client = must_open(url_with("?lease=400ms"));
+    bowline_client *client = must_open(url_with("?protocol=token&lease=400ms"));
     bowline_hold   *hold   = must_acquire(client, "renewed");
 
     (void)state;
@@ -146,7 +147,7 @@ static void test_renewal_keeps_the_expiry_in_step(void **state)
 
 static void test_extend_never_shortens_the_key(void **state)
 {
-    bowline_client *client = must_open(url_with("?lease=60s&renew=off"));
+    bowline_client *client = must_open(url_with("?protocol=token&lease=60s&renew=off"));
     bowline_hold   *hold   = must_acquire(client, "x");
 
     (void)state;
@@ -178,7 +179,7 @@ static const stranger strangers[] = {
 
 static void test_keys_of_others_are_busy_and_stay_as_they_are(void **state)
 {
-    bowline_client *client = must_open(redis->tcp_url);
+    bowline_client *client = must_open(url_with("?protocol=token"));
 
     (void)state;
     for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
@@ -206,7 +207,7 @@ static void test_keys_of_others_are_busy_and_stay_as_they_are(void **state)
 /* While we hold, the key becomes somebody else's: release and extend say so and do nothing. */
 static void lost_to(const char *makes, bool extends)
 {
-    bowline_client *client = must_open(redis->tcp_url);
+    bowline_client *client = must_open(url_with("?protocol=token"));
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_error   error  = { 0 };
 
@@ -244,7 +245,7 @@ static void test_deleted_while_held_is_lost(void **state)
 
 static void test_deleted_while_held_is_noticed_by_the_renewal(void **state)
 {
-    bowline_client *client = must_open(url_with("?lease=300ms"));
+    bowline_client *client = must_open(url_with("?protocol=token&lease=300ms"));
     bowline_hold   *hold   = must_acquire(client, "x");
 
     (void)state;
@@ -269,7 +270,7 @@ static void forget_scripts(void)
 
 static void test_scripts_are_sent_again_when_forgotten(void **state)
 {
-    bowline_client *client = must_open(redis->tcp_url);
+    bowline_client *client = must_open(url_with("?protocol=token"));
     bowline_client *other  = must_open(redis->unix_url);
     bowline_holder  holder = { .size = sizeof holder };
 
@@ -296,7 +297,7 @@ static void test_scripts_are_sent_again_when_forgotten(void **state)
 
 static void test_renewal_survives_forgotten_scripts(void **state)
 {
-    bowline_client *client = must_open(url_with("?lease=300ms"));
+    bowline_client *client = must_open(url_with("?protocol=token&lease=300ms"));
     bowline_hold   *hold   = must_acquire(client, "script");
 
     (void)state;

@@ -52,7 +52,8 @@ static bowline_client *client_of(fake_server *s)
     int  port = 0;
 
     assert_int_equal(sscanf(fake_url(s), "redis://127.0.0.1:%d", &port), 1);
-    (void)snprintf(url, sizeof url, "redis://locker:" CANARY "@127.0.0.1:%d?lease=1s&timeout=100ms",
+    (void)snprintf(url, sizeof url,
+                   "redis://locker:" CANARY "@127.0.0.1:%d?protocol=token&lease=1s&timeout=100ms",
                    port);
     return must_open(url);
 }

@@ -80,12 +80,14 @@ static void test_peer_that_has_gone_raises_no_sigpipe(void **state)
     fake_server    *s      = fake_start(say_and_hang_up, NULL);
     bowline_client *client = NULL;
     bowline_hold   *holds[20];
+    char            url[100];
 
     (void)state;
+    (void)snprintf(url, sizeof url, "%s?protocol=token", fake_url(s));
     assert_true(signal(SIGPIPE, SIG_DFL) != SIG_ERR);
     assert_status(BOWLINE_OK,
                   bowline_open(&client,
-                               BOWLINE_OPTIONS(.url = fake_url(s), .lease_ms = 1000, .reply_ms = 50,
+                               BOWLINE_OPTIONS(.url = url, .lease_ms = 1000, .reply_ms = 50,
                                                .keeper = BOWLINE_OFF),
                                NULL),
                   NULL);
@@ -103,7 +105,7 @@ static void test_peer_that_has_gone_raises_no_sigpipe(void **state)
 
     client             = must_open(redis->unix_url);
     bowline_hold *hold = must_acquire(client, "x");
-    (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+    server_hang_up(redis);
     sleep_ms(IDLE_MS); /* what broke in the middle of work is another matter */
     bowline_operation *op = NULL;
     assert_status(BOWLINE_OK, bowline_extend_start(&op, hold, 0, NULL), NULL);
@@ -210,7 +212,7 @@ static void test_child_with_a_copy_of_a_broken_connection_costs_nothing(void **s
         _exit(0);
     }
     assert_true(child > 0);
-    (void)server_ask(redis, "CLIENT KILL TYPE normal SKIPME yes");
+    server_hang_up(redis);
     sleep_ms(IDLE_MS); /* what broke in the middle of work is another matter */
     assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL); /* on another connection */
     int64_t before = cpu_ms();

@@ -21,7 +21,7 @@ static void test_redis_engines_are_two_names_for_the_same(void **state)
     assert_string_equal(bwl_unix_engine.scheme, "unix");
     for (unsigned i = 0; i < 2; i++) {
         const bwl_engine *e = i == 0 ? &bwl_redis_engine : &bwl_unix_engine;
-        assert_ptr_equal(e->protocol, &bwl_token);
+        assert_ptr_equal(e->protocol, &bwl_queue);
         assert_true(e->has_lease);
         assert_null(e->fds);
         assert_ptr_equal(e->ask, bwl_unix_engine.ask);

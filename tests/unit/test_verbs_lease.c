@@ -59,7 +59,7 @@ static int open_caller(const char *options)
 {
     char url[200];
 
-    (void)snprintf(url, sizeof url, "unix://%s?%s", socket_path, options);
+    (void)snprintf(url, sizeof url, "unix://%s?protocol=token&%s", socket_path, options);
     return bowline_open(&caller, BOWLINE_OPTIONS(.url = url), &error);
 }
 
@@ -148,7 +148,7 @@ static void test_verbs_lease_is_kept_by_a_keeper_unless_told_not_to(void **state
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(pthread_create(&thread, NULL, serve, NULL), 0);
     char url[200];
-    (void)snprintf(url, sizeof url, "unix://%s", socket_path);
+    (void)snprintf(url, sizeof url, "unix://%s?protocol=token", socket_path);
     assert_int_equal(
         bowline_open(&caller, BOWLINE_OPTIONS(.url = url, .keeper = BOWLINE_OFF), &error),
         BOWLINE_OK);

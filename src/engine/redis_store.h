@@ -8,6 +8,7 @@
  *      redis_greet.c    from a fresh connection to one that may be asked: HELLO, INFO, SELECT
  *      redis_inbox.c    of a protocol with a queue: how who waits is told that it is his turn
  *      redis_ask.c      questions out, answers in, and what becomes of them when it breaks
+ *      redis_write.c    a question as the bytes that ask it
  *      redis_watch.c    one section between WATCH and EXEC at a time
  *      redis_section.c  the same for an update, on a connection of its own
  *      redis_await.c    waiting for an answer in the connection itself
@@ -314,6 +315,10 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
 
 void bwl_redis_ready(bwl_source *source, uint32_t events);
 void bwl_redis_flush(bwl_client *client);
+
+/* redis_write.c */
+/* Into the connection, which is not sent by that.  False: there is no room for it. */
+bool bwl_redis_write_question(bwl_redis_store *store, bwl_redis_open_question *question);
 
 /* redis_watch.c */
 /* May the question go out now?  False: it is kept, to be put when the sections before it have

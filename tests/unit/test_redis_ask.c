@@ -74,19 +74,6 @@ static void test_redis_ask_ready_connection_is_asked_at_once(void **state)
     assert_int_equal(operation.ended, BWL_RELEASED);
 }
 
-static void test_redis_ask_key_is_made_by_the_template(void **state)
-{
-    static bwl_operation operation;
-
-    (void)state;
-    close_client();
-    open_client("key=lock:%25s:x");
-    bwl_lock *lock = lock_named("{n}");
-    bwl_lock_acquire(lock, &operation, 0);
-    greet();
-    expect("SET lock:{n}:x %s NX PX 30000", lock->hold.claim.token);
-}
-
 static void test_redis_ask_many_questions_keep_their_order(void **state)
 {
     enum { MANY = 100 };
@@ -327,7 +314,6 @@ int main(void)
         CASE(test_redis_ask_nothing_is_asked_before_the_greeting_is_answered),
         CASE(test_redis_ask_answer_belongs_to_the_oldest_question),
         CASE(test_redis_ask_ready_connection_is_asked_at_once),
-        CASE(test_redis_ask_key_is_made_by_the_template),
         CASE(test_redis_ask_many_questions_keep_their_order),
         CASE(test_redis_ask_push_is_passed_over),
         CASE(test_redis_ask_error_is_for_now_or_for_good_by_its_code),

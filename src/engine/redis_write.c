@@ -1,0 +1,74 @@
+/*
+ * redis_write.c -- a question as the bytes that ask it: its key and its words, by the script's name
+ * or by its text.  See redis_store.h.
+ */
+#include "engine/redis_store.h"
+
+static bwl_signal signal_of(const bwl_redis_store *store, const bwl_redis_open_question *q,
+                            char ret_name[BWL_SIGNAL_MAX])
+{
+    const bwl_profile *profile = store->profile;
+
+    if (profile == NULL || profile->signal == BWL_SIGNAL_NONE || q->word != REDIS_DELETE_IF_MINE)
+        return (bwl_signal){ .kind = BWL_SIGNAL_NONE };
+    size_t size = bwl_profile_signal_write(ret_name, profile, store->key_template, q->lock->name,
+                                           q->lock->name_size);
+    return (bwl_signal){ .kind = profile->signal, .name = ret_name, .size = size };
+}
+
+static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q,
+                        bwl_resp_writer *ret_writer)
+{
+    char           key[BWL_KEY_MAX];
+    char           name[BWL_SIGNAL_MAX];
+    bwl_signal     signal = signal_of(store, q, name);
+    bwl_queue_self self;
+    size_t size = bwl_key_write(key, store->key_template, q->lock->name, q->lock->name_size);
+    /* Nobody would hear that the server does not know the script; once it has seen the text, it
+     * does. */
+    bool   is_last_word = store->client->closing && (store->texts_sent & 1u << q->word) == 0;
+    bool   is_new       = (store->texts_due & 1u << q->word) != 0;
+    size_t room         = q->introduces ? BWL_QUEUE_GREETING_ROOM : bwl_redis_room(q->word, size);
+
+    if (!bwl_conn_reserve(&store->conn, room + signal.size, ret_writer))
+        return false;
+    if (bwl_queue_is(q->word))
+        self = bwl_redis_self_of(store, q);
+    if (q->introduces)
+        bwl_redis_introduce(store, ret_writer);
+    else if (q->looker != NULL && bwl_redis_listens(store))
+        bwl_queue_write_look(ret_writer, key, size, q->by_text);
+    else if (q->looker != NULL)
+        bwl_redis_write_look(ret_writer, key, size, q->by_text);
+    else
+        bwl_redis_write(ret_writer, &(bwl_redis_question){
+                                        .word     = q->word,
+                                        .by_text  = q->by_text || is_last_word || is_new,
+                                        .key      = key,
+                                        .key_size = size,
+                                        .token    = q->token,
+                                        .lease_ms = q->lease_ms,
+                                        .stamp    = q->stamp,
+                                        .rules    = q->lock->hold.claim.rules,
+                                        .signal   = signal,
+                                        .self     = &self,
+                                    });
+    store->texts_sent |= is_last_word ? 1u << q->word : 0;
+    store->texts_due &= ~(1u << q->word);
+    return true;
+}
+
+bool bwl_redis_write_question(bwl_redis_store *store, bwl_redis_open_question *q)
+{
+    bwl_resp_writer writer;
+
+    if (q->section != NULL && !bwl_redis_section_write(store, q->section, &writer))
+        return false;
+    if (q->section == NULL && !write_words(store, q, &writer))
+        return false;
+    q->starts_at  = store->conn.written;
+    q->written_at = store->client->latest;
+    q->written    = true;
+    bwl_conn_commit(&store->conn, &writer);
+    return true;
+}

@@ -229,6 +229,16 @@ static bool is_idle(bwl_file_seat *s, uint64_t granted, bwl_ms now)
     return nobody && now - s->idle_since >= BWL_FILE_PATIENCE_MS;
 }
 
+/* For who holds by flock alone those before us wait as well, and so may we.  But it may be somebody
+ * behind us who looks at this very moment, and would get ahead if our next look were late. */
+static bwl_answer met_others(bwl_file_seat *s, uint64_t *ret_number)
+{
+    if (!s->met_others)
+        *ret_number = LOCAL_WILL_NOT;
+    s->met_others = true;
+    return BWL_NO;
+}
+
 /* Others are before us.  If nobody holds, they are about to take it, or they sleep. */
 static bwl_answer try_to_overtake(bwl_file_seat *s, uint64_t granted, uint64_t *ret_number)
 {
@@ -241,8 +251,8 @@ static bwl_answer try_to_overtake(bwl_file_seat *s, uint64_t granted, uint64_t *
         return BWL_NO;
     }
     switch (take_flock(s)) {
-    case BWL_FILE_OURS: break;
-    case BWL_FILE_OTHERS: return BWL_NO; /* for him those before us wait as well */
+    case BWL_FILE_OURS: s->met_others = false; break;
+    case BWL_FILE_OTHERS: return met_others(s, ret_number);
     case BWL_FILE_FAILED: return refused_errno(s, "lock", errno);
     }
     unsigned before = bwl_file_count(s->queue.fd, granted, s->ticket, SLEEPERS_MAX);
@@ -309,6 +319,7 @@ static bwl_answer draw(bwl_file_seat *s)
         return refused_file(s, "has a broken counter: remove it while nobody uses it");
     s->tells      = LOCAL_WILL_NOT;
     s->idle_since = 0;
+    s->met_others = false;
     return BWL_YES;
 }
 

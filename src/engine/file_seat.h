@@ -58,6 +58,7 @@ typedef struct bwl_file_seat {
     bwl_ms          idle_since; /* ... at any look since; 0: it was                              */
     unsigned        free_seen;  /* so often the flock was free, too                              */
     bwl_ms          free_at;    /* when it last was                                              */
+    bool            met_others; /* it was not, when we looked last: we have looked again at once */
     bwl_file_waiter waits_for_queue;
     bwl_file_waiter waits_for_named;
 } bwl_file_seat;

@@ -167,8 +167,9 @@ static inline void note_ask(stage *s, const bwl_ask *ask)
 static inline void note_outcome(stage *s, const bwl_outcome *out)
 {
     static const char *const names[] = {
-        "",     "HELD",     "QUEUED",  "BUSY",      "NOT_NOW",   "STORE_REFUSED", "UNREACHABLE",
-        "LOST", "RELEASED", "UNKNOWN", "TIMED_OUT", "CANCELLED",
+        "",        "HELD",          "QUEUED",      "BUSY", "FULL",
+        "NOT_NOW", "STORE_REFUSED", "UNREACHABLE", "LOST", "RELEASED",
+        "UNKNOWN", "TIMED_OUT",     "CANCELLED",
     };
     char fence[30] = "";
 

@@ -120,6 +120,29 @@ static void test_file_seat_sleep_is_not_waiting_for_a_flock(void **state)
     (void)gets(0);
 }
 
+/* Two who are behind the sleeper look at the same time: the one that finds the other there looks
+ * again soon, and once, as it may be a holder. */
+static void test_file_seat_sleep_look_of_others_is_no_reason_to_be_late(void **state)
+{
+    int fd = open_in("n");
+
+    (void)takes(0);
+    waits(1);
+    waits(2);
+    leave(0);
+    gets_not(2);
+    sleep_ms(PATIENCE + 1);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    gets_not(2);
+    assert_int_equal(number, LOCAL_WILL_NOT);
+    gets_not(2);
+    assert_int_equal(number, LOCAL_WILL_PUSH);
+    (void)close(fd);
+    gets_not(2); /* the first time that it is free */
+    assert_int_equal(number, LOCAL_WILL_NOT);
+    assert_in_range(overtakes(2), FOR_SLEEPER - 128, FOR_SLEEPER + 1000);
+}
+
 static void test_file_seat_sleep_of_who_came_first_behind_a_flock_is_noticed_too(void **state)
 {
     int fd = open_in("n");
@@ -196,6 +219,7 @@ int main(void)
         with_name(test_file_seat_sleep_of_two_takes_longer),
         with_name(test_file_seat_sleep_is_not_what_a_holder_does),
         with_name(test_file_seat_sleep_is_not_waiting_for_a_flock),
+        with_name(test_file_seat_sleep_look_of_others_is_no_reason_to_be_late),
         with_name(test_file_seat_sleep_of_who_came_first_behind_a_flock_is_noticed_too),
         with_name(test_file_seat_sleep_is_seen_also_between_the_flocks_of_others),
         with_name(test_file_seat_sleep_is_counted_anew_when_somebody_held_meanwhile),

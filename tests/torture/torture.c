@@ -206,8 +206,10 @@ _Noreturn static void play(const scenario *what, const place *where, torture_mod
     };
 
     (void)snprintf(s.url, sizeof s.url, "%s", where->url);
-    (void)snprintf(s.name, sizeof s.name, "%s%s%s-%d-%llu", where->is_path ? directory : "",
-                   where->is_path ? "/" : "", what->name, (int)mode, (unsigned long long)n);
+    /* Each place has names of its own: a place in line that was left stays for a minute. */
+    (void)snprintf(s.name, sizeof s.name, "%s%s%s-%s-%d-%llu", where->is_path ? directory : "",
+                   where->is_path ? "/" : "", what->name, where->engine, (int)mode,
+                   (unsigned long long)n);
     (void)alarm(PATIENCE_S);
     unsigned descriptors = count_descriptors();
     torture_use(slot);

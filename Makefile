@@ -121,6 +121,8 @@ deps:
 demo: deps all
 	@demo/run $(BUILD)
 
+# Most tests wait most of the time; under a sanitizer they compute.
+test: TEST_JOBS = $(shell expr 3 \* $$(nproc))
 test: deps
 	$(call setup,$(BUILD))
 	$(call with-tests,$(BUILD))

@@ -19,6 +19,7 @@
 
 #include "core/token.h"
 #include "redis/profile.h"
+#include "redis/queue.h"
 #include "redis/stamp.h"
 #include "redis/words.h"
 
@@ -248,7 +249,14 @@ static const char *yes_begins_with(bwl_redis_word word, unsigned nth)
     case REDIS_EXPIRE:
     case REDIS_EXPIRE_NOW:
     case REDIS_READ_EXPIRY:
+    case REDIS_QUEUE_EXTEND:
     case REDIS_DROP_STAMP: break;
+    case REDIS_QUEUE_TAKE: /* a fence alone, or with what else there is to say */
+    case REDIS_QUEUE_JOIN:
+    case REDIS_QUEUE_BEAT:
+    case REDIS_QUEUE_RELEASE:
+    case REDIS_QUEUE_CANCEL:
+    case REDIS_QUEUE_POKE: return ":*+$";
     }
     return ":";
 }
@@ -273,6 +281,20 @@ static void check_answer(const bwl_redis_question *q, const char *frame, size_t 
     }
 }
 
+/* What comes through an inbox that its first bytes may name. */
+static void check_push(const char *bytes, size_t size)
+{
+    char   inbox[BWL_QUEUE_INBOX_SIZE + 1] = BWL_QUEUE_INBOX;
+    size_t skip                            = sizeof "*3\r\n$8\r\nsmessage\r\n$32\r\n" - 1;
+
+    for (size_t i = sizeof BWL_QUEUE_INBOX - 1; i < BWL_QUEUE_INBOX_SIZE; i++)
+        inbox[i] = skip + i < size ? bytes[skip + i] : 'i';
+    bwl_queue_push push = bwl_queue_read_push(inbox, bytes, size);
+    require(push.kind >= BWL_PUSH_OTHER && push.kind <= BWL_PUSH_GRANT);
+    require(push.kind != BWL_PUSH_GRANT || bytes[0] == '>');
+    require(push.fence == 0 || push.kind == BWL_PUSH_GRANT);
+}
+
 static void check_frame(bwl_redis_question *q, const char *bytes, size_t size)
 {
     bwl_resp_scan  scan = { 0 };
@@ -282,8 +304,9 @@ static void check_frame(bwl_redis_question *q, const char *bytes, size_t size)
 
     if (bwl_resp_scan_bytes(&scan, bytes, size) != BWL_RESP_OK)
         return;
-    for (q->word = REDIS_SET_IF_ABSENT; q->word <= REDIS_DROP_STAMP; q->word++)
+    for (q->word = REDIS_SET_IF_ABSENT; q->word <= REDIS_QUEUE_POKE; q->word++)
         check_answer(q, bytes, scan.size);
+    check_push(bytes, scan.size);
     if (bwl_redis_read_look(bytes, scan.size, &answer, &look) == BWL_REDIS_ANSWER)
         require(strlen(look.kind) < sizeof look.kind && strlen(look.value) <= BWL_REDIS_LOOK_MAX);
     bwl_redis_error_text(text, sizeof text, bytes, scan.size);
@@ -297,7 +320,7 @@ static void check_frame(bwl_redis_question *q, const char *bytes, size_t size)
 static void check_command(const bwl_redis_question *q)
 {
     static char     bytes[MORE];
-    size_t          room   = bwl_redis_room(q->word) + q->key_size * bwl_redis_frames(q->word);
+    size_t          room   = bwl_redis_room(q->word, q->key_size);
     bwl_resp_writer writer = { .bytes = bytes, .capacity = room + q->signal.size };
     bool            is_key = q->key_size == 0;
     size_t          at     = 0;
@@ -325,6 +348,8 @@ static void check_command(const bwl_redis_question *q)
 
 static bool can_be_asked(const bwl_redis_question *q)
 {
+    if (bwl_queue_is(q->word))
+        return q->rules->token == BWL_TOKEN_OURS && q->rules->value == BWL_VALUE_TOKEN;
     bool has_stamp = q->rules->value != BWL_VALUE_TOKEN && q->rules->value != BWL_VALUE_LITERAL;
 
     return q->word != REDIS_TAKE_STAMP || has_stamp;
@@ -332,7 +357,7 @@ static bool can_be_asked(const bwl_redis_question *q)
 
 static void check_commands(bwl_redis_question *q)
 {
-    for (q->word = REDIS_SET_IF_ABSENT; q->word <= REDIS_DROP_STAMP; q->word++)
+    for (q->word = REDIS_SET_IF_ABSENT; q->word <= REDIS_QUEUE_POKE; q->word++)
         for (unsigned by_text = 0; by_text < 2; by_text++) {
             q->by_text = by_text == 1;
             if (can_be_asked(q))
@@ -354,6 +379,27 @@ static void add_signal(bwl_redis_question *q, const bwl_profile *profile)
     q->signal   = (bwl_signal){ .kind = profile->signal, .name = name, .size = size };
 }
 
+/* Who asks, of protocol queue: with up to two inboxes by which it may stand in line. */
+static bwl_queue_self take_self(tape *t)
+{
+    uint8_t        what = take(t);
+    bwl_queue_self self = {
+        .says_by_shard = (what & 1) != 0,
+        .slot          = take(t),
+        .generation    = (uint64_t)take(t) * UINT64_C(0x0101010101010101),
+        .claim_ms      = 1 + take(t),
+        .queue_max     = take(t),
+    };
+
+    memset(self.session, 's', BWL_QUEUE_BITS_SIZE);
+    for (unsigned i = 0; i < BWL_QUEUE_INBOXES; i++)
+        if (i == 0 || (what & 1u << i) != 0) {
+            memcpy(self.inboxes[i], BWL_QUEUE_INBOX, sizeof BWL_QUEUE_INBOX - 1);
+            memset(self.inboxes[i] + sizeof BWL_QUEUE_INBOX - 1, 'a' + (int)i, BWL_QUEUE_BITS_SIZE);
+        }
+    return self;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     tape               t       = { .bytes = data, .left = size };
@@ -363,13 +409,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int64_t            stamp   = take_stamp(&t);
     bwl_random         random  = { { take(&t), take(&t), take(&t) } };
     char               token[BWL_TOKEN_MAX + 1];
-    bwl_redis_question q = { .lease_ms = take_lease(&t), .stamp = stamp, .token = token };
+    bwl_redis_question q    = { .lease_ms = take_lease(&t), .stamp = stamp, .token = token };
+    bwl_queue_self     self = take_self(&t);
 
     if (size > MORE / 4)
         return 0;
     if (mode % 4 == 0 && profile->rules != NULL)
         rules = *profile->rules;
     q.rules = &rules;
+    q.self  = &self;
     bwl_token_write_as(token, rules.token, &random, stamp);
     q.key      = (const char *)t.bytes;
     q.key_size = t.left < KEY_MAX_HERE ? t.left : KEY_MAX_HERE;

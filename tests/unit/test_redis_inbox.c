@@ -336,7 +336,7 @@ static bwl_lock *queued_lock(void)
 static void grants(uint32_t slot, uint64_t generation)
 {
     char text[200];
-    char rest[220];
+    char rest[240];
 
     (void)snprintf(text, sizeof text, "G %u.%016llx " N " " N, (unsigned)slot,
                    (unsigned long long)generation);

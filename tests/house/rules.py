@@ -459,6 +459,17 @@ def check_unit_tests(root):
     return complaints
 
 
+def check_unit_is_pure(root):
+    """No unit test has a server: a package is built, and its unit tests run, where there is none."""
+    complaints = []
+    for path in c_files(pathlib.Path(root), (".c",)):
+        name = name_of(path, root)
+        if name.startswith("tests/unit/"):
+            for line in re.findall(r'^#include "((?:tests/lib|bench)/(?:server|frozen)\.h)"', path.read_text(), re.M):
+                complaints.append(f"{name}: {line} starts a server: the test belongs into tests/live or tests/bench")
+    return complaints
+
+
 def check_listed(root):
     """Every source and every test is in its meson.build: what is not listed is not built, and nobody notices."""
     root = pathlib.Path(root)

@@ -71,6 +71,10 @@ def test_no_file_speaks_of_the_workshop():
     no_complaints(rules.check_words(ROOT))
 
 
+def test_no_unit_test_has_a_server():
+    no_complaints(rules.check_unit_is_pure(ROOT))
+
+
 def test_every_source_has_a_unit_test():
     no_complaints(rules.check_unit_tests(ROOT))
 
@@ -341,6 +345,14 @@ def test_a_source_without_a_test_is_noticed(tmp_path):
     assert rules.check_unit_tests(tmp_path) == ["src/core/a.c: there is no tests/unit/test_a.c"]
     put(tmp_path, "tests/unit/test_core_a.c", "/* a, where another room has an a.c too */\n")
     assert rules.check_unit_tests(tmp_path) == []
+
+
+def test_a_unit_test_with_a_server_is_noticed(tmp_path):
+    put(tmp_path, "tests/unit/test_a.c", '#include "tests/lib/server.h"\n')
+    put(tmp_path, "tests/unit/test_b.c", '#include "bench/server.h"\n')
+    put(tmp_path, "tests/unit/test_c.c", '#include "tests/lib/wire.h"\n')
+    put(tmp_path, "tests/live/test_d.c", '#include "tests/lib/server.h"\n')
+    assert len(rules.check_unit_is_pure(tmp_path)) == 2
 
 
 def test_an_exception_without_reason_or_without_file_is_noticed(tmp_path):

@@ -13,6 +13,7 @@
 #include <hiredis/hiredis.h>
 
 #include "bench/server.h"
+#include "tests/lib/server.h"
 
 typedef struct world {
     bench_janitor janitor;
@@ -26,6 +27,7 @@ static int begin(void **state)
 {
     bench_trouble trouble;
 
+    server_needed();
     if (bench_janitor_hire(&there.janitor, &trouble) < 0 ||
         bench_server_start(&there.server, &there.janitor, &trouble) < 0)
         return -1;

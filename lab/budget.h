@@ -29,7 +29,8 @@
     X(LOST_PUSH, "push-loss", "what tells a waiter that it is its turn is lost")                  \
     X(NOSCRIPT, "noscript", "the server has forgotten its scripts")                               \
     X(BORROWER, "borrower", "another program takes the lock while it is free, and gives it back") \
-    X(SILENCE, "silence", "who waits first is passed over, as if it were dead")
+    X(SILENCE, "silence", "who waits first is passed over, as if it were dead")                   \
+    X(YIELD, "yield", "no fault: who has the lock gives it to who waits, and waits itself")
 
 typedef enum bwl_budget {
     BWL_BUDGET_NONE = 0,

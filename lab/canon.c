@@ -224,8 +224,8 @@ static void put_clock(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
 
 static void put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
 {
-    const bool flags[] = { c->is_running, c->is_working, c->was_slow, c->is_told_end,
-                           c->extends,    c->releases,   c->cancels,  c->is_removed };
+    const bool flags[] = { c->is_running, c->is_working, c->was_slow,   c->is_told_end, c->extends,
+                           c->releases,   c->cancels,    c->is_removed, c->yields };
 
     p->now = c->now;
     put_clock(p, w, c);

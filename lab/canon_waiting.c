@@ -138,6 +138,9 @@ void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client 
     bwl_put(p, (uint64_t)v.lease_ms << 1 | (v.unconfirmed != 0));
     put_rank(p, &p->drawn->fences, v.fence);
     put_rank(p, &p->drawn->tickets, v.ticket);
+    bwl_put_token(p, bwl_queue_view_owes(&c->hold));
+    if (v.owes)
+        bwl_put(p, (uint64_t)v.next << 32 | v.next_word);
     if (v.phase == BWL_QUEUE_VIEW_QUEUED) {
         bwl_put(p, (uint64_t)(p->now - v.seen_at));
         bwl_put(p, v.seen_us == 0 ? UINT64_MAX : (uint64_t)(bwl_model_us(&w->redis) - v.seen_us));
@@ -177,6 +180,7 @@ static void put_question(bwl_print *p, const bwl_world *w, unsigned client,
     bwl_put(p, (uint64_t)age_of(w, client, letter->inbox) << 16 |
                    (uint64_t)age_of(w, client, letter->stood_by[0]) << 8 |
                    age_of(w, client, letter->stood_by[1]));
+    bwl_put_token(p, letter->former);
     put_rank(p, &p->drawn->tickets, (uint64_t)letter->stamp);
 }
 

@@ -128,6 +128,8 @@ static void add_caller(const bwl_world *w, bwl_choices *choices, unsigned client
         add(choices, BWL_CHOICE_RELEASE, client, 0);
         if (w->left[BWL_EXTEND_BY_CALLER] > 0)
             add(choices, BWL_CHOICE_EXTEND, client, 0);
+        if (w->left[BWL_YIELD] > 0 && w->scenario->wait_ms > 0)
+            add(choices, BWL_CHOICE_YIELD, client, 0);
     }
     if (c->is_working && w->left[BWL_WRITE] > 0)
         add(choices, BWL_CHOICE_WRITE, client, 0);

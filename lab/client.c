@@ -45,12 +45,13 @@ static void held_told(bwl_world *w, bwl_lab_client *c)
     c->due_by     = BWL_NEVER;
     c->is_working = true;
     c->extends    = false;
+    c->yields     = false;
 }
 
 static bool may_end_so(const bwl_lab_client *c, bwl_outcome_kind kind)
 {
     switch (kind) {
-    case BWL_LOST: return c->is_working || c->releases;
+    case BWL_LOST: return c->is_working || c->releases || c->yields;
     case BWL_RELEASED: return c->releases;
     case BWL_CANCELLED: return c->cancels;
     case BWL_STORE_REFUSED:
@@ -146,7 +147,9 @@ static bwl_ms lease_written(const bwl_world *w, const bwl_lab_client *c)
 
 static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
 {
-    bwl_lab_client *c = &w->clients[client];
+    bwl_lab_client *c      = &w->clients[client];
+    uint16_t        former = bwl_token_read(c->hold.claim.former);
+    uint16_t        token  = ask->is_former ? former : bwl_world_token_of(w, client);
 
     assert(ask->node == 0);
     assert(!c->hold.protocol->uses_token || bwl_token_is_ours(c->hold.claim.token));
@@ -157,7 +160,8 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
         .kind     = BWL_LETTER_QUESTION,
         .word     = ask->word,
         .round    = c->round,
-        .token    = bwl_world_token_of(w, client),
+        .token    = token,
+        .former   = ask->word == REDIS_QUEUE_REQUEUE ? former : 0,
         .tag      = ask->tag,
         .lease_ms = (int32_t)lease_written(w, c),
         .stamp    = ask->stamp,
@@ -273,6 +277,7 @@ static void new_round(bwl_world *w, bwl_lab_client *c)
     c->extends     = false;
     c->releases    = false;
     c->cancels     = false;
+    c->yields      = false;
     c->is_removed  = false;
     c->is_of_old   = false;
     c->asked_now   = 0;
@@ -313,6 +318,27 @@ void bwl_sim_client_release(bwl_world *w, unsigned client)
     c->was_slow   = false;
     c->due_by     = c->now + w->scenario->terms.answer_ms;
     bwl_hold_release(&c->hold, moment(w, client), &fx);
+    after(w, client, &fx);
+    compare_with(w, client, before);
+}
+
+/* Whoever yields is one more who comes. */
+void bwl_sim_client_yield(bwl_world *w, unsigned client, uint8_t chance)
+{
+    const bwl_scenario *s      = w->scenario;
+    bwl_lab_client     *c      = &w->clients[client];
+    bwl_random          random = fresh(w, client, chance);
+    bwl_effects         fx     = { 0 };
+    past                before = look_at(w, client);
+
+    c->asked_now  = 0;
+    c->yields     = true;
+    c->is_working = false;
+    c->was_slow   = false;
+    c->extends    = false;
+    c->due_by     = bwl_later(bwl_later(c->now, s->wait_ms), s->terms.answer_ms);
+    bwl_ghost_new_round(c);
+    bwl_hold_yield(&c->hold, &random, moment(w, client), bwl_later(c->now, s->wait_ms), &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
 }

@@ -11,6 +11,7 @@
 
 void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance);
 void bwl_sim_client_release(bwl_world *w, unsigned client);
+void bwl_sim_client_yield(bwl_world *w, unsigned client, uint8_t chance);
 void bwl_sim_client_extend(bwl_world *w, unsigned client);
 void bwl_sim_client_cancel(bwl_world *w, unsigned client);
 void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance);

@@ -146,32 +146,6 @@ static bwl_model_item *stands(script *s)
     return found;
 }
 
-static bwl_model_item *first_in_line(script *s)
-{
-    bwl_model_item *first = NULL;
-
-    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
-        bwl_model_item *item = &s->r->data.items[i];
-        if (!item->is_there || item->key != BWL_MODEL_QUEUE)
-            continue;
-        if (first == NULL || bwl_member_is_before(item, first))
-            first = item;
-    }
-    return first;
-}
-
-static unsigned rank_of(script *s, const bwl_model_item *of)
-{
-    unsigned rank = 0;
-
-    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
-        const bwl_model_item *item = &s->r->data.items[i];
-        if (item->is_there && item->key == BWL_MODEL_QUEUE)
-            rank += bwl_member_is_before(item, of);
-    }
-    return rank;
-}
-
 /* Was it heard of too long ago? */
 static bool is_dead(script *s, bwl_member m)
 {
@@ -206,7 +180,7 @@ static bool publish(script *s, bwl_member m, int64_t fence)
 static served serve(script *s, uint16_t me, int64_t fence)
 {
     for (unsigned i = 0; i < s->q->serve_max; i++) {
-        bwl_model_item *first = first_in_line(s);
+        bwl_model_item *first = bwl_model_line_first(s->r);
         bwl_member      m;
         bool            dead;
 
@@ -262,11 +236,16 @@ static void say_served(script *s, served as)
     say(s, BWL_YES, as == SERVED_MORE ? BWL_HOW_MORE : 0);
 }
 
-static bool is_mine(const script *s)
+static bool is_of(const script *s, uint16_t token)
 {
     const bwl_model_key *lock = bwl_model_lock(s->r);
 
-    return lock->kind == BWL_KIND_STRING && lock->value == bwl_model_value(NULL, s->q->token, 0);
+    return lock->kind == BWL_KIND_STRING && lock->value == bwl_model_value(NULL, token, 0);
+}
+
+static bool is_mine(const script *s)
+{
+    return is_of(s, s->q->token);
 }
 
 /* How L is. */
@@ -298,7 +277,7 @@ static void say_line(script *s, bool claimed, uint64_t ticket)
     say_lock(s);
     assert(item != NULL);
     s->reply.place.ticket    = (uint64_t)item->value;
-    s->reply.place.rank      = rank_of(s, item);
+    s->reply.place.rank      = bwl_model_line_rank(s->r, item);
     s->reply.place.server_us = bwl_model_us(s->r);
 }
 
@@ -345,22 +324,11 @@ static void stand(script *s, uint64_t ticket, int64_t fence)
     say_line(s, is_free && serve(s, s->q->token, fence) == SERVED_MINE, ticket);
 }
 
-static unsigned waiting(const script *s)
-{
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
-        const bwl_model_item *item = &s->r->data.items[i];
-        count += item->is_there && item->key == BWL_MODEL_QUEUE;
-    }
-    return count;
-}
-
 /* Of a lock that somebody has: who comes anew may not wait for it. */
 static bool is_full(const script *s)
 {
     return s->q->queue_max != 0 && s->q->ticket == 0 && exists(s, BWL_MODEL_LOCK) &&
-           waiting(s) >= s->q->queue_max;
+           bwl_model_items_count(s->r, BWL_MODEL_QUEUE) >= s->q->queue_max;
 }
 
 static void join(script *s)
@@ -372,7 +340,7 @@ static void join(script *s)
         return;
     if (is_full(s)) {
         say(s, BWL_NO, BWL_HOW_FULL);
-        s->reply.place.rank = waiting(s);
+        s->reply.place.rank = bwl_model_items_count(s->r, BWL_MODEL_QUEUE);
         return;
     }
     if (ticket == 0 || !exists(s, BWL_MODEL_LOCK))
@@ -440,6 +408,28 @@ static void cancel(script *s)
     forget_beat(s, s->q->token);
 }
 
+static void requeue(script *s)
+{
+    int64_t fence;
+
+    if (!is_of(s, s->q->former)) {
+        say(s, BWL_NO, BWL_HOW_GONE);
+        return;
+    }
+    fence = count(s);
+    if (!exists(s, BWL_MODEL_QUEUE)) {
+        set_lock(s, s->q->token, s->q->lease_ms);
+        s->reply.fence = fence;
+        say(s, BWL_YES, BWL_HOW_HELD);
+        return;
+    }
+    bwl_model_item_put(s->r, BWL_KIND_ZSET, BWL_MODEL_QUEUE, bwl_member_number(s->q->member),
+                       fence);
+    touch(s, BWL_MODEL_QUEUE);
+    note_beat(s);
+    say_line(s, serve(s, s->q->token, fence) == SERVED_MINE, (uint64_t)fence);
+}
+
 bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_queue_question *q,
                                       unsigned twists)
 {
@@ -461,6 +451,7 @@ bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_queue_questi
     case REDIS_QUEUE_POKE:
         say_served(&s, exists(&s, BWL_MODEL_LOCK) ? SERVED_PASSED : pass_on(&s));
         break;
+    case REDIS_QUEUE_REQUEUE: requeue(&s); break;
     default: bwl_unreachable("a word that has no queue");
     }
     return s.reply;
@@ -469,7 +460,7 @@ bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_queue_questi
 bwl_grant bwl_model_queue_tell_only(bwl_model_redis *r, const bwl_queue_question *q)
 {
     script          s     = { .r = r, .q = q };
-    bwl_model_item *first = first_in_line(&s);
+    bwl_model_item *first = bwl_model_line_first(s.r);
     bwl_member      m;
 
     if (first == NULL || !is_mine(&s) || q->word == REDIS_QUEUE_EXTEND)

@@ -59,6 +59,7 @@ typedef struct bwl_queue_question {
     int64_t        ticket; /* JOIN: by which it stood in line before; 0: a new one                */
     bwl_member     member; /* JOIN, BEAT: as it is to stand in line                               */
     uint8_t  stood_by[2];  /* BEAT, CANCEL: by which inboxes it may stand there yet; 0: none  */
+    uint16_t former;       /* REQUEUE: whose it is until now                                     */
     bwl_ms   dead_ms;      /* who was heard last so long ago is passed over; 0: nobody is        */
     bwl_ms   keep_ms;      /* when Q and B vanish after they were touched last; 0: never         */
     unsigned serve_max;    /* how many are passed over at most                                 */
@@ -83,7 +84,7 @@ typedef struct bwl_queue_reply {
 
 static inline bool bwl_is_queue_word(unsigned word)
 {
-    return word >= REDIS_QUEUE_TAKE && word <= REDIS_QUEUE_POKE;
+    return word >= REDIS_QUEUE_TAKE && word <= REDIS_QUEUE_REQUEUE;
 }
 
 /* Carries a question out.  `twists`: flags of bwl_twist. */
@@ -98,6 +99,10 @@ void bwl_model_queue_floor(bwl_model_redis *r);
 
 /* The connection listens to this inbox; 0: to none. */
 void bwl_model_queue_listen(bwl_model_redis *r, unsigned connection, uint8_t inbox);
+
+/* Who stands first in line, or NULL; how many stand before `of`. */
+bwl_model_item *bwl_model_line_first(bwl_model_redis *r);
+unsigned        bwl_model_line_rank(const bwl_model_redis *r, const bwl_model_item *of);
 
 /* The server's TIME in microseconds. */
 int64_t bwl_model_us(const bwl_model_redis *r);

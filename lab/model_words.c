@@ -256,7 +256,8 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_questi
     case REDIS_QUEUE_EXTEND:
     case REDIS_QUEUE_RELEASE:
     case REDIS_QUEUE_CANCEL:
-    case REDIS_QUEUE_POKE: break;
+    case REDIS_QUEUE_POKE:
+    case REDIS_QUEUE_REQUEUE: break;
     }
     bwl_unreachable("a word that is not Redis'");
 }

@@ -2,6 +2,7 @@
  * mutant_queue.c -- see mutant_queue.h.
  */
 #include "lab/mutant_queue.h"
+#include "lab/token_number.h"
 #include "protocol/protocol.h"
 #include "store/queue.h"
 #include "store/redis.h"
@@ -87,6 +88,16 @@ static void just_loses_command(void *state, const bwl_claim *claim, const bwl_co
     }
 }
 
+static void just_yields_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+                                bwl_effects *fx)
+{
+    bwl_queue_mutant_state *m = state;
+
+    if (cmd->again || cmd->verb == BWL_RELEASE)
+        m->inner.owes = false;
+    inner_command(state, claim, cmd, fx);
+}
+
 #define MUTANT(NAME, COMMAND, EVENT)                  \
     const bwl_protocol bwl_queue_##NAME = {           \
         .name       = "queue",                        \
@@ -95,6 +106,7 @@ static void just_loses_command(void *state, const bwl_claim *claim, const bwl_co
         .extends    = true,                           \
         .settles    = true,                           \
         .listens    = true,                           \
+        .yields     = true,                           \
         .init       = mutant_init,                    \
         .command    = COMMAND,                        \
         .event      = EVENT,                          \
@@ -104,6 +116,30 @@ MUTANT(from_push, inner_command, from_push_event);
 MUTANT(joins_anew, inner_command, joins_anew_event);
 MUTANT(joins_again, joins_again_command, inner_event);
 MUTANT(just_loses, just_loses_command, inner_event);
+MUTANT(just_yields, just_yields_command, inner_event);
+
+uint16_t bwl_queue_view_owes(const bwl_hold *h)
+{
+    bwl_queue_view v;
+
+    memcpy(&v, h->memory, sizeof v);
+    return v.owes ? bwl_token_read(h->claim.former) : 0;
+}
+
+/* It is given the lock, and yields. */
+static bool owes_after_yield(bwl_queue_view *v)
+{
+    const bwl_claim   claim = { .lease_ms = 500 };
+    const bwl_command beat = { .verb = BWL_ACQUIRE, .may_wait = true, .yields = true, .now = 9000 };
+    const bwl_place   place = { .server_us = 99 };
+    const bwl_event   push  = { .kind = BWL_PUSH, .answer = BWL_YES, .now = 7001, .place = &place };
+    bwl_effects       fx    = { 0 };
+
+    bwl_queue.event(v, &claim, &push, &fx);
+    bwl_no_effects(&fx);
+    bwl_queue.command(v, &claim, &beat, &fx);
+    return v->owes && fx.asks[0].word == REDIS_QUEUE_REQUEUE;
+}
 
 /* Stands in line with a claim of a lease, is told where, and looks. */
 bool bwl_queue_view_is_right(void)
@@ -130,5 +166,6 @@ bool bwl_queue_view_is_right(void)
     return asked.asked == ev.tag && asked.last_tag == ev.tag && asked.sent_at == NOW &&
            asked.claim_ms == LEASE_MS && asked.lease_ms == LEASE_MS && asked.may_wait &&
            !asked.was_held && v.asked == 0 && v.phase == BWL_QUEUE_VIEW_QUEUED &&
-           v.ticket == TICKET && v.seen_at == NOW && v.seen_us == SERVER_US && v.fence == 0;
+           v.ticket == TICKET && v.seen_at == NOW && v.seen_us == SERVER_US && v.fence == 0 &&
+           !v.owes && owes_after_yield(&v);
 }

@@ -44,6 +44,7 @@ const char *bwl_word_name(unsigned word)
     case REDIS_QUEUE_RELEASE: return "RELEASE";
     case REDIS_QUEUE_CANCEL: return "CANCEL";
     case REDIS_QUEUE_POKE: return "POKE";
+    case REDIS_QUEUE_REQUEUE: return "REQUEUE";
     }
     return "?";
 }
@@ -75,6 +76,7 @@ const char *bwl_hold_state_name(bwl_hold_state state)
     case BWL_HOLD_QUEUED: return "is queued";
     case BWL_HOLD_HELD: return "holds";
     case BWL_HOLD_RENEWING: return "renews";
+    case BWL_HOLD_YIELDING: return "releases, and will ask again";
     case BWL_HOLD_RELEASING: return "releases";
     case BWL_HOLD_LEAVING: return "leaves";
     case BWL_HOLD_OVER: return "is done";
@@ -159,6 +161,7 @@ bwl_text bwl_choice_words(const bwl_world *w, bwl_choice choice)
     case BWL_CHOICE_START: return bwl_say("acquire");
     case BWL_CHOICE_RELEASE: return bwl_say("release");
     case BWL_CHOICE_EXTEND: return bwl_say("extend");
+    case BWL_CHOICE_YIELD: return bwl_say("yield");
     case BWL_CHOICE_CANCEL: return bwl_say("cancel");
     case BWL_CHOICE_PASS:
         return bwl_say("%" PRId64 " ms pass", bwl_world_next_instant(w) - choice.which - w->now);
@@ -189,34 +192,21 @@ bwl_text bwl_choice_words(const bwl_world *w, bwl_choice choice)
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 static const char *const choices[] = {
-    [BWL_CHOICE_SERVE]        = "serve",
-    [BWL_CHOICE_SERVE_LATE]   = "serve-late",
-    [BWL_CHOICE_DELIVER]      = "deliver",
-    [BWL_CHOICE_ALARM]        = "alarm",
-    [BWL_CHOICE_START]        = "start",
-    [BWL_CHOICE_RELEASE]      = "release",
-    [BWL_CHOICE_EXTEND]       = "extend",
-    [BWL_CHOICE_CANCEL]       = "cancel",
-    [BWL_CHOICE_PASS]         = "pass",
-    [BWL_CHOICE_BREAK]        = "break",
-    [BWL_CHOICE_STOP_WAITING] = "stop-waiting",
-    [BWL_CHOICE_CRASH]        = "crash",
-    [BWL_CHOICE_RESTART]      = "restart",
-    [BWL_CHOICE_JUMP]         = "jump",
-    [BWL_CHOICE_SAVE]         = "save",
-    [BWL_CHOICE_RESTORE]      = "restore",
-    [BWL_CHOICE_FAILOVER]     = "failover",
-    [BWL_CHOICE_EVICT]        = "evict",
-    [BWL_CHOICE_STRANGER]     = "stranger",
-    [BWL_CHOICE_STEP_WALL]    = "step-wall",
-    [BWL_CHOICE_WRITE]        = "write",
-    [BWL_CHOICE_LOSE_PUSH]    = "lose-push",
-    [BWL_CHOICE_CLOSE]        = "close",
-    [BWL_CHOICE_BORROW]       = "borrow",
-    [BWL_CHOICE_GIVE_BACK]    = "give-back",
-    [BWL_CHOICE_SILENCE]      = "silence",
-    [BWL_CHOICE_RATE]         = "rate",
-    [BWL_CHOICE_LEARN]        = "learn",
+    [BWL_CHOICE_SERVE] = "serve",         [BWL_CHOICE_SERVE_LATE] = "serve-late",
+    [BWL_CHOICE_DELIVER] = "deliver",     [BWL_CHOICE_ALARM] = "alarm",
+    [BWL_CHOICE_START] = "start",         [BWL_CHOICE_RELEASE] = "release",
+    [BWL_CHOICE_EXTEND] = "extend",       [BWL_CHOICE_YIELD] = "yield",
+    [BWL_CHOICE_CANCEL] = "cancel",       [BWL_CHOICE_PASS] = "pass",
+    [BWL_CHOICE_BREAK] = "break",         [BWL_CHOICE_STOP_WAITING] = "stop-waiting",
+    [BWL_CHOICE_CRASH] = "crash",         [BWL_CHOICE_RESTART] = "restart",
+    [BWL_CHOICE_JUMP] = "jump",           [BWL_CHOICE_SAVE] = "save",
+    [BWL_CHOICE_RESTORE] = "restore",     [BWL_CHOICE_FAILOVER] = "failover",
+    [BWL_CHOICE_EVICT] = "evict",         [BWL_CHOICE_STRANGER] = "stranger",
+    [BWL_CHOICE_STEP_WALL] = "step-wall", [BWL_CHOICE_WRITE] = "write",
+    [BWL_CHOICE_LOSE_PUSH] = "lose-push", [BWL_CHOICE_CLOSE] = "close",
+    [BWL_CHOICE_BORROW] = "borrow",       [BWL_CHOICE_GIVE_BACK] = "give-back",
+    [BWL_CHOICE_SILENCE] = "silence",     [BWL_CHOICE_RATE] = "rate",
+    [BWL_CHOICE_LEARN] = "learn",
 };
 
 static unsigned place_of(const char *name, const char *const *names, unsigned count)

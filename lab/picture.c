@@ -273,6 +273,7 @@ static void add_step(walk *k, bwl_choice choice)
     case BWL_CHOICE_START:
     case BWL_CHOICE_RELEASE:
     case BWL_CHOICE_EXTEND:
+    case BWL_CHOICE_YIELD:
     case BWL_CHOICE_CANCEL:
     case BWL_CHOICE_LEARN:
     case BWL_CHOICE_WRITE: add_local(k, client, what, false); break;

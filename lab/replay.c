@@ -199,6 +199,7 @@ static bool perform(bwl_stage *s, unsigned step, bwl_choice choice)
     case BWL_CHOICE_START:
     case BWL_CHOICE_RELEASE:
     case BWL_CHOICE_EXTEND:
+    case BWL_CHOICE_YIELD:
     case BWL_CHOICE_CANCEL:
     case BWL_CHOICE_BREAK:
     case BWL_CHOICE_STOP_WAITING:

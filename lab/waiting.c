@@ -4,6 +4,7 @@
 #include "lab/waiting.h"
 #include "lab/model_inside.h"
 #include "lab/model_words.h"
+#include "lab/mutant_queue.h"
 #include "lab/token_number.h"
 
 enum { BORROWED_MS = 20, DEAD_MS = 3000 };
@@ -25,10 +26,12 @@ void bwl_wait_new_round(bwl_world *w, unsigned client)
 
 void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_ask *ask, bwl_letter *letter)
 {
-    bwl_lab_seat *seat    = &w->waiting.seats[client];
-    bool          in_line = ask->word == REDIS_QUEUE_JOIN || ask->word == REDIS_QUEUE_BEAT;
+    bwl_lab_seat *seat  = &w->waiting.seats[client];
+    bool          joins = ask->word == REDIS_QUEUE_JOIN || ask->word == REDIS_QUEUE_REQUEUE;
 
     seat->latest_tag = ask->tag;
+    if (ask->is_former)
+        return; /* about no place */
     if (seat->named_token != letter->token) {
         seat->named_token    = letter->token;
         seat->named_claim_ms = 0;
@@ -37,9 +40,9 @@ void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_ask *ask, bwl_lette
     letter->inbox       = seat->inbox;
     letter->stood_by[0] = seat->stood_by[0];
     letter->stood_by[1] = seat->stood_by[1];
-    if (ask->word == REDIS_QUEUE_JOIN)
+    if (joins)
         seat->named_claim_ms = (uint16_t)ask->claim_ms;
-    if (in_line)
+    if (joins || ask->word == REDIS_QUEUE_BEAT)
         seat->stood_by[ask->word == REDIS_QUEUE_BEAT] = seat->inbox;
     letter->claim_ms = seat->named_claim_ms;
 }
@@ -199,6 +202,7 @@ static bwl_queue_question question_of(const bwl_world *w, const bwl_letter *lett
         .ticket    = letter->stamp,
         .member    = member,
         .stood_by  = { letter->stood_by[0], letter->stood_by[1] },
+        .former    = letter->former,
         .dead_ms   = w->scenario->ages ? DEAD_MS : 0,
         .keep_ms   = w->scenario->keep_ms,
         .serve_max = w->scenario->serve_max,
@@ -226,6 +230,11 @@ static bool is_before_others(const bwl_world *w, unsigned client)
     return false;
 }
 
+static bool has_found_it_gone(const bwl_world *w, const bwl_letter *letter)
+{
+    return letter->place != 0 && w->waiting.places[letter->place - 1].how == BWL_HOW_GONE;
+}
+
 /* The how many-eth to come and to be given it: what only laws know. */
 static void note_turn(bwl_world *w, const bwl_letter *letter, uint16_t was_of)
 {
@@ -234,8 +243,10 @@ static void note_turn(bwl_world *w, const bwl_letter *letter, uint16_t was_of)
     unsigned        winner = bwl_token_client(owner);
     bwl_lab_client *c      = &w->clients[asker];
 
-    if (letter->word == REDIS_QUEUE_JOIN && c->is_running && letter->round == c->round &&
-        c->came == 0)
+    bool joins = letter->word == REDIS_QUEUE_JOIN ||
+                 (letter->word == REDIS_QUEUE_REQUEUE && !has_found_it_gone(w, letter));
+
+    if (joins && c->is_running && letter->round == c->round && c->came == 0)
         c->came = ++w->arrivals;
     if (owner == 0 || owner == was_of || owner == BWL_TOKEN_OF_STRANGER)
         return;
@@ -261,6 +272,12 @@ bwl_grant bwl_wait_serve(bwl_world *w, bwl_letter *letter)
         note_fence(w, reply.grant.fence);
     note_turn(w, letter, was_of);
     return reply.grant;
+}
+
+void bwl_wait_served_late(bwl_world *w, unsigned client, const bwl_letter *letter)
+{
+    if (letter->word == REDIS_QUEUE_REQUEUE)
+        w->waiting.seats[client].half_ghosts++;
 }
 
 bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_letter *letter)
@@ -417,8 +434,10 @@ static bool is_wanted(const bwl_world *w, uint16_t token)
 
     if (c->is_running && bwl_token_read(c->hold.claim.token) == token)
         return true;
+    if (c->is_running && bwl_queue_view_owes(&c->hold) == token)
+        return true;
     for (unsigned i = c->answered; i < c->letters_count; i++)
-        if (c->letters[i].token == token)
+        if (c->letters[i].token == token || c->letters[i].former == token)
             return true;
     return false;
 }

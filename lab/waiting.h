@@ -52,6 +52,10 @@ const bwl_place *bwl_wait_place(const bwl_world *w, const bwl_letter *letter, bw
 /* Carries the letter out, which becomes the answer; and who was given the lock by that. */
 bwl_grant bwl_wait_serve(bwl_world *w, bwl_letter *letter);
 
+/* One of a broken connection was: of a client that has died with it, and had yielded, not only the
+ * token by which it held may be there, but the one by which it waits as well. */
+void bwl_wait_served_late(bwl_world *w, unsigned client, const bwl_letter *letter);
+
 /* What it does of it when there is no memory left; the letter is answered by the caller. */
 bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_letter *letter);
 

@@ -91,7 +91,7 @@ static void judge(bwl_world *w, const bwl_letter *letter, const past *was)
     if (was->owner == BWL_TOKEN_OF_STRANGER && (has_changed || !is_same_value(w, was)))
         w->broken |= BWL_LAW_FOREIGN;
     else if (has_changed && was->owner != 0 && was->owner != letter->token &&
-             !may_take_over(letter))
+             was->owner != letter->former && !may_take_over(letter))
         w->broken |= BWL_LAW_OWN_KEY;
     if (w->left[BWL_FAILOVER] > 0 &&
         (has_changed || memcmp(&was->data, &w->redis.data, sizeof was->data) != 0))
@@ -175,10 +175,12 @@ static void serve_late(bwl_world *w, unsigned client, unsigned i)
 
     bwl_grant grant = { 0 };
 
-    if (bwl_is_queue_word(letter.word))
+    if (bwl_is_queue_word(letter.word)) {
         grant = serve_waiting(w, &letter);
-    else
+        bwl_wait_served_late(w, client, &letter);
+    } else {
         serve(w, client, client + BWL_MODEL_CLIENTS, &letter); /* nobody hears the answer */
+    }
     bwl_wait_push(w, &grant);
     if (was_of != bwl_model_owner(&w->redis) && bwl_model_owner(&w->redis) != 0)
         w->key_excused = w->key_late = true;
@@ -245,6 +247,7 @@ bwl_budget bwl_choice_budget(const bwl_world *w, bwl_choice choice)
     case BWL_CHOICE_LOSE_PUSH: return BWL_LOST_PUSH;
     case BWL_CHOICE_BORROW: return BWL_BORROWER;
     case BWL_CHOICE_SILENCE: return BWL_SILENCE;
+    case BWL_CHOICE_YIELD: return BWL_YIELD;
     case BWL_CHOICE_CLOSE:
     case BWL_CHOICE_GIVE_BACK:
     case BWL_CHOICE_SERVE_LATE:
@@ -299,6 +302,7 @@ static void carry_out(bwl_world *w, bwl_choice choice)
     case BWL_CHOICE_BORROW: bwl_wait_borrow(w); break;
     case BWL_CHOICE_GIVE_BACK: bwl_wait_give_back(w); break;
     case BWL_CHOICE_SILENCE: bwl_wait_silence(w); break;
+    case BWL_CHOICE_YIELD: bwl_sim_client_yield(w, client, choice.chance); break;
     }
 }
 

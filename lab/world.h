@@ -44,6 +44,7 @@ typedef struct bwl_letter {
     bool     acquires;   /* its client was seeking the lock when it asked                       */
     bool     is_mine;    /* ANSWER: the value is what the question would have written            */
     uint16_t token;
+    uint16_t former; /* REQUEUE: the token that gives it on; 0: none                             */
     uint8_t place; /* ANSWER, PUSH: what else it says, in w->waiting.places, from 1; 0: nothing   */
     uint8_t inbox; /* by which who waits is reached                                          */
     uint32_t tag;
@@ -68,6 +69,7 @@ typedef struct bwl_lab_client {
     bool extends;     /* the caller has asked for an extension                                  */
     bool releases;    /* the caller has released                                                */
     bool cancels;     /* the caller has cancelled                                               */
+    bool yields;      /* the caller has given it on, and waits to have it again                 */
     bool is_removed; /* a release of this round has removed the key                               */
     uint8_t  rounds_left;
     uint8_t  round;
@@ -195,6 +197,7 @@ typedef enum bwl_choice_kind {
     BWL_CHOICE_BORROW, /* another program takes the free lock                                    */
     BWL_CHOICE_GIVE_BACK, /* ... and deletes its key                                            */
     BWL_CHOICE_SILENCE,   /* the first in line counts as dead                                     */
+    BWL_CHOICE_YIELD,
 } bwl_choice_kind;
 
 typedef struct bwl_choice {

@@ -61,6 +61,13 @@ BOWLINE_API BOWLINE_MUST_CHECK int bowline_extend_start(bowline_operation **ret_
 BOWLINE_API BOWLINE_MUST_CHECK int bowline_release_start(bowline_operation **ret_op,
                                                          bowline_hold *hold, bowline_error *reterr);
 
+/* As bowline_yield; but NOMEM changes nothing.  The hold is ours again when bowline_finish says OK,
+ * and over when it says anything else.  bowline_hold_fd is silent meanwhile.  bowline_cancel ends
+ * it, and with it the hold.  Free with bowline_finish.  One thread. */
+BOWLINE_API BOWLINE_MUST_CHECK int bowline_yield_start(bowline_operation **ret_op,
+                                                       bowline_hold *hold, int64_t wait_ms,
+                                                       bowline_error *reterr);
+
 /* As bowline_who.  Free with bowline_who_finish.  USAGE, NOMEM, SYSTEM, FORKED.  Any thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int bowline_who_start(bowline_operation **ret_op,
                                                      bowline_client *client, const char *name,
@@ -74,8 +81,8 @@ BOWLINE_API int bowline_operation_done(bowline_operation *op);
 BOWLINE_API int bowline_operation_wait(bowline_operation *op, int64_t wait_ms,
                                        bowline_error *reterr);
 
-/* Ends an acquire, an extend or a who soon, with CANCELLED unless it has ended already.  A release
- * cannot be called back.  The operation must not have been finished.  Any thread. */
+/* Ends an acquire, a yield, an extend or a who soon, with CANCELLED unless it has ended already.  A
+ * release cannot be called back.  The operation must not have been finished.  Any thread. */
 BOWLINE_API void bowline_cancel(bowline_operation *op);
 
 /* Waits for the end if need be, writes the hold if it is OK, frees the operation whatever it
@@ -83,7 +90,7 @@ BOWLINE_API void bowline_cancel(bowline_operation *op);
 BOWLINE_API BOWLINE_MUST_CHECK int
 bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowline_error *reterr);
 
-/* The same for extend and release.  Statuses as theirs, and CANCELLED.  One thread. */
+/* The same for extend, yield and release.  Statuses as theirs, and CANCELLED.  One thread. */
 BOWLINE_API int bowline_finish(bowline_operation *op, bowline_error *reterr);
 
 /* The same for who.  Statuses as bowline_who, and CANCELLED.  The engines thread: and file: look

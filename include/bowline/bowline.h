@@ -228,6 +228,22 @@ BOWLINE_API int bowline_release_nowait(bowline_hold *hold, bowline_error *reterr
  * SYSTEM, FORKED.  Any thread. */
 BOWLINE_API int bowline_released(bowline_client *client, int64_t wait_ms, bowline_error *reterr);
 
+/* Gives the lock to who has waited longest, and waits until it is ours again, behind all who wait
+ * now; with nobody waiting it stays ours.  With the protocol queue, which is what Redis locks by,
+ * that is one command; on file: and thread: a release and a place in line; with other protocols a
+ * release and an acquire, and whoever asks first gets it.  What the lock protects must not be
+ * touched before this returns OK: then `hold` is ours as after an acquire, with its lease and a
+ * max_hold from now on, and with a fence of its own.
+ *
+ * wait_ms: BOWLINE_FOREVER, 1 .. BOWLINE_WAIT_MAX_MS, or 0: the URL's wait=, or else for ever.
+ * TIMEOUT, BUSY, UNKNOWN, UNREACHABLE, REFUSED, NOMEM, SYSTEM, as of an acquire, and LOST (it was
+ * not ours any more when it was to be given): the hold is over, bowline_release frees it.  USAGE
+ * (also while something else is being done with the hold), FORKED: nothing has changed.
+ *
+ * Not of a hold that was released, waited for or not: that is gone.  A release while this is under
+ * way, of either kind, ends it and is told LOST.  One thread. */
+BOWLINE_API int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr);
+
 /* Releases what is still held through the client, without waiting for answers, and frees the
  * client with all its holds and operations, which must not be used afterwards.  In a child after
  * fork: frees, sends nothing.  NULL is a no-op.  One thread, and no other inside the client.

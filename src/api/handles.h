@@ -68,6 +68,12 @@ int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *ret
 bowline_operation *bwl_operation_new(bowline_client *client, bowline_error *reterr);
 void               bwl_operation_free(bowline_operation *op);
 
+/* locked: waits for the end; what could not even be waited for is taken back.  As bwl_report. */
+int bwl_operation_end(bwl_operation *operation, bowline_error *reterr);
+
+/* locked: it was started, and somebody may want to hear of its end. */
+bowline_operation *bwl_operation_show(bowline_operation *op, void *user);
+
 /* How an operation came out: the status, with a text for people. */
 int bwl_report(const bwl_operation *operation, bowline_error *reterr);
 

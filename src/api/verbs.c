@@ -71,8 +71,7 @@ static int start_acquire(bwl_operation *operation, bwl_client *client, const cha
 
 /* ---- how an operation ends (locked) ---------------------------------------------------------- */
 
-/* Waits; what could not even be waited for is taken back. */
-static int end(bwl_operation *operation, bowline_error *reterr)
+int bwl_operation_end(bwl_operation *operation, bowline_error *reterr)
 {
     bwl_lock *lock   = operation->lock;
     int       status = bwl_client_wait(lock->client, operation, BWL_NEVER, bwl_fault_of(reterr));
@@ -86,7 +85,7 @@ static int end(bwl_operation *operation, bowline_error *reterr)
 
 static int end_acquire(bowline_hold **ret_hold, bwl_operation *operation, bowline_error *reterr)
 {
-    int status = end(operation, reterr);
+    int status = bwl_operation_end(operation, reterr);
 
     if (status < 0) {
         bwl_lock_unwanted(operation->lock);
@@ -101,7 +100,7 @@ static int end_acquire(bowline_hold **ret_hold, bwl_operation *operation, bowlin
 static int end_other(bwl_operation *operation, bowline_error *reterr)
 {
     bwl_lock *lock   = operation->lock;
-    int       status = end(operation, reterr);
+    int       status = bwl_operation_end(operation, reterr);
 
     if (operation->verb == BWL_RELEASE)
         bwl_lock_unwanted(lock);
@@ -298,7 +297,7 @@ bowline_operation *bwl_operation_new(bowline_client *client, bowline_error *rete
 
 /* Whoever started it may be an event loop: to be told of its end.  That does not look into lanes
  * other than the first: there the keeper reads the answer. */
-static bowline_operation *watch(bowline_operation *op, void *user)
+bowline_operation *bwl_operation_show(bowline_operation *op, void *user)
 {
     op->inner.user = user;
     bwl_operation_watch(&op->inner);
@@ -343,7 +342,7 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
         status = start_acquire(&op->inner, client->inner, name, &o,
                                wait_of(&o, &client->inner->settings), reterr);
     if (status == BOWLINE_OK)
-        *ret_op = watch(op, NULL);
+        *ret_op = bwl_operation_show(op, NULL);
     else if (op != NULL)
         bwl_operation_free(op);
     bwl_client_unlock(client->inner);
@@ -368,7 +367,7 @@ int bowline_extend_start(bowline_operation **ret_op, bowline_hold *hold, uint32_
         status = start_extend(&op->inner, bwl_lock_of(hold), lease_ms, reterr);
     if (status == BOWLINE_OK) {
         bwl_lock_pin(op->inner.lock); /* it may be finished after the hold was released */
-        *ret_op = watch(op, op->inner.lock->user);
+        *ret_op = bwl_operation_show(op, op->inner.lock->user);
     } else if (op != NULL) {
         bwl_operation_free(op);
     }
@@ -390,7 +389,7 @@ int bowline_release_start(bowline_operation **ret_op, bowline_hold *hold, bowlin
     bowline_operation *op = bwl_operation_new(client->handle, reterr);
     if (op != NULL) {
         start_release(&op->inner, bwl_lock_of(hold));
-        *ret_op = watch(op, bwl_lock_of(hold)->user);
+        *ret_op = bwl_operation_show(op, bwl_lock_of(hold)->user);
     }
     bwl_client_unlock(client);
     return op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
@@ -453,7 +452,7 @@ int bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowli
 
     if (status < 0)
         return status;
-    if (op->inner.verb != BWL_ACQUIRE || ret_hold == NULL)
+    if (op->inner.verb != BWL_ACQUIRE || op->inner.yields || ret_hold == NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "bowline_acquire_finish takes an acquire, and a place for the hold");
     bwl_client_lock(client);
@@ -476,16 +475,16 @@ int bowline_finish(bowline_operation *op, bowline_error *reterr)
 
     if (status < 0)
         return status;
-    if (op->inner.looks || op->inner.verb == BWL_ACQUIRE)
+    if (op->inner.looks || (op->inner.verb == BWL_ACQUIRE && !op->inner.yields))
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "an acquire is finished by bowline_acquire_finish, a who by "
                         "bowline_who_finish");
     bwl_client_lock(client);
     bwl_operation_forget(&op->inner);
-    bwl_lock *extended = op->inner.verb == BWL_EXTEND ? op->inner.lock : NULL;
-    status             = end_other(&op->inner, reterr);
-    if (extended != NULL)
-        bwl_lock_unpin(extended);
+    bwl_lock *kept = op->inner.verb != BWL_RELEASE ? op->inner.lock : NULL;
+    status         = end_other(&op->inner, reterr);
+    if (kept != NULL)
+        bwl_lock_unpin(kept);
     bwl_operation_free(op);
     bwl_client_unlock(client);
     return status;

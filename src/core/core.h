@@ -26,6 +26,7 @@ enum {
     BWL_NAME_MAX     = 200, /* bytes in the name of a lock                                     */
     BWL_RANDOM_BYTES = 16,  /* in a token: 128 bits                                            */
     BWL_TOKEN_MAX    = 64,  /* characters of a token; ours have 22                             */
+    BWL_FORMER_MAX   = 22,  /* the same of one that yields in one step: ours                  */
     BWL_NODES_MAX    = 9,   /* servers that one lock may span                                  */
     BWL_ASKS_MAX     = 2 * BWL_NODES_MAX, /* questions that one step may put                   */
 };
@@ -85,6 +86,7 @@ typedef struct bwl_claim {
     uint32_t         attempt;
     bwl_ms           lease_ms;
     const bwl_rules *rules; /* constant, outlives the hold; NULL: the protocol has no parameters */
+    char             former[BWL_FORMER_MAX + 1]; /* of who yields: the token he held by          */
 } bwl_claim;
 
 typedef enum bwl_verb { BWL_ACQUIRE = 1, BWL_EXTEND, BWL_RELEASE } bwl_verb;
@@ -93,6 +95,7 @@ typedef struct bwl_command {
     bwl_verb verb;
     bool     again;    /* ACQUIRE: the same token was asked for before, and no answer came     */
     bool     may_wait; /* ACQUIRE: we would stand in a queue, where the store keeps one        */
+    bool     yields;   /* ACQUIRE: it is ours by the former token: for who waits, and then we   */
     bwl_ms   now;
     int64_t  wall_ns; /* the client's time of day, where the protocol uses it                   */
 } bwl_command;
@@ -104,7 +107,8 @@ typedef struct bwl_ask {
     uint8_t  node;
     uint8_t  word;
     int64_t  stamp; /* what the word writes or compares with, in the rules' unit; 0: none        */
-    bwl_ms   claim_ms; /* of who stands in line: what he is given at first, see store/queue.h; 0 */
+    bwl_ms   claim_ms;  /* of who stands in line: what he is given at first, see store/queue.h; 0 */
+    bool     is_former; /* the token that is meant is the claim's former one                      */
 } bwl_ask;
 
 typedef enum bwl_answer {
@@ -180,7 +184,8 @@ static inline void bwl_no_effects(bwl_effects *ret_fx)
 }
 
 /* One lock protocol.  `command` is called only when the command before it has had its outcome, save
- * that RELEASE may interrupt the others, after which nothing is told of them any more.
+ * that RELEASE may interrupt the others, and an ACQUIRE that yields EXTEND, after which nothing is
+ * told of them any more.
  * `event` may be called at any time, also with what nobody asked for. */
 typedef struct bwl_protocol {
     const char *name;
@@ -194,6 +199,8 @@ typedef struct bwl_protocol {
                           * taken back behind the caller: it could be somebody else's by then  */
     bool        listens;    /* may be pushed to; and hears DOWN with tag 0 when a connection ended
                           * on which it has asked, though no question is open                   */
+    bool        yields;     /* knows ACQUIRE with `yields`: gives it on and stands in line again, in
+                          * one step                                                              */
     void (*init)(void *state, unsigned nodes);
     void (*command)(void *state, const bwl_claim *, const bwl_command *, bwl_effects *);
     void (*event)(void *state, const bwl_claim *, const bwl_event *, bwl_effects *);

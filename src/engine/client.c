@@ -128,6 +128,16 @@ int bwl_client_share(bwl_client **ret_client, const bwl_client *first)
     return BWL_OK;
 }
 
+/* Who yields may have two tokens in the store, and asks for the second to be given back when he
+ * knows how it went with the first.  Nobody will hear that; so it is written behind it. */
+static void let_second_go(bwl_lock *lock)
+{
+    bwl_event ev = { .kind = BWL_REPLY, .tag = lock->latest_tag, .answer = BWL_NO };
+
+    if (lock->hold.protocol->yields && lock->hold.state == BWL_HOLD_LEAVING)
+        bwl_lock_event(lock, ev);
+}
+
 /* Writes the releases of whatever may be ours in the store.  Their answers are not waited for. */
 static void let_everything_go(bwl_client *client)
 {
@@ -143,6 +153,7 @@ static void let_everything_go(bwl_client *client)
             bwl_lock_release(lock, &operation);
             lock->operation = NULL;
         }
+        let_second_go(lock);
         next = lock->next; /* the step may have freed a neighbour, never this one */
         lock->pins--;
     }

@@ -138,6 +138,7 @@ struct bwl_lock {
 struct bwl_operation {
     bwl_lock           *lock;
     bwl_verb            verb;    /* not set if it looks                                           */
+    bool                yields;  /* ACQUIRE: of what was held                                     */
     bool                looks;   /* who holds the name?  No machine is asked                      */
     bwl_outcome_kind    ended;   /* PENDING: not yet                                              */
     bool                watched; /* by an event loop that nobody of us is inside               */
@@ -256,6 +257,7 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, cons
 void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
 void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms);
 void bwl_lock_release(bwl_lock *lock, bwl_operation *operation);
+void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
 void bwl_lock_cancel(bwl_operation *operation);
 
 /* locked: the same for who: ends RELEASED when engine->who can be asked, or CANCELLED. */

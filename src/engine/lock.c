@@ -297,6 +297,26 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
     bwl_lock_unpin(lock);
 }
 
+/* It stays handed out: in the end it is the same hold, or it is lost to the caller. */
+void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
+{
+    bwl_effects fx;
+    bwl_ms      now   = bwl_client_now(lock->client);
+    bwl_random  fresh = fresh_bits(lock);
+
+    assert(wait_ms > 0);
+    bwl_no_effects(&fx);
+    begin(lock, operation, BWL_ACQUIRE);
+    operation->yields = true;
+    if (bwl_hold_is_held(&lock->hold)) {
+        bwl_hold_yield(&lock->hold, &fresh, moment(lock, now), bwl_later(now, wait_ms), &fx);
+        step(lock, &fx);
+    } else {
+        end_operation(lock, BWL_LOST);
+    }
+    bwl_lock_unpin(lock);
+}
+
 void bwl_lock_cancel(bwl_operation *operation)
 {
     bwl_lock   *lock = operation->lock;

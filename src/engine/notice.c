@@ -149,6 +149,13 @@ void bwl_lock_show(bwl_lock *lock)
     bool         is_new   = false;
 
     assert(lock->is_out);
+    if (bwl_hold_is_sought(&lock->hold)) { /* it was yielded, and nothing is lost by that */
+        drop(list, &lock->notice);
+        lock->was_in_trouble = false;
+        if (lock->loss_fd >= 0)
+            set_loss(lock, BWL_NEVER);
+        return;
+    }
     if (lock->loss_fd >= 0)
         set_loss(lock, is_held ? lock->hold.until : 0);
     if (!is_held && !lock->loss_was_told) {

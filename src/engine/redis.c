@@ -39,7 +39,10 @@ bwl_redis_open_question bwl_redis_question_of(bwl_lock *lock, const bwl_ask *ask
         .generation = ((bwl_redis_part *)lock->part)->generation,
     };
 
-    memcpy(question.token, lock->hold.claim.token, sizeof question.token);
+    if (ask->is_former)
+        memcpy(question.token, lock->hold.claim.former, sizeof lock->hold.claim.former);
+    else
+        memcpy(question.token, lock->hold.claim.token, sizeof question.token);
     return question;
 }
 
@@ -85,7 +88,9 @@ static bool redis_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
     bwl_redis_store *store = lock->client->store;
 
     ret_reply->answer = BWL_UNSENT;
-    if (ask->word == REDIS_QUEUE_JOIN && !bwl_redis_name_waiter(store, lock, ask)) {
+    bool stands       = ask->word == REDIS_QUEUE_JOIN || ask->word == REDIS_QUEUE_REQUEUE;
+
+    if (stands && !bwl_redis_name_waiter(store, lock, ask)) {
         bwl_lock_says(lock, "out of memory");
         return true;
     }

@@ -314,7 +314,7 @@ bwl_queue_self bwl_redis_self_of(bwl_redis_store *store, const bwl_redis_open_qu
         return self; /* of an attempt before this one: all is known that we know of it */
     memcpy(self.inboxes[1], part->stood_by[0], sizeof part->stood_by[0]);
     memcpy(self.inboxes[2], part->stood_by[1], sizeof part->stood_by[1]);
-    if (q->word == REDIS_QUEUE_JOIN)
+    if (q->word == REDIS_QUEUE_JOIN || q->word == REDIS_QUEUE_REQUEUE)
         memcpy(part->stood_by[0], store->inbox, sizeof store->inbox);
     if (q->word == REDIS_QUEUE_BEAT)
         memcpy(part->stood_by[1], store->inbox, sizeof store->inbox);

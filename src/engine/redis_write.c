@@ -47,6 +47,7 @@ static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q
                                         .key      = key,
                                         .key_size = size,
                                         .token    = q->token,
+                                        .former   = q->lock->hold.claim.former,
                                         .lease_ms = q->lease_ms,
                                         .stamp    = q->stamp,
                                         .rules    = q->lock->hold.claim.rules,

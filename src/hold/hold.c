@@ -92,14 +92,14 @@ static bwl_token_shape token_shape(const bwl_hold *h)
     return h->claim.rules != NULL ? h->claim.rules->token : BWL_TOKEN_OURS;
 }
 
-static void attempt(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
+void bwl_hold_attempt(bwl_hold *h, bool yields, const bwl_event *ev, bwl_effects *fx)
 {
     h->claim.attempt++;
     if (h->protocol->uses_token)
         bwl_token_write_as(h->claim.token, token_shape(h), &ev->fresh, ev->wall_ns);
     h->attempt_ends_at = h->protocol->listens ? BWL_NEVER : bwl_later(ev->now, h->claim.lease_ms);
-    bwl_hold_command(h, BWL_HOLD_ACQUIRING,
-                     (bwl_command){ .verb = BWL_ACQUIRE, .may_wait = !h->last_try }, ev, fx);
+    bwl_command cmd    = { .verb = BWL_ACQUIRE, .may_wait = !h->last_try, .yields = yields };
+    bwl_hold_command(h, BWL_HOLD_ACQUIRING, cmd, ev, fx);
 }
 
 static void give_up(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
@@ -305,8 +305,8 @@ static void sought(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl
         else
             bwl_hold_over_telling(h, BWL_STORE_REFUSED, fx);
         break;
+    case BWL_LOST: bwl_hold_not_yielded(h, fx); break;
     case BWL_PENDING:
-    case BWL_LOST:
     case BWL_RELEASED:
     case BWL_TIMED_OUT:
     case BWL_CANCELLED: bwl_unreachable("an acquire does not end so");
@@ -324,6 +324,7 @@ static void told(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     case BWL_HOLD_QUEUED: sought(h, &out, ev, fx); break;
     case BWL_HOLD_ABANDONING: abandoned(h, &out, ev, fx); break;
     case BWL_HOLD_DISCARDING: discarded(h, &out, ev, fx); break;
+    case BWL_HOLD_YIELDING: bwl_hold_yielded(h, &out, ev, fx); break;
     case BWL_HOLD_HELD: bwl_hold_told_unasked(h, &out, ev, fx); break;
     case BWL_HOLD_RENEWING: bwl_hold_extended(h, &out, ev, fx); break;
     case BWL_HOLD_RELEASING:
@@ -344,7 +345,7 @@ static void alarm(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
         if (!h->last_try)
             h->answer_by = bwl_later(ev->now, h->terms.answer_ms);
         h->last_try = ev->now >= h->give_up_at;
-        attempt(h, ev, fx);
+        bwl_hold_attempt(h, false, ev, fx);
         break;
     case BWL_HOLD_SETTLING: settle(h, ev, fx); break;
     case BWL_HOLD_QUEUED: bwl_hold_leave_telling(h, BWL_TIMED_OUT, ev, fx); break;
@@ -356,13 +357,14 @@ static void alarm(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     case BWL_HOLD_IDLE:
     case BWL_HOLD_ACQUIRING:
     case BWL_HOLD_ABANDONING:
+    case BWL_HOLD_YIELDING:
     case BWL_HOLD_OVER: bwl_unreachable("no timer is set in these states");
     }
 }
 
 /* ---- the door -------------------------------------------------------------------------------- */
 
-static void say_when(const bwl_hold *h, bwl_effects *fx)
+void bwl_hold_say_when(const bwl_hold *h, bwl_effects *fx)
 {
     fx->wake_at = bwl_sooner(h->look_at, h->protocol_wakes_at);
 }
@@ -396,8 +398,8 @@ void bwl_hold_acquire(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_m
     h->would_wait = give_up_at > at.now;
     h->last_try   = !h->would_wait;
     h->answer_by  = bwl_later(at.now, h->terms.answer_ms);
-    attempt(h, &ev, fx);
-    say_when(h, fx);
+    bwl_hold_attempt(h, false, &ev, fx);
+    bwl_hold_say_when(h, fx);
 }
 
 void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx)
@@ -415,7 +417,7 @@ void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx)
         h->extend_again = true;
     else
         bwl_hold_renew(h, &ev, fx);
-    say_when(h, fx);
+    bwl_hold_say_when(h, fx);
 }
 
 void bwl_hold_release(bwl_hold *h, bwl_moment at, bwl_effects *fx)
@@ -430,7 +432,7 @@ void bwl_hold_release(bwl_hold *h, bwl_moment at, bwl_effects *fx)
         h->answer_by = bwl_later(at.now, h->terms.answer_ms);
         let_go(h, BWL_HOLD_RELEASING, &ev, fx);
     }
-    say_when(h, fx);
+    bwl_hold_say_when(h, fx);
 }
 
 void bwl_hold_disown(bwl_hold *h, bwl_ms now, bwl_effects *fx)
@@ -440,7 +442,7 @@ void bwl_hold_disown(bwl_hold *h, bwl_ms now, bwl_effects *fx)
         bwl_hold_leave_telling(h, BWL_LOST, &(bwl_event){ .now = now }, fx);
     else
         bwl_hold_over_telling(h, BWL_LOST, fx);
-    say_when(h, fx);
+    bwl_hold_say_when(h, fx);
 }
 
 void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx)
@@ -448,14 +450,14 @@ void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx)
     assert(bwl_hold_is_sought(h));
     if (h->state == BWL_HOLD_WAITING) {
         bwl_hold_over_telling(h, BWL_CANCELLED, fx);
-    } else if (h->protocol->settles) {
+    } else if (h->state != BWL_HOLD_YIELDING && h->protocol->settles) {
         bwl_hold_leave_telling(h, BWL_CANCELLED, &(bwl_event){ .now = now }, fx);
-    } else {
-        assert(h->state == BWL_HOLD_ACQUIRING);
-        h->state = BWL_HOLD_ABANDONING;
+    } else { /* what is out goes on */
+        assert(h->state == BWL_HOLD_YIELDING || h->state == BWL_HOLD_ACQUIRING);
+        h->state = h->state == BWL_HOLD_YIELDING ? BWL_HOLD_LEAVING : BWL_HOLD_ABANDONING;
         bwl_tell(fx, BWL_CANCELLED);
     }
-    say_when(h, fx);
+    bwl_hold_say_when(h, fx);
 }
 
 void bwl_hold_event(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
@@ -475,7 +477,7 @@ void bwl_hold_event(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
         if (fx->outcome.kind != BWL_PENDING)
             told(h, ev, fx);
     }
-    say_when(h, fx);
+    bwl_hold_say_when(h, fx);
 }
 
 bool bwl_hold_is_held(const bwl_hold *h)
@@ -487,7 +489,7 @@ bool bwl_hold_is_sought(const bwl_hold *h)
 {
     return h->state == BWL_HOLD_ACQUIRING || h->state == BWL_HOLD_SETTLING ||
            h->state == BWL_HOLD_DISCARDING || h->state == BWL_HOLD_WAITING ||
-           h->state == BWL_HOLD_QUEUED;
+           h->state == BWL_HOLD_QUEUED || h->state == BWL_HOLD_YIELDING;
 }
 
 bwl_ms bwl_hold_left(const bwl_hold *h, bwl_ms now)

@@ -18,6 +18,10 @@
  * be ours in the store is taken back; the caller has been told already.  DISCARDING gives back what
  * was won too late to be of use, and then tries again.
  *
+ * Who yields gives it to who waits and acquires it once more, in one step where the protocol knows
+ * such a one: HELD --> ACQUIRING.  Elsewhere it is released first: HELD --> YIELDING --> ACQUIRING.
+ * From then on there is no hold until it is acquired, and what ends the attempt ends it all.
+ *
  * A protocol whose store keeps the queue may end an attempt ANEW, from QUEUED too: nothing of it is
  * left there, and the next one comes at once, in WAITING for no longer than that takes.  QUEUED may
  * have to be settled, like an attempt.  And HELD may hear unasked that it is for longer.
@@ -44,6 +48,7 @@ typedef enum bwl_hold_state {
     BWL_HOLD_QUEUED,     /* in the store's queue                                               */
     BWL_HOLD_HELD,
     BWL_HOLD_RENEWING,   /* held, and an extension is out                                       */
+    BWL_HOLD_YIELDING,   /* a release is out, and an acquire comes behind it                    */
     BWL_HOLD_RELEASING,  /* a release is out, or we pause before sending it again               */
     BWL_HOLD_LEAVING,    /* the same, with nobody waiting for the outcome                       */
     BWL_HOLD_ABANDONING, /* as ACQUIRING, after a cancel: the caller has been told already      */
@@ -102,6 +107,11 @@ void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx);
 
 /* While it is held: gives it back. */
 void bwl_hold_release(bwl_hold *h, bwl_moment at, bwl_effects *fx);
+
+/* While it is held: gives it to who waits, and tries to have it again until give_up_at, which is
+ * later than now.  Ends as acquire does, or by LOST: it was not ours to give. */
+void bwl_hold_yield(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms give_up_at,
+                    bwl_effects *fx);
 
 /* While it is held: whoever runs this has learnt that the store can vouch no longer for what it
  * gave.  Tells LOST at once; what may be ours there still is taken back, where the protocol can

@@ -18,6 +18,19 @@ void bwl_hold_over_telling(bwl_hold *h, bwl_outcome_kind kind, bwl_effects *fx);
 void bwl_hold_leave_telling(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev,
                             bwl_effects *fx);
 
+/* Asks for it by a new token; `yields`: it is ours by the former one. */
+void bwl_hold_attempt(bwl_hold *h, bool yields, const bwl_event *ev, bwl_effects *fx);
+
+/* What `wake_at` is, after a call that came from above. */
+void bwl_hold_say_when(const bwl_hold *h, bwl_effects *fx);
+
+/* yield.c */
+/* It was not ours to give. */
+void bwl_hold_not_yielded(bwl_hold *h, bwl_effects *fx);
+
+/* How the release came out. */
+void bwl_hold_yielded(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx);
+
 /* keep.c */
 /* It is ours, until later than now. */
 void bwl_hold_keep(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx);

@@ -7,6 +7,8 @@
  *      extend    EXTEND
  *      release   RELEASE: the server gives it to who waits longest, and tells him by a push.
  *                While we may stand in line: CANCEL.  Too many of those who wait are dead: POKE.
+ *      yield     REQUEUE: the server gives it to who waits longest, and we stand behind all who
+ *                wait, by a new token.  Nobody waits: it is ours by the new token, at once.
  *
  * What a push gives is a claim: a short lease, for the server cannot know whether we are there.  We
  * confirm it by an EXTEND, which makes it a lease.  If enough of the claim is left, we hold before
@@ -25,6 +27,11 @@
  * JOIN and TAKE are asked once for each token.  Without an answer, it is BEAT that finds out what
  * became of them: it never makes a place, so whoever is told GONE can be sure.
  *
+ * As long as it is not known whether REQUEUE was carried out, the lock may be in the name of the
+ * token that we held by, which nobody wants any more: so before anything else is asked, that is
+ * released.  If REQUEUE comes late then, it finds that the lock is not that token's, and does
+ * nothing.
+ *
  * What it does not promise: a server that forgets (restart without persistence, failover, eviction)
  * can let a second holder in; whoever checks the fence is not deceived by that.
  *
@@ -38,11 +45,13 @@
  *        |                 ^ `--extend--> EXTENDING
  *        |                 `---------------'
  *      LEAVING, POKING <--release-- any
+ *      HELD, CONFIRMING, EXTENDING --yield--> YIELDING, which ends like ASKED
  *
  *      no        QUEUED (the place is gone), CLAIMED --> IDLE, telling ANEW
- *                CONFIRMING, EXTENDING               --> IDLE, telling LOST
+ *                CONFIRMING, EXTENDING, YIELDING     --> IDLE, telling LOST
  *      no answer ASKED, CLAIMED --> IDLE --acquire again--> SETTLING, which ends like ASKED
  *                QUEUED, CONFIRMING: asked again       EXTENDING --> HELD
+ *                YIELDING --> IDLE, and then FREEING before whatever is asked
  */
 #include "core/asking.h"
 #include "protocol/protocol.h"
@@ -69,6 +78,8 @@ typedef enum phase {
     EXTENDING,
     LEAVING, /* RELEASE or CANCEL is out                                                    */
     POKING,
+    YIELDING, /* REQUEUE is out                                                               */
+    FREEING,  /* RELEASE of the former token is out, before another question                     */
 } phase;
 
 typedef struct queue_state {
@@ -83,6 +94,9 @@ typedef struct queue_state {
     uint64_t   fence;    /* the highest that we were told with this token                       */
     uint64_t   ticket;   /* our place in line, kept from one attempt to the next; 0: none yet    */
     bwl_sighting seen;   /* QUEUED: of the server's clock                                       */
+    bool  owes; /* the lock may be in the name of the former token                             */
+    phase next; /* FREEING: what comes then, if that was answered                        */
+    bwl_redis_word next_word;
 } queue_state;
 
 static void queue_init(void *state, unsigned nodes)
@@ -93,21 +107,42 @@ static void queue_init(void *state, unsigned nodes)
 
 /* ---- asking, telling ------------------------------------------------------------------------- */
 
-static void ask(queue_state *q, phase next, bwl_redis_word word, bwl_ms now, bwl_effects *fx)
+static void put(queue_state *q, bwl_ask ask, bwl_ms now, bwl_effects *fx)
 {
-    bool in_line = word == REDIS_QUEUE_JOIN || word == REDIS_QUEUE_BEAT;
-
-    q->phase        = next;
     q->sent_at      = now;
     q->asking.asked = ++q->asking.last_tag;
-    bwl_put_ask(fx, (bwl_ask){
-                        .tag      = q->asking.asked,
-                        .node     = SERVER,
-                        .word     = (uint8_t)word,
-                        .stamp    = word == REDIS_QUEUE_JOIN ? (int64_t)q->ticket : 0,
-                        .claim_ms = in_line ? q->claim_ms : 0,
-                    });
+    ask.tag         = q->asking.asked;
+    ask.node        = SERVER;
+    bwl_put_ask(fx, ask);
     bwl_wake_at(fx, BWL_NEVER);
+}
+
+static void free_former(queue_state *q, phase next, bwl_redis_word word, bwl_ms now,
+                        bwl_effects *fx)
+{
+    q->phase     = FREEING;
+    q->next      = next;
+    q->next_word = word;
+    put(q, (bwl_ask){ .word = REDIS_QUEUE_RELEASE, .is_former = true }, now, fx);
+}
+
+static void ask(queue_state *q, phase next, bwl_redis_word word, bwl_ms now, bwl_effects *fx)
+{
+    bool in_line =
+        word == REDIS_QUEUE_JOIN || word == REDIS_QUEUE_BEAT || word == REDIS_QUEUE_REQUEUE;
+
+    if (q->owes && word != REDIS_QUEUE_REQUEUE) {
+        free_former(q, next, word, now, fx);
+        return;
+    }
+    q->phase = next;
+    put(q,
+        (bwl_ask){
+            .word     = (uint8_t)word,
+            .stamp    = word == REDIS_QUEUE_JOIN ? (int64_t)q->ticket : 0,
+            .claim_ms = in_line ? q->claim_ms : 0,
+        },
+        now, fx);
 }
 
 static void ended(queue_state *q, bwl_outcome_kind kind, bwl_effects *fx)
@@ -127,6 +162,11 @@ static void held(queue_state *q, bwl_effects *fx)
     q->phase    = HELD;
     q->was_held = true;
     bwl_tell_held(fx, worth(q->sent_at, q->lease_ms), q->fence);
+}
+
+static bool was_carried_out(const bwl_event *ev)
+{
+    return ev->kind == BWL_REPLY && (ev->answer == BWL_YES || ev->answer == BWL_NO);
 }
 
 static void learn_fence(queue_state *q, uint64_t fence)
@@ -196,7 +236,7 @@ static void placed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
         claimed(q, worth(q->sent_at, q->claim_ms), ev->number, ev->now, fx);
         return;
     case BWL_HOW_MINE: claimed(q, NOT_KNOWN, ev->number, ev->now, fx); return;
-    case BWL_HOW_GONE: ended(q, BWL_ANEW, fx); return;
+    case BWL_HOW_GONE: ended(q, q->phase == YIELDING ? BWL_LOST : BWL_ANEW, fx); return;
     case BWL_HOW_MORE: break;
     }
     bwl_unreachable("no answer to who asks for a place");
@@ -212,7 +252,7 @@ static void cut_off(queue_state *q, bwl_ms now, bwl_effects *fx)
 
 static void looked(queue_state *q, const bwl_event *ev, bwl_effects *fx)
 {
-    if (ev->kind == BWL_REPLY && (ev->answer == BWL_YES || ev->answer == BWL_NO))
+    if (was_carried_out(ev))
         placed(q, ev, fx);
     else if (ev->kind == BWL_DOWN)
         cut_off(q, ev->now, fx);
@@ -316,7 +356,44 @@ static void poked(queue_state *q, const bwl_event *ev, bwl_effects *fx)
         ended(q, BWL_RELEASED, fx);
 }
 
+/* ---- giving it on, and standing in line again ------------------------------------------------ */
+
+static void yielded(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+{
+    if (was_carried_out(ev)) {
+        q->owes = false;
+        placed(q, ev, fx);
+    } else { /* it may be ours still, by a token that we have no use for */
+        ended(q, BWL_UNKNOWN, fx);
+    }
+}
+
+static void answered(queue_state *q, const bwl_event *ev, bwl_effects *fx);
+
+/* That it was not ours by that token is as good: it will not be.  (Whoever is passed over then, and
+ * has nobody to POKE, is found by who stands behind him.)  Without an answer, the question that
+ * should have come next has none either. */
+static void freed(queue_state *q, const bwl_event *ev, bwl_effects *fx)
+{
+    if (was_carried_out(ev)) {
+        q->owes = false;
+        ask(q, q->next, q->next_word, ev->now, fx);
+    } else {
+        q->phase = q->next;
+        answered(q, ev, fx);
+    }
+}
+
 /* ---- commands and events --------------------------------------------------------------------- */
+
+static void yield(queue_state *q, bwl_ms now, bwl_effects *fx)
+{
+    assert(q->phase == HELD || q->phase == CONFIRMING || q->phase == EXTENDING);
+    q->unconfirmed = NO_QUESTION;
+    q->ticket      = 0;
+    q->owes        = true;
+    ask(q, YIELDING, REDIS_QUEUE_REQUEUE, now, fx);
+}
 
 static void acquire(queue_state *q, const bwl_command *cmd, bwl_effects *fx)
 {
@@ -330,7 +407,10 @@ static void acquire(queue_state *q, const bwl_command *cmd, bwl_effects *fx)
     q->was_held = false;
     q->fence    = 0;
     q->claim_ms = bwl_sooner(wished_ms, q->lease_ms);
-    ask(q, ASKED, cmd->may_wait ? REDIS_QUEUE_JOIN : REDIS_QUEUE_TAKE, cmd->now, fx);
+    if (cmd->yields)
+        yield(q, cmd->now, fx);
+    else
+        ask(q, ASKED, cmd->may_wait ? REDIS_QUEUE_JOIN : REDIS_QUEUE_TAKE, cmd->now, fx);
 }
 
 static void queue_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
@@ -341,7 +421,7 @@ static void queue_command(void *state, const bwl_claim *claim, const bwl_command
     q->lease_ms = claim->lease_ms;
     switch (cmd->verb) {
     case BWL_ACQUIRE:
-        assert(q->phase == IDLE);
+        assert(q->phase == IDLE || cmd->yields);
         acquire(q, cmd, fx);
         break;
     case BWL_EXTEND: /* instead of the confirmation, if that is out */
@@ -370,6 +450,8 @@ static void answered(queue_state *q, const bwl_event *ev, bwl_effects *fx)
     case EXTENDING: extended(q, ev, fx); return;
     case LEAVING: released(q, ev, fx); return;
     case POKING: poked(q, ev, fx); return;
+    case YIELDING: yielded(q, ev, fx); return;
+    case FREEING: freed(q, ev, fx); return;
     case IDLE:
     case HELD: break;
     }
@@ -409,6 +491,7 @@ const bwl_protocol bwl_queue = {
     .extends    = true,
     .settles    = true,
     .listens    = true,
+    .yields     = true,
     .init       = queue_init,
     .command    = queue_command,
     .event      = queue_event,

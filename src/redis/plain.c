@@ -92,7 +92,8 @@ void bwl_plain_write(bwl_resp_writer *writer, const bwl_redis_question *question
     case REDIS_QUEUE_EXTEND:
     case REDIS_QUEUE_RELEASE:
     case REDIS_QUEUE_CANCEL:
-    case REDIS_QUEUE_POKE: break;
+    case REDIS_QUEUE_POKE:
+    case REDIS_QUEUE_REQUEUE: break;
     }
     bwl_unreachable("this word is no plain command");
 }
@@ -200,7 +201,8 @@ bwl_redis_verdict bwl_plain_read(const bwl_redis_question *question, unsigned nt
     case REDIS_QUEUE_EXTEND:
     case REDIS_QUEUE_RELEASE:
     case REDIS_QUEUE_CANCEL:
-    case REDIS_QUEUE_POKE: break;
+    case REDIS_QUEUE_POKE:
+    case REDIS_QUEUE_REQUEUE: break;
     }
     bwl_unreachable("this word is no plain command");
 }

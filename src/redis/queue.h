@@ -81,7 +81,7 @@ typedef struct bwl_queue_card {
     char        program[BWL_REDIS_LOOK_MAX];
 } bwl_queue_card;
 
-enum { BWL_QUEUE_SCRIPTS = 7, BWL_QUEUE_GREETING_ROOM = 3072, BWL_QUEUE_LOAD_ROOM = 4096 };
+enum { BWL_QUEUE_SCRIPTS = 8, BWL_QUEUE_GREETING_ROOM = 3072, BWL_QUEUE_LOAD_ROOM = 4096 };
 
 /* (S)SUBSCRIBE inbox, answered by a push; (S)PUBLISH inbox H, by a number and a push. */
 void bwl_queue_write_inbox(bwl_resp_writer *writer, bool by_shard, const char *inbox);

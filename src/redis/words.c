@@ -54,7 +54,8 @@ static bwl_script_id script_of(bwl_redis_word word)
     case REDIS_QUEUE_EXTEND:
     case REDIS_QUEUE_RELEASE:
     case REDIS_QUEUE_CANCEL:
-    case REDIS_QUEUE_POKE: break;
+    case REDIS_QUEUE_POKE:
+    case REDIS_QUEUE_REQUEUE: break;
     }
     bwl_unreachable("this word is a plain command, or queue.h's");
 }

@@ -19,6 +19,7 @@ typedef struct bwl_redis_question {
     const char      *key;
     size_t           key_size;
     const char      *token;
+    const char      *former; /* of REDIS_QUEUE_REQUEUE                                           */
     bwl_ms           lease_ms;
     int64_t          stamp;
     const bwl_rules *rules;  /* NULL: the token is the value                                     */

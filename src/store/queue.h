@@ -7,6 +7,9 @@
  * what nonce a push names it, through which inbox it is reached, and what a push gives it: `claim`,
  * a short lease, for nobody knows yet whether there is anybody to use it.
  *
+ * The former value is that of the token by which who yields has had the lock; `value` is by which
+ * he asks for it again.
+ *
  * Every word is one script, carried out by the server as one step.
  *
  *  fence    F + 1; if that is below 1e15, F was lost: the server's TIME in microseconds
@@ -36,6 +39,10 @@
  *                 we are in Q                -> not any more                           YES
  *                 otherwise                  -> nothing                                NO
  *  QUEUE_POKE     if there is no L, serve                                    YES, or YES MORE
+ *  QUEUE_REQUEUE  L is not the former value  -> nothing                             NO GONE
+ *                 no Q                       -> L = value, for lease; number: fence   YES HELD
+ *                 otherwise                  -> stand in Q, by a new ticket; serve    NO QUEUED
+ *                                               and if that served us; number: fence   YES CLAIMED
  *
  * An L that is no value of ours is a stranger's: it is never written, deleted or extended, and Q
  * waits until it has gone.

@@ -97,6 +97,7 @@ typedef enum bwl_redis_word {
     REDIS_QUEUE_RELEASE,
     REDIS_QUEUE_CANCEL,
     REDIS_QUEUE_POKE,
+    REDIS_QUEUE_REQUEUE,
 } bwl_redis_word;
 
 #define REDIS_NO_EXPIRY UINT64_MAX /* the number of READ_EXPIRY */

@@ -113,6 +113,25 @@ MUTANT(a_closed_inbox_hears)
     (void)q;
 }
 
+MUTANT(who_yields_stands_first)
+{
+    if (q->word == REDIS_QUEUE_REQUEUE && reply->place.how == BWL_HOW_QUEUED)
+        reply->place.rank = 0;
+    (void)r;
+    (void)before;
+}
+
+MUTANT(who_yields_holds_until_then)
+{
+    bwl_queue_question again = *q;
+
+    if (q->word != REDIS_QUEUE_REQUEUE || reply->place.how != BWL_HOW_QUEUED)
+        return;
+    again.word = REDIS_QUEUE_JOIN;
+    *r         = *before;
+    *reply     = bwl_model_queue_reply(r, &again, 0);
+}
+
 typedef struct queue_mutant {
     queue_mutation *mutation;
     const char     *name;
@@ -133,6 +152,8 @@ static const queue_mutant queue_mutants[] = {
     M(the_line_lasts),
     M(the_count_begins_at_one),
     M(a_closed_inbox_hears),
+    M(who_yields_stands_first),
+    M(who_yields_holds_until_then),
 };
 #undef M
 #undef MUTANT

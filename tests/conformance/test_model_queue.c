@@ -16,6 +16,7 @@
 #include "redis/queue.h"
 #include "tests/conformance/queue_mutants.h"
 #include "tests/conformance/queue_pushes.h"
+#include "tests/conformance/story.h"
 #include "tests/lib/frozen.h"
 #include "tests/lib/line.h"
 #include "tests/lib/testing.h"
@@ -69,23 +70,6 @@ static int64_t some_ms(void)
     return some[below(sizeof some / sizeof some[0])];
 }
 
-/* ---- what was said --------------------------------------------------------------------------- */
-
-static char   story[16384];
-static size_t story_size;
-
-__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
-{
-    va_list list;
-    int     n;
-
-    va_start(list, format);
-    n = vsnprintf(story + story_size, sizeof story - story_size, format, list);
-    va_end(list);
-    if (n > 0 && story_size + (size_t)n < sizeof story)
-        story_size += (size_t)n;
-}
-
 /* ---- one question to both -------------------------------------------------------------------- */
 
 /* What is left in the server: asked behind the question, in the same breath. */
@@ -109,7 +93,9 @@ static int64_t number_of(bwl_resp_cursor cursor)
 static bwl_redis_reply ask_server(unsigned client, const bwl_queue_question *q)
 {
     char               token[BWL_TOKEN_MAX + 1];
+    char               former[BWL_TOKEN_MAX + 1];
     bwl_random         random   = bwl_token_random(q->token, 0);
+    bwl_random         earlier  = bwl_token_random(q->former, 0);
     bwl_redis_reply    reply    = { 0 };
     bwl_queue_self     self     = { .says_by_shard = has_shards,
                                     .slot          = client,
@@ -123,6 +109,7 @@ static bwl_redis_reply ask_server(unsigned client, const bwl_queue_question *q)
         .key      = KEY,
         .key_size = 1,
         .token    = token,
+        .former   = former,
         .lease_ms = q->lease_ms,
         .stamp    = q->ticket,
         .self     = &self,
@@ -130,6 +117,7 @@ static bwl_redis_reply ask_server(unsigned client, const bwl_queue_question *q)
     bwl_resp_cursor cursor;
 
     bwl_token_write(token, &random);
+    bwl_token_write(former, &earlier);
     write_inbox(self.inboxes[0], client, q->member.inbox);
     write_inbox(self.inboxes[1], client, q->stood_by[0]);
     write_inbox(self.inboxes[2], client, q->stood_by[1]);
@@ -148,11 +136,21 @@ static bwl_redis_reply ask_server(unsigned client, const bwl_queue_question *q)
     return reply;
 }
 
+/* Whoever has it, as often as not, and never the token that is to have it. */
+static uint16_t some_former(uint16_t token)
+{
+    uint16_t owner = bwl_model_owner(&model);
+
+    if (below(2) == 0 && owner > BWL_TOKENS_PER_CLIENT && owner != token)
+        return owner;
+    return bwl_token_number(bwl_token_client(token), SERIALS + 1);
+}
+
 static bwl_queue_question some_question(unsigned client)
 {
     uint16_t           token = bwl_token_number(client, 1 + below(SERIALS));
     bwl_queue_question q     = {
-            .word      = (bwl_redis_word)(REDIS_QUEUE_TAKE + below(7)),
+            .word      = (bwl_redis_word)(REDIS_QUEUE_TAKE + below(8)),
             .token     = token,
             .lease_ms  = 30 + below(2) * 1000,
             .dead_ms   = DEAD_MS,
@@ -166,6 +164,8 @@ static bwl_queue_question some_question(unsigned client)
                              .inbox    = inboxes[client] };
     if (q.word == REDIS_QUEUE_JOIN && below(3) == 0)
         q.ticket = (int64_t)last_tickets[client];
+    if (q.word == REDIS_QUEUE_REQUEUE)
+        q.former = some_former(token);
     if (q.word == REDIS_QUEUE_BEAT || q.word == REDIS_QUEUE_CANCEL)
         for (unsigned i = 0; i < 2; i++)
             q.stood_by[i] = (uint8_t)below(inboxes[client] + 1u);
@@ -217,8 +217,9 @@ static bool is_same_rest(void)
 static void tell_both(const bwl_queue_question *q, const bwl_queue_reply *said,
                       const bwl_redis_reply *heard)
 {
-    tell("%x: word %d, inbox %d (%d %d), claim %d, lease %" PRId64 ", ticket %" PRId64 ", max %u\n",
-         q->token, (int)q->word, q->member.inbox, q->stood_by[0], q->stood_by[1],
+    tell("%x (%x): word %d, inbox %d (%d %d), claim %d, lease %" PRId64 ", ticket %" PRId64
+         ", max %u\n",
+         q->token, q->former, (int)q->word, q->member.inbox, q->stood_by[0], q->stood_by[1],
          q->member.claim_ms, q->lease_ms, q->ticket, q->queue_max);
     tell("   model: answer %d how %d fence %" PRId64 " ours %d ends %d left %" PRId64
          " ticket %" PRIu64 " rank %" PRIu64 "; push %d to %d token %x fence %" PRId64 "\n",

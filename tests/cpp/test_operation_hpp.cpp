@@ -41,6 +41,47 @@ static void test_operations_are_started_and_finished(const place &at)
     CHECK(is_free(at));
 }
 
+static void test_a_hold_is_yielded_to_who_waits(const place &at)
+{
+    bowline::client client(at.url);
+    bowline::client other(at.url);
+    bowline::hold   hold  = client.acquire(at.name);
+    const auto      fence = hold.fence();
+
+    CHECK(hold.yield());
+    CHECK(hold.fence() > fence || fence == 0);
+    CHECK(!hold.lost());
+    THROWN(BOWLINE_USAGE, hold.yield(bowline::no_wait));
+    bowline::operation<bowline::hold> waiting  = other.start_acquire(at.name, bowline::forever);
+    bowline::operation<void>          yielding = hold.start_yield();
+    CHECK(waiting.wait(1ms) || !waiting.done());
+    yielding.cancel();
+    THROWN(BOWLINE_CANCELLED, yielding.finish());
+    CHECK(hold.lost());
+    bowline::hold his = waiting.finish();
+    THROWN(BOWLINE_LOST, (void)hold.yield(10ms));
+    THROWN(BOWLINE_LOST, hold.release());
+    THROWN(BOWLINE_USAGE, (void)hold.yield());
+    THROWN(BOWLINE_USAGE, (void)hold.start_yield());
+    his.release();
+    CHECK(is_free(at));
+}
+
+static void test_a_yield_in_vain_is_false(const place &at)
+{
+    bowline::client                   client(at.url);
+    bowline::client                   other(at.url);
+    bowline::hold                     hold    = client.acquire(at.name);
+    bowline::operation<bowline::hold> waiting = other.start_acquire(at.name, bowline::forever);
+
+    CHECK(!waiting.wait(1ms));
+    CHECK(!hold.yield(10ms));
+    CHECK(hold.lost());
+    CHECK(hold.release(std::nothrow) == BOWLINE_LOST);
+    waiting.finish().release();
+    CHECK(is_free(at));
+}
+
 static void test_an_operation_is_cancelled_from_another_thread(const place &at)
 {
     bowline::client                   client(at.url);
@@ -138,6 +179,8 @@ static void test_a_client_fits_into_a_loop(const place &at)
 
 static const tap::test_case cases[] = {
     { "operations are started and finished", test_operations_are_started_and_finished },
+    { "a hold is yielded to who waits", test_a_hold_is_yielded_to_who_waits },
+    { "a yield in vain is false", test_a_yield_in_vain_is_false },
     { "an operation is cancelled from another thread",
       test_an_operation_is_cancelled_from_another_thread },
     { "what is not won in time is told or tried", test_what_is_not_won_in_time_is_told_or_tried },

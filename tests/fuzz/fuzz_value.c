@@ -256,7 +256,8 @@ static const char *yes_begins_with(bwl_redis_word word, unsigned nth)
     case REDIS_QUEUE_BEAT:
     case REDIS_QUEUE_RELEASE:
     case REDIS_QUEUE_CANCEL:
-    case REDIS_QUEUE_POKE: return ":*+$";
+    case REDIS_QUEUE_POKE:
+    case REDIS_QUEUE_REQUEUE: return ":*+$";
     }
     return ":";
 }
@@ -304,7 +305,7 @@ static void check_frame(bwl_redis_question *q, const char *bytes, size_t size)
 
     if (bwl_resp_scan_bytes(&scan, bytes, size) != BWL_RESP_OK)
         return;
-    for (q->word = REDIS_SET_IF_ABSENT; q->word <= REDIS_QUEUE_POKE; q->word++)
+    for (q->word = REDIS_SET_IF_ABSENT; q->word <= REDIS_QUEUE_REQUEUE; q->word++)
         check_answer(q, bytes, scan.size);
     check_push(bytes, scan.size);
     if (bwl_redis_read_look(bytes, scan.size, &answer, &look) == BWL_REDIS_ANSWER)
@@ -357,7 +358,7 @@ static bool can_be_asked(const bwl_redis_question *q)
 
 static void check_commands(bwl_redis_question *q)
 {
-    for (q->word = REDIS_SET_IF_ABSENT; q->word <= REDIS_QUEUE_POKE; q->word++)
+    for (q->word = REDIS_SET_IF_ABSENT; q->word <= REDIS_QUEUE_REQUEUE; q->word++)
         for (unsigned by_text = 0; by_text < 2; by_text++) {
             q->by_text = by_text == 1;
             if (can_be_asked(q))
@@ -409,8 +410,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int64_t            stamp   = take_stamp(&t);
     bwl_random         random  = { { take(&t), take(&t), take(&t) } };
     char               token[BWL_TOKEN_MAX + 1];
-    bwl_redis_question q    = { .lease_ms = take_lease(&t), .stamp = stamp, .token = token };
-    bwl_queue_self     self = take_self(&t);
+    bwl_redis_question q = {
+        .lease_ms = take_lease(&t), .stamp = stamp, .token = token, .former = token
+    };
+    bwl_queue_self self = take_self(&t);
 
     if (size > MORE / 4)
         return 0;

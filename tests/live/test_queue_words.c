@@ -21,13 +21,14 @@
 #define ME       "AAAAAAAAAAAAAAAAAAAAAA"
 #define OTHER    "BBBBBBBBBBBBBBBBBBBBBB"
 #define THIRD    "CCCCCCCCCCCCCCCCCCCCCC"
+#define AFTER    "DDDDDDDDDDDDDDDDDDDDDD" /* by which we wait when we have yielded */
 #define INBOX    "bowline:i:1111111111111111111111"
 #define VALUE(t) "b1:" SESSION t
 #define STANDS(t, ticket) \
     "ZADD " QUEUE " " ticket " '" VALUE(t) " 1.0000000000000001 " INBOX " 2000'"
 #define HOLDS(t) "SET " KEY " " VALUE(t) " PX 600000"
 
-enum { WORDS = REDIS_QUEUE_POKE - REDIS_QUEUE_TAKE + 1, STEPS_MAX = 4 };
+enum { WORDS = REDIS_QUEUE_REQUEUE - REDIS_QUEUE_TAKE + 1, STEPS_MAX = 4 };
 
 static server *redis;
 static wire    line;
@@ -85,7 +86,8 @@ static const char *ask(bwl_redis_word word, bool waits_at_most_one)
                                       .by_text  = true,
                                       .key      = KEY,
                                       .key_size = sizeof KEY - 1,
-                                      .token    = ME,
+                                      .token    = word == REDIS_QUEUE_REQUEUE ? AFTER : ME,
+                                      .former   = ME,
                                       .lease_ms = 30000,
                                       .self     = &self };
 
@@ -125,6 +127,7 @@ static unsigned fails_under(void (*fault)(void), void (*mend)(void), const char 
 #define RELEASE (1u << (REDIS_QUEUE_RELEASE - REDIS_QUEUE_TAKE))
 #define CANCEL  (1u << (REDIS_QUEUE_CANCEL - REDIS_QUEUE_TAKE))
 #define POKE    (1u << (REDIS_QUEUE_POKE - REDIS_QUEUE_TAKE))
+#define REQUEUE (1u << (REDIS_QUEUE_REQUEUE - REDIS_QUEUE_TAKE))
 
 static void nothing(void)
 {
@@ -157,7 +160,7 @@ static void test_words_where_the_queue_is_a_list(void **state)
     (void)state;
     odd_key = QUEUE;
     assert_int_equal(fails_under(make_a_list, is_a_list_still, QUEUE),
-                     TAKE | JOIN | BEAT | RELEASE | CANCEL | POKE);
+                     TAKE | JOIN | BEAT | RELEASE | CANCEL | POKE | REQUEUE);
 }
 
 static void test_words_where_the_beats_are_a_list(void **state)
@@ -165,7 +168,7 @@ static void test_words_where_the_beats_are_a_list(void **state)
     (void)state;
     odd_key = BEATS;
     assert_int_equal(fails_under(make_a_list, nothing, BEATS),
-                     TAKE | JOIN | BEAT | RELEASE | CANCEL | POKE);
+                     TAKE | JOIN | BEAT | RELEASE | CANCEL | POKE | REQUEUE);
 }
 
 static void test_words_where_the_count_is_a_list(void **state)
@@ -173,7 +176,7 @@ static void test_words_where_the_count_is_a_list(void **state)
     (void)state;
     odd_key = COUNT;
     assert_int_equal(fails_under(make_a_list, is_a_list_still, COUNT),
-                     TAKE | JOIN | BEAT | RELEASE | CANCEL | POKE);
+                     TAKE | JOIN | BEAT | RELEASE | CANCEL | POKE | REQUEUE);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */

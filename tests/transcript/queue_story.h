@@ -27,14 +27,14 @@ static inline void queue_ask_text(char *to, size_t room, const bwl_ask *ask, cha
                                   bwl_ms lease_ms)
 {
     static const char *const words[]    = { "TAKE",    "JOIN",   "BEAT", "EXTEND",
-                                            "RELEASE", "CANCEL", "POKE" };
+                                            "RELEASE", "CANCEL", "POKE", "REQUEUE" };
     const char              *word       = words[ask->word - REDIS_QUEUE_TAKE];
     char                     ticket[32] = "";
 
     if (ask->stamp != 0)
         (void)snprintf(ticket, sizeof ticket, " by %lld", (long long)ask->stamp);
-    if (ask->word == REDIS_QUEUE_JOIN)
-        (void)snprintf(to, room, "asks JOIN as %c%s, claim %lld", token, ticket,
+    if (ask->word == REDIS_QUEUE_JOIN || ask->word == REDIS_QUEUE_REQUEUE)
+        (void)snprintf(to, room, "asks %s as %c%s, claim %lld", word, token, ticket,
                        (long long)ask->claim_ms);
     else if (ask->word == REDIS_QUEUE_TAKE || ask->word == REDIS_QUEUE_EXTEND)
         (void)snprintf(to, room, "asks %s as %c for %lld", word, token, (long long)lease_ms);

@@ -63,6 +63,78 @@ static void test_queue_transcript_release_without_an_answer(void **state)
          "[ 2006] over\n");
 }
 
+/* ---- given to who waits ---------------------------------------------------------------------- */
+
+static void test_queue_transcript_yield(void **state)
+{
+    (void)state;
+    play(&bwl_queue, usual_terms,
+         "[    0] caller acquires, for 60000\n"
+         "[    0] asks JOIN as A, claim 2000\n"
+         "[    3] server says held 7\n"
+         "[    3] HELD until 29698, fence 7\n"
+         "[  100] caller yields, for 60000\n"
+         "[  100] asks REQUEUE as B, claim 2000\n"
+         "[  102] server says queued 0, 2000 left, at 101\n"
+         "[  300] server gives 9 at 299\n"
+         "[  300] asks EXTEND as B for 30000\n"
+         "[  300] HELD until 2273, fence 9\n"
+         "[  302] server says yes\n"
+         "[  400] caller releases\n"
+         "[  400] asks RELEASE as B\n"
+         "[  401] server says yes\n"
+         "[  401] RELEASED\n"
+         "[  401] over\n");
+}
+
+/* What A held may be in its name still: that goes first, however often it takes. */
+static void test_queue_transcript_yield_without_an_answer(void **state)
+{
+    (void)state;
+    play(&bwl_queue, usual_terms,
+         "[    0] caller acquires, for 60000\n"
+         "[    0] asks JOIN as A, claim 2000\n"
+         "[    3] server says held 7\n"
+         "[    3] HELD until 29698, fence 7\n"
+         "[  100] caller yields, for 60000\n"
+         "[  100] asks REQUEUE as B, claim 2000\n"
+         "[ 2000] link cuts\n"
+         "[ 2005] asks RELEASE as A\n"
+         "[ 3000] link cuts\n"
+         "[ 3010] asks RELEASE as A\n"
+         "[ 3011] server says yes\n"
+         "[ 3011] asks BEAT as B\n"
+         "[ 3012] server says gone\n"
+         "[ 3013] asks JOIN as C, claim 2000\n"
+         "[ 3014] server says held 8\n"
+         "[ 3014] HELD until 32711, fence 8\n"
+         "[ 3015] caller releases\n"
+         "[ 3015] asks RELEASE as C\n"
+         "[ 3016] server says yes\n"
+         "[ 3016] RELEASED\n"
+         "[ 3016] over\n");
+}
+
+static void test_queue_transcript_yield_cancelled(void **state)
+{
+    (void)state;
+    play(&bwl_queue, usual_terms,
+         "[    0] caller acquires, for 60000\n"
+         "[    0] asks JOIN as A, claim 2000\n"
+         "[    3] server says held 7\n"
+         "[    3] HELD until 29698, fence 7\n"
+         "[  100] caller yields, for 60000\n"
+         "[  100] asks REQUEUE as B, claim 2000\n"
+         "[  101] caller cancels\n"
+         "[  101] asks RELEASE as A\n"
+         "[  101] CANCELLED\n"
+         "[  102] server says queued 0, 2000 left, at 101\n"
+         "[  103] server says no\n"
+         "[  103] asks CANCEL as B\n"
+         "[  104] server says yes\n"
+         "[  104] over\n");
+}
+
 /* ---- cancelled ------------------------------------------------------------------------------- */
 
 /* The answer to JOIN comes first, then that to CANCEL: whatever it was, it is not ours. */
@@ -296,6 +368,9 @@ int main(void)
         cmocka_unit_test(test_queue_transcript_release_pokes_while_there_are_more),
         cmocka_unit_test(test_queue_transcript_release_of_a_claim),
         cmocka_unit_test(test_queue_transcript_release_without_an_answer),
+        cmocka_unit_test(test_queue_transcript_yield),
+        cmocka_unit_test(test_queue_transcript_yield_without_an_answer),
+        cmocka_unit_test(test_queue_transcript_yield_cancelled),
         cmocka_unit_test(test_queue_transcript_cancel_while_asked),
         cmocka_unit_test(test_queue_transcript_cancel_while_settling),
         cmocka_unit_test(test_queue_transcript_cancel_while_queued),

@@ -15,7 +15,7 @@
  * texts must agree line by line.
  *
  *      caller   acquires, once | acquires, for N | acquires, for ever | extends to N | releases |
- *               cancels | looks
+ *               yields, for N | cancels | looks
  *      server   says yes|no|later|refused [N] (to the oldest open question; N: a number with it) |
  *               pushes yes|no [N]
  *      store    disowns (it can vouch no longer for what it gave)
@@ -97,14 +97,19 @@ __attribute__((format(printf, 2, 3))) static inline void note(stage *s, const ch
                                 (long long)(s->now - BEGINNING), text);
 }
 
-static inline char token_letter(stage *s)
+static inline char letter_of(stage *s, const char *token)
 {
     for (unsigned i = 0; i < s->tokens_count; i++)
-        if (strcmp(s->tokens[i], s->hold.claim.token) == 0)
+        if (strcmp(s->tokens[i], token) == 0)
             return (char)('A' + i);
     assert_true(s->tokens_count < TOKENS_MAX);
-    memcpy(s->tokens[s->tokens_count], s->hold.claim.token, sizeof s->tokens[0]);
+    memcpy(s->tokens[s->tokens_count], token, strlen(token) + 1);
     return (char)('A' + s->tokens_count++);
+}
+
+static inline char token_letter(stage *s)
+{
+    return letter_of(s, s->hold.claim.token);
 }
 
 static inline bwl_moment moment(const stage *s)
@@ -146,7 +151,8 @@ static inline void note_ask(stage *s, const bwl_ask *ask)
 
     if (s->hold.protocol == &bwl_queue) {
         char text[STORY_LINE_MAX];
-        queue_ask_text(text, sizeof text, ask, token_letter(s), s->hold.claim.lease_ms);
+        char token = ask->is_former ? letter_of(s, s->hold.claim.former) : token_letter(s);
+        queue_ask_text(text, sizeof text, ask, token, s->hold.claim.lease_ms);
         note(s, "%s", text);
         return;
     }
@@ -267,6 +273,13 @@ static inline void acquires(stage *s, const char *how)
     note_effects(s, &fx);
 }
 
+static inline void yields(stage *s, bwl_ms wait_ms, bwl_effects *ret_fx)
+{
+    bwl_random random = fresh(s);
+
+    bwl_hold_yield(&s->hold, &random, moment(s), s->now + wait_ms, ret_fx);
+}
+
 static inline void caller_does(stage *s, const char *what)
 {
     bwl_effects fx = { 0 };
@@ -282,6 +295,8 @@ static inline void caller_does(stage *s, const char *what)
             note(s, "(the hold is in state %d)", (int)s->hold.state);
         else if (strncmp(what, "extends to ", 11) == 0)
             bwl_hold_extend(&s->hold, s->now, strtoll(what + 11, NULL, 10), &fx);
+        else if (strncmp(what, "yields, for ", 12) == 0)
+            yields(s, strtoll(what + 12, NULL, 10), &fx);
         else if (strcmp(what, "releases") == 0)
             bwl_hold_release(&s->hold, moment(s), &fx);
         else if (strcmp(what, "cancels") == 0)

@@ -169,6 +169,14 @@ static inline void release(bwl_ms now)
     bwl_hold_release(&hold, (bwl_moment){ .now = now }, &fx);
 }
 
+static inline void yield(bwl_ms now, bwl_ms give_up_at)
+{
+    bwl_random random = fresh();
+
+    fx = (bwl_effects){ 0 };
+    bwl_hold_yield(&hold, &random, (bwl_moment){ .now = now }, give_up_at, &fx);
+}
+
 static inline void cancel(bwl_ms now)
 {
     fx = (bwl_effects){ 0 };
@@ -213,6 +221,10 @@ static inline void be(bwl_hold_state state)
     case BWL_HOLD_RELEASING:
         told(BWL_HELD, START);
         release(START);
+        break;
+    case BWL_HOLD_YIELDING:
+        told(BWL_HELD, START);
+        yield(START, START + WAIT_MS);
         break;
     case BWL_HOLD_LEAVING: cancel(START); break;
     case BWL_HOLD_ABANDONING:

@@ -144,6 +144,11 @@ static inline void acquire(void)
     command((bwl_command){ .verb = BWL_ACQUIRE, .may_wait = true });
 }
 
+static inline void yield(void)
+{
+    command((bwl_command){ .verb = BWL_ACQUIRE, .may_wait = true, .yields = true });
+}
+
 static inline void look_only(void)
 {
     command((bwl_command){ .verb = BWL_ACQUIRE });
@@ -169,7 +174,8 @@ static inline void release(void)
 /* One question, no alarm; and `kind` is told with it. */
 static inline void expect_asks_and_tells(bwl_redis_word word, bwl_outcome_kind kind)
 {
-    bool in_line = word == REDIS_QUEUE_JOIN || word == REDIS_QUEUE_BEAT;
+    bool in_line =
+        word == REDIS_QUEUE_JOIN || word == REDIS_QUEUE_BEAT || word == REDIS_QUEUE_REQUEUE;
 
     assert_int_equal(fx.asks_count, 1);
     assert_int_equal(fx.asks[0].word, word);

@@ -401,8 +401,9 @@ static void test_hold_cancel_while_pausing_to_settle_takes_back(void **state)
 static void test_hold_knows_what_may_be_called(void **state)
 {
     for (int s = BWL_HOLD_IDLE + 1; s <= BWL_HOLD_OVER; s++) {
-        bool is_held   = s == BWL_HOLD_HELD || s == BWL_HOLD_RENEWING;
-        bool is_sought = s >= BWL_HOLD_ACQUIRING && s <= BWL_HOLD_QUEUED;
+        bool is_held = s == BWL_HOLD_HELD || s == BWL_HOLD_RENEWING;
+        bool is_sought =
+            (s >= BWL_HOLD_ACQUIRING && s <= BWL_HOLD_QUEUED) || s == BWL_HOLD_YIELDING;
         (void)new_hold(state);
         assert_false(bwl_hold_is_held(&hold));
         assert_false(bwl_hold_is_sought(&hold));

@@ -5,7 +5,7 @@
  */
 #include "redis_fixture.h"
 
-#define SCRIPTS_THERE "*7\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n"
+#define SCRIPTS_THERE "*8\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n"
 
 /* The name of an inbox is new with every connection. */
 static char inbox[BWL_QUEUE_INBOX_SIZE + 1];
@@ -152,7 +152,7 @@ static void test_redis_inbox_missing_scripts_are_loaded(void **state)
     says(HELLO INFO);
     says(push_of("ssubscribe", ":1\r\n"));
     says(push_of("smessage", "$1\r\nH\r\n"));
-    says(":1\r\n*7\r\n:1\r\n:0\r\n:1\r\n:1\r\n:1\r\n:0\r\n:1\r\n:1\r\n");
+    says(":1\r\n*8\r\n:1\r\n:0\r\n:1\r\n:1\r\n:1\r\n:0\r\n:1\r\n:1\r\n:1\r\n");
     turn();
     bwl_queue_write_load(&writer, 1);
     bwl_queue_write_load(&writer, 5);

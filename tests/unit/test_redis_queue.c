@@ -1,7 +1,6 @@
 /*
- * test_redis_queue.c -- the words of a lock with a queue as commands, word for word; and every
- * answer to each of them, with what is nearly one.  What the scripts do is in
- * live/test_queue_server.c.
+ * test_redis_queue.c -- the words of a lock with a queue as commands, word for word.  What is
+ * answered is in test_queue_answer.c, what the scripts do in live/test_queue_server.c.
  */
 #include "redis/queue.h"
 #include "redis/scripts.h"
@@ -34,6 +33,7 @@ static bwl_redis_question question_of(bwl_redis_word word)
                                  .key      = "bowline:{n}",
                                  .key_size = 11,
                                  .token    = TOKEN,
+                                 .former   = TOKEN,
                                  .lease_ms = 30000,
                                  .self     = &self };
 }
@@ -104,6 +104,17 @@ static void test_redis_queue_commands(void **state)
     assert_string_equal(words_to(REDIS_QUEUE_POKE), "EVALSHA|queue_poke" KEYS "SPUBLISH");
     assert_string_equal(words_to(REDIS_QUEUE_EXTEND),
                         "EVALSHA|extend_if_mine|1|bowline:{n}|" VALUE "|30000");
+}
+
+/* The value that is to have it comes where it always does; the one that has it, last. */
+static void test_redis_queue_who_yields_names_both_values(void **state)
+{
+    bwl_redis_question q = question_of(REDIS_QUEUE_REQUEUE);
+
+    (void)state;
+    q.former = "ZZZZZZZZZZZZZZZZZZZZZZ";
+    assert_string_equal(words_of(&q), "EVALSHA|queue_requeue" KEYS VALUE "|30000|SPUBLISH|" MEMBER(
+                                          IN_1) "|b1:" SESSION "ZZZZZZZZZZZZZZZZZZZZZZ");
 }
 
 static void test_redis_queue_ticket_of_an_earlier_attempt_is_kept(void **state)
@@ -184,7 +195,7 @@ static void test_redis_queue_longest_key_has_room(void **state)
     self.slot       = UINT32_MAX;
     self.generation = UINT64_MAX;
     self.claim_ms   = 999999999;
-    for (bwl_redis_word word = REDIS_QUEUE_TAKE; word <= REDIS_QUEUE_POKE; word++) {
+    for (bwl_redis_word word = REDIS_QUEUE_TAKE; word <= REDIS_QUEUE_REQUEUE; word++) {
         q.word = word;
         (void)words_of(&q);
     }
@@ -219,186 +230,12 @@ static void test_redis_queue_value_says_of_which_version_it_is(void **state)
             fail_msg("\"%s\" is of version %u", none[i], bwl_queue_version(none[i]));
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
-
-static bwl_redis_reply reply;
-
-static bwl_redis_verdict read_as(bwl_redis_word word, const char *frame)
-{
-    bwl_redis_question q = question_of(word);
-
-    return bwl_redis_read(&q, 0, frame, strlen(frame), &reply);
-}
-
-#define N                     "1795323949966265"
-#define HOW(count, how, rest) "*" #count "\r\n$" how "\r\n" rest
-#define QUEUED                HOW(6, "6\r\nQUEUED", ":" N "\r\n:3\r\n:29999\r\n:1\r\n:" N "\r\n")
-#define BUSY                  HOW(3, "4\r\nBUSY", ":-1\r\n:0\r\n")
-#define FULL                  HOW(2, "4\r\nFULL", ":50\r\n")
-#define CLAIMED               HOW(3, "7\r\nCLAIMED", ":" N "\r\n:5\r\n")
-#define MINE                  HOW(3, "4\r\nMINE", ":" N "\r\n:1500\r\n")
-#define GONE                  HOW(1, "4\r\nGONE", "")
-#define FENCE                 (UINT64_C(1795323949966265) * 1024)
-
-static void test_redis_queue_number_is_a_hold_with_this_fence(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(read_as(i == 0 ? REDIS_QUEUE_TAKE : REDIS_QUEUE_JOIN, ":" N "\r\n"),
-                         BWL_REDIS_ANSWER);
-        assert_int_equal(reply.answer, BWL_YES);
-        assert_int_equal(reply.place.how, BWL_HOW_HELD);
-        assert_true(reply.number == FENCE);
-    }
-}
-
-static void test_redis_queue_place_in_line(void **state)
-{
-    (void)state;
-    assert_int_equal(read_as(REDIS_QUEUE_BEAT, QUEUED), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_NO);
-    assert_int_equal(reply.place.how, BWL_HOW_QUEUED);
-    assert_true(reply.place.ticket == UINT64_C(1795323949966265));
-    assert_int_equal(reply.place.rank, 3);
-    assert_true(reply.place.ends);
-    assert_int_equal(reply.place.left_ms, 29999);
-    assert_true(reply.place.is_ours);
-    assert_true(reply.place.server_us == INT64_C(1795323949966265));
-}
-
-static void test_redis_queue_busy_without_an_end(void **state)
-{
-    (void)state;
-    assert_int_equal(read_as(REDIS_QUEUE_TAKE, BUSY), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_NO);
-    assert_int_equal(reply.place.how, BWL_HOW_BUSY);
-    assert_false(reply.place.ends);
-    assert_int_equal(reply.place.left_ms, 0);
-    assert_false(reply.place.is_ours);
-    assert_int_equal(read_as(REDIS_QUEUE_TAKE, HOW(3, "4\r\nBUSY", ":-2\r\n:1\r\n")),
-                     BWL_REDIS_ANSWER);
-    assert_true(reply.place.ends); /* there is nothing: it has ended */
-    assert_int_equal(reply.place.left_ms, 0);
-}
-
-static void test_redis_queue_full_says_how_many_wait(void **state)
-{
-    (void)state;
-    assert_int_equal(read_as(REDIS_QUEUE_JOIN, FULL), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_NO);
-    assert_int_equal(reply.place.how, BWL_HOW_FULL);
-    assert_int_equal(reply.place.rank, 50);
-}
-
-static void test_redis_queue_claimed_mine_and_gone(void **state)
-{
-    (void)state;
-    assert_int_equal(read_as(REDIS_QUEUE_JOIN, CLAIMED), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_YES);
-    assert_int_equal(reply.place.how, BWL_HOW_CLAIMED);
-    assert_true(reply.number == FENCE);
-    assert_int_equal(reply.place.ticket, 5);
-    assert_int_equal(read_as(REDIS_QUEUE_BEAT, MINE), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_YES);
-    assert_int_equal(reply.place.how, BWL_HOW_MINE);
-    assert_true(reply.number == FENCE);
-    assert_int_equal(reply.place.left_ms, 1500);
-    assert_int_equal(read_as(REDIS_QUEUE_BEAT, GONE), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_NO);
-    assert_int_equal(reply.place.how, BWL_HOW_GONE);
-}
-
-static void test_redis_queue_flags(void **state)
-{
-    static const bwl_redis_word words[] = { REDIS_QUEUE_RELEASE, REDIS_QUEUE_CANCEL };
-
-    (void)state;
-    for (size_t i = 0; i < COUNT_OF(words); i++) {
-        assert_int_equal(read_as(words[i], ":1\r\n"), BWL_REDIS_ANSWER);
-        assert_int_equal(reply.answer, BWL_YES);
-        assert_int_equal(reply.place.how, 0);
-        assert_int_equal(read_as(words[i], ":2\r\n"), BWL_REDIS_ANSWER);
-        assert_int_equal(reply.answer, BWL_YES);
-        assert_int_equal(reply.place.how, BWL_HOW_MORE);
-        assert_int_equal(read_as(words[i], ":0\r\n"), BWL_REDIS_ANSWER);
-        assert_int_equal(reply.answer, BWL_NO);
-    }
-    assert_int_equal(read_as(REDIS_QUEUE_POKE, ":2\r\n"), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.place.how, BWL_HOW_MORE);
-    assert_int_equal(read_as(REDIS_QUEUE_EXTEND, ":1\r\n"), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_YES);
-    assert_int_equal(read_as(REDIS_QUEUE_EXTEND, ":0\r\n"), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_NO);
-}
-
-static void test_redis_queue_errors_are_those_of_every_word(void **state)
-{
-    (void)state;
-    assert_int_equal(read_as(REDIS_QUEUE_JOIN, "-NOSCRIPT no\r\n"), BWL_REDIS_NOSCRIPT);
-    assert_int_equal(read_as(REDIS_QUEUE_JOIN, "-OOM no\r\n"), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_LATER);
-    assert_int_equal(read_as(REDIS_QUEUE_BEAT, "-WRONGTYPE k is a list\r\n"), BWL_REDIS_ANSWER);
-    assert_int_equal(reply.answer, BWL_REFUSED);
-}
-
-typedef struct strange {
-    bwl_redis_word word;
-    const char    *frame;
-} strange;
-
-static const strange stranges[] = {
-    { REDIS_QUEUE_TAKE, ":0\r\n" },
-    { REDIS_QUEUE_TAKE, ":-1\r\n" },
-    { REDIS_QUEUE_TAKE, ":9007199254740992\r\n" },
-    { REDIS_QUEUE_TAKE, "+OK\r\n" },
-    { REDIS_QUEUE_TAKE, "_\r\n" },
-    { REDIS_QUEUE_TAKE, "*0\r\n" },
-    { REDIS_QUEUE_TAKE, QUEUED },
-    { REDIS_QUEUE_TAKE, CLAIMED },
-    { REDIS_QUEUE_TAKE, GONE },
-    { REDIS_QUEUE_TAKE, HOW(2, "4\r\nBUSY", ":1\r\n") },
-    { REDIS_QUEUE_TAKE, HOW(3, "4\r\nBUSY", ":-3\r\n:0\r\n") },
-    { REDIS_QUEUE_TAKE, HOW(3, "4\r\nBUSY", ":1\r\n:2\r\n") },
-    { REDIS_QUEUE_JOIN, BUSY },
-    { REDIS_QUEUE_TAKE, FULL },
-    { REDIS_QUEUE_BEAT, FULL },
-    { REDIS_QUEUE_JOIN, HOW(2, "4\r\nFULL", ":0\r\n") },
-    { REDIS_QUEUE_JOIN, HOW(1, "4\r\nFULL", "") },
-    { REDIS_QUEUE_JOIN, MINE },
-    { REDIS_QUEUE_JOIN, GONE },
-    { REDIS_QUEUE_JOIN, HOW(3, "7\r\nCLAIMED", ":0\r\n:5\r\n") },
-    { REDIS_QUEUE_JOIN, HOW(3, "7\r\nCLAIMED", "$1\r\n1\r\n:5\r\n") },
-    { REDIS_QUEUE_JOIN, HOW(3, "6\r\nQUEUED", ":1\r\n:0\r\n") },
-    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":0\r\n:0\r\n:1\r\n:1\r\n:1\r\n") },
-    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n:-1\r\n:1\r\n:1\r\n:1\r\n") },
-    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n_\r\n:1\r\n:1\r\n:1\r\n") },
-    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n:0\r\n:1\r\n:2\r\n:1\r\n") },
-    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n:0\r\n:1\r\n:1\r\n:0\r\n") },
-    { REDIS_QUEUE_BEAT, ":" N "\r\n" },
-    { REDIS_QUEUE_BEAT, BUSY },
-    { REDIS_QUEUE_BEAT, HOW(1, "4\r\nMINE", "") },
-    { REDIS_QUEUE_BEAT, HOW(1, "5\r\nOTHER", "") },
-    { REDIS_QUEUE_RELEASE, ":3\r\n" },
-    { REDIS_QUEUE_RELEASE, "+OK\r\n" },
-    { REDIS_QUEUE_CANCEL, ":-1\r\n" },
-    { REDIS_QUEUE_POKE, ":0\r\n" },
-    { REDIS_QUEUE_EXTEND, ":2\r\n" },
-};
-
-static void test_redis_queue_what_is_nearly_an_answer_is_none(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < COUNT_OF(stranges); i++)
-        if (read_as(stranges[i].word, stranges[i].frame) != BWL_REDIS_STRANGE)
-            fail_msg("to word %d: %s", (int)stranges[i].word, stranges[i].frame);
-}
-
 /* ---- greeting -------------------------------------------------------------------------------- */
 
 static void test_redis_queue_missing_scripts_are_those_with_a_0(void **state)
 {
-    static const char all[]  = "*7\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n";
-    static const char some[] = "*7\r\n:1\r\n:0\r\n:1\r\n:1\r\n:1\r\n:1\r\n:0\r\n";
+    static const char all[]  = "*8\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n";
+    static const char some[] = "*8\r\n:1\r\n:0\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:0\r\n";
     static const char few[]  = "*2\r\n:1\r\n:0\r\n";
     unsigned          missing;
 
@@ -406,7 +243,7 @@ static void test_redis_queue_missing_scripts_are_those_with_a_0(void **state)
     assert_true(bwl_queue_read_scripts(all, sizeof all - 1, &missing));
     assert_int_equal(missing, 0);
     assert_true(bwl_queue_read_scripts(some, sizeof some - 1, &missing));
-    assert_int_equal(missing, 1u << 1 | 1u << 6);
+    assert_int_equal(missing, 1u << 1 | 1u << 7);
     assert_false(bwl_queue_read_scripts(few, sizeof few - 1, &missing));
     assert_false(bwl_queue_read_scripts("+OK\r\n", 5, &missing));
 }
@@ -436,6 +273,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_redis_queue_commands, set_up),
+        cmocka_unit_test_setup(test_redis_queue_who_yields_names_both_values, set_up),
         cmocka_unit_test_setup(test_redis_queue_ticket_of_an_earlier_attempt_is_kept, set_up),
         cmocka_unit_test_setup(test_redis_queue_server_without_shards_publishes, set_up),
         cmocka_unit_test_setup(test_redis_queue_by_text_has_the_whole_script, set_up),
@@ -444,14 +282,6 @@ int main(void)
         cmocka_unit_test_setup(test_redis_queue_longest_key_has_room, set_up),
         cmocka_unit_test_setup(test_redis_queue_value_is_known_by_its_beginning, set_up),
         cmocka_unit_test_setup(test_redis_queue_value_says_of_which_version_it_is, set_up),
-        cmocka_unit_test_setup(test_redis_queue_full_says_how_many_wait, set_up),
-        cmocka_unit_test_setup(test_redis_queue_number_is_a_hold_with_this_fence, set_up),
-        cmocka_unit_test_setup(test_redis_queue_place_in_line, set_up),
-        cmocka_unit_test_setup(test_redis_queue_busy_without_an_end, set_up),
-        cmocka_unit_test_setup(test_redis_queue_claimed_mine_and_gone, set_up),
-        cmocka_unit_test_setup(test_redis_queue_flags, set_up),
-        cmocka_unit_test_setup(test_redis_queue_errors_are_those_of_every_word, set_up),
-        cmocka_unit_test_setup(test_redis_queue_what_is_nearly_an_answer_is_none, set_up),
         cmocka_unit_test_setup(test_redis_queue_missing_scripts_are_those_with_a_0, set_up),
         cmocka_unit_test_setup(test_redis_queue_greeting_has_room, set_up),
     };

@@ -106,6 +106,12 @@ class [[nodiscard]] hold {
         extend_by(asked(lease));
     }
 
+    /* Gives the lock to who waits, and waits until it is ours again: true, with a new fence.  As
+     * bowline_yield.  False: not in this time.  When it is false or throws, the hold is lost (there
+     * is something to give back still, which is nothing).  TIMEOUT is false; all else
+     * throws: LOST, BUSY, UNKNOWN, UNREACHABLE, REFUSED, NOMEM, SYSTEM, USAGE, FORKED.  One thread. */
+    [[nodiscard]] bool yield(wait_time wait = forever);
+
     /* Gives the lock back.  Empty afterwards, also when it throws: LOST (somebody else may have
      * held it meanwhile), UNKNOWN, REFUSED, FORKED.  Of nothing: nothing.  One thread. */
     void release()
@@ -136,6 +142,7 @@ class [[nodiscard]] hold {
      * released meanwhile ends CANCELLED.  After start_release the hold is empty, unless it throws:
      * NOMEM, FORKED, and USAGE of an empty one.  One thread. */
     operation<void> start_extend();
+    operation<void> start_yield(wait_time wait = forever);
     operation<void> start_release();
     template <class Rep, class Period>
     operation<void> start_extend(const std::chrono::duration<Rep, Period> &lease);
@@ -218,6 +225,17 @@ inline void hold::extend_by(std::uint32_t lease_ms)
 
     detail::need(handle_ != nullptr, "an empty hold cannot be extended");
     detail::check(bowline_extend(handle_, lease_ms, &e), e);
+}
+
+inline bool hold::yield(wait_time wait)
+{
+    bowline_error e{};
+
+    detail::need(handle_ != nullptr, "an empty hold cannot be yielded");
+    const int status = bowline_yield(handle_, wait.ms(), &e);
+    if (status != BOWLINE_TIMEOUT)
+        detail::check(status, e);
+    return status == BOWLINE_OK;
 }
 
 } /* namespace bowline */

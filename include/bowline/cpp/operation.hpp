@@ -217,6 +217,16 @@ operation<void> hold::start_extend(const std::chrono::duration<Rep, Period> &lea
     return start_extend_by(asked(lease));
 }
 
+inline operation<void> hold::start_yield(wait_time wait)
+{
+    bowline_error      e{};
+    bowline_operation *op = nullptr;
+
+    detail::need(handle_ != nullptr, "an empty hold cannot be yielded");
+    detail::check(bowline_yield_start(&op, handle_, wait.ms(), &e), e);
+    return operation<void>(client_, op);
+}
+
 inline operation<void> hold::start_release()
 {
     bowline_error      e{};

@@ -1,0 +1,23 @@
+-- KEYS: 1 the lock, 2 its queue, 3 its beats, 4 the count of fences.  ARGV: 1 our value from now on, 2 the
+-- lease in ms, 3 the command that tells a waiter, 4 how we stand in the queue, 5 our value until now.
+-- A number: nobody waits, and it is ours with this fence.  0: it was not ours.  CLAIMED, QUEUED: whoever
+-- waited longest has it, and we stand behind all who wait; as queue_join.
+-- @include queue_read.lua
+if read() ~= ARGV[5] then return 0 end
+-- @include queue_fence.lua
+if redis.call('EXISTS', KEYS[2]) == 0 then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2]) -- allowed when memory is full, and so is all behind it
+  local f = fence()
+  if type(f) == 'table' then return f end
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+  return f
+end
+-- @include queue_serve.lua
+-- @include queue_stand.lua
+local problem = wrong()
+if problem then return problem end
+redis.call('PEXPIRE', KEYS[2], 60000)
+local f = fence()
+if type(f) == 'table' then return f end
+redis.call('ZADD', KEYS[2], string.format('%.0f', f), ARGV[4])
+return stand(ARGV[1], ARGV[4], ARGV[3], f, clock())

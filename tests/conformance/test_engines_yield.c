@@ -1,0 +1,104 @@
+/*
+ * test_engines_yield.c -- what every engine does alike for who has the lock, gives it to who waits,
+ * and waits to have it again.
+ */
+#include "tests/lib/engines.h"
+
+enum { WAIT_MS = 20000 };
+
+static void test_yield_to_nobody_is_held_again(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_client *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    uint64_t        fence  = bowline_hold_fence(hold);
+
+    for (int i = 0; i < 3; i++) {
+        assert_status(BOWLINE_OK, bowline_yield(hold, WAIT_MS, NULL), NULL);
+        assert_true(bowline_hold_fence(hold) > fence || !THE_ENGINE->has_fence);
+        assert_true(bowline_hold_left_ms(hold) > 0);
+        assert_status(BOWLINE_BUSY, try_once(other, engine_lock()), NULL);
+        fence = bowline_hold_fence(hold);
+    }
+    assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
+    must_release(hold);
+    assert_status(BOWLINE_OK, try_once(other, engine_lock()), NULL);
+    bowline_close(other);
+    bowline_close(client);
+}
+
+static void test_yield_is_a_turn_of_who_waits(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, NULL);
+    bowline_client    *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *hold   = must_acquire(client, engine_lock());
+    bowline_operation *op     = NULL;
+    waiter             w;
+
+    waiter_start(&w, other, engine_lock(), WAIT_MS);
+    engine_await_line(THE_ENGINE, 1);
+    assert_status(BOWLINE_OK, bowline_yield_start(&op, hold, WAIT_MS, NULL), NULL);
+    assert_status(BOWLINE_TIMEOUT, bowline_operation_wait(op, 20, NULL), NULL);
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    assert_int_equal(bowline_hold_left_ms(hold), 0);
+    must_release(w.hold);
+    assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    assert_status(BOWLINE_BUSY, try_once(other, engine_lock()), NULL);
+    must_release(hold);
+    bowline_close(other);
+    bowline_close(client);
+}
+
+static void test_yield_in_vain_is_the_end_of_the_hold(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_client *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold   *hold   = must_acquire(client, engine_lock());
+    waiter          w;
+
+    waiter_start(&w, other, engine_lock(), WAIT_MS);
+    engine_await_line(THE_ENGINE, 1);
+    assert_status(BOWLINE_TIMEOUT, bowline_yield(hold, 50, NULL), NULL);
+    assert_int_equal(bowline_hold_left_ms(hold), 0);
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    assert_status(BOWLINE_BUSY, try_once(client, engine_lock()), NULL); /* his still */
+    must_release(w.hold);
+    assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
+    bowline_close(other);
+    bowline_close(client);
+}
+
+static void test_yield_cancelled_blocks_nobody(void **state)
+{
+    bowline_client    *client = engine_client(THE_ENGINE, NULL);
+    bowline_client    *other  = engine_client(THE_ENGINE, NULL);
+    bowline_hold      *hold   = must_acquire(client, engine_lock());
+    bowline_operation *op     = NULL;
+    bowline_hold      *his    = NULL;
+
+    assert_status(BOWLINE_OK, bowline_yield_start(&op, hold, WAIT_MS, NULL), NULL);
+    bowline_cancel(op);
+    int status = bowline_finish(op, NULL);
+    assert_true(status == BOWLINE_CANCELLED || status == BOWLINE_OK); /* it may have been quick */
+    assert_status(status == BOWLINE_OK ? BOWLINE_OK : BOWLINE_LOST, bowline_release(hold, NULL),
+                  NULL);
+    assert_status(BOWLINE_OK, acquire_within(&his, other, engine_lock(), WAIT_MS, NULL), NULL);
+    must_release(his);
+    bowline_close(other);
+    bowline_close(client);
+}
+
+static const engine_case cases[] = {
+    CASE("a yield to nobody is held again, with a higher fence",
+         test_yield_to_nobody_is_held_again),
+    QUEUE_CASE("a yield is a turn of who waits", test_yield_is_a_turn_of_who_waits),
+    QUEUE_CASE("a yield in vain is the end of the hold", test_yield_in_vain_is_the_end_of_the_hold),
+    CASE("a yield that is cancelled blocks nobody", test_yield_cancelled_blocks_nobody),
+};
+
+int main(void)
+{
+    return engines_run("engines", cases, sizeof cases / sizeof cases[0]);
+}

@@ -1,0 +1,220 @@
+/*
+ * test_queue_answer.c -- every answer to each word of a lock with a queue, with what is nearly one.
+ */
+#include "redis/queue.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+static bwl_redis_reply reply;
+
+static bwl_redis_verdict read_as(bwl_redis_word word, const char *frame)
+{
+    bwl_redis_question q = { .word = word };
+
+    return bwl_redis_read(&q, 0, frame, strlen(frame), &reply);
+}
+
+#define N                     "1795323949966265"
+#define HOW(count, how, rest) "*" #count "\r\n$" how "\r\n" rest
+#define QUEUED                HOW(6, "6\r\nQUEUED", ":" N "\r\n:3\r\n:29999\r\n:1\r\n:" N "\r\n")
+#define BUSY                  HOW(3, "4\r\nBUSY", ":-1\r\n:0\r\n")
+#define FULL                  HOW(2, "4\r\nFULL", ":50\r\n")
+#define CLAIMED               HOW(3, "7\r\nCLAIMED", ":" N "\r\n:5\r\n")
+#define MINE                  HOW(3, "4\r\nMINE", ":" N "\r\n:1500\r\n")
+#define GONE                  HOW(1, "4\r\nGONE", "")
+#define FENCE                 (UINT64_C(1795323949966265) * 1024)
+
+static void test_queue_answer_number_is_a_hold_with_this_fence(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(read_as(i == 0 ? REDIS_QUEUE_TAKE : REDIS_QUEUE_JOIN, ":" N "\r\n"),
+                         BWL_REDIS_ANSWER);
+        assert_int_equal(reply.answer, BWL_YES);
+        assert_int_equal(reply.place.how, BWL_HOW_HELD);
+        assert_true(reply.number == FENCE);
+    }
+}
+
+static void test_queue_answer_place_in_line(void **state)
+{
+    (void)state;
+    assert_int_equal(read_as(REDIS_QUEUE_BEAT, QUEUED), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_NO);
+    assert_int_equal(reply.place.how, BWL_HOW_QUEUED);
+    assert_true(reply.place.ticket == UINT64_C(1795323949966265));
+    assert_int_equal(reply.place.rank, 3);
+    assert_true(reply.place.ends);
+    assert_int_equal(reply.place.left_ms, 29999);
+    assert_true(reply.place.is_ours);
+    assert_true(reply.place.server_us == INT64_C(1795323949966265));
+}
+
+static void test_queue_answer_busy_without_an_end(void **state)
+{
+    (void)state;
+    assert_int_equal(read_as(REDIS_QUEUE_TAKE, BUSY), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_NO);
+    assert_int_equal(reply.place.how, BWL_HOW_BUSY);
+    assert_false(reply.place.ends);
+    assert_int_equal(reply.place.left_ms, 0);
+    assert_false(reply.place.is_ours);
+    assert_int_equal(read_as(REDIS_QUEUE_TAKE, HOW(3, "4\r\nBUSY", ":-2\r\n:1\r\n")),
+                     BWL_REDIS_ANSWER);
+    assert_true(reply.place.ends); /* there is nothing: it has ended */
+    assert_int_equal(reply.place.left_ms, 0);
+}
+
+static void test_queue_answer_full_says_how_many_wait(void **state)
+{
+    (void)state;
+    assert_int_equal(read_as(REDIS_QUEUE_JOIN, FULL), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_NO);
+    assert_int_equal(reply.place.how, BWL_HOW_FULL);
+    assert_int_equal(reply.place.rank, 50);
+}
+
+static void test_queue_answer_claimed_mine_and_gone(void **state)
+{
+    (void)state;
+    assert_int_equal(read_as(REDIS_QUEUE_JOIN, CLAIMED), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_YES);
+    assert_int_equal(reply.place.how, BWL_HOW_CLAIMED);
+    assert_true(reply.number == FENCE);
+    assert_int_equal(reply.place.ticket, 5);
+    assert_int_equal(read_as(REDIS_QUEUE_BEAT, MINE), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_YES);
+    assert_int_equal(reply.place.how, BWL_HOW_MINE);
+    assert_true(reply.number == FENCE);
+    assert_int_equal(reply.place.left_ms, 1500);
+    assert_int_equal(read_as(REDIS_QUEUE_BEAT, GONE), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_NO);
+    assert_int_equal(reply.place.how, BWL_HOW_GONE);
+}
+
+static void test_queue_answer_who_yields_is_told_as_who_joins(void **state)
+{
+    (void)state;
+    assert_int_equal(read_as(REDIS_QUEUE_REQUEUE, ":0\r\n"), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_NO);
+    assert_int_equal(reply.place.how, BWL_HOW_GONE);
+    assert_int_equal(read_as(REDIS_QUEUE_REQUEUE, ":" N "\r\n"), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_YES);
+    assert_int_equal(reply.place.how, BWL_HOW_HELD);
+    assert_int_equal(read_as(REDIS_QUEUE_REQUEUE, QUEUED), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.place.how, BWL_HOW_QUEUED);
+    assert_int_equal(read_as(REDIS_QUEUE_REQUEUE, CLAIMED), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.place.how, BWL_HOW_CLAIMED);
+}
+
+static void test_queue_answer_flags(void **state)
+{
+    static const bwl_redis_word words[] = { REDIS_QUEUE_RELEASE, REDIS_QUEUE_CANCEL };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        assert_int_equal(read_as(words[i], ":1\r\n"), BWL_REDIS_ANSWER);
+        assert_int_equal(reply.answer, BWL_YES);
+        assert_int_equal(reply.place.how, 0);
+        assert_int_equal(read_as(words[i], ":2\r\n"), BWL_REDIS_ANSWER);
+        assert_int_equal(reply.answer, BWL_YES);
+        assert_int_equal(reply.place.how, BWL_HOW_MORE);
+        assert_int_equal(read_as(words[i], ":0\r\n"), BWL_REDIS_ANSWER);
+        assert_int_equal(reply.answer, BWL_NO);
+    }
+    assert_int_equal(read_as(REDIS_QUEUE_POKE, ":2\r\n"), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.place.how, BWL_HOW_MORE);
+    assert_int_equal(read_as(REDIS_QUEUE_EXTEND, ":1\r\n"), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_YES);
+    assert_int_equal(read_as(REDIS_QUEUE_EXTEND, ":0\r\n"), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_NO);
+}
+
+static void test_queue_answer_errors_are_those_of_every_word(void **state)
+{
+    (void)state;
+    assert_int_equal(read_as(REDIS_QUEUE_JOIN, "-NOSCRIPT no\r\n"), BWL_REDIS_NOSCRIPT);
+    assert_int_equal(read_as(REDIS_QUEUE_JOIN, "-OOM no\r\n"), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_LATER);
+    assert_int_equal(read_as(REDIS_QUEUE_BEAT, "-WRONGTYPE k is a list\r\n"), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_REFUSED);
+}
+
+typedef struct strange {
+    bwl_redis_word word;
+    const char    *frame;
+} strange;
+
+static const strange stranges[] = {
+    { REDIS_QUEUE_TAKE, ":0\r\n" },
+    { REDIS_QUEUE_TAKE, ":-1\r\n" },
+    { REDIS_QUEUE_TAKE, ":9007199254740992\r\n" },
+    { REDIS_QUEUE_TAKE, "+OK\r\n" },
+    { REDIS_QUEUE_TAKE, "_\r\n" },
+    { REDIS_QUEUE_TAKE, "*0\r\n" },
+    { REDIS_QUEUE_TAKE, QUEUED },
+    { REDIS_QUEUE_TAKE, CLAIMED },
+    { REDIS_QUEUE_TAKE, GONE },
+    { REDIS_QUEUE_TAKE, HOW(2, "4\r\nBUSY", ":1\r\n") },
+    { REDIS_QUEUE_TAKE, HOW(3, "4\r\nBUSY", ":-3\r\n:0\r\n") },
+    { REDIS_QUEUE_TAKE, HOW(3, "4\r\nBUSY", ":1\r\n:2\r\n") },
+    { REDIS_QUEUE_JOIN, BUSY },
+    { REDIS_QUEUE_TAKE, FULL },
+    { REDIS_QUEUE_BEAT, FULL },
+    { REDIS_QUEUE_JOIN, HOW(2, "4\r\nFULL", ":0\r\n") },
+    { REDIS_QUEUE_JOIN, HOW(1, "4\r\nFULL", "") },
+    { REDIS_QUEUE_JOIN, MINE },
+    { REDIS_QUEUE_JOIN, GONE },
+    { REDIS_QUEUE_JOIN, HOW(3, "7\r\nCLAIMED", ":0\r\n:5\r\n") },
+    { REDIS_QUEUE_JOIN, HOW(3, "7\r\nCLAIMED", "$1\r\n1\r\n:5\r\n") },
+    { REDIS_QUEUE_JOIN, HOW(3, "6\r\nQUEUED", ":1\r\n:0\r\n") },
+    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":0\r\n:0\r\n:1\r\n:1\r\n:1\r\n") },
+    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n:-1\r\n:1\r\n:1\r\n:1\r\n") },
+    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n_\r\n:1\r\n:1\r\n:1\r\n") },
+    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n:0\r\n:1\r\n:2\r\n:1\r\n") },
+    { REDIS_QUEUE_JOIN, HOW(6, "6\r\nQUEUED", ":1\r\n:0\r\n:1\r\n:1\r\n:0\r\n") },
+    { REDIS_QUEUE_BEAT, ":" N "\r\n" },
+    { REDIS_QUEUE_BEAT, BUSY },
+    { REDIS_QUEUE_BEAT, HOW(1, "4\r\nMINE", "") },
+    { REDIS_QUEUE_BEAT, HOW(1, "5\r\nOTHER", "") },
+    { REDIS_QUEUE_RELEASE, ":3\r\n" },
+    { REDIS_QUEUE_RELEASE, "+OK\r\n" },
+    { REDIS_QUEUE_CANCEL, ":-1\r\n" },
+    { REDIS_QUEUE_POKE, ":0\r\n" },
+    { REDIS_QUEUE_EXTEND, ":2\r\n" },
+    { REDIS_QUEUE_REQUEUE, ":-1\r\n" },
+    { REDIS_QUEUE_REQUEUE, BUSY },
+    { REDIS_QUEUE_REQUEUE, MINE },
+};
+
+static void test_queue_answer_what_is_nearly_an_answer_is_none(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(stranges); i++)
+        if (read_as(stranges[i].word, stranges[i].frame) != BWL_REDIS_STRANGE)
+            fail_msg("to word %d: %s", (int)stranges[i].word, stranges[i].frame);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_queue_answer_number_is_a_hold_with_this_fence),
+        cmocka_unit_test(test_queue_answer_place_in_line),
+        cmocka_unit_test(test_queue_answer_busy_without_an_end),
+        cmocka_unit_test(test_queue_answer_full_says_how_many_wait),
+        cmocka_unit_test(test_queue_answer_claimed_mine_and_gone),
+        cmocka_unit_test(test_queue_answer_who_yields_is_told_as_who_joins),
+        cmocka_unit_test(test_queue_answer_flags),
+        cmocka_unit_test(test_queue_answer_errors_are_those_of_every_word),
+        cmocka_unit_test(test_queue_answer_what_is_nearly_an_answer_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

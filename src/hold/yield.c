@@ -21,6 +21,7 @@ static void keep_former(bwl_hold *h)
 
 static void begin(bwl_hold *h, const bwl_event *ev, bwl_ms give_up_at, bwl_effects *fx)
 {
+    h->claim.attempt  = 0; /* as many tries as an acquire has                                 */
     h->give_up_at     = give_up_at;
     h->answer_by      = bwl_later(ev->now, h->terms.answer_ms);
     h->would_wait     = true;

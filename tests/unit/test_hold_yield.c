@@ -1,6 +1,7 @@
 /*
  * test_hold_yield.c -- a hold that is given to who waits, and asked for once more.
  */
+#include "core/rules.h"
 #include "hold_fixture.h"
 
 /* As fake_protocol, and it yields in one step. */
@@ -40,7 +41,7 @@ static void test_hold_yields_by_a_new_token(void **state)
     assert_false(fake.cmd.again);
     assert_string_equal(hold.claim.former, first);
     assert_string_not_equal(hold.claim.token, first);
-    assert_int_equal(hold.claim.attempt, 2);
+    assert_int_equal(hold.claim.attempt, 1);
     assert_false(bwl_hold_is_held(&hold));
     assert_true(bwl_hold_is_sought(&hold));
     assert_int_equal(bwl_hold_left(&hold, START + 10), 0);
@@ -159,6 +160,22 @@ static void test_hold_yields_at_once_where_nothing_is_asked(void **state)
     expect(BWL_HOLD_ACQUIRING, BWL_PENDING, BWL_ACQUIRE);
 }
 
+static void test_hold_yielded_has_as_many_tries_as_an_acquire(void **state)
+{
+    static const bwl_rules rules = { .tries_max = 2 };
+
+    (void)state;
+    terms.rules = &rules;
+    be_held_by(&fake_protocol);
+    yield(START + 10, START + 5000);
+    told(BWL_RELEASED, START + 11);
+    told(BWL_BUSY, START + 12);
+    expect(BWL_HOLD_WAITING, BWL_PENDING, 0);
+    alarm_at(fx.wake_at);
+    told(BWL_BUSY, START + 1000);
+    expect(BWL_HOLD_OVER, BWL_TIMED_OUT, 0);
+}
+
 /* The release took as long as the wait: once more, and no longer. */
 static void test_hold_yielded_late_tries_once(void **state)
 {
@@ -223,6 +240,7 @@ int main(void)
         T(test_hold_yields_too_late_is_lost),
         T(test_hold_yields_by_a_release_and_an_acquire),
         T(test_hold_yields_at_once_where_nothing_is_asked),
+        T(test_hold_yielded_has_as_many_tries_as_an_acquire),
         T(test_hold_yielded_late_tries_once),
         T(test_hold_yielded_to_nobody_known_insists_on_its_release),
         T(test_hold_yielding_what_was_not_ours_is_lost),

@@ -13,6 +13,7 @@ enum { WAIT_MS = 60000, ROUNDS = 20 };
 
 static server *redis;
 static char    url[200];
+static char long_url[220]; /* what is left behind is there for longer than anybody waits        */
 
 static bowline_operation *yields(bowline_hold *hold)
 {
@@ -188,7 +189,7 @@ static void test_who_is_cut_off_while_he_yields_gives_it_on_all_the_same(void **
     waiter b;
 
     (void)state;
-    bowline_client *client = must_open(url);
+    bowline_client *client = must_open(long_url);
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_client *other  = must_open(url);
     line_join(redis, &b, other, "x", 1);
@@ -211,7 +212,7 @@ static void test_who_is_cancelled_while_he_yields_gives_it_on_all_the_same(void 
     waiter b;
 
     (void)state;
-    bowline_client *client = must_open(url);
+    bowline_client *client = must_open(long_url);
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     line_join(redis, &b, other, "x", 1);
@@ -334,6 +335,7 @@ static int open_server(void **state)
     server_needed();
     redis = server_start(NULL);
     (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
+    (void)snprintf(long_url, sizeof long_url, "%s&lease=10m", url);
     return 0;
 }
 

@@ -17,9 +17,11 @@
  *      redis_held.c     what a new connection means for the locks that are held
  *      redis.c          the engine's table
  *
- *      DOWN --wanted--> RESTING --> [SEEKING -->] RESOLVING --> CONNECTING --> GREETING --all answered--> READY
+ *      DOWN --wanted--> RESTING --> RESOLVING --> CONNECTING --> GREETING --all answered--> READY
  *        ^                                                                                    |
  *        +------------------- any fault: every question gets an event ------------------------+
+ *
+ * Of a service with sentinels, SEEKING comes before RESOLVING.
  *
  * A connection is wanted when something is asked, and at once when one breaks while a lock is held.
  * RESTING is the pause after an attempt that failed, which all locks of the client share.

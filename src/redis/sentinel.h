@@ -3,8 +3,8 @@
  * primary.
  *
  *      HELLO 3 [AUTH user password]
- *      SUBSCRIBE +switch-master                       before the question, so that nothing is missed
- *      SENTINEL GET-MASTER-ADDR-BY-NAME service       host and port, or nothing: it knows no such one
+ *      SUBSCRIBE +switch-master                   before the question, so that none is missed
+ *      SENTINEL GET-MASTER-ADDR-BY-NAME service   host and port, or nothing: it knows no such
  *
  *      > message +switch-master "service old-host old-port new-host new-port"
  *

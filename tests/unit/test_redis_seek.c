@@ -19,9 +19,9 @@
 
 #include <cmocka.h>
 
-#define HELLO_AS(role)                                                                              \
-    "%4\r\n$7\r\nversion\r\n+7.0.15\r\n$5\r\nproto\r\n:3\r\n$2\r\nid\r\n:7\r\n$4\r\nrole\r\n+" role \
-    "\r\n"
+#define HELLO_AS(role)                                        \
+    "%4\r\n$7\r\nversion\r\n+7.0.15\r\n$5\r\nproto\r\n:3\r\n" \
+    "$2\r\nid\r\n:7\r\n$4\r\nrole\r\n+" role "\r\n"
 #define DIGITS(d)      d d d d d d d d d d d d d d d d d d d d
 #define INFO_BY(d)     "=63\r\ntxt:# Server\r\nrun_id:" DIGITS(d) DIGITS(d) "\r\n\r\n"
 #define GREETING(d)    HELLO_AS("master") INFO_BY(d)

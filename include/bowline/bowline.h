@@ -129,6 +129,7 @@ typedef struct bowline_options {
     /* NULL: "file:", locks between the processes of this machine.  Else
      *     thread:    file:[DIRECTORY]    redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]
      *     unix:///SOCKET                 rediss://... (TLS)
+     *     redis+sentinel://HOST[:PORT][,HOST[:PORT]]/SERVICE[/DB]    rediss+sentinel://... (TLS)
      * each with options behind a question mark, ?lease=30s&wait=1m; see bowline(7). */
     const char *url;
 

@@ -13,7 +13,8 @@
 #include <string.h>
 
 static const bwl_engine *const engines[] = {
-    &bwl_thread_engine, &bwl_file_engine, &bwl_redis_engine, &bwl_tls_engine, &bwl_unix_engine,
+    &bwl_thread_engine, &bwl_file_engine,     &bwl_redis_engine,        &bwl_tls_engine,
+    &bwl_unix_engine,   &bwl_sentinel_engine, &bwl_sentinel_tls_engine,
 };
 
 static const bwl_engine *engine_for(const char *scheme)
@@ -28,7 +29,7 @@ static int unknown_scheme(const char *scheme, bwl_fault *fault)
 {
     return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
                     "%s: is none of the engines of this build: thread: file: redis:// "
-                    "rediss:// unix://",
+                    "rediss:// unix:// redis+sentinel:// rediss+sentinel://",
                     scheme);
 }
 

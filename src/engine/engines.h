@@ -6,11 +6,13 @@
 
 #include "engine/client.h"
 
-extern const bwl_engine bwl_thread_engine; /* thread:   between threads of this process         */
-extern const bwl_engine bwl_file_engine;   /* file:     between processes of this machine       */
-extern const bwl_engine bwl_redis_engine;  /* redis://  between machines                        */
-extern const bwl_engine bwl_tls_engine;    /* rediss:// the same, encrypted, after a look at who
+extern const bwl_engine bwl_thread_engine;   /* thread:   between threads of this process         */
+extern const bwl_engine bwl_file_engine;     /* file:     between processes of this machine       */
+extern const bwl_engine bwl_redis_engine;    /* redis://  between machines                        */
+extern const bwl_engine bwl_tls_engine;      /* rediss:// the same, encrypted, after a look at who
                                             *           is at the other end                      */
-extern const bwl_engine bwl_unix_engine;   /* unix://   the same, through a socket in the files */
+extern const bwl_engine bwl_sentinel_engine; /* redis+sentinel://  the primary of a service   */
+extern const bwl_engine bwl_sentinel_tls_engine; /* rediss+sentinel:// the same, encrypted        */
+extern const bwl_engine bwl_unix_engine; /* unix://   the same, through a socket in the files */
 
 #endif

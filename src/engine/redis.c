@@ -235,3 +235,6 @@ static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
 const bwl_engine bwl_redis_engine = REDIS_ENGINE("redis");
 const bwl_engine bwl_tls_engine   = REDIS_ENGINE("rediss");
 const bwl_engine bwl_unix_engine  = REDIS_ENGINE("unix");
+
+const bwl_engine bwl_sentinel_engine     = REDIS_ENGINE("redis+sentinel");
+const bwl_engine bwl_sentinel_tls_engine = REDIS_ENGINE("rediss+sentinel");

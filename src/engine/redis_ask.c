@@ -209,6 +209,14 @@ static void answered_strangely(bwl_redis_store *store)
     bwl_redis_break_off(store, &fault, false);
 }
 
+static void is_demoted(bwl_redis_store *store)
+{
+    bwl_fault fault;
+
+    (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "%s is not the primary any more", store->where);
+    bwl_redis_break_off(store, &fault, false);
+}
+
 static void ask_by_text(bwl_redis_store *store, bwl_redis_open_question q)
 {
     bool wanted = q.looker != NULL || q.verifies || q.tag == q.lock->latest_tag;
@@ -254,7 +262,10 @@ static void answered(bwl_redis_store *store, const char *bytes, size_t size)
         bwl_redis_placed(store, &q, ev.place);
     if (q.word == REDIS_WATCH_READ && (ev.answer == BWL_LATER || ev.answer == BWL_REFUSED))
         bwl_redis_watch_failed(store, &q);
+    bool demoted = bwl_redis_was_demoted(store, bytes, size);
     settle(&q, &ev);
+    if (demoted && bwl_conn_is_open(&store->conn))
+        is_demoted(store);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -350,6 +361,7 @@ static void work(bwl_redis_store *store)
             }
             if (store->greeting == BWL_GREET_DONE) {
                 bwl_redis_vouch(store);
+                bwl_redis_serves(store);
                 store->phase = BWL_REDIS_READY;
                 atomic_store(&store->client->stands, true);
             }

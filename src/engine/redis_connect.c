@@ -162,20 +162,47 @@ static void look_up(bwl_redis_store *store)
 
 /* ---- from the beginning ---------------------------------------------------------------------- */
 
+/* Where the server is, is known. */
+static void reach(bwl_redis_store *store)
+{
+    store->reach_by = bwl_later(bwl_client_now(store->client), store->client->settings.answer_ms);
+    store->address  = 0;
+    enter(store, BWL_REDIS_RESOLVING, store->reach_by);
+    if (store->host != NULL)
+        look_up(store);
+    else
+        connect_next(store);
+}
+
 static void begin(bwl_redis_store *store)
 {
     bwl_fault fault = { 0 };
 
-    store->reach_by = bwl_later(bwl_client_now(store->client), store->client->settings.answer_ms);
-    store->address  = 0;
-    store->refusal  = (bwl_fault){ 0 };
-    enter(store, BWL_REDIS_RESOLVING, store->reach_by);
-    if (bwl_reactor_open(&store->client->reactor, &fault) < 0)
+    store->refusal = (bwl_fault){ 0 };
+    if (bwl_reactor_open(&store->client->reactor, &fault) < 0) {
         fail_attempt(store, &fault);
-    else if (store->host != NULL)
-        look_up(store);
-    else
-        connect_next(store);
+    } else if (store->sentinel != NULL) {
+        enter(store, BWL_REDIS_SEEKING, BWL_NEVER); /* they have a time of their own */
+        bwl_sentinel_seek(store->sentinel);
+    } else {
+        reach(store);
+    }
+}
+
+void bwl_redis_found(bwl_redis_store *store)
+{
+    assert(store->phase == BWL_REDIS_SEEKING);
+    reach(store);
+}
+
+void bwl_redis_not_found(bwl_redis_store *store, const bwl_fault *fault)
+{
+    bwl_fault copy = *fault;
+
+    assert(store->phase == BWL_REDIS_SEEKING);
+    if (fault->status == BWL_STATUS_REFUSED)
+        store->refusal = *fault;
+    fail_attempt(store, &copy);
 }
 
 void bwl_redis_connect(bwl_redis_store *store)
@@ -199,6 +226,7 @@ static bwl_ms waits_until(const bwl_redis_store *store)
     switch (store->phase) {
     case BWL_REDIS_DOWN: return BWL_NEVER;
     case BWL_REDIS_RESTING:
+    case BWL_REDIS_SEEKING:
     case BWL_REDIS_RESOLVING:
     case BWL_REDIS_CONNECTING:
     case BWL_REDIS_GREETING: return store->phase_ends_at;
@@ -213,8 +241,12 @@ static bwl_ms waits_until(const bwl_redis_store *store)
 
 void bwl_redis_set_timer(bwl_redis_store *store)
 {
+    bwl_ms at = waits_until(store);
+
     store->client->watches = store->phase != BWL_REDIS_DOWN;
-    bwl_client_alarm(store->client, &store->client->store_timer, waits_until(store));
+    if (store->sentinel != NULL)
+        at = bwl_sooner(at, bwl_sentinel_waits_until(store->sentinel));
+    bwl_client_alarm(store->client, &store->client->store_timer, at);
 }
 
 static void is_late(bwl_redis_store *store)
@@ -243,6 +275,8 @@ void bwl_redis_woken(bwl_client *client)
 {
     bwl_redis_store *store = client->store;
 
+    if (store->sentinel != NULL)
+        bwl_sentinel_woken(store->sentinel);
     if (store->phase == BWL_REDIS_RESOLVING)
         take_addresses(store);
     if (bwl_client_now(client) >= waits_until(store)) {

@@ -133,6 +133,9 @@ typedef struct hello {
     char    version[VERSION_ROOM];
     int64_t protocol;
     int64_t id;
+
+    bwl_resp_value role;
+    bwl_resp_value mode;
 } hello;
 
 /* Nothing that would not be quoted as it is. */
@@ -165,6 +168,10 @@ static bool read_hello(hello *ret_hello, const char *bytes, size_t size)
             ret_hello->protocol = value.integer;
         } else if (bwl_resp_text_is(&key, "id") && value.type == ':') {
             ret_hello->id = value.integer;
+        } else if (bwl_resp_text_is(&key, "role")) {
+            ret_hello->role = value;
+        } else if (bwl_resp_text_is(&key, "mode")) {
+            ret_hello->mode = value;
         }
         bwl_resp_skip(&cursor, &value);
     }
@@ -245,6 +252,12 @@ static int said_hello(bwl_redis_store *store, const char *bytes, size_t size, bw
                         "what answers at %s is not a Redis server that we know", store->where);
     if (bwl_redis_check_age(store, h.version, fault) < 0)
         return BWL_STATUS_REFUSED;
+    if (bwl_resp_text_is(&h.mode, "sentinel"))
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "%s is a sentinel, and keeps no locks: write redis+sentinel://HOST/SERVICE",
+                        store->where);
+    if (bwl_redis_check_role(store, &h.role, fault) < 0)
+        return BWL_STATUS_UNREACHABLE;
     store->connection_id = h.id;
     if (bwl_redis_listens(store))
         bwl_redis_says_version(store, strtol(h.version, NULL, 10) >= VERSION_OF_SHARDS);

@@ -8,6 +8,11 @@
  * although somebody else has had the lock in between.  So a key that is found there proves nothing:
  * every held lock is lost, and taken out of the store where it is still ours.
  *
+ * Another server, which the sentinels have made the primary of the service: a copy of the old one,
+ * that lacks at most the last of what was written.  While our key stands there with our token,
+ * nobody else has had the lock at either, as long as there is one primary.  So every held lock is
+ * asked for, and for its whole lease: the last renewal may be among what is lacking.
+ *
  * A server that does not tell its run_id (INFO is forbidden to us, or it has none) is taken to be
  * the same; then the question whether the key is ours is all that is known.
  */
@@ -35,17 +40,21 @@ static void give_up(bwl_redis_store *store, bwl_lock *lock)
 /* If there is no memory to ask, the next renewal will. */
 static void verify(bwl_redis_store *store, bwl_lock *lock)
 {
+    bool                    moved    = bwl_redis_has_moved(store);
     bwl_redis_open_question question = {
         .lock     = lock,
         .verifies = true,
         .word     = bwl_redis_listens(store) ? REDIS_QUEUE_EXTEND : REDIS_EXTEND_IF_MINE,
-        .lease_ms = NO_LEASE_MS,
+        .lease_ms = moved ? lock->hold.claim.lease_ms : NO_LEASE_MS,
     };
 
     if (lock->hold.state != BWL_HOLD_HELD)
         return; /* an extension is being asked for: that verifies as well */
-    if (!lock->hold.protocol->extends)
+    if (!lock->hold.protocol->extends) {
+        if (moved)
+            give_up(store, lock);
         return; /* there is no word that would change nothing and tell */
+    }
     memcpy(question.token, lock->hold.claim.token, sizeof question.token);
     (void)bwl_redis_append(store, &question);
 }
@@ -58,7 +67,7 @@ void bwl_redis_vouch(bwl_redis_store *store)
     for (bwl_lock *lock = store->client->locks; lock != NULL; lock = next) {
         bwl_lock_pin(lock);
         if (bwl_hold_is_held(&lock->hold)) {
-            if (store->is_another)
+            if (store->is_another && !bwl_redis_has_moved(store))
                 give_up(store, lock);
             else
                 verify(store, lock);

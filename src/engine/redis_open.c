@@ -4,22 +4,18 @@
 #include "engine/redis_store.h"
 #include "core/text.h"
 #include "engine/fault.h"
+#include "engine/secret.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 enum {
     PORT_DEFAULT      = 6379,
     DATABASE_MAX      = 65535,
-    PASSWORD_MAX      = 4096,
     LAST_WORDS_MS     = 100,
     QUEUE_DEFAULT_MAX = 10000,
     QUEUE_MAX         = 1000000000,
@@ -58,6 +54,8 @@ static int take_host(bwl_redis_store *store, const bwl_url *url, bwl_fault *faul
     if (url->host == NULL || url->host[0] == '\0')
         return bwl_fail(fault, BWL_STATUS_USAGE, "%s: takes a host: %s://127.0.0.1:6379",
                         url->scheme, url->scheme);
+    if (url->hosts_count > 1)
+        return bwl_fail(fault, BWL_STATUS_USAGE, "%s: takes one host", url->scheme);
     if (strlen(url->host) > BWL_RESOLVE_HOST_MAX)
         return bwl_fail(fault, BWL_STATUS_USAGE, "the name of a host has at most %d characters",
                         BWL_RESOLVE_HOST_MAX);
@@ -82,8 +80,12 @@ static int take_place(bwl_redis_store *store, const bwl_url *url, bwl_fault *fau
     bool        is_file = strcmp(url->scheme, "unix") == 0;
     const char *path    = url->path;
     const char *option  = bwl_url_find(url, "db");
-    int status = is_file ? add_socket_file(store, url, fault) : take_host(store, url, fault);
+    int         status;
 
+    if (bwl_redis_is_watched(url))
+        status = bwl_redis_take_service(store, url, &path, fault);
+    else
+        status = is_file ? add_socket_file(store, url, fault) : take_host(store, url, fault);
     if (status == BWL_OK && option != NULL)
         status = take_database(store, option, fault);
     else if (status == BWL_OK && !is_file && path[0] == '/' && path[1] != '\0')
@@ -92,73 +94,6 @@ static int take_place(bwl_redis_store *store, const bwl_url *url, bwl_fault *fau
 }
 
 /* ---- who we are ------------------------------------------------------------------------------ */
-
-/* A file that others may read has no secret in it. */
-static int check_private(int fd, const char *name, bwl_fault *fault)
-{
-    struct stat about;
-
-    if (fstat(fd, &about) != 0)
-        return bwl_fail_errno(fault, "cannot look at the password file %.100s", name);
-    if (!S_ISREG(about.st_mode))
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "the password file %.100s is no regular file",
-                        name);
-    if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "the password file %.100s can be read by others: chmod 600 it", name);
-    return BWL_OK;
-}
-
-/* Up to the end of the file or of the room: a read may be interrupted, or bring less.  -1: see
- * errno. */
-static ssize_t read_all(int fd, char *bytes, size_t room)
-{
-    size_t size = 0;
-
-    while (size < room) {
-        ssize_t got = read(fd, bytes + size, room - size);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        size += (size_t)got;
-    }
-    return (ssize_t)size;
-}
-
-static int read_password(char **ret_password, const char *name, bwl_fault *fault)
-{
-    char    text[PASSWORD_MAX + 1];
-    ssize_t size = -1;
-    int     fd;
-
-    do
-        fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    while (fd < 0 && errno == EINTR);
-    if (fd < 0)
-        return bwl_fail_errno(fault, "cannot open the password file %.100s", name);
-    int status = check_private(fd, name, fault);
-    if (status < 0)
-        goto out;
-    size = read_all(fd, text, PASSWORD_MAX);
-    if (size < 0) {
-        status = bwl_fail_errno(fault, "cannot read the password file %.100s", name);
-        goto out;
-    }
-    text[size]                  = '\0';
-    text[strcspn(text, "\r\n")] = '\0';
-    if (text[0] == '\0' || size == PASSWORD_MAX)
-        status = bwl_fail(fault, BWL_STATUS_REFUSED,
-                          "the first line of the password file %.100s is empty or too long", name);
-    else
-        status = copy(ret_password, text, fault);
-out:
-    explicit_bzero(text, sizeof text);
-    (void)close(fd);
-    return status;
-}
 
 static int take_identity(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
 {
@@ -173,7 +108,7 @@ static int take_identity(bwl_redis_store *store, const bwl_url *url, bwl_fault *
     if (status == BWL_OK && url->password != NULL)
         status = copy(&store->password, url->password, fault);
     if (status == BWL_OK && file != NULL)
-        status = read_password(&store->password, file, fault);
+        status = bwl_secret_read(&store->password, file, fault);
     if (status == BWL_OK && store->user != NULL && store->password == NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "the URL names a user without a password: write USER:PASSWORD@ or give "
@@ -194,6 +129,8 @@ static int take_tls(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault
 
     if (status < 0)
         return status;
+    if (bwl_redis_is_watched(url))
+        return BWL_OK;                                            /* its hosts are heard of later */
     status = bwl_tls_start(&tls, store->tls, store->host, fault); /* can such a host be checked? */
     bwl_tls_free(tls);
     if (status == BWL_OK)
@@ -238,22 +175,16 @@ static int take_queue(bwl_redis_store *store, const bwl_url *url, bwl_fault *fau
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static void wipe(char *secret)
-{
-    if (secret != NULL)
-        explicit_bzero(secret, strlen(secret));
-    free(secret);
-}
-
 static void free_store(bwl_redis_store *store)
 {
     bwl_conn_free(&store->conn);
     if (!store->borrows_tls)
         bwl_tls_context_free(store->tls);
     bwl_resolve_forget(store->resolve);
+    bwl_sentinel_free(store->sentinel);
     free(store->host);
-    wipe(store->user);
-    wipe(store->password);
+    bwl_secret_free(store->user);
+    bwl_secret_free(store->password);
     free(store->key_template);
     free(store->questions);
     free(store->waiters);
@@ -266,26 +197,49 @@ static void prepare_conn(bwl_redis_store *store)
     store->conn.silence_ms = store->client->settings.answer_ms;
 }
 
+/* Options of some URLs alone. */
+static int check_reserved(const bwl_url *url, const char *const *names, const char *whose,
+                          bwl_fault *fault)
+{
+    for (; *names != NULL; names++)
+        if (bwl_url_find(url, *names) != NULL)
+            return bwl_fail(fault, BWL_STATUS_USAGE, "%s: has no option \"%s\": %s", url->scheme,
+                            *names, whose);
+    return BWL_OK;
+}
+
 static int check_options(const bwl_url *url, bool is_tls, bwl_fault *fault)
 {
-    static const char *const known[] = {
-        BWL_SETTINGS_OPTIONS, "protocol", "profile",   "accept-risk",     "key",
-        "password-file",      "db",       "queue-max", BWL_TLS_OPTION_CA, BWL_TLS_OPTION_CERT,
-        BWL_TLS_OPTION_KEY,   NULL
-    };
-    static const char *const for_tls[] = { BWL_TLS_OPTION_CA, BWL_TLS_OPTION_CERT,
-                                           BWL_TLS_OPTION_KEY };
+    static const char *const known[]        = { BWL_SETTINGS_OPTIONS,
+                                                "protocol",
+                                                "profile",
+                                                "accept-risk",
+                                                "key",
+                                                "password-file",
+                                                "db",
+                                                "queue-max",
+                                                BWL_TLS_OPTION_CA,
+                                                BWL_TLS_OPTION_CERT,
+                                                BWL_TLS_OPTION_KEY,
+                                                BWL_SENTINEL_OPTION_USER,
+                                                BWL_SENTINEL_OPTION_PASSWORD,
+                                                NULL };
+    static const char *const for_tls[]      = { BWL_TLS_OPTION_CA, BWL_TLS_OPTION_CERT,
+                                                BWL_TLS_OPTION_KEY, NULL };
+    static const char *const for_sentinel[] = { BWL_SENTINEL_OPTION_USER,
+                                                BWL_SENTINEL_OPTION_PASSWORD, NULL };
+    int                      status         = BWL_OK;
 
-    for (unsigned i = 0; !is_tls && i < sizeof for_tls / sizeof for_tls[0]; i++)
-        if (bwl_url_find(url, for_tls[i]) != NULL)
-            return bwl_fail(fault, BWL_STATUS_USAGE, "%s: has no option \"%s\": TLS is rediss://",
-                            url->scheme, for_tls[i]);
-    return bwl_url_check_options(url, known, fault);
+    if (!is_tls)
+        status = check_reserved(url, for_tls, "TLS is rediss://", fault);
+    if (status == BWL_OK && !bwl_redis_is_watched(url))
+        status = check_reserved(url, for_sentinel, "sentinels are redis+sentinel://", fault);
+    return status < 0 ? status : bwl_url_check_options(url, known, fault);
 }
 
 int bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
 {
-    bool is_tls = strcmp(url->scheme, "rediss") == 0;
+    bool is_tls = strncmp(url->scheme, "rediss", strlen("rediss")) == 0;
     int  status = check_options(url, is_tls, fault);
 
     if (status < 0)
@@ -300,7 +254,8 @@ int bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
         (status = take_identity(store, url, fault)) < 0 ||
         (status = take_keys(store, url, fault)) < 0 ||
         (status = take_queue(store, url, fault)) < 0 ||
-        (is_tls && (status = take_tls(store, url, fault)) < 0)) {
+        (is_tls && (status = take_tls(store, url, fault)) < 0) ||
+        (status = bwl_redis_take_sentinels(store, url, fault)) < 0) {
         free_store(store);
         return status;
     }
@@ -324,21 +279,24 @@ int bwl_redis_share(bwl_client *client, const bwl_client *first)
 
     if (store == NULL)
         return BWL_STATUS_NOMEM;
-    store->client          = client;
-    store->phase           = BWL_REDIS_DOWN;
-    store->addresses_count = its->host != NULL ? 0 : its->addresses_count;
-    store->port            = its->port;
-    store->resolver        = its->resolver;
-    store->tls             = its->tls; /* which the first one frees, as it is closed last */
-    store->borrows_tls     = true;
-    store->database        = its->database;
-    store->queue_max       = its->queue_max;
-    store->profile         = its->profile;
-    if (its->host == NULL)
-        memcpy(store->addresses, its->addresses, sizeof store->addresses);
-    memcpy(store->where, its->where, sizeof store->where);
+    store->client      = client;
+    store->phase       = BWL_REDIS_DOWN;
+    store->port        = its->port;
+    store->resolver    = its->resolver;
+    store->tls         = its->tls; /* which the first one frees, as it is closed last */
+    store->borrows_tls = true;
+    store->database    = its->database;
+    store->queue_max   = its->queue_max;
+    store->profile     = its->profile;
     prepare_conn(store);
-    store->host         = copy_of(its->host, &all);
+    if (its->sentinel != NULL) {
+        all = bwl_redis_share_sentinels(store, its) == BWL_OK;
+    } else {
+        store->addresses_count = its->host != NULL ? 0 : its->addresses_count;
+        memcpy(store->addresses, its->addresses, sizeof store->addresses);
+        memcpy(store->where, its->where, sizeof store->where);
+        store->host = copy_of(its->host, &all);
+    }
     store->user         = copy_of(its->user, &all);
     store->password     = copy_of(its->password, &all);
     store->key_template = copy_of(its->key_template, &all);
@@ -346,7 +304,7 @@ int bwl_redis_share(bwl_client *client, const bwl_client *first)
         free_store(store);
         return BWL_STATUS_NOMEM;
     }
-    if (store->tls != NULL)
+    if (store->tls != NULL && store->host != NULL)
         bwl_conn_secure(&store->conn, store->tls, store->host);
     client->store = store;
     return BWL_OK;

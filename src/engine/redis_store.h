@@ -4,6 +4,7 @@
  *
  *      redis_open.c     from a URL to a store: host, password, TLS, key template
  *      redis_rules.c    from a URL to a protocol: whose rules, keys and values, and at what risk
+ *      redis_seek.c     of a service with sentinels: where its primary is
  *      redis_connect.c  from nothing to a connection: names, addresses, pauses, lateness
  *      redis_greet.c    from a fresh connection to one that may be asked: HELLO, INFO, SELECT
  *      redis_inbox.c    of a protocol with a queue: how who waits is told that it is his turn
@@ -20,6 +21,8 @@
  *        ^                                                                                    |
  *        +------------------- any fault: every question gets an event ------------------------+
  *
+ * Of a service with sentinels, SEEKING comes before RESOLVING.
+ *
  * A connection is wanted when something is asked, and at once when one breaks while a lock is held.
  * RESTING is the pause after an attempt that failed, which all locks of the client share.
  *
@@ -33,6 +36,7 @@
 #include "engine/conn.h"
 #include "engine/resolve.h"
 #include "engine/section.h"
+#include "engine/sentinel.h"
 #include "redis/key.h"
 #include "redis/profile.h"
 #include "redis/queue.h"
@@ -41,6 +45,7 @@
 typedef enum bwl_redis_phase {
     BWL_REDIS_DOWN = 1,
     BWL_REDIS_RESTING,
+    BWL_REDIS_SEEKING, /* the sentinels are asked                                              */
     BWL_REDIS_RESOLVING,
     BWL_REDIS_CONNECTING, /* with TLS: and shaking hands                                       */
     BWL_REDIS_GREETING,
@@ -151,18 +156,20 @@ typedef struct bwl_redis_store {
     uint32_t          waiters_room;
     uint32_t          waiter_free; /* the first slot that is; 0: none                           */
 
-    bwl_address  addresses[BWL_RESOLVE_MAX];
-    unsigned     addresses_count;
-    unsigned     address;  /* that we are trying                                                */
-    bwl_fault    refusal;  /* of an address of this attempt, by TLS; status 0: none             */
-    bwl_ms       reach_by; /* one of them must be connected                                     */
-    bwl_ms       rests_until;
-    unsigned     failures; /* in a row */
-    char        *host;     /* NULL: a socket in the files, whose address stands above           */
-    uint16_t     port;
-    bwl_resolver resolver; /* zero: the system's */
-    bwl_resolve *resolve;  /* a lookup under way; NULL                                          */
-    bwl_ms       resolve_began_at;
+    bwl_address   addresses[BWL_RESOLVE_MAX];
+    unsigned      addresses_count;
+    unsigned      address;  /* that we are trying                                                */
+    bwl_fault     refusal;  /* of an address of this attempt, by TLS; status 0: none             */
+    bwl_ms        reach_by; /* one of them must be connected                                     */
+    bwl_ms        rests_until;
+    unsigned      failures; /* in a row */
+    char         *host;     /* NULL: a socket in the files, whose address stands above           */
+    uint16_t      port;
+    bwl_sentinel *sentinel; /* NULL: the host does not move; else it is what they said last       */
+    bwl_primary   served;   /* where it was when we were READY last; a port of 0: never          */
+    bwl_resolver  resolver; /* zero: the system's */
+    bwl_resolve  *resolve;  /* a lookup under way; NULL                                          */
+    bwl_ms        resolve_began_at;
     bwl_tls_context *tls; /* NULL: clear text                                                   */
     bool             borrows_tls; /* it is another lane's                                      */
 
@@ -281,7 +288,35 @@ void bwl_redis_take_leave(bwl_redis_store *store);
 /* What the session of the value says of itself. */
 void bwl_redis_fill_in_who(bwl_holder *ret_holder, const bwl_redis_look *look);
 
+/* redis_seek.c */
+/* Does the URL name a service and its sentinels? */
+bool bwl_redis_is_watched(const bwl_url *url);
+
+/* The path of such a URL: a service, and what follows it.  USAGE. */
+int bwl_redis_take_service(bwl_redis_store *store, const bwl_url *url, const char **ret_rest,
+                           bwl_fault *fault);
+
+/* Its hosts, once the rest of the store is made.  Nothing, for any other URL.  USAGE, REFUSED (a
+ * file with a password), NOMEM. */
+int bwl_redis_take_sentinels(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault);
+int bwl_redis_share_sentinels(bwl_redis_store *store, const bwl_redis_store *its);
+
+/* The server says of itself that it is this, "master" or else.  UNREACHABLE: not what we seek. */
+int bwl_redis_check_role(const bwl_redis_store *store, const bwl_resp_value *role,
+                         bwl_fault *fault);
+
+/* A connection is about to be ready.  Is it to another server than the last one was? */
+bool bwl_redis_has_moved(const bwl_redis_store *store);
+void bwl_redis_serves(bwl_redis_store *store);
+
+/* The answer says that the server is no primary any more: it is to be sought again. */
+bool bwl_redis_was_demoted(const bwl_redis_store *store, const char *bytes, size_t size);
+
 /* redis_connect.c */
+/* The sentinels have spoken: the host is to be looked up, or cannot be had. */
+void bwl_redis_found(bwl_redis_store *store);
+void bwl_redis_not_found(bwl_redis_store *store, const bwl_fault *fault);
+
 /* A connection is wanted, and there is none. */
 void bwl_redis_connect(bwl_redis_store *store);
 

@@ -69,20 +69,26 @@ static int take_user(bwl_url *url, span s, bwl_fault *fault)
     return BWL_OK;
 }
 
-static int take_port(bwl_url *url, span s, bwl_fault *fault)
+static int take_port(bwl_url_host *host, span s, bwl_fault *fault)
 {
     uint64_t port;
 
     if (!bwl_number_parse(&port, s.at, s.size, 65535) || port == 0)
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "in the URL, the port is not a number from 1 to 65535");
-    url->port = (uint16_t)port;
+    host->port = (uint16_t)port;
     return BWL_OK;
 }
 
 static int take_host(bwl_url *url, span s, bwl_fault *fault)
 {
-    span host;
+    bwl_url_host *entry = &url->hosts[url->hosts_count];
+    span          host;
+
+    if (url->hosts_count == BWL_URL_HOSTS_MAX)
+        return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, there are more than %d hosts",
+                        BWL_URL_HOSTS_MAX);
+    url->hosts_count++;
 
     if (s.size > 0 && s.at[0] == '[') {
         size_t bracket = find(s, ']');
@@ -103,10 +109,32 @@ static int take_host(bwl_url *url, span s, bwl_fault *fault)
         if (!has_port)
             s.at = NULL;
     }
-    url->host = keep(url, host);
-    if (url->host == NULL)
+    entry->name = keep(url, host);
+    if (entry->name == NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, the host is badly percent-encoded");
-    return s.at != NULL ? take_port(url, s, fault) : BWL_OK;
+    return s.at != NULL ? take_port(entry, s, fault) : BWL_OK;
+}
+
+/* No name of a host has a comma in it. */
+static int take_hosts(bwl_url *url, span s, bwl_fault *fault)
+{
+    bool is_list = find(s, ',') < s.size;
+    bool is_last = false;
+
+    while (!is_last) {
+        size_t comma = find(s, ',');
+        is_last      = comma == s.size;
+        span each    = cut(&s, comma);
+        int  status  = take_host(url, each, fault);
+        if (status < 0)
+            return status;
+        if (is_list && url->hosts[url->hosts_count - 1].name[0] == '\0')
+            return bwl_fail(fault, BWL_STATUS_USAGE,
+                            "in the URL, a ',' stands where a host is missing");
+    }
+    url->host = url->hosts[0].name;
+    url->port = url->hosts[0].port;
+    return BWL_OK;
 }
 
 static int take_authority(bwl_url *url, span s, bwl_fault *fault)
@@ -121,7 +149,7 @@ static int take_authority(bwl_url *url, span s, bwl_fault *fault)
         if (status < 0)
             return status;
     }
-    return take_host(url, s, fault);
+    return take_hosts(url, s, fault);
 }
 
 static int take_options(bwl_url *url, span s, bwl_fault *fault)

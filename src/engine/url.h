@@ -1,7 +1,7 @@
 /*
  * url.h -- the address of a store, taken apart.
  *
- *      SCHEME:[//[USER[:PASSWORD]@]HOST[:PORT]][PATH][?NAME=VALUE[&NAME=VALUE]...]
+ *      SCHEME:[//[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]...][PATH][?NAME=VALUE[&NAME=VALUE]...]
  *
  * Everything but the scheme and the port may be percent-encoded; a NUL may not be in it.  What is
  * taken apart is decoded.  Nothing is looked up and nothing is trusted: which schemes, hosts and
@@ -16,7 +16,13 @@ enum {
     BWL_URL_MAX         = 2048, /* bytes in a URL                                              */
     BWL_URL_OPTIONS_MAX = 24,
     BWL_URL_SCHEME_MAX  = 24,
+    BWL_URL_HOSTS_MAX   = 16,
 };
+
+typedef struct bwl_url_host {
+    const char *name; /* without the brackets of an IPv6 address                               */
+    uint16_t    port; /* 0: none was given                                                      */
+} bwl_url_host;
 
 typedef struct bwl_url_option {
     const char *name;
@@ -27,9 +33,11 @@ typedef struct bwl_url {
     char           scheme[BWL_URL_SCHEME_MAX];
     const char    *user; /* NULL: none was given; likewise password, host                  */
     const char    *password;
-    const char    *host; /* without the brackets of an IPv6 address                        */
+    const char    *host; /* the first of the hosts, and its port                           */
+    uint16_t       port;
+    unsigned       hosts_count; /* 0: there is no "//"                                     */
+    bwl_url_host   hosts[BWL_URL_HOSTS_MAX];
     const char    *path; /* "" if there is none                                            */
-    uint16_t       port; /* 0: none was given                                              */
     unsigned       options_count;
     bwl_url_option options[BWL_URL_OPTIONS_MAX];
     size_t         used;

@@ -3,6 +3,7 @@
  */
 #include "tests/lib/server.h"
 #include "tests/lib/certs.h"
+#include "tests/lib/server_inside.h"
 #include "tests/lib/testing.h"
 
 #include <arpa/inet.h>
@@ -16,11 +17,8 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { PATIENCE_MS = 10000, WORDS_MAX = 64, ANSWER_MAX = 16384 };
 
 /* ---- the janitor ----------------------------------------------------------------------------- */
 
@@ -110,62 +108,43 @@ int server_free_port(void)
     return ntohs(at.sin_port);
 }
 
-/* Cuts a copy of `text` into words.  Quotes keep spaces inside a word. */
-static int split(char *words[WORDS_MAX], char *text)
-{
-    int count = 0;
-
-    while (*text != '\0' && count < WORDS_MAX - 1) {
-        char end = ' ';
-        while (*text == ' ')
-            text++;
-        if (*text == '\'') {
-            end = '\'';
-            text++;
-        }
-        if (*text == '\0' && end == ' ')
-            break;
-        words[count++] = text;
-        text += strcspn(text, (char[]){ end, '\0' });
-        if (*text != '\0')
-            *text++ = '\0';
-    }
-    words[count] = NULL;
-    return count;
-}
-
 /* In the child: becomes the server, or ends. */
 _Noreturn static void become_server(server *s, pid_t parent)
 {
     char  port[8];
     char  tls_port[8];
     char  log[96];
-    char *words[WORDS_MAX] = { "redis-server",
-                               "--port",
-                               port,
-                               "--bind",
-                               "127.0.0.1",
-                               "--unixsocket",
-                               s->socket,
-                               "--unixsocketperm",
-                               "700",
-                               "--save",
-                               "",
-                               "--appendonly",
-                               "no",
-                               "--dir",
-                               s->directory,
-                               "--logfile",
-                               log,
-                               "--loglevel",
-                               "notice" };
-    int   count            = 0;
+    char *words[SERVER_WORDS_MAX] = { "redis-server",
+                                      "--port",
+                                      port,
+                                      "--bind",
+                                      "127.0.0.1",
+                                      "--unixsocket",
+                                      s->socket,
+                                      "--unixsocketperm",
+                                      "700",
+                                      "--save",
+                                      "",
+                                      "--appendonly",
+                                      "no",
+                                      "--dir",
+                                      s->directory,
+                                      "--logfile",
+                                      log,
+                                      "--loglevel",
+                                      "notice" };
+    int   count                   = 0;
 
     (void)snprintf(port, sizeof port, "%d", s->port);
     (void)snprintf(log, sizeof log, "%s/log", s->directory);
     while (words[count] != NULL)
         count++;
-    count += split(words + count, s->options);
+    if (s->config[0] != '\0') {
+        memmove(words + 2, words + 1, (size_t)count * sizeof words[0]);
+        words[1]       = s->config;
+        words[++count] = NULL;
+    }
+    count += server_split(words + count, s->options);
     if (s->tls_port != 0) {
         const char *const tls[] = { "--tls-port",         tls_port,
                                     "--tls-cert-file",    certs_path(s->directory, "host.pem"),
@@ -173,7 +152,7 @@ _Noreturn static void become_server(server *s, pid_t parent)
                                     "--tls-ca-cert-file", certs_path(s->directory, "ca.pem"),
                                     "--tls-auth-clients", "no" };
         (void)snprintf(tls_port, sizeof tls_port, "%d", s->tls_port);
-        for (size_t i = 0; i < sizeof tls / sizeof tls[0] && count < WORDS_MAX - 1; i++)
+        for (size_t i = 0; i < sizeof tls / sizeof tls[0] && count < SERVER_WORDS_MAX - 1; i++)
             words[count++] = (char *)(uintptr_t)tls[i];
         words[count] = NULL;
     }
@@ -211,26 +190,11 @@ void server_kill(server *s)
     *s->shared = 0;
 }
 
-static int connect_to(const char *path)
-{
-    struct sockaddr_un to       = { .sun_family = AF_UNIX };
-    int                fd       = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct timeval     patience = { .tv_sec = PATIENCE_MS / 1000 };
-
-    (void)snprintf(to.sun_path, sizeof to.sun_path, "%s", path);
-    if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
-        (void)close(fd);
-        return -1;
-    }
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    return fd;
-}
-
 /* Does it take connections, as far as one can see?  False if it has ended. */
 bool server_comes_up(server *s)
 {
-    for (int64_t end = clock_ms() + PATIENCE_MS; clock_ms() < end; sleep_ms(2)) {
-        int fd = connect_to(s->socket);
+    for (int64_t end = clock_ms() + SERVER_PATIENCE_MS; clock_ms() < end; sleep_ms(2)) {
+        int fd = server_connect(s->socket);
         if (fd >= 0) {
             (void)close(fd);
             return true;
@@ -248,7 +212,7 @@ void server_await(server *s)
 {
     if (!server_comes_up(s))
         fail_msg("redis-server does not start: see %s/log", s->directory);
-    for (int64_t end = clock_ms() + PATIENCE_MS; clock_ms() < end; sleep_ms(2)) {
+    for (int64_t end = clock_ms() + SERVER_PATIENCE_MS; clock_ms() < end; sleep_ms(2)) {
         const char *answer = server_ask(s, "PING");
         if (strcmp(answer, "PONG") == 0 || strncmp(answer, "-NOAUTH", 7) == 0)
             return;
@@ -324,6 +288,24 @@ server *server_start(const char *options)
     return started(s);
 }
 
+server *server_start_sentinel(int port, int quorum)
+{
+    server *s = make_server("--sentinel");
+    FILE   *file;
+
+    (void)snprintf(s->config, sizeof s->config, "%s/sentinel.conf", s->directory);
+    file = fopen(s->config, "w");
+    assert_non_null(file);
+    (void)fprintf(file,
+                  "sentinel monitor m 127.0.0.1 %d %d\n"
+                  "sentinel down-after-milliseconds m 1000\n"
+                  "sentinel failover-timeout m 2000\n",
+                  port, quorum);
+    assert_int_equal(fclose(file), 0);
+    (void)try_to_start(s, false);
+    return started(s);
+}
+
 server *server_start_tls(const char *options)
 {
     server *s = make_server(options);
@@ -349,152 +331,4 @@ void server_stop(server *s)
     (void)waitpid(s->janitor, NULL, 0);
     (void)munmap(s->shared, sizeof *s->shared);
     free(s);
-}
-
-/* ---- asking ---------------------------------------------------------------------------------- */
-
-static void add(char *text, const char *more, size_t size)
-{
-    size_t used = strlen(text);
-
-    for (size_t i = 0; i < size && used + 5 < ANSWER_MAX; i++) {
-        unsigned char c = (unsigned char)more[i];
-        if (c >= 0x20 && c < 0x7f)
-            text[used++] = (char)c;
-        else
-            used += (size_t)snprintf(text + used, 5, "\\x%02X", c);
-    }
-    text[used] = '\0';
-}
-
-/* One reply of RESP2, with what is in it; false when the connection ends. */
-static bool read_reply(FILE *in, char *text, unsigned depth)
-{
-    char line[1024];
-
-    if (depth > 8 || fgets(line, sizeof line, in) == NULL)
-        return false;
-    line[strcspn(line, "\r\n")] = '\0';
-    long number                 = strtol(line + 1, NULL, 10);
-    if ((line[0] == '$' || line[0] == '*') && number < 0) {
-        add(text, "(nil)", 5);
-    } else if (line[0] == '$') {
-        for (long i = 0; i < number; i++) {
-            char c = (char)getc(in);
-            add(text, &c, 1);
-        }
-        return getc(in) == '\r' && getc(in) == '\n';
-    } else if (line[0] == '*') {
-        for (long i = 0; i < number; i++) {
-            if (i > 0)
-                add(text, " ", 1);
-            if (!read_reply(in, text, depth + 1))
-                return false;
-        }
-    } else {
-        add(text, line[0] == '-' ? line : line + 1, strlen(line[0] == '-' ? line : line + 1));
-    }
-    return true;
-}
-
-static bool send_command(int fd, char *command)
-{
-    char  *words[WORDS_MAX];
-    char   bytes[4096];
-    int    count = split(words, command);
-    size_t size  = (size_t)snprintf(bytes, sizeof bytes, "*%d\r\n", count);
-
-    for (int i = 0; i < count; i++) {
-        size += (size_t)snprintf(bytes + size, sizeof bytes - size, "$%zu\r\n%s\r\n",
-                                 strlen(words[i]), words[i]);
-        assert_true(size < sizeof bytes);
-    }
-    return send(fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size;
-}
-
-/* A connection on which the login has been said, if there is one. */
-static int log_in(server *s)
-{
-    char login[sizeof s->login];
-    char answer[64];
-    int  fd = connect_to(s->socket);
-
-    if (fd < 0)
-        fail_msg("redis-server takes no connection");
-    if (s->login[0] != '\0') {
-        memcpy(login, s->login, sizeof login);
-        assert_true(send_command(fd, login));
-        assert_true(recv(fd, answer, sizeof answer, 0) > 0);
-        assert_int_equal(answer[0], '+');
-    }
-    return fd;
-}
-
-int server_say(server *s, const char *format, ...)
-{
-    char    command[2048];
-    va_list arguments;
-    int     fd = log_in(s);
-
-    va_start(arguments, format);
-    (void)vsnprintf(command, sizeof command, format, arguments);
-    va_end(arguments);
-    assert_true(send_command(fd, command));
-    return fd;
-}
-
-const char *server_ask(server *s, const char *format, ...)
-{
-    static char     answers[9][ANSWER_MAX];
-    static unsigned next;
-    char           *text = answers[next++ % 9];
-    char            command[2048];
-    va_list         arguments;
-
-    va_start(arguments, format);
-    (void)vsnprintf(command, sizeof command, format, arguments);
-    va_end(arguments);
-    int   fd = log_in(s);
-    FILE *in = fdopen(fd, "r");
-    assert_non_null(in);
-    text[0]   = '\0';
-    bool said = send_command(fd, command) && read_reply(in, text, 0);
-    (void)fclose(in);
-    if (!said)
-        fail_msg("redis-server does not answer %s", command);
-    return text;
-}
-
-bool server_comes_to(server *s, const char *part, const char *question)
-{
-    for (int64_t end = clock_ms() + PATIENCE_MS; clock_ms() < end; sleep_ms(2))
-        if (strstr(server_ask(s, "%s", question), part) != NULL)
-            return true;
-    return false;
-}
-
-void server_hang_up(server *s)
-{
-    (void)server_ask(s, "CLIENT KILL TYPE normal SKIPME yes");
-    (void)server_ask(s, "CLIENT KILL TYPE pubsub");
-}
-
-/* Beside locks there are the count that fences are drawn from, and who the clients are. */
-static const char *keys_of_locks(server *s)
-{
-    return server_ask(s, "EVAL 'local kept = \"\" "
-                         "for database = 0, 15 do redis.call(\"SELECT\", database) "
-                         "for _, key in ipairs(redis.call(\"KEYS\", \"*\")) do "
-                         "if key ~= \"bowline:f\" and not key:find(\"^bowline:who:\") then "
-                         "kept = kept .. \" \" .. key end end end return kept' 0");
-}
-
-bool server_becomes_empty(server *s)
-{
-    for (int64_t end = clock_ms() + PATIENCE_MS; clock_ms() < end; sleep_ms(2))
-        if (keys_of_locks(s)[0] == '\0')
-            return true;
-    print_error("left behind:%s\n", keys_of_locks(s));
-    (void)server_ask(s, "FLUSHALL");
-    return false;
 }

@@ -20,7 +20,8 @@ typedef struct server {
     char  directory[64];
     char  socket[96];
     char  options[512];
-    char  tcp_url[64];   /* redis://127.0.0.1:PORT                                         */
+    char  config[96];  /* a file that it begins with, and is a sentinel by; "": none              */
+    char  tcp_url[64]; /* redis://127.0.0.1:PORT                                         */
     char  unix_url[128]; /* unix:///...                                                    */
     int   tls_port;      /* 0: none                                                        */
     char  tls_url[160];  /* rediss://127.0.0.1:PORT?ca=DIRECTORY/ca.pem                    */
@@ -45,6 +46,10 @@ void    server_stop(server *s); /* also NULL */
  * so).  Its directory holds an authority, ca.pem, and a certificate of it for localhost, 127.0.0.1
  * and ::1, host.pem and host.key: see certs.h. */
 server *server_start_tls(const char *options);
+
+/* Starts a sentinel that watches the server at this port of the loopback interface, under the name
+ * of "m".  `quorum` of its like must agree; a second of silence is a server's end. */
+server *server_start_sentinel(int port, int quorum);
 
 /* A port of the loopback interface that is free for now. */
 int server_free_port(void);

@@ -95,6 +95,42 @@ static void test_url_is_taken_apart_into_its_parts(void **state)
     }
 }
 
+static void test_url_may_have_several_hosts(void **state)
+{
+    char   text[BWL_URL_MAX];
+    size_t size;
+
+    (void)state;
+    assert_int_equal(parse("redlock://u:p@a:1,b,[::1]:3,%64:4/x?y=1,2"), BWL_OK);
+    assert_int_equal(url.hosts_count, 4);
+    assert_string_equal(url.host, "a");
+    assert_int_equal(url.port, 1);
+    assert_string_equal(url.hosts[1].name, "b");
+    assert_int_equal(url.hosts[1].port, 0);
+    assert_string_equal(url.hosts[2].name, "::1");
+    assert_int_equal(url.hosts[2].port, 3);
+    assert_string_equal(url.hosts[3].name, "d");
+    assert_string_equal(url.path, "/x");
+    assert_int_equal(parse("redis://a"), BWL_OK);
+    assert_int_equal(url.hosts_count, 1);
+    assert_int_equal(parse("thread:"), BWL_OK);
+    assert_int_equal(url.hosts_count, 0);
+
+    static const char *const bad[] = { "redis://,",    "redis://a,",   "redis://,a",
+                                       "redis://a,,b", "redis://a,:1", "redis://a:1,b:0",
+                                       "redis://a,[b" };
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        assert_int_equal(parse(bad[i]), BWL_STATUS_USAGE);
+
+    size = (size_t)snprintf(text, sizeof text, "redis://a");
+    for (unsigned i = 1; i < BWL_URL_HOSTS_MAX; i++)
+        size += (size_t)snprintf(text + size, sizeof text - size, ",h%u:%u", i, i);
+    assert_int_equal(parse(text), BWL_OK);
+    assert_int_equal(url.hosts_count, BWL_URL_HOSTS_MAX);
+    (void)snprintf(text + size, sizeof text - size, ",z");
+    assert_int_equal(parse(text), BWL_STATUS_USAGE);
+}
+
 static void test_url_last_at_sign_ends_the_password(void **state)
 {
     (void)state;
@@ -355,6 +391,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_url_is_taken_apart_into_its_parts),
+        cmocka_unit_test(test_url_may_have_several_hosts),
         cmocka_unit_test(test_url_last_at_sign_ends_the_password),
         cmocka_unit_test(test_url_at_sign_behind_the_host_ends_no_password),
         cmocka_unit_test(test_url_option_is_found_decoded_and_by_its_whole_name),

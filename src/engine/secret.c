@@ -1,0 +1,91 @@
+/*
+ * secret.c -- see secret.h.
+ */
+#include "engine/secret.h"
+
+#include "engine/fault.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PASSWORD_MAX = 4096 };
+
+/* A file that others may read has no secret in it. */
+static int check_private(int fd, const char *name, bwl_fault *fault)
+{
+    struct stat about;
+
+    if (fstat(fd, &about) != 0)
+        return bwl_fail_errno(fault, "cannot look at the password file %.100s", name);
+    if (!S_ISREG(about.st_mode))
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "the password file %.100s is no regular file",
+                        name);
+    if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "the password file %.100s can be read by others: chmod 600 it", name);
+    return BWL_OK;
+}
+
+/* Up to the end of the file or of the room: a read may be interrupted, or bring less.  -1: see
+ * errno. */
+static ssize_t read_all(int fd, char *bytes, size_t room)
+{
+    size_t size = 0;
+
+    while (size < room) {
+        ssize_t got = read(fd, bytes + size, room - size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        size += (size_t)got;
+    }
+    return (ssize_t)size;
+}
+
+int bwl_secret_read(char **ret_secret, const char *name, bwl_fault *fault)
+{
+    char    text[PASSWORD_MAX + 1];
+    ssize_t size = -1;
+    int     fd;
+
+    do
+        fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return bwl_fail_errno(fault, "cannot open the password file %.100s", name);
+    int status = check_private(fd, name, fault);
+    if (status < 0)
+        goto out;
+    size = read_all(fd, text, PASSWORD_MAX);
+    if (size < 0) {
+        status = bwl_fail_errno(fault, "cannot read the password file %.100s", name);
+        goto out;
+    }
+    text[size]                  = '\0';
+    text[strcspn(text, "\r\n")] = '\0';
+    if (text[0] == '\0' || size == PASSWORD_MAX)
+        status = bwl_fail(fault, BWL_STATUS_REFUSED,
+                          "the first line of the password file %.100s is empty or too long", name);
+    else
+        status = (*ret_secret = strdup(text)) != NULL
+                     ? BWL_OK
+                     : bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+out:
+    explicit_bzero(text, sizeof text);
+    (void)close(fd);
+    return status;
+}
+
+void bwl_secret_free(char *secret)
+{
+    if (secret != NULL)
+        explicit_bzero(secret, strlen(secret));
+    free(secret);
+}

@@ -1,0 +1,16 @@
+/*
+ * secret.h -- a password out of a file that is private, and back to nothing.
+ */
+#ifndef BWL_SECRET_H
+#define BWL_SECRET_H
+
+#include "core/status.h"
+
+/* Its first line.  REFUSED: others may read it, or there is no password in it; SYSTEM, NOMEM.  Free
+ * it with bwl_secret_free. */
+int bwl_secret_read(char **ret_secret, const char *name, bwl_fault *fault);
+
+/* Overwrites it first.  Also NULL. */
+void bwl_secret_free(char *secret);
+
+#endif

@@ -1,0 +1,256 @@
+/*
+ * test_sentinel.c -- a primary that sentinels watch, and what becomes of locks when it is another.
+ *
+ * Each test has a service of its own (sentinels.h).  What is held is looked for at the new primary
+ * before anything is said of it: it is held where it has arrived, and LOST where it has not.
+ */
+#include "tests/lib/judged.h"
+#include "tests/lib/sentinels.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { LEASE_MS = 8000, WAITERS = 20, LONG_MS = 60000 };
+
+static service *there;
+static witness *judge;
+static char     url[320];
+
+static int begin(void **state)
+{
+    (void)state;
+    server_needed();
+    there = service_start(2, NULL);
+    judge = witness_new();
+    (void)snprintf(url, sizeof url, "%s?lease=%dms&timeout=1s", there->url, LEASE_MS);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    service_stop(there);
+    judge_dismiss(judge);
+    there = NULL;
+    judge = NULL;
+    return 0;
+}
+
+/* The primary is gone, and the other one is it now. */
+static server *kill_primary(void)
+{
+    server *old = there->nodes[0];
+
+    server_kill(old);
+    return service_primary(there, old);
+}
+
+static bool has_lock(server *node, const char *name)
+{
+    return strcmp(server_ask(node, "EXISTS bowline:{%s}", name), "1") == 0;
+}
+
+/* ---- in peace -------------------------------------------------------------------------------- */
+
+static void test_lock_is_at_the_primary(void **state)
+{
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+
+    assert_true(has_lock(there->nodes[0], "x"));
+    assert_true(bowline_hold_fence(hold) > 0);
+    must_release(hold);
+    assert_true(server_becomes_empty(there->nodes[0]));
+    bowline_close(client);
+}
+
+static void test_one_sentinel_is_enough(void **state)
+{
+    (void)state;
+    server_kill(there->sentinels[0]);
+    server_signal(there->sentinels[1], SIGSTOP);
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+
+    must_release(hold);
+    bowline_close(client);
+    server_signal(there->sentinels[1], SIGCONT);
+}
+
+static void test_no_sentinel_is_unreachable(void **state)
+{
+    bowline_error error = { .status = 0 };
+    bowline_hold *hold  = NULL;
+
+    (void)state;
+    for (unsigned i = 0; i < SERVICE_SENTINELS; i++)
+        server_kill(there->sentinels[i]);
+    bowline_client *client = must_open(url);
+    assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", 500, &error), &error);
+    assert_non_null(strstr(error.text, "sentinel 127.0.0.1:"));
+    bowline_close(client);
+}
+
+/* ---- another primary ------------------------------------------------------------------------- */
+
+/* Killed: what is held has arrived, stays held, and shuts others out until it is given back. */
+static void test_hold_outlives_its_primary(void **state)
+{
+    bowline_hold *second = NULL;
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_client *other  = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    believer       *b      = believer_start(judge, hold);
+    uint64_t        fence  = bowline_hold_fence(hold);
+
+    assert_true(server_comes_to(there->nodes[1], "1", "EXISTS bowline:{x}"));
+    server *now = kill_primary();
+    assert_true(has_lock(now, "x"));
+    assert_status(BOWLINE_TIMEOUT, acquire_within(&second, other, "x", 500, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
+    assert_int_equal(bowline_hold_fence(hold), fence);
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    (void)believer_stop(b);
+    must_release(hold);
+    assert_status(BOWLINE_OK, acquire_within(&second, other, "x", LONG_MS, NULL), NULL);
+    assert_true(bowline_hold_fence(second) > fence);
+    must_release(second);
+    assert_one_at_a_time(judge);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+/* By hand, with everybody alive: the old one is told to follow. */
+static void test_hold_outlives_a_switch_by_hand(void **state)
+{
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    believer       *b      = believer_start(judge, hold);
+    rival          *r      = rival_start_in_line(judge, url, "x");
+
+    assert_true(server_comes_to(there->nodes[1], "1", "EXISTS bowline:{x}"));
+    assert_string_equal(server_ask(there->sentinels[0], "SENTINEL FAILOVER m"), "OK");
+    server *now = service_primary(there, there->nodes[0]);
+    assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
+    assert_true(has_lock(now, "x"));
+    assert_int_equal(rival_turns(r), 0);
+    (void)believer_stop(b);
+    must_release(hold);
+    assert_true(rival_gets_a_turn(r));
+    rival_stop(r);
+    assert_one_at_a_time(judge);
+    bowline_close(client);
+}
+
+/* The last that was written has not arrived at the one that becomes the primary. */
+static void test_hold_that_did_not_arrive_is_lost(void **state)
+{
+    (void)state;
+    bowline_client *client = must_open(url);
+    must_release(must_acquire(client, "before"));
+    server_signal(there->nodes[1], SIGSTOP);
+    (void)server_ask(there->nodes[0], "CLIENT KILL TYPE replica"); /* nothing is on its way */
+    bowline_hold *hold  = must_acquire(client, "x");
+    believer     *b     = believer_start(judge, hold);
+    uint64_t      fence = bowline_hold_fence(hold);
+    int64_t       at_us = witness_now_us();
+
+    server_kill(there->nodes[0]);
+    server_signal(there->nodes[1], SIGCONT);
+    server *now = service_primary(there, there->nodes[0]);
+    assert_false(has_lock(now, "x"));
+    bowline_client *other  = must_open(url);
+    bowline_hold   *second = NULL;
+    assert_status(BOWLINE_OK, acquire_within(&second, other, "x", LONG_MS, NULL), NULL);
+    assert_true(bowline_hold_fence(second) > fence);
+    assert_true(believer_learns(b));
+    int64_t sure_us = believer_stop(b);
+    assert_bounded(sure_us, at_us, LEASE_MS);
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    assert_true(has_lock(now, "x")); /* it was not its own any more */
+    must_release(second);
+    bowline_close(client);
+    bowline_close(other);
+}
+
+/* Those who wait are all served, one at a time, whoever is the primary. */
+static void test_line_outlives_its_primary(void **state)
+{
+    static waiter waiters[WAITERS];
+    static char   names[] = "x";
+    char          length[16];
+
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_client *others = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, names);
+    uint64_t        fence  = bowline_hold_fence(hold);
+
+    for (unsigned i = 0; i < WAITERS; i++)
+        waiter_start(&waiters[i], others, names, LONG_MS);
+    (void)snprintf(length, sizeof length, "%d", WAITERS);
+    assert_true(server_comes_to(there->nodes[1], length, "ZCARD bowline:{x}:bwl.q"));
+    (void)kill_primary();
+    must_release(hold);
+    for (unsigned served = 0; served < WAITERS;) {
+        witness_visit visit;
+        for (unsigned i = 0; i < WAITERS; i++) {
+            if (!atomic_load(&waiters[i].ended) || waiters[i].client == NULL)
+                continue;
+            assert_int_equal(waiter_join(&waiters[i]), BOWLINE_OK);
+            assert_true(witness_enter(judge, &visit, bowline_hold_fence(waiters[i].hold)));
+            assert_true(bowline_hold_fence(waiters[i].hold) > fence);
+            fence = bowline_hold_fence(waiters[i].hold);
+            witness_leave(&visit);
+            must_release(waiters[i].hold);
+            waiters[i].client = NULL;
+            served++;
+        }
+        sleep_ms(1);
+    }
+    assert_one_at_a_time(judge);
+    bowline_close(client);
+    bowline_close(others);
+}
+
+/* It comes back, is told to follow, and is asked for nothing. */
+static void test_old_primary_returns(void **state)
+{
+    (void)state;
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+
+    assert_true(server_comes_to(there->nodes[1], "1", "EXISTS bowline:{x}"));
+    server *now = kill_primary();
+    assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
+    server_start_again(there->nodes[0]);
+    service_settles(there, now);
+    assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
+    must_release(hold);
+    bowline_client *fresh = must_open(url); /* whom does it find? */
+    must_release(must_acquire(fresh, "x"));
+    bowline_close(fresh);
+    bowline_close(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_lock_is_at_the_primary, begin, end),
+        cmocka_unit_test_setup_teardown(test_one_sentinel_is_enough, begin, end),
+        cmocka_unit_test_setup_teardown(test_no_sentinel_is_unreachable, begin, end),
+        cmocka_unit_test_setup_teardown(test_hold_outlives_its_primary, begin, end),
+        cmocka_unit_test_setup_teardown(test_hold_outlives_a_switch_by_hand, begin, end),
+        cmocka_unit_test_setup_teardown(test_hold_that_did_not_arrive_is_lost, begin, end),
+        cmocka_unit_test_setup_teardown(test_line_outlives_its_primary, begin, end),
+        cmocka_unit_test_setup_teardown(test_old_primary_returns, begin, end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

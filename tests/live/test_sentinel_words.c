@@ -1,0 +1,206 @@
+/*
+ * test_sentinel_words.c -- a URL with sentinels: what is refused, what is waited for, and what is
+ * said then; with sentinels that lie.
+ */
+#include "tests/lib/attempt.h"
+#include "tests/lib/fake_server.h"
+#include "tests/lib/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static server *redis;
+static int     named; /* the port that the fake sentinel names; 0: it knows no such service */
+static char    names[16];
+
+/* A sentinel: HELLO and SUBSCRIBE as they should be, and the address that the test wants. */
+static void sentinel_says(fake_server *s, const fake_command *cmd, void *arg)
+{
+    char text[80];
+
+    (void)arg;
+    if (strcmp(cmd->words[0], "HELLO") == 0) {
+        fake_say(s, "%1\r\n+server\r\n+redis\r\n");
+    } else if (strcmp(cmd->words[0], "SUBSCRIBE") == 0) {
+        fake_say(s, ">3\r\n+subscribe\r\n++switch-master\r\n:1\r\n");
+    } else if (named == 0) {
+        fake_say(s, "_\r\n");
+    } else {
+        (void)snprintf(names, sizeof names, "%d", named);
+        (void)snprintf(text, sizeof text, "*2\r\n+127.0.0.1\r\n$%zu\r\n%s\r\n", strlen(names),
+                       names);
+        fake_say(s, text);
+    }
+}
+
+/* "127.0.0.1:PORT" */
+static const char *place_of(fake_server *s)
+{
+    return fake_url(s) + strlen("redis://");
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    server_needed();
+    redis = server_start(NULL);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+/* ---- the URL --------------------------------------------------------------------------------- */
+
+static void test_url_must_name_what_it_takes(void **state)
+{
+    (void)state;
+    expect(BOWLINE_USAGE, "takes the sentinels and a service", "redis+sentinel:");
+    expect(BOWLINE_USAGE, "takes the sentinels and a service", "redis+sentinel:///m");
+    expect(BOWLINE_USAGE, "the path names the service", "redis+sentinel://127.0.0.1:1");
+    expect(BOWLINE_USAGE, "the path names the service", "redis+sentinel://127.0.0.1:1/");
+    expect(BOWLINE_USAGE, "the path names the service", "redis+sentinel://127.0.0.1:1//0");
+    expect(BOWLINE_USAGE, "database is a number", "redis+sentinel://127.0.0.1:1/m/x");
+    expect(BOWLINE_USAGE, "a ',' stands where a host is missing",
+           "redis+sentinel://127.0.0.1:1,/m");
+    expect(BOWLINE_USAGE,
+           "sentinel-password-file=", "redis+sentinel://127.0.0.1:1/m?sentinel-user=ann");
+    expect(BOWLINE_USAGE, "TLS is rediss://", "redis+sentinel://127.0.0.1:1/m?ca=/x");
+    expect(BOWLINE_USAGE, "sentinels are redis+sentinel://",
+           "redis://127.0.0.1:1?sentinel-user=ann");
+    expect(BOWLINE_USAGE, "takes one host", "redis://127.0.0.1:1,127.0.0.1:2");
+    expect(BOWLINE_SYSTEM, "cannot open the password file",
+           "redis+sentinel://127.0.0.1:1/m?sentinel-password-file=/nowhere");
+}
+
+/* ---- what they say --------------------------------------------------------------------------- */
+
+static void test_service_that_nobody_knows_is_refused(void **state)
+{
+    (void)state;
+    fake_server *one = fake_start(sentinel_says, NULL);
+    fake_server *two = fake_start(sentinel_says, NULL);
+
+    named = 0;
+    expect(BOWLINE_REFUSED, "it knows no service \"nightly\"", "redis+sentinel://%s,%s/nightly",
+           place_of(one), place_of(two));
+    fake_stop(one);
+    fake_stop(two);
+}
+
+static void test_server_is_no_sentinel(void **state)
+{
+    (void)state;
+    expect(BOWLINE_REFUSED, "this is no sentinel", "redis+sentinel://127.0.0.1:%d/m", redis->port);
+}
+
+static void test_sentinel_that_names_a_primary_is_believed(void **state)
+{
+    (void)state;
+    fake_server *one = fake_start(sentinel_says, NULL);
+
+    named = redis->port;
+    expect(BOWLINE_OK, "", "redis+sentinel://%s/m", place_of(one));
+    expect(BOWLINE_OK, "", "redis+sentinel://%s/m/3", place_of(one));
+    fake_stop(one);
+}
+
+static void test_replica_is_no_primary(void **state)
+{
+    (void)state;
+    fake_server *one     = fake_start(sentinel_says, NULL);
+    server      *replica = server_start(NULL);
+
+    (void)server_ask(replica, "REPLICAOF 127.0.0.1 %d", redis->port);
+    named = replica->port;
+    expect(BOWLINE_UNREACHABLE, "names as the primary, and is a replica",
+           "redis+sentinel://%s/m?timeout=500ms&wait=300ms", place_of(one));
+    assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "0");
+    fake_stop(one);
+    server_stop(replica);
+}
+
+static void test_dead_address_is_unreachable(void **state)
+{
+    (void)state;
+    fake_server *one = fake_start(sentinel_says, NULL);
+
+    named = server_free_port();
+    expect(BOWLINE_UNREACHABLE, "m (127.0.0.1:", "redis+sentinel://%s/m?wait=300ms", place_of(one));
+    fake_stop(one);
+}
+
+/* It has nothing to lock by, and says so. */
+static void test_sentinel_is_no_primary(void **state)
+{
+    (void)state;
+    fake_server *one     = fake_start(sentinel_says, NULL);
+    server      *another = server_start_sentinel(redis->port, 1);
+
+    named = another->port;
+    expect(BOWLINE_REFUSED, "is a sentinel", "redis+sentinel://%s/m", place_of(one));
+    expect(BOWLINE_REFUSED, "is a sentinel", "redis://127.0.0.1:%d", another->port);
+    fake_stop(one);
+    server_stop(another);
+}
+
+/* ---- who we are ------------------------------------------------------------------------------ */
+
+/* Each has a password of its own. */
+static void test_sentinel_and_service_have_passwords_of_their_own(void **state)
+{
+    char path[96];
+
+    (void)state;
+    server *node     = server_start("--requirepass hunter2");
+    server *sentinel = server_start_sentinel(node->port, 1);
+    (void)snprintf(node->login, sizeof node->login, "AUTH hunter2");
+    (void)server_ask(sentinel, "SENTINEL SET m auth-pass hunter2");
+    (void)server_ask(sentinel, "ACL SETUSER watcher on >hunter2-watches +@all &*");
+    (void)server_ask(sentinel, "ACL SETUSER default off");
+    (void)snprintf(path, sizeof path, "%s/secret", node->directory);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fchmod(fileno(file), 0600), 0);
+    assert_int_equal(fputs("hunter2-watches\n", file) >= 0, true);
+    assert_int_equal(fclose(file), 0);
+
+    expect(BOWLINE_OK, "",
+           "redis+sentinel://:hunter2@127.0.0.1:%d/m?sentinel-user=watcher&"
+           "sentinel-password-file=%s",
+           sentinel->port, path);
+    expect(BOWLINE_REFUSED, "it wants a password (NOAUTH): give sentinel-password-file=",
+           "redis+sentinel://:hunter2@127.0.0.1:%d/m", sentinel->port);
+    expect(BOWLINE_REFUSED, "wants a password (NOAUTH)",
+           "redis+sentinel://127.0.0.1:%d/m?sentinel-user=watcher&sentinel-password-file=%s",
+           sentinel->port, path);
+    (void)server_ask(node, "CONFIG SET requirepass changed");
+    expect(BOWLINE_REFUSED, "WRONGPASS",
+           "redis+sentinel://:hunter2@127.0.0.1:%d/m?sentinel-user=watcher&"
+           "sentinel-password-file=%s",
+           sentinel->port, path);
+    server_stop(sentinel);
+    server_stop(node);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_url_must_name_what_it_takes),
+        cmocka_unit_test(test_service_that_nobody_knows_is_refused),
+        cmocka_unit_test(test_server_is_no_sentinel),
+        cmocka_unit_test(test_sentinel_that_names_a_primary_is_believed),
+        cmocka_unit_test(test_replica_is_no_primary),
+        cmocka_unit_test(test_dead_address_is_unreachable),
+        cmocka_unit_test(test_sentinel_is_no_primary),
+        cmocka_unit_test(test_sentinel_and_service_have_passwords_of_their_own),
+    };
+
+    return cmocka_run_group_tests(tests, begin, end);
+}

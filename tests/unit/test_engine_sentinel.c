@@ -1,0 +1,225 @@
+/*
+ * test_engine_sentinel.c -- which sentinel is asked, when the next one is, and what is heard.
+ */
+#include "sentinel_fixture.h"
+
+/* ---- a round --------------------------------------------------------------------------------- */
+
+static void test_first_that_answers_is_believed(void **state)
+{
+    (void)state;
+    watch_first();
+    assert_string_equal(primary.host, "127.0.0.1");
+    assert_int_equal(primary.port, 6379);
+    assert_int_equal(bwl_sentinel_waits_until(sentinel), BWL_NEVER);
+    assert_false(is_called(1));
+    assert_false(is_called(2));
+}
+
+static void test_answer_may_come_byte_by_byte(void **state)
+{
+    static const char all[] = HELLO AT("6379");
+
+    (void)state;
+    bwl_sentinel_seek(sentinel);
+    turn();
+    assert_true(is_called(0));
+    for (size_t i = 0; all[i] != '\0'; i++) {
+        assert_int_equal(found, 0);
+        assert_int_equal(send(lines[0], &all[i], 1, MSG_NOSIGNAL), 1);
+        assert_int_equal(bwl_client_drive(client, bwl_client_now(client) + 2, NULL), BWL_OK);
+    }
+    turn();
+    assert_int_equal(found, 1);
+}
+
+static void test_next_is_asked_when_one_is_away(void **state)
+{
+    (void)state;
+    vanish(0);
+    bwl_sentinel_seek(sentinel);
+    turn();
+    assert_true(is_called(1));
+    says(1, HELLO AT("6379"));
+    assert_int_equal(found, 1);
+}
+
+static void test_next_is_asked_when_one_is_silent(void **state)
+{
+    (void)state;
+    bwl_sentinel_seek(sentinel);
+    turn();
+    assert_true(is_called(0));
+    assert_false(is_called(1));
+    await_its_time();
+    assert_true(is_called(1));
+    says(1, HELLO AT("6379"));
+    assert_int_equal(found, 1);
+}
+
+static void test_next_is_asked_when_one_hangs_up(void **state)
+{
+    (void)state;
+    bwl_sentinel_seek(sentinel);
+    turn();
+    assert_true(is_called(0));
+    hangs_up(0);
+    assert_true(is_called(1));
+}
+
+static void test_round_ends_when_nobody_is_there(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < SENTINELS; i++)
+        vanish(i);
+    bwl_sentinel_seek(sentinel);
+    turn();
+    assert_int_equal(found, 0);
+    assert_int_equal(failed, 1);
+    assert_int_equal(failure.status, BWL_STATUS_UNREACHABLE);
+    assert_non_null(strstr(failure.text, "sentinel 127.0.0.1:"));
+}
+
+static void test_silence_of_all_is_told_once(void **state)
+{
+    (void)state;
+    bwl_sentinel_seek(sentinel);
+    bwl_sentinel_seek(sentinel);
+    for (unsigned i = 0; i < SENTINELS; i++) {
+        turn();
+        assert_true(is_called(i));
+        assert_int_equal(failed, 0);
+        await_its_time();
+    }
+    assert_int_equal(failed, 1);
+    assert_int_equal(failure.status, BWL_STATUS_UNREACHABLE);
+}
+
+/* ---- what they say --------------------------------------------------------------------------- */
+
+static void each_says(const char *text)
+{
+    bwl_sentinel_seek(sentinel);
+    for (unsigned i = 0; i < SENTINELS; i++) {
+        turn();
+        assert_true(is_called(i));
+        says(i, text);
+    }
+    assert_int_equal(failed, 1);
+    assert_int_equal(failure.status, BWL_STATUS_REFUSED);
+}
+
+static void test_unknown_service_is_a_refusal(void **state)
+{
+    (void)state;
+    each_says(HELLO "_\r\n");
+    assert_non_null(strstr(failure.text, "knows no service \"m\""));
+}
+
+static void test_one_that_does_not_know_it_does_not_decide(void **state)
+{
+    (void)state;
+    bwl_sentinel_seek(sentinel);
+    turn();
+    assert_true(is_called(0));
+    says(0, HELLO "_\r\n");
+    assert_true(is_called(1));
+    says(1, HELLO AT("6379"));
+    assert_int_equal(found, 1);
+    assert_int_equal(failed, 0);
+}
+
+static void test_refusal_outweighs_absence(void **state)
+{
+    (void)state;
+    vanish(1);
+    vanish(2);
+    bwl_sentinel_seek(sentinel);
+    turn();
+    assert_true(is_called(0));
+    says(0, HELLO "_\r\n");
+    assert_int_equal(failure.status, BWL_STATUS_REFUSED);
+}
+
+static void test_ordinary_server_is_no_sentinel(void **state)
+{
+    (void)state;
+    each_says(HELLO "-ERR unknown command 'SENTINEL'\r\n");
+    assert_non_null(strstr(failure.text, "this is no sentinel"));
+}
+
+static void test_password_that_is_wanted_is_said(void **state)
+{
+    (void)state;
+    each_says("-NOAUTH HELLO must be called with the client already authenticated\r\n");
+    assert_non_null(strstr(failure.text, "sentinel-password-file="));
+}
+
+static void test_password_is_given_and_never_quoted(void **state)
+{
+    (void)state;
+    bwl_sentinel_free(sentinel);
+    make((bwl_sentinel_plan){ .user = "ann", .password = "hunter2" });
+    bwl_sentinel_seek(sentinel);
+    turn();
+    assert_true(is_called(0));
+    expect(0, "HELLO|3|AUTH|ann|hunter2|SUBSCRIBE|+switch-master|" QUESTION);
+    says(0, "-ERR hunter2 is what you said\r\n");
+    vanish(2);
+    assert_true(is_called(1));
+    says(1, "-WRONGPASS hunter2\r\n");
+    assert_int_equal(failed, 1);
+    assert_null(strstr(failure.text, "hunter2"));
+}
+
+static void test_garbage_is_a_reason_to_ask_the_next(void **state)
+{
+    static const char *const bad[] = { "HTTP/1.1 400 Bad Request\r\n\r\n", HELLO "+OK\r\n",
+                                       HELLO "*2\r\n+a b\r\n+1\r\n" };
+
+    (void)state;
+    bwl_sentinel_seek(sentinel);
+    for (unsigned i = 0; i < SENTINELS; i++) {
+        turn();
+        assert_true(is_called(i));
+        says(i, bad[i]);
+    }
+    assert_int_equal(found, 0);
+    assert_int_equal(failed, 1);
+}
+
+static void test_loading_is_for_now(void **state)
+{
+    (void)state;
+    vanish(1);
+    vanish(2);
+    bwl_sentinel_seek(sentinel);
+    turn();
+    assert_true(is_called(0));
+    says(0, "-LOADING it comes\r\n");
+    assert_int_equal(failed, 1);
+    assert_int_equal(failure.status, BWL_STATUS_UNREACHABLE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_first_that_answers_is_believed),
+        CASE(test_answer_may_come_byte_by_byte),
+        CASE(test_next_is_asked_when_one_is_away),
+        CASE(test_next_is_asked_when_one_is_silent),
+        CASE(test_next_is_asked_when_one_hangs_up),
+        CASE(test_round_ends_when_nobody_is_there),
+        CASE(test_silence_of_all_is_told_once),
+        CASE(test_unknown_service_is_a_refusal),
+        CASE(test_one_that_does_not_know_it_does_not_decide),
+        CASE(test_refusal_outweighs_absence),
+        CASE(test_ordinary_server_is_no_sentinel),
+        CASE(test_password_that_is_wanted_is_said),
+        CASE(test_password_is_given_and_never_quoted),
+        CASE(test_garbage_is_a_reason_to_ask_the_next),
+        CASE(test_loading_is_for_now),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

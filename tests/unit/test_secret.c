@@ -1,0 +1,135 @@
+/*
+ * test_secret.c -- a password out of a file: its first line, of a file that is private.
+ */
+#include "engine/secret.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char      path[64];
+static char     *secret;
+static bwl_fault fault;
+
+static int begin(void **state)
+{
+    (void)state;
+    secret = NULL;
+    (void)snprintf(path, sizeof path, "/tmp/bowline-secret-XXXXXX");
+    int fd = mkstemp(path);
+    if (fd >= 0)
+        (void)close(fd);
+    return fd >= 0 ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    bwl_secret_free(secret);
+    return unlink(path);
+}
+
+static void put(const char *bytes, size_t size)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void assert_refused(const char *word)
+{
+    assert_int_equal(bwl_secret_read(&secret, path, &fault), BWL_STATUS_REFUSED);
+    assert_null(secret);
+    assert_non_null(strstr(fault.text, word));
+}
+
+static void test_first_line_is_the_password(void **state)
+{
+    (void)state;
+    put("hunter2\r\nmore", 13);
+    assert_int_equal(bwl_secret_read(&secret, path, &fault), BWL_OK);
+    assert_string_equal(secret, "hunter2");
+}
+
+static void test_file_needs_no_end_of_line(void **state)
+{
+    (void)state;
+    put("p", 1);
+    assert_int_equal(bwl_secret_read(&secret, path, &fault), BWL_OK);
+    assert_string_equal(secret, "p");
+}
+
+static void test_empty_or_too_long_is_refused(void **state)
+{
+    static char long_one[4096];
+
+    (void)state;
+    put("", 0);
+    assert_refused("empty or too long");
+    put("\nx", 2);
+    assert_refused("empty or too long");
+    memset(long_one, 'p', sizeof long_one);
+    put(long_one, sizeof long_one);
+    assert_refused("empty or too long");
+    put(long_one, sizeof long_one - 1);
+    assert_int_equal(bwl_secret_read(&secret, path, &fault), BWL_OK);
+    assert_int_equal(strlen(secret), sizeof long_one - 1);
+}
+
+static void test_file_of_others_is_refused(void **state)
+{
+    static const mode_t modes[] = { 0640, 0604, 0620, 0601 };
+
+    (void)state;
+    put("p", 1);
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        assert_int_equal(chmod(path, modes[i]), 0);
+        assert_refused("chmod 600");
+    }
+}
+
+static void test_only_a_regular_file_is_read(void **state)
+{
+    (void)state;
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_refused("no regular file");
+}
+
+static void test_missing_file_is_named(void **state)
+{
+    (void)state;
+    assert_int_equal(bwl_secret_read(&secret, "/nowhere/at all", &fault), BWL_STATUS_SYSTEM);
+    assert_non_null(strstr(fault.text, "/nowhere/at all"));
+}
+
+static void test_nothing_is_freed_of_nothing(void **state)
+{
+    (void)state;
+    bwl_secret_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_first_line_is_the_password, begin, end),
+        cmocka_unit_test_setup_teardown(test_file_needs_no_end_of_line, begin, end),
+        cmocka_unit_test_setup_teardown(test_empty_or_too_long_is_refused, begin, end),
+        cmocka_unit_test_setup_teardown(test_file_of_others_is_refused, begin, end),
+        cmocka_unit_test_setup_teardown(test_only_a_regular_file_is_read, begin, end),
+        cmocka_unit_test(test_missing_file_is_named),
+        cmocka_unit_test(test_nothing_is_freed_of_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

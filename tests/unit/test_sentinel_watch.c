@@ -1,0 +1,127 @@
+/*
+ * test_sentinel_watch.c -- a sentinel that has answered is listened to: switches, a line that
+ * breaks, and another question.
+ */
+#include "sentinel_fixture.h"
+
+/* ---- watching -------------------------------------------------------------------------------- */
+
+static void test_switch_is_heard(void **state)
+{
+    (void)state;
+    watch_first();
+    says(0, SWITCH("m 127.0.0.1 6379 127.0.0.1 6380"));
+    assert_int_equal(found, 2);
+    assert_int_equal(primary.port, 6380);
+    says(0, SWITCH("m 127.0.0.1 6379 127.0.0.1 6380") SWITCH("n 127.0.0.1 1 127.0.0.1 2"));
+    assert_int_equal(found, 2); /* nothing new */
+}
+
+static void test_second_seek_asks_on_the_same_line(void **state)
+{
+    (void)state;
+    watch_first();
+    bwl_sentinel_seek(sentinel);
+    turn();
+    expect(0, QUESTION);
+    says(0, AT("6379"));
+    assert_int_equal(found, 2);
+}
+
+static void test_second_seek_goes_on_to_others(void **state)
+{
+    (void)state;
+    watch_first();
+    bwl_sentinel_seek(sentinel);
+    turn();
+    hangs_up(0);
+    assert_true(is_called(1));
+    says(1, HELLO AT("6380"));
+    assert_int_equal(found, 2);
+    assert_int_equal(primary.port, 6380);
+}
+
+/* What was said while nobody listened is asked for. */
+static void test_broken_watch_is_taken_up_by_the_next(void **state)
+{
+    (void)state;
+    watch_first();
+    client->watches = true;
+    hangs_up(0);
+    assert_false(is_called(1)); /* a moment later */
+    await_its_time();
+    assert_true(is_called(1));
+    says(1, HELLO AT("6379"));
+    assert_int_equal(found, 1); /* nobody waits, and it is where it was */
+    hangs_up(1);
+    await_its_time();
+    assert_true(is_called(2));
+    says(2, HELLO AT("6380"));
+    assert_int_equal(found, 2);
+    assert_int_equal(primary.port, 6380);
+}
+
+static void test_broken_watch_is_let_be_when_nobody_wants_to_know(void **state)
+{
+    (void)state;
+    watch_first();
+    client->watches = false;
+    hangs_up(0);
+    await_its_time();
+    assert_false(is_called(1));
+    assert_int_equal(bwl_sentinel_waits_until(sentinel), BWL_NEVER);
+}
+
+static void test_word_without_a_question_ends_it(void **state)
+{
+    (void)state;
+    watch_first();
+    says(0, AT("6380"));
+    assert_int_equal(found, 1);
+    assert_int_equal(recv(lines[0], &(char){ 0 }, 1, 0), 0); /* hung up */
+}
+
+static void rest_now(void)
+{
+    bwl_sentinel_rest(sentinel);
+}
+
+static void test_rest_inside_of_what_is_heard(void **state)
+{
+    (void)state;
+    then = rest_now;
+    bwl_sentinel_seek(sentinel);
+    turn();
+    assert_true(is_called(0));
+    says(0, HELLO AT("6379") SWITCH("m 127.0.0.1 6379 127.0.0.1 6380"));
+    assert_int_equal(found, 1);
+    assert_int_equal(bwl_sentinel_waits_until(sentinel), BWL_NEVER);
+}
+
+static void test_copy_asks_the_same(void **state)
+{
+    bwl_sentinel *copy;
+
+    (void)state;
+    assert_int_equal(bwl_sentinel_copy(&copy, client, sentinel), BWL_OK);
+    bwl_sentinel_free(sentinel);
+    sentinel = copy;
+    assert_string_equal(bwl_sentinel_service(sentinel), "m");
+    watch_first();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_switch_is_heard),
+        CASE(test_second_seek_asks_on_the_same_line),
+        CASE(test_second_seek_goes_on_to_others),
+        CASE(test_broken_watch_is_taken_up_by_the_next),
+        CASE(test_broken_watch_is_let_be_when_nobody_wants_to_know),
+        CASE(test_word_without_a_question_ends_it),
+        CASE(test_rest_inside_of_what_is_heard),
+        CASE(test_copy_asks_the_same),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PATIENCE_MS = 30000 };
+enum { PATIENCE_MS = 60000, ASK_AGAIN_MS = 8000 };
 
 static void await_sentinels(service *s)
 {
@@ -69,8 +69,9 @@ static bool is_primary(service *s, server *node)
     char     port[16];
     unsigned agreed = 0;
 
-    if (node->pid == 0 || strncmp(server_ask(node, "ROLE"), "master", 6) != 0)
-        return false;
+    const char *role = node->pid != 0 ? server_may_say(node, "ROLE") : NULL;
+    if (role == NULL || strncmp(role, "master", 6) != 0)
+        return false; /* who is told to follow hangs up on everybody */
     (void)snprintf(port, sizeof port, " %d", node->port);
     for (unsigned i = 0; i < SERVICE_SENTINELS; i++)
         if (s->sentinels[i]->pid != 0 &&
@@ -79,22 +80,45 @@ static bool is_primary(service *s, server *node)
     return agreed >= 2;
 }
 
-server *service_primary(service *s, const server *but)
+static server *find_primary(service *s, const server *but, int64_t end)
 {
-    for (int64_t end = clock_ms() + PATIENCE_MS; clock_ms() < end; sleep_ms(20))
+    for (; clock_ms() < end; sleep_ms(20))
         for (unsigned i = 0; i < s->nodes_count; i++)
             if (s->nodes[i] != but && is_primary(s, s->nodes[i]))
                 return s->nodes[i];
-    fail_msg("the sentinels name no primary");
     return NULL;
+}
+
+server *service_primary(service *s, const server *but)
+{
+    server *primary = find_primary(s, but, clock_ms() + PATIENCE_MS);
+
+    assert_non_null(primary);
+    return primary;
+}
+
+/* A sentinel gives up what takes too long, and one that was kept waiting itself may see nobody fit
+ * for it: it is asked again. */
+server *service_switch(service *s, const server *from)
+{
+    server *primary = NULL;
+
+    for (int64_t end = clock_ms() + PATIENCE_MS; primary == NULL && clock_ms() < end;) {
+        (void)server_ask(s->sentinels[0], "SENTINEL FAILOVER m");
+        primary = find_primary(s, from, clock_ms() + ASK_AGAIN_MS);
+    }
+    assert_non_null(primary);
+    return primary;
 }
 
 /* Sentinels let one that says it is a primary say so for eight seconds. */
 static bool comes_to_follow(server *node)
 {
-    for (int64_t end = clock_ms() + PATIENCE_MS; clock_ms() < end; sleep_ms(20))
-        if (strstr(server_ask(node, "INFO replication"), "master_link_status:up") != NULL)
+    for (int64_t end = clock_ms() + PATIENCE_MS; clock_ms() < end; sleep_ms(20)) {
+        const char *info = server_may_say(node, "INFO replication");
+        if (info != NULL && strstr(info, "master_link_status:up") != NULL)
             return true;
+    }
     return false;
 }
 

@@ -22,8 +22,11 @@ service *service_start(unsigned nodes_count, const char *options);
 void     service_stop(service *s); /* also NULL */
 
 /* Which of the nodes says of itself that it is a primary, and two sentinels say so too; waits for
- * that, thirty seconds at most, for as long as it is `but`. */
+ * that, a minute at most, for as long as it is `but`. */
 server *service_primary(service *s, const server *but);
+
+/* A switch by hand, away from this one. */
+server *service_switch(service *s, const server *from);
 
 /* Waits until every other node that runs follows it. */
 void service_settles(service *s, server *primary);

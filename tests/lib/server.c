@@ -299,7 +299,7 @@ server *server_start_sentinel(int port, int quorum)
     (void)fprintf(file,
                   "sentinel monitor m 127.0.0.1 %d %d\n"
                   "sentinel down-after-milliseconds m 1000\n"
-                  "sentinel failover-timeout m 2000\n",
+                  "sentinel failover-timeout m 5000\n",
                   port, quorum);
     assert_int_equal(fclose(file), 0);
     (void)try_to_start(s, false);

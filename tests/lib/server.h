@@ -74,6 +74,10 @@ void server_signal(server *s, int signal);
  * within ten seconds. */
 __attribute__((format(printf, 2, 3))) const char *server_ask(server *s, const char *format, ...);
 
+/* The same of a server that may be about to hang up; NULL: it did. */
+__attribute__((format(printf, 2, 3))) const char *server_may_say(server *s, const char *format,
+                                                                 ...);
+
 /* Says a command and does not read the answer.  Returns the descriptor; close it. */
 __attribute__((format(printf, 2, 3))) int server_say(server *s, const char *format, ...);
 

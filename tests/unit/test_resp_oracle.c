@@ -443,10 +443,11 @@ static void test_resp_agrees_with_hiredis_on_harmed_frames(void **state)
 static void test_resp_oracle_has_seen_each_rule_at_work(void **state)
 {
     (void)state;
-    print_message("seed %d, %d frames: %u accepted, %u unfinished, %u refused by both, %u mended, "
-                  "%u refused early, %u too big, %u with a deep null\n",
-                  SEED, ROUNDS, seen.accepted, seen.unfinished, seen.refused, seen.mended,
-                  seen.early, seen.too_big, seen.deep_null);
+    print_message(
+        "# seed %d, %d frames: %u accepted, %u unfinished, %u refused by both, %u mended, "
+        "%u refused early, %u too big, %u with a deep null\n",
+        SEED, ROUNDS, seen.accepted, seen.unfinished, seen.refused, seen.mended, seen.early,
+        seen.too_big, seen.deep_null);
     assert_true(seen.accepted > ROUNDS / 3);
     assert_true(seen.unfinished > ROUNDS / 100);
     assert_true(seen.refused > ROUNDS / 100);

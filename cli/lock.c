@@ -36,6 +36,7 @@ static int open_client(bowline_client **ret_client, const job *j, uint32_t reply
         .max_hold_ms = s->max_hold_ms,
         .renew       = j->options.no_renew ? BOWLINE_OFF : 0,
         .keeper      = BOWLINE_OFF,
+        .spin        = BOWLINE_OFF,
         .program     = program_of(j->options.command[0]),
     };
 

@@ -55,6 +55,8 @@ static int check(const bowline_options *o, bowline_error *reterr)
         wrong = "renew is 0 or BOWLINE_OFF";
     else if (o->keeper != 0 && o->keeper != BOWLINE_OFF)
         wrong = "keeper is 0 or BOWLINE_OFF";
+    else if (o->spin != 0 && o->spin != BOWLINE_OFF)
+        wrong = "spin is 0 or BOWLINE_OFF";
     if (wrong != NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "%s", wrong);
     return BOWLINE_OK;
@@ -80,6 +82,7 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
         .answer_ms   = o.reply_ms,
         .max_hold_ms = o.max_hold_ms,
         .keeps       = o.keeper != BOWLINE_OFF,
+        .spins       = o.spin != BOWLINE_OFF,
     };
     status = bwl_client_open(&client->inner, &asked, o.renew == BOWLINE_OFF,
                              o.url != NULL ? o.url : "file:", bwl_fault_of(reterr));

@@ -15,6 +15,16 @@ bwl_ms bwl_clock_now(void)
     return (bwl_ms)t.tv_sec * 1000 + t.tv_nsec / 1000000 + 1;
 }
 
+int64_t bwl_clock_ns(void)
+{
+    struct timespec t;
+
+    int status = clock_gettime(CLOCK_BOOTTIME, &t);
+    assert(status == 0);
+    (void)status;
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 uint64_t bwl_clock_wall_us(void)
 {
     struct timespec t;

@@ -322,11 +322,6 @@ int bwl_conn_await_begin(bwl_conn *conn)
     return conn->awaited_fd;
 }
 
-ssize_t bwl_conn_await(int fd, char ret_bytes[BWL_CONN_AWAIT_ROOM])
-{
-    return recv(fd, ret_bytes, BWL_CONN_AWAIT_ROOM, 0);
-}
-
 bool bwl_conn_await_end(bwl_conn *conn)
 {
     bool is_closed = conn->awaited_fd != conn->source.fd;

@@ -101,16 +101,14 @@ enum {
     BWL_CONN_AWAIT_ROOM = 4096,
 };
 
-/* The descriptor for await; -1: the reactor is needed, as there is more to wait for, or TLS. */
+/* The descriptor to receive from, without the mutex (engine/spin.h); EAGAIN: nothing has come.  -1:
+ * the reactor is needed, as there is more to wait for, or TLS. */
 int bwl_conn_await_begin(bwl_conn *conn);
-
-/* As recv(2); EAGAIN: nothing has come.  The mutex is not needed. */
-ssize_t bwl_conn_await(int fd, char ret_bytes[BWL_CONN_AWAIT_ROOM]);
 
 /* False: it was closed meanwhile, and what came is nobody's. */
 bool bwl_conn_await_end(bwl_conn *conn);
 
-/* Takes what await gave, with its errno.  As bwl_conn_step. */
+/* Takes what was received, with its errno.  As bwl_conn_step. */
 int bwl_conn_take(bwl_conn *conn, const char *bytes, ssize_t got, bwl_fault *fault);
 
 /* The next whole frame, which lives until the next call of anything here.  1: there is one, 0: not

@@ -31,11 +31,13 @@ bool bwl_redis_await(bwl_client *client, bwl_ms until)
     int fd = bwl_conn_await_begin(&store->conn);
     if (fd < 0)
         return false;
+    bwl_spin_wait wait = bwl_spin_plan(&store->spin, client->latest);
     bwl_client_unlock(client);
-    ssize_t got   = bwl_conn_await(fd, bytes);
+    ssize_t got   = bwl_spin_receive(&wait, fd, bytes, sizeof bytes);
     int     error = errno;
     bwl_client_lock(client);
     store->heard_at = bwl_client_now(client);
+    bwl_spin_learn(&store->spin, &wait, got >= 0, client->latest);
     if (!bwl_conn_await_end(&store->conn))
         return true;
     if (got < 0 && (error == EAGAIN || error == EWOULDBLOCK || error == EINTR))

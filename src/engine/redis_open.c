@@ -195,6 +195,7 @@ static void prepare_conn(bwl_redis_store *store)
 {
     bwl_conn_init(&store->conn, &store->client->reactor, bwl_redis_ready);
     store->conn.silence_ms = store->client->settings.answer_ms;
+    store->spin.is_off     = !store->client->settings.spins;
 }
 
 /* Options of some URLs alone. */

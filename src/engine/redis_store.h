@@ -12,7 +12,7 @@
  *      redis_write.c    a question as the bytes that ask it
  *      redis_watch.c    one section between WATCH and EXEC at a time
  *      redis_section.c  the same for an update, on a connection of its own
- *      redis_await.c    waiting for an answer in the connection itself
+ *      redis_await.c    waiting for an answer in the connection itself, see spin.h
  *      redis_who.c      of a protocol with a queue: who we are, and who has a lock
  *      redis_held.c     what a new connection means for the locks that are held
  *      redis.c          the engine's table
@@ -37,6 +37,7 @@
 #include "engine/resolve.h"
 #include "engine/section.h"
 #include "engine/sentinel.h"
+#include "engine/spin.h"
 #include "redis/key.h"
 #include "redis/profile.h"
 #include "redis/queue.h"
@@ -120,6 +121,7 @@ enum { BWL_REDIS_RUN_ID_SIZE = 40 };
 typedef struct bwl_redis_store {
     bwl_conn           conn; /* first: the reactor's source is the store                          */
     bwl_client        *client;
+    bwl_spin           spin; /* waiting for answers of this connection */
     bwl_redis_phase    phase;
     bwl_redis_greeting greeting;
     bwl_ms             phase_began_at;

@@ -38,15 +38,16 @@ static int wait_option(bwl_settings *settings, const bwl_url *url, bwl_fault *fa
     return BWL_OK;
 }
 
-static int renew_option(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
+/* "off" takes away what is there without it. */
+static int switch_option(bool *ret_is_on, const bwl_url *url, const char *name, bwl_fault *fault)
 {
-    const char *text = bwl_url_find(url, "renew");
+    const char *text = bwl_url_find(url, name);
 
     if (text == NULL || strcmp(text, "on") == 0)
         return BWL_OK;
     if (strcmp(text, "off") != 0)
-        return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, renew= is neither on nor off");
-    settings->renews = false;
+        return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, %s= is neither on nor off", name);
+    *ret_is_on = false;
     return BWL_OK;
 }
 
@@ -78,7 +79,9 @@ int bwl_settings_from(bwl_settings *ret_settings, const bwl_settings *asked, boo
     if ((status = duration_option(&s.lease_ms, url, "lease", fault)) < 0 ||
         (status = duration_option(&s.answer_ms, url, "timeout", fault)) < 0 ||
         (status = duration_option(&s.max_hold_ms, url, "max-hold", fault)) < 0 ||
-        (status = wait_option(&s, url, fault)) < 0 || (status = renew_option(&s, url, fault)) < 0)
+        (status = wait_option(&s, url, fault)) < 0 ||
+        (status = switch_option(&s.renews, url, "renew", fault)) < 0 ||
+        (status = switch_option(&s.spins, url, "spin", fault)) < 0)
         return status;
     if (s.lease_ms == 0)
         s.lease_ms = bwl_url_find(url, "lease") != NULL ? -1 : lease_default(&s);

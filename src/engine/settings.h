@@ -26,11 +26,12 @@ typedef struct bwl_settings {
     const bwl_rules    *rules;     /* constant; NULL: the protocol has no parameters            */
     char risk[BWL_FAULT_TEXT_MAX]; /* what is wrong with these, and accepted; "": nothing      */
     bool renews;
+    bool spins; /* who waits for an answer may look for it without sleeping: engine/spin.h     */
     bool keeps; /* a thread of ours renews while nobody is inside a call               */
 } bwl_settings;
 
 /* The options that every engine takes, for bwl_url_check_options. */
-#define BWL_SETTINGS_OPTIONS "lease", "wait", "max-hold", "renew", "timeout"
+#define BWL_SETTINGS_OPTIONS "lease", "wait", "max-hold", "renew", "spin", "timeout"
 
 /* `asked` holds what the caller of open gave, 0 (and false) for what he did not, and the protocol
  * with its rules, which may have a lease and a wait of their own.  USAGE. */

@@ -180,6 +180,20 @@ static void test_open_renewal_and_keeper_can_be_turned_off(void **state)
     bowline_close(client);
 }
 
+static void test_open_spinning_can_be_turned_off(void **state)
+{
+    bowline_client *client;
+
+    (void)state;
+    assert_int_equal(open_with(&client, BOWLINE_OPTIONS(.url = "thread:")), BOWLINE_OK);
+    assert_true(client->inner->settings.spins);
+    bowline_close(client);
+    assert_int_equal(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .spin = BOWLINE_OFF)),
+                     BOWLINE_OK);
+    assert_false(client->inner->settings.spins);
+    bowline_close(client);
+}
+
 static void test_open_checks_every_option(void **state)
 {
     bowline_client *client;
@@ -193,6 +207,7 @@ static void test_open_checks_every_option(void **state)
     assert_usage(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .renew = 1)), "renew");
     assert_usage(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .renew = -2)), "renew");
     assert_usage(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .keeper = 1)), "keeper");
+    assert_usage(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .spin = 1)), "spin");
     assert_usage(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .reply_ms = 9)), "reply_ms");
     assert_usage(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .reply_ms = 30001)),
                  "reply_ms");
@@ -243,6 +258,7 @@ int main(void)
         cmocka_unit_test_setup(test_open_gives_a_client_with_what_was_asked, no_error),
         cmocka_unit_test_setup(test_open_program_is_named_or_cut, no_error),
         cmocka_unit_test_setup(test_open_renewal_and_keeper_can_be_turned_off, no_error),
+        cmocka_unit_test_setup(test_open_spinning_can_be_turned_off, no_error),
         cmocka_unit_test_setup(test_open_checks_every_option, no_error),
         cmocka_unit_test_setup(test_open_takes_the_limits_themselves, no_error),
         cmocka_unit_test_setup(test_open_says_what_is_wrong_with_the_url, no_error),

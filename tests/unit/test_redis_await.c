@@ -110,6 +110,97 @@ static void test_redis_await_hears_that_the_server_has_gone(void **state)
     assert_int_equal(told[0].kind, BWL_DOWN);
 }
 
+static unsigned sleeps;
+static unsigned looks;
+static bool     had_mutex;
+
+static int64_t same_time(void)
+{
+    return 0;
+}
+
+static ssize_t look(int fd, void *ret_bytes, size_t room)
+{
+    looks++;
+    /* Others may do what they like meanwhile. */
+    had_mutex = had_mutex || pthread_mutex_trylock(&client->mutex) != 0;
+    if (!had_mutex)
+        (void)pthread_mutex_unlock(&client->mutex);
+    return bwl_spin_real.look(fd, ret_bytes, room);
+}
+
+static ssize_t sleep_there(int fd, void *ret_bytes, size_t room)
+{
+    sleeps++;
+    return bwl_spin_real.sleep(fd, ret_bytes, room);
+}
+
+static void offer(void)
+{
+    says(":1\r\n");
+}
+
+static unsigned many(void)
+{
+    return 64;
+}
+
+/* No time passes, so an answer that takes 20 us comes soon enough, whenever it comes. */
+static const bwl_spin_system timeless = {
+    .now_ns = same_time, .look = look, .sleep = sleep_there, .offer = offer, .cpus = many
+};
+
+static void let_it_spin(void)
+{
+    store->spin = (bwl_spin){ .system = &timeless, .smoothed_ns = 20000 };
+    sleeps      = 0;
+    looks       = 0;
+    had_mutex   = false;
+}
+
+static void test_redis_await_looks_before_it_sleeps(void **state)
+{
+    static bwl_operation operation;
+    bwl_lock            *held = held_lock("n", &operation);
+
+    (void)state;
+    let_it_spin();
+    bwl_lock_release(held, &operation);
+    assert_true(await_long());
+    assert_int_equal(operation.ended, BWL_RELEASED);
+    assert_int_equal(looks, 2);
+    assert_int_equal(sleeps, 0);
+    assert_false(had_mutex);
+    assert_int_equal(store->spin.paid, 1);
+}
+
+static void test_redis_await_does_not_spin_when_something_is_due(void **state)
+{
+    static bwl_operation operation;
+    bwl_lock            *held = held_lock("n", &operation);
+
+    (void)state;
+    let_it_spin();
+    bwl_lock_release(held, &operation);
+    assert_false(await(BWL_CONN_AWAIT_MS - 1));
+    assert_int_equal(looks + sleeps, 0);
+}
+
+static void test_redis_await_sleeps_where_spinning_is_off(void **state)
+{
+    static bwl_operation operation;
+    bwl_lock            *held = held_lock("n", &operation);
+
+    (void)state;
+    let_it_spin();
+    store->spin.is_off = true;
+    bwl_lock_release(held, &operation);
+    says(":1\r\n");
+    assert_true(await_long());
+    assert_int_equal(looks, 0);
+    assert_int_equal(sleeps, 1);
+}
+
 typedef struct breaker {
     atomic_bool is_done;
     int         awaited;
@@ -168,6 +259,9 @@ int main(void)
         CASE(test_redis_await_stays_for_a_moment_only),
         CASE(test_redis_await_leaves_time_for_what_is_due),
         CASE(test_redis_await_hears_that_the_server_has_gone),
+        CASE(test_redis_await_looks_before_it_sleeps),
+        CASE(test_redis_await_does_not_spin_when_something_is_due),
+        CASE(test_redis_await_sleeps_where_spinning_is_off),
         CASE(test_redis_await_ends_when_another_thread_breaks_it_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,6 +175,23 @@ static void test_settings_renewal_is_off_when_either_says_so(void **state)
     bad("renew=", "renew=");
 }
 
+static void test_settings_spinning_is_off_when_either_says_so(void **state)
+{
+    const bwl_settings spinning = { .spins = true };
+
+    (void)state;
+    assert_int_equal(from(&spinning, false, ""), BWL_OK);
+    assert_true(settings.spins);
+    assert_int_equal(from(&spinning, false, "spin=on"), BWL_OK);
+    assert_true(settings.spins);
+    assert_int_equal(from(&spinning, false, "spin=off"), BWL_OK);
+    assert_false(settings.spins);
+    good("spin=on");
+    assert_false(settings.spins);
+    bad("spin=always", "spin=");
+    bad("spin=", "spin=");
+}
+
 static void test_settings_caller_is_held_to_the_same_limits(void **state)
 {
     const bwl_settings leases   = { .lease_ms = 99 };
@@ -193,8 +210,9 @@ static void test_settings_options_are_those_that_are_known_everywhere(void **sta
     bwl_url                  url;
 
     (void)state;
-    assert_int_equal(bwl_url_parse(&url, "x:?lease=1&wait=1&max-hold=1&renew=1&timeout=1", &fault),
-                     BWL_OK);
+    assert_int_equal(
+        bwl_url_parse(&url, "x:?lease=1&wait=1&max-hold=1&renew=1&spin=1&timeout=1", &fault),
+        BWL_OK);
     assert_int_equal(bwl_url_check_options(&url, known, &fault), BWL_OK);
 }
 
@@ -211,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_settings_wait_ends_after_24_days_or_never),
         cmocka_unit_test(test_settings_max_hold_is_at_least_1_ms),
         cmocka_unit_test(test_settings_renewal_is_off_when_either_says_so),
+        cmocka_unit_test(test_settings_spinning_is_off_when_either_says_so),
         cmocka_unit_test(test_settings_caller_is_held_to_the_same_limits),
         cmocka_unit_test(test_settings_options_are_those_that_are_known_everywhere),
     };

@@ -28,6 +28,7 @@ struct options {
     milliseconds max_hold{ 0 };
     bool         renew  = true;
     bool         keeper = true; /* false: the caller dispatches */
+    bool         spin   = true; /* false: who waits sleeps at once */
 };
 
 /* What one hold has otherwise than its client.  Zero: as the client. */
@@ -245,6 +246,7 @@ class client {
         o.max_hold_ms = asked.max_hold.count();
         o.renew       = asked.renew ? 0 : BOWLINE_OFF;
         o.keeper      = asked.keeper ? 0 : BOWLINE_OFF;
+        o.spin        = asked.spin ? 0 : BOWLINE_OFF;
         detail::check(bowline_open(&made, &o, &e), e);
         client_.reset(made, bowline_close); /* closes it also if there is no memory for this */
     }

@@ -91,10 +91,13 @@ struct bench_measure {
     const char     *means;  /* a sentence or two for the report */
     bench_bound     bound;
     double          goal;
-    double          stretch; /* 0: none */
-    unsigned        threads; /* 0: not a matter of threads */
-    unsigned        count;   /* of locks, waiters or keys, where the measure wants to know */
-    bool            is_long; /* seconds for a round */
+    double          stretch;      /* 0: none */
+    unsigned        threads;      /* 0: not a matter of threads */
+    unsigned        count;        /* of locks, waiters or keys, where the measure wants to know */
+    bool            is_long;      /* seconds for a round */
+    bool            is_unawaited; /* the release */
+    bool            is_busy;      /* every CPU, with something else */
+    const char     *query;        /* what the URL of ours says; NULL: nothing */
     bench_measuring run;
 };
 
@@ -142,12 +145,12 @@ int bench_measure_pair_pings(bench *b, const bench_measure *measure, bench_resul
                              bench_trouble *reterr);
 int bench_measure_pair_floor(bench *b, const bench_measure *measure, bench_result *ret_result,
                              bench_trouble *reterr);
-int bench_measure_nowait_token(bench *b, const bench_measure *measure, bench_result *ret_result,
-                               bench_trouble *reterr);
-int bench_measure_nowait_queue(bench *b, const bench_measure *measure, bench_result *ret_result,
-                               bench_trouble *reterr);
+int bench_measure_nowait(bench *b, const bench_measure *measure, bench_result *ret_result,
+                         bench_trouble *reterr);
 int bench_measure_threads(bench *b, const bench_measure *measure, bench_result *ret_result,
                           bench_trouble *reterr);
+int bench_measure_spin(bench *b, const bench_measure *measure, bench_result *ret_result,
+                       bench_trouble *reterr);
 int bench_measure_counter(bench *b, const bench_measure *measure, bench_result *ret_result,
                           bench_trouble *reterr);
 int bench_measure_run_file(bench *b, const bench_measure *measure, bench_result *ret_result,

@@ -88,8 +88,24 @@
         .means  = "What a pair costs the thread that makes it, when bowline_release_nowait does " \
                   "not wait for the answer: one round trip. On two CPUs both sides work for a "   \
                   "moment before each, so that a pair does not wait for the one before it.",      \
-        .bound = BENCH_AT_MOST, .goal = needed, .run = bench_measure_nowait_##protocol,           \
+        .bound = BENCH_AT_MOST, .goal = needed, .query = "protocol=" #protocol,                   \
+        .run = bench_measure_nowait,                                                              \
     }
+
+/* Of one thread: what a pair takes.  Of several: how many there are. */
+#define SPIN_MEASURE(called, place, unit_, bound_, needed, threads_, busy)                    \
+    {                                                                                         \
+        .name = "spin-" called, .regime = place, .unit = unit_,                               \
+        .ours = PAIR_OURS ", spinning where that pays", .theirs = "the same with spin=off",   \
+        .means = "What looking for the answer takes where there is nothing to be won by it: " \
+                 "on the server's CPU, among other threads, on a machine that is busy.",      \
+        .bound = bound_, .goal = needed, .threads = threads_, .is_busy = busy,                \
+        .run = bench_measure_spin,                                                            \
+    }
+#define SPIN_TIMES(called, place, busy) \
+    SPIN_MEASURE(called, place, BENCH_TIMES, BENCH_AT_MOST, 1.03, 1, busy)
+#define SPIN_RATES(called, threads, busy) \
+    SPIN_MEASURE(called, BENCH_FREE, BENCH_RATES, BENCH_AT_LEAST, 0.97, threads, busy)
 
 const bench_measure bench_measures[] = {
     {
@@ -129,6 +145,43 @@ const bench_measure bench_measures[] = {
         .goal   = 1.05,
         .run    = bench_measure_pair_floor,
     },
+    {
+        .name   = "pair-pings-X",
+        .regime = BENCH_CROSS,
+        .unit   = BENCH_TIMES,
+        .ours   = PAIR_OURS ", spinning",
+        .theirs = "two PINGs",
+        .means  = "Who waits for an answer looks for it for a while before it sleeps, and does not "
+                  "have to be woken then; a PING of blocking hiredis does.",
+        .bound  = BENCH_AT_MOST,
+        .goal   = 0.55,
+        .run    = bench_measure_pair_pings,
+    },
+    {
+        .name   = "pair-queue-P",
+        .regime = BENCH_PROXY,
+        .unit   = BENCH_TIMES,
+        .ours   = PAIR_OURS ", " QUEUE,
+        .theirs = "two PINGs",
+        .means  = "Two round trips with a fence and a queue, too.",
+        .bound  = BENCH_AT_MOST,
+        .goal   = 1.03,
+        .query  = QUEUE,
+        .run    = bench_measure_pair_pings,
+    },
+    {
+        .name   = "pair-queue-S",
+        .regime = BENCH_SAME,
+        .unit   = BENCH_TIMES,
+        .ours   = PAIR_OURS ", " QUEUE,
+        .theirs = "SET NX PX and compare-and-delete by blocking hiredis, without a fence",
+        .means  = "What a fence and a queue cost more than a lock that has neither: most of it is "
+                  "the server's.",
+        .bound  = BENCH_AT_MOST,
+        .goal   = 1.25,
+        .query  = QUEUE,
+        .run    = bench_measure_pair_floor,
+    },
     NOWAIT_MEASURE(token, "P", BENCH_PROXY, 1.05),
     NOWAIT_MEASURE(token, "X", BENCH_CROSS, 1.5),
     NOWAIT_MEASURE(queue, "P", BENCH_PROXY, 1.05),
@@ -138,7 +191,28 @@ const bench_measure bench_measures[] = {
     THREADS_MEASURE(count, "free", needed, wanted, BENCH_FREE)
     THREADS_MAP(X)
 #undef X
-        COUNTER_MEASURE(1, 1.5),
+        {
+            .name         = "threads-64-nowait",
+            .regime       = BENCH_FREE,
+            .unit         = BENCH_RATES,
+            .ours         = "threads on one client, pairs per second, the release not awaited",
+            .theirs       = "one hiredis connection per thread",
+            .means        = "The same with bowline_release_nowait.",
+            .bound        = BENCH_AT_LEAST,
+            .goal         = 2.0,
+            .threads      = 64,
+            .is_unawaited = true,
+            .query        = "wait=10s", /* should that be overtaken yet */
+            .run          = bench_measure_threads,
+        },
+    SPIN_TIMES("1-S", BENCH_SAME, false),
+    SPIN_TIMES("1-X", BENCH_CROSS, false),
+    SPIN_TIMES("1-busy", BENCH_FREE, true),
+    SPIN_RATES("2", 2, false),
+    SPIN_RATES("4", 4, false),
+    SPIN_RATES("16", 16, false),
+    SPIN_RATES("4-busy", 4, true),
+    COUNTER_MEASURE(1, 1.5),
     COUNTER_MEASURE(2, 1.0),
     COUNTER_MEASURE(4, 1.0),
     COUNTER_MEASURE(16, 1.0),

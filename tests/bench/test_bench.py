@@ -96,7 +96,9 @@ def test_list_says_every_measure_with_its_goal(bench):
         *("waiters-16", "waiters-128", "waiters-1000", "waiters-fairness-128", "waiters-commands-128"),
         *("idle-commands", "idle-cpu", "depth-128-X", "renewals-X"),
     ]
-    assert names == ["pair-P", "pair-S", "pair-X", *nowait, *threads, *counter, *local, *queue]
+    pair = ["pair-P", "pair-S", "pair-X", "pair-pings-X", "pair-queue-P", "pair-queue-S"]
+    spin = [f"spin-{what}" for what in ("1-S", "1-X", "1-busy", "2", "4", "16", "4-busy")]
+    assert names == [*pair, *nowait, *threads, "threads-64-nowait", *spin, *counter, *local, *queue]
     assert max(map(len, done.stdout.splitlines())) <= 100
 
 

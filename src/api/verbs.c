@@ -338,9 +338,11 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
     bwl_client_lock(client->inner);
     bowline_operation *op = bwl_operation_new(client, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
+    bwl_gather(client->inner);
     if (status == BOWLINE_OK)
         status = start_acquire(&op->inner, client->inner, name, &o,
                                wait_of(&o, &client->inner->settings), reterr);
+    bwl_gathered(client->inner);
     if (status == BOWLINE_OK)
         *ret_op = bwl_operation_show(op, NULL);
     else if (op != NULL)
@@ -363,8 +365,10 @@ int bowline_extend_start(bowline_operation **ret_op, bowline_hold *hold, uint32_
     bwl_client_lock(client);
     bowline_operation *op = bwl_operation_new(client->handle, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
+    bwl_gather(client);
     if (status == BOWLINE_OK)
         status = start_extend(&op->inner, bwl_lock_of(hold), lease_ms, reterr);
+    bwl_gathered(client);
     if (status == BOWLINE_OK) {
         bwl_lock_pin(op->inner.lock); /* it may be finished after the hold was released */
         *ret_op = bwl_operation_show(op, op->inner.lock->user);
@@ -388,7 +392,9 @@ int bowline_release_start(bowline_operation **ret_op, bowline_hold *hold, bowlin
     bwl_client_lock(client);
     bowline_operation *op = bwl_operation_new(client->handle, reterr);
     if (op != NULL) {
+        bwl_gather(client);
         start_release(&op->inner, bwl_lock_of(hold));
+        bwl_gathered(client);
         *ret_op = bwl_operation_show(op, bwl_lock_of(hold)->user);
     }
     bwl_client_unlock(client);

@@ -198,6 +198,7 @@ struct bwl_client {
     bwl_ms             driven_at;  /* when one was last                                         */
     bwl_ms             drives_until;
     bool               gathers;     /* more is about to be asked: keep it back, see flush        */
+    bwl_ms             kept_since;  /* may have been kept back by bwl_gather; 0: nothing is      */
     bool               dispatching; /* by the event loop of the caller, who looks afterwards   */
     bwl_ms             loop_sleeps_until; /* what that loop was told last; 0: nothing           */
     bwl_sleeper       *sleepers;

@@ -20,6 +20,7 @@ static void woken(bwl_client *client)
 
 static void flush(bwl_client *client)
 {
+    client->kept_since = 0;
     if (client->engine->flush != NULL)
         client->engine->flush(client);
 }
@@ -96,6 +97,23 @@ int bwl_client_drive(bwl_client *client, bwl_ms until, bwl_fault *fault)
     }
     ring_due(client);
     return BWL_OK;
+}
+
+void bwl_gather(bwl_client *client)
+{
+    client->gathers = client->keeper != NULL && client->bell == NULL && !client->driving &&
+                      !client->dispatching && client->pending > 0;
+}
+
+void bwl_gathered(bwl_client *client)
+{
+    if (!client->gathers)
+        return;
+    client->gathers = false;
+    if (client->kept_since != 0)
+        return;
+    client->kept_since = client->latest;
+    bwl_keeper_nudge(client);
 }
 
 /* ---- taking turns ---------------------------------------------------------------------------- */

@@ -23,13 +23,19 @@ struct bwl_keeper {
  * again and again would have to take its turn from the keeper each time. */
 enum { WATCH_AFTER_MS = 50 };
 
+/* Whoever has started several operations finishes one after the other, and reads the answers of all
+ * while he waits for the first: to take turns with him for the rest would cost both more. */
+enum { READ_AFTER_MS = 1 };
+
 /* When it has to do something by itself; now if it is at once. */
 static bwl_ms due_at(bwl_client *client)
 {
     if (client->driving || client->sleepers != NULL)
         return BWL_NEVER; /* others are there */
+    if (client->kept_since != 0)
+        return bwl_later(client->kept_since, READ_AFTER_MS);
     if (client->pending > client->unawaited.read_late)
-        return bwl_client_now(client);
+        return bwl_later(client->driven_at, READ_AFTER_MS);
     if (client->unawaited.read_late > 0)
         return bwl_sooner(bwl_client_next_at(client),
                           bwl_later(client->unawaited.late_since, WATCH_AFTER_MS));

@@ -66,6 +66,8 @@ void bwl_reactor_wake(bwl_reactor *reactor)
 {
     uint64_t one = 1;
 
+    if (atomic_exchange(&reactor->is_woken, true))
+        return; /* it is readable; or it has just been read, and who did looks at everything next */
     /* Fails for good only when it is full, and then it is readable already. */
     while (write(reactor->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
         continue;
@@ -77,6 +79,8 @@ static void quiet(bwl_reactor *reactor)
 
     ssize_t got = read(reactor->wake_fd, &count, sizeof count);
     (void)got; /* nothing there: somebody else was faster */
+    /* Behind the read: who comes between them and does not write is seen by who looks next. */
+    (void)atomic_exchange(&reactor->is_woken, false);
 }
 
 int bwl_reactor_wait(bwl_reactor *reactor, bwl_ms wait_ms, bwl_ready ret_ready[BWL_READY_MAX])

@@ -11,6 +11,8 @@
 
 #include "core/status.h"
 
+#include <stdatomic.h>
+
 typedef struct bwl_source {
     int fd;
     void (*ready)(struct bwl_source *, uint32_t events); /* EPOLLIN, EPOLLOUT, ... */
@@ -19,6 +21,7 @@ typedef struct bwl_source {
 typedef struct bwl_reactor {
     int epoll_fd; /* -1: not opened yet; it costs two descriptors, which not everybody needs    */
     int wake_fd;
+    atomic_bool is_woken; /* and nobody has heard it yet: once is enough                     */
 } bwl_reactor;
 
 #define BWL_REACTOR_CLOSED            \

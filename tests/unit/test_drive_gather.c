@@ -1,11 +1,15 @@
 /*
  * test_drive_gather.c -- many holds that are due for their renewal at about the same time: what
- * they ask goes out together, the earliest first, and in packets when it is much.
+ * they ask goes out together, the earliest first, and in packets when it is much.  And operations
+ * that are started one after the other: what they ask is kept while others are under way, until
+ * somebody waits, or the keeper comes.
  */
 #include "redis_fixture.h"
 
 #include "engine/drive.h"
+#include "engine/keeper.h"
 
+#include <poll.h>
 #include <sys/ioctl.h>
 
 enum { MANY = 20, CROWD = 300, LEASE_MS = 3000 };
@@ -96,6 +100,130 @@ static void test_drive_a_crowd_goes_out_by_packets(void **state)
     assert_int_equal(asked, CROWD);
 }
 
+/* ---- what is started ------------------------------------------------------------------------- */
+
+enum { STARTED = 3 };
+
+static bwl_operation started[STARTED];
+static bwl_lock     *held[STARTED];
+
+static int at_server(void)
+{
+    int size;
+
+    assert_int_equal(ioctl(server, FIONREAD, &size), 0);
+    return size;
+}
+
+static void start(unsigned i)
+{
+    bwl_gather(client);
+    bwl_lock_extend(held[i], &started[i], LEASE_MS);
+    bwl_gathered(client);
+    assert_false(client->gathers);
+}
+
+static void hold_them(void)
+{
+    char name[16];
+
+    for (unsigned i = 0; i < STARTED; i++) {
+        (void)snprintf(name, sizeof name, "n%u", i);
+        held[i] = held_lock(name, &operation);
+    }
+}
+
+static void expect_extensions(unsigned from)
+{
+    char lines[READ_MAX];
+    int  size = 0;
+
+    for (unsigned i = from; i < STARTED; i++)
+        size += snprintf(lines + size, sizeof lines - (size_t)size,
+                         "EVALSHA @extend_if_mine 1 bowline:{n%u} %s %d\n", i,
+                         held[i]->hold.claim.token, LEASE_MS);
+    expect("%s", lines);
+}
+
+static void test_drive_sends_what_is_started_with_the_next_wait(void **state)
+{
+    (void)state;
+    hold_them();
+    assert_int_equal(bwl_keeper_start(client, &fault), BWL_OK);
+    start(0);
+    int first = at_server();
+    assert_true(first > 0); /* nothing was under way */
+    start(1);
+    start(2);
+    assert_int_equal(at_server(), first);
+    assert_true(client->kept_since != 0);
+    sent_before = -1;
+    assert_int_equal(bwl_client_wait(client, &started[2], bwl_client_now(client) + 1, &fault),
+                     BWL_STATUS_TIMEOUT);
+    assert_int_equal(sent_before, first);
+    assert_int_equal(client->kept_since, 0);
+    expect_extensions(0);
+}
+
+static void test_drive_lets_the_keeper_send_what_nobody_waits_for(void **state)
+{
+    (void)state;
+    hold_them();
+    assert_int_equal(bwl_keeper_start(client, &fault), BWL_OK);
+    for (unsigned i = 0; i < STARTED; i++)
+        start(i);
+    expect("EVALSHA @extend_if_mine 1 bowline:{n0} %s %d", held[0]->hold.claim.token, LEASE_MS);
+    bwl_client_unlock(client);
+    int count = poll(&(struct pollfd){ .fd = server, .events = POLLIN }, 1, 5000);
+    bwl_client_lock(client);
+    assert_int_equal(count, 1);
+    expect_extensions(1);
+}
+
+/* Another call that asks takes it along. */
+static void test_drive_sends_what_is_started_with_the_next_question(void **state)
+{
+    (void)state;
+    hold_them();
+    assert_int_equal(bwl_keeper_start(client, &fault), BWL_OK);
+    start(0);
+    start(1);
+    bwl_lock_extend(held[2], &started[2], LEASE_MS);
+    expect_extensions(0);
+}
+
+static bool gathers_now(void)
+{
+    bwl_gather(client);
+    bool gathers    = client->gathers;
+    client->gathers = false;
+    return gathers;
+}
+
+static void test_drive_sends_at_once_what_nobody_would_send(void **state)
+{
+    (void)state;
+    hold_them();
+    start(0);
+    assert_false(gathers_now()); /* there is no keeper */
+    assert_int_equal(bwl_keeper_start(client, &fault), BWL_OK);
+    assert_true(gathers_now());
+    client->driving = true; /* and has sent what there was */
+    assert_false(gathers_now());
+    client->driving     = false;
+    client->dispatching = true;
+    assert_false(gathers_now());
+    client->dispatching = false;
+    static char a_bell;
+    client->bell = (struct bwl_bell *)(void *)&a_bell; /* there is a loop */
+    assert_false(gathers_now());
+    client->bell = NULL;
+    says(":1\r\n");
+    turn();
+    assert_int_equal(client->pending, 0);
+    assert_false(gathers_now()); /* nothing is under way */
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, play_with_spy, play_is_over)
 
 int main(void)
@@ -104,6 +232,10 @@ int main(void)
         CASE(test_drive_renewals_that_are_due_go_out_together),
         CASE(test_drive_keeps_nothing_back_but_for_alarms),
         CASE(test_drive_a_crowd_goes_out_by_packets),
+        CASE(test_drive_sends_what_is_started_with_the_next_wait),
+        CASE(test_drive_lets_the_keeper_send_what_nobody_waits_for),
+        CASE(test_drive_sends_what_is_started_with_the_next_question),
+        CASE(test_drive_sends_at_once_what_nobody_would_send),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

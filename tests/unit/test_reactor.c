@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -152,6 +153,48 @@ static void test_reactor_wake_is_kept_for_the_next_wait_and_comes_once(void **st
     assert_int_equal(bwl_reactor_wait(&reactor, BWL_NEVER, ready), 1);
 }
 
+static void test_reactor_wake_writes_once(void **state)
+{
+    uint64_t count = 0;
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        bwl_reactor_wake(&reactor);
+    assert_int_equal(read(reactor.wake_fd, &count, sizeof count), sizeof count);
+    assert_int_equal(count, 1);
+}
+
+enum { WAKES = 20000 };
+
+static atomic_int said;
+
+static void *wake_often(void *arg)
+{
+    for (int i = 1; i <= WAKES; i++) {
+        atomic_store(&said, i);
+        bwl_reactor_wake(arg);
+        if (i % 64 == 0)
+            (void)sched_yield();
+    }
+    return NULL;
+}
+
+/* Whatever is said before a wake is seen by who was woken: the last is never slept over. */
+static void test_reactor_wake_is_never_lost(void **state)
+{
+    pthread_t thread;
+    int       seen = 0;
+
+    (void)state;
+    atomic_store(&said, 0);
+    assert_int_equal(pthread_create(&thread, NULL, wake_often, &reactor), 0);
+    while (seen < WAKES) {
+        assert_int_equal(bwl_reactor_wait(&reactor, 60000, ready), 1);
+        seen = atomic_load(&said);
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 static void *wake_later(void *arg)
 {
     (void)nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
@@ -201,6 +244,9 @@ int main(void)
                                         close_reactor),
         cmocka_unit_test_setup_teardown(test_reactor_wake_is_kept_for_the_next_wait_and_comes_once,
                                         open_reactor, close_reactor),
+        cmocka_unit_test_setup_teardown(test_reactor_wake_writes_once, open_reactor, close_reactor),
+        cmocka_unit_test_setup_teardown(test_reactor_wake_is_never_lost, open_reactor,
+                                        close_reactor),
         cmocka_unit_test_setup_teardown(test_reactor_wake_ends_the_wait_of_another_thread,
                                         open_reactor, close_reactor),
         cmocka_unit_test_setup_teardown(test_reactor_can_itself_be_polled, open_reactor,

@@ -1,6 +1,6 @@
 /*
- * measure_spin.c -- spin-N: a client that may look for its answers before it sleeps, set against one
- * that sleeps at once.
+ * measure_spin.c -- spin-N: a client that may look for its answers before it sleeps, set against
+ * one that sleeps at once.
  *
  * Both are ours, with the same threads on the same server, in the same run.  What spinning gives to
  * one thread on an idle machine is measured by pair-pings-X; here it is asked what it takes: from

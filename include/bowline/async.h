@@ -25,8 +25,8 @@
  *     descriptor becomes readable.
  *   - From the first call of these on, a client takes new locks over one connection, the one behind
  *     bowline_fd; blocking calls of several threads may otherwise open up to four (redis://).
- *   - What is started while the answer to something else is awaited may go out with what is started
- *     next, when anybody waits, or a millisecond later.  Not where there is a descriptor for a loop.
+ *   - What is started while the answer to something else is awaited may go out with what is
+ *     started next: when anybody waits, or a millisecond later.  Not once a loop has a descriptor.
  *   - A hold is renewed by whoever dispatches, and by the keeper thread (bowline_options.keeper)
  *     when nobody does.
  *   - What can block: every call without _start in its name that says so, bowline_operation_wait,

@@ -5,24 +5,19 @@
 
 #include <time.h>
 
-bwl_ms bwl_clock_now(void)
+int64_t bwl_clock_ns(void)
 {
     struct timespec t;
 
     int status = clock_gettime(CLOCK_BOOTTIME, &t);
     assert(status == 0); /* fails only for a clock that does not exist: Linux has it since 2.6.39 */
     (void)status;
-    return (bwl_ms)t.tv_sec * 1000 + t.tv_nsec / 1000000 + 1;
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-int64_t bwl_clock_ns(void)
+bwl_ms bwl_clock_now(void)
 {
-    struct timespec t;
-
-    int status = clock_gettime(CLOCK_BOOTTIME, &t);
-    assert(status == 0);
-    (void)status;
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    return bwl_clock_ns() / 1000000 + 1;
 }
 
 uint64_t bwl_clock_wall_us(void)

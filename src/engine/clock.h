@@ -11,11 +11,11 @@
 
 #include "core/core.h"
 
-/* Milliseconds since boot, suspend included; at least 1. */
-bwl_ms bwl_clock_now(void);
-
 /* Nanoseconds since boot, suspend included. */
 int64_t bwl_clock_ns(void);
+
+/* Milliseconds since boot, suspend included; at least 1. */
+bwl_ms bwl_clock_now(void);
 
 /* Microseconds since 1970 by the wall clock. */
 uint64_t bwl_clock_wall_us(void);

@@ -15,9 +15,9 @@ void bwl_sleep_until(bwl_client *client, pthread_cond_t *cond, bwl_ms at);
 /* locked: nobody drives any more: lets the first sleeper do so, or else the keeper see to it. */
 void bwl_hand_over(bwl_client *client);
 
-/* locked: around the start of an operation that is finished later.  While others are under way, what
- * it asks is kept, to go out with what is started next: when somebody waits, or by the keeper after
- * a millisecond.  Not where a loop is, which may have no turn that soon. */
+/* locked: around the start of an operation that is finished later.  While others are under way,
+ * what it asks is kept, to go out with what is started next: when somebody waits, or by the keeper
+ * after a millisecond.  Not where a loop is, which may have no turn that soon. */
 void bwl_gather(bwl_client *client);
 void bwl_gathered(bwl_client *client);
 

@@ -6,16 +6,16 @@
  * while, and sleep only then.  That pays if answers come soon and the CPU has nothing better to do;
  * both are judged by what was seen before:
  *
- *   - How long an answer takes is smoothed as TCP smooths its round trip (RFC 6298).  Spinning lasts
- *     for that and four times its mean deviation, at most BWL_SPIN_MAX_NS; where answers take longer
- *     than that there is none.
+ *   - How long an answer takes is smoothed as TCP smooths its round trip (RFC 6298).  Spinning
+ *     lasts for that and four times its mean deviation, at most BWL_SPIN_MAX_NS; where answers take
+ *     longer than that there is none.
  *   - The CPU is offered to others once, after the first look.  If it was away from us for half of
  *     what an answer takes, then or later, somebody else had use for it: whoever gives the answer,
  *     perhaps.
  *   - If others of this process wait for answers as well, a CPU must be left for each of them, and
  *     one for the server.
- *   - Spinning in vain is followed by a pause, and each pause is twice as long as the one before; it
- *     shrinks by an eighth when spinning pays.  So one in six may fail before there are long pauses.
+ *   - Spinning in vain is followed by a pause, and each pause is twice as long as the one before;
+ *     it shrinks by an eighth when spinning pays.  So one in six may fail before they are long.
  *
  * A spin belongs to one connection and is guarded by its client's mutex, but for
  * bwl_spin_receive.  Why it is so, and what it brings: docs/design/spinning.md.

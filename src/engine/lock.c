@@ -364,6 +364,18 @@ void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_section *sectio
     bwl_lock_unpin(lock);
 }
 
+void bwl_lock_break(bwl_lock *lock, bwl_operation *operation)
+{
+    assert(lock->operation == NULL);
+    *operation      = (bwl_operation){ .lock = lock, .looks = true, .ended = BWL_PENDING };
+    lock->operation = operation;
+    (void)bwl_client_now(lock->client);
+    bwl_lock_pin(lock);
+    if (lock->client->engine->break_seen(lock))
+        bwl_lock_looked(lock);
+    bwl_lock_unpin(lock);
+}
+
 void bwl_lock_looked(bwl_lock *lock)
 {
     end_operation(lock, BWL_RELEASED);

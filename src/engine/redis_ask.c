@@ -78,6 +78,8 @@ static void settle(const bwl_redis_open_question *q, const bwl_event *ev)
 {
     if (q->verifies) {
         bwl_redis_verified(q, ev);
+    } else if (bwl_redis_breaks(q)) {
+        bwl_redis_break_ended(q->lock->client->store, q, ev);
     } else if (q->looker != NULL) {
         q->looker->answer = ev->kind == BWL_DOWN ? BWL_UNSENT : ev->answer;
         bwl_lock_looked(q->lock);
@@ -154,7 +156,7 @@ static bwl_redis_verdict read_frame(bwl_redis_store *store, bwl_redis_open_quest
 
     if (q->introduces)
         return BWL_REDIS_ANSWER; /* whatever it is: nobody waits for it */
-    if (q->looker != NULL)
+    if (q->looker != NULL && !bwl_redis_breaks(q))
         return bwl_redis_read_look(bytes, size, &ret_ev->answer, &q->looker->look);
     if (q->section != NULL)
         return bwl_redis_section_heard(store, q, bytes, size, &ret_ev->answer);

@@ -261,6 +261,11 @@ static bwl_moment moment(const bwl_world *w, unsigned client)
 
 /* ---- what the caller does -------------------------------------------------------------------- */
 
+static bwl_ms wait_of(const bwl_scenario *s, unsigned client)
+{
+    return (s->tries_once_of >> client & 1) != 0 ? 0 : s->wait_ms;
+}
+
 /* All that is about one round, and begins anew with the next. */
 static void new_round(bwl_world *w, bwl_lab_client *c)
 {
@@ -284,7 +289,8 @@ static void new_round(bwl_world *w, bwl_lab_client *c)
     bwl_ghost_new_round(c);
     if (bwl_wait_is_kept(w))
         bwl_wait_new_round(w, (unsigned)(c - w->clients));
-    c->due_by = bwl_later(bwl_later(c->now, s->wait_ms), s->terms.answer_ms);
+    c->due_by =
+        bwl_later(bwl_later(c->now, wait_of(s, (unsigned)(c - w->clients))), s->terms.answer_ms);
 }
 
 void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
@@ -302,7 +308,8 @@ void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
         terms.max_hold_ms = BWL_NEVER;
     terms.lease_ms = s->lease_of_ms[client];
     bwl_hold_init(&c->hold, s->protocol, 1, &terms);
-    bwl_hold_acquire(&c->hold, &random, moment(w, client), bwl_later(c->now, s->wait_ms), &fx);
+    bwl_hold_acquire(&c->hold, &random, moment(w, client), bwl_later(c->now, wait_of(s, client)),
+                     &fx);
     after(w, client, &fx);
 }
 

@@ -36,6 +36,7 @@ typedef struct bwl_scenario {
     unsigned tries_once_of; /* flags 1 << client: these do, whatever the others do               */
     bool     stale;         /* somebody has left a key behind whose stamp is over          */
     bool     fences; /* the server counts who gets the lock, and says the number with it          */
+    bool     keeps_all;  /* a server that comes back (RESTORE) has all that it had                */
     bool     has_run_id; /* who connects again learns whether the server was started anew         */
     bool     never_renews;
     bool     never_kills; /* who connects again may not end what it had                          */

@@ -258,7 +258,8 @@ BOWLINE_API void bowline_close(bowline_client *client);
 /* ---- questions about a hold ------------------------------------------------------------------ */
 
 /* How long the lock is surely ours from now on: 0 when it is not, INT64_MAX where nothing but
- * release ends it.  Any thread. */
+ * release ends it.  While the store keeps what it gave, what was said stays true also when the hold
+ * is lost meanwhile, until it is released.  Any thread. */
 BOWLINE_API int64_t bowline_hold_left_ms(bowline_hold *hold);
 
 /* OK: nothing has gone wrong since the hold was won, or renewed last.  UNREACHABLE, UNKNOWN (no

@@ -281,6 +281,18 @@ void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms)
     bwl_lock_unpin(lock);
 }
 
+/* It was lost, and the caller is done with it: what is left of it in the store may go. */
+static void give_back(bwl_lock *lock)
+{
+    bwl_effects fx;
+
+    if (lock->hold.state != BWL_HOLD_DISOWNED)
+        return;
+    bwl_no_effects(&fx);
+    bwl_hold_give_back(&lock->hold, moment(lock, bwl_client_now(lock->client)), &fx);
+    step(lock, &fx);
+}
+
 void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
 {
     bwl_effects fx;
@@ -293,6 +305,7 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
         step(lock, &fx);
     } else {
         end_operation(lock, BWL_LOST);
+        give_back(lock);
     }
     bwl_lock_unpin(lock);
 }

@@ -296,7 +296,9 @@ void bwl_lock_looked(bwl_lock *lock);
 void bwl_lock_pin(bwl_lock *lock);
 void bwl_lock_unpin(bwl_lock *lock);
 
-/* locked: remembers why the store refused, for the caller's error text. */
+/* locked: remembers why the store refused, for the caller's error text; or that it did not, this
+ * time.  Nothing, if the caller has been told already, or will be told of something before this. */
 __attribute__((format(printf, 2, 3))) void bwl_lock_says(bwl_lock *lock, const char *format, ...);
+void                                       bwl_lock_says_nothing(bwl_lock *lock);
 
 #endif

@@ -129,13 +129,43 @@ void bwl_lock_unpin(bwl_lock *lock)
     free_if_done(lock);
 }
 
+/* Does what happens now have a part in what the caller will be told?  What becomes of a lock that he
+ * has heard of, or of an attempt that has failed already, is no reason for that. */
+static bool is_at_stake(const bwl_hold *hold)
+{
+    switch (hold->state) {
+    case BWL_HOLD_IDLE:
+    case BWL_HOLD_ACQUIRING:
+    case BWL_HOLD_SETTLING:
+    case BWL_HOLD_WAITING:
+    case BWL_HOLD_QUEUED:
+    case BWL_HOLD_HELD:
+    case BWL_HOLD_RENEWING:
+    case BWL_HOLD_RELEASING: return true;
+    case BWL_HOLD_DISCARDING:
+    case BWL_HOLD_DISOWNED:
+    case BWL_HOLD_LEAVING:
+    case BWL_HOLD_ABANDONING:
+    case BWL_HOLD_OVER: return false;
+    }
+    bwl_unreachable("a state outside of its enum");
+}
+
 void bwl_lock_says(bwl_lock *lock, const char *format, ...)
 {
     va_list arguments;
 
+    if (!is_at_stake(&lock->hold))
+        return;
     va_start(arguments, format);
     (void)vsnprintf(lock->why, sizeof lock->why, format, arguments); /* cutting is meant */
     va_end(arguments);
+}
+
+void bwl_lock_says_nothing(bwl_lock *lock)
+{
+    if (is_at_stake(&lock->hold))
+        lock->why[0] = '\0';
 }
 
 /* ---- carrying out ---------------------------------------------------------------------------- */

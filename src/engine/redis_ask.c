@@ -194,9 +194,12 @@ static void says_why(bwl_redis_store *store, const bwl_redis_open_question *q, b
 {
     char text[160];
 
-    if (q->verifies || q->section != NULL || bytes == NULL ||
-        (answer != BWL_LATER && answer != BWL_REFUSED))
+    if (q->verifies || q->section != NULL || bytes == NULL || answer == 0)
+        return; /* 0: it is asked again by its text */
+    if (answer != BWL_LATER && answer != BWL_REFUSED) {
+        bwl_lock_says_nothing(q->lock);
         return;
+    }
     bwl_redis_error_words(store, text, sizeof text, bytes, size);
     if (bwl_redis_lacks_a_right(text))
         bwl_redis_name_rights(store, text, sizeof text);

@@ -129,8 +129,8 @@ void bwl_lock_unpin(bwl_lock *lock)
     free_if_done(lock);
 }
 
-/* Does what happens now have a part in what the caller will be told?  What becomes of a lock that he
- * has heard of, or of an attempt that has failed already, is no reason for that. */
+/* Does what happens now have a part in what the caller will be told?  What becomes of a lock that
+ * he has heard of, or of an attempt that has failed already, is no reason for that. */
 static bool is_at_stake(const bwl_hold *hold)
 {
     switch (hold->state) {

@@ -141,6 +141,7 @@ static bool is_at_stake(const bwl_hold *hold)
     case BWL_HOLD_QUEUED:
     case BWL_HOLD_HELD:
     case BWL_HOLD_RENEWING:
+    case BWL_HOLD_YIELDING:
     case BWL_HOLD_RELEASING: return true;
     case BWL_HOLD_DISCARDING:
     case BWL_HOLD_DISOWNED:

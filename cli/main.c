@@ -10,6 +10,7 @@
 
 #include <bowline/bowline.h>
 
+#include "break.h"
 #include "commands.h"
 #include "fence.h"
 #include "lab.h"
@@ -58,6 +59,8 @@ static int help_main(int argc, char **argv)
         write_help();
     else if (strcmp(argv[1], "run") == 0)
         options_manual(stdout);
+    else if (strcmp(argv[1], "break") == 0)
+        break_help(stdout);
     else if (strcmp(argv[1], "fence") == 0)
         fence_help(stdout);
     else if (strcmp(argv[1], "lab") == 0)
@@ -65,7 +68,7 @@ static int help_main(int argc, char **argv)
     else
         return complain(words_of("there is no help on %s", argv[1]),
                         say_did_you_mean(say_nearest(argv[1], command_names), "bowline help ",
-                                         "there is help on: run, fence, lab"));
+                                         "there is help on: run, break, fence, lab"));
     return say_done();
 }
 
@@ -108,6 +111,8 @@ int main(int argc, char **argv)
         return version_main();
     if (strcmp(word, "run") == 0)
         return run_main(argc - 1, argv + 1);
+    if (strcmp(word, "break") == 0)
+        return break_main(argc - 1, argv + 1);
     if (strcmp(word, "fence") == 0)
         return fence_main(argc - 1, argv + 1);
     if (strcmp(word, "lab") == 0)

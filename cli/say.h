@@ -17,6 +17,7 @@
 
 /* What bowline itself exits with; everything else is the command's own. */
 enum {
+    EXIT_CHANGED      = 122,
     EXIT_LOST         = 123,
     EXIT_NOT_ACQUIRED = 124,
     EXIT_FAILED       = 125,

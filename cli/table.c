@@ -37,6 +37,13 @@ static void write_options_of_run(void)
 #undef X
 }
 
+static void write_options_of_break(void)
+{
+#define X(name, letter, ...) OPTION("break", letter, __VA_ARGS__)
+    BREAK_OPTION_MAP(X)
+#undef X
+}
+
 static void write_options_of_fence(void)
 {
 #define X(name, letter, ...) OPTION("fence", letter, __VA_ARGS__)

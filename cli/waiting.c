@@ -33,7 +33,7 @@ int64_t waiting_wait_ms(const waiting *w)
     return w->next_at > now ? w->next_at - now : 0;
 }
 
-static words who_words(const bowline_holder *holder)
+words waiting_holder(const bowline_holder *holder)
 {
     words person =
         words_of("%s%s%s", holder->user, holder->host[0] != '\0' ? "@" : "", holder->host);
@@ -61,7 +61,7 @@ words waiting_who(bowline_client *client, const char *name)
         return words_of("%s", error.text);
     if (holder.held == 0)
         return words_of("nobody holds it at this moment");
-    return who_words(&holder);
+    return waiting_holder(&holder);
 }
 
 /* The width of the terminal but for the last column, where some wrap. */

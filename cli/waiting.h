@@ -35,6 +35,9 @@ void waiting_say(waiting *w, bowline_client *client);
 
 void waiting_end(waiting *w);
 
+/* "held by deploy@web-2 pid 4121 (pg_dump) for 3m12s".  It is held. */
+words waiting_holder(const bowline_holder *holder);
+
 /* "held by deploy@web-2 pid 4121 (pg_dump) for 3m12s", or why that cannot be said. */
 words waiting_who(bowline_client *client, const char *name);
 

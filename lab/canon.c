@@ -150,7 +150,7 @@ static void put_hold(bwl_print *p, const bwl_hold *h)
         bwl_put_time(p, h->give_up_at);
         bwl_put_time(p, h->attempt_ends_at);
     }
-    if (held || p->plain) {
+    if (held || h->state == BWL_HOLD_DISOWNED || p->plain) {
         bwl_put_time(p, h->until);
         bwl_put_time(p, h->ends_at);
         if (!h->protocol->settles)
@@ -213,13 +213,17 @@ static void put_letter(bwl_print *p, const bwl_world *w, const bwl_lab_client *c
 }
 
 /* How far its time of day is from the true one; where its own clock is, between two milliseconds,
- * and how fast it is.  And its lease, if that is its own. */
+ * and how fast it is.  And its lease, if that is its own; whether it waits; what it was told. */
 static void put_clock(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
 {
-    bwl_ms lease_ms = w->scenario->lease_of_ms[c - w->clients];
+    size_t number     = (size_t)(c - w->clients);
+    bwl_ms lease_ms   = w->scenario->lease_of_ms[number];
+    bool   tries_once = (w->scenario->tries_once_of >> number & 1) != 0;
 
     bwl_put(p, (uint64_t)(c->skew_ms + (p->uses_wall ? c->now - w->now : 0)));
-    bwl_put(p, (uint64_t)lease_ms << 24 | (uint64_t)c->beyond << 16 | c->pace);
+    bwl_put(p, (uint64_t)tries_once << 63 | (uint64_t)lease_ms << 24 | (uint64_t)c->beyond << 16 |
+                   c->pace);
+    bwl_put(p, c->trusts_until > c->now ? (uint64_t)(c->trusts_until - c->now) : 0);
 }
 
 static void put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)

@@ -131,6 +131,8 @@ static void add_caller(const bwl_world *w, bwl_choices *choices, unsigned client
         if (w->left[BWL_YIELD] > 0 && w->scenario->wait_ms > 0)
             add(choices, BWL_CHOICE_YIELD, client, 0);
     }
+    if (c->hold.state == BWL_HOLD_DISOWNED)
+        add(choices, BWL_CHOICE_RELEASE, client, 0);
     if (c->is_working && w->left[BWL_WRITE] > 0)
         add(choices, BWL_CHOICE_WRITE, client, 0);
     if (bwl_hold_is_sought(&c->hold) && w->left[BWL_CANCEL] > 0)
@@ -207,9 +209,9 @@ static void add_server_faults(const bwl_world *w, bwl_choices *choices)
         add(choices, BWL_CHOICE_RESTART, 0, 0);
     if (w->left[BWL_JUMP] > 0 && is_there)
         add(choices, BWL_CHOICE_JUMP, 0, 0);
-    if (w->left[BWL_RESTORE] > 0 && is_there && !is_saved)
+    if (w->left[BWL_RESTORE] > 0 && is_there && !is_saved && !w->scenario->keeps_all)
         add(choices, BWL_CHOICE_SAVE, 0, 0);
-    if (w->left[BWL_RESTORE] > 0 && is_saved)
+    if (w->left[BWL_RESTORE] > 0 && (is_saved || w->scenario->keeps_all))
         add(choices, BWL_CHOICE_RESTORE, 0, 0);
     if (w->left[BWL_FAILOVER] > 0)
         add(choices, BWL_CHOICE_FAILOVER, 0, 0);

@@ -209,7 +209,12 @@ static void after(bwl_world *w, unsigned client, const bwl_effects *fx)
         c->wake_at = fx->wake_at;
     if ((w->scenario->twists & BWL_TWIST_LATE_TIMER) != 0)
         c->wake_at = bwl_later(c->wake_at, TWIST_MS);
+    bool was_disowned = c->due_by == BWL_NEVER && c->is_told_end;
     caller_hears(w, c, &fx->outcome);
+    if (c->hold.state == BWL_HOLD_DISOWNED)
+        c->due_by = BWL_NEVER; /* until it is given back */
+    else if (was_disowned)
+        c->due_by = c->now + w->scenario->terms.answer_ms;
     if (c->hold.state == BWL_HOLD_OVER)
         round_over(w, c);
 }
@@ -261,6 +266,11 @@ static bwl_moment moment(const bwl_world *w, unsigned client)
 
 /* ---- what the caller does -------------------------------------------------------------------- */
 
+static bwl_ms wait_of(const bwl_scenario *s, unsigned client)
+{
+    return (s->tries_once_of >> client & 1) != 0 ? 0 : s->wait_ms;
+}
+
 /* All that is about one round, and begins anew with the next. */
 static void new_round(bwl_world *w, bwl_lab_client *c)
 {
@@ -269,22 +279,24 @@ static void new_round(bwl_world *w, bwl_lab_client *c)
     if (c->rounds_left != BWL_ANY)
         c->rounds_left--;
     c->round++;
-    c->is_running  = true;
-    c->is_working  = false;
-    c->was_slow    = false;
-    c->was_kept    = false;
-    c->is_told_end = false;
-    c->extends     = false;
-    c->releases    = false;
-    c->cancels     = false;
-    c->yields      = false;
-    c->is_removed  = false;
-    c->is_of_old   = false;
-    c->asked_now   = 0;
+    c->is_running   = true;
+    c->is_working   = false;
+    c->was_slow     = false;
+    c->was_kept     = false;
+    c->is_told_end  = false;
+    c->extends      = false;
+    c->releases     = false;
+    c->cancels      = false;
+    c->yields       = false;
+    c->is_removed   = false;
+    c->is_of_old    = false;
+    c->asked_now    = 0;
+    c->trusts_until = 0;
     bwl_ghost_new_round(c);
     if (bwl_wait_is_kept(w))
         bwl_wait_new_round(w, (unsigned)(c - w->clients));
-    c->due_by = bwl_later(bwl_later(c->now, s->wait_ms), s->terms.answer_ms);
+    c->due_by =
+        bwl_later(bwl_later(c->now, wait_of(s, (unsigned)(c - w->clients))), s->terms.answer_ms);
 }
 
 void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
@@ -302,7 +314,8 @@ void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
         terms.max_hold_ms = BWL_NEVER;
     terms.lease_ms = s->lease_of_ms[client];
     bwl_hold_init(&c->hold, s->protocol, 1, &terms);
-    bwl_hold_acquire(&c->hold, &random, moment(w, client), bwl_later(c->now, s->wait_ms), &fx);
+    bwl_hold_acquire(&c->hold, &random, moment(w, client), bwl_later(c->now, wait_of(s, client)),
+                     &fx);
     after(w, client, &fx);
 }
 
@@ -312,7 +325,13 @@ void bwl_sim_client_release(bwl_world *w, unsigned client)
     bwl_effects     fx     = { 0 };
     past            before = look_at(w, client);
 
-    c->asked_now  = 0;
+    c->asked_now    = 0;
+    c->trusts_until = 0;
+    if (c->hold.state == BWL_HOLD_DISOWNED) {
+        bwl_hold_give_back(&c->hold, moment(w, client), &fx);
+        after(w, client, &fx);
+        return;
+    }
     c->releases   = true;
     c->is_working = false;
     c->was_slow   = false;
@@ -441,8 +460,14 @@ void bwl_sim_client_learns(bwl_world *w, unsigned client)
     if (!c->is_running || !bwl_hold_is_held(&c->hold) ||
         (w->scenario->twists & BWL_TWIST_SAME_SERVER) != 0)
         return;
+    c->trusts_until = c->hold.until;
     bwl_hold_disown(&c->hold, c->now, &fx);
     after(w, client, &fx);
+    if ((w->scenario->twists & BWL_TWIST_GIVES_UP_AT_ONCE) != 0) {
+        fx = (bwl_effects){ 0 };
+        bwl_hold_give_back(&c->hold, moment(w, client), &fx);
+        after(w, client, &fx);
+    }
     if (!c->is_told_end)
         w->broken |= BWL_LAW_TELLS_LOSS;
 }
@@ -454,6 +479,7 @@ void bwl_sim_client_crash(bwl_world *w, unsigned client)
     bwl_connection_abandon(w, client);
     if (bwl_model_owner(&w->redis) != 0 && bwl_token_client(bwl_model_owner(&w->redis)) == client)
         w->key_excused = true;
-    c->is_told_end = true;
+    c->is_told_end  = true;
+    c->trusts_until = 0;
     round_over(w, c);
 }

@@ -302,6 +302,8 @@ static void take_or_busy(script *s)
         return;
     if (!exists(s, BWL_MODEL_LOCK))
         (void)pass_on(s);
+    if ((s->twists & BWL_TWIST_BUSY_FOR_DEAD) == 0 && take(s))
+        return; /* all who waited are dead */
     say(s, BWL_NO, BWL_HOW_BUSY);
     say_lock(s);
 }

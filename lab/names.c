@@ -77,6 +77,7 @@ const char *bwl_hold_state_name(bwl_hold_state state)
     case BWL_HOLD_HELD: return "holds";
     case BWL_HOLD_RENEWING: return "renews";
     case BWL_HOLD_YIELDING: return "releases, and will ask again";
+    case BWL_HOLD_DISOWNED: return "has lost it, and has not given it back";
     case BWL_HOLD_RELEASING: return "releases";
     case BWL_HOLD_LEAVING: return "leaves";
     case BWL_HOLD_OVER: return "is done";

@@ -25,16 +25,18 @@ typedef struct bwl_scenario {
     bwl_ms   skew_ms[BWL_CLIENTS_MAX];     /* of each client's time of day, from the start  */
     bwl_ms   lease_of_ms[BWL_CLIENTS_MAX]; /* of each client's own (that of the terms)            */
     unsigned pace_of[BWL_CLIENTS_MAX]; /* hundredths of a ms of a client's in a true one (100)    */
-    unsigned rate_pace;   /* the same, once RATE has made it wrong (what the drift allowance
+    unsigned rate_pace;     /* the same, once RATE has made it wrong (what the drift allowance
                              covers at most)                                                      */
-    unsigned server_pace; /* hundredths of a ms of the server's in a true one (100)      */
-    unsigned clients;     /* 2 .. CLIENTS_MAX (2)                                        */
-    unsigned rounds;      /* how often each acquires (1); ANY: for ever                  */
-    unsigned twists;      /* flags of bwl_twist                                          */
-    unsigned laws;        /* flags of bwl_law (all but LIVE and NO_OVERLAP)              */
-    bool     tries_once;  /* instead of waiting                                          */
-    bool     stale;       /* somebody has left a key behind whose stamp is over          */
+    unsigned server_pace;   /* hundredths of a ms of the server's in a true one (100)      */
+    unsigned clients;       /* 2 .. CLIENTS_MAX (2)                                        */
+    unsigned rounds;        /* how often each acquires (1); ANY: for ever                  */
+    unsigned twists;        /* flags of bwl_twist                                          */
+    unsigned laws;          /* flags of bwl_law (all but LIVE and NO_OVERLAP)              */
+    bool     tries_once;    /* instead of waiting                                          */
+    unsigned tries_once_of; /* flags 1 << client: these do, whatever the others do               */
+    bool     stale;         /* somebody has left a key behind whose stamp is over          */
     bool     fences; /* the server counts who gets the lock, and says the number with it          */
+    bool     keeps_all;  /* a server that comes back (RESTORE) has all that it had                */
     bool     has_run_id; /* who connects again learns whether the server was started anew         */
     bool     never_renews;
     bool     never_kills; /* who connects again may not end what it had                          */

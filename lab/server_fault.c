@@ -36,7 +36,7 @@ void bwl_server_saves(bwl_world *w)
 
 void bwl_server_restores(bwl_world *w)
 {
-    bwl_model_data back = w->saved;
+    bwl_model_data back = w->scenario->keeps_all ? w->redis.data : w->saved;
 
     bwl_server_comes_back(w, &back);
 }

@@ -30,7 +30,9 @@ typedef enum bwl_twist {
     BWL_TWIST_MARKS           = 1u << 18, /* ... marks the value of who has the lock              */
     BWL_TWIST_TELLS_FIRST     = 1u << 19, /* ... tells whose turn it is before that is written    */
     BWL_TWIST_ONE_INBOX       = 1u << 20, /* a client is told its turn on any of its connections  */
-    BWL_TWISTS_END            = 1u << 21,
+    BWL_TWIST_BUSY_FOR_DEAD   = 1u << 21, /* ... says busy when only the dead have waited        */
+    BWL_TWIST_GIVES_UP_AT_ONCE = 1u << 22, /* what is lost is taken back before the caller knows  */
+    BWL_TWISTS_END             = 1u << 23,
 } bwl_twist;
 
 enum {
@@ -40,7 +42,8 @@ enum {
                      BWL_TWIST_FENCE_FORGETS + BWL_TWIST_LATE_TIMER + BWL_TWIST_OLD_TIME +
                      BWL_TWIST_NO_MAX_HOLD + BWL_TWIST_SAME_SERVER + BWL_TWIST_MS_AS_SECONDS +
                      BWL_TWIST_SECONDS_AS_MS + BWL_TWIST_BARGES + BWL_TWIST_FENCE_BARE +
-                     BWL_TWIST_MARKS + BWL_TWIST_TELLS_FIRST + BWL_TWIST_ONE_INBOX
+                     BWL_TWIST_MARKS + BWL_TWIST_TELLS_FIRST + BWL_TWIST_ONE_INBOX +
+                     BWL_TWIST_BUSY_FOR_DEAD + BWL_TWIST_GIVES_UP_AT_ONCE
 };
 
 _Static_assert(BWL_TWISTS_SUM == BWL_TWISTS_END - 1, "each twist has a bit of its own");

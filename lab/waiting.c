@@ -258,6 +258,12 @@ static void note_turn(bwl_world *w, const bwl_letter *letter, uint16_t was_of)
         w->broken |= BWL_LAW_FIRST_COME;
 }
 
+static bool is_free(const bwl_world *w)
+{
+    return bwl_model_owner(&w->redis) == 0 &&
+           w->redis.data.keys[BWL_MODEL_QUEUE].kind == BWL_KIND_NONE;
+}
+
 bwl_grant bwl_wait_serve(bwl_world *w, bwl_letter *letter)
 {
     bwl_queue_question q      = question_of(w, letter);
@@ -271,6 +277,8 @@ bwl_grant bwl_wait_serve(bwl_world *w, bwl_letter *letter)
     if (reply.grant.is_there)
         note_fence(w, reply.grant.fence);
     note_turn(w, letter, was_of);
+    if (is_free(w) && reply.place.how == BWL_HOW_BUSY && q.serve_max == BWL_MODEL_SERVE_MAX)
+        w->broken |= BWL_LAW_TOLD;
     return reply.grant;
 }
 

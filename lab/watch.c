@@ -29,12 +29,18 @@ static unsigned holders(const bwl_world *w)
            (awake > 1 ? BWL_LAW_ONE_WORKER : 0u);
 }
 
-/* What the client believes, the server gives: each at its own pace. */
+/* What the client believes, the server gives: each at its own pace.  And what the caller was told
+ * before it was lost, which he may have just read, until he gives it back. */
 static bool is_honest(const bwl_world *w, unsigned client)
 {
-    const bwl_lab_client *c    = &w->clients[client];
-    bwl_ms                left = bwl_world_believes(w, client);
+    const bwl_lab_client *c     = &w->clients[client];
+    bwl_ms                left  = bwl_world_believes(w, client);
+    bwl_ms                until = c->hold.until;
 
+    if (left == 0 && c->trusts_until > c->now) {
+        until = c->trusts_until;
+        left  = until == BWL_NEVER ? BWL_NEVER : until - c->now;
+    }
     if (left == 0)
         return true;
     if (bwl_model_owner(&w->redis) != bwl_world_token_of(w, client))
@@ -42,7 +48,7 @@ static bool is_honest(const bwl_world *w, unsigned client)
     if (left == BWL_NEVER || bwl_model_lock(&w->redis)->lasts)
         return bwl_model_lock(&w->redis)->lasts;
     return bwl_model_left(&w->redis) * c->pace >=
-           bwl_client_clock_is_off(c, c->hold.until) * (int64_t)w->scenario->server_pace;
+           bwl_client_clock_is_off(c, until) * (int64_t)w->scenario->server_pace;
 }
 
 static bool is_stuck(const bwl_lab_client *c)

@@ -81,11 +81,13 @@ typedef struct bwl_lab_client {
     bool     was_kept; /* in this round, time passed although somebody had something to do        */
     bwl_ms   due_by;   /* when the caller must know, if it was not                                */
     bwl_ms   extended_at; /* when the caller asked for an extension                             */
-    bwl_ms   held_since;  /* when the caller was told that it has the lock                       */
-    bwl_ms   skew_ms;     /* its time of day is that far ahead of the true one                   */
-    uint32_t came;        /* the how many-eth whose acquire reached the server; 0: none did      */
-    uint32_t turn;        /* the how many-eth to whom the server gave the lock; 0: it did not    */
-    uint32_t fence; /* that the server gave it with the lock; 0: none                           */
+    bwl_ms trusts_until;  /* what the caller had been told of a hold that is lost; 0: nothing, or he
+                            has given it back                                                   */
+    bwl_ms held_since;    /* when the caller was told that it has the lock                       */
+    bwl_ms skew_ms;       /* its time of day is that far ahead of the true one                   */
+    uint32_t   came;      /* the how many-eth whose acquire reached the server; 0: none did      */
+    uint32_t   turn;      /* the how many-eth to whom the server gave the lock; 0: it did not    */
+    uint32_t   fence; /* that the server gave it with the lock; 0: none                           */
     bwl_letter letters[BWL_LETTERS_MAX];
     bwl_letter late[BWL_LETTERS_MAX];
 } bwl_lab_client;

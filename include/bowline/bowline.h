@@ -262,7 +262,8 @@ BOWLINE_API void bowline_close(bowline_client *client);
 /* ---- questions about a hold ------------------------------------------------------------------ */
 
 /* How long the lock is surely ours from now on: 0 when it is not, INT64_MAX where nothing but
- * release ends it.  Any thread. */
+ * release ends it.  While the store keeps what it gave, what was said stays true also when the hold
+ * is lost meanwhile, until it is released.  Any thread. */
 BOWLINE_API int64_t bowline_hold_left_ms(bowline_hold *hold);
 
 /* OK: nothing has gone wrong since the hold was won, or renewed last.  UNREACHABLE, UNKNOWN (no
@@ -298,6 +299,8 @@ typedef struct bowline_holder {
     int64_t  since_ms; /* how long it has been held                                             */
     int64_t  pid;
     uint64_t fence;
+    uint64_t id; /* tells this hold from every other of the name, for bowline_break; 0: it
+                          cannot be broken, or not be told from others                          */
     char     user[BOWLINE_HOLDER_TEXT_MAX];
     char     host[BOWLINE_HOLDER_TEXT_MAX];
     char     program[BOWLINE_HOLDER_TEXT_MAX];
@@ -308,6 +311,19 @@ typedef struct bowline_holder {
  * for one answer of the server.  Any thread. */
 BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_holder,
                             bowline_error *reterr);
+
+/* For administrators: ends somebody else's hold, the very one that bowline_who has shown by this
+ * `id`; the next in line has the lock then, as after a release.  Whoever held it learns so at his
+ * next renewal, a third of his lease later at most, and works on until then: two are at work for
+ * that time, which only a fence makes harmless.
+ *
+ * BUSY: that hold has ended by itself, and nothing was changed; the text says whether somebody else
+ * has the lock by now.  UNKNOWN (no answer: ask who holds it), UNREACHABLE, REFUSED (the text says
+ * why; also a value that is none of the protocol's, whatever the id), UNSUPPORTED (thread: and
+ * file:, where a lock ends with its process), USAGE (also an id of 0), NOMEM, SYSTEM, FORKED.
+ * Blocks for two answers of the server, or more where many who waited are dead.  Any thread. */
+BOWLINE_API int bowline_break(bowline_client *client, const char *name, uint64_t id,
+                              bowline_error *reterr);
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 

@@ -16,6 +16,7 @@ static void copy(bowline_holder *ret_public, const bwl_holder *h)
     ret_public->since_ms = h->since_ms;
     ret_public->pid      = h->pid;
     ret_public->fence    = h->fence;
+    ret_public->id       = h->id;
     memcpy(ret_public->user, h->user, sizeof h->user);
     memcpy(ret_public->host, h->host, sizeof h->host);
     memcpy(ret_public->program, h->program, sizeof h->program);

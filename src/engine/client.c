@@ -150,7 +150,8 @@ static void let_everything_go(bwl_client *client)
         bwl_lock_pin(lock);
         if (lock->operation != NULL)
             bwl_lock_cancel(lock->operation);
-        if (bwl_hold_is_held(&lock->hold) && lock->operation == NULL) {
+        bool is_ours = bwl_hold_is_held(&lock->hold) || lock->hold.state == BWL_HOLD_DISOWNED;
+        if (is_ours && lock->operation == NULL) {
             bwl_lock_release(lock, &operation);
             lock->operation = NULL;
         }

@@ -42,6 +42,7 @@ typedef struct bwl_holder {
     bwl_ms   since_ms;
     int64_t  pid;
     uint64_t fence;
+    uint64_t id; /* of the hold; 0: it cannot be broken, or not be told from others */
     char     user[BWL_HOLDER_TEXT_MAX];
     char     host[BWL_HOLDER_TEXT_MAX];
     char     program[BWL_HOLDER_TEXT_MAX];
@@ -102,6 +103,14 @@ typedef struct bwl_engine {
 
     /* What was seen, once the look has ended.  Never waits. */
     int (*who)(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault);
+
+    /* Begins to end the hold that the look has seen, whosever it is, and no other.  True: it has
+     * ended already; false: bwl_lock_looked will be called, or was.  NULL: the locks of this store
+     * end with their process. */
+    bool (*break_seen)(bwl_lock *lock);
+
+    /* How that came out: OK; BUSY: it was gone. */
+    int (*broken)(bwl_lock *lock, bwl_fault *fault);
 
     /* The descriptors that keep a held lock taken; how many.  NULL: there are none. */
     int (*fds)(bwl_lock *lock, int ret_fds[2]);
@@ -264,6 +273,9 @@ void bwl_lock_cancel(bwl_operation *operation);
 /* locked: the same for who: ends RELEASED when engine->who can be asked, or CANCELLED. */
 void bwl_lock_look(bwl_lock *lock, bwl_operation *operation);
 
+/* locked: the same for breaking what was seen, once the look has ended.  The engine can. */
+void bwl_lock_break(bwl_lock *lock, bwl_operation *operation);
+
 /* locked: the same for one word of a section, which says how it came out.  The engine has step. */
 void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_section *section);
 
@@ -285,7 +297,9 @@ void bwl_lock_looked(bwl_lock *lock);
 void bwl_lock_pin(bwl_lock *lock);
 void bwl_lock_unpin(bwl_lock *lock);
 
-/* locked: remembers why the store refused, for the caller's error text. */
+/* locked: remembers why the store refused, for the caller's error text; or that it did not, this
+ * time.  Nothing, if the caller has been told already, or will be told of something before this. */
 __attribute__((format(printf, 2, 3))) void bwl_lock_says(bwl_lock *lock, const char *format, ...);
+void                                       bwl_lock_says_nothing(bwl_lock *lock);
 
 #endif

@@ -129,13 +129,44 @@ void bwl_lock_unpin(bwl_lock *lock)
     free_if_done(lock);
 }
 
+/* Does what happens now have a part in what the caller will be told?  What becomes of a lock that
+ * he has heard of, or of an attempt that has failed already, is no reason for that. */
+static bool is_at_stake(const bwl_hold *hold)
+{
+    switch (hold->state) {
+    case BWL_HOLD_IDLE:
+    case BWL_HOLD_ACQUIRING:
+    case BWL_HOLD_SETTLING:
+    case BWL_HOLD_WAITING:
+    case BWL_HOLD_QUEUED:
+    case BWL_HOLD_HELD:
+    case BWL_HOLD_RENEWING:
+    case BWL_HOLD_YIELDING:
+    case BWL_HOLD_RELEASING: return true;
+    case BWL_HOLD_DISCARDING:
+    case BWL_HOLD_DISOWNED:
+    case BWL_HOLD_LEAVING:
+    case BWL_HOLD_ABANDONING:
+    case BWL_HOLD_OVER: return false;
+    }
+    bwl_unreachable("a state outside of its enum");
+}
+
 void bwl_lock_says(bwl_lock *lock, const char *format, ...)
 {
     va_list arguments;
 
+    if (!is_at_stake(&lock->hold))
+        return;
     va_start(arguments, format);
     (void)vsnprintf(lock->why, sizeof lock->why, format, arguments); /* cutting is meant */
     va_end(arguments);
+}
+
+void bwl_lock_says_nothing(bwl_lock *lock)
+{
+    if (is_at_stake(&lock->hold))
+        lock->why[0] = '\0';
 }
 
 /* ---- carrying out ---------------------------------------------------------------------------- */
@@ -281,6 +312,18 @@ void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms)
     bwl_lock_unpin(lock);
 }
 
+/* It was lost, and the caller is done with it: what is left of it in the store may go. */
+static void give_back(bwl_lock *lock)
+{
+    bwl_effects fx;
+
+    if (lock->hold.state != BWL_HOLD_DISOWNED)
+        return;
+    bwl_no_effects(&fx);
+    bwl_hold_give_back(&lock->hold, moment(lock, bwl_client_now(lock->client)), &fx);
+    step(lock, &fx);
+}
+
 void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
 {
     bwl_effects fx;
@@ -293,6 +336,7 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
         step(lock, &fx);
     } else {
         end_operation(lock, BWL_LOST);
+        give_back(lock);
     }
     bwl_lock_unpin(lock);
 }
@@ -360,6 +404,18 @@ void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_section *sectio
     (void)bwl_client_now(lock->client);
     bwl_lock_pin(lock);
     if (lock->client->engine->step(lock, section))
+        bwl_lock_looked(lock);
+    bwl_lock_unpin(lock);
+}
+
+void bwl_lock_break(bwl_lock *lock, bwl_operation *operation)
+{
+    assert(lock->operation == NULL);
+    *operation      = (bwl_operation){ .lock = lock, .looks = true, .ended = BWL_PENDING };
+    lock->operation = operation;
+    (void)bwl_client_now(lock->client);
+    bwl_lock_pin(lock);
+    if (lock->client->engine->break_seen(lock))
         bwl_lock_looked(lock);
     bwl_lock_unpin(lock);
 }

@@ -120,18 +120,16 @@ static bool looks_like_ours(const char *value)
     return size == 22 && value[size] == '\0';
 }
 
-/* Could these rules have written it?  What was too long to be looked at whole is given the benefit
- * of the doubt. */
-static bool looks_right(const bwl_hold *hold, const char *value, int64_t *ret_stamp)
+/* Could these rules have written it? */
+static bool looks_right(const bwl_hold *hold, const bwl_redis_look *look, int64_t *ret_stamp)
 {
     const bwl_rules *rules = hold->claim.rules;
-    size_t           size  = strlen(value);
 
     if (hold->protocol->listens)
-        return bwl_queue_is_value(value);
+        return bwl_queue_is_value(look->value);
     if (rules == NULL)
-        return looks_like_ours(value);
-    return bwl_value_read(ret_stamp, rules, value, size) || size == BWL_REDIS_LOOK_MAX;
+        return looks_like_ours(look->value) && look->value_size == strlen(look->value);
+    return bwl_value_read(ret_stamp, rules, look->value, look->value_size);
 }
 
 /* A stamp says when the lock ends, whatever becomes of the key. */
@@ -174,7 +172,9 @@ static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bw
     if (!ret_holder->held)
         return;
     ret_holder->left_ms = look->left_ms == -1 ? BWL_NEVER : look->left_ms;
-    ret_holder->foreign = !is_string || !looks_right(hold, look->value, &stamp);
+    ret_holder->foreign = !is_string || !looks_right(hold, look, &stamp);
+    if (!ret_holder->foreign)
+        ret_holder->id = bwl_redis_id_of_seen(hold, look);
     if (hold->protocol->listens && !ret_holder->foreign)
         bwl_redis_fill_in_who(ret_holder, look);
     if (is_string && stamp != 0 && !rules->stamp_is_start && look->left_ms == -1)
@@ -229,6 +229,7 @@ static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
         .close = bwl_redis_close, .prepare = redis_prepare, .ask = redis_ask,                   \
         .forget = redis_forget, .woken = bwl_redis_woken, .flush = bwl_redis_flush,             \
         .await = bwl_redis_await, .look = redis_look, .who = redis_who, .step = bwl_redis_step, \
+        .break_seen = bwl_redis_break_seen, .broken = bwl_redis_broken,                         \
         .lock_size = sizeof(bwl_redis_part),                                                    \
     }
 

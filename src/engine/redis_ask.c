@@ -78,6 +78,8 @@ static void settle(const bwl_redis_open_question *q, const bwl_event *ev)
 {
     if (q->verifies) {
         bwl_redis_verified(q, ev);
+    } else if (bwl_redis_breaks(q)) {
+        bwl_redis_break_ended(q->lock->client->store, q, ev);
     } else if (q->looker != NULL) {
         q->looker->answer = ev->kind == BWL_DOWN ? BWL_UNSENT : ev->answer;
         bwl_lock_looked(q->lock);
@@ -154,7 +156,7 @@ static bwl_redis_verdict read_frame(bwl_redis_store *store, bwl_redis_open_quest
 
     if (q->introduces)
         return BWL_REDIS_ANSWER; /* whatever it is: nobody waits for it */
-    if (q->looker != NULL)
+    if (q->looker != NULL && !bwl_redis_breaks(q))
         return bwl_redis_read_look(bytes, size, &ret_ev->answer, &q->looker->look);
     if (q->section != NULL)
         return bwl_redis_section_heard(store, q, bytes, size, &ret_ev->answer);
@@ -192,9 +194,12 @@ static void says_why(bwl_redis_store *store, const bwl_redis_open_question *q, b
 {
     char text[160];
 
-    if (q->verifies || q->section != NULL || bytes == NULL ||
-        (answer != BWL_LATER && answer != BWL_REFUSED))
+    if (q->verifies || q->section != NULL || bytes == NULL || answer == 0)
+        return; /* 0: it is asked again by its text */
+    if (answer != BWL_LATER && answer != BWL_REFUSED) {
+        bwl_lock_says_nothing(q->lock);
         return;
+    }
     bwl_redis_error_words(store, text, sizeof text, bytes, size);
     if (bwl_redis_lacks_a_right(text))
         bwl_redis_name_rights(store, text, sizeof text);

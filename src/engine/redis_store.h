@@ -13,6 +13,7 @@
  *      redis_watch.c    one section between WATCH and EXEC at a time
  *      redis_section.c  the same for an update, on a connection of its own
  *      redis_await.c    waiting for an answer in the connection itself, see spin.h
+ *      redis_break.c    ending the hold that a look has seen, whosever it is
  *      redis_who.c      of a protocol with a queue: who we are, and who has a lock
  *      redis_held.c     what a new connection means for the locks that are held
  *      redis.c          the engine's table
@@ -69,15 +70,17 @@ typedef enum bwl_redis_greeting {
     BWL_GREET_DONE,
 } bwl_redis_greeting;
 
-/* Somebody who looks at a key. */
+/* Somebody who looks at a key, and may then break the hold that he has seen. */
 typedef struct bwl_redis_looker {
     bwl_redis_look look;
     bwl_answer     answer;
+    bool           is_unknown; /* of the breaking there was no answer                            */
 } bwl_redis_looker;
 
 typedef struct bwl_redis_open_question {
     bwl_lock         *lock;    /* pinned */
-    bwl_redis_looker *looker;  /* lives as long as the lock; NULL: asked by the machine         */
+    bwl_redis_looker *looker;  /* lives as long as the lock; NULL: asked by the machine; with a
+                                * word it breaks what was seen, see redis_break.c                */
     bwl_section      *section; /* lives as long as the client; NULL: likewise                   */
     uint32_t          tag;
     bwl_redis_word    word;
@@ -313,6 +316,25 @@ void bwl_redis_serves(bwl_redis_store *store);
 
 /* The answer says that the server is no primary any more: it is to be sought again. */
 bool bwl_redis_was_demoted(const bwl_redis_store *store, const char *bytes, size_t size);
+
+/* redis_break.c */
+/* Does this question break what was seen? */
+bool bwl_redis_breaks(const bwl_redis_open_question *question);
+
+/* What it says beside its word, written to ret_question; self is of a protocol with a queue. */
+void bwl_redis_name_seen(const bwl_redis_open_question *question, bwl_redis_question *ret_question,
+                         bwl_queue_self *self);
+
+/* The end of it. */
+void bwl_redis_break_ended(bwl_redis_store *store, const bwl_redis_open_question *question,
+                           const bwl_event *ev);
+
+/* Tells the hold that was seen from others of this lock; 0: it cannot be told, or is not one. */
+uint64_t bwl_redis_id_of_seen(const bwl_hold *hold, const bwl_redis_look *look);
+
+/* See bwl_engine. */
+bool bwl_redis_break_seen(bwl_lock *lock);
+int  bwl_redis_broken(bwl_lock *lock, bwl_fault *fault);
 
 /* redis_connect.c */
 /* The sentinels have spoken: the host is to be looked up, or cannot be had. */

@@ -27,6 +27,7 @@ static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q
     /* Nobody would hear that the server does not know the script; once it has seen the text, it
      * does. */
     bool   is_last_word = store->client->closing && (store->texts_sent & 1u << q->word) == 0;
+    bool   looks        = q->looker != NULL && !bwl_redis_breaks(q);
     bool   is_new       = (store->texts_due & 1u << q->word) != 0;
     size_t room         = q->introduces ? BWL_QUEUE_GREETING_ROOM : bwl_redis_room(q->word, size);
 
@@ -34,26 +35,29 @@ static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q
         return false;
     if (bwl_queue_is(q->word))
         self = bwl_redis_self_of(store, q);
+    bwl_redis_question question = {
+        .word     = q->word,
+        .by_text  = q->by_text || is_last_word || is_new,
+        .key      = key,
+        .key_size = size,
+        .token    = q->token,
+        .former   = q->lock->hold.claim.former,
+        .lease_ms = q->lease_ms,
+        .stamp    = q->stamp,
+        .rules    = q->lock->hold.claim.rules,
+        .signal   = signal,
+        .self     = &self,
+    };
+    if (bwl_redis_breaks(q))
+        bwl_redis_name_seen(q, &question, &self);
     if (q->introduces)
         bwl_redis_introduce(store, ret_writer);
-    else if (q->looker != NULL && bwl_redis_listens(store))
+    else if (looks && bwl_redis_listens(store))
         bwl_queue_write_look(ret_writer, key, size, q->by_text);
-    else if (q->looker != NULL)
+    else if (looks)
         bwl_redis_write_look(ret_writer, key, size, q->by_text);
     else
-        bwl_redis_write(ret_writer, &(bwl_redis_question){
-                                        .word     = q->word,
-                                        .by_text  = q->by_text || is_last_word || is_new,
-                                        .key      = key,
-                                        .key_size = size,
-                                        .token    = q->token,
-                                        .former   = q->lock->hold.claim.former,
-                                        .lease_ms = q->lease_ms,
-                                        .stamp    = q->stamp,
-                                        .rules    = q->lock->hold.claim.rules,
-                                        .signal   = signal,
-                                        .self     = &self,
-                                    });
+        bwl_redis_write(ret_writer, &question);
     store->texts_sent |= is_last_word ? 1u << q->word : 0;
     store->texts_due &= ~(1u << q->word);
     return true;

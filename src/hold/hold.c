@@ -61,12 +61,17 @@ void bwl_hold_over_telling(bwl_hold *h, bwl_outcome_kind kind, bwl_effects *fx)
     bwl_tell(fx, kind);
 }
 
-void bwl_hold_leave_telling(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev,
-                            bwl_effects *fx)
+void bwl_hold_leave(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
     h->answer_by = bwl_later(ev->now, h->terms.answer_ms);
     h->pauses    = 0;
     let_go(h, BWL_HOLD_LEAVING, ev, fx);
+}
+
+void bwl_hold_leave_telling(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev,
+                            bwl_effects *fx)
+{
+    bwl_hold_leave(h, ev, fx);
     bwl_tell(fx, kind);
 }
 
@@ -331,6 +336,7 @@ static void told(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     case BWL_HOLD_LEAVING: released(h, &out, ev, fx); break;
     case BWL_HOLD_IDLE:
     case BWL_HOLD_WAITING:
+    case BWL_HOLD_DISOWNED:
     case BWL_HOLD_OVER: bwl_unreachable("an outcome that nobody asked for");
     }
 }
@@ -350,6 +356,7 @@ static void alarm(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     case BWL_HOLD_SETTLING: settle(h, ev, fx); break;
     case BWL_HOLD_QUEUED: bwl_hold_leave_telling(h, BWL_TIMED_OUT, ev, fx); break;
     case BWL_HOLD_HELD: bwl_hold_renew(h, ev, fx); break;
+    case BWL_HOLD_DISOWNED: bwl_hold_leave(h, ev, fx); break;
     case BWL_HOLD_DISCARDING: let_go(h, BWL_HOLD_DISCARDING, ev, fx); break;
     case BWL_HOLD_RELEASING:
     case BWL_HOLD_LEAVING: release_again(h, ev, fx); break;
@@ -435,16 +442,6 @@ void bwl_hold_release(bwl_hold *h, bwl_moment at, bwl_effects *fx)
     bwl_hold_say_when(h, fx);
 }
 
-void bwl_hold_disown(bwl_hold *h, bwl_ms now, bwl_effects *fx)
-{
-    assert(bwl_hold_is_held(h));
-    if (h->protocol->settles)
-        bwl_hold_leave_telling(h, BWL_LOST, &(bwl_event){ .now = now }, fx);
-    else
-        bwl_hold_over_telling(h, BWL_LOST, fx);
-    bwl_hold_say_when(h, fx);
-}
-
 void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx)
 {
     assert(bwl_hold_is_sought(h));
@@ -467,7 +464,7 @@ void bwl_hold_event(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
         bwl_hold_lose(h, ev, fx);
     } else if (ev->kind == BWL_ALARM && ev->now >= h->look_at) {
         alarm(h, ev, fx);
-    } else if (h->state != BWL_HOLD_OVER &&
+    } else if (h->state != BWL_HOLD_OVER && h->state != BWL_HOLD_DISOWNED &&
                (ev->kind != BWL_ALARM || ev->now >= h->protocol_wakes_at)) {
         if (ev->kind == BWL_ALARM)
             h->protocol_wakes_at = BWL_NEVER;

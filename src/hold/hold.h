@@ -13,6 +13,10 @@
  *                                                                      |            |
  *                            OVER <-- RELEASING <--------release-------+------------+
  *                            OVER <-- LEAVING <--its time is over, or the store says no: LOST
+ *                                        ^-- DISOWNED <--the store cannot vouch for it: LOST
+ *
+ * DISOWNED is lost, but what may be ours in the store stays there until the caller gives it back,
+ * or until the time is over that he had been told of.
  *
  * LEAVING is RELEASING that nobody waits for: after a cancel, a loss, an attempt given up, what may
  * be ours in the store is taken back; the caller has been told already.  DISCARDING gives back what
@@ -49,6 +53,7 @@ typedef enum bwl_hold_state {
     BWL_HOLD_HELD,
     BWL_HOLD_RENEWING,   /* held, and an extension is out                                       */
     BWL_HOLD_YIELDING,   /* a release is out, and an acquire comes behind it                    */
+    BWL_HOLD_DISOWNED,   /* lost, and told so; the caller has not given it back                */
     BWL_HOLD_RELEASING,  /* a release is out, or we pause before sending it again               */
     BWL_HOLD_LEAVING,    /* the same, with nobody waiting for the outcome                       */
     BWL_HOLD_ABANDONING, /* as ACQUIRING, after a cancel: the caller has been told already      */
@@ -82,7 +87,7 @@ typedef struct bwl_hold {
     bwl_ms              give_up_at;      /* stop waiting for our turn                            */
     bwl_ms              answer_by;       /* stop insisting on an answer                          */
     bwl_ms              attempt_ends_at; /* a lease of this attempt is over; NEVER: has none yet */
-    bwl_ms              until;           /* HELD: surely ours strictly before this                */
+    bwl_ms              until;           /* HELD: surely ours strictly before this; DISOWNED: was */
     bwl_ms              granted_to;      /* HELD: when the store's grant ends, whatever we say   */
     bwl_ms              ends_at;         /* HELD: max_hold                                       */
     bwl_ms              look_at;         /* our own next timer                                   */
@@ -115,8 +120,9 @@ void bwl_hold_yield(bwl_hold *h, const bwl_random *fresh, bwl_moment at, bwl_ms 
 
 /* While it is held: whoever runs this has learnt that the store can vouch no longer for what it
  * gave.  Tells LOST at once; what may be ours there still is taken back, where the protocol can
- * tell. */
+ * tell: when `until` has come, or the caller gives it back, which he may while it is DISOWNED. */
 void bwl_hold_disown(bwl_hold *h, bwl_ms now, bwl_effects *fx);
+void bwl_hold_give_back(bwl_hold *h, bwl_moment at, bwl_effects *fx);
 
 /* While it is not held yet: stops.  Tells CANCELLED at once. */
 void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx);

@@ -14,6 +14,9 @@ void bwl_hold_command(bwl_hold *h, bwl_hold_state next, bwl_command cmd, const b
 /* The caller is told `kind`, and that was all. */
 void bwl_hold_over_telling(bwl_hold *h, bwl_outcome_kind kind, bwl_effects *fx);
 
+/* What may be ours in the store is taken back, and nobody waits for that. */
+void bwl_hold_leave(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
+
 /* The caller is told `kind` and is done; what may be ours in the store is taken back. */
 void bwl_hold_leave_telling(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev,
                             bwl_effects *fx);

@@ -3,6 +3,10 @@
  *
  * A third of the lease after each yes, the next extension is asked for; when one fails the lease
  * still runs, and there is time for others.  What is not renewed ends at `until`, with LOST.
+ *
+ * What is lost before that, because the store cannot vouch for it, may stand in the store still.
+ * The caller was told of a time, perhaps a moment ago, and may trust it: so nothing is taken back
+ * before that time is over, or he says that he has stopped by giving the hold back.
  */
 #include "hold/inside.h"
 #include "hold/pause.h"
@@ -112,4 +116,27 @@ void bwl_hold_extended(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
     case BWL_CANCELLED:
     case BWL_ANEW: bwl_unreachable("an extension does not end so");
     }
+}
+
+void bwl_hold_disown(bwl_hold *h, bwl_ms now, bwl_effects *fx)
+{
+    assert(bwl_hold_is_held(h));
+    if (!h->protocol->settles) {
+        bwl_hold_over_telling(h, BWL_LOST, fx);
+    } else if (now >= h->until) {
+        bwl_hold_leave_telling(h, BWL_LOST, &(bwl_event){ .now = now }, fx);
+    } else {
+        h->state             = BWL_HOLD_DISOWNED;
+        h->look_at           = h->until;
+        h->protocol_wakes_at = BWL_NEVER;
+        bwl_tell(fx, BWL_LOST);
+    }
+    fx->wake_at = bwl_sooner(h->look_at, h->protocol_wakes_at);
+}
+
+void bwl_hold_give_back(bwl_hold *h, bwl_moment at, bwl_effects *fx)
+{
+    assert(h->state == BWL_HOLD_DISOWNED);
+    bwl_hold_leave(h, &(bwl_event){ .now = at.now, .wall_ns = at.wall_ns }, fx);
+    fx->wake_at = bwl_sooner(h->look_at, h->protocol_wakes_at);
 }

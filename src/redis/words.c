@@ -67,16 +67,19 @@ static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool by_text
     bwl_resp_write_text(writer, "1");
 }
 
+static bwl_bytes value_of(const bwl_redis_question *q, char ret_bytes[BWL_VALUE_MAX])
+{
+    if (q->value != NULL)
+        return (bwl_bytes){ q->value, q->value_size };
+    return (bwl_bytes){ ret_bytes, bwl_value_write(ret_bytes, q->rules, q->token, q->stamp) };
+}
+
 static void write_value(bwl_resp_writer *writer, const bwl_redis_question *q)
 {
-    char value[BWL_VALUE_MAX];
+    char      bytes[BWL_VALUE_MAX];
+    bwl_bytes value = value_of(q, bytes);
 
-    if (q->rules == NULL) {
-        bwl_resp_write_text(writer, q->token);
-        return;
-    }
-    size_t size = bwl_value_write(value, q->rules, q->token, q->stamp);
-    bwl_resp_write_bulk(writer, value, size);
+    bwl_resp_write_bulk(writer, value.at, value.size);
 }
 
 static void write_set(bwl_resp_writer *writer, const bwl_redis_question *q)
@@ -108,11 +111,10 @@ static void write_scripted(bwl_resp_writer *writer, const bwl_redis_question *q)
 
 static void write_signalled(bwl_resp_writer *writer, const bwl_redis_question *q)
 {
-    char   value[BWL_VALUE_MAX];
-    size_t size = bwl_value_write(value, q->rules, q->token, q->stamp);
+    char bytes[BWL_VALUE_MAX];
 
     bwl_signal_write(writer, &q->signal, q->by_text, (bwl_bytes){ q->key, q->key_size },
-                     (bwl_bytes){ value, size });
+                     value_of(q, bytes));
 }
 
 static void write_take(bwl_resp_writer *writer, const bwl_redis_question *q)
@@ -373,6 +375,7 @@ bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer
     if (!bwl_resp_next_bare(&cursor, &value) ||
         !copy_text(ret_look->value, sizeof ret_look->value, &value))
         return BWL_REDIS_STRANGE;
+    ret_look->value_size = value.size;
     if (says_who && !read_who(&cursor, ret_look))
         return BWL_REDIS_STRANGE;
     return answer(ret_answer, BWL_YES);

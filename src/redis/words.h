@@ -14,14 +14,16 @@ typedef struct bwl_queue_self bwl_queue_self; /* redis/queue.h */
 
 /* Everything that a word needs.  Borrowed. */
 typedef struct bwl_redis_question {
-    bwl_redis_word   word;
-    bool             by_text; /* the whole script, because the server does not know its SHA-1     */
-    const char      *key;
-    size_t           key_size;
-    const char      *token;
-    const char      *former; /* of REDIS_QUEUE_REQUEUE                                           */
-    bwl_ms           lease_ms;
-    int64_t          stamp;
+    bwl_redis_word word;
+    bool           by_text; /* the whole script, because the server does not know its SHA-1     */
+    const char    *key;
+    size_t         key_size;
+    const char    *token;
+    const char    *former; /* of REDIS_QUEUE_REQUEUE */
+    const char *value; /* exactly this, whatever token and rules would make; NULL: what they do */
+    size_t      value_size;
+    bwl_ms      lease_ms;
+    int64_t     stamp;
     const bwl_rules *rules;  /* NULL: the token is the value                                     */
     bwl_signal       signal; /* DELETE_IF_MINE: who is to be woken                              */
     const bwl_queue_self *self; /* of the words of store/queue.h: who asks                     */
@@ -61,12 +63,14 @@ typedef struct bwl_redis_reply {
 bwl_redis_verdict bwl_redis_read(const bwl_redis_question *question, unsigned nth,
                                  const char *bytes, size_t size, bwl_redis_reply *ret_reply);
 
-enum { BWL_REDIS_LOOK_MAX = 64 }; /* bytes of the value that are looked at                     */
+/* Bytes that are looked at: of the value, one more than any of ours has; of a text. */
+enum { BWL_REDIS_LOOK_VALUE_MAX = BWL_VALUE_MAX + 1, BWL_REDIS_LOOK_MAX = 64 };
 
 typedef struct bwl_redis_look {
     char    kind[16]; /* "none", "string", "list" ...                                          */
     int64_t left_ms;  /* -1: for ever, -2: no key                                              */
-    char    value[BWL_REDIS_LOOK_MAX + 1];
+    size_t  value_size;
+    char    value[BWL_REDIS_LOOK_VALUE_MAX + 1];
 
     /* Where bwl_queue_write_look has asked; 0 and "": it is not said. */
     int64_t uid;

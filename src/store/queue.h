@@ -18,7 +18,9 @@
  *           Nobody waits: L is deleted.  At most 64 are passed over; then L is deleted: MORE
  *
  *  QUEUE_TAKE     neither L nor Q            -> L = value, for lease; number: fence   YES HELD
- *                 otherwise                  -> if there is no L, serve                NO BUSY
+ *                 otherwise                  -> if there is no L, serve; if then
+ *                                               there is neither L nor Q, as above     YES HELD
+ *                                               else                                   NO BUSY
  *  QUEUE_JOIN     as TAKE; but otherwise     -> stand in Q, by the ask's ticket or a
  *                                               new one; if there is no L, serve       NO QUEUED
  *                                               and if that served us; number: fence   YES CLAIMED

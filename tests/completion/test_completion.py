@@ -84,7 +84,7 @@ def bare(words):
 
 def test_commands_come_first(shell):
     words = shell("bowline ")
-    assert {word for word in words if not word.startswith("-")} == {"run", "fence", "lab", "help"}
+    assert {word for word in words if not word.startswith("-")} == {"run", "break", "fence", "lab", "help"}
     assert shell("bowline r") == {"run"}
 
 
@@ -156,7 +156,12 @@ def test_behind_the_name_the_options_are_those_of_the_command(shell):
 
 
 def test_help_knows_what_it_explains(shell):
-    assert shell("bowline help ") == {"run", "fence", "lab"}
+    assert shell("bowline help ") == {"run", "break", "fence", "lab"}
+
+
+def test_break_has_options_and_no_command(shell):
+    assert bare(shell("bowline break --")) == {"--yes", "--json", "--url", "--url-file", "--help"}
+    assert shell("bowline break --url-file sec") == {"secret.url"}
 
 
 def test_a_fence_is_asked_something_of_a_file(shell):

@@ -111,6 +111,8 @@ static void test_a_hold_answers_questions(const place &at)
     CHECK(hold.get() != nullptr);
     CHECK(client.who(at.name).held == 1);
     CHECK(client.who("nobody-" + at.name).held == 0);
+    THROWN(BOWLINE_UNSUPPORTED, client.break_hold(at.name, 1)); /* it ends with this process */
+    THROWN(BOWLINE_USAGE, client.break_hold(at.name, 0));
     {
         const bowline::hold other = client.acquire("other-" + at.name);
         CHECK(other.get() != hold.get());

@@ -248,6 +248,8 @@ static void call(world *w, uint8_t detail)
         bwl_hold_release(&w->hold, (bwl_moment){ .now = w->now, .wall_ns = w->wall_ns }, &fx);
     else if (was_sought)
         bwl_hold_cancel(&w->hold, w->now, &fx);
+    else if (w->hold.state == BWL_HOLD_DISOWNED)
+        bwl_hold_give_back(&w->hold, (bwl_moment){ .now = w->now, .wall_ns = w->wall_ns }, &fx);
     else
         return;
     judge(w, was_held, was_sought, &fx);

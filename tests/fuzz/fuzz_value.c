@@ -309,7 +309,8 @@ static void check_frame(bwl_redis_question *q, const char *bytes, size_t size)
         check_answer(q, bytes, scan.size);
     check_push(bytes, scan.size);
     if (bwl_redis_read_look(bytes, scan.size, &answer, &look) == BWL_REDIS_ANSWER)
-        require(strlen(look.kind) < sizeof look.kind && strlen(look.value) <= BWL_REDIS_LOOK_MAX);
+        require(strlen(look.kind) < sizeof look.kind &&
+                look.value_size <= BWL_REDIS_LOOK_VALUE_MAX);
     bwl_redis_error_text(text, sizeof text, bytes, scan.size);
     require(strlen(text) < sizeof text);
     for (const char *c = text; *c != '\0'; c++)

@@ -351,6 +351,45 @@ static void test_commands_take_their_turns(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
+/* ---- who does not wait ----------------------------------------------------------------------- */
+
+static void the_dead_wait(int count)
+{
+    for (int i = 0; i < count; i++)
+        (void)server_ask(redis, "ZADD bowline:{x}:bwl.q %d 'b1:dead%d 1.0 bowline:i:none 2000'",
+                         i + 1, i);
+}
+
+static void test_lock_that_only_the_dead_wait_for_is_had_at_the_first_question(void **state)
+{
+    bowline_client *client = must_open(url);
+
+    (void)state;
+    for (int count = 1; count <= 64; count += 21) {
+        the_dead_wait(count);
+        bowline_hold *hold = must_acquire(client, "x"); /* it does not wait */
+        assert_true(bowline_hold_fence(hold) > 0);
+        assert_true(bowline_hold_left_ms(hold) > 10000); /* the lease, and no claim */
+        assert_int_equal(try_once(client, "x"), BOWLINE_BUSY);
+        must_release(hold);
+        assert_true(line_leaves_nothing(redis));
+    }
+    bowline_close(client);
+}
+
+/* A script passes over 64: who asks once more has it. */
+static void test_lock_that_too_many_of_the_dead_wait_for_is_busy_once(void **state)
+{
+    bowline_client *client = must_open(url);
+
+    (void)state;
+    the_dead_wait(65);
+    assert_int_equal(try_once(client, "x"), BOWLINE_BUSY);
+    assert_int_equal(try_once(client, "x"), BOWLINE_OK);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
 /* One that failed has left something. */
 static int begin_anew(void **state)
 {
@@ -390,6 +429,10 @@ int main(void)
         cmocka_unit_test_setup(test_push_that_is_lost_with_its_connection_is_found_by_a_beat,
                                begin_anew),
         cmocka_unit_test_setup(test_commands_take_their_turns, begin_anew),
+        cmocka_unit_test_setup(test_lock_that_only_the_dead_wait_for_is_had_at_the_first_question,
+                               begin_anew),
+        cmocka_unit_test_setup(test_lock_that_too_many_of_the_dead_wait_for_is_busy_once,
+                               begin_anew),
     };
     return cmocka_run_group_tests(tests, open_server, close_server);
 }

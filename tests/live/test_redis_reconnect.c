@@ -117,10 +117,13 @@ static void test_lock_without_renewal_is_asked_for_and_not_extended(void **state
 
 /* ---- another process ------------------------------------------------------------------------- */
 
+/* Who has read a moment ago how long it is his may trust that: nobody is let in before that time,
+ * or before he gives it back. */
 static void test_server_that_came_back_with_its_data_makes_everything_lost(void **state)
 {
     (void)state;
     bowline_client *client = client_with("");
+    bowline_client *other  = client_with("");
     bowline_hold   *holds[3];
     bowline_error   error    = { 0 };
     const char     *names[3] = { "x", "y", "z" };
@@ -129,12 +132,50 @@ static void test_server_that_came_back_with_its_data_makes_everything_lost(void 
     server_restart(redis);
     for (int i = 0; i < 3; i++)
         assert_true(comes_to_be_lost(holds[i]));
-    assert_true(server_becomes_empty(redis)); /* what was still ours was taken back */
     assert_status(BOWLINE_LOST, bowline_extend(holds[0], 0, &error), &error);
     assert_non_null(strstr(error.text, "was started again (it has another run_id)"));
     for (int i = 0; i < 3; i++)
+        assert_status(BOWLINE_BUSY, try_once(other, names[i]), NULL);
+    for (int i = 0; i < 3; i++)
         assert_status(BOWLINE_LOST, bowline_release(holds[i], &error), &error);
-    assert_status(BOWLINE_OK, try_once(client, "x"), NULL);
+    assert_true(server_becomes_empty(redis)); /* what was still ours was taken back */
+    assert_status(BOWLINE_OK, try_once(other, "x"), NULL);
+    bowline_close(other);
+    bowline_close(client);
+}
+
+static void test_lost_hold_is_taken_back_by_close_as_well(void **state)
+{
+    (void)state;
+    bowline_client *client = client_with("");
+    bowline_hold   *hold   = must_acquire(client, "x");
+    server_restart(redis);
+    assert_true(comes_to_be_lost(hold));
+    assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "1");
+    bowline_close(client);
+    assert_true(server_becomes_empty(redis));
+}
+
+/* Nobody gives it back: then it is taken back when the time is over that he was told of. */
+static void test_lost_hold_that_is_kept_ends_with_what_it_was_told(void **state)
+{
+    (void)state;
+    bowline_client *client = client_with("");
+    bowline_client *other  = client_with("");
+    bowline_hold   *never  = NULL;
+    bowline_hold   *hold   = NULL;
+    assert_status(BOWLINE_OK,
+                  bowline_acquire(&hold, client, "x", BOWLINE_ACQUIRE(.lease_ms = 2000), NULL),
+                  NULL);
+    int64_t told = clock_ms() + bowline_hold_left_ms(hold);
+    assert_true(told > clock_ms());
+    server_restart(redis);
+    assert_true(comes_to_be_lost(hold));
+    assert_status(BOWLINE_OK, acquire_within(&never, other, "x", 20000, NULL), NULL);
+    assert_true(clock_ms() >= told);
+    must_release(never);
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    bowline_close(other);
     bowline_close(client);
 }
 
@@ -180,10 +221,10 @@ static void test_waiter_outlasts_a_restart_with_data(void **state)
     waiter_start(&w, client, "x", 30000);
     sleep_ms(50);
     server_restart(redis);
-    assert_true(comes_to_be_lost(hold)); /* which gives it back */
+    assert_true(comes_to_be_lost(hold));
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL); /* which gives it back */
     assert_true(waiter_ends(&w));
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     must_release(w.hold);
     bowline_close(client);
     bowline_close(other);
@@ -317,6 +358,8 @@ int main(void)
         CASE(test_lock_that_is_gone_is_noticed_at_once),
         CASE(test_lock_without_renewal_is_asked_for_and_not_extended),
         CASE(test_server_that_came_back_with_its_data_makes_everything_lost),
+        CASE(test_lost_hold_is_taken_back_by_close_as_well),
+        CASE(test_lost_hold_that_is_kept_ends_with_what_it_was_told),
         CASE(test_extension_over_a_connection_to_another_process_is_not_believed),
         CASE(test_waiter_outlasts_a_restart_with_data),
         CASE(test_server_that_does_not_say_who_it_is_is_believed_its_keys),

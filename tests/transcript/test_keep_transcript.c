@@ -281,7 +281,8 @@ static void test_hold_transcript_caller_extends_without_an_answer(void **state)
 
 /* ---- disowned -------------------------------------------------------------------------------- */
 
-/* The server came back as another process: what it may still have of ours is taken back. */
+/* The server came back as another process: what it may still have of ours is taken back, when
+ * nobody trusts any more in what he was told before. */
 static void test_hold_transcript_disowned_while_held(void **state)
 {
     (void)state;
@@ -291,12 +292,12 @@ static void test_hold_transcript_disowned_while_held(void **state)
          "[    3] server says yes\n"
          "[    3] HELD until 29698\n"
          "[ 7000] store disowns\n"
-         "[ 7000] asks DELETE_IF_MINE as A\n"
          "[ 7000] LOST\n"
          "[ 7000] caller looks\n"
          "[ 7000] 0 left\n"
-         "[ 7002] server says yes\n"
-         "[ 7002] over\n");
+         "[29698] asks DELETE_IF_MINE as A\n"
+         "[29700] server says yes\n"
+         "[29700] over\n");
 }
 
 /* A renewal that is out brings the lock back no more, whatever its answer. */
@@ -310,13 +311,14 @@ static void test_hold_transcript_disowned_while_a_renewal_is_out(void **state)
          "[    3] HELD until 29698\n"
          "[10003] asks EXTEND_IF_MINE as A for 30000\n"
          "[10004] store disowns\n"
-         "[10004] asks DELETE_IF_MINE as A\n"
          "[10004] LOST\n"
          "[10006] server says yes\n"
          "[10006] caller looks\n"
          "[10006] 0 left\n"
-         "[10007] server says yes\n"
-         "[10007] over\n");
+         "[10008] caller gives back\n"
+         "[10008] asks DELETE_IF_MINE as A\n"
+         "[10009] server says yes\n"
+         "[10009] over\n");
 }
 
 /* Whoever waits for an extension learns of the loss. */
@@ -331,12 +333,13 @@ static void test_hold_transcript_disowned_while_the_caller_extends(void **state)
          "[  100] caller extends to 60000\n"
          "[  100] asks EXTEND_IF_MINE as A for 60000\n"
          "[  101] store disowns\n"
-         "[  101] asks DELETE_IF_MINE as A\n"
          "[  101] LOST\n"
-         "[  102] link cuts\n"
-         "[  107] asks DELETE_IF_MINE as A\n"
-         "[  108] server says no\n"
-         "[  108] over\n");
+         "[  102] caller gives back\n"
+         "[  102] asks DELETE_IF_MINE as A\n"
+         "[  103] link cuts\n"
+         "[  108] asks DELETE_IF_MINE as A\n"
+         "[  109] server says no\n"
+         "[  109] over\n");
 }
 
 int main(void)

@@ -15,7 +15,7 @@
  * texts must agree line by line.
  *
  *      caller   acquires, once | acquires, for N | acquires, for ever | extends to N | releases |
- *               yields, for N | cancels | looks
+ *               yields, for N | cancels | looks | gives back (what it has lost)
  *      server   says yes|no|later|refused [N] (to the oldest open question; N: a number with it) |
  *               pushes yes|no [N]
  *      store    disowns (it can vouch no longer for what it gave)
@@ -290,8 +290,10 @@ static inline void caller_does(stage *s, const char *what)
         bwl_ms left = bwl_hold_left(&s->hold, s->now);
         note(s, left == BWL_NEVER ? "no end" : "%lld left", (long long)left);
     } else {
-        if (strcmp(what, "cancels") == 0 ? !bwl_hold_is_sought(&s->hold)
-                                         : !bwl_hold_is_held(&s->hold))
+        if (strcmp(what, "gives back") == 0)
+            bwl_hold_give_back(&s->hold, moment(s), &fx);
+        else if (strcmp(what, "cancels") == 0 ? !bwl_hold_is_sought(&s->hold)
+                                              : !bwl_hold_is_held(&s->hold))
             note(s, "(the hold is in state %d)", (int)s->hold.state);
         else if (strncmp(what, "extends to ", 11) == 0)
             bwl_hold_extend(&s->hold, s->now, strtoll(what + 11, NULL, 10), &fx);

@@ -183,6 +183,18 @@ static inline void cancel(bwl_ms now)
     bwl_hold_cancel(&hold, now, &fx);
 }
 
+static inline void disown(bwl_ms now)
+{
+    fx = (bwl_effects){ 0 };
+    bwl_hold_disown(&hold, now, &fx);
+}
+
+static inline void give_back(bwl_ms now)
+{
+    fx = (bwl_effects){ 0 };
+    bwl_hold_give_back(&hold, (bwl_moment){ .now = now }, &fx);
+}
+
 /* ---- what came of it ------------------------------------------------------------------------- */
 
 /* The state, what the caller was told, and the verb that was asked (0: nothing). */
@@ -217,6 +229,10 @@ static inline void be(bwl_hold_state state)
     case BWL_HOLD_RENEWING:
         told(BWL_HELD, START);
         alarm_at(fx.wake_at);
+        break;
+    case BWL_HOLD_DISOWNED:
+        told(BWL_HELD, START);
+        disown(START);
         break;
     case BWL_HOLD_RELEASING:
         told(BWL_HELD, START);

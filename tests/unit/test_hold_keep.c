@@ -295,6 +295,64 @@ static void test_hold_max_hold_ends_also_what_has_no_lease(void **state)
     expect(BWL_HOLD_LEAVING, BWL_LOST, BWL_RELEASE);
 }
 
+/* ---- disowned -------------------------------------------------------------------------------- */
+
+/* What the caller was told a moment ago stays true: the store keeps it for as long. */
+static void
+test_hold_that_the_store_disowns_is_lost_and_not_taken_back_before_its_time(void **state)
+{
+    (void)state;
+    be(BWL_HOLD_HELD);
+    disown(START + 7);
+    expect(BWL_HOLD_DISOWNED, BWL_LOST, 0);
+    assert_int_equal(bwl_hold_left(&hold, START + 7), 0);
+    assert_int_equal(fx.wake_at, UNTIL);
+    alarm_at(UNTIL - 1);
+    expect(BWL_HOLD_DISOWNED, BWL_PENDING, 0);
+    alarm_at(UNTIL);
+    expect(BWL_HOLD_LEAVING, BWL_PENDING, BWL_RELEASE);
+    told(BWL_LOST, UNTIL + 1);
+    expect(BWL_HOLD_OVER, BWL_PENDING, 0);
+}
+
+static void
+test_hold_that_the_store_disowns_is_taken_back_when_the_caller_gives_it_back(void **state)
+{
+    (void)state;
+    be(BWL_HOLD_HELD);
+    disown(START + 7);
+    give_back(START + 8);
+    expect(BWL_HOLD_LEAVING, BWL_PENDING, BWL_RELEASE);
+    told(BWL_NOT_NOW, START + 9);
+    expect(BWL_HOLD_LEAVING, BWL_PENDING, 0); /* it insists, as ever */
+    alarm_at(fx.wake_at);
+    expect(BWL_HOLD_LEAVING, BWL_PENDING, BWL_RELEASE);
+    told(BWL_RELEASED, START + 10);
+    expect(BWL_HOLD_OVER, BWL_PENDING, 0);
+}
+
+static void test_hold_that_the_store_disowns_hears_nothing_any_more(void **state)
+{
+    (void)state;
+    be(BWL_HOLD_RENEWING);
+    disown(START + 10001);
+    expect(BWL_HOLD_DISOWNED, BWL_LOST, 0);
+    unsigned events = fake.events;
+    happens(BWL_REPLY, START + 10002);
+    happens(BWL_DOWN, START + 10003);
+    expect(BWL_HOLD_DISOWNED, BWL_PENDING, 0);
+    assert_int_equal(fake.events, events);
+    assert_int_equal(fx.wake_at, UNTIL);
+}
+
+static void test_hold_that_the_store_disowns_too_late_is_taken_back_at_once(void **state)
+{
+    (void)state;
+    be(BWL_HOLD_HELD);
+    disown(UNTIL);
+    expect(BWL_HOLD_LEAVING, BWL_LOST, BWL_RELEASE);
+}
+
 /* ---- giving back ----------------------------------------------------------------------------- */
 
 static void test_hold_release_interrupts_a_renewal(void **state)
@@ -380,6 +438,13 @@ int main(void)
         cmocka_unit_test_setup(test_hold_a_renewal_that_is_answered_too_late_is_a_loss, new_hold),
         cmocka_unit_test_setup(test_hold_extend_after_the_end_is_a_loss, new_hold),
         cmocka_unit_test_setup(test_hold_release_after_the_end_is_a_loss_and_a_release, new_hold),
+        cmocka_unit_test_setup(
+            test_hold_that_the_store_disowns_is_lost_and_not_taken_back_before_its_time, new_hold),
+        cmocka_unit_test_setup(
+            test_hold_that_the_store_disowns_is_taken_back_when_the_caller_gives_it_back, new_hold),
+        cmocka_unit_test_setup(test_hold_that_the_store_disowns_hears_nothing_any_more, new_hold),
+        cmocka_unit_test_setup(test_hold_that_the_store_disowns_too_late_is_taken_back_at_once,
+                               new_hold),
         cmocka_unit_test_setup(test_hold_max_hold_ends_it_before_its_lease, new_hold),
         cmocka_unit_test_setup(test_hold_max_hold_ends_it_whatever_the_renewal_says, new_hold),
         cmocka_unit_test_setup(test_hold_max_hold_counts_from_the_answer, new_hold),

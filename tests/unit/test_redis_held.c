@@ -74,6 +74,9 @@ static void test_redis_held_what_the_same_process_has_no_more_is_lost(void **sta
     turn();
     assert_false(bwl_hold_is_held(&lock->hold));
     assert_non_null(strstr(lock->why, "does not have it any more"));
+    expect(NOTHING);
+    bwl_lock_release(lock, &operation);
+    assert_int_equal(operation.ended, BWL_LOST);
     expect("EVALSHA @delete_if_mine 1 bowline:{n} %s", lock->hold.claim.token);
 }
 
@@ -117,10 +120,15 @@ static void test_redis_held_another_process_makes_everything_lost(void **state)
     memcpy(tokens[0], first->hold.claim.token, sizeof tokens[0]);
     memcpy(tokens[1], second->hold.claim.token, sizeof tokens[1]);
     meet_again(HELLO INFO_BY("b"));
-    assert_int_equal(first->hold.state, BWL_HOLD_LEAVING);
-    assert_int_equal(second->hold.state, BWL_HOLD_LEAVING);
+    assert_int_equal(first->hold.state, BWL_HOLD_DISOWNED);
+    assert_int_equal(second->hold.state, BWL_HOLD_DISOWNED);
     assert_true(bwl_hold_left(&first->hold, bwl_client_now(client)) == 0);
     assert_non_null(strstr(first->why, "was started again"));
+    expect(NOTHING); /* who has read how long it is his may trust that */
+    bwl_lock_release(second, &operation);
+    assert_int_equal(operation.ended, BWL_LOST);
+    bwl_lock_release(first, &operation);
+    assert_int_equal(operation.ended, BWL_LOST);
     /* It cannot know the script yet. */
     expect("EVAL #delete_if_mine 1 bowline:{b} %s\nEVALSHA @delete_if_mine 1 bowline:{a} %s",
            tokens[1], tokens[0]);
@@ -145,7 +153,11 @@ static void test_redis_held_extension_is_not_believed_by_another_process(void **
     says(HELLO INFO_BY("b"));
     turn();
     assert_int_equal(operation.ended, BWL_LOST);
-    says(":1\r\n:1\r\n:1\r\n");
+    says(":1\r\n");
+    turn();
+    assert_false(bwl_hold_is_held(&lock->hold));
+    bwl_lock_release(lock, &operation);
+    says(":1\r\n");
     turn();
     assert_int_equal(lock->hold.state, BWL_HOLD_OVER);
     assert_int_equal(operation.ended, BWL_LOST);
@@ -171,7 +183,7 @@ static void test_redis_held_another_process_is_not_forgotten(void **state)
     server_accepts();
     says(HELLO INFO_BY("b") "+OK\r\n");
     turn();
-    assert_int_equal(lock->hold.state, BWL_HOLD_LEAVING);
+    assert_int_equal(lock->hold.state, BWL_HOLD_DISOWNED);
 }
 
 static void test_redis_held_server_that_does_not_say_who_it_is_is_asked(void **state)

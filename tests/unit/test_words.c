@@ -94,6 +94,23 @@ static void test_words_others_are_scripts_by_their_sum_or_by_their_text(void **s
     }
 }
 
+/* Of whoever breaks a hold that he has seen, whatever token and rules would make. */
+static void test_words_may_name_a_value_that_somebody_else_wrote(void **state)
+{
+    (void)state;
+    writer = (bwl_resp_writer){ .bytes = bytes, .capacity = sizeof bytes };
+    bwl_redis_write(&writer, &(bwl_redis_question){
+                                 .word       = REDIS_DELETE_IF_MINE,
+                                 .key        = "k\0y",
+                                 .key_size   = 3,
+                                 .token      = TOKEN,
+                                 .value      = "v\0w",
+                                 .value_size = 3,
+                             });
+    assert_script(BWL_SCRIPT_DELETE_IF_MINE, false, 5, "delete_if_mine",
+                  "$3\r\nk#y\r\n$3\r\nv#w\r\n");
+}
+
 static void test_words_look_asks_with_the_key_alone(void **state)
 {
     (void)state;
@@ -305,7 +322,8 @@ static void test_words_look_of_another_shape_is_strange(void **state)
         "*3\r\n$6\r\nstring\r\n$1\r\n1\r\n$1\r\na\r\n",
         "*3\r\n$6\r\nstring\r\n:1\r\n_\r\n",
         "*3\r\n$6\r\nstring\r\n:1\r\n*0\r\n",
-        ("*3\r\n$6\r\nstring\r\n:1\r\n$65\r\n" SIXTY_FOUR "a\r\n"),
+        ("*3\r\n$6\r\nstring\r\n:1\r\n$162\r\n" SIXTY_FOUR SIXTY_FOUR
+         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\r\n"),
     };
     bwl_answer answer = 0;
 
@@ -314,18 +332,19 @@ static void test_words_look_of_another_shape_is_strange(void **state)
         assert_int_equal(read_look(list[i], &answer), BWL_REDIS_STRANGE);
 }
 
-static void test_words_look_takes_64_bytes_of_the_value(void **state)
+static void test_words_look_takes_one_byte_more_than_a_value_of_ours_has(void **state)
 {
     bwl_answer answer = 0;
 
     (void)state;
     assert_int_equal(
-        read_look("*3\r\n$15\r\naaaaaaaaaaaaaaa\r\n:1\r\n$64\r\n"
-                  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n",
+        read_look("*3\r\n$15\r\naaaaaaaaaaaaaaa\r\n:1\r\n$161\r\n" SIXTY_FOUR SIXTY_FOUR
+                  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n",
                   &answer),
         BWL_REDIS_ANSWER);
     assert_int_equal(strlen(look.kind), 15);
-    assert_int_equal(strlen(look.value), 64);
+    assert_int_equal(strlen(look.value), 161);
+    assert_int_equal(look.value_size, 161);
 }
 
 static void test_words_look_may_be_refused_like_any_question(void **state)
@@ -394,6 +413,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words_set_is_one_plain_command),
         cmocka_unit_test(test_words_others_are_scripts_by_their_sum_or_by_their_text),
+        cmocka_unit_test(test_words_may_name_a_value_that_somebody_else_wrote),
         cmocka_unit_test(test_words_look_asks_with_the_key_alone),
         cmocka_unit_test(test_words_no_room_is_noticed),
         cmocka_unit_test(test_words_set_is_answered_by_ok_or_by_nothing),
@@ -404,7 +424,7 @@ int main(void)
         cmocka_unit_test(test_words_look_tells_who),
         cmocka_unit_test(test_words_look_leaves_out_who_is_no_name),
         cmocka_unit_test(test_words_look_of_another_shape_is_strange),
-        cmocka_unit_test(test_words_look_takes_64_bytes_of_the_value),
+        cmocka_unit_test(test_words_look_takes_one_byte_more_than_a_value_of_ours_has),
         cmocka_unit_test(test_words_look_may_be_refused_like_any_question),
         cmocka_unit_test(test_words_error_text_is_what_the_server_said),
         cmocka_unit_test(test_words_error_text_leaves_out_what_was_ours),

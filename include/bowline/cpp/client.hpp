@@ -120,6 +120,15 @@ class client {
         return operation<bowline_holder>(client_, op);
     }
 
+    /* For administrators: ends somebody else's hold, the one that who has shown by this id.
+     * Throws as bowline_break: BUSY if that one has ended.  Any thread. */
+    void break_hold(const std::string &name, std::uint64_t id)
+    {
+        bowline_error e{};
+
+        detail::check(bowline_break(opened(), detail::c_string(name), id, &e), e);
+    }
+
     /* Changes the value of a Redis key without a lock: see update.h, for what the function may do
      * above all.  Calls change(std::optional<std::string_view> old), for no value if there is no
      * key, as often as somebody came between; returns how often that was.  What the function

@@ -1,6 +1,6 @@
--- KEYS[1] the lock.  Its type, its time left (-1: for ever, -2: no key), the first 64 bytes if it is
+-- KEYS[1] the lock.  Its type, its time left (-1: for ever, -2: no key), the first 161 bytes if it is
 -- a string.  Changes nothing.
 local kind = redis.call('TYPE', KEYS[1]).ok
 local value = ''
-if kind == 'string' then value = redis.call('GETRANGE', KEYS[1], 0, 63) end
+if kind == 'string' then value = redis.call('GETRANGE', KEYS[1], 0, 160) end
 return { kind, redis.call('PTTL', KEYS[1]), value }

@@ -2,7 +2,7 @@
 -- host, program, or nothing where it says nothing.  Changes nothing.
 local kind = redis.call('TYPE', KEYS[1]).ok
 local value = ''
-if kind == 'string' then value = redis.call('GETRANGE', KEYS[1], 0, 63) end
+if kind == 'string' then value = redis.call('GETRANGE', KEYS[1], 0, 160) end
 local session = string.match(value, '^b1:([%w_-]+)$')
 local who = {}
 if session then

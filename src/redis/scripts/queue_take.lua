@@ -23,6 +23,12 @@ end
 if not read() then
   local passed = pass(ARGV[3])
   if type(passed) == 'table' then return passed end
+  if redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then -- all who waited are dead
+    local f = fence()
+    if type(f) == 'table' then return f end
+    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+    return f
+  end
 end
 local v = read()
 return { 'BUSY', redis.call('PTTL', KEYS[1]), v and string.sub(v, 1, 3) == 'b1:' and 1 or 0 }

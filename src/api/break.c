@@ -1,0 +1,83 @@
+/*
+ * break.c -- ending somebody else's hold: the one that was shown, and no other.
+ *
+ * The caller names it by the id that bowline_who has written.  Here it is looked at once more, and
+ * only if it is that one still, the store is asked to end it, by comparing once more.
+ */
+#include "api/describe.h"
+#include "api/uncancelled.h"
+#include "engine/drive.h"
+#include "engine/fault.h"
+
+static int changed(const bwl_lock *lock, const bwl_holder *holder, bwl_fault *fault)
+{
+    if (!holder->held)
+        return bwl_fail(fault, BWL_STATUS_BUSY,
+                        "%s: the hold that was shown has ended, and nobody has the lock",
+                        lock->name);
+    return bwl_fail(fault, BWL_STATUS_BUSY,
+                    "%s: the hold that was shown has ended, and somebody else has the lock",
+                    lock->name);
+}
+
+/* locked: is it this hold still? */
+static int look_again(bwl_lock *lock, uint64_t id, bwl_fault *fault)
+{
+    bwl_operation operation;
+    bwl_holder    holder;
+
+    bwl_lock_look(lock, &operation);
+    int status = bwl_client_wait(lock->client, &operation, BWL_NEVER, fault);
+    if (status < 0)
+        bwl_lock_cancel(&operation); /* it could not even be waited for */
+    else
+        status = lock->client->engine->who(lock, &holder, fault);
+    if (status == BWL_OK && (!holder.held || holder.id != id))
+        status = changed(lock, &holder, fault);
+    return status;
+}
+
+/* locked */
+static int break_hold(bwl_client *client, const char *name, uint64_t id, bwl_fault *fault)
+{
+    bwl_operation operation;
+    bwl_lock     *lock;
+    int           status = bwl_lock_for_who(&lock, client, name, fault);
+
+    if (status < 0)
+        return status;
+    status = look_again(lock, id, fault);
+    if (status == BWL_OK) {
+        bwl_lock_break(lock, &operation);
+        status = bwl_client_wait(client, &operation, BWL_NEVER, fault);
+        if (status < 0)
+            bwl_lock_cancel(&operation);
+        else
+            status = client->engine->broken(lock, fault);
+    }
+    bwl_lock_unwanted(lock);
+    return status;
+}
+
+int bowline_break(bowline_client *client, const char *name, uint64_t id, bowline_error *reterr)
+{
+    BWL_UNCANCELLED;
+    bwl_fault *fault = bwl_fault_of(reterr);
+
+    if (client == NULL || name == NULL || id == 0)
+        return bwl_fail(
+            fault, BWL_STATUS_USAGE,
+            "bowline_break needs a client, a name, and the id of a hold, which is not 0");
+    bwl_client *inner  = client->inner;
+    int         status = bwl_check_fork(inner, reterr);
+    if (status < 0)
+        return status;
+    if (inner->engine->break_seen == NULL)
+        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
+                        "a lock of %s: ends with its process, and cannot be broken",
+                        inner->engine->scheme);
+    bwl_client_lock(inner);
+    status = break_hold(inner, name, id, fault);
+    bwl_client_unlock(inner);
+    return status;
+}

@@ -1,0 +1,112 @@
+/*
+ * redis_break.c -- ending the hold that a look has seen, whosever it is, and no other: what its
+ * holder would ask to release it, with exactly the value that was seen.  See redis_store.h.
+ *
+ *      seen --> RELEASE or DELETE_IF_MINE, of that value --+--> 1: broken
+ *                 with a queue the next has it then        +--> 0: it was gone already
+ *                                                          `--> 2: broken; POKE until there are
+ *                                                                  no more who are dead
+ *
+ * The server compares and acts in one step, so whoever has the lock by then keeps it, and whoever
+ * breaks may die at any moment.  A value that is not, to the letter, one that this protocol writes
+ * is not touched; nor one that is the same for every holder, which says of nobody that he was seen.
+ */
+#include "engine/fault.h"
+#include "engine/redis_store.h"
+#include "redis/stamp.h"
+
+#include <string.h>
+
+bool bwl_redis_breaks(const bwl_redis_open_question *question)
+{
+    return question->looker != NULL && question->word != 0;
+}
+
+uint64_t bwl_redis_id_of_seen(const bwl_hold *hold, const bwl_redis_look *look)
+{
+    const bwl_rules *rules   = hold->claim.rules;
+    bool             is_odd  = hold->protocol->listens && look->value_size != BWL_QUEUE_VALUE_SIZE;
+    bool             is_dull = rules != NULL && rules->value == BWL_VALUE_LITERAL;
+
+    return is_odd || is_dull ? 0 : bwl_value_print(look->value, look->value_size);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+void bwl_redis_name_seen(const bwl_redis_open_question *question, bwl_redis_question *ret_question,
+                         bwl_queue_self *self)
+{
+    const bwl_redis_look *look = &question->looker->look;
+
+    ret_question->value      = look->value;
+    ret_question->value_size = look->value_size;
+    if (!bwl_queue_is(question->word))
+        return;
+    assert(look->value_size == BWL_QUEUE_VALUE_SIZE); /* "b1:", a session, a token */
+    memcpy(self->session, look->value + 3, BWL_QUEUE_BITS_SIZE);
+    self->session[BWL_QUEUE_BITS_SIZE] = '\0';
+    ret_question->token                = look->value + 3 + BWL_QUEUE_BITS_SIZE;
+}
+
+static bool put(bwl_redis_store *store, bwl_lock *lock, bwl_redis_looker *looker,
+                bwl_redis_word word)
+{
+    return bwl_redis_put(
+        store, &(bwl_redis_open_question){ .lock = lock, .looker = looker, .word = word });
+}
+
+bool bwl_redis_break_seen(bwl_lock *lock)
+{
+    bwl_redis_store  *store  = lock->client->store;
+    bwl_redis_looker *looker = ((bwl_redis_part *)lock->part)->looker;
+    bool              queues = bwl_redis_listens(store);
+
+    assert(looker != NULL);
+    assert(looker->answer == BWL_YES);
+    assert(bwl_redis_id_of_seen(&lock->hold, &looker->look) != 0);
+    if (put(store, lock, looker, queues ? REDIS_QUEUE_RELEASE : REDIS_DELETE_IF_MINE))
+        return false;
+    bwl_lock_says(lock, "out of memory");
+    looker->answer = BWL_UNSENT;
+    return true;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+/* After it was broken nothing can go wrong: without POKE, whoever waits finds out by himself. */
+static bool pokes(bwl_redis_store *store, const bwl_redis_open_question *q, const bwl_event *ev)
+{
+    bool is_more = ev->kind == BWL_REPLY && ev->answer == BWL_YES && ev->place != NULL &&
+                   ev->place->how == BWL_HOW_MORE;
+
+    return is_more && put(store, q->lock, q->looker, REDIS_QUEUE_POKE);
+}
+
+void bwl_redis_break_ended(bwl_redis_store *store, const bwl_redis_open_question *q,
+                           const bwl_event *ev)
+{
+    if (q->word != REDIS_QUEUE_POKE) {
+        q->looker->is_unknown = ev->kind == BWL_DOWN;
+        q->looker->answer     = ev->answer;
+    }
+    if (!pokes(store, q, ev))
+        bwl_lock_looked(q->lock);
+}
+
+int bwl_redis_broken(bwl_lock *lock, bwl_fault *fault)
+{
+    const bwl_redis_looker *looker = ((bwl_redis_part *)lock->part)->looker;
+
+    if (looker->is_unknown)
+        return bwl_fail(fault, BWL_STATUS_UNKNOWN, "%s: whether it was broken is not known: %s",
+                        lock->name, lock->why);
+    switch (looker->answer) {
+    case BWL_YES: return BWL_OK;
+    case BWL_NO: return bwl_fail(fault, BWL_STATUS_BUSY, "the hold that was shown has ended");
+    case BWL_LATER:
+    case BWL_REFUSED: return bwl_fail(fault, BWL_STATUS_REFUSED, "%s", lock->why);
+    case BWL_UNSENT: return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s", lock->why);
+    case BWL_ALIEN: break;
+    }
+    bwl_unreachable("an answer outside of its enum");
+}

@@ -1,0 +1,243 @@
+"""`bowline break` from outside: what it shows, asks and exits with, and what becomes of who held the lock.
+
+On a Redis of the test's own. Who holds is a real `bowline run`, and so is who waits.
+"""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+
+import pytest
+
+LIMIT = 60
+CHANGED, LOST, FAILED = 122, 123, 125
+
+
+def breaks(place, *words, **how):
+    return place.bowline("break", *words, **how)
+
+
+def failed(done, code=FAILED):
+    assert done.returncode == code, done
+    lines = done.stderr.splitlines()
+    assert len(lines) == 3 and all(line.startswith("bowline: ") for line in lines), done.stderr
+    return [line.removeprefix("bowline: ") for line in lines]
+
+
+def stands_in_line(place, redis, count, name="job"):
+    place.wait_for(f"{count} in line", lambda: redis.cli("ZCARD", f"bowline:{{{name}}}:bwl.q") == str(count))
+
+
+def test_holder_is_shown_then_broken_and_learns_it_by_its_renewal(place, redis):
+    holder = place.hold("job", "-t", "3s", "--kill-after", "100ms")
+    done = breaks(place, "--yes", "job")
+    assert (done.returncode, done.stderr) == (0, "")
+    shown, broken = done.stdout.splitlines()
+    assert shown.startswith("job: held by ") and f" pid {holder.pid} (sh), which ends in " in shown
+    assert broken == "job: broken"
+    assert redis.keys() == []
+    assert place.finish(holder) == LOST
+    assert "job was lost, sh was stopped" in holder.err and "not ours any more" in holder.err
+    assert not place.is_alive(holder.command)
+    assert redis.keys() == []
+
+
+def test_three_who_wait_are_served_in_their_order(place, redis):
+    holder = place.hold("job", "-t", "3s", "--kill-after", "100ms")
+    waiters = []
+    for number in range(3):
+        waiters.append(place.start("job", "sh", "-c", f"echo {number} >>order"))
+        stands_in_line(place, redis, number + 1)
+    assert breaks(place, "-y", "job").returncode == 0
+    assert [place.finish(waiter) for waiter in waiters] == [0, 0, 0]
+    assert place.path("order").read_text() == "0\n1\n2\n"
+    assert place.finish(holder) == LOST
+    assert redis.keys() == []
+
+
+def test_nobody_holds_it(place, redis):
+    done = breaks(place, "job", "--yes")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "job: nobody holds it\n", "")
+
+
+def test_without_a_terminal_it_only_shows(place, redis):
+    holder = place.hold()
+    done = breaks(place, "job")
+    what, why, what_to_type = failed(done)
+    assert (what, why) == ("job was not broken", "nobody can be asked: this is no terminal")
+    assert what_to_type == "type: bowline break --yes job"
+    assert done.stdout.startswith("job: held by ")
+    assert len(redis.keys()) == 1
+    assert place.let_go(holder) == 128 + signal.SIGTERM
+
+
+def test_json_is_one_line_and_breaks_only_with_yes(place, redis):
+    assert json.loads(breaks(place, "--json", "job").stdout) == {"bowline": 1, "event": "free", "name": "job"}
+    holder = place.hold("job", "-t", "3s", "--kill-after", "100ms")
+    looked, broken = (breaks(place, "--json", *more, "job") for more in ([], ["--yes"]))
+    assert (looked.returncode, broken.returncode, looked.stderr, broken.stderr) == (CHANGED, 0, "", "")
+    looked, broken = (json.loads(done.stdout) for done in (looked, broken))
+    assert (looked["event"], broken["event"]) == ("held", "broken")
+    assert looked["id"] == broken["id"] and len(looked["id"]) == 16
+    assert looked["pid"] == holder.pid and looked["program"] == "sh" and 0 < looked["left_ms"] <= 3000
+    assert place.finish(holder) == LOST
+
+
+# Asked on a terminal.
+
+
+class Asked:
+    """`bowline break NAME` on a pty, up to its question."""
+
+    def __init__(self, place):
+        self.place = place
+        self.own, theirs = pty.openpty()
+        command = [os.environ["BOWLINE"], "break", "job"]
+        self.process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=place.env, start_new_session=True)
+        os.close(theirs)
+        self.text = ""
+        while "[y/N]" not in self.text:
+            self.text += os.read(self.own, 4096).decode()
+
+    def answer(self, text):
+        os.write(self.own, text.encode())
+        try:
+            while piece := os.read(self.own, 4096):
+                self.text += piece.decode()
+        except OSError:
+            pass  # the other end is closed
+        os.close(self.own)
+        return self.process.wait(LIMIT)
+
+
+def test_yes_breaks_and_anything_else_does_not(place, redis):
+    holder = place.hold("job", "-t", "3s", "--kill-after", "100ms")
+    for answer in ("\n", "n\n", "yellow\n", "\x04"):
+        asked = Asked(place)
+        assert asked.answer(answer) == CHANGED, answer
+        assert len(redis.keys()) == 1 and "broken" not in asked.text.rsplit("[y/N]", 1)[1]
+    asked = Asked(place)
+    assert asked.answer("y\n") == 0
+    assert "job: broken" in asked.text
+    assert place.finish(holder) == LOST
+
+
+def test_who_took_it_between_the_question_and_the_answer_keeps_it(place, redis):
+    holder = place.hold()
+    asked = Asked(place)
+    place.let_go(holder)
+    other = place.hold()
+    value = redis.cli("GET", "bowline:{job}")
+    assert asked.answer("y\n") == CHANGED
+    assert "job was not broken" in asked.text and "somebody else has the lock" in asked.text
+    assert redis.cli("GET", "bowline:{job}") == value and place.is_alive(other.command)
+    asked = Asked(place)
+    place.let_go(other)
+    assert asked.answer("y\n") == CHANGED
+    assert "nobody has the lock" in asked.text
+
+
+def test_who_breaks_may_be_killed_at_any_moment(place, redis):
+    """Before, between or after the two steps: the lock is the holder's or the next one's, and it goes on."""
+    for delay in range(12):
+        holder = place.hold("job", "-t", "1s", "--kill-after", "100ms")
+        waiter = place.start("job", "sh", "-c", "echo served >>order")
+        stands_in_line(place, redis, 1)
+        command = [os.environ["BOWLINE"], "break", "--yes", "job"]
+        breaker = subprocess.Popen(command, env=place.env, stdout=subprocess.DEVNULL)
+        try:
+            breaker.wait(delay / 1000)
+        except subprocess.TimeoutExpired:
+            breaker.kill()
+        breaker.wait(LIMIT)
+        is_held = redis.cli("GET", "bowline:{job}") != "" and place.path("order").exists() is False
+        if is_held and place.is_alive(holder.command) and redis.cli("ZCARD", "bowline:{job}:bwl.q") == "1":
+            assert place.let_go(holder) == 128 + signal.SIGTERM
+        else:
+            assert place.finish(holder) == LOST
+        assert place.finish(waiter) == 0
+        assert place.path("order").read_text() == "served\n"
+        place.path("order").unlink()
+        assert redis.keys() == []
+
+
+def test_nothing_is_broken_by_who_is_killed_before_he_asks(place, redis):
+    holder = place.hold()
+    asked = Asked(place)
+    redis.freeze()
+    os.write(asked.own, b"y\n")
+    asked.process.kill()
+    asked.process.wait(LIMIT)
+    os.close(asked.own)
+    redis.thaw()
+    place.wait_for("the server", lambda: redis.cli("PING") == "PONG")
+    assert len(redis.keys()) == 1 and place.is_alive(holder.command)
+    place.let_go(holder)
+
+
+# What cannot be broken.
+
+
+def test_strangers_value_stays(place, redis):
+    redis.cli("SET", "bowline:{job}", "somebody's")
+    done = breaks(place, "--yes", "job")
+    what, why, what_to_do = failed(done)
+    assert what == "job was not broken" and "none of this protocol's" in why and "?profile=" in what_to_do
+    assert redis.cli("GET", "bowline:{job}") == "somebody's"
+    event = json.loads(breaks(place, "--yes", "--json", "job").stdout)
+    assert event["event"] == "failed" and "id" not in event
+
+
+def test_value_that_all_write_alike_stays(place, redis):
+    place.env["BOWLINE_URL"] = f"{redis.url}?protocol=set-nx-ex&accept-risk=1"
+    holder = place.hold()
+    lines = breaks(place, "--yes", "job").stderr.splitlines()
+    assert "job was not broken" in lines[-3] and "does not say whose hold it is" in lines[-2]
+    assert len(redis.keys()) == 1
+    place.let_go(holder)
+
+
+def test_file_says_which_process_to_end(place):
+    holder = place.hold()
+    done = breaks(place, "--yes", "job")
+    what, why, what_to_type = failed(done)
+    assert f" pid {holder.pid} " in done.stdout and what == "job was not broken"
+    assert "ends when its process does" in why and what_to_type == f"type: kill {holder.pid}"
+    assert place.is_alive(holder.command)
+    place.let_go(holder)
+
+
+def test_thread_has_nothing_to_break(place):
+    what, why, _ = failed(breaks(place, "--yes", "--url", "thread:", "job"))
+    assert "could be broken from here" in what and "one process" in why
+
+
+def test_server_that_cannot_be_reached(place):
+    what, why, _ = failed(breaks(place, "--yes", "--url", f"unix://{place.path('none')}", "job"))
+    assert what == "who holds job is not known" and "cannot connect" in why
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([], "no lock was named"),
+        (["a", "b"], "one lock at a time"),
+        (["--nope", "a"], "there is no option --nope here"),
+        (["-x", "a"], "there is no option -x here"),
+        (["a", "--url"], "--url needs a value"),
+        (["--url", "redis://u:secret@h", "a"], "--url has a password in it"),
+    ],
+)
+def test_wrong_words(place, words, says):
+    done = breaks(place, *words)
+    assert failed(done)[0] == says
+    assert "secret" not in done.stderr and done.stdout == ""
+
+
+def test_help(place):
+    for words in (["break", "--help"], ["break", "-h"], ["help", "break"]):
+        done = place.bowline(*words)
+        assert done.returncode == 0 and done.stderr == ""
+        assert all(text in done.stdout for text in ("--yes", "--json", "122", "next renewal"))

@@ -1,0 +1,212 @@
+/*
+ * test_redis_breaks.c -- `bowline_break` on a real server: exactly the hold that was shown ends,
+ * the next in line has the lock, and what is somebody else's by then, or nobody's of ours, stays.
+ */
+#include "tests/lib/line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static server *redis;
+static char    url[200];
+
+static bowline_holder seen(bowline_client *client, const char *name)
+{
+    bowline_holder holder = { .size = sizeof holder };
+    bowline_error  error  = { 0 };
+
+    assert_status(BOWLINE_OK, bowline_who(client, name, &holder, &error), &error);
+    return holder;
+}
+
+static void test_hold_is_lost_and_the_next_in_line_has_the_lock(void **state)
+{
+    enum { WAITING = 3 };
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_error   error  = { 0 };
+    bowline_client *others[WAITING];
+    waiter          waiters[WAITING];
+    uint64_t        fence = bowline_hold_fence(hold);
+
+    (void)state;
+    for (int i = 0; i < WAITING; i++) {
+        others[i] = must_open(url);
+        line_join(redis, &waiters[i], others[i], "x", i + 1);
+    }
+    uint64_t id = seen(client, "x").id;
+    assert_status(BOWLINE_OK, bowline_break(client, "x", id, &error), &error);
+    assert_true(waiter_ends(&waiters[0]));
+    assert_true(seen(client, "x").id != id);
+    /* The same once more: it is gone, and whose turn it is keeps it. */
+    assert_status(BOWLINE_BUSY, bowline_break(client, "x", id, &error), &error);
+    assert_non_null(strstr(error.text, "somebody else has the lock"));
+    assert_status(BOWLINE_LOST, bowline_extend(hold, 0, &error), &error);
+    assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
+    for (int i = 0; i < WAITING; i++) {
+        assert_true(waiter_ends(&waiters[i]));
+        assert_status(BOWLINE_OK, waiter_join(&waiters[i]), &waiters[i].error);
+        assert_true(bowline_hold_fence(waiters[i].hold) > fence);
+        fence = bowline_hold_fence(waiters[i].hold);
+        for (int behind = i + 1; behind < WAITING; behind++)
+            assert_false(atomic_load(&waiters[behind].ended));
+        must_release(waiters[i].hold);
+        bowline_close(others[i]);
+    }
+    assert_status(BOWLINE_BUSY, bowline_break(client, "x", id, &error), &error);
+    assert_non_null(strstr(error.text, "nobody has the lock"));
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static void test_id_is_of_the_hold_and_outlives_renewals(void **state)
+{
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    uint64_t        id     = seen(client, "x").id;
+
+    (void)state;
+    assert_true(id != 0);
+    assert_status(BOWLINE_OK, bowline_extend(hold, 60000, NULL), NULL);
+    assert_true(seen(client, "x").id == id);
+    must_release(hold);
+    hold = must_acquire(client, "x");
+    assert_true(seen(client, "x").id != id);
+    assert_status(BOWLINE_BUSY, bowline_break(client, "x", id, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
+    must_release(hold);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* More of the dead than one script passes over: those behind them are served all the same. */
+static void test_dead_who_wait_are_passed_over_by_pokes(void **state)
+{
+    enum { DEAD = 150 };
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_error   error  = { 0 };
+    bowline_client *other  = must_open(url);
+    waiter          w;
+
+    (void)state;
+    for (int i = 0; i < DEAD; i++)
+        (void)server_ask(redis, "ZADD bowline:{x}:bwl.q %d 'b1:dead%d 1.0 bowline:i:none 2000'",
+                         i + 1, i);
+    line_join(redis, &w, other, "x", DEAD + 1);
+    (void)server_ask(redis, "CONFIG RESETSTAT");
+    assert_status(BOWLINE_OK, bowline_break(client, "x", seen(client, "x").id, &error), &error);
+    assert_true(line_count(redis, "zpopmin") > DEAD);
+    assert_true(waiter_ends(&w));
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    must_release(w.hold);
+    bowline_close(other);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* Whatever is no value of this protocol's, to the letter, has no id and stays as it is. */
+static void test_strangers_are_not_touched(void **state)
+{
+    static const char *const made[] = {
+        "SET bowline:{x} foo",
+        "SET bowline:{x} ''",
+        "SET bowline:{x} b1:foo",
+        "SET bowline:{x} b1:SSSSSSSSSSSSSSSSSSSSSSTTTTTTTTTTTTTTTTTTTTTTx",
+        "SET bowline:{x} b2:SSSSSSSSSSSSSSSSSSSSSSTTTTTTTTTTTTTTTTTTTTTT",
+        "RPUSH bowline:{x} b1:SSSSSSSSSSSSSSSSSSSSSSTTTTTTTTTTTTTTTTTTTTTT",
+        "HSET bowline:{x} b1:SSSSSSSSSSSSSSSSSSSSSSTTTTTTTTTTTTTTTTTTTTTT 1",
+        "SETBIT bowline:{x} 2000000 1",
+    };
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    uint64_t        id     = seen(client, "x").id;
+
+    (void)state;
+    assert_status(BOWLINE_OK, bowline_release(hold, NULL), NULL);
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+        (void)server_ask(redis, "%s", made[i]);
+        char *dump = strdup(server_ask(redis, "DUMP bowline:{x}"));
+        assert_non_null(dump);
+        assert_true(seen(client, "x").id == 0);
+        assert_status(BOWLINE_BUSY, bowline_break(client, "x", id, NULL), NULL);
+        assert_string_equal(server_ask(redis, "DUMP bowline:{x}"), dump);
+        free(dump);
+        (void)server_ask(redis, "DEL bowline:{x}");
+    }
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* By compare and delete; those who wait in ways of their own are woken where there is a profile. */
+static void test_other_protocols_and_profiles(void **state)
+{
+    static const char *const ways[] = {
+        "protocol=token",
+        "protocol=setnx-getset&accept-risk=1",
+        "protocol=setnx-expire-watch&accept-risk=1",
+        "profile=python-redis-lock&accept-risk=1",
+    };
+    char with[300];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        print_message("# %s\n", ways[i]);
+        (void)snprintf(with, sizeof with, "%s?%s", url, ways[i]);
+        bowline_client *client = must_open(with);
+        bowline_hold   *hold   = must_acquire(client, "x");
+        bowline_error   error  = { 0 };
+        uint64_t        id     = seen(client, "x").id;
+        assert_true(id != 0);
+        assert_status(BOWLINE_BUSY, bowline_break(client, "x", id + 1, &error), &error);
+        assert_int_equal(seen(client, "x").held, 1);
+        assert_status(BOWLINE_OK, bowline_break(client, "x", id, &error), &error);
+        assert_int_equal(seen(client, "x").held, 0);
+        (void)bowline_release(hold, NULL); /* each tells of it in its own way */
+        (void)server_ask(redis, "FLUSHALL");
+        bowline_close(client);
+    }
+}
+
+static void test_value_that_all_write_alike_is_not_broken(void **state)
+{
+    char with[300];
+
+    (void)state;
+    (void)snprintf(with, sizeof with, "%s?protocol=set-nx-ex&accept-risk=1", url);
+    bowline_client *client = must_open(with);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    assert_true(seen(client, "x").id == 0);
+    must_release(hold);
+    bowline_close(client);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    server_needed();
+    redis = server_start(NULL);
+    (void)snprintf(url, sizeof url, "%s", redis->tcp_url);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hold_is_lost_and_the_next_in_line_has_the_lock),
+        cmocka_unit_test(test_id_is_of_the_hold_and_outlives_renewals),
+        cmocka_unit_test(test_dead_who_wait_are_passed_over_by_pokes),
+        cmocka_unit_test(test_strangers_are_not_touched),
+        cmocka_unit_test(test_other_protocols_and_profiles),
+        cmocka_unit_test(test_value_that_all_write_alike_is_not_broken),
+    };
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -13,6 +13,8 @@
  */
 #include "engine/redis_store.h"
 
+#include <string.h>
+
 enum { REFUSALS_MAX = 2 };
 
 static bwl_redis_part *part_of(const bwl_redis_open_question *q)
@@ -54,13 +56,12 @@ size_t bwl_redis_batch_size(const bwl_redis_store *store, size_t nth)
 
 /* ---- the question ---------------------------------------------------------------------------- */
 
-static void write_value(bwl_redis_store *store, const bwl_redis_open_question *q,
+static void write_value(const bwl_redis_store *store, const bwl_redis_open_question *q,
                         bwl_resp_writer *writer)
 {
-    bwl_queue_self self;
+    bwl_queue_self self; /* an extension says of us the session and nothing else                */
 
-    if (q->word == REDIS_QUEUE_EXTEND)
-        self = bwl_redis_self_of(store, q);
+    memcpy(self.session, store->session, sizeof self.session);
     bwl_batch_write_value(writer, &(bwl_redis_question){
                                       .word  = q->word,
                                       .token = q->token,

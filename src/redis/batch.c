@@ -1,9 +1,9 @@
 /*
  * batch.c -- see batch.h.
  *
- *  EVALSHA script n key ... value ... lease        [1, 0, -1, ...]
+ *  EVALSHA script n key ... value ... lease        :n        [1, 0, -1, ...]
  *
- * for each key 1 YES, 0 NO, -1 ask it alone.  An error is about all of them: that of a server which
+ * The number: YES for each; else for each key 1 YES, 0 NO, -1 ask it alone.  An error is about all of them: that of a server which
  * cannot serve now would be the same for each; behind any other there may be a single key, one that
  * an ACL forbids or a cluster keeps elsewhere.
  */
@@ -90,11 +90,16 @@ bwl_batch_verdict bwl_batch_read(unsigned count, const char *bytes, size_t size,
     assert(count <= BWL_BATCH_MAX);
     if (bwl_redis_is_error(bytes, size))
         return read_error(bytes, size);
-    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '*' || value.count != count)
+    if (!bwl_resp_next_bare(&cursor, &value))
+        return BWL_BATCH_STRANGE;
+    bool all_are_ours = value.type == ':' && value.integer == count;
+    if (!all_are_ours && (value.type != '*' || value.count != count))
         return BWL_BATCH_STRANGE;
     for (unsigned i = 0; i < count; i++) {
-        if (!bwl_resp_next_bare(&cursor, &value) || value.type != ':' || value.integer < -1 ||
-            value.integer > 1)
+        if (all_are_ours)
+            value.integer = 1;
+        else if (!bwl_resp_next_bare(&cursor, &value) || value.type != ':' || value.integer < -1 ||
+                 value.integer > 1)
             return BWL_BATCH_STRANGE;
         reply.answers[i] = value.integer == 1 ? BWL_YES : value.integer == 0 ? BWL_NO : 0;
     }

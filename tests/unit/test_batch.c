@@ -146,6 +146,9 @@ static void test_batch_each_has_its_own_answer(void **state)
     assert_int_equal(reply.answers[1], BWL_NO);
     assert_int_equal(reply.answers[2], 0);
     assert_int_equal(reply.answers[3], BWL_YES);
+    assert_int_equal(read_text(":4\r\n", &reply), BWL_BATCH_EACH);
+    for (unsigned i = 0; i < COUNT; i++)
+        assert_int_equal(reply.answers[i], BWL_YES);
 }
 
 /* An array that is shorter or longer would give somebody the answer of another. */
@@ -165,6 +168,9 @@ static void test_batch_believes_nothing_but_that_many_numbers(void **state)
         "*-1\r\n",
         "_\r\n",
         ":1\r\n",
+        ":3\r\n",
+        ":5\r\n",
+        "+4\r\n",
         "+OK\r\n",
         "+QUEUED\r\n",
         "$4\r\n1111\r\n",

@@ -12,7 +12,7 @@
 
 /* MAX: a server does nothing else meanwhile, and more of them make none of them cheaper.  MIN: so
  * few are as cheap alone.  docs/design/renewals.md has the figures. */
-enum { BWL_BATCH_MIN = 4, BWL_BATCH_MAX = 50 };
+enum { BWL_BATCH_MIN = 4, BWL_BATCH_MAX = 32 };
 
 /* Is it a word of which many can be asked at once? */
 bool bwl_batch_takes(bwl_redis_word word);

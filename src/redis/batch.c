@@ -3,9 +3,9 @@
  *
  *  EVALSHA script n key ... value ... lease        :n        [1, 0, -1, ...]
  *
- * The number: YES for each; else for each key 1 YES, 0 NO, -1 ask it alone.  An error is about all of them: that of a server which
- * cannot serve now would be the same for each; behind any other there may be a single key, one that
- * an ACL forbids or a cluster keeps elsewhere.
+ * The number: YES for each; else for each key 1 YES, 0 NO, -1 ask it alone.  An error is about all
+ * of them: that of a server which cannot serve now would be the same for each; behind any other
+ * there may be a single key, one that an ACL forbids or a cluster keeps elsewhere.
  */
 #include "redis/batch.h"
 #include "redis/queue.h"

@@ -32,7 +32,7 @@ static const char *const tokens[1 + TOKENS] = { "", "AAAAAAAAAAAAAAAAAAAAAA",
                                                 "BBBBBBBBBBBBBBBBBBBBBB",
                                                 "CCCCCCCCCCCCCCCCCCCCCC" };
 
-/* The same, for a server that lacks something: a word of the script is one that it does not know. */
+/* The same where the server lacks something: a word of the script is one that it does not know. */
 typedef struct variant {
     const char *name;
     const char *word;

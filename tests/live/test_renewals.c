@@ -1,6 +1,6 @@
 /*
- * test_renewals.c -- many holds on one thread that are due together: they are renewed by one call of
- * a script, and what is wrong with one of them does not harm the others.
+ * test_renewals.c -- many holds on one thread that are due together: they are renewed by one call
+ * of a script, and what is wrong with one of them does not harm the others.
  *
  * The server counts the calls.  Nothing is renewed but by the dispatch of the test.
  */

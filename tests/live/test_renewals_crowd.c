@@ -1,6 +1,6 @@
 /*
- * test_renewals_crowd.c -- three thousand holds on one thread, kept for several leases: none is lost
- * but the one whose key is taken away, and that is told before its time would have been over.
+ * test_renewals_crowd.c -- three thousand holds on one thread, kept for several leases: none is
+ * lost but the one whose key is taken away, and that is told before its time would have been over.
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/server.h"

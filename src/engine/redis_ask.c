@@ -234,12 +234,11 @@ static void settle_batch(bwl_redis_store *store)
 {
     while (store->questions_count > 0 &&
            (bwl_redis_nth(store, 0)->known != 0 || bwl_redis_nth(store, 0)->asks_again)) {
-        bwl_redis_open_question q  = take_first(store);
-        bwl_event               ev = { .kind = BWL_REPLY, .answer = q.known };
+        bwl_redis_open_question q = take_first(store);
         if (q.asks_again)
             ask_again(store, q);
         else
-            settle(&q, &ev);
+            settle(&q, &(bwl_event){ .kind = BWL_REPLY, .answer = q.known });
     }
 }
 
@@ -252,10 +251,8 @@ static void batch_answered(bwl_redis_store *store, const char *bytes, size_t siz
     }
     store->has_answered = true;
     store->failures     = 0;
-    for (size_t i = 0; i < bwl_redis_nth(store, 0)->together; i++) {
-        bwl_redis_open_question *q = bwl_redis_nth(store, i);
-        says_why(store, q, q->known, bytes, size);
-    }
+    for (size_t i = 0; i < bwl_redis_nth(store, 0)->together; i++)
+        says_why(store, bwl_redis_nth(store, i), bwl_redis_nth(store, i)->known, bytes, size);
     bool demoted = bwl_redis_was_demoted(store, bytes, size);
     settle_batch(store);
     if (demoted && bwl_conn_is_open(&store->conn))

@@ -369,6 +369,19 @@ const bench_measure bench_measures[] = {
         .run    = bench_measure_depth,
     },
     {
+        .name   = "renewals-due-X",
+        .regime = BENCH_CROSS,
+        .unit   = BENCH_RENEWALS,
+        .ours   = "renewals per second, 1,000 due at once, " QUEUE,
+        .theirs = "PEXPIRE that checks nothing, pipelined",
+        .means  = "Nobody asks for them: it is time. A renewal looks whose the lock is first; "
+                  "those that are due together are looked at together.",
+        .bound  = BENCH_AT_LEAST,
+        .goal   = 0.55,
+        .count  = 1000,
+        .run    = bench_measure_due,
+    },
+    {
         .name   = "renewals-X",
         .regime = BENCH_CROSS,
         .unit   = BENCH_RENEWALS,

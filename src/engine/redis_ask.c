@@ -27,11 +27,6 @@ static void work(bwl_redis_store *store);
 
 /* ---- the ring -------------------------------------------------------------------------------- */
 
-static bwl_redis_open_question *at(bwl_redis_store *store, size_t n)
-{
-    return &store->questions[(store->questions_first + n) % store->questions_room];
-}
-
 static bool grow(bwl_redis_store *store)
 {
     size_t room = store->questions_room == 0 ? 16 : store->questions_room * 2;
@@ -40,7 +35,7 @@ static bool grow(bwl_redis_store *store)
     if (ring == NULL)
         return false;
     for (size_t i = 0; i < store->questions_count; i++)
-        ring[i] = *at(store, i);
+        ring[i] = *bwl_redis_nth(store, i);
     free(store->questions);
     store->questions       = ring;
     store->questions_first = 0;
@@ -52,7 +47,7 @@ bool bwl_redis_append(bwl_redis_store *store, const bwl_redis_open_question *que
 {
     if (store->questions_count == store->questions_room && !grow(store))
         return false;
-    *at(store, store->questions_count) = *question;
+    *bwl_redis_nth(store, store->questions_count) = *question;
     store->questions_count++;
     store->client->pending++;
     bwl_lock_pin(question->lock);
@@ -61,7 +56,7 @@ bool bwl_redis_append(bwl_redis_store *store, const bwl_redis_open_question *que
 
 static bwl_redis_open_question take_first(bwl_redis_store *store)
 {
-    bwl_redis_open_question first = *at(store, 0);
+    bwl_redis_open_question first = *bwl_redis_nth(store, 0);
 
     store->questions_first = (store->questions_first + 1) % store->questions_room;
     store->questions_count--;
@@ -118,9 +113,10 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
     store->questions_room  = 0;
     store->questions_first = 0;
     for (size_t i = 0; i < aside.questions_count; i++) {
-        bwl_redis_open_question *q = at(&aside, i);
-        q->written                 = q->written && q->starts_at < handed_over;
-        in_doubt                   = in_doubt || q->written;
+        bwl_redis_open_question *q           = bwl_redis_nth(&aside, i);
+        bool                     is_answered = q->known != 0 || q->asks_again;
+        q->written = q->written && !is_answered && q->starts_at < handed_over;
+        in_doubt   = in_doubt || q->written;
     }
     if (in_doubt)
         store->to_be_killed = aside.connection_id;
@@ -131,9 +127,10 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
         bwl_redis_open_question q      = take_first(&aside);
         bwl_event               unsent = { .kind = BWL_REPLY, .answer = not_asked };
         bwl_event               down   = { .kind = BWL_DOWN };
-        if (!q.verifies)
+        bwl_event               known  = { .kind = BWL_REPLY, .answer = q.known };
+        if (!q.verifies && q.known == 0)
             bwl_lock_says(q.lock, "%s", fault->text);
-        settle(&q, q.written ? &down : &unsent);
+        settle(&q, q.known != 0 ? &known : q.written ? &down : &unsent);
     }
     free(aside.questions);
     bwl_redis_watch_settle(store, kept, not_asked);
@@ -222,27 +219,63 @@ static void is_demoted(bwl_redis_store *store)
     bwl_redis_break_off(store, &fault, false);
 }
 
-static void ask_by_text(bwl_redis_store *store, bwl_redis_open_question q)
+static void ask_again(bwl_redis_store *store, bwl_redis_open_question q)
 {
     bool wanted = q.looker != NULL || q.verifies || q.tag == q.lock->latest_tag;
 
-    q.by_text   = true;
-    q.written   = false;
-    q.read_late = false;
+    q.written    = false;
+    q.read_late  = false;
+    q.together   = 0;
+    q.asks_again = false;
     if (!wanted || !bwl_redis_append(store, &q))
         settle(&q, &(bwl_event){ .kind = BWL_REPLY, .answer = BWL_UNSENT });
     else
         bwl_lock_unpin(q.lock); /* appending has pinned it once more */
 }
 
+/* Each is told its part before what comes next is read.  It may ask again then, or break off: so
+ * what is told and what is not stands in the ring. */
+static void settle_batch(bwl_redis_store *store)
+{
+    while (store->questions_count > 0 &&
+           (bwl_redis_nth(store, 0)->known != 0 || bwl_redis_nth(store, 0)->asks_again)) {
+        bwl_redis_open_question q = take_first(store);
+        if (q.asks_again)
+            ask_again(store, q);
+        else
+            settle(&q, &(bwl_event){ .kind = BWL_REPLY, .answer = q.known });
+    }
+}
+
+/* The frame belongs to the oldest question, and to others that went out with it. */
+static void batch_answered(bwl_redis_store *store, const char *bytes, size_t size)
+{
+    if (bwl_redis_batch_heard(store, bytes, size) == BWL_REDIS_STRANGE) {
+        answered_strangely(store);
+        return;
+    }
+    store->has_answered = true;
+    store->failures     = 0;
+    for (size_t i = 0; i < bwl_redis_nth(store, 0)->together; i++)
+        says_why(store, bwl_redis_nth(store, i), bwl_redis_nth(store, i)->known, bytes, size);
+    bool demoted = bwl_redis_was_demoted(store, bytes, size);
+    settle_batch(store);
+    if (demoted && bwl_conn_is_open(&store->conn))
+        is_demoted(store);
+}
+
 /* The frame belongs to the oldest question. */
 static void answered(bwl_redis_store *store, const char *bytes, size_t size)
 {
-    bwl_redis_open_question *first = at(store, 0);
+    bwl_redis_open_question *first = bwl_redis_nth(store, 0);
     bwl_place                place;
-    bwl_event                ev      = { .kind = BWL_REPLY };
-    bwl_redis_verdict        verdict = read_frame(store, first, bytes, size, &place, &ev);
+    bwl_event                ev = { .kind = BWL_REPLY };
 
+    if (first->together > 0) {
+        batch_answered(store, bytes, size);
+        return;
+    }
+    bwl_redis_verdict verdict = read_frame(store, first, bytes, size, &place, &ev);
     if (verdict == BWL_REDIS_STRANGE) {
         answered_strangely(store);
         return;
@@ -258,13 +291,15 @@ static void answered(bwl_redis_store *store, const char *bytes, size_t size)
     if (q.failed != 0)
         ev.answer = q.failed;
     if (verdict == BWL_REDIS_NOSCRIPT && !q.by_text) {
-        ask_by_text(store, q); /* it was not carried out; unless the machine has moved on */
+        q.by_text = true;
+        ask_again(store, q); /* it was not carried out; unless the machine has moved on */
         return;
     }
     if (verdict == BWL_REDIS_NOSCRIPT)
         ev.answer = BWL_REFUSED; /* it had the text, and does not know it still */
     if (ev.place != NULL)
         bwl_redis_placed(store, &q, ev.place);
+    bwl_redis_batch_learns(&q, ev.answer);
     if (q.word == REDIS_WATCH_READ && (ev.answer == BWL_LATER || ev.answer == BWL_REFUSED))
         bwl_redis_watch_failed(store, &q);
     bool demoted = bwl_redis_was_demoted(store, bytes, size);
@@ -283,7 +318,8 @@ static bool write_reply_off(bwl_redis_store *store)
 
     if (store->reply_is_off)
         return true;
-    store->lingers = at(store, 0)->written; /* those to what was asked before are on their way */
+    store->lingers =
+        bwl_redis_nth(store, 0)->written; /* those to what was asked before are on their way */
     if (!bwl_conn_reserve(&store->conn, LAST_ROOM, &writer))
         return false;
     bwl_resp_write_array(&writer, 3);
@@ -300,15 +336,22 @@ static int write_questions(bwl_redis_store *store, bwl_fault *fault)
     bool   closing = store->client->closing;
     size_t first   = store->questions_count; /* that is not written: none before it is        */
 
+    if (store->client->gathers && ++store->kept_back < BWL_BATCH_MAX)
+        return BWL_OK; /* more is about to come that may go out with it */
     if (closing && !write_reply_off(store))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "too much is waiting to be sent to %s",
                         store->where);
-    while (first > 0 && !at(store, first - 1)->written)
+    while (first > 0 && !bwl_redis_nth(store, first - 1)->written)
         first--;
-    for (size_t i = first; i < store->questions_count; i++)
-        if (!bwl_redis_write_question(store, at(store, i)))
+    for (size_t size, i = first; i < store->questions_count; i += size) {
+        size       = bwl_redis_batch_size(store, i);
+        bool wrote = size > 1 ? bwl_redis_write_batch(store, i, size)
+                              : bwl_redis_write_question(store, bwl_redis_nth(store, i));
+        if (!wrote)
             return bwl_fail(fault, BWL_STATUS_NOMEM, "too much is waiting to be sent to %s",
                             store->where);
+    }
+    store->kept_back = 0;
     if ((closing || store->client->gathers) && store->conn.out_size < BATCH)
         return BWL_OK; /* bwl_redis_close sends it, or who rings the alarms */
     if (!closing && store->client->called > 0)
@@ -323,7 +366,7 @@ static bool awaits_value(bwl_redis_store *store)
 {
     if (store->phase != BWL_REDIS_READY || store->questions_count == 0)
         return false;
-    const bwl_redis_open_question *first = at(store, 0);
+    const bwl_redis_open_question *first = bwl_redis_nth(store, 0);
     if (first->section != NULL)
         return first->written &&
                bwl_section_shows_value(first->section->question.word, first->heard);
@@ -370,7 +413,7 @@ static void work(bwl_redis_store *store)
                 store->phase = BWL_REDIS_READY;
                 atomic_store(&store->client->stands, true);
             }
-        } else if (store->questions_count > 0 && at(store, 0)->written) {
+        } else if (store->questions_count > 0 && bwl_redis_nth(store, 0)->written) {
             answered(store, bytes, size);
         } else {
             status = bwl_fail(&fault, BWL_STATUS_REFUSED, "speaks without having been asked");
@@ -442,12 +485,19 @@ bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *questi
 void bwl_redis_flush(bwl_client *client)
 {
     bwl_redis_store *store = client->store;
+    size_t           count = store->questions_count;
     bwl_fault        fault = { 0 };
 
-    if (store->phase != BWL_REDIS_READY || store->conn.out_size == 0)
+    if (store->phase != BWL_REDIS_READY)
         return;
-    if (bwl_conn_flush(&store->conn, &fault) < 0) {
+    bool kept   = count > 0 && !bwl_redis_nth(store, count - 1)->written;
+    int  status = kept ? write_questions(store, &fault) : BWL_OK;
+    if (status == BWL_OK && store->conn.out_size > 0)
+        status = bwl_conn_flush(&store->conn, &fault);
+    if (status < 0) {
         bwl_redis_name_place(store, &fault);
         bwl_redis_break_off(store, &fault, false);
     }
+    if (kept)
+        bwl_redis_set_timer(store);
 }

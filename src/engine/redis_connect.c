@@ -84,7 +84,8 @@ static void connect_next(bwl_redis_store *store)
         if (bwl_conn_open(&store->conn, &store->addresses[store->address], &fault) == BWL_OK) {
             enter(store, BWL_REDIS_CONNECTING, slot_ends_at(store));
             store->opened++;
-            store->has_answered = false;
+            store->has_answered    = false;
+            store->batches_refused = 0;
             return;
         }
     fail_attempt(store, &fault);
@@ -233,7 +234,9 @@ static bwl_ms waits_until(const bwl_redis_store *store)
     case BWL_REDIS_READY:
         if (store->questions_count == 0)
             return BWL_NEVER;
-        first = &store->questions[store->questions_first];
+        first = bwl_redis_nth(store, 0);
+        if (!first->written)
+            return BWL_NEVER; /* kept back: see bwl_redis_flush */
         return bwl_later(first->written_at, store->client->settings.answer_ms);
     }
     bwl_unreachable("a phase outside of its enum");

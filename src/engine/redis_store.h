@@ -10,6 +10,7 @@
  *      redis_inbox.c    of a protocol with a queue: how who waits is told that it is his turn
  *      redis_ask.c      questions out, answers in, and what becomes of them when it breaks
  *      redis_write.c    a question as the bytes that ask it
+ *      redis_batch.c    many renewals as one call of a script
  *      redis_watch.c    one section between WATCH and EXEC at a time
  *      redis_section.c  the same for an update, on a connection of its own
  *      redis_await.c    waiting for an answer in the connection itself, see spin.h
@@ -39,6 +40,7 @@
 #include "engine/section.h"
 #include "engine/sentinel.h"
 #include "engine/spin.h"
+#include "redis/batch.h"
 #include "redis/key.h"
 #include "redis/profile.h"
 #include "redis/queue.h"
@@ -84,7 +86,10 @@ typedef struct bwl_redis_open_question {
     bwl_section      *section; /* lives as long as the client; NULL: likewise                   */
     uint32_t          tag;
     bwl_redis_word    word;
-    uint8_t           heard;  /* frames of its answer so far                                    */
+    uint8_t           together; /* it and so many less one behind it went out as one; 0: alone  */
+    bwl_answer        known;    /* of those, one that has its answer; 0: not yet                 */
+    bool              asks_again; /* of those, one that goes out once more                      */
+    uint8_t           heard;      /* frames of its answer so far                                */
     bwl_answer        failed; /* what the first of them that was an error said; 0: none was     */
     int64_t           stamp;
     bool              verifies;   /* nobody asked: is what is held still ours?                    */
@@ -104,6 +109,7 @@ typedef struct bwl_redis_part {
     bwl_redis_looker *looker;    /* NULL: nobody has looked                                     */
     bwl_lock         *next_kept; /* behind it in the line for a section                         */
     uint32_t          kept_tag;  /* of its question there                                       */
+    bool              is_alone;  /* its renewal was refused, and would be that of a whole batch */
     uint32_t          slot;      /* among those who wait; 0: it never did                       */
     uint64_t          generation;
     bwl_ms            claim_ms;
@@ -143,6 +149,8 @@ typedef struct bwl_redis_store {
     size_t                   questions_first;
     size_t                   questions_count;
     size_t                   questions_room;
+    unsigned kept_back;       /* questions that alarms have put since any was written           */
+    unsigned batches_refused; /* in a row, on this connection                                   */
 
     bwl_lock *watcher;    /* whose section is open on this connection, or will be; NULL         */
     bwl_lock *kept_first; /* that wait for theirs, see redis_watch.c                            */
@@ -195,6 +203,12 @@ typedef struct bwl_redis_store {
     char prefix[BWL_AFFIX_MAX + 1]; /* of those values                                */
     char where[128]; /* for people: "127.0.0.1:6379"                                 */
 } bwl_redis_store;
+
+/* The nth question of the ring. */
+static inline bwl_redis_open_question *bwl_redis_nth(const bwl_redis_store *store, size_t n)
+{
+    return &store->questions[(store->questions_first + n) % store->questions_room];
+}
 
 /* redis_open.c */
 int  bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault);
@@ -378,6 +392,19 @@ void bwl_redis_flush(bwl_client *client);
 /* redis_write.c */
 /* Into the connection, which is not sent by that.  False: there is no room for it. */
 bool bwl_redis_write_question(bwl_redis_store *store, bwl_redis_open_question *question);
+
+/* redis_batch.c */
+/* How many questions, from the nth of the ring on, go out as one; 1: it goes out alone. */
+size_t bwl_redis_batch_size(const bwl_redis_store *store, size_t nth);
+
+/* As bwl_redis_write_question. */
+bool bwl_redis_write_batch(bwl_redis_store *store, size_t nth, size_t size);
+
+/* The frame answers the batch that stands first: each of it is known now, or asks again. */
+bwl_redis_verdict bwl_redis_batch_heard(bwl_redis_store *store, const char *bytes, size_t size);
+
+/* One that was asked alone has its answer: may it be among others the next time? */
+void bwl_redis_batch_learns(const bwl_redis_open_question *question, bwl_answer answer);
 
 /* redis_watch.c */
 /* May the question go out now?  False: it is kept, to be put when the sections before it have

@@ -94,7 +94,7 @@ def test_list_says_every_measure_with_its_goal(bench):
     queue = [
         *("million-bytes", "hand-over-P", "hand-over-X", "hand-over-S", "takeover", "takeover-200000"),
         *("waiters-16", "waiters-128", "waiters-1000", "waiters-fairness-128", "waiters-commands-128"),
-        *("idle-commands", "idle-cpu", "depth-128-X", "renewals-X"),
+        *("idle-commands", "idle-cpu", "depth-128-X", "renewals-due-X", "renewals-X"),
     ]
     pair = ["pair-P", "pair-S", "pair-X", "pair-pings-X", "pair-queue-P", "pair-queue-S"]
     spin = [f"spin-{what}" for what in ("1-S", "1-X", "1-busy", "2", "4", "16", "4-busy")]
@@ -209,7 +209,7 @@ def test_what_the_queue_does_is_measured(bench):
     done = bench(*SHORT, "--brief", "--json", "--only", only)
     assert (done.returncode, done.stderr) == (0, "")
     measures = {m["name"]: m for m in json.loads(done.stdout)["measures"]}
-    assert len(measures) == 13
+    assert len(measures) == 14
     for m in measures.values():
         assert m["ratio"] is not None or m["note"] == "this machine has one CPU", m
         if m["ratio"] is not None:

@@ -61,10 +61,13 @@ static void test_drive_renewals_that_are_due_go_out_together(void **state)
     assert_int_equal(bwl_client_drive(client, bwl_client_now(client), &fault), BWL_OK);
     assert_int_equal(sent_before, 0);
     assert_int_equal(asked_before, MANY);
+    size += snprintf(lines, sizeof lines, "EVALSHA @extend_each_if_mine %d", MANY);
     for (unsigned i = 0; i < MANY; i++)
-        size += snprintf(lines + size, sizeof lines - (size_t)size,
-                         "EVALSHA @extend_if_mine 1 bowline:{n%u} %s %d\n", i,
-                         locks[i]->hold.claim.token, LEASE_MS);
+        size += snprintf(lines + size, sizeof lines - (size_t)size, " bowline:{n%u}", i);
+    for (unsigned i = 0; i < MANY; i++)
+        size +=
+            snprintf(lines + size, sizeof lines - (size_t)size, " %s", locks[i]->hold.claim.token);
+    (void)snprintf(lines + size, sizeof lines - (size_t)size, " %d", LEASE_MS);
     expect("%s", lines);
     assert_false(client->gathers);
 }
@@ -86,6 +89,7 @@ static void test_drive_a_crowd_goes_out_by_packets(void **state)
     static char      bytes[READ_MAX];
     ssize_t          got;
     size_t           asked = 0;
+    size_t           calls = 0;
 
     (void)state;
     hold_until_due(locks, CROWD, 0);
@@ -96,8 +100,11 @@ static void test_drive_a_crowd_goes_out_by_packets(void **state)
     assert_true(got > 0 && (size_t)got < sizeof bytes - 1);
     bytes[got] = '\0';
     for (const char *at = bytes; (at = strstr(at, "EVALSHA")) != NULL; at++)
+        calls++;
+    for (const char *at = bytes; (at = strstr(at, "bowline:{")) != NULL; at++)
         asked++;
     assert_int_equal(asked, CROWD);
+    assert_int_equal(calls, (CROWD + BWL_BATCH_MAX - 1) / BWL_BATCH_MAX);
 }
 
 /* ---- what is started ------------------------------------------------------------------------- */

@@ -1,0 +1,428 @@
+/*
+ * test_model_batch.c -- many extensions as one call: each as the lab's model server carries it out
+ * by itself, at the same moment.
+ *
+ * Random states of a few keys (ours, another's, a stranger's text, a list, nothing; with an end and
+ * without), then a batch about them: every answer is compared, and when each key vanishes
+ * afterwards.  The server's clock stands still.  The same is played where the script has to do
+ * without MGET, which the user may not use, and without GT, which servers before 7.0 do not have.
+ * Where the server fails the call, nothing has changed.  BOWLINE_WORDS_SEED and BOWLINE_WORDS_RUNS
+ * as in test_model_redis.c.
+ */
+#include "lab/dice.h"
+#include "lab/model_words.h"
+#include "lab/twist.h"
+#include "redis/batch.h"
+#include "redis/scripts.h"
+#include "tests/lib/frozen.h"
+#include "tests/lib/testing.h"
+#include "tests/lib/wire.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { KEYS = 8, TOKENS = 3, RUNS_USUAL = 4000, RUNS_OF_MUTANT = 2000, ROUNDS = 3 };
+
+#define ALIEN_TEXT "hello-stranger"
+
+static const int64_t     beginning_ms       = INT64_C(1700000000000);
+static const char *const tokens[1 + TOKENS] = { "", "AAAAAAAAAAAAAAAAAAAAAA",
+                                                "BBBBBBBBBBBBBBBBBBBBBB",
+                                                "CCCCCCCCCCCCCCCCCCCCCC" };
+
+/* The same where the server lacks something: a word of the script is one that it does not know. */
+typedef struct variant {
+    const char *name;
+    const char *word;
+    const char *instead;
+} variant;
+
+static const variant variants[] = {
+    { "as it is", NULL, NULL },
+    { "without GT", "'GT'", "'NO'" },
+    { "without MGET", "'MGET'", "'NONE'" },
+};
+enum { VARIANTS = sizeof variants / sizeof variants[0] };
+
+typedef struct asked {
+    unsigned count;
+    unsigned keys[KEYS];
+    uint16_t tokens[KEYS];
+    bwl_ms   lease_ms;
+} asked;
+
+typedef void mutation(unsigned count, bwl_answer *answers);
+
+static server         *redis;
+static wire            line;
+static char            texts[VARIANTS][4096];
+static bwl_model_redis models[KEYS];
+static unsigned        twists;
+static mutation       *mutant;
+static uint64_t        random_state;
+
+static unsigned below(unsigned limit)
+{
+    return (unsigned)(bwl_dice_draw(&random_state) % limit);
+}
+
+static int64_t some_ms(void)
+{
+    static const int64_t some[] = { 1, 2, 30, 31, 1000, 2000, 2001 };
+
+    return some[below(sizeof some / sizeof some[0])];
+}
+
+/* ---- the keys -------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 1, 2))) static void say_done(const char *format, ...)
+{
+    char    command[160];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    bwl_resp_cursor answer = wire_ask(&line, command);
+    assert_int_not_equal(answer.bytes[0], '-');
+}
+
+static void make(unsigned key)
+{
+    bwl_model_redis *r     = &models[key];
+    unsigned         what  = below(8);
+    uint16_t         token = (uint16_t)(1 + below(TOKENS));
+    int64_t          value = what < 6 ? bwl_model_value(NULL, token, 0) : BWL_MODEL_ALIEN;
+    bool             lasts = below(4) == 0;
+    int64_t          ms    = some_ms();
+
+    say_done("DEL k%u", key);
+    bwl_model_redis_start(r, beginning_ms);
+    r->grace = BWL_MODEL_PER_MS;
+    if (what == 0)
+        return;
+    bwl_model_redis_set_by(r, BWL_MODEL_LOCK, value, 1);
+    if (what == 7)
+        r->data.keys[BWL_MODEL_LOCK].kind = BWL_KIND_ZSET; /* no string: any will do            */
+    say_done("%s k%u %s", what == 7 ? "RPUSH" : "SET", key, what < 6 ? tokens[token] : ALIEN_TEXT);
+    if (lasts)
+        return;
+    r->data.keys[BWL_MODEL_LOCK].lasts   = false;
+    r->data.keys[BWL_MODEL_LOCK].ends_at = r->now + ms * BWL_MODEL_PER_MS;
+    say_done("PEXPIRE k%u %" PRId64, key, ms);
+}
+
+static void pass(int64_t ms)
+{
+    for (unsigned i = 0; i < KEYS; i++)
+        bwl_model_redis_pass(&models[i], ms * BWL_MODEL_PER_MS);
+    frozen_set(models[0].now / BWL_MODEL_PER_MS);
+}
+
+static int64_t left_on_server(unsigned key)
+{
+    char           command[32];
+    bwl_resp_value value;
+
+    (void)snprintf(command, sizeof command, "PTTL k%u", key);
+    bwl_resp_cursor answer = wire_ask(&line, command);
+    assert_true(bwl_resp_next(&answer, &value));
+    return value.integer;
+}
+
+static int64_t left_in_model(unsigned key)
+{
+    const bwl_model_command pttl = { .op = BWL_OP_PTTL, .key = BWL_MODEL_LOCK };
+    bwl_model_frame         reply;
+
+    bwl_model_redis_do(&models[key], 0, &pttl, &reply);
+    return reply.parts[0].number;
+}
+
+/* ---- a batch --------------------------------------------------------------------------------- */
+
+/* Some of the keys, in any order. */
+static asked some_batch(void)
+{
+    asked    batch = { .count = 1 + below(KEYS), .lease_ms = some_ms() };
+    unsigned order[KEYS];
+
+    for (unsigned i = 0; i < KEYS; i++)
+        order[i] = i;
+    for (unsigned i = 0; i < batch.count; i++) {
+        unsigned other  = i + below(KEYS - i);
+        unsigned key    = order[other];
+        order[other]    = order[i];
+        batch.keys[i]   = key;
+        batch.tokens[i] = (uint16_t)(1 + below(TOKENS));
+    }
+    return batch;
+}
+
+static bwl_batch_verdict ask_server(const asked *batch, const char *text,
+                                    bwl_batch_reply *ret_reply)
+{
+    char key[8];
+
+    if (text == texts[0]) {
+        bwl_batch_write_begin(&line.out, batch->count, true);
+    } else {
+        bwl_resp_write_array(&line.out, 4 + 2 * batch->count);
+        bwl_resp_write_text(&line.out, "EVAL");
+        bwl_resp_write_text(&line.out, text);
+        bwl_resp_write_integer(&line.out, batch->count);
+    }
+    for (unsigned i = 0; i < batch->count; i++) {
+        (void)snprintf(key, sizeof key, "k%u", batch->keys[i]);
+        bwl_batch_write_key(&line.out, key, strlen(key));
+    }
+    for (unsigned i = 0; i < batch->count; i++)
+        bwl_batch_write_value(&line.out,
+                              &(bwl_redis_question){ .word  = REDIS_EXTEND_IF_MINE,
+                                                     .token = tokens[batch->tokens[i]] });
+    bwl_batch_write_lease(&line.out, batch->lease_ms);
+    wire_flush(&line);
+    bwl_resp_cursor frame = wire_next(&line);
+    return bwl_batch_read(batch->count, frame.bytes, frame.size, ret_reply);
+}
+
+static void ask_model(const asked *batch, bwl_answer *ret_answers)
+{
+    for (unsigned i = 0; i < batch->count; i++)
+        ret_answers[i] = bwl_model_redis_reply(&models[batch->keys[i]],
+                                               &(bwl_model_question){ .word  = REDIS_EXTEND_IF_MINE,
+                                                                      .token = batch->tokens[i],
+                                                                      .lease_ms = batch->lease_ms },
+                                               twists)
+                             .answer;
+    if (mutant != NULL)
+        mutant(batch->count, ret_answers);
+}
+
+/* True if both said the same, and did. */
+static bool ask_both(const char *text)
+{
+    asked           batch = some_batch();
+    bwl_answer      said[KEYS];
+    bwl_batch_reply heard;
+
+    ask_model(&batch, said);
+    if (ask_server(&batch, text, &heard) != BWL_BATCH_EACH)
+        return false;
+    for (unsigned i = 0; i < batch.count; i++)
+        if (said[i] != heard.answers[i])
+            return false;
+    for (unsigned i = 0; i < KEYS; i++)
+        if (left_in_model(i) != left_on_server(i))
+            return false;
+    return true;
+}
+
+static bool play(uint64_t seed, const char *text)
+{
+    random_state = seed;
+    frozen_set(beginning_ms);
+    for (unsigned i = 0; i < KEYS; i++)
+        make(i);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        if (!ask_both(text))
+            return false;
+        pass(some_ms());
+    }
+    return true;
+}
+
+static uint64_t play_all(uint64_t seed, uint64_t runs, const char *text)
+{
+    for (uint64_t i = 0; i < runs; i++)
+        if (!play(seed + i, text))
+            return i;
+    return runs;
+}
+
+static uint64_t number_from(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text != NULL ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static void test_batch_is_each_of_its_words_alone(void **state)
+{
+    uint64_t runs = number_from("BOWLINE_WORDS_RUNS", RUNS_USUAL);
+    uint64_t seed = number_from("BOWLINE_WORDS_SEED", (uint64_t)time(NULL) * 1000000);
+
+    (void)state;
+    for (unsigned i = 0; i < VARIANTS; i++) {
+        uint64_t count = i == 0 ? runs : runs / 4;
+        uint64_t after = play_all(seed, count, texts[i]);
+        print_message("# %s: seed %" PRIu64 ", %" PRIu64 " batches\n", variants[i].name, seed,
+                      count * ROUNDS);
+        if (after != count)
+            fail_msg("%s: differs with BOWLINE_WORDS_SEED=%" PRIu64 " BOWLINE_WORDS_RUNS=1",
+                     variants[i].name, seed + after);
+    }
+}
+
+/* ---- mistakes -------------------------------------------------------------------------------- */
+
+/* Somebody is given the answer of the one behind him. */
+static void shifts(unsigned count, bwl_answer *answers)
+{
+    for (unsigned i = 0; i + 1 < count; i++)
+        answers[i] = answers[i + 1];
+}
+
+/* Whoever is behind one that is lost is lost as well. */
+static void fails_the_others(unsigned count, bwl_answer *answers)
+{
+    for (unsigned i = 1; i < count; i++)
+        if (answers[i - 1] == BWL_NO)
+            answers[i] = BWL_NO;
+}
+
+static void test_planted_mistakes_are_found(void **state)
+{
+    static const struct {
+        const char *name;
+        mutation   *mutant;
+        unsigned    twists;
+    } mistakes[] = {
+        { "shifts", shifts, 0 },
+        { "fails the others", fails_the_others, 0 },
+        { "extends blindly", NULL, BWL_TWIST_EXTEND_BLIND },
+        { "creates", NULL, BWL_TWIST_EXTEND_CREATES },
+        { "shortens", NULL, BWL_TWIST_EXTEND_SHORTENS },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
+        mutant         = mistakes[i].mutant;
+        twists         = mistakes[i].twists;
+        uint64_t after = play_all(1, RUNS_OF_MUTANT, texts[0]);
+        print_message("# %s: found after %" PRIu64 " runs\n", mistakes[i].name, after);
+        if (after == RUNS_OF_MUTANT)
+            fail_msg("%s was not found", mistakes[i].name);
+    }
+    mutant = NULL;
+    twists = 0;
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/* All keys are ours. */
+static asked all_ours(void)
+{
+    asked batch = { .count = KEYS, .lease_ms = 5000 };
+
+    frozen_set(beginning_ms);
+    for (unsigned i = 0; i < KEYS; i++) {
+        say_done("DEL k%u", i);
+        say_done("SET k%u %s PX 1000", i, tokens[1]);
+        batch.keys[i]   = i;
+        batch.tokens[i] = 1;
+    }
+    return batch;
+}
+
+static void assert_left(int64_t wanted_ms)
+{
+    for (unsigned i = 0; i < KEYS; i++)
+        assert_int_equal(left_on_server(i), wanted_ms);
+}
+
+/* What one may not do alone is refused alone, and not taken for a lock that is lost. */
+static void test_batch_that_fails_has_changed_nothing(void **state)
+{
+    asked           batch = all_ours();
+    const char     *text  = texts[0];
+    bwl_batch_reply reply;
+
+    (void)state;
+    (void)server_ask(redis, "CONFIG SET min-replicas-to-write 1");
+    assert_int_equal(ask_server(&batch, text, &reply), BWL_BATCH_LATER);
+    (void)server_ask(redis, "CONFIG SET min-replicas-to-write 0");
+    assert_left(1000);
+    (void)server_ask(redis, "ACL SETUSER default -pexpire");
+    assert_int_equal(ask_server(&batch, text, &reply), BWL_BATCH_ALONE);
+    (void)server_ask(redis, "ACL SETUSER default +pexpire -get -mget");
+    assert_int_equal(ask_server(&batch, text, &reply), BWL_BATCH_EACH);
+    for (unsigned i = 0; i < KEYS; i++)
+        assert_int_equal(reply.answers[i], 0);
+    assert_left(1000);
+    (void)server_ask(redis, "ACL SETUSER default +get +mget resetkeys ~k0 ~k1");
+    assert_int_equal(ask_server(&batch, text, &reply), BWL_BATCH_ALONE);
+    (void)server_ask(redis, "ACL SETUSER default +@all ~*");
+    assert_left(1000);
+}
+
+/* It needs no memory, and no right beside those that an extension alone needs. */
+static void test_batch_works_without_memory_and_without_mget(void **state)
+{
+    asked           batch = all_ours();
+    bwl_batch_reply reply;
+
+    (void)state;
+    (void)server_ask(redis, "CONFIG SET maxmemory 1");
+    assert_int_equal(ask_server(&batch, texts[0], &reply), BWL_BATCH_EACH);
+    (void)server_ask(redis, "CONFIG SET maxmemory 0");
+    for (unsigned i = 0; i < KEYS; i++)
+        assert_int_equal(reply.answers[i], BWL_YES);
+    assert_left(5000);
+    batch.lease_ms = 6000;
+    (void)server_ask(redis, "ACL SETUSER default -mget");
+    assert_int_equal(ask_server(&batch, texts[0], &reply), BWL_BATCH_EACH);
+    (void)server_ask(redis, "ACL SETUSER default +mget");
+    for (unsigned i = 0; i < KEYS; i++)
+        assert_int_equal(reply.answers[i], BWL_YES);
+    assert_left(6000);
+}
+
+/* The script's text, with another word in place of one. */
+static void write_text(unsigned nth)
+{
+    const char    *text = bwl_scripts[BWL_SCRIPT_EXTEND_EACH_IF_MINE].text;
+    const variant *v    = &variants[nth];
+
+    if (v->word == NULL) {
+        (void)snprintf(texts[nth], sizeof texts[nth], "%s", text);
+        return;
+    }
+    const char *at = strstr(text, v->word);
+    assert_non_null(at);
+    (void)snprintf(texts[nth], sizeof texts[nth], "%.*s%s%s", (int)(at - text), text, v->instead,
+                   at + strlen(v->word));
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    server_needed();
+    redis = frozen_start(beginning_ms);
+    wire_open(&line, redis->socket);
+    for (unsigned i = 0; i < VARIANTS; i++)
+        write_text(i);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    wire_close(&line);
+    frozen_stop(redis);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batch_is_each_of_its_words_alone),
+        cmocka_unit_test(test_planted_mistakes_are_found),
+        cmocka_unit_test(test_batch_that_fails_has_changed_nothing),
+        cmocka_unit_test(test_batch_works_without_memory_and_without_mget),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,226 @@
+/*
+ * test_batch.c -- many extensions as one call: what is written, and which answers are believed.
+ */
+#include "redis/batch.h"
+#include "redis/queue.h"
+#include "redis/scripts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SESSION "SSSSSSSSSSSSSSSSSSSSSS"
+#define TOKEN   "AAAAAAAAAAAAAAAAAAAAAA"
+#define SHA1    bwl_scripts[BWL_SCRIPT_EXTEND_EACH_IF_MINE].sha1
+#define TEXT    bwl_scripts[BWL_SCRIPT_EXTEND_EACH_IF_MINE].text
+
+enum { COUNT = 4 };
+
+/* Two keys "a" and "b", and what follows. */
+static void write_two(bwl_resp_writer *writer, const bwl_redis_question *q, bool by_text)
+{
+    bwl_batch_write_begin(writer, 2, by_text);
+    bwl_batch_write_key(writer, "a", 1);
+    bwl_batch_write_key(writer, "b", 1);
+    bwl_batch_write_value(writer, q);
+    bwl_batch_write_value(writer, q);
+    bwl_batch_write_lease(writer, 3000);
+}
+
+/* The words of the command, each with a bar behind it. */
+static void assert_words(const bwl_redis_question *q, bool by_text, const char *wanted)
+{
+    char            bytes[8192];
+    char            is[4096];
+    size_t          size   = 0;
+    bwl_resp_writer writer = { .bytes = bytes, .capacity = sizeof bytes };
+    bwl_resp_scan   scan   = { 0 };
+    bwl_resp_cursor cursor;
+    bwl_resp_value  value;
+
+    write_two(&writer, q, by_text);
+    assert_false(writer.overflowed);
+    assert_true(writer.size <= bwl_batch_room(2, 2));
+    assert_int_equal(bwl_resp_scan_bytes(&scan, bytes, writer.size), BWL_RESP_OK);
+    assert_int_equal(scan.size, writer.size);
+    cursor = bwl_resp_begin(bytes, writer.size);
+    assert_true(bwl_resp_next(&cursor, &value));
+    while (bwl_resp_next(&cursor, &value)) {
+        memcpy(is + size, value.text, value.size);
+        size += value.size;
+        is[size++] = '|';
+    }
+    is[size] = '\0';
+    assert_string_equal(is, wanted);
+}
+
+static void test_batch_is_keys_then_values_then_the_lease(void **state)
+{
+    bwl_redis_question q = { .word = REDIS_EXTEND_IF_MINE, .token = TOKEN };
+    char               wanted[4096];
+
+    (void)state;
+    (void)snprintf(wanted, sizeof wanted, "EVALSHA|%s|2|a|b|" TOKEN "|" TOKEN "|3000|", SHA1);
+    assert_words(&q, false, wanted);
+    (void)snprintf(wanted, sizeof wanted, "EVAL|%s|2|a|b|" TOKEN "|" TOKEN "|3000|", TEXT);
+    assert_words(&q, true, wanted);
+}
+
+static void test_batch_of_a_queue_has_its_values(void **state)
+{
+    bwl_queue_self     self = { .session = SESSION };
+    bwl_redis_question q    = { .word = REDIS_QUEUE_EXTEND, .token = TOKEN, .self = &self };
+    char               wanted[4096];
+
+    (void)state;
+    (void)snprintf(wanted, sizeof wanted,
+                   "EVALSHA|%s|2|a|b|b1:" SESSION TOKEN "|b1:" SESSION TOKEN "|3000|", SHA1);
+    assert_words(&q, false, wanted);
+}
+
+static void test_batch_by_rules_has_the_values_of_the_rules(void **state)
+{
+    const bwl_rules    rules = { .value = BWL_VALUE_LITERAL, .literal = "1", .prefix = "<" };
+    bwl_redis_question q     = { .word = REDIS_EXTEND_IF_MINE, .token = TOKEN, .rules = &rules };
+    char               wanted[4096];
+
+    (void)state;
+    (void)snprintf(wanted, sizeof wanted, "EVALSHA|%s|2|a|b|<1|<1|3000|", SHA1);
+    assert_words(&q, false, wanted);
+}
+
+static void test_batch_room_is_enough_for_the_longest(void **state)
+{
+    static char        bytes[65536];
+    char               key[BWL_KEY_MAX];
+    char               token[BWL_TOKEN_MAX + 1];
+    char               affix[BWL_AFFIX_MAX + 1];
+    bwl_rules          rules  = { .value = BWL_VALUE_TOKEN, .prefix = affix, .suffix = affix };
+    bwl_redis_question q      = { .word = REDIS_EXTEND_IF_MINE, .token = token, .rules = &rules };
+    size_t             room   = bwl_batch_room(BWL_BATCH_MAX, BWL_BATCH_MAX * sizeof key);
+    bwl_resp_writer    writer = { .bytes = bytes, .capacity = room };
+
+    (void)state;
+    assert_true(room <= sizeof bytes);
+    memset(key, 'k', sizeof key);
+    memset(token, 't', BWL_TOKEN_MAX);
+    token[BWL_TOKEN_MAX] = '\0';
+    memset(affix, 'f', BWL_AFFIX_MAX);
+    affix[BWL_AFFIX_MAX] = '\0';
+    bwl_batch_write_begin(&writer, BWL_BATCH_MAX, true);
+    for (unsigned i = 0; i < BWL_BATCH_MAX; i++)
+        bwl_batch_write_key(&writer, key, sizeof key);
+    for (unsigned i = 0; i < BWL_BATCH_MAX; i++)
+        bwl_batch_write_value(&writer, &q);
+    bwl_batch_write_lease(&writer, INT64_MAX);
+    assert_false(writer.overflowed);
+}
+
+static void test_batch_takes_extensions_and_nothing_else(void **state)
+{
+    (void)state;
+    for (unsigned word = REDIS_SET_IF_ABSENT; word <= REDIS_QUEUE_POKE; word++)
+        assert_int_equal(bwl_batch_takes((bwl_redis_word)word),
+                         word == REDIS_EXTEND_IF_MINE || word == REDIS_QUEUE_EXTEND);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static bwl_batch_verdict read_text(const char *text, bwl_batch_reply *ret_reply)
+{
+    return bwl_batch_read(COUNT, text, strlen(text), ret_reply);
+}
+
+static void test_batch_each_has_its_own_answer(void **state)
+{
+    bwl_batch_reply reply;
+
+    (void)state;
+    assert_int_equal(read_text("*4\r\n:1\r\n:0\r\n:-1\r\n:1\r\n", &reply), BWL_BATCH_EACH);
+    assert_int_equal(reply.answers[0], BWL_YES);
+    assert_int_equal(reply.answers[1], BWL_NO);
+    assert_int_equal(reply.answers[2], 0);
+    assert_int_equal(reply.answers[3], BWL_YES);
+    assert_int_equal(read_text(":4\r\n", &reply), BWL_BATCH_EACH);
+    for (unsigned i = 0; i < COUNT; i++)
+        assert_int_equal(reply.answers[i], BWL_YES);
+}
+
+/* An array that is shorter or longer would give somebody the answer of another. */
+static void test_batch_believes_nothing_but_that_many_numbers(void **state)
+{
+    static const char *const strange[] = {
+        "*3\r\n:1\r\n:1\r\n:1\r\n",
+        "*5\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n",
+        "*4\r\n:1\r\n:1\r\n:1\r\n:2\r\n",
+        "*4\r\n:1\r\n:1\r\n:1\r\n:-2\r\n",
+        "*4\r\n:1\r\n:1\r\n:1\r\n+OK\r\n",
+        "*4\r\n:1\r\n:1\r\n:1\r\n_\r\n",
+        "*4\r\n:1\r\n:1\r\n:1\r\n-ERR\r\n",
+        "*4\r\n:1\r\n:1\r\n:1\r\n*1\r\n:1\r\n",
+        "~4\r\n:1\r\n:1\r\n:1\r\n:1\r\n",
+        "*0\r\n",
+        "*-1\r\n",
+        "_\r\n",
+        ":1\r\n",
+        ":3\r\n",
+        ":5\r\n",
+        "+4\r\n",
+        "+OK\r\n",
+        "+QUEUED\r\n",
+        "$4\r\n1111\r\n",
+    };
+    bwl_batch_reply reply;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
+        assert_int_equal(read_text(strange[i], &reply), BWL_BATCH_STRANGE);
+}
+
+static void test_batch_error_is_for_all_and_by_its_code(void **state)
+{
+    static const struct {
+        const char       *text;
+        bwl_batch_verdict verdict;
+    } cases[] = {
+        { "-NOSCRIPT No matching script.\r\n", BWL_BATCH_NOSCRIPT },
+        { "-LOADING Redis is loading\r\n", BWL_BATCH_LATER },
+        { "-BUSY Redis is busy\r\n", BWL_BATCH_LATER },
+        { "-READONLY You can't write\r\n", BWL_BATCH_LATER },
+        { "-MISCONF Errors writing\r\n", BWL_BATCH_LATER },
+        { "-ERR Error running script (call to f_0): @user_script:3: -OOM command\r\n",
+          BWL_BATCH_LATER },
+        { "-TRYAGAIN Multiple keys request during rehashing of slot\r\n", BWL_BATCH_ALONE },
+        { "-CROSSSLOT Keys in request don't hash to the same slot\r\n", BWL_BATCH_ALONE },
+        { "-MOVED 1 127.0.0.1:1\r\n", BWL_BATCH_ALONE },
+        { "-NOPERM this user has no permissions\r\n", BWL_BATCH_ALONE },
+        { "-ERR unknown command 'EVALSHA'\r\n", BWL_BATCH_ALONE },
+        { "!5\r\nERR x\r\n", BWL_BATCH_ALONE },
+    };
+    bwl_batch_reply reply;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(read_text(cases[i].text, &reply), cases[i].verdict);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batch_is_keys_then_values_then_the_lease),
+        cmocka_unit_test(test_batch_of_a_queue_has_its_values),
+        cmocka_unit_test(test_batch_by_rules_has_the_values_of_the_rules),
+        cmocka_unit_test(test_batch_room_is_enough_for_the_longest),
+        cmocka_unit_test(test_batch_takes_extensions_and_nothing_else),
+        cmocka_unit_test(test_batch_each_has_its_own_answer),
+        cmocka_unit_test(test_batch_believes_nothing_but_that_many_numbers),
+        cmocka_unit_test(test_batch_error_is_for_all_and_by_its_code),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

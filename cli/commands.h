@@ -12,17 +12,25 @@
 #define RUN_OPERANDS   "NAME COMMAND [ARG...]"
 #define FENCE_OPERANDS "check|run|show FILE [ARG...]"
 #define LAB_OPERANDS   "list|try|replay|matrix|run|wander [ARG...]"
-#define HELP_OPERANDS  "[run|fence|lab]"
+#define CAPS_OPERANDS  "[URL]"
+#define HELP_OPERANDS  "[run|fence|lab|caps]"
 
 /* Name, operands, what it does. */
-#define COMMAND_MAP(X)                                               \
-    X(run, RUN_OPERANDS, "run a command while holding a lock")       \
-    X(fence, FENCE_OPERANDS, "let a file refuse who comes too late") \
-    X(lab, LAB_OPERANDS, "find out what breaks a lock")              \
-    X(help, HELP_OPERANDS, "explain: bowline help, bowline help run|fence|lab")
+#define COMMAND_MAP(X)                                                         \
+    X(run, RUN_OPERANDS, "run a command while holding a lock")                 \
+    X(fence, FENCE_OPERANDS, "let a file refuse who comes too late")           \
+    X(lab, LAB_OPERANDS, "find out what breaks a lock")                        \
+    X(caps, CAPS_OPERANDS, "what a lock at a URL gives, and what it does not") \
+    X(help, HELP_OPERANDS, "explain: bowline help, bowline help run|fence|...")
 
 /* Columns as in RUN_OPTION_MAP. */
 #define FENCE_OPTION_MAP(X) X(HELP, 'h', "help", NULL, "what a fence file is for")
+
+/* Of the commands that answer a question about a URL; cli/ask.c reads them. */
+#define CAPS_OPTION_MAP(X)                                                           \
+    X(URL_FILE, 0, "url-file", "FILE", "the URL from FILE: for one with a password") \
+    X(JSON, 0, "json", NULL, "the same as one line of JSON")                         \
+    X(HELP, 'h', "help", NULL, "this text")
 
 /* What may stand in a command's place; columns as in RUN_OPTION_MAP. */
 #define GLOBAL_OPTION_MAP(X)                                            \

@@ -7,7 +7,7 @@
 #include <getopt.h>
 #include <string.h>
 
-enum { ROWS_MAX = 8, NUMBER_OF_FIRST = 256 };
+enum { ROWS_MAX = 8, NUMBER_OF_FIRST = 256, ARGUMENT_SHOWN_MAX = 20 };
 
 int ask_complain(const ask *a, words what, words why, trouble *reterr)
 {
@@ -117,10 +117,13 @@ void ask_help(const ask *a, FILE *out)
 {
     (void)fprintf(out, "usage: %s\n", a->usage);
     for (unsigned i = 0; i < a->rows_count; i++) {
-        const ask_row *row = &a->rows[i];
-        words letter       = row->letter != 0 ? words_of("-%c,", row->letter) : words_of("%s", "");
-        words name         = words_of("--%s%s%s", row->name, row->argument != NULL ? " " : "",
-                              row->argument != NULL ? row->argument : "");
+        const ask_row *row      = &a->rows[i];
+        const char    *argument = row->argument;
+        if (argument != NULL && strlen(argument) > ARGUMENT_SHOWN_MAX)
+            argument = "NAME"; /* a choice that is listed elsewhere */
+        words letter = row->letter != 0 ? words_of("-%c,", row->letter) : words_of("%s", "");
+        words name   = words_of("--%s%s%s", row->name, argument != NULL ? " " : "",
+                              argument != NULL ? argument : "");
         (void)fprintf(out, "%3s %-20s %s\n", letter.text, name.text, row->help);
     }
 }
@@ -144,4 +147,29 @@ int ask_settings(settings *ret_settings, const ask *a, trouble *reterr)
     if (status == 0 && a->url != NULL)
         ret_settings->url_from = words_of("the command line");
     return status;
+}
+
+int ask_main(const ask *asked, void (*explain)(FILE *out),
+             int (*answer)(const settings *s, const ask *a, trouble *reterr), int argc, char **argv)
+{
+    ask      a    = *asked;
+    settings s    = { .url = "" };
+    trouble  is   = { .code = EXIT_FAILED };
+    int      code = ask_read(&a, argc, argv, &is);
+
+    if (code == 0 && a.wants_help) {
+        explain(stdout);
+        return say_done();
+    }
+    if (code == 0)
+        code = ask_settings(&s, &a, &is);
+    if (code == 0)
+        code = answer(&s, &a, &is);
+    settings_wipe(&s);
+    if (code < 0) {
+        say_trouble(&is);
+        return is.code;
+    }
+    int done = say_done();
+    return done != 0 ? done : code;
 }

@@ -43,6 +43,12 @@ void ask_help(const ask *a, FILE *out);
 /* What a run with this URL would use.  To be wiped, also when it fails. */
 int ask_settings(settings *ret_settings, const ask *a, trouble *reterr);
 
+/* The whole of such a command: reads, explains or answers, complains.  `answer` returns the
+ * exit code, or below 0 with *reterr. */
+int ask_main(const ask *asked, void (*explain)(FILE *out),
+             int (*answer)(const settings *s, const ask *a, trouble *reterr), int argc,
+             char **argv);
+
 /* For a command that cannot do what it was asked. */
 int ask_complain(const ask *a, words what, words why, trouble *reterr);
 

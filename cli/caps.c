@@ -106,23 +106,5 @@ static int answer(const settings *s, const ask *a, trouble *reterr)
 
 int caps_main(int argc, char **argv)
 {
-    ask      a = asked;
-    settings s = { .url = "" };
-    trouble  is;
-
-    int status = ask_read(&a, argc, argv, &is);
-    if (status == 0 && a.wants_help) {
-        caps_help(stdout);
-        return say_done();
-    }
-    if (status == 0)
-        status = ask_settings(&s, &a, &is);
-    if (status == 0)
-        status = answer(&s, &a, &is);
-    settings_wipe(&s);
-    if (status < 0) {
-        say_trouble(&is);
-        return is.code;
-    }
-    return say_done();
+    return ask_main(&asked, caps_help, answer, argc, argv);
 }

@@ -13,7 +13,8 @@
 #define FENCE_OPERANDS "check|run|show FILE [ARG...]"
 #define LAB_OPERANDS   "list|try|replay|matrix|run|wander [ARG...]"
 #define CAPS_OPERANDS  "[URL]"
-#define HELP_OPERANDS  "[run|fence|lab|caps]"
+#define ACL_OPERANDS   "[URL]"
+#define HELP_OPERANDS  "[run|fence|lab|caps|acl]"
 
 /* Name, operands, what it does. */
 #define COMMAND_MAP(X)                                                         \
@@ -21,15 +22,29 @@
     X(fence, FENCE_OPERANDS, "let a file refuse who comes too late")           \
     X(lab, LAB_OPERANDS, "find out what breaks a lock")                        \
     X(caps, CAPS_OPERANDS, "what a lock at a URL gives, and what it does not") \
+    X(acl, ACL_OPERANDS, "the least rights that a user of Redis needs")        \
     X(help, HELP_OPERANDS, "explain: bowline help, bowline help run|fence|...")
 
 /* Columns as in RUN_OPTION_MAP. */
 #define FENCE_OPTION_MAP(X) X(HELP, 'h', "help", NULL, "what a fence file is for")
 
+/* As doctor/rights.c has them. */
+#define ACL_FEATURES                                                                 \
+    "queue|token|setnx-del|setnx-del-expire|setnx-stamp-del|setnx-getset|set-nx-ex|" \
+    "setnx-expire-watch|stamp|status|update"
+
 /* Of the commands that answer a question about a URL; cli/ask.c reads them. */
 #define CAPS_OPTION_MAP(X)                                                           \
     X(URL_FILE, 0, "url-file", "FILE", "the URL from FILE: for one with a password") \
     X(JSON, 0, "json", NULL, "the same as one line of JSON")                         \
+    X(HELP, 'h', "help", NULL, "this text")
+
+#define ACL_OPTION_MAP(X)                                                                \
+    X(FEATURE, 0, "feature", ACL_FEATURES, "what is to be done; with commas: all of it") \
+    X(USER, 0, "user", "NAME", "whose rule it is; that of the URL, or bowline")          \
+    X(KEY, 0, "key", "PATTERN", "for update: whose keys those are")                      \
+    X(URL_FILE, 0, "url-file", "FILE", "the URL from FILE: for one with a password")     \
+    X(JSON, 0, "json", NULL, "the same as one line of JSON")                             \
     X(HELP, 'h', "help", NULL, "this text")
 
 /* What may stand in a command's place; columns as in RUN_OPTION_MAP. */

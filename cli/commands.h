@@ -9,12 +9,13 @@
 
 /* Operands: CAPITALS stand for something, lower-case words are meant literally, [ ] may be left
  * out.  Everything from COMMAND on is a command line of its own. */
-#define RUN_OPERANDS   "NAME COMMAND [ARG...]"
-#define FENCE_OPERANDS "check|run|show FILE [ARG...]"
-#define LAB_OPERANDS   "list|try|replay|matrix|run|wander [ARG...]"
-#define CAPS_OPERANDS  "[URL]"
-#define ACL_OPERANDS   "[URL]"
-#define HELP_OPERANDS  "[run|fence|lab|caps|acl]"
+#define RUN_OPERANDS    "NAME COMMAND [ARG...]"
+#define FENCE_OPERANDS  "check|run|show FILE [ARG...]"
+#define LAB_OPERANDS    "list|try|replay|matrix|run|wander [ARG...]"
+#define CAPS_OPERANDS   "[URL]"
+#define ACL_OPERANDS    "[URL]"
+#define DOCTOR_OPERANDS "[URL]"
+#define HELP_OPERANDS   "[run|fence|lab|caps|acl|doctor]"
 
 /* Name, operands, what it does. */
 #define COMMAND_MAP(X)                                                         \
@@ -23,6 +24,7 @@
     X(lab, LAB_OPERANDS, "find out what breaks a lock")                        \
     X(caps, CAPS_OPERANDS, "what a lock at a URL gives, and what it does not") \
     X(acl, ACL_OPERANDS, "the least rights that a user of Redis needs")        \
+    X(doctor, DOCTOR_OPERANDS, "what is wrong with the locks at a URL")        \
     X(help, HELP_OPERANDS, "explain: bowline help, bowline help run|fence|...")
 
 /* Columns as in RUN_OPTION_MAP. */
@@ -31,10 +33,15 @@
 /* As doctor/rights.c has them. */
 #define ACL_FEATURES                                                                 \
     "queue|token|setnx-del|setnx-del-expire|setnx-stamp-del|setnx-getset|set-nx-ex|" \
-    "setnx-expire-watch|stamp|status|update"
+    "setnx-expire-watch|stamp|status|doctor|update"
 
 /* Of the commands that answer a question about a URL; cli/ask.c reads them. */
 #define CAPS_OPTION_MAP(X)                                                           \
+    X(URL_FILE, 0, "url-file", "FILE", "the URL from FILE: for one with a password") \
+    X(JSON, 0, "json", NULL, "the same as one line of JSON")                         \
+    X(HELP, 'h', "help", NULL, "this text")
+
+#define DOCTOR_OPTION_MAP(X)                                                         \
     X(URL_FILE, 0, "url-file", "FILE", "the URL from FILE: for one with a password") \
     X(JSON, 0, "json", NULL, "the same as one line of JSON")                         \
     X(HELP, 'h', "help", NULL, "this text")

@@ -17,6 +17,7 @@ static bool     has_before[DEPTH_MAX]; /* at this depth something stands before 
 
 static void begin(const char *key)
 {
+    assert(depth < DEPTH_MAX);
     if (has_before[depth])
         (void)fputs(", ", stdout);
     has_before[depth] = true;

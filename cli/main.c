@@ -13,6 +13,7 @@
 #include "acl.h"
 #include "caps.h"
 #include "commands.h"
+#include "doctor.h"
 #include "fence.h"
 #include "lab.h"
 #include "options.h"
@@ -68,10 +69,12 @@ static int help_main(int argc, char **argv)
         caps_help(stdout);
     else if (strcmp(argv[1], "acl") == 0)
         acl_help(stdout);
+    else if (strcmp(argv[1], "doctor") == 0)
+        doctor_help(stdout);
     else
         return complain(words_of("there is no help on %s", argv[1]),
                         say_did_you_mean(say_nearest(argv[1], command_names), "bowline help ",
-                                         "there is help on: run, fence, lab, caps, acl"));
+                                         "there is help on: run, fence, lab, caps, acl, doctor"));
     return say_done();
 }
 
@@ -122,6 +125,8 @@ int main(int argc, char **argv)
         return caps_main(argc - 1, argv + 1);
     if (strcmp(word, "acl") == 0)
         return acl_main(argc - 1, argv + 1);
+    if (strcmp(word, "doctor") == 0)
+        return doctor_main(argc - 1, argv + 1);
     if (strcmp(word, "help") == 0)
         return help_main(argc - 1, argv + 1);
     if (word[0] == '-')

@@ -58,6 +58,13 @@ static void write_options_of_acl(void)
 #undef X
 }
 
+static void write_options_of_doctor(void)
+{
+#define X(name, letter, ...) OPTION("doctor", letter, __VA_ARGS__)
+    DOCTOR_OPTION_MAP(X)
+#undef X
+}
+
 static void write_options_of_lab(void)
 {
     /* They are those of a program of its own. */

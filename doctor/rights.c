@@ -61,6 +61,10 @@ static const rights_feature table[] = {
       .words    = "looking who holds a lock, on top of the lock",
       .commands = SCRIPTS " +type +getrange +pttl", /* and HMGET, where there is more to tell */
       .keys     = RIGHTS_KEYS_LOCK },
+    { .name     = "doctor",
+      .words    = "a look by bowline doctor, on top of the lock",
+      .commands = "+ping +time +info +multi +discard +config|get +script|exists",
+      .keys     = RIGHTS_KEYS_LOCK },
     { .name     = "update",
       .words    = "bowline_update of the keys of --key",
       .commands = "+watch +get +multi +set +del +exec +discard",
@@ -265,7 +269,7 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             add_words(r, "&" BWL_QUEUE_INBOX "*");
         if (store->database != 0)
             add_words(r, "+select");
-        if (f->keys == RIGHTS_KEYS_LOCK && !f->locks && r->features[0]->listens)
+        if (strcmp(f->name, "status") == 0 && r->features[0]->listens)
             add_words(r, "+hmget");
         add_words(r, wanted->before_7 && f->commands_before_7 != NULL ? f->commands_before_7
                                                                       : f->commands);

@@ -77,7 +77,7 @@ def shell(request, directory):
     asked.end()
 
 
-EXPLAINED = {"run", "fence", "lab", "caps", "acl"}
+EXPLAINED = {"run", "fence", "lab", "caps", "acl", "doctor"}
 
 
 def bare(words):

@@ -51,6 +51,7 @@ static const struct form {
     { "hset", "HSET K x x" },
     { "hdel", "HDEL K x" },
     { "hmget", "HMGET K x" },
+    { "mget", "MGET K" },
     { "getrange", "GETRANGE K 0 1" },
     { "setnx", "SETNX K x" },
     { "getset", "GETSET K x" },

@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct stranger {
-    const char *library;
+    const char *program;
     const char *profile; /* by which bowline takes part in its locks; NULL: none                */
     const char *script;
     const char *sha1;
@@ -71,7 +71,7 @@ static void say_there(visit *v, const stranger *s)
     const char     *ours = v->target->profile;
     doctor_finding *f    = visit_find(v, "strangers", DOCTOR_NOTE);
 
-    visit_what(f, "%s has locked on this server: its %s script is known here", s->library,
+    visit_what(f, "%s has locked on this server: its %s script is known here", s->program,
                s->script);
     if (s->profile == NULL) {
         visit_why(f, "bowline has no profile of its locks: the two never exclude each other");
@@ -85,7 +85,7 @@ static void say_there(visit *v, const stranger *s)
     }
 }
 
-/* Of each library the first script that is there. */
+/* Of each program the first script that is there. */
 static void say_all(visit *v)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
@@ -98,9 +98,9 @@ static void say_all(visit *v)
         return;
     }
     for (unsigned i = 0; i < STRANGERS && bwl_resp_next_bare(&cursor, &value); i++) {
-        if (value.type != ':' || value.integer != 1 || strcmp(said, strangers[i].library) == 0)
+        if (value.type != ':' || value.integer != 1 || strcmp(said, strangers[i].program) == 0)
             continue;
-        said = strangers[i].library;
+        said = strangers[i].program;
         told++;
         say_there(v, &strangers[i]);
     }

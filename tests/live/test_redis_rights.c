@@ -228,7 +228,7 @@ static void live_update(const char *options)
 /* Commands that no rule has, because a lock works without them. */
 static bool is_useful_only(const char *object)
 {
-    static const char *const names[] = { "info", "script", "client" };
+    static const char *const names[] = { "info", "script", "client", "mget" };
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strncmp(object, names[i], strlen(names[i])) == 0)

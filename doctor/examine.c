@@ -31,6 +31,9 @@ doctor_grade doctor_worst(const doctor_report *report)
 
 static void visit_redis(visit *v)
 {
+    v->store = v->target->client->store;
+    if (v->store->sentinel != NULL && !visit_service(v))
+        return;
     if (visit_reach(v)) {
         visit_server(v);
         visit_memory(v);

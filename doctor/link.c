@@ -165,6 +165,8 @@ int link_open(doctor_link *link, const bwl_redis_store *store, link_way way, bwl
     if (count < 0)
         return link->status = count;
     link->addresses_count = (unsigned)count;
+    if (count == 0)
+        return link->status = bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE, "it has no address");
     return connect_to_one(link, addresses, (unsigned)count);
 }
 

@@ -23,7 +23,7 @@ enum {
 
 static const bwl_redis_store *store_of(const visit *v)
 {
-    return v->target->client->store;
+    return v->store;
 }
 
 /* ---- the other way --------------------------------------------------------------------------- */
@@ -254,7 +254,7 @@ bool visit_reach(visit *v)
     f = visit_find(v, "authentication", DOCTOR_FINE);
     visit_what(f, "let in as user %.60s%s", visit_user(v),
                store->password == NULL ? ", who needs no password" : "");
-    if (store->password == NULL && store->host != NULL &&
+    if (!v->asks_sentinel && store->password == NULL && store->host != NULL &&
         strcmp(v->link.address, "127.0.0.1") != 0 && strcmp(v->link.address, "::1") != 0) {
         f->grade = DOCTOR_WARNING;
         visit_why(f, "whoever reaches the port may delete locks");

@@ -2,7 +2,6 @@
  * target.c -- see target.h.
  */
 #include "doctor/target.h"
-#include "engine/engines.h"
 #include "engine/file_seat.h"
 #include "engine/redis_store.h"
 
@@ -38,10 +37,9 @@ int doctor_target_open(doctor_target *ret_target, const char *url, uint32_t leas
     if (status < 0)
         return status;
     const bwl_client *client = target.client;
-    target.is_redis = client->engine == &bwl_redis_engine || client->engine == &bwl_tls_engine ||
-                      client->engine == &bwl_unix_engine;
-    target.is_default = client->settings.protocol == NULL;
-    target.protocol   = target.is_default ? client->engine->protocol : client->settings.protocol;
+    target.is_redis          = client->engine->open == bwl_redis_open;
+    target.is_default        = client->settings.protocol == NULL;
+    target.protocol = target.is_default ? client->engine->protocol : client->settings.protocol;
     if (target.is_redis && ((const bwl_redis_store *)client->store)->profile != NULL)
         target.profile = ((const bwl_redis_store *)client->store)->profile->name;
     name_place(&target);

@@ -40,9 +40,7 @@ void visit_type(doctor_finding *f, const char *format, ...)
 
 const char *visit_user(const visit *v)
 {
-    const bwl_redis_store *store = v->target->client->store;
-
-    return store->user != NULL ? store->user : "default";
+    return v->store->user != NULL ? v->store->user : "default";
 }
 
 const char *visit_ask(visit *v, const char *command)
@@ -85,8 +83,7 @@ void visit_cannot(visit *v, const char *check, const char *what, const char *rig
         visit_type(f, "ACL SETUSER %.60s %s", visit_user(v), right);
         return;
     }
-    bwl_redis_error_words(v->target->client->store, words, sizeof words, v->link.frame,
-                          v->link.frame_size);
+    bwl_redis_error_words(v->store, words, sizeof words, v->link.frame, v->link.frame_size);
     visit_what(f, "%s: not looked at, the server does not tell%s%s", what,
                words[0] != '\0' ? ": " : "", words);
 }

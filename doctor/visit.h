@@ -11,15 +11,17 @@
 
 /* A look at one server. */
 typedef struct visit {
-    doctor_report       *report;
-    const doctor_target *target;
-    const char          *url; /* for the rights of its lock; may hold a password               */
-    unsigned             server;
-    doctor_link          link;
-    char                 version[24];
-    unsigned             major;    /* 0: not known */
-    bool                 is_resp2; /* it does not know HELLO 3                                  */
-    bool                 is_dead;  /* the connection broke: nothing more can be asked          */
+    doctor_report         *report;
+    const doctor_target   *target;
+    const bwl_redis_store *store; /* of this server: where it is, and who we are to it           */
+    bool                   asks_sentinel; /* it is no server of locks                             */
+    const char            *url; /* for the rights of its lock; may hold a password               */
+    unsigned               server;
+    doctor_link            link;
+    char                   version[24];
+    unsigned               major;    /* 0: not known */
+    bool                   is_resp2; /* it does not know HELLO 3                                  */
+    bool                   is_dead;  /* the connection broke: nothing more can be asked          */
 } visit;
 
 /* Adds a finding, to be filled in by the next calls; never NULL. */
@@ -43,6 +45,9 @@ void visit_cannot(visit *v, const char *check, const char *what, const char *rig
 
 /* From nothing to a greeted connection.  False: that is as far as it goes. */
 bool visit_reach(visit *v);
+
+/* Of a service: looks at its sentinels.  True, and store is that of the primary which they name. */
+bool visit_service(visit *v);
 
 /* The rest, on such a connection. */
 void visit_server(visit *v);    /* version, role, clock, round trip                            */

@@ -159,3 +159,72 @@ def test_the_two_silent_mistakes_are_named(place, tls):
     assert bill.code == 1
     assert bill.of("tls", "failure")["what"].startswith("clear text to a port for TLS: ")
     assert "rediss://" in bill.of("tls", "failure")["type"]
+
+
+# ---- sentinels -----------------------------------------------------------------------------------------------
+
+
+class Sentinel:
+    """One that watches a primary, as mymaster."""
+
+    def __init__(self, place, primary_port):
+        self.port = free_port()
+        directory = place.path(f"sentinel-{self.port}")
+        directory.mkdir()
+        config = directory / "sentinel.conf"
+        config.write_text(
+            f"port {self.port}\nbind 127.0.0.1\ndir {directory}\nsentinel monitor mymaster 127.0.0.1 {primary_port} 1\n"
+        )
+        words = ["redis-server", str(config), "--sentinel"]
+        self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        place.wait_for("the sentinel", self.listens)
+
+    def listens(self):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def watched(place, start_redis):
+    """A primary, its port, and a sentinel that watches it."""
+    port = free_port()
+    server = start_redis(*GOOD, "--port", str(port), "--bind", "127.0.0.1")
+    sentinel = Sentinel(place, port)
+    yield server, port, sentinel
+    sentinel.stop()
+
+
+def test_a_service_is_its_sentinels_and_its_primary(place, watched):
+    _, port, sentinel = watched
+    bill = look(place, f"redis+sentinel://127.0.0.1:{sentinel.port}/mymaster")
+    assert bill.all["servers"] == [f"sentinel 127.0.0.1:{sentinel.port}", f"redis://127.0.0.1:{port}"]
+    assert (bill.code, bill.bad()) == (0, [])
+    assert bill.of("sentinel")["what"] == f"the primary of mymaster is 127.0.0.1:{port}"
+    assert [f["server"] for f in bill.findings if f["check"] in ("sentinel", "rights")] == [0, 1]
+
+
+def test_a_sentinel_that_is_gone_is_no_failure_while_another_answers(place, watched):
+    _, port, sentinel = watched
+    gone = free_port()
+    bill = look(place, f"redis+sentinel://127.0.0.1:{gone},127.0.0.1:{sentinel.port}/mymaster")
+    assert (bill.code, bill.bad()) == (0, ["connect"])
+    assert bill.of("connect", "warning")["server"] == 0
+    assert bill.all["servers"][-1] == f"redis://127.0.0.1:{port}"
+    bill = look(place, f"redis+sentinel://127.0.0.1:{gone}/mymaster")
+    assert (bill.code, bill.bad()) == (1, ["connect"])
+
+
+def test_a_service_that_nobody_watches(place, watched):
+    bill = look(place, f"redis+sentinel://127.0.0.1:{watched[2].port}/mimaster")
+    assert (bill.code, bill.bad()) == (1, ["sentinel"])
+    assert "watches no service mimaster" in bill.of("sentinel")["what"]
+
+
+def test_a_sentinel_that_is_taken_for_a_server(place, watched):
+    bill = look(place, f"redis://127.0.0.1:{watched[2].port}")
+    assert bill.code == 1
+    assert "sentinel" in bill.of("mode", "failure")["what"]

@@ -311,7 +311,7 @@ static void is_least(const life *l)
         assert_int_equal(rights_find(&base, &wanted, why), 0);
     }
     lead(l, &r, r.count);
-    print_message("%s%s: %s\n", l->feature, l->options, story);
+    print_message("# %s%s: %s\n", l->feature, l->options, story);
     assert_null(strstr(story, "REFUSED"));
     assert_null(strstr(story, "UNKNOWN"));
     if (note_refusals() != 0)
@@ -327,10 +327,11 @@ static void is_least(const life *l)
             fail_msg("%s: nothing fails without %s: %s", l->feature, r.items[i], story);
         if (!differs) {
             quiet++;
-            print_message("%s: only the server says that %s is missing\n", l->feature, r.items[i]);
+            print_message("# %s: only the server says that %s is missing\n", l->feature,
+                          r.items[i]);
         }
     }
-    print_message("%s: %u items, of %u only the server tells\n", l->feature, r.count, quiet);
+    print_message("# %s: %u items, of %u only the server tells\n", l->feature, r.count, quiet);
     assert_true(quiet <= 3);
 }
 

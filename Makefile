@@ -41,7 +41,7 @@ THREAD_SUITES  = unit conformance live cpp
 # Its versions do not agree on everything; 14 is the one that decides, where it is installed.
 CLANG_FORMAT ?= $(if $(shell command -v clang-format-14),clang-format-14,clang-format)
 
-C_ROOMS = include src lab cli bench examples tests
+C_ROOMS = include src lab doctor cli bench examples tests
 C_FILES = $$(find $(C_ROOMS) -name '*.[ch]' -o -name '*.hpp' -o -name '*.cpp' 2>/dev/null | sort)
 SCRIPTS = $$(grep -lE '^\#!/bin/(ba)?sh|^\#!/usr/bin/env (ba)?sh' $$(find tools demo examples bench tests debian .ci \
 	-type f 2>/dev/null) | sort)
@@ -93,7 +93,7 @@ help:
 	@echo 'make demo            see it work (installs what is missing)'
 	@echo 'make test            build and run every test (installs what is missing)'
 	@echo 'make install         into PREFIX ($(PREFIX)), below DESTDIR if given'
-	@echo 'make docs            docs/profiles.md from the table of profiles, and what the lab says in docs/catalogue.md'
+	@echo 'make docs            docs/profiles.md from its table, and what the lab and the doctor say in theirs'
 	@echo 'make format          put the C files into the house format'
 	@echo 'make asan tsan valgrind coverage clang gcc'
 	@echo '                     the tests again, each in a build directory of its own'
@@ -265,6 +265,7 @@ docs: all
 	@$(BUILD)/bowline-profiles >$(BUILD)/profiles.tsv
 	@tools/profile_page.py $(BUILD)/profiles.tsv >docs/profiles.md
 	@tools/catalogue_page.py $(BUILD)/bowline-lab docs/catalogue.md README.zh-CN.md
+	@PATH="$$PATH:$(CURDIR)/.deps/bin" tools/doctor_page.py $(BUILD)/bowline docs/doctor.md
 
 format:
 	@$(CLANG_FORMAT) -i $(C_FILES)

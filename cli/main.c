@@ -10,8 +10,11 @@
 
 #include <bowline/bowline.h>
 
+#include "acl.h"
 #include "break.h"
+#include "caps.h"
 #include "commands.h"
+#include "doctor.h"
 #include "fence.h"
 #include "lab.h"
 #include "options.h"
@@ -65,10 +68,17 @@ static int help_main(int argc, char **argv)
         fence_help(stdout);
     else if (strcmp(argv[1], "lab") == 0)
         return lab_main(1, (char *[]){ argv[1], NULL }); /* which then explains itself */
+    else if (strcmp(argv[1], "caps") == 0)
+        caps_help(stdout);
+    else if (strcmp(argv[1], "acl") == 0)
+        acl_help(stdout);
+    else if (strcmp(argv[1], "doctor") == 0)
+        doctor_help(stdout);
     else
         return complain(words_of("there is no help on %s", argv[1]),
                         say_did_you_mean(say_nearest(argv[1], command_names), "bowline help ",
-                                         "there is help on: run, break, fence, lab"));
+                                         "there is help on: run, break, fence, lab, caps, acl, "
+                                         "doctor"));
     return say_done();
 }
 
@@ -117,6 +127,12 @@ int main(int argc, char **argv)
         return fence_main(argc - 1, argv + 1);
     if (strcmp(word, "lab") == 0)
         return lab_main(argc - 1, argv + 1);
+    if (strcmp(word, "caps") == 0)
+        return caps_main(argc - 1, argv + 1);
+    if (strcmp(word, "acl") == 0)
+        return acl_main(argc - 1, argv + 1);
+    if (strcmp(word, "doctor") == 0)
+        return doctor_main(argc - 1, argv + 1);
     if (strcmp(word, "help") == 0)
         return help_main(argc - 1, argv + 1);
     if (word[0] == '-')

@@ -51,6 +51,27 @@ static void write_options_of_fence(void)
 #undef X
 }
 
+static void write_options_of_caps(void)
+{
+#define X(name, letter, ...) OPTION("caps", letter, __VA_ARGS__)
+    CAPS_OPTION_MAP(X)
+#undef X
+}
+
+static void write_options_of_acl(void)
+{
+#define X(name, letter, ...) OPTION("acl", letter, __VA_ARGS__)
+    ACL_OPTION_MAP(X)
+#undef X
+}
+
+static void write_options_of_doctor(void)
+{
+#define X(name, letter, ...) OPTION("doctor", letter, __VA_ARGS__)
+    DOCTOR_OPTION_MAP(X)
+#undef X
+}
+
 static void write_options_of_lab(void)
 {
     /* They are those of a program of its own. */

@@ -1,0 +1,141 @@
+/*
+ * acl.c -- see acl.h.  The rule is one command, to be typed into redis-cli; the line behind a # is
+ * for people.
+ */
+#include "acl.h"
+
+#include <string.h>
+
+#include "ask.h"
+#include "commands.h"
+#include "doctor/rights.h"
+#include "json.h"
+
+static const ask_row rows[] = { ACL_OPTION_MAP(ASK_ROW) };
+
+static const ask asked = {
+    .command    = "acl",
+    .usage      = "bowline acl [OPTION...] " ACL_OPERANDS,
+    .rows       = rows,
+    .rows_count = sizeof rows / sizeof rows[0],
+};
+
+static const char default_user[] = "bowline";
+
+void acl_help(FILE *out)
+{
+    (void)fputs("bowline acl                                   for the lock of bowline's URL\n"
+                "bowline acl --user ann redis://db.example     for Ann there\n"
+                "bowline acl --feature token,status            to lock by token, and to look\n"
+                "bowline acl --feature update --key 'seats:*'\n"
+                "\n",
+                out);
+    ask_help(&asked, out);
+    (void)fputs("\nfeatures:\n", out);
+    for (unsigned i = 0; rights_feature_at(i) != NULL; i++)
+        (void)fprintf(out, "  %-19s %s\n", rights_feature_at(i)->name, rights_feature_at(i)->words);
+    (void)fputs(
+        "\n"
+        "The rule is the least: without any one item of it something of the feature fails.\n"
+        "Without --feature it is for the lock of the URL, by its protocol or profile.\n",
+        out);
+}
+
+/* As redis-cli wants a word that has a blank in it. */
+static void write_word(const char *word)
+{
+    if (strpbrk(word, " \t\"'") == NULL) {
+        (void)fputs(word, stdout);
+        return;
+    }
+    (void)putchar('"');
+    for (; *word != '\0'; word++) {
+        if (*word == '"' || *word == '\\')
+            (void)putchar('\\');
+        (void)putchar(*word);
+    }
+    (void)putchar('"');
+}
+
+static void write_rule(const char *user, const rights *r)
+{
+    (void)printf("ACL SETUSER ");
+    write_word(user);
+    (void)printf(" reset on >PASSWORD resetchannels");
+    for (unsigned i = 0; i < r->count; i++) {
+        (void)putchar(' ');
+        write_word(r->items[i]);
+    }
+    (void)putchar('\n');
+}
+
+static void write_text(const char *user, const rights *r, const rights *before_7)
+{
+    write_rule(user, r);
+    for (unsigned i = 0; i < r->features_count; i++)
+        if (r->features[i]->useful != NULL)
+            (void)printf("# useful besides: %s: %s\n", r->features[i]->useful,
+                         r->features[i]->useful_words);
+    if (memcmp(r->items, before_7->items, sizeof r->items) != 0) {
+        (void)printf("# on a server before 7.0: ");
+        write_rule(user, before_7);
+    }
+}
+
+static void write_items(const char *key, const rights *r, char kind)
+{
+    json_open(key, '[');
+    for (unsigned i = 0; i < r->count; i++)
+        if (r->items[i][0] == kind)
+            json_text(NULL, r->items[i] + 1);
+    json_close(']');
+}
+
+static void write_json(const char *user, const rights *r, const rights *before_7)
+{
+    json_open(NULL, '{');
+    json_text("user", user);
+    json_open("features", '[');
+    for (unsigned i = 0; i < r->features_count; i++)
+        json_text(NULL, r->features[i]->name);
+    json_close(']');
+    write_items("keys", r, '~');
+    write_items("channels", r, '&');
+    write_items("commands", r, '+');
+    write_items("commands_before_7", before_7, '+');
+    json_close('}');
+}
+
+static int find(rights *ret_rights, const settings *s, const ask *a, bool before_7, trouble *reterr)
+{
+    char          why[RIGHTS_TEXT_MAX];
+    rights_wanted wanted = {
+        .url      = s->url,
+        .features = a->feature,
+        .key      = a->key,
+        .before_7 = before_7,
+    };
+
+    if (rights_find(ret_rights, &wanted, why) < 0)
+        return ask_complain(a, words_of("there is no such rule"), words_of("%s", why), reterr);
+    return 0;
+}
+
+static int answer(const settings *s, const ask *a, trouble *reterr)
+{
+    static rights now, before_7;
+
+    if (find(&now, s, a, false, reterr) < 0 || find(&before_7, s, a, true, reterr) < 0)
+        return -1;
+    const char *user = a->user != NULL ? a->user : now.user[0] != '\0' ? now.user : default_user;
+    if (a->wants_json)
+        write_json(user, &now, &before_7);
+    else
+        write_text(user, &now, &before_7);
+    return 0;
+}
+
+int acl_main(int argc, char **argv)
+{
+    return ask_main(&asked, acl_help, answer, argc, argv);
+}

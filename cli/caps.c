@@ -1,0 +1,110 @@
+/*
+ * caps.c -- see caps.h.  The answers are those of doctor/caps.c; nothing is asked of a server.
+ */
+#include "caps.h"
+
+#include <string.h>
+
+#include "ask.h"
+#include "commands.h"
+#include "doctor/caps.h"
+#include "json.h"
+
+static const ask_row rows[] = { CAPS_OPTION_MAP(ASK_ROW) };
+
+static const ask asked = {
+    .command    = "caps",
+    .usage      = "bowline caps [OPTION...] " CAPS_OPERANDS,
+    .rows       = rows,
+    .rows_count = sizeof rows / sizeof rows[0],
+};
+
+void caps_help(FILE *out)
+{
+    (void)fputs("bowline caps                               of the locks that bowline run takes\n"
+                "bowline caps redis://db.example            of those there\n"
+                "bowline caps --json 'redis://db.example?protocol=token'\n"
+                "\n",
+                out);
+    ask_help(&asked, out);
+    (void)fputs("\n"
+                "No server is asked: the URL says which protocol it is, and bowline never uses\n"
+                "another one instead.  Whether the server there can keep what the protocol gives:\n"
+                "docs/guarantees.md.\n",
+                out);
+}
+
+static void write_json(const caps *c)
+{
+    const caps_row *row = c->row;
+
+    json_open(NULL, '{');
+    json_text("place", c->place);
+    json_text("engine", row->engine);
+    json_text("protocol", row->protocol);
+    json_text("variant", row->variant);
+    json_text("profile", c->profile[0] != '\0' ? c->profile : NULL);
+    json_flag("default", c->is_default);
+    json_flag("order", row->has_order);
+    json_flag("fence", row->has_fence);
+    json_text("wake", row->wake);
+    json_text("loss", row->loss);
+    json_text("crash", row->crash);
+    json_number("lease_ms", c->lease_ms);
+    json_flag("renews", c->renews);
+    json_text("risk", c->risk[0] != '\0' ? c->risk : NULL);
+    json_close('}');
+}
+
+static void write_line(const char *name, const char *text)
+{
+    (void)printf("  %-9s %s\n", name, text);
+}
+
+static void write_text(const caps *c)
+{
+    const caps_row *row      = c->row;
+    words           protocol = words_of("%s", "");
+
+    if (row->protocol != NULL)
+        protocol =
+            words_of(", protocol %s%s", row->protocol, c->is_default ? " (the default)" : "");
+    if (c->profile[0] != '\0')
+        protocol = words_of(", protocol %s of profile %s", row->protocol, c->profile);
+    (void)printf("%s%s\n", words_escaped(c->place, WORDS_MAX).text, protocol.text);
+    write_line("excludes", row->excludes_words);
+    write_line("order", row->order_words);
+    write_line("fence", row->fence_words);
+    write_line("wake-up", row->wake_words);
+    write_line("loss", row->loss_words);
+    write_line("crash", row->crash_words);
+    if (c->lease_ms == 0)
+        write_line("lease", "none");
+    else
+        write_line("lease", words_of("%s, %s", words_of_duration(c->lease_ms).text,
+                                     c->renews ? "renewed at a third of it" : "never renewed")
+                                .text);
+    if (c->risk[0] != '\0')
+        write_line("risk", c->risk);
+}
+
+static int answer(const settings *s, const ask *a, trouble *reterr)
+{
+    char why[CAPS_TEXT_MAX];
+    caps found;
+
+    if (caps_find(&found, s->url, s->lease_ms, why) < 0)
+        return ask_complain(a,
+                            words_of("nothing can be locked at the URL from %s", s->url_from.text),
+                            words_of("%s", why), reterr);
+    if (a->wants_json)
+        write_json(&found);
+    else
+        write_text(&found);
+    return 0;
+}
+
+int caps_main(int argc, char **argv)
+{
+    return ask_main(&asked, caps_help, answer, argc, argv);
+}

@@ -1,0 +1,76 @@
+/*
+ * examine.c -- from a URL to a report: opens it, and visits what stands behind it.  See doctor.h.
+ */
+#include "doctor/doctor.h"
+#include "doctor/visit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *doctor_grade_name(doctor_grade grade)
+{
+    switch (grade) {
+    case DOCTOR_FINE: return "ok";
+    case DOCTOR_NOTE: return "note";
+    case DOCTOR_UNKNOWN: return "unknown";
+    case DOCTOR_WARNING: return "warning";
+    case DOCTOR_FAILURE: return "failure";
+    }
+    bwl_unreachable("a grade outside of its enum");
+}
+
+doctor_grade doctor_worst(const doctor_report *report)
+{
+    doctor_grade worst = DOCTOR_FINE;
+
+    for (unsigned i = 0; i < report->findings_count; i++)
+        if (report->findings[i].grade > worst)
+            worst = report->findings[i].grade;
+    return worst;
+}
+
+static void visit_redis(visit *v)
+{
+    v->store = v->target->client->store;
+    if (v->store->sentinel != NULL && !visit_service(v))
+        return;
+    if (visit_reach(v)) {
+        visit_server(v);
+        visit_memory(v);
+        visit_rights(v);
+        visit_strangers(v);
+    }
+    link_close(&v->link);
+}
+
+bool doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_ms)
+{
+    doctor_report *r = ret_report;
+    doctor_target  target;
+    bwl_fault      fault = { 0 };
+    static visit   v; /* its link is large */
+
+    *r = (doctor_report){ .servers_count = 1 };
+    v  = (visit){ .report = r, .target = &target, .url = url };
+    if (doctor_target_open(&target, url, lease_ms, &fault) < 0) {
+        doctor_finding *f = visit_find(&v, "url", DOCTOR_FAILURE);
+        visit_what(f, "nothing can be locked there: %s", fault.text);
+        visit_type(f, "man 7 bowline, URLS");
+        (void)snprintf(r->servers[0], DOCTOR_NAME_MAX, "(none)");
+        return false;
+    }
+    (void)snprintf(r->servers[0], DOCTOR_NAME_MAX, "%s", target.place);
+    if (target.is_redis)
+        (void)snprintf(r->protocol, sizeof r->protocol, "%s", target.protocol->name);
+    if (target.client->settings.risk[0] != '\0') {
+        doctor_finding *f = visit_find(&v, "url", DOCTOR_WARNING);
+        visit_what(f, "%s", target.client->settings.risk);
+        visit_why(f, "the URL accepts that (accept-risk=1); bowline cannot mend it from its side");
+    }
+    if (target.is_redis)
+        visit_redis(&v);
+    else
+        visit_local(&v);
+    doctor_target_close(&target);
+    return true;
+}

@@ -1,0 +1,268 @@
+/*
+ * link.c -- see link.h.
+ */
+#include "doctor/link.h"
+#include "engine/clock.h"
+#include "engine/fault.h"
+#include "engine/tls_inside.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { RECORD_ALERT = 21, VERSION_MAJOR = 3 };
+
+static void is_ready(bwl_source *source, uint32_t events)
+{
+    doctor_link *link = (doctor_link *)source;
+
+    if (link->status == BWL_OK)
+        link->status = bwl_conn_step(&link->conn, events, &link->fault);
+}
+
+static void wake(void *arg)
+{
+    bwl_reactor_wake(arg);
+}
+
+/* Hears what comes until `until`.  Once. */
+static void turn(doctor_link *link, bwl_ms until)
+{
+    bwl_ready ready[BWL_READY_MAX];
+    bwl_ms    now   = bwl_clock_now();
+    int       count = bwl_reactor_wait(&link->reactor, until > now ? until - now : 0, ready);
+
+    for (int i = 0; i < count; i++)
+        if (ready[i].source != NULL)
+            ready[i].source->ready(ready[i].source, ready[i].events);
+}
+
+/* Before it is closed, when that is forgotten. */
+static void note_signs(doctor_link *link)
+{
+    const bwl_conn *conn = &link->conn;
+    const char     *at   = conn->in != NULL ? conn->in + conn->in_taken : NULL;
+    size_t          size = conn->in_size - conn->in_taken;
+
+    link->was_joined = link->was_joined || conn->joined;
+    link->was_heard  = link->was_heard || conn->heard;
+    link->was_alert  = link->was_alert || (conn->context == NULL && size >= 2 &&
+                                          at[0] == RECORD_ALERT && at[1] == VERSION_MAJOR);
+}
+
+/* ---- connecting ------------------------------------------------------------------------------ */
+
+static int look_up(doctor_link *link, bwl_address ret_addresses[BWL_RESOLVE_MAX], bwl_ms until)
+{
+    bwl_resolve_request request = {
+        .host = link->store->host, .port = link->store->port, .wake = wake, .arg = &link->reactor
+    };
+    bwl_resolve *resolve = NULL;
+    int          count   = bwl_resolve_start(&resolve, &request, &link->fault);
+
+    if (count < 0)
+        return count;
+    for (;;) {
+        count = bwl_resolve_take(resolve, ret_addresses, &link->fault);
+        if (count != 0)
+            break;
+        if (bwl_clock_now() >= until) {
+            count = bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE,
+                             "the host was not found within %lld ms", (long long)link->patience_ms);
+            break;
+        }
+        turn(link, until);
+    }
+    bwl_resolve_forget(resolve);
+    return count;
+}
+
+static void name_address(doctor_link *link, const bwl_address *address)
+{
+    if (address->socket.ss_family == AF_UNIX ||
+        getnameinfo((const struct sockaddr *)&address->socket, address->size, link->address,
+                    sizeof link->address, NULL, 0, NI_NUMERICHOST) != 0)
+        link->address[0] = '\0';
+}
+
+static int connect_to(doctor_link *link, const bwl_address *address)
+{
+    bwl_ms until = bwl_later(bwl_clock_now(), link->patience_ms);
+
+    name_address(link, address);
+    link->fault  = (bwl_fault){ 0 };
+    link->status = bwl_conn_open(&link->conn, address, &link->fault);
+    while (link->status == BWL_OK && link->conn.connecting) {
+        if (bwl_clock_now() >= until)
+            link->status = bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE, "no answer for %lld ms",
+                                    (long long)link->patience_ms);
+        else
+            turn(link, until);
+    }
+    note_signs(link);
+    if (link->status < 0)
+        bwl_conn_close(&link->conn);
+    return link->status;
+}
+
+/* A refusal by TLS outweighs an address at which nobody listens. */
+static int connect_to_one(doctor_link *link, const bwl_address *addresses, unsigned count)
+{
+    bwl_fault refusal = { 0 };
+    int       status  = BWL_STATUS_UNREACHABLE;
+
+    for (unsigned i = 0; i < count; i++) {
+        status = connect_to(link, &addresses[i]);
+        if (status == BWL_OK)
+            return BWL_OK;
+        if (status == BWL_STATUS_REFUSED)
+            refusal = link->fault;
+    }
+    if (refusal.status != 0)
+        link->fault = refusal;
+    link->status = link->fault.status;
+    return link->status;
+}
+
+static bwl_tls_context *any_context;
+
+/* To see whether TLS is spoken there: whom we believe does not matter then. */
+static const bwl_tls_context *context_for(const bwl_redis_store *store, link_way way)
+{
+    bwl_tls_options none = { .ca_file = NULL };
+
+    if (way == LINK_CLEAR || (way == LINK_AS_URL && store->tls == NULL))
+        return NULL;
+    if (store->tls != NULL)
+        return store->tls;
+    if (any_context == NULL && bwl_tls_context_new(&any_context, &none, NULL) < 0)
+        any_context = NULL; /* no OpenSSL here */
+    return any_context;
+}
+
+int link_open(doctor_link *link, const bwl_redis_store *store, link_way way, bwl_ms patience_ms)
+{
+    bwl_address            addresses[BWL_RESOLVE_MAX];
+    int                    count   = (int)store->addresses_count;
+    const bwl_tls_context *context = context_for(store, way);
+
+    *link =
+        (doctor_link){ .store = store, .patience_ms = patience_ms, .reactor = BWL_REACTOR_CLOSED };
+    bwl_conn_init(&link->conn, &link->reactor, is_ready);
+    if (context != NULL)
+        bwl_conn_secure(&link->conn, context, store->host);
+    else if (way == LINK_TLS)
+        return link->status = bwl_fail(&link->fault, BWL_STATUS_UNSUPPORTED, "no TLS here");
+    link->status = bwl_reactor_open(&link->reactor, &link->fault);
+    if (link->status < 0)
+        return link->status;
+    if (store->host != NULL)
+        count = look_up(link, addresses, bwl_later(bwl_clock_now(), patience_ms));
+    else
+        memcpy(addresses, store->addresses, sizeof addresses);
+    if (count < 0)
+        return link->status = count;
+    link->addresses_count = (unsigned)count;
+    if (count == 0)
+        return link->status = bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE, "it has no address");
+    return connect_to_one(link, addresses, (unsigned)count);
+}
+
+void link_close(doctor_link *link)
+{
+    if (bwl_conn_is_open(&link->conn))
+        bwl_conn_goodbye(&link->conn);
+    bwl_conn_free(&link->conn);
+    bwl_reactor_close(&link->reactor);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static void copy_text(doctor_link *link, const bwl_resp_value *value)
+{
+    size_t size = value->text != NULL ? value->size : 0;
+
+    if (size > LINK_TEXT_MAX)
+        size = LINK_TEXT_MAX;
+    if (size > 0)
+        memcpy(link->text, value->text, size);
+    link->text[size] = '\0';
+    if (value->type == ':' || value->type == '#')
+        (void)snprintf(link->text, sizeof link->text, "%lld", (long long)value->integer);
+}
+
+static int say(doctor_link *link, const char *const *words, unsigned count)
+{
+    size_t          room = 64;
+    bwl_resp_writer writer;
+
+    for (unsigned i = 0; i < count; i++)
+        room += strlen(words[i]) + 32;
+    if (!bwl_conn_reserve(&link->conn, room, &writer))
+        return bwl_fail(&link->fault, BWL_STATUS_NOMEM, "out of memory");
+    bwl_resp_write_array(&writer, count);
+    for (unsigned i = 0; i < count; i++)
+        bwl_resp_write_text(&writer, words[i]);
+    bwl_conn_commit(&link->conn, &writer);
+    return bwl_conn_flush(&link->conn, &link->fault);
+}
+
+/* The next frame that is no push: 1; below 0. */
+static int hear(doctor_link *link, bwl_ms until)
+{
+    for (;;) {
+        int got = bwl_conn_frame(&link->conn, &link->frame, &link->frame_size, &link->fault);
+        if (got > 0 && link->frame[0] == '>')
+            continue;
+        if (got != 0)
+            return got;
+        if (link->status < 0)
+            return link->status;
+        if (bwl_clock_now() >= until)
+            return bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE, "no answer for %lld ms",
+                            (long long)link->patience_ms);
+        turn(link, until);
+    }
+}
+
+int link_ask(doctor_link *link, const char *const *words, unsigned count)
+{
+    bwl_resp_cursor cursor;
+    bwl_resp_value  value;
+
+    link->text[0] = '\0';
+    if (link->status < 0)
+        return link->status;
+    link->status = say(link, words, count);
+    if (link->status == BWL_OK) {
+        int heard = hear(link, bwl_later(bwl_clock_now(), link->patience_ms));
+        if (heard < 0)
+            link->status = heard;
+    }
+    note_signs(link);
+    if (link->status < 0) {
+        bwl_conn_close(&link->conn);
+        return link->status;
+    }
+    cursor = bwl_resp_begin(link->frame, link->frame_size);
+    if (!bwl_resp_next_bare(&cursor, &value)) /* an attribute of nothing */
+        return link->status = bwl_fail(&link->fault, BWL_STATUS_REFUSED, "an answer without one");
+    copy_text(link, &value);
+    return value.type == '!' ? '-' : value.type;
+}
+
+int64_t link_certificate_ends(const doctor_link *link)
+{
+    const bwl_tls *tls = link->conn.tls;
+    struct tm      ends;
+
+    if (tls == NULL)
+        return 0;
+    const struct x509_st *shown = tls->openssl->SSL_get0_peer_certificate(tls->ssl);
+    if (shown == NULL ||
+        tls->openssl->ASN1_TIME_to_tm(tls->openssl->X509_get0_notAfter(shown), &ends) != 1)
+        return 0;
+    return timegm(&ends);
+}

@@ -1,0 +1,90 @@
+/*
+ * local.c -- a place of this machine: the directory of file:, and what tells who waits there.
+ */
+#include "doctor/visit.h"
+#include "engine/file_seat.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+static void look_at_directory(visit *v, const bwl_file_directory *d)
+{
+    doctor_finding *f = visit_find(v, "directory", DOCTOR_FINE);
+
+    visit_what(f, "%.250s, mode %04o, of user %u%s", d->path, (unsigned)d->sharing.mode & 07777u,
+               (unsigned)d->sharing.owner, d->is_private ? ", for that user alone" : "");
+    if (!d->is_private && (d->sharing.mode & S_IWOTH) != 0) {
+        f->grade = DOCTOR_NOTE;
+        visit_why(f, "everybody on this machine may take, and hold, any lock in it");
+        visit_type(f, "a directory for a group, mode 2775, if that is not meant");
+    } else if (access(d->path, W_OK) != 0) {
+        f->grade = DOCTOR_FAILURE;
+        visit_why(f, "we cannot make a lock there: %s", strerror(errno));
+        visit_type(f, "ls -ld %.250s", d->path);
+    }
+}
+
+static void look_at_file_system(visit *v, const bwl_file_directory *d)
+{
+    doctor_finding *f = visit_find(v, "file system", DOCTOR_FINE);
+
+    if (!d->is_remote) {
+        visit_what(f, "local: the kernel frees the lock of who dies");
+        return;
+    }
+    f->grade = DOCTOR_WARNING;
+    visit_what(f, "%.250s is on a file system of others, such as NFS", d->path);
+    visit_why(f, "its locks are as good as its server's, and waiting is polling");
+    visit_type(f, "a local directory, or redis:// between machines");
+}
+
+static void look_at_inotify(visit *v)
+{
+    int             fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    doctor_finding *f  = visit_find(v, "inotify", fd >= 0 ? DOCTOR_FINE : DOCTOR_WARNING);
+
+    if (fd >= 0) {
+        (void)close(fd); /* nothing was watched */
+        visit_what(f, "who waits is told by the kernel");
+        return;
+    }
+    visit_what(f, "inotify cannot be had: %s", strerror(errno));
+    visit_why(f, "who waits looks again from time to time instead of being told");
+    visit_type(f, "sysctl fs.inotify.max_user_instances");
+}
+
+static void visit_file(visit *v, bwl_file_store *store)
+{
+    bwl_fault           fault = { 0 };
+    bwl_file_directory *d     = &store->directory;
+
+    if (bwl_file_store_open(store, false, &fault) < 0) {
+        doctor_finding *f = visit_find(v, "directory", DOCTOR_FAILURE);
+        visit_what(f, "%s", fault.text);
+        visit_why(f, "who could replace files there could have a lock twice");
+        visit_type(f, "ls -ld %.250s", d->path);
+        return;
+    }
+    if (d->fd < 0) {
+        doctor_finding *f = visit_find(v, "directory", DOCTOR_FINE);
+        visit_what(f, "the directory is not there yet: the first lock makes it");
+    } else {
+        look_at_directory(v, d);
+        look_at_file_system(v, d);
+    }
+    look_at_inotify(v);
+}
+
+void visit_local(visit *v)
+{
+    const bwl_client *client = v->target->client;
+
+    if (strcmp(client->engine->scheme, "file") == 0)
+        visit_file(v, client->store);
+    else
+        visit_what(visit_find(v, "process", DOCTOR_FINE),
+                   "locks between the threads of one process: there is nothing to look at");
+}

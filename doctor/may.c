@@ -1,0 +1,345 @@
+/*
+ * may.c -- what our user may do on the server, without doing it.
+ *
+ *      MULTI
+ *      a command that no server knows       from now on the transaction can only be thrown away
+ *      PING                                 QUEUED: it really is one
+ *      each command, with a key of ours     QUEUED, or NOPERM: rights are looked at before queueing
+ *      DISCARD
+ *
+ * Nothing of it ever runs: the server has marked the transaction as broken before the first command
+ * that could change something is said, and if we die here it goes with the connection.  Nothing
+ * that writes is sent before something was QUEUED: whoever answers otherwise only looks like a
+ * server with transactions.
+ */
+#include "doctor/rights.h"
+#include "doctor/visit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* K: a key; C: a channel; S: what looks like a script's name. */
+static const struct form {
+    const char *command;
+    const char *words;
+} forms[] = {
+    { "eval", "EVAL return 1 K" },
+    { "evalsha", "EVALSHA S 1 K" },
+    { "ssubscribe", "SSUBSCRIBE C" },
+    { "spublish", "SPUBLISH C x" },
+    { "subscribe", "SUBSCRIBE C" },
+    { "publish", "PUBLISH C x" },
+    { "get", "GET K" },
+    { "set", "SET K x" },
+    { "del", "DEL K" },
+    { "exists", "EXISTS K" },
+    { "type", "TYPE K" },
+    { "incr", "INCR K" },
+    { "time", "TIME" },
+    { "persist", "PERSIST K" },
+    { "expire", "EXPIRE K 1" },
+    { "pexpire", "PEXPIRE K 1" },
+    { "ttl", "TTL K" },
+    { "pttl", "PTTL K" },
+    { "zadd", "ZADD K 1 x" },
+    { "zrem", "ZREM K x" },
+    { "zpopmin", "ZPOPMIN K" },
+    { "zscore", "ZSCORE K x" },
+    { "zrank", "ZRANK K x" },
+    { "zcard", "ZCARD K" },
+    { "hget", "HGET K x" },
+    { "hset", "HSET K x x" },
+    { "hdel", "HDEL K x" },
+    { "hmget", "HMGET K x" },
+    { "mget", "MGET K" },
+    { "getrange", "GETRANGE K 0 1" },
+    { "setnx", "SETNX K x" },
+    { "getset", "GETSET K x" },
+    { "lpush", "LPUSH K x" },
+    { "ltrim", "LTRIM K 0 0" },
+    { "client|kill", "CLIENT KILL ID 1" },
+    { "script", "SCRIPT EXISTS S" },
+};
+enum { FORMS = sizeof forms / sizeof forms[0], KEY_ROOM = 1100, LINE_ROOM = 3000 };
+
+static const char no_script[] = "0000000000000000000000000000000000000000";
+
+/* ---- one command ----------------------------------------------------------------------------- */
+
+typedef enum leave {
+    LEAVE_GRANTED = 1,
+    LEAVE_NO_COMMAND,
+    LEAVE_NO_KEY,
+    LEAVE_NO_CHANNEL,
+    LEAVE_NOT_KNOWN, /* the server has no such command                                          */
+} leave;
+
+/* Redis says which of the three it is; the words differ between versions. */
+static leave leave_of(const visit *v, bool is_error)
+{
+    const char *text = v->link.text;
+
+    if (!is_error)
+        return LEAVE_GRANTED;
+    if (strncmp(text, "ERR unknown command", 19) == 0)
+        return LEAVE_NOT_KNOWN;
+    if (!visit_is_denied(v))
+        return LEAVE_GRANTED; /* something else is wrong, which was found before */
+    if (strstr(text, "channel") != NULL)
+        return LEAVE_NO_CHANNEL;
+    return strstr(text, " a key") != NULL || strstr(text, "the keys") != NULL ? LEAVE_NO_KEY
+                                                                              : LEAVE_NO_COMMAND;
+}
+
+/* A name that a pattern fits. */
+static void write_sample(char ret_name[KEY_ROOM], const char *pattern)
+{
+    size_t size = 0;
+
+    for (const char *at = pattern; *at != '\0' && size + 24 < KEY_ROOM; at++) {
+        if (*at == '*') {
+            memcpy(ret_name + size, "bowline-doctor", 14);
+            size += 14;
+        } else if (*at == '?') {
+            ret_name[size++] = 'q';
+        } else {
+            if (*at == '\\' && at[1] != '\0')
+                at++;
+            ret_name[size++] = *at;
+        }
+    }
+    ret_name[size] = '\0';
+}
+
+static const struct form *form_of(const char *command)
+{
+    for (unsigned i = 0; i < FORMS; i++)
+        if (strcmp(forms[i].command, command) == 0)
+            return &forms[i];
+    return NULL;
+}
+
+typedef struct samples {
+    char key[KEY_ROOM];
+    char channel[KEY_ROOM];
+} samples;
+
+static leave ask_leave(visit *v, const struct form *form, const samples *s)
+{
+    char        text[64];
+    const char *words[8];
+    unsigned    count = 0;
+    char       *rest;
+
+    (void)snprintf(text, sizeof text, "%s", form->words);
+    for (char *word = strtok_r(text, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest))
+        words[count++] = strcmp(word, "K") == 0   ? s->key
+                         : strcmp(word, "C") == 0 ? s->channel
+                         : strcmp(word, "S") == 0 ? no_script
+                                                  : word;
+    int type = link_ask(&v->link, words, count);
+    if (type < 0)
+        v->is_dead = true;
+    return leave_of(v, type == '-');
+}
+
+/* ---- the transaction that never is ----------------------------------------------------------- */
+
+static bool is_queued(const visit *v, const char *answer)
+{
+    return answer != NULL && strcmp(v->link.text, "QUEUED") == 0;
+}
+
+/* False: it could not be had, and the finding says so. */
+static bool begin(visit *v)
+{
+    static const char *const harmless[] = { "PING", "TIME", "GET bowline:{bowline-doctor}" };
+
+    if (visit_ask(v, "MULTI") == NULL) {
+        visit_cannot(v, "rights", "what the user may do", "+multi +discard");
+        return false;
+    }
+    (void)visit_ask(v, "BOWLINE.DOCTOR");
+    for (unsigned i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
+        if (is_queued(v, visit_ask(v, harmless[i])))
+            return true;
+    (void)visit_ask(v, "DISCARD");
+    if (!v->is_dead) {
+        doctor_finding *f = visit_find(v, "rights", DOCTOR_UNKNOWN);
+        visit_what(f, "what the user may do: not looked at, this is no transaction");
+        visit_type(f, "ACL SETUSER %.60s +ping", visit_user(v));
+    }
+    return false;
+}
+
+/* ---- a list of rights ------------------------------------------------------------------------ */
+
+typedef struct lack {
+    char     items[LINE_ROOM]; /* "+zadd ~lock:*": what is to be granted                        */
+    char     unknown[LINE_ROOM];
+    unsigned looked_at;
+} lack;
+
+static void add(char line[LINE_ROOM], const char *item)
+{
+    size_t size = strlen(line);
+
+    (void)snprintf(line + size, LINE_ROOM - size, "%s%s", size > 0 ? " " : "", item);
+}
+
+static const char *find_item(const rights *r, char kind)
+{
+    for (unsigned i = 0; i < r->count; i++)
+        if (r->items[i][0] == kind)
+            return r->items[i] + 1;
+    return "";
+}
+
+static void look_at_commands(visit *v, const rights *r, samples *s, lack *ret_lack,
+                             const struct form **ret_granted)
+{
+    for (unsigned i = 0; i < r->count && !v->is_dead; i++) {
+        const struct form *form = r->items[i][0] == '+' ? form_of(r->items[i] + 1) : NULL;
+        if (form == NULL)
+            continue; /* of a transaction itself, which cannot be asked in one */
+        leave found = ask_leave(v, form, s);
+        ret_lack->looked_at++;
+        if (found == LEAVE_NO_COMMAND)
+            add(ret_lack->items, r->items[i]);
+        else if (found == LEAVE_NOT_KNOWN)
+            add(ret_lack->unknown, r->items[i] + 1);
+        /* A command that writes says more of a key than one that reads. */
+        else if (strchr(form->words, 'K') != NULL &&
+                 (*ret_granted == NULL || strcmp(form->command, "set") == 0))
+            *ret_granted = form;
+    }
+}
+
+static void look_at_keys(visit *v, const rights *r, samples *s, lack *ret_lack,
+                         const struct form *granted)
+{
+    for (unsigned i = 0; i < r->count && !v->is_dead; i++) {
+        if (r->items[i][0] != '~' || granted == NULL)
+            continue;
+        write_sample(s->key, r->items[i] + 1);
+        ret_lack->looked_at++;
+        if (ask_leave(v, granted, s) == LEAVE_NO_KEY)
+            add(ret_lack->items, r->items[i]);
+    }
+}
+
+static void look_at_channels(visit *v, const rights *r, samples *s, lack *ret_lack)
+{
+    const struct form *says = form_of(v->major >= 7 ? "spublish" : "publish");
+
+    for (unsigned i = 0; i < r->count && !v->is_dead; i++) {
+        if (r->items[i][0] != '&')
+            continue;
+        write_sample(s->channel, r->items[i] + 1);
+        ret_lack->looked_at++;
+        if (ask_leave(v, says, s) == LEAVE_NO_CHANNEL)
+            add(ret_lack->items, r->items[i]);
+    }
+}
+
+/* In a transaction of its own. */
+static bool look(visit *v, const rights *r, lack *ret_lack)
+{
+    static samples     s;
+    const struct form *granted = NULL;
+
+    *ret_lack = (lack){ .looked_at = 0 };
+    write_sample(s.key, find_item(r, '~'));
+    write_sample(s.channel, find_item(r, '&'));
+    if (!begin(v))
+        return false;
+    look_at_commands(v, r, &s, ret_lack, &granted);
+    look_at_keys(v, r, &s, ret_lack, granted);
+    look_at_channels(v, r, &s, ret_lack);
+    if (!v->is_dead)
+        (void)visit_ask(v, "DISCARD");
+    return !v->is_dead;
+}
+
+/* ---- what is found --------------------------------------------------------------------------- */
+
+static void say_lock(visit *v, const lack *l)
+{
+    const char     *name = v->target->protocol->name;
+    doctor_finding *f    = visit_find(v, "rights", DOCTOR_FINE);
+
+    if (l->unknown[0] != '\0') {
+        f->grade = DOCTOR_FAILURE;
+        visit_what(f, "the server has no command %.200s", l->unknown);
+        visit_why(f, "protocol %s needs it: a lock is REFUSED, or cannot be given back", name);
+        visit_type(f, "redis.conf without rename-command for it, or another protocol: bowline acl");
+    } else if (l->items[0] != '\0') {
+        f->grade = DOCTOR_FAILURE;
+        visit_what(f, "user %.60s may not: %.300s", visit_user(v), l->items);
+        visit_why(f, "protocol %s needs it: a lock is REFUSED, or cannot be given back", name);
+        visit_type(f, "ACL SETUSER %.60s %.300s", visit_user(v), l->items);
+    } else {
+        visit_what(f, "user %.60s may do all that protocol %s needs (%u rights)", visit_user(v),
+                   name, l->looked_at);
+    }
+}
+
+static bool find_rights(const visit *v, const char *features, rights *ret_rights)
+{
+    char          why[RIGHTS_TEXT_MAX];
+    rights_wanted wanted = {
+        .url      = v->url,
+        .features = features,
+        .before_7 = v->major != 0 && v->major < 7,
+    };
+
+    return rights_find(ret_rights, &wanted, why) == 0;
+}
+
+static void check_status(visit *v)
+{
+    static rights r;
+    static lack   l;
+
+    if (v->is_dead || !find_rights(v, "status", &r) || !look(v, &r, &l) || l.items[0] == '\0')
+        return;
+    doctor_finding *f = visit_find(v, "rights", DOCTOR_NOTE);
+    visit_what(f, "user %.60s may not look who holds a lock", visit_user(v));
+    visit_why(f, "who waits is not told for whom");
+    visit_type(f, "ACL SETUSER %.60s %.300s", visit_user(v), l.items);
+}
+
+static void check_useful(visit *v, const rights_feature *feature)
+{
+    static rights r;
+    static lack   l;
+
+    if (v->is_dead || feature->useful == NULL)
+        return;
+    r = (rights){ .count = 0 };
+    for (const char *at = feature->useful; *at != '\0'; at += strspn(at, " ")) {
+        size_t size = strcspn(at, " ");
+        (void)snprintf(r.items[r.count++], RIGHTS_ITEM_MAX, "%.*s", (int)size, at);
+        at += size;
+    }
+    if (!look(v, &r, &l) || l.items[0] == '\0')
+        return;
+    doctor_finding *f = visit_find(v, "rights", DOCTOR_NOTE);
+    visit_what(f, "user %.60s may not %.200s, which is useful", visit_user(v), l.items);
+    visit_why(f, "with it: %s", feature->useful_words);
+    visit_type(f, "ACL SETUSER %.60s %.200s", visit_user(v), l.items);
+}
+
+void visit_rights(visit *v)
+{
+    static rights r;
+    static lack   l;
+
+    if (v->is_dead || !find_rights(v, NULL, &r) || !look(v, &r, &l))
+        return;
+    say_lock(v, &l);
+    if (l.items[0] != '\0')
+        return; /* first things first */
+    check_status(v);
+    check_useful(v, r.features[0]);
+}

@@ -1,0 +1,264 @@
+/*
+ * reach.c -- from nothing to a greeted connection: the host, the port, TLS, the password.
+ *
+ * Two mistakes are silent ones: TLS to a port for clear text, and clear text to a port for TLS.
+ * Either side may wait for the other for ever.  So when the one way fails, the other is tried, with
+ * nothing said that is secret: a handshake that is broken off, or PING.
+ */
+#include "doctor/visit.h"
+#include "engine/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    PROBE_MS          = 1000,
+    DAY_S             = 86400,
+    SOON_DAYS         = 14,
+    VERSION_MAJOR_MIN = 6,
+    VERSION_MINOR_MIN = 2
+};
+
+static const bwl_redis_store *store_of(const visit *v)
+{
+    return v->store;
+}
+
+/* ---- the other way --------------------------------------------------------------------------- */
+
+/* Does the port speak TLS?  Whom it says it is does not matter. */
+static bool speaks_tls(const bwl_redis_store *store)
+{
+    static doctor_link probe;
+    int                status = link_open(&probe, store, LINK_TLS, PROBE_MS);
+    bool               speaks = status == BWL_OK;
+
+    if (status == BWL_STATUS_REFUSED)
+        speaks = strstr(probe.fault.text, "is not TLS") == NULL;
+    link_close(&probe);
+    return speaks;
+}
+
+/* Does it speak RESP in clear text? */
+static bool speaks_clear(const bwl_redis_store *store)
+{
+    static doctor_link       probe;
+    static const char *const ping[] = { "PING" };
+    bool                     speaks = link_open(&probe, store, LINK_CLEAR, PROBE_MS) == BWL_OK;
+
+    if (speaks) {
+        int type = link_ask(&probe, ping, 1);
+        speaks   = type == '+' || type == '-';
+    }
+    link_close(&probe);
+    return speaks;
+}
+
+static void find_silent_tls(visit *v)
+{
+    doctor_finding *f = visit_find(v, "tls", DOCTOR_FAILURE);
+
+    visit_what(f, "TLS to a port for clear text: %s", v->link.fault.text);
+    visit_why(f, "the server answers there in clear text; a handshake fails, or waits for ever");
+    visit_type(f, "the port for TLS is another one (tls-port in redis.conf): rediss://HOST:PORT");
+}
+
+static void find_silent_clear(visit *v)
+{
+    doctor_finding *f = visit_find(v, "tls", DOCTOR_FAILURE);
+
+    visit_what(f, "clear text to a port for TLS: %s", v->link.fault.text);
+    visit_why(f, "the server waits for a handshake, and who speaks first in clear text waits too");
+    visit_type(f, "write rediss:// instead of redis://, with ca=FILE if its authority is your own");
+}
+
+/* ---- connecting ------------------------------------------------------------------------------ */
+
+static void find_unreachable(visit *v)
+{
+    const bwl_redis_store *store = store_of(v);
+    const char            *check = v->link.addresses_count == 0 ? "resolve" : "connect";
+    doctor_finding        *f;
+
+    if (store->tls != NULL && v->link.was_joined) {
+        if (speaks_clear(store)) {
+            find_silent_tls(v);
+            return;
+        }
+        f = visit_find(v, "tls", DOCTOR_FAILURE);
+        visit_what(f, "%s", v->link.fault.text);
+        visit_why(f, "whom the certificate does not name, or nobody vouches for, could be anybody");
+        visit_type(f, "openssl s_client -connect %.100s -showcerts", store->where);
+        return;
+    }
+    f = visit_find(v, check, DOCTOR_FAILURE);
+    visit_what(f, "%.100s: %s", store->where, v->link.fault.text);
+    visit_why(f, "nobody can be asked for a lock: acquire is UNREACHABLE when its wait is over");
+    if (store->host == NULL)
+        visit_type(f, "ls -l %.100s", store->where);
+    else
+        visit_type(f, check[0] == 'r' ? "getent hosts %.100s" : "nc -vz %.100s %u", store->host,
+                   (unsigned)store->port);
+}
+
+static void find_certificate(visit *v)
+{
+    int64_t         ends = link_certificate_ends(&v->link);
+    int64_t         left = ends - (int64_t)(bwl_clock_wall_us() / 1000000);
+    time_t          at   = (time_t)ends;
+    struct tm       day;
+    char            date[16] = "an unknown day";
+    doctor_finding *f =
+        visit_find(v, "tls", left < SOON_DAYS * DAY_S ? DOCTOR_WARNING : DOCTOR_FINE);
+
+    if (ends != 0 && gmtime_r(&at, &day) != NULL)
+        (void)strftime(date, sizeof date, "%Y-%m-%d", &day);
+    visit_what(f, "TLS, the certificate names %.100s and ends on %s", store_of(v)->host, date);
+    if (left >= SOON_DAYS * DAY_S)
+        return;
+    visit_why(f, "from then on no connection comes about, and a lock that is held is not renewed");
+    visit_type(f, "openssl s_client -connect %.100s </dev/null | openssl x509 -noout -enddate",
+               store_of(v)->where);
+}
+
+/* ---- greeting -------------------------------------------------------------------------------- */
+
+static bool find_refusal(visit *v, int type)
+{
+    const bwl_redis_store *store = store_of(v);
+    char                   words[120];
+    doctor_finding        *f;
+
+    if (type < 0) {
+        bool is_tls = store->tls == NULL && store->host != NULL &&
+                      (v->link.was_alert || !v->link.was_heard) && speaks_tls(store);
+        if (is_tls) {
+            find_silent_clear(v);
+            return false;
+        }
+        f = visit_find(v, "greeting", DOCTOR_FAILURE);
+        visit_what(f, "%.100s: %s", store->where, v->link.fault.text);
+        visit_why(f, "what is there is no Redis server, or does not serve");
+        visit_type(f, "look at the host and the port of the URL");
+        return false;
+    }
+    bwl_redis_error_words(store, words, sizeof words, v->link.frame, v->link.frame_size);
+    f = visit_find(v, "authentication", DOCTOR_FAILURE);
+    visit_what(f, "the server does not let us in: %s", words);
+    visit_why(f, "nothing is asked as another user instead: it might be one with other rights");
+    if (bwl_redis_is_not_now(v->link.frame, v->link.frame_size))
+        visit_type(f, "wait until it serves: redis-cli INFO persistence");
+    else if (strncmp(words, "NOAUTH", 6) == 0)
+        visit_type(f, "a URL with USER:PASSWORD@, in a file: bowline doctor --url-file FILE");
+    else
+        visit_type(f, "ACL GETUSER %.60s, as a user who may", visit_user(v));
+    return false;
+}
+
+/* The value of a field of HELLO's answer, which is a map. */
+static void read_hello(visit *v)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
+    bwl_resp_value  map, key, value;
+
+    if (!bwl_resp_next_bare(&cursor, &map) || map.type != '%')
+        return;
+    while (bwl_resp_next_bare(&cursor, &key) && bwl_resp_next_bare(&cursor, &value)) {
+        if (bwl_resp_text_is(&key, "version") && value.text != NULL)
+            (void)snprintf(v->version, sizeof v->version, "%.*s",
+                           value.size < 20 ? (int)value.size : 20, value.text);
+        bwl_resp_skip(&cursor, &value);
+    }
+    v->major = (unsigned)strtoul(v->version, NULL, 10);
+}
+
+static int say_auth(visit *v)
+{
+    const bwl_redis_store *store    = store_of(v);
+    const char            *words[3] = { "AUTH", store->user, store->password };
+
+    if (store->user == NULL)
+        words[1] = store->password;
+    return link_ask(&v->link, words, store->user == NULL ? 2 : 3);
+}
+
+/* HELLO 3, with AUTH; else as the server can. */
+static bool greet(visit *v)
+{
+    const bwl_redis_store *store    = store_of(v);
+    const char            *words[5] = { "HELLO", "3", "AUTH", store->user, store->password };
+
+    if (store->user == NULL)
+        words[3] = "default";
+    int type = link_ask(&v->link, words, store->password != NULL ? 5 : 2);
+    if (type == '-' && bwl_redis_knows_no_hello(v->link.frame, v->link.frame_size)) {
+        v->is_resp2 = true;
+        type        = store->password != NULL ? say_auth(v) : '+';
+    }
+    if (type < 0 || type == '-')
+        return find_refusal(v, type);
+    if (!v->is_resp2)
+        read_hello(v);
+    if (!v->is_resp2 && v->major == 0) {
+        doctor_finding *f = visit_find(v, "greeting", DOCTOR_FAILURE);
+        visit_what(f, "what answers at %.100s is not a Redis server that we know", store->where);
+        visit_type(f, "look at the host and the port of the URL");
+        return false;
+    }
+    return true;
+}
+
+static bool select_database(visit *v)
+{
+    const bwl_redis_store *store = store_of(v);
+    char                   command[40];
+
+    if (store->database == 0)
+        return true;
+    (void)snprintf(command, sizeof command, "SELECT %lld", (long long)store->database);
+    if (visit_ask(v, command) != NULL || v->is_dead)
+        return !v->is_dead;
+    doctor_finding *f = visit_find(v, "database", DOCTOR_FAILURE);
+    visit_what(f, "database %lld cannot be had: %.100s", (long long)store->database, v->link.text);
+    visit_why(f, "a lock in another database would be another lock, so it is refused");
+    if (visit_is_denied(v))
+        visit_type(f, "ACL SETUSER %.60s +select", visit_user(v));
+    else
+        visit_type(f, "CONFIG GET databases");
+    return false;
+}
+
+bool visit_reach(visit *v)
+{
+    const bwl_redis_store *store = store_of(v);
+    doctor_finding        *f;
+
+    if (link_open(&v->link, store, LINK_AS_URL, v->target->client->settings.answer_ms) < 0) {
+        find_unreachable(v);
+        return false;
+    }
+    if (store->host != NULL) {
+        f = visit_find(v, "resolve", DOCTOR_FINE);
+        visit_what(f, "%.100s has %u address%s", store->host, v->link.addresses_count,
+                   v->link.addresses_count == 1 ? "" : "es");
+    }
+    f = visit_find(v, "connect", DOCTOR_FINE);
+    visit_what(f, "connected to %.100s",
+               v->link.address[0] != '\0' ? v->link.address : store->where);
+    if (store->tls != NULL)
+        find_certificate(v);
+    if (!greet(v))
+        return false;
+    f = visit_find(v, "authentication", DOCTOR_FINE);
+    visit_what(f, "let in as user %.60s%s", visit_user(v),
+               store->password == NULL ? ", who needs no password" : "");
+    if (!v->asks_sentinel && store->password == NULL && store->host != NULL &&
+        strcmp(v->link.address, "127.0.0.1") != 0 && strcmp(v->link.address, "::1") != 0) {
+        f->grade = DOCTOR_WARNING;
+        visit_why(f, "whoever reaches the port may delete locks");
+        visit_type(f, "bowline acl, and a URL with that user in a file: --url-file");
+    }
+    return select_database(v);
+}

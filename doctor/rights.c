@@ -1,0 +1,299 @@
+/*
+ * rights.c -- the table of rights, and how the keys of a URL become patterns.  See rights.h.
+ *
+ * A pattern of keys is the template of the URL with `*` where the name goes; what means something
+ * in a pattern is escaped.
+ */
+#include "doctor/rights.h"
+#include "doctor/target.h"
+#include "engine/fault.h"
+#include "engine/redis_store.h"
+#include "redis/queue.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SCRIPTS "+eval +evalsha"
+#define QUEUE                                                                                 \
+    " +get +set +del +exists +type +incr +time +persist +pexpire +pttl +zadd +zrem +zpopmin " \
+    "+zscore +zrank +zcard +hget +hset +hdel"
+#define NOTICED "a server that was restarted is known as another one, and a late command is stopped"
+#define INFO    "+info +client|kill"
+
+static const rights_feature table[] = {
+    { .name              = "queue",
+      .words             = "a lock by protocol queue, the default",
+      .commands          = SCRIPTS " +ssubscribe +spublish" QUEUE,
+      .commands_before_7 = SCRIPTS " +subscribe +publish" QUEUE,
+      .useful            = INFO " +script +mget",
+      .useful_words      = NOTICED "; scripts go by their names, and renewals together",
+      .keys              = RIGHTS_KEYS_QUEUE,
+      .listens           = true,
+      .locks             = true },
+    { .name         = "token",
+      .words        = "a lock by protocol token",
+      .commands     = SCRIPTS " +get +set +del +pttl +pexpire",
+      .useful       = INFO " +mget",
+      .useful_words = NOTICED "; renewals go together",
+      .keys         = RIGHTS_KEYS_LOCK,
+      .locks        = true },
+#define ARTICLE(name_, commands_)                                            \
+    {                                                                        \
+        .name = (name_), .words = "the lock of an article, protocol " name_, \
+        .commands = (commands_), .useful = INFO, .useful_words = NOTICED,    \
+        .keys = RIGHTS_KEYS_LOCK, .locks = true                              \
+    }
+    ARTICLE("setnx-del", "+setnx +del"),
+    ARTICLE("setnx-del-expire", "+setnx +del +expire"),
+    ARTICLE("setnx-stamp-del", "+setnx +get +del"),
+    ARTICLE("setnx-getset", "+setnx +get +getset +del"),
+    ARTICLE("set-nx-ex", "+set +del"),
+    ARTICLE("setnx-expire-watch", "+setnx +get +del +expire +ttl +watch +unwatch +multi +exec"),
+#undef ARTICLE
+    { .name         = "stamp",
+      .words        = "a lock of stamps by the server's clock: profiles such as redis-mutex",
+      .commands     = SCRIPTS " +get +set +del +time",
+      .useful       = INFO,
+      .useful_words = NOTICED,
+      .keys         = RIGHTS_KEYS_LOCK,
+      .locks        = true },
+    { .name     = "status",
+      .words    = "looking who holds a lock, on top of the lock",
+      .commands = SCRIPTS " +type +getrange +pttl", /* and HMGET, where there is more to tell */
+      .keys     = RIGHTS_KEYS_LOCK },
+    { .name     = "doctor",
+      .words    = "a look by bowline doctor, on top of the lock",
+      .commands = "+ping +time +info +multi +discard +config|get +script|exists",
+      .keys     = RIGHTS_KEYS_LOCK },
+    { .name     = "update",
+      .words    = "bowline_update of the keys of --key",
+      .commands = "+watch +get +multi +set +del +exec +discard",
+      .keys     = RIGHTS_KEYS_GIVEN },
+};
+enum { FEATURES = sizeof table / sizeof table[0] };
+
+const rights_feature *rights_feature_at(unsigned i)
+{
+    return i < FEATURES ? &table[i] : NULL;
+}
+
+static const rights_feature *feature_named(const char *name, size_t size)
+{
+    for (unsigned i = 0; i < FEATURES; i++)
+        if (strlen(table[i].name) == size && memcmp(table[i].name, name, size) == 0)
+            return &table[i];
+    return NULL;
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+/* Keys come first, then channels, then commands, so that a rule reads well. */
+static unsigned rank_of(const char *item)
+{
+    return item[0] == '~' ? 1 : item[0] == '&' ? 2 : 3;
+}
+
+static void add(rights *r, const char *item, size_t size)
+{
+    char     text[RIGHTS_ITEM_MAX];
+    unsigned at = r->count;
+
+    assert(size < sizeof text);
+    memcpy(text, item, size);
+    text[size] = '\0';
+    for (unsigned i = 0; i < r->count; i++)
+        if (strcmp(r->items[i], text) == 0)
+            return;
+    assert(r->count < RIGHTS_MAX);
+    while (at > 0 && rank_of(r->items[at - 1]) > rank_of(text)) {
+        memcpy(r->items[at], r->items[at - 1], RIGHTS_ITEM_MAX);
+        at--;
+    }
+    memcpy(r->items[at], text, size + 1);
+    r->count++;
+}
+
+static void add_words(rights *r, const char *words)
+{
+    while (*words != '\0') {
+        size_t size = strcspn(words, " ");
+        add(r, words, size);
+        words += size;
+        words += strspn(words, " ");
+    }
+}
+
+/* A template as a pattern.  `prefix` is what comes before the key itself in %p. */
+static void add_pattern(rights *r, const char *before, const char *template, const char *after)
+{
+    char   text[RIGHTS_ITEM_MAX];
+    size_t size = (size_t)snprintf(text, sizeof text, "%s", before);
+
+    for (const char *at = template; *at != '\0'; at++) {
+        if (at[0] == '%' && at[1] == 's') {
+            text[size++] = '*';
+            at++;
+            continue;
+        }
+        if (at[0] == '%' && at[1] == '%')
+            at++;
+        if (strchr("*?[]\\^", *at) != NULL)
+            text[size++] = '\\';
+        text[size++] = *at;
+    }
+    size += (size_t)snprintf(text + size, sizeof text - size, "%s", after);
+    add(r, text, size);
+}
+
+/* ---- the keys -------------------------------------------------------------------------------- */
+
+static void add_keys(rights *r, const bwl_redis_store *store, rights_keys keys)
+{
+    const char *template = store->key_template;
+
+    if (template == NULL) {
+        add_words(r, "~bowline:*"); /* and what is beside them */
+        return;
+    }
+    add_pattern(r, "~", template, "");
+    if (keys != RIGHTS_KEYS_QUEUE)
+        return;
+    /* wire.md, Keys: beside a key without a hash tag they have one.  A name may bring one along. */
+    size_t size     = strlen(template);
+    bool   ends_all = size >= 2 && strcmp(template + size - 2, "%s") == 0;
+    if (!ends_all)
+        add_pattern(r, "~", template, ":bwl.?");
+    add_pattern(r, "~{", template, "}:bwl.?");
+    add_words(r, "~" BWL_QUEUE_FENCES_KEY " ~" BWL_QUEUE_WHO "*");
+}
+
+/* How a profile's release wakes those who wait. */
+static void add_signal(rights *r, const bwl_redis_store *store)
+{
+    const bwl_profile *profile = store->profile;
+    char               name[BWL_SIGNAL_MAX];
+    char template[BWL_SIGNAL_MAX + 2];
+    size_t size;
+
+    if (profile == NULL || profile->signal == BWL_SIGNAL_NONE)
+        return;
+    size = bwl_profile_signal_write(name, profile, store->key_template, "%s", 2);
+    (void)snprintf(template, sizeof template, "%.*s", (int)size, name);
+    add_pattern(r, profile->signal == BWL_SIGNAL_CHANNEL ? "&" : "~", template, "");
+    switch (profile->signal) {
+    case BWL_SIGNAL_NONE: break;
+    case BWL_SIGNAL_LIST: add_words(r, "+del +lpush +pexpire"); break;
+    case BWL_SIGNAL_EVENT: add_words(r, "+lpush +ltrim"); break;
+    case BWL_SIGNAL_CHANNEL: add_words(r, "+publish"); break;
+    }
+}
+
+/* ---- what was asked for ---------------------------------------------------------------------- */
+
+static const rights_feature *lock_of(const doctor_target *target)
+{
+    const bwl_rules *rules = target->client->settings.rules;
+    const char      *name  = target->protocol->name;
+
+    if (target->protocol == &bwl_setnx_getset && rules != NULL &&
+        rules->clock == BWL_CLOCK_OF_SERVER)
+        name = "stamp";
+    return feature_named(name, strlen(name));
+}
+
+/* The lock comes first.  Who looks at one connects as who locks. */
+static void take_lock(rights *r, const doctor_target *target, const char *names)
+{
+    bool wants_lock = names == NULL;
+
+    for (size_t size; names != NULL && *names != '\0'; names += size + (names[size] == ',')) {
+        size                     = strcspn(names, ",");
+        const rights_feature *is = feature_named(names, size);
+        if (is != NULL && is->locks) {
+            r->features[r->features_count++] = is;
+            return;
+        }
+        wants_lock = wants_lock || (is != NULL && is->keys == RIGHTS_KEYS_LOCK);
+    }
+    if (wants_lock)
+        r->features[r->features_count++] = lock_of(target);
+}
+
+static int take_features(rights *r, const doctor_target *target, const char *names,
+                         bwl_fault *fault)
+{
+    take_lock(r, target, names);
+
+    while (names != NULL && *names != '\0') {
+        size_t                size    = strcspn(names, ",");
+        const rights_feature *feature = feature_named(names, size);
+        if (feature == NULL)
+            return bwl_fail(fault, BWL_STATUS_USAGE, "there is no feature \"%.*s\"",
+                            size < 40 ? (int)size : 40, names);
+        if (feature->locks && feature != r->features[0])
+            return bwl_fail(fault, BWL_STATUS_USAGE,
+                            "two locks at once: %.40s is one too many; a user may have both rules",
+                            feature->name);
+        if (!feature->locks && r->features_count < sizeof r->features / sizeof r->features[0])
+            r->features[r->features_count++] = feature;
+        names += size + (names[size] == ',');
+    }
+    return BWL_OK;
+}
+
+static int fill_in(rights *r, const doctor_target *target, const rights_wanted *wanted,
+                   bwl_fault *fault)
+{
+    const bwl_redis_store *store  = target->client->store;
+    int                    status = take_features(r, target, wanted->features, fault);
+
+    if (status < 0)
+        return status;
+    if (store->user != NULL)
+        (void)snprintf(r->user, sizeof r->user, "%s", store->user);
+    for (unsigned i = 0; i < r->features_count; i++) {
+        const rights_feature *f = r->features[i];
+        if (f->keys == RIGHTS_KEYS_LOCK || f->keys == RIGHTS_KEYS_QUEUE)
+            add_keys(r, store, f->keys);
+        if (f->keys == RIGHTS_KEYS_GIVEN && wanted->key == NULL)
+            return bwl_fail(fault, BWL_STATUS_USAGE,
+                            "%s is of keys of your own: say which, as in --key 'seats:*'", f->name);
+        if (f->keys == RIGHTS_KEYS_GIVEN) {
+            char pattern[RIGHTS_ITEM_MAX];
+            (void)snprintf(pattern, sizeof pattern, "~%s", wanted->key);
+            add(r, pattern, strlen(pattern));
+        }
+        if (f->locks)
+            add_signal(r, store);
+        if (f->listens)
+            add_words(r, "&" BWL_QUEUE_INBOX "*");
+        if (store->database != 0)
+            add_words(r, "+select");
+        if (strcmp(f->name, "status") == 0 && r->features[0]->listens)
+            add_words(r, "+hmget");
+        add_words(r, wanted->before_7 && f->commands_before_7 != NULL ? f->commands_before_7
+                                                                      : f->commands);
+    }
+    return BWL_OK;
+}
+
+int rights_find(rights *ret_rights, const rights_wanted *wanted, char ret_why[RIGHTS_TEXT_MAX])
+{
+    doctor_target target;
+    bwl_fault     fault  = { 0 };
+    int           status = doctor_target_open(&target, wanted->url, 0, &fault);
+
+    if (status == BWL_OK) {
+        *ret_rights = (rights){ .count = 0 };
+        if (target.is_redis)
+            status = fill_in(ret_rights, &target, wanted, &fault);
+        else
+            status = bwl_fail(&fault, BWL_STATUS_USAGE,
+                              "%s asks no server, which could have users: give a URL of redis://",
+                              target.place);
+        doctor_target_close(&target);
+    }
+    if (status < 0)
+        (void)snprintf(ret_why, RIGHTS_TEXT_MAX, "%s", fault.text);
+    return status;
+}

@@ -1,0 +1,147 @@
+/*
+ * sentinels.c -- a service that sentinels watch: each of them is looked at, and then the primary
+ * that they name.
+ *
+ * One sentinel that answers is enough for a lock.  So what is wrong with another one is a warning,
+ * once a primary is known.
+ */
+#include "doctor/visit.h"
+#include "engine/secret.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct service {
+    bwl_url     url;
+    char        name[BWL_SENTINEL_NAME_MAX + 1];
+    char       *password; /* of the sentinels; NULL: none                                       */
+    bool        is_known;
+    bwl_primary primary;
+} service;
+
+static int take_service(service *s, const char *text, bwl_fault *fault)
+{
+    int status = bwl_url_parse(&s->url, text, fault);
+
+    if (status < 0)
+        return status;
+    const char *path = s->url.path[0] == '/' ? s->url.path + 1 : s->url.path;
+    const char *file = bwl_url_find(&s->url, BWL_SENTINEL_OPTION_PASSWORD);
+    (void)snprintf(s->name, sizeof s->name, "%.*s", (int)strcspn(path, "/"), path);
+    return file != NULL ? bwl_secret_read(&s->password, file, fault) : BWL_OK;
+}
+
+/* The store of a server on its own: what is borrowed lives as long as the visit. */
+static bwl_redis_store store_at(const bwl_redis_store *of, char *host, uint16_t port)
+{
+    bwl_redis_store at = *of;
+
+    at.host     = host;
+    at.port     = port;
+    at.sentinel = NULL;
+    (void)snprintf(at.where, sizeof at.where, "%.100s:%u", host, (unsigned)port);
+    return at;
+}
+
+static void ask_for_primary(visit *v, service *s)
+{
+    const char *const words[] = { "SENTINEL", "GET-MASTER-ADDR-BY-NAME", s->name };
+    bwl_primary       primary = { .port = 0 };
+    bwl_sentinel_says says    = BWL_SENTINEL_STRANGE;
+
+    if (link_ask(&v->link, words, 3) >= 0)
+        says = bwl_sentinel_read(&primary, v->link.frame, v->link.frame_size);
+    if (says != BWL_SENTINEL_FOUND) {
+        doctor_finding *f = visit_find(v, "sentinel", DOCTOR_FAILURE);
+        visit_what(f,
+                   says == BWL_SENTINEL_UNKNOWN ? "it watches no service %.100s"
+                                                : "it does not say where %.100s is",
+                   s->name);
+        visit_why(f, "nobody else says which server gives locks");
+        visit_type(f, "redis-cli -p %u SENTINEL MASTERS", (unsigned)v->store->port);
+        return;
+    }
+    doctor_finding *f = visit_find(v, "sentinel", DOCTOR_FINE);
+    visit_what(f, "the primary of %.100s is %.100s:%u", s->name, primary.host,
+               (unsigned)primary.port);
+    if (s->is_known && !bwl_primary_is(&primary, &s->primary)) {
+        f->grade = DOCTOR_WARNING;
+        visit_why(f, "another sentinel names %.100s:%u: a switch is under way, or they have parted",
+                  s->primary.host, (unsigned)s->primary.port);
+        visit_type(f, "redis-cli -p %u SENTINEL SENTINELS %.100s", (unsigned)v->store->port,
+                   s->name);
+    }
+    if (!s->is_known)
+        s->primary = primary;
+    s->is_known = true;
+}
+
+static void name_server(visit *v, const char *form, const char *host, uint16_t port)
+{
+    doctor_report *r = v->report;
+
+    v->server     = r->servers_count++;
+    v->major      = 0;
+    v->version[0] = '\0';
+    v->is_dead    = false;
+    v->is_resp2   = false;
+    assert(r->servers_count <= DOCTOR_SERVERS_MAX);
+    (void)snprintf(r->servers[v->server], DOCTOR_NAME_MAX, "%s%.200s:%u", form, host,
+                   (unsigned)port);
+}
+
+static void visit_sentinels(visit *v, service *s, const bwl_redis_store *of)
+{
+    static bwl_redis_store at;
+    char                   host[BWL_RESOLVE_HOST_MAX + 1];
+    char                   user[256];
+    const char            *named = bwl_url_find(&s->url, BWL_SENTINEL_OPTION_USER);
+
+    v->asks_sentinel = true;
+    (void)snprintf(user, sizeof user, "%s", named != NULL ? named : "");
+    for (unsigned i = 0; i < s->url.hosts_count; i++) {
+        uint16_t port = s->url.hosts[i].port != 0 ? s->url.hosts[i].port : BWL_SENTINEL_PORT;
+        (void)snprintf(host, sizeof host, "%s", s->url.hosts[i].name);
+        at          = store_at(of, host, port);
+        at.user     = named != NULL ? user : NULL;
+        at.password = s->password;
+        at.database = 0;
+        v->store    = &at;
+        name_server(v, "sentinel ", host, port);
+        if (visit_reach(v))
+            ask_for_primary(v, s);
+        link_close(&v->link);
+    }
+    v->asks_sentinel = false;
+}
+
+static void forgive(doctor_report *r)
+{
+    for (unsigned i = 0; i < r->findings_count; i++)
+        if (r->findings[i].grade == DOCTOR_FAILURE)
+            r->findings[i].grade = DOCTOR_WARNING;
+}
+
+/* True, and v->store is that of the primary. */
+bool visit_service(visit *v)
+{
+    static service         s;
+    static bwl_redis_store at;
+    const bwl_redis_store *of    = v->store;
+    bwl_fault              fault = { 0 };
+
+    s                        = (service){ .is_known = false };
+    v->report->servers_count = 0;
+    if (take_service(&s, v->url, &fault) == BWL_OK) /* it was opened before, so it can be read */
+        visit_sentinels(v, &s, of);
+    if (s.is_known) {
+        forgive(v->report);
+        at       = store_at(of, s.primary.host, s.primary.port);
+        v->store = &at;
+        name_server(v, of->tls != NULL ? "rediss://" : "redis://", s.primary.host, s.primary.port);
+    }
+    bwl_secret_free(s.password);
+    s.password = NULL;
+    bwl_url_wipe(&s.url);
+    return s.is_known;
+}

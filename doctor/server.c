@@ -1,0 +1,246 @@
+/*
+ * server.c -- what the server is: its version, its part in a replication, its clock, how far away
+ * it is.
+ */
+#include "doctor/info.h"
+#include "doctor/visit.h"
+#include "engine/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    VERSION_MAJOR_MIN = 6,
+    VERSION_MINOR_MIN = 2,
+    VERSION_OF_SHARDS = 7,
+    PINGS             = 7,
+    SKEW_MAX_US       = 2000000,
+    US_PER_MS         = 1000,
+};
+
+/* ---- the version ----------------------------------------------------------------------------- */
+
+static bool is_old(const visit *v)
+{
+    const char *dot   = strchr(v->version, '.');
+    unsigned    minor = dot != NULL ? (unsigned)strtoul(dot + 1, NULL, 10) : 0;
+
+    return v->major < VERSION_MAJOR_MIN ||
+           (v->major == VERSION_MAJOR_MIN && minor < VERSION_MINOR_MIN);
+}
+
+static void check_version(visit *v)
+{
+    bool            listens = v->target->protocol->listens;
+    doctor_finding *f       = visit_find(v, "version", DOCTOR_FINE);
+
+    if (v->version[0] != '\0' && is_old(v)) {
+        f->grade = DOCTOR_FAILURE;
+        visit_what(f, "Redis %s is too old: bowline needs 6.2 or newer", v->version);
+        visit_why(f, "bowline refuses it");
+        visit_type(f, "a newer server");
+    } else if (v->is_resp2 && listens) {
+        f->grade = DOCTOR_FAILURE;
+        visit_what(f, "the server does not know HELLO 3, or user %.60s may not", visit_user(v));
+        visit_why(f, "protocol queue is refused: its pushes and its answers share a connection");
+        visit_type(f, "ACL SETUSER %.60s +hello; a proxy that lets HELLO pass; or protocol=token",
+                   visit_user(v));
+    } else {
+        visit_what(f, "version %s, by %s%s", v->version[0] != '\0' ? v->version : "not known",
+                   v->is_resp2 ? "RESP2" : "RESP3",
+                   !listens                        ? ""
+                   : v->major >= VERSION_OF_SHARDS ? "; waiters are told by SPUBLISH"
+                                                   : "; waiters are told by PUBLISH");
+    }
+}
+
+static void check_mode(visit *v, const char *info)
+{
+    char mode[INFO_VALUE_MAX];
+
+    if (!info_text(mode, info, "redis_mode") || strcmp(mode, "standalone") == 0)
+        return;
+    doctor_finding *f = visit_find(v, "mode", DOCTOR_FAILURE);
+    visit_what(f, "the server runs as %s", mode);
+    visit_why(f, "bowline speaks to one server and follows no redirection");
+    visit_type(f, "the URL of a server on its own%s",
+               strcmp(mode, "sentinel") == 0 ? ": that of the master which this one watches" : "");
+}
+
+/* ---- replication ----------------------------------------------------------------------------- */
+
+static void check_replica(visit *v, const char *info)
+{
+    char master[INFO_VALUE_MAX];
+
+    (void)info_text(master, info, "master_host");
+    doctor_finding *f = visit_find(v, "role", DOCTOR_FAILURE);
+    visit_what(f, "the server is a replica (READONLY) of %s:%" PRId64, master,
+               info_number(info, "master_port", 0));
+    visit_why(f, "it writes nothing, so nobody gets a lock here: acquire is REFUSED");
+    visit_type(f, "the URL of its master: redis://%s:%" PRId64, master,
+               info_number(info, "master_port", 0));
+}
+
+static void check_master(visit *v, const char *info)
+{
+    int64_t         replicas = info_number(info, "connected_slaves", 0);
+    int64_t         good     = info_number(info, "min_slaves_good_slaves", -1);
+    doctor_finding *f        = visit_find(v, "role", DOCTOR_FINE);
+
+    if (replicas == 0) {
+        visit_what(f, "a master without replicas");
+        return;
+    }
+    visit_what(f, "a master with %" PRId64 " replica%s", replicas, replicas == 1 ? "" : "s");
+    f->grade = DOCTOR_WARNING;
+    visit_why(f, "replication is asynchronous: after a failover the new master may not know a lock "
+                 "that is held, and another gets it; the fence tells");
+    if (good < 0) /* INFO has that line where min-replicas-to-write is set */
+        visit_type(f, "CONFIG SET min-replicas-to-write 1, so that a master that was cut off stops "
+                      "giving locks; and fence what you write");
+    else {
+        f->grade = DOCTOR_NOTE;
+        visit_type(f, "fence what you write: docs/fencing.md");
+    }
+}
+
+static void check_role(visit *v)
+{
+    char        role[INFO_VALUE_MAX];
+    const char *info = visit_ask(v, "INFO replication");
+
+    if (info == NULL)
+        visit_cannot(v, "role", "role and replicas", "+info");
+    else if (info_text(role, info, "role") && strcmp(role, "slave") == 0)
+        check_replica(v, info);
+    else
+        check_master(v, info);
+}
+
+/* ---- the clock ------------------------------------------------------------------------------- */
+
+/* Seconds and microseconds of TIME's answer. */
+static bool read_time(const visit *v, int64_t *ret_us)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
+    bwl_resp_value  value;
+    int64_t         parts[2];
+
+    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '*' || value.count != 2)
+        return false;
+    for (unsigned i = 0; i < 2; i++) {
+        char text[24];
+        if (!bwl_resp_next_bare(&cursor, &value) || value.text == NULL || value.size >= sizeof text)
+            return false;
+        memcpy(text, value.text, value.size);
+        text[value.size] = '\0';
+        parts[i]         = strtoll(text, NULL, 10);
+    }
+    *ret_us = parts[0] * 1000000 + parts[1];
+    return true;
+}
+
+/* Its protocol compares stamps of this machine's clock with those of others. */
+static bool goes_by_our_clock(const visit *v)
+{
+    const bwl_rules *rules = v->target->client->settings.rules;
+
+    return v->target->protocol->uses_wall && rules != NULL && rules->clock != BWL_CLOCK_OF_SERVER;
+}
+
+static void check_clock(visit *v)
+{
+    int64_t     before = (int64_t)bwl_clock_wall_us();
+    const char *answer = visit_ask(v, "TIME");
+    int64_t     after  = (int64_t)bwl_clock_wall_us();
+    int64_t     server;
+
+    if (answer == NULL || !read_time(v, &server)) {
+        visit_cannot(v, "clock", "the server's clock", "+time");
+        return;
+    }
+    int64_t         ahead = server > after ? server - after : server < before ? server - before : 0;
+    int64_t         off   = ahead < 0 ? -ahead : ahead;
+    doctor_finding *f     = visit_find(v, "clock", DOCTOR_FINE);
+    if (off < SKEW_MAX_US) {
+        visit_what(f, "the server's clock and ours are %" PRId64 "ms apart", off / US_PER_MS);
+        return;
+    }
+    f->grade = DOCTOR_WARNING;
+    visit_what(f, "the server's clock is %" PRId64 "s %s ours", off / 1000000,
+               ahead > 0 ? "ahead of" : "behind");
+    if (goes_by_our_clock(v))
+        visit_why(f, "this protocol compares times of day of several machines: who is ahead takes "
+                     "locks that are held");
+    else
+        visit_why(f,
+                  "a lease is counted in time that passes, and is not wrong by that; but when "
+                  "somebody sets the clock right, leases end early or late, and fences go by it");
+    visit_type(f, "on each machine: timedatectl, chronyc tracking");
+}
+
+/* ---- the way --------------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void check_round_trip(visit *v)
+{
+    int64_t took[PINGS];
+    bwl_ms  lease_ms = v->target->client->settings.lease_ms;
+
+    for (unsigned i = 0; i < PINGS; i++) {
+        uint64_t before = bwl_clock_wall_us();
+        if (visit_ask(v, "PING") == NULL && !v->is_dead && !visit_is_denied(v))
+            return; /* an error is an answer, too */
+        took[i] = (int64_t)(bwl_clock_wall_us() - before);
+        if (v->is_dead)
+            return;
+    }
+    qsort(took, PINGS, sizeof took[0], compare);
+    int64_t         median = took[PINGS / 2];
+    doctor_finding *f      = visit_find(v, "round trip", DOCTOR_FINE);
+    visit_what(
+        f, "an answer takes %" PRId64 ".%02" PRId64 "ms (median of %d), a lease is %" PRId64 "ms",
+        median / US_PER_MS, median % US_PER_MS / 10, PINGS, lease_ms);
+    if (median * 10 < lease_ms * US_PER_MS / 3)
+        return;
+    f->grade = median < lease_ms * US_PER_MS / 3 ? DOCTOR_WARNING : DOCTOR_FAILURE;
+    visit_why(f, "a lease is renewed at a third of it, and one slow answer may lose the lock");
+    visit_type(f, "a longer lease: ?lease=%" PRId64 "ms", median * 40 / US_PER_MS + 1000);
+}
+
+void visit_server(visit *v)
+{
+    const char *info = visit_ask(v, "INFO server");
+
+    if (info != NULL && v->version[0] == '\0') {
+        char text[INFO_VALUE_MAX];
+        if (info_text(text, info, "redis_version"))
+            (void)snprintf(v->version, sizeof v->version, "%.20s", text);
+        v->major = (unsigned)strtoul(v->version, NULL, 10);
+    }
+    if (v->is_dead)
+        return;
+    check_version(v);
+    if (info != NULL)
+        check_mode(v, info);
+    if (info == NULL) {
+        doctor_finding *f = visit_find(v, "restart", DOCTOR_UNKNOWN);
+        visit_what(f, "the server does not tell which process it is (INFO server)");
+        visit_why(f, "one that comes back with older data is believed, and a lost lock is noticed "
+                     "late");
+        visit_type(f, "ACL SETUSER %.60s +info", visit_user(v));
+    }
+    check_role(v);
+    check_clock(v);
+    check_round_trip(v);
+}

@@ -1,0 +1,127 @@
+/*
+ * strangers.c -- scripts of other lock libraries that the server has been sent: who shares it.
+ *
+ * A server keeps scripts by the SHA-1 of their text, and SCRIPT EXISTS asks for that.  So a
+ * library that has locked since the server began is known by its scripts; one that has not, or that
+ * puts its scripts together while it runs, is not.  Each sum was computed from the text in the
+ * library's own source.
+ */
+#include "doctor/visit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct stranger {
+    const char *program;
+    const char *profile; /* by which bowline takes part in its locks; NULL: none                */
+    const char *script;
+    const char *sha1;
+} stranger;
+
+static const stranger strangers[] = {
+    { "redis-py", "redis-py", "release", "c3f8721cbb97f72bc19e972846bd7aaf91901658" },
+    { "redis-py", "redis-py", "extend", "a4e8783852e6b949f9ef3a97212805108459a890" },
+    { "redis-py", "redis-py", "reacquire", "1cac51482acf5858da00f6d685d68f886cd6b6b2" },
+    { "python-redis-lock", "python-redis-lock", "unlock",
+      "90da91872223f85eb1376a17e3c4df21ace8c54b" },
+    { "python-redis-lock", "python-redis-lock", "extend",
+      "fed16109024d968d9496e4140fe1355bac05ebff" },
+    { "python-redis-lock", "python-redis-lock", "reset",
+      "afbc8014508f92e446b56567e8ba600e811c1bd5" },
+    { "pottery", "pottery", "acquired", "f5f7bd3a3aa4a63c507c1155c5ea1219b350d992" },
+    { "pottery", "pottery", "extend", "ba015a80261b616e7a62d35df0b8e3edbe6c9414" },
+    { "pottery", "pottery", "release", "a4aada0b36710970eedaaaeec4a6b7d8c78c4f80" },
+    { "node-redlock", "node-redlock", "acquire", "96da70f7716f27d278a5218544df37fd8b0a5e4c" },
+    { "node-redlock", "node-redlock", "extend", "aed6f382e410db8ba7926d4e5e9aab410bf2a78a" },
+    { "node-redlock", "node-redlock", "release", "e4612211c9f8f51c257e26e056b0a654b3187242" },
+    { "redis-semaphore", "redis-semaphore", "release", "7157921a7cc7cfba979acf6d63f073151df17d12" },
+    { "redis-semaphore", "redis-semaphore", "refresh", "594683e49a64ebaf975caf5f8079a1d097c438f1" },
+    { "redis-semaphore", NULL, "semaphore", "43ebdb49120d170e08af560cb4e46e36f8585936" },
+    { "ioredis-lock", "ioredis-lock", "delete", "da225123b2af4a41136fdba7ffac1e045e344da1" },
+    { "ioredis-lock", "ioredis-lock", "expire", "bf3108245472c550b02852e1e425128e5eb399c4" },
+    { "redsync", "redsync", "delete", "e950836ed1e694540c503ef9972b8de518044d3b" },
+    { "redsync", "redsync", "touch", "d75bb8b5bd13532ddedd17762e772346e39b321e" },
+    { "redsync", "redsync", "touch, or set", "b6b55c439e02c6f52ffb8be7ec8c0d0ac816ea79" },
+    { "bsm/redislock", "bsm-redislock", "obtain", "eb0c00d98f6f33b4262419a509002884540f30be" },
+    { "bsm/redislock", "bsm-redislock", "release", "9470c810040e272ee6c579d8d4331aaf6332a7b1" },
+    { "bsm/redislock", "bsm-redislock", "refresh", "5a22d7e8431313862816d4416b5e46dd70fc340d" },
+    { "rueidislock", NULL, "delete", "9eb62214c9af87ae5f9a9f12bb4520281c0d2ae1" },
+    { "rueidislock", NULL, "extend", "852ba6ec6104340ced36643283c856d4698569e4" },
+    { "rueidislock", NULL, "acquire", "fa3d1aaa7e4145457755016a3d5daf72fa7a11bf" },
+    { "redlock-rb", NULL, "unlock", "8e4905cee18e7c3188d10f2b8b170e403baed34f" },
+    { "redlock-rb", NULL, "lock", "ceb2b2062e40c51a2b3963fd078bc71f11bdc65c" },
+    { "Laravel", "laravel", "add", "a08c9c69b7c07ae2485190873b90d128a23e502d" },
+    { "Laravel", "laravel", "refresh", "d5f94f1848f0c54fff99d99dbc4d54184a157c02" },
+    { "Laravel", "laravel", "release", "647c65a442733a1aa440f99908d249d13b4d6c4a" },
+    { "rslock", NULL, "unlock", "daf86bbf8740dd3ca86733367a016364b2110627" },
+    { "rslock", NULL, "extend", "17a49af0c4b1a9034503fa84f3570f5ca76c4cbf" },
+    { "RedLock.net", "redlock-net", "extend", "9f614a785a5f9ae8c6396c6b4bf94d2087342603" },
+    { "RedLock.net", "redlock-net", "unlock", "18b2a577dbe847b16bebde190d69a1613d68e60e" },
+    { "redis++", "redis-plus-plus", "extend", "d9558fccdcd78dcea082d72df1b67924077deac2" },
+    { "redis++", "redis-plus-plus", "unlock", "764ece7daa93da82f4fbf4e82e0ade7067dfec70" },
+    { "Lock4j", "lock4j", "lock", "7ea1efbea425b62e6593f238a6c18bf25907dbd9" },
+    { "Lock4j", "lock4j", "unlock", "8346c71009ae4c895ff1757a6743ec825a38b42d" },
+    { "Lock4j", "lock4j", "renew", "86b4fe869d9cbdd1d98fbd1a558026fd419f7ce5" },
+    { "phpredis (sessions)", NULL, "release", "b70c2384248f88e6b75b9f89241a180f856ad852" },
+};
+enum { STRANGERS = sizeof strangers / sizeof strangers[0] };
+
+static void say_there(visit *v, const stranger *s)
+{
+    const char     *ours = v->target->profile;
+    doctor_finding *f    = visit_find(v, "strangers", DOCTOR_NOTE);
+
+    visit_what(f, "%s has locked on this server: its %s script is known here", s->program,
+               s->script);
+    if (s->profile == NULL) {
+        visit_why(f, "bowline has no profile of its locks: the two never exclude each other");
+    } else if (ours != NULL && strcmp(ours, s->profile) == 0) {
+        visit_why(f, "bowline takes part in its locks by the profile of this URL");
+    } else {
+        visit_why(f,
+                  "its locks and those of this URL do not know of each other, unless the keys are "
+                  "the same");
+        visit_type(f, "?profile=%s, to take part in its locks", s->profile);
+    }
+}
+
+/* Of each program the first script that is there. */
+static void say_all(visit *v)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
+    bwl_resp_value  value;
+    const char     *said = "";
+    unsigned        told = 0;
+
+    if (!bwl_resp_next_bare(&cursor, &value) || value.count != STRANGERS) {
+        visit_cannot(v, "strangers", "locks of other libraries", "+script|exists");
+        return;
+    }
+    for (unsigned i = 0; i < STRANGERS && bwl_resp_next_bare(&cursor, &value); i++) {
+        if (value.type != ':' || value.integer != 1 || strcmp(said, strangers[i].program) == 0)
+            continue;
+        said = strangers[i].program;
+        told++;
+        say_there(v, &strangers[i]);
+    }
+    if (told == 0)
+        visit_what(visit_find(v, "strangers", DOCTOR_FINE),
+                   "no script of another lock library is known here");
+}
+
+void visit_strangers(visit *v)
+{
+    char   command[4096];
+    size_t size = (size_t)snprintf(command, sizeof command, "SCRIPT EXISTS");
+
+    if (v->is_dead)
+        return;
+    _Static_assert(STRANGERS + 2 <= LINK_WORDS_MAX, "they are asked for in one command");
+    for (unsigned i = 0; i < STRANGERS; i++)
+        size += (size_t)snprintf(command + size, sizeof command - size, " %s", strangers[i].sha1);
+    assert(size < sizeof command);
+    if (visit_ask(v, command) == NULL)
+        visit_cannot(v, "strangers", "locks of other libraries", "+script|exists");
+    else
+        say_all(v);
+}

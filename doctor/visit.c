@@ -1,0 +1,89 @@
+/*
+ * visit.c -- writing findings down, and asking; see visit.h.
+ */
+#include "doctor/visit.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+doctor_finding *visit_find(visit *v, const char *check, doctor_grade grade)
+{
+    doctor_report *r = v->report;
+
+    assert(r->findings_count < DOCTOR_FINDINGS_MAX);
+    doctor_finding *f = &r->findings[r->findings_count++];
+    *f                = (doctor_finding){ .check = check, .grade = grade, .server = v->server };
+    return f;
+}
+
+#define WRITE(to)                                         \
+    va_list arguments;                                    \
+    va_start(arguments, format);                          \
+    (void)vsnprintf((to), sizeof(to), format, arguments); \
+    va_end(arguments)
+
+void visit_what(doctor_finding *f, const char *format, ...)
+{
+    WRITE(f->what);
+}
+
+void visit_why(doctor_finding *f, const char *format, ...)
+{
+    WRITE(f->why);
+}
+
+void visit_type(doctor_finding *f, const char *format, ...)
+{
+    WRITE(f->type);
+}
+
+const char *visit_user(const visit *v)
+{
+    return v->store->user != NULL ? v->store->user : "default";
+}
+
+const char *visit_ask(visit *v, const char *command)
+{
+    char        text[4096];
+    const char *words[LINK_WORDS_MAX];
+    unsigned    count = 0;
+    char       *rest;
+
+    assert(strlen(command) < sizeof text);
+    (void)snprintf(text, sizeof text, "%s", command);
+    for (char *word = strtok_r(text, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
+        assert(count < LINK_WORDS_MAX);
+        words[count++] = word;
+    }
+    int type = link_ask(&v->link, words, count);
+    if (type < 0 && !v->is_dead) {
+        v->is_dead        = true;
+        doctor_finding *f = visit_find(v, "connection", DOCTOR_FAILURE);
+        visit_what(f, "the connection broke at %s: %s", words[0], v->link.fault.text);
+        visit_why(f, "a lock would be in doubt now");
+    }
+    return type < 0 || type == '-' ? NULL : v->link.text;
+}
+
+bool visit_is_denied(const visit *v)
+{
+    return strncmp(v->link.text, "NOPERM", 6) == 0;
+}
+
+void visit_cannot(visit *v, const char *check, const char *what, const char *right)
+{
+    char words[120];
+
+    if (v->is_dead)
+        return;
+    doctor_finding *f = visit_find(v, check, DOCTOR_UNKNOWN);
+    if (visit_is_denied(v)) {
+        visit_what(f, "%s: not looked at, as user %.60s may not (NOPERM)", what, visit_user(v));
+        visit_type(f, "ACL SETUSER %.60s %s", visit_user(v), right);
+        return;
+    }
+    bwl_redis_error_words(v->store, words, sizeof words, v->link.frame, v->link.frame_size);
+    visit_what(f, "%s: not looked at, the server does not tell%s%s", what,
+               words[0] != '\0' ? ": " : "", words);
+}

@@ -1,0 +1,133 @@
+"""`bowline acl`: the rule as it is printed. That each is sufficient and has no item too many is seen in
+tests/live/test_redis_rights.c, on the same table.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+
+import pytest
+
+SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
+HOST = "redis://host.invalid"
+
+
+def acl(place, *words):
+    done = place.bowline("acl", "--json", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+def rule(place, *words):
+    """The words of the command that is printed."""
+    done = place.bowline("acl", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    return shlex.split(done.stdout.splitlines()[0])
+
+
+def features(place):
+    text = place.bowline("acl", "-h").stdout.partition("\nfeatures:\n")[2].partition("\n\n")[0]
+    return [line.split()[0] for line in text.splitlines()]
+
+
+def test_the_rule_is_a_command_that_the_server_takes(place, redis):
+    for feature in features(place):
+        words = rule(place, "--feature", feature, "--key", "seats:*", redis.url)
+        assert words[:5] == ["ACL", "SETUSER", "bowline", "reset", "on"]
+        assert redis.cli(*words) == "OK", feature
+
+
+def test_the_user_may_lock_with_it_and_nothing_else(place, redis):
+    redis.cli(*rule(place, "--user", "ann", redis.url))
+    secret = place.script("url", redis.url.replace("unix://", "unix://ann:PASSWORD@") + "\n", mode=0o600)
+    assert place.run("--url-file", str(secret), "job", "true").returncode == 0
+    redis.auth = ["--user", "ann", "--pass", "PASSWORD"]
+    assert "NOPERM" in redis.cli("get", "elsewhere")
+    assert "NOPERM" in redis.cli("flushall")
+    assert "NOPERM" in redis.cli("info")
+
+
+def test_what_is_useful_besides_is_said(place):
+    lines = place.bowline("acl", HOST).stdout.splitlines()
+    assert lines[1].startswith("# useful besides: +info ")
+    assert lines[2].startswith("# on a server before 7.0: ACL SETUSER bowline ")
+    assert " +subscribe +publish " in lines[2]
+    assert len(place.bowline("acl", f"{HOST}?protocol=token").stdout.splitlines()) == 2
+
+
+def test_the_lock_of_the_url_is_meant(place):
+    assert acl(place, HOST)["features"] == ["queue"]
+    assert acl(place, f"{HOST}?protocol=token")["features"] == ["token"]
+    assert acl(place, f"{HOST}?profile=redis-mutex&accept-risk=1")["features"] == ["stamp"]
+    assert acl(place, "--feature", "token", HOST)["features"] == ["token"]
+    assert acl(place, "--feature", "status", f"{HOST}?protocol=token")["features"] == ["token", "status"]
+    assert acl(place, "--feature", "status,token", HOST)["features"] == ["token", "status"]
+    assert acl(place, "--feature", "update", "--key", "a*", HOST)["features"] == ["update"]
+    place.env["BOWLINE_URL"] = f"{HOST}?protocol=token"
+    assert acl(place)["features"] == ["token"]
+
+
+def test_keys_are_those_of_the_url(place):
+    assert acl(place, HOST)["keys"] == ["bowline:*"]
+    assert acl(place, HOST)["channels"] == ["bowline:i:*"]
+    assert acl(place, f"{HOST}?key=a%25sb")["keys"] == [
+        "a*b",
+        "a*b:bwl.?",
+        "{a*b}:bwl.?",
+        "bowline:f",
+        "bowline:who:*",
+    ]
+    assert acl(place, f"{HOST}?protocol=token&key=%5Bx%5D*%25s")["keys"] == ["\\[x\\]\\**"]
+    assert acl(place, f"{HOST}?profile=python-redis-lock")["keys"] == ["lock:*", "lock-signal:*"]
+    assert acl(place, f"{HOST}?profile=spring&key=shop:%25s")["channels"] == ["shop-channel:shop:*"]
+    assert "select" in acl(place, f"{HOST}/3?protocol=token")["commands"]
+    assert rule(place, "--feature", "update", "--key", 'my "seats" *', HOST)[7] == '~my "seats" *'
+
+
+def test_whose_rule_it_is(place):
+    secret = place.script("url", "redis://ann:swordfish@host.invalid\n", mode=0o600)
+    done = place.bowline("acl", "--url-file", str(secret))
+    assert done.stdout.startswith("ACL SETUSER ann reset on >PASSWORD ")
+    assert "swordfish" not in done.stdout + done.stderr
+    assert rule(place, "--user", "bob", HOST)[2] == "bob"
+
+
+@pytest.mark.parametrize(
+    "words, why",
+    [
+        (["--feature", "tokn", HOST], 'there is no feature "tokn"'),
+        (["--feature", "token,queue", HOST], "two locks at once"),
+        (["--feature", "update", HOST], "--key 'seats:*'"),
+        (["file:"], "asks no server"),
+        (["redis://"], "takes a host"),
+    ],
+)
+def test_what_has_no_rule(place, words, why):
+    done = place.bowline("acl", *words)
+    assert (done.returncode, done.stdout) == (125, "")
+    assert why in done.stderr
+
+
+def test_the_manual_has_the_same_rights(place):
+    manual = (SOURCE / "docs/man/bowline.7.scd").read_text(encoding="utf-8")
+    section = manual.partition("\n# RIGHTS\n")[2].partition("\n# ")[0]
+    for name in ("token", "queue"):
+        said = re.search(rf"^\*protocol={name}\*\n((?:\t.*\n)+)", section, re.M).group(1).partition(";")[0]
+        known = acl(place, "--feature", name, HOST)
+        items = [f"~{key}" for key in known["keys"]] + [f"&{channel}" for channel in known["channels"]]
+        items += [f"+{command}" for command in known["commands"]]
+        assert sorted(said.replace("\\", "").split()) == sorted(items)
+
+
+def test_the_completions_know_the_features(place):
+    text = (SOURCE / "cli/commands.h").read_text(encoding="utf-8")
+    defined = re.search(r"#define ACL_FEATURES((?:.*\\\n)+.*)", text).group(1)
+    assert "".join(re.findall(r'"(.*?)"', defined)).split("|") == features(place)
+
+
+def test_help(place):
+    done = place.bowline("acl", "--help")
+    assert done.returncode == 0
+    assert done.stdout == place.bowline("help", "acl").stdout

@@ -1,0 +1,200 @@
+"""`bowline caps`: what it says of a lock is what docs/guarantees.md says, and what the lock does.
+
+The table "At a glance" is compared with the answers cell by cell, and with the chapters below it. Fence, crash, lease
+and poll are then tried: the fence is in the environment of the command, or it is not; a holder is killed, and the next
+one comes at once, or not before the key ends, or the key never ends.
+"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+
+import pytest
+
+SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
+GUARANTEES = (SOURCE / "docs/guarantees.md").read_text(encoding="utf-8")
+PROTOCOLS = ["queue", "token", "setnx-del", "setnx-del-expire", "setnx-stamp-del", "setnx-getset", "set-nx-ex"]
+PROTOCOLS += ["setnx-expire-watch"]
+
+
+def glance(text=GUARANTEES):
+    """Of each lock, its cells."""
+    part = text.partition("## At a glance")[2].partition("\n## ")[0]
+    rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in part.splitlines() if line[:1] == "|"]
+    return {row[0]: dict(zip(rows[0][1:], row[1:])) for row in rows[2:]}
+
+
+def url_of(lock, base="redis://host.invalid"):
+    if lock.endswith(":"):
+        return lock
+    return f"{base}?protocol={lock}" + ("" if lock in ("queue", "token") else "&accept-risk=1")
+
+
+def caps(place, *words):
+    done = place.bowline("caps", "--json", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("\n") == 1
+    return json.loads(done.stdout)
+
+
+def cells(answer):
+    said = {name: answer[name] for name in ("wake", "loss", "crash")}
+    return said | {name: "yes" if answer[name] else "no" for name in ("order", "fence")}
+
+
+def test_the_page_has_a_row_for_each_lock():
+    assert sorted(glance()) == sorted(["thread:", "file:", *PROTOCOLS])
+
+
+@pytest.mark.parametrize("lock", sorted(glance()))
+def test_caps_says_what_the_page_says(place, lock):
+    assert cells(caps(place, url_of(lock))) == glance()[lock]
+
+
+def test_every_protocol_of_the_manual_has_caps(place):
+    manual = (SOURCE / "docs/man/bowline.7.scd").read_text(encoding="utf-8")
+    named = set(re.findall(r"\*protocol=([\w-]+)\*", manual))
+    assert named == set(PROTOCOLS)
+
+
+@pytest.mark.parametrize("lock", PROTOCOLS)
+def test_the_chapters_below_agree_with_the_table(lock):
+    """Of queue and token they promise an order and fences, or say that there is none."""
+    chapter = GUARANTEES.partition(f"### `{lock}`\n")[2].partition("\n### ")[0]
+    promised = re.findall(r"^\| yes \| (an order|fences)\b", chapter, re.M)
+    assert ("an order" in promised) == (glance()[lock]["order"] == "yes")
+    assert ("fences" in promised) == (glance()[lock]["fence"] == "yes")
+    assert bool(re.search(r"^\| no \| an end(: who dies|: releasing)", chapter, re.M)) == (
+        glance()[lock]["crash"] == "never"
+    )
+
+
+def profiles():
+    page = (SOURCE / "docs/profiles.md").read_text(encoding="utf-8")
+    return re.findall(r"^\| \[`([\w.-]+)`\]", page, re.M)
+
+
+def test_every_profile_has_caps(place):
+    assert len(profiles()) > 30
+    for name in profiles():
+        url = f"redis://host.invalid?profile={name}&accept-risk=1"
+        # Some keys begin with a word of the user's; the error says what comes behind it.
+        prefixed = re.search(r"key=WORD(\S+)", place.bowline("caps", url).stderr)
+        answer = caps(place, url + (f"&key=shop{prefixed.group(1).replace('%', '%25')}" if prefixed else ""))
+        assert answer["profile"] == name
+        assert (answer["order"], answer["fence"], answer["wake"]) == (False, False, "poll")
+
+
+def test_a_lock_of_stamps_goes_by_the_clock_of_the_server(place):
+    answer = caps(place, "redis://host.invalid?profile=redis-mutex&accept-risk=1")
+    assert (answer["protocol"], answer["variant"]) == ("setnx-getset", "server")
+    assert "not safe" in answer["risk"]
+    assert caps(place, url_of("setnx-getset"))["variant"] is None
+
+
+# ---- which lock is meant -----------------------------------------------------------------------
+
+
+def test_without_a_url_it_is_that_of_run(place):
+    assert caps(place)["place"] == f"file:{place.locks}"
+    place.env["BOWLINE_URL"] = "redis://host.invalid:7/3?lease=7s&renew=off"
+    answer = caps(place)
+    assert (answer["place"], answer["default"]) == ("redis://host.invalid:7/3", True)
+    assert (answer["lease_ms"], answer["renews"]) == (7000, False)
+    del place.env["BOWLINE_URL"]
+    config = place.home / ".config"
+    config.mkdir()
+    (config / "bowline.conf").write_text("url = redis://other.invalid\nlease = 9s\n")
+    assert (caps(place)["place"], caps(place)["lease_ms"]) == ("redis://other.invalid:6379", 9000)
+
+
+def test_the_default_is_told_from_what_was_named(place):
+    assert caps(place, "redis://host.invalid")["default"]
+    assert caps(place, "redis://host.invalid")["protocol"] == "queue"
+    assert not caps(place, "redis://host.invalid?protocol=queue")["default"]
+    assert "protocol queue (the default)\n" in place.bowline("caps", "redis://host.invalid").stdout
+
+
+def test_a_password_is_never_shown(place):
+    secret = place.script("url", "redis://ann:swordfish@host.invalid\n", mode=0o600)
+    done = place.bowline("caps", "--url-file", str(secret))
+    assert done.returncode == 0
+    assert "swordfish" not in done.stdout + done.stderr
+    assert "ann" not in done.stdout
+    done = place.bowline("caps", "redis://ann:swordfish@host.invalid")
+    assert done.returncode == 125
+    assert "--url-file" in done.stderr
+    assert "swordfish" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("word", ["redis://host.invalid?lesae=1s", "http://host.invalid", "redis://?protocol=tokn"])
+def test_what_cannot_be_locked_has_no_caps(place, word):
+    done = place.bowline("caps", word)
+    assert (done.returncode, done.stdout) == (125, "")
+    assert done.stderr.startswith("bowline: nothing can be locked at the URL from the command line\n")
+
+
+@pytest.mark.parametrize("words", [["--jsno"], ["redis://a", "redis://b"], ["--url-file"], ["-x"]])
+def test_words_that_are_wrong(place, words):
+    done = place.bowline("caps", *words)
+    assert (done.returncode, done.stdout) == (125, "")
+    assert done.stderr.endswith("bowline: type: bowline help caps\n")
+
+
+def test_help(place):
+    done = place.bowline("caps", "-h")
+    assert done.returncode == 0
+    assert done.stdout == place.bowline("help", "caps").stdout
+    for option in ("--json", "--url-file", "--help"):
+        assert option in done.stdout
+
+
+def test_the_directory_of_file_is_not_made(place):
+    """It says what it would be, and leaves no trace."""
+    before = sorted(place.root.rglob("*"))
+    assert caps(place)["engine"] == "file"
+    assert sorted(place.root.rglob("*")) == before
+
+
+# ---- is it so? -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lock", ["file:", *PROTOCOLS])
+def test_the_fence_is_there_as_it_says(place, redis, lock):
+    url = f"file:{place.locks}" if lock == "file:" else url_of(lock, redis.url)
+    done = place.run("--url", url, "job", "sh", "-c", "echo ${BOWLINE_FENCE:-none}")
+    assert done.returncode == 0
+    assert (done.stdout != "none\n") == caps(place, url)["fence"]
+
+
+@pytest.mark.parametrize("lock", ["file:", *PROTOCOLS])
+def test_a_crash_costs_what_it_says(place, redis, lock):
+    """The holder is killed; what is left of the lock is looked at."""
+    url = f"file:{place.locks}" if lock == "file:" else url_of(lock, redis.url) + "&lease=20s"
+    holder = place.hold("job", "--url", url, "--close")
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    place.wait_for("the end of the command", lambda: not place.is_alive(holder.command))
+    said = caps(place, url)["crash"]
+    if lock == "file:":
+        assert said == "freed"
+        assert place.run("-n", "--url", url, "job", "true").returncode == 0
+        return
+    assert place.run("-n", "--url", url, "job", "true").returncode == 124
+    key = redis.keys()[0]
+    if said == "never":
+        assert redis.cli("ttl", key) == "-1"
+    else:
+        assert said == "lease"
+        stamp = redis.cli("get", key)
+        assert 0 < int(redis.cli("ttl", key)) <= 20 or stamp.isdigit()
+
+
+# ---- would it notice? ----------------------------------------------------------------------------
+
+
+def test_a_table_that_says_something_else_is_noticed(place):
+    other = glance(GUARANTEES.replace("| `token` | no | no |", "| `token` | no | yes |"))
+    assert cells(caps(place, url_of("token"))) != other["token"]

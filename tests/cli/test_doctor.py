@@ -1,0 +1,334 @@
+"""`bowline doctor`: each finding is provoked once, on a server or a directory that has just that; and one that has
+nothing has a clean bill. It changes nothing: the data has the same digest afterwards, and what the server was asked is
+on a list.
+"""
+
+import hashlib
+import os
+import pathlib
+import socket
+import struct
+
+import pytest
+
+from doctor_bill import GOOD, free_port, look, look_as
+
+SHIM = os.environ.get("BOWLINE_CLOCK_SHIM", "")
+REDIS_PY_RELEASE = """
+        local token = redis.call('get', KEYS[1])
+        if not token or token ~= ARGV[1] then
+            return 0
+        end
+        redis.call('del', KEYS[1])
+        return 1
+    """
+
+
+@pytest.fixture
+def good(start_redis, place):
+    """A server as it should be."""
+    server = start_redis(*GOOD)
+    place.env["BOWLINE_URL"] = server.url
+    return server
+
+
+# ---- nothing is wrong ------------------------------------------------------------------------------
+
+
+def test_a_good_server_has_a_clean_bill(place, good):
+    bill = look(place, None)
+    assert set(bill.grades().values()) == {"ok"}
+    assert (bill.code, bill.all["worst"], bill.all["protocol"]) == (0, "ok", "queue")
+    assert bill.all["servers"] == [good.url]
+    expected = "connect authentication version role clock eviction persistence rights strangers"
+    assert set(expected.split()) <= set(bill.grades())
+    assert "appendfsync always" in bill.of("persistence")["what"]
+    text = place.bowline("doctor")
+    assert text.returncode == 0
+    assert text.stdout.splitlines()[0] == f"{good.url}, protocol queue"
+    assert text.stdout.splitlines()[-1].startswith("0 failed, 0 warned of, 0 not looked at, 0 noted, ")
+
+
+def test_a_directory_has_a_clean_bill(place):
+    bill = look(place, None)
+    assert bill.grades() == {"directory": "ok", "file system": "ok", "inotify": "ok"}
+    assert "mode 0700" in bill.of("directory")["what"]
+
+
+def test_threads_have_nothing_to_look_at(place):
+    assert look(place, "thread:").grades() == {"process": "ok"}
+
+
+def monitored(server, work):
+    """What the server is asked while `work` is done, word for word, but for redis-cli's own."""
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(str(server.socket))
+        line.sendall(b"MONITOR\r\n")
+        said = line.recv(5)
+        assert said == b"+OK\r\n"
+        work()
+        server.cli("echo", "that-is-all")
+        said = b""
+        while b'"that-is-all"' not in said:
+            said += line.recv(65536)
+    commands = [text.partition("] ")[2].split('" "') for text in said.decode().splitlines() if "] " in text]
+    return [[word.strip('"').lower() for word in words] for words in commands]
+
+
+READS = {"hello", "info", "time", "ping", "multi", "discard", "config", "script", "echo", "select"}
+
+
+@pytest.mark.parametrize("options", ["", "?protocol=token", "?protocol=setnx-expire-watch&accept-risk=1", "?db=3"])
+def test_nothing_is_changed(place, good, options):
+    holder = place.hold("job")
+    good.cli("set", "other", "value")
+    good.cli("eval", "return 1", "0")
+    before = [good.cli("debug", "digest"), good.cli("dbsize"), good.cli("pubsub", "shardchannels")]
+    scripts = good.cli("info", "memory").partition("number_of_cached_scripts:")[2].split()[0]
+    asked = monitored(good, lambda: look(place, good.url + options))
+    assert [good.cli("debug", "digest"), good.cli("dbsize"), good.cli("pubsub", "shardchannels")] == before
+    assert good.cli("info", "memory").partition("number_of_cached_scripts:")[2].split()[0] == scripts
+    # A held lock is renewed meanwhile; its scripts are known by their name.
+    asked = [words for words in asked if words[0] not in ("evalsha",) and not words[0].startswith("[")]
+    others = [words for words in asked if words[0] not in READS]
+    assert [words for words in others if words[0] not in ("pexpire", "pttl", "get", "exists")] == []
+    assert {words[1] for words in asked if words[0] == "config"} <= {"get"}
+    assert {words[1] for words in asked if words[0] == "script"} <= {"exists"}
+    assert "multi" in {words[0] for words in asked}
+    place.let_go(holder)
+
+
+# ---- memory and disk ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy, what", [("allkeys-lru", "may be thrown away"), ("volatile-ttl", "ends soonest")])
+def test_a_policy_that_throws_locks_away(place, good, policy, what):
+    good.cli("config", "set", "maxmemory-policy", policy)
+    good.cli("config", "set", "maxmemory", "100mb")
+    bill = look(place, None)
+    finding = bill.of("eviction")
+    assert (finding["grade"], bill.code, bill.bad()) == ("warning", 0, ["eviction"])
+    assert policy in finding["what"]
+    assert what in finding["why"]
+    assert "noeviction" in finding["type"]
+
+
+def test_memory_that_is_nearly_full(place, good):
+    used = int(good.cli("info", "memory").partition("used_memory:")[2].split()[0])
+    good.cli("config", "set", "maxmemory", str(int(used * 1.02)))
+    assert look(place, None).of("eviction")["grade"] == "warning"
+
+
+def test_keys_that_were_thrown_away(place, good):
+    good.cli("config", "set", "maxmemory-policy", "allkeys-random")
+    good.cli("set", "a", "b")
+    good.cli("config", "set", "maxmemory", "1")
+    place.wait_for("an eviction", lambda: "evicted_keys:0\n" not in good.cli("info", "stats").replace("\r", ""))
+    good.cli("config", "set", "maxmemory", "0")
+    assert "thrown away" in look(place, None).of("evicted", "warning")["what"]
+
+
+def test_a_server_that_writes_nothing_to_disk(place, redis):
+    finding = look(place, None).of("persistence")
+    assert finding["grade"] == "warning"
+    assert "nothing is written" in finding["what"]
+    assert "LOST" in finding["why"]
+
+
+def test_snapshots_and_logs_are_told_apart(place, good):
+    good.cli("config", "set", "appendfsync", "everysec")
+    assert look(place, None).of("persistence")["grade"] == "note"
+    good.cli("config", "set", "appendonly", "no")
+    good.cli("config", "set", "save", "3600 1")
+    finding = look(place, None).of("persistence")
+    assert (finding["grade"], "save 3600 1" in finding["what"]) == ("warning", True)
+
+
+# ---- rights -------------------------------------------------------------------------------------------
+
+
+def rule(place, redis, *words):
+    done = place.bowline("acl", "--user", "ann", *words, redis.url)
+    assert done.returncode == 0
+    return done.stdout.splitlines()[0].replace(">PASSWORD", ">c0rrect").split()
+
+
+def test_a_user_without_eval(place, good):
+    good.cli(*rule(place, good, "--feature", "queue,status,doctor"), "-eval")
+    bill = look_as(place, good, "ann")
+    finding = bill.of("rights", "failure")
+    assert bill.code == 1
+    assert finding["what"] == "user ann may not: +eval"
+    assert finding["type"] == "ACL SETUSER ann +eval"
+    good.cli(*finding["type"].split())
+    assert look_as(place, good, "ann").of("rights", "ok")
+
+
+@pytest.mark.parametrize("taken", ["-evalsha", "-ssubscribe", "-spublish", "-zpopmin", "-incr", "-pexpire"])
+def test_a_command_that_is_missing_is_named(place, good, taken):
+    good.cli(*rule(place, good, "--feature", "queue,doctor"), taken)
+    assert look_as(place, good, "ann").of("rights", "failure")["what"] == f"user ann may not: +{taken[1:]}"
+
+
+def test_keys_and_channels_that_are_missing_are_named(place, good):
+    good.cli(*rule(place, good, "--feature", "queue,doctor"), "resetchannels")
+    assert look_as(place, good, "ann").of("rights", "failure")["what"] == "user ann may not: &bowline:i:*"
+    good.cli(*rule(place, good, "--feature", "queue,doctor"), "resetkeys", "~other:*")
+    assert look_as(place, good, "ann").of("rights", "failure")["what"] == "user ann may not: ~bowline:*"
+
+
+def test_a_command_that_the_server_has_not(place, start_redis):
+    server = start_redis(*GOOD, "--rename-command", "EVALSHA", "")
+    finding = look(place, server.url).of("rights", "failure")
+    assert finding["what"] == "the server has no command evalsha"
+
+
+def test_a_user_with_just_the_rule_of_doctor_is_told_everything(place, good):
+    """And without any one item of it something is not looked at."""
+    words = rule(place, good, "--feature", "queue,status,doctor")
+    good.cli(*words)
+    bill = look_as(place, good, "ann")
+    assert [f for f in bill.findings if f["grade"] == "unknown"] == []
+    assert bill.code == 0
+    own = set(words) - set(rule(place, good, "--feature", "queue,status"))
+    assert own == {"+ping", "+info", "+multi", "+discard", "+config|get", "+script|exists"}
+    for item in sorted(own - {"+ping", "+discard"}):
+        good.cli(*[word for word in words if word != item])
+        missing = [f for f in look_as(place, good, "ann").findings if f["grade"] == "unknown" or "+config" in
+                   (f["type"] or "")]
+        assert missing, item
+        assert all(finding["type"] for finding in missing)
+        assert item in " ".join(finding["type"] for finding in missing)
+
+
+def test_what_may_not_be_looked_at_is_no_failure(place, good):
+    good.cli(*rule(place, good, "--feature", "queue"))
+    bill = look_as(place, good, "ann")
+    assert bill.code == 0
+    unknown = [f["check"] for f in bill.findings if f["grade"] == "unknown"]
+    assert sorted(unknown) == ["eviction", "persistence", "restart", "rights", "role", "strangers"]
+    assert all("ACL SETUSER ann +" in f["type"] for f in bill.findings if f["grade"] == "unknown")
+
+
+# ---- who we are ---------------------------------------------------------------------------------------
+
+
+def test_a_wrong_password_ends_there(place, good):
+    """The default user may do everything without one, and is never asked instead."""
+    good.cli("acl", "setuser", "ann", "on", ">c0rrect", "~*", "&*", "+@all")
+    asked = monitored(good, lambda: look_as(place, good, "ann", "c4n4ry"))
+    assert [words for words in asked if words[0] not in ("hello", "echo")] == []
+    bill = look_as(place, good, "ann", "c4n4ry")
+    assert (bill.code, bill.bad()) == (1, ["authentication"])
+    assert "WRONGPASS" in bill.of("authentication")["what"]
+
+
+def test_a_password_that_is_missing(place, good):
+    good.cli("acl", "setuser", "default", "resetpass", ">c0rrect")
+    bill = look(place, None)
+    assert bill.code == 1
+    assert "NOAUTH" in bill.of("authentication")["what"]
+    assert "--url-file" in bill.of("authentication")["type"]
+
+
+# ---- what the server is -------------------------------------------------------------------------------
+
+
+def test_a_replica_writes_nothing(place, good, start_redis):
+    replica = start_redis(*GOOD)
+    replica.cli("replicaof", "127.0.0.1", "1")
+    bill = look(place, replica.url)
+    assert bill.code == 1
+    finding = bill.of("role", "failure")
+    assert "READONLY" in finding["what"]
+    assert finding["type"] == "the URL of its master: redis://127.0.0.1:1"
+
+
+def test_a_master_with_replicas(place, start_redis):
+    port = free_port()
+    master = start_redis(*GOOD, "--port", str(port), "--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0")
+    replica = start_redis("--replicaof", "127.0.0.1", str(port))
+    place.wait_for("the replica", lambda: "connected_slaves:1" in master.cli("info", "replication"))
+    finding = look(place, master.url).of("role")
+    assert (finding["grade"], "1 replica" in finding["what"]) == ("warning", True)
+    assert "min-replicas-to-write" in finding["type"]
+    master.cli("config", "set", "min-replicas-to-write", "1")
+    assert look(place, master.url).of("role")["grade"] == "note"
+    assert look(place, replica.url).of("role")["grade"] == "failure"
+
+
+@pytest.mark.skipif(not SHIM or os.environ.get("BOWLINE_SANITIZE", "none") != "none", reason="no clock shim")
+@pytest.mark.parametrize("hours, where", [(1, "ahead of"), (-1, "behind")])
+def test_a_clock_that_is_an_hour_wrong(place, start_redis, monkeypatch, hours, where):
+    setting = place.path("clock")
+    setting.write_bytes(struct.pack("qqqq", hours * 3600 * 1000000, 0, 0, 0))
+    monkeypatch.setenv("LD_PRELOAD", SHIM)
+    monkeypatch.setenv("BOWLINE_CLOCK_FILE", str(setting))
+    server = start_redis(*GOOD)
+    monkeypatch.delenv("LD_PRELOAD")
+    finding = look(place, server.url).of("clock")
+    assert finding["grade"] == "warning"
+    assert where in finding["what"]
+    seconds = int(finding["what"].partition("clock is ")[2].partition("s ")[0])
+    assert 3590 <= seconds <= 3610
+    stamps = look(place, f"{server.url}?protocol=setnx-getset&accept-risk=1").of("clock")
+    assert "times of day of several machines" in stamps["why"]
+
+
+def test_a_stranger_has_locked_here(place, good):
+    assert hashlib.sha1(REDIS_PY_RELEASE.encode()).hexdigest() == "c3f8721cbb97f72bc19e972846bd7aaf91901658"
+    good.cli("script", "load", REDIS_PY_RELEASE)
+    finding = look(place, None).of("strangers")
+    assert finding["grade"] == "note"
+    assert finding["what"].startswith("redis-py has locked on this server")
+    assert "?profile=redis-py" in finding["type"]
+    assert "takes part" in look(place, f"{good.url}?profile=redis-py").of("strangers")["why"]
+
+
+def test_what_is_at_risk_is_said(place, good):
+    bill = look(place, f"{good.url}?protocol=setnx-del&accept-risk=1")
+    assert (bill.of("url")["grade"], bill.code) == ("warning", 0)
+    assert "not safe" in bill.of("url")["what"]
+
+
+# ---- directories -------------------------------------------------------------------------------------------
+
+
+def test_a_directory_of_everybody(place):
+    place.locks.chmod(0o1777)
+    finding = look(place, None).of("directory")
+    assert (finding["grade"], "everybody" in finding["why"]) == ("note", True)
+    place.locks.chmod(0o777)
+    bill = look(place, None)
+    assert (bill.code, bill.bad()) == (1, ["url"])
+
+
+# ---- the words ---------------------------------------------------------------------------------------------
+
+
+def test_help(place):
+    done = place.bowline("doctor", "-h")
+    assert done.returncode == 0
+    assert done.stdout == place.bowline("help", "doctor").stdout
+
+
+@pytest.mark.parametrize("words", [["--jsno"], ["a", "b"], ["redis://ann:swordfish@host.invalid"]])
+def test_words_that_are_wrong(place, words):
+    done = place.bowline("doctor", *words)
+    assert (done.returncode, done.stdout) == (125, "")
+    assert "swordfish" not in done.stderr
+    assert done.stderr.endswith("bowline: type: bowline help doctor\n")
+
+
+def test_a_finding_is_three_lines(place, redis):
+    lines = place.bowline("doctor").stdout.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("warning   persistence: "))
+    assert lines[at + 1].startswith("          a restart forgets")
+    assert lines[at + 2].startswith("          type: CONFIG SET appendonly yes")
+
+
+def test_no_file_is_left(place):
+    before = sorted(place.root.rglob("*"))
+    look(place, None)
+    assert sorted(place.root.rglob("*")) == before
+    assert pathlib.Path(place.locks).is_dir()

@@ -1,0 +1,230 @@
+"""`bowline doctor` on the way to a server: nobody there, somebody who lies, TLS, and the two silent mistakes."""
+
+import json
+import shutil
+import socket
+import subprocess
+import threading
+
+import pytest
+
+from doctor_bill import GOOD, free_port, look
+
+
+# ---- who is not a server -------------------------------------------------------------------------------
+
+
+class Liar:
+    """Answers every connection with the same bytes, and then is silent."""
+
+    def __init__(self, answer):
+        self.line = socket.create_server(("127.0.0.1", 0))
+        self.url = f"redis://127.0.0.1:{self.line.getsockname()[1]}?timeout=300ms"
+        self.answer = answer
+        self.ended = False
+        self.open = []
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        while True:
+            try:
+                line, _ = self.line.accept()
+            except OSError:
+                return
+            self.open.append(line)
+            line.sendall(self.answer)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.line.shutdown(socket.SHUT_RDWR)
+        self.line.close()
+        self.thread.join()
+        for line in self.open:
+            line.close()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"+OK\r\n", b"*-3\r\n", b"$99999999\r\n", b"", b"\x00\xff\x80\x1b[2J\r\n"],
+)
+def test_a_liar_is_not_believed(place, answer):
+    with Liar(answer) as liar:
+        bill = look(place, liar.url)
+    assert (bill.code, bill.bad()) == (1, ["greeting"])
+    assert "\x1b" not in json.dumps(bill.all)
+
+
+@pytest.mark.parametrize("told", [b"+OK\r\n", b":1\r\n"])
+def test_what_is_no_transaction_is_asked_nothing_that_writes(place, told):
+    """It answers HELLO as a server does, and everything else with the same."""
+    hello = b"%3\r\n+server\r\n+redis\r\n+version\r\n+7.0.0\r\n+proto\r\n:3\r\n"
+    with Liar(hello + told * 200) as liar:
+        bill = look(place, liar.url)
+        said = b"".join(line.recv(65536) for line in liar.open).upper()
+    assert bill.of("rights")["grade"] == "unknown"
+    for command in (b"SET\r\n", b"DEL\r\n", b"INCR\r\n", b"EVAL\r\n", b"ZADD\r\n", b"PUBLISH"):
+        assert command not in said
+
+
+def test_nobody_listens(place):
+    bill = look(place, f"redis://127.0.0.1:{free_port()}")
+    assert (bill.code, bill.bad()) == (1, ["connect"])
+    assert look(place, "redis://host.invalid").bad() == ["resolve"]
+    assert look(place, f"unix://{place.root}/nothing").bad() == ["connect"]
+    assert look(place, "redis://host?lesae=1s").bad() == ["url"]
+
+
+# ---- TLS -------------------------------------------------------------------------------------------------
+
+
+def run(words, directory):
+    subprocess.run(words, cwd=directory, check=True, capture_output=True)
+
+
+def make_cert(directory, name, issuer=None, days="30", hosts="IP:127.0.0.1,DNS:localhost", authority=False):
+    key, request, pem = f"{name}.key", f"{name}.csr", f"{name}.pem"
+    run(["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", key], directory)
+    run(["openssl", "req", "-new", "-key", key, "-subj", f"/CN={name}", "-out", request], directory)
+    kind = "TRUE" if authority else "FALSE"
+    (directory / f"{name}.ext").write_text(f"basicConstraints=critical,CA:{kind}\nsubjectAltName={hosts}\n")
+    signer = ["-CA", f"{issuer}.pem", "-CAkey", f"{issuer}.key", "-CAcreateserial"] if issuer else ["-signkey", key]
+    dates = ["-days", days]
+    if days.startswith("-") and "not_after" in subprocess.run(["openssl", "x509", "-help"], capture_output=True,
+                                                              text=True, check=False).stderr:
+        dates = ["-not_before", "20200101000000Z", "-not_after", "20200102000000Z"]
+    run(["openssl", "x509", "-req", "-in", request, *signer, *dates, "-extfile", f"{name}.ext", "-out", pem], directory)
+
+
+@pytest.fixture
+def tls(place, start_redis):
+    """Starts a server that shows a certificate for TLS, and has a port for clear text too."""
+    if not shutil.which("openssl"):
+        pytest.skip("there is no openssl")
+    directory = place.path("certs")
+    directory.mkdir()
+    make_cert(directory, "ca", authority=True)
+
+    def start(days="30", hosts="IP:127.0.0.1,DNS:localhost"):
+        make_cert(directory, "host", "ca", days, hosts)
+        port, tls_port = free_port(), free_port()
+        files = [word for name in ("cert", "key") for word in (f"--tls-{name}-file",
+                 str(directory / ("host.pem" if name == "cert" else "host.key")))]
+        try:
+            server = start_redis(*GOOD, "--port", str(port), "--tls-port", str(tls_port), "--bind", "127.0.0.1",
+                                 *files, "--tls-ca-cert-file", str(directory / "ca.pem"), "--tls-auth-clients", "no")
+        except BaseException:
+            pytest.skip("this redis-server knows no TLS")
+        server.port, server.tls_port, server.ca = port, tls_port, directory / "ca.pem"
+        return server
+
+    return start
+
+
+def test_tls_and_until_when(place, tls):
+    server = tls()
+    bill = look(place, f"rediss://127.0.0.1:{server.tls_port}?ca={server.ca}")
+    assert (bill.code, bill.of("tls")["grade"], bill.bad()) == (0, "ok", [])
+    assert "ends on 20" in bill.of("tls")["what"]
+
+
+def test_a_certificate_that_ends_soon(place, tls):
+    server = tls(days="3")
+    finding = look(place, f"rediss://localhost:{server.tls_port}?ca={server.ca}").of("tls")
+    assert (finding["grade"], "not renewed" in finding["why"]) == ("warning", True)
+
+
+def test_a_certificate_that_has_ended(place, tls):
+    server = tls(days="-1")
+    bill = look(place, f"rediss://127.0.0.1:{server.tls_port}?ca={server.ca}")
+    assert (bill.code, bill.bad()) == (1, ["tls"])
+    assert "expired" in bill.of("tls")["what"]
+
+
+def test_a_certificate_of_somebody_else(place, tls):
+    server = tls(hosts="DNS:other.test")
+    bill = look(place, f"rediss://127.0.0.1:{server.tls_port}?ca={server.ca}")
+    assert (bill.code, bill.bad()) == (1, ["tls"])
+    assert "other.test" in bill.of("tls")["what"]
+
+
+def test_the_two_silent_mistakes_are_named(place, tls):
+    server = tls()
+    bill = look(place, f"rediss://127.0.0.1:{server.port}?ca={server.ca}&timeout=300ms")
+    assert bill.code == 1
+    assert bill.of("tls", "failure")["what"].startswith("TLS to a port for clear text: ")
+    bill = look(place, f"redis://127.0.0.1:{server.tls_port}?timeout=300ms")
+    assert bill.code == 1
+    assert bill.of("tls", "failure")["what"].startswith("clear text to a port for TLS: ")
+    assert "rediss://" in bill.of("tls", "failure")["type"]
+
+
+# ---- sentinels -----------------------------------------------------------------------------------------------
+
+
+class Sentinel:
+    """One that watches a primary, as mymaster."""
+
+    def __init__(self, place, primary_port):
+        self.port = free_port()
+        directory = place.path(f"sentinel-{self.port}")
+        directory.mkdir()
+        config = directory / "sentinel.conf"
+        config.write_text(
+            f"port {self.port}\nbind 127.0.0.1\ndir {directory}\nsentinel monitor mymaster 127.0.0.1 {primary_port} 1\n"
+        )
+        words = ["redis-server", str(config), "--sentinel"]
+        self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        place.wait_for("the sentinel", self.listens)
+
+    def listens(self):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def watched(place, start_redis):
+    """A primary, its port, and a sentinel that watches it."""
+    port = free_port()
+    server = start_redis(*GOOD, "--port", str(port), "--bind", "127.0.0.1")
+    sentinel = Sentinel(place, port)
+    yield server, port, sentinel
+    sentinel.stop()
+
+
+def test_a_service_is_its_sentinels_and_its_primary(place, watched):
+    _, port, sentinel = watched
+    bill = look(place, f"redis+sentinel://127.0.0.1:{sentinel.port}/mymaster")
+    assert bill.all["servers"] == [f"sentinel 127.0.0.1:{sentinel.port}", f"redis://127.0.0.1:{port}"]
+    assert (bill.code, bill.bad()) == (0, [])
+    assert bill.of("sentinel")["what"] == f"the primary of mymaster is 127.0.0.1:{port}"
+    assert [f["server"] for f in bill.findings if f["check"] in ("sentinel", "rights")] == [0, 1]
+
+
+def test_a_sentinel_that_is_gone_is_no_failure_while_another_answers(place, watched):
+    _, port, sentinel = watched
+    gone = free_port()
+    bill = look(place, f"redis+sentinel://127.0.0.1:{gone},127.0.0.1:{sentinel.port}/mymaster")
+    assert (bill.code, bill.bad()) == (0, ["connect"])
+    assert bill.of("connect", "warning")["server"] == 0
+    assert bill.all["servers"][-1] == f"redis://127.0.0.1:{port}"
+    bill = look(place, f"redis+sentinel://127.0.0.1:{gone}/mymaster")
+    assert (bill.code, bill.bad()) == (1, ["connect"])
+
+
+def test_a_service_that_nobody_watches(place, watched):
+    bill = look(place, f"redis+sentinel://127.0.0.1:{watched[2].port}/mimaster")
+    assert (bill.code, bill.bad()) == (1, ["sentinel"])
+    assert "watches no service mimaster" in bill.of("sentinel")["what"]
+
+
+def test_a_sentinel_that_is_taken_for_a_server(place, watched):
+    bill = look(place, f"redis://127.0.0.1:{watched[2].port}")
+    assert bill.code == 1
+    assert "sentinel" in bill.of("mode", "failure")["what"]

@@ -72,11 +72,22 @@ static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bw
 void bwl_hold_told_unasked(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
                            bwl_effects *fx)
 {
-    assert(out->kind == BWL_HELD || out->kind == BWL_LOST);
-    if (out->kind == BWL_HELD)
-        renewed(h, out, ev, fx);
-    else
-        bwl_hold_over_telling(h, BWL_LOST, fx);
+    switch (out->kind) {
+    case BWL_HELD: renewed(h, out, ev, fx); break;
+    case BWL_LOST: bwl_hold_over_telling(h, BWL_LOST, fx); break;
+    case BWL_NOT_NOW:
+    case BWL_UNREACHABLE:
+    case BWL_UNKNOWN:
+    case BWL_STORE_REFUSED: h->trouble = out->kind; break; /* somebody else renews it */
+    case BWL_PENDING:
+    case BWL_QUEUED:
+    case BWL_BUSY:
+    case BWL_FULL:
+    case BWL_RELEASED:
+    case BWL_TIMED_OUT:
+    case BWL_CANCELLED:
+    case BWL_ANEW: bwl_unreachable("nobody has asked");
+    }
 }
 
 /* The lease still runs: try again soon, and well before it ends. */

@@ -69,25 +69,23 @@ static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bw
     h->caller_extends = false;
 }
 
+/* It is ours still, and somebody else renews it. */
+static void in_trouble(bwl_hold *h, bwl_outcome_kind kind)
+{
+    assert(kind == BWL_NOT_NOW || kind == BWL_UNREACHABLE || kind == BWL_UNKNOWN ||
+           kind == BWL_STORE_REFUSED);
+    h->trouble = kind;
+}
+
 void bwl_hold_told_unasked(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
                            bwl_effects *fx)
 {
-    switch (out->kind) {
-    case BWL_HELD: renewed(h, out, ev, fx); break;
-    case BWL_LOST: bwl_hold_over_telling(h, BWL_LOST, fx); break;
-    case BWL_NOT_NOW:
-    case BWL_UNREACHABLE:
-    case BWL_UNKNOWN:
-    case BWL_STORE_REFUSED: h->trouble = out->kind; break; /* somebody else renews it */
-    case BWL_PENDING:
-    case BWL_QUEUED:
-    case BWL_BUSY:
-    case BWL_FULL:
-    case BWL_RELEASED:
-    case BWL_TIMED_OUT:
-    case BWL_CANCELLED:
-    case BWL_ANEW: bwl_unreachable("nobody has asked");
-    }
+    if (out->kind == BWL_HELD)
+        renewed(h, out, ev, fx);
+    else if (out->kind == BWL_LOST)
+        bwl_hold_over_telling(h, BWL_LOST, fx);
+    else
+        in_trouble(h, out->kind);
 }
 
 /* The lease still runs: try again soon, and well before it ends. */

@@ -9,9 +9,10 @@
  * docs/performance.md.
  *
  * A lane is a whole client: mutex, reactor, connection, keeper.  A lock stays in the lane in which
- * it was acquired, and a name that is in use in the lane where it is: there its threads hand it on to
- * each other (seats.h).  The first lane is there from the beginning.  It is the one for event loops,
- * which have one descriptor to look at: once a client is used by one, no other is taken any more.
+ * it was acquired, and a name that is in use in the lane where it is: there threads hand it on to
+ * each other (seats.h).  The first lane is there from the beginning.  It is the one for event
+ * loops, which have one descriptor to look at: once a client is used by one, no other is taken any
+ * more.
  */
 #ifndef BWL_LANES_H
 #define BWL_LANES_H

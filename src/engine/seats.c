@@ -209,6 +209,7 @@ static void tell(bwl_seats *s, const bwl_deed *deed)
     bwl_operation *operation = lock->operation;
     bool           is_good   = deed->outcome.kind == BWL_HELD || deed->outcome.kind == BWL_RELEASED;
 
+    assert(lock != NULL);
     if (!is_good && deed->outcome.kind != BWL_QUEUED)
         memcpy(lock->why, s->why, sizeof lock->why);
     bwl_lock_event(lock, bwl_deed_event(deed)); /* may free the lock, not the operation */

@@ -12,23 +12,23 @@
  *                           |                 as a caller would
  *                         store
  *
- * As of the store's hold:
+ * The store's hold is
  *
- *      NONE --sits--> SEEKING --held--> OURS <--> EXTENDING
- *       ^               ^  |              |  |        |
- *       |               |  |              |  +--------+--nobody sits--> RELEASING --> NONE
- *       |               |  +--refused--+  +--lost, any of them--------> NONE
- *       |               +-----yield----|--+
- *       +--nobody sits-----------------+
+ *      NONE --somebody sits--> SEEKING --held--> OURS <--> EXTENDING
+ *      SEEKING --refused, or nobody sits any more--> NONE
+ *      OURS --yielded--> SEEKING
+ *      OURS, EXTENDING --nobody sits--> RELEASING --> NONE
+ *      OURS, EXTENDING --lost--> NONE
  *
  * The rules:
  *   - first come, first served, inside;
  *   - the next one's turn begins when the one before him has left, and is told that in between:
  *     there is no moment at which two have been told HELD;
  *   - nobody is told more than the store's hold says: until when, and that it is lost;
- *   - whose turn is to begin has at least half of his lease, if the store can be asked for it: it is
- *     extended first, unless the store has given or extended it just now;
- *   - after `turns_max` turns, or when `turns_ms` have passed, it is yielded to who waits elsewhere;
+ *   - a turn begins with at least half of his lease who has it: it is extended first, unless the
+ *     store has given or extended it just now;
+ *   - after `turns_max` turns, or when `turns_ms` have passed, it is yielded to who waits
+ *     elsewhere;
  *   - the fence of a turn is the store's and which turn it is: the store leaves 1024 for that;
  *   - who leaves while others sit here is told RELEASED at once, on this machine's word alone: the
  *     store was not asked.  Who leaves last hears what the store says.
@@ -117,7 +117,7 @@ typedef struct bwl_deed {
 
 void bwl_cohort_init(bwl_cohort *c, unsigned turns_max, bwl_ms turns_ms);
 
-/* ---- from above: what a seat asks, with the tag of the question ------------------------------- */
+/* ---- from above: what a seat asks, with the tag of the question ------------------------------ */
 
 /* The seat is empty. */
 void bwl_cohort_sit(bwl_cohort *c, bwl_seat *seats, bwl_seat_number n, uint32_t tag,
@@ -126,7 +126,7 @@ void bwl_cohort_extend(bwl_cohort *c, bwl_seat *seats, bwl_seat_number n, uint32
                        bwl_ms lease_ms);
 void bwl_cohort_leave(bwl_cohort *c, bwl_seat *seats, bwl_seat_number n, uint32_t tag);
 
-/* ---- from below ------------------------------------------------------------------------------- */
+/* ---- from below ------------------------------------------------------------------------------ */
 
 /* The store's hold has told this.  HELD: acquired, extended or yielded and got again. */
 void bwl_cohort_told(bwl_cohort *c, bwl_seat *seats, const bwl_outcome *out, bwl_ms now);
@@ -134,7 +134,7 @@ void bwl_cohort_told(bwl_cohort *c, bwl_seat *seats, const bwl_outcome *out, bwl
 /* What the store's hold says now, unasked: until when it is held, and how its renewal goes. */
 void bwl_cohort_seen(bwl_cohort *c, bwl_ms until, bwl_outcome_kind trouble);
 
-/* ---- what is to be done ----------------------------------------------------------------------- */
+/* ---- what is to be done ---------------------------------------------------------------------- */
 
 /* False: nothing. */
 bool bwl_cohort_next(bwl_cohort *c, bwl_seat *seats, bwl_ms now, bwl_deed *ret_deed);

@@ -207,7 +207,8 @@ BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_er
 /* Gives the lock back and frees `hold`, whatever it returns.  LOST: it was no longer ours to give,
  * somebody else may have held it meanwhile.  UNKNOWN: no answer; it ends with the lease at the
  * latest.  UNREACHABLE, NOMEM: it could not be sent; REFUSED: the store would not; likewise.
- * FORKED.  NULL is OK.  One thread. */
+ * FORKED.  NULL is OK.  Where another thread of this client waits for the name, it has it then, and
+ * the store may not have been asked: see turns= in bowline(7).  One thread. */
 BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
 
 /* As bowline_release, without waiting for the answer: OK also means that the release is on its way,

@@ -9,6 +9,7 @@
 #include "engine/drive.h"
 #include "engine/fault.h"
 #include "engine/keeper.h"
+#include "engine/seats.h"
 
 #include <stdlib.h>
 
@@ -61,7 +62,7 @@ static int start_acquire(bwl_operation *operation, bwl_client *client, const cha
                   .answer_ms   = settings->answer_ms,
                   .renews      = settings->renews,
     };
-    int status = bwl_lock_new(&lock, client, name, &terms, bwl_fault_of(reterr));
+    int status = bwl_seat_or_lock(&lock, client, name, &terms, wait_ms > 0, bwl_fault_of(reterr));
 
     if (status < 0)
         return status;
@@ -168,10 +169,13 @@ static bwl_ms time_left(bwl_ms wait_ms, bwl_ms begun)
 static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, const wish *w,
                              bowline_error *reterr)
 {
-    bwl_client *lane    = bwl_lanes_enter(&client->lanes);
-    bool        is_new  = lane != client->inner && !atomic_load(&lane->stands);
-    bwl_ms      wait_ms = w->wait_ms;
-    int         status  = BOWLINE_UNREACHABLE;
+    atomic_uint *meeting = NULL;
+    bwl_client  *lane    = w->wait_ms > 0 && client->inner->settings.turns_max > 1
+                               ? bwl_lanes_meet(&client->lanes, w->name, &meeting)
+                               : bwl_lanes_enter(&client->lanes);
+    bool         is_new  = lane != client->inner && !atomic_load(&lane->stands);
+    bwl_ms       wait_ms = w->wait_ms;
+    int          status  = BOWLINE_UNREACHABLE;
 
     if (is_new) {
         bwl_ms begun = bwl_clock_now();
@@ -182,10 +186,15 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
         bwl_lane_leave(lane);
         lane = client->inner;
         bwl_lane_enter(lane);
+        bwl_lanes_meet_first(meeting);
     }
     if (status == BOWLINE_BUSY || status == BOWLINE_UNREACHABLE || status == BOWLINE_REFUSED ||
         status == BOWLINE_UNKNOWN)
         status = acquire_in(lane, ret_hold, w, wait_ms, reterr);
+    if (status == BOWLINE_OK)
+        bwl_lock_of(*ret_hold)->meeting = meeting; /* for as long as it is there */
+    else
+        bwl_lanes_part(meeting);
     bwl_lane_leave(lane);
     return status;
 }

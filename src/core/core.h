@@ -134,6 +134,7 @@ typedef struct bwl_event {
     uint32_t       tag;     /* REPLY, DOWN: of the question                                     */
     bool           is_mine; /* REPLY: the value is, byte for byte, what this claim writes      */
     uint64_t       number;  /* REPLY, PUSH: a fence, or what the word says                      */
+    bwl_ms         until;   /* REPLY, PUSH: of a word of store/seat.h: surely ours before it     */
     uint64_t       print; /* REPLY: of the value's bytes: equal if and only if they are; 0: none */
     bwl_ms         now;
     int64_t        wall_ns; /* the client's time of day, where the protocol uses it              */

@@ -8,6 +8,7 @@
 #include "engine/engines.h"
 #include "engine/fault.h"
 #include "engine/keeper.h"
+#include "engine/seats.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +179,8 @@ void bwl_client_close(bwl_client *client)
     while (client->locks != NULL) {
         bwl_lock *lock = client->locks;
         client->locks  = lock->next;
-        client->engine->forget(lock);
+        bwl_seats_forget(lock);
+        lock->engine->forget(lock);
         bwl_lock_take_back(lock);
         explicit_bzero(&lock->hold.claim, sizeof lock->hold.claim);
         free(lock);
@@ -189,6 +191,7 @@ void bwl_client_close(bwl_client *client)
         bwl_free_sleepers(client);
         (void)pthread_mutex_destroy(&client->mutex);
     }
+    bwl_named_free(&client->named);
     bwl_timers_free(&client->timers);
     bwl_reactor_close(&client->reactor);
     bwl_fork_guard_free(&client->guard);

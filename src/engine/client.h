@@ -18,6 +18,7 @@
 
 #include "engine/entropy.h"
 #include "engine/fork_guard.h"
+#include "engine/named.h"
 #include "engine/notice.h"
 #include "engine/reactor.h"
 #include "engine/settings.h"
@@ -117,31 +118,36 @@ typedef struct bwl_engine {
 } bwl_engine;
 
 struct bwl_lock {
-    bwl_hold         hold;
-    bwl_timer        timer;
-    bwl_client      *client;
-    bwl_lock        *previous; /* the client's locks */
-    bwl_lock        *next;
-    bwl_operation   *operation; /* under way; NULL */
-    void            *part;      /* the engine's own */
-    uint32_t         latest_tag;
-    unsigned         pins;   /* what still points here: a step under way, an open question        */
-    bool             wanted; /* the caller still has a handle to it                              */
-    bool             unawaited; /* its release is under way, and nobody waits for it             */
-    bwl_outcome_kind ended_as;  /* how that ended, if it is among the untold; see unawaited.h    */
-    bwl_lock        *next_untold;
-    bool             saw_alien;  /* the last answer: the key has a stranger's value               */
-    bool             reads_wall; /* its protocol or its token wants the time of day             */
-    bool             is_out; /* and has it as a hold, see notice.h; the next four are its face   */
-    bool             loss_was_told;
-    bool             was_in_trouble;
-    int              loss_fd; /* -1: nobody has asked for it                                     */
-    bwl_ms           loss_at; /* when that becomes readable                                      */
-    bwl_notice       notice;
-    void            *user; /* the caller's */
-    uint16_t         name_size;
-    char             name[BWL_NAME_MAX + 1];
-    char             why[BWL_FAULT_TEXT_MAX]; /* what the store said when it last refused         */
+    bwl_hold          hold;
+    bwl_timer         timer;
+    bwl_client       *client;
+    const bwl_engine *engine;     /* whom it asks: the client's, or bwl_seats_engine             */
+    struct bwl_seats *seats;      /* where it sits, or for whom it stands in line; NULL: nowhere */
+    bwl_lock         *next_named; /* see named.h */
+    atomic_uint      *meeting;    /* see lanes.h; NULL: none                                     */
+    bool              is_named;
+    bwl_lock         *previous; /* the client's locks */
+    bwl_lock         *next;
+    bwl_operation    *operation; /* under way; NULL */
+    void             *part;      /* the engine's own */
+    uint32_t          latest_tag;
+    unsigned          pins; /* what still points here: a step under way, an open question        */
+    bool              wanted; /* the caller still has a handle to it                              */
+    bool              unawaited; /* its release is under way, and nobody waits for it             */
+    bwl_outcome_kind  ended_as;  /* how that ended, if it is among the untold; see unawaited.h    */
+    bwl_lock         *next_untold;
+    bool              saw_alien; /* the last answer: the key has a stranger's value               */
+    bool              reads_wall; /* its protocol or its token wants the time of day             */
+    bool              is_out; /* and has it as a hold, see notice.h; the next four are its face   */
+    bool              loss_was_told;
+    bool              was_in_trouble;
+    int               loss_fd; /* -1: nobody has asked for it                                     */
+    bwl_ms            loss_at; /* when that becomes readable                                      */
+    bwl_notice        notice;
+    void             *user; /* the caller's */
+    uint16_t          name_size;
+    char              name[BWL_NAME_MAX + 1];
+    char why[BWL_FAULT_TEXT_MAX]; /* what the store said when it last refused         */
 };
 
 struct bwl_operation {
@@ -195,6 +201,7 @@ struct bwl_client {
     bwl_entropy        entropy;
     bwl_lock          *locks;
     size_t             locks_count;
+    bwl_named          named;   /* those that others of this client may join */
     size_t             pending; /* questions without an answer: somebody has to read it         */
     bool               takes_no_locks; /* it is for updates alone                              */
     bool               closing;    /* nobody will hear an answer any more                         */
@@ -262,6 +269,10 @@ int bwl_client_wait(bwl_client *client, bwl_operation *operation, bwl_ms until, 
 /* locked: a lock that is not sought yet.  USAGE (the name), NOMEM, SYSTEM. */
 int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, const bwl_terms *terms,
                  bwl_fault *fault);
+
+/* locked: the same, of one that asks another engine than its client's. */
+int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *engine,
+                    const char *name, const bwl_terms *terms, bwl_fault *fault);
 
 /* locked: starts an operation.  Its end may have come when this returns. */
 void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);

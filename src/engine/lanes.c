@@ -4,6 +4,11 @@
 #include "engine/lanes.h"
 #include "engine/clock.h"
 
+#include <string.h>
+
+/* A meeting is a number: how many, and in the lowest byte the lane. */
+enum { ONE_MORE = 1u << 8, LANE_OF = ONE_MORE - 1 };
+
 void bwl_lanes_init(bwl_lanes *lanes, bwl_client *first)
 {
     /* Without a keeper, whoever is inside a call drives what all have; but only in his own lane. */
@@ -11,6 +16,8 @@ void bwl_lanes_init(bwl_lanes *lanes, bwl_client *first)
 
     for (unsigned i = 0; i < BWL_LANES_MAX; i++)
         atomic_init(&lanes->lanes[i], i == 0 ? first : NULL);
+    for (unsigned i = 0; i < BWL_MEETINGS; i++)
+        atomic_init(&lanes->meetings[i], 0);
     atomic_init(&lanes->usable, may_share ? BWL_LANES_MAX : 1);
     (void)pthread_mutex_init(&lanes->opening, NULL); /* of the default kind: cannot fail */
 }
@@ -115,4 +122,62 @@ bwl_client *bwl_lanes_enter(bwl_lanes *lanes)
             lane = open[i];
     bwl_lane_enter(lane);
     return lane;
+}
+
+/* ---- meeting --------------------------------------------------------------------------------- */
+
+static unsigned number_of(bwl_lanes *lanes, const bwl_client *lane)
+{
+    unsigned i = 0;
+
+    while (atomic_load_explicit(&lanes->lanes[i], memory_order_relaxed) != lane)
+        i++;
+    assert(i < BWL_LANES_MAX);
+    return i;
+}
+
+bwl_client *bwl_lanes_meet(bwl_lanes *lanes, const char *name, atomic_uint **ret_meeting)
+{
+    uint32_t     hash   = bwl_name_hash(name, strnlen(name, BWL_NAME_MAX));
+    atomic_uint *m      = &lanes->meetings[hash % BWL_MEETINGS];
+    unsigned     seen   = atomic_load_explicit(m, memory_order_relaxed);
+    bwl_client  *chosen = NULL;
+
+    if (atomic_load_explicit(&lanes->usable, memory_order_relaxed) == 1)
+        return bwl_lanes_enter(lanes); /* all meet there */
+    for (;;) {
+        bool     others = seen >= ONE_MORE;
+        unsigned wanted = seen + ONE_MORE;
+        if (!others) {
+            chosen = chosen != NULL ? chosen : bwl_lanes_enter(lanes);
+            wanted = ONE_MORE | number_of(lanes, chosen);
+        }
+        if (!atomic_compare_exchange_weak(m, &seen, wanted))
+            continue;
+        *ret_meeting = m;
+        if (!others)
+            return chosen;
+        if (chosen != NULL)
+            bwl_lane_leave(chosen);
+        bwl_client *lane =
+            atomic_load_explicit(&lanes->lanes[wanted & LANE_OF], memory_order_acquire);
+        bwl_lane_enter(lane);
+        return lane;
+    }
+}
+
+void bwl_lanes_meet_first(atomic_uint *meeting)
+{
+    if (meeting != NULL)
+        (void)atomic_fetch_and(meeting, ~(unsigned)LANE_OF);
+}
+
+void bwl_lanes_part(atomic_uint *meeting)
+{
+    if (meeting == NULL)
+        return;
+    unsigned before = atomic_fetch_sub(meeting, ONE_MORE);
+
+    assert(before >= ONE_MORE);
+    (void)before;
 }

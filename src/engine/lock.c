@@ -7,6 +7,8 @@
 #include "engine/clock.h"
 #include "engine/drive.h"
 #include "engine/fault.h"
+#include "engine/lanes.h"
+#include "engine/seats.h"
 #include "engine/unawaited.h"
 
 #include <stdarg.h>
@@ -36,11 +38,11 @@ static void link_out(bwl_lock *lock)
     lock->client->locks_count--;
 }
 
-static const bwl_protocol *protocol_of(const bwl_client *client)
+static const bwl_protocol *protocol_of(const bwl_client *client, const bwl_engine *engine)
 {
-    const bwl_protocol *chosen = client->settings.protocol;
+    const bwl_protocol *chosen = engine == client->engine ? client->settings.protocol : NULL;
 
-    return chosen != NULL ? chosen : client->engine->protocol;
+    return chosen != NULL ? chosen : engine->protocol;
 }
 
 /* The time of day costs a look at another clock: only for those who read it. */
@@ -55,10 +57,15 @@ static bool reads_wall(const bwl_hold *hold)
 int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, const bwl_terms *terms,
                  bwl_fault *fault)
 {
-    const bwl_engine *engine    = client->engine;
-    size_t            name_size = strnlen(name, BWL_NAME_MAX + 1);
-    const char       *wrong     = bwl_name_fault(name, name_size);
-    bwl_terms         complete  = *terms;
+    return bwl_lock_new_in(ret_lock, client, client->engine, name, terms, fault);
+}
+
+int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *engine,
+                    const char *name, const bwl_terms *terms, bwl_fault *fault)
+{
+    size_t      name_size = strnlen(name, BWL_NAME_MAX + 1);
+    const char *wrong     = bwl_name_fault(name, name_size);
+    bwl_terms   complete  = *terms;
 
     complete.rules = client->settings.rules;
     if (wrong != NULL)
@@ -69,9 +76,13 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, cons
     if (lock == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
 
-    bwl_hold_init(&lock->hold, protocol_of(client), 1, &complete);
+    bwl_hold_init(&lock->hold, protocol_of(client, engine), 1, &complete);
     lock->timer      = (bwl_timer){ .at = BWL_NEVER };
     lock->client     = client;
+    lock->engine     = engine;
+    lock->seats      = NULL;
+    lock->meeting    = NULL;
+    lock->is_named   = false;
     lock->previous   = NULL;
     lock->operation  = NULL;
     lock->part       = lock + 1;
@@ -105,8 +116,10 @@ static void free_if_done(bwl_lock *lock)
         return;
     assert(lock->operation == NULL);
     bwl_timers_set(&lock->client->timers, &lock->timer, BWL_NEVER);
-    lock->client->engine->forget(lock);
+    bwl_named_remove(&lock->client->named, lock);
+    lock->engine->forget(lock);
     link_out(lock);
+    bwl_lanes_part(lock->meeting);
     explicit_bzero(&lock->hold.claim, sizeof lock->hold.claim);
     free(lock);
 }
@@ -177,11 +190,15 @@ static void end_operation(bwl_lock *lock, bwl_outcome_kind kind)
 {
     bwl_operation *operation = lock->operation;
 
+    if (lock->seats != NULL)
+        kind = bwl_seats_outcome(lock, kind);
     if (lock->unawaited && operation == NULL)
         bwl_unawaited_ended(lock, kind);
+    lock->operation = NULL;
+    if (lock->seats != NULL)
+        bwl_seats_heard(lock, kind);
     if (operation == NULL)
         return; /* nobody waits to hear of it: bwl_lock_show tells of a loss */
-    lock->operation  = NULL;
     operation->ended = kind;
     if (operation->watched)
         bwl_operation_show_end(operation);
@@ -258,13 +275,15 @@ static void put(bwl_lock *lock, const bwl_ask *ask)
     };
 
     lock->latest_tag = ask->tag;
-    if (lock->client->engine->ask(lock, ask, &reply))
+    if (lock->engine->ask(lock, ask, &reply))
         happened(lock, &reply);
 }
 
 /* Does what the machine wants.  The lock is pinned. */
 static void step(bwl_lock *lock, const bwl_effects *fx)
 {
+    struct bwl_seats *seats = lock->seats != NULL ? bwl_seats_enter(lock) : NULL;
+
     bwl_client_alarm(lock->client, &lock->timer, fx->wake_at);
     if (fx->outcome.kind != BWL_PENDING)
         end_operation(lock, fx->outcome.kind);
@@ -272,6 +291,8 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
         bwl_lock_show(lock);
     for (unsigned i = 0; i < fx->asks_count; i++)
         put(lock, &fx->asks[i]);
+    if (seats != NULL)
+        bwl_seats_leave(seats, lock);
 }
 
 /* ---- what callers want ----------------------------------------------------------------------- */

@@ -25,47 +25,6 @@ enum {
 
 static void work(bwl_redis_store *store);
 
-/* ---- the ring -------------------------------------------------------------------------------- */
-
-static bool grow(bwl_redis_store *store)
-{
-    size_t room = store->questions_room == 0 ? 16 : store->questions_room * 2;
-
-    bwl_redis_open_question *ring = calloc(room, sizeof *ring);
-    if (ring == NULL)
-        return false;
-    for (size_t i = 0; i < store->questions_count; i++)
-        ring[i] = *bwl_redis_nth(store, i);
-    free(store->questions);
-    store->questions       = ring;
-    store->questions_first = 0;
-    store->questions_room  = room;
-    return true;
-}
-
-bool bwl_redis_append(bwl_redis_store *store, const bwl_redis_open_question *question)
-{
-    if (store->questions_count == store->questions_room && !grow(store))
-        return false;
-    *bwl_redis_nth(store, store->questions_count) = *question;
-    store->questions_count++;
-    store->client->pending++;
-    bwl_lock_pin(question->lock);
-    return true;
-}
-
-static bwl_redis_open_question take_first(bwl_redis_store *store)
-{
-    bwl_redis_open_question first = *bwl_redis_nth(store, 0);
-
-    store->questions_first = (store->questions_first + 1) % store->questions_room;
-    store->questions_count--;
-    store->client->pending--;
-    if (first.read_late)
-        bwl_unawaited_heard(store->client);
-    return first;
-}
-
 /* ---- what becomes of a question -------------------------------------------------------------- */
 
 /* The question is not in the ring any more. */
@@ -124,7 +83,7 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
     if (listened)
         bwl_redis_inbox_ended(store);
     while (aside.questions_count > 0) {
-        bwl_redis_open_question q      = take_first(&aside);
+        bwl_redis_open_question q      = bwl_redis_take_first(&aside);
         bwl_event               unsent = { .kind = BWL_REPLY, .answer = not_asked };
         bwl_event               down   = { .kind = BWL_DOWN };
         bwl_event               known  = { .kind = BWL_REPLY, .answer = q.known };
@@ -239,7 +198,7 @@ static void settle_batch(bwl_redis_store *store)
 {
     while (store->questions_count > 0 &&
            (bwl_redis_nth(store, 0)->known != 0 || bwl_redis_nth(store, 0)->asks_again)) {
-        bwl_redis_open_question q = take_first(store);
+        bwl_redis_open_question q = bwl_redis_take_first(store);
         if (q.asks_again)
             ask_again(store, q);
         else
@@ -285,7 +244,7 @@ static void answered(bwl_redis_store *store, const char *bytes, size_t size)
         heard_part(first, ev.answer);
         return;
     }
-    bwl_redis_open_question q = take_first(store);
+    bwl_redis_open_question q = bwl_redis_take_first(store);
     store->has_answered       = true;
     store->failures           = 0;
     if (q.failed != 0)

@@ -17,6 +17,7 @@
  * the same; then the question whether the key is ours is all that is known.
  */
 #include "engine/redis_store.h"
+#include "engine/seats.h"
 
 #include <string.h>
 
@@ -26,7 +27,7 @@ enum { NO_LEASE_MS = 1 };
 bool bwl_redis_holds_something(const bwl_redis_store *store)
 {
     for (const bwl_lock *lock = store->client->locks; lock != NULL; lock = lock->next)
-        if (bwl_hold_is_held(&lock->hold))
+        if (!bwl_lock_is_seat(lock) && bwl_hold_is_held(&lock->hold))
             return true;
     return false;
 }
@@ -66,7 +67,7 @@ void bwl_redis_vouch(bwl_redis_store *store)
     assert(store->phase == BWL_REDIS_GREETING); /* so what is asked now is not written yet */
     for (bwl_lock *lock = store->client->locks; lock != NULL; lock = next) {
         bwl_lock_pin(lock);
-        if (bwl_hold_is_held(&lock->hold)) {
+        if (!bwl_lock_is_seat(lock) && bwl_hold_is_held(&lock->hold)) {
             if (store->is_another && !bwl_redis_has_moved(store))
                 give_up(store, lock);
             else

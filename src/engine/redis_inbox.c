@@ -22,6 +22,7 @@
 #include "core/text.h"
 #include "engine/fault.h"
 #include "engine/redis_store.h"
+#include "engine/seats.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -370,7 +371,8 @@ void bwl_redis_inbox_ended(bwl_redis_store *store)
 
     for (bwl_lock *lock = store->client->locks; lock != NULL; lock = next) {
         bwl_lock_pin(lock);
-        if (bwl_hold_is_sought(&lock->hold) || bwl_hold_is_held(&lock->hold))
+        if (!bwl_lock_is_seat(lock) &&
+            (bwl_hold_is_sought(&lock->hold) || bwl_hold_is_held(&lock->hold)))
             bwl_lock_event(lock, (bwl_event){ .kind = BWL_DOWN });
         next = lock->next;
         bwl_lock_unpin(lock);

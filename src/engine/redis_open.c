@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "engine/fault.h"
 #include "engine/secret.h"
+#include "hold/cohort.h"
 
 #include <poll.h>
 #include <stddef.h>
@@ -173,6 +174,30 @@ static int take_queue(bwl_redis_store *store, const bwl_url *url, bwl_fault *fau
     return BWL_OK;
 }
 
+/* How often, and for how long, threads of ours hand it on to each other before others have it. */
+static int take_turns(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+{
+    bwl_settings *settings = &store->client->settings;
+    const char   *turns    = bwl_url_find(url, "turns");
+    const char   *time     = bwl_url_find(url, "turns-time");
+    uint64_t      max      = BWL_TURNS_DEFAULT;
+    bwl_ms        time_ms  = BWL_TURNS_DEFAULT_MS;
+
+    if ((turns != NULL || time != NULL) && !bwl_redis_listens(store))
+        return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, %s=: only protocol=queue has turns",
+                        turns != NULL ? "turns" : "turns-time");
+    if (turns != NULL && (!bwl_number_parse(&max, turns, strlen(turns), BWL_TURNS_MAX) || max == 0))
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, turns= is a number from 1 to %d; 1: none between threads",
+                        BWL_TURNS_MAX);
+    if (time != NULL && (!bwl_duration_parse(&time_ms, time, strlen(time)) || time_ms == 0))
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, turns-time= is not a duration such as 100ms, 1s");
+    settings->turns_max = (unsigned)max;
+    settings->turns_ms  = time_ms;
+    return BWL_OK;
+}
+
 /* ---- opening and closing --------------------------------------------------------------------- */
 
 static void free_store(bwl_redis_store *store)
@@ -219,6 +244,8 @@ static int check_options(const bwl_url *url, bool is_tls, bwl_fault *fault)
                                                 "password-file",
                                                 "db",
                                                 "queue-max",
+                                                "turns",
+                                                "turns-time",
                                                 BWL_TLS_OPTION_CA,
                                                 BWL_TLS_OPTION_CERT,
                                                 BWL_TLS_OPTION_KEY,
@@ -255,6 +282,7 @@ int bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
         (status = take_identity(store, url, fault)) < 0 ||
         (status = take_keys(store, url, fault)) < 0 ||
         (status = take_queue(store, url, fault)) < 0 ||
+        (status = take_turns(store, url, fault)) < 0 ||
         (is_tls && (status = take_tls(store, url, fault)) < 0) ||
         (status = bwl_redis_take_sentinels(store, url, fault)) < 0) {
         free_store(store);

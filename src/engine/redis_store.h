@@ -9,6 +9,7 @@
  *      redis_greet.c    from a fresh connection to one that may be asked: HELLO, INFO, SELECT
  *      redis_inbox.c    of a protocol with a queue: how who waits is told that it is his turn
  *      redis_ask.c      questions out, answers in, and what becomes of them when it breaks
+ *      redis_ring.c     the questions, the oldest first
  *      redis_write.c    a question as the bytes that ask it
  *      redis_batch.c    many renewals as one call of a script
  *      redis_watch.c    one section between WATCH and EXEC at a time
@@ -375,12 +376,16 @@ void bwl_redis_woken(bwl_client *client);
 /* What the lock's machine asks, as it is claimed now. */
 bwl_redis_open_question bwl_redis_question_of(bwl_lock *lock, const bwl_ask *ask);
 
+/* redis_ring.c */
+/* Puts it behind the others, to be written with them.  False: there is no memory for it. */
+bool bwl_redis_append(bwl_redis_store *store, const bwl_redis_open_question *question);
+
+/* Takes the oldest one out.  Its lock stays pinned. */
+bwl_redis_open_question bwl_redis_take_first(bwl_redis_store *store);
+
 /* redis_ask.c */
 /* Puts a question, connecting first if need be.  False: there is no memory for it. */
 bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *question);
-
-/* Puts it behind the others, to be written with them.  False: there is no memory for it. */
-bool bwl_redis_append(bwl_redis_store *store, const bwl_redis_open_question *question);
 
 /* The connection cannot be used any more, or there is none.  `refused`: nor would the next one
  * be. */

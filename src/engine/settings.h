@@ -25,9 +25,11 @@ typedef struct bwl_settings {
     const bwl_protocol *protocol;  /* NULL: the engine's own                                    */
     const bwl_rules    *rules;     /* constant; NULL: the protocol has no parameters            */
     char risk[BWL_FAULT_TEXT_MAX]; /* what is wrong with these, and accepted; "": nothing      */
-    bool renews;
-    bool spins; /* who waits for an answer may look for it without sleeping: engine/spin.h     */
-    bool keeps; /* a thread of ours renews while nobody is inside a call               */
+    unsigned turns_max; /* of threads that want the same name, see hold/cohort.h               */
+    bwl_ms   turns_ms;
+    bool     renews;
+    bool     spins; /* who waits for an answer may look for it without sleeping: engine/spin.h */
+    bool     keeps; /* a thread of ours renews while nobody is inside a call               */
 } bwl_settings;
 
 /* The options that every engine takes, for bwl_url_check_options. */

@@ -46,7 +46,8 @@ void bwl_hold_renew(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 /* How an extension came out. */
 void bwl_hold_extended(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx);
 
-/* While we hold, the protocol has found out that it is ours for longer, or not any more. */
+/* While we hold, the protocol has found out that it is ours for longer, or not any more, or that
+ * whoever renews it for us cannot. */
 void bwl_hold_told_unasked(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
                            bwl_effects *fx);
 

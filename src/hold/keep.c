@@ -73,14 +73,23 @@ static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bw
     h->caller_extends = false;
 }
 
+/* It is ours still, and somebody else renews it. */
+static void in_trouble(bwl_hold *h, bwl_outcome_kind kind)
+{
+    assert(kind == BWL_NOT_NOW || kind == BWL_UNREACHABLE || kind == BWL_UNKNOWN ||
+           kind == BWL_STORE_REFUSED);
+    h->trouble = kind;
+}
+
 void bwl_hold_told_unasked(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev,
                            bwl_effects *fx)
 {
-    assert(out->kind == BWL_HELD || out->kind == BWL_LOST);
     if (out->kind == BWL_HELD)
         renewed(h, out, ev, fx);
-    else
+    else if (out->kind == BWL_LOST)
         bwl_hold_over_telling(h, BWL_LOST, fx);
+    else
+        in_trouble(h, out->kind);
 }
 
 /* The lease still runs: try again soon, and well before it ends. */

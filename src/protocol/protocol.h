@@ -9,6 +9,7 @@
 extern const bwl_protocol bwl_token;  /* one key on one Redis                              */
 extern const bwl_protocol bwl_queue;  /* the same, with a queue                            */
 extern const bwl_protocol bwl_ticket; /* a store of this machine that keeps the queue itself */
+extern const bwl_protocol bwl_seat_protocol; /* others of the same client, see hold/cohort.h   */
 
 /* Other people's: what they do is what their articles say, faults and all. */
 extern const bwl_protocol bwl_setnx_del;

@@ -356,7 +356,7 @@ static int open_server(void **state)
     server_needed();
     redis = server_start(NULL);
     judge = witness_new();
-    (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
+    (void)snprintf(url, sizeof url, "%s?protocol=queue&turns=1", redis->tcp_url);
     return 0;
 }
 

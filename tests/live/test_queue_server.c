@@ -442,7 +442,7 @@ static int open_server(void **state)
     (void)state;
     server_needed();
     redis = server_start(NULL);
-    (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
+    (void)snprintf(url, sizeof url, "%s?protocol=queue&turns=1", redis->tcp_url);
     return 0;
 }
 

@@ -258,15 +258,19 @@ static void test_hold_nothing_may_be_told_while_nothing_is_asked(void **state)
 
 /* ---- holding --------------------------------------------------------------------------------- */
 
-static void test_hold_only_a_loss_or_more_of_it_may_be_told_unasked(void **state)
+static void test_hold_only_a_loss_or_trouble_or_more_of_it_may_be_told_unasked(void **state)
 {
-    row rows[OUTCOMES];
+    static const bwl_outcome_kind troubles[] = { BWL_NOT_NOW, BWL_UNREACHABLE, BWL_UNKNOWN,
+                                                 BWL_STORE_REFUSED };
+    row                           rows[OUTCOMES];
 
     (void)state;
     for (unsigned i = 0; i < OUTCOMES; i++)
         rows[i] = (row){ i + 1, STOPS, 0, 0 };
     rows[BWL_HELD - 1] = (row){ BWL_HELD, BWL_HOLD_HELD, 0, 0 };
     rows[BWL_LOST - 1] = (row){ BWL_LOST, BWL_HOLD_OVER, BWL_LOST, 0 };
+    for (unsigned i = 0; i < sizeof troubles / sizeof troubles[0]; i++)
+        rows[troubles[i] - 1] = (row){ troubles[i], BWL_HOLD_HELD, 0, 0 };
     expect_rows(BWL_HOLD_HELD, rows, be_held);
 }
 
@@ -407,7 +411,8 @@ int main(void)
         cmocka_unit_test_setup(test_hold_outcomes_of_discarding_without_success, new_hold),
         cmocka_unit_test_setup(test_hold_outcomes_in_the_queue, new_hold),
         cmocka_unit_test_setup(test_hold_nothing_may_be_told_while_nothing_is_asked, new_hold),
-        cmocka_unit_test_setup(test_hold_only_a_loss_or_more_of_it_may_be_told_unasked, new_hold),
+        cmocka_unit_test_setup(test_hold_only_a_loss_or_trouble_or_more_of_it_may_be_told_unasked,
+                               new_hold),
         cmocka_unit_test_setup(test_hold_outcomes_of_a_renewal, new_hold),
         cmocka_unit_test_setup(test_hold_outcomes_of_an_extension_by_the_caller, new_hold),
         cmocka_unit_test_setup(test_hold_outcomes_of_a_release, new_hold),

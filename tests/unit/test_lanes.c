@@ -100,6 +100,46 @@ static void test_lanes_a_call_about_a_lock_makes_its_lane_busy(void **state)
     bwl_lanes_close(&lanes);
 }
 
+static void test_lanes_who_want_a_name_meet_while_it_is_in_use(void **state)
+{
+    bwl_client  *first  = open_lanes("redis://127.0.0.1:1", true);
+    atomic_uint *met[3] = { NULL };
+    atomic_uint *other  = NULL;
+
+    (void)state;
+    bwl_lane_enter(first);
+    bwl_client *second = bwl_lanes_meet(&lanes, "x", &met[0]);
+    assert_ptr_equal(second, lane(1));
+    bwl_lane_leave(first); /* empty as it is: */
+    assert_ptr_equal(bwl_lanes_meet(&lanes, "x", &met[1]), second);
+    assert_ptr_equal(bwl_lanes_meet(&lanes, "y", &other), first);
+    assert_ptr_equal(met[0], met[1]);
+    assert_ptr_not_equal(met[0], other);
+    assert_int_equal(atomic_load(&second->callers), 2);
+    bwl_lanes_part(met[0]);
+    bwl_lane_leave(first);
+    assert_ptr_equal(bwl_lanes_meet(&lanes, "x", &met[2]), second);
+    bwl_lanes_meet_first(met[2]); /* that lane is of no use */
+    assert_ptr_equal(bwl_lanes_meet(&lanes, "x", &met[0]), first);
+    for (int i = 0; i < 3; i++)
+        bwl_lanes_part(met[i]);
+    bwl_lanes_part(NULL);
+    bwl_lanes_meet_first(NULL);
+    assert_int_equal(atomic_load(met[0]) >> 8, 0);
+    bwl_lanes_close(&lanes);
+}
+
+static void test_lanes_who_meet_where_there_is_one_lane_need_not_part(void **state)
+{
+    bwl_client  *first = open_lanes("thread:", true);
+    atomic_uint *met   = NULL;
+
+    (void)state;
+    assert_ptr_equal(bwl_lanes_meet(&lanes, "x", &met), first);
+    assert_null(met);
+    bwl_lanes_close(&lanes);
+}
+
 static void test_lanes_an_event_loop_has_the_first_and_no_other(void **state)
 {
     bwl_client *first = open_lanes("redis://127.0.0.1:1", true);
@@ -176,6 +216,8 @@ int main(void)
         cmocka_unit_test(test_lanes_every_call_gets_one_of_its_own_while_there_are),
         cmocka_unit_test(test_lanes_are_shared_two_and_two_when_all_are_busy),
         cmocka_unit_test(test_lanes_a_call_about_a_lock_makes_its_lane_busy),
+        cmocka_unit_test(test_lanes_who_want_a_name_meet_while_it_is_in_use),
+        cmocka_unit_test(test_lanes_who_meet_where_there_is_one_lane_need_not_part),
         cmocka_unit_test(test_lanes_an_event_loop_has_the_first_and_no_other),
         cmocka_unit_test(test_lanes_without_a_keeper_there_is_one),
         cmocka_unit_test(test_lanes_without_a_connection_there_is_one),

@@ -378,6 +378,22 @@ static void test_redis_open_takes_a_bound_of_the_queue(void **state)
     assert_int_equal(store->queue_max, 1000000000);
 }
 
+static void test_redis_open_takes_how_often_threads_hand_it_on(void **state)
+{
+    const bwl_settings *settings;
+
+    (void)state;
+    assert_int_equal(open_url("redis://127.0.0.1"), BWL_OK);
+    settings = &store->client->settings;
+    assert_int_equal(settings->turns_max, 64);
+    assert_int_equal(settings->turns_ms, 100);
+    assert_int_equal(open_url("redis://127.0.0.1?turns=1"), BWL_OK);
+    assert_int_equal(store->client->settings.turns_max, 1);
+    assert_int_equal(open_url("redis://127.0.0.1?turns=1024&turns-time=2s"), BWL_OK);
+    assert_int_equal(store->client->settings.turns_max, 1024);
+    assert_int_equal(store->client->settings.turns_ms, 2000);
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void test_redis_open_refuses_with_its_reason_and_without_the_password(void **state)
@@ -408,6 +424,13 @@ static void test_redis_open_refuses_with_its_reason_and_without_the_password(voi
         { "redis://127.0.0.1?protocol=queue&queue-max=1000000001", BWL_STATUS_USAGE,
           "is a number" },
         { "redis://127.0.0.1?protocol=token&queue-max=5", BWL_STATUS_USAGE, "only protocol=queue" },
+        { "redis://127.0.0.1?turns=0", BWL_STATUS_USAGE, "from 1 to 1024" },
+        { "redis://127.0.0.1?turns=1025", BWL_STATUS_USAGE, "from 1 to 1024" },
+        { "redis://127.0.0.1?turns=", BWL_STATUS_USAGE, "from 1 to 1024" },
+        { "redis://127.0.0.1?turns-time=0s", BWL_STATUS_USAGE, "duration" },
+        { "redis://127.0.0.1?turns-time=5", BWL_STATUS_USAGE, "duration" },
+        { "redis://127.0.0.1?protocol=token&turns=5", BWL_STATUS_USAGE, "turns=: only" },
+        { "redis://127.0.0.1?protocol=token&turns-time=5s", BWL_STATUS_USAGE, "turns-time=: only" },
         { "unix:", BWL_STATUS_USAGE, "path of a socket" },
         { "unix://", BWL_STATUS_USAGE, "path of a socket" },
         { "unix://run/redis.sock", BWL_STATUS_USAGE, "path of a socket" },
@@ -446,6 +469,7 @@ int main(void)
         CASE(test_redis_open_password_of_a_file_is_not_empty_and_not_too_long),
         CASE(test_redis_open_takes_a_key_template),
         CASE(test_redis_open_takes_a_bound_of_the_queue),
+        CASE(test_redis_open_takes_how_often_threads_hand_it_on),
         CASE(test_redis_open_refuses_with_its_reason_and_without_the_password),
     };
 

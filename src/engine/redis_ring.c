@@ -1,0 +1,47 @@
+/*
+ * redis_ring.c -- the questions of a connection, the oldest first: a ring that grows.  See
+ * redis_store.h.
+ */
+#include "engine/redis_store.h"
+#include "engine/unawaited.h"
+
+#include <stdlib.h>
+
+static bool grow(bwl_redis_store *store)
+{
+    size_t room = store->questions_room == 0 ? 16 : store->questions_room * 2;
+
+    bwl_redis_open_question *ring = calloc(room, sizeof *ring);
+    if (ring == NULL)
+        return false;
+    for (size_t i = 0; i < store->questions_count; i++)
+        ring[i] = *bwl_redis_nth(store, i);
+    free(store->questions);
+    store->questions       = ring;
+    store->questions_first = 0;
+    store->questions_room  = room;
+    return true;
+}
+
+bool bwl_redis_append(bwl_redis_store *store, const bwl_redis_open_question *question)
+{
+    if (store->questions_count == store->questions_room && !grow(store))
+        return false;
+    *bwl_redis_nth(store, store->questions_count) = *question;
+    store->questions_count++;
+    store->client->pending++;
+    bwl_lock_pin(question->lock);
+    return true;
+}
+
+bwl_redis_open_question bwl_redis_take_first(bwl_redis_store *store)
+{
+    bwl_redis_open_question first = *bwl_redis_nth(store, 0);
+
+    store->questions_first = (store->questions_first + 1) % store->questions_room;
+    store->questions_count--;
+    store->client->pending--;
+    if (first.read_late)
+        bwl_unawaited_heard(store->client);
+    return first;
+}

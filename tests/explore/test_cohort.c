@@ -1,0 +1,357 @@
+/*
+ * test_cohort.c -- those of one client that want the same name, in every order of events: three
+ * holds on their seats, the cohort between them, and below it a store that answers when and as it
+ * likes.
+ *
+ * The machines are the production ones (hold.c, seat.c, cohort.c).  The store is what cohort.h says
+ * of the hold below: it is given, extended, refused, lost or silent, and ends by itself.  What may
+ * happen costs of a budget: rounds of each caller, cancels, extensions, losses, answers that fail,
+ * steps of the clock.  All orders of it are tried; a world that was seen is not looked at again.
+ *
+ * Laws, after every step:
+ *
+ *      ONE      at most one believes that he has it
+ *      TRUE     who believes it does so no longer than the store's hold says, and never when that
+ *               is gone
+ *      FIRST    whoever gets it has sat longer than all who wait
+ *      FENCE    it rises with every turn, and stays below the store's next
+ *      TURNS    no more turns than may be, of what the store gave at once
+ *      TIME     a turn begins with half of a lease, or with what the store gave just then
+ *      DEED     only what the store's hold can be commanded
+ *      GOES_ON  somebody waits, so something is asked of the store, or somebody has it
+ *      CLEAN    when all have left nothing is held, asked or owed
+ *
+ * And faults planted on purpose, each of which breaks a law.
+ */
+#include "cohort_world.h"
+
+/* ---- what may happen ------------------------------------------------------------------------- */
+
+typedef enum choice_kind {
+    START = 1,
+    LET_GO,
+    CANCEL,
+    LENGTHEN,
+    ALARM,
+    ANSWER,
+    FAIL,
+    LOSE,
+    RENEW,
+    TICK
+} choice_kind;
+
+typedef struct choice {
+    uint8_t kind;
+    uint8_t who;
+} choice;
+
+static bool is_due(const world *w)
+{
+    bool store_is = w->is_held && w->now >= w->until;
+
+    for (bwl_seat_number n = 1; n <= CALLERS; n++)
+        store_is |= w->callers[n].is_running && w->callers[n].wake_at <= w->now;
+    return store_is;
+}
+
+static unsigned choices_of_caller(const world *w, bwl_seat_number n, choice *ret_list)
+{
+    const caller *c     = &w->callers[n];
+    unsigned      count = 0;
+
+    if (!c->is_running) {
+        if (c->rounds > 0)
+            ret_list[count++] = (choice){ START, (uint8_t)n };
+        return count;
+    }
+    if (bwl_hold_is_held(&c->hold))
+        ret_list[count++] = (choice){ LET_GO, (uint8_t)n };
+    if (c->hold.state == BWL_HOLD_HELD && w->left.extends > 0)
+        ret_list[count++] = (choice){ LENGTHEN, (uint8_t)n };
+    if (bwl_hold_is_sought(&c->hold) && w->left.cancels > 0)
+        ret_list[count++] = (choice){ CANCEL, (uint8_t)n };
+    if (c->wake_at <= w->now)
+        ret_list[count++] = (choice){ ALARM, (uint8_t)n };
+    return count;
+}
+
+static unsigned choices(const world *w, choice *ret_list)
+{
+    unsigned count = 0;
+
+    for (bwl_seat_number n = 1; n <= CALLERS; n++)
+        count += choices_of_caller(w, n, ret_list + count);
+    if (w->asked != NOTHING)
+        ret_list[count++] = (choice){ ANSWER, 0 };
+    if (w->asked != NOTHING && w->left.failures > 0)
+        ret_list[count++] = (choice){ FAIL, 0 };
+    if (w->is_held && (w->left.losses > 0 || w->now >= w->until))
+        ret_list[count++] = (choice){ LOSE, 0 };
+    if (w->is_held && w->until < w->now + LEASE_MS && w->now < w->until)
+        ret_list[count++] = (choice){ RENEW, 0 };
+    if (w->left.ticks > 0 && !is_due(w))
+        ret_list[count++] = (choice){ TICK, 0 };
+    return count;
+}
+
+static void answer(world *w)
+{
+    switch ((question)w->asked) {
+    case ACQUIRE:
+    case YIELD:
+        give(w);
+        told(w, BWL_HELD);
+        return;
+    case EXTEND:
+        if (w->now >= w->until) {
+            told(w, BWL_LOST);
+            return;
+        }
+        w->until    = w->now + LEASE_MS;
+        w->is_fresh = true;
+        told(w, BWL_HELD);
+        return;
+    case RELEASE: told(w, BWL_RELEASED); return;
+    case NOTHING: return;
+    }
+}
+
+static void fail_(world *w)
+{
+    w->left.failures--;
+    if (w->asked == ACQUIRE)
+        told(w, BWL_STORE_REFUSED);
+    else if (w->asked == YIELD)
+        told(w, BWL_LOST);
+    else
+        told(w, BWL_UNKNOWN);
+}
+
+static void start(world *w, bwl_seat_number n)
+{
+    static const bwl_terms terms = { .lease_ms    = LEASE_MS,
+                                     .max_hold_ms = BWL_NEVER,
+                                     .answer_ms   = 2 * LEASE_MS };
+    caller                *c     = &w->callers[n];
+    bwl_random             fresh = { 0 };
+    bwl_effects            fx;
+
+    bwl_no_effects(&fx);
+    c->rounds--;
+    c->is_running = true;
+    memset(&c->hold, 0, sizeof c->hold);
+    bwl_hold_init(&c->hold, &bwl_seat_protocol, 1, &terms);
+    bwl_hold_acquire(&c->hold, &fresh, (bwl_moment){ .now = w->now }, w->now + 3 * TICK_MS, &fx);
+    after(w, n, &fx);
+}
+
+static void perform(world *w, choice what)
+{
+    bwl_hold   *hold = &w->callers[what.who].hold;
+    bwl_effects fx;
+
+    bwl_no_effects(&fx);
+    switch ((choice_kind)what.kind) {
+    case START: start(w, what.who); break;
+    case LET_GO:
+        bwl_hold_release(hold, (bwl_moment){ .now = w->now }, &fx);
+        after(w, what.who, &fx);
+        break;
+    case LENGTHEN:
+        w->left.extends--;
+        bwl_hold_extend(hold, w->now, LEASE_MS, &fx);
+        after(w, what.who, &fx);
+        break;
+    case CANCEL:
+        w->left.cancels--;
+        bwl_hold_cancel(hold, w->now, &fx);
+        after(w, what.who, &fx);
+        break;
+    case ALARM: happens(w, what.who, (bwl_event){ .kind = BWL_ALARM }); break;
+    case ANSWER: answer(w); break;
+    case FAIL: fail_(w); break;
+    case LOSE:
+        if (w->now < w->until)
+            w->left.losses--;
+        told(w, BWL_LOST);
+        break;
+    case RENEW:
+        w->until = w->now + LEASE_MS;
+        bwl_cohort_seen(&w->cohort, w->until, BWL_PENDING);
+        break;
+    case TICK:
+        w->left.ticks--;
+        w->now += TICK_MS;
+        break;
+    }
+    run(w);
+    look(w);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* FNV-1a by words; a world is nothing but numbers, and what is not used of it is 0. */
+static uint64_t print_of(const world *w)
+{
+    const unsigned char *bytes = (const unsigned char *)w;
+    uint64_t             print = 1469598103934665603u;
+
+    for (size_t i = 0; i + 8 <= sizeof *w; i += 8) {
+        uint64_t word;
+        memcpy(&word, bytes + i, 8);
+        print = (print ^ word) * 1099511628211u;
+        print ^= print >> 29;
+    }
+    return print == ALWAYS_NEW ? 1 : print;
+}
+
+static bool is_new(const world *w)
+{
+    uint64_t print = print_of(w);
+    size_t   mask  = ((size_t)1 << SEEN_BITS) - 1;
+    size_t   i     = (size_t)print & mask;
+
+    while (seen[i] != ALWAYS_NEW) {
+        if (seen[i] == print)
+            return false;
+        i = (i + 1) & mask;
+    }
+    seen[i] = print;
+    worlds++;
+    assert_true(worlds < mask / 2);
+    return true;
+}
+
+static void explore(const world *w)
+{
+    choice   list[40];
+    unsigned count;
+
+    if (broken != 0 || !is_new(w))
+        return;
+    count = choices(w, list);
+    for (unsigned i = 0; i < count && broken == 0; i++) {
+        world next = *w;
+        perform(&next, list[i]);
+        if (broken == 0)
+            explore(&next);
+    }
+}
+
+static unsigned explored(fault f, unsigned turns, bwl_ms turns_ms, budget left)
+{
+    static world w;
+
+    planted   = f;
+    turns_max = turns;
+    broken    = 0;
+    worlds    = 0;
+    memset(seen, 0, sizeof *seen << SEEN_BITS);
+    memset(&w, 0, sizeof w);
+    bwl_cohort_init(&w.cohort, turns, turns_ms);
+    w.now  = BEGINNING;
+    w.left = left;
+    for (bwl_seat_number n = 1; n <= CALLERS; n++) {
+        w.callers[n].rounds  = n == CALLERS && left.rounds > 1 ? 1 : left.rounds;
+        w.callers[n].wake_at = BWL_NEVER;
+    }
+    explore(&w);
+    print_message("# %zu worlds%s%s\n", worlds, broken != 0 ? ", breaks " : "",
+                  broken != 0 ? law_names[__builtin_ctz(broken)] : "");
+    return broken;
+}
+
+static void expect_clean(unsigned turns, bwl_ms turns_ms, budget left)
+{
+    unsigned laws = explored(NO_FAULT, turns, turns_ms, left);
+
+    if (laws != 0)
+        fail_msg("breaks %s", law_names[__builtin_ctz(laws)]);
+    assert_true(worlds > 1000);
+}
+
+static void test_turns_of_three_callers(void **state)
+{
+    (void)state;
+    expect_clean(2, BWL_NEVER, (budget){ .rounds = 2, .ticks = 2 });
+}
+
+static void test_callers_who_cancel_and_time_out(void **state)
+{
+    (void)state;
+    expect_clean(64, BWL_NEVER, (budget){ .rounds = 1, .cancels = 2, .ticks = 4 });
+}
+
+static void test_a_hold_that_is_lost_between_turns_and_in_them(void **state)
+{
+    (void)state;
+    expect_clean(2, BWL_NEVER, (budget){ .rounds = 1, .losses = 2, .cancels = 1, .ticks = 2 });
+}
+
+static void test_extensions_by_callers_that_fail(void **state)
+{
+    (void)state;
+    expect_clean(64, BWL_NEVER, (budget){ .rounds = 1, .extends = 1, .failures = 2, .ticks = 2 });
+}
+
+static void test_time_that_bounds_the_turns(void **state)
+{
+    (void)state;
+    expect_clean(64, TICK_MS, (budget){ .rounds = 1, .failures = 1, .cancels = 1, .ticks = 4 });
+}
+
+static void test_planted_faults_are_found(void **state)
+{
+    static const struct {
+        fault    f;
+        unsigned laws; /* any of these */
+    } rows[] = {
+        { HANDS_OVER_WHILE_RELEASING, 1u << TRUE_ | 1u << DEED },
+        { LOOKS_AT_NO_TIME, 1u << TIME },
+        { COUNTS_NO_TURNS, 1u << FENCE | 1u << TURNS },
+        { CANCELS_WHEN_ONE_LEAVES, 1u << DEED },
+        { TELLS_NO_LOSS, 1u << TRUE_ },
+        { PROMISES_MORE, 1u << TRUE_ },
+        { SERVES_THE_LAST, 1u << FIRST },
+        { NEVER_YIELDS_BACK, 1u << TRUE_ | 1u << DEED },
+        { FORGETS_WHO_WAITS, 1u << GOES_ON },
+        { LEAVES_IT_BEHIND, 1u << CLEAN },
+    };
+    const budget left = { .rounds = 2, .cancels = 1, .losses = 1, .ticks = 2 };
+
+    (void)state;
+    assert_int_equal(sizeof rows / sizeof rows[0], FAULTS - 1);
+    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        unsigned laws = explored(rows[i].f, 2, BWL_NEVER, left);
+        if ((laws & rows[i].laws) == 0)
+            fail_msg("fault %u is not found", (unsigned)rows[i].f);
+    }
+}
+
+static int take_memory(void **state)
+{
+    (void)state;
+    seen = calloc((size_t)1 << SEEN_BITS, sizeof *seen);
+    return seen != NULL ? 0 : -1;
+}
+
+static int give_memory(void **state)
+{
+    (void)state;
+    free(seen);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_turns_of_three_callers),
+        cmocka_unit_test(test_callers_who_cancel_and_time_out),
+        cmocka_unit_test(test_a_hold_that_is_lost_between_turns_and_in_them),
+        cmocka_unit_test(test_extensions_by_callers_that_fail),
+        cmocka_unit_test(test_time_that_bounds_the_turns),
+        cmocka_unit_test(test_planted_faults_are_found),
+    };
+
+    return cmocka_run_group_tests(tests, take_memory, give_memory);
+}

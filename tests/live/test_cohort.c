@@ -1,0 +1,344 @@
+/*
+ * test_cohort.c -- threads and operations of one client that want one name, on a real server: they
+ * hand it on to each other without asking, in the order in which they came, and others wait for so
+ * many turns and no more.
+ *
+ * The server counts what it was asked.  The judge of exclusion is the witness.
+ */
+#include "tests/lib/line.h"
+#include "tests/lib/witness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { THREADS = 16, ROUNDS = 200, TURNS = 64, FEW = 4, WAIT_MS = 60000, SEATS = 10 };
+
+static server  *redis;
+static witness *judge;
+static char     url[200];     /* time is no bound: a slow machine takes as many turns           */
+static char     url_few[200]; /* likewise, with few turns                                      */
+
+/* ---- helpers --------------------------------------------------------------------------------- */
+
+static long scripts_run(void)
+{
+    return line_count(redis, "evalsha") + line_count(redis, "eval");
+}
+
+static bowline_operation *sits(bowline_client *client, const char *name, int64_t wait_ms)
+{
+    const bowline_acquire_options *options = BOWLINE_ACQUIRE(.wait_ms = wait_ms);
+    bowline_operation             *op      = NULL;
+
+    assert_status(BOWLINE_OK, bowline_acquire_start(&op, client, name, options, NULL), NULL);
+    return op;
+}
+
+/* Connected, and with a keeper that drives what was started. */
+static bowline_client *must_open_warm(const char *where)
+{
+    bowline_client *client = must_open(where);
+
+    must_release(must_acquire(client, "warm"));
+    return client;
+}
+
+static bowline_hold *must_win(bowline_operation *op)
+{
+    bowline_hold *hold  = NULL;
+    bowline_error error = { 0 };
+
+    assert_status(BOWLINE_OK, bowline_acquire_finish(&hold, op, &error), &error);
+    return hold;
+}
+
+static void assert_nobody_met(void)
+{
+    witness_verdict verdict = witness_judge(judge);
+
+    assert_int_equal(verdict.collisions, 0);
+    assert_int_equal(verdict.fences_backward, 0);
+}
+
+/* ---- a crowd of threads ---------------------------------------------------------------------- */
+
+typedef struct guest {
+    pthread_t       thread;
+    bowline_client *client;
+    int             rounds;
+    int             failed;
+    int             nth; /* of these releases one is not waited for; 0: none */
+} guest;
+
+static void *comes_and_goes(void *arg)
+{
+    guest *g = arg;
+
+    for (int i = 0; i < g->rounds; i++) {
+        witness_visit inside;
+        bowline_hold *hold = NULL;
+        if (acquire_within(&hold, g->client, "x", WAIT_MS, NULL) != BOWLINE_OK) {
+            g->failed++;
+            continue;
+        }
+        bool alone = witness_enter(judge, &inside, bowline_hold_fence(hold));
+        witness_leave(&inside);
+        int status = g->nth != 0 && i % g->nth == 0 ? bowline_release_nowait(hold, NULL)
+                                                    : bowline_release(hold, NULL);
+        g->failed += alone && status == BOWLINE_OK ? 0 : 1;
+    }
+    return NULL;
+}
+
+static void crowd_comes(bowline_client *client, guest *guests, int count, int nth)
+{
+    for (int i = 0; i < count; i++) {
+        guests[i] = (guest){ .client = client, .rounds = ROUNDS, .nth = nth };
+        assert_int_equal(pthread_create(&guests[i].thread, NULL, comes_and_goes, &guests[i]), 0);
+    }
+}
+
+static void crowd_leaves(guest *guests, int count)
+{
+    for (int i = 0; i < count; i++)
+        assert_int_equal(pthread_join(guests[i].thread, NULL), 0);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(guests[i].failed, 0);
+}
+
+static void test_sixteen_threads_ask_the_server_once_in_twenty_turns(void **state)
+{
+    guest guests[THREADS];
+
+    (void)state;
+    bowline_client *client = must_open_warm(url);
+    (void)server_ask(redis, "CONFIG RESETSTAT");
+    crowd_comes(client, guests, THREADS, 0);
+    crowd_leaves(guests, THREADS);
+    long asked = scripts_run();
+    print_message("%ld scripts for %d turns\n", asked, THREADS * ROUNDS);
+    assert_true(asked * 20 <= THREADS * ROUNDS);
+    assert_nobody_met();
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static void test_one_turn_is_as_if_there_were_none_of_this(void **state)
+{
+    guest guests[4];
+    char  alone[220];
+
+    (void)state;
+    (void)snprintf(alone, sizeof alone, "%s?turns=1", redis->tcp_url);
+    bowline_client *client = must_open(alone);
+    (void)server_ask(redis, "CONFIG RESETSTAT");
+    crowd_comes(client, guests, 4, 0);
+    crowd_leaves(guests, 4);
+    assert_true(scripts_run() >= 4 * ROUNDS * 2);
+    assert_nobody_met();
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static void test_two_clients_with_crowds_and_releases_that_nobody_waits_for(void **state)
+{
+    guest here[8], there[8];
+
+    (void)state;
+    bowline_client *client = must_open_warm(url_few);
+    bowline_client *other  = must_open_warm(url_few);
+    crowd_comes(client, here, 8, 3);
+    crowd_comes(other, there, 8, 5);
+    crowd_leaves(here, 8);
+    crowd_leaves(there, 8);
+    assert_status(BOWLINE_OK, bowline_released(client, WAIT_MS, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_released(other, WAIT_MS, NULL), NULL);
+    assert_nobody_met();
+    bowline_close(client);
+    bowline_close(other);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+static void test_those_inside_have_one_place_and_their_order(void **state)
+{
+    bowline_operation *ops[SEATS];
+    bowline_client    *client = must_open_warm(url);
+    bowline_client    *other  = must_open_warm(url);
+
+    (void)state;
+    bowline_hold *hold = must_acquire(other, "x");
+    for (int i = 0; i < SEATS; i++)
+        ops[i] = sits(client, "x", WAIT_MS);
+    /* The first one alone, and the others together. */
+    assert_true(line_comes_to(redis, "x", 2));
+    uint64_t fence = bowline_hold_fence(hold);
+    must_release(hold);
+    for (int i = 0; i < SEATS; i++) {
+        for (int later = i + 1; later < SEATS; later++)
+            assert_int_equal(bowline_operation_done(ops[later]), 0);
+        hold = must_win(ops[i]);
+        assert_true(bowline_hold_fence(hold) > fence);
+        fence = bowline_hold_fence(hold);
+        if (i > 1) /* those two may have a claim as yet */
+            assert_true(bowline_hold_left_ms(hold) > 10000);
+        must_release(hold);
+    }
+    bowline_close(client);
+    bowline_close(other);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* Of a crowd that would go on for ever, others see FEW turns. */
+static void test_others_wait_for_so_many_turns(void **state)
+{
+    bowline_operation *ops[SEATS];
+    bowline_client    *client = must_open_warm(url_few);
+    bowline_client    *other  = must_open_warm(url_few);
+    int                turns  = 0;
+
+    (void)state;
+    bowline_hold *hold = must_acquire(client, "x");
+    for (int i = 0; i < SEATS; i++)
+        ops[i] = sits(client, "x", WAIT_MS);
+    assert_true(line_comes_to(redis, "x", 1));
+    must_release(hold);
+    hold                        = must_win(ops[0]); /* the turns of the cohort begin */
+    bowline_operation *remotely = sits(other, "x", WAIT_MS);
+    assert_true(line_comes_to(redis, "x", 1));
+    for (turns = 1; turns <= SEATS; turns++) {
+        must_release(hold);
+        if (turns == FEW)
+            break;
+        hold = must_win(ops[turns]);
+        assert_int_equal(bowline_operation_done(remotely), 0);
+    }
+    hold = must_win(remotely); /* and they stand behind it */
+    assert_true(line_comes_to(redis, "x", 1));
+    assert_int_equal(bowline_operation_done(ops[FEW]), 0);
+    must_release(hold);
+    for (int i = FEW; i < SEATS; i++)
+        must_release(must_win(ops[i]));
+    bowline_close(client);
+    bowline_close(other);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* ---- one of many ----------------------------------------------------------------------------- */
+
+static void test_who_times_out_or_cancels_leaves_his_seat_only(void **state)
+{
+    (void)state;
+    bowline_client *client = must_open_warm(url);
+    bowline_client *other  = must_open_warm(url);
+    bowline_hold   *hold   = must_acquire(other, "x");
+    bowline_hold   *none   = NULL;
+
+    bowline_operation *first = sits(client, "x", WAIT_MS);
+    bowline_operation *a     = sits(client, "x", WAIT_MS);
+    bowline_operation *b     = sits(client, "x", 30);
+    bowline_operation *c     = sits(client, "x", WAIT_MS);
+    bowline_operation *d     = sits(client, "x", WAIT_MS);
+    assert_true(line_comes_to(redis, "x", 2));
+    assert_status(BOWLINE_TIMEOUT, bowline_acquire_finish(&none, b, NULL), NULL);
+    bowline_cancel(a);
+    assert_status(BOWLINE_CANCELLED, bowline_acquire_finish(&none, a, NULL), NULL);
+    assert_true(line_comes_to(redis, "x", 2)); /* nobody has lost the place */
+    must_release(hold);
+    must_release(must_win(first));
+    hold = must_win(c);
+    bowline_cancel(d);
+    assert_status(BOWLINE_CANCELLED, bowline_acquire_finish(&none, d, NULL), NULL);
+    must_release(hold);
+    assert_true(line_leaves_nothing(redis));
+    hold  = must_acquire(other, "x");
+    first = sits(client, "x", WAIT_MS);
+    a     = sits(client, "x", 30); /* the last one to leave takes the place with him */
+    assert_status(BOWLINE_TIMEOUT, bowline_acquire_finish(&none, a, NULL), NULL);
+    assert_true(line_comes_to(redis, "x", 1));
+    must_release(hold);
+    must_release(must_win(first));
+    bowline_close(client);
+    bowline_close(other);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static void test_who_would_not_wait_is_told_busy(void **state)
+{
+    (void)state;
+    bowline_client    *client = must_open_warm(url);
+    bowline_hold      *hold   = must_acquire(client, "x");
+    bowline_operation *op     = sits(client, "x", WAIT_MS);
+
+    assert_int_equal(try_once(client, "x"), BOWLINE_BUSY);
+    must_release(hold);
+    hold = must_win(op);
+    assert_int_equal(try_once(client, "x"), BOWLINE_BUSY);
+    must_release(hold);
+    assert_int_equal(try_once(client, "x"), BOWLINE_OK);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static void test_a_turn_is_a_hold_like_any_other(void **state)
+{
+    bowline_holder who = { .size = sizeof who };
+
+    (void)state;
+    bowline_client    *client = must_open_warm(url);
+    bowline_hold      *hold   = must_acquire(client, "x");
+    bowline_operation *a      = sits(client, "x", WAIT_MS);
+    bowline_operation *b      = sits(client, "x", WAIT_MS);
+    must_release(hold);
+    hold = must_win(a);
+    assert_status(BOWLINE_OK, bowline_extend(hold, 60000, NULL), NULL);
+    assert_true(bowline_hold_left_ms(hold) > 50000);
+    assert_string_equal(bowline_hold_name(hold), "x");
+    assert_status(BOWLINE_OK, bowline_hold_trouble(hold, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_who(client, "x", &who, NULL), NULL);
+    assert_int_equal(who.pid, getpid());
+    assert_int_equal(who.fence, 0);
+    must_release(hold);
+    hold = must_win(b);
+    assert_status(BOWLINE_OK, bowline_yield(hold, WAIT_MS, NULL), NULL); /* alone by now */
+    must_release(hold);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static int open_server(void **state)
+{
+    (void)state;
+    server_needed();
+    judge = witness_new();
+    redis = server_start(NULL);
+    (void)snprintf(url, sizeof url, "%s?turns=%d&turns-time=1h", redis->tcp_url, TURNS);
+    (void)snprintf(url_few, sizeof url_few, "%s?turns=%d&turns-time=1h", redis->tcp_url, FEW);
+    return 0;
+}
+
+static int close_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    witness_free(judge);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sixteen_threads_ask_the_server_once_in_twenty_turns),
+        cmocka_unit_test(test_one_turn_is_as_if_there_were_none_of_this),
+        cmocka_unit_test(test_two_clients_with_crowds_and_releases_that_nobody_waits_for),
+        cmocka_unit_test(test_those_inside_have_one_place_and_their_order),
+        cmocka_unit_test(test_others_wait_for_so_many_turns),
+        cmocka_unit_test(test_who_times_out_or_cancels_leaves_his_seat_only),
+        cmocka_unit_test(test_who_would_not_wait_is_told_busy),
+        cmocka_unit_test(test_a_turn_is_a_hold_like_any_other),
+    };
+    return cmocka_run_group_tests(tests, open_server, close_server);
+}

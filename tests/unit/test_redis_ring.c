@@ -1,6 +1,6 @@
 /*
- * test_redis_ring.c -- the questions of a connection: in the order in which they came, however often
- * the ring has gone round and grown.
+ * test_redis_ring.c -- the questions of a connection: in the order in which they came, however
+ * often the ring has gone round and grown.
  */
 #include "redis_fixture.h"
 

@@ -38,6 +38,8 @@ static bool is_alone(const bwl_world *w, unsigned client)
 
     if (!c->is_running || c->is_working || bwl_world_believes(w, client) > 0)
         return false;
+    if (c->hold.state == BWL_HOLD_DISOWNED)
+        return false; /* its caller may give it back, or its time run out */
     if (w->left[BWL_CANCEL] > 0 && bwl_hold_is_sought(&c->hold))
         return false;
     if (w->left[BWL_LOSS] > 0 && has_letters_to_lose(c))

@@ -103,7 +103,7 @@ static void test_what_a_client_has_yet_to_learn_tells_worlds_apart(void **state)
 }
 
 /* Nothing is asked of the new server before the client knows that it is new; then the hold is lost,
- * is told so, and takes back what may be there. */
+ * is told so; what may be there is taken back when its caller has given it back, too. */
 static void test_a_hold_is_lost_as_soon_as_the_restart_is_known(void **state)
 {
     bwl_scenario s       = scenario_called("restart-told");
@@ -130,6 +130,9 @@ static void test_a_hold_is_lost_as_soon_as_the_restart_is_known(void **state)
     assert_int_equal(w.broken, 0);
     assert_int_equal(bwl_world_believes(&w, 0), 0);
     assert_true(w.clients[0].is_told_end);
+    assert_int_equal(w.clients[0].letters_count, 0);
+    bwl_world_perform(&w, (bwl_choice){ .kind = BWL_CHOICE_RELEASE });
+    assert_int_equal(w.broken, 0);
     assert_int_equal(w.clients[0].letters_count, 1);
     assert_int_equal(w.clients[0].letters[0].word, REDIS_DELETE_IF_MINE);
 }

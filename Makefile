@@ -81,7 +81,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps docs demo test format check-format check-scripts check-headers gcc clang asan tsan valgrind \
-	torture torture-tests soak coverage fuzz fuzz-merge lab lab-report mutants old-redis bench bench-report bench-peers install deb check-install check-package \
+	torture torture-tests soak coverage fuzz fuzz-merge explore lab lab-report mutants old-redis bench bench-report bench-peers install deb check-install check-package \
 	check-reproducible clean
 
 all:
@@ -101,6 +101,7 @@ help:
 	@echo 'make torture-tests   the same to every test program (20 minutes)'
 	@echo 'make soak            processes that share locks, under a rain of faults, for SOAK_SECONDS ($(SOAK_SECONDS))'
 	@echo 'make fuzz            every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
+	@echo 'make explore         every state of every scenario of the lab (two minutes)'
 	@echo 'make lab             protocols by faults, into $(BUILD)/lab.html; the diagrams of the docs'
 	@echo 'make lab-report      the same and ten million random walks, written to docs/lab/figures.md (15 minutes)'
 	@echo 'make mutants         plant faults in a copy, and see that the tests notice (10 minutes)'
@@ -203,6 +204,10 @@ fuzz:
 # Take what the last `make fuzz` found into the corpus that is kept.
 fuzz-merge:
 	@tools/fuzz merge build-fuzz
+
+# Every state of every scenario; `make test` has a budget for the large ones.
+explore: all
+	@tools/explore $(BUILD)
 
 # Every protocol with every kind of fault, and the diagrams that the docs show.
 lab: all

@@ -171,6 +171,8 @@ int bench_measure_fairness(bench *b, const bench_measure *measure, bench_result 
                            bench_trouble *reterr);
 int bench_measure_commands(bench *b, const bench_measure *measure, bench_result *ret_result,
                            bench_trouble *reterr);
+int bench_measure_same_name(bench *b, const bench_measure *measure, bench_result *ret_result,
+                            bench_trouble *reterr);
 int bench_measure_idle_commands(bench *b, const bench_measure *measure, bench_result *ret_result,
                                 bench_trouble *reterr);
 int bench_measure_idle_cpu(bench *b, const bench_measure *measure, bench_result *ret_result,

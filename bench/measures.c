@@ -325,6 +325,19 @@ const bench_measure bench_measures[] = {
         .run     = bench_measure_commands,
     },
     {
+        .name    = "same-name-16",
+        .regime  = BENCH_FREE,
+        .unit    = BENCH_COMMANDS,
+        .ours    = "commands of 16 threads of one client on one name, " QUEUE,
+        .theirs  = "hand-overs",
+        .means   = "They have one place in the server's queue between them, and hand it on to each "
+                   "other; after 64 turns, or a tenth of a second, others come first.",
+        .bound   = BENCH_AT_MOST,
+        .goal    = 0.05,
+        .threads = 16,
+        .run     = bench_measure_same_name,
+    },
+    {
         .name    = "idle-commands",
         .regime  = BENCH_FREE,
         .unit    = BENCH_COMMANDS,

@@ -295,6 +295,8 @@ int bwl_client_wait(bwl_client *client, bwl_operation *operation, bwl_ms until, 
 {
     int status = BWL_OK;
 
+    if (client->kept_since != 0)
+        flush(client); /* whoever waits sends what was kept, however short the wait is */
     while (operation->ended == BWL_PENDING && status == BWL_OK) {
         if (until != BWL_NEVER && until <= bwl_client_now(client))
             status = BWL_STATUS_TIMEOUT;

@@ -310,7 +310,6 @@ int bwl_redis_share(bwl_client *client, const bwl_client *first)
         return BWL_STATUS_NOMEM;
     store->client      = client;
     store->phase       = BWL_REDIS_DOWN;
-    store->port        = its->port;
     store->resolver    = its->resolver;
     store->tls         = its->tls; /* which the first one frees, as it is closed last */
     store->borrows_tls = true;
@@ -324,6 +323,7 @@ int bwl_redis_share(bwl_client *client, const bwl_client *first)
         store->addresses_count = its->host != NULL ? 0 : its->addresses_count;
         memcpy(store->addresses, its->addresses, sizeof store->addresses);
         memcpy(store->where, its->where, sizeof store->where);
+        store->port = its->port;
         store->host = copy_of(its->host, &all);
     }
     store->user         = copy_of(its->user, &all);

@@ -101,7 +101,7 @@ static void test_crowd_sends_its_commands_together(void **state)
     let_crowd_work(client, CROWD);
     reads    = figure("stats", "total_reads_processed") - reads;
     commands = figure("stats", "total_commands_processed") - commands;
-    print_message("%lld commands in %lld reads\n", commands, reads);
+    print_message("# %lld commands in %lld reads\n", commands, reads);
     assert_true(commands >= 2 * CROWD * PAIRS);
     assert_true(reads * 4 < commands * 3);
     bowline_close(client);
@@ -130,6 +130,19 @@ static void test_crowd_on_a_client_of_an_event_loop_has_one_connection(void **st
     bowline_close(client);
 }
 
+/* Until the server has noticed who has gone, there is no room for us either. */
+static void allow(const char *clients)
+{
+    const char *answer = NULL;
+
+    for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(2)) {
+        answer = server_may_say(redis, "CONFIG SET maxclients %s", clients);
+        if (answer != NULL && strcmp(answer, "OK") == 0)
+            return;
+    }
+    fail_msg("no room at the server: %s", answer != NULL ? answer : "it hangs up");
+}
+
 /* No room for one more: those that there are do. */
 static void test_crowd_goes_on_where_the_server_takes_no_more(void **state)
 {
@@ -138,7 +151,7 @@ static void test_crowd_goes_on_where_the_server_takes_no_more(void **state)
     bowline_client *client = must_open(redis->tcp_url);
     let_crowd_work(client, CROWD);
     bowline_close(client);
-    assert_string_equal(server_ask(redis, "CONFIG SET maxclients 10000"), "OK");
+    allow("10000");
 }
 
 static int set_up(void **state)

@@ -93,6 +93,7 @@ static const answer answers[] = {
     { "*2\r\n$0\r\n\r\n$4\r\n6379\r\n", BWL_SENTINEL_STRANGE, NULL, 0 },
     { "*2\r\n$3\r\na b\r\n$4\r\n6379\r\n", BWL_SENTINEL_STRANGE, NULL, 0 },
     { "*2\r\n$3\r\na\nb\r\n$4\r\n6379\r\n", BWL_SENTINEL_STRANGE, NULL, 0 },
+    { "*2\r\n:1\r\n$1\r\n1\r\n", BWL_SENTINEL_STRANGE, NULL, 0 },
     { "*2\r\n$1\r\nh\r\n$1\r\n0\r\n", BWL_SENTINEL_STRANGE, NULL, 0 },
     { "*2\r\n$1\r\nh\r\n$5\r\n65536\r\n", BWL_SENTINEL_STRANGE, NULL, 0 },
     { "*2\r\n$1\r\nh\r\n$2\r\n-1\r\n", BWL_SENTINEL_STRANGE, NULL, 0 },
@@ -170,6 +171,24 @@ static void test_other_pushes_are_no_switch(void **state)
     }
 }
 
+/* Whoever hands in half a frame is told no. */
+static void test_half_a_frame_says_nothing(void **state)
+{
+    static const char   reply[]         = "*2\r\n$9\r\n127.0.0.1\r\n$4\r\n6379\r\n";
+    static const char   push[]          = MESSAGE("+switch-master", "m a 1 b 2");
+    static const size_t ends_of_reply[] = { 0, 4, 19 };
+    static const size_t ends_of_push[]  = { 0, 4, 14, 31 };
+    bwl_primary         primary;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(ends_of_reply); i++)
+        assert_int_equal(bwl_sentinel_read(&primary, reply, ends_of_reply[i]),
+                         BWL_SENTINEL_STRANGE);
+    for (size_t i = 0; i < COUNT_OF(ends_of_push); i++)
+        assert_false(bwl_sentinel_read_switch(&primary, "m", push, ends_of_push[i]));
+    assert_true(bwl_sentinel_read_switch(&primary, "m", push, sizeof push - 1));
+}
+
 static void test_two_addresses_are_compared(void **state)
 {
     bwl_primary one = { "a", 1 }, other = { "a", 1 };
@@ -193,6 +212,7 @@ int main(void)
         cmocka_unit_test(test_host_has_a_longest_size),
         cmocka_unit_test(test_switch_of_the_service_is_read),
         cmocka_unit_test(test_other_pushes_are_no_switch),
+        cmocka_unit_test(test_half_a_frame_says_nothing),
         cmocka_unit_test(test_two_addresses_are_compared),
     };
 

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LEASE_MS = 20000, SHORT_LEASE_MS = 240 };
+enum { LEASE_MS = 20000, SHORT_LEASE_MS = 600 };
 
 static bowline_client *open_one(stage *s, int32_t keeper, uint32_t lease_ms)
 {

@@ -41,9 +41,12 @@ static void require_same(const bwl_url *one, const bwl_url *two)
     require(strcmp(one->scheme, two->scheme) == 0);
     require(is_same(one->user, two->user));
     require(is_same(one->password, two->password));
-    require(is_same(one->host, two->host));
     require(is_same(one->path, two->path));
-    require(one->port == two->port);
+    require(one->hosts_count == two->hosts_count);
+    for (unsigned i = 0; i < one->hosts_count; i++) {
+        require(is_same(one->hosts[i].name, two->hosts[i].name));
+        require(one->hosts[i].port == two->hosts[i].port);
+    }
     require(one->options_count == two->options_count);
     for (unsigned i = 0; i < one->options_count; i++) {
         require(is_same(one->options[i].name, two->options[i].name));
@@ -66,10 +69,18 @@ static size_t measure(const bwl_url *url, const char *part)
 
 static void check_parts(const bwl_url *url)
 {
-    size_t size = measure(url, url->user) + measure(url, url->password) + measure(url, url->host) +
-                  measure(url, url->path);
+    size_t size = measure(url, url->user) + measure(url, url->password) + measure(url, url->path);
 
     require(url->used <= sizeof url->text);
+    require(url->hosts_count <= BWL_URL_HOSTS_MAX);
+    for (unsigned i = 0; i < url->hosts_count; i++) {
+        require(url->hosts[i].name != NULL);
+        require(url->hosts_count == 1 || url->hosts[i].name[0] != '\0');
+        size += measure(url, url->hosts[i].name);
+    }
+    require((url->host != NULL) == (url->hosts_count > 0));
+    require(url->host == NULL ||
+            (url->host == url->hosts[0].name && url->port == url->hosts[0].port));
     require(url->options_count <= BWL_URL_OPTIONS_MAX);
     for (unsigned i = 0; i < url->options_count; i++) {
         require(url->options[i].name[0] != '\0');
@@ -106,10 +117,18 @@ static void add_encoded(paper *p, const char *text, const char *also)
     p->size += size;
 }
 
-static void add_authority(paper *p, const bwl_url *url)
+static void add_host(paper *p, const bwl_url_host *host)
 {
     char port[16];
 
+    add_encoded(p, host->name, "");
+    (void)snprintf(port, sizeof port, ":%u", (unsigned)host->port);
+    if (host->port != 0)
+        add(p, port);
+}
+
+static void add_authority(paper *p, const bwl_url *url)
+{
     add(p, "//");
     if (url->user != NULL) {
         add_encoded(p, url->user, "");
@@ -119,10 +138,10 @@ static void add_authority(paper *p, const bwl_url *url)
         }
         add(p, "@");
     }
-    add_encoded(p, url->host, "");
-    (void)snprintf(port, sizeof port, ":%u", (unsigned)url->port);
-    if (url->port != 0)
-        add(p, port);
+    for (unsigned i = 0; i < url->hosts_count; i++) {
+        add(p, i > 0 ? "," : "");
+        add_host(p, &url->hosts[i]);
+    }
 }
 
 static void check_again(const bwl_url *url)

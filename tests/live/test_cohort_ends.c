@@ -219,10 +219,10 @@ static void test_a_server_that_is_gone_is_said_to_be(void **state)
     (void)state;
     bowline_client *client = must_open_warm(url);
     server_kill(redis);
-    bowline_operation *first  = sits(client, 300);
-    bowline_operation *second = sits(client, 200);
-    int of_second = bowline_acquire_finish(&none, second, NULL);
-    int of_first  = bowline_acquire_finish(&none, first, NULL);
+    bowline_operation *first     = sits(client, 300);
+    bowline_operation *second    = sits(client, 200);
+    int                of_second = bowline_acquire_finish(&none, second, NULL);
+    int                of_first  = bowline_acquire_finish(&none, first, NULL);
     server_start_again(redis);
     /* What was written before the break was seen may have been carried out. */
     assert_true(of_first == BOWLINE_UNREACHABLE || of_first == BOWLINE_UNKNOWN);

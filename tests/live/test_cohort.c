@@ -8,6 +8,7 @@
 #include "tests/lib/line.h"
 #include "tests/lib/witness.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,40 +65,51 @@ static void assert_nobody_met(void)
 
 /* ---- a crowd of threads ---------------------------------------------------------------------- */
 
+/* So many turns are taken by all of them: nobody is left alone with the last ones. */
 typedef struct guest {
     pthread_t       thread;
     bowline_client *client;
-    int             rounds;
-    int             failed;
-    int             nth; /* of these releases one is not waited for; 0: none */
+    bowline_operation
+               *first; /* sits before anybody's thread runs: nobody is alone with the first */
+    atomic_int *left;  /* turns that nobody has begun */
+    int         failed;
+    int         nth; /* of these releases one is not waited for; 0: none */
 } guest;
 
 static void *comes_and_goes(void *arg)
 {
-    guest *g = arg;
+    guest        *g    = arg;
+    bowline_hold *hold = NULL;
+    int           got  = bowline_acquire_finish(&hold, g->first, NULL);
 
-    for (int i = 0; i < g->rounds; i++) {
+    for (int i = 0;; i++) {
         witness_visit inside;
-        bowline_hold *hold = NULL;
-        if (acquire_within(&hold, g->client, "x", WAIT_MS, NULL) != BOWLINE_OK) {
+        if (got != BOWLINE_OK) {
             g->failed++;
-            continue;
+            break;
         }
         bool alone = witness_enter(judge, &inside, bowline_hold_fence(hold));
         witness_leave(&inside);
         int status = g->nth != 0 && i % g->nth == 0 ? bowline_release_nowait(hold, NULL)
                                                     : bowline_release(hold, NULL);
         g->failed += alone && status == BOWLINE_OK ? 0 : 1;
+        if (atomic_fetch_sub(g->left, 1) <= 0)
+            break;
+        got = acquire_within(&hold, g->client, "x", WAIT_MS, NULL);
     }
     return NULL;
 }
 
-static void crowd_comes(bowline_client *client, guest *guests, int count, int nth)
+/* `left` is the turns that come after the first one of each, until crowd_leaves(). */
+static void crowd_comes(bowline_client *client, guest *guests, int count, int nth, atomic_int *left)
 {
-    for (int i = 0; i < count; i++) {
-        guests[i] = (guest){ .client = client, .rounds = ROUNDS, .nth = nth };
+    atomic_init(left, count * (ROUNDS - 1));
+    for (int i = 0; i < count; i++)
+        guests[i] = (guest){
+            .client = client, .first = sits(client, "x", WAIT_MS), .left = left, .nth = nth
+        };
+    for (int i = 0; i < count; i++)
         assert_int_equal(pthread_create(&guests[i].thread, NULL, comes_and_goes, &guests[i]), 0);
-    }
 }
 
 static void crowd_leaves(guest *guests, int count)
@@ -110,12 +122,13 @@ static void crowd_leaves(guest *guests, int count)
 
 static void test_sixteen_threads_ask_the_server_once_in_twenty_turns(void **state)
 {
-    guest guests[THREADS];
+    guest      guests[THREADS];
+    atomic_int left;
 
     (void)state;
     bowline_client *client = must_open_warm(url);
     (void)server_ask(redis, "CONFIG RESETSTAT");
-    crowd_comes(client, guests, THREADS, 0);
+    crowd_comes(client, guests, THREADS, 0, &left);
     crowd_leaves(guests, THREADS);
     long asked = scripts_run();
     print_message("%ld scripts for %d turns\n", asked, THREADS * ROUNDS);
@@ -127,14 +140,15 @@ static void test_sixteen_threads_ask_the_server_once_in_twenty_turns(void **stat
 
 static void test_one_turn_is_as_if_there_were_none_of_this(void **state)
 {
-    guest guests[4];
-    char  alone[220];
+    guest      guests[4];
+    atomic_int left;
+    char       alone[220];
 
     (void)state;
     (void)snprintf(alone, sizeof alone, "%s?turns=1", redis->tcp_url);
     bowline_client *client = must_open(alone);
     (void)server_ask(redis, "CONFIG RESETSTAT");
-    crowd_comes(client, guests, 4, 0);
+    crowd_comes(client, guests, 4, 0, &left);
     crowd_leaves(guests, 4);
     assert_true(scripts_run() >= 4 * ROUNDS * 2);
     assert_nobody_met();
@@ -144,13 +158,14 @@ static void test_one_turn_is_as_if_there_were_none_of_this(void **state)
 
 static void test_two_clients_with_crowds_and_releases_that_nobody_waits_for(void **state)
 {
-    guest here[8], there[8];
+    guest      here[8], there[8];
+    atomic_int left_here, left_there;
 
     (void)state;
     bowline_client *client = must_open_warm(url_few);
     bowline_client *other  = must_open_warm(url_few);
-    crowd_comes(client, here, 8, 3);
-    crowd_comes(other, there, 8, 5);
+    crowd_comes(client, here, 8, 3, &left_here);
+    crowd_comes(other, there, 8, 5, &left_there);
     crowd_leaves(here, 8);
     crowd_leaves(there, 8);
     assert_status(BOWLINE_OK, bowline_released(client, WAIT_MS, NULL), NULL);

@@ -3,6 +3,7 @@ nothing has a clean bill. It changes nothing: the data has the same digest after
 on a list.
 """
 
+import ctypes
 import hashlib
 import os
 import pathlib
@@ -49,9 +50,21 @@ def test_a_good_server_has_a_clean_bill(place, good):
     assert text.stdout.splitlines()[-1].startswith("0 failed, 0 warned of, 0 not looked at, 0 noted, ")
 
 
+def inotify_can_be_had():
+    """Programs of the same user may have all of them."""
+    fd = ctypes.CDLL(None).inotify_init1(os.O_CLOEXEC)
+    if fd >= 0:
+        os.close(fd)
+    return fd >= 0
+
+
 def test_a_directory_has_a_clean_bill(place):
+    can = [inotify_can_be_had()]
     bill = look(place, None)
-    assert bill.grades() == {"directory": "ok", "file system": "ok", "inotify": "ok"}
+    can.append(inotify_can_be_had())
+    assert list(bill.grades()) == ["directory", "file system", "inotify"]
+    assert bill.grades()["directory"] == bill.grades()["file system"] == "ok"
+    assert bill.grades()["inotify"] in {"ok" if c else "warning" for c in can}
     assert "mode 0700" in bill.of("directory")["what"]
 
 

@@ -47,7 +47,7 @@ static void tell_lie(fake_server *s, const fake_command *cmd, void *arg)
     }
 }
 
-/* A server that says something is waited for as long as it takes; the other one's silence is short. */
+/* A server that says something is waited for as long as it takes; the other's silence is short. */
 enum { PATIENT = 10000, SHORT = 100 };
 
 static bowline_client *client_of(fake_server *s, int reply_ms)
@@ -68,7 +68,7 @@ static void keeps_the_secret(const bowline_error *error)
         fail_msg("the text tells the secret: %s", error->text);
 }
 
-/* To the lie: where its silence is short, a slow machine may not have come so far, and tries again. */
+/* To the lie: where its silence is short, a slow machine has not come so far, and tries again. */
 static int come_to_the_lie(const lie *l, bowline_client *client, bowline_hold **ret_hold,
                            bowline_error *reterr)
 {

@@ -3,6 +3,7 @@
  */
 #include "engine/redis_store.h"
 #include "core/text.h"
+#include "engine/copy.h"
 #include "engine/fault.h"
 #include "engine/secret.h"
 #include "hold/cohort.h"
@@ -21,12 +22,6 @@ enum {
     QUEUE_DEFAULT_MAX = 10000,
     QUEUE_MAX         = 1000000000,
 };
-
-static int copy(char **ret_copy, const char *text, bwl_fault *fault)
-{
-    *ret_copy = strdup(text);
-    return *ret_copy != NULL ? BWL_OK : bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-}
 
 /* ---- where it is ----------------------------------------------------------------------------- */
 
@@ -63,7 +58,7 @@ static int take_host(bwl_redis_store *store, const bwl_url *url, bwl_fault *faul
     store->port = url->port != 0 ? url->port : PORT_DEFAULT;
     (void)snprintf(store->where, sizeof store->where, "%.100s:%u", url->host,
                    (unsigned)store->port);
-    return copy(&store->host, url->host, fault);
+    return bwl_copy(&store->host, url->host, fault);
 }
 
 static int take_database(bwl_redis_store *store, const char *text, bwl_fault *fault)
@@ -105,9 +100,9 @@ static int take_identity(bwl_redis_store *store, const bwl_url *url, bwl_fault *
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "there is a password in the URL and a password-file= as well");
     if (url->user != NULL && url->user[0] != '\0')
-        status = copy(&store->user, url->user, fault);
+        status = bwl_copy(&store->user, url->user, fault);
     if (status == BWL_OK && url->password != NULL)
-        status = copy(&store->password, url->password, fault);
+        status = bwl_copy(&store->password, url->password, fault);
     if (status == BWL_OK && file != NULL)
         status = bwl_secret_read(&store->password, file, fault);
     if (status == BWL_OK && store->user != NULL && store->password == NULL)
@@ -153,7 +148,7 @@ static int take_keys(bwl_redis_store *store, const bwl_url *url, bwl_fault *faul
         return status;
     if (template == NULL && store->profile != NULL)
         template = store->profile->key;
-    return template != NULL ? copy(&store->key_template, template, fault) : BWL_OK;
+    return template != NULL ? bwl_copy(&store->key_template, template, fault) : BWL_OK;
 }
 
 /* ---- who may wait ---------------------------------------------------------------------------- */
@@ -292,14 +287,6 @@ int bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
     return BWL_OK;
 }
 
-static char *copy_of(const char *text, bool *all)
-{
-    char *copied = text != NULL ? strdup(text) : NULL;
-
-    *all = *all && (text == NULL || copied != NULL);
-    return copied;
-}
-
 int bwl_redis_share(bwl_client *client, const bwl_client *first)
 {
     const bwl_redis_store *its   = first->store;
@@ -324,11 +311,11 @@ int bwl_redis_share(bwl_client *client, const bwl_client *first)
         memcpy(store->addresses, its->addresses, sizeof store->addresses);
         memcpy(store->where, its->where, sizeof store->where);
         store->port = its->port;
-        store->host = copy_of(its->host, &all);
+        store->host = bwl_copy_of(its->host, &all);
     }
-    store->user         = copy_of(its->user, &all);
-    store->password     = copy_of(its->password, &all);
-    store->key_template = copy_of(its->key_template, &all);
+    store->user         = bwl_copy_of(its->user, &all);
+    store->password     = bwl_copy_of(its->password, &all);
+    store->key_template = bwl_copy_of(its->key_template, &all);
     if (!all) {
         free_store(store);
         return BWL_STATUS_NOMEM;

@@ -3,6 +3,7 @@
  */
 #include "engine/secret.h"
 
+#include "engine/copy.h"
 #include "engine/fault.h"
 
 #include <errno.h>
@@ -74,9 +75,7 @@ int bwl_secret_read(char **ret_secret, const char *name, bwl_fault *fault)
         status = bwl_fail(fault, BWL_STATUS_REFUSED,
                           "the first line of the password file %.100s is empty or too long", name);
     else
-        status = (*ret_secret = strdup(text)) != NULL
-                     ? BWL_OK
-                     : bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+        status = bwl_copy(ret_secret, text, fault);
 out:
     explicit_bzero(text, sizeof text);
     (void)close(fd);

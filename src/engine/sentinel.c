@@ -3,7 +3,9 @@
  */
 #include "engine/sentinel.h"
 
+#include "engine/copy.h"
 #include "engine/fault.h"
+#include "engine/secret.h"
 #include "redis/words.h"
 
 #include <stdio.h>
@@ -379,14 +381,6 @@ const char *bwl_sentinel_service(const bwl_sentinel *s)
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-static char *copy_of(const char *text, bool *all)
-{
-    char *copied = text != NULL ? strdup(text) : NULL;
-
-    *all = *all && (text == NULL || copied != NULL);
-    return copied;
-}
-
 int bwl_sentinel_new(bwl_sentinel **ret_sentinel, bwl_client *client, const bwl_sentinel_plan *plan,
                      bwl_fault *fault)
 {
@@ -398,9 +392,9 @@ int bwl_sentinel_new(bwl_sentinel **ret_sentinel, bwl_client *client, const bwl_
         bwl_conn_init(&s->conn, &client->reactor, ready);
         s->conn.silence_ms = client->settings.answer_ms;
         s->client          = client;
-        s->service         = copy_of(plan->service, &all);
-        s->user            = copy_of(plan->user, &all);
-        s->password        = copy_of(plan->password, &all);
+        s->service         = bwl_copy_of(plan->service, &all);
+        s->user            = bwl_copy_of(plan->user, &all);
+        s->password        = bwl_copy_of(plan->password, &all);
         s->tls             = plan->tls;
         s->resolver        = plan->resolver;
         s->heard           = plan->heard;
@@ -408,7 +402,7 @@ int bwl_sentinel_new(bwl_sentinel **ret_sentinel, bwl_client *client, const bwl_
         s->hosts_count     = plan->hosts_count;
         for (unsigned i = 0; i < plan->hosts_count; i++) {
             uint16_t port    = plan->hosts[i].port;
-            s->hosts[i].name = copy_of(plan->hosts[i].name, &all);
+            s->hosts[i].name = bwl_copy_of(plan->hosts[i].name, &all);
             s->hosts[i].port = port != 0 ? port : BWL_SENTINEL_PORT;
         }
         enter(s, IDLE, BWL_NEVER);
@@ -447,9 +441,7 @@ void bwl_sentinel_free(bwl_sentinel *s)
     bwl_resolve_forget(s->resolve);
     for (unsigned i = 0; i < s->hosts_count; i++)
         free(s->hosts[i].name);
-    if (s->password != NULL)
-        explicit_bzero(s->password, strlen(s->password));
-    free(s->password);
+    bwl_secret_free(s->password);
     free(s->user);
     free(s->service);
     free(s);

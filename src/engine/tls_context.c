@@ -5,6 +5,7 @@
  * holds for us too; we only ever add to it.  OpenSSL also reads SSL_CERT_FILE and SSL_CERT_DIR of
  * the environment when it looks for the authorities of this system, as in every program.
  */
+#include "engine/copy.h"
 #include "engine/fault.h"
 #include "engine/tls_inside.h"
 
@@ -80,9 +81,9 @@ static int take_authorities(bwl_tls_context *context, const char *name, bwl_faul
     int status = look_at(&about, what, name, fault);
     if (status < 0)
         return status;
-    context->ca_file = strdup(name);
-    if (context->ca_file == NULL)
-        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    status = bwl_copy(&context->ca_file, name, fault);
+    if (status < 0)
+        return status;
     if (context->openssl->SSL_CTX_load_verify_locations(context->ctx, name, NULL) != 1)
         return unusable(context, what, name, fault);
     return BWL_OK;

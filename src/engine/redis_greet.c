@@ -19,6 +19,7 @@
  */
 #include "engine/redis_store.h"
 #include "engine/fault.h"
+#include "engine/secret.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -195,24 +196,16 @@ int bwl_redis_check_age(const bwl_redis_store *store, const char *version, bwl_f
                     store->where, version);
 }
 
-static bool holds_password(const bwl_redis_store *store, const char *bytes, size_t size)
-{
-    const char *password = store->password;
-
-    return password != NULL && password[0] != '\0' &&
-           memmem(bytes, size, password, strlen(password)) != NULL;
-}
-
 void bwl_redis_error_words(const bwl_redis_store *store, char *ret_text, size_t capacity,
                            const char *bytes, size_t size)
 {
     char code[CODE_ROOM];
 
     bwl_redis_error_text(ret_text, capacity, bytes, size);
-    if (!holds_password(store, bytes, size))
+    if (!bwl_secret_is_in(store->password, bytes, size))
         return;
     size_t length = strspn(ret_text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-    if (length >= sizeof code || holds_password(store, ret_text, length))
+    if (length >= sizeof code || bwl_secret_is_in(store->password, ret_text, length))
         length = 0;
     memcpy(code, ret_text, length);
     code[length] = '\0';
@@ -247,7 +240,8 @@ static int said_hello(bwl_redis_store *store, const char *bytes, size_t size, bw
         return bwl_redis_greet_resp2(store, fault);
     if (bwl_redis_is_error(bytes, size))
         return turned_away(store, bytes, size, fault);
-    if (!read_hello(&h, bytes, size) || holds_password(store, h.version, strlen(h.version)))
+    if (!read_hello(&h, bytes, size) ||
+        bwl_secret_is_in(store->password, h.version, strlen(h.version)))
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "what answers at %s is not a Redis server that we know", store->where);
     if (bwl_redis_check_age(store, h.version, fault) < 0)

@@ -82,6 +82,12 @@ out:
     return status;
 }
 
+bool bwl_secret_is_in(const char *secret, const char *bytes, size_t size)
+{
+    return secret != NULL && secret[0] != '\0' &&
+           memmem(bytes, size, secret, strlen(secret)) != NULL;
+}
+
 void bwl_secret_free(char *secret)
 {
     if (secret != NULL)

@@ -10,6 +10,9 @@
  * it with bwl_secret_free. */
 int bwl_secret_read(char **ret_secret, const char *name, bwl_fault *fault);
 
+/* Do the bytes hold it?  Never that of NULL, or of "". */
+bool bwl_secret_is_in(const char *secret, const char *bytes, size_t size);
+
 /* Overwrites it first.  Also NULL. */
 void bwl_secret_free(char *secret);
 

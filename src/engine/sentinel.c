@@ -226,8 +226,7 @@ static int turned_away(const bwl_sentinel *s, const char *bytes, size_t size, bw
     char text[TEXT_ROOM];
 
     bwl_redis_error_text(text, sizeof text, bytes, size);
-    if (s->password != NULL && s->password[0] != '\0' &&
-        memmem(bytes, size, s->password, strlen(s->password)) != NULL)
+    if (bwl_secret_is_in(s->password, bytes, size))
         (void)snprintf(text, sizeof text, "an error whose words hold our password");
     if (bwl_redis_error_is(bytes, size, "NOAUTH"))
         return bwl_fail(fault, BWL_STATUS_REFUSED,

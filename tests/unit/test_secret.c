@@ -113,6 +113,17 @@ static void test_missing_file_is_named(void **state)
     assert_non_null(strstr(fault.text, "/nowhere/at all"));
 }
 
+static void test_secret_is_found_wherever_it_stands(void **state)
+{
+    (void)state;
+    assert_true(bwl_secret_is_in("ab", "ab", 2));
+    assert_true(bwl_secret_is_in("ab", "x\0ab", 4));
+    assert_false(bwl_secret_is_in("ab", "xxab", 3));
+    assert_false(bwl_secret_is_in("ab", "AB", 2));
+    assert_false(bwl_secret_is_in("", "ab", 2));
+    assert_false(bwl_secret_is_in(NULL, "ab", 2));
+}
+
 static void test_nothing_is_freed_of_nothing(void **state)
 {
     (void)state;
@@ -128,6 +139,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_file_of_others_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_only_a_regular_file_is_read, begin, end),
         cmocka_unit_test(test_missing_file_is_named),
+        cmocka_unit_test(test_secret_is_found_wherever_it_stands),
         cmocka_unit_test(test_nothing_is_freed_of_nothing),
     };
 

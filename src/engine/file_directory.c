@@ -3,6 +3,7 @@
  */
 #include "engine/file_directory.h"
 #include "engine/fault.h"
+#include "engine/file_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>

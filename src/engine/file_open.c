@@ -3,6 +3,7 @@
  */
 #include "engine/file_open.h"
 #include "engine/fault.h"
+#include "engine/file_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,15 +11,6 @@
 #include <unistd.h>
 
 enum { ABOVE_STANDARD = 3, TRIES_MAX = 8 };
-
-int bwl_file_openat(int at, const char *path, int flags, mode_t mode)
-{
-    for (;;) {
-        int fd = openat(at, path, flags, mode);
-        if (fd >= 0 || errno != EINTR)
-            return fd;
-    }
-}
 
 int bwl_file_above_standard(int fd)
 {

@@ -52,9 +52,6 @@ typedef struct bwl_file_spot {
 /* REFUSED, SYSTEM, NOMEM; OK with fd -1 if it is missing and not to be made. */
 int bwl_file_open_ours(bwl_file *ret_file, const bwl_file_spot *s, bwl_fault *fault);
 
-/* openat(2), once more when a signal interrupts it, as it may on a network file system. */
-int bwl_file_openat(int at, const char *path, int flags, mode_t mode);
-
 /* The same descriptor, or a copy instead of it that is not standard input, output or error: what a
  * child writes there must not end in a lock file.  -1 stays -1, with its errno. */
 int bwl_file_above_standard(int fd);

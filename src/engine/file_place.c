@@ -4,6 +4,7 @@
 #include "engine/file_place.h"
 #include "core/text.h"
 #include "engine/fault.h"
+#include "engine/file_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,7 @@
  */
 #include "engine/file_record.h"
 #include "core/text.h"
+#include "engine/file_calls.h"
 #include "engine/file_ticket.h"
 
 #include <errno.h>
@@ -59,28 +60,10 @@ static bool is_new(int fd, const uint8_t head[BWL_FILE_HEAD_BYTES], size_t size)
     return size < sizeof zeros || (fstat(fd, &st) == 0 && st.st_size <= BWL_FILE_BYTES);
 }
 
-/* As many as there are, at most `size`; below 0: errno says why. */
-static ssize_t read_at(int fd, void *bytes, size_t size, off_t at)
-{
-    size_t done = 0;
-
-    while (done < size) {
-        ssize_t got = pread(fd, (char *)bytes + done, size - done, at + (off_t)done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        done += (size_t)got;
-    }
-    return (ssize_t)done;
-}
-
 int bwl_file_read_head(int fd, bwl_file_head *ret_head)
 {
     uint8_t head[BWL_FILE_HEAD_BYTES] = { 0 };
-    ssize_t size                      = read_at(fd, head, sizeof head, 0);
+    ssize_t size                      = bwl_file_read_at(fd, head, sizeof head, 0);
 
     if (size < 0)
         return errno;
@@ -313,7 +296,7 @@ bool bwl_file_read_record(int fd, bwl_file_record *ret_record)
     bwl_file_record record = { 0 };
     line            from   = { bytes, sizeof bytes };
 
-    if (read_at(fd, bytes, sizeof bytes, BWL_FILE_HEAD_BYTES) != (ssize_t)sizeof bytes ||
+    if (bwl_file_read_at(fd, bytes, sizeof bytes, BWL_FILE_HEAD_BYTES) != (ssize_t)sizeof bytes ||
         !parse(&from, &record))
         return false;
     *ret_record = record;

@@ -4,6 +4,7 @@
 #include "engine/file_seat.h"
 #include "engine/clock.h"
 #include "engine/fault.h"
+#include "engine/file_calls.h"
 #include "engine/file_ticket.h"
 #include "store/local.h"
 

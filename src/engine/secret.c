@@ -5,8 +5,8 @@
 
 #include "engine/copy.h"
 #include "engine/fault.h"
+#include "engine/file_calls.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,40 +31,18 @@ static int check_private(int fd, const char *name, bwl_fault *fault)
     return BWL_OK;
 }
 
-/* Up to the end of the file or of the room: a read may be interrupted, or bring less.  -1: see
- * errno. */
-static ssize_t read_all(int fd, char *bytes, size_t room)
-{
-    size_t size = 0;
-
-    while (size < room) {
-        ssize_t got = read(fd, bytes + size, room - size);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        size += (size_t)got;
-    }
-    return (ssize_t)size;
-}
-
 int bwl_secret_read(char **ret_secret, const char *name, bwl_fault *fault)
 {
     char    text[PASSWORD_MAX + 1];
     ssize_t size = -1;
-    int     fd;
+    int     fd   = bwl_file_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 
-    do
-        fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    while (fd < 0 && errno == EINTR);
     if (fd < 0)
         return bwl_fail_errno(fault, "cannot open the password file %.100s", name);
     int status = check_private(fd, name, fault);
     if (status < 0)
         goto out;
-    size = read_all(fd, text, PASSWORD_MAX);
+    size = bwl_file_read_at(fd, text, PASSWORD_MAX, 0);
     if (size < 0) {
         status = bwl_fail_errno(fault, "cannot read the password file %.100s", name);
         goto out;

@@ -7,9 +7,9 @@
  */
 #include "engine/copy.h"
 #include "engine/fault.h"
+#include "engine/file_calls.h"
 #include "engine/tls_inside.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +22,8 @@
 static int look_at(struct stat *ret_about, const char *what, const char *name, bwl_fault *fault)
 {
     /* A pipe would let us wait for ever, and can be read only once. */
-    int fd;
+    int fd = bwl_file_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 
-    do
-        fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    while (fd < 0 && errno == EINTR);
     if (fd < 0)
         return bwl_fail_errno(fault, "cannot read the %s %.100s", what, name);
     int status = BWL_OK;

@@ -31,33 +31,19 @@ static bwl_fault        fault;
 static char             directory[64];
 static char             password_file[80];
 
-/* read(2), in front of libc's: as it is on a file system of a network, interrupted or short, where
+/* pread(2), in front of libc's: as it is on a file system of a network, interrupted or short, where
  * a test wants that. */
 static bool     reads_badly;
 static unsigned reads;
 
-static ssize_t read_as_wanted(int fd, void *bytes, size_t size)
+ssize_t pread(int fd, void *bytes, size_t size, off_t at)
 {
     reads++;
     if (reads_badly && reads % 2 == 1) {
         errno = EINTR;
         return -1;
     }
-    return syscall(SYS_read, fd, bytes, reads_badly && size > 3 ? 3 : size);
-}
-
-ssize_t our_read(int fd, void *bytes, size_t size) __asm__("read");
-ssize_t our_read(int fd, void *bytes, size_t size)
-{
-    return read_as_wanted(fd, bytes, size);
-}
-
-/* Where the sources are fortified. */
-ssize_t our_read_chk(int fd, void *bytes, size_t size, size_t room) __asm__("__read_chk");
-ssize_t our_read_chk(int fd, void *bytes, size_t size, size_t room)
-{
-    assert_true(size <= room);
-    return read_as_wanted(fd, bytes, size);
+    return syscall(SYS_pread64, fd, bytes, reads_badly && size > 3 ? 3 : size, at);
 }
 
 static int no_client(void **state)

@@ -1,0 +1,129 @@
+/*
+ * test_file_calls.c -- opening and reading that signals interrupt, and reads that bring less.
+ */
+#include "engine/file_calls.h"
+#include "file_fixture.h"
+
+#include <sys/syscall.h>
+#include <sys/time.h>
+
+/* In the C library's place: what the next calls of pread do. */
+static const int *answers;
+
+ssize_t pread(int fd, void *bytes, size_t size, off_t at)
+{
+    int answer = answers != NULL ? *answers++ : (int)size;
+
+    if (answer < 0) {
+        errno = -answer;
+        return -1;
+    }
+    assert_in_range(answer, 0, size);
+    return syscall(SYS_pread64, fd, bytes, (size_t)answer, at);
+}
+
+static int set_up(void **state)
+{
+    answers = NULL;
+    return make_directory(state);
+}
+
+static ssize_t read_with(const int *wanted, char *ret_bytes, size_t size, off_t at)
+{
+    int fd = bwl_file_openat(AT_FDCWD, in("f"), O_RDONLY | O_CLOEXEC, 0);
+
+    assert_true(fd >= 0);
+    answers         = wanted;
+    errno           = 0;
+    ssize_t got     = bwl_file_read_at(fd, ret_bytes, size, at);
+    int     because = errno;
+    (void)close(fd);
+    errno = because;
+    return got;
+}
+
+static void test_file_calls_read_is_put_together_from_pieces(void **state)
+{
+    static const int pieces[] = { 2, -EINTR, 1, -EINTR, 3 };
+    char             bytes[6];
+
+    (void)state;
+    put("f", "abcdefgh", 8);
+    assert_int_equal(read_with(pieces, bytes, 6, 1), 6);
+    assert_memory_equal(bytes, "bcdefg", 6);
+}
+
+static void test_file_calls_read_ends_with_the_file(void **state)
+{
+    static const int pieces[] = { 2, 4, 2 };
+    char             bytes[6];
+
+    (void)state;
+    put("f", "abcd", 4);
+    assert_int_equal(read_with(pieces, bytes, 6, 0), 4);
+    assert_memory_equal(bytes, "abcd", 4);
+    assert_int_equal(read_with(NULL, bytes, 6, 9), 0);
+}
+
+static void test_file_calls_read_that_fails_says_why(void **state)
+{
+    static const int pieces[] = { 2, -EIO };
+    char             bytes[6];
+
+    (void)state;
+    put("f", "abcd", 4);
+    assert_int_equal(read_with(pieces, bytes, 6, 0), -1);
+    assert_int_equal(errno, EIO);
+}
+
+static void test_file_calls_open_says_why_it_cannot(void **state)
+{
+    (void)state;
+    assert_int_equal(bwl_file_openat(AT_FDCWD, in("none"), O_RDONLY | O_CLOEXEC, 0), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
+/* To open a FIFO that nobody writes to waits.  The second interruption has a writer with it. */
+static volatile sig_atomic_t interruptions;
+static char                  fifo[256];
+
+static void interrupt(int number)
+{
+    (void)number;
+    if (++interruptions == 2)
+        (void)open(fifo, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+}
+
+static int open_interrupted(void *arg)
+{
+    struct sigaction action = { .sa_handler = interrupt }; /* without SA_RESTART */
+    struct itimerval often  = { { 0, 5000 }, { 0, 5000 } };
+
+    (void)arg;
+    if (sigaction(SIGALRM, &action, NULL) != 0 || setitimer(ITIMER_REAL, &often, NULL) != 0)
+        return 1;
+    return bwl_file_openat(AT_FDCWD, fifo, O_RDONLY | O_CLOEXEC, 0) >= 0 ? 0 : 2;
+}
+
+static void test_file_calls_open_goes_on_after_a_signal(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo(in("p"), 0600), 0);
+    (void)snprintf(fifo, sizeof fifo, "%s", in("p"));
+    assert_int_equal(in_child(open_interrupted, NULL), 0);
+}
+
+#define with_files(test) cmocka_unit_test_setup_teardown(test, set_up, remove_directory)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        with_files(test_file_calls_read_is_put_together_from_pieces),
+        with_files(test_file_calls_read_ends_with_the_file),
+        with_files(test_file_calls_read_that_fails_says_why),
+        with_files(test_file_calls_open_says_why_it_cannot),
+        with_files(test_file_calls_open_goes_on_after_a_signal),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,14 +80,19 @@ static void says(played *p, const char *text)
     turn();
 }
 
-static void names(const played *primary)
+static void names_as(const char *host, const played *primary)
 {
     char text[64];
     char port[8];
 
     (void)snprintf(port, sizeof port, "%d", primary->port);
-    (void)snprintf(text, sizeof text, "*2\r\n+127.0.0.1\r\n$%zu\r\n%s\r\n", strlen(port), port);
+    (void)snprintf(text, sizeof text, "*2\r\n+%s\r\n$%zu\r\n%s\r\n", host, strlen(port), port);
     says(&watcher, text);
+}
+
+static void names(const played *primary)
+{
+    names_as("127.0.0.1", primary);
 }
 
 /* What has come holds these words. */
@@ -135,6 +141,35 @@ static int end(void **state)
             (void)close(all[i]->line);
     }
     return 0;
+}
+
+/* ---- a name server of our own, in threads of the client's ------------------------------------ */
+
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t  changed;
+    bool            holds_back;
+} answers = { .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+static void hold_back(bool holds_back)
+{
+    (void)pthread_mutex_lock(&answers.mutex);
+    answers.holds_back = holds_back;
+    (void)pthread_cond_broadcast(&answers.changed);
+    (void)pthread_mutex_unlock(&answers.mutex);
+}
+
+/* Every host is this machine. */
+static int look_up(const char *host, const char *port, const struct addrinfo *hints,
+                   struct addrinfo **ret_found)
+{
+    if (strchr(host, '.') == NULL && (hints->ai_flags & AI_NUMERICHOST) != 0)
+        return EAI_NONAME;
+    (void)pthread_mutex_lock(&answers.mutex);
+    while (answers.holds_back)
+        (void)pthread_cond_wait(&answers.changed, &answers.mutex);
+    (void)pthread_mutex_unlock(&answers.mutex);
+    return getaddrinfo("127.0.0.1", port, hints, ret_found);
 }
 
 /* The lock is held, at the first server. */
@@ -255,6 +290,29 @@ static void test_server_that_may_not_write_is_left(void **state)
     assert_int_equal(operation.ended, BWL_PENDING); /* it is tried again, at the other one */
 }
 
+/* A lookup that is late is kept for the next attempt, which may be at another host. */
+static void test_late_lookup_of_the_former_host_is_let_go(void **state)
+{
+    (void)state;
+    client->settings.answer_ms = 50;
+    store->resolver            = (bwl_resolver){ look_up, freeaddrinfo };
+    hold_back(true);
+    assert_true(has_heard(&watcher, "GET-MASTER-ADDR-BY-NAME"));
+    names_as("first", &one);
+    assert_int_equal(store->phase, BWL_REDIS_RESOLVING);
+    while (!has_heard(&watcher, "GET-MASTER-ADDR-BY-NAME"))
+        turn();
+    names_as("second", &two);
+    assert_int_equal(store->phase, BWL_REDIS_RESOLVING);
+    client->settings.answer_ms = 2000;
+    hold_back(false);
+    while (!is_called(&two)) {
+        assert_false(is_called(&one));
+        turn();
+    }
+    assert_string_equal(store->host, "second");
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -268,6 +326,7 @@ int main(void)
         CASE(test_restart_in_the_same_place_is_a_loss),
         CASE(test_switch_to_where_we_are_is_nothing),
         CASE(test_server_that_may_not_write_is_left),
+        CASE(test_late_lookup_of_the_former_host_is_let_go),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,6 +51,8 @@ static void settle(const bwl_redis_open_question *q, const bwl_event *ev)
  * fail at once and bring us here again: so the ring is put aside first. */
 void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool refused)
 {
+    if (!refused && bwl_redis_seek_on(store, fault))
+        return;
     bwl_redis_store aside       = *store;
     uint64_t        handed_over = store->conn.handed_over;
     bool            listened    = store->phase == BWL_REDIS_READY && bwl_redis_listens(store);

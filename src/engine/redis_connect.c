@@ -6,6 +6,10 @@
  * the TLS handshake, all within one answer_ms.  Nothing is kept of it: the next attempt looks the
  * host up anew, as it may have moved.
  *
+ * Of a service with sentinels, an attempt has one answer_ms for its sentinels and one for the
+ * server that they name; if that is none to lock at and some of the time is left, another sentinel
+ * is asked within it.
+ *
  * After an attempt that failed there is a pause of 10 ms, doubling up to a second, half of it left
  * to chance.  What is asked meanwhile waits for it: told at once that there is no connection, it
  * would be wrong about a server that has just come back, and a thousand locks would each have to
@@ -167,7 +171,9 @@ static void look_up(bwl_redis_store *store)
 static void reach(bwl_redis_store *store)
 {
     store->reach_by = bwl_later(bwl_client_now(store->client), store->client->settings.answer_ms);
-    store->address  = 0;
+    if (store->sentinel != NULL)
+        store->reach_by = bwl_sooner(store->reach_by, store->attempt_by);
+    store->address = 0;
     enter(store, BWL_REDIS_RESOLVING, store->reach_by);
     if (store->host != NULL)
         look_up(store);
@@ -175,15 +181,26 @@ static void reach(bwl_redis_store *store)
         connect_next(store);
 }
 
+/* No more of the server that we were trying. */
+static void leave(bwl_redis_store *store)
+{
+    bwl_conn_close(&store->conn);
+    store->connection_id = 0;
+    enter(store, BWL_REDIS_SEEKING, BWL_NEVER); /* they have a time of their own */
+}
+
 static void begin(bwl_redis_store *store)
 {
     bwl_fault fault = { 0 };
+    bwl_ms    now   = bwl_client_now(store->client);
 
-    store->refusal = (bwl_fault){ 0 };
+    store->refusal    = (bwl_fault){ 0 };
+    store->doubt      = (bwl_fault){ 0 };
+    store->attempt_by = bwl_later(now, 2 * store->client->settings.answer_ms);
     if (bwl_reactor_open(&store->client->reactor, &fault) < 0) {
         fail_attempt(store, &fault);
     } else if (store->sentinel != NULL) {
-        enter(store, BWL_REDIS_SEEKING, BWL_NEVER); /* they have a time of their own */
+        leave(store);
         bwl_sentinel_seek(store->sentinel);
     } else {
         reach(store);
@@ -192,7 +209,7 @@ static void begin(bwl_redis_store *store)
 
 void bwl_redis_found(bwl_redis_store *store)
 {
-    assert(store->phase == BWL_REDIS_SEEKING);
+    leave(store);
     reach(store);
 }
 
@@ -200,10 +217,27 @@ void bwl_redis_not_found(bwl_redis_store *store, const bwl_fault *fault)
 {
     bwl_fault copy = *fault;
 
-    assert(store->phase == BWL_REDIS_SEEKING);
+    leave(store);
+    if (store->doubt.status != 0) { /* it was found, and is none */
+        copy = store->doubt;
+        bwl_redis_break_off(store, &copy, false);
+        return;
+    }
     if (fault->status == BWL_STATUS_REFUSED)
         store->refusal = *fault;
     fail_attempt(store, &copy);
+}
+
+bool bwl_redis_seek_on(bwl_redis_store *store, const bwl_fault *fault)
+{
+    bool is_named = store->phase == BWL_REDIS_RESOLVING || store->phase == BWL_REDIS_CONNECTING ||
+                    (store->phase == BWL_REDIS_GREETING && !store->is_put_off);
+
+    if (store->sentinel == NULL || !is_named || store->client->closing)
+        return false;
+    store->doubt = *fault;
+    leave(store);
+    return bwl_sentinel_seek_on(store->sentinel, store->attempt_by);
 }
 
 void bwl_redis_connect(bwl_redis_store *store)

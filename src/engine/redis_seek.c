@@ -5,10 +5,13 @@
  *      redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]].../SERVICE[/DATABASE]
  *
  * Every attempt to connect begins with the question to a sentinel.  What it names is believed when
- * the server itself says that it is a primary; a replica is what a stale sentinel names, and is
- * left alone until the next attempt.  Whatever shows that the primary has moved (a message of the
- * sentinel, an answer of READONLY) breaks the connection off, and so what is held is looked for at
- * the new one before anything is said about it: see redis_held.c.
+ * the server itself says that it is a primary.  A replica, or a server that is gone, is what a
+ * stale sentinel names: then the next one is asked, in the same attempt, until all of them were or
+ * its time is over; one that names the same has told nothing new.
+ *
+ * Whatever shows that the primary has moved (a message of the sentinel, an answer of READONLY)
+ * breaks the connection off, and so what is held is looked for at the new one before anything is
+ * said about it: see redis_held.c.
  */
 #include "engine/redis_store.h"
 
@@ -55,13 +58,32 @@ static bool is_there(const bwl_redis_store *store, const bwl_primary *primary)
            strcmp(store->host, primary->host) == 0;
 }
 
+static void try_it(bwl_redis_store *store, const bwl_primary *primary)
+{
+    bwl_fault no_mem = { .status = BWL_STATUS_NOMEM, .text = "out of memory" };
+
+    bwl_conn_close(&store->conn); /* to another one, which it has named before */
+    if (is_there(store, primary) || take_host(store, primary))
+        bwl_redis_found(store);
+    else
+        bwl_redis_not_found(store, &no_mem);
+}
+
+static void sought(bwl_redis_store *store, const bwl_primary *primary, const bwl_fault *fault)
+{
+    if (primary == NULL) {
+        bwl_redis_not_found(store, fault);
+    } else if (store->doubt.status == 0 || !is_there(store, primary)) {
+        try_it(store, primary);
+    } else if (!bwl_sentinel_seek_on(store->sentinel, store->attempt_by)) {
+        bwl_redis_not_found(store, &store->doubt);
+    }
+}
+
 static void moved(bwl_redis_store *store, const bwl_primary *primary)
 {
     bwl_fault fault;
 
-    if (is_there(store, primary) || store->phase == BWL_REDIS_DOWN ||
-        store->phase == BWL_REDIS_RESTING)
-        return;
     (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "%s is not the primary any more, %.60s:%u is",
                    store->where, primary->host, (unsigned)primary->port);
     bwl_redis_break_off(store, &fault, false);
@@ -70,17 +92,22 @@ static void moved(bwl_redis_store *store, const bwl_primary *primary)
 static void heard(bwl_client *client, const bwl_primary *primary, const bwl_fault *fault)
 {
     bwl_redis_store *store  = client->store;
-    bwl_fault        no_mem = { .status = BWL_STATUS_NOMEM, .text = "out of memory" };
+    bool             is_new = primary != NULL && !is_there(store, primary);
 
-    if (store->phase != BWL_REDIS_SEEKING) {
-        if (primary != NULL)
+    switch (store->phase) {
+    case BWL_REDIS_DOWN:
+    case BWL_REDIS_RESTING: break; /* they will be asked */
+    case BWL_REDIS_SEEKING: sought(store, primary, fault); break;
+    case BWL_REDIS_RESOLVING:
+    case BWL_REDIS_CONNECTING:
+    case BWL_REDIS_GREETING:
+        if (is_new)
+            try_it(store, primary);
+        break;
+    case BWL_REDIS_READY:
+        if (is_new)
             moved(store, primary);
-    } else if (primary == NULL) {
-        bwl_redis_not_found(store, fault);
-    } else if (!is_there(store, primary) && !take_host(store, primary)) {
-        bwl_redis_not_found(store, &no_mem);
-    } else {
-        bwl_redis_found(store);
+        break;
     }
     bwl_redis_set_timer(store);
 }

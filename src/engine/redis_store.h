@@ -175,6 +175,8 @@ typedef struct bwl_redis_store {
     unsigned      address;  /* that we are trying                                                */
     bwl_fault     refusal;  /* of an address of this attempt, by TLS; status 0: none             */
     bwl_ms        reach_by; /* one of them must be connected                                     */
+    bwl_ms        attempt_by; /* of a service: none of its sentinels is asked any more           */
+    bwl_fault     doubt;      /* what is wrong with the server that one has named; status 0       */
     bwl_ms        rests_until;
     unsigned      failures; /* in a row */
     char         *host;     /* NULL: a socket in the files, whose address stands above           */
@@ -355,6 +357,10 @@ int  bwl_redis_broken(bwl_lock *lock, bwl_fault *fault);
 /* The sentinels have spoken: the host is to be looked up, or cannot be had. */
 void bwl_redis_found(bwl_redis_store *store);
 void bwl_redis_not_found(bwl_redis_store *store, const bwl_fault *fault);
+
+/* The server that a sentinel has named is none to lock at.  True: another one is asked, and this is
+ * not the end of the attempt; or it was, and all of them were asked. */
+bool bwl_redis_seek_on(bwl_redis_store *store, const bwl_fault *fault);
 
 /* A connection is wanted, and there is none. */
 void bwl_redis_connect(bwl_redis_store *store);

@@ -39,6 +39,7 @@ struct bwl_sentinel {
     bwl_ms                 seek_by;
     bool                   seeks;      /* somebody waits for the answer                         */
     bool                   is_greeted; /* by the sentinel at the other end                     */
+    uint64_t               ended;      /* how many lines to one have                           */
     unsigned               current;    /* of the hosts                                          */
     unsigned               tried;      /* in this round                                         */
     bwl_fault              refusal;    /* of this round: what somebody has to mend              */
@@ -79,6 +80,7 @@ static void disconnect(bwl_sentinel *s)
     bwl_resolve_forget(s->resolve);
     s->resolve    = NULL;
     s->is_greeted = false;
+    s->ended++;
 }
 
 /* "sentinel 10.0.0.1:26379: no answer" */
@@ -103,14 +105,19 @@ static void round_failed(bwl_sentinel *s, const bwl_fault *last)
         s->heard(s->client, NULL, &fault);
 }
 
+static void leave(bwl_sentinel *s)
+{
+    disconnect(s);
+    s->current = (s->current + 1) % s->hosts_count;
+}
+
 /* This sentinel is no good. */
 static void give_up(bwl_sentinel *s, bwl_fault *fault)
 {
     name_it(s, fault);
-    disconnect(s);
+    leave(s);
     if (fault->status == BWL_STATUS_REFUSED)
         s->refusal = *fault;
-    s->current = (s->current + 1) % s->hosts_count;
     if (++s->tried < s->hosts_count)
         try_current(s);
     else
@@ -253,7 +260,6 @@ static int answered(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *
     }
     switch (bwl_sentinel_read(&primary, bytes, size)) {
     case BWL_SENTINEL_FOUND:
-        s->tried = 0;
         enter(s, WATCHING, BWL_NEVER);
         tell(s, &primary);
         return BWL_OK;
@@ -268,8 +274,7 @@ static int answered(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *
 static void broke(bwl_sentinel *s, bwl_fault *fault)
 {
     if (s->phase == WATCHING) {
-        disconnect(s);
-        s->current = (s->current + 1) % s->hosts_count;
+        leave(s);
         enter(s, RESTING, bwl_later(now_of(s), REST_MS));
     } else if (s->phase == CONNECTING && ++s->address < s->addresses_count) {
         bwl_conn_close(&s->conn);
@@ -279,15 +284,16 @@ static void broke(bwl_sentinel *s, bwl_fault *fault)
     }
 }
 
-/* Takes what has come.  What is told may end all this. */
+/* Takes what has come.  What is told may end all this, and another line may have begun. */
 static int take_frames(bwl_sentinel *s, bwl_fault *fault)
 {
+    uint64_t    ended = s->ended;
     bwl_primary primary;
     const char *bytes;
     size_t      size;
     int         status = 1;
 
-    while (bwl_conn_is_open(&s->conn)) {
+    while (s->ended == ended) {
         status = bwl_conn_frame(&s->conn, &bytes, &size, fault);
         if (status <= 0)
             return status;
@@ -304,6 +310,7 @@ static int take_frames(bwl_sentinel *s, bwl_fault *fault)
 static void ready(bwl_source *source, uint32_t events)
 {
     bwl_sentinel *s     = (bwl_sentinel *)(void *)source;
+    uint64_t      ended = s->ended;
     bwl_fault     fault = { 0 };
 
     if (!bwl_conn_is_open(&s->conn))
@@ -320,7 +327,7 @@ static void ready(bwl_source *source, uint32_t events)
             fault  = strange;
         }
     }
-    if (status < 0 && bwl_conn_is_open(&s->conn))
+    if (status < 0 && s->ended == ended)
         broke(s, &fault);
     s->stirred(s->client);
 }
@@ -341,6 +348,23 @@ void bwl_sentinel_seek(bwl_sentinel *s)
         if (ask(s, &fault) < 0)
             give_up(s, &fault);
     }
+}
+
+bool bwl_sentinel_seek_on(bwl_sentinel *s, bwl_ms by)
+{
+    bool is_asking = s->phase == RESOLVING || s->phase == CONNECTING || s->phase == ASKING;
+
+    if (now_of(s) >= by || (!is_asking && s->tried + 1 >= s->hosts_count))
+        return false;
+    s->seeks = true;
+    if (is_asking)
+        return true; /* the line to the one that has named it broke, and that was a second ago */
+    if (s->phase == WATCHING)
+        leave(s);
+    s->seek_by = by;
+    s->tried++;
+    try_current(s);
+    return true;
 }
 
 void bwl_sentinel_rest(bwl_sentinel *s)

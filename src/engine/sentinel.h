@@ -9,6 +9,7 @@
  *      IDLE --> RESOLVING --> CONNECTING --> ASKING --answered--> WATCHING --breaks--> RESTING
  *                  |              |             |                                         |
  *                  +-- the next sentinel, until all of them were tried --> RESTING        |
+ *                  +-- likewise, when what it has named is not the primary: seek_on       |
  *                                                                                         |
  *      RESTING --a second later, while the client watches--> all of it again, as a switch may
  *                                                            have been missed
@@ -60,6 +61,10 @@ void bwl_sentinel_free(bwl_sentinel *sentinel); /* also NULL */
 
 /* Asks.  heard will be called, or was; within answer_ms of the client's settings. */
 void bwl_sentinel_seek(bwl_sentinel *sentinel);
+
+/* What it has named is not the primary: another may know better.  Asks the next one, up to `by`;
+ * heard will be called, or was.  False: all of them were asked, or the time is over. */
+bool bwl_sentinel_seek_on(bwl_sentinel *sentinel, bwl_ms by);
 
 /* Nobody wants to know any more: nothing is heard until the next seek. */
 void bwl_sentinel_rest(bwl_sentinel *sentinel);

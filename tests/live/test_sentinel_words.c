@@ -6,29 +6,30 @@
 #include "tests/lib/fake_server.h"
 #include "tests/lib/server.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static server *redis;
-static int     named; /* the port that the fake sentinel names; 0: it knows no such service */
-static char    names[16];
+static int     named; /* the port that fake sentinels name; 0: they know no such service */
 
-/* A sentinel: HELLO and SUBSCRIBE as they should be, and the address that the test wants. */
+/* A sentinel: HELLO and SUBSCRIBE as they should be, and the port of the test, or its own. */
 static void sentinel_says(fake_server *s, const fake_command *cmd, void *arg)
 {
-    char text[80];
+    const int *port = arg != NULL ? arg : &named;
+    char       names[16];
+    char       text[80];
 
-    (void)arg;
     if (strcmp(cmd->words[0], "HELLO") == 0) {
         fake_say(s, "%1\r\n+server\r\n+redis\r\n");
     } else if (strcmp(cmd->words[0], "SUBSCRIBE") == 0) {
         fake_say(s, ">3\r\n+subscribe\r\n++switch-master\r\n:1\r\n");
-    } else if (named == 0) {
+    } else if (*port == 0) {
         fake_say(s, "_\r\n");
     } else {
-        (void)snprintf(names, sizeof names, "%d", named);
+        (void)snprintf(names, sizeof names, "%d", *port);
         (void)snprintf(text, sizeof text, "*2\r\n+127.0.0.1\r\n$%zu\r\n%s\r\n", strlen(names),
                        names);
         fake_say(s, text);
@@ -136,6 +137,32 @@ static void test_dead_address_is_unreachable(void **state)
     fake_stop(one);
 }
 
+/* The second one is asked in the same attempt: whoever would not wait has the lock. */
+static void test_next_sentinel_may_know_better(void **state)
+{
+    (void)state;
+    server      *replica = server_start(NULL);
+    int          dead    = server_free_port();
+    int          silent  = replica->port;
+    fake_server *first   = fake_start(sentinel_says, &dead);
+    fake_server *stopped = fake_start(sentinel_says, &silent);
+    fake_server *last    = fake_start(sentinel_says, &redis->port);
+
+    (void)server_ask(replica, "REPLICAOF 127.0.0.1 %d", redis->port);
+    expect(BOWLINE_OK, "", "redis+sentinel://%s,%s/m", place_of(first), place_of(last));
+    expect(BOWLINE_OK, "", "redis+sentinel://%s,%s/m", place_of(stopped), place_of(last));
+    server_signal(replica, SIGSTOP);
+    expect(BOWLINE_OK, "", "redis+sentinel://%s,%s,%s/m?timeout=300ms", place_of(stopped),
+           place_of(first), place_of(last));
+    server_signal(replica, SIGCONT);
+    expect(BOWLINE_UNREACHABLE, "m (127.0.0.1:", "redis+sentinel://%s,%s/m", place_of(first),
+           place_of(first));
+    fake_stop(first);
+    fake_stop(stopped);
+    fake_stop(last);
+    server_stop(replica);
+}
+
 /* It has nothing to lock by, and says so. */
 static void test_sentinel_is_no_primary(void **state)
 {
@@ -198,6 +225,7 @@ int main(void)
         cmocka_unit_test(test_sentinel_that_names_a_primary_is_believed),
         cmocka_unit_test(test_replica_is_no_primary),
         cmocka_unit_test(test_dead_address_is_unreachable),
+        cmocka_unit_test(test_next_sentinel_may_know_better),
         cmocka_unit_test(test_sentinel_is_no_primary),
         cmocka_unit_test(test_sentinel_and_service_have_passwords_of_their_own),
     };

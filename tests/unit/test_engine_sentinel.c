@@ -201,6 +201,121 @@ static void test_loading_is_for_now(void **state)
     assert_int_equal(failure.status, BWL_STATUS_UNREACHABLE);
 }
 
+/* ---- what was named is no good --------------------------------------------------------------- */
+
+static bwl_ms soon(void)
+{
+    return bwl_client_now(client) + 10000;
+}
+
+static void test_next_is_asked_when_one_is_doubted(void **state)
+{
+    (void)state;
+    watch_first();
+    assert_true(bwl_sentinel_seek_on(sentinel, soon()));
+    assert_int_equal(recv(lines[0], &(char){ 0 }, 1, 0), 0); /* hung up */
+    turn();
+    assert_true(is_called(1));
+    says(1, HELLO AT("6380"));
+    assert_int_equal(found, 2);
+    assert_int_equal(primary.port, 6380);
+    says(1, SWITCH("m 127.0.0.1 6380 127.0.0.1 6381"));
+    assert_int_equal(found, 3); /* this one is listened to */
+}
+
+static void test_each_is_asked_once_however_often_one_is_doubted(void **state)
+{
+    (void)state;
+    vanish(1);
+    watch_first();
+    assert_true(bwl_sentinel_seek_on(sentinel, soon()));
+    turn();
+    assert_true(is_called(2));
+    says(2, HELLO AT("6379"));
+    assert_int_equal(found, 2);
+    assert_false(bwl_sentinel_seek_on(sentinel, soon()));
+    assert_false(is_called(0));
+    bwl_sentinel_seek(sentinel); /* anew */
+    says(2, AT("6379"));
+    assert_true(bwl_sentinel_seek_on(sentinel, soon()));
+    turn();
+    assert_true(is_called(0));
+}
+
+static void test_doubt_ends_with_the_time(void **state)
+{
+    (void)state;
+    watch_first();
+    assert_false(bwl_sentinel_seek_on(sentinel, bwl_client_now(client)));
+    turn();
+    assert_false(is_called(1));
+}
+
+static void test_doubt_is_told_when_nobody_else_is_there(void **state)
+{
+    (void)state;
+    vanish(1);
+    vanish(2);
+    watch_first();
+    assert_true(bwl_sentinel_seek_on(sentinel, soon()));
+    turn();
+    assert_int_equal(failed, 1);
+    assert_int_equal(failure.status, BWL_STATUS_UNREACHABLE);
+}
+
+/* The one that has named it has gone since. */
+static void test_doubt_of_one_that_is_gone(void **state)
+{
+    (void)state;
+    watch_first();
+    client->watches = true;
+    hangs_up(0);
+    assert_true(bwl_sentinel_seek_on(sentinel, soon()));
+    turn();
+    assert_true(is_called(1));
+    says(1, HELLO AT("6379"));
+    assert_int_equal(found, 2);
+}
+
+/* Others are asked already, by ourselves. */
+static void test_doubt_while_another_is_asked(void **state)
+{
+    (void)state;
+    watch_first();
+    client->watches = true;
+    hangs_up(0);
+    await_its_time();
+    assert_true(is_called(1));
+    assert_true(bwl_sentinel_seek_on(sentinel, soon()));
+    says(1, HELLO AT("6379"));
+    assert_int_equal(found, 2); /* it is where it was, and somebody waits to know */
+    assert_false(is_called(2));
+}
+
+static void doubt_first(void)
+{
+    if (found == 1)
+        assert_true(bwl_sentinel_seek_on(sentinel, soon()));
+}
+
+/* What comes behind is not for the next one: more words, or the end of the line. */
+static void test_doubt_inside_of_what_is_heard(void **state)
+{
+    (void)state;
+    then = doubt_first;
+    bwl_sentinel_seek(sentinel);
+    turn();
+    assert_true(is_called(0));
+    const char *text = HELLO AT("6379") SWITCH("m 127.0.0.1 6379 127.0.0.1 6381");
+    assert_int_equal(send(lines[0], text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
+    hangs_up(0);
+    assert_true(is_called(1));
+    says(1, HELLO AT("6380"));
+    assert_int_equal(found, 2);
+    assert_int_equal(primary.port, 6380);
+    assert_false(is_called(2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +334,13 @@ int main(void)
         CASE(test_password_is_given_and_never_quoted),
         CASE(test_garbage_is_a_reason_to_ask_the_next),
         CASE(test_loading_is_for_now),
+        CASE(test_next_is_asked_when_one_is_doubted),
+        CASE(test_each_is_asked_once_however_often_one_is_doubted),
+        CASE(test_doubt_ends_with_the_time),
+        CASE(test_doubt_is_told_when_nobody_else_is_there),
+        CASE(test_doubt_of_one_that_is_gone),
+        CASE(test_doubt_while_another_is_asked),
+        CASE(test_doubt_inside_of_what_is_heard),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,147 +1,10 @@
 /*
  * test_redis_seek.c -- of a service with sentinels: where its primary is, and what shows that it is
- * elsewhere now.
- *
- * A sentinel and two servers are sockets that the test plays, in the same thread.
+ * elsewhere now.  A sentinel that is wrong: test_redis_seek_on.c.
  */
-#include "engine/redis_store.h"
+#include "seek_fixture.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#define HELLO_AS(role)                                        \
-    "%4\r\n$7\r\nversion\r\n+7.0.15\r\n$5\r\nproto\r\n:3\r\n" \
-    "$2\r\nid\r\n:7\r\n$4\r\nrole\r\n+" role "\r\n"
-#define DIGITS(d)      d d d d d d d d d d d d d d d d d d d d
-#define INFO_BY(d)     "=63\r\ntxt:# Server\r\nrun_id:" DIGITS(d) DIGITS(d) "\r\n\r\n"
-#define GREETING(d)    HELLO_AS("master") INFO_BY(d)
-#define SENTINEL_HELLO "%1\r\n+server\r\n+redis\r\n"
-
-typedef struct played {
-    int listener;
-    int port;
-    int line; /* -1: nobody has called */
-} played;
-
-static bwl_client      *client;
-static bwl_redis_store *store;
-static bwl_lock        *lock;
-static bwl_operation    operation;
-static bwl_fault        fault;
-static played           watcher;
-static played           one;
-static played           two;
-
-static void listen_as(played *p)
-{
-    struct sockaddr_in at   = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t          size = sizeof at;
-
-    p->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    p->line     = -1;
-    assert_int_equal(bind(p->listener, (struct sockaddr *)&at, size), 0);
-    assert_int_equal(listen(p->listener, 4), 0);
-    assert_int_equal(getsockname(p->listener, (struct sockaddr *)&at, &size), 0);
-    p->port = ntohs(at.sin_port);
-}
-
-static void turn(void)
-{
-    for (unsigned i = 0; i < 8; i++)
-        assert_int_equal(bwl_client_drive(client, bwl_client_now(client) + 2, &fault), BWL_OK);
-}
-
-static bool is_called(played *p)
-{
-    int line = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-    if (line < 0)
-        return false;
-    if (p->line >= 0)
-        (void)close(p->line);
-    p->line = line;
-    return true;
-}
-
-static void says(played *p, const char *text)
-{
-    assert_int_equal(send(p->line, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
-    turn();
-}
-
-static void names_as(const char *host, const played *primary)
-{
-    char text[64];
-    char port[8];
-
-    (void)snprintf(port, sizeof port, "%d", primary->port);
-    (void)snprintf(text, sizeof text, "*2\r\n+%s\r\n$%zu\r\n%s\r\n", host, strlen(port), port);
-    says(&watcher, text);
-}
-
-static void names(const played *primary)
-{
-    names_as("127.0.0.1", primary);
-}
-
-/* What has come holds these words. */
-static bool has_heard(played *p, const char *word)
-{
-    char    bytes[4096];
-    ssize_t size = recv(p->line, bytes, sizeof bytes, 0);
-
-    return size > 0 && memmem(bytes, (size_t)size, word, strlen(word)) != NULL;
-}
-
-static int begin(void **state)
-{
-    static const bwl_settings settings = { .answer_ms = 2000 };
-    const bwl_terms           terms    = {
-                     .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 2000, .renews = true
-    };
-    char url[128];
-
-    (void)state;
-    listen_as(&watcher);
-    listen_as(&one);
-    listen_as(&two);
-    (void)snprintf(url, sizeof url, "redis+sentinel://127.0.0.1:%d/m?protocol=token", watcher.port);
-    assert_int_equal(bwl_client_open(&client, &settings, false, url, &fault), BWL_OK);
-    store = client->store;
-    bwl_client_lock(client);
-    assert_int_equal(bwl_lock_new(&lock, client, "n", &terms, &fault), BWL_OK);
-    bwl_lock_acquire(lock, &operation, 60000);
-    turn();
-    assert_true(is_called(&watcher));
-    says(&watcher, SENTINEL_HELLO);
-    return 0;
-}
-
-static int end(void **state)
-{
-    played *const all[] = { &watcher, &one, &two };
-
-    (void)state;
-    bwl_client_unlock(client);
-    bwl_client_close(client);
-    for (unsigned i = 0; i < 3; i++) {
-        (void)close(all[i]->listener);
-        if (all[i]->line >= 0)
-            (void)close(all[i]->line);
-    }
-    return 0;
-}
 
 /* ---- a name server of our own, in threads of the client's ------------------------------------ */
 
@@ -294,17 +157,17 @@ static void test_server_that_may_not_write_is_left(void **state)
 static void test_late_lookup_of_the_former_host_is_let_go(void **state)
 {
     (void)state;
-    client->settings.answer_ms = 50;
-    store->resolver            = (bwl_resolver){ look_up, freeaddrinfo };
+    store->resolver = (bwl_resolver){ look_up, freeaddrinfo };
     hold_back(true);
     assert_true(has_heard(&watcher, "GET-MASTER-ADDR-BY-NAME"));
-    names_as("first", &one);
+    tells(&watcher, "first", &one);
     assert_int_equal(store->phase, BWL_REDIS_RESOLVING);
+    store->phase_ends_at = bwl_client_now(client);
+    bwl_redis_woken(client);
+    assert_int_equal(store->failures, 1);
     while (!has_heard(&watcher, "GET-MASTER-ADDR-BY-NAME"))
         turn();
-    names_as("second", &two);
-    assert_int_equal(store->phase, BWL_REDIS_RESOLVING);
-    client->settings.answer_ms = 2000;
+    tells(&watcher, "second", &two);
     hold_back(false);
     while (!is_called(&two)) {
         assert_false(is_called(&one));
@@ -312,8 +175,6 @@ static void test_late_lookup_of_the_former_host_is_let_go(void **state)
     }
     assert_string_equal(store->host, "second");
 }
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {

@@ -37,6 +37,7 @@ struct bwl_sentinel {
     phase                  phase;
     bwl_ms                 phase_ends_at;
     bwl_ms                 seek_by;
+    bwl_ms                 turn_by;    /* of the current one                                    */
     bool                   seeks;      /* somebody waits for the answer                         */
     bool                   is_greeted; /* by the sentinel at the other end                     */
     uint64_t               ended;      /* how many lines to one have                           */
@@ -134,13 +135,22 @@ static bwl_ms turn_ends_at(const bwl_sentinel *s)
     return now + left / (bwl_ms)(s->hosts_count - s->tried);
 }
 
+/* Likewise, one address of it. */
+static bwl_ms slot_ends_at(const bwl_sentinel *s)
+{
+    bwl_ms now  = now_of(s);
+    bwl_ms left = s->turn_by > now ? s->turn_by - now : 0;
+
+    return now + left / (bwl_ms)(s->addresses_count - s->address);
+}
+
 static void connect_next(bwl_sentinel *s)
 {
     bwl_fault fault = { 0 };
 
     for (; s->address < s->addresses_count; s->address++)
         if (bwl_conn_open(&s->conn, &s->addresses[s->address], &fault) == BWL_OK) {
-            enter(s, CONNECTING, s->phase_ends_at);
+            enter(s, CONNECTING, slot_ends_at(s));
             return;
         }
     give_up(s, &fault);
@@ -177,7 +187,8 @@ static void try_current(bwl_sentinel *s)
     };
     bwl_fault fault = { 0 };
 
-    enter(s, RESOLVING, turn_ends_at(s));
+    s->turn_by = turn_ends_at(s);
+    enter(s, RESOLVING, s->turn_by);
     if (s->tls != NULL)
         bwl_conn_secure(&s->conn, s->tls, at->name);
     if (bwl_reactor_open(&s->client->reactor, &fault) < 0 ||
@@ -212,7 +223,7 @@ static int ask(bwl_sentinel *s, bwl_fault *fault)
     }
     bwl_sentinel_write_question(&writer, s->service);
     bwl_conn_commit(&s->conn, &writer);
-    enter(s, ASKING, first ? s->phase_ends_at : turn_ends_at(s));
+    enter(s, ASKING, first ? s->turn_by : turn_ends_at(s));
     return bwl_conn_flush(&s->conn, fault);
 }
 
@@ -393,7 +404,7 @@ void bwl_sentinel_woken(bwl_sentinel *s)
         enter(s, IDLE, BWL_NEVER); /* nobody wants to know */
     } else {
         (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "no answer in time");
-        give_up(s, &fault);
+        broke(s, &fault);
     }
 }
 

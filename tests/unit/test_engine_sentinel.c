@@ -3,6 +3,8 @@
  */
 #include "sentinel_fixture.h"
 
+#include <stdlib.h>
+
 /* ---- a round --------------------------------------------------------------------------------- */
 
 static void test_first_that_answers_is_believed(void **state)
@@ -93,6 +95,84 @@ static void test_silence_of_all_is_told_once(void **state)
     }
     assert_int_equal(failed, 1);
     assert_int_equal(failure.status, BWL_STATUS_UNREACHABLE);
+}
+
+/* ---- a sentinel with two addresses ----------------------------------------------------------- */
+
+static uint16_t swallows; /* the port of the first of them */
+
+static void free_found(struct addrinfo *list)
+{
+    free(list->ai_next);
+    free(list);
+}
+
+/* The first one swallows what it is sent; the second is that of the first sentinel. */
+static int look_up(const char *host, const char *port, const struct addrinfo *hints,
+                   struct addrinfo **ret_found)
+{
+    static struct sockaddr_in at[2];
+    struct addrinfo          *list[2];
+
+    (void)host;
+    (void)port;
+    if ((hints->ai_flags & AI_NUMERICHOST) != 0)
+        return EAI_NONAME;
+    for (unsigned i = 0; i < 2; i++) {
+        at[i]                 = (struct sockaddr_in){ .sin_family = AF_INET };
+        at[i].sin_port        = htons(i == 0 ? swallows : hosts[0].port);
+        at[i].sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        list[i]               = calloc(1, sizeof *list[i]);
+        *list[i]              = (struct addrinfo){ .ai_family  = AF_INET,
+                                                   .ai_addr    = (struct sockaddr *)&at[i],
+                                                   .ai_addrlen = sizeof at[i] };
+    }
+    list[0]->ai_next = list[1];
+    *ret_found       = list[0];
+    return 0;
+}
+
+/* Its queue is full, and the kernel drops the rest. */
+static int make_hole(int ret_fill[3])
+{
+    struct sockaddr_in at   = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t          size = sizeof at;
+    int                fd   = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, size), 0);
+    assert_int_equal(listen(fd, 0), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    for (int i = 0; i < 3; i++) {
+        ret_fill[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        (void)connect(ret_fill[i], (struct sockaddr *)&at, size);
+    }
+    swallows = ntohs(at.sin_port);
+    return fd;
+}
+
+/* As a host whose way by IPv6 leads nowhere. */
+static void test_address_that_swallows_leaves_time_for_the_next(void **state)
+{
+    int fill[3];
+    int hole = make_hole(fill);
+
+    (void)state;
+    vanish(1);
+    vanish(2);
+    bwl_sentinel_free(sentinel);
+    hosts[0].name = "both";
+    make((bwl_sentinel_plan){ .resolver = { look_up, free_found } });
+    bwl_sentinel_seek(sentinel);
+    while (!is_called(0) && failed == 0) {
+        turn();
+        bwl_sentinel_woken(sentinel); /* the lookup, and then its time */
+    }
+    assert_int_equal(failed, 0);
+    says(0, HELLO AT("6379"));
+    assert_int_equal(found, 1);
+    for (int i = 0; i < 3; i++)
+        (void)close(fill[i]);
+    (void)close(hole);
 }
 
 /* ---- what they say --------------------------------------------------------------------------- */
@@ -326,6 +406,7 @@ int main(void)
         CASE(test_next_is_asked_when_one_hangs_up),
         CASE(test_round_ends_when_nobody_is_there),
         CASE(test_silence_of_all_is_told_once),
+        CASE(test_address_that_swallows_leaves_time_for_the_next),
         CASE(test_unknown_service_is_a_refusal),
         CASE(test_one_that_does_not_know_it_does_not_decide),
         CASE(test_refusal_outweighs_absence),

@@ -180,10 +180,7 @@ static void settle(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 /* What came too late was given back, or not: then once more, lest our own key stand in our way. */
 static void discarded(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
-    bool done =
-        out->kind == BWL_RELEASED || out->kind == BWL_LOST || out->kind == BWL_STORE_REFUSED;
-
-    if (done)
+    if (!bwl_hold_is_in_doubt(out->kind))
         no_luck(h, h->trouble, ev, fx);
     else if (h->last_try || ev->now >= h->give_up_at)
         bwl_hold_leave_telling(h, h->trouble, ev, fx);
@@ -218,6 +215,27 @@ static void abandoned(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, 
 
 /* ---- letting go ------------------------------------------------------------------------------ */
 
+bool bwl_hold_is_in_doubt(bwl_outcome_kind released)
+{
+    switch (released) {
+    case BWL_NOT_NOW:
+    case BWL_UNREACHABLE:
+    case BWL_UNKNOWN: return true;
+    case BWL_RELEASED:
+    case BWL_LOST:
+    case BWL_STORE_REFUSED: return false;
+    case BWL_PENDING:
+    case BWL_HELD:
+    case BWL_QUEUED:
+    case BWL_BUSY:
+    case BWL_FULL:
+    case BWL_TIMED_OUT:
+    case BWL_CANCELLED:
+    case BWL_ANEW: break;
+    }
+    bwl_unreachable("a release does not end so");
+}
+
 /* Once more could remove what is somebody else's: it was carried out, perhaps, or ended since. */
 static bool may_insist(const bwl_hold *h, bwl_ms now)
 {
@@ -251,30 +269,13 @@ static void released(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, b
 {
     bool heard = h->state == BWL_HOLD_RELEASING;
 
-    switch (out->kind) {
-    case BWL_NOT_NOW:
-    case BWL_UNREACHABLE:
-    case BWL_UNKNOWN: insist(h, out->kind, ev, fx); break;
-    case BWL_LOST: /* not ours any more: it ended, or a release without an answer did it */
-        over(h);
-        if (heard)
-            bwl_tell(fx, h->doubted ? BWL_UNKNOWN : BWL_LOST);
-        break;
-    case BWL_RELEASED:
-    case BWL_STORE_REFUSED:
-        over(h);
-        if (heard)
-            bwl_tell(fx, out->kind);
-        break;
-    case BWL_PENDING:
-    case BWL_HELD:
-    case BWL_QUEUED:
-    case BWL_BUSY:
-    case BWL_FULL:
-    case BWL_TIMED_OUT:
-    case BWL_CANCELLED:
-    case BWL_ANEW: bwl_unreachable("a release does not end so");
+    if (bwl_hold_is_in_doubt(out->kind)) {
+        insist(h, out->kind, ev, fx);
+        return;
     }
+    over(h);
+    if (heard) /* LOST: not ours any more: it ended, or a release without an answer did it */
+        bwl_tell(fx, out->kind == BWL_LOST && h->doubted ? BWL_UNKNOWN : out->kind);
 }
 
 /* ---- what the protocol told ------------------------------------------------------------------ */

@@ -21,6 +21,9 @@ void bwl_hold_leave(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 void bwl_hold_leave_telling(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev,
                             bwl_effects *fx);
 
+/* A release came out so: may it be ours in the store still? */
+bool bwl_hold_is_in_doubt(bwl_outcome_kind released);
+
 /* Asks for it by a new token; `yields`: it is ours by the former one. */
 void bwl_hold_attempt(bwl_hold *h, bool yields, const bwl_event *ev, bwl_effects *fx);
 

@@ -62,29 +62,15 @@ void bwl_hold_not_yielded(bwl_hold *h, bwl_effects *fx)
 
 void bwl_hold_yielded(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
-    switch (out->kind) {
-    case BWL_RELEASED:
+    bool may_be_ours = bwl_hold_is_in_doubt(out->kind) || out->kind == BWL_STORE_REFUSED;
+
+    if (out->kind == BWL_RELEASED) {
         h->last_try  = ev->now >= h->give_up_at;
         h->answer_by = bwl_later(ev->now, h->terms.answer_ms);
         bwl_hold_attempt(h, false, ev, fx);
-        break;
-    case BWL_LOST: bwl_hold_over_telling(h, BWL_LOST, fx); break;
-    case BWL_NOT_NOW:
-    case BWL_UNREACHABLE:
-    case BWL_UNKNOWN:
-    case BWL_STORE_REFUSED:
-        if (h->protocol->settles)
-            bwl_hold_leave_telling(h, out->kind, ev, fx);
-        else
-            bwl_hold_over_telling(h, out->kind, fx);
-        break;
-    case BWL_PENDING:
-    case BWL_HELD:
-    case BWL_QUEUED:
-    case BWL_BUSY:
-    case BWL_FULL:
-    case BWL_TIMED_OUT:
-    case BWL_CANCELLED:
-    case BWL_ANEW: bwl_unreachable("a release does not end so");
+    } else if (may_be_ours && h->protocol->settles) {
+        bwl_hold_leave_telling(h, out->kind, ev, fx);
+    } else {
+        bwl_hold_over_telling(h, out->kind, fx);
     }
 }

@@ -1,6 +1,6 @@
 /*
- * hold.c -- waiting, settling, noticing the loss, letting go.  See hold.h for the states, keep.c
- * for renewing.
+ * hold.c -- waiting, settling, noticing the loss.  See hold.h for the states, keep.c for renewing,
+ * release.c for letting go.
  *
  * The rules, each of which somebody's lock has paid for:
  *   - every attempt has a new token; the same token is asked for again only to settle an attempt
@@ -43,12 +43,7 @@ void bwl_hold_command(bwl_hold *h, bwl_hold_state next, bwl_command cmd, const b
         told(h, ev, fx);
 }
 
-static void let_go(bwl_hold *h, bwl_hold_state next, const bwl_event *ev, bwl_effects *fx)
-{
-    bwl_hold_command(h, next, (bwl_command){ .verb = BWL_RELEASE }, ev, fx);
-}
-
-static void over(bwl_hold *h)
+void bwl_hold_end(bwl_hold *h)
 {
     h->state             = BWL_HOLD_OVER;
     h->look_at           = BWL_NEVER;
@@ -57,27 +52,13 @@ static void over(bwl_hold *h)
 
 void bwl_hold_over_telling(bwl_hold *h, bwl_outcome_kind kind, bwl_effects *fx)
 {
-    over(h);
-    bwl_tell(fx, kind);
-}
-
-void bwl_hold_leave(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
-{
-    h->answer_by = bwl_later(ev->now, h->terms.answer_ms);
-    h->pauses    = 0;
-    let_go(h, BWL_HOLD_LEAVING, ev, fx);
-}
-
-void bwl_hold_leave_telling(bwl_hold *h, bwl_outcome_kind kind, const bwl_event *ev,
-                            bwl_effects *fx)
-{
-    bwl_hold_leave(h, ev, fx);
+    bwl_hold_end(h);
     bwl_tell(fx, kind);
 }
 
 /* ---- pauses ---------------------------------------------------------------------------------- */
 
-static bwl_ms pause_ends_at(bwl_hold *h, const bwl_event *ev)
+bwl_ms bwl_hold_pause_ends_at(bwl_hold *h, const bwl_event *ev)
 {
     return bwl_later(ev->now, bwl_pause_ms(h->pauses++, PAUSE_MAX_MS, &ev->fresh));
 }
@@ -87,7 +68,7 @@ static bwl_ms next_try_at(bwl_hold *h, const bwl_event *ev)
 {
     bwl_ms pause_ms = h->claim.rules != NULL ? h->claim.rules->pause_ms : 0;
 
-    return pause_ms != 0 ? bwl_later(ev->now, pause_ms) : pause_ends_at(h, ev);
+    return pause_ms != 0 ? bwl_later(ev->now, pause_ms) : bwl_hold_pause_ends_at(h, ev);
 }
 
 /* ---- acquiring ------------------------------------------------------------------------------- */
@@ -163,9 +144,9 @@ static void settle_soon(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     else if (ev->now >= settle_by(h))
         give_up(h, ev, fx);
     else if (ev->now >= h->attempt_ends_at) /* too late to be of use: the next one, please */
-        let_go(h, BWL_HOLD_DISCARDING, ev, fx);
+        bwl_hold_let_go(h, BWL_HOLD_DISCARDING, ev, fx);
     else
-        h->look_at = bwl_sooner(pause_ends_at(h, ev), settle_by(h));
+        h->look_at = bwl_sooner(bwl_hold_pause_ends_at(h, ev), settle_by(h));
 }
 
 static void settle(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
@@ -185,7 +166,7 @@ static void discarded(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, 
     else if (h->last_try || ev->now >= h->give_up_at)
         bwl_hold_leave_telling(h, h->trouble, ev, fx);
     else
-        h->look_at = bwl_sooner(pause_ends_at(h, ev), h->give_up_at);
+        h->look_at = bwl_sooner(bwl_hold_pause_ends_at(h, ev), h->give_up_at);
 }
 
 static void acquired(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
@@ -194,7 +175,7 @@ static void acquired(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, b
         bwl_hold_keep(h, out, ev, fx);
     } else if (h->protocol->settles) {
         h->trouble = BWL_NOT_NOW; /* a store as slow as this cannot serve this lease */
-        let_go(h, BWL_HOLD_DISCARDING, ev, fx);
+        bwl_hold_let_go(h, BWL_HOLD_DISCARDING, ev, fx);
     } else {
         no_luck(h, BWL_NOT_NOW, ev, fx); /* it has ended by itself, or will */
     }
@@ -208,74 +189,9 @@ static void abandoned(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, 
     h->pauses     = 0;
     h->granted_to = out->until;
     if (out->kind == BWL_HELD && out->until > ev->now)
-        bwl_hold_command(h, BWL_HOLD_LEAVING, (bwl_command){ .verb = BWL_RELEASE }, ev, fx);
+        bwl_hold_let_go(h, BWL_HOLD_LEAVING, ev, fx);
     else
-        over(h);
-}
-
-/* ---- letting go ------------------------------------------------------------------------------ */
-
-bool bwl_hold_is_in_doubt(bwl_outcome_kind released)
-{
-    switch (released) {
-    case BWL_NOT_NOW:
-    case BWL_UNREACHABLE:
-    case BWL_UNKNOWN: return true;
-    case BWL_RELEASED:
-    case BWL_LOST:
-    case BWL_STORE_REFUSED: return false;
-    case BWL_PENDING:
-    case BWL_HELD:
-    case BWL_QUEUED:
-    case BWL_BUSY:
-    case BWL_FULL:
-    case BWL_TIMED_OUT:
-    case BWL_CANCELLED:
-    case BWL_ANEW: break;
-    }
-    bwl_unreachable("a release does not end so");
-}
-
-/* Once more could remove what is somebody else's: it was carried out, perhaps, or ended since. */
-static bool may_insist(const bwl_hold *h, bwl_ms now)
-{
-    return h->protocol->settles || (h->trouble != BWL_UNKNOWN && now < h->granted_to);
-}
-
-/* The release may not have been carried out: ask again, until answer_by. */
-static void insist(bwl_hold *h, bwl_outcome_kind trouble, const bwl_event *ev, bwl_effects *fx)
-{
-    bool heard = h->state == BWL_HOLD_RELEASING;
-
-    h->trouble = trouble;
-    h->doubted = h->doubted || trouble == BWL_UNKNOWN;
-    if (ev->now < h->answer_by && may_insist(h, ev->now))
-        h->look_at = bwl_sooner(pause_ends_at(h, ev), h->answer_by);
-    else if (heard)
-        bwl_hold_over_telling(h, h->doubted ? BWL_UNKNOWN : trouble, fx);
-    else
-        over(h);
-}
-
-static void release_again(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
-{
-    if (may_insist(h, ev->now))
-        let_go(h, h->state, ev, fx);
-    else
-        insist(h, h->trouble, ev, fx);
-}
-
-static void released(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
-{
-    bool heard = h->state == BWL_HOLD_RELEASING;
-
-    if (bwl_hold_is_in_doubt(out->kind)) {
-        insist(h, out->kind, ev, fx);
-        return;
-    }
-    over(h);
-    if (heard) /* LOST: not ours any more: it ended, or a release without an answer did it */
-        bwl_tell(fx, out->kind == BWL_LOST && h->doubted ? BWL_UNKNOWN : out->kind);
+        bwl_hold_end(h);
 }
 
 /* ---- what the protocol told ------------------------------------------------------------------ */
@@ -334,7 +250,7 @@ static void told(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     case BWL_HOLD_HELD: bwl_hold_told_unasked(h, &out, ev, fx); break;
     case BWL_HOLD_RENEWING: bwl_hold_extended(h, &out, ev, fx); break;
     case BWL_HOLD_RELEASING:
-    case BWL_HOLD_LEAVING: released(h, &out, ev, fx); break;
+    case BWL_HOLD_LEAVING: bwl_hold_released(h, &out, ev, fx); break;
     case BWL_HOLD_IDLE:
     case BWL_HOLD_WAITING:
     case BWL_HOLD_DISOWNED:
@@ -358,9 +274,9 @@ static void alarm(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     case BWL_HOLD_QUEUED: bwl_hold_leave_telling(h, BWL_TIMED_OUT, ev, fx); break;
     case BWL_HOLD_HELD: bwl_hold_renew(h, ev, fx); break;
     case BWL_HOLD_DISOWNED: bwl_hold_leave(h, ev, fx); break;
-    case BWL_HOLD_DISCARDING: let_go(h, BWL_HOLD_DISCARDING, ev, fx); break;
+    case BWL_HOLD_DISCARDING: bwl_hold_let_go(h, BWL_HOLD_DISCARDING, ev, fx); break;
     case BWL_HOLD_RELEASING:
-    case BWL_HOLD_LEAVING: release_again(h, ev, fx); break;
+    case BWL_HOLD_LEAVING: bwl_hold_release_again(h, ev, fx); break;
     case BWL_HOLD_RENEWING: /* ends by `until` passing, which is seen before any alarm */
     case BWL_HOLD_IDLE:
     case BWL_HOLD_ACQUIRING:
@@ -425,21 +341,6 @@ void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx)
         h->extend_again = true;
     else
         bwl_hold_renew(h, &ev, fx);
-    bwl_hold_say_when(h, fx);
-}
-
-void bwl_hold_release(bwl_hold *h, bwl_moment at, bwl_effects *fx)
-{
-    bwl_event ev = { .now = at.now, .wall_ns = at.wall_ns };
-
-    assert(bwl_hold_is_held(h));
-    assert(at.wall_ns != 0 || !h->protocol->uses_wall);
-    if (at.now >= h->until) {
-        bwl_hold_lose(h, &ev, fx);
-    } else {
-        h->answer_by = bwl_later(at.now, h->terms.answer_ms);
-        let_go(h, BWL_HOLD_RELEASING, &ev, fx);
-    }
     bwl_hold_say_when(h, fx);
 }
 

@@ -14,6 +14,22 @@ void bwl_hold_command(bwl_hold *h, bwl_hold_state next, bwl_command cmd, const b
 /* The caller is told `kind`, and that was all. */
 void bwl_hold_over_telling(bwl_hold *h, bwl_outcome_kind kind, bwl_effects *fx);
 
+/* That was all, and nobody is told. */
+void bwl_hold_end(bwl_hold *h);
+
+/* When the next pause of a row of them ends. */
+bwl_ms bwl_hold_pause_ends_at(bwl_hold *h, const bwl_event *ev);
+
+/* Asks for it by a new token; `yields`: it is ours by the former one. */
+void bwl_hold_attempt(bwl_hold *h, bool yields, const bwl_event *ev, bwl_effects *fx);
+
+/* What `wake_at` is, after a call that came from above. */
+void bwl_hold_say_when(const bwl_hold *h, bwl_effects *fx);
+
+/* release.c */
+/* Commands it; the state says what for. */
+void bwl_hold_let_go(bwl_hold *h, bwl_hold_state next, const bwl_event *ev, bwl_effects *fx);
+
 /* What may be ours in the store is taken back, and nobody waits for that. */
 void bwl_hold_leave(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
@@ -24,11 +40,11 @@ void bwl_hold_leave_telling(bwl_hold *h, bwl_outcome_kind kind, const bwl_event 
 /* A release came out so: may it be ours in the store still? */
 bool bwl_hold_is_in_doubt(bwl_outcome_kind released);
 
-/* Asks for it by a new token; `yields`: it is ours by the former one. */
-void bwl_hold_attempt(bwl_hold *h, bool yields, const bwl_event *ev, bwl_effects *fx);
+/* Likewise, of one that we asked for, or that nobody waits for. */
+void bwl_hold_released(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx);
 
-/* What `wake_at` is, after a call that came from above. */
-void bwl_hold_say_when(const bwl_hold *h, bwl_effects *fx);
+/* Its pause is over. */
+void bwl_hold_release_again(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
 /* yield.c */
 /* It was not ours to give. */

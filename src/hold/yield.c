@@ -34,7 +34,7 @@ static void begin(bwl_hold *h, const bwl_event *ev, bwl_ms give_up_at, bwl_effec
         keep_former(h);
         bwl_hold_attempt(h, true, ev, fx);
     } else {
-        bwl_hold_command(h, BWL_HOLD_YIELDING, (bwl_command){ .verb = BWL_RELEASE }, ev, fx);
+        bwl_hold_let_go(h, BWL_HOLD_YIELDING, ev, fx);
     }
 }
 

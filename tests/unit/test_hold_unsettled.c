@@ -126,47 +126,6 @@ static void test_unsettled_hold_that_the_store_disowns_is_lost_and_not_deleted(v
     expect(BWL_HOLD_OVER, BWL_LOST, 0);
 }
 
-/* ---- letting go ------------------------------------------------------------------------------ */
-
-static void hold_and_release(void)
-{
-    acquire(START, START);
-    told(BWL_HELD, START);
-    release(START + 1);
-    expect(BWL_HOLD_RELEASING, BWL_PENDING, BWL_RELEASE);
-}
-
-static void test_unsettled_release_without_an_answer_is_not_sent_again(void **state)
-{
-    (void)state;
-    hold_and_release();
-    told(BWL_UNKNOWN, START + 2);
-    expect(BWL_HOLD_OVER, BWL_UNKNOWN, 0);
-}
-
-static void test_unsettled_release_that_was_not_carried_out_is_sent_again(void **state)
-{
-    static const bwl_outcome_kind kinds[] = { BWL_NOT_NOW, BWL_UNREACHABLE };
-
-    for (unsigned i = 0; i < 2; i++) {
-        (void)new_unsettled(state);
-        hold_and_release();
-        told(kinds[i], START + 2);
-        expect(BWL_HOLD_RELEASING, BWL_PENDING, 0);
-        alarm_at(fx.wake_at);
-        expect(BWL_HOLD_RELEASING, BWL_PENDING, BWL_RELEASE);
-    }
-}
-
-static void test_unsettled_release_is_not_sent_after_its_time(void **state)
-{
-    (void)state;
-    hold_and_release();
-    told(BWL_NOT_NOW, START + 2);
-    alarm_at(START + GRANT_MS); /* late, and it may be another's since */
-    expect(BWL_HOLD_OVER, BWL_NOT_NOW, 0);
-}
-
 /* ---- rules ----------------------------------------------------------------------------------- */
 
 static void test_rules_pause_is_used_between_tries(void **state)
@@ -298,11 +257,6 @@ int main(void)
         cmocka_unit_test_setup(test_unsettled_hold_without_end_has_none, new_unsettled),
         cmocka_unit_test_setup(test_unsettled_hold_that_the_store_disowns_is_lost_and_not_deleted,
                                new_unsettled),
-        cmocka_unit_test_setup(test_unsettled_release_without_an_answer_is_not_sent_again,
-                               new_unsettled),
-        cmocka_unit_test_setup(test_unsettled_release_that_was_not_carried_out_is_sent_again,
-                               new_unsettled),
-        cmocka_unit_test_setup(test_unsettled_release_is_not_sent_after_its_time, new_unsettled),
         cmocka_unit_test_setup(test_rules_pause_is_used_between_tries, new_unsettled),
         cmocka_unit_test_setup(test_rules_pause_is_cut_short_by_the_end_of_the_wait, new_unsettled),
         cmocka_unit_test_setup(test_rules_tries_are_counted, new_unsettled),

@@ -4,20 +4,10 @@
 -- A number: it is ours, with this fence.  CLAIMED, fence, ticket: for our claim.  FULL, how many wait.
 -- QUEUED, ticket, how many are before us, ms left, 1 if it is held by this protocol, the time in us.
 -- The usual case comes first: before the functions are made, which cost as much as it does.
-local is_free = redis.call('EXISTS', KEYS[1], KEYS[2]) == 0
-if is_free then
-  local f = redis.pcall('INCR', KEYS[4])
-  if type(f) == 'number' and f >= 1e15 and f < 2^53 then
-    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-    return f
-  end
-end
+-- @include queue_first.lua
 -- @include queue_fence.lua
 if is_free then
-  local f = fence()
-  if type(f) == 'table' then return f end
-  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-  return f
+  -- @include queue_grant.lua
 end
 -- @include queue_read.lua
 -- @include queue_serve.lua

@@ -7,10 +7,7 @@ if read() ~= ARGV[5] then return 0 end
 -- @include queue_fence.lua
 if redis.call('EXISTS', KEYS[2]) == 0 then
   redis.call('PEXPIRE', KEYS[1], ARGV[2]) -- allowed when memory is full, and so is all behind it
-  local f = fence()
-  if type(f) == 'table' then return f end
-  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-  return f
+  -- @include queue_grant.lua
 end
 -- @include queue_serve.lua
 -- @include queue_stand.lua

@@ -74,6 +74,10 @@ int bwl_operation_end(bwl_operation *operation, bowline_error *reterr);
 /* locked: it was started, and somebody may want to hear of its end. */
 bowline_operation *bwl_operation_show(bowline_operation *op, void *user);
 
+/* locked: the same for what is done with a hold, if status is OK; else the handle (also NULL) is
+ * freed. */
+void bwl_operation_begun(bowline_operation **ret_op, bowline_operation *op, int status);
+
 /* How an operation came out: the status, with a text for people. */
 int bwl_report(const bwl_operation *operation, bowline_error *reterr);
 

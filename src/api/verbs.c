@@ -333,12 +333,7 @@ int bowline_extend_start(bowline_operation **ret_op, bowline_hold *hold, uint32_
     if (status == BOWLINE_OK)
         status = start_extend(&op->inner, bwl_lock_of(hold), lease_ms, reterr);
     bwl_gathered(client);
-    if (status == BOWLINE_OK) {
-        bwl_lock_pin(op->inner.lock); /* it may be finished after the hold was released */
-        *ret_op = bwl_operation_show(op, op->inner.lock->user);
-    } else if (op != NULL) {
-        bwl_operation_free(op);
-    }
+    bwl_operation_begun(ret_op, op, status);
     bwl_client_unlock(client);
     return status;
 }

@@ -80,12 +80,7 @@ int bowline_yield_start(bowline_operation **ret_op, bowline_hold *hold, int64_t 
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
     if (status == BOWLINE_OK)
         status = start(&op->inner, bwl_lock_of(hold), wait_ms, reterr);
-    if (status == BOWLINE_OK) {
-        bwl_lock_pin(op->inner.lock); /* it may be finished after the hold was released */
-        *ret_op = bwl_operation_show(op, op->inner.lock->user);
-    } else if (op != NULL) {
-        bwl_operation_free(op);
-    }
+    bwl_operation_begun(ret_op, op, status);
     bwl_client_unlock(client);
     return status;
 }

@@ -13,12 +13,7 @@
 
 static const ask_row rows[] = { ACL_OPTION_MAP(ASK_ROW) };
 
-static const ask asked = {
-    .command    = "acl",
-    .usage      = "bowline acl [OPTION...] " ACL_OPERANDS,
-    .rows       = rows,
-    .rows_count = sizeof rows / sizeof rows[0],
-};
+static const ask asked = ASK_INIT("acl", rows, ACL_OPERANDS);
 
 static const char default_user[] = "bowline";
 

@@ -34,6 +34,13 @@ typedef struct ask {
     bool           wants_help;
 } ask;
 
+/* `asked` of a command: its name, its table, what it takes. */
+#define ASK_INIT(name, its_rows, operands)                                                    \
+    {                                                                                         \
+        .command = name, .usage = "bowline " name " [OPTION...] " operands, .rows = its_rows, \
+        .rows_count = sizeof its_rows / sizeof its_rows[0],                                   \
+    }
+
 /* Reads `caps ...`; argv[0] is the command.  What it finds borrows from argv. */
 int ask_read(ask *a, int argc, char **argv, trouble *reterr);
 

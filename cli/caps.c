@@ -12,12 +12,7 @@
 
 static const ask_row rows[] = { CAPS_OPTION_MAP(ASK_ROW) };
 
-static const ask asked = {
-    .command    = "caps",
-    .usage      = "bowline caps [OPTION...] " CAPS_OPERANDS,
-    .rows       = rows,
-    .rows_count = sizeof rows / sizeof rows[0],
-};
+static const ask asked = ASK_INIT("caps", rows, CAPS_OPERANDS);
 
 void caps_help(FILE *out)
 {

@@ -15,12 +15,7 @@ enum { EXIT_ILL = 1 };
 
 static const ask_row rows[] = { DOCTOR_OPTION_MAP(ASK_ROW) };
 
-static const ask asked = {
-    .command    = "doctor",
-    .usage      = "bowline doctor [OPTION...] " DOCTOR_OPERANDS,
-    .rows       = rows,
-    .rows_count = sizeof rows / sizeof rows[0],
-};
+static const ask asked = ASK_INIT("doctor", rows, DOCTOR_OPERANDS);
 
 void doctor_help(FILE *out)
 {

@@ -79,10 +79,10 @@ static int complain_of_option(const ask *a, const char *typed, int found, troubl
     for (unsigned i = 0; i < a->rows_count; i++)
         names[i] = a->rows[i].name;
     words bare = words_of("%.*s", (int)strcspn(typed, "="), typed);
-    return ask_complain(
-        a, words_of("there is no option %s here", url_shown(bare.text).text),
-        say_did_you_mean(say_nearest(bare.text + strspn(bare.text, "-"), names), "--", a->usage),
-        reterr);
+    return ask_complain(a, words_of("there is no option %s here", url_shown(bare.text).text),
+                        say_did_you_mean(say_nearest(bare.text + strspn(bare.text, "-"), names),
+                                         "--", words_of("usage: %s", a->usage).text),
+                        reterr);
 }
 
 int ask_read(ask *a, int argc, char **argv, trouble *reterr)

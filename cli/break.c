@@ -18,6 +18,7 @@
 #include "commands.h"
 #include "config.h"
 #include "status.h"
+#include "url.h"
 #include "waiting.h"
 
 static const char usage[] = "bowline break [OPTION...] " BREAK_OPERANDS;
@@ -126,7 +127,7 @@ static int take(break_job *j, int number, trouble *reterr, const char *typed)
         return complain(reterr, words_of("%s needs a value", typed),
                         words_of("none follows it on the command line"), help_words());
     default:
-        return complain(reterr, words_of("there is no option %s here", typed),
+        return complain(reterr, words_of("there is no option %s here", url_shown(typed).text),
                         words_of("usage: %s", usage), help_words());
     }
 }
@@ -182,7 +183,11 @@ static int look(break_job *j, trouble *reterr)
         return complain(reterr, words_of("the locks cannot be opened"), words_of("%s", error.text),
                         words_of("look at the URL; it is from %s", j->settings.url_from.text));
     j->holder.size = sizeof j->holder;
-    if (bowline_who(j->client, j->options.name, &j->holder, &error) < 0)
+    int status     = bowline_who(j->client, j->options.name, &j->holder, &error);
+    if (status == BOWLINE_USAGE)
+        return complain(reterr, words_of("there is no lock \"%s\"", j->options.name),
+                        words_of("%s", error.text), help_words());
+    if (status < 0)
         return complain(reterr, words_of("who holds %s is not known", j->options.name),
                         words_of("%s", error.text),
                         words_of("look at the URL; it is from %s", j->settings.url_from.text));

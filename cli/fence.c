@@ -20,6 +20,7 @@
 #include "commands.h"
 #include "fence_file.h"
 #include "fence_line.h"
+#include "url.h"
 
 static const char usage[] = "bowline fence " FENCE_OPERANDS;
 
@@ -153,7 +154,7 @@ static int read_options(int argc, char **argv, trouble *reterr)
     case -1: return 0;
     case 'h': return 1;
     default:
-        return complain(reterr, words_of("there is no option %s here", argv[1]),
+        return complain(reterr, words_of("there is no option %s here", url_shown(argv[1]).text),
                         words_of("usage: %s", usage));
     }
 }
@@ -202,8 +203,9 @@ static int obey(int argc, char **argv, trouble *reterr)
     char **operands = argv + optind;
     int    fd;
     if (!is_verb(verb))
-        return complain(reterr, words_of("there is no bowline fence %s", verb),
-                        say_did_you_mean(say_nearest(verb, verbs), "bowline fence ", usage));
+        return complain(reterr, words_of("there is no bowline fence %s", url_shown(verb).text),
+                        say_did_you_mean(say_nearest(verb, verbs), "bowline fence ",
+                                         words_of("usage: %s", usage).text));
     if (check_count(verb, argc - optind, reterr) < 0)
         return -1;
     if (strcmp(verb, "show") == 0)

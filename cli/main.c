@@ -20,6 +20,7 @@
 #include "options.h"
 #include "run.h"
 #include "say.h"
+#include "url.h"
 
 static const char *const command_names[] = {
 #define X(name, operands, words) #name,
@@ -75,7 +76,7 @@ static int help_main(int argc, char **argv)
     else if (strcmp(argv[1], "doctor") == 0)
         doctor_help(stdout);
     else
-        return complain(words_of("there is no help on %s", argv[1]),
+        return complain(words_of("there is no help on %s", url_shown(argv[1]).text),
                         say_did_you_mean(say_nearest(argv[1], command_names), "bowline help ",
                                          "there is help on: run, break, fence, lab, caps, acl, "
                                          "doctor"));
@@ -136,9 +137,10 @@ int main(int argc, char **argv)
     if (strcmp(word, "help") == 0)
         return help_main(argc - 1, argv + 1);
     if (word[0] == '-')
-        return complain(words_of("there is no option %s here", word),
-                        words_of("options follow the command: bowline run %s ...", word));
-    return complain(words_of("there is no command %s", word),
+        return complain(
+            words_of("there is no option %s here", url_shown(word).text),
+            words_of("options follow the command: bowline run %s ...", url_shown(word).text));
+    return complain(words_of("there is no command %s", url_shown(word).text),
                     say_did_you_mean(say_nearest(word, command_names), "bowline ",
                                      "usage: bowline run " RUN_OPERANDS));
 }

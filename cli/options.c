@@ -149,9 +149,10 @@ static int complain_of_option(const char *typed, int found, trouble *reterr)
     for (unsigned i = 0; option_names[i] != NULL; i++)
         if (strcmp(bare.text, option_names[i]) == 0)
             return complain(reterr, words_of("--%s takes no value", bare.text),
-                            words_of("\"%s\" was given", typed));
+                            words_of("\"%s\" was given", url_shown(typed).text));
     return complain(reterr, words_of("there is no option --%s", bare.text),
-                    say_did_you_mean(say_nearest(bare.text, option_names), "--", usage));
+                    say_did_you_mean(say_nearest(bare.text, option_names), "--",
+                                     words_of("usage: %s", usage).text));
 }
 
 /* One option.  A second of the same kind replaces the first, as everywhere. */

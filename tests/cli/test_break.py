@@ -228,6 +228,7 @@ def test_server_that_cannot_be_reached(place):
         (["-x", "a"], "there is no option -x here"),
         (["a", "--url"], "--url needs a value"),
         (["--url", "redis://u:secret@h", "a"], "--url has a password in it"),
+        ([""], 'there is no lock ""'),
     ],
 )
 def test_wrong_words(place, words, says):

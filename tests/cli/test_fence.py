@@ -97,7 +97,7 @@ def test_what_is_no_fence_is_refused(place, text):
     [
         ([], "nothing was asked of the fence", "usage: bowline fence check|run|show FILE [ARG...]"),
         (["chek", "f"], "there is no bowline fence chek", "did you mean bowline fence check?"),
-        (["frob", "f"], "there is no bowline fence frob", "bowline fence check|run|show FILE [ARG...]"),
+        (["frob", "f"], "there is no bowline fence frob", "usage: bowline fence check|run|show FILE [ARG...]"),
         (["check"], "no file was named", None),
         (["check", "f", "1", "2"], "there is a word too many", "usage: bowline fence check FILE [FENCE]"),
         (["show", "f", "1"], "there is a word too many", "usage: bowline fence show FILE"),

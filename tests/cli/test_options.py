@@ -92,7 +92,7 @@ def test_no_help_is_dumped_on_a_mistake(place):
 def test_an_unknown_option_is_told_from_a_near_one(place, typed, meant):
     what, why, _ = refused(place, "run", typed, "job", "touch", "ran")
     assert what == f"there is no option {typed}"
-    assert why == (f"did you mean {meant}?" if meant else "bowline run [OPTION...] NAME COMMAND [ARG...]")
+    assert why == (f"did you mean {meant}?" if meant else "usage: bowline run [OPTION...] NAME COMMAND [ARG...]")
 
 
 def test_an_unknown_option_with_a_value_or_in_a_cluster(place):
@@ -451,3 +451,26 @@ def test_a_bowline_inside_is_refused_and_does_not_lock_elsewhere(place, start_re
     done = place.run("outer", os.environ["BOWLINE"], "run", "-w", "200ms", "inner", "touch", "ran")
     assert done.returncode == 125
     assert not place.path("ran").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["URL"],
+        ["--ulr=URL"],
+        ["help", "URL"],
+        ["run", "--ulr=URL", "x", "true"],
+        ["run", "--no-wait=URL", "x", "true"],
+        ["break", "--ulr=URL", "x"],
+        ["break", "--yes=URL", "x"],
+        ["fence", "--ulr=URL"],
+        ["fence", "URL"],
+        ["caps", "--ulr=URL"],
+        ["acl", "--json=URL"],
+        ["doctor", "--ulr=URL"],
+    ],
+)
+def test_a_password_behind_a_wrong_word_is_not_shown(place, words):
+    done = place.bowline(*[word.replace("URL", "redis://ann:swordfish@host.invalid") for word in words])
+    assert (done.returncode, done.stdout) == (125, "")
+    assert "swordfish" not in done.stderr

@@ -13,10 +13,11 @@
 #include <stdint.h>
 
 enum {
-    DOCTOR_SERVERS_MAX  = 16,
-    DOCTOR_FINDINGS_MAX = 64,
-    DOCTOR_TEXT_MAX     = 400,
-    DOCTOR_NAME_MAX     = 320,
+    DOCTOR_SENTINELS_MAX = 16,
+    DOCTOR_SERVERS_MAX   = DOCTOR_SENTINELS_MAX + 1, /* and the primary                         */
+    DOCTOR_FINDINGS_MAX  = 6 * DOCTOR_SENTINELS_MAX + 64,
+    DOCTOR_TEXT_MAX      = 400,
+    DOCTOR_NAME_MAX      = 320,
 };
 
 typedef enum doctor_grade {

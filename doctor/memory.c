@@ -26,12 +26,11 @@ static void check_policy(visit *v, const char *info)
     (void)info_text(policy, info, "maxmemory_policy");
     if (strcmp(policy, "noeviction") == 0) {
         visit_what(f, "nothing is thrown away (noeviction)");
-        if (max == 0 || used < max / 100 * 90)
+        if (max <= 0 || used < max / 100 * 90)
             return;
         f->grade = DOCTOR_WARNING;
-        visit_why(f,
-                  "%" PRId64 "%% of maxmemory is used: when it is full, who comes anew is refused",
-                  used / (max / 100));
+        visit_why(f, "%.0f%% of maxmemory is used: when it is full, who comes anew is refused",
+                  100.0 * (double)used / (double)max);
         visit_type(f, "redis-cli INFO memory; CONFIG SET maxmemory");
         return;
     }

@@ -122,9 +122,11 @@ static void check_role(visit *v)
 
 /* ---- the clock ------------------------------------------------------------------------------- */
 
-/* Seconds and microseconds of TIME's answer. */
+/* Seconds and microseconds of TIME's answer.  False: it is none. */
 static bool read_time(const visit *v, int64_t *ret_us)
 {
+    static const int64_t SECONDS_MAX = INT64_MAX / 2000000;
+
     bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
     bwl_resp_value  value;
     int64_t         parts[2];
@@ -137,7 +139,10 @@ static bool read_time(const visit *v, int64_t *ret_us)
             return false;
         memcpy(text, value.text, value.size);
         text[value.size] = '\0';
-        parts[i]         = strtoll(text, NULL, 10);
+        char *end;
+        parts[i] = strtoll(text, &end, 10);
+        if (end == text || parts[i] < 0 || parts[i] > SECONDS_MAX)
+            return false;
     }
     *ret_us = parts[0] * 1000000 + parts[1];
     return true;

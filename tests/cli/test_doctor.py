@@ -132,6 +132,14 @@ def test_memory_that_is_nearly_full(place, good):
     assert look(place, None).of("eviction")["grade"] == "warning"
 
 
+def test_memory_of_a_few_bytes(place, good):
+    """It is full, whatever a hundredth of it is."""
+    good.cli("config", "set", "maxmemory", "50")
+    finding = look(place, None).of("eviction")
+    assert (finding["grade"], "% of maxmemory is used" in finding["why"]) == ("warning", True)
+    good.cli("config", "set", "maxmemory", "0")
+
+
 def test_keys_that_were_thrown_away(place, good):
     good.cli("config", "set", "maxmemory-policy", "allkeys-random")
     good.cli("set", "a", "b")

@@ -150,6 +150,8 @@ static bool find_refusal(visit *v, int type)
     visit_why(f, "nothing is asked as another user instead: it might be one with other rights");
     if (bwl_redis_is_not_now(v->link.frame, v->link.frame_size))
         visit_type(f, "wait until it serves: redis-cli INFO persistence");
+    else if (strncmp(words, "NOAUTH", 6) == 0 && v->asks_sentinel)
+        visit_type(f, "?sentinel-password-file=FILE, and sentinel-user= if it is not the default");
     else if (strncmp(words, "NOAUTH", 6) == 0)
         visit_type(f, "a URL with USER:PASSWORD@, in a file: bowline doctor --url-file FILE");
     else

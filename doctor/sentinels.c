@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
+_Static_assert((int)BWL_URL_HOSTS_MAX <= (int)DOCTOR_SENTINELS_MAX,
+               "there is room for each of them");
+
 typedef struct service {
     bwl_url     url;
     char        name[BWL_SENTINEL_NAME_MAX + 1];
@@ -43,6 +46,36 @@ static bwl_redis_store store_at(const bwl_redis_store *of, char *host, uint16_t 
     return at;
 }
 
+/* It was asked, and has named none. */
+static void find_no_primary(visit *v, const service *s, bwl_sentinel_says says)
+{
+    const bwl_redis_store *store = v->store;
+    char                   words[120];
+    doctor_finding        *f = visit_find(v, "sentinel", DOCTOR_FAILURE);
+
+    visit_why(f, "nobody else says which server gives locks");
+    visit_type(f, "redis-cli -h %.100s -p %u SENTINEL MASTERS", store->host, (unsigned)store->port);
+    if (says == BWL_SENTINEL_UNKNOWN) {
+        visit_what(f, "it watches no service %.100s", s->name);
+        return;
+    }
+    if (says != BWL_SENTINEL_ERROR) {
+        visit_what(f, "it does not say where %.100s is%s%s", s->name,
+                   v->link.status < 0 ? ": " : "", v->link.status < 0 ? v->link.fault.text : "");
+        return;
+    }
+    bwl_redis_error_words(store, words, sizeof words, v->link.frame, v->link.frame_size);
+    visit_what(f, "it does not say where %.100s is: %s", s->name, words);
+    if (bwl_redis_error_is(v->link.frame, v->link.frame_size, "ERR unknown command")) {
+        visit_what(f, "this is no sentinel: %s", words);
+        visit_type(f, "%s://%.100s if locks are to live there, or the port of a sentinel",
+                   store->tls != NULL ? "rediss" : "redis", store->where);
+    } else if (visit_is_denied(v)) {
+        visit_type(f, "ACL SETUSER %.60s +sentinel|get-master-addr-by-name, at the sentinel",
+                   visit_user(v));
+    }
+}
+
 static void ask_for_primary(visit *v, service *s)
 {
     const char *const words[] = { "SENTINEL", "GET-MASTER-ADDR-BY-NAME", s->name };
@@ -52,13 +85,7 @@ static void ask_for_primary(visit *v, service *s)
     if (link_ask(&v->link, words, 3) >= 0)
         says = bwl_sentinel_read(&primary, v->link.frame, v->link.frame_size);
     if (says != BWL_SENTINEL_FOUND) {
-        doctor_finding *f = visit_find(v, "sentinel", DOCTOR_FAILURE);
-        visit_what(f,
-                   says == BWL_SENTINEL_UNKNOWN ? "it watches no service %.100s"
-                                                : "it does not say where %.100s is",
-                   s->name);
-        visit_why(f, "nobody else says which server gives locks");
-        visit_type(f, "redis-cli -p %u SENTINEL MASTERS", (unsigned)v->store->port);
+        find_no_primary(v, s, says);
         return;
     }
     doctor_finding *f = visit_find(v, "sentinel", DOCTOR_FINE);
@@ -68,8 +95,8 @@ static void ask_for_primary(visit *v, service *s)
         f->grade = DOCTOR_WARNING;
         visit_why(f, "another sentinel names %.100s:%u: a switch is under way, or they have parted",
                   s->primary.host, (unsigned)s->primary.port);
-        visit_type(f, "redis-cli -p %u SENTINEL SENTINELS %.100s", (unsigned)v->store->port,
-                   s->name);
+        visit_type(f, "redis-cli -h %.100s -p %u SENTINEL SENTINELS %.100s", v->store->host,
+                   (unsigned)v->store->port, s->name);
     }
     if (!s->is_known)
         s->primary = primary;

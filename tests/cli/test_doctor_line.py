@@ -69,6 +69,13 @@ def test_what_is_no_transaction_is_asked_nothing_that_writes(place, told):
         assert command not in said
 
 
+def test_a_time_of_day_that_cannot_be_is_none(place):
+    hello = b"%3\r\n+server\r\n+redis\r\n+version\r\n+7.0.0\r\n+proto\r\n:3\r\n"
+    for seconds in (b"9223372036854775807", b"-9223372036854775807", b"nine"):
+        with Liar(hello + b"*2\r\n+%s\r\n+1\r\n" % seconds * 200) as liar:
+            assert look(place, liar.url).of("clock")["grade"] == "unknown"
+
+
 def test_nobody_listens(place):
     bill = look(place, f"redis://127.0.0.1:{free_port()}")
     assert (bill.code, bill.bad()) == (1, ["connect"])
@@ -218,10 +225,39 @@ def test_a_sentinel_that_is_gone_is_no_failure_while_another_answers(place, watc
     assert (bill.code, bill.bad()) == (1, ["connect"])
 
 
+def test_as_many_sentinels_as_a_url_has(place, watched):
+    """Each of them is a server with findings of its own."""
+    _, port, sentinel = watched
+    hosts = ",".join([f"127.0.0.1:{sentinel.port}"] * 16)
+    bill = look(place, f"redis+sentinel://{hosts}/mymaster")
+    assert (bill.code, bill.bad(), len(bill.all["servers"])) == (0, [], 17)
+    assert {f["server"] for f in bill.findings if f["check"] == "rights"} == {16}
+
+
+def test_a_server_that_is_taken_for_a_sentinel(place, watched):
+    _, port, _ = watched
+    bill = look(place, f"redis+sentinel://127.0.0.1:{port}/mymaster")
+    assert (bill.code, bill.bad()) == (1, ["sentinel"])
+    assert bill.of("sentinel")["what"].startswith("this is no sentinel: ")
+    assert f"redis://127.0.0.1:{port}" in bill.of("sentinel")["type"]
+
+
+def test_a_sentinel_with_a_password(place, watched):
+    _, port, sentinel = watched
+    with socket.create_connection(("127.0.0.1", sentinel.port)) as line:
+        line.sendall(b"ACL SETUSER default resetpass >c0rrect\r\n")
+        assert line.recv(16) == b"+OK\r\n"
+    bill = look(place, f"redis+sentinel://127.0.0.1:{sentinel.port}/mymaster")
+    assert (bill.code, bill.bad()) == (1, ["authentication"])
+    assert "NOAUTH" in bill.of("authentication")["what"]
+    assert "sentinel-password-file=" in bill.of("authentication")["type"]
+
+
 def test_a_service_that_nobody_watches(place, watched):
     bill = look(place, f"redis+sentinel://127.0.0.1:{watched[2].port}/mimaster")
     assert (bill.code, bill.bad()) == (1, ["sentinel"])
     assert "watches no service mimaster" in bill.of("sentinel")["what"]
+    assert bill.of("sentinel")["type"] == f"redis-cli -h 127.0.0.1 -p {watched[2].port} SENTINEL MASTERS"
 
 
 def test_a_sentinel_that_is_taken_for_a_server(place, watched):

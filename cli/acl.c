@@ -101,6 +101,15 @@ static void write_json(const char *user, const rights *r, const rights *before_7
     json_close('}');
 }
 
+/* Is something in it that --key says the keys of? */
+static bool is_of_keys(const rights *r)
+{
+    for (unsigned i = 0; i < r->features_count; i++)
+        if (r->features[i]->keys == RIGHTS_KEYS_GIVEN)
+            return true;
+    return false;
+}
+
 static int find(rights *ret_rights, const settings *s, const ask *a, bool before_7, trouble *reterr)
 {
     char          why[RIGHTS_TEXT_MAX];
@@ -111,8 +120,15 @@ static int find(rights *ret_rights, const settings *s, const ask *a, bool before
         .before_7 = before_7,
     };
 
+    if (a->user != NULL && a->user[0] == '\0')
+        return ask_complain(a, words_of("--user is empty"), words_of("a user has a name"), reterr);
     if (rights_find(ret_rights, &wanted, why) < 0)
         return ask_complain(a, words_of("there is no such rule"), words_of("%s", why), reterr);
+    if (a->key != NULL && !is_of_keys(ret_rights))
+        return ask_complain(a, words_of("there is no such rule"),
+                            words_of("--key is of --feature update; the keys of a lock are those "
+                                     "of its URL"),
+                            reterr);
     return 0;
 }
 

@@ -222,8 +222,9 @@ static void take_lock(rights *r, const doctor_target *target, const char *names)
 static int take_features(rights *r, const doctor_target *target, const char *names,
                          bwl_fault *fault)
 {
+    if (names != NULL && names[0] == '\0')
+        return bwl_fail(fault, BWL_STATUS_USAGE, "there is no feature \"\"");
     take_lock(r, target, names);
-
     while (names != NULL && *names != '\0') {
         size_t                size    = strcspn(names, ",");
         const rights_feature *feature = feature_named(names, size);
@@ -255,11 +256,13 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
         const rights_feature *f = r->features[i];
         if (f->keys == RIGHTS_KEYS_LOCK || f->keys == RIGHTS_KEYS_QUEUE)
             add_keys(r, store, f->keys);
-        if (f->keys == RIGHTS_KEYS_GIVEN && wanted->key == NULL)
+        if (f->keys == RIGHTS_KEYS_GIVEN && (wanted->key == NULL || wanted->key[0] == '\0'))
             return bwl_fail(fault, BWL_STATUS_USAGE,
                             "%s is of keys of your own: say which, as in --key 'seats:*'", f->name);
         if (f->keys == RIGHTS_KEYS_GIVEN) {
             char pattern[RIGHTS_ITEM_MAX];
+            if (strlen(wanted->key) >= sizeof pattern - 1)
+                return bwl_fail(fault, BWL_STATUS_USAGE, "the pattern of --key is too long");
             (void)snprintf(pattern, sizeof pattern, "~%s", wanted->key);
             add(r, pattern, strlen(pattern));
         }

@@ -34,7 +34,8 @@ def features(place):
 
 def test_the_rule_is_a_command_that_the_server_takes(place, redis):
     for feature in features(place):
-        words = rule(place, "--feature", feature, "--key", "seats:*", redis.url)
+        key = ["--key", "seats:*"] if feature == "update" else []
+        words = rule(place, "--feature", feature, *key, redis.url)
         assert words[:5] == ["ACL", "SETUSER", "bowline", "reset", "on"]
         assert redis.cli(*words) == "OK", feature
 
@@ -100,6 +101,11 @@ def test_whose_rule_it_is(place):
         (["--feature", "tokn", HOST], 'there is no feature "tokn"'),
         (["--feature", "token,queue", HOST], "two locks at once"),
         (["--feature", "update", HOST], "--key 'seats:*'"),
+        (["--feature", "", HOST], 'there is no feature ""'),
+        (["--feature", "update", "--key", "", HOST], "--key 'seats:*'"),
+        (["--feature", "update", "--key", "k" * 2000, HOST], "too long"),
+        (["--key", "seats:*", HOST], "--feature update"),
+        (["--user", "", HOST], "a user has a name"),
         (["file:"], "asks no server"),
         (["redis://"], "takes a host"),
     ],

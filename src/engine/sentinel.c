@@ -211,11 +211,12 @@ static void begin_round(bwl_sentinel *s)
 /* The question, and what comes before it on a fresh connection. */
 static int ask(bwl_sentinel *s, bwl_fault *fault)
 {
-    size_t          secret = s->password != NULL ? strlen(s->password) : 0;
-    bool            first  = s->phase == CONNECTING;
+    size_t          user     = s->user != NULL ? strlen(s->user) : 0;
+    size_t          password = s->password != NULL ? strlen(s->password) : 0;
+    bool            first    = s->phase == CONNECTING;
     bwl_resp_writer writer;
 
-    if (!bwl_conn_reserve(&s->conn, 3 * (size_t)BWL_SENTINEL_WORD_ROOM + secret, &writer))
+    if (!bwl_conn_reserve(&s->conn, 3 * (size_t)BWL_SENTINEL_WORD_ROOM + user + password, &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     if (first) {
         bwl_sentinel_write_hello(&writer, s->user, s->password);

@@ -19,7 +19,7 @@
 enum {
     BWL_PRIMARY_HOST_MAX   = 255,
     BWL_SENTINEL_NAME_MAX  = 255, /* bytes of a service's name                                 */
-    BWL_SENTINEL_WORD_ROOM = 512, /* for one of the words below, but for the password in it    */
+    BWL_SENTINEL_WORD_ROOM = 512, /* for one of the words below, but for who we are            */
 };
 
 typedef struct bwl_primary {

@@ -110,8 +110,8 @@ static inline void hangs_up(unsigned i)
 /* The words that have come, each with a '|' behind it. */
 static inline void expect(unsigned i, const char *wanted)
 {
-    char    bytes[2048];
-    char    words[2048] = "";
+    char    bytes[4096];
+    char    words[4096] = "";
     ssize_t size        = recv(lines[i], bytes, sizeof bytes - 1, 0);
 
     bytes[size > 0 ? size : 0] = '\0';

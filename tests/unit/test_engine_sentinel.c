@@ -252,6 +252,24 @@ static void test_password_is_given_and_never_quoted(void **state)
     assert_null(strstr(failure.text, "hunter2"));
 }
 
+static void test_name_of_a_user_may_be_long(void **state)
+{
+    char user[1901];
+    char wanted[2048];
+
+    (void)state;
+    memset(user, 'u', sizeof user - 1);
+    user[sizeof user - 1] = '\0';
+    bwl_sentinel_free(sentinel);
+    make((bwl_sentinel_plan){ .user = user, .password = "p" });
+    bwl_sentinel_seek(sentinel);
+    turn();
+    assert_true(is_called(0));
+    (void)snprintf(wanted, sizeof wanted, "HELLO|3|AUTH|%s|p|SUBSCRIBE|+switch-master|" QUESTION,
+                   user);
+    expect(0, wanted);
+}
+
 static void test_garbage_is_a_reason_to_ask_the_next(void **state)
 {
     static const char *const bad[] = { "HTTP/1.1 400 Bad Request\r\n\r\n", HELLO "+OK\r\n",
@@ -413,6 +431,7 @@ int main(void)
         CASE(test_ordinary_server_is_no_sentinel),
         CASE(test_password_that_is_wanted_is_said),
         CASE(test_password_is_given_and_never_quoted),
+        CASE(test_name_of_a_user_may_be_long),
         CASE(test_garbage_is_a_reason_to_ask_the_next),
         CASE(test_loading_is_for_now),
         CASE(test_next_is_asked_when_one_is_doubted),

@@ -250,6 +250,8 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
 
     if (status < 0)
         return status;
+    if (store->user != NULL && strlen(store->user) >= sizeof r->user)
+        return bwl_fail(fault, BWL_STATUS_USAGE, "the name of the URL's user is too long: --user");
     if (store->user != NULL)
         (void)snprintf(r->user, sizeof r->user, "%s", store->user);
     for (unsigned i = 0; i < r->features_count; i++) {

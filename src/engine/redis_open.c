@@ -66,7 +66,8 @@ static int take_database(bwl_redis_store *store, const char *text, bwl_fault *fa
     uint64_t number;
 
     if (!bwl_number_parse(&number, text, strlen(text), DATABASE_MAX))
-        return bwl_fail(fault, BWL_STATUS_USAGE, "a Redis database is a number: redis://HOST/2");
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "a Redis database is a number up to %d: redis://HOST/2", DATABASE_MAX);
     store->database = (int64_t)number;
     return BWL_OK;
 }

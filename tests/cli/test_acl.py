@@ -106,12 +106,14 @@ def test_whose_rule_it_is(place):
         (["--feature", "update", "--key", "k" * 2000, HOST], "too long"),
         (["--key", "seats:*", HOST], "--feature update"),
         (["--user", "", HOST], "a user has a name"),
+        (["redis://" + "u" * 200 + "@host.invalid?password-file=PASSWORD"], "user is too long"),
         (["file:"], "asks no server"),
         (["redis://"], "takes a host"),
     ],
 )
 def test_what_has_no_rule(place, words, why):
-    done = place.bowline("acl", *words)
+    secret = place.script("password", "c0rrect\n", mode=0o600)
+    done = place.bowline("acl", *[word.replace("PASSWORD", str(secret)) for word in words])
     assert (done.returncode, done.stdout) == (125, "")
     assert why in done.stderr
 

@@ -24,9 +24,10 @@ bool bwl_redis_breaks(const bwl_redis_open_question *question)
 
 uint64_t bwl_redis_id_of_seen(const bwl_hold *hold, const bwl_redis_look *look)
 {
-    const bwl_rules *rules   = hold->claim.rules;
-    bool             is_odd  = hold->protocol->listens && look->value_size != BWL_QUEUE_VALUE_SIZE;
-    bool             is_dull = rules != NULL && rules->value == BWL_VALUE_LITERAL;
+    const bwl_rules *rules = hold->claim.rules;
+    bool             is_odd =
+        hold->protocol->listens && !bwl_queue_is_whole_value(look->value, look->value_size);
+    bool is_dull = rules != NULL && rules->value == BWL_VALUE_LITERAL;
 
     return is_odd || is_dull ? 0 : bwl_value_print(look->value, look->value_size);
 }
@@ -42,7 +43,7 @@ void bwl_redis_name_seen(const bwl_redis_open_question *question, bwl_redis_ques
     ret_question->value_size = look->value_size;
     if (!bwl_queue_is(question->word))
         return;
-    assert(look->value_size == BWL_QUEUE_VALUE_SIZE); /* "b1:", a session, a token */
+    assert(bwl_queue_is_whole_value(look->value, look->value_size));
     memcpy(self->session, look->value + 3, BWL_QUEUE_BITS_SIZE);
     self->session[BWL_QUEUE_BITS_SIZE] = '\0';
     ret_question->token                = look->value + 3 + BWL_QUEUE_BITS_SIZE;

@@ -98,6 +98,22 @@ bool bwl_queue_is_value(const char *text)
     return strncmp(text, "b1:", 3) == 0;
 }
 
+static bool is_of_bits(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
+           c == '_';
+}
+
+bool bwl_queue_is_whole_value(const char *bytes, size_t size)
+{
+    if (size != BWL_QUEUE_VALUE_SIZE || memcmp(bytes, "b1:", 3) != 0)
+        return false;
+    for (size_t i = 3; i < size; i++)
+        if (!is_of_bits(bytes[i]))
+            return false;
+    return true;
+}
+
 unsigned bwl_queue_version(const char *text)
 {
     const char *colon = strchr(text, ':');

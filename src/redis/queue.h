@@ -62,8 +62,10 @@ void bwl_queue_value_write(char ret_value[BWL_QUEUE_VALUE_SIZE + 1], const char 
 /* As bwl_redis_write_look, and who the session of the value is; read by bwl_redis_read_look. */
 void bwl_queue_write_look(bwl_resp_writer *writer, const char *key, size_t key_size, bool by_text);
 
-/* Could somebody of this protocol have written it? */
+/* Does somebody of this protocol seem to have written it?  And is it, to the letter, a session and
+ * a token? */
 bool bwl_queue_is_value(const char *text);
+bool bwl_queue_is_whole_value(const char *bytes, size_t size);
 
 /* Of which version of this protocol, this one or another, a value says that it is ("b2:" says 2);
  * 0: of none. */

@@ -190,6 +190,15 @@ def test_strangers_value_stays(place, redis):
     assert event["event"] == "failed" and "id" not in event
 
 
+def test_value_that_is_nearly_one_stays(place, redis):
+    """Anybody may write to a key: bytes that are no token end neither a hold nor the program."""
+    for bad in ("\\0" + "a" * 43, "a" * 43 + "\\0", "a" * 43 + "\\27", "a" * 43, "a" * 45):
+        redis.cli("EVAL", f"return redis.call('SET', KEYS[1], 'b1:{bad}')", "1", "bowline:{job}")
+        done = breaks(place, "--yes", "job")
+        assert failed(done)[0] == "job was not broken"
+        assert redis.cli("EXISTS", "bowline:{job}") == "1"
+
+
 def test_value_that_all_write_alike_stays(place, redis):
     place.env["BOWLINE_URL"] = f"{redis.url}?protocol=set-nx-ex&accept-risk=1"
     holder = place.hold()

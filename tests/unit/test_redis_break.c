@@ -153,7 +153,25 @@ static void test_redis_break_names_no_hold_that_is_no_ones_or_anyones(void **sta
     (void)state;
     assert_true(id_of(&bwl_queue, NULL, "b1:" SESSION TOKEN "T") == 0);
     assert_true(id_of(&bwl_queue, NULL, "b1:x") == 0);
+    assert_true(id_of(&bwl_queue, NULL, "b2:" SESSION TOKEN) == 0);
+    assert_true(id_of(&bwl_queue, NULL, "b1:" SESSION "TTTTTTTTTTTTTTTTTTTT\x1b[") == 0);
     assert_true(id_of(&bwl_set_nx_ex, &same_for_all, "1") == 0);
+}
+
+/* What stands in a key may be anybody's bytes. */
+static void test_redis_break_names_no_hold_by_bytes_that_are_no_text(void **state)
+{
+    bwl_hold       hold = { .protocol = &bwl_queue };
+    bwl_redis_look look = look_of("b1:" SESSION TOKEN);
+
+    (void)state;
+    for (size_t i = 0; i < look.value_size; i++) {
+        char kept     = look.value[i];
+        look.value[i] = '\0';
+        assert_true(bwl_redis_id_of_seen(&hold, &look) == 0);
+        look.value[i] = kept;
+    }
+    assert_true(bwl_redis_id_of_seen(&hold, &look) != 0);
 }
 
 static void test_redis_break_of_a_queue_speaks_with_the_session_that_was_seen(void **state)
@@ -187,6 +205,7 @@ int main(void)
         TEST(test_redis_break_that_nobody_waits_for_any_more_frees_itself),
         cmocka_unit_test(test_redis_break_names_a_hold_by_its_value),
         cmocka_unit_test(test_redis_break_names_no_hold_that_is_no_ones_or_anyones),
+        cmocka_unit_test(test_redis_break_names_no_hold_by_bytes_that_are_no_text),
         cmocka_unit_test(test_redis_break_of_a_queue_speaks_with_the_session_that_was_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -209,6 +209,8 @@ static void test_redis_queue_value_is_known_by_its_beginning(void **state)
     bwl_queue_value_write(value, SESSION, TOKEN);
     assert_string_equal(value, VALUE);
     assert_true(bwl_queue_is_value(value));
+    assert_true(bwl_queue_is_whole_value(value, strlen(value)));
+    assert_false(bwl_queue_is_whole_value(value, strlen(value) - 1));
     assert_false(bwl_queue_is_value("b2:x"));
     assert_false(bwl_queue_is_value(""));
 }

@@ -20,7 +20,7 @@ int64_t bowline_hold_left_ms(bowline_hold *hold)
     if (bwl_forked(&client->guard))
         return 0;
     bwl_client_lock(client);
-    bwl_ms left_ms = bwl_hold_left(&lock->hold, bwl_client_now(client));
+    bwl_ms left_ms = bwl_hold_left_truly(&lock->hold, bwl_client_now(client));
     bwl_client_unlock(client);
     return left_ms;
 }

@@ -14,7 +14,7 @@
 /* Nanoseconds since boot, suspend included. */
 int64_t bwl_clock_ns(void);
 
-/* Milliseconds since boot, suspend included; at least 1. */
+/* Milliseconds since boot, suspend included, begun ones counted as whole; at least 1. */
 bwl_ms bwl_clock_now(void);
 
 /* Microseconds since 1970 by the wall clock. */

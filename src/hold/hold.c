@@ -397,3 +397,10 @@ bwl_ms bwl_hold_left(const bwl_hold *h, bwl_ms now)
         return 0;
     return h->until == BWL_NEVER ? BWL_NEVER : h->until - now;
 }
+
+bwl_ms bwl_hold_left_truly(const bwl_hold *h, bwl_ms now)
+{
+    bwl_ms left = bwl_hold_left(h, now);
+
+    return left == 0 || left == BWL_NEVER ? left : left - 1;
+}

@@ -73,6 +73,7 @@ static void test_hold_without_a_lease_needs_no_renewal(void **state)
     assert_int_equal(fx.wake_at, BWL_NEVER);
     assert_int_equal(fx.outcome.until, BWL_NEVER);
     assert_int_equal(bwl_hold_left(&hold, START + INT64_C(1000000000000)), BWL_NEVER);
+    assert_int_equal(bwl_hold_left_truly(&hold, START + INT64_C(1000000000000)), BWL_NEVER);
 }
 
 static void test_hold_a_renewal_never_shortens(void **state)
@@ -196,6 +197,9 @@ static void test_hold_is_ours_strictly_before_until(void **state)
     hold_on(not_renewing());
     be(BWL_HOLD_HELD);
     assert_int_equal(bwl_hold_left(&hold, UNTIL - 1), 1);
+    assert_int_equal(bwl_hold_left_truly(&hold, UNTIL - 2), 1);
+    assert_int_equal(bwl_hold_left_truly(&hold, UNTIL - 1), 0);
+    assert_int_equal(bwl_hold_left_truly(&hold, UNTIL), 0);
     assert_int_equal(bwl_hold_left(&hold, UNTIL), 0);
     assert_int_equal(bwl_hold_left(&hold, UNTIL + 1), 0);
     happens(BWL_PUSH, UNTIL - 1);

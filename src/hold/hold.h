@@ -136,8 +136,8 @@ bool bwl_hold_is_sought(const bwl_hold *h);
 /* How long it is surely ours: 0 when it is not, NEVER when only we can end it. */
 bwl_ms bwl_hold_left(const bwl_hold *h, bwl_ms now);
 
-/* Likewise, to whoever counts it from the true time: `now` is in whole ms and rounded up, so the end
- * comes up to a ms before `until`, and the lock may be given back then. */
+/* Likewise, for whoever counts it from the true time: `now` is rounded up to whole ms, so the end
+ * comes up to one before `until`, and the lock may be given back then. */
 bwl_ms bwl_hold_left_truly(const bwl_hold *h, bwl_ms now);
 
 #endif

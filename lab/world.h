@@ -20,7 +20,7 @@
 #include "store/redis.h"
 
 enum {
-    BWL_LETTERS_MAX  = 6,
+    BWL_LETTERS_MAX  = 8,
     BWL_BEGINNING_MS = 1000000, /* far from 0, so that no moment is confused with "never set"     */
 };
 
@@ -98,7 +98,7 @@ typedef struct bwl_resource {
     uint32_t turn;  /* of whom it last took a write                                              */
 } bwl_resource;
 
-enum { BWL_PLACES_MAX = 12 };
+enum { BWL_PLACES_MAX = 16 };
 
 /* What a letter says beside yes and no: store/queue.h. */
 typedef struct bwl_lab_place {

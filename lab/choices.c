@@ -256,17 +256,15 @@ static void add_time(const bwl_world *w, bwl_choices *choices)
 
 void bwl_world_choices(const bwl_world *w, bwl_choices *ret_choices)
 {
-    bwl_choices choices = { 0 };
-
+    ret_choices->count = 0;
     for (unsigned i = 0; i < w->scenario->clients; i++) {
-        add_caller(w, &choices, i);
-        add_server(w, &choices, i);
+        add_caller(w, ret_choices, i);
+        add_server(w, ret_choices, i);
     }
-    add_time(w, &choices);
+    add_time(w, ret_choices);
     for (unsigned i = 0; i < w->scenario->clients; i++)
-        add_connection_faults(w, &choices, i);
-    add_server_faults(w, &choices);
-    *ret_choices = choices;
+        add_connection_faults(w, ret_choices, i);
+    add_server_faults(w, ret_choices);
 }
 
 bool bwl_choice_is_fault(const bwl_world *w, bwl_choice choice)

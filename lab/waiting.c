@@ -22,6 +22,7 @@ void bwl_wait_new_round(bwl_world *w, unsigned client)
 {
     w->waiting.seats[client].was_cut    = false;
     w->waiting.seats[client].latest_tag = 0;
+    w->waiting.seats[client].ticket     = 0;
 }
 
 void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_ask *ask, bwl_letter *letter)
@@ -30,6 +31,10 @@ void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_ask *ask, bwl_lette
     bool          joins = ask->word == REDIS_QUEUE_JOIN || ask->word == REDIS_QUEUE_REQUEUE;
 
     seat->latest_tag = ask->tag;
+    if (ask->word == REDIS_QUEUE_REQUEUE)
+        seat->ticket = 0; /* it stands behind the others */
+    if (ask->word == REDIS_QUEUE_JOIN && seat->ticket != 0 && (uint64_t)ask->stamp != seat->ticket)
+        w->broken |= BWL_LAW_FIRST_COME; /* a place is kept, whatever became of it */
     if (ask->is_former)
         return; /* about no place */
     if (seat->named_token != letter->token) {
@@ -119,9 +124,12 @@ void bwl_wait_heard(bwl_world *w, unsigned client, const bwl_letter *letter)
 {
     bwl_lab_seat *seat = &w->waiting.seats[client];
 
-    if (letter->place != 0 && letter->token == seat->named_token &&
-        w->waiting.places[letter->place - 1].how == BWL_HOW_QUEUED)
-        seat->stood_by[0] = seat->inbox;
+    if (letter->place == 0 || letter->token != seat->named_token ||
+        w->waiting.places[letter->place - 1].how != BWL_HOW_QUEUED)
+        return;
+    seat->stood_by[0] = seat->inbox;
+    if (letter->tag == seat->latest_tag)
+        seat->ticket = w->waiting.places[letter->place - 1].ticket;
 }
 
 bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_letter *letter)

@@ -124,6 +124,7 @@ typedef struct bwl_lab_seat {
     uint16_t named_token;
     uint16_t named_claim_ms;
     uint32_t latest_tag;
+    uint64_t ticket; /* by which it was told to stand in line, in this round; 0: none             */
 } bwl_lab_seat;
 
 /* What there is only with a lock that keeps those who wait in line. */

@@ -282,6 +282,7 @@ static const planted all_planted[] = {
     { "queue-everything", &bwl_queue_from_push, 0, BWL_LAW_HONEST },
     { "queue-everything", &bwl_queue_joins_anew, 0, BWL_LAW_TAKEN_BACK },
     { "queue-everything", &bwl_queue_joins_again, 0, BWL_LAW_TAKEN_BACK },
+    { "queue-everything", &bwl_queue_draws_anew, 0, BWL_LAW_FIRST_COME },
     { "queue-everything", &bwl_queue_just_loses, 0, BWL_LAW_TAKEN_BACK },
     { "queue-everything", &bwl_queue_just_yields, 0, BWL_LAW_TAKEN_BACK },
     { "queue-everything", NULL, BWL_TWIST_BARGES, BWL_LAW_FIRST_COME },

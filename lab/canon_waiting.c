@@ -113,6 +113,7 @@ void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w)
         add(&ret_drawn->fences, c->hold.fence);
         add(&ret_drawn->fences, view_of(&c->hold).fence);
         add(&ret_drawn->tickets, view_of(&c->hold).ticket);
+        add(&ret_drawn->tickets, w->waiting.seats[i].ticket);
     }
 }
 
@@ -223,6 +224,7 @@ void bwl_put_seat(bwl_print *p, const bwl_world *w, unsigned client)
                    (uint64_t)s->may_kill << 1 | s->was_cut);
     bwl_put(p, age_of(w, client, other));
     bwl_put_token(p, s->named_token);
+    put_rank(p, &p->drawn->tickets, w->clients[client].is_running ? s->ticket : 0);
     bwl_put(p, (uint64_t)age_of(w, client, s->stood_by[0]) << 24 |
                    (uint64_t)age_of(w, client, s->stood_by[1]) << 16 | s->named_claim_ms);
 }

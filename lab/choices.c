@@ -173,14 +173,32 @@ static bool is_on_the_wire(const bwl_letter *letter)
            (letter->kind == BWL_LETTER_ANSWER && letter->answer != BWL_UNSENT);
 }
 
+/* Room for the news that its connection has ended, which who stands in line is told, and for what
+ * it asks then. */
+static bool has_room_for_news(const bwl_world *w, unsigned client)
+{
+    enum { NEWS_AND_MORE = 3 };
+
+    return !bwl_wait_is_kept(w) ||
+           w->clients[client].letters_count + NEWS_AND_MORE <= BWL_LETTERS_MAX;
+}
+
+static bool all_have_room_for_news(const bwl_world *w)
+{
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        if (!has_room_for_news(w, i))
+            return false;
+    return true;
+}
+
 static void add_connection_faults(const bwl_world *w, bwl_choices *choices, unsigned client)
 {
     const bwl_lab_client *c         = &w->clients[client];
     unsigned              questions = (unsigned)c->letters_count - c->answered;
-    bool                  has_room  = c->late_count + questions <= BWL_LETTERS_MAX;
-    bool                  keeps     = (w->scenario->twists & BWL_TWIST_KEEPS_UNREAD) != 0;
-    bool                  is_open   = bwl_wait_listens(w, client);
-    bool                  awaits    = false;
+    bool has_room = c->late_count + questions <= BWL_LETTERS_MAX && has_room_for_news(w, client);
+    bool keeps    = (w->scenario->twists & BWL_TWIST_KEEPS_UNREAD) != 0;
+    bool is_open  = bwl_wait_listens(w, client);
+    bool awaits   = false;
 
     for (unsigned i = 0; i < c->letters_count; i++) {
         is_open = is_open || is_on_the_wire(&c->letters[i]);
@@ -202,18 +220,19 @@ static void add_connection_faults(const bwl_world *w, bwl_choices *choices, unsi
 static void add_server_faults(const bwl_world *w, bwl_choices *choices)
 {
     bool is_there = bwl_model_owner(&w->redis) != 0;
+    bool can_end  = all_have_room_for_news(w);
     bool is_saved = w->saved.keys[BWL_MODEL_LOCK].kind != BWL_KIND_NONE ||
                     w->saved.keys[BWL_MODEL_COUNT].kind != BWL_KIND_NONE;
 
-    if (w->left[BWL_RESTART] > 0)
+    if (w->left[BWL_RESTART] > 0 && can_end)
         add(choices, BWL_CHOICE_RESTART, 0, 0);
     if (w->left[BWL_JUMP] > 0 && is_there)
         add(choices, BWL_CHOICE_JUMP, 0, 0);
     if (w->left[BWL_RESTORE] > 0 && is_there && !is_saved && !w->scenario->keeps_all)
         add(choices, BWL_CHOICE_SAVE, 0, 0);
-    if (w->left[BWL_RESTORE] > 0 && (is_saved || w->scenario->keeps_all))
+    if (w->left[BWL_RESTORE] > 0 && (is_saved || w->scenario->keeps_all) && can_end)
         add(choices, BWL_CHOICE_RESTORE, 0, 0);
-    if (w->left[BWL_FAILOVER] > 0)
+    if (w->left[BWL_FAILOVER] > 0 && can_end)
         add(choices, BWL_CHOICE_FAILOVER, 0, 0);
     for (unsigned key = 0; w->left[BWL_EVICTION] > 0 && key < BWL_MODEL_KEYS; key++)
         if ((w->scenario->evicts & 1u << key) != 0 && w->redis.data.keys[key].kind != BWL_KIND_NONE)
@@ -237,17 +256,15 @@ static void add_time(const bwl_world *w, bwl_choices *choices)
 
 void bwl_world_choices(const bwl_world *w, bwl_choices *ret_choices)
 {
-    bwl_choices choices = { 0 };
-
+    ret_choices->count = 0;
     for (unsigned i = 0; i < w->scenario->clients; i++) {
-        add_caller(w, &choices, i);
-        add_server(w, &choices, i);
+        add_caller(w, ret_choices, i);
+        add_server(w, ret_choices, i);
     }
-    add_time(w, &choices);
+    add_time(w, ret_choices);
     for (unsigned i = 0; i < w->scenario->clients; i++)
-        add_connection_faults(w, &choices, i);
-    add_server_faults(w, &choices);
-    *ret_choices = choices;
+        add_connection_faults(w, ret_choices, i);
+    add_server_faults(w, ret_choices);
 }
 
 bool bwl_choice_is_fault(const bwl_world *w, bwl_choice choice)

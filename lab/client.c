@@ -145,6 +145,12 @@ static bwl_ms lease_written(const bwl_world *w, const bwl_lab_client *c)
     return lease_ms;
 }
 
+/* POKE is asked until all the dead are passed over. */
+static unsigned asks_at_once_max(const bwl_ask *ask)
+{
+    return ASKS_AT_ONCE_MAX + (ask->word == REDIS_QUEUE_POKE ? BWL_MODEL_ITEMS : 0);
+}
+
 static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
 {
     bwl_lab_client *c      = &w->clients[client];
@@ -153,7 +159,7 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
 
     assert(ask->node == 0);
     assert(!c->hold.protocol->uses_token || bwl_token_is_ours(c->hold.claim.token));
-    if (++c->asked_now > ASKS_AT_ONCE_MAX)
+    if (++c->asked_now > asks_at_once_max(ask))
         w->broken |= BWL_LAW_PAUSES;
     assert(c->letters_count < BWL_LETTERS_MAX);
     c->letters[c->letters_count++] = (bwl_letter){

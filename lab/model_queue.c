@@ -95,7 +95,7 @@ static void set_count(bwl_model_redis *r, int64_t to)
 }
 
 /* Time stands still while the model works, and a real server takes a microsecond at least for
- * each count. */
+ * each count, and for each new connection. */
 static int64_t clock_us(bwl_model_redis *r)
 {
     return bwl_model_us(r) + (int64_t)r->counted;
@@ -119,6 +119,7 @@ void bwl_model_queue_floor(bwl_model_redis *r)
 
     if (k->kind == BWL_KIND_NONE || k->value < us)
         set_count(r, us);
+    r->counted++;
 }
 
 /* ---- the line -------------------------------------------------------------------------------- */
@@ -193,8 +194,10 @@ static served serve(script *s, uint16_t me, int64_t fence)
         dead = is_dead(s, m);
         bwl_model_item_remove(s->r, first);
         forget_beat(s, m.token);
-        if (dead)
+        if (dead) {
+            s->reply.silent[s->reply.silent_count++] = m.token;
             continue;
+        }
         set_lock(s, m.token, m.claim_ms);
         if (m.token == me) {
             s->reply.fence = fence;

@@ -80,6 +80,8 @@ typedef struct bwl_queue_reply {
     int64_t    fence; /* 0: none                                                                 */
     bwl_place  place;
     bwl_grant  grant;
+    unsigned   silent_count; /* who was passed over as dead                                     */
+    uint16_t   silent[BWL_MODEL_ITEMS];
 } bwl_queue_reply;
 
 static inline bool bwl_is_queue_word(unsigned word)

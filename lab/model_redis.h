@@ -30,7 +30,7 @@
 enum {
     BWL_MODEL_PER_MS      = 100,
     BWL_MODEL_KEYS        = 4,
-    BWL_MODEL_ITEMS       = 12, /* members and fields of all keys together                        */
+    BWL_MODEL_ITEMS       = 16, /* members and fields of all keys together                        */
     BWL_MODEL_CONNECTIONS = 6,  /* of each client the present one, and one that broke */
     BWL_MODEL_QUEUE_MAX   = 3,  /* commands between MULTI and EXEC                                */
     BWL_MODEL_CHANNELS    = 8,

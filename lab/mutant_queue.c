@@ -72,6 +72,14 @@ static void joins_again_command(void *state, const bwl_claim *claim, const bwl_c
     fx->asks[0].stamp = (int64_t)m->inner.ticket;
 }
 
+static void draws_anew_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+                               bwl_effects *fx)
+{
+    inner_command(state, claim, cmd, fx);
+    if (fx->asks_count > 0 && fx->asks[0].word == REDIS_QUEUE_JOIN)
+        fx->asks[0].stamp = 0;
+}
+
 static void just_loses_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
                                bwl_effects *fx)
 {
@@ -115,6 +123,7 @@ static void just_yields_command(void *state, const bwl_claim *claim, const bwl_c
 MUTANT(from_push, inner_command, from_push_event);
 MUTANT(joins_anew, inner_command, joins_anew_event);
 MUTANT(joins_again, joins_again_command, inner_event);
+MUTANT(draws_anew, draws_anew_command, inner_event);
 MUTANT(just_loses, just_loses_command, inner_event);
 MUTANT(just_yields, just_yields_command, inner_event);
 

@@ -355,6 +355,7 @@ static const bwl_scenario_table *const tables[] = {
     &of_token,
     &bwl_scenarios_of_queue,
     &bwl_scenarios_of_queue_server,
+    &bwl_scenarios_of_queue_vast,
     &bwl_scenarios_of_yield,
     &bwl_scenarios_of_world,
     &bwl_scenarios_of_clocks,

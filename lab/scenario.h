@@ -67,6 +67,7 @@ extern const bwl_scenario_table bwl_scenarios_of_world;
 extern const bwl_scenario_table bwl_scenarios_of_clocks;
 extern const bwl_scenario_table bwl_scenarios_of_queue;
 extern const bwl_scenario_table bwl_scenarios_of_queue_server;
+extern const bwl_scenario_table bwl_scenarios_of_queue_vast;
 extern const bwl_scenario_table bwl_scenarios_of_yield;
 
 size_t bwl_scenarios_count(void);

@@ -22,6 +22,7 @@ void bwl_wait_new_round(bwl_world *w, unsigned client)
 {
     w->waiting.seats[client].was_cut    = false;
     w->waiting.seats[client].latest_tag = 0;
+    w->waiting.seats[client].ticket     = 0;
 }
 
 void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_ask *ask, bwl_letter *letter)
@@ -30,6 +31,10 @@ void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_ask *ask, bwl_lette
     bool          joins = ask->word == REDIS_QUEUE_JOIN || ask->word == REDIS_QUEUE_REQUEUE;
 
     seat->latest_tag = ask->tag;
+    if (ask->word == REDIS_QUEUE_REQUEUE)
+        seat->ticket = 0; /* it stands behind the others */
+    if (ask->word == REDIS_QUEUE_JOIN && seat->ticket != 0 && (uint64_t)ask->stamp != seat->ticket)
+        w->broken |= BWL_LAW_FIRST_COME; /* a place is kept, whatever became of it */
     if (ask->is_former)
         return; /* about no place */
     if (seat->named_token != letter->token) {
@@ -106,6 +111,7 @@ void bwl_wait_broke(bwl_world *w, unsigned client)
     assert(seat->inbox <= BWL_MODEL_INBOXES_MAX);
     seat->is_greeted = false;
     seat->was_cut    = true;
+    c->asked_now     = 0; /* the engine pauses between connections that break one after the other */
     seat->half_ghosts++;
     seat->may_kill = c->is_running;
     if (!c->is_running)
@@ -118,9 +124,12 @@ void bwl_wait_heard(bwl_world *w, unsigned client, const bwl_letter *letter)
 {
     bwl_lab_seat *seat = &w->waiting.seats[client];
 
-    if (letter->place != 0 && letter->token == seat->named_token &&
-        w->waiting.places[letter->place - 1].how == BWL_HOW_QUEUED)
-        seat->stood_by[0] = seat->inbox;
+    if (letter->place == 0 || letter->token != seat->named_token ||
+        w->waiting.places[letter->place - 1].how != BWL_HOW_QUEUED)
+        return;
+    seat->stood_by[0] = seat->inbox;
+    if (letter->tag == seat->latest_tag)
+        seat->ticket = w->waiting.places[letter->place - 1].ticket;
 }
 
 bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_letter *letter)
@@ -258,6 +267,16 @@ static void note_turn(bwl_world *w, const bwl_letter *letter, uint16_t was_of)
         w->broken |= BWL_LAW_FIRST_COME;
 }
 
+/* Who was passed over as dead has lost its place, whether it lives or not. */
+static void note_silent(bwl_world *w, const bwl_queue_reply *reply)
+{
+    for (unsigned i = 0; i < reply->silent_count; i++) {
+        unsigned client = bwl_token_client(reply->silent[i]);
+        if (reply->silent[i] == bwl_world_token_of(w, client))
+            w->waiting.seats[client].was_cut = true;
+    }
+}
+
 static bool is_free(const bwl_world *w)
 {
     return bwl_model_owner(&w->redis) == 0 &&
@@ -276,6 +295,7 @@ bwl_grant bwl_wait_serve(bwl_world *w, bwl_letter *letter)
     note_fence(w, reply.fence);
     if (reply.grant.is_there)
         note_fence(w, reply.grant.fence);
+    note_silent(w, &reply);
     note_turn(w, letter, was_of);
     if (is_free(w) && reply.place.how == BWL_HOW_BUSY && q.serve_max == BWL_MODEL_SERVE_MAX)
         w->broken |= BWL_LAW_TOLD;
@@ -416,85 +436,4 @@ void bwl_wait_silence(bwl_world *w)
     bwl_model_item_remove(&w->redis, bwl_model_item_of(&w->redis, BWL_MODEL_QUEUE, first->member));
     if (beat != NULL)
         bwl_model_item_remove(&w->redis, beat);
-}
-
-/* ---- laws ------------------------------------------------------------------------------------ */
-
-void bwl_wait_held(bwl_world *w, unsigned client)
-{
-    uint64_t fence = w->clients[client].hold.fence;
-
-    /* Where the server forgets, an older holder may hear later. */
-    if ((w->scenario->laws & BWL_LAW_ONE_HOLDER) != 0 && fence <= w->waiting.held_fence)
-        w->broken |= BWL_LAW_FENCE;
-    w->waiting.held_fence = fence;
-}
-
-void bwl_wait_excuse(bwl_world *w, unsigned client)
-{
-    w->waiting.seats[client].ghosts++;
-}
-
-static bool is_wanted(const bwl_world *w, uint16_t token)
-{
-    unsigned              client = bwl_token_client(token);
-    const bwl_lab_client *c      = &w->clients[client];
-
-    if (c->is_running && bwl_token_read(c->hold.claim.token) == token)
-        return true;
-    if (c->is_running && bwl_queue_view_owes(&c->hold) == token)
-        return true;
-    for (unsigned i = c->answered; i < c->letters_count; i++)
-        if (c->letters[i].token == token || c->letters[i].former == token)
-            return true;
-    return false;
-}
-
-static void new_owner(bwl_world *w, uint16_t owner)
-{
-    bool is_of_client = owner != 0 && owner != BWL_TOKEN_OF_STRANGER;
-
-    w->waiting.owner        = owner;
-    w->waiting.is_ghost     = false;
-    w->waiting.may_be_ghost = false;
-    if (is_of_client)
-        w->waiting.may_be_ghost = w->waiting.seats[bwl_token_client(owner)].half_ghosts > 0;
-}
-
-void bwl_wait_server_came_back(bwl_world *w)
-{
-    new_owner(w, bwl_model_owner(&w->redis));
-    w->waiting.is_ghost = true; /* whoever had it may have given it back */
-}
-
-void bwl_wait_look_at_owner(bwl_world *w)
-{
-    uint16_t      owner = bwl_model_owner(&w->redis);
-    bwl_lab_seat *seat;
-
-    if (w->waiting.owner != owner)
-        new_owner(w, owner);
-    if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER || w->waiting.is_ghost || is_wanted(w, owner))
-        return;
-    seat                = &w->waiting.seats[bwl_token_client(owner)];
-    w->waiting.is_ghost = true;
-    if (seat->half_ghosts > 0)
-        seat->half_ghosts--;
-    else if (seat->ghosts > 0)
-        seat->ghosts--;
-    else if (!w->waiting.may_be_ghost)
-        w->broken |= BWL_LAW_TAKEN_BACK;
-}
-
-bool bwl_wait_is_empty(const bwl_world *w)
-{
-    static const bwl_budget leave[] = { BWL_LOSS,    BWL_CRASH,    BWL_RESTART,
-                                        BWL_RESTORE, BWL_FAILOVER, BWL_EVICTION,
-                                        BWL_SILENCE, BWL_DENIAL,   BWL_REFUSAL };
-
-    for (unsigned i = 0; w->scenario->keep_ms == 0 && i < sizeof leave / sizeof leave[0]; i++)
-        if (w->left[leave[i]] != w->scenario->budget[leave[i]])
-            return true; /* for a minute, something may be left */
-    return w->redis.data.keys[BWL_MODEL_QUEUE].kind == BWL_KIND_NONE &&
-           w->redis.data.keys[BWL_MODEL_BEATS].kind == BWL_KIND_NONE;
 }

@@ -17,9 +17,10 @@ enum { STEPS_MAX = 600 };
 static bwl_choice draw_choice(const bwl_world *w, const bwl_choices *choices, unsigned rarity,
                               uint64_t *seed)
 {
-    bwl_choices some       = { 0 };
+    bwl_choices some;
     bool        want_fault = bwl_dice_draw(seed) % rarity == 0;
 
+    some.count = 0;
     for (unsigned i = 0; i < choices->count; i++)
         if (bwl_choice_is_fault(w, choices->list[i]) == want_fault)
             some.list[some.count++] = choices->list[i];

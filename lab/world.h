@@ -20,7 +20,7 @@
 #include "store/redis.h"
 
 enum {
-    BWL_LETTERS_MAX  = 6,
+    BWL_LETTERS_MAX  = 8,
     BWL_BEGINNING_MS = 1000000, /* far from 0, so that no moment is confused with "never set"     */
 };
 
@@ -98,7 +98,7 @@ typedef struct bwl_resource {
     uint32_t turn;  /* of whom it last took a write                                              */
 } bwl_resource;
 
-enum { BWL_PLACES_MAX = 12 };
+enum { BWL_PLACES_MAX = 16 };
 
 /* What a letter says beside yes and no: store/queue.h. */
 typedef struct bwl_lab_place {
@@ -124,6 +124,7 @@ typedef struct bwl_lab_seat {
     uint16_t named_token;
     uint16_t named_claim_ms;
     uint32_t latest_tag;
+    uint64_t ticket; /* by which it was told to stand in line, in this round; 0: none             */
 } bwl_lab_seat;
 
 /* What there is only with a lock that keeps those who wait in line. */

@@ -127,6 +127,8 @@ static void anew(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     }
     h->state   = BWL_HOLD_WAITING;
     h->look_at = bwl_later(ev->now, ANEW_MS);
+    if (!h->last_try) /* which begins when the wait is over, and no later */
+        h->look_at = bwl_sooner(h->look_at, h->give_up_at);
 }
 
 static bwl_ms settle_by(const bwl_hold *h)
@@ -266,7 +268,7 @@ static void alarm(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
     switch (h->state) {
     case BWL_HOLD_WAITING:
         if (!h->last_try)
-            h->answer_by = bwl_later(ev->now, h->terms.answer_ms);
+            h->answer_by = bwl_later(bwl_sooner(ev->now, h->give_up_at), h->terms.answer_ms);
         h->last_try = ev->now >= h->give_up_at;
         bwl_hold_attempt(h, false, ev, fx);
         break;

@@ -268,6 +268,57 @@ static void test_without_the_mistake_the_law_is_kept(void **state)
     assert_true(planted >= 12);
 }
 
+/* ---- walks ----------------------------------------------------------------------------------- */
+
+/* What walks at random find in the worlds where everything goes wrong. */
+typedef struct planted {
+    const char         *world;
+    const bwl_protocol *protocol; /* NULL: as it is                                              */
+    unsigned            twists;
+    unsigned            law;
+} planted;
+
+static const planted all_planted[] = {
+    { "queue-everything", &bwl_queue_from_push, 0, BWL_LAW_HONEST },
+    { "queue-everything", &bwl_queue_joins_anew, 0, BWL_LAW_TAKEN_BACK },
+    { "queue-everything", &bwl_queue_joins_again, 0, BWL_LAW_TAKEN_BACK },
+    { "queue-everything", &bwl_queue_draws_anew, 0, BWL_LAW_FIRST_COME },
+    { "queue-everything", &bwl_queue_just_loses, 0, BWL_LAW_TAKEN_BACK },
+    { "queue-everything", &bwl_queue_just_yields, 0, BWL_LAW_TAKEN_BACK },
+    { "queue-everything", NULL, BWL_TWIST_BARGES, BWL_LAW_FIRST_COME },
+    { "queue-everything", NULL, BWL_TWIST_MARKS, BWL_LAW_FOREIGN },
+    { "queue-everything", NULL, BWL_TWIST_TELLS_FIRST, BWL_LAW_HONEST },
+    { "queue-everything", NULL, BWL_TWIST_RESENDS, BWL_LAW_TAKEN_BACK },
+    { "queue-everything-long", &bwl_queue_from_push, 0, BWL_LAW_ONE_HOLDER },
+    { "queue-everything-late", NULL, BWL_TWIST_ONE_INBOX, BWL_LAW_TAKEN_BACK },
+    { "queue-everything-forgets", NULL, BWL_TWIST_FENCE_BARE, BWL_LAW_FENCE },
+    { "queue-everything-forgets", NULL, BWL_TWIST_SAME_SERVER, BWL_LAW_HEEDS_NO },
+    { "queue-everything-back", &bwl_queue_just_yields, 0, BWL_LAW_TAKEN_BACK },
+    { "queue-everything-on", &bwl_queue_just_yields, 0, BWL_LAW_TAKEN_BACK },
+    { "queue-everything-restarts", NULL, BWL_TWIST_GIVES_UP_AT_ONCE, BWL_LAW_HONEST },
+};
+
+static void test_walks_find_what_is_planted(void **state)
+{
+    enum { WALKS_MAX = 5000 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all_planted / sizeof all_planted[0]; i++) {
+        const planted *p = &all_planted[i];
+        bwl_scenario   s = scenario_called(p->world);
+        bwl_finding    found;
+
+        s.protocol = p->protocol != NULL ? p->protocol : s.protocol;
+        s.twists   = p->twists;
+        s.laws     = p->law;
+        found      = bwl_wander(&s, &(bwl_search){ .seed = 1, .runs = WALKS_MAX });
+        (void)printf("# %s, %zu: seed %lu\n", p->world, i, (unsigned long)found.seed);
+        assert_int_equal(found.verdict, BWL_BROKEN);
+        assert_int_equal(found.broken, p->law);
+        bwl_finding_free(&found);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +332,7 @@ int main(void)
         cmocka_unit_test(test_what_is_in_line_tells_worlds_apart),
         cmocka_unit_test(test_plain_counting_comes_to_the_same_verdict),
         cmocka_unit_test(test_without_the_mistake_the_law_is_kept),
+        cmocka_unit_test(test_walks_find_what_is_planted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,6 +61,35 @@ static void test_hold_anew_when_the_wait_is_over_looks_once_more(void **state)
     expect(BWL_HOLD_OVER, BWL_TIMED_OUT, 0);
 }
 
+/* The last attempt begins when the wait is over: so its answer is not insisted on beyond that. */
+static void test_hold_anew_at_the_end_of_the_wait_does_not_pause(void **state)
+{
+    (void)state;
+    be(BWL_HOLD_QUEUED);
+    told(BWL_ANEW, START + WAIT_MS);
+    assert_int_equal(fx.wake_at, START + WAIT_MS);
+    alarm_at(START + WAIT_MS);
+    expect(BWL_HOLD_ACQUIRING, BWL_PENDING, BWL_ACQUIRE);
+    assert_false(fake.cmd.may_wait);
+    assert_int_equal(hold.answer_by, START + WAIT_MS + ANSWER_MS);
+    told(BWL_ANEW, START + WAIT_MS); /* the last one pauses, as ever */
+    assert_int_equal(fx.wake_at, START + WAIT_MS + 1);
+}
+
+/* ... nor does the last one begin a new time for answers when it begins late: the one before was
+ * not answered until the wait was over. */
+static void test_hold_anew_after_the_wait_keeps_its_time_for_answers(void **state)
+{
+    (void)state;
+    acquire(START, START + WAIT_MS);
+    told(BWL_UNKNOWN, START + WAIT_MS - 1);
+    told(BWL_ANEW, START + WAIT_MS + 3000);
+    alarm_at(START + WAIT_MS + 3000);
+    expect(BWL_HOLD_ACQUIRING, BWL_PENDING, BWL_ACQUIRE);
+    assert_false(fake.cmd.may_wait);
+    assert_int_equal(hold.answer_by, START + WAIT_MS + ANSWER_MS);
+}
+
 /* Who would not wait is told no only by somebody else's lock: but not for ever. */
 static void test_hold_anew_of_who_does_not_wait_ends_when_no_answer_is_due(void **state)
 {
@@ -202,6 +231,8 @@ int main(void)
         cmocka_unit_test_setup(test_hold_anew_is_tried_at_once_with_a_new_token, new_hold),
         cmocka_unit_test_setup(test_hold_anew_and_cancelled_is_over, new_hold),
         cmocka_unit_test_setup(test_hold_anew_when_the_wait_is_over_looks_once_more, new_hold),
+        cmocka_unit_test_setup(test_hold_anew_at_the_end_of_the_wait_does_not_pause, new_hold),
+        cmocka_unit_test_setup(test_hold_anew_after_the_wait_keeps_its_time_for_answers, new_hold),
         cmocka_unit_test_setup(test_hold_anew_of_who_does_not_wait_ends_when_no_answer_is_due,
                                new_hold),
         cmocka_unit_test_setup(test_hold_anew_after_a_cut_does_not_begin_a_new_time_for_answers,

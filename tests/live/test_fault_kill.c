@@ -93,17 +93,12 @@ static void while_held(bowline_client *client)
             sleep_ms(LEASE_MS / 20);
         }
         bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
-        bool late = believer_was_late(b, LEASE_MS);
         (void)believer_stop(b);
         int status = bowline_release(hold, NULL);
-        assert_true(late || kept);
-        assert_true(late || status == BOWLINE_OK);
         assert_true(rival_gets_a_turn(r));
         rival_stop(r);
-        if (kept)
+        if (keeps_in_round(kept, status, rounds))
             return;
-        print_message("# round %d: the machine was too slow\n", rounds);
-        assert_true(rounds < 50);
     }
 }
 

@@ -109,16 +109,24 @@ static void have_a_turn(rival *r, bowline_hold *hold)
 
 static void *want_it(void *arg)
 {
-    rival *r = arg;
+    rival *r         = arg;
+    bool   has_ended = true; /* all that it asked for has been given back, as far as it knows */
 
     while (!atomic_load(&r->stops)) {
-        bowline_hold *hold = NULL;
-        if (acquire_within(&hold, r->client, r->name, r->wait_ms, NULL) == BOWLINE_OK) {
+        bowline_hold *hold   = NULL;
+        int           status = acquire_within(&hold, r->client, r->name, r->wait_ms, NULL);
+        if (status == BOWLINE_OK) {
             have_a_turn(r, hold);
-            (void)bowline_release(hold, NULL);
+            status = bowline_release(hold, NULL);
         }
+        if (status != BOWLINE_BUSY && status != BOWLINE_TIMEOUT)
+            has_ended = status == BOWLINE_OK;
         sleep_ms(2);
     }
+    /* An answer that never came may have left the lock taken: whoever comes next finds it free. */
+    bowline_hold *hold = NULL;
+    if (!has_ended && acquire_within(&hold, r->client, r->name, PATIENCE_MS, NULL) == BOWLINE_OK)
+        (void)bowline_release(hold, NULL);
     return NULL;
 }
 

@@ -27,7 +27,7 @@ static bowline_client *client_with(const char *options)
 
     (void)snprintf(url, sizeof url, "%s?%s", redis->tcp_url, options);
     bowline_client *client = must_open(url);
-    assert_status(BOWLINE_OK, try_once(client, "warm up"), NULL);
+    must_be_free(client, "warm up");
     return client;
 }
 

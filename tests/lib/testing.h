@@ -33,12 +33,21 @@
 /* Takes it and gives it back, where the lease may be so short that it ends meanwhile. */
 #define must_be_free(client, name) must_be_free_at((client), (name), __FILE__, __LINE__)
 
+/* Waits for it, twenty seconds at a time; gives back what may have ended already. */
+#define acquire_in_the_end(ret_hold, client, name) \
+    acquire_in_the_end_at((ret_hold), (client), (name), __FILE__, __LINE__)
+#define give_back_or_lose(hold) give_back_or_lose_at((hold), __FILE__, __LINE__)
+
 void assert_status_at(int expected, int actual, const bowline_error *error, const char *file,
                       int line);
 bowline_client *must_open_at(const char *url, int32_t keeper, const char *file, int line);
 bowline_hold *must_acquire_at(bowline_client *client, const char *name, const char *file, int line);
 void          must_release_at(bowline_hold *hold, const char *file, int line);
 void          must_be_free_at(bowline_client *client, const char *name, const char *file, int line);
+
+void acquire_in_the_end_at(bowline_hold **ret_hold, bowline_client *client, const char *name,
+                           const char *file, int line);
+void give_back_or_lose_at(bowline_hold *hold, const char *file, int line);
 
 /* Tries once; gives back at once what it has won. */
 int try_once(bowline_client *client, const char *name);

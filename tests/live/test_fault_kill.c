@@ -61,8 +61,7 @@ static void while_waiting(bowline_client *client)
     believer *b = believer_start(judge, hold);
     sleep_ms(20);
     (void)believer_stop(b);
-    status = bowline_release(hold, &error);
-    assert_true(status == BOWLINE_OK || status == BOWLINE_LOST); /* a slow machine */
+    give_back_or_lose(hold);
     bowline_close(other);
 }
 
@@ -80,8 +79,7 @@ static void while_asking(bowline_client *client)
     believer *b = believer_start(judge, hold);
     sleep_ms(20);
     (void)believer_stop(b);
-    status = bowline_release(hold, &error);
-    assert_true(status == BOWLINE_OK || status == BOWLINE_LOST); /* a slow machine */
+    give_back_or_lose(hold);
 }
 
 static void while_held(bowline_client *client)
@@ -131,8 +129,7 @@ static void while_extending(bowline_client *client)
         status = bowline_extend(hold, 0, &error);
     if (status != BOWLINE_LOST)
         assert_status(BOWLINE_OK, status, &error);
-    status = bowline_release(hold, &error);
-    assert_true(status == BOWLINE_OK || status == BOWLINE_LOST);
+    give_back_or_lose(hold);
 }
 
 static void while_releasing(bowline_client *client)

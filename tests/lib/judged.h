@@ -39,9 +39,9 @@ unsigned rival_turns(rival *r); /* how often it has been inside so far */
 bool rival_gets_a_turn(rival *r);
 
 /* Was a hold that should be kept through this round kept, and then given back with `status`?  If
- * not, the machine was too slow for it: the keeper, the server or whoever asks may stand still for a
- * lease, and nobody else notices.  The round, whose number this is, is to be repeated, fifty times
- * at most. */
+ * not, the machine was too slow for it: the keeper, the server or whoever asks may stand still for
+ * a lease, and nobody else notices.  The round, whose number this is, is to be repeated, fifty
+ * times at most. */
 #define keeps_in_round(kept, status, round) \
     keeps_in_round_at((kept), (status), (round), __FILE__, __LINE__)
 bool keeps_in_round_at(bool kept, int status, int round, const char *file, int line);

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { PATIENCE_MS = 20000, LINE_MS = 5000, ROUNDS_MAX = 50 };
+enum { PATIENCE_MS = 20000, LINE_MS = 5000, ROUNDS_MAX = 20 };
 
 static atomic_int present; /* believers and rivals that were not stopped */
 

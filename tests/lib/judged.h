@@ -40,7 +40,7 @@ bool rival_gets_a_turn(rival *r);
 
 /* Was a hold that should be kept through this round kept, and then given back with `status`?  If
  * not, the machine was too slow for it: the keeper, the server or whoever asks may stand still for
- * a lease, and nobody else notices.  The round, whose number this is, is to be repeated, fifty
+ * a lease, and nobody else notices.  The round, whose number this is, is to be repeated, twenty
  * times at most. */
 #define keeps_in_round(kept, status, round) \
     keeps_in_round_at((kept), (status), (round), __FILE__, __LINE__)

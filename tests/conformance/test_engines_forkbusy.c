@@ -127,13 +127,20 @@ static void test_fork_in_the_critical_section(void **state)
     bowline_client *other  = engine_client(THE_ENGINE, NULL);
 
     for (int i = 0; i < 10; i++) {
-        family f = { .client = client, .hold = must_acquire(client, engine_lock()), .closes = i };
+        family f = { .client = client, .closes = i };
+        acquire_in_the_end(&f.hold, client, engine_lock());
         assert_int_equal(in_child(return_from_main, &f), 7);
-        assert_status(BOWLINE_BUSY, try_once(other, engine_lock()), NULL);
+        int tried = try_once(other, engine_lock());
         /* Also a hold whose renewal was under way. */
-        assert_status(BOWLINE_OK, bowline_extend(f.hold, 0, NULL), NULL);
+        int extended = bowline_extend(f.hold, 0, NULL);
+        if (bowline_hold_left_ms(f.hold) > 0) { /* else this took longer than its lease */
+            assert_status(BOWLINE_BUSY, tried, NULL);
+            if (extended != BOWLINE_UNKNOWN && extended != BOWLINE_UNREACHABLE)
+                assert_status(BOWLINE_OK, extended, NULL);
+        }
+        give_back_or_lose(f.hold);
+        acquire_in_the_end(&f.hold, other, engine_lock());
         must_release(f.hold);
-        assert_status(BOWLINE_OK, try_once(other, engine_lock()), NULL);
     }
     bowline_close(client);
     bowline_close(other);

@@ -22,10 +22,6 @@ believer *believer_start(witness *judge, bowline_hold *hold);
 /* Waits, twenty seconds at most, until it has learnt that the lock is lost. */
 bool believer_learns(believer *b);
 
-/* Between two looks at its hold so long went by that renewals in time could not be expected: the
- * machine was too slow for this round, which is to be repeated. */
-bool believer_was_late(believer *b, int64_t lease_ms);
-
 /* Leaves, if it is inside still.  Returns the last moment at which it was sure, on the clock of
  * witness_now_us; 0: never.  Frees it. */
 int64_t believer_stop(believer *b);
@@ -41,6 +37,14 @@ unsigned rival_turns(rival *r); /* how often it has been inside so far */
 
 /* Waits, twenty seconds at most, until it has been inside once more than now. */
 bool rival_gets_a_turn(rival *r);
+
+/* Was a hold that should be kept through this round kept, and then given back with `status`?  If
+ * not, the machine was too slow for it: the keeper, the server or whoever asks may stand still for
+ * a lease, and nobody else notices.  The round, whose number this is, is to be repeated, twenty
+ * times at most. */
+#define keeps_in_round(kept, status, round) \
+    keeps_in_round_at((kept), (status), (round), __FILE__, __LINE__)
+bool keeps_in_round_at(bool kept, int status, int round, const char *file, int line);
 
 /* As witness_free; but a test that failed has left threads behind, who go on speaking to the judge:
  * then he stays. */

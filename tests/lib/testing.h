@@ -23,17 +23,31 @@
 #define assert_status(expected, actual, error) \
     assert_status_at((expected), (actual), (error), __FILE__, __LINE__)
 
-/* A client that must come about, and a lock that must be free. */
+/* A client that must come about, and a lock that must be free.  (A machine that stands still for
+ * longer than a time-out is outlasted; somebody who has it is not.) */
 #define must_open(url)                must_open_at((url), 0, __FILE__, __LINE__)
 #define must_open_without_keeper(url) must_open_at((url), BOWLINE_OFF, __FILE__, __LINE__)
 #define must_acquire(client, name)    must_acquire_at((client), (name), __FILE__, __LINE__)
 #define must_release(hold)            must_release_at((hold), __FILE__, __LINE__)
+
+/* Takes it and gives it back, where the lease may be so short that it ends meanwhile. */
+#define must_be_free(client, name) must_be_free_at((client), (name), __FILE__, __LINE__)
+
+/* Waits for it, twenty seconds at a time; gives back what may have ended already. */
+#define acquire_in_the_end(ret_hold, client, name) \
+    acquire_in_the_end_at((ret_hold), (client), (name), __FILE__, __LINE__)
+#define give_back_or_lose(hold) give_back_or_lose_at((hold), __FILE__, __LINE__)
 
 void assert_status_at(int expected, int actual, const bowline_error *error, const char *file,
                       int line);
 bowline_client *must_open_at(const char *url, int32_t keeper, const char *file, int line);
 bowline_hold *must_acquire_at(bowline_client *client, const char *name, const char *file, int line);
 void          must_release_at(bowline_hold *hold, const char *file, int line);
+void          must_be_free_at(bowline_client *client, const char *name, const char *file, int line);
+
+void acquire_in_the_end_at(bowline_hold **ret_hold, bowline_client *client, const char *name,
+                           const char *file, int line);
+void give_back_or_lose_at(bowline_hold *hold, const char *file, int line);
 
 /* Tries once; gives back at once what it has won. */
 int try_once(bowline_client *client, const char *name);

@@ -73,8 +73,9 @@ void witness_sure(witness_visit *visit, int64_t at_us)
 
 void witness_leave(witness_visit *visit)
 {
+    (void)flock(visit->fd, LOCK_UN); /* a child that was just forked has a copy, until it execs */
+    (void)close(visit->fd);
     visit->record->left_us = witness_now_us();
-    (void)close(visit->fd); /* which drops the flock */
 }
 
 static int by_entrance(const void *a, const void *b)
@@ -99,9 +100,12 @@ void witness_taint(witness *w, pid_t pid, bool is_gone)
     }
 }
 
-/* Had one of the two not noticed yet, for good reason, that it was not his any more? */
+/* Had one of the two not noticed yet, for good reason, that it was not his any more?  Of the one
+ * who came it is known when he never was sure: it had ended on his way in. */
 static bool is_excused(const witness *w, size_t count, const witness_record *late_comer)
 {
+    if (late_comer->sure_us == 0)
+        return true;
     for (size_t i = 0; i < count; i++) {
         const witness_record *r = &w->records[i];
         bool was_there          = r->entered_us <= late_comer->entered_us && r != late_comer &&

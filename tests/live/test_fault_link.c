@@ -126,22 +126,12 @@ static void link_goes(bool up)
         assert_int_equal(kill(far_side, up ? SIGCONT : SIGSTOP), 0);
 }
 
-/* Before anything is broken, and on a machine where a silence of 250 ms means nothing. */
-static bowline_hold *acquire_in_the_end(bowline_client *client, const char *name)
-{
-    bowline_hold *hold  = NULL;
-    bowline_error error = { 0 };
-
-    assert_status(BOWLINE_OK, acquire_within(&hold, client, name, 20000, &error), &error);
-    return hold;
-}
-
 /* ---- what is to be seen ---------------------------------------------------------------------- */
 
 static void test_link_down_for_longer_than_the_lease(void **state)
 {
     bowline_client *client = must_open(holder_url);
-    bowline_hold   *hold   = acquire_in_the_end(client, "x");
+    bowline_hold   *hold   = must_acquire(client, "x");
     bowline_hold   *none   = NULL;
     believer       *b      = believer_start(judge, hold);
     bowline_error   error  = { 0 };
@@ -160,11 +150,11 @@ static void test_link_down_for_longer_than_the_lease(void **state)
     assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
     assert_true(rival_gets_a_turn(r));
     link_goes(true);
-    assert_status(BOWLINE_OK, acquire_within(&none, client, "x", 20000, &error), &error);
+    acquire_in_the_end(&none, client, "x");
     b = believer_start(judge, none);
     sleep_ms(50);
     (void)believer_stop(b);
-    must_release(none);
+    give_back_or_lose(none);
     rival_stop(r);
     bowline_close(client);
     assert_one_at_a_time(judge);
@@ -179,7 +169,7 @@ static void test_link_down_leaves_an_acquire_unknown(void **state)
     bowline_error   error  = { 0 };
 
     (void)state;
-    must_release(acquire_in_the_end(client, "warm up"));
+    must_be_free(client, "warm up");
     link_goes(false);
     assert_status(BOWLINE_UNKNOWN, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
                   &error);
@@ -201,7 +191,7 @@ static void test_link_down_for_less_than_the_lease(void **state)
         (void)snprintf(url, sizeof url, "%.*slease=6s&timeout=250ms",
                        (int)strcspn(holder_url, "?") + 1, holder_url);
         bowline_client *client = must_open(url);
-        bowline_hold   *hold   = acquire_in_the_end(client, "x");
+        bowline_hold   *hold   = must_acquire(client, "x");
         believer       *b      = believer_start(judge, hold);
         rival          *r      = rival_start(judge, rival_url, "x");
         link_goes(false);
@@ -213,17 +203,13 @@ static void test_link_down_for_less_than_the_lease(void **state)
         link_goes(true);
         sleep_ms(6000);
         bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
-        bool late = believer_was_late(b, LEASE_MS);
         (void)believer_stop(b);
         status = bowline_release(hold, &error);
-        assert_true(late || (kept && status == BOWLINE_OK));
         assert_true(rival_gets_a_turn(r));
         rival_stop(r);
         bowline_close(client);
-        if (kept && is_shown)
+        if (keeps_in_round(kept && is_shown, status, rounds))
             break;
-        print_message("# round %d: the machine was too slow\n", rounds);
-        assert_true(rounds < 10);
     }
     assert_one_at_a_time(judge);
     assert_true(server_becomes_empty(redis));

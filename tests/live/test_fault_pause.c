@@ -27,7 +27,7 @@ static bowline_client *client_with(const char *options)
 
     (void)snprintf(url, sizeof url, "%s?%s", redis->tcp_url, options);
     bowline_client *client = must_open(url);
-    assert_status(BOWLINE_OK, try_once(client, "warm up"), NULL);
+    must_be_free(client, "warm up");
     return client;
 }
 
@@ -109,7 +109,7 @@ static void test_pause_around_acquire(void **state)
 /* ---- around a renewal ------------------------------------------------------------------------ */
 
 /* Over at least one renewal and less than the lease.  False: the machine was too slow. */
-static bool renew_through_a_short_pause(const char *mode)
+static bool renew_through_a_short_pause(const char *mode, int round)
 {
     bowline_client *client = client_with("lease=900ms&timeout=250ms");
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -119,13 +119,11 @@ static bool renew_through_a_short_pause(const char *mode)
     rival *r = rival_start(judge, rival_url, "x");
     sit_out(over + LEASE_MS);
     bool kept = bowline_hold_left_ms(hold) > 0 && rival_turns(r) == 0;
-    bool late = believer_was_late(b, LEASE_MS);
     (void)believer_stop(b);
     int status = bowline_release(hold, NULL);
-    assert_true(late || (kept && status == BOWLINE_OK));
     rival_stop(r);
     bowline_close(client);
-    return kept;
+    return keeps_in_round(kept, status, round);
 }
 
 static void renew_through_a_long_pause(const char *mode)
@@ -152,10 +150,8 @@ static void test_pause_around_renewal(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        for (int rounds = 1; !renew_through_a_short_pause(modes[i]); rounds++) {
-            print_message("# round %d: the machine was too slow\n", rounds);
-            assert_true(rounds < 50);
-        }
+        for (int round = 1; !renew_through_a_short_pause(modes[i], round); round++)
+            continue;
         can_be_had();
         renew_through_a_long_pause(modes[i]);
         can_be_had();

@@ -54,7 +54,7 @@ static void holder_is_lost(bowline_client *client, bowline_hold *hold, believer 
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     rival_stop(r);
     assert_true(server_becomes_empty(redis));
-    assert_status(BOWLINE_OK, try_once(client, "x"), NULL);
+    must_be_free(client, "x");
     bowline_close(client);
 }
 
@@ -183,7 +183,7 @@ static void test_old_snapshot_brings_back_a_key_of_nobody(void **state)
     for (int rounds = 1;; rounds++) {
         bowline_hold *hold = must_acquire(client, "x");
         assert_string_equal(server_ask(redis, "SAVE"), "OK");
-        must_release(hold);
+        give_back_or_lose(hold); /* a disk that is busy takes longer than the lease */
         server_restart(redis);
         if (strcmp(server_ask(redis, "EXISTS bowline:{x}"), "1") == 0)
             break;
@@ -191,11 +191,11 @@ static void test_old_snapshot_brings_back_a_key_of_nobody(void **state)
         assert_true(rounds < 50);
     }
     rival *r = rival_start(judge, rival_url, "x");
-    assert_status(BOWLINE_OK, acquire_within(&none, client, "x", 20000, NULL), NULL);
+    acquire_in_the_end(&none, client, "x");
     believer *b = believer_start(judge, none);
     sleep_ms(50);
     (void)believer_stop(b);
-    must_release(none);
+    give_back_or_lose(none);
     assert_true(rival_gets_a_turn(r));
     rival_stop(r);
     assert_one_at_a_time(judge);

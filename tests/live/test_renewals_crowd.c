@@ -102,10 +102,10 @@ static void test_crowd_is_kept_by_one_thread(void **state)
     (void)snprintf(url, sizeof url, "%s?lease=%dms", redis->tcp_url, (int)LEASE_MS);
     client = must_open_without_keeper(url);
     acquire_all();
+    dispatched_at = now_ms() + LEASE_MS / 2;
     sleep_ms(LEASE_MS / 2); /* from now on all of them are due at about the same time          */
     (void)server_ask(redis, "CONFIG RESETSTAT");
-    dispatched_at = now_ms();
-    int64_t end   = now_ms() + (int64_t)LEASES * LEASE_MS;
+    int64_t end = now_ms() + (int64_t)LEASES * LEASE_MS;
     while (now_ms() < end) {
         dispatch();
         assert_all_are_held();

@@ -120,13 +120,17 @@ static void test_every_line_breaks(void **state)
     byte_steps some = some_bytes(6);
 
     (void)state;
-    for (int64_t at = some.first; at < size; at += some.step)
-        update_through(
-            &(proxy_plan){
-                .fault = PROXY_CLOSE, .to_client = true, .at = at, .connections = 1000000 },
-            "?timeout=40ms", &t);
+    /* To the end, and there again if the answers before it took longer than 40 ms. */
+    for (int64_t at = some.first, rounds = 1; at < size || t.unknown == 0; at += some.step) {
+        assert_true(at < size || rounds++ < 100);
+        update_through(&(proxy_plan){ .fault       = PROXY_CLOSE,
+                                      .to_client   = true,
+                                      .at          = at < size ? at : size - 1,
+                                      .connections = 1000000 },
+                       "?timeout=40ms", &t);
+    }
     assert_int_equal(t.ok, 0);
-    assert_true(t.unknown > 0 && t.unreachable > 0);
+    assert_true(t.unreachable > 0);
 }
 
 static void fall_silent(bool to_client, int64_t at, tally *t)
@@ -147,11 +151,16 @@ static void test_line_falls_silent(void **state)
         tally   t         = { .ok = 0 };
         for (int64_t at = some.first; at < size; at += some.step)
             fall_silent(to_client, at, &t);
+        /* Who else is late by 300 ms is taken for silent too: then it is not shown. */
         tally at_the_ends = { .ok = 0 };
-        fall_silent(to_client, 0, &at_the_ends); /* nothing was written: tried again */
-        assert_int_equal(at_the_ends.ok, 1);
-        fall_silent(to_client, size - 1, &at_the_ends); /* the end of EXEC, or of its answer */
-        assert_int_equal(at_the_ends.unknown, 1);
+        for (int rounds = 1; at_the_ends.ok == 0; rounds++) { /* nothing was written: tried again */
+            assert_true(rounds < 50);
+            fall_silent(to_client, 0, &at_the_ends);
+        }
+        for (int rounds = 1; at_the_ends.unknown == 0; rounds++) { /* within EXEC, or its answer */
+            assert_true(rounds < 50);
+            fall_silent(to_client, size - 1, &at_the_ends);
+        }
     }
 }
 

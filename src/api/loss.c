@@ -46,9 +46,8 @@ int bowline_hold_trouble(bowline_hold *hold, bowline_error *reterr)
     if (status < 0)
         return status;
     bwl_client_lock(client);
-    bwl_ms now     = bwl_client_now(client);
-    bwl_ms left_ms = bwl_hold_left_truly(&lock->hold, now);
-    if (bwl_hold_left(&lock->hold, now) == 0)
+    bwl_ms left_ms = bwl_hold_left_truly(&lock->hold, bwl_client_now(client));
+    if (left_ms == 0)
         status = bwl_report_loss(lock, reterr);
     else if (lock->hold.trouble != BWL_PENDING)
         status = report(lock, left_ms, bwl_fault_of(reterr));

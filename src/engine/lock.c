@@ -224,12 +224,19 @@ static bwl_moment moment(const bwl_lock *lock, bwl_ms now)
     return (bwl_moment){ .now = now, .wall_ns = lock->reads_wall ? bwl_clock_wall_ns() : 0 };
 }
 
+/* Who was told that no time is left, as nobody is told of the last ms, has lost it. */
+static bwl_ms now_of_caller(bwl_lock *lock)
+{
+    bwl_ms now = bwl_client_now(lock->client);
+
+    return bwl_hold_left(&lock->hold, now) == 1 ? lock->hold.until : now;
+}
+
 /* Where nothing ends by itself, no moment is counted from when it is given back. */
 static bwl_ms now_of_release(bwl_lock *lock)
 {
-    return lock->client->engine->has_lease || lock->hold.until != BWL_NEVER
-               ? bwl_client_now(lock->client)
-               : lock->client->latest;
+    return lock->client->engine->has_lease || lock->hold.until != BWL_NEVER ? now_of_caller(lock)
+                                                                            : lock->client->latest;
 }
 
 /* `ev` lacks the random bits and the time of day. */
@@ -325,7 +332,7 @@ void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms)
     bwl_no_effects(&fx);
     begin(lock, operation, BWL_EXTEND);
     if (bwl_hold_is_held(&lock->hold)) {
-        bwl_hold_extend(&lock->hold, bwl_client_now(lock->client), lease_ms, &fx);
+        bwl_hold_extend(&lock->hold, now_of_caller(lock), lease_ms, &fx);
         step(lock, &fx);
     } else {
         end_operation(lock, BWL_LOST);
@@ -366,7 +373,7 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
 void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
 {
     bwl_effects fx;
-    bwl_ms      now   = bwl_client_now(lock->client);
+    bwl_ms      now   = now_of_caller(lock);
     bwl_random  fresh = fresh_bits(lock);
 
     assert(wait_ms > 0);

@@ -13,11 +13,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <fcntl.h>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace std::chrono_literals;
 using bowline::change;
@@ -41,6 +45,8 @@ class server {
         if (pid_ == 0) {
             const int quiet = ::open("/dev/null", O_WRONLY);
             (void)dup2(quiet, 1);
+            (void)dup2(quiet, 2);                   /* whoever reads ours waits for its end */
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also of a test that is aborted       */
             (void)execlp("redis-server", "redis-server", "--port", "0", "--unixsocket",
                          socket_.c_str(), "--save", "", "--dir", directory_.c_str(), nullptr);
             _exit(127);
@@ -62,7 +68,7 @@ class server {
     /* False: there is none to be had. */
     bool is_up()
     {
-        while (!std::filesystem::exists(socket_)) {
+        while (!takes_calls()) {
             if (waitpid(pid_, nullptr, WNOHANG) == pid_) {
                 pid_ = 0;
                 return false;
@@ -78,6 +84,19 @@ class server {
     }
 
   private:
+    /* The socket is there before anybody listens. */
+    [[nodiscard]] bool takes_calls() const
+    {
+        sockaddr_un at = {};
+        const int   fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        at.sun_family = AF_UNIX;
+        (void)socket_.copy(at.sun_path, sizeof at.sun_path - 1);
+        const bool taken = ::connect(fd, reinterpret_cast<const sockaddr *>(&at), sizeof at) == 0;
+        (void)::close(fd);
+        return taken;
+    }
+
     pid_t       pid_ = 0;
     std::string directory_;
     std::string socket_;

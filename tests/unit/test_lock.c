@@ -326,6 +326,20 @@ static void test_lock_lost_while_nobody_asks_is_seen_in_the_time_left(void **sta
     assert_int_equal(bwl_hold_left(&lock->hold, bwl_client_now(client)), 0);
 }
 
+/* Of the last ms nobody is told, so who releases in it has lost the lock.  (A clock that goes on
+ * meanwhile says the same.) */
+static void test_lock_last_ms_is_nobodys(void **state)
+{
+    bwl_lock *lock = held_lock("n");
+
+    (void)state;
+    lock->hold.until = bwl_client_now(client) + 1;
+    assert_int_equal(bwl_hold_left_truly(&lock->hold, bwl_client_now(client)), 0);
+    bwl_lock_release(lock, &operation);
+    assert_int_equal(operation.ended, BWL_LOST);
+    answer(lock, BWL_NO);
+}
+
 /* ---- how long it lives ----------------------------------------------------------------------- */
 
 static void test_lock_with_an_open_question_outlives_its_caller(void **state)
@@ -392,6 +406,7 @@ int main(void)
         CASE(test_lock_cancel_of_an_extend_lets_the_machine_go_on),
         CASE(test_lock_release_cannot_be_called_back),
         CASE(test_lock_lost_while_nobody_asks_is_seen_in_the_time_left),
+        CASE(test_lock_last_ms_is_nobodys),
         CASE(test_lock_with_an_open_question_outlives_its_caller),
         CASE(test_lock_that_is_gone_rings_no_more),
         CASE(test_lock_remembers_why_the_store_refused_as_far_as_it_fits),

@@ -105,11 +105,21 @@ static void be_inside(worker *w, bowline_hold *hold)
 }
 
 #ifdef HAVE_MALLINFO2
+/* It tells of the first arena alone, and which thread connects is left to chance. */
+static void have_one_arena(void)
+{
+    (void)mallopt(M_ARENA_MAX, 1);
+}
+
 static uint64_t blocks_bytes(void)
 {
     return mallinfo2().uordblks;
 }
 #else
+static void have_one_arena(void)
+{
+}
+
 static uint64_t blocks_bytes(void)
 {
     return 1; /* this C library does not say */
@@ -172,6 +182,7 @@ int soak_work(soak_journal *journal, unsigned member)
     worker          workers[SOAK_THREADS];
     pthread_t       threads[SOAK_THREADS];
 
+    have_one_arena();
     if (bowline_open(&client, BOWLINE_OPTIONS(.url = me->url, .lease_ms = lease, .reply_ms = reply),
                      &error) != BOWLINE_OK) {
         (void)fprintf(stderr, "soak: %s\n", error.text);

@@ -262,3 +262,17 @@ def test_waiting_for_a_server_that_comes_back(place, redis):
     assert "waiting" in run.stdout.readline()
     redis.thaw()
     assert place.finish(run) == 0
+
+
+def test_a_queue_that_is_full_is_said(place, redis):
+    run = start(place)
+    redis.cli("zadd", "bowline:{job}:bwl.q", "1", "b1:dead 1.0 bowline:i:none 2000")
+    done = place.run("-w", "50s", "--url", redis.url + "?queue-max=1", "job", "true")
+    assert done.returncode == 124
+    assert done.stderr.splitlines() == [
+        "bowline: job was not acquired",
+        "bowline: job is held, and its queue is full (1 wait, queue-max=1)",
+        "bowline: type: ?queue-max=0 behind the URL, if any number may wait",
+    ]
+    place.path("go").touch()
+    assert finish(place, run) == 0

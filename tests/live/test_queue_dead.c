@@ -390,6 +390,34 @@ static void test_lock_that_too_many_of_the_dead_wait_for_is_busy_once(void **sta
     assert_true(line_leaves_nothing(redis));
 }
 
+/* The live one behind ten thousand of them has it when it is given back: 64 go with each script. */
+static void test_ten_thousand_of_the_dead_are_passed_over(void **state)
+{
+    enum { MANY_DEAD = 10000, EACH = 64, BESIDE = 8 };
+    char   any[200];
+    waiter live;
+
+    (void)state;
+    (void)snprintf(any, sizeof any, "%s?queue-max=0", redis->tcp_url);
+    bowline_client *client = must_open(any);
+    bowline_client *other  = must_open(any);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    (void)server_ask(redis,
+                     "EVAL 'for i = 1, %d do redis.call(\"ZADD\", \"bowline:{x}:bwl.q\", i, "
+                     "\"b1:dead\" .. i .. \" 1.0 bowline:i:none 2000\") end' 0",
+                     MANY_DEAD);
+    line_join(redis, &live, other, "x", MANY_DEAD + 1);
+    long asked = line_count(redis, "evalsha");
+    must_release(hold);
+    assert_int_equal(waiter_join(&live), BOWLINE_OK);
+    must_release(live.hold);
+    assert_in_range(line_count(redis, "evalsha") - asked, MANY_DEAD / EACH,
+                    MANY_DEAD / EACH + BESIDE);
+    bowline_close(client);
+    bowline_close(other);
+    assert_true(line_leaves_nothing(redis));
+}
+
 /* One that failed has left something. */
 static int begin_anew(void **state)
 {
@@ -431,6 +459,7 @@ int main(void)
         cmocka_unit_test_setup(test_commands_take_their_turns, begin_anew),
         cmocka_unit_test_setup(test_lock_that_only_the_dead_wait_for_is_had_at_the_first_question,
                                begin_anew),
+        cmocka_unit_test_setup(test_ten_thousand_of_the_dead_are_passed_over, begin_anew),
         cmocka_unit_test_setup(test_lock_that_too_many_of_the_dead_wait_for_is_busy_once,
                                begin_anew),
     };

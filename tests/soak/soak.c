@@ -21,9 +21,10 @@ enum {
     PATIENCE_MS   = 30000,
     LEFT_FOR_MS   = 60000, /* what the dead leave behind                                      */
     LONG_RUN_S    = 300,   /* then that is waited for                                          */
-    /* Of a connection: it may have been down, or had less to say.  Two threads may come to use two
-     * more, with a keeper each. */
-    BLOCKS_LINE = 20000,
+    /* Of a connection: it may have been down, or had less to say.  Its room is kept, and is twice
+     * what was ever to be said at once: with the texts of the scripts, some 17 kB.  Two threads may
+     * come to use two more, with a keeper each. */
+    BLOCKS_LINE = 50000,
     BLOCKS_LANE = 100000,
     FILES_LINE  = 3,
     FILES_LANE  = 9,

@@ -94,6 +94,7 @@ typedef struct soak_journal {
     atomic_uint quarter;
     atomic_uint forgets; /* how often the server has lost what it had acknowledged            */
     atomic_uint inside[SOAK_LOCKS]; /* the number of the visit that has the flock             */
+    atomic_uint strays[SOAK_LOCKS]; /* how often a stranger had it, met somebody there or not */
     unsigned    cast_count;
     soak_member cast[SOAK_CAST_MAX];
     atomic_uint visits_count;

@@ -40,6 +40,7 @@ struct soak_watch {
     line_seen first[SOAK_LOCKS]; /* since which nobody has gone from the line                   */
     int64_t   first_us[SOAK_LOCKS];
     unsigned  inside[SOAK_LOCKS]; /* the latest visit before that                               */
+    unsigned  strays[SOAK_LOCKS]; /* and how many of strangers                                 */
     unsigned  looks[SOAK_LOCKS];  /* since then                                                 */
     line_seen now;
 };
@@ -144,7 +145,8 @@ static void tell(const soak_run *run, unsigned lock, const line_seen *now, const
 /* A stranger may have come and gone: he is nobody's in line. */
 static bool was_visited(const soak_watch *w, const soak_run *run, unsigned lock)
 {
-    return atomic_load(&run->journal->inside[lock]) != w->inside[lock];
+    return atomic_load(&run->journal->inside[lock]) != w->inside[lock] ||
+           atomic_load(&run->journal->strays[lock]) != w->strays[lock];
 }
 
 static void look_at(soak_watch *w, soak_run *run, unsigned lock)
@@ -152,6 +154,7 @@ static void look_at(soak_watch *w, soak_run *run, unsigned lock)
     const char *name   = soak_locks[lock].name;
     int64_t     now_us = soak_now_us();
     unsigned    inside = atomic_load(&run->journal->inside[lock]);
+    unsigned    strays = atomic_load(&run->journal->strays[lock]);
     const char *answer =
         server_ask(run->redis, "EVAL '%s' 3 bowline:{%s} bowline:{%s}:bwl.q bowline:{%s}:bwl.b",
                    look, name, name, name);
@@ -161,6 +164,7 @@ static void look_at(soak_watch *w, soak_run *run, unsigned lock)
     if (!is_same(&w->first[lock], &w->now) || was_visited(w, run, lock)) {
         w->first[lock]    = w->now;
         w->inside[lock]   = inside;
+        w->strays[lock]   = strays;
         w->first_us[lock] = now_us;
         w->looks[lock]    = 0;
         return;

@@ -90,17 +90,15 @@ static int complain_of_acquire(job *j, int status, const bowline_error *error, t
         .type = words_of("look at the URL; it is from %s", j->settings.url_from.text),
     };
 
-    if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) {
+    if (status == BOWLINE_BUSY && j->settings.wait_ms != BOWLINE_NO_WAIT) {
+        is.code = EXIT_NOT_ACQUIRED; /* who would have waited may not */
+        is.type = words_of("type: ?queue-max=0 behind the URL, if any number may wait");
+    } else if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) {
         is.code = EXIT_NOT_ACQUIRED;
         is.what = words_of_wait(j);
         is.type = words_of("type: bowline run -w 5m ..., to wait longer, or --skip, to exit 0");
-        if (status == BOWLINE_BUSY && j->settings.wait_ms != BOWLINE_NO_WAIT) {
-            is.what = words_of("%s was not acquired", j->options.name);
-            is.why  = words_of("%s", error->text); /* who would have waited may not */
-            is.type = words_of("type: ?queue-max=0 behind the URL, if any number may wait");
-        } else if (!j->options.skips && !j->options.quiet) {
+        if (!j->options.skips && !j->options.quiet)
             is.why = waiting_who(asker(j), j->options.name);
-        }
     } else if (status == BOWLINE_USAGE) {
         is.type = words_of("type: bowline run --help");
     }

@@ -76,9 +76,7 @@ static int come_to_the_lie(const lie *l, bowline_client *client, bowline_hold **
 
     for (int i = 0; i < 100; i++) {
         status = acquire_within(ret_hold, client, "x", BOWLINE_NO_WAIT, reterr);
-        if (status != BOWLINE_UNREACHABLE && status != BOWLINE_UNKNOWN)
-            break;
-        if (status == l->status)
+        if (status == l->status || (status != BOWLINE_UNREACHABLE && status != BOWLINE_UNKNOWN))
             break;
     }
     return status;

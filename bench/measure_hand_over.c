@@ -2,15 +2,17 @@
  * measure_hand_over.c -- hand-over: one holds the lock and another waits for it; from the call of
  * release to the return of the other's acquire.
  *
- * Set against one PING of somebody who has slept for as long.  Two clients, each with a thread of
- * its own that drives it; they change places after each sample.  The pause before the release is
- * long enough for the other to stand in line, and never quite the same.
+ * Set against one PING of somebody who has slept for as long; or against the least that hands a
+ * lock on by the same scripts, which tells what the server takes for them from what we do.  Two
+ * clients, each with a thread of its own that drives it; they change places after each sample.  The
+ * pause before the release is long enough for the other to stand in line, and never quite the same.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 
 #include "bench/hiredis_floor.h"
+#include "bench/hiredis_line.h"
 #include "bench/ours.h"
 #include "bench/rounds.h"
 
@@ -23,6 +25,7 @@ typedef struct pair_of_clients {
     int64_t       pause_us;
     uint64_t      random;
     bench_floor   floor;
+    bench_line    line; /* instead, where theirs is a hand-over as well */
 } pair_of_clients;
 
 /* What the waiting thread does, and how it went. */
@@ -89,17 +92,57 @@ static int ping(void *arg, int64_t *ret_ns, bench_trouble *reterr)
     return status;
 }
 
+/* What the thread does that waits in their line. */
+typedef struct least {
+    bench_line   *line;
+    int64_t       held_ns;
+    int           status;
+    bench_trouble trouble;
+} least;
+
+static void *wait_in_line(void *arg)
+{
+    least *l = arg;
+
+    l->status  = bench_line_wait(l->line, &l->trouble);
+    l->held_ns = bench_now_ns();
+    return NULL;
+}
+
+static int hand_over_by_hiredis(void *arg, int64_t *ret_ns, bench_trouble *reterr)
+{
+    pair_of_clients *p = arg;
+    least            l = { .line = &p->line };
+    pthread_t        thread;
+
+    if (bench_line_take(&p->line, reterr) < 0)
+        return -1;
+    errno = pthread_create(&thread, NULL, wait_in_line, &l);
+    if (errno != 0)
+        return bench_fail_errno(reterr, bench_text_of("cannot start a thread"));
+    pause_a_while(p);
+    int64_t began  = bench_now_ns();
+    int     status = bench_line_release(&p->line, reterr);
+    (void)pthread_join(thread, NULL);
+    *ret_ns = l.held_ns - began;
+    if (status == 0 && l.status < 0)
+        *reterr = l.trouble;
+    return status < 0 ? status : l.status;
+}
+
 static int compare(bench *b, const bench_measure *measure, pair_of_clients *p,
                    bench_result *ret_result, bench_trouble *reterr)
 {
-    const bench_duel duel = { .name    = measure->name,
-                              .ours    = { .timed = hand_over, .arg = p },
-                              .theirs  = { .timed = ping, .arg = p },
-                              .rounds  = b->settings.rounds,
-                              .samples = b->settings.is_brief ? BRIEF_SAMPLES : SAMPLES,
-                              .turn    = TURN,
-                              .batch   = 1 };
-    bowline_error    error;
+    const bench_duel duel = {
+        .name    = measure->name,
+        .ours    = { .timed = hand_over, .arg = p },
+        .theirs  = { .timed = measure->count == 0 ? ping : hand_over_by_hiredis, .arg = p },
+        .rounds  = b->settings.rounds,
+        .samples = b->settings.is_brief ? BRIEF_SAMPLES : SAMPLES,
+        .turn    = TURN,
+        .batch   = 1
+    };
+    bowline_error error;
 
     if (bowline_acquire(&p->hold, p->sides[0].client, BENCH_NAME, NULL, &error) < 0)
         return bench_ours_failed("bowline_acquire", &error, reterr);
@@ -131,8 +174,10 @@ int bench_measure_hand_over(bench *b, const bench_measure *measure, bench_result
     }
     if (bench_ours_open(&p.sides[0], url.text, reterr) == 0 &&
         bench_ours_open(&p.sides[1], url.text, reterr) == 0 &&
-        bench_floor_open(&p.floor, port, BENCH_NAME, reterr) == 0)
+        bench_floor_open(&p.floor, port, BENCH_NAME, reterr) == 0 &&
+        bench_line_open(&p.line, port, reterr) == 0)
         status = compare(b, measure, &p, ret_result, reterr);
+    bench_line_close(&p.line);
     bench_floor_close(&p.floor);
     for (unsigned i = 0; i < 2; i++)
         bench_ours_close(&p.sides[i]);

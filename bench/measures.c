@@ -54,6 +54,17 @@
         .bound = BENCH_AT_MOST, .goal = needed, .run = bench_measure_hand_over,               \
     }
 
+/* By `count` that it is not a PING. */
+#define HAND_OVER_LEAST_MEASURE(where, place, needed)                                            \
+    {                                                                                            \
+        .name = "hand-over-least-" where, .regime = place, .unit = BENCH_TIMES,                  \
+        .ours   = "from release to the other's acquire, " QUEUE,                                 \
+        .theirs = "the same scripts by blocking hiredis",                                        \
+        .means  = "What the server takes for handing a lock on is in both; the other side has "  \
+                  "a connection that does nothing but listen, and confirms and renews nothing.", \
+        .bound = BENCH_AT_MOST, .goal = needed, .count = 1, .run = bench_measure_hand_over,      \
+    }
+
 #define TAKEOVER_MEASURE(called, others)                                                      \
     {                                                                                         \
         .name = called, .regime = BENCH_FREE, .unit = BENCH_TIMES,                            \
@@ -102,6 +113,18 @@
     SPIN_MEASURE(called, place, BENCH_TIMES, BENCH_AT_MOST, 1.03, 1, busy)
 #define SPIN_RATES(called, threads, busy) \
     SPIN_MEASURE(called, BENCH_FREE, BENCH_RATES, BENCH_AT_LEAST, 0.97, threads, busy)
+
+/* Of five servers. */
+#define REDLOCK_MEASURE(called, dead, how)                                                        \
+    {                                                                                             \
+        .name = "redlock-" called, .regime = BENCH_PROXY, .unit = BENCH_TIMES,                    \
+        .ours   = "acquire and release on most of five servers, of which one is " how,            \
+        .theirs = "the same on the third-fastest of them, protocol=token",                        \
+        .means  = "A majority is complete with the third answer, and nobody waits for the rest. " \
+                  "The four fastest are one, two, three and four times as far as the proxy's "    \
+                  "delay.",                                                                       \
+        .bound = BENCH_AT_MOST, .goal = 1.1, .count = dead, .run = bench_measure_redlock,         \
+    }
 
 const bench_measure bench_measures[] = {
     {
@@ -208,6 +231,8 @@ const bench_measure bench_measures[] = {
     SPIN_RATES("4", 4, false),
     SPIN_RATES("16", 16, false),
     SPIN_RATES("4-busy", 4, true),
+    REDLOCK_MEASURE("slow", 0, "30 times as far"),
+    REDLOCK_MEASURE("dead", 1, "dead"),
     COUNTER_MEASURE(1, 1.5),
     COUNTER_MEASURE(2, 1.0),
     COUNTER_MEASURE(4, 1.0),
@@ -282,7 +307,7 @@ const bench_measure bench_measures[] = {
         .ours    = "used_memory per lock, 1,000,000 held, " QUEUE,
         .theirs  = "SET of the same keys to 16 bytes, PX",
         .means   = "The same of a million. The value also says which client it is: others can ask "
-                   "who holds it.",
+                   "who holds it ([where they go](design/bytes.md)).",
         .bound   = BENCH_AT_MOST,
         .goal    = 1.0,
         .count   = 1000000,
@@ -292,6 +317,8 @@ const bench_measure bench_measures[] = {
     HAND_OVER_MEASURE("P", BENCH_PROXY, 1.1),
     HAND_OVER_MEASURE("X", BENCH_CROSS, 1.25),
     HAND_OVER_MEASURE("S", BENCH_SAME, 2.2),
+    HAND_OVER_LEAST_MEASURE("X", BENCH_CROSS, 1.05),
+    HAND_OVER_LEAST_MEASURE("S", BENCH_SAME, 1.05),
     TAKEOVER_MEASURE("takeover", 0),
     TAKEOVER_MEASURE("takeover-200000", 200000),
     WAITERS_MEASURE(16),
@@ -316,11 +343,13 @@ const bench_measure bench_measures[] = {
         .unit   = BENCH_COMMANDS,
         .ours   = "commands of 128 waiters, " QUEUE,
         .theirs = "hand-overs",
-        .means = "To stand in line and to let go: a command each. What says that one is alive, and "
-                 "what makes a claim a lease, is counted apart; nobody waits for those.",
-        .bound = BENCH_AT_MOST,
-        .goal  = 2.0,
-        .count = 128,
+        .means =
+            "To stand in line and to let go: a command each. What says that one is alive, what "
+            "makes a claim a lease, and what leads a release, is counted apart; nobody waits "
+            "for those.",
+        .bound   = BENCH_AT_MOST,
+        .goal    = 2.0,
+        .count   = 128,
         .is_long = true,
         .run     = bench_measure_commands,
     },
@@ -357,7 +386,8 @@ const bench_measure bench_measures[] = {
         .unit    = BENCH_PER_CENT,
         .ours    = "CPU of 1,000 who wait, together, " QUEUE,
         .theirs  = "1 % of one CPU",
-        .means   = "Each has a client of its own, all in one program.",
+        .means   = "Each has a client of its own, all in one program "
+                   "([where it goes](design/idle-cost.md)).",
         .bound   = BENCH_AT_MOST,
         .goal    = 1.0,
         .count   = 1000,

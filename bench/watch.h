@@ -14,7 +14,7 @@
 
 struct redisContext;
 
-enum { BENCH_APART_MAX = 2 };
+enum { BENCH_APART_MAX = 3 };
 
 typedef struct bench_watch {
     struct redisContext *info;

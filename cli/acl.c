@@ -71,6 +71,8 @@ static void write_text(const char *user, const rights *r, const rights *before_7
         if (r->features[i]->useful != NULL)
             (void)printf("# useful besides: %s: %s\n", r->features[i]->useful,
                          r->features[i]->useful_words);
+    if (r->more != NULL)
+        (void)printf("# useful besides: %s: %s\n", r->more, r->more_words);
     if (memcmp(r->items, before_7->items, sizeof r->items) != 0) {
         (void)printf("# on a server before 7.0: ");
         write_rule(user, before_7);

@@ -47,6 +47,7 @@ static void write_json(const caps *c)
     json_text("crash", row->crash);
     json_number("lease_ms", c->lease_ms);
     json_flag("renews", c->renews);
+    json_number("sync", c->replicas);
     json_text("risk", c->risk[0] != '\0' ? c->risk : NULL);
     json_close('}');
 }
@@ -79,6 +80,9 @@ static void write_text(const caps *c)
         write_line("lease", words_of("%s, %s", words_of_duration(c->lease_ms).text,
                                      c->renews ? "renewed at a third of it" : "never renewed")
                                 .text);
+    if (c->replicas > 0)
+        write_line("sync",
+                   words_of("it counts when replicas have it: %u of them", c->replicas).text);
     if (c->risk[0] != '\0')
         write_line("risk", c->risk);
 }

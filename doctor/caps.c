@@ -14,13 +14,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define POLLED     "who waits asks again from time to time"
-#define SAME_KEY   "every client of this server that asks for the same key"
-#define NO_NOTICE  "nobody tells; it ends when its time is over by the holder's own clock"
-#define NO_ORDER   "none: whoever asks at the right moment"
-#define NO_FENCE   "none"
-#define WITH_LEASE "the lock stays taken until its lease is over"
-#define FOR_EVER   "the lock stays taken for ever: somebody has to delete the key"
+#define POLLED         "who waits asks again from time to time"
+#define SAME_KEY       "every client of this server that asks for the same key"
+#define SAME_KEY_THERE "every client of this cluster that asks for the same key"
+#define NO_NOTICE      "nobody tells; it ends when its time is over by the holder's own clock"
+#define NO_ORDER       "none: whoever asks at the right moment"
+#define NO_FENCE       "none"
+#define WITH_LEASE     "the lock stays taken until its lease is over"
+#define FOR_EVER       "the lock stays taken for ever: somebody has to delete the key"
 
 /* What the locks of articles have in common. */
 #define ARTICLE(name)                                                                           \
@@ -95,6 +96,48 @@ static const caps_row rows[] = {
       .wake_words     = POLLED ": 10ms, doubling to 500ms, half of it random",
       .loss_words     = "told at the next renewal, or as soon as a connection has broken",
       .crash_words    = WITH_LEASE },
+    { .engine         = "cluster",
+      .protocol       = "queue",
+      .has_order      = true,
+      .has_fence      = true,
+      .renews         = true,
+      .wake           = "push",
+      .loss           = "told",
+      .crash          = "lease",
+      .excludes_words = SAME_KEY_THERE,
+      .order_words =
+          "first come, first served, among clients of this protocol, also while the slot "
+          "moves",
+      .fence_words = "grows with every holder, also when another node takes over, as far as the "
+                     "clocks of the nodes are together",
+      .wake_words  = "by a push, from the step that releases: nothing is polled",
+      .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
+                     "takes over without our key loses it",
+      .crash_words = WITH_LEASE },
+    { .engine         = "cluster",
+      .protocol       = "token",
+      .renews         = true,
+      .wake           = "poll",
+      .loss           = "told",
+      .crash          = "lease",
+      .excludes_words = SAME_KEY_THERE,
+      .order_words    = NO_ORDER,
+      .fence_words    = NO_FENCE,
+      .wake_words     = POLLED ": 10ms, doubling to 500ms, half of it random",
+      .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
+                     "takes over without our key loses it",
+      .crash_words = WITH_LEASE },
+    { .engine         = "redlock",
+      .renews         = true,
+      .wake           = "poll",
+      .loss           = "told",
+      .crash          = "lease",
+      .excludes_words = "every client of these servers that asks most of them for the same key",
+      .order_words    = NO_ORDER,
+      .fence_words    = NO_FENCE,
+      .wake_words     = POLLED ": 10ms, doubling to 500ms, half of it random",
+      .loss_words     = "told at the next renewal",
+      .crash_words    = WITH_LEASE },
     { ARTICLE("setnx-del"), .crash = "never", .crash_words = FOR_EVER },
     { ARTICLE("setnx-del-expire"), .crash = "never", .crash_words = FOR_EVER },
     { ARTICLE("setnx-stamp-del"), .crash = "lease",
@@ -133,7 +176,9 @@ static bool is_remote(const bwl_file_store *store)
 static const caps_row *find_row(const doctor_target *target)
 {
     const bwl_client *client   = target->client;
-    const char       *engine   = target->is_redis ? "redis" : client->engine->scheme;
+    const char       *single   = target->is_many ? "redlock" : client->engine->scheme;
+    const char       *server   = target->is_cluster ? "cluster" : "redis";
+    const char       *engine   = target->is_redis ? server : single;
     const char       *protocol = target->is_redis ? target->protocol->name : NULL;
     const bwl_rules  *rules    = client->settings.rules;
     const char       *variant  = NULL;
@@ -167,6 +212,7 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
                        .is_default = target.is_default,
                        .renews     = row->renews && client->settings.renews,
                        .lease_ms   = client->engine->has_lease ? client->settings.lease_ms : 0,
+                       .replicas   = target.replicas,
     };
     (void)snprintf(ret_caps->place, sizeof ret_caps->place, "%s", target.place);
     (void)snprintf(ret_caps->risk, sizeof ret_caps->risk, "%s", client->settings.risk);

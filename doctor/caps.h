@@ -16,7 +16,7 @@ enum { CAPS_TEXT_MAX = 320 };
 
 /* One row of the table; every text is a constant. */
 typedef struct caps_row {
-    const char *engine;   /* "thread", "file", "redis"                                        */
+    const char *engine;   /* "thread", "file", "redis", "cluster", "redlock"                   */
     const char *protocol; /* NULL: the engine has only one                                    */
     const char *variant;  /* NULL; "remote", "server": see caps.c                             */
     bool        has_order;
@@ -43,6 +43,7 @@ typedef struct caps {
     bool            is_default;           /* nobody has named the protocol                      */
     bool            renews;               /* the row's, unless the URL says renew=off           */
     int64_t         lease_ms;             /* 0: there is none                                   */
+    unsigned        replicas;             /* that must have it before it counts                 */
 } caps;
 
 /* lease_ms as in bowline_options.  Below 0: such a URL cannot be opened, and ret_why says why in a

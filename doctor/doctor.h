@@ -14,8 +14,9 @@
 
 enum {
     DOCTOR_SENTINELS_MAX = 16,
-    DOCTOR_SERVERS_MAX   = DOCTOR_SENTINELS_MAX + 1, /* and the primary                         */
-    DOCTOR_FINDINGS_MAX  = 6 * DOCTOR_SENTINELS_MAX + 64,
+    DOCTOR_NODES_MAX     = 32, /* of a cluster; those behind them are not looked at             */
+    DOCTOR_SERVERS_MAX   = DOCTOR_NODES_MAX + 1, /* and all of them as one                      */
+    DOCTOR_FINDINGS_MAX  = 1024,                 /* of all of these                             */
     DOCTOR_TEXT_MAX      = 400,
     DOCTOR_NAME_MAX      = 320,
 };

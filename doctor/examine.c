@@ -34,12 +34,8 @@ static void visit_redis(visit *v)
     v->store = v->target->client->store;
     if (v->store->sentinel != NULL && !visit_service(v))
         return;
-    if (visit_reach(v)) {
-        visit_server(v);
-        visit_memory(v);
-        visit_rights(v);
-        visit_strangers(v);
-    }
+    if (visit_reach(v))
+        visit_all(v);
     link_close(&v->link);
 }
 
@@ -60,15 +56,23 @@ bool doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_m
         return false;
     }
     (void)snprintf(r->servers[0], DOCTOR_NAME_MAX, "%s", target.place);
-    if (target.is_redis)
+    if (target.is_redis || target.is_many)
         (void)snprintf(r->protocol, sizeof r->protocol, "%s", target.protocol->name);
     if (target.client->settings.risk[0] != '\0') {
         doctor_finding *f = visit_find(&v, "url", DOCTOR_WARNING);
         visit_what(f, "%s", target.client->settings.risk);
-        visit_why(f, "the URL accepts that (accept-risk=1); bowline cannot mend it from its side");
+        if (target.is_many)
+            visit_type(f, "a URL without drift=, or with a longer one");
+        else
+            visit_why(f,
+                      "the URL accepts that (accept-risk=1); bowline cannot mend it from its side");
     }
-    if (target.is_redis)
+    if (target.is_cluster)
+        visit_nodes(&v);
+    else if (target.is_redis)
         visit_redis(&v);
+    else if (target.is_many)
+        visit_many(&v);
     else
         visit_local(&v);
     doctor_target_close(&target);

@@ -184,10 +184,13 @@ static void copy_text(doctor_link *link, const bwl_resp_value *value)
 {
     size_t size = value->text != NULL ? value->size : 0;
 
+    size_t form = value->type == '=' && size >= 4 ? 4 : 0; /* "txt:", before a text of RESP3 */
+
+    size -= form;
     if (size > LINK_TEXT_MAX)
         size = LINK_TEXT_MAX;
     if (size > 0)
-        memcpy(link->text, value->text, size);
+        memcpy(link->text, value->text + form, size);
     link->text[size] = '\0';
     if (value->type == ':' || value->type == '#')
         (void)snprintf(link->text, sizeof link->text, "%lld", (long long)value->integer);

@@ -59,6 +59,9 @@ static const struct form {
     { "ltrim", "LTRIM K 0 0" },
     { "client|kill", "CLIENT KILL ID 1" },
     { "script", "SCRIPT EXISTS S" },
+    { "wait", "WAIT 0 1" },
+    { "asking", "ASKING" },
+    { "cluster|slots", "CLUSTER SLOTS" },
 };
 enum { FORMS = sizeof forms / sizeof forms[0], KEY_ROOM = 1100, LINE_ROOM = 3000 };
 
@@ -309,15 +312,15 @@ static void check_status(visit *v)
     visit_type(f, "ACL SETUSER %.60s %.300s", visit_user(v), l.items);
 }
 
-static void check_useful(visit *v, const rights_feature *feature)
+static void check_useful(visit *v, const char *useful, const char *with_it)
 {
     static rights r;
     static lack   l;
 
-    if (v->is_dead || feature->useful == NULL)
+    if (v->is_dead || useful == NULL)
         return;
     r = (rights){ .count = 0 };
-    for (const char *at = feature->useful; *at != '\0'; at += strspn(at, " ")) {
+    for (const char *at = useful; *at != '\0'; at += strspn(at, " ")) {
         size_t size = strcspn(at, " ");
         (void)snprintf(r.items[r.count++], RIGHTS_ITEM_MAX, "%.*s", (int)size, at);
         at += size;
@@ -326,7 +329,7 @@ static void check_useful(visit *v, const rights_feature *feature)
         return;
     doctor_finding *f = visit_find(v, "rights", DOCTOR_NOTE);
     visit_what(f, "user %.60s may not %.200s, which is useful", visit_user(v), l.items);
-    visit_why(f, "with it: %s", feature->useful_words);
+    visit_why(f, "with it: %s", with_it);
     visit_type(f, "ACL SETUSER %.60s %.200s", visit_user(v), l.items);
 }
 
@@ -341,5 +344,6 @@ void visit_rights(visit *v)
     if (l.items[0] != '\0')
         return; /* first things first */
     check_status(v);
-    check_useful(v, r.features[0]);
+    check_useful(v, r.features[0]->useful, r.features[0]->useful_words);
+    check_useful(v, r.more, r.more_words);
 }

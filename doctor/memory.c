@@ -75,7 +75,7 @@ static bool read_setting(const visit *v, char ret_value[INFO_VALUE_MAX])
     return true;
 }
 
-static bool get_setting(visit *v, const char *name, char ret_value[INFO_VALUE_MAX])
+bool visit_setting(visit *v, const char *name, char ret_value[INFO_VALUE_MAX])
 {
     char command[64];
 
@@ -94,6 +94,16 @@ static void say_nothing_kept(visit *v)
     visit_type(f, "CONFIG SET appendonly yes, and appendfsync always if no lock may be forgotten");
 }
 
+/* Its vote waits for that: see engine/redis_many.c. */
+static void say_forgets(visit *v)
+{
+    doctor_finding *f = visit_find(v, "persistence", DOCTOR_NOTE);
+
+    visit_what(f, "a restart forgets every lock that is held, or some (no AOF)");
+    visit_why(f, "the server then has no vote until it has run for a lease; most of them must not "
+                 "restart within one");
+}
+
 static void say_snapshots(visit *v, const char *save)
 {
     doctor_finding *f = visit_find(v, "persistence", DOCTOR_WARNING);
@@ -108,7 +118,7 @@ static void say_snapshots(visit *v, const char *save)
 static void say_log(visit *v)
 {
     char            fsync[INFO_VALUE_MAX];
-    bool            known = get_setting(v, "appendfsync", fsync);
+    bool            known = visit_setting(v, "appendfsync", fsync);
     doctor_finding *f     = visit_find(v, "persistence", DOCTOR_FINE);
 
     if (v->is_dead)
@@ -154,8 +164,10 @@ static void check_persistence(visit *v)
     check_troubles(v, info);
     if (logs)
         say_log(v);
-    else if (!get_setting(v, "save", save))
+    else if (!visit_setting(v, "save", save))
         visit_cannot(v, "persistence", "what a restart loses", "+config|get");
+    else if (v->target->is_many && !v->store->trusts_young)
+        say_forgets(v);
     else if (save[0] == '\0')
         say_nothing_kept(v);
     else

@@ -147,6 +147,18 @@ static void add_pattern(rights *r, const char *before, const char *template, con
 
 /* ---- the keys -------------------------------------------------------------------------------- */
 
+/* A question is sent on to where a slot is on its way. */
+static void add_cluster(rights *r, const rights_feature *f)
+{
+    if (f->locks) {
+        add_words(r, "+asking");
+        r->more       = "+cluster|slots";
+        r->more_words = "which node has a slot is learned at once, and not by asking the wrong one";
+    }
+    if (strcmp(f->name, "doctor") == 0)
+        add_words(r, "+cluster|slots +cluster|info");
+}
+
 static void add_keys(rights *r, const bwl_redis_store *store, rights_keys keys)
 {
     const char *template = store->key_template;
@@ -164,7 +176,8 @@ static void add_keys(rights *r, const bwl_redis_store *store, rights_keys keys)
     if (!ends_all)
         add_pattern(r, "~", template, ":bwl.?");
     add_pattern(r, "~{", template, "}:bwl.?");
-    add_words(r, "~" BWL_QUEUE_FENCES_KEY " ~" BWL_QUEUE_WHO "*");
+    add_words(r, store->cluster != NULL ? "~" BWL_QUEUE_FENCES_KEY ":*" : "~" BWL_QUEUE_FENCES_KEY);
+    add_words(r, "~" BWL_QUEUE_WHO "*");
 }
 
 /* How a profile's release wakes those who wait. */
@@ -198,6 +211,8 @@ static const rights_feature *lock_of(const doctor_target *target)
     if (target->protocol == &bwl_setnx_getset && rules != NULL &&
         rules->clock == BWL_CLOCK_OF_SERVER)
         name = "stamp";
+    else if (target->is_many)
+        name = "token"; /* at each of them */
     return feature_named(name, strlen(name));
 }
 
@@ -270,14 +285,18 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
         }
         if (f->locks)
             add_signal(r, store);
+        if (f->locks && target->replicas > 0)
+            add_words(r, "+wait");
         if (f->listens)
             add_words(r, "&" BWL_QUEUE_INBOX "*");
         if (store->database != 0)
             add_words(r, "+select");
+        if (target->is_cluster)
+            add_cluster(r, f);
         if (strcmp(f->name, "status") == 0 && r->features[0]->listens)
             add_words(r, "+hmget");
-        add_words(r, wanted->before_7 && f->commands_before_7 != NULL ? f->commands_before_7
-                                                                      : f->commands);
+        bool is_old = wanted->before_7 && !target->is_cluster; /* which needs 7.0 for a queue */
+        add_words(r, is_old && f->commands_before_7 != NULL ? f->commands_before_7 : f->commands);
     }
     return BWL_OK;
 }
@@ -290,7 +309,7 @@ int rights_find(rights *ret_rights, const rights_wanted *wanted, char ret_why[RI
 
     if (status == BWL_OK) {
         *ret_rights = (rights){ .count = 0 };
-        if (target.is_redis)
+        if (target.is_redis || target.is_many)
             status = fill_in(ret_rights, &target, wanted, &fault);
         else
             status = bwl_fail(&fault, BWL_STATUS_USAGE,

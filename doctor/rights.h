@@ -45,6 +45,8 @@ typedef struct rights {
     unsigned              count;
     const rights_feature *features[8];
     unsigned              features_count;
+    const char           *more;       /* of a cluster: useful besides; NULL                     */
+    const char           *more_words; /* what with it                                           */
     char                  user[RIGHTS_USER_MAX]; /* of the URL; "": it names none               */
     char                  items[RIGHTS_MAX][RIGHTS_ITEM_MAX]; /* ~keys, then &channels, +commands */
 } rights;

@@ -103,20 +103,6 @@ static void ask_for_primary(visit *v, service *s)
     s->is_known = true;
 }
 
-static void name_server(visit *v, const char *form, const char *host, uint16_t port)
-{
-    doctor_report *r = v->report;
-
-    v->server     = r->servers_count++;
-    v->major      = 0;
-    v->version[0] = '\0';
-    v->is_dead    = false;
-    v->is_resp2   = false;
-    assert(r->servers_count <= DOCTOR_SERVERS_MAX);
-    (void)snprintf(r->servers[v->server], DOCTOR_NAME_MAX, "%s%.200s:%u", form, host,
-                   (unsigned)port);
-}
-
 static void visit_sentinels(visit *v, service *s, const bwl_redis_store *of)
 {
     static bwl_redis_store at;
@@ -134,7 +120,7 @@ static void visit_sentinels(visit *v, service *s, const bwl_redis_store *of)
         at.password = s->password;
         at.database = 0;
         v->store    = &at;
-        name_server(v, "sentinel ", host, port);
+        visit_begin(v, "sentinel ", at.where);
         if (visit_reach(v))
             ask_for_primary(v, s);
         link_close(&v->link);
@@ -165,7 +151,7 @@ bool visit_service(visit *v)
         forgive(v->report);
         at       = store_at(of, s.primary.host, s.primary.port);
         v->store = &at;
-        name_server(v, of->tls != NULL ? "rediss://" : "redis://", s.primary.host, s.primary.port);
+        visit_begin(v, of->tls != NULL ? "rediss://" : "redis://", at.where);
     }
     bwl_secret_free(s.password);
     s.password = NULL;

@@ -41,6 +41,11 @@ static void check_version(visit *v)
         visit_what(f, "Redis %s is too old: bowline needs 6.2 or newer", v->version);
         visit_why(f, "bowline refuses it");
         visit_type(f, "a newer server");
+    } else if (v->major != 0 && v->major < VERSION_OF_SHARDS && listens && v->target->is_cluster) {
+        f->grade = DOCTOR_FAILURE;
+        visit_what(f, "Redis %s: in a cluster protocol queue needs 7.0", v->version);
+        visit_why(f, "bowline refuses it: only SPUBLISH reaches who waits for a lock of a slot");
+        visit_type(f, "a newer server, or ?protocol=token");
     } else if (v->is_resp2 && listens) {
         f->grade = DOCTOR_FAILURE;
         visit_what(f, "the server does not know HELLO 3, or user %.60s may not", visit_user(v));
@@ -56,17 +61,34 @@ static void check_version(visit *v)
     }
 }
 
+/* Valkey calls it by another name. */
+static bool mode_text(char ret_mode[INFO_VALUE_MAX], const char *info)
+{
+    return info_text(ret_mode, info, "redis_mode") || info_text(ret_mode, info, "server_mode");
+}
+
 static void check_mode(visit *v, const char *info)
 {
     char mode[INFO_VALUE_MAX];
 
-    if (!info_text(mode, info, "redis_mode") || strcmp(mode, "standalone") == 0)
+    bool wants_cluster = v->target->is_cluster;
+
+    if (!mode_text(mode, info) || strcmp(mode, wants_cluster ? "cluster" : "standalone") == 0)
         return;
-    doctor_finding *f = visit_find(v, "mode", DOCTOR_FAILURE);
-    visit_what(f, "the server runs as %s", mode);
-    visit_why(f, "bowline speaks to one server and follows no redirection");
-    visit_type(f, "the URL of a server on its own%s",
-               strcmp(mode, "sentinel") == 0 ? ": that of the master which this one watches" : "");
+    const char     *tls = v->store->tls != NULL ? "s" : "";
+    doctor_finding *f   = visit_find(v, "mode", DOCTOR_FAILURE);
+    visit_what(f, "the server runs as %s%s", mode, wants_cluster ? ", and is no node" : "");
+    visit_why(f, wants_cluster
+                     ? "bowline asks it for the map of its cluster, and there is none"
+                     : "by this URL bowline speaks to one server and follows no redirection");
+    if (strcmp(mode, "sentinel") == 0)
+        visit_type(f, "the URL of a server on its own: that of the master which this one watches");
+    else if (wants_cluster)
+        visit_type(f, "redis%s://%.200s", tls, v->store->where);
+    else if (strcmp(mode, "cluster") == 0 && !v->target->is_many)
+        visit_type(f, "redis%s+cluster://%.200s", tls, v->store->where);
+    else
+        visit_type(f, "the URL of a server on its own");
 }
 
 /* ---- replication ----------------------------------------------------------------------------- */
@@ -76,6 +98,20 @@ static void check_replica(visit *v, const char *info)
     char master[INFO_VALUE_MAX];
 
     (void)info_text(master, info, "master_host");
+    v->facts.is_replica = true;
+    if (v->facts.is_cluster && v->target->is_cluster) {
+        char            link[INFO_VALUE_MAX];
+        doctor_finding *r = visit_find(v, "role", DOCTOR_FINE);
+        visit_what(r, "a replica of %s:%" PRId64, master, info_number(info, "master_port", 0));
+        if (!info_text(link, info, "master_link_status") || strcmp(link, "up") == 0)
+            return;
+        r->grade = DOCTOR_WARNING;
+        visit_why(r, "it hears nothing of its primary now: should it take over, it has none of the "
+                     "locks since");
+        visit_type(r, "redis-cli -h %.100s -p %u INFO replication", v->store->host,
+                   (unsigned)v->store->port);
+        return;
+    }
     doctor_finding *f = visit_find(v, "role", DOCTOR_FAILURE);
     visit_what(f, "the server is a replica (READONLY) of %s:%" PRId64, master,
                info_number(info, "master_port", 0));
@@ -90,12 +126,33 @@ static void check_master(visit *v, const char *info)
     int64_t         good     = info_number(info, "min_slaves_good_slaves", -1);
     doctor_finding *f        = visit_find(v, "role", DOCTOR_FINE);
 
+    if (replicas < v->target->replicas) {
+        f->grade = DOCTOR_FAILURE;
+        visit_what(f, "a master with %" PRId64 " of the %u replicas that sync= asks for", replicas,
+                   v->target->replicas);
+        visit_why(f, "a lock counts when they have it: nobody gets one");
+        visit_type(f, "start replicas, or ask for fewer in the URL: sync=1");
+        return;
+    }
     if (replicas == 0) {
         visit_what(f, "a master without replicas");
+        if (v->facts.is_cluster && v->target->is_cluster) {
+            f->grade = DOCTOR_WARNING;
+            visit_why(f, "when it ends, nobody serves its slots: no lock of them is given until it "
+                         "is back");
+            visit_type(f, "redis-cli --cluster add-node HOST:PORT %.100s --cluster-slave",
+                       v->store->where);
+        }
         return;
     }
     visit_what(f, "a master with %" PRId64 " replica%s", replicas, replicas == 1 ? "" : "s");
     f->grade = DOCTOR_WARNING;
+    if (v->target->is_many) {
+        visit_why(f, "should a replica take its place, it may not know a lock that is held, and "
+                     "votes for another: an address must always be the same server");
+        visit_type(f, "no failover of this server; one that is empty is healed by who holds");
+        return;
+    }
     visit_why(f, "replication is asynchronous: after a failover the new master may not know a lock "
                  "that is held, and another gets it; the fence tells");
     if (good < 0) /* INFO has that line where min-replicas-to-write is set */
@@ -112,6 +169,8 @@ static void check_role(visit *v)
     char        role[INFO_VALUE_MAX];
     const char *info = visit_ask(v, "INFO replication");
 
+    if (info != NULL)
+        (void)info_text(v->facts.replid, info, "master_replid");
     if (info == NULL)
         visit_cannot(v, "role", "role and replicas", "+info");
     else if (info_text(role, info, "role") && strcmp(role, "slave") == 0)
@@ -167,9 +226,11 @@ static void check_clock(visit *v)
         visit_cannot(v, "clock", "the server's clock", "+time");
         return;
     }
-    int64_t         ahead = server > after ? server - after : server < before ? server - before : 0;
-    int64_t         off   = ahead < 0 ? -ahead : ahead;
-    doctor_finding *f     = visit_find(v, "clock", DOCTOR_FINE);
+    int64_t ahead       = server > after ? server - after : server < before ? server - before : 0;
+    int64_t off         = ahead < 0 ? -ahead : ahead;
+    v->facts.tells_time = true;
+    v->facts.ahead_us   = ahead;
+    doctor_finding *f   = visit_find(v, "clock", DOCTOR_FINE);
     if (off < SKEW_MAX_US) {
         visit_what(f, "the server's clock and ours are %" PRId64 "ms apart", off / US_PER_MS);
         return;
@@ -236,13 +297,20 @@ void visit_server(visit *v)
     if (v->is_dead)
         return;
     check_version(v);
-    if (info != NULL)
+    if (info != NULL) {
+        char mode[INFO_VALUE_MAX];
+        v->facts.is_cluster = mode_text(mode, info) && strcmp(mode, "cluster") == 0;
+        v->facts.uptime_s   = info_number(info, "uptime_in_seconds", -1);
+        (void)info_text(v->facts.run_id, info, "run_id");
         check_mode(v, info);
+    }
     if (info == NULL) {
         doctor_finding *f = visit_find(v, "restart", DOCTOR_UNKNOWN);
         visit_what(f, "the server does not tell which process it is (INFO server)");
-        visit_why(f, "one that comes back with older data is believed, and a lost lock is noticed "
-                     "late");
+        visit_why(f, v->target->is_many
+                         ? "one that comes back empty has a vote at once, and may have had another"
+                         : "one that comes back with older data is believed, and a lost lock is "
+                           "noticed late");
         visit_type(f, "ACL SETUSER %.60s +info", visit_user(v));
     }
     check_role(v);

@@ -3,17 +3,44 @@
  */
 #include "doctor/target.h"
 #include "engine/file_seat.h"
-#include "engine/redis_store.h"
+#include "engine/redis_cluster.h"
+#include "engine/redis_many.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* All of them, as far as there is room. */
+static void name_servers(doctor_target *target)
+{
+    const bwl_redis_store *first = target->client->store;
+    size_t                 room  = sizeof target->place;
+    size_t size = (size_t)snprintf(target->place, room, "%s://", target->client->engine->scheme);
+
+    for (const bwl_redis_store *s = first; s != NULL && size < room; s = s->next)
+        size += (size_t)snprintf(target->place + size, room - size, "%s%s", s == first ? "" : ",",
+                                 s->where);
+}
+
+/* As in the URL, where they are names of nodes. */
+static void name_nodes(doctor_target *target)
+{
+    const bwl_cluster *cluster = ((const bwl_redis_store *)target->client->store)->cluster;
+    size_t             room    = sizeof target->place;
+    size_t size = (size_t)snprintf(target->place, room, "%s://", target->client->engine->scheme);
+
+    for (unsigned i = 0; i < cluster->seeds_count && size < room; i++)
+        size += (size_t)snprintf(target->place + size, room - size, "%s%s:%u", i == 0 ? "" : ",",
+                                 cluster->seeds[i].host, (unsigned)cluster->seeds[i].port);
+}
 
 static void name_place(doctor_target *target)
 {
     const bwl_client *client = target->client;
     const char       *scheme = client->engine->scheme;
 
-    if (target->is_redis) {
+    if (target->is_cluster) {
+        name_nodes(target);
+    } else if (target->is_redis) {
         const bwl_redis_store *store = client->store;
         (void)snprintf(target->place, sizeof target->place, "%s://%s", scheme, store->where);
         if (store->database != 0)
@@ -22,6 +49,8 @@ static void name_place(doctor_target *target)
     } else if (strcmp(scheme, "file") == 0) {
         const bwl_file_store *store = client->store;
         (void)snprintf(target->place, sizeof target->place, "file:%.250s", store->directory.path);
+    } else if (target->is_many) {
+        name_servers(target);
     } else {
         (void)snprintf(target->place, sizeof target->place, "%s:", scheme);
     }
@@ -38,8 +67,15 @@ int doctor_target_open(doctor_target *ret_target, const char *url, uint32_t leas
         return status;
     const bwl_client *client = target.client;
     target.is_redis          = client->engine->open == bwl_redis_open;
-    target.is_default        = client->settings.protocol == NULL;
-    target.protocol = target.is_default ? client->engine->protocol : client->settings.protocol;
+    target.is_many           = client->engine->open == bwl_redis_many_open;
+    target.is_cluster =
+        target.is_redis && ((const bwl_redis_store *)client->store)->cluster != NULL;
+    target.protocol = client->settings.protocol;
+    if (target.protocol == NULL)
+        target.protocol = client->engine->protocol;
+    target.is_default = client->settings.protocol == NULL ||
+                        target.protocol == bwl_protocol_synced(client->engine->protocol);
+    target.replicas = client->settings.replicas;
     if (target.is_redis && ((const bwl_redis_store *)client->store)->profile != NULL)
         target.profile = ((const bwl_redis_store *)client->store)->profile->name;
     name_place(&target);

@@ -38,6 +38,28 @@ void visit_type(doctor_finding *f, const char *format, ...)
     WRITE(f->type);
 }
 
+void visit_begin(visit *v, const char *form, const char *where)
+{
+    doctor_report *r = v->report;
+
+    v->server     = r->servers_count++;
+    v->major      = 0;
+    v->version[0] = '\0';
+    v->is_dead    = false;
+    v->is_resp2   = false;
+    v->facts      = (visit_facts){ .uptime_s = -1, .wants_all_slots = -1 };
+    assert(r->servers_count <= DOCTOR_SERVERS_MAX);
+    (void)snprintf(r->servers[v->server], DOCTOR_NAME_MAX, "%s%.200s", form, where);
+}
+
+void visit_all(visit *v)
+{
+    visit_server(v);
+    visit_memory(v);
+    visit_rights(v);
+    visit_strangers(v);
+}
+
 const char *visit_user(const visit *v)
 {
     return v->store->user != NULL ? v->store->user : "default";

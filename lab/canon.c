@@ -5,6 +5,7 @@
 #include "lab/canon_inside.h"
 #include "lab/model_words.h"
 #include "lab/mutant.h"
+#include "lab/mutant_synced.h"
 #include "lab/token_number.h"
 #include "protocol/protocol.h"
 #include <string.h>
@@ -107,10 +108,25 @@ static void put_memory(bwl_print *p, const bwl_hold *h)
     }
 }
 
+/* Of a question to replicas that is not out, all that matters is what would be asked next. */
+static void put_synced(bwl_print *p, const bwl_hold *h)
+{
+    bwl_synced_view view = bwl_synced_view_of(h);
+
+    bwl_put(p, (uint64_t)view.verb << 1 | (view.asked != 0));
+    if (view.asked == 0)
+        return;
+    bwl_put_time(p, view.until);
+    bwl_put_time(p, view.ask_until);
+    bwl_put(p, (uint64_t)(p->now - view.asked_at));
+}
+
 static void put_protocol(bwl_print *p, const bwl_hold *h)
 {
     token_view view;
 
+    if (bwl_is_synced(h))
+        put_synced(p, h);
     if (p->is_queue)
         return; /* by itself */
     if (!p->is_token) {
@@ -121,7 +137,7 @@ static void put_protocol(bwl_print *p, const bwl_hold *h)
 
     bwl_put(p, (uint64_t)view.verb << 1 | (view.asked != 0));
     bwl_put_time(p, view.until);
-    if (h->protocol->command != bwl_token.command) {
+    if (h->protocol->command != bwl_token.command && !bwl_is_synced(h)) {
         bwl_mutant_state mutant;
         memcpy(&mutant, h->memory, sizeof mutant);
         bwl_put_time(p, mutant.asked_at);
@@ -165,7 +181,9 @@ static void put_hold(bwl_print *p, const bwl_hold *h)
 
 static bool is_current(const bwl_lab_client *c, const bwl_letter *letter)
 {
-    return c->is_running && letter->round == c->round && letter->tag == view_of(&c->hold).asked;
+    return c->is_running && letter->round == c->round &&
+           (letter->tag == view_of(&c->hold).asked ||
+            (letter->tag != 0 && letter->tag == bwl_synced_asked(&c->hold)));
 }
 
 static void put_question(bwl_print *p, const bwl_letter *letter)
@@ -233,6 +251,8 @@ static void put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c
 
     p->now = c->now;
     put_clock(p, w, c);
+    if (w->scenario->terms.replicas > 0)
+        bwl_put(p, w->informed >> (c - w->clients) & 1);
     bwl_put(p, (uint64_t)c->is_unaware << 33 | (uint64_t)c->is_of_old << 32 |
                    (uint64_t)c->rounds_left << 24 | (uint64_t)c->letters_count << 16 |
                    (uint64_t)c->answered << 8 | c->late_count);

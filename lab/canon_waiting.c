@@ -9,6 +9,7 @@
 #include "lab/canon_inside.h"
 #include "lab/model_queue.h"
 #include "lab/mutant_queue.h"
+#include "lab/mutant_synced.h"
 #include "lab/token_number.h"
 #include "protocol/protocol.h"
 #include <string.h>
@@ -70,6 +71,14 @@ static bool is_question(const bwl_letter *letter)
            (letter->kind == BWL_LETTER_ANSWER && letter->answer == BWL_WHICH_NOSCRIPT);
 }
 
+/* Is it about a question that is out? */
+static bool is_asked(const bwl_lab_client *c, const bwl_letter *letter)
+{
+    uint32_t replicas = bwl_synced_asked(&c->hold);
+
+    return letter->tag == view_of(&c->hold).asked || (replicas != 0 && letter->tag == replicas);
+}
+
 /* Is anything of what it says still heard? */
 static bool is_heard(const bwl_lab_client *c, const bwl_letter *letter, bool plain)
 {
@@ -77,8 +86,7 @@ static bool is_heard(const bwl_lab_client *c, const bwl_letter *letter, bool pla
 
     if (letter->kind == BWL_LETTER_PUSH)
         return true;
-    return letter->kind == BWL_LETTER_ANSWER &&
-           (plain || (of_round && letter->tag == view_of(&c->hold).asked));
+    return letter->kind == BWL_LETTER_ANSWER && (plain || (of_round && is_asked(c, letter)));
 }
 
 static void add_letter(bwl_drawn *d, const bwl_world *w, const bwl_lab_client *c,
@@ -146,8 +154,8 @@ void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client 
         bwl_put(p, (uint64_t)(p->now - v.seen_at));
         bwl_put(p, v.seen_us == 0 ? UINT64_MAX : (uint64_t)(bwl_model_us(&w->redis) - v.seen_us));
     }
-    if (c->hold.protocol->event != bwl_queue.event ||
-        c->hold.protocol->command != bwl_queue.command) {
+    if (!bwl_is_synced(&c->hold) && (c->hold.protocol->event != bwl_queue.event ||
+                                     c->hold.protocol->command != bwl_queue.command)) {
         bwl_queue_mutant_state mutant;
         memcpy(&mutant, c->hold.memory, sizeof mutant);
         bwl_put_time(p, mutant.until);
@@ -190,7 +198,7 @@ void bwl_put_waiting_letter(bwl_print *p, const bwl_world *w, const bwl_lab_clie
 {
     unsigned client     = (unsigned)(c - w->clients);
     bool     of_round   = c->is_running && letter->round == c->round;
-    bool     is_current = of_round && letter->tag == view_of(&c->hold).asked;
+    bool     is_current = of_round && is_asked(c, letter);
     bool     confirms   = of_round && letter->tag == view_of(&c->hold).unconfirmed;
     bool     is_latest  = of_round && letter->tag == w->waiting.seats[client].latest_tag;
 

@@ -145,10 +145,16 @@ static bwl_ms lease_written(const bwl_world *w, const bwl_lab_client *c)
     return lease_ms;
 }
 
-/* POKE is asked until all the dead are passed over. */
-static unsigned asks_at_once_max(const bwl_ask *ask)
+/* POKE is asked until all the dead are passed over; replicas, once more for each attempt. */
+static unsigned asks_at_once_max(const bwl_world *w, const bwl_ask *ask)
 {
-    return ASKS_AT_ONCE_MAX + (ask->word == REDIS_QUEUE_POKE ? BWL_MODEL_ITEMS : 0);
+    unsigned max = ASKS_AT_ONCE_MAX;
+
+    if (ask->word == REDIS_QUEUE_POKE)
+        max += BWL_MODEL_ITEMS;
+    if (w->scenario->terms.replicas > 0)
+        max += 2;
+    return max;
 }
 
 static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
@@ -159,7 +165,7 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
 
     assert(ask->node == 0);
     assert(!c->hold.protocol->uses_token || bwl_token_is_ours(c->hold.claim.token));
-    if (++c->asked_now > asks_at_once_max(ask))
+    if (++c->asked_now > asks_at_once_max(w, ask))
         w->broken |= BWL_LAW_PAUSES;
     assert(c->letters_count < BWL_LETTERS_MAX);
     c->letters[c->letters_count++] = (bwl_letter){

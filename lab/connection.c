@@ -108,6 +108,7 @@ static void break_at_server(bwl_world *w, unsigned client, unsigned late_before)
     bwl_lab_client *c           = &w->clients[client];
     bool            has_letters = c->late_count > late_before;
 
+    w->informed &= (uint8_t) ~(1u << client);
     if (bwl_wait_is_kept(w)) {
         bwl_wait_broke_at_server(w, client, has_letters);
         return;

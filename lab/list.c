@@ -1,6 +1,7 @@
 /*
  * list.c -- `bowline-lab list`: what can be tried, what may go wrong, what must not happen.
  */
+#include "lab/many.h"
 #include "lab/output.h"
 #include "lab/subject.h"
 #include "lab/verbs.h"
@@ -15,6 +16,11 @@ int bwl_verb_list(const bwl_lab_options *set)
     (void)printf("\nlaws:\n");
     for (unsigned i = 0; i < BWL_LAWS_COUNT; i++)
         (void)printf("  %-28s broken when %s\n", bwl_law_label(1u << i), bwl_law_sentence(1u << i));
+    (void)printf("\nof several servers, for servers:\n");
+    for (size_t i = 0; i < bwl_many_scenarios_count(); i++) {
+        bwl_many_scenario s = bwl_many_scenario_at(i);
+        (void)printf("  %-28s %s%s\n", s.name, s.breaks == 0 ? "" : "breaks: ", s.story);
+    }
     (void)printf("\nscenarios, for run and wander, with the law that each has to break:\n");
     for (size_t i = 0; i < bwl_scenarios_count(); i++) {
         bwl_scenario s = bwl_scenario_at(i);

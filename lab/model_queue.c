@@ -217,7 +217,6 @@ static served pass_on(script *s)
         delete_key(s, BWL_MODEL_LOCK);
         return SERVED_FREE;
     }
-    touch(s, BWL_MODEL_QUEUE);
     return serve(s, 0, count(s));
 }
 

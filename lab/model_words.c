@@ -257,7 +257,8 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_questi
     case REDIS_QUEUE_RELEASE:
     case REDIS_QUEUE_CANCEL:
     case REDIS_QUEUE_POKE:
-    case REDIS_QUEUE_REQUEUE: break;
+    case REDIS_QUEUE_REQUEUE:
+    case REDIS_REPLICATED: break;
     }
     bwl_unreachable("a word that is not Redis'");
 }

@@ -45,6 +45,7 @@ const char *bwl_word_name(unsigned word)
     case REDIS_QUEUE_CANCEL: return "CANCEL";
     case REDIS_QUEUE_POKE: return "POKE";
     case REDIS_QUEUE_REQUEUE: return "REQUEUE";
+    case REDIS_REPLICATED: return "REPLICATED";
     }
     return "?";
 }

@@ -91,7 +91,8 @@ void bwl_options_help(FILE *out)
                 help_on_option(out, &rows[j]);
     }
     (void)fputs(
-        "\nwhat may go wrong, for try and matrix, each with how often (a number, or any):\n", out);
+        "\nwhat may go wrong, for try, matrix, servers, each with how often (a number, or any):\n",
+        out);
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
         (void)fprintf(out, "      %-16s %s\n",
                       bwl_say("--%s N", bwl_budget_label((bwl_budget)i)).of,
@@ -274,7 +275,8 @@ static int complain_about(const char *typed, const struct option *longs)
 static bool is_for(const bwl_lab_options *set, option_id id)
 {
     if (id > ID_BUDGETS)
-        return set->command == BWL_COMMAND_TRY || set->command == BWL_COMMAND_MATRIX;
+        return set->command == BWL_COMMAND_TRY || set->command == BWL_COMMAND_MATRIX ||
+               set->command == BWL_COMMAND_SERVERS;
     return (rows[id - ID_NONE - 1].commands >> set->command & 1) != 0;
 }
 

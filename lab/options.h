@@ -11,13 +11,14 @@
 #include <stdio.h>
 
 /* X(NAME, operands, what it does) */
-#define BWL_COMMANDS(X)                                                                  \
-    X(LIST, "list", "", "what can be tried, and the scenarios")                          \
-    X(TRY, "try", "PROTOCOL", "the smallest budget of faults that breaks each law")      \
-    X(REPLAY, "replay", "FILE", "play a schedule against a redis-server that it starts") \
-    X(MATRIX, "matrix", "[PROTOCOL...]", "protocols by faults, as a table")              \
-    X(RUN, "run", "[SCENARIO...]", "every state of the scenarios, breadth first")        \
-    X(WANDER, "wander", "[SCENARIO...]", "random walks, where there are too many states")
+#define BWL_COMMANDS(X)                                                                   \
+    X(LIST, "list", "", "what can be tried, and the scenarios")                           \
+    X(TRY, "try", "PROTOCOL", "the smallest budget of faults that breaks each law")       \
+    X(REPLAY, "replay", "FILE", "play a schedule against a redis-server that it starts")  \
+    X(MATRIX, "matrix", "[PROTOCOL...]", "protocols by faults, as a table")               \
+    X(RUN, "run", "[SCENARIO...]", "every state of the scenarios, breadth first")         \
+    X(WANDER, "wander", "[SCENARIO...]", "random walks, where there are too many states") \
+    X(SERVERS, "servers", "[SCENARIO...]", "the same of a lock on several servers, redlock")
 
 typedef enum bwl_lab_command {
 #define X(name, word, operands, words) BWL_COMMAND_##name,
@@ -30,7 +31,8 @@ typedef enum bwl_lab_command {
 
 /* X(NAME, letter or 0, name, argument or NULL, commands, what it does) */
 #define BWL_OPTIONS(X)                                                                           \
-    X(CLIENTS, 'c', "clients", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX), "how many clients (2)")      \
+    X(CLIENTS, 'c', "clients", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX) | BWL_FOR(SERVERS),           \
+      "how many clients (2)")                                                                    \
     X(ROUNDS, 0, "rounds", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX), "how often each acquires (1)")   \
     X(FAULTS, 'f', "faults", "N", BWL_FOR(TRY) | BWL_FOR(MATRIX),                                \
       "at most so many faults in all (2)")                                                       \
@@ -47,11 +49,11 @@ typedef enum bwl_lab_command {
     X(MEMORY, 'm', "memory", "SIZE", BWL_FOR(TRY) | BWL_FOR(MATRIX) | BWL_FOR(RUN),              \
       "use at most so much (1G)")                                                                \
     X(QUIET, 'q', "quiet", NULL, BWL_FOR(TRY) | BWL_FOR(MATRIX), "no progress on a terminal")    \
-    X(BUDGET, 'b', "budget", "N", BWL_FOR(RUN) | BWL_FOR(MATRIX),                                \
+    X(BUDGET, 'b', "budget", "N", BWL_FOR(RUN) | BWL_FOR(MATRIX) | BWL_FOR(SERVERS),             \
       "stop after N states of a scenario, of a cell (2000000)")                                  \
     X(SEED, 's', "seed", "N", BWL_FOR(RUN) | BWL_FOR(WANDER), "where randomness begins (1)")     \
     X(RUNS, 'r', "runs", "N", BWL_FOR(RUN) | BWL_FOR(WANDER), "how many walks (100000)")         \
-    X(DRAW, 'd', "draw", NULL, BWL_FOR(RUN) | BWL_FOR(WANDER),                                   \
+    X(DRAW, 'd', "draw", NULL, BWL_FOR(RUN) | BWL_FOR(WANDER) | BWL_FOR(SERVERS),                \
       "draw also where a law was expected to break")                                             \
     X(PLAIN, 'p', "plain", NULL, BWL_FOR(RUN), "count states without symmetry")                  \
     X(TAP, 't', "tap", NULL, BWL_FOR(RUN) | BWL_FOR(WANDER),                                     \

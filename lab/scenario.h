@@ -69,6 +69,7 @@ extern const bwl_scenario_table bwl_scenarios_of_queue;
 extern const bwl_scenario_table bwl_scenarios_of_queue_server;
 extern const bwl_scenario_table bwl_scenarios_of_queue_vast;
 extern const bwl_scenario_table bwl_scenarios_of_yield;
+extern const bwl_scenario_table bwl_scenarios_of_synced;
 
 size_t bwl_scenarios_count(void);
 

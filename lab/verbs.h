@@ -11,6 +11,8 @@ int bwl_verb_try(const bwl_lab_options *set);
 int bwl_verb_replay(const bwl_lab_options *set);
 int bwl_verb_matrix(const bwl_lab_options *set);
 
+int bwl_verb_servers(const bwl_lab_options *set);
+
 /* run and wander */
 int bwl_verb_run(const bwl_lab_options *set);
 

@@ -94,8 +94,10 @@ static void judge(bwl_world *w, const bwl_letter *letter, const past *was)
              was->owner != letter->former && !may_take_over(letter))
         w->broken |= BWL_LAW_OWN_KEY;
     if (w->left[BWL_FAILOVER] > 0 &&
-        (has_changed || memcmp(&was->data, &w->redis.data, sizeof was->data) != 0))
+        (has_changed || memcmp(&was->data, &w->redis.data, sizeof was->data) != 0)) {
         w->previous = was->data;
+        w->informed = 0;
+    }
     if (was->owner == 0 && owner != 0 && !is_acquire((bwl_redis_word)letter->word))
         w->broken |= BWL_LAW_CREATES;
     if (was->owner != owner)
@@ -109,6 +111,15 @@ static past look_at(const bwl_world *w)
     return (past){ .data  = w->redis.data,
                    .owner = bwl_model_owner(&w->redis),
                    .left  = bwl_model_left(&w->redis) };
+}
+
+/* The replicas have all but the last change.  If the connection on which they are asked for was
+ * answered since then, they are waited for, and have it too. */
+static void serve_replicas(bwl_world *w, unsigned client, bwl_letter *letter)
+{
+    if (w->left[BWL_FAILOVER] > 0 && letter->stamp > 0 && (w->informed & 1u << client) != 0)
+        w->previous = w->redis.data;
+    letter->answer = BWL_YES;
 }
 
 /* Carries the letter out, on this connection of the model's. */
@@ -156,12 +167,18 @@ static void serve_next(bwl_world *w, unsigned client, unsigned instead)
         bwl_wait_greet(w, client);
     if (queues && instead == BWL_LATER)
         grant = bwl_wait_serve_without_memory(w, letter);
-    if (instead != 0)
+    if (letter->word == REDIS_REPLICATED && instead == BWL_LATER)
+        letter->answer = BWL_NO; /* too few of them are there */
+    else if (instead != 0)
         letter->answer = (uint8_t)instead;
+    else if (letter->word == REDIS_REPLICATED)
+        serve_replicas(w, client, letter);
     else if (queues)
         grant = serve_waiting(w, letter);
     else
         serve(w, client, client, letter);
+    if (w->scenario->terms.replicas > 0)
+        w->informed |= (uint8_t)(1u << client);
     letter->kind = BWL_LETTER_ANSWER;
     c->answered++;
     if (grant.is_there)
@@ -175,7 +192,9 @@ static void serve_late(bwl_world *w, unsigned client, unsigned i)
 
     bwl_grant grant = { 0 };
 
-    if (bwl_is_queue_word(letter.word)) {
+    if (letter.word == REDIS_REPLICATED) {
+        letter.answer = BWL_YES; /* and nobody hears it */
+    } else if (bwl_is_queue_word(letter.word)) {
         grant = serve_waiting(w, &letter);
         bwl_wait_served_late(w, client, &letter);
     } else {

@@ -148,10 +148,12 @@ typedef struct bwl_world {
     uint32_t        arrivals; /* so far: see `came`                                              */
     uint32_t        turns;    /* so far: see `turn`                                              */
     uint32_t        fences;   /* so far, by the server's count                                   */
-    bool key_excused; /* nobody could have taken this key back: see law TAKEN_BACK              */
-    bool key_late;    /* ... because it was set by a question from a broken connection          */
-    bool got_lock;    /* in the last step, somebody got the lock                                */
-    unsigned broken;  /* laws that the last step broke                                          */
+    bool key_excused;  /* nobody could have taken this key back: see law TAKEN_BACK              */
+    bool key_late;     /* ... because it was set by a question from a broken connection          */
+    bool got_lock;     /* in the last step, somebody got the lock                                */
+    uint8_t  informed; /* where replicas count: flags 1 << client: whose connection was answered
+                         since the last change                                                   */
+    unsigned broken;   /* laws that the last step broke                                          */
     uint8_t  left[BWL_BUDGETS_COUNT];
     bwl_lab_client clients[BWL_CLIENTS_MAX];
     bwl_lab_waiting

@@ -130,6 +130,8 @@ typedef struct bowline_options {
      *     thread:    file:[DIRECTORY]    redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]
      *     unix:///SOCKET                 rediss://... (TLS)
      *     redis+sentinel://HOST[:PORT][,HOST[:PORT]]/SERVICE[/DB]    rediss+sentinel://... (TLS)
+     *     redis+cluster://HOST[:PORT][,HOST[:PORT]]    rediss+cluster://... (TLS)
+     *     redlock://HOST[:PORT],HOST[:PORT],HOST[:PORT]...[/DB]      redlocks://... (TLS)
      * each with options behind a question mark, ?lease=30s&wait=1m; see bowline(7). */
     const char *url;
 
@@ -182,8 +184,8 @@ BOWLINE_API BOWLINE_MUST_CHECK int
 bowline_open(bowline_client **ret_client, const bowline_options *options, bowline_error *reterr);
 
 /* What is wrong with the protocol or the profile that the URL asks for, in one line without a
- * secret, if the URL accepts that (accept-risk=1).  NULL: nothing that is known.  Lives as long as
- * the client.  Any thread. */
+ * secret, if the URL accepts that (accept-risk=1); or that its drift= is short.  NULL: nothing that
+ * is known.  Lives as long as the client.  Any thread. */
 BOWLINE_API const char *bowline_client_risk(const bowline_client *client);
 
 /* Takes the lock `name`: 1 .. BOWLINE_NAME_MAX bytes, none of them a control character.
@@ -252,7 +254,8 @@ BOWLINE_API int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error
 
 /* Releases what is still held through the client, without waiting for answers, and frees the
  * client with all its holds and operations, which must not be used afterwards.  In a child after
- * fork: frees, sends nothing.  NULL is a no-op.  One thread, and no other inside the client.
+ * fork: frees, sends nothing; and leaves alone, until the child ends or calls exec, what another
+ * thread was changing at that moment.  NULL is a no-op.  One thread, and no other inside the client.
  *
  * Does not block when every operation has ended and every hold was released before, those of
  * bowline_release_nowait being so when bowline_released is OK.  Else it hands the releases to the

@@ -112,12 +112,13 @@ void bowline_close(bowline_client *client)
     BWL_UNCANCELLED;
     if (client == NULL)
         return;
-    if (client->bell != NULL && !bwl_forked(&client->inner->guard))
+    bool is_ours = !bwl_forked(&client->inner->guard);
+    if (client->bell != NULL && is_ours)
         bwl_bell_stop(client->bell);
     bwl_pool_close(&client->pool);
     bwl_lanes_close(&client->lanes);
     bwl_bell_free(client->bell);
-    while (client->operations != NULL) {
+    while ((is_ours || bwl_was_at_rest(&client->mutex)) && client->operations != NULL) {
         bowline_operation *operation = client->operations;
         client->operations           = operation->next;
         free(operation);

@@ -195,6 +195,8 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
         bwl_lock_of(*ret_hold)->meeting = meeting; /* for as long as it is there */
     else
         bwl_lanes_part(meeting);
+    if (is_new && status == BOWLINE_OK && reterr != NULL)
+        *reterr = (bowline_error){ .status = BOWLINE_OK }; /* what the first attempt said is over */
     bwl_lane_leave(lane);
     return status;
 }

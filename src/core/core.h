@@ -63,6 +63,13 @@ static inline bwl_ms bwl_drift_ms(bwl_ms lease_ms)
     return lease_ms / 100 + 2;
 }
 
+/* The same where the caller names it: so many millionths of the lease.  0: he does not. */
+static inline bwl_ms bwl_drift_named_ms(bwl_ms lease_ms, uint32_t drift_ppm)
+{
+    assert(lease_ms >= 0 && drift_ppm < 1000000);
+    return drift_ppm == 0 ? bwl_drift_ms(lease_ms) : lease_ms * drift_ppm / 1000000;
+}
+
 /* A moment by both clocks: ours, on which everything that is promised is counted, and the time of
  * day, which some protocols write into the store. */
 typedef struct bwl_moment {
@@ -84,9 +91,12 @@ typedef struct bwl_place bwl_place; /* store/queue.h */
 typedef struct bwl_claim {
     char             token[BWL_TOKEN_MAX + 1];
     uint32_t         attempt;
+    uint32_t         drift_ppm; /* see bwl_drift_named_ms; 0 but for `redlock`                   */
     bwl_ms           lease_ms;
     const bwl_rules *rules; /* constant, outlives the hold; NULL: the protocol has no parameters */
     char             former[BWL_FORMER_MAX + 1]; /* of who yields: the token he held by          */
+    uint16_t         replicas;    /* that must have it before it counts; 0: none                 */
+    bwl_ms           replicas_ms; /* how long they may take, at most                             */
 } bwl_claim;
 
 typedef enum bwl_verb { BWL_ACQUIRE = 1, BWL_EXTEND, BWL_RELEASE } bwl_verb;
@@ -164,14 +174,17 @@ typedef enum bwl_outcome_kind {
 
 typedef struct bwl_outcome {
     bwl_outcome_kind kind;
-    bwl_ms           until; /* HELD: surely ours strictly before this; NEVER: until released  */
+    bwl_ms           until; /* HELD: surely ours strictly before this; NEVER: until released;
+                             * not later than now: won, and of no use: to be given back         */
     uint64_t         fence; /* HELD: 0 where there is none                                    */
+    bwl_outcome_kind why;   /* HELD, and of no use: for this reason; PENDING: it came too late */
 } bwl_outcome;
 
 typedef struct bwl_effects {
     unsigned    asks_count;
     bwl_outcome outcome;
     bwl_ms      wake_at; /* when to send ALARM, replacing what was wished before; 0: as before */
+    bwl_ms      wake_slack_ms; /* it may as well be that much later                            */
     bwl_ask     asks[BWL_ASKS_MAX];
 } bwl_effects;
 
@@ -179,9 +192,10 @@ typedef struct bwl_effects {
  * a tenth of what a lock between threads costs. */
 static inline void bwl_no_effects(bwl_effects *ret_fx)
 {
-    ret_fx->asks_count = 0;
-    ret_fx->outcome    = (bwl_outcome){ .kind = BWL_PENDING };
-    ret_fx->wake_at    = 0;
+    ret_fx->asks_count    = 0;
+    ret_fx->outcome       = (bwl_outcome){ .kind = BWL_PENDING };
+    ret_fx->wake_at       = 0;
+    ret_fx->wake_slack_ms = 0;
 }
 
 /* One lock protocol.  `command` is called only when the command before it has had its outcome, save
@@ -237,7 +251,17 @@ static inline void bwl_tell_held(bwl_effects *fx, bwl_ms until, uint64_t fence)
 static inline void bwl_wake_at(bwl_effects *fx, bwl_ms at)
 {
     assert(at > 0);
-    fx->wake_at = at;
+    fx->wake_at       = at;
+    fx->wake_slack_ms = 0;
+}
+
+/* Where the moment does not matter: whoever has many machines may wake those together that may be
+ * woken together. */
+static inline void bwl_wake_about(bwl_effects *fx, bwl_ms at, bwl_ms slack_ms)
+{
+    assert(slack_ms >= 0);
+    bwl_wake_at(fx, at);
+    fx->wake_slack_ms = slack_ms;
 }
 
 #endif

@@ -14,8 +14,9 @@
 #include <string.h>
 
 static const bwl_engine *const engines[] = {
-    &bwl_thread_engine, &bwl_file_engine,     &bwl_redis_engine,        &bwl_tls_engine,
-    &bwl_unix_engine,   &bwl_sentinel_engine, &bwl_sentinel_tls_engine,
+    &bwl_thread_engine,      &bwl_file_engine,     &bwl_redis_engine,        &bwl_tls_engine,
+    &bwl_unix_engine,        &bwl_sentinel_engine, &bwl_sentinel_tls_engine, &bwl_redlock_engine,
+    &bwl_redlock_tls_engine, &bwl_cluster_engine,  &bwl_cluster_tls_engine,
 };
 
 static const bwl_engine *engine_for(const char *scheme)
@@ -30,7 +31,8 @@ static int unknown_scheme(const char *scheme, bwl_fault *fault)
 {
     return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
                     "%s: is none of the engines of this build: thread: file: redis:// "
-                    "rediss:// unix:// redis+sentinel:// rediss+sentinel://",
+                    "rediss:// unix:// redis+sentinel:// rediss+sentinel:// "
+                    "redis+cluster:// rediss+cluster:// redlock:// redlocks://",
                     scheme);
 }
 
@@ -67,6 +69,7 @@ static bwl_client *client_new(void)
 
     if (client == NULL)
         return NULL;
+    client->nodes             = 1;
     client->reactor           = (bwl_reactor)BWL_REACTOR_CLOSED;
     client->store_timer       = (bwl_timer){ .at = BWL_NEVER };
     client->loop_sleeps_until = 0;
@@ -168,6 +171,8 @@ void bwl_client_close(bwl_client *client)
         return;
 
     bool ours = !bwl_forked(&client->guard);
+    if (!ours && !bwl_was_at_rest(&client->mutex))
+        return;
     if (!ours)
         free(client->keeper); /* the thread itself is not in the child */
     if (ours) {
@@ -175,6 +180,8 @@ void bwl_client_close(bwl_client *client)
         bwl_client_lock(client);
         client->closing = true;
         let_everything_go(client);
+        if (client->engine->flush != NULL)
+            client->engine->flush(client);
     }
     while (client->locks != NULL) {
         bwl_lock *lock = client->locks;
@@ -218,7 +225,7 @@ void bwl_client_unlock(bwl_client *client)
     pthread_cond_t *called[BWL_CALLS_MAX];
     size_t          count;
 
-    if (client->calls == NULL) {
+    if (client->calls == NULL && client->nudges == NULL) {
         unlock(client);
         return;
     }

@@ -191,6 +191,7 @@ enum { BWL_LAME_MS = 1000 }; /* for how long threads rather share a connection t
 struct bwl_client {
     const bwl_engine  *engine;
     void              *store;
+    unsigned           nodes; /* servers that a lock spans                                      */
     bwl_settings       settings;
     char               program[BWL_HOLDER_TEXT_MAX]; /* what others see of us; "": our name    */
     pthread_mutex_t    mutex;
@@ -214,12 +215,13 @@ struct bwl_client {
     bwl_ms             driven_at;  /* when one was last                                         */
     bwl_ms             drives_until;
     bool               gathers;     /* more is about to be asked: keep it back, see flush        */
-    bwl_ms             kept_since;  /* may have been kept back by bwl_gather; 0: nothing is      */
+    bwl_ms             kept_since;  /* may have been kept back; 0: nothing is: see drive.h       */
     bool               dispatching; /* by the event loop of the caller, who looks afterwards   */
     bwl_ms             loop_sleeps_until; /* what that loop was told last; 0: nothing           */
     bwl_sleeper       *sleepers;
     bwl_sleeper       *idle_sleepers;
     bwl_sleeper       *calls;  /* of those, who is woken when the mutex is given back          */
+    pthread_cond_t    *nudges; /* the keeper, if it is woken then as well                      */
     size_t             called; /* of those, how many were called and have not come yet         */
     bwl_ms             latest; /* the clock, which never goes back                            */
     bwl_notices        notices;

@@ -20,6 +20,15 @@ bwl_ms bwl_clock_now(void)
     return bwl_clock_ns() / 1000000 + 1;
 }
 
+bwl_ms bwl_clock_tick(bwl_ms at, bwl_ms slack_ms)
+{
+    bwl_ms off = at % BWL_CLOCK_TICK_MS;
+
+    if (at == BWL_NEVER || off == 0 || BWL_CLOCK_TICK_MS - off > slack_ms)
+        return at;
+    return at + BWL_CLOCK_TICK_MS - off;
+}
+
 uint64_t bwl_clock_wall_us(void)
 {
     struct timespec t;

@@ -17,6 +17,13 @@ int64_t bwl_clock_ns(void);
 /* Milliseconds since boot, suspend included, begun ones counted as whole; at least 1. */
 bwl_ms bwl_clock_now(void);
 
+/* Ticks are the same moments for all programs of a machine.  To wake a CPU that sleeps costs more
+ * than most of what is done then; so those who may choose their moment come together. */
+enum { BWL_CLOCK_TICK_MS = 50 };
+
+/* The first tick not before `at`; `at` itself if there is none within the slack, or it is NEVER. */
+bwl_ms bwl_clock_tick(bwl_ms at, bwl_ms slack_ms);
+
 /* Microseconds since 1970 by the wall clock. */
 uint64_t bwl_clock_wall_us(void);
 

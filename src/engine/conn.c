@@ -295,6 +295,15 @@ static int receive(bwl_conn *conn, bwl_fault *fault)
     return received(conn, got, fault);
 }
 
+/* An alert: its type, and the version that all of them have. */
+bool bwl_conn_sounds_like_tls(const bwl_conn *conn)
+{
+    const char *at = conn->in + conn->in_taken;
+
+    return conn->context == NULL && conn->in_size - conn->in_taken >= 2 && at[0] == 21 &&
+           at[1] == 3;
+}
+
 /* ---- waiting in the socket ------------------------------------------------------------------- */
 
 static bool make_blocking(bwl_conn *conn)

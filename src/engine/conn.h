@@ -116,4 +116,7 @@ int bwl_conn_take(bwl_conn *conn, const char *bytes, ssize_t got, bwl_fault *fau
  * frame is passed over without being kept: then the frame has no bytes (NULL). */
 int bwl_conn_frame(bwl_conn *conn, const char **ret_bytes, size_t *ret_size, bwl_fault *fault);
 
+/* What comes next is an alert of TLS, as its servers send it to whoever speaks clear text. */
+bool bwl_conn_sounds_like_tls(const bwl_conn *conn);
+
 #endif

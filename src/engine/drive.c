@@ -99,10 +99,15 @@ int bwl_client_drive(bwl_client *client, bwl_ms until, bwl_fault *fault)
     return BWL_OK;
 }
 
+bool bwl_can_keep(const bwl_client *client)
+{
+    return client->keeper != NULL && client->bell == NULL && !client->driving &&
+           !client->dispatching && !client->gathers && !client->closing;
+}
+
 void bwl_gather(bwl_client *client)
 {
-    client->gathers = client->keeper != NULL && client->bell == NULL && !client->driving &&
-                      !client->dispatching && client->pending > 0;
+    client->gathers = client->pending > 0 && bwl_can_keep(client);
 }
 
 void bwl_gathered(bwl_client *client)
@@ -134,7 +139,7 @@ void bwl_sleep_until(bwl_client *client, pthread_cond_t *cond, bwl_ms at)
     struct timespec t;
     bwl_ms          now = bwl_client_now(client);
 
-    if (client->calls != NULL) { /* the wait below would not make them */
+    if (client->calls != NULL || client->nudges != NULL) { /* the wait below would not make them */
         bwl_client_unlock(client);
         bwl_client_lock(client);
         return;
@@ -194,6 +199,9 @@ size_t bwl_take_calls(bwl_client *client, pthread_cond_t *ret_conds[BWL_CALLS_MA
 {
     size_t count = 0;
 
+    if (client->nudges != NULL)
+        ret_conds[count++] = client->nudges;
+    client->nudges = NULL;
     while (client->calls != NULL && count < BWL_CALLS_MAX) {
         bwl_sleeper *sleeper = client->calls;
         client->calls        = sleeper->next_call;

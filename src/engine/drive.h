@@ -15,6 +15,10 @@ void bwl_sleep_until(bwl_client *client, pthread_cond_t *cond, bwl_ms at);
 /* locked: nobody drives any more: lets the first sleeper do so, or else the keeper see to it. */
 void bwl_hand_over(bwl_client *client);
 
+/* locked: could something that has time be kept, until somebody waits, or by the keeper for a
+ * millisecond?  Then whoever keeps it sets kept_since. */
+bool bwl_can_keep(const bwl_client *client);
+
 /* locked: around the start of an operation that is finished later.  While others are under way,
  * what it asks is kept, to go out with what is started next: when somebody waits, or by the keeper
  * after a millisecond.  Not where a loop is, which may have no turn that soon. */

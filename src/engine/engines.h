@@ -13,6 +13,10 @@ extern const bwl_engine bwl_tls_engine;      /* rediss:// the same, encrypted, a
                                             *           is at the other end                      */
 extern const bwl_engine bwl_sentinel_engine; /* redis+sentinel://  the primary of a service   */
 extern const bwl_engine bwl_sentinel_tls_engine; /* rediss+sentinel:// the same, encrypted        */
-extern const bwl_engine bwl_unix_engine; /* unix://   the same, through a socket in the files */
+extern const bwl_engine bwl_cluster_engine;     /* redis+cluster://   the nodes of a cluster      */
+extern const bwl_engine bwl_cluster_tls_engine; /* rediss+cluster://  the same, encrypted         */
+extern const bwl_engine bwl_unix_engine;    /* unix://   the same, through a socket in the files */
+extern const bwl_engine bwl_redlock_engine; /* redlock:// on most of several Redis servers       */
+extern const bwl_engine bwl_redlock_tls_engine; /* redlocks:// the same, encrypted               */
 
 #endif

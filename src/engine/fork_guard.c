@@ -33,3 +33,11 @@ void bwl_fork_guard_free(bwl_fork_guard *guard)
         (void)munmap((void *)guard->page, page_size());
     guard->page = NULL;
 }
+
+bool bwl_was_at_rest(pthread_mutex_t *mutex)
+{
+    if (pthread_mutex_trylock(mutex) != 0)
+        return false;
+    (void)pthread_mutex_unlock(mutex);
+    return true;
+}

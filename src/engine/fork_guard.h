@@ -10,6 +10,8 @@
 
 #include "core/core.h"
 
+#include <pthread.h>
+
 typedef struct bwl_fork_guard {
     volatile uint8_t *page;
 } bwl_fork_guard;
@@ -22,5 +24,9 @@ static inline bool bwl_forked(const bwl_fork_guard *guard)
 {
     return *guard->page == 0;
 }
+
+/* In a child: did nobody have this mutex when we forked?  Whoever had it is not here to finish what
+ * he was changing, and what it guards can be neither used nor freed. */
+bool bwl_was_at_rest(pthread_mutex_t *mutex);
 
 #endif

@@ -99,6 +99,7 @@ void bwl_keeper_stop(bwl_client *client)
     bwl_client_lock(client);
     bwl_keeper *keeper = client->keeper;
     client->keeper     = NULL;
+    client->nudges     = NULL;
     if (keeper != NULL) {
         keeper->stops = true;
         pthread_cond_signal(&keeper->cond);
@@ -119,6 +120,6 @@ void bwl_keeper_nudge(bwl_client *client)
 
     if (keeper != NULL && due_at(client) < keeper->sleeps_until) {
         keeper->sleeps_until = BWL_NEVER;
-        pthread_cond_signal(&keeper->cond);
+        client->nudges       = &keeper->cond;
     }
 }

@@ -16,7 +16,8 @@ int bwl_keeper_start(bwl_client *client, bwl_fault *fault);
 /* Not locked: ends it, and waits for that. */
 void bwl_keeper_stop(bwl_client *client);
 
-/* locked: something has changed that it may have to see to. */
+/* locked: something has changed that it may have to see to.  It is woken when the mutex is given
+ * back. */
 void bwl_keeper_nudge(bwl_client *client);
 
 #endif

@@ -67,7 +67,9 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *e
     const char *wrong     = bwl_name_fault(name, name_size);
     bwl_terms   complete  = *terms;
 
-    complete.rules = client->settings.rules;
+    complete.rules     = client->settings.rules;
+    complete.drift_ppm = client->settings.drift_ppm;
+    complete.replicas  = client->settings.replicas;
     if (wrong != NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE, "%s", wrong);
     if (!bwl_timers_reserve(&client->timers, client->locks_count + 2))
@@ -76,7 +78,8 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *e
     if (lock == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
 
-    bwl_hold_init(&lock->hold, protocol_of(client, engine), 1, &complete);
+    unsigned nodes = engine == client->engine ? client->nodes : 1;
+    bwl_hold_init(&lock->hold, protocol_of(client, engine), nodes, &complete);
     lock->timer      = (bwl_timer){ .at = BWL_NEVER };
     lock->client     = client;
     lock->engine     = engine;
@@ -291,7 +294,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
 {
     struct bwl_seats *seats = lock->seats != NULL ? bwl_seats_enter(lock) : NULL;
 
-    bwl_client_alarm(lock->client, &lock->timer, fx->wake_at);
+    bwl_client_alarm(lock->client, &lock->timer, bwl_clock_tick(fx->wake_at, fx->wake_slack_ms));
     if (fx->outcome.kind != BWL_PENDING)
         end_operation(lock, fx->outcome.kind);
     if (lock->is_out)

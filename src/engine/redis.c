@@ -5,6 +5,9 @@
 #include "engine/clock.h"
 #include "engine/engines.h"
 #include "engine/fault.h"
+#include "engine/redis_cluster.h"
+#include "engine/redis_many.h"
+#include "engine/redis_slot.h"
 #include "engine/redis_store.h"
 #include "engine/unawaited.h"
 #include "redis/stamp.h"
@@ -35,7 +38,7 @@ bwl_redis_open_question bwl_redis_question_of(bwl_lock *lock, const bwl_ask *ask
         .tag        = ask->tag,
         .word       = (bwl_redis_word)ask->word,
         .stamp      = ask->stamp,
-        .lease_ms   = lock->hold.claim.lease_ms,
+        .lease_ms   = ask->word == REDIS_REPLICATED ? ask->claim_ms : lock->hold.claim.lease_ms,
         .generation = ((bwl_redis_part *)lock->part)->generation,
     };
 
@@ -56,11 +59,14 @@ static bool can_be_written(const bwl_lock *lock, const bwl_ask *ask)
            bwl_value_write(value, rules, lock->hold.claim.token, ask->stamp) != 0;
 }
 
-/* Nobody waits for it, and what is asked next must find it carried out: so it goes with the text
- * when the server may not know the script.  (Of a protocol with a queue it knows them all.) */
-static bool is_release_by_text(bwl_redis_store *store, const bwl_lock *lock)
+/* Nobody waits for it (or, of several servers, for the slower ones), and what is asked next must
+ * find it carried out: so it goes with the text when the server may not know the script.  (Of a
+ * protocol with a queue it knows them all.) */
+static bool is_release_by_text(bwl_redis_store *store, const bwl_lock *lock, unsigned word)
 {
-    if (!lock->unawaited || bwl_redis_listens(store) || store->knows_release == store->opened)
+    bool must_be_first = lock->unawaited || (store->is_of_many && word == REDIS_DELETE_IF_MINE);
+
+    if (!must_be_first || bwl_redis_listens(store) || store->knows_release == store->opened)
         return false;
     if (store->phase == BWL_REDIS_READY)
         store->knows_release = store->opened;
@@ -77,7 +83,7 @@ static void may_be_read_late(bwl_redis_store *store, const bwl_lock *lock)
         return;
     size_t                   last = (store->questions_first + count - 1) % store->questions_room;
     bwl_redis_open_question *q    = &store->questions[last];
-    if (q->lock != lock || !q->written || q->read_late)
+    if (q->lock != lock || !q->written || q->prepares || q->read_late)
         return; /* it is kept behind a section */
     q->read_late = true;
     bwl_unawaited_sent(store->client);
@@ -85,16 +91,18 @@ static void may_be_read_late(bwl_redis_store *store, const bwl_lock *lock)
 
 static bool redis_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
-    bwl_redis_store *store = lock->client->store;
+    bwl_redis_store *store = bwl_redis_store_for(lock, ask->node);
 
     ret_reply->answer = BWL_UNSENT;
     bool stands       = ask->word == REDIS_QUEUE_JOIN || ask->word == REDIS_QUEUE_REQUEUE;
 
-    if (stands && !bwl_redis_name_waiter(store, lock, ask)) {
+    if (store == NULL || (stands && !bwl_redis_name_waiter(store, lock, ask))) {
         bwl_lock_says(lock, "out of memory");
         return true;
     }
-    if (bwl_redis_listens(store) && bwl_redis_is_to_introduce(store))
+    if (store->slots != NULL && bwl_redis_is_to_introduce(store))
+        bwl_redis_slots_again(store);
+    else if (bwl_redis_listens(store) && bwl_redis_is_to_introduce(store))
         (void)bwl_redis_append(
             store, /* without memory for it, nobody knows us */
             &(bwl_redis_open_question){ .lock = lock, .verifies = true, .introduces = true });
@@ -103,7 +111,7 @@ static bool redis_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
         bwl_lock_says(lock, "the time of day is outside of what the value can hold");
         return true;
     }
-    question.by_text = is_release_by_text(store, lock);
+    question.by_text = is_release_by_text(store, lock, ask->word);
     if (bwl_redis_put(store, &question)) {
         may_be_read_late(store, lock);
         return false;
@@ -189,16 +197,23 @@ static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bw
         note_form(ret_holder, look, rules);
 }
 
-/* The looker is the lock's: whoever waits for it may leave before the answer comes. */
+/* The lookers are the lock's: whoever waits for them may leave before the answers come. */
 static bool redis_look(bwl_lock *lock)
 {
-    bwl_redis_part         *part     = lock->part;
-    bwl_redis_open_question question = { .lock = lock };
+    bwl_redis_part *part = lock->part;
+    unsigned        open = 0;
 
     assert(part->looker == NULL);
-    part->looker    = calloc(1, sizeof *part->looker);
-    question.looker = part->looker;
-    if (part->looker != NULL && bwl_redis_put(lock->client->store, &question))
+    part->looker = calloc(lock->client->nodes, sizeof *part->looker);
+    for (unsigned i = 0; part->looker != NULL && i < lock->client->nodes; i++) {
+        bwl_redis_store        *store    = bwl_redis_store_for(lock, i);
+        bwl_redis_open_question question = { .lock = lock, .looker = &part->looker[i] };
+        if (store != NULL && bwl_redis_put(store, &question))
+            open++;
+        else
+            part->looker[i].answer = BWL_UNSENT;
+    }
+    if (open > 0)
         return false;
     free(part->looker);
     part->looker = NULL;
@@ -207,12 +222,11 @@ static bool redis_look(bwl_lock *lock)
 
 static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
 {
-    const bwl_redis_looker *looker = ((bwl_redis_part *)lock->part)->looker;
-
-    if (looker == NULL)
+    if (((bwl_redis_part *)lock->part)->looker == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    switch (looker->answer) {
-    case BWL_YES: fill_in(ret_holder, &looker->look, &lock->hold); return BWL_OK;
+    bwl_redis_looker looker = bwl_redis_seen(lock);
+    switch (looker.answer) {
+    case BWL_YES: fill_in(ret_holder, &looker.look, &lock->hold); return BWL_OK;
     case BWL_LATER:
     case BWL_NO:
     case BWL_REFUSED: return bwl_fail(fault, BWL_STATUS_REFUSED, "%s", lock->why);
@@ -222,20 +236,36 @@ static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
     bwl_unreachable("an answer outside of its enum");
 }
 
-#define REDIS_ENGINE(scheme_)                                                                   \
+#define REDIS_ENGINE(scheme_, protocol_, choose_, step_)                                          \
+    {                                                                                             \
+        .scheme = (scheme_), .protocol = (protocol_), .has_lease = true, .choose = (choose_),     \
+        .open = bwl_redis_open, .share = bwl_redis_share, .close = bwl_redis_close,               \
+        .prepare = redis_prepare, .ask = redis_ask, .forget = redis_forget,                       \
+        .woken = bwl_redis_woken, .flush = bwl_redis_flush, .await = bwl_redis_await,             \
+        .look = redis_look, .who = redis_who, .step = step_, .lock_size = sizeof(bwl_redis_part), \
+        .break_seen = bwl_redis_break_seen, .broken = bwl_redis_broken,                           \
+    }
+#define SERVER_ENGINE(scheme_)  REDIS_ENGINE(scheme_, &bwl_queue, bwl_redis_choose, bwl_redis_step)
+#define CLUSTER_ENGINE(scheme_) REDIS_ENGINE(scheme_, &bwl_queue, bwl_redis_choose_cluster, NULL)
+
+const bwl_engine bwl_redis_engine = SERVER_ENGINE("redis");
+const bwl_engine bwl_tls_engine   = SERVER_ENGINE("rediss");
+const bwl_engine bwl_unix_engine  = SERVER_ENGINE("unix");
+
+const bwl_engine bwl_sentinel_engine     = SERVER_ENGINE("redis+sentinel");
+const bwl_engine bwl_sentinel_tls_engine = SERVER_ENGINE("rediss+sentinel");
+
+const bwl_engine bwl_cluster_engine     = CLUSTER_ENGINE("redis+cluster");
+const bwl_engine bwl_cluster_tls_engine = CLUSTER_ENGINE("rediss+cluster");
+
+#define REDLOCK_ENGINE(scheme_)                                                                 \
     {                                                                                           \
-        .scheme = (scheme_), .protocol = &bwl_queue, .has_lease = true,                         \
-        .choose = bwl_redis_choose, .open = bwl_redis_open, .share = bwl_redis_share,           \
+        .scheme = (scheme_), .protocol = &bwl_redlock, .has_lease = true,                       \
+        .choose = bwl_redis_many_choose, .open = bwl_redis_many_open, .share = bwl_redis_share, \
         .close = bwl_redis_close, .prepare = redis_prepare, .ask = redis_ask,                   \
         .forget = redis_forget, .woken = bwl_redis_woken, .flush = bwl_redis_flush,             \
-        .await = bwl_redis_await, .look = redis_look, .who = redis_who, .step = bwl_redis_step, \
-        .break_seen = bwl_redis_break_seen, .broken = bwl_redis_broken,                         \
-        .lock_size = sizeof(bwl_redis_part),                                                    \
+        .look = redis_look, .who = redis_who, .lock_size = sizeof(bwl_redis_part),              \
     }
 
-const bwl_engine bwl_redis_engine = REDIS_ENGINE("redis");
-const bwl_engine bwl_tls_engine   = REDIS_ENGINE("rediss");
-const bwl_engine bwl_unix_engine  = REDIS_ENGINE("unix");
-
-const bwl_engine bwl_sentinel_engine     = REDIS_ENGINE("redis+sentinel");
-const bwl_engine bwl_sentinel_tls_engine = REDIS_ENGINE("rediss+sentinel");
+const bwl_engine bwl_redlock_engine     = REDLOCK_ENGINE("redlock");
+const bwl_engine bwl_redlock_tls_engine = REDLOCK_ENGINE("redlocks");

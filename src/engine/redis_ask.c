@@ -9,7 +9,11 @@
  * happens at client->latest.
  */
 #include "engine/redis_store.h"
+#include "engine/drive.h"
 #include "engine/fault.h"
+#include "engine/redis_cluster.h"
+#include "engine/redis_slot.h"
+#include "engine/redis_wait.h"
 #include "engine/unawaited.h"
 
 #include <stdio.h>
@@ -18,88 +22,13 @@
 #include <sys/epoll.h>
 
 enum {
-    LAST_ROOM = 64,   /* for CLIENT REPLY OFF                                              */
-    IDLE_MS   = 2,    /* without a word from the server before we look whether it has gone  */
-    BATCH     = 8192, /* less than a server reads at once                                  */
+    LAST_ROOM   = 64,   /* for CLIENT REPLY OFF                                              */
+    IDLE_MS     = 2,    /* without a word from the server before we look whether it has gone  */
+    BATCH       = 8192, /* less than a server reads at once                                  */
+    HAS_TIME_MS = 100,  /* left of what is held: a millisecond does not matter then            */
 };
 
 static void work(bwl_redis_store *store);
-
-/* ---- what becomes of a question -------------------------------------------------------------- */
-
-/* The question is not in the ring any more. */
-static void settle(const bwl_redis_open_question *q, const bwl_event *ev)
-{
-    if (q->verifies) {
-        bwl_redis_verified(q, ev);
-    } else if (bwl_redis_breaks(q)) {
-        bwl_redis_break_ended(q->lock->client->store, q, ev);
-    } else if (q->looker != NULL) {
-        q->looker->answer = ev->kind == BWL_DOWN ? BWL_UNSENT : ev->answer;
-        bwl_lock_looked(q->lock);
-    } else if (q->section != NULL) {
-        bwl_redis_section_ended(q->lock->client->store, q, ev);
-    } else {
-        bwl_event copy = *ev;
-        copy.tag       = q->tag;
-        bwl_lock_event(q->lock, copy);
-    }
-    bwl_lock_unpin(q->lock);
-}
-
-/* What happens to a question may make its machine ask again, and that may connect, and that may
- * fail at once and bring us here again: so the ring is put aside first. */
-void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool refused)
-{
-    if (!refused && bwl_redis_seek_on(store, fault))
-        return;
-    bwl_redis_store aside       = *store;
-    uint64_t        handed_over = store->conn.handed_over;
-    bool            listened    = store->phase == BWL_REDIS_READY && bwl_redis_listens(store);
-    bool            in_doubt    = listened; /* what is said to its inbox would be lost         */
-    bool            is_put_off  = store->phase == BWL_REDIS_GREETING && store->is_put_off;
-    bwl_answer      not_asked   = refused ? BWL_REFUSED : is_put_off ? BWL_LATER : BWL_UNSENT;
-
-    if (!atomic_exchange(&store->client->stands, false))
-        atomic_store(&store->client->lame_until,
-                     bwl_later(bwl_client_now(store->client), BWL_LAME_MS));
-    bwl_conn_close(&store->conn);
-    bwl_lock *kept = bwl_redis_watch_broken(store);
-    if (!store->has_answered)
-        bwl_redis_rest(store);
-    store->has_answered    = false;
-    store->phase           = BWL_REDIS_DOWN;
-    store->questions       = NULL;
-    store->questions_count = 0;
-    store->questions_room  = 0;
-    store->questions_first = 0;
-    for (size_t i = 0; i < aside.questions_count; i++) {
-        bwl_redis_open_question *q           = bwl_redis_nth(&aside, i);
-        bool                     is_answered = q->known != 0 || q->asks_again;
-        q->written = q->written && !is_answered && q->starts_at < handed_over;
-        in_doubt   = in_doubt || q->written;
-    }
-    if (in_doubt)
-        store->to_be_killed = aside.connection_id;
-    store->connection_id = 0;
-    if (listened)
-        bwl_redis_inbox_ended(store);
-    while (aside.questions_count > 0) {
-        bwl_redis_open_question q      = bwl_redis_take_first(&aside);
-        bwl_event               unsent = { .kind = BWL_REPLY, .answer = not_asked };
-        bwl_event               down   = { .kind = BWL_DOWN };
-        bwl_event               known  = { .kind = BWL_REPLY, .answer = q.known };
-        if (!q.verifies && q.known == 0)
-            bwl_lock_says(q.lock, "%s", fault->text);
-        settle(&q, q.known != 0 ? &known : q.written ? &down : &unsent);
-    }
-    free(aside.questions);
-    bwl_redis_watch_settle(store, kept, not_asked);
-    /* A hold must not find out at its next renewal only that the server has forgotten it. */
-    if (store->phase == BWL_REDIS_DOWN && bwl_redis_holds_something(store))
-        bwl_redis_connect(store);
-    bwl_redis_set_timer(store);
-}
 
 /* What the frame says to the oldest question.  A value that no frame can hold has no bytes here. */
 static bwl_redis_verdict read_frame(bwl_redis_store *store, bwl_redis_open_question *q,
@@ -147,20 +76,28 @@ static unsigned frames_of(const bwl_redis_open_question *q)
     return q->looker != NULL ? 1 : bwl_redis_frames(q->word);
 }
 
-static void says_why(bwl_redis_store *store, const bwl_redis_open_question *q, bwl_answer answer,
-                     const char *bytes, size_t size)
+void bwl_redis_says_why(bwl_redis_store *store, const bwl_redis_open_question *q, bwl_answer answer,
+                        const char *bytes, size_t size)
 {
     char text[160];
 
     if (q->verifies || q->section != NULL || bytes == NULL || answer == 0)
         return; /* 0: it is asked again by its text */
+    if (bwl_redis_is_wait(q) && answer == BWL_NO) {
+        bwl_redis_wait_says_why(store, q, bytes, size);
+        return;
+    }
     if (answer != BWL_LATER && answer != BWL_REFUSED) {
-        bwl_lock_says_nothing(q->lock);
+        if (store->client->nodes == 1) /* of several, another one may have said why it does not */
+            bwl_lock_says_nothing(q->lock);
         return;
     }
     bwl_redis_error_words(store, text, sizeof text, bytes, size);
+    bwl_redis_name_cluster(store, text, sizeof text, bytes, size);
     if (bwl_redis_lacks_a_right(text))
         bwl_redis_name_rights(store, text, sizeof text);
+    else if (bwl_redis_error_is(bytes, size, "NOPERM"))
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), ": man 7 bowline, RIGHTS");
     bwl_lock_says(q->lock, "%s: %s", store->where, text);
 }
 
@@ -180,16 +117,19 @@ static void is_demoted(bwl_redis_store *store)
     bwl_redis_break_off(store, &fault, false);
 }
 
+/* To delete what is ours is harmless at any time, and what a lock on several servers asks for when
+ * it has moved on already. */
 static void ask_again(bwl_redis_store *store, bwl_redis_open_question q)
 {
-    bool wanted = q.looker != NULL || q.verifies || q.tag == q.lock->latest_tag;
+    bool wanted = q.looker != NULL || q.verifies || q.tag == q.lock->latest_tag ||
+                  (q.word == REDIS_DELETE_IF_MINE && store->is_of_many);
 
     q.written    = false;
     q.read_late  = false;
     q.together   = 0;
     q.asks_again = false;
     if (!wanted || !bwl_redis_append(store, &q))
-        settle(&q, &(bwl_event){ .kind = BWL_REPLY, .answer = BWL_UNSENT });
+        bwl_redis_settle(&q, &(bwl_event){ .kind = BWL_REPLY, .answer = BWL_UNSENT });
     else
         bwl_lock_unpin(q.lock); /* appending has pinned it once more */
 }
@@ -204,7 +144,9 @@ static void settle_batch(bwl_redis_store *store)
         if (q.asks_again)
             ask_again(store, q);
         else
-            settle(&q, &(bwl_event){ .kind = BWL_REPLY, .answer = q.known });
+            bwl_redis_settle(&q, &(bwl_event){ .kind = BWL_REPLY, .answer = q.known });
+        if (bwl_redis_is_wait(&q))
+            bwl_redis_wait_over(store, &q);
     }
 }
 
@@ -218,7 +160,8 @@ static void batch_answered(bwl_redis_store *store, const char *bytes, size_t siz
     store->has_answered = true;
     store->failures     = 0;
     for (size_t i = 0; i < bwl_redis_nth(store, 0)->together; i++)
-        says_why(store, bwl_redis_nth(store, i), bwl_redis_nth(store, i)->known, bytes, size);
+        bwl_redis_says_why(store, bwl_redis_nth(store, i), bwl_redis_nth(store, i)->known, bytes,
+                           size);
     bool demoted = bwl_redis_was_demoted(store, bytes, size);
     settle_batch(store);
     if (demoted && bwl_conn_is_open(&store->conn))
@@ -232,6 +175,22 @@ static void answered(bwl_redis_store *store, const char *bytes, size_t size)
     bwl_place                place;
     bwl_event                ev = { .kind = BWL_REPLY };
 
+    if (first->awaits_ok) {
+        first->awaits_ok = false;
+        return; /* if it was no OK, the question is not answered by YES or NO either */
+    }
+    if (first->prepares) {
+        bwl_redis_slot_answered(store, bytes, size);
+        return;
+    }
+    if (bwl_redis_is_sent_on(store, first, bytes, size)) {
+        bwl_redis_sent_on(store, bytes, size);
+        return;
+    }
+    if (bwl_redis_slot_broke(store, bytes, size)) {
+        bwl_redis_slot_ended(store);
+        return;
+    }
     if (first->together > 0) {
         batch_answered(store, bytes, size);
         return;
@@ -241,7 +200,7 @@ static void answered(bwl_redis_store *store, const char *bytes, size_t size)
         answered_strangely(store);
         return;
     }
-    says_why(store, first, ev.answer, first->failed == 0 ? bytes : NULL, size);
+    bwl_redis_says_why(store, first, ev.answer, first->failed == 0 ? bytes : NULL, size);
     if (first->heard + 1u < frames_of(first)) {
         heard_part(first, ev.answer);
         return;
@@ -258,13 +217,17 @@ static void answered(bwl_redis_store *store, const char *bytes, size_t size)
     }
     if (verdict == BWL_REDIS_NOSCRIPT)
         ev.answer = BWL_REFUSED; /* it had the text, and does not know it still */
+    if (ev.answer == BWL_YES || (ev.place != NULL && ev.place->how == BWL_HOW_QUEUED))
+        bwl_redis_is_at(store, q.lock);
     if (ev.place != NULL)
         bwl_redis_placed(store, &q, ev.place);
     bwl_redis_batch_learns(&q, ev.answer);
     if (q.word == REDIS_WATCH_READ && (ev.answer == BWL_LATER || ev.answer == BWL_REFUSED))
         bwl_redis_watch_failed(store, &q);
     bool demoted = bwl_redis_was_demoted(store, bytes, size);
-    settle(&q, &ev);
+    bwl_redis_settle(&q, &ev);
+    if (bwl_redis_is_wait(&q))
+        bwl_redis_wait_over(store, &q);
     if (demoted && bwl_conn_is_open(&store->conn))
         is_demoted(store);
 }
@@ -292,6 +255,31 @@ static bool write_reply_off(bwl_redis_store *store)
     return true;
 }
 
+/* Is it an extension of what is held for a while yet, which nobody waits for: that of a claim which
+ * whoever waited has just been told of? */
+static bool has_time(const bwl_redis_open_question *q, bwl_ms now)
+{
+    return q->word == REDIS_QUEUE_EXTEND && !q->verifies && q->lock->operation == NULL &&
+           bwl_hold_left(&q->lock->hold, now) >= HAS_TIME_MS;
+}
+
+/* All that is to be written has time: it goes out with what is asked next, a release perhaps, or by
+ * the keeper; and whoever was told goes on meanwhile. */
+static bool keeps_back(bwl_redis_store *store)
+{
+    bwl_client *client = store->client;
+    size_t      first  = store->questions_count;
+
+    while (first > 0 && !bwl_redis_nth(store, first - 1)->written)
+        if (!has_time(bwl_redis_nth(store, --first), client->latest))
+            return false;
+    if (first == store->questions_count || !bwl_can_keep(client))
+        return false;
+    if (client->kept_since == 0)
+        client->kept_since = client->latest;
+    return true;
+}
+
 static int write_questions(bwl_redis_store *store, bwl_fault *fault)
 {
     bool   closing = store->client->closing;
@@ -304,13 +292,17 @@ static int write_questions(bwl_redis_store *store, bwl_fault *fault)
                         store->where);
     while (first > 0 && !bwl_redis_nth(store, first - 1)->written)
         first--;
-    for (size_t size, i = first; i < store->questions_count; i += size) {
+    bool waits = first > 0 && bwl_redis_slot_holds_up(store, bwl_redis_nth(store, first - 1));
+    first -= first > 0 && !bwl_redis_nth(store, first - 1)->written;
+    for (size_t size, i = first; !waits && i < store->questions_count; i += size) {
         size       = bwl_redis_batch_size(store, i);
         bool wrote = size > 1 ? bwl_redis_write_batch(store, i, size)
                               : bwl_redis_write_question(store, bwl_redis_nth(store, i));
         if (!wrote)
             return bwl_fail(fault, BWL_STATUS_NOMEM, "too much is waiting to be sent to %s",
                             store->where);
+        if (bwl_redis_nth(store, i)->prepares)
+            break; /* and what is behind it waits until it is written itself */
     }
     store->kept_back = 0;
     if ((closing || store->client->gathers) && store->conn.out_size < BATCH)
@@ -339,6 +331,7 @@ static void broke(bwl_redis_store *store, bwl_fault *fault)
 {
     bool refused = bwl_redis_suspect(store, fault);
 
+    bwl_redis_map_broke(store);
     bwl_redis_name_place(store, fault);
     bwl_redis_break_off(store, fault, refused);
 }
@@ -380,7 +373,7 @@ static void work(bwl_redis_store *store)
             status = bwl_fail(&fault, BWL_STATUS_REFUSED, "speaks without having been asked");
         }
     }
-    if (status == 0 && store->phase == BWL_REDIS_READY)
+    if (status == 0 && store->phase == BWL_REDIS_READY && !keeps_back(store))
         status = write_questions(store, &fault);
     if (status < 0)
         broke(store, &fault);
@@ -426,16 +419,19 @@ bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *questi
     if (store->phase == BWL_REDIS_READY && store->questions_count == 0 &&
         now >= bwl_later(store->heard_at, IDLE_MS) && bwl_conn_has_unread(&store->conn))
         bwl_redis_ready(&store->conn.source, EPOLLIN);
-    if (!bwl_redis_watch_admits(store, question))
+    if (!bwl_redis_watch_admits(store, question) || !bwl_redis_wait_admits(store, question))
         return true;
     if (!bwl_redis_append(store, question)) {
         bwl_redis_watch_failed(store, question);
+        if (bwl_redis_is_wait(question))
+            bwl_redis_wait_over(store, question);
         return false;
     }
     bwl_redis_watch_went(store, question);
     if (store->phase == BWL_REDIS_DOWN) {
         bwl_redis_connect(store);
-    } else if (store->phase == BWL_REDIS_READY && write_questions(store, &fault) < 0) {
+    } else if (store->phase == BWL_REDIS_READY && !keeps_back(store) &&
+               write_questions(store, &fault) < 0) {
         bwl_redis_name_place(store, &fault);
         bwl_redis_break_off(store, &fault, false);
     }
@@ -443,15 +439,15 @@ bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *questi
     return true;
 }
 
-void bwl_redis_flush(bwl_client *client)
+static void flush(bwl_redis_store *store)
 {
-    bwl_redis_store *store = client->store;
-    size_t           count = store->questions_count;
-    bwl_fault        fault = { 0 };
+    size_t    count = store->questions_count;
+    bwl_fault fault = { 0 };
 
-    if (store->phase != BWL_REDIS_READY)
-        return;
-    bool kept   = count > 0 && !bwl_redis_nth(store, count - 1)->written;
+    if (store->phase != BWL_REDIS_READY || (store->client->closing && store->cluster == NULL))
+        return; /* what closes is written already, but for what a slot holds up */
+    bool kept   = count > 0 && (!bwl_redis_nth(store, count - 1)->written ||
+                              bwl_redis_nth(store, count - 1)->prepares);
     int  status = kept ? write_questions(store, &fault) : BWL_OK;
     if (status == BWL_OK && store->conn.out_size > 0)
         status = bwl_conn_flush(&store->conn, &fault);
@@ -461,4 +457,10 @@ void bwl_redis_flush(bwl_client *client)
     }
     if (kept)
         bwl_redis_set_timer(store);
+}
+
+void bwl_redis_flush(bwl_client *client)
+{
+    for (bwl_redis_store *store = client->store; store != NULL; store = store->next)
+        flush(store);
 }

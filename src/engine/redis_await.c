@@ -10,11 +10,20 @@
 
 #include <errno.h>
 
-/* Not for the first answer of a connection: whoever asks once should not prepare for more. */
-static bool is_worth_it(bwl_client *client, bwl_ms until)
+/* The one that will speak next, if that is known; NULL. */
+static bwl_redis_store *only_asked(bwl_client *client)
 {
-    const bwl_redis_store *store = client->store;
-    bwl_ms                 next  = bwl_sooner(until, bwl_client_next_at(client));
+    bwl_redis_store *store = client->store;
+
+    while (store != NULL && store->questions_count == 0)
+        store = store->next;
+    return store != NULL && store->questions_count == client->pending ? store : NULL;
+}
+
+/* Not for the first answer of a connection: whoever asks once should not prepare for more. */
+static bool is_worth_it(bwl_client *client, const bwl_redis_store *store, bwl_ms until)
+{
+    bwl_ms next = bwl_sooner(until, bwl_client_next_at(client));
 
     return store->phase == BWL_REDIS_READY && store->has_answered && store->questions_count > 0 &&
            next >= bwl_later(client->latest, BWL_CONN_AWAIT_MS);
@@ -22,11 +31,11 @@ static bool is_worth_it(bwl_client *client, bwl_ms until)
 
 bool bwl_redis_await(bwl_client *client, bwl_ms until)
 {
-    bwl_redis_store *store = client->store;
+    bwl_redis_store *store = only_asked(client);
     char             bytes[BWL_CONN_AWAIT_ROOM];
     bwl_fault        fault = { 0 };
 
-    if (!is_worth_it(client, until))
+    if (store == NULL || !is_worth_it(client, store, until))
         return false;
     int fd = bwl_conn_await_begin(&store->conn);
     if (fd < 0)

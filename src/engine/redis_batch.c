@@ -12,6 +12,7 @@
  * batches on this connection any more.
  */
 #include "engine/redis_store.h"
+#include "engine/redis_wait.h"
 
 #include <string.h>
 
@@ -31,8 +32,8 @@ static bool may_share(const bwl_redis_open_question *q)
            !part_of(q)->is_alone;
 }
 
-/* May these two be of one call?  Their keys must lie on the same server, in a cluster in the same
- * slot: there is one server, and a store for it. */
+/* May these two be of one call?  Their keys must lie on the same server: there is one, and a store
+ * for it.  (In a cluster they would have to lie in one slot: there each goes for itself.) */
 static bool are_alike(const bwl_redis_open_question *a, const bwl_redis_open_question *b)
 {
     return a->word == b->word && a->lease_ms == b->lease_ms;
@@ -43,7 +44,10 @@ size_t bwl_redis_batch_size(const bwl_redis_store *store, size_t nth)
     const bwl_redis_open_question *first = bwl_redis_nth(store, nth);
     size_t                         size  = 1;
 
-    if (store->client->closing || store->batches_refused >= REFUSALS_MAX || !may_share(first))
+    if (bwl_redis_is_wait(first))
+        return bwl_redis_wait_size(store, nth);
+    if (store->client->closing || store->cluster != NULL ||
+        store->batches_refused >= REFUSALS_MAX || !may_share(first))
         return 1;
     while (size < BWL_BATCH_MAX && nth + size < store->questions_count) {
         const bwl_redis_open_question *next = bwl_redis_nth(store, nth + size);
@@ -106,6 +110,8 @@ bool bwl_redis_write_batch(bwl_redis_store *store, size_t nth, size_t size)
     size_t          keys_size = 0;
     bwl_resp_writer writer;
 
+    if (bwl_redis_is_wait(bwl_redis_nth(store, nth)))
+        return bwl_redis_write_wait(store, nth, size);
     assert(size >= BWL_BATCH_MIN);
     assert(size <= BWL_BATCH_MAX);
     for (size_t i = nth; i < nth + size; i++)
@@ -113,13 +119,7 @@ bool bwl_redis_write_batch(bwl_redis_store *store, size_t nth, size_t size)
     if (!bwl_conn_reserve(&store->conn, bwl_batch_room((unsigned)size, keys_size), &writer))
         return false;
     write_call(store, nth, size, &writer);
-    for (size_t i = nth; i < nth + size; i++) {
-        bwl_redis_open_question *q = bwl_redis_nth(store, i);
-        q->together                = (uint8_t)(nth + size - i);
-        q->starts_at               = store->conn.written;
-        q->written_at              = store->client->latest;
-        q->written                 = true;
-    }
+    bwl_redis_go_together(store, nth, size);
     bwl_conn_commit(&store->conn, &writer);
     return true;
 }
@@ -164,6 +164,8 @@ bwl_redis_verdict bwl_redis_batch_heard(bwl_redis_store *store, const char *byte
     const bwl_redis_open_question *first = bwl_redis_nth(store, 0);
     bwl_batch_reply                reply;
 
+    if (bwl_redis_is_wait(first))
+        return bwl_redis_wait_heard(store, bytes, size);
     assert(first->together >= BWL_BATCH_MIN);
     switch (bwl_batch_read(first->together, bytes, size, &reply)) {
     case BWL_BATCH_EACH:

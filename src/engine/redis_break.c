@@ -12,6 +12,7 @@
  * is not touched; nor one that is the same for every holder, which says of nobody that he was seen.
  */
 #include "engine/fault.h"
+#include "engine/redis_cluster.h"
 #include "engine/redis_store.h"
 #include "redis/stamp.h"
 
@@ -44,9 +45,9 @@ void bwl_redis_name_seen(const bwl_redis_open_question *question, bwl_redis_ques
     if (!bwl_queue_is(question->word))
         return;
     assert(bwl_queue_is_whole_value(look->value, look->value_size));
-    memcpy(self->session, look->value + 3, BWL_QUEUE_BITS_SIZE);
-    self->session[BWL_QUEUE_BITS_SIZE] = '\0';
-    ret_question->token                = look->value + 3 + BWL_QUEUE_BITS_SIZE;
+    memcpy(self->session, look->value + 3, BWL_QUEUE_SESSION_SIZE);
+    self->session[BWL_QUEUE_SESSION_SIZE] = '\0';
+    ret_question->token                   = look->value + 3 + BWL_QUEUE_SESSION_SIZE;
 }
 
 static bool put(bwl_redis_store *store, bwl_lock *lock, bwl_redis_looker *looker,
@@ -58,14 +59,15 @@ static bool put(bwl_redis_store *store, bwl_lock *lock, bwl_redis_looker *looker
 
 bool bwl_redis_break_seen(bwl_lock *lock)
 {
-    bwl_redis_store  *store  = lock->client->store;
+    bwl_redis_store  *store  = bwl_redis_store_for(lock, 0);
     bwl_redis_looker *looker = ((bwl_redis_part *)lock->part)->looker;
-    bool              queues = bwl_redis_listens(store);
+    bool              queues = bwl_redis_listens(lock->client->store);
 
     assert(looker != NULL);
     assert(looker->answer == BWL_YES);
     assert(bwl_redis_id_of_seen(&lock->hold, &looker->look) != 0);
-    if (put(store, lock, looker, queues ? REDIS_QUEUE_RELEASE : REDIS_DELETE_IF_MINE))
+    if (store != NULL &&
+        put(store, lock, looker, queues ? REDIS_QUEUE_RELEASE : REDIS_DELETE_IF_MINE))
         return false;
     bwl_lock_says(lock, "out of memory");
     looker->answer = BWL_UNSENT;

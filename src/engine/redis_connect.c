@@ -18,6 +18,8 @@
  */
 #include "engine/redis_store.h"
 #include "engine/fault.h"
+#include "engine/redis_cluster.h"
+#include "engine/redis_slot.h"
 #include "hold/pause.h"
 
 #include <stdio.h>
@@ -251,6 +253,17 @@ void bwl_redis_connect(bwl_redis_store *store)
         begin(store);
 }
 
+void bwl_redis_stands_no_more(bwl_redis_store *store)
+{
+    bwl_client *client = store->client;
+
+    for (const bwl_redis_store *each = client->store; each != NULL; each = each->next)
+        if (each->phase == BWL_REDIS_READY)
+            return;
+    if (!atomic_exchange(&client->stands, false))
+        atomic_store(&client->lame_until, bwl_later(bwl_client_now(client), BWL_LAME_MS));
+}
+
 /* ---- time ------------------------------------------------------------------------------------ */
 
 /* When somebody has to look again; NEVER if we wait for nothing. */
@@ -278,12 +291,17 @@ static bwl_ms waits_until(const bwl_redis_store *store)
 
 void bwl_redis_set_timer(bwl_redis_store *store)
 {
-    bwl_ms at = waits_until(store);
+    bwl_client *client = store->client;
+    bwl_ms      at     = bwl_redis_aside_until(client);
 
-    store->client->watches = store->phase != BWL_REDIS_DOWN;
+    client->watches = false;
+    for (const bwl_redis_store *each = client->store; each != NULL; each = each->next) {
+        client->watches = client->watches || each->phase != BWL_REDIS_DOWN;
+        at              = bwl_sooner(at, waits_until(each));
+    }
     if (store->sentinel != NULL)
         at = bwl_sooner(at, bwl_sentinel_waits_until(store->sentinel));
-    bwl_client_alarm(store->client, &store->client->store_timer, at);
+    bwl_client_alarm(client, &client->store_timer, at);
 }
 
 static void is_late(bwl_redis_store *store)
@@ -308,15 +326,13 @@ static void is_late(bwl_redis_store *store)
     bwl_redis_break_off(store, &fault, false);
 }
 
-void bwl_redis_woken(bwl_client *client)
+static void store_woken(bwl_redis_store *store)
 {
-    bwl_redis_store *store = client->store;
-
     if (store->sentinel != NULL)
         bwl_sentinel_woken(store->sentinel);
     if (store->phase == BWL_REDIS_RESOLVING)
         take_addresses(store);
-    if (bwl_client_now(client) >= waits_until(store)) {
+    if (bwl_client_now(store->client) >= waits_until(store)) {
         if (store->phase != BWL_REDIS_RESTING)
             is_late(store);
         else if (store->questions_count > 0 || bwl_redis_holds_something(store))
@@ -324,5 +340,12 @@ void bwl_redis_woken(bwl_client *client)
         else
             enter(store, BWL_REDIS_DOWN, BWL_NEVER); /* nobody wants it any more */
     }
-    bwl_redis_set_timer(store);
+}
+
+void bwl_redis_woken(bwl_client *client)
+{
+    for (bwl_redis_store *store = client->store; store != NULL; store = store->next)
+        store_woken(store);
+    bwl_redis_aside_woken(client);
+    bwl_redis_set_timer(client->store);
 }

@@ -4,6 +4,7 @@
  *      HELLO 3 [AUTH user password]     who we are; who you are: your version, our connection's id
  *      INFO server                      which process you are: see redis_held.c
  *      SELECT n                         if it is not database 0
+ *      CLUSTER SLOTS                    if it is a node of a cluster: see redis_cluster.h
  *      an inbox, scripts, a floor       if the protocol has a queue: see redis_inbox.c
  *      CLIENT KILL ID n                 if our last connection broke with questions open: what is
  *                                       still on its way of it shall not run later
@@ -19,6 +20,8 @@
  */
 #include "engine/redis_store.h"
 #include "engine/fault.h"
+#include "engine/redis_cluster.h"
+#include "engine/redis_many.h"
 #include "engine/secret.h"
 
 #include <ctype.h>
@@ -59,6 +62,7 @@ void bwl_redis_write_rest(const bwl_redis_store *store, bwl_resp_writer *writer)
         bwl_resp_write_text(writer, "SELECT");
         bwl_resp_write_integer(writer, store->database);
     }
+    bwl_redis_write_slots(store, writer);
 }
 
 static int write_kill(bwl_redis_store *store, bwl_fault *fault)
@@ -248,10 +252,19 @@ static int said_hello(bwl_redis_store *store, const char *bytes, size_t size, bw
         return BWL_STATUS_REFUSED;
     if (bwl_resp_text_is(&h.mode, "sentinel"))
         return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "%s is a sentinel, and keeps no locks: write redis+sentinel://HOST/SERVICE",
-                        store->where);
+                        "%s is a sentinel, and keeps no locks: write %s+sentinel://HOST/SERVICE",
+                        store->where, store->tls != NULL ? "rediss" : "redis");
+    if (bwl_redis_check_mode(store, &h.mode, fault) < 0)
+        return BWL_STATUS_REFUSED;
     if (bwl_redis_check_role(store, &h.role, fault) < 0)
         return BWL_STATUS_UNREACHABLE;
+    if (store->cluster != NULL && bwl_redis_listens(store) &&
+        strtol(h.version, NULL, 10) < VERSION_OF_SHARDS)
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "%s is Redis %s: in a cluster protocol queue needs 7.0 (SPUBLISH): use "
+                        "protocol=token",
+                        store->where, h.version);
+    store->is_replica    = bwl_resp_text_is(&h.role, "replica");
     store->connection_id = h.id;
     if (bwl_redis_listens(store))
         bwl_redis_says_version(store, strtol(h.version, NULL, 10) >= VERSION_OF_SHARDS);
@@ -291,12 +304,15 @@ static int said_info(bwl_redis_store *store, const char *bytes, size_t size, bwl
             return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s answers what was not asked",
                             store->where);
         read_run_id(run_id, &info);
+        if (store->is_of_many &&
+            bwl_redis_check_independence(store, info.text, info.size, fault) < 0)
+            return fault->status;
     }
     if (strcmp(store->run_id, run_id) == 0)
         return BWL_OK;
     if (store->run_id[0] != '\0')
         store->texts_due = ~0u;
-    store->is_another   = true;
+    store->is_another   = store->run_id[0] != '\0' || store->cluster == NULL;
     store->to_be_killed = 0; /* it ended with its process */
     memcpy(store->run_id, run_id, sizeof run_id);
     return BWL_OK;
@@ -320,6 +336,10 @@ static bwl_redis_greeting next_greeting(const bwl_redis_store *store)
         return BWL_GREET_INFO;
     if (store->greeting < BWL_GREET_SELECT && store->database != 0)
         return BWL_GREET_SELECT;
+    if (store->greeting < BWL_GREET_SLOTS && bwl_redis_asks_slots(store))
+        return BWL_GREET_SLOTS;
+    if (store->greeting < BWL_GREET_SCRIPTS && bwl_redis_listens(store) && store->cluster != NULL)
+        return BWL_GREET_SCRIPTS; /* the rest is of slots: see redis_slot.h */
     if (store->greeting < BWL_GREET_SUBSCRIBE && bwl_redis_listens(store))
         return BWL_GREET_SUBSCRIBE;
     if (store->greeting < BWL_GREET_ID && store->is_resp2)
@@ -359,6 +379,7 @@ int bwl_redis_greeted(bwl_redis_store *store, const char *bytes, size_t size, bw
         if (bwl_redis_is_error(bytes, size))
             status = turned_away(store, bytes, size, fault);
         break;
+    case BWL_GREET_SLOTS: bwl_redis_said_slots(store, bytes, size); break;
     case BWL_GREET_SUBSCRIBE:
     case BWL_GREET_PUBLISH:
     case BWL_GREET_SCRIPTS:
@@ -372,7 +393,8 @@ int bwl_redis_greeted(bwl_redis_store *store, const char *bytes, size_t size, bw
     if (more || status < 0)
         return status;
     store->greeting = next_greeting(store);
-    if (store->greeting == BWL_GREET_SUBSCRIBE && !inbox_goes_along(store))
+    if ((store->greeting == BWL_GREET_SUBSCRIBE || store->greeting == BWL_GREET_SCRIPTS) &&
+        !inbox_goes_along(store))
         status = write_inbox(store, fault);
     if (store->greeting == BWL_GREET_KILL)
         status = write_kill(store, fault);
@@ -381,31 +403,29 @@ int bwl_redis_greeted(bwl_redis_store *store, const char *bytes, size_t size, bw
 
 /* ---- the wrong port -------------------------------------------------------------------------- */
 
-/* An alert of TLS, as its servers send it to whoever speaks clear text. */
-static bool sounds_like_tls(const bwl_conn *conn)
-{
-    const char *at = conn->in + conn->in_taken;
-
-    return conn->in_size - conn->in_taken >= 2 && at[0] == 21 && at[1] == 3;
-}
-
 /* A port for the one way of speaking may swallow the other in silence. */
 bool bwl_redis_suspect(const bwl_redis_store *store, bwl_fault *fault)
 {
     const bwl_conn *conn    = &store->conn;
+    bool            watched = store->sentinel != NULL;
     bwl_fault       bare    = *fault;
     const char     *suspect = NULL;
 
     if (store->phase == BWL_REDIS_CONNECTING && conn->joined && !conn->heard)
-        suspect = "is this a port for TLS?";
+        suspect = watched ? "is this a port for TLS? At rediss+sentinel:// servers and sentinels "
+                            "all speak it"
+                          : "is this a port for TLS?";
     else if (store->phase != BWL_REDIS_GREETING || store->host == NULL)
         return false;
     else if (store->tls != NULL)
         return fault->status == BWL_STATUS_REFUSED; /* what TLS refuses, and it is not asked yet */
     else if (!conn->heard)
-        suspect = "if it speaks TLS, write rediss://";
-    else if (sounds_like_tls(conn)) {
-        (void)bwl_fail(fault, BWL_STATUS_REFUSED, "this is a port for TLS: write rediss://");
+        suspect = watched ? "if it speaks TLS, write rediss+sentinel://, where the sentinels do "
+                            "as well"
+                          : "if it speaks TLS, write rediss://";
+    else if (bwl_conn_sounds_like_tls(conn)) {
+        (void)bwl_fail(fault, BWL_STATUS_REFUSED, "this is a port for TLS: write rediss%s://",
+                       watched ? "+sentinel" : "");
         return true;
     }
     if (suspect != NULL)

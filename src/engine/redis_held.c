@@ -11,12 +11,19 @@
  * Another server, which the sentinels have made the primary of the service: a copy of the old one,
  * that lacks at most the last of what was written.  While our key stands there with our token,
  * nobody else has had the lock at either, as long as there is one primary.  So every held lock is
- * asked for, and for its whole lease: the last renewal may be among what is lacking.
+ * asked for, and for its whole lease: the last renewal may be among what is lacking.  So it is at
+ * the server of a service, or the node, that we know already: since we were there it may have
+ * followed another one, and have become the primary again, as the same process and with what that
+ * one had.
+ *
+ * A node of a cluster is asked for those locks alone that are at home there.  One that is a replica
+ * now sends us on, whichever process it is, to the node that has a copy: as with the sentinels.
  *
  * A server that does not tell its run_id (INFO is forbidden to us, or it has none) is taken to be
  * the same; then the question whether the key is ours is all that is known.
  */
 #include "engine/redis_store.h"
+#include "engine/redis_cluster.h"
 #include "engine/seats.h"
 
 #include <string.h>
@@ -27,7 +34,8 @@ enum { NO_LEASE_MS = 1 };
 bool bwl_redis_holds_something(const bwl_redis_store *store)
 {
     for (const bwl_lock *lock = store->client->locks; lock != NULL; lock = lock->next)
-        if (!bwl_lock_is_seat(lock) && bwl_hold_is_held(&lock->hold))
+        if (!bwl_lock_is_seat(lock) && bwl_hold_is_held(&lock->hold) &&
+            bwl_redis_is_home(store, lock))
             return true;
     return false;
 }
@@ -41,18 +49,18 @@ static void give_up(bwl_redis_store *store, bwl_lock *lock)
 /* If there is no memory to ask, the next renewal will. */
 static void verify(bwl_redis_store *store, bwl_lock *lock)
 {
-    bool                    moved    = bwl_redis_has_moved(store);
+    bool                    is_whole = store->sentinel != NULL || store->cluster != NULL;
     bwl_redis_open_question question = {
         .lock     = lock,
         .verifies = true,
         .word     = bwl_redis_listens(store) ? REDIS_QUEUE_EXTEND : REDIS_EXTEND_IF_MINE,
-        .lease_ms = moved ? lock->hold.claim.lease_ms : NO_LEASE_MS,
+        .lease_ms = is_whole ? lock->hold.claim.lease_ms : NO_LEASE_MS,
     };
 
     if (lock->hold.state != BWL_HOLD_HELD)
         return; /* an extension is being asked for: that verifies as well */
     if (!lock->hold.protocol->extends) {
-        if (moved)
+        if (bwl_redis_has_moved(store))
             give_up(store, lock);
         return; /* there is no word that would change nothing and tell */
     }
@@ -62,13 +70,19 @@ static void verify(bwl_redis_store *store, bwl_lock *lock)
 
 void bwl_redis_vouch(bwl_redis_store *store)
 {
+    bool      is_sent_on = store->cluster != NULL && store->is_replica;
     bwl_lock *next;
 
     assert(store->phase == BWL_REDIS_GREETING); /* so what is asked now is not written yet */
+    if (store->is_of_many) { /* one server that forgets is outvoted: the next renewal heals it */
+        store->is_another = false;
+        return;
+    }
     for (bwl_lock *lock = store->client->locks; lock != NULL; lock = next) {
         bwl_lock_pin(lock);
-        if (!bwl_lock_is_seat(lock) && bwl_hold_is_held(&lock->hold)) {
-            if (store->is_another && !bwl_redis_has_moved(store))
+        if (!bwl_lock_is_seat(lock) && bwl_hold_is_held(&lock->hold) &&
+            bwl_redis_is_home(store, lock)) {
+            if (store->is_another && !bwl_redis_has_moved(store) && !is_sent_on)
                 give_up(store, lock);
             else
                 verify(store, lock);
@@ -84,6 +98,7 @@ void bwl_redis_verified(const bwl_redis_open_question *question, const bwl_event
     bwl_lock *lock    = question->lock;
     bool      is_same = strcmp(lock->hold.claim.token, question->token) == 0;
 
+    ((bwl_redis_part *)lock->part)->is_sought = false;
     if (question->introduces || ev->kind != BWL_REPLY || ev->answer != BWL_NO || !is_same)
         return; /* it is ours; or nobody knows, and it is asked again: at the latest to renew it */
     if (bwl_hold_is_held(&lock->hold)) {

@@ -21,6 +21,8 @@
  */
 #include "core/text.h"
 #include "engine/fault.h"
+#include "engine/redis_cluster.h"
+#include "engine/redis_slot.h"
 #include "engine/redis_store.h"
 #include "engine/seats.h"
 
@@ -35,7 +37,8 @@ static bwl_redis_part *part_of(const bwl_lock *lock)
     return lock->part;
 }
 
-static bool draw(bwl_redis_store *store, char ret_text[BWL_QUEUE_BITS_SIZE + 1])
+/* So many characters of 128 bits. */
+static bool draw(bwl_redis_store *store, char *ret_text, size_t size)
 {
     bwl_random bits;
     char       token[BWL_TOKEN_MAX + 1];
@@ -44,7 +47,9 @@ static bool draw(bwl_redis_store *store, char ret_text[BWL_QUEUE_BITS_SIZE + 1])
         return false;
     bwl_token_write(token, &bits);
     assert(strlen(token) == BWL_QUEUE_BITS_SIZE);
-    memcpy(ret_text, token, BWL_QUEUE_BITS_SIZE + 1);
+    assert(size <= BWL_QUEUE_BITS_SIZE);
+    memcpy(ret_text, token, size);
+    ret_text[size] = '\0';
     return true;
 }
 
@@ -60,11 +65,14 @@ bool bwl_redis_listens(const bwl_redis_store *store)
 
 static bool draw_names(bwl_redis_store *store)
 {
-    size_t prefix = sizeof BWL_QUEUE_INBOX - 1;
+    size_t           prefix = sizeof BWL_QUEUE_INBOX - 1;
+    bwl_redis_store *first  = store->client->store; /* of a cluster: all have one session */
 
     memcpy(store->inbox, BWL_QUEUE_INBOX, prefix);
-    return (store->session[0] != '\0' || draw(store, store->session)) &&
-           draw(store, store->inbox + prefix);
+    if (first->session[0] == '\0' && !draw(first, first->session, BWL_QUEUE_SESSION_SIZE))
+        return false;
+    memmove(store->session, first->session, sizeof first->session);
+    return draw(store, store->inbox + prefix, BWL_QUEUE_BITS_SIZE);
 }
 
 static void write_all(bwl_redis_store *store, bwl_resp_writer *writer)
@@ -72,9 +80,14 @@ static void write_all(bwl_redis_store *store, bwl_resp_writer *writer)
     store->inbox_was_heard = false;
     store->inbox_is_wrong  = false;
     store->scripts_missing = 0;
+    if (store->slots != NULL) {
+        bwl_redis_slots_begin(store);
+        bwl_queue_write_scripts(writer);
+        return;
+    }
     bwl_queue_write_inbox(writer, !store->is_without_shards, store->inbox);
     bwl_queue_write_scripts(writer);
-    bwl_redis_introduce(store, writer);
+    bwl_redis_introduce(store, writer, "");
 }
 
 int bwl_redis_write_inbox(bwl_redis_store *store, bwl_resp_writer *writer, bwl_fault *fault)
@@ -196,11 +209,13 @@ static int said_publish(bwl_redis_store *store, const char *bytes, size_t size, 
 }
 
 /* If it may not be asked, or says something else: an unknown script goes by its text. */
-static int said_scripts(bwl_redis_store *store, const char *bytes, size_t size)
+static int said_scripts(bwl_redis_store *store, const char *bytes, size_t size, bwl_fault *fault)
 {
-    store->greeting = BWL_GREET_FLOOR;
     if (!bwl_queue_read_scripts(bytes, size, &store->scripts_missing))
         store->scripts_missing = 0;
+    if (store->cluster != NULL)
+        return store->scripts_missing != 0 ? write_loads(store, fault) : BWL_OK;
+    store->greeting = BWL_GREET_FLOOR;
     return BWL_OK;
 }
 
@@ -233,13 +248,14 @@ int bwl_redis_inbox_greeted(bwl_redis_store *store, const char *bytes, size_t si
     switch (store->greeting) {
     case BWL_GREET_SUBSCRIBE: return said_subscribe(store, bytes, size, fault);
     case BWL_GREET_PUBLISH: return said_publish(store, bytes, size, fault);
-    case BWL_GREET_SCRIPTS: return said_scripts(store, bytes, size);
+    case BWL_GREET_SCRIPTS: return said_scripts(store, bytes, size, fault);
     case BWL_GREET_FLOOR: return said_floor(store, bytes, size, fault);
     case BWL_GREET_LOAD: return said_load(store);
     case BWL_GREET_HELLO:
     case BWL_GREET_AUTH:
     case BWL_GREET_INFO:
     case BWL_GREET_SELECT:
+    case BWL_GREET_SLOTS:
     case BWL_GREET_ID:
     case BWL_GREET_KILL:
     case BWL_GREET_DONE: break;
@@ -269,6 +285,7 @@ bool bwl_redis_name_waiter(bwl_redis_store *store, bwl_lock *lock, const bwl_ask
     bwl_redis_part *part = part_of(lock);
     bwl_random      bits;
 
+    store = store->client->store; /* of a cluster: the nodes have one list of them */
     if (!bwl_entropy_draw(&store->client->entropy, &bits))
         return false;
     if (part->slot == NO_SLOT) {
@@ -282,6 +299,7 @@ bool bwl_redis_name_waiter(bwl_redis_store *store, bwl_lock *lock, const bwl_ask
     memcpy(&part->generation, bits.bytes, sizeof part->generation);
     store->waiters[part->slot - 1].generation = part->generation;
     part->claim_ms                            = ask->claim_ms;
+    part->has_waited                          = false;
     part->stood_by[0][0]                      = '\0';
     part->stood_by[1][0]                      = '\0';
     return true;
@@ -303,22 +321,24 @@ bwl_queue_self bwl_redis_self_of(bwl_redis_store *store, const bwl_redis_open_qu
     bwl_redis_part *part = part_of(q->lock);
     bwl_queue_self  self = {
          .says_by_shard = !store->is_without_shards,
+         .is_patient    = bwl_redis_slot_is_new(store, q->lock),
          .slot          = part->slot,
          .generation    = q->generation,
          .claim_ms      = part->claim_ms,
          .queue_max     = store->queue_max,
     };
 
+    bwl_redis_slot_tag(store, q->lock, self.tag);
+    bwl_redis_slot_inbox(store, self.tag, self.inboxes[0]);
     memcpy(self.session, store->session, sizeof self.session);
-    memcpy(self.inboxes[0], store->inbox, sizeof store->inbox);
     if (q->generation != part->generation)
         return self; /* of an attempt before this one: all is known that we know of it */
     memcpy(self.inboxes[1], part->stood_by[0], sizeof part->stood_by[0]);
     memcpy(self.inboxes[2], part->stood_by[1], sizeof part->stood_by[1]);
     if (q->word == REDIS_QUEUE_JOIN || q->word == REDIS_QUEUE_REQUEUE)
-        memcpy(part->stood_by[0], store->inbox, sizeof store->inbox);
+        memcpy(part->stood_by[0], self.inboxes[0], sizeof self.inboxes[0]);
     if (q->word == REDIS_QUEUE_BEAT)
-        memcpy(part->stood_by[1], store->inbox, sizeof store->inbox);
+        memcpy(part->stood_by[1], self.inboxes[0], sizeof self.inboxes[0]);
     return self;
 }
 
@@ -326,9 +346,13 @@ void bwl_redis_placed(bwl_redis_store *store, const bwl_redis_open_question *q,
                       const bwl_place *place)
 {
     bwl_redis_part *part = part_of(q->lock);
+    char            tag[BWL_QUEUE_TAG_MAX + 1];
 
-    if (place->how == BWL_HOW_QUEUED && q->generation == part->generation)
-        memcpy(part->stood_by[0], store->inbox, sizeof store->inbox);
+    bwl_redis_slot_tag(store, q->lock, tag);
+    if (place->how == BWL_HOW_QUEUED && q->generation == part->generation) {
+        bwl_redis_slot_inbox(store, tag, part->stood_by[0]);
+        part->has_waited = true;
+    }
     if (place->how == BWL_HOW_FULL)
         bwl_lock_says(q->lock, "its queue is full (%llu wait, queue-max=%u)",
                       (unsigned long long)place->rank, (unsigned)store->queue_max);
@@ -336,14 +360,17 @@ void bwl_redis_placed(bwl_redis_store *store, const bwl_redis_open_question *q,
 
 /* ---- what comes ------------------------------------------------------------------------------ */
 
+/* In a cluster it may come from a node where we stand no more, whose clock is another. */
 static void granted(bwl_redis_store *store, const bwl_queue_push *push)
 {
-    bwl_place place = { .server_us = push->server_us };
+    bwl_place              place = { .server_us = push->server_us };
+    const bwl_redis_store *first = store->client->store;
 
-    if (push->slot == NO_SLOT || push->slot > store->waiters_room)
+    if (push->slot == NO_SLOT || push->slot > first->waiters_room)
         return;
-    const bwl_redis_waiter *waiter = &store->waiters[push->slot - 1];
-    if (waiter->lock == NULL || waiter->generation != push->generation)
+    const bwl_redis_waiter *waiter = &first->waiters[push->slot - 1];
+    if (waiter->lock == NULL || waiter->generation != push->generation ||
+        !bwl_redis_is_home(store, waiter->lock))
         return;
     bwl_lock_event(waiter->lock,
                    (bwl_event){ .kind = BWL_PUSH, .number = push->fence, .place = &place });
@@ -358,7 +385,9 @@ void bwl_redis_pushed(bwl_redis_store *store, const char *bytes, size_t size)
     case BWL_PUSH_SUBSCRIBED:
         if (store->phase == BWL_REDIS_GREETING && store->greeting == BWL_GREET_SUBSCRIBE)
             store->greeting = BWL_GREET_PUBLISH;
+        bwl_redis_slot_listens(store, push.tag);
         break;
+    case BWL_PUSH_UNSUBSCRIBED: bwl_redis_slot_has_gone(store, push.tag); break;
     case BWL_PUSH_HELLO: store->inbox_was_heard = true; break;
     case BWL_PUSH_GRANT: granted(store, &push); break;
     case BWL_PUSH_OTHER: break;
@@ -371,7 +400,7 @@ void bwl_redis_inbox_ended(bwl_redis_store *store)
 
     for (bwl_lock *lock = store->client->locks; lock != NULL; lock = next) {
         bwl_lock_pin(lock);
-        if (!bwl_lock_is_seat(lock) &&
+        if (!bwl_lock_is_seat(lock) && bwl_redis_is_home(store, lock) &&
             (bwl_hold_is_sought(&lock->hold) || bwl_hold_is_held(&lock->hold)))
             bwl_lock_event(lock, (bwl_event){ .kind = BWL_DOWN });
         next = lock->next;

@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "engine/copy.h"
 #include "engine/fault.h"
+#include "engine/redis_cluster.h"
 #include "engine/secret.h"
 #include "hold/cohort.h"
 
@@ -16,11 +17,12 @@
 #include <sys/un.h>
 
 enum {
-    PORT_DEFAULT      = 6379,
-    DATABASE_MAX      = 65535,
-    LAST_WORDS_MS     = 100,
-    QUEUE_DEFAULT_MAX = 10000,
-    QUEUE_MAX         = 1000000000,
+    PORT_DEFAULT       = 6379,
+    DATABASE_MAX       = 65535,
+    LAST_WORDS_MS      = 100,
+    QUEUE_DEFAULT_MAX  = 10000,
+    QUEUE_MAX          = 1000000000,
+    SYNC_ANSWER_MIN_MS = 250,
 };
 
 /* ---- where it is ----------------------------------------------------------------------------- */
@@ -81,6 +83,8 @@ static int take_place(bwl_redis_store *store, const bwl_url *url, bwl_fault *fau
 
     if (bwl_redis_is_watched(url))
         status = bwl_redis_take_service(store, url, &path, fault);
+    else if (bwl_redis_is_cluster(url))
+        status = BWL_OK; /* the others may move, and so may these: see bwl_redis_take_nodes */
     else
         status = is_file ? add_socket_file(store, url, fault) : take_host(store, url, fault);
     if (status == BWL_OK && option != NULL)
@@ -126,7 +130,7 @@ static int take_tls(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault
 
     if (status < 0)
         return status;
-    if (bwl_redis_is_watched(url))
+    if (bwl_redis_is_watched(url) || bwl_redis_is_cluster(url))
         return BWL_OK;                                            /* its hosts are heard of later */
     status = bwl_tls_start(&tls, store->tls, store->host, fault); /* can such a host be checked? */
     bwl_tls_free(tls);
@@ -170,6 +174,20 @@ static int take_queue(bwl_redis_store *store, const bwl_url *url, bwl_fault *fau
     return BWL_OK;
 }
 
+/* A server that waits for its replicas answers nothing else on the connection meanwhile, and up to
+ * 100 ms longer than it was told: that must not be taken for silence. */
+static int check_sync(const bwl_redis_store *store, bwl_fault *fault)
+{
+    const bwl_settings *settings = &store->client->settings;
+
+    if (settings->replicas == 0 || settings->answer_ms >= SYNC_ANSWER_MIN_MS)
+        return BWL_OK;
+    return bwl_fail(fault, BWL_STATUS_USAGE,
+                    "in the URL, sync= takes a timeout= of %d ms at least, or a lease of three "
+                    "times that",
+                    SYNC_ANSWER_MIN_MS);
+}
+
 /* How often, and for how long, threads of ours hand it on to each other before others have it. */
 static int take_turns(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
 {
@@ -194,30 +212,7 @@ static int take_turns(bwl_redis_store *store, const bwl_url *url, bwl_fault *fau
     return BWL_OK;
 }
 
-/* ---- opening and closing --------------------------------------------------------------------- */
-
-static void free_store(bwl_redis_store *store)
-{
-    bwl_conn_free(&store->conn);
-    if (!store->borrows_tls)
-        bwl_tls_context_free(store->tls);
-    bwl_resolve_forget(store->resolve);
-    bwl_sentinel_free(store->sentinel);
-    free(store->host);
-    bwl_secret_free(store->user);
-    bwl_secret_free(store->password);
-    free(store->key_template);
-    free(store->questions);
-    free(store->waiters);
-    free(store);
-}
-
-static void prepare_conn(bwl_redis_store *store)
-{
-    bwl_conn_init(&store->conn, &store->client->reactor, bwl_redis_ready);
-    store->conn.silence_ms = store->client->settings.answer_ms;
-    store->spin.is_off     = !store->client->settings.spins;
-}
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* Options of some URLs alone. */
 static int check_reserved(const bwl_url *url, const char *const *names, const char *whose,
@@ -240,6 +235,7 @@ static int check_options(const bwl_url *url, bool is_tls, bwl_fault *fault)
                                                 "password-file",
                                                 "db",
                                                 "queue-max",
+                                                "sync",
                                                 "turns",
                                                 "turns-time",
                                                 BWL_TLS_OPTION_CA,
@@ -261,113 +257,39 @@ static int check_options(const bwl_url *url, bool is_tls, bwl_fault *fault)
     return status < 0 ? status : bwl_url_check_options(url, known, fault);
 }
 
-int bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
+int bwl_redis_store_open(bwl_redis_store **ret_store, bwl_client *client, const bwl_url *url,
+                         bwl_fault *fault)
 {
     bool is_tls = strncmp(url->scheme, "rediss", strlen("rediss")) == 0;
-    int  status = check_options(url, is_tls, fault);
+    int  status;
 
-    if (status < 0)
-        return status;
-    bwl_redis_store *store = calloc(1, sizeof *store);
+    bwl_redis_store *store = bwl_redis_new(client);
     if (store == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    store->client = client;
-    store->phase  = BWL_REDIS_DOWN;
-    prepare_conn(store);
     if ((status = take_place(store, url, fault)) < 0 ||
         (status = take_identity(store, url, fault)) < 0 ||
         (status = take_keys(store, url, fault)) < 0 ||
         (status = take_queue(store, url, fault)) < 0 ||
-        (status = take_turns(store, url, fault)) < 0 ||
+        (status = take_turns(store, url, fault)) < 0 || (status = check_sync(store, fault)) < 0 ||
         (is_tls && (status = take_tls(store, url, fault)) < 0) ||
-        (status = bwl_redis_take_sentinels(store, url, fault)) < 0) {
-        free_store(store);
+        (status = bwl_redis_take_sentinels(store, url, fault)) < 0 ||
+        (status = bwl_redis_take_nodes(store, url, fault)) < 0) {
+        bwl_redis_free(store);
         return status;
     }
-    client->store = store;
+    *ret_store = store;
     return BWL_OK;
 }
 
-int bwl_redis_share(bwl_client *client, const bwl_client *first)
+int bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
 {
-    const bwl_redis_store *its   = first->store;
-    bwl_redis_store       *store = calloc(1, sizeof *store);
-    bool                   all   = true;
+    bwl_redis_store *store;
+    bool             is_tls = strncmp(url->scheme, "rediss", strlen("rediss")) == 0;
+    int              status = check_options(url, is_tls, fault);
 
-    if (store == NULL)
-        return BWL_STATUS_NOMEM;
-    store->client      = client;
-    store->phase       = BWL_REDIS_DOWN;
-    store->resolver    = its->resolver;
-    store->tls         = its->tls; /* which the first one frees, as it is closed last */
-    store->borrows_tls = true;
-    store->database    = its->database;
-    store->queue_max   = its->queue_max;
-    store->profile     = its->profile;
-    prepare_conn(store);
-    if (its->sentinel != NULL) {
-        all = bwl_redis_share_sentinels(store, its) == BWL_OK;
-    } else {
-        store->addresses_count = its->host != NULL ? 0 : its->addresses_count;
-        memcpy(store->addresses, its->addresses, sizeof store->addresses);
-        memcpy(store->where, its->where, sizeof store->where);
-        store->port = its->port;
-        store->host = bwl_copy_of(its->host, &all);
-    }
-    store->user         = bwl_copy_of(its->user, &all);
-    store->password     = bwl_copy_of(its->password, &all);
-    store->key_template = bwl_copy_of(its->key_template, &all);
-    if (!all) {
-        free_store(store);
-        return BWL_STATUS_NOMEM;
-    }
-    if (store->tls != NULL && store->host != NULL)
-        bwl_conn_secure(&store->conn, store->tls, store->host);
-    client->store = store;
-    return BWL_OK;
-}
-
-/* Takes answers until the server has read all that it was sent, and closes; for a moment. */
-static void await_end(bwl_client *client, int fd)
-{
-    struct pollfd something = { .fd = fd, .events = POLLIN };
-    char          bytes[512];
-    bwl_ms        end = bwl_client_now(client) + LAST_WORDS_MS;
-
-    while (bwl_client_now(client) < end && poll(&something, 1, LAST_WORDS_MS) > 0 &&
-           recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0)
-        continue;
-}
-
-/* The releases of a client that closes, to the kernel, if the server takes them within a moment. */
-static void send_last_words(bwl_redis_store *store)
-{
-    bwl_conn *conn = &store->conn;
-
-    if (bwl_redis_listens(store))
-        bwl_redis_take_leave(store);
-    while (bwl_conn_flush(conn, NULL) == BWL_OK && conn->out_size > 0) {
-        struct pollfd room = { .fd = conn->source.fd, .events = POLLOUT };
-        if (poll(&room, 1, LAST_WORDS_MS) <= 0)
-            return; /* what was not sent ends with its lease */
-    }
-    bwl_conn_goodbye(conn);
-    /* Closed with answers unread, the line would be reset, and what the server has not read yet of
-     * our releases with it. */
-    bool is_answered = store->phase == BWL_REDIS_READY && store->questions_count == 0;
-    if ((store->lingers || !is_answered) && shutdown(conn->source.fd, SHUT_WR) == 0)
-        await_end(store->client, conn->source.fd);
-}
-
-void bwl_redis_close(bwl_client *client)
-{
-    bwl_redis_store *store = client->store;
-    /* A greeting that is under way says who we are, which is to be taken back. */
-    bool has_spoken = store->phase == BWL_REDIS_READY ||
-                      (store->phase == BWL_REDIS_GREETING && bwl_redis_listens(store));
-
-    if (client->closing && has_spoken)
-        send_last_words(store);
-    free_store(store);
-    client->store = NULL;
+    if (status == BWL_OK)
+        status = bwl_redis_store_open(&store, client, url, fault);
+    if (status == BWL_OK)
+        client->store = store;
+    return status;
 }

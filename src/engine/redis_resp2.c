@@ -50,6 +50,11 @@ int bwl_redis_greet_resp2(bwl_redis_store *store, bwl_fault *fault)
                         "queue needs RESP3 (Redis 6.2 or newer, no old proxy before it); or use "
                         "protocol=token",
                         store->where);
+    if (store->cluster != NULL)
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "%s does not know HELLO 3, which the nodes of a cluster are greeted with: "
+                        "bowline needs Redis 6.2 or newer",
+                        store->where);
     if (!bwl_conn_reserve(&store->conn, ROOM + user + password, &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     store->is_resp2      = true;

@@ -27,7 +27,8 @@ bool bwl_redis_append(bwl_redis_store *store, const bwl_redis_open_question *que
 {
     if (store->questions_count == store->questions_room && !grow(store))
         return false;
-    *bwl_redis_nth(store, store->questions_count) = *question;
+    *bwl_redis_nth(store, store->questions_count)      = *question;
+    bwl_redis_nth(store, store->questions_count)->node = store->node;
     store->questions_count++;
     store->client->pending++;
     bwl_lock_pin(question->lock);
@@ -44,4 +45,15 @@ bwl_redis_open_question bwl_redis_take_first(bwl_redis_store *store)
     if (first.read_late)
         bwl_unawaited_heard(store->client);
     return first;
+}
+
+void bwl_redis_go_together(bwl_redis_store *store, size_t nth, size_t size)
+{
+    for (size_t i = nth; i < nth + size; i++) {
+        bwl_redis_open_question *q = bwl_redis_nth(store, i);
+        q->together                = (uint8_t)(nth + size - i);
+        q->starts_at               = store->conn.written;
+        q->written_at              = store->client->latest;
+        q->written                 = true;
+    }
 }

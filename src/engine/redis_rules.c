@@ -1,11 +1,12 @@
 /*
- * redis_rules.c -- which protocol a URL asks for, and by whose rules: ?protocol=, ?profile= and
- * ?accept-risk=.  See redis_store.h.
+ * redis_rules.c -- which protocol a URL asks for, and by whose rules: ?protocol=, ?profile=,
+ * ?accept-risk= and ?sync=.  See redis_store.h.
  *
  * A protocol with a known fault, or a lock that is shared with programs which have one, is never
  * taken by accident: the URL must say that the risk is accepted.
  */
 #include "core/nearest.h"
+#include "core/text.h"
 #include "engine/fault.h"
 #include "engine/redis_store.h"
 
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAMES_MAX = 128 };
+enum { NAMES_MAX = 128, SYNC_MAX = 100 };
 
 static int unknown(const char *what, const char *typed, const char *(*name_at)(size_t i),
                    bwl_fault *fault)
@@ -102,6 +103,32 @@ static int check_renewal(const bwl_settings *settings, const bwl_url *url, bwl_f
                     settings->protocol->name);
 }
 
+/* ---- sync= ----------------------------------------------------------------------------------- */
+
+static int take_sync(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
+{
+    const char         *text   = bwl_url_find(url, "sync");
+    const bwl_protocol *chosen = settings->protocol != NULL ? settings->protocol : &bwl_queue;
+    const bwl_protocol *synced = bwl_protocol_synced(chosen);
+    uint64_t            count  = 0;
+
+    settings->replicas = 0;
+    if (text == NULL)
+        return BWL_OK;
+    if (!bwl_number_parse(&count, text, strlen(text), SYNC_MAX) || count == 0)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, sync= is how many replicas must have a lock, from 1 to %d",
+                        SYNC_MAX);
+    if (synced == NULL)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, sync=: protocol %s does not wait for replicas, only queue and "
+                        "token do",
+                        chosen->name);
+    settings->protocol = synced;
+    settings->replicas = (uint16_t)count;
+    return BWL_OK;
+}
+
 int bwl_redis_choose(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
 {
     const char *protocol = bwl_url_find(url, "protocol");
@@ -120,6 +147,8 @@ int bwl_redis_choose(bwl_settings *settings, const bwl_url *url, bwl_fault *faul
         status = take_risk(settings, url, "protocol", protocol, wrong, fault);
     if (status == BWL_OK)
         status = check_renewal(settings, url, fault);
+    if (status == BWL_OK)
+        status = take_sync(settings, url, fault);
     return status;
 }
 

@@ -3,21 +3,27 @@
  * of questions.
  *
  *      redis_open.c     from a URL to a store: host, password, TLS, key template
+ *      redis_stores.c   the stores of a client: most have one
  *      redis_rules.c    from a URL to a protocol: whose rules, keys and values, and at what risk
  *      redis_seek.c     of a service with sentinels: where its primary is
+ *      redis_cluster.c  of a cluster: which of its nodes is asked; a store for each of them
+ *      redis_follow.c   of a cluster: a question that is sent on; redis_slot.c: one that waits
  *      redis_connect.c  from nothing to a connection: names, addresses, pauses, lateness
  *      redis_greet.c    from a fresh connection to one that may be asked: HELLO, INFO, SELECT
  *      redis_inbox.c    of a protocol with a queue: how who waits is told that it is his turn
- *      redis_ask.c      questions out, answers in, and what becomes of them when it breaks
+ *      redis_ask.c      questions out, answers in
+ *      redis_settle.c   what becomes of them, also when the connection breaks
  *      redis_ring.c     the questions, the oldest first
  *      redis_write.c    a question as the bytes that ask it
  *      redis_batch.c    many renewals as one call of a script
+ *      redis_wait.c     do the replicas have it?
  *      redis_watch.c    one section between WATCH and EXEC at a time
  *      redis_section.c  the same for an update, on a connection of its own
  *      redis_await.c    waiting for an answer in the connection itself, see spin.h
  *      redis_break.c    ending the hold that a look has seen, whosever it is
  *      redis_who.c      of a protocol with a queue: who we are, and who has a lock
  *      redis_held.c     what a new connection means for the locks that are held
+ *      redis_many.c     a lock on most of several servers: a store for each of them
  *      redis.c          the engine's table
  *
  *      DOWN --wanted--> RESTING --> RESOLVING --> CONNECTING --> GREETING --all answered--> READY
@@ -37,15 +43,16 @@
 
 #include "engine/client.h"
 #include "engine/conn.h"
+#include "engine/redis_question.h"
 #include "engine/resolve.h"
-#include "engine/section.h"
 #include "engine/sentinel.h"
 #include "engine/spin.h"
 #include "redis/batch.h"
 #include "redis/key.h"
 #include "redis/profile.h"
-#include "redis/queue.h"
-#include "redis/words.h"
+
+typedef struct bwl_redis_store bwl_redis_store;
+typedef struct bwl_cluster     bwl_cluster; /* engine/redis_cluster.h */
 
 typedef enum bwl_redis_phase {
     BWL_REDIS_DOWN = 1,
@@ -63,6 +70,7 @@ typedef enum bwl_redis_greeting {
     BWL_GREET_AUTH, /* where HELLO is not known: see redis_resp2.c                              */
     BWL_GREET_INFO, /* which process this is                                                   */
     BWL_GREET_SELECT,
+    BWL_GREET_SLOTS,     /* of a cluster: which node has which                                  */
     BWL_GREET_SUBSCRIBE, /* this one and the next four: see redis_inbox.c                       */
     BWL_GREET_PUBLISH,
     BWL_GREET_SCRIPTS,
@@ -73,62 +81,9 @@ typedef enum bwl_redis_greeting {
     BWL_GREET_DONE,
 } bwl_redis_greeting;
 
-/* Somebody who looks at a key, and may then break the hold that he has seen. */
-typedef struct bwl_redis_looker {
-    bwl_redis_look look;
-    bwl_answer     answer;
-    bool           is_unknown; /* of the breaking there was no answer                            */
-} bwl_redis_looker;
-
-typedef struct bwl_redis_open_question {
-    bwl_lock         *lock;    /* pinned */
-    bwl_redis_looker *looker;  /* lives as long as the lock; NULL: asked by the machine; with a
-                                * word it breaks what was seen, see redis_break.c                */
-    bwl_section      *section; /* lives as long as the client; NULL: likewise                   */
-    uint32_t          tag;
-    bwl_redis_word    word;
-    uint8_t           together; /* it and so many less one behind it went out as one; 0: alone  */
-    bwl_answer        known;    /* of those, one that has its answer; 0: not yet                 */
-    bool              asks_again; /* of those, one that goes out once more                      */
-    uint8_t           heard;      /* frames of its answer so far                                */
-    bwl_answer        failed; /* what the first of them that was an error said; 0: none was     */
-    int64_t           stamp;
-    bool              verifies;   /* nobody asked: is what is held still ours?                    */
-    bool              introduces; /* nobody asked, and it does: says who we are                 */
-    bool              read_late;  /* the server has it, and nobody waits for the answer          */
-    bool              by_text;
-    bool              written;   /* into the connection's queue */
-    uint64_t          starts_at; /* its first byte, counted as conn.handed_over is             */
-    bwl_ms   written_at;         /* from then on the server may be silent for so long and no more */
-    bwl_ms   lease_ms;           /* as it was claimed then                                      */
-    uint64_t generation; /* of its attempt, see redis_inbox.c                                   */
-    char     token[BWL_TOKEN_MAX + 1];
-} bwl_redis_open_question;
-
-/* Our part of a lock.  Its key is made from its name when it is written. */
-typedef struct bwl_redis_part {
-    bwl_redis_looker *looker;    /* NULL: nobody has looked                                     */
-    bwl_lock         *next_kept; /* behind it in the line for a section                         */
-    uint32_t          kept_tag;  /* of its question there                                       */
-    bool              is_alone;  /* its renewal was refused, and would be that of a whole batch */
-    uint32_t          slot;      /* among those who wait; 0: it never did                       */
-    uint64_t          generation;
-    bwl_ms            claim_ms;
-    /* By which inboxes it may stand in the queue: the last one that the server is known to have,
-     * and the last one that was written. */
-    char stood_by[2][BWL_QUEUE_INBOX_SIZE + 1];
-} bwl_redis_part;
-
-/* Whom a push may name. */
-typedef struct bwl_redis_waiter {
-    bwl_lock *lock; /* NULL: the slot is free                                                   */
-    uint64_t  generation;
-    uint32_t  next_free; /* slots count from 1; 0: none                                         */
-} bwl_redis_waiter;
-
 enum { BWL_REDIS_RUN_ID_SIZE = 40 };
 
-typedef struct bwl_redis_store {
+struct bwl_redis_store {
     bwl_conn           conn; /* first: the reactor's source is the store                          */
     bwl_client        *client;
     bwl_spin           spin; /* waiting for answers of this connection */
@@ -153,22 +108,40 @@ typedef struct bwl_redis_store {
     unsigned kept_back;       /* questions that alarms have put since any was written           */
     unsigned batches_refused; /* in a row, on this connection                                   */
 
+    /* Among those of its client, of which client->store is the first. */
+    struct bwl_redis_store *next; /* NULL: it is the last, and of most clients the only one     */
+    bwl_cluster            *cluster; /* NULL: it is none of a cluster                           */
+    unsigned                place;   /* there, from 1; 0: it never connects                     */
+    uint8_t                 node;    /* of several servers, see redis_many.h                    */
+    bool                    is_of_many;
+    bool                    trusts_young; /* also asks one that was started a moment ago        */
+
     bwl_lock *watcher;    /* whose section is open on this connection, or will be; NULL         */
     bwl_lock *kept_first; /* that wait for theirs, see redis_watch.c                            */
     bwl_lock *kept_last;
+
+    /* Where replicas must have it, see redis_wait.c. */
+    unsigned  waits_out; /* questions to them that stand in the ring                           */
+    bwl_lock *unasked;   /* those that wait for these to be answered; NULL                     */
+    bwl_lock *unasked_last;
 
     /* Where the protocol listens, see redis_inbox.c. */
     bool              is_without_shards; /* the server, as it said last                         */
     bool              inbox_is_wrong;    /* it was made for a server of the other kind          */
     bool              inbox_was_heard;   /* what we have said ourselves has come                */
     unsigned          scripts_missing;   /* there: 1 << i                                       */
-    char              session[BWL_QUEUE_BITS_SIZE + 1]; /* ours, for as long as the store lives  */
-    char              inbox[BWL_QUEUE_INBOX_SIZE + 1];  /* of this connection                    */
+    char              session[BWL_QUEUE_SESSION_SIZE + 1]; /* ours, as long as the store lives   */
+    char              inbox[BWL_QUEUE_INBOX_SIZE + 1]; /* of this connection                    */
     bwl_ms            introduced_at; /* when we last said who we are                            */
     uint32_t          queue_max; /* how many may wait for a lock when we come; 0: any number     */
     bwl_redis_waiter *waiters;
     uint32_t          waiters_room;
     uint32_t          waiter_free; /* the first slot that is; 0: none                           */
+
+    /* Of a cluster. */
+    uint8_t *slots; /* of a node, see redis_slot.h; NULL                           */
+    bwl_ms   slots_new_until;
+    bool     is_replica; /* as it said last                                             */
 
     bwl_address   addresses[BWL_RESOLVE_MAX];
     unsigned      addresses_count;
@@ -178,6 +151,7 @@ typedef struct bwl_redis_store {
     bwl_ms        attempt_by; /* of a service: none of its sentinels is asked any more           */
     bwl_fault     doubt;      /* what is wrong with the server that one has named; status 0       */
     bwl_ms        rests_until;
+    bwl_fault     broke;    /* why the last connection ended                                    */
     unsigned      failures; /* in a row */
     char         *host;     /* NULL: a socket in the files, whose address stands above           */
     uint16_t      port;
@@ -205,7 +179,7 @@ typedef struct bwl_redis_store {
     bwl_rules          rules;   /* of a profile whose values name us                       */
     char prefix[BWL_AFFIX_MAX + 1]; /* of those values                                */
     char where[128]; /* for people: "127.0.0.1:6379"                                 */
-} bwl_redis_store;
+};
 
 /* The nth question of the ring. */
 static inline bwl_redis_open_question *bwl_redis_nth(const bwl_redis_store *store, size_t n)
@@ -214,9 +188,29 @@ static inline bwl_redis_open_question *bwl_redis_nth(const bwl_redis_store *stor
 }
 
 /* redis_open.c */
-int  bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault);
-void bwl_redis_close(bwl_client *client);
+int bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault);
+
+/* The same for one that is nobody's yet. */
+int bwl_redis_store_open(bwl_redis_store **ret_store, bwl_client *client, const bwl_url *url,
+                         bwl_fault *fault);
+
+/* redis_stores.c */
+/* Of this client, connected to nothing, and without a place: an empty one, and one like that.
+ * NULL: out of memory. */
+bwl_redis_store *bwl_redis_new(bwl_client *client);
+bwl_redis_store *bwl_redis_copy(bwl_client *client, const bwl_redis_store *its);
+void             bwl_redis_free(bwl_redis_store *store);
+
+/* Its place, or another one.  NOMEM. */
+int bwl_redis_set_host(bwl_redis_store *store, const char *host, uint16_t port);
+
+/* Puts it behind the others. */
+void bwl_redis_join(bwl_redis_store **first, bwl_redis_store *store);
+
+/* Those of a client.  Of a client that closes, what is to be said is said before. */
 int  bwl_redis_share(bwl_client *client, const bwl_client *first);
+void bwl_redis_close_all(bwl_redis_store *first);
+void bwl_redis_close(bwl_client *client);
 
 /* redis_rules.c */
 /* Writes protocol, rules and risk.  UNSUPPORTED: there is no such protocol or profile; USAGE, also
@@ -299,7 +293,7 @@ void bwl_redis_inbox_ended(bwl_redis_store *store);
 /* redis_who.c */
 /* Says who we are, and sees to it that fences are above the server's time; has room in
  * BWL_QUEUE_GREETING_ROOM, and is answered by one frame. */
-void bwl_redis_introduce(bwl_redis_store *store, bwl_resp_writer *writer);
+void bwl_redis_introduce(bwl_redis_store *store, bwl_resp_writer *writer, const char *tag);
 
 /* Is that due again, now that something is asked? */
 bool bwl_redis_is_to_introduce(const bwl_redis_store *store);
@@ -358,6 +352,9 @@ int  bwl_redis_broken(bwl_lock *lock, bwl_fault *fault);
 void bwl_redis_found(bwl_redis_store *store);
 void bwl_redis_not_found(bwl_redis_store *store, const bwl_fault *fault);
 
+/* This connection has ended: threads may rather share one that works, if it was the last here. */
+void bwl_redis_stands_no_more(bwl_redis_store *store);
+
 /* The server that a sentinel has named is none to lock at.  True: another one is asked, and this is
  * not the end of the attempt; or it was, and all of them were asked. */
 bool bwl_redis_seek_on(bwl_redis_store *store, const bwl_fault *fault);
@@ -389,19 +386,30 @@ bool bwl_redis_append(bwl_redis_store *store, const bwl_redis_open_question *que
 /* Takes the oldest one out.  Its lock stays pinned. */
 bwl_redis_open_question bwl_redis_take_first(bwl_redis_store *store);
 
+/* So many, from the nth on, go out as one, which is what the connection is given next. */
+void bwl_redis_go_together(bwl_redis_store *store, size_t nth, size_t size);
+
 /* redis_ask.c */
+/* Why the question has this answer. */
+void bwl_redis_says_why(bwl_redis_store *store, const bwl_redis_open_question *question,
+                        bwl_answer answer, const char *bytes, size_t size);
+
 /* Puts a question, connecting first if need be.  False: there is no memory for it. */
 bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *question);
+
+void bwl_redis_ready(bwl_source *source, uint32_t events);
+void bwl_redis_flush(bwl_client *client);
+
+/* redis_settle.c */
+/* What becomes of a question that is in no ring any more. */
+void bwl_redis_settle(const bwl_redis_open_question *question, const bwl_event *ev);
 
 /* The connection cannot be used any more, or there is none.  `refused`: nor would the next one
  * be. */
 void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool refused);
 
-void bwl_redis_ready(bwl_source *source, uint32_t events);
-void bwl_redis_flush(bwl_client *client);
-
 /* redis_write.c */
-/* Into the connection, which is not sent by that.  False: there is no room for it. */
+/* Into the connection, which is not sent.  False: there is no room for it. */
 bool bwl_redis_write_question(bwl_redis_store *store, bwl_redis_open_question *question);
 
 /* redis_batch.c */

@@ -6,6 +6,7 @@
  * itself when nobody writes it any more; it is written when we connect, and, if that was a while
  * ago, together with what we ask anyway.  It goes when the client is closed.
  */
+#include "engine/redis_slot.h"
 #include "engine/redis_store.h"
 
 #include <fcntl.h>
@@ -53,7 +54,7 @@ static void name_ourselves(char ret_program[BWL_HOLDER_TEXT_MAX])
 
 /* ---- what we say ----------------------------------------------------------------------------- */
 
-void bwl_redis_introduce(bwl_redis_store *store, bwl_resp_writer *writer)
+void bwl_redis_introduce(bwl_redis_store *store, bwl_resp_writer *writer, const char *tag)
 {
     bwl_queue_card card = { .pid     = getpid(),
                             .uid     = geteuid(),
@@ -65,7 +66,9 @@ void bwl_redis_introduce(bwl_redis_store *store, bwl_resp_writer *writer)
         copy(card.program, store->client->program);
     else
         name_ourselves(card.program);
-    store->introduced_at = bwl_client_now(store->client);
+    (void)snprintf(card.tag, sizeof card.tag, "%s", tag);
+    if (tag[0] == '\0') /* else it is one of many slots */
+        store->introduced_at = bwl_client_now(store->client);
     bwl_queue_write_floor(writer, &card);
 }
 
@@ -79,9 +82,12 @@ void bwl_redis_take_leave(bwl_redis_store *store)
 {
     bwl_resp_writer writer;
 
-    if (store->introduced_at == 0 || !bwl_conn_reserve(&store->conn, LAST_ROOM, &writer))
+    if (store->slots != NULL)
+        bwl_redis_slots_leave(store);
+    if (store->cluster != NULL || store->introduced_at == 0 ||
+        !bwl_conn_reserve(&store->conn, LAST_ROOM, &writer))
         return; /* it ends by itself */
-    bwl_queue_write_leave(&writer, store->session);
+    bwl_queue_write_leave(&writer, "", store->session);
     bwl_conn_commit(&store->conn, &writer);
 }
 

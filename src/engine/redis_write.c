@@ -1,8 +1,17 @@
 /*
  * redis_write.c -- a question as the bytes that ask it: its key and its words, by the script's name
  * or by its text.  See redis_store.h.
+ *
+ * Who gives back what he has waited for does so for somebody who waits behind him, perhaps, and
+ * that one is to hear of it first.  A server writes its answers last in, first out, by who had
+ * something to be told first: so a question that says nothing leads that release, where no other
+ * goes before it.  Where a server does it otherwise, that is a question more, and nothing is lost.
  */
 #include "engine/redis_store.h"
+#include "engine/redis_cluster.h"
+#include "engine/redis_slot.h"
+
+enum { LEAD_ROOM = 64 }; /* for EXISTS, but for its key */
 
 static bwl_signal signal_of(const bwl_redis_store *store, const bwl_redis_open_question *q,
                             char ret_name[BWL_SIGNAL_MAX])
@@ -22,6 +31,7 @@ static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q
     char           key[BWL_KEY_MAX];
     char           name[BWL_SIGNAL_MAX];
     bwl_signal     signal = signal_of(store, q, name);
+    char           tag[BWL_QUEUE_TAG_MAX + 1];
     bwl_queue_self self;
     size_t size = bwl_key_write(key, store->key_template, q->lock->name, q->lock->name_size);
     /* Nobody would hear that the server does not know the script; once it has seen the text, it
@@ -33,6 +43,7 @@ static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q
 
     if (!bwl_conn_reserve(&store->conn, room + signal.size, ret_writer))
         return false;
+    bwl_redis_slot_tag(store, q->lock, tag);
     if (bwl_queue_is(q->word))
         self = bwl_redis_self_of(store, q);
     bwl_redis_question question = {
@@ -51,9 +62,9 @@ static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q
     if (bwl_redis_breaks(q))
         bwl_redis_name_seen(q, &question, &self);
     if (q->introduces)
-        bwl_redis_introduce(store, ret_writer);
+        bwl_redis_introduce(store, ret_writer, "");
     else if (looks && bwl_redis_listens(store))
-        bwl_queue_write_look(ret_writer, key, size, q->by_text);
+        bwl_queue_write_look(ret_writer, key, size, tag, q->by_text);
     else if (looks)
         bwl_redis_write_look(ret_writer, key, size, q->by_text);
     else
@@ -63,10 +74,57 @@ static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q
     return true;
 }
 
+/* Alone it does nothing: without the question behind it, nothing was asked. */
+static bool write_asking(bwl_redis_store *store)
+{
+    bwl_resp_writer writer;
+
+    if (!bwl_conn_reserve(&store->conn, BWL_CLUSTER_WORD_ROOM, &writer))
+        return false;
+    bwl_cluster_write_asking(&writer);
+    bwl_conn_commit(&store->conn, &writer);
+    return true;
+}
+
+static bool wants_lead(const bwl_redis_store *store, const bwl_redis_open_question *q)
+{
+    const bwl_redis_part *part = q->lock->part;
+
+    return q->word == REDIS_QUEUE_RELEASE && q->looker == NULL && part->has_waited &&
+           store->conn.out_size == 0 && !store->client->closing;
+}
+
+static bool write_lead(bwl_redis_store *store, const bwl_redis_open_question *q)
+{
+    char            key[BWL_KEY_MAX];
+    bwl_resp_writer writer;
+    size_t size = bwl_key_write(key, store->key_template, q->lock->name, q->lock->name_size);
+
+    if (!bwl_conn_reserve(&store->conn, LEAD_ROOM + size, &writer))
+        return false;
+    bwl_resp_write_array(&writer, 2);
+    bwl_resp_write_text(&writer, "EXISTS");
+    bwl_resp_write_bulk(&writer, key, size);
+    bwl_conn_commit(&store->conn, &writer);
+    return true;
+}
+
 bool bwl_redis_write_question(bwl_redis_store *store, bwl_redis_open_question *q)
 {
     bwl_resp_writer writer;
 
+    if (bwl_redis_slot_is_due(store, q)) {
+        if (!bwl_redis_slot_write(store, q))
+            return false;
+        if (q->prepares)
+            return true;
+    }
+    if (q->goes_asking && !write_asking(store))
+        return false;
+    bool is_led = !q->goes_asking && wants_lead(store, q);
+    if (is_led && !write_lead(store, q))
+        return false;
+    q->awaits_ok = q->goes_asking || is_led;
     if (q->section != NULL && !bwl_redis_section_write(store, q->section, &writer))
         return false;
     if (q->section == NULL && !write_words(store, q, &writer))

@@ -6,6 +6,7 @@
 #include "engine/copy.h"
 #include "engine/fault.h"
 #include "engine/secret.h"
+#include "engine/sentinel_words.h"
 #include "redis/words.h"
 
 #include <stdio.h>
@@ -13,8 +14,8 @@
 #include <string.h>
 
 enum {
-    REST_MS   = 1000, /* between two rounds that nobody waits for                              */
-    TEXT_ROOM = 160,
+    REST_MS        = 1000, /* between two rounds that nobody waits for                         */
+    WATCH_SILENCES = 2,    /* of answer_ms: when the server that was named is reached, or is not */
 };
 
 typedef enum phase {
@@ -115,6 +116,7 @@ static void leave(bwl_sentinel *s)
 /* This sentinel is no good. */
 static void give_up(bwl_sentinel *s, bwl_fault *fault)
 {
+    bwl_sentinel_suspect(&s->conn, fault);
     name_it(s, fault);
     leave(s);
     if (fault->status == BWL_STATUS_REFUSED)
@@ -239,24 +241,6 @@ static void tell(bwl_sentinel *s, const bwl_primary *primary)
         s->heard(s->client, &s->told, NULL);
 }
 
-/* An error of the server, without our password if it quotes that. */
-static int turned_away(const bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *fault)
-{
-    char text[TEXT_ROOM];
-
-    bwl_redis_error_text(text, sizeof text, bytes, size);
-    if (bwl_secret_is_in(s->password, bytes, size))
-        (void)snprintf(text, sizeof text, "an error whose words hold our password");
-    if (bwl_redis_error_is(bytes, size, "NOAUTH"))
-        return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "it wants a password (NOAUTH): give sentinel-password-file=");
-    if (bwl_redis_error_is(bytes, size, "ERR unknown command"))
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "this is no sentinel: it says %s", text);
-    return bwl_fail(fault,
-                    bwl_redis_is_not_now(bytes, size) ? BWL_STATUS_UNREACHABLE : BWL_STATUS_REFUSED,
-                    "%s", text);
-}
-
 /* A frame that is no push: the answer to HELLO, or to the question. */
 static int answered(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *fault)
 {
@@ -266,18 +250,17 @@ static int answered(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *
         return bwl_fail(fault, BWL_STATUS_REFUSED, "it speaks without having been asked");
     if (!s->is_greeted) {
         if (bwl_redis_is_error(bytes, size))
-            return turned_away(s, bytes, size, fault);
+            return bwl_sentinel_turned_away(s->password, bytes, size, fault);
         s->is_greeted = true;
         return BWL_OK;
     }
     switch (bwl_sentinel_read(&primary, bytes, size)) {
     case BWL_SENTINEL_FOUND:
-        enter(s, WATCHING, BWL_NEVER);
+        enter(s, WATCHING, bwl_later(now_of(s), WATCH_SILENCES * s->client->settings.answer_ms));
         tell(s, &primary);
         return BWL_OK;
-    case BWL_SENTINEL_UNKNOWN:
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "it knows no service \"%.60s\"", s->service);
-    case BWL_SENTINEL_ERROR: return turned_away(s, bytes, size, fault);
+    case BWL_SENTINEL_UNKNOWN: return bwl_sentinel_knows_none(s->service, fault);
+    case BWL_SENTINEL_ERROR: return bwl_sentinel_turned_away(s->password, bytes, size, fault);
     case BWL_SENTINEL_STRANGE: break;
     }
     return bwl_fail(fault, BWL_STATUS_REFUSED, "it answers what was not asked");
@@ -346,20 +329,25 @@ static void ready(bwl_source *source, uint32_t events)
 
 /* ---- from outside ---------------------------------------------------------------------------- */
 
-void bwl_sentinel_seek(bwl_sentinel *s)
+/* The one that is listened to; if it does not answer, the others. */
+static void ask_again(bwl_sentinel *s)
 {
     bwl_fault fault = { 0 };
 
+    s->tried   = 0;
+    s->refusal = (bwl_fault){ 0 };
+    s->seek_by = bwl_later(now_of(s), s->client->settings.answer_ms);
+    if (ask(s, &fault) < 0)
+        give_up(s, &fault);
+}
+
+void bwl_sentinel_seek(bwl_sentinel *s)
+{
     s->seeks = true;
-    if (s->phase == IDLE || s->phase == RESTING) {
+    if (s->phase == IDLE || s->phase == RESTING)
         begin_round(s);
-    } else if (s->phase == WATCHING) {
-        s->tried   = 0;
-        s->refusal = (bwl_fault){ 0 };
-        s->seek_by = bwl_later(now_of(s), s->client->settings.answer_ms);
-        if (ask(s, &fault) < 0)
-            give_up(s, &fault);
-    }
+    else if (s->phase == WATCHING)
+        ask_again(s);
 }
 
 bool bwl_sentinel_seek_on(bwl_sentinel *s, bwl_ms by)
@@ -388,7 +376,7 @@ void bwl_sentinel_rest(bwl_sentinel *s)
 
 bwl_ms bwl_sentinel_waits_until(const bwl_sentinel *s)
 {
-    return s->phase == IDLE || s->phase == WATCHING ? BWL_NEVER : s->phase_ends_at;
+    return s->phase_ends_at;
 }
 
 void bwl_sentinel_woken(bwl_sentinel *s)
@@ -399,7 +387,11 @@ void bwl_sentinel_woken(bwl_sentinel *s)
         take_addresses(s);
     if (now_of(s) < bwl_sentinel_waits_until(s))
         return;
-    if (s->phase == RESTING && s->client->watches) {
+    if (s->phase == WATCHING && s->client->watches) {
+        ask_again(s);
+    } else if (s->phase == WATCHING) {
+        s->phase_ends_at = BWL_NEVER; /* asked by whoever seeks next */
+    } else if (s->phase == RESTING && s->client->watches) {
         begin_round(s);
     } else if (s->phase == RESTING) {
         enter(s, IDLE, BWL_NEVER); /* nobody wants to know */

@@ -14,6 +14,9 @@
  *      RESTING --a second later, while the client watches--> all of it again, as a switch may
  *                                                            have been missed
  *
+ *      WATCHING --two silences later, likewise--> ASKING: a sentinel that stands still keeps its
+ *                                                 line, and tells nothing
+ *
  * What it says is what a sentinel believes.  Whether that server is a primary it says itself, when
  * it is greeted.
  *

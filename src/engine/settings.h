@@ -25,6 +25,8 @@ typedef struct bwl_settings {
     const bwl_protocol *protocol;  /* NULL: the engine's own                                    */
     const bwl_rules    *rules;     /* constant; NULL: the protocol has no parameters            */
     char risk[BWL_FAULT_TEXT_MAX]; /* what is wrong with these, and accepted; "": nothing      */
+    uint32_t drift_ppm; /* see bwl_drift_named_ms; 0: the usual allowance                       */
+    uint16_t replicas;  /* that must have a lock before it counts; 0: none                       */
     unsigned turns_max; /* of threads that want the same name, see hold/cohort.h               */
     bwl_ms   turns_ms;
     bool     renews;

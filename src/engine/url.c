@@ -73,6 +73,10 @@ static int take_port(bwl_url_host *host, span s, bwl_fault *fault)
 {
     uint64_t port;
 
+    if (s.size == 0)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, no port stands behind a colon (a scheme stands once, before "
+                        "all hosts: all of them are encrypted, or none)");
     if (!bwl_number_parse(&port, s.at, s.size, 65535) || port == 0)
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "in the URL, the port is not a number from 1 to 65535");

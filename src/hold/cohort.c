@@ -256,7 +256,7 @@ static bool has_news(bwl_cohort *c, const bwl_seat *seats, bwl_deed *ret_deed)
     if (n == NOBODY || seats[n].tag != 0)
         return false;
     if (c->until > c->told_until) {
-        out             = (bwl_outcome){ BWL_HELD, c->until, c->fence + c->turns - 1 };
+        out             = (bwl_outcome){ BWL_HELD, c->until, c->fence + c->turns - 1, 0 };
         c->told_until   = c->until;
         c->told_trouble = BWL_PENDING;
     } else if (c->trouble != c->told_trouble) {
@@ -280,7 +280,7 @@ static void begin_turn(bwl_cohort *c, bwl_seat *seats)
     c->was_in_vain  = false;
     c->told_until   = c->until;
     c->told_trouble = BWL_PENDING;
-    tell(c, seats, n, (bwl_outcome){ BWL_HELD, c->until, c->fence + c->turns });
+    tell(c, seats, n, (bwl_outcome){ BWL_HELD, c->until, c->fence + c->turns, 0 });
     c->turns++;
 }
 

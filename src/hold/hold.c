@@ -163,7 +163,11 @@ static void settle(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 /* What came too late was given back, or not: then once more, lest our own key stand in our way. */
 static void discarded(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bwl_effects *fx)
 {
-    if (!bwl_hold_is_in_doubt(out->kind))
+    bool is_refused = h->trouble == BWL_STORE_REFUSED; /* and would be again */
+
+    if (!bwl_hold_is_in_doubt(out->kind) && is_refused)
+        bwl_hold_over_telling(h, BWL_STORE_REFUSED, fx);
+    else if (!bwl_hold_is_in_doubt(out->kind))
         no_luck(h, h->trouble, ev, fx);
     else if (h->last_try || ev->now >= h->give_up_at)
         bwl_hold_leave_telling(h, h->trouble, ev, fx);
@@ -176,7 +180,8 @@ static void acquired(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, b
     if (out->until > ev->now) {
         bwl_hold_keep(h, out, ev, fx);
     } else if (h->protocol->settles) {
-        h->trouble = BWL_NOT_NOW; /* a store as slow as this cannot serve this lease */
+        /* A store as slow as this cannot serve this lease; or that is not all that it must do. */
+        h->trouble = out->why != BWL_PENDING ? out->why : BWL_NOT_NOW;
         bwl_hold_let_go(h, BWL_HOLD_DISCARDING, ev, fx);
     } else {
         no_luck(h, BWL_NOT_NOW, ev, fx); /* it has ended by itself, or will */
@@ -290,21 +295,31 @@ static void alarm(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 
 /* ---- the door -------------------------------------------------------------------------------- */
 
+/* Our own moments are kept to the ms; the protocol has said in this step how much its own may slip,
+ * if it may. */
 void bwl_hold_say_when(const bwl_hold *h, bwl_effects *fx)
 {
-    fx->wake_at = bwl_sooner(h->look_at, h->protocol_wakes_at);
+    bwl_ms slack_ms = fx->wake_at == h->protocol_wakes_at ? fx->wake_slack_ms : 0;
+
+    if (bwl_later(h->protocol_wakes_at, slack_ms) > h->look_at)
+        slack_ms = 0;
+    bwl_wake_about(fx, bwl_sooner(h->look_at, h->protocol_wakes_at), slack_ms);
 }
 
 void bwl_hold_init(bwl_hold *h, const bwl_protocol *protocol, unsigned nodes,
                    const bwl_terms *terms)
 {
     assert(protocol->state_size <= sizeof h->memory);
-    assert(terms->lease_ms > bwl_drift_ms(terms->lease_ms));
+    assert(terms->lease_ms > bwl_drift_named_ms(terms->lease_ms, terms->drift_ppm));
     assert(terms->max_hold_ms > 0);
     *h = (bwl_hold){
         .protocol          = protocol,
         .terms             = *terms,
-        .claim             = { .lease_ms = terms->lease_ms, .rules = terms->rules },
+        .claim             = { .drift_ppm   = terms->drift_ppm,
+                               .lease_ms    = terms->lease_ms,
+                               .rules       = terms->rules,
+                               .replicas    = terms->replicas,
+                               .replicas_ms = terms->answer_ms },
         .state             = BWL_HOLD_IDLE,
         .look_at           = BWL_NEVER,
         .protocol_wakes_at = BWL_NEVER,
@@ -334,7 +349,7 @@ void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx)
 
     assert(bwl_hold_is_held(h));
     assert(h->protocol->extends);
-    assert(lease_ms > bwl_drift_ms(lease_ms));
+    assert(lease_ms > bwl_drift_named_ms(lease_ms, h->claim.drift_ppm));
     h->claim.lease_ms = lease_ms;
     h->caller_extends = true;
     if (now >= h->until)

@@ -62,14 +62,16 @@ typedef enum bwl_hold_state {
 
 /* What the caller wants, for the whole life of the hold. */
 typedef struct bwl_terms {
-    bwl_ms lease_ms;
-    bwl_ms max_hold_ms; /* NEVER: no end                                                       */
-    bwl_ms answer_ms;   /* how long we insist on an answer once nobody waits for the lock       */
-    bool   renews;      /* if the protocol extends at all                                        */
+    bwl_ms   lease_ms;
+    bwl_ms   max_hold_ms; /* NEVER: no end                                                       */
+    bwl_ms   answer_ms;   /* how long we insist on an answer once nobody waits for the lock       */
+    bool     renews;    /* if the protocol extends at all                                        */
+    uint32_t drift_ppm; /* see bwl_drift_named_ms; 0: the usual allowance                        */
     const bwl_rules *rules; /* of the protocol; constant, outlives the hold; NULL: none         */
+    uint16_t replicas;      /* of a protocol that asks for them: see synced.c; 0: none          */
 } bwl_terms;
 
-enum { BWL_PROTOCOL_STATE_MAX = 128 };
+enum { BWL_PROTOCOL_STATE_MAX = 144 };
 
 typedef struct bwl_hold {
     const bwl_protocol *protocol;

@@ -6,10 +6,15 @@
 
 #include "core/rules.h"
 
-extern const bwl_protocol bwl_token;  /* one key on one Redis                              */
-extern const bwl_protocol bwl_queue;  /* the same, with a queue                            */
-extern const bwl_protocol bwl_ticket; /* a store of this machine that keeps the queue itself */
+extern const bwl_protocol bwl_token;   /* one key on one Redis                              */
+extern const bwl_protocol bwl_queue;   /* the same, with a queue                            */
+extern const bwl_protocol bwl_redlock; /* token on most of several independent Redis servers  */
+extern const bwl_protocol bwl_ticket;  /* a store of this machine that keeps the queue itself */
 extern const bwl_protocol bwl_seat_protocol; /* others of the same client, see hold/cohort.h   */
+
+/* The first two, where a lock counts only when as many replicas have it as the claim says. */
+extern const bwl_protocol bwl_synced_token;
+extern const bwl_protocol bwl_synced_queue;
 
 /* Other people's: what they do is what their articles say, faults and all. */
 extern const bwl_protocol bwl_setnx_del;
@@ -23,6 +28,9 @@ extern const bwl_protocol bwl_setnx_expire_watch;
  * the last. */
 const bwl_protocol *bwl_protocol_named(const char *name);
 const char         *bwl_protocol_name_at(size_t i);
+
+/* The same lock, where it counts only when replicas have it.  NULL: there is no such thing. */
+const bwl_protocol *bwl_protocol_synced(const bwl_protocol *protocol);
 
 /* The rules by which a protocol goes when nobody names others: its article's.  NULL: it has no
  * parameters. */

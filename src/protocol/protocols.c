@@ -129,6 +129,13 @@ const char *bwl_protocol_name_at(size_t i)
     return i < ENTRIES ? entries[i].protocol->name : NULL;
 }
 
+const bwl_protocol *bwl_protocol_synced(const bwl_protocol *protocol)
+{
+    if (protocol == &bwl_token)
+        return &bwl_synced_token;
+    return protocol == &bwl_queue ? &bwl_synced_queue : NULL;
+}
+
 const bwl_rules *bwl_protocol_rules(const bwl_protocol *protocol)
 {
     for (unsigned i = 0; i < ENTRIES; i++)

@@ -85,7 +85,8 @@ typedef enum phase {
 typedef struct queue_state {
     phase      phase;
     bool       may_wait;
-    bool       was_held; /* with this token: so it stands in no line any more                  */
+    bool       was_held;  /* with this token: so it stands in no line any more                  */
+    bool       is_synced; /* nothing is told of a claim before it is confirmed                  */
     bwl_asking asking;
     uint32_t   unconfirmed; /* a confirmation that gave way to an extension: its no counts       */
     bwl_ms     sent_at;     /* the question that is out, or was the last                          */
@@ -188,13 +189,13 @@ static void queued(queue_state *q, const bwl_event *ev, bwl_effects *fx)
         bwl_tell(fx, BWL_QUEUED);
     q->phase = QUEUED;
     q->seen  = (bwl_sighting){ .at = q->sent_at, .server_us = ev->place->server_us };
-    bwl_wake_at(fx, bwl_later(ev->now, bwl_queue_beat_ms(ev->place, &ev->fresh)));
+    bwl_queue_wake_to_beat(ev, fx);
 }
 
 /* The server gave it to us, and we hold until `until` if that was soon enough. */
 static void claimed(queue_state *q, bwl_ms until, uint64_t fence, bwl_ms now, bwl_effects *fx)
 {
-    bool is_enough = until > now && until - now >= q->claim_ms / ENOUGH_OF;
+    bool is_enough = !q->is_synced && until > now && until - now >= q->claim_ms / ENOUGH_OF;
     bool is_known  = q->phase == QUEUED; /* to those above us, that this takes time          */
 
     learn_fence(q, fence);
@@ -418,7 +419,8 @@ static void queue_command(void *state, const bwl_claim *claim, const bwl_command
 {
     queue_state *q = state;
 
-    q->lease_ms = claim->lease_ms;
+    q->lease_ms  = claim->lease_ms;
+    q->is_synced = claim->replicas > 0;
     switch (cmd->verb) {
     case BWL_ACQUIRE:
         assert(q->phase == IDLE || cmd->yields);

@@ -33,6 +33,21 @@ bwl_ms bwl_queue_beat_ms(const bwl_place *place, const bwl_random *fresh)
     return bwl_sooner(BWL_QUEUE_BEAT_MS, bwl_later(place->left_ms, EXPIRED_MS));
 }
 
+bwl_ms bwl_queue_slack_ms(const bwl_place *place)
+{
+    bool ends_later =
+        place->is_ours && place->ends && place->left_ms > BWL_QUEUE_BEAT_MS + BWL_QUEUE_SLACK_MS;
+
+    return place->rank > 0 || ends_later ? BWL_QUEUE_SLACK_MS : 0;
+}
+
+void bwl_queue_wake_to_beat(const bwl_event *ev, bwl_effects *fx)
+{
+    bwl_ms at = bwl_later(ev->now, bwl_queue_beat_ms(ev->place, &ev->fresh));
+
+    bwl_wake_about(fx, at, bwl_queue_slack_ms(ev->place));
+}
+
 bwl_ms bwl_queue_again_ms(const bwl_random *fresh)
 {
     return between(BWL_QUEUE_BEAT_MS / 2, BWL_QUEUE_BEAT_MS, fresh);

@@ -10,6 +10,9 @@
 /* Who has not been heard of for three times as long is passed over. */
 enum { BWL_QUEUE_BEAT_MS = 1000 };
 
+/* So little of that that it does not matter. */
+enum { BWL_QUEUE_SLACK_MS = 50 };
+
 /* What we know of the server's clock: it showed `server_us` when ours showed `at`, or later.  0: we
  * know nothing of it, and what is asked about happened after `at`. */
 typedef struct bwl_sighting {
@@ -19,6 +22,12 @@ typedef struct bwl_sighting {
 
 /* From the answer that says where we stand to the next question. */
 bwl_ms bwl_queue_beat_ms(const bwl_place *place, const bwl_random *fresh);
+
+/* By how much that may slip: nothing where the lock may be had by then. */
+bwl_ms bwl_queue_slack_ms(const bwl_place *place);
+
+/* The event's place is the answer: sets the alarm for the next question. */
+void bwl_queue_wake_to_beat(const bwl_event *ev, bwl_effects *fx);
 
 /* From a question that was not carried out to the next. */
 bwl_ms bwl_queue_again_ms(const bwl_random *fresh);

@@ -74,3 +74,17 @@ size_t bwl_key_write(char ret_key[BWL_KEY_MAX], const char *template, const char
     assert(size <= BWL_KEY_MAX);
     return size;
 }
+
+size_t bwl_key_hash_tag(const char **ret_tag, const char *key, size_t size)
+{
+    const char *open = size > 0 ? memchr(key, '{', size) : NULL;
+
+    *ret_tag = key;
+    if (open == NULL)
+        return size;
+    const char *close = memchr(open, '}', size - (size_t)(open - key));
+    if (close == NULL || close == open + 1)
+        return size;
+    *ret_tag = open + 1;
+    return (size_t)(close - open - 1);
+}

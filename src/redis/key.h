@@ -23,4 +23,8 @@ const char *bwl_key_template_fault(const char *template);
 size_t bwl_key_write(char ret_key[BWL_KEY_MAX], const char *template, const char *name,
                      size_t name_size);
 
+/* What a cluster takes for the place of a key, its hash tag: what is between the first brace and
+ * the next closing one behind it, if there is something; else the whole key.  Its size. */
+size_t bwl_key_hash_tag(const char **ret_tag, const char *key, size_t size);
+
 #endif

@@ -11,6 +11,7 @@
  *  WATCH_READ       WATCH key, GET key               +OK, as READ
  *  UNWATCH          UNWATCH                          +OK: YES
  *  DELETE_WATCHED   MULTI, DEL key, EXEC             +OK, +QUEUED, [1]: YES  [0], null: NO
+ *  REPLICATED       WAIT replicas ms                 :n as many: YES  fewer: NO
  *
  * Several commands go out in one piece, so nobody else's can come between MULTI and EXEC.  A DEL
  * that is answered with a number was not queued: it has been carried out, watched or not, and that
@@ -25,7 +26,7 @@ enum { MS_IN_S = 1000 };
 
 bool bwl_plain_is(bwl_redis_word word)
 {
-    return word >= REDIS_SETNX && word <= REDIS_DELETE_WATCHED;
+    return (word >= REDIS_SETNX && word <= REDIS_DELETE_WATCHED) || word == REDIS_REPLICATED;
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
@@ -60,6 +61,17 @@ static void write_expire(bwl_resp_writer *writer, const bwl_redis_question *q, b
     bwl_resp_write_integer(writer, (lease_ms + MS_IN_S - 1) / MS_IN_S);
 }
 
+/* Never 0 ms, by which a server waits for ever. */
+static void write_wait(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    assert(q->stamp > 0);
+    assert(q->lease_ms > 0);
+    bwl_resp_write_array(writer, 3);
+    bwl_resp_write_text(writer, "WAIT");
+    bwl_resp_write_integer(writer, q->stamp);
+    bwl_resp_write_integer(writer, q->lease_ms);
+}
+
 void bwl_plain_write(bwl_resp_writer *writer, const bwl_redis_question *question)
 {
     switch (question->word) {
@@ -80,6 +92,7 @@ void bwl_plain_write(bwl_resp_writer *writer, const bwl_redis_question *question
         write_key(writer, "DEL", 0, question);
         write_alone(writer, "EXEC");
         return;
+    case REDIS_REPLICATED: write_wait(writer, question); return;
     case REDIS_SET_IF_ABSENT:
     case REDIS_SET_IF_ABSENT_OR_MINE:
     case REDIS_EXTEND_IF_MINE:
@@ -153,6 +166,16 @@ static bwl_redis_verdict read_expiry(const bwl_resp_value *value, bwl_redis_repl
     return BWL_REDIS_ANSWER;
 }
 
+static bwl_redis_verdict read_replicas(const bwl_redis_question *q, const bwl_resp_value *value,
+                                       bwl_redis_reply *ret_reply)
+{
+    if (value->type != ':' || value->integer < 0)
+        return BWL_REDIS_STRANGE;
+    (void)answer(ret_reply, value->integer >= q->stamp ? BWL_YES : BWL_NO);
+    ret_reply->number = (uint64_t)value->integer;
+    return BWL_REDIS_ANSWER;
+}
+
 static bwl_redis_verdict read_exec(bwl_resp_cursor *cursor, const bwl_resp_value *value,
                                    bwl_redis_reply *ret_reply)
 {
@@ -189,6 +212,7 @@ bwl_redis_verdict bwl_plain_read(const bwl_redis_question *question, unsigned nt
         if (nth < 2)
             return read_text(&value, nth == 0 ? "OK" : "QUEUED", ret_reply);
         return read_exec(&cursor, &value, ret_reply);
+    case REDIS_REPLICATED: return read_replicas(question, &value, ret_reply);
     case REDIS_SET_IF_ABSENT:
     case REDIS_SET_IF_ABSENT_OR_MINE:
     case REDIS_EXTEND_IF_MINE:

@@ -1,5 +1,6 @@
 /*
- * plain.h -- the words of store/redis.h that are the commands of other people's locks.  Pure.
+ * plain.h -- the words of store/redis.h that are plain commands: those of other people's
+ * locks, and WAIT.  Pure.
  */
 #ifndef BWL_REDIS_PLAIN_H
 #define BWL_REDIS_PLAIN_H

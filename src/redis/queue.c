@@ -18,11 +18,11 @@
 #include <string.h>
 
 enum {
-    SCRIPT_ROOM    = 3072,
+    SCRIPT_ROOM    = 4096,
     ARGUMENTS_ROOM = 1024,
     KEYS           = 4,
     VERSION_MAX    = 999,
-    MEMBER_ROOM    = BWL_QUEUE_VALUE_SIZE + BWL_QUEUE_NONCE_MAX + BWL_QUEUE_INBOX_SIZE + 24,
+    MEMBER_ROOM    = BWL_QUEUE_VALUE_SIZE + BWL_QUEUE_NONCE_MAX + BWL_QUEUE_INBOX_MAX + 24,
 };
 
 static const bwl_script_id scripts[BWL_QUEUE_SCRIPTS] = {
@@ -43,18 +43,6 @@ size_t bwl_queue_room(size_t key_size)
 
 /* ---- keys and values ------------------------------------------------------------------------- */
 
-/* What a cluster takes for the place of a key: between the first brace and the next one behind it,
- * if there is something. */
-static bool has_hash_tag(const char *key, size_t size)
-{
-    const char *open = memchr(key, '{', size);
-
-    if (open == NULL)
-        return false;
-    const char *close = memchr(open, '}', size - (size_t)(open - key));
-    return close != NULL && close > open + 1;
-}
-
 static void write_key_beside(bwl_resp_writer *writer, const bwl_redis_question *q, bool is_tagged,
                              const char *suffix)
 {
@@ -72,25 +60,36 @@ static void write_key_beside(bwl_resp_writer *writer, const bwl_redis_question *
     bwl_resp_write_bulk(writer, key, size + strlen(suffix));
 }
 
+static void write_fences_key(bwl_resp_writer *writer, const char *tag)
+{
+    char key[sizeof BWL_QUEUE_FENCES_KEY + 1 + BWL_QUEUE_TAG_MAX];
+
+    (void)snprintf(key, sizeof key, "%s%s%.*s", BWL_QUEUE_FENCES_KEY, tag[0] != '\0' ? ":" : "",
+                   BWL_QUEUE_TAG_MAX, tag);
+    bwl_resp_write_text(writer, key);
+}
+
 static void write_keys(bwl_resp_writer *writer, const bwl_redis_question *q)
 {
-    bool is_tagged = has_hash_tag(q->key, q->key_size);
+    const char *tag;
+    bool        is_tagged = bwl_key_hash_tag(&tag, q->key, q->key_size) != q->key_size;
 
     bwl_resp_write_integer(writer, KEYS);
     bwl_resp_write_bulk(writer, q->key, q->key_size);
     write_key_beside(writer, q, is_tagged, ":bwl.q");
     write_key_beside(writer, q, is_tagged, ":bwl.b");
-    bwl_resp_write_text(writer, BWL_QUEUE_FENCES_KEY);
+    write_fences_key(writer, q->self->tag);
 }
 
 void bwl_queue_value_write(char ret_value[BWL_QUEUE_VALUE_SIZE + 1], const char *session,
                            const char *token)
 {
-    assert(strlen(session) == BWL_QUEUE_BITS_SIZE);
-    assert(strlen(token) == BWL_QUEUE_BITS_SIZE);
+    assert(strlen(session) == BWL_QUEUE_SESSION_SIZE);
+    assert(strlen(token) >= BWL_QUEUE_TOKEN_SIZE);
     memcpy(ret_value, "b1:", 3);
-    memcpy(ret_value + 3, session, BWL_QUEUE_BITS_SIZE);
-    memcpy(ret_value + 3 + BWL_QUEUE_BITS_SIZE, token, BWL_QUEUE_BITS_SIZE + 1);
+    memcpy(ret_value + 3, session, BWL_QUEUE_SESSION_SIZE);
+    memcpy(ret_value + 3 + BWL_QUEUE_SESSION_SIZE, token, BWL_QUEUE_TOKEN_SIZE);
+    ret_value[BWL_QUEUE_VALUE_SIZE] = '\0';
 }
 
 bool bwl_queue_is_value(const char *text)
@@ -156,7 +155,10 @@ static void write_begin(bwl_resp_writer *writer, const bwl_redis_question *q, bw
 
 static void write_say(bwl_resp_writer *writer, const bwl_redis_question *q)
 {
-    bwl_resp_write_text(writer, q->self->says_by_shard ? "SPUBLISH" : "PUBLISH");
+    if (q->self->is_patient)
+        bwl_resp_write_text(writer, "spublish");
+    else
+        bwl_resp_write_text(writer, q->self->says_by_shard ? "SPUBLISH" : "PUBLISH");
 }
 
 static void write_member(bwl_resp_writer *writer, const bwl_redis_question *q, const char *inbox)
@@ -288,23 +290,24 @@ void bwl_queue_write_scripts(bwl_resp_writer *writer)
         bwl_resp_write_text(writer, bwl_scripts[scripts[i]].sha1);
 }
 
-static void write_who_key(bwl_resp_writer *writer, const char *session)
+/* With a session that is "": what comes before it. */
+static void write_who_key(bwl_resp_writer *writer, const char *tag, const char *session)
 {
-    char key[sizeof BWL_QUEUE_WHO + BWL_QUEUE_BITS_SIZE];
+    char key[sizeof BWL_QUEUE_WHO + BWL_QUEUE_TAG_MAX + 1 + BWL_QUEUE_SESSION_SIZE];
 
-    assert(strlen(session) == BWL_QUEUE_BITS_SIZE);
-    memcpy(key, BWL_QUEUE_WHO, sizeof BWL_QUEUE_WHO - 1);
-    memcpy(key + sizeof BWL_QUEUE_WHO - 1, session, BWL_QUEUE_BITS_SIZE + 1);
+    (void)snprintf(key, sizeof key, "%s%.*s%s%.*s", BWL_QUEUE_WHO, BWL_QUEUE_TAG_MAX, tag,
+                   tag[0] != '\0' ? ":" : "", BWL_QUEUE_SESSION_SIZE, session);
     bwl_resp_write_text(writer, key);
 }
 
 void bwl_queue_write_floor(bwl_resp_writer *writer, const bwl_queue_card *card)
 {
+    assert(strlen(card->session) == BWL_QUEUE_SESSION_SIZE);
     bwl_resp_write_array(writer, 14);
     write_script(writer, BWL_SCRIPT_QUEUE_FLOOR, true);
-    bwl_resp_write_text(writer, "2");
-    bwl_resp_write_text(writer, BWL_QUEUE_FENCES_KEY);
-    write_who_key(writer, card->session);
+    bwl_resp_write_text(writer, card->tag[0] != '\0' ? "1" : "2");
+    write_fences_key(writer, card->tag);
+    write_who_key(writer, card->tag, card->session);
     bwl_resp_write_integer(writer, card->kept_ms);
     bwl_resp_write_text(writer, "uid");
     bwl_resp_write_integer(writer, card->uid);
@@ -316,19 +319,22 @@ void bwl_queue_write_floor(bwl_resp_writer *writer, const bwl_queue_card *card)
     bwl_resp_write_text(writer, card->program);
 }
 
-void bwl_queue_write_leave(bwl_resp_writer *writer, const char *session)
+void bwl_queue_write_leave(bwl_resp_writer *writer, const char *tag, const char *session)
 {
     bwl_resp_write_array(writer, 2);
     bwl_resp_write_text(writer, "DEL");
-    write_who_key(writer, session);
+    write_who_key(writer, tag, session);
 }
 
-void bwl_queue_write_look(bwl_resp_writer *writer, const char *key, size_t key_size, bool by_text)
+void bwl_queue_write_look(bwl_resp_writer *writer, const char *key, size_t key_size,
+                          const char *tag, bool by_text)
 {
-    bwl_resp_write_array(writer, 4);
+    bwl_resp_write_array(writer, tag[0] != '\0' ? 5 : 4);
     write_script(writer, BWL_SCRIPT_QUEUE_LOOK, by_text);
     bwl_resp_write_text(writer, "1");
     bwl_resp_write_bulk(writer, key, key_size);
+    if (tag[0] != '\0')
+        write_who_key(writer, tag, "");
 }
 
 bool bwl_queue_read_scripts(const char *bytes, size_t size, unsigned *ret_missing)

@@ -73,6 +73,20 @@ static bool read_grant(const bwl_resp_value *text, bwl_queue_push *ret_push)
     return true;
 }
 
+/* Is it the inbox, alone or with a tag behind it? */
+static bool read_channel(const bwl_resp_value *channel, const char *inbox, bwl_bytes *ret_tag)
+{
+    size_t size = strlen(inbox);
+
+    if (channel->text == NULL || channel->size < size || memcmp(channel->text, inbox, size) != 0)
+        return false;
+    *ret_tag = (bwl_bytes){ channel->text + size, 0 };
+    if (channel->size == size)
+        return true;
+    *ret_tag = (bwl_bytes){ channel->text + size + 1, channel->size - size - 1 };
+    return channel->text[size] == ':';
+}
+
 bwl_queue_push bwl_queue_read_push(const char *inbox, const char *bytes, size_t size)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
@@ -83,10 +97,12 @@ bwl_queue_push bwl_queue_read_push(const char *inbox, const char *bytes, size_t 
 
     if (!bwl_resp_next_bare(&cursor, &value) || value.type != '>' || value.count != 3 ||
         !bwl_resp_next_bare(&cursor, &kind) || !bwl_resp_next_bare(&cursor, &value) ||
-        !bwl_resp_text_is(&value, inbox) || !bwl_resp_next_bare(&cursor, &value))
+        !read_channel(&value, inbox, &push.tag) || !bwl_resp_next_bare(&cursor, &value))
         return other;
     if (bwl_resp_text_is(&kind, "ssubscribe") || bwl_resp_text_is(&kind, "subscribe"))
-        return (bwl_queue_push){ .kind = BWL_PUSH_SUBSCRIBED };
+        return (bwl_queue_push){ .kind = BWL_PUSH_SUBSCRIBED, .tag = push.tag };
+    if (bwl_resp_text_is(&kind, "sunsubscribe"))
+        return (bwl_queue_push){ .kind = BWL_PUSH_UNSUBSCRIBED, .tag = push.tag };
     if (value.type != '$' ||
         (!bwl_resp_text_is(&kind, "smessage") && !bwl_resp_text_is(&kind, "message")))
         return other;

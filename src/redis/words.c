@@ -55,7 +55,8 @@ static bwl_script_id script_of(bwl_redis_word word)
     case REDIS_QUEUE_RELEASE:
     case REDIS_QUEUE_CANCEL:
     case REDIS_QUEUE_POKE:
-    case REDIS_QUEUE_REQUEUE: break;
+    case REDIS_QUEUE_REQUEUE:
+    case REDIS_REPLICATED: break;
     }
     bwl_unreachable("this word is a plain command, or queue.h's");
 }
@@ -264,6 +265,21 @@ void bwl_redis_error_text(char *ret_text, size_t capacity, const char *bytes, si
     ret_text[length] = '\0';
 }
 
+/* To WAIT, of a server that has become a replica: it is asked for its primary then, or waited for
+ * until it is one. */
+static bool is_of_replica(const bwl_resp_value *error)
+{
+    static const char words[] = "replica instances";
+    size_t            length  = sizeof words - 1;
+
+    if (has_code(error, "UNBLOCKED"))
+        return true;
+    for (size_t i = 0; i + length <= error->size; i++)
+        if (memcmp(error->text + i, words, length) == 0)
+            return true;
+    return false;
+}
+
 static bwl_redis_verdict read_error(const char *bytes, size_t size, bwl_answer *ret_answer)
 {
     if (bwl_redis_error_is(bytes, size, "NOSCRIPT"))
@@ -301,6 +317,8 @@ bwl_redis_verdict bwl_redis_read(const bwl_redis_question *question, unsigned nt
     if (is_error_value(&value)) {
         if (bwl_redis_shows_value(question->word) && has_code(&value, "WRONGTYPE"))
             return answer(&ret_reply->answer, BWL_ALIEN); /* a list, or a set */
+        if (question->word == REDIS_REPLICATED && is_of_replica(&value))
+            return answer(&ret_reply->answer, BWL_LATER);
         return read_error(bytes, size, &ret_reply->answer);
     }
     if (question->word == REDIS_SET_IF_ABSENT)

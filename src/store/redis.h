@@ -67,6 +67,15 @@
  *                         its stamp has not expired -> nothing                         NO
  *                         these rules could not have written it -> nothing              ALIEN
  *  DROP_STAMP             as DELETE_IF_MINE, of the value with the ask's stamp
+ *
+ * Of a server with replicas.  It is about no key, but about all that the server had carried out
+ * when it answered the last question of the connection on which it is asked, and of no other one:
+ * so the engine answers UNSENT when that has ended.
+ *
+ *  REPLICATED  (WAIT)     the ask's stamp is how many replicas, its claim_ms how long the server
+ *                         waits for them; number: how many of them have all of it
+ *                         that many, or more                                           YES
+ *                         fewer                                                        NO
  */
 #ifndef BWL_STORE_REDIS_H
 #define BWL_STORE_REDIS_H
@@ -98,6 +107,7 @@ typedef enum bwl_redis_word {
     REDIS_QUEUE_CANCEL,
     REDIS_QUEUE_POKE,
     REDIS_QUEUE_REQUEUE,
+    REDIS_REPLICATED,
 } bwl_redis_word;
 
 #define REDIS_NO_EXPIRY UINT64_MAX /* the number of READ_EXPIRY */

@@ -92,13 +92,15 @@ def test_list_says_every_measure_with_its_goal(bench):
     nowait = [f"nowait-{protocol}-{where}" for protocol in ("token", "queue") for where in ("P", "X")]
     counter = [f"counter-{n}-free" for n in (1, 2, 4, 16)]
     queue = [
-        *("million-bytes", "hand-over-P", "hand-over-X", "hand-over-S", "takeover", "takeover-200000"),
+        *("million-bytes", "hand-over-P", "hand-over-X", "hand-over-S", "hand-over-least-X", "hand-over-least-S"),
+        *("takeover", "takeover-200000"),
         *("waiters-16", "waiters-128", "waiters-1000", "waiters-fairness-128", "waiters-commands-128", "same-name-16"),
         *("idle-commands", "idle-cpu", "depth-128-X", "renewals-due-X", "renewals-X"),
     ]
     pair = ["pair-P", "pair-S", "pair-X", "pair-pings-X", "pair-queue-P", "pair-queue-S"]
     spin = [f"spin-{what}" for what in ("1-S", "1-X", "1-busy", "2", "4", "16", "4-busy")]
-    assert names == [*pair, *nowait, *threads, "threads-64-nowait", *spin, *counter, *local, *queue]
+    redlock = ["redlock-slow", "redlock-dead"]
+    assert names == [*pair, *nowait, *threads, "threads-64-nowait", *spin, *redlock, *counter, *local, *queue]
     assert max(map(len, done.stdout.splitlines())) <= 100
 
 
@@ -205,11 +207,12 @@ def test_throughput_and_commands_are_measured_too(bench):
 
 @needs_redis
 def test_what_the_queue_does_is_measured(bench):
-    only = "hand-over,takeover,million,waiters-16,waiters-fairness,waiters-commands,same-name,idle,depth,renewals"
+    queue = "hand-over,takeover,million,waiters-16,waiters-fairness,waiters-commands,same-name,idle,depth,renewals"
+    only = queue + ",redlock"
     done = bench(*SHORT, "--brief", "--json", "--only", only)
     assert (done.returncode, done.stderr) == (0, "")
     measures = {m["name"]: m for m in json.loads(done.stdout)["measures"]}
-    assert len(measures) == 15
+    assert len(measures) == 19
     for m in measures.values():
         assert m["ratio"] is not None or m["note"] == "this machine has one CPU", m
         if m["ratio"] is not None:
@@ -222,6 +225,7 @@ def test_what_the_queue_does_is_measured(bench):
     assert measures["million-bytes"]["note"] == "0 keys left after release"
     assert measures["takeover"]["note"].endswith("of 2")
     assert measures["waiters-commands-128"]["ratio"] >= 1
+    assert measures["redlock-dead"]["theirs"]["p50"] >= 12000 # twice there and back, at three times the delay
     assert measures["same-name-16"]["ratio"] < 1 and "with turns=1" in measures["same-name-16"]["note"]
 
 

@@ -58,6 +58,24 @@ def test_what_is_useful_besides_is_said(place):
     assert len(place.bowline("acl", f"{HOST}?protocol=token").stdout.splitlines()) == 2
 
 
+def test_who_waits_for_replicas_may_wait(place):
+    assert "wait" not in acl(place, HOST)["commands"]
+    for options in ("sync=1", "protocol=token&sync=2"):
+        assert "wait" in acl(place, f"{HOST}?{options}")["commands"]
+
+
+def test_a_cluster_sends_on_and_has_a_count_of_fences_in_each_slot(place):
+    cluster = HOST.replace("redis:", "redis+cluster:")
+    assert set(acl(place, cluster)["commands"]) - set(acl(place, HOST)["commands"]) == {"asking"}
+    of_one, of_many = (acl(place, url + "?key=a%25sb")["keys"] for url in (HOST, cluster))
+    assert of_many == [key.replace("bowline:f", "bowline:f:*") for key in of_one]
+    lines = place.bowline("acl", cluster).stdout.splitlines()
+    assert lines[2].startswith("# useful besides: +cluster|slots: ")
+    assert len(lines) == 3  # it is of no use to have one for a server before 7.0
+    looks = acl(place, "--feature", "doctor", cluster)["commands"]
+    assert {"cluster|slots", "cluster|info"} <= set(looks)
+
+
 def test_the_lock_of_the_url_is_meant(place):
     assert acl(place, HOST)["features"] == ["queue"]
     assert acl(place, f"{HOST}?protocol=token")["features"] == ["token"]

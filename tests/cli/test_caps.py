@@ -17,6 +17,7 @@ SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 GUARANTEES = (SOURCE / "docs/guarantees.md").read_text(encoding="utf-8")
 PROTOCOLS = ["queue", "token", "setnx-del", "setnx-del-expire", "setnx-stamp-del", "setnx-getset", "set-nx-ex"]
 PROTOCOLS += ["setnx-expire-watch"]
+CLUSTER = ["redis+cluster:", "redis+cluster: token"]
 
 
 def glance(text=GUARANTEES):
@@ -27,6 +28,10 @@ def glance(text=GUARANTEES):
 
 
 def url_of(lock, base="redis://host.invalid"):
+    if lock == "redlock:":
+        return "redlock://a.invalid,b.invalid,c.invalid"
+    if lock.startswith("redis+cluster:"):
+        return "redis+cluster://host.invalid" + ("?protocol=token" if lock.endswith("token") else "")
     if lock.endswith(":"):
         return lock
     return f"{base}?protocol={lock}" + ("" if lock in ("queue", "token") else "&accept-risk=1")
@@ -45,7 +50,7 @@ def cells(answer):
 
 
 def test_the_page_has_a_row_for_each_lock():
-    assert sorted(glance()) == sorted(["thread:", "file:", *PROTOCOLS])
+    assert sorted(glance()) == sorted(["thread:", "file:", "redlock:", *CLUSTER, *PROTOCOLS])
 
 
 @pytest.mark.parametrize("lock", sorted(glance()))
@@ -108,6 +113,13 @@ def test_without_a_url_it_is_that_of_run(place):
     config.mkdir()
     (config / "bowline.conf").write_text("url = redis://other.invalid\nlease = 9s\n")
     assert (caps(place)["place"], caps(place)["lease_ms"]) == ("redis://other.invalid:6379", 9000)
+
+
+def test_replicas_that_must_have_it_are_named(place):
+    answer = caps(place, "redis://host.invalid?sync=2")
+    assert (answer["protocol"], answer["default"], answer["sync"]) == ("queue", True, 2)
+    assert caps(place, "redis://host.invalid")["sync"] == 0
+    assert "replicas have it: 2" in place.bowline("caps", "redis://host.invalid?sync=2").stdout
 
 
 def test_the_default_is_told_from_what_was_named(place):

@@ -270,6 +270,9 @@ def test_a_master_with_replicas(place, start_redis):
     master = start_redis(*GOOD, "--port", str(port), "--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0")
     replica = start_redis("--replicaof", "127.0.0.1", str(port))
     place.wait_for("the replica", lambda: "connected_slaves:1" in master.cli("info", "replication"))
+    assert look(place, f"{master.url}?sync=1").of("role")["grade"] == "warning"
+    finding = look(place, f"{master.url}?sync=2").of("role")
+    assert (finding["grade"], "1 of the 2 replicas" in finding["what"]) == ("failure", True)
     finding = look(place, master.url).of("role")
     assert (finding["grade"], "1 replica" in finding["what"]) == ("warning", True)
     assert "min-replicas-to-write" in finding["type"]

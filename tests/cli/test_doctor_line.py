@@ -114,13 +114,13 @@ def tls(place, start_redis):
     directory.mkdir()
     make_cert(directory, "ca", authority=True)
 
-    def start(days="30", hosts="IP:127.0.0.1,DNS:localhost"):
+    def start(*options, days="30", hosts="IP:127.0.0.1,DNS:localhost"):
         make_cert(directory, "host", "ca", days, hosts)
         port, tls_port = free_port(), free_port()
         files = [word for name in ("cert", "key") for word in (f"--tls-{name}-file",
                  str(directory / ("host.pem" if name == "cert" else "host.key")))]
         try:
-            server = start_redis(*GOOD, "--port", str(port), "--tls-port", str(tls_port), "--bind", "127.0.0.1",
+            server = start_redis(*GOOD, *options, "--port", str(port), "--tls-port", str(tls_port), "--bind", "127.0.0.1",
                                  *files, "--tls-ca-cert-file", str(directory / "ca.pem"), "--tls-auth-clients", "no")
         except BaseException:
             pytest.skip("this redis-server knows no TLS")
@@ -155,6 +155,16 @@ def test_a_certificate_of_somebody_else(place, tls):
     bill = look(place, f"rediss://127.0.0.1:{server.tls_port}?ca={server.ca}")
     assert (bill.code, bill.bad()) == (1, ["tls"])
     assert "other.test" in bill.of("tls")["what"]
+
+
+def test_a_node_that_is_announced_by_a_name_that_its_certificate_has_not(place, tls):
+    server = tls("--cluster-enabled", "yes", "--cluster-port", str(free_port()), "--tls-cluster", "yes",
+                 "--cluster-announce-ip", "127.0.0.1", hosts="DNS:localhost")
+    assert server.cli("cluster", "addslotsrange", "0", "16383") == "OK"
+    bill = look(place, f"rediss+cluster://localhost:{server.tls_port}?ca={server.ca}")
+    assert bill.all["servers"][1:] == [f"rediss://{host}:{server.tls_port}" for host in ("localhost", "127.0.0.1")]
+    assert [(f["server"], f["grade"]) for f in bill.findings if f["check"] == "tls"] == [(1, "ok"), (2, "failure")]
+    assert bill.code == 1
 
 
 def test_the_two_silent_mistakes_are_named(place, tls):

@@ -41,7 +41,7 @@ enum {
 #define KEY     "k"
 #define QUEUE   "{k}:bwl.q"
 #define BEATS   "{k}:bwl.b"
-#define SESSION "0123456789012345678901"
+#define SESSION "012345678"
 
 static const int64_t beginning_ms = INT64_C(1700000000000);
 

@@ -1,5 +1,6 @@
 """Which tests the pages name, and which there are."""
 
+import functools
 import re
 
 
@@ -13,6 +14,7 @@ def listed(build_file, suite, name):
     return f"['{suite}', '{name}'" in build_file
 
 
+@functools.cache
 def all_that_are_run(root):
     """The test functions that are defined, are in the list of their file, and whose file is built."""
     build_file = (root / "tests" / "meson.build").read_text(encoding="utf-8")
@@ -23,7 +25,7 @@ def all_that_are_run(root):
         text = path.read_text(encoding="utf-8")
         for name in re.findall(r"^static void (test_\w+)\(void \*\*state\)", text, re.M):
             names = f"(?:{name}|{name.removeprefix(path.stem + '_')})"  # some lists leave the file's own name out
-            in_a_list = re.search(rf"CASE\w*\([^;]*?\b{names}\b|_test\w*\({name}\b", text)
+            in_a_list = re.search(rf"CASE\w*\([^;]*?\b{names}\b|(?:_test\w*|\bTEST)\({name}\b", text)
             if in_a_list:
                 found.add(name)
     return found

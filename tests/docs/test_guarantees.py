@@ -62,6 +62,9 @@ def complaints(text, run, listing):
                 yield f"{protocol}: there is no scenario {name}"
             elif (cells[0] == "no") != bool(laws[name]):
                 yield f"{protocol}: {name} breaks {laws[name] or 'no law'}"
+    for name in re.findall(r"`(test_\w+)`", text.partition("## Protocol by protocol")[0]):
+        if name not in run:
+            yield f"{name} is not a test that is run"
     for protocol in sorted(protocols(listing)):
         if seen.get(protocol) != {"yes", "no"}:
             yield f"{protocol}: it is not said what it promises, and what not"
@@ -78,6 +81,13 @@ def listing():
 def test_every_promise_names_what_shows_it(listing):
     text = (SOURCE / PAGE).read_text(encoding="utf-8")
     assert list(complaints(text, all_that_are_run(SOURCE), listing)) == []
+
+
+@pytest.mark.parametrize("page", [PAGE, "docs/redlock.md"])
+def test_every_test_that_a_page_names_is_run(page):
+    named = {name for name in names_in((SOURCE / page).read_text(encoding="utf-8")) if re.match(r"test_\w", name)}
+    assert len(named) >= 10
+    assert named - all_that_are_run(SOURCE) == set()
 
 
 # ---- would it notice? ------------------------------------------------------------------------------
@@ -101,6 +111,11 @@ def said(*rows):
 
 def test_a_page_that_is_kept_has_no_complaints():
     assert said(YES, NO) == []
+
+
+def test_a_test_that_does_not_exist_is_noticed_elsewhere_too():
+    text = "| fault | `test_a` `test_b` |\n## Protocol by protocol\n"
+    assert list(complaints(text, {"test_a"}, "")) == ["test_b is not a test that is run"]
 
 
 @pytest.mark.parametrize(

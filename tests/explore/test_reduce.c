@@ -1,6 +1,7 @@
 /*
  * test_reduce.c -- fewer worlds, the same verdict: and what that rests on, step by step.
  */
+#include "lib/slow_build.h"
 #include "lab/canon.h"
 #include "lab/dice.h"
 #include "lab/explore.h"
@@ -11,20 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-/* How many states are few enough here: with a sanitizer, each takes ten times as long. */
 static uint32_t few_states(void)
 {
-    const char *sanitize = getenv("BOWLINE_SANITIZE");
-    const char *coverage = getenv("BOWLINE_COVERAGE");
-    bool        is_slow  = (sanitize != NULL && strcmp(sanitize, "none") != 0) ||
-                   (coverage != NULL && strcmp(coverage, "true") == 0);
-
-    return is_slow ? 20000 : 160000;
+    return is_slow_build() ? 20000 : 160000;
 }
 
 /* Those that have more states than that: to begin them would take longer than all the rest. */

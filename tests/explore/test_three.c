@@ -2,6 +2,7 @@
  * test_three.c -- `token` keeps every law with three clients: in full, not at random.  It takes as
  * long as all other laws together, so it has a program of its own.
  */
+#include "lib/slow_build.h"
 #include "lab/explore.h"
 
 #include <setjmp.h>
@@ -9,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -27,14 +27,10 @@ static bwl_scenario scenario_called(const char *name)
 /* In full, all laws that a lease can keep; with the reduction, for its verdict is the same. */
 static void test_token_with_three_clients(void **state)
 {
-    static const char *const names[]  = { "three-loss", "three", "three-everything-once" };
-    const char              *sanitize = getenv("BOWLINE_SANITIZE");
-    const char              *coverage = getenv("BOWLINE_COVERAGE");
-    bool                     is_slow  = (sanitize != NULL && strcmp(sanitize, "none") != 0) ||
-                   (coverage != NULL && strcmp(coverage, "true") == 0);
+    static const char *const names[] = { "three-loss", "three", "three-everything-once" };
 
     (void)state;
-    for (unsigned i = 0; i < (is_slow ? 1 : sizeof names / sizeof names[0]); i++) {
+    for (unsigned i = 0; i < (is_slow_build() ? 1 : sizeof names / sizeof names[0]); i++) {
         bwl_scenario s     = scenario_called(names[i]);
         bwl_finding  found = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX,
                                                             .reduces    = true,

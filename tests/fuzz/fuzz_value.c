@@ -250,6 +250,7 @@ static const char *yes_begins_with(bwl_redis_word word, unsigned nth)
     case REDIS_EXPIRE_NOW:
     case REDIS_READ_EXPIRY:
     case REDIS_QUEUE_EXTEND:
+    case REDIS_REPLICATED:
     case REDIS_DROP_STAMP: break;
     case REDIS_QUEUE_TAKE: /* a fence alone, or with what else there is to say */
     case REDIS_QUEUE_JOIN:
@@ -393,7 +394,7 @@ static bwl_queue_self take_self(tape *t)
         .queue_max     = take(t),
     };
 
-    memset(self.session, 's', BWL_QUEUE_BITS_SIZE);
+    memset(self.session, 's', BWL_QUEUE_SESSION_SIZE);
     for (unsigned i = 0; i < BWL_QUEUE_INBOXES; i++)
         if (i == 0 || (what & 1u << i) != 0) {
             memcpy(self.inboxes[i], BWL_QUEUE_INBOX, sizeof BWL_QUEUE_INBOX - 1);

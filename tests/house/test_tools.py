@@ -134,6 +134,16 @@ def test_skipped_cases_are_named_and_not_passed(tmp_path):
     assert "b: no server" in text
 
 
+def test_skips_of_an_old_cmocka_are_no_failure_and_hide_none(tmp_path):
+    said = "1..2\nok 1 - a\nnot ok 2 # SKIP b\n"
+    status, last, text = count(tmp_path, program(said, "FAIL", 0))
+    assert (status, last) == (0, "1 passed, 0 failed")
+    assert "p: b" in text
+    assert count(tmp_path, program(said, "FAIL", 1))[:2] == (1, "1 passed, 1 failed")
+    assert count(tmp_path, program(said.replace("1..2", "1..3"), "FAIL", 0))[:2] == (1, "1 passed, 1 failed")
+    assert count(tmp_path, program(said + "not ok 3 - c\n", "FAIL", 1))[:2] == (1, "1 passed, 1 failed")
+
+
 def test_no_test_at_all_is_a_failure(tmp_path):
     assert count(tmp_path)[:2] == (1, "0 passed, 1 failed")
     assert run(ROOT / "tools/count-tests", tmp_path / "nowhere").returncode == 1

@@ -213,6 +213,26 @@ def test_a_cell_that_was_not_exhausted_is_counted_and_named(lab):
     assert "cut" in Page((lab.root / "lab.html").read_text()).cells
 
 
+# ---- several servers -------------------------------------------------------------------------------
+
+
+def test_several_servers_come_out_as_their_table_says(lab):
+    said = lab("servers", "rounds", "restart", "no-undo", "--draw").stdout
+    assert "every state visited, no law broken" in said.splitlines()[0]
+    assert said.count(", as expected") == 2
+    assert "server 1 restarts, empty" in said and "A holds B holds" in said
+
+
+def test_what_is_asked_of_several_servers_is_answered_and_drawn(lab):
+    done = lab("servers", "rounds", "--restart", "1")
+    said = done.stdout
+    assert done.returncode == 1
+    assert "BROKEN in 11 steps" in said and "as expected" not in said
+    assert "A holds B holds" in said.splitlines()[-1]
+    said = lab("servers", "rounds", "--loss", "1", "--budget", "1000").stdout
+    assert "BUDGET REACHED" in said
+
+
 # ---- slips of the pen ------------------------------------------------------------------------------
 
 
@@ -240,6 +260,9 @@ def test_a_cell_that_was_not_exhausted_is_counted_and_named(lab):
         (["replay"], "replay takes exactly one FILE"),
         (["run", "clam"], "did you mean calm?"),
         (["matrix", "tokn"], "did you mean token?"),
+        (["servers", "clam"], "did you mean calm?"),
+        (["servers", "calm", "--eviction", "1"], "does not happen where there are several servers"),
+        (["servers", "calm", "--loss", "any"], "has no end here"),
         (["try", "./none.so"], "cannot be loaded as a protocol"),
     ],
 )

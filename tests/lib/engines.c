@@ -2,6 +2,7 @@
  * engines.c -- see engines.h.
  */
 #include "tests/lib/engines.h"
+#include "tests/lib/cluster.h"
 #include "tests/lib/server.h"
 
 #include <stdio.h>
@@ -30,11 +31,18 @@ static const engine engines[] = {
       .across_fork = true },
     { .name = "unix", .has_lease = true, .has_fence = true, .in_order = true, .across_fork = true },
     { .name = "token", .has_lease = true, .across_fork = true }, /* redis:// with that protocol */
+    { .name = "redlock", .has_lease = true, .across_fork = true },
+    { .name = "cluster", .has_lease = true, .has_fence = true, .across_fork = true },
 };
 enum { ENGINES = sizeof engines / sizeof engines[0] };
 
+/* Of a lock on most of several servers, beside the one that all others use. */
+enum { MORE_SERVERS = 2 };
+
 static struct {
     server  *server;
+    server  *more[MORE_SERVERS];
+    cluster *cluster;
     char     directory[64]; /* of file: */
     unsigned descriptors;
     unsigned threads;
@@ -45,6 +53,11 @@ static struct {
 const char *engine_lock(void)
 {
     return world.lock;
+}
+
+static bool is_on_cluster(const engine *e)
+{
+    return strcmp(e->name, "cluster") == 0;
 }
 
 const char *engine_url(const engine *e, const char *options)
@@ -64,6 +77,13 @@ const char *engine_url(const engine *e, const char *options)
     else if (strcmp(e->name, "rediss") == 0)
         (void)snprintf(url, sizeof urls[0], "%s%s%s", world.server->tls_url,
                        options != NULL ? "&" : "", more);
+    else if (strcmp(e->name, "redlock") == 0)
+        (void)snprintf(url, sizeof urls[0],
+                       "redlock://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d?%s%s%s",
+                       world.server->port, world.more[0]->port, world.more[1]->port,
+                       "restart-wait=off", options != NULL ? "&" : "", more);
+    else if (is_on_cluster(e))
+        (void)snprintf(url, sizeof urls[0], "%s%s%s", world.cluster->url, mark, more);
     else if (strcmp(e->name, "token") == 0)
         (void)snprintf(url, sizeof urls[0], "%s?protocol=token%s%s", world.server->tcp_url,
                        options != NULL ? "&" : "", more);
@@ -75,7 +95,23 @@ const char *engine_url(const engine *e, const char *options)
 static bool is_on_server(const engine *e)
 {
     return strstr(e->name, "redis") != NULL || strcmp(e->name, "unix") == 0 ||
-           strcmp(e->name, "token") == 0;
+           strcmp(e->name, "token") == 0 || strcmp(e->name, "redlock") == 0;
+}
+
+static void start_more_servers(void)
+{
+    for (unsigned i = 0; i < MORE_SERVERS; i++)
+        if (world.more[i] == NULL)
+            world.more[i] = server_start(NULL);
+}
+
+static bool all_become_empty(void)
+{
+    bool are_empty = server_becomes_empty(world.server);
+
+    for (unsigned i = 0; i < MORE_SERVERS; i++)
+        are_empty = (world.more[i] == NULL || server_becomes_empty(world.more[i])) && are_empty;
+    return are_empty;
 }
 
 typedef struct run {
@@ -93,6 +129,10 @@ static void run_case(void **state)
 
     if (is_on_server(r->engine) && world.server == NULL)
         world.server = server_start_tls(NULL);
+    if (strcmp(r->engine->name, "redlock") == 0)
+        start_more_servers();
+    if (is_on_cluster(r->engine) && world.cluster == NULL)
+        world.cluster = cluster_start(false);
     if (strcmp(r->engine->name, "rediss") == 0 && world.server->tls_port == 0)
         skip();
     int status = bowline_open(&client, BOWLINE_OPTIONS(.url = engine_url(r->engine, NULL)), NULL);
@@ -138,7 +178,8 @@ static int after_case(void **state)
         return 0;
     assert_int_equal(count_descriptors(), world.descriptors);
     await_threads(world.threads);
-    if (is_on_server(r->engine) && !server_becomes_empty(world.server)) {
+    if ((is_on_server(r->engine) && !all_become_empty()) ||
+        (is_on_cluster(r->engine) && !cluster_becomes_empty(world.cluster))) {
         print_error("something is left behind\n");
         return -1;
     }
@@ -174,7 +215,11 @@ static int after_all(void **state)
 {
     (void)state;
     server_stop(world.server);
-    world.server = NULL;
+    cluster_stop(world.cluster);
+    world.server  = NULL;
+    world.cluster = NULL;
+    for (unsigned i = 0; i < MORE_SERVERS; i++)
+        server_stop(world.more[i]);
     return nftw(world.directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 

@@ -24,33 +24,82 @@ static void await_sentinels(service *s)
     }
 }
 
-service *service_start(unsigned nodes_count, const char *options)
-{
-    service *s = calloc(1, sizeof *s);
-    size_t   size;
-    char     words[512];
+/* ---- on hosts -------------------------------------------------------------------------------- */
 
-    assert_non_null(s);
-    assert_in_range(nodes_count, 1, SERVICE_NODES_MAX);
-    s->nodes_count = nodes_count;
-    for (unsigned i = 0; i < nodes_count; i++) {
-        (void)snprintf(words, sizeof words, "--repl-diskless-sync-delay 0 %s",
-                       options != NULL ? options : "");
+static const char *address_of(const service *s, unsigned host)
+{
+    return s->hosts != NULL ? net_address(s->hosts, host) : "127.0.0.1";
+}
+
+static void enter(const service *s, unsigned host)
+{
+    if (s->hosts != NULL)
+        net_enter(s->hosts, host);
+}
+
+static void leave(const service *s)
+{
+    if (s->hosts != NULL)
+        net_leave(s->hosts);
+}
+
+static const char *open_to_all(const service *s)
+{
+    return s->hosts != NULL ? "--bind 0.0.0.0 --protected-mode no" : "";
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+static void start_nodes(service *s, const char *options)
+{
+    char words[512];
+
+    (void)snprintf(words, sizeof words, "--repl-diskless-sync-delay 0 %s %s", open_to_all(s),
+                   options != NULL ? options : "");
+    for (unsigned i = 0; i < s->nodes_count; i++) {
+        enter(s, i);
         s->nodes[i] = server_start(words);
         if (i > 0)
-            (void)server_ask(s->nodes[i], "REPLICAOF 127.0.0.1 %d", s->nodes[0]->port);
+            (void)server_ask(s->nodes[i], "REPLICAOF %s %d", address_of(s, 0), s->nodes[0]->port);
+        leave(s);
     }
-    for (unsigned i = 1; i < nodes_count; i++)
+    for (unsigned i = 1; i < s->nodes_count; i++)
         assert_true(server_comes_to(s->nodes[i], "master_link_status:up", "INFO replication"));
-    size = (size_t)snprintf(s->url, sizeof s->url, "redis+sentinel://");
+}
+
+static void start_sentinels(service *s)
+{
+    size_t size = (size_t)snprintf(s->url, sizeof s->url, "redis+sentinel://");
+
     for (unsigned i = 0; i < SERVICE_SENTINELS; i++) {
-        s->sentinels[i] = server_start_sentinel(s->nodes[0]->port, 2);
-        size += (size_t)snprintf(s->url + size, sizeof s->url - size, "%s127.0.0.1:%d",
-                                 i > 0 ? "," : "", s->sentinels[i]->port);
+        unsigned host = s->nodes_count + i;
+        enter(s, host);
+        s->sentinels[i] =
+            server_start_sentinel_of(address_of(s, 0), s->nodes[0]->port, 2, open_to_all(s));
+        leave(s);
+        size += (size_t)snprintf(s->url + size, sizeof s->url - size, "%s%s:%d", i > 0 ? "," : "",
+                                 address_of(s, host), s->sentinels[i]->port);
     }
     (void)snprintf(s->url + size, sizeof s->url - size, "/m");
     await_sentinels(s);
+}
+
+service *service_start_apart(const net *hosts, unsigned nodes_count, const char *options)
+{
+    service *s = calloc(1, sizeof *s);
+
+    assert_non_null(s);
+    assert_in_range(nodes_count, 1, SERVICE_NODES_MAX);
+    s->hosts       = hosts;
+    s->nodes_count = nodes_count;
+    start_nodes(s, options);
+    start_sentinels(s);
     return s;
+}
+
+service *service_start(unsigned nodes_count, const char *options)
+{
+    return service_start_apart(NULL, nodes_count, options);
 }
 
 void service_stop(service *s)
@@ -64,18 +113,20 @@ void service_stop(service *s)
     free(s);
 }
 
-static bool is_primary(service *s, server *node)
+static bool is_primary(service *s, unsigned which)
 {
-    char     port[16];
+    server  *node = s->nodes[which];
+    char     place[40];
     unsigned agreed = 0;
 
     const char *role = node->pid != 0 ? server_may_say(node, "ROLE") : NULL;
     if (role == NULL || strncmp(role, "master", 6) != 0)
         return false; /* who is told to follow hangs up on everybody */
-    (void)snprintf(port, sizeof port, " %d", node->port);
+    (void)snprintf(place, sizeof place, "%s %d", address_of(s, which), node->port);
     for (unsigned i = 0; i < SERVICE_SENTINELS; i++)
         if (s->sentinels[i]->pid != 0 &&
-            strstr(server_ask(s->sentinels[i], "SENTINEL GET-MASTER-ADDR-BY-NAME m"), port) != NULL)
+            strstr(server_ask(s->sentinels[i], "SENTINEL GET-MASTER-ADDR-BY-NAME m"), place) !=
+                NULL)
             agreed++;
     return agreed >= 2;
 }
@@ -84,7 +135,7 @@ static server *find_primary(service *s, const server *but, int64_t end)
 {
     for (; clock_ms() < end; sleep_ms(20))
         for (unsigned i = 0; i < s->nodes_count; i++)
-            if (s->nodes[i] != but && is_primary(s, s->nodes[i]))
+            if (s->nodes[i] != but && is_primary(s, i))
                 return s->nodes[i];
     return NULL;
 }

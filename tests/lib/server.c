@@ -288,22 +288,30 @@ server *server_start(const char *options)
     return started(s);
 }
 
-server *server_start_sentinel(int port, int quorum)
+server *server_start_sentinel_of(const char *address, int port, int quorum, const char *options)
 {
-    server *s = make_server("--sentinel");
+    char    words[512];
+    server *s;
     FILE   *file;
 
+    (void)snprintf(words, sizeof words, "--sentinel %s", options != NULL ? options : "");
+    s = make_server(words);
     (void)snprintf(s->config, sizeof s->config, "%s/sentinel.conf", s->directory);
     file = fopen(s->config, "w");
     assert_non_null(file);
     (void)fprintf(file,
-                  "sentinel monitor m 127.0.0.1 %d %d\n"
+                  "sentinel monitor m %s %d %d\n"
                   "sentinel down-after-milliseconds m 1000\n"
                   "sentinel failover-timeout m 5000\n",
-                  port, quorum);
+                  address, port, quorum);
     assert_int_equal(fclose(file), 0);
     (void)try_to_start(s, false);
     return started(s);
+}
+
+server *server_start_sentinel(int port, int quorum)
+{
+    return server_start_sentinel_of("127.0.0.1", port, quorum, NULL);
 }
 
 server *server_start_tls(const char *options)

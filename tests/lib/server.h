@@ -47,9 +47,11 @@ void    server_stop(server *s); /* also NULL */
  * and ::1, host.pem and host.key: see certs.h. */
 server *server_start_tls(const char *options);
 
-/* Starts a sentinel that watches the server at this port of the loopback interface, under the name
- * of "m".  `quorum` of its like must agree; a second of silence is a server's end. */
+/* Starts a sentinel that watches the server at this port of the loopback interface, or of another
+ * address, under the name of "m".  `quorum` of its like must agree; a second of silence is a
+ * server's end.  `options` as of server_start. */
 server *server_start_sentinel(int port, int quorum);
+server *server_start_sentinel_of(const char *address, int port, int quorum, const char *options);
 
 /* A port of the loopback interface that is free for now. */
 int server_free_port(void);

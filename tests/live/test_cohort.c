@@ -131,7 +131,7 @@ static void test_sixteen_threads_ask_the_server_once_in_twenty_turns(void **stat
     crowd_comes(client, guests, THREADS, 0, &left);
     crowd_leaves(guests, THREADS);
     long asked = scripts_run();
-    print_message("%ld scripts for %d turns\n", asked, THREADS * ROUNDS);
+    print_message("# %ld scripts for %d turns\n", asked, THREADS * ROUNDS);
     assert_true(asked * 20 <= THREADS * ROUNDS);
     assert_nobody_met();
     bowline_close(client);

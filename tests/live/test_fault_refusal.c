@@ -17,7 +17,7 @@ enum { LEASE_MS = 900 };
 #define RIGHTS                                                                                 \
     "~bowline:* resetchannels &bowline:i:* -@all +hello +eval +evalsha +ssubscribe +spublish " \
     "+subscribe +publish +get +set +del +exists +type +incr +time +persist +pexpire +pttl "    \
-    "+zadd +zrem +zpopmin +zscore +zrank +hget +hset +hdel"
+    "+zadd +zrem +zpopmin +zscore +zrank +zcard +hget +hset +hdel"
 
 static server  *redis;
 static witness *judge;

@@ -19,7 +19,7 @@
 enum { LEASE_MS = 900, LINE = 3 };
 
 #define KEY   "bowline:{x}"
-#define VALUE "b1:SSSSSSSSSSSSSSSSSSSSSSTTTTTTTTTTTTTTTTTTTTTT"
+#define VALUE "b1:SSSSSSSSSTTTTTTTTTTTTTTTT"
 
 static server  *redis;
 static witness *judge;

@@ -17,11 +17,11 @@
 #define QUEUE    KEY ":bwl.q"
 #define BEATS    KEY ":bwl.b"
 #define COUNT    BWL_QUEUE_FENCES_KEY
-#define SESSION  "SSSSSSSSSSSSSSSSSSSSSS"
-#define ME       "AAAAAAAAAAAAAAAAAAAAAA"
-#define OTHER    "BBBBBBBBBBBBBBBBBBBBBB"
-#define THIRD    "CCCCCCCCCCCCCCCCCCCCCC"
-#define AFTER    "DDDDDDDDDDDDDDDDDDDDDD" /* by which we wait when we have yielded */
+#define SESSION  "SSSSSSSSS"
+#define ME       "AAAAAAAAAAAAAAAA"
+#define OTHER    "BBBBBBBBBBBBBBBB"
+#define THIRD    "CCCCCCCCCCCCCCCC"
+#define AFTER    "DDDDDDDDDDDDDDDD" /* by which we wait when we have yielded */
 #define INBOX    "bowline:i:1111111111111111111111"
 #define VALUE(t) "b1:" SESSION t
 #define STANDS(t, ticket) \

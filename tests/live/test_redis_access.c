@@ -18,7 +18,7 @@ static server *redis;
 #define RIGHTS                                                                                 \
     "~bowline:* resetchannels &bowline:i:* -@all +hello +eval +evalsha +ssubscribe +spublish " \
     "+subscribe +publish +get +set +del +exists +type +incr +time +persist +pexpire +pttl "    \
-    "+zadd +zrem +zpopmin +zscore +zrank +hget +hset +hdel"
+    "+zadd +zrem +zpopmin +zscore +zrank +zcard +hget +hset +hdel"
 
 static const char *url_as(const char *who)
 {

@@ -113,10 +113,10 @@ static void test_strangers_are_not_touched(void **state)
         "SET bowline:{x} foo",
         "SET bowline:{x} ''",
         "SET bowline:{x} b1:foo",
-        "SET bowline:{x} b1:SSSSSSSSSSSSSSSSSSSSSSTTTTTTTTTTTTTTTTTTTTTTx",
-        "SET bowline:{x} b2:SSSSSSSSSSSSSSSSSSSSSSTTTTTTTTTTTTTTTTTTTTTT",
-        "RPUSH bowline:{x} b1:SSSSSSSSSSSSSSSSSSSSSSTTTTTTTTTTTTTTTTTTTTTT",
-        "HSET bowline:{x} b1:SSSSSSSSSSSSSSSSSSSSSSTTTTTTTTTTTTTTTTTTTTTT 1",
+        "SET bowline:{x} b1:SSSSSSSSSTTTTTTTTTTTTTTTTx",
+        "SET bowline:{x} b2:SSSSSSSSSTTTTTTTTTTTTTTTT",
+        "RPUSH bowline:{x} b1:SSSSSSSSSTTTTTTTTTTTTTTTT",
+        "HSET bowline:{x} b1:SSSSSSSSSTTTTTTTTTTTTTTTT 1",
         "SETBIT bowline:{x} 2000000 1",
     };
     bowline_client *client = must_open(url);

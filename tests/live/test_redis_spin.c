@@ -177,7 +177,7 @@ static void test_spin_of_many_threads_loses_nothing(void **state)
     for (unsigned i = 0; i < BWL_LANES_MAX && bwl_lane_at(client, i) != NULL; i++) {
         const bwl_spin *spin = &((bwl_redis_store *)bwl_lane_at(client, i)->store)->spin;
         waits += spin->sleeps + spin->paid;
-        print_message("lane %u: %llu looks, %llu sleeps; %llu paid, %llu in vain\n", i,
+        print_message("# lane %u: %llu looks, %llu sleeps; %llu paid, %llu in vain\n", i,
                       (unsigned long long)spin->looks, (unsigned long long)spin->sleeps,
                       (unsigned long long)spin->paid, (unsigned long long)spin->unpaid);
     }

@@ -26,6 +26,8 @@ static const trouble out_of_memory = { "CONFIG SET maxmemory 1", "CONFIG SET max
                                        .releases = true };
 static const trouble read_only     = { "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "READONLY",
                                        .releases = false };
+static const trouble master_down   = { "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "MASTERDOWN",
+                                       .releases = false };
 static const trouble no_replicas   = { "CONFIG SET min-replicas-to-write 1",
                                        "CONFIG SET min-replicas-to-write 0", "NOREPLICAS",
                                        .releases = false };
@@ -182,6 +184,14 @@ static void test_read_only_replica(void **state)
     see_it_through(&read_only);
 }
 
+static void test_replica_without_its_master(void **state)
+{
+    (void)state;
+    (void)server_ask(redis, "CONFIG SET replica-serve-stale-data no");
+    acquires_are_refused(&master_down); /* of who holds: test_fault_refusal.c */
+    (void)server_ask(redis, "CONFIG SET replica-serve-stale-data yes");
+}
+
 static void test_too_few_replicas(void **state)
 {
     (void)state;
@@ -274,13 +284,10 @@ static int stop_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
-        CASE(test_out_of_memory),
-        CASE(test_read_only_replica),
-        CASE(test_too_few_replicas),
-        CASE(test_endless_script_of_somebody),
-        CASE(test_disk_that_fails),
-        CASE(test_loading),
+        cmocka_unit_test(test_server_starts), CASE(test_out_of_memory),
+        CASE(test_read_only_replica),         CASE(test_replica_without_its_master),
+        CASE(test_too_few_replicas),          CASE(test_endless_script_of_somebody),
+        CASE(test_disk_that_fails),           CASE(test_loading),
     };
 
     return cmocka_run_group_tests_name("redis_trouble", tests, NULL, stop_server);

@@ -14,11 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-const soak_lock soak_locks[SOAK_LOCKS] = {
-    { "red", "queue", 1000 },  { "green", "queue", 1500 }, { "blue", "queue", SOAK_LEASE_MAX },
-    { "grey", "token", 1000 }, { "wood", NULL, 0 },
-};
-
 int64_t soak_now_us(void)
 {
     struct timespec t;
@@ -90,6 +85,7 @@ soak_visit *soak_enter(soak_journal *journal, unsigned member, uint64_t fence, i
                                         .fence      = fence,
                                         .met        = is_ours ? 0 : journal->inside[lock],
                                         .entered_us = soak_now_us() };
+    atomic_store(&journal->entered_us[lock], visit->entered_us);
     if (is_ours)
         journal->inside[lock] = n + 1;
     return visit;

@@ -14,6 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+enum { CALM_MS = 400 };
+
 typedef struct worker {
     soak_journal   *journal;
     bowline_client *client;
@@ -38,15 +40,24 @@ static bool one_in(worker *w, int64_t n)
 
 static void cannot_be(const worker *w, const char *call, const bowline_error *error)
 {
-    (void)dprintf(STDERR_FILENO, "soak: %s of %s: %s: %s\n", call, soak_locks[w->me->lock].name,
-                  bowline_status_name(error->status), error->text);
+    (void)dprintf(STDERR_FILENO, "soak: %s of %s: %s: %s\n", call,
+                  w->journal->locks[w->me->lock].name, bowline_status_name(error->status),
+                  error->text);
     atomic_fetch_add(&w->tally->wrong, 1);
 }
 
-/* A server that loads, or is stopped in a script; or who was stopped himself while he asked. */
+/* A server that loads, is stopped in a script or is a replica now, or a cluster where nobody serves
+ * the lock yet; or who was stopped himself while he asked. */
 static bool may_refuse(const bowline_error *error)
 {
-    static const char *const parts[] = { "LOADING", "BUSY", "closed the connection", "too slowly",
+    static const char *const parts[] = { "LOADING",
+                                         "BUSY",
+                                         "READONLY",
+                                         "CLUSTERDOWN",
+                                         "TRYAGAIN",
+                                         "sends to",
+                                         "closed the connection",
+                                         "too slowly",
                                          "no answer for" };
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
@@ -77,7 +88,7 @@ static void count(worker *w, const char *call, int status, const bowline_error *
 
 static int64_t stay_ms(worker *w)
 {
-    int64_t lease_ms = soak_locks[w->me->lock].lease_ms;
+    int64_t lease_ms = w->journal->locks[w->me->lock].lease_ms;
 
     if (one_in(w, 60))
         return lease_ms + any(w, 2 * lease_ms + 500); /* it has to be renewed */
@@ -86,7 +97,7 @@ static int64_t stay_ms(worker *w)
 
 static void be_inside(worker *w, bowline_hold *hold)
 {
-    int64_t       enough_ms = soak_locks[w->me->lock].lease_ms / 3;
+    int64_t       enough_ms = w->journal->locks[w->me->lock].lease_ms / 3;
     int64_t       end       = clock_ms() + stay_ms(w);
     bowline_error error     = { 0 };
     int64_t       left;
@@ -142,13 +153,23 @@ static void look_at_oneself(worker *w)
     note_least(&w->me->descriptors[quarter], count_descriptors());
 }
 
+/* Who comes back at once, where there is no order, may keep out who looks from time to time. */
+static void rest(worker *w)
+{
+    bool has_order = strcmp(w->journal->locks[w->me->lock].protocol, "queue") == 0;
+
+    sleep_ms(one_in(w, 30) ? any(w, 300) : any(w, 8));
+    if (atomic_load(&w->journal->is_calm) && !has_order)
+        sleep_ms(any(w, CALM_MS));
+}
+
 static void take_and_give(worker *w)
 {
     int64_t       waits[] = { BOWLINE_NO_WAIT, 1 + any(w, 30), BOWLINE_FOREVER, 50 + any(w, 4000) };
     size_t        which   = one_in(w, 10) ? 0 : one_in(w, 6) ? 1 : one_in(w, 10) ? 2 : 3;
     bowline_hold *hold    = NULL;
     bowline_error error   = { 0 };
-    const char   *name    = soak_locks[w->me->lock].name;
+    const char   *name    = w->journal->locks[w->me->lock].name;
     int           status  = acquire_within(&hold, w->client, name, waits[which], &error);
 
     count(w, "acquire", status, &error);
@@ -160,7 +181,7 @@ static void take_and_give(worker *w)
         if (status == BOWLINE_OK && !w->me->is_mortal)
             look_at_oneself(w); /* it is connected still */
     }
-    sleep_ms(one_in(w, 30) ? any(w, 300) : any(w, 8));
+    rest(w);
 }
 
 static void *work(void *arg)
@@ -175,7 +196,7 @@ static void *work(void *arg)
 int soak_work(soak_journal *journal, unsigned member)
 {
     soak_member    *me    = &journal->cast[member];
-    uint32_t        lease = soak_locks[me->lock].lease_ms;
+    uint32_t        lease = journal->locks[me->lock].lease_ms;
     uint32_t        reply = member % 3 == 0 ? lease / 4 : lease; /* the patient hear what is late */
     bowline_client *client = NULL;
     bowline_error   error  = { 0 };
@@ -255,7 +276,7 @@ static int reach(const soak_journal *journal)
 /* Inline commands, as a person would type them.  1: it had the lock; 0: not; -1: no connection. */
 static int visit_once(worker *w, int line)
 {
-    const char *name    = soak_locks[w->me->lock].name;
+    const char *name    = w->journal->locks[w->me->lock].name;
     unsigned    forgets = atomic_load(&w->journal->forgets);
     int64_t     px      = 300 + any(w, 700);
     int64_t     end_us  = soak_now_us() + px * 1000;

@@ -6,8 +6,6 @@
  */
 #include "tests/soak/soak.h"
 
-enum { PAUSE_MAX_MS = 80 };
-
 uint64_t soak_random(uint64_t *seed)
 {
     uint64_t x = (*seed += 0x9e3779b97f4a7c15u); /* splitmix64 */
@@ -22,24 +20,31 @@ static unsigned any(uint64_t *seed, unsigned bound)
     return (unsigned)(soak_random(seed) % bound);
 }
 
-static const unsigned weights[SOAK_KINDS_END] = {
-#define X(name, weight, words) [SOAK_##name] = weight,
-    SOAK_FAULT_MAP(X)
-#undef X
-};
-
-static const char *const words[SOAK_KINDS_END] = {
-#define X(name, weight, words) [SOAK_##name] = words,
+static const struct {
+    soak_harm   harm;
+    const char *words;
+} kinds[SOAK_KINDS_END] = {
+#define X(name, harm, words) [SOAK_##name] = { SOAK_##harm, words },
     SOAK_FAULT_MAP(X)
 #undef X
 };
 
 const char *soak_fault_words(soak_kind kind)
 {
-    return words[kind];
+    return kinds[kind].words;
 }
 
-static soak_kind draw_kind(uint64_t *seed)
+soak_harm soak_fault_harm(soak_kind kind)
+{
+    return kinds[kind].harm;
+}
+
+bool soak_fault_of_servers(soak_kind kind)
+{
+    return kind >= SOAK_CLIENT_KILL && kind < SOAK_CLOCK;
+}
+
+static soak_kind draw_kind(uint64_t *seed, const unsigned weights[SOAK_KINDS_END])
 {
     unsigned sum = 0;
 
@@ -52,11 +57,11 @@ static soak_kind draw_kind(uint64_t *seed)
     return (soak_kind)kind;
 }
 
-soak_fault soak_draw(uint64_t *seed)
+soak_fault soak_draw(uint64_t *seed, const unsigned weights[SOAK_KINDS_END], unsigned pause_ms)
 {
-    soak_fault fault = { .kind = draw_kind(seed) };
+    soak_fault fault = { .kind = draw_kind(seed, weights) };
 
-    fault.pause_ms = any(seed, PAUSE_MAX_MS);
+    fault.pause_ms = any(seed, pause_ms);
     fault.victim   = any(seed, 1u << 30);
     fault.share    = any(seed, 1000);
     return fault;

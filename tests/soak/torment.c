@@ -5,19 +5,17 @@
  * done: so the plan is the same whatever became of them.  Each deed is noted with a moment before
  * it began and one after it was over.
  */
-#include "tests/soak/soak.h"
+#include "tests/soak/topology.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { SERVER = SOAK_CAST_MAX, MOMENT_MS = 200, TAIL_BYTES = 40000, CLOCK_STEP_US = 20000 };
+enum { CLOCK_STEP_US = 20000 };
 
 static int64_t wall_us(void)
 {
@@ -27,8 +25,7 @@ static int64_t wall_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* Noted before it is done; it lasts until end_deed. */
-static size_t begin_deed(soak_run *run, soak_kind kind, unsigned member)
+size_t soak_begin_deed(soak_run *run, soak_kind kind, unsigned member)
 {
     if (run->deeds_count == SOAK_FAULTS_MAX) {
         (void)fprintf(stderr, "soak: the log of faults is full\n");
@@ -45,7 +42,7 @@ static size_t begin_deed(soak_run *run, soak_kind kind, unsigned member)
     return run->deeds_count;
 }
 
-static void end_deed(soak_run *run, size_t deed)
+void soak_end_deed(soak_run *run, size_t deed)
 {
     run->deeds[deed - 1].to_us = soak_now_us();
 }
@@ -59,8 +56,8 @@ void soak_look_at_clock(soak_run *run)
     if (soak_now_us() - before_us > CLOCK_STEP_US / 2)
         return; /* we were interrupted between the two */
     if (run->wall_ahead_us != 0 && (step_us > CLOCK_STEP_US || step_us < -CLOCK_STEP_US)) {
-        size_t deed = begin_deed(run, SOAK_CLOCK, SERVER);
-        end_deed(run, deed);
+        size_t deed = soak_begin_deed(run, SOAK_CLOCK, SOAK_EVERYBODY);
+        soak_end_deed(run, deed);
         (void)printf("the time of day was set by %ld us\n", step_us);
     }
     if (run->wall_ahead_us == 0 || step_us > CLOCK_STEP_US || step_us < -CLOCK_STEP_US)
@@ -77,7 +74,7 @@ _Noreturn static void become_member(const soak_run *run, unsigned member)
     };
 
     const soak_member *me   = &run->journal->cast[member];
-    const soak_lock   *lock = &soak_locks[me->lock];
+    const soak_lock   *lock = &run->journal->locks[me->lock];
     const char        *mode = modes[me->part];
     char               number[16], lease[16];
 
@@ -136,37 +133,31 @@ void soak_tend(soak_run *run)
 
 static void kill_member(soak_run *run, unsigned member)
 {
-    size_t deed = begin_deed(run, SOAK_KILL, member);
+    size_t deed = soak_begin_deed(run, SOAK_KILL, member);
 
     assert_int_equal(kill(run->pids[member], SIGKILL), 0);
     assert_int_equal(waitpid(run->pids[member], NULL, 0), run->pids[member]);
-    end_deed(run, deed);
+    soak_end_deed(run, deed);
     if (run->asleep[member] != 0)
-        end_deed(run, run->asleep[member]);
+        soak_end_deed(run, run->asleep[member]);
     soak_hire(run, member);
 }
 
 static void put_to_sleep(soak_run *run, unsigned who, soak_kind kind, int64_t ms)
 {
-    run->asleep[who]   = begin_deed(run, kind, who);
+    run->asleep[who]   = soak_begin_deed(run, kind, who);
     run->wakes_ms[who] = clock_ms() + ms;
-    if (who == SERVER)
-        server_signal(run->redis, SIGSTOP);
-    else
-        assert_int_equal(kill(run->pids[who], SIGSTOP), 0);
+    assert_int_equal(kill(run->pids[who], SIGSTOP), 0);
 }
 
 static void wake(soak_run *run, unsigned who)
 {
-    if (who == SERVER)
-        server_signal(run->redis, SIGCONT);
-    else
-        (void)kill(run->pids[who], SIGCONT);
-    end_deed(run, run->asleep[who]);
+    (void)kill(run->pids[who], SIGCONT);
+    soak_end_deed(run, run->asleep[who]);
     run->asleep[who] = 0;
 }
 
-static void hold_both(proxy *line, int64_t ms)
+void soak_hold_line(proxy *line, int64_t ms)
 {
     proxy_hold_back(line, true, 0, ms);
     proxy_hold_back(line, false, 0, ms);
@@ -174,106 +165,58 @@ static void hold_both(proxy *line, int64_t ms)
 
 void soak_wake(soak_run *run, bool all)
 {
-    for (unsigned who = 0; who <= SERVER; who++)
+    for (unsigned who = 0; who < SOAK_CAST_MAX; who++)
         if (run->asleep[who] != 0 && (all || clock_ms() >= run->wakes_ms[who]))
             wake(run, who);
     for (unsigned i = 0; all && i < run->journal->cast_count; i++)
-        if (run->lines[i] != NULL)
-            hold_both(run->lines[i], 0);
-}
-
-bool soak_server_sleeps(const soak_run *run)
-{
-    return run->asleep[SERVER] != 0;
-}
-
-/* ---- the server ------------------------------------------------------------------------------
- * */
-
-/* Its log of what was written: gone, or without its end. */
-static void spoil(const char *path, const char *file, bool all)
-{
-    char        full[512];
-    struct stat about;
-    bool        is_log = strstr(file, ".incr.aof") != NULL;
-
-    (void)snprintf(full, sizeof full, "%s/%s", path, file);
-    if (all)
-        (void)unlink(full);
-    else if (is_log && stat(full, &about) == 0)
-        assert_int_equal(
-            truncate(full, about.st_size > TAIL_BYTES ? about.st_size - TAIL_BYTES : 0), 0);
-}
-
-static void spoil_all(const soak_run *run, bool all)
-{
-    char           path[128];
-    struct dirent *entry;
-
-    (void)snprintf(path, sizeof path, "%s/appendonlydir", run->redis->directory);
-    DIR *at = opendir(path);
-    while (at != NULL && (entry = readdir(at)) != NULL)
-        spoil(path, entry->d_name, all);
-    if (at != NULL)
-        (void)closedir(at);
-}
-
-static void restart(soak_run *run, soak_kind kind)
-{
-    size_t deed = begin_deed(run, kind, SERVER);
-
-    if (run->asleep[SERVER] != 0)
-        wake(run, SERVER);
-    if (kind != SOAK_RESTART_KEPT)
-        atomic_fetch_add(&run->journal->forgets, 1);
-    server_kill(run->redis);
-    if (kind != SOAK_RESTART_KEPT)
-        spoil_all(run, kind == SOAK_RESTART_EMPTY);
-    server_start_again(run->redis);
-    end_deed(run, deed);
-}
-
-static void tell_server(soak_run *run, soak_kind kind)
-{
-    if (soak_server_sleeps(run))
-        return;
-    size_t deed = begin_deed(run, kind, SERVER);
-    if (kind == SOAK_SCRIPT_FLUSH) {
-        (void)server_ask(run->redis, "SCRIPT FLUSH SYNC");
-    } else {
-        (void)server_ask(run->redis, "CLIENT KILL TYPE pubsub");
-        (void)server_ask(run->redis, "CLIENT KILL TYPE normal SKIPME yes");
-    }
-    end_deed(run, deed);
+        for (unsigned node = 0; node < SOAK_NODES_MAX; node++)
+            if (run->lines[i][node] != NULL)
+                soak_hold_line(run->lines[i][node], 0);
 }
 
 /* ---- lines -----------------------------------------------------------------------------------
  * */
 
-static void hold_back(soak_run *run, unsigned member, soak_kind kind, int64_t ms)
+/* One of a member's lines, or all. */
+static bool is_meant(const soak_run *run, unsigned member, const soak_fault *fault, unsigned node)
 {
-    size_t deed = begin_deed(run, kind, member);
+    unsigned which = (fault->victim >> 16) % (2 * run->nodes_count);
 
-    hold_both(run->lines[member], ms);
+    return run->lines[member][node] != NULL && (which >= run->nodes_count || which == node);
+}
+
+static void hold_back(soak_run *run, unsigned member, const soak_fault *fault, int64_t ms)
+{
+    size_t deed = soak_begin_deed(run, fault->kind, member);
+
+    for (unsigned node = 0; node < run->nodes_count; node++)
+        if (is_meant(run, member, fault, node))
+            soak_hold_line(run->lines[member][node], ms);
     run->deeds[deed - 1].to_us = soak_now_us() + ms * 1000;
 }
 
 /* What the server says comes later than a claim lasts, and what is said to that later still. */
-static void make_late(soak_run *run, unsigned member, int64_t ms)
+static void make_late(soak_run *run, unsigned member, const soak_fault *fault, int64_t ms)
 {
-    size_t deed = begin_deed(run, SOAK_LATE, member);
+    size_t deed = soak_begin_deed(run, SOAK_LATE, member);
 
-    proxy_hold_back(run->lines[member], true, 0, ms);
-    proxy_hold_back(run->lines[member], false, ms / 2, ms / 2 + MOMENT_MS);
-    run->deeds[deed - 1].to_us = soak_now_us() + (ms + MOMENT_MS) * 1000;
+    for (unsigned node = 0; node < run->nodes_count; node++) {
+        if (!is_meant(run, member, fault, node))
+            continue;
+        proxy_hold_back(run->lines[member][node], true, 0, ms);
+        proxy_hold_back(run->lines[member][node], false, ms / 2, ms / 2 + SOAK_MOMENT_MS);
+    }
+    run->deeds[deed - 1].to_us = soak_now_us() + (ms + SOAK_MOMENT_MS) * 1000;
 }
 
-static void cut(soak_run *run, unsigned member)
+static void cut(soak_run *run, unsigned member, const soak_fault *fault)
 {
-    size_t deed = begin_deed(run, SOAK_CUT, member);
+    size_t deed = soak_begin_deed(run, SOAK_CUT, member);
 
-    proxy_cut(run->lines[member]);
-    end_deed(run, deed);
+    for (unsigned node = 0; node < run->nodes_count; node++)
+        if (is_meant(run, member, fault, node))
+            proxy_cut(run->lines[member][node]);
+    soak_end_deed(run, deed);
 }
 
 /* ---- the plan --------------------------------------------------------------------------------
@@ -324,45 +267,39 @@ static int64_t claim_ms(int64_t lease_ms)
     return lease_ms < 2000 ? lease_ms : 2000;
 }
 
-void soak_strike(soak_run *run, soak_fault fault)
+static void strike_member(soak_run *run, const soak_fault *fault, unsigned victim)
 {
-    unsigned victim = victim_of(run, fault);
-    int64_t  lease_ms =
-        victim < SOAK_CAST_MAX ? (int64_t)soak_locks[run->journal->cast[victim].lock].lease_ms : 0;
-    int64_t share = fault.share;
+    int64_t lease_ms = run->journal->locks[run->journal->cast[victim].lock].lease_ms;
 
     if (lease_ms == 0)
         lease_ms = 1000;
-    if (victim == SOAK_CAST_MAX)
-        return;
-    switch (fault.kind) {
+    switch ((unsigned)fault->kind) {
     case SOAK_STOP_SHORT:
-        put_to_sleep(run, victim, fault.kind, 1 + lease_ms / 2 * share / 1000);
+        put_to_sleep(run, victim, fault->kind, 1 + soak_share(fault, lease_ms / 2));
         return;
     case SOAK_STOP_LONG:
-        put_to_sleep(run, victim, fault.kind, lease_ms + 2 * lease_ms * share / 1000);
+        put_to_sleep(run, victim, fault->kind, lease_ms + soak_share(fault, 2 * lease_ms));
         return;
     case SOAK_KILL: kill_member(run, victim); return;
-    case SOAK_CUT: cut(run, victim); return;
-    case SOAK_HOLD_SHORT: hold_back(run, victim, fault.kind, 1 + MOMENT_MS * share / 1000); return;
-    case SOAK_HOLD_LONG: hold_back(run, victim, fault.kind, 2 * lease_ms * share / 1000); return;
-    case SOAK_LATE: make_late(run, victim, claim_ms(lease_ms) * (1000 + share) / 1000); return;
-    case SOAK_CLIENT_KILL:
-    case SOAK_SCRIPT_FLUSH: tell_server(run, fault.kind); return;
-    case SOAK_SERVER_SHORT:
-    case SOAK_SERVER_LONG:
-        if (!soak_server_sleeps(run))
-            put_to_sleep(run, SERVER, fault.kind,
-                         fault.kind == SOAK_SERVER_SHORT
-                             ? MOMENT_MS * share / 1000
-                             : SOAK_LEASE_MAX / 2 * (1000 + share) / 1000);
+    case SOAK_CUT: cut(run, victim, fault); return;
+    case SOAK_HOLD_SHORT:
+        hold_back(run, victim, fault, 1 + soak_share(fault, SOAK_MOMENT_MS));
         return;
-    case SOAK_RESTART_KEPT:
-    case SOAK_RESTART_TAIL:
-    case SOAK_RESTART_EMPTY: restart(run, fault.kind); return;
-    case SOAK_FAULT_NONE:
-    case SOAK_NOTHING:
-    case SOAK_CLOCK:
-    case SOAK_KINDS_END: return;
+    case SOAK_HOLD_LONG: hold_back(run, victim, fault, soak_share(fault, 2 * lease_ms)); return;
+    case SOAK_LATE:
+        make_late(run, victim, fault, claim_ms(lease_ms) + soak_share(fault, claim_ms(lease_ms)));
+        return;
+    default: return;
     }
+}
+
+void soak_strike(soak_run *run, soak_fault fault)
+{
+    if (soak_fault_of_servers(fault.kind)) {
+        soak_trouble_strike(run, fault);
+        return;
+    }
+    unsigned victim = victim_of(run, fault);
+    if (victim < SOAK_CAST_MAX && run->trouble.phase != SOAK_MENDED)
+        strike_member(run, &fault, victim);
 }

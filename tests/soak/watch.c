@@ -10,7 +10,7 @@
  * And who lives is heard of, every two seconds at most: so a lock must not be free for so many
  * looks, with nobody gone from the line, while somebody stands there whom nothing was done to.
  */
-#include "tests/soak/soak.h"
+#include "tests/soak/topology.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static const char look[] =
     "local said = string.format(\"free %.0f\", t[1] * 1000 + math.floor(t[2] / 1000)) "
     "for _, member in ipairs(redis.call(\"ZRANGE\", KEYS[2], 0, 30)) do "
     "local value = string.match(member, \"^%S+\") "
-    "local pid = redis.call(\"HGET\", \"bowline:who:\" .. string.sub(value, 4, 25), \"pid\") "
+    "local pid = redis.call(\"HGET\", ARGV[1] .. string.sub(value, 4, 25), \"pid\") "
     "said = said .. \" \" .. value .. \" \" .. (redis.call(\"HGET\", KEYS[3], value) or 0) "
     ".. \" \" .. (pid or 0) end return said";
 
@@ -117,7 +117,7 @@ static bool is_disturbed(const soak_run *run, unsigned member, int64_t since_us)
     for (size_t i = run->deeds_count; i > 0; i--) {
         const soak_deed *d = &run->deeds[i - 1];
         if (d->to_us + (d->to_us < INT64_MAX ? RECOVERY_US : 0) > since_us &&
-            (d->member == member || d->member == SOAK_CAST_MAX))
+            (d->member == member || d->member == SOAK_EVERYBODY))
             return true;
     }
     return false;
@@ -135,11 +135,10 @@ static bool is_left_waiting(const soak_run *run, const line_seen *now, int64_t s
 
 static void tell(const soak_run *run, unsigned lock, const line_seen *now, const char *what)
 {
-    (void)fprintf(stderr, "soak: %s is free, and %s:\n", soak_locks[lock].name, what);
+    (void)fprintf(stderr, "soak: %s is free, and %s:\n", run->journal->locks[lock].name, what);
     for (unsigned i = 0; i < now->count; i++)
         (void)fprintf(stderr, "soak:   %s of %d, heard of %ld ms ago\n", now->members[i].value,
                       (int)now->members[i].pid, now->now_ms - now->members[i].heard_ms);
-    (void)run;
 }
 
 /* A stranger may have come and gone: he is nobody's in line. */
@@ -149,15 +148,15 @@ static bool was_visited(const soak_watch *w, const soak_run *run, unsigned lock)
            atomic_load(&run->journal->strays[lock]) != w->strays[lock];
 }
 
-static void look_at(soak_watch *w, soak_run *run, unsigned lock)
+static void look_at(soak_watch *w, soak_run *run, unsigned lock, server *keeper)
 {
-    const char *name   = soak_locks[lock].name;
+    const char *name   = run->journal->locks[lock].name;
     int64_t     now_us = soak_now_us();
     unsigned    inside = atomic_load(&run->journal->inside[lock]);
     unsigned    strays = atomic_load(&run->journal->strays[lock]);
     const char *answer =
-        server_ask(run->redis, "EVAL '%s' 3 bowline:{%s} bowline:{%s}:bwl.q bowline:{%s}:bwl.b",
-                   look, name, name, name);
+        server_ask(keeper, "EVAL '%s' 3 bowline:{%s} bowline:{%s}:bwl.q bowline:{%s}:bwl.b", look,
+                   name, name, name);
 
     w->result.looks++;
     read_line(&w->now, answer);
@@ -184,11 +183,15 @@ static void look_at(soak_watch *w, soak_run *run, unsigned lock)
 
 void soak_look(soak_watch *w, soak_run *run)
 {
-    if (soak_server_sleeps(run))
-        return;
-    for (unsigned lock = 0; lock < SOAK_LOCKS; lock++)
-        if (soak_locks[lock].protocol != NULL && strcmp(soak_locks[lock].protocol, "queue") == 0)
-            look_at(w, run, lock);
+    for (unsigned lock = 0; lock < SOAK_LOCKS; lock++) {
+        if (strcmp(run->journal->locks[lock].protocol, "queue") != 0)
+            continue;
+        server *keeper = run->topology->keeper(run, lock);
+        if (keeper == NULL)
+            w->first[lock].is_free = false; /* the next look is a first one */
+        else
+            look_at(w, run, lock, keeper);
+    }
 }
 
 soak_seen soak_watch_result(const soak_watch *w)

@@ -28,11 +28,15 @@
  *
  * Of locks with a queue, see queue_story.h.
  *
+ * Of locks on several servers (play_on): "asks all X", "asks 2 X"; server 2 says yes, server 2 goes
+ * away (which cuts what it was asked), each about the oldest open question of that server.
+ *
  * Tokens are called A, B, C ... in the order in which they come up.
  */
 #ifndef TRANSCRIPT_H
 #define TRANSCRIPT_H
 
+#include "compare_story.h"
 #include "queue_story.h"
 
 #include "core/rules.h"
@@ -55,10 +59,9 @@ enum {
     BEGINNING      = 1000000, /* what the hold's clock shows when the story's shows 0 */
     STORY_LINE_MAX = 100,
     WRITTEN_MAX    = 32768,
-    OPEN_MAX       = 16,
+    OPEN_MAX       = 64,
     TOKENS_MAX     = 26,
     ALARMS_MAX     = 1000, /* more than that at one time, and time stands still */
-    LINES_AROUND   = 4,    /* of a difference that are shown                    */
 };
 
 #define BEGINNING_WALL_NS (INT64_C(1700000000) * 1000000000) /* and the time of day */
@@ -74,7 +77,9 @@ typedef struct stage {
     bool     over;
     uint16_t chance;
     uint8_t  turn;
+    unsigned nodes;
     uint32_t open[OPEN_MAX]; /* tags of questions without an answer, oldest first */
+    uint8_t  open_node[OPEN_MAX];
     unsigned open_count;
     char     tokens[TOKENS_MAX][BWL_TOKEN_MAX + 1];
     unsigned tokens_count;
@@ -142,9 +147,10 @@ static inline void note_foreign_ask(stage *s, const bwl_ask *ask)
         note(s, "asks %s", words[ask->word - REDIS_SETNX]);
 }
 
-static inline void note_ask(stage *s, const bwl_ask *ask)
+static inline void note_ask(stage *s, const bwl_ask *ask, bool is_to_all)
 {
     unsigned                 word    = ask->word;
+    char                     whom[8] = "";
     static const char *const local[] = { "?", "JOIN", "JOIN_OR_LEAVE", "TRY", "LEAVE" };
     static const char *const redis[] = { "?", "SET_IF_ABSENT", "SET_IF_ABSENT_OR_MINE",
                                          "EXTEND_IF_MINE", "DELETE_IF_MINE" };
@@ -161,12 +167,16 @@ static inline void note_ask(stage *s, const bwl_ask *ask)
         return;
     }
     assert_in_range(word, 1, 4);
+    if (is_to_all)
+        (void)snprintf(whom, sizeof whom, "all ");
+    else if (s->nodes > 1)
+        (void)snprintf(whom, sizeof whom, "%u ", ask->node + 1u);
     if (s->hold.protocol == &bwl_ticket)
         note(s, "asks %s", local[word]);
     else if (word == REDIS_DELETE_IF_MINE)
-        note(s, "asks %s as %c", redis[word], token_letter(s));
+        note(s, "asks %s%s as %c", whom, redis[word], token_letter(s));
     else
-        note(s, "asks %s as %c for %lld", redis[word], token_letter(s),
+        note(s, "asks %s%s as %c for %lld", whom, redis[word], token_letter(s),
              (long long)s->hold.claim.lease_ms);
 }
 
@@ -189,13 +199,27 @@ static inline void note_outcome(stage *s, const bwl_outcome *out)
         note(s, "%s", names[out->kind]);
 }
 
+/* Do the questions from `first` on ask every server the same? */
+static inline bool is_run_to_all(const stage *s, const bwl_effects *fx, unsigned first)
+{
+    if (s->nodes == 1 || first + s->nodes > fx->asks_count)
+        return false;
+    for (unsigned i = 0; i < s->nodes; i++)
+        if (fx->asks[first + i].word != fx->asks[first].word || fx->asks[first + i].node != i)
+            return false;
+    return true;
+}
+
 /* Everything that one step of the hold brought about. */
 static inline void note_effects(stage *s, const bwl_effects *fx)
 {
     for (unsigned i = 0; i < fx->asks_count; i++) {
+        bool is_to_all = is_run_to_all(s, fx, i - i % s->nodes);
         assert_true(s->open_count < OPEN_MAX);
-        s->open[s->open_count++] = fx->asks[i].tag;
-        note_ask(s, &fx->asks[i]);
+        s->open_node[s->open_count] = fx->asks[i].node;
+        s->open[s->open_count++]    = fx->asks[i].tag;
+        if (!is_to_all || i % s->nodes == 0)
+            note_ask(s, &fx->asks[i], is_to_all);
     }
     note_outcome(s, &fx->outcome);
     assert_true(fx->wake_at > 0);
@@ -224,17 +248,24 @@ static inline void happens(stage *s, bwl_event ev)
     note_effects(s, &fx);
 }
 
+static inline uint32_t oldest_open_of(stage *s, unsigned node)
+{
+    for (unsigned i = 0; i < s->open_count; i++) {
+        uint32_t tag = s->open[i];
+        if (s->open_node[i] != node)
+            continue;
+        s->open_count--;
+        memmove(s->open + i, s->open + i + 1, (s->open_count - i) * sizeof s->open[0]);
+        memmove(s->open_node + i, s->open_node + i + 1, s->open_count - i);
+        return tag;
+    }
+    note(s, "(no question is open)"); /* which no story says: the comparison shows it */
+    return 0;
+}
+
 static inline uint32_t oldest_open(stage *s)
 {
-    uint32_t tag = s->open[0];
-
-    if (s->open_count == 0) {
-        note(s, "(no question is open)"); /* which no story says: the comparison shows it */
-        return 0;
-    }
-    s->open_count--;
-    memmove(s->open, s->open + 1, s->open_count * sizeof s->open[0]);
-    return tag;
+    return oldest_open_of(s, 0);
 }
 
 /* "yes 7" -> YES and 7; 0 if it is no answer. */
@@ -324,6 +355,29 @@ static inline void shows(stage *s, const char *what)
     happens(s, ev);
 }
 
+/* "2 says yes", "2 goes away": one of several servers. */
+static inline void server_does(stage *s, const char *what)
+{
+    char    *rest = NULL;
+    uint8_t  node = (uint8_t)(strtoul(what, &rest, 10) - 1);
+    uint64_t number;
+
+    assert_true(node < s->nodes);
+    if (strcmp(rest, " goes away") != 0) {
+        assert_int_equal(strncmp(rest, " says ", 6), 0);
+        bwl_answer answer = read_answer(rest + 6, &number);
+        happens(s, (bwl_event){ .kind   = BWL_REPLY,
+                                .node   = node,
+                                .answer = answer,
+                                .tag    = oldest_open_of(s, node) });
+        return;
+    }
+    for (unsigned count = s->open_count; count > 0; count--)
+        if (memchr(s->open_node, node, s->open_count) != NULL)
+            happens(s,
+                    (bwl_event){ .kind = BWL_DOWN, .node = node, .tag = oldest_open_of(s, node) });
+}
+
 /* True if the line is of the world, which is then carried out. */
 static inline bool world_does(stage *s, const char *line)
 {
@@ -333,6 +387,9 @@ static inline bool world_does(stage *s, const char *line)
     if (strncmp(line, "caller ", 7) == 0) {
         note(s, "%s", line);
         caller_does(s, line + 7);
+    } else if (s->nodes > 1 && strncmp(line, "server ", 7) == 0) {
+        note(s, "%s", line);
+        server_does(s, line + 7);
     } else if (strncmp(line, "server says ", 12) == 0) {
         note(s, "%s", line);
         ev.kind = BWL_REPLY;
@@ -391,53 +448,14 @@ static inline void alarms_before(stage *s, bwl_ms end)
 
 /* ---- playing, comparing ---------------------------------------------------------------------- */
 
-static inline size_t line_length(const char *text)
-{
-    return strcspn(text, "\n");
-}
-
-static inline void show_difference(const char *expected, const char *written, unsigned line)
-{
-    const char *texts[2] = { expected, written };
-
-    for (unsigned t = 0; t < 2; t++) {
-        print_error("%s\n", t == 0 ? "---- the story" : "---- what happened");
-        const char *at = texts[t];
-        for (unsigned i = 0; *at != '\0' && i <= line + LINES_AROUND; i++) {
-            if (i + LINES_AROUND >= line)
-                print_error("%s %.*s\n", i == line ? ">" : " ", (int)line_length(at), at);
-            at += line_length(at);
-            at += *at == '\n';
-        }
-    }
-}
-
-static inline void compare(const char *expected, const char *written)
-{
-    const char *e    = expected;
-    const char *w    = written;
-    unsigned    line = 0;
-
-    while (*e != '\0' || *w != '\0') {
-        if (line_length(e) != line_length(w) || strncmp(e, w, line_length(e)) != 0) {
-            show_difference(expected, written, line);
-            fail_msg("line %u differs", line + 1);
-        }
-        e += line_length(e);
-        e += *e == '\n';
-        w += line_length(w);
-        w += *w == '\n';
-        line++;
-    }
-}
-
 /* Plays the story and fails at the first line that is not as the story says. */
-static inline void play(const bwl_protocol *protocol, bwl_terms terms, const char *story)
+static inline void play_on(unsigned nodes, const bwl_protocol *protocol, bwl_terms terms,
+                           const char *story)
 {
     static stage s;
 
-    s = (stage){ .now = BEGINNING, .wake_at = BWL_NEVER };
-    bwl_hold_init(&s.hold, protocol, 1, &terms);
+    s = (stage){ .nodes = nodes, .now = BEGINNING, .wake_at = BWL_NEVER };
+    bwl_hold_init(&s.hold, protocol, nodes, &terms);
     for (const char *at = story; *at != '\0';) {
         char  line[STORY_LINE_MAX] = "";
         char *rest                 = NULL;
@@ -456,6 +474,11 @@ static inline void play(const bwl_protocol *protocol, bwl_terms terms, const cha
     }
     alarms_before(&s, s.now + 1);
     compare(story, s.written);
+}
+
+static inline void play(const bwl_protocol *protocol, bwl_terms terms, const char *story)
+{
+    play_on(1, protocol, terms, story);
 }
 
 #endif

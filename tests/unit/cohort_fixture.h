@@ -66,7 +66,7 @@ static inline void store_tells(bwl_outcome_kind kind)
 
 static inline void store_gives(bwl_ms until, uint64_t fence)
 {
-    bwl_cohort_told(&cohort, seats, &(bwl_outcome){ BWL_HELD, until, fence }, now);
+    bwl_cohort_told(&cohort, seats, &(bwl_outcome){ BWL_HELD, until, fence, 0 }, now);
 }
 
 static inline bwl_deed deed(void)

@@ -24,6 +24,7 @@ typedef struct fake_script {
     bwl_outcome command_tells; /* the next command tells this at once and asks nothing */
     bwl_outcome event_tells;   /* the next event tells this                            */
     bwl_ms      wake_at;       /* the next event or command wishes for this, if not 0  */
+    bwl_ms      slack_ms;      /* ... or so much later                                 */
     bwl_command cmd;           /* the latest                                           */
     unsigned    commands;
     unsigned    events;
@@ -50,7 +51,7 @@ static inline void fake_command(void *state, const bwl_claim *claim, const bwl_c
     fake.commands++;
     fake.cmd = *cmd;
     if (fake.wake_at != 0)
-        bwl_wake_at(effects, fake.wake_at);
+        bwl_wake_about(effects, fake.wake_at, fake.slack_ms);
     fake.wake_at = 0;
     if (fake.command_tells.kind == BWL_PENDING)
         bwl_ask_node(effects, 0, cmd->verb, fake.commands);
@@ -67,7 +68,7 @@ static inline void fake_event(void *state, const bwl_claim *claim, const bwl_eve
     (void)ev;
     fake.events++;
     if (fake.wake_at != 0)
-        bwl_wake_at(effects, fake.wake_at);
+        bwl_wake_about(effects, fake.wake_at, fake.slack_ms);
     fake.wake_at     = 0;
     effects->outcome = fake.event_tells;
     fake.event_tells = (bwl_outcome){ 0 };

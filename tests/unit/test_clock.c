@@ -63,6 +63,28 @@ static void test_clock_wall_counts_nanoseconds_since_1970(void **state)
     assert_in_range(now_ns / 1000000, before, after);
 }
 
+/* As long as it may slip, it is the same moment for everybody who is woken in these 50 ms. */
+static void test_clock_tick_is_the_same_moment_for_all(void **state)
+{
+    (void)state;
+    for (bwl_ms at = 1001; at <= 1050; at++)
+        assert_int_equal(bwl_clock_tick(at, BWL_CLOCK_TICK_MS), 1050);
+    assert_int_equal(bwl_clock_tick(1051, BWL_CLOCK_TICK_MS), 1100);
+    assert_int_equal(bwl_clock_tick(1000, BWL_CLOCK_TICK_MS), 1000);
+    assert_int_equal(bwl_clock_tick(1000, 0), 1000);
+}
+
+static void test_clock_what_may_not_slip_so_far_does_not(void **state)
+{
+    (void)state;
+    assert_int_equal(bwl_clock_tick(1001, 0), 1001);
+    assert_int_equal(bwl_clock_tick(1001, 48), 1001);
+    assert_int_equal(bwl_clock_tick(1001, 49), 1050);
+    assert_int_equal(bwl_clock_tick(1049, 1), 1050);
+    assert_int_equal(bwl_clock_tick(BWL_NEVER, BWL_CLOCK_TICK_MS), BWL_NEVER);
+    assert_int_equal(bwl_clock_tick(0, BWL_CLOCK_TICK_MS), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -70,6 +92,8 @@ int main(void)
         cmocka_unit_test(test_clock_goes_on_and_never_back),
         cmocka_unit_test(test_clock_wall_counts_microseconds_since_1970),
         cmocka_unit_test(test_clock_wall_counts_nanoseconds_since_1970),
+        cmocka_unit_test(test_clock_tick_is_the_same_moment_for_all),
+        cmocka_unit_test(test_clock_what_may_not_slip_so_far_does_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -327,6 +327,18 @@ static void test_conn_nonsense_is_no_redis(void **state)
     assert_string_equal(fault.text, "what answers there is not a Redis server");
 }
 
+static void test_conn_alert_of_tls_is_known(void **state)
+{
+    (void)state;
+    connect_both();
+    assert_false(bwl_conn_sounds_like_tls(&conn)); /* nothing has come */
+    peer_says("\x15\x03\x03");
+    assert_int_equal(turn(), BWL_OK);
+    assert_true(bwl_conn_sounds_like_tls(&conn));
+    assert_int_equal(next_frame(), BWL_STATUS_REFUSED);
+    assert_true(bwl_conn_sounds_like_tls(&conn));
+}
+
 static void test_conn_announcement_that_is_too_large_is_refused(void **state)
 {
     (void)state;
@@ -429,6 +441,7 @@ int main(void)
         CASE(test_conn_large_frame_arrives),
         CASE(test_conn_peer_that_sends_what_nobody_takes_is_cut_off),
         CASE(test_conn_nonsense_is_no_redis),
+        CASE(test_conn_alert_of_tls_is_known),
         CASE(test_conn_announcement_that_is_too_large_is_refused),
         CASE(test_conn_last_words_are_read_before_the_end),
         CASE(test_conn_reopened_remembers_nothing_of_the_one_before),

@@ -83,12 +83,41 @@ static void test_fork_guard_freed_can_be_freed_again(void **state)
     bwl_fork_guard_free(&guard);
 }
 
+static void *have_it(void *arg)
+{
+    pthread_mutex_t *mutex = arg;
+
+    (void)pthread_mutex_lock(mutex);
+    return mutex;
+}
+
+/* The mutex of a thread that is not there is never free again. */
+static void test_fork_guard_knows_a_mutex_that_nobody_will_unlock(void **state)
+{
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t       thread;
+
+    (void)state;
+    assert_true(bwl_was_at_rest(&mutex));
+    assert_int_equal(pthread_mutex_trylock(&mutex), 0); /* and is as it was */
+    assert_int_equal(pthread_mutex_unlock(&mutex), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        bool was_free = bwl_was_at_rest(&mutex);
+        (void)pthread_create(&thread, NULL, have_it, &mutex);
+        (void)pthread_join(thread, NULL);
+        _exit(was_free && !bwl_was_at_rest(&mutex) ? 7 : 1);
+    }
+    assert_int_equal(status_of(child), 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fork_guard_tells_the_child_from_the_parent),
         cmocka_unit_test(test_fork_guard_of_a_child_holds_for_the_child_alone),
         cmocka_unit_test(test_fork_guard_freed_can_be_freed_again),
+        cmocka_unit_test(test_fork_guard_knows_a_mutex_that_nobody_will_unlock),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,6 +143,26 @@ static void test_hold_wakes_for_itself_or_for_its_protocol_whichever_is_sooner(v
     assert_int_equal(fx.wake_at, START + WAIT_MS); /* a wish is fulfilled once */
 }
 
+/* What the caller was promised, the end of his wait, slips for nobody's sake. */
+static void test_hold_only_a_wish_of_its_protocol_may_slip(void **state)
+{
+    (void)state;
+    acquire(START, START + WAIT_MS);
+    fake.slack_ms = 50;
+    fake.wake_at  = START + WAIT_MS - 50;
+    told(BWL_QUEUED, START + 1);
+    assert_int_equal(fx.wake_at, START + WAIT_MS - 50);
+    assert_int_equal(fx.wake_slack_ms, 50);
+    fake.wake_at = START + WAIT_MS - 49;
+    happens(BWL_PUSH, START + 2);
+    assert_int_equal(fx.wake_at, START + WAIT_MS - 49);
+    assert_int_equal(fx.wake_slack_ms, 0);
+    fake.wake_at = START + WAIT_MS + 1;
+    happens(BWL_PUSH, START + 3);
+    assert_int_equal(fx.wake_at, START + WAIT_MS);
+    assert_int_equal(fx.wake_slack_ms, 0);
+}
+
 static void test_hold_a_command_forgets_the_wishes_before_it(void **state)
 {
     (void)state;
@@ -446,6 +466,7 @@ int main(void)
         cmocka_unit_test_setup(test_hold_an_alarm_before_its_time_does_nothing, new_hold),
         cmocka_unit_test_setup(test_hold_wakes_for_itself_or_for_its_protocol_whichever_is_sooner,
                                new_hold),
+        cmocka_unit_test_setup(test_hold_only_a_wish_of_its_protocol_may_slip, new_hold),
         cmocka_unit_test_setup(test_hold_a_command_forgets_the_wishes_before_it, new_hold),
         cmocka_unit_test_setup(test_hold_waiting_ends_with_a_last_look, new_hold),
         cmocka_unit_test_setup(test_hold_the_last_look_may_win, new_hold),

@@ -205,6 +205,23 @@ static void test_hold_outcomes_of_discarding(void **state)
     }
 }
 
+/* ... and what the store refuses beside it would be refused again. */
+static void test_hold_outcomes_of_discarding_what_is_of_no_use(void **state)
+{
+    static const bwl_outcome_kind why[]   = { BWL_STORE_REFUSED, BWL_NOT_NOW };
+    static const int              next[]  = { BWL_HOLD_OVER, BWL_HOLD_WAITING };
+    static const bwl_outcome_kind told_[] = { BWL_STORE_REFUSED, 0 };
+
+    for (unsigned i = 0; i < sizeof why / sizeof why[0]; i++) {
+        (void)new_hold(state);
+        be(BWL_HOLD_ACQUIRING);
+        fake.event_tells = (bwl_outcome){ .kind = BWL_HELD, .why = why[i] };
+        happens(BWL_REPLY, START + 20);
+        expect(BWL_HOLD_DISCARDING, BWL_PENDING, BWL_RELEASE);
+        expect_row(BWL_HOLD_DISCARDING, &(row){ BWL_RELEASED, next[i], told_[i], 0 });
+    }
+}
+
 /* It may still be there: once more, or, when the time is over, with nobody waiting for it. */
 static void test_hold_outcomes_of_discarding_without_success(void **state)
 {
@@ -408,6 +425,7 @@ int main(void)
         cmocka_unit_test_setup(test_hold_outcomes_of_the_last_attempt, new_hold),
         cmocka_unit_test_setup(test_hold_outcomes_of_settling, new_hold),
         cmocka_unit_test_setup(test_hold_outcomes_of_discarding, new_hold),
+        cmocka_unit_test(test_hold_outcomes_of_discarding_what_is_of_no_use),
         cmocka_unit_test_setup(test_hold_outcomes_of_discarding_without_success, new_hold),
         cmocka_unit_test_setup(test_hold_outcomes_in_the_queue, new_hold),
         cmocka_unit_test_setup(test_hold_nothing_may_be_told_while_nothing_is_asked, new_hold),

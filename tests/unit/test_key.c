@@ -164,6 +164,34 @@ static void test_key_two_names_never_have_the_same(void **state)
     }
 }
 
+static void test_key_hash_tag_is_what_the_first_braces_hold(void **state)
+{
+    static const struct {
+        const char *key;
+        const char *tag;
+    } rows[] = {
+        { "bowline:{a}", "a" },
+        { "bowline:{a}:bwl.q", "a" },
+        { "a", "a" },
+        { "{user1000}.x", "user1000" },
+        { "foo{}{bar}", "foo{}{bar}" },
+        { "foo{{bar}}zap", "{bar" },
+        { "foo{bar}{zap}", "bar" },
+        { "foo{bar", "foo{bar" },
+        { "foo}bar{", "foo}bar{" },
+        { "}{x}", "x" },
+        { "", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *tag;
+        size_t      size = bwl_key_hash_tag(&tag, rows[i].key, strlen(rows[i].key));
+        assert_int_equal(size, strlen(rows[i].tag));
+        assert_memory_equal(tag, rows[i].tag, size);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +202,7 @@ int main(void)
         cmocka_unit_test(test_key_template_has_one_place_for_the_name),
         cmocka_unit_test(test_key_template_has_at_most_200_bytes),
         cmocka_unit_test(test_key_two_names_never_have_the_same),
+        cmocka_unit_test(test_key_hash_tag_is_what_the_first_braces_hold),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
  * moment.
  */
 #include "engine/engines.h"
+#include "store/queue.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,6 +32,7 @@ static bwl_engine      engine;
 static bwl_client     *client;
 static bwl_fault       fault;
 static bwl_operation   operation; /* static, because a client may be closed with it under way */
+static bwl_operation   second;
 static const bwl_terms terms = {
     .lease_ms = 1000, .max_hold_ms = BWL_NEVER, .answer_ms = 100, .renews = true
 };
@@ -387,6 +389,29 @@ static void test_lock_remembers_why_the_store_refused_as_far_as_it_fits(void **s
     assert_int_equal(strlen(lock->why), BWL_FAULT_TEXT_MAX - 1);
 }
 
+/* All who wait on this machine beat in the same moments, however many programs they are. */
+static void test_lock_beats_at_a_tick_and_gives_up_when_it_said(void **state)
+{
+    bwl_place place = { .how = BWL_HOW_QUEUED, .ticket = 7, .rank = 1, .server_us = 1 };
+    bwl_event ev    = { .kind = BWL_REPLY, .answer = BWL_NO, .place = &place };
+
+    (void)state;
+    engine.protocol = &bwl_queue;
+    bwl_lock *lock  = new_lock("line");
+    bwl_lock_acquire(lock, &operation, 60000);
+    ev.tag = world.latest.tag;
+    bwl_lock_event(lock, ev);
+    assert_int_equal(lock->hold.state, BWL_HOLD_QUEUED);
+    assert_in_range(lock->timer.at, client->latest + 1000, client->latest + 2050);
+    assert_int_equal(lock->timer.at % 50, 0);
+
+    lock = new_lock("brief");
+    bwl_lock_acquire(lock, &second, 777);
+    ev.tag = world.latest.tag;
+    bwl_lock_event(lock, ev);
+    assert_int_equal(lock->timer.at, lock->hold.give_up_at);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_client, close_client)
 
 int main(void)
@@ -409,6 +434,7 @@ int main(void)
         CASE(test_lock_last_ms_is_nobodys),
         CASE(test_lock_with_an_open_question_outlives_its_caller),
         CASE(test_lock_that_is_gone_rings_no_more),
+        CASE(test_lock_beats_at_a_tick_and_gives_up_when_it_said),
         CASE(test_lock_remembers_why_the_store_refused_as_far_as_it_fits),
     };
 

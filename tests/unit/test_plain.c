@@ -86,6 +86,23 @@ static void test_words_with_a_value_write_what_the_rules_say(void **state)
     assert_memory_equal(bytes, wanted, sizeof wanted - 1);
 }
 
+/* Of no key, and never for ever. */
+static void test_replicas_are_waited_for(void **state)
+{
+    char               bytes[64];
+    bwl_redis_question q        = { .word = REDIS_REPLICATED, .stamp = 2, .lease_ms = 100 };
+    bwl_resp_writer    writer   = { .bytes = bytes, .capacity = sizeof bytes };
+    static const char  wanted[] = "*3\r\n$4\r\nWAIT\r\n$1\r\n2\r\n$3\r\n100\r\n";
+
+    (void)state;
+    bwl_redis_write(&writer, &q);
+    assert_int_equal(writer.size, sizeof wanted - 1);
+    assert_memory_equal(bytes, wanted, sizeof wanted - 1);
+    assert_true(bwl_plain_is(REDIS_REPLICATED));
+    assert_int_equal(bwl_redis_frames(REDIS_REPLICATED), 1);
+    assert_false(bwl_redis_shows_value(REDIS_REPLICATED));
+}
+
 static void test_words_are_told_from_the_others(void **state)
 {
     (void)state;
@@ -255,11 +272,36 @@ static void test_watching(void **state)
     assert_readings(REDIS_DELETE_WATCHED, 2, exec, COUNT_OF(exec));
 }
 
+/* As many as were asked for, or more: question() asks for stamp. */
+static void test_replicas_are_counted(void **state)
+{
+    static const reading list[] = {
+        { ":1700000010\r\n", BWL_REDIS_ANSWER, BWL_YES, 1700000010, false },
+        { ":1700000011\r\n", BWL_REDIS_ANSWER, BWL_YES, 1700000011, false },
+        { ":1700000009\r\n", BWL_REDIS_ANSWER, BWL_NO, 1700000009, false },
+        { ":0\r\n", ANSWER(BWL_NO) },
+        { ":-1\r\n", STRANGE },
+        { "+OK\r\n", STRANGE },
+        { "_\r\n", STRANGE },
+        { "$1\r\n1\r\n", STRANGE },
+        { "-UNBLOCKED force unblock from blocking operation\r\n", ANSWER(BWL_LATER) },
+        { "-ERR WAIT cannot be used with replica instances. Please\r\n", ANSWER(BWL_LATER) },
+        { "-ERR replica instance\r\n", ANSWER(BWL_REFUSED) },
+        { "-NOPERM this user has no permissions to run the 'wait'\r\n", ANSWER(BWL_REFUSED) },
+        { "-LOADING it is\r\n", ANSWER(BWL_LATER) },
+    };
+
+    (void)state;
+    assert_readings(REDIS_REPLICATED, 0, list, COUNT_OF(list));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_word_is_its_command),
         cmocka_unit_test(test_words_with_a_value_write_what_the_rules_say),
+        cmocka_unit_test(test_replicas_are_waited_for),
+        cmocka_unit_test(test_replicas_are_counted),
         cmocka_unit_test(test_words_are_told_from_the_others),
         cmocka_unit_test(test_flags),
         cmocka_unit_test(test_values_are_shown),

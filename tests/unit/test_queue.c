@@ -135,6 +135,7 @@ static void test_queue_in_line_beats_and_is_told_nothing_new(void **state)
         expect_nothing();
         says_queued(0);
         expect_waits(BWL_PENDING, 1000);
+        assert_int_equal(fx.wake_slack_ms, 50);
     }
 }
 

@@ -18,6 +18,20 @@ static void test_queue_push_in_time_is_held_before_it_is_confirmed(void **state)
     expect_held(NOW + 800 + WORTH_MS, FENCE); /* counted from the confirmation's question */
 }
 
+/* ... but where replicas must have it: what is given to us was written by somebody else. */
+static void test_queue_push_is_told_when_it_is_confirmed_where_replicas_count(void **state)
+{
+    (void)state;
+    claim.replicas = 1;
+    be_queued();
+    now += 800;
+    pushes(FENCE, server_us());
+    expect_asks(REDIS_QUEUE_EXTEND);
+    now += 2;
+    says(BWL_YES);
+    expect_held(NOW + 800 + WORTH_MS, FENCE);
+}
+
 /* A quarter of the claim is worth telling; less of it waits for the answer. */
 static void test_queue_push_that_was_held_back_is_told_only_while_enough_is_left(void **state)
 {
@@ -387,6 +401,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_queue_push_in_time_is_held_before_it_is_confirmed, new_machine),
+        cmocka_unit_test_setup(test_queue_push_is_told_when_it_is_confirmed_where_replicas_count,
+                               new_machine),
         cmocka_unit_test_setup(test_queue_push_that_was_held_back_is_told_only_while_enough_is_left,
                                new_machine),
         cmocka_unit_test_setup(test_queue_push_that_came_too_late_begins_anew_with_a_longer_claim,

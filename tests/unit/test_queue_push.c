@@ -21,10 +21,10 @@ static bwl_queue_push read_push(const char *frame)
     return bwl_queue_read_push(INBOX, frame, strlen(frame));
 }
 
-/* A push of three: kind, channel, text. */
+/* A push of three: kind, channel, text; it points into the frame, until the next one. */
 static bwl_queue_push read_three(const char *kind, const char *inbox, const char *text)
 {
-    char frame[512];
+    static char frame[512];
 
     (void)snprintf(frame, sizeof frame, ">3\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
                    strlen(kind), kind, strlen(inbox), inbox, strlen(text), text);
@@ -67,6 +67,21 @@ static void test_queue_push_of_our_own_and_subscription(void **state)
                      BWL_PUSH_SUBSCRIBED);
     assert_int_equal(read_push(">3\r\n$9\r\nsubscribe\r\n$32\r\n" INBOX "\r\n:1\r\n").kind,
                      BWL_PUSH_SUBSCRIBED);
+}
+
+/* Of a cluster: behind the inbox a colon, and the tag of a slot. */
+static void test_queue_push_names_the_slot(void **state)
+{
+    (void)state;
+    bwl_queue_push push = read_three("sunsubscribe", INBOX ":{12}", "x");
+    assert_int_equal(push.kind, BWL_PUSH_UNSUBSCRIBED);
+    assert_int_equal(push.tag.size, 4);
+    assert_memory_equal(push.tag.at, "{12}", 4);
+    push = read_three("smessage", INBOX ":{12}", "G " NONCE " 5 6");
+    assert_int_equal(push.kind, BWL_PUSH_GRANT);
+    assert_int_equal(read_three("smessage", INBOX "{12}", "H").kind, BWL_PUSH_OTHER);
+    assert_int_equal(read_three("smessage", "bowline:i:1", "H").kind, BWL_PUSH_OTHER);
+    assert_int_equal(read_three("smessage", INBOX, "H").tag.size, 0);
 }
 
 static void test_queue_push_that_is_not_a_grant(void **state)
@@ -127,6 +142,7 @@ int main(void)
         cmocka_unit_test(test_queue_push_grant),
         cmocka_unit_test(test_queue_push_largest_grant),
         cmocka_unit_test(test_queue_push_of_our_own_and_subscription),
+        cmocka_unit_test(test_queue_push_names_the_slot),
         cmocka_unit_test(test_queue_push_that_is_not_a_grant),
         cmocka_unit_test(test_queue_push_of_others),
     };

@@ -66,6 +66,32 @@ static void test_queue_the_first_in_line_looks_closely_at_a_stranger(void **stat
     expect_beats_between((bwl_place){ 0 }, 50, 250);
 }
 
+/* Who might have the lock by then is not kept waiting; nor does the slack make a waiter dead. */
+static void test_queue_a_beat_may_slip_where_nothing_hangs_on_it(void **state)
+{
+    static const struct {
+        bwl_place place;
+        bool      may_slip;
+    } list[] = {
+        { { .rank = 1, .is_ours = true, .ends = true, .left_ms = 5 }, true },
+        { { .rank = 1 }, true },
+        { { .rank = UINT64_MAX }, true },
+        { { .is_ours = true, .ends = true, .left_ms = BWL_NEVER }, true },
+        { { .is_ours = true, .ends = true, .left_ms = 1051 }, true },
+        { { .is_ours = true, .ends = true, .left_ms = 1050 }, false },
+        { { .is_ours = true, .ends = true, .left_ms = 400 }, false },
+        { { .is_ours = true, .ends = true, .left_ms = -1 }, false },
+        { { .is_ours = true, .left_ms = 5000 }, false },
+        { { .ends = true, .left_ms = 5000 }, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+        assert_int_equal(bwl_queue_slack_ms(&list[i].place),
+                         list[i].may_slip ? BWL_QUEUE_SLACK_MS : 0);
+    assert_true(2 * BWL_QUEUE_BEAT_MS + BWL_QUEUE_SLACK_MS < 3 * BWL_QUEUE_BEAT_MS);
+}
+
 static void test_queue_what_was_not_carried_out_is_asked_again_sooner(void **state)
 {
     bwl_ms least_seen = BWL_NEVER;
@@ -171,6 +197,7 @@ int main(void)
         cmocka_unit_test(test_queue_those_who_stand_behind_others_beat_slowly),
         cmocka_unit_test(test_queue_the_first_in_line_beats_when_the_lease_ends),
         cmocka_unit_test(test_queue_the_first_in_line_looks_closely_at_a_stranger),
+        cmocka_unit_test(test_queue_a_beat_may_slip_where_nothing_hangs_on_it),
         cmocka_unit_test(test_queue_what_was_not_carried_out_is_asked_again_sooner),
         cmocka_unit_test(test_queue_time_on_the_server_counts_less_the_drift),
         cmocka_unit_test(test_queue_a_push_that_was_held_back_counts_from_when_it_was_given),

@@ -5,7 +5,7 @@
  * Transcripts with a server that is played line by line (redis_fixture.h).  Three claims carry the
  * lock: an answer belongs to the oldest question; a question is said not to have been carried out
  * only when none of its bytes was handed over; and a connection on which something was said that
- * nobody asked for is never used again.  What breaks is in test_redis_ask_broken.c.
+ * nobody asked for is never used again.  What breaks is in test_redis_settle.c.
  */
 #include "redis_fixture.h"
 

@@ -49,7 +49,7 @@ static void expect_greeting(const char *subscribe, const char *publish, bool beg
     (void)snprintf(line, sizeof line, "%s %s H", publish, inbox);
     write_line(&writer, line, strlen(line));
     bwl_queue_write_scripts(&writer);
-    bwl_redis_introduce(store, &writer);
+    bwl_redis_introduce(store, &writer, "");
     ssize_t got = recv(server, is, sizeof is, 0);
     if (got != (ssize_t)writer.size || memcmp(is, wanted, writer.size) != 0)
         fail_msg("sent:\n%.*s\nwanted:\n%.*s", (int)got, is, (int)writer.size, wanted);
@@ -277,7 +277,7 @@ static const char *member(const bwl_lock *lock, const char *by)
     const bwl_redis_part *part = lock->part;
     char                 *to   = text[next++ % 2];
 
-    (void)snprintf(to, sizeof text[0], "b1:%s%s %u.%016llx %s 2000", store->session,
+    (void)snprintf(to, sizeof text[0], "b1:%s%.16s %u.%016llx %s 2000", store->session,
                    lock->hold.claim.token, (unsigned)part->slot,
                    (unsigned long long)part->generation, by);
     return to;
@@ -315,7 +315,7 @@ __attribute__((format(printf, 1, 2))) static void expect_words(const char *forma
 
 static void expect_join(const bwl_lock *lock, const char *ticket)
 {
-    expect_words("EVALSHA|@queue_join|" BARRED_KEYS "|b1:%s%s|30000|SPUBLISH|%s|%s|10000",
+    expect_words("EVALSHA|@queue_join|" BARRED_KEYS "|b1:%s%.16s|30000|SPUBLISH|%s|%s|10000",
                  store->session, lock->hold.claim.token, member(lock, inbox), ticket);
 }
 
@@ -354,7 +354,7 @@ static void test_redis_inbox_grant_is_for_who_has_the_nonce(void **state)
     assert_int_equal(first->hold.state, BWL_HOLD_HELD);
     assert_true(first->hold.fence == UINT64_C(1795323949966265) * 1024);
     assert_int_equal(second->hold.state, BWL_HOLD_QUEUED);
-    expect_words("EVALSHA|@extend_if_mine|1|bowline:{n}|b1:%s%s|30000", store->session,
+    expect_words("EVALSHA|@extend_if_mine|1|bowline:{n}|b1:%s%.16s|30000", store->session,
                  first->hold.claim.token);
 }
 
@@ -380,7 +380,7 @@ static void test_redis_inbox_attempt_after_another_has_another_generation(void *
     bwl_lock *lock   = queued_lock();
     uint64_t  before = ((bwl_redis_part *)lock->part)->generation;
     bwl_lock_event(lock, (bwl_event){ .kind = BWL_DOWN }); /* asks BEAT */
-    expect_words("EVALSHA|@queue_beat|" BARRED_KEYS "|b1:%s%s|SPUBLISH|%s", store->session,
+    expect_words("EVALSHA|@queue_beat|" BARRED_KEYS "|b1:%s%.16s|SPUBLISH|%s", store->session,
                  lock->hold.claim.token, member(lock, inbox));
     says("*1\r\n$4\r\nGONE\r\n");
     turn();
@@ -427,13 +427,13 @@ static void test_redis_inbox_waiter_moves_to_the_inbox_of_the_next_connection(vo
     expect("CLIENT KILL ID 7");
     says(":1\r\n");
     turn();
-    expect_words("EVALSHA|@queue_beat|" BARRED_KEYS "|b1:%s%s|SPUBLISH|%s|%s", store->session,
+    expect_words("EVALSHA|@queue_beat|" BARRED_KEYS "|b1:%s%.16s|SPUBLISH|%s|%s", store->session,
                  lock->hold.claim.token, member(lock, inbox), member(lock, first));
     says(QUEUED);
     turn();
     /* It is known to stand by the new one; the old one is not named any more. */
     bwl_lock_event(lock, (bwl_event){ .kind = BWL_DOWN });
-    expect_words("EVALSHA|@queue_beat|" BARRED_KEYS "|b1:%s%s|SPUBLISH|%s", store->session,
+    expect_words("EVALSHA|@queue_beat|" BARRED_KEYS "|b1:%s%.16s|SPUBLISH|%s", store->session,
                  lock->hold.claim.token, member(lock, inbox));
 }
 
@@ -443,7 +443,7 @@ static void test_redis_inbox_held_lock_is_verified_by_its_whole_value(void **sta
     bwl_lock *lock = lock_named("n");
     bwl_lock_acquire(lock, &operation, 0);
     greet_queue();
-    expect_words("EVALSHA|@queue_take|" BARRED_KEYS "|b1:%s%s|30000|SPUBLISH", store->session,
+    expect_words("EVALSHA|@queue_take|" BARRED_KEYS "|b1:%s%.16s|30000|SPUBLISH", store->session,
                  lock->hold.claim.token);
     says(":" N "\r\n");
     turn();
@@ -454,7 +454,7 @@ static void test_redis_inbox_held_lock_is_verified_by_its_whole_value(void **sta
     expect("CLIENT KILL ID 7");
     says(":1\r\n");
     turn();
-    expect_words("EVALSHA|@extend_if_mine|1|bowline:{n}|b1:%s%s|1", store->session,
+    expect_words("EVALSHA|@extend_if_mine|1|bowline:{n}|b1:%s%.16s|1", store->session,
                  lock->hold.claim.token);
 }
 

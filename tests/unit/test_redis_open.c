@@ -417,6 +417,8 @@ static void test_redis_open_refuses_with_its_reason_and_without_the_password(voi
         { "redis://127.0.0.1?turns-time=5", BWL_STATUS_USAGE, "duration" },
         { "redis://127.0.0.1?protocol=token&turns=5", BWL_STATUS_USAGE, "turns=: only" },
         { "redis://127.0.0.1?protocol=token&turns-time=5s", BWL_STATUS_USAGE, "turns-time=: only" },
+        { "redis://127.0.0.1?sync=1&timeout=249ms", BWL_STATUS_USAGE, "timeout= of 250 ms" },
+        { "redis://127.0.0.1?sync=1&lease=600ms", BWL_STATUS_USAGE, "three times that" },
         { "unix:", BWL_STATUS_USAGE, "path of a socket" },
         { "unix://", BWL_STATUS_USAGE, "path of a socket" },
         { "unix://run/redis.sock", BWL_STATUS_USAGE, "path of a socket" },

@@ -15,9 +15,9 @@
 #include <cmocka.h>
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
-#define SESSION        "SSSSSSSSSSSSSSSSSSSSSS"
+#define SESSION        "SSSSSSSSS"
 #define TOKEN          "TTTTTTTTTTTTTTTTTTTTTT"
-#define VALUE          "b1:" SESSION TOKEN
+#define VALUE          "b1:" SESSION "TTTTTTTTTTTTTTTT"
 #define IN_1           "bowline:i:1111111111111111111111"
 #define IN_2           "bowline:i:2222222222222222222222"
 #define IN_3           "bowline:i:3333333333333333333333"
@@ -114,7 +114,7 @@ static void test_redis_queue_who_yields_names_both_values(void **state)
     (void)state;
     q.former = "ZZZZZZZZZZZZZZZZZZZZZZ";
     assert_string_equal(words_of(&q), "EVALSHA|queue_requeue" KEYS VALUE "|30000|SPUBLISH|" MEMBER(
-                                          IN_1) "|b1:" SESSION "ZZZZZZZZZZZZZZZZZZZZZZ");
+                                          IN_1) "|b1:" SESSION "ZZZZZZZZZZZZZZZZ");
 }
 
 static void test_redis_queue_ticket_of_an_earlier_attempt_is_kept(void **state)
@@ -250,6 +250,23 @@ static void test_redis_queue_missing_scripts_are_those_with_a_0(void **state)
     assert_false(bwl_queue_read_scripts("+OK\r\n", 5, &missing));
 }
 
+static void test_redis_queue_of_a_cluster_names_the_slot(void **state)
+{
+    bwl_resp_writer writer = { .bytes = bytes, .capacity = sizeof bytes };
+
+    (void)state;
+    strcpy(self.tag, "{109757}");
+    self.is_patient = true;
+    assert_string_equal(words_to(REDIS_QUEUE_POKE),
+                        "EVALSHA|queue_poke|4|bowline:{n}|bowline:{n}:bwl.q|bowline:{n}:bwl.b|"
+                        "bowline:f:{109757}|spublish");
+    bwl_queue_write_leave(&writer, "{7}", SESSION);
+    bwl_queue_write_look(&writer, "bowline:{n}", 11, "{7}", false);
+    bytes[writer.size] = '\0';
+    assert_non_null(strstr(bytes, "\r\nbowline:who:{7}:" SESSION "\r\n"));
+    assert_non_null(strstr(bytes, "\r\nbowline:who:{7}:\r\n"));
+}
+
 static void test_redis_queue_greeting_has_room(void **state)
 {
     bwl_resp_writer writer = { .bytes = bytes, .capacity = BWL_QUEUE_GREETING_ROOM };
@@ -285,6 +302,7 @@ int main(void)
         cmocka_unit_test_setup(test_redis_queue_value_is_known_by_its_beginning, set_up),
         cmocka_unit_test_setup(test_redis_queue_value_says_of_which_version_it_is, set_up),
         cmocka_unit_test_setup(test_redis_queue_missing_scripts_are_those_with_a_0, set_up),
+        cmocka_unit_test_setup(test_redis_queue_of_a_cluster_names_the_slot, set_up),
         cmocka_unit_test_setup(test_redis_queue_greeting_has_room, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -253,6 +253,25 @@ static void test_rules_are_no_option_of_other_engines(void **state)
     }
 }
 
+static void test_rules_replicas_are_asked_by_our_own_protocols(void **state)
+{
+    (void)state;
+    good("");
+    assert_int_equal(client->settings.replicas, 0);
+    assert_ptr_equal(client->settings.protocol, NULL);
+    good("sync=1");
+    assert_int_equal(client->settings.replicas, 1);
+    assert_ptr_equal(client->settings.protocol, &bwl_synced_queue);
+    good("sync=100&protocol=token");
+    assert_int_equal(client->settings.replicas, 100);
+    assert_ptr_equal(client->settings.protocol, &bwl_synced_token);
+    bad("sync=0", BWL_STATUS_USAGE, "from 1 to 100");
+    bad("sync=101", BWL_STATUS_USAGE, "from 1 to 100");
+    bad("sync=", BWL_STATUS_USAGE, "from 1 to 100");
+    bad("sync=all", BWL_STATUS_USAGE, "from 1 to 100");
+    bad("sync=1&protocol=set-nx-ex&accept-risk=1", BWL_STATUS_USAGE, "only queue and token");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -268,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_rules_values_that_name_us_have_host_and_pid),
         cmocka_unit_test(test_rules_are_shared_by_the_lanes),
         cmocka_unit_test(test_rules_are_no_option_of_other_engines),
+        cmocka_unit_test(test_rules_replicas_are_asked_by_our_own_protocols),
     };
 
     return cmocka_run_group_tests(tests, NULL, close_client);

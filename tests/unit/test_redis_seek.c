@@ -99,6 +99,23 @@ static void test_switch_takes_what_is_held_along(void **state)
     assert_true(bwl_hold_is_held(&lock->hold));
 }
 
+/* Nobody knows whom it has followed since: what was renewed last may be lacking there as well. */
+static void test_same_server_is_asked_for_the_whole_lease_too(void **state)
+{
+    (void)state;
+    hold_at_one();
+    (void)close(one.line);
+    one.line = -1;
+    turn();
+    names(&one);
+    assert_true(is_called(&one));
+    says(&one, GREETING("a"));
+    assert_true(bwl_hold_is_held(&lock->hold));
+    assert_true(has_heard(&one, "$5\r\n30000\r\n"));
+    says(&one, ":1\r\n");
+    assert_true(bwl_hold_is_held(&lock->hold));
+}
+
 static void test_what_is_not_there_after_a_switch_is_lost(void **state)
 {
     (void)state;
@@ -183,6 +200,7 @@ int main(void)
         CASE(test_service_that_is_not_known_is_refused),
         CASE(test_replica_is_not_asked),
         CASE(test_switch_takes_what_is_held_along),
+        CASE(test_same_server_is_asked_for_the_whole_lease_too),
         CASE(test_what_is_not_there_after_a_switch_is_lost),
         CASE(test_restart_in_the_same_place_is_a_loss),
         CASE(test_switch_to_where_we_are_is_nothing),

@@ -12,7 +12,7 @@ static int play_queue(void **state)
     (void)play(state);
     close_client();
     open_client("lease=30s&timeout=5s&protocol=queue");
-    memset(store->session, 'S', BWL_QUEUE_BITS_SIZE);
+    memset(store->session, 'S', BWL_QUEUE_SESSION_SIZE);
     return 0;
 }
 
@@ -24,7 +24,7 @@ static const char *introduction(void)
     bwl_resp_value  value;
     size_t          size = 0;
 
-    bwl_redis_introduce(store, &writer);
+    bwl_redis_introduce(store, &writer, "");
     assert_false(writer.overflowed);
     bwl_resp_cursor cursor = bwl_resp_begin(bytes, writer.size);
     assert_true(bwl_resp_next(&cursor, &value));
@@ -47,7 +47,7 @@ static void test_redis_who_says_user_process_host_and_program(void **state)
     assert_int_equal(gethostname(host, sizeof host), 0);
     (void)snprintf(client->program, sizeof client->program, "nightly");
     (void)snprintf(wanted, sizeof wanted,
-                   "EVAL|FLOOR|2|bowline:f|bowline:who:SSSSSSSSSSSSSSSSSSSSSS|90000|uid|%u|pid|%d|"
+                   "EVAL|FLOOR|2|bowline:f|bowline:who:SSSSSSSSS|90000|uid|%u|pid|%d|"
                    "host|%s|program|nightly|",
                    (unsigned)geteuid(), (int)getpid(), host);
     assert_string_equal(introduction(), wanted);

@@ -72,6 +72,40 @@ static void test_broken_watch_is_let_be_when_nobody_wants_to_know(void **state)
     assert_int_equal(bwl_sentinel_waits_until(sentinel), BWL_NEVER);
 }
 
+/* It may stand still, and its line looks as ever: it is asked, and another one if it says
+ * nothing. */
+static void test_silent_watch_is_asked_and_then_another(void **state)
+{
+    (void)state;
+    watch_first();
+    client->watches = true;
+    await_its_time();
+    expect(0, QUESTION);
+    says(0, AT("6379"));
+    assert_int_equal(found, 1); /* nobody waits, and it is where it was */
+    await_its_time();
+    expect(0, QUESTION);
+    await_its_time();
+    assert_true(is_called(1));
+    says(1, HELLO AT("6380"));
+    assert_int_equal(found, 2);
+    assert_int_equal(primary.port, 6380);
+    assert_int_equal(failed, 0);
+}
+
+static void test_silent_watch_is_let_be_when_nobody_wants_to_know(void **state)
+{
+    (void)state;
+    watch_first();
+    client->watches = false;
+    await_its_time();
+    expect(0, "");
+    assert_int_equal(bwl_sentinel_waits_until(sentinel), BWL_NEVER);
+    bwl_sentinel_seek(sentinel);
+    turn();
+    expect(0, QUESTION);
+}
+
 static void test_word_without_a_question_ends_it(void **state)
 {
     (void)state;
@@ -118,6 +152,8 @@ int main(void)
         CASE(test_second_seek_goes_on_to_others),
         CASE(test_broken_watch_is_taken_up_by_the_next),
         CASE(test_broken_watch_is_let_be_when_nobody_wants_to_know),
+        CASE(test_silent_watch_is_asked_and_then_another),
+        CASE(test_silent_watch_is_let_be_when_nobody_wants_to_know),
         CASE(test_word_without_a_question_ends_it),
         CASE(test_rest_inside_of_what_is_heard),
         CASE(test_copy_asks_the_same),

@@ -12,7 +12,7 @@ if v == ARGV[1] then
 end
 -- @include queue_serve.lua
 -- @include queue_stand.lua
-local problem = wrong()
+local problem = wrong(2)
 if problem then return problem end
 local member, ticket
 for i = 3, #ARGV do
@@ -33,4 +33,4 @@ if member ~= ARGV[3] then
   redis.call('ZADD', KEYS[2], ticket, ARGV[3]) -- first: an empty queue would lose its end
   redis.call('ZREM', KEYS[2], member)
 end
-return stand(ARGV[1], ARGV[3], ARGV[2], f, clock())
+return stand(ARGV[1], ARGV[3], ARGV[2], f, clock(), v)

@@ -5,12 +5,9 @@
 -- @include queue_fence.lua
 -- @include queue_serve.lua
 -- @include queue_pass.lua
-if read() == ARGV[1] then return pass(ARGV[2]) end
-local problem = wrong()
+if read() == ARGV[1] then return pass(ARGV[2], redis.pcall('ZCARD', KEYS[2])) end
+local problem = wrong(2)
 if problem then return problem end
-local gone = 0
-for i = 3, #ARGV do
-  if redis.call('ZREM', KEYS[2], ARGV[i]) == 1 then gone = 1 end
-end
+local gone = redis.call('ZREM', KEYS[2], unpack(ARGV, 3)) > 0 and 1 or 0
 redis.call('HDEL', KEYS[3], ARGV[1])
 return gone

@@ -12,12 +12,14 @@ end
 -- @include queue_read.lua
 -- @include queue_serve.lua
 -- @include queue_stand.lua
-local problem = wrong()
+local waiting = redis.pcall('ZCARD', KEYS[2])
+local problem = wrong(type(waiting) == 'table' and 2 or 3)
 if problem then return problem end
-local is_free = not read()
+local v = read()
+local is_free = not v
 local ticket, f = ARGV[5], nil
 if not is_free and ticket == '0' and ARGV[6] ~= '0' then
-  local waiting = redis.call('ZCARD', KEYS[2])
+  if type(waiting) == 'table' then return waiting end
   if waiting >= tonumber(ARGV[6]) then return { 'FULL', waiting } end
 end
 if is_free or ticket == '0' then
@@ -27,4 +29,4 @@ end
 if ticket == '0' then ticket = string.format('%.0f', f) end
 redis.call('ZADD', KEYS[2], ticket, ARGV[4])
 redis.call('PEXPIRE', KEYS[2], 60000)
-return stand(ARGV[1], ARGV[4], ARGV[3], is_free and f, clock())
+return stand(ARGV[1], ARGV[4], ARGV[3], is_free and f, clock(), v)

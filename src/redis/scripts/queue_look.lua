@@ -1,12 +1,14 @@
--- KEYS[1] the lock.  As look; and of a value of this protocol what its session says of itself: uid, pid,
--- host, program, or nothing where it says nothing.  Changes nothing.
+-- KEYS[1] the lock; ARGV[1] what comes before a session's name, in a cluster.  As look; and of a value of
+-- this protocol what its session says of itself: uid, pid, host, program, or nothing where it says
+-- nothing.  Changes nothing.
 local kind = redis.call('TYPE', KEYS[1]).ok
 local value = ''
 if kind == 'string' then value = redis.call('GETRANGE', KEYS[1], 0, 160) end
 local session = string.match(value, '^b1:([%w_-]+)$')
 local who = {}
 if session then
-  who = redis.pcall('HMGET', 'bowline:who:' .. string.sub(session, 1, 22), 'uid', 'pid', 'host', 'program')
+  local key = (ARGV[1] or 'bowline:who:') .. string.sub(session, 1, 9)
+  who = redis.pcall('HMGET', key, 'uid', 'pid', 'host', 'program')
 end
 local r = { kind, redis.call('PTTL', KEYS[1]), value, '', '', '', '' }
 for i = 1, 4 do r[3 + i] = who[i] or '' end

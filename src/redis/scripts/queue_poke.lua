@@ -4,4 +4,4 @@ if redis.call('EXISTS', KEYS[1]) == 1 then return 1 end
 -- @include queue_fence.lua
 -- @include queue_serve.lua
 -- @include queue_pass.lua
-return pass(ARGV[1])
+return pass(ARGV[1], redis.pcall('ZCARD', KEYS[2]))

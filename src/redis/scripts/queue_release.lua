@@ -3,13 +3,18 @@
 -- 1: it was ours, and is the next one's, or free.  2: it is free, and there are more to be passed over.
 -- 0: it is not ours.
 -- The usual case comes first: before the functions are made, which cost as much as it does.
-if redis.pcall('GET', KEYS[1]) == ARGV[1] and redis.call('EXISTS', KEYS[2]) == 0 then
+local is_ours = redis.pcall('GET', KEYS[1]) == ARGV[1]
+local waiting = is_ours and redis.pcall('ZCARD', KEYS[2])
+if waiting == 0 then
   redis.call('DEL', KEYS[1])
   return 1
 end
--- @include queue_read.lua
-if read() ~= ARGV[1] then return 0 end
+if not is_ours then
+  -- @include queue_read.lua
+  read()
+  return 0
+end
 -- @include queue_fence.lua
 -- @include queue_serve.lua
 -- @include queue_pass.lua
-return pass(ARGV[2])
+return pass(ARGV[2], waiting)

@@ -11,7 +11,7 @@ if redis.call('EXISTS', KEYS[2]) == 0 then
 end
 -- @include queue_serve.lua
 -- @include queue_stand.lua
-local problem = wrong()
+local problem = wrong(2)
 if problem then return problem end
 redis.call('PEXPIRE', KEYS[2], 60000)
 local f = fence()

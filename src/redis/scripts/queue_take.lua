@@ -11,7 +11,7 @@ end
 -- @include queue_serve.lua
 -- @include queue_pass.lua
 if not read() then
-  local passed = pass(ARGV[3])
+  local passed = pass(ARGV[3], redis.pcall('ZCARD', KEYS[2]))
   if type(passed) == 'table' then return passed end
   if redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then -- all who waited are dead
     -- @include queue_grant.lua

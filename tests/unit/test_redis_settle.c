@@ -1,5 +1,5 @@
 /*
- * test_redis_ask_broken.c -- what becomes of questions when the connection breaks, and how the next
+ * test_redis_settle.c -- what becomes of questions when the connection breaks, and how the next
  * one is made.
  *
  * The server that is played (redis_fixture.h) hangs up, falls silent, talks nonsense, does not

@@ -1,0 +1,198 @@
+/*
+ * many.c -- a lock on most of several servers: each of them is looked at as a server like any
+ * other, and then all of them as one place.
+ *
+ * A lock needs a majority of them, so what fails at fewer is a warning.  What counts is that they
+ * fail one by one: so those that are one server in disguise, or replicas of each other, or nodes of
+ * a cluster, or on one machine, are named.  And their clocks: a lease there is a time of theirs.
+ */
+#include "doctor/visit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MS_PER_SECOND = 1000 };
+
+typedef struct crowd {
+    unsigned    count;
+    visit_facts of[BWL_NODES_MAX];
+    const char *where[BWL_NODES_MAX];
+    bool        fails[BWL_NODES_MAX];
+} crowd;
+
+/* How many may fail. */
+static unsigned bears(const crowd *c)
+{
+    return (c->count - 1) / 2;
+}
+
+static unsigned failing(const crowd *c)
+{
+    unsigned number = 0;
+
+    for (unsigned i = 0; i < c->count; i++)
+        number += c->fails[i];
+    return number;
+}
+
+/* ---- one by one ------------------------------------------------------------------------------ */
+
+static bool has_failed(const doctor_report *r, unsigned server)
+{
+    for (unsigned i = 0; i < r->findings_count; i++)
+        if (r->findings[i].server == server && r->findings[i].grade == DOCTOR_FAILURE)
+            return true;
+    return false;
+}
+
+/* A server that was started a moment ago is not asked: see engine/redis_many.c. */
+static void check_youth(visit *v)
+{
+    const bwl_settings *s      = &v->target->client->settings;
+    bwl_ms              needed = s->lease_ms + bwl_drift_named_ms(s->lease_ms, s->drift_ppm);
+    int64_t             ran_s  = v->facts.uptime_s;
+
+    if (v->store->trusts_young || ran_s < 0 || ran_s * MS_PER_SECOND >= needed)
+        return;
+    doctor_finding *f = visit_find(v, "restart", DOCTOR_WARNING);
+    visit_what(f, "the server was started %" PRId64 "s ago", ran_s);
+    visit_why(f,
+              "it may have forgotten locks, and has no vote until it has run for a lease (%" PRId64
+              "ms)",
+              needed);
+    visit_type(f, "wait; or restart-wait=off, where it keeps what it has acknowledged");
+}
+
+static void visit_each(visit *v, crowd *c)
+{
+    const char *form = v->store->tls != NULL ? "rediss://" : "redis://";
+
+    for (const bwl_redis_store *s = v->store; s != NULL; s = s->next) {
+        unsigned i = c->count++;
+        v->store   = s;
+        visit_begin(v, form, s->where);
+        if (visit_reach(v)) {
+            visit_all(v);
+            check_youth(v);
+        }
+        (void)snprintf(v->facts.address, sizeof v->facts.address, "%s", v->link.address);
+        link_close(&v->link);
+        c->of[i]    = v->facts;
+        c->where[i] = s->where;
+        c->fails[i] = has_failed(v->report, v->server);
+    }
+    v->server = 0;
+}
+
+/* ---- as one place ---------------------------------------------------------------------------- */
+
+static bool is_replica_of(const visit_facts *one, const visit_facts *other)
+{
+    return one->replid[0] != '\0' && strcmp(one->replid, other->replid) == 0;
+}
+
+/* What makes the later of the two no server of its own; NULL: nothing that can be seen. */
+static const char *disguise(const visit_facts *a, const visit_facts *b)
+{
+    if (a->run_id[0] != '\0' && strcmp(a->run_id, b->run_id) == 0)
+        return "are one server";
+    if (a->is_cluster && b->is_cluster)
+        return "are nodes of a cluster";
+    if (is_replica_of(a, b))
+        return "have the same data: one replicates the other, or both a third";
+    return NULL;
+}
+
+static void check_independence(visit *v, crowd *c)
+{
+    unsigned found = 0;
+
+    for (unsigned i = 1; i < c->count; i++)
+        for (unsigned k = 0; k < i; k++) {
+            const char *words = disguise(&c->of[i], &c->of[k]);
+            if (words == NULL)
+                continue;
+            found++;
+            c->fails[i]       = true;
+            doctor_finding *f = visit_find(v, "independence", DOCTOR_FAILURE);
+            visit_what(f, "%.120s and %.120s %s", c->where[k], c->where[i], words);
+            visit_why(f, "they fail together, and would have two votes; a majority of such servers "
+                         "is no majority");
+            visit_type(f, "the URL of another server, that knows nothing of the others");
+            break;
+        }
+    if (found == 0)
+        visit_what(visit_find(v, "independence", DOCTOR_FINE),
+                   "no two of those that answer are one server, one cluster or replicas");
+}
+
+/* That servers are far from each other cannot be seen, but where they are at one address can. */
+static void check_machines(visit *v, const crowd *c)
+{
+    unsigned most = 0, at = 0;
+
+    for (unsigned i = 0; i < c->count; i++) {
+        unsigned same = 0;
+        for (unsigned k = 0; k < c->count; k++)
+            same += c->of[i].address[0] != '\0' && strcmp(c->of[i].address, c->of[k].address) == 0;
+        if (same > most) {
+            most = same;
+            at   = i;
+        }
+    }
+    if (most < 2)
+        return;
+    doctor_finding *f = visit_find(v, "machines", most > bears(c) ? DOCTOR_WARNING : DOCTOR_NOTE);
+    visit_what(f, "%u of %u servers are at %.60s", most, c->count, c->of[at].address);
+    visit_why(f, "they fail together; a lock bears the loss of %u", bears(c));
+    visit_type(f, "servers on machines of their own");
+}
+
+static void check_clocks(visit *v, const crowd *c)
+{
+    visit_clocks(v, c->of, c->where, c->count,
+                 "when somebody sets them right, a key ends early there; where that is one of a "
+                 "bare majority, two hold the lock");
+}
+
+static void check_majority(visit *v, const crowd *c)
+{
+    unsigned        fail = failing(c);
+    doctor_finding *f    = visit_find(v, "majority", DOCTOR_FINE);
+
+    if (fail == 0) {
+        visit_what(f, "all of %u servers serve: a lock bears the loss of %u", c->count, bears(c));
+        return;
+    }
+    f->grade = fail > bears(c) ? DOCTOR_FAILURE : DOCTOR_WARNING;
+    visit_what(f, "%u of %u servers %s no vote", fail, c->count, fail == 1 ? "has" : "have");
+    if (fail > bears(c))
+        visit_why(f, "a lock needs %u of them: nobody gets one", c->count - bears(c));
+    else
+        visit_why(f, "a lock works, and bears the loss of %u more", bears(c) - fail);
+    visit_type(f, "what is said of each below");
+}
+
+/* What fails at a few is no failure of the whole. */
+static void forgive(doctor_report *r)
+{
+    for (unsigned i = 0; i < r->findings_count; i++)
+        if (r->findings[i].grade == DOCTOR_FAILURE)
+            r->findings[i].grade = DOCTOR_WARNING;
+}
+
+void visit_many(visit *v)
+{
+    static crowd c;
+
+    c        = (crowd){ .count = 0 };
+    v->store = v->target->client->store;
+    visit_each(v, &c);
+    check_independence(v, &c);
+    check_machines(v, &c);
+    check_clocks(v, &c);
+    if (failing(&c) <= bears(&c))
+        forgive(v->report);
+    check_majority(v, &c);
+}

@@ -1,0 +1,357 @@
+/*
+ * nodes.c -- a cluster: the nodes of the URL are looked at, then those that they name, and then all
+ * of them as one place.
+ *
+ * Clients go to where the cluster says that a slot is, by the address that it announces.  So each
+ * node is looked at by that, from here: an address that only the nodes themselves can reach is the
+ * trouble that is met most.  A replica is looked at for the day on which it takes over: what is
+ * wrong there is a warning.
+ */
+#include "doctor/visit.h"
+#include "engine/redis_cluster.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    NOBODY         = 0,
+    NOWHERE        = UINT16_MAX,
+    PRIMARIES_MIN  = 3,
+    SWITCH_MS      = 2000,
+    ROOM_OF_ONE    = 64,
+    MS_OF_ROUNDING = 1000
+};
+
+typedef struct node {
+    bwl_primary at;
+    bool        is_named; /* by a node; else by the URL alone                                   */
+    bool        is_primary;
+    bool        is_replica;
+    bool        is_reached;
+} node;
+
+typedef struct look {
+    const bwl_redis_store *pattern;
+    node                   nodes[DOCTOR_NODES_MAX];
+    visit_facts            of[DOCTOR_NODES_MAX];
+    char                   where[DOCTOR_NODES_MAX][128];
+    unsigned               count;
+    unsigned               left_out;
+    unsigned               looked_at;
+    int                    mapper; /* whose map it is; below 0: nobody's                        */
+    uint16_t               owners[BWL_CLUSTER_SLOTS]; /* a node's place, from 1                 */
+} look;
+
+/* ---- who is there ---------------------------------------------------------------------------- */
+
+/* From 1; NOWHERE: there are too many. */
+static uint16_t place_of(look *l, const bwl_primary *at)
+{
+    for (unsigned i = 0; i < l->count; i++)
+        if (bwl_primary_is(&l->nodes[i].at, at))
+            return (uint16_t)(i + 1);
+    if (l->count == DOCTOR_NODES_MAX) {
+        l->left_out++;
+        return NOWHERE;
+    }
+    l->nodes[l->count] = (node){ .at = *at };
+    (void)snprintf(l->where[l->count], sizeof l->where[0], "%.100s:%u", at->host,
+                   (unsigned)at->port);
+    return (uint16_t)++l->count;
+}
+
+static bool is_host(bwl_resp_value host)
+{
+    if (host.size == 0 || host.size > BWL_PRIMARY_HOST_MAX || (host.size == 1 && *host.text == '?'))
+        return false;
+    for (size_t i = 0; i < host.size; i++)
+        if (host.text[i] <= ' ' || host.text[i] > '~')
+            return false;
+    return true;
+}
+
+/* [host, port, id, ...].  NOWHERE: it is not said where it is.  False: it is no node. */
+static bool read_node(look *l, const visit *v, bwl_resp_cursor *cursor, uint16_t *ret_place)
+{
+    bwl_resp_value all, host, port, other;
+    bwl_primary    at = { .port = 0 };
+
+    if (!bwl_resp_next_bare(cursor, &all) || all.type != '*' || all.count < 2 ||
+        !bwl_resp_next_bare(cursor, &host) || !bwl_resp_next_bare(cursor, &port) ||
+        port.type != ':')
+        return false;
+    for (uint32_t i = 2; i < all.count; i++) {
+        if (!bwl_resp_next_bare(cursor, &other))
+            return false;
+        bwl_resp_skip(cursor, &other);
+    }
+    *ret_place     = NOWHERE;
+    bool is_theirs = host.text == NULL || host.size == 0; /* that of who says so */
+    if (port.integer <= 0 || port.integer > UINT16_MAX || (!is_theirs && !is_host(host)))
+        return true;
+    if (is_theirs)
+        (void)snprintf(at.host, sizeof at.host, "%s", v->store->host);
+    else
+        (void)snprintf(at.host, sizeof at.host, "%.*s", (int)host.size, host.text);
+    at.port    = (uint16_t)port.integer;
+    *ret_place = place_of(l, &at);
+    if (*ret_place != NOWHERE)
+        l->nodes[*ret_place - 1].is_named = true;
+    return true;
+}
+
+/* What CLUSTER SLOTS says.  False: it is no such answer. */
+static bool read_map(look *l, const visit *v, uint16_t ret_owners[BWL_CLUSTER_SLOTS])
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
+    bwl_resp_value  all, range, first, last;
+
+    if (!bwl_resp_next_bare(&cursor, &all) || all.type != '*')
+        return false;
+    for (uint32_t r = 0; r < all.count; r++) {
+        if (!bwl_resp_next_bare(&cursor, &range) || range.type != '*' || range.count < 3 ||
+            !bwl_resp_next_bare(&cursor, &first) || !bwl_resp_next_bare(&cursor, &last) ||
+            first.type != ':' || last.type != ':' || first.integer < 0 ||
+            last.integer >= BWL_CLUSTER_SLOTS)
+            return false;
+        for (uint32_t i = 2; i < range.count; i++) {
+            uint16_t place;
+            if (!read_node(l, v, &cursor, &place))
+                return false;
+            if (place != NOWHERE && i == 2)
+                l->nodes[place - 1].is_primary = true;
+            else if (place != NOWHERE)
+                l->nodes[place - 1].is_replica = true;
+            for (int64_t slot = first.integer; i == 2 && slot <= last.integer; slot++)
+                ret_owners[slot] = place;
+        }
+    }
+    return true;
+}
+
+static void check_map(visit *v, look *l, unsigned i)
+{
+    static uint16_t owners[BWL_CLUSTER_SLOTS];
+    unsigned        others = 0;
+
+    memset(owners, 0, sizeof owners);
+    if (visit_ask(v, "CLUSTER SLOTS") == NULL || !read_map(l, v, owners)) {
+        if (visit_is_denied(v)) /* else it is no node, which is found below */
+            visit_cannot(v, "map", "which node has which slot", "+cluster|slots");
+        return;
+    }
+    if (l->mapper < 0) {
+        l->mapper = (int)i;
+        memcpy(l->owners, owners, sizeof owners);
+        return;
+    }
+    for (unsigned slot = 0; slot < BWL_CLUSTER_SLOTS; slot++)
+        others += owners[slot] != l->owners[slot];
+    if (others == 0)
+        return;
+    doctor_finding *f = visit_find(v, "map", DOCTOR_WARNING);
+    visit_what(f, "of %u slots it says otherwise than %.100s which node has them", others,
+               l->where[l->mapper]);
+    visit_why(f, "a slot has moved a moment ago, or the cluster has parted: two nodes may give the "
+                 "same lock");
+    visit_type(f, "redis-cli --cluster check %.100s", v->store->where);
+}
+
+/* ---- one by one ------------------------------------------------------------------------------ */
+
+static void forgive(doctor_report *r, unsigned server)
+{
+    for (unsigned i = 0; i < r->findings_count; i++)
+        if (r->findings[i].server == server && r->findings[i].grade == DOCTOR_FAILURE)
+            r->findings[i].grade = DOCTOR_WARNING;
+}
+
+/* To what was found last: it is not the URL that has this address. */
+static void blame_announcement(visit *v)
+{
+    doctor_finding *f = &v->report->findings[v->report->findings_count - 1];
+
+    if (strcmp(f->check, "resolve") != 0 && strcmp(f->check, "connect") != 0)
+        return;
+    visit_why(f,
+              "the cluster announces this address, and clients go there: no lock of its slots "
+              "is given (behind NAT or in a container, nodes announce what only they can reach)");
+    visit_type(f, "CONFIG SET cluster-announce-hostname, or cluster-announce-ip and -port, at that "
+                  "node; it is asked from here by what it announces");
+}
+
+static void look_at(visit *v, look *l, unsigned i)
+{
+    static bwl_redis_store at;
+    node                  *n    = &l->nodes[i];
+    const char            *form = l->pattern->tls != NULL ? "rediss://" : "redis://";
+
+    at         = *l->pattern; /* what is borrowed lives as long as the visit */
+    at.host    = n->at.host;
+    at.port    = n->at.port;
+    at.cluster = NULL;
+    (void)snprintf(at.where, sizeof at.where, "%.100s:%u", at.host, (unsigned)at.port);
+    v->store = &at;
+    visit_begin(v, form, at.where);
+    n->is_reached = visit_reach(v);
+    if (n->is_reached) {
+        check_map(v, l, i);
+        visit_server(v);
+        visit_node(v);
+        if (!v->facts.is_replica) /* it does what its primary says */
+            visit_memory(v);
+        visit_rights(v);
+        if (!v->facts.is_replica)
+            visit_strangers(v);
+    } else if (n->is_named) {
+        blame_announcement(v);
+    }
+    if (n->is_replica && !n->is_primary)
+        forgive(v->report, v->server);
+    link_close(&v->link);
+    l->of[i] = v->facts;
+    l->looked_at++;
+}
+
+/* ---- as one place ---------------------------------------------------------------------------- */
+
+static void check_slots(visit *v, const look *l)
+{
+    unsigned primaries = 0, replicas = 0, free = 0, nowhere = 0;
+
+    for (unsigned i = 0; i < l->count; i++) {
+        primaries += l->nodes[i].is_primary;
+        replicas += !l->nodes[i].is_primary && l->nodes[i].is_replica;
+    }
+    for (unsigned slot = 0; slot < BWL_CLUSTER_SLOTS; slot++) {
+        free += l->owners[slot] == NOBODY;
+        nowhere += l->left_out == 0 && l->owners[slot] == NOWHERE;
+    }
+    doctor_finding *f = visit_find(v, "slots", DOCTOR_FINE);
+    visit_what(f, "all of %d slots are served; primaries: %u, replicas: %u", BWL_CLUSTER_SLOTS,
+               primaries, replicas);
+    if (nowhere > 0) {
+        f->grade = DOCTOR_FAILURE;
+        visit_what(f, "%u slots are with a node of which the cluster does not say where it is",
+                   nowhere);
+        visit_why(f, "no lock of these slots is given");
+        visit_type(f, "CONFIG SET cluster-announce-hostname at that node%s",
+                   l->pattern->tls != NULL ? ", which needs a tls-port, too" : "");
+    } else if (free > 0) {
+        f->grade = DOCTOR_FAILURE;
+        visit_what(f, "%u of %d slots have no node", free, BWL_CLUSTER_SLOTS);
+        visit_why(f, "no lock of these slots is given, and none at all where "
+                     "cluster-require-full-coverage is yes, as it is by default (CLUSTERDOWN)");
+        visit_type(f, "redis-cli --cluster fix %.100s", l->where[l->mapper]);
+    } else if (primaries < PRIMARIES_MIN) {
+        f->grade = DOCTOR_WARNING;
+        visit_why(f,
+                  "a replica takes over when most primaries agree: of %u it needs %u, so "
+                  "nobody takes over from a primary that ends",
+                  primaries, primaries / 2 + 1);
+        visit_type(f, "three primaries at least, on machines of their own");
+    }
+}
+
+/* The longest one counts; a replica has it from its own configuration. */
+static int64_t node_timeout_of(const look *l, bool *ret_differ)
+{
+    int64_t longest = 0;
+
+    *ret_differ = false;
+    for (unsigned i = 0; i < l->count; i++) {
+        int64_t its = l->of[i].node_timeout_ms;
+        if (its == 0)
+            continue;
+        *ret_differ = *ret_differ || (longest != 0 && its != longest);
+        longest     = its > longest ? its : longest;
+    }
+    return longest;
+}
+
+/* Renewed at a third of it, a lease has two thirds left when its node ends. */
+static void check_failover(visit *v, const look *l)
+{
+    bool    differ;
+    int64_t timeout_ms = node_timeout_of(l, &differ);
+    int64_t left_ms    = v->target->client->settings.lease_ms / 3 * 2;
+
+    if (timeout_ms == 0)
+        return;
+    doctor_finding *f = visit_find(v, "failover", DOCTOR_FINE);
+    visit_what(f, "cluster-node-timeout is %" PRId64 "ms%s, a lease is %" PRId64 "ms", timeout_ms,
+               differ ? " at most (nodes differ)" : "", v->target->client->settings.lease_ms);
+    if (timeout_ms + SWITCH_MS <= left_ms)
+        return;
+    f->grade = DOCTOR_WARNING;
+    visit_why(f,
+              "a replica takes over %" PRId64 "ms after its primary has ended, or later; what "
+              "is held there has %" PRId64 "ms left, perhaps, and is LOST",
+              timeout_ms + SWITCH_MS, left_ms);
+    visit_type(f, "?lease=%" PRId64 "ms, or CONFIG SET cluster-node-timeout on every node",
+               (timeout_ms + SWITCH_MS) / 2 * 3 + MS_OF_ROUNDING);
+}
+
+static void check_coverage(visit *v, const look *l)
+{
+    for (unsigned i = 0; i < l->count; i++) {
+        if (l->of[i].wants_all_slots != 1)
+            continue;
+        doctor_finding *f = visit_find(v, "coverage", DOCTOR_NOTE);
+        visit_what(f, "cluster-require-full-coverage is yes at %.100s", l->where[i]);
+        visit_why(f, "when some slots have no node, no lock at all is given (CLUSTERDOWN), and "
+                     "none that is held is renewed");
+        visit_type(f, "CONFIG SET cluster-require-full-coverage no on every node, if the others "
+                      "are to go on");
+        return;
+    }
+}
+
+static void check_number(visit *v, const look *l)
+{
+    if (l->left_out == 0 && l->looked_at == l->count)
+        return;
+    doctor_finding *f = visit_find(v, "nodes", DOCTOR_UNKNOWN);
+    visit_what(f, "only %u nodes were looked at", l->looked_at);
+    visit_type(f, "a URL of other nodes, for these");
+}
+
+static void check_all(visit *v, look *l)
+{
+    const char *where[DOCTOR_NODES_MAX];
+
+    if (l->mapper < 0) {
+        doctor_finding *f = visit_find(v, "slots", DOCTOR_FAILURE);
+        visit_what(f, "no node of the URL says which node has which slot");
+        visit_why(f, "the first question goes to any of them; without one nobody gets a lock");
+        visit_type(f, "what is said of each below");
+        return;
+    }
+    for (unsigned i = 0; i < l->count; i++) {
+        where[i] = l->where[i];
+        if (!l->nodes[i].is_named && !l->nodes[i].is_reached)
+            forgive(v->report, i + 1); /* one that answers is enough */
+    }
+    check_slots(v, l);
+    check_failover(v, l);
+    check_coverage(v, l);
+    visit_clocks(v, l->of, where, l->count,
+                 "a node that takes over with a clock that is behind draws fences below those that "
+                 "were given; and when somebody sets it right, leases there end early or late");
+    check_number(v, l);
+}
+
+void visit_nodes(visit *v)
+{
+    static look l;
+
+    l = (look){ .pattern = v->target->client->store, .mapper = -1 };
+    for (unsigned i = 0; i < l.pattern->cluster->seeds_count; i++)
+        (void)place_of(&l, &l.pattern->cluster->seeds[i]);
+    for (unsigned i = 0;
+         i < l.count && v->report->findings_count + ROOM_OF_ONE < DOCTOR_FINDINGS_MAX; i++)
+        look_at(v, &l, i);
+    v->server = 0;
+    check_all(v, &l);
+}

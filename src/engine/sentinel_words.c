@@ -1,0 +1,62 @@
+/*
+ * sentinel_words.c -- see sentinel_words.h.
+ */
+#include "engine/sentinel_words.h"
+
+#include "engine/fault.h"
+#include "engine/secret.h"
+#include "redis/words.h"
+
+#include <stdio.h>
+
+enum { TEXT_ROOM = 100 };
+
+int bwl_sentinel_turned_away(const char *password, const char *bytes, size_t size, bwl_fault *fault)
+{
+    char text[TEXT_ROOM];
+
+    bwl_redis_error_text(text, sizeof text, bytes, size);
+    if (bwl_secret_is_in(password, bytes, size))
+        (void)snprintf(text, sizeof text, "an error whose words hold our password");
+    if (bwl_redis_error_is(bytes, size, "NOAUTH"))
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "it wants a password (NOAUTH): give sentinel-password-file=");
+    if (bwl_redis_error_is(bytes, size, "WRONGPASS"))
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "it does not accept this user and password (WRONGPASS): see sentinel-user= "
+                        "and sentinel-password-file=");
+    if (bwl_redis_error_is(bytes, size, "ERR unknown command"))
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "this is no sentinel: it says %s; if it is the server, write redis:// or "
+                        "rediss://",
+                        text);
+    return bwl_fail(fault,
+                    bwl_redis_is_not_now(bytes, size) ? BWL_STATUS_UNREACHABLE : BWL_STATUS_REFUSED,
+                    "%s", text);
+}
+
+int bwl_sentinel_knows_none(const char *service, bwl_fault *fault)
+{
+    return bwl_fail(fault, BWL_STATUS_REFUSED,
+                    "it knows no service \"%.60s\": the path of the URL is the name behind "
+                    "\"sentinel monitor\" in its configuration",
+                    service);
+}
+
+/* A port for the one way of speaking swallows the other, or hangs up. */
+void bwl_sentinel_suspect(const bwl_conn *conn, bwl_fault *fault)
+{
+    bwl_fault   bare    = *fault;
+    const char *suspect = NULL;
+
+    if (!bwl_conn_is_open(conn) || !conn->joined)
+        return;
+    if (bwl_conn_sounds_like_tls(conn))
+        (void)bwl_fail(fault, BWL_STATUS_REFUSED,
+                       "this is a port for TLS: write rediss+sentinel://");
+    else if (!conn->heard && bare.status == BWL_STATUS_UNREACHABLE)
+        suspect = conn->context == NULL ? "if it speaks TLS, write rediss+sentinel://"
+                                        : "if it speaks no TLS, write redis+sentinel://";
+    if (suspect != NULL)
+        (void)bwl_fail(fault, (bwl_status)bare.status, "%s: %s", bare.text, suspect);
+}

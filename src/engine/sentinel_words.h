@@ -1,0 +1,22 @@
+/*
+ * sentinel_words.h -- what is wrong with a sentinel, in words for people: what, why, and what to
+ * type.
+ */
+#ifndef BWL_SENTINEL_WORDS_H
+#define BWL_SENTINEL_WORDS_H
+
+#include "engine/conn.h"
+
+/* It answers with an error, of which nothing is quoted that holds our password.  REFUSED, or
+ * UNREACHABLE: it cannot answer now. */
+int bwl_sentinel_turned_away(const char *password, const char *bytes, size_t size,
+                             bwl_fault *fault);
+
+/* It watches no such service.  REFUSED. */
+int bwl_sentinel_knows_none(const char *service, bwl_fault *fault);
+
+/* It is given up, by this connection to it, for this fault: adds what may be behind that.  What has
+ * an answer to clear text by TLS is REFUSED. */
+void bwl_sentinel_suspect(const bwl_conn *conn, bwl_fault *fault);
+
+#endif

@@ -1,0 +1,186 @@
+/*
+ * test_synced.c -- a lock that counts only when replicas have it, in the lab: what breaks without
+ * that, what the model of the replicas says to whom, and that each planted mistake is what is seen.
+ *
+ * The scenarios themselves are run by `bowline-lab run`.
+ */
+#include "lab/explore.h"
+#include "lab/mutant_synced.h"
+#include "protocol/protocol.h"
+#include "store/redis.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { A = 0, STATES_MAX = 1000000 };
+
+static bwl_scenario scenario_called(const char *name)
+{
+    size_t i = 0;
+
+    assert_true(bwl_scenario_find(name, &i));
+    return bwl_scenario_at(i);
+}
+
+static void expect_broken(const bwl_scenario *s, unsigned law, unsigned steps)
+{
+    bwl_finding found = bwl_explore(s, &(bwl_search){ .states_max = STATES_MAX });
+
+    assert_int_equal(found.verdict, BWL_BROKEN);
+    assert_int_equal(found.broken, law);
+    assert_int_equal(found.path_count, steps);
+    bwl_finding_free(&found);
+}
+
+static void expect_kept(const bwl_scenario *s)
+{
+    bwl_finding found = bwl_explore(s, &(bwl_search){ .states_max = STATES_MAX });
+
+    assert_int_not_equal(found.verdict, BWL_BROKEN);
+    bwl_finding_free(&found);
+}
+
+/* The same faults, and nobody asks the replicas: the second holder comes as soon as he can. */
+static void test_without_replicas_there_are_two_holders(void **state)
+{
+    bwl_scenario token = scenario_called("synced-gives-way");
+    bwl_scenario queue = scenario_called("synced-queue-gives-way");
+
+    (void)state;
+    token.protocol       = &bwl_token;
+    token.terms.replicas = 0;
+    token.laws           = BWL_LAW_ONE_HOLDER;
+    expect_broken(&token, BWL_LAW_ONE_HOLDER, 7);
+    queue.protocol       = &bwl_queue;
+    queue.terms.replicas = 0;
+    queue.laws           = BWL_LAW_ONE_HOLDER;
+    expect_broken(&queue, BWL_LAW_ONE_HOLDER, 7);
+}
+
+static void test_without_the_mistake_nothing_breaks(void **state)
+{
+    static const char *const names[] = { "synced-planted-deaf", "synced-planted-alone",
+                                         "synced-planted-early" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        bwl_scenario s = scenario_called(names[i]);
+        s.protocol     = s.protocol->listens ? &bwl_synced_queue : &bwl_synced_token;
+        expect_kept(&s);
+    }
+}
+
+/* The savings of the fingerprint must not hide anything. */
+static void test_plain_counting_comes_to_the_same_verdict(void **state)
+{
+    static const char *const names[] = { "synced-planted-deaf", "synced-planted-alone",
+                                         "synced-queue-yields" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        bwl_scenario s   = scenario_called(names[i]);
+        bwl_finding  few = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX });
+        bwl_finding  many =
+            bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX, .plain = true });
+
+        assert_int_equal(few.verdict, many.verdict);
+        assert_int_equal(few.path_count, many.path_count);
+        assert_true(few.states < many.states);
+        bwl_finding_free(&few);
+        bwl_finding_free(&many);
+    }
+}
+
+static void test_the_lab_knows_where_synced_keeps_what_it_remembers(void **state)
+{
+    (void)state;
+    assert_true(bwl_synced_view_is_right());
+}
+
+/* ---- the replicas ---------------------------------------------------------------------------- */
+
+static void perform(bwl_world *w, bwl_choice_kind kind, unsigned which)
+{
+    bwl_world_perform(w,
+                      (bwl_choice){ .kind = (uint8_t)kind, .client = A, .which = (uint8_t)which });
+}
+
+/* A has its yes, and the question to the replicas is out. */
+static bwl_world asking(const bwl_scenario *s)
+{
+    bwl_world w;
+
+    bwl_world_start(&w, s);
+    perform(&w, BWL_CHOICE_START, 0);
+    perform(&w, BWL_CHOICE_SERVE, 0);
+    perform(&w, BWL_CHOICE_DELIVER, 0);
+    assert_int_equal(w.clients[A].letters_count, 1);
+    assert_int_equal(w.clients[A].letters[0].word, REDIS_REPLICATED);
+    assert_false(w.clients[A].is_working);
+    return w;
+}
+
+static bool replica_has_it(const bwl_world *w)
+{
+    return w->previous.keys[BWL_MODEL_LOCK].kind != BWL_KIND_NONE;
+}
+
+static void test_replicas_have_it_when_they_were_waited_for(void **state)
+{
+    bwl_scenario s = scenario_called("synced-gives-way");
+    bwl_world    w = asking(&s);
+
+    (void)state;
+    assert_false(replica_has_it(&w));
+    perform(&w, BWL_CHOICE_SERVE, 0);
+    assert_true(replica_has_it(&w));
+    perform(&w, BWL_CHOICE_DELIVER, 0);
+    assert_true(w.clients[A].is_working);
+}
+
+static void test_too_few_replicas_have_nothing(void **state)
+{
+    bwl_scenario s = scenario_called("synced-gives-way");
+    bwl_world    w = asking(&s);
+
+    (void)state;
+    perform(&w, BWL_CHOICE_SERVE, BWL_LATER);
+    assert_int_equal(w.clients[A].letters[0].answer, BWL_NO);
+    assert_false(replica_has_it(&w));
+    perform(&w, BWL_CHOICE_DELIVER, 0);
+    assert_false(w.clients[A].is_working);
+    assert_int_equal(w.clients[A].letters[0].word, REDIS_DELETE_IF_MINE);
+}
+
+/* ... nor has one that is asked over a connection which was not answered since. */
+static void test_replicas_know_of_the_connection_alone(void **state)
+{
+    bwl_scenario s = scenario_called("synced-gives-way");
+    bwl_world    w = asking(&s);
+
+    (void)state;
+    w.informed = 0;
+    perform(&w, BWL_CHOICE_SERVE, 0);
+    assert_int_equal(w.clients[A].letters[0].answer, BWL_YES);
+    assert_false(replica_has_it(&w));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_without_replicas_there_are_two_holders),
+        cmocka_unit_test(test_without_the_mistake_nothing_breaks),
+        cmocka_unit_test(test_plain_counting_comes_to_the_same_verdict),
+        cmocka_unit_test(test_the_lab_knows_where_synced_keeps_what_it_remembers),
+        cmocka_unit_test(test_replicas_have_it_when_they_were_waited_for),
+        cmocka_unit_test(test_too_few_replicas_have_nothing),
+        cmocka_unit_test(test_replicas_know_of_the_connection_alone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,321 @@
+/*
+ * cluster.c -- see cluster.h.
+ */
+#include "tests/lib/cluster.h"
+#include "tests/lib/certs.h"
+#include "tests/lib/testing.h"
+
+#include "redis/cluster.h"
+#include "redis/key.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PATIENCE_MS = 20000, NODE_TIMEOUT_MS = 1000, SLOTS = 16384 };
+
+static bool runs(const cluster *c, unsigned node)
+{
+    return c->nodes[node]->pid != 0;
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+static int bus_port(server *s)
+{
+    int port = 0;
+
+    (void)sscanf(server_ask(s, "CONFIG GET cluster-port"), "cluster-port %d", &port);
+    assert_true(port > 0);
+    return port;
+}
+
+static server *start_node(cluster *c, unsigned i)
+{
+    char options[500];
+    int  size = snprintf(options, sizeof options,
+                         "--cluster-enabled yes --cluster-port %d --cluster-node-timeout %d "
+                          "--repl-diskless-sync-delay 0 --cluster-replica-validity-factor 0",
+                         server_free_port(), NODE_TIMEOUT_MS);
+
+    if (c->authority != NULL) {
+        const char *at   = c->authority->directory;
+        const char *name = i == CLUSTER_PRIMARIES - 1 ? "far" : "host";
+        int         port = server_free_port();
+        c->tls_port      = i == 0 ? port : c->tls_port;
+        (void)snprintf(options + size, sizeof options - (size_t)size,
+                       " --tls-cluster yes --tls-auth-clients no --tls-port %d --tls-cert-file "
+                       "%s/%s.pem --tls-key-file %s/%s.key --tls-ca-cert-file %s/ca.pem",
+                       port, at, name, at, name, at);
+    }
+    return server_start(options);
+}
+
+static void must_ok(server *s, const char *command)
+{
+    const char *answer = server_ask(s, "%s", command);
+
+    if (strcmp(answer, "OK") != 0)
+        fail_msg("%s: %s", command, answer);
+}
+
+static void give_slots(cluster *c, unsigned i)
+{
+    char     command[80];
+    unsigned first = i * SLOTS / CLUSTER_PRIMARIES;
+    unsigned end   = (i + 1) * SLOTS / CLUSTER_PRIMARIES;
+
+    (void)snprintf(command, sizeof command, "CLUSTER SET-CONFIG-EPOCH %u", i + 1);
+    must_ok(c->nodes[i], command);
+    (void)snprintf(command, sizeof command, "CLUSTER ADDSLOTSRANGE %u %u", first, end - 1);
+    must_ok(c->nodes[i], command);
+}
+
+/* Until it is known by its id, which takes a handshake. */
+static void make_replica(cluster *c, unsigned node, unsigned of)
+{
+    int64_t end = clock_ms() + PATIENCE_MS;
+
+    while (strcmp(server_ask(c->nodes[node], "CLUSTER REPLICATE %s", cluster_id(c, of)), "OK") != 0)
+        if (clock_ms() > end)
+            fail_msg("no node becomes a replica");
+        else
+            sleep_ms(10);
+}
+
+static void introduce(cluster *c)
+{
+    char command[80];
+
+    /* Each is told of each: what they would tell each other of the others comes slowly. */
+    for (unsigned i = 0; i < c->count; i++) {
+        (void)snprintf(command, sizeof command, "CLUSTER MEET 127.0.0.1 %d %d", c->nodes[i]->port,
+                       bus_port(c->nodes[i]));
+        for (unsigned j = 0; j < i; j++)
+            must_ok(c->nodes[j], command);
+    }
+    for (unsigned i = CLUSTER_PRIMARIES; i < c->count; i++)
+        make_replica(c, i, i - CLUSTER_PRIMARIES);
+    for (unsigned i = CLUSTER_PRIMARIES; i < c->count; i++)
+        assert_true(server_comes_to(c->nodes[i], "master_link_status:up", "INFO replication"));
+    assert_true(cluster_comes_to(c, "ok"));
+}
+
+static cluster *new_cluster(void)
+{
+    server_needed();
+    if (!server_is_new())
+        skip();
+    cluster *c = calloc(1, sizeof *c);
+    assert_non_null(c);
+    return c;
+}
+
+static void start(cluster *c, unsigned count)
+{
+    c->count = count;
+    for (unsigned i = 0; i < c->count; i++)
+        c->nodes[i] = start_node(c, i);
+    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
+        give_slots(c, i);
+    introduce(c);
+}
+
+cluster *cluster_start(bool has_replicas)
+{
+    cluster *c = new_cluster();
+
+    start(c, has_replicas ? CLUSTER_NODES_MAX : CLUSTER_PRIMARIES);
+    (void)snprintf(c->url, sizeof c->url, "redis+cluster://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d",
+                   c->nodes[0]->port, c->nodes[1]->port, c->nodes[2]->port);
+    (void)snprintf(c->token_url, sizeof c->token_url, "%s?protocol=token", c->url);
+    return c;
+}
+
+cluster *cluster_start_tls(void)
+{
+    cluster *c       = new_cluster();
+    cert     far_one = { .name = "far", .issuer = "ca", .hosts = "DNS:far.example" };
+
+    c->authority = server_start_tls(NULL);
+    if (c->authority->tls_port == 0) {
+        cluster_stop(c);
+        skip();
+    }
+    certs_make(c->authority->directory, &far_one);
+    start(c, CLUSTER_PRIMARIES);
+    (void)snprintf(c->url, sizeof c->url, "rediss+cluster://127.0.0.1:%d?ca=%s/ca.pem", c->tls_port,
+                   c->authority->directory);
+    (void)snprintf(c->token_url, sizeof c->token_url, "%s&protocol=token", c->url);
+    return c;
+}
+
+void cluster_stop(cluster *c)
+{
+    if (c == NULL)
+        return;
+    for (unsigned i = 0; i < c->count; i++)
+        server_stop(c->nodes[i]);
+    server_stop(c->authority);
+    free(c);
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+static int slot_of(const char *name)
+{
+    char   key[BWL_KEY_MAX];
+    size_t size = bwl_key_write(key, NULL, name, strlen(name));
+
+    return bwl_cluster_slot(key, size);
+}
+
+int cluster_slot_of(cluster *c, const char *name)
+{
+    int slot = slot_of(name);
+
+    for (unsigned i = 0; i < c->count; i++)
+        if (runs(c, i))
+            assert_int_equal(atoi(server_ask(c->nodes[i], "CLUSTER KEYSLOT bowline:{%s}", name)),
+                             slot);
+    return slot;
+}
+
+const char *cluster_name_at(unsigned i, unsigned nth)
+{
+    static char name[24];
+
+    for (unsigned n = 0;; n++) {
+        (void)snprintf(name, sizeof name, "n%u", n);
+        unsigned slot = (unsigned)slot_of(name);
+        bool     is_in =
+            slot >= i * SLOTS / CLUSTER_PRIMARIES && slot < (i + 1) * SLOTS / CLUSTER_PRIMARIES;
+        if (is_in && nth-- == 0)
+            return name;
+    }
+}
+
+const char *cluster_id(cluster *c, unsigned node)
+{
+    return server_ask(c->nodes[node], "CLUSTER MYID");
+}
+
+unsigned cluster_owner(cluster *c, unsigned asked, int slot)
+{
+    char  answer[8192];
+    char *rest = NULL;
+    int   first, last, port;
+
+    /* "first last host port id metadata host port id metadata first last ..." : a range is followed
+     * by its nodes, and a host has dots. */
+    (void)snprintf(answer, sizeof answer, "%s", server_ask(c->nodes[asked], "CLUSTER SLOTS"));
+    for (char *word = strtok_r(answer, " ", &rest); word != NULL;) {
+        char *second = strtok_r(NULL, " ", &rest);
+        if (second == NULL)
+            break;
+        if (strchr(word, '.') == NULL && strlen(word) < 6 && strlen(second) < 6 &&
+            sscanf(word, "%d", &first) == 1 && sscanf(second, "%d", &last) == 1) {
+            (void)strtok_r(NULL, " ", &rest);
+            char *text = strtok_r(NULL, " ", &rest);
+            port       = text != NULL ? atoi(text) : 0;
+            if (slot >= first && slot <= last)
+                for (unsigned i = 0; i < c->count; i++)
+                    if (c->nodes[i]->port == port)
+                        return i;
+            word = strtok_r(NULL, " ", &rest);
+        } else {
+            word = second;
+        }
+    }
+    return CLUSTER_NODES_MAX;
+}
+
+void cluster_begin_move(cluster *c, int slot, unsigned from, unsigned to)
+{
+    char command[120];
+
+    (void)snprintf(command, sizeof command, "CLUSTER SETSLOT %d IMPORTING %s", slot,
+                   cluster_id(c, from));
+    must_ok(c->nodes[to], command);
+    (void)snprintf(command, sizeof command, "CLUSTER SETSLOT %d MIGRATING %s", slot,
+                   cluster_id(c, to));
+    must_ok(c->nodes[from], command);
+}
+
+void cluster_move_keys(cluster *c, int slot, unsigned from, unsigned to)
+{
+    for (;;) {
+        const char *key = server_ask(c->nodes[from], "CLUSTER GETKEYSINSLOT %d 1", slot);
+        if (key[0] == '\0')
+            return;
+        const char *answer =
+            server_ask(c->nodes[from], "MIGRATE 127.0.0.1 %d '%s' 0 5000", c->nodes[to]->port, key);
+        if (strcmp(answer, "OK") != 0 && strcmp(answer, "NOKEY") != 0)
+            fail_msg("MIGRATE: %s", answer);
+    }
+}
+
+void cluster_end_move(cluster *c, int slot, unsigned from, unsigned to)
+{
+    char command[120];
+
+    (void)snprintf(command, sizeof command, "CLUSTER SETSLOT %d NODE %s", slot, cluster_id(c, to));
+    must_ok(c->nodes[to], command);
+    must_ok(c->nodes[from], command);
+    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
+        if (i != to && i != from)
+            must_ok(c->nodes[i], command);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static bool node_becomes_empty(server *s)
+{
+    int64_t end = clock_ms() + PATIENCE_MS / 2;
+
+    /* Beside locks there are the counts of fences, and who the clients are. */
+    while (server_ask(s, "EVAL 'local kept = \"\" "
+                         "for _, key in ipairs(redis.call(\"KEYS\", \"*\")) do "
+                         "if not key:find(\"^bowline:f:\") and not key:find(\"^bowline:who:\") "
+                         "then kept = kept .. key end end return kept' 0")[0] != '\0') {
+        if (clock_ms() > end) {
+            print_error("left behind: %s\n", server_ask(s, "KEYS *"));
+            (void)server_ask(s, "FLUSHALL");
+            return false;
+        }
+        sleep_ms(5);
+    }
+    return true;
+}
+
+bool cluster_becomes_empty(cluster *c)
+{
+    for (unsigned i = 0; i < c->count; i++)
+        if (runs(c, i) && !node_becomes_empty(c->nodes[i]))
+            return false;
+    return true;
+}
+
+bool cluster_comes_to(cluster *c, const char *state)
+{
+    char part[40];
+
+    (void)snprintf(part, sizeof part, "cluster_state:%s\\x", state);
+    for (unsigned i = 0; i < c->count; i++)
+        if (runs(c, i) && !server_comes_to(c->nodes[i], part, "CLUSTER INFO") &&
+            !server_comes_to(c->nodes[i], part, "CLUSTER INFO"))
+            return false;
+    return true;
+}
+
+bool cluster_leaves(cluster *c, int slot, unsigned node)
+{
+    int64_t end = clock_ms() + PATIENCE_MS;
+
+    for (unsigned i = 0; i < c->count; i++)
+        while (runs(c, i) && cluster_owner(c, i, slot) == node) {
+            if (clock_ms() > end)
+                return false;
+            sleep_ms(10);
+        }
+    return true;
+}

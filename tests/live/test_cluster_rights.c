@@ -1,0 +1,248 @@
+/*
+ * test_cluster_rights.c -- the rules of `bowline acl` on a cluster: sufficient at every node, and
+ * what they have that those of a single server have not (test_redis_rights.c), or is used there
+ * in another way, is needed.
+ *
+ * A user with a rule and nothing else lives the life of a lock, whose slot moves while it is held.
+ * Then one item is taken away: a step comes out otherwise, or a node has refused something.
+ */
+#include "doctor/rights.h"
+#include "tests/lib/cluster.h"
+#include "tests/lib/testing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static cluster *c;
+static unsigned home; /* the node that has the slot */
+
+static int begin(void **state)
+{
+    (void)state;
+    c = cluster_start(false);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    cluster_stop(c);
+    return 0;
+}
+
+/* ---- what came of it ------------------------------------------------------------------------- */
+
+static char   story[1024];
+static size_t story_size;
+
+__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    story_size +=
+        (size_t)vsnprintf(story + story_size, sizeof story - story_size, format, arguments);
+    va_end(arguments);
+    assert_true(story_size < sizeof story);
+}
+
+static void note_status(const char *step, int status)
+{
+    note("%s %s; ", step, bowline_status_name(status));
+}
+
+/* A lock works without these. */
+static bool is_useful_only(const char *object)
+{
+    static const char *const names[] = { "info", "script", "client", "mget", "cluster" };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(object, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static unsigned note_refusals(void)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
+        const char *log = server_ask(c->nodes[i], "ACL LOG 32");
+        for (const char *at = log; (at = strstr(at, "object ")) != NULL; at++) {
+            const char *object = at + strlen("object ");
+            if (is_useful_only(object))
+                continue;
+            note("refused %.*s; ", (int)strcspn(object, " "), object);
+            count++;
+        }
+    }
+    return count;
+}
+
+/* ---- a life ---------------------------------------------------------------------------------- */
+
+static const char *url_with(const char *options)
+{
+    static char url[300];
+
+    (void)snprintf(url, sizeof url, "redis+cluster://few:right@%s%s",
+                   c->url + strlen("redis+cluster://"), options);
+    return url;
+}
+
+/* By then its keys are with another node, and the slot is not yet. */
+static void extend_half_way(bowline_hold *hold, int slot)
+{
+    unsigned to = (home + 1) % CLUSTER_PRIMARIES;
+
+    cluster_begin_move(c, slot, home, to);
+    cluster_move_keys(c, slot, home, to);
+    note_status("extend half-way", bowline_extend(hold, 60000, NULL));
+    cluster_end_move(c, slot, home, to);
+    home = to;
+    note_status("extend there", bowline_extend(hold, 60000, NULL));
+}
+
+static void live(const char *options, int slot)
+{
+    bool            waits  = strstr(options, "token") == NULL;
+    bowline_client *first  = must_open(url_with(options));
+    bowline_client *second = must_open(url_with(options));
+    bowline_hold   *hold   = NULL;
+    waiter          w;
+
+    note_status("acquire", acquire_within(&hold, first, "life", BOWLINE_NO_WAIT, NULL));
+    if (hold != NULL) {
+        note("fence %d; ", bowline_hold_fence(hold) > 0);
+        note_status("busy", try_once(second, "life"));
+        extend_half_way(hold, slot);
+        note_status("busy", try_once(second, "life"));
+        if (waits)
+            waiter_start(&w, second, "life", 500);
+        note_status("release", bowline_release(hold, NULL));
+        if (waits) {
+            note_status("second", waiter_join(&w));
+            if (w.hold != NULL)
+                note_status("release", bowline_release(w.hold, NULL));
+        }
+    }
+    bowline_close(second);
+    bowline_close(first);
+}
+
+static void lead(const char *options, int slot, const rights *r, unsigned but)
+{
+    char   rule[4096];
+    size_t size = (size_t)snprintf(rule, sizeof rule, "reset on >right resetchannels");
+
+    for (unsigned i = 0; i < r->count; i++)
+        if (i != but)
+            size += (size_t)snprintf(rule + size, sizeof rule - size, " %s", r->items[i]);
+    assert_true(size < sizeof rule);
+    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
+        assert_string_equal(server_ask(c->nodes[i], "FLUSHALL"), "OK");
+        assert_string_equal(server_ask(c->nodes[i], "ACL SETUSER few %s", rule), "OK");
+        assert_string_equal(server_ask(c->nodes[i], "ACL LOG RESET"), "OK");
+    }
+    story_size = 0;
+    story[0]   = '\0';
+    live(options, slot);
+}
+
+static bool has(const rights *r, const char *item)
+{
+    for (unsigned i = 0; i < r->count; i++)
+        if (strcmp(r->items[i], item) == 0)
+            return true;
+    return false;
+}
+
+/* What a single server does not ask for is among those that are taken away. */
+static void knows_the_others(const char *options, const rights *r, const char *const *items)
+{
+    static rights base;
+    char          why[RIGHTS_TEXT_MAX];
+    char          url[100];
+    rights_wanted wanted = { .url = url };
+
+    (void)snprintf(url, sizeof url, "redis://host%s", options);
+    assert_int_equal(rights_find(&base, &wanted, why), 0);
+    for (unsigned i = 0; i < r->count; i++) {
+        bool known = has(&base, r->items[i]);
+        for (const char *const *at = items; *at != NULL && !known; at++)
+            known = strcmp(*at, r->items[i]) == 0;
+        if (!known)
+            fail_msg("%s is asked for at clusters alone, and not looked at here", r->items[i]);
+    }
+}
+
+static void is_least(const char *options, int slot, const char *const *items)
+{
+    static rights r;
+    char          why[RIGHTS_TEXT_MAX];
+    char          whole[sizeof story];
+    rights_wanted wanted = { .url = url_with(options) };
+
+    if (rights_find(&r, &wanted, why) < 0)
+        fail_msg("%s: %s", options, why);
+    while (cluster_owner(c, 0, slot) != home)
+        home = (home + 1) % CLUSTER_PRIMARIES;
+    lead(options, slot, &r, r.count);
+    print_message("# %s: %s\n", options, story);
+    assert_null(strstr(story, "REFUSED"));
+    assert_null(strstr(story, "UNKNOWN"));
+    assert_non_null(strstr(story, "extend half-way OK; extend there OK;"));
+    if (note_refusals() != 0)
+        fail_msg("it does not do: %s", story);
+    (void)snprintf(whole, sizeof whole, "%s", story);
+    knows_the_others(options, &r, items);
+    for (; *items != NULL; items++) {
+        unsigned at = 0;
+        while (at < r.count && strcmp(r.items[at], *items) != 0)
+            at++;
+        if (at == r.count)
+            fail_msg("%s is not in the rule", *items);
+        lead(options, slot, &r, at);
+        bool differs = strcmp(story, whole) != 0;
+        if (note_refusals() == 0 && !differs)
+            fail_msg("nothing fails without %s: %s", *items, story);
+    }
+}
+
+static void test_cluster_rights_of_a_queue(void **state)
+{
+    static const char *const items[] = { "+asking", "+ssubscribe", "+spublish", "&bowline:i:*",
+                                         NULL };
+
+    (void)state;
+    is_least("", cluster_slot_of(c, "life"), items);
+}
+
+/* The count of fences is elsewhere than the keys of the lock. */
+static void test_cluster_rights_of_a_queue_elsewhere(void **state)
+{
+    static const char *const items[] = { "+asking", "~bowline:f:*", "~bowline:who:*",
+                                         "~{lock:*}:bwl.?", NULL };
+
+    (void)state;
+    is_least("?key=lock:%25s", atoi(server_ask(c->nodes[0], "CLUSTER KEYSLOT lock:life")), items);
+}
+
+static void test_cluster_rights_of_a_token(void **state)
+{
+    static const char *const items[] = { "+asking", "~bowline:*", NULL };
+
+    (void)state;
+    is_least("?protocol=token", cluster_slot_of(c, "life"), items);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cluster_rights_of_a_queue),
+        cmocka_unit_test(test_cluster_rights_of_a_queue_elsewhere),
+        cmocka_unit_test(test_cluster_rights_of_a_token),
+    };
+
+    return cmocka_run_group_tests(tests, begin, end);
+}

@@ -1,0 +1,130 @@
+/*
+ * test_cluster_words.c -- the scripts of protocol queue in a slot that is moving away: each word,
+ * on lines with the living and the dead.
+ *
+ * All keys are there still, so each is carried out; and what it deletes the server takes for moved.
+ */
+#include "redis/cluster.h"
+#include "redis/queue.h"
+#include "tests/lib/cluster.h"
+#include "tests/lib/testing.h"
+#include "tests/lib/wire.h"
+
+#include <stdio.h>
+
+static cluster *c;
+
+static int end(void **state)
+{
+    (void)state;
+    cluster_stop(c);
+    return 0;
+}
+
+#define SESSION  "SSSSSSSSS"
+#define ME       "AAAAAAAAAAAAAAAA"
+#define OTHER    "BBBBBBBBBBBBBBBB"
+#define AFTER    "DDDDDDDDDDDDDDDD"
+#define VALUE(t) "b1:" SESSION t
+
+enum { WORDS = REDIS_QUEUE_REQUEUE - REDIS_QUEUE_TAKE + 1 };
+
+static const struct {
+    const char *holder;
+    const char *waits;    /* NULL: nobody but the dead */
+    unsigned    dead;     /* before him */
+    bool        is_there; /* and listens */
+} lines[] = {
+    { VALUE(ME), VALUE(OTHER), 0, false },  { VALUE(ME), VALUE(OTHER), 0, true },
+    { VALUE(ME), VALUE(OTHER), 3, false },  { VALUE(ME), NULL, 1, false },
+    { VALUE(ME), VALUE(OTHER), 70, false }, { VALUE(ME), NULL, 70, false },
+    { VALUE(OTHER), VALUE(ME), 0, false },  { "of-another", VALUE(ME), 2, false },
+};
+
+static void make_line(server *s, const char *key, const char *tag, unsigned i)
+{
+    assert_string_equal(server_ask(s, "FLUSHALL"), "OK");
+    (void)server_ask(s, "SET bowline:f:%s 1795323949966265", tag);
+    (void)server_ask(s, "SET '%s' %s PX 600000", key, lines[i].holder);
+    (void)server_ask(s,
+                     "EVAL 'for i = 1, tonumber(ARGV[1]) do "
+                     "local v = \"b1:\" .. string.format(\"%%044d\", i) "
+                     "redis.call(\"ZADD\", KEYS[1], i, v .. \" 1.0000000000000001 bowline:i:x:%s "
+                     "2000\") redis.call(\"HSET\", KEYS[2], v, 1) end' 2 '%s:bwl.q' '%s:bwl.b' %u",
+                     tag, key, key, lines[i].dead);
+    if (lines[i].waits == NULL)
+        return;
+    (void)server_ask(s, "ZADD '%s:bwl.q' 100 '%s 1.0000000000000001 bowline:i:%s:%s 2000'", key,
+                     lines[i].waits, lines[i].is_there ? "here" : "gone", tag);
+    (void)server_ask(s,
+                     "EVAL 'local t = redis.call(\"TIME\") redis.call(\"HSET\", KEYS[1], ARGV[1], "
+                     "t[1] * 1000)' 1 '%s:bwl.b' %s",
+                     key, lines[i].waits);
+}
+
+static void ask_word(wire *w, bwl_redis_word word, const char *key, const char *tag)
+{
+    bwl_queue_self self = {
+        .says_by_shard = true, .slot = 1, .generation = 1, .claim_ms = 2000, .session = SESSION
+    };
+    bwl_redis_question question = { .word     = word,
+                                    .by_text  = true,
+                                    .key      = key,
+                                    .key_size = strlen(key),
+                                    .token    = word == REDIS_QUEUE_REQUEUE ? AFTER : ME,
+                                    .former   = ME,
+                                    .lease_ms = 30000,
+                                    .self     = &self };
+
+    (void)snprintf(self.tag, sizeof self.tag, "%.8s", tag);
+    (void)snprintf(self.inboxes[0], sizeof self.inboxes[0], "bowline:i:gone:%s", tag);
+    (void)snprintf(self.inboxes[1], sizeof self.inboxes[1], "bowline:i:before:%s", tag);
+    bwl_redis_write(&w->out, &question);
+    wire_flush(w);
+}
+
+/* What was deleted is not asked for again: that would end a script of which a half was done. */
+static void test_cluster_words_in_a_slot_that_moves(void **state)
+{
+    static wire             w;
+    static wire             listener;
+    static bwl_cluster_tags tags;
+    char                    key[40];
+    char                    tag[BWL_QUEUE_TAG_MAX + 1];
+    char                    listens[80];
+
+    (void)state;
+    c            = cluster_start(false);
+    server *s    = c->nodes[0];
+    int     slot = cluster_slot_of(c, cluster_name_at(0, 0));
+    (void)snprintf(key, sizeof key, "bowline:{%s}", cluster_name_at(0, 0));
+    (void)snprintf(tag, sizeof tag, "{%u}",
+                   (unsigned)bwl_cluster_tag(&tags, (uint16_t)slot) % 1000000);
+    wire_open(&w, s->socket);
+    wire_open(&listener, s->socket);
+    (void)snprintf(listens, sizeof listens, "SSUBSCRIBE bowline:i:here:%s", tag);
+    (void)wire_ask(&listener, listens);
+    for (unsigned i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        for (unsigned word = 0; word < WORDS; word++) {
+            make_line(s, key, tag, i);
+            cluster_begin_move(c, slot, 0, 1);
+            ask_word(&w, REDIS_QUEUE_TAKE + word, key, tag);
+            bwl_resp_cursor frame = wire_next(&w);
+            if (frame.bytes[0] == '-')
+                fail_msg("line %u, word %u: %.*s", i, word, (int)frame.size, frame.bytes);
+            for (unsigned node = 0; node < 2; node++)
+                assert_string_equal(server_ask(c->nodes[node], "CLUSTER SETSLOT %d STABLE", slot),
+                                    "OK");
+        }
+    wire_close(&listener);
+    wire_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_cluster_words_in_a_slot_that_moves, end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,201 @@
+/*
+ * test_cluster_wrong.c -- what can be wrong with one node of a cluster while the others are fine,
+ * and URLs that are not meant for what is there: each says what it is, and what to type.
+ *
+ * One cluster, of which what was made wrong is made right again.
+ */
+#include "tests/lib/attempt.h"
+#include "tests/lib/cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BAD = 1 }; /* the node that is made wrong */
+
+static cluster *c;
+
+static int begin(void **state)
+{
+    (void)state;
+    c = cluster_start(false);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    cluster_stop(c);
+    return 0;
+}
+
+/* A lock of that node, by the user of these tests.  A refusal is the same for who would wait. */
+static void comes_to(unsigned node, int status, const char *part, const char *user)
+{
+    bowline_hold *hold = NULL;
+    char          url[400];
+
+    (void)snprintf(url, sizeof url, "redis+cluster://%s%s", user,
+                   c->url + strlen("redis+cluster://"));
+    for (int64_t wait_ms = 0; wait_ms <= 86400000; wait_ms += 86400000) {
+        bowline_error   error  = { 0 };
+        bowline_client *client = must_open(url);
+        assert_status(status,
+                      acquire_within(&hold, client, cluster_name_at(node, 0), wait_ms, &error),
+                      &error);
+        if (status == BOWLINE_OK)
+            must_release(hold);
+        else if (strstr(error.text, part) == NULL)
+            fail_msg("\"%s\" is not in \"%s\"", part, error.text);
+        assert_null(strstr(error.text, "hunter2"));
+        bowline_close(client);
+    }
+}
+
+static void allow(unsigned node, const char *rule)
+{
+    assert_string_equal(server_ask(c->nodes[node], "ACL SETUSER ann reset on %s", rule), "OK");
+}
+
+static void only_the_bad_one(const char *part)
+{
+    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
+        comes_to(i, i == BAD ? BOWLINE_REFUSED : BOWLINE_OK, part, "ann:hunter2@");
+}
+
+static void test_cluster_password_of_one_node_is_another(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
+        allow(i, i == BAD ? ">other ~* &* +@all" : ">hunter2 ~* &* +@all");
+    only_the_bad_one("does not accept this user and password (WRONGPASS)");
+    assert_string_equal(server_ask(c->nodes[BAD], "ACL DELUSER ann"), "1");
+    only_the_bad_one("does not accept this user and password (WRONGPASS)");
+}
+
+static void test_cluster_user_may_too_little_at_one_node(void **state)
+{
+    static const char *const rules[][2] = {
+        { ">hunter2 ~* &* +@all -ssubscribe", "ssubscribe" },
+        { ">hunter2 ~* resetchannels +@all", "channel" },
+        { ">hunter2 ~other:* &* +@all", "key" },
+        { ">hunter2 ~* &* +@all -eval -evalsha", "eval" },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
+        allow(i, ">hunter2 ~* &* +@all");
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        allow(BAD, rules[i][0]);
+        comes_to(BAD, BOWLINE_REFUSED, rules[i][1], "ann:hunter2@");
+        comes_to(BAD, BOWLINE_REFUSED, "RIGHTS", "ann:hunter2@");
+        comes_to(BAD - 1, BOWLINE_OK, "", "ann:hunter2@");
+    }
+}
+
+/* The same for a URL of the one node that is fine: it is sent on to where nobody is. */
+static void test_cluster_name_that_is_announced_does_not_resolve(void **state)
+{
+    bowline_hold *hold = NULL;
+    char          url[64];
+
+    (void)state;
+    (void)snprintf(url, sizeof url, "redis+cluster://127.0.0.1:%d", c->nodes[0]->port);
+    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
+        assert_string_equal(server_ask(c->nodes[i],
+                                       "CONFIG SET cluster-preferred-endpoint-type hostname "
+                                       "cluster-announce-hostname node%u.invalid",
+                                       i),
+                            "OK");
+    assert_true(server_comes_to(c->nodes[0], "node1.invalid", "CLUSTER SLOTS"));
+    bowline_client *client = must_open(url);
+    for (int64_t wait_ms = 0; wait_ms <= 300; wait_ms += 300) {
+        bowline_error error = { 0 };
+        int status = acquire_within(&hold, client, cluster_name_at(BAD, 0), wait_ms, &error);
+        assert_status(BOWLINE_REFUSED, status, &error);
+        assert_non_null(strstr(error.text, "sends to node1.invalid:"));
+        assert_non_null(strstr(error.text, "cluster-announce-hostname"));
+        assert_non_null(strstr(error.text, "the host \"node1.invalid\" is not known"));
+    }
+    assert_status(BOWLINE_OK, try_once(client, cluster_name_at(0, 0)), NULL);
+    bowline_close(client);
+    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
+        (void)server_ask(c->nodes[i], "CONFIG SET cluster-announce-hostname ''");
+    assert_true(server_comes_to(c->nodes[0], "?", "CLUSTER SLOTS"));
+    client              = must_open(url);
+    bowline_error error = { 0 };
+    assert_status(BOWLINE_REFUSED,
+                  acquire_within(&hold, client, cluster_name_at(BAD, 0), 86400000, &error), &error);
+    assert_non_null(strstr(error.text, "the cluster does not say where that node is"));
+    bowline_close(client);
+    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
+        (void)server_ask(c->nodes[i], "CONFIG SET cluster-preferred-endpoint-type ip");
+}
+
+/* ---- URLs of other places -------------------------------------------------------------------- */
+
+static void test_cluster_url_of_a_sentinel(void **state)
+{
+    (void)state;
+    server *alone    = server_start(NULL);
+    server *sentinel = server_start_sentinel(alone->port, 1);
+    expect(BOWLINE_REFUSED, "is a sentinel, and keeps no locks: write redis+sentinel://",
+           "redis+cluster://127.0.0.1:%d", sentinel->port);
+    server_stop(sentinel);
+    server_stop(alone);
+}
+
+static void test_cluster_node_by_the_url_of_a_service(void **state)
+{
+    (void)state;
+    expect(BOWLINE_REFUSED, "is no sentinel", "redis+sentinel://127.0.0.1:%d/m", c->nodes[0]->port);
+}
+
+static void test_cluster_and_clear_text_where_the_other_is_meant(void **state)
+{
+    (void)state;
+    server *alone = server_start_tls(NULL);
+    int     port  = alone->tls_port;
+    if (port != 0)
+        expect(BOWLINE_UNREACHABLE, "TLS", "rediss+cluster://127.0.0.1:%d?ca=%s/ca.pem",
+               c->nodes[0]->port, alone->directory);
+    if (port != 0)
+        expect(BOWLINE_UNREACHABLE, "TLS", "redis+cluster://127.0.0.1:%d", port);
+    server_stop(alone);
+    if (port == 0)
+        skip();
+}
+
+/* Two of three: nobody waits for a day until they become primaries. */
+static void test_redlock_replicas_have_no_vote(void **state)
+{
+    server *first = server_start(NULL);
+    server *others[2];
+    char    options[64];
+
+    (void)state;
+    (void)snprintf(options, sizeof options, "--replicaof 127.0.0.1 %d", first->port);
+    for (unsigned i = 0; i < 2; i++)
+        others[i] = server_start(options);
+    expect(BOWLINE_REFUSED, "is a replica of another server",
+           "redlock://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d?restart-wait=off", first->port,
+           others[0]->port, others[1]->port);
+    assert_true(server_becomes_empty(first));
+    for (unsigned i = 0; i < 2; i++)
+        server_stop(others[i]);
+    server_stop(first);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cluster_password_of_one_node_is_another),
+        cmocka_unit_test(test_cluster_user_may_too_little_at_one_node),
+        cmocka_unit_test(test_cluster_name_that_is_announced_does_not_resolve),
+        cmocka_unit_test(test_cluster_url_of_a_sentinel),
+        cmocka_unit_test(test_cluster_node_by_the_url_of_a_service),
+        cmocka_unit_test(test_cluster_and_clear_text_where_the_other_is_meant),
+        cmocka_unit_test(test_redlock_replicas_have_no_vote),
+    };
+
+    return cmocka_run_group_tests(tests, begin, end);
+}

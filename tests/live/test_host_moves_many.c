@@ -1,0 +1,78 @@
+/*
+ * test_host_moves_many.c -- the name of a server of redlock://, or of a node in the URL of a
+ * cluster, leads to another address than before.  The names are the test's (names.h).
+ */
+#include "tests/lib/cluster.h"
+#include "tests/lib/names.h"
+#include "tests/lib/testing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define HERE  "127.0.0.1"
+#define THERE "127.0.0.2"
+
+enum { SERVERS = 3, PATIENCE_MS = 20000 };
+
+/* The new one is empty, and is given the key by who extends. */
+static void test_redlock_server_that_moves_is_found_and_healed(void **state)
+{
+    server *servers[SERVERS];
+    char    url[160], options[80];
+
+    (void)state;
+    server_needed();
+    for (unsigned i = 0; i < SERVERS; i++)
+        servers[i] = server_start(NULL);
+    name_leads_to("vote.test", HERE);
+    (void)snprintf(url, sizeof url, "redlock://%s:%d,%s:%d,vote.test:%d?restart-wait=off", HERE,
+                   servers[0]->port, HERE, servers[1]->port, servers[2]->port);
+    (void)snprintf(options, sizeof options, "--bind %s --port %d", THERE, servers[2]->port);
+    server         *moved  = server_start(options);
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    assert_true(server_comes_to(servers[2], "1", "EXISTS bowline:{x}"));
+    name_leads_to("vote.test", THERE);
+    server_kill(servers[2]);
+    for (int64_t end = clock_ms() + PATIENCE_MS;
+         strcmp(server_ask(moved, "EXISTS bowline:{x}"), "1") != 0 && clock_ms() < end;) {
+        assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
+        sleep_ms(20);
+    }
+    assert_string_equal(server_ask(moved, "EXISTS bowline:{x}"), "1");
+    must_release(hold);
+    bowline_close(client);
+    assert_true(server_becomes_empty(moved));
+    server_stop(moved);
+    for (unsigned i = 0; i < SERVERS; i++)
+        server_stop(servers[i]);
+}
+
+static void test_cluster_name_in_the_url_is_looked_up_for_every_attempt(void **state)
+{
+    bowline_hold *hold = NULL;
+    char          url[80];
+
+    (void)state;
+    cluster *c = cluster_start(false);
+    name_leads_to("seed.test", THERE); /* where nobody is */
+    (void)snprintf(url, sizeof url, "redis+cluster://seed.test:%d", c->nodes[0]->port);
+    bowline_client *client = must_open(url);
+    assert_status(BOWLINE_UNREACHABLE, try_once(client, cluster_name_at(1, 0)), NULL);
+    name_leads_to("seed.test", HERE);
+    assert_status(BOWLINE_OK,
+                  acquire_within(&hold, client, cluster_name_at(1, 0), PATIENCE_MS, NULL), NULL);
+    must_release(hold);
+    bowline_close(client);
+    cluster_stop(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_redlock_server_that_moves_is_found_and_healed),
+        cmocka_unit_test(test_cluster_name_in_the_url_is_looked_up_for_every_attempt),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

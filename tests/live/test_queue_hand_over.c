@@ -1,0 +1,285 @@
+/*
+ * test_queue_hand_over.c -- a lock goes from who has it to who waits: what each of them says for
+ * that, and when.  Whoever is given it confirms when he has time, and whoever gives back what he
+ * has waited for says something first that says nothing: see docs/design/hand-over-cost.md.
+ *
+ * What clients said is a text: J for JOIN and TAKE, C for a confirmation, R for RELEASE and r for
+ * one by its text, l for what leads it.
+ */
+#include "redis/scripts.h"
+#include "tests/lib/line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HEARD_MAX = 1 << 18, TRIES = 30 };
+
+static server *redis;
+static char    url[200];
+static int     monitor;
+
+/* ---- what was said --------------------------------------------------------------------------- */
+
+static char letter_of(const char *line)
+{
+    static const struct {
+        const char   *command;
+        bwl_script_id script;
+        char          letter;
+    } known[] = {
+        { "\"EVALSHA\"", BWL_SCRIPT_QUEUE_JOIN, 'J' },
+        { "\"EVALSHA\"", BWL_SCRIPT_QUEUE_TAKE, 'J' },
+        { "\"EVALSHA\"", BWL_SCRIPT_EXTEND_IF_MINE, 'C' },
+        { "\"EVALSHA\"", BWL_SCRIPT_QUEUE_RELEASE, 'R' },
+    };
+
+    if (strstr(line, " lua] ") != NULL || strstr(line, "bowline:{x}") == NULL)
+        return '\0';
+    if (strstr(line, "\"EXISTS\" \"bowline:{x}\"") != NULL)
+        return 'l';
+    if (strstr(line, "\"EVAL\"") != NULL)
+        return 'r';
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strstr(line, known[i].command) != NULL &&
+            strstr(line, bwl_scripts[known[i].script].sha1) != NULL)
+            return known[i].letter;
+    return strstr(line, "\"EVALSHA\"") != NULL ? '?' : '\0'; /* else it is ourselves who ask */
+}
+
+/* Since the last call. */
+static const char *said(void)
+{
+    static char all[HEARD_MAX];
+    static char letters[200];
+    size_t      size  = 0;
+    size_t      count = 0;
+
+    (void)server_ask(redis, "ECHO that-is-all");
+    do {
+        ssize_t got = read(monitor, all + size, sizeof all - 1 - size);
+        assert_true(got > 0);
+        size += (size_t)got;
+        all[size] = '\0';
+    } while (strstr(all, "\"that-is-all\"\r\n") == NULL);
+    for (char *line = strtok(all, "\r\n"); line != NULL; line = strtok(NULL, "\r\n")) {
+        char letter = letter_of(line);
+        if (letter != '\0' && count < sizeof letters - 1)
+            letters[count++] = letter;
+    }
+    letters[count] = '\0';
+    return letters;
+}
+
+/* Within ten seconds. */
+static bool is_confirmed(void)
+{
+    for (int i = 0; i < 1000; i++, sleep_ms(10))
+        if (strtol(server_ask(redis, "PTTL bowline:{x}"), NULL, 10) > 2000)
+            return true;
+    return false;
+}
+
+/* Behind somebody else, who has let go. */
+static bowline_hold *acquire_by_waiting(bowline_client *client, bowline_client *first)
+{
+    waiter w;
+
+    bowline_hold *hold = must_acquire(first, "x");
+    line_join(redis, &w, client, "x", 1);
+    must_release(hold);
+    assert_true(waiter_ends(&w));
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    return w.hold;
+}
+
+/* ---- confirming ------------------------------------------------------------------------------ */
+
+static void *take_a_turn(void *arg)
+{
+    bowline_hold *hold = NULL;
+
+    if (acquire_within(&hold, arg, "x", BOWLINE_FOREVER, NULL) == BOWLINE_OK &&
+        bowline_release(hold, NULL) == BOWLINE_OK)
+        return arg;
+    return NULL;
+}
+
+/* Nothing leads it then.  On a machine that has no time for us the keeper may come in between. */
+static void test_brief_turn_is_confirmed_when_it_is_given_back(void **state)
+{
+    unsigned  together = 0;
+    pthread_t thread;
+    void     *is_well;
+
+    (void)state;
+    bowline_client *first  = must_open(url);
+    bowline_client *second = must_open(url);
+    must_release(acquire_by_waiting(second, first)); /* it has a keeper from now on */
+    (void)said();
+    for (int i = 0; i < TRIES; i++) {
+        bowline_hold *hold = must_acquire(first, "x");
+        assert_int_equal(pthread_create(&thread, NULL, take_a_turn, second), 0);
+        assert_true(line_comes_to(redis, "x", 1));
+        must_release(hold);
+        assert_int_equal(pthread_join(thread, &is_well), 0);
+        assert_non_null(is_well);
+        const char *are = said();
+        if (strcmp(are, "JJRCR") == 0)
+            together++;
+        else
+            assert_string_equal(are, "JJRClR");
+    }
+    assert_true(together > 0);
+    bowline_close(second);
+    bowline_close(first);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static void is_confirmed_by_itself(bowline_client *second)
+{
+    bowline_client *first = must_open(url);
+    bowline_hold   *hold  = acquire_by_waiting(second, first);
+
+    assert_true(is_confirmed());
+    assert_string_equal(said(), "JJRC");
+    must_release(hold);
+    assert_string_equal(said(), "lR");
+    bowline_close(second);
+    bowline_close(first);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static void test_turn_that_lasts_is_confirmed_by_the_keeper(void **state)
+{
+    (void)state;
+    is_confirmed_by_itself(must_open(url));
+}
+
+/* Nobody would come by. */
+static void test_turn_without_a_keeper_is_confirmed_at_once(void **state)
+{
+    (void)state;
+    is_confirmed_by_itself(must_open_without_keeper(url));
+}
+
+/* A tenth of a second must be left for that; the claim is the lease here. */
+static void test_turn_with_little_time_is_confirmed_at_once(void **state)
+{
+    char brief[240];
+
+    (void)state;
+    (void)snprintf(brief, sizeof brief, "%s&lease=100ms", url);
+    bowline_client *first  = must_open(url);
+    bowline_client *second = must_open(brief);
+    for (int i = 0; i < TRIES; i++) {
+        (void)said();
+        bowline_hold *hold = acquire_by_waiting(second, first);
+        (void)bowline_release(hold, NULL); /* it may be over */
+        const char *are = said();
+        assert_memory_equal(are, "JJRC", 4);
+        assert_string_not_equal(are, "JJRCR");
+    }
+    bowline_close(second);
+    bowline_close(first);
+}
+
+/* ---- giving back ----------------------------------------------------------------------------- */
+
+static void test_what_was_not_waited_for_is_given_back_without_a_word_before(void **state)
+{
+    (void)state;
+    bowline_client *client = must_open(url);
+    for (int i = 0; i < 3; i++) {
+        must_release(must_acquire(client, "x"));
+        assert_string_equal(said(), "JR");
+    }
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* The answer to what leads it is nobody's, and what is asked next is answered rightly. */
+static void test_unawaited_release_of_what_was_waited_for_counts_its_answers(void **state)
+{
+    int status = -1;
+
+    (void)state;
+    bowline_client *first  = must_open(url);
+    bowline_client *second = must_open(url);
+    for (int i = 0; i < 3; i++) {
+        bowline_hold *hold = acquire_by_waiting(second, first);
+        assert_true(is_confirmed());
+        assert_string_equal(said(), "JJRC");
+        assert_status(BOWLINE_OK, bowline_release_nowait(hold, NULL), NULL);
+        status = try_once(second, "x");
+        assert_status(BOWLINE_OK, status, NULL);
+        assert_string_equal(said(), "lRJR");
+    }
+    bowline_close(second);
+    bowline_close(first);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static void test_release_whose_script_was_forgotten_is_led_again(void **state)
+{
+    (void)state;
+    bowline_client *first  = must_open(url);
+    bowline_client *second = must_open(url);
+    bowline_hold   *hold   = acquire_by_waiting(second, first);
+    assert_true(is_confirmed());
+    (void)said();
+    assert_string_equal(server_ask(redis, "SCRIPT FLUSH"), "OK");
+    char *inboxes = strdup(line_inboxes(redis));
+    must_release(hold);
+    assert_string_equal(said(), "lRlr");
+    assert_status(BOWLINE_OK, try_once(second, "x"), NULL);
+    assert_string_equal(line_inboxes(redis), inboxes); /* each is that of a connection */
+    free(inboxes);
+    bowline_close(second);
+    bowline_close(first);
+    assert_true(line_leaves_nothing(redis));
+}
+
+static int begin_anew(void **state)
+{
+    (void)state;
+    (void)server_ask(redis, "FLUSHALL");
+    (void)said();
+    return 0;
+}
+
+static int open_server(void **state)
+{
+    (void)state;
+    server_needed();
+    redis = server_start(NULL);
+    (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
+    monitor = server_say(redis, "MONITOR");
+    return 0;
+}
+
+static int close_server(void **state)
+{
+    (void)state;
+    (void)close(monitor);
+    server_stop(redis);
+    return 0;
+}
+
+#define CASE(test) cmocka_unit_test_setup(test, begin_anew)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_brief_turn_is_confirmed_when_it_is_given_back),
+        CASE(test_turn_that_lasts_is_confirmed_by_the_keeper),
+        CASE(test_turn_without_a_keeper_is_confirmed_at_once),
+        CASE(test_turn_with_little_time_is_confirmed_at_once),
+        CASE(test_what_was_not_waited_for_is_given_back_without_a_word_before),
+        CASE(test_unawaited_release_of_what_was_waited_for_counts_its_answers),
+        CASE(test_release_whose_script_was_forgotten_is_led_again),
+    };
+
+    return cmocka_run_group_tests(tests, open_server, close_server);
+}

@@ -1,0 +1,358 @@
+/*
+ * test_redlock.c -- a lock on most of five real servers: some are killed, stopped, silent or
+ * started again, empty, and the lock is held by one at a time, and held on.
+ *
+ * The judge is the witness: an flock(2) that whoever holds the lock takes too.
+ */
+#include "tests/lib/frozen.h"
+#include "tests/lib/judged.h"
+#include "tests/lib/proxy.h"
+#include "tests/lib/server.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SERVERS = 5, LEASE_MS = 1500, URL_MAX = 400 };
+
+static server  *servers[SERVERS];
+static witness *judge;
+static proxy   *line; /* in front of the last server; NULL */
+static char     url[URL_MAX];
+
+/* All five, or the first so many and then the proxy. */
+static void write_url(const char *options)
+{
+    size_t size = (size_t)snprintf(url, sizeof url, "redlock://");
+
+    for (unsigned i = 0; i < SERVERS; i++) {
+        const char *one = line != NULL && i == SERVERS - 1 ? proxy_url(line) : servers[i]->tcp_url;
+        size += (size_t)snprintf(url + size, sizeof url - size, "%s%s", i == 0 ? "" : ",",
+                                 one + sizeof "redis://" - 1);
+    }
+    (void)snprintf(url + size, sizeof url - size, "?lease=%dms&%s", LEASE_MS, options);
+}
+
+static void begin_with(const char *options)
+{
+    for (unsigned i = 0; i < SERVERS; i++)
+        if (servers[i] == NULL)
+            servers[i] = server_start(NULL);
+    judge = witness_new();
+    write_url(options);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    begin_with("restart-wait=off");
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    if (line != NULL)
+        proxy_stop(line);
+    line = NULL;
+    for (unsigned i = 0; i < SERVERS; i++) {
+        server_stop(servers[i]);
+        servers[i] = NULL;
+    }
+    if (judge != NULL)
+        judge_dismiss(judge);
+    judge = NULL;
+    return 0;
+}
+
+/* On how many of the servers that run is the key?  It comes to be so many within ten seconds. */
+static bool keys_come_to_be(unsigned from, unsigned to, const char *exists)
+{
+    for (unsigned i = from; i < to; i++)
+        if (!server_comes_to(servers[i], exists, "EXISTS bowline:{x}"))
+            return false;
+    return true;
+}
+
+/* ---- all is well ----------------------------------------------------------------------------- */
+
+static void test_redlock_is_on_every_server_and_gone_afterwards(void **state)
+{
+    bowline_client *client = must_open(url);
+    bowline_client *other  = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+
+    (void)state;
+    assert_true(keys_come_to_be(0, SERVERS, "1"));
+    assert_status(BOWLINE_BUSY, try_once(other, "x"), NULL);
+    assert_int_equal(bowline_hold_fence(hold), 0);
+    must_release(hold);
+    assert_true(keys_come_to_be(0, SERVERS, "0"));
+    assert_status(BOWLINE_OK, try_once(other, "x"), NULL);
+    bowline_close(other);
+    bowline_close(client);
+    for (unsigned i = 0; i < SERVERS; i++)
+        assert_true(server_becomes_empty(servers[i]));
+}
+
+/* ---- servers that are not there -------------------------------------------------------------- */
+
+static void test_redlock_two_dead_servers_are_no_matter(void **state)
+{
+    bowline_client *client = must_open(url);
+    bowline_client *fresh;
+
+    (void)state;
+    server_kill(servers[1]);
+    server_kill(servers[3]);
+    must_release(must_acquire(client, "x"));
+    fresh = must_open(url); /* that has never reached them */
+    must_release(must_acquire(fresh, "x"));
+    bowline_close(fresh);
+    bowline_close(client);
+    server_start_again(servers[1]);
+    server_start_again(servers[3]);
+}
+
+static void test_redlock_three_dead_servers_are_too_many(void **state)
+{
+    bowline_client *client = must_open(url);
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        server_kill(servers[i]);
+    assert_status(BOWLINE_UNREACHABLE, try_once(client, "x"), NULL);
+    assert_string_equal(server_ask(servers[4], "EXISTS bowline:{x}"), "0");
+    bowline_close(client);
+    for (unsigned i = 0; i < 3; i++)
+        server_start_again(servers[i]);
+}
+
+/* The holder knows in time, and nobody else gets in before. */
+static void test_redlock_is_lost_when_most_are_gone(void **state)
+{
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    believer       *b      = believer_start(judge, hold);
+    rival          *r      = rival_start(judge, url, "x");
+    int64_t         fault_us;
+
+    (void)state;
+    assert_true(keys_come_to_be(0, SERVERS, "1"));
+    fault_us = witness_now_us();
+    for (unsigned i = 0; i < 3; i++)
+        server_signal(servers[i], SIGSTOP);
+    assert_true(believer_learns(b));
+    assert_bounded(believer_stop(b), fault_us, LEASE_MS);
+    for (unsigned i = 0; i < 3; i++)
+        server_signal(servers[i], SIGCONT);
+    assert_true(rival_gets_a_turn(r));
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    rival_stop(r);
+    bowline_close(client);
+    assert_one_at_a_time(judge);
+}
+
+/* ---- servers that forget --------------------------------------------------------------------- */
+
+/* One after the other, all of them: each gets the key again before the next one goes, though the
+ * rival has it there for a moment now and then. */
+static void test_redlock_heals_servers_that_restart_empty(void **state)
+{
+    char            token[64];
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    believer       *b      = believer_start(judge, hold);
+    rival          *r      = rival_start(judge, url, "x");
+
+    (void)state;
+    assert_true(keys_come_to_be(0, SERVERS, "1"));
+    (void)snprintf(token, sizeof token, "%s", server_ask(servers[0], "GET bowline:{x}"));
+    for (unsigned i = 0; i < SERVERS; i++) {
+        server_restart(servers[i]);
+        assert_true(server_comes_to(servers[i], token, "GET bowline:{x}"));
+    }
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    assert_true(believer_stop(b) > 0);
+    assert_int_equal(rival_turns(r), 0);
+    must_release(hold);
+    assert_true(rival_gets_a_turn(r));
+    rival_stop(r);
+    bowline_close(client);
+    assert_one_at_a_time(judge);
+}
+
+/* Three at once: had they a vote, the rival would be in. */
+static void test_redlock_servers_that_restart_have_no_vote_for_a_lease(void **state)
+{
+    bowline_client *client;
+    bowline_hold   *hold = NULL;
+    bowline_error   error;
+
+    (void)state;
+    write_url("restart-wait=on");
+    client = must_open(url);
+    assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", 20000, &error), &error);
+    believer *b = believer_start(judge, hold);
+    rival    *r = rival_start(judge, url, "x");
+    for (unsigned i = 0; i < 3; i++)
+        server_restart(servers[i]);
+    assert_true(believer_learns(b));
+    (void)believer_stop(b);
+    assert_true(rival_gets_a_turn(r));
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    rival_stop(r);
+    bowline_close(client);
+    assert_one_at_a_time(judge);
+}
+
+/* The key is gone there at once; the others are a majority, and it is healed. */
+static void test_redlock_a_clock_that_jumps_by_a_minute(void **state)
+{
+    int64_t         now_ms = 1800000000000;
+    bowline_client *client;
+    bowline_hold   *hold;
+
+    (void)state;
+    server_stop(servers[2]);
+    servers[2] = frozen_start(now_ms);
+    write_url("restart-wait=off");
+    client = must_open(url);
+    hold   = must_acquire(client, "x");
+    assert_true(keys_come_to_be(0, SERVERS, "1"));
+    believer *b = believer_start(judge, hold);
+    frozen_set(now_ms + 60000);
+    assert_true(keys_come_to_be(2, 3, "1"));
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    assert_true(believer_stop(b) > 0);
+    must_release(hold);
+    assert_true(keys_come_to_be(0, SERVERS, "0"));
+    bowline_close(client);
+    frozen_stop(servers[2]);
+    servers[2] = NULL;
+    assert_one_at_a_time(judge);
+}
+
+/* ---- servers that are slow ------------------------------------------------------------------- */
+
+static void test_redlock_two_stopped_servers_are_not_waited_for(void **state)
+{
+    bowline_client *client = must_open(url);
+
+    (void)state;
+    must_release(must_acquire(client, "x"));
+    server_signal(servers[0], SIGSTOP);
+    server_signal(servers[4], SIGSTOP);
+    for (unsigned i = 0; i < 20; i++)
+        must_release(must_acquire(client, "x"));
+    server_signal(servers[0], SIGCONT);
+    server_signal(servers[4], SIGCONT);
+    bowline_close(client);
+    for (unsigned i = 0; i < SERVERS; i++)
+        assert_true(server_becomes_empty(servers[i]));
+}
+
+/* What the server says never comes; of what it said, not a byte is needed. */
+static void test_redlock_a_server_that_falls_silent_is_not_waited_for(void **state)
+{
+    bowline_client *client;
+    int64_t         heard;
+
+    (void)state;
+    line = proxy_start(
+        servers[SERVERS - 1],
+        &(proxy_plan){ .fault = PROXY_STALL, .to_client = true, .at = 1, .connections = 1000 });
+    write_url("restart-wait=off");
+    client = must_open(url);
+    for (unsigned i = 0; i < 20; i++)
+        must_release(must_acquire(client, "x"));
+    heard = proxy_bytes_to_client(line);
+    assert_true(heard <= 1);
+    bowline_close(client);
+}
+
+/* ---- servers that are not independent -------------------------------------------------------- */
+
+static void test_redlock_refuses_nodes_of_a_cluster(void **state)
+{
+    bowline_client *client;
+    bowline_hold   *hold = NULL;
+    bowline_error   error;
+
+    (void)state;
+    if (!server_is_new())
+        skip(); /* it takes no port of its own for the talk of its nodes */
+    for (unsigned i = 0; i < 3; i++) {
+        char options[64];
+        (void)snprintf(options, sizeof options, "--cluster-enabled yes --cluster-port %d",
+                       server_free_port());
+        server_stop(servers[i]);
+        servers[i] = server_start(options);
+    }
+    write_url("restart-wait=off");
+    client = must_open(url);
+    assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "x", 20000, &error), &error);
+    assert_non_null(strstr(error.text, "is a node of a cluster"));
+    assert_string_equal(server_ask(servers[4], "EXISTS bowline:{x}"), "0");
+    bowline_close(client);
+}
+
+/* Under two names it is one of three, and nobody listens at the third. */
+static void test_redlock_one_server_has_one_vote(void **state)
+{
+    char            twice[URL_MAX];
+    bowline_client *client;
+
+    (void)state;
+    (void)snprintf(twice, sizeof twice,
+                   "redlock://127.0.0.1:%d,localhost:%d,127.0.0.2:%d?lease=%dms&restart-wait=off",
+                   servers[0]->port, servers[0]->port, servers[1]->port, LEASE_MS);
+    client = must_open(twice);
+    assert_status(BOWLINE_UNREACHABLE, try_once(client, "x"), NULL);
+    bowline_close(client);
+}
+
+/* ---- many who want it ------------------------------------------------------------------------ */
+
+static void test_redlock_is_held_by_one_at_a_time_while_servers_come_and_go(void **state)
+{
+    enum { RIVALS = 3, ROUNDS = 5 };
+    rival *r[RIVALS];
+
+    (void)state;
+    write_url("restart-wait=on");
+    for (unsigned i = 0; i < RIVALS; i++)
+        r[i] = rival_start(judge, url, "x");
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        assert_true(rival_gets_a_turn(r[round % RIVALS]));
+        server_signal(servers[round], SIGSTOP);
+        server_restart(servers[(round + 2) % SERVERS]);
+        assert_true(rival_gets_a_turn(r[round % RIVALS]));
+        server_signal(servers[round], SIGCONT);
+    }
+    for (unsigned i = 0; i < RIVALS; i++)
+        rival_stop(r[i]);
+    assert_one_at_a_time(judge);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(test_redlock_is_on_every_server_and_gone_afterwards),
+        TEST(test_redlock_two_dead_servers_are_no_matter),
+        TEST(test_redlock_three_dead_servers_are_too_many),
+        TEST(test_redlock_is_lost_when_most_are_gone),
+        TEST(test_redlock_heals_servers_that_restart_empty),
+        TEST(test_redlock_servers_that_restart_have_no_vote_for_a_lease),
+        TEST(test_redlock_a_clock_that_jumps_by_a_minute),
+        TEST(test_redlock_two_stopped_servers_are_not_waited_for),
+        TEST(test_redlock_a_server_that_falls_silent_is_not_waited_for),
+        TEST(test_redlock_refuses_nodes_of_a_cluster),
+        TEST(test_redlock_one_server_has_one_vote),
+        TEST(test_redlock_is_held_by_one_at_a_time_while_servers_come_and_go),
+    };
+
+    server_needed();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

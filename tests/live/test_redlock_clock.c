@@ -1,0 +1,156 @@
+/*
+ * test_redlock_clock.c -- a lock on most of five real servers, two of which have a clock that is a
+ * minute ahead, or steps ahead while the lock is held.
+ *
+ * Redis keeps the end of a key as a time of day, so a step ends the keys there at once.  The three
+ * others are a majority still: nobody else gets in, and the two get the key back.  The judge is the
+ * witness: an flock(2) that whoever holds the lock takes too.
+ */
+#include "tests/lib/clock_shim.h"
+#include "tests/lib/judged.h"
+#include "tests/lib/server.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { SERVERS = 5, MOVED = 2, LEASE_MS = 1500, URL_MAX = 400 };
+#define MINUTE_US 60000000LL
+
+static server        *servers[SERVERS]; /* the first two are those whose clock moves */
+static clock_setting *setting;
+static witness       *judge;
+static char           url[URL_MAX];
+
+static void set_ahead(long long offset_us)
+{
+    __atomic_store_n(&setting->offset_us, offset_us, __ATOMIC_SEQ_CST);
+}
+
+/* Two that go by the setting.  It begins as it is. */
+static void start_moved(void)
+{
+    char        path[]    = "/tmp/bowline-clock-XXXXXX";
+    int         fd        = mkstemp(path);
+    const char *shim      = getenv("BOWLINE_CLOCK_SHIM");
+    const char *preload   = getenv("LD_PRELOAD");
+    char        kept[400] = "";
+
+    assert_non_null(shim);
+    if (preload != NULL)
+        (void)snprintf(kept, sizeof kept, "%s", preload);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, sizeof *setting), 0);
+    setting = mmap(NULL, sizeof *setting, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(setting != MAP_FAILED);
+    (void)close(fd);
+    assert_int_equal(setenv("LD_PRELOAD", shim, 1), 0);
+    assert_int_equal(setenv("BOWLINE_CLOCK_FILE", path, 1), 0);
+    for (unsigned i = 0; i < MOVED; i++)
+        servers[i] = server_start(NULL);
+    (void)unsetenv("BOWLINE_CLOCK_FILE");
+    if (preload != NULL)
+        assert_int_equal(setenv("LD_PRELOAD", kept, 1), 0);
+    else
+        (void)unsetenv("LD_PRELOAD");
+    (void)unlink(path); /* the servers have it in memory */
+}
+
+static int begin(void **state)
+{
+    size_t size = (size_t)snprintf(url, sizeof url, "redlock://");
+
+    (void)state;
+    start_moved();
+    for (unsigned i = 0; i < SERVERS; i++) {
+        if (servers[i] == NULL)
+            servers[i] = server_start(NULL);
+        size += (size_t)snprintf(url + size, sizeof url - size, "%s%s", i == 0 ? "" : ",",
+                                 servers[i]->tcp_url + sizeof "redis://" - 1);
+    }
+    (void)snprintf(url + size, sizeof url - size, "?lease=%dms&restart-wait=off", LEASE_MS);
+    judge = witness_new();
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < SERVERS; i++) {
+        server_stop(servers[i]);
+        servers[i] = NULL;
+    }
+    (void)munmap(setting, sizeof *setting);
+    judge_dismiss(judge);
+    return 0;
+}
+
+static long long time_of(server *s)
+{
+    return atoll(server_ask(s, "TIME"));
+}
+
+/* The keys of two are gone at a stroke, and the rival asks all the time. */
+static void test_redlock_two_clocks_that_jump_by_a_minute(void **state)
+{
+    char            token[64];
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+
+    (void)state;
+    for (unsigned i = 0; i < SERVERS; i++)
+        assert_true(server_comes_to(servers[i], "1", "EXISTS bowline:{x}"));
+    (void)snprintf(token, sizeof token, "%s", server_ask(servers[2], "GET bowline:{x}"));
+    believer *b = believer_start(judge, hold);
+    rival    *r = rival_start(judge, url, "x");
+    set_ahead(MINUTE_US);
+    for (unsigned i = 0; i < MOVED; i++)
+        assert_true(server_comes_to(servers[i], token, "GET bowline:{x}"));
+    assert_true(time_of(servers[0]) > time_of(servers[2]) + 50);
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    assert_true(believer_stop(b) > 0);
+    assert_int_equal(rival_turns(r), 0);
+    must_release(hold);
+    assert_true(rival_gets_a_turn(r));
+    rival_stop(r);
+    bowline_close(client);
+    assert_one_at_a_time(judge);
+}
+
+/* That is what time it is there: a lease is as long as elsewhere. */
+static void test_redlock_two_clocks_that_are_a_minute_ahead(void **state)
+{
+    enum { RIVALS = 3, TURNS = 5 };
+    rival *r[RIVALS];
+
+    (void)state;
+    set_ahead(MINUTE_US);
+    assert_true(time_of(servers[0]) > time_of(servers[2]) + 50);
+    for (unsigned i = 0; i < RIVALS; i++)
+        r[i] = rival_start(judge, url, "x");
+    for (unsigned turn = 0; turn < TURNS; turn++)
+        assert_true(rival_gets_a_turn(r[turn % RIVALS]));
+    for (unsigned i = 0; i < RIVALS; i++)
+        rival_stop(r[i]);
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    for (unsigned i = 0; i < SERVERS; i++)
+        assert_true(server_comes_to(servers[i], "1", "EXISTS bowline:{x}"));
+    must_release(hold);
+    bowline_close(client);
+    assert_one_at_a_time(judge);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(test_redlock_two_clocks_that_jump_by_a_minute),
+        TEST(test_redlock_two_clocks_that_are_a_minute_ahead),
+    };
+
+    server_needed();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,157 @@
+/*
+ * test_redlock_tls.c -- a lock on most of three servers, encrypted to each: whom nobody vouches for
+ * has no vote.
+ */
+#include "tests/lib/server.h"
+#include "tests/lib/testing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { SERVERS = 3 };
+
+static server *servers[SERVERS];
+static char    trusted[64]; /* a file with the authorities of the first so many */
+
+static void trust(unsigned count)
+{
+    FILE *all = fopen(trusted, "w");
+
+    assert_non_null(all);
+    for (unsigned i = 0; i < count; i++) {
+        char  path[96];
+        char  bytes[8192];
+        FILE *one;
+        (void)snprintf(path, sizeof path, "%s/ca.pem", servers[i]->directory);
+        one = fopen(path, "r");
+        assert_non_null(one);
+        size_t size = fread(bytes, 1, sizeof bytes, one);
+        assert_int_equal(fwrite(bytes, 1, size, all), size);
+        assert_int_equal(fclose(one), 0);
+    }
+    assert_int_equal(fclose(all), 0);
+}
+
+/* The last so many by their ports for clear text. */
+static bowline_client *open_with_clear(unsigned clear)
+{
+    char url[256];
+    int  ports[SERVERS];
+
+    for (unsigned i = 0; i < SERVERS; i++)
+        ports[i] = i < SERVERS - clear ? servers[i]->tls_port : servers[i]->port;
+    (void)snprintf(url, sizeof url,
+                   "redlocks://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d?ca=%s&restart-wait=off%s",
+                   ports[0], ports[1], ports[2], trusted, clear > 1 ? "&timeout=2s" : "");
+    return must_open(url);
+}
+
+static bowline_client *open_all(void)
+{
+    return open_with_clear(0);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    (void)snprintf(trusted, sizeof trusted, "/tmp/bowline-trusted-XXXXXX");
+    int fd = mkstemp(trusted);
+    for (unsigned i = 0; i < SERVERS; i++)
+        servers[i] = server_start_tls(NULL);
+    return fd >= 0 ? close(fd) : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < SERVERS; i++)
+        server_stop(servers[i]);
+    return unlink(trusted);
+}
+
+/* The build of the server, or of bowline, may have no TLS. */
+static void tls_needed(void)
+{
+    bowline_client *client = NULL;
+
+    if (servers[0]->tls_port == 0 ||
+        bowline_open(&client, BOWLINE_OPTIONS(.url = servers[0]->tls_url), NULL) ==
+            BOWLINE_UNSUPPORTED)
+        skip();
+    bowline_close(client);
+}
+
+static void test_redlock_is_encrypted_to_every_server(void **state)
+{
+    bowline_client *client;
+
+    (void)state;
+    tls_needed();
+    trust(SERVERS);
+    client             = open_all();
+    bowline_hold *hold = must_acquire(client, "x");
+    for (unsigned i = 0; i < SERVERS; i++)
+        assert_true(server_comes_to(servers[i], "1", "EXISTS bowline:{x}"));
+    must_release(hold);
+    bowline_close(client);
+    for (unsigned i = 0; i < SERVERS; i++)
+        assert_true(server_becomes_empty(servers[i]));
+}
+
+static void test_redlock_server_that_nobody_vouches_for_has_no_vote(void **state)
+{
+    bowline_client *client;
+    bowline_hold   *hold = NULL;
+
+    (void)state;
+    tls_needed();
+    trust(2);
+    client = open_all();
+    hold   = must_acquire(client, "x");
+    assert_string_equal(server_ask(servers[2], "EXISTS bowline:{x}"), "0");
+    must_release(hold);
+    bowline_close(client);
+    trust(1);
+    client = open_all();
+    assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "x", 20000, NULL), NULL);
+    bowline_close(client);
+}
+
+/* Nothing is ever said in clear text where the URL says otherwise. */
+static void test_redlock_server_that_does_not_encrypt_has_no_vote(void **state)
+{
+    bowline_client *client;
+    bowline_hold   *hold = NULL;
+    bowline_error   error;
+
+    (void)state;
+    tls_needed();
+    trust(SERVERS);
+    client = open_with_clear(1);
+    hold   = must_acquire(client, "x");
+    assert_string_equal(server_ask(servers[2], "EXISTS bowline:{x}"), "0");
+    must_release(hold);
+    bowline_close(client);
+    client     = open_with_clear(2);
+    int status = bowline_acquire(&hold, client, "x", NULL, &error);
+    if (status != BOWLINE_UNREACHABLE && status != BOWLINE_REFUSED)
+        fail_msg("%d: %s", status, error.text);
+    for (unsigned i = 0; i < SERVERS; i++)
+        assert_string_equal(server_ask(servers[i], "EXISTS bowline:{x}"), "0");
+    bowline_close(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_redlock_is_encrypted_to_every_server, begin, end),
+        cmocka_unit_test_setup_teardown(test_redlock_server_that_nobody_vouches_for_has_no_vote,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(test_redlock_server_that_does_not_encrypt_has_no_vote,
+                                        begin, end),
+    };
+
+    server_needed();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/*
+ * test_sentinel_mixed.c -- a service whose sentinels speak TLS and whose servers do not, the
+ * reverse, and URLs that are of the wrong kind for what is there: each is said, with what to type,
+ * within timeout=.
+ */
+#include "tests/lib/attempt.h"
+#include "tests/lib/certs.h"
+#include "tests/lib/server.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+static server *redis;     /* both kinds of port, where the server's build allows              */
+static server *sentinel;  /* likewise; it names the server's clear port                         */
+static server *names_tls; /* clear only; it names the server's port for TLS; NULL: none       */
+static char    ca[100];   /* "ca=..." */
+
+static int begin(void **state)
+{
+    char options[512];
+
+    (void)state;
+    server_needed();
+    redis    = server_start_tls(NULL);
+    int port = server_free_port();
+    if (redis->tls_port == 0) {
+        sentinel = server_start_sentinel(redis->port, 1);
+        return 0;
+    }
+    (void)snprintf(ca, sizeof ca, "ca=%s", certs_path(redis->directory, "ca.pem"));
+    (void)snprintf(options, sizeof options,
+                   "--tls-port %d --tls-cert-file %s --tls-key-file %s --tls-ca-cert-file %s "
+                   "--tls-auth-clients no",
+                   port, certs_path(redis->directory, "host.pem"),
+                   certs_path(redis->directory, "host.key"),
+                   certs_path(redis->directory, "ca.pem"));
+    sentinel           = server_start_sentinel_of("127.0.0.1", redis->port, 1, options);
+    sentinel->tls_port = port;
+    names_tls          = server_start_sentinel(redis->tls_port, 1);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(names_tls);
+    server_stop(sentinel);
+    server_stop(redis);
+    return 0;
+}
+
+static void needs_tls(void)
+{
+    if (redis->tls_port == 0)
+        skip();
+}
+
+static void test_all_in_clear(void **state)
+{
+    (void)state;
+    expect(BOWLINE_OK, "", "redis+sentinel://127.0.0.1:%d/m", sentinel->port);
+}
+
+static void test_sentinels_with_tls_and_servers_without(void **state)
+{
+    (void)state;
+    needs_tls();
+    expect(BOWLINE_UNREACHABLE,
+           "is this a port for TLS? At rediss+sentinel:// servers and sentinels",
+           "rediss+sentinel://127.0.0.1:%d/m?timeout=500ms&%s", sentinel->tls_port, ca);
+    expect(BOWLINE_UNREACHABLE, "if it speaks TLS, write rediss+sentinel://",
+           "redis+sentinel://127.0.0.1:%d/m?timeout=500ms", sentinel->tls_port);
+    assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "0");
+}
+
+static void test_sentinels_without_tls_and_servers_with_it(void **state)
+{
+    (void)state;
+    needs_tls();
+    expect(BOWLINE_UNREACHABLE,
+           "if it speaks TLS, write rediss+sentinel://, where the sentinels do as well",
+           "redis+sentinel://127.0.0.1:%d/m?timeout=500ms", names_tls->port);
+    expect(BOWLINE_UNREACHABLE, "if it speaks no TLS, write redis+sentinel://",
+           "rediss+sentinel://127.0.0.1:%d/m?timeout=500ms&%s", names_tls->port, ca);
+    assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "0");
+}
+
+static void test_server_is_taken_for_a_sentinel(void **state)
+{
+    (void)state;
+    expect(BOWLINE_REFUSED, "if it is the server, write redis:// or rediss://",
+           "redis+sentinel://127.0.0.1:%d/m", redis->port);
+    needs_tls();
+    expect(BOWLINE_REFUSED, "if it is the server, write redis:// or rediss://",
+           "rediss+sentinel://127.0.0.1:%d/m?%s", redis->tls_port, ca);
+}
+
+static void test_sentinel_is_taken_for_a_server(void **state)
+{
+    (void)state;
+    expect(BOWLINE_REFUSED, "is a sentinel, and keeps no locks: write redis+sentinel://",
+           "redis://127.0.0.1:%d", sentinel->port);
+    needs_tls();
+    expect(BOWLINE_REFUSED, "is a sentinel, and keeps no locks: write rediss+sentinel://",
+           "rediss://127.0.0.1:%d?%s", sentinel->tls_port, ca);
+}
+
+static void test_service_that_is_not_known(void **state)
+{
+    (void)state;
+    expect(BOWLINE_REFUSED, "it knows no service \"nightly\": the path of the URL is the name",
+           "redis+sentinel://127.0.0.1:%d/nightly", sentinel->port);
+}
+
+static void test_wrong_password_of_the_sentinels(void **state)
+{
+    char path[96];
+    char url[240];
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s/secret", sentinel->directory);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fchmod(fileno(file), 0600), 0);
+    assert_true(fputs("hunter2\n", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    (void)server_ask(sentinel, "ACL SETUSER ann on >another +@all &*");
+    (void)snprintf(url, sizeof url,
+                   "redis+sentinel://127.0.0.1:%d/m?sentinel-user=ann&sentinel-password-file=%s",
+                   sentinel->port, path);
+    expect(BOWLINE_REFUSED, "see sentinel-user= and sentinel-password-file=", "%s", url);
+    (void)server_ask(sentinel, "ACL SETUSER ann >hunter2");
+    expect(BOWLINE_OK, "", "%s", url);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_in_clear),
+        cmocka_unit_test(test_sentinels_with_tls_and_servers_without),
+        cmocka_unit_test(test_sentinels_without_tls_and_servers_with_it),
+        cmocka_unit_test(test_server_is_taken_for_a_sentinel),
+        cmocka_unit_test(test_sentinel_is_taken_for_a_server),
+        cmocka_unit_test(test_service_that_is_not_known),
+        cmocka_unit_test(test_wrong_password_of_the_sentinels),
+    };
+
+    return cmocka_run_group_tests(tests, begin, end);
+}

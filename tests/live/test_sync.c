@@ -1,0 +1,438 @@
+/*
+ * test_sync.c -- sync=K: a lock counts only when K replicas have it.  A primary and its replicas
+ * that really stop, come back, and take the primary's place.
+ *
+ * Without sync=, a primary that is killed before its replicas have heard of a lock, or of an
+ * extension, is two holders: that is shown here as well, so that it is known that the same faults
+ * make none with it.
+ */
+#include "tests/lib/judged.h"
+#include "tests/lib/server.h"
+#include "tests/lib/wire.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { NODES = 3, LONG_MS = 60000, LEASE_MS = 1500, ROUNDS_MAX = 20 };
+
+static server  *nodes[NODES]; /* the first is the primary */
+static witness *judge;
+static char     name[] = "x";
+
+/* A link that is up carries nothing before the replica has said so, once a second: what is written
+ * at the primary is seen there. */
+static void await_replicas(unsigned count)
+{
+    for (unsigned i = 1; i <= count; i++) {
+        assert_true(server_comes_to(nodes[i], "master_link_status:up", "INFO replication"));
+        (void)server_ask(nodes[0], "SET begun %u", i);
+        char number[4];
+        (void)snprintf(number, sizeof number, "%u", i);
+        assert_true(server_comes_to(nodes[i], number, "GET begun"));
+    }
+    (void)server_ask(nodes[0], "DEL begun");
+}
+
+static void start_replica(unsigned i)
+{
+    nodes[i] = server_start("--repl-diskless-sync-delay 0");
+    (void)server_ask(nodes[i], "REPLICAOF 127.0.0.1 %d", nodes[0]->port);
+    await_replicas(i);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    server_needed();
+    nodes[0] = server_start("--repl-diskless-sync-delay 0");
+    start_replica(1);
+    judge = witness_new();
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < NODES; i++) {
+        server_stop(nodes[i]);
+        nodes[i] = NULL;
+    }
+    judge_dismiss(judge);
+    judge = NULL;
+    return 0;
+}
+
+static bowline_client *client_of(const server *node, const char *options)
+{
+    char url[200];
+
+    (void)snprintf(url, sizeof url, "%s?%s", node->tcp_url, options);
+    return must_open(url);
+}
+
+/* It hears nothing any more, and nothing is on its way to it. */
+static void cut_off(server *replica)
+{
+    server_signal(replica, SIGSTOP);
+    (void)server_ask(nodes[0], "CLIENT KILL TYPE replica");
+}
+
+/* The primary is gone; the replica takes its place with what it has. */
+static void take_over(server *replica)
+{
+    server_kill(nodes[0]);
+    server_signal(replica, SIGCONT);
+    assert_string_equal(server_ask(replica, "REPLICAOF NO ONE"), "OK");
+}
+
+static bool is_there(server *node)
+{
+    return strcmp(server_ask(node, "EXISTS bowline:{x}"), "1") == 0;
+}
+
+static void must_be_refused(bowline_client *client, const char *part)
+{
+    bowline_hold *hold  = NULL;
+    bowline_error error = { 0 };
+
+    assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, name, BOWLINE_NO_WAIT, &error),
+                  &error);
+    if (strstr(error.text, part) == NULL)
+        fail_msg("\"%s\" does not tell %s", error.text, part);
+}
+
+/* ---- what a server says ---------------------------------------------------------------------- */
+
+static int64_t number_said(wire *w, const char *words)
+{
+    bwl_resp_cursor said = wire_ask(w, words);
+    bwl_resp_value  value;
+
+    assert_true(bwl_resp_next_bare(&said, &value));
+    assert_int_equal(value.type, ':');
+    return value.integer;
+}
+
+/* All that sync= is worth rests on this (store/redis.h, REPLICATED): of what others have written
+ * since a connection was answered last, nothing is said there. */
+static void test_wait_is_about_the_last_answer_of_its_connection(void **state)
+{
+    static wire w;
+
+    (void)state;
+    wire_open(&w, nodes[0]->socket);
+    (void)wire_ask(&w, "PING");
+    sleep_ms(1100); /* the replica says once a second how far it is */
+    server_signal(nodes[1], SIGSTOP);
+    (void)server_ask(nodes[0], "SET by others");
+    assert_int_equal(number_said(&w, "WAIT 1 50"), 1);
+    (void)wire_ask(&w, "GET by");
+    assert_int_equal(number_said(&w, "WAIT 1 50"), 0);
+    server_signal(nodes[1], SIGCONT);
+    assert_int_equal(number_said(&w, "WAIT 1 5000"), 1);
+    wire_close(&w);
+}
+
+/* ---- replicas -------------------------------------------------------------------------------- */
+
+/* Whoever is told that he has it can look for it there. */
+static void test_lock_is_at_the_replica(void **state)
+{
+    static const char *const options[] = { "sync=1", "sync=1&protocol=token" };
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        bowline_client *client = client_of(nodes[0], options[i]);
+        for (unsigned round = 0; round < ROUNDS_MAX; round++) {
+            bowline_hold *hold = must_acquire(client, name);
+            assert_true(is_there(nodes[1]));
+            must_release(hold);
+        }
+        bowline_close(client);
+    }
+    assert_true(server_becomes_empty(nodes[0]));
+}
+
+/* Who tries is told, and nothing stays; who waits has it when the replica is there again. */
+static void test_stopped_replica_is_waited_for(void **state)
+{
+    static const char *const options[] = { "sync=1&timeout=500ms",
+                                           "sync=1&timeout=500ms&protocol=token" };
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        bowline_client *client = client_of(nodes[0], options[i]);
+        waiter          w;
+        server_signal(nodes[1], SIGSTOP);
+        must_be_refused(client, "0 of the replicas had it in time, and sync=1");
+        assert_false(is_there(nodes[0]));
+        waiter_start(&w, client, name, LONG_MS);
+        sleep_ms(700);
+        assert_false(atomic_load(&w.ended));
+        server_signal(nodes[1], SIGCONT);
+        assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+        assert_true(is_there(nodes[1]));
+        must_release(w.hold);
+        bowline_close(client);
+    }
+    assert_true(server_becomes_empty(nodes[0]));
+}
+
+static void test_as_many_replicas_as_asked_for(void **state)
+{
+    (void)state;
+    bowline_client *client = client_of(nodes[0], "sync=2&timeout=500ms");
+
+    must_be_refused(client, "1 of the replicas had it in time, and sync=2");
+    start_replica(2);
+    must_release(must_acquire(client, name));
+    server_kill(nodes[2]);
+    must_be_refused(client, "sync=2");
+    bowline_close(client);
+}
+
+/* What is given to who waits was written by who gave it: it counts when the replica has it. */
+static void test_next_in_line_has_it_when_the_replica_has(void **state)
+{
+    waiter w;
+
+    (void)state;
+    bowline_client *client = client_of(nodes[0], "sync=1&timeout=3s");
+    bowline_client *other  = client_of(nodes[0], "sync=1&timeout=3s");
+    bowline_hold   *hold   = must_acquire(client, name);
+
+    waiter_start(&w, other, name, LONG_MS);
+    assert_true(server_comes_to(nodes[0], "1", "ZCARD bowline:{x}:bwl.q"));
+    server_signal(nodes[1], SIGSTOP);
+    must_release(hold);
+    sleep_ms(400); /* it has been told, and has confirmed */
+    assert_true(is_there(nodes[0]));
+    assert_false(atomic_load(&w.ended));
+    server_signal(nodes[1], SIGCONT);
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    assert_true(is_there(nodes[1]));
+    must_release(w.hold);
+    bowline_close(other);
+    bowline_close(client);
+}
+
+/* It is ours still for what it was, and no longer. */
+static void test_extension_counts_at_the_replica(void **state)
+{
+    bowline_error error = { 0 };
+
+    (void)state;
+    bowline_client *client = client_of(nodes[0], "sync=1&timeout=500ms&lease=20s&renew=off");
+    bowline_hold   *hold   = must_acquire(client, name);
+
+    server_signal(nodes[1], SIGSTOP);
+    assert_status(BOWLINE_REFUSED, bowline_extend(hold, 60000, &error), &error);
+    assert_non_null(strstr(error.text, "0 of the replicas"));
+    assert_true(bowline_hold_left_ms(hold) < 20000);
+    server_signal(nodes[1], SIGCONT);
+    await_replicas(1);
+    assert_status(BOWLINE_OK, bowline_extend(hold, 60000, &error), &error);
+    assert_true(bowline_hold_left_ms(hold) > 20000);
+    must_release(hold);
+    bowline_close(client);
+}
+
+/* Others who ask on the same connection are not kept from it by those who wait for replicas. */
+static void test_who_waits_for_replicas_stops_nobody_for_long(void **state)
+{
+    enum { MANY = 40 };
+    static waiter waiters[MANY];
+    static char   names[MANY][8];
+
+    (void)state;
+    bowline_client *client = client_of(nodes[0], "sync=1&timeout=2s&lease=6s");
+    bowline_hold   *hold   = must_acquire(client, name);
+
+    server_signal(nodes[1], SIGSTOP);
+    for (unsigned i = 0; i < MANY; i++) {
+        (void)snprintf(names[i], sizeof names[i], "n%u", i);
+        waiter_start(&waiters[i], client, names[i], LONG_MS);
+    }
+    sleep_ms(1500);
+    server_signal(nodes[1], SIGCONT);
+    for (unsigned i = 0; i < MANY; i++) {
+        assert_status(BOWLINE_OK, waiter_join(&waiters[i]), &waiters[i].error);
+        must_release(waiters[i].hold);
+    }
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    must_release(hold);
+    bowline_close(client);
+    assert_null(strstr(server_ask(nodes[0], "INFO commandstats"), "cmdstat_client|kill"));
+}
+
+/* However long one would wait: that does not go by itself, and nothing stays. */
+static void test_who_may_not_wait_for_replicas_is_told_at_once(void **state)
+{
+    static const char *const protocols[] = { "queue", "token" };
+    char                     url[160];
+    bowline_error            error = { 0 };
+    bowline_hold            *hold  = NULL;
+
+    (void)state;
+    (void)server_ask(nodes[0], "ACL SETUSER ann on >pass ~* &* +@all -wait");
+    for (unsigned i = 0; i < 2; i++) {
+        (void)snprintf(url, sizeof url, "redis://ann:pass@127.0.0.1:%d?sync=1&protocol=%s",
+                       nodes[0]->port, protocols[i]);
+        bowline_client *client = must_open(url);
+        assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, name, BOWLINE_FOREVER, &error),
+                      &error);
+        assert_non_null(strstr(error.text, "NOPERM"));
+        assert_false(is_there(nodes[0]));
+        bowline_close(client);
+    }
+}
+
+/* The server's own way: it does not even write. */
+static void test_server_that_refuses_without_replicas(void **state)
+{
+    waiter w;
+
+    (void)state;
+    (void)server_ask(nodes[0], "CONFIG SET min-replicas-to-write 1");
+    bowline_client *client = client_of(nodes[0], "timeout=500ms");
+    bowline_hold   *hold   = NULL;
+    acquire_in_the_end(&hold, client, name); /* it counts them once a second */
+    must_release(hold);
+    server_kill(nodes[1]);
+    assert_true(server_comes_to(nodes[0], "connected_slaves:0", "INFO replication"));
+    must_be_refused(client, "NOREPLICAS");
+    waiter_start(&w, client, name, LONG_MS);
+    sleep_ms(200);
+    assert_false(atomic_load(&w.ended));
+    server_start_again(nodes[1]);
+    (void)server_ask(nodes[1], "REPLICAOF 127.0.0.1 %d", nodes[0]->port);
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    must_release(w.hold);
+    bowline_close(client);
+}
+
+/* ---- the primary is killed ------------------------------------------------------------------- */
+
+/* The lock has not arrived.  Without sync=: two have it.  With it: nobody was told. */
+static void test_lock_that_did_not_arrive(void **state)
+{
+    witness_visit first, second;
+
+    (void)state;
+    bowline_client *without = client_of(nodes[0], "lease=60s&renew=off");
+    bowline_client *with    = client_of(nodes[0], "lease=60s&sync=1&timeout=500ms");
+    must_release(must_acquire(with, "before"));
+    cut_off(nodes[1]);
+    must_be_refused(with, "0 of the replicas");
+    bowline_hold *hold = must_acquire(without, name);
+    take_over(nodes[1]);
+    bowline_client *other = client_of(nodes[1], "");
+    bowline_hold   *next  = must_acquire(other, name);
+    assert_true(witness_enter(judge, &first, 0));
+    assert_false(witness_enter(judge, &second, 0));
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    witness_leave(&second);
+    witness_leave(&first);
+    must_release(next);
+    bowline_close(other);
+    bowline_close(without);
+    bowline_close(with);
+}
+
+/* The lock has arrived, its extensions have not.  How many overlaps there are when the next one
+ * has had it; -1: that is not known, for the machine stood still. */
+static int overlaps_after(const char *options)
+{
+    bowline_client *client  = client_of(nodes[0], options);
+    bowline_hold   *hold    = must_acquire(client, name);
+    witness        *own     = witness_new();
+    believer       *b       = believer_start(own, hold);
+    bool            arrived = server_comes_to(nodes[1], "1", "EXISTS bowline:{x}");
+    char            url[200];
+
+    cut_off(nodes[1]);
+    sleep_ms(LEASE_MS / 3 * 2 + 100); /* over two renewals */
+    bool still_holds = bowline_hold_left_ms(hold) > 0;
+    take_over(nodes[1]);
+    (void)snprintf(url, sizeof url, "%s?lease=60s", nodes[1]->tcp_url);
+    rival *r = rival_start(own, url, name);
+    assert_true(rival_gets_a_turn(r));
+    (void)believer_stop(b);
+    rival_stop(r);
+    (void)bowline_release(hold, NULL);
+    bowline_close(client);
+    witness_verdict verdict = witness_judge(own);
+    witness_free(own);
+    return arrived && still_holds ? (int)(verdict.overlaps + verdict.unexcused) : -1;
+}
+
+static void begin_anew(void)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        server_stop(nodes[i]);
+        nodes[i] = NULL;
+    }
+    nodes[0] = server_start("--repl-diskless-sync-delay 0");
+    start_replica(1);
+}
+
+static void test_extension_that_did_not_arrive(void **state)
+{
+    int overlaps = overlaps_after("lease=1500ms&timeout=400ms");
+
+    (void)state;
+    for (int round = 1; overlaps <= 0; round++) { /* without: two are sure of it */
+        assert_true(round < ROUNDS_MAX);
+        begin_anew();
+        overlaps = overlaps_after("lease=1500ms&timeout=400ms");
+    }
+    for (int round = 1; round <= 2; round++) { /* with: never, however slow the machine is */
+        begin_anew();
+        assert_true(overlaps_after(round == 1
+                                       ? "lease=1500ms&timeout=400ms&sync=1"
+                                       : "lease=1500ms&timeout=400ms&sync=1&protocol=token") <= 0);
+    }
+}
+
+/* The lock has arrived: whoever comes to the new primary does not get it while it is held. */
+static void test_lock_that_has_arrived_outlives_the_primary(void **state)
+{
+    bowline_hold *second = NULL;
+
+    (void)state;
+    bowline_client *client = client_of(nodes[0], "lease=60s&sync=1&timeout=500ms");
+    bowline_hold   *hold   = must_acquire(client, name);
+
+    cut_off(nodes[1]); /* at once: it has it by then */
+    take_over(nodes[1]);
+    assert_true(is_there(nodes[1]));
+    bowline_client *other = client_of(nodes[1], "");
+    assert_status(BOWLINE_TIMEOUT, acquire_within(&second, other, name, 300, NULL), NULL);
+    assert_true(bowline_hold_left_ms(hold) > 0);
+    (void)bowline_release(hold, NULL);
+    bowline_close(other);
+    bowline_close(client);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_wait_is_about_the_last_answer_of_its_connection),
+        CASE(test_lock_is_at_the_replica),
+        CASE(test_stopped_replica_is_waited_for),
+        CASE(test_as_many_replicas_as_asked_for),
+        CASE(test_next_in_line_has_it_when_the_replica_has),
+        CASE(test_extension_counts_at_the_replica),
+        CASE(test_who_waits_for_replicas_stops_nobody_for_long),
+        CASE(test_who_may_not_wait_for_replicas_is_told_at_once),
+        CASE(test_server_that_refuses_without_replicas),
+        CASE(test_lock_that_did_not_arrive),
+        CASE(test_extension_that_did_not_arrive),
+        CASE(test_lock_that_has_arrived_outlives_the_primary),
+    };
+
+    return cmocka_run_group_tests_name("sync", tests, NULL, NULL);
+}

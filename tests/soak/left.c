@@ -1,0 +1,161 @@
+/*
+ * left.c -- what is left when everybody has gone: in those who lived through it all, and on the
+ * servers.  See soak.h.
+ */
+#include "tests/soak/soak.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    LEFT_FOR_MS = 60000, /* what the dead leave behind                                        */
+    /* Of a connection: it may have been down, or had less to say.  Its room is kept, and is twice
+     * what was ever to be said at once: with the texts of the scripts, some 17 kB.  Two threads may
+     * come to use two more, with a keeper each. */
+    BLOCKS_LINE = 50000,
+    BLOCKS_LANE = 100000,
+    FILES_LINE  = 3,
+    FILES_LANE  = 9,
+};
+
+/* Of a lock on several servers, every connection is as many; and in a cluster it is left to chance
+ * at how many nodes one has been by then. */
+static unsigned count_hosts(const char *url)
+{
+    unsigned count = 1;
+
+    if (strncmp(url, "redis+cluster:", 14) == 0)
+        return SOAK_NODES_MAX;
+
+    if (strncmp(url, "redlock:", 8) == 0)
+        for (; (url = strchr(url, ',')) != NULL; url++)
+            count++;
+    return count;
+}
+
+void soak_check_members(const soak_run *run)
+{
+    for (unsigned i = 0; i < run->journal->cast_count; i++) {
+        const soak_member *m = &run->journal->cast[i];
+        if (m->is_mortal || m->part != SOAK_LIBRARY)
+            continue;
+        unsigned first = m->blocks_bytes[1] != 0 ? 1 : 2, last = SOAK_QUARTERS - 1;
+        uint64_t before = m->blocks_bytes[first], after = m->blocks_bytes[last];
+        uint64_t files = m->descriptors[first], files_after = m->descriptors[last];
+        if (before == 0 || after == 0) {
+            (void)printf("        a long-lived holder of %s held it too seldom for a comparison\n",
+                         run->journal->locks[m->lock].name);
+            continue;
+        }
+        unsigned others = m->threads - 1, hosts = count_hosts(m->url);
+        soak_check(
+            after <= before + (uint64_t)hosts * (BLOCKS_LINE + others * BLOCKS_LANE) &&
+                files_after <= files + (uint64_t)hosts * (FILES_LINE + others * FILES_LANE),
+            "what a long-lived holder of %s uses is the same after %u holds: %lu and %lu bytes, "
+            "%lu and %lu descriptors",
+            run->journal->locks[m->lock].name, soak_holds_of(m), before, after, files, files_after);
+    }
+}
+
+/* What is there beside the counts of fences; and of that, what is not who a client is. */
+static unsigned count_keys(server *s, unsigned *ret_locks)
+{
+    char     keys[16384];
+    unsigned count = 0;
+
+    *ret_locks = 0;
+    (void)snprintf(keys, sizeof keys, "%s", server_ask(s, "KEYS *"));
+    for (char *key = strtok(keys, " "); key != NULL; key = strtok(NULL, " ")) {
+        if (strcmp(key, "bowline:f") == 0 || strncmp(key, "bowline:f:", 10) == 0)
+            continue;
+        count++;
+        *ret_locks += strncmp(key, "bowline:who:", 12) != 0;
+    }
+    return count;
+}
+
+static unsigned count_all_keys(const soak_run *run, unsigned *ret_locks)
+{
+    unsigned count = 0, locks = 0;
+
+    *ret_locks = 0;
+    for (unsigned i = 0; i < run->nodes_count; i++) {
+        count += count_keys(run->nodes[i], &locks);
+        *ret_locks += locks;
+    }
+    return count;
+}
+
+static unsigned count_endless(const soak_run *run, server *s)
+{
+    char     keys[16384];
+    unsigned count = 0;
+
+    (void)snprintf(keys, sizeof keys, "%s", server_ask(s, "KEYS bowline:who:*"));
+    for (char *key = strtok(keys, " "); key != NULL; key = strtok(NULL, " ")) {
+        int64_t left = strtol(server_ask(s, "PTTL %s", key), NULL, 10);
+        count += left == -1 || left > LEFT_FOR_MS + soak_lease_max_us(run) / 1000;
+    }
+    return count;
+}
+
+/* Beside us who ask; servers and sentinels that talk with each other are nobody here. */
+static unsigned count_connected(server *s)
+{
+    char     list[16384];
+    unsigned count = 0;
+    char    *rest;
+
+    (void)snprintf(list, sizeof list, "%s", server_ask(s, "CLIENT LIST"));
+    for (char *line = list; line != NULL && *line != '\0'; line = rest) {
+        rest = strstr(line, "\\x0A");
+        if (rest != NULL) {
+            *rest = '\0';
+            rest += 4;
+        }
+        bool is_peer = strstr(line, " name=sentinel-") != NULL ||
+                       strstr(line, " flags=S ") != NULL || strstr(line, " flags=M ") != NULL;
+        bool is_us = strstr(line, " cmd=client|list ") != NULL;
+        count += !is_peer && !is_us;
+    }
+    return count;
+}
+
+static void check_node(const soak_run *run, server *s)
+{
+    soak_check(count_endless(run, s) == 0, "who the dead were is said on a server with an end");
+    const char *lines  = server_ask(s, "PUBSUB SHARDCHANNELS");
+    unsigned    others = count_connected(s);
+    soak_check(*lines == '\0' && others == 0,
+               "nobody is connected to a server any more, and nobody listens: %u", others);
+    if (others != 0)
+        (void)printf("        %s\n", server_ask(s, "CLIENT LIST"));
+}
+
+void soak_check_servers(const soak_run *run, bool waits)
+{
+    const int64_t lease_ms = soak_lease_max_us(run) / 1000;
+    unsigned      locks, keys;
+
+    if (run->trouble.phase != SOAK_WELL) {
+        soak_check(false, "servers that are not well cannot be looked at");
+        return;
+    }
+    keys = count_all_keys(run, &locks);
+
+    for (int64_t end_ms = clock_ms() + lease_ms; locks > 0 && clock_ms() < end_ms; sleep_ms(100))
+        keys = count_all_keys(run, &locks);
+    soak_check(locks == 0,
+               "of the locks there is nothing left but the count of fences: %u keys; %u say who "
+               "the dead were",
+               locks, keys - locks);
+    for (unsigned i = 0; locks > 0 && i < run->nodes_count; i++)
+        (void)printf("        %s\n", server_ask(run->nodes[i], "KEYS *"));
+    for (unsigned i = 0; i < run->nodes_count; i++)
+        check_node(run, run->nodes[i]);
+    for (int64_t end_ms = clock_ms() + LEFT_FOR_MS + lease_ms;
+         waits && keys > 0 && clock_ms() < end_ms; sleep_ms(500))
+        keys = count_all_keys(run, &locks);
+    if (waits)
+        soak_check(keys == 0, "after a minute there is no other key: %u", keys);
+}

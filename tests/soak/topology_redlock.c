@@ -1,0 +1,153 @@
+/*
+ * topology_redlock.c -- three or five servers, and fewer than half of them at a time are killed,
+ * started again with nothing, stopped, or cut off.  See topology.h.
+ *
+ * A server that is killed or stopped stays so until every lock has been taken anew: the others are
+ * enough.  One that was started again has no vote for a lease, and counts as gone until then.
+ */
+#include "tests/soak/topology.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+enum { STALLED_MAX_MS = 3000, SECOND_MS = 1000 };
+
+/* The seed says how many.  They have no vote before they have run for a lease, and say in whole
+ * seconds for how long they have. */
+static void start(soak_run *run)
+{
+    run->nodes_count = run->journal->seed % 2 == 0 ? 3 : 5;
+    for (unsigned i = 0; i < run->nodes_count; i++)
+        run->nodes[i] = server_start(NULL);
+    sleep_ms(soak_lease_max_us(run) / 1000 + SECOND_MS);
+}
+
+static void stop(soak_run *run)
+{
+    for (unsigned i = 0; i < run->nodes_count; i++)
+        server_stop(run->nodes[i]);
+}
+
+static void reach(soak_run *run, unsigned member)
+{
+    soak_member *m    = &run->journal->cast[member];
+    size_t       size = (size_t)snprintf(m->url, sizeof m->url, "redlock://");
+
+    for (unsigned i = 0; i < run->nodes_count; i++) {
+        if (m->has_line)
+            run->lines[member][i] =
+                proxy_start(run->nodes[i], &(proxy_plan){ .fault = PROXY_NONE });
+        const char *url = m->has_line ? proxy_url(run->lines[member][i]) : run->nodes[i]->tcp_url;
+        size += (size_t)snprintf(m->url + size, sizeof m->url - size, "%s%s", i > 0 ? "," : "",
+                                 soak_host_of(url));
+    }
+}
+
+/* ---- one at a time, or two of five -----------------------------------------------------------
+ * */
+
+/* Fewer than half of them, and at least one. */
+static unsigned draw_nodes(const soak_run *run, const soak_fault *fault)
+{
+    unsigned first = fault->victim % run->nodes_count;
+    unsigned many  = 1 + fault->victim / run->nodes_count % (run->nodes_count / 2);
+    unsigned nodes = 0;
+
+    for (unsigned i = 0; i < many; i++)
+        nodes |= 1u << (first + i * 2) % run->nodes_count;
+    return nodes;
+}
+
+static void to_lines(soak_run *run, unsigned node, int64_t stall_ms)
+{
+    for (unsigned i = 0; i < run->journal->cast_count; i++) {
+        if (run->lines[i][node] == NULL)
+            continue;
+        if (stall_ms > 0)
+            soak_hold_line(run->lines[i][node], stall_ms);
+        else
+            proxy_cut(run->lines[i][node]);
+    }
+}
+
+static void strike_node(soak_run *run, const soak_trouble *t, unsigned node)
+{
+    switch ((unsigned)t->fault.kind) {
+    case SOAK_FEW_EMPTY: server_restart(run->nodes[node]); return;
+    case SOAK_FEW_KILLED: server_kill(run->nodes[node]); return;
+    case SOAK_FEW_STOPPED: server_signal(run->nodes[node], SIGSTOP); return;
+    case SOAK_FEW_CUT:
+        to_lines(run, node, 0);
+        server_hang_up(run->nodes[node]); /* those who have no line of their own */
+        return;
+    case SOAK_FEW_STALLED: to_lines(run, node, soak_share(&t->fault, STALLED_MAX_MS)); return;
+    default: (void)server_ask(run->nodes[node], "SCRIPT FLUSH SYNC"); return;
+    }
+}
+
+static void strike(soak_run *run, soak_trouble *t)
+{
+    t->nodes = draw_nodes(run, &t->fault);
+    for (unsigned i = 0; i < run->nodes_count; i++)
+        if ((t->nodes & 1u << i) != 0)
+            strike_node(run, t, i);
+    if (t->fault.kind == SOAK_FEW_STALLED)
+        t->until_ms = clock_ms() + soak_share(&t->fault, STALLED_MAX_MS);
+    if (t->fault.kind == SOAK_FEW_EMPTY)
+        t->until_ms = clock_ms() + soak_lease_max_us(run) / 1000 + SECOND_MS;
+}
+
+static void heal_node(soak_run *run, const soak_trouble *t, unsigned node)
+{
+    if (t->fault.kind == SOAK_FEW_KILLED)
+        server_start_again(run->nodes[node]);
+    if (t->fault.kind == SOAK_FEW_STOPPED)
+        server_signal(run->nodes[node], SIGCONT);
+}
+
+static bool mend(soak_run *run, soak_trouble *t)
+{
+    bool is_away = t->fault.kind == SOAK_FEW_KILLED || t->fault.kind == SOAK_FEW_STOPPED;
+
+    if (clock_ms() < t->until_ms || (t->stage == 0 && !soak_held_since(run, t->from_us)))
+        return false;
+    for (unsigned i = 0; t->stage == 0 && i < run->nodes_count; i++)
+        if ((t->nodes & 1u << i) != 0)
+            heal_node(run, t, i);
+    if (t->stage == 0 && is_away)
+        t->until_ms = clock_ms() + soak_lease_max_us(run) / 1000 + SECOND_MS;
+    t->stage++;
+    return clock_ms() >= t->until_ms;
+}
+
+/* There is no line, so nobody looks. */
+static server *keeper(soak_run *run, unsigned lock)
+{
+    (void)run;
+    (void)lock;
+    return NULL;
+}
+
+const soak_topology soak_redlock = {
+    .name     = "redlock",
+    .locks    = { [RED]   = { "red", "redlock", 1000 },
+                  [GREEN] = { "green", "redlock", 1200 },
+                  [BLUE]  = { "blue", "redlock", 1500 } },
+    .weights = {
+        SOAK_WEIGHTS_OF_MEMBERS,
+        SOAK_WEIGHTS_OF_LINES,
+        [SOAK_SCRIPT_FLUSH] = 5,
+        [SOAK_FEW_EMPTY] = 10,
+        [SOAK_FEW_KILLED] = 10,
+        [SOAK_FEW_STOPPED] = 10,
+        [SOAK_FEW_CUT] = 10,
+        [SOAK_FEW_STALLED] = 10,
+    },
+    .pause_ms = 80,
+    .start    = start,
+    .stop     = stop,
+    .reach    = reach,
+    .strike   = strike,
+    .mend     = mend,
+    .keeper   = keeper,
+};

@@ -1,0 +1,169 @@
+/*
+ * test_redlock_transcript.c -- a hold on most of three servers: timed stories.
+ *
+ * transcript.h says how they are read.  A lease of 30000 ms is worth 29698 ms from before the
+ * question, and is renewed every 10000 ms.
+ */
+#include "transcript.h"
+
+static void tell(const char *story)
+{
+    play_on(3, &bwl_redlock, usual_terms, story);
+}
+
+/* Two of three are enough, at the second's speed; the slow one is not waited for, ever. */
+static void test_redlock_transcript_one_slow_server(void **state)
+{
+    (void)state;
+    tell("[    0] caller acquires, once\n"
+         "[    0] asks all SET_IF_ABSENT as A for 30000\n"
+         "[    2] server 1 says yes\n"
+         "[    3] server 2 says yes\n"
+         "[    3] HELD until 29698\n"
+         "[  900] server 3 says yes\n"
+         "[10003] asks all EXTEND_IF_MINE as A for 30000\n"
+         "[10005] server 2 says yes\n"
+         "[10006] server 1 says yes\n"
+         "[10900] server 3 says yes\n"
+         "[12000] caller releases\n"
+         "[12000] asks all DELETE_IF_MINE as A\n"
+         "[12002] server 1 says yes\n"
+         "[12003] server 2 says yes\n"
+         "[12003] RELEASED\n"
+         "[12003] over\n");
+}
+
+/* Somebody else has it: told when the second says so, and the next attempt has a new token. */
+static void test_redlock_transcript_busy_then_free(void **state)
+{
+    (void)state;
+    tell("[    0] caller acquires, for 60000\n"
+         "[    0] asks all SET_IF_ABSENT as A for 30000\n"
+         "[    1] server 1 says no\n"
+         "[    2] server 2 says no\n"
+         "[    2] asks all DELETE_IF_MINE as A\n"
+         "[    3] server 3 says yes\n"
+         "[    4] server 1 says no\n"
+         "[    4] server 2 says no\n"
+         "[    4] server 3 says yes\n"
+         "[    7] asks all SET_IF_ABSENT as B for 30000\n"
+         "[    8] server 1 says yes\n"
+         "[    8] server 3 says yes\n"
+         "[    8] HELD until 29705\n");
+}
+
+/* One each, and the third is silent: whoever goes back first lets the other in. */
+static void test_redlock_transcript_split_vote(void **state)
+{
+    (void)state;
+    tell("[    0] caller acquires, for 60000\n"
+         "[    0] asks all SET_IF_ABSENT as A for 30000\n"
+         "[    1] server 1 says yes\n"
+         "[    2] server 2 says no\n"
+         "[   12] asks all DELETE_IF_MINE as A\n"
+         "[   13] server 1 says yes\n"
+         "[   13] server 2 says no\n"
+         "[   17] asks all SET_IF_ABSENT as B for 30000\n"
+         "[   18] server 1 says yes\n"
+         "[   19] server 2 says yes\n"
+         "[   19] HELD until 29715\n"
+         "[ 5000] server 3 goes away\n");
+}
+
+/* A majority is of those that are configured. */
+static void test_redlock_transcript_two_dead_servers(void **state)
+{
+    (void)state;
+    tell("[    0] caller acquires, once\n"
+         "[    0] asks all SET_IF_ABSENT as A for 30000\n"
+         "[    1] server 1 says yes\n"
+         "[    2] server 2 goes away\n"
+         "[    3] server 3 goes away\n"
+         "[    8] asks all SET_IF_ABSENT_OR_MINE as A for 30000\n"
+         "[    9] server 1 says yes\n"
+         "[    9] server 2 goes away\n"
+         "[    9] server 3 goes away\n"
+         "[   19] asks all SET_IF_ABSENT_OR_MINE as A for 30000\n"
+         "[   20] server 2 says yes\n"
+         "[   21] server 1 says yes\n"
+         "[   21] HELD until 29698\n");
+}
+
+/* The server that came back empty has the key again when the next one goes. */
+static void test_redlock_transcript_heals(void **state)
+{
+    (void)state;
+    tell("[    0] caller acquires, once\n"
+         "[    0] asks all SET_IF_ABSENT as A for 30000\n"
+         "[    1] server 1 says yes\n"
+         "[    2] server 2 says yes\n"
+         "[    2] HELD until 29698\n"
+         "[    2] server 3 says yes\n"
+         "[10002] asks all EXTEND_IF_MINE as A for 30000\n"
+         "[10003] server 1 says no\n"
+         "[10003] server 2 says yes\n"
+         "[10004] server 3 says yes\n"
+         "[10004] asks 1 SET_IF_ABSENT as A for 30000\n"
+         "[10005] server 1 says yes\n"
+         "[20004] asks all EXTEND_IF_MINE as A for 30000\n"
+         "[20005] server 1 says yes\n"
+         "[20005] server 2 says no\n"
+         "[20005] server 3 says yes\n"
+         "[20005] asks 2 SET_IF_ABSENT as A for 30000\n"
+         "[20006] server 2 says yes\n");
+}
+
+static void test_redlock_transcript_lost(void **state)
+{
+    (void)state;
+    tell("[    0] caller acquires, once\n"
+         "[    0] asks all SET_IF_ABSENT as A for 30000\n"
+         "[    1] server 1 says yes\n"
+         "[    2] server 2 says yes\n"
+         "[    2] HELD until 29698\n"
+         "[    2] server 3 says no\n"
+         "[10002] asks all EXTEND_IF_MINE as A for 30000\n"
+         "[10003] server 1 says yes\n"
+         "[10003] server 2 says no\n"
+         "[10004] server 3 says no\n"
+         "[10004] asks all DELETE_IF_MINE as A\n"
+         "[10004] LOST\n"
+         "[10004] over\n");
+}
+
+/* Nobody answers in time: it is ours no more when the lease of the last majority is over. */
+static void test_redlock_transcript_no_majority_answers(void **state)
+{
+    (void)state;
+    play_on(
+        3, &bwl_redlock,
+        (bwl_terms){ .lease_ms = 3000, .max_hold_ms = BWL_NEVER, .answer_ms = 500, .renews = true },
+        "[    0] caller acquires, once\n"
+        "[    0] asks all SET_IF_ABSENT as A for 3000\n"
+        "[    1] server 1 says yes\n"
+        "[    1] server 2 says yes\n"
+        "[    1] HELD until 2968\n"
+        "[    1] server 3 says yes\n"
+        "[ 1001] asks all EXTEND_IF_MINE as A for 3000\n"
+        "[ 1002] server 1 says yes\n"
+        "[ 2968] asks all DELETE_IF_MINE as A\n"
+        "[ 2968] LOST\n"
+        "[ 2970] server 1 says yes\n"
+        "[ 2971] server 2 goes away\n"
+        "[ 2972] server 3 goes away\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_redlock_transcript_one_slow_server),
+        cmocka_unit_test(test_redlock_transcript_busy_then_free),
+        cmocka_unit_test(test_redlock_transcript_split_vote),
+        cmocka_unit_test(test_redlock_transcript_two_dead_servers),
+        cmocka_unit_test(test_redlock_transcript_heals),
+        cmocka_unit_test(test_redlock_transcript_lost),
+        cmocka_unit_test(test_redlock_transcript_no_majority_answers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,279 @@
+/*
+ * test_cluster.c -- the slot of a key, what is said to a node of a cluster, and what it says: good
+ * frames, and all those that are not what was asked for.
+ *
+ * The slots are those that a server gives (CLUSTER KEYSLOT), and of the specification's own words.
+ */
+#include "redis/cluster.h"
+#include "redis/key.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+static uint16_t slot_of(const char *key)
+{
+    return bwl_cluster_slot(key, strlen(key));
+}
+
+static void test_cluster_slot_is_the_servers(void **state)
+{
+    (void)state;
+    assert_int_equal(slot_of("123456789"), 0x31c3 & 16383); /* the check of the CRC */
+    assert_int_equal(slot_of("foo"), 12182);
+    assert_int_equal(slot_of("bar"), 5061);
+    assert_int_equal(slot_of("hello"), 866);
+    assert_int_equal(slot_of("bowline:{a}"), 15495);
+    assert_int_equal(bwl_cluster_slot("\0", 1), 0);
+}
+
+static void test_cluster_slot_is_that_of_the_hash_tag(void **state)
+{
+    (void)state;
+    assert_int_equal(slot_of("{user1000}.following"), slot_of("{user1000}.followers"));
+    assert_int_equal(slot_of("{user1000}.following"), slot_of("user1000"));
+    assert_int_not_equal(slot_of("foo{bar}"), slot_of("foo"));
+}
+
+static void test_cluster_keys_of_one_name_have_one_slot(void **state)
+{
+    static const char *const names[] = { "a", "orders/17", "{x}", "}", "a{}b", "%", "\xc3\xa9" };
+    char                     key[BWL_KEY_MAX + 16];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        size_t   size = bwl_key_write(key, NULL, names[i], strlen(names[i]));
+        uint16_t slot = bwl_cluster_slot(key, size);
+        memcpy(key + size, ":bwl.q", 6);
+        assert_int_equal(bwl_cluster_slot(key, size + 6), slot);
+    }
+}
+
+/* ---- what we say ----------------------------------------------------------------------------- */
+
+static void test_cluster_words(void **state)
+{
+    static const char wanted[] = "*2\r\n$7\r\nCLUSTER\r\n$5\r\nSLOTS\r\n*1\r\n$6\r\nASKING\r\n";
+    char              room[2 * BWL_CLUSTER_WORD_ROOM];
+    bwl_resp_writer   writer = { .bytes = room, .capacity = sizeof room };
+
+    (void)state;
+    bwl_cluster_write_slots(&writer);
+    assert_true(writer.size <= BWL_CLUSTER_WORD_ROOM);
+    bwl_cluster_write_asking(&writer);
+    assert_false(writer.overflowed);
+    assert_int_equal(writer.size, strlen(wanted));
+    assert_memory_equal(room, wanted, writer.size);
+}
+
+/* ---- CLUSTER SLOTS --------------------------------------------------------------------------- */
+
+static bwl_cluster_walk  walk;
+static bwl_cluster_range range;
+
+static bool begins(const char *frame)
+{
+    return bwl_cluster_begin(&walk, frame, strlen(frame));
+}
+
+static void assert_next(unsigned first, unsigned last, const char *host, unsigned port)
+{
+    assert_int_equal(bwl_cluster_next(&walk, &range), 1);
+    assert_int_equal(range.first, first);
+    assert_int_equal(range.last, last);
+    assert_string_equal(range.primary.host, host);
+    assert_int_equal(range.primary.port, port);
+}
+
+#define NODE(host, port)  "*3\r\n" host ":" port "\r\n+id\r\n"
+#define NODE7(host, port) "*4\r\n" host ":" port "\r\n+id\r\n*2\r\n+hostname\r\n+h\r\n"
+
+static void test_cluster_slots_are_walked(void **state)
+{
+    (void)state;
+    assert_true(
+        begins("*3\r\n"
+               "*4\r\n:0\r\n:5460\r\n" NODE("$9\r\n127.0.0.1\r\n", "7000")
+                   NODE("$9\r\n127.0.0.1\r\n", "7003") "*3\r\n:5461\r\n:16383\r\n" NODE7(
+                       "+db.example\r\n", "65535") "*5\r\n:7\r\n:7\r\n" NODE7("$3\r\n::1\r\n", "1")
+                       NODE7("+a\r\n", "2") "*2\r\n+b\r\n:3\r\n"));
+    assert_next(0, 5460, "127.0.0.1", 7000);
+    assert_next(5461, 16383, "db.example", 65535);
+    assert_next(7, 7, "::1", 1);
+    assert_int_equal(bwl_cluster_next(&walk, &range), 0);
+}
+
+static void test_cluster_slots_without_a_host_are_of_who_says_it(void **state)
+{
+    (void)state;
+    assert_true(begins(
+        "*2\r\n*3\r\n:1\r\n:2\r\n*2\r\n_\r\n:5\r\n*3\r\n:3\r\n:4\r\n*2\r\n$0\r\n\r\n:6\r\n"));
+    assert_next(1, 2, "", 5);
+    assert_next(3, 4, "", 6);
+    assert_int_equal(bwl_cluster_next(&walk, &range), 0);
+}
+
+static void test_cluster_slots_of_nobody_are_passed_over(void **state)
+{
+    (void)state;
+    assert_true(begins("*4\r\n*3\r\n:1\r\n:2\r\n*2\r\n+?\r\n:5\r\n"
+                       "*3\r\n:1\r\n:2\r\n*2\r\n+a b\r\n:5\r\n"
+                       "*3\r\n:1\r\n:2\r\n*2\r\n+a\r\n:0\r\n"
+                       "*3\r\n:3\r\n:4\r\n*2\r\n+b\r\n:6\r\n"));
+    assert_next(3, 4, "b", 6);
+    assert_int_equal(bwl_cluster_next(&walk, &range), 0);
+    assert_true(begins("*0\r\n"));
+    assert_int_equal(bwl_cluster_next(&walk, &range), 0);
+}
+
+static void test_cluster_answer_that_is_no_map(void **state)
+{
+    static const char *const strange[] = {
+        "*1\r\n:1\r\n",
+        "*1\r\n*2\r\n:1\r\n:2\r\n",
+        "*1\r\n*3\r\n:-1\r\n:2\r\n*2\r\n+a\r\n:1\r\n",
+        "*1\r\n*3\r\n:0\r\n:16384\r\n*2\r\n+a\r\n:1\r\n",
+        "*1\r\n*3\r\n:3\r\n:2\r\n*2\r\n+a\r\n:1\r\n",
+        "*1\r\n*3\r\n+1\r\n:2\r\n*2\r\n+a\r\n:1\r\n",
+        "*1\r\n*3\r\n:1\r\n:2\r\n*1\r\n+a\r\n",
+        "*1\r\n*3\r\n:1\r\n:2\r\n*2\r\n:1\r\n:1\r\n",
+        "*1\r\n*3\r\n:1\r\n:2\r\n*2\r\n+a\r\n+1\r\n",
+        "*1\r\n*3\r\n:1\r\n:2\r\n*2\r\n+a\r\n:-1\r\n",
+        "*1\r\n*3\r\n:1\r\n:2\r\n+a\r\n",
+    };
+
+    (void)state;
+    assert_false(begins("+OK\r\n"));
+    assert_false(begins("-ERR This instance has cluster support disabled\r\n"));
+    assert_false(begins("%1\r\n+a\r\n*0\r\n"));
+    for (size_t i = 0; i < COUNT_OF(strange); i++) {
+        assert_true(begins(strange[i]));
+        if (bwl_cluster_next(&walk, &range) != -1)
+            fail_msg("taken for a map: %s", strange[i]);
+        assert_int_equal(bwl_cluster_next(&walk, &range), 0); /* nothing of it any more */
+    }
+}
+
+/* ---- MOVED and ASK --------------------------------------------------------------------------- */
+
+typedef struct redirect {
+    const char       *frame;
+    bwl_redirect_kind kind;
+    uint16_t          slot;
+    const char       *host;
+    uint16_t          port;
+} redirect;
+
+static const redirect redirects[] = {
+    { "-MOVED 3999 127.0.0.1:6381\r\n", BWL_REDIRECT_MOVED, 3999, "127.0.0.1", 6381 },
+    { "-ASK 0 db-1.example:1\r\n", BWL_REDIRECT_ASK, 0, "db-1.example", 1 },
+    { "-MOVED 16383 2001:db8::1:65535\r\n", BWL_REDIRECT_MOVED, 16383, "2001:db8::1", 65535 },
+    { "-MOVED 1 :6381\r\n", BWL_REDIRECT_MOVED, 1, "", 6381 },
+    { "!9\r\nASK 1 h:2\r\n", BWL_REDIRECT_ASK, 1, "h", 2 },
+};
+
+static void test_cluster_redirects(void **state)
+{
+    bwl_redirect to;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(redirects); i++) {
+        const redirect *row = &redirects[i];
+        assert_true(bwl_cluster_read_redirect(&to, row->frame, strlen(row->frame)));
+        assert_int_equal(to.kind, row->kind);
+        assert_int_equal(to.slot, row->slot);
+        assert_string_equal(to.to.host, row->host);
+        assert_int_equal(to.to.port, row->port);
+    }
+}
+
+static void test_cluster_what_is_no_redirect(void **state)
+{
+    static const char *const others[] = {
+        "+MOVED 1 h:2\r\n",
+        "$11\r\nMOVED 1 h:2\r\n",
+        "-MOVED\r\n",
+        "-MOVED \r\n",
+        "-MOVED 1\r\n",
+        "-MOVED 1 \r\n",
+        "-MOVED 1 h\r\n",
+        "-MOVED 1 h:\r\n",
+        "-MOVED 1 h:0\r\n",
+        "-MOVED 1 h:65536\r\n",
+        "-MOVED 1 h:-1\r\n",
+        "-MOVED 16384 h:1\r\n",
+        "-MOVED -1 h:1\r\n",
+        "-MOVED x h:1\r\n",
+        "-MOVED 01 h:1\r\n",
+        "-MOVED 1 ?:1\r\n",
+        "-MOVED 1 a b:1\r\n",
+        "-MOVEDX 1 h:1\r\n",
+        "-ASKING 1 h:1\r\n",
+        "-TRYAGAIN 1 h:1\r\n",
+        "-ERR Error running script: @user_script:3: -MOVED 1 h:1\r\n",
+        ":1\r\n",
+    };
+    static char  frame[400];
+    bwl_redirect to;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (bwl_cluster_read_redirect(&to, others[i], strlen(others[i])))
+            fail_msg("taken for a redirect: %s", others[i]);
+    for (unsigned size = BWL_PRIMARY_HOST_MAX; size <= BWL_PRIMARY_HOST_MAX + 1; size++) {
+        char host[BWL_PRIMARY_HOST_MAX + 2] = { 0 };
+        memset(host, 'h', size);
+        (void)snprintf(frame, sizeof frame, "-MOVED 1 %s:1\r\n", host);
+        assert_int_equal(bwl_cluster_read_redirect(&to, frame, strlen(frame)),
+                         size == BWL_PRIMARY_HOST_MAX);
+    }
+}
+
+/* The rule is in docs/wire.md, and others follow it too. */
+static void test_cluster_tag_is_the_first_number_of_the_slot(void **state)
+{
+    static bwl_cluster_tags tags;
+    char                    text[12];
+    uint32_t                last = 0;
+
+    (void)state;
+    for (uint32_t number = 0; number < 3; number++) {
+        int size = snprintf(text, sizeof text, "%u", (unsigned)number);
+        assert_int_equal(bwl_cluster_tag(&tags, bwl_cluster_slot(text, (size_t)size)), number);
+    }
+    for (uint16_t slot = 0; slot < BWL_CLUSTER_SLOTS; slot++) {
+        uint32_t tag  = bwl_cluster_tag(&tags, slot);
+        int      size = snprintf(text, sizeof text, "%u", (unsigned)tag);
+        assert_int_equal(bwl_cluster_slot(text, (size_t)size), slot);
+        last = tag > last ? tag : last;
+    }
+    assert_int_equal(last, 109757);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cluster_slot_is_the_servers),
+        cmocka_unit_test(test_cluster_slot_is_that_of_the_hash_tag),
+        cmocka_unit_test(test_cluster_keys_of_one_name_have_one_slot),
+        cmocka_unit_test(test_cluster_words),
+        cmocka_unit_test(test_cluster_slots_are_walked),
+        cmocka_unit_test(test_cluster_slots_without_a_host_are_of_who_says_it),
+        cmocka_unit_test(test_cluster_slots_of_nobody_are_passed_over),
+        cmocka_unit_test(test_cluster_answer_that_is_no_map),
+        cmocka_unit_test(test_cluster_redirects),
+        cmocka_unit_test(test_cluster_what_is_no_redirect),
+        cmocka_unit_test(test_cluster_tag_is_the_first_number_of_the_slot),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+/*
+ * test_redis_stores.c -- the stores of a client: another lane's are like them and know nothing yet,
+ * a place that is taken by another server is like new, and all of them end.
+ *
+ * Nothing is connected here.  What is said before the end is test_redis_who.c's and the live
+ * tests'; that nothing is left of it is for the sanitizers and valgrind to say.
+ */
+#include "engine/redis_cluster.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bwl_client *open_client(const char *url)
+{
+    const bwl_settings settings = { .lease_ms = 0 };
+    bwl_client        *client   = NULL;
+    bwl_fault          fault    = { 0 };
+
+    if (bwl_client_open(&client, &settings, false, url, &fault) < 0)
+        fail_msg("%s: %s", url, fault.text);
+    return client;
+}
+
+static unsigned count(const bwl_client *client)
+{
+    unsigned stores = 0;
+
+    for (const bwl_redis_store *store = client->store; store != NULL; store = store->next)
+        stores++;
+    return stores;
+}
+
+static void test_stores_of_most_clients_are_one(void **state)
+{
+    static const char *const urls[] = { "redis://a", "unix:///run/redis.sock",
+                                        "redis+sentinel://a,b,c/service", "redis+cluster://a,b" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
+        bwl_client *client = open_client(urls[i]);
+        bwl_client *lane   = NULL;
+        assert_int_equal(count(client), 1);
+        assert_int_equal(bwl_client_share(&lane, client), BWL_OK);
+        assert_int_equal(count(lane), 1);
+        bwl_client_close(lane);
+        bwl_client_close(client);
+    }
+}
+
+static void test_stores_of_another_lane_are_alike_and_in_order(void **state)
+{
+    bwl_client *client = open_client("redlock://joe:secret@a,b:7000,c/3?key=x:%25s");
+    bwl_client *lane   = NULL;
+
+    (void)state;
+    assert_int_equal(bwl_client_share(&lane, client), BWL_OK);
+    assert_int_equal(count(client), 3);
+    assert_int_equal(count(lane), 3);
+    const bwl_redis_store *its = client->store;
+    for (const bwl_redis_store *store = lane->store; store != NULL; store = store->next) {
+        assert_ptr_equal(store->client, lane);
+        assert_string_equal(store->where, its->where);
+        assert_string_equal(store->host, its->host);
+        assert_ptr_not_equal(store->host, its->host);
+        assert_string_equal(store->password, "secret");
+        assert_ptr_not_equal(store->password, its->password);
+        assert_string_equal(store->key_template, "x:%s");
+        assert_int_equal(store->database, 3);
+        assert_int_equal(store->node, its->node);
+        assert_true(store->borrows_tls);
+        its = its->next;
+    }
+    assert_int_equal(lane->nodes, 3);
+    bwl_client_close(lane);
+    bwl_client_close(client);
+}
+
+static void test_stores_of_a_socket_have_its_address(void **state)
+{
+    bwl_client *client = open_client("unix:///run/redis.sock");
+    bwl_client *lane   = NULL;
+
+    (void)state;
+    assert_int_equal(bwl_client_share(&lane, client), BWL_OK);
+    const bwl_redis_store *its   = client->store;
+    const bwl_redis_store *store = lane->store;
+    assert_null(store->host);
+    assert_int_equal(store->addresses_count, 1);
+    assert_memory_equal(&store->addresses[0], &its->addresses[0], sizeof store->addresses[0]);
+    assert_string_equal(store->where, "/run/redis.sock");
+    bwl_client_close(lane);
+    bwl_client_close(client);
+}
+
+static void test_stores_forget_the_server_that_was_there_before(void **state)
+{
+    bwl_client      *client = open_client("redis://a");
+    bwl_redis_store *store  = client->store;
+
+    (void)state;
+    memcpy(store->run_id, "abc", sizeof "abc");
+    store->failures     = 3;
+    store->rests_until  = 1000;
+    store->to_be_killed = 7;
+    assert_int_equal(bwl_redis_set_host(store, "b", 7000), BWL_OK);
+    assert_string_equal(store->host, "b");
+    assert_string_equal(store->where, "b:7000");
+    assert_int_equal(store->port, 7000);
+    assert_string_equal(store->run_id, "");
+    assert_int_equal(store->failures, 0);
+    assert_int_equal(store->rests_until, 0);
+    assert_int_equal(store->to_be_killed, 0);
+    bwl_client_close(client);
+}
+
+static void test_stores_join_at_the_end(void **state)
+{
+    bwl_client      *client = open_client("redis+cluster://a,b,c");
+    bwl_redis_store *first  = client->store;
+    bwl_redis_store *third  = bwl_redis_store_at(first->cluster, 3);
+    bwl_redis_store *second = bwl_redis_store_at(first->cluster, 2);
+
+    (void)state;
+    assert_int_equal(first->place, BWL_NOBODY);
+    assert_ptr_equal(first->next, third);
+    assert_ptr_equal(third->next, second);
+    assert_null(second->next);
+    assert_int_equal(second->place, 2);
+    assert_string_equal(second->where, "b:6379");
+    assert_ptr_equal(bwl_redis_store_at(first->cluster, 3), third);
+    assert_int_equal(count(client), 3);
+    bwl_redis_close_all(NULL);
+    bwl_client_close(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stores_of_most_clients_are_one),
+        cmocka_unit_test(test_stores_of_another_lane_are_alike_and_in_order),
+        cmocka_unit_test(test_stores_of_a_socket_have_its_address),
+        cmocka_unit_test(test_stores_forget_the_server_that_was_there_before),
+        cmocka_unit_test(test_stores_join_at_the_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,131 @@
+/*
+ * test_sentinel_words.c -- what is wrong with a sentinel, in words: what, why, and what to type.
+ */
+#include "engine/sentinel_words.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bwl_fault fault;
+
+static int says(const char *error)
+{
+    return bwl_sentinel_turned_away("hunter2", error, strlen(error), &fault);
+}
+
+static void must_say(const char *part)
+{
+    if (strstr(fault.text, part) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", part, fault.text);
+    assert_null(strstr(fault.text, "hunter2"));
+}
+
+static void test_error_says_what_to_type(void **state)
+{
+    (void)state;
+    assert_int_equal(says("-NOAUTH Authentication required.\r\n"), BWL_STATUS_REFUSED);
+    must_say("give sentinel-password-file=");
+    assert_int_equal(says("-WRONGPASS invalid, hunter2\r\n"), BWL_STATUS_REFUSED);
+    must_say("see sentinel-user= and sentinel-password-file=");
+    assert_int_equal(says("-ERR unknown command 'SENTINEL'\r\n"), BWL_STATUS_REFUSED);
+    must_say("this is no sentinel: it says ERR unknown command 'SENTINEL'; if it is the server, "
+             "write redis://");
+}
+
+static void test_error_that_passes_is_no_refusal(void **state)
+{
+    (void)state;
+    assert_int_equal(says("-LOADING not yet\r\n"), BWL_STATUS_UNREACHABLE);
+    must_say("LOADING not yet");
+    assert_int_equal(says("-NOPERM no\r\n"), BWL_STATUS_REFUSED);
+    must_say("NOPERM no");
+}
+
+static void test_password_is_never_quoted(void **state)
+{
+    (void)state;
+    assert_int_equal(says("-ERR hunter2 is what you said\r\n"), BWL_STATUS_REFUSED);
+    must_say("an error whose words hold our password");
+}
+
+static void test_name_of_a_service_is_quoted_and_where_it_stands(void **state)
+{
+    (void)state;
+    assert_int_equal(bwl_sentinel_knows_none("nightly", &fault), BWL_STATUS_REFUSED);
+    must_say("it knows no service \"nightly\"");
+    must_say("sentinel monitor");
+}
+
+/* A connection as it is when it is given up. */
+static void suspect(bwl_conn conn, bwl_status status)
+{
+    fault = (bwl_fault){ .status = status, .text = "no answer in time" };
+    bwl_sentinel_suspect(&conn, &fault);
+}
+
+static void test_port_that_is_silent_may_be_of_the_other_kind(void **state)
+{
+    static const char tls[4];
+    const void       *context = tls; /* any */
+    bwl_conn          conn    = { .source = { .fd = 3 }, .joined = true };
+
+    (void)state;
+    suspect(conn, BWL_STATUS_UNREACHABLE);
+    assert_string_equal(fault.text,
+                        "no answer in time: if it speaks TLS, write rediss+sentinel://");
+    conn.context = context;
+    suspect(conn, BWL_STATUS_UNREACHABLE);
+    assert_string_equal(fault.text,
+                        "no answer in time: if it speaks no TLS, write redis+sentinel://");
+    suspect(conn, BWL_STATUS_REFUSED); /* TLS knows why */
+    assert_string_equal(fault.text, "no answer in time");
+    assert_int_equal(fault.status, BWL_STATUS_REFUSED);
+}
+
+static void test_port_that_sends_an_alert_is_of_the_other_kind(void **state)
+{
+    static char alert[] = "\x15\x03\x03";
+    bwl_conn    conn    = {
+              .source = { .fd = 3 }, .joined = true, .heard = true, .in = alert, .in_size = 3
+    };
+
+    (void)state;
+    suspect(conn, BWL_STATUS_REFUSED);
+    assert_string_equal(fault.text, "this is a port for TLS: write rediss+sentinel://");
+    assert_int_equal(fault.status, BWL_STATUS_REFUSED);
+}
+
+static void test_nothing_is_suspected_of_who_has_spoken_or_was_not_reached(void **state)
+{
+    bwl_conn conn = { .source = { .fd = 3 }, .joined = true, .heard = true };
+
+    (void)state;
+    suspect(conn, BWL_STATUS_UNREACHABLE);
+    assert_string_equal(fault.text, "no answer in time");
+    conn = (bwl_conn){ .source = { .fd = 3 } };
+    suspect(conn, BWL_STATUS_UNREACHABLE);
+    assert_string_equal(fault.text, "no answer in time");
+    conn = (bwl_conn){ .source = { .fd = -1 }, .joined = true };
+    suspect(conn, BWL_STATUS_UNREACHABLE);
+    assert_string_equal(fault.text, "no answer in time");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_error_says_what_to_type),
+        cmocka_unit_test(test_error_that_passes_is_no_refusal),
+        cmocka_unit_test(test_password_is_never_quoted),
+        cmocka_unit_test(test_name_of_a_service_is_quoted_and_where_it_stands),
+        cmocka_unit_test(test_port_that_is_silent_may_be_of_the_other_kind),
+        cmocka_unit_test(test_port_that_sends_an_alert_is_of_the_other_kind),
+        cmocka_unit_test(test_nothing_is_suspected_of_who_has_spoken_or_was_not_reached),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -141,8 +141,9 @@ static void test_release_is_told_how_it_came_out(const place &at)
 
 static void test_a_release_is_not_waited_for(const place &at)
 {
-    bowline::client client(at.with("max-hold=50ms"));
+    bowline::client client(at.url);
     bowline::hold   hold = client.acquire(at.name);
+    bowline::terms  asked;
 
     hold.release_nowait();
     CHECK(!hold);
@@ -150,7 +151,8 @@ static void test_a_release_is_not_waited_for(const place &at)
     CHECK(is_free(at));
     hold.release_nowait(); /* of nothing */
 
-    hold = client.acquire(at.name);
+    asked.max_hold = 50ms;
+    hold           = client.acquire(at.name, {}, asked);
     wait_until_lost(hold);
     THROWN(BOWLINE_LOST, hold.release_nowait());
     CHECK(!hold);

@@ -67,11 +67,11 @@ static void test_a_loss_is_told_three_times(const place &at)
     bowline::client client = open_without_keeper(at);
     bowline::terms  asked;
 
+    CHECK(!client.next_event());
     asked.max_hold     = 60ms;
     bowline::hold hold = client.acquire(at.name, bowline::no_wait, asked);
     const int     fd   = hold.fd();
     CHECK(hold.fd() == fd);
-    CHECK(!client.next_event());
     CHECK(!hold.trouble() || hold.lost());
     const bowline_event event = await_event(client);
     CHECK(event.kind == BOWLINE_EVENT_LOST);

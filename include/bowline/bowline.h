@@ -255,7 +255,7 @@ BOWLINE_API int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error
 /* Releases what is still held through the client, without waiting for answers, and frees the
  * client with all its holds and operations, which must not be used afterwards.  In a child after
  * fork: frees, sends nothing; and leaves alone, until the child ends or calls exec, what another
- * thread was changing at that moment.  NULL is a no-op.  One thread, and no other inside the client.
+ * thread was changing at that moment.  NULL is a no-op.  One thread, and no other in the client.
  *
  * Does not block when every operation has ended and every hold was released before, those of
  * bowline_release_nowait being so when bowline_released is OK.  Else it hands the releases to the

@@ -185,7 +185,7 @@ def test_a_test_file_that_does_not_load_is_a_failure(tmp_path):
 
 # All that the script looks for or calls. What is not here on the machine that runs the test is a stand-in too.
 CALLED = "sh dirname env mktemp rm cat tail mkdir ln cp chmod".split()
-WANTED = "cc g++ ninja meson pkg-config scdoc redis-server redis-cli flock openssl php".split()
+WANTED = "cc g++ ninja meson pkg-config scdoc redis-server redis-cli flock ip openssl php".split()
 
 
 class Machine:

@@ -332,6 +332,8 @@ PLAIN(int, EIO, getpwuid_r, (uid_t uid, void *user, char *text, size_t size, voi
 PLAIN(void *, NULL, getpwuid, (uid_t uid), (uid), ERROR(EIO), ERROR(ENOMEM))
 PLAIN(void *, NULL, dlopen, (const char *path, int flags), (path, flags), ERROR(ENOENT))
 
+PLAIN(int, EBUSY, pthread_mutex_trylock, (pthread_mutex_t * mutex), (mutex), ERROR(EBUSY))
+
 /* A wake-up for nothing, which POSIX allows. */
 static bool wakes_for_nothing(const fault_way *way, pthread_mutex_t *mutex)
 {

@@ -204,6 +204,9 @@ static int complain_of_holder(const break_job *j, trouble *reterr)
         why  = words_of("a lock of file: is the system's, and ends when its process does");
         type = h->pid > 0 ? words_of("type: kill %lld", (long long)h->pid)
                           : words_of("type: lsof, or fuser, on its file, and end who has it open");
+    } else if (strncmp(j->settings.url, "redlock", 7) == 0) {
+        why  = words_of("it is on most of several servers, and ends with its lease or its holder");
+        type = words_of("end who has it, or wait until its lease is over: redlock.md");
     } else if (h->foreign != 0) {
         why  = words_of("its value is none of this protocol's: it may be anything");
         type = words_of("if it is a lock of another program, say which: a URL with ?profile= or "

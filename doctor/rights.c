@@ -25,18 +25,20 @@ static const rights_feature table[] = {
       .words             = "a lock by protocol queue, the default",
       .commands          = SCRIPTS " +ssubscribe +spublish" QUEUE,
       .commands_before_7 = SCRIPTS " +subscribe +publish" QUEUE,
-      .useful            = INFO " +script +mget",
-      .useful_words      = NOTICED "; scripts go by their names, and renewals together",
+      .useful            = INFO " +script",
+      .useful_words      = NOTICED "; scripts go by their names",
       .keys              = RIGHTS_KEYS_QUEUE,
       .listens           = true,
+      .renews_together   = true,
       .locks             = true },
-    { .name         = "token",
-      .words        = "a lock by protocol token",
-      .commands     = SCRIPTS " +get +set +del +pttl +pexpire",
-      .useful       = INFO " +mget",
-      .useful_words = NOTICED "; renewals go together",
-      .keys         = RIGHTS_KEYS_LOCK,
-      .locks        = true },
+    { .name            = "token",
+      .words           = "a lock by protocol token",
+      .commands        = SCRIPTS " +get +set +del +pttl +pexpire",
+      .useful          = INFO,
+      .useful_words    = NOTICED,
+      .keys            = RIGHTS_KEYS_LOCK,
+      .renews_together = true,
+      .locks           = true },
 #define ARTICLE(name_, commands_)                                            \
     {                                                                        \
         .name = (name_), .words = "the lock of an article, protocol " name_, \
@@ -250,6 +252,10 @@ static int take_features(rights *r, const doctor_target *target, const char *nam
             return bwl_fail(fault, BWL_STATUS_USAGE,
                             "two locks at once: %.40s is one too many; a user may have both rules",
                             feature->name);
+        if (feature->keys == RIGHTS_KEYS_GIVEN && target->client->engine->step == NULL)
+            return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
+                            "%s: updates no keys, and so needs no right to",
+                            target->client->engine->scheme);
         if (!feature->locks && r->features_count < sizeof r->features / sizeof r->features[0])
             r->features[r->features_count++] = feature;
         names += size + (names[size] == ',');
@@ -291,8 +297,12 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             add_words(r, "&" BWL_QUEUE_INBOX "*");
         if (store->database != 0)
             add_words(r, "+select");
-        if (target->is_cluster)
+        if (target->is_cluster) {
             add_cluster(r, f);
+        } else if (f->renews_together) {
+            r->more       = "+mget";
+            r->more_words = "renewals go together";
+        }
         if (strcmp(f->name, "status") == 0 && r->features[0]->listens)
             add_words(r, "+hmget");
         bool is_old = wanted->before_7 && !target->is_cluster; /* which needs 7.0 for a queue */

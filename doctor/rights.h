@@ -28,7 +28,8 @@ typedef struct rights_feature {
     const char *useful_words;
     rights_keys keys;
     bool        listens; /* has an inbox: a channel                                            */
-    bool        locks;   /* is a lock: of these there is one                                   */
+    bool        renews_together; /* many in one command, but in a cluster each for itself       */
+    bool        locks; /* is a lock: of these there is one                                   */
 } rights_feature;
 
 /* The i-th; NULL behind the last. */
@@ -45,7 +46,7 @@ typedef struct rights {
     unsigned              count;
     const rights_feature *features[8];
     unsigned              features_count;
-    const char           *more;       /* of a cluster: useful besides; NULL                     */
+    const char           *more;       /* useful besides at this place; NULL                     */
     const char           *more_words; /* what with it                                           */
     char                  user[RIGHTS_USER_MAX]; /* of the URL; "": it names none               */
     char                  items[RIGHTS_MAX][RIGHTS_ITEM_MAX]; /* ~keys, then &channels, +commands */

@@ -1,7 +1,7 @@
 /*
  * async.h -- the same verbs, started now and finished later; and one client on any event loop.
  *
- * Every blocking call of bowline.h is one of these started and finished at once.
+ * Acquire, extend, yield, release and who of bowline.h are these, started and finished at once.
  *
  *      bowline_operation *op;
  *      bowline_event      event = { sizeof event };
@@ -42,7 +42,8 @@
 extern "C" {
 #endif
 
-typedef struct bowline_operation bowline_operation; /* an acquire, extend, release, who under way */
+/* An acquire, extend, yield, release or who under way. */
+typedef struct bowline_operation bowline_operation;
 
 /* ---- start and finish ------------------------------------------------------------------------ */
 
@@ -155,8 +156,8 @@ BOWLINE_API int bowline_next_event(bowline_client *client, bowline_event *ret_ev
                                    bowline_error *reterr);
 
 /* A pointer of yours, NULL at first, which the library hands back and never looks at.  A hold
- * begins with that of the operation that acquired it, and an extend or a release with that of its
- * hold. Any thread, while the object exists. */
+ * begins with that of the operation that acquired it, and an extend, a yield or a release with that
+ * of its hold.  Any thread, while the object exists. */
 BOWLINE_API void  bowline_operation_set_user(bowline_operation *op, void *user);
 BOWLINE_API void *bowline_operation_user(const bowline_operation *op);
 BOWLINE_API void  bowline_hold_set_user(bowline_hold *hold, void *user);

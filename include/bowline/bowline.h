@@ -139,11 +139,11 @@ typedef struct bowline_options {
      * else that of its profile or protocol, or else 30000. */
     uint32_t lease_ms;
 
-    /* How long a server may be silent before its connection counts as broken.  0: 5000, or a third
-     * of the lease if that is less. */
+    /* How long a server may be silent before its connection counts as broken.  0: the URL's
+     * timeout=, or else 5000, or a third of the lease if that is less. */
     uint32_t reply_ms;
 
-    /* A hold ends after this time, renewed or not.  0: no end. */
+    /* A hold ends after this time, renewed or not.  0: the URL's max-hold=, or else no end. */
     int64_t max_hold_ms;
 
     /* 0: renew at a third of the lease, where the protocol can.  BOWLINE_OFF: never. */
@@ -189,9 +189,10 @@ bowline_open(bowline_client **ret_client, const bowline_options *options, bowlin
 BOWLINE_API const char *bowline_client_risk(const bowline_client *client);
 
 /* Takes the lock `name`: 1 .. BOWLINE_NAME_MAX bytes, none of them a control character.
- * BUSY (tried once), TIMEOUT (waited), UNKNOWN (the server fell silent with our question in its
- * hands; if it took the lock for us, that ends with the lease), UNREACHABLE, REFUSED (it answered
- * with an error; see the text), USAGE, UNSUPPORTED, NOMEM, SYSTEM, FORKED.
+ * BUSY (tried once; or as many wait as may, by queue-max= of the URL), TIMEOUT (waited), UNKNOWN
+ * (the server fell silent with our question in its hands; if it took the lock for us, that ends
+ * with the lease), UNREACHABLE, REFUSED (it answered with an error; see the text), USAGE,
+ * UNSUPPORTED, NOMEM, SYSTEM, FORKED.
  * Blocks for the wait, and for one answer of the server on top.  Free with bowline_release.
  * Any thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int bowline_acquire(bowline_hold **ret_hold, bowline_client *client,
@@ -324,7 +325,8 @@ BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_ho
  * BUSY: that hold has ended by itself, and nothing was changed; the text says whether somebody else
  * has the lock by now.  UNKNOWN (no answer: ask who holds it), UNREACHABLE, REFUSED (the text says
  * why; also a value that is none of the protocol's, whatever the id), UNSUPPORTED (thread: and
- * file:, where a lock ends with its process), USAGE (also an id of 0), NOMEM, SYSTEM, FORKED.
+ * file:, where a lock ends with its process; redlock://, where it ends with its lease), USAGE (also
+ * an id of 0), NOMEM, SYSTEM, FORKED.
  * Blocks for two answers of the server, or more where many who waited are dead.  Any thread. */
 BOWLINE_API int bowline_break(bowline_client *client, const char *name, uint64_t id,
                               bowline_error *reterr);

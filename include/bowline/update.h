@@ -106,7 +106,8 @@ typedef struct bowline_update_options {
  * UNREACHABLE: no server, or the connection broke more than once.
  * REFUSED: the server answers with an error (a user who may not WATCH, GET, MULTI, EXEC, DISCARD,
  * SET, DEL; a replica; no memory); or the key is no string.
- * UNSUPPORTED: thread: and file:, which have no keys; the value is longer than BOWLINE_VALUE_MAX.
+ * UNSUPPORTED: thread: and file:, which have no keys; redis+cluster:// and redlock://; the value is
+ * longer than BOWLINE_VALUE_MAX.
  * USAGE: a bad argument; the function has filled in something bad, or called this on the same
  * client.
  * NOMEM, SYSTEM, FORKED.

@@ -74,8 +74,8 @@ int bowline_break(bowline_client *client, const char *name, uint64_t id, bowline
         return status;
     if (inner->engine->break_seen == NULL)
         return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
-                        "a lock of %s: ends with its process, and cannot be broken",
-                        inner->engine->scheme);
+                        "a lock of %s: ends with its %s, and cannot be broken",
+                        inner->engine->scheme, inner->engine->has_lease ? "lease" : "process");
     bwl_client_lock(inner);
     status = break_hold(inner, name, id, fault);
     bwl_client_unlock(inner);

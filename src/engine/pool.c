@@ -102,7 +102,8 @@ int bwl_pool_take(bwl_pool *pool, bwl_ms until, bwl_pool_place **ret_place, bwl_
 
     if (pool->first->engine->step == NULL)
         return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
-                        "%s: has no keys to update, only locks: use redis://, rediss:// or unix://",
+                        "%s: updates no keys: use redis://, unix:// or redis+sentinel://, or with "
+                        "TLS rediss:// or rediss+sentinel://",
                         pool->first->engine->scheme);
     (void)pthread_mutex_lock(&pool->mutex);
     while ((place = find(pool)) == NULL && status == BWL_OK)

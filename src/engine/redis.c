@@ -226,7 +226,11 @@ static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     bwl_redis_looker looker = bwl_redis_seen(lock);
     switch (looker.answer) {
-    case BWL_YES: fill_in(ret_holder, &looker.look, &lock->hold); return BWL_OK;
+    case BWL_YES:
+        fill_in(ret_holder, &looker.look, &lock->hold);
+        if (lock->client->engine->break_seen == NULL)
+            ret_holder->id = 0;
+        return BWL_OK;
     case BWL_LATER:
     case BWL_NO:
     case BWL_REFUSED: return bwl_fail(fault, BWL_STATUS_REFUSED, "%s", lock->why);

@@ -10,6 +10,7 @@
  *      redis_follow.c   of a cluster: a question that is sent on; redis_slot.c: one that waits
  *      redis_connect.c  from nothing to a connection: names, addresses, pauses, lateness
  *      redis_greet.c    from a fresh connection to one that may be asked: HELLO, INFO, SELECT
+ *      redis_resp2.c    the same with a server that does not know HELLO
  *      redis_inbox.c    of a protocol with a queue: how who waits is told that it is his turn
  *      redis_ask.c      questions out, answers in
  *      redis_settle.c   what becomes of them, also when the connection breaks

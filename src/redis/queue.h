@@ -2,9 +2,9 @@
  * queue.h -- the words of store/queue.h as commands; answers and pushes as what they say.  Pure.
  *
  * docs/wire.md has the keys, the values and the messages in full.  Beside the lock's key L there is
- * its queue, L:bwl.q, the beats of those who wait, L:bwl.b, and for all locks of a database the
- * count of fences.  If L has no hash tag (a template without braces), these have L as theirs:
- * {L}:bwl.q.
+ * its queue, L:bwl.q, the beats of those who wait, L:bwl.b, and for all locks of a database, or in
+ * a cluster of a slot, the count of fences.  If L has no hash tag (a template without braces),
+ * these have L as theirs: {L}:bwl.q.
  */
 #ifndef BWL_REDIS_QUEUE_H
 #define BWL_REDIS_QUEUE_H

@@ -11,6 +11,8 @@ import subprocess
 
 import pytest
 
+from doctor_bill import free_port
+
 LIMIT = 60
 CHANGED, LOST, FAILED = 122, 123, 125
 
@@ -221,6 +223,26 @@ def test_file_says_which_process_to_end(place):
 def test_thread_has_nothing_to_break(place):
     what, why, _ = failed(breaks(place, "--yes", "--url", "thread:", "job"))
     assert "could be broken from here" in what and "one process" in why
+
+
+def test_a_lock_of_several_servers_is_shown_and_not_broken(place, start_redis):
+    servers = []
+    ports = []
+    for _ in range(3):
+        ports.append(free_port())
+        servers.append(start_redis("--port", str(ports[-1])))
+    place.env["BOWLINE_URL"] = "redlock://" + ",".join(f"127.0.0.1:{port}" for port in ports) + "?restart-wait=off"
+    holder = place.hold()
+    done = breaks(place, "--yes", "job")
+    what, why, what_to_type = failed(done)
+    assert (what, why) == (
+        "job was not broken",
+        "it is on most of several servers, and ends with its lease or its holder",
+    )
+    assert "lease is over" in what_to_type
+    assert done.stdout.startswith("job: held")
+    assert [len(server.keys()) for server in servers] == [1, 1, 1]
+    assert place.let_go(holder) == 128 + signal.SIGTERM
 
 
 def test_server_that_cannot_be_reached(place):

@@ -204,7 +204,7 @@ def test_update_sells_no_seat_twice(program, redis):
 def test_update_complains(program, locks):
     done = run(program("09-update"), locks)
     assert said(done, 2) == []
-    assert done.stderr.startswith("09-update: UNSUPPORTED: file: has no keys to update")
+    assert done.stderr.startswith("09-update: UNSUPPORTED: file: updates no keys")
 
 
 FENCED = [

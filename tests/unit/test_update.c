@@ -350,16 +350,17 @@ static void test_bad_calls_are_usage(void **state)
 
 static void test_engines_without_keys_are_unsupported(void **state)
 {
-    static const char *const urls[] = { "thread:", "file:/tmp" };
+    static const char *const urls[] = { "thread:", "file:/tmp", "redis+cluster://a.invalid",
+                                        "redlock://a.invalid,b.invalid,c.invalid" };
     wish                     w      = writes;
     bowline_client          *local;
 
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
         assert_int_equal(bowline_open(&local, BOWLINE_OPTIONS(.url = urls[i]), &error), BOWLINE_OK);
         assert_int_equal(bowline_update(local, "k", compute, &w, NULL, &error),
                          BOWLINE_UNSUPPORTED);
-        assert_non_null(strstr(error.text, "has no keys to update"));
+        assert_non_null(strstr(error.text, "updates no keys"));
         bowline_close(local);
     }
     assert_int_equal(w.calls, 0);

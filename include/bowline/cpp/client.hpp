@@ -60,8 +60,9 @@ class client {
     client &operator=(const client &)     = delete;
     ~client()                             = default;
 
-    /* Takes the lock.  Throws as bowline_acquire: BUSY (tried once), TIMEOUT (waited), UNKNOWN,
-     * UNREACHABLE, REFUSED, USAGE, UNSUPPORTED, NOMEM, SYSTEM, FORKED.  Any thread. */
+    /* Takes the lock.  Throws as bowline_acquire: BUSY (tried once, or too many wait), TIMEOUT
+     * (waited), UNKNOWN, UNREACHABLE, REFUSED, USAGE, UNSUPPORTED, NOMEM, SYSTEM, FORKED.  Any
+     * thread. */
     [[nodiscard]] hold acquire(const std::string &name, wait_time wait = wait_time(),
                                const terms &asked = terms())
     {

@@ -19,7 +19,7 @@
 
 namespace bowline {
 
-/* An acquire (operation<hold>), a who (operation<bowline_holder>), or an extend or release
+/* An acquire (operation<hold>), a who (operation<bowline_holder>), or an extend, yield or release
  * (operation<void>) under way.  One that ends unfinished is cancelled, and what it may have won is
  * given back.
  *
@@ -92,7 +92,8 @@ template <class Result> class [[nodiscard]] operation {
         return handle_ != nullptr ? bowline_operation_user(handle_) : nullptr;
     }
 
-    /* Ends an acquire, an extend or a who soon; finish says whether it was won before.  Any thread. */
+    /* Ends an acquire, a yield, an extend or a who soon; finish says whether it was won before.  Any
+     * thread. */
     void cancel() noexcept
     {
         if (handle_ != nullptr)

@@ -166,7 +166,8 @@ typedef struct bowline_acquire_options {
     int64_t  wait_ms;     /* 0: the URL's wait=, or else try once.  BOWLINE_FOREVER,
                              BOWLINE_NO_WAIT, or 1 .. BOWLINE_WAIT_MAX_MS                       */
     int64_t  max_hold_ms; /* 0: the client's                                                    */
-    uint32_t lease_ms;    /* 0: the client's.  BOWLINE_LEASE_MIN_MS .. _MAX_MS                  */
+    uint32_t lease_ms;    /* 0: the client's.  BOWLINE_LEASE_MIN_MS .. _MAX_MS; at redlock://
+                             at most the client's, or USAGE, but with restart-wait=off          */
     uint32_t reserved;    /* 0                                                                  */
 } bowline_acquire_options;
 
@@ -203,8 +204,9 @@ BOWLINE_API BOWLINE_MUST_CHECK int bowline_acquire(bowline_hold **ret_hold, bowl
 /* From now on the lease is lease_ms (0: as it is), counted from this call.  Never shortens what is
  * already promised.  LOST, UNKNOWN (no answer yet; the hold lasts as long as bowline_hold_left_ms
  * says), UNREACHABLE (nothing could be sent) and REFUSED (likewise), UNSUPPORTED (a protocol whose
- * locks are never renewed: they end with the lease they were acquired with; see bowline(7)), USAGE,
- * FORKED.  On engines without a lease: OK, nothing changes.  One thread. */
+ * locks are never renewed: they end with the lease they were acquired with; see bowline(7)), USAGE
+ * (also a lease that an acquire could not have), FORKED.  On engines without a lease: OK, nothing
+ * changes.  One thread. */
 BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr);
 
 /* Gives the lock back and frees `hold`, whatever it returns.  LOST: it was no longer ours to give,

@@ -40,7 +40,7 @@ int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *ret
                         "%.60s cannot be extended: a lock of protocol %s ends with its lease; ask "
                         "for a longer one when you acquire it",
                         lock->name, lock->hold.protocol->name);
-    return BOWLINE_OK;
+    return bwl_check_lease(lock->client, lease_ms, bwl_fault_of(reterr));
 }
 
 static int check(const bowline_options *o, bowline_error *reterr)

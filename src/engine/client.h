@@ -131,6 +131,7 @@ struct bwl_lock {
     bwl_operation    *operation; /* under way; NULL */
     void             *part;      /* the engine's own */
     uint32_t          latest_tag;
+    unsigned          commanded; /* how often the machine has asked something                    */
     unsigned          pins; /* what still points here: a step under way, an open question        */
     bool              wanted; /* the caller still has a handle to it                              */
     bool              unawaited; /* its release is under way, and nobody waits for it             */
@@ -275,6 +276,9 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, cons
 /* locked: the same, of one that asks another engine than its client's. */
 int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *engine,
                     const char *name, const bwl_terms *terms, bwl_fault *fault);
+
+/* May its locks have this lease?  USAGE. */
+int bwl_check_lease(const bwl_client *client, bwl_ms lease_ms, bwl_fault *fault);
 
 /* locked: starts an operation.  Its end may have come when this returns. */
 void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);

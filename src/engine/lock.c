@@ -60,6 +60,20 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, cons
     return bwl_lock_new_in(ret_lock, client, client->engine, name, terms, fault);
 }
 
+int bwl_check_lease(const bwl_client *client, bwl_ms lease_ms, bwl_fault *fault)
+{
+    bwl_ms most_ms = client->settings.lease_max_ms;
+
+    if (most_ms == 0 || lease_ms <= most_ms)
+        return BWL_OK;
+    return bwl_fail(fault, BWL_STATUS_USAGE,
+                    "a lease of %lld ms is longer than that of the URL, %lld ms, which %s: waits "
+                    "for before a server that was started again has a vote: write lease=%lldms "
+                    "into the URL of all who lock, or restart-wait=off",
+                    (long long)lease_ms, (long long)most_ms, client->engine->scheme,
+                    (long long)lease_ms);
+}
+
 int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *engine,
                     const char *name, const bwl_terms *terms, bwl_fault *fault)
 {
@@ -72,6 +86,9 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *e
     complete.replicas  = client->settings.replicas;
     if (wrong != NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE, "%s", wrong);
+    int status = bwl_check_lease(client, terms->lease_ms, fault);
+    if (status < 0)
+        return status;
     if (!bwl_timers_reserve(&client->timers, client->locks_count + 2))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     bwl_lock *lock = malloc(sizeof *lock + engine->lock_size);
@@ -90,6 +107,7 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *e
     lock->operation  = NULL;
     lock->part       = lock + 1;
     lock->latest_tag = 0;
+    lock->commanded  = 0;
     lock->pins       = 0;
     lock->wanted     = true;
     lock->unawaited  = false;
@@ -101,7 +119,7 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *e
     memcpy(lock->name, name, name_size + 1);
     link_in(client, lock);
 
-    int status = engine->prepare(lock, fault);
+    status = engine->prepare(lock, fault);
     if (status < 0) {
         link_out(lock);
         free(lock);
@@ -289,6 +307,18 @@ static void put(bwl_lock *lock, const bwl_ask *ask)
         happened(lock, &reply);
 }
 
+/* A server that cannot be reached may say so at once, and that may make the machine take back what
+ * the others have not been asked yet: what it wants since then counts, and not what is left of
+ * before.  With one server there is nothing left. */
+static void put_all(bwl_lock *lock, const bwl_effects *fx)
+{
+    unsigned commanded = fx->asks_count > 0 ? ++lock->commanded : lock->commanded;
+
+    for (unsigned i = 0; i < fx->asks_count; i++)
+        if (lock->client->nodes <= 1 || lock->commanded == commanded)
+            put(lock, &fx->asks[i]);
+}
+
 /* Does what the machine wants.  The lock is pinned. */
 static void step(bwl_lock *lock, const bwl_effects *fx)
 {
@@ -299,8 +329,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
         end_operation(lock, fx->outcome.kind);
     if (lock->is_out)
         bwl_lock_show(lock);
-    for (unsigned i = 0; i < fx->asks_count; i++)
-        put(lock, &fx->asks[i]);
+    put_all(lock, fx);
     if (seats != NULL)
         bwl_seats_leave(seats, lock);
 }

@@ -117,12 +117,26 @@ static void is_demoted(bwl_redis_store *store)
     bwl_redis_break_off(store, &fault, false);
 }
 
+/* Where it would come now its undoing is before it: the other servers have decided against it. */
+static bool is_taken_back(const bwl_redis_store *store, const bwl_redis_open_question *q)
+{
+    for (size_t i = 0; i < store->questions_count; i++) {
+        const bwl_redis_open_question *later = bwl_redis_nth(store, i);
+        if (later->lock == q->lock && later->word == REDIS_DELETE_IF_MINE)
+            return true;
+    }
+    return false;
+}
+
 /* To delete what is ours is harmless at any time, and what a lock on several servers asks for when
  * it has moved on already. */
 static void ask_again(bwl_redis_store *store, bwl_redis_open_question q)
 {
     bool wanted = q.looker != NULL || q.verifies || q.tag == q.lock->latest_tag ||
                   (q.word == REDIS_DELETE_IF_MINE && store->is_of_many);
+
+    if (store->is_of_many && q.word != REDIS_DELETE_IF_MINE && is_taken_back(store, &q))
+        wanted = false;
 
     q.written    = false;
     q.read_late  = false;

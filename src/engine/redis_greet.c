@@ -291,12 +291,22 @@ static void read_run_id(char ret_run_id[BWL_REDIS_RUN_ID_SIZE + 1], const bwl_re
     ret_run_id[size] = '\0';
 }
 
+/* It will say later: while a script runs for too long, HELLO is answered and nothing else is.  To go
+ * on without would be to take a server that is busy for one that does not tell. */
+static int put_off(bwl_redis_store *store, const char *bytes, size_t size, bwl_fault *fault)
+{
+    store->is_put_off = true;
+    return turned_away(store, bytes, size, fault);
+}
+
 static int said_info(bwl_redis_store *store, const char *bytes, size_t size, bwl_fault *fault)
 {
     char            run_id[BWL_REDIS_RUN_ID_SIZE + 1] = "";
     bwl_resp_cursor cursor                            = bwl_resp_begin(bytes, size);
     bwl_resp_value  info;
 
+    if (bwl_redis_is_not_now(bytes, size))
+        return put_off(store, bytes, size, fault);
     if (store->is_resp2 && bwl_redis_check_version(store, bytes, size, fault) < 0)
         return BWL_STATUS_REFUSED;
     if (!bwl_redis_is_error(bytes, size)) { /* else it is not for us to know */
@@ -315,6 +325,15 @@ static int said_info(bwl_redis_store *store, const char *bytes, size_t size, bwl
     store->is_another   = store->run_id[0] != '\0' || store->cluster == NULL;
     store->to_be_killed = 0; /* it ended with its process */
     memcpy(store->run_id, run_id, sizeof run_id);
+    return BWL_OK;
+}
+
+/* Gone already, killed, or not permitted: we have tried. */
+static int said_kill(bwl_redis_store *store, const char *bytes, size_t size, bwl_fault *fault)
+{
+    if (bwl_redis_is_not_now(bytes, size))
+        return put_off(store, bytes, size, fault);
+    store->to_be_killed = 0;
     return BWL_OK;
 }
 
@@ -344,8 +363,8 @@ static bwl_redis_greeting next_greeting(const bwl_redis_store *store)
         return BWL_GREET_SUBSCRIBE;
     if (store->greeting < BWL_GREET_ID && store->is_resp2)
         return BWL_GREET_ID;
-    if (store->greeting < BWL_GREET_KILL && store->to_be_killed != 0)
-        return BWL_GREET_KILL;
+    if (store->greeting < BWL_GREET_KILL && store->to_be_killed != 0 && store->run_id[0] != '\0')
+        return BWL_GREET_KILL; /* of a process that is nameless it may be somebody else's number */
     return BWL_GREET_DONE;
 }
 
@@ -385,9 +404,7 @@ int bwl_redis_greeted(bwl_redis_store *store, const char *bytes, size_t size, bw
     case BWL_GREET_SCRIPTS:
     case BWL_GREET_FLOOR:
     case BWL_GREET_LOAD: status = said_inbox(store, bytes, size, &more, fault); break;
-    case BWL_GREET_KILL: /* gone already, killed, or not permitted: we have tried */
-        store->to_be_killed = 0;
-        break;
+    case BWL_GREET_KILL: status = said_kill(store, bytes, size, fault); break;
     case BWL_GREET_DONE: bwl_unreachable("nothing is expected any more");
     }
     if (more || status < 0)

@@ -171,6 +171,8 @@ int bwl_redis_many_open(bwl_client *client, const bwl_url *url, bwl_fault *fault
     }
     client->store = first;
     client->nodes = url->hosts_count;
+    if (!trusts_young) /* a server that was started again has a vote when it has run for so long */
+        client->settings.lease_max_ms = client->settings.lease_ms;
     return BWL_OK;
 }
 

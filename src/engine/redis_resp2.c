@@ -14,6 +14,7 @@
  *
  * A protocol that listens is refused: in version 2 a connection that listens cannot ask, so asking
  * and listening would be two connections.  docs/design/queue.md says what is wrong with that.
+ * Whoever is one of several is refused as well: a replica would be taken for a primary.
  */
 #include "engine/fault.h"
 #include "engine/redis_store.h"
@@ -50,11 +51,12 @@ int bwl_redis_greet_resp2(bwl_redis_store *store, bwl_fault *fault)
                         "queue needs RESP3 (Redis 6.2 or newer, no old proxy before it); or use "
                         "protocol=token",
                         store->where);
-    if (store->cluster != NULL)
-        return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "%s does not know HELLO 3, which the nodes of a cluster are greeted with: "
-                        "bowline needs Redis 6.2 or newer",
-                        store->where);
+    if (store->cluster != NULL || store->sentinel != NULL || store->is_of_many)
+        return bwl_fail(
+            fault, BWL_STATUS_REFUSED,
+            "%s does not know HELLO 3, by which one of several servers says what it is, "
+            "primary or replica: bowline needs Redis 6.2 or newer",
+            store->where);
     if (!bwl_conn_reserve(&store->conn, ROOM + user + password, &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     store->is_resp2      = true;

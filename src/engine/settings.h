@@ -19,9 +19,10 @@ enum {
 
 typedef struct bwl_settings {
     bwl_ms lease_ms;
-    bwl_ms answer_ms;   /* how long a server may be silent                                     */
-    bwl_ms wait_ms;     /* when the caller does not say; BWL_NEVER: for ever                   */
-    bwl_ms max_hold_ms; /* BWL_NEVER: no end                                                   */
+    bwl_ms lease_max_ms; /* that a caller may ask for; 0: any                                   */
+    bwl_ms answer_ms;    /* how long a server may be silent                                     */
+    bwl_ms wait_ms;      /* when the caller does not say; BWL_NEVER: for ever                   */
+    bwl_ms max_hold_ms;  /* BWL_NEVER: no end                                                   */
     const bwl_protocol *protocol;  /* NULL: the engine's own                                    */
     const bwl_rules    *rules;     /* constant; NULL: the protocol has no parameters            */
     char risk[BWL_FAULT_TEXT_MAX]; /* what is wrong with these, and accepted; "": nothing      */

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static server *redis;
@@ -204,6 +205,53 @@ static void test_endless_script_of_somebody(void **state)
     see_it_through(&endless);
 }
 
+/* So far. */
+static unsigned infos_turned_away(void)
+{
+    static const char mark[] = "rejected_calls=";
+    const char       *at     = strstr(server_ask(redis, "INFO commandstats"), "cmdstat_info:");
+
+    at = at != NULL ? strstr(at, mark) : NULL;
+    return at != NULL ? (unsigned)strtoul(at + sizeof mark - 1, NULL, 10) : 0;
+}
+
+/* Whoever asks may be among those whom it hangs up on. */
+static bool is_busy(void)
+{
+    const char *said = server_may_say(redis, "PING");
+
+    return said != NULL && strstr(said, "BUSY") != NULL;
+}
+
+/* The line breaks, and the server greets us by HELLO alone: it is busy, and not another one. */
+static void test_line_that_breaks_before_an_endless_script(void **state)
+{
+    bowline_client *client = client_with("lease=60s&timeout=20s");
+    bowline_hold   *hold   = must_acquire(client, "x");
+    unsigned        before = infos_turned_away();
+    int             rounds = 0;
+
+    (void)state;
+    (void)server_ask(redis, "CONFIG SET lua-time-limit 100");
+    while (infos_turned_away() == before) {
+        assert_true(++rounds < 50);
+        talk = server_say(redis, "PING");
+        assert_true(dprintf(talk, "CLIENT KILL TYPE normal\r\nCLIENT KILL TYPE pubsub\r\n%s\r\n",
+                            endless.makes) > 0);
+        present = &endless;
+        for (int tries = 0; !is_busy(); tries++) {
+            assert_true(tries < 1000);
+            sleep_ms(2);
+        }
+        sleep_ms(100);
+        mend(&endless);
+        assert_true(bowline_hold_left_ms(hold) > 0);
+    }
+    must_release(hold);
+    bowline_close(client);
+    assert_true(server_becomes_empty(redis));
+}
+
 /* A snapshot that cannot be written, for its directory is gone. */
 static void test_disk_that_fails(void **state)
 {
@@ -284,10 +332,15 @@ static int stop_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts), CASE(test_out_of_memory),
-        CASE(test_read_only_replica),         CASE(test_replica_without_its_master),
-        CASE(test_too_few_replicas),          CASE(test_endless_script_of_somebody),
-        CASE(test_disk_that_fails),           CASE(test_loading),
+        cmocka_unit_test(test_server_starts),
+        CASE(test_out_of_memory),
+        CASE(test_read_only_replica),
+        CASE(test_replica_without_its_master),
+        CASE(test_too_few_replicas),
+        CASE(test_endless_script_of_somebody),
+        CASE(test_line_that_breaks_before_an_endless_script),
+        CASE(test_disk_that_fails),
+        CASE(test_loading),
     };
 
     return cmocka_run_group_tests_name("redis_trouble", tests, NULL, stop_server);

@@ -8,11 +8,13 @@
  */
 #include "engine/engines.h"
 #include "store/queue.h"
+#include "store/redis.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -25,6 +27,8 @@ typedef struct fake { /* the engine */
     bwl_ms     takes_ms; /* to ask */
     int        prepare_status;
     unsigned   forgotten;
+    unsigned   unsent_below; /* these nodes cannot be reached, and it is known at once          */
+    char       words[64];    /* what was asked of which node, of a majority                     */
 } fake;
 
 static fake            world;
@@ -49,6 +53,15 @@ static bool fake_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
     world.latest = *ask;
     world.asked++;
     lock->client->latest += world.takes_ms;
+    if (world.unsent_below > 0) {
+        size_t size = strlen(world.words);
+        (void)snprintf(world.words + size, sizeof world.words - size, "%c%u",
+                       ask->word == REDIS_DELETE_IF_MINE ? 'D' : 'S', ask->node);
+    }
+    if (ask->node < world.unsent_below) {
+        ret_reply->answer = BWL_UNSENT;
+        return true;
+    }
     if (world.answers == 0)
         return false;
     ret_reply->answer = world.answers;
@@ -126,6 +139,21 @@ static void test_lock_an_answer_known_at_once_is_of_the_moment_of_the_question(v
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
+
+/* Three of five are known at once not to be reachable: the other two are not asked for what they
+ * were told to delete a moment before. */
+static void test_lock_what_was_taken_back_is_not_asked_any_more(void **state)
+{
+    (void)state;
+    engine.protocol    = &bwl_redlock;
+    client->nodes      = 5;
+    world.unsent_below = 3;
+    bwl_lock *lock     = new_lock("n");
+    bwl_lock_acquire(lock, &operation, 0);
+    assert_int_equal(operation.ended, BWL_UNREACHABLE);
+    assert_string_equal(world.words, "S0S1S2D0D1D2D3D4");
+    bwl_lock_unwanted(lock);
+}
 
 static void test_lock_new_is_of_its_client_and_wants_nothing(void **state)
 {
@@ -417,6 +445,7 @@ static void test_lock_beats_at_a_tick_and_gives_up_when_it_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(test_lock_what_was_taken_back_is_not_asked_any_more),
         CASE(test_lock_new_is_of_its_client_and_wants_nothing),
         CASE(test_lock_name_is_checked_at_the_door),
         CASE(test_lock_that_could_not_be_prepared_is_not_there),

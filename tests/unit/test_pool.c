@@ -178,7 +178,7 @@ static void test_store_without_keys_is_unsupported(void **state)
     (void)state;
     open_pool("thread:");
     assert_int_equal(bwl_pool_take(&pool, BWL_NEVER, &place, &fault), BWL_STATUS_UNSUPPORTED);
-    assert_non_null(strstr(fault.text, "thread: has no keys"));
+    assert_non_null(strstr(fault.text, "thread: updates no keys"));
     (void)close_all(NULL);
 }
 

@@ -215,6 +215,31 @@ static void test_redis_ask_unknown_script_is_not_sent_again_when_no_longer_wante
     assert_int_equal(client->pending, 0);
 }
 
+/* Of several servers the rest have decided: what is to be undone behind it must not come now. */
+static void test_redis_ask_unknown_script_that_was_taken_back_is_not_sent_again(void **state)
+{
+    static bwl_operation operation;
+    bwl_lock            *lock = held_lock("n", &operation);
+    bwl_event            reply;
+    bwl_ask              ask = { .word = REDIS_SET_IF_ABSENT_OR_MINE, .tag = 77 };
+
+    (void)state;
+    store->is_of_many = true;
+    lock->latest_tag  = ask.tag;
+    assert_false(client->engine->ask(lock, &ask, &reply));
+    ask.word = REDIS_DELETE_IF_MINE;
+    assert_false(client->engine->ask(lock, &ask, &reply));
+    turn();
+    expect("EVALSHA @set_if_absent_or_mine 1 bowline:{n} %s 30000\n"
+           "EVAL #delete_if_mine 1 bowline:{n} %s",
+           lock->hold.claim.token, lock->hold.claim.token);
+    says("-NOSCRIPT no\r\n:1\r\n");
+    turn();
+    expect(NOTHING);
+    assert_int_equal(client->pending, 0);
+    store->is_of_many = false;
+}
+
 /* A script twice unknown is odd, but each of its questions is answered once. */
 static void test_redis_ask_script_unknown_by_its_text_too_is_sent_once_more(void **state)
 {
@@ -320,6 +345,7 @@ int main(void)
         CASE(test_redis_ask_unknown_script_is_sent_by_its_text),
         CASE(test_redis_ask_unknown_script_goes_behind_what_was_asked_meanwhile),
         CASE(test_redis_ask_unknown_script_is_not_sent_again_when_no_longer_wanted),
+        CASE(test_redis_ask_unknown_script_that_was_taken_back_is_not_sent_again),
         CASE(test_redis_ask_script_unknown_by_its_text_too_is_sent_once_more),
         CASE(test_redis_ask_look_is_answered_by_what_is_there),
         CASE(test_redis_ask_look_that_cannot_be_answered_ends_too),

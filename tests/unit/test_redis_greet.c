@@ -178,12 +178,14 @@ static const reply replies[] = {
     { BWL_GREET_INFO, BWL_OK, "$3\r\nabc\r\n", "" },
     { BWL_GREET_INFO, BWL_OK, "-NOPERM no\r\n", "" },
     { BWL_GREET_INFO, BWL_OK, "-ERR unknown command 'INFO'\r\n", "" },
+    { BWL_GREET_INFO, BWL_STATUS_UNREACHABLE, "-BUSY somebody's script\r\n", "cannot serve now" },
     { BWL_GREET_INFO, BWL_STATUS_UNREACHABLE, "+OK\r\n", "answers what was not asked" },
     { BWL_GREET_INFO, BWL_STATUS_UNREACHABLE, "_\r\n", "answers what was not asked" },
     { BWL_GREET_KILL, BWL_OK, ":1\r\n", "" },
     { BWL_GREET_KILL, BWL_OK, ":0\r\n", "" },
     { BWL_GREET_KILL, BWL_OK, "-ERR No such client\r\n", "" },
     { BWL_GREET_KILL, BWL_OK, "-NOPERM no\r\n", "" },
+    { BWL_GREET_KILL, BWL_STATUS_UNREACHABLE, "-BUSY somebody's script\r\n", "cannot serve now" },
     { BWL_GREET_SELECT, BWL_OK, "+OK\r\n", "" },
     { BWL_GREET_SELECT, BWL_STATUS_REFUSED, "-ERR DB index is out of range\r\n",
       "ERR DB index is out of range" },
@@ -292,6 +294,42 @@ static void test_redis_greet_nobody_is_killed_in_another_process(void **state)
     expect("SET bowline:{n} %s NX PX 30000", client->locks->hold.claim.token);
 }
 
+/* Where nobody says which process it is, it may be another, and the number somebody else's. */
+static void test_redis_greet_nobody_is_killed_where_no_process_has_a_name(void **state)
+{
+    (void)state;
+    begin(NULL, NULL, 4711, 0);
+    expect("HELLO 3\nINFO server");
+    says(HELLO "-NOPERM no\r\n");
+    turn();
+    assert_int_equal(store->phase, BWL_REDIS_READY);
+    expect("SET bowline:{n} %s NX PX 30000", client->locks->hold.claim.token);
+}
+
+/* Busy with a script, it greets and says no more: nothing is known that was not known before. */
+static void test_redis_greet_who_is_busy_is_not_another(void **state)
+{
+    static const char busy[] = "-BUSY Redis is busy running a script.\r\n";
+
+    (void)state;
+    hear_info(INFO);
+    store->is_another   = false;
+    store->to_be_killed = 4711;
+    for (bwl_redis_greeting at = BWL_GREET_INFO;; at = BWL_GREET_KILL) {
+        store->greeting   = at;
+        store->is_put_off = false;
+        assert_int_equal(bwl_redis_greeted(store, busy, sizeof busy - 1, &fault),
+                         BWL_STATUS_UNREACHABLE);
+        assert_true(store->is_put_off);
+        assert_false(store->is_another);
+        assert_int_equal(store->to_be_killed, 4711);
+        if (at == BWL_GREET_KILL)
+            break;
+    }
+    hear_info(INFO);
+    assert_false(store->is_another);
+}
+
 /* ---- secrets --------------------------------------------------------------------------------- */
 
 static void test_redis_greet_text_of_an_error_holds_no_password(void **state)
@@ -380,6 +418,8 @@ int main(void)
         CASE(test_redis_greet_run_id_is_forty_digits_or_nothing),
         CASE(test_redis_greet_another_run_id_is_another_process),
         CASE(test_redis_greet_nobody_is_killed_in_another_process),
+        CASE(test_redis_greet_nobody_is_killed_where_no_process_has_a_name),
+        CASE(test_redis_greet_who_is_busy_is_not_another),
         CASE(test_redis_greet_text_of_an_error_holds_no_password),
         CASE(test_redis_greet_text_of_an_error_that_holds_the_password_is_not_quoted),
         CASE(test_redis_greet_version_that_is_the_password_is_not_quoted),

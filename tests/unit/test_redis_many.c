@@ -5,6 +5,7 @@
  * Nothing is sent, nothing is connected and nothing is looked up.
  */
 #include "engine/redis_many.h"
+#include "api/handles.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -259,6 +260,29 @@ static void test_a_young_server_is_put_off(void **state)
     assert_int_equal(says(0, "# Server\r\n"), BWL_OK); /* it does not say */
 }
 
+/* It would have its vote while that lease still runs elsewhere. */
+static void test_no_lease_is_longer_than_a_young_server_waits(void **state)
+{
+    bwl_terms     terms = { .lease_ms = 2000, .max_hold_ms = BWL_NEVER };
+    bwl_lock     *lock  = NULL;
+    bowline_error error;
+
+    (void)state;
+    must_open("redlock://a,b,c?lease=2s");
+    assert_int_equal(bwl_lock_new(&lock, client, "n", &terms, &fault), BWL_OK);
+    assert_int_equal(bwl_check_extend(lock, 2000, &error), BOWLINE_OK);
+    assert_int_equal(bwl_check_extend(lock, 2001, &error), BOWLINE_USAGE);
+    assert_non_null(strstr(error.text, "lease=2001ms"));
+    bwl_lock_unwanted(lock);
+    terms.lease_ms = 2001;
+    assert_int_equal(bwl_lock_new(&lock, client, "n", &terms, &fault), BWL_STATUS_USAGE);
+    assert_non_null(strstr(fault.text, "restart-wait=off"));
+    bwl_client_close(client);
+    must_open("redlock://a,b,c?lease=2s&restart-wait=off");
+    assert_int_equal(bwl_lock_new(&lock, client, "n", &terms, &fault), BWL_OK);
+    bwl_lock_unwanted(lock);
+}
+
 static void test_a_young_server_is_asked_where_that_is_wished(void **state)
 {
     (void)state;
@@ -357,6 +381,7 @@ int main(void)
         TEST(test_a_replica_is_refused),
         TEST(test_one_server_under_two_names_is_refused),
         TEST(test_a_young_server_is_put_off),
+        TEST(test_no_lease_is_longer_than_a_young_server_waits),
         TEST(test_a_young_server_is_asked_where_that_is_wished),
         TEST(test_who_has_it_at_most_of_them),
         TEST(test_nobody_is_waited_for_when_most_say_the_same),

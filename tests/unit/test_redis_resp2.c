@@ -169,6 +169,20 @@ static void test_redis_resp2_is_refused_to_who_listens(void **state)
     }
 }
 
+/* A replica could not be told from a primary. */
+static void test_redis_resp2_is_refused_where_one_of_several_is_meant(void **state)
+{
+    (void)state;
+    begin("lease=30s&timeout=5s&protocol=token", NULL, NULL);
+    store->is_of_many = true;
+    expect("HELLO 3\nINFO server");
+    says(NO_HELLO);
+    turn();
+    refused_with("primary or replica");
+    refused_with(store->where);
+    store->is_of_many = false;
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, play, play_is_over)
 
 int main(void)
@@ -181,6 +195,7 @@ int main(void)
         CASE(test_redis_resp2_version_is_what_info_says),
         CASE(test_redis_resp2_next_connection_says_hello_again),
         CASE(test_redis_resp2_is_refused_to_who_listens),
+        CASE(test_redis_resp2_is_refused_where_one_of_several_is_meant),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -291,8 +291,8 @@ static void read_run_id(char ret_run_id[BWL_REDIS_RUN_ID_SIZE + 1], const bwl_re
     ret_run_id[size] = '\0';
 }
 
-/* It will say later: while a script runs for too long, HELLO is answered and nothing else is.  To go
- * on without would be to take a server that is busy for one that does not tell. */
+/* It will say later: while a script runs for too long, it answers HELLO and nothing else.  To go on
+ * without would be to take a server that is busy for one that does not tell. */
 static int put_off(bwl_redis_store *store, const char *bytes, size_t size, bwl_fault *fault)
 {
     store->is_put_off = true;

@@ -33,9 +33,13 @@ def stands_in_line(place, redis, count, name="job"):
 
 
 def test_holder_is_shown_then_broken_and_learns_it_by_its_renewal(place, redis):
-    holder = place.hold("job", "-t", "3s", "--kill-after", "100ms")
-    done = breaks(place, "--yes", "job")
-    assert (done.returncode, done.stderr) == (0, "")
+    for _ in range(20):
+        holder = place.hold("job", "-t", "3s", "--kill-after", "100ms")
+        done = breaks(place, "--yes", "job")
+        assert (done.returncode, done.stderr) == (0, "")
+        if done.stdout != "job: nobody holds it\n":
+            break
+        assert place.finish(holder) == LOST  # all stood still for longer than its lease
     shown, broken = done.stdout.splitlines()
     assert shown.startswith("job: held by ") and f" pid {holder.pid} (sh), which ends in " in shown
     assert broken == "job: broken"
@@ -47,7 +51,7 @@ def test_holder_is_shown_then_broken_and_learns_it_by_its_renewal(place, redis):
 
 
 def test_three_who_wait_are_served_in_their_order(place, redis):
-    holder = place.hold("job", "-t", "3s", "--kill-after", "100ms")
+    holder = place.hold()
     waiters = []
     for number in range(3):
         waiters.append(place.start("job", "sh", "-c", f"echo {number} >>order"))
@@ -55,7 +59,7 @@ def test_three_who_wait_are_served_in_their_order(place, redis):
     assert breaks(place, "-y", "job").returncode == 0
     assert [place.finish(waiter) for waiter in waiters] == [0, 0, 0]
     assert place.path("order").read_text() == "0\n1\n2\n"
-    assert place.finish(holder) == LOST
+    assert place.let_go(holder) == LOST
     assert redis.keys() == []
 
 
@@ -77,14 +81,14 @@ def test_without_a_terminal_it_only_shows(place, redis):
 
 def test_json_is_one_line_and_breaks_only_with_yes(place, redis):
     assert json.loads(breaks(place, "--json", "job").stdout) == {"bowline": 1, "event": "free", "name": "job"}
-    holder = place.hold("job", "-t", "3s", "--kill-after", "100ms")
+    holder = place.hold("job", "-t", "20s")
     looked, broken = (breaks(place, "--json", *more, "job") for more in ([], ["--yes"]))
     assert (looked.returncode, broken.returncode, looked.stderr, broken.stderr) == (CHANGED, 0, "", "")
     looked, broken = (json.loads(done.stdout) for done in (looked, broken))
     assert (looked["event"], broken["event"]) == ("held", "broken")
     assert looked["id"] == broken["id"] and len(looked["id"]) == 16
-    assert looked["pid"] == holder.pid and looked["program"] == "sh" and 0 < looked["left_ms"] <= 3000
-    assert place.finish(holder) == LOST
+    assert looked["pid"] == holder.pid and looked["program"] == "sh" and 0 < looked["left_ms"] <= 20000
+    assert place.let_go(holder) == LOST
 
 
 # Asked on a terminal.
@@ -115,7 +119,7 @@ class Asked:
 
 
 def test_yes_breaks_and_anything_else_does_not(place, redis):
-    holder = place.hold("job", "-t", "3s", "--kill-after", "100ms")
+    holder = place.hold()
     for answer in ("\n", "n\n", "yellow\n", "\x04"):
         asked = Asked(place)
         assert asked.answer(answer) == CHANGED, answer
@@ -123,7 +127,7 @@ def test_yes_breaks_and_anything_else_does_not(place, redis):
     asked = Asked(place)
     assert asked.answer("y\n") == 0
     assert "job: broken" in asked.text
-    assert place.finish(holder) == LOST
+    assert place.let_go(holder) == LOST
 
 
 def test_who_took_it_between_the_question_and_the_answer_keeps_it(place, redis):
@@ -141,12 +145,24 @@ def test_who_took_it_between_the_question_and_the_answer_keeps_it(place, redis):
     assert "nobody has the lock" in asked.text
 
 
+def held_and_awaited(place, redis):
+    """A holder and who waits for him. Again, if all stood still until the short lease was over and he was served."""
+    order, line = place.path("order"), "bowline:{job}:bwl.q"
+    for _ in range(20):
+        holder = place.hold("job", "-t", "1s", "--kill-after", "100ms")
+        waiter = place.start("job", "sh", "-c", "echo served >>order")
+        place.wait_for("who waits", lambda: redis.cli("ZCARD", line) == "1" or order.exists())
+        if not order.exists():
+            break
+        assert (place.finish(holder), place.finish(waiter)) == (LOST, 0)
+        order.unlink()
+    return holder, waiter
+
+
 def test_who_breaks_may_be_killed_at_any_moment(place, redis):
     """Before, between or after the two steps: the lock is the holder's or the next one's, and it goes on."""
     for delay in range(12):
-        holder = place.hold("job", "-t", "1s", "--kill-after", "100ms")
-        waiter = place.start("job", "sh", "-c", "echo served >>order")
-        stands_in_line(place, redis, 1)
+        holder, waiter = held_and_awaited(place, redis)
         command = [os.environ["BOWLINE"], "break", "--yes", "job"]
         breaker = subprocess.Popen(command, env=place.env, stdout=subprocess.DEVNULL)
         try:
@@ -156,7 +172,7 @@ def test_who_breaks_may_be_killed_at_any_moment(place, redis):
         breaker.wait(LIMIT)
         is_held = redis.cli("GET", "bowline:{job}") != "" and place.path("order").exists() is False
         if is_held and place.is_alive(holder.command) and redis.cli("ZCARD", "bowline:{job}:bwl.q") == "1":
-            assert place.let_go(holder) == 128 + signal.SIGTERM
+            assert place.let_go(holder) in (128 + signal.SIGTERM, LOST)  # it may have run out since
         else:
             assert place.finish(holder) == LOST
         assert place.finish(waiter) == 0

@@ -12,6 +12,8 @@ LIMIT = 60
 SLOTS = 16384
 OPTIONS = ["--save", "", "--bind", "127.0.0.1", "--cluster-enabled", "yes", "--cluster-node-timeout", "1000"]
 OPTIONS += ["--repl-diskless-sync-delay", "0", "--appendonly", "yes", "--appendfsync", "always"]
+# On a machine that stands still a primary is taken for dead, and its replica must not become another one.
+OPTIONS += ["--cluster-replica-no-failover", "yes"]
 
 
 def until(what, condition):

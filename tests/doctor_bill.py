@@ -1,6 +1,8 @@
 """What the tests of `bowline doctor` share: how it is asked, and what it said."""
 
 import json
+import pathlib
+import random
 import socket
 
 
@@ -47,6 +49,12 @@ GOOD = ["--appendonly", "yes", "--appendfsync", "always", "--enable-debug-comman
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that is free, and stays it: the kernel gives none of these to whoever asks for any, or connects."""
+    least, kernels = 10000, int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", random.randrange(least, kernels) if kernels > 2 * least else 0))
+            except OSError:
+                continue  # somebody has it
+            return probe.getsockname()[1]

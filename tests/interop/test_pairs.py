@@ -93,7 +93,7 @@ def test_whoever_waits_gets_it(arena, pair):
 
 def test_what_a_dead_foreign_holder_left(arena, pair):
     theirs = foreigner(arena, pair, pair.short_ms).await_ready()
-    ours = arena.bowline(pair.query, pair.short_ms).await_ready()
+    ours = arena.bowline(pair.query, LEASE_MS).await_ready()
     assert theirs.acquire() == "held"
     value = arena.server.dump(key_of(pair))
     theirs.kill()
@@ -108,7 +108,7 @@ def test_what_a_dead_foreign_holder_left(arena, pair):
 def test_what_a_dead_bowline_left(arena, pair):
     theirs = foreigner(arena, pair, pair.short_ms).await_ready()
     ours = arena.bowline(pair.query, pair.short_ms).await_ready()
-    assert ours.acquire() == "held"
+    assert ours.acquire(PATIENCE_MS) == "held"  # with a short lease it waits for an answer for a third of that only
     value = arena.server.dump(key_of(pair))
     ours.kill()
     if not pair.never_ends:
@@ -124,7 +124,7 @@ def test_a_late_bowline(arena, pair):
     """Its lease ran out while it worked, and a foreign program holds the lock when it gives back."""
     ours = arena.bowline(pair.query + "&renew=off", pair.short_ms).await_ready()
     theirs = foreigner(arena, pair).await_ready()
-    assert ours.acquire() == "held"
+    assert ours.acquire(PATIENCE_MS) == "held"
     assert theirs.acquire(PATIENCE_MS) == "held"
     value = arena.server.dump(key_of(pair))
     assert ours.release() == "lost"

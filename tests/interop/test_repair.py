@@ -16,8 +16,12 @@ def test_who_died_before_its_lock_had_an_expiry(arena, pair, foreign_dies):
     theirs = arena.party(pair.language, pair.algorithm, pair.short_ms).await_ready()
     ours = arena.bowline(pair.query + "&renew=off", pair.short_ms).await_ready()
     dies, waits = (theirs, ours) if foreign_dies else (ours, theirs)
-    assert dies.acquire() == "held"
-    assert arena.server.cli("persist", pair.key % KEY) == "1"
+    for _ in range(20):
+        assert dies.acquire(PATIENCE_MS) == "held"
+        if arena.server.cli("persist", pair.key % KEY) == "1":
+            break
+        dies.release()  # all stood still for longer than its lease
+    assert arena.server.cli("pttl", pair.key % KEY) == "-1"
     dies.kill()
     assert waits.acquire(PATIENCE_MS) == "held"
-    assert waits.release() == "released"
+    assert waits.release() in ("released", "lost")  # the lease is short

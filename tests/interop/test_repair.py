@@ -1,5 +1,7 @@
 """Locks that are set first and given an expiry then: who waits mends what a death in between has left."""
 
+import signal
+
 import pytest
 
 from interop import pairs
@@ -18,10 +20,12 @@ def test_who_died_before_its_lock_had_an_expiry(arena, pair, foreign_dies):
     dies, waits = (theirs, ours) if foreign_dies else (ours, theirs)
     for _ in range(20):
         assert dies.acquire(PATIENCE_MS) == "held"
+        dies.process.send_signal(signal.SIGSTOP)  # so that it gives nothing back when its lease is over
         if arena.server.cli("persist", pair.key % KEY) == "1":
             break
+        dies.process.send_signal(signal.SIGCONT)
         dies.release()  # all stood still for longer than its lease
-    assert arena.server.cli("pttl", pair.key % KEY) == "-1"
     dies.kill()
+    assert arena.server.cli("pttl", pair.key % KEY) == "-1"
     assert waits.acquire(PATIENCE_MS) == "held"
     assert waits.release() in ("released", "lost")  # the lease is short

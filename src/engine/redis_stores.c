@@ -76,6 +76,13 @@ bwl_redis_store *bwl_redis_copy(bwl_client *client, const bwl_redis_store *its)
     return NULL;
 }
 
+/* Its answer would be where the former host is. */
+static void forget_lookup(bwl_redis_store *store)
+{
+    bwl_resolve_forget(store->resolve);
+    store->resolve = NULL;
+}
+
 int bwl_redis_set_host(bwl_redis_store *store, const char *host, uint16_t port)
 {
     char *copied = strdup(host);
@@ -90,6 +97,7 @@ int bwl_redis_set_host(bwl_redis_store *store, const char *host, uint16_t port)
     store->failures     = 0;
     store->rests_until  = 0;
     store->to_be_killed = 0;
+    forget_lookup(store);
     (void)snprintf(store->where, sizeof store->where, "%.100s:%u", host, (unsigned)port);
     if (store->tls != NULL)
         bwl_conn_secure(&store->conn, store->tls, store->host);

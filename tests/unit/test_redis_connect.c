@@ -279,6 +279,29 @@ static void test_redis_connect_old_lookup_is_dropped(void **state)
     (void)close(place);
 }
 
+/* Of the host that was there before: its answer is no address of the one that is there now. */
+static void test_redis_connect_lookup_of_another_host_is_dropped(void **state)
+{
+    uint16_t port;
+
+    (void)state;
+    open_named("lease=30s&timeout=40ms");
+    hold_back(true);
+    (void)ask();
+    drive_until_ended();
+    while (calls() == 0)
+        pass(1);
+    assert_int_equal(bwl_redis_set_host(store, "other.test", names.port), BWL_OK);
+    int place = make_place(8, &port);
+    move_to(port);
+    client->settings.answer_ms = 30000; /* what this machine is late with is no new attempt */
+    (void)ask();
+    hold_back(false);
+    drive_until(BWL_REDIS_GREETING);
+    assert_int_equal(calls(), 2);
+    (void)close(place);
+}
+
 static void test_redis_connect_client_may_be_closed_during_a_lookup(void **state)
 {
     (void)state;
@@ -400,6 +423,7 @@ int main(void)
         CASE(test_redis_connect_name_that_is_not_known_is_unreachable),
         CASE(test_redis_connect_late_lookup_is_kept_for_the_next_attempt),
         CASE(test_redis_connect_old_lookup_is_dropped),
+        CASE(test_redis_connect_lookup_of_another_host_is_dropped),
         CASE(test_redis_connect_client_may_be_closed_during_a_lookup),
         CASE(test_redis_connect_address_that_swallows_leaves_time_for_the_next),
         CASE(test_redis_connect_addresses_end_within_the_time_of_one),

@@ -167,8 +167,9 @@ void bwl_redis_seek_held(bwl_redis_store *store)
         if (!bwl_lock_is_seat(lock) && bwl_redis_is_home(store, lock) &&
             lock->hold.state == BWL_HOLD_HELD && !part_of(lock)->is_sought) {
             memcpy(question.token, lock->hold.claim.token, sizeof question.token);
-            part_of(lock)->is_sought = true; /* else at the next attempt */
-            part_of(lock)->is_sought = bwl_redis_ask_another(store, &question);
+            part_of(lock)->is_sought = true; /* which may be over when this has been asked */
+            if (!bwl_redis_ask_another(store, &question))
+                part_of(lock)->is_sought = false; /* at the next attempt */
         }
         next = lock->next;
         bwl_lock_unpin(lock);

@@ -83,6 +83,34 @@ static void test_cluster_what_nobody_wants_any_more_is_not_asked_again(void **st
     assert_int_equal(client->pending, 0);
 }
 
+/* ---- what is held, and whose node is away ---------------------------------------------------- */
+
+static bwl_redis_store *store_of(unsigned i)
+{
+    return bwl_redis_store_at(((bwl_redis_store *)client->store)->cluster, i + 1);
+}
+
+/* The other node has an address to which nothing can be sent, which is known at once: that was no
+ * search, and the next one finds the lock. */
+static void test_cluster_search_that_ends_at_once_is_not_the_last(void **state)
+{
+    (void)state;
+    bwl_lock *lock = held_at_0("a");
+    assert_int_equal(bwl_redis_set_host(store_of(1), "255.255.255.255", 7000), BWL_OK);
+    vanish(0);
+    hang_up(0);
+    while (!bwl_redis_is_suspect(store_of(0)) || !bwl_redis_is_suspect(store_of(1)))
+        turn();
+    assert_int_equal(bwl_redis_set_host(store_of(1), "127.0.0.1", (uint16_t)ports[1]), BWL_OK);
+    for (unsigned n = 0; n < 100 && !is_called(1); n++)
+        assert_int_equal(bwl_client_drive(client, bwl_client_now(client) + 50, NULL), BWL_OK);
+    assert_true(lines[1] >= 0);
+    says(1, SAYS_HELLO("cluster", "master") SAYS_INFO("a") SAYS_NO_MAP);
+    says(1, ":1\r\n");
+    assert_true(bwl_hold_is_held(&lock->hold));
+    assert_int_equal(client->pending, 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, play, play_is_over)
 
 int main(void)
@@ -92,6 +120,7 @@ int main(void)
         CASE(test_cluster_who_is_sent_to_nobody_gives_up),
         CASE(test_cluster_who_is_out_of_time_does_not_try_again),
         CASE(test_cluster_what_nobody_wants_any_more_is_not_asked_again),
+        CASE(test_cluster_search_that_ends_at_once_is_not_the_last),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -208,15 +208,29 @@ bwl_redis_store *bwl_redis_store_for(bwl_lock *lock, unsigned node)
     return bwl_redis_store_at(cluster, place_for(cluster, lock));
 }
 
-void bwl_redis_is_at(bwl_redis_store *store, const bwl_lock *lock)
+/* A process that we met while the lock was thought to be elsewhere may be the first to say YES
+ * after the one before it: it may have an older state of the data. */
+void bwl_redis_is_at(bwl_redis_store *store, bwl_lock *lock)
 {
-    if (store->cluster != NULL)
-        part_of(lock)->home = store;
+    bwl_redis_part *part = part_of(lock);
+
+    if (store->cluster == NULL)
+        return;
+    if (bwl_redis_gave_before(store, lock))
+        bwl_redis_give_up(store, lock);
+    part->home  = store;
+    part->giver = store;
+    part->gave  = store->processes;
 }
 
 bool bwl_redis_is_home(const bwl_redis_store *store, const bwl_lock *lock)
 {
     return store->cluster == NULL || part_of(lock)->home == store;
+}
+
+bool bwl_redis_gave_before(const bwl_redis_store *store, const bwl_lock *lock)
+{
+    return part_of(lock)->giver == store && part_of(lock)->gave != store->processes;
 }
 
 /* ---- the map --------------------------------------------------------------------------------- */

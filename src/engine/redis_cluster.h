@@ -88,9 +88,11 @@ uint16_t bwl_redis_slot_of(const bwl_redis_store *store, const bwl_lock *lock);
  * memory. */
 bwl_redis_store *bwl_redis_store_for(bwl_lock *lock, unsigned node);
 
-/* It has said YES; and: was it the last one to do so, or is it where the lock has moved? */
-void bwl_redis_is_at(bwl_redis_store *store, const bwl_lock *lock);
+/* It has said YES; and: was it the last one to do so, or is it where the lock has moved?  And: was
+ * the last one to do so a process that was there before this one? */
+void bwl_redis_is_at(bwl_redis_store *store, bwl_lock *lock);
 bool bwl_redis_is_home(const bwl_redis_store *store, const bwl_lock *lock);
+bool bwl_redis_gave_before(const bwl_redis_store *store, const bwl_lock *lock);
 
 /* Is the map asked for in every greeting?  Writes that, and reads the answer: whatever it says, we
  * go on. */

@@ -17,7 +17,9 @@
  * one had.
  *
  * A node of a cluster is asked for those locks alone that are at home there.  One that is a replica
- * now sends us on, whichever process it is, to the node that has a copy: as with the sentinels.
+ * now sends us on, whichever process it is, to the node that has a copy: as with the sentinels.  At
+ * a primary, another process makes lost what the one before it was the last to say YES to; what
+ * another node gave has come there with its slot, and is asked for.
  *
  * A server that does not tell its run_id (INFO is forbidden to us, or it has none) is taken to be
  * the same; then the question whether the key is ours is all that is known.
@@ -40,8 +42,10 @@ bool bwl_redis_holds_something(const bwl_redis_store *store)
     return false;
 }
 
-static void give_up(bwl_redis_store *store, bwl_lock *lock)
+void bwl_redis_give_up(bwl_redis_store *store, bwl_lock *lock)
 {
+    if (!bwl_hold_is_held(&lock->hold))
+        return; /* what was given then is over already */
     bwl_lock_says(lock, "%s was started again (it has another run_id)", store->where);
     bwl_lock_disown(lock);
 }
@@ -61,11 +65,19 @@ static void verify(bwl_redis_store *store, bwl_lock *lock)
         return; /* an extension is being asked for: that verifies as well */
     if (!lock->hold.protocol->extends) {
         if (bwl_redis_has_moved(store))
-            give_up(store, lock);
+            bwl_redis_give_up(store, lock);
         return; /* there is no word that would change nothing and tell */
     }
     memcpy(question.token, lock->hold.claim.token, sizeof question.token);
     (void)bwl_redis_append(store, &question);
+}
+
+/* What is at home here, and this connection is to a primary. */
+static bool is_lost(const bwl_redis_store *store, const bwl_lock *lock)
+{
+    if (store->cluster != NULL)
+        return bwl_redis_gave_before(store, lock);
+    return store->is_another && !bwl_redis_has_moved(store);
 }
 
 void bwl_redis_vouch(bwl_redis_store *store)
@@ -78,12 +90,14 @@ void bwl_redis_vouch(bwl_redis_store *store)
         store->is_another = false;
         return;
     }
+    if (store->is_another && !is_sent_on)
+        store->processes++;
     for (bwl_lock *lock = store->client->locks; lock != NULL; lock = next) {
         bwl_lock_pin(lock);
         if (!bwl_lock_is_seat(lock) && bwl_hold_is_held(&lock->hold) &&
             bwl_redis_is_home(store, lock)) {
-            if (store->is_another && !bwl_redis_has_moved(store) && !is_sent_on)
-                give_up(store, lock);
+            if (!is_sent_on && is_lost(store, lock))
+                bwl_redis_give_up(store, lock);
             else
                 verify(store, lock);
         }

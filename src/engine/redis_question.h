@@ -51,14 +51,16 @@ typedef struct bwl_redis_open_question {
 
 /* Our part of a lock.  Its key is made from its name when it is written. */
 typedef struct bwl_redis_part {
-    bwl_redis_looker *looker;     /* one for each server; NULL: nobody has looked                */
-    struct bwl_redis_store *home; /* of a cluster: the node that has it; NULL: none said so      */
-    bool      is_sought;          /* elsewhere, as its node cannot be reached                    */
-    bwl_lock *next_kept;          /* behind it in line for a section, or for the replicas        */
-    uint32_t  kept_tag;           /* of its question there                                       */
-    bool      is_alone;           /* its renewal was refused, and would be that of a whole batch */
-    bool      has_waited;         /* this attempt stood in line: others may do so behind it      */
-    uint32_t  slot;               /* among those who wait; 0: it never did                       */
+    bwl_redis_looker *looker;      /* one for each server; NULL: nobody has looked                */
+    struct bwl_redis_store *home;  /* of a cluster: the node that has it; NULL: none said so     */
+    struct bwl_redis_store *giver; /* likewise: the last node that said YES, ...                 */
+    uint64_t                gave;  /* ... and as which of its processes, counted by its store    */
+    bool      is_sought;           /* elsewhere, as its node cannot be reached                    */
+    bwl_lock *next_kept;           /* behind it in line for a section, or for the replicas        */
+    uint32_t  kept_tag;            /* of its question there                                       */
+    bool      is_alone;            /* its renewal was refused, and would be that of a whole batch */
+    bool      has_waited;          /* this attempt stood in line: others may do so behind it      */
+    uint32_t  slot;                /* among those who wait; 0: it never did                       */
     uint64_t  generation;
     bwl_ms    claim_ms;
     /* By which inboxes it may stand in the queue: the last one that the server is known to have,

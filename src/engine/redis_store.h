@@ -142,6 +142,7 @@ struct bwl_redis_store {
     /* Of a cluster. */
     uint8_t *slots; /* of a node, see redis_slot.h; NULL                           */
     bwl_ms   slots_new_until;
+    uint64_t processes;  /* that were others than we had known, and no replicas         */
     bool     is_replica; /* as it said last                                             */
 
     bwl_address   addresses[BWL_RESOLVE_MAX];
@@ -469,6 +470,9 @@ bool bwl_redis_holds_something(const bwl_redis_store *store);
 
 /* A connection is about to be ready: asks for, or gives up, what is held. */
 void bwl_redis_vouch(bwl_redis_store *store);
+
+/* What is held was given by a process that is no more, and is lost. */
+void bwl_redis_give_up(bwl_redis_store *store, bwl_lock *lock);
 
 /* The answer to a question that verifies. */
 void bwl_redis_verified(const bwl_redis_open_question *question, const bwl_event *ev);

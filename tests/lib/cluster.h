@@ -46,6 +46,10 @@ void cluster_begin_move(cluster *c, int slot, unsigned from, unsigned to);
 void cluster_move_keys(cluster *c, int slot, unsigned from, unsigned to);
 void cluster_end_move(cluster *c, int slot, unsigned from, unsigned to);
 
+/* The replica takes the place of the primary, which is there still, with all its slots.  Waits
+ * until it follows, and then until each that runs knows of it. */
+void cluster_switch(cluster *c, int slot, unsigned from, unsigned to);
+
 /* As server_becomes_empty, of every node that runs, and of keys of any kind. */
 bool cluster_becomes_empty(cluster *c);
 

@@ -316,17 +316,6 @@ static void test_cluster_queue_fences_rise_over_a_failover(void **state)
     bowline_close(client);
 }
 
-static void must_switch(unsigned to, int slot, unsigned from)
-{
-    assert_true(server_comes_to(c->nodes[to], "master_link_status:up", "INFO replication"));
-    for (int i = 0; i < 5 && cluster_owner(c, from, slot) == from; i++) { /* it may give up */
-        assert_string_equal(server_ask(c->nodes[to], "CLUSTER FAILOVER"), "OK");
-        for (int n = 0; n < 700 && cluster_owner(c, from, slot) == from; n++)
-            sleep_ms(10);
-    }
-    assert_true(cluster_leaves(c, slot, from));
-}
-
 /* There and back, and no connection has ended: what the first one was told of the slot counts no
  * more, as others may have drawn fences in between that it does not know of. */
 static void test_cluster_queue_fences_rise_when_a_node_is_primary_again(void **state)
@@ -342,8 +331,8 @@ static void test_cluster_queue_fences_rise_when_a_node_is_primary_again(void **s
     uint64_t        fence  = bowline_hold_fence(hold);
     must_release(hold);
     (void)snprintf(count, sizeof count, "%s", server_ask(c->nodes[1], "KEYS bowline:f:*"));
-    must_switch(4, slot, 1);
-    must_switch(1, slot, 4);
+    cluster_switch(c, slot, 1, 4);
+    cluster_switch(c, slot, 4, 1);
     assert_string_equal(server_ask(c->nodes[1], "SET %s %llu", count,
                                    (unsigned long long)(fence / 1024 - 3600000000)),
                         "OK");

@@ -262,6 +262,40 @@ static void test_cluster_lock_that_the_replica_lacks_is_lost(void **state)
     bowline_close(client);
 }
 
+/* As in an upgrade: the replica is started again first, and takes over then.  The clients know it,
+ * and its former process, as it is what their URL names; and it gave them nothing. */
+static void test_cluster_lock_survives_a_switch_to_a_node_that_was_started_again(void **state)
+{
+    enum { LOCKS = 2 };
+    static const char *const protocols[LOCKS] = { "token", "queue" };
+    bowline_client          *clients[LOCKS];
+    bowline_hold            *holds[LOCKS];
+    char                     url[340];
+    int                      slot = 0;
+
+    (void)state;
+    begin(true);
+    for (unsigned i = 0; i < LOCKS; i++) {
+        const char *name = cluster_name_at(1, i);
+        slot             = cluster_slot_of(c, name);
+        (void)snprintf(url, sizeof url, "redis+cluster://127.0.0.1:%d?protocol=%s&lease=%dms",
+                       c->nodes[4]->port, protocols[i], LEASE_MS);
+        clients[i] = must_open(url);
+        holds[i]   = must_acquire(clients[i], name);
+    }
+    server_restart(c->nodes[4]);
+    assert_true(cluster_comes_to(c, "ok"));
+    cluster_switch(c, slot, 1, 4);
+    for (unsigned i = 0; i < LOCKS; i++) {
+        assert_status(BOWLINE_OK, bowline_extend(holds[i], 0, NULL), NULL);
+        assert_status(BOWLINE_BUSY, try_once(clients[1 - i], cluster_name_at(1, i)), NULL);
+        must_release(holds[i]);
+    }
+    assert_true(cluster_becomes_empty(c));
+    for (unsigned i = 0; i < LOCKS; i++)
+        bowline_close(clients[i]);
+}
+
 /* The other parts of the cluster serve on. */
 static void test_cluster_other_locks_do_not_notice(void **state)
 {
@@ -373,6 +407,8 @@ int main(void)
         cmocka_unit_test_teardown(test_cluster_slot_moves_under_contention, end),
         cmocka_unit_test_teardown(test_cluster_lock_survives_the_end_of_its_node, end),
         cmocka_unit_test_teardown(test_cluster_lock_that_the_replica_lacks_is_lost, end),
+        cmocka_unit_test_teardown(
+            test_cluster_lock_survives_a_switch_to_a_node_that_was_started_again, end),
         cmocka_unit_test_teardown(test_cluster_other_locks_do_not_notice, end),
         cmocka_unit_test_teardown(test_cluster_who_waits_sits_out_a_failover, end),
         cmocka_unit_test_teardown(test_cluster_that_is_down_says_so, end),

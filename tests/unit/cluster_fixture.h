@@ -50,17 +50,27 @@ static int           lines[NODES]; /* our end of the connection to it; -1 */
 
 /* ---- the nodes ------------------------------------------------------------------------------- */
 
-static inline void listen_as(unsigned i)
+/* Has the port, 0 being any that is free, and takes no connections yet. */
+static inline void bind_to(unsigned i, int port)
 {
-    struct sockaddr_in at   = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_in at   = { .sin_family      = AF_INET,
+                                .sin_port        = htons((uint16_t)port),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t          size = sizeof at;
+    int                yes  = 1;
 
     listeners[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    lines[i]     = -1;
+    /* There may be connections of before that are not quite gone. */
+    assert_int_equal(setsockopt(listeners[i], SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes), 0);
     assert_int_equal(bind(listeners[i], (struct sockaddr *)&at, size), 0);
-    assert_int_equal(listen(listeners[i], 4), 0);
     assert_int_equal(getsockname(listeners[i], (struct sockaddr *)&at, &size), 0);
     ports[i] = ntohs(at.sin_port);
+}
+
+static inline void comes_up(unsigned i)
+{
+    lines[i] = -1;
+    assert_int_equal(listen(listeners[i], 4), 0);
 }
 
 static inline void vanish(unsigned i)
@@ -164,8 +174,10 @@ static inline void open_client(void)
 static inline int play(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < NODES; i++)
-        listen_as(i);
+    for (unsigned i = 0; i < NODES; i++) {
+        bind_to(i, 0);
+        comes_up(i);
+    }
     operation = (bwl_operation){ 0 };
     open_client();
     return 0;

@@ -148,8 +148,8 @@ static void test_stopped_for_less_than_the_lease_is_kept(void **state)
 
 static void test_extend_and_release_without_an_answer_are_unknown(void **state)
 {
-    bowline_client *client = client_with("lease=2s&timeout=200ms&renew=off");
-    bowline_client *second = client_with("lease=2s&timeout=200ms&renew=off");
+    bowline_client *client = client_with("lease=15s&timeout=200ms&renew=off");
+    bowline_client *second = client_with("lease=15s&timeout=200ms&renew=off");
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_hold   *other  = must_acquire(second, "y");
     bowline_error   error  = { 0 };
@@ -162,7 +162,8 @@ static void test_extend_and_release_without_an_answer_are_unknown(void **state)
     /* By now there is no connection: this is never sent. */
     assert_status(BOWLINE_UNREACHABLE, bowline_release(hold, &error), &error);
     server_signal(redis, SIGCONT);
-    assert_true(server_becomes_empty(redis));
+    assert_string_equal(server_ask(redis, "DEL bowline:{x}"), "1");
+    assert_true(server_becomes_empty(redis)); /* what the server had been sent it has done */
     bowline_close(client);
     bowline_close(second);
 }
@@ -193,14 +194,17 @@ static void test_pause_of_writes(void **state)
     bowline_client *other  = warm_client("lease=60s");
     bowline_hold   *hold   = NULL;
     bowline_error   error  = { 0 };
+    waiter          w;
 
     (void)state;
-    assert_string_equal(server_ask(redis, "CLIENT PAUSE 600 WRITE"), "OK");
+    assert_string_equal(server_ask(redis, "CLIENT PAUSE 60000 WRITE"), "OK");
     assert_status(BOWLINE_UNKNOWN, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
                   &error);
-    assert_status(BOWLINE_OK, acquire_within(&hold, other, "x", 20000, &error), &error);
-    assert_true(bowline_hold_left_ms(hold) > 0);
-    must_release(hold);
+    waiter_start(&w, other, "x", 20000);
+    assert_string_equal(server_ask(redis, "CLIENT UNPAUSE"), "OK");
+    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
+    assert_true(bowline_hold_left_ms(w.hold) > 0);
+    must_release(w.hold);
     bowline_close(client);
     bowline_close(other);
 }

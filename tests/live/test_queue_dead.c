@@ -2,8 +2,8 @@
  * test_queue_dead.c -- protocol queue, with processes that die, stop, or lose their connection:
  * while they hold the lock, and while they wait for it.
  *
- * The others are the command, `bowline run`, each a process of its own.  Leases of theirs are
- * short, as their end is what is waited for; what is asserted is who was served, not when.
+ * The others are the command, `bowline run`, each a process of its own.  What is asserted is who
+ * was served, not when.
  */
 #include "tests/lib/line.h"
 #include "tests/lib/proxy.h"
@@ -35,9 +35,9 @@ static pid_t run(const char *lease, const char *script)
     return pid;
 }
 
-static pid_t run_holder(const char *lease)
+static pid_t run_holder(void)
 {
-    pid_t pid = run(lease, "exec sleep 60");
+    pid_t pid = run("1h", "exec sleep 60");
 
     for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(1))
         if (strcmp(server_ask(redis, "EXISTS bowline:{x}"), "1") == 0)
@@ -83,12 +83,15 @@ static void holder_is_killed_with(long count)
     waiter          waiters[MANY];
     uint64_t        fence = 0;
 
-    pid_t holder = run_holder("1s");
+    pid_t holder = run_holder();
     for (long i = 0; i < count; i++) {
         clients[i] = must_open(url);
         line_join(redis, &waiters[i], clients[i], "x", i + 1);
     }
     kill_hard(holder);
+    for (long i = 0; i < count; i++)
+        assert_false(atomic_load(&waiters[i].ended));
+    assert_string_equal(server_ask(redis, "PEXPIRE bowline:{x} 100"), "1"); /* its lease ends */
     for (long i = 0; i < count; i++) {
         assert_true(waiter_ends(&waiters[i]));
         assert_status(BOWLINE_OK, waiter_join(&waiters[i]), &waiters[i].error);

@@ -171,12 +171,16 @@ static void test_fast_server_clock_without_renewal(void **state)
 
 /* ---- jumps, with a line ---------------------------------------------------------------------- */
 
-static void line_up(rival *rivals[LINE])
+/* Did they all stand in line at once?  They do if the lock is kept for so long. */
+static bool line_up(rival *rivals[LINE])
 {
+    bool all = true;
+
     for (int i = 0; i < LINE; i++) {
         rivals[i] = rival_start_in_line(judge, queue_url, "x");
-        assert_true(line_comes_to(redis, "x", i + 1));
+        all       = all && line_comes_to(redis, "x", i + 1);
     }
+    return all;
 }
 
 static void each_gets_a_turn(rival *rivals[LINE])
@@ -191,18 +195,17 @@ static void line_goes(rival *rivals[LINE])
         rival_stop(rivals[i]);
 }
 
-/* The line, too, ends with the lock: an hour is more than its 60 seconds, and all in it seem dead.
- * They come back by their tickets. */
-static void test_server_clock_an_hour_forward_with_a_line(void **state)
+/* False: the holder had lost it before they all stood in line. */
+static bool goes_an_hour_forward_with_a_line(void)
 {
     rival *rivals[LINE];
 
-    (void)state;
     set_clock(0, 0);
     bowline_client *client = must_open(queue_url);
     bowline_hold   *hold   = must_acquire(client, "x");
     believer       *b      = believer_start(judge, hold);
-    line_up(rivals);
+    bool            all    = line_up(rivals);
+    assert_true(all || bowline_hold_left_ms(hold) == 0);
     set_clock(3600000, 0);
     int64_t fault_us = witness_now_us();
     each_gets_a_turn(rivals);
@@ -212,12 +215,31 @@ static void test_server_clock_an_hour_forward_with_a_line(void **state)
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     line_goes(rivals);
     assert_int_equal(witness_judge(judge).fences_backward, 0);
-    /* From then on all is as ever. */
+    bowline_close(client);
     judge_dismiss(judge);
     judge = witness_new();
-    hold  = must_acquire(client, "x");
-    b     = believer_start(judge, hold);
-    line_up(rivals);
+    return all;
+}
+
+/* The line, too, ends with the lock: an hour is more than its 60 seconds, and all in it seem dead.
+ * They come back by their tickets. */
+static void test_server_clock_an_hour_forward_with_a_line(void **state)
+{
+    rival *rivals[LINE];
+    char   url[200];
+
+    (void)state;
+    for (int rounds = 1; !goes_an_hour_forward_with_a_line(); rounds++) {
+        print_message("# round %d: the machine was too slow\n", rounds);
+        assert_true(rounds < 20);
+        (void)server_ask(redis, "FLUSHALL");
+    }
+    /* From then on all is as ever. */
+    (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    believer       *b      = believer_start(judge, hold);
+    assert_true(line_up(rivals));
     (void)believer_stop(b);
     must_release(hold);
     each_gets_a_turn(rivals);
@@ -239,10 +261,11 @@ static void test_server_clock_an_hour_back_with_a_line(void **state)
         bowline_hold *hold = must_acquire(client, "x");
         believer     *b    = believer_start(judge, hold);
         copy_value(value);
-        line_up(rivals);
+        bool all = line_up(rivals);
         set_clock(-3600000, 0);
         sleep_ms(2 * LEASE_MS);
         bool kept = bowline_hold_left_ms(hold) > 0;
+        assert_true(all || !kept);
         (void)believer_stop(b);
         int status = bowline_release(hold, NULL);
         remove_what_is_left(value);

@@ -32,12 +32,16 @@ static void each_gets_a_turn(rival *rivals[LINE])
         assert_true(rival_gets_a_turn(rivals[i]));
 }
 
-static void line_up(rival *rivals[LINE])
+/* Did they all stand in line at once?  They do if the lock is kept for so long. */
+static bool line_up(rival *rivals[LINE])
 {
+    bool all = true;
+
     for (int i = 0; i < LINE; i++) {
         rivals[i] = rival_start_in_line(judge, short_url, "x");
-        assert_true(line_comes_to(redis, "x", i + 1));
+        all       = all && line_comes_to(redis, "x", i + 1);
     }
+    return all;
 }
 
 static void line_goes(rival *rivals[LINE])
@@ -46,16 +50,16 @@ static void line_goes(rival *rivals[LINE])
         rival_stop(rivals[i]);
 }
 
-/* Everything is gone, and every connection is there still: nobody is told. */
-static void test_flushall_under_a_line(void **state)
+/* False: the holder had lost it before they all stood in line. */
+static bool all_is_deleted_under_a_line(void)
 {
     rival *rivals[LINE];
 
-    (void)state;
     bowline_client *client = must_open(short_url);
     bowline_hold   *hold   = must_acquire(client, "x");
     believer       *b      = believer_start(judge, hold);
-    line_up(rivals);
+    bool            all    = line_up(rivals);
+    assert_true(all || bowline_hold_left_ms(hold) == 0);
     int64_t fault_us = witness_now_us();
     assert_string_equal(server_ask(redis, "FLUSHALL"), "OK");
     each_gets_a_turn(rivals);
@@ -68,6 +72,19 @@ static void test_flushall_under_a_line(void **state)
     assert_int_equal(witness_judge(judge).fences_backward, 0);
     bowline_close(client);
     assert_true(line_leaves_nothing(redis));
+    return all;
+}
+
+/* Everything is gone, and every connection is there still: nobody is told. */
+static void test_flushall_under_a_line(void **state)
+{
+    (void)state;
+    for (int rounds = 1; !all_is_deleted_under_a_line(); rounds++) {
+        print_message("# round %d: the machine was too slow\n", rounds);
+        assert_true(rounds < 20);
+        judge_dismiss(judge); /* the fences begin anew */
+        judge = witness_new();
+    }
 }
 
 /* A release, a claim and its confirmation may each be what is held back. */
@@ -76,9 +93,9 @@ static void test_writes_held_back_for_longer_than_a_claim(void **state)
     rival *rivals[LINE];
 
     (void)state;
-    bowline_client *client = must_open(short_url);
+    bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
-    line_up(rivals);
+    assert_true(line_up(rivals));
     must_release(hold);
     for (int i = 0; i < 6; i++) {
         sleep_ms(7 * i);
@@ -176,7 +193,7 @@ static void test_who_listens_to_everything_costs_a_claim_at_most(void **state)
 
     (void)state;
     int             fd     = server_say(redis, "PSUBSCRIBE *");
-    bowline_client *client = must_open(short_url);
+    bowline_client *client = must_open(url);
     bowline_client *other  = must_open(short_url);
     bowline_hold   *hold   = must_acquire(client, "x");
     line_join(redis, &w, other, "x", 1);

@@ -256,15 +256,19 @@ static void test_time_that_is_over_is_a_timeout(void **state)
     meddler       m     = { .command = "INCR k", .times = 1000000 };
     counter       c     = { .between = meddle, .arg = &m };
     bowline_error error = { 0 };
-    int64_t       began = clock_ms();
 
     (void)state;
-    assert_status(
-        BOWLINE_TIMEOUT,
-        bowline_update(client, "k", count_one, &c, BOWLINE_UPDATE(.wait_ms = 200), &error), &error);
-    assert_true(clock_ms() - began >= 200);
-    assert_true(c.calls >= 2);
-    assert_non_null(strstr(error.text, "for all of the wait ("));
+    for (int round = 1; c.calls < 2; round++) { /* the first may have taken all of it */
+        int64_t began = clock_ms();
+        assert_true(round <= 20);
+        c.calls = 0;
+        assert_status(
+            BOWLINE_TIMEOUT,
+            bowline_update(client, "k", count_one, &c, BOWLINE_UPDATE(.wait_ms = 200), &error),
+            &error);
+        assert_true(clock_ms() - began >= 200);
+        assert_non_null(strstr(error.text, "for all of the wait ("));
+    }
 }
 
 /* ---- a function that takes its time ---------------------------------------------------------- */

@@ -5,6 +5,7 @@
  * The loop knows only what it is told: it takes events, and asks nothing of its own accord.
  */
 #include "api/handles.h"
+#include "tests/lib/judged.h"
 #include "tests/lib/server.h"
 #include "tests/lib/testing.h"
 
@@ -71,60 +72,105 @@ static void test_key_that_is_gone_is_a_loss_at_the_next_renewal(void **state)
 static void test_loss_that_the_keeper_sees_is_shown_by_the_descriptor(void **state)
 {
     bowline_client *client = must_open(url_with("lease=6s"));
-    bowline_hold   *hold   = must_acquire(client, "n");
-    int64_t         begin  = clock_ms();
+    bool            in_time;
+    int             round = 0;
 
     (void)state;
-    assert_string_equal(server_ask(redis, "DEL bowline:{n}"), "1");
-    assert_true(is_readable(bowline_hold_fd(hold, NULL), 20000));
-    assert_true(clock_ms() < begin + 5000); /* by the renewal, not by the end of the lease */
-    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    do {
+        bowline_hold *hold  = must_acquire(client, "n");
+        int64_t       begin = clock_ms();
+        assert_string_equal(server_ask(redis, "DEL bowline:{n}"), "1");
+        assert_true(is_readable(bowline_hold_fd(hold, NULL), 20000));
+        in_time = clock_ms() < begin + 5000; /* by the renewal, not by the end of the lease */
+        assert_true(in_time || ++round < 5);
+        assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    } while (!in_time);
     bowline_close(client);
+}
+
+/* What it is.  LOST: the machine was so slow that the lease was over before it was told. */
+static int await_trouble(bowline_client *client, bowline_hold *hold, bowline_error *reterr)
+{
+    bowline_event event  = await_event(client);
+    int           status = bowline_hold_trouble(hold, reterr);
+
+    if (event.kind == BOWLINE_EVENT_LOST)
+        assert_status(BOWLINE_LOST, status, reterr);
+    else
+        assert_about(event, BOWLINE_EVENT_TROUBLE, hold);
+    return status;
+}
+
+/* The same until its trouble is over; false: the lease was over before. */
+static bool outlasts_trouble(bowline_client *client, bowline_hold *hold)
+{
+    bowline_event event = { .size = sizeof event };
+
+    while (bowline_hold_trouble(hold, NULL) == BOWLINE_REFUSED) {
+        assert_true(is_readable(bowline_wakeup_fd(client, NULL), 20000));
+        assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
+        int told = bowline_next_event(client, &event, NULL); /* it is the same trouble */
+        assert_true(told == 0 || event.kind == BOWLINE_EVENT_LOST);
+    }
+    return bowline_hold_left_ms(hold) > 0;
 }
 
 static void test_server_that_cannot_serve_is_trouble_until_it_can(void **state)
 {
-    bowline_client *client = must_open_without_keeper(url_with("lease=3s"));
-    bowline_hold   *hold   = must_acquire(client, "n");
-    bowline_event   event  = { .size = sizeof event };
-    bowline_error   error  = { 0 };
+    bowline_hold *hold  = NULL;
+    bowline_error error = { 0 };
+    bool          kept;
+    int           round = 0;
 
     (void)state;
-    assert_status(BOWLINE_OK, bowline_hold_trouble(hold, &error), &error);
-    assert_string_equal(server_ask(redis, "REPLICAOF 127.0.0.1 1"), "OK");
-    assert_about(await_event(client), BOWLINE_EVENT_TROUBLE, hold);
-    assert_status(BOWLINE_REFUSED, bowline_hold_trouble(hold, &error), &error);
-    assert_non_null(strstr(error.text, "READONLY"));
-    assert_non_null(strstr(error.text, "n is ours for "));
-    assert_true(bowline_hold_left_ms(hold) > 0);
-    assert_string_equal(server_ask(redis, "REPLICAOF NO ONE"), "OK");
-    while (bowline_hold_trouble(hold, NULL) == BOWLINE_REFUSED) {
-        assert_true(is_readable(bowline_wakeup_fd(client, NULL), 20000));
-        assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
-        assert_int_equal(bowline_next_event(client, &event, NULL), 0); /* it is the same trouble */
-    }
-    assert_status(BOWLINE_OK, bowline_hold_trouble(hold, &error), &error);
-    must_release(hold);
-    bowline_close(client);
+    do {
+        bowline_client *client = must_open_without_keeper(url_with("lease=3s"));
+        acquire_in_the_end(&hold, client, "n");
+        int status = bowline_hold_trouble(hold, &error);
+        assert_true(status == BOWLINE_OK || status == BOWLINE_LOST);
+        assert_string_equal(server_ask(redis, "REPLICAOF 127.0.0.1 1"), "OK");
+        status = await_trouble(client, hold, &error);
+        if (status != BOWLINE_LOST) {
+            assert_status(BOWLINE_REFUSED, status, &error);
+            assert_non_null(strstr(error.text, "READONLY"));
+            assert_non_null(strstr(error.text, "n is ours for "));
+            assert_true(bowline_hold_left_ms(hold) > 0 ||
+                        bowline_hold_trouble(hold, NULL) == BOWLINE_LOST);
+        }
+        assert_string_equal(server_ask(redis, "REPLICAOF NO ONE"), "OK");
+        kept   = outlasts_trouble(client, hold);
+        status = bowline_hold_trouble(hold, &error);
+        if (status != BOWLINE_LOST)
+            assert_status(BOWLINE_OK, status, &error);
+        kept = keeps_in_round(kept, bowline_release(hold, NULL), ++round);
+        bowline_close(client);
+    } while (!kept);
 }
 
 static void test_server_that_goes_away_is_trouble_and_then_a_loss(void **state)
 {
-    bowline_client *client = must_open_without_keeper(url_with("lease=1500ms"));
-    bowline_hold   *hold   = must_acquire(client, "n");
-    bowline_error   error  = { 0 };
-    int             fd     = bowline_hold_fd(hold, &error);
+    bowline_error error = { 0 };
+    bool          kept;
+    int           round = 0;
 
     (void)state;
-    server_kill(redis);
-    assert_about(await_event(client), BOWLINE_EVENT_TROUBLE, hold);
-    int status = bowline_hold_trouble(hold, &error);
-    assert_true(status == BOWLINE_UNREACHABLE || status == BOWLINE_UNKNOWN);
-    assert_about(await_event(client), BOWLINE_EVENT_LOST, hold);
-    assert_true(is_readable(fd, 0));
-    server_start_again(redis);
-    assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
-    bowline_close(client);
+    do {
+        bowline_client *client = must_open_without_keeper(url_with("lease=1500ms"));
+        bowline_hold   *hold   = must_acquire(client, "n");
+        int             fd     = bowline_hold_fd(hold, &error);
+        server_kill(redis);
+        int status = await_trouble(client, hold, &error);
+        kept       = status != BOWLINE_LOST;
+        assert_true(kept || ++round < 20);
+        if (kept) {
+            assert_true(status == BOWLINE_UNREACHABLE || status == BOWLINE_UNKNOWN);
+            assert_about(await_event(client), BOWLINE_EVENT_LOST, hold);
+            assert_true(is_readable(fd, 0));
+        }
+        server_start_again(redis);
+        assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
+        bowline_close(client);
+    } while (!kept);
 }
 
 /* A process that is stopped takes connections, and says nothing on them. */

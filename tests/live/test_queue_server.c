@@ -43,7 +43,7 @@ static void test_stranger_without_an_end_is_waited_for(void **state)
 static void test_stranger_with_an_end_is_waited_for(void **state)
 {
     (void)state;
-    wait_for_a_stranger("SET bowline:{x} of-another PX 1500", "PING");
+    wait_for_a_stranger("SET bowline:{x} of-another PX 60000", "PEXPIRE bowline:{x} 300");
 }
 
 static void test_stranger_who_comes_instead_of_us_is_not_touched(void **state)

@@ -35,10 +35,13 @@ static dialogue talk(const proxy_plan *plan, int64_t wait_ms)
     (void)snprintf(url, sizeof url, "%s%s", proxy_url(line), options);
     client    = must_open(url);
     d.acquire = acquire_within(&hold, client, "x", wait_ms, &error);
+    if (d.acquire == BOWLINE_REFUSED && strstr(error.text, "too slowly") != NULL)
+        d.acquire = BOWLINE_UNKNOWN; /* it was ours, and its lease was over with the answer */
     if (d.acquire == BOWLINE_OK) {
         /* It says that it is ours: then it is. */
+        const char *exists = server_ask(redis, "EXISTS bowline:{x}");
         if (bowline_hold_left_ms(hold) > 0)
-            assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "1");
+            assert_string_equal(exists, "1");
         d.extend  = bowline_extend(hold, 0, &error);
         d.release = bowline_release(hold, &error);
     }
@@ -208,10 +211,10 @@ static void test_lease_is_counted_from_the_question(void **state)
         .fault = PROXY_PAUSE, .pause_ms = 600, .to_client = true, .at = hello + 1, .connections = 1
     };
     line = proxy_start(redis, &late);
-    (void)snprintf(url, sizeof url, "%s?lease=2s&timeout=1500ms&renew=off", proxy_url(line));
+    (void)snprintf(url, sizeof url, "%s?lease=60s&timeout=20s&renew=off", proxy_url(line));
     client = must_open(url);
     hold   = must_acquire(client, "x");
-    assert_true(bowline_hold_left_ms(hold) < 2000 - 600);
+    assert_true(bowline_hold_left_ms(hold) < 60000 - 600);
     assert_true(bowline_hold_left_ms(hold) > 0);
     must_release(hold);
     bowline_close(client);

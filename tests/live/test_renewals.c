@@ -2,7 +2,8 @@
  * test_renewals.c -- many holds on one thread that are due together: they are renewed by one call
  * of a script, and what is wrong with one of them does not harm the others.
  *
- * The server counts the calls.  Nothing is renewed but by the dispatch of the test.
+ * The server counts the calls.  Nothing is renewed but by the dispatch of the test.  A round in
+ * which the machine was too slow for the lease says nothing, and is repeated.
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/server.h"
@@ -18,11 +19,15 @@ enum {
     FRESH_MS = LEASE_MS * 3 / 4, /* more is left only to one that was renewed just now           */
     TURNS    = 1000,
     WAIT_MS  = 20,
+    GAP_MS   = 500, /* longer than this between two looks: the machine is too slow               */
+    ROUNDS   = 20,
 };
 
 static server         *redis;
 static bowline_client *client;
 static bowline_hold   *holds[MANY];
+static bool            was_slow; /* the machine, in this round */
+static int64_t         looked_at;
 
 static int64_t left_of(unsigned i)
 {
@@ -35,7 +40,8 @@ static void hold_all(const char *options)
     char name[16];
 
     (void)snprintf(url, sizeof url, "%s?lease=%dms&%s", redis->tcp_url, (int)LEASE_MS, options);
-    client = must_open_without_keeper(url);
+    client   = must_open_without_keeper(url);
+    was_slow = false;
     for (unsigned i = 0; i < MANY; i++) {
         (void)snprintf(name, sizeof name, "n%u", i);
         holds[i] = must_acquire(client, name);
@@ -51,25 +57,40 @@ static void let_all_go(void)
     (void)server_ask(redis, "FLUSHALL");
 }
 
-static void sleep_until_due(void)
+static void look(void)
 {
-    for (unsigned i = 0; i < MANY; i++)
-        while (left_of(i) > DUE_MS)
-            sleep_ms((unsigned)(left_of(i) - DUE_MS + 1));
+    int64_t now = clock_ms();
+
+    was_slow  = was_slow || now - looked_at > GAP_MS;
+    looked_at = now;
 }
 
-/* Dispatches until each but the first `odd` is good for a lease again. */
+/* Until all are but the first `odd`. */
+static void sleep_until_due(unsigned odd)
+{
+    for (unsigned i = odd; i < MANY; i++)
+        while (left_of(i) > DUE_MS)
+            sleep_ms((unsigned)(left_of(i) - DUE_MS + 1));
+    int64_t least = DUE_MS;
+    for (unsigned i = odd; i < MANY; i++)
+        least = left_of(i) < least ? left_of(i) : least;
+    looked_at = clock_ms() - (DUE_MS - least); /* when the first of them was */
+    look();
+}
+
+/* Dispatches until each but the first `odd` is good for a lease again, or one of them is lost. */
 static void renew(unsigned odd)
 {
     bowline_error error;
     unsigned      i = odd;
 
-    for (unsigned turn = 0; turn < TURNS && i < MANY; turn++) {
+    for (unsigned turn = 0; turn < TURNS && i < MANY && left_of(i) > 0; turn++) {
         assert_int_equal(bowline_dispatch(client, WAIT_MS, &error), BOWLINE_OK);
+        look();
         while (i < MANY && left_of(i) > FRESH_MS)
             i++;
     }
-    for (i = odd; i < MANY; i++)
+    for (i = odd; i < MANY && !was_slow; i++)
         if (left_of(i) <= DUE_MS)
             fail_msg("n%u was not renewed: %lld ms are left", i, (long long)left_of(i));
 }
@@ -89,18 +110,31 @@ static void reset_calls(void)
     (void)server_ask(redis, "CONFIG RESETSTAT");
 }
 
+static void in_a_quick_round(void (*scenario)(const char *options), const char *options)
+{
+    scenario(options);
+    for (int round = 1; was_slow; round++) {
+        print_message("# round %d: the machine was too slow\n", round);
+        assert_true(round < ROUNDS);
+        scenario(options);
+    }
+}
+
 /* ---- together -------------------------------------------------------------------------------- */
 
 static void together(const char *options)
 {
+    (void)server_ask(redis, "SCRIPT FLUSH");
     hold_all(options);
-    for (unsigned round = 0; round < 3; round++) {
-        sleep_until_due();
+    for (unsigned turn = 0; turn < 3; turn++) {
+        sleep_until_due(0);
         reset_calls();
         renew(0);
+        if (was_slow)
+            break;
         assert_int_equal(calls_of("pexpire"), MANY);
-        /* The first time the server may have to be told the script's text. */
-        assert_int_equal(calls_of("evalsha") + calls_of("eval"), round == 0 ? 2 : 1);
+        /* The first time the server has to be told the script's text. */
+        assert_int_equal(calls_of("evalsha") + calls_of("eval"), turn == 0 ? 2 : 1);
     }
     let_all_go();
 }
@@ -108,22 +142,25 @@ static void together(const char *options)
 static void test_renewals_that_are_due_together_are_one_call(void **state)
 {
     (void)state;
-    (void)server_ask(redis, "SCRIPT FLUSH");
-    together("protocol=queue");
-    (void)server_ask(redis, "SCRIPT FLUSH");
-    together("protocol=token");
+    in_a_quick_round(together, "protocol=queue");
+    in_a_quick_round(together, "protocol=token");
+}
+
+static void is_forgotten(const char *options)
+{
+    hold_all(options);
+    for (unsigned turn = 0; turn < 2; turn++) {
+        sleep_until_due(0);
+        (void)server_ask(redis, "SCRIPT FLUSH");
+        renew(0);
+    }
+    let_all_go();
 }
 
 static void test_renewals_script_that_was_forgotten_is_told_again(void **state)
 {
     (void)state;
-    hold_all("protocol=queue");
-    for (unsigned round = 0; round < 2; round++) {
-        sleep_until_due();
-        (void)server_ask(redis, "SCRIPT FLUSH");
-        renew(0);
-    }
-    let_all_go();
+    in_a_quick_round(is_forgotten, "protocol=queue");
 }
 
 /* ---- one of them ----------------------------------------------------------------------------- */
@@ -140,19 +177,20 @@ static void spoil_three(void)
 static void one_by_one(const char *options)
 {
     hold_all(options);
-    sleep_until_due();
+    sleep_until_due(0);
     spoil_three();
     int64_t least = left_of(0);
     renew(3);
-    assert_true(least > 0);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 3 && !was_slow; i++) {
+        assert_true(least > 0);
         assert_int_equal(left_of(i), 0);
+    }
     /* Nothing of a stranger was touched. */
     assert_string_equal(server_ask(redis, "GET bowline:{n1}"), "stranger");
     assert_string_equal(server_ask(redis, "EXISTS bowline:{n0}"), "0");
     assert_string_equal(server_ask(redis, "TTL bowline:{n2}"), "-1");
-    for (unsigned round = 0; round < 2; round++) {
-        sleep_until_due();
+    for (unsigned turn = 0; turn < 2; turn++) {
+        sleep_until_due(3);
         renew(3);
     }
     let_all_go();
@@ -161,52 +199,63 @@ static void one_by_one(const char *options)
 static void test_renewals_what_is_gone_is_lost_alone(void **state)
 {
     (void)state;
-    one_by_one("protocol=queue");
-    one_by_one("protocol=token");
+    in_a_quick_round(one_by_one, "protocol=queue");
+    in_a_quick_round(one_by_one, "protocol=token");
 }
 
-/* One key is forbidden from now on: it ends with its lease, and the others go on. */
-static void test_renewals_key_that_an_acl_forbids_is_lost_alone(void **state)
+static void one_is_forbidden(const char *options)
 {
     bowline_error error = { 0 };
     char          rights[400];
     int           size;
 
-    (void)state;
-    hold_all("protocol=queue");
+    hold_all(options);
     size =
         snprintf(rights, sizeof rights, "ACL SETUSER default resetkeys ~bowline:f ~bowline:who:*");
     for (unsigned i = 1; i < MANY; i++)
         size += snprintf(rights + size, sizeof rights - (size_t)size, " ~bowline:{n%u}*", i);
     assert_string_equal(server_ask(redis, "%s", rights), "OK");
-    sleep_until_due();
+    sleep_until_due(0);
     renew(1);
-    assert_int_equal(bowline_hold_trouble(holds[0], &error), BOWLINE_REFUSED);
-    assert_non_null(strstr(error.text, "NOPERM"));
-    assert_int_equal(bowline_hold_trouble(holds[1], NULL), BOWLINE_OK);
-    for (unsigned round = 0; round < 3; round++) {
-        sleep_until_due();
+    int first = bowline_hold_trouble(holds[0], &error);
+    look();
+    if (!was_slow) {
+        assert_status(BOWLINE_REFUSED, first, &error);
+        assert_non_null(strstr(error.text, "NOPERM"));
+    }
+    for (unsigned turn = 0; turn < 3 && !was_slow; turn++) {
+        assert_true(turn > 0 || bowline_hold_trouble(holds[1], NULL) == BOWLINE_OK);
+        sleep_until_due(1);
         reset_calls();
         renew(1);
+        if (was_slow)
+            break;
         /* The others are together again, and not refused with it. */
         assert_int_equal(calls_of("pexpire"), MANY - 1);
         assert_int_equal(calls_of("mget"), 1);
     }
-    assert_int_equal(left_of(0), 0);
+    assert_true(was_slow || left_of(0) == 0);
     (void)server_ask(redis, "ACL SETUSER default ~*");
     let_all_go();
 }
 
-/* A user without MGET is served all the same: each is read by itself. */
-static void test_renewals_need_no_right_beside_those_of_one(void **state)
+/* One key is forbidden from now on: it ends with its lease, and the others go on. */
+static void test_renewals_key_that_an_acl_forbids_is_lost_alone(void **state)
 {
     (void)state;
-    hold_all("protocol=queue");
+    in_a_quick_round(one_is_forbidden, "protocol=queue");
+}
+
+static void mget_is_forbidden(const char *options)
+{
+    hold_all(options);
     (void)server_ask(redis, "ACL SETUSER default -mget");
-    for (unsigned round = 0; round < 2; round++) {
-        sleep_until_due();
+    for (unsigned turn = 0; turn < 2; turn++) {
+        sleep_until_due(0);
         reset_calls();
         renew(0);
+        if (was_slow)
+            break;
         assert_int_equal(calls_of("pexpire"), MANY);
         assert_int_equal(calls_of("get"), MANY);
     }
@@ -214,41 +263,58 @@ static void test_renewals_need_no_right_beside_those_of_one(void **state)
     let_all_go();
 }
 
-/* ---- the server ------------------------------------------------------------------------------ */
-
-/* Cut between and in the middle: the answer of some is never heard. */
-static void test_renewals_go_on_after_connections_that_broke(void **state)
+/* A user without MGET is served all the same: each is read by itself. */
+static void test_renewals_need_no_right_beside_those_of_one(void **state)
 {
     (void)state;
-    hold_all("protocol=queue");
-    for (unsigned round = 0; round < 4; round++) {
-        sleep_until_due();
-        if (round % 2 == 0)
+    in_a_quick_round(mget_is_forbidden, "protocol=queue");
+}
+
+/* ---- the server ------------------------------------------------------------------------------ */
+
+static void connections_break(const char *options)
+{
+    hold_all(options);
+    for (unsigned turn = 0; turn < 4; turn++) {
+        sleep_until_due(0);
+        if (turn % 2 == 0)
             server_hang_up(redis);
         renew(0);
-        if (round % 2 == 1)
+        if (turn % 2 == 1)
             server_hang_up(redis);
     }
     let_all_go();
 }
 
-static void test_renewals_by_another_process_are_no_renewals(void **state)
+/* Cut between and in the middle: the answer of some is never heard. */
+static void test_renewals_go_on_after_connections_that_broke(void **state)
+{
+    (void)state;
+    in_a_quick_round(connections_break, "protocol=queue");
+}
+
+static void another_process_comes(const char *options)
 {
     bowline_error error;
 
-    (void)state;
-    hold_all("protocol=queue");
-    sleep_until_due();
+    hold_all(options);
+    sleep_until_due(0);
     renew(0);
     server_kill(redis);
     server_start_again(redis);
     int64_t before = left_of(0);
     for (unsigned turn = 0; turn < TURNS && left_of(MANY - 1) > 0; turn++)
         assert_int_equal(bowline_dispatch(client, WAIT_MS, &error), BOWLINE_OK);
-    assert_true(before > 0);
+    was_slow = was_slow || before == 0;
     for (unsigned i = 0; i < MANY; i++)
         assert_int_equal(left_of(i), 0);
     let_all_go();
+}
+
+static void test_renewals_by_another_process_are_no_renewals(void **state)
+{
+    (void)state;
+    in_a_quick_round(another_process_comes, "protocol=queue");
 }
 
 /* No HELLO: the answers are those of RESP2. */
@@ -258,8 +324,8 @@ static void test_renewals_in_the_older_language(void **state)
 
     (void)state;
     redis = server_start("--rename-command HELLO is-not-known");
-    together("protocol=token");
-    one_by_one("protocol=token");
+    in_a_quick_round(together, "protocol=token");
+    in_a_quick_round(one_by_one, "protocol=token");
     server_stop(redis);
     redis = newer;
 }

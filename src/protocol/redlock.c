@@ -16,6 +16,9 @@
  * A majority is one of the servers that are configured, whether they answer or not.  It is worth
  * the lease, counted from before the first server was asked, less the drift allowance.
  *
+ * An attempt without an answer from so many that they decide it is asked for again, by the same
+ * token; then nothing of it is deleted while it may be asked for once more.
+ *
  * Where it is decided, nobody waits for the servers that are silent: what they say later is not
  * needed.  Keys are deleted also where the answer was no, or has not come: it may have been carried
  * out all the same.  A server that got its key by healing counts from the next round on, not in
@@ -118,6 +121,7 @@ static void redlock_command(void *state, const bwl_claim *claim, const bwl_comma
     assert(!cmd->again || r->verb == BWL_ACQUIRE);
 
     begin(r, cmd->verb, cmd->now);
+    r->is_again = cmd->again;
     if (!cmd->again)
         r->until =
             cmd->now + claim->lease_ms - bwl_drift_named_ms(claim->lease_ms, claim->drift_ppm);
@@ -154,6 +158,16 @@ static void decide_against(bwl_redlock_state *r, bwl_outcome_kind kind, bwl_effe
     ask_all(r, REDIS_DELETE_IF_MINE, fx);
 }
 
+/* Asked again, it may be asked for once more by this token.  A delete that is carried out late
+ * would remove what was won by then, so there is none before the hold is done with the token. */
+static void decide_unavailable(bwl_redlock_state *r, bwl_effects *fx)
+{
+    if (r->is_again)
+        decide(r, why_unavailable(r), fx);
+    else
+        decide_against(r, why_unavailable(r), fx);
+}
+
 /* Undecided, with an answer from most servers: the others are given about as long again. */
 static void be_patient(bwl_redlock_state *r, const bwl_claim *claim, bwl_ms now, bwl_effects *fx)
 {
@@ -175,7 +189,7 @@ static void count_acquire(bwl_redlock_state *r, const bwl_claim *claim, bwl_ms n
     if (count(r, BWL_VOTE_YES) >= quorum(r))
         decide_held(r, fx);
     else if (unavailable(r) >= too_many(r))
-        decide_against(r, why_unavailable(r), fx);
+        decide_unavailable(r, fx);
     else if (never >= too_many(r))
         decide_against(r, BWL_BUSY, fx);
     else if (never + count(r, BWL_VOTE_UNKNOWN) >= too_many(r))

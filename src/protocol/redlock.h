@@ -26,6 +26,7 @@ typedef struct bwl_redlock_state {
     uint8_t  verb;       /* a bwl_verb                                                         */
     bool     is_decided; /* it has been told how the round came out                           */
     bool     is_patient; /* an alarm says when a vote that is split is waited for no more      */
+    bool     is_again;   /* an attempt that got no answer: this token was asked for before      */
     uint8_t  votes[BWL_NODES_MAX];
     bool     deleted[BWL_NODES_MAX]; /* a release of this token has removed the key there      */
 } bwl_redlock_state;

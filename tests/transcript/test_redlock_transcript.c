@@ -153,6 +153,90 @@ static void test_redlock_transcript_no_majority_answers(void **state)
         "[ 2972] server 3 goes away\n");
 }
 
+/* ---- without an answer, and then nobody can serve -------------------------------------------- */
+
+/* Server 3 has the key, and it is asked for again, in vain: nothing is deleted yet. */
+#define ASKED_AGAIN                                           \
+    "[    0] asks all SET_IF_ABSENT as A for 30000\n"         \
+    "[    1] server 1 goes away\n"                            \
+    "[    1] server 2 says later\n"                           \
+    "[    2] server 3 says yes\n"                             \
+    "[    6] asks all SET_IF_ABSENT_OR_MINE as A for 30000\n" \
+    "[    7] server 1 says later\n"                           \
+    "[    7] server 2 says later\n"                           \
+    "[    8] server 3 says yes\n"
+
+static void test_redlock_transcript_is_asked_for_until_it_is_held(void **state)
+{
+    (void)state;
+    tell("[    0] caller acquires, once\n" ASKED_AGAIN
+         "[   17] asks all SET_IF_ABSENT_OR_MINE as A for 30000\n"
+         "[   18] server 1 says yes\n"
+         "[   18] server 3 says yes\n"
+         "[   18] HELD until 29698\n");
+}
+
+static void test_redlock_transcript_what_is_cancelled_is_deleted(void **state)
+{
+    (void)state;
+    tell("[    0] caller acquires, once\n" ASKED_AGAIN "[   10] caller cancels\n"
+         "[   10] asks all DELETE_IF_MINE as A\n"
+         "[   10] CANCELLED\n");
+    tell("[    0] caller acquires, once\n" ASKED_AGAIN
+         "[   17] asks all SET_IF_ABSENT_OR_MINE as A for 30000\n"
+         "[   18] caller cancels\n"
+         "[   18] asks all DELETE_IF_MINE as A\n"
+         "[   18] CANCELLED\n");
+}
+
+static void test_redlock_transcript_what_a_store_refuses_is_deleted(void **state)
+{
+    (void)state;
+    tell("[    0] caller acquires, once\n" ASKED_AGAIN
+         "[   17] asks all SET_IF_ABSENT_OR_MINE as A for 30000\n"
+         "[   18] server 1 says refused\n"
+         "[   18] server 2 says refused\n"
+         "[   18] asks all DELETE_IF_MINE as A\n"
+         "[   18] UNKNOWN\n");
+}
+
+static void test_redlock_transcript_what_is_given_up_is_deleted_until_that_is_sure(void **state)
+{
+    (void)state;
+    play_on(
+        3, &bwl_redlock,
+        (bwl_terms){ .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 10, .renews = true },
+        "[    0] caller acquires, once\n" ASKED_AGAIN "[   10] asks all DELETE_IF_MINE as A\n"
+        "[   10] UNKNOWN\n"
+        "[   11] server 1 says later\n"
+        "[   11] server 2 says later\n"
+        "[   16] asks all DELETE_IF_MINE as A\n"
+        "[   17] server 3 says yes\n"
+        "[   18] server 1 says no\n"
+        "[   18] server 2 says no\n"
+        "[   18] over\n");
+}
+
+/* It is of no use any more: the next attempt has a new token. */
+static void test_redlock_transcript_what_is_too_late_is_deleted(void **state)
+{
+    (void)state;
+    play_on(
+        3, &bwl_redlock,
+        (bwl_terms){ .lease_ms = 15, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, .renews = false },
+        "[    0] caller acquires, for 60000\n"
+        "[    0] asks all SET_IF_ABSENT as A for 15\n"
+        "[    1] server 1 goes away\n"
+        "[    1] server 2 says later\n"
+        "[    6] asks all SET_IF_ABSENT_OR_MINE as A for 15\n"
+        "[    7] server 1 says later\n"
+        "[    7] server 2 says later\n"
+        "[   17] asks all DELETE_IF_MINE as A\n"
+        "[   18] server 1 says no\n"
+        "[   18] server 2 says no\n"
+        "[   38] asks all SET_IF_ABSENT as B for 15\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +247,11 @@ int main(void)
         cmocka_unit_test(test_redlock_transcript_heals),
         cmocka_unit_test(test_redlock_transcript_lost),
         cmocka_unit_test(test_redlock_transcript_no_majority_answers),
+        cmocka_unit_test(test_redlock_transcript_is_asked_for_until_it_is_held),
+        cmocka_unit_test(test_redlock_transcript_what_is_cancelled_is_deleted),
+        cmocka_unit_test(test_redlock_transcript_what_a_store_refuses_is_deleted),
+        cmocka_unit_test(test_redlock_transcript_what_is_given_up_is_deleted_until_that_is_sure),
+        cmocka_unit_test(test_redlock_transcript_what_is_too_late_is_deleted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,6 +150,68 @@ static void test_no_answer_from_so_many_is_unknown(void **state)
     assert_int_equal(fx.outcome.until, NOW + WORTH_MS); /* from the first question */
 }
 
+static void ask_again_without_an_answer(void)
+{
+    servers(3);
+    acquire();
+    assert_int_equal(goes_away(0), BWL_PENDING);
+    assert_int_equal(says(1, BWL_LATER), BWL_UNKNOWN);
+    nothing_else();
+    acquire_again();
+}
+
+/* Server 2 may have the key.  A delete that is on its way there would be carried out behind what is
+ * asked next, if the line breaks, and remove the key when it counts. */
+static void test_nothing_is_deleted_that_may_be_asked_for_once_more(void **state)
+{
+    static const struct {
+        bwl_answer       answer;
+        bwl_outcome_kind told;
+    } cases[] = { { BWL_UNSENT, BWL_UNREACHABLE },
+                  { BWL_LATER, BWL_NOT_NOW },
+                  { BWL_REFUSED, BWL_STORE_REFUSED } };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ask_again_without_an_answer();
+        assert_int_equal(says(0, cases[i].answer), BWL_PENDING);
+        assert_int_equal(says(1, cases[i].answer), cases[i].told);
+        nothing_else();
+        assert_int_equal(says(2, BWL_YES), BWL_PENDING);
+        nothing_else();
+        acquire_again();
+        assert_int_equal(says(2, BWL_YES), BWL_PENDING);
+        assert_int_equal(says(0, BWL_YES), BWL_HELD);
+        assert_int_equal(fx.outcome.until, NOW + WORTH_MS);
+    }
+}
+
+/* And where the hold is done with the token, it is. */
+static void test_what_is_busy_or_given_up_is_deleted_after_a_second_round_too(void **state)
+{
+    (void)state;
+    ask_again_without_an_answer();
+    assert_int_equal(says(0, BWL_NO), BWL_PENDING);
+    assert_int_equal(says(1, BWL_LATER), BWL_BUSY);
+    expect_all_asked(REDIS_DELETE_IF_MINE);
+    ask_again_without_an_answer();
+    assert_int_equal(says(0, BWL_NO), BWL_PENDING);
+    assert_int_equal(says(2, BWL_YES), BWL_PENDING);
+    now += 10;
+    assert_int_equal(alarm_rings(), BWL_BUSY);
+    expect_all_asked(REDIS_DELETE_IF_MINE);
+    ask_again_without_an_answer();
+    assert_int_equal(says(0, BWL_LATER), BWL_PENDING);
+    assert_int_equal(says(1, BWL_LATER), BWL_NOT_NOW);
+    release(); /* which expects that all are asked to delete */
+    assert_int_equal(says(0, BWL_YES), BWL_PENDING);
+    assert_int_equal(says(2, BWL_YES), BWL_RELEASED);
+    acquire(); /* the next attempt is none that is asked again */
+    assert_int_equal(says(0, BWL_LATER), BWL_PENDING);
+    assert_int_equal(says(1, BWL_LATER), BWL_NOT_NOW);
+    expect_all_asked(REDIS_DELETE_IF_MINE);
+}
+
 static void test_an_answer_of_the_round_before_is_no_vote(void **state)
 {
     uint32_t before;
@@ -253,6 +315,8 @@ int main(void)
         cmocka_unit_test(test_one_that_refuses_is_not_a_store_that_refuses),
         cmocka_unit_test(test_dead_servers_below_half_do_not_matter),
         cmocka_unit_test(test_no_answer_from_so_many_is_unknown),
+        cmocka_unit_test(test_nothing_is_deleted_that_may_be_asked_for_once_more),
+        cmocka_unit_test(test_what_is_busy_or_given_up_is_deleted_after_a_second_round_too),
         cmocka_unit_test(test_an_answer_of_the_round_before_is_no_vote),
         cmocka_unit_test(test_a_split_vote_does_not_wait_for_the_slowest),
         cmocka_unit_test(test_the_slowest_decides_if_it_comes_in_time),

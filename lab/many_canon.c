@@ -111,7 +111,7 @@ static void put_machine(uint64_t *print, const bwl_many_world *w, const bwl_many
     put(print, (uint64_t)r->verb << 2 | (uint64_t)r->is_decided << 1 | r->is_patient);
     put_time(print, w, r->until);
     if (!r->is_decided)
-        put(print, (uint64_t)(w->now - r->asked_at));
+        put(print, (uint64_t)(w->now - r->asked_at) << 1 | r->is_again);
 }
 
 static void put_hold(uint64_t *print, const bwl_many_world *w, const bwl_many_client *c)

@@ -68,6 +68,19 @@ static void overwrites_event(void *state, const bwl_claim *claim, const bwl_even
             fx->asks[i].word = REDIS_SWAP;
 }
 
+/* ---- deletes, and asks again ----------------------------------------------------------------- */
+
+static void undo_and_ask_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+                               bwl_effects *fx)
+{
+    bwl_redlock_state *r = state_of(state);
+
+    bwl_redlock.event(state, claim, ev, fx);
+    if (r->verb == BWL_ACQUIRE && fx->outcome.kind == BWL_NOT_NOW && fx->asks_count == 0)
+        for (unsigned i = 0; i < r->nodes; i++)
+            bwl_ask_node(fx, i, REDIS_DELETE_IF_MINE, r->round);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static void init(void *state, unsigned nodes)
@@ -91,3 +104,5 @@ const bwl_protocol bwl_many_of_answering =
     MUTANT("redlock-of-answering", command, of_answering_event);
 const bwl_protocol bwl_many_no_elapsed = MUTANT("redlock-no-elapsed", command, no_elapsed_event);
 const bwl_protocol bwl_many_overwrites = MUTANT("redlock-overwrites", command, overwrites_event);
+const bwl_protocol bwl_many_undo_and_ask =
+    MUTANT("redlock-undo-and-ask", command, undo_and_ask_event);

@@ -72,6 +72,14 @@ static const bwl_many_scenario table[] = {
       .budget     = { [BWL_MANY_RESTART] = 1 },
       THREE_SERVERS },
 
+    { .name         = "settle",
+      .story        = "lines break and servers cannot serve, while it is asked for again",
+      .answer_ms    = 16,
+      .never_renews = true,
+      .budget       = { [BWL_MANY_LOSS] = 2, [BWL_MANY_DENIAL] = 3 },
+      .servers      = 3,
+      .clients      = 1 },
+
     /* What it assumes: without the word before, two hold it. */
     { .name   = "restart",
       .story  = "a server restarts empty, and votes at once",
@@ -125,6 +133,16 @@ static const bwl_many_scenario table[] = {
       .breaks   = BWL_MANY_LAW_OWN_KEY,
       .steps    = 18,
       THREE_SERVERS },
+    { .name         = "undo-and-ask",
+      .story        = "what may be asked for once more is deleted",
+      .protocol     = &bwl_many_undo_and_ask,
+      .answer_ms    = 16,
+      .never_renews = true,
+      .budget       = { [BWL_MANY_LOSS] = 2, [BWL_MANY_DENIAL] = 3 },
+      .breaks       = BWL_MANY_LAW_HONEST,
+      .steps        = 23,
+      .servers      = 3,
+      .clients      = 1 },
 };
 
 size_t bwl_many_scenarios_count(void)

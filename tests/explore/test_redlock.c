@@ -48,7 +48,8 @@ static void try_all(bool broken)
 {
     for (size_t i = 0; i < bwl_many_scenarios_count(); i++) {
         bwl_many_scenario s      = bwl_many_scenario_at(i);
-        bool              is_big = s.clients > 2 || s.servers > 3 || s.budget[BWL_MANY_STOP] > 0;
+        bool              is_big = s.clients > 2 || s.servers > 3 || s.budget[BWL_MANY_STOP] > 0 ||
+                      s.budget[BWL_MANY_DENIAL] > 1;
         if (s.is_vast)
             (void)printf("# %s: left to `make explore`\n", s.name);
         else if ((s.breaks != 0) == broken && !(is_big && is_slow_build()))

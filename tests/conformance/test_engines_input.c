@@ -137,22 +137,28 @@ static void test_bad_acquire_options(void **state)
     bowline_close(client);
 }
 
+/* The shortest lease may be over before its answer has come, which is no refusal of the lease; what
+ * is left of it then ends soon, and the next one waits. */
 static void test_bounds_that_are_good(void **state)
 {
     bowline_client *client   = engine_client(THE_ENGINE, NULL);
     const uint32_t  leases[] = { BOWLINE_LEASE_MIN_MS, BOWLINE_LEASE_MAX_MS };
-    const int64_t   waits[]  = { 1, BOWLINE_WAIT_MAX_MS, BOWLINE_FOREVER, BOWLINE_NO_WAIT };
-    bowline_hold   *hold     = NULL;
+    const int64_t   waits[]  = { BOWLINE_NO_WAIT, BOWLINE_WAIT_MAX_MS, 1, BOWLINE_FOREVER };
 
     for (size_t i = 0; i < 4; i++) {
-        assert_status(
-            BOWLINE_OK,
-            bowline_acquire(&hold, client, engine_lock(),
-                            BOWLINE_ACQUIRE(.wait_ms = waits[i], .lease_ms = leases[i % 2],
-                                            .max_hold_ms = INT64_MAX),
-                            NULL),
-            NULL);
-        must_release(hold);
+        const bowline_acquire_options *options =
+            BOWLINE_ACQUIRE(.wait_ms = waits[i], .lease_ms = leases[i % 2],
+                            .max_hold_ms = INT64_MAX);
+        bool          may_end = THE_ENGINE->has_lease && leases[i % 2] == BOWLINE_LEASE_MIN_MS;
+        bowline_hold *hold    = NULL;
+        bowline_error error   = { 0 };
+        int           status  = bowline_acquire(&hold, client, engine_lock(), options, &error);
+        if (status == BOWLINE_OK && may_end)
+            give_back_or_lose(hold);
+        else if (status == BOWLINE_OK)
+            must_release(hold);
+        else if (!may_end || !came_too_late(status, &error))
+            assert_status(BOWLINE_OK, status, &error);
     }
     bowline_close(client);
 }

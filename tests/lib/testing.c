@@ -33,8 +33,7 @@ bowline_client *must_open_at(const char *url, int32_t keeper, const char *file, 
     return client;
 }
 
-/* Nobody has it: but the answer came later than a short lease, or a short time-out, allows. */
-static bool came_too_late(int status, const bowline_error *error)
+bool came_too_late(int status, const bowline_error *error)
 {
     return status < 0 && (strstr(error->text, "no answer for") != NULL ||
                           strstr(error->text, "too slowly") != NULL);

@@ -49,6 +49,9 @@ void acquire_in_the_end_at(bowline_hold **ret_hold, bowline_client *client, cons
                            const char *file, int line);
 void give_back_or_lose_at(bowline_hold *hold, const char *file, int line);
 
+/* Nobody has it: but the answer came later than a short lease, or a short time-out, allows. */
+bool came_too_late(int status, const bowline_error *error);
+
 /* Tries once; gives back at once what it has won. */
 int try_once(bowline_client *client, const char *name);
 

@@ -7,6 +7,7 @@
 #include "store/local.h"
 #include "tests/unit/file_fixture.h"
 
+#include <bowline/async.h>
 #include <bowline/bowline.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -17,6 +18,7 @@ static bowline_client *client;
 static bowline_hold   *hold;
 static char            url[128];
 static int             told[2]; /* a pipe: who got it */
+static int             go;      /* one with a name */
 
 static int set_up(void **state)
 {
@@ -160,7 +162,8 @@ static void kill_later(pid_t pid, _Atomic int64_t *ret_killed_ms)
     _exit(0);
 }
 
-static void wait_for_the_dead(bwl_client *counted, _Atomic int64_t *killed_ms)
+/* How long after its end it was ours. */
+static int64_t wait_for_the_dead(bwl_client *counted, _Atomic int64_t *killed_ms)
 {
     static const bwl_terms terms = { .lease_ms = 30000, .max_hold_ms = BWL_NEVER };
     bwl_operation          operation;
@@ -184,8 +187,8 @@ static void wait_for_the_dead(bwl_client *counted, _Atomic int64_t *killed_ms)
                   tries);
     while (wait(&how) > 0) {
     }
-    assert_in_range(took_ms, 0, 250); /* the next look by itself would be after 423 */
-    assert_in_range(tries, 1, 16);    /* by the millisecond it would be 600 */
+    assert_in_range(tries, 1, 16); /* by the millisecond it would be 600 */
+    return took_ms;
 }
 
 static void test_file_queue_a_killed_holder_is_told_and_not_polled_for(void **state)
@@ -194,6 +197,7 @@ static void test_file_queue_a_killed_holder_is_told_and_not_polled_for(void **st
     bwl_settings     asked    = { 0 };
     bwl_client      *counted;
     bwl_fault        fault;
+    int64_t          best_ms = INT64_MAX; /* the machine may be slow, but not each time */
     _Atomic int64_t *killed_ms =
         mmap(NULL, sizeof *killed_ms, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
@@ -201,8 +205,11 @@ static void test_file_queue_a_killed_holder_is_told_and_not_polled_for(void **st
     counting.ask = count_tries;
     assert_int_equal(bwl_client_open(&counted, &asked, false, url, &fault), BWL_OK);
     counted->engine = &counting;
-    for (unsigned i = 0; i < 5; i++)
-        wait_for_the_dead(counted, killed_ms);
+    for (unsigned i = 0; i < 5; i++) {
+        int64_t took_ms = wait_for_the_dead(counted, killed_ms);
+        best_ms         = took_ms < best_ms ? took_ms : best_ms;
+    }
+    assert_in_range(best_ms, 0, 250); /* the next look by itself would be after 423 */
     bwl_client_close(counted);
     (void)munmap(killed_ms, sizeof *killed_ms);
 }
@@ -258,25 +265,28 @@ static int flock_once(const char *leaf)
     return WIFEXITED(how) ? WEXITSTATUS(how) : -1;
 }
 
+/* Somebody else has it until he is told to go: by a line in the pipe `go`. */
 static void expect_exclusion(const char *name, const char *leaf)
 {
-    bowline_hold *mine;
-    char          command[PATH_SIZE];
+    const bowline_acquire_options *waits = BOWLINE_ACQUIRE(.wait_ms = 10000);
+    bowline_hold                  *mine;
+    bowline_operation             *op;
+    char                           command[PATH_SIZE];
 
-    assert_int_equal(bowline_acquire(&mine, client, name, BOWLINE_ACQUIRE(.wait_ms = 10000), NULL),
-                     BOWLINE_OK);
+    assert_int_equal(bowline_acquire(&mine, client, name, waits, NULL), BOWLINE_OK);
     assert_int_equal(flock_once(leaf), 1);
     assert_int_equal(bowline_release(mine, NULL), BOWLINE_OK);
     assert_int_equal(flock_once(leaf), 0);
-    (void)snprintf(command, sizeof command, "flock %s sh -c 'echo; sleep 0.4'", in(leaf));
+    (void)snprintf(command, sizeof command, "flock %s sh -c 'echo; read x <%s/go'", in(leaf),
+                   directory);
     FILE *other = popen(command, "re");
     assert_non_null(other);
     assert_int_equal(fgetc(other), '\n');
-    int64_t began = clock_ms();
     assert_int_equal(bowline_acquire(&mine, client, name, NULL, NULL), BOWLINE_BUSY);
-    assert_int_equal(bowline_acquire(&mine, client, name, BOWLINE_ACQUIRE(.wait_ms = 10000), NULL),
-                     BOWLINE_OK);
-    assert_in_range(clock_ms() - began, 250, 2000);
+    assert_int_equal(bowline_acquire_start(&op, client, name, waits, NULL), BOWLINE_OK);
+    assert_int_equal(bowline_operation_wait(op, 100, NULL), BOWLINE_TIMEOUT);
+    assert_int_equal(write(go, "\n", 1), 1);
+    assert_int_equal(bowline_acquire_finish(&mine, op, NULL), BOWLINE_OK);
     assert_int_equal(pclose(other), 0);
     assert_int_equal(bowline_release(mine, NULL), BOWLINE_OK);
 }
@@ -286,10 +296,14 @@ static void test_file_queue_and_the_command_flock_exclude_each_other(void **stat
     if (system("flock --version >/dev/null 2>&1") != 0)
         skip();
     release();
+    assert_int_equal(mkfifo(in("go"), 0600), 0);
+    go = open(in("go"), O_RDWR | O_CLOEXEC);
+    assert_true(go >= 0);
     expect_exclusion("n", "n");
     expect_exclusion(in("x"), "x");
     assert_int_equal(mkdir(in("d"), 0700), 0);
     expect_exclusion(in("d"), "d");
+    (void)close(go);
 }
 
 #define with_holder(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

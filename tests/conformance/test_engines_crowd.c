@@ -141,7 +141,7 @@ static void served_in_order(const engine *e, bool one_client)
     for (int i = 0; i < WAITERS; i++) {
         clients[i] = one_client ? first : engine_client(e, NULL);
         waiter_start(&waiters[i], clients[i], engine_lock(), 30000);
-        engine_await_line(e, (unsigned)i + 1);
+        engine_await_line(e, waiters, (unsigned)i + 1);
     }
     for (int i = 0; i < WAITERS; i++) {
         must_release(hold);

@@ -30,7 +30,7 @@ static void test_who_waits_gets_it(void **state)
     waiter          w;
 
     waiter_start(&w, two, engine_lock(), 20000);
-    engine_await_line(THE_ENGINE, 1);
+    engine_await_line(THE_ENGINE, &w, 1);
     assert_status(BOWLINE_OK, bowline_release_nowait(hold, NULL), NULL);
     assert_true(waiter_ends(&w)); /* though nobody is inside the first client any more */
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);

@@ -36,7 +36,7 @@ static void test_yield_is_a_turn_of_who_waits(void **state)
     waiter             w;
 
     waiter_start(&w, other, engine_lock(), WAIT_MS);
-    engine_await_line(THE_ENGINE, 1);
+    engine_await_line(THE_ENGINE, &w, 1);
     assert_status(BOWLINE_OK, bowline_yield_start(&op, hold, WAIT_MS, NULL), NULL);
     assert_status(BOWLINE_TIMEOUT, bowline_operation_wait(op, 20, NULL), NULL);
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
@@ -58,7 +58,7 @@ static void test_yield_in_vain_is_the_end_of_the_hold(void **state)
     waiter          w;
 
     waiter_start(&w, other, engine_lock(), WAIT_MS);
-    engine_await_line(THE_ENGINE, 1);
+    engine_await_line(THE_ENGINE, &w, 1);
     assert_status(BOWLINE_TIMEOUT, bowline_yield(hold, 50, NULL), NULL);
     assert_int_equal(bowline_hold_left_ms(hold), 0);
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);

@@ -49,9 +49,9 @@ typedef struct engine_case {
  * more have been made. */
 const char *engine_url(const engine *e, const char *options);
 
-/* Until so many stand in line for the lock of this case; where that cannot be seen, for as long as
- * it takes. */
-void engine_await_line(const engine *e, unsigned count);
+/* Until so many, all of them, stand in line for the lock of this case; those of one client are
+ * beside each other.  Where nobody stands in line, for as long as it takes. */
+void engine_await_line(const engine *e, const waiter *waiters, unsigned count);
 
 /* The name of a lock that no other case uses: one that fails may leave it taken. */
 const char *engine_lock(void);

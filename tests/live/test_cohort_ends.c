@@ -77,6 +77,17 @@ static bool comes_to_be_lost(bowline_hold *hold)
     return false;
 }
 
+/* Is more than that left of it, or not, within ten seconds?  False also if it is lost. */
+static bool comes_to_have_left(bowline_hold *hold, int64_t left_ms, bool is_more)
+{
+    for (int64_t end = clock_ms() + 10000; clock_ms() < end; sleep_ms(1)) {
+        int64_t left = bowline_hold_left_ms(hold);
+        if (left == 0 || (left > left_ms) == is_more)
+            return left > 0;
+    }
+    return false;
+}
+
 /* ---- the store ends it ----------------------------------------------------------------------- */
 
 /* An extension finds out; whoever has the turn is told, and the others have it again. */
@@ -109,29 +120,33 @@ static void test_a_loss_that_the_renewal_finds_is_an_event(void **state)
     char               short_url[220];
 
     (void)state;
-    (void)snprintf(short_url, sizeof short_url, "%s?lease=900ms&turns-time=1h", redis->tcp_url);
+    (void)snprintf(short_url, sizeof short_url, "%s?lease=6s&turns-time=1h", redis->tcp_url);
     bowline_client *client = must_open_warm(short_url);
     bowline_hold   *hold   = take_turn(client, ops);
     uint64_t        fence  = bowline_hold_fence(hold);
+    int64_t         begin  = clock_ms();
     (void)server_ask(redis, "DEL bowline:{x}");
     assert_true(comes_to_be_lost(hold));
+    assert_true(clock_ms() < begin + 5000); /* and not by the end of the lease */
     take_the_others(ops, fence);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     bowline_close(client);
     assert_true(line_leaves_nothing(redis));
 }
 
+/* A third of the lease is over then. */
 static void test_it_is_renewed_for_whose_turn_it_is(void **state)
 {
     bowline_operation *ops[SEATS];
     char               short_url[220];
 
     (void)state;
-    (void)snprintf(short_url, sizeof short_url, "%s?lease=600ms&turns-time=1h", redis->tcp_url);
+    (void)snprintf(short_url, sizeof short_url, "%s?lease=6s&turns-time=1h", redis->tcp_url);
     bowline_client *client = must_open_warm(short_url);
     bowline_hold   *hold   = take_turn(client, ops);
-    for (int64_t end = clock_ms() + 1500; clock_ms() < end; sleep_ms(10))
-        assert_true(bowline_hold_left_ms(hold) > 0);
+    assert_true(comes_to_have_left(hold, 5000, true)); /* it was won with less, for a start */
+    assert_true(comes_to_have_left(hold, 5000, false));
+    assert_true(comes_to_have_left(hold, 5000, true));
     uint64_t fence = bowline_hold_fence(hold);
     must_release(hold);
     take_the_others(ops, fence);

@@ -20,6 +20,8 @@ const char *__asan_default_options(void)
     return "use_sigaltstack=0";
 }
 
+enum { WAIT_MS = 60000 };
+
 /* ---- cancelled before every call ------------------------------------------------------------- */
 
 typedef struct condemned {
@@ -37,7 +39,7 @@ static void use_every_call(condemned *c, bowline_client *client, const char *nam
     int                fds[BOWLINE_HOLD_FDS_MAX];
 
     c->at     = "acquire";
-    c->status = acquire_within(&hold, client, name, 1000, NULL);
+    c->status = acquire_within(&hold, client, name, WAIT_MS, NULL);
     if (c->status != BOWLINE_OK)
         return;
     c->at = "acquire of a name that is held";
@@ -63,7 +65,7 @@ static void use_every_call(condemned *c, bowline_client *client, const char *nam
         (void)bowline_finish(op, NULL);
     }
     c->at = "acquire_start";
-    if (bowline_acquire_start(&op, client, name, BOWLINE_ACQUIRE(.wait_ms = 500), NULL) == 0) {
+    if (bowline_acquire_start(&op, client, name, BOWLINE_ACQUIRE(.wait_ms = WAIT_MS), NULL) == 0) {
         c->at = "cancel";
         bowline_cancel(op);
         c->at                 = "acquire_finish";
@@ -92,7 +94,7 @@ static void *be_condemned(void *arg)
     if (c->status == BOWLINE_OK) {
         c->at              = "acquire and release";
         bowline_hold *hold = NULL;
-        c->status          = acquire_within(&hold, client, "another", 1000, NULL);
+        c->status          = acquire_within(&hold, client, "another", WAIT_MS, NULL);
         if (c->status == BOWLINE_OK)
             c->status = bowline_release(hold, NULL);
     }

@@ -348,13 +348,14 @@ static void test_redis_ask_break_within_a_break_unsends_nothing(void **state)
     enum { FEW = 5 };
 
     (void)state;
-    close_client();
-    open_client("lease=30s&timeout=20ms");
     ask_for(FEW);
     greet();
     hang_up();
     vanish();
-    pass(25); /* past the time for settling: each gives up, and lets go of what may be its own */
+    for (unsigned i = 0; i < FEW; i++) { /* each gives up, and lets go of what may be its own */
+        locks[i]->hold.answer_by       = bwl_client_now(client);
+        locks[i]->hold.terms.answer_ms = 0;
+    }
     turn();
     while (told_to(locks[FEW - 1], BWL_REPLY, BWL_UNSENT) == 0)
         assert_int_equal(bwl_client_drive(client, BWL_NEVER, &fault), BWL_OK);
@@ -386,17 +387,26 @@ static void test_redis_ask_event_of_a_connection_that_is_closed_is_nothing(void 
 
 /* ---- silence --------------------------------------------------------------------------------- */
 
+/* An answer has so long from now on: what came before may have taken longer.  When the question
+ * was written, from which it counts. */
+static bwl_ms limit_silence_to(bwl_ms ms)
+{
+    bwl_ms written_at = bwl_redis_nth(store, 0)->written_at;
+
+    client->settings.answer_ms = ms;
+    bwl_redis_set_timer(store);
+    return written_at;
+}
+
 static void test_redis_ask_silence_breaks_the_connection_in_time(void **state)
 {
     (void)state;
-    close_client();
-    open_client("lease=30s&timeout=50ms");
     ask_for(1);
     greet();
-    bwl_ms before = bwl_client_now(client);
+    bwl_ms written_at = limit_silence_to(50);
     while (told_count == 0)
         assert_int_equal(bwl_client_drive(client, BWL_NEVER, &fault), BWL_OK);
-    assert_in_range(bwl_client_now(client) - before, 40, 1000);
+    assert_true(bwl_client_now(client) - written_at >= 50);
     assert_told_once(locks[0], BWL_DOWN, 0);
     assert_non_null(strstr(locks[0]->why, "no answer for 50 ms"));
     expect("SET bowline:{n0} %s NX PX 30000", locks[0]->hold.claim.token);
@@ -409,26 +419,27 @@ static void test_redis_ask_silence_is_counted_from_the_writing(void **state)
     const struct timespec pause = { .tv_nsec = 120 * 1000000 };
 
     (void)state;
-    close_client();
-    open_client("lease=30s&timeout=200ms");
     ask_for(1);
+    bwl_ms asked_at = bwl_client_now(client);
     (void)nanosleep(&pause, NULL);
     greet();
-    bwl_ms before = bwl_client_now(client);
+    bwl_ms written_at = limit_silence_to(200);
+    assert_true(written_at - asked_at >= 120);
     while (told_count == 0)
         assert_int_equal(bwl_client_drive(client, BWL_NEVER, &fault), BWL_OK);
-    assert_true(bwl_client_now(client) - before >= 190);
+    assert_true(bwl_client_now(client) - written_at >= 200);
     assert_told_once(locks[0], BWL_DOWN, 0);
 }
 
 static void test_redis_ask_silence_during_the_greeting_leaves_nothing_in_doubt(void **state)
 {
     (void)state;
-    close_client();
-    open_client("lease=30s&timeout=50ms");
     ask_for(1);
     turn();
     server_accepts();
+    assert_true(store->phase_ends_at == store->phase_began_at + client->settings.answer_ms);
+    store->phase_ends_at = bwl_client_now(client) + 50;
+    bwl_redis_set_timer(store);
     while (operations[0].ended == BWL_PENDING)
         assert_int_equal(bwl_client_drive(client, BWL_NEVER, &fault), BWL_OK);
     assert_int_equal(operations[0].ended, BWL_UNREACHABLE);

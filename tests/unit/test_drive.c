@@ -131,16 +131,25 @@ static bool is_driven(void)
     return driving;
 }
 
-/* Starts it, and waits until it drives, or sleeps as the so-and-so-many-th. */
-static void start(waiter *w, bwl_operation *op, bwl_ms until, size_t place)
+/* Starts it, and waits until it drives, or sleeps as the so-and-so-many-th.  False: it has left
+ * before that was seen. */
+static bool is_in_place(waiter *w, bwl_operation *op, bwl_ms until, size_t place)
 {
     *w = (waiter){ .operation = op, .until = until };
     assert_int_equal(pthread_create(&w->thread, NULL, wait_for_it, w), 0);
     bwl_ms end = bwl_clock_now() + PATIENCE_MS;
     while (place == 0 ? !is_driven() : sleepers() != place) {
         assert_true(bwl_clock_now() < end);
+        if (atomic_load(&w->left))
+            return false;
         nap();
     }
+    return true;
+}
+
+static void start(waiter *w, bwl_operation *op, bwl_ms until, size_t place)
+{
+    assert_true(is_in_place(w, op, until, place));
 }
 
 static void assert_leaves(waiter *w, int status)
@@ -152,6 +161,21 @@ static void assert_leaves(waiter *w, int status)
     assert_true(atomic_load(&w->left));
     assert_int_equal(pthread_join(w->thread, NULL), 0);
     assert_int_equal(w->status, status);
+}
+
+/* One whose time will be over; until when.  Where it was over before he was seen, this machine was
+ * late, and he has twice the time. */
+static bwl_ms start_for(waiter *w, bwl_operation *op, bwl_ms ms, size_t place)
+{
+    bwl_ms until = bwl_clock_now() + ms;
+
+    while (!is_in_place(w, op, until, place)) {
+        assert_leaves(w, BWL_STATUS_TIMEOUT);
+        assert_true(ms < PATIENCE_MS);
+        ms *= 2;
+        until = bwl_clock_now() + ms;
+    }
+    return until;
 }
 
 static void assert_stays(const waiter *w)
@@ -320,8 +344,7 @@ static void test_drive_sleeper_whose_time_is_over_leaves(void **state)
     (void)state;
     hold_and_seek(2);
     start(&drives, &waits[0], BWL_NEVER, 0);
-    bwl_ms until = bwl_clock_now() + 50;
-    start(&sleeps, &waits[1], until, 1);
+    bwl_ms until = start_for(&sleeps, &waits[1], 50, 1);
     assert_leaves(&sleeps, BWL_STATUS_TIMEOUT);
     assert_true(bwl_clock_now() >= until);
     assert_sleepers(0);
@@ -332,11 +355,16 @@ static void test_drive_sleeper_whose_time_is_over_leaves(void **state)
 static void test_drive_driver_whose_time_is_over_hands_over(void **state)
 {
     waiter drives, sleeps;
+    bwl_ms until = bwl_clock_now() + 3600000;
 
     (void)state;
     hold_and_seek(2);
-    start(&drives, &waits[0], bwl_clock_now() + 100, 0);
+    start(&drives, &waits[0], until, 0);
     start(&sleeps, &waits[1], BWL_NEVER, 1);
+    bwl_client_lock(client);
+    client->latest = until;
+    bwl_client_wake(client);
+    bwl_client_unlock(client);
     assert_leaves(&drives, BWL_STATUS_TIMEOUT);
     release(held[1]);
     assert_leaves(&sleeps, BWL_OK);
@@ -368,8 +396,8 @@ static void test_drive_many_threads_may_wait_for_the_same_operation(void **state
     hold_and_seek(2);
     start(&drives, &waits[0], BWL_NEVER, 0);
     start(&one, &waits[1], BWL_NEVER, 1);
-    start(&three, &waits[1], bwl_clock_now() + 100, 2);
-    start(&two, &waits[1], BWL_NEVER, 3);
+    start(&two, &waits[1], BWL_NEVER, 2);
+    (void)start_for(&three, &waits[1], 50, 3);
     assert_leaves(&three, BWL_STATUS_TIMEOUT);
     release(held[1]);
     assert_leaves(&two, BWL_OK);

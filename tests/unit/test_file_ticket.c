@@ -177,9 +177,7 @@ static void test_file_ticket_the_dead_leave_their_place_and_the_latch(void **sta
 static void test_file_ticket_the_latch_is_not_waited_for(void **state)
 {
     assert_int_equal(bwl_file_latch(fds[0]), BWL_FILE_OURS);
-    int64_t before = clock_ms();
-    assert_int_equal(bwl_file_latch(fds[1]), BWL_FILE_OTHERS);
-    assert_true(clock_ms() - before < 100);
+    assert_int_equal(bwl_file_latch(fds[1]), BWL_FILE_OTHERS); /* else it would wait for ever */
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */

@@ -1,9 +1,7 @@
 /*
- * test_resolve.c -- hosts become addresses, and nobody waits: not the caller, and not whoever
- * forgets.
+ * test_resolve.c -- hosts become addresses, and nobody waits: not the caller, nor whoever forgets.
  *
- * The slow resolver of these tests answers when it is told to, so that what is done meanwhile is
- * surely done meanwhile.
+ * The slow resolver answers when it is told to: what is done meanwhile is surely done meanwhile.
  */
 #include "engine/resolve.h"
 
@@ -130,19 +128,21 @@ static int count_threads(void)
     return count;
 }
 
-static void *end_at_once(void *arg)
+static void *say_who_and_end(void *arg)
 {
-    return arg;
+    return memcpy(arg, &(pid_t){ gettid() }, sizeof(pid_t));
 }
 
 /* With a sanitizer's own, which it starts together with the first of ours. */
 static void count_threads_at_first(void)
 {
     pthread_t thread;
+    pid_t     id;
 
-    (void)pthread_create(&thread, NULL, end_at_once, NULL);
+    (void)pthread_create(&thread, NULL, say_who_and_end, &id);
     (void)pthread_join(thread, NULL);
-    (void)usleep(50 * 1000); /* until it has also left the list */
+    while (tgkill(getpid(), id, 0) == 0) /* until it has also left the list */
+        (void)usleep(1000);
     threads_at_first = count_threads();
 }
 

@@ -78,7 +78,8 @@ static void test_strange_names_that_are_good(void **state)
         assert_string_equal(bowline_hold_name(hold), name);
         assert_status(BOWLINE_BUSY, try_once(other, name), NULL);
         must_release(hold);
-        assert_status(BOWLINE_OK, try_once(other, name), NULL);
+        acquire_in_the_end(&hold, other, name); /* of three servers one may be late to let go */
+        must_release(hold);
     }
     bowline_close(client);
     bowline_close(other);

@@ -264,7 +264,7 @@ static void test_cluster_lock_that_the_replica_lacks_is_lost(void **state)
 
 /* As in an upgrade: the replica is started again first, and takes over then.  The clients know it,
  * and its former process, as it is what their URL names; and it gave them nothing. */
-static void test_cluster_lock_survives_a_switch_to_a_node_that_was_started_again(void **state)
+static void test_cluster_lock_survives_a_switch_to_a_restarted_node(void **state)
 {
     enum { LOCKS = 2 };
     static const char *const protocols[LOCKS] = { "token", "queue" };
@@ -408,7 +408,7 @@ int main(void)
         cmocka_unit_test_teardown(test_cluster_lock_survives_the_end_of_its_node, end),
         cmocka_unit_test_teardown(test_cluster_lock_that_the_replica_lacks_is_lost, end),
         cmocka_unit_test_teardown(
-            test_cluster_lock_survives_a_switch_to_a_node_that_was_started_again, end),
+            test_cluster_lock_survives_a_switch_to_a_restarted_node, end),
         cmocka_unit_test_teardown(test_cluster_other_locks_do_not_notice, end),
         cmocka_unit_test_teardown(test_cluster_who_waits_sits_out_a_failover, end),
         cmocka_unit_test_teardown(test_cluster_that_is_down_says_so, end),

@@ -407,8 +407,7 @@ int main(void)
         cmocka_unit_test_teardown(test_cluster_slot_moves_under_contention, end),
         cmocka_unit_test_teardown(test_cluster_lock_survives_the_end_of_its_node, end),
         cmocka_unit_test_teardown(test_cluster_lock_that_the_replica_lacks_is_lost, end),
-        cmocka_unit_test_teardown(
-            test_cluster_lock_survives_a_switch_to_a_restarted_node, end),
+        cmocka_unit_test_teardown(test_cluster_lock_survives_a_switch_to_a_restarted_node, end),
         cmocka_unit_test_teardown(test_cluster_other_locks_do_not_notice, end),
         cmocka_unit_test_teardown(test_cluster_who_waits_sits_out_a_failover, end),
         cmocka_unit_test_teardown(test_cluster_that_is_down_says_so, end),

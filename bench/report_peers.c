@@ -178,10 +178,16 @@ static double ours_alone(const bench_peer_results *results, size_t row)
     return count > 0 ? bench_median(values, count) : 0;
 }
 
+/* Nothing of crowds, where only pairs and hand-overs were asked for. */
 static void write_scaling(FILE *out, const bench_peer_results *results)
 {
-    double few = 0;
+    double few      = 0;
+    bool   is_there = false;
 
+    for (size_t i = 0; i < bench_peer_measures_count; i++)
+        is_there |= bench_peer_measures[i].contest == BENCH_CROWD && ours_alone(results, i) > 0;
+    if (!is_there)
+        return;
     (void)fputs("\n### Ours by the number of waiters\n\nThe median of what was measured beside "
                 "each peer. At 1,000, at least 0.80 of what it is with 2.\n\n"
                 "| waiters | hand-overs/s | of those with 2 |\n|---|---|---|\n",

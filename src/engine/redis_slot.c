@@ -27,8 +27,11 @@ void bwl_redis_slot_tag(const bwl_redis_store *store, const bwl_lock *lock,
 void bwl_redis_slot_inbox(const bwl_redis_store *store, const char *tag,
                           char ret_inbox[BWL_QUEUE_INBOX_MAX + 1])
 {
-    (void)snprintf(ret_inbox, BWL_QUEUE_INBOX_MAX + 1, "%s%s%.*s", store->inbox,
-                   tag[0] != '\0' ? ":" : "", BWL_QUEUE_TAG_MAX, tag);
+    if (tag[0] == '\0')
+        memcpy(ret_inbox, store->inbox, strlen(store->inbox) + 1);
+    else
+        (void)snprintf(ret_inbox, BWL_QUEUE_INBOX_MAX + 1, "%s:%.*s", store->inbox,
+                       BWL_QUEUE_TAG_MAX, tag);
 }
 
 /* ---- what was done --------------------------------------------------------------------------- */

@@ -64,8 +64,11 @@ static void write_fences_key(bwl_resp_writer *writer, const char *tag)
 {
     char key[sizeof BWL_QUEUE_FENCES_KEY + 1 + BWL_QUEUE_TAG_MAX];
 
-    (void)snprintf(key, sizeof key, "%s%s%.*s", BWL_QUEUE_FENCES_KEY, tag[0] != '\0' ? ":" : "",
-                   BWL_QUEUE_TAG_MAX, tag);
+    if (tag[0] == '\0') { /* to format nothing was a twelfth of what a pair computes */
+        bwl_resp_write_text(writer, BWL_QUEUE_FENCES_KEY);
+        return;
+    }
+    (void)snprintf(key, sizeof key, "%s:%.*s", BWL_QUEUE_FENCES_KEY, BWL_QUEUE_TAG_MAX, tag);
     bwl_resp_write_text(writer, key);
 }
 

@@ -82,7 +82,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 # Whatever can run side by side, ninja and meson do.
 .NOTPARALLEL:
 
-.PHONY: all help deps docs demo test format check-format check-scripts check-headers gcc clang asan tsan valgrind \
+.PHONY: all help deps docs demo test check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind \
 	torture torture-tests soak coverage fuzz fuzz-merge explore lab lab-report mutants old-redis valkey bench bench-report bench-peers install deb check-install check-package \
 	check-reproducible clean
 
@@ -99,6 +99,7 @@ help:
 	@echo 'make format          put the C files into the house format'
 	@echo 'make asan tsan valgrind coverage clang gcc'
 	@echo '                     the tests again, each in a build directory of its own'
+	@echo 'make check-all       every job of .ci/run, most of which a change does not have to pass (over an hour)'
 	@echo 'make torture         every allocation and system call fails once, under AddressSanitizer'
 	@echo 'make torture-tests   the same to every test program (20 minutes)'
 	@echo 'make soak            processes that share locks, under a rain of faults, for SOAK_SECONDS ($(SOAK_SECONDS))'
@@ -136,6 +137,10 @@ test: deps
 	$(call compile,$(BUILD))
 	$(call run-tests,$(BUILD))
 
+# Everything: what .ci/run checks, and what takes too long for every change.
+check-all:
+	@.ci/run --all
+
 # The sanitizers, the other compiler, the other optimisation: what each alone can find.
 
 gcc:
@@ -148,17 +153,19 @@ clang:
 	$(call compile,build-clang)
 	$(call run-tests,build-clang,unit cpp)
 
+asan: SUITES ?= $(RUNNING_SUITES)
 asan:
 	$(call setup,build-asan)
 	$(call compile,build-asan)
-	$(call run-tests,build-asan,$(RUNNING_SUITES))
+	$(call run-tests,build-asan,$(SUITES))
 
 # The thread sanitizer of these compilers gives up where the kernel spreads addresses too far.
 tsan: BEFORE = $$(setarch -R true 2>/dev/null && echo setarch -R)
+tsan: SUITES ?= $(THREAD_SUITES)
 tsan:
 	$(call setup,build-tsan)
 	$(call compile,build-tsan)
-	$(call run-tests,build-tsan,$(THREAD_SUITES))
+	$(call run-tests,build-tsan,$(SUITES))
 
 valgrind:
 	$(call setup,build-valgrind)

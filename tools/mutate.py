@@ -145,14 +145,15 @@ def main(words):
     copy_tree(tree)
     if not (tree / "build" / "build.ninja").exists():
         subprocess.run(["meson", "setup", str(tree / "build"), str(tree)], check=True, stdout=subprocess.DEVNULL)
-    survivors = 0
+    noticed_sum = survivors = 0
     for mutant in mutants:
         if words and not any(word in mutant["what"] for word in words):
             continue
         noticed, by = try_one(tree, mutant, programs(build_file) if hunt else [mutant["by"]])
+        noticed_sum += noticed
         survivors += not noticed
         print(f"{'noticed' if noticed else 'NOT NOTICED':<12}{mutant['file']:<40}{mutant['what']}  <- {by}", flush=True)
-    print(f"{survivors} were not noticed" if survivors else "every one was noticed")
+    print(f"{noticed_sum} passed, {survivors} failed")
     return 1 if survivors else 0
 
 

@@ -189,12 +189,18 @@ static void add_signal(rights *r, const bwl_redis_store *store)
     char               name[BWL_SIGNAL_MAX];
     char template[BWL_SIGNAL_MAX + 2];
     size_t size;
+    bool   is_channel;
 
     if (profile == NULL || profile->signal == BWL_SIGNAL_NONE)
         return;
-    size = bwl_profile_signal_write(name, profile, store->key_template, "%s", 2);
+    is_channel = profile->signal == BWL_SIGNAL_CHANNEL;
+    size       = bwl_profile_signal_write(name, profile, store->key_template, "%s", 2);
     (void)snprintf(template, sizeof template, "%.*s", (int)size, name);
-    add_pattern(r, profile->signal == BWL_SIGNAL_CHANNEL ? "&" : "~", template, "");
+    add_pattern(r, is_channel ? "&" : "~", template, "");
+    size = bwl_profile_second_signal_write(name, profile, store->key_template, "%s", 2);
+    (void)snprintf(template, sizeof template, "%.*s", (int)size, name);
+    if (size != 0)
+        add_pattern(r, "&", template, "");
     switch (profile->signal) {
     case BWL_SIGNAL_NONE: break;
     case BWL_SIGNAL_LIST: add_words(r, "+del +lpush +pexpire"); break;

@@ -8,6 +8,7 @@ with what the table says now.
 """
 
 import pathlib
+import re
 import sys
 
 FIELDS = "name program protocol key value example expiry clock lease wait signal fault note".split()
@@ -84,8 +85,9 @@ def page(table):
         if duration(row["wait"]):
             lines.append(f"- wait: {duration(row['wait'])}")
         if row["signal"]:
-            words, name = row["signal"].rsplit(" ", 1)
-            lines.append(f"- a release also does: {words} `{name}`")
+            words, *names = re.split(r" (?=%p)", row["signal"])
+            many = "s" if len(names) > 1 else ""
+            lines.append(f"- a release also does: {words}{many} " + " and ".join(f"`{name}`" for name in names))
         if row["fault"]:
             lines.append(f"- at risk: {row['fault']}")
         if row["note"]:

@@ -115,6 +115,8 @@ int main(void)
                      (long long)r->wait_ms, signal_words(p->signal));
         if (p->signal != BWL_SIGNAL_NONE)
             (void)printf(" %s", p->signal_name);
+        if (p->second_name != NULL)
+            (void)printf(" %s", p->second_name);
         (void)printf("\t%s\t%s\n", fault_of(p), p->note != NULL ? p->note : "");
     }
     return fflush(stdout) != 0 || ferror(stdout) != 0;

@@ -13,24 +13,36 @@
 
 enum { LEAD_ROOM = 64 }; /* for EXISTS, but for its key */
 
+typedef struct signal_names {
+    char first[BWL_SIGNAL_MAX];
+    char second[BWL_SIGNAL_MAX];
+} signal_names;
+
 static bwl_signal signal_of(const bwl_redis_store *store, const bwl_redis_open_question *q,
-                            char ret_name[BWL_SIGNAL_MAX])
+                            signal_names *ret_names)
 {
     const bwl_profile *profile = store->profile;
+    const bwl_lock    *lock    = q->lock;
 
     if (profile == NULL || profile->signal == BWL_SIGNAL_NONE || q->word != REDIS_DELETE_IF_MINE)
         return (bwl_signal){ .kind = BWL_SIGNAL_NONE };
-    size_t size = bwl_profile_signal_write(ret_name, profile, store->key_template, q->lock->name,
-                                           q->lock->name_size);
-    return (bwl_signal){ .kind = profile->signal, .name = ret_name, .size = size };
+    return (bwl_signal){
+        .kind = profile->signal,
+        .name = ret_names->first,
+        .size = bwl_profile_signal_write(ret_names->first, profile, store->key_template, lock->name,
+                                         lock->name_size),
+        .second      = ret_names->second,
+        .second_size = bwl_profile_second_signal_write(
+            ret_names->second, profile, store->key_template, lock->name, lock->name_size),
+    };
 }
 
 static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q,
                         bwl_resp_writer *ret_writer)
 {
     char           key[BWL_KEY_MAX];
-    char           name[BWL_SIGNAL_MAX];
-    bwl_signal     signal = signal_of(store, q, name);
+    signal_names   names;
+    bwl_signal     signal = signal_of(store, q, &names);
     char           tag[BWL_QUEUE_TAG_MAX + 1];
     bwl_queue_self self;
     size_t size = bwl_key_write(key, store->key_template, q->lock->name, q->lock->name_size);
@@ -41,7 +53,7 @@ static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q
     bool   is_new       = (store->texts_due & 1u << q->word) != 0;
     size_t room         = q->introduces ? BWL_QUEUE_GREETING_ROOM : bwl_redis_room(q->word, size);
 
-    if (!bwl_conn_reserve(&store->conn, room + signal.size, ret_writer))
+    if (!bwl_conn_reserve(&store->conn, room + signal.size + signal.second_size, ret_writer))
         return false;
     bwl_redis_slot_tag(store, q->lock, tag);
     if (bwl_queue_is(q->word))

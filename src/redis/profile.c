@@ -56,25 +56,40 @@ const char *bwl_profile_template_fault(const bwl_profile *profile, const char *t
     return NULL;
 }
 
+/* %s in the form is the name of the lock, %p what comes before the profile's key. */
+static size_t write_form(char ret_name[BWL_SIGNAL_MAX], const char *form, bwl_bytes prefix,
+                         bwl_bytes name)
+{
+    size_t size = 0;
+
+    for (const char *f = form; *f != '\0'; f++) {
+        bwl_bytes piece = { f, 1 };
+        if (*f == '%')
+            piece = *++f == 's' ? name : prefix;
+        assert(size + piece.size <= BWL_SIGNAL_MAX);
+        memcpy(ret_name + size, piece.at, piece.size);
+        size += piece.size;
+    }
+    return size;
+}
+
 size_t bwl_profile_signal_write(char ret_name[BWL_SIGNAL_MAX], const bwl_profile *profile,
                                 const char *template, const char *name, size_t name_size)
 {
-    size_t prefix = prefix_size(profile, template);
-    size_t size   = 0;
-
     assert(profile->signal != BWL_SIGNAL_NONE);
     assert(bwl_profile_template_fault(profile, template) == NULL);
-    for (const char *t = profile->signal_name; *t != '\0'; t++) {
-        const char *piece      = t;
-        size_t      piece_size = 1;
-        if (*t == '%') {
-            t++;
-            piece      = *t == 's' ? name : template;
-            piece_size = *t == 's' ? name_size : prefix;
-        }
-        assert(size + piece_size <= BWL_SIGNAL_MAX);
-        memcpy(ret_name + size, piece, piece_size);
-        size += piece_size;
-    }
-    return size;
+    return write_form(ret_name, profile->signal_name,
+                      (bwl_bytes){ template, prefix_size(profile, template) },
+                      (bwl_bytes){ name, name_size });
+}
+
+size_t bwl_profile_second_signal_write(char ret_name[BWL_SIGNAL_MAX], const bwl_profile *profile,
+                                       const char *template, const char *name, size_t name_size)
+{
+    if (profile->second_name == NULL)
+        return 0;
+    assert(profile->signal == BWL_SIGNAL_CHANNEL);
+    return write_form(ret_name, profile->second_name,
+                      (bwl_bytes){ template, prefix_size(profile, template) },
+                      (bwl_bytes){ name, name_size });
 }

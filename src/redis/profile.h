@@ -22,6 +22,7 @@ typedef struct bwl_profile {
     bwl_signal_kind  signal;
     const char      *signal_name; /* of the list or channel: %s the name, %p what comes before
                                   * `key` in the template that is used                          */
+    const char      *second_name; /* of a second channel, likewise; NULL: there is none           */
     const char      *fault; /* what is wrong with sharing this lock; NULL: nothing               */
     const char      *note;  /* what there is to know; NULL: nothing                              */
     const bwl_rules *rules;
@@ -46,5 +47,9 @@ enum { BWL_SIGNAL_MAX = 3 * BWL_KEY_MAX }; /* bytes in the name of a list or cha
  * its size.  `template` is the one that is used for the key. */
 size_t bwl_profile_signal_write(char ret_name[BWL_SIGNAL_MAX], const bwl_profile *profile,
                                 const char *template, const char *name, size_t name_size);
+
+/* The same of the second channel; 0: the profile has none. */
+size_t bwl_profile_second_signal_write(char ret_name[BWL_SIGNAL_MAX], const bwl_profile *profile,
+                                       const char *template, const char *name, size_t name_size);
 
 #endif

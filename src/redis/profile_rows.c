@@ -141,10 +141,11 @@ const bwl_profile bwl_profile_rows[] = {
                "with safeUpdate",
       .note  = "Of the environment default. A UUID stands in the place of the host.",
       .rules = RULES(TOKENS(BWL_TOKEN_DATE_UUID), .prefix = "ADDED:") },
-    /* org.springframework.integration:spring-integration-redis 7.0.0 and 6.5.0 (Maven Central),
-     * sources: RedisLockRegistry. The channel is another one since 7. */
+    /* org.springframework.integration:spring-integration-redis 5.5.20, 6.3.11, 6.4.7, 6.4.8, 6.4.10,
+     * 6.5.2, 6.5.3, 6.5.5, 7.0.0, 7.0.7 and 7.1.2 (Maven Central), sources: RedisLockRegistry.
+     * Since 6.4.8, 6.5.3 and 7.0 it subscribes to REGISTRY-channel:* and to nothing else. */
     { .name         = "spring",
-      .program      = "Spring Integration 7 (Java), RedisLockRegistry",
+      .program      = "Spring Integration 7.0 and 7.1 (Java), RedisLockRegistry",
       .protocol     = "token",
       .key          = ":%s",
       .takes_prefix = true,
@@ -159,8 +160,10 @@ const bwl_profile bwl_profile_rows[] = {
       .takes_prefix = true,
       .signal       = BWL_SIGNAL_CHANNEL,
       .signal_name  = "%p-channel",
-      .note         = "key= begins with the registry key: key=REGISTRY:%s.",
-      .rules        = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 60000) },
+      .second_name  = "%p-channel:%p:%s",
+      .note  = "key= begins with the registry key: key=REGISTRY:%s. 6.4.8 and 6.5.3 and newer "
+               "subscribe to the second channel, older ones to the first.",
+      .rules = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 60000) },
     /* laravel/framework at 037539f and 039ee0d, src/Illuminate/Cache/RedisLock.php and Lock.php:
      * SET EX NX, Str::random(), 16 characters; RedisStore.php at 0038ef2: the colon up to 10.
      * What stands before the name is put together by config/database.php and config/cache.php.

@@ -2,7 +2,7 @@
  * signal.c -- see signal.h.
  *
  *  LIST, EVENT    EVALSHA script 2 key list value
- *  CHANNEL        EVALSHA script 1 key value channel
+ *  CHANNEL        EVALSHA script 1 key value channel [second channel]
  */
 #include "redis/signal.h"
 #include "redis/scripts.h"
@@ -23,8 +23,10 @@ void bwl_signal_write(bwl_resp_writer *writer, const bwl_signal *signal, bool by
 {
     bwl_script_id id         = script_of(signal->kind);
     bool          is_channel = signal->kind == BWL_SIGNAL_CHANNEL;
+    bool          has_second = signal->second_size != 0;
 
-    bwl_resp_write_array(writer, 6);
+    assert(is_channel || !has_second);
+    bwl_resp_write_array(writer, has_second ? 7 : 6);
     bwl_resp_write_text(writer, by_text ? "EVAL" : "EVALSHA");
     bwl_resp_write_text(writer, by_text ? bwl_scripts[id].text : bwl_scripts[id].sha1);
     bwl_resp_write_text(writer, is_channel ? "1" : "2");
@@ -34,4 +36,6 @@ void bwl_signal_write(bwl_resp_writer *writer, const bwl_signal *signal, bool by
     bwl_resp_write_bulk(writer, value.at, value.size);
     if (is_channel)
         bwl_resp_write_bulk(writer, signal->name, signal->size);
+    if (has_second)
+        bwl_resp_write_bulk(writer, signal->second, signal->second_size);
 }

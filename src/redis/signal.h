@@ -13,14 +13,16 @@ typedef enum bwl_signal_kind {
     BWL_SIGNAL_NONE = 0,
     BWL_SIGNAL_LIST,    /* DEL list; LPUSH list 1; PEXPIRE list 1000                           */
     BWL_SIGNAL_EVENT,   /* LPUSH list 1; LTRIM list 0 0                                        */
-    BWL_SIGNAL_CHANNEL, /* PUBLISH channel key                                                 */
+    BWL_SIGNAL_CHANNEL, /* PUBLISH channel key, and of a second channel if there is one         */
 } bwl_signal_kind;
 
-/* Borrowed.  The name of a list or a channel. */
+/* Borrowed.  The name of a list or a channel, and of a second channel. */
 typedef struct bwl_signal {
     bwl_signal_kind kind;
     const char     *name;
     size_t          size;
+    const char     *second;
+    size_t          second_size; /* 0: there is no second channel                               */
 } bwl_signal;
 
 typedef struct bwl_bytes {

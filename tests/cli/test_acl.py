@@ -104,6 +104,7 @@ def test_keys_are_those_of_the_url(place):
     assert acl(place, f"{HOST}?protocol=token&key=%5Bx%5D*%25s")["keys"] == ["\\[x\\]\\**"]
     assert acl(place, f"{HOST}?profile=python-redis-lock")["keys"] == ["lock:*", "lock-signal:*"]
     assert acl(place, f"{HOST}?profile=spring&key=shop:%25s")["channels"] == ["shop-channel:shop:*"]
+    assert acl(place, f"{HOST}?profile=spring-6&key=shop:%25s")["channels"] == ["shop-channel", "shop-channel:shop:*"]
     assert "select" in acl(place, f"{HOST}/3?protocol=token")["commands"]
     assert rule(place, "--feature", "update", "--key", 'my "seats" *', HOST)[7] == '~my "seats" *'
 

@@ -324,7 +324,8 @@ static void check_command(const bwl_redis_question *q)
 {
     static char     bytes[MORE];
     size_t          room   = bwl_redis_room(q->word, q->key_size);
-    bwl_resp_writer writer = { .bytes = bytes, .capacity = room + q->signal.size };
+    bwl_resp_writer writer = { .bytes    = bytes,
+                               .capacity = room + q->signal.size + q->signal.second_size };
     bool            is_key = q->key_size == 0;
     size_t          at     = 0;
     unsigned        frames = 0;
@@ -372,6 +373,7 @@ static void check_commands(bwl_redis_question *q)
 static void add_signal(bwl_redis_question *q, const bwl_profile *profile)
 {
     static char name[BWL_SIGNAL_MAX];
+    static char second[BWL_SIGNAL_MAX];
     char template[BWL_KEY_TEMPLATE_MAX];
 
     if (profile->signal == BWL_SIGNAL_NONE)
@@ -380,6 +382,10 @@ static void add_signal(bwl_redis_question *q, const bwl_profile *profile)
                    profile->key);
     size_t size = bwl_profile_signal_write(name, profile, template, q->key, q->key_size);
     q->signal   = (bwl_signal){ .kind = profile->signal, .name = name, .size = size };
+
+    q->signal.second = second;
+    q->signal.second_size =
+        bwl_profile_second_signal_write(second, profile, template, q->key, q->key_size);
 }
 
 /* Who asks, of protocol queue: with up to two inboxes by which it may stand in line. */

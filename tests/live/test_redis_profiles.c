@@ -422,10 +422,11 @@ static void test_profiles_release_whatever_the_list_is(void **state)
 static void test_profiles_channel_hears_the_key(void **state)
 {
     static const char *const pairs[][2] = { { "spring", "reg-channel:reg:nightly" },
-                                            { "spring-6", "reg-channel" } };
+                                            { "spring-6", "reg-channel" },
+                                            { "spring-6", "reg-channel:reg:nightly" } };
 
     (void)state;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         int  fd = server_say(redis, "SUBSCRIBE %s", pairs[i][1]);
         char expected[200];
         assert_non_null(strstr(hears(fd), "subscribe"));

@@ -95,6 +95,20 @@ static void test_profile_signal_has_the_name_of_the_other_program(void **state)
     assert_signal("spring-6", "registry:%s", "nightly", "registry-channel");
 }
 
+static void test_profile_with_two_channels_names_both(void **state)
+{
+    static const char expected[] = "registry-channel:registry:nightly";
+    char              name[BWL_SIGNAL_MAX];
+    size_t            size;
+
+    (void)state;
+    size = bwl_profile_second_signal_write(name, named("spring-6"), "registry:%s", "nightly", 7);
+    assert_int_equal(size, sizeof expected - 1);
+    assert_memory_equal(name, expected, size);
+    size = bwl_profile_second_signal_write(name, named("spring"), "registry:%s", "nightly", 7);
+    assert_int_equal(size, 0);
+}
+
 static void test_profile_signal_of_the_longest_names_fits(void **state)
 {
     char template[BWL_KEY_TEMPLATE_MAX + 1];
@@ -118,6 +132,7 @@ int main(void)
         cmocka_unit_test(test_profile_with_a_signal_wants_the_end_of_its_keys),
         cmocka_unit_test(test_profile_with_a_prefix_wants_one),
         cmocka_unit_test(test_profile_signal_has_the_name_of_the_other_program),
+        cmocka_unit_test(test_profile_with_two_channels_names_both),
         cmocka_unit_test(test_profile_signal_of_the_longest_names_fits),
     };
 

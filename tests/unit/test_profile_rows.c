@@ -83,6 +83,7 @@ static void test_rows_signal_only_with_a_name_and_the_token(void **state)
         if (row->signal == BWL_SIGNAL_NONE)
             continue;
         assert_string_equal(row->protocol, "token"); /* whose release is the one that signals */
+        assert_true(row->second_name == NULL || row->signal == BWL_SIGNAL_CHANNEL);
         for (const char *at = row->signal_name; (at = strchr(at, '%')) != NULL; at += 2)
             assert_true(at[1] == 's' || at[1] == 'p');
     }

@@ -55,6 +55,24 @@ static void test_signal_channel_is_an_argument(void **state)
                                  "$1\r\n1\r\n$6\r\nlock:a\r\n$1\r\nv\r\n$9\r\nr-channel\r\n"));
 }
 
+static void test_signal_second_channel_is_one_more_argument(void **state)
+{
+    bwl_signal signal = {
+        .kind = BWL_SIGNAL_CHANNEL, .name = "r", .size = 1, .second = "r:lock:a", .second_size = 8
+    };
+    char text[512];
+
+    (void)state;
+    writer = (bwl_resp_writer){ .bytes = bytes, .capacity = sizeof bytes - 1 };
+    bwl_signal_write(&writer, &signal, false, (bwl_bytes){ "lock:a", 6 }, (bwl_bytes){ "v", 1 });
+    bytes[writer.size] = '\0';
+    (void)snprintf(text, sizeof text,
+                   "*7\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n1\r\n$6\r\nlock:a\r\n$1\r\nv\r\n"
+                   "$1\r\nr\r\n$8\r\nr:lock:a\r\n",
+                   bwl_scripts[BWL_SCRIPT_DELETE_AND_PUBLISH].sha1);
+    assert_string_equal(bytes, text);
+}
+
 static void test_signal_by_text_has_the_whole_script(void **state)
 {
     (void)state;
@@ -70,6 +88,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signal_list_is_the_second_key),
         cmocka_unit_test(test_signal_channel_is_an_argument),
+        cmocka_unit_test(test_signal_second_channel_is_one_more_argument),
         cmocka_unit_test(test_signal_by_text_has_the_whole_script),
     };
 

@@ -1,5 +1,5 @@
--- KEYS[1] the lock, ARGV[1] our value, ARGV[2] the channel that waiters of Spring listen to.
--- As delete_if_mine; and the channel hears the key.  The lock goes whatever becomes of that.
+-- KEYS[1] the lock, ARGV[1] our value, ARGV[2] and up the channels to which waiters of Spring subscribe.
+-- As delete_if_mine; and each channel gets the key.  A refused PUBLISH does not keep the lock.
 local value = redis.pcall('GET', KEYS[1])
 if type(value) == 'table' and value.err then
   if string.sub(value.err, 1, 9) == 'WRONGTYPE' then return 0 end
@@ -7,5 +7,5 @@ if type(value) == 'table' and value.err then
 end
 if value ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
-redis.pcall('PUBLISH', ARGV[2], KEYS[1])
+for i = 2, #ARGV do redis.pcall('PUBLISH', ARGV[i], KEYS[1]) end
 return 1

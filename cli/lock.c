@@ -6,14 +6,27 @@
  */
 #include "lock.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "waiting.h"
 
 enum {
     CANCEL_MS = 2000, /* how long a cancelled acquire may take to take back what it asked for */
     ASK_MS    = 1000, /* how long we listen for who holds the lock                            */
+
+    /* Descriptors of a run that come after that of bowline_fd: a connection, the pipe to the
+     * command (two), the timer, the terminal. */
+    MORE_FDS = 5,
 };
+
+static bool is_server(const job *j)
+{
+    return strncmp(j->settings.url, "file:", 5) != 0;
+}
 
 /* What those who wait are told that they wait for: the command without its path. */
 static const char *program_of(const char *command)
@@ -66,9 +79,7 @@ void lock_hear_goodbye(job *j)
  * server: so a server is asked by a client of its own, which is opened when it is needed. */
 static bowline_client *asker(job *j)
 {
-    bool is_server = strncmp(j->settings.url, "file:", 5) != 0;
-
-    if (j->asker == NULL && is_server && open_client(&j->asker, j, ASK_MS, NULL) < 0)
+    if (j->asker == NULL && is_server(j) && open_client(&j->asker, j, ASK_MS, NULL) < 0)
         j->asker = NULL; /* a lease so short that the client itself is as quick */
     return j->asker != NULL ? j->asker : j->client;
 }
@@ -121,6 +132,47 @@ static void cancel(job *j, bowline_operation *op)
     j->ended_by = first;
 }
 
+/* Opens MORE_FDS descriptors and closes them again.  False, with errno, where they are not to be
+ * had. */
+static bool can_open_more(int fd)
+{
+    int fds[MORE_FDS];
+    int count = 0;
+
+    while (count < MORE_FDS && (fds[count] = fcntl(fd, F_DUPFD_CLOEXEC, 0)) >= 0)
+        count++;
+    int error = errno;
+    for (int i = 0; i < count; i++)
+        (void)close(fds[i]);
+    errno = error;
+    return count == MORE_FDS;
+}
+
+/* Without the descriptors that a run needs, the server is heard late or never, and the command
+ * cannot be started.  So the lock is not asked for. */
+static int check_descriptors(const job *j, trouble *reterr)
+{
+    struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
+    words         why;
+
+    errno  = 0;
+    int fd = bowline_fd(j->client);
+    if (fd >= 0 && can_open_more(fd))
+        return 0;
+    why = words_of("%s", errno != 0 ? strerror(errno) : bowline_status_name(fd));
+    /* (void): then no limit is named. */
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur != RLIM_INFINITY)
+        why = words_of("%s: the limit of open files is %llu", why.text,
+                       (unsigned long long)limit.rlim_cur);
+    return trouble_set(reterr, (trouble){
+                                   .code = EXIT_FAILED,
+                                   .what = words_of("%s was not acquired", j->options.name),
+                                   .why  = why,
+                                   .type = words_of("type: ulimit -n 64, in front of it"),
+                               });
+}
+
 static int take(job *j, trouble *reterr)
 {
     const settings    *s = &j->settings;
@@ -129,6 +181,8 @@ static int take(job *j, trouble *reterr)
     status_line        line;
     waiting            w;
 
+    if (is_server(j) && check_descriptors(j, reterr) < 0)
+        return -1;
     status_send(job_status(&line, j, "waiting"));
     j->began_at = loop_now();
     int status =

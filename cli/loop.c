@@ -8,7 +8,10 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
-enum { WITHOUT_TIMER_MS = 200 };
+enum {
+    WITHOUT_TIMER_MS = 200,
+    WITHOUT_FD_MS    = 20, /* between two looks at a client that has no descriptor to poll */
+};
 
 int64_t loop_now(void)
 {
@@ -70,6 +73,8 @@ void loop_turn(loop *l, int64_t wait_ms)
     if (l->client != NULL) {
         wait_ms   = sooner(wait_ms, bowline_timeout_ms(l->client));
         client_fd = bowline_fd(l->client);
+        if (client_fd < 0)
+            wait_ms = sooner(wait_ms, WITHOUT_FD_MS);
     }
     int           patience = patience_for(l, wait_ms); /* may open the timer */
     struct pollfd fds[]    = {

@@ -98,6 +98,27 @@ static void test_loop_without_a_descriptor_for_a_timer_still_wakes_up(void **sta
     assert_true(l.timer_fd >= 0);
 }
 
+/* What the client has to do is then looked for again and again. */
+static void test_loop_without_a_descriptor_for_the_client_still_wakes_up(void **state)
+{
+    struct rlimit   before;
+    bowline_options options = { .size = sizeof options, .url = "thread:" };
+
+    (void)state;
+    assert_int_equal(bowline_open(&l.client, &options, NULL), BOWLINE_OK);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int next = dup(ends[0]);
+    assert_int_equal(close(next), 0);
+    struct rlimit none = { .rlim_cur = (rlim_t)next, .rlim_max = before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_true(bowline_fd(l.client) < 0);
+    assert_true(bowline_timeout_ms(l.client) == BOWLINE_FOREVER);
+    loop_turn(&l, BOWLINE_FOREVER);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    bowline_close(l.client);
+    l.client = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +128,7 @@ int main(void)
         CASE(test_loop_a_timer_that_has_rung_is_quiet_again),
         CASE(test_loop_wakes_for_a_signal_before_its_time),
         CASE(test_loop_without_a_descriptor_for_a_timer_still_wakes_up),
+        CASE(test_loop_without_a_descriptor_for_the_client_still_wakes_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

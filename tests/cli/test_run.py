@@ -7,6 +7,7 @@ test_signals.py, terminals in test_terminal.py, the words of the command line in
 import fcntl
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -270,6 +271,40 @@ def test_the_umask_and_the_directory_are_the_callers(place):
     place.path("below").mkdir()
     done = place.run("job", "sh", "-c", "umask; pwd", cwd=place.path("below"), umask=0o027)
     assert done.stdout.split() == ["0027", str(place.path("below"))]
+
+
+def with_limit(limit):
+    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+
+
+def test_too_few_descriptors_are_an_error_before_the_lock(place, redis):
+    codes = []
+    for limit in range(6, 20):
+        done = place.run("--status-fd", "1", "job", "true", preexec_fn=with_limit(limit))
+        codes.append(done.returncode)
+        if done.returncode == 0:
+            continue
+        assert done.returncode == 125
+        assert [event["event"] for event in events(done.stdout)] == ["failed"]
+        what, why, what_to_type = done.stderr.splitlines()
+        assert what == "bowline: job was not acquired"
+        assert why.endswith(f"Too many open files: the limit of open files is {limit}")
+        assert "ulimit -n" in what_to_type
+    assert codes[0] == 125 and codes[-1] == 0 and codes == sorted(codes, reverse=True)
+
+
+def test_a_wait_without_a_descriptor_to_poll_ends_with_the_lock(place):
+    # The client of file: has one descriptor and bowline one; an epoll descriptor is not to be had.
+    holder = place.hold()
+    waiters = [
+        place.start("--status-fd", "1", "job", "true", preexec_fn=with_limit(limit), stdin=subprocess.DEVNULL)
+        for limit in range(5, 12)
+    ]
+    for waiter in waiters:
+        assert '"waiting"' in waiter.stdout.readline()
+    place.let_go(holder)
+    codes = [place.finish(waiter) for waiter in waiters]
+    assert set(codes) <= {0, 125} and codes[-1] == 0
 
 
 # Who has the lock.

@@ -4,6 +4,7 @@
 #include "engine/file_directory.h"
 #include "engine/fault.h"
 #include "engine/file_calls.h"
+#include "engine/file_walk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -126,10 +127,16 @@ int bwl_file_directory_open(bwl_file_directory *directory, const char *path, bwl
     if (!make_absolute(absolute, path))
         return bwl_fail_errno(fault, "cannot use the lock directory %.100s", path);
     memcpy(directory->path, absolute, sizeof absolute);
-    directory->fd = bwl_file_open_directory(AT_FDCWD, absolute);
-    if (directory->fd < 0)
-        return bwl_file_no_directory(absolute, fault);
-    return take_directory(directory, directory->fd, false, fault);
+    directory->fd = -1;
+    bwl_file_way way;
+    int          status = bwl_file_walk(&way, absolute, false, fault);
+    if (status == BWL_OK)
+        directory->fd = bwl_file_open_directory(way.at, bwl_file_way_entry(&way));
+    bool is_link = status == BWL_STATUS_REFUSED && errno == ELOOP; /* it has been explained */
+    if (directory->fd < 0 && status != BWL_STATUS_NOMEM && !is_link)
+        status = bwl_file_no_directory(absolute, fault);
+    bwl_file_way_free(&way);
+    return status == BWL_OK ? take_directory(directory, directory->fd, false, fault) : status;
 }
 
 /* The directory above ours: others may write in it, but must not be able to replace ours. */

@@ -7,7 +7,7 @@
  *
  * A directory that is named must exist, and may be shared between users: mode 2775 for a group,
  * 1777 for all.  One in which strangers can replace files is refused: writable by all, and not
- * sticky.
+ * sticky.  The path to it is followed as file_walk.h says; its last entry may be no link.
  */
 #ifndef BWL_FILE_DIRECTORY_H
 #define BWL_FILE_DIRECTORY_H

@@ -26,7 +26,8 @@ int bwl_file_above_standard(int fd)
 static int refuse(const bwl_file_spot *s, const char *why, bwl_fault *fault)
 {
     return bwl_fail(fault, BWL_STATUS_REFUSED, "%.90s%s%.90s%s %s", s->shown,
-                    s->shown[0] != '\0' ? "/" : "", s->leaf, s->role, why);
+                    s->shown[0] != '\0' ? "/" : "", s->path != NULL ? s->path : s->leaf, s->role,
+                    why);
 }
 
 static int cannot_open_file(const bwl_file_spot *s, bwl_fault *fault)
@@ -41,7 +42,7 @@ static int cannot_open_file(const bwl_file_spot *s, bwl_fault *fault)
     case EROFS: return refuse(s, "cannot be written: the file system is read-only", fault);
     default:
         return bwl_fail_errno(fault, "cannot open %.80s%s%.100s", s->shown,
-                              s->shown[0] != '\0' ? "/" : "", s->leaf);
+                              s->shown[0] != '\0' ? "/" : "", s->path != NULL ? s->path : s->leaf);
     }
 }
 

@@ -41,7 +41,8 @@ typedef struct bwl_file_sharing {
 typedef struct bwl_file_spot {
     int              at; /* a directory                                                          */
     const char      *leaf;
-    const char      *shown; /* the path of that directory, for people; "" if the leaf has it      */
+    const char      *shown; /* the path of that directory, for people; "" if `path` has it        */
+    const char      *path;  /* the whole path, for people; NULL: shown and leaf say it            */
     const char      *role;  /* ", which is ...", for people who have not named it; or ""          */
     bwl_file_sharing sharing;
     bool             is_private; /* the user's own                                               */

@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "engine/fault.h"
 #include "engine/file_calls.h"
+#include "engine/file_walk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,8 @@
 #include <unistd.h>
 
 static const char side_ending[] = ".bowline";
+
+enum { WALKS_MAX = 8 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -177,31 +180,25 @@ static int refuse_named(const bwl_file_place *place, const char *why, bwl_fault 
     return bwl_fail(fault, BWL_STATUS_REFUSED, "%.150s %s", place->path, why);
 }
 
-/* The path without symbolic links, so that the file beside it is the same by whatever link one
- * came.  NULL: errno says why. */
-static char *resolve(const bwl_file_place *place, bool make)
-{
-    char *resolved = realpath(place->path, NULL);
-
-    if (resolved != NULL || errno != ENOENT || !make)
-        return resolved;
-    int fd = bwl_file_openat(AT_FDCWD, place->path,
-                             O_RDONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
-    if (fd < 0)
-        return NULL;
-    (void)close(fd); /* it exists now */
-    return realpath(place->path, NULL);
-}
-
 /* Read-only is enough to flock, and works on directories. */
-static int open_to_flock(const char *path)
+enum { OPEN_NAMED = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW };
+
+/* Opens the entry, or makes it.  -1 with ELOOP or EEXIST: it has changed since it was looked at. */
+static int open_to_flock(const bwl_file_way *way, bool *ret_makes)
 {
-    return bwl_file_above_standard(bwl_file_openat(
-        AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW, 0));
+    const char *entry = bwl_file_way_entry(way);
+    int         fd    = bwl_file_openat(way->at, entry, OPEN_NAMED, 0);
+
+    *ret_makes = fd < 0 && errno == ENOENT;
+    if (*ret_makes)
+        fd = bwl_file_openat(way->at, entry, OPEN_NAMED | O_CREAT | O_EXCL, 0666);
+    return bwl_file_above_standard(fd);
 }
 
-static int cannot_open_named(const bwl_file_place *place, bwl_fault *fault)
+static int cannot_open_named(const bwl_file_place *place, bool makes, bwl_fault *fault)
 {
+    if (makes && (errno == EACCES || errno == EROFS))
+        return refuse_named(place, "cannot be made or reached: permission denied", fault);
     if (errno == EACCES)
         return refuse_named(place, "cannot be read, and so not be locked: permission denied",
                             fault);
@@ -228,88 +225,74 @@ static int take_named(const bwl_file_place *place, int fd, bwl_file *ret_named, 
     return BWL_OK;
 }
 
-static int name_side(bwl_file_place *place, const char *resolved, bwl_fault *fault)
+static int name_side(bwl_file_place *place, const bwl_file_way *way, bwl_fault *fault)
 {
     free(place->side);
-    if (asprintf(&place->side, "%s%s", resolved, side_ending) >= 0)
+    if (asprintf(&place->side, "%s%s", way->path, side_ending) >= 0)
         return BWL_OK;
     place->side = NULL;
     return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
 }
 
-/* Who may lock there is who may write in its directory, which matters only when it is made. */
-static int open_side(const bwl_file_place *place, bwl_file *ret_queue, bool writes,
-                     bwl_fault *fault)
+/* The last piece of the path of the file beside. */
+static const char *side_leaf(const bwl_file_place *place)
 {
-    bwl_file_spot s = {
-        .at     = AT_FDCWD,
-        .leaf   = place->side,
-        .shown  = "",
-        .role   = ", where its queue is kept,",
-        .writes = writes,
-    };
-    int status = bwl_file_open_ours(ret_queue, &s, fault);
+    return strrchr(place->side, '/') + 1;
+}
 
-    if (status < 0 || ret_queue->fd >= 0 || !writes)
-        return status;
-    struct stat above  = { 0 };
-    char       *parent = strdup(place->side);
-    if (parent == NULL)
-        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    *(strrchr(parent, '/') + 1) = '\0';
-    (void)stat(parent, &above); /* else it is not shared */
-    free(parent);
+/* Who may lock there is who may write in its directory, which matters only when it is made. */
+static int open_side(const bwl_file_place *place, const bwl_file_way *way, bwl_file *ret_queue,
+                     bool writes, bwl_fault *fault)
+{
+    struct stat   above = { 0 };
+    bwl_file_spot s     = {
+            .at     = way->at,
+            .leaf   = side_leaf(place),
+            .shown  = "",
+            .path   = place->side,
+            .role   = ", where its queue is kept,",
+            .makes  = writes,
+            .writes = writes,
+    };
+
+    (void)fstat(way->at, &above); /* else it is not shared */
     s.sharing = (bwl_file_sharing){ above.st_mode, above.st_uid, above.st_gid };
-    s.makes   = true;
     return bwl_file_open_ours(ret_queue, &s, fault);
 }
 
-/* True if the last piece of the path is a name, and not "", "." or "..". */
-static bool ends_in_name(const char *path)
+/* The file that was named, in the directory where the way has ended. */
+static int open_named(bwl_file_place *place, bwl_file_way *way, bwl_file *ret_named,
+                      bwl_fault *fault)
 {
-    const char *leaf = strrchr(path, '/') + 1;
+    bool makes = false;
+    int  fd    = -1;
 
-    return strspn(leaf, ".") < strlen(leaf);
-}
-
-/* The file that was named, with the name of the one beside it.  Where the last piece of the path is
- * no symbolic link, what leads to its directory does not matter: the file beside it is in the same
- * one by whatever way.  So only what cannot be opened like that is resolved, which looks at every
- * piece. */
-static int open_named(bwl_file_place *place, bwl_file *ret_named, bwl_fault *fault)
-{
-    int   fd       = ends_in_name(place->path) ? open_to_flock(place->path) : -1;
-    char *resolved = NULL;
-    int   status   = BWL_OK;
-
-    if (fd < 0) {
-        resolved = resolve(place, true);
-        if (resolved == NULL && (errno == EACCES || errno == EROFS))
-            return refuse_named(place, "cannot be made or reached: permission denied", fault);
-        if (resolved == NULL)
-            return bwl_fail_errno(fault, "cannot open %.150s", place->path);
-        fd = open_to_flock(resolved);
-        if (fd < 0)
-            status = cannot_open_named(place, fault);
+    for (unsigned i = 0; fd < 0 && i < WALKS_MAX; i++) {
+        bwl_file_way_free(way);
+        int status = bwl_file_walk(way, place->path, true, fault);
+        if (status < 0)
+            return status;
+        fd = open_to_flock(way, &makes);
+        if (fd < 0 && errno != EEXIST && errno != ELOOP)
+            break;
     }
-    if (status == BWL_OK)
-        status = name_side(place, resolved != NULL ? resolved : place->path, fault);
-    if (status == BWL_OK)
-        status = take_named(place, fd, ret_named, fault);
-    else if (fd >= 0)
-        (void)close(fd);
-    free(resolved);
-    return status;
+    if (fd < 0)
+        return cannot_open_named(place, makes, fault);
+    return take_named(place, fd, ret_named, fault);
 }
 
 static int open_both(bwl_file_place *place, bwl_file *ret_queue, bwl_file *ret_named,
                      bwl_fault *fault)
 {
-    bwl_file named  = { .fd = -1 };
-    int      status = open_named(place, &named, fault);
+    bwl_file     named  = { .fd = -1 };
+    bwl_file_way way    = { .at = -1 };
+    int          status = open_named(place, &way, &named, fault);
 
     if (status == BWL_OK)
-        status = open_side(place, ret_queue, true, fault);
+        status = name_side(place, &way, fault);
+    if (status == BWL_OK)
+        status = open_side(place, &way, ret_queue, true, fault);
+    bwl_file_way_free(&way);
     if (status == BWL_OK)
         *ret_named = named;
     else if (named.fd >= 0)
@@ -318,47 +301,66 @@ static int open_both(bwl_file_place *place, bwl_file *ret_queue, bwl_file *ret_n
 }
 
 /* Without being read or written, what is opened here does not notice, be it a FIFO or a device. */
-static int peek_both(bwl_file_place *place, bwl_file *ret_queue, bwl_file *ret_named,
-                     bwl_fault *fault)
+static int peek_named(const bwl_file_place *place, const bwl_file_way *way, bwl_file *ret_named,
+                      bwl_fault *fault)
 {
     struct stat st;
-    char       *resolved = resolve(place, false);
-    int         fd       = -1;
+    const char *entry = bwl_file_way_entry(way);
+    int         fd    = bwl_file_openat(way->at, entry, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0);
 
-    *ret_queue = (bwl_file){ .fd = -1 };
     *ret_named = (bwl_file){ .fd = -1 };
-    if (resolved != NULL)
-        fd = bwl_file_above_standard(
-            bwl_file_openat(AT_FDCWD, resolved, O_PATH | O_CLOEXEC | O_NOFOLLOW, 0));
-    if (fd < 0 && errno == ENOENT) {
-        free(resolved);
+    fd         = bwl_file_above_standard(fd);
+    if (fd < 0 && errno == ENOENT)
         return BWL_OK;
-    }
     if (fd < 0 || fstat(fd, &st) != 0) {
         int status = bwl_fail_errno(fault, "cannot look at %.150s", place->path);
         if (fd >= 0)
             (void)close(fd);
-        free(resolved);
         return status;
     }
-    int status = name_side(place, resolved, fault);
-    free(resolved);
+    *ret_named = (bwl_file){ .fd = fd, .device = st.st_dev, .inode = st.st_ino };
+    return BWL_OK;
+}
+
+static int peek_both(bwl_file_place *place, bwl_file *ret_queue, bwl_file *ret_named,
+                     bwl_fault *fault)
+{
+    bwl_file     named = { .fd = -1 };
+    bwl_file_way way;
+    int          status = bwl_file_walk(&way, place->path, true, fault);
+
+    *ret_queue = (bwl_file){ .fd = -1 };
+    *ret_named = (bwl_file){ .fd = -1 };
+    if (status == BWL_STATUS_SYSTEM && errno == ENOENT)
+        status = BWL_OK; /* not even its directory is there */
+    else if (status == BWL_OK)
+        status = peek_named(place, &way, &named, fault);
+    if (status == BWL_OK && named.fd >= 0)
+        status = name_side(place, &way, fault);
+    if (status == BWL_OK && named.fd >= 0)
+        status = open_side(place, &way, ret_queue, false, fault);
+    bwl_file_way_free(&way);
     if (status == BWL_OK)
-        status = open_side(place, ret_queue, false, fault);
-    if (status == BWL_OK)
-        *ret_named = (bwl_file){ .fd = fd, .device = st.st_dev, .inode = st.st_ino };
-    else
-        (void)close(fd);
+        *ret_named = named;
+    else if (named.fd >= 0)
+        (void)close(named.fd);
     return status;
 }
 
 static bool both_are_still(const bwl_file_place *place, const bwl_file *queue,
                            const bwl_file *named)
 {
-    struct stat st;
+    struct stat  st;
+    bwl_file_way way;
+    bwl_fault    fault; /* nobody needs to hear why it is not */
+    bool         are = bwl_file_walk(&way, place->path, true, &fault) == BWL_OK &&
+               fstatat(way.at, bwl_file_way_entry(&way), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+               bwl_file_is_this(&st, named) &&
+               fstatat(way.at, side_leaf(place), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+               bwl_file_is_this(&st, queue);
 
-    return stat(place->path, &st) == 0 && bwl_file_is_this(&st, named) &&
-           lstat(place->side, &st) == 0 && bwl_file_is_this(&st, queue);
+    bwl_file_way_free(&way);
+    return are;
 }
 
 /* ---- the door -------------------------------------------------------------------------------- */

@@ -10,8 +10,8 @@
  * bytes that are not A-Z a-z 0-9 - _ . ~ become %XX, and so does a dot at the start.  More than 200
  * bytes of that are split: "first 200+/next 200+/rest".  No encoding has a "+" in it.
  *
- * Trust: see file_open.h and file_directory.h.  A path that was named is followed wherever it
- * leads, as flock(1) does; what lies beside it is not.
+ * Trust: see file_open.h and file_directory.h.  A path that was named is followed as file_walk.h
+ * says; what lies beside it may be no link at all.
  */
 #ifndef BWL_FILE_PLACE_H
 #define BWL_FILE_PLACE_H

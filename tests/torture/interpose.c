@@ -315,6 +315,8 @@ OURS(pid_t, vfork, void)
 
 PLAIN(ssize_t, -1, readlink, (const char *path, char *to, size_t size), (path, to, size),
       ERROR(ENOENT), ERROR(EACCES))
+PLAIN(ssize_t, -1, readlinkat, (int at, const char *path, char *to, size_t size),
+      (at, path, to, size), ERROR(ENOENT), ERROR(EACCES))
 PLAIN(int, -1, execv, (const char *path, char *const words[]), (path, words), ERROR(EACCES),
       ERROR(ENOENT), ERROR(ENOMEM))
 PLAIN(int, -1, execvp, (const char *path, char *const words[]), (path, words), ERROR(EACCES),

@@ -80,6 +80,20 @@ static void test_file_directory_a_link_to_one_is_none(void **state)
     expect_refused(open_named(path), "symbolic link");
 }
 
+static void test_file_directory_behind_a_link_of_others_is_refused(void **state)
+{
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(chmod(directory, 01777), 0);
+    assert_int_equal(mkdir(in("t"), 0700), 0);
+    assert_int_equal(mkdir(in("t/d"), 0700), 0);
+    assert_int_equal(symlink("t", in("l")), 0);
+    assert_int_equal(open_named(in("l/d")), BWL_OK);
+    bwl_file_directory_close(&opened);
+    assert_int_equal(lchown(in("l"), NOBODY, NOBODY), 0);
+    expect_refused(open_named(in("l/d")), "/l is a symbolic link of user 65534");
+}
+
 static void test_file_directory_where_strangers_can_replace_files_is_refused(void **state)
 {
     assert_int_equal(mkdir(in("d"), 0700), 0);
@@ -281,6 +295,7 @@ int main(void)
         with_directory_of(test_file_directory_a_named_one_must_exist),
         with_directory_of(test_file_directory_a_file_is_none),
         with_directory_of(test_file_directory_a_link_to_one_is_none),
+        with_directory_of(test_file_directory_behind_a_link_of_others_is_refused),
         with_directory_of(test_file_directory_where_strangers_can_replace_files_is_refused),
         with_directory_of(test_file_directory_a_path_without_end_is_refused),
         with_directory_of(test_file_directory_a_relative_path_is_meant_from_here),

@@ -1,8 +1,9 @@
 /*
  * config.c -- finds the URL and the times that a run is to use.
  *
- * A file with a password in it must be ours (or root's) and nobody else's to read: the check is on
- * the open descriptor, so that it is about the bytes that we read.
+ * Each file must be this user's or root's and not writable by others, and one with a password in it
+ * not readable by them (doctor/trust.h).  The check is on the open descriptor, so that it is about
+ * the bytes that are read.
  */
 #include "config.h"
 
@@ -12,10 +13,9 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "private.h"
+#include "doctor/trust.h"
 
 enum { CONFIG_FILE_MAX = 16384 };
 
@@ -23,11 +23,12 @@ static const char system_config[] = "/etc/bowline.conf";
 
 static const char *const keys[] = { "url", "wait", "lease", "max-hold", "kill-after", NULL };
 
-/* A file read whole.  `private_mode` is false if others may read it. */
+/* A file read whole. */
 typedef struct text_file {
-    char   text[CONFIG_FILE_MAX + 1];
-    size_t size;
-    bool   is_private;
+    char        text[CONFIG_FILE_MAX + 1];
+    size_t      size;
+    bool        is_private;
+    trust_fault why_not; /* it is not private: why                                              */
 } text_file;
 
 static int complain(trouble *reterr, words what, words why, words type)
@@ -35,11 +36,11 @@ static int complain(trouble *reterr, words what, words why, words type)
     return trouble_set(reterr, (trouble){ EXIT_FAILED, what, why, type });
 }
 
-static int refuse_readable(const char *path, trouble *reterr)
+static int refuse_readable(const char *path, const text_file *file, trouble *reterr)
 {
     return complain(reterr, words_of("%s is not private", path),
-                    words_of("it holds a URL that may have a password, and others can read it"),
-                    words_of("type: chmod 600 %s", path));
+                    words_of("the URL in it may have a password, and %s", file->why_not.why),
+                    words_of("%s", file->why_not.type));
 }
 
 /* Once more when a signal interrupts it, as it may on a network file system. */
@@ -58,20 +59,27 @@ static int cannot_read(const char *path, trouble *reterr)
                     words_of("type: ls -l %s", path));
 }
 
+/* 0: it may decide which locks are taken; a file that is to hold a secret must be private. */
+static int check_trust(text_file *file, int fd, const char *path, bool is_secret, trouble *reterr)
+{
+    trust_fault fault;
+
+    file->is_private = trust_is_private(fd, path, &file->why_not);
+    if (file->is_private)
+        return 0;
+    if (is_secret)
+        return refuse_readable(path, file, reterr);
+    if (trust_may_steer(fd, path, &fault))
+        return 0;
+    return complain(reterr, words_of("%s is not trusted", path),
+                    words_of("it says which locks are taken, and %s", fault.why),
+                    words_of("%s", fault.type));
+}
+
 /* Reads it whole.  -1 with *reterr. */
 static int read_text(text_file *ret_file, int fd, const char *path, trouble *reterr)
 {
-    struct stat is;
-
-    if (fstat(fd, &is) < 0)
-        return cannot_read(path, reterr);
-    if (is.st_uid != 0 && is.st_uid != geteuid())
-        return complain(
-            reterr, words_of("%s is not ours", path),
-            words_of("it belongs to user %u, who could lead us to any server", (unsigned)is.st_uid),
-            words_of("type: ls -l %s", path));
-    ret_file->is_private = private_is(fd, &is);
-    ret_file->size       = 0;
+    ret_file->size = 0;
     for (;;) {
         ssize_t got = read(fd, ret_file->text + ret_file->size, CONFIG_FILE_MAX - ret_file->size);
         if (got < 0 && errno == EINTR)
@@ -100,7 +108,7 @@ static void drop_file(text_file *file)
 
 /* 1: there is no such file; 0, and it is to be dropped; -1 with *reterr.  Most runs have no config
  * file, and pay for no memory to read it into. */
-static int read_file(text_file **ret_file, const char *path, trouble *reterr)
+static int read_file(text_file **ret_file, const char *path, bool is_secret, trouble *reterr)
 {
     int fd = open_to_read(path);
 
@@ -109,10 +117,12 @@ static int read_file(text_file **ret_file, const char *path, trouble *reterr)
     text_file *file = malloc(sizeof *file);
     int        status;
     if (file != NULL)
-        status = read_text(file, fd, path, reterr);
+        status = check_trust(file, fd, path, is_secret, reterr);
     else
         status =
             complain(reterr, words_of("out of memory"), words_of("%s", ""), words_of("%s", ""));
+    if (status == 0)
+        status = read_text(file, fd, path, reterr);
     (void)close(fd); /* (void): nothing was written */
     if (status == 0)
         *ret_file = file;
@@ -232,7 +242,7 @@ static int take_config(settings *s, text_file *file, const char *path, trouble *
         line = end;
     }
     if (!file->is_private && url_has_password(s->url))
-        return refuse_readable(path, reterr);
+        return refuse_readable(path, file, reterr);
     return 0;
 }
 
@@ -265,11 +275,11 @@ static int find_config(settings *s, trouble *reterr)
     int        status = 1;
 
     if (find_own_config(&own))
-        status = read_file(&file, own.text, reterr);
+        status = read_file(&file, own.text, false, reterr);
     if (status == 0)
         status = take_config(s, file, own.text, reterr);
     else if (status > 0) {
-        status = read_file(&file, system_config, reterr);
+        status = read_file(&file, system_config, false, reterr);
         if (status == 0)
             status = take_config(s, file, system_config, reterr);
     }
@@ -293,13 +303,11 @@ static int take_url_file(settings *s, const char *path, trouble *reterr)
 {
     text_file *file   = NULL;
     words      from   = words_of("--url-file %s", path);
-    int        status = read_file(&file, path, reterr);
+    int        status = read_file(&file, path, true, reterr);
 
     if (status > 0)
         status = complain(reterr, words_of("%s cannot be read", from.text),
                           words_of("%s", strerror(ENOENT)), words_of("type: ls -l %s", path));
-    if (status == 0 && !file->is_private)
-        status = refuse_readable(path, reterr);
     if (status == 0) {
         char *end = strchr(file->text, '\n');
         if (end != NULL)

@@ -17,13 +17,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "doctor/trust.h"
 #include "fence_line.h"
 
 enum {
     TRIES_MAX  = 100,  /* how often the file may vanish or appear under our hands         */
     LOOKS_MAX  = 100,  /* for the lock, before it is said that we wait                    */
     LOOK_EACH  = 10,   /* ms                                                              */
-    NEW_MODE   = 0664, /* less the umask; never for everybody                             */
+    NEW_MODE   = 0644, /* less the umask                                                  */
+    GROUP_MODE = 0664, /* the same, in a directory that is shared by a group              */
     SUFFIX_MAX = 24,
     FILE_GONE  = 1, /* neither 0 nor an error: look again                                */
     OPEN_FLAGS = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
@@ -63,24 +65,21 @@ static int complain_of_kind(trouble *reterr, const place *p, mode_t mode)
                                   : words_of("name a file that is there for this alone"));
 }
 
-/* Whoever can write to it, or put another in its place, can make it forget. */
-static int check_trust(const place *p, const struct stat *is, trouble *reterr)
+static int check_kind(const place *p, const struct stat *is, trouble *reterr)
 {
-    struct stat dir;
+    return S_ISREG(is->st_mode) ? 0 : complain_of_kind(reterr, p, is->st_mode);
+}
 
-    if (!S_ISREG(is->st_mode))
-        return complain_of_kind(reterr, p, is->st_mode);
-    if ((is->st_mode & S_IWOTH) != 0)
-        return complain(reterr, words_of("%s is not to be trusted", p->path),
-                        words_of("everybody can write to it, and make it forget a fence"),
-                        words_of("type: chmod o-w %s", p->path));
-    if (fstat(p->dir_fd, &dir) < 0)
-        return complain_of_call(reterr, p, "its directory");
-    if ((dir.st_mode & S_IWOTH) != 0 && (dir.st_mode & S_ISVTX) == 0)
-        return complain(reterr, words_of("%s is not to be trusted", p->path),
-                        words_of("everybody can put another file in its place"),
-                        words_of("name a file in a directory that is not open to everybody"));
-    return 0;
+/* Whoever can write to it, or put another in its place, can make it forget. */
+static int check_trust(const place *p, int fd, trouble *reterr)
+{
+    trust_fault fault;
+
+    if (trust_may_be_shared(fd, p->dir_fd, p->path, &fault))
+        return 0;
+    return complain(reterr, words_of("%s is not to be trusted", p->path),
+                    words_of("it could be made to forget a fence: %s", fault.why),
+                    words_of("%s", fault.type));
 }
 
 static int open_place(place *ret_place, const char *path, trouble *reterr)
@@ -116,13 +115,15 @@ static int open_trusted(int *ret_fd, const place *p, int access, trouble *reterr
     *ret_fd = -1;
     if (fstatat(p->dir_fd, p->name, &is, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? FILE_GONE : complain_of_call(reterr, p, "stat");
-    if (check_trust(p, &is, reterr) < 0)
+    if (check_kind(p, &is, reterr) < 0)
         return -1;
     int fd = openat(p->dir_fd, p->name, access | OPEN_FLAGS);
     if (fd < 0)
         return errno == ENOENT ? FILE_GONE : complain_of_call(reterr, p, "open");
     int status =
-        fstat(fd, &is) < 0 ? complain_of_call(reterr, p, "stat") : check_trust(p, &is, reterr);
+        fstat(fd, &is) < 0 ? complain_of_call(reterr, p, "stat") : check_kind(p, &is, reterr);
+    if (status == 0)
+        status = check_trust(p, fd, reterr);
     if (status == 0)
         *ret_fd = fd;
     else
@@ -225,11 +226,7 @@ static int sync_name(const place *p, trouble *reterr)
 static int fill_and_name(const place *p, const char *unnamed, int fd, uint64_t fence,
                          trouble *reterr)
 {
-    struct stat is;
-
-    if (fstat(fd, &is) < 0)
-        return complain_of_call(reterr, p, "stat");
-    if (check_trust(p, &is, reterr) < 0 || write_line(p, fd, fence, reterr) < 0)
+    if (check_trust(p, fd, reterr) < 0 || write_line(p, fd, fence, reterr) < 0)
         return -1;
     if (!lock_at_once(fd))
         return complain_of_call(reterr, p, "flock");
@@ -246,7 +243,8 @@ static int create(int *ret_fd, const place *p, uint64_t fence, trouble *reterr)
     if (getrandom(&chance, sizeof chance, 0) != (ssize_t)sizeof chance)
         return complain_of_call(reterr, p, "getrandom");
     (void)snprintf(unnamed, sizeof unnamed, "%.200s.%016" PRIx64, p->name, chance);
-    int fd = openat(p->dir_fd, unnamed, O_RDWR | O_CREAT | O_EXCL | OPEN_FLAGS, NEW_MODE);
+    mode_t mode = trust_is_shared_directory(p->dir_fd) ? GROUP_MODE : NEW_MODE;
+    int    fd   = openat(p->dir_fd, unnamed, O_RDWR | O_CREAT | O_EXCL | OPEN_FLAGS, mode);
     if (fd < 0)
         return complain_of_call(reterr, p, "create");
     int status = fill_and_name(p, unnamed, fd, fence, reterr);

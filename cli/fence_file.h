@@ -10,7 +10,7 @@
  * link(2).
  *
  * What it does not trust is refused and left as it is: what is no regular file, a symbolic link
- * (whoever turns it elsewhere makes the fence forget), what everybody may write to or replace, and
+ * (whoever turns it elsewhere makes the fence forget), what others may write to or replace, and
  * a file that holds anything else than such a line, be it empty.
  *
  * On a network file system it is as good as flock and fsync are there.

@@ -6,6 +6,7 @@
 #include "engine/copy.h"
 #include "engine/fault.h"
 #include "engine/file_calls.h"
+#include "engine/trusted_file.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@
 
 enum { PASSWORD_MAX = 4096 };
 
-/* A file that others may read has no secret in it. */
-static int check_private(int fd, const char *name, bwl_fault *fault)
+/* A pipe would make the caller wait. */
+static int check_file(int fd, const char *name, bwl_fault *fault)
 {
     struct stat about;
 
@@ -25,10 +26,7 @@ static int check_private(int fd, const char *name, bwl_fault *fault)
     if (!S_ISREG(about.st_mode))
         return bwl_fail(fault, BWL_STATUS_REFUSED, "the password file %.100s is no regular file",
                         name);
-    if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "the password file %.100s can be read by others: chmod 600 it", name);
-    return BWL_OK;
+    return bwl_trusted_check(fd, "password file", name, BWL_TRUST_SECRET, fault);
 }
 
 int bwl_secret_read(char **ret_secret, const char *name, bwl_fault *fault)
@@ -39,7 +37,7 @@ int bwl_secret_read(char **ret_secret, const char *name, bwl_fault *fault)
 
     if (fd < 0)
         return bwl_fail_errno(fault, "cannot open the password file %.100s", name);
-    int status = check_private(fd, name, fault);
+    int status = check_file(fd, name, fault);
     if (status < 0)
         goto out;
     size = bwl_file_read_at(fd, text, PASSWORD_MAX, 0);

@@ -6,8 +6,8 @@
 
 #include "core/status.h"
 
-/* Its first line.  REFUSED: others may read it, or there is no password in it; SYSTEM, NOMEM.  Free
- * it with bwl_secret_free. */
+/* Its first line.  REFUSED: it is not trusted as a secret (trusted_file.h), or there is no password
+ * in it; SYSTEM, NOMEM.  Free it with bwl_secret_free. */
 int bwl_secret_read(char **ret_secret, const char *name, bwl_fault *fault);
 
 /* Do the bytes hold it?  Never that of NULL, or of "". */

@@ -9,6 +9,7 @@
 #include "engine/fault.h"
 #include "engine/file_calls.h"
 #include "engine/tls_inside.h"
+#include "engine/trusted_file.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,20 +19,25 @@
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* OpenSSL says neither which file nor why, so the system is asked first. */
-static int look_at(struct stat *ret_about, const char *what, const char *name, bwl_fault *fault)
+/* OpenSSL says neither which file nor why, so the system is asked first.  OpenSSL opens the file
+ * again, by its name: nobody else can have replaced it, as bwl_trusted_check looks at its
+ * directory too. */
+static int look_at(const char *what, const char *name, bwl_trust trust, bwl_fault *fault)
 {
+    struct stat about;
     /* A pipe would let us wait for ever, and can be read only once. */
     int fd = bwl_file_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 
     if (fd < 0)
         return bwl_fail_errno(fault, "cannot read the %s %.100s", what, name);
-    int status = BWL_OK;
-    if (fstat(fd, ret_about) != 0)
+    int status;
+    if (fstat(fd, &about) != 0)
         status = bwl_fail_errno(fault, "cannot look at the %s %.100s", what, name);
-    else if (!S_ISREG(ret_about->st_mode))
+    else if (!S_ISREG(about.st_mode))
         status =
             bwl_fail(fault, BWL_STATUS_REFUSED, "the %s %.100s is no regular file", what, name);
+    else
+        status = bwl_trusted_check(fd, what, name, trust, fault);
     (void)close(fd);
     return status;
 }
@@ -68,14 +74,13 @@ static int unusable(const bwl_tls_context *context, const char *what, const char
 static int take_authorities(bwl_tls_context *context, const char *name, bwl_fault *fault)
 {
     static const char what[] = "CA file";
-    struct stat       about;
 
     if (name == NULL) {
         if (context->openssl->SSL_CTX_set_default_verify_paths(context->ctx) == 1)
             return BWL_OK;
         return unusable(context, what, "of this system", fault);
     }
-    int status = look_at(&about, what, name, fault);
+    int status = look_at(what, name, BWL_TRUST_STEERS, fault);
     if (status < 0)
         return status;
     status = bwl_copy(&context->ca_file, name, fault);
@@ -91,16 +96,11 @@ static int take_authorities(bwl_tls_context *context, const char *name, bwl_faul
 static int take_key(bwl_tls_context *context, const bwl_tls_options *options, bwl_fault *fault)
 {
     const bwl_tls_library *openssl = context->openssl;
-    const char *name = options->key_file != NULL ? options->key_file : options->cert_file;
-    struct stat about;
-    int         status = look_at(&about, "key file", name, fault);
+    const char *name   = options->key_file != NULL ? options->key_file : options->cert_file;
+    int         status = look_at("key file", name, BWL_TRUST_KEY, fault);
 
     if (status < 0)
         return status;
-    /* Its group may read it: Debian hands keys to services by the group ssl-cert. */
-    if ((about.st_mode & S_IRWXO) != 0)
-        return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "the key file %.100s can be read by everybody: chmod o= it", name);
     if (openssl->SSL_CTX_use_PrivateKey_file(context->ctx, name, BWL_SSL_FILETYPE_PEM) == 1)
         return BWL_OK;
     unsigned long error  = openssl->ERR_peek_error();
@@ -125,7 +125,6 @@ static int take_key(bwl_tls_context *context, const bwl_tls_options *options, bw
 static int take_identity(bwl_tls_context *context, const bwl_tls_options *options, bwl_fault *fault)
 {
     static const char what[] = "certificate file";
-    struct stat       about;
 
     if (options->cert_file == NULL && options->key_file == NULL)
         return BWL_OK;
@@ -133,7 +132,7 @@ static int take_identity(bwl_tls_context *context, const bwl_tls_options *option
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "there is a key (%s=) and no certificate that it belongs to (%s=)",
                         BWL_TLS_OPTION_KEY, BWL_TLS_OPTION_CERT);
-    int status = look_at(&about, what, options->cert_file, fault);
+    int status = look_at(what, options->cert_file, BWL_TRUST_STEERS, fault);
     if (status < 0)
         return status;
     if (context->openssl->SSL_CTX_use_certificate_chain_file(context->ctx, options->cert_file) != 1)

@@ -20,6 +20,9 @@ LIMIT = 60
 
 PROGRAM = os.environ.get("BOWLINE")
 
+# Files that others can write to are not obeyed: whoever runs the tests may have another umask.
+os.umask(0o022)
+
 # Whoever runs the tests in the background ignores some signals, and bowline would honour that.
 for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU):
     if signal.getsignal(_number) == signal.SIG_IGN:

@@ -157,9 +157,13 @@ def test_what_is_no_file_is_refused_and_not_opened(place):
 def test_what_everybody_could_make_forget_is_not_trusted(place):
     fence(place, "check", "f", 5)
     place.path("f").chmod(0o646)
-    what, why, what_to_type = failed(fence(place, "check", "f", 7))
-    assert what == "f is not to be trusted" and "everybody can write" in why and what_to_type == "type: chmod o-w f"
-    place.path("f").chmod(0o664)
+    for mode, who in ((0o646, "everybody"), (0o664, "its group")):
+        place.path("f").chmod(mode)
+        for verb in (["check", "f", 7], ["show", "f"]):
+            what, why, what_to_type = failed(fence(place, *verb))
+            assert what == "f is not to be trusted" and f"{who} can write to it" in why
+            assert what_to_type == "type: chmod go-w f"
+    place.path("f").chmod(0o644)
     assert fence(place, "check", "f", 7).returncode == 0
     place.path("open").mkdir()
     place.path("open").chmod(0o777)
@@ -168,6 +172,39 @@ def test_what_everybody_could_make_forget_is_not_trusted(place):
     assert list(place.path("open").iterdir()) == []
     place.path("open").chmod(0o1777)
     assert fence(place, "check", "open/f", 7).returncode == 0
+
+
+def test_a_file_or_directory_of_another_user_is_not_trusted(place):
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to give a file away")
+    fence(place, "check", "f", 5)
+    os.chown(place.path("f"), 65534, 65534)
+    for words in (["check", "f", 7], ["show", "f"], ["run", "f", "touch", "ran"]):
+        what, why, _ = failed(fence(place, *words, env=with_fence(place, 7)))
+        assert what == "f is not to be trusted" and "it belongs to user 65534" in why
+    assert place.path("f").read_text() == "bowline fence 5\n" and not place.path("ran").exists()
+    place.path("theirs").mkdir()
+    os.chown(place.path("theirs"), 65534, 65534)
+    _, why, what_to_type = failed(fence(place, "check", "theirs/f", 7))
+    assert "its directory belongs to user 65534" in why and what_to_type == "type: ls -ld theirs"
+    assert list(place.path("theirs").iterdir()) == []
+
+
+def test_a_group_shares_a_file_in_a_directory_that_is_open_to_it(place):
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to be two users")
+    place.root.chmod(0o755)
+    team, group = place.path("team"), 54321
+    team.mkdir()
+    os.chown(team, 0, group)
+    team.chmod(0o2775)
+    how = {"group": group, "extra_groups": [], "umask": 0o002}
+    assert fence(place, "check", "team/f", 5, user=54322, **how).returncode == 0
+    assert fence(place, "check", "team/f", 6, user=54323, **how).returncode == 0
+    failed(fence(place, "check", "team/f", 5, user=54322, **how), REFUSED)
+    team.chmod(0o2777)  # open to everybody: shared by nobody
+    _, why, what_to_type = failed(fence(place, "check", "team/f", 7, user=54323, **how))
+    assert "everybody can put another file" in why and what_to_type == "type: chmod go-w team"
 
 
 def test_where_it_cannot_be_made_it_says_why(place):

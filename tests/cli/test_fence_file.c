@@ -240,7 +240,7 @@ static void test_fence_file_stays_the_same_file_with_its_mode(void **state)
 
     (void)state;
     assert_int_equal(check("f", 1), 0);
-    assert_int_equal(chmod("f", 0660), 0);
+    assert_int_equal(chmod("f", 0640), 0);
     assert_int_equal(stat("f", &before), 0);
     assert_int_equal(check("f", 2), 0);
     assert_int_equal(stat("f", &after), 0);
@@ -253,7 +253,7 @@ static void test_fence_file_is_made_by_the_umask_and_never_for_everybody(void **
     static const struct {
         mode_t umask, mode;
         char   name[4];
-    } all[] = { { 0, 0664, "a" }, { 022, 0644, "b" }, { 077, 0600, "c" } };
+    } all[] = { { 0, 0644, "a" }, { 022, 0644, "b" }, { 077, 0600, "c" } };
 
     (void)state;
     for (size_t i = 0; i < 3; i++) {
@@ -263,6 +263,21 @@ static void test_fence_file_is_made_by_the_umask_and_never_for_everybody(void **
         assert_int_equal(stat(all[i].name, &is), 0);
         assert_int_equal(is.st_mode & 07777, all[i].mode);
     }
+}
+
+static void test_fence_file_is_made_for_the_group_of_a_shared_directory(void **state)
+{
+    struct stat is;
+
+    (void)state;
+    (void)umask(0);
+    assert_int_equal(chmod(".", 02775), 0);
+    assert_int_equal(check("f", 1), 0);
+    assert_int_equal(stat("f", &is), 0);
+    assert_int_equal(is.st_mode & 07777, 0664);
+    assert_int_equal(check("f", 2), 0);
+    assert_int_equal(chmod(".", 0755), 0); /* it is not shared any more */
+    assert_int_equal(check("f", 3), EXIT_FAILED);
 }
 
 static void test_fence_file_with_a_byte_too_many_is_none(void **state)
@@ -452,6 +467,7 @@ int main(void)
         CASE(the_highest_can_be_asked_for),
         CASE(stays_the_same_file_with_its_mode),
         CASE(is_made_by_the_umask_and_never_for_everybody),
+        CASE(is_made_for_the_group_of_a_shared_directory),
         CASE(with_a_byte_too_many_is_none),
         CASE(is_compared_under_its_lock),
         CASE(that_was_replaced_meanwhile_is_opened_anew),

@@ -287,7 +287,42 @@ def test_a_file_of_another_user_is_refused(two):
         pytest.skip("needs root, to give a file away")
     two.config.write_text("url = file:\n")
     os.chown(two.config, 65534, 65534)
-    assert "is not ours" in refused(two, "run", "job", "touch", "ran")[0]
+    what, why, what_to_type = refused(two, "run", "job", "touch", "ran")
+    assert what == f"{two.config} is not trusted" and "it belongs to user 65534, not to user 0 or root" in why
+    assert what_to_type == f"type: ls -l {two.config}"
+    two.path("url").write_text("file:\n")
+    os.chown(two.path("url"), 65534, 65534)
+    assert "belongs to user 65534" in refused(two, "run", "--url-file", "url", "job", "touch", "ran")[1]
+
+
+@pytest.mark.parametrize(("mode", "who"), [(0o666, "everybody"), (0o646, "everybody"), (0o660, "its group"), (0o620, "its group")])
+def test_a_config_file_that_others_can_write_to_is_not_obeyed(two, mode, who):
+    two.config.write_text("url = file:\n")
+    two.config.chmod(mode)
+    what, why, what_to_type = refused(two, "run", "job", "touch", "ran")
+    assert what == f"{two.config} is not trusted" and f"{who} can write to it" in why
+    assert what_to_type == f"type: chmod go-w {two.config}"
+
+
+def test_a_config_file_in_a_directory_that_others_can_write_to_is_not_obeyed(two):
+    two.config.write_text("url = file:\n")
+    two.config.parent.chmod(0o777)
+    what, why, what_to_type = refused(two, "run", "job", "touch", "ran")
+    assert what == f"{two.config} is not trusted" and "everybody can put another file in its place" in why
+    assert what_to_type == f"type: chmod go-w {two.config.parent}"
+    two.config.parent.chmod(0o1777)
+    assert two.run("job", "true").returncode == 0
+
+
+def test_a_link_of_another_user_is_not_followed(two):
+    if os.getuid() != 0:
+        pytest.skip("needs root, to give a link away")
+    two.path("mine").write_text("url = file:\n")
+    two.config.unlink(missing_ok=True)
+    two.config.symlink_to(two.path("mine"))
+    assert two.run("job", "true").returncode == 0
+    os.chown(two.config, 65534, 65534, follow_symlinks=False)
+    assert "it is a symbolic link of user 65534" in refused(two, "run", "job", "touch", "ran")[1]
 
 
 # The config file.

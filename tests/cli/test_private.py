@@ -58,7 +58,7 @@ def test_a_list_that_lets_only_us_in_is_private(place):
         entries((USER, READ, US), group=READ),
         entries((USER, READ, US), (GROUP, READ, STRANGER)),
         entries((USER, READ, US), other=READ),
-        entries(*[(USER, READ, US)], *[(GROUP, 0, STRANGER + i) for i in range(20)]),
+        entries(*[(USER, READ, US)], *[(GROUP, 0, STRANGER + i) for i in range(40)]),
     ],
     ids=["a stranger", "us and a stranger", "the owner's group", "a group", "everybody", "too many to look at"],
 )

@@ -27,7 +27,8 @@ static void run(const char *directory, const char *command)
 {
     char whole[1400];
 
-    (void)snprintf(whole, sizeof whole, "cd %s && (%s) >certs.log 2>&1", directory, command);
+    (void)snprintf(whole, sizeof whole, "umask 022 && cd %s && (%s) >certs.log 2>&1", directory,
+                   command);
     if (system(whole) != 0)
         fail_msg("this failed, see %s/certs.log: %s", directory, command);
 }

@@ -184,7 +184,7 @@ static void test_files_of_our_own_that_are_no_good(void **state)
     with_certificate(BOWLINE_SYSTEM, "No such file", "we.pem", "nothing.key");
     with_certificate(BOWLINE_SYSTEM, "No such file", "nothing.pem", "we.key");
     assert_int_equal(chmod(path_of("we.key"), 0644), 0);
-    with_certificate(BOWLINE_REFUSED, "can be read by everybody: chmod o=", "we.pem", "we.key");
+    with_certificate(BOWLINE_REFUSED, "everybody can read it (mode 0644)", "we.pem", "we.key");
     assert_int_equal(chmod(path_of("we.key"), 0600), 0);
     with_certificate(BOWLINE_OK, "", "we.pem", "we.key");
     expect(BOWLINE_USAGE, "TLS is rediss://", "%s?ca=%s", redis->tcp_url, path_of("ca.pem"));

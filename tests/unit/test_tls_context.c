@@ -216,7 +216,8 @@ static void test_context_key_that_everybody_can_read_is_refused(void **state)
 
     (void)state;
     assert_int_equal(chmod(options.key_file, 0604), 0);
-    assert_refused(&options, BWL_STATUS_REFUSED, "can be read by everybody: chmod o= it");
+    assert_refused(&options, BWL_STATUS_REFUSED,
+                   "everybody can read it (mode 0604): chmod g-w,o= it");
     assert_int_equal(chmod(options.key_file, 0600), 0);
 }
 

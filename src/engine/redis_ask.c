@@ -343,10 +343,12 @@ static bool awaits_value(bwl_redis_store *store)
 
 static void broke(bwl_redis_store *store, bwl_fault *fault)
 {
-    bool refused = bwl_redis_suspect(store, fault);
+    bool refused = bwl_redis_suspect(store, false, fault);
 
     bwl_redis_map_broke(store);
     bwl_redis_name_place(store, fault);
+    if (refused && store->tls == NULL && bwl_redis_seek_on(store, fault))
+        return; /* another sentinel may name another server */
     bwl_redis_break_off(store, fault, refused);
 }
 

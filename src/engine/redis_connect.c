@@ -222,7 +222,7 @@ void bwl_redis_not_found(bwl_redis_store *store, const bwl_fault *fault)
     leave(store);
     if (store->doubt.status != 0) { /* it was found, and is none */
         copy = store->doubt;
-        bwl_redis_break_off(store, &copy, false);
+        bwl_redis_break_off(store, &copy, copy.status == BWL_STATUS_REFUSED);
         return;
     }
     if (fault->status == BWL_STATUS_REFUSED)
@@ -317,7 +317,7 @@ static void is_late(bwl_redis_store *store)
     if (store->phase == BWL_REDIS_CONNECTING && store->addresses_count > 1)
         ms = (long long)(store->phase_ends_at - store->phase_began_at);
     (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "no answer for %lld ms", ms);
-    (void)bwl_redis_suspect(store, &fault);
+    (void)bwl_redis_suspect(store, true, &fault);
     if (store->phase == BWL_REDIS_CONNECTING) {
         bwl_redis_not_connected(store, &fault);
         return;

@@ -420,30 +420,43 @@ int bwl_redis_greeted(bwl_redis_store *store, const char *bytes, size_t size, bw
 
 /* ---- the wrong port -------------------------------------------------------------------------- */
 
-/* A port for the one way of speaking may swallow the other in silence. */
-bool bwl_redis_suspect(const bwl_redis_store *store, bwl_fault *fault)
+/* A peer whose bytes are no Redis reply will not become a Redis server; another node of the cluster
+ * may be one.  A slot map that is too long is not asked for again: see bwl_redis_map_broke. */
+static bool is_final(const bwl_redis_store *store, const bwl_fault *fault)
 {
-    const bwl_conn *conn    = &store->conn;
-    bool            watched = store->sentinel != NULL;
-    bwl_fault       bare    = *fault;
-    const char     *suspect = NULL;
+    if (fault->status != BWL_STATUS_REFUSED || store->greeting == BWL_GREET_SLOTS)
+        return false;
+    return store->tls != NULL || store->cluster == NULL ||
+           bwl_redis_adviser(store->cluster, store->place) == BWL_NOBODY;
+}
 
-    if (store->phase == BWL_REDIS_CONNECTING && conn->joined && !conn->heard)
+/* A port for TLS closes the connection when it gets clear text, with or without an alert.  A server
+ * that is silent is not a hint of that.  A port for clear text may read a TLS handshake and wait
+ * for more. */
+bool bwl_redis_suspect(const bwl_redis_store *store, bool is_silent, bwl_fault *fault)
+{
+    const bwl_conn *conn     = &store->conn;
+    bool            watched  = store->sentinel != NULL;
+    bool            is_clear = store->tls == NULL && store->host != NULL;
+    bwl_fault       bare     = *fault;
+    const char     *suspect  = NULL;
+
+    if (store->phase == BWL_REDIS_CONNECTING && conn->joined && !conn->heard) {
         suspect = watched ? "is this a port for TLS? At rediss+sentinel:// servers and sentinels "
                             "all speak it"
                           : "is this a port for TLS?";
-    else if (store->phase != BWL_REDIS_GREETING || store->host == NULL)
+    } else if (store->phase != BWL_REDIS_GREETING) {
         return false;
-    else if (store->tls != NULL)
-        return fault->status == BWL_STATUS_REFUSED; /* what TLS refuses, and it is not asked yet */
-    else if (!conn->heard)
-        suspect = watched ? "if it speaks TLS, write rediss+sentinel://, where the sentinels do "
-                            "as well"
-                          : "if it speaks TLS, write rediss://";
-    else if (bwl_conn_sounds_like_tls(conn)) {
+    } else if (is_clear && bwl_conn_sounds_like_tls(conn)) {
         (void)bwl_fail(fault, BWL_STATUS_REFUSED, "this is a port for TLS: write rediss%s://",
                        watched ? "+sentinel" : "");
         return true;
+    } else if (is_clear && !conn->heard && !is_silent) {
+        suspect = watched ? "if it speaks TLS, write rediss+sentinel://, where the sentinels do "
+                            "as well"
+                          : "if it speaks TLS, write rediss://";
+    } else {
+        return is_final(store, fault);
     }
     if (suspect != NULL)
         (void)bwl_fail(fault, (bwl_status)bare.status, "%s: %s", bare.text, suspect);

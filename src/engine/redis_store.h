@@ -235,9 +235,9 @@ void bwl_redis_write_rest(const bwl_redis_store *store, bwl_resp_writer *writer)
 /* OK; REFUSED: it is older than what bowline needs. */
 int bwl_redis_check_age(const bwl_redis_store *store, const char *version, bwl_fault *fault);
 
-/* What may be behind a fault before the greeting is over: adds that to it.  True: it is a refusal,
- * and nothing was asked yet. */
-bool bwl_redis_suspect(const bwl_redis_store *store, bwl_fault *fault);
+/* Adds to a fault before the greeting is over what may be its cause.  is_silent: it is a time-out,
+ * not an event of the connection.  True: it is final (REFUSED), and nothing was asked yet. */
+bool bwl_redis_suspect(const bwl_redis_store *store, bool is_silent, bwl_fault *fault);
 
 /* The server's error in words for people, without our password if it quotes that. */
 void bwl_redis_error_words(const bwl_redis_store *store, char *ret_text, size_t capacity,

@@ -116,7 +116,7 @@ static void leave(bwl_sentinel *s)
 /* This sentinel is no good. */
 static void give_up(bwl_sentinel *s, bwl_fault *fault)
 {
-    bwl_sentinel_suspect(&s->conn, fault);
+    bwl_sentinel_suspect(&s->conn, now_of(s) >= s->phase_ends_at, fault);
     name_it(s, fault);
     leave(s);
     if (fault->status == BWL_STATUS_REFUSED)

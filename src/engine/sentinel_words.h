@@ -15,8 +15,8 @@ int bwl_sentinel_turned_away(const char *password, const char *bytes, size_t siz
 /* It watches no such service.  REFUSED. */
 int bwl_sentinel_knows_none(const char *service, bwl_fault *fault);
 
-/* It is given up, by this connection to it, for this fault: adds what may be behind that.  What has
- * an answer to clear text by TLS is REFUSED. */
-void bwl_sentinel_suspect(const bwl_conn *conn, bwl_fault *fault);
+/* Adds to the fault for which this connection is given up what may be its cause.  is_silent: it is
+ * a time-out, not an event of the connection.  A TLS answer to clear text is REFUSED. */
+void bwl_sentinel_suspect(const bwl_conn *conn, bool is_silent, bwl_fault *fault);
 
 #endif

@@ -391,9 +391,8 @@ static void test_redis_connect_eight_addresses_are_tried(void **state)
 
 /* ---- silence --------------------------------------------------------------------------------- */
 
-/* A server that takes connections and says nothing may speak TLS: clear text is waited for there,
- * never answered. */
-static void test_redis_connect_silence_in_the_greeting_may_be_tls(void **state)
+/* A stopped server is silent too: nothing suggests TLS. */
+static void test_redis_connect_silence_in_the_greeting_is_no_hint_of_tls(void **state)
 {
     (void)state;
     open_named("lease=30s&timeout=30s");
@@ -405,8 +404,51 @@ static void test_redis_connect_silence_in_the_greeting_may_be_tls(void **state)
     store->phase_ends_at       = bwl_client_now(client) + 40;
     bwl_redis_set_timer(store);
     drive_until_ended();
-    assert_why(lock, "redis.test:6379: no answer for 40 ms: if it speaks TLS, write rediss://");
+    assert_string_equal(lock->why, "redis.test:6379: no answer for 40 ms");
     (void)close(place);
+}
+
+/* The server's side of a connection that is in its greeting. */
+static bwl_lock *be_greeted(int *ret_place)
+{
+    open_named("lease=30s&timeout=5s");
+    *ret_place     = make_place(8, &names.ports[0]);
+    names.count    = 1;
+    bwl_lock *lock = ask();
+    drive_until(BWL_REDIS_GREETING);
+    server = accept4(*ret_place, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    return lock;
+}
+
+static void test_redis_connect_close_in_the_greeting_may_be_tls(void **state)
+{
+    int       place;
+    bwl_lock *lock = be_greeted(&place);
+
+    (void)state;
+    hang_up();
+    drive_until_ended();
+    assert_int_equal(operation.ended, BWL_UNREACHABLE);
+    assert_why(lock, ": if it speaks TLS, write rediss://");
+    (void)close(place);
+}
+
+static void test_redis_connect_other_protocols_are_refused(void **state)
+{
+    static const char *const first[] = { "HTTP/1.1 400 Bad Request\r\n", "SSH-2.0-OpenSSH\r\n",
+                                         "220 mail ESMTP\r\n", "\x4a\x01\x02" };
+
+    for (size_t i = 0; i < COUNT_OF(first); i++) {
+        int       place;
+        bwl_lock *lock = be_greeted(&place);
+        assert_int_equal(send(server, first[i], strlen(first[i]), MSG_NOSIGNAL), strlen(first[i]));
+        drive_until_ended();
+        assert_int_equal(operation.ended, BWL_STORE_REFUSED);
+        assert_string_equal(lock->why, "redis.test:6379: what answers there is not a Redis server");
+        (void)close(place);
+        (void)play_is_over(state);
+        (void)play(state);
+    }
 }
 
 static void test_redis_connect_alert_in_the_greeting_is_tls(void **state)
@@ -439,7 +481,9 @@ int main(void)
         CASE(test_redis_connect_address_that_swallows_leaves_time_for_the_next),
         CASE(test_redis_connect_addresses_end_within_the_time_of_one),
         CASE(test_redis_connect_eight_addresses_are_tried),
-        CASE(test_redis_connect_silence_in_the_greeting_may_be_tls),
+        CASE(test_redis_connect_silence_in_the_greeting_is_no_hint_of_tls),
+        CASE(test_redis_connect_close_in_the_greeting_may_be_tls),
+        CASE(test_redis_connect_other_protocols_are_refused),
         CASE(test_redis_connect_alert_in_the_greeting_is_tls),
     };
 

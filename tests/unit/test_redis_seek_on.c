@@ -48,6 +48,26 @@ static void test_next_sentinel_knows_better_than_one_who_hangs_up(void **state)
     second_knows_better();
 }
 
+static void test_next_sentinel_knows_better_than_a_port_of_another_protocol(void **state)
+{
+    (void)state;
+    names(&one);
+    assert_true(is_called(&one));
+    says(&one, "HTTP/1.1 400 Bad Request\r\n");
+    second_knows_better();
+}
+
+/* No sentinel is left to ask. */
+static void test_named_port_of_another_protocol_is_refused(void **state)
+{
+    (void)state;
+    names(&one);
+    assert_true(is_called(&one));
+    says(&one, "HTTP/1.1 400 Bad Request\r\n");
+    assert_int_equal(operation.ended, BWL_STORE_REFUSED);
+    assert_non_null(strstr(lock->why, "what answers there is not a Redis server"));
+}
+
 static void test_next_sentinel_knows_better_than_silence(void **state)
 {
     (void)state;
@@ -164,6 +184,8 @@ int main(void)
         CASE_OF_TWO(test_next_sentinel_knows_better_than_a_replica),
         CASE_OF_TWO(test_next_sentinel_knows_better_than_a_dead_address),
         CASE_OF_TWO(test_next_sentinel_knows_better_than_one_who_hangs_up),
+        CASE_OF_TWO(test_next_sentinel_knows_better_than_a_port_of_another_protocol),
+        CASE(test_named_port_of_another_protocol_is_refused),
         CASE_OF_TWO(test_next_sentinel_knows_better_than_silence),
         CASE_OF_TWO(test_next_sentinel_brings_no_more_time),
         CASE_OF_TWO(test_next_sentinel_is_not_asked_when_the_time_is_over),

@@ -62,29 +62,38 @@ static void test_name_of_a_service_is_quoted_and_where_it_stands(void **state)
 }
 
 /* A connection as it is when it is given up. */
-static void suspect(bwl_conn conn, bwl_status status)
+static void suspect(bwl_conn conn, bool is_silent, bwl_status status)
 {
-    fault = (bwl_fault){ .status = status, .text = "no answer in time" };
-    bwl_sentinel_suspect(&conn, &fault);
+    fault = (bwl_fault){ .status = status, .text = "no answer" };
+    bwl_sentinel_suspect(&conn, is_silent, &fault);
 }
 
-static void test_port_that_is_silent_may_be_of_the_other_kind(void **state)
+static void test_port_that_closes_or_ignores_a_handshake_may_be_of_the_other_kind(void **state)
 {
     static const char tls[4];
     const void       *context = tls; /* any */
     bwl_conn          conn    = { .source = { .fd = 3 }, .joined = true };
 
     (void)state;
-    suspect(conn, BWL_STATUS_UNREACHABLE);
-    assert_string_equal(fault.text,
-                        "no answer in time: if it speaks TLS, write rediss+sentinel://");
+    suspect(conn, false, BWL_STATUS_UNREACHABLE);
+    assert_string_equal(fault.text, "no answer: if it speaks TLS, write rediss+sentinel://");
     conn.context = context;
-    suspect(conn, BWL_STATUS_UNREACHABLE);
-    assert_string_equal(fault.text,
-                        "no answer in time: if it speaks no TLS, write redis+sentinel://");
-    suspect(conn, BWL_STATUS_REFUSED); /* TLS knows why */
-    assert_string_equal(fault.text, "no answer in time");
+    for (int is_silent = 0; is_silent < 2; is_silent++) {
+        suspect(conn, is_silent != 0, BWL_STATUS_UNREACHABLE);
+        assert_string_equal(fault.text, "no answer: if it speaks no TLS, write redis+sentinel://");
+    }
+    suspect(conn, false, BWL_STATUS_REFUSED); /* TLS knows why */
+    assert_string_equal(fault.text, "no answer");
     assert_int_equal(fault.status, BWL_STATUS_REFUSED);
+}
+
+static void test_silence_after_clear_text_is_no_hint_of_tls(void **state)
+{
+    bwl_conn conn = { .source = { .fd = 3 }, .joined = true };
+
+    (void)state;
+    suspect(conn, true, BWL_STATUS_UNREACHABLE);
+    assert_string_equal(fault.text, "no answer");
 }
 
 static void test_port_that_sends_an_alert_is_of_the_other_kind(void **state)
@@ -95,7 +104,7 @@ static void test_port_that_sends_an_alert_is_of_the_other_kind(void **state)
     };
 
     (void)state;
-    suspect(conn, BWL_STATUS_REFUSED);
+    suspect(conn, false, BWL_STATUS_REFUSED);
     assert_string_equal(fault.text, "this is a port for TLS: write rediss+sentinel://");
     assert_int_equal(fault.status, BWL_STATUS_REFUSED);
 }
@@ -105,14 +114,14 @@ static void test_nothing_is_suspected_of_who_has_spoken_or_was_not_reached(void 
     bwl_conn conn = { .source = { .fd = 3 }, .joined = true, .heard = true };
 
     (void)state;
-    suspect(conn, BWL_STATUS_UNREACHABLE);
-    assert_string_equal(fault.text, "no answer in time");
+    suspect(conn, false, BWL_STATUS_UNREACHABLE);
+    assert_string_equal(fault.text, "no answer");
     conn = (bwl_conn){ .source = { .fd = 3 } };
-    suspect(conn, BWL_STATUS_UNREACHABLE);
-    assert_string_equal(fault.text, "no answer in time");
+    suspect(conn, false, BWL_STATUS_UNREACHABLE);
+    assert_string_equal(fault.text, "no answer");
     conn = (bwl_conn){ .source = { .fd = -1 }, .joined = true };
-    suspect(conn, BWL_STATUS_UNREACHABLE);
-    assert_string_equal(fault.text, "no answer in time");
+    suspect(conn, false, BWL_STATUS_UNREACHABLE);
+    assert_string_equal(fault.text, "no answer");
 }
 
 int main(void)
@@ -122,7 +131,8 @@ int main(void)
         cmocka_unit_test(test_error_that_passes_is_no_refusal),
         cmocka_unit_test(test_password_is_never_quoted),
         cmocka_unit_test(test_name_of_a_service_is_quoted_and_where_it_stands),
-        cmocka_unit_test(test_port_that_is_silent_may_be_of_the_other_kind),
+        cmocka_unit_test(test_port_that_closes_or_ignores_a_handshake_may_be_of_the_other_kind),
+        cmocka_unit_test(test_silence_after_clear_text_is_no_hint_of_tls),
         cmocka_unit_test(test_port_that_sends_an_alert_is_of_the_other_kind),
         cmocka_unit_test(test_nothing_is_suspected_of_who_has_spoken_or_was_not_reached),
     };

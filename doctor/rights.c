@@ -47,14 +47,14 @@ static const rights_feature table[] = {
     }
     ARTICLE("setnx-del", "+setnx +del"),
     ARTICLE("setnx-del-expire", "+setnx +del +expire"),
-    ARTICLE("setnx-stamp-del", "+setnx +get +del"),
-    ARTICLE("setnx-getset", "+setnx +get +getset +del"),
+    ARTICLE("setnx-stamp-del", "+setnx +get +pttl +del"),
+    ARTICLE("setnx-getset", "+setnx +get +pttl +getset +del"),
     ARTICLE("set-nx-ex", "+set +del"),
     ARTICLE("setnx-expire-watch", "+setnx +get +del +expire +ttl +watch +unwatch +multi +exec"),
 #undef ARTICLE
     { .name         = "stamp",
       .words        = "a lock of stamps by the server's clock: profiles such as redis-mutex",
-      .commands     = SCRIPTS " +get +set +del +time",
+      .commands     = SCRIPTS " +get +pttl +set +del +time",
       .useful       = INFO,
       .useful_words = NOTICED,
       .keys         = RIGHTS_KEYS_LOCK,

@@ -2,6 +2,7 @@
  * model_words.c -- see model_words.h.
  */
 #include "lab/model_words.h"
+#include "core/stamps.h"
 #include "lab/twist.h"
 
 enum { MS_PER_SECOND = 1000, TOKEN_BITS = 16 };
@@ -77,6 +78,8 @@ static bool is_known(const bwl_model_question *q, int64_t value)
     bool is_text = value >= BWL_MODEL_TEXT;
 
     if (value >= BWL_MODEL_ALIEN)
+        return false;
+    if (q->rules != NULL && !bwl_stamp_is_plausible(q->rules, bwl_model_stamp_of(q->rules, value)))
         return false;
     if (!has_token(q->rules))
         return is_text != has_stamp(q->rules);
@@ -166,6 +169,13 @@ static bwl_model_reply read_expiry(bwl_model_redis *r, const bwl_model_question 
     };
 }
 
+static bwl_model_reply find_no_expiry(bwl_model_redis *r, const bwl_model_question *q)
+{
+    int64_t left = say_op(r, q, BWL_OP_PTTL).number;
+
+    return left >= 0 ? (bwl_model_reply){ .answer = BWL_ALIEN } : yes_if(left == -1);
+}
+
 static bwl_model_reply delete_watched(bwl_model_redis *r, const bwl_model_question *q)
 {
     bwl_model_part deleted;
@@ -205,6 +215,8 @@ static bwl_model_reply take_stamp(bwl_model_redis *r, const bwl_model_question *
         return (bwl_model_reply){ .answer = BWL_ALIEN };
     if (present.answer == BWL_YES && !has_expired(q, (int64_t)present.number, now_ns))
         return yes_if(false);
+    if (present.answer == BWL_YES && say_op(r, q, BWL_OP_PTTL).number >= 0)
+        return (bwl_model_reply){ .answer = BWL_ALIEN };
     value = bwl_model_value(rules, q->token, stamp);
     (void)say(r, q,
               (bwl_model_command){
@@ -243,6 +255,7 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_questi
     case REDIS_EXPIRE: write.op = BWL_OP_EXPIRE; return yes_if(say(r, q, write).number == 1);
     case REDIS_EXPIRE_NOW: return yes_if(say_op(r, q, BWL_OP_EXPIRE).number == 1);
     case REDIS_READ_EXPIRY: return read_expiry(r, q);
+    case REDIS_FIND_NO_EXPIRY: return find_no_expiry(r, q);
     case REDIS_WATCH_READ:
         (void)say_op(r, q, BWL_OP_WATCH);
         return show(q, say_op(r, q, BWL_OP_GET));

@@ -32,6 +32,7 @@ const char *bwl_word_name(unsigned word)
     case REDIS_EXPIRE: return "EXPIRE";
     case REDIS_EXPIRE_NOW: return "EXPIRE 0";
     case REDIS_READ_EXPIRY: return "TTL";
+    case REDIS_FIND_NO_EXPIRY: return "PTTL";
     case REDIS_WATCH_READ: return "WATCH, GET";
     case REDIS_UNWATCH: return "UNWATCH";
     case REDIS_DELETE_WATCHED: return "MULTI, DEL, EXEC";

@@ -39,6 +39,11 @@ A lock whose value is a *token* is a lease: it is renewed, and released by compa
 the time when it ends, is never renewed: it ends when it said that it would, and `bowline_extend` is UNSUPPORTED. Where
 the clock is the server's, bowline takes, steals and releases in one step there, and its keys also vanish by themselves.
 
+A stamp that is over is taken over, with two exceptions. A time before 2001 or after 2099 is not one that the program
+wrote lately: `1`, `0` and a time in another unit are such values. And these programs set no expiry in Redis: while a
+key has one, it is not theirs, however old its value looks. Both are BUSY and left alone, and `bowline_who` and
+`bowline run` say why. A key with an expiry is free when that has come.
+
 %sp and %ss below stand for what comes before the key's own part, and for the name of the lock.
 
 This page is made of the table in `src/redis/profile_rows.c`, which says where each row was read: `make docs`.

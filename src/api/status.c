@@ -93,7 +93,7 @@ static int unknown(const bwl_operation *operation, bwl_fault *fault)
 static const char *stranger(const bwl_lock *lock)
 {
     return lock->saw_alien
-               ? ": a stranger, whose value is none of this protocol's and is left alone"
+               ? ": a foreign lock, whose value or expiry this protocol does not write: left alone"
                : "";
 }
 

@@ -6,7 +6,11 @@
  */
 #include "core/stamps.h"
 
-#define NS_IN_MS INT64_C(1000000)
+#define NS_IN_MS        INT64_C(1000000)
+
+#define NS_IN_S         INT64_C(1000000000)
+#define START_OF_2001_S INT64_C(978307200)
+#define START_OF_2100_S INT64_C(4102444800)
 
 /* Both within what a stamp can be: a clock of this century, a lease of days. */
 static int64_t length_ns(const bwl_rules *rules, bwl_ms lease_ms)
@@ -23,6 +27,14 @@ int64_t bwl_stamp_at(const bwl_rules *rules, int64_t wall_ns, bwl_ms lease_ms)
     if (rules->stamp_is_start)
         return wall_ns / rules->unit_ns;
     return (wall_ns > INT64_MAX - length ? INT64_MAX : wall_ns + length) / rules->unit_ns;
+}
+
+bool bwl_stamp_is_plausible(const bwl_rules *rules, int64_t stamp)
+{
+    if (rules->unit_ns == 0 || rules->expired == 0)
+        return true;
+    return stamp >= START_OF_2001_S * NS_IN_S / rules->unit_ns &&
+           stamp < START_OF_2100_S * NS_IN_S / rules->unit_ns;
 }
 
 /* The stamp, in units, at which it is over. */

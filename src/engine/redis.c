@@ -10,6 +10,7 @@
 #include "engine/redis_slot.h"
 #include "engine/redis_store.h"
 #include "engine/unawaited.h"
+#include "core/stamps.h"
 #include "redis/stamp.h"
 
 #include <stdio.h>
@@ -49,14 +50,16 @@ bwl_redis_open_question bwl_redis_question_of(bwl_lock *lock, const bwl_ask *ask
     return question;
 }
 
-/* A clock that is centuries wrong. */
+/* False: this machine's clock is wrong by decades.  Others would take over at once what we wrote,
+ * or never. */
 static bool can_be_written(const bwl_lock *lock, const bwl_ask *ask)
 {
     char             value[BWL_VALUE_MAX];
     const bwl_rules *rules = lock->hold.claim.rules;
 
     return rules == NULL || rules->unit_ns == 0 || ask->stamp == 0 ||
-           bwl_value_write(value, rules, lock->hold.claim.token, ask->stamp) != 0;
+           (bwl_stamp_is_plausible(rules, ask->stamp) &&
+            bwl_value_write(value, rules, lock->hold.claim.token, ask->stamp) != 0);
 }
 
 /* Nobody waits for it (or, of several servers, for the slower ones), and what is asked next must
@@ -108,7 +111,7 @@ static bool redis_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
             &(bwl_redis_open_question){ .lock = lock, .verifies = true, .introduces = true });
     bwl_redis_open_question question = bwl_redis_question_of(lock, ask);
     if (!can_be_written(lock, ask)) {
-        bwl_lock_says(lock, "the time of day is outside of what the value can hold");
+        bwl_lock_says(lock, "the time of day on this machine is before 2001 or after 2099");
         return true;
     }
     question.by_text = is_release_by_text(store, lock, ask->word);
@@ -137,7 +140,7 @@ static bool looks_right(const bwl_hold *hold, const bwl_redis_look *look, int64_
         return bwl_queue_is_value(look->value);
     if (rules == NULL)
         return looks_like_ours(look->value) && look->value_size == strlen(look->value);
-    return bwl_value_read(ret_stamp, rules, look->value, look->value_size);
+    return bwl_value_read_plausible(ret_stamp, rules, look->value, look->value_size);
 }
 
 /* A stamp says when the lock ends, whatever becomes of the key. */
@@ -146,12 +149,41 @@ static void fill_in_stamp(bwl_holder *ret_holder, const bwl_rules *rules, int64_
     bool    is_fine = rules->unit_ns < NS_IN_MS;
     int64_t ends_ms =
         is_fine ? stamp / (NS_IN_MS / rules->unit_ns) : stamp * (rules->unit_ns / NS_IN_MS);
-    int64_t now_ms = bwl_clock_wall_ns() / NS_IN_MS;
+    int64_t now_ms  = bwl_clock_wall_ns() / NS_IN_MS;
+    bool    is_over = ends_ms <= now_ms;
+    bwl_ms  left_ms = ret_holder->left_ms;
 
-    ret_holder->left_ms = ends_ms > now_ms ? ends_ms - now_ms : 0;
-    if (ret_holder->left_ms == 0)
+    if (left_ms == BWL_NEVER)
+        ret_holder->left_ms = is_over ? 0 : ends_ms - now_ms;
+    if (is_over && left_ms == BWL_NEVER)
         (void)snprintf(ret_holder->note, sizeof ret_holder->note,
                        "its time is over: who asks next may take it");
+    else if (is_over)
+        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
+                       "its time is over, but the key expires in %llds",
+                       (long long)((left_ms + 999) / 1000));
+}
+
+/* A value in the form of the protocol whose stamp is not plausible: a small number, or a time in
+ * another unit.  True: the note says so. */
+static bool note_implausible(bwl_holder *ret_holder, const bwl_redis_look *look,
+                             const bwl_rules *rules)
+{
+    int64_t stamp;
+
+    if (rules == NULL || rules->unit_ns == 0 ||
+        !bwl_value_read(&stamp, rules, look->value, look->value_size) ||
+        bwl_stamp_is_plausible(rules, stamp))
+        return false;
+    bool    is_text = rules->value != BWL_VALUE_LITTLE_ENDIAN;
+    int64_t one_ns  = rules->whole_ns != 0 ? rules->whole_ns : rules->unit_ns;
+    (void)snprintf(ret_holder->note, sizeof ret_holder->note, "%.24s is not a plausible time in %s",
+                   is_text ? look->value : "the value",
+                   one_ns >= INT64_C(1000) * NS_IN_MS ? "s"
+                   : one_ns >= NS_IN_MS               ? "ms"
+                   : one_ns >= 1000                   ? "us"
+                                                      : "ns");
+    return true;
 }
 
 /* Somebody who speaks another protocol, or another version of ours, is no riddle. */
@@ -185,8 +217,10 @@ static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bw
         ret_holder->id = bwl_redis_id_of_seen(hold, look);
     if (hold->protocol->listens && !ret_holder->foreign)
         bwl_redis_fill_in_who(ret_holder, look);
-    if (is_string && stamp != 0 && !rules->stamp_is_start && look->left_ms == -1)
+    if (is_string && stamp != 0 && !rules->stamp_is_start)
         fill_in_stamp(ret_holder, rules, stamp);
+    else if (is_string && note_implausible(ret_holder, look, rules))
+        return;
     else if (!is_string)
         (void)snprintf(ret_holder->note, sizeof ret_holder->note,
                        "the key is a %s, which no lock is", look->kind);

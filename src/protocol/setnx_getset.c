@@ -3,6 +3,7 @@
  *
  *      acquire   SETNX key stamp               1: ours
  *                GET key                       not expired: held
+ *                PTTL key                      has an expiry: not a lock of this kind
  *                GETSET key stamp              what was there before decides
  *      release   DEL key                       or after a GET: see bwl_release_rule
  *
@@ -10,6 +11,9 @@
  * "利用redis实现分布式锁" (milliseconds, jedis-lock).  They differ in the parameters, which are in the
  * rules: unit and shape, how often the time is read, `<` or `<=`, what a missing key means, whether
  * GETSET must return what GET did or something that has expired, and what a release looks at.
+ *
+ * PTTL is ours.  The programs of this kind set no expiry, so a key that has one is somebody else's
+ * lock, however old the number in it looks.
  *
  * What it does not promise, with the client's clock: one holder.  Clocks of different machines are
  * compared, so a fast one takes a lock that is held.  Whoever loses at GETSET has moved the
@@ -20,7 +24,8 @@
  * script looks, decides and sets by the server's TIME, another compares and deletes, and the key
  * vanishes by itself.  The others' programs take a key that vanished for a free lock.
  *
- *      IDLE --acquire--> SETTING --no--> READING --expired, gone--> SWAPPING --> IDLE
+ *      IDLE --acquire--> SETTING --no--> READING --expired--> CHECKING --no expiry--> SWAPPING
+ *                                               `--gone--> SWAPPING --> IDLE
  *      IDLE --release--> [LOOKING -->] DELETING --> IDLE
  */
 #include "core/asking.h"
@@ -34,6 +39,7 @@ typedef enum getset_phase {
     TAKING = 1, /* by the server's clock */
     SETTING,
     READING,
+    CHECKING,
     SWAPPING,
     LOOKING, /* before the DEL */
     DELETING,
@@ -123,14 +129,21 @@ static void swap(getset_state *g, const bwl_claim *claim, const bwl_event *ev, b
 
 static void read(getset_state *g, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
 {
-    bool has_chance;
-
     g->seen = ev->answer == BWL_YES ? ev->print : NOTHING_SEEN;
-    if (ev->answer == BWL_NO)
-        has_chance = claim->rules->gone == BWL_GONE_SWAP;
+    if (ev->answer == BWL_NO && claim->rules->gone == BWL_GONE_SWAP)
+        swap(g, claim, ev, fx);
+    else if (ev->answer == BWL_YES && has_expired(g, claim, ev))
+        ask(g, CHECKING, REDIS_FIND_NO_EXPIRY, 0, fx);
     else
-        has_chance = ev->answer == BWL_YES && has_expired(g, claim, ev);
-    if (has_chance)
+        bwl_tell(fx, BWL_BUSY);
+}
+
+/* A key that has gone since GET is left to the next try, which begins with SETNX. */
+static void checked(getset_state *g, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    bool has_no_expiry = ev->answer == BWL_YES;
+
+    if (has_no_expiry)
         swap(g, claim, ev, fx);
     else
         bwl_tell(fx, BWL_BUSY);
@@ -229,6 +242,7 @@ static void getset_event(void *state, const bwl_claim *claim, const bwl_event *e
             ask(g, READING, REDIS_READ, g->stamp, fx);
         break;
     case READING: read(g, claim, ev, fx); break;
+    case CHECKING: checked(g, claim, ev, fx); break;
     case SWAPPING:
         if (has_won(g, claim, ev))
             tell_held(g, fx);

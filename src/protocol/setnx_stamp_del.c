@@ -3,6 +3,7 @@
  *
  *      acquire   SETNX key stamp               1: ours
  *                GET key                       not expired: held
+ *                PTTL key                      has an expiry: not a lock of this kind
  *                DEL key                       0: give up
  *                SETNX key stamp               1: ours; 0: give up
  *      release   DEL key                       0: "release failed"
@@ -10,11 +11,15 @@
  * "Redis的分布式锁", the third way.  A key that is gone for GET counts as expired, as `false >
  * time()` is false in PHP; with BWL_GONE_START_OVER it counts as held.
  *
+ * PTTL is ours.  The programs of this kind set no expiry, so a key that has one is somebody else's
+ * lock, however old the number in it looks.
+ *
  * What it does not promise: one holder.  Two who find the stamp expired both DEL: the second DEL
  * removes the key that the first has just set, and both hold it.  A release is a blind DEL, so who
  * overran deletes the next one's key.  And the clocks of different machines are compared.
  *
- *      IDLE --acquire--> SETTING --no--> READING --expired--> DELETING --yes--> SETTING_AGAIN
+ *      IDLE --acquire--> SETTING --no--> READING --expired--> CHECKING --no expiry--> DELETING
+ *                                               `--gone--> DELETING --yes--> SETTING_AGAIN
  *      IDLE --release--> RELEASING --> IDLE
  */
 #include "core/asking.h"
@@ -27,6 +32,7 @@ enum { NO_FENCE = 0 };
 typedef enum stamp_del_phase {
     SETTING = 1,
     READING,
+    CHECKING,
     DELETING,
     SETTING_AGAIN,
     RELEASING,
@@ -81,15 +87,12 @@ static void stamp_del_command(void *state, const bwl_claim *claim, const bwl_com
 static void read(stamp_del_state *s, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
 {
     const bwl_rules *rules = claim->rules;
-    bool             may_delete;
 
-    if (ev->answer == BWL_NO)
-        may_delete = rules->gone != BWL_GONE_START_OVER;
-    else
-        may_delete = ev->answer == BWL_YES && bwl_stamp_has_expired(rules, (int64_t)ev->number,
-                                                                    ev->wall_ns, claim->lease_ms);
-    if (may_delete)
+    if (ev->answer == BWL_NO && rules->gone != BWL_GONE_START_OVER)
         ask(s, DELETING, REDIS_DELETE, fx);
+    else if (ev->answer == BWL_YES &&
+             bwl_stamp_has_expired(rules, (int64_t)ev->number, ev->wall_ns, claim->lease_ms))
+        ask(s, CHECKING, REDIS_FIND_NO_EXPIRY, fx);
     else
         bwl_tell(fx, BWL_BUSY);
 }
@@ -113,6 +116,12 @@ static void stamp_del_event(void *state, const bwl_claim *claim, const bwl_event
             bwl_tell(fx, BWL_BUSY);
         break;
     case READING: read(s, claim, ev, fx); break;
+    case CHECKING: /* gone since GET: the next try begins with SETNX */
+        if (yes)
+            ask(s, DELETING, REDIS_DELETE, fx);
+        else
+            bwl_tell(fx, BWL_BUSY);
+        break;
     case DELETING:
         if (yes)
             set(s, SETTING_AGAIN, claim, (bwl_moment){ .now = ev->now, .wall_ns = ev->wall_ns },

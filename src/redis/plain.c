@@ -8,6 +8,7 @@
  *  EXPIRE           EXPIRE key seconds               :1 YES  :0 NO
  *  EXPIRE_NOW       EXPIRE key 0                     :1 YES  :0 NO
  *  READ_EXPIRY      TTL key                          :n YES  :-1 YES, none  :-2 NO
+ *  FIND_NO_EXPIRY   PTTL key                         :-1 YES  :n ALIEN  :-2 NO
  *  WATCH_READ       WATCH key, GET key               +OK, as READ
  *  UNWATCH          UNWATCH                          +OK: YES
  *  DELETE_WATCHED   MULTI, DEL key, EXEC             +OK, +QUEUED, [1]: YES  [0], null: NO
@@ -82,6 +83,7 @@ void bwl_plain_write(bwl_resp_writer *writer, const bwl_redis_question *question
     case REDIS_EXPIRE: write_expire(writer, question, question->lease_ms); return;
     case REDIS_EXPIRE_NOW: write_expire(writer, question, 0); return;
     case REDIS_READ_EXPIRY: write_key(writer, "TTL", 0, question); return;
+    case REDIS_FIND_NO_EXPIRY: write_key(writer, "PTTL", 0, question); return;
     case REDIS_WATCH_READ:
         write_key(writer, "WATCH", 0, question);
         write_key(writer, "GET", 0, question);
@@ -144,7 +146,7 @@ static bwl_redis_verdict read_shown(const bwl_redis_question *q, const bwl_resp_
         return answer(ret_reply, BWL_NO);
     if (value->type != '$')
         return BWL_REDIS_STRANGE;
-    if (!bwl_value_read(&stamp, q->rules, value->text, value->size))
+    if (!bwl_value_read_plausible(&stamp, q->rules, value->text, value->size))
         return answer(ret_reply, BWL_ALIEN);
     size_t size = bwl_value_write(mine, q->rules, q->token, q->stamp);
     *ret_reply  = (bwl_redis_reply){
@@ -164,6 +166,15 @@ static bwl_redis_verdict read_expiry(const bwl_resp_value *value, bwl_redis_repl
     if (value->integer != -2)
         ret_reply->number = value->integer == -1 ? REDIS_NO_EXPIRY : (uint64_t)value->integer;
     return BWL_REDIS_ANSWER;
+}
+
+static bwl_redis_verdict read_no_expiry(const bwl_resp_value *value, bwl_redis_reply *ret_reply)
+{
+    if (value->type != ':' || value->integer < -2)
+        return BWL_REDIS_STRANGE;
+    if (value->integer == -2)
+        return answer(ret_reply, BWL_NO);
+    return answer(ret_reply, value->integer == -1 ? BWL_YES : BWL_ALIEN);
 }
 
 static bwl_redis_verdict read_replicas(const bwl_redis_question *q, const bwl_resp_value *value,
@@ -204,6 +215,7 @@ bwl_redis_verdict bwl_plain_read(const bwl_redis_question *question, unsigned nt
     case REDIS_READ:
     case REDIS_SWAP: return read_shown(question, &value, ret_reply);
     case REDIS_READ_EXPIRY: return read_expiry(&value, ret_reply);
+    case REDIS_FIND_NO_EXPIRY: return read_no_expiry(&value, ret_reply);
     case REDIS_WATCH_READ:
         return nth == 0 ? read_text(&value, "OK", ret_reply)
                         : read_shown(question, &value, ret_reply);

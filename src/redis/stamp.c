@@ -7,6 +7,7 @@
  * a comma where the caller's program has asked for commas.
  */
 #include "redis/stamp.h"
+#include "core/stamps.h"
 #include "core/text.h"
 #include "core/token.h"
 
@@ -370,6 +371,18 @@ bool bwl_value_read(int64_t *ret_stamp, const bwl_rules *rules, const char *byte
         return false;
     if (rules != NULL && (!strip(&bytes, &size, rules->prefix, rules->suffix) ||
                           !read_middle(&stamp, rules, bytes, size)))
+        return false;
+    *ret_stamp = stamp;
+    return true;
+}
+
+bool bwl_value_read_plausible(int64_t *ret_stamp, const bwl_rules *rules, const char *bytes,
+                              size_t size)
+{
+    int64_t stamp;
+
+    if (!bwl_value_read(&stamp, rules, bytes, size) ||
+        (rules != NULL && !bwl_stamp_is_plausible(rules, stamp)))
         return false;
     *ret_stamp = stamp;
     return true;

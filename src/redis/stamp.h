@@ -19,6 +19,11 @@ size_t bwl_value_write(char ret_bytes[BWL_VALUE_MAX], const bwl_rules *rules, co
  * the stamp that is nearest. */
 bool bwl_value_read(int64_t *ret_stamp, const bwl_rules *rules, const char *bytes, size_t size);
 
+/* bwl_value_read, of a stamp that is plausible: see core/stamps.h.  Whatever else a key holds is a
+ * foreign value, and is never taken over or deleted. */
+bool bwl_value_read_plausible(int64_t *ret_stamp, const bwl_rules *rules, const char *bytes,
+                              size_t size);
+
 /* The same for the same bytes, and for other bytes another (FNV-1a, 64 bits); never 0. */
 uint64_t bwl_value_print(const char *bytes, size_t size);
 

@@ -45,6 +45,7 @@ static bwl_script_id script_of(bwl_redis_word word)
     case REDIS_EXPIRE:
     case REDIS_EXPIRE_NOW:
     case REDIS_READ_EXPIRY:
+    case REDIS_FIND_NO_EXPIRY:
     case REDIS_WATCH_READ:
     case REDIS_UNWATCH:
     case REDIS_DELETE_WATCHED:

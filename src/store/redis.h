@@ -37,13 +37,17 @@
  *  READ_EXPIRY (TTL)      key with an expiry -> number: seconds left, rounded          YES
  *                         key without one   -> number: NO_EXPIRY                       YES
  *                         no key            ->                                         NO
+ *  FIND_NO_EXPIRY (PTTL)  key without one   ->                                         YES
+ *                         key with an expiry -> these rules do not write one           ALIEN
+ *                         no key            ->                                         NO
  *
  * A word that shows a key answers
  *
  *                         no key                                                       NO
- *                         these rules could have written it: `number` is its stamp (0
- *                         if the shape has none), `print` stands for its bytes, and
- *                         `is_mine` says that it is value                              YES
+ *                         these rules could have written it, with a plausible stamp
+ *                         (core/stamps.h): `number` is its stamp (0 if the shape has
+ *                         none), `print` stands for its bytes, and `is_mine` says that
+ *                         it is value                                                  YES
  *                         anything else: a list, other bytes, a longer value           ALIEN
  *
  * WATCH is a state of the connection, and so of one operation at a time: the engine keeps the
@@ -62,10 +66,13 @@
  * that is written is ceil((TIME + lease + extra_ns) / unit_ns) (with stamp_is_start: TIME's floor),
  * the key vanishes by itself when that stamp is reached, and is never without an expiry:
  *
- *  TAKE_STAMP             no key, or its stamp has expired (rules->expired) -> set it to the
- *                         value with that stamp; `number` is the stamp                 YES
+ *  TAKE_STAMP             no key, or its stamp has expired (rules->expired) and it has no
+ *                         expiry -> set it to the value with that stamp; `number` is
+ *                         the stamp                                                    YES
  *                         its stamp has not expired -> nothing                         NO
- *                         these rules could not have written it -> nothing              ALIEN
+ *                         its stamp has expired and its expiry has not come, or these
+ *                         rules could not have written it, or its stamp is not
+ *                         plausible (core/stamps.h) -> nothing                          ALIEN
  *  DROP_STAMP             as DELETE_IF_MINE, of the value with the ask's stamp
  *
  * Of a server with replicas.  It is about no key, but about all that the server had carried out
@@ -94,6 +101,7 @@ typedef enum bwl_redis_word {
     REDIS_EXPIRE,
     REDIS_EXPIRE_NOW,
     REDIS_READ_EXPIRY,
+    REDIS_FIND_NO_EXPIRY,
     REDIS_WATCH_READ,
     REDIS_UNWATCH,
     REDIS_DELETE_WATCHED,

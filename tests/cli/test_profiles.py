@@ -96,3 +96,28 @@ def test_a_lock_that_is_never_renewed_ends_and_says_why(place, redis):
     done = place.run("--url", url, "job", "sleep", "1000")
     assert done.returncode == 123
     assert done.stderr.splitlines()[1] == "bowline: job was lost, sleep was stopped"
+
+
+@pytest.mark.parametrize(
+    "profile, value, unit",
+    [("jedis-lock-1", "1", "ms"), ("jedis-lock-1", "1795420000", "ms"), ("redis-py-2.9", "1.0", "s")],
+)
+def test_a_value_that_is_no_plausible_time_is_left_alone_and_shown(place, redis, profile, value, unit):
+    redis.cli("set", "job", value, "ex", "30")
+    done = place.run("-n", "--url", with_options(redis, f"profile={profile}&accept-risk=1"), "job", "touch", "ran")
+    assert done.returncode == 124
+    assert f"{value} is not a plausible time in {unit}" in done.stderr
+    assert not place.path("ran").exists()
+    assert redis.cli("get", "job") == value
+
+
+def test_a_time_that_is_over_is_left_alone_while_the_key_has_an_expiry(place, redis):
+    url = with_options(redis, "profile=jedis-lock-1&accept-risk=1")
+    redis.cli("set", "job", "1400000000000", "ex", "1000")
+    done = place.run("-n", "--url", url, "job", "touch", "ran")
+    assert done.returncode == 124
+    assert re.search("its time is over, but the key expires in (1000|9[0-9]{2})s", done.stderr)
+    assert not place.path("ran").exists()
+    redis.cli("persist", "job")
+    assert place.run("-n", "--url", url, "job", "touch", "ran").returncode == 0
+    assert place.path("ran").exists()

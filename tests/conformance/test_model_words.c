@@ -7,6 +7,7 @@
  * same as one that was shown before.  The server's clock stands still until a sequence moves it.
  * BOWLINE_WORDS_SEED and BOWLINE_WORDS_RUNS as in test_model_redis.c.
  */
+#include "core/stamps.h"
 #include "core/token.h"
 #include "lab/dice.h"
 #include "lab/model_words.h"
@@ -59,7 +60,9 @@ static const bwl_rules kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-static const int64_t beginning_ms = INT64_C(1700000000000);
+static const int64_t beginning_ms       = INT64_C(1700000000000);
+static const int64_t first_plausible_s  = INT64_C(978307200);  /* 2001-01-01                     */
+static const int64_t end_of_plausible_s = INT64_C(4102444800); /* 2100-01-01                     */
 
 typedef void mutation(bwl_model_redis *r, const bwl_model_redis *before,
                       const bwl_model_question *q, bwl_model_reply *reply);
@@ -170,6 +173,20 @@ static bool is_stamp_word(bwl_redis_word word)
     return word == REDIS_TAKE_STAMP || word == REDIS_DROP_STAMP;
 }
 
+/* At the ends of what is plausible, in another unit, and a small number. */
+static int64_t some_odd_stamp(int64_t unit_ns, int64_t stamp)
+{
+    int64_t second = S_NS / unit_ns;
+
+    switch (below(5)) {
+    case 0: return first_plausible_s * second - below(2);
+    case 1: return end_of_plausible_s * second - below(2);
+    case 2: return stamp / 1000;
+    case 3: return stamp * 1000;
+    default: return 1;
+    }
+}
+
 static bwl_model_question some_question(unsigned connection)
 {
     int64_t            unit_ns          = rules != NULL ? rules->unit_ns : 0;
@@ -184,6 +201,8 @@ static bwl_model_question some_question(unsigned connection)
     q.lease_ms = some_ms();
     if (unit_ns != 0)
         q.stamp = now_ns / unit_ns + (int64_t)below(4) * (below(2) == 0 ? 1 : S_NS / unit_ns) - 1;
+    if (has_server_clock && below(8) == 0)
+        q.stamp = some_odd_stamp(unit_ns, q.stamp);
     return q;
 }
 
@@ -380,6 +399,40 @@ MUTANT(taken_when_it_is_now)
         reply->answer = BWL_YES;
 }
 
+MUTANT(any_time_is_plausible)
+{
+    int64_t value = before->data.keys[BWL_MODEL_LOCK].value;
+
+    if (q->word == REDIS_READ && reply->answer == BWL_ALIEN && value < BWL_MODEL_TEXT)
+        *reply = (bwl_model_reply){ .answer = BWL_YES, .number = (uint64_t)value };
+    (void)r;
+}
+
+MUTANT(any_time_is_held)
+{
+    if (q->word == REDIS_TAKE_STAMP && before->data.keys[BWL_MODEL_LOCK].value == 1)
+        reply->answer = BWL_NO;
+    (void)r;
+}
+
+MUTANT(an_expiry_is_overlooked)
+{
+    int64_t value = before->data.keys[BWL_MODEL_LOCK].value;
+
+    if (q->word == REDIS_TAKE_STAMP && reply->answer == BWL_ALIEN &&
+        bwl_stamp_is_plausible(q->rules, value))
+        reply->answer = BWL_YES;
+    (void)r;
+}
+
+MUTANT(an_expiry_is_none)
+{
+    if (q->word == REDIS_FIND_NO_EXPIRY && reply->answer == BWL_ALIEN)
+        reply->answer = BWL_YES;
+    (void)r;
+    (void)before;
+}
+
 static void test_planted_mistakes_are_found(void **state)
 {
     static const struct {
@@ -387,10 +440,18 @@ static void test_planted_mistakes_are_found(void **state)
         const char *name;
     } mutants[] = {
 #define M(name) { name, #name }
-        M(swap_keeps_the_end),  M(expire_to_the_millisecond),
-        M(watch_sees_nothing),  M(strangers_are_ours),
-        M(all_is_mine),         M(extension_shortens),
-        M(stamp_one_too_small), M(taken_when_it_is_now),
+        M(swap_keeps_the_end),
+        M(expire_to_the_millisecond),
+        M(watch_sees_nothing),
+        M(strangers_are_ours),
+        M(all_is_mine),
+        M(extension_shortens),
+        M(stamp_one_too_small),
+        M(taken_when_it_is_now),
+        M(any_time_is_plausible),
+        M(any_time_is_held),
+        M(an_expiry_is_overlooked),
+        M(an_expiry_is_none),
     };
     uint64_t seed = number_from("BOWLINE_WORDS_SEED", 1);
 

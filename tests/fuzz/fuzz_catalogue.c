@@ -11,6 +11,7 @@
  *   - held is told only upon an answer that gives it: a yes to what takes, nothing for GETSET;
  *   - what is no value of these rules is not touched next: nothing but a look, SETNX or UNWATCH
  *     follows ALIEN;
+ *   - a lock that has expired is not deleted or swapped before its key is known to have no expiry;
  *   - what WATCH began is ended by the next question, by a DEL only if the value is ours;
  *   - an end is told once, and nothing after it; what is over asks nothing and wishes for nothing;
  *   - no machine is stuck: there is an open question, or an alarm to come;
@@ -41,9 +42,11 @@ static const struct {
 } pages[] = {
     { &bwl_setnx_del, WORD(REDIS_SETNX) | WORD(REDIS_DELETE) },
     { &bwl_setnx_del_expire, WORD(REDIS_SETNX) | WORD(REDIS_DELETE) | WORD(REDIS_EXPIRE_NOW) },
-    { &bwl_setnx_stamp_del, WORD(REDIS_SETNX) | WORD(REDIS_READ) | WORD(REDIS_DELETE) },
-    { &bwl_setnx_getset, WORD(REDIS_SETNX) | WORD(REDIS_READ) | WORD(REDIS_SWAP) |
-                             WORD(REDIS_DELETE) | WORD(REDIS_TAKE_STAMP) | WORD(REDIS_DROP_STAMP) },
+    { &bwl_setnx_stamp_del,
+      WORD(REDIS_SETNX) | WORD(REDIS_READ) | WORD(REDIS_FIND_NO_EXPIRY) | WORD(REDIS_DELETE) },
+    { &bwl_setnx_getset, WORD(REDIS_SETNX) | WORD(REDIS_READ) | WORD(REDIS_FIND_NO_EXPIRY) |
+                             WORD(REDIS_SWAP) | WORD(REDIS_DELETE) | WORD(REDIS_TAKE_STAMP) |
+                             WORD(REDIS_DROP_STAMP) },
     { &bwl_set_nx_ex, WORD(REDIS_SET_IF_ABSENT) | WORD(REDIS_DELETE) },
     { &bwl_setnx_expire_watch, WORD(REDIS_SETNX) | WORD(REDIS_EXPIRE) | WORD(REDIS_READ_EXPIRY) |
                                    WORD(REDIS_READ) | WORD(REDIS_WATCH_READ) | WORD(REDIS_UNWATCH) |
@@ -55,8 +58,9 @@ static const unsigned takes = WORD(REDIS_SETNX) | WORD(REDIS_SET_IF_ABSENT) | WO
                               WORD(REDIS_EXPIRE) | WORD(REDIS_TAKE_STAMP);
 static const unsigned shows    = WORD(REDIS_READ) | WORD(REDIS_SWAP) | WORD(REDIS_WATCH_READ);
 static const unsigned harmless = WORD(REDIS_READ) | WORD(REDIS_READ_EXPIRY) | WORD(REDIS_SETNX) |
-                                 WORD(REDIS_SET_IF_ABSENT) | WORD(REDIS_UNWATCH) |
-                                 WORD(REDIS_WATCH_READ) | WORD(REDIS_TAKE_STAMP);
+                                 WORD(REDIS_FIND_NO_EXPIRY) | WORD(REDIS_SET_IF_ABSENT) |
+                                 WORD(REDIS_UNWATCH) | WORD(REDIS_WATCH_READ) |
+                                 WORD(REDIS_TAKE_STAMP);
 
 /* What an onlooker knows. */
 typedef struct world {
@@ -98,6 +102,9 @@ static void judge_ask(world *w, const bwl_ask *ask)
     require((w->words & WORD(ask->word)) != 0);
     require(ask->stamp >= 0);
     require(w->said != BWL_ALIEN || (harmless & WORD(ask->word)) != 0);
+    bool takes_over = ask->word == REDIS_SWAP || ask->word == REDIS_DELETE;
+    require(!takes_over || !bwl_hold_is_sought(&w->hold) || w->asked.word != REDIS_READ ||
+            w->said != BWL_YES);
     judge_section(w, ask);
     w->asked   = *ask;
     w->is_open = true;
@@ -189,7 +196,8 @@ static bwl_event take_reply(world *w, uint8_t detail)
                        .answer = (bwl_answer)(BWL_YES + detail % 6),
                        .tag    = w->asked.tag };
 
-    if (ev.answer == BWL_ALIEN && (word & (shows | WORD(REDIS_TAKE_STAMP))) == 0)
+    if (ev.answer == BWL_ALIEN &&
+        (word & (shows | WORD(REDIS_TAKE_STAMP) | WORD(REDIS_FIND_NO_EXPIRY))) == 0)
         ev.answer = BWL_NO;
     if (ev.answer != BWL_YES)
         return ev;

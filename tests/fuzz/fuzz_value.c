@@ -217,13 +217,15 @@ static void check_shown(bwl_redis_question *q, const char *bytes, size_t size)
     memcpy(frame + head + size, "\r\n", 2);
     size_t whole   = (size_t)head + size + 2;
     bool   is_ours = bwl_value_read(&stamp, q->rules, bytes, size);
+    bool   is_lock = bwl_value_read_plausible(&stamp, q->rules, bytes, size);
     size_t written = bwl_value_write(mine, q->rules, q->token, q->stamp);
 
     q->word = REDIS_READ;
     require(bwl_redis_read(q, 0, frame, whole, &reply) == BWL_REDIS_ANSWER);
-    require(reply.answer == (is_ours ? BWL_YES : BWL_ALIEN));
-    require(!is_ours || reply.number == (uint64_t)stamp);
-    require(reply.is_mine == (is_ours && written == size && memcmp(mine, bytes, size) == 0));
+    require(is_ours || !is_lock);
+    require(reply.answer == (is_lock ? BWL_YES : BWL_ALIEN));
+    require(!is_lock || reply.number == (uint64_t)stamp);
+    require(reply.is_mine == (is_lock && written == size && memcmp(mine, bytes, size) == 0));
     q->word                   = REDIS_TAKE_STAMP;
     bwl_redis_verdict verdict = bwl_redis_read(q, 0, frame, whole, &reply);
     require(verdict == (is_ours ? BWL_REDIS_ANSWER : BWL_REDIS_STRANGE));
@@ -249,6 +251,7 @@ static const char *yes_begins_with(bwl_redis_word word, unsigned nth)
     case REDIS_EXPIRE:
     case REDIS_EXPIRE_NOW:
     case REDIS_READ_EXPIRY:
+    case REDIS_FIND_NO_EXPIRY:
     case REDIS_QUEUE_EXTEND:
     case REDIS_REPLICATED:
     case REDIS_DROP_STAMP: break;

@@ -97,6 +97,32 @@ static void test_wall_clock_of_the_client_changes_nothing(void **state)
     bowline_close(client);
 }
 
+/* A stamp of 1970 would be taken over at once by others, or by nobody. */
+static void test_wall_clock_that_is_not_plausible_writes_no_stamp(void **state)
+{
+    static const long long years[] = { 0, 30, 131, 200 };
+    char                   url[200];
+    struct timespec        now;
+
+    (void)state;
+    (void)snprintf(url, sizeof url, "%s?protocol=setnx-getset&accept-risk=1&key=%%25s",
+                   redis->tcp_url);
+    (void)syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
+    for (size_t i = 0; i < sizeof years / sizeof years[0]; i++) {
+        bowline_client *client = must_open(url);
+        bowline_hold   *hold   = NULL;
+        bowline_error   error  = { 0 };
+        atomic_store(&wall_ms, (years[i] * 365 * 86400 - now.tv_sec) * 1000);
+        assert_status(BOWLINE_UNREACHABLE,
+                      acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error), &error);
+        assert_non_null(strstr(error.text, "the time of day on this machine is before 2001"));
+        assert_true(server_becomes_empty(redis));
+        atomic_store(&wall_ms, 0); /* the twin */
+        must_release(must_acquire(client, "x"));
+        bowline_close(client);
+    }
+}
+
 /* ---- suspend --------------------------------------------------------------------------------- */
 
 /* The clock since boot goes on by an hour, in no time.  The server was not suspended: it holds the
@@ -194,6 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
         CASE(test_wall_clock_of_the_client_changes_nothing),
+        CASE(test_wall_clock_that_is_not_plausible_writes_no_stamp),
         CASE(test_suspend_ends_the_hold),
         CASE(test_suspend_during_an_acquire),
         CASE(test_clock_that_goes_back_is_taken_to_stand),

@@ -154,6 +154,16 @@ static void live_after_a_dead_one(const char *options)
     bowline_close(client);
 }
 
+static void live_after_a_dead_mutex(const char *options)
+{
+    bowline_client *client = must_open(url_with(options));
+
+    (void)server_ask(redis, "SET RedisMutex:life 1000000000.0");
+    release("release", acquire("acquire", client));
+    note_answer("EXISTS RedisMutex:life");
+    bowline_close(client);
+}
+
 /* What is there when it is released has gone meanwhile. */
 static void live_without_its_key(const char *options)
 {
@@ -379,7 +389,7 @@ TEST(test_rule_of_setnx_getset_is_least, "&protocol=setnx-getset", "setnx-getset
 TEST(test_rule_of_set_nx_ex_is_least, "&protocol=set-nx-ex", "set-nx-ex", live_once)
 TEST(test_rule_of_setnx_expire_watch_is_least, "&protocol=setnx-expire-watch", "setnx-expire-watch",
      live_watched)
-TEST(test_rule_of_stamps_is_least, "&profile=redis-mutex", "stamp", live_once)
+TEST(test_rule_of_stamps_is_least, "&profile=redis-mutex", "stamp", live_after_a_dead_mutex)
 TEST(test_rule_of_a_signal_by_list_is_least, "&profile=python-redis-lock", "token", live_token)
 TEST(test_rule_of_a_signal_by_event_is_least, "&profile=walrus", "token", live_token)
 TEST(test_rule_of_a_signal_by_channel_is_least, "&profile=spring&key=shop:%25s", "token",

@@ -88,6 +88,22 @@ static void test_set_nx_ex_that_overran(void **state)
                             "[ 9898] over\n");
 }
 
+/* The third and the fourth way likewise: LOST at the end of the stamp, and nothing is sent after
+ * that, whoever has the key by then. */
+static void test_stamp_that_is_over_is_not_released(void **state)
+{
+    static const bwl_protocol *const protocols[] = { &bwl_setnx_stamp_del, &bwl_setnx_getset };
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        play_by(protocols[i], "[    0] caller acquires, once\n"
+                              "[    0] asks SETNX of 10\n"
+                              "[    3] server says yes\n"
+                              "[    3] HELD until 9898\n"
+                              "[ 9898] LOST\n"
+                              "[ 9898] over\n");
+}
+
 static void test_setnx_getset_waits_and_takes_over(void **state)
 {
     (void)state;
@@ -109,6 +125,8 @@ static void test_setnx_getset_waits_and_takes_over(void **state)
          "[  205] server says no\n"
          "[  205] asks READ of 300205\n"
          "[  206] server shows 150\n"
+         "[  206] asks FIND_NO_EXPIRY\n"
+         "[  206] server says yes\n"
          "[  206] asks SWAP of 300205\n"
          "[  207] server shows 150\n"
          "[  207] HELD until 297203\n"
@@ -128,6 +146,8 @@ static void test_setnx_getset_comes_second(void **state)
                                "[    1] server says no\n"
                                "[    1] asks READ of 10\n"
                                "[    2] server shows -3\n"
+                               "[    2] asks FIND_NO_EXPIRY\n"
+                               "[    2] server says yes\n"
                                "[    2] asks SWAP of 10\n"
                                "[    3] server shows 10\n"
                                "[    3] BUSY\n"
@@ -146,6 +166,21 @@ static void test_setnx_getset_leaves_a_stranger_alone(void **state)
                                "[    2] over\n");
 }
 
+/* Expired by its stamp, but the key has an expiry: the lock of another kind of program. */
+static void test_setnx_getset_leaves_a_key_with_an_expiry_alone(void **state)
+{
+    (void)state;
+    play_by(&bwl_setnx_getset, "[    0] caller acquires, once\n"
+                               "[    0] asks SETNX of 10\n"
+                               "[    1] server says no\n"
+                               "[    1] asks READ of 10\n"
+                               "[    2] server shows -3\n"
+                               "[    2] asks FIND_NO_EXPIRY\n"
+                               "[    3] server shows a stranger's\n"
+                               "[    3] BUSY\n"
+                               "[    3] over\n");
+}
+
 static void test_setnx_stamp_del_deletes_and_sets(void **state)
 {
     (void)state;
@@ -154,6 +189,8 @@ static void test_setnx_stamp_del_deletes_and_sets(void **state)
                                   "[    1] server says no\n"
                                   "[    1] asks READ\n"
                                   "[    2] server shows 0\n"
+                                  "[    2] asks FIND_NO_EXPIRY\n"
+                                  "[    2] server says yes\n"
                                   "[    2] asks DELETE\n"
                                   "[    3] server says yes\n"
                                   "[    3] asks SETNX of 10\n"
@@ -228,9 +265,11 @@ int main(void)
         cmocka_unit_test(test_setnx_del_without_an_answer),
         cmocka_unit_test(test_setnx_del_expire_without_an_answer),
         cmocka_unit_test(test_set_nx_ex_that_overran),
+        cmocka_unit_test(test_stamp_that_is_over_is_not_released),
         cmocka_unit_test(test_setnx_getset_waits_and_takes_over),
         cmocka_unit_test(test_setnx_getset_comes_second),
         cmocka_unit_test(test_setnx_getset_leaves_a_stranger_alone),
+        cmocka_unit_test(test_setnx_getset_leaves_a_key_with_an_expiry_alone),
         cmocka_unit_test(test_setnx_stamp_del_deletes_and_sets),
         cmocka_unit_test(test_setnx_expire_watch_repairs_and_begins_a_release_again),
         cmocka_unit_test(test_setnx_expire_watch_settles),

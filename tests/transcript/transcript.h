@@ -135,8 +135,9 @@ static inline int64_t stamp_zero(const stage *s)
 static inline void note_foreign_ask(stage *s, const bwl_ask *ask)
 {
     static const char *const words[] = {
-        "SETNX",       "READ",       "SWAP",    "DELETE",         "EXPIRE",     "EXPIRE_NOW",
-        "READ_EXPIRY", "WATCH_READ", "UNWATCH", "DELETE_WATCHED", "TAKE_STAMP", "DROP_STAMP",
+        "SETNX",          "READ",        "SWAP",           "DELETE",     "EXPIRE",
+        "EXPIRE_NOW",     "READ_EXPIRY", "FIND_NO_EXPIRY", "WATCH_READ", "UNWATCH",
+        "DELETE_WATCHED", "TAKE_STAMP",  "DROP_STAMP",
     };
 
     assert_in_range(ask->word, REDIS_SETNX, REDIS_DROP_STAMP);

@@ -45,11 +45,26 @@ static inline void be_reading(void)
     expect_ask(REDIS_READ, stamp_now());
 }
 
+/* An expired stamp was shown; the key has no expiry. */
+static inline void expect_swap(int64_t stamp)
+{
+    expect_ask(REDIS_FIND_NO_EXPIRY, 0);
+    says(BWL_YES);
+    expect_ask(REDIS_SWAP, stamp);
+}
+
+static inline void be_checking(void)
+{
+    be_reading();
+    shows(5, false);
+    expect_ask(REDIS_FIND_NO_EXPIRY, 0);
+}
+
 static inline void be_swapping(void)
 {
     be_reading();
     shows(5, false);
-    expect_ask(REDIS_SWAP, stamp_now());
+    expect_swap(stamp_now());
 }
 
 static inline void be_holding(void)

@@ -18,7 +18,9 @@
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-static const bwl_rules seconds = { .value = BWL_VALUE_DECIMAL, .unit_ns = 1000000000 };
+static const bwl_rules seconds = { .value   = BWL_VALUE_DECIMAL,
+                                   .unit_ns = 1000000000,
+                                   .expired = BWL_STAMP_NOT_AFTER_NOW };
 
 static bwl_redis_question question(bwl_redis_word word)
 {
@@ -65,6 +67,7 @@ static void test_every_word_is_its_command(void **state)
     assert_written(REDIS_EXPIRE, "*3 $6 EXPIRE " KEY "$2 11 "); /* rounded up */
     assert_written(REDIS_EXPIRE_NOW, "*3 $6 EXPIRE " KEY "$1 0 ");
     assert_written(REDIS_READ_EXPIRY, "*2 $3 TTL " KEY);
+    assert_written(REDIS_FIND_NO_EXPIRY, "*2 $4 PTTL " KEY);
     assert_written(REDIS_WATCH_READ, "*2 $5 WATCH " KEY "*2 $3 GET " KEY);
     assert_written(REDIS_UNWATCH, "*1 $7 UNWATCH ");
     assert_written(REDIS_DELETE_WATCHED, "*1 $5 MULTI *2 $3 DEL " KEY "*1 $4 EXEC ");
@@ -181,7 +184,7 @@ static const reading shown[] = {
     { "$-1\r\n", ANSWER(BWL_NO) },
     { "$10\r\n1700000010\r\n", BWL_REDIS_ANSWER, BWL_YES, 1700000010, true },
     { "$10\r\n1700000011\r\n", BWL_REDIS_ANSWER, BWL_YES, 1700000011, false },
-    { "$1\r\n0\r\n", BWL_REDIS_ANSWER, BWL_YES, 0, false },
+    { "$1\r\n0\r\n", ANSWER(BWL_ALIEN) },
     { "$11\r\n01700000010\r\n", ANSWER(BWL_ALIEN) },
     { "$0\r\n\r\n", ANSWER(BWL_ALIEN) },
     { "$5\r\nhello\r\n", ANSWER(BWL_ALIEN) },
@@ -233,6 +236,42 @@ static void test_time_to_live(void **state)
 
     (void)state;
     assert_readings(REDIS_READ_EXPIRY, 0, list, COUNT_OF(list));
+}
+
+/* 0 is less than a millisecond, and not none. */
+static void test_key_without_an_expiry(void **state)
+{
+    static const reading list[] = {
+        { ":-1\r\n", ANSWER(BWL_YES) },
+        { ":50\r\n", ANSWER(BWL_ALIEN) },
+        { ":0\r\n", ANSWER(BWL_ALIEN) },
+        { ":-2\r\n", ANSWER(BWL_NO) },
+        { ":-3\r\n", STRANGE },
+        { "_\r\n", STRANGE },
+        { "$2\r\n50\r\n", STRANGE },
+        { "-LOADING\r\n", ANSWER(BWL_LATER) },
+        { "-NOPERM\r\n", ANSWER(BWL_REFUSED) },
+    };
+
+    (void)state;
+    assert_readings(REDIS_FIND_NO_EXPIRY, 0, list, COUNT_OF(list));
+}
+
+/* Of rules that compare: 2001 and later. */
+static void test_implausible_stamp_is_foreign(void **state)
+{
+    static const reading list[] = {
+        { "$1\r\n1\r\n", ANSWER(BWL_ALIEN) },
+        { "$9\r\n978307199\r\n", ANSWER(BWL_ALIEN) },
+        { "$9\r\n978307200\r\n", BWL_REDIS_ANSWER, BWL_YES, 978307200, false },
+        { "$10\r\n4102444799\r\n", BWL_REDIS_ANSWER, BWL_YES, 4102444799, false },
+        { "$10\r\n4102444800\r\n", ANSWER(BWL_ALIEN) },
+        { "$13\r\n1700000011000\r\n", ANSWER(BWL_ALIEN) },
+    };
+
+    (void)state;
+    assert_readings(REDIS_READ, 0, list, COUNT_OF(list));
+    assert_readings(REDIS_SWAP, 0, list, COUNT_OF(list));
 }
 
 static void test_watching(void **state)
@@ -307,6 +346,8 @@ int main(void)
         cmocka_unit_test(test_values_are_shown),
         cmocka_unit_test(test_equal_values_have_equal_prints),
         cmocka_unit_test(test_time_to_live),
+        cmocka_unit_test(test_key_without_an_expiry),
+        cmocka_unit_test(test_implausible_stamp_is_foreign),
         cmocka_unit_test(test_watching),
     };
 

@@ -25,7 +25,7 @@ static void test_expired_is_not_after_now(void **state)
     expect_told(BWL_BUSY);
     be_reading();
     shows(START, false);
-    expect_ask(REDIS_SWAP, START + 10);
+    expect_swap(START + 10);
 }
 
 static void test_expired_is_before_now(void **state)
@@ -37,7 +37,7 @@ static void test_expired_is_before_now(void **state)
     expect_told(BWL_BUSY);
     be_reading();
     shows(START - 1, false);
-    expect_ask(REDIS_SWAP, START + 10);
+    expect_swap(START + 10);
 }
 
 static void test_strictness_decides_at_getset_too(void **state)
@@ -160,6 +160,29 @@ static void test_value_of_a_stranger_never_wins(void **state)
     }
 }
 
+/* ---- the expiry of the key ------------------------------------------------------------------- */
+
+static void test_key_with_an_expiry_is_not_taken(void **state)
+{
+    (void)state;
+    be_checking();
+    says(BWL_ALIEN);
+    expect_told(BWL_BUSY);
+    rules.gone = BWL_GONE_START_OVER;
+    be_checking();
+    says(BWL_ALIEN);
+    expect_told(BWL_BUSY);
+}
+
+/* A GETSET now would leave our stamp in the key, and nobody would hold the lock. */
+static void test_key_that_has_gone_meanwhile_is_left_to_the_next_try(void **state)
+{
+    (void)state;
+    be_checking();
+    says(BWL_NO);
+    expect_told(BWL_BUSY);
+}
+
 /* ---- how often the time is read -------------------------------------------------------------- */
 
 static void test_time_is_read_always(void **state)
@@ -168,7 +191,7 @@ static void test_time_is_read_always(void **state)
     be_reading();
     time_passes(3000);
     shows(START + 3, false); /* has expired by now */
-    expect_ask(REDIS_SWAP, START + 13);
+    expect_swap(START + 13);
     time_passes(500);
     shows(START + 3, false);
     expect_held_until(NOW + 3000 + 10000 - 102);
@@ -181,7 +204,7 @@ static void test_time_of_the_stamp_is_read_once(void **state)
     be_reading();
     time_passes(3000);
     shows(START + 3, false);
-    expect_ask(REDIS_SWAP, START + 10);
+    expect_swap(START + 10);
     shows(START + 3, false);
     expect_held_until(NOW + 10000 - 102);
 }
@@ -198,7 +221,7 @@ static void test_time_is_read_once(void **state)
     be_reading();
     time_passes(3000);
     shows(START, false);
-    expect_ask(REDIS_SWAP, START + 10);
+    expect_swap(START + 10);
     time_passes(3000);
     shows(START + 1, false);
     expect_told(BWL_BUSY);
@@ -217,7 +240,7 @@ static void test_every_try_reads_the_time_anew(void **state)
     says(BWL_NO);
     expect_ask(REDIS_READ, START + 11);
     shows(START + 1, false);
-    expect_ask(REDIS_SWAP, START + 11);
+    expect_swap(START + 11);
 }
 
 static void test_what_get_showed_in_an_earlier_try_is_forgotten(void **state)
@@ -277,7 +300,7 @@ static void test_stamp_may_be_when_it_began(void **state)
     says(BWL_NO);
     expect_ask(REDIS_READ, START);
     shows(START - 10, false);
-    expect_ask(REDIS_SWAP, START);
+    expect_swap(START);
 }
 
 static void test_articles_differ_as_they_say(void **state)
@@ -334,6 +357,8 @@ int main(void)
         cmocka_unit_test_setup(test_missing_is_the_same_as_missing, begin),
         cmocka_unit_test_setup(test_missing_has_expired_or_not, begin),
         cmocka_unit_test_setup(test_value_of_a_stranger_never_wins, begin),
+        cmocka_unit_test_setup(test_key_with_an_expiry_is_not_taken, begin),
+        cmocka_unit_test_setup(test_key_that_has_gone_meanwhile_is_left_to_the_next_try, begin),
         cmocka_unit_test_setup(test_time_is_read_always, begin),
         cmocka_unit_test_setup(test_time_of_the_stamp_is_read_once, begin),
         cmocka_unit_test_setup(test_time_is_read_once, begin),

@@ -100,7 +100,7 @@ static void test_release_compares_with_what_was_written_last(void **state)
     be_reading();
     time_passes(4000);
     shows(5, false);
-    expect_ask(REDIS_SWAP, START + 14);
+    expect_swap(START + 14);
     shows(5, false);
     expect_told(BWL_HELD);
     release();
@@ -166,7 +166,8 @@ static void test_server_drops_what_is_ours(void **state)
 
 static void test_what_was_not_carried_out_or_not_answered_is_told(void **state)
 {
-    static void (*const blind[])(void) = { be_setting, be_reading, be_swapping, be_deleting };
+    static void (*const blind[])(void) = { be_setting, be_reading, be_checking, be_swapping,
+                                           be_deleting };
 
     (void)state;
     for (unsigned i = 0; i < 4; i++) {

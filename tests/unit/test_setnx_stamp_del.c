@@ -29,12 +29,27 @@ static void be_reading(void)
     expect_ask(REDIS_READ, 0);
 }
 
+/* An expired stamp was shown; the key has no expiry. */
+static void expect_delete(void)
+{
+    expect_ask(REDIS_FIND_NO_EXPIRY, 0);
+    says(BWL_YES);
+    expect_ask(REDIS_DELETE, 0);
+}
+
+static void be_checking(void)
+{
+    be_reading();
+    shows(START, false);
+    expect_ask(REDIS_FIND_NO_EXPIRY, 0);
+}
+
 static void be_deleting(void)
 {
     be_reading();
     time_passes(2000);
     shows(START, false);
-    expect_ask(REDIS_DELETE, 0);
+    expect_delete();
 }
 
 static void be_setting_again(void)
@@ -72,11 +87,11 @@ static void test_stamp_that_is_now_has_expired_and_one_that_is_ahead_not(void **
     expect_told(BWL_BUSY);
     be_reading();
     shows(START, false);
-    expect_ask(REDIS_DELETE, 0);
+    expect_delete();
     be_reading();
     time_passes(1000); /* it looks at the time after the answer */
     shows(START + 1, false);
-    expect_ask(REDIS_DELETE, 0);
+    expect_delete();
 }
 
 static void test_strictness_is_a_rule(void **state)
@@ -88,7 +103,7 @@ static void test_strictness_is_a_rule(void **state)
     expect_told(BWL_BUSY);
     be_reading();
     shows(START - 1, false);
-    expect_ask(REDIS_DELETE, 0);
+    expect_delete();
 }
 
 static void test_key_that_is_gone_counts_as_expired_or_as_held(void **state)
@@ -108,6 +123,17 @@ static void test_value_of_a_stranger_is_left_alone(void **state)
     (void)state;
     be_reading();
     says(BWL_ALIEN);
+    expect_told(BWL_BUSY);
+}
+
+static void test_key_with_an_expiry_is_not_deleted(void **state)
+{
+    (void)state;
+    be_checking();
+    says(BWL_ALIEN);
+    expect_told(BWL_BUSY);
+    be_checking();
+    says(BWL_NO); /* gone: for the next try */
     expect_told(BWL_BUSY);
 }
 
@@ -143,11 +169,11 @@ static void test_release_is_blind(void **state)
 
 static void test_what_was_not_carried_out_or_not_answered_is_told(void **state)
 {
-    static void (*const places[])(void) = { be_setting, be_reading, be_deleting, be_setting_again,
-                                            be_releasing };
+    static void (*const places[])(void) = { be_setting,  be_reading,       be_checking,
+                                            be_deleting, be_setting_again, be_releasing };
 
     (void)state;
-    for (unsigned i = 0; i < 5; i++) {
+    for (unsigned i = 0; i < 6; i++) {
         expect_failures_told(places[i], BWL_UNKNOWN);
         expect_deaf_to_others(places[i]);
     }
@@ -170,6 +196,7 @@ int main(void)
         cmocka_unit_test_setup(test_strictness_is_a_rule, begin),
         cmocka_unit_test_setup(test_key_that_is_gone_counts_as_expired_or_as_held, begin),
         cmocka_unit_test_setup(test_value_of_a_stranger_is_left_alone, begin),
+        cmocka_unit_test_setup(test_key_with_an_expiry_is_not_deleted, begin),
         cmocka_unit_test_setup(test_who_deletes_nothing_gives_up, begin),
         cmocka_unit_test_setup(test_second_set_decides, begin),
         cmocka_unit_test_setup(test_release_is_blind, begin),

@@ -49,6 +49,32 @@ static void test_expired_by_its_rule(void **state)
     assert_false(bwl_stamp_has_expired(&begun, 5, 8 * SECOND_NS - 1, 3000));
 }
 
+static void test_plausible_is_from_2001_to_2099_in_the_unit_of_the_stamp(void **state)
+{
+    static const int64_t units_ns[] = { 1000 * SECOND_NS, SECOND_NS, MS_NS, 1000, 1 };
+
+    (void)state;
+    for (unsigned i = 0; i < 5; i++) {
+        bwl_rules rules = { .unit_ns = units_ns[i], .expired = BWL_STAMP_BEFORE_NOW };
+        int64_t   first = INT64_C(978307200) * SECOND_NS / units_ns[i];
+        int64_t   end   = INT64_C(4102444800) * SECOND_NS / units_ns[i];
+        assert_false(bwl_stamp_is_plausible(&rules, first - 1));
+        assert_true(bwl_stamp_is_plausible(&rules, first));
+        assert_true(bwl_stamp_is_plausible(&rules, end - 1));
+        assert_false(bwl_stamp_is_plausible(&rules, end));
+        assert_false(bwl_stamp_is_plausible(&rules, 0));
+        assert_false(bwl_stamp_is_plausible(&rules, INT64_MAX));
+    }
+}
+
+/* Rules that never compare a stamp with the time: any value is as good as another. */
+static void test_plausible_is_everything_where_nothing_compares(void **state)
+{
+    (void)state;
+    assert_true(bwl_stamp_is_plausible(&(bwl_rules){ 0 }, 0));
+    assert_true(bwl_stamp_is_plausible(&(bwl_rules){ .unit_ns = SECOND_NS }, 1));
+}
+
 static void test_ahead_is_more_than_the_guard(void **state)
 {
     bwl_rules ms = { .unit_ns = MS_NS, .guard_ms = 3 };
@@ -89,6 +115,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stamp_is_rounded_down_after_the_sum),
         cmocka_unit_test(test_expired_by_its_rule),
+        cmocka_unit_test(test_plausible_is_from_2001_to_2099_in_the_unit_of_the_stamp),
+        cmocka_unit_test(test_plausible_is_everything_where_nothing_compares),
         cmocka_unit_test(test_ahead_is_more_than_the_guard),
         cmocka_unit_test(test_worth_is_what_is_left_rounded_down),
         cmocka_unit_test(test_numbers_of_strangers_do_not_overflow),

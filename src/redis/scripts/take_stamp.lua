@@ -3,7 +3,8 @@
 -- nanosecond), 5 microseconds in 1.0 of a float, 6 the lease in microseconds, 7 "<" or "<=": a stamp
 -- that has expired is that to now, 8 "1" if a stamp is when it began, 9 and 10 patterns of what
 -- others may have before and behind.  What is written ends when its stamp does, by an expiry.
--- The value: it is ours.  0: it is held.  -1: its value is no stamp of this form.
+-- The value: it is ours.  0: it is held.  -1: its value is no stamp of this form, or a time before 2001
+-- or after 2099, or a time that is over while the key has an expiry that is not.
 local form, unit, whole, lease = ARGV[1], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local u = math.max(unit, 1)
 local function float(x)
@@ -38,10 +39,12 @@ end
 if value then
   local t = string.match(value, '^' .. ARGV[9] .. '(.-)' .. ARGV[10] .. '$')
   local stamp = t and number(t)
-  if not stamp or stamp < 0 then return -1 end
+  if not stamp then return -1 end
+  if stamp < math.floor(978307200000000 / u) or stamp >= math.floor(4102444800000000 / u) then return -1 end
   if ARGV[8] == '1' then stamp = stamp + math.floor(lease / u) end
   local moment = math.floor(now / u)
   if stamp > moment or (stamp == moment and ARGV[7] == '<') then return 0 end
+  if redis.call('PTTL', KEYS[1]) >= 0 then return -1 end
 end
 local stamp, ends = math.ceil((now + lease) / u), now + lease
 if ARGV[8] == '1' then stamp = math.floor(now / u) else ends = stamp * u end

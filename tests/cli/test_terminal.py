@@ -457,9 +457,15 @@ def test_a_command_in_the_background_that_reads_is_stopped_with_bowline(place, t
 
 def test_a_command_that_nobody_could_continue_is_not_left_stopped(place, terminal):
     # bowline is behind, and has no parent in its session, so the kernel does not stop it. Its command is
-    # stopped for reading from behind, and must not hold the lock for ever.
+    # stopped for reading from behind, and must not hold the lock for ever. behind.sh starts bowline when its
+    # group (field 5 of stat) is not the terminal's (field 8) any more: its parent has ended then.
+    place.path("behind.sh").write_text(
+        "state() { cut -d' ' -f $1 /proc/$$/stat; }\n"
+        "while [ $(state 5) = $(state 8) ]; do :; done\n"
+        "exec $B --status-fd 3 job sh -c 'read line; exit 3' 3> status < /dev/tty\n"
+    )
     shell = terminal()
-    shell.command("($B --status-fd 3 job sh -c 'read line; exit 3' 3> status < /dev/tty &); echo over")
+    shell.command("(sh behind.sh &); echo over")
     shell.expect("over\n")
     text = place.wait_for_text(place.path("status"), '"released"')
     assert f'"signal":{int(signal.SIGHUP)}' in text

@@ -142,8 +142,9 @@ const bwl_profile bwl_profile_rows[] = {
       .note  = "Of the environment default. A UUID stands in the place of the host.",
       .rules = RULES(TOKENS(BWL_TOKEN_DATE_UUID), .prefix = "ADDED:") },
     /* org.springframework.integration:spring-integration-redis 5.5.20, 6.3.11, 6.4.7, 6.4.8,
-     * 6.4.10, 6.5.2, 6.5.3, 6.5.5, 7.0.0, 7.0.7 and 7.1.2 (Maven Central), sources: RedisLockRegistry.
-     * Since 6.4.8, 6.5.3 and 7.0 it subscribes to REGISTRY-channel:* and to nothing else. */
+     * 6.4.10, 6.5.2, 6.5.3, 6.5.5, 7.0.0, 7.0.7 and 7.1.2 (Maven Central), sources:
+     * RedisLockRegistry.  Since 6.4.8, 6.5.3 and 7.0 it subscribes to REGISTRY-channel:*
+     * and to nothing else. */
     { .name         = "spring",
       .program      = "Spring Integration 7.0 and 7.1 (Java), RedisLockRegistry",
       .protocol     = "token",

@@ -19,9 +19,27 @@
 
 enum { NS_IN_MS = 1000000 };
 
+/* Only a template can make a key that is not a lock's. */
+static int check_key(const bwl_lock *lock, bwl_fault *fault)
+{
+    const bwl_redis_store *store = lock->client->store;
+    char                   key[BWL_KEY_MAX];
+
+    if (store->key_template == NULL)
+        return BWL_OK;
+    size_t      size  = bwl_key_write(key, store->key_template, lock->name, lock->name_size);
+    const char *wrong = bwl_key_fault(key, size);
+    if (wrong == NULL && bwl_redis_listens(store))
+        wrong = bwl_key_queue_fault(store->key_template, key, size);
+    return wrong == NULL ? BWL_OK : bwl_fail(fault, BWL_STATUS_USAGE, "%s", wrong);
+}
+
 static int redis_prepare(bwl_lock *lock, bwl_fault *fault)
 {
-    (void)fault; /* nothing can go wrong */
+    int status = check_key(lock, fault);
+
+    if (status < 0)
+        return status;
     *(bwl_redis_part *)lock->part = (bwl_redis_part){ .looker = NULL };
     return BWL_OK;
 }

@@ -2,6 +2,7 @@
  * key.c -- see key.h.
  */
 #include "redis/key.h"
+#include "redis/queue.h"
 
 #include <string.h>
 
@@ -75,6 +76,33 @@ size_t bwl_key_write(char ret_key[BWL_KEY_MAX], const char *template, const char
     return size;
 }
 
+static bool begins_with(const char *key, size_t size, const char *beginning)
+{
+    size_t length = strlen(beginning);
+
+    return size >= length && memcmp(key, beginning, length) == 0;
+}
+
+static bool ends_with(const char *key, size_t size, const char *end)
+{
+    size_t length = strlen(end);
+
+    return size >= length && memcmp(key + size - length, end, length) == 0;
+}
+
+const char *bwl_key_fault(const char *key, size_t size)
+{
+    static const char fences[] = BWL_QUEUE_FENCES_KEY;
+    bool is_ours = ends_with(key, size, BWL_QUEUE_LINE) || ends_with(key, size, BWL_QUEUE_BEATS) ||
+                   begins_with(key, size, BWL_QUEUE_WHO) ||
+                   begins_with(key, size, BWL_QUEUE_FENCES_KEY ":") ||
+                   (size == sizeof fences - 1 && begins_with(key, size, fences));
+
+    return is_ours ? "with this key= the name makes a key that bowline keeps beside its locks "
+                     "(...:bwl.q, ...:bwl.b, bowline:f, bowline:who:...): choose another name"
+                   : NULL;
+}
+
 size_t bwl_key_hash_tag(const char **ret_tag, const char *key, size_t size)
 {
     const char *open = size > 0 ? memchr(key, '{', size) : NULL;
@@ -87,4 +115,19 @@ size_t bwl_key_hash_tag(const char **ret_tag, const char *key, size_t size)
         return size;
     *ret_tag = open + 1;
     return (size_t)(close - open - 1);
+}
+
+const char *bwl_key_queue_fault(const char *template, const char *key, size_t size)
+{
+    const char *tag;
+
+    if (template[0] == '{' || size < 3 || key[0] != '{' || key[size - 1] != '}')
+        return NULL;
+    bool   is_tagged = bwl_key_hash_tag(&tag, key, size) != size;
+    size_t inside    = bwl_key_hash_tag(&tag, key + 1, size - 2);
+
+    return is_tagged && inside == size - 2
+               ? "with this key= and protocol queue the names X and {X} would share one queue: "
+                 "choose another name, or key={%25s}"
+               : NULL;
 }

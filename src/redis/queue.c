@@ -79,8 +79,8 @@ static void write_keys(bwl_resp_writer *writer, const bwl_redis_question *q)
 
     bwl_resp_write_integer(writer, KEYS);
     bwl_resp_write_bulk(writer, q->key, q->key_size);
-    write_key_beside(writer, q, is_tagged, ":bwl.q");
-    write_key_beside(writer, q, is_tagged, ":bwl.b");
+    write_key_beside(writer, q, is_tagged, BWL_QUEUE_LINE);
+    write_key_beside(writer, q, is_tagged, BWL_QUEUE_BEATS);
     write_fences_key(writer, q->self->tag);
 }
 

@@ -14,6 +14,8 @@
 #include "redis/words.h"
 
 #define BWL_QUEUE_FENCES_KEY "bowline:f"
+#define BWL_QUEUE_LINE       ":bwl.q"       /* behind the key of a lock: its queue                */
+#define BWL_QUEUE_BEATS      ":bwl.b"       /* the same: when its waiters were last heard of      */
 #define BWL_QUEUE_WHO        "bowline:who:" /* and the session                                 */
 #define BWL_QUEUE_INBOX      "bowline:i:" /* and 22 characters: the name of an inbox             */
 

@@ -106,6 +106,41 @@ static void test_key_template_has_at_most_200_bytes(void **state)
     assert_non_null(strstr(bwl_key_template_fault(template), "200 bytes"));
 }
 
+/* ---- keys that are not a lock's -------------------------------------------------------------- */
+
+static void test_key_that_bowline_keeps_beside_its_locks_is_refused(void **state)
+{
+    static const char *const bad[] = {
+        "bowline:f",         "bowline:f:{7}", "bowline:who:abcdefghi", "{a}:bwl.q",
+        "bowline:{a}:bwl.b", "x:bwl.q",       "bowline:who:",          "bowline:who:{1}:abcdefghi"
+    };
+    static const char *const good[] = { "bowline:{f}", "bowline:fx", "bowline:", "a:bwl.c",
+                                        ":bwl.qx",     "bowline:i:", "f",        "bwl.q" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_non_null(strstr(bwl_key_fault(bad[i], strlen(bad[i])), "choose another name"));
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        assert_null(bwl_key_fault(good[i], strlen(good[i])));
+}
+
+static void test_key_that_would_share_the_queue_of_another_is_refused(void **state)
+{
+    static const char *const bad[]  = { "{a}", "{a{b}", "{{}}", "{a}{b}" };
+    static const char *const good[] = {
+        "a", "{}", "{a}b", "a{b}", "{{a}}", "}a{", "{}a}", "{a", "{"
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_non_null(
+            strstr(bwl_key_queue_fault("%s", bad[i], strlen(bad[i])), "share one queue"));
+        assert_null(bwl_key_queue_fault("{%s}", bad[i], strlen(bad[i])));
+    }
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        assert_null(bwl_key_queue_fault("%s", good[i], strlen(good[i])));
+}
+
 /* ---- a property ------------------------------------------------------------------------------ */
 
 static uint64_t chance_state;
@@ -198,6 +233,8 @@ int main(void)
         cmocka_unit_test(test_key_without_a_template_is_the_name_in_a_hash_tag),
         cmocka_unit_test(test_key_braces_and_percent_signs_of_a_name_are_encoded),
         cmocka_unit_test(test_key_longest_name_fits),
+        cmocka_unit_test(test_key_that_bowline_keeps_beside_its_locks_is_refused),
+        cmocka_unit_test(test_key_that_would_share_the_queue_of_another_is_refused),
         cmocka_unit_test(test_key_template_gives_the_raw_bytes),
         cmocka_unit_test(test_key_template_has_one_place_for_the_name),
         cmocka_unit_test(test_key_template_has_at_most_200_bytes),

@@ -206,14 +206,20 @@ void bwl_redis_error_words(const bwl_redis_store *store, char *ret_text, size_t 
     char code[CODE_ROOM];
 
     bwl_redis_error_text(ret_text, capacity, bytes, size);
-    if (!bwl_secret_is_in(store->password, bytes, size))
+    if (!bwl_secret_is_in(store->password, bytes, size) &&
+        !bwl_secret_part_is_in(store->password, ret_text, strlen(ret_text)))
         return;
     size_t length = strspn(ret_text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
     if (length >= sizeof code || bwl_secret_is_in(store->password, ret_text, length))
         length = 0;
     memcpy(code, ret_text, length);
     code[length] = '\0';
-    (void)snprintf(ret_text, capacity, "%s (its words hold our password)", code);
+    if (length > 0)
+        (void)snprintf(ret_text, capacity, "%s (not quoted: it repeats a part of the password)",
+                       code);
+    else
+        (void)snprintf(ret_text, capacity,
+                       "an error that is not quoted: it repeats a part of the password");
 }
 
 /* Why the server will not have us.  Its own words are quoted only where they cannot hold ours. */

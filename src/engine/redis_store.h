@@ -239,7 +239,7 @@ int bwl_redis_check_age(const bwl_redis_store *store, const char *version, bwl_f
  * not an event of the connection.  True: it is final (REFUSED), and nothing was asked yet. */
 bool bwl_redis_suspect(const bwl_redis_store *store, bool is_silent, bwl_fault *fault);
 
-/* The server's error in words for people, without our password if it quotes that. */
+/* The server's error in words for people; its code alone if they repeat a part of our password. */
 void bwl_redis_error_words(const bwl_redis_store *store, char *ret_text, size_t capacity,
                            const char *bytes, size_t size);
 

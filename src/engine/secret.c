@@ -11,10 +11,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PASSWORD_MAX = 4096 };
+enum { PASSWORD_MAX = 4096, PART_SIZE = 3 };
 
 /* A pipe would make the caller wait. */
 static int check_file(int fd, const char *name, bwl_fault *fault)
@@ -62,6 +63,25 @@ bool bwl_secret_is_in(const char *secret, const char *bytes, size_t size)
 {
     return secret != NULL && secret[0] != '\0' &&
            memmem(bytes, size, secret, strlen(secret)) != NULL;
+}
+
+static bool has_without_case(const char *bytes, size_t size, const char *part, size_t part_size)
+{
+    for (size_t i = 0; i + part_size <= size; i++)
+        if (strncasecmp(bytes + i, part, part_size) == 0)
+            return true;
+    return false;
+}
+
+bool bwl_secret_part_is_in(const char *secret, const char *bytes, size_t size)
+{
+    size_t length = secret != NULL ? strlen(secret) : 0;
+    size_t part   = length < PART_SIZE ? length : PART_SIZE;
+
+    for (size_t i = 0; part > 0 && i + part <= length; i++)
+        if (has_without_case(bytes, size, secret + i, part))
+            return true;
+    return false;
 }
 
 void bwl_secret_free(char *secret)

@@ -8,6 +8,7 @@
 #include "redis/words.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { TEXT_ROOM = 100 };
 
@@ -16,8 +17,10 @@ int bwl_sentinel_turned_away(const char *password, const char *bytes, size_t siz
     char text[TEXT_ROOM];
 
     bwl_redis_error_text(text, sizeof text, bytes, size);
-    if (bwl_secret_is_in(password, bytes, size))
-        (void)snprintf(text, sizeof text, "an error whose words hold our password");
+    if (bwl_secret_is_in(password, bytes, size) ||
+        bwl_secret_part_is_in(password, text, strlen(text)))
+        (void)snprintf(text, sizeof text,
+                       "an error that is not quoted: it repeats a part of the password");
     if (bwl_redis_error_is(bytes, size, "NOAUTH"))
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "it wants a password (NOAUTH): give sentinel-password-file=");

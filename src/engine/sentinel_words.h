@@ -7,7 +7,7 @@
 
 #include "engine/conn.h"
 
-/* It answers with an error, of which nothing is quoted that holds our password.  REFUSED, or
+/* It answers with an error, of which nothing is quoted that repeats a part of our password.  REFUSED, or
  * UNREACHABLE: it cannot answer now. */
 int bwl_sentinel_turned_away(const char *password, const char *bytes, size_t size,
                              bwl_fault *fault);

@@ -124,6 +124,20 @@ static void test_secret_is_found_wherever_it_stands(void **state)
     assert_false(bwl_secret_is_in(NULL, "ab", 2));
 }
 
+static void test_part_of_a_secret_is_found_in_either_case(void **state)
+{
+    (void)state;
+    assert_true(bwl_secret_part_is_in("hunter2", "ERR hun", 7));
+    assert_true(bwl_secret_part_is_in("hunter2", "er2", 3));
+    assert_true(bwl_secret_part_is_in("hunter2", "xHUNx", 5));
+    assert_true(bwl_secret_part_is_in("ab", "xAB", 3));
+    assert_false(bwl_secret_part_is_in("hunter2", "hu nt er 2", 10));
+    assert_false(bwl_secret_part_is_in("hunter2", "hunter2", 2));
+    assert_false(bwl_secret_part_is_in("ab", "ba", 2));
+    assert_false(bwl_secret_part_is_in("", "ab", 2));
+    assert_false(bwl_secret_part_is_in(NULL, "ab", 2));
+}
+
 static void test_nothing_is_freed_of_nothing(void **state)
 {
     (void)state;
@@ -140,6 +154,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_only_a_regular_file_is_read, begin, end),
         cmocka_unit_test(test_missing_file_is_named),
         cmocka_unit_test(test_secret_is_found_wherever_it_stands),
+        cmocka_unit_test(test_part_of_a_secret_is_found_in_either_case),
         cmocka_unit_test(test_nothing_is_freed_of_nothing),
     };
 

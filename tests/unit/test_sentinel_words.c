@@ -50,7 +50,9 @@ static void test_password_is_never_quoted(void **state)
 {
     (void)state;
     assert_int_equal(says("-ERR hunter2 is what you said\r\n"), BWL_STATUS_REFUSED);
-    must_say("an error whose words hold our password");
+    must_say("an error that is not quoted: it repeats a part of the password");
+    assert_int_equal(says("-ERR AUTH hunt...\r\n"), BWL_STATUS_REFUSED);
+    must_say("an error that is not quoted: it repeats a part of the password");
 }
 
 static void test_name_of_a_service_is_quoted_and_where_it_stands(void **state)

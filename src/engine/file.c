@@ -8,12 +8,12 @@
  * leaving, which is what bowline_hold_fds is for.  When it forgets what it inherited, it closes,
  * and unlocks nothing: that would unlock the parent's.
  *
- * What it does not promise: a holder that is stopped holds until it goes on or ends.  A lock file
- * of a bare name that somebody removes while it is held: who comes then takes the new one.  Two
- * names for one file by way of a bind mount: they exclude each other, but each has its queue and
- * its fence.  On a network file system, more than that makes of locks.  And as with any locking of
- * files by name: when we close a file, the record locks (fcntl, lockf) that this process has on it
- * are gone.
+ * What it does not promise: a holder that is stopped holds until it goes on or ends.  When a lock
+ * file is removed while it is held, in a directory that is not shared: who comes then takes the new
+ * one (file_mark.h has the others).  Two names for one file by way of a bind mount: they exclude
+ * each other, but each has its queue and its fence.  On a network file system, more than that makes
+ * of locks.  And as with any locking of files by name: when we close a file, the record locks
+ * (fcntl, lockf) that this process has on it are gone.
  */
 #include "engine/engines.h"
 #include "engine/fault.h"
@@ -126,6 +126,8 @@ static int file_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
     if (status < 0)
         return status;
     bwl_file_who(&queue, is_bare ? &queue : &named, ret_holder);
+    if (ret_holder->fence == 0 && !ret_holder->foreign && bwl_file_place_is_marked(&s->place))
+        bwl_file_who_marked(ret_holder);
     if (queue.fd >= 0)
         (void)close(queue.fd); /* was only looked at */
     if (named.fd >= 0)
@@ -142,6 +144,8 @@ static int file_fds(bwl_lock *lock, int ret_fds[2])
         ret_fds[count++] = s->named.fd;
     if (s->queue.fd >= 0)
         ret_fds[count++] = s->queue.fd;
+    if (s->marked && s->named.fd < 0 && s->place.mark.fd != 0)
+        ret_fds[count++] = s->place.mark.fd; /* beside the two of a path there is no room */
     return count;
 }
 

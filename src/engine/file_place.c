@@ -77,10 +77,29 @@ int bwl_file_place_init(bwl_file_place *place, const bwl_file_directory *directo
 
 void bwl_file_place_free(bwl_file_place *place)
 {
+    bwl_file_mark_close(&place->mark);
     free(place->path);
     free(place->side);
     place->path = NULL;
     place->side = NULL;
+}
+
+/* ---- marks ----------------------------------------------------------------------------------- */
+
+/* In a directory that nobody else can write to, nobody else can remove a lock file. */
+static int open_mark(bwl_file_mark *ret_mark, int directory, const char *name, bwl_fault *fault)
+{
+    struct stat st;
+
+    *ret_mark = (bwl_file_mark){ .fd = 0 };
+    if (fstat(directory, &st) != 0)
+        return bwl_fail_errno(fault, "cannot look at the directory of \"%.100s\"", name);
+    if (!bwl_file_is_shared(st.st_mode) || bwl_file_is_remote(directory))
+        return BWL_OK;
+    errno = bwl_file_mark_open(ret_mark, directory, name);
+    if (errno == 0 || errno == EACCES)
+        return BWL_OK;
+    return bwl_fail_errno(fault, "cannot open the directory of \"%.100s\"", name);
 }
 
 /* ---- bare names ------------------------------------------------------------------------------ */
@@ -155,6 +174,19 @@ static int open_bare(const bwl_file_place *place, bwl_file *ret_queue, bool writ
     int status = bwl_file_open_ours(ret_queue, &s, fault);
     leave(d, at);
     return status;
+}
+
+/* Of the whole name, on the lock directory itself: the directories of a long name are made by its
+ * users. */
+static int mark_bare(const bwl_file_place *place, bwl_file_mark *ret_mark, bwl_fault *fault)
+{
+    char encoded[BWL_FILE_ENCODING_MAX];
+
+    *ret_mark = (bwl_file_mark){ .fd = 0 };
+    if (place->directory->is_private)
+        return BWL_OK;
+    bwl_file_encode(encoded, place->name, place->name_size);
+    return open_mark(ret_mark, place->directory->fd, encoded, fault);
 }
 
 static bool bare_is_still(const bwl_file_place *place, const bwl_file *queue)
@@ -289,6 +321,8 @@ static int open_both(bwl_file_place *place, bwl_file *ret_queue, bwl_file *ret_n
     int          status = open_named(place, &way, &named, fault);
 
     if (status == BWL_OK)
+        status = open_mark(&place->mark, way.at, way.leaf, fault);
+    if (status == BWL_OK)
         status = name_side(place, &way, fault);
     if (status == BWL_OK)
         status = open_side(place, &way, ret_queue, true, fault);
@@ -368,10 +402,14 @@ static bool both_are_still(const bwl_file_place *place, const bwl_file *queue,
 int bwl_file_place_open(bwl_file_place *place, bwl_file *ret_queue, bwl_file *ret_named,
                         bwl_fault *fault)
 {
+    int status;
+
+    bwl_file_mark_close(&place->mark);
     if (place->path != NULL)
         return open_both(place, ret_queue, ret_named, fault);
     *ret_named = (bwl_file){ .fd = -1 };
-    return open_bare(place, ret_queue, true, fault);
+    status     = mark_bare(place, &place->mark, fault);
+    return status < 0 ? status : open_bare(place, ret_queue, true, fault);
 }
 
 int bwl_file_place_peek(bwl_file_place *place, bwl_file *ret_queue, bwl_file *ret_named,
@@ -389,6 +427,32 @@ bool bwl_file_place_is_still(const bwl_file_place *place, const bwl_file *queue,
     if (place->path != NULL)
         return both_are_still(place, queue, named);
     return bare_is_still(place, queue);
+}
+
+static int mark_anew(const bwl_file_place *place, bwl_file_mark *ret_mark, bwl_fault *fault)
+{
+    bwl_file_way way;
+    int          status;
+
+    *ret_mark = (bwl_file_mark){ .fd = 0 };
+    if (place->path == NULL)
+        return mark_bare(place, ret_mark, fault);
+    status = bwl_file_walk(&way, place->path, true, fault);
+    if (status == BWL_OK)
+        status = open_mark(ret_mark, way.at, way.leaf, fault);
+    bwl_file_way_free(&way);
+    return status;
+}
+
+bool bwl_file_place_is_marked(const bwl_file_place *place)
+{
+    bwl_file_mark mark;
+    bwl_fault     fault; /* then it is not known, and nobody needs to hear why */
+    bool          is =
+        mark_anew(place, &mark, &fault) == BWL_OK && bwl_file_mark_look(&mark) == BWL_FILE_OTHERS;
+
+    bwl_file_mark_close(&mark);
+    return is;
 }
 
 void bwl_file_place_show(const bwl_file_place *place, char ret_text[BWL_FILE_SHOWN_MAX])

@@ -17,6 +17,7 @@
 #define BWL_FILE_PLACE_H
 
 #include "engine/file_directory.h"
+#include "engine/file_mark.h"
 #include "engine/file_open.h"
 
 enum {
@@ -34,6 +35,7 @@ typedef struct bwl_file_place {
     size_t                    name_size;
     char                     *path; /* a name that is a path, made absolute; NULL: a bare name   */
     char                     *side; /* of the file beside it; NULL: not known yet                */
+    bwl_file_mark             mark; /* while the files are open, where others could remove them  */
 } bwl_file_place;
 
 /* Nothing is opened.  `name` must live as long as the place.  Free with bwl_file_place_free.
@@ -43,7 +45,8 @@ int  bwl_file_place_init(bwl_file_place *place, const bwl_file_directory *direct
 void bwl_file_place_free(bwl_file_place *place);
 
 /* Opens the file that is ours to write: it has the queue.  And the one that was named, if one was
- * (else its fd is -1).  Makes them if they are missing.  REFUSED, SYSTEM, NOMEM. */
+ * (else its fd is -1).  Makes them if they are missing.  Opens the mark (file_mark.h) if the
+ * directory is shared, local, and may be read.  REFUSED, SYSTEM, NOMEM. */
 int bwl_file_place_open(bwl_file_place *place, bwl_file *ret_queue, bwl_file *ret_named,
                         bwl_fault *fault);
 
@@ -54,6 +57,9 @@ int bwl_file_place_peek(bwl_file_place *place, bwl_file *ret_queue, bwl_file *re
 /* True if the name still leads to these files. */
 bool bwl_file_place_is_still(const bwl_file_place *place, const bwl_file *queue,
                              const bwl_file *named);
+
+/* True if somebody holds the name by its mark. */
+bool bwl_file_place_is_marked(const bwl_file_place *place);
 
 /* The path of the file that is ours to write, for people: cut if it is long. */
 enum { BWL_FILE_SHOWN_MAX = 140 };

@@ -37,8 +37,12 @@ static int flock_fd(const bwl_file_seat *s)
     return s->named.fd >= 0 ? s->named.fd : s->queue.fd;
 }
 
+/* The mark first: who is told of the flock finds both free. */
 static void give_flock(bwl_file_seat *s)
 {
+    if (s->marked)
+        bwl_file_mark_give(&s->place.mark);
+    s->marked = false;
     if (s->flocked)
         (void)flock(flock_fd(s), LOCK_UN); /* fails for no lock of ours */
     s->flocked = false;
@@ -53,6 +57,7 @@ void bwl_file_seat_leave(bwl_file_seat *s)
     stop_waiting(s);
     close_file(&s->queue);
     close_file(&s->named);
+    bwl_file_mark_close(&s->place.mark);
 }
 
 /* ---- refusing -------------------------------------------------------------------------------- */
@@ -157,6 +162,17 @@ static bool reopen_for_writing(bwl_file_seat *s)
     return true;
 }
 
+/* While somebody holds the name by a file that was removed, the flock of this one means nothing. */
+static bwl_file_luck take_mark(bwl_file_seat *s)
+{
+    bwl_file_luck luck = bwl_file_mark_take(&s->place.mark);
+
+    s->marked = luck == BWL_FILE_OURS;
+    if (luck == BWL_FILE_OTHERS)
+        give_flock(s);
+    return luck;
+}
+
 static bwl_file_luck take_flock(bwl_file_seat *s)
 {
     if (does_without_flock(s))
@@ -165,9 +181,9 @@ static bwl_file_luck take_flock(bwl_file_seat *s)
     if (status != 0 && errno == EBADF && s->named.fd >= 0 && reopen_for_writing(s))
         status = flock(s->named.fd, LOCK_EX | LOCK_NB);
     s->flocked = status == 0;
-    if (status == 0)
-        return BWL_FILE_OURS;
-    return errno == EWOULDBLOCK ? BWL_FILE_OTHERS : BWL_FILE_FAILED;
+    if (status != 0)
+        return errno == EWOULDBLOCK ? BWL_FILE_OTHERS : BWL_FILE_FAILED;
+    return take_mark(s);
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
@@ -437,6 +453,7 @@ void bwl_file_seat_free(bwl_file_seat *s)
     if (bwl_forked(&s->lock->client->guard)) {
         close_file(&s->queue);
         close_file(&s->named);
+        bwl_file_mark_close(&s->place.mark);
     } else {
         bwl_file_seat_leave(s);
     }

@@ -5,7 +5,8 @@
  *
  *   1. a place in the queue of a file that is ours to write (file_ticket.h): order, and the fence
  *   2. flock(2) on the file: so that flock(1), and whoever else locks that way, and bowline exclude
- *      each other
+ *      each other.  With it goes the mark of the name, where others can remove the file
+ *      (file_mark.h)
  *
  * Who is at the head of the queue and has the flock holds the lock, and writes into the file who he
  * is (file_record.h).  Of a bare name both are on one file in the lock directory; of a name that is
@@ -52,6 +53,7 @@ typedef struct bwl_file_seat {
     bool            may_wait;
     bool            queued;
     bool            flocked;
+    bool            marked; /* in a directory where others can remove the file: file_mark.h      */
     uint64_t        ticket;
     uint64_t        tells; /* while we wait: how we shall learn of our turn                       */
     uint64_t        idle_after; /* this ticket was granted last, and is not there any more ...   */

@@ -225,3 +225,9 @@ void bwl_file_who(const bwl_file *queue, const bwl_file *flocked, bwl_holder *re
     holder.left_ms = holder.held ? BWL_NEVER : 0;
     *ret_holder    = holder;
 }
+
+void bwl_file_who_marked(bwl_holder *ret_holder)
+{
+    *ret_holder = (bwl_holder){ .held = true, .left_ms = BWL_NEVER };
+    copy(ret_holder->note, "its lock file was removed while it is held");
+}

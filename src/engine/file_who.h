@@ -14,4 +14,7 @@
 /* The file with the queue, and the one that is flocked; fd -1: there is none. */
 void bwl_file_who(const bwl_file *queue, const bwl_file *flocked, bwl_holder *ret_holder);
 
+/* Nobody was found at the file, but the name is marked (file_mark.h). */
+void bwl_file_who_marked(bwl_holder *ret_holder);
+
 #endif

@@ -140,12 +140,20 @@ static int complain_of_start(const child_plan *plan, const char *what, trouble *
                                });
 }
 
+static bool has_children(void)
+{
+    siginfo_t info;
+
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 int child_start(child *ret_child, const child_plan *plan, terminal *t, trouble *reterr)
 {
     report why_not = { .fds = { -1, -1 } };
     pid_t  parent  = getpid();
     bool   lends   = t->wanted && terminal_is_ours(t);
     bool   waits   = plan->may_wait && !lends;
+    bool   elder   = has_children();
     pid_t  pid;
 
     /* What the command leaves behind comes to us, so that its group is empty when all have ended,
@@ -168,7 +176,8 @@ int child_start(child *ret_child, const child_plan *plan, terminal *t, trouble *
                           .exec_fd    = why_not.fds[0],
                           .exec_error = why_not.error,
                           .is_new     = true,
-                          .is_running = true };
+                          .is_running = true,
+                          .has_elder  = elder };
     if (waits)
         return 0;
     /* Both sides do it, so that it is done whoever comes first; ours may come after the exec. */
@@ -221,8 +230,11 @@ bool child_look(child *c)
     for (;;) {
         siginfo_t info = { .si_pid = 0 };
         if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WCONTINUED | WNOHANG) < 0 ||
-            info.si_pid == 0)
+            info.si_pid == 0) {
+            if (!c->is_running && kill(-c->pid, 0) < 0 && errno == ESRCH)
+                c->group_is_over = true;
             return has_changed;
+        }
         /* The others are orphans of the command that came to us. */
         if (info.si_pid != c->pid)
             continue;
@@ -231,15 +243,15 @@ bool child_look(child *c)
     }
 }
 
-void child_signal(const child *c, int number)
+int child_signal(const child *c, int number)
 {
-    assert(c->pid > 1);
-    /* (void): a group without members has nobody to tell. */
-    (void)kill(-c->pid, number);
-}
+    int error = 0;
 
-bool child_group_is_there(const child *c)
-{
     assert(c->pid > 1);
-    return kill(-c->pid, 0) == 0 || errno == EPERM;
+    if (!c->group_is_over && kill(-c->pid, number) < 0 && errno == EPERM)
+        error = errno;
+    /* Its number is its own until it was waited for. */
+    if (c->is_running && getpgid(c->pid) != c->pid && kill(c->pid, number) < 0 && errno == EPERM)
+        error = errno;
+    return error;
 }

@@ -24,14 +24,16 @@ typedef struct child_plan {
 } child_plan;
 
 typedef struct child {
-    pid_t pid;        /* also the number of its group                                        */
-    int   exec_fd;    /* readable when it is started or cannot be; below 0: that is known    */
-    int   exec_error; /* why it could not be run; 0                                          */
-    int   stopped_by; /* the signal, while it is stopped; else 0                             */
-    int   killed_by;  /* the signal that ended it; else 0                                    */
-    int   code;       /* its exit code, if it ended by itself                                */
-    bool  is_new;     /* that it has begun was not told yet                                   */
-    bool  is_running; /* it has not ended                                                    */
+    pid_t pid;           /* also the number of its group                                        */
+    int   exec_fd;       /* readable when it is started or cannot be; below 0: that is known    */
+    int   exec_error;    /* why it could not be run; 0                                          */
+    int   stopped_by;    /* the signal, while it is stopped; else 0                             */
+    int   killed_by;     /* the signal that ended it; else 0                                    */
+    int   code;          /* its exit code, if it ended by itself                                */
+    bool  is_new;        /* that it has begun was not told yet                                   */
+    bool  is_running;    /* it has not ended                                                    */
+    bool  group_is_over; /* its group has no member any more: the number may be another's     */
+    bool  has_elder;     /* bowline had a child before: a shell started one, and became bowline  */
 } child;
 
 /* Looks whether the command can be run at all, so that a slip never takes the lock: fails with 126
@@ -50,10 +52,9 @@ bool child_has_begun(child *c);
 /* True if it has stopped or ended since the last look. */
 bool child_look(child *c);
 
-/* To every process of its group, whether or not the command itself still runs. */
-void child_signal(const child *c, int number);
-
-/* True while a process of its group is there. */
-bool child_group_is_there(const child *c);
+/* To every process of its group, whether or not the command itself still runs, and to the command
+ * where it has moved to another group.  0, or the errno of kill(2) if no process got it because
+ * bowline may not signal them (EPERM: they run as another user). */
+int child_signal(const child *c, int number);
 
 #endif

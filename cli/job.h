@@ -8,6 +8,7 @@
 
 #include "child.h"
 #include "config.h"
+#include "family.h"
 #include "guard.h"
 #include "loop.h"
 #include "options.h"
@@ -24,6 +25,19 @@ typedef enum interrupt {
     INTERRUPT_HIDDEN_KEY, /* Ctrl-C, while the command had the terminal: it alone has it     */
 } interrupt;
 
+/* How a command was ended whose lock is being lost: ending.h. */
+typedef struct ending {
+    bool    has_begun;
+    bool    not_stopped; /* some process could not be stopped in time                     */
+    bool    gave_up;     /* and is there still, at the end of bowline                     */
+    int64_t killed_at;
+    int64_t lease_ms;             /* what an extension gives                              */
+    pid_t   pid;                  /* not_stopped: one of the processes                    */
+    words   why;                  /* not_stopped: who it is, and what hinders             */
+    bowline_operation *extension; /* NULL: none is under way                              */
+    family_known       known;
+} ending;
+
 typedef struct job {
     run_options     options;
     settings        settings;
@@ -38,13 +52,28 @@ typedef struct job {
     int64_t         began_at;
     int64_t         held_at;
     int64_t         expected_until; /* by the last look at the lock                       */
-    int64_t         killed_at;
+    ending          ending;
     int             ended_by; /* the signal that ended the waiting, or 0                     */
     interrupt       interrupt;
     bool            told_to_stop; /* Ctrl-Z: our whole process group has it                   */
     bool            was_lost;
     words           lost_why;
 } job;
+
+/* How long the lock is ours, at most until --max-hold is over.  That is an end which bowline sets
+ * itself: the library goes on renewing until the command has ended. */
+static inline int64_t job_left_ms(const job *j)
+{
+    int64_t left_ms     = bowline_hold_left_ms(j->hold);
+    int64_t max_hold_ms = j->settings.max_hold_ms;
+    int64_t held_ms     = loop_now() - j->held_at;
+
+    if (max_hold_ms == 0 || left_ms == 0)
+        return left_ms;
+    if (held_ms >= max_hold_ms)
+        return 0;
+    return left_ms < max_hold_ms - held_ms ? left_ms : max_hold_ms - held_ms;
+}
 
 /* Begins a line for --status-fd about this job; returns `line`. */
 static inline status_line *job_status(status_line *line, const job *j, const char *event)

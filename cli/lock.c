@@ -36,6 +36,14 @@ static const char *program_of(const char *command)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : command;
 }
 
+/* --max-hold is watched here (job_left_ms) and not by the library, which would give the lock away
+ * while a command that cannot be stopped runs on.  It goes before the max-hold of the URL; 0: that
+ * one. */
+static int64_t max_hold_of(const settings *s)
+{
+    return s->max_hold_ms != 0 ? INT64_MAX : 0;
+}
+
 /* reply_ms: how long the store may be silent; 0: the usual. */
 static int open_client(bowline_client **ret_client, const job *j, uint32_t reply_ms,
                        bowline_error *reterr)
@@ -46,7 +54,7 @@ static int open_client(bowline_client **ret_client, const job *j, uint32_t reply
         .url         = s->url,
         .lease_ms    = s->lease_ms,
         .reply_ms    = reply_ms,
-        .max_hold_ms = s->max_hold_ms,
+        .max_hold_ms = max_hold_of(s),
         .renew       = j->options.no_renew ? BOWLINE_OFF : 0,
         .keeper      = BOWLINE_OFF,
         .spin        = BOWLINE_OFF,
@@ -187,7 +195,7 @@ static int take(job *j, trouble *reterr)
     j->began_at = loop_now();
     int status =
         bowline_acquire_start(&op, j->client, j->options.name,
-                              BOWLINE_ACQUIRE(.wait_ms = s->wait_ms, .max_hold_ms = s->max_hold_ms,
+                              BOWLINE_ACQUIRE(.wait_ms = s->wait_ms, .max_hold_ms = max_hold_of(s),
                                               .lease_ms = s->lease_ms),
                               &error);
     if (status < 0)

@@ -59,7 +59,7 @@ static int patience_for(loop *l, int64_t wait_ms)
     return wait_ms < WITHOUT_TIMER_MS ? (int)wait_ms : WITHOUT_TIMER_MS;
 }
 
-static int64_t sooner(int64_t a, int64_t b)
+int64_t loop_sooner(int64_t a, int64_t b)
 {
     if (a == BOWLINE_FOREVER || b == BOWLINE_FOREVER)
         return a == BOWLINE_FOREVER ? b : a;
@@ -71,10 +71,10 @@ void loop_turn(loop *l, int64_t wait_ms)
     int client_fd = -1;
 
     if (l->client != NULL) {
-        wait_ms   = sooner(wait_ms, bowline_timeout_ms(l->client));
+        wait_ms   = loop_sooner(wait_ms, bowline_timeout_ms(l->client));
         client_fd = bowline_fd(l->client);
         if (client_fd < 0)
-            wait_ms = sooner(wait_ms, WITHOUT_FD_MS);
+            wait_ms = loop_sooner(wait_ms, WITHOUT_FD_MS);
     }
     int           patience = patience_for(l, wait_ms); /* may open the timer */
     struct pollfd fds[]    = {

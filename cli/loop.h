@@ -21,6 +21,9 @@ typedef struct loop {
 /* Milliseconds on a clock that counts suspend. */
 int64_t loop_now(void);
 
+/* The shorter of two waits, each of which may be BOWLINE_FOREVER. */
+int64_t loop_sooner(int64_t a, int64_t b);
+
 void loop_open(loop *ret_loop, bowline_client *client, int signal_fd);
 
 /* Sleeps for at most wait_ms (0, or BOWLINE_FOREVER), then lets the client do what is due. */

@@ -75,7 +75,7 @@ static int prepare(job *j, trouble *reterr)
 static void tell_acquired(const job *j)
 {
     status_line line;
-    int64_t     left_ms = bowline_hold_left_ms(j->hold);
+    int64_t     left_ms = job_left_ms(j);
     uint64_t    fence   = bowline_hold_fence(j->hold);
 
     if (j->options.status_fd < 0 && !j->options.verbose)
@@ -110,7 +110,7 @@ static bool export_number(const char *variable, bool is_there, uint64_t number)
 static int export_environment(const job *j, trouble *reterr)
 {
     const char *url     = getenv("BOWLINE_URL");
-    int64_t     left_ms = bowline_hold_left_ms(j->hold);
+    int64_t     left_ms = job_left_ms(j);
     uint64_t    fence   = bowline_hold_fence(j->hold);
     char        bare[URL_MAX + 1];
     bool        is_done = true;
@@ -132,7 +132,7 @@ static int export_environment(const job *j, trouble *reterr)
 static int start(job *j, trouble *reterr)
 {
     int        fds[BOWLINE_HOLD_FDS_MAX];
-    int64_t    left_ms = bowline_hold_left_ms(j->hold);
+    int64_t    left_ms = job_left_ms(j);
     child_plan plan    = {
            .command   = j->options.command,
            .signals   = &j->signals,
@@ -142,6 +142,7 @@ static int start(job *j, trouble *reterr)
     };
 
     guard_init(&j->guard, j->options.on_lost, j->settings.kill_after_ms, left_ms);
+    j->ending.lease_ms = bowline_hold_left_ms(j->hold);
     if (export_environment(j, reterr) < 0 || signals_take_stops(&j->signals, reterr) < 0)
         return -1;
     terminal_open(&j->terminal);
@@ -178,6 +179,15 @@ static int say_lost(const job *j, const bowline_error *error)
         is.what = words_of("%s was lost, %s was stopped", j->options.name, j->options.command[0]);
     is.why  = j->was_lost ? j->lost_why : words_of("%s", error->text);
     is.type = words_of("its work is not complete, or may overlap with another's: look at it");
+    if (j->ending.not_stopped) {
+        is.what = words_of("%s was lost, %s could not be stopped", j->options.name,
+                           j->options.command[0]);
+        is.why  = words_of("%s; %s", j->lost_why.text, j->ending.why.text);
+        is.type = words_of("the lock was kept until it ended: look at its work");
+    }
+    if (j->ending.gave_up)
+        is.type = words_of("it may work beside the next holder; type: sudo kill -KILL %d",
+                           (int)j->ending.pid);
     say_trouble(&is);
     return is.code;
 }
@@ -241,6 +251,23 @@ static int say_goodbye(job *j)
     return code;
 }
 
+/* Some process of the command could not be stopped.  The lock is not given back: it stays with the
+ * processes that inherited it (file:), or until its lease is over. */
+_Noreturn static void leave(const job *j)
+{
+    status_line         line;
+    const bowline_error error = { .status = BOWLINE_LOST };
+    int                 code  = say_lost(j, &error);
+
+    job_status(&line, j, "failed");
+    status_add_text(&line, "what", "the command could not be stopped");
+    status_add_text(&line, "why", j->ending.why.text);
+    status_add_number(&line, "exit", code);
+    status_send(&line);
+    /* Closing the client, and so exit(3), would give the lock back. */
+    _exit(code);
+}
+
 /* From the lock to the end. */
 static int run_locked(job *j)
 {
@@ -253,6 +280,8 @@ static int run_locked(job *j)
         return say_failed(j, &is);
     }
     supervise(j);
+    if (j->ending.gave_up)
+        leave(j);
     released.status = lock_give_back(j, &released);
     int code        = result(j, &released);
     tell_released(j, released.status, code);

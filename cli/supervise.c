@@ -6,10 +6,14 @@
  */
 #include "supervise.h"
 
-enum {
-    KILLED_MS     = 1000, /* how long a killed group may take to be gone */
-    GROUP_LOOK_MS = 20,   /* how often we look whether it is             */
-};
+#include <errno.h>
+#include <string.h>
+
+#include "ending.h"
+
+/* How often it is looked whether the processes of the command are gone: at first, and when it is
+ * known that they cannot be stopped. */
+enum { LOOK_MS = 20, LOOK_AGAIN_MS = 250 };
 
 static words why_lost(const job *j, int64_t left_ms)
 {
@@ -51,7 +55,7 @@ static void note_loss(job *j, int64_t left_ms, const char *action)
 static int64_t watch_lock(job *j)
 {
     for (;;) {
-        int64_t     wait_ms, now = loop_now(), left_ms = bowline_hold_left_ms(j->hold);
+        int64_t     wait_ms, now = loop_now(), left_ms = job_left_ms(j);
         guard_order order = guard_look(&j->guard, left_ms, now, &wait_ms);
 
         switch (order) {
@@ -60,17 +64,20 @@ static int64_t watch_lock(job *j)
             return wait_ms;
         case GUARD_WARN: note_loss(j, left_ms, "warn"); break;
         case GUARD_TERM:
-            child_signal(&j->child, SIGTERM);
-            child_signal(&j->child, SIGCONT);
+            ending_term(j);
             note_loss(j, left_ms, "term");
             break;
         case GUARD_KILL:
-            child_signal(&j->child, SIGKILL);
-            j->killed_at = now;
+            ending_kill(j);
             note_loss(j, left_ms, "kill");
             break;
         }
     }
+}
+
+static bool is_goodbye(int number)
+{
+    return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 }
 
 static void hear_signals(job *j)
@@ -85,7 +92,13 @@ static void hear_signals(job *j)
             j->interrupt = by_terminal ? INTERRUPT_KEY : INTERRUPT_SENT;
         if (number == SIGTSTP || number == SIGCONT)
             j->told_to_stop = number == SIGTSTP && by_terminal;
-        child_signal(&j->child, number);
+        if (j->ending.not_stopped && is_goodbye(number))
+            j->ended_by = number;
+        int error = child_signal(&j->child, number);
+        if (error != 0)
+            say_line(words_of("%s does not get signal %d: %s", j->options.command[0], number,
+                              strerror(error))
+                         .text);
     }
 }
 
@@ -118,7 +131,7 @@ static void follow_stop(job *j)
     if (asks && terminal_is_ours(t)) {
         t->wanted = true;
         terminal_lend(t, j->child.pid);
-        child_signal(&j->child, SIGCONT);
+        (void)child_signal(&j->child, SIGCONT);
         return;
     }
     terminal_take_back(t);
@@ -129,9 +142,9 @@ static void follow_stop(job *j)
         terminal_lend(t, j->child.pid);
     /* Where nobody could continue us: what the kernel does to a group that nobody can continue. */
     if (!has_stopped && asks)
-        child_signal(&j->child, SIGHUP);
+        (void)child_signal(&j->child, SIGHUP);
     if (has_stopped || by != SIGSTOP)
-        child_signal(&j->child, SIGCONT);
+        (void)child_signal(&j->child, SIGCONT);
 }
 
 static void hear_child(job *j)
@@ -160,12 +173,17 @@ static void hear_child(job *j)
     status_send(&line);
 }
 
-/* True while a command that lost its lock has left processes that still clean up. */
-static bool is_clearing(const job *j)
+/* Until the command has ended; if its lock is being lost, all of its processes. */
+static bool goes_on(job *j)
 {
-    if (!j->was_lost || j->guard.policy == LOST_WARN || !child_group_is_there(&j->child))
-        return false;
-    return j->killed_at == 0 || loop_now() < j->killed_at + KILLED_MS;
+    return ending_has_begun(j) ? ending_goes_on(j) : j->child.is_running;
+}
+
+static int64_t look_ms(const job *j)
+{
+    if (j->ending.killed_at == 0 && (j->child.is_running || !ending_has_begun(j)))
+        return BOWLINE_FOREVER;
+    return j->ending.not_stopped ? LOOK_AGAIN_MS : LOOK_MS;
 }
 
 void supervise(job *j)
@@ -175,14 +193,14 @@ void supervise(job *j)
     if (bowline_hold_left_ms(j->hold) == INT64_MAX)
         j->loop.client = NULL;
     hear_start(j);
-    while (j->child.is_running || is_clearing(j)) {
+    while (goes_on(j)) {
         int64_t wait_ms = watch_lock(j);
-        if (!j->child.is_running && (wait_ms == BOWLINE_FOREVER || wait_ms > GROUP_LOOK_MS))
-            wait_ms = GROUP_LOOK_MS;
-        loop_turn(&j->loop, wait_ms);
+        loop_turn(&j->loop, loop_sooner(wait_ms, look_ms(j)));
         hear_signals(j);
         hear_start(j);
         hear_child(j);
     }
+    terminal_take_back(&j->terminal);
     j->loop.client = j->client;
+    ending_close(j);
 }

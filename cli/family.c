@@ -1,0 +1,278 @@
+/*
+ * family.c -- see family.h; proc(5), pidfd_open(2).
+ *
+ * The table of processes is no snapshot: while it is read, processes start, end, and get another
+ * parent.  A process whose parent ended in that moment has no way up to bowline in this table; it
+ * is a child of bowline in the next one.  So a look that finds nobody is confirmed by another.
+ *
+ * A number that was read from /proc may belong to another process by the time it is signalled.  A
+ * descriptor of the process (pidfd) is opened first, and the time of its start compared after that.
+ */
+#include "family.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    LOOKS_MAX   = 4,
+    LOOKS_EMPTY = 2, /* in a row: then nobody is there */
+    DEPTH_MAX   = 4096,
+    STAT_MAX    = 1024,
+    KNOWN_MAX   = 4096,
+};
+
+typedef struct process {
+    pid_t              pid;
+    pid_t              parent;
+    pid_t              group;
+    unsigned long long started; /* since the machine has started, in clock ticks */
+    char               state;
+    char               program[FAMILY_PROGRAM_MAX];
+} process;
+
+typedef family_known table;
+
+/* ---- reading /proc --------------------------------------------------------------------------- */
+
+/* "4121 (name) S 4100 4121 ..."; a name may have brackets and blanks in it. */
+static bool parse(process *ret_process, const char *text)
+{
+    const char *open  = strchr(text, '(');
+    const char *close = strrchr(text, ')');
+    process     p     = { .pid = (pid_t)strtol(text, NULL, 10) };
+    int         parent, group;
+
+    if (open == NULL || close == NULL || close < open)
+        return false;
+    (void)snprintf(p.program, sizeof p.program, "%.*s", (int)(close - open - 1), open + 1);
+    if (sscanf(close + 1,
+               " %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+               &p.state, &parent, &group, &p.started) != 4)
+        return false;
+    p.parent     = parent;
+    p.group      = group;
+    *ret_process = p;
+    return true;
+}
+
+static bool read_process(process *ret_process, int proc_fd, const char *pid)
+{
+    char path[64], text[STAT_MAX];
+    int  wrote = snprintf(path, sizeof path, "%s/stat", pid);
+
+    if (wrote < 0 || (size_t)wrote >= sizeof path)
+        return false;
+    int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t got = read(fd, text, sizeof text - 1);
+    (void)close(fd);
+    if (got <= 0)
+        return false;
+    text[got] = '\0';
+    return parse(ret_process, text);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+    const process *x = a, *y = b;
+
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* False: there is no memory. */
+static bool add(table *t, const process *p)
+{
+    if (t->count == t->room) {
+        size_t   room = t->room != 0 ? 2 * t->room : 256;
+        process *rows = reallocarray(t->rows, room, sizeof *rows);
+        if (rows == NULL)
+            return false;
+        t->rows = rows;
+        t->room = room;
+    }
+    t->rows[t->count++] = *p;
+    return true;
+}
+
+/* False: it cannot be read whole.  The caller frees the rows, whatever this returns. */
+static bool read_table(table *t, DIR *proc)
+{
+    const struct dirent *entry;
+    bool                 is_whole = true;
+
+    t->count = 0;
+    rewinddir(proc);
+    while (is_whole && (entry = readdir(proc)) != NULL) {
+        process p;
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+            read_process(&p, dirfd(proc), entry->d_name))
+            is_whole = add(t, &p);
+    }
+    if (t->count > 0)
+        qsort(t->rows, t->count, sizeof *t->rows, by_pid);
+    return is_whole && t->count > 0;
+}
+
+static const process *find(const table *t, pid_t pid)
+{
+    const process wanted = { .pid = pid };
+
+    return bsearch(&wanted, t->rows, t->count, sizeof *t->rows, by_pid);
+}
+
+/* ---- who belongs to the command -------------------------------------------------------------- */
+
+static bool is_in_group(const child *c, const process *p)
+{
+    return p->group == c->pid && !c->group_is_over;
+}
+
+static bool is_known(const table *known, const process *p)
+{
+    for (size_t i = 0; i < known->count; i++)
+        if (known->rows[i].pid == p->pid && known->rows[i].started == p->started)
+            return true;
+    return false;
+}
+
+/* Up from parent to parent: to the command, or to bowline, whose other children are orphans of the
+ * command unless it had children before. */
+static bool descends(const table *t, const table *known, const child *c, const process *p)
+{
+    pid_t self = getpid();
+
+    for (int depth = 0; p != NULL && depth < DEPTH_MAX; depth++) {
+        if (p->pid == self)
+            return false;
+        if (p->parent == self && !c->has_elder)
+            return true;
+        if (is_known(known, p) || (p->pid == c->pid && c->is_running))
+            return true;
+        p = find(t, p->parent);
+    }
+    return false;
+}
+
+/* What belongs to the command is known from then on. */
+static bool belongs(const table *t, table *known, const child *c, const process *p)
+{
+    if (p->state == 'Z' || p->state == 'X')
+        return false;
+    if (!is_in_group(c, p) && !descends(t, known, c, p))
+        return false;
+    if (known->count < KNOWN_MAX && !is_known(known, p))
+        (void)add(known, p); /* (void): without memory, it has to be found again by its parents */
+    return true;
+}
+
+/* ---- signalling ------------------------------------------------------------------------------ */
+
+/* 0, or an errno: ESRCH, it has ended; EPERM. */
+static int send(DIR *proc, const process *p, int number)
+{
+    process now;
+    char    name[32];
+    int     fd    = (int)syscall(SYS_pidfd_open, p->pid, 0);
+    int     error = ESRCH;
+
+    (void)snprintf(name, sizeof name, "%d", (int)p->pid);
+    if (read_process(&now, dirfd(proc), name) && now.started == p->started) {
+        error = fd >= 0 && syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) == 0 ? 0 : errno;
+        /* A kernel without these calls, a filter that refuses them, no descriptor to be had. */
+        if (fd < 0 || (error != 0 && error != ESRCH))
+            error = kill(p->pid, number) < 0 ? errno : 0;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    return error;
+}
+
+static void count(family *f, const process *p, int error)
+{
+    if (error == ESRCH)
+        return;
+    f->alive++;
+    if (f->pid == 0 || (error != 0 && f->refused == 0)) {
+        f->pid = p->pid;
+        memcpy(f->program, p->program, sizeof f->program);
+    }
+    f->refused += error != 0;
+}
+
+static bool look(family *ret_family, DIR *proc, table *known, const child *c, int number)
+{
+    family f   = { .alive = 0 };
+    table  all = { .rows = NULL };
+    bool   is_whole;
+
+    is_whole = read_table(&all, proc);
+    for (size_t i = 0; is_whole && i < all.count; i++)
+        if (belongs(&all, known, c, &all.rows[i]))
+            count(&f, &all.rows[i], send(proc, &all.rows[i], number));
+    /* Hidden in /proc, it is known all the same. */
+    if (c->is_running && find(&all, c->pid) == NULL)
+        count(&f, &(process){ .pid = c->pid }, kill(c->pid, number) < 0 ? errno : 0);
+    free(all.rows);
+    *ret_family = f;
+    return is_whole;
+}
+
+/* Without /proc: what kill(2) says of the group and of the command. */
+static family look_at_group(const child *c, int number)
+{
+    family f = { .alive = 0 };
+
+    if (!c->group_is_over)
+        count(&f, &(process){ .pid = c->pid }, kill(-c->pid, number) < 0 ? errno : 0);
+    if (c->is_running)
+        count(&f, &(process){ .pid = c->pid }, kill(c->pid, number) < 0 ? errno : 0);
+    return f;
+}
+
+void family_signal(family *ret_family, family_known *known, const child *c, int number)
+{
+    DIR *proc  = opendir("/proc");
+    bool knows = proc != NULL;
+    int  empty = 0;
+
+    for (int i = 0; knows && i < LOOKS_MAX && empty < LOOKS_EMPTY; i++) {
+        knows = look(ret_family, proc, known, c, number);
+        if (knows && number == 0 && ret_family->alive > 0)
+            break;
+        empty = knows && ret_family->alive == ret_family->refused ? empty + 1 : 0;
+    }
+    if (!knows)
+        *ret_family = look_at_group(c, number);
+    if (proc != NULL)
+        (void)closedir(proc);
+}
+
+void family_signal_outside(family_known *known, const child *c, int number)
+{
+    table t    = { .rows = NULL };
+    DIR  *proc = opendir("/proc");
+
+    assert(number != 0);
+    if (proc == NULL)
+        return;
+    if (read_table(&t, proc))
+        for (size_t i = 0; i < t.count; i++)
+            if (belongs(&t, known, c, &t.rows[i]) && !is_in_group(c, &t.rows[i]))
+                (void)send(proc, &t.rows[i], number); /* (void): what stays is killed later */
+    free(t.rows);
+    (void)closedir(proc);
+}
+
+void family_forget(family_known *known)
+{
+    free(known->rows);
+    *known = (family_known){ .rows = NULL };
+}

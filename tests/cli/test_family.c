@@ -1,0 +1,323 @@
+/*
+ * test_family.c -- the processes of a command are found wherever they went, signalled, and counted.
+ *
+ * The command of a test is a child of the test itself, which is what bowline would be.  Each
+ * process says by a byte in a pipe that it is where it is to be, and then sleeps for ever.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/family.h"
+
+enum { USER_NOBODY = 65534 };
+
+static int   ready[2];
+static child c;
+
+static family_known known;
+
+static int begin(void **state)
+{
+    (void)state;
+    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    return 0;
+}
+
+/* Waits for every child: what has been killed, and its orphans. */
+static int end(void **state)
+{
+    family rest;
+
+    (void)state;
+    do {
+        family_signal(&rest, &known, &c, SIGKILL);
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+            continue;
+    } while (rest.alive > 0);
+    family_forget(&known);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+    return 0;
+}
+
+_Noreturn static void sleep_for_ever(void)
+{
+    (void)!write(ready[1], "r", 1);
+    for (;;)
+        (void)pause();
+}
+
+static void wait_until_ready(int count)
+{
+    char byte;
+
+    while (count-- > 0)
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+}
+
+/* The command, in a group of its own; it runs `body`, and then sleeps. */
+static void start(void (*body)(void))
+{
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)setpgid(0, 0);
+        if (body != NULL)
+            body();
+        sleep_for_ever();
+    }
+    c = (child){ .pid = pid, .is_running = true };
+}
+
+static void leave_group(void)
+{
+    if (fork() == 0) {
+        (void)setsid();
+        sleep_for_ever();
+    }
+}
+
+/* A daemon: its parent has ended. */
+static void leave_twice(void)
+{
+    pid_t between = fork();
+
+    if (between == 0) {
+        if (fork() == 0) {
+            (void)setsid();
+            sleep_for_ever();
+        }
+        _exit(0);
+    }
+    (void)waitpid(between, NULL, 0);
+}
+
+static void have_zombie(void)
+{
+    pid_t     pid = fork();
+    siginfo_t info;
+
+    if (pid == 0)
+        _exit(0);
+    (void)waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+}
+
+static void take_odd_name(void)
+{
+    (void)prctl(PR_SET_NAME, "a) Z 1 (b");
+}
+
+static void move_to_group_of_parent(void)
+{
+    (void)setpgid(0, getpgid(getppid()));
+}
+
+static int count_of(int number)
+{
+    family f;
+
+    family_signal(&f, &known, &c, number);
+    return f.alive;
+}
+
+static void test_family_is_the_command_alone(void **state)
+{
+    family f;
+
+    (void)state;
+    start(NULL);
+    wait_until_ready(1);
+    family_signal(&f, &known, &c, 0);
+    assert_int_equal(f.alive, 1);
+    assert_int_equal(f.refused, 0);
+    assert_int_equal(f.pid, c.pid);
+}
+
+static void test_family_has_who_left_the_group(void **state)
+{
+    (void)state;
+    start(leave_group);
+    wait_until_ready(2);
+    assert_int_equal(count_of(0), 2);
+}
+
+static void test_family_has_a_daemon(void **state)
+{
+    (void)state;
+    start(leave_twice);
+    wait_until_ready(2);
+    assert_int_equal(count_of(0), 2);
+}
+
+static void test_family_has_a_command_in_another_group(void **state)
+{
+    (void)state;
+    start(move_to_group_of_parent);
+    wait_until_ready(1);
+    assert_int_equal(count_of(0), 1);
+}
+
+static void test_family_counts_no_zombie(void **state)
+{
+    (void)state;
+    start(have_zombie);
+    wait_until_ready(1);
+    assert_int_equal(count_of(0), 1);
+}
+
+static void test_family_reads_an_odd_name(void **state)
+{
+    family f;
+
+    (void)state;
+    start(take_odd_name);
+    wait_until_ready(1);
+    family_signal(&f, &known, &c, 0);
+    assert_int_equal(f.alive, 1);
+    assert_string_equal(f.program, "a) Z 1 (b");
+}
+
+/* Two ways to belong to it, and both of them end. */
+static void test_family_is_killed_whole(void **state)
+{
+    int ended = 0, status;
+
+    (void)state;
+    start(leave_twice);
+    wait_until_ready(2);
+    (void)count_of(SIGKILL);
+    while (ended < 2) {
+        assert_true(waitpid(-1, &status, 0) > 0);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        ended++;
+    }
+    c.is_running = false;
+    assert_int_equal(count_of(0), 0);
+}
+
+static void test_family_outside_gets_the_signal_and_the_group_does_not(void **state)
+{
+    int   status;
+    pid_t pid;
+
+    (void)state;
+    start(leave_twice);
+    wait_until_ready(2);
+    family_signal_outside(&known, &c, SIGTERM);
+    pid = waitpid(-1, &status, 0);
+    assert_true(pid > 0 && pid != c.pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    assert_int_equal(kill(c.pid, 0), 0);
+    assert_int_equal(waitpid(c.pid, &status, WNOHANG), 0);
+}
+
+/* `sidecar & exec bowline run ...`: what was there before the command is none of it, nor are the
+ * orphans, of which nobody knows whose they are. */
+static void test_family_has_no_elder(void **state)
+{
+    pid_t elder = fork();
+
+    (void)state;
+    assert_true(elder >= 0);
+    if (elder == 0)
+        sleep_for_ever();
+    wait_until_ready(1);
+    start(leave_twice);
+    wait_until_ready(2);
+    c.has_elder = true;
+    assert_int_equal(count_of(0), 1);
+    family_forget(&known);
+    c.has_elder = false;
+    assert_int_equal(count_of(0), 3);
+}
+
+/* Seen before its parents ended, it is not lost sight of. */
+static void test_family_keeps_an_orphan_that_was_known(void **state)
+{
+    (void)state;
+    start(leave_group);
+    wait_until_ready(2);
+    c.has_elder = true;
+    assert_int_equal(count_of(0), 2);
+    assert_int_equal(kill(c.pid, SIGKILL), 0);
+    assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
+    c.is_running = false;
+    assert_int_equal(count_of(0), 1);
+}
+
+/* The number of a group that is over may be that of another one. */
+static void test_family_leaves_a_group_alone_that_is_over(void **state)
+{
+    (void)state;
+    start(NULL);
+    wait_until_ready(1);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        sleep_for_ever();
+    assert_int_equal(setpgid(pid, c.pid), 0);
+    wait_until_ready(1);
+    c.has_elder = true; /* so that it belongs to the command by its group alone */
+    assert_int_equal(count_of(0), 2);
+    assert_int_equal(kill(c.pid, SIGKILL), 0);
+    assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
+    c.is_running = false;
+    assert_int_equal(count_of(0), 1);
+    c.group_is_over = true;
+    family_forget(&known);
+    assert_int_equal(count_of(0), 0);
+    c.group_is_over = false;
+}
+
+static void test_family_tells_who_may_not_be_signalled(void **state)
+{
+    family f;
+
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("not root: no process of another user can be started\n");
+        skip();
+    }
+    start(leave_group);
+    wait_until_ready(2);
+    assert_int_equal(setresuid(USER_NOBODY, USER_NOBODY, 0), 0);
+    family_signal(&f, &known, &c, SIGKILL);
+    assert_int_equal(setresuid(0, 0, 0), 0);
+    assert_int_equal(f.alive, 2);
+    assert_int_equal(f.refused, 2);
+    assert_int_equal(kill(c.pid, 0), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+        CASE(test_family_is_the_command_alone),
+        CASE(test_family_has_who_left_the_group),
+        CASE(test_family_has_a_daemon),
+        CASE(test_family_has_a_command_in_another_group),
+        CASE(test_family_counts_no_zombie),
+        CASE(test_family_reads_an_odd_name),
+        CASE(test_family_is_killed_whole),
+        CASE(test_family_outside_gets_the_signal_and_the_group_does_not),
+        CASE(test_family_has_no_elder),
+        CASE(test_family_keeps_an_orphan_that_was_known),
+        CASE(test_family_leaves_a_group_alone_that_is_over),
+        CASE(test_family_tells_who_may_not_be_signalled),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

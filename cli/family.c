@@ -276,3 +276,17 @@ void family_forget(family_known *known)
     free(known->rows);
     *known = (family_known){ .rows = NULL };
 }
+
+unsigned long long family_started(pid_t pid)
+{
+    process p;
+    char    name[32];
+    int     fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return 0;
+    (void)snprintf(name, sizeof name, "%d", (int)pid);
+    bool is_there = read_process(&p, fd, name);
+    (void)close(fd);
+    return is_there ? p.started : 0;
+}

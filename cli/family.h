@@ -44,4 +44,8 @@ void family_signal_outside(family_known *known, const child *c, int number);
 
 void family_forget(family_known *known);
 
+/* When a process was started, in clock ticks of the machine: with its pid, who it is.  0: there is
+ * no such process, or no /proc. */
+unsigned long long family_started(pid_t pid);
+
 #endif

@@ -49,6 +49,7 @@ typedef struct job {
     bowline_client *client;
     bowline_client *asker; /* asks who holds the lock while we wait; NULL: client does        */
     bowline_hold   *hold;
+    uint64_t        lock; /* nested.h */
     int64_t         began_at;
     int64_t         held_at;
     int64_t         expected_until; /* by the last look at the lock                       */

@@ -28,12 +28,16 @@ static bool is_server(const job *j)
     return strncmp(j->settings.url, "file:", 5) != 0;
 }
 
-/* What those who wait are told that they wait for: the command without its path. */
-static const char *program_of(const char *command)
+enum { PROGRAM_MAX = 63 }; /* bytes, as bowline_options says */
+
+/* What others see as the program of the holder, beside the pid: that is bowline's, so its name
+ * stands first, and then the command without its path. */
+static words program_of(const char *command)
 {
     const char *slash = strrchr(command, '/');
 
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : command;
+    return words_of("bowline run %.*s", PROGRAM_MAX - (int)strlen("bowline run "),
+                    slash != NULL && slash[1] != '\0' ? slash + 1 : command);
 }
 
 /* --max-hold is watched here (job_left_ms) and not by the library, which would give the lock away
@@ -49,6 +53,7 @@ static int open_client(bowline_client **ret_client, const job *j, uint32_t reply
                        bowline_error *reterr)
 {
     const settings *s       = &j->settings;
+    words           program = program_of(j->options.command[0]);
     bowline_options options = {
         .size        = sizeof options,
         .url         = s->url,
@@ -58,7 +63,7 @@ static int open_client(bowline_client **ret_client, const job *j, uint32_t reply
         .renew       = j->options.no_renew ? BOWLINE_OFF : 0,
         .keeper      = BOWLINE_OFF,
         .spin        = BOWLINE_OFF,
-        .program     = program_of(j->options.command[0]),
+        .program     = program.text,
     };
 
     return bowline_open(ret_client, &options, reterr);

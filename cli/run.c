@@ -18,6 +18,7 @@
 
 #include "job.h"
 #include "lock.h"
+#include "nested.h"
 #include "supervise.h"
 
 /* ---- before the lock ------------------------------------------------------------------------- */
@@ -60,6 +61,22 @@ static int open_client(job *j, trouble *reterr)
     return 0;
 }
 
+/* Without a wait it is told that the lock is held, as everybody is. */
+static int check_nesting(job *j, trouble *reterr)
+{
+    j->lock      = nested_lock(j->settings.url, j->options.name);
+    pid_t holder = nested_holder(j->lock);
+
+    if (holder == 0 || j->settings.wait_ms == BOWLINE_NO_WAIT)
+        return 0;
+    return complain(
+        reterr, words_of("%s was not acquired", j->options.name),
+        words_of("bowline, pid %d, holds it around this command: it would wait for itself",
+                 (int)holder),
+        words_of("leave out this bowline run, or give it another name; type: bowline run -n ..., "
+                 "not to wait"));
+}
+
 static int prepare(job *j, trouble *reterr)
 {
     if (check_status_fd(&j->options, reterr) < 0 ||
@@ -68,7 +85,7 @@ static int prepare(job *j, trouble *reterr)
         open_client(j, reterr) < 0)
         return -1;
     loop_open(&j->loop, j->client, j->signals.fd);
-    return 0;
+    return check_nesting(j, reterr);
 }
 
 /* The lock is ours. */
@@ -120,6 +137,7 @@ static int export_environment(const job *j, trouble *reterr)
         is_done = setenv("BOWLINE_URL", bare, 1) == 0;
     }
     is_done = is_done && setenv("BOWLINE_NAME", j->options.name, 1) == 0;
+    is_done = is_done && nested_export(j->lock);
     is_done = is_done && export_number("BOWLINE_FENCE", fence != 0, fence);
     is_done =
         is_done && export_number("BOWLINE_DEADLINE_MS", left_ms != INT64_MAX, (uint64_t)left_ms);
@@ -168,13 +186,20 @@ static void tell_released(const job *j, int status, int code)
                      .text);
 }
 
+/* Of the command, as a shell says it. */
+static int exit_code(const job *j)
+{
+    return j->child.killed_by != 0 ? EXIT_SIGNAL + j->child.killed_by : j->child.code;
+}
+
 /* The lock was lost: what the command did may have overlapped with somebody else's work. */
 static int say_lost(const job *j, const bowline_error *error)
 {
     trouble is          = { .code = EXIT_LOST };
     bool    was_stopped = j->was_lost && j->guard.policy != LOST_WARN;
 
-    is.what = words_of("%s was lost before %s ended", j->options.name, j->options.command[0]);
+    is.what = words_of("%s was lost before %s ended (it exits with %d)", j->options.name,
+                       j->options.command[0], exit_code(j));
     if (was_stopped)
         is.what = words_of("%s was lost, %s was stopped", j->options.name, j->options.command[0]);
     is.why  = j->was_lost ? j->lost_why : words_of("%s", error->text);
@@ -212,20 +237,15 @@ static int say_failed(const job *j, const trouble *is)
 /* What bowline exits with, after the command has ended and the lock was given back. */
 static int result(job *j, const bowline_error *released)
 {
-    int  code       = j->child.killed_by != 0 ? EXIT_SIGNAL + j->child.killed_by : j->child.code;
-    bool only_warns = j->options.on_lost == LOST_WARN;
+    int code = exit_code(j);
 
     if (j->child.exec_error != 0) {
         trouble is = child_trouble(j->options.command, j->child.exec_error);
         return say_failed(j, &is);
     }
-    if (!only_warns && (j->was_lost || released->status == BOWLINE_LOST))
+    if (j->was_lost || released->status == BOWLINE_LOST)
         return say_lost(j, released);
-    if (released->status == BOWLINE_LOST && !j->was_lost)
-        say_line(words_of("%s was lost before %s ended: %s", j->options.name, j->options.command[0],
-                          released->text)
-                     .text);
-    else if (released->status != BOWLINE_OK && !j->was_lost)
+    if (released->status != BOWLINE_OK)
         say_line(words_of("%s was not given back (it ends with its lease): %s", j->options.name,
                           released->text)
                      .text);

@@ -222,9 +222,23 @@ def test_on_lost_warn_says_so_and_goes_on(place, redis):
         pass
     assert all(place.is_alive(pid) for pid in run.pids)
     place.path("go").touch()
-    assert finish(place, run) == 9
+    assert finish(place, run) == 123
     assert place.path("end-parent").exists() and not place.path("told-parent").exists()
     assert "job is lost" in run.err
+    assert run.err.splitlines()[-3].endswith("ended (it exits with 9)")
+    assert run.events[-1]["exit"] == 123
+
+
+def test_on_lost_warn_is_123_also_if_only_the_release_finds_the_loss(place, redis):
+    words = ["redis-cli", "-s", str(redis.socket), "del", "bowline:{job}"]
+    run = place.start("--on-lost", "warn", "--status-fd", "1", "job", *words)
+    assert place.finish(run) == 123
+    assert "job was lost before redis-cli ended (it exits with 0)" in run.err
+
+
+def test_on_lost_warn_keeps_the_code_of_a_command_that_kept_its_lock(place, redis):
+    del redis
+    assert place.run("--on-lost", "warn", "job", "sh", "-c", "exit 9").returncode == 9
 
 
 def test_no_renew_ends_with_the_lease(place, redis):

@@ -40,6 +40,12 @@ def test_not_acquired_is_124_and_three_lines(place, words):
     assert not place.path("ran").exists()
 
 
+def test_the_holder_is_shown_as_bowline_and_its_command(place):
+    holder = place.hold()
+    why = place.run("-n", "job", "true").stderr.splitlines()[1]
+    assert f"pid {holder.pid} (bowline run sh)" in why
+
+
 def test_the_code_for_not_acquired_can_be_chosen(place):
     place.hold()
     assert [place.run("-n", "-E", str(code), "job", "true").returncode for code in (0, 1, 75, 255)] == [0, 1, 75, 255]
@@ -391,6 +397,51 @@ def test_bowline_inside_bowline(place):
     assert done.returncode == 6
     done = place.run("outer", program, "run", "-n", "outer", "true")
     assert done.returncode == 124
+
+
+@pytest.mark.parametrize("engine", ["file", "redis"])
+def test_a_run_that_would_wait_for_itself_is_refused(place, redis, engine):
+    if engine == "file":
+        place.env["BOWLINE_URL"] = f"file:{place.locks}"
+    del redis
+    program = os.environ["BOWLINE"]
+    for between in ([], [program, "run", "other"], ["sh", "-c", 'exec "$@"', "sh"]):
+        for wait in ([], ["-w", "50s"]):
+            done = place.run("outer", *between, program, "run", *wait, "outer", "touch", "ran")
+            assert done.returncode == 125
+            what, why, what_to_do = done.stderr.splitlines()
+            assert what == "bowline: outer was not acquired"
+            assert "it would wait for itself" in why
+            assert "another name" in what_to_do
+    assert not place.path("ran").exists()
+
+
+def test_the_same_name_elsewhere_is_another_lock(place, redis):
+    program = os.environ["BOWLINE"]
+    for url in (f"file:{place.locks}", f"{redis.url}?key=mine:%25s"):
+        assert place.run("outer", program, "run", "--url", url, "outer", "sh", "-c", "exit 6").returncode == 6
+    # The URL of the same place with other settings is the same lock.
+    done = place.run("outer", program, "run", "--url", f"{redis.url}?lease=20s", "outer", "true")
+    assert done.returncode == 125
+    place.path("below").mkdir()
+    place.env["BOWLINE_URL"] = "file:"
+    words = ["sh", "-c", f"cd below && {program} run ./x.lock sh -c 'exit 6'"]
+    assert place.run("./x.lock", *words).returncode == 6
+    assert place.run("./x.lock", program, "run", "./x.lock", "true").returncode == 125
+
+
+def test_a_lock_whose_holder_has_ended_is_nobodys(place):
+    # What stays in the background has the variable, and may take the lock later.
+    held = place.run("job", "sh", "-c", "echo $BOWLINE_HELD").stdout.strip()
+    assert held.count("-") == 2
+    env = dict(place.env, BOWLINE_HELD=held)
+    assert place.run("job", "true", env=env).returncode == 0
+    # The number of the bowline that has ended may be another process by now.
+    lock, _, started = held.split("-")
+    env["BOWLINE_HELD"] = f"{lock}-{os.getpid()}-{started}"
+    assert place.run("job", "true", env=env).returncode == 0
+    env["BOWLINE_HELD"] = f"nonsense  - {lock} {lock}- "
+    assert place.run("job", "true", env=env).returncode == 0
 
 
 # What others are told.

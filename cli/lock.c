@@ -41,11 +41,13 @@ static words program_of(const char *command)
 }
 
 /* --max-hold is watched here (job_left_ms) and not by the library, which would give the lock away
- * while a command that cannot be stopped runs on.  It goes before the max-hold of the URL; 0: that
- * one. */
-static int64_t max_hold_of(const settings *s)
+ * while a command that cannot be stopped runs on.  With --on-lost warn the command is not stopped,
+ * and the library does end the hold.  --max-hold goes before the max-hold of the URL; 0: that one. */
+static int64_t max_hold_of(const job *j)
 {
-    return s->max_hold_ms != 0 ? INT64_MAX : 0;
+    int64_t max_hold_ms = j->settings.max_hold_ms;
+
+    return max_hold_ms == 0 || j->options.on_lost == LOST_WARN ? max_hold_ms : INT64_MAX;
 }
 
 /* reply_ms: how long the store may be silent; 0: the usual. */
@@ -59,7 +61,7 @@ static int open_client(bowline_client **ret_client, const job *j, uint32_t reply
         .url         = s->url,
         .lease_ms    = s->lease_ms,
         .reply_ms    = reply_ms,
-        .max_hold_ms = max_hold_of(s),
+        .max_hold_ms = max_hold_of(j),
         .renew       = j->options.no_renew ? BOWLINE_OFF : 0,
         .keeper      = BOWLINE_OFF,
         .spin        = BOWLINE_OFF,
@@ -200,7 +202,7 @@ static int take(job *j, trouble *reterr)
     j->began_at = loop_now();
     int status =
         bowline_acquire_start(&op, j->client, j->options.name,
-                              BOWLINE_ACQUIRE(.wait_ms = s->wait_ms, .max_hold_ms = max_hold_of(s),
+                              BOWLINE_ACQUIRE(.wait_ms = s->wait_ms, .max_hold_ms = max_hold_of(j),
                                               .lease_ms = s->lease_ms),
                               &error);
     if (status < 0)

@@ -2,11 +2,15 @@
  * file_who.c -- see file_who.h.
  */
 #include "engine/file_who.h"
+#include "core/text.h"
 #include "engine/clock.h"
+#include "engine/file_calls.h"
 #include "engine/file_record.h"
 #include "engine/file_ticket.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 enum { USERS_SIZE = 2048 };
 
@@ -70,31 +75,114 @@ static identity identify(const bwl_file *file)
     return id;
 }
 
-/* Who has the flock; 0: nobody whom we can see from here. */
-static pid_t flock_holder(const bwl_file *file)
+/* "FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF"; who waits has "->" before FLOCK.  True: it is a
+ * flock of that file. */
+static bool is_flock_of(const identity *id, const char *text, pid_t *ret_pid)
 {
-    identity      id    = identify(file);
-    FILE         *locks = fopen("/proc/locks", "re");
-    char          line[256];
     char          kind[16];
-    pid_t         holder = 0;
-    pid_t         pid;
     unsigned      device_major;
     unsigned      device_minor;
     unsigned long inode;
 
+    return sscanf(text, "%15s %*s %*s %d %x:%x:%lu", kind, ret_pid, &device_major, &device_minor,
+                  &inode) == 5 &&
+           strcmp(kind, "FLOCK") == 0 && inode == id->inode && device_major == id->device_major &&
+           device_minor == id->device_minor;
+}
+
+/* Who took the flock; 0: nobody whom we can see from here.  That process may have ended, and its
+ * pid be another's by now. */
+static pid_t flock_taker(const identity *id)
+{
+    FILE *locks = fopen("/proc/locks", "re");
+    char  line[256];
+    pid_t taker = 0;
+    pid_t pid   = 0;
+    int   text  = 0;
+
     if (locks == NULL)
         return 0; /* then nobody is seen */
-    while (holder == 0 && fgets(line, sizeof line, locks) != NULL) {
-        /* "17: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF"; who waits has "->" before FLOCK */
-        if (sscanf(line, "%*u: %15s %*s %*s %d %x:%x:%lu", kind, &pid, &device_major, &device_minor,
-                   &inode) == 5 &&
-            strcmp(kind, "FLOCK") == 0 && inode == id.inode && device_major == id.device_major &&
-            device_minor == id.device_minor)
-            holder = pid;
+    while (taker == 0 && fgets(line, sizeof line, locks) != NULL) {
+        text = 0;
+        (void)sscanf(line, "%*u: %n", &text); /* "17: FLOCK ..." */
+        if (text > 0 && is_flock_of(id, line + text, &pid))
+            taker = pid;
     }
     (void)fclose(locks); /* was only read */
-    return holder;
+    return taker;
+}
+
+typedef enum sight { UNSEEN, SEEN_WITHOUT, SEEN_WITH } sight;
+
+static bool has_flock(int descriptor_infos, const char *name, const identity *id)
+{
+    char  line[256];
+    pid_t taker;
+    bool  has  = false;
+    int   fd   = bwl_file_openat(descriptor_infos, name, O_RDONLY | O_CLOEXEC, 0);
+    FILE *info = fd >= 0 ? fdopen(fd, "r") : NULL;
+
+    if (info == NULL && fd >= 0)
+        (void)close(fd);
+    if (info == NULL)
+        return false;
+    while (!has && fgets(line, sizeof line, info) != NULL) {
+        int text = 0;
+        (void)sscanf(line, "lock: %*u: %n", &text); /* else it is another line */
+        has = text > 0 && is_flock_of(id, line + text, &taker);
+    }
+    (void)fclose(info); /* was only read */
+    return has;
+}
+
+/* Whether a process has that flock by one of its descriptors: proc(5), /proc/PID/fdinfo. */
+static sight look_at_process(const char *pid, const identity *id)
+{
+    char           path[48];
+    struct dirent *entry;
+    sight          ret = SEEN_WITHOUT;
+
+    (void)snprintf(path, sizeof path, "/proc/%.20s/fdinfo", pid);
+    DIR *infos = opendir(path);
+    if (infos == NULL)
+        return errno == ENOENT ? SEEN_WITHOUT : UNSEEN;
+    while (ret != SEEN_WITH && (entry = readdir(infos)) != NULL)
+        if (has_flock(dirfd(infos), entry->d_name, id))
+            ret = SEEN_WITH;
+    (void)closedir(infos);
+    return ret;
+}
+
+/* A process that has the flock, taken by itself or inherited; 0: none that we can see. */
+static pid_t find_flock_holder(const identity *id)
+{
+    struct dirent *entry;
+    uint64_t       pid;
+    pid_t          found     = 0;
+    DIR           *processes = opendir("/proc");
+
+    if (processes == NULL)
+        return 0;
+    while (found == 0 && (entry = readdir(processes)) != NULL)
+        if (bwl_number_parse(&pid, entry->d_name, strlen(entry->d_name), INT32_MAX) &&
+            look_at_process(entry->d_name, id) == SEEN_WITH)
+            found = (pid_t)pid;
+    (void)closedir(processes);
+    return found;
+}
+
+/* Who has the flock by the word of the kernel; 0: it does not say. */
+static pid_t flock_holder(const bwl_file *file)
+{
+    char     digits[24];
+    identity id    = identify(file);
+    pid_t    taker = flock_taker(&id);
+
+    (void)snprintf(digits, sizeof digits, "%d", taker);
+    if (taker > 0 && look_at_process(digits, &id) != SEEN_WITHOUT)
+        return taker;
+    pid_t found = find_flock_holder(&id);
+    return found != 0 ? found : taker;
 }
 
 /* ---- what is known of him -------------------------------------------------------------------- */
@@ -128,13 +216,9 @@ static void here(char ret_host[BWL_HOLDER_TEXT_MAX])
     copy(ret_host, uname(&system) == 0 ? system.nodename : "");
 }
 
-/* His files were handed to a child, which has outlived him. */
-static bool has_ended(const bwl_file_record *record)
+static bool has_ended(pid_t pid)
 {
-    char host[BWL_HOLDER_TEXT_MAX];
-
-    here(host);
-    return strcmp(host, record->host) == 0 && kill(record->pid, 0) != 0 && errno == ESRCH;
+    return kill(pid, 0) != 0 && errno == ESRCH;
 }
 
 static void from_record(const bwl_file_record *record, bwl_holder *ret_holder)
@@ -149,8 +233,6 @@ static void from_record(const bwl_file_record *record, bwl_holder *ret_holder)
     bwl_file_boot_learn(boot);
     if (boot[0] != '\0' && strcmp(boot, record->boot) == 0 && record->since <= now)
         ret_holder->since_ms = now - record->since;
-    if (has_ended(record))
-        copy(ret_holder->note, "that process has ended, a child of it holds on");
 }
 
 static void name_program(pid_t pid, char ret_text[BWL_HOLDER_TEXT_MAX])
@@ -168,17 +250,12 @@ static void name_program(pid_t pid, char ret_text[BWL_HOLDER_TEXT_MAX])
     copy(ret_text, line);
 }
 
-/* By a lock of another kind than ours.  The kernel says no more than the pid, if that. */
-static void outsider(pid_t pid, const char *how, bwl_holder *ret_holder)
+/* What the kernel says of a process. */
+static void from_kernel(pid_t pid, bwl_holder *ret_holder)
 {
     char        path[32];
     struct stat st;
 
-    ret_holder->held    = true;
-    ret_holder->foreign = true;
-    copy(ret_holder->note, how);
-    if (pid <= 0)
-        return;
     ret_holder->pid = pid;
     name_program(pid, ret_holder->program);
     (void)snprintf(path, sizeof path, "/proc/%d", pid);
@@ -187,17 +264,58 @@ static void outsider(pid_t pid, const char *how, bwl_holder *ret_holder)
     here(ret_holder->host);
 }
 
+/* By a lock of another kind than ours.  The kernel says no more than the pid, if that. */
+static void outsider(pid_t pid, const char *how, bwl_holder *ret_holder)
+{
+    ret_holder->held    = true;
+    ret_holder->foreign = true;
+    copy(ret_holder->note, how);
+    if (pid > 0)
+        from_kernel(pid, ret_holder);
+}
+
+/* Whoever may write to the lock file can have written the record.  People are told to end the
+ * process that has the lock, so its pid is that of the kernel.  A pid of the record that the kernel
+ * does not confirm is only quoted. */
+static void compare(const bwl_file_record *record, pid_t kernel, bwl_holder *ret_holder)
+{
+    char host[BWL_HOLDER_TEXT_MAX];
+    char note[BWL_HOLDER_TEXT_MAX] = "";
+
+    here(host);
+    if (kernel > 0 && kernel != record->pid) {
+        *ret_holder = (bwl_holder){ .held = true, .fence = record->fence };
+        from_kernel(kernel, ret_holder);
+        if (has_ended(record->pid))
+            (void)snprintf(note, sizeof note, "pid %d took it and has ended, a child holds on",
+                           record->pid);
+        else
+            (void)snprintf(note, sizeof note, "the lock file says pid %d, the kernel does not",
+                           record->pid);
+    } else if (kernel > 0 && has_ended(kernel)) {
+        ret_holder->pid = 0;
+        (void)snprintf(note, sizeof note, "pid %d took it and has ended, a child holds on", kernel);
+    } else if (kernel == 0 && strcmp(host, record->host) == 0) {
+        ret_holder->pid = 0;
+        (void)snprintf(note, sizeof note, "pid %d by the lock file, the kernel does not say",
+                       record->pid);
+    }
+    copy(ret_holder->note, note);
+}
+
 /* He stands first in the queue, and it was granted to him. */
 static void insider(int queue_fd, const bwl_file *flocked, uint64_t ticket, bwl_holder *ret_holder)
 {
     bwl_file_record record;
+    pid_t           kernel = flocked->fd >= 0 ? flock_holder(flocked) : 0;
 
     ret_holder->held  = true;
     ret_holder->fence = ticket;
-    if (bwl_file_read_record(queue_fd, &record) && record.fence == ticket)
+    ret_holder->pid   = kernel;
+    if (bwl_file_read_record(queue_fd, &record) && record.fence == ticket) {
         from_record(&record, ret_holder);
-    else
-        ret_holder->pid = flock_holder(flocked);
+        compare(&record, kernel, ret_holder);
+    }
 }
 
 void bwl_file_who(const bwl_file *queue, const bwl_file *flocked, bwl_holder *ret_holder)

@@ -3,7 +3,12 @@
  *
  * The kernel says who is first in the queue (file_ticket.h); the record says who that is, if it is
  * about that ticket (file_record.h).  If it is not, the head of the queue waits for somebody who
- * has the flock without standing in it, a flock(1) say: /proc/locks has his pid.
+ * has the flock without standing in it, a flock(1) say.
+ *
+ * The pid is always the kernel's: of the process that took the flock (/proc/locks), or, when that
+ * has ended, of one that has inherited it (/proc/PID/fdinfo, as far as we may read it).  It is 0
+ * when the kernel does not say.  A record that contradicts it is noted, as others may have written
+ * it.  Only the record of another host is taken at its word, on a network file system.
  */
 #ifndef BWL_FILE_WHO_H
 #define BWL_FILE_WHO_H

@@ -94,6 +94,9 @@ ALSO(openat, __openat64_2);
 PLAIN(FILE *, NULL, fopen, (const char *path, const char *mode), (path, mode), NO_DESCRIPTOR,
       ERROR(EINTR), ERROR(EACCES))
 ALSO(fopen, fopen64);
+PLAIN(FILE *, NULL, fdopen, (int fd, const char *mode), (fd, mode), ERROR(ENOMEM))
+PLAIN(void *, NULL, opendir, (const char *path), (path), NO_DESCRIPTOR, ERROR(EACCES),
+      ERROR(ENOMEM))
 
 /* The descriptor is gone in any case, as on Linux. */
 OURS(int, close, int fd)
@@ -166,6 +169,9 @@ PLAIN(ssize_t, -1, __getdelim, (char **text, size_t *size, int end, FILE *file),
       (text, size, end, file), ERROR(ENOMEM), ERROR(EIO))
 PLAIN(ssize_t, -1, getline, (char **text, size_t *size, FILE *file), (text, size, file),
       ERROR(ENOMEM), ERROR(EIO))
+
+PLAIN(void *, NULL, readdir, (void *directory), (directory), ERROR(EIO))
+ALSO(readdir, readdir64);
 
 OURS(int, flock, int fd, int what)
 {

@@ -136,9 +136,10 @@ static int take_url(settings *s, const char *url, words from, trouble *reterr)
     size_t size = strlen(url);
 
     if (size == 0)
-        return complain(reterr, words_of("the URL in %s is empty", from.text),
-                        words_of("nobody can say which locks were meant"),
-                        words_of("give a URL, or file: for locks on this machine"));
+        return complain(
+            reterr, words_of("the URL in %s is empty", from.text),
+            words_of("nobody can say which locks were meant"),
+            words_of("give a URL, or file: for the locks of this user on this machine"));
     if (size > URL_MAX)
         return complain(reterr, words_of("the URL in %s is too long", from.text),
                         words_of("it has %zu bytes, %d at most", size, URL_MAX),

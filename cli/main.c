@@ -39,7 +39,8 @@ static void write_help(void)
     COMMAND_MAP(X)
 #undef X
     (void)fputs("\n"
-                "Without a URL it locks on this machine.  With BOWLINE_URL=redis://HOST it locks\n"
+                "Without a URL it locks between the processes of one user of this machine; with\n"
+                "BOWLINE_URL=file:///run/lock/bowline of all its users, and with redis://HOST\n"
                 "across all that use that server.  bowline run --help says more.\n",
                 stdout);
 }

@@ -314,7 +314,8 @@ void options_manual(FILE *out)
                 "\n"
                 "Where locks live, the first that says so: --url, --url-file, $BOWLINE_URL, then\n"
                 "$XDG_CONFIG_HOME/bowline.conf (or ~/.config/bowline.conf), or if there is none\n"
-                "/etc/bowline.conf; and file:, locks on this machine, if nothing does.\n"
+                "/etc/bowline.conf; and file:, the locks of this user on this machine, if nothing\n"
+                "does. file:///run/lock/bowline has those of all its users.\n"
                 "The file has lines KEY = VALUE: url, wait, lease, max-hold, kill-after.\n"
                 "A URL with a password belongs in a file that only you can read (--url-file).\n",
                 out);

@@ -49,8 +49,8 @@ static const caps_row rows[] = {
       .wake           = "kernel",
       .loss           = "none",
       .crash          = "freed",
-      .excludes_words = "the processes of this machine that use this directory, and flock(2) on "
-                        "its files",
+      .excludes_words = "the processes of this machine that use this directory (without one: of "
+                        "this user alone), and flock(2) on its files",
       .order_words    = "first come, first served, among bowline's own; flock(1) has no place",
       .fence_words    = "grows with every holder, also across a restart",
       .wake_words     = "by the kernel (inotify), when the file is closed",

@@ -126,7 +126,8 @@ enum {
 typedef struct bowline_options {
     size_t size; /* set by BOWLINE_OPTIONS */
 
-    /* NULL: "file:", locks between the processes of this machine.  Else
+    /* NULL: "file:", locks between the processes of the effective user on this machine; those of
+     * other users are others.  "file:///run/lock/bowline": of all users.  Else
      *     thread:    file:[DIRECTORY]    redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]
      *     unix:///SOCKET                 rediss://... (TLS)
      *     redis+sentinel://HOST[:PORT][,HOST[:PORT]]/SERVICE[/DB]    rediss+sentinel://... (TLS)

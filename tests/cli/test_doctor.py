@@ -321,10 +321,36 @@ def test_what_is_at_risk_is_said(place, good):
 def test_a_directory_of_everybody(place):
     place.locks.chmod(0o1777)
     finding = look(place, None).of("directory")
-    assert (finding["grade"], "everybody" in finding["why"]) == ("note", True)
+    assert (finding["grade"], "every user" in finding["why"]) == ("note", True)
     place.locks.chmod(0o777)
     bill = look(place, None)
     assert (bill.code, bill.bad()) == (1, ["url"])
+
+
+def test_the_directory_of_one_user_is_said_to_be_that(place):
+    finding = look(place, "file:").of("users")
+    assert finding["grade"] == "note" and f"user {os.geteuid()} alone" in finding["what"]
+    assert "another lock of the same name" in finding["why"] and "file:///run/lock/bowline" in finding["type"]
+    assert "users" not in look(place, None).grades()
+
+
+def test_a_shared_directory_of_another_user(place):
+    if os.geteuid() != 0:
+        pytest.skip("nobody but root can give a directory away")
+    place.locks.chmod(0o1777)
+    assert "owner" not in look(place, None).grades()
+    os.chown(place.locks, 65534, 65534)
+    bill = look(place, None)
+    assert (bill.of("owner")["grade"], bill.code) == ("warning", 0)
+    assert "held twice" in bill.of("owner")["why"] and bill.of("owner")["type"].startswith("chown root ")
+
+
+def test_a_shared_directory_that_cannot_be_read(place):
+    if os.geteuid() == 0:
+        pytest.skip("root may read every directory")
+    place.locks.chmod(0o1733)
+    finding = look(place, None).of("removal")
+    assert finding["grade"] == "warning" and finding["type"].startswith("chmod a+r ")
 
 
 # ---- the words ---------------------------------------------------------------------------------------------

@@ -156,6 +156,75 @@ static void test_file_seat_shared_holder_is_seen_though_its_file_was_removed(voi
     assert_false(holder.held);
 }
 
+/* ---- two users ------------------------------------------------------------------------------- */
+
+static char shared_url[PATH_SIZE];
+
+static bool become_nobody(void)
+{
+    return setegid(NOBODY) == 0 && seteuid(NOBODY) == 0;
+}
+
+/* Takes the name as another user, or says why not. */
+static int take_as_nobody(void *arg)
+{
+    bwl_settings asked = { 0 };
+
+    (void)arg;
+    if (!become_nobody())
+        return 100;
+    if (bwl_client_open(&client, &asked, false, shared_url, &fault) != BWL_OK)
+        return 101;
+    bwl_client_lock(client);
+    make_seats("n");
+    return (int)join(0, ONCE);
+}
+
+static void take_and_stay(void *arg)
+{
+    if (take_as_nobody(arg) != BWL_YES)
+        _exit(1);
+}
+
+/* Nobody else may read or write what root makes with this umask, but for what is shared. */
+static int two_users(void **state)
+{
+    (void)shared_seats_of_a_name(state);
+    (void)snprintf(shared_url, sizeof shared_url, "file:%s", directory);
+    (void)umask(077);
+    return 0;
+}
+
+static void test_file_seat_shared_by_two_users_is_held_by_one(void **state)
+{
+    if (geteuid() != 0)
+        skip();
+    (void)takes(0); /* root makes the file */
+    assert_int_equal(in_child(take_as_nobody, NULL), BWL_NO);
+    leave(0);
+    pid_t child = start_child(take_and_stay, NULL);
+    assert_int_equal(join(1, ONCE), BWL_NO);
+    end_child(child);
+    (void)takes(1);
+}
+
+static void test_file_seat_shared_by_two_users_whoever_makes_the_file(void **state)
+{
+    struct stat st;
+
+    if (geteuid() != 0)
+        skip();
+    pid_t child = start_child(take_and_stay, NULL);
+    assert_int_equal(stat(in("n"), &st), 0);
+    assert_int_equal(st.st_uid, NOBODY);
+    assert_int_equal(join(1, ONCE), BWL_NO);
+    end_child(child);
+    (void)takes(1);
+    assert_int_equal(in_child(take_as_nobody, NULL), BWL_NO);
+    leave(1);
+    assert_int_equal(in_child(take_as_nobody, NULL), BWL_YES);
+}
+
 /* Nobody else can remove files there: what it costs is saved. */
 static void test_file_seat_shared_with_nobody_has_no_mark(void **state)
 {
@@ -182,6 +251,10 @@ int main(void)
         with_shared_path(test_file_seat_shared_release_ends_it_in_copies_too),
         with_shared_name(test_file_seat_shared_holder_is_seen_though_its_file_was_removed),
         with_shared_path(test_file_seat_shared_holder_is_seen_though_its_file_was_removed),
+        cmocka_unit_test_setup_teardown(test_file_seat_shared_by_two_users_is_held_by_one,
+                                        two_users, leave_all),
+        cmocka_unit_test_setup_teardown(test_file_seat_shared_by_two_users_whoever_makes_the_file,
+                                        two_users, leave_all),
         with_name(test_file_seat_shared_with_nobody_has_no_mark),
     };
 

@@ -14,7 +14,8 @@ int bwl_lock_for_who(bwl_lock **ret_lock, bwl_client *client, const char *name, 
     return bwl_lock_new(ret_lock, client, name, &terms, fault);
 }
 
-int bwl_ask_who(bwl_client *client, const char *name, bwl_holder *ret_holder, bwl_fault *fault)
+int bwl_ask_who(bwl_client *client, const char *name, bwl_ms until, bwl_holder *ret_holder,
+                bwl_fault *fault)
 {
     bwl_operation operation;
     bwl_lock     *lock;
@@ -23,11 +24,11 @@ int bwl_ask_who(bwl_client *client, const char *name, bwl_holder *ret_holder, bw
     if (status < 0)
         return status;
     bwl_lock_look(lock, &operation);
-    status = bwl_client_wait(client, &operation, BWL_NEVER, fault);
+    status = bwl_client_wait(client, &operation, until, fault);
     if (status == BWL_OK)
         status = client->engine->who(lock, ret_holder, fault);
     else
-        bwl_lock_cancel(&operation); /* it could not even be waited for */
+        bwl_lock_cancel(&operation); /* no answer in time, or it could not be waited for */
     bwl_lock_unwanted(lock);
     return status;
 }
@@ -50,14 +51,14 @@ static void name_holder(char *ret_text, size_t capacity, const bwl_holder *h)
         (void)snprintf(ret_text + size, capacity - (size_t)size, " (%s)", h->program);
 }
 
-void bwl_describe_holder(bwl_client *client, const char *name, bowline_error *error)
+void bwl_describe_holder(bwl_client *client, const char *name, bwl_ms until, bowline_error *error)
 {
     bwl_holder  holder;
     char        who[3 * BWL_HOLDER_TEXT_MAX + 48];
     size_t      size = strlen(error->text);
     const char *mark;
 
-    if (bwl_ask_who(client, name, &holder, NULL) < 0 || !holder.held)
+    if (bwl_ask_who(client, name, until, &holder, NULL) < 0 || !holder.held)
         return; /* the text as it is does without it */
     name_holder(who, sizeof who, &holder);
     mark = holder.note[0] != '\0' ? "; " : "";

@@ -141,31 +141,31 @@ static int acquire_in(bwl_client *lane, bowline_hold **ret_hold, const wish *w, 
                       bowline_error *reterr)
 {
     bwl_operation operation;
+    bwl_ms        answer_ms = lane->settings.answer_ms;
 
     bwl_client_lock(lane);
-    int status = start_acquire(&operation, lane, w->name, &w->options, wait_ms, reterr);
+    bwl_ms now    = bwl_client_now(lane);
+    bwl_ms until  = wait_ms == BWL_NEVER ? BWL_NEVER : bwl_later(now + wait_ms, answer_ms);
+    int    status = start_acquire(&operation, lane, w->name, &w->options, wait_ms, reterr);
     if (status == BOWLINE_OK)
         status = end_acquire(ret_hold, &operation, reterr);
     if (status == BOWLINE_OK)
         status = keep(ret_hold, reterr);
     if ((status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) && reterr != NULL)
-        bwl_describe_holder(lane, w->name, reterr);
+        bwl_describe_holder(lane, w->name, until, reterr);
     bwl_client_unlock(lane);
     return status;
 }
 
-/* What is left of a wait that began then. */
+/* What is left of a wait that began then; below 0: how long ago it was over. */
 static bwl_ms time_left(bwl_ms wait_ms, bwl_ms begun)
 {
-    bwl_ms gone_ms = bwl_clock_now() - begun;
-
-    if (wait_ms == BWL_NEVER)
-        return BWL_NEVER;
-    return wait_ms > gone_ms ? wait_ms - gone_ms : 0;
+    return wait_ms == BWL_NEVER ? BWL_NEVER : wait_ms - (bwl_clock_now() - begun);
 }
 
 /* A lane without a connection may get none: perhaps the server has enough of us.  So it is tried
- * once, and the rest of the time is then spent in the lane that everybody has. */
+ * once, and the rest of the time is then spent in the lane that everybody has.  There is none if
+ * the first attempt took the wait and the time for one answer. */
 static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, const wish *w,
                              bowline_error *reterr)
 {
@@ -188,8 +188,9 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
         bwl_lane_enter(lane);
         bwl_lanes_meet_first(meeting);
     }
-    if (status == BOWLINE_BUSY || status == BOWLINE_UNREACHABLE || status == BOWLINE_REFUSED ||
-        status == BOWLINE_UNKNOWN)
+    bool is_open = status == BOWLINE_BUSY || status == BOWLINE_UNREACHABLE ||
+                   status == BOWLINE_REFUSED || status == BOWLINE_UNKNOWN;
+    if (is_open && (!is_new || wait_ms > -lane->settings.answer_ms))
         status = acquire_in(lane, ret_hold, w, wait_ms, reterr);
     if (status == BOWLINE_OK)
         bwl_lock_of(*ret_hold)->meeting = meeting; /* for as long as it is there */

@@ -48,7 +48,7 @@ int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_ho
     if (status < 0)
         return status;
     bwl_client_lock(inner);
-    status = bwl_ask_who(inner, name, &holder, bwl_fault_of(reterr));
+    status = bwl_ask_who(inner, name, BWL_NEVER, &holder, bwl_fault_of(reterr));
     bwl_client_unlock(inner);
     if (status == BOWLINE_OK)
         copy(ret_holder, &holder);

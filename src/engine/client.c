@@ -206,6 +206,20 @@ void bwl_client_close(bwl_client *client)
     free(client);
 }
 
+int bwl_check_lease(const bwl_client *client, bwl_ms lease_ms, bwl_fault *fault)
+{
+    bwl_ms most_ms = client->settings.lease_max_ms;
+
+    if (most_ms == 0 || lease_ms <= most_ms)
+        return BWL_OK;
+    return bwl_fail(fault, BWL_STATUS_USAGE,
+                    "a lease of %lld ms is longer than that of the URL, %lld ms, which %s: waits "
+                    "for before a server that was started again has a vote: write lease=%lldms "
+                    "into the URL of all who lock, or restart-wait=off",
+                    (long long)lease_ms, (long long)most_ms, client->engine->scheme,
+                    (long long)lease_ms);
+}
+
 void bwl_client_lock(bwl_client *client)
 {
     int error = pthread_mutex_lock(&client->mutex);

@@ -80,6 +80,10 @@ typedef struct bwl_engine {
     /* Frees the engine's part of a lock that is over, or whose client is closing. */
     void (*forget)(bwl_lock *lock);
 
+    /* Takes back what the lock's machine has asked last and has not been sent: answers UNSENT, and
+     * sets the lock's error text.  NULL: nothing is ever kept. */
+    void (*withdraw)(bwl_lock *lock);
+
     /* Was woken (bwl_client_wake), or a timer of the engine came. NULL: has nothing to do then. */
     void (*woken)(bwl_client *client);
 
@@ -132,6 +136,7 @@ struct bwl_lock {
     void             *part;      /* the engine's own */
     uint32_t          latest_tag;
     unsigned          commanded; /* how often the machine has asked something                    */
+    bwl_ms            patient_until; /* see bwl_hold_told_by, bwl_hold_unsent_by; NEVER: for ever */
     unsigned          pins; /* what still points here: a step under way, an open question        */
     bool              wanted; /* the caller still has a handle to it                              */
     bool              unawaited; /* its release is under way, and nobody waits for it             */
@@ -280,7 +285,8 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *e
 /* May its locks have this lease?  USAGE. */
 int bwl_check_lease(const bwl_client *client, bwl_ms lease_ms, bwl_fault *fault);
 
-/* locked: starts an operation.  Its end may have come when this returns. */
+/* locked: starts an operation.  Its end may have come when this returns.  wait_ms below 0: the wait
+ * was over so long ago; the lock is tried once, within what is left of the time for one answer. */
 void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms);
 void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms);
 void bwl_lock_release(bwl_lock *lock, bwl_operation *operation);

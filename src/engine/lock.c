@@ -60,20 +60,6 @@ int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, cons
     return bwl_lock_new_in(ret_lock, client, client->engine, name, terms, fault);
 }
 
-int bwl_check_lease(const bwl_client *client, bwl_ms lease_ms, bwl_fault *fault)
-{
-    bwl_ms most_ms = client->settings.lease_max_ms;
-
-    if (most_ms == 0 || lease_ms <= most_ms)
-        return BWL_OK;
-    return bwl_fail(fault, BWL_STATUS_USAGE,
-                    "a lease of %lld ms is longer than that of the URL, %lld ms, which %s: waits "
-                    "for before a server that was started again has a vote: write lease=%lldms "
-                    "into the URL of all who lock, or restart-wait=off",
-                    (long long)lease_ms, (long long)most_ms, client->engine->scheme,
-                    (long long)lease_ms);
-}
-
 int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *engine,
                     const char *name, const bwl_terms *terms, bwl_fault *fault)
 {
@@ -97,22 +83,23 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *e
 
     unsigned nodes = engine == client->engine ? client->nodes : 1;
     bwl_hold_init(&lock->hold, protocol_of(client, engine), nodes, &complete);
-    lock->timer      = (bwl_timer){ .at = BWL_NEVER };
-    lock->client     = client;
-    lock->engine     = engine;
-    lock->seats      = NULL;
-    lock->meeting    = NULL;
-    lock->is_named   = false;
-    lock->previous   = NULL;
-    lock->operation  = NULL;
-    lock->part       = lock + 1;
-    lock->latest_tag = 0;
-    lock->commanded  = 0;
-    lock->pins       = 0;
-    lock->wanted     = true;
-    lock->unawaited  = false;
-    lock->saw_alien  = false;
-    lock->reads_wall = reads_wall(&lock->hold);
+    lock->timer         = (bwl_timer){ .at = BWL_NEVER };
+    lock->client        = client;
+    lock->engine        = engine;
+    lock->seats         = NULL;
+    lock->meeting       = NULL;
+    lock->is_named      = false;
+    lock->previous      = NULL;
+    lock->operation     = NULL;
+    lock->part          = lock + 1;
+    lock->latest_tag    = 0;
+    lock->commanded     = 0;
+    lock->patient_until = BWL_NEVER;
+    lock->pins          = 0;
+    lock->wanted        = true;
+    lock->unawaited     = false;
+    lock->saw_alien     = false;
+    lock->reads_wall    = reads_wall(&lock->hold);
     bwl_lock_hide(lock);
     lock->why[0]    = '\0';
     lock->name_size = (uint16_t)name_size;
@@ -287,11 +274,31 @@ void bwl_lock_disown(bwl_lock *lock)
     bwl_lock_unpin(lock);
 }
 
+/* The caller waits no longer.  What has not been sent is not sent any more, and that may be all
+ * there was to wait for. */
+static void patience_is_over(bwl_lock *lock, bwl_ms now)
+{
+    bwl_effects fx;
+
+    if (lock->engine->withdraw != NULL)
+        lock->engine->withdraw(lock);
+    if (now < bwl_hold_told_by(&lock->hold))
+        return;
+    bwl_no_effects(&fx);
+    bwl_lock_says(lock, "no answer within %lld ms", (long long)lock->hold.terms.answer_ms);
+    bwl_hold_time_up(&lock->hold, now, &fx);
+    step(lock, &fx);
+}
+
 void bwl_lock_event(bwl_lock *lock, bwl_event ev)
 {
     lock->saw_alien = ev.answer == BWL_ALIEN;
     ev.now          = bwl_client_now(lock->client);
+    bwl_lock_pin(lock);
+    if (ev.kind == BWL_ALARM && ev.now >= lock->patient_until)
+        patience_is_over(lock, ev.now);
     happened(lock, &ev);
+    bwl_lock_unpin(lock);
 }
 
 /* An answer that is known at once is of the moment of the question: whatever is counted from it
@@ -319,12 +326,22 @@ static void put_all(bwl_lock *lock, const bwl_effects *fx)
             put(lock, &fx->asks[i]);
 }
 
+static bwl_ms patient_until(const bwl_lock *lock)
+{
+    bwl_ms unsent_by = bwl_hold_unsent_by(&lock->hold);
+    bwl_ms told_by   = bwl_hold_told_by(&lock->hold);
+
+    return unsent_by > lock->client->latest ? bwl_sooner(unsent_by, told_by) : told_by;
+}
+
 /* Does what the machine wants.  The lock is pinned. */
 static void step(bwl_lock *lock, const bwl_effects *fx)
 {
     struct bwl_seats *seats = lock->seats != NULL ? bwl_seats_enter(lock) : NULL;
+    bwl_ms            wake  = bwl_clock_tick(fx->wake_at, fx->wake_slack_ms);
 
-    bwl_client_alarm(lock->client, &lock->timer, bwl_clock_tick(fx->wake_at, fx->wake_slack_ms));
+    lock->patient_until = patient_until(lock);
+    bwl_client_alarm(lock->client, &lock->timer, bwl_sooner(wake, lock->patient_until));
     if (fx->outcome.kind != BWL_PENDING)
         end_operation(lock, fx->outcome.kind);
     if (lock->is_out)
@@ -352,7 +369,8 @@ void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
 
     bwl_no_effects(&fx);
     begin(lock, operation, BWL_ACQUIRE);
-    bwl_hold_acquire(&lock->hold, &fresh, moment(lock, now), bwl_later(now, wait_ms), &fx);
+    bwl_ms give_up_at = wait_ms < 0 ? now + wait_ms : bwl_later(now, wait_ms);
+    bwl_hold_acquire(&lock->hold, &fresh, moment(lock, now), give_up_at, &fx);
     step(lock, &fx);
     bwl_lock_unpin(lock);
 }
@@ -442,42 +460,38 @@ void bwl_lock_cancel(bwl_operation *operation)
 
 /* ---- who holds it? --------------------------------------------------------------------------- */
 
+static void begin_look(bwl_lock *lock, bwl_operation *operation)
+{
+    begin(lock, operation, 0);
+    operation->looks = true;
+    (void)bwl_client_now(lock->client);
+}
+
+static void end_look(bwl_lock *lock, bool is_done)
+{
+    if (is_done)
+        bwl_lock_looked(lock);
+    bwl_lock_unpin(lock);
+}
+
 void bwl_lock_look(bwl_lock *lock, bwl_operation *operation)
 {
     bool (*look)(bwl_lock *) = lock->client->engine->look;
 
-    assert(lock->operation == NULL);
-    *operation      = (bwl_operation){ .lock = lock, .looks = true, .ended = BWL_PENDING };
-    lock->operation = operation;
-    (void)bwl_client_now(lock->client);
-    bwl_lock_pin(lock);
-    if (look == NULL || look(lock))
-        bwl_lock_looked(lock);
-    bwl_lock_unpin(lock);
+    begin_look(lock, operation);
+    end_look(lock, look == NULL || look(lock));
 }
 
 void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_section *section)
 {
-    assert(lock->operation == NULL);
-    *operation      = (bwl_operation){ .lock = lock, .looks = true, .ended = BWL_PENDING };
-    lock->operation = operation;
-    (void)bwl_client_now(lock->client);
-    bwl_lock_pin(lock);
-    if (lock->client->engine->step(lock, section))
-        bwl_lock_looked(lock);
-    bwl_lock_unpin(lock);
+    begin_look(lock, operation);
+    end_look(lock, lock->client->engine->step(lock, section));
 }
 
 void bwl_lock_break(bwl_lock *lock, bwl_operation *operation)
 {
-    assert(lock->operation == NULL);
-    *operation      = (bwl_operation){ .lock = lock, .looks = true, .ended = BWL_PENDING };
-    lock->operation = operation;
-    (void)bwl_client_now(lock->client);
-    bwl_lock_pin(lock);
-    if (lock->client->engine->break_seen(lock))
-        bwl_lock_looked(lock);
-    bwl_lock_unpin(lock);
+    begin_look(lock, operation);
+    end_look(lock, lock->client->engine->break_seen(lock));
 }
 
 void bwl_lock_looked(bwl_lock *lock)

@@ -47,6 +47,18 @@ bwl_redis_open_question bwl_redis_take_first(bwl_redis_store *store)
     return first;
 }
 
+bwl_redis_open_question bwl_redis_take_unsent(bwl_redis_store *store, size_t nth)
+{
+    bwl_redis_open_question taken = *bwl_redis_nth(store, nth);
+
+    assert(!taken.written && !taken.read_late);
+    for (; nth + 1 < store->questions_count; nth++)
+        *bwl_redis_nth(store, nth) = *bwl_redis_nth(store, nth + 1);
+    store->questions_count--;
+    store->client->pending--;
+    return taken;
+}
+
 void bwl_redis_go_together(bwl_redis_store *store, size_t nth, size_t size)
 {
     for (size_t i = nth; i < nth + size; i++) {

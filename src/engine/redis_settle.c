@@ -90,3 +90,45 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
     bwl_redis_seek_held(store);
     bwl_redis_set_timer(store);
 }
+
+/* ---- taken back ------------------------------------------------------------------------------ */
+
+/* Asked by the lock's machine, for what it wants now.  A question to the replicas is none: it is
+ * only put where there is a connection. */
+static bool is_unsent(const bwl_redis_open_question *q, const bwl_lock *lock)
+{
+    return q->lock == lock && q->tag == lock->latest_tag && !q->written && !q->verifies &&
+           q->looker == NULL && q->section == NULL && !bwl_redis_is_wait(q);
+}
+
+static void says_why_unsent(const bwl_redis_store *store, bwl_lock *lock)
+{
+    if (store->broke.status != 0 && store->failures > 0)
+        bwl_lock_says(lock, "%s", store->broke.text);
+    else
+        bwl_lock_says(lock, "%s: no answer within %lld ms", store->where,
+                      (long long)store->client->settings.answer_ms);
+}
+
+/* All of them are taken out before the first is settled: that may ask for something new. */
+void bwl_redis_withdraw(bwl_lock *lock)
+{
+    bwl_redis_open_question taken[BWL_NODES_MAX];
+    unsigned                count  = 0;
+    bwl_client             *client = lock->client;
+
+    for (bwl_redis_store *store = client->store; store != NULL; store = store->next)
+        for (size_t i = 0; i < store->questions_count && count < BWL_NODES_MAX;) {
+            if (!is_unsent(bwl_redis_nth(store, i), lock)) {
+                i++;
+                continue;
+            }
+            taken[count++] = bwl_redis_take_unsent(store, i);
+            says_why_unsent(store, lock);
+            bwl_redis_watch_failed(store, &taken[count - 1]);
+        }
+    for (unsigned i = 0; i < count; i++)
+        bwl_redis_settle(&taken[i], &(bwl_event){ .kind = BWL_REPLY, .answer = BWL_UNSENT });
+    if (count > 0)
+        bwl_redis_set_timer(client->store);
+}

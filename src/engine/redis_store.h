@@ -388,6 +388,9 @@ bool bwl_redis_append(bwl_redis_store *store, const bwl_redis_open_question *que
 /* Takes the oldest one out.  Its lock stays pinned. */
 bwl_redis_open_question bwl_redis_take_first(bwl_redis_store *store);
 
+/* The nth question, which is not written. */
+bwl_redis_open_question bwl_redis_take_unsent(bwl_redis_store *store, size_t nth);
+
 /* So many, from the nth on, go out as one, which is what the connection is given next. */
 void bwl_redis_go_together(bwl_redis_store *store, size_t nth, size_t size);
 
@@ -409,6 +412,9 @@ void bwl_redis_settle(const bwl_redis_open_question *question, const bwl_event *
 /* The connection cannot be used any more, or there is none.  `refused`: nor would the next one
  * be. */
 void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool refused);
+
+/* See withdraw in engine/client.h. */
+void bwl_redis_withdraw(bwl_lock *lock);
 
 /* redis_write.c */
 /* Into the connection, which is not sent.  False: there is no room for it. */

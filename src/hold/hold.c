@@ -18,8 +18,10 @@
 #include "hold/pause.h"
 
 enum {
-    PAUSE_MAX_MS = 500, /* between attempts                                                  */
-    ANEW_MS      = 1,   /* likewise, where the last one told us to make the next             */
+    PAUSE_MAX_MS     = 500, /* between attempts                                              */
+    ANEW_MS          = 1,   /* likewise, where the last one told us to make the next         */
+    STORE_FIRST_MS   = 50,  /* by which the store's own time limit may come later than ours  */
+    REPLICAS_LATE_MS = 250, /* likewise, the answer of replicas, and the release behind it   */
 };
 
 static void told(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
@@ -105,11 +107,15 @@ static bool was_last_try(const bwl_hold *h)
     return h->last_try || (tries_max != 0 && h->claim.attempt >= tries_max);
 }
 
-/* This attempt is surely not ours.  Pause and try once more, unless the time is over. */
+/* This attempt is surely not ours.  Pause and try once more, unless the time is over.  A store that
+ * could not be reached during all of the wait is not tried again behind it: that could take as long
+ * as this attempt did. */
 static void no_luck(bwl_hold *h, bwl_outcome_kind trouble, const bwl_event *ev, bwl_effects *fx)
 {
+    bool is_in_vain = trouble == BWL_UNREACHABLE && ev->now >= h->give_up_at;
+
     h->trouble = trouble;
-    if (was_last_try(h)) {
+    if (was_last_try(h) || is_in_vain) {
         give_up(h, ev, fx);
         return;
     }
@@ -361,19 +367,54 @@ void bwl_hold_extend(bwl_hold *h, bwl_ms now, bwl_ms lease_ms, bwl_effects *fx)
     bwl_hold_say_when(h, fx);
 }
 
-void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx)
+/* Ends the attempt, and tells this. */
+static void stop(bwl_hold *h, bwl_ms now, bwl_outcome_kind kind, bwl_effects *fx)
 {
     assert(bwl_hold_is_sought(h));
     if (h->state == BWL_HOLD_WAITING) {
-        bwl_hold_over_telling(h, BWL_CANCELLED, fx);
+        bwl_hold_over_telling(h, kind, fx);
     } else if (h->state != BWL_HOLD_YIELDING && h->protocol->settles) {
-        bwl_hold_leave_telling(h, BWL_CANCELLED, &(bwl_event){ .now = now }, fx);
+        bwl_hold_leave_telling(h, kind, &(bwl_event){ .now = now }, fx);
     } else { /* what is out goes on */
         assert(h->state == BWL_HOLD_YIELDING || h->state == BWL_HOLD_ACQUIRING);
         h->state = h->state == BWL_HOLD_YIELDING ? BWL_HOLD_LEAVING : BWL_HOLD_ABANDONING;
-        bwl_tell(fx, BWL_CANCELLED);
+        bwl_tell(fx, kind);
     }
     bwl_hold_say_when(h, fx);
+}
+
+void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx)
+{
+    stop(h, now, BWL_CANCELLED, fx);
+}
+
+bwl_ms bwl_hold_told_by(const bwl_hold *h)
+{
+    bwl_ms slack_ms = STORE_FIRST_MS + (h->claim.replicas > 0 ? REPLICAS_LATE_MS : 0);
+
+    if (!bwl_hold_is_sought(h))
+        return BWL_NEVER;
+    return bwl_later(h->give_up_at, bwl_later(h->terms.answer_ms, slack_ms));
+}
+
+bwl_ms bwl_hold_unsent_by(const bwl_hold *h)
+{
+    if (h->state == BWL_HOLD_SETTLING)
+        return settle_by(h);
+    return h->state == BWL_HOLD_ACQUIRING && h->trouble == BWL_UNREACHABLE ? h->give_up_at
+                                                                           : BWL_NEVER;
+}
+
+void bwl_hold_time_up(bwl_hold *h, bwl_ms now, bwl_effects *fx)
+{
+    bool is_known = h->state == BWL_HOLD_DISCARDING || h->state == BWL_HOLD_WAITING;
+
+    if (h->state == BWL_HOLD_QUEUED)
+        stop(h, now, BWL_TIMED_OUT, fx);
+    else if (h->state == BWL_HOLD_WAITING && h->trouble == BWL_BUSY && h->would_wait)
+        stop(h, now, BWL_TIMED_OUT, fx);
+    else
+        stop(h, now, is_known ? h->trouble : BWL_UNKNOWN, fx);
 }
 
 void bwl_hold_event(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)

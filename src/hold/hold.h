@@ -129,6 +129,20 @@ void bwl_hold_give_back(bwl_hold *h, bwl_moment at, bwl_effects *fx);
 /* While it is not held yet: stops.  Tells CANCELLED at once. */
 void bwl_hold_cancel(bwl_hold *h, bwl_ms now, bwl_effects *fx);
 
+/* The latest moment at which the caller is told how an acquire or a yield came out: the wait plus
+ * the time for one answer, and a little more, so that the store's own time limit, which knows the
+ * reason, comes first.  NEVER: it waits for ever, or is not sought. */
+bwl_ms bwl_hold_told_by(const bwl_hold *h);
+
+/* From this moment on a question that has not been sent yet is not worth waiting for: the wait is
+ * over, and an earlier question of this acquire could not be sent, or its answer is missing.  At
+ * most bwl_hold_told_by.  NEVER: no such moment. */
+bwl_ms bwl_hold_unsent_by(const bwl_hold *h);
+
+/* At told_by, while it is not held yet: stops, and tells why at once.  UNKNOWN where a question is
+ * out: what may be ours in the store is taken back as after a cancel. */
+void bwl_hold_time_up(bwl_hold *h, bwl_ms now, bwl_effects *fx);
+
 void bwl_hold_event(bwl_hold *h, const bwl_event *ev, bwl_effects *fx);
 
 /* True while release and extend may be called, and while cancel may. */

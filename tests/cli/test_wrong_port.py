@@ -82,6 +82,14 @@ def test_run_at_a_silent_port_does_not_suggest_tls(place, start_peer):
     assert "TLS" not in run.stderr
 
 
+def test_run_ends_with_its_wait_and_one_answer(place, start_peer):
+    peer = start_peer(None)
+    run = place.run("--url", f"{peer.url}?timeout=600ms", "-w", "100ms", "job", "true")
+    assert run.returncode == 125
+    assert "no answer for 600 ms" in run.stderr
+    assert len(peer.open) == 1  # a second attempt would take as long again
+
+
 def test_run_at_a_port_that_closes_suggests_tls(place, start_peer):
     peer = start_peer(b"", closes=True)
     run = place.run("--url", peer.url, "-n", "job", "true")

@@ -57,7 +57,7 @@ static void assert_described(const char *wanted)
 {
     error = (bowline_error){ .text = "n is held" };
     bwl_client_lock(client->inner);
-    bwl_describe_holder(client->inner, "n", &error);
+    bwl_describe_holder(client->inner, "n", BWL_NEVER, &error);
     assert_int_equal(client->inner->locks_count, 0);
     bwl_client_unlock(client->inner);
     assert_string_equal(error.text, wanted);
@@ -103,12 +103,12 @@ static void test_describe_longest_texts_are_cut(void **state)
     memset(says.note, 'n', BWL_HOLDER_TEXT_MAX - 1);
     memset(error.text, 'x', sizeof error.text - 1);
     bwl_client_lock(client->inner);
-    bwl_describe_holder(client->inner, "n", &error);
+    bwl_describe_holder(client->inner, "n", BWL_NEVER, &error);
     bwl_client_unlock(client->inner);
     assert_int_equal(strlen(error.text), sizeof error.text - 1);
     error = (bowline_error){ .text = "n is held" };
     bwl_client_lock(client->inner);
-    bwl_describe_holder(client->inner, "n", &error);
+    bwl_describe_holder(client->inner, "n", BWL_NEVER, &error);
     bwl_client_unlock(client->inner);
     assert_int_equal(strlen(error.text), sizeof error.text - 1);
 }

@@ -9,6 +9,7 @@
 #include "doctor/target.h"
 #include "engine/file_seat.h"
 #include "engine/redis_store.h"
+#include "protocol/protocol.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,134 +30,166 @@
     .excludes_words = "the programs that take this lock in the same way", .wake_words = POLLED, \
     .order_words = NO_ORDER, .fence_words = NO_FENCE, .loss_words = NO_NOTICE
 
-static const caps_row rows[] = {
-    { .engine         = "thread",
-      .has_order      = true,
-      .has_fence      = true,
-      .wake           = "handed",
-      .loss           = "none",
-      .crash          = "process",
-      .excludes_words = "the threads of this process, and nobody else",
-      .order_words    = "first come, first served",
-      .fence_words    = "grows with every holder, as long as the process lives",
-      .wake_words     = "by the release itself",
-      .loss_words     = "cannot happen: nothing but a release or max-hold ends it",
-      .crash_words = "nothing outlives the process; a thread that ends without releasing leaves it "
-                     "taken" },
-    { .engine         = "file",
-      .has_order      = true,
-      .has_fence      = true,
-      .wake           = "kernel",
-      .loss           = "none",
-      .crash          = "freed",
-      .excludes_words = "the processes of this machine that use this directory (without one: of "
-                        "this user alone), and flock(2) on its files",
-      .order_words    = "first come, first served, among bowline's own; flock(1) has no place",
-      .fence_words    = "grows with every holder, also across a restart",
-      .wake_words     = "by the kernel (inotify), when the file is closed",
-      .loss_words     = "cannot happen while the holder lives; a stopped holder holds",
-      .crash_words    = "the kernel frees it at once, when the last process that has it is gone" },
-    { .engine         = "file",
-      .variant        = "remote",
-      .has_order      = true,
-      .has_fence      = true,
-      .wake           = "poll",
-      .loss           = "none",
-      .crash          = "freed",
-      .excludes_words = "those whose locks this network file system keeps apart",
-      .order_words    = "first come, first served, as far as its locks of bytes are good",
-      .fence_words    = "grows with every holder, also across a restart",
-      .wake_words     = "nobody tells across machines: who waits looks again from time to time",
-      .loss_words     = "is not noticed: the locks are as good as the file system's",
-      .crash_words    = "freed when the file system notices that the holder is gone" },
-    { .engine         = "redis",
-      .protocol       = "queue",
-      .has_order      = true,
-      .has_fence      = true,
-      .renews         = true,
-      .wake           = "push",
-      .loss           = "told",
-      .crash          = "lease",
-      .excludes_words = SAME_KEY,
-      .order_words    = "first come, first served, among clients of this protocol",
-      .fence_words = "grows with every holder, also if the server comes back empty or with older "
-                     "data",
-      .wake_words  = "by a push, from the step that releases: nothing is polled",
-      .loss_words  = "told at the next renewal, or as soon as a connection has broken",
-      .crash_words = WITH_LEASE },
-    { .engine         = "redis",
-      .protocol       = "token",
-      .renews         = true,
-      .wake           = "poll",
-      .loss           = "told",
-      .crash          = "lease",
-      .excludes_words = SAME_KEY,
-      .order_words    = NO_ORDER,
-      .fence_words    = NO_FENCE,
-      .wake_words     = POLLED ": 10ms, doubling to 500ms, half of it random",
-      .loss_words     = "told at the next renewal, or as soon as a connection has broken",
-      .crash_words    = WITH_LEASE },
-    { .engine         = "cluster",
-      .protocol       = "queue",
-      .has_order      = true,
-      .has_fence      = true,
-      .renews         = true,
-      .wake           = "push",
-      .loss           = "told",
-      .crash          = "lease",
-      .excludes_words = SAME_KEY_THERE,
-      .order_words =
-          "first come, first served, among clients of this protocol, also while the slot "
-          "moves",
-      .fence_words = "grows with every holder, also when another node takes over, as far as the "
-                     "clocks of the nodes are together",
-      .wake_words  = "by a push, from the step that releases: nothing is polled",
-      .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
-                     "takes over without our key loses it",
-      .crash_words = WITH_LEASE },
-    { .engine         = "cluster",
-      .protocol       = "token",
-      .renews         = true,
-      .wake           = "poll",
-      .loss           = "told",
-      .crash          = "lease",
-      .excludes_words = SAME_KEY_THERE,
-      .order_words    = NO_ORDER,
-      .fence_words    = NO_FENCE,
-      .wake_words     = POLLED ": 10ms, doubling to 500ms, half of it random",
-      .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
-                     "takes over without our key loses it",
-      .crash_words = WITH_LEASE },
-    { .engine         = "redlock",
-      .renews         = true,
-      .wake           = "poll",
-      .loss           = "told",
-      .crash          = "lease",
-      .excludes_words = "every client of these servers that asks most of them for the same key",
-      .order_words    = NO_ORDER,
-      .fence_words    = NO_FENCE,
-      .wake_words     = POLLED ": 10ms, doubling to 500ms, half of it random",
-      .loss_words     = "told at the next renewal",
-      .crash_words    = WITH_LEASE },
-    { ARTICLE("setnx-del"), .crash = "never", .crash_words = FOR_EVER },
-    { ARTICLE("setnx-del-expire"), .crash = "never", .crash_words = FOR_EVER },
-    { ARTICLE("setnx-stamp-del"), .crash = "lease",
-      .crash_words = "the lock stays taken until the time in it is over" },
-    { ARTICLE("setnx-getset"), .crash = "lease",
-      .crash_words = "the lock stays taken until the time in it is over" },
-    { ARTICLE("setnx-getset"), .variant = "server", .crash = "lease",
-      .crash_words = "the lock stays taken until the time in it is over, by the server's clock" },
-    { ARTICLE("set-nx-ex"), .crash = "lease", .crash_words = WITH_LEASE },
-    { ARTICLE("setnx-expire-watch"), .crash = "lease",
-      .crash_words = "the lock stays taken until its lease is over; without one, until somebody "
-                     "waits for it" },
+static const caps_row thread_row = {
+    .engine         = "thread",
+    .has_order      = true,
+    .has_fence      = true,
+    .wake           = "handed",
+    .loss           = "none",
+    .crash          = "process",
+    .excludes_words = "the threads of this process, and nobody else",
+    .order_words    = "first come, first served",
+    .fence_words    = "grows with every holder, as long as the process lives",
+    .wake_words     = "by the release itself",
+    .loss_words     = "cannot happen: nothing but a release or max-hold ends it",
+    .crash_words = "nothing outlives the process; a thread that ends without releasing leaves it "
+                   "taken"
 };
-enum { ROWS = sizeof rows / sizeof rows[0] };
 
-static bool is_same(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
+static const caps_row file_row = {
+    .engine         = "file",
+    .has_order      = true,
+    .has_fence      = true,
+    .wake           = "kernel",
+    .loss           = "none",
+    .crash          = "freed",
+    .excludes_words = "the processes of this machine that use this directory (without one: of "
+                      "this user alone), and flock(2) on its files",
+    .order_words    = "first come, first served, among bowline's own; flock(1) has no place",
+    .fence_words    = "grows with every holder, also across a restart",
+    .wake_words     = "by the kernel (inotify), when the file is closed",
+    .loss_words     = "cannot happen while the holder lives; a stopped holder holds",
+    .crash_words    = "the kernel frees it at once, when the last process that has it is gone"
+};
+
+static const caps_row remote_row = {
+    .engine         = "file",
+    .variant        = "remote",
+    .has_order      = true,
+    .has_fence      = true,
+    .wake           = "poll",
+    .loss           = "none",
+    .crash          = "freed",
+    .excludes_words = "those whose locks this network file system keeps apart",
+    .order_words    = "first come, first served, as far as its locks of bytes are good",
+    .fence_words    = "grows with every holder, also across a restart",
+    .wake_words     = "nobody tells across machines: who waits looks again from time to time",
+    .loss_words     = "is not noticed: the locks are as good as the file system's",
+    .crash_words    = "freed when the file system notices that the holder is gone"
+};
+
+static const caps_row redis_queue = {
+    .engine         = "redis",
+    .protocol       = "queue",
+    .has_order      = true,
+    .has_fence      = true,
+    .renews         = true,
+    .wake           = "push",
+    .loss           = "told",
+    .crash          = "lease",
+    .excludes_words = SAME_KEY,
+    .order_words    = "first come, first served, among clients of this protocol",
+    .fence_words    = "grows with every holder, also if the server comes back empty or with older "
+                      "data",
+    .wake_words     = "by a push, from the step that releases: nothing is polled",
+    .loss_words     = "told at the next renewal, or as soon as a connection has broken",
+    .crash_words    = WITH_LEASE
+};
+
+static const caps_row redis_token = {
+    .engine         = "redis",
+    .protocol       = "token",
+    .renews         = true,
+    .wake           = "poll",
+    .loss           = "told",
+    .crash          = "lease",
+    .excludes_words = SAME_KEY,
+    .order_words    = NO_ORDER,
+    .fence_words    = NO_FENCE,
+    .wake_words     = POLLED ": 10ms, doubling to 500ms, half of it random",
+    .loss_words     = "told at the next renewal, or as soon as a connection has broken",
+    .crash_words    = WITH_LEASE
+};
+
+static const caps_row cluster_queue = {
+    .engine         = "cluster",
+    .protocol       = "queue",
+    .has_order      = true,
+    .has_fence      = true,
+    .renews         = true,
+    .wake           = "push",
+    .loss           = "told",
+    .crash          = "lease",
+    .excludes_words = SAME_KEY_THERE,
+    .order_words = "first come, first served, among clients of this protocol, also while the slot "
+                   "moves",
+    .fence_words = "grows with every holder, also when another node takes over, as far as the "
+                   "clocks of the nodes are together",
+    .wake_words  = "by a push, from the step that releases: nothing is polled",
+    .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
+                   "takes over without our key loses it",
+    .crash_words = WITH_LEASE
+};
+
+static const caps_row cluster_token = {
+    .engine         = "cluster",
+    .protocol       = "token",
+    .renews         = true,
+    .wake           = "poll",
+    .loss           = "told",
+    .crash          = "lease",
+    .excludes_words = SAME_KEY_THERE,
+    .order_words    = NO_ORDER,
+    .fence_words    = NO_FENCE,
+    .wake_words     = POLLED ": 10ms, doubling to 500ms, half of it random",
+    .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
+                   "takes over without our key loses it",
+    .crash_words = WITH_LEASE
+};
+
+static const caps_row redlock_row = {
+    .engine         = "redlock",
+    .renews         = true,
+    .wake           = "poll",
+    .loss           = "told",
+    .crash          = "lease",
+    .excludes_words = "every client of these servers that asks most of them for the same key",
+    .order_words    = NO_ORDER,
+    .fence_words    = NO_FENCE,
+    .wake_words     = POLLED ": 10ms, doubling to 500ms, half of it random",
+    .loss_words     = "told at the next renewal",
+    .crash_words    = WITH_LEASE
+};
+
+static const caps_row redis_setnx_del = { ARTICLE("setnx-del"), .crash = "never",
+                                          .crash_words = FOR_EVER };
+
+static const caps_row redis_setnx_del_expire = { ARTICLE("setnx-del-expire"), .crash = "never",
+                                                 .crash_words = FOR_EVER };
+
+static const caps_row redis_setnx_stamp_del = {
+    ARTICLE("setnx-stamp-del"), .crash = "lease",
+    .crash_words = "the lock stays taken until the time in it is over"
+};
+
+static const caps_row redis_setnx_getset = {
+    ARTICLE("setnx-getset"), .crash = "lease",
+    .crash_words = "the lock stays taken until the time in it is over"
+};
+
+static const caps_row server_clock_row = {
+    ARTICLE("setnx-getset"), .variant = "server", .crash = "lease",
+    .crash_words = "the lock stays taken until the time in it is over, by the server's clock"
+};
+
+static const caps_row redis_set_nx_ex = { ARTICLE("set-nx-ex"), .crash = "lease",
+                                          .crash_words = WITH_LEASE };
+
+static const caps_row redis_setnx_expire_watch = {
+    ARTICLE("setnx-expire-watch"), .crash = "lease",
+    .crash_words = "the lock stays taken until its lease is over; without one, until somebody "
+                   "waits for it"
+};
 
 /* The directory of `file:` may not be there yet: then the one above it says where it will be. */
 static bool is_remote(const bwl_file_store *store)
@@ -173,26 +206,41 @@ static bool is_remote(const bwl_file_store *store)
     return remote;
 }
 
+/* The row of a server by each protocol; a protocol without a row does not compile. */
+static const caps_row *row_of_server(bwl_protocol_id id, const bwl_rules *rules)
+{
+    if (id == BWL_PROTOCOL_SETNX_GETSET && rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER)
+        return &server_clock_row;
+    switch (id) {
+#define ROW(NAME, name) \
+    case BWL_PROTOCOL_##NAME: return &redis_##name;
+        BWL_PROTOCOL_MAP(ROW)
+#undef ROW
+    case BWL_PROTOCOL_NONE: break;
+    }
+    bwl_unreachable("a server locks by a protocol of the list");
+}
+
+/* The engine refuses all but these two. */
+static const caps_row *row_of_cluster(bwl_protocol_id id)
+{
+    assert(id == BWL_PROTOCOL_QUEUE || id == BWL_PROTOCOL_TOKEN);
+    return id == BWL_PROTOCOL_QUEUE ? &cluster_queue : &cluster_token;
+}
+
 static const caps_row *find_row(const doctor_target *target)
 {
-    const bwl_client *client   = target->client;
-    const char       *single   = target->is_many ? "redlock" : client->engine->scheme;
-    const char       *server   = target->is_cluster ? "cluster" : "redis";
-    const char       *engine   = target->is_redis ? server : single;
-    const char       *protocol = target->is_redis ? target->protocol->name : NULL;
-    const bwl_rules  *rules    = client->settings.rules;
-    const char       *variant  = NULL;
+    const bwl_client *client = target->client;
+    bwl_protocol_id   id     = bwl_protocol_id_of(target->protocol);
 
-    if (strcmp(engine, "file") == 0 && is_remote(client->store))
-        variant = "remote";
-    else if (is_same(protocol, "setnx-getset") && rules != NULL &&
-             rules->clock == BWL_CLOCK_OF_SERVER)
-        variant = "server";
-    for (unsigned i = 0; i < ROWS; i++)
-        if (is_same(rows[i].engine, engine) && is_same(rows[i].protocol, protocol) &&
-            is_same(rows[i].variant, variant))
-            return &rows[i];
-    bwl_unreachable("a protocol without a row: a test asks for each");
+    switch (client->engine->kind) {
+    case BWL_ENGINE_THREAD: return &thread_row;
+    case BWL_ENGINE_FILE: return is_remote(client->store) ? &remote_row : &file_row;
+    case BWL_ENGINE_REDIS:
+        return target->is_cluster ? row_of_cluster(id) : row_of_server(id, client->settings.rules);
+    case BWL_ENGINE_REDLOCK: return &redlock_row;
+    }
+    bwl_unreachable("an engine outside of its enum");
 }
 
 int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[CAPS_TEXT_MAX])

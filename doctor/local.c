@@ -119,7 +119,7 @@ void visit_local(visit *v)
 {
     const bwl_client *client = v->target->client;
 
-    if (strcmp(client->engine->scheme, "file") == 0)
+    if (client->engine->kind == BWL_ENGINE_FILE)
         visit_file(v, client->store);
     else
         visit_what(visit_find(v, "process", DOCTOR_FINE),

@@ -18,7 +18,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* K: a key; C: a channel; S: what looks like a script's name. */
+/* K: a key; C: a channel; S: what looks like a script's name.  NULL: of a transaction itself, or of
+ * a connection, which cannot be asked in one.  Every command of a list of rights that is looked at
+ * is here. */
 static const struct form {
     const char *command;
     const char *words;
@@ -62,6 +64,12 @@ static const struct form {
     { "wait", "WAIT 0 1" },
     { "asking", "ASKING" },
     { "cluster|slots", "CLUSTER SLOTS" },
+    { "info", NULL },
+    { "select", NULL },
+    { "watch", NULL },
+    { "unwatch", NULL },
+    { "multi", NULL },
+    { "exec", NULL },
 };
 enum { FORMS = sizeof forms / sizeof forms[0], KEY_ROOM = 1100, LINE_ROOM = 3000 };
 
@@ -119,7 +127,7 @@ static const struct form *form_of(const char *command)
     for (unsigned i = 0; i < FORMS; i++)
         if (strcmp(forms[i].command, command) == 0)
             return &forms[i];
-    return NULL;
+    bwl_unreachable("a right that the doctor does not know");
 }
 
 typedef struct samples {
@@ -203,8 +211,8 @@ static void look_at_commands(visit *v, const rights *r, samples *s, lack *ret_la
 {
     for (unsigned i = 0; i < r->count && !v->is_dead; i++) {
         const struct form *form = r->items[i][0] == '+' ? form_of(r->items[i] + 1) : NULL;
-        if (form == NULL)
-            continue; /* of a transaction itself, which cannot be asked in one */
+        if (form == NULL || form->words == NULL)
+            continue;
         leave found = ask_leave(v, form, s);
         ret_lack->looked_at++;
         if (found == LEAVE_NO_COMMAND)

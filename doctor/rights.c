@@ -8,6 +8,7 @@
 #include "doctor/target.h"
 #include "engine/fault.h"
 #include "engine/redis_store.h"
+#include "protocol/protocol.h"
 #include "redis/queue.h"
 
 #include <stdio.h>
@@ -20,45 +21,46 @@
 #define NOTICED "a server that was restarted is known as another one, and a late command is stopped"
 #define INFO    "+info +client|kill"
 
-static const rights_feature table[] = {
-    { .name              = "queue",
-      .words             = "a lock by protocol queue, the default",
-      .commands          = SCRIPTS " +ssubscribe +spublish" QUEUE,
-      .commands_before_7 = SCRIPTS " +subscribe +publish" QUEUE,
-      .useful            = INFO " +script",
-      .useful_words      = NOTICED "; scripts go by their names",
-      .keys              = RIGHTS_KEYS_QUEUE,
-      .listens           = true,
-      .renews_together   = true,
-      .locks             = true },
-    { .name            = "token",
-      .words           = "a lock by protocol token",
-      .commands        = SCRIPTS " +get +set +del +pttl +pexpire",
-      .useful          = INFO,
-      .useful_words    = NOTICED,
-      .keys            = RIGHTS_KEYS_LOCK,
-      .renews_together = true,
-      .locks           = true },
+/* The lock of each protocol. */
+#define LOCK_QUEUE                                                                            \
+    {                                                                                         \
+        .name = "queue", .words = "a lock by protocol queue, the default",                    \
+        .commands          = SCRIPTS " +ssubscribe +spublish" QUEUE,                          \
+        .commands_before_7 = SCRIPTS " +subscribe +publish" QUEUE, .useful = INFO " +script", \
+        .useful_words = NOTICED "; scripts go by their names", .keys = RIGHTS_KEYS_QUEUE,     \
+        .listens = true, .renews_together = true, .locks = true                               \
+    }
+#define LOCK_TOKEN                                                                                \
+    {                                                                                             \
+        .name = "token", .words = "a lock by protocol token",                                     \
+        .commands = SCRIPTS " +get +set +del +pttl +pexpire", .useful = INFO,                     \
+        .useful_words = NOTICED, .keys = RIGHTS_KEYS_LOCK, .renews_together = true, .locks = true \
+    }
 #define ARTICLE(name_, commands_)                                            \
     {                                                                        \
         .name = (name_), .words = "the lock of an article, protocol " name_, \
         .commands = (commands_), .useful = INFO, .useful_words = NOTICED,    \
         .keys = RIGHTS_KEYS_LOCK, .locks = true                              \
     }
-    ARTICLE("setnx-del", "+setnx +del"),
-    ARTICLE("setnx-del-expire", "+setnx +del +expire"),
-    ARTICLE("setnx-stamp-del", "+setnx +get +pttl +del"),
-    ARTICLE("setnx-getset", "+setnx +get +pttl +getset +del"),
-    ARTICLE("set-nx-ex", "+set +del"),
-    ARTICLE("setnx-expire-watch", "+setnx +get +del +expire +ttl +watch +unwatch +multi +exec"),
-#undef ARTICLE
-    { .name         = "stamp",
-      .words        = "a lock of stamps by the server's clock: profiles such as redis-mutex",
-      .commands     = SCRIPTS " +get +pttl +set +del +time",
-      .useful       = INFO,
-      .useful_words = NOTICED,
-      .keys         = RIGHTS_KEYS_LOCK,
-      .locks        = true },
+#define LOCK_SETNX_DEL        ARTICLE("setnx-del", "+setnx +del")
+#define LOCK_SETNX_DEL_EXPIRE ARTICLE("setnx-del-expire", "+setnx +del +expire")
+#define LOCK_SETNX_STAMP_DEL  ARTICLE("setnx-stamp-del", "+setnx +get +pttl +del")
+#define LOCK_SETNX_GETSET     ARTICLE("setnx-getset", "+setnx +get +pttl +getset +del")
+#define LOCK_SET_NX_EX        ARTICLE("set-nx-ex", "+set +del")
+#define LOCK_SETNX_EXPIRE_WATCH \
+    ARTICLE("setnx-expire-watch", "+setnx +get +del +expire +ttl +watch +unwatch +multi +exec")
+#define LOCK(NAME, name) LOCK_##NAME,
+
+/* The locks come first, in the order of their numbers. */
+static const rights_feature table[] = {
+    BWL_PROTOCOL_MAP(LOCK){
+        .name         = "stamp",
+        .words        = "a lock of stamps by the server's clock: profiles such as redis-mutex",
+        .commands     = SCRIPTS " +get +pttl +set +del +time",
+        .useful       = INFO,
+        .useful_words = NOTICED,
+        .keys         = RIGHTS_KEYS_LOCK,
+        .locks        = true },
     { .name     = "status",
       .words    = "looking who holds a lock, on top of the lock",
       .commands = SCRIPTS " +type +getrange +pttl", /* and HMGET, where there is more to tell */
@@ -214,14 +216,15 @@ static void add_signal(rights *r, const bwl_redis_store *store)
 static const rights_feature *lock_of(const doctor_target *target)
 {
     const bwl_rules *rules = target->client->settings.rules;
-    const char      *name  = target->protocol->name;
+    bwl_protocol_id  id    = bwl_protocol_id_of(target->protocol);
 
-    if (target->protocol == &bwl_setnx_getset && rules != NULL &&
-        rules->clock == BWL_CLOCK_OF_SERVER)
-        name = "stamp";
-    else if (target->is_many)
-        name = "token"; /* at each of them */
-    return feature_named(name, strlen(name));
+    if (id == BWL_PROTOCOL_SETNX_GETSET && rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER)
+        return feature_named("stamp", 5);
+    if (target->is_many)
+        id = BWL_PROTOCOL_TOKEN; /* at each of them */
+    assert(id != BWL_PROTOCOL_NONE);
+    assert(table[id - 1].locks);
+    return &table[id - 1];
 }
 
 /* The lock comes first.  Who looks at one connects as who locks. */

@@ -46,7 +46,7 @@ static void name_place(doctor_target *target)
         if (store->database != 0)
             (void)snprintf(target->place + strlen(target->place), 24, "%s%lld",
                            store->host != NULL ? "/" : "?db=", (long long)store->database);
-    } else if (strcmp(scheme, "file") == 0) {
+    } else if (client->engine->kind == BWL_ENGINE_FILE) {
         const bwl_file_store *store = client->store;
         (void)snprintf(target->place, sizeof target->place, "file:%.250s", store->directory.path);
     } else if (target->is_many) {
@@ -66,8 +66,8 @@ int doctor_target_open(doctor_target *ret_target, const char *url, uint32_t leas
     if (status < 0)
         return status;
     const bwl_client *client = target.client;
-    target.is_redis          = client->engine->open == bwl_redis_open;
-    target.is_many           = client->engine->open == bwl_redis_many_open;
+    target.is_redis          = client->engine->kind == BWL_ENGINE_REDIS;
+    target.is_many           = client->engine->kind == BWL_ENGINE_REDLOCK;
     target.is_cluster =
         target.is_redis && ((const bwl_redis_store *)client->store)->cluster != NULL;
     target.protocol = client->settings.protocol;

@@ -50,6 +50,7 @@ static int set_up(bwl_client *client, const bwl_settings *asked, bool renewal_of
         status = unknown_scheme(url.scheme, fault);
         goto out;
     }
+    assert(client->engine->kind != 0);
     if (client->engine->choose != NULL)
         status = client->engine->choose(&chosen, &url, fault);
     if (status < 0)

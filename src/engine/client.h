@@ -51,8 +51,17 @@ typedef struct bwl_holder {
 } bwl_holder;
 
 /* Where locks live. */
+/* What a store is, whatever the scheme of its URL.  A switch over this has a case for each. */
+typedef enum bwl_engine_kind {
+    BWL_ENGINE_THREAD = 1,
+    BWL_ENGINE_FILE,
+    BWL_ENGINE_REDIS,   /* one server, the primary of a service, or a cluster                    */
+    BWL_ENGINE_REDLOCK, /* several servers                                                       */
+} bwl_engine_kind;
+
 typedef struct bwl_engine {
     const char         *scheme;
+    bwl_engine_kind     kind; /* 0: no URL leads here (the seats within a client)                */
     const bwl_protocol *protocol;
     size_t              lock_size; /* of the engine's own part of a lock                   */
     bool                has_lease;

@@ -151,6 +151,7 @@ static int file_fds(bwl_lock *lock, int ret_fds[2])
 
 const bwl_engine bwl_file_engine = {
     .scheme    = "file",
+    .kind      = BWL_ENGINE_FILE,
     .protocol  = &bwl_ticket,
     .lock_size = sizeof(bwl_file_seat),
     .open      = file_open,

@@ -292,15 +292,15 @@ static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
     bwl_unreachable("an answer outside of its enum");
 }
 
-#define REDIS_ENGINE(scheme_, protocol_, choose_, step_)                                      \
-    {                                                                                         \
-        .scheme = (scheme_), .protocol = (protocol_), .has_lease = true, .choose = (choose_), \
-        .open = bwl_redis_open, .share = bwl_redis_share, .close = bwl_redis_close,           \
-        .prepare = redis_prepare, .ask = redis_ask, .forget = redis_forget,                   \
-        .withdraw = bwl_redis_withdraw, .woken = bwl_redis_woken, .flush = bwl_redis_flush,   \
-        .await = bwl_redis_await, .look = redis_look, .who = redis_who, .step = step_,        \
-        .lock_size = sizeof(bwl_redis_part), .break_seen = bwl_redis_break_seen,              \
-        .broken = bwl_redis_broken,                                                           \
+#define REDIS_ENGINE(scheme_, protocol_, choose_, step_)                                           \
+    {                                                                                              \
+        .scheme = (scheme_), .kind = BWL_ENGINE_REDIS, .protocol = (protocol_), .has_lease = true, \
+        .choose = (choose_), .open = bwl_redis_open, .share = bwl_redis_share,                     \
+        .close = bwl_redis_close, .prepare = redis_prepare, .ask = redis_ask,                      \
+        .forget = redis_forget, .withdraw = bwl_redis_withdraw, .woken = bwl_redis_woken,          \
+        .flush = bwl_redis_flush, .await = bwl_redis_await, .look = redis_look, .who = redis_who,  \
+        .step = step_, .lock_size = sizeof(bwl_redis_part), .break_seen = bwl_redis_break_seen,    \
+        .broken = bwl_redis_broken,                                                                \
     }
 #define SERVER_ENGINE(scheme_)  REDIS_ENGINE(scheme_, &bwl_queue, bwl_redis_choose, bwl_redis_step)
 #define CLUSTER_ENGINE(scheme_) REDIS_ENGINE(scheme_, &bwl_queue, bwl_redis_choose_cluster, NULL)
@@ -315,14 +315,14 @@ const bwl_engine bwl_sentinel_tls_engine = SERVER_ENGINE("rediss+sentinel");
 const bwl_engine bwl_cluster_engine     = CLUSTER_ENGINE("redis+cluster");
 const bwl_engine bwl_cluster_tls_engine = CLUSTER_ENGINE("rediss+cluster");
 
-#define REDLOCK_ENGINE(scheme_)                                                                 \
-    {                                                                                           \
-        .scheme = (scheme_), .protocol = &bwl_redlock, .has_lease = true,                       \
-        .choose = bwl_redis_many_choose, .open = bwl_redis_many_open, .share = bwl_redis_share, \
-        .close = bwl_redis_close, .prepare = redis_prepare, .ask = redis_ask,                   \
-        .forget = redis_forget, .withdraw = bwl_redis_withdraw, .woken = bwl_redis_woken,       \
-        .flush = bwl_redis_flush, .look = redis_look, .who = redis_who,                         \
-        .lock_size = sizeof(bwl_redis_part),                                                    \
+#define REDLOCK_ENGINE(scheme_)                                                                   \
+    {                                                                                             \
+        .scheme = (scheme_), .kind = BWL_ENGINE_REDLOCK, .protocol = &bwl_redlock,                \
+        .has_lease = true, .choose = bwl_redis_many_choose, .open = bwl_redis_many_open,          \
+        .share = bwl_redis_share, .close = bwl_redis_close, .prepare = redis_prepare,             \
+        .ask = redis_ask, .forget = redis_forget, .withdraw = bwl_redis_withdraw,                 \
+        .woken = bwl_redis_woken, .flush = bwl_redis_flush, .look = redis_look, .who = redis_who, \
+        .lock_size = sizeof(bwl_redis_part),                                                      \
     }
 
 const bwl_engine bwl_redlock_engine     = REDLOCK_ENGINE("redlock");

@@ -380,6 +380,7 @@ static int thread_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
 
 const bwl_engine bwl_thread_engine = {
     .scheme    = "thread",
+    .kind      = BWL_ENGINE_THREAD,
     .protocol  = &bwl_ticket,
     .lock_size = sizeof(place),
     .open      = thread_open,

@@ -24,6 +24,29 @@ extern const bwl_protocol bwl_setnx_getset;
 extern const bwl_protocol bwl_set_nx_ex;
 extern const bwl_protocol bwl_setnx_expire_watch;
 
+/* X(NAME, name): the protocols that the URL of a Redis server can name; the machine is bwl_name.  A
+ * table that has an entry for each of them is made of this list, so that a protocol without an
+ * entry does not compile. */
+#define BWL_PROTOCOL_MAP(X)               \
+    X(QUEUE, queue)                       \
+    X(TOKEN, token)                       \
+    X(SETNX_DEL, setnx_del)               \
+    X(SETNX_DEL_EXPIRE, setnx_del_expire) \
+    X(SETNX_STAMP_DEL, setnx_stamp_del)   \
+    X(SETNX_GETSET, setnx_getset)         \
+    X(SET_NX_EX, set_nx_ex)               \
+    X(SETNX_EXPIRE_WATCH, setnx_expire_watch)
+
+typedef enum bwl_protocol_id {
+    BWL_PROTOCOL_NONE = 0, /* none of the list                                                    */
+#define BWL_PROTOCOL_ID(NAME, name) BWL_PROTOCOL_##NAME,
+    BWL_PROTOCOL_MAP(BWL_PROTOCOL_ID)
+#undef BWL_PROTOCOL_ID
+} bwl_protocol_id;
+
+/* Which one of the list it is; for the variants that wait for replicas, the protocol itself. */
+bwl_protocol_id bwl_protocol_id_of(const bwl_protocol *protocol);
+
 /* Of those that speak to Redis: the one of this name, or NULL; the name of the i-th, NULL behind
  * the last. */
 const bwl_protocol *bwl_protocol_named(const char *name);

@@ -95,16 +95,19 @@ typedef struct entry {
     const bwl_rules    *rules;
 } entry;
 
-static const entry entries[] = {
-    { &bwl_token, NULL },
-    { &bwl_queue, NULL },
-    { &bwl_setnx_del, &del_rules },
-    { &bwl_setnx_del_expire, &del_rules },
-    { &bwl_setnx_stamp_del, &stamp_del_rules },
-    { &bwl_setnx_getset, &bwl_rules_seconds },
-    { &bwl_set_nx_ex, &nx_ex_rules },
-    { &bwl_setnx_expire_watch, &watch_rules },
-};
+/* The rules of each article. */
+#define RULES_QUEUE              NULL
+#define RULES_TOKEN              NULL
+#define RULES_SETNX_DEL          &del_rules
+#define RULES_SETNX_DEL_EXPIRE   &del_rules
+#define RULES_SETNX_STAMP_DEL    &stamp_del_rules
+#define RULES_SETNX_GETSET       &bwl_rules_seconds
+#define RULES_SET_NX_EX          &nx_ex_rules
+#define RULES_SETNX_EXPIRE_WATCH &watch_rules
+
+#define ENTRY(NAME, name)        { &bwl_##name, RULES_##NAME },
+
+static const entry entries[] = { BWL_PROTOCOL_MAP(ENTRY) };
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
 static bool is_same(const char *a, const char *b)
@@ -114,6 +117,14 @@ static bool is_same(const char *a, const char *b)
         b++;
     }
     return *a == *b;
+}
+
+bwl_protocol_id bwl_protocol_id_of(const bwl_protocol *protocol)
+{
+    for (unsigned i = 0; i < ENTRIES; i++)
+        if (entries[i].protocol == protocol || bwl_protocol_synced(entries[i].protocol) == protocol)
+            return (bwl_protocol_id)(BWL_PROTOCOL_NONE + 1 + i);
+    return BWL_PROTOCOL_NONE;
 }
 
 const bwl_protocol *bwl_protocol_named(const char *name)

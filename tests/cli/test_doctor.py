@@ -198,6 +198,23 @@ def test_keys_and_channels_that_are_missing_are_named(place, good):
     assert look_as(place, good, "ann").of("rights", "failure")["what"] == "user ann may not: ~bowline:*"
 
 
+LOCKS = ["protocol=queue", "protocol=token", "protocol=setnx-del", "protocol=setnx-del-expire"]
+LOCKS += ["protocol=setnx-stamp-del", "protocol=setnx-getset", "protocol=set-nx-ex", "protocol=setnx-expire-watch"]
+LOCKS += ["profile=python-redis-lock", "profile=walrus", "profile=spring&key=reg:%25s", "profile=jedis-lock-1"]
+NOT_LOOKED_AT = {"+watch", "+unwatch", "+multi", "+exec", "+select"}
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_right_of_every_lock_is_looked_at(place, good, lock):
+    """But for those of a transaction, which is what the doctor asks in."""
+    url = f"{good.url}?db=1&accept-risk=1&{lock}"
+    rule = place.bowline("acl", url).stdout.splitlines()[0]
+    looked_at = {word for word in rule.split() if word[0] in "+~&"} - NOT_LOOKED_AT
+    finding = look(place, url).of("rights")
+    assert finding["grade"] == "ok"
+    assert finding["what"].endswith(f" needs ({len(looked_at)} rights)")
+
+
 def test_a_command_that_the_server_has_not(place, start_redis):
     server = start_redis(*GOOD, "--rename-command", "EVALSHA", "")
     finding = look(place, server.url).of("rights", "failure")

@@ -176,6 +176,26 @@ def test_an_include_that_points_up_is_noticed(tmp_path, path, include):
     assert len(rules.check_includes(tmp_path)) == 1
 
 
+# Tables that have an entry for each protocol of BWL_PROTOCOL_MAP.
+TABLES = ["doctor/caps.c", "doctor/rights.c", "src/protocol/protocols.c"]
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("more", ["", "    X(SURPRISE, surprise) \\\n"], ids=["all", "one more"])
+def test_a_table_without_an_entry_for_a_protocol_does_not_compile(tmp_path, table, more):
+    header = (ROOT / "src/protocol/protocol.h").read_text(encoding="utf-8")
+    first = header.index("    X(QUEUE, queue)")
+    text = header[:first] + more + header[first:]
+    if more:
+        text = text.replace("extern const bwl_protocol bwl_queue;", "extern const bwl_protocol bwl_queue, bwl_surprise;")
+    put(tmp_path, "protocol/protocol.h", text)
+    includes = [f"-I{tmp_path}", *(f"-I{ROOT / folder}" for folder in ("src", "include", "."))]
+    command = [*COMPILER, "-std=c11", "-D_GNU_SOURCE", *includes, "-fsyntax-only", str(ROOT / table)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) == (more == ""), done.stderr
+    assert "SURPRISE" in done.stderr or "surprise" in done.stderr or more == ""
+
+
 def test_an_include_that_points_up_to_a_generated_header_is_noticed(tmp_path):
     put(tmp_path, "src/core/a.c", '/* a */\n#include "redis/scripts.h"\n')
     assert "may not include" in rules.check_includes(tmp_path)[0]

@@ -14,7 +14,7 @@
 
 static void test_every_name_finds_its_protocol(void **state)
 {
-    static const char *const names[] = { "token",           "queue",
+    static const char *const names[] = { "queue",           "token",
                                          "setnx-del",       "setnx-del-expire",
                                          "setnx-stamp-del", "setnx-getset",
                                          "set-nx-ex",       "setnx-expire-watch" };
@@ -29,6 +29,29 @@ static void test_every_name_finds_its_protocol(void **state)
         assert_string_equal(bwl_protocol_named(names[i])->name, names[i]);
     }
     assert_null(bwl_protocol_name_at(count + 1));
+}
+
+static void test_every_protocol_has_its_number(void **state)
+{
+    static const struct {
+        const bwl_protocol *protocol;
+        bwl_protocol_id     id;
+    } list[] = {
+        { &bwl_token, BWL_PROTOCOL_TOKEN },
+        { &bwl_synced_token, BWL_PROTOCOL_TOKEN },
+        { &bwl_queue, BWL_PROTOCOL_QUEUE },
+        { &bwl_synced_queue, BWL_PROTOCOL_QUEUE },
+        { &bwl_setnx_del, BWL_PROTOCOL_SETNX_DEL },
+        { &bwl_setnx_expire_watch, BWL_PROTOCOL_SETNX_EXPIRE_WATCH },
+        { &bwl_redlock, BWL_PROTOCOL_NONE },
+        { &bwl_ticket, BWL_PROTOCOL_NONE },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+        assert_int_equal(bwl_protocol_id_of(list[i].protocol), list[i].id);
+    for (size_t i = 0; bwl_protocol_name_at(i) != NULL; i++)
+        assert_int_equal(bwl_protocol_id_of(bwl_protocol_named(bwl_protocol_name_at(i))), i + 1);
 }
 
 static void test_other_names_find_nothing(void **state)
@@ -74,6 +97,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_name_finds_its_protocol),
+        cmocka_unit_test(test_every_protocol_has_its_number),
         cmocka_unit_test(test_other_names_find_nothing),
         cmocka_unit_test(test_only_our_own_are_sound_and_have_no_parameters),
         cmocka_unit_test(test_defaults_are_those_of_the_articles),

@@ -17,6 +17,7 @@
 
 #include "commands.h"
 #include "config.h"
+#include "doctor/caps.h"
 #include "status.h"
 #include "url.h"
 #include "waiting.h"
@@ -30,6 +31,8 @@ typedef struct break_job {
     settings        settings;
     bowline_client *client;
     bowline_holder  holder;
+    bool            is_renewed; /* locks of this URL are, by a bowline that holds them            */
+    bool            is_shared;  /* with other programs, by a profile                              */
 } break_job;
 
 static words help_words(void)
@@ -60,7 +63,9 @@ void break_help(FILE *out)
         "\n"
         "Exactly the hold that was shown is ended, and the next in line has the lock then.\n"
         "Its holder works on until the next renewal (a third of its lease), unless it is\n"
-        "dead: end it first if you can reach it, or see that a fence keeps its writes out.\n"
+        "dead. A lock of stamps (setnx-getset, jedis-lock-1) is never renewed, and a program\n"
+        "that shares a profile may never look: such a holder works on beside the next one.\n"
+        "End it first if you can reach it, or see that a fence keeps its writes out.\n"
         "A lock of file: ends with its process, and is not to be broken.\n"
         "\n"
         "Exit: 0 it is broken, or nobody holds it; 122 it was not: the hold that was shown\n"
@@ -109,8 +114,8 @@ static words holder_words(const break_job *j)
 
     if (h->left_ms == INT64_MAX)
         return text;
-    return words_of("%s, which ends in %s unless it is renewed", text.text,
-                    words_of_duration(h->left_ms).text);
+    return words_of("%s, which ends in %s%s", text.text, words_of_duration(h->left_ms).text,
+                    j->is_renewed ? " unless it is renewed" : "");
 }
 
 /* ---- the command line ------------------------------------------------------------------------ */
@@ -165,6 +170,18 @@ static int read_options(break_job *j, int argc, char **argv, trouble *reterr)
     return 0;
 }
 
+/* What the holder does after the break. */
+static const char *consequence(const break_job *j)
+{
+    if (!j->is_renewed)
+        return "This lock is never renewed, and nothing tells its holder: it works on beside the "
+               "next one.";
+    if (j->is_shared)
+        return "A bowline works on until its next renewal; a program with a lock of its own may "
+               "never notice.";
+    return "It works on until its next renewal, if it is alive.";
+}
+
 /* ---- looking --------------------------------------------------------------------------------- */
 
 static int look(break_job *j, trouble *reterr)
@@ -174,6 +191,8 @@ static int look(break_job *j, trouble *reterr)
                                 .keeper  = BOWLINE_OFF,
                                 .program = "bowline break" };
     bowline_error   error;
+    char            why[CAPS_TEXT_MAX];
+    caps            gives;
 
     if (strncmp(j->settings.url, "thread:", 7) == 0)
         return complain(reterr, words_of("thread: has no lock that could be broken from here"),
@@ -182,6 +201,11 @@ static int look(break_job *j, trouble *reterr)
     if (bowline_open(&j->client, &options, &error) < 0)
         return complain(reterr, words_of("the locks cannot be opened"), words_of("%s", error.text),
                         words_of("look at the URL; it is from %s", j->settings.url_from.text));
+    if (caps_find(&gives, j->settings.url, 0, why) < 0)
+        return complain(reterr, words_of("the locks cannot be opened"), words_of("%s", why),
+                        words_of("look at the URL; it is from %s", j->settings.url_from.text));
+    j->is_renewed  = gives.row->renews;
+    j->is_shared   = gives.profile[0] != '\0';
     j->holder.size = sizeof j->holder;
     int status     = bowline_who(j->client, j->options.name, &j->holder, &error);
     if (status == BOWLINE_USAGE)
@@ -221,16 +245,17 @@ static int complain_of_holder(const break_job *j, trouble *reterr)
 /* ---- breaking -------------------------------------------------------------------------------- */
 
 /* 1: yes; 0: no. */
-static int ask(trouble *reterr, const char *name)
+static int ask(const break_job *j, trouble *reterr)
 {
-    char line[16];
+    const char *name = j->options.name;
+    char        line[16];
 
     if (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1)
         return complain(reterr, words_of("%s was not broken", name),
                         words_of("nobody can be asked: this is no terminal"),
                         words_of("type: bowline break --yes %s", name));
     (void)fflush(stdout);
-    (void)fputs("It works on until its next renewal, if it is alive.  Break it? [y/N] ", stderr);
+    (void)fprintf(stderr, "%s  Break it? [y/N] ", consequence(j));
     if (fgets(line, sizeof line, stdin) == NULL)
         return 0;
     return strcmp(line, "y\n") == 0 || strcmp(line, "yes\n") == 0 ? 1 : 0;
@@ -268,7 +293,7 @@ static int break_it(break_job *j, trouble *reterr)
         say_event(j, "held", NULL);
         return EXIT_CHANGED;
     }
-    int answer = j->is_sure ? 1 : ask(reterr, j->options.name);
+    int answer = j->is_sure ? 1 : ask(j, reterr);
     if (answer <= 0)
         return answer < 0 ? -1 : EXIT_CHANGED;
     int status = bowline_break(j->client, j->options.name, j->holder.id, &error);

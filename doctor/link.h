@@ -8,7 +8,7 @@
 #include "engine/conn.h"
 #include "engine/redis_store.h"
 
-enum { LINK_TEXT_MAX = 64 * 1024, LINK_WORDS_MAX = 64 };
+enum { LINK_TEXT_MAX = 64 * 1024, LINK_WORDS_MAX = 128 };
 
 typedef struct doctor_link {
     bwl_conn               conn; /* first: the reactor's source is the link                     */

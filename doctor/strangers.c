@@ -7,6 +7,7 @@
  * library's own source.
  */
 #include "doctor/visit.h"
+#include "redis/profile.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,12 +29,23 @@ static const stranger strangers[] = {
       "fed16109024d968d9496e4140fe1355bac05ebff" },
     { "python-redis-lock", "python-redis-lock", "reset",
       "afbc8014508f92e446b56567e8ba600e811c1bd5" },
+    { "walrus", "walrus", "acquire", "d893d8da0844b834c9c5a41fb79b469749e6f442" },
+    { "walrus", "walrus", "release", "758ee2fc57c84a93a25cd712f592a1b4898d6c03" },
+    { "sherlock", "sherlock", "acquire", "7bcdefae3714859f68f1f2377bddae74a1af9391" },
+    { "sherlock", "sherlock", "release", "bfb9f817b2e860fe4fc58656b2bf657d3fdc2be1" },
+    { "redlock-py", "redlock-py", "unlock", "4e92fdc63815b3a0a2dd1c1df3694de73607c88d" },
+    { "aioredlock", "aioredlock", "lock", "c75a9bf1538efcdb1f383acc3e273c5089d57e58" },
+    { "aioredlock", "aioredlock", "unlock", "241e4ca540a1cc4ec1f32d9eb9f879e607d7e6e5" },
     { "pottery", "pottery", "acquired", "f5f7bd3a3aa4a63c507c1155c5ea1219b350d992" },
     { "pottery", "pottery", "extend", "ba015a80261b616e7a62d35df0b8e3edbe6c9414" },
     { "pottery", "pottery", "release", "a4aada0b36710970eedaaaeec4a6b7d8c78c4f80" },
     { "node-redlock", "node-redlock", "acquire", "96da70f7716f27d278a5218544df37fd8b0a5e4c" },
     { "node-redlock", "node-redlock", "extend", "aed6f382e410db8ba7926d4e5e9aab410bf2a78a" },
     { "node-redlock", "node-redlock", "release", "e4612211c9f8f51c257e26e056b0a654b3187242" },
+    { "node-redlock", "node-redlock", "lock (4)", "e5a322e2634ef59a516e8ea150cb085afafee684" },
+    { "node-redlock", "node-redlock", "unlock (4)", "0f0f23b9048b36752b5be114f357ba083449f908" },
+    { "warlock", "warlock", "delete", "5cc368fb92acd8fee3a986dc8e971d6cf28c3b44" },
+    { "warlock", "warlock", "relock", "78d3bb55c589f1b2edf66f3527f5017f8dfcd6bb" },
     { "redis-semaphore", "redis-semaphore", "release", "7157921a7cc7cfba979acf6d63f073151df17d12" },
     { "redis-semaphore", "redis-semaphore", "refresh", "594683e49a64ebaf975caf5f8079a1d097c438f1" },
     { "redis-semaphore", NULL, "semaphore", "43ebdb49120d170e08af560cb4e46e36f8585936" },
@@ -45,9 +57,14 @@ static const stranger strangers[] = {
     { "bsm/redislock", "bsm-redislock", "obtain", "eb0c00d98f6f33b4262419a509002884540f30be" },
     { "bsm/redislock", "bsm-redislock", "release", "9470c810040e272ee6c579d8d4331aaf6332a7b1" },
     { "bsm/redislock", "bsm-redislock", "refresh", "5a22d7e8431313862816d4416b5e46dd70fc340d" },
-    { "rueidislock", NULL, "delete", "9eb62214c9af87ae5f9a9f12bb4520281c0d2ae1" },
-    { "rueidislock", NULL, "extend", "852ba6ec6104340ced36643283c856d4698569e4" },
-    { "rueidislock", NULL, "acquire", "fa3d1aaa7e4145457755016a3d5daf72fa7a11bf" },
+    { "rueidislock", "rueidislock", "delete", "9eb62214c9af87ae5f9a9f12bb4520281c0d2ae1" },
+    { "rueidislock", "rueidislock", "extend", "852ba6ec6104340ced36643283c856d4698569e4" },
+    { "rueidislock", "rueidislock", "acquire", "fa3d1aaa7e4145457755016a3d5daf72fa7a11bf" },
+    { "rueidislock", "rueidislock", "acquire until", "3875d208d9e377969d2022550302cc83ad17b584" },
+    { "Spring Integration", "spring", "obtain", "175897a4e379e99e79a54937be09226f76cdcfe5" },
+    { "Spring Integration", "spring", "unlock", "7a71e9443a2a41539fb115a5a27d5a748a871aed" },
+    { "ShedLock (safeUpdate)", "shedlock", "delete", "194f3902b2dd08557818d09fc2e7682d91480e53" },
+    { "ShedLock (safeUpdate)", "shedlock", "extend", "67256370c2d1c87e2250898075542b1a7fa5b917" },
     { "redlock-rb", NULL, "unlock", "8e4905cee18e7c3188d10f2b8b170e403baed34f" },
     { "redlock-rb", NULL, "lock", "ceb2b2062e40c51a2b3963fd078bc71f11bdc65c" },
     { "Laravel", "laravel", "add", "a08c9c69b7c07ae2485190873b90d128a23e502d" },
@@ -66,6 +83,27 @@ static const stranger strangers[] = {
 };
 enum { STRANGERS = sizeof strangers / sizeof strangers[0] };
 
+/* laravel and laravel-11, spring and spring-6: the same locks.  redis-py-2.7 has other ones. */
+static bool is_same_lock(const char *ours, const char *theirs)
+{
+    const bwl_profile *a = bwl_profile_named(ours);
+    const bwl_profile *b = bwl_profile_named(theirs);
+
+    assert(a != NULL && b != NULL);
+    return strncmp(ours, theirs, strlen(theirs)) == 0 && strcmp(a->protocol, b->protocol) == 0;
+}
+
+static void say_type(doctor_finding *f, const char *name)
+{
+    const bwl_profile *profile = bwl_profile_named(name);
+
+    assert(profile != NULL);
+    if (bwl_profile_template_fault(profile, NULL) != NULL)
+        visit_type(f, "?profile=%s with its key=, to take part in its locks", name);
+    else
+        visit_type(f, "?profile=%s, to take part in its locks", name);
+}
+
 static void say_there(visit *v, const stranger *s)
 {
     const char     *ours = v->target->profile;
@@ -75,13 +113,13 @@ static void say_there(visit *v, const stranger *s)
                s->script);
     if (s->profile == NULL) {
         visit_why(f, "bowline has no profile of its locks: the two never exclude each other");
-    } else if (ours != NULL && strcmp(ours, s->profile) == 0) {
+    } else if (ours != NULL && is_same_lock(ours, s->profile)) {
         visit_why(f, "bowline takes part in its locks by the profile of this URL");
     } else {
         visit_why(f,
                   "its locks and those of this URL do not know of each other, unless the keys are "
                   "the same");
-        visit_type(f, "?profile=%s, to take part in its locks", s->profile);
+        say_type(f, s->profile);
     }
 }
 
@@ -111,7 +149,7 @@ static void say_all(visit *v)
 
 void visit_strangers(visit *v)
 {
-    char   command[4096];
+    char   command[8192];
     size_t size = (size_t)snprintf(command, sizeof command, "SCRIPT EXISTS");
 
     if (v->is_dead)

@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-FIELDS = "name program protocol key value example expiry clock lease wait signal fault note".split()
+FIELDS = "name program protocol key value example expiry clock lease wait signal many wants fault note".split()
 
 INTRO = """\
 # Locks of other programs
@@ -79,7 +79,7 @@ def page(table):
     for row in known:
         lines = [f"## {row['name']}\n", f"{row['program']}.\n"]
         lines.append(f"- protocol: `{row['protocol']}`")
-        lines.append(f"- key: `{row['key']}`")
+        lines.append(f"- key: `{row['key']}`" + (", refused without `key=`" if row["wants"] else ""))
         lines.append(f"- value: {row['value']}, such as `{row['example']}`")
         expiry = {"EX": "in whole seconds (EX)", "PX": "in milliseconds (PX)", "": "none"}[row["expiry"]]
         lines.append(f"- expiry of the key: {expiry}")
@@ -93,6 +93,8 @@ def page(table):
             words, *names = re.split(r" (?=%p)", row["signal"])
             many = "s" if len(names) > 1 else ""
             lines.append(f"- a release also does: {words}{many} " + " and ".join(f"`{name}`" for name in names))
+        if row["many"]:
+            lines.append(f"- on several servers: `redlock://HOST1,HOST2,HOST3/?profile={row['name']}`")
         if row["fault"]:
             lines.append(f"- at risk: {row['fault']}")
         if row["note"]:

@@ -1,7 +1,8 @@
 /*
  * profile_table.c -- writes the table of profiles as lines of text, for docs/profiles.md.
  *
- *      profile NAME PROGRAM PROTOCOL KEY VALUE EXAMPLE EXPIRY CLOCK LEASE WAIT SIGNAL FAULT NOTE
+ *      profile NAME PROGRAM PROTOCOL KEY VALUE EXAMPLE EXPIRY CLOCK LEASE WAIT SIGNAL MANY WANTS
+ *      FAULT NOTE
  *
  * Fields have tabs between them; one without a value is empty.  LEASE and WAIT are in milliseconds.
  * The examples are of a lock that was taken at 2026-11-22 00:31:00 UTC, with the same bits each.
@@ -117,7 +118,9 @@ int main(void)
             (void)printf(" %s", p->signal_name);
         if (p->second_name != NULL)
             (void)printf(" %s", p->second_name);
-        (void)printf("\t%s\t%s\n", fault_of(p), p->note != NULL ? p->note : "");
+        (void)printf("\t%s\t%s\t%s\t%s\n", p->is_of_many ? "many" : "",
+                     p->wants_key != NULL || p->takes_prefix ? "key" : "", fault_of(p),
+                     p->note != NULL ? p->note : "");
     }
     return fflush(stdout) != 0 || ferror(stdout) != 0;
 }

@@ -149,13 +149,16 @@ static bool looks_like_ours(const char *value)
     return size == 22 && value[size] == '\0';
 }
 
-/* Could these rules have written it? */
-static bool looks_right(const bwl_hold *hold, const bwl_redis_look *look, int64_t *ret_stamp)
+/* Could this protocol, or the program whose profile is used, have written it? */
+static bool looks_right(const bwl_lock *lock, const bwl_redis_look *look, int64_t *ret_stamp)
 {
-    const bwl_rules *rules = hold->claim.rules;
+    const bwl_rules   *rules   = lock->hold.claim.rules;
+    const bwl_profile *profile = ((const bwl_redis_store *)lock->client->store)->profile;
 
-    if (hold->protocol->listens)
+    if (lock->hold.protocol->listens)
         return bwl_queue_is_value(look->value);
+    if (profile != NULL)
+        return bwl_profile_reads(profile, rules, look->value, look->value_size, ret_stamp);
     if (rules == NULL)
         return looks_like_ours(look->value) && look->value_size == strlen(look->value);
     return bwl_value_read_plausible(ret_stamp, rules, look->value, look->value_size);
@@ -220,8 +223,9 @@ static void note_form(bwl_holder *ret_holder, const bwl_redis_look *look, const 
                        rules == NULL ? "bowline" : "the protocol");
 }
 
-static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bwl_hold *hold)
+static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bwl_lock *lock)
 {
+    const bwl_hold  *hold      = &lock->hold;
     const bwl_rules *rules     = hold->claim.rules;
     bool             is_string = strcmp(look->kind, "string") == 0;
     int64_t          stamp     = 0;
@@ -230,7 +234,7 @@ static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bw
     if (!ret_holder->held)
         return;
     ret_holder->left_ms = look->left_ms == -1 ? BWL_NEVER : look->left_ms;
-    ret_holder->foreign = !is_string || !looks_right(hold, look, &stamp);
+    ret_holder->foreign = !is_string || !looks_right(lock, look, &stamp);
     if (!ret_holder->foreign)
         ret_holder->id = bwl_redis_id_of_seen(hold, look);
     if (hold->protocol->listens && !ret_holder->foreign)
@@ -239,6 +243,9 @@ static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bw
         fill_in_stamp(ret_holder, rules, stamp);
     else if (is_string && note_implausible(ret_holder, look, rules))
         return;
+    else if (strcmp(look->kind, "zset") == 0)
+        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
+                       "the key is a sorted set, as locks of Symfony are");
     else if (!is_string)
         (void)snprintf(ret_holder->note, sizeof ret_holder->note,
                        "the key is a %s, which no lock is", look->kind);
@@ -279,7 +286,7 @@ static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
     bwl_redis_looker looker = bwl_redis_seen(lock);
     switch (looker.answer) {
     case BWL_YES:
-        fill_in(ret_holder, &looker.look, &lock->hold);
+        fill_in(ret_holder, &looker.look, lock);
         if (lock->client->engine->break_seen == NULL)
             ret_holder->id = 0;
         return BWL_OK;

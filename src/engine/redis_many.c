@@ -34,12 +34,9 @@ bwl_redis_store *bwl_redis_store_of(const bwl_client *client, unsigned node)
 
 int bwl_redis_many_choose(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
 {
-    (void)url;
-    (void)fault;
     settings->protocol = NULL; /* there is only one */
-    settings->rules    = NULL;
     settings->risk[0]  = '\0';
-    return BWL_OK;
+    return bwl_redis_choose_of_many(settings, url, fault);
 }
 
 static bool is_tls(const bwl_url *url)
@@ -49,14 +46,21 @@ static bool is_tls(const bwl_url *url)
 
 static int check_options(const bwl_url *url, bwl_fault *fault)
 {
-    static const char *const known[] = {
-        BWL_SETTINGS_OPTIONS, "key", "password-file", "db", "restart-wait", "drift", NULL
-    };
-    static const char *const tls[] = { BWL_SETTINGS_OPTIONS, "key",
-                                       "password-file",      "db",
-                                       "restart-wait",       "drift",
-                                       BWL_TLS_OPTION_CA,    BWL_TLS_OPTION_CERT,
-                                       BWL_TLS_OPTION_KEY,   NULL };
+    static const char *const known[] = { BWL_SETTINGS_OPTIONS, "key",           "profile",
+                                         "accept-risk",        "password-file", "db",
+                                         "restart-wait",       "drift",         NULL };
+    static const char *const tls[]   = { BWL_SETTINGS_OPTIONS,
+                                         "key",
+                                         "profile",
+                                         "accept-risk",
+                                         "password-file",
+                                         "db",
+                                         "restart-wait",
+                                         "drift",
+                                         BWL_TLS_OPTION_CA,
+                                         BWL_TLS_OPTION_CERT,
+                                         BWL_TLS_OPTION_KEY,
+                                         NULL };
 
     if (bwl_url_find(url, "sync") != NULL)
         return bwl_fail(

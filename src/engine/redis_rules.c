@@ -152,6 +152,23 @@ int bwl_redis_choose(bwl_settings *settings, const bwl_url *url, bwl_fault *faul
     return status;
 }
 
+int bwl_redis_choose_of_many(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
+{
+    const char        *name    = bwl_url_find(url, "profile");
+    const bwl_profile *profile = name != NULL ? bwl_profile_named(name) : NULL;
+
+    if (name != NULL && profile == NULL)
+        return unknown("profile", name, bwl_profile_name_at, fault);
+    if (profile != NULL && !profile->is_of_many)
+        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
+                        "%s: has no profile=%s: locks of that program are on one server: "
+                        "redis://HOST/?profile=%s",
+                        url->scheme, name, name);
+    settings->rules = profile != NULL ? profile->rules : NULL;
+    return take_risk(settings, url, "profile", name, profile != NULL ? profile->fault : NULL,
+                     fault);
+}
+
 /* ---- the keys and values of a profile -------------------------------------------------------- */
 
 int bwl_redis_take_profile(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)

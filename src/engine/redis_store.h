@@ -219,6 +219,10 @@ void bwl_redis_close(bwl_client *client);
  * if it has a fault and the URL does not say that the risk is accepted. */
 int bwl_redis_choose(bwl_settings *settings, const bwl_url *url, bwl_fault *fault);
 
+/* The same for redlock://, which has one protocol: writes rules and risk.  UNSUPPORTED: there is no
+ * such profile, or the locks of that program are on one server. */
+int bwl_redis_choose_of_many(bwl_settings *settings, const bwl_url *url, bwl_fault *fault);
+
 /* The profile of the URL, which was chosen before.  USAGE: its keys cannot be so. */
 int bwl_redis_take_profile(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault);
 

@@ -2,7 +2,10 @@
  * profile.c -- see profile.h.  The table itself is profile_rows.c.
  */
 #include "redis/profile.h"
+#include "core/shape.h"
+#include "core/token.h"
 #include "redis/profile_rows.h"
+#include "redis/stamp.h"
 
 #include <string.h>
 
@@ -43,7 +46,7 @@ const char *bwl_profile_template_fault(const bwl_profile *profile, const char *t
     bool is_tied = profile->takes_prefix || profile->signal != BWL_SIGNAL_NONE;
 
     if (template == NULL)
-        return profile->takes_prefix ? "its keys begin with a word of yours" : NULL;
+        return profile->takes_prefix ? "its keys begin with a word of yours" : profile->wants_key;
     if (!is_tied)
         return NULL;
     size_t prefix = prefix_size(profile, template);
@@ -55,6 +58,63 @@ const char *bwl_profile_template_fault(const bwl_profile *profile, const char *t
         return "what comes before has no percent sign";
     return NULL;
 }
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+enum { DATE_SIZE = sizeof "ADDED:2026-11-22T00:31:00.123Z@" - 1 };
+
+static bool is_date(const char *value)
+{
+    static const char form[] = "ADDED:0000-00-00T00:00:00.000Z@";
+
+    for (size_t i = 0; i < DATE_SIZE; i++)
+        if (form[i] == '0' ? value[i] < '0' || value[i] > '9' : value[i] != form[i])
+            return false;
+    return true;
+}
+
+/* Is it HOST_PID_? */
+static bool is_host_and_pid(const char *text, size_t size)
+{
+    size_t digits = 0;
+
+    if (size == 0 || text[--size] != '_')
+        return false;
+    while (size > 0 && text[size - 1] >= '0' && text[size - 1] <= '9') {
+        size--;
+        digits++;
+    }
+    return digits > 0 && size > 1 && text[size - 1] == '_';
+}
+
+static bool is_theirs(const bwl_profile *profile, const char *value, size_t size)
+{
+    bwl_token_shape shape  = profile->rules->token;
+    size_t          token  = strlen(bwl_shape_kind_of(shape)->pattern);
+    size_t          before = size > token ? size - token : 0;
+
+    switch (profile->theirs) {
+    case BWL_THEIRS_AS_OURS: return false;
+    case BWL_THEIRS_24_BYTES: return size == 24;
+    case BWL_THEIRS_32_BYTES: return size == 32;
+    case BWL_THEIRS_DATE_HOST: return size > DATE_SIZE && is_date(value);
+    case BWL_THEIRS_HOST_PID:
+        return is_host_and_pid(value, before) && bwl_token_is_of(shape, value + before, token);
+    case BWL_THEIRS_METADATA: return before > 0 && bwl_token_is_of(shape, value, token);
+    }
+    bwl_unreachable("no such form");
+}
+
+bool bwl_profile_reads(const bwl_profile *profile, const bwl_rules *rules, const char *value,
+                       size_t size, int64_t *ret_stamp)
+{
+    if (bwl_value_read_plausible(ret_stamp, rules, value, size))
+        return true;
+    *ret_stamp = 0;
+    return is_theirs(profile, value, size);
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
 
 /* %s in the form is the name of the lock, %p what comes before the profile's key. */
 static size_t write_form(char ret_name[BWL_SIGNAL_MAX], const char *form, bwl_bytes prefix,

@@ -33,16 +33,30 @@
     "its other users take a lock that has expired by clocks of their own, and who " \
     "loses that race overwrites the winner's stamp"
 
+#define WANTS_LARAVEL \
+    "its keys begin with REDIS_PREFIX and CACHE_PREFIX of the application; give yours, as in"
+
 const bwl_profile bwl_profile_rows[] = {
-    /* redis 6.4.0 (PyPI), lock.py: SET NX PX, uuid1().hex, GET and DEL in Lua; 2.10.6 the same by
-     * SETNX and PEXPIRE. */
+    /* redis 6.4.0 and 8.1.0 (PyPI), lock.py: SET NX PX, uuid1().hex, GET and DEL in Lua; 2.10.6
+     * the same by SETNX and PEXPIRE. */
     { .name     = "redis-py",
       .program  = "redis-py 2.10 and newer (Python), redis.lock.Lock",
       .protocol = "token",
       .key      = "%s",
-      .note     = "Without timeout= its own locks never expire.",
-      .rules    = RULES(TOKENS(BWL_TOKEN_UUID1_BARE)) },
-    /* python-redis-lock 4.0.0 (PyPI), redis_lock/__init__.py: SET NX EX, b64encode(urandom(18)). */
+      .note =
+          "Without timeout= its own locks never expire. The keys of django-redis have a prefix: "
+          "see profile django-redis.",
+      .rules = RULES(TOKENS(BWL_TOKEN_UUID1_BARE)) },
+    /* django-redis 7.0.0 (PyPI), client/default.py, lock: redis-py's lock on the key of the cache,
+     * which is KEY_PREFIX:VERSION:NAME. */
+    { .name     = "django-redis",
+      .program  = "django-redis 4 to 7 (Python), cache.lock",
+      .protocol = "token",
+      .key      = ":1:%s",
+      .note = "With another KEY_PREFIX or VERSION: key=KEY_PREFIX:VERSION:%s. With a KEY_FUNCTION: "
+              "what that makes. Without timeout= its own locks never expire.",
+      .rules = RULES(TOKENS(BWL_TOKEN_UUID1_BARE)) },
+    /* python-redis-lock 4.0.1 (PyPI), redis_lock/__init__.py: SET NX EX, b64encode(urandom(18)). */
     { .name        = "python-redis-lock",
       .program     = "python-redis-lock 4 (Python), redis_lock.Lock",
       .protocol    = "token",
@@ -51,24 +65,25 @@ const bwl_profile bwl_profile_rows[] = {
       .signal_name = "%plock-signal:%s",
       .note        = "Without expire= its own locks never expire.",
       .rules       = RULES(TOKENS(BWL_TOKEN_BASE64_18), .lease_in_seconds = true) },
-    /* walrus 0.9.4 (PyPI), lock.py, scripts/lock_*.lua: SETNX, PEXPIRE; os.urandom(32). */
+    /* walrus 0.9.8 (PyPI), lock.py, scripts/lock_*.lua: SETNX, PEXPIRE; os.urandom(32). */
     { .name        = "walrus",
       .program     = "walrus 0.9 (Python), Database.lock",
       .protocol    = "token",
       .key         = "lock:%s",
       .signal      = BWL_SIGNAL_EVENT,
       .signal_name = "%plock.event:%s",
+      .theirs      = BWL_THEIRS_32_BYTES,
       .note        = "Its own values are 32 bytes of any kind. Without ttl= its own locks never "
                      "expire. The list "
                      "stays for ever, as it does after a release of its own.",
       .rules       = RULES(TOKENS(BWL_TOKEN_HEX)) },
     /* pottery 3.0.1 (PyPI), redlock.py: SET NX PX, str(uuid4()). */
-    { .name     = "pottery",
-      .program  = "pottery 3 (Python), Redlock",
-      .protocol = "token",
-      .key      = "redlock:%s",
-      .note     = "With one master.",
-      .rules    = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 10000) },
+    { .name       = "pottery",
+      .program    = "pottery 3 (Python), Redlock",
+      .protocol   = "token",
+      .key        = "redlock:%s",
+      .is_of_many = true,
+      .rules      = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 10000) },
     /* sherlock 0.4.1 (PyPI), lock.py, RedisLock: SETNX and EXPIRE in Lua, str(uuid4()). */
     { .name     = "sherlock",
       .program  = "sherlock 0.4 (Python), RedisLock",
@@ -76,26 +91,38 @@ const bwl_profile bwl_profile_rows[] = {
       .key      = "%s",
       .note     = "With a namespace: key=NAMESPACE_%s.",
       .rules    = RULES(TOKENS(BWL_TOKEN_UUID), .lease_in_seconds = true) },
-    /* SPSCommerce/redlock-py at 142545d, redlock/__init__.py: SET NX PX. */
-    { .name     = "redlock-py",
-      .program  = "redlock-py 1 (Python)",
-      .protocol = "token",
-      .key      = "%s",
-      .note     = "With one server.",
-      .rules    = RULES(TOKENS(BWL_TOKEN_ALNUM_22)) },
-    /* redlock 5.0.0-beta.2 (npm), dist/esm/index.js: randomBytes(16).toString("hex"). */
-    { .name     = "node-redlock",
-      .program  = "node-redlock 5 (Node.js), npm redlock",
-      .protocol = "token",
-      .key      = "%s",
-      .note     = "With one client and one resource.",
-      .rules    = RULES(TOKENS(BWL_TOKEN_HEX)) },
-    /* redis-semaphore 5.8.0 (npm), lib/RedisMutex.js, lib/misc.js: SET PX NX, randomUUID(). */
-    { .name     = "redis-semaphore",
-      .program  = "redis-semaphore 5 (Node.js), Mutex",
-      .protocol = "token",
-      .key      = "mutex:%s",
-      .rules    = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 10000, .wait_ms = 10000) },
+    /* redlock-py 1.0.8 (PyPI), redlock/__init__.py: SET NX PX. */
+    { .name       = "redlock-py",
+      .program    = "redlock-py 1 (Python)",
+      .protocol   = "token",
+      .key        = "%s",
+      .is_of_many = true,
+      .rules      = RULES(TOKENS(BWL_TOKEN_ALNUM_22)) },
+    /* aioredlock 0.7.3 (PyPI), redis.py, algorithm.py: GET and SET PX in Lua, str(uuid.uuid4()). */
+    { .name       = "aioredlock",
+      .program    = "aioredlock 0.7 (Python), Aioredlock.lock",
+      .protocol   = "token",
+      .key        = "%s",
+      .is_of_many = true,
+      .note       = "Its own extension makes a lost key anew.",
+      .rules      = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 10000) },
+    /* redlock 4.2.0, redlock.js, and 5.0.0-beta.2, dist/esm/index.js (npm): EXISTS and SET PX in
+     * Lua, randomBytes(16).toString("hex"). */
+    { .name       = "node-redlock",
+      .program    = "node-redlock 4 and 5 (Node.js), npm redlock",
+      .protocol   = "token",
+      .key        = "%s",
+      .is_of_many = true,
+      .note       = "With one resource.",
+      .rules      = RULES(TOKENS(BWL_TOKEN_HEX)) },
+    /* redis-semaphore 5.8.0 (npm), lib/RedisMutex.js, lib/RedlockMutex.js, lib/misc.js: SET PX NX,
+     * randomUUID(). */
+    { .name       = "redis-semaphore",
+      .program    = "redis-semaphore 5 (Node.js), Mutex and RedlockMutex",
+      .protocol   = "token",
+      .key        = "mutex:%s",
+      .is_of_many = true,
+      .rules      = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 10000, .wait_ms = 10000) },
     /* ioredis-lock 4.0.0 (npm): SET PX NX, uuid.v1(). */
     { .name     = "ioredis-lock",
       .program  = "ioredis-lock 4 (Node.js)",
@@ -109,19 +136,40 @@ const bwl_profile bwl_profile_rows[] = {
       .key      = "%s:lock",
       .rules    = RULES(TOKENS(BWL_TOKEN_BASE64)) },
     /* github.com/go-redsync/redsync/v4 4.18.1, mutex.go, redsync.go: SET NX, 16 bytes in base64. */
-    { .name     = "redsync",
-      .program  = "redsync 4 (Go)",
-      .protocol = "token",
-      .key      = "%s",
-      .note     = "With one pool. WithSetNXOnExtend makes a lost key anew.",
-      .rules    = RULES(TOKENS(BWL_TOKEN_BASE64), .lease_ms = 8000) },
+    { .name       = "redsync",
+      .program    = "redsync 4 (Go)",
+      .protocol   = "token",
+      .key        = "%s",
+      .is_of_many = true,
+      .note       = "WithSetNXOnExtend makes a lost key anew.",
+      .rules      = RULES(TOKENS(BWL_TOKEN_BASE64), .lease_ms = 8000) },
     /* github.com/bsm/redislock 0.9.4, redislock.go: SET NX PX in Lua, base64.RawURLEncoding. */
     { .name     = "bsm-redislock",
       .program  = "bsm/redislock 0.9 (Go)",
       .protocol = "token",
       .key      = "%s",
+      .theirs   = BWL_THEIRS_METADATA,
       .note     = "Its own values may have metadata behind the token.",
       .rules    = RULES(TOKENS(BWL_TOKEN_OURS)) },
+    /* github.com/redis/rueidis 1.0.79, rueidislock/lock.go: SET NX PXAT in Lua, 24 random
+     * bytes; the keys PREFIX:0:NAME to PREFIX:2*KeyMajority-2:NAME, of which KeyMajority make the
+     * lock. */
+    { .name     = "rueidislock",
+      .program  = "rueidislock 1 (Go), with one bowline for each of its keys",
+      .protocol = "token",
+      .key      = "rueidislock:0:%s",
+      .wants_key =
+          "a lock of rueidislock has 2 * KeyMajority - 1 keys, and a profile takes one; for "
+          "KeyMajority 1",
+      .theirs = BWL_THEIRS_24_BYTES,
+      .fault  = "its other users set the expiry of a key by clocks of their own, unless they were "
+                "made with FallbackSETPX",
+      .note =
+          "With its default, KeyMajority 2, it has the lock when it has two of the keys 0, 1 and "
+          "2, and one key excludes nobody. Take all of them, one inside of the other, in this "
+          "order: key=rueidislock:%s, and the names 0:NAME, 1:NAME, 2:NAME. A waiting "
+          "rueidislock is woken by the DEL of a release.",
+      .rules = RULES(TOKENS(BWL_TOKEN_BASE64_18), .lease_ms = 5000) },
     /* com.baomidou:lock4j-redis-template-spring-boot-starter 2.2.7 (Maven Central), sources:
      * RedisTemplateLockExecutor, LockUtil, Lock4jProperties. */
     { .name     = "lock4j",
@@ -131,20 +179,22 @@ const bwl_profile bwl_profile_rows[] = {
       .note     = "The name of the lock is what follows lock4j.lock-key-prefix, as in "
                   "com.example.Orders.pay#42.",
       .rules    = RULES(TOKENS(BWL_TOKEN_UUID_BARE), .lease_ms = 30000, .wait_ms = 3000) },
-    /* net.javacrumbs.shedlock:shedlock-support-redis 6.9.0 and shedlock-provider-redis-spring
-     * 6.3.0 (Maven Central), sources: ADDED:TIME@HOST:UUID, and without the UUID before 6.9.  */
+    /* net.javacrumbs.shedlock:shedlock-support-redis 6.9.0 and 7.10.1 and
+     * shedlock-provider-redis-spring 6.3.0 (Maven Central), sources: ADDED:TIME@HOST:UUID, and
+     * without the UUID before 6.9. */
     { .name     = "shedlock",
-      .program  = "ShedLock 4 to 6 (Java) with a provider for Redis",
+      .program  = "ShedLock 4 to 7 (Java) with a provider for Redis",
       .protocol = "token",
       .key      = "job-lock:default:%s",
-      .fault = "a ShedLock that is late deletes whatever is there, unless its provider was built "
-               "with safeUpdate",
-      .note  = "Of the environment default. A UUID stands in the place of the host.",
-      .rules = RULES(TOKENS(BWL_TOKEN_DATE_UUID), .prefix = "ADDED:") },
+      .fault  = "a ShedLock that is late deletes whatever is there, unless its provider was built "
+                "with safeUpdate",
+      .theirs = BWL_THEIRS_DATE_HOST,
+      .note   = "Of the environment default. A UUID stands in the place of the host.",
+      .rules  = RULES(TOKENS(BWL_TOKEN_DATE_UUID), .prefix = "ADDED:") },
     /* org.springframework.integration:spring-integration-redis 5.5.20, 6.3.11, 6.4.7, 6.4.8,
      * 6.4.10, 6.5.2, 6.5.3, 6.5.5, 7.0.0, 7.0.7 and 7.1.2 (Maven Central), sources:
-     * RedisLockRegistry.  Since 6.4.8, 6.5.3 and 7.0 it subscribes to REGISTRY-channel:*
-     * and to nothing else. */
+     * RedisLockRegistry.  Since 6.4.8, 6.5.3 and 7.0 it subscribes to REGISTRY-channel:* and to
+     * nothing else. */
     { .name         = "spring",
       .program      = "Spring Integration 7.0 and 7.1 (Java), RedisLockRegistry",
       .protocol     = "token",
@@ -162,41 +212,45 @@ const bwl_profile bwl_profile_rows[] = {
       .signal       = BWL_SIGNAL_CHANNEL,
       .signal_name  = "%p-channel",
       .second_name  = "%p-channel:%p:%s",
-      .note  = "key= begins with the registry key: key=REGISTRY:%s. 6.4.8 and 6.5.3 and newer "
-               "subscribe to the second channel, older ones to the first.",
+      .note  = "key= begins with the registry key: key=REGISTRY:%s. Since 6.4.8 and 6.5.3 it "
+               "subscribes to the second channel, before to the first.",
       .rules = RULES(TOKENS(BWL_TOKEN_UUID), .lease_ms = 60000) },
-    /* laravel/framework at 037539f and 039ee0d, src/Illuminate/Cache/RedisLock.php and Lock.php:
-     * SET EX NX, Str::random(), 16 characters; RedisStore.php at 0038ef2: the colon up to 10.
-     * What stands before the name is put together by config/database.php and config/cache.php.
-     */
-    { .name     = "laravel",
-      .program  = "Laravel 13 (PHP), Cache::lock, and applications made with a late 12",
-      .protocol = "token",
-      .key      = "laravel-database-laravel-cache-%s",
-      .note     = "What comes before the name is REDIS_PREFIX and CACHE_PREFIX: give key= "
-                  "if yours are others. "
-                  "A serializer or compression of phpredis changes the values.",
-      .rules    = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true) },
-    { .name     = "laravel-11",
-      .program  = "Laravel 11 and 12 (PHP), Cache::lock",
-      .protocol = "token",
-      .key      = "laravel_database_laravel_cache_%s",
-      .note     = "As laravel.",
-      .rules    = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true) },
-    { .name     = "laravel-10",
-      .program  = "Laravel 10 (PHP), Cache::lock",
-      .protocol = "token",
-      .key      = "laravel_database_laravel_cache_:%s",
-      .note     = "As laravel. Older applications have laravel_database_laravel_cache:%s.",
-      .rules    = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true) },
+    /* laravel/framework at 037539f, 039ee0d and bd71b45 (13.26.1), RedisLock.php and Lock.php of
+     * src/Illuminate/Cache: SET EX NX, Str::random(), 16 characters; RedisStore.php at 0038ef2: the
+     * colon up to 10.  What stands before the name is put together by config/database.php and
+     * config/cache.php. */
+    { .name      = "laravel",
+      .program   = "Laravel 13 (PHP), Cache::lock, and applications made with a late 12",
+      .protocol  = "token",
+      .key       = "laravel-database-laravel-cache-%s",
+      .wants_key = WANTS_LARAVEL,
+      .note      = "What comes before the name is REDIS_PREFIX and CACHE_PREFIX. A serializer or "
+                   "compression of phpredis changes the values. Without seconds its own locks "
+                   "never expire.",
+      .rules     = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true) },
+    { .name      = "laravel-11",
+      .program   = "Laravel 11 and 12 (PHP), Cache::lock",
+      .protocol  = "token",
+      .key       = "laravel_database_laravel_cache_%s",
+      .wants_key = WANTS_LARAVEL,
+      .note      = "As laravel.",
+      .rules     = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true) },
+    { .name      = "laravel-10",
+      .program   = "Laravel 10 (PHP), Cache::lock",
+      .protocol  = "token",
+      .key       = "laravel_database_laravel_cache_:%s",
+      .wants_key = WANTS_LARAVEL,
+      .note      = "As laravel. Older applications have laravel_database_laravel_cache:%s.",
+      .rules     = RULES(TOKENS(BWL_TOKEN_ALNUM_16), .lease_in_seconds = true) },
     /* samcook/RedLock.net at 0d5cdf3, RedLock.cs: StringSet NX, Guid.ToString(); the format is in
      * RedLockConnectionProvider. */
-    { .name     = "redlock-net",
-      .program  = "RedLock.net 2 (.NET)",
-      .protocol = "token",
-      .key      = "redlock:%s",
-      .note     = "With one server. Its own extension makes a lost key anew.",
-      .rules    = RULES(TOKENS(BWL_TOKEN_UUID)) },
+    { .name       = "redlock-net",
+      .program    = "RedLock.net 2 (.NET)",
+      .protocol   = "token",
+      .key        = "redlock:%s",
+      .is_of_many = true,
+      .note       = "Its own extension makes a lost key anew.",
+      .rules      = RULES(TOKENS(BWL_TOKEN_UUID)) },
     /* madelson/DistributedLock at 338025c, RedisMutexPrimitive.cs, RedLockHelper.cs: StringSet NX,
      * MACHINE_PID_GUID. */
     { .name       = "distributedlock",
@@ -204,16 +258,18 @@ const bwl_profile bwl_profile_rows[] = {
       .protocol   = "token",
       .key        = "%s",
       .names_host = true,
-      .note       = "With one database. The name of the host is cut to fit.",
+      .is_of_many = true,
+      .theirs     = BWL_THEIRS_HOST_PID,
+      .note       = "The name of the host is cut to fit.",
       .rules      = RULES(TOKENS(BWL_TOKEN_UUID_BARE), .lease_ms = 30000) },
     /* sewenew/redis-plus-plus at 1ee399d, patterns/redlock.cpp: SET NX PX, 20
      * letters and digits. */
-    { .name     = "redis-plus-plus",
-      .program  = "redis++ 1.3 (C++), RedMutex",
-      .protocol = "token",
-      .key      = "%s",
-      .note     = "With one master.",
-      .rules    = RULES(TOKENS(BWL_TOKEN_ALNUM_20)) },
+    { .name       = "redis-plus-plus",
+      .program    = "redis++ 1.3 (C++), RedMutex",
+      .protocol   = "token",
+      .key        = "%s",
+      .is_of_many = true,
+      .rules      = RULES(TOKENS(BWL_TOKEN_ALNUM_20)) },
     /* redis/redis-doc at 029c381, commands/setnx.md, "Design pattern: Locking with SETNX". */
     { .name     = "redis-io-setnx",
       .program  = "programs made after the page of SETNX on redis.io",

@@ -97,10 +97,10 @@ def test_json_is_one_line_and_breaks_only_with_yes(place, redis):
 class Asked:
     """`bowline break NAME` on a pty, up to its question."""
 
-    def __init__(self, place):
+    def __init__(self, place, *words):
         self.place = place
         self.own, theirs = pty.openpty()
-        command = [os.environ["BOWLINE"], "break", "job"]
+        command = [os.environ["BOWLINE"], "break", *words, "job"]
         self.process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=place.env, start_new_session=True)
         os.close(theirs)
         self.text = ""
@@ -116,6 +116,51 @@ class Asked:
             pass  # the other end is closed
         os.close(self.own)
         return self.process.wait(LIMIT)
+
+
+@pytest.mark.parametrize(
+    ("options", "key", "value", "says"),
+    [
+        ("protocol=token", "bowline:{job}", "njd5uX9KfBXznMBgXO3INA", "until its next renewal, if it is alive"),
+        ("profile=redis-py", "job", "4902a0d0e61411f19a6002fc00000001", "a program with a lock of its own may never notice"),
+        ("profile=jedis-lock-1&accept-risk=1", "job", "99999999999999", "This lock is never renewed, and nothing tells its holder"),
+    ],
+)
+def test_question_says_when_the_holder_stops(place, redis, options, key, value, says):
+    redis.cli("SET", key, value, "PX", "60000")
+    asked = Asked(place, "--url", f"{redis.url}?{options}")
+    assert says in asked.text.replace("\r\n", " ")
+    assert ("unless it is renewed" in asked.text) == ("never renewed" not in says)
+    assert asked.answer("n\n") == CHANGED
+    assert redis.cli("GET", key) == value
+
+
+def test_holder_of_a_lock_that_is_never_renewed_works_on(place, redis):
+    """Which is what the question says: its command ends by itself, beside the next holder's."""
+    place.env["BOWLINE_URL"] = f"{redis.url}?profile=jedis-lock-1&accept-risk=1&lease=60s"
+    holder = place.hold()
+    assert breaks(place, "--yes", "job").returncode == 0
+    assert place.run("-n", "job", "true").returncode == 0
+    assert place.is_alive(holder.command)
+    place.let_go(holder)
+
+
+@pytest.mark.parametrize(
+    ("profile", "key", "value"),
+    [
+        ("walrus", "lock:job", "\\1\\0\\255" + "w" * 29),
+        ("shedlock", "job-lock:default:job", "ADDED:2026-11-22T00:31:00.123Z@web-1"),
+        ("distributedlock", "job", "WEB1_4711_e973979bf7a44c759cc372038175b323"),
+    ],
+)
+def test_lock_of_another_program_is_broken_under_its_profile(place, redis, profile, key, value):
+    place.env["BOWLINE_URL"] = f"{redis.url}?profile={profile}&accept-risk=1"
+    redis.cli("EVAL", f"return redis.call('SET', KEYS[1], '{value}', 'PX', 60000)", "1", key)
+    waiter = place.run("-n", "job", "true")
+    assert waiter.returncode == 124 and "another program" not in waiter.stderr
+    done = breaks(place, "--yes", "job")
+    assert done.returncode == 0 and done.stdout.endswith("job: broken\n"), done
+    assert redis.cli("EXISTS", key) == "0"
 
 
 def test_yes_breaks_and_anything_else_does_not(place, redis):

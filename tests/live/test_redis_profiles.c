@@ -36,11 +36,14 @@ enum { S = 1000000000, MS = 1000000, US = 1000 };
 
 static const form forms[] = {
     { "redis-py", "", "nightly", "^" HEX(12) "1" HEX(3) "[89ab]" HEX(15) "$", 0, 0, false, NULL },
+    { "django-redis", "", ":1:nightly", "^" HEX(12) "1" HEX(3) "[89ab]" HEX(15) "$", 0, 0, false,
+      NULL },
     { "python-redis-lock", "", "lock:nightly", "^[A-Za-z0-9+/]{24}$", 0, 0, false, NULL },
     { "walrus", "", "lock:nightly", "^" HEX(32) "$", 0, 0, false, NULL },
     { "pottery", "", "redlock:nightly", "^" UUID4 "$", 0, 0, false, NULL },
     { "sherlock", "", "nightly", "^" UUID4 "$", 0, 0, false, NULL },
     { "redlock-py", "", "nightly", "^[A-Za-z0-9]{22}$", 0, 0, false, NULL },
+    { "aioredlock", "", "nightly", "^" UUID4 "$", 0, 0, false, NULL },
     { "node-redlock", "", "nightly", "^" HEX(32) "$", 0, 0, false, NULL },
     { "redis-semaphore", "", "mutex:nightly", "^" UUID4 "$", 0, 0, false, NULL },
     { "ioredis-lock", "", "nightly",
@@ -48,6 +51,8 @@ static const form forms[] = {
     { "warlock", "", "nightly:lock", "^[A-Za-z0-9+/]{21}[AQgw]==$", 0, 0, false, NULL },
     { "redsync", "", "nightly", "^[A-Za-z0-9+/]{21}[AQgw]==$", 0, 0, false, NULL },
     { "bsm-redislock", "", "nightly", "^[A-Za-z0-9_-]{22}$", 0, 0, false, NULL },
+    { "rueidislock", "&key=rueidislock:0:%25s", "rueidislock:0:nightly", "^[A-Za-z0-9+/]{24}$", 0,
+      0, false, NULL },
     { "lock4j", "", "lock4j:nightly", "^" HEX(12) "4" HEX(3) "[89ab]" HEX(15) "$", 0, 0, false,
       NULL },
     { "shedlock", "", "job-lock:default:nightly",
@@ -56,12 +61,12 @@ static const form forms[] = {
       0, 0, false, NULL },
     { "spring", "&key=reg:%25s", "reg:nightly", "^" UUID4 "$", 0, 0, false, NULL },
     { "spring-6", "&key=reg:%25s", "reg:nightly", "^" UUID4 "$", 0, 0, false, NULL },
-    { "laravel", "", "laravel-database-laravel-cache-nightly", "^[A-Za-z0-9]{16}$", 0, 0, false,
-      NULL },
-    { "laravel-11", "", "laravel_database_laravel_cache_nightly", "^[A-Za-z0-9]{16}$", 0, 0, false,
-      NULL },
-    { "laravel-10", "", "laravel_database_laravel_cache_:nightly", "^[A-Za-z0-9]{16}$", 0, 0, false,
-      NULL },
+    { "laravel", "&key=laravel-database-laravel-cache-%25s",
+      "laravel-database-laravel-cache-nightly", "^[A-Za-z0-9]{16}$", 0, 0, false, NULL },
+    { "laravel-11", "&key=laravel_database_laravel_cache_%25s",
+      "laravel_database_laravel_cache_nightly", "^[A-Za-z0-9]{16}$", 0, 0, false, NULL },
+    { "laravel-10", "&key=laravel_database_laravel_cache_:%25s",
+      "laravel_database_laravel_cache_:nightly", "^[A-Za-z0-9]{16}$", 0, 0, false, NULL },
     { "redlock-net", "", "redlock:nightly", "^" UUID4 "$", 0, 0, false, NULL },
     { "distributedlock", "", "nightly", "^.{1,16}_[0-9]+_" HEX(12) "4" HEX(3) "[89ab]" HEX(15) "$",
       0, 0, false, NULL },
@@ -314,43 +319,6 @@ static void test_profiles_risk_is_there_to_be_asked(void **state)
     bowline_close(risky);
 }
 
-static bowline_holder who(bowline_client *client)
-{
-    bowline_holder holder = { .size = sizeof holder };
-    bowline_error  error;
-
-    assert_status(BOWLINE_OK, bowline_who(client, "nightly", &holder, &error), &error);
-    assert_int_equal(holder.held, 1);
-    print_message("# %s\n", holder.note);
-    return holder;
-}
-
-static void test_profiles_who_knows_the_form_and_reads_the_stamp(void **state)
-{
-    bowline_client *python = open_profile(form_named("redis-py"));
-    bowline_client *jedis  = open_profile(form_named("jedis-lock-1"));
-    bowline_holder  holder;
-
-    (void)state;
-    (void)server_ask(redis, "SET nightly 4902a0d0e61411f19a6002fc00000001 PX 20000");
-    holder = who(python);
-    assert_int_equal(holder.foreign, 0);
-    assert_true(holder.left_ms > 0 && holder.left_ms <= 20000);
-    (void)server_ask(redis, "SET nightly somebody PX 20000");
-    assert_int_equal(who(python).foreign, 1);
-    assert_int_equal(who(jedis).foreign, 1);
-    (void)server_ask(redis, "SET nightly %lld", (long long)(wall_ns() / MS + 15000));
-    holder = who(jedis);
-    assert_int_equal(holder.foreign, 0);
-    assert_true(holder.left_ms > 0 && holder.left_ms <= 15000);
-    (void)server_ask(redis, "SET nightly 1400000000000");
-    assert_int_equal(who(jedis).left_ms, 0);
-    assert_non_null(strstr(who(jedis).note, "its time is over"));
-    (void)server_ask(redis, "FLUSHALL");
-    bowline_close(python);
-    bowline_close(jedis);
-}
-
 /* ---- who is woken ---------------------------------------------------------------------------- */
 
 /* What the connection hears within ten seconds. */
@@ -488,7 +456,6 @@ int main(void)
         TEST(test_profiles_with_stamps_take_over_what_has_expired_and_only_that),
         TEST(test_profiles_extend_tokens_and_never_stamps),
         TEST(test_profiles_risk_is_there_to_be_asked),
-        TEST(test_profiles_who_knows_the_form_and_reads_the_stamp),
         TEST(test_profiles_release_wakes_who_sleeps_on_the_list),
         TEST(test_profiles_list_is_left_as_the_program_leaves_it),
         TEST(test_profiles_release_whatever_the_list_is),

@@ -75,6 +75,67 @@ static void test_profile_with_a_prefix_wants_one(void **state)
     assert_null(bwl_profile_template_fault(profile, "registry:%s"));
 }
 
+static void test_profile_that_wants_a_key_takes_any(void **state)
+{
+    const bwl_profile *profile = named("laravel");
+
+    (void)state;
+    assert_non_null(strstr(bwl_profile_template_fault(profile, NULL), "REDIS_PREFIX"));
+    assert_null(bwl_profile_template_fault(profile, "shop_database_%s"));
+    assert_null(bwl_profile_template_fault(profile, "%s"));
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+#define BYTES(text) text, sizeof(text) - 1
+
+static bool reads(const char *profile, const char *value, size_t size)
+{
+    const bwl_profile *p     = named(profile);
+    int64_t            stamp = -1;
+    bool               is    = bwl_profile_reads(p, p->rules, value, size, &stamp);
+
+    if (is)
+        assert_int_equal(stamp != 0, p->rules->unit_ns != 0);
+    return is;
+}
+
+static void test_profile_reads_the_values_of_the_other_program(void **state)
+{
+    (void)state;
+    assert_true(reads("walrus", BYTES("\x9e\0\n4567890123456789012345678\xff\0zz")));
+    assert_true(reads("walrus", BYTES("9e3779b97f4a7c15f39cc0605cedc834")));
+    assert_true(reads("rueidislock", BYTES("\x9e\0\n456789012345678901234")));
+    assert_true(reads("shedlock", BYTES("ADDED:2026-11-22T00:31:00.123Z@web-1")));
+    assert_true(reads("shedlock", BYTES("ADDED:2026-11-22T00:31:00.123Z@web-1:"
+                                        "9e3779b9-7f4a-4c15-b39c-c0605cedc834")));
+    assert_true(reads("distributedlock", BYTES("WEB_1_4711_e973979bf7a44c759cc372038175b323")));
+    assert_true(reads("bsm-redislock", BYTES("njd5uX9KfBXznMBgXO3INA{\"job\":7}")));
+    assert_true(reads("jedis-lock-1", BYTES("1795307520124")));
+}
+
+static void test_profile_reads_no_other_values(void **state)
+{
+    (void)state;
+    assert_false(reads("walrus", BYTES("9e3779b97f4a7c15f39cc0605cedc83")));
+    assert_false(reads("walrus", BYTES("")));
+    assert_false(reads("rueidislock", BYTES("e973979bf7a44c759cc3720")));
+    assert_false(reads("shedlock", BYTES("ADDED:2026-11-22T00:31:00.123Z@")));
+    assert_false(reads("shedlock", BYTES("ADDED:2026-11-22 00:31:00.123Z@web-1")));
+    assert_false(reads("shedlock", BYTES("ADDED:2026-1x-22T00:31:00.123Z@web-1")));
+    assert_false(reads("distributedlock", BYTES("_4711_e973979bf7a44c759cc372038175b323")));
+    assert_false(reads("distributedlock", BYTES("WEB__e973979bf7a44c759cc372038175b323")));
+    assert_false(reads("distributedlock", BYTES("WEB_47x_e973979bf7a44c759cc372038175b323")));
+    assert_false(reads("distributedlock", BYTES("WEB_4711-e973979bf7a44c759cc372038175b323")));
+    assert_false(reads("distributedlock", BYTES("WEB_4711_e973979bf7a43c759cc372038175b323")));
+    assert_false(reads("bsm-redislock", BYTES("njd5uX9KfBXznMBgXO3IN")));
+    assert_false(reads("bsm-redislock", BYTES("njd5uX9KfBXznMBgXO3IN {}")));
+    assert_false(reads("redis-py", BYTES("somebody")));
+    assert_false(reads("jedis-lock-1", BYTES("")));
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
 static void assert_signal(const char *profile, const char *template, const char *lock,
                           const char *expected)
 {
@@ -131,6 +192,9 @@ int main(void)
         cmocka_unit_test(test_profile_without_ties_takes_any_template),
         cmocka_unit_test(test_profile_with_a_signal_wants_the_end_of_its_keys),
         cmocka_unit_test(test_profile_with_a_prefix_wants_one),
+        cmocka_unit_test(test_profile_that_wants_a_key_takes_any),
+        cmocka_unit_test(test_profile_reads_the_values_of_the_other_program),
+        cmocka_unit_test(test_profile_reads_no_other_values),
         cmocka_unit_test(test_profile_signal_has_the_name_of_the_other_program),
         cmocka_unit_test(test_profile_with_two_channels_names_both),
         cmocka_unit_test(test_profile_signal_of_the_longest_names_fits),

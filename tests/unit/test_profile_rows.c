@@ -69,8 +69,8 @@ static void test_rows_have_keys_with_the_name_in_them(void **state)
         assert_null(bwl_key_template_fault(row->key));
         if (!row->takes_prefix)
             assert_null(bwl_profile_template_fault(row, row->key));
-        else
-            assert_non_null(bwl_profile_template_fault(row, NULL));
+        assert_int_equal(bwl_profile_template_fault(row, NULL) != NULL,
+                         row->takes_prefix || row->wants_key != NULL);
     }
 }
 
@@ -87,6 +87,26 @@ static void test_rows_signal_only_with_a_name_and_the_token(void **state)
         for (const char *at = row->signal_name; (at = strchr(at, '%')) != NULL; at += 2)
             assert_true(at[1] == 's' || at[1] == 'p');
     }
+}
+
+/* redlock:// has a protocol of its own, which signals nothing and asks for a lease in ms. */
+static void test_rows_of_many_are_plain_tokens_without_a_fault(void **state)
+{
+    unsigned count = 0;
+
+    (void)state;
+    FOR_EACH(row)
+    {
+        if (!row->is_of_many)
+            continue;
+        count++;
+        assert_string_equal(row->protocol, "token");
+        assert_int_equal(row->signal, BWL_SIGNAL_NONE);
+        assert_int_equal(row->rules->value, BWL_VALUE_TOKEN);
+        assert_false(row->rules->lease_in_seconds);
+        assert_null(row->fault);
+    }
+    assert_true(count >= 5);
 }
 
 /* What is written is read as ours, by these rules and no less. */
@@ -152,6 +172,7 @@ int main(void)
         cmocka_unit_test(test_rows_name_protocols_that_there_are),
         cmocka_unit_test(test_rows_have_keys_with_the_name_in_them),
         cmocka_unit_test(test_rows_signal_only_with_a_name_and_the_token),
+        cmocka_unit_test(test_rows_of_many_are_plain_tokens_without_a_fault),
         cmocka_unit_test(test_rows_write_values_that_they_can_read),
         cmocka_unit_test(test_rows_have_no_more_time_than_a_lease_may_have),
         cmocka_unit_test(test_rows_with_stamps_have_a_fault_that_fits_into_an_error),

@@ -82,6 +82,45 @@ static void test_each_host_has_a_store(void **state)
     assert_string_equal(client->engine->protocol->name, "redlock");
 }
 
+static void test_profile_of_several_servers_brings_its_key_and_its_values(void **state)
+{
+    (void)state;
+    must_open("redlock://a,b,c?profile=pottery");
+    assert_string_equal(client->engine->protocol->name, "redlock");
+    assert_null(client->settings.protocol);
+    assert_ptr_equal(client->settings.rules, bwl_profile_named("pottery")->rules);
+    assert_int_equal(client->settings.lease_ms, 10000);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_string_equal(store(i)->key_template, "redlock:%s");
+        assert_ptr_equal(store(i)->profile, bwl_profile_named("pottery"));
+    }
+    (void)close_client(NULL);
+    must_open("redlock://a,b,c?profile=redsync&key=shop:%25s&lease=2s");
+    assert_string_equal(store(2)->key_template, "shop:%s");
+    assert_int_equal(client->settings.lease_ms, 2000);
+    (void)close_client(NULL);
+    must_open("redlock://a,b,c?profile=distributedlock");
+    assert_non_null(client->settings.rules->prefix);
+    (void)close_client(NULL);
+    must_open("redlock://a,b,c?key=shop:%25s");
+    assert_null(client->settings.rules);
+}
+
+static void test_profile_of_one_server_is_refused_for_several(void **state)
+{
+    static const char *const urls[] = {
+        "redlock://a,b,c?profile=redis-py",
+        "redlock://a,b,c?profile=spring&key=reg:%25s",
+        "redlock://a,b,c?profile=jedis-lock-1&accept-risk=1",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(urls); i++)
+        expect_wrong(urls[i], BWL_STATUS_UNSUPPORTED, "that program are on one server");
+    expect_wrong("redlock://a,b,c?profile=potery", BWL_STATUS_UNSUPPORTED, "did you mean pottery?");
+    expect_wrong("redlock://a,b,c?accept-risk=2", BWL_STATUS_USAGE, "accept-risk= is 1");
+}
+
 static void test_another_lane_has_the_same_stores(void **state)
 {
     bwl_client *lane = NULL;
@@ -372,6 +411,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_teardown(name, close_client)
     const struct CMUnitTest tests[] = {
         TEST(test_each_host_has_a_store),
+        TEST(test_profile_of_several_servers_brings_its_key_and_its_values),
+        TEST(test_profile_of_one_server_is_refused_for_several),
         TEST(test_another_lane_has_the_same_stores),
         TEST(test_what_cannot_be_a_majority_is_refused),
         TEST(test_the_drift_that_is_named_is_the_one_that_counts),

@@ -156,13 +156,13 @@ static void test_rules_every_profile_opens_and_says_its_risk(void **state)
         if (wrong == NULL)
             wrong = bwl_protocol_fault(bwl_protocol_named(profile->protocol), profile->rules);
         (void)snprintf(options, sizeof options, "profile=%s%s", profile->name,
-                       profile->takes_prefix ? "&key=x:%25s" : "");
+                       profile->takes_prefix || profile->wants_key != NULL ? "&key=x:%25s" : "");
         if (wrong != NULL)
             bad(options, BWL_STATUS_USAGE, "add accept-risk=1");
         else
             good(options);
         (void)snprintf(options, sizeof options, "profile=%s&accept-risk=1%s", profile->name,
-                       profile->takes_prefix ? "&key=x:%25s" : "");
+                       profile->takes_prefix || profile->wants_key != NULL ? "&key=x:%25s" : "");
         good(options);
         assert_ptr_equal(store->profile, profile);
         assert_ptr_equal(client->settings.protocol, bwl_protocol_named(profile->protocol));
@@ -200,8 +200,14 @@ static void test_rules_profile_and_protocol_must_agree(void **state)
 static void test_rules_profile_brings_its_keys_unless_told_otherwise(void **state)
 {
     (void)state;
-    good("profile=laravel");
-    assert_string_equal(store->key_template, "laravel-database-laravel-cache-%s");
+    good("profile=lock4j");
+    assert_string_equal(store->key_template, "lock4j:%s");
+    bad("profile=laravel", BWL_STATUS_USAGE, "as in: key=laravel-database-laravel-cache-%s");
+    bad("profile=laravel-11", BWL_STATUS_USAGE, "key=laravel_database_laravel_cache_%s");
+    bad("profile=laravel-10", BWL_STATUS_USAGE, "key=laravel_database_laravel_cache_:%s");
+    bad("profile=rueidislock&accept-risk=1", BWL_STATUS_USAGE, "KeyMajority 1: key=rueidislock:0:");
+    good("profile=rueidislock&accept-risk=1&key=rueidislock:%25s");
+    good("profile=laravel&key=%25s");
     good("profile=laravel&key=shop:%25s");
     assert_string_equal(store->key_template, "shop:%s");
     bad("profile=laravel&key=shop", BWL_STATUS_USAGE, "key=");

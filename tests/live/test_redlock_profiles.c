@@ -1,0 +1,176 @@
+/*
+ * test_redlock_profiles.c -- redlock:// with the keys and values of another program, on three real
+ * servers: what a client of that program writes on each of them, and who excludes whom.
+ *
+ * The other program is played by SET NX and DEL on each server, which is what all of them do.  The
+ * programs themselves are met in tests/interop.
+ */
+#include "redis/profile.h"
+#include "tests/lib/server.h"
+#include "tests/lib/testing.h"
+
+#include <stdio.h>
+
+enum { SERVERS = 3, MAJORITY = 2 };
+
+static server *servers[SERVERS];
+
+static bowline_client *open_many(const char *options)
+{
+    char   url[400];
+    size_t size = (size_t)snprintf(url, sizeof url, "redlock://");
+
+    for (unsigned i = 0; i < SERVERS; i++)
+        size += (size_t)snprintf(url + size, sizeof url - size, "%s127.0.0.1:%d", i == 0 ? "" : ",",
+                                 servers[i]->port);
+    (void)snprintf(url + size, sizeof url - size, "?restart-wait=off&wait=0s&lease=60s&%s",
+                   options);
+    return must_open(url);
+}
+
+static bowline_client *open_profile(const bwl_profile *profile)
+{
+    char options[100];
+
+    (void)snprintf(options, sizeof options, "profile=%s", profile->name);
+    return open_many(options);
+}
+
+/* Of the lock "nightly". */
+static void write_key(char ret_key[BWL_KEY_MAX + 1], const bwl_profile *profile)
+{
+    size_t size = bwl_key_write(ret_key, profile->key, "nightly", strlen("nightly"));
+
+    ret_key[size] = '\0';
+}
+
+/* The answer comes to be this. */
+static bool exists(unsigned node, const char *answer, const char *key)
+{
+    char question[BWL_KEY_MAX + 16];
+
+    (void)snprintf(question, sizeof question, "EXISTS %s", key);
+    return server_comes_to(servers[node], answer, question);
+}
+
+#define FOR_EACH(p)                                       \
+    for (size_t at = 0; bwl_profile_at(at) != NULL; at++) \
+        for (const bwl_profile *p = bwl_profile_at(at); p != NULL && p->is_of_many; p = NULL)
+
+static void test_redlock_profile_writes_its_key_and_its_value_on_every_server(void **state)
+{
+    unsigned count = 0;
+
+    (void)state;
+    FOR_EACH(p)
+    {
+        bowline_client *client = open_profile(p);
+        bowline_hold   *hold   = must_acquire(client, "nightly");
+        char            key[BWL_KEY_MAX + 1];
+        print_message("# %s\n", p->name);
+        write_key(key, p);
+        for (unsigned i = 0; i < SERVERS; i++) {
+            bowline_holder  holder = { .size = sizeof holder };
+            char            url[200];
+            bowline_client *alone;
+            bowline_error   error;
+            assert_true(exists(i, "1", key));
+            assert_string_equal(server_ask(servers[i], "KEYS *"), key);
+            assert_string_equal(server_ask(servers[i], "GET %s", key),
+                                server_ask(servers[0], "GET %s", key));
+            (void)snprintf(url, sizeof url, "%s?profile=%s", servers[i]->tcp_url, p->name);
+            alone = must_open(url);
+            assert_status(BOWLINE_OK, bowline_who(alone, "nightly", &holder, &error), &error);
+            assert_int_equal(holder.foreign, 0);
+            bowline_close(alone);
+        }
+        must_release(hold);
+        bowline_close(client);
+        for (unsigned i = 0; i < SERVERS; i++)
+            assert_true(exists(i, "0", key));
+        count++;
+    }
+    assert_true(count >= 8);
+}
+
+static void set(const char *key, unsigned count)
+{
+    for (unsigned i = 0; i < SERVERS; i++)
+        if (i < count)
+            assert_string_equal(server_ask(servers[i], "SET %s theirs NX PX 60000", key), "OK");
+}
+
+static void test_redlock_profile_is_kept_out_by_a_majority_and_by_no_less(void **state)
+{
+    (void)state;
+    FOR_EACH(p)
+    {
+        bowline_client *client = open_profile(p);
+        char            key[BWL_KEY_MAX + 1];
+        print_message("# %s\n", p->name);
+        write_key(key, p);
+        set(key, MAJORITY);
+        assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY);
+        for (unsigned i = 0; i < MAJORITY; i++)
+            assert_string_equal(server_ask(servers[i], "GET %s", key), "theirs");
+        assert_true(exists(MAJORITY, "0", key));
+        assert_string_equal(server_ask(servers[1], "DEL %s", key), "1");
+        must_release(must_acquire(client, "nightly"));
+        assert_string_equal(server_ask(servers[0], "GET %s", key), "theirs");
+        (void)server_ask(servers[0], "DEL %s", key);
+        bowline_close(client);
+    }
+}
+
+static void test_redlock_key_is_the_one_of_the_url(void **state)
+{
+    bowline_client *client = open_many("key=shop:%25s");
+    bowline_hold   *hold   = must_acquire(client, "nightly");
+
+    (void)state;
+    for (unsigned i = 0; i < SERVERS; i++)
+        assert_true(server_comes_to(servers[i], "1", "EXISTS shop:nightly"));
+    must_release(hold);
+    bowline_close(client);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static int start_servers(void **state)
+{
+    (void)state;
+    server_needed();
+    for (unsigned i = 0; i < SERVERS; i++)
+        servers[i] = server_start(NULL);
+    return 0;
+}
+
+static int stop_servers(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < SERVERS; i++)
+        server_stop(servers[i]);
+    return 0;
+}
+
+static int are_empty(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < SERVERS; i++)
+        if (!server_becomes_empty(servers[i]))
+            return -1;
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, are_empty)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(test_redlock_profile_writes_its_key_and_its_value_on_every_server),
+        TEST(test_redlock_profile_is_kept_out_by_a_majority_and_by_no_less),
+        TEST(test_redlock_key_is_the_one_of_the_url),
+    };
+
+    return cmocka_run_group_tests(tests, start_servers, stop_servers);
+}

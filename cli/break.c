@@ -167,7 +167,7 @@ static int read_options(break_job *j, int argc, char **argv, trouble *reterr)
                         words_of(optind < argc ? "one lock at a time" : "no lock was named"),
                         words_of("usage: %s", usage), help_words());
     j->options.name = argv[optind];
-    return 0;
+    return options_check_name(j->options.name, "break", reterr);
 }
 
 /* What the holder does after the break. */

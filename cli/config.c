@@ -302,10 +302,16 @@ static int take_url_option(settings *s, const run_options *o, trouble *reterr)
 
 static int take_url_file(settings *s, const char *path, trouble *reterr)
 {
-    text_file *file   = NULL;
-    words      from   = words_of("--url-file %s", path);
-    int        status = read_file(&file, path, true, reterr);
+    text_file *file = NULL;
+    words      from = words_of("--url-file %s", url_shown(path).text);
 
+    if (url_has_password(path))
+        return complain(
+            reterr, words_of("--url-file: a URL stands where a file is meant"),
+            words_of("everyone on this machine can read the arguments of a program, "
+                     "with ps"),
+            words_of("write the URL into a FILE of mode 600, and type: --url-file FILE"));
+    int status = read_file(&file, path, true, reterr);
     if (status > 0)
         status = complain(reterr, words_of("%s cannot be read", from.text),
                           words_of("%s", strerror(ENOENT)), words_of("type: ls -l %s", path));

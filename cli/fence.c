@@ -91,9 +91,10 @@ static int find_fence(uint64_t *ret_fence, const char *verb, char **operands, tr
         return complain_of_none(reterr, verb, operands[0]);
     if (fence_number_read(ret_fence, text))
         return 0;
-    return complain(
-        reterr, words_of("%s\"%s\" is not a fence", given == NULL ? "BOWLINE_FENCE: " : "", text),
-        words_of("it is a number from 1 to %" PRIu64 ", digits alone", UINT64_MAX));
+    return complain(reterr,
+                    words_of("%s\"%s\" is not a fence", given == NULL ? "BOWLINE_FENCE: " : "",
+                             url_shown(text).text),
+                    words_of("it is a number from 1 to %" PRIu64 ", digits alone", UINT64_MAX));
 }
 
 /* ---- what is done ---------------------------------------------------------------------------- */
@@ -159,11 +160,14 @@ static int read_options(int argc, char **argv, trouble *reterr)
     }
 }
 
-static int check_count(const char *verb, int count, trouble *reterr)
+static int check_operands(const char *verb, int count, char **operands, trouble *reterr)
 {
     bool runs  = strcmp(verb, "run") == 0;
     bool shows = strcmp(verb, "show") == 0;
 
+    if (count > 0 && url_has_password(operands[0]))
+        return complain(reterr, words_of("a URL stands where the file is meant"),
+                        words_of("usage: %s", usage));
     if (count < 1)
         return complain(reterr, words_of("no file was named"), words_of("usage: %s", usage));
     if (runs && count < 2)
@@ -206,7 +210,7 @@ static int obey(int argc, char **argv, trouble *reterr)
         return complain(reterr, words_of("there is no bowline fence %s", url_shown(verb).text),
                         say_did_you_mean(say_nearest(verb, verbs), "bowline fence ",
                                          words_of("usage: %s", usage).text));
-    if (check_count(verb, argc - optind, reterr) < 0)
+    if (check_operands(verb, argc - optind, operands, reterr) < 0)
         return -1;
     if (strcmp(verb, "show") == 0)
         return show(operands[0], reterr);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "url.h"
 #include "utf8.h"
 
 enum { DEPTH_MAX = 8 };
@@ -51,11 +52,17 @@ void json_text(const char *key, const char *text)
         (void)fputs("null", stdout);
         return;
     }
+    size_t      secret_size;
+    const char *secret = url_secret_in(text, &secret_size);
     (void)putchar('"');
     while (*text != '\0') {
         uint32_t character;
         size_t   size = utf8_next(&character, text);
-        if (character == UTF8_BROKEN)
+        if (text == secret) {
+            size   = secret_size;
+            secret = url_secret_in(text + size, &secret_size);
+            (void)fputs("***", stdout);
+        } else if (character == UTF8_BROKEN)
             (void)fputs("\xef\xbf\xbd", stdout);
         else if (character == '"' || character == '\\')
             (void)printf("\\%c", (char)character);

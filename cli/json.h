@@ -1,7 +1,8 @@
 /*
  * json.h -- answers as JSON on standard output: one line, which ends with its object.
  *
- * Keys are ours and plain; values may come from anywhere, and are escaped here.
+ * Keys are ours and plain; values may come from anywhere.  They are escaped here, and the
+ * password of a URL in one is written as ***.
  */
 #ifndef BOWLINE_CLI_JSON_H
 #define BOWLINE_CLI_JSON_H

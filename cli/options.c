@@ -89,9 +89,10 @@ static int read_number(int *ret_number, const char *where, int max, trouble *ret
     else
         number = max + 1;
     if (number > max)
-        return complain(reterr,
-                        words_of("%s: \"%s\" is not a number from 0 to %d", where, optarg, max),
-                        words_of("%s", ""));
+        return complain(
+            reterr,
+            words_of("%s: \"%s\" is not a number from 0 to %d", where, url_shown(optarg).text, max),
+            words_of("%s", ""));
     *ret_number = number;
     return 0;
 }
@@ -106,7 +107,7 @@ static int read_policy(lost_policy *ret_policy, trouble *reterr)
             return 0;
         }
     return complain(
-        reterr, words_of("--on-lost: there is no \"%s\"", optarg),
+        reterr, words_of("--on-lost: there is no \"%s\"", url_shown(optarg).text),
         say_did_you_mean(say_nearest(optarg, names), "--on-lost ", "it is term, kill or warn"));
 }
 
@@ -150,7 +151,7 @@ static int complain_of_option(const char *typed, int found, trouble *reterr)
         if (strcmp(bare.text, option_names[i]) == 0)
             return complain(reterr, words_of("--%s takes no value", bare.text),
                             words_of("\"%s\" was given", url_shown(typed).text));
-    return complain(reterr, words_of("there is no option --%s", bare.text),
+    return complain(reterr, words_of("there is no option --%s", url_shown(bare.text).text),
                     say_did_you_mean(say_nearest(bare.text, option_names), "--",
                                      words_of("usage: %s", usage).text));
 }
@@ -212,17 +213,44 @@ static void getopt_tables(struct option ret_long[PLACES + 1], char ret_letters[2
     ret_letters[size] = '\0';
 }
 
+int options_check_name(const char *name, const char *command, trouble *reterr)
+{
+    bool has_password = url_has_password(name);
+
+    if (!has_password && !url_is_of_server(name))
+        return 0;
+    trouble is = {
+        .code = EXIT_FAILED,
+        .what = words_of("a URL stands where the name of the lock is meant"),
+        .why  = words_of("a name says which lock, and --url where it lives"),
+        .type = words_of("type: bowline %s --url %s NAME ...", command, url_shown(name).text),
+    };
+    if (has_password) {
+        is.why  = words_of("it has a password, and everyone on this machine can read the arguments "
+                            "of a program, with ps");
+        is.type = words_of("type: bowline %s --url-file FILE NAME ..., with the URL in a FILE of "
+                           "mode 600",
+                           command);
+    }
+    return trouble_set(reterr, is);
+}
+
 static int take_words(run_options *o, int argc, char **argv, trouble *reterr)
 {
     if (optind >= argc)
         return complain(reterr, words_of("no lock was named"), words_of("usage: %s", usage));
     o->name = argv[optind++];
+    if (options_check_name(o->name, "run", reterr) < 0)
+        return -1;
     if (optind < argc && strcmp(argv[optind], "--") == 0)
         optind++;
     if (optind >= argc)
         return complain(reterr, words_of("no command was given for the lock %s", o->name),
                         words_of("usage: %s", usage));
     o->command = argv + optind;
+    if (url_has_password(o->command[0]))
+        return complain(reterr, words_of("a URL with a password stands where the command is meant"),
+                        words_of("usage: %s", usage));
     return 0;
 }
 

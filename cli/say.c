@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "url.h"
 #include "utf8.h"
 
 words words_of(const char *format, ...)
@@ -64,15 +65,21 @@ static size_t escape(char ret_shown[16], const char *text, size_t size, uint32_t
 
 words words_escaped(const char *text, size_t columns)
 {
-    words  ret;
-    size_t length = 0, column = 0;
+    words       ret;
+    size_t      length = 0, column = 0, secret_size;
+    const char *secret = url_secret_in(text, &secret_size);
 
     while (*text != '\0') {
-        char     shown[16];
+        char     shown[16] = "***";
         uint32_t character;
-        size_t   size  = utf8_next(&character, text);
-        size_t   width = escape(shown, text, size, character);
-        size_t   bytes = strlen(shown);
+        size_t   size = secret_size, width = strlen(shown);
+        if (text == secret) {
+            secret = url_secret_in(text + size, &secret_size);
+        } else {
+            size  = utf8_next(&character, text);
+            width = escape(shown, text, size, character);
+        }
+        size_t bytes = strlen(shown);
         if (column + width > columns || length + bytes >= sizeof ret.text)
             break;
         memcpy(ret.text + length, shown, bytes);

@@ -6,7 +6,8 @@
  *      bowline: what to type, or where to look
  *
  * Everything goes to standard error.  What comes from elsewhere (names, programs, answers of a
- * server) is escaped here, on the way out, so that nobody has to remember it.
+ * server) is escaped here, on the way out, so that nobody has to remember it, and the password of a
+ * URL is written as ***.
  */
 #ifndef BOWLINE_CLI_SAY_H
 #define BOWLINE_CLI_SAY_H
@@ -38,8 +39,8 @@ words words_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "850ms", "12s", "3m12s", "2h5m", "4d3h": two units at most. */
 words words_of_duration(int64_t ms);
 
-/* The text as a terminal can show it: control characters and broken UTF-8 as \xNN or \uNNNN, and no
- * more than `columns` characters. */
+/* The text as a terminal can show it: control characters and broken UTF-8 as \xNN or \uNNNN, the
+ * password of a URL as ***, and no more than `columns` characters. */
 words words_escaped(const char *text, size_t columns);
 
 /* What went wrong, for people, and the exit code for programs. */

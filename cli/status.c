@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "say.h"
+#include "url.h"
 #include "utf8.h"
 
 /* Kept free for the end of the object: a long text is cut off and the line is still JSON. */
@@ -29,11 +30,17 @@ static void put_text(status_line *line, const char *text, size_t room)
 
     assert(end < STATUS_LINE_MAX);
     put(line, "\"");
+    size_t      secret_size;
+    const char *secret = url_secret_in(text, &secret_size);
     while (*text != '\0') {
         char     shown[16];
         uint32_t character;
         size_t   size = utf8_next(&character, text);
-        if (character == UTF8_BROKEN)
+        if (text == secret) {
+            size   = secret_size;
+            secret = url_secret_in(text + size, &secret_size);
+            (void)snprintf(shown, sizeof shown, "***");
+        } else if (character == UTF8_BROKEN)
             (void)snprintf(shown, sizeof shown, "%s", "\xef\xbf\xbd");
         else if (character == '"' || character == '\\')
             (void)snprintf(shown, sizeof shown, "\\%c", (char)character);

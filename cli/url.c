@@ -75,6 +75,60 @@ void url_without_password(char ret_url[URL_MAX + 1], const char *url)
     (void)snprintf(ret_url, URL_MAX + 1, "%.*s%s", (int)(from - 1), url, url + from + size);
 }
 
+/* Of the option `password` behind a '?', which is none of ours; a user may think that it is. */
+static const char *option_in(const char *text, size_t *ret_size)
+{
+    static const char option[] = "password=";
+
+    for (const char *at = strstr(text, option); at != NULL; at = strstr(at + 1, option)) {
+        const char *value = at + strlen(option);
+        *ret_size         = strcspn(value, "& \"'");
+        if (at > text && (at[-1] == '?' || at[-1] == '&') && *ret_size > 0)
+            return value;
+    }
+    return NULL;
+}
+
+static const char *user_part_in(const char *text, size_t *ret_size)
+{
+    for (const char *at = strstr(text, "://"); at != NULL; at = strstr(at, "://")) {
+        at += strlen("://");
+        const char *end   = at + strcspn(at, " \"'?");
+        const char *colon = memchr(at, ':', (size_t)(end - at));
+        const char *last  = memrchr(at, '@', (size_t)(end - at));
+        if (colon == NULL || last == NULL || colon + 1 >= last)
+            continue;
+        *ret_size = (size_t)(last - colon - 1);
+        return colon + 1;
+    }
+    return NULL;
+}
+
+const char *url_secret_in(const char *text, size_t *ret_size)
+{
+    size_t      of_user = 0, of_option = 0;
+    const char *user   = user_part_in(text, &of_user);
+    const char *option = option_in(text, &of_option);
+
+    bool is_option = user == NULL || (option != NULL && option < user);
+    *ret_size      = is_option ? of_option : of_user;
+    return is_option ? option : user;
+}
+
+bool url_is_of_server(const char *text)
+{
+    static const char *const schemes[] = { "redis", "rediss", "unix", "redlock", "redlocks" };
+    size_t                   size      = strcspn(text, ":+");
+    const char              *slashes   = strstr(text, "://");
+
+    if (slashes == NULL || slashes - text < (ptrdiff_t)size)
+        return false;
+    for (unsigned i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
+        if (strlen(schemes[i]) == size && strncmp(text, schemes[i], size) == 0)
+            return true;
+    return false;
+}
+
 words url_shown(const char *text)
 {
     return url_has_password(text) ? words_of("(not shown)") : words_of("%.80s", text);

@@ -2,6 +2,7 @@
  * say.c -- see say.h.
  */
 #include "lab/say.h"
+#include "core/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ bwl_text bwl_shown(const char *text)
 {
     bwl_text shown = bwl_say("%s", text);
 
+    bwl_hide_passwords(shown.of, strlen(text) >= sizeof shown.of);
     for (char *c = shown.of; *c != '\0'; c++)
         if ((unsigned char)*c < 32 || *c == 127)
             *c = '?';

@@ -6,6 +6,8 @@
  */
 #include "core/text.h"
 
+#include <string.h>
+
 static const char base64url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 void bwl_token_write(char ret_token[BWL_TOKEN_MAX + 1], const bwl_random *random)
@@ -184,4 +186,46 @@ bool bwl_percent_decode(char *ret_bytes, size_t capacity, const char *text, size
     }
     ret_bytes[length] = '\0';
     return true;
+}
+
+/* ---- passwords ------------------------------------------------------------------------------- */
+
+static bool is_end_of_user_part(char c)
+{
+    return c == '\0' || c == ' ' || c == '"' || c == '\'' || c == '?';
+}
+
+/* What stands behind "://" in the run that ends at `end`.  Returns where to look on. */
+static char *hide_in(char *at, char *end, bool is_cut)
+{
+    char *colon = at, *last = end;
+
+    while (colon < end && *colon != ':')
+        colon++;
+    while (last > colon && *last != '@')
+        last--;
+    if (last == colon && is_cut && *end == '\0')
+        last = end;
+    if (last <= colon + 1)
+        return at;
+    for (unsigned i = 0; i < 3 && colon + 1 < last; i++)
+        *++colon = '*';
+    memmove(colon + 1, last, strlen(last) + 1);
+    return colon + 1;
+}
+
+void bwl_hide_passwords(char *text, bool is_cut)
+{
+    char *at = text;
+
+    while (*at != '\0') {
+        if (at[0] != ':' || at[1] != '/' || at[2] != '/') {
+            at++;
+            continue;
+        }
+        char *end = at += 3;
+        while (!is_end_of_user_part(*end))
+            end++;
+        at = hide_in(at, end, is_cut);
+    }
 }

@@ -2,6 +2,7 @@
  * fault.c -- see fault.h.
  */
 #include "engine/fault.h"
+#include "core/text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -17,8 +18,9 @@ int bwl_fail(bwl_fault *fault, bwl_status status, const char *format, ...)
         return status;
     fault->status = status;
     va_start(arguments, format);
-    (void)vsnprintf(fault->text, sizeof fault->text, format, arguments); /* cutting is meant */
+    int size = vsnprintf(fault->text, sizeof fault->text, format, arguments); /* cutting is meant */
     va_end(arguments);
+    bwl_hide_passwords(fault->text, size >= (int)sizeof fault->text);
     return status;
 }
 
@@ -39,5 +41,6 @@ int bwl_fail_errno(bwl_fault *fault, const char *format, ...)
         const char *text = strerror_r(error, words, sizeof words);
         (void)snprintf(fault->text + size, sizeof fault->text - (size_t)size, ": %s", text);
     }
+    bwl_hide_passwords(fault->text, size >= (int)sizeof fault->text);
     return status;
 }

@@ -8,7 +8,8 @@
 
 /* Writes status and text, if there is somewhere to write to, and returns the status, so that a
  * failing function ends with `return bwl_fail(fault, BWL_STATUS_USAGE, "...", ...)`.  A text
- * that is too long is cut.  `fault` may be NULL. */
+ * that is too long is cut.  `fault` may be NULL.  The password of a URL in it, such as one that was
+ * given as the name of a lock, is written as ***. */
 __attribute__((format(printf, 3, 4))) int bwl_fail(bwl_fault *fault, bwl_status status,
                                                    const char *format, ...);
 

@@ -13,9 +13,9 @@ int bwl_secret_read(char **ret_secret, const char *name, bwl_fault *fault);
 /* Do the bytes hold it?  Never that of NULL, or of "". */
 bool bwl_secret_is_in(const char *secret, const char *bytes, size_t size);
 
-/* Do the bytes repeat a part of it?  Three characters in a row are a part, or all of a shorter one,
- * in either case of letters: a server or proxy that quotes its input may cut it off anywhere.  Never
- * a part of NULL, or of "". */
+/* Do the bytes repeat a part of it?  Three characters in a row are a part, or all of a shorter
+ * one, in either case of letters: a server or proxy that quotes its input may cut it off
+ * anywhere.  Never a part of NULL, or of "". */
 bool bwl_secret_part_is_in(const char *secret, const char *bytes, size_t size);
 
 /* Overwrites it first.  Also NULL. */

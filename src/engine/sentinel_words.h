@@ -7,8 +7,8 @@
 
 #include "engine/conn.h"
 
-/* It answers with an error, of which nothing is quoted that repeats a part of our password.  REFUSED, or
- * UNREACHABLE: it cannot answer now. */
+/* It answers with an error, of which nothing is quoted that repeats a part of our password.
+ * REFUSED, or UNREACHABLE: it cannot answer now. */
 int bwl_sentinel_turned_away(const char *password, const char *bytes, size_t size,
                              bwl_fault *fault);
 

@@ -23,13 +23,14 @@ const char *bwl_key_template_fault(const char *template);
 size_t bwl_key_write(char ret_key[BWL_KEY_MAX], const char *template, const char *name,
                      size_t name_size);
 
-/* What is wrong with locking this key, or NULL: it is one that bowline itself keeps beside its locks
- * (docs/wire.md).  A template can make such a key of a name; without a template no name does. */
+/* What is wrong with locking this key, or NULL: it is one that bowline itself keeps beside its
+ * locks (docs/wire.md).  A template can make such a key of a name; without a template no name
+ * does. */
 const char *bwl_key_fault(const char *key, size_t size);
 
-/* The same for protocol queue and the template that made the key: the keys X and {X} have one queue,
- * {X}:bwl.q, and a waiter for one would be given the other.  So the name must not bring the braces;
- * the template may, for all names. */
+/* The same for protocol queue and the template that made the key: the keys X and {X} have one
+ * queue, {X}:bwl.q, and a waiter for one would be given the other.  So the name must not bring the
+ * braces; the template may, for all names. */
 const char *bwl_key_queue_fault(const char *template, const char *key, size_t size);
 
 /* What a cluster takes for the place of a key, its hash tag: what is between the first brace and

@@ -405,6 +405,73 @@ def test_a_password_on_the_command_line_is_refused(place, url):
     assert CANARY not in "".join(lines)
 
 
+SECRET_URL = f"redis://u:{CANARY}@127.0.0.1:1"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", SECRET_URL, "true"],
+        ["run", "-v", "--status-fd", "1", SECRET_URL, "true"],
+        ["run", f"https://user:{CANARY}@example.org/repo", "true"],
+        ["run", "job", SECRET_URL],
+        ["run", "-n", "job", f"./{SECRET_URL}"],
+        ["run", "--url-file", SECRET_URL, "job", "true"],
+        ["run", "-w", SECRET_URL, "job", "true"],
+        ["run", "-E", SECRET_URL, "job", "true"],
+        ["run", "--on-lost", SECRET_URL, "job", "true"],
+        ["run", "--status-fd", SECRET_URL, "job", "true"],
+        ["run", f"--{SECRET_URL}", "job", "true"],
+        ["run", f"--quiet={SECRET_URL}", "job", "true"],
+        ["break", SECRET_URL],
+        ["break", "--yes", "--json", SECRET_URL],
+        ["break", "--url-file", SECRET_URL, "job"],
+        ["break", f"--{SECRET_URL}", "job"],
+        ["fence", "check", SECRET_URL, "7"],
+        ["fence", "check", "f", SECRET_URL],
+        ["fence", "show", SECRET_URL],
+        ["fence", "run", "f", SECRET_URL],
+        ["fence", SECRET_URL],
+        ["caps", SECRET_URL],
+        ["caps", "redis://127.0.0.1", SECRET_URL],
+        ["acl", "--feature", SECRET_URL, "redis://127.0.0.1"],
+        ["acl", SECRET_URL],
+        ["doctor", SECRET_URL],
+        ["doctor", "--url-file", SECRET_URL],
+        ["lab", SECRET_URL],
+        ["lab", "try", SECRET_URL],
+        ["lab", "replay", SECRET_URL],
+        ["help", SECRET_URL],
+        [SECRET_URL],
+        [f"--{SECRET_URL}"],
+    ],
+    ids=lambda words: " ".join(words).replace(CANARY, "..."),
+)
+def test_a_password_in_the_wrong_place_is_never_shown(place, words):
+    done = place.bowline(*words, env=dict(place.env, BOWLINE_FENCE="7"))
+    assert done.returncode not in (0, 1) and CANARY not in done.stdout + done.stderr, done
+    assert not list(place.locks.iterdir())
+
+
+def test_a_url_where_the_name_is_meant_says_what_to_type(place):
+    for command in ("run", "break"):
+        what, why, what_to_type = refused(place, command, SECRET_URL, *(["true"] if command == "run" else []))
+        assert what == "a URL stands where the name of the lock is meant" and "password" in why
+        assert what_to_type.startswith(f"type: bowline {command} --url-file FILE NAME ...")
+    for url in ("redis://db.example", "rediss://h", "redis+sentinel://h/s", "unix:///run/x", "redlock://a,b,c"):
+        _, why, what_to_type = refused(place, "run", url, "true")
+        assert why == "a name says which lock, and --url where it lives"
+        assert what_to_type == f"type: bowline run --url {url} NAME ..."
+    for name in ("https://example.org/page", "redis:x", "file:x", "redisx://h", "a://b:c"):
+        assert place.run(name, "true").returncode == 0, name
+
+
+def test_a_password_in_the_environment_is_written_as_stars(place):
+    place.env["BOWLINE_NAME"] = SECRET_URL
+    done = place.bowline("fence", "check", "f")
+    assert "redis://u:***@127.0.0.1:1" in done.stderr and CANARY not in done.stderr
+
+
 @pytest.mark.parametrize(
     "url", ["redis://user@127.0.0.1:1", "redis://127.0.0.1:1/?key=a:b@c", "redis://user:@127.0.0.1:1"]
 )

@@ -78,6 +78,26 @@ static void test_fault_of_a_system_call_ends_with_the_words_for_errno(void **sta
     assert_guarded();
 }
 
+static void test_fault_hides_the_password_of_a_url(void **state)
+{
+    (void)state;
+    (void)bwl_fail(&place.fault, BWL_STATUS_BUSY, "%s is held", "redis://u:hunter2@h");
+    assert_string_equal(place.fault.text, "redis://u:***@h is held");
+    errno = EACCES;
+    (void)bwl_fail_errno(&place.fault, "cannot open %s", "redis://u:hunter2@h");
+    assert_non_null(strstr(place.fault.text, "cannot open redis://u:***@h: "));
+    assert_guarded();
+}
+
+/* The '@' is cut off, and with it the end of the password. */
+static void test_fault_hides_a_password_that_is_cut_off(void **state)
+{
+    (void)state;
+    (void)bwl_fail(&place.fault, BWL_STATUS_BUSY, "%.200s redis://u:%s@h", long_text, long_text);
+    assert_string_equal(place.fault.text + 200, " redis://u:***");
+    assert_guarded();
+}
+
 static void test_fault_of_missing_memory_is_nomem(void **state)
 {
     (void)state;
@@ -106,6 +126,8 @@ int main(void)
         cmocka_unit_test_setup(test_fault_text_that_is_too_long_is_cut, fresh_place),
         cmocka_unit_test_setup(test_fault_of_a_system_call_ends_with_the_words_for_errno,
                                fresh_place),
+        cmocka_unit_test_setup(test_fault_hides_the_password_of_a_url, fresh_place),
+        cmocka_unit_test_setup(test_fault_hides_a_password_that_is_cut_off, fresh_place),
         cmocka_unit_test_setup(test_fault_of_missing_memory_is_nomem, fresh_place),
         cmocka_unit_test_setup(test_fault_words_for_errno_are_cut_where_the_room_ends, fresh_place),
     };

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -346,10 +347,44 @@ static void test_name_may_be_any_visible_text(void **state)
         assert_null(bwl_name_fault(good[i], strlen(good[i])));
 }
 
+static void test_password_of_a_url_is_hidden_wherever_it_stands(void **state)
+{
+    static const struct {
+        const char *text, *hidden;
+        bool        is_cut;
+    } rows[] = {
+        { "redis://u:pass@h", "redis://u:***@h", false },
+        { "a redis://:pass@h/0 b", "a redis://:***@h/0 b", false },
+        { "x://u:p@h y://v:longer@i", "x://u:*@h y://v:***@i", false },
+        { "x://u:p@q@h", "x://u:***@h", false },
+        { "x://u:p/q@h", "x://u:***@h", false },
+        { "'x://u:pass@h' z@y", "'x://u:***@h' z@y", false },
+        { "x://h:6379 held by a@b", "x://h:6379 held by a@b", false },
+        { "x://u@h", "x://u@h", false },
+        { "x://u:@h", "x://u:@h", false },
+        { "x://h?k=a:b@c", "x://h?k=a:b@c", false },
+        { "x://u:pass", "x://u:pass", false },
+        { "x://u:pass", "x://u:***", true },
+        { "x://u:pass@h held", "x://u:***@h held", true },
+        { "://", "://", true },
+        { ":/", ":/", true },
+        { "", "", true },
+    };
+    char text[40];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        (void)snprintf(text, sizeof text, "%s", rows[i].text);
+        bwl_hide_passwords(text, rows[i].is_cut);
+        assert_string_equal(text, rows[i].hidden);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_token_is_unpadded_base64url),
+        cmocka_unit_test(test_password_of_a_url_is_hidden_wherever_it_stands),
         cmocka_unit_test_setup(test_token_has_22_characters_of_the_alphabet, same_chance),
         cmocka_unit_test_setup(test_token_every_one_of_the_128_bits_matters, same_chance),
         cmocka_unit_test(test_number_is_digits_up_to_the_largest_allowed),

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,6 +75,38 @@ static mode_t mode_for(const bwl_file_spot *s)
     return mode;
 }
 
+/* Makes the file with all its permissions before it has its name: another user may open it in that
+ * very moment.  -1 where the file system cannot, or somebody was faster (EEXIST). */
+static int make_whole(const bwl_file_spot *s)
+{
+    char path[32];
+    int  fd = bwl_file_openat(s->at, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+
+    if (fd < 0)
+        return -1;
+    bwl_file_share(fd, mode_for(s), &s->sharing);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (linkat(AT_FDCWD, path, s->at, s->leaf, AT_SYMLINK_FOLLOW) == 0)
+        return fd;
+    int error = errno;
+    (void)close(fd);
+    errno = error;
+    return -1;
+}
+
+static int make(const bwl_file_spot *s, int flags)
+{
+    bool is_shared = !s->is_private && (s->sharing.mode & (S_IWGRP | S_IWOTH)) != 0;
+    int  fd        = is_shared ? make_whole(s) : -1;
+
+    if (fd >= 0 || (is_shared && errno == EEXIST))
+        return fd;
+    fd = bwl_file_openat(s->at, s->leaf, flags | O_CREAT | O_EXCL, s->is_private ? 0600 : 0666);
+    if (fd >= 0)
+        bwl_file_share(fd, mode_for(s), &s->sharing);
+    return fd;
+}
+
 /* Without O_CREAT first: in a sticky directory the kernel may refuse to "create" what is another
  * user's (fs.protected_regular).  O_NONBLOCK: not to hang if it is a FIFO. */
 static int open_or_make(const bwl_file_spot *s)
@@ -85,12 +118,8 @@ static int open_or_make(const bwl_file_spot *s)
         fd = bwl_file_openat(s->at, s->leaf, flags, 0);
         if (fd >= 0 || errno != ENOENT || !s->makes)
             break;
-        fd = bwl_file_openat(s->at, s->leaf, flags | O_CREAT | O_EXCL, s->is_private ? 0600 : 0666);
-        if (fd >= 0) {
-            bwl_file_share(fd, mode_for(s), &s->sharing);
-            break;
-        }
-        if (errno != EEXIST)
+        fd = make(s, flags);
+        if (fd >= 0 || errno != EEXIST)
             break;
     }
     return bwl_file_above_standard(fd);

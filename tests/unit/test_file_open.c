@@ -260,6 +260,49 @@ static void test_file_open_above_standard_keeps_what_failed(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
+/* Another user opens the file as soon as it has a name. */
+static void open_for_ever(void)
+{
+    bwl_file_spot s = spot(01777, false);
+
+    s.makes = false;
+    if (setegid(NOBODY) != 0 || seteuid(NOBODY) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        _exit(1);
+    (void)close(open(in("ready"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    while (!exists("refused")) {
+        if (bwl_file_open_ours(&file, &s, &fault) != BWL_OK)
+            (void)close(open(in("refused"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        else if (file.fd >= 0)
+            (void)close(file.fd);
+    }
+    _exit(0);
+}
+
+static void test_file_open_a_new_file_is_shared_before_it_has_its_name(void **state)
+{
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(chmod(directory, 01777), 0);
+    (void)umask(077);
+    (void)fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        open_for_ever();
+    while (!exists("ready"))
+        (void)sched_yield();
+    for (unsigned i = 0; i < 3000 && !exists("refused"); i++) {
+        assert_int_equal(open_f(), BWL_OK);
+        assert_int_equal(mode_of("f"), 0666);
+        (void)sched_yield();
+        assert_int_equal(unlink(in("f")), 0);
+        (void)close(file.fd);
+        file.fd = -1;
+    }
+    assert_false(exists("refused"));
+    end_child(child);
+}
+
 /* Somebody swaps what lies there, all the time: no more than a regular file is ever opened, and by
  * no symbolic link. */
 static void swap_for_ever(void *arg)
@@ -321,6 +364,7 @@ int main(void)
         with_above(test_file_open_a_directory_that_is_gone_is_an_error),
         with_above(test_file_open_is_never_standard_output),
         with_above(test_file_open_above_standard_keeps_what_failed),
+        with_above(test_file_open_a_new_file_is_shared_before_it_has_its_name),
         with_above(test_file_open_is_not_led_astray_by_a_race),
     };
 

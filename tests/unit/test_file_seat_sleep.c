@@ -6,6 +6,8 @@
  */
 #include "seat_fixture.h"
 
+#include <sys/syscall.h>
+
 enum {
     PATIENCE    = BWL_FILE_PATIENCE_MS,
     FOR_SLEEPER = (BWL_FILE_SIGHTINGS - 1) * BWL_FILE_SIGHTING_MS,
@@ -224,6 +226,51 @@ static void test_file_seat_sleep_just_before_taking_is_noticed(void **state)
     assert_false(seats[1]->flocked);
 }
 
+/* What happens just before the next flock(2). */
+static void (*before_flock)(void);
+
+/* Instead of libc's. */
+int flock(int fd, int operation)
+{
+    void (*first)(void) = before_flock;
+
+    before_flock = NULL;
+    if (first != NULL)
+        first();
+    return (int)syscall(SYS_flock, fd, operation);
+}
+
+static void grant_to_who_overtakes(void)
+{
+    int fd = open_in("n");
+
+    assert_int_equal(bwl_file_write_granted(fd, seats[1]->ticket + 7, &seats[1]->store->self, 1),
+                     0);
+    (void)close(fd);
+}
+
+/* He slept between the look that found him at the head and the flock: with a fence that is less
+ * than one that was granted, what he writes would be refused, or worse. */
+static void test_file_seat_sleep_between_look_and_flock_is_noticed(void **state)
+{
+    bwl_file_head head;
+    int           fd = open_in("n");
+
+    (void)takes(0);
+    waits(1);
+    leave(0);
+    uint64_t ticket = seats[1]->ticket;
+    before_flock    = grant_to_who_overtakes;
+    assert_int_equal(try(1), BWL_LATER);
+    assert_null(before_flock);
+    assert_false(seats[1]->flocked);
+    assert_false(seats[1]->queued);
+    assert_int_equal(bwl_file_read_head(fd, &head), 0);
+    assert_int_equal(head.granted, ticket + 7);
+    (void)close(fd);
+    assert_true(takes(1) > ticket + 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +285,7 @@ int main(void)
         with_name(test_file_seat_sleep_is_seen_also_between_the_flocks_of_others),
         with_name(test_file_seat_sleep_is_counted_anew_when_somebody_held_meanwhile),
         with_name(test_file_seat_sleep_just_before_taking_is_noticed),
+        with_name(test_file_seat_sleep_between_look_and_flock_is_noticed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

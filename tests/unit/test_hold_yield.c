@@ -47,6 +47,26 @@ static void test_hold_yields_by_a_new_token(void **state)
     assert_int_equal(bwl_hold_left(&hold, START + 10), 0);
 }
 
+/* The attempt that won it was the last one of its wait: the yield has a wait of its own. */
+static void test_hold_yields_and_waits_also_after_a_last_try(void **state)
+{
+    (void)state;
+    bwl_hold_init(&hold, &yielding_protocol, 1, &terms);
+    acquire(START, START + 7);
+    told(BWL_BUSY, START + 1);
+    alarm_at(START + 7);
+    assert_false(fake.cmd.may_wait);
+    told(BWL_HELD, START + 8);
+    yield(START + 10, START + 500);
+    expect(BWL_HOLD_ACQUIRING, BWL_PENDING, BWL_ACQUIRE);
+    assert_true(fake.cmd.may_wait);
+    told(BWL_BUSY, START + 11);
+    expect(BWL_HOLD_WAITING, BWL_PENDING, 0);
+    alarm_at(fx.wake_at);
+    expect(BWL_HOLD_ACQUIRING, BWL_PENDING, BWL_ACQUIRE);
+    assert_true(fake.cmd.may_wait);
+}
+
 static void test_hold_yielded_and_given_back_is_held_as_if_acquired(void **state)
 {
     (void)state;
@@ -231,6 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup(name, new_hold)
         T(test_hold_yields_by_a_new_token),
+        T(test_hold_yields_and_waits_also_after_a_last_try),
         T(test_hold_yielded_and_given_back_is_held_as_if_acquired),
         T(test_hold_yielded_and_not_given_back_in_time_has_timed_out),
         T(test_hold_yielded_what_was_not_ours_is_lost),

@@ -158,6 +158,39 @@ static void test_one_that_is_silent_may_decide_between_released_and_lost(void **
     assert_int_equal(goes_away(2), BWL_UNKNOWN);
 }
 
+/* As long as the servers that have not answered can still decide it, a release is not undecided. */
+static void test_a_release_waits_for_those_that_can_decide_it(void **state)
+{
+    static const struct {
+        bwl_answer       answer;
+        bwl_outcome_kind told;
+    } cases[] = { { BWL_YES, BWL_RELEASED }, { BWL_NO, BWL_LOST } };
+
+    (void)state;
+    for (unsigned number = 3; number <= 7; number += 2)
+        for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+            unsigned away = number / 2;
+            hold(number);
+            release();
+            for (unsigned node = 0; node < away; node++)
+                assert_int_equal(goes_away(node), BWL_PENDING);
+            for (unsigned node = away; node < number - 1; node++)
+                assert_int_equal(says(node, cases[i].answer), BWL_PENDING);
+            assert_int_equal(says(number - 1, cases[i].answer), cases[i].told);
+        }
+}
+
+/* One more without an answer, and neither is possible: that is told at once. */
+static void test_a_release_is_undecided_when_none_can_decide_it(void **state)
+{
+    (void)state;
+    hold(5);
+    release();
+    assert_int_equal(goes_away(0), BWL_PENDING);
+    assert_int_equal(goes_away(1), BWL_PENDING);
+    assert_int_equal(goes_away(2), BWL_UNKNOWN);
+}
+
 /* The hold gives up while the question is under way. */
 static void test_a_release_may_interrupt(void **state)
 {
@@ -206,6 +239,8 @@ int main(void)
         cmocka_unit_test(test_what_was_deleted_counts_when_it_is_asked_again),
         cmocka_unit_test(test_a_release_that_cannot_be_put),
         cmocka_unit_test(test_one_that_is_silent_may_decide_between_released_and_lost),
+        cmocka_unit_test(test_a_release_waits_for_those_that_can_decide_it),
+        cmocka_unit_test(test_a_release_is_undecided_when_none_can_decide_it),
         cmocka_unit_test(test_a_release_may_interrupt),
         cmocka_unit_test(test_a_new_attempt_begins_anew),
     };

@@ -4,6 +4,8 @@ Every party, of whatever language, keeps the same contract, so that the tests ne
 
     PROGRAM ALGORITHM HOST PORT KEY LEASE_MS WITNESS WHO
 
+PORT is a number, or several with commas between them for a lock on most of several servers.
+
 It says "ready" when it is connected, then answers one line for each line it is given:
 
     acquire WAIT_MS    held | busy | error TEXT       0: it tries once
@@ -153,7 +155,7 @@ class Party:
         self.who = who
         self.errors = open(arena.root / f"{who}.err", "w+", encoding="utf-8", errors="replace")
         self.process = subprocess.Popen(
-            [*command, algorithm, "127.0.0.1", str(arena.server.port), KEY, str(lease_ms),
+            [*command, algorithm, "127.0.0.1", arena.ports, KEY, str(lease_ms),
              str(arena.witness), who],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
             env={**os.environ, **environment, "PYTHONDONTWRITEBYTECODE": "1", "PAUSE_MS": str(pause_ms),
@@ -237,6 +239,7 @@ class Arena:
     def __init__(self, root, server):
         self.root = root
         self.server = server
+        self.ports = str(server.port)
         self.witness = root / "witness"
         self.parties = []
 

@@ -69,6 +69,7 @@ FETCHED = [
     # Its release looks whether the stamp is at least its own, which a successor's is as well.
     Pair("redis-py-2.9", "redis-py-2.9", "redis-py-2.9", "profile=redis-py-2.9" + RISK,
          deletes_blindly=True, moves_stamps=True),
+    Pair("django-redis", "python-locks", "django-redis", "profile=django-redis", key=":1:%s"),
     Pair("python-redis-lock", "python-locks", "python-redis-lock", "profile=python-redis-lock",
          key="lock:%s", leaves=("lock-signal:%s",), signals=True),
     Pair("walrus", "python-locks", "walrus", "profile=walrus",
@@ -85,4 +86,14 @@ FETCHED = [
          deletes_blindly=True, pause_ms=100),
     Pair("redsync", "go", "redsync", "profile=redsync"),
     Pair("bsm-redislock", "go", "redislock", "profile=bsm-redislock"),
+]
+
+# On most of three servers.
+MANY = [
+    Pair("redsync-many", "go", "redsync", "profile=redsync"),
+    Pair("node-redlock-many", "node", "redlock", "profile=node-redlock"),
+    Pair("pottery-many", "python-locks", "pottery-many", "profile=pottery", key="redlock:%s", pause_ms=100),
+    Pair("redlock-py-many", "python-locks", "redlock-py-many", "profile=redlock-py"),
+    # Without a profile: the same keys, and values in bowline's own form.
+    Pair("redsync-by-key", "go", "redsync", "key=%25s"),
 ]

@@ -4,7 +4,8 @@
  *     interop_party QUERY HOST PORT KEY LEASE_MS WITNESS WHO
  *
  * QUERY is what stands behind the question mark of the URL, so it says which protocol or profile
- * is spoken; KEY is the name of the lock.  The contract of all parties is in arena.py:
+ * is spoken; KEY is the name of the lock.  With several ports, as in 7001,7002,7003, the lock is on
+ * most of their servers: redlock://.  The contract of all parties is in arena.py:
  *
  *     acquire WAIT_MS    held | busy | error TEXT
  *     release            released | lost | error TEXT
@@ -152,6 +153,25 @@ static void obey(party *p, const char *line)
         puts(answer);
 }
 
+static void write_url(char ret_url[URL_MAX_BYTES], const char *host, const char *ports,
+                      const char *query)
+{
+    const char *end = ports + strcspn(ports, ",");
+    int         size;
+
+    if (*end == '\0') {
+        (void)snprintf(ret_url, URL_MAX_BYTES, "redis://%s:%s?%s", host, ports, query);
+        return;
+    }
+    size = snprintf(ret_url, URL_MAX_BYTES, "redlock://");
+    for (; *ports != '\0'; ports = end + (*end == ',')) {
+        end = ports + strcspn(ports, ",");
+        size += snprintf(ret_url + size, URL_MAX_BYTES - (size_t)size, "%s:%.*s%s", host,
+                         (int)(end - ports), ports, *end == ',' ? "," : "");
+    }
+    (void)snprintf(ret_url + size, URL_MAX_BYTES - (size_t)size, "?restart-wait=off&%s", query);
+}
+
 int main(int argc, char **argv)
 {
     party         p     = { 0 };
@@ -172,7 +192,7 @@ int main(int argc, char **argv)
     p.rest_us = 1000 * strtol(getenv("REST_MS") ? getenv("REST_MS") : "4", NULL, 10);
     srandom((unsigned)getpid());
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
-    (void)snprintf(url, sizeof url, "redis://%s:%s?%s", argv[2], argv[3], argv[1]);
+    write_url(url, argv[2], argv[3], argv[1]);
     if (bowline_open(&p.client,
                      BOWLINE_OPTIONS(.url = url, .lease_ms = (uint32_t)strtoul(argv[5], NULL, 10)),
                      &error) < 0) {

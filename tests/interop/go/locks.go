@@ -7,6 +7,7 @@ import (
 
 	"github.com/bsm/redislock"
 	"github.com/go-redsync/redsync/v4"
+	redsyncredis "github.com/go-redsync/redsync/v4/redis"
 	goredispool "github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
 )
@@ -17,7 +18,7 @@ type lock interface {
 	release() (bool, error)
 }
 
-// redsync, with one pool.
+// redsync, with one pool or with several.
 type redsyncLock struct {
 	sync  *redsync.Redsync
 	mutex *redsync.Mutex
@@ -69,13 +70,19 @@ func (l *bsmLock) release() (bool, error) {
 	return err == nil, err
 }
 
-func newLock(algorithm, address, key string, lease time.Duration) lock {
-	client := redis.NewClient(&redis.Options{Addr: address, PoolSize: 1, MaxRetries: -1})
+func newLock(algorithm, host string, ports []string, key string, lease time.Duration) lock {
+	var clients []*redis.Client
+	var pools []redsyncredis.Pool
+	for _, port := range ports {
+		client := redis.NewClient(&redis.Options{Addr: host + ":" + port, PoolSize: 1, MaxRetries: -1})
+		clients = append(clients, client)
+		pools = append(pools, goredispool.NewPool(client))
+	}
 	switch algorithm {
 	case "redsync":
-		return &redsyncLock{sync: redsync.New(goredispool.NewPool(client)), key: key, lease: lease}
+		return &redsyncLock{sync: redsync.New(pools...), key: key, lease: lease}
 	case "redislock":
-		return &bsmLock{client: redislock.New(client), key: key, lease: lease}
+		return &bsmLock{client: redislock.New(clients[0]), key: key, lease: lease}
 	}
 	panic("no such lock: " + algorithm)
 }

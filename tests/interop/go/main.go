@@ -142,7 +142,7 @@ func main() {
 	}
 	lease := time.Duration(leaseMs) * time.Millisecond
 	p := &party{witness: witness, who: os.Args[7], pause: fromEnvironment("PAUSE_MS"), rest: fromEnvironment("REST_MS")}
-	p.lock = newLock(os.Args[1], os.Args[2]+":"+os.Args[3], os.Args[4], lease)
+	p.lock = newLock(os.Args[1], os.Args[2], strings.Split(os.Args[3], ","), os.Args[4], lease)
 	fmt.Println("ready")
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {

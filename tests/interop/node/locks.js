@@ -6,10 +6,10 @@
 const { Mutex } = require("redis-semaphore");
 const { default: Redlock } = require("redlock");
 
-/* The package redlock, with one server. */
+/* The package redlock, with one server or with several. */
 class RedlockLock {
   constructor(redis, key, leaseMs) {
-    this.redlock = new Redlock([redis]);
+    this.redlock = new Redlock([redis].flat());
     this.key = key;
     this.leaseMs = leaseMs;
   }

@@ -14,8 +14,9 @@ const REST_MS = Number(process.env.REST_MS);
 const PAUSE_MS = Number(process.env.PAUSE_MS);
 
 const [algorithm, host, port, key, leaseMs, witness, who] = process.argv.slice(2);
-const redis = new Redis({ host, port: Number(port) });
-const lock = new locks[algorithm](redis, key, Number(leaseMs));
+const clients = port.split(",").map((each) => new Redis({ host, port: Number(each) }));
+const redis = clients[0];
+const lock = new locks[algorithm](clients.length > 1 ? clients : redis, key, Number(leaseMs));
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
@@ -92,7 +93,7 @@ async function main() {
     console.log(await obey(line));
   }
   helper.stdin.end();
-  await redis.quit();
+  await Promise.all(clients.map((client) => client.quit()));
 }
 
 main();

@@ -122,6 +122,59 @@ class Pottery(Lock):
             return "lost"
 
 
+class PotteryMany(Pottery):
+    """The same with several masters."""
+
+    def __init__(self, host, ports, key, lease_ms):
+        super().__init__(host, ports[0], key, lease_ms)
+        self.masters = {redis.Redis(host=host, port=port) for port in ports}
+
+    def try_once(self):
+        import pottery
+
+        self.lock = pottery.Redlock(
+            key=self.key, masters=self.masters, auto_release_time=self.lease_ms / 1000
+        )
+        return self.lock.acquire(blocking=False)
+
+
+class RedlockPyMany(Lock):
+    """redlock-py, with several servers. It says nothing when it gives back."""
+
+    def __init__(self, host, ports, key, lease_ms):
+        import redlock
+
+        super().__init__(host, ports[0], key, lease_ms)
+        self.clients = [redis.Redis(host=host, port=port) for port in ports]
+        self.manager = redlock.Redlock([{"host": host, "port": port} for port in ports], retry_count=1)
+
+    def try_once(self):
+        self.lock = self.manager.lock(self.key, self.lease_ms)
+        return bool(self.lock)
+
+    def release(self):
+        there = sum(client.get(self.key) == self.lock.key for client in self.clients)
+        self.manager.unlock(self.lock)
+        return "released" if there > len(self.clients) // 2 else "lost"
+
+
+class DjangoRedis(RedisPy):
+    """django-redis: redis-py's lock on the key of the cache."""
+
+    def __init__(self, host, port, key, lease_ms):
+        import django.conf
+        import django.core.cache
+
+        super().__init__(host, port, key, lease_ms)
+        cache = {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": f"redis://{host}:{port}/0"}
+        django.conf.settings.configure(CACHES={"default": cache})
+        self.cache = django.core.cache.cache
+
+    def acquire(self, wait_ms):
+        self.lock = self.cache.lock(self.key, timeout=self.lease_ms / 1000, sleep=PAUSE_S)
+        return self.lock.acquire(blocking=wait_ms > 0, blocking_timeout=wait_ms / 1000 if wait_ms else None)
+
+
 class Sherlock(Lock):
     """sherlock's RedisLock."""
 
@@ -147,5 +200,8 @@ LOCKS = {
     "python-redis-lock": PythonRedisLock,
     "walrus": Walrus,
     "pottery": Pottery,
+    "pottery-many": PotteryMany,
+    "redlock-py-many": RedlockPyMany,
+    "django-redis": DjangoRedis,
     "sherlock": Sherlock,
 }

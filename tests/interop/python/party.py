@@ -20,7 +20,8 @@ REST_S = int(os.environ["REST_MS"]) / 1000
 
 class Party:
     def __init__(self, algorithm, host, port, key, lease_ms, witness, who):
-        self.lock = LOCKS[algorithm](host, int(port), key, int(lease_ms))
+        ports = [int(each) for each in port.split(",")]
+        self.lock = LOCKS[algorithm](host, ports if len(ports) > 1 else ports[0], key, int(lease_ms))
         self.witness = os.open(witness, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self.who = who
 

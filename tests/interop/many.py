@@ -1,0 +1,90 @@
+"""A lock on most of three servers, between bowline's redlock:// and the libraries that have such a lock.
+
+Not a test_*.py, as none of the languages of `make test` has such a lock: tools/interop runs it.
+"""
+
+import contextlib
+import os
+
+import pytest
+
+from interop import pairs
+from interop.arena import KEY, Server
+
+LEASE_MS = 30000
+PATIENCE_MS = 60000
+COUNT = 8
+ABSENT = os.environ.get("BOWLINE_ABSENT", "").split()
+PAIRS = [pair for pair in pairs.MANY if pair.language not in ABSENT]
+
+
+@pytest.fixture
+def three(arena):
+    """The arena's server and two more."""
+    with contextlib.ExitStack() as ends:
+        servers = [arena.server]
+        for number in (2, 3):
+            root = arena.root / f"server-{number}"
+            root.mkdir()
+            servers.append(Server(root))
+            ends.callback(servers[-1].stop)
+        arena.ports = ",".join(str(server.port) for server in servers)
+        yield servers
+
+
+def foreigner(arena, pair):
+    return arena.party(pair.language, pair.algorithm, LEASE_MS, pair.pause_ms)
+
+
+def have(arena, servers, pair, count):
+    """The key comes to be on so many of the servers."""
+    arena.wait_until(
+        f"the key on {count}",
+        lambda: sum(server.dump(pair.key % KEY) is not None for server in servers) == count,
+    )
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=str)
+def test_a_foreign_holder_of_a_majority_keeps_bowline_out(arena, three, pair):
+    theirs = foreigner(arena, pair).await_ready()
+    ours = arena.bowline(pair.query, LEASE_MS).await_ready()
+    assert theirs.acquire() == "held"
+    have(arena, three, pair, 3)
+    assert ours.acquire() == "busy"
+    assert theirs.release() == "released"
+    have(arena, three, pair, 0)
+    assert ours.acquire(PATIENCE_MS) == "held"
+    assert ours.release() == "released"
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=str)
+def test_bowline_with_a_majority_keeps_a_foreign_program_out(arena, three, pair):
+    theirs = foreigner(arena, pair).await_ready()
+    ours = arena.bowline(pair.query, LEASE_MS).await_ready()
+    assert ours.acquire() == "held"
+    have(arena, three, pair, 3)
+    assert theirs.acquire() == "busy"
+    have(arena, three, pair, 3)
+    # Two of three are a majority as well.
+    three[2].cli("del", pair.key % KEY)
+    assert theirs.acquire() == "busy"
+    assert ours.release() == "released"
+    have(arena, three, pair, 0)
+    assert theirs.acquire(PATIENCE_MS) == "held"
+    assert theirs.release() == "released"
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=str)
+def test_two_of_each_side_contend(arena, three, pair):
+    parties = []
+    for _ in range(2):
+        parties.append(foreigner(arena, pair))
+        parties.append(arena.bowline(pair.query, LEASE_MS, pair.pause_ms))
+    outcome = arena.contend(parties, COUNT)
+    for side in ("foreign", "bowline"):
+        assert outcome.total("acquired", side) == 2 * COUNT, outcome
+    assert outcome.total("gave_up") == 0, outcome
+    assert outcome.total("errors") == 0, outcome
+    assert max(outcome.overlaps, outcome.total("overlaps")) == 0, outcome
+    assert outcome.total("lost") == 0, outcome
+    assert [party.end() for party in parties] == [0, 0, 0, 0]

@@ -42,7 +42,8 @@ static words program_of(const char *command)
 
 /* --max-hold is watched here (job_left_ms) and not by the library, which would give the lock away
  * while a command that cannot be stopped runs on.  With --on-lost warn the command is not stopped,
- * and the library does end the hold.  --max-hold goes before the max-hold of the URL; 0: that one. */
+ * and the library does end the hold.  --max-hold goes before the max-hold of the URL; 0: that
+ * one. */
 static int64_t max_hold_of(const job *j)
 {
     int64_t max_hold_ms = j->settings.max_hold_ms;

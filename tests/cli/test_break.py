@@ -123,7 +123,7 @@ class Asked:
     [
         ("protocol=token", "bowline:{job}", "njd5uX9KfBXznMBgXO3INA", "until its next renewal, if it is alive"),
         ("profile=redis-py", "job", "4902a0d0e61411f19a6002fc00000001", "a program with a lock of its own may never notice"),
-        ("profile=jedis-lock-1&accept-risk=1", "job", "99999999999999", "This lock is never renewed, and nothing tells its holder"),
+        ("profile=jedis-lock-1&accept-risk=1", "job", "4000000000000", "This lock is never renewed, and nothing tells its holder"),
     ],
 )
 def test_question_says_when_the_holder_stops(place, redis, options, key, value, says):

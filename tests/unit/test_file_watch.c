@@ -305,8 +305,17 @@ static unsigned queue_max(void)
     return max;
 }
 
-/* So many that the kernel gives up to remember them: then all are pushed, also the one whose event
- * was not remembered. */
+/* So many that the kernel gives up to remember them, and then one more. */
+static void lose_events(const int fds[2], unsigned max)
+{
+    for (unsigned i = 0; i < max + 10; i++)
+        assert_int_equal(futimens(fds[i % 2], NULL), 0); /* equal ones in a row count as one */
+    open_and_close("h");
+    for (unsigned n = 0; n < 2 * max / 100; n++) /* a few hundred are read at a time */
+        assert_int_equal(bwl_client_drive(client, bwl_client_now(client), &fault), BWL_OK);
+}
+
+/* All are pushed, also the one whose event was not remembered: every time that it happens. */
 static void test_file_watch_when_events_are_lost_everybody_is_pushed(void **state)
 {
     unsigned max = queue_max();
@@ -318,12 +327,10 @@ static void test_file_watch_when_events_are_lost_everybody_is_pushed(void **stat
         assert_true(watch(i, (const char *[]){ "f", "g", "h" }[i]));
     fds[0] = open_in("f");
     fds[1] = open_in("g");
-    for (unsigned i = 0; i < max + 10; i++)
-        assert_int_equal(futimens(fds[i % 2], NULL), 0); /* equal ones in a row count as one */
-    open_and_close("h");
-    for (unsigned n = 0; n < 2 * max / 100; n++) /* a few hundred are read at a time */
-        assert_int_equal(bwl_client_drive(client, bwl_client_now(client), &fault), BWL_OK);
-    assert_true(pushes(2) == 1);
+    for (unsigned time = 0; time < 2; time++) {
+        lose_events(fds, max);
+        assert_int_equal(pushes(2), 1);
+    }
     (void)close(fds[0]);
     (void)close(fds[1]);
 }

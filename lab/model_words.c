@@ -131,6 +131,17 @@ static bwl_model_reply set_if_absent(bwl_model_redis *r, const bwl_model_questio
     return yes_if(say(r, q, cmd).kind == BWL_PART_OK);
 }
 
+/* A write that changes nothing: a server counts in whole milliseconds, so its PEXPIRE of what PTTL
+ * says keeps the end of the key. */
+static void write_again(bwl_model_redis *r, const bwl_model_question *q)
+{
+    bwl_model_key *k       = &r->data.keys[BWL_MODEL_LOCK];
+    int64_t        ends_at = k->ends_at;
+
+    (void)say(r, q, (bwl_model_command){ .op = BWL_OP_PEXPIRE, .time = q->lease_ms });
+    k->ends_at = ends_at;
+}
+
 static bwl_model_reply extend_if_mine(bwl_model_redis *r, const bwl_model_question *q,
                                       unsigned twists)
 {
@@ -144,6 +155,26 @@ static bwl_model_reply extend_if_mine(bwl_model_redis *r, const bwl_model_questi
         return yes_if(false);
     if (is_longer || (twists & BWL_TWIST_EXTEND_SHORTENS) != 0)
         (void)say(r, q, (bwl_model_command){ .op = BWL_OP_PEXPIRE, .time = q->lease_ms });
+    else
+        write_again(r, q);
+    return yes_if(true);
+}
+
+static bwl_model_reply set_if_absent_or_mine(bwl_model_redis *r, const bwl_model_question *q,
+                                             unsigned twists)
+{
+    int64_t left_ms = say_op(r, q, BWL_OP_PTTL).number;
+
+    if (!is_mine(r, q))
+        return set_if_absent(r, q, twists);
+    if (left_ms > 0)
+        write_again(r, q);
+    else
+        (void)say(r, q,
+                  (bwl_model_command){
+                      .op   = BWL_OP_PEXPIRE,
+                      .time = left_ms < 0 ? q->lease_ms : 1,
+                  });
     return yes_if(true);
 }
 
@@ -244,8 +275,7 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_questi
     assert(q->lease_ms > 0);
     switch (q->word) {
     case REDIS_SET_IF_ABSENT: return set_if_absent(r, q, twists);
-    case REDIS_SET_IF_ABSENT_OR_MINE:
-        return is_mine(r, q) ? yes_if(true) : set_if_absent(r, q, twists);
+    case REDIS_SET_IF_ABSENT_OR_MINE: return set_if_absent_or_mine(r, q, twists);
     case REDIS_EXTEND_IF_MINE: return extend_if_mine(r, q, twists);
     case REDIS_DELETE_IF_MINE: return delete_if_mine(r, q, twists);
     case REDIS_SETNX: write.op = BWL_OP_SETNX; return yes_if(say(r, q, write).number == 1);

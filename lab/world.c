@@ -113,8 +113,8 @@ static past look_at(const bwl_world *w)
                    .left  = bwl_model_left(&w->redis) };
 }
 
-/* The replicas have all but the last change.  If the connection on which they are asked for was
- * answered since then, they are waited for, and have it too. */
+/* The replicas have all but the last change.  If the connection on which they are asked for has
+ * written since then, they are waited for, and have it too. */
 static void serve_replicas(bwl_world *w, unsigned client, bwl_letter *letter)
 {
     if (w->left[BWL_FAILOVER] > 0 && letter->stamp > 0 && (w->informed & 1u << client) != 0)
@@ -177,8 +177,8 @@ static void serve_next(bwl_world *w, unsigned client, unsigned instead)
         grant = serve_waiting(w, letter);
     else
         serve(w, client, client, letter);
-    if (w->scenario->terms.replicas > 0)
-        w->informed |= (uint8_t)(1u << client);
+    if (w->scenario->terms.replicas > 0 && letter->answer == BWL_YES)
+        w->informed |= (uint8_t)(1u << client); /* every yes is a write: extend_if_mine.lua */
     letter->kind = BWL_LETTER_ANSWER;
     c->answered++;
     if (grant.is_there)

@@ -151,8 +151,8 @@ typedef struct bwl_world {
     bool key_excused;  /* nobody could have taken this key back: see law TAKEN_BACK              */
     bool key_late;     /* ... because it was set by a question from a broken connection          */
     bool got_lock;     /* in the last step, somebody got the lock                                */
-    uint8_t  informed; /* where replicas count: flags 1 << client: whose connection was answered
-                         since the last change                                                   */
+    uint8_t  informed; /* where replicas count: flags 1 << client: whose connection has written
+                         since the last change, or made it                                       */
     unsigned broken;   /* laws that the last step broke                                          */
     uint8_t  left[BWL_BUDGETS_COUNT];
     bwl_lab_client clients[BWL_CLIENTS_MAX];

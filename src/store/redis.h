@@ -75,9 +75,10 @@
  *                         plausible (core/stamps.h) -> nothing                          ALIEN
  *  DROP_STAMP             as DELETE_IF_MINE, of the value with the ask's stamp
  *
- * Of a server with replicas.  It is about no key, but about all that the server had carried out
- * when it answered the last question of the connection on which it is asked, and of no other one:
- * so the engine answers UNSENT when that has ended.
+ * Of a server with replicas.  It is about no key, but about all that the server had carried out up
+ * to the last write of the connection on which it is asked, and of no other one: so the engine
+ * answers UNSENT when that has ended, and each YES of SET_IF_ABSENT, SET_IF_ABSENT_OR_MINE and
+ * EXTEND_IF_MINE is a write.
  *
  *  REPLICATED  (WAIT)     the ask's stamp is how many replicas, its claim_ms how long the server
  *                         waits for them; number: how many of them have all of it

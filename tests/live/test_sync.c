@@ -8,7 +8,6 @@
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/server.h"
-#include "tests/lib/wire.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -135,38 +134,6 @@ static int extend_to_a_minute(bowline_hold *hold, const char *part, bowline_erro
     for (int round = 1; round < ROUNDS_MAX && is_late(status, part, reterr); round++)
         status = bowline_extend(hold, LONG_MS, reterr);
     return status;
-}
-
-/* ---- what a server says ---------------------------------------------------------------------- */
-
-static int64_t number_said(wire *w, const char *words)
-{
-    bwl_resp_cursor said = wire_ask(w, words);
-    bwl_resp_value  value;
-
-    assert_true(bwl_resp_next_bare(&said, &value));
-    assert_int_equal(value.type, ':');
-    return value.integer;
-}
-
-/* All that sync= is worth rests on this (store/redis.h, REPLICATED): of what others have written
- * since a connection was answered last, nothing is said there. */
-static void test_wait_is_about_the_last_answer_of_its_connection(void **state)
-{
-    static wire w;
-
-    (void)state;
-    wire_open(&w, nodes[0]->socket);
-    (void)wire_ask(&w, "PING");
-    assert_int_equal(number_said(&w, "WAIT 1 5000"), 1);
-    server_signal(nodes[1], SIGSTOP);
-    (void)server_ask(nodes[0], "SET by others");
-    assert_int_equal(number_said(&w, "WAIT 1 50"), 1);
-    (void)wire_ask(&w, "GET by");
-    assert_int_equal(number_said(&w, "WAIT 1 50"), 0);
-    server_signal(nodes[1], SIGCONT);
-    assert_int_equal(number_said(&w, "WAIT 1 5000"), 1);
-    wire_close(&w);
 }
 
 /* ---- replicas -------------------------------------------------------------------------------- */
@@ -463,7 +430,6 @@ static void test_lock_that_has_arrived_outlives_the_primary(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_wait_is_about_the_last_answer_of_its_connection),
         CASE(test_lock_is_at_the_replica),
         CASE(test_stopped_replica_is_waited_for),
         CASE(test_as_many_replicas_as_asked_for),

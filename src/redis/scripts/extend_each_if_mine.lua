@@ -2,7 +2,8 @@
 -- For each what extend_if_mine says of it, at the same moment; or -1: that has to be asked alone.
 -- A number: they are so many, and it is 1 for each.
 -- MGET takes what is no string for nothing; who may not use it is served one GET at a time.  GT
--- leaves the comparison to the server; what has no end, and servers before 7.0, are compared here.
+-- leaves the comparison to the server; what has no end, what lasts longer, and servers before 7.0, are
+-- compared here.  Each that is ours is written: extend_if_mine.lua says why.
 local keys, values, call, pcall = KEYS, ARGV, redis.call, redis.pcall
 local count = #keys
 local lease = values[count + 1]
@@ -18,9 +19,8 @@ for i = 1, count do
     local done = has_gt and pcall('PEXPIRE', keys[i], lease, 'GT')
     if done ~= 1 then
       has_gt = type(done) == 'number'
-      if call('PTTL', keys[i]) < tonumber(lease) then
-        call('PEXPIRE', keys[i], lease)
-      end
+      local left = call('PTTL', keys[i])
+      call('PEXPIRE', keys[i], left < tonumber(lease) and lease or left)
     end
   else
     local why = type(is[i]) == 'table' and string.sub(is[i].err, 1, 9)

@@ -1,0 +1,155 @@
+/*
+ * test_sync_wait.c -- what sync=K rests on (protocol/synced.c): WAIT covers what its own connection
+ * has written, and the answers behind which it is asked are writes of that connection.
+ *
+ * Up to 7.4, WAIT also covers what others had written when its connection was answered last; from
+ * Redis 8 on it does not.
+ */
+#include "redis/batch.h"
+#include "tests/lib/server.h"
+#include "tests/lib/testing.h"
+#include "tests/lib/wire.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+enum { LONG_MS = 60000, SHORTER_MS = LONG_MS / 2 };
+
+static server *primary;
+static server *replica;
+
+static int begin(void **state)
+{
+    (void)state;
+    server_needed();
+    primary = server_start("--repl-diskless-sync-delay 0 --repl-ping-replica-period 3600");
+    replica = server_start(NULL);
+    (void)server_ask(replica, "REPLICAOF 127.0.0.1 %d", primary->port);
+    assert_true(server_comes_to(replica, "master_link_status:up", "INFO replication"));
+    (void)server_ask(primary, "SET begun yes");
+    assert_true(server_comes_to(replica, "yes", "GET begun"));
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    server_stop(replica);
+    server_stop(primary);
+    return 0;
+}
+
+static int64_t number_said(wire *w, const char *words)
+{
+    bwl_resp_cursor said = wire_ask(w, words);
+    bwl_resp_value  value;
+
+    assert_true(bwl_resp_next_bare(&said, &value));
+    assert_int_equal(value.type, ':');
+    return value.integer;
+}
+
+static void test_wait_covers_what_its_connection_wrote(void **state)
+{
+    static wire w;
+
+    (void)state;
+    wire_open(&w, primary->socket);
+    (void)wire_ask(&w, "SET by us");
+    assert_int_equal(number_said(&w, "WAIT 1 5000"), 1);
+    server_signal(replica, SIGSTOP);
+    (void)server_ask(primary, "SET by others");
+    assert_int_equal(number_said(&w, "WAIT 1 50"), 1);
+    (void)wire_ask(&w, "PEXPIRE by 60000");
+    assert_int_equal(number_said(&w, "WAIT 1 50"), 0);
+    server_signal(replica, SIGCONT);
+    assert_int_equal(number_said(&w, "WAIT 1 5000"), 1);
+    wire_close(&w);
+}
+
+static void must_say_yes(wire *w, bwl_redis_word word, bwl_ms lease_ms)
+{
+    bwl_redis_reply    reply    = { 0 };
+    bwl_redis_question question = { .word     = word,
+                                    .by_text  = true,
+                                    .key      = "k",
+                                    .key_size = 1,
+                                    .token    = "AAAAAAAAAAAAAAAAAAAAAA",
+                                    .lease_ms = lease_ms };
+
+    bwl_redis_write(&w->out, &question);
+    wire_flush(w);
+    bwl_resp_cursor said = wire_next(w);
+    assert_int_equal(bwl_redis_read(&question, 0, said.bytes, said.size, &reply), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, BWL_YES);
+}
+
+/* Extends one key in a batch. */
+static void must_extend_in_batch(wire *w, bwl_ms lease_ms)
+{
+    bwl_redis_question question = { .word  = REDIS_EXTEND_IF_MINE,
+                                    .token = "AAAAAAAAAAAAAAAAAAAAAA" };
+    bwl_batch_reply    reply;
+
+    bwl_batch_write_begin(&w->out, 1, true);
+    bwl_batch_write_key(&w->out, "k", 1);
+    bwl_batch_write_value(&w->out, &question);
+    bwl_batch_write_lease(&w->out, lease_ms);
+    wire_flush(w);
+    bwl_resp_cursor said = wire_next(w);
+    assert_int_equal(bwl_batch_read(1, said.bytes, said.size, &reply), BWL_BATCH_EACH);
+    assert_int_equal(reply.answers[0], BWL_YES);
+}
+
+/* How far the primary's stream to its replicas goes. */
+static long long stream_size(void)
+{
+    static const char field[] = "master_repl_offset:";
+    const char       *found   = strstr(server_ask(primary, "INFO replication"), field);
+
+    assert_non_null(found);
+    return strtoll(found + strlen(field), NULL, 10);
+}
+
+/* A yes about a lock that another connection wrote is a write of this one, so that WAIT covers it.
+ * The time that is left stays. */
+static void test_every_yes_is_a_write_of_its_connection(void **state)
+{
+    static wire first, later;
+
+    (void)state;
+    wire_open(&first, primary->socket);
+    must_say_yes(&first, REDIS_SET_IF_ABSENT, LONG_MS);
+    for (unsigned i = 0; i < 3; i++) {
+        long long before = stream_size();
+        wire_open(&later, primary->socket);
+        if (i == 0)
+            must_say_yes(&later, REDIS_SET_IF_ABSENT_OR_MINE, SHORTER_MS);
+        else if (i == 1)
+            must_say_yes(&later, REDIS_EXTEND_IF_MINE, SHORTER_MS);
+        else
+            must_extend_in_batch(&later, SHORTER_MS);
+        assert_true(stream_size() > before);
+        server_signal(replica, SIGSTOP);
+        (void)server_ask(primary, "SET by others");
+        must_say_yes(&later, REDIS_EXTEND_IF_MINE, SHORTER_MS);
+        assert_int_equal(number_said(&later, "WAIT 1 50"), 0);
+        server_signal(replica, SIGCONT);
+        assert_int_equal(number_said(&later, "WAIT 1 5000"), 1);
+        assert_true(atol(server_ask(primary, "PTTL k")) > SHORTER_MS);
+        wire_close(&later);
+    }
+    wire_close(&first);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_wait_covers_what_its_connection_wrote),
+        CASE(test_every_yes_is_a_write_of_its_connection),
+    };
+
+    return cmocka_run_group_tests_name("sync_wait", tests, NULL, NULL);
+}

@@ -22,6 +22,7 @@ typedef struct member {
     int            *inside; /* how many hold this name                                         */
     unsigned        pairs;
     int             status;
+    bowline_error   error;
 } member;
 
 static void *work(void *arg)
@@ -30,12 +31,12 @@ static void *work(void *arg)
 
     for (unsigned i = 0; i < PAIRS && m->status == BOWLINE_OK; i++) {
         bowline_hold *hold = NULL;
-        m->status          = acquire_within(&hold, m->client, m->name, 30000, NULL);
+        m->status          = acquire_within(&hold, m->client, m->name, 30000, &m->error);
         if (m->status != BOWLINE_OK)
             break;
         int others = __atomic_fetch_add(m->inside, 1, __ATOMIC_SEQ_CST);
         (void)__atomic_fetch_sub(m->inside, 1, __ATOMIC_SEQ_CST);
-        m->status = bowline_release(hold, NULL);
+        m->status = bowline_release(hold, &m->error);
         if (others != 0)
             m->status = 1;
         m->pairs++;
@@ -58,7 +59,7 @@ static void let_crowd_work(bowline_client *client, unsigned names)
     for (unsigned i = 0; i < CROWD; i++)
         assert_int_equal(pthread_join(crowd[i].thread, NULL), 0);
     for (unsigned i = 0; i < CROWD; i++) {
-        assert_int_equal(crowd[i].status, BOWLINE_OK);
+        assert_status(BOWLINE_OK, crowd[i].status, &crowd[i].error);
         assert_int_equal(crowd[i].pairs, PAIRS);
     }
 }

@@ -92,8 +92,8 @@ def sections(text):
 
 
 def test_every_lock_of_redis_has_a_section_with_its_diagram():
-    source = (SOURCE / "src" / "protocol" / "protocols.c").read_text(encoding="utf-8")
-    machines = re.findall(r"^    \{ &bwl_(\w+), ", source, re.M)
+    source = (SOURCE / "src" / "protocol" / "protocol.h").read_text(encoding="utf-8")
+    machines = re.findall(r"^    X\(\w+, (\w+)\)", source, re.M)
     there = sections(CATALOGUE.read_text(encoding="utf-8"))
     assert len(machines) > 1
     for machine in machines:

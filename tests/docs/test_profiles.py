@@ -46,8 +46,8 @@ def test_every_profile_has_a_section_and_a_line_in_the_manual():
 
 
 def test_every_protocol_is_in_the_manual():
-    source = (SOURCE / "src" / "protocol" / "protocols.c").read_text(encoding="utf-8")
-    machines = re.findall(r"^    \{ &bwl_(\w+), ", source, re.M)
+    source = (SOURCE / "src" / "protocol" / "protocol.h").read_text(encoding="utf-8")
+    machines = re.findall(r"^    X\(\w+, (\w+)\)", source, re.M)
     manual = (SOURCE / "docs" / "man" / "bowline.7.scd").read_text(encoding="utf-8")
     assert len(machines) > 1
     for machine in machines:

@@ -165,10 +165,10 @@ const bwl_profile bwl_profile_rows[] = {
       .fault  = "its other users set the expiry of a key by clocks of their own, unless they were "
                 "made with FallbackSETPX",
       .note =
-          "With its default, KeyMajority 2, it has the lock when it has two of the keys 0, 1 and "
-          "2, and one key excludes nobody. Take all of them, one inside of the other, in this "
-          "order: key=rueidislock:%s, and the names 0:NAME, 1:NAME, 2:NAME. A waiting "
-          "rueidislock is woken by the DEL of a release.",
+          "With its default, KeyMajority 2, a holder has the lock as long as it has two of the "
+          "keys 0, 1 and 2, and a bowline with one of them may be at work beside it. Take all of "
+          "them, one inside of the other, in this order: key=rueidislock:%s, and the names "
+          "0:NAME, 1:NAME, 2:NAME. A waiting rueidislock is woken by the DEL of a release.",
       .rules = RULES(TOKENS(BWL_TOKEN_BASE64_18), .lease_ms = 5000) },
     /* com.baomidou:lock4j-redis-template-spring-boot-starter 2.2.7 (Maven Central), sources:
      * RedisTemplateLockExecutor, LockUtil, Lock4jProperties. */

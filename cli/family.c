@@ -34,6 +34,7 @@ typedef struct process {
     pid_t              group;
     unsigned long long started; /* since the machine has started, in clock ticks */
     char               state;
+    bool               is_met; /* in this look */
     char               program[FAMILY_PROGRAM_MAX];
 } process;
 
@@ -100,25 +101,6 @@ static bool add(table *t, const process *p)
     }
     t->rows[t->count++] = *p;
     return true;
-}
-
-/* False: it cannot be read whole.  The caller frees the rows, whatever this returns. */
-static bool read_table(table *t, DIR *proc)
-{
-    const struct dirent *entry;
-    bool                 is_whole = true;
-
-    t->count = 0;
-    rewinddir(proc);
-    while (is_whole && (entry = readdir(proc)) != NULL) {
-        process p;
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-            read_process(&p, dirfd(proc), entry->d_name))
-            is_whole = add(t, &p);
-    }
-    if (t->count > 0)
-        qsort(t->rows, t->count, sizeof *t->rows, by_pid);
-    return is_whole && t->count > 0;
 }
 
 static const process *find(const table *t, pid_t pid)
@@ -207,21 +189,55 @@ static void count(family *f, const process *p, int error)
     f->refused += error != 0;
 }
 
-static bool look(family *ret_family, DIR *proc, table *known, const child *c, int number)
-{
-    family f   = { .alive = 0 };
-    table  all = { .rows = NULL };
-    bool   is_whole;
+typedef struct look {
+    table        all; /* of this look                       */
+    table       *known;
+    const child *command;
+    int          number;
+    bool         is_outside; /* the group is left alone     */
+    DIR         *proc;
+    family       found;
+} look;
 
-    is_whole = read_table(&all, proc);
-    for (size_t i = 0; is_whole && i < all.count; i++)
-        if (belongs(&all, known, c, &all.rows[i]))
-            count(&f, &all.rows[i], send(proc, &all.rows[i], number));
+static void meet(look *l, process *p)
+{
+    if (p->is_met || !belongs(&l->all, l->known, l->command, p))
+        return;
+    p->is_met = true;
+    if (!l->is_outside || !is_in_group(l->command, p))
+        count(&l->found, p, send(l->proc, p, l->number));
+}
+
+/* Each process is signalled as soon as it is read, so that one that starts another and ends has
+ * little time to do so.  Parents mostly come first; whose parent comes later is met in the end.
+ * False: /proc cannot be read, or there is no memory. */
+static bool take_look(look *l)
+{
+    const struct dirent *entry;
+    bool                 is_whole = true;
+
+    l->all   = (table){ .rows = NULL };
+    l->found = (family){ .alive = 0 };
+    rewinddir(l->proc);
+    while (is_whole && (entry = readdir(l->proc)) != NULL) {
+        process p;
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+            !read_process(&p, dirfd(l->proc), entry->d_name))
+            continue;
+        is_whole = add(&l->all, &p);
+        if (is_whole)
+            meet(l, &l->all.rows[l->all.count - 1]);
+    }
+    is_whole = is_whole && l->all.count > 0;
+    if (is_whole)
+        qsort(l->all.rows, l->all.count, sizeof *l->all.rows, by_pid);
+    for (size_t i = 0; is_whole && i < l->all.count; i++)
+        meet(l, &l->all.rows[i]);
     /* Hidden in /proc, it is known all the same. */
-    if (c->is_running && find(&all, c->pid) == NULL)
-        count(&f, &(process){ .pid = c->pid }, kill(c->pid, number) < 0 ? errno : 0);
-    free(all.rows);
-    *ret_family = f;
+    const child *c = l->command;
+    if (c->is_running && !l->is_outside && (l->all.count == 0 || find(&l->all, c->pid) == NULL))
+        count(&l->found, &(process){ .pid = c->pid }, kill(c->pid, l->number) < 0 ? errno : 0);
+    free(l->all.rows);
     return is_whole;
 }
 
@@ -239,36 +255,32 @@ static family look_at_group(const child *c, int number)
 
 void family_signal(family *ret_family, family_known *known, const child *c, int number)
 {
-    DIR *proc  = opendir("/proc");
-    bool knows = proc != NULL;
+    look l     = { .known = known, .command = c, .number = number, .proc = opendir("/proc") };
+    bool knows = l.proc != NULL;
     int  empty = 0;
 
     for (int i = 0; knows && i < LOOKS_MAX && empty < LOOKS_EMPTY; i++) {
-        knows = look(ret_family, proc, known, c, number);
-        if (knows && number == 0 && ret_family->alive > 0)
+        knows = take_look(&l);
+        if (number == 0 && l.found.alive > 0)
             break;
-        empty = knows && ret_family->alive == ret_family->refused ? empty + 1 : 0;
+        empty = l.found.alive == l.found.refused ? empty + 1 : 0;
     }
-    if (!knows)
-        *ret_family = look_at_group(c, number);
-    if (proc != NULL)
-        (void)closedir(proc);
+    *ret_family = knows ? l.found : look_at_group(c, number);
+    if (l.proc != NULL)
+        (void)closedir(l.proc);
 }
 
 void family_signal_outside(family_known *known, const child *c, int number)
 {
-    table t    = { .rows = NULL };
-    DIR  *proc = opendir("/proc");
+    look l = {
+        .known = known, .command = c, .number = number, .is_outside = true, .proc = opendir("/proc")
+    };
 
     assert(number != 0);
-    if (proc == NULL)
+    if (l.proc == NULL)
         return;
-    if (read_table(&t, proc))
-        for (size_t i = 0; i < t.count; i++)
-            if (belongs(&t, known, c, &t.rows[i]) && !is_in_group(c, &t.rows[i]))
-                (void)send(proc, &t.rows[i], number); /* (void): what stays is killed later */
-    free(t.rows);
-    (void)closedir(proc);
+    (void)take_look(&l); /* (void): what stays is killed later */
+    (void)closedir(l.proc);
 }
 
 void family_forget(family_known *known)

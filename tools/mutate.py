@@ -49,8 +49,8 @@ def complaints(root, mutants, build_file):
         if m["old"] == m["new"]:
             yield f"{m['what']}: changes nothing"
         suite, _, name = m["by"].partition("/")
-        listed = f"\n  '{name}',\n" if suite == "unit" else f"['{suite}', '{name}']"
-        if listed not in build_file:
+        listed = [f"\n  '{name}',\n"] if suite == "unit" else [f"['{suite}', '{name}']", f"['{suite}', '{name}', "]
+        if not any(text in build_file for text in listed):
             yield f"{m['what']}: there is no {m['by']}"
 
 
@@ -72,9 +72,19 @@ def copy_tree(to):
             shutil.copymode(source, target)
 
 
+def command_of(tree, program):
+    """(what is built, what is run): a program in C, or a file of pytest and the command that it tries."""
+    suite, _, name = program.partition("/")
+    source = tree / "tests" / suite / f"test_{name}.py"
+    if source.is_file():
+        return "bowline", [str(tree / "tools" / "pytest"), str(source)]
+    target = "tests/test_" + program.removeprefix("unit/").replace("/", "_")
+    return target, [str(tree / "build" / target)]
+
+
 def outcome(tree, program):
     """(noticed, by what): the first case that failed, or how the program ended."""
-    target = "tests/test_" + program.removeprefix("unit/").replace("/", "_")
+    target, command = command_of(tree, program)
     built = subprocess.run(
         ["ninja", "-j2", "-C", str(tree / "build"), target, "tests/libbowline_clock_shim.so"],
         capture_output=True, text=True, check=False,
@@ -86,9 +96,13 @@ def outcome(tree, program):
         PATH=f"{ROOT / '.deps' / 'bin'}:{os.environ['PATH']}",
         CMOCKA_MESSAGE_OUTPUT="TAP",
         BOWLINE_CLOCK_SHIM=str(tree / "build" / "tests" / "libbowline_clock_shim.so"),
+        BOWLINE=str(tree / "build" / "bowline"),
+        BOWLINE_SOURCE=str(tree),
+        BOWLINE_BUILD=str(tree / "build"),
+        BOWLINE_CC="cc",
     )
     program = subprocess.Popen(
-        [str(tree / "build" / target)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, env=environment, bufsize=0, start_new_session=True,
     )
     said = ""

@@ -62,7 +62,7 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 while not os.path.exists("child"):
     time.sleep(0.001)
 hops = os.open("hops", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-while os.path.exists("child"):
+while os.path.exists("command"):
     os.write(hops, b"x")
     if os.fork() != 0:
         os._exit(0)

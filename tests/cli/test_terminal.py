@@ -381,6 +381,29 @@ def test_in_a_pipeline_the_command_gets_the_terminal_when_it_asks(terminal):
     assert shell.foreground() == shell.pid
 
 
+def test_a_terminal_that_the_command_left_to_a_dead_group_is_taken_back(place, terminal):
+    # As a shell does that puts a job in front, and ends before it takes the terminal back.
+    code = """
+import os, signal
+print("asked", input(), flush=True)
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+pid = os.fork()
+if pid == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    os._exit(0)
+os.waitpid(pid, 0)
+"""
+    place.script("steal.py", code)
+    place.script("script", f"{os.environ['BOWLINE']} run job python3 steal.py\nread line\necho got $line\n")
+    shell = terminal()
+    shell.command("sh ./script")
+    shell.type("one\n")
+    shell.expect("asked one\n")
+    shell.type("two\n")
+    shell.expect("got two\n")
+
+
 def test_a_program_that_uses_the_terminal_beside_bowline_is_not_stopped(place, terminal):
     code = f"""
 import subprocess

@@ -58,6 +58,7 @@ typedef struct job {
     interrupt       interrupt;
     bool            told_to_stop; /* Ctrl-Z: our whole process group has it                   */
     bool            was_lost;
+    bool            was_taken; /* lost, because the store says that it is not ours            */
     words           lost_why;
 } job;
 

@@ -15,6 +15,14 @@
  * known that they cannot be stopped. */
 enum { LOOK_MS = 20, LOOK_AGAIN_MS = 250 };
 
+enum { BREAKER_MS = 500 }; /* how long the store may take to say who broke the lock */
+
+/* It was there a moment ago, and nothing has ended it that bowline knows of. */
+static bool is_taken_away(const job *j, int64_t left_ms)
+{
+    return left_ms == 0 && j->expected_until > loop_now() + j->guard.margin_ms;
+}
+
 static words why_lost(const job *j, int64_t left_ms)
 {
     int64_t now         = loop_now();
@@ -24,7 +32,7 @@ static words why_lost(const job *j, int64_t left_ms)
         return words_of("its lease is over, and --no-renew was given");
     if (max_hold_ms > 0 && now - j->held_at + left_ms >= max_hold_ms - j->guard.margin_ms)
         return words_of("--max-hold is over: %s", words_of_duration(max_hold_ms).text);
-    if (left_ms == 0 && j->expected_until > now + j->guard.margin_ms)
+    if (is_taken_away(j, left_ms))
         return words_of("the store says that it is not ours any more");
     return words_of("its lease is over and was not renewed%s",
                     j->settings.url_ends_hold ? ", or the max-hold of the URL is over" : "");
@@ -34,8 +42,10 @@ static void note_loss(job *j, int64_t left_ms, const char *action)
 {
     status_line line;
 
-    if (!j->was_lost)
-        j->lost_why = why_lost(j, left_ms);
+    if (!j->was_lost) {
+        j->lost_why  = why_lost(j, left_ms);
+        j->was_taken = is_taken_away(j, left_ms);
+    }
     job_status(&line, j, "lost");
     status_add_text(&line, "action", action);
     status_add_text(&line, "why", j->lost_why.text);
@@ -186,6 +196,32 @@ static int64_t look_ms(const job *j)
     return j->ending.not_stopped ? LOOK_AGAIN_MS : LOOK_MS;
 }
 
+/* `bowline break` leaves a note.  The store is asked for it when the lock is lost, and says so a
+ * moment later. */
+static void learn_who_broke(job *j)
+{
+    static const char prefix[] = "broken by ";
+    int64_t           until    = loop_now() + BREAKER_MS;
+    bowline_error     error;
+    status_line       line;
+    const char       *by = NULL;
+
+    if (!j->was_taken)
+        return;
+    while (bowline_hold_trouble(j->hold, &error) == BOWLINE_LOST &&
+           (by = strstr(error.text, prefix)) == NULL && loop_now() < until) {
+        loop_turn(&j->loop, until - loop_now());
+        hear_signals(j);
+    }
+    if (by == NULL)
+        return;
+    j->lost_why = words_of("it was %s", by);
+    job_status(&line, j, "lost");
+    status_add_text(&line, "action", "broken");
+    status_add_text(&line, "why", j->lost_why.text);
+    status_send(&line);
+}
+
 void supervise(job *j)
 {
     /* What nothing but we can end, the store says nothing about: it need not be listened to, and
@@ -202,5 +238,6 @@ void supervise(job *j)
     }
     terminal_take_back(&j->terminal);
     j->loop.client = j->client;
+    learn_who_broke(j);
     ending_close(j);
 }

@@ -324,9 +324,10 @@ BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_ho
 /* For administrators: ends somebody else's hold, the very one that bowline_who has shown by this
  * `id`; the next in line has the lock then, as after a release.  Whoever held it learns so at his
  * next renewal, a third of his lease later at most, and works on until then: two are at work for
- * that time, which only a fence makes harmless.  The holder of a lock that is never renewed
- * (stamps, and other locks of articles) learns nothing and works on until its lease ends.  So may
- * another program, if the lock is shared by a profile.
+ * that time, which only a fence makes harmless.  With the protocol queue the text of its LOST says
+ * "broken by USER@HOST": a note that is written first, and expires with what is known of a session.
+ * The holder of a lock that is never renewed (stamps, and other locks of articles) learns nothing
+ * and works on until its lease ends.  So may another program, if the lock is shared by a profile.
  *
  * BUSY: that hold has ended by itself, and nothing was changed; the text says whether somebody else
  * has the lock by now.  UNKNOWN (no answer: ask who holds it), UNREACHABLE, REFUSED (the text says

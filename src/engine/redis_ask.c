@@ -41,6 +41,8 @@ static bwl_redis_verdict read_frame(bwl_redis_store *store, bwl_redis_open_quest
     bwl_redis_reply   reply   = { .answer = BWL_ALIEN };
     bwl_redis_verdict verdict = BWL_REDIS_ANSWER;
 
+    if (q->asks_breaker)
+        bwl_redis_read_breaker(q, bytes, size);
     if (q->introduces)
         return BWL_REDIS_ANSWER; /* whatever it is: nobody waits for it */
     if (q->looker != NULL && !bwl_redis_breaks(q))

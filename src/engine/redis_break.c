@@ -13,10 +13,14 @@
  */
 #include "engine/fault.h"
 #include "engine/redis_cluster.h"
+#include "engine/redis_slot.h"
 #include "engine/redis_store.h"
 #include "redis/stamp.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum { NOTE_MAX = 128 }; /* bytes of a note that are shown */
 
 bool bwl_redis_breaks(const bwl_redis_open_question *question)
 {
@@ -72,6 +76,70 @@ bool bwl_redis_break_seen(bwl_lock *lock)
     bwl_lock_says(lock, "out of memory");
     looker->answer = BWL_UNSENT;
     return true;
+}
+
+/* ---- the note -------------------------------------------------------------------------------- */
+
+bool bwl_redis_write_broken(bwl_redis_store *store, const bwl_redis_open_question *question)
+{
+    const bwl_redis_look *look    = &question->looker->look;
+    const char           *session = look->value + 3;
+    char                  who[2 * BWL_HOLDER_TEXT_MAX];
+    char                  tag[BWL_QUEUE_TAG_MAX + 1];
+    bwl_resp_writer       writer;
+
+    assert(bwl_queue_is_whole_value(look->value, look->value_size));
+    if (!bwl_conn_reserve(&store->conn, BWL_QUEUE_BROKEN_ROOM, &writer))
+        return false;
+    bwl_redis_slot_tag(store, question->lock, tag);
+    bwl_redis_name_user(who);
+    bwl_queue_write_broken(&writer, tag, session, session + BWL_QUEUE_SESSION_SIZE, who);
+    bwl_conn_commit(&store->conn, &writer);
+    return true;
+}
+
+void bwl_redis_ask_breaker(bwl_redis_store *store, bwl_lock *lock, const char *token)
+{
+    bwl_redis_open_question question = {
+        .lock = lock, .verifies = true, .introduces = true, .asks_breaker = true
+    };
+
+    if (store == NULL || !bwl_redis_listens(store) || store->client->closing)
+        return;
+    memcpy(question.token, token, sizeof question.token);
+    (void)bwl_redis_put(store, &question); /* (void): then it is not said who it was */
+}
+
+bool bwl_redis_write_ask_breaker(bwl_redis_store *store, const bwl_redis_open_question *question,
+                                 bwl_resp_writer *ret_writer)
+{
+    char tag[BWL_QUEUE_TAG_MAX + 1];
+
+    if (!bwl_conn_reserve(&store->conn, BWL_QUEUE_BROKEN_ROOM, ret_writer))
+        return false;
+    bwl_redis_slot_tag(store, question->lock, tag);
+    bwl_queue_write_ask_broken(ret_writer, tag, store->session, question->token);
+    return true;
+}
+
+void bwl_redis_read_breaker(const bwl_redis_open_question *question, const char *bytes, size_t size)
+{
+    bwl_lock       *lock = question->lock;
+    bwl_resp_cursor cursor;
+    bwl_resp_value  value;
+    char           *why = lock->why;
+
+    if (bytes == NULL || bwl_hold_is_held(&lock->hold) ||
+        strcmp(lock->hold.claim.token, question->token) != 0)
+        return; /* it is held anew */
+    cursor = bwl_resp_begin(bytes, size);
+    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '$' || value.text == NULL)
+        return;
+    (void)snprintf(why, sizeof lock->why, "broken by %.*s",
+                   (int)(value.size < NOTE_MAX ? value.size : NOTE_MAX), value.text);
+    for (size_t i = 0; why[i] != '\0'; i++) /* others wrote it, and it may end on a terminal */
+        if ((unsigned char)why[i] < 0x20 || why[i] == 0x7f)
+            why[i] = '?';
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */

@@ -118,5 +118,6 @@ void bwl_redis_verified(const bwl_redis_open_question *question, const bwl_event
     if (bwl_hold_is_held(&lock->hold)) {
         bwl_lock_says(lock, "the server does not have it any more");
         bwl_lock_disown(lock);
+        bwl_redis_ask_breaker(bwl_redis_store_for(lock, question->node), lock, question->token);
     }
 }

@@ -33,19 +33,20 @@ typedef struct bwl_redis_open_question {
     int64_t           stamp;
     bool              verifies;   /* nobody asked: is what is held still ours?                    */
     bool              introduces; /* nobody asked, and it does: says who we are                 */
-    bool              prepares;   /* what comes before it is written, see redis_slot.h          */
-    uint8_t           unheard;    /* of that, but for the last frame                            */
-    bool              read_late;  /* the server has it, and nobody waits for the answer          */
-    bool              by_text;
-    bool              goes_asking; /* behind ASKING: see redis_cluster.h                        */
-    bool              awaits_ok;   /* the answer to that, or to what leads a release: first     */
-    uint8_t           hops;        /* how often it was sent on ...                              */
-    bwl_ms            hops_until;  /* ... and until when it may be                              */
-    bool              written;     /* into the connection's queue */
-    uint64_t          starts_at;   /* its first byte, counted as conn.handed_over is             */
-    bwl_ms   written_at; /* from then on the server may be silent for so long and no more */
-    bwl_ms   lease_ms;   /* as it was claimed then                                      */
-    uint64_t generation; /* of its attempt, see redis_inbox.c                                   */
+    bool     asks_breaker;        /* nobody asked: who has ended the hold by this token?          */
+    bool     prepares;            /* what comes before it is written, see redis_slot.h          */
+    uint8_t  unheard;             /* of that, but for the last frame                            */
+    bool     read_late;           /* the server has it, and nobody waits for the answer          */
+    bool     by_text;
+    bool     goes_asking; /* behind ASKING: see redis_cluster.h                        */
+    bool     awaits_ok;   /* the answer to that, or to what leads a release: first     */
+    uint8_t  hops;        /* how often it was sent on ...                              */
+    bwl_ms   hops_until;  /* ... and until when it may be                              */
+    bool     written;     /* into the connection's queue */
+    uint64_t starts_at;   /* its first byte, counted as conn.handed_over is             */
+    bwl_ms   written_at;  /* from then on the server may be silent for so long and no more */
+    bwl_ms   lease_ms;    /* as it was claimed then                                      */
+    uint64_t generation;  /* of its attempt, see redis_inbox.c                                   */
     char     token[BWL_TOKEN_MAX + 1];
 } bwl_redis_open_question;
 

@@ -8,6 +8,20 @@
 #include "engine/redis_wait.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* A hold that the server does not have any more may have been broken. */
+static void tell(const bwl_redis_open_question *q, bwl_event ev)
+{
+    bwl_lock *lock     = q->lock;
+    bool      was_held = q->word == REDIS_QUEUE_EXTEND && bwl_hold_is_held(&lock->hold);
+    char      token[BWL_TOKEN_MAX + 1];
+
+    memcpy(token, lock->hold.claim.token, sizeof token);
+    bwl_lock_event(lock, ev);
+    if (was_held && ev.kind == BWL_REPLY && ev.answer == BWL_NO && !bwl_hold_is_held(&lock->hold))
+        bwl_redis_ask_breaker(bwl_redis_store_for(lock, q->node), lock, token);
+}
 
 /* The question is not in the ring any more. */
 void bwl_redis_settle(const bwl_redis_open_question *q, const bwl_event *ev)
@@ -26,7 +40,7 @@ void bwl_redis_settle(const bwl_redis_open_question *q, const bwl_event *ev)
         bwl_event copy = *ev;
         copy.tag       = q->tag;
         copy.node      = q->node;
-        bwl_lock_event(q->lock, copy);
+        tell(q, copy);
     }
     bwl_lock_unpin(q->lock);
 }

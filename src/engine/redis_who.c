@@ -52,6 +52,23 @@ static void name_ourselves(char ret_program[BWL_HOLDER_TEXT_MAX])
         (void)close(fd); /* was only read */
 }
 
+/* The number of a user means something on his own machine only. */
+static void name_user(const bwl_redis_look *look, char ret_text[BWL_HOLDER_TEXT_MAX])
+{
+    char           text[USERS_SIZE];
+    char           host[BWL_HOLDER_TEXT_MAX];
+    struct passwd  user;
+    struct passwd *found = NULL;
+
+    here(host);
+    if (strcmp(host, look->host) == 0)
+        (void)getpwuid_r((uid_t)look->uid, &user, text, sizeof text, &found);
+    if (found != NULL)
+        copy(ret_text, user.pw_name);
+    else
+        (void)snprintf(ret_text, BWL_HOLDER_TEXT_MAX, "%lld", (long long)look->uid);
+}
+
 /* ---- what we say ----------------------------------------------------------------------------- */
 
 void bwl_redis_introduce(bwl_redis_store *store, bwl_resp_writer *writer, const char *tag)
@@ -91,24 +108,17 @@ void bwl_redis_take_leave(bwl_redis_store *store)
     bwl_conn_commit(&store->conn, &writer);
 }
 
-/* ---- what others have said ------------------------------------------------------------------- */
-
-/* The number of a user means something on his own machine only. */
-static void name_user(const bwl_redis_look *look, char ret_text[BWL_HOLDER_TEXT_MAX])
+void bwl_redis_name_user(char ret_who[2 * BWL_HOLDER_TEXT_MAX])
 {
-    char           text[USERS_SIZE];
-    char           host[BWL_HOLDER_TEXT_MAX];
-    struct passwd  user;
-    struct passwd *found = NULL;
+    bwl_redis_look self = { .uid = geteuid() };
+    char           user[BWL_HOLDER_TEXT_MAX];
 
-    here(host);
-    if (strcmp(host, look->host) == 0)
-        (void)getpwuid_r((uid_t)look->uid, &user, text, sizeof text, &found);
-    if (found != NULL)
-        copy(ret_text, user.pw_name);
-    else
-        (void)snprintf(ret_text, BWL_HOLDER_TEXT_MAX, "%lld", (long long)look->uid);
+    here(self.host);
+    name_user(&self, user);
+    (void)snprintf(ret_who, 2 * BWL_HOLDER_TEXT_MAX, "%s@%s", user, self.host);
 }
+
+/* ---- what others have said ------------------------------------------------------------------- */
 
 void bwl_redis_fill_in_who(bwl_holder *ret_holder, const bwl_redis_look *look)
 {

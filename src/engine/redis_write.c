@@ -73,6 +73,8 @@ static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q
     };
     if (bwl_redis_breaks(q))
         bwl_redis_name_seen(q, &question, &self);
+    if (q->asks_breaker)
+        return bwl_redis_write_ask_breaker(store, q, ret_writer);
     if (q->introduces)
         bwl_redis_introduce(store, ret_writer, "");
     else if (looks && bwl_redis_listens(store))
@@ -133,10 +135,11 @@ bool bwl_redis_write_question(bwl_redis_store *store, bwl_redis_open_question *q
     }
     if (q->goes_asking && !write_asking(store))
         return false;
-    bool is_led = !q->goes_asking && wants_lead(store, q);
-    if (is_led && !write_lead(store, q))
+    bool is_led   = !q->goes_asking && wants_lead(store, q);
+    bool is_noted = !q->goes_asking && q->word == REDIS_QUEUE_RELEASE && bwl_redis_breaks(q);
+    if ((is_led && !write_lead(store, q)) || (is_noted && !bwl_redis_write_broken(store, q)))
         return false;
-    q->awaits_ok = q->goes_asking || is_led;
+    q->awaits_ok = q->goes_asking || is_led || is_noted;
     if (q->section != NULL && !bwl_redis_section_write(store, q->section, &writer))
         return false;
     if (q->section == NULL && !write_words(store, q, &writer))

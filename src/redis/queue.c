@@ -322,6 +322,40 @@ void bwl_queue_write_floor(bwl_resp_writer *writer, const bwl_queue_card *card)
     bwl_resp_write_text(writer, card->program);
 }
 
+/* The field of the note. */
+static void write_broken_field(bwl_resp_writer *writer, const char *token)
+{
+    char field[16 + BWL_TOKEN_MAX];
+
+    (void)snprintf(field, sizeof field, "broken:%.*s", BWL_QUEUE_TOKEN_SIZE, token);
+    bwl_resp_write_text(writer, field);
+}
+
+void bwl_queue_write_broken(bwl_resp_writer *writer, const char *tag, const char *session,
+                            const char *token, const char *who)
+{
+    /* HSET alone would make a key that never expires. */
+    static const char script[] = "if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end\n"
+                                 "return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])";
+
+    bwl_resp_write_array(writer, 6);
+    bwl_resp_write_text(writer, "EVAL");
+    bwl_resp_write_text(writer, script);
+    bwl_resp_write_text(writer, "1");
+    write_who_key(writer, tag, session);
+    write_broken_field(writer, token);
+    bwl_resp_write_text(writer, who);
+}
+
+void bwl_queue_write_ask_broken(bwl_resp_writer *writer, const char *tag, const char *session,
+                                const char *token)
+{
+    bwl_resp_write_array(writer, 3);
+    bwl_resp_write_text(writer, "HGET");
+    write_who_key(writer, tag, session);
+    write_broken_field(writer, token);
+}
+
 void bwl_queue_write_leave(bwl_resp_writer *writer, const char *tag, const char *session)
 {
     bwl_resp_write_array(writer, 2);

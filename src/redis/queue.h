@@ -111,6 +111,17 @@ bool bwl_queue_read_scripts(const char *bytes, size_t size, unsigned *ret_missin
 
 void bwl_queue_write_load(bwl_resp_writer *writer, unsigned nth);
 
+/* A note beside what a session says of itself: its hold by this token was ended by `who`.  Expires
+ * with the rest; nothing is written where the session says nothing.  Answered by one frame. */
+void bwl_queue_write_broken(bwl_resp_writer *writer, const char *tag, const char *session,
+                            const char *token, const char *who);
+
+/* Asks for that note, of one's own hold.  Answered by a text, or by nothing. */
+void bwl_queue_write_ask_broken(bwl_resp_writer *writer, const char *tag, const char *session,
+                                const char *token);
+
+enum { BWL_QUEUE_BROKEN_ROOM = 640 }; /* for one of them */
+
 /* Nobody wants to know any more who this session was. */
 void bwl_queue_write_leave(bwl_resp_writer *writer, const char *tag, const char *session);
 

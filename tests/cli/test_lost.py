@@ -6,6 +6,7 @@ order of events, never how long something took.
 
 import json
 import os
+import pwd
 import signal
 
 import pytest
@@ -194,6 +195,29 @@ def test_a_lock_that_is_gone_means_kill_at_once(place, redis):
     assert run.order == ["waiting", "acquired", "started", "lost:kill", "exited", "released"]
     assert run.events[3]["left_ms"] == 0
     assert "not ours any more" in run.err
+
+
+def test_the_holder_is_told_who_broke_its_lock(place, redis):
+    run = start(place)
+    assert place.bowline("break", "--yes", "job").returncode == 0
+    assert finish(place, run) == 123
+    who = f"{pwd.getpwuid(os.geteuid()).pw_name}@{os.uname().nodename}"
+    assert run.err.splitlines()[-2] == f"bowline: it was broken by {who}"
+    assert run.order[-2:] == ["lost:broken", "released"]
+    assert run.events[-2]["why"] == f"it was broken by {who}"
+    assert redis.keys() == []
+
+
+def test_who_broke_it_is_told_while_the_command_goes_on(place, redis):
+    del redis
+    run = start(place, "--on-lost", "warn")
+    assert place.bowline("break", "--yes", "job").returncode == 0
+    assert place.run("job", "true").returncode == 0
+    while '"lost"' not in run.stdout.readline():
+        pass
+    place.path("go").touch()
+    assert finish(place, run) == 123
+    assert "bowline: it was broken by " in run.err
 
 
 def test_a_lock_of_somebody_else_is_left_alone(place, redis):

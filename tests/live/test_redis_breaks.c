@@ -59,6 +59,51 @@ static void test_hold_is_lost_and_the_next_in_line_has_the_lock(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
+static bool says_who_broke(bowline_client *client, bowline_hold *hold)
+{
+    bowline_error error = { 0 };
+
+    (void)bowline_dispatch(client, 10, NULL);
+    return bowline_hold_trouble(hold, &error) == BOWLINE_LOST &&
+           strstr(error.text, "broken by ") != NULL && strchr(error.text, '@') != NULL;
+}
+
+static void test_holder_is_told_who_broke_it(void **state)
+{
+    bowline_client *client = must_open(url);
+    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_client *other  = must_open(url);
+
+    (void)state;
+    assert_status(BOWLINE_OK, bowline_break(other, "x", seen(other, "x").id, NULL), NULL);
+    assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
+    while (!says_who_broke(client, hold))
+        continue;
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    /* The note is about one hold: the next one of the same client is not told so. */
+    hold = must_acquire(client, "x");
+    (void)server_ask(redis, "DEL bowline:{x}");
+    assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
+    for (int i = 0; i < 20; i++)
+        assert_false(says_who_broke(client, hold));
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    bowline_close(other);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
+/* A session of which nothing is known any more: no key without an end is made for it. */
+static void test_note_needs_a_session_that_is_known(void **state)
+{
+    bowline_client *client = must_open(url);
+
+    (void)state;
+    (void)server_ask(redis, "SET bowline:{x} b1:SSSSSSSSSTTTTTTTTTTTTTTTT PX 60000");
+    assert_status(BOWLINE_OK, bowline_break(client, "x", seen(client, "x").id, NULL), NULL);
+    bowline_close(client);
+    assert_true(line_leaves_nothing(redis));
+}
+
 static void test_id_is_of_the_hold_and_outlives_renewals(void **state)
 {
     bowline_client *client = must_open(url);
@@ -202,6 +247,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hold_is_lost_and_the_next_in_line_has_the_lock),
+        cmocka_unit_test(test_holder_is_told_who_broke_it),
+        cmocka_unit_test(test_note_needs_a_session_that_is_known),
         cmocka_unit_test(test_id_is_of_the_hold_and_outlives_renewals),
         cmocka_unit_test(test_dead_who_wait_are_passed_over_by_pokes),
         cmocka_unit_test(test_strangers_are_not_touched),

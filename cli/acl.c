@@ -19,10 +19,10 @@ static const char default_user[] = "bowline";
 
 void acl_help(FILE *out)
 {
-    (void)fputs("bowline acl                                   for the lock of bowline's URL\n"
-                "bowline acl --user ann redis://db.example     for Ann there\n"
-                "bowline acl --feature token,status            to lock by token, and to look\n"
-                "bowline acl --feature update --key 'seats:*'\n"
+    (void)fputs("bowline acl redis://db.example                       to lock there\n"
+                "bowline acl --user ann redis://db.example            the same, for user ann\n"
+                "bowline acl --feature token,status redis://db.example\n"
+                "bowline acl --feature update --key 'seats:*' redis://db.example\n"
                 "\n",
                 out);
     ask_help(&asked, out);
@@ -32,7 +32,9 @@ void acl_help(FILE *out)
     (void)fputs(
         "\n"
         "The rule is the least: without any one item of it something of the feature fails.\n"
-        "Without --feature it is for the lock of the URL, by its protocol or profile.\n",
+        "Without --feature it is for the lock of the URL, by its protocol or profile.\n"
+        "Without URL it is for the lock that bowline run takes: $BOWLINE_URL or the\n"
+        "configuration.  No server is asked.\n",
         out);
 }
 

@@ -45,7 +45,8 @@ static void write_json(const caps *c)
     json_text("wake", row->wake);
     json_text("loss", row->loss);
     json_text("crash", row->crash);
-    json_number("lease_ms", c->lease_ms);
+    if (c->lease_ms > 0)
+        json_number("lease_ms", c->lease_ms);
     json_flag("renews", c->renews);
     json_number("sync", c->replicas);
     json_text("risk", c->risk[0] != '\0' ? c->risk : NULL);

@@ -11,7 +11,7 @@
 #include "url.h"
 #include "utf8.h"
 
-enum { DEPTH_MAX = 8 };
+enum { DEPTH_MAX = 8, JSON_VERSION = 1 };
 
 static unsigned depth;
 static bool     has_before[DEPTH_MAX]; /* at this depth something stands before what comes next  */
@@ -20,10 +20,10 @@ static void begin(const char *key)
 {
     assert(depth < DEPTH_MAX);
     if (has_before[depth])
-        (void)fputs(", ", stdout);
+        (void)putchar(',');
     has_before[depth] = true;
     if (key != NULL)
-        (void)printf("\"%s\": ", key);
+        (void)printf("\"%s\":", key);
 }
 
 void json_open(const char *key, char bracket)
@@ -32,6 +32,8 @@ void json_open(const char *key, char bracket)
     assert(depth + 1 < DEPTH_MAX);
     has_before[++depth] = false;
     (void)putchar(bracket);
+    if (depth == 1)
+        json_number("bowline", JSON_VERSION);
 }
 
 void json_close(char bracket)
@@ -47,11 +49,9 @@ void json_close(char bracket)
 
 void json_text(const char *key, const char *text)
 {
-    begin(key);
-    if (text == NULL) {
-        (void)fputs("null", stdout);
+    if (text == NULL)
         return;
-    }
+    begin(key);
     size_t      secret_size;
     const char *secret = url_secret_in(text, &secret_size);
     (void)putchar('"');

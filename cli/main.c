@@ -60,7 +60,9 @@ static int complain(words what, words why)
 
 static int help_main(int argc, char **argv)
 {
-    if (argc < 2)
+    const char *word = argc < 2 ? "help" : argv[1];
+
+    if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         write_help();
     else if (strcmp(argv[1], "run") == 0)
         options_manual(stdout);

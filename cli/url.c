@@ -71,8 +71,10 @@ void url_without_password(char ret_url[URL_MAX + 1], const char *url)
         (void)snprintf(ret_url, URL_MAX + 1, "%.*s", (int)whole, url);
         return;
     }
-    /* The ':' goes as well: "user:@" would be an empty password. */
-    (void)snprintf(ret_url, URL_MAX + 1, "%.*s%s", (int)(from - 1), url, url + from + size);
+    /* The ':' goes as well: "user:@" would be an empty password.  Without a user, so does the '@'. */
+    bool has_user = from >= 2 && url[from - 2] != '/';
+    (void)snprintf(ret_url, URL_MAX + 1, "%.*s%s", (int)(from - 1), url,
+                   url + from + size + (has_user ? 0 : 1));
 }
 
 /* Of the option `password` behind a '?', which is none of ours; a user may think that it is. */
@@ -89,14 +91,27 @@ static const char *option_in(const char *text, size_t *ret_size)
     return NULL;
 }
 
+/* Digits alone behind a host are its port. */
+static bool is_port(const char *from, const char *end)
+{
+    from += strspn(from, "0123456789");
+    return from >= end || *from == '/' || *from == ',';
+}
+
 static const char *user_part_in(const char *text, size_t *ret_size)
 {
     for (const char *at = strstr(text, "://"); at != NULL; at = strstr(at, "://")) {
         at += strlen("://");
-        const char *end   = at + strcspn(at, " \"'?");
-        const char *colon = memchr(at, ':', (size_t)(end - at));
-        const char *last  = memrchr(at, '@', (size_t)(end - at));
-        if (colon == NULL || last == NULL || colon + 1 >= last)
+        const char *end      = at + strcspn(at, " \"'");
+        const char *question = at + strcspn(at, " \"'?");
+        const char *colon    = memchr(at, ':', (size_t)(question - at));
+        const char *last     = memrchr(at, '@', (size_t)(question - at));
+        if (colon == NULL)
+            continue;
+        /* It may hold a '?' that somebody forgot to encode. */
+        if ((last == NULL || last < colon) && !is_port(colon + 1, question))
+            last = memrchr(at, '@', (size_t)(end - at));
+        if (last == NULL || colon + 1 >= last)
             continue;
         *ret_size = (size_t)(last - colon - 1);
         return colon + 1;

@@ -85,10 +85,15 @@ void bwl_options_help(FILE *out)
                       bwl_say("%s %s", commands[i].word, commands[i].operands).of,
                       commands[i].words);
     for (unsigned i = 0; i < BWL_COMMANDS_COUNT; i++) {
-        (void)fprintf(out, "\noptions of %s:\n", commands[i].word);
-        for (unsigned j = 0; j < ROWS_COUNT; j++)
-            if ((rows[j].commands >> i & 1) != 0 && rows[j].commands != ~0u)
-                help_on_option(out, &rows[j]);
+        bool has_title = false;
+        for (unsigned j = 0; j < ROWS_COUNT; j++) {
+            if ((rows[j].commands >> i & 1) == 0 || rows[j].commands == ~0u)
+                continue;
+            if (!has_title)
+                (void)fprintf(out, "\noptions of %s:\n", commands[i].word);
+            has_title = true;
+            help_on_option(out, &rows[j]);
+        }
     }
     (void)fputs(
         "\nwhat may go wrong, for try, matrix, servers, each with how often (a number, or any):\n",

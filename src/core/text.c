@@ -190,23 +190,40 @@ bool bwl_percent_decode(char *ret_bytes, size_t capacity, const char *text, size
 
 /* ---- passwords ------------------------------------------------------------------------------- */
 
-static bool is_end_of_user_part(char c)
+static bool is_end_of_url(char c)
 {
-    return c == '\0' || c == ' ' || c == '"' || c == '\'' || c == '?';
+    return c == '\0' || c == ' ' || c == '"' || c == '\'';
+}
+
+/* Digits alone behind a host are its port. */
+static bool is_port(const char *from, const char *end)
+{
+    while (from < end && *from >= '0' && *from <= '9')
+        from++;
+    return from == end || *from == '/' || *from == ',';
 }
 
 /* What stands behind "://" in the run that ends at `end`.  Returns where to look on. */
 static char *hide_in(char *at, char *end, bool is_cut)
 {
-    char *colon = at, *last = end;
+    char *colon = at, *question = at, *last;
 
-    while (colon < end && *colon != ':')
+    while (question < end && *question != '?')
+        question++;
+    while (colon < question && *colon != ':')
         colon++;
+    last = question;
     while (last > colon && *last != '@')
         last--;
-    if (last == colon && is_cut && *end == '\0')
+    if (last == colon && !is_port(colon + 1, question)) {
+        /* It may hold a '?' that somebody forgot to encode; and the '@' may be cut off. */
         last = end;
-    if (last <= colon + 1)
+        while (last > colon && *last != '@')
+            last--;
+        if (last == colon && is_cut && *end == '\0')
+            last = end;
+    }
+    if (last <= colon + 1 || colon == question)
         return at;
     for (unsigned i = 0; i < 3 && colon + 1 < last; i++)
         *++colon = '*';
@@ -224,7 +241,7 @@ void bwl_hide_passwords(char *text, bool is_cut)
             continue;
         }
         char *end = at += 3;
-        while (!is_end_of_user_part(*end))
+        while (!is_end_of_url(*end))
             end++;
         at = hide_in(at, end, is_cut);
     }

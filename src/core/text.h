@@ -32,7 +32,7 @@ size_t bwl_percent_encode(char *ret_text, size_t capacity, const char *bytes, si
 bool bwl_percent_decode(char *ret_bytes, size_t capacity, const char *text, size_t size);
 
 /* Writes the password of each URL in the text, SCHEME://USER:PASSWORD@, as *** in its place.  It
- * ends before the last '@' of a run without blanks, quotes and '?'; where the text was cut off,
+ * ends before the last '@' of a run without blanks and quotes; where the text was cut off,
  * that '@' may be missing. */
 void bwl_hide_passwords(char *text, bool is_cut);
 

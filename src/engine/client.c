@@ -2,6 +2,7 @@
  * client.c -- opening and closing; the clock and the mutex of a client.
  */
 #include "engine/client.h"
+#include "core/nearest.h"
 #include "engine/bell.h"
 #include "engine/clock.h"
 #include "engine/drive.h"
@@ -29,6 +30,16 @@ static const bwl_engine *engine_for(const char *scheme)
 
 static int unknown_scheme(const char *scheme, bwl_fault *fault)
 {
+    enum { COUNT = sizeof engines / sizeof engines[0] };
+    const char *names[COUNT];
+
+    for (size_t i = 0; i < COUNT; i++)
+        names[i] = engines[i]->scheme;
+    const char *nearest = bwl_nearest(scheme, names, COUNT);
+    if (nearest != NULL)
+        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED, "there is no engine %s: did you mean %s:%s?",
+                        scheme, nearest,
+                        strcmp(nearest, "file") == 0 || strcmp(nearest, "thread") == 0 ? "" : "//");
     return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
                     "%s: is none of the engines of this build: thread: file: redis:// "
                     "rediss:// unix:// redis+sentinel:// rediss+sentinel:// "

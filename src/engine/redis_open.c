@@ -147,7 +147,9 @@ static int take_keys(bwl_redis_store *store, const bwl_url *url, bwl_fault *faul
     const char *wrong    = template != NULL ? bwl_key_template_fault(template) : NULL;
 
     if (wrong != NULL)
-        return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, key=: %s", wrong);
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, key=: %s (in a URL, each %% is written %%25: key=lock:%%25s)",
+                        wrong);
     int status = bwl_redis_take_profile(store, url, fault);
     if (status < 0)
         return status;

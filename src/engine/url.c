@@ -2,6 +2,7 @@
  * url.c -- see url.h.
  */
 #include "engine/url.h"
+#include "core/nearest.h"
 #include "core/text.h"
 #include "engine/fault.h"
 
@@ -52,6 +53,20 @@ static bool is_scheme(span s)
             return false;
     }
     return true;
+}
+
+static bool is_scheme_in_capitals(span s)
+{
+    char   small[BWL_URL_SCHEME_MAX];
+    bool   has_capital = false;
+    size_t i           = 0;
+
+    for (; i < s.size && i < sizeof small; i++) {
+        bool is_capital = s.at[i] >= 'A' && s.at[i] <= 'Z';
+        small[i]        = is_capital ? (char)(s.at[i] - 'A' + 'a') : s.at[i];
+        has_capital     = has_capital || is_capital;
+    }
+    return has_capital && is_scheme((span){ small, i });
 }
 
 static int take_user(bwl_url *url, span s, bwl_fault *fault)
@@ -171,7 +186,8 @@ static int take_options(bwl_url *url, span s, bwl_fault *fault)
         const char *value = keep(url, pair);
         if (name == NULL || value == NULL)
             return bwl_fail(fault, BWL_STATUS_USAGE,
-                            "in the URL, an option is badly percent-encoded");
+                            "in the URL, an option is badly percent-encoded: a '%%' itself is "
+                            "written %%25, as in key=lock:%%25s");
         url->options[url->options_count++] = (bwl_url_option){ name, value };
     }
     return BWL_OK;
@@ -188,6 +204,9 @@ int bwl_url_parse(bwl_url *ret_url, const char *text, bwl_fault *fault)
     size_t colon  = find(s, ':');
     bool   is_url = colon < s.size;
     span   scheme = cut(&s, colon);
+    if (is_url && is_scheme_in_capitals(scheme))
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, the scheme is written in small letters: redis://");
     if (!is_url || !is_scheme(scheme))
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "this is not a URL: it does not begin with thread:, file:, redis://, "
@@ -238,13 +257,28 @@ static bool is_known(const char *const *known, const char *name)
     return false;
 }
 
+static int unknown_option(const bwl_url *url, const char *const *known, const char *name,
+                          bwl_fault *fault)
+{
+    size_t count = 0;
+
+    while (known[count] != NULL)
+        count++;
+    const char *nearest = bwl_nearest(name, known, count);
+    if (nearest != NULL)
+        return bwl_fail(fault, BWL_STATUS_USAGE, "%s: has no option \"%.40s\": did you mean %s=?",
+                        url->scheme, name, nearest);
+    return bwl_fail(fault, BWL_STATUS_USAGE,
+                    "%s: has no option \"%.40s\": man 7 bowline lists those that there are",
+                    url->scheme, name);
+}
+
 int bwl_url_check_options(const bwl_url *url, const char *const *known, bwl_fault *fault)
 {
     for (unsigned i = 0; i < url->options_count; i++) {
         const char *name = url->options[i].name;
         if (!is_known(known, name))
-            return bwl_fail(fault, BWL_STATUS_USAGE, "%s: has no option \"%.40s\"", url->scheme,
-                            name);
+            return unknown_option(url, known, name, fault);
         for (unsigned j = 0; j < i; j++)
             if (strcmp(url->options[j].name, name) == 0)
                 return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, %s= stands twice", name);

@@ -6,6 +6,7 @@ What is wrong is said in three lines with the exit code 125, before any lock is 
 import json
 import os
 import re
+import shlex
 import subprocess
 
 import pytest
@@ -405,6 +406,91 @@ def test_a_password_on_the_command_line_is_refused(place, url):
     assert CANARY not in "".join(lines)
 
 
+@pytest.mark.parametrize(
+    ("typed", "why"),
+    [
+        ("reddis://h", "there is no engine reddis: did you mean redis://?"),
+        ("rediss+sentinal://h/s", "there is no engine rediss+sentinal: did you mean rediss+sentinel://?"),
+        ("fil:", "there is no engine fil: did you mean file:?"),
+        ("REDIS://h", "in the URL, the scheme is written in small letters: redis://"),
+        ("redis://h?leese=3s", 'redis: has no option "leese": did you mean lease=?'),
+        ("redis://h?frob=3s", 'redis: has no option "frob": man 7 bowline lists those that there are'),
+        ("redlock://a,b,c?drfit=1s", 'redlock: has no option "drfit": did you mean drift=?'),
+        ("redis://h?key=lock:%s",
+         "in the URL, an option is badly percent-encoded: a '%' itself is written %25, as in key=lock:%25s"),
+        ("redis://h?key=lock",
+         "in the URL, key=: a key template has one %s, where the name goes (in a URL, each % is written %25: key=lock:%25s)"),
+    ],
+)
+def test_a_slip_in_a_url_says_what_was_meant(place, typed, why):
+    assert refused(place, "caps", typed)[1] == why
+
+
+def test_help_explains_itself(place):
+    general = place.bowline("help").stdout
+    for words in (["help", "help"], ["help", "--help"], ["help", "-h"], ["--help"]):
+        assert place.bowline(*words).stdout == general != "", words
+
+
+def test_the_examples_of_the_help_work_without_a_configuration(place):
+    """Those of the commands that only answer a question."""
+    del place.env["BOWLINE_URL"]
+    for command in ("acl", "caps"):
+        text = place.bowline(command, "--help").stdout.split("usage:")[0]
+        examples = [line.split("  ")[0] for line in text.splitlines() if line.startswith("bowline ")]
+        assert len(examples) >= 3
+        for example in examples:
+            done = place.bowline(*shlex.split(example)[1:])
+            assert done.returncode == 0 and done.stderr == "", (example, done.stderr)
+
+
+def test_no_section_of_a_help_is_empty(place):
+    for command in ("run", "break", "fence", "lab", "caps", "acl", "doctor"):
+        for words in ([command, "--help"], ["help", command]):
+            lines = place.bowline(*words).stdout.splitlines()
+            for title, below in zip(lines, lines[1:] + [""]):
+                assert not title.endswith(":") or below.strip(), (words, title)
+
+
+def test_all_json_is_of_one_dialect(place):
+    place.env["BOWLINE_FENCE"] = "7"
+    said = [
+        place.bowline("caps", "--json"),
+        place.bowline("caps", "--json", "redis://127.0.0.1:1"),
+        place.bowline("acl", "--json", "redis://127.0.0.1:1"),
+        place.bowline("doctor", "--json"),
+        place.bowline("doctor", "--json", "redis://127.0.0.1:1"),
+        place.bowline("break", "--json", "job"),
+        place.run("--status-fd", "1", "job", "true"),
+    ]
+
+    def leaves(value):
+        inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+        return [value] if inside is None else [leaf for each in inside for leaf in leaves(each)]
+
+    for done in said:
+        for line in done.stdout.splitlines():
+            value = json.loads(line)
+            assert next(iter(value.items())) == ("bowline", 1), line
+            assert json.dumps(value, separators=(",", ":"), ensure_ascii=False) == line
+            assert all(leaf is not None and leaf != "" for leaf in leaves(value)), line
+
+
+@pytest.mark.parametrize(
+    ("url", "bare"),
+    [
+        ("redis://:{}@127.0.0.1:1", "redis://127.0.0.1:1"),
+        ("redis://u:{}@127.0.0.1:1", "redis://u@127.0.0.1:1"),
+        ("redis://:{}@x@127.0.0.1:1/2?wait=0s", "redis://127.0.0.1:1/2?wait=0s"),
+        ("redis://u:{}@x@127.0.0.1:1", "redis://u@127.0.0.1:1"),
+    ],
+)
+def test_the_command_gets_the_url_without_its_password(place, url, bare):
+    done = place.run("--url", f"file:{place.locks}", "job", "sh", "-c", 'echo "$BOWLINE_URL"',
+                     env=dict(place.env, BOWLINE_URL=url.format(CANARY)))
+    assert done.stdout == bare + "\n"
+
+
 SECRET_URL = f"redis://u:{CANARY}@127.0.0.1:1"
 
 
@@ -412,6 +498,8 @@ SECRET_URL = f"redis://u:{CANARY}@127.0.0.1:1"
     "words",
     [
         ["run", SECRET_URL, "true"],
+        ["run", f"redis://u:a?{CANARY}@127.0.0.1:1", "true"],
+        ["caps", f"redis://u:a?{CANARY}@127.0.0.1:1"],
         ["run", "-v", "--status-fd", "1", SECRET_URL, "true"],
         ["run", f"https://user:{CANARY}@example.org/repo", "true"],
         ["run", "job", SECRET_URL],

@@ -122,7 +122,7 @@ static void test_words_a_password_is_seen_wherever_it_may_be_one(void **state)
 static void test_words_what_is_passed_on_has_no_password(void **state)
 {
     (void)state;
-    expect_without("redis://@host/1?wait=1s", "redis://:secret@host/1?wait=1s");
+    expect_without("redis://host/1?wait=1s", "redis://:secret@host/1?wait=1s");
     expect_without("redis://user@host", "redis://user:sec/r@et@host");
     expect_without("redis://host", "redis://host?password=secret");
     expect_without("redis://host?wait=1s", "redis://host?wait=1s");

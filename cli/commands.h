@@ -41,8 +41,8 @@
 #define FENCE_OPTION_MAP(X) X(HELP, 'h', "help", NULL, "what a fence file is for")
 
 /* As doctor/rights.c has them. */
-#define ACL_FEATURES                                                                 \
-    "queue|token|setnx-del|setnx-del-expire|setnx-stamp-del|setnx-getset|set-nx-ex|" \
+#define ACL_FEATURES                                                                          \
+    "queue|token|redisson|setnx-del|setnx-del-expire|setnx-stamp-del|setnx-getset|set-nx-ex|" \
     "setnx-expire-watch|stamp|status|doctor|update"
 
 /* Of the commands that answer a question about a URL; cli/ask.c reads them. */

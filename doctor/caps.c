@@ -2,8 +2,9 @@
  * caps.c -- the table of what each lock gives.  docs/guarantees.md says it at length; a test holds
  * its table "At a glance" to this one, and the locks to both.
  *
- * Two rows are there twice.  A directory on a file system that others have a part in is "remote".
+ * Some rows are there twice.  A directory on a file system that others have a part in is "remote".
  * A lock of stamps that goes by the server's clock ("server") is taken and released in one step.
+ * RFencedLock of Redisson ("fenced") counts its holders.
  */
 #include "doctor/caps.h"
 #include "doctor/target.h"
@@ -21,8 +22,12 @@
 #define NO_NOTICE      "nobody tells; it ends when its time is over by the holder's own clock"
 #define NO_ORDER       "none: whoever asks at the right moment"
 #define NO_FENCE       "none"
-#define WITH_LEASE     "the lock stays taken until its lease is over"
-#define FOR_EVER       "the lock stays taken for ever: somebody has to delete the key"
+#define COUNTED        "grows with every holder, as long as the server keeps the counter of the key"
+#define TRACKED                                                                                    \
+    "by an invalidation push of the server (CLIENT TRACKING) as soon as the key changes; without " \
+    "it, it asks again: 10ms, doubling to 500ms, half of it random"
+#define WITH_LEASE "the lock stays taken until its lease is over"
+#define FOR_EVER   "the lock stays taken for ever: somebody has to delete the key"
 
 /* What the locks of articles have in common. */
 #define ARTICLE(name)                                                                           \
@@ -147,6 +152,72 @@ static const caps_row cluster_token = {
     .crash_words = WITH_LEASE
 };
 
+static const caps_row redis_redisson = {
+    .engine         = "redis",
+    .protocol       = "redisson",
+    .renews         = true,
+    .wake           = "push",
+    .loss           = "told",
+    .crash          = "lease",
+    .excludes_words = SAME_KEY,
+    .order_words    = NO_ORDER,
+    .fence_words    = NO_FENCE,
+    .wake_words     = TRACKED,
+    .loss_words     = "told at the next renewal, or as soon as a connection has broken",
+    .crash_words    = WITH_LEASE
+};
+
+static const caps_row redis_fenced = {
+    .engine         = "redis",
+    .protocol       = "redisson",
+    .variant        = "fenced",
+    .has_fence      = true,
+    .renews         = true,
+    .wake           = "push",
+    .loss           = "told",
+    .crash          = "lease",
+    .excludes_words = SAME_KEY,
+    .order_words    = NO_ORDER,
+    .fence_words    = COUNTED,
+    .wake_words     = TRACKED,
+    .loss_words     = "told at the next renewal, or as soon as a connection has broken",
+    .crash_words    = WITH_LEASE
+};
+
+static const caps_row cluster_redisson = {
+    .engine         = "cluster",
+    .protocol       = "redisson",
+    .renews         = true,
+    .wake           = "push",
+    .loss           = "told",
+    .crash          = "lease",
+    .excludes_words = SAME_KEY_THERE,
+    .order_words    = NO_ORDER,
+    .fence_words    = NO_FENCE,
+    .wake_words     = TRACKED,
+    .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
+                   "takes over without our key loses it",
+    .crash_words = WITH_LEASE
+};
+
+static const caps_row cluster_fenced = {
+    .engine         = "cluster",
+    .protocol       = "redisson",
+    .variant        = "fenced",
+    .has_fence      = true,
+    .renews         = true,
+    .wake           = "push",
+    .loss           = "told",
+    .crash          = "lease",
+    .excludes_words = SAME_KEY_THERE,
+    .order_words    = NO_ORDER,
+    .fence_words    = COUNTED,
+    .wake_words     = TRACKED,
+    .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
+                   "takes over without our key loses it",
+    .crash_words = WITH_LEASE
+};
+
 static const caps_row redlock_row = {
     .engine         = "redlock",
     .renews         = true,
@@ -211,6 +282,8 @@ static const caps_row *row_of_server(bwl_protocol_id id, const bwl_rules *rules)
 {
     if (id == BWL_PROTOCOL_SETNX_GETSET && rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER)
         return &server_clock_row;
+    if (id == BWL_PROTOCOL_REDISSON && rules != NULL && rules->counts_fences)
+        return &redis_fenced;
     switch (id) {
 #define ROW(NAME, name) \
     case BWL_PROTOCOL_##NAME: return &redis_##name;
@@ -221,9 +294,11 @@ static const caps_row *row_of_server(bwl_protocol_id id, const bwl_rules *rules)
     bwl_unreachable("a server locks by a protocol of the list");
 }
 
-/* The engine refuses all but these two. */
-static const caps_row *row_of_cluster(bwl_protocol_id id)
+/* The engine refuses all but these three. */
+static const caps_row *row_of_cluster(bwl_protocol_id id, const bwl_rules *rules)
 {
+    if (id == BWL_PROTOCOL_REDISSON)
+        return rules != NULL && rules->counts_fences ? &cluster_fenced : &cluster_redisson;
     assert(id == BWL_PROTOCOL_QUEUE || id == BWL_PROTOCOL_TOKEN);
     return id == BWL_PROTOCOL_QUEUE ? &cluster_queue : &cluster_token;
 }
@@ -237,7 +312,8 @@ static const caps_row *find_row(const doctor_target *target)
     case BWL_ENGINE_THREAD: return &thread_row;
     case BWL_ENGINE_FILE: return is_remote(client->store) ? &remote_row : &file_row;
     case BWL_ENGINE_REDIS:
-        return target->is_cluster ? row_of_cluster(id) : row_of_server(id, client->settings.rules);
+        return target->is_cluster ? row_of_cluster(id, client->settings.rules)
+                                  : row_of_server(id, client->settings.rules);
     case BWL_ENGINE_REDLOCK: return &redlock_row;
     }
     bwl_unreachable("an engine outside of its enum");

@@ -9,6 +9,7 @@
 #include "engine/fault.h"
 #include "engine/redis_store.h"
 #include "protocol/protocol.h"
+#include "redis/hash_lock.h"
 #include "redis/queue.h"
 
 #include <stdio.h>
@@ -35,6 +36,14 @@
         .name = "token", .words = "a lock by protocol token",                                     \
         .commands = SCRIPTS " +get +set +del +pttl +pexpire", .useful = INFO,                     \
         .useful_words = NOTICED, .keys = RIGHTS_KEYS_LOCK, .renews_together = true, .locks = true \
+    }
+#define LOCK_REDISSON                                                                       \
+    {                                                                                       \
+        .name = "redisson", .words = "RLock or RFencedLock of Redisson, protocol redisson", \
+        .commands     = SCRIPTS " +exists +hexists +hset +del +pttl +pexpire +publish",     \
+        .useful       = INFO " +client|tracking",                                           \
+        .useful_words = NOTICED "; a waiter is told at once that the key has changed",      \
+        .keys = RIGHTS_KEYS_LOCK, .locks = true                                             \
     }
 #define ARTICLE(name_, commands_)                                            \
     {                                                                        \
@@ -211,6 +220,18 @@ static void add_signal(rights *r, const bwl_redis_store *store)
     }
 }
 
+/* The channel of a release, and the counter of the fences. */
+static void add_redisson(rights *r, const doctor_target *target)
+{
+    const bwl_rules *rules = target->client->settings.rules;
+
+    add_words(r, "&" BWL_HASH_LOCK_CHANNEL "*");
+    if (target->is_cluster)
+        add_words(r, "+spublish");
+    if (rules != NULL && rules->counts_fences)
+        add_words(r, "~" BWL_HASH_LOCK_COUNTER "* +incr +get");
+}
+
 /* ---- what was asked for ---------------------------------------------------------------------- */
 
 static const rights_feature *lock_of(const doctor_target *target)
@@ -304,6 +325,8 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             add_words(r, "+wait");
         if (f->listens)
             add_words(r, "&" BWL_QUEUE_INBOX "*");
+        if (strcmp(f->name, "redisson") == 0)
+            add_redisson(r, target);
         if (store->database != 0)
             add_words(r, "+select");
         if (target->is_cluster) {
@@ -314,6 +337,8 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
         }
         if (strcmp(f->name, "status") == 0 && r->features[0]->listens)
             add_words(r, "+hmget");
+        if (strcmp(f->name, "status") == 0 && strcmp(r->features[0]->name, "redisson") == 0)
+            add_words(r, "+hlen +hkeys");
         bool is_old = wanted->before_7 && !target->is_cluster; /* which needs 7.0 for a queue */
         add_words(r, is_old && f->commands_before_7 != NULL ? f->commands_before_7 : f->commands);
     }

@@ -10,7 +10,8 @@
 #include "protocol/protocol.h"
 #include <string.h>
 
-/* The private state of `token`, as far as the lab must tell one from another. */
+/* The private state of `token`, as far as the lab must tell one from another.  That of `redisson`
+ * begins likewise, and its fence is the hold's. */
 typedef struct token_view {
     uint32_t verb;
     uint32_t asked;
@@ -137,7 +138,8 @@ static void put_protocol(bwl_print *p, const bwl_hold *h)
 
     bwl_put(p, (uint64_t)view.verb << 1 | (view.asked != 0));
     bwl_put_time(p, view.until);
-    if (h->protocol->command != bwl_token.command && !bwl_is_synced(h)) {
+    if (h->protocol->command != bwl_token.command && h->protocol != &bwl_redisson &&
+        !bwl_is_synced(h)) {
         bwl_mutant_state mutant;
         memcpy(&mutant, h->memory, sizeof mutant);
         bwl_put_time(p, mutant.asked_at);
@@ -226,7 +228,8 @@ static void put_letter(bwl_print *p, const bwl_world *w, const bwl_lab_client *c
     bwl_put(p, p->plain ? order : 0);
     if (letter->kind == BWL_LETTER_ANSWER)
         bwl_put(p, letter->answer);
-    if (letter->kind == BWL_LETTER_QUESTION || letter->word == REDIS_DELETE_IF_MINE)
+    if (letter->kind == BWL_LETTER_QUESTION || letter->word == REDIS_DELETE_IF_MINE ||
+        letter->word == REDIS_HASH_RELEASE)
         put_question(p, letter); /* which release failed is of interest to a law */
 }
 
@@ -331,7 +334,7 @@ static void put_ghosts(bwl_print *p, const bwl_world *w, const uint8_t *order)
 {
     uint64_t came[BWL_CLIENTS_MAX]           = { 0 };
     uint64_t turns[BWL_CLIENTS_MAX + 1]      = { w->resource.turn };
-    uint64_t fences[2 * BWL_CLIENTS_MAX + 2] = { w->resource.fence, w->fences };
+    uint64_t fences[2 * BWL_CLIENTS_MAX + 3] = { w->resource.fence, w->fences };
 
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_lab_client *c = &w->clients[order[i]];
@@ -346,7 +349,8 @@ static void put_ghosts(bwl_print *p, const bwl_world *w, const uint8_t *order)
         put_ranks(p, came, BWL_CLIENTS_MAX);
     if (w->left[BWL_WRITE] > 0) {
         put_ranks(p, turns, BWL_CLIENTS_MAX + 1);
-        put_ranks(p, fences, 2 * BWL_CLIENTS_MAX + 2);
+        fences[2 * BWL_CLIENTS_MAX + 2] = (uint64_t)bwl_model_counter(&w->redis);
+        put_ranks(p, fences, 2 * BWL_CLIENTS_MAX + 3);
     }
 }
 
@@ -354,11 +358,12 @@ static void put_ghosts(bwl_print *p, const bwl_world *w, const uint8_t *order)
 static void begin(bwl_print *p, const bwl_world *w, uint64_t hash, bool plain,
                   const bwl_drawn *drawn)
 {
-    p->hash         = hash;
-    p->now          = w->now;
-    p->wall_ns      = (BWL_BEGINNING_WALL_MS + w->now - BWL_BEGINNING_MS) * 1000000;
-    p->plain        = plain;
-    p->is_token     = strcmp(w->scenario->protocol->name, "token") == 0;
+    p->hash    = hash;
+    p->now     = w->now;
+    p->wall_ns = (BWL_BEGINNING_WALL_MS + w->now - BWL_BEGINNING_MS) * 1000000;
+    p->plain   = plain;
+    p->is_token =
+        strcmp(w->scenario->protocol->name, "token") == 0 || w->scenario->protocol == &bwl_redisson;
     p->is_queue     = w->scenario->protocol->listens;
     p->uses_wall    = w->scenario->protocol->uses_wall;
     p->over_alike   = !plain && !p->is_token && bwl_world_has_no_clock_behind(w);

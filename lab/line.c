@@ -223,7 +223,14 @@ bool bwl_line_get(bwl_line *line, const char *key, char *ret_bytes, size_t capac
     if (!say_words(line, bwl_say("GET %s", key).of, NULL, 0, &r, reterr))
         return false;
     cursor = bwl_resp_begin(r.bytes, r.size);
-    (void)bwl_resp_next_bare(&cursor, &value); /* a whole frame has a first value */
+    (void)bwl_resp_next_bare(&cursor, &value);              /* a whole frame has a first value */
+    if (bwl_redis_error_is(r.bytes, r.size, "WRONGTYPE")) { /* a hash: its first field is meant */
+        if (!say_words(line, bwl_say("HKEYS %s", key).of, NULL, 0, &r, reterr))
+            return false;
+        cursor = bwl_resp_begin(r.bytes, r.size);
+        (void)bwl_resp_next_bare(&cursor, &value);
+        (void)bwl_resp_next_bare(&cursor, &value);
+    }
     *ret_size = SIZE_MAX;
     if (value.type == '_')
         return true;

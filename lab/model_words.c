@@ -264,6 +264,72 @@ static bwl_model_reply take_stamp(bwl_model_redis *r, const bwl_model_question *
     };
 }
 
+/* ---- of a hash with one field per holder ----------------------------------------------------- */
+
+enum { COUNTER = 1 }; /* the key of the fences                                                  */
+
+int64_t bwl_model_counter(const bwl_model_redis *r)
+{
+    const bwl_model_key *k = &r->data.keys[COUNTER];
+
+    return k->kind == BWL_KIND_STRING ? k->value : 0;
+}
+
+static bool has_field(bwl_model_redis *r, const bwl_model_question *q)
+{
+    bwl_model_command get = { .op = BWL_OP_HGET, .member = q->token };
+
+    return bwl_model_lock(r)->kind == BWL_KIND_HASH && say(r, q, get).kind == BWL_PART_VALUE;
+}
+
+static bwl_model_part say_counter(bwl_model_redis *r, const bwl_model_question *q, bwl_model_op op)
+{
+    bwl_model_command cmd = { .op = (uint8_t)op, .key = COUNTER, .writer = q->token };
+    bwl_model_frame   frame;
+
+    bwl_model_redis_do(r, q->client, &cmd, &frame);
+    return frame.parts[frame.parts_count - 1];
+}
+
+static bwl_model_reply hash_take(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
+{
+    bool           is_free = bwl_model_lock(r)->kind == BWL_KIND_NONE;
+    bwl_model_part fence   = { .number = 0 };
+
+    if (!is_free && !has_field(r, q) && (twists & BWL_TWIST_SET_OVERWRITES) == 0)
+        return yes_if(false);
+    if (q->rules != NULL && q->rules->counts_fences)
+        fence = say_counter(r, q, is_free ? BWL_OP_INCR : BWL_OP_GET);
+    if (is_free || !has_field(r, q)) {
+        (void)say_op(r, q, BWL_OP_DEL);
+        (void)say(r, q, (bwl_model_command){ .op = BWL_OP_HSET, .member = q->token, .value = 1 });
+        r->data.keys[BWL_MODEL_LOCK].writer = q->token;
+        if ((twists & BWL_TWIST_SET_LASTS) == 0)
+            (void)say(r, q, (bwl_model_command){ .op = BWL_OP_PEXPIRE, .time = q->lease_ms });
+    }
+    return (bwl_model_reply){ .answer = BWL_YES, .number = (uint64_t)fence.number };
+}
+
+static bwl_model_reply hash_extend(bwl_model_redis *r, const bwl_model_question *q, unsigned twists)
+{
+    bool is_blind  = (twists & BWL_TWIST_EXTEND_BLIND) != 0;
+    bool is_longer = say_op(r, q, BWL_OP_PTTL).number < q->lease_ms;
+
+    if (bwl_model_lock(r)->kind == BWL_KIND_NONE || (!has_field(r, q) && !is_blind))
+        return yes_if(false);
+    if (is_longer || (twists & BWL_TWIST_EXTEND_SHORTENS) != 0)
+        (void)say(r, q, (bwl_model_command){ .op = BWL_OP_PEXPIRE, .time = q->lease_ms });
+    return yes_if(true);
+}
+
+static bwl_model_reply hash_release(bwl_model_redis *r, const bwl_model_question *q,
+                                    unsigned twists)
+{
+    if (!has_field(r, q) && (twists & BWL_TWIST_DELETE_BLIND) == 0)
+        return yes_if(false);
+    return yes_if(say_op(r, q, BWL_OP_DEL).number == 1);
+}
+
 /* ---- the words ------------------------------------------------------------------------------- */
 
 bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_question *q,
@@ -293,6 +359,9 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_questi
     case REDIS_DELETE_WATCHED: return delete_watched(r, q);
     case REDIS_TAKE_STAMP: return take_stamp(r, q);
     case REDIS_DROP_STAMP: return delete_if_mine(r, q, 0);
+    case REDIS_HASH_TAKE: return hash_take(r, q, twists);
+    case REDIS_HASH_EXTEND: return hash_extend(r, q, twists);
+    case REDIS_HASH_RELEASE: return hash_release(r, q, twists);
     case REDIS_QUEUE_TAKE:
     case REDIS_QUEUE_JOIN:
     case REDIS_QUEUE_BEAT:

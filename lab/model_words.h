@@ -35,6 +35,9 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_questi
                                       unsigned twists);
 bwl_answer bwl_model_redis_serve(bwl_model_redis *r, const bwl_model_question *q, unsigned twists);
 
+/* The counter of the lock, of a protocol whose words count; 0: there is none. */
+int64_t bwl_model_counter(const bwl_model_redis *r);
+
 /* What these rules write for a token and a stamp; and what of the two is in a value: 0 if it is not
  * there. */
 int64_t  bwl_model_value(const bwl_rules *rules, uint16_t token, int64_t stamp);

@@ -38,6 +38,9 @@ const char *bwl_word_name(unsigned word)
     case REDIS_DELETE_WATCHED: return "MULTI, DEL, EXEC";
     case REDIS_TAKE_STAMP: return "TAKE-STAMP";
     case REDIS_DROP_STAMP: return "DROP-STAMP";
+    case REDIS_HASH_TAKE: return "HASH-TAKE";
+    case REDIS_HASH_EXTEND: return "HASH-EXTEND";
+    case REDIS_HASH_RELEASE: return "HASH-RELEASE";
     case REDIS_QUEUE_TAKE: return "TAKE";
     case REDIS_QUEUE_JOIN: return "JOIN";
     case REDIS_QUEUE_BEAT: return "BEAT";

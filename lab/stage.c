@@ -68,6 +68,17 @@ static size_t write_value(const bwl_stage *s, int64_t value, char ret_bytes[BWL_
     return bwl_value_write(ret_bytes, rules, token, bwl_model_stamp_of(rules, value));
 }
 
+/* What there is to see of the lock: its value, or the field of a hash. */
+static size_t write_lock(const bwl_stage *s, char ret_bytes[BWL_VALUE_MAX])
+{
+    const bwl_model_key *lock = bwl_model_lock(&s->w.redis);
+
+    if (lock->kind != BWL_KIND_HASH)
+        return write_value(s, lock->value, ret_bytes);
+    write_token(ret_bytes, lock->writer);
+    return strlen(ret_bytes);
+}
+
 bool bwl_stage_asks(bwl_stage *s, const char *command, bwl_text *ret_said)
 {
     bwl_text why;
@@ -98,7 +109,7 @@ bool bwl_stage_compares_key(bwl_stage *s)
     if (!bwl_line_get(&s->watcher, BWL_STAGE_KEY, real, sizeof real, &size, &why))
         return bwl_stage_fails(s, "the real server failed", why);
     if (lock->kind != BWL_KIND_NONE)
-        expected = write_value(s, lock->value, model);
+        expected = write_lock(s, model);
     if (is_by_server(s) && (size == SIZE_MAX) == (expected == SIZE_MAX))
         return true;
     if (size == expected && (size == SIZE_MAX || memcmp(real, model, size) == 0))
@@ -112,7 +123,8 @@ bool bwl_stage_compares_key(bwl_stage *s)
 /* Puts the key there as the model has it. */
 bool bwl_stage_puts_key(bwl_stage *s)
 {
-    const bwl_model_redis *r = &s->w.redis;
+    const bwl_model_redis *r       = &s->w.redis;
+    bool                   is_hash = bwl_model_lock(r)->kind == BWL_KIND_HASH;
     char                   value[BWL_VALUE_MAX];
     size_t                 size;
     bwl_text               said;
@@ -122,9 +134,12 @@ bool bwl_stage_puts_key(bwl_stage *s)
         return false;
     if (bwl_model_owner(r) == 0)
         return true;
-    size = write_value(s, bwl_model_lock(r)->value, value);
-    if (!bwl_line_say_with(&s->watcher, bwl_say("SET %s", BWL_STAGE_KEY).of, value, size, &said,
-                           &why))
+    size = write_lock(s, value);
+    if (is_hash &&
+        !bwl_stage_asks(s, bwl_say("HSET %s %.*s 1", BWL_STAGE_KEY, (int)size, value).of, &said))
+        return false;
+    if (!is_hash && !bwl_line_say_with(&s->watcher, bwl_say("SET %s", BWL_STAGE_KEY).of, value,
+                                       size, &said, &why))
         return bwl_stage_fails(s, "the real server failed", why);
     return bwl_model_lock(r)->lasts ||
            bwl_stage_asks(s,
@@ -157,10 +172,12 @@ static bwl_text faulty_words(const bwl_scenario *world, const bwl_redis_question
 {
     unsigned twists = world->twists;
     bool     sets   = q->word == REDIS_SET_IF_ABSENT;
+    bool     drops  = q->word == REDIS_DELETE_IF_MINE || q->word == REDIS_HASH_RELEASE;
+    bool     renews = q->word == REDIS_EXTEND_IF_MINE || q->word == REDIS_HASH_EXTEND;
 
-    if (q->word == REDIS_DELETE_IF_MINE && (twists & BWL_TWIST_DELETE_BLIND) != 0)
+    if (drops && (twists & BWL_TWIST_DELETE_BLIND) != 0)
         return bwl_say("DEL %s", BWL_STAGE_KEY);
-    if (q->word == REDIS_EXTEND_IF_MINE && (twists & BWL_TWIST_EXTEND_BLIND) != 0)
+    if (renews && (twists & BWL_TWIST_EXTEND_BLIND) != 0)
         return bwl_say("PEXPIRE %s %" PRId64, BWL_STAGE_KEY, q->lease_ms);
     if (q->word == REDIS_EXTEND_IF_MINE && (twists & BWL_TWIST_EXTEND_CREATES) != 0)
         return bwl_say("SET %s %s PX %" PRId64, BWL_STAGE_KEY, q->token, q->lease_ms);

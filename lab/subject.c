@@ -27,6 +27,7 @@ static const bwl_rules ms      = {
          .extra_ns = MS_NS,
          .clock    = BWL_CLOCK_OF_CLIENT,
 };
+static const bwl_rules rlock   = { .value = BWL_VALUE_TOKEN };
 static const bwl_rules literal = { .value = BWL_VALUE_LITERAL, .literal = "1" };
 
 /* Where time is counted in seconds, a lease is at least two of them. */
@@ -45,6 +46,11 @@ static const bwl_subject table[] = {
       .story    = "bowline's own: who waits stands in line, and is told when it is its turn",
       .is_sound = true,
       .world    = { .protocol = &bwl_queue } },
+
+    { .name     = "redisson",
+      .story    = "Redisson's RLock: a hash with one field for its holder",
+      .is_sound = true,
+      IN_MS(redisson, &rlock) },
 
     /* As their articles mean them. */
     { .name = "setnx-del", .story = "SETNX; DEL", IN_MS(setnx_del, &literal) },

@@ -214,6 +214,8 @@ typedef struct bwl_protocol {
                           * taken back behind the caller: it could be somebody else's by then  */
     bool        listens;    /* may be pushed to; and hears DOWN with tag 0 when a connection ended
                           * on which it has asked, though no question is open                   */
+    bool        hears;      /* a PUSH between two attempts says that the lock may be free: the next
+                          * attempt comes at once                                               */
     bool        yields;     /* knows ACQUIRE with `yields`: gives it on and stands in line again, in
                           * one step                                                              */
     void (*init)(void *state, unsigned nodes);

@@ -38,7 +38,7 @@ typedef enum bwl_value_shape {
  * digits in lower case.  PID_TID: two numbers of plausible size, new for every attempt: 71-968.
  * BARE: without dashes.  UUID1: the form of version 1, all of it drawn.  BASE64: 16 bytes, padded.
  * BASE64_18: 18 bytes.  ALNUM: letters and digits.  DATE_UUID: 2026-11-22T00:31:00.123Z@ and a
- * UUID. */
+ * UUID.  UUID_THREAD: a UUID, a colon, and the number of a thread, which is 1 in ours. */
 typedef enum bwl_token_shape {
     BWL_TOKEN_OURS = 0,
     BWL_TOKEN_UUID,
@@ -53,9 +53,10 @@ typedef enum bwl_token_shape {
     BWL_TOKEN_ALNUM_20,
     BWL_TOKEN_ALNUM_22,
     BWL_TOKEN_DATE_UUID,
+    BWL_TOKEN_UUID_THREAD,
 } bwl_token_shape;
 
-enum { BWL_TOKEN_SHAPES = BWL_TOKEN_DATE_UUID + 1 };
+enum { BWL_TOKEN_SHAPES = BWL_TOKEN_UUID_THREAD + 1 };
 
 /* When has a stamp expired? */
 typedef enum bwl_expired {
@@ -120,6 +121,9 @@ struct bwl_rules {
     bwl_release_rule release;
     bwl_ms           guard_ms;
     bwl_clock_owner  clock;
+
+    /* Of redisson. */
+    bool counts_fences; /* an acquire increments the counter of the key: that is the fence       */
 
     /* Of the hold. */
     bwl_ms   pause_ms;  /* between tries; 0: the hold's own back-off                             */

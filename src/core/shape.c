@@ -47,6 +47,7 @@ static const bwl_shape_kind kinds[BWL_TOKEN_SHAPES] = {
     [BWL_TOKEN_ALNUM_20]   = { "20 letters and digits", A4 A4 A4 A4 A4, 119, false },
     [BWL_TOKEN_ALNUM_22]   = { "22 letters and digits", A4 A4 A4 A4 A4 "aa", 128, false },
     [BWL_TOKEN_DATE_UUID]  = { "the time of day and a UUID", DATE "@" UUID("4"), 122, true },
+    [BWL_TOKEN_UUID_THREAD] = { "a UUID, a colon and a number", UUID("4") ":1", 122, false },
 };
 
 const bwl_shape_kind *bwl_shape_kind_of(bwl_token_shape shape)

@@ -99,7 +99,8 @@ void bwl_token_write_as(char ret_token[BWL_TOKEN_MAX + 1], bwl_token_shape shape
     case BWL_TOKEN_ALNUM_16:
     case BWL_TOKEN_ALNUM_20:
     case BWL_TOKEN_ALNUM_22:
-    case BWL_TOKEN_DATE_UUID: bwl_shape_write(ret_token, shape, random, wall_ns); return;
+    case BWL_TOKEN_DATE_UUID:
+    case BWL_TOKEN_UUID_THREAD: bwl_shape_write(ret_token, shape, random, wall_ns); return;
     }
     bwl_unreachable("no such shape");
 }
@@ -160,6 +161,16 @@ static bool is_pid_tid(const char *text, size_t size)
            number > 0;
 }
 
+/* A UUID and the number of a thread: any number, as the other program has many threads. */
+static bool is_uuid_thread(const char *text, size_t size)
+{
+    uint64_t thread;
+
+    return size > UUID_SIZE && is_uuid(text, UUID_SIZE) && text[UUID_SIZE] == ':' &&
+           bwl_number_parse(&thread, text + UUID_SIZE + 1, size - UUID_SIZE - 1, INT64_MAX) &&
+           thread > 0;
+}
+
 bool bwl_token_is_of(bwl_token_shape shape, const char *text, size_t size)
 {
     switch (shape) {
@@ -176,6 +187,7 @@ bool bwl_token_is_of(bwl_token_shape shape, const char *text, size_t size)
     case BWL_TOKEN_ALNUM_20:
     case BWL_TOKEN_ALNUM_22:
     case BWL_TOKEN_DATE_UUID: return bwl_shape_fits(shape, text, size);
+    case BWL_TOKEN_UUID_THREAD: return is_uuid_thread(text, size);
     }
     bwl_unreachable("no such shape");
 }

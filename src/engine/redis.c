@@ -223,18 +223,36 @@ static void note_form(bwl_holder *ret_holder, const bwl_redis_look *look, const 
                        rules == NULL ? "bowline" : "the protocol");
 }
 
+/* Neither our own locks nor those that the URL names are of this kind. */
+static void note_kind(bwl_holder *ret_holder, const bwl_redis_look *look)
+{
+    char *note = ret_holder->note;
+    enum { SIZE = sizeof ret_holder->note };
+
+    if (strcmp(look->kind, "hash") == 0)
+        (void)snprintf(note, SIZE, "the key is a hash, as locks of Redisson are: profile=redisson");
+    else if (strcmp(look->kind, "string") == 0)
+        (void)snprintf(note, SIZE, "the key is a string, and a lock of Redisson is a hash");
+    else if (strcmp(look->kind, "zset") == 0)
+        (void)snprintf(note, SIZE, "the key is a sorted set, as locks of Symfony are");
+    else
+        (void)snprintf(note, SIZE, "the key is a %s, which no lock is", look->kind);
+}
+
 static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bwl_lock *lock)
 {
     const bwl_hold  *hold      = &lock->hold;
     const bwl_rules *rules     = hold->claim.rules;
     bool             is_string = strcmp(look->kind, "string") == 0;
+    bool             is_hash   = strcmp(look->kind, "hash") == 0;
+    bool             is_kind   = hold->protocol == &bwl_redisson ? is_hash : is_string;
     int64_t          stamp     = 0;
 
     *ret_holder = (bwl_holder){ .held = look->left_ms != -2 };
     if (!ret_holder->held)
         return;
     ret_holder->left_ms = look->left_ms == -1 ? BWL_NEVER : look->left_ms;
-    ret_holder->foreign = !is_string || !looks_right(lock, look, &stamp);
+    ret_holder->foreign = !is_kind || !looks_right(lock, look, &stamp);
     if (!ret_holder->foreign)
         ret_holder->id = bwl_redis_id_of_seen(hold, look);
     if (hold->protocol->listens && !ret_holder->foreign)
@@ -243,12 +261,8 @@ static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bw
         fill_in_stamp(ret_holder, rules, stamp);
     else if (is_string && note_implausible(ret_holder, look, rules))
         return;
-    else if (strcmp(look->kind, "zset") == 0)
-        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
-                       "the key is a sorted set, as locks of Symfony are");
-    else if (!is_string)
-        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
-                       "the key is a %s, which no lock is", look->kind);
+    else if (!is_kind)
+        note_kind(ret_holder, look);
     else if (look->left_ms == -1)
         (void)snprintf(ret_holder->note, sizeof ret_holder->note,
                        "the key has no expiry: nothing ends it by itself");

@@ -193,7 +193,7 @@ static void answered(bwl_redis_store *store, const char *bytes, size_t size)
 
     if (first->awaits_ok) {
         first->awaits_ok = false;
-        return; /* if it was no OK, the question is not answered by YES or NO either */
+        return; /* an error of ASKING is one of the question as well; one of another, no matter */
     }
     if (first->prepares) {
         bwl_redis_slot_answered(store, bytes, size);

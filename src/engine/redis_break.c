@@ -61,17 +61,23 @@ static bool put(bwl_redis_store *store, bwl_lock *lock, bwl_redis_looker *looker
         store, &(bwl_redis_open_question){ .lock = lock, .looker = looker, .word = word });
 }
 
+/* What its holder would ask. */
+static bwl_redis_word release_of(const bwl_lock *lock)
+{
+    if (bwl_redis_listens(lock->client->store))
+        return REDIS_QUEUE_RELEASE;
+    return lock->hold.protocol == &bwl_redisson ? REDIS_HASH_RELEASE : REDIS_DELETE_IF_MINE;
+}
+
 bool bwl_redis_break_seen(bwl_lock *lock)
 {
     bwl_redis_store  *store  = bwl_redis_store_for(lock, 0);
     bwl_redis_looker *looker = ((bwl_redis_part *)lock->part)->looker;
-    bool              queues = bwl_redis_listens(lock->client->store);
 
     assert(looker != NULL);
     assert(looker->answer == BWL_YES);
     assert(bwl_redis_id_of_seen(&lock->hold, &looker->look) != 0);
-    if (store != NULL &&
-        put(store, lock, looker, queues ? REDIS_QUEUE_RELEASE : REDIS_DELETE_IF_MINE))
+    if (store != NULL && put(store, lock, looker, release_of(lock)))
         return false;
     bwl_lock_says(lock, "out of memory");
     looker->answer = BWL_UNSENT;

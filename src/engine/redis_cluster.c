@@ -314,12 +314,14 @@ int bwl_redis_choose_cluster(bwl_settings *settings, const bwl_url *url, bwl_fau
                         "%s: has no sync=: replicas are waited for at one primary, by redis://, "
                         "unix:// and redis+sentinel://",
                         url->scheme);
-    if (status < 0 || settings->protocol == NULL ||
+    if (status < 0 || settings->protocol == NULL || settings->protocol == &bwl_redisson ||
         ((settings->protocol == &bwl_token || settings->protocol == &bwl_queue) &&
          bwl_url_find(url, "profile") == NULL))
         return status;
     return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
-                    "%s: locks by protocols queue and token, and by no profile", url->scheme);
+                    "%s: locks by protocols queue, token and redisson, and by no profile but "
+                    "redisson and redisson-fenced",
+                    url->scheme);
 }
 
 /* A host that stands there twice is one. */

@@ -159,9 +159,7 @@ void bwl_redis_seek_held(bwl_redis_store *store)
     for (bwl_lock *lock = store->client->locks; lock != NULL; lock = next) {
         bwl_redis_open_question question = { .lock     = lock,
                                              .verifies = true,
-                                             .word     = bwl_redis_listens(store)
-                                                             ? REDIS_QUEUE_EXTEND
-                                                             : REDIS_EXTEND_IF_MINE,
+                                             .word     = bwl_redis_extension(store),
                                              .lease_ms = lock->hold.claim.lease_ms };
         bwl_lock_pin(lock);
         if (!bwl_lock_is_seat(lock) && bwl_redis_is_home(store, lock) &&

@@ -115,6 +115,7 @@ int bwl_redis_greet(bwl_redis_store *store, bwl_fault *fault)
 
     store->phase          = BWL_REDIS_GREETING;
     store->is_resp2       = false;
+    store->tracks         = false;
     store->void_answers   = 0;
     store->is_put_off     = false;
     store->phase_began_at = bwl_client_now(store->client);

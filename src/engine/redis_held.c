@@ -50,6 +50,14 @@ void bwl_redis_give_up(bwl_redis_store *store, bwl_lock *lock)
     bwl_lock_disown(lock);
 }
 
+bwl_redis_word bwl_redis_extension(const bwl_redis_store *store)
+{
+    if (bwl_redis_listens(store))
+        return REDIS_QUEUE_EXTEND;
+    return store->client->settings.protocol == &bwl_redisson ? REDIS_HASH_EXTEND
+                                                             : REDIS_EXTEND_IF_MINE;
+}
+
 /* If there is no memory to ask, the next renewal will. */
 static void verify(bwl_redis_store *store, bwl_lock *lock)
 {
@@ -57,7 +65,7 @@ static void verify(bwl_redis_store *store, bwl_lock *lock)
     bwl_redis_open_question question = {
         .lock     = lock,
         .verifies = true,
-        .word     = bwl_redis_listens(store) ? REDIS_QUEUE_EXTEND : REDIS_EXTEND_IF_MINE,
+        .word     = bwl_redis_extension(store),
         .lease_ms = is_whole ? lock->hold.claim.lease_ms : NO_LEASE_MS,
     };
 

@@ -24,6 +24,7 @@
 #include "engine/redis_cluster.h"
 #include "engine/redis_slot.h"
 #include "engine/redis_store.h"
+#include "engine/redis_track.h"
 #include "engine/seats.h"
 
 #include <stdio.h>
@@ -378,6 +379,8 @@ static void granted(bwl_redis_store *store, const bwl_queue_push *push)
 
 void bwl_redis_pushed(bwl_redis_store *store, const char *bytes, size_t size)
 {
+    if (store->tracks)
+        bwl_redis_invalidated(store, bytes, size);
     if (!bwl_redis_listens(store))
         return; /* nobody asked for it */
     bwl_queue_push push = bwl_queue_read_push(store->inbox, bytes, size);

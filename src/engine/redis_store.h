@@ -99,6 +99,7 @@ struct bwl_redis_store {
     bool               reply_is_off;  /* while closing: answers were forbidden                  */
     bool               lingers;       /* while closing: there are answers on their way          */
     bool               is_resp2;      /* the server does not know HELLO: see redis_resp2.c      */
+    bool               tracks;        /* the server says when keys change: see redis_track.c    */
     uint8_t            void_answers;  /* that are on their way, and mean nothing                */
     unsigned           texts_sent; /* while closing: whose script the server has seen: 1 << word */
 
@@ -489,6 +490,9 @@ void              bwl_redis_section_ended(bwl_redis_store *store, const bwl_redi
 bool bwl_redis_await(bwl_client *client, bwl_ms until);
 
 /* redis_held.c */
+/* The word by which the client's protocol extends a hold: asked for when a connection is new. */
+bwl_redis_word bwl_redis_extension(const bwl_redis_store *store);
+
 bool bwl_redis_holds_something(const bwl_redis_store *store);
 
 /* A connection is about to be ready: asks for, or gives up, what is held. */

@@ -10,6 +10,8 @@
 #include "engine/redis_store.h"
 #include "engine/redis_cluster.h"
 #include "engine/redis_slot.h"
+#include "engine/redis_track.h"
+#include "redis/hash_lock.h"
 
 enum { LEAD_ROOM = 64 }; /* for EXISTS, but for its key */
 
@@ -59,17 +61,18 @@ static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q
     if (bwl_queue_is(q->word))
         self = bwl_redis_self_of(store, q);
     bwl_redis_question question = {
-        .word     = q->word,
-        .by_text  = q->by_text || is_last_word || is_new,
-        .key      = key,
-        .key_size = size,
-        .token    = q->token,
-        .former   = q->lock->hold.claim.former,
-        .lease_ms = q->lease_ms,
-        .stamp    = q->stamp,
-        .rules    = q->lock->hold.claim.rules,
-        .signal   = signal,
-        .self     = &self,
+        .word          = q->word,
+        .by_text       = q->by_text || is_last_word || is_new,
+        .is_of_cluster = store->cluster != NULL,
+        .key           = key,
+        .key_size      = size,
+        .token         = q->token,
+        .former        = q->lock->hold.claim.former,
+        .lease_ms      = q->lease_ms,
+        .stamp         = q->stamp,
+        .rules         = q->lock->hold.claim.rules,
+        .signal        = signal,
+        .self          = &self,
     };
     if (bwl_redis_breaks(q))
         bwl_redis_name_seen(q, &question, &self);
@@ -79,6 +82,8 @@ static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q
         bwl_redis_introduce(store, ret_writer, "");
     else if (looks && bwl_redis_listens(store))
         bwl_queue_write_look(ret_writer, key, size, tag, q->by_text);
+    else if (looks && q->lock->hold.protocol == &bwl_redisson)
+        bwl_hash_lock_write_look(ret_writer, key, size, q->by_text);
     else if (looks)
         bwl_redis_write_look(ret_writer, key, size, q->by_text);
     else
@@ -139,7 +144,11 @@ bool bwl_redis_write_question(bwl_redis_store *store, bwl_redis_open_question *q
     bool is_noted = !q->goes_asking && q->word == REDIS_QUEUE_RELEASE && bwl_redis_breaks(q);
     if ((is_led && !write_lead(store, q)) || (is_noted && !bwl_redis_write_broken(store, q)))
         return false;
-    q->awaits_ok = q->goes_asking || is_led || is_noted;
+    bool tracks = !q->goes_asking && bwl_redis_wants_tracking(store, q);
+    if (tracks && !bwl_redis_write_tracking(store))
+        return false;
+    assert(is_led + is_noted + tracks <= 1); /* one reply before the one that counts */
+    q->awaits_ok = q->goes_asking || is_led || is_noted || tracks;
     if (q->section != NULL && !bwl_redis_section_write(store, q->section, &writer))
         return false;
     if (q->section == NULL && !write_words(store, q, &writer))

@@ -420,7 +420,9 @@ void bwl_hold_time_up(bwl_hold *h, bwl_ms now, bwl_effects *fx)
 void bwl_hold_event(bwl_hold *h, const bwl_event *ev, bwl_effects *fx)
 {
     assert(h->state != BWL_HOLD_IDLE);
-    if (bwl_hold_is_held(h) && ev->now >= h->until) {
+    if (ev->kind == BWL_PUSH && h->protocol->hears && h->state == BWL_HOLD_WAITING)
+        h->look_at = ev->now;
+    else if (bwl_hold_is_held(h) && ev->now >= h->until) {
         bwl_hold_lose(h, ev, fx);
     } else if (ev->kind == BWL_ALARM && ev->now >= h->look_at) {
         alarm(h, ev, fx);

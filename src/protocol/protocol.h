@@ -12,6 +12,8 @@ extern const bwl_protocol bwl_redlock; /* token on most of several independent R
 extern const bwl_protocol bwl_ticket;  /* a store of this machine that keeps the queue itself */
 extern const bwl_protocol bwl_seat_protocol; /* others of the same client, see hold/cohort.h   */
 
+extern const bwl_protocol bwl_redisson; /* RLock of Redisson: a hash, and a push of releases  */
+
 /* The first two, where a lock counts only when as many replicas have it as the claim says. */
 extern const bwl_protocol bwl_synced_token;
 extern const bwl_protocol bwl_synced_queue;
@@ -30,6 +32,7 @@ extern const bwl_protocol bwl_setnx_expire_watch;
 #define BWL_PROTOCOL_MAP(X)               \
     X(QUEUE, queue)                       \
     X(TOKEN, token)                       \
+    X(REDISSON, redisson)                 \
     X(SETNX_DEL, setnx_del)               \
     X(SETNX_DEL_EXPIRE, setnx_del_expire) \
     X(SETNX_STAMP_DEL, setnx_stamp_del)   \

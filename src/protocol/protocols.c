@@ -34,6 +34,13 @@ static const bwl_rules nx_ex_rules = {
     .lease_ms         = 10000,
 };
 
+/* Its lock watchdog timeout. */
+static const bwl_rules redisson_rules = {
+    .value    = BWL_VALUE_TOKEN,
+    .token    = BWL_TOKEN_UUID_THREAD,
+    .lease_ms = 30000,
+};
+
 static const bwl_rules watch_rules = {
     .value            = BWL_VALUE_TOKEN,
     .token            = BWL_TOKEN_UUID,
@@ -98,6 +105,7 @@ typedef struct entry {
 /* The rules of each article. */
 #define RULES_QUEUE              NULL
 #define RULES_TOKEN              NULL
+#define RULES_REDISSON           &redisson_rules
 #define RULES_SETNX_DEL          &del_rules
 #define RULES_SETNX_DEL_EXPIRE   &del_rules
 #define RULES_SETNX_STAMP_DEL    &stamp_del_rules

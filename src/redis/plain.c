@@ -101,6 +101,9 @@ void bwl_plain_write(bwl_resp_writer *writer, const bwl_redis_question *question
     case REDIS_DELETE_IF_MINE:
     case REDIS_TAKE_STAMP:
     case REDIS_DROP_STAMP:
+    case REDIS_HASH_TAKE:
+    case REDIS_HASH_EXTEND:
+    case REDIS_HASH_RELEASE:
     case REDIS_QUEUE_TAKE:
     case REDIS_QUEUE_JOIN:
     case REDIS_QUEUE_BEAT:
@@ -231,6 +234,9 @@ bwl_redis_verdict bwl_plain_read(const bwl_redis_question *question, unsigned nt
     case REDIS_DELETE_IF_MINE:
     case REDIS_TAKE_STAMP:
     case REDIS_DROP_STAMP:
+    case REDIS_HASH_TAKE:
+    case REDIS_HASH_EXTEND:
+    case REDIS_HASH_RELEASE:
     case REDIS_QUEUE_TAKE:
     case REDIS_QUEUE_JOIN:
     case REDIS_QUEUE_BEAT:

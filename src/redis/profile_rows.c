@@ -270,6 +270,23 @@ const bwl_profile bwl_profile_rows[] = {
       .key        = "%s",
       .is_of_many = true,
       .rules      = RULES(TOKENS(BWL_TOKEN_ALNUM_20)) },
+    /* org.redisson:redisson 4.7.0 and 3.45.1 (Maven Central), sources: RedissonLock, LockTask,
+     * RedissonFencedLock, RedissonObject.prefixName. */
+    { .name     = "redisson",
+      .program  = "Redisson 3 and 4 (Java), RLock",
+      .protocol = "redisson",
+      .key      = "%s",
+      .note     = "The key is a hash, and a release is published on redisson_lock__channel:{KEY}. "
+                  "RSpinLock takes part as well; RFairLock does, and loses its order. Never on the "
+                  "key of an RReadWriteLock, which excludes no RLock at all.",
+      .rules    = RULES(TOKENS(BWL_TOKEN_UUID_THREAD), .lease_ms = 30000) },
+    { .name     = "redisson-fenced",
+      .program  = "Redisson 3.19 and newer (Java), RFencedLock",
+      .protocol = "redisson",
+      .key      = "%s",
+      .note     = "As redisson. An acquire increments redisson_lock_token:{KEY}, and that is the "
+                  "fence.",
+      .rules    = RULES(TOKENS(BWL_TOKEN_UUID_THREAD), .lease_ms = 30000, .counts_fences = true) },
     /* redis/redis-doc at 029c381, commands/setnx.md, "Design pattern: Locking with SETNX". */
     { .name     = "redis-io-setnx",
       .program  = "programs made after the page of SETNX on redis.io",

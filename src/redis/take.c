@@ -82,7 +82,8 @@ static const char *any_token(bwl_token_shape shape)
     case BWL_TOKEN_ALNUM_16:
     case BWL_TOKEN_ALNUM_20:
     case BWL_TOKEN_ALNUM_22:
-    case BWL_TOKEN_DATE_UUID: return "[%w_%-+/=:.@]+";
+    case BWL_TOKEN_DATE_UUID:
+    case BWL_TOKEN_UUID_THREAD: return "[%w_%-+/=:.@]+";
     }
     bwl_unreachable("no such shape");
 }

@@ -4,6 +4,7 @@
  *  SET_IF_ABSENT          SET key value NX PX lease          +OK: YES    null: NO
  *  TAKE_STAMP             EVALSHA script 1 key ...           see take.h
  *  the plain ones         see plain.h
+ *  those of a hash        see hash_lock.h
  *  those of a queue       see queue.h
  *  the others             EVALSHA script 1 key value lease   :1: YES     :0: NO
  *
@@ -13,6 +14,7 @@
  */
 #include "redis/words.h"
 #include "core/text.h"
+#include "redis/hash_lock.h"
 #include "redis/plain.h"
 #include "redis/queue.h"
 #include "redis/scripts.h"
@@ -49,6 +51,9 @@ static bwl_script_id script_of(bwl_redis_word word)
     case REDIS_WATCH_READ:
     case REDIS_UNWATCH:
     case REDIS_DELETE_WATCHED:
+    case REDIS_HASH_TAKE:
+    case REDIS_HASH_EXTEND:
+    case REDIS_HASH_RELEASE:
     case REDIS_QUEUE_TAKE:
     case REDIS_QUEUE_JOIN:
     case REDIS_QUEUE_BEAT:
@@ -59,7 +64,7 @@ static bwl_script_id script_of(bwl_redis_word word)
     case REDIS_QUEUE_REQUEUE:
     case REDIS_REPLICATED: break;
     }
-    bwl_unreachable("this word is a plain command, or queue.h's");
+    bwl_unreachable("this word is a plain command, hash_lock.h's, or queue.h's");
 }
 
 static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool by_text)
@@ -135,6 +140,8 @@ void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_question *question
         write_take(writer, question);
     else if (bwl_plain_is(question->word))
         bwl_plain_write(writer, question);
+    else if (bwl_hash_lock_is(question->word))
+        bwl_hash_lock_write(writer, question);
     else if (bwl_queue_is(question->word))
         bwl_queue_write(writer, question);
     else if (question->word == REDIS_DELETE_IF_MINE && question->signal.kind != BWL_SIGNAL_NONE)
@@ -147,6 +154,8 @@ size_t bwl_redis_room(bwl_redis_word word, size_t key_size)
 {
     if (bwl_queue_is(word))
         return bwl_queue_room(key_size);
+    if (bwl_hash_lock_is(word))
+        return bwl_hash_lock_room(key_size);
     return (word == REDIS_TAKE_STAMP ? ROOM_TO_TAKE : ROOM) + key_size * bwl_redis_frames(word);
 }
 
@@ -330,6 +339,8 @@ bwl_redis_verdict bwl_redis_read(const bwl_redis_question *question, unsigned nt
         return bwl_plain_read(question, nth, bytes, size, ret_reply);
     if (bwl_queue_is(question->word))
         return bwl_queue_read(question, bytes, size, ret_reply);
+    if (question->word == REDIS_HASH_TAKE)
+        return bwl_hash_lock_read(&value, ret_reply);
     if (value.type == ':' && value.integer == 1)
         return answer(&ret_reply->answer, BWL_YES);
     if (value.type == ':' && value.integer == 0)

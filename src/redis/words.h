@@ -19,7 +19,8 @@ typedef struct bwl_redis_question {
     const char    *key;
     size_t         key_size;
     const char    *token;
-    const char    *former; /* of REDIS_QUEUE_REQUEUE */
+    const char    *former;        /* of REDIS_QUEUE_REQUEUE */
+    bool           is_of_cluster; /* the server is one of several that share the keys             */
     const char *value; /* exactly this, whatever token and rules would make; NULL: what they do */
     size_t      value_size;
     bwl_ms      lease_ms;

@@ -75,6 +75,21 @@
  *                         plausible (core/stamps.h) -> nothing                          ALIEN
  *  DROP_STAMP             as DELETE_IF_MINE, of the value with the ask's stamp
  *
+ * A lock that is a hash with one field per holder and its count, as Redisson has it.  The token is
+ * the field; a release publishes on the channel of the key (redis/hash_lock.h):
+ *
+ *  HASH_TAKE              the key is a hash with the field -> nothing: an earlier question had
+ *                                              set it                                   YES
+ *                         no key            -> set it to a hash with the field, count 1, to
+ *                                              vanish after lease                       YES
+ *                         otherwise         -> nothing                                 NO
+ *                         With rules->counts_fences the second case also increments the counter
+ *                         of the key.  `number` is that counter then, and 0 without the rule.
+ *  HASH_EXTEND            as EXTEND_IF_MINE, of a hash with the field
+ *  HASH_RELEASE           the key is a hash with the field -> delete the key, whatever the
+ *                                              count, and publish                       YES
+ *                         otherwise         -> nothing                                 NO
+ *
  * Of a server with replicas.  It is about no key, but about all that the server had carried out up
  * to the last write of the connection on which it is asked, and of no other one: so the engine
  * answers UNSENT when that has ended, and each YES of SET_IF_ABSENT, SET_IF_ABSENT_OR_MINE and
@@ -108,6 +123,9 @@ typedef enum bwl_redis_word {
     REDIS_DELETE_WATCHED,
     REDIS_TAKE_STAMP,
     REDIS_DROP_STAMP,
+    REDIS_HASH_TAKE,
+    REDIS_HASH_EXTEND,
+    REDIS_HASH_RELEASE,
     REDIS_QUEUE_TAKE, /* these are store/queue.h's                                              */
     REDIS_QUEUE_JOIN,
     REDIS_QUEUE_BEAT,

@@ -105,6 +105,14 @@ def test_keys_are_those_of_the_url(place):
     assert acl(place, f"{HOST}?profile=python-redis-lock")["keys"] == ["lock:*", "lock-signal:*"]
     assert acl(place, f"{HOST}?profile=spring&key=shop:%25s")["channels"] == ["shop-channel:shop:*"]
     assert acl(place, f"{HOST}?profile=spring-6&key=shop:%25s")["channels"] == ["shop-channel", "shop-channel:shop:*"]
+    fenced = acl(place, f"{HOST}?profile=redisson-fenced&key=a:%25s")
+    assert fenced["keys"] == ["a:*", "redisson_lock_token:*"]
+    assert fenced["channels"] == ["redisson_lock__channel:*"]
+    assert "incr" in fenced["commands"]
+    plain = acl(place, f"{HOST}?profile=redisson")
+    assert plain["features"] == ["redisson"]
+    assert {"incr", "get", "spublish"}.isdisjoint(plain["commands"])
+    assert "spublish" in acl(place, f"{HOST}?profile=redisson".replace("redis:", "redis+cluster:"))["commands"]
     assert "select" in acl(place, f"{HOST}/3?protocol=token")["commands"]
     assert rule(place, "--feature", "update", "--key", 'my "seats" *', HOST)[7] == '~my "seats" *'
 
@@ -145,7 +153,7 @@ def test_what_has_no_rule(place, words, why):
 def test_the_manual_has_the_same_rights(place):
     manual = (SOURCE / "docs/man/bowline.7.scd").read_text(encoding="utf-8")
     section = manual.partition("\n# RIGHTS\n")[2].partition("\n# ")[0]
-    for name in ("token", "queue"):
+    for name in ("token", "queue", "redisson"):
         said = re.search(rf"^\*protocol={name}\*\n((?:\t.*\n)+)", section, re.M).group(1).partition(";")[0]
         known = acl(place, "--feature", name, HOST)
         items = [f"~{key}" for key in known["keys"]] + [f"&{channel}" for channel in known["channels"]]

@@ -12,6 +12,7 @@
 #include "lab/dice.h"
 #include "lab/model_words.h"
 #include "redis/words.h"
+#include "tests/conformance/words_mutants.h"
 #include "tests/lib/frozen.h"
 #include "tests/lib/testing.h"
 #include "tests/lib/wire.h"
@@ -38,6 +39,7 @@ enum {
 /* One of each shape; the last two go by the server's clock. */
 static const bwl_rules kinds[] = {
     { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_UUID, .lease_in_seconds = true },
+    { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_UUID_THREAD, .counts_fences = true },
     { .value = BWL_VALUE_LITERAL, .literal = "1", .lease_in_seconds = true },
     { .value = BWL_VALUE_DECIMAL, .unit_ns = S_NS },
     { .value    = BWL_VALUE_DECIMAL,
@@ -63,9 +65,6 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 static const int64_t beginning_ms       = INT64_C(1700000000000);
 static const int64_t first_plausible_s  = INT64_C(978307200);  /* 2001-01-01                     */
 static const int64_t end_of_plausible_s = INT64_C(4102444800); /* 2100-01-01                     */
-
-typedef void mutation(bwl_model_redis *r, const bwl_model_redis *before,
-                      const bwl_model_question *q, bwl_model_reply *reply);
 
 static server         *redis;
 static wire            wires[CONNECTIONS];
@@ -173,6 +172,11 @@ static bool is_stamp_word(bwl_redis_word word)
     return word == REDIS_TAKE_STAMP || word == REDIS_DROP_STAMP;
 }
 
+static bool is_hash_word(bwl_redis_word word)
+{
+    return word >= REDIS_HASH_TAKE && word <= REDIS_HASH_RELEASE;
+}
+
 /* At the ends of what is plausible, in another unit, and a small number. */
 static int64_t some_odd_stamp(int64_t unit_ns, int64_t stamp)
 {
@@ -194,9 +198,11 @@ static bwl_model_question some_question(unsigned connection)
     bwl_model_question q                = { .client = (uint8_t)connection, .rules = rules };
     bool               has_server_clock = rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER;
 
+    bool has_fields = rules == NULL || rules->value == BWL_VALUE_TOKEN;
+
     do
-        q.word = (bwl_redis_word)(1 + below(REDIS_DROP_STAMP));
-    while (is_stamp_word(q.word) && !has_server_clock);
+        q.word = (bwl_redis_word)(1 + below(REDIS_HASH_RELEASE));
+    while ((is_stamp_word(q.word) && !has_server_clock) || (is_hash_word(q.word) && !has_fields));
     q.token    = (uint16_t)(1 + below(TOKENS));
     q.lease_ms = some_ms();
     if (unit_ns != 0)
@@ -269,7 +275,7 @@ static void begin_sequence(uint64_t seed)
     tell("-- rules %d\n", rules != NULL ? (int)(rules - kinds) : -1);
     bwl_model_redis_start(&model, beginning_ms);
     model.grace = BWL_MODEL_PER_MS;
-    wire_say(&control, "DEL k");
+    wire_say(&control, "DEL k redisson_lock_token:{k}");
     wire_flush(&control);
     for (unsigned i = 0; i < CONNECTIONS; i++)
         if (is_used[i]) {
@@ -332,107 +338,6 @@ static void test_each_word_means_the_same_to_model_and_server(void **state)
 
 /* ---- mistakes in the model ------------------------------------------------------------------- */
 
-#define MUTANT(name)                                                    \
-    static void name(bwl_model_redis *r, const bwl_model_redis *before, \
-                     const bwl_model_question *q, bwl_model_reply *reply)
-
-MUTANT(swap_keeps_the_end)
-{
-    if (q->word == REDIS_SWAP && reply->answer == BWL_YES) {
-        r->data.keys[BWL_MODEL_LOCK].lasts   = before->data.keys[BWL_MODEL_LOCK].lasts;
-        r->data.keys[BWL_MODEL_LOCK].ends_at = before->data.keys[BWL_MODEL_LOCK].ends_at;
-    }
-}
-
-MUTANT(expire_to_the_millisecond)
-{
-    if (q->word == REDIS_EXPIRE && reply->answer == BWL_YES)
-        r->data.keys[BWL_MODEL_LOCK].ends_at = r->now + q->lease_ms * BWL_MODEL_PER_MS;
-}
-
-MUTANT(watch_sees_nothing)
-{
-    for (unsigned i = 0; i < BWL_MODEL_CONNECTIONS; i++)
-        r->connections[i].is_dirty = false;
-    (void)before;
-    (void)q;
-    (void)reply;
-}
-
-MUTANT(strangers_are_ours)
-{
-    if (q->word == REDIS_READ && reply->answer == BWL_ALIEN)
-        reply->answer = BWL_YES;
-    (void)r;
-    (void)before;
-}
-
-MUTANT(all_is_mine)
-{
-    if (q->word == REDIS_READ && reply->answer == BWL_YES)
-        reply->is_mine = true;
-    (void)r;
-    (void)before;
-}
-
-MUTANT(extension_shortens)
-{
-    if (q->word == REDIS_EXTEND_IF_MINE && reply->answer == BWL_YES)
-        r->data.keys[BWL_MODEL_LOCK].ends_at = r->now + q->lease_ms * BWL_MODEL_PER_MS;
-    (void)before;
-}
-
-MUTANT(stamp_one_too_small)
-{
-    if (q->word == REDIS_TAKE_STAMP && reply->answer == BWL_YES)
-        reply->number--;
-    (void)r;
-    (void)before;
-}
-
-MUTANT(taken_when_it_is_now)
-{
-    int64_t now   = r->now / BWL_MODEL_PER_MS;
-    int64_t stamp = before->data.keys[BWL_MODEL_LOCK].value;
-
-    if (q->word == REDIS_TAKE_STAMP && q->rules->expired == BWL_STAMP_BEFORE_NOW && stamp == now)
-        reply->answer = BWL_YES;
-}
-
-MUTANT(any_time_is_plausible)
-{
-    int64_t value = before->data.keys[BWL_MODEL_LOCK].value;
-
-    if (q->word == REDIS_READ && reply->answer == BWL_ALIEN && value < BWL_MODEL_TEXT)
-        *reply = (bwl_model_reply){ .answer = BWL_YES, .number = (uint64_t)value };
-    (void)r;
-}
-
-MUTANT(any_time_is_held)
-{
-    if (q->word == REDIS_TAKE_STAMP && before->data.keys[BWL_MODEL_LOCK].value == 1)
-        reply->answer = BWL_NO;
-    (void)r;
-}
-
-MUTANT(an_expiry_is_overlooked)
-{
-    int64_t value = before->data.keys[BWL_MODEL_LOCK].value;
-
-    if (q->word == REDIS_TAKE_STAMP && reply->answer == BWL_ALIEN &&
-        bwl_stamp_is_plausible(q->rules, value))
-        reply->answer = BWL_YES;
-    (void)r;
-}
-
-MUTANT(an_expiry_is_none)
-{
-    if (q->word == REDIS_FIND_NO_EXPIRY && reply->answer == BWL_ALIEN)
-        reply->answer = BWL_YES;
-    (void)r;
-    (void)before;
-}
-
 static void test_planted_mistakes_are_found(void **state)
 {
     static const struct {
@@ -452,6 +357,10 @@ static void test_planted_mistakes_are_found(void **state)
         M(any_time_is_held),
         M(an_expiry_is_overlooked),
         M(an_expiry_is_none),
+        M(enters_again),
+        M(fence_grows_without_a_grant),
+        M(field_of_another_is_extended),
+        M(release_keeps_the_key),
     };
     uint64_t seed = number_from("BOWLINE_WORDS_SEED", 1);
 

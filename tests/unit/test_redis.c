@@ -108,7 +108,8 @@ static void test_redis_who_says_what_is_there(void **state)
           "the key has no expiry: nothing ends it by itself" },
         { "*3\r\n+list\r\n:-1\r\n$0\r\n\r\n", true, true, BWL_NEVER,
           "the key is a list, which no lock is" },
-        { "*3\r\n+hash\r\n:7\r\n$0\r\n\r\n", true, true, 7, "the key is a hash, which no lock is" },
+        { "*3\r\n+hash\r\n:7\r\n$0\r\n\r\n", true, true, 7,
+          "the key is a hash, as locks of Redisson are: profile=redisson" },
     };
     static bwl_operation operation;
 

@@ -286,11 +286,13 @@ static void test_cluster_urls_that_cannot_be(void **state)
         { "redis+cluster://h?db=1", BWL_STATUS_USAGE, "database 0 alone" },
         { "redis+cluster://h?protocol=queue", BWL_OK, "" },
         { "redis+cluster://h?protocol=set-nx-ex&accept-risk=1", BWL_STATUS_UNSUPPORTED,
-          "and token" },
+          "and redisson" },
         { "redis+cluster://h?profile=redis-py", BWL_STATUS_UNSUPPORTED, "by no profile" },
         { "redis+cluster://h?sync=1", BWL_STATUS_UNSUPPORTED, "has no sync=" },
         { "redis+cluster://h?ca=/x", BWL_STATUS_USAGE, "TLS is rediss" },
         { "redis+cluster://h?protocol=token", BWL_OK, "" },
+        { "redis+cluster://h?profile=redisson", BWL_OK, "" },
+        { "redis+cluster://h?profile=redisson-fenced", BWL_OK, "" },
         { "redis+cluster://h/0", BWL_OK, "" },
     };
     static const bwl_settings nothing;

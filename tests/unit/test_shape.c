@@ -47,6 +47,8 @@ static const expectation expectations[] = {
       "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z@" HEX(8) "-" HEX(
           4) "-4" HEX(3) "-[89ab]" HEX(3) "-" HEX(12) "$",
       NULL, 122 },
+    { BWL_TOKEN_UUID_THREAD, "^" HEX(8) "-" HEX(4) "-4" HEX(3) "-[89ab]" HEX(3) "-" HEX(12) ":1$",
+      NULL, 122 },
 };
 
 enum { COUNT = sizeof expectations / sizeof expectations[0], ROUNDS = 20000 };

@@ -1,0 +1,238 @@
+/*
+ * test_hash_lock.c -- the commands of the HASH words, and what their answers mean.  What the
+ * scripts do is in tests/live/test_redisson_server.c.
+ */
+#include "redis/hash_lock.h"
+#include "redis/key.h"
+#include "redis/scripts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define FIELD "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed:1"
+
+static const bwl_rules plain  = { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_UUID_THREAD };
+static const bwl_rules fenced = { .value         = BWL_VALUE_TOKEN,
+                                  .token         = BWL_TOKEN_UUID_THREAD,
+                                  .counts_fences = true };
+
+static const char *key = "nightly";
+static bool        is_of_cluster;
+static bool        by_text;
+
+/* The words of a command, each with a bar behind it; a script by its name, or TEXT. */
+static void expect_words(const char *bytes, size_t size, const char *wanted)
+{
+    static char     is[2 * BWL_KEY_MAX + 300];
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  value;
+    size_t          length = 0;
+
+    assert_true(bwl_resp_next(&cursor, &value));
+    for (uint32_t words = value.count; words > 0; words--) {
+        const char *name = NULL;
+        assert_true(bwl_resp_next(&cursor, &value));
+        for (unsigned id = 0; id < BWL_SCRIPTS_COUNT; id++) {
+            if (bwl_resp_text_is(&value, bwl_scripts[id].sha1))
+                name = bwl_scripts[id].name;
+            if (bwl_resp_text_is(&value, bwl_scripts[id].text))
+                name = "TEXT";
+        }
+        length += (size_t)snprintf(is + length, sizeof is - length, "%.*s|",
+                                   name != NULL ? (int)strlen(name) : (int)value.size,
+                                   name != NULL ? name : value.text);
+        assert_true(length < sizeof is);
+    }
+    assert_string_equal(is, wanted);
+}
+
+static void expect_command(bwl_redis_word word, const bwl_rules *rules, const char *wanted)
+{
+    static char        bytes[8192];
+    bwl_redis_question q      = { .word          = word,
+                                  .by_text       = by_text,
+                                  .key           = key,
+                                  .key_size      = strlen(key),
+                                  .token         = FIELD,
+                                  .lease_ms      = 30000,
+                                  .is_of_cluster = is_of_cluster,
+                                  .rules         = rules };
+    bwl_resp_writer    writer = { .bytes = bytes, .capacity = bwl_redis_room(word, strlen(key)) };
+
+    bwl_redis_write(&writer, &q);
+    assert_false(writer.overflowed);
+    expect_words(bytes, writer.size, wanted);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    key           = "nightly";
+    is_of_cluster = false;
+    by_text       = false;
+    return 0;
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static void test_commands_name_the_key_the_field_and_the_lease(void **state)
+{
+    (void)state;
+    expect_command(REDIS_HASH_TAKE, &plain, "EVALSHA|hash_take|1|nightly|" FIELD "|30000|");
+    expect_command(REDIS_HASH_TAKE, NULL, "EVALSHA|hash_take|1|nightly|" FIELD "|30000|");
+    expect_command(REDIS_HASH_EXTEND, &plain, "EVALSHA|hash_extend|1|nightly|" FIELD "|30000|");
+    expect_command(REDIS_HASH_RELEASE, &plain,
+                   "EVALSHA|hash_release|1|nightly|" FIELD
+                   "|redisson_lock__channel:{nightly}|PUBLISH|");
+}
+
+static void test_fences_are_counted_in_a_second_key(void **state)
+{
+    (void)state;
+    expect_command(REDIS_HASH_TAKE, &fenced,
+                   "EVALSHA|hash_take|2|nightly|redisson_lock_token:{nightly}|" FIELD "|30000|");
+    expect_command(REDIS_HASH_EXTEND, &fenced, "EVALSHA|hash_extend|1|nightly|" FIELD "|30000|");
+}
+
+/* RedissonObject.prefixName: such a key has a hash tag already, or looks as if it had. */
+static void test_key_with_a_brace_has_no_braces_around_it(void **state)
+{
+    (void)state;
+    key = "jobs:{7}";
+    expect_command(REDIS_HASH_RELEASE, &plain,
+                   "EVALSHA|hash_release|1|jobs:{7}|" FIELD
+                   "|redisson_lock__channel:jobs:{7}|PUBLISH|");
+    expect_command(REDIS_HASH_TAKE, &fenced,
+                   "EVALSHA|hash_take|2|jobs:{7}|redisson_lock_token:jobs:{7}|" FIELD "|30000|");
+    key = "a}b";
+    expect_command(REDIS_HASH_RELEASE, &plain,
+                   "EVALSHA|hash_release|1|a}b|" FIELD "|redisson_lock__channel:{a}b}|PUBLISH|");
+}
+
+static void test_release_in_a_cluster_publishes_to_old_and_new_clients(void **state)
+{
+    (void)state;
+    is_of_cluster = true;
+    expect_command(REDIS_HASH_RELEASE, &plain,
+                   "EVALSHA|hash_release|1|nightly|" FIELD
+                   "|redisson_lock__channel:{nightly}|PUBLISH|SPUBLISH|");
+}
+
+static void test_unknown_script_goes_by_its_text(void **state)
+{
+    (void)state;
+    by_text = true;
+    expect_command(REDIS_HASH_TAKE, &plain, "EVAL|TEXT|1|nightly|" FIELD "|30000|");
+    expect_command(REDIS_HASH_EXTEND, &plain, "EVAL|TEXT|1|nightly|" FIELD "|30000|");
+    expect_command(REDIS_HASH_RELEASE, &plain,
+                   "EVAL|TEXT|1|nightly|" FIELD "|redisson_lock__channel:{nightly}|PUBLISH|");
+}
+
+static void test_longest_key_has_room_in_every_command(void **state)
+{
+    static char     longest[BWL_KEY_MAX + 1];
+    static char     bytes[16384];
+    bwl_resp_writer writer = { .bytes = bytes };
+
+    (void)state;
+    memset(longest, 'k', BWL_KEY_MAX);
+    for (bwl_redis_word word = REDIS_HASH_TAKE; word <= REDIS_HASH_RELEASE; word++) {
+        bwl_redis_question q = { .word          = word,
+                                 .by_text       = true,
+                                 .key           = longest,
+                                 .key_size      = BWL_KEY_MAX,
+                                 .token         = FIELD,
+                                 .lease_ms      = INT32_MAX,
+                                 .is_of_cluster = true,
+                                 .rules         = &fenced };
+        writer = (bwl_resp_writer){ .bytes = bytes, .capacity = bwl_redis_room(word, BWL_KEY_MAX) };
+        assert_true(writer.capacity <= sizeof bytes);
+        bwl_redis_write(&writer, &q);
+        assert_false(writer.overflowed);
+    }
+}
+
+static void test_look_asks_for_the_key_alone(void **state)
+{
+    char            bytes[2048];
+    bwl_resp_writer writer = { .bytes = bytes, .capacity = sizeof bytes };
+
+    (void)state;
+    bwl_hash_lock_write_look(&writer, "nightly", 7, false);
+    expect_words(bytes, writer.size, "EVALSHA|hash_look|1|nightly|");
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static bwl_redis_verdict hear(bwl_redis_word word, const char *text, bwl_redis_reply *ret_reply)
+{
+    bwl_redis_question q = { .word = word, .token = FIELD, .rules = &fenced };
+
+    return bwl_redis_read(&q, 0, text, strlen(text), ret_reply);
+}
+
+static void expect_answer(bwl_redis_word word, const char *text, bwl_answer answer, uint64_t number)
+{
+    bwl_redis_reply reply;
+
+    assert_int_equal(hear(word, text, &reply), BWL_REDIS_ANSWER);
+    assert_int_equal(reply.answer, answer);
+    assert_int_equal(reply.number, number);
+    assert_false(reply.is_mine);
+}
+
+static void test_answer_to_take_is_the_fence_or_minus_one(void **state)
+{
+    (void)state;
+    expect_answer(REDIS_HASH_TAKE, ":0\r\n", BWL_YES, 0);
+    expect_answer(REDIS_HASH_TAKE, ":41\r\n", BWL_YES, 41);
+    expect_answer(REDIS_HASH_TAKE, ":9007199254740991\r\n", BWL_YES, UINT64_C(9007199254740991));
+    expect_answer(REDIS_HASH_TAKE, ":-1\r\n", BWL_NO, 0);
+}
+
+static void test_answer_to_extend_and_release_is_one_or_nothing(void **state)
+{
+    (void)state;
+    expect_answer(REDIS_HASH_EXTEND, ":1\r\n", BWL_YES, 0);
+    expect_answer(REDIS_HASH_EXTEND, ":0\r\n", BWL_NO, 0);
+    expect_answer(REDIS_HASH_RELEASE, ":1\r\n", BWL_YES, 0);
+    expect_answer(REDIS_HASH_RELEASE, ":0\r\n", BWL_NO, 0);
+}
+
+static void test_answers_that_no_script_gives_are_strange(void **state)
+{
+    static const char *const strange[] = { ":-2\r\n",     "+OK\r\n", "+QUEUED\r\n",
+                                           "$1\r\n1\r\n", "_\r\n",   "*0\r\n" };
+    bwl_redis_reply          reply;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
+        for (bwl_redis_word word = REDIS_HASH_TAKE; word <= REDIS_HASH_RELEASE; word++)
+            assert_int_equal(hear(word, strange[i], &reply), BWL_REDIS_STRANGE);
+    assert_int_equal(hear(REDIS_HASH_EXTEND, ":2\r\n", &reply), BWL_REDIS_STRANGE);
+    assert_int_equal(hear(REDIS_HASH_TAKE, "-NOSCRIPT x\r\n", &reply), BWL_REDIS_NOSCRIPT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_commands_name_the_key_the_field_and_the_lease, begin),
+        cmocka_unit_test_setup(test_fences_are_counted_in_a_second_key, begin),
+        cmocka_unit_test_setup(test_key_with_a_brace_has_no_braces_around_it, begin),
+        cmocka_unit_test_setup(test_release_in_a_cluster_publishes_to_old_and_new_clients, begin),
+        cmocka_unit_test_setup(test_unknown_script_goes_by_its_text, begin),
+        cmocka_unit_test_setup(test_longest_key_has_room_in_every_command, begin),
+        cmocka_unit_test_setup(test_look_asks_for_the_key_alone, begin),
+        cmocka_unit_test(test_answer_to_take_is_the_fence_or_minus_one),
+        cmocka_unit_test(test_answer_to_extend_and_release_is_one_or_nothing),
+        cmocka_unit_test(test_answers_that_no_script_gives_are_strange),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

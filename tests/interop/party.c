@@ -9,6 +9,7 @@
  *
  *     acquire WAIT_MS    held | busy | error TEXT
  *     release            released | lost | error TEXT
+ *     fence              the number of the hold; 0: it has none
  *     contend COUNT      one line of JSON
  */
 #include <bowline/bowline.h>
@@ -139,6 +140,10 @@ static void obey(party *p, const char *line)
 
     if (sscanf(line, "contend %u", &count) == 1) {
         contend(p, count);
+        return;
+    }
+    if (strcmp(line, "fence\n") == 0) {
+        printf("%" PRIu64 "\n", bowline_hold_fence(p->hold));
         return;
     }
     if (sscanf(line, "acquire %" SCNd64, &wait_ms) == 1)

@@ -4,6 +4,12 @@
  *     jedis-article    the lock of the article "利用redis实现分布式锁" in our own words, with Jedis
  *     jedis-lock       the published package of which that lock is a copy
  *     redisson         RLock, whose value is a hash
+ *     redisson-fenced  RFencedLock, which counts its holders
+ *     redisson-kept    RLock without a lease: its watchdog renews it
+ *     redisson-fair, redisson-spin, redisson-read, redisson-write   its other locks, which have the same key
+ *
+ * Beside the contract: "again" takes what is held once more, "count" says how often it is held, and "fence" its
+ * token.
  */
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -23,6 +29,14 @@ public final class Party {
 
         /** released or lost */
         String release() throws Exception;
+
+        default int count() {
+            throw new UnsupportedOperationException();
+        }
+
+        default long fence() {
+            throw new UnsupportedOperationException();
+        }
 
         default int stolen() {
             return 0;
@@ -116,6 +130,9 @@ public final class Party {
             return switch (words[0]) {
                 case "acquire" -> lock.acquire(Integer.parseInt(words[1])) ? "held" : "busy";
                 case "release" -> lock.release();
+                case "again" -> lock.acquire(0) ? "held" : "busy";
+                case "count" -> String.valueOf(lock.count());
+                case "fence" -> String.valueOf(lock.fence());
                 default -> contend(Integer.parseInt(words[1]));
             };
         } catch (Exception error) {
@@ -127,7 +144,8 @@ public final class Party {
         return switch (algorithm) {
             case "jedis-article" -> new JedisArticle(host, port, key, leaseMs);
             case "jedis-lock" -> new JedisPackage(host, port, key, leaseMs);
-            case "redisson" -> new RedissonLock(host, port, key, leaseMs);
+            case "redisson", "redisson-fenced", "redisson-fair", "redisson-spin", "redisson-read", "redisson-write" -> new RedissonLock(algorithm, host, port, key, leaseMs);
+            case "redisson-kept" -> new RedissonLock(algorithm, host, port, key, -1);
             default -> throw new IllegalArgumentException(algorithm);
         };
     }

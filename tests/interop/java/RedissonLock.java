@@ -1,9 +1,11 @@
 /*
- * Redisson's RLock. Its value is a hash; where it finds a string, its script fails, and that is an answer too: somebody
- * holds the key who is none of its own. So the error is counted, and it tries again.
+ * Redisson's RLock or RFencedLock. Its value is a hash; where it finds a string, its script fails, and that is an
+ * answer too: somebody holds the key who is none of its own. So the error is counted, and it tries again. Else it waits
+ * as it does by itself: until the lock is released on its channel, or its time is over.
  */
 import java.util.concurrent.TimeUnit;
 import org.redisson.Redisson;
+import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.RedisException;
@@ -15,13 +17,20 @@ final class RedissonLock implements Party.Lock {
     private final int leaseMs;
     private int errors;
 
-    RedissonLock(String host, int port, String key, int leaseMs) {
+    RedissonLock(String algorithm, String host, int port, String key, int leaseMs) {
         Config config = new Config().setThreads(2).setNettyThreads(2);
         config.useSingleServer().setAddress("redis://" + host + ":" + port).setConnectionMinimumIdleSize(1)
                 .setConnectionPoolSize(2).setSubscriptionConnectionMinimumIdleSize(1).setSubscriptionConnectionPoolSize(2)
                 .setRetryAttempts(0);
         this.client = Redisson.create(config);
-        this.lock = client.getLock(key);
+        this.lock = switch (algorithm) {
+            case "redisson-fenced" -> client.getFencedLock(key);
+            case "redisson-fair" -> client.getFairLock(key);
+            case "redisson-spin" -> client.getSpinLock(key);
+            case "redisson-read" -> client.getReadWriteLock(key).readLock();
+            case "redisson-write" -> client.getReadWriteLock(key).writeLock();
+            default -> client.getLock(key);
+        };
         this.leaseMs = leaseMs;
     }
 
@@ -30,7 +39,7 @@ final class RedissonLock implements Party.Lock {
         long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMs);
         do {
             try {
-                if (lock.tryLock(Math.min(waitMs, 100), leaseMs, TimeUnit.MILLISECONDS)) {
+                if (lock.tryLock(Math.max(0, left(end)), leaseMs, TimeUnit.MILLISECONDS)) {
                     return true;
                 }
             } catch (RedisException error) {
@@ -38,12 +47,26 @@ final class RedissonLock implements Party.Lock {
                     throw error;
                 }
                 errors++;
+                if (waitMs > 0) {
+                    Thread.sleep(Party.PAUSE_MS);
+                }
             }
-            if (waitMs > 0) {
-                Thread.sleep(Party.PAUSE_MS);
-            }
-        } while (System.nanoTime() < end);
+        } while (left(end) > 0);
         return false;
+    }
+
+    private static long left(long end) {
+        return TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
+    }
+
+    @Override
+    public int count() {
+        return lock.getHoldCount();
+    }
+
+    @Override
+    public long fence() {
+        return ((RFencedLock) lock).getToken();
     }
 
     @Override

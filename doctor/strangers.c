@@ -79,6 +79,11 @@ static const stranger strangers[] = {
     { "Lock4j", "lock4j", "lock", "7ea1efbea425b62e6593f238a6c18bf25907dbd9" },
     { "Lock4j", "lock4j", "unlock", "8346c71009ae4c895ff1757a6743ec825a38b42d" },
     { "Lock4j", "lock4j", "renew", "86b4fe869d9cbdd1d98fbd1a558026fd419f7ce5" },
+    { "Redisson (RLock)", "redisson", "lock", "149c5a8bf18676fd99e9e6e24923bd64d9b62f94" },
+    { "Redisson (RFencedLock)", "redisson-fenced", "lock",
+      "46b5551ba403d6152a7a6eca122e08728d6c8c66" },
+    { "Redisson (RFencedLock)", "redisson-fenced", "lock and token",
+      "49babb5a1e6a0c5f188c2ae62b93b51cdfd63e45" },
     { "phpredis (sessions)", NULL, "release", "b70c2384248f88e6b75b9f89241a180f856ad852" },
 };
 enum { STRANGERS = sizeof strangers / sizeof strangers[0] };

@@ -316,6 +316,20 @@ def test_a_clock_that_is_an_hour_wrong(place, start_redis, monkeypatch, hours, w
     assert "times of day of several machines" in stamps["why"]
 
 
+def test_redisson_has_locked_here(place, good):
+    # RedissonLock.java of Redisson 4.7.0 and 3.45.1.
+    script = (
+        "if ((redis.call('exists', KEYS[1]) == 0) or (redis.call('hexists', KEYS[1], ARGV[2]) == 1)) then "
+        "redis.call('hincrby', KEYS[1], ARGV[2], 1); redis.call('pexpire', KEYS[1], ARGV[1]); return nil; end; "
+        "return redis.call('pttl', KEYS[1]);"
+    )
+    good.cli("script", "load", script)
+    finding = look(place, None).of("strangers")
+    assert finding["what"].startswith("Redisson (RLock) has locked on this server")
+    assert "?profile=redisson," in finding["type"]
+    assert "takes part" in look(place, f"{good.url}?profile=redisson").of("strangers")["why"]
+
+
 def test_a_stranger_has_locked_here(place, good):
     assert hashlib.sha1(REDIS_PY_RELEASE.encode()).hexdigest() == "c3f8721cbb97f72bc19e972846bd7aaf91901658"
     good.cli("script", "load", REDIS_PY_RELEASE)

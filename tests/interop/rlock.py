@@ -8,6 +8,7 @@ often each party has the lock where all of them want it.
 """
 
 import os
+import pathlib
 import re
 
 import pytest
@@ -246,6 +247,16 @@ def test_an_rlock_has_no_fence_and_counts_nothing(arena, bowline):
     assert bowline.acquire() == "held"
     assert bowline.ask("fence") == "0"
     assert arena.server.keys() == [KEY]
+
+
+@pytest.mark.parametrize("algorithm, program", [("redisson", "RLock"), ("redisson-fenced", "RFencedLock")])
+def test_doctor_knows_the_scripts(arena, algorithm, program):
+    party = arena.party("java", algorithm, LEASE_MS).await_ready()
+    table = (pathlib.Path(__file__).parents[2] / "doctor/strangers.c").read_text(encoding="utf-8")
+    of_lock = re.search(rf'"Redisson \({program}\)", "{algorithm}", "lock",\s+"([0-9a-f]{{40}})"', table).group(1)
+    assert arena.server.cli("script", "exists", of_lock) == "0"
+    assert party.acquire() == "held"
+    assert arena.server.cli("script", "exists", of_lock) == "1"
 
 
 # ---- all at once -----------------------------------------------------------------------------------

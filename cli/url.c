@@ -71,7 +71,8 @@ void url_without_password(char ret_url[URL_MAX + 1], const char *url)
         (void)snprintf(ret_url, URL_MAX + 1, "%.*s", (int)whole, url);
         return;
     }
-    /* The ':' goes as well: "user:@" would be an empty password.  Without a user, so does the '@'. */
+    /* The ':' goes as well: "user:@" would be an empty password.  Without a user, the '@' goes
+     * too. */
     bool has_user = from >= 2 && url[from - 2] != '/';
     (void)snprintf(ret_url, URL_MAX + 1, "%.*s%s", (int)(from - 1), url,
                    url + from + size + (has_user ? 0 : 1));

@@ -151,41 +151,68 @@ static void test_url_at_sign_behind_the_host_ends_no_password(void **state)
     assert_string_equal(bwl_url_find(&url, "note"), "c@d");
 }
 
-/* ---- options ---------------------------------------------------------------------------------
- * static void test_url_option_is_found_decoded_and_by_its_whole_name(void **state) {
- * (void)state;     assert_int_equal(parse("thread:?le=1&lease=30s&k%65y=a%26b%3Dc&last=&x=1=2"),
- * BWL_OK);     assert_string_equal(bwl_url_find(&url, "le"), "1");
- * assert_string_equal(bwl_url_find(&url, "lease"), "30s");
- * assert_string_equal(bwl_url_find(&url, "key"), "a&b=c");
- * assert_string_equal(bwl_url_find(&url, "last"), "");     assert_string_equal(bwl_url_find(&url,
- * "x"), "1=2");     assert_null(bwl_url_find(&url, "lea"));     assert_null(bwl_url_find(&url,
- * "leases"));     assert_null(bwl_url_find(&url, "")); }  static void
- * test_url_has_at_most_24_options(void **state) {     char   text[BWL_URL_MAX] = "thread:?";
- * size_t size              = strlen(text);      (void)state;     for (unsigned i = 0; i <
- * BWL_URL_OPTIONS_MAX; i++)         size +=             (size_t)snprintf(text + size, sizeof text
- * - size, "%so%u=v%u", i > 0 ? "&" : "", i, i);     assert_int_equal(parse(text), BWL_OK);
- * assert_int_equal(url.options_count, BWL_URL_OPTIONS_MAX);
- * assert_string_equal(bwl_url_find(&url, "o0"), "v0");     assert_string_equal(bwl_url_find(&url,
- * "o23"), "v23");     (void)snprintf(text + size, sizeof text - size, "&o24=v24");
- * assert_int_equal(parse(text), BWL_STATUS_USAGE);     assert_non_null(strstr(fault.text, "24
- * options")); }  static void test_url_unknown_option_is_named(void **state) {     static const
- * char *const known[] = { "lease", "wait", NULL };      (void)state;
- * assert_int_equal(parse("thread:?wait=1s&lease=1s"), BWL_OK);
- * assert_int_equal(bwl_url_check_options(&url, known, &fault), BWL_OK);
- * assert_int_equal(parse("thread:?wait=1s&leas=1s"), BWL_OK);
- * assert_int_equal(bwl_url_check_options(&url, known, &fault), BWL_STATUS_USAGE);
- * assert_string_equal(fault.text, "thread: has no option \"leas\": did you mean lease=?");
- * assert_int_equal(parse("thread:?frob=1s"), BWL_OK);
- * assert_int_equal(bwl_url_check_options(&url, known, &fault), BWL_STATUS_USAGE);
- * assert_string_equal(fault.text, "thread: has no option \"frob\": man 7 bowline lists those that
- * "                                     "there are"); }  static void
- * test_url_option_stands_only_once(void **state) {     static const char *const known[] = {
- * "lease", "wait", "key", NULL };      (void)state;
- * assert_int_equal(parse("thread:?wait=1s&key=k&wait=1s"), BWL_OK);
- * assert_int_equal(bwl_url_check_options(&url, known, &fault), BWL_STATUS_USAGE);
- * assert_string_equal(fault.text, "in the URL, wait= stands twice");
- * assert_int_equal(bwl_url_check_options(&url, known, NULL), BWL_STATUS_USAGE); }  ---- bad ones
- * -------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
+
+static void test_url_option_is_found_decoded_and_by_its_whole_name(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("thread:?le=1&lease=30s&k%65y=a%26b%3Dc&last=&x=1=2"), BWL_OK);
+    assert_string_equal(bwl_url_find(&url, "le"), "1");
+    assert_string_equal(bwl_url_find(&url, "lease"), "30s");
+    assert_string_equal(bwl_url_find(&url, "key"), "a&b=c");
+    assert_string_equal(bwl_url_find(&url, "last"), "");
+    assert_string_equal(bwl_url_find(&url, "x"), "1=2");
+    assert_null(bwl_url_find(&url, "lea"));
+    assert_null(bwl_url_find(&url, "leases"));
+    assert_null(bwl_url_find(&url, ""));
+}
+
+static void test_url_has_at_most_24_options(void **state)
+{
+    char   text[BWL_URL_MAX] = "thread:?";
+    size_t size              = strlen(text);
+
+    (void)state;
+    for (unsigned i = 0; i < BWL_URL_OPTIONS_MAX; i++)
+        size +=
+            (size_t)snprintf(text + size, sizeof text - size, "%so%u=v%u", i > 0 ? "&" : "", i, i);
+    assert_int_equal(parse(text), BWL_OK);
+    assert_int_equal(url.options_count, BWL_URL_OPTIONS_MAX);
+    assert_string_equal(bwl_url_find(&url, "o0"), "v0");
+    assert_string_equal(bwl_url_find(&url, "o23"), "v23");
+    (void)snprintf(text + size, sizeof text - size, "&o24=v24");
+    assert_int_equal(parse(text), BWL_STATUS_USAGE);
+    assert_non_null(strstr(fault.text, "24 options"));
+}
+
+static void test_url_unknown_option_is_named(void **state)
+{
+    static const char *const known[] = { "lease", "wait", NULL };
+
+    (void)state;
+    assert_int_equal(parse("thread:?wait=1s&lease=1s"), BWL_OK);
+    assert_int_equal(bwl_url_check_options(&url, known, &fault), BWL_OK);
+    assert_int_equal(parse("thread:?wait=1s&leas=1s"), BWL_OK);
+    assert_int_equal(bwl_url_check_options(&url, known, &fault), BWL_STATUS_USAGE);
+    assert_string_equal(fault.text, "thread: has no option \"leas\": did you mean lease=?");
+    assert_int_equal(parse("thread:?frob=1s"), BWL_OK);
+    assert_int_equal(bwl_url_check_options(&url, known, &fault), BWL_STATUS_USAGE);
+    assert_string_equal(fault.text, "thread: has no option \"frob\": man 7 bowline lists those "
+                                    "that there are");
+}
+
+static void test_url_option_stands_only_once(void **state)
+{
+    static const char *const known[] = { "lease", "wait", "key", NULL };
+
+    (void)state;
+    assert_int_equal(parse("thread:?wait=1s&key=k&wait=1s"), BWL_OK);
+    assert_int_equal(bwl_url_check_options(&url, known, &fault), BWL_STATUS_USAGE);
+    assert_string_equal(fault.text, "in the URL, wait= stands twice");
+    assert_int_equal(bwl_url_check_options(&url, known, NULL), BWL_STATUS_USAGE);
+}
+
+/* ---- bad ones -------------------------------------------------------------------------------- */
 
 /* What stands for the password in them. */
 #define SECRET "hunter2"

@@ -210,6 +210,49 @@ static void test_file_seat_sleep_is_counted_anew_when_somebody_held_meanwhile(vo
     (void)gets(2);
 }
 
+/* It was free in between: who has it now may be one that only looks, once more. */
+static void test_file_seat_sleep_look_of_others_is_met_anew_after_it_was_free(void **state)
+{
+    int fd = open_in("n");
+
+    (void)takes(0);
+    waits(1);
+    waits(2);
+    leave(0);
+    gets_not(2);
+    seats[2]->idle_since = 1; /* long ago */
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    gets_not(2);
+    assert_int_equal(number, LOCAL_WILL_NOT);
+    gets_not(2);
+    assert_int_equal(number, LOCAL_WILL_PUSH);
+    assert_int_equal(flock(fd, LOCK_UN), 0);
+    gets_not(2);
+    assert_int_equal(seats[2]->free_seen, 1);
+    seats[2]->free_at = 1; /* long ago, too */
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    gets_not(2);
+    assert_int_equal(number, LOCAL_WILL_NOT);
+    (void)close(fd);
+}
+
+/* A waiter has left after a while, and comes back: what it has seen before does not count against
+ * those who are before it now.  That it was long ago is written instead of waited for. */
+static void test_file_seat_sleep_is_counted_anew_by_who_comes_back(void **state)
+{
+    (void)takes(0);
+    waits(1);
+    leave(0);
+    waits(2);
+    gets_not(2);
+    seats[2]->idle_since = 1;
+    seats[2]->free_seen  = SEATS * BWL_FILE_SIGHTINGS;
+    leave(2);
+    waits(2);
+    gets_not(2);
+    (void)gets(1);
+}
+
 /* He slept between finding himself at the head and taking it. */
 static void test_file_seat_sleep_just_before_taking_is_noticed(void **state)
 {
@@ -284,6 +327,8 @@ int main(void)
         with_name(test_file_seat_sleep_of_who_came_first_behind_a_flock_is_noticed_too),
         with_name(test_file_seat_sleep_is_seen_also_between_the_flocks_of_others),
         with_name(test_file_seat_sleep_is_counted_anew_when_somebody_held_meanwhile),
+        with_name(test_file_seat_sleep_look_of_others_is_met_anew_after_it_was_free),
+        with_name(test_file_seat_sleep_is_counted_anew_by_who_comes_back),
         with_name(test_file_seat_sleep_just_before_taking_is_noticed),
         with_name(test_file_seat_sleep_between_look_and_flock_is_noticed),
     };

@@ -119,6 +119,23 @@ static void test_file_walk_follows_links_of_our_own(void **state)
     assert_string_equal(way.path, in("t/x"));
 }
 
+static void test_file_walk_follows_forty_links_as_the_kernel_does(void **state)
+{
+    char to[8];
+    char leaf[8];
+
+    put("0", "", 0);
+    for (unsigned i = 1; i <= 41; i++) {
+        (void)snprintf(to, sizeof to, "%u", i - 1);
+        (void)snprintf(leaf, sizeof leaf, "%u", i);
+        make_link(to, leaf);
+    }
+    expect_way(in("40"), in("0"));
+    expect_error(in("41"), ELOOP);
+    assert_int_equal(open(in("41"), O_RDONLY | O_CLOEXEC), -1);
+    assert_int_equal(errno, ELOOP);
+}
+
 static void test_file_walk_says_what_is_wrong_with_a_path(void **state)
 {
     char long_name[400];
@@ -272,6 +289,7 @@ int main(void)
         test(test_file_walk_ends_at_the_last_entry),
         test(test_file_walk_that_ends_in_a_directory_ends_above_it),
         test(test_file_walk_follows_links_of_our_own),
+        test(test_file_walk_follows_forty_links_as_the_kernel_does),
         test(test_file_walk_says_what_is_wrong_with_a_path),
         test(test_file_walk_a_directory_is_shared_if_others_can_make_entries),
         test(test_file_walk_a_link_of_others_in_a_shared_directory_is_refused),

@@ -182,6 +182,19 @@ static void forge(pid_t pid, const char *uid, const char *host, const char *prog
     (void)close(fd);
 }
 
+/* Whoever may write to the file can put any number there. */
+static void test_file_who_survives_a_counter_beyond_all_tickets(void **state)
+{
+    (void)takes(0);
+    int fd = open_in("n");
+    assert_int_equal(bwl_file_write_granted(fd, UINT64_MAX, &seats[0]->store->self, 1), 0);
+    (void)close(fd);
+    assert_true(who()->held);
+    assert_int_equal(holder.fence, 0);
+    leave(0);
+    expect_nobody();
+}
+
 static void test_file_who_says_nothing_that_a_terminal_would_obey(void **state)
 {
     (void)takes(0);
@@ -432,6 +445,7 @@ int main(void)
         with_name(test_file_who_disturbs_nobody),
         with_name(test_file_who_overtook_is_the_holder_and_not_who_sleeps),
         with_name(test_file_who_cannot_be_read_holds_all_the_same),
+        with_name(test_file_who_survives_a_counter_beyond_all_tickets),
         with_name(test_file_who_says_nothing_that_a_terminal_would_obey),
         with_name(test_file_who_of_a_user_without_a_name_is_his_number),
         with_name(test_file_who_is_the_process_that_the_kernel_names),

@@ -263,6 +263,35 @@ static void test_cohort_an_extension_is_the_stores(void **state)
     idle();
 }
 
+/* What is lost is not extended when the next one has it. */
+static void test_cohort_an_extension_ends_with_the_hold(void **state)
+{
+    uint32_t tag;
+
+    (void)state;
+    be_held_by_first_of(2);
+    tag = extends_to(1, LEASE_MS);
+    store_tells(BWL_LOST);
+    tells(1, tag, BWL_LOST);
+    does(BWL_DEED_ACQUIRE, LEASE_MS);
+    idle();
+    store_gives(now + LEASE_MS, FENCE + 1024);
+    tells_held(2, NO_TAG, now + LEASE_MS, FENCE + 1024);
+    idle();
+}
+
+/* The time of its turns begins with the first of them, however late that comes. */
+static void test_cohort_has_one_turn_however_late_it_begins(void **state)
+{
+    (void)state;
+    comes(1);
+    does(BWL_DEED_ACQUIRE, LEASE_MS);
+    store_gives(now + LEASE_MS, FENCE);
+    now += TURNS_MS + 1;
+    tells_held(1, NO_TAG, NOW + LEASE_MS, FENCE);
+    idle();
+}
+
 static void test_cohort_who_extends_may_leave_before_the_answer(void **state)
 {
     (void)state;
@@ -368,6 +397,8 @@ int main(void)
         TEST(a_time_that_is_over_is_no_turn),
         TEST(who_has_his_turn_hears_that_it_is_longer_and_that_it_goes_wrong),
         TEST(an_extension_is_the_stores),
+        TEST(an_extension_ends_with_the_hold),
+        TEST(has_one_turn_however_late_it_begins),
         TEST(who_extends_may_leave_before_the_answer),
         TEST(a_loss_is_told_to_whose_turn_it_is_and_it_is_sought_anew),
         TEST(a_loss_answers_an_extension_once),

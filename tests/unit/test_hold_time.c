@@ -226,6 +226,56 @@ static void test_hold_time_up_without_settling_gives_back_what_is_surely_ours(vo
     }
 }
 
+/* ---- the time of what follows ---------------------------------------------------------------- */
+
+/* What came too late is given back until the wait is over, and behind the caller from then on. */
+static void test_hold_discards_until_the_wait_is_over(void **state)
+{
+    (void)state;
+    be(BWL_HOLD_DISCARDING);
+    told(BWL_UNKNOWN, START + WAIT_MS - 1);
+    expect(BWL_HOLD_DISCARDING, BWL_PENDING, 0);
+    (void)new_hold(state);
+    be(BWL_HOLD_DISCARDING);
+    told(BWL_UNKNOWN, START + WAIT_MS);
+    expect(BWL_HOLD_LEAVING, BWL_NOT_NOW, BWL_RELEASE);
+}
+
+/* A hold that has paused for long between its attempts. */
+static void be_acquiring_after_pauses(void)
+{
+    acquire(START, BWL_NEVER);
+    for (unsigned i = 0; i < 6; i++) {
+        told(BWL_BUSY, START);
+        alarm_at(fx.wake_at);
+    }
+}
+
+static void test_hold_that_leaves_pauses_for_a_short_time_at_first(void **state)
+{
+    (void)state;
+    be_acquiring_after_pauses();
+    cancel(START + 2000);
+    told(BWL_UNKNOWN, START + 2001);
+    assert_int_equal(fx.wake_at, START + 2006);
+}
+
+static void test_hold_that_was_abandoned_insists_for_the_time_of_one_answer(void **state)
+{
+    (void)state;
+    bwl_hold_init(&hold, &unsettled_protocol, 1, &terms);
+    be_acquiring_after_pauses();
+    cancel(START + 2000);
+    told(BWL_HELD, START + 4000);
+    expect(BWL_HOLD_LEAVING, BWL_PENDING, BWL_RELEASE);
+    told(BWL_UNREACHABLE, START + 4000 + ANSWER_MS - 10);
+    expect(BWL_HOLD_LEAVING, BWL_PENDING, 0);
+    assert_int_equal(fx.wake_at, START + 4000 + ANSWER_MS - 5); /* a first pause */
+    alarm_at(fx.wake_at);
+    told(BWL_UNREACHABLE, START + 4000 + ANSWER_MS);
+    expect(BWL_HOLD_OVER, BWL_PENDING, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +294,9 @@ int main(void)
         T(test_hold_time_up_in_a_pause_tells_why_it_pauses),
         T(test_hold_time_up_while_yielding_is_unknown),
         T(test_hold_time_up_without_settling_gives_back_what_is_surely_ours),
+        T(test_hold_discards_until_the_wait_is_over),
+        T(test_hold_that_leaves_pauses_for_a_short_time_at_first),
+        T(test_hold_that_was_abandoned_insists_for_the_time_of_one_answer),
 #undef T
     };
 

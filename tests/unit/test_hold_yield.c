@@ -120,6 +120,19 @@ static void test_hold_yielded_without_an_answer_is_settled(void **state)
     assert_false(fake.cmd.yields); /* once is enough */
 }
 
+/* The time for an answer counts from the yield, not from the acquire before it. */
+static void test_hold_yielded_is_settled_for_the_time_of_one_answer(void **state)
+{
+    (void)state;
+    be_held_by(&yielding_protocol);
+    yield(START + 6000, START + 6500);
+    told(BWL_UNKNOWN, START + 6000 + ANSWER_MS - 1);
+    expect(BWL_HOLD_SETTLING, BWL_PENDING, 0);
+    assert_int_equal(fx.wake_at, START + 6000 + ANSWER_MS);
+    alarm_at(fx.wake_at);
+    expect(BWL_HOLD_LEAVING, BWL_UNKNOWN, BWL_RELEASE);
+}
+
 static void test_hold_yielded_and_cancelled_leaves(void **state)
 {
     (void)state;
@@ -196,6 +209,19 @@ static void test_hold_yielded_has_as_many_tries_as_an_acquire(void **state)
     expect(BWL_HOLD_OVER, BWL_TIMED_OUT, 0);
 }
 
+/* The time for an answer of the acquire counts from the answer of the release before it. */
+static void test_hold_yielded_by_a_release_is_settled_for_the_time_of_one_answer(void **state)
+{
+    (void)state;
+    be(BWL_HOLD_HELD);
+    yield(START + 10, START + 500);
+    told(BWL_RELEASED, START + 3000);
+    expect(BWL_HOLD_ACQUIRING, BWL_PENDING, BWL_ACQUIRE);
+    told(BWL_UNKNOWN, START + 3000 + ANSWER_MS - 1);
+    expect(BWL_HOLD_SETTLING, BWL_PENDING, 0);
+    assert_int_equal(fx.wake_at, START + 3000 + ANSWER_MS);
+}
+
 /* The release took as long as the wait: once more, and no longer. */
 static void test_hold_yielded_late_tries_once(void **state)
 {
@@ -256,12 +282,14 @@ int main(void)
         T(test_hold_yielded_and_not_given_back_in_time_has_timed_out),
         T(test_hold_yielded_what_was_not_ours_is_lost),
         T(test_hold_yielded_without_an_answer_is_settled),
+        T(test_hold_yielded_is_settled_for_the_time_of_one_answer),
         T(test_hold_yielded_and_cancelled_leaves),
         T(test_hold_yields_while_an_extension_is_out),
         T(test_hold_yields_too_late_is_lost),
         T(test_hold_yields_by_a_release_and_an_acquire),
         T(test_hold_yields_at_once_where_nothing_is_asked),
         T(test_hold_yielded_has_as_many_tries_as_an_acquire),
+        T(test_hold_yielded_by_a_release_is_settled_for_the_time_of_one_answer),
         T(test_hold_yielded_late_tries_once),
         T(test_hold_yielded_to_nobody_known_insists_on_its_release),
         T(test_hold_yielding_what_was_not_ours_is_lost),

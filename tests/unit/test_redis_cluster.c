@@ -125,6 +125,20 @@ static void test_cluster_ask_with_a_script_that_is_not_known(void **state)
     assert_int_equal(operation.ended, BWL_RELEASED);
 }
 
+/* One host answers by another protocol, the next one is a node. */
+static void test_cluster_next_host_is_asked_when_one_is_of_another_protocol(void **state)
+{
+    (void)state;
+    bwl_lock *lock = lock_named("a");
+    bwl_lock_acquire(lock, &operation, 60000);
+    assert_true(is_called(0));
+    expect(0, GREETING);
+    says(0, "HTTP/1.1 400 Bad Request\r\n");
+    assert_int_equal(operation.ended, BWL_PENDING);
+    greets(1);
+    expect_set(1, lock);
+}
+
 /* A map that is longer than any answer breaks the connection; the next one does without. */
 static void test_cluster_map_that_is_too_long_is_not_asked_for_again(void **state)
 {
@@ -338,6 +352,7 @@ int main(void)
         CASE(test_cluster_ask_is_for_once),
         CASE(test_cluster_ask_with_a_script_that_is_not_known),
         CASE(test_cluster_map_that_is_too_long_is_not_asked_for_again),
+        CASE(test_cluster_next_host_is_asked_when_one_is_of_another_protocol),
         CASE(test_cluster_next_host_is_asked_when_one_is_not_there),
         CASE(test_cluster_no_host_is_there),
         CASE(test_cluster_held_lock_is_looked_for_when_its_node_goes),

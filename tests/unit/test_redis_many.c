@@ -299,6 +299,15 @@ static void test_a_young_server_is_put_off(void **state)
     assert_int_equal(says(0, "# Server\r\n"), BWL_OK); /* it does not say */
 }
 
+/* To the second, as the server counts: a lease of 3 s and a drift of 1 s are over at 4 s. */
+static void test_a_server_as_old_as_the_lease_and_its_drift_is_asked(void **state)
+{
+    (void)state;
+    must_open("redlock://a,b,c?lease=3s&drift=1s");
+    assert_int_equal(says(0, "# Server\r\nuptime_in_seconds:3\r\n"), BWL_STATUS_UNREACHABLE);
+    assert_int_equal(says(0, "# Server\r\nuptime_in_seconds:4\r\n"), BWL_OK);
+}
+
 /* It would have its vote while that lease still runs elsewhere. */
 static void test_no_lease_is_longer_than_a_young_server_waits(void **state)
 {
@@ -422,6 +431,7 @@ int main(void)
         TEST(test_a_replica_is_refused),
         TEST(test_one_server_under_two_names_is_refused),
         TEST(test_a_young_server_is_put_off),
+        TEST(test_a_server_as_old_as_the_lease_and_its_drift_is_asked),
         TEST(test_no_lease_is_longer_than_a_young_server_waits),
         TEST(test_a_young_server_is_asked_where_that_is_wished),
         TEST(test_who_has_it_at_most_of_them),

@@ -100,20 +100,34 @@ static void test_redis_withdraw_leaves_other_questions_of_the_lock(void **state)
     bwl_redis_open_question old      = { .lock = first, .word = REDIS_DELETE_IF_MINE };
     bwl_redis_open_question look     = { .lock = first, .looker = &looker };
     bwl_redis_open_question verifies = { .lock = first, .verifies = true };
+    bwl_redis_open_question replicas = { .lock = first, .word = REDIS_REPLICATED };
 
     (void)state;
     old.tag      = first->latest_tag + 1;
     look.tag     = first->latest_tag;
     verifies.tag = first->latest_tag;
+    replicas.tag = first->latest_tag;
     assert_true(bwl_redis_append(store, &old));
     assert_true(bwl_redis_append(store, &look));
     assert_true(bwl_redis_append(store, &verifies));
+    assert_true(bwl_redis_append(store, &replicas));
     bwl_redis_withdraw(first);
-    assert_int_equal(store->questions_count, 5);
-    for (unsigned i = 0; i < 3; i++) { /* the test's own */
+    assert_int_equal(store->questions_count, 6);
+    for (unsigned i = 0; i < 4; i++) { /* the test's own */
         (void)bwl_redis_take_unsent(store, 2);
         bwl_lock_unpin(first);
     }
+}
+
+/* The section that the question would have opened is free for another lock. */
+static void test_redis_withdraw_frees_the_section(void **state)
+{
+    (void)state;
+    store->watcher = first;
+    bwl_redis_withdraw(second);
+    assert_ptr_equal(store->watcher, first);
+    bwl_redis_withdraw(first);
+    assert_null(store->watcher);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, ask_for_three, play_is_over)
@@ -127,6 +141,7 @@ int main(void)
         CASE(test_redis_withdraw_says_why_the_last_attempt_failed),
         CASE(test_redis_withdraw_leaves_what_was_sent),
         CASE(test_redis_withdraw_leaves_other_questions_of_the_lock),
+        CASE(test_redis_withdraw_frees_the_section),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,6 +39,12 @@ A lock whose value is a *token* is a lease: it is renewed, and released by compa
 the time when it ends, is never renewed: it ends when it said that it would, and `bowline_extend` is UNSUPPORTED. Where
 the clock is the server's, bowline takes, steals and releases in one step there, and its keys also vanish by themselves.
 
+Programs that take a lock over by GETSET write even when they lose: the stamp of the winner is then theirs. If bowline
+is the winner, its release finds another value, says LOST and leaves the key; the lock stays taken until that stamp is
+over, a timeout of the other program at most. A stamp does not say whose it is, so the key cannot be deleted safely: it
+may be the lock of a third program by then. To be rid of it, make the takeovers rare (a lease longer than the work), or
+move the last old program.
+
 A stamp that is over is taken over, with two exceptions. A time before 2001 or after 2099 is not one that the program
 wrote lately: `1`, `0` and a time in another unit are such values. And these programs set no expiry in Redis: while a
 key has one, it is not theirs, however old its value looks. Both are BUSY and left alone, and `bowline_who` and

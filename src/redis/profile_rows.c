@@ -26,12 +26,12 @@
     .reads = BWL_READS_ONCE, .gone = BWL_GONE_START_OVER, .wins = BWL_WINS_IF_EXPIRED, \
     .missing_wins = true, .release = BWL_RELEASE_IF_MINE, .clock = BWL_CLOCK_OF_SERVER
 
-#define FAULT_BLIND                                                                 \
-    "its other users take a lock that has expired by clocks of their own, and who " \
-    "is late deletes whatever is there"
+#define FAULT_BLIND                                                               \
+    "its other users compare clocks of their own and delete what is not theirs; " \
+    "one that loses a takeover moves our stamp, and our release leaves the key"
 #define FAULT_MOVED                                                                 \
-    "its other users take a lock that has expired by clocks of their own, and who " \
-    "loses that race overwrites the winner's stamp"
+    "its other users compare clocks of their own; one that loses a takeover moves " \
+    "our stamp, and our release leaves the key until that is over"
 
 #define WANTS_LARAVEL \
     "its keys begin with REDIS_PREFIX and CACHE_PREFIX of the application; give yours, as in"

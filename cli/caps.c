@@ -48,6 +48,10 @@ static void write_json(const caps *c)
     if (c->lease_ms > 0)
         json_number("lease_ms", c->lease_ms);
     json_flag("renews", c->renews);
+    if (c->wait_ms != INT64_MAX)
+        json_number("wait_ms", c->wait_ms);
+    if (c->tries_max > 0)
+        json_number("tries_max", c->tries_max);
     json_number("sync", c->replicas);
     json_text("risk", c->risk[0] != '\0' ? c->risk : NULL);
     json_close('}');
@@ -81,6 +85,12 @@ static void write_text(const caps *c)
         write_line("lease", words_of("%s, %s", words_of_duration(c->lease_ms).text,
                                      c->renews ? "renewed at a third of it" : "never renewed")
                                 .text);
+    if (c->tries_max > 0)
+        write_line("tries", words_of("%u, as retry= says", c->tries_max).text);
+    if (c->wait_ms > 0 && c->wait_ms != INT64_MAX)
+        write_line("wait", words_of("%s, unless the caller says otherwise",
+                                    words_of_duration(c->wait_ms).text)
+                               .text);
     if (c->replicas > 0)
         write_line("sync",
                    words_of("it counts when replicas have it: %u of them", c->replicas).text);

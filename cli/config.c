@@ -178,7 +178,8 @@ static int take_time(settings *s, const char *key, const char *value, words wher
         if (strcmp(value, "forever") != 0 &&
             options_duration(&ms, what.text, value, wait, reterr) < 0)
             return -1;
-        s->wait_ms = ms != 0 ? ms : BOWLINE_NO_WAIT;
+        s->wait_ms         = ms != 0 ? ms : BOWLINE_NO_WAIT;
+        s->wait_is_default = false;
         return 0;
     }
     if (strcmp(key, "max-hold") == 0)
@@ -353,7 +354,7 @@ int settings_find(settings *ret_settings, const run_options *options, trouble *r
 {
     settings *s = ret_settings;
 
-    *s = (settings){ .kill_after_ms = 5000, .wait_ms = BOWLINE_FOREVER };
+    *s = (settings){ .kill_after_ms = 5000, .wait_ms = BOWLINE_FOREVER, .wait_is_default = true };
     if (find_config(s, reterr) < 0 || find_url(s, options, reterr) < 0)
         return -1;
     /* What the URL says stands above the config file; 0 leaves it to the URL. */
@@ -366,6 +367,8 @@ int settings_find(settings *ret_settings, const run_options *options, trouble *r
         s->max_hold_ms = 0;
     if (options->wait_ms != 0)
         s->wait_ms = options->wait_ms;
+    s->wait_is_default =
+        s->wait_is_default && s->wait_ms == BOWLINE_FOREVER && options->wait_ms == 0;
     if (options->lease_ms != 0)
         s->lease_ms = options->lease_ms;
     if (options->max_hold_ms != 0)

@@ -22,7 +22,8 @@ typedef struct settings {
     int64_t  max_hold_ms;
     uint32_t lease_ms;
     int64_t  kill_after_ms;
-    bool     url_ends_hold; /* the URL has a max-hold                             */
+    bool     url_ends_hold;   /* the URL has a max-hold                             */
+    bool     wait_is_default; /* nobody has said how long to wait: see own_wait.h   */
 } settings;
 
 /* When it fails, *ret_settings may have a part of it, and is to be wiped all the same. */

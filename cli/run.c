@@ -19,6 +19,7 @@
 #include "job.h"
 #include "lock.h"
 #include "nested.h"
+#include "own_wait.h"
 #include "supervise.h"
 
 /* ---- before the lock ------------------------------------------------------------------------- */
@@ -81,8 +82,10 @@ static int prepare(job *j, trouble *reterr)
 {
     if (check_status_fd(&j->options, reterr) < 0 ||
         settings_find(&j->settings, &j->options, reterr) < 0 ||
-        child_find(j->options.command, reterr) < 0 || signals_take(&j->signals, reterr) < 0 ||
-        open_client(j, reterr) < 0)
+        child_find(j->options.command, reterr) < 0 || signals_take(&j->signals, reterr) < 0)
+        return -1;
+    own_wait_take(&j->settings, j->options.verbose);
+    if (open_client(j, reterr) < 0)
         return -1;
     loop_open(&j->loop, j->client, j->signals.fd);
     return check_nesting(j, reterr);

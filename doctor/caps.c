@@ -330,12 +330,15 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
         return status;
     }
     const bwl_client *client = target.client;
+    const bwl_rules  *rules  = client->settings.rules;
     const caps_row   *row    = find_row(&target);
     *ret_caps                = (caps){
                        .row        = row,
                        .is_default = target.is_default,
                        .renews     = row->renews && client->settings.renews,
                        .lease_ms   = client->engine->has_lease ? client->settings.lease_ms : 0,
+                       .wait_ms    = client->settings.wait_ms,
+                       .tries_max  = rules != NULL ? rules->tries_max : 0,
                        .replicas   = target.replicas,
     };
     (void)snprintf(ret_caps->place, sizeof ret_caps->place, "%s", target.place);

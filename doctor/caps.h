@@ -43,7 +43,9 @@ typedef struct caps {
     bool            is_default;           /* nobody has named the protocol                      */
     bool            renews;               /* the row's, unless the URL says renew=off           */
     int64_t         lease_ms;             /* 0: there is none                                   */
-    unsigned        replicas;             /* that must have it before it counts                 */
+    int64_t         wait_ms;   /* of whoever does not say: 0: one try; INT64_MAX: for ever        */
+    unsigned        tries_max; /* 0: as many as the wait has time for                */
+    unsigned        replicas;  /* that must have it before it counts                 */
 } caps;
 
 /* lease_ms as in bowline_options.  Below 0: such a URL cannot be opened, and ret_why says why in a

@@ -97,6 +97,18 @@ static const char *stranger(const bwl_lock *lock)
                : "";
 }
 
+static int timed_out(const bwl_lock *lock, bwl_fault *fault)
+{
+    const bwl_rules *rules     = lock->hold.claim.rules;
+    unsigned         tries_max = rules != NULL ? rules->tries_max : 0;
+
+    if (tries_max != 0 && lock->hold.claim.attempt >= tries_max)
+        return bwl_fail(fault, BWL_STATUS_TIMEOUT, "%s was held by others at each of %u tries%s",
+                        lock->name, tries_max, stranger(lock));
+    return bwl_fail(fault, BWL_STATUS_TIMEOUT, "%s was held by others for all of the wait%s",
+                    lock->name, stranger(lock));
+}
+
 int bwl_report(const bwl_operation *operation, bowline_error *reterr)
 {
     bwl_fault      *fault = bwl_fault_of(reterr);
@@ -110,9 +122,7 @@ int bwl_report(const bwl_operation *operation, bowline_error *reterr)
         return bwl_fail(fault, BWL_STATUS_BUSY, "%s is held by someone else%s", lock->name,
                         stranger(lock));
     case BWL_FULL: return bwl_fail(fault, BWL_STATUS_BUSY, "%s is held, and %s", lock->name, why);
-    case BWL_TIMED_OUT:
-        return bwl_fail(fault, BWL_STATUS_TIMEOUT, "%s was held by others for all of the wait%s",
-                        lock->name, stranger(lock));
+    case BWL_TIMED_OUT: return timed_out(lock, fault);
     case BWL_NOT_NOW:
         if (lock->why[0] == '\0')
             why = "the server answers too slowly for this lease";

@@ -33,7 +33,7 @@ static int wait_option(bwl_settings *settings, const bwl_url *url, bwl_fault *fa
     int status = duration_option(&settings->wait_ms, url, "wait", fault);
     if (status < 0)
         return status;
-    if (settings->wait_ms > BWL_WAIT_MAX_MS)
+    if (settings->wait_ms != BWL_NEVER && settings->wait_ms > BWL_WAIT_MAX_MS)
         return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, wait= is more than 24 days");
     return BWL_OK;
 }

@@ -51,6 +51,20 @@ def cells(answer):
     return said | {name: "yes" if answer[name] else "no" for name in ("order", "fence")}
 
 
+def test_caps_says_how_long_an_acquire_waits_and_how_often_it_tries(place):
+    def waits(options):
+        answer = caps(place, f"redis://host.invalid?{options}")
+        return answer.get("wait_ms"), answer.get("tries_max")
+
+    assert waits("") == (0, None)
+    assert waits("wait=forever") == (None, None)
+    assert waits("profile=java-jedislock&accept-risk=1") == (300, None)
+    assert waits("profile=php-pidlock&accept-risk=1&retry=2") == (None, 3)
+    assert waits("profile=php-pidlock&accept-risk=1&retry=2&wait=5s") == (5000, 3)
+    text = place.bowline("caps", "redis://host.invalid?profile=java-jedislock&accept-risk=1").stdout
+    assert re.search("^  wait +300ms, unless the caller says otherwise$", text, re.M)
+
+
 def test_the_page_has_a_row_for_each_lock():
     assert sorted(glance()) == sorted(["thread:", "file:", "redlock:", *CLUSTER, *PROTOCOLS])
 

@@ -111,6 +111,39 @@ def test_a_value_that_is_no_plausible_time_is_left_alone_and_shown(place, redis,
     assert redis.cli("get", "job") == value
 
 
+JEDIS = "profile=java-jedislock&accept-risk=1"
+HELD = "4000000000000"
+
+
+def test_run_waits_as_long_as_the_profile_does(place, redis):
+    """And with one that has no wait of its own, or with -w, as long as it takes or is said."""
+    redis.cli("set", "job", HELD)
+    done = place.run("-v", "--url", with_options(redis, JEDIS), "job", "touch", "ran")
+    assert done.returncode == 124
+    assert "bowline: waits 300ms, as profile java-jedislock does: -w says otherwise" in done.stderr.splitlines()
+    assert not place.path("ran").exists()
+    for words in ["-n"], ["-w", "20ms"]:
+        done = place.run("-v", *words, "--url", with_options(redis, JEDIS), "job", "true")
+        assert (done.returncode, "waits" in done.stderr) == (124, False)
+    done = place.run("-v", "--url", with_options(redis, JEDIS + "&wait=20ms"), "job", "true")
+    assert (done.returncode, "waits" in done.stderr) == (124, False)
+
+
+def test_run_tries_as_often_as_retry_says(place, redis):
+    redis.cli("set", "lock_job", HELD)
+    url = with_options(redis, "profile=php-pidlock&accept-risk=1&retry=4&pause=1ms")
+    done = place.run("-v", "--url", url, "job", "touch", "ran")
+    assert done.returncode == 124
+    assert "bowline: tries 5 times, as retry= says: -w says how long at most" in done.stderr.splitlines()
+    assert not place.path("ran").exists()
+
+
+def test_retry_is_not_of_bowlines_own_locks(place, redis):
+    done = place.run("--url", with_options(redis, "retry=4"), "job", "touch", "ran")
+    assert done.returncode == 125
+    assert done.stderr.splitlines()[1].startswith("bowline: in the URL, retry=: only the locks of articles")
+
+
 def test_a_time_that_is_over_is_left_alone_while_the_key_has_an_expiry(place, redis):
     url = with_options(redis, "profile=jedis-lock-1&accept-risk=1")
     redis.cli("set", "job", "1400000000000", "ex", "1000")

@@ -368,6 +368,62 @@ static void test_jedis_tries_four_times(void **state)
     bowline_close(client);
 }
 
+/* "Redis实现分布式锁": retry_times, sleep_time and both buffers. */
+static void test_buffers_are_set_by_the_url(void **state)
+{
+    bowline_client *client = open_with("profile=php-pidlock&lease=20s&buffer=500ms&guard=30s");
+    long long       before = wall_ms();
+
+    (void)state;
+    must_release(must_acquire(client, "lock")); /* the stamp is less than 30 s ahead: it stays */
+    long long is = number_at("lock");
+    assert_true(is >= before + 20500 && is <= wall_ms() + 20500);
+    bowline_close(client);
+    (void)server_ask(redis, "DEL lock");
+
+    client             = open_with("profile=php-pidlock&lease=20s&buffer=0s&guard=1s");
+    before             = wall_ms();
+    bowline_hold *hold = must_acquire(client, "lock");
+    is                 = number_at("lock");
+    assert_true(is >= before + 20000 && is <= wall_ms() + 20000);
+    must_release(hold);
+    assert_false(is_there("lock"));
+    bowline_close(client);
+}
+
+static unsigned tries_with(const char *options, int status, const char *why)
+{
+    bowline_client *client = open_with(options);
+    bowline_error   error  = { 0 };
+    bowline_hold   *hold   = NULL;
+    unsigned        tries  = 0;
+
+    listen_in();
+    assert_status(status, bowline_acquire(&hold, client, "lock", NULL, &error), &error);
+    assert_non_null(strstr(error.text, why));
+    for (const char *at = heard(); (at = strstr(at, "\"SETNX\"")) != NULL; at++)
+        tries++;
+    bowline_close(client);
+    return tries;
+}
+
+static void test_retry_is_how_often_it_tries_again(void **state)
+{
+    static const char at_each[] = "held by others at each of 4 tries";
+
+    (void)state;
+    (void)server_ask(redis, "SET lock %lld", (long long)wall_ms() + 1000000);
+    assert_int_equal(tries_with("profile=php-pidlock&lease=9s", BOWLINE_BUSY, "held by"), 1);
+    assert_int_equal(tries_with("profile=php-pidlock&lease=9s&retry=0", BOWLINE_BUSY, "held by"),
+                     1);
+    assert_int_equal(
+        tries_with("profile=php-pidlock&lease=9s&retry=3&pause=1ms", BOWLINE_TIMEOUT, at_each), 4);
+    assert_int_equal(
+        tries_with("profile=php-pidlock&lease=9s&retry=3&pause=0s", BOWLINE_TIMEOUT, at_each), 4);
+    assert_int_equal(tries_with("protocol=setnx-del&retry=3&pause=1ms", BOWLINE_TIMEOUT, at_each),
+                     4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +445,8 @@ int main(void)
         cmocka_unit_test_setup(test_getset_waits_until_the_stamp_has_expired, empty),
         cmocka_unit_test_setup(test_buffers_on_the_wire, empty),
         cmocka_unit_test_setup(test_jedis_tries_four_times, empty),
+        cmocka_unit_test_setup(test_buffers_are_set_by_the_url, empty),
+        cmocka_unit_test_setup(test_retry_is_how_often_it_tries_again, empty),
     };
 
     return cmocka_run_group_tests_name("catalogue_articles", tests, NULL, stop_server);

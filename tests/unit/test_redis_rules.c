@@ -97,6 +97,63 @@ static void test_rules_of_an_article_are_taken_with_their_lease_and_wait(void **
     assert_true(client->settings.wait_ms == BWL_NEVER);
 }
 
+static void test_rules_are_changed_by_the_url(void **state)
+{
+    (void)state;
+    good("profile=php-pidlock&accept-risk=1&retry=3&pause=20ms&buffer=2ms&guard=1s");
+    assert_int_equal(client->settings.rules->tries_max, 4);
+    assert_int_equal(client->settings.rules->pause_ms, 20);
+    assert_int_equal(client->settings.rules->extra_ns, 2000000);
+    assert_int_equal(client->settings.rules->guard_ms, 1000);
+    assert_int_equal(client->settings.rules->unit_ns, 1000000); /* the others stay */
+    assert_true(client->settings.wait_ms == BWL_NEVER);
+    assert_int_equal(bwl_rules_buffers.tries_max, 0); /* and so does the table */
+    good("profile=php-pidlock&accept-risk=1&retry=0&pause=0s&buffer=0ms&guard=0s");
+    assert_int_equal(client->settings.rules->tries_max, 1);
+    assert_int_equal(client->settings.rules->pause_ms, 1); /* never without a pause */
+    assert_int_equal(client->settings.rules->extra_ns, 0);
+    assert_int_equal(client->settings.rules->guard_ms, 0);
+    assert_int_equal(client->settings.wait_ms, 0);
+    good("profile=php-pidlock&accept-risk=1&retry=3&wait=2s");
+    assert_int_equal(client->settings.wait_ms, 2000);
+    good("protocol=setnx-del&accept-risk=1&retry=1000000&pause=1h");
+    assert_int_equal(client->settings.rules->tries_max, 1000001);
+    good("profile=distributedlock&retry=2&pause=1s"); /* whose rules are of this host as well */
+    assert_int_equal(client->settings.rules->tries_max, 3);
+    assert_non_null(client->settings.rules->prefix);
+    good("profile=php-pidlock&accept-risk=1");
+    assert_ptr_equal(client->settings.rules, &bwl_rules_buffers);
+}
+
+static void test_rules_are_not_changed_where_that_means_nothing(void **state)
+{
+    static const char *const own[] = { "", "protocol=queue&", "protocol=token&" };
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        char options[64];
+        (void)snprintf(options, sizeof options, "%sretry=3", own[i]);
+        bad(options, BWL_STATUS_USAGE, "in the URL, retry=: only the locks of articles");
+        (void)snprintf(options, sizeof options, "%spause=3s", own[i]);
+        bad(options, BWL_STATUS_USAGE, "in the URL, pause=: only the locks of articles");
+        (void)snprintf(options, sizeof options, "%sbuffer=3s", own[i]);
+        bad(options, BWL_STATUS_USAGE, "in the URL, buffer=: only a lock whose value");
+        (void)snprintf(options, sizeof options, "%sguard=3s", own[i]);
+        bad(options, BWL_STATUS_USAGE, "in the URL, guard=: only profile=php-pidlock");
+    }
+    bad("protocol=setnx-del&accept-risk=1&buffer=1ms", BWL_STATUS_USAGE, "buffer=: only a lock");
+    bad("protocol=set-nx-ex&accept-risk=1&buffer=1ms", BWL_STATUS_USAGE, "buffer=: only a lock");
+    bad("profile=redis-py&buffer=1ms", BWL_STATUS_USAGE, "buffer=: only a lock");
+    bad("protocol=setnx-getset&accept-risk=1&guard=1ms", BWL_STATUS_USAGE, "guard=: only profile");
+    bad("profile=jedis-lock-1&accept-risk=1&guard=1ms", BWL_STATUS_USAGE, "guard=: only profile");
+    bad("profile=php-pidlock&accept-risk=1&retry=-1", BWL_STATUS_USAGE, "retry= is a number");
+    bad("profile=php-pidlock&accept-risk=1&retry=1000001", BWL_STATUS_USAGE, "retry= is a number");
+    bad("profile=php-pidlock&accept-risk=1&pause=soon", BWL_STATUS_USAGE, "pause= is a duration");
+    bad("profile=php-pidlock&accept-risk=1&pause=61m", BWL_STATUS_USAGE, "pause= is a duration");
+    bad("profile=php-pidlock&accept-risk=1&buffer=1", BWL_STATUS_USAGE, "buffer= is a duration");
+    bad("profile=php-pidlock&accept-risk=1&guard=x", BWL_STATUS_USAGE, "guard= is a duration");
+}
+
 static void test_rules_unknown_words_are_answered_with_the_nearest(void **state)
 {
     (void)state;
@@ -283,6 +340,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rules_nothing_said_is_token_by_its_own_rules),
         cmocka_unit_test(test_rules_of_an_article_are_taken_with_their_lease_and_wait),
+        cmocka_unit_test(test_rules_are_changed_by_the_url),
+        cmocka_unit_test(test_rules_are_not_changed_where_that_means_nothing),
         cmocka_unit_test(test_rules_unknown_words_are_answered_with_the_nearest),
         cmocka_unit_test(test_rules_that_never_renew_say_so_to_who_insists),
         cmocka_unit_test(test_rules_with_a_fault_are_refused_until_the_risk_is_accepted),

@@ -41,7 +41,7 @@ def test_holder_is_shown_then_broken_and_learns_it_by_its_renewal(place, redis):
             break
         assert place.finish(holder) == LOST  # all stood still for longer than its lease
     shown, broken = done.stdout.splitlines()
-    assert shown.startswith("job: held by ") and f" pid {holder.pid} (sh), which ends in " in shown
+    assert shown.startswith("job: held by ") and f" pid {holder.pid} (bowline run sh), which ends in " in shown
     assert broken == "job: broken"
     assert redis.keys() == []
     assert place.finish(holder) == LOST
@@ -87,7 +87,7 @@ def test_json_is_one_line_and_breaks_only_with_yes(place, redis):
     looked, broken = (json.loads(done.stdout) for done in (looked, broken))
     assert (looked["event"], broken["event"]) == ("held", "broken")
     assert looked["id"] == broken["id"] and len(looked["id"]) == 16
-    assert looked["pid"] == holder.pid and looked["program"] == "sh" and 0 < looked["left_ms"] <= 20000
+    assert looked["pid"] == holder.pid and looked["program"] == "bowline run sh" and 0 < looked["left_ms"] <= 20000
     assert place.let_go(holder) == LOST
 
 

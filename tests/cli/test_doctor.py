@@ -338,6 +338,19 @@ def test_a_stranger_has_locked_here(place, good):
     assert finding["what"].startswith("redis-py has locked on this server")
     assert "?profile=redis-py" in finding["type"]
     assert "takes part" in look(place, f"{good.url}?profile=redis-py").of("strangers")["why"]
+    # The stamps of the old redis-py are another lock.
+    other = look(place, f"{good.url}?profile=redis-py-2.7&accept-risk=1").of("strangers")
+    assert "do not know of each other" in other["why"]
+
+
+def test_stranger_whose_keys_bowline_cannot_know(place, good):
+    script = 'if redis.call("GET",KEYS[1]) == ARGV[1] then return redis.call("DEL",KEYS[1]) end;return 0'
+    assert good.cli("script", "load", script) == "9eb62214c9af87ae5f9a9f12bb4520281c0d2ae1"
+    finding = look(place, None).of("strangers")
+    assert finding["what"].startswith("rueidislock has locked on this server")
+    assert finding["type"].startswith("?profile=rueidislock with its key=")
+    url = f"{good.url}?profile=rueidislock&accept-risk=1&key=rueidislock:0:%25s"
+    assert "takes part" in look(place, url).of("strangers")["why"]
 
 
 def test_what_is_at_risk_is_said(place, good):

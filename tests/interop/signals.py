@@ -3,12 +3,16 @@
 Not a test_*.py, as none of the languages of `make test` has such a lock: tools/interop runs it.
 """
 
+import json
 import os
+import pathlib
+import subprocess
 
 import pytest
 
 from interop import pairs
 
+BOWLINE = pathlib.Path(os.environ.get("BOWLINE_PARTY", "")).parent.parent / "bowline"
 LEASE_MS = 30000
 PATIENCE_MS = 60000
 ABSENT = os.environ.get("BOWLINE_ABSENT", "").split()
@@ -28,3 +32,31 @@ def test_a_release_of_bowlines_is_signalled(arena, pair):
     assert "cmdstat_lpush:calls=1," in arena.server.cli("info", "commandstats")
     assert theirs.hear() == "held"
     assert theirs.release() == "released"
+
+
+# Of whom the doctor says that they have locked here: their scripts are on the server then.
+KNOWN = {
+    "django-redis": "redis-py",
+    "python-redis-lock": "python-redis-lock",
+    "walrus": "walrus",
+    "pottery": "pottery",
+    "sherlock": "sherlock",
+    "node-redlock": "node-redlock",
+    "redis-semaphore": "redis-semaphore",
+    "redsync": "redsync",
+    "bsm-redislock": "bsm/redislock",
+}
+
+
+@pytest.mark.parametrize("pair", [pair for pair in pairs.FETCHED if pair.name in KNOWN], ids=str)
+def test_doctor_knows_the_scripts_of_who_has_locked(arena, pair):
+    if pair.language in ABSENT:
+        pytest.skip(f"{pair.language} is absent")
+    theirs = arena.party(pair.language, pair.algorithm, LEASE_MS).await_ready()
+    assert theirs.acquire() == "held"
+    assert theirs.release() == "released"
+    url = f"redis://127.0.0.1:{arena.server.port}"
+    done = subprocess.run([BOWLINE, "doctor", "--json", url], capture_output=True, text=True, timeout=60, check=False)
+    findings = json.loads(done.stdout)["findings"]
+    said = [each["what"] for each in findings if each["check"] == "strangers"]
+    assert [what.split(" has locked")[0] for what in said] == [KNOWN[pair.name]], done.stdout

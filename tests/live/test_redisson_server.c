@@ -95,6 +95,26 @@ static void test_redisson_extends_its_own_field(void **state)
     bowline_close(client);
 }
 
+/* A new connection asks for what is held, in the words of this protocol. */
+static void test_redisson_hold_outlives_its_connection(void **state)
+{
+    bowline_client *client = open_profile("redisson", "");
+    bowline_hold   *hold   = must_acquire(client, "nightly");
+    char            kept[64];
+    bowline_error   error;
+
+    (void)state;
+    (void)snprintf(kept, sizeof kept, "%s", field());
+    server_hang_up(redis);
+    assert_status(BOWLINE_OK, bowline_extend(hold, 60000, &error), &error);
+    assert_string_equal(field(), kept);
+    (void)server_ask(redis, "DEL nightly");
+    server_hang_up(redis);
+    assert_status(BOWLINE_LOST, bowline_extend(hold, 60000, &error), &error);
+    (void)bowline_release(hold, &error); /* it is over already */
+    bowline_close(client);
+}
+
 /* ---- of others ------------------------------------------------------------------------------- */
 
 static void test_redisson_fields_of_others_are_never_touched(void **state)
@@ -408,6 +428,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(test_redisson_writes_a_hash_with_one_field_that_vanishes),
         TEST(test_redisson_extends_its_own_field),
+        TEST(test_redisson_hold_outlives_its_connection),
         TEST(test_redisson_fields_of_others_are_never_touched),
         TEST(test_redisson_holder_is_known_and_can_be_broken),
         TEST(test_redisson_fences_go_on_from_the_counter),

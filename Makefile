@@ -82,7 +82,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 # Whatever can run side by side, ninja and meson do.
 .NOTPARALLEL:
 
-.PHONY: all help deps docs demo test check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind \
+.PHONY: all help deps docs demo test check-bench check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind \
 	torture torture-tests soak coverage fuzz fuzz-merge explore lab lab-report mutants old-redis valkey bench bench-report bench-peers install deb check-install check-package \
 	check-reproducible clean
 
@@ -94,6 +94,7 @@ help:
 	@echo 'make                 build bowline, bowline-lab and the library'
 	@echo 'make demo            see it work (installs what is missing)'
 	@echo 'make test            build and run every test (installs what is missing)'
+	@echo 'make check-bench     the tests of the benchmark, which wants a quiet machine'
 	@echo 'make install         into PREFIX ($(PREFIX)), below DESTDIR if given'
 	@echo 'make docs            docs/profiles.md from its table, and what the lab and the doctor say in theirs'
 	@echo 'make format          put the C files into the house format'
@@ -129,13 +130,23 @@ demo: deps
 	@ninja -C $(BUILD) bowline
 	@demo/run $(BUILD)
 
-# Most tests wait most of the time; under a sanitizer they compute.
+# Most tests wait most of the time; under a sanitizer they compute. A machine may be busy with other work
+# meanwhile: what measures is in check-bench.
 test: TEST_JOBS = $(shell expr 4 \* $$(nproc))
 test: deps
 	$(call setup,$(BUILD))
 	$(call with-tests,$(BUILD))
 	$(call compile,$(BUILD))
-	$(call run-tests,$(BUILD))
+	$(call run-tests,$(BUILD),,--no-suite bench)
+
+# The benchmark as a program: its options, its reports, its figures. It gives up on a machine that is too busy to
+# measure on, so make check-all runs this and make test does not.
+check-bench: deps
+	$(call setup,$(BUILD))
+	$(call with-tests,$(BUILD))
+	$(call with-bench,$(BUILD))
+	$(call compile,$(BUILD))
+	$(call run-tests,$(BUILD),bench)
 
 # Everything: what .ci/run checks, and what takes too long for every change.
 check-all:

@@ -13,13 +13,13 @@
  * An extension has to be asked for as well: a replica that has the lock and not its extensions lets
  * it end, and would give it to another while the holder goes by what the old server had said.
  *
- * What REPLICATED says is about all up to the last write of the connection on which it is asked: so
- * does Redis from 8 on, and before that it covers more.  Every yes of the inner protocol is a write
- * of its connection, also one about a lock that was ours already (redis/scripts/extend_if_mine.lua).
- * So it is asked in the very step in which a yes of that connection has come; if the connection ends
- * before the answer, nothing is known, and an acquire is given back.  And what a push says is no such yes: who waits was given the lock by
- * somebody else's question, over another connection.  So the queue tells nothing of it before its
- * own EXTEND is answered.
+ * What REPLICATED says is about all up to the last write of the connection on which it is asked
+ * (so does Redis from 8 on; before, it covers more). Every yes of the inner protocol is a write of
+ * its connection, also one about a lock that was ours already (redis/scripts/extend_if_mine.lua).
+ * So it is asked in the very step in which a yes of that connection has come; if the connection
+ * ends before the answer, nothing is known, and an acquire is given back. And what a push says is
+ * no such yes: who waits was given the lock by somebody else's question, over another connection.
+ * So the queue tells nothing of it before its own EXTEND is answered.
  *
  * What it does not promise: as many replicas as are asked for have the lock; when another one takes
  * the server's place, all is as without this.

@@ -116,27 +116,27 @@ void bwl_redis_ask_breaker(bwl_redis_store *store, bwl_lock *lock, const char *t
     (void)bwl_redis_put(store, &question); /* (void): then it is not said who it was */
 }
 
-bool bwl_redis_write_ask_breaker(bwl_redis_store *store, const bwl_redis_open_question *question,
+bool bwl_redis_write_ask_breaker(bwl_redis_store *store, const bwl_redis_open_question *q,
                                  bwl_resp_writer *ret_writer)
 {
     char tag[BWL_QUEUE_TAG_MAX + 1];
 
     if (!bwl_conn_reserve(&store->conn, BWL_QUEUE_BROKEN_ROOM, ret_writer))
         return false;
-    bwl_redis_slot_tag(store, question->lock, tag);
-    bwl_queue_write_ask_broken(ret_writer, tag, store->session, question->token);
+    bwl_redis_slot_tag(store, q->lock, tag);
+    bwl_queue_write_ask_broken(ret_writer, tag, store->session, q->token);
     return true;
 }
 
-void bwl_redis_read_breaker(const bwl_redis_open_question *question, const char *bytes, size_t size)
+void bwl_redis_read_breaker(const bwl_redis_open_question *q, const char *bytes, size_t size)
 {
-    bwl_lock       *lock = question->lock;
+    bwl_lock       *lock = q->lock;
     bwl_resp_cursor cursor;
     bwl_resp_value  value;
     char           *why = lock->why;
 
     if (bytes == NULL || bwl_hold_is_held(&lock->hold) ||
-        strcmp(lock->hold.claim.token, question->token) != 0)
+        strcmp(lock->hold.claim.token, q->token) != 0)
         return; /* it is held anew */
     cursor = bwl_resp_begin(bytes, size);
     if (!bwl_resp_next_bare(&cursor, &value) || value.type != '$' || value.text == NULL)

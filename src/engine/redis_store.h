@@ -346,15 +346,12 @@ bool bwl_redis_breaks(const bwl_redis_open_question *question);
 void bwl_redis_name_seen(const bwl_redis_open_question *question, bwl_redis_question *ret_question,
                          bwl_queue_self *self);
 
-/* Leaves a note for the holder, which is written in front of such a question with a queue. */
+/* A note for the holder, in front of such a question with a queue; and asking for one's own. */
 bool bwl_redis_write_broken(bwl_redis_store *store, const bwl_redis_open_question *question);
-
-/* This hold is not ours any more: asks for such a note. */
 void bwl_redis_ask_breaker(bwl_redis_store *store, bwl_lock *lock, const char *token);
-bool bwl_redis_write_ask_breaker(bwl_redis_store *store, const bwl_redis_open_question *question,
+bool bwl_redis_write_ask_breaker(bwl_redis_store *store, const bwl_redis_open_question *q,
                                  bwl_resp_writer *ret_writer);
-void bwl_redis_read_breaker(const bwl_redis_open_question *question, const char *bytes,
-                            size_t size);
+void bwl_redis_read_breaker(const bwl_redis_open_question *q, const char *bytes, size_t size);
 
 /* The end of it. */
 void bwl_redis_break_ended(bwl_redis_store *store, const bwl_redis_open_question *question,

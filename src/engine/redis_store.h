@@ -400,10 +400,8 @@ bwl_redis_open_question bwl_redis_question_of(bwl_lock *lock, const bwl_ask *ask
 /* Puts it behind the others, to be written with them.  False: there is no memory for it. */
 bool bwl_redis_append(bwl_redis_store *store, const bwl_redis_open_question *question);
 
-/* Takes the oldest one out.  Its lock stays pinned. */
+/* Takes the oldest one out, or the nth, which is not written.  Its lock stays pinned. */
 bwl_redis_open_question bwl_redis_take_first(bwl_redis_store *store);
-
-/* The nth question, which is not written. */
 bwl_redis_open_question bwl_redis_take_unsent(bwl_redis_store *store, size_t nth);
 
 /* So many, from the nth on, go out as one, which is what the connection is given next. */
@@ -427,8 +425,6 @@ void bwl_redis_settle(const bwl_redis_open_question *question, const bwl_event *
 /* The connection cannot be used any more, or there is none.  `refused`: nor would the next one
  * be. */
 void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool refused);
-
-/* See withdraw in engine/client.h. */
 void bwl_redis_withdraw(bwl_lock *lock);
 
 /* redis_write.c */
@@ -489,8 +485,7 @@ bool bwl_redis_await(bwl_client *client, bwl_ms until);
 /* redis_held.c */
 /* The word by which the client's protocol extends a hold: asked for when a connection is new. */
 bwl_redis_word bwl_redis_extension(const bwl_redis_store *store);
-
-bool bwl_redis_holds_something(const bwl_redis_store *store);
+bool           bwl_redis_holds_something(const bwl_redis_store *store);
 
 /* A connection is about to be ready: asks for, or gives up, what is held. */
 void bwl_redis_vouch(bwl_redis_store *store);

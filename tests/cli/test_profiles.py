@@ -88,7 +88,7 @@ def test_what_is_wrong_in_the_url_is_said(place, redis, options, why):
 def test_on_this_machine_there_are_no_such_options(place, option):
     done = place.run("--url", f"file:{place.locks}?{option}", "job", "touch", "ran")
     assert done.returncode == 125
-    assert done.stderr.splitlines()[1] == f'bowline: file: has no option "{option.split("=")[0]}"'
+    assert done.stderr.splitlines()[1].startswith(f'bowline: file: has no option "{option.split("=")[0]}"')
 
 
 def test_a_lock_that_is_never_renewed_ends_and_says_why(place, redis):

@@ -45,7 +45,7 @@ def test_holder_is_shown_then_broken_and_learns_it_by_its_renewal(place, redis):
     assert broken == "job: broken"
     assert redis.keys() == []
     assert place.finish(holder) == LOST
-    assert "job was lost, sh was stopped" in holder.err and "not ours any more" in holder.err
+    assert "job was lost, sh was stopped" in holder.err and "it was broken by " in holder.err
     assert not place.is_alive(holder.command)
     assert redis.keys() == []
 

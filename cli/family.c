@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 enum {
-    LOOKS_MAX   = 4,
-    LOOKS_EMPTY = 2, /* in a row: then nobody is there */
+    LOOKS_MAX   = 64,
+    LOOKS_EMPTY = 2, /* in a row without a new process: then all have been seen */
     DEPTH_MAX   = 4096,
     STAT_MAX    = 1024,
     KNOWN_MAX   = 4096,
@@ -194,6 +194,7 @@ typedef struct look {
     table       *known;
     const child *command;
     int          number;
+    bool         is_new;     /* a process was found that no look before has seen */
     bool         is_outside; /* the group is left alone     */
     DIR         *proc;
     family       found;
@@ -201,9 +202,12 @@ typedef struct look {
 
 static void meet(look *l, process *p)
 {
+    size_t before = l->known->count;
+
     if (p->is_met || !belongs(&l->all, l->known, l->command, p))
         return;
     p->is_met = true;
+    l->is_new = l->is_new || l->known->count != before;
     if (!l->is_outside || !is_in_group(l->command, p))
         count(&l->found, p, send(l->proc, p, l->number));
 }
@@ -216,8 +220,9 @@ static bool take_look(look *l)
     const struct dirent *entry;
     bool                 is_whole = true;
 
-    l->all   = (table){ .rows = NULL };
-    l->found = (family){ .alive = 0 };
+    l->all    = (table){ .rows = NULL };
+    l->found  = (family){ .alive = 0 };
+    l->is_new = false;
     rewinddir(l->proc);
     while (is_whole && (entry = readdir(l->proc)) != NULL) {
         process p;
@@ -263,7 +268,7 @@ void family_signal(family *ret_family, family_known *known, const child *c, int 
         knows = take_look(&l);
         if (number == 0 && l.found.alive > 0)
             break;
-        empty = l.found.alive == l.found.refused ? empty + 1 : 0;
+        empty = l.is_new ? 0 : empty + 1;
     }
     *ret_family = knows ? l.found : look_at_group(c, number);
     if (l.proc != NULL)

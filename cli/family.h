@@ -34,7 +34,7 @@ typedef struct family_known {
 } family_known;
 
 /* Sends `number` to each process of the command, and counts those that were alive at the last look.
- * It looks a few times: until two looks in a row find no process that could be signalled.  With 0
+ * It looks until two looks in a row find no process that is new, at most 64 times.  With 0
  * it only looks, and one look that finds a process is enough.
  * Where /proc cannot be read, the group and the command itself are signalled. */
 void family_signal(family *ret_family, family_known *known, const child *c, int number);

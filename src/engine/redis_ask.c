@@ -8,6 +8,7 @@
  * The clock is looked at by whoever enters this, for a call or a dispatch; what follows from it
  * happens at client->latest.
  */
+#include "engine/redis_note.h"
 #include "engine/redis_store.h"
 #include "engine/drive.h"
 #include "engine/fault.h"

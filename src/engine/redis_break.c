@@ -13,6 +13,7 @@
  */
 #include "engine/fault.h"
 #include "engine/redis_cluster.h"
+#include "engine/redis_note.h"
 #include "engine/redis_slot.h"
 #include "engine/redis_store.h"
 #include "redis/stamp.h"

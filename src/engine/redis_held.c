@@ -24,6 +24,7 @@
  * A server that does not tell its run_id (INFO is forbidden to us, or it has none) is taken to be
  * the same; then the question whether the key is ours is all that is known.
  */
+#include "engine/redis_note.h"
 #include "engine/redis_store.h"
 #include "engine/redis_cluster.h"
 #include "engine/seats.h"

@@ -5,6 +5,7 @@
 #include "engine/fault.h"
 #include "engine/redis_cluster.h"
 #include "engine/redis_many.h"
+#include "engine/redis_note.h"
 #include "engine/redis_wait.h"
 
 #include <stdlib.h>

@@ -302,9 +302,6 @@ void bwl_redis_inbox_ended(bwl_redis_store *store);
  * BWL_QUEUE_GREETING_ROOM, and is answered by one frame. */
 void bwl_redis_introduce(bwl_redis_store *store, bwl_resp_writer *writer, const char *tag);
 
-/* "ann@web-2": this process, for a note to others. */
-void bwl_redis_name_user(char ret_who[2 * BWL_HOLDER_TEXT_MAX]);
-
 /* Is that due again, now that something is asked? */
 bool bwl_redis_is_to_introduce(const bwl_redis_store *store);
 
@@ -345,13 +342,6 @@ bool bwl_redis_breaks(const bwl_redis_open_question *question);
 /* What it says beside its word, written to ret_question; self is of a protocol with a queue. */
 void bwl_redis_name_seen(const bwl_redis_open_question *question, bwl_redis_question *ret_question,
                          bwl_queue_self *self);
-
-/* A note for the holder, in front of such a question with a queue; and asking for one's own. */
-bool bwl_redis_write_broken(bwl_redis_store *store, const bwl_redis_open_question *question);
-void bwl_redis_ask_breaker(bwl_redis_store *store, bwl_lock *lock, const char *token);
-bool bwl_redis_write_ask_breaker(bwl_redis_store *store, const bwl_redis_open_question *q,
-                                 bwl_resp_writer *ret_writer);
-void bwl_redis_read_breaker(const bwl_redis_open_question *q, const char *bytes, size_t size);
 
 /* The end of it. */
 void bwl_redis_break_ended(bwl_redis_store *store, const bwl_redis_open_question *question,

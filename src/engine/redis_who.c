@@ -6,6 +6,7 @@
  * itself when nobody writes it any more; it is written when we connect, and, if that was a while
  * ago, together with what we ask anyway.  It goes when the client is closed.
  */
+#include "engine/redis_note.h"
 #include "engine/redis_slot.h"
 #include "engine/redis_store.h"
 

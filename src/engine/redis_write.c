@@ -7,6 +7,7 @@
  * something to be told first: so a question that says nothing leads that release, where no other
  * goes before it.  Where a server does it otherwise, that is a question more, and nothing is lost.
  */
+#include "engine/redis_note.h"
 #include "engine/redis_store.h"
 #include "engine/redis_cluster.h"
 #include "engine/redis_slot.h"

@@ -550,7 +550,7 @@ def test_those_who_wait_are_told_of_the_command_and_not_of_bowline(place, name):
     holder = place.start("job", str(tool), "--password=secret")
     assert holder.stdout.readline() == "begun\n"
     said = place.run("-n", "job", "true").stderr.splitlines()[1]
-    assert f"({name[:10]}" in said or "\x1b" in name
+    assert f"(bowline run {name[:10]}" in said or "\x1b" in name
     assert "secret" not in said and "\x1b" not in said
 
 

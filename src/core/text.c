@@ -246,3 +246,23 @@ void bwl_hide_passwords(char *text, bool is_cut)
         at = hide_in(at, end, is_cut);
     }
 }
+
+/* ---- texts that are cut off ------------------------------------------------------------------ */
+
+void bwl_mark_cut(char *text)
+{
+    static const char mark[] = "...";
+    enum { MARK = sizeof mark - 1, CUT_MIN = 12 };
+    size_t size = strlen(text), end;
+
+    if (size < CUT_MIN)
+        return;
+    /* A word that fills half of it is cut as well. */
+    for (end = size - MARK; end > size / 2 && text[end] != ' '; end--)
+        continue;
+    if (text[end] != ' ')
+        end = size - MARK;
+    while (end > 0 && (text[end - 1] == ' ' || text[end - 1] == ',' || text[end - 1] == ':'))
+        end--;
+    memcpy(text + end, mark, sizeof mark);
+}

@@ -36,4 +36,8 @@ bool bwl_percent_decode(char *ret_bytes, size_t capacity, const char *text, size
  * that '@' may be missing. */
 void bwl_hide_passwords(char *text, bool is_cut);
 
+/* For a text that was cut off where its room ends: cuts it behind the last whole word, and ends it
+ * with "...".  A text of less than 12 bytes is left as it is. */
+void bwl_mark_cut(char *text);
+
 #endif

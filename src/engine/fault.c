@@ -21,6 +21,8 @@ int bwl_fail(bwl_fault *fault, bwl_status status, const char *format, ...)
     int size = vsnprintf(fault->text, sizeof fault->text, format, arguments); /* cutting is meant */
     va_end(arguments);
     bwl_hide_passwords(fault->text, size >= (int)sizeof fault->text);
+    if (size >= (int)sizeof fault->text && strlen(fault->text) + 1 == sizeof fault->text)
+        bwl_mark_cut(fault->text);
     return status;
 }
 

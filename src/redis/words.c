@@ -273,6 +273,8 @@ void bwl_redis_error_text(char *ret_text, size_t capacity, const char *bytes, si
         ret_text[length++] = c >= 0x20 && c < 0x7f ? (char)c : '?';
     }
     ret_text[length] = '\0';
+    if (length < end)
+        bwl_mark_cut(ret_text);
 }
 
 /* To WAIT, of a server that has become a replica: it is asked for its primary then, or waited for

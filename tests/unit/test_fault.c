@@ -62,6 +62,7 @@ static void test_fault_text_that_is_too_long_is_cut(void **state)
     (void)state;
     (void)bwl_fail(&place.fault, BWL_STATUS_USAGE, "%s", long_text);
     assert_int_equal(strlen(place.fault.text), BWL_FAULT_TEXT_MAX - 1);
+    assert_string_equal(place.fault.text + BWL_FAULT_TEXT_MAX - 5, "x...");
     assert_guarded();
 }
 

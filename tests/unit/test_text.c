@@ -384,10 +384,32 @@ static void test_password_of_a_url_is_hidden_wherever_it_stands(void **state)
     }
 }
 
+static void test_text_that_is_cut_off_ends_behind_a_whole_word(void **state)
+{
+    static const char *const rows[][2] = {
+        { "one two three fo", "one two three..." },
+        { "one two three four", "one two three..." },
+        { "one two three, four", "one two three..." },
+        { "xxxxxxxxxxxxxxxx", "xxxxxxxxxxxxx..." },
+        { "a xxxxxxxxxxxxxx", "a xxxxxxxxxxx..." },
+        { "one two thr", "one two thr" },
+        { "", "" },
+    };
+    char text[40];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        (void)snprintf(text, sizeof text, "%s", rows[i][0]);
+        bwl_mark_cut(text);
+        assert_string_equal(text, rows[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_token_is_unpadded_base64url),
+        cmocka_unit_test(test_text_that_is_cut_off_ends_behind_a_whole_word),
         cmocka_unit_test(test_password_of_a_url_is_hidden_wherever_it_stands),
         cmocka_unit_test_setup(test_token_has_22_characters_of_the_alphabet, same_chance),
         cmocka_unit_test_setup(test_token_every_one_of_the_128_bits_matters, same_chance),

@@ -378,6 +378,8 @@ static void test_words_error_text_is_what_the_server_said(void **state)
     assert_error_text("!7\r\nERR a\nb\r\n", 60, "ERR a?b");
     assert_error_text("-ERR \x1b[31mred\x7f\xff\r\n", 60, "ERR ?[31mred??");
     assert_error_text("-ERR no such thing\r\n", 7, "ERR no");
+    assert_error_text("-ERR no such thing\r\n", 17, "ERR no such...");
+    assert_error_text("-ERR no such thing\r\n", 18, "ERR no such thing");
     assert_error_text("-ERR no such thing\r\n", 1, "");
     assert_error_text("+OK\r\n", 60, "");
     assert_error_text("*1\r\n-ERR inside\r\n", 60, "");

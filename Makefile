@@ -83,7 +83,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps docs demo test check-bench check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind \
-	torture torture-tests soak coverage fuzz fuzz-merge explore lab lab-report mutants old-redis valkey bench bench-report bench-peers install deb check-install check-package \
+	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants old-redis valkey bench bench-report bench-peers install deb check-install check-package \
 	check-reproducible clean
 
 all:
@@ -106,6 +106,7 @@ help:
 	@echo 'make soak            processes that share locks, under a rain of faults, for SOAK_SECONDS ($(SOAK_SECONDS))'
 	@echo 'make fuzz            every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
 	@echo 'make explore         every state of every scenario of the lab (four minutes)'
+	@echo 'make model           the models of the lab beside a real server, at length'
 	@echo 'make lab             protocols by faults, into $(BUILD)/lab.html; the diagrams of the docs'
 	@echo 'make lab-report      the same and random walks, ten million each, written to docs/lab/figures.md (half an hour)'
 	@echo 'make mutants         plant faults in a copy, and see that the tests notice (10 minutes)'
@@ -226,6 +227,21 @@ fuzz:
 # Take what the last `make fuzz` found into the corpus that is kept.
 fuzz-merge:
 	@tools/fuzz merge build-fuzz
+
+# The models of the lab beside a real server, with many more sequences than make test, from a seed that it
+# prints. BOWLINE_MODEL_SEED=N and BOWLINE_WORDS_SEED=N play the same ones again.
+model: export BOWLINE_MODEL_SEED ?= $(shell date +%s)000000
+model: export BOWLINE_WORDS_SEED ?= $(BOWLINE_MODEL_SEED)
+model: export BOWLINE_MODEL_RUNS ?= 300000
+model: export BOWLINE_WORDS_RUNS ?= 100000
+model: deps
+	$(call setup,$(BUILD))
+	$(call with-tests,$(BUILD))
+	$(call compile,$(BUILD))
+	@echo "seeds $$BOWLINE_MODEL_SEED, $$BOWLINE_WORDS_SEED"
+	@rm -f $(BUILD)/meson-logs/model.json; meson test -C $(BUILD) --no-rebuild --print-errorlogs --logbase model \
+		--timeout-multiplier 10 model_redis model_words model_queue model_batch; \
+	tools/count-tests $(BUILD)/meson-logs/model.json
 
 # Every state of every scenario; `make test` has a budget for the large ones.
 explore: all

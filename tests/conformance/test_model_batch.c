@@ -21,9 +21,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-enum { KEYS = 8, TOKENS = 3, RUNS_USUAL = 4000, RUNS_OF_MUTANT = 2000, ROUNDS = 3 };
+enum { KEYS = 8, TOKENS = 3, ROUNDS = 3 };
+enum { RUNS_USUAL = 4000, RUNS_OF_MUTANT = 2000, SEED_USUAL = 1 };
 
 #define ALIEN_TEXT "hello-stranger"
 
@@ -252,7 +252,7 @@ static uint64_t number_from(const char *name, uint64_t otherwise)
 static void test_batch_is_each_of_its_words_alone(void **state)
 {
     uint64_t runs = number_from("BOWLINE_WORDS_RUNS", RUNS_USUAL);
-    uint64_t seed = number_from("BOWLINE_WORDS_SEED", (uint64_t)time(NULL) * 1000000);
+    uint64_t seed = number_from("BOWLINE_WORDS_SEED", SEED_USUAL);
 
     (void)state;
     for (unsigned i = 0; i < VARIANTS; i++) {

@@ -21,10 +21,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     RUNS_USUAL     = 30000,
+    SEED_USUAL     = 1, /* make model draws one */
     RUNS_OF_MUTANT = 10000,
     LENGTH_MAX     = 20,
     CONNECTIONS    = 3,
@@ -329,7 +329,7 @@ static uint64_t play_sequences(uint64_t seed, uint64_t runs)
 static void test_each_word_means_the_same_to_model_and_server(void **state)
 {
     uint64_t runs = number_from("BOWLINE_WORDS_RUNS", RUNS_USUAL);
-    uint64_t seed = number_from("BOWLINE_WORDS_SEED", (uint64_t)time(NULL) * 1000000);
+    uint64_t seed = number_from("BOWLINE_WORDS_SEED", SEED_USUAL);
 
     (void)state;
     print_message("# seed %" PRIu64 ", %" PRIu64 " sequences\n", seed, runs);

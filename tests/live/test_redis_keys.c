@@ -228,7 +228,7 @@ static const stranger strangers[] = {
     { "LPUSH bowline:{x} a b c", "list" },
     { "HSET bowline:{x} field value", "hash" },
     { "SADD bowline:{x} member", "set" },
-    { "ZADD bowline:{x} 1 member", "zset" },
+    { "ZADD bowline:{x} 1 member", "sorted set" },
     { "XADD bowline:{x} 1-1 f v", "stream" },
 };
 

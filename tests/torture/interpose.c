@@ -98,6 +98,10 @@ PLAIN(FILE *, NULL, fdopen, (int fd, const char *mode), (fd, mode), ERROR(ENOMEM
 PLAIN(void *, NULL, opendir, (const char *path), (path), NO_DESCRIPTOR, ERROR(EACCES),
       ERROR(ENOMEM))
 
+/* pidfd_open and pidfd_send_signal; a filter of system calls may refuse them. */
+PLAIN(long, -1, syscall, (long number, long a, long b, long c, long d, long e, long f),
+      (number, a, b, c, d, e, f), ERROR(ENOSYS), ERROR(EPERM), ERROR(EMFILE))
+
 /* The descriptor is gone in any case, as on Linux. */
 OURS(int, close, int fd)
 {

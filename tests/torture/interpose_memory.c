@@ -91,6 +91,24 @@ OURS(void *, realloc, void *block, size_t size)
     return point_keep(moved, __builtin_return_address(0));
 }
 
+/* Not libc's own, which may come back here by way of realloc. */
+void *our_reallocarray(void *block, size_t count, size_t size) __asm__("reallocarray");
+void *our_reallocarray(void *block, size_t count, size_t size)
+{
+    size_t bytes;
+
+    if (POINT(reallocarray, ERROR(ENOMEM)) != NULL)
+        return NULL;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    void *moved = THEIRS(realloc)(block, bytes);
+    if (moved != NULL)
+        point_drop(block);
+    return point_keep(moved, __builtin_return_address(0));
+}
+
 OURS(void, free, void *block)
 {
     if (is_in_room(block) || is_looking || torture_next(&next_free, "free") == NULL)

@@ -147,7 +147,8 @@ static ssize_t spin_for(bwl_spin_wait *wait, int64_t began_ns, int fd, void *ret
 
 ssize_t bwl_spin_receive(bwl_spin_wait *wait, int fd, void *ret_bytes, size_t room)
 {
-    ssize_t got = -1;
+    ssize_t got     = -1;
+    bool    is_done = false;
 
     if (!wait->is_measured) {
         wait->slept = true;
@@ -156,10 +157,12 @@ ssize_t bwl_spin_receive(bwl_spin_wait *wait, int fd, void *ret_bytes, size_t ro
     int64_t  began_ns = wait->system->now_ns();
     unsigned others   = atomic_fetch_add_explicit(&waiting, 1, memory_order_relaxed);
 
-    errno = EAGAIN;
-    if (wait->spin_ns > 0 && bwl_spin_has_room(others, wait->system->cpus()))
-        got = spin_for(wait, began_ns, fd, ret_bytes, room);
-    if (!has_come(got)) {
+    /* errno is valid only right after a receive: counting the CPUs may change it. */
+    if (wait->spin_ns > 0 && bwl_spin_has_room(others, wait->system->cpus())) {
+        got     = spin_for(wait, began_ns, fd, ret_bytes, room);
+        is_done = has_come(got);
+    }
+    if (!is_done) {
         wait->slept = true;
         got         = wait->system->sleep(fd, ret_bytes, room);
     }

@@ -15,6 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -29,6 +32,7 @@ static int64_t  gap_ns;
 static ssize_t  last; /* what recv says in the end                                    */
 static int      last_errno;
 static unsigned cpus_count;
+static int      cpus_errno; /* what counting the CPUs leaves in errno; 0: nothing               */
 static int      looks;
 static int      sleeps;
 static int      offers;
@@ -70,6 +74,8 @@ static void offer(void)
 
 static unsigned cpus(void)
 {
+    if (cpus_errno != 0)
+        errno = cpus_errno;
     return cpus_count;
 }
 
@@ -88,6 +94,7 @@ static int begin(void **state)
     last       = 5;
     last_errno = 0;
     cpus_count = 2;
+    cpus_errno = 0;
     return 0;
 }
 
@@ -410,6 +417,54 @@ static void test_spin_passes_on_what_it_found(void **state)
     }
 }
 
+/* sysconf(3) may succeed and still change errno: without /sys it leaves ENOENT there. */
+static void test_spin_ignores_the_errno_of_the_cpu_count(void **state)
+{
+    (void)state;
+    cpus_errno = ENOENT;
+    for (cpus_count = 1; cpus_count <= 2; cpus_count++) {
+        bwl_spin spin = spin_of(20);
+        assert_int_equal(wait_at(&spin, 1), 5);
+        assert_int_equal(sleeps, 1);
+        assert_int_equal(looks > 0, cpus_count == 2);
+    }
+}
+
+static unsigned count_as_one(void)
+{
+    (void)bwl_spin_real.cpus();
+    return 1;
+}
+
+/* The real sockets and the real count, in a process that has no descriptor left for /sys. */
+static void test_spin_receives_without_a_descriptor_for_the_cpu_count(void **state)
+{
+    bwl_spin_system system = bwl_spin_real;
+    bwl_spin        spin   = { .system = &system, .smoothed_ns = 20 * US };
+    bwl_spin_wait   wait   = bwl_spin_plan(&spin, 1);
+    struct rlimit   before;
+    struct rlimit   none;
+    char            bytes[8];
+    int             pair[2];
+
+    (void)state;
+    system.cpus = count_as_one;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    assert_int_equal(write(pair[1], "reply", 5), 5);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none          = before;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    ssize_t got = bwl_spin_receive(&wait, pair[0], bytes, sizeof bytes);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(got, 5);
+    assert_memory_equal(bytes, "reply", 5);
+    assert_int_equal(wait.looks, 0);
+    assert_true(wait.slept);
+    (void)close(pair[0]);
+    (void)close(pair[1]);
+}
+
 #define CASE(name) cmocka_unit_test_setup(name, begin)
 
 int main(void)
@@ -429,6 +484,8 @@ int main(void)
         CASE(test_spin_bears_a_few_that_fail),
         CASE(test_spin_off_is_a_sleep_and_nothing_else),
         CASE(test_spin_passes_on_what_it_found),
+        CASE(test_spin_ignores_the_errno_of_the_cpu_count),
+        CASE(test_spin_receives_without_a_descriptor_for_the_cpu_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

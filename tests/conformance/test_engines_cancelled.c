@@ -185,12 +185,13 @@ static void *take_and_give(void *arg)
     victim *v = arg;
 
     while (v->strange == BOWLINE_OK) {
-        v->strange = acquire_within(&v->hold, v->client, v->name, 5000, &v->why);
-        pthread_testcancel();
-        if (v->strange == BOWLINE_TIMEOUT && v->may_starve) {
+        v->strange       = acquire_within(&v->hold, v->client, v->name, 5000, &v->why);
+        bool has_starved = v->strange == BOWLINE_TIMEOUT && v->may_starve;
+        if (has_starved)
             v->strange = BOWLINE_OK;
+        pthread_testcancel();
+        if (has_starved)
             continue;
-        }
         if (v->strange != BOWLINE_OK)
             break;
         v->strange = bowline_extend(v->hold, 0, &v->why);

@@ -306,7 +306,7 @@ def test_a_config_file_that_others_can_write_to_is_not_obeyed(two, mode, who):
 
 
 def test_a_config_file_in_a_directory_that_others_can_write_to_is_not_obeyed(two):
-    two.config.write_text("url = file:\n")
+    two.config.write_text(f"url = file:{two.path('config')}\n")
     two.config.parent.chmod(0o777)
     what, why, what_to_type = refused(two, "run", "job", "touch", "ran")
     assert what == f"{two.config} is not trusted" and "everybody can put another file in its place" in why
@@ -318,7 +318,7 @@ def test_a_config_file_in_a_directory_that_others_can_write_to_is_not_obeyed(two
 def test_a_link_of_another_user_is_not_followed(two):
     if os.getuid() != 0:
         pytest.skip("needs root, to give a link away")
-    two.path("mine").write_text("url = file:\n")
+    two.path("mine").write_text(f"url = file:{two.path('config')}\n")
     two.config.unlink(missing_ok=True)
     two.config.symlink_to(two.path("mine"))
     assert two.run("job", "true").returncode == 0

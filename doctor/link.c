@@ -96,7 +96,7 @@ static int connect_to(doctor_link *link, const bwl_address *address)
     link->status = bwl_conn_open(&link->conn, address, &link->fault);
     while (link->status == BWL_OK && link->conn.connecting) {
         if (bwl_clock_now() >= until)
-            link->status = bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE, "no answer for %lld ms",
+            link->status = bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE, "no answer within %lld ms",
                                     (long long)link->patience_ms);
         else
             turn(link, until);
@@ -224,7 +224,7 @@ static int hear(doctor_link *link, bwl_ms until)
         if (link->status < 0)
             return link->status;
         if (bwl_clock_now() >= until)
-            return bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE, "no answer for %lld ms",
+            return bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE, "no answer within %lld ms",
                             (long long)link->patience_ms);
         turn(link, until);
     }

@@ -316,7 +316,7 @@ static void is_late(bwl_redis_store *store)
     }
     if (store->phase == BWL_REDIS_CONNECTING && store->addresses_count > 1)
         ms = (long long)(store->phase_ends_at - store->phase_began_at);
-    (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "no answer for %lld ms", ms);
+    (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "no answer within %lld ms", ms);
     (void)bwl_redis_suspect(store, true, &fault);
     if (store->phase == BWL_REDIS_CONNECTING) {
         bwl_redis_not_connected(store, &fault);

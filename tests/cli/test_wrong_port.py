@@ -78,7 +78,7 @@ def test_run_at_a_silent_port_does_not_suggest_tls(place, start_peer):
     peer = start_peer(None)
     run = place.run("--url", f"{peer.url}?timeout=100ms", "-n", "job", "true")
     assert run.returncode == 125
-    assert "no answer for 100 ms" in run.stderr
+    assert "no answer within 100 ms" in run.stderr
     assert "TLS" not in run.stderr
 
 
@@ -86,7 +86,7 @@ def test_run_ends_with_its_wait_and_one_answer(place, start_peer):
     peer = start_peer(None)
     run = place.run("--url", f"{peer.url}?timeout=600ms", "-w", "100ms", "job", "true")
     assert run.returncode == 125
-    assert "no answer for 600 ms" in run.stderr
+    assert "no answer within 600 ms" in run.stderr
     assert len(peer.open) == 1  # a second attempt would take as long again
 
 

@@ -162,7 +162,7 @@ static void test_a_waiting_thread_renews_too(void **state)
         bowline_error error = { 0 };
         acquire_in_the_end(&hold, client, engine_lock());
         int status = acquire_within(&none, client, "busy", over_two_leases(THE_ENGINE), &error);
-        if (strstr(error.text, "no answer for") == NULL)
+        if (strstr(error.text, "no answer within") == NULL)
             assert_status(BOWLINE_TIMEOUT, status, &error);
     } while (!was_kept(THE_ENGINE, hold, ++round));
     must_release(busy);

@@ -35,7 +35,7 @@ bowline_client *must_open_at(const char *url, int32_t keeper, const char *file, 
 
 bool came_too_late(int status, const bowline_error *error)
 {
-    return status < 0 && (strstr(error->text, "no answer for") != NULL ||
+    return status < 0 && (strstr(error->text, "no answer within") != NULL ||
                           strstr(error->text, "too slowly") != NULL);
 }
 

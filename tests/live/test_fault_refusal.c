@@ -56,7 +56,7 @@ static bool ends_with_its_lease(const refusal *f)
         server_hang_up(redis);
     int64_t fault_us = witness_now_us();
     int     status   = bowline_extend(hold, 0, &error);
-    bool    is_late  = status == BOWLINE_LOST || strstr(error.text, "no answer for") != NULL;
+    bool    is_late  = status == BOWLINE_LOST || strstr(error.text, "no answer within") != NULL;
     if (!is_late) {
         assert_status(BOWLINE_REFUSED, status, &error);
         if (f->text != NULL && strstr(error.text, f->text) == NULL)

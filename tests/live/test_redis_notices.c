@@ -194,7 +194,7 @@ static void test_who_of_a_silent_server_blocks_nobody(void **state)
     assert_int_equal(event.kind, BOWLINE_EVENT_ENDED);
     assert_ptr_equal(event.operation, first);
     assert_status(BOWLINE_UNREACHABLE, bowline_who_finish(&holder, first, &error), &error);
-    assert_non_null(strstr(error.text, "no answer for 700 ms"));
+    assert_non_null(strstr(error.text, "no answer within 700 ms"));
     assert_status(BOWLINE_OK, bowline_who_start(&first, client, "n", &error), &error);
     server_signal(redis, SIGCONT);
     assert_status(BOWLINE_OK, bowline_who_finish(&holder, first, &error), &error);

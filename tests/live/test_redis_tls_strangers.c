@@ -158,7 +158,7 @@ static void test_servers_that_do_not_shake_hands(void **state)
     } list[] = {
         { "", 0, true, BOWLINE_UNREACHABLE, "closed the connection during the TLS handshake" },
         { "", 0, false, BOWLINE_UNREACHABLE, "is this a port for TLS?" },
-        { HALF_A_HELLO, 13, false, BOWLINE_UNREACHABLE, "no answer for 50 ms" },
+        { HALF_A_HELLO, 13, false, BOWLINE_UNREACHABLE, "no answer within 50 ms" },
         { HALF_A_HELLO, 13, true, BOWLINE_UNREACHABLE,
           "closed the connection during the TLS handshake" },
         { "-ERR unknown command\r\n", 22, false, BOWLINE_REFUSED,

@@ -100,7 +100,7 @@ static void acquires_are_refused(const trouble *t)
 /* What is refused is refused for this reason.  False: the answer came too late. */
 static bool is_as_expected(const trouble *t, int status, const bowline_error *error)
 {
-    bool is_late = status == BOWLINE_LOST || strstr(error->text, "no answer for") != NULL;
+    bool is_late = status == BOWLINE_LOST || strstr(error->text, "no answer within") != NULL;
 
     if (is_late && status < 0)
         return false;

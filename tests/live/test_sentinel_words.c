@@ -145,7 +145,7 @@ static void must_be_had_at_once(const char *url)
     int           status = attempt(url, &error);
 
     for (int round = 1; round < 20 && status != BOWLINE_OK; round++) {
-        if (strstr(error.text, "no answer for") == NULL)
+        if (strstr(error.text, "no answer within") == NULL)
             break;
         (void)server_ask(redis, "DEL bowline:{x}"); /* it may have been carried out */
         status = attempt(url, &error);

@@ -91,7 +91,7 @@ static void cannot_be(slot *me, const char *call, const bowline_error *error)
 static bool may_end_so(int status, const bowline_error *error)
 {
     bool too_late =
-        strstr(error->text, "too slowly") != NULL || strstr(error->text, "no answer for") != NULL;
+        strstr(error->text, "too slowly") != NULL || strstr(error->text, "no answer within") != NULL;
 
     return status == BOWLINE_TIMEOUT || status == BOWLINE_UNKNOWN ||
            status == BOWLINE_UNREACHABLE || (status == BOWLINE_REFUSED && too_late);

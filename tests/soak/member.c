@@ -58,7 +58,7 @@ static bool may_refuse(const bowline_error *error)
                                          "sends to",
                                          "closed the connection",
                                          "too slowly",
-                                         "no answer for" };
+                                         "no answer within" };
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strstr(error->text, parts[i]) != NULL)

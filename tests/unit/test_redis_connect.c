@@ -367,7 +367,7 @@ static void test_redis_connect_addresses_end_within_the_time_of_one(void **state
     }
     assert_int_equal(store->opened, 3);
     assert_int_equal(operation.ended, BWL_UNREACHABLE);
-    assert_why(lock, "no answer for ");
+    assert_why(lock, "no answer within ");
     close_hole(hole, fill);
 }
 
@@ -404,7 +404,7 @@ static void test_redis_connect_silence_in_the_greeting_is_no_hint_of_tls(void **
     store->phase_ends_at       = bwl_client_now(client) + 40;
     bwl_redis_set_timer(store);
     drive_until_ended();
-    assert_string_equal(lock->why, "redis.test:6379: no answer for 40 ms");
+    assert_string_equal(lock->why, "redis.test:6379: no answer within 40 ms");
     (void)close(place);
 }
 

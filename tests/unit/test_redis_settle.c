@@ -408,7 +408,7 @@ static void test_redis_ask_silence_breaks_the_connection_in_time(void **state)
         assert_int_equal(bwl_client_drive(client, BWL_NEVER, &fault), BWL_OK);
     assert_true(bwl_client_now(client) - written_at >= 50);
     assert_told_once(locks[0], BWL_DOWN, 0);
-    assert_non_null(strstr(locks[0]->why, "no answer for 50 ms"));
+    assert_non_null(strstr(locks[0]->why, "no answer within 50 ms"));
     expect("SET bowline:{n0} %s NX PX 30000", locks[0]->hold.claim.token);
     expect_closed();
 }

@@ -252,7 +252,7 @@ static void test_verbs_lease_without_an_answer_is_unknown(void **state)
     (void)state;
     to_extend = "";
     assert_int_equal(bowline_extend(hold, 60000, &error), BOWLINE_UNKNOWN);
-    assert_non_null(strstr(error.text, "no answer for 300 ms"));
+    assert_non_null(strstr(error.text, "no answer within 300 ms"));
     assert_in_range(bowline_hold_left_ms(hold), 20000, 30000); /* as it was */
 }
 

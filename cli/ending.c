@@ -44,6 +44,8 @@ static words words_of_rest(const family *rest)
 {
     words who = words_of("pid %d", (int)rest->pid);
 
+    if (rest->pid == 0)
+        return words_of("a process of it is hidden, or starts others faster than they are found");
     if (rest->program[0] != '\0')
         who = words_of("%s (%s)", who.text, rest->program);
     who = words_of("%s: %s", who.text,

@@ -4,6 +4,13 @@
  * The table of processes is no snapshot: while it is read, processes start, end, and get another
  * parent.  A process whose parent ended in that moment has no way up to bowline in this table; it
  * is a child of bowline in the next one.  So a look that finds nobody is confirmed by another.
+ * That is no proof: a process that does nothing but start the next one and end is missed by any
+ * number of looks on a busy machine.  The proof is that bowline has no child: each descendant of
+ * the command has an ancestor that is one.  (It says nothing where bowline had children before the
+ * command.)
+ *
+ * Such a process is killed by way of the list of bowline's children, which is short, and read in
+ * one call (CONFIG_PROC_CHILDREN).
  *
  * A number that was read from /proc may belong to another process by the time it is signalled.  A
  * descriptor of the process (pidfd) is opened first, and the time of its start compared after that.
@@ -14,10 +21,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -25,6 +34,7 @@ enum {
     LOOKS_EMPTY = 2, /* in a row without a new process: then all have been seen */
     DEPTH_MAX   = 4096,
     STAT_MAX    = 1024,
+    LIST_MAX    = 4096, /* bytes of a list of children that are read: some hundred processes */
     KNOWN_MAX   = 4096,
 };
 
@@ -212,6 +222,44 @@ static void meet(look *l, process *p)
         count(&l->found, p, send(l->proc, p, l->number));
 }
 
+/* The children of one thread of bowline, as "4121 4122 ". */
+static void kill_children_of(look *l, int tasks_fd, const char *thread)
+{
+    char path[64], text[LIST_MAX + 1];
+    int  wrote = snprintf(path, sizeof path, "%s/children", thread);
+    int  fd    = -1;
+
+    if (wrote > 0 && (size_t)wrote < sizeof path)
+        fd = openat(tasks_fd, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return; /* the thread has ended, or the kernel has no such list */
+    ssize_t got = read(fd, text, LIST_MAX);
+    (void)close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    for (char *rest = NULL, *pid = strtok_r(text, " ", &rest); pid != NULL;
+         pid = strtok_r(NULL, " ", &rest)) {
+        process p;
+        if (read_process(&p, dirfd(l->proc), pid) && p.parent == getpid() &&
+            belongs(&l->all, l->known, l->command, &p))
+            (void)send(l->proc, &p, SIGKILL); /* (void): it is looked at again */
+    }
+}
+
+/* An orphan of the command is a child of whichever thread of bowline the kernel has chosen. */
+static void kill_children(look *l)
+{
+    DIR                 *tasks = opendir("/proc/self/task");
+    const struct dirent *entry;
+    size_t               before = l->known->count;
+
+    while (tasks != NULL && (entry = readdir(tasks)) != NULL)
+        if (entry->d_name[0] != '.')
+            kill_children_of(l, dirfd(tasks), entry->d_name);
+    if (tasks != NULL)
+        (void)closedir(tasks);
+    l->is_new = l->is_new || l->known->count != before;
+}
+
 /* Each process is signalled as soon as it is read, so that one that starts another and ends has
  * little time to do so.  Parents mostly come first; whose parent comes later is met in the end.
  * False: /proc cannot be read, or there is no memory. */
@@ -223,6 +271,8 @@ static bool take_look(look *l)
     l->all    = (table){ .rows = NULL };
     l->found  = (family){ .alive = 0 };
     l->is_new = false;
+    if (l->number == SIGKILL)
+        kill_children(l);
     rewinddir(l->proc);
     while (is_whole && (entry = readdir(l->proc)) != NULL) {
         process p;
@@ -258,6 +308,23 @@ static family look_at_group(const child *c, int number)
     return f;
 }
 
+/* Some process of the command is alive, although none may have been found.  What has ended is
+ * waited for, but not the command itself: while it has to be, its processes are not all gone
+ * anyway. */
+static bool has_child(const child *c)
+{
+    siginfo_t info = { .si_pid = 0 };
+
+    if (c->has_elder || c->is_running)
+        return false;
+    do {
+        info.si_pid = 0;
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) < 0)
+            return false;
+    } while (info.si_pid != 0);
+    return true;
+}
+
 void family_signal(family *ret_family, family_known *known, const child *c, int number)
 {
     look l     = { .known = known, .command = c, .number = number, .proc = opendir("/proc") };
@@ -271,6 +338,8 @@ void family_signal(family *ret_family, family_known *known, const child *c, int 
         empty = l.is_new ? 0 : empty + 1;
     }
     *ret_family = knows ? l.found : look_at_group(c, number);
+    if (ret_family->alive == 0 && has_child(c))
+        ret_family->alive = 1;
     if (l.proc != NULL)
         (void)closedir(l.proc);
 }

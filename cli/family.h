@@ -35,7 +35,9 @@ typedef struct family_known {
 
 /* Sends `number` to each process of the command, and counts those that were alive at the last look.
  * It looks until two looks in a row find no process that is new, at most 64 times.  With 0
- * it only looks, and one look that finds a process is enough.
+ * it only looks, and one look that finds a process is enough.  Where the command was waited for and
+ * bowline had no children before, none counts as alive only if bowline has no child left; one that
+ * is there and was not found counts, with a pid of 0.  Its orphans that have ended are waited for.
  * Where /proc cannot be read, the group and the command itself are signalled. */
 void family_signal(family *ret_family, family_known *known, const child *c, int number);
 

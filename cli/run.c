@@ -213,9 +213,11 @@ static int say_lost(const job *j, const bowline_error *error)
         is.why  = words_of("%s; %s", j->lost_why.text, j->ending.why.text);
         is.type = words_of("the lock was kept until it ended: look at its work");
     }
-    if (j->ending.gave_up)
+    if (j->ending.gave_up && j->ending.pid != 0)
         is.type = words_of("it may work beside the next holder; type: sudo kill -KILL %d",
                            (int)j->ending.pid);
+    else if (j->ending.gave_up)
+        is.type = words_of("it may work beside the next holder; type: sudo ps -ef --forest");
     say_trouble(&is);
     return is.code;
 }

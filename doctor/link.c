@@ -96,8 +96,9 @@ static int connect_to(doctor_link *link, const bwl_address *address)
     link->status = bwl_conn_open(&link->conn, address, &link->fault);
     while (link->status == BWL_OK && link->conn.connecting) {
         if (bwl_clock_now() >= until)
-            link->status = bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE, "no answer within %lld ms",
-                                    (long long)link->patience_ms);
+            link->status =
+                bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE, "no answer within %lld ms",
+                         (long long)link->patience_ms);
         else
             turn(link, until);
     }

@@ -12,24 +12,32 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/family.h"
 
-enum { USER_NOBODY = 65534 };
+enum { USER_NOBODY = 65534, HOPS_MAX = 8000 };
 
 static int   ready[2];
 static child c;
 
 static family_known known;
 
+static pid_t *orphan; /* of leave_twice, in memory that is shared with the command */
+
 static int begin(void **state)
 {
     (void)state;
+    orphan = mmap(NULL, sizeof *orphan, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(orphan != MAP_FAILED);
     assert_int_equal(pipe(ready), 0);
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
     return 0;
@@ -43,12 +51,15 @@ static int end(void **state)
     (void)state;
     do {
         family_signal(&rest, &known, &c, SIGKILL);
-        while (waitpid(-1, NULL, WNOHANG) > 0)
-            continue;
+        for (pid_t ended; (ended = waitpid(-1, NULL, WNOHANG)) > 0;)
+            if (ended == c.pid)
+                c.is_running = false;
+        c.group_is_over = !c.is_running && kill(-c.pid, 0) < 0;
     } while (rest.alive > 0);
     family_forget(&known);
     (void)close(ready[0]);
     (void)close(ready[1]);
+    (void)munmap(orphan, sizeof *orphan);
     return 0;
 }
 
@@ -96,10 +107,12 @@ static void leave_twice(void)
     pid_t between = fork();
 
     if (between == 0) {
-        if (fork() == 0) {
+        pid_t daemon = fork();
+        if (daemon == 0) {
             (void)setsid();
             sleep_for_ever();
         }
+        *orphan = daemon;
         _exit(0);
     }
     (void)waitpid(between, NULL, 0);
@@ -282,6 +295,63 @@ static void test_family_leaves_a_group_alone_that_is_over(void **state)
     c.group_is_over = false;
 }
 
+/* Starts the next one and ends, as fast as it can; not for ever, because each takes a number. */
+static void hop(void)
+{
+    if (fork() != 0)
+        return;
+    (void)setsid();
+    (void)!write(ready[1], "r", 1);
+    for (int hops = 0; hops < HOPS_MAX; hops++)
+        if (fork() != 0)
+            _exit(0);
+    _exit(0);
+}
+
+/* The command has ended, and its group with it: its number may be another's from now on. */
+static void end_command(void)
+{
+    assert_int_equal(kill(c.pid, SIGKILL), 0);
+    assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
+    c.is_running    = false;
+    c.group_is_over = true;
+}
+
+/* It is never there when it is looked for, but there is always one. */
+static void test_family_that_hops_is_killed_before_it_is_called_gone(void **state)
+{
+    (void)state;
+    start(hop);
+    wait_until_ready(2);
+    end_command();
+    while (count_of(SIGKILL) > 0)
+        continue;
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+/* Another file system lies over its directory in /proc, in a mount name space of this test. */
+static void test_family_has_a_process_that_is_not_found(void **state)
+{
+    char   place[32];
+    family f;
+
+    (void)state;
+    start(leave_twice);
+    wait_until_ready(2);
+    (void)snprintf(place, sizeof place, "/proc/%d", (int)*orphan);
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("none", place, "tmpfs", 0, NULL) < 0) {
+        print_message("no process can be hidden: %s\n", strerror(errno));
+        skip();
+    }
+    end_command();
+    family_signal(&f, &known, &c, SIGKILL);
+    assert_int_equal(f.alive, 1);
+    assert_int_equal(f.pid, 0);
+    assert_int_equal(umount2(place, MNT_DETACH), 0);
+}
+
 static void test_family_tells_who_may_not_be_signalled(void **state)
 {
     family f;
@@ -316,6 +386,8 @@ int main(void)
         CASE(test_family_has_no_elder),
         CASE(test_family_keeps_an_orphan_that_was_known),
         CASE(test_family_leaves_a_group_alone_that_is_over),
+        CASE(test_family_that_hops_is_killed_before_it_is_called_gone),
+        CASE(test_family_has_a_process_that_is_not_found),
         CASE(test_family_tells_who_may_not_be_signalled),
     };
 

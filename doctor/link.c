@@ -87,6 +87,12 @@ static void name_address(doctor_link *link, const bwl_address *address)
         link->address[0] = '\0';
 }
 
+static int is_late(doctor_link *link)
+{
+    return bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE, "no answer within %lld ms",
+                    (long long)link->patience_ms);
+}
+
 static int connect_to(doctor_link *link, const bwl_address *address)
 {
     bwl_ms until = bwl_later(bwl_clock_now(), link->patience_ms);
@@ -96,9 +102,7 @@ static int connect_to(doctor_link *link, const bwl_address *address)
     link->status = bwl_conn_open(&link->conn, address, &link->fault);
     while (link->status == BWL_OK && link->conn.connecting) {
         if (bwl_clock_now() >= until)
-            link->status =
-                bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE, "no answer within %lld ms",
-                         (long long)link->patience_ms);
+            link->status = is_late(link);
         else
             turn(link, until);
     }
@@ -225,8 +229,7 @@ static int hear(doctor_link *link, bwl_ms until)
         if (link->status < 0)
             return link->status;
         if (bwl_clock_now() >= until)
-            return bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE, "no answer within %lld ms",
-                            (long long)link->patience_ms);
+            return is_late(link);
         turn(link, until);
     }
 }

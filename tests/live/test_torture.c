@@ -90,8 +90,8 @@ static void cannot_be(slot *me, const char *call, const bowline_error *error)
 /* REFUSED: who was stopped while he asked, longer than a lease, has won too late to use it. */
 static bool may_end_so(int status, const bowline_error *error)
 {
-    bool too_late =
-        strstr(error->text, "too slowly") != NULL || strstr(error->text, "no answer within") != NULL;
+    bool too_late = strstr(error->text, "too slowly") != NULL ||
+                    strstr(error->text, "no answer within") != NULL;
 
     return status == BOWLINE_TIMEOUT || status == BOWLINE_UNKNOWN ||
            status == BOWLINE_UNREACHABLE || (status == BOWLINE_REFUSED && too_late);

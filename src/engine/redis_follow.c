@@ -43,18 +43,20 @@ static bool may_hop(const bwl_redis_store *store, bwl_redis_open_question *q)
     return true;
 }
 
+/* In a cluster each question goes out alone, and one frame answers it: nothing of an answer is
+ * known yet. */
 bool bwl_redis_put_anew(bwl_redis_store *store, const bwl_redis_open_question *question)
 {
     bwl_redis_open_question q = *question;
 
+    assert(q.heard == 0);
+    assert(q.known == 0);
+    assert(q.together == 0);
     q.written   = false;
     q.prepares  = false;
     q.read_late = false;
     q.awaits_ok = false;
-    q.heard     = 0;
     q.failed    = 0;
-    q.known     = 0;
-    q.together  = 0;
     return bwl_redis_put(store, &q);
 }
 
@@ -153,8 +155,7 @@ void bwl_redis_seek_held(bwl_redis_store *store)
 {
     bwl_lock *next;
 
-    if (store->cluster == NULL || !bwl_redis_is_suspect(store) ||
-        bwl_redis_adviser(store->cluster, store->place) == BWL_NOBODY)
+    if (store->cluster == NULL || !bwl_redis_is_suspect(store))
         return;
     for (bwl_lock *lock = store->client->locks; lock != NULL; lock = next) {
         bwl_redis_open_question question = { .lock     = lock,

@@ -75,6 +75,23 @@ static bwl_lock *queued_at_0(void)
     return lock;
 }
 
+/* By way of 0, which has said so. */
+static bwl_lock *held_at_1(void)
+{
+    bwl_lock *lock = asked_at_0();
+
+    for (unsigned i = 0; i < 3; i++)
+        says_moved(0, "a", 1);
+    greets_queue(1);
+    assert_true(hears(1, "SSUBSCRIBE", "bowline:f:{"));
+    read_inbox();
+    says_prepared(1);
+    assert_true(hears(1, bwl_scripts[BWL_SCRIPT_QUEUE_JOIN].sha1, inbox));
+    says(1, ":1795323949966265\r\n");
+    assert_int_equal(operation.ended, BWL_HELD);
+    return lock;
+}
+
 /* ---- what comes before ----------------------------------------------------------------------- */
 
 static void test_slot_is_told_before_the_first_question(void **state)
@@ -158,6 +175,28 @@ static void test_slot_whose_connection_ends_in_between(void **state)
     assert_int_equal(operation.ended, BWL_PENDING);
 }
 
+/* What was refused of what comes before it is nothing to a node that knows all of it. */
+static void test_slot_that_another_node_has_been_told_of(void **state)
+{
+    static bwl_operation second; /* ends with the client */
+
+    (void)state;
+    (void)held_at_1();
+    bwl_redis_store *first               = client->store;
+    first->cluster->owners[slot_of("a")] = 1; /* by a map that is old: node 0 */
+    bwl_lock *other                      = lock_named("a");
+    bwl_lock_acquire(other, &second, 60000);
+    turn();
+    assert_true(hears(0, "SSUBSCRIBE", "bowline:f:{"));
+    says(0, "-LOADING not yet\r\n");
+    vanish(0);
+    hang_up(0);
+    assert_true(hears(1, bwl_scripts[BWL_SCRIPT_QUEUE_JOIN].sha1, inbox));
+    assert_null(strstr(bytes, "SSUBSCRIBE"));
+    says(1, ":1795323949966266\r\n");
+    assert_int_equal(second.ended, BWL_HELD);
+}
+
 /* ---- a slot that moves ----------------------------------------------------------------------- */
 
 static void test_slot_that_has_gone_is_looked_for(void **state)
@@ -173,6 +212,33 @@ static void test_slot_that_has_gone_is_looked_for(void **state)
     read_inbox();
     says_prepared(1);
     assert_true(hears(1, bwl_scripts[BWL_SCRIPT_QUEUE_BEAT].sha1, inbox));
+}
+
+/* Others may have drawn fences elsewhere meanwhile. */
+static void test_slot_that_has_come_back_is_told_again(void **state)
+{
+    (void)state;
+    (void)held_at_1();
+    bwl_lock_acquire(lock_named("a"), &operation, 60000);
+    assert_true(hears(1, bwl_scripts[BWL_SCRIPT_QUEUE_JOIN].sha1, inbox));
+    says_moved(1, "a", 0);
+    assert_true(hears(0, "SSUBSCRIBE", "bowline:f:{"));
+    for (unsigned i = 0; i < 3; i++)
+        says_moved(0, "a", 1);
+    assert_true(hears(1, "SSUBSCRIBE", "bowline:f:{"));
+}
+
+/* It is about one key, which is there if it is not here. */
+static void test_slot_whose_keys_have_gone_is_extended_where_they_are(void **state)
+{
+    (void)state;
+    bwl_lock *lock = held_at_1();
+    bwl_lock_extend(lock, &operation, LEASE_MS);
+    assert_true(hears(1, EXTEND, "30000"));
+    says(1, "-ASK %u 127.0.0.1:%d\r\n", slot_of("a"), ports[2]);
+    greets_queue(2);
+    assert_true(hears(2, "ASKING", EXTEND));
+    assert_int_equal(operation.ended, BWL_PENDING);
 }
 
 /* What another slot has lost is nothing to us. */
@@ -265,7 +331,10 @@ int main(void)
         CASE(test_slot_that_is_elsewhere),
         CASE(test_slot_whose_channels_are_not_for_us),
         CASE(test_slot_whose_connection_ends_in_between),
+        CASE(test_slot_that_another_node_has_been_told_of),
         CASE(test_slot_that_has_gone_is_looked_for),
+        CASE(test_slot_that_has_come_back_is_told_again),
+        CASE(test_slot_whose_keys_have_gone_is_extended_where_they_are),
         CASE(test_slot_of_others_has_gone),
         CASE(test_slot_whose_keys_are_apart_is_asked_again),
         CASE(test_slot_question_that_nobody_wants_is_not_asked_again),

@@ -200,11 +200,16 @@ static void try_current(bwl_sentinel *s)
         take_addresses(s);
 }
 
-static void begin_round(bwl_sentinel *s)
+static void take_time(bwl_sentinel *s)
 {
     s->tried   = 0;
     s->refusal = (bwl_fault){ 0 };
     s->seek_by = bwl_later(now_of(s), s->client->settings.answer_ms);
+}
+
+static void begin_round(bwl_sentinel *s)
+{
+    take_time(s);
     try_current(s);
 }
 
@@ -279,27 +284,23 @@ static void broke(bwl_sentinel *s, bwl_fault *fault)
     }
 }
 
-/* Takes what has come.  What is told may end all this, and another line may have begun. */
+/* Takes what has come.  What is told may end all this: then the rest has gone with its line. */
 static int take_frames(bwl_sentinel *s, bwl_fault *fault)
 {
-    uint64_t    ended = s->ended;
     bwl_primary primary;
     const char *bytes;
     size_t      size;
-    int         status = 1;
+    int         status;
 
-    while (s->ended == ended) {
-        status = bwl_conn_frame(&s->conn, &bytes, &size, fault);
-        if (status <= 0)
-            return status;
+    while ((status = bwl_conn_frame(&s->conn, &bytes, &size, fault)) > 0) {
         if (bytes[0] != '>')
             status = answered(s, bytes, size, fault);
         else if (bwl_sentinel_read_switch(&primary, s->service, bytes, size))
             tell(s, &primary);
         if (status < 0)
-            return status;
+            break;
     }
-    return BWL_OK;
+    return status;
 }
 
 static void ready(bwl_source *source, uint32_t events)
@@ -334,9 +335,7 @@ static void ask_again(bwl_sentinel *s)
 {
     bwl_fault fault = { 0 };
 
-    s->tried   = 0;
-    s->refusal = (bwl_fault){ 0 };
-    s->seek_by = bwl_later(now_of(s), s->client->settings.answer_ms);
+    take_time(s);
     if (ask(s, &fault) < 0)
         give_up(s, &fault);
 }
@@ -370,8 +369,7 @@ bool bwl_sentinel_seek_on(bwl_sentinel *s, bwl_ms by)
 void bwl_sentinel_rest(bwl_sentinel *s)
 {
     disconnect(s);
-    s->seeks = false;
-    enter(s, IDLE, BWL_NEVER);
+    enter(s, IDLE, BWL_NEVER); /* which only a seek ends */
 }
 
 bwl_ms bwl_sentinel_waits_until(const bwl_sentinel *s)

@@ -224,6 +224,24 @@ static void test_refusal_outweighs_absence(void **state)
     assert_int_equal(failure.status, BWL_STATUS_REFUSED);
 }
 
+/* Somebody has mended it, or that one is away as well. */
+static void test_refusal_of_a_former_round_is_over(void **state)
+{
+    (void)state;
+    vanish(1);
+    vanish(2);
+    bwl_sentinel_seek(sentinel);
+    turn();
+    assert_true(is_called(0));
+    says(0, HELLO "_\r\n");
+    assert_int_equal(failure.status, BWL_STATUS_REFUSED);
+    vanish(0);
+    bwl_sentinel_seek(sentinel);
+    turn();
+    assert_int_equal(failed, 2);
+    assert_int_equal(failure.status, BWL_STATUS_UNREACHABLE);
+}
+
 static void test_ordinary_server_is_no_sentinel(void **state)
 {
     (void)state;
@@ -431,6 +449,7 @@ int main(void)
         CASE(test_unknown_service_is_a_refusal),
         CASE(test_one_that_does_not_know_it_does_not_decide),
         CASE(test_refusal_outweighs_absence),
+        CASE(test_refusal_of_a_former_round_is_over),
         CASE(test_ordinary_server_is_no_sentinel),
         CASE(test_password_that_is_wanted_is_said),
         CASE(test_password_is_given_and_never_quoted),

@@ -41,6 +41,92 @@ static void test_second_seek_goes_on_to_others(void **state)
     assert_int_equal(primary.port, 6380);
 }
 
+/* Who has refused before that one answered may be away now. */
+static void test_second_seek_knows_no_refusal_of_the_first(void **state)
+{
+    (void)state;
+    bwl_sentinel_seek(sentinel);
+    turn();
+    assert_true(is_called(0));
+    says(0, HELLO "_\r\n");
+    assert_true(is_called(1));
+    says(1, HELLO AT("6379"));
+    assert_int_equal(found, 1);
+    vanish(0);
+    vanish(2);
+    bwl_sentinel_seek(sentinel);
+    hangs_up(1);
+    vanish(1);
+    turn();
+    assert_int_equal(failed, 1);
+    assert_int_equal(failure.status, BWL_STATUS_UNREACHABLE);
+}
+
+/* ---- the time of a turn: the clock is put forward, and stands still then --------------------- */
+
+static void passes(bwl_ms ms)
+{
+    client->latest = bwl_client_now(client) + ms;
+}
+
+static bwl_ms left_ms(void)
+{
+    return bwl_sentinel_waits_until(sentinel) - client->latest;
+}
+
+/* The line was listened to for longer than a round may take. */
+static void test_second_seek_has_its_own_time(void **state)
+{
+    (void)state;
+    watch_first();
+    passes(60000);
+    bwl_sentinel_seek(sentinel);
+    assert_int_equal(left_ms(), 30000 / SENTINELS);
+}
+
+static void test_connecting_takes_its_part_of_the_turn(void **state)
+{
+    (void)state;
+    passes(60000);
+    bwl_sentinel_seek(sentinel);
+    passes(4000);
+    turn();
+    assert_true(is_called(0));
+    expect(0, GREETING QUESTION);
+    assert_int_equal(left_ms(), 30000 / SENTINELS - 4000);
+}
+
+static void test_next_one_has_its_part_of_the_time_of_who_doubts(void **state)
+{
+    (void)state;
+    watch_first();
+    passes(60000);
+    assert_true(bwl_sentinel_seek_on(sentinel, client->latest + 600));
+    assert_int_equal(left_ms(), 600 / (SENTINELS - 1));
+}
+
+/* ---- a line that ends ------------------------------------------------------------------------ */
+
+/* Nobody waits, and nobody has ever been told of another place. */
+static void test_first_word_that_nobody_waits_for_is_kept(void **state)
+{
+    (void)state;
+    vanish(1);
+    vanish(2);
+    client->watches = true;
+    bwl_sentinel_seek(sentinel);
+    turn();
+    assert_true(is_called(0));
+    hangs_up(0);
+    assert_int_equal(failed, 1);
+    await_its_time();
+    assert_true(is_called(0));
+    says(0, HELLO AT("6379"));
+    assert_int_equal(found, 0);
+    says(0, SWITCH("m 127.0.0.1 6379 127.0.0.1 6380"));
+    assert_int_equal(found, 1);
+}
+
 /* What was said while nobody listened is asked for. */
 static void test_broken_watch_is_taken_up_by_the_next(void **state)
 {
@@ -150,6 +236,11 @@ int main(void)
         CASE(test_switch_is_heard),
         CASE(test_second_seek_asks_on_the_same_line),
         CASE(test_second_seek_goes_on_to_others),
+        CASE(test_second_seek_knows_no_refusal_of_the_first),
+        CASE(test_second_seek_has_its_own_time),
+        CASE(test_connecting_takes_its_part_of_the_turn),
+        CASE(test_next_one_has_its_part_of_the_time_of_who_doubts),
+        CASE(test_first_word_that_nobody_waits_for_is_kept),
         CASE(test_broken_watch_is_taken_up_by_the_next),
         CASE(test_broken_watch_is_let_be_when_nobody_wants_to_know),
         CASE(test_silent_watch_is_asked_and_then_another),

@@ -122,7 +122,7 @@ void bwl_redis_verified(const bwl_redis_open_question *question, const bwl_event
     bool      is_same = strcmp(lock->hold.claim.token, question->token) == 0;
 
     ((bwl_redis_part *)lock->part)->is_sought = false;
-    if (question->introduces || ev->kind != BWL_REPLY || ev->answer != BWL_NO || !is_same)
+    if (ev->kind != BWL_REPLY || ev->answer != BWL_NO || !is_same)
         return; /* it is ours; or nobody knows, and it is asked again: at the latest to renew it */
     if (bwl_hold_is_held(&lock->hold)) {
         bwl_lock_says(lock, "the server does not have it any more");

@@ -14,6 +14,9 @@ static void test_cluster_map_says_whom_to_ask(void **state)
     bwl_lock *lock = lock_named("a");
     bwl_lock_acquire(lock, &operation, 0);
     greets_with_map(0, 2);
+    const bwl_cluster *cluster = ((bwl_redis_store *)client->store)->cluster;
+    assert_int_equal(cluster->owners[0], 3);
+    assert_int_equal(cluster->owners[BWL_CLUSTER_SLOTS - 1], 3);
     expect_set(0, lock); /* it was on its way; the next one is not */
     says_moved(0, "a", 2);
     greets(2);
@@ -125,6 +128,8 @@ static void test_cluster_ask_with_a_script_that_is_not_known(void **state)
     assert_int_equal(operation.ended, BWL_RELEASED);
 }
 
+/* ---- nodes that are none --------------------------------------------------------------------- */
+
 /* One host answers by another protocol, the next one is a node. */
 static void test_cluster_next_host_is_asked_when_one_is_of_another_protocol(void **state)
 {
@@ -149,6 +154,39 @@ static void test_cluster_map_that_is_too_long_is_not_asked_for_again(void **stat
     expect(0, GREETING);
     says(0, SAYS_HELLO("cluster", "master") SAYS_INFO("a") "*2000\r\n");
     assert_true(is_called(1));
+    expect(1, "HELLO|3|INFO|server|");
+    says(1, SAYS_HELLO("cluster", "master") SAYS_INFO("a"));
+    expect_set(1, lock);
+    says(1, "+OK\r\n");
+    assert_int_equal(operation.ended, BWL_HELD);
+}
+
+/* There is no other to ask: it is for somebody to mend. */
+static void test_cluster_of_one_host_of_another_protocol_is_refused(void **state)
+{
+    (void)state;
+    vanish(0);
+    bwl_lock *lock = lock_named("a");
+    bwl_lock_acquire(lock, &operation, 60000);
+    assert_true(is_called(1));
+    says(1, "HTTP/1.1 400 Bad Request\r\n");
+    assert_int_equal(operation.ended, BWL_STORE_REFUSED);
+    assert_non_null(strstr(lock->why, "what answers there is not a Redis server"));
+}
+
+/* And yet the server is one, and answers the next time. */
+static void test_cluster_map_of_the_only_node_that_is_too_long_is_no_refusal(void **state)
+{
+    (void)state;
+    vanish(0);
+    bwl_lock *lock = lock_named("a");
+    bwl_lock_acquire(lock, &operation, 60000);
+    assert_true(is_called(1));
+    expect(1, GREETING);
+    says(1, SAYS_HELLO("cluster", "master") SAYS_INFO("a") "*2000\r\n");
+    assert_int_equal(operation.ended, BWL_PENDING);
+    for (unsigned n = 0; n < 100 && !is_called(1); n++)
+        assert_int_equal(bwl_client_drive(client, bwl_client_now(client) + 50, NULL), BWL_OK);
     expect(1, "HELLO|3|INFO|server|");
     says(1, SAYS_HELLO("cluster", "master") SAYS_INFO("a"));
     expect_set(1, lock);
@@ -351,8 +389,10 @@ int main(void)
         CASE(test_cluster_moved_to_nowhere_is_refused),
         CASE(test_cluster_ask_is_for_once),
         CASE(test_cluster_ask_with_a_script_that_is_not_known),
-        CASE(test_cluster_map_that_is_too_long_is_not_asked_for_again),
         CASE(test_cluster_next_host_is_asked_when_one_is_of_another_protocol),
+        CASE(test_cluster_map_that_is_too_long_is_not_asked_for_again),
+        CASE(test_cluster_of_one_host_of_another_protocol_is_refused),
+        CASE(test_cluster_map_of_the_only_node_that_is_too_long_is_no_refusal),
         CASE(test_cluster_next_host_is_asked_when_one_is_not_there),
         CASE(test_cluster_no_host_is_there),
         CASE(test_cluster_held_lock_is_looked_for_when_its_node_goes),

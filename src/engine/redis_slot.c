@@ -120,13 +120,13 @@ bool bwl_redis_slot_write(bwl_redis_store *store, bwl_redis_open_question *q)
         bwl_conn_commit(&store->conn, &writer);
         return true;
     }
+    assert(q->failed == 0);
     if ((due & BWL_SLOT_LISTENS) != 0)
         bwl_queue_write_inbox(&writer, true, inbox);
     bwl_redis_introduce(store, &writer, tag);
     q->unheard  = (due & BWL_SLOT_LISTENS) != 0 ? 2 : 0;
     q->prepares = true;
     q->written  = true;
-    q->failed   = 0;
     bwl_conn_commit(&store->conn, &writer);
     return true;
 }
@@ -175,7 +175,6 @@ static bwl_answer heard(bwl_redis_store *store, bwl_redis_open_question *q, cons
         answer = q->failed;
     q->prepares = false;
     q->written  = false;
-    q->failed   = 0;
     if (answer == BWL_YES)
         store->slots[bwl_redis_slot_of(store, q->lock)] |= BWL_SLOT_FLOOR | BWL_SLOT_KNOWN;
     return answer;

@@ -5,7 +5,7 @@
 #include "redis_fixture.h"
 #include "engine/redis_wait.h"
 
-enum { MANY = 3 };
+enum { MANY = 300 };
 
 static bwl_operation operations[MANY];
 static bwl_lock     *locks[MANY];
@@ -20,8 +20,8 @@ static int play_synced(void **state)
 
 static void expect_sets(unsigned first, unsigned count)
 {
-    char lines[1024];
-    int  size = 0;
+    static char lines[MANY * 80];
+    int         size = 0;
 
     for (unsigned i = first; i < first + count; i++)
         size += snprintf(lines + size, sizeof lines - (size_t)size,
@@ -82,6 +82,89 @@ static void test_redis_wait_is_asked_once_for_all_who_came_meanwhile(void **stat
     assert_int_equal(operations[2].ended, BWL_HELD);
     assert_int_equal(store->waits_out, 0);
     assert_int_equal(client->pending, 0);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(locks[i]->pins, 0);
+}
+
+/* ... also while those are told that went out as one. */
+static void test_redis_wait_is_out_until_all_who_share_it_are_told(void **state)
+{
+    (void)state;
+    acquire(0, 3);
+    turn_to("+OK\r\n+OK\r\n+OK\r\n");
+    expect("WAIT 2 100");
+    acquire(3, 1);
+    turn_to(":2\r\n+OK\r\n");
+    expect("WAIT 2 100"); /* of 1 and 2 */
+    acquire(4, 1);
+    turn_to(":2\r\n");
+    expect("WAIT 2 100"); /* of 3 */
+    assert_int_equal(store->waits_out, 1);
+    turn_to("+OK\r\n");
+    expect(NOTHING);
+    turn_to(":2\r\n");
+    expect("WAIT 2 100"); /* of 4 */
+    turn_to(":2\r\n");
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(operations[i].ended, BWL_HELD);
+    assert_int_equal(client->pending, 0);
+}
+
+/* Nobody else who stood behind it then. */
+static void test_redis_wait_who_is_kept_again_is_kept_alone(void **state)
+{
+    (void)state;
+    acquire(0, 3);
+    turn_to("+OK\r\n+OK\r\n+OK\r\n");
+    turn_to(":2\r\n");
+    turn_to(":2\r\n");
+    expect("WAIT 2 100\nWAIT 2 100");
+    for (unsigned i = 0; i < 2; i++) {
+        bwl_lock_extend(locks[i], &operations[i], 30000);
+        expect("EVALSHA @extend_if_mine 1 bowline:{n%u} %s 30000", i, locks[i]->hold.claim.token);
+    }
+    turn_to(":1\r\n:1\r\n");
+    expect("WAIT 2 100");
+    turn_to(":2\r\n");
+    expect("WAIT 2 100");
+    assert_int_equal(store->questions_count, 1);
+    assert_int_equal(client->pending, 1);
+    turn_to(":2\r\n");
+    assert_int_equal(operations[1].ended, BWL_HELD);
+    assert_int_equal(client->pending, 0);
+}
+
+/* As many as can be counted. */
+static void test_redis_wait_has_room_for_so_many_at_a_time(void **state)
+{
+    (void)state;
+    acquire(0, MANY);
+    for (unsigned i = 0; i < MANY; i++)
+        turn_to("+OK\r\n");
+    expect("WAIT 2 100");
+    turn_to(":2\r\n");
+    expect("WAIT 2 100\nWAIT 2 100");
+    turn_to(":2\r\n");
+    assert_int_equal(client->pending, MANY - 251);
+    turn_to(":2\r\n");
+    assert_int_equal(client->pending, 0);
+    assert_int_equal(operations[MANY - 1].ended, BWL_HELD);
+}
+
+/* It is no script, and a server that says so is at odds with itself. */
+static void test_redis_wait_that_is_taken_for_a_script_is_refused(void **state)
+{
+    (void)state;
+    acquire(0, 3);
+    turn_to("+OK\r\n+OK\r\n+OK\r\n");
+    turn_to(":2\r\n");
+    expect("WAIT 2 100\nWAIT 2 100");
+    turn_to("-NOSCRIPT No matching script.\r\n");
+    expect("EVALSHA @delete_if_mine 1 bowline:{n1} %s\n"
+           "EVALSHA @delete_if_mine 1 bowline:{n2} %s",
+           locks[1]->hold.claim.token, locks[2]->hold.claim.token);
+    turn_to(":1\r\n:1\r\n");
+    assert_int_equal(operations[2].ended, BWL_STORE_REFUSED);
 }
 
 static void test_redis_wait_too_few_is_given_back_and_says_so(void **state)
@@ -236,6 +319,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         PLAYED(test_redis_wait_is_behind_the_yes_on_the_same_connection),
         PLAYED(test_redis_wait_is_asked_once_for_all_who_came_meanwhile),
+        PLAYED(test_redis_wait_is_out_until_all_who_share_it_are_told),
+        PLAYED(test_redis_wait_who_is_kept_again_is_kept_alone),
+        PLAYED(test_redis_wait_has_room_for_so_many_at_a_time),
+        PLAYED(test_redis_wait_that_is_taken_for_a_script_is_refused),
         PLAYED(test_redis_wait_too_few_is_given_back_and_says_so),
         PLAYED(test_redis_wait_of_several_is_too_few_for_each),
         PLAYED(test_redis_wait_an_error_is_no_number),

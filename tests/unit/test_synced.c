@@ -187,6 +187,10 @@ static void test_synced_counts_when_the_replicas_have_it(void **state)
     now += 40;
     says(BWL_YES);
     expect_held(NOW + WORTH_MS); /* from before the first question, whatever they took */
+    claim.replicas_ms = 50;
+    acquire();
+    says(BWL_YES);
+    assert_int_equal(fx.asks[0].claim_ms, 10); /* a part is no shorter than that */
 }
 
 static void test_synced_fence_comes_with_it(void **state)
@@ -233,6 +237,7 @@ static void test_synced_late_replicas_are_in_time(void **state)
     now += PART_MS;
     says(BWL_NO);
     expect_asks_replicas();
+    happens((bwl_event){ .kind = BWL_REPLY, .tag = asked - 1, .answer = BWL_YES });
     now += PART_MS;
     says(BWL_YES);
     expect_held(NOW + WORTH_MS);
@@ -410,6 +415,9 @@ static void test_synced_extension_counts_when_the_replicas_have_it(void **state)
     extend();
     expect_asks(protocol->listens ? REDIS_QUEUE_EXTEND : REDIS_EXTEND_IF_MINE);
     says(BWL_YES);
+    expect_asks_replicas();
+    now += PART_MS; /* of a time of its own */
+    says(BWL_NO);
     expect_asks_replicas();
     now += 70;
     says(BWL_YES);

@@ -279,6 +279,8 @@ static void test_one_server_under_two_names_is_refused(void **state)
                      BWL_STATUS_REFUSED);
     assert_non_null(strstr(fault.text, "c:6379 is the same server as a:6379"));
     assert_int_equal(says(2, "# Server\r\nrun_id:abcd\r\nuptime_in_seconds:99\r\n"), BWL_OK);
+    assert_int_equal(says(2, "# Server\r\nrun_id:ab\r\nuptime_in_seconds:99\r\n"), BWL_OK);
+    assert_int_equal(says(2, "# Server\r\nrun_id:\r\nuptime_in_seconds:99\r\n"), BWL_OK);
     assert_int_equal(says(0, "# Server\r\nrun_id:abc\r\nuptime_in_seconds:99\r\n"), BWL_OK);
 }
 
@@ -402,6 +404,18 @@ static void test_a_minority_has_nothing(void **state)
     assert_int_equal(bwl_redis_seen(&lock).look.left_ms, -2);
 }
 
+/* A hash shows no value, and is not nothing. */
+static void test_who_has_it_is_what_most_say_of_the_same_kind(void **state)
+{
+    static const int64_t lefts[] = { -2, -2, -2, -2, -2 };
+
+    (void)state;
+    must_open("redlock://a,b,c,d,e");
+    look_at((const char *[]){ "", "", "", NULL, NULL }, lefts);
+    (void)snprintf(lookers[1].look.kind, sizeof lookers[1].look.kind, "hash");
+    assert_false(bwl_redis_has_seen(&lock));
+}
+
 static void test_without_a_majority_that_answers_it_is_not_known(void **state)
 {
     static const int64_t lefts[] = { 500, 900, 700, 300, 800 };
@@ -437,6 +451,7 @@ int main(void)
         TEST(test_who_has_it_at_most_of_them),
         TEST(test_nobody_is_waited_for_when_most_say_the_same),
         TEST(test_a_minority_has_nothing),
+        TEST(test_who_has_it_is_what_most_say_of_the_same_kind),
         TEST(test_without_a_majority_that_answers_it_is_not_known),
     };
 

@@ -145,6 +145,20 @@ static void test_restart_in_the_same_place_is_a_loss(void **state)
     assert_false(bwl_hold_is_held(&lock->hold));
 }
 
+/* The same port, at another host. */
+static void test_switch_to_another_host_is_one(void **state)
+{
+    char text[128];
+
+    (void)state;
+    hold_at_one();
+    (void)snprintf(text, sizeof text,
+                   ">3\r\n+message\r\n++switch-master\r\n+m 127.0.0.1 %d 127.0.0.2 %d\r\n",
+                   one.port, one.port);
+    says(&watcher, text);
+    assert_non_null(strstr(store->broke.text, "is not the primary any more, 127.0.0.2:"));
+}
+
 static void test_switch_to_where_we_are_is_nothing(void **state)
 {
     char text[128];
@@ -203,6 +217,7 @@ int main(void)
         CASE(test_same_server_is_asked_for_the_whole_lease_too),
         CASE(test_what_is_not_there_after_a_switch_is_lost),
         CASE(test_restart_in_the_same_place_is_a_loss),
+        CASE(test_switch_to_another_host_is_one),
         CASE(test_switch_to_where_we_are_is_nothing),
         CASE(test_server_that_may_not_write_is_left),
         CASE(test_late_lookup_of_the_former_host_is_let_go),

@@ -80,6 +80,53 @@ static void test_stores_of_another_lane_are_alike_and_in_order(void **state)
     bwl_client_close(client);
 }
 
+static int look_up(const char *host, const char *port, const struct addrinfo *hints,
+                   struct addrinfo **ret_found)
+{
+    (void)host;
+    (void)port;
+    (void)hints;
+    (void)ret_found;
+    return EAI_NONAME;
+}
+
+/* What is not of a place, but of the URL. */
+static void test_stores_of_another_lane_have_the_same_rules(void **state)
+{
+    bwl_client      *client = open_client("redis://joe:secret@a?profile=redis-py");
+    bwl_redis_store *its    = client->store;
+    bwl_client      *lane   = NULL;
+
+    (void)state;
+    its->queue_max = 7;
+    its->resolver  = (bwl_resolver){ .look_up = look_up };
+    assert_int_equal(bwl_client_share(&lane, client), BWL_OK);
+    const bwl_redis_store *store = lane->store;
+    assert_non_null(store->profile);
+    assert_ptr_equal(store->profile, its->profile);
+    assert_string_equal(store->user, "joe");
+    assert_ptr_not_equal(store->user, its->user);
+    assert_int_equal(store->queue_max, 7);
+    assert_true(store->resolver.look_up == look_up);
+    bwl_client_close(lane);
+    bwl_client_close(client);
+}
+
+static void test_stores_are_made_by_the_settings(void **state)
+{
+    bwl_client *client = open_client("redis://a?timeout=1234ms");
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        client->settings.spins = i == 0;
+        bwl_redis_store *store = bwl_redis_new(client);
+        assert_int_equal(store->spin.is_off, i != 0);
+        assert_int_equal(store->conn.silence_ms, 1234);
+        bwl_redis_free(store);
+    }
+    bwl_client_close(client);
+}
+
 static void test_stores_of_a_socket_have_its_address(void **state)
 {
     bwl_client *client = open_client("unix:///run/redis.sock");
@@ -143,6 +190,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stores_of_most_clients_are_one),
         cmocka_unit_test(test_stores_of_another_lane_are_alike_and_in_order),
+        cmocka_unit_test(test_stores_of_another_lane_have_the_same_rules),
+        cmocka_unit_test(test_stores_are_made_by_the_settings),
         cmocka_unit_test(test_stores_of_a_socket_have_its_address),
         cmocka_unit_test(test_stores_forget_the_server_that_was_there_before),
         cmocka_unit_test(test_stores_join_at_the_end),

@@ -58,6 +58,16 @@ static void test_minority_yes_is_not_a_lock(void **state)
     assert_int_equal(says(4, BWL_NO), BWL_BUSY);
 }
 
+/* Of an even number, half are enough. */
+static void test_half_of_the_servers_are_enough_for_a_no(void **state)
+{
+    (void)state;
+    servers(4);
+    acquire();
+    first_say(0, 1, BWL_NO);
+    assert_int_equal(says(1, BWL_NO), BWL_BUSY);
+}
+
 /* As soon as a majority cannot be had; everywhere, as a server that is silent may have done it, and
  * one that said no may have another question of this token under way. */
 static void test_a_majority_of_noes_is_busy_at_once_and_undone_everywhere(void **state)
@@ -281,6 +291,40 @@ static void test_patience_is_as_long_as_it_took_and_doubles(void **state)
     assert_int_equal(fx.wake_at, now + 32 * 10);
 }
 
+/* It begins once, and with the answer of most: one that says no first has decided nothing. */
+static void test_patience_begins_once_and_with_the_answer_of_most(void **state)
+{
+    (void)state;
+    servers(5);
+    acquire();
+    assert_int_equal(says(0, BWL_NO), BWL_PENDING);
+    nothing_else();
+    assert_int_equal(says(1, BWL_YES), BWL_PENDING);
+    nothing_else();
+    assert_int_equal(alarm_rings(), BWL_PENDING);
+    nothing_else();
+    now += 20;
+    assert_int_equal(says(2, BWL_YES), BWL_PENDING);
+    assert_int_equal(fx.wake_at, now + 20);
+    now += 5;
+    assert_int_equal(says(3, BWL_NO), BWL_PENDING);
+    nothing_else();
+}
+
+/* ... of each attempt anew. */
+static void test_patience_is_over_with_its_attempt(void **state)
+{
+    (void)state;
+    split(1, 2);
+    now += 10;
+    assert_int_equal(alarm_rings(), BWL_BUSY);
+    acquire();
+    assert_int_equal(alarm_rings(), BWL_PENDING);
+    assert_int_equal(says(0, BWL_YES), BWL_PENDING);
+    assert_int_equal(says(1, BWL_NO), BWL_PENDING);
+    assert_int_equal(fx.wake_at, now + 10);
+}
+
 /* Nobody has said no: the silent ones are all the hope there is. */
 static void test_nobody_is_impatient_without_a_no(void **state)
 {
@@ -309,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_a_drift_that_is_named_is_what_the_lease_is_less),
         cmocka_unit_test(test_what_the_rest_says_later_changes_nothing),
         cmocka_unit_test(test_minority_yes_is_not_a_lock),
+        cmocka_unit_test(test_half_of_the_servers_are_enough_for_a_no),
         cmocka_unit_test(test_a_majority_of_noes_is_busy_at_once_and_undone_everywhere),
         cmocka_unit_test(test_a_server_has_one_vote),
         cmocka_unit_test(test_two_of_five_that_answer_are_no_majority),
@@ -321,6 +366,8 @@ int main(void)
         cmocka_unit_test(test_a_split_vote_does_not_wait_for_the_slowest),
         cmocka_unit_test(test_the_slowest_decides_if_it_comes_in_time),
         cmocka_unit_test(test_patience_is_as_long_as_it_took_and_doubles),
+        cmocka_unit_test(test_patience_begins_once_and_with_the_answer_of_most),
+        cmocka_unit_test(test_patience_is_over_with_its_attempt),
         cmocka_unit_test(test_nobody_is_impatient_without_a_no),
         cmocka_unit_test(test_a_push_is_nothing),
     };

@@ -59,7 +59,6 @@ static void renewed(bwl_hold *h, const bwl_outcome *out, const bwl_event *ev, bw
 
     h->state   = BWL_HOLD_HELD;
     h->trouble = BWL_PENDING;
-    h->pauses  = 0;
     if (until > h->until)
         h->until = until;
     if (h->extend_again) {

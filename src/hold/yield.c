@@ -27,7 +27,6 @@ static void begin(bwl_hold *h, const bwl_event *ev, bwl_ms give_up_at, bwl_effec
     h->would_wait     = true;
     h->last_try       = false;
     h->trouble        = BWL_PENDING;
-    h->pauses         = 0;
     h->caller_extends = false;
     h->extend_again   = false;
     if (h->protocol->yields) {

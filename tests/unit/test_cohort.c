@@ -237,6 +237,7 @@ test_cohort_who_has_his_turn_hears_that_it_is_longer_and_that_it_goes_wrong(void
     bwl_cohort_seen(&cohort, now + LEASE_MS, BWL_UNREACHABLE); /* never shorter */
     tells(1, NO_TAG, BWL_UNREACHABLE);
     idle();
+    assert_int_equal(cohort.until, now + 2 * LEASE_MS);
     bwl_cohort_seen(&cohort, now + 3 * LEASE_MS, BWL_PENDING);
     tells_held(1, NO_TAG, now + 3 * LEASE_MS, FENCE);
     bwl_cohort_seen(&cohort, now + 3 * LEASE_MS, BWL_UNREACHABLE);
@@ -261,6 +262,26 @@ static void test_cohort_an_extension_is_the_stores(void **state)
     store_tells(BWL_NOT_NOW);
     tells(1, tag, BWL_NOT_NOW);
     idle();
+}
+
+/* A second turn has a fence of its own, and hears what the first one has heard. */
+static void test_cohort_each_turn_has_its_fence_and_its_news(void **state)
+{
+    (void)state;
+    be_held_by_first_of(2);
+    bwl_cohort_seen(&cohort, now + LEASE_MS, BWL_UNREACHABLE);
+    tells(1, NO_TAG, BWL_UNREACHABLE);
+    uint32_t tag = leaves(1);
+    tells(1, tag, BWL_RELEASED);
+    tells_held(2, NO_TAG, now + LEASE_MS, FENCE + 1);
+    tells(2, NO_TAG, BWL_UNREACHABLE);
+    idle();
+    tag = extends_to(2, LEASE_MS);
+    does(BWL_DEED_EXTEND, LEASE_MS);
+    store_gives(now + 2 * LEASE_MS, FENCE);
+    tells_held(2, tag, now + 2 * LEASE_MS, FENCE + 1);
+    bwl_cohort_seen(&cohort, now + 3 * LEASE_MS, BWL_PENDING);
+    tells_held(2, NO_TAG, now + 3 * LEASE_MS, FENCE + 1);
 }
 
 /* What is lost is not extended when the next one has it. */
@@ -397,6 +418,7 @@ int main(void)
         TEST(a_time_that_is_over_is_no_turn),
         TEST(who_has_his_turn_hears_that_it_is_longer_and_that_it_goes_wrong),
         TEST(an_extension_is_the_stores),
+        TEST(each_turn_has_its_fence_and_its_news),
         TEST(an_extension_ends_with_the_hold),
         TEST(has_one_turn_however_late_it_begins),
         TEST(who_extends_may_leave_before_the_answer),

@@ -85,6 +85,21 @@ static void test_hold_a_renewal_never_shortens(void **state)
 }
 
 /* Renewals that fail are tried again after a twelfth of the lease, 10 ms at least, 1 s at most. */
+static void test_hold_has_no_trouble_behind_a_yes(void **state)
+{
+    (void)state;
+    be(BWL_HOLD_WAITING);
+    alarm_at(fx.wake_at);
+    told(BWL_HELD, START + 20);
+    assert_int_equal(hold.trouble, BWL_PENDING);
+    alarm_at(fx.wake_at);
+    told(BWL_NOT_NOW, START + 10030);
+    assert_int_equal(hold.trouble, BWL_NOT_NOW);
+    alarm_at(fx.wake_at);
+    told(BWL_HELD, START + 12000);
+    assert_int_equal(hold.trouble, BWL_PENDING);
+}
+
 static void test_hold_tries_a_failed_renewal_again_well_before_the_end(void **state)
 {
     static const struct {
@@ -428,6 +443,7 @@ int main(void)
         cmocka_unit_test_setup(test_hold_that_does_not_renew_ends_with_its_lease, new_hold),
         cmocka_unit_test_setup(test_hold_without_a_lease_needs_no_renewal, new_hold),
         cmocka_unit_test_setup(test_hold_a_renewal_never_shortens, new_hold),
+        cmocka_unit_test_setup(test_hold_has_no_trouble_behind_a_yes, new_hold),
         cmocka_unit_test_setup(test_hold_tries_a_failed_renewal_again_well_before_the_end,
                                new_hold),
         cmocka_unit_test_setup(test_hold_does_not_try_a_failed_renewal_after_the_end, new_hold),

@@ -235,6 +235,7 @@ static void test_hold_discards_until_the_wait_is_over(void **state)
     be(BWL_HOLD_DISCARDING);
     told(BWL_UNKNOWN, START + WAIT_MS - 1);
     expect(BWL_HOLD_DISCARDING, BWL_PENDING, 0);
+    assert_int_equal(fx.wake_at, START + WAIT_MS);
     (void)new_hold(state);
     be(BWL_HOLD_DISCARDING);
     told(BWL_UNKNOWN, START + WAIT_MS);

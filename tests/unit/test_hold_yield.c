@@ -67,6 +67,35 @@ static void test_hold_yields_and_waits_also_after_a_last_try(void **state)
     assert_true(fake.cmd.may_wait);
 }
 
+/* Nor is it that the acquire did not wait at all. */
+static void test_hold_yield_has_waited_also_after_an_acquire_that_had_not(void **state)
+{
+    (void)state;
+    bwl_hold_init(&hold, &yielding_protocol, 1, &terms);
+    acquire(START, START);
+    told(BWL_HELD, START + 8);
+    yield(START + 10, START + 500);
+    told(BWL_BUSY, START + 499);
+    alarm_at(START + 500);
+    expect(BWL_HOLD_ACQUIRING, BWL_PENDING, BWL_ACQUIRE);
+    told(BWL_BUSY, START + 501);
+    expect(BWL_HOLD_OVER, BWL_TIMED_OUT, 0);
+}
+
+/* That its store could not be reached to extend it is nothing to the attempt. */
+static void test_hold_yield_begins_without_the_trouble_of_before(void **state)
+{
+    (void)state;
+    be_held_by(&yielding_protocol);
+    assert_int_equal(hold.trouble, BWL_PENDING);
+    extend(START + 5, LEASE_MS);
+    told(BWL_UNREACHABLE, START + 6);
+    assert_int_equal(hold.trouble, BWL_UNREACHABLE);
+    yield(START + 10, START + 500);
+    assert_int_equal(hold.trouble, BWL_PENDING);
+    assert_true(bwl_hold_unsent_by(&hold) == BWL_NEVER);
+}
+
 static void test_hold_yielded_and_given_back_is_held_as_if_acquired(void **state)
 {
     (void)state;
@@ -278,6 +307,8 @@ int main(void)
 #define T(name) cmocka_unit_test_setup(name, new_hold)
         T(test_hold_yields_by_a_new_token),
         T(test_hold_yields_and_waits_also_after_a_last_try),
+        T(test_hold_yield_has_waited_also_after_an_acquire_that_had_not),
+        T(test_hold_yield_begins_without_the_trouble_of_before),
         T(test_hold_yielded_and_given_back_is_held_as_if_acquired),
         T(test_hold_yielded_and_not_given_back_in_time_has_timed_out),
         T(test_hold_yielded_what_was_not_ours_is_lost),

@@ -4,6 +4,7 @@
 #include "redis_fixture.h"
 
 #include <sys/prctl.h>
+#include <sys/wait.h>
 
 static char text[4096];
 
@@ -101,6 +102,35 @@ static void test_redis_who_is_what_the_session_says(void **state)
     assert_string_equal(holder.host, "");
 }
 
+/* It has the connection of its parent, and nothing to say on it. */
+static void test_redis_who_is_not_taken_back_by_a_child(void **state)
+{
+    char byte;
+    int  status;
+
+    (void)state;
+    store->phase = BWL_REDIS_READY;
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    store->conn.source.fd = ends[0];
+    store->lingers        = true;
+    bwl_client_unlock(client);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        bwl_client_close(client);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    bwl_client_lock(client);
+    assert_int_equal(status, 0);
+    assert_int_equal(recv(ends[1], &byte, 1, 0), -1); /* nothing, and no end */
+    store->phase          = BWL_REDIS_DOWN;
+    store->conn.source.fd = -1;
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -114,6 +144,8 @@ int main(void)
             test_redis_who_is_said_again_after_a_while_if_there_is_a_connection, play_queue,
             play_is_over),
         cmocka_unit_test_setup_teardown(test_redis_who_is_what_the_session_says, play_queue,
+                                        play_is_over),
+        cmocka_unit_test_setup_teardown(test_redis_who_is_not_taken_back_by_a_child, play_queue,
                                         play_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

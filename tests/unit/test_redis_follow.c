@@ -206,6 +206,22 @@ static void test_cluster_held_lock_is_looked_for_with_the_lease_of_now(void **st
     expect(2, "EVALSHA|%s|1|bowline:{a}|%s|60000|", EXTEND, lock->hold.claim.token);
 }
 
+/* The extension that goes there says it as well. */
+static void test_cluster_held_lock_that_is_extended_is_not_looked_for(void **state)
+{
+    (void)state;
+    bwl_lock *lock = held_at_0("a");
+    hang_up(0);
+    assert_true(is_called(0));
+    bwl_lock_extend(lock, &operation, LEASE_MS);
+    assert_int_equal(store_of(0)->questions_count, 1);
+    vanish(0);
+    hang_up(0);
+    greets(1);
+    expect(1, "EVALSHA|%s|1|bowline:{a}|%s|30000|", EXTEND, lock->hold.claim.token);
+    assert_int_equal(client->pending, 1);
+}
+
 /* What is with another node is none of its business. */
 static void test_cluster_held_lock_of_another_node_is_not_looked_for(void **state)
 {
@@ -260,6 +276,7 @@ int main(void)
         CASE(test_cluster_ask_to_a_node_that_is_away_is_asked_of_another_without_asking),
         CASE(test_cluster_node_that_sends_on_has_answered),
         CASE(test_cluster_held_lock_is_looked_for_with_the_lease_of_now),
+        CASE(test_cluster_held_lock_that_is_extended_is_not_looked_for),
         CASE(test_cluster_held_lock_of_another_node_is_not_looked_for),
         CASE(test_cluster_search_that_ends_at_once_is_not_the_last),
     };

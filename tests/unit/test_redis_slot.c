@@ -6,6 +6,8 @@
  */
 #include "slot_fixture.h"
 
+#include <poll.h>
+
 /* ---- what comes before ----------------------------------------------------------------------- */
 
 static void test_slot_is_told_before_the_first_question(void **state)
@@ -122,14 +124,19 @@ static void test_slot_is_told_again_after_a_while(void **state)
     assert_true(hears(0, bwl_scripts[BWL_SCRIPT_QUEUE_JOIN].sha1, inbox));
 }
 
-/* What is held there is asked for before. */
-static void release_on_a_new_connection(bwl_lock *lock)
+/* By the same process, which is asked for what is held there. */
+static void is_met_again(void)
 {
     hang_up(0);
     greets_queue(0);
     assert_true(hears(0, "CLIENT", "KILL"));
     says(0, ":1\r\n");
     assert_true(hears(0, EXTEND, "30000"));
+}
+
+static void release_on_a_new_connection(bwl_lock *lock)
+{
+    is_met_again();
     says(0, ":1\r\n");
     bwl_lock_release(lock, &operation);
     turn();
@@ -144,6 +151,27 @@ static void test_slot_is_told_on_a_new_connection(void **state)
     read_inbox();
     says_prepared(0);
     assert_true(hears(0, bwl_scripts[BWL_SCRIPT_QUEUE_RELEASE].sha1, "bwl.q"));
+}
+
+/* What is gone may have been broken: found out on a new connection, or by an extension. */
+static void test_slot_says_who_has_broken_a_lock(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        bwl_lock *lock = told_and_held();
+        if (i == 0)
+            is_met_again();
+        else
+            bwl_lock_extend(lock, &operation, LEASE_MS);
+        turn();
+        says(0, ":0\r\n");
+        assert_false(bwl_hold_is_held(&lock->hold));
+        assert_true(hears(0, "HGET", store_of(0)->session));
+        says(0, "$9\r\nann@web-2\r\n");
+        assert_string_equal(lock->why, "broken by ann@web-2");
+        (void)play_is_over(state);
+        (void)play_queue(state);
+    }
 }
 
 /* For a moment others may not know that the slot has come, and are told by another way as well. */
@@ -213,6 +241,30 @@ static void test_slot_whose_connection_ends_in_between(void **state)
     assert_int_equal(operation.ended, BWL_PENDING);
 }
 
+/* What leads a release is of the connection that has just broken, and of no other. */
+static void test_slot_release_whose_lead_was_not_sent(void **state)
+{
+    const struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
+
+    (void)state;
+    bwl_lock *lock                             = told_and_held();
+    ((bwl_redis_part *)lock->part)->has_waited = true;
+    vanish(0);
+    assert_int_equal(setsockopt(lines[0], SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
+    (void)close(lines[0]); /* a reset, which has come, and of which nobody has heard */
+    lines[0]             = -1;
+    struct pollfd at_end = { .fd = store_of(0)->conn.source.fd, .events = POLLIN };
+    assert_int_equal(poll(&at_end, 1, -1), 1);
+    store_of(0)->heard_at = bwl_client_now(client) + 1000;
+    bwl_lock_release(lock, &operation);
+    greets_queue(1);
+    assert_true(hears(1, "SSUBSCRIBE", "bowline:f:{"));
+    read_inbox();
+    says_prepared(1);
+    assert_true(hears(1, bwl_scripts[BWL_SCRIPT_QUEUE_RELEASE].sha1, "bwl.q"));
+    assert_int_equal(operation.ended, BWL_PENDING);
+}
+
 /* What was refused of what comes before it is nothing to a node that knows all of it. */
 static void test_slot_that_another_node_has_been_told_of(void **state)
 {
@@ -257,11 +309,13 @@ int main(void)
         CASE(test_slot_whose_floor_is_refused),
         CASE(test_slot_is_told_again_after_a_while),
         CASE(test_slot_is_told_on_a_new_connection),
+        CASE(test_slot_says_who_has_broken_a_lock),
         CASE(test_slot_is_new_for_a_moment),
         CASE(test_slot_is_not_waited_for_by_who_closes),
         CASE(test_slot_does_not_know_who_has_closed),
         CASE(test_slot_is_not_waited_for_by_a_release_of_who_closes),
         CASE(test_slot_whose_connection_ends_in_between),
+        CASE(test_slot_release_whose_lead_was_not_sent),
         CASE(test_slot_that_another_node_has_been_told_of),
         CASE(test_slot_of_a_server_that_is_too_old),
     };

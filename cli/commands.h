@@ -41,9 +41,9 @@
 #define FENCE_OPTION_MAP(X) X(HELP, 'h', "help", NULL, "what a fence file is for")
 
 /* As doctor/rights.c has them. */
-#define ACL_FEATURES                                                                          \
-    "queue|token|redisson|setnx-del|setnx-del-expire|setnx-stamp-del|setnx-getset|set-nx-ex|" \
-    "setnx-expire-watch|stamp|status|doctor|update"
+#define ACL_FEATURES                                                                        \
+    "queue|token|redisson|symfony|setnx-del|setnx-del-expire|setnx-stamp-del|setnx-getset|" \
+    "set-nx-ex|setnx-expire-watch|stamp|status|doctor|update"
 
 /* Of the commands that answer a question about a URL; cli/ask.c reads them. */
 #define CAPS_OPTION_MAP(X)                                                           \

@@ -218,6 +218,37 @@ static const caps_row cluster_fenced = {
     .crash_words = WITH_LEASE
 };
 
+static const caps_row redis_symfony = {
+    .engine         = "redis",
+    .protocol       = "symfony",
+    .renews         = true,
+    .wake           = "push",
+    .loss           = "told",
+    .crash          = "lease",
+    .excludes_words = SAME_KEY,
+    .order_words    = NO_ORDER,
+    .fence_words    = NO_FENCE,
+    .wake_words     = TRACKED,
+    .loss_words     = "told at the next renewal, or as soon as a connection has broken",
+    .crash_words    = WITH_LEASE
+};
+
+static const caps_row cluster_symfony = {
+    .engine         = "cluster",
+    .protocol       = "symfony",
+    .renews         = true,
+    .wake           = "push",
+    .loss           = "told",
+    .crash          = "lease",
+    .excludes_words = SAME_KEY_THERE,
+    .order_words    = NO_ORDER,
+    .fence_words    = NO_FENCE,
+    .wake_words     = TRACKED,
+    .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
+                   "takes over without our key loses it",
+    .crash_words = WITH_LEASE
+};
+
 static const caps_row redlock_row = {
     .engine         = "redlock",
     .renews         = true,
@@ -294,11 +325,13 @@ static const caps_row *row_of_server(bwl_protocol_id id, const bwl_rules *rules)
     bwl_unreachable("a server locks by a protocol of the list");
 }
 
-/* The engine refuses all but these three. */
+/* The engine refuses all but these four. */
 static const caps_row *row_of_cluster(bwl_protocol_id id, const bwl_rules *rules)
 {
     if (id == BWL_PROTOCOL_REDISSON)
         return rules != NULL && rules->counts_fences ? &cluster_fenced : &cluster_redisson;
+    if (id == BWL_PROTOCOL_SYMFONY)
+        return &cluster_symfony;
     assert(id == BWL_PROTOCOL_QUEUE || id == BWL_PROTOCOL_TOKEN);
     return id == BWL_PROTOCOL_QUEUE ? &cluster_queue : &cluster_token;
 }

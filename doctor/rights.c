@@ -45,6 +45,15 @@
         .useful_words = NOTICED "; a waiter is told at once that the key has changed",      \
         .keys = RIGHTS_KEYS_LOCK, .locks = true                                             \
     }
+#define LOCK_SYMFONY                                                                               \
+    {                                                                                              \
+        .name = "symfony", .words = "a lock of Symfony in its RedisStore, protocol symfony",       \
+        .commands     = SCRIPTS " +time +exists +pexpireat +zadd +zrem +zcard +zscore +zrevrange " \
+                                "+zremrangebyscore",                                               \
+        .useful       = INFO " +client|tracking",                                                  \
+        .useful_words = NOTICED "; a waiter is told at once that the key has changed",             \
+        .keys = RIGHTS_KEYS_LOCK, .locks = true                                                    \
+    }
 #define ARTICLE(name_, commands_)                                            \
     {                                                                        \
         .name = (name_), .words = "the lock of an article, protocol " name_, \
@@ -339,6 +348,8 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             add_words(r, "+hmget");
         if (strcmp(f->name, "status") == 0 && strcmp(r->features[0]->name, "redisson") == 0)
             add_words(r, "+hlen +hkeys");
+        if (strcmp(f->name, "status") == 0 && strcmp(r->features[0]->name, "symfony") == 0)
+            add_words(r, "+zrangebyscore");
         bool is_old = wanted->before_7 && !target->is_cluster; /* which needs 7.0 for a queue */
         add_words(r, is_old && f->commands_before_7 != NULL ? f->commands_before_7 : f->commands);
     }

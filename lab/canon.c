@@ -10,8 +10,7 @@
 #include "protocol/protocol.h"
 #include <string.h>
 
-/* The private state of `token`, as far as the lab must tell one from another.  That of `redisson`
- * begins likewise, and its fence is the hold's. */
+/* The private state of `token`, as far as the lab must tell one from another. */
 typedef struct token_view {
     uint32_t verb;
     uint32_t asked;
@@ -87,6 +86,12 @@ static void put_value(bwl_print *p, int64_t value)
     put_number(p, (value - BWL_MODEL_TEXT) >> TOKEN_BITS);
 }
 
+/* The fence of `redisson` behind it is the hold's. */
+static bool begins_as_token(const bwl_protocol *protocol)
+{
+    return protocol == &bwl_redisson || protocol == &bwl_symfony;
+}
+
 /* ---- the machines ---------------------------------------------------------------------------- */
 
 static token_view view_of(const bwl_hold *h)
@@ -138,7 +143,7 @@ static void put_protocol(bwl_print *p, const bwl_hold *h)
 
     bwl_put(p, (uint64_t)view.verb << 1 | (view.asked != 0));
     bwl_put_time(p, view.until);
-    if (h->protocol->command != bwl_token.command && h->protocol != &bwl_redisson &&
+    if (h->protocol->command != bwl_token.command && !begins_as_token(h->protocol) &&
         !bwl_is_synced(h)) {
         bwl_mutant_state mutant;
         memcpy(&mutant, h->memory, sizeof mutant);
@@ -228,8 +233,7 @@ static void put_letter(bwl_print *p, const bwl_world *w, const bwl_lab_client *c
     bwl_put(p, p->plain ? order : 0);
     if (letter->kind == BWL_LETTER_ANSWER)
         bwl_put(p, letter->answer);
-    if (letter->kind == BWL_LETTER_QUESTION || letter->word == REDIS_DELETE_IF_MINE ||
-        letter->word == REDIS_HASH_RELEASE)
+    if (letter->kind == BWL_LETTER_QUESTION || bwl_redis_word_releases(letter->word))
         put_question(p, letter); /* which release failed is of interest to a law */
 }
 
@@ -297,6 +301,7 @@ static void put_data(bwl_print *p, const bwl_model_data *data, int64_t server_no
     if (k->kind == BWL_KIND_NONE)
         return;
     put_value(p, k->value);
+    bwl_put_members(p, data, server_now);
     bwl_put(p, k->lasts ? UINT64_MAX : (uint64_t)(k->ends_at - server_now));
 }
 
@@ -363,7 +368,7 @@ static void begin(bwl_print *p, const bwl_world *w, uint64_t hash, bool plain,
     p->wall_ns = (BWL_BEGINNING_WALL_MS + w->now - BWL_BEGINNING_MS) * 1000000;
     p->plain   = plain;
     p->is_token =
-        strcmp(w->scenario->protocol->name, "token") == 0 || w->scenario->protocol == &bwl_redisson;
+        strcmp(w->scenario->protocol->name, "token") == 0 || begins_as_token(w->scenario->protocol);
     p->is_queue     = w->scenario->protocol->listens;
     p->uses_wall    = w->scenario->protocol->uses_wall;
     p->over_alike   = !plain && !p->is_token && bwl_world_has_no_clock_behind(w);

@@ -100,6 +100,8 @@ void bwl_put_waiting_letter(bwl_print *p, const bwl_world *w, const bwl_lab_clie
 void bwl_put_seat(bwl_print *p, const bwl_world *w, unsigned client);
 void bwl_put_line(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
                   const uint8_t *order);
+/* Of a lock that is a sorted set; its queue is another key. */
+void bwl_put_members(bwl_print *p, const bwl_model_data *data, int64_t server_now);
 void bwl_put_fences(bwl_print *p, const bwl_world *w);
 
 #endif

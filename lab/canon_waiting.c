@@ -303,3 +303,17 @@ void bwl_put_fences(bwl_print *p, const bwl_world *w)
     put_rank(p, &p->drawn->fences, w->waiting.held_fence);
     bwl_put(p, (uint64_t)w->waiting.is_ghost << 1 | w->waiting.may_be_ghost);
 }
+
+/* A score is a moment by the server's clock. */
+void bwl_put_members(bwl_print *p, const bwl_model_data *data, int64_t server_now)
+{
+    if (data->keys[BWL_MODEL_LOCK].kind != BWL_KIND_ZSET)
+        return;
+    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
+        const bwl_model_item *item = &data->items[i];
+        if (!item->is_there || item->key != BWL_MODEL_LOCK)
+            continue;
+        bwl_put_token(p, (uint16_t)item->member);
+        bwl_put(p, (uint64_t)(item->value * BWL_MODEL_PER_MS - server_now));
+    }
+}

@@ -439,8 +439,7 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, const bwl_letter *questi
     if (question->word == REDIS_QUEUE_EXTEND && ev.answer == BWL_NO &&
         question->token == bwl_world_token_of(w, client))
         w->broken |= BWL_LAW_HEEDS_NO;
-    if ((question->word == REDIS_EXTEND_IF_MINE || question->word == REDIS_HASH_EXTEND) &&
-        ev.answer == BWL_NO)
+    if (bwl_redis_word_extends(question->word) && ev.answer == BWL_NO)
         w->broken |= BWL_LAW_HEEDS_NO;
     if (c->is_of_old && ev.kind == BWL_REPLY && ev.answer != BWL_UNSENT)
         w->broken |= BWL_LAW_HEEDS_NO; /* it has connected again, and must have seen it */

@@ -22,7 +22,7 @@ static void excuse(bwl_world *w, unsigned client, const bwl_letter *letter)
 {
     bool was_last   = w->clients[client].now >= w->clients[client].due_by;
     bool is_refused = letter->kind == BWL_LETTER_ANSWER && letter->answer == BWL_REFUSED;
-    bool gives_back = letter->word == REDIS_DELETE_IF_MINE || letter->word == REDIS_HASH_RELEASE ||
+    bool gives_back = bwl_redis_word_releases(letter->word) ||
                       letter->word == REDIS_QUEUE_RELEASE || letter->word == REDIS_QUEUE_CANCEL;
 
     if (bwl_wait_is_kept(w) && gives_back && (was_last || is_refused))

@@ -362,6 +362,9 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_questi
     case REDIS_HASH_TAKE: return hash_take(r, q, twists);
     case REDIS_HASH_EXTEND: return hash_extend(r, q, twists);
     case REDIS_HASH_RELEASE: return hash_release(r, q, twists);
+    case REDIS_ZSET_TAKE:
+    case REDIS_ZSET_EXTEND:
+    case REDIS_ZSET_RELEASE: return bwl_model_zset_reply(r, q, twists);
     case REDIS_QUEUE_TAKE:
     case REDIS_QUEUE_JOIN:
     case REDIS_QUEUE_BEAT:

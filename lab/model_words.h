@@ -35,6 +35,10 @@ bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_questi
                                       unsigned twists);
 bwl_answer bwl_model_redis_serve(bwl_model_redis *r, const bwl_model_question *q, unsigned twists);
 
+/* ... of a lock that is a sorted set: see model_zset_lock.c. */
+bwl_model_reply bwl_model_zset_reply(bwl_model_redis *r, const bwl_model_question *q,
+                                     unsigned twists);
+
 /* The counter of the lock, of a protocol whose words count; 0: there is none. */
 int64_t bwl_model_counter(const bwl_model_redis *r);
 

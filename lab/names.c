@@ -41,6 +41,9 @@ const char *bwl_word_name(unsigned word)
     case REDIS_HASH_TAKE: return "HASH-TAKE";
     case REDIS_HASH_EXTEND: return "HASH-EXTEND";
     case REDIS_HASH_RELEASE: return "HASH-RELEASE";
+    case REDIS_ZSET_TAKE: return "ZSET-TAKE";
+    case REDIS_ZSET_EXTEND: return "ZSET-EXTEND";
+    case REDIS_ZSET_RELEASE: return "ZSET-RELEASE";
     case REDIS_QUEUE_TAKE: return "TAKE";
     case REDIS_QUEUE_JOIN: return "JOIN";
     case REDIS_QUEUE_BEAT: return "BEAT";

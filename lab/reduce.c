@@ -26,8 +26,8 @@ static bool has_letters_to_lose(const bwl_lab_client *c)
 /* What is said about a release is compared with what the server has. */
 static bool may_remove(bwl_redis_word word)
 {
-    return word == REDIS_DELETE_IF_MINE || word == REDIS_DELETE || word == REDIS_EXPIRE_NOW ||
-           word == REDIS_DELETE_WATCHED || word == REDIS_DROP_STAMP || word == REDIS_HASH_RELEASE;
+    return bwl_redis_word_releases(word) || word == REDIS_DELETE || word == REDIS_EXPIRE_NOW ||
+           word == REDIS_DELETE_WATCHED || word == REDIS_DROP_STAMP;
 }
 
 /* All that the client can do is here now, and no step of another can add to it or take from it: if

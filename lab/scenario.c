@@ -359,6 +359,7 @@ static const bwl_scenario_table *const tables[] = {
     &bwl_scenarios_of_yield,
     &bwl_scenarios_of_synced,
     &bwl_scenarios_of_redisson,
+    &bwl_scenarios_of_symfony,
     &bwl_scenarios_of_world,
     &bwl_scenarios_of_clocks,
     &bwl_scenarios_of_protocols,

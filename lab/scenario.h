@@ -64,6 +64,7 @@ extern const bwl_scenario_table bwl_scenarios_of_protocols;
 extern const bwl_scenario_table bwl_scenarios_of_getset;
 extern const bwl_scenario_table bwl_scenarios_of_articles;
 extern const bwl_scenario_table bwl_scenarios_of_redisson;
+extern const bwl_scenario_table bwl_scenarios_of_symfony;
 extern const bwl_scenario_table bwl_scenarios_of_world;
 extern const bwl_scenario_table bwl_scenarios_of_clocks;
 extern const bwl_scenario_table bwl_scenarios_of_queue;

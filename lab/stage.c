@@ -172,8 +172,8 @@ static bwl_text faulty_words(const bwl_scenario *world, const bwl_redis_question
 {
     unsigned twists = world->twists;
     bool     sets   = q->word == REDIS_SET_IF_ABSENT;
-    bool     drops  = q->word == REDIS_DELETE_IF_MINE || q->word == REDIS_HASH_RELEASE;
-    bool     renews = q->word == REDIS_EXTEND_IF_MINE || q->word == REDIS_HASH_EXTEND;
+    bool     drops  = bwl_redis_word_releases(q->word);
+    bool     renews = bwl_redis_word_extends(q->word);
 
     if (drops && (twists & BWL_TWIST_DELETE_BLIND) != 0)
         return bwl_say("DEL %s", BWL_STAGE_KEY);

@@ -28,6 +28,7 @@ static const bwl_rules ms      = {
          .clock    = BWL_CLOCK_OF_CLIENT,
 };
 static const bwl_rules rlock   = { .value = BWL_VALUE_TOKEN };
+static const bwl_rules zset    = { .value = BWL_VALUE_TOKEN };
 static const bwl_rules literal = { .value = BWL_VALUE_LITERAL, .literal = "1" };
 
 /* Where time is counted in seconds, a lease is at least two of them. */
@@ -51,6 +52,11 @@ static const bwl_subject table[] = {
       .story    = "Redisson's RLock: a hash with one field for its holder",
       .is_sound = true,
       IN_MS(redisson, &rlock) },
+
+    { .name     = "symfony",
+      .story    = "Symfony's RedisStore: a sorted set of holders, scored by when they end",
+      .is_sound = true,
+      IN_MS(symfony, &zset) },
 
     /* As their articles mean them. */
     { .name = "setnx-del", .story = "SETNX; DEL", IN_MS(setnx_del, &literal) },

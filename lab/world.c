@@ -59,7 +59,8 @@ static bool is_acquire(bwl_redis_word word)
 {
     return word == REDIS_SET_IF_ABSENT || word == REDIS_SET_IF_ABSENT_OR_MINE ||
            word == REDIS_SETNX || word == REDIS_SWAP || word == REDIS_TAKE_STAMP ||
-           word == REDIS_HASH_TAKE || (bwl_is_queue_word(word) && word != REDIS_QUEUE_EXTEND);
+           word == REDIS_HASH_TAKE || word == REDIS_ZSET_TAKE ||
+           (bwl_is_queue_word(word) && word != REDIS_QUEUE_EXTEND);
 }
 
 /* What the key was before a question was carried out. */

@@ -37,8 +37,9 @@ typedef enum bwl_value_shape {
 /* OURS: 22 characters of A-Z a-z 0-9 - _.  UUID: RFC 4122, version 4, in lower case.  HEX: 32
  * digits in lower case.  PID_TID: two numbers of plausible size, new for every attempt: 71-968.
  * BARE: without dashes.  UUID1: the form of version 1, all of it drawn.  BASE64: 16 bytes, padded.
- * BASE64_18: 18 bytes.  ALNUM: letters and digits.  DATE_UUID: 2026-11-22T00:31:00.123Z@ and a
- * UUID.  UUID_THREAD: a UUID, a colon, and the number of a thread, which is 1 in ours. */
+ * BASE64_18: 18 bytes.  BASE64_32: 32 bytes, padded, with the chance of 16.  ALNUM: letters and
+ * digits.  DATE_UUID: 2026-11-22T00:31:00.123Z@ and a UUID.  UUID_THREAD: a UUID, a colon, and the
+ * number of a thread, which is 1 in ours. */
 typedef enum bwl_token_shape {
     BWL_TOKEN_OURS = 0,
     BWL_TOKEN_UUID,
@@ -54,9 +55,10 @@ typedef enum bwl_token_shape {
     BWL_TOKEN_ALNUM_22,
     BWL_TOKEN_DATE_UUID,
     BWL_TOKEN_UUID_THREAD,
+    BWL_TOKEN_BASE64_32,
 } bwl_token_shape;
 
-enum { BWL_TOKEN_SHAPES = BWL_TOKEN_UUID_THREAD + 1 };
+enum { BWL_TOKEN_SHAPES = BWL_TOKEN_BASE64_32 + 1 };
 
 /* When has a stamp expired? */
 typedef enum bwl_expired {

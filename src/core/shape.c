@@ -8,12 +8,14 @@
  *      s   A-Z a-z 0-9 + and the slash of base64     6 bits
  *      u   A-Z a-z 0-9 - _                           6 bits
  *      q   A, Q, g or w: the end of 16 bytes         2 bits
+ *      e   every fourth of s: the end of 32 bytes    4 bits
  *      a   a letter or a digit                       log2(62) bits
  *      d   a digit of the time of day
  *      anything else stands for itself
  *
  * The random bits are one number of 160 bits, 128 drawn and above them 32 that are folded from
- * those; each character takes the remainder of a division by the size of its alphabet.  For
+ * those, or of 256 for a pattern that is longer, with more folded ones; each character takes the
+ * remainder of a division by the size of its alphabet.  For
  * alphabets whose size is a power of two that hands out the bits as they are; the 62 of letters
  * and digits make some texts more likely than others, by less than one in two hundred.
  */
@@ -29,6 +31,7 @@ static const char alnum[]     = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 #define X4      "xxxx"
 #define X12     X4 X4 X4
 #define A4      "aaaa"
+#define S20     "ssssssssssssssssssss"
 #define UUID(v) X4 X4 "-" X4 "-" v "xxx-yxxx-" X12
 #define BARE(v) X12 v "xxxyxxx" X12
 #define DATE    "dddd-dd-ddTdd:dd:dd.dddZ"
@@ -47,6 +50,7 @@ static const bwl_shape_kind kinds[BWL_TOKEN_SHAPES] = {
     [BWL_TOKEN_ALNUM_20]   = { "20 letters and digits", A4 A4 A4 A4 A4, 119, false },
     [BWL_TOKEN_ALNUM_22]   = { "22 letters and digits", A4 A4 A4 A4 A4 "aa", 128, false },
     [BWL_TOKEN_DATE_UUID]  = { "the time of day and a UUID", DATE "@" UUID("4"), 122, true },
+    [BWL_TOKEN_BASE64_32]  = { "32 bytes in base64", S20 S20 "sse=", 128, false },
     [BWL_TOKEN_UUID_THREAD] = { "a UUID, a colon and a number", UUID("4") ":1", 122, false },
 };
 
@@ -66,6 +70,7 @@ static const char *alphabet_of(char class)
     case 's': return base64;
     case 'u': return base64url;
     case 'q': return "AQgw";
+    case 'e': return "AEIMQUYcgkosw048";
     case 'a': return alnum;
     case 'd': return "0123456789";
     }
@@ -96,23 +101,35 @@ bool bwl_shape_fits(bwl_token_shape shape, const char *text, size_t size)
 
 /* ---- chance ---------------------------------------------------------------------------------- */
 
-enum { LIMBS = 5 };
+enum { LIMBS = 8, LIMBS_USUAL = 5, LIMBS_DRAWN = 4, USUAL_MAX = 40 };
 
 /* A number, least significant limb first. */
 typedef struct number {
     uint32_t limbs[LIMBS];
 } number;
 
-static number number_of(const bwl_random *random)
+/* The last steps of MurmurHash3 (Austin Appleby, public domain): every bit of what went in last
+ * reaches every other. */
+static uint32_t mixed(uint32_t x)
+{
+    x = (x ^ x >> 16) * UINT32_C(0x85ebca6b);
+    x = (x ^ x >> 13) * UINT32_C(0xc2b2ae35);
+    return x ^ x >> 16;
+}
+
+static number number_of(const bwl_random *random, unsigned limbs)
 {
     number   n    = { { 0 } };
     uint32_t fold = UINT32_C(0x811c9dc5); /* FNV-1a: spreads what is there, adds no chance */
 
-    for (unsigned i = 0; i < BWL_RANDOM_BYTES; i++) {
+    assert(limbs <= LIMBS);
+    for (unsigned i = 0; i < BWL_RANDOM_BYTES; i++)
         n.limbs[i / 4] |= (uint32_t)random->bytes[i] << 8 * (i % 4);
-        fold = (fold ^ random->bytes[i]) * UINT32_C(0x01000193);
+    for (unsigned limb = LIMBS_DRAWN; limb < limbs; limb++) {
+        for (unsigned i = 0; i < BWL_RANDOM_BYTES; i++)
+            fold = (fold ^ random->bytes[i]) * UINT32_C(0x01000193);
+        n.limbs[limb] = limb == LIMBS_DRAWN ? fold : mixed(fold);
     }
-    n.limbs[LIMBS - 1] = fold;
     return n;
 }
 
@@ -165,8 +182,8 @@ void bwl_shape_write(char ret_token[BWL_TOKEN_MAX + 1], bwl_token_shape shape,
                      const bwl_random *random, int64_t wall_ns)
 {
     const bwl_shape_kind *kind = bwl_shape_kind_of(shape);
-    number                n    = number_of(random);
     size_t                size = strlen(kind->pattern);
+    number                n    = number_of(random, size > USUAL_MAX ? LIMBS : LIMBS_USUAL);
 
     assert(size <= BWL_TOKEN_MAX);
     assert(size > 0);

@@ -100,6 +100,7 @@ void bwl_token_write_as(char ret_token[BWL_TOKEN_MAX + 1], bwl_token_shape shape
     case BWL_TOKEN_ALNUM_20:
     case BWL_TOKEN_ALNUM_22:
     case BWL_TOKEN_DATE_UUID:
+    case BWL_TOKEN_BASE64_32:
     case BWL_TOKEN_UUID_THREAD: bwl_shape_write(ret_token, shape, random, wall_ns); return;
     }
     bwl_unreachable("no such shape");
@@ -186,6 +187,7 @@ bool bwl_token_is_of(bwl_token_shape shape, const char *text, size_t size)
     case BWL_TOKEN_ALNUM_16:
     case BWL_TOKEN_ALNUM_20:
     case BWL_TOKEN_ALNUM_22:
+    case BWL_TOKEN_BASE64_32:
     case BWL_TOKEN_DATE_UUID: return bwl_shape_fits(shape, text, size);
     case BWL_TOKEN_UUID_THREAD: return is_uuid_thread(text, size);
     }

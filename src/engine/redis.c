@@ -224,17 +224,20 @@ static void note_form(bwl_holder *ret_holder, const bwl_redis_look *look, const 
 }
 
 /* Neither our own locks nor those that the URL names are of this kind. */
-static void note_kind(bwl_holder *ret_holder, const bwl_redis_look *look)
+static void note_kind(bwl_holder *ret_holder, const bwl_redis_look *look,
+                      const bwl_protocol *protocol)
 {
     char *note = ret_holder->note;
     enum { SIZE = sizeof ret_holder->note };
 
     if (strcmp(look->kind, "hash") == 0)
         (void)snprintf(note, SIZE, "the key is a hash, as locks of Redisson are: profile=redisson");
+    else if (strcmp(look->kind, "zset") == 0)
+        (void)snprintf(note, SIZE, "a sorted set, as locks of Symfony are: profile=symfony");
+    else if (strcmp(look->kind, "string") == 0 && protocol == &bwl_symfony)
+        (void)snprintf(note, SIZE, "the key is a string, as locks of Symfony before 5.2 are");
     else if (strcmp(look->kind, "string") == 0)
         (void)snprintf(note, SIZE, "the key is a string, and a lock of Redisson is a hash");
-    else if (strcmp(look->kind, "zset") == 0)
-        (void)snprintf(note, SIZE, "the key is a sorted set, as locks of Symfony are");
     else
         (void)snprintf(note, SIZE, "the key is a %s, which no lock is", look->kind);
 }
@@ -244,8 +247,7 @@ static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bw
     const bwl_hold  *hold      = &lock->hold;
     const bwl_rules *rules     = hold->claim.rules;
     bool             is_string = strcmp(look->kind, "string") == 0;
-    bool             is_hash   = strcmp(look->kind, "hash") == 0;
-    bool             is_kind   = hold->protocol == &bwl_redisson ? is_hash : is_string;
+    bool             is_kind   = strcmp(look->kind, bwl_protocol_words(hold->protocol)->kind) == 0;
     int64_t          stamp     = 0;
 
     *ret_holder = (bwl_holder){ .held = look->left_ms != -2 };
@@ -262,7 +264,10 @@ static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bw
     else if (is_string && note_implausible(ret_holder, look, rules))
         return;
     else if (!is_kind)
-        note_kind(ret_holder, look);
+        note_kind(ret_holder, look, hold->protocol);
+    else if (hold->protocol == &bwl_symfony && look->value_size == 0)
+        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
+                       "readers have it: its members are there without __write__");
     else if (look->left_ms == -1)
         (void)snprintf(ret_holder->note, sizeof ret_holder->note,
                        "the key has no expiry: nothing ends it by itself");

@@ -67,7 +67,7 @@ static bwl_redis_word release_of(const bwl_lock *lock)
 {
     if (bwl_redis_listens(lock->client->store))
         return REDIS_QUEUE_RELEASE;
-    return lock->hold.protocol == &bwl_redisson ? REDIS_HASH_RELEASE : REDIS_DELETE_IF_MINE;
+    return bwl_protocol_words(lock->hold.protocol)->release;
 }
 
 bool bwl_redis_break_seen(bwl_lock *lock)

@@ -315,12 +315,13 @@ int bwl_redis_choose_cluster(bwl_settings *settings, const bwl_url *url, bwl_fau
                         "unix:// and redis+sentinel://",
                         url->scheme);
     if (status < 0 || settings->protocol == NULL || settings->protocol == &bwl_redisson ||
+        settings->protocol == &bwl_symfony ||
         ((settings->protocol == &bwl_token || settings->protocol == &bwl_queue) &&
          bwl_url_find(url, "profile") == NULL))
         return status;
     return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
-                    "%s: locks by protocols queue, token and redisson, and by no profile but "
-                    "redisson and redisson-fenced",
+                    "%s: locks by protocols queue, token, redisson and symfony, and by no profile "
+                    "but redisson, redisson-fenced and symfony",
                     url->scheme);
 }
 

@@ -328,7 +328,7 @@ static int said_info(bwl_redis_store *store, const char *bytes, size_t size, bwl
     if (strcmp(store->run_id, run_id) == 0)
         return BWL_OK;
     if (store->run_id[0] != '\0')
-        store->texts_due = ~0u;
+        store->texts_due = UINT64_MAX;
     store->is_another   = store->run_id[0] != '\0' || store->cluster == NULL;
     store->to_be_killed = 0; /* it ended with its process */
     memcpy(store->run_id, run_id, sizeof run_id);

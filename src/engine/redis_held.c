@@ -55,8 +55,7 @@ bwl_redis_word bwl_redis_extension(const bwl_redis_store *store)
 {
     if (bwl_redis_listens(store))
         return REDIS_QUEUE_EXTEND;
-    return store->client->settings.protocol == &bwl_redisson ? REDIS_HASH_EXTEND
-                                                             : REDIS_EXTEND_IF_MINE;
+    return bwl_protocol_words(store->client->settings.protocol)->extend;
 }
 
 /* If there is no memory to ask, the next renewal will. */

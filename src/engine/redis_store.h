@@ -101,7 +101,7 @@ struct bwl_redis_store {
     bool               is_resp2;      /* the server does not know HELLO: see redis_resp2.c      */
     bool               tracks;        /* the server says when keys change: see redis_track.c    */
     uint8_t            void_answers;  /* that are on their way, and mean nothing                */
-    unsigned           texts_sent; /* while closing: whose script the server has seen: 1 << word */
+    uint64_t           texts_sent; /* while closing: whose script the server has seen: 1 << word */
 
     bwl_redis_open_question *questions; /* a ring, oldest first                                 */
     size_t                   questions_first;
@@ -169,7 +169,7 @@ struct bwl_redis_store {
     /* Of the process at the other end, as it said when we connected last; "": it may not say. */
     char     run_id[BWL_REDIS_RUN_ID_SIZE + 1];
     uint64_t knows_release; /* the number of the connection over which its script has gone      */
-    unsigned texts_due; /* words whose script a new process cannot know yet: 1 << word          */
+    uint64_t texts_due; /* words whose script a new process cannot know yet: 1 << word          */
     bool is_another; /* process than the one that gave what is held, which nobody was told yet   */
 
     int64_t database;

@@ -4,7 +4,7 @@
  *
  *      CLIENT TRACKING ON     before the second attempt of a lock, once for each connection: an
  *                             attempt that finds the lock free needs no more
- *      HASH_TAKE              reads the key, so the server remembers it for this connection
+ *      HASH_TAKE, ZSET_TAKE   reads the key, so the server remembers it for this connection
  *      invalidate [key]       a push: the key was written, deleted, or has expired.  Once for each
  *                             attempt that has read it
  *
@@ -20,7 +20,10 @@ enum { ROOM = 64 };
 
 bool bwl_redis_wants_tracking(const bwl_redis_store *store, const bwl_redis_open_question *q)
 {
-    return q->word == REDIS_HASH_TAKE && q->lock->hold.claim.attempt > 1 && !store->tracks &&
+    const bwl_hold *hold = &q->lock->hold;
+    bool takes           = q->looker == NULL && q->word == bwl_protocol_words(hold->protocol)->take;
+
+    return hold->protocol->hears && takes && hold->claim.attempt > 1 && !store->tracks &&
            !store->is_resp2 && !store->client->closing;
 }
 

@@ -13,6 +13,7 @@
 #include "engine/redis_slot.h"
 #include "engine/redis_track.h"
 #include "redis/hash_lock.h"
+#include "redis/zset_lock.h"
 
 enum { LEAD_ROOM = 64 }; /* for EXISTS, but for its key */
 
@@ -48,12 +49,13 @@ static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q
     bwl_signal     signal = signal_of(store, q, &names);
     char           tag[BWL_QUEUE_TAG_MAX + 1];
     bwl_queue_self self;
-    size_t size = bwl_key_write(key, store->key_template, q->lock->name, q->lock->name_size);
+    size_t   size = bwl_key_write(key, store->key_template, q->lock->name, q->lock->name_size);
+    uint64_t bit  = UINT64_C(1) << q->word;
     /* Nobody would hear that the server does not know the script; once it has seen the text, it
      * does. */
-    bool   is_last_word = store->client->closing && (store->texts_sent & 1u << q->word) == 0;
+    bool   is_last_word = store->client->closing && (store->texts_sent & bit) == 0;
     bool   looks        = q->looker != NULL && !bwl_redis_breaks(q);
-    bool   is_new       = (store->texts_due & 1u << q->word) != 0;
+    bool   is_new       = (store->texts_due & bit) != 0;
     size_t room         = q->introduces ? BWL_QUEUE_GREETING_ROOM : bwl_redis_room(q->word, size);
 
     if (!bwl_conn_reserve(&store->conn, room + signal.size + signal.second_size, ret_writer))
@@ -85,12 +87,14 @@ static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q
         bwl_queue_write_look(ret_writer, key, size, tag, q->by_text);
     else if (looks && q->lock->hold.protocol == &bwl_redisson)
         bwl_hash_lock_write_look(ret_writer, key, size, q->by_text);
+    else if (looks && q->lock->hold.protocol == &bwl_symfony)
+        bwl_zset_lock_write_look(ret_writer, key, size, q->by_text);
     else if (looks)
         bwl_redis_write_look(ret_writer, key, size, q->by_text);
     else
         bwl_redis_write(ret_writer, &question);
-    store->texts_sent |= is_last_word ? 1u << q->word : 0;
-    store->texts_due &= ~(1u << q->word);
+    store->texts_sent |= is_last_word ? bit : 0;
+    store->texts_due &= ~bit;
     return true;
 }
 

@@ -5,6 +5,7 @@
 #define BWL_PROTOCOL_H
 
 #include "core/rules.h"
+#include "store/redis.h"
 
 extern const bwl_protocol bwl_token;   /* one key on one Redis                              */
 extern const bwl_protocol bwl_queue;   /* the same, with a queue                            */
@@ -13,6 +14,7 @@ extern const bwl_protocol bwl_ticket;  /* a store of this machine that keeps the
 extern const bwl_protocol bwl_seat_protocol; /* others of the same client, see hold/cohort.h   */
 
 extern const bwl_protocol bwl_redisson; /* RLock of Redisson: a hash, and a push of releases  */
+extern const bwl_protocol bwl_symfony;  /* RedisStore of Symfony: a sorted set                */
 
 /* The first two, where a lock counts only when as many replicas have it as the claim says. */
 extern const bwl_protocol bwl_synced_token;
@@ -33,6 +35,7 @@ extern const bwl_protocol bwl_setnx_expire_watch;
     X(QUEUE, queue)                       \
     X(TOKEN, token)                       \
     X(REDISSON, redisson)                 \
+    X(SYMFONY, symfony)                   \
     X(SETNX_DEL, setnx_del)               \
     X(SETNX_DEL_EXPIRE, setnx_del_expire) \
     X(SETNX_STAMP_DEL, setnx_stamp_del)   \
@@ -57,6 +60,17 @@ const char         *bwl_protocol_name_at(size_t i);
 
 /* The same lock, where it counts only when replicas have it.  NULL: there is no such thing. */
 const bwl_protocol *bwl_protocol_synced(const bwl_protocol *protocol);
+
+/* Of a lock that one word takes, one extends and one gives back, all by its token. */
+typedef struct bwl_lock_words {
+    bwl_redis_word take;
+    bwl_redis_word extend;
+    bwl_redis_word release;
+    const char    *kind; /* of its key, as TYPE says it                                          */
+} bwl_lock_words;
+
+/* Those of redisson and symfony; of any other protocol, those of a string. */
+const bwl_lock_words *bwl_protocol_words(const bwl_protocol *protocol);
 
 /* The rules by which a protocol goes when nobody names others: its article's.  NULL: it has no
  * parameters. */

@@ -41,6 +41,13 @@ static const bwl_rules redisson_rules = {
     .lease_ms = 30000,
 };
 
+/* RedisStore's $initialTtl. */
+static const bwl_rules symfony_rules = {
+    .value    = BWL_VALUE_TOKEN,
+    .token    = BWL_TOKEN_BASE64_32,
+    .lease_ms = 300000,
+};
+
 static const bwl_rules watch_rules = {
     .value            = BWL_VALUE_TOKEN,
     .token            = BWL_TOKEN_UUID,
@@ -106,6 +113,7 @@ typedef struct entry {
 #define RULES_QUEUE              NULL
 #define RULES_TOKEN              NULL
 #define RULES_REDISSON           &redisson_rules
+#define RULES_SYMFONY            &symfony_rules
 #define RULES_SETNX_DEL          &del_rules
 #define RULES_SETNX_DEL_EXPIRE   &del_rules
 #define RULES_SETNX_STAMP_DEL    &stamp_del_rules
@@ -153,6 +161,26 @@ const bwl_protocol *bwl_protocol_synced(const bwl_protocol *protocol)
     if (protocol == &bwl_token)
         return &bwl_synced_token;
     return protocol == &bwl_queue ? &bwl_synced_queue : NULL;
+}
+
+const bwl_lock_words *bwl_protocol_words(const bwl_protocol *protocol)
+{
+    static const bwl_lock_words of_string = { .take    = REDIS_SET_IF_ABSENT,
+                                              .extend  = REDIS_EXTEND_IF_MINE,
+                                              .release = REDIS_DELETE_IF_MINE,
+                                              .kind    = "string" };
+    static const bwl_lock_words of_hash   = { .take    = REDIS_HASH_TAKE,
+                                              .extend  = REDIS_HASH_EXTEND,
+                                              .release = REDIS_HASH_RELEASE,
+                                              .kind    = "hash" };
+    static const bwl_lock_words of_zset   = { .take    = REDIS_ZSET_TAKE,
+                                              .extend  = REDIS_ZSET_EXTEND,
+                                              .release = REDIS_ZSET_RELEASE,
+                                              .kind    = "zset" };
+
+    if (protocol == &bwl_redisson)
+        return &of_hash;
+    return protocol == &bwl_symfony ? &of_zset : &of_string;
 }
 
 const bwl_rules *bwl_protocol_rules(const bwl_protocol *protocol)

@@ -104,6 +104,9 @@ void bwl_plain_write(bwl_resp_writer *writer, const bwl_redis_question *question
     case REDIS_HASH_TAKE:
     case REDIS_HASH_EXTEND:
     case REDIS_HASH_RELEASE:
+    case REDIS_ZSET_TAKE:
+    case REDIS_ZSET_EXTEND:
+    case REDIS_ZSET_RELEASE:
     case REDIS_QUEUE_TAKE:
     case REDIS_QUEUE_JOIN:
     case REDIS_QUEUE_BEAT:
@@ -237,6 +240,9 @@ bwl_redis_verdict bwl_plain_read(const bwl_redis_question *question, unsigned nt
     case REDIS_HASH_TAKE:
     case REDIS_HASH_EXTEND:
     case REDIS_HASH_RELEASE:
+    case REDIS_ZSET_TAKE:
+    case REDIS_ZSET_EXTEND:
+    case REDIS_ZSET_RELEASE:
     case REDIS_QUEUE_TAKE:
     case REDIS_QUEUE_JOIN:
     case REDIS_QUEUE_BEAT:

@@ -287,6 +287,15 @@ const bwl_profile bwl_profile_rows[] = {
       .note     = "As redisson. An acquire increments redisson_lock_token:{KEY}, and that is the "
                   "fence.",
       .rules    = RULES(TOKENS(BWL_TOKEN_UUID_THREAD), .lease_ms = 30000, .counts_fences = true) },
+    /* symfony/lock at 5.2 to 7.2, Store/RedisStore.php. */
+    { .name     = "symfony",
+      .program  = "Symfony Lock 5.2 to 7.2 (PHP), RedisStore",
+      .protocol = "symfony",
+      .key      = "%s",
+      .note     = "The key is a sorted set: the value and __write__ are its members, and their "
+                  "scores are the end in milliseconds. Readers (acquireRead) keep bowline out. "
+                  "A prefix of the PHP client, such as Redis::OPT_PREFIX, goes into key=.",
+      .rules    = RULES(TOKENS(BWL_TOKEN_BASE64_32), .lease_ms = 300000) },
     /* redis/redis-doc at 029c381, commands/setnx.md, "Design pattern: Locking with SETNX". */
     { .name     = "redis-io-setnx",
       .program  = "programs made after the page of SETNX on redis.io",

@@ -83,6 +83,7 @@ static const char *any_token(bwl_token_shape shape)
     case BWL_TOKEN_ALNUM_20:
     case BWL_TOKEN_ALNUM_22:
     case BWL_TOKEN_DATE_UUID:
+    case BWL_TOKEN_BASE64_32:
     case BWL_TOKEN_UUID_THREAD: return "[%w_%-+/=:.@]+";
     }
     bwl_unreachable("no such shape");

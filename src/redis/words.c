@@ -5,6 +5,7 @@
  *  TAKE_STAMP             EVALSHA script 1 key ...           see take.h
  *  the plain ones         see plain.h
  *  those of a hash        see hash_lock.h
+ *  those of a sorted set  see zset_lock.h
  *  those of a queue       see queue.h
  *  the others             EVALSHA script 1 key value lease   :1: YES     :0: NO
  *
@@ -20,6 +21,7 @@
 #include "redis/scripts.h"
 #include "redis/stamp.h"
 #include "redis/take.h"
+#include "redis/zset_lock.h"
 
 #include <string.h>
 
@@ -54,6 +56,9 @@ static bwl_script_id script_of(bwl_redis_word word)
     case REDIS_HASH_TAKE:
     case REDIS_HASH_EXTEND:
     case REDIS_HASH_RELEASE:
+    case REDIS_ZSET_TAKE:
+    case REDIS_ZSET_EXTEND:
+    case REDIS_ZSET_RELEASE:
     case REDIS_QUEUE_TAKE:
     case REDIS_QUEUE_JOIN:
     case REDIS_QUEUE_BEAT:
@@ -64,7 +69,7 @@ static bwl_script_id script_of(bwl_redis_word word)
     case REDIS_QUEUE_REQUEUE:
     case REDIS_REPLICATED: break;
     }
-    bwl_unreachable("this word is a plain command, hash_lock.h's, or queue.h's");
+    bwl_unreachable("this word is a plain command, or another file's");
 }
 
 static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool by_text)
@@ -142,6 +147,8 @@ void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_question *question
         bwl_plain_write(writer, question);
     else if (bwl_hash_lock_is(question->word))
         bwl_hash_lock_write(writer, question);
+    else if (bwl_zset_lock_is(question->word))
+        bwl_zset_lock_write(writer, question);
     else if (bwl_queue_is(question->word))
         bwl_queue_write(writer, question);
     else if (question->word == REDIS_DELETE_IF_MINE && question->signal.kind != BWL_SIGNAL_NONE)
@@ -156,6 +163,8 @@ size_t bwl_redis_room(bwl_redis_word word, size_t key_size)
         return bwl_queue_room(key_size);
     if (bwl_hash_lock_is(word))
         return bwl_hash_lock_room(key_size);
+    if (bwl_zset_lock_is(word))
+        return bwl_zset_lock_room(key_size);
     return (word == REDIS_TAKE_STAMP ? ROOM_TO_TAKE : ROOM) + key_size * bwl_redis_frames(word);
 }
 

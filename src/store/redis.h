@@ -90,6 +90,22 @@
  *                                              count, and publish                       YES
  *                         otherwise         -> nothing                                 NO
  *
+ * A lock that is a sorted set, as Symfony has it: members are tokens, scores when they end, in
+ * milliseconds of the server's clock (its TIME, floor), and __write__ is beside a holder who is
+ * alone.  A member whose score has come is not there:
+ *
+ *  ZSET_TAKE              the set is the token and __write__ -> nothing: an earlier question had
+ *                                              set it                                   YES
+ *                         no member         -> set it to the two, to end lease from now, and the
+ *                                              key to vanish then                       YES
+ *                         otherwise         -> nothing                                 NO
+ *  ZSET_EXTEND            as EXTEND_IF_MINE, of the token in a set with __write__; both end
+ *                                              then, and the key vanishes with its last member
+ *  ZSET_RELEASE           the set has the token and __write__ -> remove the two; the key vanishes
+ *                                              with its last member                     YES
+ *                         it has the token alone -> remove it                           NO
+ *                         otherwise         -> nothing                                 NO
+ *
  * Of a server with replicas.  It is about no key, but about all that the server had carried out up
  * to the last write of the connection on which it is asked, and of no other one: so the engine
  * answers UNSENT when that has ended, and each YES of SET_IF_ABSENT, SET_IF_ABSENT_OR_MINE and
@@ -103,6 +119,7 @@
 #ifndef BWL_STORE_REDIS_H
 #define BWL_STORE_REDIS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum bwl_redis_word {
@@ -126,6 +143,9 @@ typedef enum bwl_redis_word {
     REDIS_HASH_TAKE,
     REDIS_HASH_EXTEND,
     REDIS_HASH_RELEASE,
+    REDIS_ZSET_TAKE,
+    REDIS_ZSET_EXTEND,
+    REDIS_ZSET_RELEASE,
     REDIS_QUEUE_TAKE, /* these are store/queue.h's                                              */
     REDIS_QUEUE_JOIN,
     REDIS_QUEUE_BEAT,
@@ -136,6 +156,17 @@ typedef enum bwl_redis_word {
     REDIS_QUEUE_REQUEUE,
     REDIS_REPLICATED,
 } bwl_redis_word;
+
+/* Does it extend, or give back, what has its token? */
+static inline bool bwl_redis_word_extends(bwl_redis_word word)
+{
+    return word == REDIS_EXTEND_IF_MINE || word == REDIS_HASH_EXTEND || word == REDIS_ZSET_EXTEND;
+}
+
+static inline bool bwl_redis_word_releases(bwl_redis_word word)
+{
+    return word == REDIS_DELETE_IF_MINE || word == REDIS_HASH_RELEASE || word == REDIS_ZSET_RELEASE;
+}
 
 #define REDIS_NO_EXPIRY UINT64_MAX /* the number of READ_EXPIRY */
 

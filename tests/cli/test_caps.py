@@ -16,8 +16,8 @@ import pytest
 
 SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 GUARANTEES = (SOURCE / "docs/guarantees.md").read_text(encoding="utf-8")
-PROTOCOLS = ["queue", "token", "redisson", "setnx-del", "setnx-del-expire", "setnx-stamp-del", "setnx-getset", "set-nx-ex"]
-PROTOCOLS += ["setnx-expire-watch"]
+PROTOCOLS = ["queue", "token", "redisson", "symfony", "setnx-del", "setnx-del-expire", "setnx-stamp-del", "setnx-getset"]
+PROTOCOLS += ["set-nx-ex", "setnx-expire-watch"]
 CLUSTER = ["redis+cluster:", "redis+cluster: token"]
 
 
@@ -35,7 +35,7 @@ def url_of(lock, base="redis://host.invalid"):
         return "redis+cluster://host.invalid" + ("?protocol=token" if lock.endswith("token") else "")
     if lock.endswith(":"):
         return lock
-    return f"{base}?protocol={lock}" + ("" if lock in ("queue", "token", "redisson") else "&accept-risk=1")
+    return f"{base}?protocol={lock}" + ("" if lock in ("queue", "token", "redisson", "symfony") else "&accept-risk=1")
 
 
 def caps(place, *words):
@@ -105,8 +105,8 @@ def test_every_profile_has_caps(place):
         prefixed = re.search(r"key=(?:WORD)?(\S+)$", place.bowline("caps", url).stderr, re.M)
         answer = caps(place, url + (f"&key=shop{prefixed.group(1).replace('%', '%25')}" if prefixed else ""))
         assert answer["profile"] == name
-        is_hash = name.startswith("redisson")
-        assert (answer["order"], answer["wake"]) == (False, "push" if is_hash else "poll")
+        is_pushed = name.startswith("redisson") or name == "symfony"
+        assert (answer["order"], answer["wake"]) == (False, "push" if is_pushed else "poll")
         assert answer["fence"] == (name == "redisson-fenced")
 
 

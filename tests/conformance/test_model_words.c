@@ -40,6 +40,7 @@ enum {
 static const bwl_rules kinds[] = {
     { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_UUID, .lease_in_seconds = true },
     { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_UUID_THREAD, .counts_fences = true },
+    { .value = BWL_VALUE_TOKEN, .token = BWL_TOKEN_BASE64_32 },
     { .value = BWL_VALUE_LITERAL, .literal = "1", .lease_in_seconds = true },
     { .value = BWL_VALUE_DECIMAL, .unit_ns = S_NS },
     { .value    = BWL_VALUE_DECIMAL,
@@ -172,9 +173,10 @@ static bool is_stamp_word(bwl_redis_word word)
     return word == REDIS_TAKE_STAMP || word == REDIS_DROP_STAMP;
 }
 
-static bool is_hash_word(bwl_redis_word word)
+/* Of a hash, or of a sorted set. */
+static bool is_field_word(bwl_redis_word word)
 {
-    return word >= REDIS_HASH_TAKE && word <= REDIS_HASH_RELEASE;
+    return word >= REDIS_HASH_TAKE && word <= REDIS_ZSET_RELEASE;
 }
 
 /* At the ends of what is plausible, in another unit, and a small number. */
@@ -201,8 +203,8 @@ static bwl_model_question some_question(unsigned connection)
     bool has_fields = rules == NULL || rules->value == BWL_VALUE_TOKEN;
 
     do
-        q.word = (bwl_redis_word)(1 + below(REDIS_HASH_RELEASE));
-    while ((is_stamp_word(q.word) && !has_server_clock) || (is_hash_word(q.word) && !has_fields));
+        q.word = (bwl_redis_word)(1 + below(REDIS_ZSET_RELEASE));
+    while ((is_stamp_word(q.word) && !has_server_clock) || (is_field_word(q.word) && !has_fields));
     q.token    = (uint16_t)(1 + below(TOKENS));
     q.lease_ms = some_ms();
     if (unit_ns != 0)
@@ -361,6 +363,10 @@ static void test_planted_mistakes_are_found(void **state)
         M(fence_grows_without_a_grant),
         M(field_of_another_is_extended),
         M(release_keeps_the_key),
+        M(member_is_taken_again),
+        M(member_of_another_is_extended),
+        M(member_that_is_over_is_extended),
+        M(release_keeps_the_members),
     };
     uint64_t seed = number_from("BOWLINE_WORDS_SEED", 1);
 

@@ -140,4 +140,35 @@ MUTANT(release_keeps_the_key)
         *r = *before;
 }
 
+MUTANT(member_is_taken_again)
+{
+    if (q->word == REDIS_ZSET_TAKE && reply->answer == BWL_YES)
+        r->data.keys[BWL_MODEL_LOCK].ends_at = r->now + q->lease_ms * BWL_MODEL_PER_MS;
+    (void)before;
+}
+
+MUTANT(member_of_another_is_extended)
+{
+    if (q->word == REDIS_ZSET_EXTEND && before->data.keys[BWL_MODEL_LOCK].kind == BWL_KIND_ZSET)
+        reply->answer = BWL_YES;
+    (void)r;
+}
+
+MUTANT(member_that_is_over_is_extended)
+{
+    const bwl_model_item *items = before->data.items;
+
+    for (unsigned i = 0; q->word == REDIS_ZSET_EXTEND && i < BWL_MODEL_ITEMS; i++)
+        if (items[i].is_there && items[i].key == BWL_MODEL_LOCK && items[i].member == q->token &&
+            before->data.keys[BWL_MODEL_LOCK].kind == BWL_KIND_ZSET)
+            reply->answer = BWL_YES;
+    (void)r;
+}
+
+MUTANT(release_keeps_the_members)
+{
+    if (q->word == REDIS_ZSET_RELEASE && reply->answer == BWL_YES)
+        *r = *before;
+}
+
 #endif

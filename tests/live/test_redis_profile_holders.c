@@ -153,7 +153,7 @@ static void test_holder_in_a_key_of_another_type_is_named(void **state)
     holder = who(client);
     assert_int_equal(holder.foreign, 1);
     assert_true(holder.id == 0);
-    assert_string_equal(holder.note, "the key is a sorted set, as locks of Symfony are");
+    assert_string_equal(holder.note, "a sorted set, as locks of Symfony are: profile=symfony");
     (void)server_ask(redis, "DEL nightly");
     (void)server_ask(redis, "RPUSH nightly a");
     assert_string_equal(who(client).note, "the key is a list, which no lock is");

@@ -14,11 +14,12 @@
 
 static void test_every_name_finds_its_protocol(void **state)
 {
-    static const char *const names[] = {
-        "queue",           "token",        "redisson",  "setnx-del",         "setnx-del-expire",
-        "setnx-stamp-del", "setnx-getset", "set-nx-ex", "setnx-expire-watch"
-    };
-    size_t count = 0;
+    static const char *const names[] = { "queue",           "token",
+                                         "redisson",        "symfony",
+                                         "setnx-del",       "setnx-del-expire",
+                                         "setnx-stamp-del", "setnx-getset",
+                                         "set-nx-ex",       "setnx-expire-watch" };
+    size_t                   count   = 0;
 
     (void)state;
     while (bwl_protocol_name_at(count) != NULL)
@@ -70,7 +71,7 @@ static void test_only_our_own_are_sound_and_have_no_parameters(void **state)
         const bwl_protocol *protocol = bwl_protocol_named(bwl_protocol_name_at(i));
         const bwl_rules    *rules    = bwl_protocol_rules(protocol);
         bool                is_ours  = protocol == &bwl_token || protocol == &bwl_queue;
-        if (protocol == &bwl_redisson)
+        if (protocol == &bwl_redisson || protocol == &bwl_symfony)
             continue; /* sound, and another program's */
         assert_int_equal(bwl_protocol_fault(protocol, rules) == NULL, is_ours);
         assert_int_equal(rules == NULL, is_ours);
@@ -81,6 +82,8 @@ static void test_only_our_own_are_sound_and_have_no_parameters(void **state)
     assert_null(bwl_protocol_rules(&bwl_ticket));
     assert_null(bwl_protocol_fault(&bwl_redisson, bwl_protocol_rules(&bwl_redisson)));
     assert_true(bwl_redisson.extends);
+    assert_null(bwl_protocol_fault(&bwl_symfony, bwl_protocol_rules(&bwl_symfony)));
+    assert_true(bwl_symfony.extends);
     assert_null(bwl_protocol_fault(&bwl_setnx_getset, &bwl_rules_server));
     assert_non_null(bwl_protocol_fault(&bwl_setnx_getset, NULL));
 }
@@ -89,6 +92,7 @@ static void test_defaults_are_those_of_the_articles(void **state)
 {
     (void)state;
     assert_int_equal(bwl_protocol_rules(&bwl_redisson)->lease_ms, 30000);
+    assert_int_equal(bwl_protocol_rules(&bwl_symfony)->lease_ms, 300000);
     assert_false(bwl_protocol_rules(&bwl_redisson)->counts_fences);
     assert_int_equal(bwl_protocol_rules(&bwl_setnx_del)->lease_ms, 10000);
     assert_int_equal(bwl_protocol_rules(&bwl_set_nx_ex)->lease_ms, 10000);

@@ -256,11 +256,30 @@ static void test_redis_held_lock_of_redisson_is_asked_for_by_its_field(void **st
     assert_int_equal(lock->hold.state, BWL_HOLD_HELD);
 }
 
+static void test_redis_held_lock_of_symfony_is_asked_for_by_its_member(void **state)
+{
+    (void)state;
+    close_client();
+    open_client("lease=30s&timeout=5s&profile=symfony");
+    bwl_lock *lock = lock_named("n");
+    bwl_lock_acquire(lock, &operation, 0);
+    greet();
+    expect("EVALSHA @zset_take 1 n %s 30000", lock->hold.claim.token);
+    says(":1\r\n");
+    turn();
+    meet_again(HELLO INFO);
+    expect("EVALSHA @zset_extend 1 n %s 1", lock->hold.claim.token);
+    says(":1\r\n");
+    turn();
+    assert_int_equal(lock->hold.state, BWL_HOLD_HELD);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, play, play_is_over)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(test_redis_held_lock_of_symfony_is_asked_for_by_its_member),
         CASE(test_redis_held_connection_follows_at_once),
         CASE(test_redis_held_nothing_held_is_no_reason_to_connect),
         CASE(test_redis_held_same_process_is_asked_for_every_lock),

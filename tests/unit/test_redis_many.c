@@ -110,6 +110,7 @@ static void test_profile_of_one_server_is_refused_for_several(void **state)
 {
     static const char *const urls[] = {
         "redlock://a,b,c?profile=redis-py",
+        "redlock://a,b,c?profile=symfony",
         "redlock://a,b,c?profile=spring&key=reg:%25s",
         "redlock://a,b,c?profile=jedis-lock-1&accept-risk=1",
     };

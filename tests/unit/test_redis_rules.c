@@ -332,6 +332,7 @@ static void test_rules_replicas_are_asked_by_our_own_protocols(void **state)
     bad("sync=101", BWL_STATUS_USAGE, "from 1 to 100");
     bad("sync=", BWL_STATUS_USAGE, "from 1 to 100");
     bad("sync=all", BWL_STATUS_USAGE, "from 1 to 100");
+    bad("sync=1&profile=symfony", BWL_STATUS_USAGE, "only queue and token");
     bad("sync=1&protocol=set-nx-ex&accept-risk=1", BWL_STATUS_USAGE, "only queue and token");
 }
 

@@ -169,6 +169,31 @@ static void test_track_begins_anew_with_the_connection(void **state)
     expect_take(lock, TRACKING);
 }
 
+static void test_track_is_asked_for_by_a_waiter_of_symfony(void **state)
+{
+    (void)state;
+    close_client();
+    open_client("lease=30s&timeout=5s&profile=symfony");
+    bwl_lock *lock = lock_named("n");
+    bwl_lock_acquire(lock, &operations[0], BWL_NEVER);
+    greet();
+    expect("EVALSHA @zset_take 1 n %s 30000", lock->hold.claim.token);
+    says(":0\r\n");
+    turn();
+    bwl_lock_event(lock, (bwl_event){ .kind = BWL_PUSH });
+    turn();
+    expect(TRACKING "EVALSHA @zset_take 1 n %s 30000", lock->hold.claim.token);
+    says("+OK\r\n:0\r\n");
+    turn();
+    lock->hold.look_at = BWL_NEVER;
+    says(INVALIDATE("n", "1"));
+    turn();
+    expect("EVALSHA @zset_take 1 n %s 30000", lock->hold.claim.token);
+    says(":1\r\n");
+    turn();
+    assert_int_equal(operations[0].ended, BWL_HELD);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, play_redisson, play_is_over)
 
 int main(void)
@@ -182,6 +207,7 @@ int main(void)
         CASE(test_track_push_without_keys_wakes_all),
         CASE(test_track_push_about_a_held_lock_changes_nothing),
         CASE(test_track_begins_anew_with_the_connection),
+        CASE(test_track_is_asked_for_by_a_waiter_of_symfony),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ static void test_redis_write_text_goes_once_to_another_process(void **state)
     bwl_lock *lock = held_lock("n", &operation);
 
     (void)state;
-    store->texts_due = ~0u;
+    store->texts_due = UINT64_MAX;
     for (unsigned i = 0; i < 2; i++) {
         bwl_lock_extend(lock, &operation, 30000);
         turn();

@@ -47,6 +47,7 @@ static const expectation expectations[] = {
       "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z@" HEX(8) "-" HEX(
           4) "-4" HEX(3) "-[89ab]" HEX(3) "-" HEX(12) "$",
       NULL, 122 },
+    { BWL_TOKEN_BASE64_32, "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$", NULL, 128 },
     { BWL_TOKEN_UUID_THREAD, "^" HEX(8) "-" HEX(4) "-4" HEX(3) "-[89ab]" HEX(3) "-" HEX(12) ":1$",
       NULL, 122 },
 };

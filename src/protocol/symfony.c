@@ -1,0 +1,96 @@
+/*
+ * symfony.c -- RedisStore of Symfony Lock: a sorted set on one Redis server, whose members are
+ * holders and whose scores are when they end.
+ *
+ *      acquire   remove what is over; if nothing is left: ZADD key end token end __write__
+ *      extend    if the set has the token and __write__: ZADD key end token end __write__
+ *      release   if the set has the token: ZREM key token __write__
+ *
+ * Symfony 5.2 to 7.2, src/Symfony/Component/Lock/Store/RedisStore.php: save, putOffExpiration,
+ * delete.  A holder who is alone has __write__ beside its token; readers have none.  bowline is
+ * always alone, has a token of its own for each attempt, and never touches a member that is not its
+ * own and has not ended.
+ *
+ * An end is in milliseconds by the clock of the server, theirs as ours.  (On a server whose scripts
+ * may not write after TIME, Symfony goes by the clock of each PHP host.  There the words are
+ * refused, and bowline never holds.)
+ *
+ * The lease is counted as in token.c: from the moment before the question.  An acquire without an
+ * answer is asked again with the same token: if the first question was carried out, the answer is
+ * yes and nothing changes.
+ *
+ * Symfony publishes nothing, and asks again every tenth of a second.  Between two attempts the
+ * server may say that the key has changed (`hears`); then the next attempt comes at once.
+ *
+ * What it does not promise: this is a lease, with no fence.  A server that forgets the key, or
+ * whose clock is set forward, can let a second holder in.
+ *
+ *      IDLE --command--> ASKED --reply, down--> IDLE      (a release may interrupt ASKED)
+ */
+#include "core/asking.h"
+#include "protocol/protocol.h"
+
+enum { NO_FENCE = 0 };
+
+typedef struct symfony_state {
+    bwl_verb   verb; /* the command that the open question is for                              */
+    bwl_asking asking;
+    bwl_ms     until; /* of what was asked first for this command: see token.c                 */
+} symfony_state;
+
+static void symfony_init(void *state, unsigned nodes)
+{
+    assert(nodes == 1);
+    *(symfony_state *)state = (symfony_state){ 0 };
+}
+
+static bwl_redis_word word_for(bwl_verb verb)
+{
+    switch (verb) {
+    case BWL_ACQUIRE: return REDIS_ZSET_TAKE;
+    case BWL_EXTEND: return REDIS_ZSET_EXTEND;
+    case BWL_RELEASE: return REDIS_ZSET_RELEASE;
+    }
+    bwl_unreachable("a verb outside of its enum");
+}
+
+static void symfony_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+                            bwl_effects *fx)
+{
+    symfony_state *s = state;
+
+    assert(s->asking.asked == 0 || cmd->verb == BWL_RELEASE);
+    assert(!cmd->again || s->verb == BWL_ACQUIRE);
+    s->verb = cmd->verb;
+    if (!cmd->again)
+        s->until = cmd->now + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
+    bwl_ask_one(&s->asking, word_for(cmd->verb), 0, fx);
+}
+
+static void symfony_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    symfony_state *s = state;
+
+    (void)claim; /* its lease is in `until` already */
+    if (!bwl_ends_question(&s->asking, ev) || !bwl_was_answered(ev, fx))
+        return;
+    assert(ev->answer != BWL_ALIEN); /* a member is compared, not looked at */
+    if (ev->answer == BWL_NO)
+        bwl_tell(fx, s->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_LOST);
+    else if (s->verb == BWL_RELEASE)
+        bwl_tell(fx, BWL_RELEASED);
+    else
+        bwl_tell_held(fx, s->until, NO_FENCE);
+}
+
+const bwl_protocol bwl_symfony = {
+    .name       = "symfony",
+    .state_size = sizeof(symfony_state),
+    .uses_token = true,
+    .extends    = true,
+    .settles    = true,
+    .hears      = true,
+    .init       = symfony_init,
+    .command    = symfony_command,
+    .event      = symfony_event,
+};

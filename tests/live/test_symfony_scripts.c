@@ -1,0 +1,448 @@
+/*
+ * test_symfony_scripts.c -- bowline beside the scripts of Symfony's RedisStore, word for word, on a
+ * real server whose time stands still: so what ends, and what does not yet, is known to the
+ * millisecond.
+ *
+ * The PHP library itself is beside it in tests/interop/symfony.py.
+ */
+#include "redis/scripts.h"
+#include "tests/lib/frozen.h"
+#include "tests/lib/symfony_scripts.h"
+#include "tests/lib/testing.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define A "cmVhZGVyIEEgb2YgU3ltZm9ueSdzLCAzMiBieXRlcyE="
+#define B "cmVhZGVyIEIgb2YgU3ltZm9ueSdzLCAzMiBieXRlcyE="
+
+enum { LEASE_MS = 300000, SHORT_MS = 1000 };
+
+static const int64_t beginning_ms = INT64_C(1800000000000);
+
+static server         *redis;
+static bowline_client *client;
+static int64_t         now_ms;
+
+static void pass(int64_t by_ms)
+{
+    now_ms += by_ms;
+    frozen_set(now_ms);
+}
+
+/* What a script of Symfony's answers: "1", or "(nil)" for false. */
+static const char *ask(const char *script, const char *token, int64_t ttl_ms)
+{
+    return server_ask(redis, "EVAL '%s' 1 nightly 1.5 %s %lld", script, token, (long long)ttl_ms);
+}
+
+static void expect_yes(const char *script, const char *token, int64_t ttl_ms)
+{
+    assert_string_equal(ask(script, token, ttl_ms), "1");
+}
+
+static void expect_no(const char *script, const char *token, int64_t ttl_ms)
+{
+    assert_string_equal(ask(script, token, ttl_ms), "(nil)");
+}
+
+static const char *forget(const char *token)
+{
+    return server_ask(redis, "EVAL '%s' 1 nightly %s", SYMFONY_DELETE, token);
+}
+
+/* The set is as it was; the copy is the caller's. */
+static void remember(char ret_set[400])
+{
+    (void)snprintf(ret_set, 400, "%s; %s", server_ask(redis, "ZRANGE nightly 0 -1 WITHSCORES"),
+                   server_ask(redis, "PTTL nightly"));
+}
+
+static void expect_set(const char *wanted)
+{
+    char is[400];
+
+    remember(is);
+    assert_string_equal(is, wanted);
+}
+
+/* Our own member: the one that is not __write__. */
+static const char *member(void)
+{
+    static char two[2][100];
+    const char *set = server_ask(redis, "ZRANGE nightly 0 -1");
+
+    assert_int_equal(sscanf(set, "%99s %99s", two[0], two[1]), 2);
+    return strcmp(two[0], "__write__") == 0 ? two[1] : two[0];
+}
+
+/* ---- exclusion ------------------------------------------------------------------------------- */
+
+static void test_symfony_hold_of_theirs_is_busy_and_not_touched(void **state)
+{
+    char before[400];
+
+    (void)state;
+    expect_yes(SYMFONY_SAVE, A, LEASE_MS);
+    remember(before);
+    assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY);
+    expect_set(before);
+    assert_string_equal(forget(A), "1");
+    bowline_hold *hold = must_acquire(client, "nightly");
+    must_release(hold);
+    assert_string_equal(server_ask(redis, "EXISTS nightly"), "0");
+}
+
+static void test_symfony_hold_of_ours_is_a_conflict_and_not_touched(void **state)
+{
+    bowline_hold *hold = must_acquire(client, "nightly");
+    char          before[400];
+
+    (void)state;
+    remember(before);
+    expect_no(SYMFONY_SAVE, A, LEASE_MS);
+    expect_no(SYMFONY_SAVE_READ, A, LEASE_MS);
+    expect_no(SYMFONY_PUT_OFF, A, LEASE_MS);
+    expect_no(SYMFONY_EXISTS, A, LEASE_MS);
+    assert_string_equal(forget(A), "(nil)");
+    expect_set(before);
+    must_release(hold);
+    expect_yes(SYMFONY_SAVE, A, LEASE_MS);
+    assert_string_equal(forget(A), "1");
+}
+
+/* Byte for byte what Symfony would have there with our token. */
+static void test_symfony_set_of_ours_is_what_symfony_writes(void **state)
+{
+    bowline_hold *hold = must_acquire(client, "nightly");
+    char          token[100];
+    char          ours[400];
+    bowline_error error;
+
+    (void)state;
+    (void)snprintf(token, sizeof token, "%s", member());
+    expect_yes(SYMFONY_EXISTS, token, LEASE_MS);
+    remember(ours);
+    must_release(hold);
+    expect_yes(SYMFONY_SAVE, token, LEASE_MS);
+    expect_set(ours);
+    assert_string_equal(forget(token), "1");
+
+    hold = must_acquire(client, "nightly");
+    (void)snprintf(token, sizeof token, "%s", member());
+    pass(10000);
+    assert_status(BOWLINE_OK, bowline_extend(hold, LEASE_MS, &error), &error);
+    remember(ours);
+    expect_yes(SYMFONY_PUT_OFF, token, LEASE_MS);
+    expect_set(ours);
+    must_release(hold);
+}
+
+static void test_symfony_extension_of_ours_never_shortens(void **state)
+{
+    bowline_hold *hold = must_acquire(client, "nightly");
+    char          before[400];
+    bowline_error error;
+
+    (void)state;
+    remember(before);
+    assert_status(BOWLINE_OK, bowline_extend(hold, SHORT_MS, &error), &error);
+    expect_set(before);
+    must_release(hold);
+}
+
+/* ---- readers --------------------------------------------------------------------------------- */
+
+static void test_symfony_readers_keep_us_out_until_the_last_has_gone(void **state)
+{
+    char before[400];
+
+    (void)state;
+    expect_yes(SYMFONY_SAVE_READ, A, LEASE_MS);
+    expect_yes(SYMFONY_SAVE_READ, B, LEASE_MS);
+    remember(before);
+    assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY);
+    expect_set(before);
+    assert_string_equal(forget(A), "1");
+    assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY);
+    expect_yes(SYMFONY_SAVE, B, LEASE_MS); /* promoted */
+    assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY);
+    assert_string_equal(forget(B), "1");
+    bowline_hold *hold = must_acquire(client, "nightly");
+    expect_no(SYMFONY_SAVE_READ, A, LEASE_MS);
+    must_release(hold);
+}
+
+static void test_symfony_holders_are_told_from_readers(void **state)
+{
+    bowline_holder holder = { .size = sizeof holder };
+    bowline_error  error;
+
+    (void)state;
+    expect_yes(SYMFONY_SAVE, A, LEASE_MS);
+    (void)server_ask(redis, "PERSIST nightly"); /* scores end it all the same */
+    pass(SHORT_MS);
+    assert_status(BOWLINE_OK, bowline_who(client, "nightly", &holder, &error), &error);
+    assert_int_equal(holder.held, 1);
+    assert_int_equal(holder.foreign, 0);
+    assert_int_not_equal(holder.id, 0);
+    assert_int_equal(holder.left_ms, LEASE_MS - SHORT_MS);
+    assert_string_equal(holder.note, "");
+    expect_yes(SYMFONY_SAVE_READ, A, LEASE_MS);
+    expect_yes(SYMFONY_SAVE_READ, B, LEASE_MS);
+    assert_status(BOWLINE_OK, bowline_who(client, "nightly", &holder, &error), &error);
+    assert_int_equal(holder.foreign, 1);
+    assert_int_equal(holder.id, 0);
+    assert_non_null(strstr(holder.note, "readers have it"));
+    (void)server_ask(redis, "PERSIST nightly");
+    pass(LEASE_MS);
+    assert_status(BOWLINE_OK, bowline_who(client, "nightly", &holder, &error), &error);
+    assert_int_equal(holder.held, 0);
+    (void)server_ask(redis, "DEL nightly");
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+static void test_symfony_member_is_there_until_its_score_has_come(void **state)
+{
+    (void)state;
+    expect_yes(SYMFONY_SAVE, A, SHORT_MS);
+    (void)server_ask(redis, "PERSIST nightly");
+    pass(SHORT_MS - 1);
+    assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY);
+    assert_non_null(strstr(server_ask(redis, "ZRANGE nightly 0 -1"), A));
+    pass(1);
+    bowline_hold *hold = must_acquire(client, "nightly");
+    assert_null(strstr(server_ask(redis, "ZRANGE nightly 0 -1"), A));
+    assert_string_equal(server_ask(redis, "ZCARD nightly"), "2");
+    assert_int_equal(atoi(server_ask(redis, "PTTL nightly")), LEASE_MS);
+    must_release(hold);
+}
+
+static void test_symfony_attempt_of_ours_removes_only_what_is_over(void **state)
+{
+    char alone[100];
+
+    (void)state;
+    expect_yes(SYMFONY_SAVE_READ, A, SHORT_MS);
+    expect_yes(SYMFONY_SAVE_READ, B, LEASE_MS);
+    pass(SHORT_MS);
+    assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY);
+    (void)snprintf(alone, sizeof alone, B " %lld; %d", (long long)(beginning_ms + LEASE_MS),
+                   LEASE_MS - SHORT_MS);
+    expect_set(alone);
+    assert_string_equal(forget(B), "1");
+}
+
+static void test_symfony_hold_of_ours_that_is_over_can_be_taken_by_them(void **state)
+{
+    bowline_hold *hold = must_acquire(client, "nightly");
+    char          theirs[400];
+    bowline_error error;
+
+    (void)state;
+    pass(LEASE_MS - 1);
+    expect_no(SYMFONY_SAVE, A, LEASE_MS);
+    pass(1);
+    expect_yes(SYMFONY_SAVE, A, LEASE_MS);
+    remember(theirs);
+    assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
+    expect_set(theirs);
+    assert_string_equal(forget(A), "1");
+}
+
+/* Nobody has taken it, and it is over all the same: somebody may take it at any moment. */
+static void test_symfony_hold_of_ours_that_is_over_is_not_extended(void **state)
+{
+    bowline_hold *hold = must_acquire(client, "nightly");
+    bowline_error error;
+
+    (void)state;
+    (void)server_ask(redis, "PERSIST nightly");
+    pass(LEASE_MS);
+    assert_status(BOWLINE_LOST, bowline_extend(hold, LEASE_MS, &error), &error);
+    (void)bowline_release(hold, &error); /* it is over already */
+    hold = must_acquire(client, "nightly");
+    must_release(hold);
+}
+
+/* ---- members of others beside ours ----------------------------------------------------------- */
+
+static void test_symfony_extension_needs_write_and_keeps_it(void **state)
+{
+    bowline_hold *hold = must_acquire(client, "nightly");
+    char          before[400];
+    bowline_error error;
+
+    (void)state;
+    pass(SHORT_MS);
+    assert_status(BOWLINE_OK, bowline_extend(hold, LEASE_MS, &error), &error);
+    assert_string_equal(server_ask(redis, "ZSCORE nightly __write__"),
+                        server_ask(redis, "ZSCORE nightly %s", member()));
+    (void)server_ask(redis, "ZREM nightly __write__");
+    remember(before);
+    assert_status(BOWLINE_LOST, bowline_extend(hold, 2 * LEASE_MS, &error), &error);
+    expect_set(before);
+    (void)bowline_release(hold, &error); /* it is over already */
+    (void)server_ask(redis, "DEL nightly");
+}
+
+/* Nobody but an operator adds a member beside a hold: it stays, for as long as its score says. */
+static void test_symfony_release_leaves_members_of_others(void **state)
+{
+    bowline_hold *hold = must_acquire(client, "nightly");
+    char          others[100];
+    bowline_error error;
+
+    (void)state;
+    (void)server_ask(redis, "ZADD nightly %lld " B, (long long)(now_ms + 2 * LEASE_MS));
+    assert_status(BOWLINE_OK, bowline_extend(hold, LEASE_MS, &error), &error);
+    assert_int_equal(atoi(server_ask(redis, "PTTL nightly")), 2 * LEASE_MS);
+    must_release(hold);
+    (void)snprintf(others, sizeof others, B " %lld; %d", (long long)(now_ms + 2 * LEASE_MS),
+                   2 * LEASE_MS);
+    expect_set(others);
+    (void)server_ask(redis, "DEL nightly");
+}
+
+/* A key that lasted as long as our member would hide when the last of the others ends. */
+static void test_symfony_release_ends_the_key_with_the_last_of_others(void **state)
+{
+    bowline_hold *hold = must_acquire(client, "nightly");
+    char          others[100];
+
+    (void)state;
+    (void)server_ask(redis, "ZADD nightly %lld " B, (long long)(now_ms + SHORT_MS));
+    must_release(hold);
+    (void)snprintf(others, sizeof others, B " %lld; %d", (long long)(now_ms + SHORT_MS), SHORT_MS);
+    expect_set(others);
+    (void)server_ask(redis, "DEL nightly");
+}
+
+static const char *take_again(void)
+{
+    return server_ask(redis, "EVALSHA %s 1 nightly %s %d", bwl_scripts[BWL_SCRIPT_ZSET_TAKE].sha1,
+                      member(), LEASE_MS);
+}
+
+/* Who had no answer asks again by the same member: yes, from the first question on, as long as it
+ * is alone. */
+static void test_symfony_question_that_is_asked_again_changes_nothing(void **state)
+{
+    bowline_hold *hold = must_acquire(client, "nightly");
+    char          before[400];
+
+    (void)state;
+    pass(SHORT_MS);
+    remember(before);
+    assert_string_equal(take_again(), "1");
+    expect_set(before);
+    (void)server_ask(redis, "ZREM nightly __write__");
+    (void)server_ask(redis, "ZADD nightly %lld x", (long long)(now_ms + LEASE_MS));
+    remember(before);
+    assert_string_equal(take_again(), "0");
+    expect_set(before);
+    (void)server_ask(redis, "ZADD nightly %lld __write__", (long long)(now_ms + LEASE_MS));
+    assert_string_equal(server_ask(redis, "EVALSHA %s 1 nightly x %d",
+                                   bwl_scripts[BWL_SCRIPT_ZSET_TAKE].sha1, LEASE_MS),
+                        "0");
+    (void)server_ask(redis, "ZREM nightly x");
+    must_release(hold);
+}
+
+static void test_symfony_release_without_write_is_a_loss_and_leaves_readers(void **state)
+{
+    bowline_hold *hold = must_acquire(client, "nightly");
+    bowline_error error;
+
+    (void)state;
+    (void)server_ask(redis, "ZREM nightly __write__");
+    expect_yes(SYMFONY_SAVE_READ, B, LEASE_MS);
+    assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
+    assert_string_equal(server_ask(redis, "ZRANGE nightly 0 -1"), B);
+    assert_string_equal(forget(B), "1");
+}
+
+/* ---- other kinds ----------------------------------------------------------------------------- */
+
+/* Before 5.2 it was a string: both refuse it. */
+static void test_symfony_string_of_an_old_version_is_busy(void **state)
+{
+    bowline_holder holder = { .size = sizeof holder };
+    bowline_error  error;
+
+    (void)state;
+    (void)server_ask(redis, "SET nightly " A " PX 300000");
+    assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY);
+    expect_no(SYMFONY_SAVE, B, LEASE_MS);
+    assert_status(BOWLINE_OK, bowline_who(client, "nightly", &holder, &error), &error);
+    assert_int_equal(holder.foreign, 1);
+    assert_non_null(strstr(holder.note, "before 5.2"));
+    assert_string_equal(server_ask(redis, "GET nightly"), A);
+    (void)server_ask(redis, "DEL nightly");
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static int start_server(void **state)
+{
+    (void)state;
+    server_needed();
+    redis = frozen_start(beginning_ms);
+    return 0;
+}
+
+static int stop_server(void **state)
+{
+    (void)state;
+    frozen_stop(redis);
+    return 0;
+}
+
+/* Without its keeper: nothing is renewed unless the test says so. */
+static int begin(void **state)
+{
+    char url[200];
+
+    (void)state;
+    now_ms = beginning_ms;
+    frozen_set(now_ms);
+    (void)snprintf(url, sizeof url, "%s?profile=symfony&wait=0s", redis->tcp_url);
+    client = must_open_without_keeper(url);
+    return 0;
+}
+
+static int is_empty(void **state)
+{
+    (void)state;
+    bowline_close(client);
+    return server_becomes_empty(redis) ? 0 : -1;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, is_empty)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(test_symfony_hold_of_theirs_is_busy_and_not_touched),
+        TEST(test_symfony_hold_of_ours_is_a_conflict_and_not_touched),
+        TEST(test_symfony_set_of_ours_is_what_symfony_writes),
+        TEST(test_symfony_extension_of_ours_never_shortens),
+        TEST(test_symfony_readers_keep_us_out_until_the_last_has_gone),
+        TEST(test_symfony_holders_are_told_from_readers),
+        TEST(test_symfony_member_is_there_until_its_score_has_come),
+        TEST(test_symfony_attempt_of_ours_removes_only_what_is_over),
+        TEST(test_symfony_hold_of_ours_that_is_over_can_be_taken_by_them),
+        TEST(test_symfony_hold_of_ours_that_is_over_is_not_extended),
+        TEST(test_symfony_extension_needs_write_and_keeps_it),
+        TEST(test_symfony_release_leaves_members_of_others),
+        TEST(test_symfony_release_ends_the_key_with_the_last_of_others),
+        TEST(test_symfony_question_that_is_asked_again_changes_nothing),
+        TEST(test_symfony_release_without_write_is_a_loss_and_leaves_readers),
+        TEST(test_symfony_string_of_an_old_version_is_busy),
+    };
+
+    return cmocka_run_group_tests(tests, start_server, stop_server);
+}

@@ -88,6 +88,11 @@ static const stranger strangers[] = {
       "46b5551ba403d6152a7a6eca122e08728d6c8c66" },
     { "Redisson (RFencedLock)", "redisson-fenced", "lock and token",
       "49babb5a1e6a0c5f188c2ae62b93b51cdfd63e45" },
+    { "Symfony Lock", "symfony", "save", "6fdee501a3714553b74c0d67687b921b90b05d18" },
+    { "Symfony Lock", "symfony", "save for reading", "b5745b5be27d9033eb5d3eb254df2faf502b88df" },
+    { "Symfony Lock", "symfony", "put off expiration", "63be12a3515941092212f15c08327d60916de9fa" },
+    { "Symfony Lock", "symfony", "delete", "a70f7f5087a0cb2c2c9ca50d1f64e234c2628f0c" },
+    { "Symfony Lock", "symfony", "exists", "3b6bdbbe16f821f49177b16c7707f331f015a779" },
     { "phpredis (sessions)", NULL, "release", "b70c2384248f88e6b75b9f89241a180f856ad852" },
 };
 enum { STRANGERS = sizeof strangers / sizeof strangers[0] };

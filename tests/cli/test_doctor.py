@@ -330,6 +330,42 @@ def test_redisson_has_locked_here(place, good):
     assert "takes part" in look(place, f"{good.url}?profile=redisson").of("strangers")["why"]
 
 
+# RedisStore::exists of symfony/lock 5.2 to 7.2, with the spaces that PHP sends.
+SYMFONY_EXISTS = '''
+            local key = KEYS[1]
+            local uniqueToken = ARGV[2]
+
+            -- asserts the KEY is compatible with current version (old Symfony <5.2 BC)
+            if redis.call("TYPE", key).ok == "string" then
+                return false
+            end
+
+            {nothing}
+                local now = redis.call("TIME")
+                now = now[1] * 1000 + math.floor(now[2] / 1000)
+            {nothing}
+
+            -- Remove expired values
+            redis.call("ZREMRANGEBYSCORE", key, "-inf", now)
+
+            if redis.call("ZSCORE", key, uniqueToken) then
+                return true
+            end
+
+            return false
+        '''.replace("{nothing}", "")
+
+
+def test_symfony_has_locked_here(place, good):
+    good.cli("script", "load", SYMFONY_EXISTS)
+    finding = look(place, None).of("strangers")
+    assert finding["what"].startswith("Symfony Lock has locked on this server")
+    assert "?profile=symfony," in finding["type"]
+    mine = look(place, f"{good.url}?profile=symfony")
+    assert "takes part" in mine.of("strangers")["why"]
+    assert mine.of("rights", "ok")
+
+
 def test_a_stranger_has_locked_here(place, good):
     assert hashlib.sha1(REDIS_PY_RELEASE.encode()).hexdigest() == "c3f8721cbb97f72bc19e972846bd7aaf91901658"
     good.cli("script", "load", REDIS_PY_RELEASE)

@@ -115,6 +115,8 @@ def command_of(language):
         return [os.environ["BOWLINE_PARTY"]], {}
     if language == "php":
         return ["php", str(HERE / "php/party.php")], {}
+    if language.startswith("symfony-"):
+        return ["php", str(HERE / "php/party.php")], {"SYMFONY_LOCK": str(FETCHED / language)}
     if language == "python":
         return [PYTHON, str(HERE / "python/party.py")], {}
     if language == "ruby":

@@ -24,6 +24,12 @@ abstract class Lock
         return $this->redis->del($this->key) === 1 ? 'released' : 'lost';
     }
 
+    /** To a line that is none of the contract's. */
+    public function answer(array $words): string
+    {
+        return "error what is $words[0]";
+    }
+
     protected function leaseSeconds(): int
     {
         return intdiv($this->leaseMs + 999, 1000);

@@ -1,10 +1,11 @@
 <?php
 /*
- * The party of PHP: the contract of arena.py, on the locks of locks.php.
+ * The party of PHP: the contract of arena.py, on the locks of locks.php and the one of symfony.php.
  */
 declare(strict_types=1);
 
 require __DIR__ . '/locks.php';
+require __DIR__ . '/symfony.php';
 
 const PATIENCE_MS = 60000;
 const GIVE_UP_MAX = 3;
@@ -12,7 +13,7 @@ const GIVE_UP_MAX = 3;
 [, $algorithm, $host, $port, $key, $leaseMs, $witnessPath, $who] = $argv;
 $redis = new Redis();
 $redis->connect($host, (int) $port);
-$lock = new (LOCKS[$algorithm])($redis, $key, (int) $leaseMs);
+$lock = new (LOCKS[$algorithm] ?? Symfony::class)($redis, $key, (int) $leaseMs);
 $witness = fopen($witnessPath, 'a');
 
 function acquire(Lock $lock, int $waitMs): string
@@ -73,6 +74,7 @@ function obey(string $line, Lock $lock, mixed $witness, string $who): string
             'acquire' => acquire($lock, (int) $words[1]),
             'release' => $lock->release(),
             'contend' => json_encode(contend($lock, (int) $words[1], $witness, $who)),
+            default => $lock->answer($words),
         };
     } catch (Throwable $error) {
         return 'error ' . $error->getMessage();

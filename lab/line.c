@@ -213,6 +213,27 @@ bool bwl_line_say(bwl_line *line, const char *command, bwl_text *ret_said, bwl_t
     return bwl_line_say_with(line, command, NULL, 0, ret_said, reterr);
 }
 
+/* The first field of a hash; of a sorted set the first member that is no mark. */
+static bool say_first(bwl_line *line, const char *key, reply *ret_reply, bwl_resp_value *ret_value,
+                      bwl_text *reterr)
+{
+    bwl_resp_cursor cursor;
+    uint32_t        count;
+
+    if (!say_words(line, bwl_say("HKEYS %s", key).of, NULL, 0, ret_reply, reterr))
+        return false;
+    if (bwl_redis_error_is(ret_reply->bytes, ret_reply->size, "WRONGTYPE") &&
+        !say_words(line, bwl_say("ZRANGE %s 0 -1", key).of, NULL, 0, ret_reply, reterr))
+        return false;
+    cursor = bwl_resp_begin(ret_reply->bytes, ret_reply->size);
+    (void)bwl_resp_next_bare(&cursor, ret_value); /* a whole frame has a first value */
+    count = ret_value->type == '*' ? ret_value->count : 0;
+    while (count-- > 0 && bwl_resp_next_bare(&cursor, ret_value) &&
+           bwl_resp_text_is(ret_value, "__write__"))
+        continue;
+    return true;
+}
+
 bool bwl_line_get(bwl_line *line, const char *key, char *ret_bytes, size_t capacity,
                   size_t *ret_size, bwl_text *reterr)
 {
@@ -223,14 +244,10 @@ bool bwl_line_get(bwl_line *line, const char *key, char *ret_bytes, size_t capac
     if (!say_words(line, bwl_say("GET %s", key).of, NULL, 0, &r, reterr))
         return false;
     cursor = bwl_resp_begin(r.bytes, r.size);
-    (void)bwl_resp_next_bare(&cursor, &value);              /* a whole frame has a first value */
-    if (bwl_redis_error_is(r.bytes, r.size, "WRONGTYPE")) { /* a hash: its first field is meant */
-        if (!say_words(line, bwl_say("HKEYS %s", key).of, NULL, 0, &r, reterr))
-            return false;
-        cursor = bwl_resp_begin(r.bytes, r.size);
-        (void)bwl_resp_next_bare(&cursor, &value);
-        (void)bwl_resp_next_bare(&cursor, &value);
-    }
+    (void)bwl_resp_next_bare(&cursor, &value); /* a whole frame has a first value */
+    if (bwl_redis_error_is(r.bytes, r.size, "WRONGTYPE") &&
+        !say_first(line, key, &r, &value, reterr))
+        return false;
     *ret_size = SIZE_MAX;
     if (value.type == '_')
         return true;

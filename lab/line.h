@@ -31,8 +31,9 @@ bool bwl_line_say(bwl_line *line, const char *command, bwl_text *ret_said, bwl_t
 bool bwl_line_say_with(bwl_line *line, const char *command, const char *extra, size_t extra_size,
                        bwl_text *ret_said, bwl_text *reterr);
 
-/* The bytes of the key, as GET has them, or those of the first field of a hash; false also if the
- * server failed: then reterr says so.  `ret_size` SIZE_MAX: there is no key. */
+/* The bytes of the key, as GET has them, or those of the first field of a hash, or of the first
+ * member of a sorted set but __write__; false also if the server failed: then reterr says so.
+ * `ret_size` SIZE_MAX: there is no key. */
 bool bwl_line_get(bwl_line *line, const char *key, char *ret_bytes, size_t capacity,
                   size_t *ret_size, bwl_text *reterr);
 

@@ -68,12 +68,12 @@ static size_t write_value(const bwl_stage *s, int64_t value, char ret_bytes[BWL_
     return bwl_value_write(ret_bytes, rules, token, bwl_model_stamp_of(rules, value));
 }
 
-/* What there is to see of the lock: its value, or the field of a hash. */
+/* What there is to see of the lock: its value, or the field of a hash, or the member of a set. */
 static size_t write_lock(const bwl_stage *s, char ret_bytes[BWL_VALUE_MAX])
 {
     const bwl_model_key *lock = bwl_model_lock(&s->w.redis);
 
-    if (lock->kind != BWL_KIND_HASH)
+    if (lock->kind == BWL_KIND_STRING)
         return write_value(s, lock->value, ret_bytes);
     write_token(ret_bytes, lock->writer);
     return strlen(ret_bytes);
@@ -120,11 +120,31 @@ bool bwl_stage_compares_key(bwl_stage *s)
                 size == SIZE_MAX ? "no key" : bwl_say("%.*s", (int)size, real).of));
 }
 
+static bwl_ms real_left(const bwl_stage *s)
+{
+    return bwl_model_left(&s->w.redis) * s->scale / BWL_MODEL_PER_MS + 1;
+}
+
+/* Its scores are moments by the real server's clock, which is that of this machine. */
+static bool puts_zset(bwl_stage *s, const char *member, size_t size)
+{
+    struct timespec now;
+    bwl_text        said;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
+    bwl_ms ends = (bwl_ms)now.tv_sec * 1000 + now.tv_nsec / 1000000 + real_left(s);
+    return bwl_stage_asks(s,
+                          bwl_say("ZADD %s %" PRId64 " %.*s %" PRId64 " __write__", BWL_STAGE_KEY,
+                                  ends, (int)size, member, ends)
+                              .of,
+                          &said);
+}
+
 /* Puts the key there as the model has it. */
 bool bwl_stage_puts_key(bwl_stage *s)
 {
-    const bwl_model_redis *r       = &s->w.redis;
-    bool                   is_hash = bwl_model_lock(r)->kind == BWL_KIND_HASH;
+    const bwl_model_redis *r    = &s->w.redis;
+    unsigned               kind = bwl_model_lock(r)->kind;
     char                   value[BWL_VALUE_MAX];
     size_t                 size;
     bwl_text               said;
@@ -135,18 +155,17 @@ bool bwl_stage_puts_key(bwl_stage *s)
     if (bwl_model_owner(r) == 0)
         return true;
     size = write_lock(s, value);
-    if (is_hash &&
+    if (kind == BWL_KIND_ZSET && !puts_zset(s, value, size))
+        return false;
+    if (kind == BWL_KIND_HASH &&
         !bwl_stage_asks(s, bwl_say("HSET %s %.*s 1", BWL_STAGE_KEY, (int)size, value).of, &said))
         return false;
-    if (!is_hash && !bwl_line_say_with(&s->watcher, bwl_say("SET %s", BWL_STAGE_KEY).of, value,
-                                       size, &said, &why))
+    if (kind == BWL_KIND_STRING &&
+        !bwl_line_say_with(&s->watcher, bwl_say("SET %s", BWL_STAGE_KEY).of, value, size, &said,
+                           &why))
         return bwl_stage_fails(s, "the real server failed", why);
     return bwl_model_lock(r)->lasts ||
-           bwl_stage_asks(s,
-                          bwl_say("PEXPIRE %s %" PRId64, BWL_STAGE_KEY,
-                                  bwl_model_left(r) * s->scale / BWL_MODEL_PER_MS + 1)
-                              .of,
-                          &said);
+           bwl_stage_asks(s, bwl_say("PEXPIRE %s %" PRId64, BWL_STAGE_KEY, real_left(s)).of, &said);
 }
 
 bool bwl_stage_puts_by_hand(bwl_stage *s, unsigned step, const char *what)

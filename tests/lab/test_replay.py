@@ -60,6 +60,9 @@ def is_clean(lab):
         (["mutant-no-is-yes", "--loss", "1", "--law", "one holder"], "one holder"),
         (["setnx-del", "--crash", "1", "--law", "never too late"], "never too late"),
         (["setnx-getset-jedis", "--crash", "1", "--law", "own key only"], "own key only"),
+        (["redisson", "--restore", "1"], "one holder"),
+        (["symfony", "--restore", "1"], "one holder"),
+        (["symfony-release-blind", "--slow", "2", "--loss", "1", "--law", "one holder"], "one holder"),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
 )

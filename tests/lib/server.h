@@ -37,8 +37,8 @@ void server_needed(void);
 /* Is it 7.0 or newer?  Before, DEBUG needs no leave, and some options are not known. */
 bool server_is_new(void);
 
-/* Starts a server and waits until it answers.  `options` as on its command line ("--maxmemory
- * 2mb"), NULL: none.  Fails the test if that does not succeed.  Free with server_stop. */
+/* Starts a server and waits until it answers or has ended.  `options` as on its command line
+ * ("--maxmemory 2mb"), NULL: none.  Fails the test if it has ended.  Free with server_stop. */
 server *server_start(const char *options);
 void    server_stop(server *s); /* also NULL */
 
@@ -53,7 +53,8 @@ server *server_start_tls(const char *options);
 server *server_start_sentinel(int port, int quorum);
 server *server_start_sentinel_of(const char *address, int port, int quorum, const char *options);
 
-/* A port of the loopback interface that is free for now. */
+/* A port of the loopback interface on which nobody listens, and which no other program gets for as
+ * long as this one runs: it stays bound here.  A server that sets SO_REUSEADDR can listen on it. */
 int server_free_port(void);
 
 /* Ends the process at once, as a crash does; starts it again, on the same port, with nothing in

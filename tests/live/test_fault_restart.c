@@ -9,8 +9,11 @@
 #include "tests/lib/judged.h"
 #include "tests/lib/server.h"
 
+#include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { LEASE_MS = 900 };
@@ -258,6 +261,30 @@ static void test_loading_while_held(void **state)
     }
 }
 
+/* A program that asks for the port of a server which is down.  0: it has it; else why not. */
+static int ask_for_port(int port)
+{
+    struct sockaddr_in at = { .sin_family      = AF_INET,
+                              .sin_port        = htons((uint16_t)port),
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_true(fd >= 0);
+    int error = bind(fd, (struct sockaddr *)&at, sizeof at) == 0 ? 0 : errno;
+    (void)close(fd);
+    return error;
+}
+
+static void test_restart_finds_the_port_free(void **state)
+{
+    (void)state;
+    begin(NULL);
+    server_kill(redis);
+    assert_int_equal(ask_for_port(redis->port), EADDRINUSE);
+    server_start_again(redis);
+    assert_string_equal(server_ask(redis, "PING"), "PONG");
+}
+
 #define CASE(test) cmocka_unit_test_teardown(test, end)
 
 int main(void)
@@ -270,6 +297,7 @@ int main(void)
         CASE(test_restart_from_aof_ends_the_hold),
         CASE(test_old_snapshot_brings_back_a_key_of_nobody),
         CASE(test_loading_while_held),
+        CASE(test_restart_finds_the_port_free),
     };
 
     return cmocka_run_group_tests_name("fault_restart", tests, NULL, NULL);

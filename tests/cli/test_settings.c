@@ -150,6 +150,22 @@ static void test_settings_are_read_from_a_file_only(void **state)
     assert_non_null(strstr(is.why.text, "No such file"));
 }
 
+/* Only root can give a file away. */
+static void test_settings_of_another_user_are_refused(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    write_file("url = file:/tmp\n");
+    assert_int_equal(find(&(run_options){ .kill_after_ms = -1 }), 0);
+    assert_string_equal(found.url, "file:/tmp");
+    assert_int_equal(chown(file, 65534, 65534), 0);
+    assert_int_equal(find(&(run_options){ .kill_after_ms = -1 }), -1);
+    assert_string_not_equal(found.url, "file:/tmp");
+    assert_non_null(strstr(is.what.text, "is not trusted"));
+    assert_non_null(strstr(is.why.text, "it belongs to user 65534"));
+}
+
 #define in_directory(test) cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
 
 int main(void)
@@ -161,6 +177,7 @@ int main(void)
         in_directory(test_settings_without_a_home_are_looked_for_all_the_same),
         in_directory(test_settings_of_a_file_that_cannot_be_opened_are_not_passed_over),
         in_directory(test_settings_are_read_from_a_file_only),
+        in_directory(test_settings_of_another_user_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

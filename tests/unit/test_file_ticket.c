@@ -6,7 +6,27 @@
 #include "engine/file_ticket.h"
 #include "file_fixture.h"
 
+#include <sys/syscall.h>
+
 enum { FDS_MAX = 8 };
+
+/* In the C library's place: after so many locks were set or unlocked, one fails as if the kernel
+ * had no memory for it; below 0: none does. */
+static int locks_left = -1;
+
+int fcntl(int fd, int command, ...)
+{
+    va_list rest;
+
+    va_start(rest, command);
+    void *argument = va_arg(rest, void *);
+    va_end(rest);
+    if (command == F_OFD_SETLK && locks_left >= 0 && locks_left-- == 0) {
+        errno = ENOLCK;
+        return -1;
+    }
+    return (int)syscall(SYS_fcntl, fd, command, argument);
+}
 
 static int fds[FDS_MAX]; /* of one file */
 
@@ -88,6 +108,24 @@ static void test_file_ticket_what_is_kept_for_waiting_leaves_the_tickets_below_i
     assert_int_equal(bwl_file_head_of(fds[1], 0, 1000), BWL_FILE_OURS);
     assert_int_equal(bwl_file_head_of(fds[1], 0, 1001), BWL_FILE_OTHERS);
     assert_int_equal(bwl_file_rest_of(fds[1], 1001), BWL_FILE_OURS);
+}
+
+/* To unlock a part of what is locked needs memory for what is left. */
+static void test_file_ticket_what_cannot_be_given_up_is_not_kept_either(void **state)
+{
+    assert_int_equal(bwl_file_seize(fds[0]), BWL_FILE_OURS);
+    locks_left = 0;
+    errno      = 0;
+    assert_int_equal(bwl_file_keep_only(fds[0], 1000), BWL_FILE_FAILED);
+    assert_int_equal(errno, ENOLCK);
+    assert_int_equal(bwl_file_latch(fds[1]), BWL_FILE_OTHERS); /* nobody joins behind it */
+    locks_left = 1;
+    errno      = 0;
+    assert_int_equal(bwl_file_keep_only(fds[0], 1000), BWL_FILE_FAILED);
+    assert_int_equal(errno, ENOLCK);
+    locks_left = 0;
+    assert_int_equal(bwl_file_keep(fds[0], 1000), BWL_FILE_FAILED);
+    assert_int_equal(locks_left, -1);
 }
 
 static void test_file_ticket_a_ticket_that_lives_is_not_given_again(void **state)
@@ -284,6 +322,7 @@ int main(void)
         with_files(test_file_ticket_who_joins_or_waits_keeps_others_from_seizing),
         with_files(test_file_ticket_a_place_that_was_kept_lets_others_in_behind_it),
         with_files(test_file_ticket_what_is_kept_for_waiting_leaves_the_tickets_below_it),
+        with_files(test_file_ticket_what_cannot_be_given_up_is_not_kept_either),
         with_files(test_file_ticket_a_ticket_that_lives_is_not_given_again),
         with_files(test_file_ticket_above_the_last_there_is_none),
         with_files(test_file_ticket_a_file_for_reading_cannot_be_locked),

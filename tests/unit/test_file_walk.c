@@ -4,6 +4,21 @@
 #include "engine/file_walk.h"
 #include "file_fixture.h"
 
+#include <sys/syscall.h>
+
+/* In the C library's place: what others do just before the next entry is looked at. */
+static void (*meanwhile)(void);
+
+int fstatat(int at, const char *path, struct stat *ret_st, int flags)
+{
+    void (*now)(void) = meanwhile;
+
+    meanwhile = NULL;
+    if (now != NULL)
+        now();
+    return (int)syscall(SYS_newfstatat, at, path, ret_st, flags);
+}
+
 static bwl_file_way way;
 static bwl_fault    fault;
 
@@ -156,6 +171,31 @@ static void test_file_walk_says_what_is_wrong_with_a_path(void **state)
     expect_error(long_path, ENAMETOOLONG);
 }
 
+static void replace_d(void)
+{
+    assert_int_equal(rename(in("d"), in("moved")), 0);
+    make("d", 0700);
+}
+
+static void remove_d(void)
+{
+    assert_int_equal(rmdir(in("d")), 0);
+}
+
+/* Its entry is not that of the directory where the path has ended. */
+static void test_file_walk_a_directory_that_is_moved_meanwhile_is_not_there(void **state)
+{
+    make("d", 0700);
+    meanwhile = replace_d;
+    expect_error(in("d/"), ENOENT);
+    assert_null(meanwhile);
+    expect_way(in("d/"), in("d"));
+    bwl_file_way_free(&way);
+    meanwhile = remove_d;
+    expect_error(in("d/."), ENOENT);
+    assert_null(meanwhile);
+}
+
 static void test_file_walk_a_directory_is_shared_if_others_can_make_entries(void **state)
 {
     assert_true(bwl_file_is_shared(01777));
@@ -291,6 +331,7 @@ int main(void)
         test(test_file_walk_follows_links_of_our_own),
         test(test_file_walk_follows_forty_links_as_the_kernel_does),
         test(test_file_walk_says_what_is_wrong_with_a_path),
+        test(test_file_walk_a_directory_that_is_moved_meanwhile_is_not_there),
         test(test_file_walk_a_directory_is_shared_if_others_can_make_entries),
         test(test_file_walk_a_link_of_others_in_a_shared_directory_is_refused),
         test(test_file_walk_a_link_to_a_link_of_others_is_refused),

@@ -1,0 +1,155 @@
+/*
+ * test_lock.c -- waiting for the lock of a run, and being told to go meanwhile.
+ *
+ * A millisecond passes with every look at the clock, and a timer rings as soon as it is set: so the
+ * waiting is counted in looks, however busy the machine is.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/lock.h"
+
+static int64_t looks;
+
+int clock_gettime(clockid_t clock, struct timespec *ret_time)
+{
+    int failed = (int)syscall(SYS_clock_gettime, clock, ret_time);
+
+    if (failed == 0 && clock == CLOCK_BOOTTIME) {
+        looks++;
+        *ret_time = (struct timespec){ 1000 + looks / 1000, looks % 1000 * 1000000 };
+    }
+    return failed;
+}
+
+int timerfd_settime(int fd, int flags, const struct itimerspec *at, struct itimerspec *ret_before)
+{
+    bool                    is_set = at->it_value.tv_sec != 0 || at->it_value.tv_nsec != 0;
+    const struct itimerspec soon   = { .it_value = { .tv_nsec = is_set ? 1 : 0 } };
+
+    return (int)syscall(SYS_timerfd_settime, fd, flags, &soon, ret_before);
+}
+
+static char  directory[64];
+static char *command[] = { (char[]){ "true" }, NULL };
+static job   j;
+
+static bowline_client *other_client(void)
+{
+    bowline_client *client;
+    bowline_options options = { .size = sizeof options, .url = j.settings.url };
+
+    assert_int_equal(bowline_open(&client, &options, NULL), BOWLINE_OK);
+    return client;
+}
+
+/* At the door of a lock of its own. */
+static int begin(void **state)
+{
+    trouble       is;
+    bowline_error error;
+
+    (void)state;
+    (void)snprintf(directory, sizeof directory, "/tmp/bowline-lock-XXXXXX");
+    assert_non_null(mkdtemp(directory));
+    j = (job){ .options   = { .name = "job", .command = command, .status_fd = -1, .quiet = true },
+               .settings  = { .wait_ms = BOWLINE_FOREVER },
+               .interrupt = INTERRUPT_NONE };
+    (void)snprintf(j.settings.url, sizeof j.settings.url, "file:%s", directory);
+    assert_int_equal(signals_take(&j.signals, &is), 0);
+    assert_int_equal(lock_open(&j, &error), BOWLINE_OK);
+    loop_open(&j.loop, j.client, j.signals.fd);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    bowline_close(j.client);
+    signals_give_back(&j.signals);
+    (void)close(j.signals.fd);
+    if (j.loop.timer_fd >= 0)
+        (void)close(j.loop.timer_fd);
+    char file[80];
+    (void)snprintf(file, sizeof file, "%s/job", directory);
+    (void)unlink(file);
+    return rmdir(directory);
+}
+
+static void test_lock_that_is_free_is_taken(void **state)
+{
+    trouble       is;
+    bowline_error error;
+
+    (void)state;
+    assert_int_equal(lock_take(&j, &is), 0);
+    assert_non_null(j.hold);
+    assert_int_equal(j.ended_by, 0);
+    assert_string_equal(j.settings.url, ""); /* there may be a password in it */
+    assert_int_equal(lock_give_back(&j, &error), BOWLINE_OK);
+    assert_null(j.hold);
+}
+
+/* Not with the end of the program only: at once. */
+static void test_lock_told_to_go_while_waiting_leaves_the_queue(void **state)
+{
+    bowline_client *others = other_client();
+    bowline_hold   *held;
+    trouble         is;
+
+    (void)state;
+    assert_int_equal(bowline_acquire(&held, others, "job", NULL, NULL), BOWLINE_OK);
+    assert_int_equal(raise(SIGTERM), 0); /* it is heard as soon as we wait */
+    assert_int_equal(lock_take(&j, &is), 0);
+    assert_null(j.hold);
+    assert_int_equal(j.ended_by, SIGTERM);
+    assert_int_equal(bowline_release(held, NULL), BOWLINE_OK);
+    assert_int_equal(
+        bowline_acquire(&held, others, "job", BOWLINE_ACQUIRE(.wait_ms = BOWLINE_NO_WAIT), NULL),
+        BOWLINE_OK);
+    assert_int_equal(bowline_release(held, NULL), BOWLINE_OK);
+    bowline_close(others);
+}
+
+static void test_lock_of_others_is_waited_for_as_long_as_was_said(void **state)
+{
+    bowline_client *others = other_client();
+    bowline_hold   *held;
+    trouble         is = { 0 };
+
+    (void)state;
+    assert_int_equal(bowline_acquire(&held, others, "job", NULL, NULL), BOWLINE_OK);
+    j.settings.wait_ms = 200;
+    int64_t before     = looks;
+    assert_int_equal(lock_take(&j, &is), -1);
+    assert_true(looks - before >= 200);
+    assert_int_equal(is.code, EXIT_NOT_ACQUIRED);
+    assert_non_null(strstr(is.what.text, "job was not acquired within"));
+    assert_null(j.hold);
+    assert_int_equal(bowline_release(held, NULL), BOWLINE_OK);
+    bowline_close(others);
+}
+
+#define at_the_door(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        at_the_door(test_lock_that_is_free_is_taken),
+        at_the_door(test_lock_told_to_go_while_waiting_leaves_the_queue),
+        at_the_door(test_lock_of_others_is_waited_for_as_long_as_was_said),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+/*
+ * test_supervise.c -- what a run does first when it goes on after it was stopped.
+ *
+ * bowline stops itself when its command was stopped, and its clock goes on meanwhile.  Here it does
+ * not stop: the clock jumps, and it is continued.  What it then sends to its command is noted in
+ * the order in which it is sent.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/lock.h"
+#include "cli/supervise.h"
+
+enum { MAX_HOLD_MS = 60000, GRACE_MS = 5000, SENT_MAX = 8 };
+
+static int64_t  now_ms;
+static int64_t  stopped_ms; /* how long bowline stays stopped                                   */
+static int      sent[SENT_MAX];
+static unsigned sent_count;
+static bool     was_stopped;
+
+int clock_gettime(clockid_t clock, struct timespec *ret_time)
+{
+    int failed = (int)syscall(SYS_clock_gettime, clock, ret_time);
+
+    if (failed == 0 && clock == CLOCK_BOOTTIME)
+        *ret_time = (struct timespec){ now_ms / 1000, now_ms % 1000 * 1000000 };
+    return failed;
+}
+
+int kill(pid_t pid, int number)
+{
+    if (number == SIGTSTP) {
+        assert_true(pid == 0 || pid == getpid());
+        now_ms += stopped_ms;
+        was_stopped = true;
+        return (int)syscall(SYS_kill, getpid(), SIGCONT);
+    }
+    if (was_stopped && number != 0 && sent_count < SENT_MAX)
+        sent[sent_count++] = number;
+    return (int)syscall(SYS_kill, pid, number);
+}
+
+static char directory[64];
+static char file[80];
+static job  j;
+
+static int begin(void **state)
+{
+    (void)state;
+    (void)snprintf(directory, sizeof directory, "/tmp/bowline-supervise-XXXXXX");
+    assert_non_null(mkdtemp(directory));
+    (void)snprintf(file, sizeof file, "%s/job", directory);
+    now_ms      = 1000;
+    sent_count  = 0;
+    was_stopped = false;
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    bowline_close(j.client);
+    signals_give_back(&j.signals);
+    (void)close(j.signals.fd);
+    (void)close(j.terminal.fd);
+    if (j.loop.timer_fd >= 0)
+        (void)close(j.loop.timer_fd);
+    (void)unlink(file);
+    return rmdir(directory);
+}
+
+/* To the end of the command.  As on a terminal; but it is nobody's, so that it is not lent. */
+static void run(char **command)
+{
+    child_plan    plan = { .command = command, .signals = &j.signals };
+    terminal      none = { .fd = -1 };
+    bowline_error error;
+    trouble       is;
+
+    j = (job){ .options   = { .name = "job", .command = command, .status_fd = -1, .quiet = true },
+               .settings  = { .wait_ms = BOWLINE_FOREVER, .max_hold_ms = MAX_HOLD_MS },
+               .terminal  = { .fd = open("/dev/null", O_RDWR | O_CLOEXEC) },
+               .interrupt = INTERRUPT_NONE };
+    (void)snprintf(j.settings.url, sizeof j.settings.url, "file:%s", directory);
+    assert_int_equal(signals_take(&j.signals, &is), 0);
+    assert_int_equal(lock_open(&j, &error), BOWLINE_OK);
+    loop_open(&j.loop, j.client, j.signals.fd);
+    assert_int_equal(lock_take(&j, &is), 0);
+    guard_init(&j.guard, LOST_TERM, GRACE_MS, job_left_ms(&j));
+    assert_int_equal(signals_take_stops(&j.signals, &is), 0);
+    assert_int_equal(child_start(&j.child, &plan, &none, &is), 0);
+    supervise(&j);
+    assert_true(was_stopped);
+    assert_int_equal(lock_give_back(&j, &error), BOWLINE_OK);
+}
+
+static char *stopped[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "kill -STOP $$; exit 7" },
+                           NULL };
+
+/* A command that is continued first runs on for a moment without its lock. */
+static void test_supervise_a_lock_that_ended_meanwhile_ends_the_command_first(void **state)
+{
+    (void)state;
+    stopped_ms = MAX_HOLD_MS + 1000;
+    run(stopped);
+    assert_int_equal(sent[0], SIGKILL);
+    assert_int_equal(j.child.killed_by, SIGKILL);
+    assert_true(j.was_lost);
+}
+
+static void test_supervise_a_lock_that_is_about_to_end_ends_the_command_first(void **state)
+{
+    (void)state;
+    stopped_ms = MAX_HOLD_MS - GRACE_MS;
+    run(stopped);
+    assert_int_equal(sent[0], SIGTERM);
+    assert_int_equal(sent[1], SIGCONT);
+    assert_int_equal(j.child.killed_by, SIGTERM);
+    assert_true(j.was_lost);
+}
+
+static void test_supervise_a_lock_that_is_there_lets_the_command_go_on(void **state)
+{
+    (void)state;
+    stopped_ms = 1000;
+    run(stopped);
+    assert_true(sent_count > 0);
+    for (unsigned i = 0; i < sent_count; i++)
+        assert_int_equal(sent[i], SIGCONT);
+    assert_int_equal(j.child.code, 7);
+    assert_false(j.was_lost);
+}
+
+#define with_lock(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        with_lock(test_supervise_a_lock_that_ended_meanwhile_ends_the_command_first),
+        with_lock(test_supervise_a_lock_that_is_about_to_end_ends_the_command_first),
+        with_lock(test_supervise_a_lock_that_is_there_lets_the_command_go_on),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

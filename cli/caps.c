@@ -40,8 +40,8 @@ static void write_json(const caps *c)
     json_text("variant", row->variant);
     json_text("profile", c->profile[0] != '\0' ? c->profile : NULL);
     json_flag("default", c->is_default);
-    json_flag("order", row->has_order);
-    json_flag("fence", row->has_fence);
+    json_flag("order", row->order_words != NULL);
+    json_flag("fence", row->fence_words != NULL);
     json_text("wake", row->wake);
     json_text("loss", row->loss);
     json_text("crash", row->crash);
@@ -74,8 +74,9 @@ static void write_text(const caps *c)
         protocol = words_of(", protocol %s of profile %s", row->protocol, c->profile);
     (void)printf("%s%s\n", words_escaped(c->place, WORDS_MAX).text, protocol.text);
     write_line("excludes", row->excludes_words);
-    write_line("order", row->order_words);
-    write_line("fence", row->fence_words);
+    write_line("order", row->order_words != NULL ? row->order_words
+                                                 : "none: whoever asks at the right moment");
+    write_line("fence", row->fence_words != NULL ? row->fence_words : "none");
     write_line("wake-up", row->wake_words);
     write_line("loss", row->loss_words);
     write_line("crash", row->crash_words);

@@ -20,8 +20,6 @@
 #define SAME_KEY       "every client of this server that asks for the same key"
 #define SAME_KEY_THERE "every client of this cluster that asks for the same key"
 #define NO_NOTICE      "nobody tells; it ends when its time is over by the holder's own clock"
-#define NO_ORDER       "none: whoever asks at the right moment"
-#define NO_FENCE       "none"
 #define COUNTED        "grows with every holder, as long as the server keeps the counter of the key"
 #define TRACKED                                                                                    \
     "by an invalidation push of the server (CLIENT TRACKING) as soon as the key changes; without " \
@@ -33,12 +31,10 @@
 #define ARTICLE(name)                                                                           \
     .engine = "redis", .protocol = (name), .wake = "poll", .loss = "clock",                     \
     .excludes_words = "the programs that take this lock in the same way", .wake_words = POLLED, \
-    .order_words = NO_ORDER, .fence_words = NO_FENCE, .loss_words = NO_NOTICE
+    .loss_words = NO_NOTICE
 
 static const caps_row thread_row = {
     .engine         = "thread",
-    .has_order      = true,
-    .has_fence      = true,
     .wake           = "handed",
     .loss           = "none",
     .crash          = "process",
@@ -53,8 +49,6 @@ static const caps_row thread_row = {
 
 static const caps_row file_row = {
     .engine         = "file",
-    .has_order      = true,
-    .has_fence      = true,
     .wake           = "kernel",
     .loss           = "none",
     .crash          = "freed",
@@ -70,8 +64,6 @@ static const caps_row file_row = {
 static const caps_row remote_row = {
     .engine         = "file",
     .variant        = "remote",
-    .has_order      = true,
-    .has_fence      = true,
     .wake           = "poll",
     .loss           = "none",
     .crash          = "freed",
@@ -86,8 +78,6 @@ static const caps_row remote_row = {
 static const caps_row redis_queue = {
     .engine         = "redis",
     .protocol       = "queue",
-    .has_order      = true,
-    .has_fence      = true,
     .renews         = true,
     .wake           = "push",
     .loss           = "told",
@@ -109,8 +99,6 @@ static const caps_row redis_token = {
     .loss           = "told",
     .crash          = "lease",
     .excludes_words = SAME_KEY,
-    .order_words    = NO_ORDER,
-    .fence_words    = NO_FENCE,
     .wake_words     = POLLED ": 10ms, doubling to 500ms, half of it random",
     .loss_words     = "told at the next renewal, or as soon as a connection has broken",
     .crash_words    = WITH_LEASE
@@ -119,8 +107,6 @@ static const caps_row redis_token = {
 static const caps_row cluster_queue = {
     .engine         = "cluster",
     .protocol       = "queue",
-    .has_order      = true,
-    .has_fence      = true,
     .renews         = true,
     .wake           = "push",
     .loss           = "told",
@@ -144,8 +130,6 @@ static const caps_row cluster_token = {
     .loss           = "told",
     .crash          = "lease",
     .excludes_words = SAME_KEY_THERE,
-    .order_words    = NO_ORDER,
-    .fence_words    = NO_FENCE,
     .wake_words     = POLLED ": 10ms, doubling to 500ms, half of it random",
     .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
                    "takes over without our key loses it",
@@ -160,8 +144,6 @@ static const caps_row redis_redisson = {
     .loss           = "told",
     .crash          = "lease",
     .excludes_words = SAME_KEY,
-    .order_words    = NO_ORDER,
-    .fence_words    = NO_FENCE,
     .wake_words     = TRACKED,
     .loss_words     = "told at the next renewal, or as soon as a connection has broken",
     .crash_words    = WITH_LEASE
@@ -171,13 +153,11 @@ static const caps_row redis_fenced = {
     .engine         = "redis",
     .protocol       = "redisson",
     .variant        = "fenced",
-    .has_fence      = true,
     .renews         = true,
     .wake           = "push",
     .loss           = "told",
     .crash          = "lease",
     .excludes_words = SAME_KEY,
-    .order_words    = NO_ORDER,
     .fence_words    = COUNTED,
     .wake_words     = TRACKED,
     .loss_words     = "told at the next renewal, or as soon as a connection has broken",
@@ -192,8 +172,6 @@ static const caps_row cluster_redisson = {
     .loss           = "told",
     .crash          = "lease",
     .excludes_words = SAME_KEY_THERE,
-    .order_words    = NO_ORDER,
-    .fence_words    = NO_FENCE,
     .wake_words     = TRACKED,
     .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
                    "takes over without our key loses it",
@@ -204,13 +182,11 @@ static const caps_row cluster_fenced = {
     .engine         = "cluster",
     .protocol       = "redisson",
     .variant        = "fenced",
-    .has_fence      = true,
     .renews         = true,
     .wake           = "push",
     .loss           = "told",
     .crash          = "lease",
     .excludes_words = SAME_KEY_THERE,
-    .order_words    = NO_ORDER,
     .fence_words    = COUNTED,
     .wake_words     = TRACKED,
     .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
@@ -256,8 +232,6 @@ static const caps_row redlock_row = {
     .loss           = "told",
     .crash          = "lease",
     .excludes_words = "every client of these servers that asks most of them for the same key",
-    .order_words    = NO_ORDER,
-    .fence_words    = NO_FENCE,
     .wake_words     = POLLED ": 10ms, doubling to 500ms, half of it random",
     .loss_words     = "told at the next renewal",
     .crash_words    = WITH_LEASE

@@ -19,8 +19,6 @@ typedef struct caps_row {
     const char *engine;   /* "thread", "file", "redis", "cluster", "redlock"                   */
     const char *protocol; /* NULL: the engine has only one                                    */
     const char *variant;  /* NULL; "remote", "server": see caps.c                             */
-    bool        has_order;
-    bool        has_fence;
     bool        renews;
     const char *wake;  /* "handed": by who releases; "kernel"; "push": by the server; "poll"    */
     const char *loss;  /* "none": it cannot be; "told": at the next renewal or connection;
@@ -28,8 +26,8 @@ typedef struct caps_row {
     const char *crash; /* "freed": at once; "lease": when that is over; "never"; "process": when
                         * the process ends                                                      */
     const char *excludes_words;
-    const char *order_words;
-    const char *fence_words;
+    const char *order_words; /* NULL: it keeps no order                                        */
+    const char *fence_words; /* NULL: it gives no fence                                        */
     const char *wake_words;
     const char *loss_words;
     const char *crash_words;

@@ -80,6 +80,15 @@ def test_every_protocol_of_the_manual_has_caps(place):
     assert named == set(PROTOCOLS)
 
 
+@pytest.mark.parametrize("lock", sorted(glance()))
+def test_the_text_has_an_order_and_a_fence_where_json_has_them(place, lock):
+    answer = caps(place, url_of(lock))
+    text = place.bowline("caps", url_of(lock)).stdout
+    for name in ("order", "fence"):
+        words = re.search(rf"^  {name} +(.+)$", text, re.M).group(1)
+        assert words.startswith("none") != answer[name]
+
+
 @pytest.mark.parametrize("lock", PROTOCOLS)
 def test_the_chapters_below_agree_with_the_table(lock):
     """Of queue and token they promise an order and fences, or say that there is none."""

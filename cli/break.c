@@ -184,6 +184,15 @@ static const char *consequence(const break_job *j)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
+static int complain_of_error(const break_job *j, words what, const char *text, trouble *reterr)
+{
+    trouble is = { .code = EXIT_FAILED, .what = what };
+
+    trouble_explain(&is, text,
+                    words_of("look at the URL; it is from %s", j->settings.url_from.text));
+    return trouble_set(reterr, is);
+}
+
 static int look(break_job *j, trouble *reterr)
 {
     bowline_options options = { .size    = sizeof options,
@@ -199,11 +208,9 @@ static int look(break_job *j, trouble *reterr)
                         words_of("it locks between the threads of one process"),
                         words_of("end that process, or mend it"));
     if (bowline_open(&j->client, &options, &error) < 0)
-        return complain(reterr, words_of("the locks cannot be opened"), words_of("%s", error.text),
-                        words_of("look at the URL; it is from %s", j->settings.url_from.text));
+        return complain_of_error(j, words_of("the locks cannot be opened"), error.text, reterr);
     if (caps_find(&gives, j->settings.url, 0, why) < 0)
-        return complain(reterr, words_of("the locks cannot be opened"), words_of("%s", why),
-                        words_of("look at the URL; it is from %s", j->settings.url_from.text));
+        return complain_of_error(j, words_of("the locks cannot be opened"), why, reterr);
     j->is_renewed  = gives.row->renews;
     j->is_shared   = gives.profile[0] != '\0';
     j->holder.size = sizeof j->holder;
@@ -212,9 +219,8 @@ static int look(break_job *j, trouble *reterr)
         return complain(reterr, words_of("there is no lock \"%s\"", j->options.name),
                         words_of("%s", error.text), help_words());
     if (status < 0)
-        return complain(reterr, words_of("who holds %s is not known", j->options.name),
-                        words_of("%s", error.text),
-                        words_of("look at the URL; it is from %s", j->settings.url_from.text));
+        return complain_of_error(j, words_of("who holds %s is not known", j->options.name),
+                                 error.text, reterr);
     return 0;
 }
 

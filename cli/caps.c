@@ -104,10 +104,13 @@ static int answer(const settings *s, const ask *a, trouble *reterr)
     char why[CAPS_TEXT_MAX];
     caps found;
 
-    if (caps_find(&found, s->url, s->lease_ms, why) < 0)
-        return ask_complain(a,
-                            words_of("nothing can be locked at the URL from %s", s->url_from.text),
-                            words_of("%s", why), reterr);
+    if (caps_find(&found, s->url, s->lease_ms, why) < 0) {
+        trouble is = { .code = EXIT_FAILED,
+                       .what =
+                           words_of("nothing can be locked at the URL from %s", s->url_from.text) };
+        trouble_explain(&is, why, words_of("type: bowline help %s", a->command));
+        return trouble_set(reterr, is);
+    }
     if (a->wants_json)
         write_json(&found);
     else

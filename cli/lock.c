@@ -113,10 +113,10 @@ static int complain_of_acquire(job *j, int status, const bowline_error *error, t
     trouble is = {
         .code = EXIT_FAILED,
         .what = words_of("%s was not acquired", j->options.name),
-        .why  = words_of("%s", error->text),
-        .type = words_of("look at the URL; it is from %s", j->settings.url_from.text),
     };
 
+    trouble_explain(&is, error->text,
+                    words_of("look at the URL; it is from %s", j->settings.url_from.text));
     if (status == BOWLINE_BUSY && j->settings.wait_ms != BOWLINE_NO_WAIT) {
         is.code = EXIT_NOT_ACQUIRED; /* who would have waited may not */
         is.type = words_of("type: ?queue-max=0 behind the URL, if any number may wait");

@@ -54,9 +54,12 @@ static int open_client(job *j, trouble *reterr)
         return complain(reterr, words_of("thread: cannot lock a command"),
                         words_of("it locks between the threads of one process"),
                         words_of("type: bowline run --url file: ..."));
-    if (lock_open(j, &error) < 0)
-        return complain(reterr, words_of("the locks cannot be opened"), words_of("%s", error.text),
+    if (lock_open(j, &error) < 0) {
+        trouble is = { .code = EXIT_FAILED, .what = words_of("the locks cannot be opened") };
+        trouble_explain(&is, error.text,
                         words_of("look at the URL; it is from %s", s->url_from.text));
+        return trouble_set(reterr, is);
+    }
     if (bowline_client_risk(j->client) != NULL)
         say_line(words_of("warning: %s", bowline_client_risk(j->client)).text);
     return 0;

@@ -4,6 +4,7 @@
 #include "say.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -14,6 +15,11 @@
 #include "url.h"
 #include "utf8.h"
 
+/* Behind a text that was cut off: a part must not be taken for the whole. */
+static const char cut_mark[] = "...";
+
+enum { CUT_MARK = sizeof cut_mark - 1 };
+
 words words_of(const char *format, ...)
 {
     words   ret;
@@ -23,6 +29,12 @@ words words_of(const char *format, ...)
     int size = vsnprintf(ret.text, sizeof ret.text, format, arguments);
     va_end(arguments);
     assert(size >= 0);
+    if ((size_t)size < sizeof ret.text)
+        return ret;
+    size_t end = sizeof ret.text - sizeof cut_mark;
+    while (end > 0 && ((unsigned char)ret.text[end] & 0xc0) == 0x80)
+        end--; /* not within a character */
+    memcpy(ret.text + end, cut_mark, sizeof cut_mark);
     return ret;
 }
 
@@ -67,6 +79,7 @@ words words_escaped(const char *text, size_t columns)
 {
     words       ret;
     size_t      length = 0, column = 0, secret_size;
+    size_t      room   = 0; /* up to where it may stand with the mark behind it */
     const char *secret = url_secret_in(text, &secret_size);
 
     while (*text != '\0') {
@@ -80,8 +93,14 @@ words words_escaped(const char *text, size_t columns)
             width = escape(shown, text, size, character);
         }
         size_t bytes = strlen(shown);
-        if (column + width > columns || length + bytes >= sizeof ret.text)
+        if (column + CUT_MARK <= columns && length + CUT_MARK < sizeof ret.text)
+            room = length;
+        if (column + width > columns || length + bytes >= sizeof ret.text) {
+            length = room;
+            for (size_t i = 0; i < CUT_MARK && i < columns; i++)
+                ret.text[length++] = cut_mark[i];
             break;
+        }
         memcpy(ret.text + length, shown, bytes);
         length += bytes;
         column += width;
@@ -96,6 +115,19 @@ int trouble_set(trouble *reterr, trouble happened)
     assert(happened.code > 0);
     *reterr = happened;
     return -1;
+}
+
+void trouble_explain(trouble *is, const char *text, words otherwise)
+{
+    const char *end = strstr(text, ".  ");
+
+    is->why  = words_of("%s", text);
+    is->type = otherwise;
+    if (end == NULL)
+        return;
+    is->why          = words_of("%.*s", (int)(end - text), text);
+    is->type         = words_of("%s", end + strlen(".  "));
+    is->type.text[0] = (char)tolower((unsigned char)is->type.text[0]);
 }
 
 bool say_bytes(int fd, const char *bytes, size_t size)

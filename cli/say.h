@@ -29,7 +29,8 @@ enum {
 
 enum { WORDS_MAX = 640 };
 
-/* A short text that is passed around by value; cut off where it is too long. */
+/* A short text that is passed around by value.  Where it is too long it is cut off, and ends in
+ * "...". */
 typedef struct words {
     char text[WORDS_MAX];
 } words;
@@ -40,7 +41,8 @@ words words_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 words words_of_duration(int64_t ms);
 
 /* The text as a terminal can show it: control characters and broken UTF-8 as \xNN or \uNNNN, the
- * password of a URL as ***, and no more than `columns` characters. */
+ * password of a URL as ***, and no more than `columns` characters: what is longer is cut off, and
+ * ends in "...". */
 words words_escaped(const char *text, size_t columns);
 
 /* What went wrong, for people, and the exit code for programs. */
@@ -53,6 +55,10 @@ typedef struct trouble {
 
 /* For `return trouble_set(reterr, (trouble){ ... })`: always -1. */
 int trouble_set(trouble *reterr, trouble happened);
+
+/* Sets why and what to type from what the library says of an error.  Where that says what to do,
+ * behind two blanks, it is what to type; else that is `otherwise`. */
+void trouble_explain(trouble *is, const char *text, words otherwise);
 
 void say_trouble(const trouble *happened);
 

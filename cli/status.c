@@ -12,7 +12,7 @@
 #include "url.h"
 #include "utf8.h"
 
-/* Kept free for the end of the object: a long text is cut off and the line is still JSON. */
+/* Kept free for the end of the text: a long one is cut off, says so, and the line is still JSON. */
 enum { STATUS_TAIL = 8 };
 
 static void put(status_line *line, const char *bytes)
@@ -48,8 +48,10 @@ static void put_text(status_line *line, const char *text, size_t room)
             (void)snprintf(shown, sizeof shown, "\\u%04x", (unsigned)character);
         else
             (void)snprintf(shown, sizeof shown, "%.*s", (int)size, text);
-        if (line->size + strlen(shown) + STATUS_TAIL > end)
+        if (line->size + strlen(shown) + STATUS_TAIL > end) {
+            put(line, "...");
             break;
+        }
         put(line, shown);
         text += size;
     }

@@ -50,7 +50,14 @@ bool doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_m
     v  = (visit){ .report = r, .target = &target, .url = url };
     if (doctor_target_open(&target, url, lease_ms, &fault) < 0) {
         doctor_finding *f = visit_find(&v, "url", DOCTOR_FAILURE);
-        visit_what(f, "nothing can be locked there: %s", fault.text);
+        const char *to_do = strstr(fault.text, ".  "); /* the library says what to do behind it */
+        if (to_do != NULL) {
+            visit_what(f, "nothing can be locked there: %.*s", (int)(to_do - fault.text),
+                       fault.text);
+            visit_why(f, "%s", to_do + 3);
+        } else {
+            visit_what(f, "nothing can be locked there: %s", fault.text);
+        }
         visit_type(f, "man 7 bowline, URLS");
         (void)snprintf(r->servers[0], DOCTOR_NAME_MAX, "(none)");
         return false;

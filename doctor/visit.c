@@ -2,6 +2,7 @@
  * visit.c -- writing findings down, and asking; see visit.h.
  */
 #include "doctor/visit.h"
+#include "core/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,11 +18,14 @@ doctor_finding *visit_find(visit *v, const char *check, doctor_grade grade)
     return f;
 }
 
-#define WRITE(to)                                         \
-    va_list arguments;                                    \
-    va_start(arguments, format);                          \
-    (void)vsnprintf((to), sizeof(to), format, arguments); \
-    va_end(arguments)
+/* What does not fit is cut off, and says so. */
+#define WRITE(to)                                              \
+    va_list arguments;                                         \
+    va_start(arguments, format);                               \
+    int size = vsnprintf((to), sizeof(to), format, arguments); \
+    va_end(arguments);                                         \
+    if (size >= (int)sizeof(to))                               \
+    bwl_mark_cut(to)
 
 void visit_what(doctor_finding *f, const char *format, ...)
 {
@@ -50,6 +54,8 @@ void visit_begin(visit *v, const char *form, const char *where)
     v->facts      = (visit_facts){ .uptime_s = -1, .wants_all_slots = -1 };
     assert(r->servers_count <= DOCTOR_SERVERS_MAX);
     (void)snprintf(r->servers[v->server], DOCTOR_NAME_MAX, "%s%.200s", form, where);
+    if (strlen(where) > 200)
+        bwl_mark_cut(r->servers[v->server]);
 }
 
 void visit_all(visit *v)

@@ -14,6 +14,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+/* For all users of a machine: tmpfiles.d/bowline.conf makes it. */
+static const char shared_directory[] = "/run/lock/bowline";
+
+enum { SHOWN_TWICE_MAX = 60 };
+
 /* The file systems on which a lock may be another machine's, or an event may not be told:
  * statfs(2).  Those that <linux/magic.h> does not name are from their own headers in the kernel. */
 bool bwl_file_is_remote(int fd)
@@ -90,14 +95,42 @@ int bwl_file_open_directory(int at, const char *path)
         bwl_file_openat(at, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0));
 }
 
+/* The modes are those of bowline(7).  A path that is too long to be said twice is said once. */
+static int missing(const char *path, bwl_fault *fault)
+{
+    if (strcmp(path, shared_directory) == 0)
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "cannot use the lock directory %s: it does not exist.  Type: sudo "
+                        "systemd-tmpfiles --create bowline.conf, or: sudo install -d -m 1777 %s",
+                        path, path);
+    if (strlen(path) > SHOWN_TWICE_MAX)
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "cannot use the lock directory %.110s: it does not exist.  Make it with "
+                        "mode 700, or 1777 if all users are to share it",
+                        path);
+    return bwl_fail(fault, BWL_STATUS_REFUSED,
+                    "cannot use the lock directory %s: it does not exist.  Type: install -d -m 700 "
+                    "%s, or -m 1777 if all users are to share it",
+                    path, path);
+}
+
 int bwl_file_no_directory(const char *path, bwl_fault *fault)
 {
+    struct stat st;
+
+    if (errno == ENOENT)
+        return missing(path, fault);
+    if ((errno == ENOTDIR || errno == ELOOP) && lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "%.110s is not a directory, but a symbolic link: not followed.  Name the "
+                        "directory that it leads to: readlink -f says which",
+                        path);
     if (errno == ENOTDIR || errno == ELOOP)
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "%.150s is not a directory (nor may it be a symbolic link to one)", path);
-    if (errno == EACCES || errno == ENOENT)
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "cannot use the lock directory %.150s: %s", path,
-                        errno == EACCES ? "permission denied" : "it does not exist");
+    if (errno == EACCES)
+        return bwl_fail(fault, BWL_STATUS_REFUSED,
+                        "cannot use the lock directory %.150s: permission denied", path);
     return bwl_fail_errno(fault, "cannot use the lock directory %.150s", path);
 }
 

@@ -34,7 +34,7 @@ static int refuse(const bwl_file_spot *s, const char *why, bwl_fault *fault)
 static int cannot_open_file(const bwl_file_spot *s, bwl_fault *fault)
 {
     switch (errno) {
-    case ELOOP: return refuse(s, "is a symbolic link", fault);
+    case ELOOP: return refuse(s, "is a symbolic link: not followed.  Remove it", fault);
     case EISDIR:
     case ENXIO:
     case ENODEV: return refuse(s, "is not a regular file", fault);

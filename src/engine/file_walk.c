@@ -166,7 +166,8 @@ static int refuse_link(const walk *w, uid_t owner, bwl_fault *fault)
 {
     int status = bwl_fail(fault, BWL_STATUS_REFUSED,
                           "%.60s/%.50s is a symbolic link of user %u, in a directory where others "
-                          "can put links: not followed.  Name the file that is meant",
+                          "can put links: not followed.  Name the file itself, or make the link "
+                          "anew as your own",
                           w->path, w->piece, owner);
 
     errno = ELOOP;

@@ -5,6 +5,7 @@ What is wrong is said in three lines with the exit code 125, before any lock is 
 
 import json
 import os
+import pathlib
 import re
 import shlex
 import subprocess
@@ -41,6 +42,15 @@ def test_the_long_help_says_what_the_short_one_says_and_more(place):
     short, long = place.bowline("run", "--help").stdout, place.bowline("help", "run").stdout
     assert long.startswith(short) and "BOWLINE_FENCE" in long
     assert max(map(len, long.splitlines())) <= 80
+
+
+def test_the_long_help_names_every_option_of_a_url(place):
+    manual = (pathlib.Path(os.environ["BOWLINE_SOURCE"]) / "docs/man/bowline.7.scd").read_text(encoding="utf-8")
+    options = manual.partition("# OPTIONS OF A URL\n")[2].partition("\n# ")[0]
+    named = {name for line in re.findall(r"^\*[a-z-]+=.*$", options, re.M) for name in re.findall(r"\*([a-z-]+)=", line)}
+    assert named >= {"lease", "protocol", "retry", "pause", "buffer", "guard", "queue-max", "sentinel-user"}
+    part = place.bowline("help", "run").stdout.partition("A URL may have options")[2].partition("\n")[2]
+    assert set(re.findall(r"\b([a-z-]+)=", part)) == named
 
 
 def test_every_option_of_the_help_is_an_option(place):
@@ -241,6 +251,23 @@ def test_a_broken_url_says_where_it_is_from(place):
     place.env["BOWLINE_URL"] = "nonsense"
     assert refused(place, "run", "job", "touch", "ran")[2] == "look at the URL; it is from BOWLINE_URL"
     assert refused(place, "run", "--url", "reddis://h", "job", "touch", "ran")[2].endswith("from --url")
+
+
+def test_a_directory_that_is_not_there_says_what_to_type(place):
+    nowhere = place.path("no")
+    what, why, what_to_type = refused(place, "run", "--url", f"file:{nowhere}", "job", "touch", "ran")
+    assert what == "the locks cannot be opened" and why.endswith(f"{nowhere}: it does not exist")
+    assert what_to_type == f"type: install -d -m 700 {nowhere}, or -m 1777 if all users are to share it"
+
+
+def test_a_link_that_is_refused_says_what_to_do_about_it(place):
+    place.path("link").symlink_to(place.locks)
+    why, what_to_do = refused(place, "run", "--url", f"file:{place.path('link')}", "job", "touch", "ran")[1:]
+    assert why.endswith("link is not a directory, but a symbolic link: not followed")
+    assert what_to_do == "name the directory that it leads to: readlink -f says which"
+    place.path("locks/job").symlink_to(place.path("elsewhere"))
+    why, what_to_do = refused(place, "run", "job", "touch", "ran")[1:]
+    assert why.endswith("job is a symbolic link: not followed") and what_to_do == "remove it"
 
 
 def test_locks_of_threads_are_not_for_commands(place):

@@ -59,8 +59,29 @@ static void test_file_directory_a_named_one_is_used_as_it_is(void **state)
 
 static void test_file_directory_a_named_one_must_exist(void **state)
 {
+    char type[PATH_SIZE];
+
+    (void)snprintf(type, sizeof type, ".  Type: install -d -m 700 %s, or -m 1777 ", in("none"));
     expect_refused(open_named(in("none")), "does not exist");
+    expect_refused(open_named(in("none")), type);
     assert_false(exists("none"));
+}
+
+static void test_file_directory_of_all_users_says_how_it_is_made(void **state)
+{
+    if (access("/run/lock/bowline", F_OK) == 0)
+        skip();
+    expect_refused(open_named("/run/lock/bowline"), "systemd-tmpfiles --create bowline.conf");
+    expect_refused(open_named("/run/lock/bowline"), "install -d -m 1777 /run/lock/bowline");
+}
+
+static void test_file_directory_with_a_long_path_says_how_it_is_made(void **state)
+{
+    char long_name[128];
+
+    memset(long_name, 'n', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = '\0';
+    expect_refused(open_named(in(long_name)), "Make it with mode 700, or 1777");
 }
 
 static void test_file_directory_a_file_is_none(void **state)
@@ -76,6 +97,7 @@ static void test_file_directory_a_link_to_one_is_none(void **state)
     assert_int_equal(mkdir(in("d"), 0700), 0);
     assert_int_equal(symlink("d", in("l")), 0);
     expect_refused(open_named(in("l")), "symbolic link");
+    expect_refused(open_named(in("l")), "Name the directory that it leads to: readlink -f");
     (void)snprintf(path, sizeof path, "%s//", in("l"));
     expect_refused(open_named(path), "symbolic link");
 }
@@ -292,6 +314,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         with_directory_of(test_file_directory_a_named_one_is_used_as_it_is),
+        with_directory_of(test_file_directory_of_all_users_says_how_it_is_made),
+        with_directory_of(test_file_directory_with_a_long_path_says_how_it_is_made),
         with_directory_of(test_file_directory_a_named_one_must_exist),
         with_directory_of(test_file_directory_a_file_is_none),
         with_directory_of(test_file_directory_a_link_to_one_is_none),

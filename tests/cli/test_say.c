@@ -1,0 +1,148 @@
+/*
+ * test_say.c -- texts for people and programs that are too long to be said whole: they end in
+ * "...", and are still what they are, characters of UTF-8 and JSON.  And what the library says to
+ * do, which is a line of its own.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/say.h"
+#include "cli/status.h"
+#include "doctor/visit.h"
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t size = strlen(text), end_size = strlen(end);
+
+    return size >= end_size && strcmp(text + size - end_size, end) == 0;
+}
+
+/* ---- cut off --------------------------------------------------------------------------------- */
+
+static void test_say_words_that_fit_are_whole(void **state)
+{
+    words whole = words_of("%0*d", WORDS_MAX - 1, 0);
+
+    (void)state;
+    assert_int_equal(strlen(whole.text), WORDS_MAX - 1);
+    assert_true(ends_in(whole.text, "000"));
+    assert_string_equal(words_escaped(whole.text, WORDS_MAX).text, whole.text);
+}
+
+static void test_say_words_that_are_cut_off_say_so(void **state)
+{
+    words cut = words_of("%0*d", WORDS_MAX, 0);
+
+    (void)state;
+    assert_int_equal(strlen(cut.text), WORDS_MAX - 1);
+    assert_true(ends_in(cut.text, "0..."));
+}
+
+static void test_say_words_are_not_cut_within_a_character(void **state)
+{
+    (void)state;
+    for (int before = 0; before < 4; before++) {
+        words cut = words_of("%0*d\xf0\x9f\x94\x92\xf0\x9f\x94\x92\xf0\x9f\x94\x92",
+                             WORDS_MAX - 9 + before, 0);
+        assert_true(ends_in(cut.text, "\x92...") || ends_in(cut.text, "0..."));
+    }
+}
+
+static void test_say_escaped_words_are_as_wide_as_they_may_be(void **state)
+{
+    (void)state;
+    assert_string_equal(words_escaped("nightly", 7).text, "nightly");
+    assert_string_equal(words_escaped("nightly", 6).text, "nig...");
+    assert_string_equal(words_escaped("nightly", 2).text, "..");
+    assert_string_equal(words_escaped("nightly", 0).text, "");
+    assert_string_equal(words_escaped("n\xc3\xa4htly", 5).text, "n\xc3\xa4...");
+    assert_string_equal(words_escaped("ni\x1b[2J", 8).text, "ni...");
+}
+
+/* Of four bytes each that is shown: what fits into the columns may not fit into the text. */
+static void test_say_escaped_words_fit_into_the_text(void **state)
+{
+    char  broken[WORDS_MAX + 1];
+    words shown;
+
+    (void)state;
+    memset(broken, 0xff, WORDS_MAX);
+    broken[WORDS_MAX] = '\0';
+    shown             = words_escaped(broken, 4 * WORDS_MAX);
+    assert_true(strlen(shown.text) < WORDS_MAX);
+    assert_true(ends_in(shown.text, "\\xff..."));
+}
+
+static void test_say_a_long_text_of_a_status_line_says_that_it_was_cut(void **state)
+{
+    char        text[1001];
+    char        bytes[STATUS_LINE_MAX];
+    int         ends[2];
+    status_line line;
+
+    (void)state;
+    memset(text, '"', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    assert_int_equal(pipe(ends), 0);
+    status_begin(&line, ends[1], "failed", "job");
+    status_add_text(&line, "why", text);
+    status_send(&line);
+    ssize_t size = read(ends[0], bytes, sizeof bytes - 1);
+    assert_true(size > 0);
+    bytes[size] = '\0';
+    assert_true(ends_in(bytes, "\\\"\\\"...\"}\n"));
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
+static void test_say_a_finding_of_doctor_says_that_it_was_cut(void **state)
+{
+    doctor_finding f = { .check = "url" };
+
+    (void)state;
+    visit_what(&f, "%0*d", DOCTOR_TEXT_MAX - 1, 0);
+    assert_true(ends_in(f.what, "000"));
+    visit_what(&f, "%0*d", DOCTOR_TEXT_MAX, 0);
+    assert_true(ends_in(f.what, "0..."));
+    visit_why(&f, "%0*d", DOCTOR_TEXT_MAX, 0);
+    assert_true(ends_in(f.why, "0..."));
+    visit_type(&f, "%0*d", DOCTOR_TEXT_MAX, 0);
+    assert_true(ends_in(f.type, "0..."));
+}
+
+/* ---- what to do ------------------------------------------------------------------------------ */
+
+static void test_say_what_the_library_says_to_do_is_a_line_of_its_own(void **state)
+{
+    trouble is = { .code = EXIT_FAILED };
+
+    (void)state;
+    trouble_explain(&is, "it is a link.  Name the file.  Or not", words_of("look elsewhere"));
+    assert_string_equal(is.why.text, "it is a link");
+    assert_string_equal(is.type.text, "name the file.  Or not");
+    trouble_explain(&is, "it is not there", words_of("look elsewhere"));
+    assert_string_equal(is.why.text, "it is not there");
+    assert_string_equal(is.type.text, "look elsewhere");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_say_words_that_fit_are_whole),
+        cmocka_unit_test(test_say_words_that_are_cut_off_say_so),
+        cmocka_unit_test(test_say_words_are_not_cut_within_a_character),
+        cmocka_unit_test(test_say_escaped_words_are_as_wide_as_they_may_be),
+        cmocka_unit_test(test_say_escaped_words_fit_into_the_text),
+        cmocka_unit_test(test_say_a_long_text_of_a_status_line_says_that_it_was_cut),
+        cmocka_unit_test(test_say_a_finding_of_doctor_says_that_it_was_cut),
+        cmocka_unit_test(test_say_what_the_library_says_to_do_is_a_line_of_its_own),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -141,6 +141,24 @@ static void test_lock_of_others_is_waited_for_as_long_as_was_said(void **state)
     bowline_close(others);
 }
 
+/* A child that was there before us may end while we wait: nobody has told us to go. */
+static void test_lock_is_waited_for_though_a_child_ends(void **state)
+{
+    bowline_client *others = other_client();
+    bowline_hold   *held;
+    trouble         is = { 0 };
+
+    (void)state;
+    assert_int_equal(bowline_acquire(&held, others, "job", NULL, NULL), BOWLINE_OK);
+    j.settings.wait_ms = 200;
+    assert_int_equal(raise(SIGCHLD), 0);
+    assert_int_equal(lock_take(&j, &is), -1);
+    assert_int_equal(j.ended_by, 0);
+    assert_int_equal(is.code, EXIT_NOT_ACQUIRED);
+    assert_int_equal(bowline_release(held, NULL), BOWLINE_OK);
+    bowline_close(others);
+}
+
 #define at_the_door(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -148,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         at_the_door(test_lock_that_is_free_is_taken),
         at_the_door(test_lock_told_to_go_while_waiting_leaves_the_queue),
+        at_the_door(test_lock_is_waited_for_though_a_child_ends),
         at_the_door(test_lock_of_others_is_waited_for_as_long_as_was_said),
     };
 

@@ -163,6 +163,7 @@ def test_times_that_are_right(place):
         (["-E", "256"], '-E: "256" is not a number from 0 to 255'), (["-E", "-1"], '-E: "-1" is not a number'),
         (["-E", ""], '-E: "" is not a number'), (["-E", "1x"], '-E: "1x" is not a number'),
         (["-E", "99999999999"], '-E: "99999999999" is not a number'),
+        (["-E", "4294967296"], '-E: "4294967296" is not a number'),
         (["--on-lost", "stop"], '--on-lost: there is no "stop"'),
         (["--status-fd", "x"], '--status-fd: "x" is not a number'),
     ],
@@ -268,6 +269,11 @@ def test_a_link_that_is_refused_says_what_to_do_about_it(place):
     place.path("locks/job").symlink_to(place.path("elsewhere"))
     why, what_to_do = refused(place, "run", "job", "touch", "ran")[1:]
     assert why.endswith("job is a symbolic link: not followed") and what_to_do == "remove it"
+
+
+def test_a_url_with_a_password_is_no_command(place):
+    what, _, what_to_type = refused(place, "run", "job", "redis://u:secret@127.0.0.1:1")
+    assert what == "a URL with a password stands where the command is meant" and "run --help" in what_to_type
 
 
 def test_locks_of_threads_are_not_for_commands(place):

@@ -2,6 +2,8 @@
  * test_settings.c -- where the settings of a run come from, and which of several stands above the
  * others.  tests/cli/test_options.py says what people are told of a file that cannot be used.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,11 +13,42 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "cli/config.h"
+
+/* In the C library's place: so many calls of open and read are interrupted first. */
+static int opens_interrupted;
+static int reads_interrupted;
+
+static bool is_interrupted(int *left)
+{
+    if (*left == 0)
+        return false;
+    --*left;
+    errno = EINTR;
+    return true;
+}
+
+int open(const char *path, int flags, ...)
+{
+    va_list rest;
+
+    va_start(rest, flags);
+    mode_t mode = va_arg(rest, mode_t);
+    va_end(rest);
+    return is_interrupted(&opens_interrupted)
+               ? -1
+               : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+ssize_t read(int fd, void *bytes, size_t size)
+{
+    return is_interrupted(&reads_interrupted) ? -1 : syscall(SYS_read, fd, bytes, size);
+}
 
 static char     directory[64];
 static char     file[128];
@@ -104,6 +137,36 @@ static void test_settings_of_the_options_stand_above_all(void **state)
     assert_string_equal(found.url, "");
 }
 
+static void test_settings_of_the_file_say_how_long_to_wait(void **state)
+{
+    const run_options no_options = { .kill_after_ms = -1 };
+
+    (void)state;
+    write_file("wait = 0s\n");
+    assert_int_equal(find(&no_options), 0);
+    assert_int_equal(found.wait_ms, BOWLINE_NO_WAIT);
+    assert_false(found.wait_is_default);
+    write_file("wait = forever\n");
+    assert_int_equal(find(&no_options), 0);
+    assert_int_equal(found.wait_ms, BOWLINE_FOREVER);
+    assert_false(found.wait_is_default);
+    write_file("");
+    assert_int_equal(find(&no_options), 0);
+    assert_true(found.wait_is_default);
+}
+
+static void test_settings_are_read_though_signals_interrupt(void **state)
+{
+    (void)state;
+    write_file("lease = 2s\n");
+    opens_interrupted = 2;
+    reads_interrupted = 3;
+    assert_int_equal(find(&(run_options){ .kill_after_ms = -1 }), 0);
+    assert_int_equal(opens_interrupted, 0);
+    assert_int_equal(reads_interrupted, 0);
+    assert_int_equal(found.lease_ms, 2000);
+}
+
 /* Who has no home has one in the list of users. */
 static void test_settings_without_a_home_are_looked_for_all_the_same(void **state)
 {
@@ -174,6 +237,8 @@ int main(void)
         in_directory(test_settings_without_any_are_the_defaults),
         in_directory(test_settings_of_the_url_stand_above_those_of_the_file),
         in_directory(test_settings_of_the_options_stand_above_all),
+        in_directory(test_settings_of_the_file_say_how_long_to_wait),
+        in_directory(test_settings_are_read_though_signals_interrupt),
         in_directory(test_settings_without_a_home_are_looked_for_all_the_same),
         in_directory(test_settings_of_a_file_that_cannot_be_opened_are_not_passed_over),
         in_directory(test_settings_are_read_from_a_file_only),

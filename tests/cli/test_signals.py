@@ -118,6 +118,27 @@ def test_a_signal_ends_the_waiting_for_a_server_that_does_not_answer(place, redi
     place.let_go(holder)
 
 
+def test_a_signal_that_comes_with_the_lock_gives_it_back(place):
+    def pending():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+        os.kill(os.getpid(), signal.SIGTERM)  # bowline hears it when it looks, which is after the lock is free
+
+    done = place.run("--status-fd", "1", "job", "touch", "ran", preexec_fn=pending)
+    assert done.returncode == 143 and not place.path("ran").exists()
+    assert f'"signal":{int(signal.SIGTERM)},' in done.stdout
+    assert place.run("-n", "job", "true").returncode == 0
+
+
+def test_who_finds_the_queue_full_is_told_what_to_type(place, redis):
+    place.env["BOWLINE_URL"] = f"{redis.url}?queue-max=1"
+    place.hold()
+    start_waiter(place)
+    place.wait_for("the first to wait", lambda: redis.cli("zcard", "bowline:{job}:bwl.q") == "1")
+    done = place.run("-w", "5m", "job", "touch", "ran")
+    assert done.returncode == 124
+    assert "type: ?queue-max=0 behind the URL" in done.stderr
+
+
 def test_a_cancelled_waiter_leaves_nothing_on_the_server(place, redis):
     holder = place.hold()
     waiter = start_waiter(place)

@@ -25,9 +25,11 @@ enum { MAX_HOLD_MS = 60000, GRACE_MS = 5000, SENT_MAX = 8 };
 
 static int64_t  now_ms;
 static int64_t  stopped_ms; /* how long bowline stays stopped                                   */
+static bool     ends_by_others; /* bowline cannot stop, and others end the command              */
 static int      sent[SENT_MAX];
 static unsigned sent_count;
 static bool     was_stopped;
+static job      j;
 
 int clock_gettime(clockid_t clock, struct timespec *ret_time)
 {
@@ -44,7 +46,8 @@ int kill(pid_t pid, int number)
         assert_true(pid == 0 || pid == getpid());
         now_ms += stopped_ms;
         was_stopped = true;
-        return (int)syscall(SYS_kill, getpid(), SIGCONT);
+        return ends_by_others ? (int)syscall(SYS_kill, -j.child.pid, SIGKILL)
+                              : (int)syscall(SYS_kill, getpid(), SIGCONT);
     }
     if (was_stopped && number != 0 && sent_count < SENT_MAX)
         sent[sent_count++] = number;
@@ -53,7 +56,6 @@ int kill(pid_t pid, int number)
 
 static char directory[64];
 static char file[80];
-static job  j;
 
 static int begin(void **state)
 {
@@ -61,9 +63,10 @@ static int begin(void **state)
     (void)snprintf(directory, sizeof directory, "/tmp/bowline-supervise-XXXXXX");
     assert_non_null(mkdtemp(directory));
     (void)snprintf(file, sizeof file, "%s/job", directory);
-    now_ms      = 1000;
-    sent_count  = 0;
-    was_stopped = false;
+    now_ms         = 1000;
+    sent_count     = 0;
+    was_stopped    = false;
+    ends_by_others = false;
     return 0;
 }
 
@@ -142,6 +145,18 @@ static void test_supervise_a_lock_that_is_there_lets_the_command_go_on(void **st
     assert_false(j.was_lost);
 }
 
+/* Who has stopped it is to continue it, where bowline cannot stop with it.  (He ends it here.) */
+static void test_supervise_a_command_that_others_stopped_is_not_continued(void **state)
+{
+    (void)state;
+    stopped_ms     = 1000;
+    ends_by_others = true;
+    run(stopped);
+    for (unsigned i = 0; i < sent_count; i++)
+        assert_int_not_equal(sent[i], SIGCONT);
+    assert_int_equal(j.child.killed_by, SIGKILL);
+}
+
 #define with_lock(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -150,6 +165,7 @@ int main(void)
         with_lock(test_supervise_a_lock_that_ended_meanwhile_ends_the_command_first),
         with_lock(test_supervise_a_lock_that_is_about_to_end_ends_the_command_first),
         with_lock(test_supervise_a_lock_that_is_there_lets_the_command_go_on),
+        with_lock(test_supervise_a_command_that_others_stopped_is_not_continued),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,11 +5,36 @@
 #include "file_fixture.h"
 
 #include <sched.h>
+#include <sys/syscall.h>
 
 enum { MARKS = 2 };
 
 static bwl_file_mark marks[MARKS];
 static int           opened;
+
+/* In the C library's place: what happens after the next lock was set, and how many were. */
+static void (*meanwhile)(void);
+static unsigned locks_set;
+
+int fcntl(int fd, int command, ...)
+{
+    va_list rest;
+
+    va_start(rest, command);
+    void *argument = va_arg(rest, void *);
+    va_end(rest);
+    int ret = (int)syscall(SYS_fcntl, fd, command, argument);
+    if (command == F_OFD_SETLK) {
+        void (*now)(void) = meanwhile;
+        int error         = errno;
+        meanwhile         = NULL;
+        locks_set++;
+        if (now != NULL)
+            now();
+        errno = error;
+    }
+    return ret;
+}
 
 static void open_marks(const char *first, const char *second)
 {
@@ -57,6 +82,37 @@ static void test_file_mark_that_was_not_taken_is_not_left_behind(void **state)
     assert_int_equal(bwl_file_mark_take(&marks[0]), BWL_FILE_OURS);
     assert_int_equal(bwl_file_mark_take(&marks[1]), BWL_FILE_OTHERS);
     assert_int_equal(bwl_file_mark_look(&marks[0]), BWL_FILE_OURS);
+}
+
+static void take_other(void)
+{
+    struct flock range = {
+        .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = marks[0].at, .l_len = 1
+    };
+
+    assert_int_equal(fcntl(marks[1].fd, F_OFD_SETLK, &range), 0);
+}
+
+/* Both have set their lock, and neither has looked: neither may take it, nor leave a lock behind. */
+static void test_file_mark_that_two_take_at_once_is_nobodys(void **state)
+{
+    open_marks("n", "n");
+    meanwhile = take_other;
+    assert_int_equal(bwl_file_mark_take(&marks[0]), BWL_FILE_OTHERS);
+    assert_null(meanwhile);
+    assert_int_equal(bwl_file_mark_look(&marks[1]), BWL_FILE_OURS); /* that of 0 is gone */
+    bwl_file_mark_give(&marks[1]);
+    assert_int_equal(bwl_file_mark_take(&marks[0]), BWL_FILE_OURS);
+}
+
+/* A lock, set for a moment only, would keep out somebody who is taking it. */
+static void test_file_mark_of_others_is_looked_at_and_not_touched(void **state)
+{
+    open_marks("n", "n");
+    assert_int_equal(bwl_file_mark_take(&marks[0]), BWL_FILE_OURS);
+    locks_set = 0;
+    assert_int_equal(bwl_file_mark_take(&marks[1]), BWL_FILE_OTHERS);
+    assert_int_equal(locks_set, 0);
 }
 
 /* Who has the mark is alone: else the file is there already. */
@@ -156,6 +212,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(test_file_mark_is_of_one_at_a_time),
         test(test_file_mark_that_was_not_taken_is_not_left_behind),
+        test(test_file_mark_that_two_take_at_once_is_nobodys),
+        test(test_file_mark_of_others_is_looked_at_and_not_touched),
         test(test_file_mark_that_two_take_at_once_is_never_of_both),
         test(test_file_mark_of_another_name_is_another),
         test(test_file_mark_ends_with_the_last_copy_of_its_descriptor),

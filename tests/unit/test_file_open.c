@@ -7,7 +7,25 @@
 
 #include <sched.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+
+/* In the C library's place: somebody else makes the file just before we do. */
+static bool others_are_faster;
+
+int openat(int at, const char *path, int flags, ...)
+{
+    va_list rest;
+
+    va_start(rest, flags);
+    mode_t mode = va_arg(rest, mode_t);
+    va_end(rest);
+    if (others_are_faster && (flags & O_EXCL) != 0) {
+        others_are_faster = false;
+        (void)close((int)syscall(SYS_openat, at, path, flags, mode));
+    }
+    return (int)syscall(SYS_openat, at, path, flags, mode);
+}
 
 static bwl_file  file;
 static bwl_fault fault;
@@ -82,6 +100,30 @@ static void test_file_open_what_is_there_is_left_as_it_is(void **state)
     assert_int_equal(pread(file.fd, bytes, sizeof bytes, 0), 7);
     assert_memory_equal(bytes, "content", 7);
     assert_int_equal(mode_of("f"), 0600);
+}
+
+static void test_file_open_what_others_make_meanwhile_is_opened(void **state)
+{
+    bwl_file_spot s = spot(0700, true);
+
+    others_are_faster = true;
+    assert_int_equal(bwl_file_open_ours(&file, &s, &fault), BWL_OK);
+    assert_false(others_are_faster);
+    assert_true(file.fd >= 0);
+}
+
+/* To open a FIFO for reading waits until somebody writes. */
+static void test_file_open_does_not_wait_for_a_fifo_to_be_written_to(void **state)
+{
+    bwl_file_spot s = spot(01777, false);
+
+    s.makes  = false;
+    s.writes = false;
+    assert_int_equal(mkfifo(in("f"), 0600), 0);
+    (void)alarm(20); /* to wait for ever ends the test */
+    assert_int_equal(bwl_file_open_ours(&file, &s, &fault), BWL_STATUS_REFUSED);
+    (void)alarm(0);
+    assert_non_null(strstr(fault.text, "is not a regular file"));
 }
 
 static void test_file_open_follows_no_link(void **state)
@@ -352,6 +394,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         with_above(test_file_open_what_is_missing_is_made_empty),
         with_above(test_file_open_what_is_there_is_left_as_it_is),
+        with_above(test_file_open_what_others_make_meanwhile_is_opened),
+        with_above(test_file_open_does_not_wait_for_a_fifo_to_be_written_to),
         with_above(test_file_open_follows_no_link),
         with_above(test_file_open_refuses_a_file_with_other_names),
         with_above(test_file_open_refuses_what_is_no_file),

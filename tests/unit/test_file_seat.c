@@ -95,6 +95,19 @@ static void test_file_seat_once_does_not_overtake_those_who_wait(void **state)
     (void)gets(1);
 }
 
+/* Somebody has written nonsense where the ticket stands that was granted last. */
+static void test_file_seat_once_does_not_believe_a_broken_counter(void **state)
+{
+    const uint64_t nonsense = UINT64_MAX;
+    int            fd       = open_in("n");
+
+    (void)takes(0);
+    waits(1);
+    assert_int_equal(pwrite(fd, &nonsense, sizeof nonsense, BWL_FILE_HEAD_BYTES - 8), 8);
+    assert_int_equal(join(2, ONCE), BWL_NO);
+    (void)close(fd);
+}
+
 /* Seat 0 gives it back at some moment after it was told to. */
 typedef struct passer {
     pthread_barrier_t ready;
@@ -414,6 +427,7 @@ int main(void)
         with_name(test_file_seat_the_fence_grows_though_the_clock_was_set_back),
         with_name(test_file_seat_order_is_that_of_coming),
         with_name(test_file_seat_once_does_not_overtake_those_who_wait),
+        with_name(test_file_seat_once_does_not_believe_a_broken_counter),
         with_name(test_file_seat_becoming_free_while_we_join_is_not_missed),
         with_name(test_file_seat_a_taken_latch_is_told_and_not_waited_for),
         with_name(test_file_seat_flock_and_a_name_exclude_each_other),

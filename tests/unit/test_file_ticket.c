@@ -10,9 +10,18 @@
 
 enum { FDS_MAX = 8 };
 
-/* In the C library's place: after so many locks were set or unlocked, one fails as if the kernel
- * had no memory for it; below 0: none does. */
-static int locks_left = -1;
+/* In the C library's place: after so many locks were set or unlocked, some fail. */
+static int locks_left;
+static int failures;
+static int looks_fail; /* so many questions who has a lock                                     */
+static int failure;
+
+static void locks_fail(int after, int count, int error)
+{
+    locks_left = after;
+    failures   = count;
+    failure    = error;
+}
 
 int fcntl(int fd, int command, ...)
 {
@@ -21,8 +30,15 @@ int fcntl(int fd, int command, ...)
     va_start(rest, command);
     void *argument = va_arg(rest, void *);
     va_end(rest);
-    if (command == F_OFD_SETLK && locks_left >= 0 && locks_left-- == 0) {
-        errno = ENOLCK;
+    bool fails = command == F_OFD_SETLK && locks_left-- <= 0 && failures > 0;
+    if (fails)
+        failures--;
+    if (command == F_OFD_GETLK && looks_fail > 0) {
+        looks_fail--;
+        fails = true;
+    }
+    if (fails) {
+        errno = failure;
         return -1;
     }
     return (int)syscall(SYS_fcntl, fd, command, argument);
@@ -32,6 +48,8 @@ static int fds[FDS_MAX]; /* of one file */
 
 static int open_all(void **state)
 {
+    locks_fail(0, 0, 0);
+    looks_fail = 0;
     (void)make_directory(state);
     for (unsigned i = 0; i < FDS_MAX; i++)
         fds[i] = open_in("file");
@@ -114,18 +132,53 @@ static void test_file_ticket_what_is_kept_for_waiting_leaves_the_tickets_below_i
 static void test_file_ticket_what_cannot_be_given_up_is_not_kept_either(void **state)
 {
     assert_int_equal(bwl_file_seize(fds[0]), BWL_FILE_OURS);
-    locks_left = 0;
-    errno      = 0;
+    locks_fail(0, 1, ENOLCK);
+    errno = 0;
     assert_int_equal(bwl_file_keep_only(fds[0], 1000), BWL_FILE_FAILED);
     assert_int_equal(errno, ENOLCK);
     assert_int_equal(bwl_file_latch(fds[1]), BWL_FILE_OTHERS); /* nobody joins behind it */
-    locks_left = 1;
-    errno      = 0;
+    locks_fail(1, 1, ENOLCK);
+    errno = 0;
     assert_int_equal(bwl_file_keep_only(fds[0], 1000), BWL_FILE_FAILED);
     assert_int_equal(errno, ENOLCK);
-    locks_left = 0;
+    locks_fail(0, 1, ENOLCK);
     assert_int_equal(bwl_file_keep(fds[0], 1000), BWL_FILE_FAILED);
-    assert_int_equal(locks_left, -1);
+}
+
+/* POSIX has both names for a lock of others; and who was there may be gone when we look. */
+static void test_file_ticket_who_has_gone_meanwhile_is_not_in_the_way(void **state)
+{
+    uint64_t ticket = 1000;
+
+    locks_fail(0, 1, EACCES);
+    assert_int_equal(bwl_file_seize(fds[0]), BWL_FILE_OTHERS);
+    assert_int_equal(bwl_file_latch(fds[0]), BWL_FILE_OURS);
+    locks_fail(0, 1, EAGAIN);
+    assert_int_equal(bwl_file_stand(fds[0], &ticket), BWL_FILE_OURS);
+    assert_int_equal(failures, 0);
+    assert_int_equal(ticket, 1000);
+}
+
+static void test_file_ticket_that_cannot_be_looked_at_is_not_drawn(void **state)
+{
+    uint64_t ticket = 1000;
+
+    stands(0, 1000);
+    assert_int_equal(bwl_file_latch(fds[1]), BWL_FILE_OURS);
+    failure    = EIO;
+    looks_fail = 1;
+    errno      = 0;
+    assert_int_equal(bwl_file_stand(fds[1], &ticket), BWL_FILE_FAILED);
+    assert_int_equal(errno, EIO);
+    assert_int_equal(ticket, 1000);
+}
+
+/* Who has it gives it up after four system calls. */
+static void test_file_ticket_the_latch_is_tried_more_than_once(void **state)
+{
+    locks_fail(0, 16, EAGAIN);
+    assert_int_equal(bwl_file_latch(fds[0]), BWL_FILE_OURS);
+    assert_int_equal(failures, 0);
 }
 
 static void test_file_ticket_a_ticket_that_lives_is_not_given_again(void **state)
@@ -268,6 +321,13 @@ static void test_file_ticket_who_joins_has_no_ticket_yet(void **state)
     expect_first(7, BWL_FILE_JOINING, 0);
 }
 
+static void test_file_ticket_the_last_place_is_not_the_latch(void **state)
+{
+    stands(0, BWL_FILE_TICKET_MAX);
+    expect_first(0, BWL_FILE_TICKET, BWL_FILE_TICKET_MAX);
+    assert_int_equal(bwl_file_latch(fds[1]), BWL_FILE_OURS);
+}
+
 static void lock_all_by_fcntl(void *arg)
 {
     struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -323,6 +383,10 @@ int main(void)
         with_files(test_file_ticket_a_place_that_was_kept_lets_others_in_behind_it),
         with_files(test_file_ticket_what_is_kept_for_waiting_leaves_the_tickets_below_it),
         with_files(test_file_ticket_what_cannot_be_given_up_is_not_kept_either),
+        with_files(test_file_ticket_who_has_gone_meanwhile_is_not_in_the_way),
+        with_files(test_file_ticket_that_cannot_be_looked_at_is_not_drawn),
+        with_files(test_file_ticket_the_latch_is_tried_more_than_once),
+        with_files(test_file_ticket_the_last_place_is_not_the_latch),
         with_files(test_file_ticket_a_ticket_that_lives_is_not_given_again),
         with_files(test_file_ticket_above_the_last_there_is_none),
         with_files(test_file_ticket_a_file_for_reading_cannot_be_locked),

@@ -171,6 +171,20 @@ static void test_file_walk_says_what_is_wrong_with_a_path(void **state)
     expect_error(long_path, ENAMETOOLONG);
 }
 
+/* A link and what follows it in the path are as long together as a path may be, or longer. */
+static void test_file_walk_a_link_that_makes_the_path_too_long_is_an_error(void **state)
+{
+    char target[4000];
+    char path[PATH_SIZE];
+
+    memset(target, '/', sizeof target - 1);
+    target[sizeof target - 1] = '\0';
+    make_link(target, "long");
+    expect_way(in("long"), "/");
+    (void)snprintf(path, sizeof path, "%s/%0150d", in("long"), 0);
+    expect_error(path, ENAMETOOLONG);
+}
+
 static void replace_d(void)
 {
     assert_int_equal(rename(in("d"), in("moved")), 0);
@@ -331,6 +345,7 @@ int main(void)
         test(test_file_walk_follows_links_of_our_own),
         test(test_file_walk_follows_forty_links_as_the_kernel_does),
         test(test_file_walk_says_what_is_wrong_with_a_path),
+        test(test_file_walk_a_link_that_makes_the_path_too_long_is_an_error),
         test(test_file_walk_a_directory_that_is_moved_meanwhile_is_not_there),
         test(test_file_walk_a_directory_is_shared_if_others_can_make_entries),
         test(test_file_walk_a_link_of_others_in_a_shared_directory_is_refused),

@@ -113,11 +113,14 @@ def test_an_unknown_option_with_a_value_or_in_a_cluster(place):
     assert refused(place, "run", "-x", "job", "true")[0] == "there is no option -x"
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("rum", "run"), ("hlep", "help"), ("ru", "run"), ("frobnicate", None)])
+@pytest.mark.parametrize(("typed", "meant"), [("rum", "run"), ("hlep", "help"), ("ru", "run"), ("r", None), ("frobnicate", None)])
 def test_an_unknown_command(place, typed, meant):
     what, why, _ = refused(place, typed, "job", "touch", "ran")
     assert what == f"there is no command {typed}"
-    assert (why == f"did you mean bowline {meant}?") == bool(meant)
+    if meant:
+        assert why == f"did you mean bowline {meant}?"
+    else:
+        assert "did you mean" not in why
 
 
 def test_values_where_there_are_none_and_none_where_there_are(place):

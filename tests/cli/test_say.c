@@ -3,11 +3,13 @@
  * "...", and are still what they are, characters of UTF-8 and JSON.  And what the library says to
  * do, which is a line of its own.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -15,6 +17,19 @@
 #include "cli/say.h"
 #include "cli/status.h"
 #include "doctor/visit.h"
+
+/* In the C library's place: so many calls of write are interrupted first. */
+static int interruptions;
+
+ssize_t write(int fd, const void *bytes, size_t size)
+{
+    if (interruptions > 0) {
+        interruptions--;
+        errno = EINTR;
+        return -1;
+    }
+    return syscall(SYS_write, fd, bytes, size);
+}
 
 static bool ends_in(const char *text, const char *end)
 {
@@ -79,16 +94,13 @@ static void test_say_escaped_words_fit_into_the_text(void **state)
     assert_true(ends_in(shown.text, "\\xff..."));
 }
 
-static void test_say_a_long_text_of_a_status_line_says_that_it_was_cut(void **state)
+/* The status line that has this text. */
+static const char *status_of(const char *text)
 {
-    char        text[1001];
-    char        bytes[STATUS_LINE_MAX];
+    static char bytes[STATUS_LINE_MAX];
     int         ends[2];
     status_line line;
 
-    (void)state;
-    memset(text, '"', sizeof text - 1);
-    text[sizeof text - 1] = '\0';
     assert_int_equal(pipe(ends), 0);
     status_begin(&line, ends[1], "failed", "job");
     status_add_text(&line, "why", text);
@@ -96,9 +108,41 @@ static void test_say_a_long_text_of_a_status_line_says_that_it_was_cut(void **st
     ssize_t size = read(ends[0], bytes, sizeof bytes - 1);
     assert_true(size > 0);
     bytes[size] = '\0';
-    assert_true(ends_in(bytes, "\\\"\\\"...\"}\n"));
     (void)close(ends[0]);
     (void)close(ends[1]);
+    return bytes;
+}
+
+static void test_say_a_long_text_of_a_status_line_says_that_it_was_cut(void **state)
+{
+    char text[1001];
+
+    (void)state;
+    memset(text, '"', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    assert_true(ends_in(status_of(text), "\\\"\\\"...\"}\n"));
+}
+
+static void test_say_a_status_line_is_json_whatever_the_text(void **state)
+{
+    (void)state;
+    assert_true(ends_in(status_of("a\n\x1b[2J\"\\\xff"),
+                        "\"why\":\"a\\u000a\\u001b[2J\\\"\\\\\xef\xbf\xbd\"}\n"));
+}
+
+static void test_say_a_status_line_has_nothing_of_a_password(void **state)
+{
+    (void)state;
+    assert_true(ends_in(status_of("at redis://u:secret@h and redis://u:other@h too"),
+                        "\"why\":\"at redis://u:***@h and redis://u:***@h too\"}\n"));
+}
+
+static void test_say_a_status_line_is_written_though_signals_interrupt(void **state)
+{
+    (void)state;
+    interruptions = 3;
+    assert_true(ends_in(status_of("is"), "\"why\":\"is\"}\n"));
+    assert_int_equal(interruptions, 0);
 }
 
 static void test_say_a_finding_of_doctor_says_that_it_was_cut(void **state)
@@ -140,6 +184,9 @@ int main(void)
         cmocka_unit_test(test_say_escaped_words_are_as_wide_as_they_may_be),
         cmocka_unit_test(test_say_escaped_words_fit_into_the_text),
         cmocka_unit_test(test_say_a_long_text_of_a_status_line_says_that_it_was_cut),
+        cmocka_unit_test(test_say_a_status_line_is_json_whatever_the_text),
+        cmocka_unit_test(test_say_a_status_line_has_nothing_of_a_password),
+        cmocka_unit_test(test_say_a_status_line_is_written_though_signals_interrupt),
         cmocka_unit_test(test_say_a_finding_of_doctor_says_that_it_was_cut),
         cmocka_unit_test(test_say_what_the_library_says_to_do_is_a_line_of_its_own),
     };

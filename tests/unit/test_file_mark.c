@@ -93,7 +93,7 @@ static void take_other(void)
     assert_int_equal(fcntl(marks[1].fd, F_OFD_SETLK, &range), 0);
 }
 
-/* Both have set their lock, and neither has looked: neither may take it, nor leave a lock behind. */
+/* Both have set their lock, and neither has looked: neither takes it, nor leaves a lock behind. */
 static void test_file_mark_that_two_take_at_once_is_nobodys(void **state)
 {
     open_marks("n", "n");

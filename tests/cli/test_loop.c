@@ -119,10 +119,21 @@ static void test_loop_without_a_descriptor_for_the_client_still_wakes_up(void **
     l.client = NULL;
 }
 
+static void test_loop_for_ever_is_later_than_any_time(void **state)
+{
+    (void)state;
+    assert_int_equal(loop_sooner(5, BOWLINE_FOREVER), 5);
+    assert_int_equal(loop_sooner(BOWLINE_FOREVER, 5), 5);
+    assert_int_equal(loop_sooner(BOWLINE_FOREVER, BOWLINE_FOREVER), BOWLINE_FOREVER);
+    assert_int_equal(loop_sooner(5, 7), 5);
+    assert_int_equal(loop_sooner(7, 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_loop, close_loop)
+        CASE(test_loop_for_ever_is_later_than_any_time),
         CASE(test_loop_without_an_end_has_no_timer),
         CASE(test_loop_wakes_at_its_time_and_keeps_the_timer),
         CASE(test_loop_a_timer_that_has_rung_is_quiet_again),

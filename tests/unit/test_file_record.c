@@ -7,7 +7,22 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
+
+/* In the C library's place: what the next calls of pwrite do; a number of bytes, or an error. */
+static const int *answers;
+
+ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
+{
+    int answer = answers != NULL && *answers != 0 ? *answers++ : (int)size;
+
+    if (answer < 0) {
+        errno = -answer;
+        return -1;
+    }
+    return syscall(SYS_pwrite64, fd, bytes, (size_t)answer < size ? (size_t)answer : size, at);
+}
 
 static const char example_text[] = "uid=1000\npid=4711\nhost=vm-1\nprogram=back%20up\nboot=b-1\n";
 static bwl_file_self   example;
@@ -18,6 +33,7 @@ static int set_up(void **state)
     example = (bwl_file_self){ .size = sizeof example_text - 1 };
     memcpy(example.text, example_text, example.size);
     memset(&record, 0xee, sizeof record);
+    answers = NULL;
     return make_directory(state);
 }
 
@@ -367,6 +383,38 @@ static void test_file_record_the_beginning_of_a_head_is_taken_back(void **state)
     (void)close(fd);
 }
 
+static void test_file_record_is_written_in_pieces_and_though_signals_interrupt(void **state)
+{
+    static const int pieces[] = { -EINTR, 5, -EINTR, -EINTR, 100, 0 };
+    bwl_file_head    head;
+    int              fd = open_in("file");
+
+    answers = pieces;
+    assert_int_equal(bwl_file_write_both(fd, 4711, &example, 5), 0);
+    assert_int_equal(*answers, 0);
+    assert_int_equal(head_of(fd, &head), 0);
+    assert_int_equal(head.granted, 4711);
+    assert_true(bwl_file_read_record(fd, &record));
+    assert_int_equal(record.fence, 4711);
+    (void)close(fd);
+}
+
+/* It was there before: a part of another one has not made it worse. */
+static void test_file_record_a_head_that_is_whole_is_not_taken_back(void **state)
+{
+    static const int pieces[] = { 2, -ENOSPC, 0 };
+    bwl_file_head    head;
+    int              fd = open_in("file");
+
+    assert_int_equal(bwl_file_write_drawn(fd, 4711), 0);
+    answers = pieces;
+    assert_int_equal(bwl_file_write_drawn(fd, 4711), ENOSPC);
+    assert_int_equal(*answers, 0);
+    assert_int_equal(head_of(fd, &head), 0);
+    assert_int_equal(head.drawn, 4711);
+    (void)close(fd);
+}
+
 static void test_file_record_a_head_without_its_record_stays(void **state)
 {
     bwl_file_head head;
@@ -402,6 +450,8 @@ int main(void)
         with_example(test_file_record_garbage_is_none),
         with_example(test_file_record_any_damage_is_survived),
         with_example(test_file_record_the_beginning_of_a_head_is_taken_back),
+        with_example(test_file_record_is_written_in_pieces_and_though_signals_interrupt),
+        with_example(test_file_record_a_head_that_is_whole_is_not_taken_back),
         with_example(test_file_record_a_head_without_its_record_stays),
     };
 

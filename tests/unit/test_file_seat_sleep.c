@@ -272,6 +272,9 @@ static void test_file_seat_sleep_just_before_taking_is_noticed(void **state)
 /* What happens just before the next flock(2). */
 static void (*before_flock)(void);
 
+/* As NFS does: a file that is open for reading only cannot be locked. */
+static bool wants_writable;
+
 /* Instead of libc's. */
 int flock(int fd, int operation)
 {
@@ -280,6 +283,10 @@ int flock(int fd, int operation)
     before_flock = NULL;
     if (first != NULL)
         first();
+    if (wants_writable && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+        errno = EBADF;
+        return -1;
+    }
     return (int)syscall(SYS_flock, fd, operation);
 }
 
@@ -314,10 +321,23 @@ static void test_file_seat_sleep_between_look_and_flock_is_noticed(void **state)
     assert_true(takes(1) > ticket + 7);
 }
 
+static void test_file_seat_opens_for_writing_what_must_be(void **state)
+{
+    unsigned before = count_descriptors();
+
+    wants_writable = true;
+    (void)takes(0);
+    assert_int_equal(fcntl(seats[0]->named.fd, F_GETFL) & O_ACCMODE, O_RDWR);
+    leave(0);
+    wants_writable = false;
+    assert_int_equal(count_descriptors(), before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         with_name(test_file_seat_sleep_harms_only_who_sleeps),
+        with_path(test_file_seat_opens_for_writing_what_must_be),
         with_path(test_file_seat_sleep_who_wakes_up_joins_anew),
         with_name(test_file_seat_sleep_costs_once),
         with_name(test_file_seat_sleep_of_two_takes_longer),

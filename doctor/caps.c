@@ -202,8 +202,6 @@ static const caps_row redis_symfony = {
     .loss           = "told",
     .crash          = "lease",
     .excludes_words = SAME_KEY,
-    .order_words    = NO_ORDER,
-    .fence_words    = NO_FENCE,
     .wake_words     = TRACKED,
     .loss_words     = "told at the next renewal, or as soon as a connection has broken",
     .crash_words    = WITH_LEASE
@@ -217,8 +215,6 @@ static const caps_row cluster_symfony = {
     .loss           = "told",
     .crash          = "lease",
     .excludes_words = SAME_KEY_THERE,
-    .order_words    = NO_ORDER,
-    .fence_words    = NO_FENCE,
     .wake_words     = TRACKED,
     .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
                    "takes over without our key loses it",

@@ -323,22 +323,21 @@ void options_help(FILE *out)
 /* In the order of bowline(7), which says what each is without it. */
 static void write_url_options(FILE *out)
 {
-    (void)fputs(
-        "\n"
-        "A URL may have options, as in redis://HOST?lease=10s&wait=1m; man 7 bowline:\n"
-        "  of any lock\n"
-        "    lease=TIME  wait=TIME  max-hold=TIME  timeout=TIME  renew=off  spin=off\n"
-        "  of Redis\n"
-        "    protocol=NAME  profile=NAME  accept-risk=1  key=TEMPLATE  password-file=FILE\n"
-        "    queue-max=N  turns=N  turns-time=TIME  sync=N  drift=TIME  restart-wait=off\n"
-        "    db=N  ca=FILE  cert=FILE  cert-key=FILE\n"
-        "    sentinel-password-file=FILE  sentinel-user=NAME\n"
-        "  of a protocol of an article, or a profile\n"
-        "    retry=N      how often to try again\n"
-        "    pause=TIME   how long to pause between tries\n"
-        "    buffer=TIME  is added to the end of the lock, where that is its value\n"
-        "    guard=TIME   a release leaves a key that ends sooner (php-pidlock)\n",
-        out);
+    (void)fputs("\n"
+                "A URL may have options, as in redis://HOST?lease=10s&wait=1m; man 7 bowline:\n"
+                "  of any lock\n"
+                "    lease=TIME  wait=TIME  max-hold=TIME  timeout=TIME  renew=off  spin=off\n"
+                "  of Redis\n"
+                "    protocol=NAME  profile=NAME  accept-risk=1  key=TEMPLATE  password-file=FILE\n"
+                "    queue-max=N  turns=N  turns-time=TIME  sync=N  drift=TIME  restart-wait=off\n"
+                "    db=N  ca=FILE  cert=FILE  cert-key=FILE\n"
+                "    sentinel-password-file=FILE  sentinel-user=NAME\n"
+                "  of a protocol of an article, or a profile\n"
+                "    retry=N      how often to try again\n"
+                "    pause=TIME   how long to pause between tries\n"
+                "    buffer=TIME  is added to the end of the lock, where that is its value\n"
+                "    guard=TIME   a release leaves a key that ends sooner (php-pidlock)\n",
+                out);
 }
 
 void options_manual(FILE *out)

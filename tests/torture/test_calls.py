@@ -15,7 +15,7 @@ SOURCE = pathlib.Path(os.environ["BOWLINE_SOURCE"])
 
 # What cannot fail, or only for arguments that ours never are.
 CANNOT_FAIL = """
-    __ctype_b_loc _exit clock_gettime dlerror dlsym fclose ferror freeaddrinfo gai_strerror getauxval getenv geteuid getopt_long
+    __ctype_b_loc __ctype_tolower_loc _exit clock_gettime dlerror dlsym fclose ferror freeaddrinfo gai_strerror getauxval getenv geteuid getopt_long
     getpgrp getpid getppid inet_ntop inet_pton inotify_rm_watch ioctl isatty kill munmap prctl secure_getenv
     sigaction sigaddset sigdelset sigemptyset sigfillset sigismember sigpending sigprocmask pthread_sigmask
     memchr memcmp memcpy memmem memmove memset explicit_bzero stpcpy strchr strcmp strcspn strerror strerror_r

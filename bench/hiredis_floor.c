@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "redis/key.h"
-#include "redis/scripts.h"
+#include "engine/redis/wire/key.h"
+#include "engine/redis/wire/scripts.h"
 
 #define LEASE "30000"
 

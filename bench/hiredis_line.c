@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "redis/scripts.h"
+#include "engine/redis/wire/scripts.h"
 
 #define KEY     "bowline:{bench-line}"
 #define SESSION "b1:AAAAAAAAA"

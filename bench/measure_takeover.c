@@ -17,7 +17,7 @@
 #include "bench/hiredis_floor.h"
 #include "bench/ours.h"
 #include "bench/rounds.h"
-#include "redis/key.h"
+#include "engine/redis/wire/key.h"
 
 #define LEASE "300ms"
 

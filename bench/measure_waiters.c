@@ -10,7 +10,7 @@
 
 #include "bench/duel.h"
 #include "bench/rounds.h"
-#include "redis/scripts.h"
+#include "engine/redis/wire/scripts.h"
 
 enum {
     CONTEND_MS      = 1000,
@@ -136,7 +136,7 @@ static int count_commands(contest *c, bench_result *result, bench_trouble *reter
 
     c->watch.apart[0] = bwl_scripts[BWL_SCRIPT_QUEUE_BEAT].sha1;
     c->watch.apart[1] = bwl_scripts[BWL_SCRIPT_EXTEND_IF_MINE].sha1;
-    c->watch.apart[2] = "\"EXISTS\""; /* what leads a release: see engine/redis_write.c */
+    c->watch.apart[2] = "\"EXISTS\""; /* what leads a release: see engine/redis/session/write.c */
     for (unsigned r = 0; r < result->rounds; r++) {
         bench_turns_sum sum;
         if (bench_watch_begin(&c->watch, c->arena.b->server.port, reterr) < 0 ||

@@ -8,8 +8,8 @@
  */
 #include "doctor/caps.h"
 #include "doctor/target.h"
-#include "engine/file_seat.h"
-#include "engine/redis_store.h"
+#include "engine/file/seat.h"
+#include "engine/redis/session/session.h"
 #include "protocol/protocol.h"
 
 #include <stdio.h>

@@ -2,9 +2,9 @@
  * link.c -- see link.h.
  */
 #include "doctor/link.h"
-#include "engine/clock.h"
-#include "engine/fault.h"
-#include "engine/tls_inside.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "net/tls/tls_inside.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>

@@ -5,8 +5,8 @@
 #ifndef DOCTOR_LINK_H
 #define DOCTOR_LINK_H
 
-#include "engine/conn.h"
-#include "engine/redis_store.h"
+#include "net/stream.h"
+#include "engine/redis/session/session.h"
 
 enum { LINK_TEXT_MAX = 64 * 1024, LINK_WORDS_MAX = 128 };
 

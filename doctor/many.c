@@ -46,7 +46,7 @@ static bool has_failed(const doctor_report *r, unsigned server)
     return false;
 }
 
-/* A server that was started a moment ago is not asked: see engine/redis_many.c. */
+/* A server that was started a moment ago is not asked: see engine/redis/topology/quorum.c. */
 static void check_youth(visit *v)
 {
     const bwl_settings *s      = &v->target->client->settings;

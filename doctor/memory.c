@@ -94,7 +94,7 @@ static void say_nothing_kept(visit *v)
     visit_type(f, "CONFIG SET appendonly yes, and appendfsync always if no lock may be forgotten");
 }
 
-/* Its vote waits for that: see engine/redis_many.c. */
+/* Its vote waits for that: see engine/redis/topology/quorum.c. */
 static void say_forgets(visit *v)
 {
     doctor_finding *f = visit_find(v, "persistence", DOCTOR_NOTE);

@@ -8,7 +8,7 @@
  * wrong there is a warning.
  */
 #include "doctor/visit.h"
-#include "engine/redis_cluster.h"
+#include "engine/redis/topology/cluster.h"
 
 #include <inttypes.h>
 #include <stdio.h>

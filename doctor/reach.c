@@ -6,7 +6,7 @@
  * nothing said that is secret: a handshake that is broken off, or PING.
  */
 #include "doctor/visit.h"
-#include "engine/clock.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,11 +6,11 @@
  */
 #include "doctor/rights.h"
 #include "doctor/target.h"
-#include "engine/fault.h"
-#include "engine/redis_store.h"
+#include "base/fault.h"
+#include "engine/redis/session/session.h"
 #include "protocol/protocol.h"
-#include "redis/hash_lock.h"
-#include "redis/queue.h"
+#include "engine/redis/wire/hash_lock.h"
+#include "engine/redis/wire/queue.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * once a primary is known.
  */
 #include "doctor/visit.h"
-#include "engine/secret.h"
+#include "base/secret.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  */
 #include "doctor/info.h"
 #include "doctor/visit.h"
-#include "engine/clock.h"
+#include "base/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>

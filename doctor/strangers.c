@@ -7,7 +7,7 @@
  * library's own source.
  */
 #include "doctor/visit.h"
-#include "redis/profile.h"
+#include "engine/redis/profile.h"
 
 #include <stdio.h>
 #include <string.h>

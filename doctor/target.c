@@ -2,9 +2,9 @@
  * target.c -- see target.h.
  */
 #include "doctor/target.h"
-#include "engine/file_seat.h"
-#include "engine/redis_cluster.h"
-#include "engine/redis_many.h"
+#include "engine/file/seat.h"
+#include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/quorum.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #ifndef DOCTOR_TARGET_H
 #define DOCTOR_TARGET_H
 
-#include "engine/client.h"
+#include "runtime/client.h"
 
 enum { DOCTOR_PLACE_MAX = 320 };
 

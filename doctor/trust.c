@@ -3,7 +3,7 @@
  */
 #include "doctor/trust.h"
 
-#include "engine/trusted_file.h"
+#include "base/trusted_file.h"
 
 #include <stdio.h>
 #include <string.h>

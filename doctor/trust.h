@@ -1,6 +1,6 @@
 /*
  * trust.h -- whether a file may decide what bowline does, by the library's own rule
- * (src/engine/trusted_file.h), for the command.
+ * (src/base/trusted_file.h), for the command.
  */
 #ifndef DOCTOR_TRUST_H
 #define DOCTOR_TRUST_H

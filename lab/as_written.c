@@ -7,7 +7,7 @@
  */
 #include "lab/as_written.h"
 #include "core/rules.h"
-#include "store/redis.h"
+#include "protocol/store/redis.h"
 
 enum { SERVER = 0, NO_FENCE = 0, NOTHING = 0, STEPS_MAX = 6, GUARD_MS = 3, NS_PER_MS = 1000000 };
 

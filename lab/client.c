@@ -461,7 +461,8 @@ void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_letter *push
         event(w, client, ev, chance);
 }
 
-/* As src/engine/redis_held.c does on a new connection, before anything is asked on it. */
+/* As src/engine/redis/session/revalidate.c does on a new connection, before anything is asked on
+ * it. */
 void bwl_sim_client_learns(bwl_world *w, unsigned client)
 {
     bwl_lab_client *c  = &w->clients[client];

@@ -5,7 +5,7 @@
 #define BWL_LAB_LINE_H
 
 #include "lab/say.h"
-#include "redis/words.h"
+#include "engine/redis/wire/words.h"
 
 enum { BWL_LINE_ROOM = 4096 };
 

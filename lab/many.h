@@ -22,10 +22,10 @@
 #ifndef BWL_LAB_MANY_H
 #define BWL_LAB_MANY_H
 
-#include "hold/hold.h"
+#include "lock/machine.h"
 #include "lab/memory.h"
 #include "lab/world.h"
-#include "protocol/redlock.h"
+#include "protocol/quorum.h"
 
 enum {
     BWL_MANY_SERVERS = 5,

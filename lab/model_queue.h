@@ -1,5 +1,5 @@
 /*
- * model_queue.h -- the words of src/store/queue.h, carried out by the model server.
+ * model_queue.h -- the words of src/protocol/store/queue.h, carried out by the model server.
  *
  * Each is the commands of its script, on four keys: L is the key of the lock, Q a sorted set of
  * members, B a hash of tokens, F a number.  A member is a number made of what its text says.
@@ -8,8 +8,8 @@
 #define BWL_LAB_MODEL_QUEUE_H
 
 #include "lab/model_redis.h"
-#include "store/queue.h"
-#include "store/redis.h"
+#include "protocol/store/queue.h"
+#include "protocol/store/redis.h"
 
 enum {
     BWL_MODEL_QUEUE = 1, /* Q                                                                    */

@@ -8,7 +8,8 @@
  * bytes, part of a world that is copied millions of times.
  *
  * It speaks twice: in commands, which tests/conformance plays to a real redis-server as well, and
- * in the words of src/store/redis.h, each of them the commands that src/redis makes of it.
+ * in the words of src/protocol/store/redis.h, each of them the commands that src/engine/redis/wire
+ * makes of it.
  *
  *   model_keys.c         keys, their ends, the passing of time
  *   model_strings.c      model_zset.c  model_hash.c

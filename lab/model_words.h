@@ -1,7 +1,7 @@
 /*
- * model_words.h -- the words of src/store/redis.h, carried out by the model server.
+ * model_words.h -- the words of src/protocol/store/redis.h, carried out by the model server.
  *
- * Each is the command or the script that src/redis makes of it, on the key of the lock.  A value is
+ * Each is what src/engine/redis/wire makes of it, on the key of the lock.  A value is
  * a number: the text TEXT + token, or the stamp, or both; see bwl_model_value.
  */
 #ifndef BWL_LAB_MODEL_WORDS_H
@@ -9,7 +9,7 @@
 
 #include "core/rules.h"
 #include "lab/model_redis.h"
-#include "store/redis.h"
+#include "protocol/store/redis.h"
 
 /* A value that no rules write. */
 #define BWL_MODEL_ALIEN (BWL_MODEL_TEXT + (INT64_C(1) << 61))

@@ -1,6 +1,6 @@
 /*
- * model_zset_lock.c -- the ZSET words of src/store/redis.h, carried out by the model server.  See
- * model_words.h.
+ * model_zset_lock.c -- the ZSET words of src/protocol/store/redis.h, carried out by the model
+ * server.  See model_words.h.
  *
  * A member is the number of a token, WRITE stands for __write__; a score is in milliseconds.  The
  * time is the server's, unless the question brings a stamp: then it is that (mutant_symfony.c).

@@ -4,8 +4,8 @@
 #include "lab/mutant_queue.h"
 #include "lab/token_number.h"
 #include "protocol/protocol.h"
-#include "store/queue.h"
-#include "store/redis.h"
+#include "protocol/store/queue.h"
+#include "protocol/store/redis.h"
 #include <string.h>
 
 static void mutant_init(void *state, unsigned nodes)

@@ -5,7 +5,7 @@
 #ifndef BWL_LAB_MUTANT_QUEUE_H
 #define BWL_LAB_MUTANT_QUEUE_H
 
-#include "hold/hold.h"
+#include "lock/machine.h"
 
 /* The private state of `queue`, as far as the lab must tell one from another. */
 typedef struct bwl_queue_view {

@@ -3,8 +3,8 @@
  */
 #include "lab/mutant_synced.h"
 #include "protocol/protocol.h"
-#include "store/queue.h"
-#include "store/redis.h"
+#include "protocol/store/queue.h"
+#include "protocol/store/redis.h"
 
 #include <string.h>
 

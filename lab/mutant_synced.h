@@ -5,7 +5,7 @@
 #ifndef BWL_LAB_MUTANT_SYNCED_H
 #define BWL_LAB_MUTANT_SYNCED_H
 
-#include "hold/hold.h"
+#include "lock/machine.h"
 
 enum { BWL_SYNCED_INNER_SIZE = 96, BWL_SYNCED_TAG = 1 << 28 };
 

@@ -11,7 +11,7 @@
 #define BWL_LAB_OWN_H
 
 #include "core/core.h"
-#include "store/redis.h"
+#include "protocol/store/redis.h"
 
 /* Differs where the types that a protocol and the lab share are not the same, as far as sizes
  * tell. */

@@ -5,7 +5,7 @@
 #define BWL_LAB_SCENARIO_H
 
 #include "core/core.h"
-#include "hold/hold.h"
+#include "lock/machine.h"
 #include "lab/budget.h"
 #include "lab/law.h"
 #include "lab/twist.h"

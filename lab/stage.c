@@ -6,7 +6,7 @@
 #include "lab/model_words.h"
 #include "lab/names.h"
 #include "lab/token_number.h"
-#include "redis/stamp.h"
+#include "engine/redis/wire/stamp.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static void write_token(char ret_text[BWL_TOKEN_MAX + 1], uint16_t number)
     bwl_token_write(ret_text, &random);
 }
 
-/* The bytes of the model's value, as src/redis writes it. */
+/* The bytes of the model's value, as src/engine/redis/wire writes it. */
 static size_t write_value(const bwl_stage *s, int64_t value, char ret_bytes[BWL_VALUE_MAX])
 {
     static const char alien[] = "somebody-elses";

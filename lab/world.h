@@ -14,10 +14,10 @@
 #ifndef BWL_LAB_WORLD_H
 #define BWL_LAB_WORLD_H
 
-#include "hold/hold.h"
+#include "lock/machine.h"
 #include "lab/model_redis.h"
 #include "lab/scenario.h"
-#include "store/redis.h"
+#include "protocol/store/redis.h"
 
 enum {
     BWL_LETTERS_MAX  = 8,
@@ -100,7 +100,7 @@ typedef struct bwl_resource {
 
 enum { BWL_PLACES_MAX = 16 };
 
-/* What a letter says beside yes and no: store/queue.h. */
+/* What a letter says beside yes and no: protocol/store/queue.h. */
 typedef struct bwl_lab_place {
     uint8_t  how;
     bool     is_ours;

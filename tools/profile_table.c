@@ -10,8 +10,8 @@
 #include "core/shape.h"
 #include "core/token.h"
 #include "protocol/protocol.h"
-#include "redis/profile.h"
-#include "redis/stamp.h"
+#include "engine/redis/profile.h"
+#include "engine/redis/wire/stamp.h"
 
 #include <stdio.h>
 

@@ -6,8 +6,8 @@
  */
 #include "api/describe.h"
 #include "api/uncancelled.h"
-#include "engine/drive.h"
-#include "engine/fault.h"
+#include "runtime/loop.h"
+#include "base/fault.h"
 
 static int changed(const bwl_lock *lock, const bwl_holder *holder, bwl_fault *fault)
 {

@@ -2,7 +2,7 @@
  * describe.c -- see describe.h.
  */
 #include "api/describe.h"
-#include "engine/fault.h"
+#include "base/fault.h"
 
 #include <stdio.h>
 #include <string.h>

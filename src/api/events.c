@@ -4,7 +4,7 @@
  */
 #include "api/handles.h"
 #include "api/uncancelled.h"
-#include "engine/fault.h"
+#include "base/fault.h"
 
 /* locked */
 static bool take(bwl_client *client, bowline_event *ret_event)

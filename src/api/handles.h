@@ -4,8 +4,8 @@
 #ifndef BWL_HANDLES_H
 #define BWL_HANDLES_H
 
-#include "engine/lanes.h"
-#include "engine/pool.h"
+#include "runtime/shards.h"
+#include "runtime/pool.h"
 
 #include <bowline/async.h>
 
@@ -14,7 +14,7 @@ struct bowline_client {
     bwl_client        *inner;      /* the first lane                                           */
     bwl_pool           pool;       /* for updates                                              */
     pthread_mutex_t    mutex;      /* taken last: of the list that follows                     */
-    struct bwl_bell   *bell;       /* see bell.h; NULL: no loop has asked for a descriptor     */
+    struct bwl_bell   *bell;       /* see wakeup.h; NULL: no loop has asked for a descriptor     */
     bowline_operation *operations; /* that were started and not finished                       */
 };
 

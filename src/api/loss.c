@@ -3,7 +3,7 @@
  */
 #include "api/handles.h"
 #include "api/uncancelled.h"
-#include "engine/fault.h"
+#include "base/fault.h"
 
 int bowline_hold_fd(bowline_hold *hold, bowline_error *reterr)
 {

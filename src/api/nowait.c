@@ -3,10 +3,10 @@
  */
 #include "api/handles.h"
 #include "api/uncancelled.h"
-#include "engine/clock.h"
-#include "engine/drive.h"
-#include "engine/fault.h"
-#include "engine/unawaited.h"
+#include "base/clock.h"
+#include "runtime/loop.h"
+#include "base/fault.h"
+#include "runtime/background_release.h"
 
 /* locked: may one more be on its way?  Whoever never waits for anything reads the answers here. */
 static bool has_room(bwl_client *client)

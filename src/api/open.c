@@ -3,8 +3,8 @@
  */
 #include "api/handles.h"
 #include "api/uncancelled.h"
-#include "engine/bell.h"
-#include "engine/fault.h"
+#include "runtime/wakeup.h"
+#include "base/fault.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
 #include "api/handles.h"
 #include "api/describe.h"
 #include "api/uncancelled.h"
-#include "engine/drive.h"
-#include "engine/fault.h"
-#include "engine/keeper.h"
+#include "runtime/loop.h"
+#include "base/fault.h"
+#include "runtime/renewal_thread.h"
 
 #include <stdlib.h>
 

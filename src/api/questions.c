@@ -5,9 +5,9 @@
 #include "api/handles.h"
 #include "api/uncancelled.h"
 #include "core/text.h"
-#include "engine/bell.h"
-#include "engine/drive.h"
-#include "engine/fault.h"
+#include "runtime/wakeup.h"
+#include "runtime/loop.h"
+#include "base/fault.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * status.c -- how calls come out, in numbers and in words.
  */
 #include "api/handles.h"
-#include "engine/fault.h"
+#include "base/fault.h"
 
 #include <stdio.h>
 

@@ -1,13 +1,13 @@
 /*
- * update.c -- an update, from the machine of hold/optimistic.c to the words of a section and back.
+ * update.c -- an update, from the machine of lock/optimistic.c to the words of a section and back.
  *
  * The whole of it runs in the caller's thread, on a client of the pool in which nobody else is.
  */
 #include "api/handles.h"
 #include "api/uncancelled.h"
-#include "engine/clock.h"
-#include "engine/fault.h"
-#include "hold/optimistic.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "lock/optimistic.h"
 
 #include <bowline/update.h>
 

@@ -5,11 +5,11 @@
 #include "api/handles.h"
 #include "api/describe.h"
 #include "api/uncancelled.h"
-#include "engine/clock.h"
-#include "engine/drive.h"
-#include "engine/fault.h"
-#include "engine/keeper.h"
-#include "engine/seats.h"
+#include "base/clock.h"
+#include "runtime/loop.h"
+#include "base/fault.h"
+#include "runtime/renewal_thread.h"
+#include "runtime/local_groups.h"
 
 #include <stdlib.h>
 

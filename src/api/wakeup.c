@@ -3,8 +3,8 @@
  */
 #include "api/handles.h"
 #include "api/uncancelled.h"
-#include "engine/bell.h"
-#include "engine/fault.h"
+#include "runtime/wakeup.h"
+#include "base/fault.h"
 
 /* An event loop has one descriptor to look at, which is that of the first lane: the others have
  * keepers.  What they have to tell, they ring for. */

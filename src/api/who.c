@@ -3,8 +3,8 @@
  */
 #include "api/describe.h"
 #include "api/uncancelled.h"
-#include "engine/drive.h"
-#include "engine/fault.h"
+#include "runtime/loop.h"
+#include "base/fault.h"
 
 #include <string.h>
 

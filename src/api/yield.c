@@ -3,9 +3,9 @@
  */
 #include "api/handles.h"
 #include "api/uncancelled.h"
-#include "engine/drive.h"
-#include "engine/fault.h"
-#include "engine/keeper.h"
+#include "runtime/loop.h"
+#include "base/fault.h"
+#include "runtime/renewal_thread.h"
 
 static int check(const bwl_lock *lock, int64_t wait_ms, bowline_error *reterr)
 {

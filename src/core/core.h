@@ -83,7 +83,7 @@ typedef struct bwl_random {
 } bwl_random;
 
 typedef struct bwl_rules bwl_rules; /* core/rules.h */
-typedef struct bwl_place bwl_place; /* store/queue.h */
+typedef struct bwl_place bwl_place; /* protocol/store/queue.h */
 
 /* Who asks, and for how long.  The token is new for every attempt: otherwise a late delete, from an
  * attempt that we gave up, could remove the lock that a later attempt has won.  Which name is meant
@@ -110,15 +110,16 @@ typedef struct bwl_command {
     int64_t  wall_ns; /* the client's time of day, where the protocol uses it                   */
 } bwl_command;
 
-/* A question for one node, in the words of its store (src/store).  The name, the token and the
- * lease come from the claim. */
+/* A question for one node, in the words of its store (src/protocol/store).  The name, the token and
+ * the lease come from the claim. */
 typedef struct bwl_ask {
     uint32_t tag; /* comes back with the reply                                                 */
     uint8_t  node;
     uint8_t  word;
     int64_t  stamp; /* what the word writes or compares with, in the rules' unit; 0: none        */
-    bwl_ms   claim_ms;  /* of who stands in line: what he is given at first, see store/queue.h; 0 */
-    bool     is_former; /* the token that is meant is the claim's former one                      */
+    bwl_ms
+         claim_ms; /* of who stands in line: what he gets at first, see protocol/store/queue.h; 0 */
+    bool is_former; /* the token that is meant is the claim's former one                      */
 } bwl_ask;
 
 typedef enum bwl_answer {
@@ -144,12 +145,13 @@ typedef struct bwl_event {
     uint32_t       tag;     /* REPLY, DOWN: of the question                                     */
     bool           is_mine; /* REPLY: the value is, byte for byte, what this claim writes      */
     uint64_t       number;  /* REPLY, PUSH: a fence, or what the word says                      */
-    bwl_ms         until;   /* REPLY, PUSH: of a word of store/seat.h: surely ours before it     */
-    uint64_t       print; /* REPLY: of the value's bytes: equal if and only if they are; 0: none */
-    bwl_ms         now;
-    int64_t        wall_ns; /* the client's time of day, where the protocol uses it              */
-    bwl_random     fresh;   /* new with every event                                             */
-    const bwl_place *place; /* REPLY, PUSH: of a word of store/queue.h, for this call; or NULL   */
+    bwl_ms   until; /* REPLY, PUSH: of a word of protocol/store/seat.h: surely ours before it     */
+    uint64_t print; /* REPLY: of the value's bytes: equal if and only if they are; 0: none */
+    bwl_ms   now;
+    int64_t  wall_ns; /* the client's time of day, where the protocol uses it              */
+    bwl_random fresh; /* new with every event                                             */
+    const bwl_place
+        *place; /* REPLY, PUSH: of a word of protocol/store/queue.h, for this call; or NULL   */
 } bwl_event;
 
 /* How a command came out.  UNKNOWN is not an error: it is the honest answer when a node fell silent

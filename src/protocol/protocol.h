@@ -5,13 +5,14 @@
 #define BWL_PROTOCOL_H
 
 #include "core/rules.h"
-#include "store/redis.h"
+#include "protocol/store/redis.h"
 
 extern const bwl_protocol bwl_token;   /* one key on one Redis                              */
 extern const bwl_protocol bwl_queue;   /* the same, with a queue                            */
 extern const bwl_protocol bwl_redlock; /* token on most of several independent Redis servers  */
 extern const bwl_protocol bwl_ticket;  /* a store of this machine that keeps the queue itself */
-extern const bwl_protocol bwl_seat_protocol; /* others of the same client, see hold/cohort.h   */
+extern const bwl_protocol
+    bwl_seat_protocol; /* others of the same client, see lock/local_group.h   */
 
 extern const bwl_protocol bwl_redisson; /* RLock of Redisson: a hash, and a push of releases  */
 extern const bwl_protocol bwl_symfony;  /* RedisStore of Symfony: a sorted set                */

@@ -56,7 +56,7 @@
 #include "core/asking.h"
 #include "protocol/protocol.h"
 #include "protocol/queue_time.h"
-#include "store/redis.h"
+#include "protocol/store/redis.h"
 
 enum {
     SERVER       = 0,

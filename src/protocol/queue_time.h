@@ -5,7 +5,7 @@
 #ifndef BWL_QUEUE_TIME_H
 #define BWL_QUEUE_TIME_H
 
-#include "store/queue.h"
+#include "protocol/store/queue.h"
 
 /* Who has not been heard of for three times as long is passed over. */
 enum { BWL_QUEUE_BEAT_MS = 1000 };

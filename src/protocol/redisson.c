@@ -24,7 +24,7 @@
  */
 #include "core/asking.h"
 #include "protocol/protocol.h"
-#include "store/redis.h"
+#include "protocol/store/redis.h"
 
 typedef struct redisson_state {
     bwl_verb   verb; /* the command that the open question is for                              */

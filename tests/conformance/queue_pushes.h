@@ -5,7 +5,7 @@
 #define TEST_QUEUE_PUSHES_H
 
 #include "lab/model_queue.h"
-#include "redis/queue.h"
+#include "engine/redis/wire/queue.h"
 #include "tests/lib/wire.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /*
- * test_model_queue.c -- the words of src/store/queue.h: as the lab's model server carries them out,
- * and as src/redis puts them to a real server and reads what it answers and pushes.
+ * test_model_queue.c -- the words of src/protocol/store/queue.h: as the lab's model server carries
+ * them out, and as src/engine/redis/wire puts them to a real server and reads what it answers and
+ * pushes.
  *
  * Random sequences of three clients at one lock, each with a connection and perhaps an old one that
  * is still open; every answer is compared in all that it says, every push with to whom it came, and
@@ -13,7 +14,7 @@
 #include "lab/model_queue.h"
 #include "lab/model_words.h"
 #include "lab/token_number.h"
-#include "redis/queue.h"
+#include "engine/redis/wire/queue.h"
 #include "tests/conformance/queue_mutants.h"
 #include "tests/conformance/queue_pushes.h"
 #include "tests/conformance/story.h"

@@ -1,6 +1,6 @@
 /*
- * test_model_words.c -- the words of src/store/redis.h: as the lab's model server carries them out,
- * and as src/redis puts them to a real server and reads what it answers.
+ * test_model_words.c -- the words of src/protocol/store/redis.h: as the lab's model server carries
+ * them out, and as src/engine/redis/wire puts them to a real server and reads what it answers.
  *
  * Random sequences on three connections and one key, by the rules of one kind of value each; every
  * answer is compared, with the stamp, with whether the value is our own, and with whether it is the
@@ -11,7 +11,7 @@
 #include "core/token.h"
 #include "lab/dice.h"
 #include "lab/model_words.h"
-#include "redis/words.h"
+#include "engine/redis/wire/words.h"
 #include "tests/conformance/words_mutants.h"
 #include "tests/lib/frozen.h"
 #include "tests/lib/testing.h"

@@ -51,6 +51,7 @@ def test_every_protocol_is_in_the_manual():
     manual = (SOURCE / "docs" / "man" / "bowline.7.scd").read_text(encoding="utf-8")
     assert len(machines) > 1
     for machine in machines:
-        text = (SOURCE / "src" / "protocol" / f"{machine}.c").read_text(encoding="utf-8")
+        (page,) = (SOURCE / "src" / "protocol").rglob(f"{machine}.c")
+        text = page.read_text(encoding="utf-8")
         (name,) = re.findall(r'\.name\s*= "([\w-]+)"', text)
         assert re.search(rf"\*protocol={name}\*", manual), name

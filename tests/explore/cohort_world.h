@@ -5,10 +5,10 @@
 #ifndef COHORT_WORLD_H
 #define COHORT_WORLD_H
 
-#include "hold/cohort.h"
-#include "hold/hold.h"
+#include "lock/local_group.h"
+#include "lock/machine.h"
 #include "protocol/protocol.h"
-#include "store/seat.h"
+#include "protocol/store/seat.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

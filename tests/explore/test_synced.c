@@ -7,7 +7,7 @@
 #include "lab/explore.h"
 #include "lab/mutant_synced.h"
 #include "protocol/protocol.h"
-#include "store/redis.h"
+#include "protocol/store/redis.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
  *
  * The bytes are read as terms, and then as steps: let time pass, on both clocks or on one; then an
  * answer or a cut to the open question or to none, an alarm, a call.  An answer is what its word
- * may say (store/redis.h), with any stamp, ours or a stranger's.  Claimed is, beside what the
- * asserts inside the machines say:
+ * may say (protocol/store/redis.h), with any stamp, ours or a stranger's.  Claimed is, beside what
+ * the asserts inside the machines say:
  *   - each machine speaks the words of its page and no others, one question at a time;
  *   - held is told only upon an answer that gives it: a yes to what takes, nothing for GETSET;
  *   - what is no value of these rules is not touched next: nothing but a look, SETNX or UNWATCH
@@ -22,10 +22,10 @@
 #include "protocol_alone.h"
 #include "tape.h"
 
-#include "hold/hold.h"
+#include "lock/machine.h"
 #include "protocol/protocol.h"
-#include "redis/profile.h"
-#include "store/redis.h"
+#include "engine/redis/profile.h"
+#include "protocol/store/redis.h"
 
 #include <string.h>
 
@@ -188,7 +188,7 @@ static uint64_t take_stamp(world *w)
     }
 }
 
-/* What its word may say, by store/redis.h. */
+/* What its word may say, by protocol/store/redis.h. */
 static bwl_event take_reply(world *w, uint8_t detail)
 {
     unsigned  word = WORD(w->asked.word);

@@ -11,8 +11,8 @@
  *
  * The seeds are in corpus/cluster.
  */
-#include "redis/cluster.h"
-#include "redis/key.h"
+#include "engine/redis/wire/cluster.h"
+#include "engine/redis/wire/key.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -24,7 +24,7 @@
 #include "protocol_alone.h"
 #include "tape.h"
 
-#include "hold/hold.h"
+#include "lock/machine.h"
 #include "protocol/protocol.h"
 
 enum { BEGINNING = 1000 };

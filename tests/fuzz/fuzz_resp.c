@@ -11,7 +11,7 @@
  * Prefixes are judged in copies of exactly their size, so that the address sanitizer sees a look
  * at a byte that has not arrived.  The seeds are in corpus/resp.
  */
-#include "redis/resp.h"
+#include "engine/redis/wire/resp.h"
 
 #include <stdlib.h>
 #include <string.h>

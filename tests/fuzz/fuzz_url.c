@@ -13,9 +13,9 @@
  * corpus/url.
  */
 #include "core/text.h"
-#include "engine/settings.h"
-#include "engine/url.h"
-#include "redis/key.h"
+#include "runtime/settings.h"
+#include "base/url.h"
+#include "engine/redis/wire/key.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,10 +18,10 @@
 #include "tape.h"
 
 #include "core/token.h"
-#include "redis/profile.h"
-#include "redis/queue.h"
-#include "redis/stamp.h"
-#include "redis/words.h"
+#include "engine/redis/profile.h"
+#include "engine/redis/wire/queue.h"
+#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/words.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,10 +8,10 @@
 #include "queue_line.h"
 #include "tape.h"
 
-#include "hold/hold.h"
+#include "lock/machine.h"
 #include "protocol/protocol.h"
-#include "store/local.h"
-#include "store/redis.h"
+#include "protocol/store/local.h"
+#include "protocol/store/redis.h"
 
 #include <string.h>
 

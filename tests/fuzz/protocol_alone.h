@@ -14,7 +14,7 @@
 #include "queue_line.h"
 #include "tape.h"
 
-#include "hold/hold.h"
+#include "lock/machine.h"
 
 /* What it may tell of each command, as a set of 1 << kind. */
 static inline unsigned may_tell(bwl_verb verb)

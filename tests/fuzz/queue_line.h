@@ -2,16 +2,16 @@
  * queue_line.h -- for fuzz_protocol.c: what a server may say of a lock with a queue, and what an
  * onlooker knows of the line that it keeps.
  *
- * The server may be wrong about everything, but speaks the words of store/queue.h: what is not one
- * of them, the reader of its replies has refused.
+ * The server may be wrong about everything, but speaks the words of protocol/store/queue.h: what is
+ * not one of them, the reader of its replies has refused.
  */
 #ifndef QUEUE_LINE_H
 #define QUEUE_LINE_H
 
 #include "tape.h"
 
-#include "store/queue.h"
-#include "store/redis.h"
+#include "protocol/store/queue.h"
+#include "protocol/store/redis.h"
 
 /* The server's clock at the beginning, and how far a tape may set it. */
 #define LINE_SERVER_US (INT64_C(1700000000) * 1000000)

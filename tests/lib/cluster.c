@@ -5,8 +5,8 @@
 #include "tests/lib/certs.h"
 #include "tests/lib/testing.h"
 
-#include "redis/cluster.h"
-#include "redis/key.h"
+#include "engine/redis/wire/cluster.h"
+#include "engine/redis/wire/key.h"
 
 #include <stdio.h>
 #include <stdlib.h>

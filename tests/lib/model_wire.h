@@ -7,7 +7,7 @@
 #define TEST_MODEL_WIRE_H
 
 #include "lab/model_redis.h"
-#include "redis/resp.h"
+#include "engine/redis/wire/resp.h"
 
 /* What the model said, and the real server has yet to say. */
 typedef struct model_expectation {

@@ -5,7 +5,7 @@
 #ifndef TEST_WIRE_H
 #define TEST_WIRE_H
 
-#include "redis/resp.h"
+#include "engine/redis/wire/resp.h"
 
 enum { WIRE_ROOM = 64 * 1024 };
 

@@ -2,8 +2,8 @@
  * test_catalogue_server.c -- setnx-getset by the server's clock, in one script: each form of value,
  * taken when it is free, when it has expired, not while it lasts, never from a stranger.
  */
-#include "redis/stamp.h"
-#include "redis/words.h"
+#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/words.h"
 #include "tests/lib/catalogue.h"
 
 #include <sys/socket.h>

@@ -4,8 +4,8 @@
  *
  * All keys are there still, so each is carried out; and what it deletes the server takes for moved.
  */
-#include "redis/cluster.h"
-#include "redis/queue.h"
+#include "engine/redis/wire/cluster.h"
+#include "engine/redis/wire/queue.h"
 #include "tests/lib/cluster.h"
 #include "tests/lib/testing.h"
 #include "tests/lib/wire.h"

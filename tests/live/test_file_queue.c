@@ -2,9 +2,9 @@
  * test_file_queue.c -- processes in the queue of one lock file: their order, what becomes of it
  * when some are killed or stopped, and how soon the next one knows.
  */
-#include "engine/engines.h"
-#include "engine/file_ticket.h"
-#include "store/local.h"
+#include "runtime/engines.h"
+#include "engine/file/ticket.h"
+#include "protocol/store/local.h"
 #include "tests/unit/file_fixture.h"
 
 #include <bowline/async.h>

@@ -6,8 +6,8 @@
  * The judge is the witness.  What a fault does to those who wait: no harm, and no harm to those
  * behind them.
  */
-#include "redis/queue.h"
-#include "redis/scripts.h"
+#include "engine/redis/wire/queue.h"
+#include "engine/redis/wire/scripts.h"
 #include "tests/lib/judged.h"
 #include "tests/lib/line.h"
 #include "tests/lib/wire.h"

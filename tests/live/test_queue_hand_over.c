@@ -6,7 +6,7 @@
  * What clients said is a text: J for JOIN and TAKE, C for a confirmation, R for RELEASE and r for
  * one by its text, l for what leads it.
  */
-#include "redis/scripts.h"
+#include "engine/redis/wire/scripts.h"
 #include "tests/lib/line.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
  * data, and of what has an end, but not of when), and the error names the key.  Which words fail at
  * all is written down here.
  */
-#include "redis/queue.h"
+#include "engine/redis/wire/queue.h"
 #include "tests/lib/line.h"
 #include "tests/lib/wire.h"
 

@@ -5,7 +5,7 @@
  * The forms are written down here once more, as regular expressions, and not taken from the table
  * that is tested.
  */
-#include "redis/profile.h"
+#include "engine/redis/profile.h"
 #include "tests/lib/server.h"
 #include "tests/lib/testing.h"
 

@@ -6,7 +6,7 @@
  * does until the answer is there, and every sleep is one that was chosen.
  */
 #include "api/handles.h"
-#include "engine/redis_store.h"
+#include "engine/redis/session/session.h"
 #include "tests/lib/server.h"
 #include "tests/lib/testing.h"
 

@@ -2,8 +2,8 @@
  * test_redisson_cluster.c -- RLock and RFencedLock of Redisson in a Redis Cluster: the lock, its
  * counter and its channel are where its slot is, and a waiter hears the node that has it.
  */
-#include "engine/client.h"
-#include "engine/drive.h"
+#include "runtime/client.h"
+#include "runtime/loop.h"
 #include "tests/lib/cluster.h"
 #include "tests/lib/testing.h"
 

@@ -4,8 +4,8 @@
  *
  * The Java library itself is beside it in tests/interop/rlock.py.
  */
-#include "engine/client.h"
-#include "engine/drive.h"
+#include "runtime/client.h"
+#include "runtime/loop.h"
 #include "tests/lib/server.h"
 #include "tests/lib/testing.h"
 

@@ -5,7 +5,7 @@
  * The other program is played by SET NX and DEL on each server, which is what all of them do.  The
  * programs themselves are met in tests/interop.
  */
-#include "redis/profile.h"
+#include "engine/redis/profile.h"
 #include "tests/lib/server.h"
 #include "tests/lib/testing.h"
 

@@ -2,8 +2,8 @@
  * test_symfony_cluster.c -- a lock of Symfony in a Redis Cluster: the set is where its slot is, and
  * a waiter hears the node that has it.
  */
-#include "engine/client.h"
-#include "engine/drive.h"
+#include "runtime/client.h"
+#include "runtime/loop.h"
 #include "tests/lib/cluster.h"
 #include "tests/lib/symfony_scripts.h"
 #include "tests/lib/testing.h"

@@ -5,7 +5,7 @@
  *
  * The PHP library itself is beside it in tests/interop/symfony.py.
  */
-#include "redis/scripts.h"
+#include "engine/redis/wire/scripts.h"
 #include "tests/lib/frozen.h"
 #include "tests/lib/symfony_scripts.h"
 #include "tests/lib/testing.h"

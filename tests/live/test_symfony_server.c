@@ -5,8 +5,8 @@
  * Beside Symfony's own scripts it is in test_symfony_scripts.c, beside the PHP library in
  * tests/interop/symfony.py.
  */
-#include "engine/client.h"
-#include "engine/drive.h"
+#include "runtime/client.h"
+#include "runtime/loop.h"
 #include "tests/lib/server.h"
 #include "tests/lib/symfony_scripts.h"
 #include "tests/lib/testing.h"

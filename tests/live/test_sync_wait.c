@@ -1,11 +1,11 @@
 /*
- * test_sync_wait.c -- what sync=K rests on (protocol/synced.c): WAIT covers what its own connection
- * has written, and the answers behind which it is asked are writes of that connection.
+ * test_sync_wait.c -- what sync=K rests on (protocol/replicated.c): WAIT covers what its own
+ * connection has written, and the answers behind which it is asked are writes of that connection.
  *
  * Up to 7.4, WAIT also covers what others had written when its connection was answered last; from
  * Redis 8 on it does not.
  */
-#include "redis/batch.h"
+#include "engine/redis/wire/batch.h"
 #include "tests/lib/server.h"
 #include "tests/lib/testing.h"
 #include "tests/lib/wire.h"

@@ -12,7 +12,7 @@
 
 #include "tests/lib/cluster.h"
 
-#include "redis/cluster.h"
+#include "engine/redis/wire/cluster.h"
 
 #include <signal.h>
 #include <stdio.h>

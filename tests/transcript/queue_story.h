@@ -13,8 +13,8 @@
 #ifndef QUEUE_STORY_H
 #define QUEUE_STORY_H
 
-#include "store/queue.h"
-#include "store/redis.h"
+#include "protocol/store/queue.h"
+#include "protocol/store/redis.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -40,10 +40,10 @@
 #include "queue_story.h"
 
 #include "core/rules.h"
-#include "hold/hold.h"
+#include "lock/machine.h"
 #include "protocol/protocol.h"
-#include "store/local.h"
-#include "store/redis.h"
+#include "protocol/store/local.h"
+#include "protocol/store/redis.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

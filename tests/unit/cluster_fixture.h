@@ -8,9 +8,9 @@
 #ifndef CLUSTER_FIXTURE_H
 #define CLUSTER_FIXTURE_H
 
-#include "engine/engines.h"
-#include "engine/redis_cluster.h"
-#include "redis/scripts.h"
+#include "runtime/engines.h"
+#include "engine/redis/topology/cluster.h"
+#include "engine/redis/wire/scripts.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -5,7 +5,7 @@
 #ifndef COHORT_FIXTURE_H
 #define COHORT_FIXTURE_H
 
-#include "hold/cohort.h"
+#include "lock/local_group.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 #ifndef HOLD_FIXTURE_H
 #define HOLD_FIXTURE_H
 
-#include "hold/hold.h"
+#include "lock/machine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

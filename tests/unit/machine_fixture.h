@@ -6,9 +6,9 @@
 #define BWL_TEST_MACHINE_FIXTURE_H
 
 #include "core/rules.h"
-#include "hold/hold.h"
+#include "lock/machine.h"
 #include "protocol/protocol.h"
-#include "store/redis.h"
+#include "protocol/store/redis.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

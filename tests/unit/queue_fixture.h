@@ -7,10 +7,10 @@
 #ifndef QUEUE_FIXTURE_H
 #define QUEUE_FIXTURE_H
 
-#include "hold/hold.h"
+#include "lock/machine.h"
 #include "protocol/protocol.h"
-#include "store/queue.h"
-#include "store/redis.h"
+#include "protocol/store/queue.h"
+#include "protocol/store/redis.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,10 +7,10 @@
 #ifndef BWL_TEST_REDLOCK_FIXTURE_H
 #define BWL_TEST_REDLOCK_FIXTURE_H
 
-#include "protocol/redlock.h"
-#include "hold/hold.h"
+#include "protocol/quorum.h"
+#include "lock/machine.h"
 #include "protocol/protocol.h"
-#include "store/redis.h"
+#include "protocol/store/redis.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

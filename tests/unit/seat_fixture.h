@@ -5,11 +5,11 @@
 #ifndef SEAT_FIXTURE_H
 #define SEAT_FIXTURE_H
 
-#include "engine/engines.h"
-#include "engine/file_seat.h"
-#include "engine/file_ticket.h"
+#include "runtime/engines.h"
+#include "engine/file/seat.h"
+#include "engine/file/ticket.h"
 #include "file_fixture.h"
-#include "store/local.h"
+#include "protocol/store/local.h"
 
 enum { SEATS = 4, WAITS = true, ONCE = false };
 

@@ -5,7 +5,7 @@
 #ifndef SEEK_FIXTURE_H
 #define SEEK_FIXTURE_H
 
-#include "engine/redis_store.h"
+#include "engine/redis/session/session.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -6,7 +6,7 @@
 #ifndef SENTINEL_FIXTURE_H
 #define SENTINEL_FIXTURE_H
 
-#include "engine/sentinel.h"
+#include "engine/redis/topology/sentinel.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 
 #include "cluster_fixture.h"
 
-#include "engine/redis_slot.h"
+#include "engine/redis/topology/slots.h"
 
 #define SAYS_NO_SCRIPTS \
     "-NOPERM this user has no permissions to run the 'script|exists' command\r\n"

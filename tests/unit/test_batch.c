@@ -1,9 +1,9 @@
 /*
  * test_batch.c -- many extensions as one call: what is written, and which answers are believed.
  */
-#include "redis/batch.h"
-#include "redis/queue.h"
-#include "redis/scripts.h"
+#include "engine/redis/wire/batch.h"
+#include "engine/redis/wire/queue.h"
+#include "engine/redis/wire/scripts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  * the test.  Waiting for a byte has an end of ten seconds; that none comes is seen by what the
  * thread must have done meanwhile.
  */
-#include "engine/bell.h"
+#include "runtime/wakeup.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -4,7 +4,7 @@
  * Little can be said of a clock without another clock: it agrees with the kernel's of the same
  * name, to the millisecond, it goes on, and it does not go back.
  */
-#include "engine/clock.h"
+#include "base/clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

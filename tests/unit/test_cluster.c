@@ -4,8 +4,8 @@
  *
  * The slots are those that a server gives (CLUSTER KEYSLOT), and of the specification's own words.
  */
-#include "redis/cluster.h"
-#include "redis/key.h"
+#include "engine/redis/wire/cluster.h"
+#include "engine/redis/wire/key.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
  * the other end; frames come out whole however the bytes were cut; a peer that sends nonsense, too
  * much, or nothing more ends the connection.
  */
-#include "engine/conn.h"
+#include "net/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

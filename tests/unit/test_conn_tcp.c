@@ -2,7 +2,7 @@
  * test_conn_tcp.c -- what a connection asks of TCP: to send at once, and to find out that the other
  * end is not there any more.
  */
-#include "engine/conn.h"
+#include "net/stream.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

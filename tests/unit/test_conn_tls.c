@@ -6,7 +6,7 @@
  * What matters most: of the clear bytes, the other end never reads one that does not count as
  * handed over, whenever the line is cut.
  */
-#include "engine/conn_tls.h"
+#include "net/stream_tls.h"
 #include "tls_pair.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
  * test_copy.c -- a text of our own, or word that there was no memory for it.
  */
-#include "engine/copy.h"
+#include "base/copy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

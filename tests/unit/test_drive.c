@@ -6,9 +6,9 @@
  * on, and there must always be one who drives.  A hang of this program is the failure that is
  * looked for, so each step that could hang is watched by a clock.
  */
-#include "engine/clock.h"
-#include "engine/drive.h"
-#include "engine/engines.h"
+#include "base/clock.h"
+#include "runtime/loop.h"
+#include "runtime/engines.h"
 
 #include <pthread.h>
 #include <setjmp.h>

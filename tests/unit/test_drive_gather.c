@@ -6,8 +6,8 @@
  */
 #include "redis_fixture.h"
 
-#include "engine/drive.h"
-#include "engine/keeper.h"
+#include "runtime/loop.h"
+#include "runtime/renewal_thread.h"
 
 #include <poll.h>
 #include <sys/ioctl.h>

@@ -4,7 +4,7 @@
  * That they are random cannot be shown; that none is handed out twice, none stays behind in the
  * pool and none is taken from beyond it can.
  */
-#include "engine/entropy.h"
+#include "base/entropy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

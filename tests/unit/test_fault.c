@@ -4,7 +4,7 @@
  * The text fits or is cut, never runs over; the status comes back whether or not there is somewhere
  * to write to; the words for errno are added where there is room for them.
  */
-#include "engine/fault.h"
+#include "base/fault.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /*
  * test_file_calls.c -- opening and reading that signals interrupt, and reads that bring less.
  */
-#include "engine/file_calls.h"
+#include "base/calls.h"
 #include "file_fixture.h"
 
 #include <stdarg.h>

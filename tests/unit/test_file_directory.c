@@ -4,7 +4,7 @@
  *
  * The directory of `file:` alone must lie in one of root's, so only root can play that.
  */
-#include "engine/file_directory.h"
+#include "engine/file/directory.h"
 #include "file_fixture.h"
 
 static bwl_file_directory opened;

@@ -1,7 +1,7 @@
 /*
  * test_file_mark.c -- a lock on a name, held on its directory.
  */
-#include "engine/file_mark.h"
+#include "engine/file/mark.h"
 #include "file_fixture.h"
 
 #include <sched.h>

@@ -2,7 +2,7 @@
  * test_file_open.c -- opening files that are written, where others have laid something in their
  * place.
  */
-#include "engine/file_open.h"
+#include "engine/file/open.h"
 #include "file_fixture.h"
 
 #include <sched.h>

@@ -3,7 +3,7 @@
  * they are.
  */
 #include "core/text.h"
-#include "engine/file_place.h"
+#include "engine/file/place.h"
 #include "file_fixture.h"
 
 static bwl_file_directory locks;

@@ -4,7 +4,7 @@
  *
  * Links of another user can be made by root alone: else these tests are skipped.
  */
-#include "engine/file_place.h"
+#include "engine/file/place.h"
 #include "file_fixture.h"
 
 static bwl_file_place place;

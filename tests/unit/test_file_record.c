@@ -1,8 +1,8 @@
 /*
  * test_file_record.c -- the bytes of a lock file, and what is made of bytes that are not ours.
  */
-#include "engine/file_record.h"
-#include "engine/file_ticket.h"
+#include "engine/file/record.h"
+#include "engine/file/ticket.h"
 #include "file_fixture.h"
 
 #include <signal.h>

@@ -2,7 +2,7 @@
  * test_file_seat_shared.c -- in a directory that users share, a lock file can be removed by whoever
  * made it.  The lock is not split by that.
  */
-#include "engine/file_who.h"
+#include "engine/file/who.h"
 #include "seat_fixture.h"
 
 static int shared_seats(void **state, const char *name)

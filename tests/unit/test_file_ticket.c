@@ -3,7 +3,7 @@
  *
  * Each descriptor here is an open file of its own, and so stands for a process of its own.
  */
-#include "engine/file_ticket.h"
+#include "engine/file/ticket.h"
 #include "file_fixture.h"
 
 #include <sys/syscall.h>

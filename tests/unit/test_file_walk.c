@@ -1,7 +1,7 @@
 /*
  * test_file_walk.c -- following a path: which entry it leads to, and whose links are obeyed.
  */
-#include "engine/file_walk.h"
+#include "engine/file/walk.h"
 #include "file_fixture.h"
 
 #include <sys/syscall.h>

@@ -3,8 +3,8 @@
  *
  * The locks here belong to an engine that only counts what reaches them.
  */
-#include "engine/engines.h"
-#include "engine/file_watch.h"
+#include "runtime/engines.h"
+#include "engine/file/watch.h"
 #include "file_fixture.h"
 
 #include <sys/resource.h>

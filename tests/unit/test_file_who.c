@@ -1,7 +1,7 @@
 /*
  * test_file_who.c -- who holds a lock file, whoever it is, found out without disturbing anybody.
  */
-#include "engine/file_who.h"
+#include "engine/file/who.h"
 #include "seat_fixture.h"
 
 #include <sys/utsname.h>

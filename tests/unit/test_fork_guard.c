@@ -4,7 +4,7 @@
  * Forks, and asks on both sides; then forks again in the child, where a guard of its own holds for
  * the child and not for the grandchild.
  */
-#include "engine/fork_guard.h"
+#include "base/fork_guard.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,9 +2,9 @@
  * test_hash_lock.c -- the commands of the HASH words, and what their answers mean.  What the
  * scripts do is in tests/live/test_redisson_server.c.
  */
-#include "redis/hash_lock.h"
-#include "redis/key.h"
-#include "redis/scripts.h"
+#include "engine/redis/wire/hash_lock.h"
+#include "engine/redis/wire/key.h"
+#include "engine/redis/wire/scripts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * test_hold_release.c -- letting go: what may be asked for twice, and what is told then.  How every
  * outcome is taken is in test_hold_outcomes.c.
  */
-#include "hold/inside.h"
+#include "lock/machine_inside.h"
 #include "hold_fixture.h"
 
 enum { GRANT_MS = LEASE_MS - 1 }; /* what `told` grants */

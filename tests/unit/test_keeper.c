@@ -8,7 +8,7 @@
  */
 #include "redis_fixture.h"
 
-#include "engine/keeper.h"
+#include "runtime/renewal_thread.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -4,7 +4,7 @@
  * Two names never have one key, and no name can choose its own hash tag: shown by examples, and as
  * a property over random names made of the bytes that matter, by taking the key apart again.
  */
-#include "redis/key.h"
+#include "engine/redis/wire/key.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -3,8 +3,8 @@
  *
  * Nothing is connected here: a lane is empty or not by the calls that have entered it.
  */
-#include "engine/clock.h"
-#include "engine/lanes.h"
+#include "base/clock.h"
+#include "runtime/shards.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
  * test_named.c -- the locks of a client by their names.
  */
-#include "engine/client.h"
+#include "runtime/client.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

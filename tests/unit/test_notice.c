@@ -7,8 +7,8 @@
  */
 #include "redis_fixture.h"
 
-#include "engine/bell.h"
-#include "engine/notice.h"
+#include "runtime/wakeup.h"
+#include "runtime/event_queue.h"
 
 #include <poll.h>
 

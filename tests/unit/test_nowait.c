@@ -6,8 +6,8 @@
  * be silent for long, until the test says that this was long enough: this machine may be late.
  */
 #include "api/handles.h"
-#include "engine/redis_store.h"
-#include "engine/unawaited.h"
+#include "engine/redis/session/session.h"
+#include "runtime/background_release.h"
 #include "tests/lib/fake_server.h"
 #include "tests/lib/testing.h"
 

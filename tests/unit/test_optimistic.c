@@ -2,7 +2,7 @@
  * test_optimistic.c -- when an optimistic update is tried again, when it is over, and that what may
  * have been written is never written again.
  */
-#include "hold/optimistic.h"
+#include "lock/optimistic.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

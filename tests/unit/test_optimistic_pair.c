@@ -9,7 +9,7 @@
  * has written over anybody.  It is tried on stores that are wrong as well, to see that it would
  * notice.
  */
-#include "hold/optimistic.h"
+#include "lock/optimistic.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

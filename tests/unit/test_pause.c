@@ -1,7 +1,7 @@
 /*
  * test_pause.c -- pauses that double, up to a bound, and are half chance.
  */
-#include "hold/pause.h"
+#include "lock/pause.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

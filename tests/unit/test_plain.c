@@ -4,8 +4,8 @@
  * For each word every kind of reply that a server could give; nothing but exactly the expected one
  * is an answer.
  */
-#include "redis/plain.h"
-#include "redis/stamp.h"
+#include "engine/redis/wire/plain.h"
+#include "engine/redis/wire/stamp.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

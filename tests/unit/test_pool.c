@@ -3,8 +3,8 @@
  *
  * Nothing is connected here.
  */
-#include "engine/clock.h"
-#include "engine/pool.h"
+#include "base/clock.h"
+#include "runtime/pool.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /*
  * test_profile.c -- finding a profile, and the names that are made from its keys.
  */
-#include "redis/profile.h"
+#include "engine/redis/profile.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

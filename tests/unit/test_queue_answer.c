@@ -1,7 +1,7 @@
 /*
  * test_queue_answer.c -- every answer to each word of a lock with a queue, with what is nearly one.
  */
-#include "redis/queue.h"
+#include "engine/redis/wire/queue.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

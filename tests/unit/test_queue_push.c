@@ -1,7 +1,7 @@
 /*
  * test_queue_push.c -- what a push to an inbox says, and what says nothing to us.
  */
-#include "redis/queue.h"
+#include "engine/redis/wire/queue.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

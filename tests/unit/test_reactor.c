@@ -5,8 +5,8 @@
  * story with a plot: a wake that comes while nobody waits must not be lost, and must not come
  * twice.
  */
-#include "engine/reactor.h"
-#include "engine/clock.h"
+#include "net/reactor.h"
+#include "base/clock.h"
 
 #include <fcntl.h>
 #include <poll.h>

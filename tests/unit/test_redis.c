@@ -7,7 +7,7 @@
  */
 #include "redis_fixture.h"
 
-#include "engine/fork_guard.h"
+#include "base/fork_guard.h"
 
 #include <poll.h>
 #include <sys/wait.h>

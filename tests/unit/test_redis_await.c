@@ -2,7 +2,7 @@
  * test_redis_await.c -- waiting for an answer in the connection itself: when it is done, what it
  * leaves to the reactor, and what happens when the connection is closed under it.
  */
-#include "engine/fault.h"
+#include "base/fault.h"
 #include "redis_fixture.h"
 
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  */
 #include "cluster_fixture.h"
 
-#include "engine/unawaited.h"
+#include "runtime/background_release.h"
 
 static bwl_redis_store *store_of(unsigned i)
 {

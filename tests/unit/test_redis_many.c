@@ -4,7 +4,7 @@
  *
  * Nothing is sent, nothing is connected and nothing is looked up.
  */
-#include "engine/redis_many.h"
+#include "engine/redis/topology/quorum.h"
 #include "api/handles.h"
 
 #include <setjmp.h>

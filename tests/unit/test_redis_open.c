@@ -4,7 +4,7 @@
  * Nothing is sent, nothing is connected and nothing is looked up.  The password file is written in
  * every wrong way that somebody will.
  */
-#include "engine/redis_store.h"
+#include "engine/redis/session/session.h"
 
 #include <errno.h>
 #include <setjmp.h>

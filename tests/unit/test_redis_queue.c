@@ -2,8 +2,8 @@
  * test_redis_queue.c -- the words of a lock with a queue as commands, word for word.  What is
  * answered is in test_queue_answer.c, what the scripts do in live/test_queue_server.c.
  */
-#include "redis/queue.h"
-#include "redis/scripts.h"
+#include "engine/redis/wire/queue.h"
+#include "engine/redis/wire/scripts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  *
  * Nothing is sent and nothing is connected.
  */
-#include "engine/redis_store.h"
+#include "engine/redis/session/session.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

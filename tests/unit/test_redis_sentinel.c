@@ -2,7 +2,7 @@
  * test_redis_sentinel.c -- what is said to a sentinel, and what it says: good frames, and all those
  * that are not what was asked for.
  */
-#include "redis/sentinel.h"
+#include "engine/redis/wire/sentinel.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  * Nothing is connected here.  What is said before the end is test_redis_who.c's and the live
  * tests'; that nothing is left of it is for the sanitizers and valgrind to say.
  */
-#include "engine/redis_cluster.h"
+#include "engine/redis/topology/cluster.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * know, nothing of another connection, and what is said when too few have it.
  */
 #include "redis_fixture.h"
-#include "engine/redis_wait.h"
+#include "engine/redis/session/replication_barrier.h"
 
 enum { MANY = 300 };
 

@@ -3,7 +3,7 @@
  *
  * The slow resolver answers when it is told to: what is done meanwhile is surely done meanwhile.
  */
-#include "engine/resolve.h"
+#include "net/resolve.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
  * has not arrived.  A good frame must say MORE at every truncation and then give its values.  A bad
  * one is written here up to the byte that spoils it: the verdict must fall there and not before.
  */
-#include "redis/resp.h"
+#include "engine/redis/wire/resp.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

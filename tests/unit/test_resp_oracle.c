@@ -20,7 +20,7 @@
  * The alphabet leaves out the type bytes that RESP3 added, because this hiredis (0.14) knows only
  * RESP2 and would refuse them wherever a harmed length puts them.
  */
-#include "redis/resp.h"
+#include "engine/redis/wire/resp.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  * test_seat.c -- a lock that others of the same client want too, step by step: the hold's part.
  */
 #include "machine_fixture.h"
-#include "store/seat.h"
+#include "protocol/store/seat.h"
 
 static int new_machine(void **state)
 {

@@ -4,7 +4,7 @@
  *
  * The store is a fake: it writes down what it was asked, and the test answers.
  */
-#include "engine/seats.h"
+#include "runtime/local_groups.h"
 #include "core/asking.h"
 
 #include <setjmp.h>

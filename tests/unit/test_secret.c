@@ -1,7 +1,7 @@
 /*
  * test_secret.c -- a password out of a file: its first line, of a file that is private.
  */
-#include "engine/secret.h"
+#include "base/secret.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * test_section.c -- the commands of an update, byte for byte, and what their replies mean: nothing
  * but exactly the expected one is an answer.
  */
-#include "redis/section.h"
+#include "engine/redis/wire/section.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

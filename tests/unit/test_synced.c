@@ -4,10 +4,10 @@
  *
  * A lease of 30000 ms is worth 29698 ms.  Replicas may take 5000 ms in all, 100 ms at a time.
  */
-#include "hold/hold.h"
+#include "lock/machine.h"
 #include "protocol/protocol.h"
-#include "store/queue.h"
-#include "store/redis.h"
+#include "protocol/store/queue.h"
+#include "protocol/store/redis.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

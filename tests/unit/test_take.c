@@ -2,8 +2,8 @@
  * test_take.c -- what the script of TAKE_STAMP is given for each shape, and what its answers mean.
  * What it does is in tests/live/test_catalogue_server.c.
  */
-#include "redis/scripts.h"
-#include "redis/take.h"
+#include "engine/redis/wire/scripts.h"
+#include "engine/redis/wire/take.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  * operations, the same on every run, both must agree on what is due next and on who is in.  Small
  * cases by hand for what the array cannot say.
  */
-#include "engine/timers.h"
+#include "runtime/timers.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  * test_tls_library.c -- OpenSSL as we declare it is OpenSSL as its headers do; and what is said
  * when it is not there.
  */
-#include "engine/tls_library.h"
+#include "net/tls/tls_library.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

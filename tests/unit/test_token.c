@@ -6,7 +6,7 @@
  * the first question.
  */
 #include "protocol/protocol.h"
-#include "store/redis.h"
+#include "protocol/store/redis.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * test_trusted_file.c -- which files may decide what bowline does.  Only root can make files of
  * another user.
  */
-#include "engine/trusted_file.h"
+#include "base/trusted_file.h"
 
 #include <endian.h>
 #include <errno.h>

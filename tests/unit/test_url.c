@@ -7,7 +7,7 @@
  * the same on every run: what parts are made of is what is found in them again, and no text at all
  * does harm.
  */
-#include "engine/url.h"
+#include "base/url.h"
 #include "core/text.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
  * client does to them.
  */
 #include "api/handles.h"
-#include "engine/bell.h"
+#include "runtime/wakeup.h"
 
 #include <poll.h>
 #include <setjmp.h>

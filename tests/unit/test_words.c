@@ -1,12 +1,12 @@
 /*
- * test_words.c -- the words of store/redis.h as commands, and replies as answers.
+ * test_words.c -- the words of protocol/store/redis.h as commands, and replies as answers.
  *
  * What is written is compared byte for byte.  What is read is a table: for each word every kind of
  * reply that a server could give, the right one, the wrong ones, and the errors by their code.
  * Nothing but exactly the expected reply is a yes.
  */
-#include "redis/words.h"
-#include "redis/scripts.h"
+#include "engine/redis/wire/words.h"
+#include "engine/redis/wire/scripts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #define TICKET_FIXTURE_H
 
 #include "protocol/protocol.h"
-#include "store/local.h"
+#include "protocol/store/local.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 #ifndef TLS_FIXTURE_H
 #define TLS_FIXTURE_H
 
-#include "engine/tls_inside.h"
+#include "net/tls/tls_inside.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

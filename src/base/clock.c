@@ -1,0 +1,50 @@
+/*
+ * clock.c -- see clock.h.
+ */
+#include "base/clock.h"
+
+#include <time.h>
+
+int64_t bwl_clock_ns(void)
+{
+    struct timespec t;
+
+    int status = clock_gettime(CLOCK_BOOTTIME, &t);
+    assert(status == 0); /* fails only for a clock that does not exist: Linux has it since 2.6.39 */
+    (void)status;
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+bwl_ms bwl_clock_now(void)
+{
+    return bwl_clock_ns() / 1000000 + 1;
+}
+
+bwl_ms bwl_clock_tick(bwl_ms at, bwl_ms slack_ms)
+{
+    bwl_ms off = at % BWL_CLOCK_TICK_MS;
+
+    if (at == BWL_NEVER || off == 0 || BWL_CLOCK_TICK_MS - off > slack_ms)
+        return at;
+    return at + BWL_CLOCK_TICK_MS - off;
+}
+
+uint64_t bwl_clock_wall_us(void)
+{
+    struct timespec t;
+
+    int status = clock_gettime(CLOCK_REALTIME, &t);
+    assert(status == 0);
+    (void)status;
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+int64_t bwl_clock_wall_ns(void)
+{
+    struct timespec t;
+
+    int status = clock_gettime(CLOCK_REALTIME, &t);
+    assert(status == 0);
+    (void)status;
+    return t.tv_sec <= 0 ? 1 : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}

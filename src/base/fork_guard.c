@@ -1,0 +1,43 @@
+/*
+ * fork_guard.c -- see fork_guard.h.
+ */
+#include "base/fork_guard.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+bool bwl_fork_guard_init(bwl_fork_guard *guard)
+{
+    void *page =
+        mmap(NULL, page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (page == MAP_FAILED)
+        return false;
+    if (madvise(page, page_size(), MADV_WIPEONFORK) != 0) {
+        (void)munmap(page, page_size());
+        return false;
+    }
+    guard->page  = page;
+    *guard->page = 1;
+    return true;
+}
+
+void bwl_fork_guard_free(bwl_fork_guard *guard)
+{
+    if (guard->page != NULL)
+        (void)munmap((void *)guard->page, page_size());
+    guard->page = NULL;
+}
+
+bool bwl_was_at_rest(pthread_mutex_t *mutex)
+{
+    if (pthread_mutex_trylock(mutex) != 0)
+        return false;
+    (void)pthread_mutex_unlock(mutex);
+    return true;
+}

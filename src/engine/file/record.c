@@ -1,0 +1,304 @@
+/*
+ * record.c -- see record.h.
+ */
+#include "engine/file/record.h"
+#include "core/text.h"
+#include "base/calls.h"
+#include "engine/file/ticket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum {
+    TICKET_BYTES = 8,
+    MAGIC_BYTES  = 10,
+    MAGIC_AT     = TICKET_BYTES,
+    GRANTED_AT   = MAGIC_AT + MAGIC_BYTES,
+    DIGITS_MAX   = 20,
+};
+_Static_assert(GRANTED_AT + TICKET_BYTES == BWL_FILE_HEAD_BYTES, "the head is these three");
+
+static const char magic[MAGIC_BYTES + 1] = "bowline 1\n";
+
+/* ---- the head -------------------------------------------------------------------------------- */
+
+static uint64_t get_ticket(const uint8_t bytes[TICKET_BYTES])
+{
+    uint64_t ticket = 0;
+
+    for (unsigned i = TICKET_BYTES; i-- > 0;)
+        ticket = ticket << 8 | bytes[i];
+    return ticket;
+}
+
+static void put_ticket(char bytes[TICKET_BYTES], uint64_t ticket)
+{
+    for (unsigned i = 0; i < TICKET_BYTES; i++)
+        bytes[i] = (char)(uint8_t)(ticket >> 8 * i);
+}
+
+static void put_drawn(char bytes[GRANTED_AT], uint64_t ticket)
+{
+    put_ticket(bytes, ticket);
+    memcpy(bytes + MAGIC_AT, magic, MAGIC_BYTES);
+}
+
+/* Zeros are what a file system may leave of a file after a power failure; but much of them may
+ * be the beginning of something. */
+static bool is_new(int fd, const uint8_t head[BWL_FILE_HEAD_BYTES], size_t size)
+{
+    static const uint8_t zeros[BWL_FILE_HEAD_BYTES];
+    struct stat          st;
+
+    if (memcmp(head, zeros, size) != 0)
+        return false;
+    return size < sizeof zeros || (fstat(fd, &st) == 0 && st.st_size <= BWL_FILE_BYTES);
+}
+
+int bwl_file_read_head(int fd, bwl_file_head *ret_head)
+{
+    uint8_t head[BWL_FILE_HEAD_BYTES] = { 0 };
+    ssize_t size                      = bwl_file_read_at(fd, head, sizeof head, 0);
+
+    if (size < 0)
+        return errno;
+    bool is_ours = size >= GRANTED_AT && memcmp(head + MAGIC_AT, magic, MAGIC_BYTES) == 0;
+    if (!is_ours && !is_new(fd, head, (size_t)size))
+        return EBADMSG;
+    ret_head->drawn   = get_ticket(head);
+    ret_head->granted = get_ticket(head + GRANTED_AT);
+    return 0;
+}
+
+uint64_t bwl_file_next_ticket(const bwl_file_head *head, uint64_t wall_us)
+{
+    uint64_t last = head->drawn > head->granted ? head->drawn : head->granted;
+
+    if (last >= BWL_FILE_TICKET_MAX)
+        return 0;
+    return last + 1 > wall_us ? last + 1 : wall_us;
+}
+
+/* The beginning of a head says nothing, and would have everybody take the file for another's.
+ * Before it was written there was none: what there is, is overwritten in place. */
+static void take_back_part_of_head(int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0 && st.st_size < GRANTED_AT)
+        (void)!ftruncate(fd, 0); /* if this fails too, people are told to remove the file */
+}
+
+static int write_all(int fd, const char *bytes, size_t size, off_t at)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t written = pwrite(fd, bytes + done, size - done, at + (off_t)done);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0) {
+            int error = written < 0 ? errno : ENOSPC;
+            if (done > 0)
+                take_back_part_of_head(fd);
+            return error;
+        }
+        done += (size_t)written;
+    }
+    return 0;
+}
+
+int bwl_file_write_drawn(int fd, uint64_t ticket)
+{
+    char bytes[GRANTED_AT];
+
+    put_drawn(bytes, ticket);
+    return write_all(fd, bytes, sizeof bytes, 0);
+}
+
+/* ---- writing the record ---------------------------------------------------------------------- */
+
+typedef struct line {
+    char  *at;
+    size_t left;
+} line;
+
+static void add(line *to, const char *text, size_t size)
+{
+    assert(size <= to->left); /* the longest record fits: the test of that name */
+    memcpy(to->at, text, size);
+    to->at += size;
+    to->left -= size;
+}
+
+static void add_number(line *to, const char *key, uint64_t number)
+{
+    char   digits[DIGITS_MAX];
+    size_t size = 0;
+
+    do
+        digits[DIGITS_MAX - ++size] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    add(to, key, strlen(key));
+    add(to, digits + DIGITS_MAX - size, size);
+    add(to, "\n", 1);
+}
+
+static void put_record(char record[BWL_FILE_RECORD_BYTES], uint64_t fence,
+                       const bwl_file_self *self, bwl_ms now)
+{
+    line to = { record, BWL_FILE_RECORD_BYTES };
+
+    assert(self->size > 0);
+    add_number(&to, "fence=", fence);
+    add(&to, self->text, self->size);
+    add_number(&to, "since=", (uint64_t)now);
+    add_number(&to, "end=", fence);
+    memset(to.at, 0, to.left);
+}
+
+int bwl_file_write_granted(int fd, uint64_t ticket, const bwl_file_self *self, bwl_ms now)
+{
+    char bytes[BWL_FILE_BYTES - GRANTED_AT];
+
+    put_ticket(bytes, ticket);
+    put_record(bytes + TICKET_BYTES, ticket, self, now);
+    return write_all(fd, bytes, sizeof bytes, GRANTED_AT);
+}
+
+int bwl_file_write_both(int fd, uint64_t ticket, const bwl_file_self *self, bwl_ms now)
+{
+    char bytes[BWL_FILE_BYTES];
+
+    put_drawn(bytes, ticket);
+    put_ticket(bytes + GRANTED_AT, ticket);
+    put_record(bytes + BWL_FILE_HEAD_BYTES, ticket, self, now);
+    return write_all(fd, bytes, sizeof bytes, 0);
+}
+
+/* ---- who we are ------------------------------------------------------------------------------ */
+
+/* The first line of a small file of the system; "" if it cannot be had. */
+static void read_line(const char *path, char *ret_line, size_t capacity)
+{
+    int     fd   = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd >= 0 ? read(fd, ret_line, capacity - 1) : 0;
+
+    if (fd >= 0)
+        (void)close(fd); /* was only read */
+    ret_line[size > 0 ? size : 0]     = '\0';
+    ret_line[strcspn(ret_line, "\n")] = '\0';
+}
+
+void bwl_file_boot_learn(char ret_boot[BWL_FILE_BOOT_MAX])
+{
+    read_line("/proc/sys/kernel/random/boot_id", ret_boot, BWL_FILE_BOOT_MAX);
+}
+
+/* Encoded, and cut to what its encoding has room for. */
+static void add_text(line *to, const char *key, const char *text)
+{
+    char   encoded[BWL_FILE_TEXT_MAX * 2];
+    size_t size = strnlen(text, BWL_FILE_TEXT_MAX - 1);
+
+    while (size > 0 && bwl_percent_encode(encoded, sizeof encoded, text, size, "") == 0)
+        size--;
+    if (size == 0)
+        encoded[0] = '\0';
+    add(to, key, strlen(key));
+    add(to, encoded, strlen(encoded));
+    add(to, "\n", 1);
+}
+
+void bwl_file_self_learn(bwl_file_self *self, const char *program)
+{
+    line           to = { self->text, sizeof self->text };
+    struct utsname system;
+    char           own[BWL_FILE_TEXT_MAX];
+    char           boot[BWL_FILE_BOOT_MAX];
+
+    if (program[0] == '\0')
+        read_line("/proc/self/comm", own, sizeof own);
+    bwl_file_boot_learn(boot);
+    if (uname(&system) != 0)
+        system.nodename[0] = '\0';
+    add_number(&to, "uid=", geteuid());
+    add_number(&to, "pid=", (uint64_t)getpid());
+    add_text(&to, "host=", system.nodename);
+    add_text(&to, "program=", program[0] != '\0' ? program : own);
+    add_text(&to, "boot=", boot);
+    self->size = sizeof self->text - to.left;
+}
+
+/* ---- reading the record ---------------------------------------------------------------------- */
+
+/* The value of the line that comes next, if its key is this one. */
+static bool next(line *from, const char *key, const char **ret_value, size_t *ret_size)
+{
+    size_t      key_size = strlen(key);
+    const char *end      = memchr(from->at, '\n', from->left);
+
+    if (end == NULL || (size_t)(end - from->at) < key_size || memcmp(from->at, key, key_size) != 0)
+        return false;
+    *ret_value = from->at + key_size;
+    *ret_size  = (size_t)(end - *ret_value);
+    from->left -= (size_t)(end + 1 - from->at);
+    from->at += end + 1 - from->at;
+    return true;
+}
+
+static bool next_number(line *from, const char *key, uint64_t max, uint64_t *ret_number)
+{
+    const char *value;
+    size_t      size;
+
+    return next(from, key, &value, &size) && bwl_number_parse(ret_number, value, size, max);
+}
+
+static bool next_text(line *from, const char *key, char *ret_text, size_t capacity)
+{
+    const char *value;
+    size_t      size;
+
+    return next(from, key, &value, &size) && bwl_percent_decode(ret_text, capacity, value, size);
+}
+
+static bool parse(line *from, bwl_file_record *r)
+{
+    uint64_t uid;
+    uint64_t pid;
+    uint64_t since;
+    uint64_t end;
+
+    if (!next_number(from, "fence=", BWL_FILE_TICKET_MAX, &r->fence) ||
+        !next_number(from, "uid=", (uid_t)-1, &uid) ||
+        !next_number(from, "pid=", INT32_MAX, &pid) ||
+        !next_text(from, "host=", r->host, sizeof r->host) ||
+        !next_text(from, "program=", r->program, sizeof r->program) ||
+        !next_text(from, "boot=", r->boot, sizeof r->boot) ||
+        !next_number(from, "since=", INT64_MAX, &since) ||
+        !next_number(from, "end=", BWL_FILE_TICKET_MAX, &end) || end != r->fence || r->fence == 0)
+        return false;
+    r->uid   = (uid_t)uid;
+    r->pid   = (pid_t)pid;
+    r->since = (bwl_ms)since;
+    return true;
+}
+
+bool bwl_file_read_record(int fd, bwl_file_record *ret_record)
+{
+    char            bytes[BWL_FILE_RECORD_BYTES];
+    bwl_file_record record = { 0 };
+    line            from   = { bytes, sizeof bytes };
+
+    if (bwl_file_read_at(fd, bytes, sizeof bytes, BWL_FILE_HEAD_BYTES) != (ssize_t)sizeof bytes ||
+        !parse(&from, &record))
+        return false;
+    *ret_record = record;
+    return true;
+}

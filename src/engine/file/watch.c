@@ -1,0 +1,276 @@
+/*
+ * watch.c -- see watch.h.
+ */
+#include "engine/file/watch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+struct bwl_file_watch {
+    int              number; /* inotify's                                                        */
+    bool             pushed; /* since the last overflow                                          */
+    bwl_file_watch  *next;
+    bwl_file_waiter *first;
+    bwl_file_waiter *last;
+};
+
+enum { EVENTS_SIZE = 4096 };
+
+static const uint32_t watched = IN_CLOSE | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF;
+
+/* ---- the table of watches -------------------------------------------------------------------- */
+
+static bwl_file_watch **bucket_of(bwl_file_watcher *watcher, int number)
+{
+    return &watcher->buckets[(unsigned)number % BWL_FILE_WATCH_BUCKETS];
+}
+
+static bwl_file_watch *find(bwl_file_watcher *watcher, int number)
+{
+    bwl_file_watch *watch = *bucket_of(watcher, number);
+
+    while (watch != NULL && watch->number != number)
+        watch = watch->next;
+    return watch;
+}
+
+static bwl_file_watch *add(bwl_file_watcher *watcher, int number)
+{
+    bwl_file_watch **bucket = bucket_of(watcher, number);
+    bwl_file_watch  *watch  = malloc(sizeof *watch);
+
+    if (watch == NULL)
+        return NULL;
+    *watch  = (bwl_file_watch){ .number = number, .next = *bucket };
+    *bucket = watch;
+    watcher->count++;
+    return watch;
+}
+
+static void drop(bwl_file_watcher *watcher, bwl_file_watch *watch)
+{
+    bwl_file_watch **where = bucket_of(watcher, watch->number);
+
+    while (*where != watch)
+        where = &(*where)->next;
+    *where = watch->next;
+    watcher->count--;
+    free(watch);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* May end with this watch, and others, being removed. */
+static void push_first(bwl_file_watch *watch)
+{
+    bwl_lock_event(watch->first->lock, (bwl_event){ .kind = BWL_PUSH, .answer = BWL_NO });
+}
+
+static bwl_file_watch *find_unpushed(bwl_file_watcher *watcher)
+{
+    for (unsigned i = 0; i < BWL_FILE_WATCH_BUCKETS; i++)
+        for (bwl_file_watch *w = watcher->buckets[i]; w != NULL; w = w->next)
+            if (!w->pushed)
+                return w;
+    return NULL;
+}
+
+/* Events were lost: anything may have happened to any file. */
+static void push_all(bwl_file_watcher *watcher)
+{
+    bwl_file_watch *watch;
+
+    for (unsigned i = 0; i < BWL_FILE_WATCH_BUCKETS; i++)
+        for (watch = watcher->buckets[i]; watch != NULL; watch = watch->next)
+            watch->pushed = false;
+    while ((watch = find_unpushed(watcher)) != NULL) {
+        watch->pushed = true;
+        push_first(watch);
+    }
+}
+
+static void happened(bwl_file_watcher *watcher, const struct inotify_event *event)
+{
+    bwl_file_watch *watch;
+
+    if ((event->mask & IN_Q_OVERFLOW) != 0)
+        push_all(watcher);
+    else if ((watch = find(watcher, event->wd)) != NULL)
+        push_first(watch);
+}
+
+/* locked: the descriptor is readable, or was when the reactor last looked. */
+static void ready(bwl_source *source, uint32_t events)
+{
+    bwl_file_watcher                   *watcher = (bwl_file_watcher *)source;
+    _Alignas(struct inotify_event) char bytes[EVENTS_SIZE];
+    int                                 last = 0; /* no watch: they are counted from 1 */
+
+    (void)events;
+    if (source->fd < 0)
+        return;
+    ssize_t size = read(source->fd, bytes, sizeof bytes);
+    for (ssize_t at = 0; at < size;) {
+        const struct inotify_event *event = (const struct inotify_event *)(bytes + at);
+        /* With a name it is about a file in a directory that is locked.  And what came before a
+         * push was seen by who was pushed. */
+        if (event->len == 0 && event->wd != last) {
+            last = event->wd;
+            happened(watcher, event);
+        }
+        at += (ssize_t)(sizeof *event + event->len);
+    }
+}
+
+/* ---- the descriptor -------------------------------------------------------------------------- */
+
+void bwl_file_watcher_init(bwl_file_watcher *watcher, bwl_client *client)
+{
+    *watcher = (bwl_file_watcher){ .source = { .fd = -1, .ready = ready }, .client = client };
+}
+
+static bool open_source(bwl_file_watcher *watcher)
+{
+    bwl_reactor *reactor = &watcher->client->reactor;
+    bwl_fault    fault; /* without events we poll: nobody needs to hear why */
+
+    if (watcher->source.fd >= 0)
+        return true;
+    if (bwl_reactor_open(reactor, &fault) < 0)
+        return false;
+    watcher->source.fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (watcher->source.fd < 0)
+        return false;
+    if (bwl_reactor_watch(reactor, &watcher->source, EPOLLIN, &fault) < 0) {
+        (void)close(watcher->source.fd);
+        watcher->source.fd = -1;
+        return false;
+    }
+    return true;
+}
+
+static void close_source(bwl_file_watcher *watcher)
+{
+    if (watcher->source.fd < 0)
+        return;
+    bwl_reactor_forget(&watcher->client->reactor, &watcher->source);
+    (void)close(watcher->source.fd);
+    watcher->source.fd = -1;
+}
+
+static void free_watches(bwl_file_watcher *watcher)
+{
+    for (unsigned i = 0; i < BWL_FILE_WATCH_BUCKETS; i++) {
+        while (watcher->buckets[i] != NULL)
+            drop(watcher, watcher->buckets[i]);
+    }
+}
+
+/* In a forked child the reactor and the inotify descriptor are the parent's too: what is taken
+ * out of them here would be taken out there. */
+void bwl_file_watcher_close(bwl_file_watcher *watcher)
+{
+    bwl_client *client = watcher->client;
+
+    if (bwl_forked(&client->guard)) {
+        if (watcher->source.fd >= 0)
+            (void)close(watcher->source.fd);
+        free_watches(watcher);
+        return;
+    }
+    assert(watcher->count == 0);
+    bwl_timers_set(&client->timers, &client->store_timer, BWL_NEVER);
+    close_source(watcher);
+}
+
+void bwl_file_watcher_rest(bwl_file_watcher *watcher)
+{
+    /* Was only woken, or is needed again: then the timer is, or will be, set once more. */
+    if (watcher->count > 0 || watcher->client->store_timer.at != BWL_NEVER)
+        return;
+    close_source(watcher);
+}
+
+/* ---- the door -------------------------------------------------------------------------------- */
+
+/* Watches the file that is open, and not what its path leads to by now. */
+static int watch_file(const bwl_file_watcher *watcher, int fd)
+{
+    char path[32];
+
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return inotify_add_watch(watcher->source.fd, path, watched);
+}
+
+/* In the order of the tickets: nearly always at the end. */
+static void stand_in_line(bwl_file_watch *watch, bwl_file_waiter *waiter)
+{
+    bwl_file_waiter *before = watch->last;
+
+    while (before != NULL && before->ticket > waiter->ticket)
+        before = before->previous;
+    waiter->watch    = watch;
+    waiter->previous = before;
+    waiter->next     = before != NULL ? before->next : watch->first;
+    if (waiter->previous != NULL)
+        waiter->previous->next = waiter;
+    else
+        watch->first = waiter;
+    if (waiter->next != NULL)
+        waiter->next->previous = waiter;
+    else
+        watch->last = waiter;
+}
+
+static void step_out_of_line(bwl_file_watch *watch, bwl_file_waiter *waiter)
+{
+    if (waiter->previous != NULL)
+        waiter->previous->next = waiter->next;
+    else
+        watch->first = waiter->next;
+    if (waiter->next != NULL)
+        waiter->next->previous = waiter->previous;
+    else
+        watch->last = waiter->previous;
+    waiter->watch = NULL;
+}
+
+bool bwl_file_watch_add(bwl_file_watcher *watcher, bwl_file_waiter *waiter, int fd)
+{
+    if (waiter->watch != NULL)
+        return true;
+    if (!open_source(watcher))
+        return false;
+    int number = watch_file(watcher, fd); /* the same for the same file */
+    if (number < 0)
+        return false;
+    bwl_file_watch *watch = find(watcher, number);
+    if (watch == NULL && (watch = add(watcher, number)) == NULL) {
+        (void)inotify_rm_watch(watcher->source.fd, number); /* it is there: it was just made */
+        return false;
+    }
+    stand_in_line(watch, waiter);
+    bwl_timers_set(&watcher->client->timers, &watcher->client->store_timer, BWL_NEVER);
+    return true;
+}
+
+void bwl_file_watch_remove(bwl_file_watcher *watcher, bwl_file_waiter *waiter)
+{
+    bwl_client     *client = watcher->client;
+    bwl_file_watch *watch  = waiter->watch;
+
+    if (watch == NULL)
+        return;
+    step_out_of_line(watch, waiter);
+    if (watch->first != NULL)
+        return;
+    (void)inotify_rm_watch(watcher->source.fd, watch->number); /* gone already: as wanted */
+    drop(watcher, watch);
+    if (watcher->count == 0)
+        bwl_timers_set(&client->timers, &client->store_timer,
+                       bwl_later(bwl_client_now(client), BWL_FILE_WATCH_IDLE_MS));
+}

@@ -1,0 +1,310 @@
+/*
+ * rules.c -- which protocol a URL asks for, and by whose rules: ?protocol=, ?profile=,
+ * ?accept-risk= and ?sync=; and what of these rules it changes: ?retry=, ?pause=, ?buffer= and
+ * ?guard=.  See session.h.
+ *
+ * A protocol with a known fault, or a lock that is shared with programs which have one, is never
+ * taken by accident: the URL must say that the risk is accepted.
+ */
+#include "core/nearest.h"
+#include "core/text.h"
+#include "base/fault.h"
+#include "engine/redis/session/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NAMES_MAX = 128, SYNC_MAX = 100 };
+
+static int unknown(const char *what, const char *typed, const char *(*name_at)(size_t i),
+                   bwl_fault *fault)
+{
+    const char *names[NAMES_MAX];
+    size_t      count = 0;
+
+    for (; count < NAMES_MAX && name_at(count) != NULL; count++)
+        names[count] = name_at(count);
+    const char *nearest = bwl_nearest(typed, names, count);
+
+    if (nearest != NULL)
+        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED, "there is no %s \"%.40s\": did you mean %s?",
+                        what, typed, nearest);
+    return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
+                    "there is no %s \"%.40s\" in this build: man 7 bowline lists them", what,
+                    typed);
+}
+
+/* ---- protocol= and profile= ------------------------------------------------------------------ */
+
+static int take_profile(bwl_settings *settings, const char *name, const char *protocol,
+                        const char **ret_fault, bwl_fault *fault)
+{
+    const bwl_profile *profile = bwl_profile_named(name);
+
+    if (profile == NULL)
+        return unknown("profile", name, bwl_profile_name_at, fault);
+    if (protocol != NULL && strcmp(protocol, profile->protocol) != 0)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, protocol=%.40s contradicts profile=%s, which is %s: leave "
+                        "protocol= out",
+                        protocol, name, profile->protocol);
+    settings->protocol = bwl_protocol_named(profile->protocol);
+    settings->rules    = profile->rules;
+    *ret_fault         = profile->fault;
+    if (profile->fault == NULL && settings->protocol != NULL)
+        *ret_fault = bwl_protocol_fault(settings->protocol, settings->rules);
+    assert(settings->protocol != NULL); /* a test looks at every row */
+    return BWL_OK;
+}
+
+static int take_protocol(bwl_settings *settings, const char *name, const char **ret_fault,
+                         bwl_fault *fault)
+{
+    const bwl_protocol *protocol = bwl_protocol_named(name);
+
+    if (protocol == NULL)
+        return unknown("protocol", name, bwl_protocol_name_at, fault);
+    settings->protocol = protocol;
+    settings->rules    = bwl_protocol_rules(protocol);
+    *ret_fault         = bwl_protocol_fault(protocol, settings->rules);
+    return BWL_OK;
+}
+
+/* ---- what may go wrong ----------------------------------------------------------------------- */
+
+static int take_risk(bwl_settings *settings, const bwl_url *url, const char *what, const char *name,
+                     const char *wrong, bwl_fault *fault)
+{
+    const char *accepted = bwl_url_find(url, "accept-risk");
+
+    if (accepted != NULL && strcmp(accepted, "1") != 0)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, accept-risk= is 1, or is not there at all");
+    if (wrong == NULL)
+        return BWL_OK;
+    (void)snprintf(settings->risk, sizeof settings->risk, "%s %s is not safe: %s", what, name,
+                   wrong);
+    if (accepted == NULL)
+        return bwl_fail(fault, BWL_STATUS_USAGE, "%s; to use it all the same, add accept-risk=1",
+                        settings->risk);
+    return BWL_OK;
+}
+
+static int check_renewal(const bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
+{
+    const char *renew = bwl_url_find(url, "renew");
+
+    if (settings->protocol == NULL || settings->protocol->extends || renew == NULL ||
+        strcmp(renew, "on") != 0)
+        return BWL_OK;
+    return bwl_fail(fault, BWL_STATUS_USAGE,
+                    "in the URL, renew=on: protocol %s never renews a lock, it ends with its lease",
+                    settings->protocol->name);
+}
+
+/* ---- sync= ----------------------------------------------------------------------------------- */
+
+static int take_sync(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
+{
+    const char         *text   = bwl_url_find(url, "sync");
+    const bwl_protocol *chosen = settings->protocol != NULL ? settings->protocol : &bwl_queue;
+    const bwl_protocol *synced = bwl_protocol_synced(chosen);
+    uint64_t            count  = 0;
+
+    settings->replicas = 0;
+    if (text == NULL)
+        return BWL_OK;
+    if (!bwl_number_parse(&count, text, strlen(text), SYNC_MAX) || count == 0)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, sync= is how many replicas must have a lock, from 1 to %d",
+                        SYNC_MAX);
+    if (synced == NULL)
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "in the URL, sync=: protocol %s does not wait for replicas, only queue and "
+                        "token do",
+                        chosen->name);
+    settings->protocol = synced;
+    settings->replicas = (uint16_t)count;
+    return BWL_OK;
+}
+
+/* ---- retry=, pause=, buffer= and guard= ------------------------------------------------------ */
+
+enum { RETRIES_MAX = 1000000, PAUSE_MIN_MS = 1, TUNE_MAX_MS = 3600000 };
+
+/* *ret_text: NULL if the URL does not have the option.  USAGE where it would mean nothing. */
+static int find_option(const char **ret_text, const bwl_url *url, const char *name, bool has_it,
+                       const char *whose, bwl_fault *fault)
+{
+    *ret_text = bwl_url_find(url, name);
+    if (*ret_text == NULL || has_it)
+        return BWL_OK;
+    return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, %s=: %s", name, whose);
+}
+
+static int tune_duration(bwl_ms *ret_ms, const char *text, const char *name, bwl_fault *fault)
+{
+    if (bwl_duration_parse(ret_ms, text, strlen(text)) && *ret_ms <= TUNE_MAX_MS)
+        return BWL_OK;
+    return bwl_fail(fault, BWL_STATUS_USAGE,
+                    "in the URL, %s= is a duration of at most an hour, such as 3ms, 1s", name);
+}
+
+static int tune_tries(bwl_rules *rules, const bwl_url *url, bool has_it, bwl_fault *fault)
+{
+    static const char whose[] = "only the locks of articles and profiles have it; elsewhere wait= "
+                                "says how long to try";
+    const char       *text;
+    uint64_t          retries = 0;
+    int               status  = find_option(&text, url, "retry", has_it, whose, fault);
+
+    if (status == BWL_OK && text != NULL) {
+        if (!bwl_number_parse(&retries, text, strlen(text), RETRIES_MAX))
+            return bwl_fail(fault, BWL_STATUS_USAGE,
+                            "in the URL, retry= is a number up to %d; 0: one try", RETRIES_MAX);
+        rules->tries_max = (unsigned)retries + 1;
+        rules->wait_ms   = retries > 0 ? BWL_NEVER : 0;
+    }
+    if (status == BWL_OK)
+        status = find_option(&text, url, "pause", has_it, whose, fault);
+    if (status == BWL_OK && text != NULL) {
+        status = tune_duration(&rules->pause_ms, text, "pause", fault);
+        if (rules->pause_ms < PAUSE_MIN_MS)
+            rules->pause_ms = PAUSE_MIN_MS;
+    }
+    return status;
+}
+
+static int tune_stamp(bwl_rules *rules, const bwl_url *url, bwl_fault *fault)
+{
+    bool        has_stamp = rules->unit_ns != 0 && rules->expired != 0 && !rules->stamp_is_start;
+    const char *text;
+    bwl_ms      buffer_ms = 0;
+    int         status =
+        find_option(&text, url, "buffer", has_stamp,
+                    "only a lock whose value is the time of its end has one to add it to", fault);
+
+    if (status == BWL_OK && text != NULL) {
+        status          = tune_duration(&buffer_ms, text, "buffer", fault);
+        rules->extra_ns = buffer_ms * 1000000;
+    }
+    if (status == BWL_OK)
+        status =
+            find_option(&text, url, "guard", has_stamp && rules->release == BWL_RELEASE_IF_AHEAD,
+                        "only profile=php-pidlock looks at the time before it releases", fault);
+    if (status == BWL_OK && text != NULL)
+        status = tune_duration(&rules->guard_ms, text, "guard", fault);
+    return status;
+}
+
+/* The rules, as the URL changes them.  NULL rules: the protocol is one of bowline's own. */
+static int tune(bwl_rules *ret_rules, const bwl_rules *rules, const bwl_url *url, bwl_fault *fault)
+{
+    bwl_rules tuned  = rules != NULL ? *rules : (bwl_rules){ 0 };
+    int       status = tune_tries(&tuned, url, rules != NULL, fault);
+
+    if (status == BWL_OK)
+        status = tune_stamp(&tuned, url, fault);
+    if (status == BWL_OK)
+        *ret_rules = tuned;
+    return status;
+}
+
+/* The wait that goes with retry= where the URL has none: as many tries as it takes. */
+static int check_tuning(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
+{
+    bwl_rules tuned;
+    int       status = tune(&tuned, settings->rules, url, fault);
+
+    if (status == BWL_OK && tuned.tries_max > 1 && settings->wait_ms == 0 &&
+        bwl_url_find(url, "wait") == NULL)
+        settings->wait_ms = tuned.wait_ms;
+    return status;
+}
+
+int bwl_redis_choose(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
+{
+    const char *protocol = bwl_url_find(url, "protocol");
+    const char *profile  = bwl_url_find(url, "profile");
+    const char *wrong    = NULL;
+    int         status   = BWL_OK;
+
+    settings->risk[0] = '\0';
+    if (profile != NULL)
+        status = take_profile(settings, profile, protocol, &wrong, fault);
+    else if (protocol != NULL)
+        status = take_protocol(settings, protocol, &wrong, fault);
+    if (status == BWL_OK && profile != NULL)
+        status = take_risk(settings, url, "profile", profile, wrong, fault);
+    else if (status == BWL_OK)
+        status = take_risk(settings, url, "protocol", protocol, wrong, fault);
+    if (status == BWL_OK)
+        status = check_renewal(settings, url, fault);
+    if (status == BWL_OK)
+        status = check_tuning(settings, url, fault);
+    if (status == BWL_OK)
+        status = take_sync(settings, url, fault);
+    return status;
+}
+
+int bwl_redis_choose_of_many(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
+{
+    const char        *name    = bwl_url_find(url, "profile");
+    const bwl_profile *profile = name != NULL ? bwl_profile_named(name) : NULL;
+
+    if (name != NULL && profile == NULL)
+        return unknown("profile", name, bwl_profile_name_at, fault);
+    if (profile != NULL && !profile->is_of_many)
+        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
+                        "%s: has no profile=%s: locks of that program are on one server: "
+                        "redis://HOST/?profile=%s",
+                        url->scheme, name, name);
+    settings->rules = profile != NULL ? profile->rules : NULL;
+    return take_risk(settings, url, "profile", name, profile != NULL ? profile->fault : NULL,
+                     fault);
+}
+
+/* ---- the keys and values of a profile -------------------------------------------------------- */
+
+/* The options were checked when the protocol was chosen. */
+static void take_tuning(bwl_redis_store *store, const bwl_url *url)
+{
+    static const char *const names[] = { "retry", "pause", "buffer", "guard" };
+    const bwl_rules         *rules   = store->client->settings.rules;
+    bwl_fault                fault;
+    bool                     is_tuned = false;
+
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        is_tuned = is_tuned || bwl_url_find(url, names[i]) != NULL;
+    if (rules == NULL || !is_tuned || tune(&store->rules, rules, url, &fault) < 0)
+        return;
+    store->client->settings.rules = &store->rules;
+}
+
+int bwl_redis_take_profile(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+{
+    const char *name     = bwl_url_find(url, "profile");
+    const char *template = bwl_url_find(url, "key");
+
+    take_tuning(store, url);
+    if (name == NULL)
+        return BWL_OK;
+    store->profile    = bwl_profile_named(name);
+    const char *wrong = bwl_profile_template_fault(store->profile, template);
+    if (wrong != NULL)
+        return bwl_fail(fault, BWL_STATUS_USAGE, "profile %s: %s: key=%s%s", name, wrong,
+                        store->profile->takes_prefix ? "WORD" : "", store->profile->key);
+    if (store->profile->names_host) {
+        char host[BWL_AFFIX_MAX / 2 + 1];
+        if (gethostname(host, sizeof host) != 0 && errno != ENAMETOOLONG)
+            host[0] = '\0';
+        host[sizeof host - 1] = '\0';
+        (void)snprintf(store->prefix, sizeof store->prefix, "%s_%ld_", host, (long)getpid());
+        store->rules                  = *store->client->settings.rules;
+        store->rules.prefix           = store->prefix;
+        store->client->settings.rules = &store->rules;
+    }
+    return BWL_OK;
+}

@@ -1,0 +1,473 @@
+/*
+ * sentinel.c -- see sentinel.h.
+ */
+#include "engine/redis/topology/sentinel.h"
+
+#include "base/copy.h"
+#include "base/fault.h"
+#include "base/secret.h"
+#include "engine/redis/topology/sentinel_text.h"
+#include "engine/redis/wire/words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    REST_MS        = 1000, /* between two rounds that nobody waits for                         */
+    WATCH_SILENCES = 2,    /* of answer_ms: when the server that was named is reached, or is not */
+};
+
+typedef enum phase {
+    IDLE = 1,
+    RESTING,
+    RESOLVING,
+    CONNECTING, /* with TLS: and shaking hands                                                 */
+    ASKING,
+    WATCHING,
+} phase;
+
+typedef struct host {
+    char    *name;
+    uint16_t port;
+} host;
+
+struct bwl_sentinel {
+    bwl_conn               conn; /* first: the reactor's source is this                        */
+    bwl_client            *client;
+    phase                  phase;
+    bwl_ms                 phase_ends_at;
+    bwl_ms                 seek_by;
+    bwl_ms                 turn_by;    /* of the current one                                    */
+    bool                   seeks;      /* somebody waits for the answer                         */
+    bool                   is_greeted; /* by the sentinel at the other end                     */
+    uint64_t               ended;      /* how many lines to one have                           */
+    unsigned               current;    /* of the hosts                                          */
+    unsigned               tried;      /* in this round                                         */
+    bwl_fault              refusal;    /* of this round: what somebody has to mend              */
+    bwl_resolve           *resolve;
+    bwl_address            addresses[BWL_RESOLVE_MAX];
+    unsigned               addresses_count;
+    unsigned               address;
+    bwl_primary            told; /* last; a port of 0: nothing yet                             */
+    unsigned               hosts_count;
+    host                   hosts[BWL_URL_HOSTS_MAX];
+    char                  *service;
+    char                  *user;
+    char                  *password;
+    const bwl_tls_context *tls;
+    bwl_resolver           resolver;
+    bwl_sentinel_heard    *heard;
+    void (*stirred)(bwl_client *client);
+};
+
+static void try_current(bwl_sentinel *s);
+
+static bwl_ms now_of(const bwl_sentinel *s)
+{
+    return bwl_client_now(s->client);
+}
+
+static void enter(bwl_sentinel *s, phase to, bwl_ms ends_at)
+{
+    s->phase         = to;
+    s->phase_ends_at = ends_at;
+}
+
+/* ---- a round --------------------------------------------------------------------------------- */
+
+static void disconnect(bwl_sentinel *s)
+{
+    bwl_conn_close(&s->conn);
+    bwl_resolve_forget(s->resolve);
+    s->resolve    = NULL;
+    s->is_greeted = false;
+    s->ended++;
+}
+
+/* "sentinel 10.0.0.1:26379: no answer" */
+static void name_it(const bwl_sentinel *s, bwl_fault *fault)
+{
+    bwl_fault   bare = *fault;
+    const host *at   = &s->hosts[s->current];
+
+    (void)bwl_fail(fault, (bwl_status)bare.status, "sentinel %.100s:%u: %s", at->name,
+                   (unsigned)at->port, bare.text);
+}
+
+/* All of them were tried. */
+static void round_failed(bwl_sentinel *s, const bwl_fault *last)
+{
+    bwl_fault fault = s->refusal.status != 0 ? s->refusal : *last;
+    bool      seeks = s->seeks;
+
+    s->seeks = false;
+    enter(s, RESTING, bwl_later(now_of(s), REST_MS));
+    if (seeks)
+        s->heard(s->client, NULL, &fault);
+}
+
+static void leave(bwl_sentinel *s)
+{
+    disconnect(s);
+    s->current = (s->current + 1) % s->hosts_count;
+}
+
+/* This sentinel is no good. */
+static void give_up(bwl_sentinel *s, bwl_fault *fault)
+{
+    bwl_sentinel_suspect(&s->conn, now_of(s) >= s->phase_ends_at, fault);
+    name_it(s, fault);
+    leave(s);
+    if (fault->status == BWL_STATUS_REFUSED)
+        s->refusal = *fault;
+    if (++s->tried < s->hosts_count)
+        try_current(s);
+    else
+        round_failed(s, fault);
+}
+
+/* The part of what is left that one sentinel may take: one that is silent must leave time for the
+ * others. */
+static bwl_ms turn_ends_at(const bwl_sentinel *s)
+{
+    bwl_ms now  = now_of(s);
+    bwl_ms left = s->seek_by > now ? s->seek_by - now : 0;
+
+    return now + left / (bwl_ms)(s->hosts_count - s->tried);
+}
+
+/* Likewise, one address of it. */
+static bwl_ms slot_ends_at(const bwl_sentinel *s)
+{
+    bwl_ms now  = now_of(s);
+    bwl_ms left = s->turn_by > now ? s->turn_by - now : 0;
+
+    return now + left / (bwl_ms)(s->addresses_count - s->address);
+}
+
+static void connect_next(bwl_sentinel *s)
+{
+    bwl_fault fault = { 0 };
+
+    for (; s->address < s->addresses_count; s->address++)
+        if (bwl_conn_open(&s->conn, &s->addresses[s->address], &fault) == BWL_OK) {
+            enter(s, CONNECTING, slot_ends_at(s));
+            return;
+        }
+    give_up(s, &fault);
+}
+
+static void take_addresses(bwl_sentinel *s)
+{
+    bwl_fault fault = { 0 };
+    int       found = bwl_resolve_take(s->resolve, s->addresses, &fault);
+
+    if (found == 0)
+        return;
+    bwl_resolve_forget(s->resolve);
+    s->resolve = NULL;
+    if (found < 0) {
+        give_up(s, &fault);
+        return;
+    }
+    s->addresses_count = (unsigned)found;
+    s->address         = 0;
+    connect_next(s);
+}
+
+static void wake(void *arg)
+{
+    bwl_client_wake(arg);
+}
+
+static void try_current(bwl_sentinel *s)
+{
+    const host         *at      = &s->hosts[s->current];
+    bwl_resolve_request request = {
+        .host = at->name, .port = at->port, .resolver = s->resolver, .wake = wake, .arg = s->client
+    };
+    bwl_fault fault = { 0 };
+
+    s->turn_by = turn_ends_at(s);
+    enter(s, RESOLVING, s->turn_by);
+    if (s->tls != NULL)
+        bwl_conn_secure(&s->conn, s->tls, at->name);
+    if (bwl_reactor_open(&s->client->reactor, &fault) < 0 ||
+        bwl_resolve_start(&s->resolve, &request, &fault) < 0)
+        give_up(s, &fault);
+    else
+        take_addresses(s);
+}
+
+static void take_time(bwl_sentinel *s)
+{
+    s->tried   = 0;
+    s->refusal = (bwl_fault){ 0 };
+    s->seek_by = bwl_later(now_of(s), s->client->settings.answer_ms);
+}
+
+static void begin_round(bwl_sentinel *s)
+{
+    take_time(s);
+    try_current(s);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+/* The question, and what comes before it on a fresh connection. */
+static int ask(bwl_sentinel *s, bwl_fault *fault)
+{
+    size_t          user     = s->user != NULL ? strlen(s->user) : 0;
+    size_t          password = s->password != NULL ? strlen(s->password) : 0;
+    bool            first    = s->phase == CONNECTING;
+    bwl_resp_writer writer;
+
+    if (!bwl_conn_reserve(&s->conn, 3 * (size_t)BWL_SENTINEL_WORD_ROOM + user + password, &writer))
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    if (first) {
+        bwl_sentinel_write_hello(&writer, s->user, s->password);
+        bwl_sentinel_write_subscribe(&writer);
+    }
+    bwl_sentinel_write_question(&writer, s->service);
+    bwl_conn_commit(&s->conn, &writer);
+    enter(s, ASKING, first ? s->turn_by : turn_ends_at(s));
+    return bwl_conn_flush(&s->conn, fault);
+}
+
+static void tell(bwl_sentinel *s, const bwl_primary *primary)
+{
+    bool seeks = s->seeks;
+    bool moved = s->told.port != 0 && !bwl_primary_is(primary, &s->told);
+
+    s->seeks = false;
+    s->told  = *primary;
+    if (seeks || moved)
+        s->heard(s->client, &s->told, NULL);
+}
+
+/* A frame that is no push: the answer to HELLO, or to the question. */
+static int answered(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *fault)
+{
+    bwl_primary primary;
+
+    if (s->phase != ASKING)
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "it speaks without having been asked");
+    if (!s->is_greeted) {
+        if (bwl_redis_is_error(bytes, size))
+            return bwl_sentinel_turned_away(s->password, bytes, size, fault);
+        s->is_greeted = true;
+        return BWL_OK;
+    }
+    switch (bwl_sentinel_read(&primary, bytes, size)) {
+    case BWL_SENTINEL_FOUND:
+        enter(s, WATCHING, bwl_later(now_of(s), WATCH_SILENCES * s->client->settings.answer_ms));
+        tell(s, &primary);
+        return BWL_OK;
+    case BWL_SENTINEL_UNKNOWN: return bwl_sentinel_knows_none(s->service, fault);
+    case BWL_SENTINEL_ERROR: return bwl_sentinel_turned_away(s->password, bytes, size, fault);
+    case BWL_SENTINEL_STRANGE: break;
+    }
+    return bwl_fail(fault, BWL_STATUS_REFUSED, "it answers what was not asked");
+}
+
+static void broke(bwl_sentinel *s, bwl_fault *fault)
+{
+    if (s->phase == WATCHING) {
+        leave(s);
+        enter(s, RESTING, bwl_later(now_of(s), REST_MS));
+    } else if (s->phase == CONNECTING && ++s->address < s->addresses_count) {
+        bwl_conn_close(&s->conn);
+        connect_next(s);
+    } else {
+        give_up(s, fault);
+    }
+}
+
+/* Takes what has come.  What is told may end all this: then the rest has gone with its line. */
+static int take_frames(bwl_sentinel *s, bwl_fault *fault)
+{
+    bwl_primary primary;
+    const char *bytes;
+    size_t      size;
+    int         status;
+
+    while ((status = bwl_conn_frame(&s->conn, &bytes, &size, fault)) > 0) {
+        if (bytes[0] != '>')
+            status = answered(s, bytes, size, fault);
+        else if (bwl_sentinel_read_switch(&primary, s->service, bytes, size))
+            tell(s, &primary);
+        if (status < 0)
+            break;
+    }
+    return status;
+}
+
+static void ready(bwl_source *source, uint32_t events)
+{
+    bwl_sentinel *s     = (bwl_sentinel *)(void *)source;
+    uint64_t      ended = s->ended;
+    bwl_fault     fault = { 0 };
+
+    if (!bwl_conn_is_open(&s->conn))
+        return; /* an event of a connection that was closed meanwhile */
+    bool was_connecting = s->conn.connecting;
+    int  status         = bwl_conn_step(&s->conn, events, &fault);
+    if (status == BWL_OK && was_connecting && !s->conn.connecting)
+        status = ask(s, &fault);
+    if (!s->conn.connecting && s->phase != CONNECTING) {
+        bwl_fault strange = { 0 };
+        int       taken   = take_frames(s, &strange); /* also when it has just broken */
+        if (taken < 0 && status >= 0) {
+            status = taken;
+            fault  = strange;
+        }
+    }
+    if (status < 0 && s->ended == ended)
+        broke(s, &fault);
+    s->stirred(s->client);
+}
+
+/* ---- from outside ---------------------------------------------------------------------------- */
+
+/* The one that is listened to; if it does not answer, the others. */
+static void ask_again(bwl_sentinel *s)
+{
+    bwl_fault fault = { 0 };
+
+    take_time(s);
+    if (ask(s, &fault) < 0)
+        give_up(s, &fault);
+}
+
+void bwl_sentinel_seek(bwl_sentinel *s)
+{
+    s->seeks = true;
+    if (s->phase == IDLE || s->phase == RESTING)
+        begin_round(s);
+    else if (s->phase == WATCHING)
+        ask_again(s);
+}
+
+bool bwl_sentinel_seek_on(bwl_sentinel *s, bwl_ms by)
+{
+    bool is_asking = s->phase == RESOLVING || s->phase == CONNECTING || s->phase == ASKING;
+
+    if (now_of(s) >= by || (!is_asking && s->tried + 1 >= s->hosts_count))
+        return false;
+    s->seeks = true;
+    if (is_asking)
+        return true; /* the line to the one that has named it broke, and that was a second ago */
+    if (s->phase == WATCHING)
+        leave(s);
+    s->seek_by = by;
+    s->tried++;
+    try_current(s);
+    return true;
+}
+
+void bwl_sentinel_rest(bwl_sentinel *s)
+{
+    disconnect(s);
+    enter(s, IDLE, BWL_NEVER); /* which only a seek ends */
+}
+
+bwl_ms bwl_sentinel_waits_until(const bwl_sentinel *s)
+{
+    return s->phase_ends_at;
+}
+
+void bwl_sentinel_woken(bwl_sentinel *s)
+{
+    bwl_fault fault;
+
+    if (s->phase == RESOLVING)
+        take_addresses(s);
+    if (now_of(s) < bwl_sentinel_waits_until(s))
+        return;
+    if (s->phase == WATCHING && s->client->watches) {
+        ask_again(s);
+    } else if (s->phase == WATCHING) {
+        s->phase_ends_at = BWL_NEVER; /* asked by whoever seeks next */
+    } else if (s->phase == RESTING && s->client->watches) {
+        begin_round(s);
+    } else if (s->phase == RESTING) {
+        enter(s, IDLE, BWL_NEVER); /* nobody wants to know */
+    } else {
+        (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "no answer in time");
+        broke(s, &fault);
+    }
+}
+
+const char *bwl_sentinel_service(const bwl_sentinel *s)
+{
+    return s->service;
+}
+
+/* ---- making one ------------------------------------------------------------------------------ */
+
+int bwl_sentinel_new(bwl_sentinel **ret_sentinel, bwl_client *client, const bwl_sentinel_plan *plan,
+                     bwl_fault *fault)
+{
+    bwl_sentinel *s   = calloc(1, sizeof *s);
+    bool          all = s != NULL;
+
+    assert(plan->hosts_count >= 1 && plan->hosts_count <= BWL_URL_HOSTS_MAX);
+    if (all) {
+        bwl_conn_init(&s->conn, &client->reactor, ready);
+        s->conn.silence_ms = client->settings.answer_ms;
+        s->client          = client;
+        s->service         = bwl_copy_of(plan->service, &all);
+        s->user            = bwl_copy_of(plan->user, &all);
+        s->password        = bwl_copy_of(plan->password, &all);
+        s->tls             = plan->tls;
+        s->resolver        = plan->resolver;
+        s->heard           = plan->heard;
+        s->stirred         = plan->stirred;
+        s->hosts_count     = plan->hosts_count;
+        for (unsigned i = 0; i < plan->hosts_count; i++) {
+            uint16_t port    = plan->hosts[i].port;
+            s->hosts[i].name = bwl_copy_of(plan->hosts[i].name, &all);
+            s->hosts[i].port = port != 0 ? port : BWL_SENTINEL_PORT;
+        }
+        enter(s, IDLE, BWL_NEVER);
+    }
+    if (!all) {
+        bwl_sentinel_free(s);
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    }
+    *ret_sentinel = s;
+    return BWL_OK;
+}
+
+int bwl_sentinel_copy(bwl_sentinel **ret_sentinel, bwl_client *client, const bwl_sentinel *of)
+{
+    bwl_url_host      hosts[BWL_URL_HOSTS_MAX];
+    bwl_sentinel_plan plan = { .hosts       = hosts,
+                               .hosts_count = of->hosts_count,
+                               .service     = of->service,
+                               .user        = of->user,
+                               .password    = of->password,
+                               .tls         = of->tls,
+                               .resolver    = of->resolver,
+                               .heard       = of->heard,
+                               .stirred     = of->stirred };
+
+    for (unsigned i = 0; i < of->hosts_count; i++)
+        hosts[i] = (bwl_url_host){ .name = of->hosts[i].name, .port = of->hosts[i].port };
+    return bwl_sentinel_new(ret_sentinel, client, &plan, NULL);
+}
+
+void bwl_sentinel_free(bwl_sentinel *s)
+{
+    if (s == NULL)
+        return;
+    bwl_conn_free(&s->conn);
+    bwl_resolve_forget(s->resolve);
+    for (unsigned i = 0; i < s->hosts_count; i++)
+        free(s->hosts[i].name);
+    bwl_secret_free(s->password);
+    free(s->user);
+    free(s->service);
+    free(s);
+}

@@ -1,0 +1,81 @@
+/*
+ * sentinel.h -- where the primary of a service is: asked of its sentinels, and heard from them when
+ * it moves.
+ *
+ * One connection to one of them, kept once it has answered, as it is subscribed to switches.
+ *
+ *       +--- seek --------------------------------+
+ *       v                                         |
+ *      IDLE --> RESOLVING --> CONNECTING --> ASKING --answered--> WATCHING --breaks--> RESTING
+ *                  |              |             |                                         |
+ *                  +-- the next sentinel, until all of them were tried --> RESTING        |
+ *                  +-- likewise, when what it has named is not the primary: seek_on       |
+ *                                                                                         |
+ *      RESTING --a second later, while the client watches--> all of it again, as a switch may
+ *                                                            have been missed
+ *
+ *      WATCHING --two silences later, likewise--> ASKING: a sentinel that stands still keeps its
+ *                                                 line, and tells nothing
+ *
+ * What it says is what a sentinel believes.  Whether that server is a primary it says itself, when
+ * it is greeted.
+ *
+ * Under the client's mutex, like everything of a store.
+ */
+#ifndef BWL_ENGINE_REDIS_TOPOLOGY_SENTINEL_H
+#define BWL_ENGINE_REDIS_TOPOLOGY_SENTINEL_H
+
+#include "runtime/client.h"
+#include "net/stream.h"
+#include "net/resolve.h"
+#include "base/url.h"
+#include "engine/redis/wire/sentinel.h"
+
+enum { BWL_SENTINEL_PORT = 26379 };
+
+#define BWL_SENTINEL_OPTION_USER     "sentinel-user"
+#define BWL_SENTINEL_OPTION_PASSWORD "sentinel-password-file"
+
+/* `primary`, with a fault of NULL: the answer to a seek, or it has moved.  NULL: the seek has
+ * failed, REFUSED or UNREACHABLE. */
+typedef void bwl_sentinel_heard(bwl_client *client, const bwl_primary *primary,
+                                const bwl_fault *fault);
+
+/* What it is made of.  All of it is copied, but for the context, which is borrowed. */
+typedef struct bwl_sentinel_plan {
+    const bwl_url_host    *hosts; /* a port of 0: the usual one                                */
+    unsigned               hosts_count;
+    const char            *service;
+    const char            *user;     /* of the sentinels, not of the service; NULL: none        */
+    const char            *password; /* likewise                                               */
+    const bwl_tls_context *tls;      /* NULL: clear text                                       */
+    bwl_resolver           resolver;
+    bwl_sentinel_heard    *heard;
+    void (*stirred)(bwl_client *client); /* bwl_sentinel_waits_until may have changed             */
+} bwl_sentinel_plan;
+
+typedef struct bwl_sentinel bwl_sentinel;
+
+/* NOMEM.  Free it with bwl_sentinel_free. */
+int bwl_sentinel_new(bwl_sentinel **ret_sentinel, bwl_client *client, const bwl_sentinel_plan *plan,
+                     bwl_fault *fault);
+int bwl_sentinel_copy(bwl_sentinel **ret_sentinel, bwl_client *client, const bwl_sentinel *of);
+void bwl_sentinel_free(bwl_sentinel *sentinel); /* also NULL */
+
+/* Asks.  heard will be called, or was; within answer_ms of the client's settings. */
+void bwl_sentinel_seek(bwl_sentinel *sentinel);
+
+/* What it has named is not the primary: another may know better.  Asks the next one, up to `by`;
+ * heard will be called, or was.  False: all of them were asked, or the time is over. */
+bool bwl_sentinel_seek_on(bwl_sentinel *sentinel, bwl_ms by);
+
+/* Nobody wants to know any more: nothing is heard until the next seek. */
+void bwl_sentinel_rest(bwl_sentinel *sentinel);
+
+/* When it has to be woken; BWL_NEVER: not by time.  Also when a lookup has come back. */
+bwl_ms bwl_sentinel_waits_until(const bwl_sentinel *sentinel);
+void   bwl_sentinel_woken(bwl_sentinel *sentinel);
+
+const char *bwl_sentinel_service(const bwl_sentinel *sentinel);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * batch.c -- see batch.h.
+ *
+ *  EVALSHA script n key ... value ... lease        :n        [1, 0, -1, ...]
+ *
+ * The number: YES for each; else for each key 1 YES, 0 NO, -1 ask it alone.  An error is about all
+ * of them: that of a server which cannot serve now would be the same for each; behind any other
+ * there may be a single key, one that an ACL forbids or a cluster keeps elsewhere.
+ */
+#include "engine/redis/wire/batch.h"
+#include "engine/redis/wire/queue.h"
+#include "engine/redis/wire/scripts.h"
+#include "engine/redis/wire/stamp.h"
+
+enum {
+    BULK_ROOM  = 16,   /* around a key or a value                                               */
+    BEGIN_ROOM = 2048, /* the script by its text, the numbers, the lease                        */
+};
+
+_Static_assert((int)BWL_BATCH_MAX < (int)BWL_RESP_ELEMENTS_MAX, "a frame holds an answer for each");
+_Static_assert((int)BWL_QUEUE_VALUE_SIZE <= (int)BWL_VALUE_MAX, "the room is for any value");
+
+bool bwl_batch_takes(bwl_redis_word word)
+{
+    return word == REDIS_EXTEND_IF_MINE || word == REDIS_QUEUE_EXTEND;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+size_t bwl_batch_room(unsigned count, size_t keys_size)
+{
+    return BEGIN_ROOM + keys_size + count * (size_t)(2 * BULK_ROOM + BWL_VALUE_MAX);
+}
+
+void bwl_batch_write_begin(bwl_resp_writer *writer, unsigned count, bool by_text)
+{
+    const bwl_script *script = &bwl_scripts[BWL_SCRIPT_EXTEND_EACH_IF_MINE];
+
+    assert(count >= 1);
+    assert(count <= BWL_BATCH_MAX);
+    bwl_resp_write_array(writer, 3 + 2 * count + 1);
+    bwl_resp_write_text(writer, by_text ? "EVAL" : "EVALSHA");
+    bwl_resp_write_text(writer, by_text ? script->text : script->sha1);
+    bwl_resp_write_integer(writer, count);
+}
+
+void bwl_batch_write_key(bwl_resp_writer *writer, const char *key, size_t size)
+{
+    bwl_resp_write_bulk(writer, key, size);
+}
+
+void bwl_batch_write_value(bwl_resp_writer *writer, const bwl_redis_question *question)
+{
+    char   value[BWL_VALUE_MAX + 1];
+    size_t size = BWL_QUEUE_VALUE_SIZE;
+
+    assert(bwl_batch_takes(question->word));
+    if (question->word == REDIS_QUEUE_EXTEND)
+        bwl_queue_value_write(value, question->self->session, question->token);
+    else
+        size = bwl_value_write(value, question->rules, question->token, question->stamp);
+    bwl_resp_write_bulk(writer, value, size);
+}
+
+void bwl_batch_write_lease(bwl_resp_writer *writer, bwl_ms lease_ms)
+{
+    bwl_resp_write_integer(writer, lease_ms);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+/* Of a cluster that is moving keys: those of one call are in two places for now. */
+static bwl_batch_verdict read_error(const char *bytes, size_t size)
+{
+    if (bwl_redis_error_is(bytes, size, "NOSCRIPT"))
+        return BWL_BATCH_NOSCRIPT;
+    if (bwl_redis_error_is(bytes, size, "TRYAGAIN"))
+        return BWL_BATCH_ALONE;
+    return bwl_redis_is_not_now(bytes, size) ? BWL_BATCH_LATER : BWL_BATCH_ALONE;
+}
+
+bwl_batch_verdict bwl_batch_read(unsigned count, const char *bytes, size_t size,
+                                 bwl_batch_reply *ret_reply)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  value;
+    bwl_batch_reply reply;
+
+    assert(count >= 1);
+    assert(count <= BWL_BATCH_MAX);
+    if (bwl_redis_is_error(bytes, size))
+        return read_error(bytes, size);
+    if (!bwl_resp_next_bare(&cursor, &value))
+        return BWL_BATCH_STRANGE;
+    bool all_are_ours = value.type == ':' && value.integer == count;
+    if (!all_are_ours && (value.type != '*' || value.count != count))
+        return BWL_BATCH_STRANGE;
+    for (unsigned i = 0; i < count; i++) {
+        if (all_are_ours)
+            value.integer = 1;
+        else if (!bwl_resp_next_bare(&cursor, &value) || value.type != ':' || value.integer < -1 ||
+                 value.integer > 1)
+            return BWL_BATCH_STRANGE;
+        reply.answers[i] = value.integer == 1 ? BWL_YES : value.integer == 0 ? BWL_NO : 0;
+    }
+    *ret_reply = reply;
+    return BWL_BATCH_EACH;
+}

@@ -1,0 +1,256 @@
+/*
+ * plain.c -- see plain.h.
+ *
+ *  SETNX            SETNX key value                  :1 YES  :0 NO
+ *  READ             GET key                          bulk: shown  null: NO
+ *  SWAP             GETSET key value                 the same
+ *  DELETE           DEL key                          :1 YES  :0 NO
+ *  EXPIRE           EXPIRE key seconds               :1 YES  :0 NO
+ *  EXPIRE_NOW       EXPIRE key 0                     :1 YES  :0 NO
+ *  READ_EXPIRY      TTL key                          :n YES  :-1 YES, none  :-2 NO
+ *  FIND_NO_EXPIRY   PTTL key                         :-1 YES  :n ALIEN  :-2 NO
+ *  WATCH_READ       WATCH key, GET key               +OK, as READ
+ *  UNWATCH          UNWATCH                          +OK: YES
+ *  DELETE_WATCHED   MULTI, DEL key, EXEC             +OK, +QUEUED, [1]: YES  [0], null: NO
+ *  REPLICATED       WAIT replicas ms                 :n as many: YES  fewer: NO
+ *
+ * Several commands go out in one piece, so nobody else's can come between MULTI and EXEC.  A DEL
+ * that is answered with a number was not queued: it has been carried out, watched or not, and that
+ * is STRANGE, for nobody may take it for an answer.
+ */
+#include "engine/redis/wire/plain.h"
+#include "engine/redis/wire/stamp.h"
+
+#include <string.h>
+
+enum { MS_IN_S = 1000 };
+
+bool bwl_plain_is(bwl_redis_word word)
+{
+    return (word >= REDIS_SETNX && word <= REDIS_DELETE_WATCHED) || word == REDIS_REPLICATED;
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static void write_key(bwl_resp_writer *writer, const char *command, uint32_t more,
+                      const bwl_redis_question *q)
+{
+    bwl_resp_write_array(writer, 2 + more);
+    bwl_resp_write_text(writer, command);
+    bwl_resp_write_bulk(writer, q->key, q->key_size);
+}
+
+static void write_alone(bwl_resp_writer *writer, const char *command)
+{
+    bwl_resp_write_array(writer, 1);
+    bwl_resp_write_text(writer, command);
+}
+
+static void write_key_value(bwl_resp_writer *writer, const char *command,
+                            const bwl_redis_question *q)
+{
+    char   value[BWL_VALUE_MAX];
+    size_t size = bwl_value_write(value, q->rules, q->token, q->stamp);
+
+    write_key(writer, command, 1, q);
+    bwl_resp_write_bulk(writer, value, size);
+}
+
+static void write_expire(bwl_resp_writer *writer, const bwl_redis_question *q, bwl_ms lease_ms)
+{
+    write_key(writer, "EXPIRE", 1, q);
+    bwl_resp_write_integer(writer, (lease_ms + MS_IN_S - 1) / MS_IN_S);
+}
+
+/* Never 0 ms, by which a server waits for ever. */
+static void write_wait(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    assert(q->stamp > 0);
+    assert(q->lease_ms > 0);
+    bwl_resp_write_array(writer, 3);
+    bwl_resp_write_text(writer, "WAIT");
+    bwl_resp_write_integer(writer, q->stamp);
+    bwl_resp_write_integer(writer, q->lease_ms);
+}
+
+void bwl_plain_write(bwl_resp_writer *writer, const bwl_redis_question *question)
+{
+    switch (question->word) {
+    case REDIS_SETNX: write_key_value(writer, "SETNX", question); return;
+    case REDIS_READ: write_key(writer, "GET", 0, question); return;
+    case REDIS_SWAP: write_key_value(writer, "GETSET", question); return;
+    case REDIS_DELETE: write_key(writer, "DEL", 0, question); return;
+    case REDIS_EXPIRE: write_expire(writer, question, question->lease_ms); return;
+    case REDIS_EXPIRE_NOW: write_expire(writer, question, 0); return;
+    case REDIS_READ_EXPIRY: write_key(writer, "TTL", 0, question); return;
+    case REDIS_FIND_NO_EXPIRY: write_key(writer, "PTTL", 0, question); return;
+    case REDIS_WATCH_READ:
+        write_key(writer, "WATCH", 0, question);
+        write_key(writer, "GET", 0, question);
+        return;
+    case REDIS_UNWATCH: write_alone(writer, "UNWATCH"); return;
+    case REDIS_DELETE_WATCHED:
+        write_alone(writer, "MULTI");
+        write_key(writer, "DEL", 0, question);
+        write_alone(writer, "EXEC");
+        return;
+    case REDIS_REPLICATED: write_wait(writer, question); return;
+    case REDIS_SET_IF_ABSENT:
+    case REDIS_SET_IF_ABSENT_OR_MINE:
+    case REDIS_EXTEND_IF_MINE:
+    case REDIS_DELETE_IF_MINE:
+    case REDIS_TAKE_STAMP:
+    case REDIS_DROP_STAMP:
+    case REDIS_HASH_TAKE:
+    case REDIS_HASH_EXTEND:
+    case REDIS_HASH_RELEASE:
+    case REDIS_ZSET_TAKE:
+    case REDIS_ZSET_EXTEND:
+    case REDIS_ZSET_RELEASE:
+    case REDIS_QUEUE_TAKE:
+    case REDIS_QUEUE_JOIN:
+    case REDIS_QUEUE_BEAT:
+    case REDIS_QUEUE_EXTEND:
+    case REDIS_QUEUE_RELEASE:
+    case REDIS_QUEUE_CANCEL:
+    case REDIS_QUEUE_POKE:
+    case REDIS_QUEUE_REQUEUE: break;
+    }
+    bwl_unreachable("this word is no plain command");
+}
+
+/* ---- replies --------------------------------------------------------------------------------- */
+
+static bwl_redis_verdict answer(bwl_redis_reply *ret_reply, bwl_answer answer_)
+{
+    *ret_reply = (bwl_redis_reply){ .answer = answer_ };
+    return BWL_REDIS_ANSWER;
+}
+
+static bwl_redis_verdict read_flag(const bwl_resp_value *value, bwl_redis_reply *ret_reply)
+{
+    if (value->type != ':' || (value->integer != 0 && value->integer != 1))
+        return BWL_REDIS_STRANGE;
+    return answer(ret_reply, value->integer == 1 ? BWL_YES : BWL_NO);
+}
+
+static bwl_redis_verdict read_text(const bwl_resp_value *value, const char *text,
+                                   bwl_redis_reply *ret_reply)
+{
+    if (value->type != '+' || !bwl_resp_text_is(value, text))
+        return BWL_REDIS_STRANGE;
+    return answer(ret_reply, BWL_YES);
+}
+
+static bwl_redis_verdict read_shown(const bwl_redis_question *q, const bwl_resp_value *value,
+                                    bwl_redis_reply *ret_reply)
+{
+    char    mine[BWL_VALUE_MAX];
+    int64_t stamp;
+
+    if (value->type == '_')
+        return answer(ret_reply, BWL_NO);
+    if (value->type != '$')
+        return BWL_REDIS_STRANGE;
+    if (!bwl_value_read_plausible(&stamp, q->rules, value->text, value->size))
+        return answer(ret_reply, BWL_ALIEN);
+    size_t size = bwl_value_write(mine, q->rules, q->token, q->stamp);
+    *ret_reply  = (bwl_redis_reply){
+         .answer  = BWL_YES,
+         .is_mine = size == value->size && memcmp(mine, value->text, size) == 0,
+         .number  = (uint64_t)stamp,
+         .print   = bwl_value_print(value->text, value->size),
+    };
+    return BWL_REDIS_ANSWER;
+}
+
+static bwl_redis_verdict read_expiry(const bwl_resp_value *value, bwl_redis_reply *ret_reply)
+{
+    if (value->type != ':' || value->integer < -2)
+        return BWL_REDIS_STRANGE;
+    (void)answer(ret_reply, value->integer == -2 ? BWL_NO : BWL_YES);
+    if (value->integer != -2)
+        ret_reply->number = value->integer == -1 ? REDIS_NO_EXPIRY : (uint64_t)value->integer;
+    return BWL_REDIS_ANSWER;
+}
+
+static bwl_redis_verdict read_no_expiry(const bwl_resp_value *value, bwl_redis_reply *ret_reply)
+{
+    if (value->type != ':' || value->integer < -2)
+        return BWL_REDIS_STRANGE;
+    if (value->integer == -2)
+        return answer(ret_reply, BWL_NO);
+    return answer(ret_reply, value->integer == -1 ? BWL_YES : BWL_ALIEN);
+}
+
+static bwl_redis_verdict read_replicas(const bwl_redis_question *q, const bwl_resp_value *value,
+                                       bwl_redis_reply *ret_reply)
+{
+    if (value->type != ':' || value->integer < 0)
+        return BWL_REDIS_STRANGE;
+    (void)answer(ret_reply, value->integer >= q->stamp ? BWL_YES : BWL_NO);
+    ret_reply->number = (uint64_t)value->integer;
+    return BWL_REDIS_ANSWER;
+}
+
+static bwl_redis_verdict read_exec(bwl_resp_cursor *cursor, const bwl_resp_value *value,
+                                   bwl_redis_reply *ret_reply)
+{
+    bwl_resp_value deleted;
+
+    if (value->type == '_')
+        return answer(ret_reply, BWL_NO);
+    if (value->type != '*' || value->count != 1 || !bwl_resp_next_bare(cursor, &deleted))
+        return BWL_REDIS_STRANGE;
+    return read_flag(&deleted, ret_reply);
+}
+
+bwl_redis_verdict bwl_plain_read(const bwl_redis_question *question, unsigned nth,
+                                 const char *bytes, size_t size, bwl_redis_reply *ret_reply)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  value;
+
+    if (!bwl_resp_next_bare(&cursor, &value))
+        return BWL_REDIS_STRANGE;
+    switch (question->word) {
+    case REDIS_SETNX:
+    case REDIS_DELETE:
+    case REDIS_EXPIRE:
+    case REDIS_EXPIRE_NOW: return read_flag(&value, ret_reply);
+    case REDIS_READ:
+    case REDIS_SWAP: return read_shown(question, &value, ret_reply);
+    case REDIS_READ_EXPIRY: return read_expiry(&value, ret_reply);
+    case REDIS_FIND_NO_EXPIRY: return read_no_expiry(&value, ret_reply);
+    case REDIS_WATCH_READ:
+        return nth == 0 ? read_text(&value, "OK", ret_reply)
+                        : read_shown(question, &value, ret_reply);
+    case REDIS_UNWATCH: return read_text(&value, "OK", ret_reply);
+    case REDIS_DELETE_WATCHED:
+        if (nth < 2)
+            return read_text(&value, nth == 0 ? "OK" : "QUEUED", ret_reply);
+        return read_exec(&cursor, &value, ret_reply);
+    case REDIS_REPLICATED: return read_replicas(question, &value, ret_reply);
+    case REDIS_SET_IF_ABSENT:
+    case REDIS_SET_IF_ABSENT_OR_MINE:
+    case REDIS_EXTEND_IF_MINE:
+    case REDIS_DELETE_IF_MINE:
+    case REDIS_TAKE_STAMP:
+    case REDIS_DROP_STAMP:
+    case REDIS_HASH_TAKE:
+    case REDIS_HASH_EXTEND:
+    case REDIS_HASH_RELEASE:
+    case REDIS_ZSET_TAKE:
+    case REDIS_ZSET_EXTEND:
+    case REDIS_ZSET_RELEASE:
+    case REDIS_QUEUE_TAKE:
+    case REDIS_QUEUE_JOIN:
+    case REDIS_QUEUE_BEAT:
+    case REDIS_QUEUE_EXTEND:
+    case REDIS_QUEUE_RELEASE:
+    case REDIS_QUEUE_CANCEL:
+    case REDIS_QUEUE_POKE:
+    case REDIS_QUEUE_REQUEUE: break;
+    }
+    bwl_unreachable("this word is no plain command");
+}

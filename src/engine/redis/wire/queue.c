@@ -1,0 +1,402 @@
+/*
+ * queue.c -- the commands of a lock with a queue.  See queue.h; queue_answer.c reads the answers.
+ *
+ *  TAKE      EVALSHA script 4 L Q B F value lease say
+ *  JOIN      EVALSHA script 4 L Q B F value lease say member ticket max
+ *  BEAT      EVALSHA script 4 L Q B F value say member [member ...]
+ *  RELEASE   EVALSHA script 4 L Q B F value say
+ *  CANCEL    EVALSHA script 4 L Q B F value say member ...
+ *  POKE      EVALSHA script 4 L Q B F say
+ *  REQUEUE   EVALSHA script 4 L Q B F value lease say member former
+ *  EXTEND    EVALSHA script 1 L value lease
+ */
+#include "engine/redis/wire/queue.h"
+#include "core/text.h"
+#include "engine/redis/wire/scripts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SCRIPT_ROOM    = 4096,
+    ARGUMENTS_ROOM = 1024,
+    KEYS           = 4,
+    VERSION_MAX    = 999,
+    MEMBER_ROOM    = BWL_QUEUE_VALUE_SIZE + BWL_QUEUE_NONCE_MAX + BWL_QUEUE_INBOX_MAX + 24,
+};
+
+static const bwl_script_id scripts[BWL_QUEUE_SCRIPTS] = {
+    BWL_SCRIPT_QUEUE_TAKE,     BWL_SCRIPT_QUEUE_JOIN,    BWL_SCRIPT_QUEUE_BEAT,
+    BWL_SCRIPT_QUEUE_RELEASE,  BWL_SCRIPT_QUEUE_CANCEL,  BWL_SCRIPT_QUEUE_POKE,
+    BWL_SCRIPT_EXTEND_IF_MINE, BWL_SCRIPT_QUEUE_REQUEUE,
+};
+
+bool bwl_queue_is(bwl_redis_word word)
+{
+    return word >= REDIS_QUEUE_TAKE && word <= REDIS_QUEUE_REQUEUE;
+}
+
+size_t bwl_queue_room(size_t key_size)
+{
+    return SCRIPT_ROOM + ARGUMENTS_ROOM + 3 * (key_size + 32);
+}
+
+/* ---- keys and values ------------------------------------------------------------------------- */
+
+static void write_key_beside(bwl_resp_writer *writer, const bwl_redis_question *q, bool is_tagged,
+                             const char *suffix)
+{
+    char   key[BWL_QUEUE_KEY_MAX];
+    size_t size = 0;
+
+    assert(q->key_size + 2 + strlen(suffix) <= sizeof key);
+    if (!is_tagged)
+        key[size++] = '{';
+    memcpy(key + size, q->key, q->key_size);
+    size += q->key_size;
+    if (!is_tagged)
+        key[size++] = '}';
+    memcpy(key + size, suffix, strlen(suffix));
+    bwl_resp_write_bulk(writer, key, size + strlen(suffix));
+}
+
+static void write_fences_key(bwl_resp_writer *writer, const char *tag)
+{
+    char key[sizeof BWL_QUEUE_FENCES_KEY + 1 + BWL_QUEUE_TAG_MAX];
+
+    if (tag[0] == '\0') { /* to format nothing was a twelfth of what a pair computes */
+        bwl_resp_write_text(writer, BWL_QUEUE_FENCES_KEY);
+        return;
+    }
+    (void)snprintf(key, sizeof key, "%s:%.*s", BWL_QUEUE_FENCES_KEY, BWL_QUEUE_TAG_MAX, tag);
+    bwl_resp_write_text(writer, key);
+}
+
+static void write_keys(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    const char *tag;
+    bool        is_tagged = bwl_key_hash_tag(&tag, q->key, q->key_size) != q->key_size;
+
+    bwl_resp_write_integer(writer, KEYS);
+    bwl_resp_write_bulk(writer, q->key, q->key_size);
+    write_key_beside(writer, q, is_tagged, BWL_QUEUE_LINE);
+    write_key_beside(writer, q, is_tagged, BWL_QUEUE_BEATS);
+    write_fences_key(writer, q->self->tag);
+}
+
+void bwl_queue_value_write(char ret_value[BWL_QUEUE_VALUE_SIZE + 1], const char *session,
+                           const char *token)
+{
+    assert(strlen(session) == BWL_QUEUE_SESSION_SIZE);
+    assert(strlen(token) >= BWL_QUEUE_TOKEN_SIZE);
+    memcpy(ret_value, "b1:", 3);
+    memcpy(ret_value + 3, session, BWL_QUEUE_SESSION_SIZE);
+    memcpy(ret_value + 3 + BWL_QUEUE_SESSION_SIZE, token, BWL_QUEUE_TOKEN_SIZE);
+    ret_value[BWL_QUEUE_VALUE_SIZE] = '\0';
+}
+
+bool bwl_queue_is_value(const char *text)
+{
+    return strncmp(text, "b1:", 3) == 0;
+}
+
+static bool is_of_bits(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
+           c == '_';
+}
+
+bool bwl_queue_is_whole_value(const char *bytes, size_t size)
+{
+    if (size != BWL_QUEUE_VALUE_SIZE || memcmp(bytes, "b1:", 3) != 0)
+        return false;
+    for (size_t i = 3; i < size; i++)
+        if (!is_of_bits(bytes[i]))
+            return false;
+    return true;
+}
+
+unsigned bwl_queue_version(const char *text)
+{
+    const char *colon = strchr(text, ':');
+    uint64_t    number;
+
+    if (text[0] != 'b' || colon == NULL ||
+        !bwl_number_parse(&number, text + 1, (size_t)(colon - text - 1), VERSION_MAX))
+        return 0;
+    return (unsigned)number;
+}
+
+static void write_value_of(bwl_resp_writer *writer, const bwl_redis_question *q, const char *token)
+{
+    char value[BWL_QUEUE_VALUE_SIZE + 1];
+
+    bwl_queue_value_write(value, q->self->session, token);
+    bwl_resp_write_bulk(writer, value, BWL_QUEUE_VALUE_SIZE);
+}
+
+static void write_value(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    write_value_of(writer, q, q->token);
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool by_text)
+{
+    bwl_resp_write_text(writer, by_text ? "EVAL" : "EVALSHA");
+    bwl_resp_write_text(writer, by_text ? bwl_scripts[id].text : bwl_scripts[id].sha1);
+}
+
+static void write_begin(bwl_resp_writer *writer, const bwl_redis_question *q, bwl_script_id id,
+                        uint32_t arguments)
+{
+    bwl_resp_write_array(writer, 3 + KEYS + arguments);
+    write_script(writer, id, q->by_text);
+    write_keys(writer, q);
+}
+
+static void write_say(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    if (q->self->is_patient)
+        bwl_resp_write_text(writer, "spublish");
+    else
+        bwl_resp_write_text(writer, q->self->says_by_shard ? "SPUBLISH" : "PUBLISH");
+}
+
+static void write_member(bwl_resp_writer *writer, const bwl_redis_question *q, const char *inbox)
+{
+    char                  value[BWL_QUEUE_VALUE_SIZE + 1];
+    char                  member[MEMBER_ROOM];
+    const bwl_queue_self *self = q->self;
+
+    bwl_queue_value_write(value, self->session, q->token);
+    (void)snprintf(member, sizeof member, "%s %u.%016llx %s %lld", value, (unsigned)self->slot,
+                   (unsigned long long)self->generation, inbox, (long long)self->claim_ms);
+    bwl_resp_write_text(writer, member);
+}
+
+/* Is it none of those before it? */
+static bool is_another(const bwl_queue_self *self, unsigned nth)
+{
+    if (self->inboxes[nth][0] == '\0')
+        return false;
+    for (unsigned i = 0; i < nth; i++)
+        if (strcmp(self->inboxes[i], self->inboxes[nth]) == 0)
+            return false;
+    return true;
+}
+
+static uint32_t members_count(const bwl_queue_self *self)
+{
+    uint32_t count = 0;
+
+    for (unsigned i = 0; i < BWL_QUEUE_INBOXES; i++)
+        count += is_another(self, i);
+    return count;
+}
+
+static void write_members(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    for (unsigned i = 0; i < BWL_QUEUE_INBOXES; i++)
+        if (is_another(q->self, i))
+            write_member(writer, q, q->self->inboxes[i]);
+}
+
+static void write_acquire(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    bool joins = q->word == REDIS_QUEUE_JOIN;
+
+    write_begin(writer, q, joins ? BWL_SCRIPT_QUEUE_JOIN : BWL_SCRIPT_QUEUE_TAKE, joins ? 6 : 3);
+    write_value(writer, q);
+    bwl_resp_write_integer(writer, q->lease_ms);
+    write_say(writer, q);
+    if (joins) {
+        write_member(writer, q, q->self->inboxes[0]);
+        bwl_resp_write_integer(writer, q->stamp);
+        bwl_resp_write_integer(writer, q->self->queue_max);
+    }
+}
+
+static void write_requeue(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    write_begin(writer, q, BWL_SCRIPT_QUEUE_REQUEUE, 5);
+    write_value(writer, q);
+    bwl_resp_write_integer(writer, q->lease_ms);
+    write_say(writer, q);
+    write_member(writer, q, q->self->inboxes[0]);
+    write_value_of(writer, q, q->former);
+}
+
+static void write_extend(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    bwl_resp_write_array(writer, 6);
+    write_script(writer, BWL_SCRIPT_EXTEND_IF_MINE, q->by_text);
+    bwl_resp_write_text(writer, "1");
+    bwl_resp_write_bulk(writer, q->key, q->key_size);
+    write_value(writer, q);
+    bwl_resp_write_integer(writer, q->lease_ms);
+}
+
+static void write_with_members(bwl_resp_writer *writer, const bwl_redis_question *q,
+                               bwl_script_id id)
+{
+    write_begin(writer, q, id, 2 + members_count(q->self));
+    write_value(writer, q);
+    write_say(writer, q);
+    write_members(writer, q);
+}
+
+void bwl_queue_write(bwl_resp_writer *writer, const bwl_redis_question *question)
+{
+    assert(bwl_queue_is(question->word));
+    assert(question->self != NULL);
+    if (question->word == REDIS_QUEUE_TAKE || question->word == REDIS_QUEUE_JOIN) {
+        write_acquire(writer, question);
+    } else if (question->word == REDIS_QUEUE_REQUEUE) {
+        write_requeue(writer, question);
+    } else if (question->word == REDIS_QUEUE_EXTEND) {
+        write_extend(writer, question);
+    } else if (question->word == REDIS_QUEUE_BEAT) {
+        write_with_members(writer, question, BWL_SCRIPT_QUEUE_BEAT);
+    } else if (question->word == REDIS_QUEUE_CANCEL) {
+        write_with_members(writer, question, BWL_SCRIPT_QUEUE_CANCEL);
+    } else if (question->word == REDIS_QUEUE_RELEASE) {
+        write_begin(writer, question, BWL_SCRIPT_QUEUE_RELEASE, 2);
+        write_value(writer, question);
+        write_say(writer, question);
+    } else {
+        write_begin(writer, question, BWL_SCRIPT_QUEUE_POKE, 1);
+        write_say(writer, question);
+    }
+}
+
+/* ---- greeting -------------------------------------------------------------------------------- */
+
+void bwl_queue_write_inbox(bwl_resp_writer *writer, bool by_shard, const char *inbox)
+{
+    bwl_resp_write_array(writer, 2);
+    bwl_resp_write_text(writer, by_shard ? "SSUBSCRIBE" : "SUBSCRIBE");
+    bwl_resp_write_text(writer, inbox);
+    bwl_resp_write_array(writer, 3);
+    bwl_resp_write_text(writer, by_shard ? "SPUBLISH" : "PUBLISH");
+    bwl_resp_write_text(writer, inbox);
+    bwl_resp_write_text(writer, "H");
+}
+
+void bwl_queue_write_scripts(bwl_resp_writer *writer)
+{
+    bwl_resp_write_array(writer, 2 + BWL_QUEUE_SCRIPTS);
+    bwl_resp_write_text(writer, "SCRIPT");
+    bwl_resp_write_text(writer, "EXISTS");
+    for (unsigned i = 0; i < BWL_QUEUE_SCRIPTS; i++)
+        bwl_resp_write_text(writer, bwl_scripts[scripts[i]].sha1);
+}
+
+/* With a session that is "": what comes before it. */
+static void write_who_key(bwl_resp_writer *writer, const char *tag, const char *session)
+{
+    char key[sizeof BWL_QUEUE_WHO + BWL_QUEUE_TAG_MAX + 1 + BWL_QUEUE_SESSION_SIZE];
+
+    (void)snprintf(key, sizeof key, "%s%.*s%s%.*s", BWL_QUEUE_WHO, BWL_QUEUE_TAG_MAX, tag,
+                   tag[0] != '\0' ? ":" : "", BWL_QUEUE_SESSION_SIZE, session);
+    bwl_resp_write_text(writer, key);
+}
+
+void bwl_queue_write_floor(bwl_resp_writer *writer, const bwl_queue_card *card)
+{
+    assert(strlen(card->session) == BWL_QUEUE_SESSION_SIZE);
+    bwl_resp_write_array(writer, 14);
+    write_script(writer, BWL_SCRIPT_QUEUE_FLOOR, true);
+    bwl_resp_write_text(writer, card->tag[0] != '\0' ? "1" : "2");
+    write_fences_key(writer, card->tag);
+    write_who_key(writer, card->tag, card->session);
+    bwl_resp_write_integer(writer, card->kept_ms);
+    bwl_resp_write_text(writer, "uid");
+    bwl_resp_write_integer(writer, card->uid);
+    bwl_resp_write_text(writer, "pid");
+    bwl_resp_write_integer(writer, card->pid);
+    bwl_resp_write_text(writer, "host");
+    bwl_resp_write_text(writer, card->host);
+    bwl_resp_write_text(writer, "program");
+    bwl_resp_write_text(writer, card->program);
+}
+
+/* The field of the note. */
+static void write_broken_field(bwl_resp_writer *writer, const char *token)
+{
+    char field[16 + BWL_TOKEN_MAX];
+
+    (void)snprintf(field, sizeof field, "broken:%.*s", BWL_QUEUE_TOKEN_SIZE, token);
+    bwl_resp_write_text(writer, field);
+}
+
+void bwl_queue_write_broken(bwl_resp_writer *writer, const char *tag, const char *session,
+                            const char *token, const char *who)
+{
+    /* HSET alone would make a key that never expires. */
+    static const char script[] = "if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end\n"
+                                 "return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])";
+
+    bwl_resp_write_array(writer, 6);
+    bwl_resp_write_text(writer, "EVAL");
+    bwl_resp_write_text(writer, script);
+    bwl_resp_write_text(writer, "1");
+    write_who_key(writer, tag, session);
+    write_broken_field(writer, token);
+    bwl_resp_write_text(writer, who);
+}
+
+void bwl_queue_write_ask_broken(bwl_resp_writer *writer, const char *tag, const char *session,
+                                const char *token)
+{
+    bwl_resp_write_array(writer, 3);
+    bwl_resp_write_text(writer, "HGET");
+    write_who_key(writer, tag, session);
+    write_broken_field(writer, token);
+}
+
+void bwl_queue_write_leave(bwl_resp_writer *writer, const char *tag, const char *session)
+{
+    bwl_resp_write_array(writer, 2);
+    bwl_resp_write_text(writer, "DEL");
+    write_who_key(writer, tag, session);
+}
+
+void bwl_queue_write_look(bwl_resp_writer *writer, const char *key, size_t key_size,
+                          const char *tag, bool by_text)
+{
+    bwl_resp_write_array(writer, tag[0] != '\0' ? 5 : 4);
+    write_script(writer, BWL_SCRIPT_QUEUE_LOOK, by_text);
+    bwl_resp_write_text(writer, "1");
+    bwl_resp_write_bulk(writer, key, key_size);
+    if (tag[0] != '\0')
+        write_who_key(writer, tag, "");
+}
+
+bool bwl_queue_read_scripts(const char *bytes, size_t size, unsigned *ret_missing)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  value;
+    unsigned        missing = 0;
+
+    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '*' ||
+        value.count != BWL_QUEUE_SCRIPTS)
+        return false;
+    for (unsigned i = 0; i < BWL_QUEUE_SCRIPTS; i++) {
+        if (!bwl_resp_next_bare(&cursor, &value) || value.type != ':')
+            return false;
+        missing |= value.integer == 0 ? 1u << i : 0;
+    }
+    *ret_missing = missing;
+    return true;
+}
+
+void bwl_queue_write_load(bwl_resp_writer *writer, unsigned nth)
+{
+    assert(nth < BWL_QUEUE_SCRIPTS);
+    bwl_resp_write_array(writer, 3);
+    bwl_resp_write_text(writer, "SCRIPT");
+    bwl_resp_write_text(writer, "LOAD");
+    bwl_resp_write_text(writer, bwl_scripts[scripts[nth]].text);
+}

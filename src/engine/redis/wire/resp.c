@@ -1,0 +1,492 @@
+/*
+ * RESP: the scanner, the cursor and the writer.  The header draws the machine.
+ *
+ * The scanner trusts nobody: its bytes come from a peer.  The cursor trusts the scanner: it reads
+ * a frame that has been passed, so what is wrong there is a mistake of ours, and asserts say so
+ * before a byte outside the frame is touched.
+ */
+#include "engine/redis/wire/resp.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    PREFIX_SIZE     = 4,  /* of a verbatim string: "txt:" */
+    LINE_END_SIZE   = 2,  /* CR LF */
+    NUMBER_SIZE_MAX = 20, /* the digits of UINT64_MAX, or a sign and those of INT64_MIN */
+    HEADER_SIZE_MAX = 1 + NUMBER_SIZE_MAX + LINE_END_SIZE,
+};
+
+_Static_assert(BWL_RESP_ELEMENTS_MAX <= UINT16_MAX, "scan.left counts them in 16 bits");
+_Static_assert(BWL_RESP_BULK_MAX < BWL_RESP_FRAME_MAX, "the largest bulk fits into a frame");
+
+static bool is_text(char type)
+{
+    return type == '+' || type == '-' || type == ',' || type == '(';
+}
+
+static bool is_bulk(char type)
+{
+    return type == '$' || type == '!' || type == '=';
+}
+
+static bool is_aggregate(char type)
+{
+    return type == '*' || type == '~' || type == '>' || type == '%' || type == '|';
+}
+
+/* How many values stand inside an aggregate whose header says `number`. */
+static uint64_t children_of(char type, uint64_t number)
+{
+    const bool holds_pairs = type == '%' || type == '|';
+
+    assert(is_aggregate(type));
+    assert(number <= BWL_RESP_ELEMENTS_MAX * 10 + 9);
+    return holds_pairs ? 2 * number : number;
+}
+
+/* How many values must come after an aggregate's header before it is over.  An attribute is over
+   when the value it annotates is, so it also waits for that one, in the place of its parent. */
+static uint64_t claim_of(char type, uint64_t number)
+{
+    return children_of(type, number) + (type == '|' ? 1 : 0);
+}
+
+/* ---- the scanner ---- */
+
+static bwl_resp_status take_type(bwl_resp_scan *scan, char byte)
+{
+    /* A push belongs to no reply.  One inside a reply would be counted as an item of it, and from
+       then on every answer would go to the wrong question. */
+    if (byte == '>' && scan->depth > 0)
+        return BWL_RESP_MALFORMED;
+
+    if (is_text(byte))
+        scan->place = BWL_RESP_AT_TEXT;
+    else if (byte == '#' || byte == '_')
+        scan->place = BWL_RESP_AT_MARK;
+    else if (byte == ':' || is_bulk(byte) || is_aggregate(byte))
+        scan->place = BWL_RESP_AT_NUMBER;
+    else
+        return BWL_RESP_MALFORMED;
+    scan->type     = byte;
+    scan->negative = false;
+    scan->number   = 0;
+    scan->taken    = 0;
+    return BWL_RESP_MORE;
+}
+
+static bwl_resp_status take_text(bwl_resp_scan *scan, char byte)
+{
+    if (byte == '\r') {
+        scan->place = BWL_RESP_AT_LINE_END;
+        return BWL_RESP_MORE;
+    }
+    if (byte == '\n')
+        return BWL_RESP_MALFORMED;
+    if (scan->taken == BWL_RESP_LINE_MAX)
+        return BWL_RESP_TOO_BIG;
+
+    scan->taken++;
+    return BWL_RESP_MORE;
+}
+
+/* The line of '#' is one letter, the line of '_' is empty. */
+static bwl_resp_status take_mark(bwl_resp_scan *scan, char byte)
+{
+    const uint32_t letters = scan->type == '#' ? 1 : 0;
+
+    assert(scan->taken <= letters);
+    if (scan->taken < letters) {
+        scan->taken++;
+        return byte == 't' || byte == 'f' ? BWL_RESP_MORE : BWL_RESP_MALFORMED;
+    }
+    if (byte != '\r')
+        return BWL_RESP_MALFORMED;
+
+    scan->place = BWL_RESP_AT_LINE_END;
+    return BWL_RESP_MORE;
+}
+
+/* Is this the header of a RESP2 null?  The one length with a sign is -1. */
+static bool is_null_length(const bwl_resp_scan *scan)
+{
+    return scan->negative && scan->type != ':';
+}
+
+static uint64_t magnitude_max(const bwl_resp_scan *scan)
+{
+    if (is_null_length(scan))
+        return 1;
+    if (scan->type == ':')
+        return (uint64_t)INT64_MAX + (scan->negative ? 1 : 0);
+    return UINT64_MAX; /* a length: claims_too_much() stops it long before */
+}
+
+/* Would the frame be over a limit if the number ended here?  More digits only make it worse, so
+   this is asked at each digit: a bomb is refused before its header is complete. */
+static bool claims_too_much(const bwl_resp_scan *scan)
+{
+    if (is_aggregate(scan->type))
+        return scan->depth == BWL_RESP_DEPTH_MAX ||
+               scan->elements + claim_of(scan->type, scan->number) > BWL_RESP_ELEMENTS_MAX;
+    if (is_bulk(scan->type))
+        return scan->number > BWL_RESP_BULK_MAX ||
+               scan->size + LINE_END_SIZE + scan->number + LINE_END_SIZE > BWL_RESP_FRAME_MAX;
+    return false;
+}
+
+static bwl_resp_status take_digit(bwl_resp_scan *scan, char byte)
+{
+    const bool is_first = scan->taken == (scan->negative ? 1 : 0);
+
+    if (byte < '0' || byte > '9')
+        return BWL_RESP_MALFORMED;
+    const uint64_t digit = (uint64_t)(byte - '0');
+    if (!is_first && scan->number == 0)
+        return BWL_RESP_MALFORMED; /* a leading zero */
+    if (is_first && scan->negative && digit == 0)
+        return BWL_RESP_MALFORMED; /* minus zero */
+    const uint64_t max = magnitude_max(scan);
+    if (digit > max || scan->number > (max - digit) / 10)
+        return BWL_RESP_MALFORMED; /* no int64, or a length below -1 */
+
+    scan->number = scan->number * 10 + digit;
+    scan->taken++;
+    assert(scan->taken <= NUMBER_SIZE_MAX);
+    if (!is_null_length(scan) && claims_too_much(scan))
+        return BWL_RESP_TOO_BIG;
+    return BWL_RESP_MORE;
+}
+
+static bwl_resp_status take_number(bwl_resp_scan *scan, char byte)
+{
+    const char type            = scan->type;
+    const bool may_be_negative = type == ':' || type == '$' || type == '*';
+
+    if (byte == '-' && scan->taken == 0 && may_be_negative) {
+        scan->negative = true;
+        scan->taken    = 1;
+        return BWL_RESP_MORE;
+    }
+    if (byte != '\r')
+        return take_digit(scan, byte);
+    if (scan->taken == (scan->negative ? 1 : 0))
+        return BWL_RESP_MALFORMED; /* no digits */
+    if (type == '=' && scan->number < PREFIX_SIZE)
+        return BWL_RESP_MALFORMED;
+
+    scan->place = BWL_RESP_AT_LINE_END;
+    return BWL_RESP_MORE;
+}
+
+/* An item is complete, and with it each aggregate it was the last item of. */
+static bwl_resp_status end_item(bwl_resp_scan *scan)
+{
+    scan->place = BWL_RESP_AT_TYPE;
+    while (scan->depth > 0) {
+        uint16_t *left = &scan->left[scan->depth - 1];
+
+        assert(*left > 0);
+        (*left)--;
+        if (*left > 0)
+            return BWL_RESP_MORE;
+        scan->depth--;
+    }
+    return BWL_RESP_OK;
+}
+
+static bwl_resp_status begin_aggregate(bwl_resp_scan *scan)
+{
+    const uint64_t claim = claim_of(scan->type, scan->number);
+
+    assert(scan->depth < BWL_RESP_DEPTH_MAX);
+    assert(scan->elements + claim <= BWL_RESP_ELEMENTS_MAX);
+    if (claim == 0)
+        return end_item(scan);
+
+    scan->elements += (uint32_t)claim;
+    scan->left[scan->depth] = (uint16_t)claim;
+    scan->depth++;
+    scan->place = BWL_RESP_AT_TYPE;
+    return BWL_RESP_MORE;
+}
+
+static bwl_resp_status begin_bulk(bwl_resp_scan *scan)
+{
+    assert(scan->number <= BWL_RESP_BULK_MAX);
+    scan->bulk_left = (uint32_t)scan->number;
+    scan->taken     = 0;
+    scan->place     = scan->type == '=' ? BWL_RESP_AT_PREFIX : BWL_RESP_AT_BULK;
+    return BWL_RESP_MORE;
+}
+
+static bwl_resp_status take_line_end(bwl_resp_scan *scan, char byte)
+{
+    if (byte != '\n')
+        return BWL_RESP_MALFORMED;
+    if (is_null_length(scan))
+        return end_item(scan);
+    if (is_bulk(scan->type))
+        return begin_bulk(scan);
+    if (is_aggregate(scan->type))
+        return begin_aggregate(scan);
+    return end_item(scan);
+}
+
+static bwl_resp_status take_prefix(bwl_resp_scan *scan, char byte)
+{
+    assert(scan->bulk_left > 0);
+    assert(scan->taken < PREFIX_SIZE);
+    scan->bulk_left--;
+    scan->taken++;
+    if (scan->taken < PREFIX_SIZE)
+        return BWL_RESP_MORE;
+
+    if (byte != ':')
+        return BWL_RESP_MALFORMED;
+    scan->place = BWL_RESP_AT_BULK;
+    return BWL_RESP_MORE;
+}
+
+/* Any byte may stand in a payload, so this one takes as many as there are. */
+static bwl_resp_status take_bulk(bwl_resp_scan *scan, size_t available)
+{
+    const size_t taken = available < scan->bulk_left ? available : scan->bulk_left;
+
+    assert(taken > 0);
+    scan->size += taken;
+    scan->bulk_left -= (uint32_t)taken;
+    return BWL_RESP_MORE;
+}
+
+static bwl_resp_status take(bwl_resp_scan *scan, const char *bytes, size_t size)
+{
+    assert(scan->size < size);
+    assert(scan->place <= BWL_RESP_AT_BULK_LF); /* else it did not start as { 0 } */
+    if (scan->place == BWL_RESP_AT_BULK && scan->bulk_left > 0)
+        return take_bulk(scan, size - scan->size);
+
+    const char byte = bytes[scan->size];
+    scan->size++;
+    switch (scan->place) {
+    case BWL_RESP_AT_TYPE: return take_type(scan, byte);
+    case BWL_RESP_AT_TEXT: return take_text(scan, byte);
+    case BWL_RESP_AT_MARK: return take_mark(scan, byte);
+    case BWL_RESP_AT_NUMBER: return take_number(scan, byte);
+    case BWL_RESP_AT_LINE_END: return take_line_end(scan, byte);
+    case BWL_RESP_AT_PREFIX: return take_prefix(scan, byte);
+    case BWL_RESP_AT_BULK: /* the payload is over */
+        if (byte != '\r')
+            return BWL_RESP_MALFORMED;
+        scan->place = BWL_RESP_AT_BULK_LF;
+        return BWL_RESP_MORE;
+    case BWL_RESP_AT_BULK_LF: return byte == '\n' ? end_item(scan) : BWL_RESP_MALFORMED;
+    }
+    return BWL_RESP_MALFORMED; /* not reached: see the assert on top */
+}
+
+bwl_resp_status bwl_resp_scan_bytes(bwl_resp_scan *scan, const char *bytes, size_t size)
+{
+    assert(bytes != NULL || size == 0);
+    assert(size >= scan->size);
+    while (scan->status == BWL_RESP_MORE && scan->size < size) {
+        scan->status = take(scan, bytes, size);
+        if (scan->status == BWL_RESP_MORE && scan->size >= BWL_RESP_FRAME_MAX)
+            scan->status = BWL_RESP_TOO_BIG;
+    }
+    assert(scan->status != BWL_RESP_OK || scan->depth == 0);
+    return scan->status;
+}
+
+/* ---- the cursor ---- */
+
+/* The number of a line that take_number() has passed. */
+static int64_t integer_of(const char *line, size_t size)
+{
+    const bool negative  = line[0] == '-';
+    uint64_t   magnitude = 0;
+
+    assert(size > (negative ? 1 : 0));
+    assert(size <= NUMBER_SIZE_MAX);
+    for (size_t i = negative ? 1 : 0; i < size; i++)
+        magnitude = magnitude * 10 + (uint64_t)(line[i] - '0');
+    /* The magnitude of INT64_MIN is no int64, hence the detour by one. */
+    return negative ? -(int64_t)(magnitude - 1) - 1 : (int64_t)magnitude;
+}
+
+bwl_resp_cursor bwl_resp_begin(const char *bytes, size_t size)
+{
+    assert(bytes != NULL);
+    assert(size <= BWL_RESP_FRAME_MAX);
+    return (bwl_resp_cursor){ .bytes = bytes, .size = size };
+}
+
+/* Completes a value whose header, the cursor is behind it, gives a length. */
+static void read_counted(bwl_resp_cursor *cursor, int64_t length, bwl_resp_value *value)
+{
+    const size_t left = cursor->size - cursor->at;
+
+    if (length < 0) {
+        value->type = '_';
+    } else if (is_aggregate(value->type)) {
+        value->count = (uint32_t)children_of(value->type, (uint64_t)length);
+    } else {
+        assert(is_bulk(value->type)); /* else this is no scanned frame */
+        assert((uint64_t)length + LINE_END_SIZE <= left);
+        value->text = cursor->bytes + cursor->at;
+        value->size = (size_t)length;
+        cursor->at += value->size + LINE_END_SIZE;
+    }
+}
+
+/* Reads one line, whose type byte is before the cursor, and says how long it is without its end. */
+static size_t read_line(bwl_resp_cursor *cursor)
+{
+    const char *line     = cursor->bytes + cursor->at;
+    const char *line_end = memchr(line, '\r', cursor->size - cursor->at);
+
+    assert(line_end != NULL);
+    cursor->at += (size_t)(line_end - line) + LINE_END_SIZE;
+    assert(cursor->at <= cursor->size);
+    return (size_t)(line_end - line);
+}
+
+bool bwl_resp_next(bwl_resp_cursor *cursor, bwl_resp_value *ret_value)
+{
+    assert(cursor->at <= cursor->size);
+    if (cursor->at == cursor->size)
+        return false;
+
+    bwl_resp_value value = { .type = cursor->bytes[cursor->at] };
+    cursor->at++;
+    const char  *line      = cursor->bytes + cursor->at;
+    const size_t line_size = read_line(cursor);
+    if (is_text(value.type)) {
+        value.text = line;
+        value.size = line_size;
+    } else if (value.type == '#') {
+        value.integer = line[0] == 't';
+    } else if (value.type == ':') {
+        value.integer = integer_of(line, line_size);
+    } else if (value.type != '_') {
+        read_counted(cursor, integer_of(line, line_size), &value);
+    }
+    *ret_value = value;
+    return true;
+}
+
+bool bwl_resp_next_bare(bwl_resp_cursor *cursor, bwl_resp_value *ret_value)
+{
+    bwl_resp_value value;
+
+    while (bwl_resp_next(cursor, &value)) {
+        if (value.type != '|') {
+            *ret_value = value;
+            return true;
+        }
+        bwl_resp_skip(cursor, &value);
+    }
+    return false;
+}
+
+void bwl_resp_skip(bwl_resp_cursor *cursor, const bwl_resp_value *aggregate)
+{
+    uint32_t left = aggregate->count;
+
+    assert(left <= BWL_RESP_ELEMENTS_MAX);
+    while (left > 0) {
+        bwl_resp_value value;
+        const bool     found = bwl_resp_next(cursor, &value);
+
+        assert(found);
+        left += value.count;
+        /* An attribute stands beside the items and is none of them. */
+        if (value.type != '|')
+            left--;
+    }
+    assert(cursor->at <= cursor->size);
+}
+
+bool bwl_resp_text_is(const bwl_resp_value *value, const char *text)
+{
+    assert(text != NULL);
+    if (value->text == NULL)
+        return false;
+    const size_t size = strlen(text);
+    return value->size == size && memcmp(value->text, text, size) == 0;
+}
+
+/* ---- the writer ---- */
+
+/* Writes the digits so that they end where `end` points, and says where they begin. */
+static char *format_number(char *end, bool negative, uint64_t magnitude)
+{
+    char *begin = end;
+
+    do {
+        *--begin = (char)('0' + magnitude % 10);
+        magnitude /= 10;
+    } while (magnitude > 0);
+    if (negative)
+        *--begin = '-';
+    assert(end - begin <= NUMBER_SIZE_MAX);
+    return begin;
+}
+
+/* Makes room for a whole item, writes its header, and says where its payload goes.  NULL: once an
+   item did not fit, none of the later ones is written, even if it is shorter. */
+static char *begin_item(bwl_resp_writer *writer, char type, uint64_t number, size_t payload_size,
+                        size_t end_size)
+{
+    char         header[HEADER_SIZE_MAX];
+    char        *line_end    = header + sizeof header - LINE_END_SIZE;
+    char        *begin       = format_number(line_end, false, number) - 1;
+    const size_t header_size = (size_t)(header + sizeof header - begin);
+    const size_t room        = writer->capacity - writer->size;
+
+    assert(writer->size <= writer->capacity);
+    *begin = type;
+    memcpy(line_end, "\r\n", LINE_END_SIZE);
+    if (header_size + end_size > room || payload_size > room - header_size - end_size)
+        writer->overflowed = true;
+    if (writer->overflowed)
+        return NULL;
+    char *item = writer->bytes + writer->size;
+    memcpy(item, begin, header_size);
+    writer->size += header_size + payload_size + end_size;
+    return item + header_size;
+}
+
+void bwl_resp_write_array(bwl_resp_writer *writer, uint32_t count)
+{
+    (void)begin_item(writer, '*', count, 0, 0);
+}
+
+void bwl_resp_write_bulk(bwl_resp_writer *writer, const char *bytes, size_t size)
+{
+    assert(bytes != NULL || size == 0);
+    char *payload = begin_item(writer, '$', size, size, LINE_END_SIZE);
+    if (payload == NULL)
+        return;
+    if (size > 0) /* nothing may come as NULL, which memcpy must not see */
+        memcpy(payload, bytes, size);
+    memcpy(payload + size, "\r\n", LINE_END_SIZE);
+}
+
+void bwl_resp_write_text(bwl_resp_writer *writer, const char *text)
+{
+    assert(text != NULL);
+    bwl_resp_write_bulk(writer, text, strlen(text));
+}
+
+void bwl_resp_write_integer(bwl_resp_writer *writer, int64_t integer)
+{
+    const bool negative = integer < 0;
+    /* Unsigned negation is defined for every value, INT64_MIN included. */
+    const uint64_t magnitude = negative ? 0 - (uint64_t)integer : (uint64_t)integer;
+    char           number[NUMBER_SIZE_MAX];
+    const char    *digits = format_number(number + sizeof number, negative, magnitude);
+
+    bwl_resp_write_bulk(writer, digits, (size_t)(number + sizeof number - digits));
+}

@@ -1,0 +1,51 @@
+/*
+ * sentinel.h -- what is said to Redis Sentinel, and what it says: the address of a service's
+ * primary.
+ *
+ *      HELLO 3 [AUTH user password]
+ *      SUBSCRIBE +switch-master                   before the question, so that none is missed
+ *      SENTINEL GET-MASTER-ADDR-BY-NAME service   host and port, or nothing: it knows no such
+ *
+ *      > message +switch-master "service old-host old-port new-host new-port"
+ *
+ * Source: redis.io, "High availability with Redis Sentinel", its sections on the API and on Pub/Sub
+ * messages; "Guidelines for Redis clients with support for Redis Sentinel".
+ */
+#ifndef BWL_ENGINE_REDIS_WIRE_SENTINEL_H
+#define BWL_ENGINE_REDIS_WIRE_SENTINEL_H
+
+#include "engine/redis/wire/resp.h"
+
+enum {
+    BWL_PRIMARY_HOST_MAX   = 255,
+    BWL_SENTINEL_NAME_MAX  = 255, /* bytes of a service's name                                 */
+    BWL_SENTINEL_WORD_ROOM = 512, /* for one of the words below, but for who we are            */
+};
+
+typedef struct bwl_primary {
+    char     host[BWL_PRIMARY_HOST_MAX + 1];
+    uint16_t port;
+} bwl_primary;
+
+bool bwl_primary_is(const bwl_primary *one, const bwl_primary *other);
+
+typedef enum bwl_sentinel_says {
+    BWL_SENTINEL_STRANGE = 1, /* what it says is not what was asked for                        */
+    BWL_SENTINEL_ERROR,       /* an error of the server: see the bytes                          */
+    BWL_SENTINEL_UNKNOWN,     /* it watches no such service                                    */
+    BWL_SENTINEL_FOUND,
+} bwl_sentinel_says;
+
+/* `user` may be NULL; with a password of NULL nobody is named. */
+void bwl_sentinel_write_hello(bwl_resp_writer *writer, const char *user, const char *password);
+void bwl_sentinel_write_subscribe(bwl_resp_writer *writer);
+void bwl_sentinel_write_question(bwl_resp_writer *writer, const char *service);
+
+/* Of a frame that is no push: the answer to the question. */
+bwl_sentinel_says bwl_sentinel_read(bwl_primary *ret_primary, const char *bytes, size_t size);
+
+/* Of a push: that of a switch of this service?  Anything else is false. */
+bool bwl_sentinel_read_switch(bwl_primary *ret_primary, const char *service, const char *bytes,
+                              size_t size);
+
+#endif

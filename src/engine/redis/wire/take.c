@@ -1,0 +1,159 @@
+/*
+ * take.c -- see take.h, and scripts/take_stamp.lua.
+ *
+ * The server's clock has microseconds.  A stamp in nanoseconds is written with three zeros behind
+ * them; a float is that double which is nearest to the whole number of microseconds.
+ */
+#include "engine/redis/wire/take.h"
+#include "engine/redis/wire/stamp.h"
+
+#include <string.h>
+
+enum {
+    NS_IN_US = 1000,
+    US_IN_MS = 1000,
+    TEXT_MAX = 2 * BWL_VALUE_MAX + 32, /* a pattern may have an escape before every byte        */
+};
+
+typedef struct text {
+    char   bytes[TEXT_MAX];
+    size_t size;
+} text;
+
+static void add(text *t, const char *bytes)
+{
+    size_t size = bytes != NULL ? strlen(bytes) : 0;
+
+    assert(size <= TEXT_MAX - t->size);
+    memcpy(t->bytes + t->size, bytes != NULL ? bytes : "", size);
+    t->size += size;
+}
+
+/* In a pattern of Lua, '%' before what is neither letter nor digit takes its meaning away. */
+static void add_escaped(text *t, const char *bytes)
+{
+    for (; bytes != NULL && *bytes != '\0'; bytes++) {
+        bool is_plain = (*bytes >= '0' && *bytes <= '9') || (*bytes >= 'A' && *bytes <= 'Z') ||
+                        (*bytes >= 'a' && *bytes <= 'z') || (unsigned char)*bytes >= 0x80;
+        if (!is_plain)
+            add(t, "%");
+        add(t, (char[]){ *bytes, '\0' });
+    }
+}
+
+static const char *form_of(bwl_value_shape shape)
+{
+    switch (shape) {
+    case BWL_VALUE_DECIMAL:
+    case BWL_VALUE_TOKEN_STAMP:
+    case BWL_VALUE_STAMP_TOKEN: return "d";
+    case BWL_VALUE_FLOAT_PYTHON:
+    case BWL_VALUE_FLOAT_RUBY: return "f";
+    case BWL_VALUE_FLOAT_PHP: return "p";
+    case BWL_VALUE_LITTLE_ENDIAN: return "l";
+    case BWL_VALUE_TOKEN:
+    case BWL_VALUE_LITERAL: break;
+    }
+    bwl_unreachable("there is no stamp in such a value");
+}
+
+/* What stands before the number and behind it: in our value, and as patterns for what others, whose
+ * tokens we do not know, may have there. */
+typedef struct surroundings {
+    text before;
+    text behind;
+    text before_any;
+    text behind_any;
+} surroundings;
+
+/* Whoever holds it has a token that we do not know. */
+static const char *any_token(bwl_token_shape shape)
+{
+    switch (shape) {
+    case BWL_TOKEN_UUID: return "%x+%-%x+%-%x+%-%x+%-%x+";
+    case BWL_TOKEN_HEX: return "%x+";
+    case BWL_TOKEN_PID_TID: return "[1-9]%d*%-[1-9]%d*";
+    case BWL_TOKEN_OURS:
+    case BWL_TOKEN_UUID_BARE:
+    case BWL_TOKEN_UUID1:
+    case BWL_TOKEN_UUID1_BARE:
+    case BWL_TOKEN_BASE64:
+    case BWL_TOKEN_BASE64_18:
+    case BWL_TOKEN_ALNUM_16:
+    case BWL_TOKEN_ALNUM_20:
+    case BWL_TOKEN_ALNUM_22:
+    case BWL_TOKEN_DATE_UUID:
+    case BWL_TOKEN_BASE64_32:
+    case BWL_TOKEN_UUID_THREAD: return "[%w_%-+/=:.@]+";
+    }
+    bwl_unreachable("no such shape");
+}
+
+static void look_around(surroundings *ret_s, const bwl_rules *rules, const char *token)
+{
+    *ret_s = (surroundings){ 0 };
+    add(&ret_s->before, rules->prefix);
+    add_escaped(&ret_s->before_any, rules->prefix);
+    if (rules->value == BWL_VALUE_TOKEN_STAMP) {
+        add(&ret_s->before, token);
+        add(&ret_s->before, ":");
+        add(&ret_s->before_any, any_token(rules->token));
+        add(&ret_s->before_any, ":");
+    }
+    if (rules->value == BWL_VALUE_STAMP_TOKEN) {
+        add(&ret_s->behind, "-");
+        add(&ret_s->behind, token);
+        add(&ret_s->behind_any, "%-");
+        add(&ret_s->behind_any, any_token(rules->token));
+    }
+    add(&ret_s->behind, rules->suffix);
+    add_escaped(&ret_s->behind_any, rules->suffix);
+}
+
+static void write_part(bwl_resp_writer *writer, const text *part)
+{
+    bwl_resp_write_bulk(writer, part->bytes, part->size);
+}
+
+void bwl_take_write(bwl_resp_writer *writer, const bwl_redis_question *question)
+{
+    const bwl_rules *rules = question->rules;
+    surroundings     s;
+
+    assert(rules->unit_ns > 0);
+    look_around(&s, rules, question->token);
+    bwl_resp_write_text(writer, form_of(rules->value));
+    write_part(writer, &s.before);
+    write_part(writer, &s.behind);
+    bwl_resp_write_integer(writer, rules->unit_ns / NS_IN_US);
+    bwl_resp_write_integer(writer, rules->whole_ns / NS_IN_US);
+    bwl_resp_write_integer(writer, question->lease_ms * US_IN_MS + rules->extra_ns / NS_IN_US);
+    bwl_resp_write_text(writer, rules->expired == BWL_STAMP_BEFORE_NOW ? "<" : "<=");
+    bwl_resp_write_text(writer, rules->stamp_is_start ? "1" : "0");
+    write_part(writer, &s.before_any);
+    write_part(writer, &s.behind_any);
+}
+
+bwl_redis_verdict bwl_take_read(const bwl_redis_question *question, const char *bytes, size_t size,
+                                bwl_redis_reply *ret_reply)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  value;
+    int64_t         stamp;
+
+    if (!bwl_resp_next_bare(&cursor, &value))
+        return BWL_REDIS_STRANGE;
+    if (value.type == ':' && (value.integer == 0 || value.integer == -1)) {
+        ret_reply->answer = value.integer == 0 ? BWL_NO : BWL_ALIEN;
+        return BWL_REDIS_ANSWER;
+    }
+    if (value.type != '$' || !bwl_value_read(&stamp, question->rules, value.text, value.size))
+        return BWL_REDIS_STRANGE;
+    *ret_reply = (bwl_redis_reply){
+        .answer  = BWL_YES,
+        .is_mine = true,
+        .number  = (uint64_t)stamp,
+        .print   = bwl_value_print(value.text, value.size),
+    };
+    return BWL_REDIS_ANSWER;
+}

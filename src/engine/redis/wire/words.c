@@ -1,0 +1,423 @@
+/*
+ * words.c -- see words.h.
+ *
+ *  SET_IF_ABSENT          SET key value NX PX lease          +OK: YES    null: NO
+ *  TAKE_STAMP             EVALSHA script 1 key ...           see take.h
+ *  the plain ones         see plain.h
+ *  those of a hash        see hash_lock.h
+ *  those of a sorted set  see zset_lock.h
+ *  those of a queue       see queue.h
+ *  the others             EVALSHA script 1 key value lease   :1: YES     :0: NO
+ *
+ * An error is LATER when its code says that the server cannot serve for now, and REFUSED otherwise;
+ * either way the command was not carried out.  Anything else is STRANGE: +QUEUED, for example, is
+ * what SET answers on a connection that is inside MULTI, and it is not a yes.
+ */
+#include "engine/redis/wire/words.h"
+#include "core/text.h"
+#include "engine/redis/wire/hash_lock.h"
+#include "engine/redis/wire/plain.h"
+#include "engine/redis/wire/queue.h"
+#include "engine/redis/wire/scripts.h"
+#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/take.h"
+#include "engine/redis/wire/zset_lock.h"
+
+#include <string.h>
+
+enum {
+    MS_IN_S = 1000,
+    ROOM    = 1536, /* for a command beside the key: a script by its text is the longest       */
+    ROOM_TO_TAKE = 4096,
+};
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static bwl_script_id script_of(bwl_redis_word word)
+{
+    switch (word) {
+    case REDIS_SET_IF_ABSENT_OR_MINE: return BWL_SCRIPT_SET_IF_ABSENT_OR_MINE;
+    case REDIS_EXTEND_IF_MINE: return BWL_SCRIPT_EXTEND_IF_MINE;
+    case REDIS_DELETE_IF_MINE:
+    case REDIS_DROP_STAMP: return BWL_SCRIPT_DELETE_IF_MINE;
+    case REDIS_TAKE_STAMP: return BWL_SCRIPT_TAKE_STAMP;
+    case REDIS_SET_IF_ABSENT:
+    case REDIS_SETNX:
+    case REDIS_READ:
+    case REDIS_SWAP:
+    case REDIS_DELETE:
+    case REDIS_EXPIRE:
+    case REDIS_EXPIRE_NOW:
+    case REDIS_READ_EXPIRY:
+    case REDIS_FIND_NO_EXPIRY:
+    case REDIS_WATCH_READ:
+    case REDIS_UNWATCH:
+    case REDIS_DELETE_WATCHED:
+    case REDIS_HASH_TAKE:
+    case REDIS_HASH_EXTEND:
+    case REDIS_HASH_RELEASE:
+    case REDIS_ZSET_TAKE:
+    case REDIS_ZSET_EXTEND:
+    case REDIS_ZSET_RELEASE:
+    case REDIS_QUEUE_TAKE:
+    case REDIS_QUEUE_JOIN:
+    case REDIS_QUEUE_BEAT:
+    case REDIS_QUEUE_EXTEND:
+    case REDIS_QUEUE_RELEASE:
+    case REDIS_QUEUE_CANCEL:
+    case REDIS_QUEUE_POKE:
+    case REDIS_QUEUE_REQUEUE:
+    case REDIS_REPLICATED: break;
+    }
+    bwl_unreachable("this word is a plain command, or another file's");
+}
+
+static void write_script(bwl_resp_writer *writer, bwl_script_id id, bool by_text)
+{
+    bwl_resp_write_text(writer, by_text ? "EVAL" : "EVALSHA");
+    bwl_resp_write_text(writer, by_text ? bwl_scripts[id].text : bwl_scripts[id].sha1);
+    bwl_resp_write_text(writer, "1");
+}
+
+static bwl_bytes value_of(const bwl_redis_question *q, char ret_bytes[BWL_VALUE_MAX])
+{
+    if (q->value != NULL)
+        return (bwl_bytes){ q->value, q->value_size };
+    return (bwl_bytes){ ret_bytes, bwl_value_write(ret_bytes, q->rules, q->token, q->stamp) };
+}
+
+static void write_value(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    char      bytes[BWL_VALUE_MAX];
+    bwl_bytes value = value_of(q, bytes);
+
+    bwl_resp_write_bulk(writer, value.at, value.size);
+}
+
+static void write_set(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    bool in_seconds = q->rules != NULL && q->rules->lease_in_seconds;
+
+    bwl_resp_write_array(writer, 6);
+    bwl_resp_write_text(writer, "SET");
+    bwl_resp_write_bulk(writer, q->key, q->key_size);
+    write_value(writer, q);
+    bwl_resp_write_text(writer, "NX");
+    bwl_resp_write_text(writer, in_seconds ? "EX" : "PX");
+    bwl_resp_write_integer(writer,
+                           in_seconds ? (q->lease_ms + MS_IN_S - 1) / MS_IN_S : q->lease_ms);
+}
+
+/* Of one whose value or lease is an argument. */
+static void write_scripted(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    bool has_lease = q->word != REDIS_DELETE_IF_MINE && q->word != REDIS_DROP_STAMP;
+
+    bwl_resp_write_array(writer, has_lease ? 6 : 5);
+    write_script(writer, script_of(q->word), q->by_text);
+    bwl_resp_write_bulk(writer, q->key, q->key_size);
+    write_value(writer, q);
+    if (has_lease)
+        bwl_resp_write_integer(writer, q->lease_ms);
+}
+
+static void write_signalled(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    char bytes[BWL_VALUE_MAX];
+
+    bwl_signal_write(writer, &q->signal, q->by_text, (bwl_bytes){ q->key, q->key_size },
+                     value_of(q, bytes));
+}
+
+static void write_take(bwl_resp_writer *writer, const bwl_redis_question *q)
+{
+    bwl_resp_write_array(writer, 4 + BWL_TAKE_ARGUMENTS);
+    write_script(writer, script_of(q->word), q->by_text);
+    bwl_resp_write_bulk(writer, q->key, q->key_size);
+    bwl_take_write(writer, q);
+}
+
+void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_question *question)
+{
+    if (question->word == REDIS_SET_IF_ABSENT)
+        write_set(writer, question);
+    else if (question->word == REDIS_TAKE_STAMP)
+        write_take(writer, question);
+    else if (bwl_plain_is(question->word))
+        bwl_plain_write(writer, question);
+    else if (bwl_hash_lock_is(question->word))
+        bwl_hash_lock_write(writer, question);
+    else if (bwl_zset_lock_is(question->word))
+        bwl_zset_lock_write(writer, question);
+    else if (bwl_queue_is(question->word))
+        bwl_queue_write(writer, question);
+    else if (question->word == REDIS_DELETE_IF_MINE && question->signal.kind != BWL_SIGNAL_NONE)
+        write_signalled(writer, question);
+    else
+        write_scripted(writer, question);
+}
+
+size_t bwl_redis_room(bwl_redis_word word, size_t key_size)
+{
+    if (bwl_queue_is(word))
+        return bwl_queue_room(key_size);
+    if (bwl_hash_lock_is(word))
+        return bwl_hash_lock_room(key_size);
+    if (bwl_zset_lock_is(word))
+        return bwl_zset_lock_room(key_size);
+    return (word == REDIS_TAKE_STAMP ? ROOM_TO_TAKE : ROOM) + key_size * bwl_redis_frames(word);
+}
+
+unsigned bwl_redis_frames(bwl_redis_word word)
+{
+    if (word == REDIS_WATCH_READ)
+        return 2;
+    return word == REDIS_DELETE_WATCHED ? 3 : 1;
+}
+
+bool bwl_redis_shows_value(bwl_redis_word word)
+{
+    return word == REDIS_READ || word == REDIS_SWAP || word == REDIS_WATCH_READ;
+}
+
+void bwl_redis_write_look(bwl_resp_writer *writer, const char *key, size_t key_size, bool by_text)
+{
+    bwl_resp_write_array(writer, 4);
+    write_script(writer, BWL_SCRIPT_LOOK, by_text);
+    bwl_resp_write_bulk(writer, key, key_size);
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/* Codes with which a server says: not now. */
+static const char *const not_now[] = {
+    "LOADING",  "BUSY",    "MASTERDOWN",  "READONLY", "NOREPLICAS",
+    "TRYAGAIN", "MISCONF", "CLUSTERDOWN", "OOM",
+};
+
+static bool first_value(const char *bytes, size_t size, bwl_resp_value *ret_value)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+
+    return bwl_resp_next_bare(&cursor, ret_value);
+}
+
+static bool is_error_value(const bwl_resp_value *value)
+{
+    return value->type == '-' || value->type == '!';
+}
+
+bool bwl_redis_is_error(const char *bytes, size_t size)
+{
+    bwl_resp_value value;
+
+    return first_value(bytes, size, &value) && is_error_value(&value);
+}
+
+static bool starts_with_code(const char *text, size_t size, const char *code)
+{
+    size_t length = strlen(code);
+
+    return size >= length && memcmp(text, code, length) == 0 &&
+           (size == length || text[length] == ' ');
+}
+
+/* Where the server begins to quote our own words; size if it does not. */
+static size_t quote_begins_at(const char *text, size_t size)
+{
+    static const char mark[] = "with args beginning with";
+    size_t            length = sizeof mark - 1;
+
+    for (size_t i = 0; i + length <= size; i++)
+        if (memcmp(text + i, mark, length) == 0)
+            return i;
+    return size;
+}
+
+/* Redis before 7 wraps the error of a command in a script: "ERR Error running script (...):
+ * @user_script:3: @user_script: 3: -OOM command not allowed". */
+static bool has_code(const bwl_resp_value *error, const char *code)
+{
+    if (starts_with_code(error->text, error->size, code))
+        return true;
+    if (!starts_with_code(error->text, error->size, "ERR"))
+        return false;
+    size_t end = quote_begins_at(error->text, error->size);
+    for (size_t i = 0; i + 1 < end; i++)
+        if (error->text[i] == '-' && (i == 0 || error->text[i - 1] == ' ') &&
+            starts_with_code(error->text + i + 1, error->size - i - 1, code))
+            return true;
+    return false;
+}
+
+bool bwl_redis_error_is(const char *bytes, size_t size, const char *code)
+{
+    bwl_resp_value value;
+
+    return first_value(bytes, size, &value) && is_error_value(&value) && has_code(&value, code);
+}
+
+bool bwl_redis_is_not_now(const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < sizeof not_now / sizeof not_now[0]; i++)
+        if (bwl_redis_error_is(bytes, size, not_now[i]))
+            return true;
+    return false;
+}
+
+void bwl_redis_error_text(char *ret_text, size_t capacity, const char *bytes, size_t size)
+{
+    bwl_resp_value value;
+    size_t         length = 0;
+
+    assert(capacity > 0);
+    ret_text[0] = '\0';
+    if (!first_value(bytes, size, &value) || !is_error_value(&value))
+        return;
+    size_t end = quote_begins_at(value.text, value.size);
+    while (end > 0 && (value.text[end - 1] == ' ' || value.text[end - 1] == ','))
+        end--;
+    for (size_t i = 0; i < end && length + 1 < capacity; i++) {
+        unsigned char c    = (unsigned char)value.text[i];
+        ret_text[length++] = c >= 0x20 && c < 0x7f ? (char)c : '?';
+    }
+    ret_text[length] = '\0';
+    if (length < end)
+        bwl_mark_cut(ret_text);
+}
+
+/* To WAIT, of a server that has become a replica: it is asked for its primary then, or waited for
+ * until it is one. */
+static bool is_of_replica(const bwl_resp_value *error)
+{
+    static const char words[] = "replica instances";
+    size_t            length  = sizeof words - 1;
+
+    if (has_code(error, "UNBLOCKED"))
+        return true;
+    for (size_t i = 0; i + length <= error->size; i++)
+        if (memcmp(error->text + i, words, length) == 0)
+            return true;
+    return false;
+}
+
+static bwl_redis_verdict read_error(const char *bytes, size_t size, bwl_answer *ret_answer)
+{
+    if (bwl_redis_error_is(bytes, size, "NOSCRIPT"))
+        return BWL_REDIS_NOSCRIPT;
+    *ret_answer = bwl_redis_is_not_now(bytes, size) ? BWL_LATER : BWL_REFUSED;
+    return BWL_REDIS_ANSWER;
+}
+
+/* ---- replies --------------------------------------------------------------------------------- */
+
+static bwl_redis_verdict answer(bwl_answer *ret_answer, bwl_answer answer_)
+{
+    *ret_answer = answer_;
+    return BWL_REDIS_ANSWER;
+}
+
+static bwl_redis_verdict read_set(const bwl_resp_value *value, bwl_answer *ret_answer)
+{
+    if (value->type == '+' && bwl_resp_text_is(value, "OK"))
+        return answer(ret_answer, BWL_YES);
+    if (value->type == '_')
+        return answer(ret_answer, BWL_NO);
+    return BWL_REDIS_STRANGE;
+}
+
+bwl_redis_verdict bwl_redis_read(const bwl_redis_question *question, unsigned nth,
+                                 const char *bytes, size_t size, bwl_redis_reply *ret_reply)
+{
+    bwl_resp_value value;
+
+    assert(nth < bwl_redis_frames(question->word));
+    *ret_reply = (bwl_redis_reply){ 0 };
+    if (!first_value(bytes, size, &value))
+        return BWL_REDIS_STRANGE;
+    if (is_error_value(&value)) {
+        if (bwl_redis_shows_value(question->word) && has_code(&value, "WRONGTYPE"))
+            return answer(&ret_reply->answer, BWL_ALIEN); /* a list, or a set */
+        if (question->word == REDIS_REPLICATED && is_of_replica(&value))
+            return answer(&ret_reply->answer, BWL_LATER);
+        return read_error(bytes, size, &ret_reply->answer);
+    }
+    if (question->word == REDIS_SET_IF_ABSENT)
+        return read_set(&value, &ret_reply->answer);
+    if (question->word == REDIS_TAKE_STAMP)
+        return bwl_take_read(question, bytes, size, ret_reply);
+    if (bwl_plain_is(question->word))
+        return bwl_plain_read(question, nth, bytes, size, ret_reply);
+    if (bwl_queue_is(question->word))
+        return bwl_queue_read(question, bytes, size, ret_reply);
+    if (question->word == REDIS_HASH_TAKE)
+        return bwl_hash_lock_read(&value, ret_reply);
+    if (value.type == ':' && value.integer == 1)
+        return answer(&ret_reply->answer, BWL_YES);
+    if (value.type == ':' && value.integer == 0)
+        return answer(&ret_reply->answer, BWL_NO);
+    return BWL_REDIS_STRANGE;
+}
+
+static bool copy_text(char *ret_text, size_t capacity, const bwl_resp_value *value)
+{
+    if ((value->type != '$' && value->type != '+') || value->size >= capacity)
+        return false;
+    memcpy(ret_text, value->text, value->size);
+    ret_text[value->size] = '\0';
+    return true;
+}
+
+/* A number that somebody wrote; 0 for anything else. */
+static int64_t number_of(const bwl_resp_value *value)
+{
+    uint64_t number = 0;
+
+    if (value->text == NULL || !bwl_number_parse(&number, value->text, value->size, INT32_MAX))
+        return 0;
+    return (int64_t)number;
+}
+
+/* What others wrote may be too long: then it is as if it were not there. */
+static bool read_who(bwl_resp_cursor *cursor, bwl_redis_look *ret_look)
+{
+    bwl_resp_value values[4];
+
+    for (unsigned i = 0; i < 4; i++)
+        if (!bwl_resp_next_bare(cursor, &values[i]) || values[i].type != '$')
+            return false;
+    ret_look->uid = number_of(&values[0]);
+    ret_look->pid = number_of(&values[1]);
+    if (!copy_text(ret_look->host, sizeof ret_look->host, &values[2]))
+        ret_look->host[0] = '\0';
+    if (!copy_text(ret_look->program, sizeof ret_look->program, &values[3]))
+        ret_look->program[0] = '\0';
+    return true;
+}
+
+bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer *ret_answer,
+                                      bwl_redis_look *ret_look)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  value;
+
+    if (bwl_redis_is_error(bytes, size))
+        return read_error(bytes, size, ret_answer);
+    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '*' ||
+        (value.count != 3 && value.count != 7))
+        return BWL_REDIS_STRANGE;
+    bool says_who = value.count == 7;
+    if (!bwl_resp_next_bare(&cursor, &value) ||
+        !copy_text(ret_look->kind, sizeof ret_look->kind, &value))
+        return BWL_REDIS_STRANGE;
+    if (!bwl_resp_next_bare(&cursor, &value) || value.type != ':')
+        return BWL_REDIS_STRANGE;
+    ret_look->left_ms = value.integer;
+    if (!bwl_resp_next_bare(&cursor, &value) ||
+        !copy_text(ret_look->value, sizeof ret_look->value, &value))
+        return BWL_REDIS_STRANGE;
+    ret_look->value_size = value.size;
+    if (says_who && !read_who(&cursor, ret_look))
+        return BWL_REDIS_STRANGE;
+    return answer(ret_answer, BWL_YES);
+}

@@ -1,0 +1,96 @@
+/*
+ * words.h -- the words of protocol/store/redis.h as commands, and replies as answers.  Pure.
+ */
+#ifndef BWL_ENGINE_REDIS_WIRE_WORDS_H
+#define BWL_ENGINE_REDIS_WIRE_WORDS_H
+
+#include "core/rules.h"
+#include "engine/redis/wire/resp.h"
+#include "engine/redis/wire/signal.h"
+#include "protocol/store/queue.h"
+#include "protocol/store/redis.h"
+
+typedef struct bwl_queue_self bwl_queue_self; /* engine/redis/wire/queue.h */
+
+/* Everything that a word needs.  Borrowed. */
+typedef struct bwl_redis_question {
+    bwl_redis_word word;
+    bool           by_text; /* the whole script, because the server does not know its SHA-1     */
+    const char    *key;
+    size_t         key_size;
+    const char    *token;
+    const char    *former;        /* of REDIS_QUEUE_REQUEUE */
+    bool           is_of_cluster; /* the server is one of several that share the keys             */
+    const char *value; /* exactly this, whatever token and rules would make; NULL: what they do */
+    size_t      value_size;
+    bwl_ms      lease_ms;
+    int64_t     stamp;
+    const bwl_rules *rules;  /* NULL: the token is the value                                     */
+    bwl_signal       signal; /* DELETE_IF_MINE: who is to be woken                              */
+    const bwl_queue_self
+        *self; /* of the words of protocol/store/queue.h: who asks                     */
+} bwl_redis_question;
+
+/* The room that the command takes, at most. */
+size_t bwl_redis_room(bwl_redis_word word, size_t key_size);
+
+void bwl_redis_write(bwl_resp_writer *writer, const bwl_redis_question *question);
+
+/* How many frames answer it. */
+unsigned bwl_redis_frames(bwl_redis_word word);
+
+/* May the answer be a value of any length?  Beyond what a frame can hold it is a stranger's. */
+bool bwl_redis_shows_value(bwl_redis_word word);
+
+/* Beside the protocols: who holds the key?  Answered by bwl_redis_read_look. */
+void bwl_redis_write_look(bwl_resp_writer *writer, const char *key, size_t key_size, bool by_text);
+
+typedef enum bwl_redis_verdict {
+    BWL_REDIS_ANSWER = 1,
+    BWL_REDIS_NOSCRIPT, /* not carried out: ask again by text                                  */
+    BWL_REDIS_STRANGE,  /* nothing that a server answers to this: whose reply is it?           */
+} bwl_redis_verdict;
+
+/* See bwl_event in core/core.h. */
+typedef struct bwl_redis_reply {
+    bwl_answer answer;
+    bool       is_mine;
+    uint64_t   number;
+    uint64_t   print;
+    bwl_place  place; /* how is 0: it has none                                                  */
+} bwl_redis_reply;
+
+/* What a whole frame, the nth (from 0) that answers the question, says to it.  Accepts exactly the
+ * expected reply.  YES of a frame that is not the last: as it should be. */
+bwl_redis_verdict bwl_redis_read(const bwl_redis_question *question, unsigned nth,
+                                 const char *bytes, size_t size, bwl_redis_reply *ret_reply);
+
+/* Bytes that are looked at: of the value, one more than any of ours has; of a text. */
+enum { BWL_REDIS_LOOK_VALUE_MAX = BWL_VALUE_MAX + 1, BWL_REDIS_LOOK_MAX = 64 };
+
+typedef struct bwl_redis_look {
+    char    kind[16]; /* "none", "string", "list" ...                                          */
+    int64_t left_ms;  /* -1: for ever, -2: no key                                              */
+    size_t  value_size;
+    char    value[BWL_REDIS_LOOK_VALUE_MAX + 1];
+
+    /* Where bwl_queue_write_look has asked; 0 and "": it is not said. */
+    int64_t uid;
+    int64_t pid;
+    char    host[BWL_REDIS_LOOK_MAX];
+    char    program[BWL_REDIS_LOOK_MAX];
+} bwl_redis_look;
+
+bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer *ret_answer,
+                                      bwl_redis_look *ret_look);
+
+/* If the frame is an error: its text, without what the server quotes of our command (that may
+ * hold a token or a password), as a NUL-terminated text of printable characters.  "" otherwise. */
+void bwl_redis_error_text(char *ret_text, size_t capacity, const char *bytes, size_t size);
+
+/* Is it an error, and does its code say that the server cannot serve for now? */
+bool bwl_redis_is_error(const char *bytes, size_t size);
+bool bwl_redis_is_not_now(const char *bytes, size_t size);
+bool bwl_redis_error_is(const char *bytes, size_t size, const char *code);
+
+#endif

@@ -1,0 +1,393 @@
+/*
+ * thread.c -- locks between the threads of one process.
+ *
+ * One table of names for the whole process, whatever client a thread came through: the same name is
+ * the same lock.  (It is the only thing that clients share.)  Each name that is held has an entry
+ * with a queue; its first place is the holder.  Whoever leaves the first place hands the lock to
+ * the next by marking it granted and waking its client, which finds the grant when it is driven.
+ * Order is first come, first served.
+ *
+ * The fence is one counter for all names, begun at the wall clock's microseconds, so that it also
+ * grows from one run of the program to the next while that clock is not set back.
+ *
+ * What it does not promise: a thread that ends without releasing holds for ever; nothing outlives
+ * the process.  After a fork the child finds an empty table of its own: the threads that held the
+ * parent's locks are not in the child.
+ *
+ * The table's latch is taken inside a client's mutex, never the other way round.
+ */
+#include "runtime/engines.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "protocol/store/local.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS_MIN = 64 };
+
+typedef struct place place;
+
+typedef struct entry { /* a name that somebody holds */
+    struct entry *next;
+    place        *first;
+    place        *last;
+    uint64_t      hash;
+    uint16_t      name_size;
+    char          name[];
+} entry;
+
+struct place { /* a lock's place in the queue of its name: the engine's part of a lock */
+    bwl_lock *lock;
+    entry    *entry; /* NULL: stands nowhere.  Only its own client changes this                */
+    place    *previous;
+    place    *next;
+    place    *next_granted; /* in the list of its client                                       */
+    uint64_t  fence;
+    uint64_t  hash;
+    bool      granted; /* and its client has not seen that yet                                 */
+};
+
+typedef struct table {
+    pthread_mutex_t latch;
+    bwl_fork_guard  guard;
+    uint64_t        fence;
+    size_t          count;
+    size_t          buckets_count;
+    entry         **buckets;
+} table;
+
+typedef struct thread_store { /* of one client */
+    table *table;
+    place *granted; /* guarded by the table's latch, oldest last                               */
+} thread_store;
+
+/* ---- the table of the process ---------------------------------------------------------------- */
+
+static _Atomic(table *) process_table;
+
+static table *table_new(void)
+{
+    table *t = calloc(1, sizeof *t);
+
+    if (t == NULL)
+        return NULL;
+    t->buckets_count = BUCKETS_MIN;
+    t->buckets       = calloc(t->buckets_count, sizeof *t->buckets);
+    if (t->buckets == NULL || !bwl_fork_guard_init(&t->guard)) {
+        free(t->buckets);
+        free(t);
+        return NULL;
+    }
+    t->fence = bwl_clock_wall_us();
+    (void)pthread_mutex_init(&t->latch, NULL);
+    return t;
+}
+
+static void table_free(table *t)
+{
+    (void)pthread_mutex_destroy(&t->latch);
+    bwl_fork_guard_free(&t->guard);
+    free(t->buckets);
+    free(t);
+}
+
+/* The one of this process.  A table that came here by fork is left as it is: its latch may be held
+ * by a thread that does not exist here. */
+static table *table_of_process(void)
+{
+    table *before = atomic_load(&process_table);
+
+    if (before != NULL && !bwl_forked(&before->guard))
+        return before;
+    table *made = table_new();
+    if (made == NULL)
+        return NULL;
+    if (atomic_compare_exchange_strong(&process_table, &before, made))
+        return made;
+    table_free(made); /* another thread was faster */
+    return before;
+}
+
+static uint64_t hash_of(const char *name, size_t size)
+{
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a, 64 bits */
+
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (uint8_t)name[i]) * UINT64_C(1099511628211);
+    return hash;
+}
+
+static entry **find(table *t, const bwl_lock *lock, uint64_t hash)
+{
+    entry **e = &t->buckets[hash % t->buckets_count];
+
+    while (*e != NULL && ((*e)->hash != hash || (*e)->name_size != lock->name_size ||
+                          memcmp((*e)->name, lock->name, lock->name_size) != 0))
+        e = &(*e)->next;
+    return e;
+}
+
+/* Twice the buckets, if there is memory for them; slower otherwise. */
+static void grow(table *t)
+{
+    size_t  count   = t->buckets_count * 2;
+    entry **buckets = calloc(count, sizeof(entry *));
+
+    if (buckets == NULL)
+        return;
+    for (size_t i = 0; i < t->buckets_count; i++) {
+        for (entry *e = t->buckets[i], *next; e != NULL; e = next) {
+            next                     = e->next;
+            e->next                  = buckets[e->hash % count];
+            buckets[e->hash % count] = e;
+        }
+    }
+    free(t->buckets);
+    t->buckets       = buckets;
+    t->buckets_count = count;
+}
+
+static entry *add(table *t, entry **where, const place *p)
+{
+    entry *e = malloc(sizeof *e + p->lock->name_size);
+
+    if (e == NULL)
+        return NULL;
+    *e = (entry){ .hash = p->hash, .name_size = p->lock->name_size };
+    memcpy(e->name, p->lock->name, e->name_size);
+    *where = e;
+    if (++t->count > t->buckets_count)
+        grow(t);
+    return e;
+}
+
+static void drop(table *t, entry *e)
+{
+    entry **where = &t->buckets[e->hash % t->buckets_count];
+
+    while (*where != e)
+        where = &(*where)->next;
+    *where = e->next;
+    t->count--;
+    free(e);
+}
+
+/* ---- the queue of a name (latched) ----------------------------------------------------------- */
+
+static void stand_last(entry *e, place *p)
+{
+    p->entry    = e;
+    p->next     = NULL;
+    p->previous = e->last;
+    if (e->last != NULL)
+        e->last->next = p;
+    else
+        e->first = p;
+    e->last = p;
+}
+
+static void step_out(place *p)
+{
+    entry *e = p->entry;
+
+    if (p->previous != NULL)
+        p->previous->next = p->next;
+    else
+        e->first = p->next;
+    if (p->next != NULL)
+        p->next->previous = p->previous;
+    else
+        e->last = p->previous;
+    p->entry = NULL;
+}
+
+static void grant(table *t, place *p)
+{
+    thread_store *store = p->lock->client->store;
+
+    p->fence        = ++t->fence;
+    p->granted      = true;
+    p->next_granted = store->granted;
+    store->granted  = p;
+    bwl_client_wake(p->lock->client);
+}
+
+static void forget_grant(place *p)
+{
+    thread_store *store = p->lock->client->store;
+    place       **where = &store->granted;
+
+    while (*where != p)
+        where = &(*where)->next_granted;
+    *where     = p->next_granted;
+    p->granted = false;
+}
+
+/* From the first place or from the middle; the lock goes on to the next in line. */
+static void leave(table *t, place *p)
+{
+    entry *e = p->entry;
+
+    if (e == NULL)
+        return;
+    bool held = e->first == p;
+    if (p->granted)
+        forget_grant(p);
+    step_out(p);
+    if (e->first == NULL)
+        drop(t, e);
+    else if (held)
+        grant(t, e->first);
+}
+
+static bwl_answer join(table *t, place *p, bool may_wait, uint64_t *ret_number)
+{
+    entry **where = find(t, p->lock, p->hash);
+    bool    free_ = *where == NULL;
+
+    *ret_number = LOCAL_WILL_GRANT;
+    if (!free_ && !may_wait)
+        return BWL_NO;
+    entry *e = free_ ? add(t, where, p) : *where;
+    if (e == NULL) {
+        bwl_lock_says(p->lock, "out of memory");
+        return BWL_REFUSED;
+    }
+    stand_last(e, p);
+    if (!free_)
+        return BWL_NO;
+    p->fence    = ++t->fence;
+    *ret_number = p->fence;
+    return BWL_YES;
+}
+
+/* ---- the engine ------------------------------------------------------------------------------ */
+
+static int thread_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
+{
+    static const char *const known[] = { BWL_SETTINGS_OPTIONS, NULL };
+    int                      status  = bwl_url_check_options(url, known, fault);
+
+    if (status < 0)
+        return status;
+    if (url->host != NULL || url->path[0] != '\0')
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "thread: takes no host and no path, only options: thread:?wait=5s");
+    thread_store *store = calloc(1, sizeof *store);
+    if (store == NULL || (store->table = table_of_process()) == NULL) {
+        free(store);
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    }
+    client->store = store;
+    return BWL_OK;
+}
+
+static void thread_close(bwl_client *client)
+{
+    free(client->store);
+}
+
+static table *latched(bwl_lock *lock)
+{
+    table *t = ((thread_store *)lock->client->store)->table;
+
+    (void)pthread_mutex_lock(&t->latch);
+    return t;
+}
+
+static int thread_prepare(bwl_lock *lock, bwl_fault *fault)
+{
+    (void)fault; /* nothing can go wrong */
+    *(place *)lock->part = (place){ .lock = lock, .hash = hash_of(lock->name, lock->name_size) };
+    return BWL_OK;
+}
+
+static bool thread_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+{
+    place    *p = lock->part;
+    bwl_fault fault;
+
+    /* Whoever waits must be wakeable before it stands in the queue. */
+    if (ask->word == LOCAL_JOIN && bwl_reactor_open(&lock->client->reactor, &fault) < 0) {
+        bwl_lock_says(lock, "%s", fault.text);
+        ret_reply->answer = BWL_REFUSED;
+        return true;
+    }
+    table *t = latched(lock);
+    switch ((bwl_local_word)ask->word) {
+    case LOCAL_JOIN: ret_reply->answer = join(t, p, true, &ret_reply->number); break;
+    case LOCAL_JOIN_OR_LEAVE: ret_reply->answer = join(t, p, false, &ret_reply->number); break;
+    case LOCAL_TRY:
+        ret_reply->answer = BWL_NO; /* ours comes by a push */
+        ret_reply->number = LOCAL_WILL_GRANT;
+        break;
+    case LOCAL_LEAVE:
+        leave(t, p);
+        ret_reply->answer = BWL_YES;
+        break;
+    }
+    (void)pthread_mutex_unlock(&t->latch);
+    return true;
+}
+
+static void thread_forget(bwl_lock *lock)
+{
+    const place *p = lock->part;
+
+    if (p->entry == NULL)
+        return; /* has left already, as most have */
+    if (bwl_forked(&lock->client->guard))
+        return; /* the table is the parent's */
+    table *t = latched(lock);
+    leave(t, lock->part);
+    (void)pthread_mutex_unlock(&t->latch);
+}
+
+/* Grants have come for locks of this client. */
+static void thread_woken(bwl_client *client)
+{
+    thread_store *store = client->store;
+
+    for (;;) {
+        (void)pthread_mutex_lock(&store->table->latch);
+        place   *p     = store->granted;
+        uint64_t fence = p != NULL ? p->fence : 0;
+        if (p != NULL)
+            forget_grant(p);
+        (void)pthread_mutex_unlock(&store->table->latch);
+        if (p == NULL)
+            return;
+        bwl_lock_event(p->lock,
+                       (bwl_event){ .kind = BWL_PUSH, .answer = BWL_YES, .number = fence });
+    }
+}
+
+static int thread_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
+{
+    place *p = lock->part;
+
+    (void)fault; /* nothing can go wrong */
+    table *t    = latched(lock);
+    entry *e    = *find(t, lock, p->hash);
+    *ret_holder = (bwl_holder){ .held = e != NULL, .left_ms = e != NULL ? BWL_NEVER : 0 };
+    if (e != NULL)
+        ret_holder->fence = e->first->fence;
+    (void)pthread_mutex_unlock(&t->latch);
+    return BWL_OK;
+}
+
+const bwl_engine bwl_thread_engine = {
+    .scheme    = "thread",
+    .kind      = BWL_ENGINE_THREAD,
+    .protocol  = &bwl_ticket,
+    .lock_size = sizeof(place),
+    .open      = thread_open,
+    .close     = thread_close,
+    .prepare   = thread_prepare,
+    .ask       = thread_ask,
+    .forget    = thread_forget,
+    .woken     = thread_woken,
+    .who       = thread_who,
+};

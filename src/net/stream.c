@@ -1,0 +1,456 @@
+/*
+ * stream.c -- see stream.h.
+ */
+#include "net/stream_tls.h"
+#include "core/text.h"
+#include "base/fault.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { READ_ROOM = 4096, HEAD_MAX = 24 };
+
+#define LONG_MAX_BYTES (UINT64_C(1) << 40) /* no server holds so much in one value */
+
+void bwl_conn_init(bwl_conn *conn, bwl_reactor *reactor,
+                   void (*ready)(bwl_source *source, uint32_t events))
+{
+    *conn =
+        (bwl_conn){ .source = { .fd = -1, .ready = ready }, .reactor = reactor, .awaited_fd = -1 };
+}
+
+void bwl_conn_secure(bwl_conn *conn, const bwl_tls_context *context, const char *host)
+{
+    assert(!bwl_conn_is_open(conn));
+    conn->context = context;
+    conn->host    = host;
+}
+
+int bwl_conn_broken(bwl_fault *fault, const char *what)
+{
+    int status = bwl_fail_errno(fault, "%s", what);
+
+    if (fault != NULL && status == BWL_STATUS_SYSTEM)
+        fault->status = BWL_STATUS_UNREACHABLE;
+    return status == BWL_STATUS_SYSTEM ? BWL_STATUS_UNREACHABLE : status;
+}
+
+static void set(int fd, int level, int option, int value)
+{
+    (void)setsockopt(fd, level, option, &value, sizeof value);
+}
+
+/* Advice to the kernel: without it everything works, only later. */
+static void tune(const bwl_conn *conn, int family)
+{
+    int fd        = conn->source.fd;
+    int silence_s = (int)((conn->silence_ms + 999) / 1000);
+
+    if (family == AF_UNIX)
+        return;
+    set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    if (conn->silence_ms == 0)
+        return;
+    /* A peer that vanished without a word is found out while nothing is asked too: after one
+     * silence, and three probes over another.  (With the user timeout set, Linux counts probes by
+     * time: the connection ends when the first unanswered one is older than that; tcp(7).) */
+    set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)conn->silence_ms);
+    set(fd, IPPROTO_TCP, TCP_KEEPIDLE, silence_s);
+    set(fd, IPPROTO_TCP, TCP_KEEPINTVL, (silence_s + 2) / 3);
+    set(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+int bwl_conn_open(bwl_conn *conn, const bwl_address *address, bwl_fault *fault)
+{
+    int family = address->socket.ss_family;
+
+    assert(!bwl_conn_is_open(conn));
+    assert(conn->tls == NULL);
+    conn->source.fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (conn->source.fd < 0)
+        return bwl_fail_errno(fault, "cannot make a socket");
+    tune(conn, family);
+    conn->connecting  = true;
+    conn->joined      = false;
+    conn->heard       = false;
+    conn->blocks      = false;
+    conn->wants_out   = true;
+    conn->in_size     = 0;
+    conn->in_taken    = 0;
+    conn->out_size    = 0;
+    conn->out_sent    = 0;
+    conn->written     = 0;
+    conn->handed_over = 0;
+    conn->long_left   = 0;
+    conn->scan        = (bwl_resp_scan){ 0 };
+
+    const struct sockaddr *to = (const struct sockaddr *)&address->socket;
+    if (connect(conn->source.fd, to, address->size) != 0 && errno != EINPROGRESS) {
+        int status = bwl_conn_broken(fault, "cannot connect");
+        bwl_conn_close(conn);
+        return status;
+    }
+    int status = bwl_reactor_watch(conn->reactor, &conn->source, EPOLLIN | EPOLLOUT, fault);
+    if (status == BWL_OK && conn->context != NULL)
+        status = bwl_tls_start(&conn->tls, conn->context, conn->host, fault);
+    if (status < 0)
+        bwl_conn_close(conn);
+    return status;
+}
+
+void bwl_conn_close(bwl_conn *conn)
+{
+    if (!bwl_conn_is_open(conn))
+        return;
+    /* Closing alone does not take it out of the reactor when a child of fork has a copy of it. */
+    bwl_reactor_forget(conn->reactor, &conn->source);
+    if (conn->source.fd == conn->awaited_fd)
+        (void)shutdown(conn->source.fd, SHUT_RDWR); /* and bwl_conn_await_end closes it */
+    else
+        (void)close(conn->source.fd);
+    conn->source.fd = -1;
+    bwl_tls_free(conn->tls);
+    conn->tls      = NULL;
+    conn->in_size  = 0; /* what came of it is nobody's any more                                 */
+    conn->in_taken = 0;
+}
+
+void bwl_conn_free(bwl_conn *conn)
+{
+    /* Nobody will wait any more; and in a child of fork the reactor is also the parent's, which
+     * must not lose sight of its own copy. */
+    if (bwl_conn_is_open(conn))
+        (void)close(conn->source.fd);
+    if (conn->awaited_fd >= 0 && conn->awaited_fd != conn->source.fd)
+        (void)close(conn->awaited_fd); /* by a thread that this child of fork does not have */
+    conn->source.fd  = -1;
+    conn->awaited_fd = -1;
+    bwl_tls_free(conn->tls);
+    conn->tls = NULL;
+    if (conn->out != NULL)
+        explicit_bzero(conn->out, conn->out_room);
+    free(conn->in);
+    free(conn->out);
+    conn->in  = NULL;
+    conn->out = NULL;
+}
+
+bool bwl_conn_has_unread(const bwl_conn *conn)
+{
+    char byte;
+
+    if (conn->in_size > conn->in_taken)
+        return true;
+    ssize_t got = recv(conn->source.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
+/* ---- out ------------------------------------------------------------------------------------- */
+
+bool bwl_conn_reserve(bwl_conn *conn, size_t size, bwl_resp_writer *ret_writer)
+{
+    size_t need = conn->out_size + size;
+
+    if (need > BWL_CONN_OUT_MAX)
+        return false;
+    if (need > conn->out_room) {
+        size_t room = need * 2 < READ_ROOM ? READ_ROOM : need * 2;
+        char  *out  = malloc(room); /* not realloc, which could leave a password behind */
+        if (out == NULL)
+            return false;
+        if (conn->out != NULL) {
+            memcpy(out, conn->out, conn->out_size);
+            explicit_bzero(conn->out, conn->out_room);
+            free(conn->out);
+        }
+        conn->out      = out;
+        conn->out_room = room;
+    }
+    *ret_writer = (bwl_resp_writer){ .bytes = conn->out + conn->out_size, .capacity = size };
+    return true;
+}
+
+void bwl_conn_commit(bwl_conn *conn, const bwl_resp_writer *writer)
+{
+    assert(!writer->overflowed);
+    conn->out_size += writer->size;
+    conn->written += writer->size;
+}
+
+void bwl_conn_watch_out(bwl_conn *conn, bool wants_out)
+{
+    if (wants_out == conn->wants_out)
+        return;
+    conn->wants_out = wants_out;
+    /* Cannot fail for a descriptor that is watched. */
+    (void)bwl_reactor_rewatch(conn->reactor, &conn->source,
+                              wants_out ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+/* Hands over what it can; what is handed over is out_sent. */
+static int send_clear(bwl_conn *conn, bwl_fault *fault)
+{
+    while (conn->out_sent < conn->out_size) {
+        ssize_t sent = send(conn->source.fd, conn->out + conn->out_sent,
+                            conn->out_size - conn->out_sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            bwl_conn_watch_out(conn, true);
+            return BWL_OK;
+        }
+        if (sent < 0)
+            return bwl_conn_broken(fault, "the connection broke");
+        conn->out_sent += (size_t)sent;
+        conn->handed_over += (uint64_t)sent;
+    }
+    bwl_conn_watch_out(conn, false);
+    return BWL_OK;
+}
+
+int bwl_conn_flush(bwl_conn *conn, bwl_fault *fault)
+{
+    int status;
+
+    if (!bwl_conn_is_open(conn))
+        return BWL_OK;
+    if (conn->tls != NULL && conn->joined)
+        status = bwl_conn_tls_flush(conn, fault);
+    else if (!conn->connecting)
+        status = send_clear(conn, fault);
+    else
+        return BWL_OK;
+    if (status == BWL_OK && conn->handed_over == conn->written) {
+        if (conn->out_size > 0)
+            explicit_bzero(conn->out, conn->out_size); /* there may have been a password in it */
+        conn->out_size = 0;
+        conn->out_sent = 0;
+    }
+    return status;
+}
+
+void bwl_conn_goodbye(bwl_conn *conn)
+{
+    if (conn->tls != NULL && conn->joined)
+        bwl_conn_tls_goodbye(conn);
+}
+
+/* ---- in -------------------------------------------------------------------------------------- */
+
+bool bwl_conn_make_room(bwl_conn *conn)
+{
+    if (conn->in_taken > 0) {
+        memmove(conn->in, conn->in + conn->in_taken, conn->in_size - conn->in_taken);
+        conn->in_size -= conn->in_taken;
+        conn->in_taken = 0;
+    }
+    if (conn->in_room - conn->in_size >= READ_ROOM)
+        return true;
+    size_t room = conn->in_room == 0 ? 2 * READ_ROOM : conn->in_room * 2;
+    if (room > BWL_CONN_IN_MAX)
+        room = BWL_CONN_IN_MAX;
+    if (room - conn->in_size < READ_ROOM)
+        return false; /* frames are taken before this: the peer sends what nobody takes */
+    char *in = realloc(conn->in, room);
+    if (in == NULL)
+        return false;
+    conn->in      = in;
+    conn->in_room = room;
+    return true;
+}
+
+static int received(bwl_conn *conn, ssize_t got, bwl_fault *fault)
+{
+    if (got > 0) {
+        conn->in_size += (size_t)got;
+        conn->heard = true;
+        return BWL_OK;
+    }
+    if (got == 0)
+        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "the server closed the connection");
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)
+        return BWL_OK;
+    return bwl_conn_broken(fault, "the connection broke");
+}
+
+/* Reads once: what is left is still there at the next turn, when frames have been taken. */
+static int receive(bwl_conn *conn, bwl_fault *fault)
+{
+    ssize_t got;
+
+    if (!bwl_conn_make_room(conn))
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "no memory for what the server sends");
+    do
+        got = recv(conn->source.fd, conn->in + conn->in_size, conn->in_room - conn->in_size,
+                   MSG_DONTWAIT);
+    while (got < 0 && errno == EINTR);
+    return received(conn, got, fault);
+}
+
+/* An alert: its type, and the version that all of them have. */
+bool bwl_conn_sounds_like_tls(const bwl_conn *conn)
+{
+    const char *at = conn->in + conn->in_taken;
+
+    return conn->context == NULL && conn->in_size - conn->in_taken >= 2 && at[0] == 21 &&
+           at[1] == 3;
+}
+
+/* ---- waiting in the socket ------------------------------------------------------------------- */
+
+static bool make_blocking(bwl_conn *conn)
+{
+    const struct timeval patience = { .tv_usec = BWL_CONN_AWAIT_MS * 1000 };
+    int                  fd       = conn->source.fd;
+    int                  flags    = fcntl(fd, F_GETFL);
+
+    if (flags < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0 ||
+        fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) != 0)
+        return false;
+    conn->blocks = true;
+    return true;
+}
+
+int bwl_conn_await_begin(bwl_conn *conn)
+{
+    assert(conn->awaited_fd < 0);
+    if (!bwl_conn_is_open(conn) || conn->connecting || conn->tls != NULL ||
+        conn->handed_over != conn->written)
+        return -1;
+    if (!conn->blocks && !make_blocking(conn))
+        return -1;
+    conn->awaited_fd = conn->source.fd;
+    return conn->awaited_fd;
+}
+
+bool bwl_conn_await_end(bwl_conn *conn)
+{
+    bool is_closed = conn->awaited_fd != conn->source.fd;
+
+    if (is_closed)
+        (void)close(conn->awaited_fd);
+    conn->awaited_fd = -1;
+    return !is_closed;
+}
+
+int bwl_conn_take(bwl_conn *conn, const char *bytes, ssize_t got, bwl_fault *fault)
+{
+    if (got > 0 && !bwl_conn_make_room(conn))
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "no memory for what the server sends");
+    if (got > 0)
+        memcpy(conn->in + conn->in_size, bytes, (size_t)got);
+    return received(conn, got, fault);
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+/* The head of a value that is too long for a frame, "$1000000\r\n": whether it is that, and how
+ * long it is.  False with no length: it has not come wholly. */
+static bool begins_long(const char *bytes, size_t size, size_t *ret_head, uint64_t *ret_length)
+{
+    const char *end = memchr(bytes, '\r', size);
+
+    *ret_length = 0;
+    if (end == NULL || (size_t)(end - bytes) + 2 > size)
+        return false;
+    *ret_head = (size_t)(end - bytes) + 2;
+    return end[1] == '\n' &&
+           bwl_number_parse(ret_length, bytes + 1, (size_t)(end - bytes) - 1, LONG_MAX_BYTES);
+}
+
+/* 1: it is over; 0: more of it is to come. */
+static int pass_over(bwl_conn *conn, const char **ret_bytes, size_t *ret_size)
+{
+    size_t   here = conn->in_size - conn->in_taken;
+    uint64_t gone = conn->long_left < here ? conn->long_left : here;
+
+    conn->in_taken += (size_t)gone;
+    conn->long_left -= gone;
+    if (conn->long_left > 0)
+        return 0;
+    *ret_bytes = NULL;
+    *ret_size  = 0;
+    conn->scan = (bwl_resp_scan){ 0 };
+    return 1;
+}
+
+int bwl_conn_frame(bwl_conn *conn, const char **ret_bytes, size_t *ret_size, bwl_fault *fault)
+{
+    if (conn->in_size == conn->in_taken)
+        return 0;
+    if (conn->long_left > 0)
+        return pass_over(conn, ret_bytes, ret_size);
+    const char     *at     = conn->in + conn->in_taken;
+    size_t          here   = conn->in_size - conn->in_taken;
+    size_t          head   = 0;
+    uint64_t        length = 0;
+    bwl_resp_status status = bwl_resp_scan_bytes(&conn->scan, at, here);
+    switch (status) {
+    case BWL_RESP_MORE: return 0;
+    case BWL_RESP_OK:
+        *ret_bytes = at;
+        *ret_size  = conn->scan.size;
+        conn->in_taken += conn->scan.size;
+        conn->scan = (bwl_resp_scan){ 0 };
+        return 1;
+    case BWL_RESP_MALFORMED:
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "what answers there is not a Redis server");
+    case BWL_RESP_TOO_BIG:
+        if (conn->passes_long && at[0] == '$') {
+            if (begins_long(at, here, &head, &length)) {
+                conn->in_taken += head;
+                conn->long_left = length + 2;
+                return pass_over(conn, ret_bytes, ret_size);
+            }
+            if (here <= HEAD_MAX)
+                return 0;
+        }
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "the server sends more than any answer needs");
+    }
+    bwl_unreachable("a status outside of its enum");
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static int end_connecting(bwl_conn *conn, bwl_fault *fault)
+{
+    int       error = 0;
+    socklen_t size  = sizeof error;
+
+    if (getsockopt(conn->source.fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+        return bwl_conn_broken(fault, "cannot connect");
+    if (error != 0) {
+        errno = error;
+        return bwl_conn_broken(fault, "cannot connect");
+    }
+    struct sockaddr_storage peer;
+    size = sizeof peer;
+    if (getpeername(conn->source.fd, (struct sockaddr *)&peer, &size) != 0)
+        return BWL_OK; /* not yet: the event was of a connection before this one */
+    conn->joined     = true;
+    conn->connecting = conn->tls != NULL;
+    return BWL_OK;
+}
+
+int bwl_conn_step(bwl_conn *conn, uint32_t events, bwl_fault *fault)
+{
+    int status = BWL_OK;
+
+    if (!conn->joined && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0)
+        status = end_connecting(conn, fault);
+    if (status == BWL_OK && conn->tls != NULL && conn->joined)
+        return bwl_conn_tls_step(conn, (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0, fault);
+    if (status == BWL_OK && (events & EPOLLOUT) != 0)
+        status = bwl_conn_flush(conn, fault);
+    if (status == BWL_OK && (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0)
+        status = receive(conn, fault);
+    return status;
+}

@@ -1,0 +1,156 @@
+/*
+ * stream_tls.c -- the way of the bytes when the stream is encrypted.  See stream_tls.h, and tls.h
+ * for what a session is.
+ */
+#include "net/stream_tls.h"
+#include "base/fault.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+enum { PIECE_MAX = 16 * 1024 };
+
+/* ---- out ------------------------------------------------------------------------------------- */
+
+/* Hands over what the session has to send.  1: all of it; 0: the socket takes no more now; below 0:
+ * the socket is broken. */
+static int send_encrypted(bwl_conn *conn, bwl_fault *fault)
+{
+    const char *bytes;
+    size_t      size;
+
+    while ((size = bwl_tls_out(conn->tls, &bytes)) > 0) {
+        ssize_t sent = send(conn->source.fd, bytes, size, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return 0;
+        if (sent < 0)
+            return bwl_conn_broken(fault, "the connection broke");
+        bwl_tls_sent(conn->tls, (size_t)sent);
+        conn->handed_over = bwl_tls_handed_over(conn->tls);
+    }
+    return 1;
+}
+
+/* The session has failed: what is left to be sent is the alert that tells the peer why.  It may
+ * stand behind a record of ours; then that is handed over as well, and is counted so. */
+static int failed(bwl_conn *conn, int status)
+{
+    assert(status < 0);
+    (void)send_encrypted(conn, NULL);
+    return status;
+}
+
+/* The socket takes nothing any more.  If the peer has said why, in an alert that we have not read,
+ * that is the better reason. */
+static int broken(bwl_conn *conn, int status, bwl_fault *fault)
+{
+    bwl_fault alert = { 0 };
+
+    if (bwl_conn_tls_receive(conn, &alert) != BWL_STATUS_REFUSED)
+        return status;
+    if (fault != NULL)
+        *fault = alert;
+    return BWL_STATUS_REFUSED;
+}
+
+int bwl_conn_tls_flush(bwl_conn *conn, bwl_fault *fault)
+{
+    for (;;) {
+        int sent = send_encrypted(conn, fault);
+        if (sent < 0)
+            return broken(conn, sent, fault);
+        if (sent == 0) {
+            bwl_conn_watch_out(conn, true);
+            return BWL_OK;
+        }
+        if (conn->connecting || conn->out_sent == conn->out_size)
+            break;
+        ssize_t taken = bwl_tls_write(conn->tls, conn->out + conn->out_sent,
+                                      conn->out_size - conn->out_sent, fault);
+        if (taken < 0)
+            return failed(conn, (int)taken);
+        if (taken == 0)
+            break; /* more must come from the peer first, and what comes is followed by a flush */
+        conn->out_sent += (size_t)taken;
+    }
+    bwl_conn_watch_out(conn, false);
+    return BWL_OK;
+}
+
+/* ---- in -------------------------------------------------------------------------------------- */
+
+/* Takes what the socket has, once.  OK also when that is nothing. */
+static int take_encrypted(bwl_conn *conn, bwl_fault *fault)
+{
+    char   bytes[PIECE_MAX];
+    size_t room = bwl_tls_room(conn->tls);
+
+    if (room == 0)
+        return BWL_OK;
+    for (;;) {
+        ssize_t got = recv(conn->source.fd, bytes, room < sizeof bytes ? room : sizeof bytes, 0);
+        if (got > 0) {
+            conn->heard = true;
+            return bwl_tls_feed(conn->tls, bytes, (size_t)got, fault);
+        }
+        if (got == 0) {
+            bwl_tls_feed_end(conn->tls);
+            return BWL_OK;
+        }
+        if (errno == EAGAIN || errno == EWOULDBLOCK)
+            return BWL_OK;
+        if (errno != EINTR)
+            return bwl_conn_broken(fault, "the connection broke");
+    }
+}
+
+/* Nothing will tell that there were more clear bytes: all of them are read. */
+static int read_clear(bwl_conn *conn, bwl_fault *fault)
+{
+    for (;;) {
+        if (!bwl_conn_make_room(conn))
+            return bwl_fail(fault, BWL_STATUS_NOMEM, "no memory for what the server sends");
+        ssize_t got =
+            bwl_tls_read(conn->tls, conn->in + conn->in_size, conn->in_room - conn->in_size, fault);
+        if (got <= 0)
+            return (int)got;
+        conn->in_size += (size_t)got;
+    }
+}
+
+int bwl_conn_tls_receive(bwl_conn *conn, bwl_fault *fault)
+{
+    int status = take_encrypted(conn, fault);
+
+    if (status < 0)
+        return status; /* of the socket, or of our memory: the session knows nothing of it */
+    if ((status = bwl_tls_step(conn->tls, fault)) < 0 || (status = read_clear(conn, fault)) < 0)
+        return failed(conn, status);
+    if (bwl_tls_is_open(conn->tls))
+        conn->connecting = false;
+    return BWL_OK;
+}
+
+int bwl_conn_tls_step(bwl_conn *conn, bool may_receive, bwl_fault *fault)
+{
+    int status = BWL_OK;
+
+    if (may_receive || conn->connecting)
+        status = bwl_conn_tls_receive(conn, fault);
+    /* Always: a step of the handshake, or an answer to the peer's, may have left something. */
+    return status < 0 ? status : bwl_conn_flush(conn, fault);
+}
+
+void bwl_conn_tls_goodbye(bwl_conn *conn)
+{
+    const char *bytes;
+
+    /* Behind a record that waits, the goodbye would take that along: it was not handed over, and
+     * must not be now. */
+    if (conn->connecting || conn->out_size > 0 || bwl_tls_out(conn->tls, &bytes) > 0)
+        return;
+    bwl_tls_goodbye(conn->tls);
+    (void)send_encrypted(conn, NULL);
+}

@@ -1,0 +1,73 @@
+/*
+ * set_nx_ex.c -- a key with an expiry, set in one step.
+ *
+ *      acquire   SET key 1 NX EX lease
+ *      release   DEL key                       0: "release failed"
+ *
+ * "Redis的分布式锁", the fifth way.  The key outlives its holder by one lease at most: no deadlock.
+ *
+ * What it does not promise: that a release deletes our own key.  All values are the same, so when
+ * we overran, the DEL removes the lock of whoever came after us; and a third one comes in.
+ *
+ *      IDLE --acquire--> SETTING --> IDLE          IDLE --release--> DELETING --> IDLE
+ */
+#include "core/asking.h"
+#include "protocol/protocol.h"
+#include "protocol/store/redis.h"
+
+enum { NO_FENCE = 0 };
+
+typedef struct nx_ex_state {
+    bwl_asking asking;
+    bwl_verb   verb;
+    bwl_ms     until; /* what a yes is worth: counted from the question                          */
+} nx_ex_state;
+
+static void nx_ex_init(void *state, unsigned nodes)
+{
+    assert(nodes == 1);
+    *(nx_ex_state *)state = (nx_ex_state){ 0 };
+}
+
+static void nx_ex_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+                          bwl_effects *fx)
+{
+    nx_ex_state *n = state;
+
+    assert(n->asking.asked == 0);
+    assert(!cmd->again);
+    n->verb = cmd->verb;
+    switch (cmd->verb) {
+    case BWL_ACQUIRE:
+        n->until = cmd->now + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
+        bwl_ask_one(&n->asking, REDIS_SET_IF_ABSENT, 0, fx);
+        break;
+    case BWL_RELEASE: bwl_ask_one(&n->asking, REDIS_DELETE, 0, fx); break;
+    case BWL_EXTEND: bwl_unreachable("this lock is never extended");
+    }
+}
+
+static void nx_ex_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    nx_ex_state *n = state;
+
+    (void)claim;
+    if (!bwl_ends_question(&n->asking, ev) || !bwl_was_answered(ev, fx))
+        return;
+    if (n->verb == BWL_RELEASE)
+        bwl_tell(fx, ev->answer == BWL_YES ? BWL_RELEASED : BWL_LOST);
+    else if (ev->answer == BWL_YES)
+        bwl_tell_held(fx, n->until, NO_FENCE);
+    else
+        bwl_tell(fx, BWL_BUSY);
+}
+
+const bwl_protocol bwl_set_nx_ex = {
+    .name  = "set-nx-ex",
+    .fault = "its release is a blind DEL: whoever overran its lease deletes the next one's lock",
+    .state_size = sizeof(nx_ex_state),
+    .uses_token = true, /* not in the value: it tells one attempt from another */
+    .init       = nx_ex_init,
+    .command    = nx_ex_command,
+    .event      = nx_ex_event,
+};

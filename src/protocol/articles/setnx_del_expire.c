@@ -1,0 +1,114 @@
+/*
+ * setnx_del_expire.c -- a key that is there or not, and a second attempt to be rid of it.
+ *
+ *      acquire   SETNX key now
+ *      release   DEL key
+ *                when that did not succeed: EXPIRE key 0
+ *
+ * "Redis的分布式锁", the second way; and its verdict: that is the same as releasing a second
+ * time, and the deadlock stays.  "Did not succeed" is 0 (the key was not there) or, which is what
+ * it was meant for, no answer at all.
+ *
+ * What it does not promise: what setnx-del does not.  And the second attempt comes later than the
+ * first, so it is more likely to hit the key of somebody else.
+ *
+ *      IDLE --acquire--> SETTING --> IDLE
+ *      IDLE --release--> DELETING --yes--> IDLE
+ *                            `--no, no answer--> EXPIRING --> IDLE
+ */
+#include "core/asking.h"
+#include "core/stamps.h"
+#include "protocol/protocol.h"
+#include "protocol/store/redis.h"
+
+enum { NO_FENCE = 0 };
+
+typedef enum del_expire_phase { SETTING = 1, DELETING, EXPIRING } del_expire_phase;
+
+typedef struct del_expire_state {
+    bwl_asking       asking;
+    del_expire_phase phase;
+    bool             doubted; /* EXPIRING: the DEL had no answer                               */
+} del_expire_state;
+
+static void del_expire_init(void *state, unsigned nodes)
+{
+    assert(nodes == 1);
+    *(del_expire_state *)state = (del_expire_state){ 0 };
+}
+
+static void ask(del_expire_state *d, del_expire_phase phase, bwl_redis_word word, int64_t stamp,
+                bwl_effects *fx)
+{
+    d->phase = phase;
+    bwl_ask_one(&d->asking, word, stamp, fx);
+}
+
+static void del_expire_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+                               bwl_effects *fx)
+{
+    del_expire_state *d = state;
+
+    assert(d->asking.asked == 0);
+    assert(!cmd->again);
+    switch (cmd->verb) {
+    case BWL_ACQUIRE:
+        ask(d, SETTING, REDIS_SETNX, bwl_stamp_at(claim->rules, cmd->wall_ns, claim->lease_ms), fx);
+        break;
+    case BWL_RELEASE: ask(d, DELETING, REDIS_DELETE, 0, fx); break;
+    case BWL_EXTEND: bwl_unreachable("this lock has no end to be put off");
+    }
+}
+
+static void deleted(del_expire_state *d, const bwl_event *ev, bwl_effects *fx)
+{
+    d->doubted = ev->kind == BWL_DOWN;
+    if (d->doubted || ev->answer == BWL_NO)
+        ask(d, EXPIRING, REDIS_EXPIRE_NOW, 0, fx);
+    else if (bwl_was_answered(ev, fx))
+        bwl_tell(fx, BWL_RELEASED);
+}
+
+/* After a DEL that found nothing, the key that is there now was never ours.  After a DEL without an
+ * answer: a key that was there is gone, ours or not; if there was none, perhaps that DEL did it. */
+static void expired(const del_expire_state *d, const bwl_event *ev, bwl_effects *fx)
+{
+    if (d->doubted && ev->kind == BWL_REPLY && ev->answer == BWL_YES)
+        bwl_tell(fx, BWL_RELEASED);
+    else
+        bwl_tell(fx, d->doubted ? BWL_UNKNOWN : BWL_LOST);
+}
+
+static void del_expire_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+                             bwl_effects *fx)
+{
+    del_expire_state *d = state;
+
+    (void)claim;
+    if (!bwl_ends_question(&d->asking, ev))
+        return;
+    switch (d->phase) {
+    case SETTING:
+        if (!bwl_was_answered(ev, fx))
+            break;
+        if (ev->answer == BWL_YES)
+            bwl_tell_held(fx, BWL_NEVER, NO_FENCE);
+        else
+            bwl_tell(fx, BWL_BUSY);
+        break;
+    case DELETING: deleted(d, ev, fx); break;
+    case EXPIRING: expired(d, ev, fx); break;
+    }
+}
+
+const bwl_protocol bwl_setnx_del_expire = {
+    .name       = "setnx-del-expire",
+    .fault      = "its keys never expire: a holder that dies locks it for ever, and its second "
+                  "release deletes whatever is there",
+    .state_size = sizeof(del_expire_state),
+    .uses_token = true, /* not in the value: it tells one attempt from another */
+    .uses_wall  = true,
+    .init       = del_expire_init,
+    .command    = del_expire_command,
+    .event      = del_expire_event,
+};

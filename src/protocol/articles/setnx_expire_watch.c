@@ -1,0 +1,186 @@
+/*
+ * setnx_expire_watch.c -- a key that is set, then given an expiry; who waits repairs what a crash
+ * in between has left; a release under WATCH.
+ *
+ *      acquire   SETNX key uuid                1: EXPIRE key lease, ours
+ *                TTL key                       no expiry: GET key, a uuid: EXPIRE key lease
+ *                                              (the waiter's)
+ *      release   WATCH key, GET key            our uuid: MULTI, DEL key, EXEC
+ *                                              else: UNWATCH
+ *
+ * "Lock / watch与锁 / 分布式锁".  The GET before a repair is ours: an expiry deletes in the end, and
+ * what is no lock of this kind is not ours to delete.  EXEC deletes nothing when the key was
+ * touched since WATCH; a waiter's repair touches it too, so then the release begins again.
+ *
+ * It can tell its own value from another's, so an acquire without an answer is settled: GET, and
+ * if that is our uuid, EXPIRE; if there is nothing, SETNX again.
+ *
+ * What it does not promise: that the lock lasts as long as the holder believes.  Between SETNX and
+ * EXPIRE a waiter may have seen no expiry; its EXPIRE, with its own lease, may come after the
+ * holder's and end the lock sooner.  And until somebody waits, a crash there locks for ever.
+ *
+ *      IDLE --acquire--> SETTING --yes--> EXPIRING --yes--> IDLE, held
+ *             `--no--> CHECKING --no expiry--> INSPECTING --uuid--> REPAIRING --> IDLE, busy
+ *      IDLE --again--> RECALLING --ours--> EXPIRING,  --nothing--> SETTING
+ *      IDLE --release--> WATCHING --ours--> DELETING --> IDLE
+ *                           `--not ours--> UNWATCHING --> IDLE, lost
+ */
+#include "core/asking.h"
+#include "protocol/protocol.h"
+#include "protocol/store/redis.h"
+
+enum { NO_FENCE = 0 };
+
+typedef enum watch_phase {
+    SETTING = 1,
+    EXPIRING,
+    CHECKING,
+    INSPECTING,
+    REPAIRING,
+    RECALLING,
+    WATCHING,
+    UNWATCHING,
+    DELETING,
+} watch_phase;
+
+typedef struct watch_state {
+    bwl_asking  asking;
+    watch_phase phase;
+    bwl_ms      until; /* what a yes to EXPIRE is worth: counted from that question              */
+} watch_state;
+
+static void watch_init(void *state, unsigned nodes)
+{
+    assert(nodes == 1);
+    *(watch_state *)state = (watch_state){ 0 };
+}
+
+static void ask(watch_state *w, watch_phase phase, bwl_redis_word word, bwl_effects *fx)
+{
+    w->phase = phase;
+    bwl_ask_one(&w->asking, word, 0, fx);
+}
+
+/* A release may come while something else is asked: what that says is not heard any more. */
+static void watch_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+                          bwl_effects *fx)
+{
+    watch_state *w = state;
+
+    (void)claim;
+    assert(w->asking.asked == 0 || cmd->verb == BWL_RELEASE);
+    switch (cmd->verb) {
+    case BWL_ACQUIRE:
+        if (cmd->again)
+            ask(w, RECALLING, REDIS_READ, fx);
+        else
+            ask(w, SETTING, REDIS_SETNX, fx);
+        break;
+    case BWL_RELEASE: ask(w, WATCHING, REDIS_WATCH_READ, fx); break;
+    case BWL_EXTEND: bwl_unreachable("this lock is never extended");
+    }
+}
+
+/* ---- acquire --------------------------------------------------------------------------------- */
+
+static void expire(watch_state *w, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    w->until = ev->now + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
+    ask(w, EXPIRING, REDIS_EXPIRE, fx);
+}
+
+/* The key is ours, and nothing ends it: not carried out is as bad as no answer, and settled alike.
+ * If it is gone, somebody has deleted it. */
+static void expiring(const watch_state *w, const bwl_event *ev, bwl_effects *fx)
+{
+    bool was_answered = ev->kind == BWL_REPLY && (ev->answer == BWL_YES || ev->answer == BWL_NO);
+
+    if (!was_answered)
+        bwl_tell(fx, BWL_UNKNOWN);
+    else if (ev->answer == BWL_YES)
+        bwl_tell_held(fx, w->until, NO_FENCE);
+    else
+        bwl_tell(fx, BWL_BUSY);
+}
+
+static void recalled(watch_state *w, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    if (ev->answer == BWL_YES && ev->is_mine)
+        expire(w, claim, ev, fx);
+    else if (ev->answer == BWL_NO)
+        ask(w, SETTING, REDIS_SETNX, fx);
+    else
+        bwl_tell(fx, BWL_BUSY);
+}
+
+/* ---- release --------------------------------------------------------------------------------- */
+
+static void watched(watch_state *w, const bwl_event *ev, bwl_effects *fx)
+{
+    if (ev->answer == BWL_YES && ev->is_mine)
+        ask(w, DELETING, REDIS_DELETE_WATCHED, fx);
+    else
+        ask(w, UNWATCHING, REDIS_UNWATCH, fx);
+}
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+static void answered(watch_state *w, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    bool yes = ev->answer == BWL_YES;
+
+    switch (w->phase) {
+    case SETTING:
+        if (yes)
+            expire(w, claim, ev, fx);
+        else
+            ask(w, CHECKING, REDIS_READ_EXPIRY, fx);
+        break;
+    case CHECKING:
+        if (yes && ev->number == REDIS_NO_EXPIRY)
+            ask(w, INSPECTING, REDIS_READ, fx);
+        else
+            bwl_tell(fx, BWL_BUSY);
+        break;
+    case INSPECTING:
+        if (yes)
+            ask(w, REPAIRING, REDIS_EXPIRE, fx);
+        else
+            bwl_tell(fx, BWL_BUSY);
+        break;
+    case REPAIRING: bwl_tell(fx, BWL_BUSY); break;
+    case RECALLING: recalled(w, claim, ev, fx); break;
+    case WATCHING: watched(w, ev, fx); break;
+    case DELETING: /* touched meanwhile: the release is begun again, soon */
+        bwl_tell(fx, yes ? BWL_RELEASED : BWL_NOT_NOW);
+        break;
+    case EXPIRING:
+    case UNWATCHING: bwl_unreachable("told before");
+    }
+}
+
+static void watch_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    watch_state *w = state;
+
+    if (!bwl_ends_question(&w->asking, ev))
+        return;
+    if (w->phase == EXPIRING)
+        expiring(w, ev, fx);
+    else if (w->phase == UNWATCHING)
+        bwl_tell(fx, BWL_LOST); /* whatever became of it: the key is not ours */
+    else if (bwl_was_answered(ev, fx))
+        answered(w, claim, ev, fx);
+}
+
+const bwl_protocol bwl_setnx_expire_watch = {
+    .name  = "setnx-expire-watch",
+    .fault = "between its SETNX and its EXPIRE the key has no expiry, and a waiter's repair may "
+             "end the lock sooner than its holder believes",
+    .state_size = sizeof(watch_state),
+    .uses_token = true,
+    .settles    = true,
+    .init       = watch_init,
+    .command    = watch_command,
+    .event      = watch_event,
+};

@@ -1,0 +1,269 @@
+/*
+ * setnx_getset.c -- a key that says itself when it is over, and GETSET decides who takes it over.
+ *
+ *      acquire   SETNX key stamp               1: ours
+ *                GET key                       not expired: held
+ *                PTTL key                      has an expiry: not a lock of this kind
+ *                GETSET key stamp              what was there before decides
+ *      release   DEL key                       or after a GET: see bwl_release_rule
+ *
+ * "Redis的分布式锁", the fourth way (seconds); "Redis实现分布式锁" (milliseconds, with buffers);
+ * "利用redis实现分布式锁" (milliseconds, jedis-lock).  They differ in the parameters, which are in the
+ * rules: unit and shape, how often the time is read, `<` or `<=`, what a missing key means, whether
+ * GETSET must return what GET did or something that has expired, and what a release looks at.
+ *
+ * PTTL is ours.  The programs of this kind set no expiry, so a key that has one is somebody else's
+ * lock, however old the number in it looks.
+ *
+ * What it does not promise, with the client's clock: one holder.  Clocks of different machines are
+ * compared, so a fast one takes a lock that is held.  Whoever loses at GETSET has moved the
+ * winner's stamp.  No release is sure to delete its own key: a stamp that is far enough ahead may
+ * be a successor's, and between GET and DEL the key may change.
+ *
+ * With BWL_CLOCK_OF_SERVER, our own variant, none of this happens between those who all use it: one
+ * script looks, decides and sets by the server's TIME, another compares and deletes, and the key
+ * vanishes by itself.  The others' programs take a key that vanished for a free lock.
+ *
+ *      IDLE --acquire--> SETTING --no--> READING --expired--> CHECKING --no expiry--> SWAPPING
+ *                                               `--gone--> SWAPPING --> IDLE
+ *      IDLE --release--> [LOOKING -->] DELETING --> IDLE
+ */
+#include "core/asking.h"
+#include "core/stamps.h"
+#include "protocol/protocol.h"
+#include "protocol/store/redis.h"
+
+enum { NO_FENCE = 0, NOTHING_SEEN = 0 };
+
+typedef enum getset_phase {
+    TAKING = 1, /* by the server's clock */
+    SETTING,
+    READING,
+    CHECKING,
+    SWAPPING,
+    LOOKING, /* before the DEL */
+    DELETING,
+} getset_phase;
+
+typedef struct getset_state {
+    bwl_asking   asking;
+    getset_phase phase;
+    bool         is_ours;  /* DELETING: as far as we have seen                                    */
+    int64_t      stamp;    /* that we wrote, or are about to                                      */
+    uint64_t     seen;     /* the print of what GET showed, or NOTHING_SEEN                       */
+    int64_t      tried_ns; /* the time of day at which this try began                            */
+    bwl_ms       until;    /* what the stamp is worth                                             */
+} getset_state;
+
+static void getset_init(void *state, unsigned nodes)
+{
+    assert(nodes == 1);
+    *(getset_state *)state = (getset_state){ 0 };
+}
+
+static void ask(getset_state *g, getset_phase phase, bwl_redis_word word, int64_t stamp,
+                bwl_effects *fx)
+{
+    g->phase = phase;
+    bwl_ask_one(&g->asking, word, stamp, fx);
+}
+
+static bool is_of_server(const bwl_claim *claim)
+{
+    return claim->rules->clock == BWL_CLOCK_OF_SERVER;
+}
+
+/* ---- acquire --------------------------------------------------------------------------------- */
+
+static void make_stamp(getset_state *g, const bwl_claim *claim, bwl_moment at)
+{
+    const bwl_rules *rules    = claim->rules;
+    bwl_ms           lease_ms = claim->lease_ms;
+
+    g->stamp = bwl_stamp_at(rules, at.wall_ns, lease_ms);
+    g->until =
+        at.now + bwl_stamp_worth_ms(rules, g->stamp, at.wall_ns, lease_ms) - bwl_drift_ms(lease_ms);
+}
+
+/* The script sets an expiry of the whole lease, and a stamp that is rounded up; where the stamp is
+ * the beginning, it is rounded down, and others count from there. */
+static bwl_ms worth_of_taking(const bwl_claim *claim)
+{
+    const bwl_rules *rules   = claim->rules;
+    bwl_ms           lost_ms = rules->stamp_is_start ? rules->unit_ns / 1000000 + 1 : 0;
+
+    return claim->lease_ms - bwl_drift_ms(claim->lease_ms) - lost_ms;
+}
+
+static void try(getset_state *g, const bwl_claim *claim, const bwl_command *cmd, bwl_effects *fx)
+{
+    g->seen     = NOTHING_SEEN;
+    g->tried_ns = cmd->wall_ns;
+    if (is_of_server(claim)) {
+        g->until = cmd->now + worth_of_taking(claim);
+        ask(g, TAKING, REDIS_TAKE_STAMP, 0, fx);
+        return;
+    }
+    make_stamp(g, claim, (bwl_moment){ .now = cmd->now, .wall_ns = cmd->wall_ns });
+    ask(g, SETTING, REDIS_SETNX, g->stamp, fx);
+}
+
+/* What time the program that we follow believes it is. */
+static int64_t time_of_day(const getset_state *g, const bwl_claim *claim, const bwl_event *ev)
+{
+    return claim->rules->reads == BWL_READS_ONCE ? g->tried_ns : ev->wall_ns;
+}
+
+static bool has_expired(const getset_state *g, const bwl_claim *claim, const bwl_event *ev)
+{
+    return bwl_stamp_has_expired(claim->rules, (int64_t)ev->number, time_of_day(g, claim, ev),
+                                 claim->lease_ms);
+}
+
+static void swap(getset_state *g, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    if (claim->rules->reads == BWL_READS_ALWAYS)
+        make_stamp(g, claim, (bwl_moment){ .now = ev->now, .wall_ns = ev->wall_ns });
+    ask(g, SWAPPING, REDIS_SWAP, g->stamp, fx);
+}
+
+static void read(getset_state *g, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    g->seen = ev->answer == BWL_YES ? ev->print : NOTHING_SEEN;
+    if (ev->answer == BWL_NO && claim->rules->gone == BWL_GONE_SWAP)
+        swap(g, claim, ev, fx);
+    else if (ev->answer == BWL_YES && has_expired(g, claim, ev))
+        ask(g, CHECKING, REDIS_FIND_NO_EXPIRY, 0, fx);
+    else
+        bwl_tell(fx, BWL_BUSY);
+}
+
+/* A key that has gone since GET is left to the next try, which begins with SETNX. */
+static void checked(getset_state *g, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    bool has_no_expiry = ev->answer == BWL_YES;
+
+    if (has_no_expiry)
+        swap(g, claim, ev, fx);
+    else
+        bwl_tell(fx, BWL_BUSY);
+}
+
+static bool has_won(const getset_state *g, const bwl_claim *claim, const bwl_event *ev)
+{
+    const bwl_rules *rules = claim->rules;
+
+    switch (rules->wins) {
+    case BWL_WINS_IF_EXPIRED:
+        return ev->answer == BWL_NO ? rules->missing_wins
+                                    : ev->answer == BWL_YES && has_expired(g, claim, ev);
+    case BWL_WINS_IF_SAME:
+        if (ev->answer == BWL_NO)
+            return rules->missing_wins && g->seen == NOTHING_SEEN;
+        return ev->answer == BWL_YES && g->seen != NOTHING_SEEN && ev->print == g->seen;
+    }
+    bwl_unreachable("these rules do not say who wins");
+}
+
+static void tell_held(const getset_state *g, bwl_effects *fx)
+{
+    bwl_tell_held(fx, g->until, NO_FENCE);
+}
+
+static void taken(getset_state *g, const bwl_event *ev, bwl_effects *fx)
+{
+    if (ev->answer != BWL_YES) {
+        bwl_tell(fx, BWL_BUSY);
+        return;
+    }
+    g->stamp = (int64_t)ev->number;
+    tell_held(g, fx);
+}
+
+/* ---- release --------------------------------------------------------------------------------- */
+
+static void release(getset_state *g, const bwl_claim *claim, bwl_effects *fx)
+{
+    g->is_ours = true;
+    if (is_of_server(claim))
+        ask(g, DELETING, REDIS_DROP_STAMP, g->stamp, fx);
+    else if (claim->rules->release == BWL_RELEASE_BLIND)
+        ask(g, DELETING, REDIS_DELETE, 0, fx);
+    else
+        ask(g, LOOKING, REDIS_READ, g->stamp, fx);
+}
+
+/* A stamp that is about to end is left to do so, for the DEL could come after that.  Somebody
+ * else's is deleted all the same when it is ahead: the rule looks at nothing but the time. */
+static void looked(getset_state *g, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    const bwl_rules *rules      = claim->rules;
+    bool             is_stamp   = ev->answer == BWL_YES;
+    bool             may_delete = is_stamp && ev->is_mine;
+
+    g->is_ours = is_stamp && ev->is_mine;
+    if (rules->release == BWL_RELEASE_IF_AHEAD)
+        may_delete = is_stamp &&
+                     bwl_stamp_is_ahead(rules, (int64_t)ev->number, ev->wall_ns, claim->lease_ms);
+    if (may_delete)
+        ask(g, DELETING, REDIS_DELETE, 0, fx);
+    else
+        bwl_tell(fx, g->is_ours ? BWL_RELEASED : BWL_LOST);
+}
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+static void getset_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+                           bwl_effects *fx)
+{
+    getset_state *g = state;
+
+    assert(g->asking.asked == 0);
+    assert(!cmd->again);
+    switch (cmd->verb) {
+    case BWL_ACQUIRE: try(g, claim, cmd, fx); break;
+    case BWL_RELEASE: release(g, claim, fx); break;
+    case BWL_EXTEND: bwl_unreachable("this lock is never extended");
+    }
+}
+
+static void getset_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    getset_state *g = state;
+
+    if (!bwl_ends_question(&g->asking, ev) || !bwl_was_answered(ev, fx))
+        return;
+    switch (g->phase) {
+    case TAKING: taken(g, ev, fx); break;
+    case SETTING:
+        if (ev->answer == BWL_YES)
+            tell_held(g, fx);
+        else
+            ask(g, READING, REDIS_READ, g->stamp, fx);
+        break;
+    case READING: read(g, claim, ev, fx); break;
+    case CHECKING: checked(g, claim, ev, fx); break;
+    case SWAPPING:
+        if (has_won(g, claim, ev))
+            tell_held(g, fx);
+        else
+            bwl_tell(fx, BWL_BUSY);
+        break;
+    case LOOKING: looked(g, claim, ev, fx); break;
+    case DELETING:
+        bwl_tell(fx, ev->answer == BWL_YES && g->is_ours ? BWL_RELEASED : BWL_LOST);
+        break;
+    }
+}
+
+const bwl_protocol bwl_setnx_getset = {
+    .name  = "setnx-getset",
+    .fault = "it compares the clocks of different machines, and whoever loses moves the winner's "
+             "stamp",
+    .state_size = sizeof(getset_state),
+    .uses_token = true, /* in the value only where its shape has one */
+    .uses_wall  = true,
+    .init       = getset_init,
+    .command    = getset_command,
+    .event      = getset_event,
+};

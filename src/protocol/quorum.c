@@ -1,0 +1,315 @@
+/*
+ * quorum.c -- a lock that is one key on most of several independent Redis servers ("Distributed
+ * Locks with Redis", redis.io).  All servers are asked at once.
+ *
+ *      acquire   SET key token NX PX lease
+ *                a majority says yes             -> held
+ *                that cannot be any more         -> delete it everywhere, and try later
+ *      extend    if GET key = token then PEXPIRE key lease
+ *                a majority says yes             -> held for longer; then, where the key is not
+ *                                                   ours, SET key token NX PX lease: a server
+ *                                                   that has lost it gets it again
+ *                a majority says no              -> lost: delete it everywhere
+ *      release   if GET key = token then DEL key
+ *                a majority has deleted it       -> released
+ *
+ * A majority is one of the servers that are configured, whether they answer or not.  It is worth
+ * the lease, counted from before the first server was asked, less the drift allowance.
+ *
+ * An attempt without an answer from so many that they decide it is asked for again, by the same
+ * token; then nothing of it is deleted while it may be asked for once more.
+ *
+ * Where it is decided, nobody waits for the servers that are silent: what they say later is not
+ * needed.  Keys are deleted also where the answer was no, or has not come: it may have been carried
+ * out all the same.  A server that got its key by healing counts from the next round on, not in
+ * this one: somebody else may have had a majority with it meanwhile.
+ *
+ * When several ask at once, each may get some servers and none a majority.  Nobody waits then for
+ * a server that is slower than most (the patience doubles with each attempt); the hold's
+ * pauses are left to chance, so that one of them is first next time.
+ *
+ * What it does not promise: this is a lease, with no fence.  The votes of a server that forgets a
+ * key, or whose clock jumps, are votes for somebody else: see docs/redlock.md.
+ *
+ *      IDLE --command--> ASKED --decided, or patience is over--> IDLE
+ *                                                 (a release may interrupt ASKED)
+ */
+#include "protocol/quorum.h"
+#include "protocol/protocol.h"
+#include "protocol/store/redis.h"
+
+enum {
+    NO_FENCE        = 0,
+    PATIENCE_MIN_MS = 10,
+    DOUBLINGS_MAX   = 6, /* of that                                                          */
+};
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+static unsigned quorum(const bwl_redlock_state *r)
+{
+    return r->nodes / 2u + 1;
+}
+
+/* So many that the others are no majority. */
+static unsigned too_many(const bwl_redlock_state *r)
+{
+    return r->nodes - quorum(r) + 1;
+}
+
+static unsigned count(const bwl_redlock_state *r, bwl_vote vote)
+{
+    unsigned number = 0;
+
+    for (unsigned i = 0; i < r->nodes; i++)
+        if (r->votes[i] == vote)
+            number++;
+    return number;
+}
+
+static unsigned silent(const bwl_redlock_state *r)
+{
+    return count(r, (bwl_vote)0);
+}
+
+/* Surely not carried out. */
+static unsigned unavailable(const bwl_redlock_state *r)
+{
+    return count(r, BWL_VOTE_LATER) + count(r, BWL_VOTE_REFUSED) + count(r, BWL_VOTE_UNSENT);
+}
+
+static bwl_outcome_kind why_unavailable(const bwl_redlock_state *r)
+{
+    if (count(r, BWL_VOTE_REFUSED) >= too_many(r))
+        return BWL_STORE_REFUSED; /* it would be the same next time                           */
+    return count(r, BWL_VOTE_UNSENT) > 0 ? BWL_UNREACHABLE : BWL_NOT_NOW;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+/* One tag for all that belongs to a round: of each server the first answer counts. */
+static void ask_all(const bwl_redlock_state *r, bwl_redis_word word, bwl_effects *fx)
+{
+    for (unsigned i = 0; i < r->nodes; i++)
+        bwl_ask_node(fx, i, word, r->round);
+}
+
+static void begin(bwl_redlock_state *r, bwl_verb verb, bwl_ms now)
+{
+    r->verb       = (uint8_t)verb;
+    r->asked_at   = now;
+    r->is_decided = false;
+    r->is_patient = false;
+    r->round++;
+    for (unsigned i = 0; i < BWL_NODES_MAX; i++)
+        r->votes[i] = 0;
+}
+
+static void redlock_init(void *state, unsigned nodes)
+{
+    assert(nodes >= 1);
+    assert(nodes <= BWL_NODES_MAX);
+    *(bwl_redlock_state *)state = (bwl_redlock_state){ .nodes = (uint8_t)nodes };
+}
+
+static void redlock_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+                            bwl_effects *fx)
+{
+    bwl_redlock_state *r = state;
+
+    assert(r->round == 0 || r->is_decided || cmd->verb == BWL_RELEASE);
+    assert(!cmd->again || r->verb == BWL_ACQUIRE);
+
+    begin(r, cmd->verb, cmd->now);
+    r->is_again = cmd->again;
+    if (!cmd->again)
+        r->until =
+            cmd->now + claim->lease_ms - bwl_drift_named_ms(claim->lease_ms, claim->drift_ppm);
+    switch (cmd->verb) {
+    case BWL_ACQUIRE:
+        for (unsigned i = 0; i < r->nodes; i++)
+            r->deleted[i] = false;
+        ask_all(r, cmd->again ? REDIS_SET_IF_ABSENT_OR_MINE : REDIS_SET_IF_ABSENT, fx);
+        break;
+    case BWL_EXTEND: ask_all(r, REDIS_EXTEND_IF_MINE, fx); break;
+    case BWL_RELEASE: ask_all(r, REDIS_DELETE_IF_MINE, fx); break;
+    }
+}
+
+/* ---- deciding -------------------------------------------------------------------------------- */
+
+static void decide(bwl_redlock_state *r, bwl_outcome_kind kind, bwl_effects *fx)
+{
+    assert(!r->is_decided);
+    r->is_decided = true;
+    bwl_tell(fx, kind);
+}
+
+static void decide_held(bwl_redlock_state *r, bwl_effects *fx)
+{
+    r->is_decided = true;
+    bwl_tell_held(fx, r->until, NO_FENCE);
+}
+
+/* Not held, for sure; and nothing of it is to be left behind. */
+static void decide_against(bwl_redlock_state *r, bwl_outcome_kind kind, bwl_effects *fx)
+{
+    decide(r, kind, fx);
+    ask_all(r, REDIS_DELETE_IF_MINE, fx);
+}
+
+/* Asked again, it may be asked for once more by this token.  A delete that is carried out late
+ * would remove what was won by then, so there is none before the hold is done with the token. */
+static void decide_unavailable(bwl_redlock_state *r, bwl_effects *fx)
+{
+    if (r->is_again)
+        decide(r, why_unavailable(r), fx);
+    else
+        decide_against(r, why_unavailable(r), fx);
+}
+
+/* Undecided, with an answer from most servers: the others are given about as long again. */
+static void be_patient(bwl_redlock_state *r, const bwl_claim *claim, bwl_ms now, bwl_effects *fx)
+{
+    unsigned doublings = claim->attempt < DOUBLINGS_MAX ? claim->attempt : DOUBLINGS_MAX;
+    bwl_ms   as_long   = now - r->asked_at;
+
+    if (r->is_patient || count(r, BWL_VOTE_NO) == 0 || r->nodes - silent(r) < quorum(r))
+        return;
+    if (as_long < PATIENCE_MIN_MS)
+        as_long = PATIENCE_MIN_MS;
+    r->is_patient = true;
+    bwl_wake_at(fx, bwl_later(now, as_long << (doublings > 0 ? doublings - 1 : 0)));
+}
+
+static void count_acquire(bwl_redlock_state *r, const bwl_claim *claim, bwl_ms now, bwl_effects *fx)
+{
+    unsigned never = count(r, BWL_VOTE_NO) + unavailable(r);
+
+    if (count(r, BWL_VOTE_YES) >= quorum(r))
+        decide_held(r, fx);
+    else if (unavailable(r) >= too_many(r))
+        decide_unavailable(r, fx);
+    else if (never >= too_many(r))
+        decide_against(r, BWL_BUSY, fx);
+    else if (never + count(r, BWL_VOTE_UNKNOWN) >= too_many(r))
+        decide(r, BWL_UNKNOWN, fx); /* the hold asks again, or takes it back */
+    else
+        be_patient(r, claim, now, fx);
+}
+
+static void heal(const bwl_redlock_state *r, unsigned node, bwl_effects *fx)
+{
+    bwl_ask_node(fx, node, REDIS_SET_IF_ABSENT, r->round);
+}
+
+static void count_extend(bwl_redlock_state *r, bwl_effects *fx)
+{
+    unsigned no    = count(r, BWL_VOTE_NO);
+    unsigned never = no + unavailable(r) + count(r, BWL_VOTE_UNKNOWN);
+
+    if (count(r, BWL_VOTE_YES) >= quorum(r)) {
+        decide_held(r, fx);
+        for (unsigned i = 0; i < r->nodes; i++)
+            if (r->votes[i] == BWL_VOTE_NO)
+                heal(r, i, fx);
+    } else if (no >= too_many(r)) {
+        decide_against(r, BWL_LOST, fx);
+    } else if (never >= too_many(r)) {
+        decide(r, count(r, BWL_VOTE_UNKNOWN) > 0 ? BWL_UNKNOWN : why_unavailable(r), fx);
+    }
+}
+
+/* Of the releases of this token: one without an answer may have been carried out, and the next one
+ * then hears no; but what was removed once was ours. */
+static void count_release(bwl_redlock_state *r, bwl_effects *fx)
+{
+    unsigned gone    = 0;
+    unsigned no      = 0;
+    unsigned open    = 0;
+    bool     unknown = false;
+
+    for (unsigned i = 0; i < r->nodes; i++) {
+        if (r->deleted[i])
+            gone++;
+        else if (r->votes[i] == BWL_VOTE_NO)
+            no++;
+        else if (r->votes[i] == BWL_VOTE_UNKNOWN)
+            unknown = true;
+        else if (r->votes[i] == 0)
+            open++;
+    }
+    if (gone >= quorum(r))
+        decide(r, BWL_RELEASED, fx);
+    else if (no >= too_many(r))
+        decide(r, BWL_LOST, fx);
+    else if (gone + open < quorum(r) && no + open < too_many(r))
+        decide(r, unknown ? BWL_UNKNOWN : why_unavailable(r), fx);
+}
+
+/* ---- what happens ---------------------------------------------------------------------------- */
+
+static bwl_vote vote_of(const bwl_event *ev)
+{
+    if (ev->kind == BWL_DOWN)
+        return BWL_VOTE_UNKNOWN;
+    switch (ev->answer) {
+    case BWL_YES: return BWL_VOTE_YES;
+    case BWL_NO: return BWL_VOTE_NO;
+    case BWL_LATER: return BWL_VOTE_LATER;
+    case BWL_REFUSED: return BWL_VOTE_REFUSED;
+    case BWL_UNSENT: return BWL_VOTE_UNSENT;
+    case BWL_ALIEN: break;
+    }
+    bwl_unreachable("a token is compared, not looked at");
+}
+
+static void voted(bwl_redlock_state *r, const bwl_claim *claim, const bwl_event *ev,
+                  bwl_effects *fx)
+{
+    unsigned node = ev->node;
+
+    if (ev->tag != r->round || node >= r->nodes || r->votes[node] != 0)
+        return; /* about another round, or of what follows from this one */
+    r->votes[node] = (uint8_t)vote_of(ev);
+    if (r->verb == BWL_RELEASE && r->votes[node] == BWL_VOTE_YES)
+        r->deleted[node] = true;
+    if (!r->is_decided && r->verb == BWL_ACQUIRE)
+        count_acquire(r, claim, ev->now, fx);
+    else if (!r->is_decided && r->verb == BWL_EXTEND)
+        count_extend(r, fx);
+    else if (!r->is_decided)
+        count_release(r, fx);
+    else if (r->verb == BWL_EXTEND && r->votes[node] == BWL_VOTE_NO &&
+             count(r, BWL_VOTE_YES) >= quorum(r))
+        heal(r, node, fx);
+}
+
+static void redlock_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    bwl_redlock_state *r = state;
+
+    switch (ev->kind) {
+    case BWL_REPLY:
+    case BWL_DOWN:
+        if (r->round != 0)
+            voted(r, claim, ev, fx);
+        break;
+    case BWL_ALARM:
+        if (r->is_patient && !r->is_decided)
+            decide_against(r, BWL_BUSY, fx);
+        break;
+    case BWL_PUSH: break; /* nobody does */
+    }
+}
+
+const bwl_protocol bwl_redlock = {
+    .name       = "redlock",
+    .state_size = sizeof(bwl_redlock_state),
+    .uses_token = true,
+    .extends    = true,
+    .settles    = true,
+    .init       = redlock_init,
+    .command    = redlock_command,
+    .event      = redlock_event,
+};

@@ -1,0 +1,173 @@
+/*
+ * redis.h -- what we ever say to a Redis server, and exactly what it means.
+ *
+ * `key` is the lock's key; `token`, `lease` and the rules come from the claim, `stamp` from the
+ * ask.  `value` is what these write (core/rules.h); without rules it is the token.  Every word is
+ * carried out by the server as one step, wholly or not at all.  The engine turns a word into a
+ * command or a script, the lab's model server carries it out, and a conformance test compares the
+ * two.
+ *
+ *  SET_IF_ABSENT          no key            -> set it to value, to vanish after lease   YES
+ *                         any key           -> nothing                                 NO
+ *  SET_IF_ABSENT_OR_MINE  key is value      -> nothing: an earlier question had set it  YES
+ *                         otherwise as SET_IF_ABSENT
+ *  EXTEND_IF_MINE         key is value      -> it vanishes lease from now, or when it
+ *                                              would have anyway if that is later       YES
+ *                         otherwise         -> nothing                                 NO
+ *  DELETE_IF_MINE         key is value      -> delete it                               YES
+ *                         otherwise         -> nothing                                 NO
+ *
+ * "key is value": it exists, is a string, and is byte for byte the value.
+ *
+ * The words of other people's locks, one command each unless it says otherwise:
+ *
+ *  SETNX                  no key            -> set it to value, without an expiry       YES
+ *                         any key           -> nothing                                 NO
+ *  READ        (GET)      shows what the key is, see below
+ *  SWAP        (GETSET)   key is no string  -> nothing                                 ALIEN
+ *                         otherwise         -> set it to value, without an expiry;
+ *                                              shows what it was
+ *  DELETE      (DEL)      key exists        -> delete it, whatever it is               YES
+ *                         no key            -> nothing                                 NO
+ *  EXPIRE                 key exists        -> it vanishes lease from now (rounded up
+ *                                              to whole seconds), sooner or later than
+ *                                              it would have                            YES
+ *                         no key            -> nothing                                 NO
+ *  EXPIRE_NOW (EXPIRE 0)  as DELETE
+ *  READ_EXPIRY (TTL)      key with an expiry -> number: seconds left, rounded          YES
+ *                         key without one   -> number: NO_EXPIRY                       YES
+ *                         no key            ->                                         NO
+ *  FIND_NO_EXPIRY (PTTL)  key without one   ->                                         YES
+ *                         key with an expiry -> these rules do not write one           ALIEN
+ *                         no key            ->                                         NO
+ *
+ * A word that shows a key answers
+ *
+ *                         no key                                                       NO
+ *                         these rules could have written it, with a plausible stamp
+ *                         (core/stamps.h): `number` is its stamp (0 if the shape has
+ *                         none), `print` stands for its bytes, and `is_mine` says that
+ *                         it is value                                                  YES
+ *                         anything else: a list, other bytes, a longer value           ALIEN
+ *
+ * WATCH is a state of the connection, and so of one operation at a time: the engine keeps the
+ * WATCH_READ of a second one back until the section of the first has ended, by UNWATCH, by
+ * DELETE_WATCHED, by an answer to WATCH_READ that shows nothing (LATER, REFUSED, UNSENT), or with
+ * the connection.  Other words may pass.
+ *
+ *  WATCH_READ (WATCH, GET) shows what the key is; the section begins
+ *  UNWATCH                nothing; the section ends                                    YES
+ *  DELETE_WATCHED         the key was not touched since WATCH_READ -> delete it: the
+ *   (MULTI, DEL, EXEC)    number of keys deleted is 1                                  YES
+ *                         it was touched, or has expired, or is not there -> nothing   NO
+ *                         the section ends either way.  EXPIRE touches a key as well.
+ *
+ * With the server's own clock (its TIME, floor of `unit_ns`), for BWL_CLOCK_OF_SERVER.  The stamp
+ * that is written is ceil((TIME + lease + extra_ns) / unit_ns) (with stamp_is_start: TIME's floor),
+ * the key vanishes by itself when that stamp is reached, and is never without an expiry:
+ *
+ *  TAKE_STAMP             no key, or its stamp has expired (rules->expired) and it has no
+ *                         expiry -> set it to the value with that stamp; `number` is
+ *                         the stamp                                                    YES
+ *                         its stamp has not expired -> nothing                         NO
+ *                         its stamp has expired and its expiry has not come, or these
+ *                         rules could not have written it, or its stamp is not
+ *                         plausible (core/stamps.h) -> nothing                          ALIEN
+ *  DROP_STAMP             as DELETE_IF_MINE, of the value with the ask's stamp
+ *
+ * A lock that is a hash with one field per holder and its count, as Redisson has it.  The token is
+ * the field; a release publishes on the channel of the key (engine/redis/wire/hash_lock.h):
+ *
+ *  HASH_TAKE              the key is a hash with the field -> nothing: an earlier question had
+ *                                              set it                                   YES
+ *                         no key            -> set it to a hash with the field, count 1, to
+ *                                              vanish after lease                       YES
+ *                         otherwise         -> nothing                                 NO
+ *                         With rules->counts_fences the second case also increments the counter
+ *                         of the key.  `number` is that counter then, and 0 without the rule.
+ *  HASH_EXTEND            as EXTEND_IF_MINE, of a hash with the field
+ *  HASH_RELEASE           the key is a hash with the field -> delete the key, whatever the
+ *                                              count, and publish                       YES
+ *                         otherwise         -> nothing                                 NO
+ *
+ * A lock that is a sorted set, as Symfony has it: members are tokens, scores when they end, in
+ * milliseconds of the server's clock (its TIME, floor), and __write__ is beside a holder who is
+ * alone.  A member whose score has come is not there:
+ *
+ *  ZSET_TAKE              the set is the token and __write__ -> nothing: an earlier question had
+ *                                              set it                                   YES
+ *                         no member         -> set it to the two, to end lease from now, and the
+ *                                              key to vanish then                       YES
+ *                         otherwise         -> nothing                                 NO
+ *  ZSET_EXTEND            as EXTEND_IF_MINE, of the token in a set with __write__; both end
+ *                                              then, and the key vanishes with its last member
+ *  ZSET_RELEASE           the set has the token and __write__ -> remove the two; the key vanishes
+ *                                              with its last member                     YES
+ *                         it has the token alone -> remove it                           NO
+ *                         otherwise         -> nothing                                 NO
+ *
+ * Of a server with replicas.  It is about no key, but about all that the server had carried out up
+ * to the last write of the connection on which it is asked, and of no other one: so the engine
+ * answers UNSENT when that has ended, and each YES of SET_IF_ABSENT, SET_IF_ABSENT_OR_MINE and
+ * EXTEND_IF_MINE is a write.
+ *
+ *  REPLICATED  (WAIT)     the ask's stamp is how many replicas, its claim_ms how long the server
+ *                         waits for them; number: how many of them have all of it
+ *                         that many, or more                                           YES
+ *                         fewer                                                        NO
+ */
+#ifndef BWL_PROTOCOL_STORE_REDIS_H
+#define BWL_PROTOCOL_STORE_REDIS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum bwl_redis_word {
+    REDIS_SET_IF_ABSENT = 1,
+    REDIS_SET_IF_ABSENT_OR_MINE,
+    REDIS_EXTEND_IF_MINE,
+    REDIS_DELETE_IF_MINE,
+    REDIS_SETNX,
+    REDIS_READ,
+    REDIS_SWAP,
+    REDIS_DELETE,
+    REDIS_EXPIRE,
+    REDIS_EXPIRE_NOW,
+    REDIS_READ_EXPIRY,
+    REDIS_FIND_NO_EXPIRY,
+    REDIS_WATCH_READ,
+    REDIS_UNWATCH,
+    REDIS_DELETE_WATCHED,
+    REDIS_TAKE_STAMP,
+    REDIS_DROP_STAMP,
+    REDIS_HASH_TAKE,
+    REDIS_HASH_EXTEND,
+    REDIS_HASH_RELEASE,
+    REDIS_ZSET_TAKE,
+    REDIS_ZSET_EXTEND,
+    REDIS_ZSET_RELEASE,
+    REDIS_QUEUE_TAKE, /* these are protocol/store/queue.h's */
+    REDIS_QUEUE_JOIN,
+    REDIS_QUEUE_BEAT,
+    REDIS_QUEUE_EXTEND,
+    REDIS_QUEUE_RELEASE,
+    REDIS_QUEUE_CANCEL,
+    REDIS_QUEUE_POKE,
+    REDIS_QUEUE_REQUEUE,
+    REDIS_REPLICATED,
+} bwl_redis_word;
+
+/* Does it extend, or give back, what has its token? */
+static inline bool bwl_redis_word_extends(bwl_redis_word word)
+{
+    return word == REDIS_EXTEND_IF_MINE || word == REDIS_HASH_EXTEND || word == REDIS_ZSET_EXTEND;
+}
+
+static inline bool bwl_redis_word_releases(bwl_redis_word word)
+{
+    return word == REDIS_DELETE_IF_MINE || word == REDIS_HASH_RELEASE || word == REDIS_ZSET_RELEASE;
+}
+
+#define REDIS_NO_EXPIRY UINT64_MAX /* the number of READ_EXPIRY */
+
+#endif

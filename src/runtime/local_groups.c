@@ -1,0 +1,369 @@
+/*
+ * local_groups.c -- see local_groups.h.
+ */
+#include "runtime/local_groups.h"
+#include "base/fault.h"
+#include "protocol/store/seat.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOM_AT_FIRST = 8 };
+
+typedef struct bwl_seats bwl_seats;
+
+struct bwl_seats {
+    bwl_client     *client;
+    bwl_cohort      cohort;
+    bwl_seat       *seats; /* from 1 */
+    bwl_lock      **locks; /* who sits there; NULL: nobody */
+    bwl_seat_number room;
+    bwl_seat_number vacant;    /* the seats that nobody has, linked by `next`; 0: none is left */
+    size_t          taken;     /* seats */
+    bwl_lock       *store;     /* what stands for all of them; NULL: none is wanted now */
+    bwl_operation   operation; /* on it */
+    unsigned        pins;
+    bool            is_running;
+    uint16_t        name_size;
+    char            name[BWL_NAME_MAX + 1];
+    char why[BWL_FAULT_TEXT_MAX]; /* what the store's lock said when it last ended badly */
+};
+
+typedef struct part {
+    bwl_seat_number number; /* 0: none yet */
+} part;
+
+/* ---- the life of a cohort -------------------------------------------------------------------- */
+
+static bool is_store(const bwl_lock *lock)
+{
+    return lock->seats != NULL && lock->seats->store == lock;
+}
+
+bool bwl_lock_is_seat(const bwl_lock *lock)
+{
+    return lock->engine == &bwl_seats_engine;
+}
+
+static bwl_seats *seats_new(bwl_client *client, const char *name, size_t name_size)
+{
+    bwl_seats *s = calloc(1, sizeof *s);
+
+    if (s == NULL)
+        return NULL;
+    s->client    = client;
+    s->name_size = (uint16_t)name_size;
+    memcpy(s->name, name, name_size);
+    bwl_cohort_init(&s->cohort, client->settings.turns_max, client->settings.turns_ms);
+    return s;
+}
+
+static void free_if_over(bwl_seats *s)
+{
+    if (s->taken > 0 || s->store != NULL || s->pins > 0)
+        return;
+    free(s->seats);
+    free(s->locks);
+    free(s);
+}
+
+/* Twice the room.  False: no memory. */
+static bool grow(bwl_seats *s)
+{
+    bwl_seat_number room  = s->room == 0 ? ROOM_AT_FIRST : s->room * 2;
+    bwl_seat       *seats = realloc(s->seats, (room + 1) * sizeof *seats);
+
+    if (seats == NULL)
+        return false;
+    s->seats         = seats;
+    bwl_lock **locks = realloc(s->locks, (room + 1) * sizeof *locks);
+    if (locks == NULL)
+        return false;
+    s->locks = locks;
+    for (bwl_seat_number n = room; n > s->room; n--) {
+        s->seats[n] = (bwl_seat){ .next = s->vacant };
+        s->locks[n] = NULL;
+        s->vacant   = n;
+    }
+    s->room = room;
+    return true;
+}
+
+static bool take_seat(bwl_seats *s, bwl_lock *lock)
+{
+    if (s->vacant == 0 && !grow(s))
+        return false;
+    bwl_seat_number n            = s->vacant;
+    s->vacant                    = s->seats[n].next;
+    s->seats[n]                  = (bwl_seat){ .state = BWL_SEAT_EMPTY };
+    s->locks[n]                  = lock;
+    ((part *)lock->part)->number = n;
+    lock->seats                  = s;
+    s->taken++;
+    return true;
+}
+
+static void give_seat(bwl_lock *lock)
+{
+    bwl_seats      *s = lock->seats;
+    bwl_seat_number n = ((part *)lock->part)->number;
+
+    if (n == 0)
+        return;
+    assert(s->locks[n] == lock);
+    s->locks[n] = NULL;
+    s->seats[n] = (bwl_seat){ .next = s->vacant };
+    s->vacant   = n;
+    s->taken--;
+    lock->seats = NULL;
+    free_if_over(s);
+}
+
+void bwl_seats_forget(bwl_lock *lock)
+{
+    bwl_seats *s = lock->seats;
+
+    if (!is_store(lock))
+        return;
+    s->store    = NULL;
+    lock->seats = NULL;
+    free_if_over(s);
+}
+
+/* ---- the store's lock ------------------------------------------------------------------------ */
+
+/* Whatever is left of it in the store is its own affair. */
+static void drop_store(bwl_seats *s)
+{
+    bwl_lock *lock = s->store;
+
+    s->store = NULL;
+    if (lock == NULL)
+        return;
+    lock->seats = NULL;
+    bwl_lock_unwanted(lock);
+}
+
+static void acquire(bwl_seats *s, bwl_ms lease_ms)
+{
+    const bwl_settings *settings = &s->client->settings;
+    bwl_fault           fault    = { 0 };
+    bwl_terms           terms    = {
+                     .lease_ms    = lease_ms,
+                     .max_hold_ms = BWL_NEVER, /* each who sits has his own */
+                     .answer_ms   = settings->answer_ms,
+                     .renews      = settings->renews,
+    };
+
+    drop_store(s);
+    if (bwl_lock_new(&s->store, s->client, s->name, &terms, &fault) < 0) {
+        s->store = NULL;
+        memcpy(s->why, fault.text, sizeof s->why);
+        bwl_cohort_told(&s->cohort, s->seats, &(bwl_outcome){ .kind = BWL_STORE_REFUSED },
+                        s->client->latest);
+        return;
+    }
+    s->store->seats = s;
+    bwl_lock_acquire(s->store, &s->operation, BWL_NEVER);
+}
+
+static void release(bwl_seats *s)
+{
+    if (s->store->operation != NULL)
+        bwl_lock_cancel(s->store->operation); /* an extension */
+    bwl_lock_release(s->store, &s->operation);
+}
+
+/* Told nothing of it any more. */
+static void cancel(bwl_seats *s)
+{
+    s->store->seats = NULL;
+    bwl_lock_cancel(&s->operation);
+    drop_store(s);
+}
+
+void bwl_seats_heard(bwl_lock *lock, bwl_outcome_kind kind)
+{
+    bwl_seats *s = lock->seats;
+
+    if (!is_store(lock) || s->client->closing || kind == BWL_CANCELLED)
+        return; /* what is cancelled here was cancelled by the cohort */
+    bwl_outcome out = { .kind = kind, .until = lock->hold.until, .fence = lock->hold.fence };
+    if (kind != BWL_HELD)
+        memcpy(s->why, lock->why, sizeof s->why);
+    bwl_cohort_told(&s->cohort, s->seats, &out, s->client->latest);
+}
+
+/* ---- carrying out ---------------------------------------------------------------------------- */
+
+/* Whoever waits for this sleeps, or drives, or has a loop that is told of it. */
+static void wake_driver(bwl_client *client, const bwl_operation *operation)
+{
+    if (client->driving && operation->ended != BWL_PENDING && operation->sleeper == NULL)
+        bwl_client_wake(client);
+}
+
+static void tell(bwl_seats *s, const bwl_deed *deed)
+{
+    bwl_lock      *lock      = s->locks[deed->seat];
+    bwl_operation *operation = lock->operation;
+    bool           is_good   = deed->outcome.kind == BWL_HELD || deed->outcome.kind == BWL_RELEASED;
+
+    assert(lock != NULL);
+    if (!is_good && deed->outcome.kind != BWL_QUEUED)
+        memcpy(lock->why, s->why, sizeof lock->why);
+    bwl_lock_event(lock, bwl_deed_event(deed)); /* may free the lock, not the operation */
+    if (deed->tag == 0 && operation != NULL)
+        wake_driver(s->client, operation);
+}
+
+static void carry_out(bwl_seats *s, const bwl_deed *deed)
+{
+    switch (deed->kind) {
+    case BWL_DEED_TELL: tell(s, deed); return;
+    case BWL_DEED_ACQUIRE: acquire(s, deed->lease_ms); return;
+    case BWL_DEED_EXTEND: bwl_lock_extend(s->store, &s->operation, deed->lease_ms); return;
+    case BWL_DEED_YIELD: bwl_lock_yield(s->store, &s->operation, BWL_NEVER); return;
+    case BWL_DEED_RELEASE: release(s); return;
+    case BWL_DEED_CANCEL: cancel(s); return;
+    }
+    bwl_unreachable("a deed outside of its enum");
+}
+
+/* One after the other, also where one of them makes the next. */
+static void run(bwl_seats *s)
+{
+    bwl_deed deed;
+
+    if (s->is_running || s->client->closing)
+        return;
+    s->is_running = true;
+    s->pins++;
+    while (bwl_cohort_next(&s->cohort, s->seats, bwl_client_now(s->client), &deed))
+        carry_out(s, &deed);
+    if (s->cohort.state == BWL_COHORT_NONE)
+        drop_store(s);
+    s->is_running = false;
+    s->pins--;
+    free_if_over(s);
+}
+
+bwl_seats *bwl_seats_enter(bwl_lock *lock)
+{
+    if (!is_store(lock))
+        return NULL;
+    lock->seats->pins++;
+    return lock->seats;
+}
+
+void bwl_seats_leave(bwl_seats *s, const bwl_lock *lock)
+{
+    if (s->store == lock && bwl_hold_is_held(&lock->hold)) {
+        memcpy(s->why, lock->why, sizeof s->why);
+        bwl_cohort_seen(&s->cohort, lock->hold.until, lock->hold.trouble);
+    }
+    s->pins--;
+    run(s);
+}
+
+/* ---- those who sit --------------------------------------------------------------------------- */
+
+static int seats_prepare(bwl_lock *lock, bwl_fault *fault)
+{
+    (void)fault; /* nothing can go wrong */
+    *(part *)lock->part = (part){ 0 };
+    return BWL_OK;
+}
+
+static bool seats_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+{
+    bwl_seats      *s     = lock->seats;
+    bwl_seat_number n     = ((part *)lock->part)->number;
+    bwl_ms          lease = lock->hold.claim.lease_ms;
+
+    (void)ret_reply; /* what is told goes through the cohort, in its order */
+    if (s->client->closing)
+        return false;
+    switch ((bwl_seat_word)ask->word) {
+    case SEAT_SIT: bwl_cohort_sit(&s->cohort, s->seats, n, ask->tag, lease); break;
+    case SEAT_EXTEND: bwl_cohort_extend(&s->cohort, s->seats, n, ask->tag, lease); break;
+    case SEAT_LEAVE: bwl_cohort_leave(&s->cohort, s->seats, n, ask->tag); break;
+    }
+    run(s);
+    return false;
+}
+
+const bwl_engine bwl_seats_engine = {
+    .scheme    = "seat",
+    .protocol  = &bwl_seat_protocol,
+    .has_lease = true,
+    .lock_size = sizeof(part),
+    .prepare   = seats_prepare,
+    .ask       = seats_ask,
+    .forget    = give_seat,
+};
+
+bwl_outcome_kind bwl_seats_outcome(bwl_lock *lock, bwl_outcome_kind kind)
+{
+    const bwl_lock *store = bwl_lock_is_seat(lock) ? lock->seats->store : NULL;
+
+    if (kind != BWL_TIMED_OUT || store == NULL || !bwl_hold_is_sought(&store->hold))
+        return kind;
+    lock->saw_alien = store->saw_alien;
+    if (store->hold.trouble != BWL_UNREACHABLE && store->hold.trouble != BWL_NOT_NOW &&
+        store->hold.trouble != BWL_UNKNOWN)
+        return kind;
+    memcpy(lock->why, store->why, sizeof lock->why);
+    return store->hold.trouble;
+}
+
+/* ---- coming ---------------------------------------------------------------------------------- */
+
+static bool may_be_met(const bwl_client *client)
+{
+    const bwl_settings *settings = &client->settings;
+    const bwl_protocol *protocol =
+        settings->protocol != NULL ? settings->protocol : client->engine->protocol;
+
+    return protocol->listens && settings->turns_max > 1 && settings->renews;
+}
+
+static int sit_down(bwl_lock **ret_lock, bwl_seats *s, const bwl_terms *terms, bwl_fault *fault)
+{
+    bwl_terms his = *terms;
+    bwl_lock *lock;
+
+    his.renews = false; /* the store's lock does */
+    s->pins++;
+    int status = bwl_lock_new_in(&lock, s->client, &bwl_seats_engine, s->name, &his, fault);
+    if (status == BWL_OK && !take_seat(s, lock)) {
+        bwl_lock_unwanted(lock);
+        status = bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    }
+    s->pins--;
+    if (status == BWL_OK)
+        *ret_lock = lock;
+    else
+        free_if_over(s);
+    return status;
+}
+
+int bwl_seat_or_lock(bwl_lock **ret_lock, bwl_client *client, const char *name,
+                     const bwl_terms *terms, bool waits, bwl_fault *fault)
+{
+    size_t     name_size = strnlen(name, BWL_NAME_MAX + 1);
+    bool       may       = may_be_met(client);
+    bwl_lock  *other     = may && waits ? bwl_named_find(&client->named, name, name_size) : NULL;
+    bwl_seats *seats     = other != NULL ? other->seats : NULL;
+    int        status;
+
+    if (other != NULL && seats == NULL)
+        seats = seats_new(client, name, name_size);
+    if (other != NULL && seats == NULL)
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    status = seats != NULL ? sit_down(ret_lock, seats, terms, fault)
+                           : bwl_lock_new(ret_lock, client, name, terms, fault);
+    if (status == BWL_OK && may)
+        (void)bwl_named_add(&client->named, *ret_lock); /* not found: others come to it later */
+    return status;
+}

@@ -1,0 +1,500 @@
+/*
+ * lock.c -- one machine in the real world: events in, effects out.
+ */
+#include "runtime/client.h"
+#include "core/shape.h"
+#include "core/text.h"
+#include "base/clock.h"
+#include "runtime/loop.h"
+#include "base/fault.h"
+#include "runtime/shards.h"
+#include "runtime/local_groups.h"
+#include "runtime/background_release.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the life of a lock ---------------------------------------------------------------------- */
+
+static void link_in(bwl_client *client, bwl_lock *lock)
+{
+    lock->next = client->locks;
+    if (lock->next != NULL)
+        lock->next->previous = lock;
+    client->locks = lock;
+    client->locks_count++;
+}
+
+static void link_out(bwl_lock *lock)
+{
+    if (lock->next != NULL)
+        lock->next->previous = lock->previous;
+    if (lock->previous != NULL)
+        lock->previous->next = lock->next;
+    else
+        lock->client->locks = lock->next;
+    lock->client->locks_count--;
+}
+
+static const bwl_protocol *protocol_of(const bwl_client *client, const bwl_engine *engine)
+{
+    const bwl_protocol *chosen = engine == client->engine ? client->settings.protocol : NULL;
+
+    return chosen != NULL ? chosen : engine->protocol;
+}
+
+/* The time of day costs a look at another clock: only for those who read it. */
+static bool reads_wall(const bwl_hold *hold)
+{
+    const bwl_rules *rules    = hold->claim.rules;
+    bool             is_dated = rules != NULL && bwl_shape_kind_of(rules->token)->is_dated;
+
+    return hold->protocol->uses_wall || is_dated;
+}
+
+int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, const bwl_terms *terms,
+                 bwl_fault *fault)
+{
+    return bwl_lock_new_in(ret_lock, client, client->engine, name, terms, fault);
+}
+
+int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *engine,
+                    const char *name, const bwl_terms *terms, bwl_fault *fault)
+{
+    size_t      name_size = strnlen(name, BWL_NAME_MAX + 1);
+    const char *wrong     = bwl_name_fault(name, name_size);
+    bwl_terms   complete  = *terms;
+
+    complete.rules     = client->settings.rules;
+    complete.drift_ppm = client->settings.drift_ppm;
+    complete.replicas  = client->settings.replicas;
+    if (wrong != NULL)
+        return bwl_fail(fault, BWL_STATUS_USAGE, "%s", wrong);
+    int status = bwl_check_lease(client, terms->lease_ms, fault);
+    if (status < 0)
+        return status;
+    if (!bwl_timers_reserve(&client->timers, client->locks_count + 2))
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    bwl_lock *lock = malloc(sizeof *lock + engine->lock_size);
+    if (lock == NULL)
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+
+    unsigned nodes = engine == client->engine ? client->nodes : 1;
+    bwl_hold_init(&lock->hold, protocol_of(client, engine), nodes, &complete);
+    lock->timer         = (bwl_timer){ .at = BWL_NEVER };
+    lock->client        = client;
+    lock->engine        = engine;
+    lock->seats         = NULL;
+    lock->meeting       = NULL;
+    lock->is_named      = false;
+    lock->previous      = NULL;
+    lock->operation     = NULL;
+    lock->part          = lock + 1;
+    lock->latest_tag    = 0;
+    lock->commanded     = 0;
+    lock->patient_until = BWL_NEVER;
+    lock->pins          = 0;
+    lock->wanted        = true;
+    lock->unawaited     = false;
+    lock->saw_alien     = false;
+    lock->reads_wall    = reads_wall(&lock->hold);
+    bwl_lock_hide(lock);
+    lock->why[0]    = '\0';
+    lock->name_size = (uint16_t)name_size;
+    memcpy(lock->name, name, name_size + 1);
+    link_in(client, lock);
+
+    status = engine->prepare(lock, fault);
+    if (status < 0) {
+        link_out(lock);
+        free(lock);
+        return status;
+    }
+    *ret_lock = lock;
+    return BWL_OK;
+}
+
+static void free_if_done(bwl_lock *lock)
+{
+    bool sought = lock->hold.state != BWL_HOLD_IDLE;
+
+    if (lock->pins > 0 || lock->wanted || (sought && lock->hold.state != BWL_HOLD_OVER))
+        return;
+    assert(lock->operation == NULL);
+    bwl_timers_set(&lock->client->timers, &lock->timer, BWL_NEVER);
+    bwl_named_remove(&lock->client->named, lock);
+    lock->engine->forget(lock);
+    link_out(lock);
+    bwl_lanes_part(lock->meeting);
+    explicit_bzero(&lock->hold.claim, sizeof lock->hold.claim);
+    free(lock);
+}
+
+void bwl_lock_unwanted(bwl_lock *lock)
+{
+    lock->wanted = false;
+    free_if_done(lock);
+}
+
+void bwl_lock_pin(bwl_lock *lock)
+{
+    lock->pins++;
+}
+
+void bwl_lock_unpin(bwl_lock *lock)
+{
+    assert(lock->pins > 0);
+    lock->pins--;
+    free_if_done(lock);
+}
+
+/* Does what happens now have a part in what the caller will be told?  What becomes of a lock that
+ * he has heard of, or of an attempt that has failed already, is no reason for that. */
+static bool is_at_stake(const bwl_hold *hold)
+{
+    switch (hold->state) {
+    case BWL_HOLD_IDLE:
+    case BWL_HOLD_ACQUIRING:
+    case BWL_HOLD_SETTLING:
+    case BWL_HOLD_WAITING:
+    case BWL_HOLD_QUEUED:
+    case BWL_HOLD_HELD:
+    case BWL_HOLD_RENEWING:
+    case BWL_HOLD_YIELDING:
+    case BWL_HOLD_RELEASING: return true;
+    case BWL_HOLD_DISCARDING:
+    case BWL_HOLD_DISOWNED:
+    case BWL_HOLD_LEAVING:
+    case BWL_HOLD_ABANDONING:
+    case BWL_HOLD_OVER: return false;
+    }
+    bwl_unreachable("a state outside of its enum");
+}
+
+void bwl_lock_says(bwl_lock *lock, const char *format, ...)
+{
+    va_list arguments;
+
+    if (!is_at_stake(&lock->hold))
+        return;
+    va_start(arguments, format);
+    (void)vsnprintf(lock->why, sizeof lock->why, format, arguments); /* cutting is meant */
+    va_end(arguments);
+}
+
+void bwl_lock_says_nothing(bwl_lock *lock)
+{
+    if (is_at_stake(&lock->hold))
+        lock->why[0] = '\0';
+}
+
+/* ---- carrying out ---------------------------------------------------------------------------- */
+
+static void step(bwl_lock *lock, const bwl_effects *fx);
+
+static void end_operation(bwl_lock *lock, bwl_outcome_kind kind)
+{
+    bwl_operation *operation = lock->operation;
+
+    if (lock->seats != NULL)
+        kind = bwl_seats_outcome(lock, kind);
+    if (lock->unawaited && operation == NULL)
+        bwl_unawaited_ended(lock, kind);
+    lock->operation = NULL;
+    if (lock->seats != NULL)
+        bwl_seats_heard(lock, kind);
+    if (operation == NULL)
+        return; /* nobody waits to hear of it: bwl_lock_show tells of a loss */
+    operation->ended = kind;
+    if (operation->watched)
+        bwl_operation_show_end(operation);
+    for (bwl_sleeper *s = operation->sleeper; s != NULL; s = s->beside)
+        bwl_call(lock->client, s);
+}
+
+static bwl_random fresh_bits(bwl_lock *lock)
+{
+    bwl_random fresh = { 0 };
+
+    /* Without random bits no attempt could be made, and a hold could not even pause: the kernel
+     * gives them always, once it has booted. */
+    bool needed = lock->hold.protocol->uses_token;
+    bool drawn  = !needed || bwl_entropy_draw(&lock->client->entropy, &fresh);
+    assert(drawn);
+    (void)drawn;
+    return fresh;
+}
+
+static bwl_moment moment(const bwl_lock *lock, bwl_ms now)
+{
+    return (bwl_moment){ .now = now, .wall_ns = lock->reads_wall ? bwl_clock_wall_ns() : 0 };
+}
+
+/* Who was told that no time is left, as nobody is told of the last ms, has lost it. */
+static bwl_ms now_of_caller(bwl_lock *lock)
+{
+    bwl_ms now = bwl_client_now(lock->client);
+
+    return bwl_hold_left(&lock->hold, now) == 1 ? lock->hold.until : now;
+}
+
+/* Where nothing ends by itself, no moment is counted from when it is given back. */
+static bwl_ms now_of_release(bwl_lock *lock)
+{
+    return lock->client->engine->has_lease || lock->hold.until != BWL_NEVER ? now_of_caller(lock)
+                                                                            : lock->client->latest;
+}
+
+/* `ev` lacks the random bits and the time of day. */
+static void happened(bwl_lock *lock, bwl_event *ev)
+{
+    bwl_effects fx;
+
+    bwl_no_effects(&fx);
+    ev->fresh   = fresh_bits(lock);
+    ev->wall_ns = lock->reads_wall ? bwl_clock_wall_ns() : 0;
+    bwl_lock_pin(lock);
+    bwl_hold_event(&lock->hold, ev, &fx);
+    step(lock, &fx);
+    bwl_lock_unpin(lock);
+}
+
+void bwl_lock_disown(bwl_lock *lock)
+{
+    bwl_effects fx;
+
+    if (!bwl_hold_is_held(&lock->hold))
+        return;
+    bwl_no_effects(&fx);
+    bwl_lock_pin(lock);
+    bwl_hold_disown(&lock->hold, bwl_client_now(lock->client), &fx);
+    step(lock, &fx);
+    bwl_lock_unpin(lock);
+}
+
+/* The caller waits no longer.  What has not been sent is not sent any more, and that may be all
+ * there was to wait for. */
+static void patience_is_over(bwl_lock *lock, bwl_ms now)
+{
+    bwl_effects fx;
+
+    if (lock->engine->withdraw != NULL)
+        lock->engine->withdraw(lock);
+    if (now < bwl_hold_told_by(&lock->hold))
+        return;
+    bwl_no_effects(&fx);
+    bwl_lock_says(lock, "no answer within %lld ms", (long long)lock->hold.terms.answer_ms);
+    bwl_hold_time_up(&lock->hold, now, &fx);
+    step(lock, &fx);
+}
+
+void bwl_lock_event(bwl_lock *lock, bwl_event ev)
+{
+    lock->saw_alien = ev.answer == BWL_ALIEN;
+    ev.now          = bwl_client_now(lock->client);
+    bwl_lock_pin(lock);
+    if (ev.kind == BWL_ALARM && ev.now >= lock->patient_until)
+        patience_is_over(lock, ev.now);
+    happened(lock, &ev);
+    bwl_lock_unpin(lock);
+}
+
+/* An answer that is known at once is of the moment of the question: whatever is counted from it
+ * ends a little too early, never too late, and looking at the clock is a tenth of the whole. */
+static void put(bwl_lock *lock, const bwl_ask *ask)
+{
+    bwl_event reply = {
+        .kind = BWL_REPLY, .tag = ask->tag, .node = ask->node, .now = lock->client->latest
+    };
+
+    lock->latest_tag = ask->tag;
+    if (lock->engine->ask(lock, ask, &reply))
+        happened(lock, &reply);
+}
+
+/* A server that cannot be reached may say so at once, and that may make the machine take back what
+ * the others have not been asked yet: what it wants since then counts, and not what is left of
+ * before.  With one server there is nothing left. */
+static void put_all(bwl_lock *lock, const bwl_effects *fx)
+{
+    unsigned commanded = fx->asks_count > 0 ? ++lock->commanded : lock->commanded;
+
+    for (unsigned i = 0; i < fx->asks_count; i++)
+        if (lock->client->nodes <= 1 || lock->commanded == commanded)
+            put(lock, &fx->asks[i]);
+}
+
+static bwl_ms patient_until(const bwl_lock *lock)
+{
+    bwl_ms unsent_by = bwl_hold_unsent_by(&lock->hold);
+    bwl_ms told_by   = bwl_hold_told_by(&lock->hold);
+
+    return unsent_by > lock->client->latest ? bwl_sooner(unsent_by, told_by) : told_by;
+}
+
+/* Does what the machine wants.  The lock is pinned. */
+static void step(bwl_lock *lock, const bwl_effects *fx)
+{
+    struct bwl_seats *seats = lock->seats != NULL ? bwl_seats_enter(lock) : NULL;
+    bwl_ms            wake  = bwl_clock_tick(fx->wake_at, fx->wake_slack_ms);
+
+    lock->patient_until = patient_until(lock);
+    bwl_client_alarm(lock->client, &lock->timer, bwl_sooner(wake, lock->patient_until));
+    if (fx->outcome.kind != BWL_PENDING)
+        end_operation(lock, fx->outcome.kind);
+    if (lock->is_out)
+        bwl_lock_show(lock);
+    put_all(lock, fx);
+    if (seats != NULL)
+        bwl_seats_leave(seats, lock);
+}
+
+/* ---- what callers want ----------------------------------------------------------------------- */
+
+static void begin(bwl_lock *lock, bwl_operation *operation, bwl_verb verb)
+{
+    assert(lock->operation == NULL);
+    *operation      = (bwl_operation){ .lock = lock, .verb = verb, .ended = BWL_PENDING };
+    lock->operation = operation;
+    bwl_lock_pin(lock);
+}
+
+void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
+{
+    bwl_effects fx;
+    bwl_ms      now   = bwl_client_now(lock->client);
+    bwl_random  fresh = fresh_bits(lock);
+
+    bwl_no_effects(&fx);
+    begin(lock, operation, BWL_ACQUIRE);
+    bwl_ms give_up_at = wait_ms < 0 ? now + wait_ms : bwl_later(now, wait_ms);
+    bwl_hold_acquire(&lock->hold, &fresh, moment(lock, now), give_up_at, &fx);
+    step(lock, &fx);
+    bwl_lock_unpin(lock);
+}
+
+void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms)
+{
+    bwl_effects fx;
+
+    bwl_no_effects(&fx);
+    begin(lock, operation, BWL_EXTEND);
+    if (bwl_hold_is_held(&lock->hold)) {
+        bwl_hold_extend(&lock->hold, now_of_caller(lock), lease_ms, &fx);
+        step(lock, &fx);
+    } else {
+        end_operation(lock, BWL_LOST);
+    }
+    bwl_lock_unpin(lock);
+}
+
+/* It was lost, and the caller is done with it: what is left of it in the store may go. */
+static void give_back(bwl_lock *lock)
+{
+    bwl_effects fx;
+
+    if (lock->hold.state != BWL_HOLD_DISOWNED)
+        return;
+    bwl_no_effects(&fx);
+    bwl_hold_give_back(&lock->hold, moment(lock, bwl_client_now(lock->client)), &fx);
+    step(lock, &fx);
+}
+
+void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
+{
+    bwl_effects fx;
+
+    bwl_no_effects(&fx);
+    bwl_lock_take_back(lock);
+    begin(lock, operation, BWL_RELEASE);
+    if (bwl_hold_is_held(&lock->hold)) {
+        bwl_hold_release(&lock->hold, moment(lock, now_of_release(lock)), &fx);
+        step(lock, &fx);
+    } else {
+        end_operation(lock, BWL_LOST);
+        give_back(lock);
+    }
+    bwl_lock_unpin(lock);
+}
+
+/* It stays handed out: in the end it is the same hold, or it is lost to the caller. */
+void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
+{
+    bwl_effects fx;
+    bwl_ms      now   = now_of_caller(lock);
+    bwl_random  fresh = fresh_bits(lock);
+
+    assert(wait_ms > 0);
+    bwl_no_effects(&fx);
+    begin(lock, operation, BWL_ACQUIRE);
+    operation->yields = true;
+    if (bwl_hold_is_held(&lock->hold)) {
+        bwl_hold_yield(&lock->hold, &fresh, moment(lock, now), bwl_later(now, wait_ms), &fx);
+        step(lock, &fx);
+    } else {
+        end_operation(lock, BWL_LOST);
+    }
+    bwl_lock_unpin(lock);
+}
+
+void bwl_lock_cancel(bwl_operation *operation)
+{
+    bwl_lock   *lock = operation->lock;
+    bwl_effects fx   = { 0 };
+
+    if (operation->ended != BWL_PENDING || operation->verb == BWL_RELEASE)
+        return;
+    if (lock->client->driving) /* whoever drives may be the one who waits for this */
+        bwl_client_wake(lock->client);
+    if (operation->looks || operation->verb == BWL_EXTEND) { /* goes on; nobody waits for it */
+        end_operation(lock, BWL_CANCELLED);
+        return;
+    }
+    bwl_lock_pin(lock);
+    bwl_hold_cancel(&lock->hold, bwl_client_now(lock->client), &fx);
+    step(lock, &fx);
+    bwl_lock_unpin(lock);
+}
+
+/* ---- who holds it? --------------------------------------------------------------------------- */
+
+static void begin_look(bwl_lock *lock, bwl_operation *operation)
+{
+    begin(lock, operation, 0);
+    operation->looks = true;
+    (void)bwl_client_now(lock->client);
+}
+
+static void end_look(bwl_lock *lock, bool is_done)
+{
+    if (is_done)
+        bwl_lock_looked(lock);
+    bwl_lock_unpin(lock);
+}
+
+void bwl_lock_look(bwl_lock *lock, bwl_operation *operation)
+{
+    bool (*look)(bwl_lock *) = lock->client->engine->look;
+
+    begin_look(lock, operation);
+    end_look(lock, look == NULL || look(lock));
+}
+
+void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_section *section)
+{
+    begin_look(lock, operation);
+    end_look(lock, lock->client->engine->step(lock, section));
+}
+
+void bwl_lock_break(bwl_lock *lock, bwl_operation *operation)
+{
+    begin_look(lock, operation);
+    end_look(lock, lock->client->engine->break_seen(lock));
+}
+
+void bwl_lock_looked(bwl_lock *lock)
+{
+    end_operation(lock, BWL_RELEASED);
+}

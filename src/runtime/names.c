@@ -1,0 +1,98 @@
+/*
+ * names.c -- see names.h.
+ */
+#include "runtime/names.h"
+#include "runtime/client.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHAINS_AT_FIRST = 16 };
+
+/* FNV-1a. */
+uint32_t bwl_name_hash(const char *name, size_t size)
+{
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (uint8_t)name[i]) * 16777619u;
+    return hash;
+}
+
+static uint32_t hash_of(const bwl_lock *lock)
+{
+    return bwl_name_hash(lock->name, lock->name_size);
+}
+
+static void put(bwl_lock **chains, size_t chains_count, bwl_lock *lock)
+{
+    bwl_lock **chain = &chains[hash_of(lock) % chains_count];
+
+    lock->next_named = *chain;
+    *chain           = lock;
+}
+
+/* Keeps the order within a chain: the latest of a name is found first. */
+static bool grow(bwl_named *named)
+{
+    size_t     count  = named->chains_count == 0 ? CHAINS_AT_FIRST : named->chains_count * 2;
+    bwl_lock **chains = calloc(count, sizeof(bwl_lock *));
+
+    if (chains == NULL)
+        return false;
+    for (size_t i = 0; i < named->chains_count; i++) {
+        bwl_lock *reversed = NULL;
+        for (bwl_lock *lock = named->chains[i], *next; lock != NULL; lock = next) {
+            next             = lock->next_named;
+            lock->next_named = reversed;
+            reversed         = lock;
+        }
+        for (bwl_lock *lock = reversed, *next; lock != NULL; lock = next) {
+            next = lock->next_named;
+            put(chains, count, lock);
+        }
+    }
+    free(named->chains);
+    named->chains       = chains;
+    named->chains_count = count;
+    return true;
+}
+
+bool bwl_named_add(bwl_named *named, bwl_lock *lock)
+{
+    assert(!lock->is_named);
+    if (named->count >= named->chains_count && !grow(named) && named->chains == NULL)
+        return false;
+    put(named->chains, named->chains_count, lock);
+    lock->is_named = true;
+    named->count++;
+    return true;
+}
+
+void bwl_named_remove(bwl_named *named, bwl_lock *lock)
+{
+    if (!lock->is_named)
+        return;
+    bwl_lock **where = &named->chains[hash_of(lock) % named->chains_count];
+    while (*where != lock)
+        where = &(*where)->next_named;
+    *where         = lock->next_named;
+    lock->is_named = false;
+    named->count--;
+}
+
+bwl_lock *bwl_named_find(const bwl_named *named, const char *name, size_t size)
+{
+    if (named->count == 0)
+        return NULL;
+    bwl_lock *lock = named->chains[bwl_name_hash(name, size) % named->chains_count];
+    while (lock != NULL && (lock->name_size != size || memcmp(lock->name, name, size) != 0))
+        lock = lock->next_named;
+    return lock;
+}
+
+void bwl_named_free(bwl_named *named)
+{
+    free(named->chains);
+    *named = (bwl_named){ 0 };
+}

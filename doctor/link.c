@@ -19,7 +19,7 @@ static void is_ready(bwl_source *source, uint32_t events)
     doctor_link *link = (doctor_link *)source;
 
     if (link->status == BWL_OK)
-        link->status = bwl_conn_step(&link->conn, events, &link->fault);
+        link->status = bwl_stream_step(&link->conn.stream, events, &link->fault);
 }
 
 static void wake(void *arg)
@@ -42,9 +42,9 @@ static void turn(doctor_link *link, bwl_ms until)
 /* Before it is closed, when that is forgotten. */
 static void note_signs(doctor_link *link)
 {
-    const bwl_conn *conn = &link->conn;
-    const char     *at   = conn->in != NULL ? conn->in + conn->in_taken : NULL;
-    size_t          size = conn->in_size - conn->in_taken;
+    const bwl_stream *conn = &link->conn.stream;
+    const char       *at   = conn->in != NULL ? conn->in + conn->in_taken : NULL;
+    size_t            size = conn->in_size - conn->in_taken;
 
     link->was_joined = link->was_joined || conn->joined;
     link->was_heard  = link->was_heard || conn->heard;
@@ -99,8 +99,8 @@ static int connect_to(doctor_link *link, const bwl_address *address)
 
     name_address(link, address);
     link->fault  = (bwl_fault){ 0 };
-    link->status = bwl_conn_open(&link->conn, address, &link->fault);
-    while (link->status == BWL_OK && link->conn.connecting) {
+    link->status = bwl_resp_stream_open(&link->conn, address, &link->fault);
+    while (link->status == BWL_OK && link->conn.stream.connecting) {
         if (bwl_clock_now() >= until)
             link->status = is_late(link);
         else
@@ -108,7 +108,7 @@ static int connect_to(doctor_link *link, const bwl_address *address)
     }
     note_signs(link);
     if (link->status < 0)
-        bwl_conn_close(&link->conn);
+        bwl_stream_close(&link->conn.stream);
     return link->status;
 }
 
@@ -155,9 +155,9 @@ int link_open(doctor_link *link, const bwl_redis_store *store, link_way way, bwl
 
     *link =
         (doctor_link){ .store = store, .patience_ms = patience_ms, .reactor = BWL_REACTOR_CLOSED };
-    bwl_conn_init(&link->conn, &link->reactor, is_ready);
+    bwl_resp_stream_init(&link->conn, &link->reactor, is_ready);
     if (context != NULL)
-        bwl_conn_secure(&link->conn, context, store->host);
+        bwl_stream_secure(&link->conn.stream, context, store->host);
     else if (way == LINK_TLS)
         return link->status = bwl_fail(&link->fault, BWL_STATUS_UNSUPPORTED, "no TLS here");
     link->status = bwl_reactor_open(&link->reactor, &link->fault);
@@ -177,9 +177,9 @@ int link_open(doctor_link *link, const bwl_redis_store *store, link_way way, bwl
 
 void link_close(doctor_link *link)
 {
-    if (bwl_conn_is_open(&link->conn))
-        bwl_conn_goodbye(&link->conn);
-    bwl_conn_free(&link->conn);
+    if (bwl_stream_is_open(&link->conn.stream))
+        bwl_stream_goodbye(&link->conn.stream);
+    bwl_stream_free(&link->conn.stream);
     bwl_reactor_close(&link->reactor);
 }
 
@@ -208,20 +208,20 @@ static int say(doctor_link *link, const char *const *words, unsigned count)
 
     for (unsigned i = 0; i < count; i++)
         room += strlen(words[i]) + 32;
-    if (!bwl_conn_reserve(&link->conn, room, &writer))
+    if (!bwl_resp_stream_reserve(&link->conn, room, &writer))
         return bwl_fail(&link->fault, BWL_STATUS_NOMEM, "out of memory");
     bwl_resp_write_array(&writer, count);
     for (unsigned i = 0; i < count; i++)
         bwl_resp_write_text(&writer, words[i]);
-    bwl_conn_commit(&link->conn, &writer);
-    return bwl_conn_flush(&link->conn, &link->fault);
+    bwl_resp_stream_commit(&link->conn, &writer);
+    return bwl_stream_flush(&link->conn.stream, &link->fault);
 }
 
 /* The next frame that is no push: 1; below 0. */
 static int hear(doctor_link *link, bwl_ms until)
 {
     for (;;) {
-        int got = bwl_conn_frame(&link->conn, &link->frame, &link->frame_size, &link->fault);
+        int got = bwl_resp_stream_frame(&link->conn, &link->frame, &link->frame_size, &link->fault);
         if (got > 0 && link->frame[0] == '>')
             continue;
         if (got != 0)
@@ -250,7 +250,7 @@ int link_ask(doctor_link *link, const char *const *words, unsigned count)
     }
     note_signs(link);
     if (link->status < 0) {
-        bwl_conn_close(&link->conn);
+        bwl_stream_close(&link->conn.stream);
         return link->status;
     }
     cursor = bwl_resp_begin(link->frame, link->frame_size);
@@ -262,7 +262,7 @@ int link_ask(doctor_link *link, const char *const *words, unsigned count)
 
 int64_t link_certificate_ends(const doctor_link *link)
 {
-    const bwl_tls *tls = link->conn.tls;
+    const bwl_tls *tls = link->conn.stream.tls;
     struct tm      ends;
 
     if (tls == NULL)

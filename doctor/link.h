@@ -5,13 +5,13 @@
 #ifndef DOCTOR_LINK_H
 #define DOCTOR_LINK_H
 
-#include "net/stream.h"
+#include "engine/redis/session/resp_stream.h"
 #include "engine/redis/session/session.h"
 
 enum { LINK_TEXT_MAX = 64 * 1024, LINK_WORDS_MAX = 128 };
 
 typedef struct doctor_link {
-    bwl_conn               conn; /* first: the reactor's source is the link                     */
+    bwl_resp_stream        conn; /* first: the reactor's source is the link                     */
     bwl_reactor            reactor;
     const bwl_redis_store *store; /* where, and with which TLS; is not changed                  */
     bwl_ms                 patience_ms;

@@ -2,7 +2,6 @@
  * stream.c -- see stream.h.
  */
 #include "net/stream_tls.h"
-#include "core/text.h"
 #include "base/fault.h"
 
 #include <errno.h>
@@ -15,25 +14,25 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { READ_ROOM = 4096, HEAD_MAX = 24 };
+enum { READ_ROOM = 4096 };
 
-#define LONG_MAX_BYTES (UINT64_C(1) << 40) /* no server holds so much in one value */
-
-void bwl_conn_init(bwl_conn *conn, bwl_reactor *reactor,
-                   void (*ready)(bwl_source *source, uint32_t events))
+void bwl_stream_init(bwl_stream *conn, bwl_reactor                             *reactor,
+                     void (*ready)(bwl_source *source, uint32_t events), size_t in_max)
 {
-    *conn =
-        (bwl_conn){ .source = { .fd = -1, .ready = ready }, .reactor = reactor, .awaited_fd = -1 };
+    *conn = (bwl_stream){ .source     = { .fd = -1, .ready = ready },
+                          .reactor    = reactor,
+                          .awaited_fd = -1,
+                          .in_max     = in_max };
 }
 
-void bwl_conn_secure(bwl_conn *conn, const bwl_tls_context *context, const char *host)
+void bwl_stream_secure(bwl_stream *conn, const bwl_tls_context *context, const char *host)
 {
-    assert(!bwl_conn_is_open(conn));
+    assert(!bwl_stream_is_open(conn));
     conn->context = context;
     conn->host    = host;
 }
 
-int bwl_conn_broken(bwl_fault *fault, const char *what)
+int bwl_stream_broken(bwl_fault *fault, const char *what)
 {
     int status = bwl_fail_errno(fault, "%s", what);
 
@@ -48,7 +47,7 @@ static void set(int fd, int level, int option, int value)
 }
 
 /* Advice to the kernel: without it everything works, only later. */
-static void tune(const bwl_conn *conn, int family)
+static void tune(const bwl_stream *conn, int family)
 {
     int fd        = conn->source.fd;
     int silence_s = (int)((conn->silence_ms + 999) / 1000);
@@ -68,11 +67,11 @@ static void tune(const bwl_conn *conn, int family)
     set(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
-int bwl_conn_open(bwl_conn *conn, const bwl_address *address, bwl_fault *fault)
+int bwl_stream_open(bwl_stream *conn, const bwl_address *address, bwl_fault *fault)
 {
     int family = address->socket.ss_family;
 
-    assert(!bwl_conn_is_open(conn));
+    assert(!bwl_stream_is_open(conn));
     assert(conn->tls == NULL);
     conn->source.fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (conn->source.fd < 0)
@@ -89,31 +88,29 @@ int bwl_conn_open(bwl_conn *conn, const bwl_address *address, bwl_fault *fault)
     conn->out_sent    = 0;
     conn->written     = 0;
     conn->handed_over = 0;
-    conn->long_left   = 0;
-    conn->scan        = (bwl_resp_scan){ 0 };
 
     const struct sockaddr *to = (const struct sockaddr *)&address->socket;
     if (connect(conn->source.fd, to, address->size) != 0 && errno != EINPROGRESS) {
-        int status = bwl_conn_broken(fault, "cannot connect");
-        bwl_conn_close(conn);
+        int status = bwl_stream_broken(fault, "cannot connect");
+        bwl_stream_close(conn);
         return status;
     }
     int status = bwl_reactor_watch(conn->reactor, &conn->source, EPOLLIN | EPOLLOUT, fault);
     if (status == BWL_OK && conn->context != NULL)
         status = bwl_tls_start(&conn->tls, conn->context, conn->host, fault);
     if (status < 0)
-        bwl_conn_close(conn);
+        bwl_stream_close(conn);
     return status;
 }
 
-void bwl_conn_close(bwl_conn *conn)
+void bwl_stream_close(bwl_stream *conn)
 {
-    if (!bwl_conn_is_open(conn))
+    if (!bwl_stream_is_open(conn))
         return;
     /* Closing alone does not take it out of the reactor when a child of fork has a copy of it. */
     bwl_reactor_forget(conn->reactor, &conn->source);
     if (conn->source.fd == conn->awaited_fd)
-        (void)shutdown(conn->source.fd, SHUT_RDWR); /* and bwl_conn_await_end closes it */
+        (void)shutdown(conn->source.fd, SHUT_RDWR); /* and bwl_stream_await_end closes it */
     else
         (void)close(conn->source.fd);
     conn->source.fd = -1;
@@ -123,11 +120,11 @@ void bwl_conn_close(bwl_conn *conn)
     conn->in_taken = 0;
 }
 
-void bwl_conn_free(bwl_conn *conn)
+void bwl_stream_free(bwl_stream *conn)
 {
     /* Nobody will wait any more; and in a child of fork the reactor is also the parent's, which
      * must not lose sight of its own copy. */
-    if (bwl_conn_is_open(conn))
+    if (bwl_stream_is_open(conn))
         (void)close(conn->source.fd);
     if (conn->awaited_fd >= 0 && conn->awaited_fd != conn->source.fd)
         (void)close(conn->awaited_fd); /* by a thread that this child of fork does not have */
@@ -143,7 +140,7 @@ void bwl_conn_free(bwl_conn *conn)
     conn->out = NULL;
 }
 
-bool bwl_conn_has_unread(const bwl_conn *conn)
+bool bwl_stream_has_unread(const bwl_stream *conn)
 {
     char byte;
 
@@ -155,17 +152,17 @@ bool bwl_conn_has_unread(const bwl_conn *conn)
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
-bool bwl_conn_reserve(bwl_conn *conn, size_t size, bwl_resp_writer *ret_writer)
+char *bwl_stream_reserve(bwl_stream *conn, size_t size)
 {
     size_t need = conn->out_size + size;
 
-    if (need > BWL_CONN_OUT_MAX)
-        return false;
+    if (need > BWL_STREAM_OUT_MAX)
+        return NULL;
     if (need > conn->out_room) {
         size_t room = need * 2 < READ_ROOM ? READ_ROOM : need * 2;
         char  *out  = malloc(room); /* not realloc, which could leave a password behind */
         if (out == NULL)
-            return false;
+            return NULL;
         if (conn->out != NULL) {
             memcpy(out, conn->out, conn->out_size);
             explicit_bzero(conn->out, conn->out_room);
@@ -174,18 +171,17 @@ bool bwl_conn_reserve(bwl_conn *conn, size_t size, bwl_resp_writer *ret_writer)
         conn->out      = out;
         conn->out_room = room;
     }
-    *ret_writer = (bwl_resp_writer){ .bytes = conn->out + conn->out_size, .capacity = size };
-    return true;
+    return conn->out + conn->out_size;
 }
 
-void bwl_conn_commit(bwl_conn *conn, const bwl_resp_writer *writer)
+void bwl_stream_commit(bwl_stream *conn, size_t size)
 {
-    assert(!writer->overflowed);
-    conn->out_size += writer->size;
-    conn->written += writer->size;
+    assert(conn->out_size + size <= conn->out_room);
+    conn->out_size += size;
+    conn->written += size;
 }
 
-void bwl_conn_watch_out(bwl_conn *conn, bool wants_out)
+void bwl_stream_watch_out(bwl_stream *conn, bool wants_out)
 {
     if (wants_out == conn->wants_out)
         return;
@@ -196,7 +192,7 @@ void bwl_conn_watch_out(bwl_conn *conn, bool wants_out)
 }
 
 /* Hands over what it can; what is handed over is out_sent. */
-static int send_clear(bwl_conn *conn, bwl_fault *fault)
+static int send_clear(bwl_stream *conn, bwl_fault *fault)
 {
     while (conn->out_sent < conn->out_size) {
         ssize_t sent = send(conn->source.fd, conn->out + conn->out_sent,
@@ -204,26 +200,26 @@ static int send_clear(bwl_conn *conn, bwl_fault *fault)
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            bwl_conn_watch_out(conn, true);
+            bwl_stream_watch_out(conn, true);
             return BWL_OK;
         }
         if (sent < 0)
-            return bwl_conn_broken(fault, "the connection broke");
+            return bwl_stream_broken(fault, "the connection broke");
         conn->out_sent += (size_t)sent;
         conn->handed_over += (uint64_t)sent;
     }
-    bwl_conn_watch_out(conn, false);
+    bwl_stream_watch_out(conn, false);
     return BWL_OK;
 }
 
-int bwl_conn_flush(bwl_conn *conn, bwl_fault *fault)
+int bwl_stream_flush(bwl_stream *conn, bwl_fault *fault)
 {
     int status;
 
-    if (!bwl_conn_is_open(conn))
+    if (!bwl_stream_is_open(conn))
         return BWL_OK;
     if (conn->tls != NULL && conn->joined)
-        status = bwl_conn_tls_flush(conn, fault);
+        status = bwl_stream_tls_flush(conn, fault);
     else if (!conn->connecting)
         status = send_clear(conn, fault);
     else
@@ -237,15 +233,15 @@ int bwl_conn_flush(bwl_conn *conn, bwl_fault *fault)
     return status;
 }
 
-void bwl_conn_goodbye(bwl_conn *conn)
+void bwl_stream_goodbye(bwl_stream *conn)
 {
     if (conn->tls != NULL && conn->joined)
-        bwl_conn_tls_goodbye(conn);
+        bwl_stream_tls_goodbye(conn);
 }
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
-bool bwl_conn_make_room(bwl_conn *conn)
+bool bwl_stream_make_room(bwl_stream *conn)
 {
     if (conn->in_taken > 0) {
         memmove(conn->in, conn->in + conn->in_taken, conn->in_size - conn->in_taken);
@@ -255,10 +251,10 @@ bool bwl_conn_make_room(bwl_conn *conn)
     if (conn->in_room - conn->in_size >= READ_ROOM)
         return true;
     size_t room = conn->in_room == 0 ? 2 * READ_ROOM : conn->in_room * 2;
-    if (room > BWL_CONN_IN_MAX)
-        room = BWL_CONN_IN_MAX;
+    if (room > conn->in_max)
+        room = conn->in_max;
     if (room - conn->in_size < READ_ROOM)
-        return false; /* frames are taken before this: the peer sends what nobody takes */
+        return false; /* the peer sends more than the owner consumes */
     char *in = realloc(conn->in, room);
     if (in == NULL)
         return false;
@@ -267,7 +263,7 @@ bool bwl_conn_make_room(bwl_conn *conn)
     return true;
 }
 
-static int received(bwl_conn *conn, ssize_t got, bwl_fault *fault)
+static int received(bwl_stream *conn, ssize_t got, bwl_fault *fault)
 {
     if (got > 0) {
         conn->in_size += (size_t)got;
@@ -278,15 +274,15 @@ static int received(bwl_conn *conn, ssize_t got, bwl_fault *fault)
         return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "the server closed the connection");
     if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)
         return BWL_OK;
-    return bwl_conn_broken(fault, "the connection broke");
+    return bwl_stream_broken(fault, "the connection broke");
 }
 
 /* Reads once: what is left is still there at the next turn, when frames have been taken. */
-static int receive(bwl_conn *conn, bwl_fault *fault)
+static int receive(bwl_stream *conn, bwl_fault *fault)
 {
     ssize_t got;
 
-    if (!bwl_conn_make_room(conn))
+    if (!bwl_stream_make_room(conn))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "no memory for what the server sends");
     do
         got = recv(conn->source.fd, conn->in + conn->in_size, conn->in_room - conn->in_size,
@@ -296,7 +292,7 @@ static int receive(bwl_conn *conn, bwl_fault *fault)
 }
 
 /* An alert: its type, and the version that all of them have. */
-bool bwl_conn_sounds_like_tls(const bwl_conn *conn)
+bool bwl_stream_sounds_like_tls(const bwl_stream *conn)
 {
     const char *at = conn->in + conn->in_taken;
 
@@ -306,9 +302,9 @@ bool bwl_conn_sounds_like_tls(const bwl_conn *conn)
 
 /* ---- waiting in the socket ------------------------------------------------------------------- */
 
-static bool make_blocking(bwl_conn *conn)
+static bool make_blocking(bwl_stream *conn)
 {
-    const struct timeval patience = { .tv_usec = BWL_CONN_AWAIT_MS * 1000 };
+    const struct timeval patience = { .tv_usec = BWL_STREAM_AWAIT_MS * 1000 };
     int                  fd       = conn->source.fd;
     int                  flags    = fcntl(fd, F_GETFL);
 
@@ -319,10 +315,10 @@ static bool make_blocking(bwl_conn *conn)
     return true;
 }
 
-int bwl_conn_await_begin(bwl_conn *conn)
+int bwl_stream_await_begin(bwl_stream *conn)
 {
     assert(conn->awaited_fd < 0);
-    if (!bwl_conn_is_open(conn) || conn->connecting || conn->tls != NULL ||
+    if (!bwl_stream_is_open(conn) || conn->connecting || conn->tls != NULL ||
         conn->handed_over != conn->written)
         return -1;
     if (!conn->blocks && !make_blocking(conn))
@@ -331,7 +327,7 @@ int bwl_conn_await_begin(bwl_conn *conn)
     return conn->awaited_fd;
 }
 
-bool bwl_conn_await_end(bwl_conn *conn)
+bool bwl_stream_await_end(bwl_stream *conn)
 {
     bool is_closed = conn->awaited_fd != conn->source.fd;
 
@@ -341,95 +337,39 @@ bool bwl_conn_await_end(bwl_conn *conn)
     return !is_closed;
 }
 
-int bwl_conn_take(bwl_conn *conn, const char *bytes, ssize_t got, bwl_fault *fault)
+int bwl_stream_take(bwl_stream *conn, const char *bytes, ssize_t got, bwl_fault *fault)
 {
-    if (got > 0 && !bwl_conn_make_room(conn))
+    if (got > 0 && !bwl_stream_make_room(conn))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "no memory for what the server sends");
     if (got > 0)
         memcpy(conn->in + conn->in_size, bytes, (size_t)got);
     return received(conn, got, fault);
 }
 
-/* ---- frames ---------------------------------------------------------------------------------- */
-
-/* The head of a value that is too long for a frame, "$1000000\r\n": whether it is that, and how
- * long it is.  False with no length: it has not come wholly. */
-static bool begins_long(const char *bytes, size_t size, size_t *ret_head, uint64_t *ret_length)
+const char *bwl_stream_unread(const bwl_stream *conn, size_t *ret_size)
 {
-    const char *end = memchr(bytes, '\r', size);
-
-    *ret_length = 0;
-    if (end == NULL || (size_t)(end - bytes) + 2 > size)
-        return false;
-    *ret_head = (size_t)(end - bytes) + 2;
-    return end[1] == '\n' &&
-           bwl_number_parse(ret_length, bytes + 1, (size_t)(end - bytes) - 1, LONG_MAX_BYTES);
+    *ret_size = conn->in_size - conn->in_taken;
+    return *ret_size > 0 ? conn->in + conn->in_taken : NULL;
 }
 
-/* 1: it is over; 0: more of it is to come. */
-static int pass_over(bwl_conn *conn, const char **ret_bytes, size_t *ret_size)
+void bwl_stream_consume(bwl_stream *conn, size_t size)
 {
-    size_t   here = conn->in_size - conn->in_taken;
-    uint64_t gone = conn->long_left < here ? conn->long_left : here;
-
-    conn->in_taken += (size_t)gone;
-    conn->long_left -= gone;
-    if (conn->long_left > 0)
-        return 0;
-    *ret_bytes = NULL;
-    *ret_size  = 0;
-    conn->scan = (bwl_resp_scan){ 0 };
-    return 1;
-}
-
-int bwl_conn_frame(bwl_conn *conn, const char **ret_bytes, size_t *ret_size, bwl_fault *fault)
-{
-    if (conn->in_size == conn->in_taken)
-        return 0;
-    if (conn->long_left > 0)
-        return pass_over(conn, ret_bytes, ret_size);
-    const char     *at     = conn->in + conn->in_taken;
-    size_t          here   = conn->in_size - conn->in_taken;
-    size_t          head   = 0;
-    uint64_t        length = 0;
-    bwl_resp_status status = bwl_resp_scan_bytes(&conn->scan, at, here);
-    switch (status) {
-    case BWL_RESP_MORE: return 0;
-    case BWL_RESP_OK:
-        *ret_bytes = at;
-        *ret_size  = conn->scan.size;
-        conn->in_taken += conn->scan.size;
-        conn->scan = (bwl_resp_scan){ 0 };
-        return 1;
-    case BWL_RESP_MALFORMED:
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "what answers there is not a Redis server");
-    case BWL_RESP_TOO_BIG:
-        if (conn->passes_long && at[0] == '$') {
-            if (begins_long(at, here, &head, &length)) {
-                conn->in_taken += head;
-                conn->long_left = length + 2;
-                return pass_over(conn, ret_bytes, ret_size);
-            }
-            if (here <= HEAD_MAX)
-                return 0;
-        }
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "the server sends more than any answer needs");
-    }
-    bwl_unreachable("a status outside of its enum");
+    assert(size <= conn->in_size - conn->in_taken);
+    conn->in_taken += size;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static int end_connecting(bwl_conn *conn, bwl_fault *fault)
+static int end_connecting(bwl_stream *conn, bwl_fault *fault)
 {
     int       error = 0;
     socklen_t size  = sizeof error;
 
     if (getsockopt(conn->source.fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
-        return bwl_conn_broken(fault, "cannot connect");
+        return bwl_stream_broken(fault, "cannot connect");
     if (error != 0) {
         errno = error;
-        return bwl_conn_broken(fault, "cannot connect");
+        return bwl_stream_broken(fault, "cannot connect");
     }
     struct sockaddr_storage peer;
     size = sizeof peer;
@@ -440,16 +380,16 @@ static int end_connecting(bwl_conn *conn, bwl_fault *fault)
     return BWL_OK;
 }
 
-int bwl_conn_step(bwl_conn *conn, uint32_t events, bwl_fault *fault)
+int bwl_stream_step(bwl_stream *conn, uint32_t events, bwl_fault *fault)
 {
     int status = BWL_OK;
 
     if (!conn->joined && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0)
         status = end_connecting(conn, fault);
     if (status == BWL_OK && conn->tls != NULL && conn->joined)
-        return bwl_conn_tls_step(conn, (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0, fault);
+        return bwl_stream_tls_step(conn, (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0, fault);
     if (status == BWL_OK && (events & EPOLLOUT) != 0)
-        status = bwl_conn_flush(conn, fault);
+        status = bwl_stream_flush(conn, fault);
     if (status == BWL_OK && (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0)
         status = receive(conn, fault);
     return status;

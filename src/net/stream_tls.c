@@ -14,7 +14,7 @@ enum { PIECE_MAX = 16 * 1024 };
 
 /* Hands over what the session has to send.  1: all of it; 0: the socket takes no more now; below 0:
  * the socket is broken. */
-static int send_encrypted(bwl_conn *conn, bwl_fault *fault)
+static int send_encrypted(bwl_stream *conn, bwl_fault *fault)
 {
     const char *bytes;
     size_t      size;
@@ -26,7 +26,7 @@ static int send_encrypted(bwl_conn *conn, bwl_fault *fault)
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return 0;
         if (sent < 0)
-            return bwl_conn_broken(fault, "the connection broke");
+            return bwl_stream_broken(fault, "the connection broke");
         bwl_tls_sent(conn->tls, (size_t)sent);
         conn->handed_over = bwl_tls_handed_over(conn->tls);
     }
@@ -35,7 +35,7 @@ static int send_encrypted(bwl_conn *conn, bwl_fault *fault)
 
 /* The session has failed: what is left to be sent is the alert that tells the peer why.  It may
  * stand behind a record of ours; then that is handed over as well, and is counted so. */
-static int failed(bwl_conn *conn, int status)
+static int failed(bwl_stream *conn, int status)
 {
     assert(status < 0);
     (void)send_encrypted(conn, NULL);
@@ -44,25 +44,25 @@ static int failed(bwl_conn *conn, int status)
 
 /* The socket takes nothing any more.  If the peer has said why, in an alert that we have not read,
  * that is the better reason. */
-static int broken(bwl_conn *conn, int status, bwl_fault *fault)
+static int broken(bwl_stream *conn, int status, bwl_fault *fault)
 {
     bwl_fault alert = { 0 };
 
-    if (bwl_conn_tls_receive(conn, &alert) != BWL_STATUS_REFUSED)
+    if (bwl_stream_tls_receive(conn, &alert) != BWL_STATUS_REFUSED)
         return status;
     if (fault != NULL)
         *fault = alert;
     return BWL_STATUS_REFUSED;
 }
 
-int bwl_conn_tls_flush(bwl_conn *conn, bwl_fault *fault)
+int bwl_stream_tls_flush(bwl_stream *conn, bwl_fault *fault)
 {
     for (;;) {
         int sent = send_encrypted(conn, fault);
         if (sent < 0)
             return broken(conn, sent, fault);
         if (sent == 0) {
-            bwl_conn_watch_out(conn, true);
+            bwl_stream_watch_out(conn, true);
             return BWL_OK;
         }
         if (conn->connecting || conn->out_sent == conn->out_size)
@@ -75,14 +75,14 @@ int bwl_conn_tls_flush(bwl_conn *conn, bwl_fault *fault)
             break; /* more must come from the peer first, and what comes is followed by a flush */
         conn->out_sent += (size_t)taken;
     }
-    bwl_conn_watch_out(conn, false);
+    bwl_stream_watch_out(conn, false);
     return BWL_OK;
 }
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
 /* Takes what the socket has, once.  OK also when that is nothing. */
-static int take_encrypted(bwl_conn *conn, bwl_fault *fault)
+static int take_encrypted(bwl_stream *conn, bwl_fault *fault)
 {
     char   bytes[PIECE_MAX];
     size_t room = bwl_tls_room(conn->tls);
@@ -102,15 +102,15 @@ static int take_encrypted(bwl_conn *conn, bwl_fault *fault)
         if (errno == EAGAIN || errno == EWOULDBLOCK)
             return BWL_OK;
         if (errno != EINTR)
-            return bwl_conn_broken(fault, "the connection broke");
+            return bwl_stream_broken(fault, "the connection broke");
     }
 }
 
 /* Nothing will tell that there were more clear bytes: all of them are read. */
-static int read_clear(bwl_conn *conn, bwl_fault *fault)
+static int read_clear(bwl_stream *conn, bwl_fault *fault)
 {
     for (;;) {
-        if (!bwl_conn_make_room(conn))
+        if (!bwl_stream_make_room(conn))
             return bwl_fail(fault, BWL_STATUS_NOMEM, "no memory for what the server sends");
         ssize_t got =
             bwl_tls_read(conn->tls, conn->in + conn->in_size, conn->in_room - conn->in_size, fault);
@@ -120,7 +120,7 @@ static int read_clear(bwl_conn *conn, bwl_fault *fault)
     }
 }
 
-int bwl_conn_tls_receive(bwl_conn *conn, bwl_fault *fault)
+int bwl_stream_tls_receive(bwl_stream *conn, bwl_fault *fault)
 {
     int status = take_encrypted(conn, fault);
 
@@ -133,17 +133,17 @@ int bwl_conn_tls_receive(bwl_conn *conn, bwl_fault *fault)
     return BWL_OK;
 }
 
-int bwl_conn_tls_step(bwl_conn *conn, bool may_receive, bwl_fault *fault)
+int bwl_stream_tls_step(bwl_stream *conn, bool may_receive, bwl_fault *fault)
 {
     int status = BWL_OK;
 
     if (may_receive || conn->connecting)
-        status = bwl_conn_tls_receive(conn, fault);
+        status = bwl_stream_tls_receive(conn, fault);
     /* Always: a step of the handshake, or an answer to the peer's, may have left something. */
-    return status < 0 ? status : bwl_conn_flush(conn, fault);
+    return status < 0 ? status : bwl_stream_flush(conn, fault);
 }
 
-void bwl_conn_tls_goodbye(bwl_conn *conn)
+void bwl_stream_tls_goodbye(bwl_stream *conn)
 {
     const char *bytes;
 

@@ -14,18 +14,18 @@
 
 /* As the functions of stream.h with the same names, of a connection that has a session, once its
  * socket is connected. */
-int  bwl_conn_tls_step(bwl_conn *conn, bool may_receive, bwl_fault *fault);
-int  bwl_conn_tls_flush(bwl_conn *conn, bwl_fault *fault);
-void bwl_conn_tls_goodbye(bwl_conn *conn);
+int  bwl_stream_tls_step(bwl_stream *conn, bool may_receive, bwl_fault *fault);
+int  bwl_stream_tls_flush(bwl_stream *conn, bwl_fault *fault);
+void bwl_stream_tls_goodbye(bwl_stream *conn);
 
 /* Reads what has come, and takes the handshake on; ends the connecting when it is over. */
-int bwl_conn_tls_receive(bwl_conn *conn, bwl_fault *fault);
+int bwl_stream_tls_receive(bwl_stream *conn, bwl_fault *fault);
 
 /* ---- stream.c's, for both
  * ---------------------------------------------------------------------- */
 
-int  bwl_conn_broken(bwl_fault *fault, const char *what); /* by errno */
-bool bwl_conn_make_room(bwl_conn *conn);                  /* to read into */
-void bwl_conn_watch_out(bwl_conn *conn, bool wants_out);
+int  bwl_stream_broken(bwl_fault *fault, const char *what); /* by errno */
+bool bwl_stream_make_room(bwl_stream *conn);                /* to read into */
+void bwl_stream_watch_out(bwl_stream *conn, bool wants_out);
 
 #endif

@@ -8,7 +8,7 @@ import pathlib
 import re
 import subprocess
 
-FILE_LINES_MAX = 500
+FILE_LINES_MAX = 700
 FUNCTION_LINES_MAX = 70
 COLUMNS_MAX = 100
 
@@ -57,7 +57,6 @@ OWED = {
     ("src/engine/redis/session", "src/engine/redis/topology"),
     ("src/engine/redis/session", "src/runtime"),
     ("src/engine/redis/topology", "src/runtime"),
-    ("src/net", "src/engine/redis/wire"),
     ("src/runtime", "src/engine/redis"),
 }
 
@@ -359,7 +358,7 @@ def symbol_list(text):
 
 
 def check_sizes(root):
-    """No C file over 500 lines, no function over 70, no line over 100 columns, no tabs."""
+    """No C file over 700 lines, no function over 70, no line over 100 columns, no tabs."""
     root = pathlib.Path(root)
     complaints = []
     for path in c_files(root):

@@ -314,7 +314,7 @@ def test_a_brace_at_the_end_of_the_line_is_noticed(tmp_path):
 
 
 def test_a_long_file_a_long_line_a_tab_and_trailing_space_are_noticed(tmp_path):
-    put(tmp_path, "long.c", "/* a */\n" + "int a;\n" * 500)
+    put(tmp_path, "long.c", "/* a */\n" + "int a;\n" * 700)
     put(tmp_path, "wide.c", "/* " + "a" * 98 + " */\n")
     put(tmp_path, "umlaut.c", "/* " + "\u00e4" * 90 + " */\n")
     put(tmp_path, "tab.h", "/* a */\n\tint a;\n")

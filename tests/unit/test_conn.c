@@ -6,7 +6,7 @@
  * the other end; frames come out whole however the bytes were cut; a peer that sends nonsense, too
  * much, or nothing more ends the connection.
  */
-#include "net/stream.h"
+#include "engine/redis/session/resp_stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,19 +24,19 @@
 
 #include <cmocka.h>
 
-static bwl_reactor reactor;
-static bwl_conn    conn;
-static bwl_fault   fault;
-static bwl_address address;
-static int         listener;
-static int         peer;
-static int         last_step; /* what the latest step returned */
-static char        directory[64];
+static bwl_reactor     reactor;
+static bwl_resp_stream conn;
+static bwl_fault       fault;
+static bwl_address     address;
+static int             listener;
+static int             peer;
+static int             last_step; /* what the latest step returned */
+static char            directory[64];
 
 static void step(bwl_source *source, uint32_t events)
 {
-    assert_ptr_equal(source, &conn.source);
-    last_step = bwl_conn_step(&conn, events, &fault);
+    assert_ptr_equal(source, &conn.stream.source);
+    last_step = bwl_stream_step(&conn.stream, events, &fault);
 }
 
 static int listen_in_a_directory(void **state)
@@ -54,7 +54,7 @@ static int listen_in_a_directory(void **state)
     assert_int_equal(listen(listener, 8), 0);
     reactor = (bwl_reactor)BWL_REACTOR_CLOSED;
     assert_int_equal(bwl_reactor_open(&reactor, &fault), BWL_OK);
-    bwl_conn_init(&conn, &reactor, step);
+    bwl_resp_stream_init(&conn, &reactor, step);
     peer      = -1;
     last_step = 1;
     return 0;
@@ -63,7 +63,7 @@ static int listen_in_a_directory(void **state)
 static int tidy_up(void **state)
 {
     (void)state;
-    bwl_conn_free(&conn);
+    bwl_stream_free(&conn.stream);
     bwl_reactor_close(&reactor);
     if (peer >= 0)
         close(peer);
@@ -87,12 +87,12 @@ static int turn(void)
 
 static void connect_both(void)
 {
-    assert_int_equal(bwl_conn_open(&conn, &address, &fault), BWL_OK);
-    assert_true(bwl_conn_is_open(&conn));
+    assert_int_equal(bwl_resp_stream_open(&conn, &address, &fault), BWL_OK);
+    assert_true(bwl_stream_is_open(&conn.stream));
     peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     assert_true(peer >= 0);
     assert_int_equal(turn(), BWL_OK);
-    assert_false(conn.connecting);
+    assert_false(conn.stream.connecting);
 }
 
 /* A command of one bulk string of `size` bytes; how many bytes that makes. */
@@ -103,10 +103,10 @@ static size_t put(size_t size)
 
     assert_non_null(text);
     memset(text, 'x', size);
-    assert_true(bwl_conn_reserve(&conn, size + 64, &writer));
+    assert_true(bwl_resp_stream_reserve(&conn, size + 64, &writer));
     bwl_resp_write_array(&writer, 1);
     bwl_resp_write_bulk(&writer, text, size);
-    bwl_conn_commit(&conn, &writer);
+    bwl_resp_stream_commit(&conn, &writer);
     free(text);
     return writer.size;
 }
@@ -133,7 +133,7 @@ static void assert_frame(const char *wanted)
     const char *bytes;
     size_t      size;
 
-    assert_int_equal(bwl_conn_frame(&conn, &bytes, &size, &fault), 1);
+    assert_int_equal(bwl_resp_stream_frame(&conn, &bytes, &size, &fault), 1);
     assert_int_equal(size, strlen(wanted));
     assert_memory_equal(bytes, wanted, size);
 }
@@ -143,7 +143,7 @@ static int next_frame(void)
     const char *bytes;
     size_t      size;
 
-    return bwl_conn_frame(&conn, &bytes, &size, &fault);
+    return bwl_resp_stream_frame(&conn, &bytes, &size, &fault);
 }
 
 /* ---- connecting ------------------------------------------------------------------------------ */
@@ -151,14 +151,14 @@ static int next_frame(void)
 static void test_conn_nothing_is_written_before_it_is_connected(void **state)
 {
     (void)state;
-    assert_int_equal(bwl_conn_open(&conn, &address, &fault), BWL_OK);
+    assert_int_equal(bwl_resp_stream_open(&conn, &address, &fault), BWL_OK);
     size_t size = put(10);
-    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
-    assert_int_equal(conn.handed_over, 0);
+    assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
+    assert_int_equal(conn.stream.handed_over, 0);
     peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     assert_int_equal(peer_reads(), 0);
     assert_int_equal(turn(), BWL_OK); /* which ends the connecting, and flushes */
-    assert_int_equal(conn.handed_over, size);
+    assert_int_equal(conn.stream.handed_over, size);
     assert_int_equal(peer_reads(), size);
 }
 
@@ -166,22 +166,22 @@ static void test_conn_is_not_inherited_and_never_blocks(void **state)
 {
     (void)state;
     connect_both();
-    assert_int_equal(fcntl(conn.source.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
-    assert_int_equal(fcntl(conn.source.fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+    assert_int_equal(fcntl(conn.stream.source.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    assert_int_equal(fcntl(conn.stream.source.fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
 }
 
 static void test_conn_socket_that_is_not_there_fails_at_once_and_is_closed(void **state)
 {
     (void)state;
     assert_int_equal(unlink(((struct sockaddr_un *)&address.socket)->sun_path), 0);
-    assert_int_equal(bwl_conn_open(&conn, &address, &fault), BWL_STATUS_UNREACHABLE);
+    assert_int_equal(bwl_resp_stream_open(&conn, &address, &fault), BWL_STATUS_UNREACHABLE);
     assert_int_equal(fault.status, BWL_STATUS_UNREACHABLE);
     assert_string_equal(fault.text, "cannot connect: No such file or directory");
-    assert_false(bwl_conn_is_open(&conn));
-    bwl_conn_close(&conn);
+    assert_false(bwl_stream_is_open(&conn.stream));
+    bwl_stream_close(&conn.stream);
     address.socket.ss_family = 255;
-    assert_int_equal(bwl_conn_open(&conn, &address, NULL), BWL_STATUS_SYSTEM);
-    assert_false(bwl_conn_is_open(&conn));
+    assert_int_equal(bwl_resp_stream_open(&conn, &address, NULL), BWL_STATUS_SYSTEM);
+    assert_false(bwl_stream_is_open(&conn.stream));
 }
 
 /* ---- out ------------------------------------------------------------------------------------- */
@@ -195,19 +195,19 @@ static void test_conn_counts_exactly_what_the_kernel_took(void **state)
     connect_both();
     for (unsigned i = 0; i < 10; i++)
         all += put(60000);
-    assert_int_equal(conn.written, all);
-    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
-    assert_in_range(conn.handed_over, 1, all - 1); /* the peer does not read: it is full */
-    assert_true(conn.wants_out);
+    assert_int_equal(conn.stream.written, all);
+    assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
+    assert_in_range(conn.stream.handed_over, 1, all - 1); /* the peer does not read: it is full */
+    assert_true(conn.stream.wants_out);
     for (unsigned turns = 0; read < all && turns < 1000; turns++) {
-        uint64_t taken = conn.handed_over;
+        uint64_t taken = conn.stream.handed_over;
         read += peer_reads();
         assert_int_equal(read, taken);
         (void)turn();
     }
     assert_int_equal(read, all);
-    assert_int_equal(conn.handed_over, all);
-    assert_false(conn.wants_out);
+    assert_int_equal(conn.stream.handed_over, all);
+    assert_false(conn.stream.wants_out);
     assert_int_equal(turn(), 1); /* nothing to write: it is not told of room any more */
 }
 
@@ -217,12 +217,12 @@ static void test_conn_queue_is_bounded(void **state)
 
     (void)state;
     connect_both();
-    assert_false(bwl_conn_reserve(&conn, BWL_CONN_OUT_MAX + 1, &writer));
-    assert_true(bwl_conn_reserve(&conn, BWL_CONN_OUT_MAX, &writer));
-    assert_int_equal(writer.capacity, BWL_CONN_OUT_MAX);
+    assert_false(bwl_resp_stream_reserve(&conn, BWL_STREAM_OUT_MAX + 1, &writer));
+    assert_true(bwl_resp_stream_reserve(&conn, BWL_STREAM_OUT_MAX, &writer));
+    assert_int_equal(writer.capacity, BWL_STREAM_OUT_MAX);
     size_t size = put(10);
-    assert_false(bwl_conn_reserve(&conn, BWL_CONN_OUT_MAX - size + 1, &writer));
-    assert_true(bwl_conn_reserve(&conn, BWL_CONN_OUT_MAX - size, &writer));
+    assert_false(bwl_resp_stream_reserve(&conn, BWL_STREAM_OUT_MAX - size + 1, &writer));
+    assert_true(bwl_resp_stream_reserve(&conn, BWL_STREAM_OUT_MAX - size, &writer));
 }
 
 static void test_conn_forgets_what_it_has_sent(void **state)
@@ -232,10 +232,10 @@ static void test_conn_forgets_what_it_has_sent(void **state)
     (void)state;
     connect_both();
     size_t size = put(4000);
-    assert_memory_not_equal(conn.out, nothing, size);
-    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
-    assert_memory_equal(conn.out, nothing, size);
-    assert_int_equal(conn.out_size, 0);
+    assert_memory_not_equal(conn.stream.out, nothing, size);
+    assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
+    assert_memory_equal(conn.stream.out, nothing, size);
+    assert_int_equal(conn.stream.out_size, 0);
 }
 
 static void test_conn_broken_pipe_is_a_status_and_no_signal(void **state)
@@ -245,9 +245,9 @@ static void test_conn_broken_pipe_is_a_status_and_no_signal(void **state)
     close(peer);
     peer = -1;
     (void)put(10);
-    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_STATUS_UNREACHABLE);
+    assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_STATUS_UNREACHABLE);
     assert_string_equal(fault.text, "the connection broke: Broken pipe");
-    assert_int_equal(conn.handed_over, 0);
+    assert_int_equal(conn.stream.handed_over, 0);
 }
 
 /* ---- in -------------------------------------------------------------------------------------- */
@@ -266,7 +266,7 @@ static void test_conn_frames_come_out_whole_however_they_were_cut(void **state)
         assert_int_equal(write(peer, stream + i, 1), 1);
         assert_int_equal(turn(), BWL_OK);
         if (i + 1 == 5 || i + 1 == 14 || i + 1 == 25 || i + 1 == sizeof stream - 1) {
-            assert_int_equal(bwl_conn_frame(&conn, &bytes, &size, &fault), 1);
+            assert_int_equal(bwl_resp_stream_frame(&conn, &bytes, &size, &fault), 1);
             assert_memory_equal(bytes, stream + i + 1 - size, size);
             frames++;
         }
@@ -296,9 +296,9 @@ static void test_conn_large_frame_arrives(void **state)
         peer_says(text);
         for (unsigned turns = 0; turns < 100 && next_frame() == 0; turns++)
             (void)turn();
-        assert_int_equal(conn.in_taken, conn.in_size);
+        assert_int_equal(conn.stream.in_taken, conn.stream.in_size);
     }
-    assert_in_range(conn.in_room, 1, BWL_CONN_IN_MAX);
+    assert_in_range(conn.stream.in_room, 1, BWL_RESP_STREAM_IN_MAX);
 }
 
 static void test_conn_peer_that_sends_what_nobody_takes_is_cut_off(void **state)
@@ -314,7 +314,7 @@ static void test_conn_peer_that_sends_what_nobody_takes_is_cut_off(void **state)
         status = turn();
     }
     assert_int_equal(status, BWL_STATUS_NOMEM);
-    assert_in_range(conn.in_room, 1, BWL_CONN_IN_MAX);
+    assert_in_range(conn.stream.in_room, 1, BWL_RESP_STREAM_IN_MAX);
 }
 
 static void test_conn_nonsense_is_no_redis(void **state)
@@ -331,12 +331,12 @@ static void test_conn_alert_of_tls_is_known(void **state)
 {
     (void)state;
     connect_both();
-    assert_false(bwl_conn_sounds_like_tls(&conn)); /* nothing has come */
+    assert_false(bwl_stream_sounds_like_tls(&conn.stream)); /* nothing has come */
     peer_says("\x15\x03\x03");
     assert_int_equal(turn(), BWL_OK);
-    assert_true(bwl_conn_sounds_like_tls(&conn));
+    assert_true(bwl_stream_sounds_like_tls(&conn.stream));
     assert_int_equal(next_frame(), BWL_STATUS_REFUSED);
-    assert_true(bwl_conn_sounds_like_tls(&conn));
+    assert_true(bwl_stream_sounds_like_tls(&conn.stream));
 }
 
 static void test_conn_announcement_that_is_too_large_is_refused(void **state)
@@ -369,17 +369,17 @@ static void test_conn_reopened_remembers_nothing_of_the_one_before(void **state)
     (void)state;
     connect_both();
     (void)put(100);
-    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
+    assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
     (void)put(100); /* never sent */
     peer_says("$10\r\nhal");
     assert_int_equal(turn(), BWL_OK);
     assert_int_equal(next_frame(), 0);
-    bwl_conn_close(&conn);
-    bwl_conn_close(&conn);
+    bwl_stream_close(&conn.stream);
+    bwl_stream_close(&conn.stream);
     close(peer);
     connect_both();
-    assert_int_equal(conn.written, 0);
-    assert_int_equal(conn.handed_over, 0);
+    assert_int_equal(conn.stream.written, 0);
+    assert_int_equal(conn.stream.handed_over, 0);
     assert_int_equal(peer_reads(), 0);
     peer_says("+OK\r\n");
     assert_int_equal(turn(), BWL_OK);
@@ -401,7 +401,7 @@ static void test_conn_closed_is_not_watched_though_a_child_has_a_copy(void **sta
         (void)close(gate[1]);
         _exit((int)read(gate[0], &c, 1)); /* until the parent closes its end */
     }
-    bwl_conn_close(&conn);
+    bwl_stream_close(&conn.stream);
     peer_says("+too late\r\n");
     int status = turn();
     close(gate[1]);
@@ -416,7 +416,7 @@ static void test_conn_freed_in_a_child_is_still_watched_in_the_parent(void **sta
     connect_both();
     pid_t child = fork();
     if (child == 0) {
-        bwl_conn_free(&conn);
+        bwl_stream_free(&conn.stream);
         _exit(0);
     }
     assert_int_equal(waitpid(child, NULL, 0), child);

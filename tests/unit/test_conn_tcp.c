@@ -2,7 +2,7 @@
  * test_conn_tcp.c -- what a connection asks of TCP: to send at once, and to find out that the other
  * end is not there any more.
  */
-#include "net/stream.h"
+#include "engine/redis/session/resp_stream.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -16,15 +16,15 @@
 
 #include <cmocka.h>
 
-static bwl_reactor reactor;
-static bwl_conn    conn;
-static bwl_fault   fault;
-static int         last_step;
+static bwl_reactor     reactor;
+static bwl_resp_stream conn;
+static bwl_fault       fault;
+static int             last_step;
 
 static void step(bwl_source *source, uint32_t events)
 {
-    assert_ptr_equal(source, &conn.source);
-    last_step = bwl_conn_step(&conn, events, &fault);
+    assert_ptr_equal(source, &conn.stream.source);
+    last_step = bwl_stream_step(&conn.stream, events, &fault);
 }
 
 static int open_reactor(void **state)
@@ -32,14 +32,14 @@ static int open_reactor(void **state)
     (void)state;
     reactor = (bwl_reactor)BWL_REACTOR_CLOSED;
     assert_int_equal(bwl_reactor_open(&reactor, &fault), BWL_OK);
-    bwl_conn_init(&conn, &reactor, step);
+    bwl_resp_stream_init(&conn, &reactor, step);
     return 0;
 }
 
 static int close_reactor(void **state)
 {
     (void)state;
-    bwl_conn_free(&conn);
+    bwl_stream_free(&conn.stream);
     bwl_reactor_close(&reactor);
     return 0;
 }
@@ -81,14 +81,14 @@ static void test_conn_tcp_sends_at_once_and_notices_a_dead_peer(void **state)
     socklen_t   size  = sizeof one;
 
     (void)state;
-    assert_int_equal(bwl_conn_open(&conn, &tcp, &fault), BWL_OK);
-    assert_int_equal(getsockopt(conn.source.fd, IPPROTO_TCP, TCP_NODELAY, &one, &size), 0);
-    assert_int_equal(getsockopt(conn.source.fd, SOL_SOCKET, SO_KEEPALIVE, &alive, &size), 0);
+    assert_int_equal(bwl_resp_stream_open(&conn, &tcp, &fault), BWL_OK);
+    assert_int_equal(getsockopt(conn.stream.source.fd, IPPROTO_TCP, TCP_NODELAY, &one, &size), 0);
+    assert_int_equal(getsockopt(conn.stream.source.fd, SOL_SOCKET, SO_KEEPALIVE, &alive, &size), 0);
     assert_true(one != 0 && alive != 0);
     while (turn() == 1)
         ;
     assert_int_equal(last_step, BWL_OK);
-    assert_false(conn.connecting);
+    assert_false(conn.stream.connecting);
     close(fd);
 }
 
@@ -97,7 +97,7 @@ static int option_of(int level, int option)
     int       value = -1;
     socklen_t size  = sizeof value;
 
-    assert_int_equal(getsockopt(conn.source.fd, level, option, &value, &size), 0);
+    assert_int_equal(getsockopt(conn.stream.source.fd, level, option, &value, &size), 0);
     return value;
 }
 
@@ -113,13 +113,13 @@ static void test_conn_tcp_gives_up_a_peer_after_its_silence(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
-        conn.silence_ms = list[i].silence_ms;
-        assert_int_equal(bwl_conn_open(&conn, &tcp, &fault), BWL_OK);
+        conn.stream.silence_ms = list[i].silence_ms;
+        assert_int_equal(bwl_resp_stream_open(&conn, &tcp, &fault), BWL_OK);
         assert_int_equal(option_of(IPPROTO_TCP, TCP_USER_TIMEOUT), list[i].silence_ms);
         assert_int_equal(option_of(IPPROTO_TCP, TCP_KEEPIDLE), list[i].idle_s);
         assert_int_equal(option_of(IPPROTO_TCP, TCP_KEEPINTVL), list[i].between_s);
         assert_int_equal(option_of(IPPROTO_TCP, TCP_KEEPCNT), 3);
-        bwl_conn_close(&conn);
+        bwl_stream_close(&conn.stream);
     }
     close(fd);
 }
@@ -130,7 +130,7 @@ static void test_conn_tcp_that_is_refused_says_so_in_the_step(void **state)
 
     (void)state;
     close(listen_on_tcp(&tcp));
-    int status = bwl_conn_open(&conn, &tcp, &fault);
+    int status = bwl_resp_stream_open(&conn, &tcp, &fault);
     while (status == BWL_OK && (status = turn()) == 1)
         status = BWL_OK;
     assert_int_equal(status, BWL_STATUS_UNREACHABLE);

@@ -6,6 +6,7 @@
  * What matters most: of the clear bytes, the other end never reads one that does not count as
  * handed over, whenever the line is cut.
  */
+#include "engine/redis/session/resp_stream.h"
 #include "net/stream_tls.h"
 #include "tls_pair.h"
 
@@ -14,19 +15,19 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-static bwl_reactor reactor;
-static bwl_conn    conn;
-static bwl_fault   fault;
-static bwl_address address;
-static int         listener;
-static int         peer;
-static server      far;
-static int         last_step;
+static bwl_reactor     reactor;
+static bwl_resp_stream conn;
+static bwl_fault       fault;
+static bwl_address     address;
+static int             listener;
+static int             peer;
+static server          far;
+static int             last_step;
 
 static void step(bwl_source *source, uint32_t events)
 {
-    assert_ptr_equal(source, &conn.source);
-    last_step = bwl_conn_step(&conn, events, &fault);
+    assert_ptr_equal(source, &conn.stream.source);
+    last_step = bwl_stream_step(&conn.stream, events, &fault);
 }
 
 static int open_ends(void **state)
@@ -43,8 +44,8 @@ static int open_ends(void **state)
     reactor = (bwl_reactor)BWL_REACTOR_CLOSED;
     fault   = (bwl_fault){ 0 };
     assert_int_equal(bwl_reactor_open(&reactor, &fault), BWL_OK);
-    bwl_conn_init(&conn, &reactor, step);
-    bwl_conn_secure(&conn, context, "redis.test");
+    bwl_resp_stream_init(&conn, &reactor, step);
+    bwl_stream_secure(&conn.stream, context, "redis.test");
     far  = (server){ 0 };
     peer = -1;
     return 0;
@@ -53,7 +54,7 @@ static int open_ends(void **state)
 static int close_ends(void **state)
 {
     (void)state;
-    bwl_conn_free(&conn);
+    bwl_stream_free(&conn.stream);
     bwl_reactor_close(&reactor);
     if (far.ctx != NULL)
         free_server(&far);
@@ -104,7 +105,7 @@ static size_t far_says(size_t piece)
 static void begin(const server_terms *how)
 {
     far = start_server(how);
-    assert_int_equal(bwl_conn_open(&conn, &address, &fault), BWL_OK);
+    assert_int_equal(bwl_resp_stream_open(&conn, &address, &fault), BWL_OK);
     peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     assert_true(peer >= 0);
 }
@@ -130,7 +131,7 @@ static void connect_both(int version)
 {
     begin(&(server_terms){ .who = &who, .version = version });
     assert_int_equal(carry(SIZE_MAX), BWL_OK);
-    assert_false(conn.connecting);
+    assert_false(conn.stream.connecting);
     assert_int_equal(SSL_is_init_finished(far.ssl), 1);
 }
 
@@ -142,10 +143,10 @@ static size_t put(size_t size)
 
     assert_non_null(text);
     memset(text, 'x', size);
-    assert_true(bwl_conn_reserve(&conn, size + 64, &writer));
+    assert_true(bwl_resp_stream_reserve(&conn, size + 64, &writer));
     bwl_resp_write_array(&writer, 1);
     bwl_resp_write_bulk(&writer, text, size);
-    bwl_conn_commit(&conn, &writer);
+    bwl_resp_stream_commit(&conn, &writer);
     free(text);
     return writer.size;
 }
@@ -167,7 +168,7 @@ static int next_frame(size_t *ret_size)
 {
     const char *bytes;
 
-    return bwl_conn_frame(&conn, &bytes, ret_size, &fault);
+    return bwl_resp_stream_frame(&conn, &bytes, ret_size, &fault);
 }
 
 /* ---- connecting ------------------------------------------------------------------------------ */
@@ -177,25 +178,25 @@ static void test_conn_tls_is_connecting_until_hands_are_shaken(void **state)
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         begin(&(server_terms){ .who = &who, .version = versions[i] });
-        assert_true(conn.connecting);
-        assert_false(conn.joined);
+        assert_true(conn.stream.connecting);
+        assert_false(conn.stream.joined);
         assert_int_equal(turn(), BWL_OK);
-        assert_true(conn.joined);
-        assert_true(conn.connecting);
-        assert_false(conn.heard);
+        assert_true(conn.stream.joined);
+        assert_true(conn.stream.connecting);
+        assert_false(conn.stream.heard);
         size_t size = put(10);
-        assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
-        assert_int_equal(conn.handed_over, 0);
+        assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
+        assert_int_equal(conn.stream.handed_over, 0);
         assert_int_equal(carry(1), BWL_OK);
-        assert_false(conn.connecting);
-        assert_true(conn.heard);
-        assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
-        assert_int_equal(conn.handed_over, size);
-        assert_int_equal(conn.out_size, 0);
+        assert_false(conn.stream.connecting);
+        assert_true(conn.stream.heard);
+        assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
+        assert_int_equal(conn.stream.handed_over, size);
+        assert_int_equal(conn.stream.out_size, 0);
         (void)far_hears();
         assert_int_equal(far_reads(), size);
-        bwl_conn_close(&conn);
-        assert_null(conn.tls);
+        bwl_stream_close(&conn.stream);
+        assert_null(conn.stream.tls);
         close(peer);
         peer = -1;
         free_server(&far);
@@ -210,7 +211,7 @@ static void test_conn_tls_nothing_is_clear_on_the_line(void **state)
     (void)state;
     connect_both(TLS1_3_VERSION);
     (void)put(1000);
-    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
+    assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
     ssize_t got = recv(peer, bytes, sizeof bytes, MSG_DONTWAIT);
     assert_true(got > 1000);
     assert_null(memmem(bytes, (size_t)got, "xxxx", 4));
@@ -226,7 +227,7 @@ static void test_conn_tls_refused_certificate_is_a_refusal_and_an_alert(void **s
     begin(&(server_terms){ .who = &other, .version = TLS1_2_VERSION });
     assert_int_equal(carry(SIZE_MAX), BWL_STATUS_REFUSED);
     assert_fault(&fault, BWL_STATUS_REFUSED, "the certificate of redis.test is for other.test");
-    assert_true(conn.connecting);
+    assert_true(conn.stream.connecting);
     ssize_t got = recv(peer, bytes, sizeof bytes, MSG_DONTWAIT);
     assert_int_equal(got, 7);
     assert_memory_equal(bytes, "\x15\x03\x03\x00\x02\x02\x2a", 7); /* fatal, bad_certificate */
@@ -240,7 +241,7 @@ static void test_conn_tls_refusal_of_our_certificate_comes_with_the_first_read(v
 
     (void)state;
     begin(&(server_terms){ .who = &who, .asks_for = &stranger, .version = TLS1_3_VERSION });
-    while (conn.connecting) {
+    while (conn.stream.connecting) {
         (void)far_hears();
         (void)SSL_do_handshake(far.ssl);
         (void)far_says(SIZE_MAX);
@@ -258,7 +259,7 @@ static void test_conn_tls_alert_is_heard_behind_a_broken_line(void **state)
 
     (void)state;
     begin(&(server_terms){ .who = &who, .asks_for = &stranger, .version = TLS1_3_VERSION });
-    while (conn.connecting) {
+    while (conn.stream.connecting) {
         (void)far_hears();
         (void)SSL_do_handshake(far.ssl);
         (void)far_says(SIZE_MAX);
@@ -271,9 +272,9 @@ static void test_conn_tls_alert_is_heard_behind_a_broken_line(void **state)
     close(peer);
     peer = -1;
     (void)put(10);
-    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_STATUS_REFUSED);
+    assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_STATUS_REFUSED);
     assert_fault(&fault, BWL_STATUS_REFUSED, "does not know the authority of our certificate");
-    assert_int_equal(conn.handed_over, 0);
+    assert_int_equal(conn.stream.handed_over, 0);
     free_identity(&stranger);
 }
 
@@ -290,27 +291,28 @@ static void test_conn_tls_nothing_is_read_that_was_not_handed_over(void **state)
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         connect_both(versions[i]);
-        assert_int_equal(setsockopt(conn.source.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small),
-                         0);
+        assert_int_equal(
+            setsockopt(conn.stream.source.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
         all  = 0;
         read = 0;
         for (unsigned n = 0; n < 8; n++)
             all += put(50000 + n * 1000);
-        assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
-        assert_in_range(conn.handed_over, 1, all - 1);
-        assert_true(conn.wants_out);
+        assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
+        assert_in_range(conn.stream.handed_over, 1, all - 1);
+        assert_true(conn.stream.wants_out);
         for (unsigned turns = 0; read < all && turns < 10000; turns++) {
             (void)far_hears();
             read += far_reads();
-            assert_true(read <= conn.handed_over);
-            assert_true(conn.handed_over <= conn.out_sent || conn.out_size == 0);
+            assert_true(read <= conn.stream.handed_over);
+            assert_true(conn.stream.handed_over <= conn.stream.out_sent ||
+                        conn.stream.out_size == 0);
             (void)turn();
         }
         assert_int_equal(read, all);
-        assert_int_equal(conn.handed_over, all);
-        assert_int_equal(conn.out_size, 0);
-        assert_false(conn.wants_out);
-        bwl_conn_close(&conn);
+        assert_int_equal(conn.stream.handed_over, all);
+        assert_int_equal(conn.stream.out_size, 0);
+        assert_false(conn.stream.wants_out);
+        bwl_stream_close(&conn.stream);
         close(peer);
         peer = -1;
         free_server(&far);
@@ -326,18 +328,19 @@ static void test_conn_tls_record_that_waits_whole_was_not_handed_over(void **sta
 
     (void)state;
     connect_both(TLS1_3_VERSION);
-    assert_int_equal(setsockopt(conn.source.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
-    while (!conn.wants_out) {
+    assert_int_equal(setsockopt(conn.stream.source.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small),
+                     0);
+    while (!conn.stream.wants_out) {
         size = put(500);
-        assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
+        assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
     }
-    assert_int_equal(conn.handed_over, conn.written - size);
-    assert_int_equal(conn.out_sent, conn.out_size); /* the session has it */
+    assert_int_equal(conn.stream.handed_over, conn.stream.written - size);
+    assert_int_equal(conn.stream.out_sent, conn.stream.out_size); /* the session has it */
     for (size_t got = 1; got > 0;)
         got = far_hears();
-    assert_int_equal(far_reads(), conn.handed_over);
+    assert_int_equal(far_reads(), conn.stream.handed_over);
     assert_int_equal(turn(), BWL_OK);
-    assert_int_equal(conn.handed_over, conn.written);
+    assert_int_equal(conn.stream.handed_over, conn.stream.written);
     (void)far_hears();
     assert_int_equal(far_reads(), size);
 }
@@ -349,9 +352,9 @@ static void test_conn_tls_forgets_what_it_has_sent(void **state)
     (void)state;
     connect_both(TLS1_3_VERSION);
     size_t size = put(4000);
-    assert_memory_not_equal(conn.out, nothing, size);
-    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
-    assert_memory_equal(conn.out, nothing, size);
+    assert_memory_not_equal(conn.stream.out, nothing, size);
+    assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
+    assert_memory_equal(conn.stream.out, nothing, size);
 }
 
 /* ---- in -------------------------------------------------------------------------------------- */
@@ -377,7 +380,7 @@ static void test_conn_tls_large_frames_arrive(void **state)
         assert_int_equal(found, 1);
         assert_int_equal(frame, strlen(text));
     }
-    assert_in_range(conn.in_room, 1, BWL_CONN_IN_MAX);
+    assert_in_range(conn.stream.in_room, 1, BWL_RESP_STREAM_IN_MAX);
 }
 
 static void test_conn_tls_peer_that_sends_what_nobody_takes_is_cut_off(void **state)
@@ -394,7 +397,7 @@ static void test_conn_tls_peer_that_sends_what_nobody_takes_is_cut_off(void **st
             status = turn();
     }
     assert_int_equal(status, BWL_STATUS_NOMEM);
-    assert_in_range(conn.in_room, 1, BWL_CONN_IN_MAX);
+    assert_in_range(conn.stream.in_room, 1, BWL_RESP_STREAM_IN_MAX);
 }
 
 /* What came before the end can still be taken. */
@@ -419,7 +422,7 @@ static void test_conn_tls_end_comes_after_the_last_words(void **state)
                      politely ? "the server closed the connection" : "was cut off");
         assert_int_equal(next_frame(&size), 1);
         assert_int_equal(size, 10);
-        bwl_conn_close(&conn);
+        bwl_stream_close(&conn.stream);
         assert_int_equal(next_frame(&size), 0);
         free_server(&far);
         far = (server){ 0 };
@@ -430,10 +433,10 @@ static void test_conn_tls_sees_what_nobody_asked_for(void **state)
 {
     (void)state;
     connect_both(TLS1_2_VERSION);
-    assert_false(bwl_conn_has_unread(&conn));
+    assert_false(bwl_stream_has_unread(&conn.stream));
     server_says(&far, "+x\r\n");
     assert_true(far_says(SIZE_MAX) > 0);
-    assert_true(bwl_conn_has_unread(&conn));
+    assert_true(bwl_stream_has_unread(&conn.stream));
 }
 
 /* ---- goodbye --------------------------------------------------------------------------------- */
@@ -443,8 +446,8 @@ static void test_conn_tls_goodbye_is_heard(void **state)
     (void)state;
     connect_both(TLS1_3_VERSION);
     size_t size = put(10);
-    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
-    bwl_conn_goodbye(&conn);
+    assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
+    bwl_stream_goodbye(&conn.stream);
     (void)far_hears();
     assert_int_equal(far_reads(), size);
     assert_int_equal(SSL_get_shutdown(far.ssl), SSL_RECEIVED_SHUTDOWN);
@@ -457,19 +460,20 @@ static void test_conn_tls_goodbye_takes_nothing_along(void **state)
 
     (void)state;
     connect_both(TLS1_3_VERSION);
-    assert_int_equal(setsockopt(conn.source.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+    assert_int_equal(setsockopt(conn.stream.source.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small),
+                     0);
     for (unsigned n = 0; n < 8; n++)
         (void)put(50000);
-    assert_int_equal(bwl_conn_flush(&conn, &fault), BWL_OK);
-    uint64_t handed_over = conn.handed_over;
-    assert_true(handed_over < conn.written);
+    assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
+    uint64_t handed_over = conn.stream.handed_over;
+    assert_true(handed_over < conn.stream.written);
     size_t heard = 0;
     for (size_t got; (got = far_hears()) > 0;)
         heard += got;
-    bwl_conn_goodbye(&conn); /* there is room now */
+    bwl_stream_goodbye(&conn.stream); /* there is room now */
     assert_int_equal(far_hears(), 0);
-    assert_int_equal(conn.handed_over, handed_over);
-    bwl_conn_close(&conn);
+    assert_int_equal(conn.stream.handed_over, handed_over);
+    bwl_stream_close(&conn.stream);
     assert_int_equal(far_hears(), 0);
     assert_true(heard > 0);
     assert_true(far_reads() <= handed_over);

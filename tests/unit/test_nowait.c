@@ -188,7 +188,8 @@ static void test_nowait_reads_what_has_come_before_it_waits(void **state)
     atomic_store(&silent, BWL_UNAWAITED_MAX + 1);
     for (unsigned i = 0; i < BWL_UNAWAITED_MAX; i++)
         assert_status(BOWLINE_OK, bowline_release_nowait(holds[i], &error), &error);
-    while (there < BWL_UNAWAITED_MAX * 4 && ioctl(store->conn.source.fd, FIONREAD, &there) == 0)
+    while (there < BWL_UNAWAITED_MAX * 4 &&
+           ioctl(store->conn.stream.source.fd, FIONREAD, &there) == 0)
         sleep_ms(1);
     assert_status(BOWLINE_OK, bowline_release_nowait(holds[BWL_UNAWAITED_MAX], &error), &error);
     assert_in_range(client->inner->unawaited.count, 1, BWL_UNAWAITED_MAX);

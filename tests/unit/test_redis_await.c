@@ -46,7 +46,7 @@ static void test_redis_await_is_not_for_the_first_answer(void **state)
     greet();
     says("+OK\r\n");
     assert_false(await_long());
-    assert_false(store->conn.blocks);
+    assert_false(store->conn.stream.blocks);
     assert_int_equal(operation.ended, BWL_PENDING);
     turn();
     assert_int_equal(operation.ended, BWL_HELD);
@@ -71,7 +71,7 @@ static void test_redis_await_stays_for_a_moment_only(void **state)
     assert_false(await_long());
     assert_int_equal(operation.ended, BWL_PENDING);
     assert_int_equal(store->phase, BWL_REDIS_READY);
-    assert_int_equal(store->conn.awaited_fd, -1);
+    assert_int_equal(store->conn.stream.awaited_fd, -1);
     says(":1\r\n");
     turn();
     assert_int_equal(operation.ended, BWL_RELEASED);
@@ -86,7 +86,7 @@ static void test_redis_await_leaves_time_for_what_is_due(void **state)
     (void)state;
     bwl_lock_release(held, &operation);
     says(":1\r\n");
-    assert_false(await(BWL_CONN_AWAIT_MS - 1));
+    assert_false(await(BWL_STREAM_AWAIT_MS - 1));
     assert_true(bwl_timers_reserve(&client->timers, 8));
     bwl_timers_set(&client->timers, &timer, bwl_client_now(client) + 1);
     assert_false(await_long());
@@ -182,7 +182,7 @@ static void test_redis_await_does_not_spin_when_something_is_due(void **state)
     (void)state;
     let_it_spin();
     bwl_lock_release(held, &operation);
-    assert_false(await(BWL_CONN_AWAIT_MS - 1));
+    assert_false(await(BWL_STREAM_AWAIT_MS - 1));
     assert_int_equal(looks + sleeps, 0);
 }
 
@@ -212,7 +212,7 @@ static void *break_it_off(void *arg)
     breaker *b = arg;
 
     bwl_client_lock(client); /* which only a thread that waits lets go */
-    b->awaited = store->conn.awaited_fd;
+    b->awaited = store->conn.stream.awaited_fd;
     (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "broken off");
     bwl_redis_break_off(store, &fault, false);
     b->other = dup(server);
@@ -236,7 +236,7 @@ static void test_redis_await_ends_when_another_thread_breaks_it_off(void **state
         (void)await_long(); /* again, if nothing came for a moment */
     assert_int_equal(told_count, 1);
     assert_int_equal(told[0].kind, BWL_DOWN);
-    assert_int_equal(store->conn.awaited_fd, -1);
+    assert_int_equal(store->conn.stream.awaited_fd, -1);
     bwl_client_unlock(client);
     assert_int_equal(pthread_join(thread, NULL), 0);
     bwl_client_lock(client);

@@ -142,7 +142,7 @@ static void test_redis_open_connects_to_nothing(void **state)
     (void)state;
     assert_int_equal(open_url("redis://127.0.0.1:1"), BWL_OK);
     assert_int_equal(store->phase, BWL_REDIS_DOWN);
-    assert_false(bwl_conn_is_open(&store->conn));
+    assert_false(bwl_stream_is_open(&store->conn.stream));
     assert_int_equal(client->reactor.epoll_fd, -1);
 }
 
@@ -209,12 +209,12 @@ static void test_redis_open_takes_an_address_of_tls(void **state)
     (void)state;
     assert_place("rediss://redis.test", "redis.test", 6379, 0);
     assert_non_null(store->tls);
-    assert_ptr_equal(store->conn.context, store->tls);
-    assert_string_equal(store->conn.host, "redis.test");
+    assert_ptr_equal(store->conn.stream.context, store->tls);
+    assert_string_equal(store->conn.stream.host, "redis.test");
     assert_place("rediss://u:" SECRET "@[::1]:6380/3?lease=1s", "::1", 6380, 3);
     assert_place("redis://redis.test", "redis.test", 6379, 0);
     assert_null(store->tls);
-    assert_null(store->conn.context);
+    assert_null(store->conn.stream.context);
 }
 
 /* ---- who we are ------------------------------------------------------------------------------ */

@@ -224,8 +224,8 @@ static void test_redis_ask_only_what_was_not_handed_over_is_unsent(void **state)
     turn();
     server_accepts();
     expect("HELLO 3\nINFO server");
-    assert_int_equal(setsockopt(store->conn.source.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small),
-                     0);
+    assert_int_equal(
+        setsockopt(store->conn.stream.source.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
     says(HELLO INFO);
     turn();
     for (ssize_t n; (n = recv(server, bytes, sizeof bytes, 0)) > 0;)
@@ -255,7 +255,7 @@ static void test_redis_ask_one_byte_handed_over_is_in_doubt(void **state)
     ask_for(3);
     greet();
     for (unsigned i = 0; i < 3; i++)
-        store->questions[i].starts_at = store->conn.handed_over - 1 + i;
+        store->questions[i].starts_at = store->conn.stream.handed_over - 1 + i;
     hang_up();
     turn();
     assert_told_once(locks[0], BWL_DOWN, 0);
@@ -381,7 +381,7 @@ static void test_redis_ask_event_of_a_connection_that_is_closed_is_nothing(void 
     says(":1\r\n+OK\r\n");
     turn();
     assert_int_equal(store->phase, BWL_REDIS_DOWN);
-    bwl_redis_ready(&store->conn.source, 1);
+    bwl_redis_ready(&store->conn.stream.source, 1);
     assert_int_equal(store->phase, BWL_REDIS_DOWN);
 }
 

@@ -253,7 +253,7 @@ static void test_slot_release_whose_lead_was_not_sent(void **state)
     assert_int_equal(setsockopt(lines[0], SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
     (void)close(lines[0]); /* a reset, which has come, and of which nobody has heard */
     lines[0]             = -1;
-    struct pollfd at_end = { .fd = store_of(0)->conn.source.fd, .events = POLLIN };
+    struct pollfd at_end = { .fd = store_of(0)->conn.stream.source.fd, .events = POLLIN };
     assert_int_equal(poll(&at_end, 1, -1), 1);
     store_of(0)->heard_at = bwl_client_now(client) + 1000;
     bwl_lock_release(lock, &operation);

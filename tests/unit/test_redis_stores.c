@@ -121,7 +121,7 @@ static void test_stores_are_made_by_the_settings(void **state)
         client->settings.spins = i == 0;
         bwl_redis_store *store = bwl_redis_new(client);
         assert_int_equal(store->spin.is_off, i != 0);
-        assert_int_equal(store->conn.silence_ms, 1234);
+        assert_int_equal(store->conn.stream.silence_ms, 1234);
         bwl_redis_free(store);
     }
     bwl_client_close(client);

@@ -214,7 +214,7 @@ static void test_value_of_any_length_is_a_strangers(void **state)
     turn();
     assert_int_equal(told_to(locks[0], BWL_REPLY, BWL_ALIEN), 1);
     assert_int_equal(told_to(locks[1], BWL_REPLY, BWL_NO), 1);
-    assert_true(store->conn.in_room <= BWL_CONN_IN_MAX);
+    assert_true(store->conn.stream.in_room <= BWL_RESP_STREAM_IN_MAX);
     close_client();
 }
 

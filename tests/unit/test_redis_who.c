@@ -112,8 +112,8 @@ static void test_redis_who_is_not_taken_back_by_a_child(void **state)
     store->phase = BWL_REDIS_READY;
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
-    store->conn.source.fd = ends[0];
-    store->lingers        = true;
+    store->conn.stream.source.fd = ends[0];
+    store->lingers               = true;
     bwl_client_unlock(client);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -125,8 +125,8 @@ static void test_redis_who_is_not_taken_back_by_a_child(void **state)
     bwl_client_lock(client);
     assert_int_equal(status, 0);
     assert_int_equal(recv(ends[1], &byte, 1, 0), -1); /* nothing, and no end */
-    store->phase          = BWL_REDIS_DOWN;
-    store->conn.source.fd = -1;
+    store->phase                 = BWL_REDIS_DOWN;
+    store->conn.stream.source.fd = -1;
     close(ends[0]);
     close(ends[1]);
 }

@@ -53,7 +53,7 @@ static void test_redis_write_text_goes_once_to_another_process(void **state)
 static void test_redis_write_says_where_it_begins_and_when(void **state)
 {
     bwl_lock *lock = held_lock("n", &operation);
-    uint64_t  end  = store->conn.written;
+    uint64_t  end  = store->conn.stream.written;
 
     (void)state;
     bwl_lock_extend(lock, &operation, 30000);

@@ -64,7 +64,7 @@ static void test_name_of_a_service_is_quoted_and_where_it_stands(void **state)
 }
 
 /* A connection as it is when it is given up. */
-static void suspect(bwl_conn conn, bool is_silent, bwl_status status)
+static void suspect(bwl_stream conn, bool is_silent, bwl_status status)
 {
     fault = (bwl_fault){ .status = status, .text = "no answer" };
     bwl_sentinel_suspect(&conn, is_silent, &fault);
@@ -74,7 +74,7 @@ static void test_port_that_closes_or_ignores_a_handshake_may_be_of_the_other_kin
 {
     static const char tls[4];
     const void       *context = tls; /* any */
-    bwl_conn          conn    = { .source = { .fd = 3 }, .joined = true };
+    bwl_stream        conn    = { .source = { .fd = 3 }, .joined = true };
 
     (void)state;
     suspect(conn, false, BWL_STATUS_UNREACHABLE);
@@ -91,7 +91,7 @@ static void test_port_that_closes_or_ignores_a_handshake_may_be_of_the_other_kin
 
 static void test_silence_after_clear_text_is_no_hint_of_tls(void **state)
 {
-    bwl_conn conn = { .source = { .fd = 3 }, .joined = true };
+    bwl_stream conn = { .source = { .fd = 3 }, .joined = true };
 
     (void)state;
     suspect(conn, true, BWL_STATUS_UNREACHABLE);
@@ -101,8 +101,8 @@ static void test_silence_after_clear_text_is_no_hint_of_tls(void **state)
 static void test_port_that_sends_an_alert_is_of_the_other_kind(void **state)
 {
     static char alert[] = "\x15\x03\x03";
-    bwl_conn    conn    = {
-              .source = { .fd = 3 }, .joined = true, .heard = true, .in = alert, .in_size = 3
+    bwl_stream  conn    = {
+            .source = { .fd = 3 }, .joined = true, .heard = true, .in = alert, .in_size = 3
     };
 
     (void)state;
@@ -113,15 +113,15 @@ static void test_port_that_sends_an_alert_is_of_the_other_kind(void **state)
 
 static void test_nothing_is_suspected_of_who_has_spoken_or_was_not_reached(void **state)
 {
-    bwl_conn conn = { .source = { .fd = 3 }, .joined = true, .heard = true };
+    bwl_stream conn = { .source = { .fd = 3 }, .joined = true, .heard = true };
 
     (void)state;
     suspect(conn, false, BWL_STATUS_UNREACHABLE);
     assert_string_equal(fault.text, "no answer");
-    conn = (bwl_conn){ .source = { .fd = 3 } };
+    conn = (bwl_stream){ .source = { .fd = 3 } };
     suspect(conn, false, BWL_STATUS_UNREACHABLE);
     assert_string_equal(fault.text, "no answer");
-    conn = (bwl_conn){ .source = { .fd = -1 }, .joined = true };
+    conn = (bwl_stream){ .source = { .fd = -1 }, .joined = true };
     suspect(conn, false, BWL_STATUS_UNREACHABLE);
     assert_string_equal(fault.text, "no answer");
 }

@@ -96,12 +96,12 @@ bool bwl_redis_write_broken(bwl_redis_store *store, const bwl_redis_open_questio
     bwl_resp_writer       writer;
 
     assert(bwl_queue_is_whole_value(look->value, look->value_size));
-    if (!bwl_conn_reserve(&store->conn, BWL_QUEUE_BROKEN_ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&store->conn, BWL_QUEUE_BROKEN_ROOM, &writer))
         return false;
     bwl_redis_slot_tag(store, question->lock, tag);
     bwl_redis_name_user(who);
     bwl_queue_write_broken(&writer, tag, session, session + BWL_QUEUE_SESSION_SIZE, who);
-    bwl_conn_commit(&store->conn, &writer);
+    bwl_resp_stream_commit(&store->conn, &writer);
     return true;
 }
 
@@ -122,7 +122,7 @@ bool bwl_redis_write_ask_breaker(bwl_redis_store *store, const bwl_redis_open_qu
 {
     char tag[BWL_QUEUE_TAG_MAX + 1];
 
-    if (!bwl_conn_reserve(&store->conn, BWL_QUEUE_BROKEN_ROOM, ret_writer))
+    if (!bwl_resp_stream_reserve(&store->conn, BWL_QUEUE_BROKEN_ROOM, ret_writer))
         return false;
     bwl_redis_slot_tag(store, q->lock, tag);
     bwl_queue_write_ask_broken(ret_writer, tag, store->session, q->token);

@@ -135,7 +135,7 @@ static int take_tls(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault
     status = bwl_tls_start(&tls, store->tls, store->host, fault); /* can such a host be checked? */
     bwl_tls_free(tls);
     if (status == BWL_OK)
-        bwl_conn_secure(&store->conn, store->tls, store->host);
+        bwl_stream_secure(&store->conn.stream, store->tls, store->host);
     return status;
 }
 

@@ -100,7 +100,7 @@ static void may_be_read_late(bwl_redis_store *store, const bwl_lock *lock)
     size_t count = store->questions_count;
 
     if (!lock->unawaited || store->phase != BWL_REDIS_READY || count == 0 ||
-        store->conn.handed_over != store->conn.written)
+        store->conn.stream.handed_over != store->conn.stream.written)
         return;
     size_t                   last = (store->questions_first + count - 1) % store->questions_room;
     bwl_redis_open_question *q    = &store->questions[last];

@@ -125,7 +125,7 @@ void bwl_redis_section_ended(bwl_redis_store *store, const bwl_redis_open_questi
 bool bwl_redis_section_write(bwl_redis_store *store, const bwl_section *section,
                              bwl_resp_writer *ret_writer)
 {
-    if (!bwl_conn_reserve(&store->conn, bwl_section_room(&section->question), ret_writer))
+    if (!bwl_resp_stream_reserve(&store->conn, bwl_section_room(&section->question), ret_writer))
         return false;
     bwl_section_write(ret_writer, &section->question);
     return true;

@@ -103,10 +103,10 @@ void bwl_redis_take_leave(bwl_redis_store *store)
     if (store->slots != NULL)
         bwl_redis_slots_leave(store);
     if (store->cluster != NULL || store->introduced_at == 0 ||
-        !bwl_conn_reserve(&store->conn, LAST_ROOM, &writer))
+        !bwl_resp_stream_reserve(&store->conn, LAST_ROOM, &writer))
         return; /* it ends by itself */
     bwl_queue_write_leave(&writer, "", store->session);
-    bwl_conn_commit(&store->conn, &writer);
+    bwl_resp_stream_commit(&store->conn, &writer);
 }
 
 void bwl_redis_name_user(char ret_who[2 * BWL_HOLDER_TEXT_MAX])

@@ -26,18 +26,18 @@ static bool is_worth_it(bwl_client *client, const bwl_redis_store *store, bwl_ms
     bwl_ms next = bwl_sooner(until, bwl_client_next_at(client));
 
     return store->phase == BWL_REDIS_READY && store->has_answered && store->questions_count > 0 &&
-           next >= bwl_later(client->latest, BWL_CONN_AWAIT_MS);
+           next >= bwl_later(client->latest, BWL_STREAM_AWAIT_MS);
 }
 
 bool bwl_redis_await(bwl_client *client, bwl_ms until)
 {
     bwl_redis_store *store = only_asked(client);
-    char             bytes[BWL_CONN_AWAIT_ROOM];
+    char             bytes[BWL_STREAM_AWAIT_ROOM];
     bwl_fault        fault = { 0 };
 
     if (store == NULL || !is_worth_it(client, store, until))
         return false;
-    int fd = bwl_conn_await_begin(&store->conn);
+    int fd = bwl_stream_await_begin(&store->conn.stream);
     if (fd < 0)
         return false;
     bwl_spin_wait wait = bwl_spin_plan(&store->spin, client->latest);
@@ -47,12 +47,12 @@ bool bwl_redis_await(bwl_client *client, bwl_ms until)
     bwl_client_lock(client);
     store->heard_at = bwl_client_now(client);
     bwl_spin_learn(&store->spin, &wait, got >= 0, client->latest);
-    if (!bwl_conn_await_end(&store->conn))
+    if (!bwl_stream_await_end(&store->conn.stream))
         return true;
     if (got < 0 && (error == EAGAIN || error == EWOULDBLOCK || error == EINTR))
         return false;
     errno      = error;
-    int status = bwl_conn_take(&store->conn, bytes, got, &fault);
+    int status = bwl_stream_take(&store->conn.stream, bytes, got, &fault);
     bwl_redis_heard(store, status, &fault);
     bwl_redis_set_timer(store);
     return true;

@@ -53,13 +53,13 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
     if (!refused && bwl_redis_seek_on(store, fault))
         return;
     bwl_redis_store aside       = *store;
-    uint64_t        handed_over = store->conn.handed_over;
+    uint64_t        handed_over = store->conn.stream.handed_over;
     bool            listened    = store->phase == BWL_REDIS_READY && bwl_redis_listens(store);
     bool            in_doubt    = listened; /* what is said to its inbox would be lost         */
     bool            is_put_off  = store->phase == BWL_REDIS_GREETING && store->is_put_off;
     bwl_answer      not_asked   = refused ? BWL_REFUSED : is_put_off ? BWL_LATER : BWL_UNSENT;
 
-    bwl_conn_close(&store->conn);
+    bwl_stream_close(&store->conn.stream);
     bwl_lock *kept    = bwl_redis_watch_broken(store);
     bwl_lock *unasked = bwl_redis_wait_broken(store);
     if (!store->has_answered)

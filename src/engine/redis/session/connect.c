@@ -87,7 +87,8 @@ static void connect_next(bwl_redis_store *store)
     bwl_fault fault = { 0 };
 
     for (; store->address < store->addresses_count; store->address++)
-        if (bwl_conn_open(&store->conn, &store->addresses[store->address], &fault) == BWL_OK) {
+        if (bwl_resp_stream_open(&store->conn, &store->addresses[store->address], &fault) ==
+            BWL_OK) {
             enter(store, BWL_REDIS_CONNECTING, slot_ends_at(store));
             store->opened++;
             store->has_answered    = false;
@@ -99,7 +100,7 @@ static void connect_next(bwl_redis_store *store)
 
 void bwl_redis_not_connected(bwl_redis_store *store, bwl_fault *fault)
 {
-    bwl_conn_close(&store->conn);
+    bwl_stream_close(&store->conn.stream);
     if (fault->status == BWL_STATUS_REFUSED)
         store->refusal = *fault;
     if (++store->address < store->addresses_count)
@@ -186,7 +187,7 @@ static void reach(bwl_redis_store *store)
 /* No more of the server that we were trying. */
 static void leave(bwl_redis_store *store)
 {
-    bwl_conn_close(&store->conn);
+    bwl_stream_close(&store->conn.stream);
     store->connection_id = 0;
     enter(store, BWL_REDIS_SEEKING, BWL_NEVER); /* they have a time of their own */
 }

@@ -69,28 +69,28 @@ static int write_kill(bwl_redis_store *store, bwl_fault *fault)
 {
     bwl_resp_writer writer;
 
-    if (!bwl_conn_reserve(&store->conn, GREETING_ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&store->conn, GREETING_ROOM, &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     bwl_resp_write_array(&writer, 4);
     bwl_resp_write_text(&writer, "CLIENT");
     bwl_resp_write_text(&writer, "KILL");
     bwl_resp_write_text(&writer, "ID");
     bwl_resp_write_integer(&writer, store->to_be_killed);
-    bwl_conn_commit(&store->conn, &writer);
-    return bwl_conn_flush(&store->conn, fault);
+    bwl_resp_stream_commit(&store->conn, &writer);
+    return bwl_stream_flush(&store->conn.stream, fault);
 }
 
 static int write_inbox(bwl_redis_store *store, bwl_fault *fault)
 {
     bwl_resp_writer writer;
 
-    if (!bwl_conn_reserve(&store->conn, BWL_QUEUE_GREETING_ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&store->conn, BWL_QUEUE_GREETING_ROOM, &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     int status = bwl_redis_write_inbox(store, &writer, fault);
     if (status < 0)
         return status;
-    bwl_conn_commit(&store->conn, &writer);
-    return bwl_conn_flush(&store->conn, fault);
+    bwl_resp_stream_commit(&store->conn, &writer);
+    return bwl_stream_flush(&store->conn.stream, fault);
 }
 
 static size_t room_for(const bwl_redis_store *store)
@@ -120,7 +120,7 @@ int bwl_redis_greet(bwl_redis_store *store, bwl_fault *fault)
     store->is_put_off     = false;
     store->phase_began_at = bwl_client_now(store->client);
     store->phase_ends_at  = bwl_later(store->phase_began_at, store->client->settings.answer_ms);
-    if (!bwl_conn_reserve(&store->conn, room_for(store), &writer))
+    if (!bwl_resp_stream_reserve(&store->conn, room_for(store), &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     write_hello(store, &writer);
     bwl_redis_write_rest(store, &writer);
@@ -128,9 +128,9 @@ int bwl_redis_greet(bwl_redis_store *store, bwl_fault *fault)
         status = bwl_redis_write_inbox(store, &writer, fault);
     if (status < 0)
         return status;
-    bwl_conn_commit(&store->conn, &writer);
+    bwl_resp_stream_commit(&store->conn, &writer);
     store->greeting = BWL_GREET_HELLO;
-    return bwl_conn_flush(&store->conn, fault);
+    return bwl_stream_flush(&store->conn.stream, fault);
 }
 
 /* ---- what it says ---------------------------------------------------------------------------- */
@@ -442,11 +442,11 @@ static bool is_final(const bwl_redis_store *store, const bwl_fault *fault)
  * for more. */
 bool bwl_redis_suspect(const bwl_redis_store *store, bool is_silent, bwl_fault *fault)
 {
-    const bwl_conn *conn     = &store->conn;
-    bool            watched  = store->sentinel != NULL;
-    bool            is_clear = store->tls == NULL && store->host != NULL;
-    bwl_fault       bare     = *fault;
-    const char     *suspect  = NULL;
+    const bwl_stream *conn     = &store->conn.stream;
+    bool              watched  = store->sentinel != NULL;
+    bool              is_clear = store->tls == NULL && store->host != NULL;
+    bwl_fault         bare     = *fault;
+    const char       *suspect  = NULL;
 
     if (store->phase == BWL_REDIS_CONNECTING && conn->joined && !conn->heard) {
         suspect = watched ? "is this a port for TLS? At rediss+sentinel:// servers and sentinels "
@@ -454,7 +454,7 @@ bool bwl_redis_suspect(const bwl_redis_store *store, bool is_silent, bwl_fault *
                           : "is this a port for TLS?";
     } else if (store->phase != BWL_REDIS_GREETING) {
         return false;
-    } else if (is_clear && bwl_conn_sounds_like_tls(conn)) {
+    } else if (is_clear && bwl_stream_sounds_like_tls(conn)) {
         (void)bwl_fail(fault, BWL_STATUS_REFUSED, "this is a port for TLS: write rediss%s://",
                        watched ? "+sentinel" : "");
         return true;

@@ -57,7 +57,7 @@ int bwl_redis_greet_resp2(bwl_redis_store *store, bwl_fault *fault)
             "%s does not know HELLO 3, by which one of several servers says what it is, "
             "primary or replica: bowline needs Redis 6.2 or newer",
             store->where);
-    if (!bwl_conn_reserve(&store->conn, ROOM + user + password, &writer))
+    if (!bwl_resp_stream_reserve(&store->conn, ROOM + user + password, &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     store->is_resp2      = true;
     store->void_answers  = store->database != 0 ? 2 : 1;
@@ -68,8 +68,8 @@ int bwl_redis_greet_resp2(bwl_redis_store *store, bwl_fault *fault)
     bwl_resp_write_array(&writer, 2);
     bwl_resp_write_text(&writer, "CLIENT");
     bwl_resp_write_text(&writer, "ID");
-    bwl_conn_commit(&store->conn, &writer);
-    return bwl_conn_flush(&store->conn, fault);
+    bwl_resp_stream_commit(&store->conn, &writer);
+    return bwl_stream_flush(&store->conn.stream, fault);
 }
 
 bool bwl_redis_is_ok(const char *bytes, size_t size)

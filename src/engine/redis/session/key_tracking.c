@@ -31,13 +31,13 @@ bool bwl_redis_write_tracking(bwl_redis_store *store)
 {
     bwl_resp_writer writer;
 
-    if (!bwl_conn_reserve(&store->conn, ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&store->conn, ROOM, &writer))
         return false;
     bwl_resp_write_array(&writer, 3);
     bwl_resp_write_text(&writer, "CLIENT");
     bwl_resp_write_text(&writer, "TRACKING");
     bwl_resp_write_text(&writer, "ON");
-    bwl_conn_commit(&store->conn, &writer);
+    bwl_resp_stream_commit(&store->conn, &writer);
     store->tracks = true;
     return true;
 }

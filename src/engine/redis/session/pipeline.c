@@ -64,7 +64,7 @@ void bwl_redis_go_together(bwl_redis_store *store, size_t nth, size_t size)
     for (size_t i = nth; i < nth + size; i++) {
         bwl_redis_open_question *q = bwl_redis_nth(store, i);
         q->together                = (uint8_t)(nth + size - i);
-        q->starts_at               = store->conn.written;
+        q->starts_at               = store->conn.stream.written;
         q->written_at              = store->client->latest;
         q->written                 = true;
     }

@@ -109,12 +109,12 @@ static int write_again(bwl_redis_store *store, bwl_fault *fault)
 {
     bwl_resp_writer writer;
 
-    if (!bwl_conn_reserve(&store->conn, BWL_QUEUE_GREETING_ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&store->conn, BWL_QUEUE_GREETING_ROOM, &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     write_all(store, &writer);
-    bwl_conn_commit(&store->conn, &writer);
+    bwl_resp_stream_commit(&store->conn, &writer);
     store->greeting = BWL_GREET_SUBSCRIBE;
-    return bwl_conn_flush(&store->conn, fault);
+    return bwl_stream_flush(&store->conn.stream, fault);
 }
 
 static int write_loads(bwl_redis_store *store, bwl_fault *fault)
@@ -124,13 +124,13 @@ static int write_loads(bwl_redis_store *store, bwl_fault *fault)
     for (unsigned i = 0; i < BWL_QUEUE_SCRIPTS; i++) {
         if ((store->scripts_missing & 1u << i) == 0)
             continue;
-        if (!bwl_conn_reserve(&store->conn, BWL_QUEUE_LOAD_ROOM, &writer))
+        if (!bwl_resp_stream_reserve(&store->conn, BWL_QUEUE_LOAD_ROOM, &writer))
             return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
         bwl_queue_write_load(&writer, i);
-        bwl_conn_commit(&store->conn, &writer);
+        bwl_resp_stream_commit(&store->conn, &writer);
     }
     store->greeting = BWL_GREET_LOAD;
-    return bwl_conn_flush(&store->conn, fault);
+    return bwl_stream_flush(&store->conn.stream, fault);
 }
 
 /* The server will not have this part of the greeting. */

@@ -117,11 +117,11 @@ bool bwl_redis_write_batch(bwl_redis_store *store, size_t nth, size_t size)
     assert(size <= BWL_BATCH_MAX);
     for (size_t i = nth; i < nth + size; i++)
         keys_size += write_key(key, store, bwl_redis_nth(store, i)->lock);
-    if (!bwl_conn_reserve(&store->conn, bwl_batch_room((unsigned)size, keys_size), &writer))
+    if (!bwl_resp_stream_reserve(&store->conn, bwl_batch_room((unsigned)size, keys_size), &writer))
         return false;
     write_call(store, nth, size, &writer);
     bwl_redis_go_together(store, nth, size);
-    bwl_conn_commit(&store->conn, &writer);
+    bwl_resp_stream_commit(&store->conn, &writer);
     return true;
 }
 

@@ -134,11 +134,11 @@ bool bwl_redis_write_wait(bwl_redis_store *store, size_t nth, size_t size)
     bwl_resp_writer    writer;
 
     assert(size <= TOGETHER_MAX);
-    if (!bwl_conn_reserve(&store->conn, ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&store->conn, ROOM, &writer))
         return false;
     bwl_redis_write(&writer, &question);
     bwl_redis_go_together(store, nth, size);
-    bwl_conn_commit(&store->conn, &writer);
+    bwl_resp_stream_commit(&store->conn, &writer);
     return true;
 }
 

@@ -44,7 +44,7 @@ typedef struct bwl_redis_open_question {
     uint8_t  hops;        /* how often it was sent on ...                              */
     bwl_ms   hops_until;  /* ... and until when it may be                              */
     bool     written;     /* into the connection's queue */
-    uint64_t starts_at;   /* its first byte, counted as conn.handed_over is             */
+    uint64_t starts_at;   /* its first byte, counted as conn.stream.handed_over is             */
     bwl_ms   written_at;  /* from then on the server may be silent for so long and no more */
     bwl_ms   lease_ms;    /* as it was claimed then                                      */
     uint64_t generation;  /* of its attempt, see push_channel.c                                   */

@@ -181,7 +181,7 @@ static void batch_answered(bwl_redis_store *store, const char *bytes, size_t siz
                            size);
     bool demoted = bwl_redis_was_demoted(store, bytes, size);
     settle_batch(store);
-    if (demoted && bwl_conn_is_open(&store->conn))
+    if (demoted && bwl_stream_is_open(&store->conn.stream))
         is_demoted(store);
 }
 
@@ -245,7 +245,7 @@ static void answered(bwl_redis_store *store, const char *bytes, size_t size)
     bwl_redis_settle(&q, &ev);
     if (bwl_redis_is_wait(&q))
         bwl_redis_wait_over(store, &q);
-    if (demoted && bwl_conn_is_open(&store->conn))
+    if (demoted && bwl_stream_is_open(&store->conn.stream))
         is_demoted(store);
 }
 
@@ -261,13 +261,13 @@ static bool write_reply_off(bwl_redis_store *store)
         return true;
     store->lingers =
         bwl_redis_nth(store, 0)->written; /* those to what was asked before are on their way */
-    if (!bwl_conn_reserve(&store->conn, LAST_ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&store->conn, LAST_ROOM, &writer))
         return false;
     bwl_resp_write_array(&writer, 3);
     bwl_resp_write_text(&writer, "CLIENT");
     bwl_resp_write_text(&writer, "REPLY");
     bwl_resp_write_text(&writer, "OFF");
-    bwl_conn_commit(&store->conn, &writer);
+    bwl_resp_stream_commit(&store->conn, &writer);
     store->reply_is_off = true;
     return true;
 }
@@ -322,11 +322,11 @@ static int write_questions(bwl_redis_store *store, bwl_fault *fault)
             break; /* and what is behind it waits until it is written itself */
     }
     store->kept_back = 0;
-    if ((closing || store->client->gathers) && store->conn.out_size < BATCH)
+    if ((closing || store->client->gathers) && store->conn.stream.out_size < BATCH)
         return BWL_OK; /* bwl_redis_close sends it, or who rings the alarms */
     if (!closing && store->client->called > 0)
         return BWL_OK; /* others are about to come, who may have more for the same packet */
-    return bwl_conn_flush(&store->conn, fault);
+    return bwl_stream_flush(&store->conn.stream, fault);
 }
 
 /* ---- the way of a connection ----------------------------------------------------------------- */
@@ -363,9 +363,9 @@ static void work(bwl_redis_store *store)
     bwl_fault   fault  = { 0 };
     int         status = 1;
 
-    while (bwl_conn_is_open(&store->conn) && status > 0) {
-        store->conn.passes_long = awaits_value(store);
-        status                  = bwl_conn_frame(&store->conn, &bytes, &size, &fault);
+    while (bwl_stream_is_open(&store->conn.stream) && status > 0) {
+        store->conn.frames.passes_long = awaits_value(store);
+        status                         = bwl_resp_stream_frame(&store->conn, &bytes, &size, &fault);
         if (status <= 0)
             break;
         if (bytes != NULL && bytes[0] == '>') {
@@ -403,24 +403,24 @@ void bwl_redis_heard(bwl_redis_store *store, int status, bwl_fault *fault)
     uint64_t opened = store->opened;
 
     work(store); /* also when it has just broken: what came before that counts */
-    if (status < 0 && opened == store->opened && bwl_conn_is_open(&store->conn))
+    if (status < 0 && opened == store->opened && bwl_stream_is_open(&store->conn.stream))
         broke(store, fault);
 }
 
 void bwl_redis_ready(bwl_source *source, uint32_t events)
 {
     bwl_redis_store *store          = (bwl_redis_store *)(void *)source;
-    bool             was_connecting = store->conn.connecting;
+    bool             was_connecting = store->conn.stream.connecting;
     bwl_fault        fault          = { 0 };
 
-    if (!bwl_conn_is_open(&store->conn))
+    if (!bwl_stream_is_open(&store->conn.stream))
         return; /* an event of a connection that was closed meanwhile */
     store->heard_at = store->client->latest;
-    int status      = bwl_conn_step(&store->conn, events, &fault);
+    int status      = bwl_stream_step(&store->conn.stream, events, &fault);
     if (was_connecting && status < 0) {
         bwl_redis_not_connected(store, &fault);
     } else {
-        if (was_connecting && !store->conn.connecting)
+        if (was_connecting && !store->conn.stream.connecting)
             status = bwl_redis_greet(store, &fault);
         bwl_redis_heard(store, status, &fault);
     }
@@ -436,8 +436,8 @@ bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *questi
      * close what is idle for long, which leaves nothing in doubt when it is seen before anything
      * is asked. */
     if (store->phase == BWL_REDIS_READY && store->questions_count == 0 &&
-        now >= bwl_later(store->heard_at, IDLE_MS) && bwl_conn_has_unread(&store->conn))
-        bwl_redis_ready(&store->conn.source, EPOLLIN);
+        now >= bwl_later(store->heard_at, IDLE_MS) && bwl_stream_has_unread(&store->conn.stream))
+        bwl_redis_ready(&store->conn.stream.source, EPOLLIN);
     if (!bwl_redis_watch_admits(store, question) || !bwl_redis_wait_admits(store, question))
         return true;
     if (!bwl_redis_append(store, question)) {
@@ -468,8 +468,8 @@ static void flush(bwl_redis_store *store)
     bool kept   = count > 0 && (!bwl_redis_nth(store, count - 1)->written ||
                               bwl_redis_nth(store, count - 1)->prepares);
     int  status = kept ? write_questions(store, &fault) : BWL_OK;
-    if (status == BWL_OK && store->conn.out_size > 0)
-        status = bwl_conn_flush(&store->conn, &fault);
+    if (status == BWL_OK && store->conn.stream.out_size > 0)
+        status = bwl_stream_flush(&store->conn.stream, &fault);
     if (status < 0) {
         bwl_redis_name_place(store, &fault);
         bwl_redis_break_off(store, &fault, false);

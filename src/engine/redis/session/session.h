@@ -43,7 +43,7 @@
 #define BWL_ENGINE_REDIS_SESSION_SESSION_H
 
 #include "runtime/client.h"
-#include "net/stream.h"
+#include "engine/redis/session/resp_stream.h"
 #include "engine/redis/session/request.h"
 #include "net/resolve.h"
 #include "engine/redis/topology/sentinel.h"
@@ -85,7 +85,7 @@ typedef enum bwl_redis_greeting {
 enum { BWL_REDIS_RUN_ID_SIZE = 40 };
 
 struct bwl_redis_store {
-    bwl_conn           conn; /* first: the reactor's source is the store                          */
+    bwl_resp_stream    conn; /* first: the reactor's source is the store                          */
     bwl_client        *client;
     bwl_spin           spin; /* waiting for answers of this connection */
     bwl_redis_phase    phase;

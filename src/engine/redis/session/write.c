@@ -58,7 +58,7 @@ static bool write_words(bwl_redis_store *store, const bwl_redis_open_question *q
     bool   is_new       = (store->texts_due & bit) != 0;
     size_t room         = q->introduces ? BWL_QUEUE_GREETING_ROOM : bwl_redis_room(q->word, size);
 
-    if (!bwl_conn_reserve(&store->conn, room + signal.size + signal.second_size, ret_writer))
+    if (!bwl_resp_stream_reserve(&store->conn, room + signal.size + signal.second_size, ret_writer))
         return false;
     bwl_redis_slot_tag(store, q->lock, tag);
     if (bwl_queue_is(q->word))
@@ -103,10 +103,10 @@ static bool write_asking(bwl_redis_store *store)
 {
     bwl_resp_writer writer;
 
-    if (!bwl_conn_reserve(&store->conn, BWL_CLUSTER_WORD_ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&store->conn, BWL_CLUSTER_WORD_ROOM, &writer))
         return false;
     bwl_cluster_write_asking(&writer);
-    bwl_conn_commit(&store->conn, &writer);
+    bwl_resp_stream_commit(&store->conn, &writer);
     return true;
 }
 
@@ -115,7 +115,7 @@ static bool wants_lead(const bwl_redis_store *store, const bwl_redis_open_questi
     const bwl_redis_part *part = q->lock->part;
 
     return q->word == REDIS_QUEUE_RELEASE && q->looker == NULL && part->has_waited &&
-           store->conn.out_size == 0 && !store->client->closing;
+           store->conn.stream.out_size == 0 && !store->client->closing;
 }
 
 static bool write_lead(bwl_redis_store *store, const bwl_redis_open_question *q)
@@ -124,12 +124,12 @@ static bool write_lead(bwl_redis_store *store, const bwl_redis_open_question *q)
     bwl_resp_writer writer;
     size_t size = bwl_key_write(key, store->key_template, q->lock->name, q->lock->name_size);
 
-    if (!bwl_conn_reserve(&store->conn, LEAD_ROOM + size, &writer))
+    if (!bwl_resp_stream_reserve(&store->conn, LEAD_ROOM + size, &writer))
         return false;
     bwl_resp_write_array(&writer, 2);
     bwl_resp_write_text(&writer, "EXISTS");
     bwl_resp_write_bulk(&writer, key, size);
-    bwl_conn_commit(&store->conn, &writer);
+    bwl_resp_stream_commit(&store->conn, &writer);
     return true;
 }
 
@@ -158,9 +158,9 @@ bool bwl_redis_write_question(bwl_redis_store *store, bwl_redis_open_question *q
         return false;
     if (q->section == NULL && !write_words(store, q, &writer))
         return false;
-    q->starts_at  = store->conn.written;
+    q->starts_at  = store->conn.stream.written;
     q->written_at = store->client->latest;
     q->written    = true;
-    bwl_conn_commit(&store->conn, &writer);
+    bwl_resp_stream_commit(&store->conn, &writer);
     return true;
 }

@@ -48,7 +48,7 @@ static bool take_host(bwl_redis_store *store, const bwl_primary *primary)
     (void)snprintf(store->where, sizeof store->where, "%.40s (%.60s:%u)",
                    bwl_sentinel_service(store->sentinel), host, (unsigned)store->port);
     if (store->tls != NULL)
-        bwl_conn_secure(&store->conn, store->tls, store->host);
+        bwl_stream_secure(&store->conn.stream, store->tls, store->host);
     return true;
 }
 
@@ -62,7 +62,7 @@ static void try_it(bwl_redis_store *store, const bwl_primary *primary)
 {
     bwl_fault no_mem = { .status = BWL_STATUS_NOMEM, .text = "out of memory" };
 
-    bwl_conn_close(&store->conn); /* to another one, which it has named before */
+    bwl_stream_close(&store->conn.stream); /* to another one, which it has named before */
     if (is_there(store, primary) || take_host(store, primary))
         bwl_redis_found(store);
     else

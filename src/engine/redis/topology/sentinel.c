@@ -33,7 +33,7 @@ typedef struct host {
 } host;
 
 struct bwl_sentinel {
-    bwl_conn               conn; /* first: the reactor's source is this                        */
+    bwl_resp_stream        conn; /* first: the reactor's source is this                        */
     bwl_client            *client;
     phase                  phase;
     bwl_ms                 phase_ends_at;
@@ -78,7 +78,7 @@ static void enter(bwl_sentinel *s, phase to, bwl_ms ends_at)
 
 static void disconnect(bwl_sentinel *s)
 {
-    bwl_conn_close(&s->conn);
+    bwl_stream_close(&s->conn.stream);
     bwl_resolve_forget(s->resolve);
     s->resolve    = NULL;
     s->is_greeted = false;
@@ -116,7 +116,7 @@ static void leave(bwl_sentinel *s)
 /* This sentinel is no good. */
 static void give_up(bwl_sentinel *s, bwl_fault *fault)
 {
-    bwl_sentinel_suspect(&s->conn, now_of(s) >= s->phase_ends_at, fault);
+    bwl_sentinel_suspect(&s->conn.stream, now_of(s) >= s->phase_ends_at, fault);
     name_it(s, fault);
     leave(s);
     if (fault->status == BWL_STATUS_REFUSED)
@@ -151,7 +151,7 @@ static void connect_next(bwl_sentinel *s)
     bwl_fault fault = { 0 };
 
     for (; s->address < s->addresses_count; s->address++)
-        if (bwl_conn_open(&s->conn, &s->addresses[s->address], &fault) == BWL_OK) {
+        if (bwl_resp_stream_open(&s->conn, &s->addresses[s->address], &fault) == BWL_OK) {
             enter(s, CONNECTING, slot_ends_at(s));
             return;
         }
@@ -192,7 +192,7 @@ static void try_current(bwl_sentinel *s)
     s->turn_by = turn_ends_at(s);
     enter(s, RESOLVING, s->turn_by);
     if (s->tls != NULL)
-        bwl_conn_secure(&s->conn, s->tls, at->name);
+        bwl_stream_secure(&s->conn.stream, s->tls, at->name);
     if (bwl_reactor_open(&s->client->reactor, &fault) < 0 ||
         bwl_resolve_start(&s->resolve, &request, &fault) < 0)
         give_up(s, &fault);
@@ -223,16 +223,17 @@ static int ask(bwl_sentinel *s, bwl_fault *fault)
     bool            first    = s->phase == CONNECTING;
     bwl_resp_writer writer;
 
-    if (!bwl_conn_reserve(&s->conn, 3 * (size_t)BWL_SENTINEL_WORD_ROOM + user + password, &writer))
+    if (!bwl_resp_stream_reserve(&s->conn, 3 * (size_t)BWL_SENTINEL_WORD_ROOM + user + password,
+                                 &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
     if (first) {
         bwl_sentinel_write_hello(&writer, s->user, s->password);
         bwl_sentinel_write_subscribe(&writer);
     }
     bwl_sentinel_write_question(&writer, s->service);
-    bwl_conn_commit(&s->conn, &writer);
+    bwl_resp_stream_commit(&s->conn, &writer);
     enter(s, ASKING, first ? s->turn_by : turn_ends_at(s));
-    return bwl_conn_flush(&s->conn, fault);
+    return bwl_stream_flush(&s->conn.stream, fault);
 }
 
 static void tell(bwl_sentinel *s, const bwl_primary *primary)
@@ -277,7 +278,7 @@ static void broke(bwl_sentinel *s, bwl_fault *fault)
         leave(s);
         enter(s, RESTING, bwl_later(now_of(s), REST_MS));
     } else if (s->phase == CONNECTING && ++s->address < s->addresses_count) {
-        bwl_conn_close(&s->conn);
+        bwl_stream_close(&s->conn.stream);
         connect_next(s);
     } else {
         give_up(s, fault);
@@ -292,7 +293,7 @@ static int take_frames(bwl_sentinel *s, bwl_fault *fault)
     size_t      size;
     int         status;
 
-    while ((status = bwl_conn_frame(&s->conn, &bytes, &size, fault)) > 0) {
+    while ((status = bwl_resp_stream_frame(&s->conn, &bytes, &size, fault)) > 0) {
         if (bytes[0] != '>')
             status = answered(s, bytes, size, fault);
         else if (bwl_sentinel_read_switch(&primary, s->service, bytes, size))
@@ -309,13 +310,13 @@ static void ready(bwl_source *source, uint32_t events)
     uint64_t      ended = s->ended;
     bwl_fault     fault = { 0 };
 
-    if (!bwl_conn_is_open(&s->conn))
+    if (!bwl_stream_is_open(&s->conn.stream))
         return; /* an event of a connection that was closed meanwhile */
-    bool was_connecting = s->conn.connecting;
-    int  status         = bwl_conn_step(&s->conn, events, &fault);
-    if (status == BWL_OK && was_connecting && !s->conn.connecting)
+    bool was_connecting = s->conn.stream.connecting;
+    int  status         = bwl_stream_step(&s->conn.stream, events, &fault);
+    if (status == BWL_OK && was_connecting && !s->conn.stream.connecting)
         status = ask(s, &fault);
-    if (!s->conn.connecting && s->phase != CONNECTING) {
+    if (!s->conn.stream.connecting && s->phase != CONNECTING) {
         bwl_fault strange = { 0 };
         int       taken   = take_frames(s, &strange); /* also when it has just broken */
         if (taken < 0 && status >= 0) {
@@ -414,17 +415,17 @@ int bwl_sentinel_new(bwl_sentinel **ret_sentinel, bwl_client *client, const bwl_
 
     assert(plan->hosts_count >= 1 && plan->hosts_count <= BWL_URL_HOSTS_MAX);
     if (all) {
-        bwl_conn_init(&s->conn, &client->reactor, ready);
-        s->conn.silence_ms = client->settings.answer_ms;
-        s->client          = client;
-        s->service         = bwl_copy_of(plan->service, &all);
-        s->user            = bwl_copy_of(plan->user, &all);
-        s->password        = bwl_copy_of(plan->password, &all);
-        s->tls             = plan->tls;
-        s->resolver        = plan->resolver;
-        s->heard           = plan->heard;
-        s->stirred         = plan->stirred;
-        s->hosts_count     = plan->hosts_count;
+        bwl_resp_stream_init(&s->conn, &client->reactor, ready);
+        s->conn.stream.silence_ms = client->settings.answer_ms;
+        s->client                 = client;
+        s->service                = bwl_copy_of(plan->service, &all);
+        s->user                   = bwl_copy_of(plan->user, &all);
+        s->password               = bwl_copy_of(plan->password, &all);
+        s->tls                    = plan->tls;
+        s->resolver               = plan->resolver;
+        s->heard                  = plan->heard;
+        s->stirred                = plan->stirred;
+        s->hosts_count            = plan->hosts_count;
         for (unsigned i = 0; i < plan->hosts_count; i++) {
             uint16_t port    = plan->hosts[i].port;
             s->hosts[i].name = bwl_copy_of(plan->hosts[i].name, &all);
@@ -462,7 +463,7 @@ void bwl_sentinel_free(bwl_sentinel *s)
 {
     if (s == NULL)
         return;
-    bwl_conn_free(&s->conn);
+    bwl_stream_free(&s->conn.stream);
     bwl_resolve_forget(s->resolve);
     for (unsigned i = 0; i < s->hosts_count; i++)
         free(s->hosts[i].name);

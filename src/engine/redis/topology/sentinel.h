@@ -26,7 +26,7 @@
 #define BWL_ENGINE_REDIS_TOPOLOGY_SENTINEL_H
 
 #include "runtime/client.h"
-#include "net/stream.h"
+#include "engine/redis/session/resp_stream.h"
 #include "net/resolve.h"
 #include "base/url.h"
 #include "engine/redis/wire/sentinel.h"

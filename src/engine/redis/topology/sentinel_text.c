@@ -48,15 +48,15 @@ int bwl_sentinel_knows_none(const char *service, bwl_fault *fault)
 
 /* A port for TLS closes the connection when it gets clear text; a port for clear text may read a
  * TLS handshake and wait for more. */
-void bwl_sentinel_suspect(const bwl_conn *conn, bool is_silent, bwl_fault *fault)
+void bwl_sentinel_suspect(const bwl_stream *conn, bool is_silent, bwl_fault *fault)
 {
     bwl_fault   bare     = *fault;
     bool        is_clear = conn->context == NULL;
     const char *suspect  = NULL;
 
-    if (!bwl_conn_is_open(conn) || !conn->joined)
+    if (!bwl_stream_is_open(conn) || !conn->joined)
         return;
-    if (bwl_conn_sounds_like_tls(conn))
+    if (bwl_stream_sounds_like_tls(conn))
         (void)bwl_fail(fault, BWL_STATUS_REFUSED,
                        "this is a port for TLS: write rediss+sentinel://");
     else if (!conn->heard && bare.status == BWL_STATUS_UNREACHABLE && !(is_clear && is_silent))

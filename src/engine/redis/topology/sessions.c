@@ -26,16 +26,16 @@ bwl_redis_store *bwl_redis_new(bwl_client *client)
         return NULL;
     store->client = client;
     store->phase  = BWL_REDIS_DOWN;
-    bwl_conn_init(&store->conn, &client->reactor, bwl_redis_ready);
-    store->conn.silence_ms = client->settings.answer_ms;
-    store->spin.is_off     = !client->settings.spins;
+    bwl_resp_stream_init(&store->conn, &client->reactor, bwl_redis_ready);
+    store->conn.stream.silence_ms = client->settings.answer_ms;
+    store->spin.is_off            = !client->settings.spins;
     return store;
 }
 
 void bwl_redis_free(bwl_redis_store *store)
 {
     bwl_redis_free_nodes(store);
-    bwl_conn_free(&store->conn);
+    bwl_stream_free(&store->conn.stream);
     if (!store->borrows_tls)
         bwl_tls_context_free(store->tls);
     bwl_resolve_forget(store->resolve);
@@ -100,7 +100,7 @@ int bwl_redis_set_host(bwl_redis_store *store, const char *host, uint16_t port)
     forget_lookup(store);
     (void)snprintf(store->where, sizeof store->where, "%.100s:%u", host, (unsigned)port);
     if (store->tls != NULL)
-        bwl_conn_secure(&store->conn, store->tls, store->host);
+        bwl_stream_secure(&store->conn.stream, store->tls, store->host);
     return BWL_OK;
 }
 
@@ -169,16 +169,16 @@ static void await_end(bwl_client *client, int fd)
 /* The releases of a client that closes, to the kernel, if the server takes them within a moment. */
 static void send_last_words(bwl_redis_store *store)
 {
-    bwl_conn *conn = &store->conn;
+    bwl_stream *conn = &store->conn.stream;
 
     if (bwl_redis_listens(store))
         bwl_redis_take_leave(store);
-    while (bwl_conn_flush(conn, NULL) == BWL_OK && conn->out_size > 0) {
+    while (bwl_stream_flush(conn, NULL) == BWL_OK && conn->out_size > 0) {
         struct pollfd room = { .fd = conn->source.fd, .events = POLLOUT };
         if (poll(&room, 1, LAST_WORDS_MS) <= 0)
             return; /* what was not sent ends with its lease */
     }
-    bwl_conn_goodbye(conn);
+    bwl_stream_goodbye(conn);
     /* Closed with answers unread, the line would be reset, and what the server has not read yet of
      * our releases with it. */
     bool is_answered = store->phase == BWL_REDIS_READY && store->questions_count == 0;

@@ -67,12 +67,12 @@ void bwl_redis_slots_leave(bwl_redis_store *store)
     for (unsigned slot = 0; slot < BWL_CLUSTER_SLOTS; slot++) {
         if ((store->slots[slot] & BWL_SLOT_KNOWN) == 0)
             continue;
-        if (!bwl_conn_reserve(&store->conn, LEAVE_ROOM, &writer))
+        if (!bwl_resp_stream_reserve(&store->conn, LEAVE_ROOM, &writer))
             return; /* it ends by itself */
         (void)snprintf(tag, sizeof tag, "{%u}",
                        (unsigned)bwl_cluster_tag(&store->cluster->tags, (uint16_t)slot) % 1000000);
         bwl_queue_write_leave(&writer, tag, store->session);
-        bwl_conn_commit(&store->conn, &writer);
+        bwl_resp_stream_commit(&store->conn, &writer);
     }
 }
 
@@ -108,16 +108,16 @@ bool bwl_redis_slot_write(bwl_redis_store *store, bwl_redis_open_question *q)
     bwl_resp_writer writer;
 
     assert(due != 0);
-    if (!bwl_conn_reserve(&store->conn, BWL_QUEUE_GREETING_ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&store->conn, BWL_QUEUE_GREETING_ROOM, &writer))
         return false;
     bwl_redis_slot_tag(store, q->lock, tag);
     bwl_redis_slot_inbox(store, tag, inbox);
-    q->starts_at  = store->conn.written;
+    q->starts_at  = store->conn.stream.written;
     q->written_at = store->client->latest;
     if (store->client->closing) { /* nobody will hear an answer */
         bwl_redis_introduce(store, &writer, tag);
         store->slots[slot] |= BWL_SLOT_FLOOR | BWL_SLOT_KNOWN | BWL_SLOT_LISTENS;
-        bwl_conn_commit(&store->conn, &writer);
+        bwl_resp_stream_commit(&store->conn, &writer);
         return true;
     }
     assert(q->failed == 0);
@@ -127,7 +127,7 @@ bool bwl_redis_slot_write(bwl_redis_store *store, bwl_redis_open_question *q)
     q->unheard  = (due & BWL_SLOT_LISTENS) != 0 ? 2 : 0;
     q->prepares = true;
     q->written  = true;
-    bwl_conn_commit(&store->conn, &writer);
+    bwl_resp_stream_commit(&store->conn, &writer);
     return true;
 }
 

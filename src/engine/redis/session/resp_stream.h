@@ -1,0 +1,34 @@
+/*
+ * resp_stream.h -- a stream that carries RESP: requests are written into it, frames are read from
+ * it.
+ */
+#ifndef BWL_ENGINE_REDIS_SESSION_RESP_STREAM_H
+#define BWL_ENGINE_REDIS_SESSION_RESP_STREAM_H
+
+#include "engine/redis/wire/frames.h"
+#include "net/stream.h"
+
+enum { BWL_RESP_STREAM_IN_MAX = BWL_RESP_FRAME_MAX + 16 * 1024 + BWL_TLS_IN_MAX }; /* bytes */
+
+typedef struct bwl_resp_stream {
+    bwl_stream stream; /* first: its source is what the reactor knows */
+    bwl_frames frames;
+} bwl_resp_stream;
+
+/* As the functions of net/stream.h with these names. */
+void bwl_resp_stream_init(bwl_resp_stream *conn, bwl_reactor *reactor,
+                          void (*ready)(bwl_source *source, uint32_t events));
+int  bwl_resp_stream_open(bwl_resp_stream *conn, const bwl_address *address, bwl_fault *fault);
+
+/* A writer with room for `size` bytes, to be committed at once.  False: the queue is full, or there
+ * is no memory. */
+bool bwl_resp_stream_reserve(bwl_resp_stream *conn, size_t size, bwl_resp_writer *ret_writer);
+void bwl_resp_stream_commit(bwl_resp_stream *conn, const bwl_resp_writer *writer);
+
+/* The next whole frame, valid until the next call of anything of this stream.  1: there is one; 0:
+ * not yet; REFUSED: what comes is not RESP, or longer than any reply.  While frames.passes_long is
+ * set, a value that is too long for a frame is passed over: then the frame has no bytes (NULL). */
+int bwl_resp_stream_frame(bwl_resp_stream *conn, const char **ret_bytes, size_t *ret_size,
+                          bwl_fault *fault);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * test_frames.c -- where frames end, however the bytes are cut, and what is passed over.
+ */
+#include "engine/redis/wire/frames.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Gives the bytes in pieces of `step`; writes how each frame ended as one letter: W whole, P
+ * passed, X malformed, B too big. */
+static void read_in_pieces(char *ret_letters, bwl_frames *frames, const char *bytes, size_t size,
+                           size_t step)
+{
+    static const char letters[] = "?.WPXB";
+    size_t            begin     = 0;
+    size_t            end       = 0;
+
+    while (end < size) {
+        bwl_frame_status status = BWL_FRAME_MORE;
+        size_t           consumed;
+        end += step < size - end ? step : size - end;
+        do {
+            status = bwl_frames_next(frames, bytes + begin, end - begin, &consumed);
+            assert_in_range(consumed, 0, end - begin);
+            begin += consumed;
+            if (status != BWL_FRAME_MORE)
+                *ret_letters++ = letters[status];
+        } while (status == BWL_FRAME_WHOLE || status == BWL_FRAME_PASSED);
+        if (status != BWL_FRAME_MORE)
+            break;
+    }
+    *ret_letters = '\0';
+}
+
+static void test_frames_end_where_they_end_however_the_bytes_are_cut(void **state)
+{
+    static const char bytes[] = "+OK\r\n$3\r\nabc\r\n*2\r\n:1\r\n$0\r\n\r\n>1\r\n+x\r\n-ERR no\r\n";
+    char              letters[16];
+
+    (void)state;
+    for (size_t step = 1; step < sizeof bytes; step++) {
+        bwl_frames frames = { .passes_long = false };
+        read_in_pieces(letters, &frames, bytes, sizeof bytes - 1, step);
+        assert_string_equal(letters, "WWWWW");
+    }
+}
+
+static void test_frames_nothing_is_no_frame(void **state)
+{
+    bwl_frames frames   = { .passes_long = false };
+    size_t     consumed = 1;
+
+    (void)state;
+    assert_int_equal(bwl_frames_next(&frames, NULL, 0, &consumed), BWL_FRAME_MORE);
+    assert_int_equal(consumed, 0);
+}
+
+static void test_frames_other_bytes_are_malformed(void **state)
+{
+    bwl_frames frames = { .passes_long = false };
+    char       letters[4];
+
+    (void)state;
+    read_in_pieces(letters, &frames, "HTTP/1.1 400\r\n", 14, 14);
+    assert_string_equal(letters, "X");
+}
+
+/* A bulk string longer than a frame, and the frame behind it. */
+static void test_frames_a_long_value_is_passed_over_only_where_it_may_come(void **state)
+{
+    size_t length = (size_t)BWL_RESP_FRAME_MAX * 2;
+    size_t room   = length + 64;
+    char  *bytes  = malloc(room);
+    char   letters[8];
+
+    (void)state;
+    assert_non_null(bytes);
+    int head = snprintf(bytes, room, "$%zu\r\n", length);
+    memset(bytes + head, 'x', length);
+    size_t size = (size_t)head + length;
+    memcpy(bytes + size, "\r\n+OK\r\n", 7);
+    size += 7;
+    for (size_t step = 1; step <= size; step = step * 7 + 1) {
+        bwl_frames frames = { .passes_long = true };
+        read_in_pieces(letters, &frames, bytes, size, step);
+        assert_string_equal(letters, "PW");
+    }
+    bwl_frames frames = { .passes_long = false };
+    read_in_pieces(letters, &frames, bytes, size, size);
+    assert_string_equal(letters, "B");
+    free(bytes);
+}
+
+static void test_frames_a_long_head_that_is_no_length_is_too_big(void **state)
+{
+    bwl_frames frames = { .passes_long = true };
+    char       letters[4];
+
+    (void)state;
+    read_in_pieces(letters, &frames, "$99999999999999999999999999\r\n", 29, 29);
+    assert_true(strcmp(letters, "B") == 0 || strcmp(letters, "X") == 0);
+}
+
+static void test_frames_reset_forgets_half_a_frame(void **state)
+{
+    bwl_frames frames = { .passes_long = false };
+    size_t     consumed;
+
+    (void)state;
+    assert_int_equal(bwl_frames_next(&frames, "$5\r\nab", 6, &consumed), BWL_FRAME_MORE);
+    bwl_frames_reset(&frames);
+    assert_int_equal(bwl_frames_next(&frames, "+OK\r\n", 5, &consumed), BWL_FRAME_WHOLE);
+    assert_int_equal(consumed, 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_frames_end_where_they_end_however_the_bytes_are_cut),
+        cmocka_unit_test(test_frames_nothing_is_no_frame),
+        cmocka_unit_test(test_frames_other_bytes_are_malformed),
+        cmocka_unit_test(test_frames_a_long_value_is_passed_over_only_where_it_may_come),
+        cmocka_unit_test(test_frames_a_long_head_that_is_no_length_is_too_big),
+        cmocka_unit_test(test_frames_reset_forgets_half_a_frame),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

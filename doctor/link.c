@@ -150,7 +150,7 @@ static const bwl_tls_context *context_for(const bwl_redis_store *store, link_way
 int link_open(doctor_link *link, const bwl_redis_store *store, link_way way, bwl_ms patience_ms)
 {
     bwl_address            addresses[BWL_RESOLVE_MAX];
-    int                    count   = (int)store->addresses_count;
+    int                    count   = (int)store->dialer.addresses_count;
     const bwl_tls_context *context = context_for(store, way);
 
     *link =
@@ -166,7 +166,7 @@ int link_open(doctor_link *link, const bwl_redis_store *store, link_way way, bwl
     if (store->host != NULL)
         count = look_up(link, addresses, bwl_later(bwl_clock_now(), patience_ms));
     else
-        memcpy(addresses, store->addresses, sizeof addresses);
+        memcpy(addresses, store->dialer.addresses, sizeof addresses);
     if (count < 0)
         return link->status = count;
     link->addresses_count = (unsigned)count;

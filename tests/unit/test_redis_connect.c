@@ -211,7 +211,7 @@ static void test_redis_connect_name_is_looked_up_for_every_connection(void **sta
         says(round == 1 ? "+OK\r\n" : ":1\r\n");
         turn();
         assert_true(bwl_hold_is_held(&lock->hold));
-        assert_int_equal(store->addresses_count, 1);
+        assert_int_equal(store->dialer.addresses_count, 1);
         hang_up();
         assert_int_equal(port, names.ports[0]);
         while (store->phase == BWL_REDIS_READY)
@@ -229,7 +229,7 @@ static void test_redis_connect_name_that_is_not_known_is_unreachable(void **stat
     drive_until_ended();
     assert_int_equal(operation.ended, BWL_UNREACHABLE);
     assert_why(lock, "redis.test:6379: the host \"redis.test\" is not known");
-    assert_null(store->resolve);
+    assert_null(store->dialer.resolve);
 }
 
 /* There is no way to stop a lookup: the next attempt waits for the same one. */
@@ -271,10 +271,10 @@ static void test_redis_connect_old_lookup_is_dropped(void **state)
     (void)ask();
     drive_until_ended();
     hold_back(false);
-    while (bwl_resolve_take(store->resolve, store->addresses, NULL) == 0)
+    while (bwl_resolve_take(store->dialer.resolve, store->dialer.addresses, NULL) == 0)
         pass(1);
     client->settings.answer_ms = 30000;
-    store->resolve_began_at -= 60000;
+    store->dialer.resolve_began_at -= 60000;
     int place = make_place(8, &port);
     move_to(port);
     (void)ask();
@@ -334,13 +334,13 @@ static void test_redis_connect_address_that_swallows_leaves_time_for_the_next(vo
     while (store->phase != BWL_REDIS_GREETING && operation.ended == BWL_PENDING) {
         bwl_ms slot = store->phase_ends_at - store->phase_began_at;
         if (store->phase == BWL_REDIS_CONNECTING)
-            assert_in_range(slot, 1, 30000 / (3 - store->address));
-        if (store->phase == BWL_REDIS_CONNECTING && store->address < 2)
+            assert_in_range(slot, 1, 30000 / (3 - store->dialer.address));
+        if (store->phase == BWL_REDIS_CONNECTING && store->dialer.address < 2)
             client->latest = store->phase_ends_at;
         assert_int_equal(bwl_client_drive(client, BWL_NEVER, &fault), BWL_OK);
     }
     assert_int_equal(store->phase, BWL_REDIS_GREETING);
-    assert_int_equal(store->address, 2);
+    assert_int_equal(store->dialer.address, 2);
     assert_int_equal(store->opened, 3);
     for (int i = 0; i < 2; i++)
         close_hole(holes[i], fill[i]);
@@ -359,7 +359,7 @@ static void test_redis_connect_addresses_end_within_the_time_of_one(void **state
     names.ports[2] = names.ports[0];
     bwl_lock *lock = ask();
     drive_until(BWL_REDIS_CONNECTING);
-    bwl_ms by = store->reach_by;
+    bwl_ms by = store->dialer.until;
     while (operation.ended == BWL_PENDING) {
         assert_true(store->phase_ends_at <= by);
         client->latest = store->phase_ends_at;

@@ -117,12 +117,12 @@ static void test_redis_open_takes_a_socket_in_the_files(void **state)
 {
     (void)state;
     assert_int_equal(open_url("unix:///run/re%20dis.sock?db=2"), BWL_OK);
-    const struct sockaddr_un *to = (const struct sockaddr_un *)&store->addresses[0].socket;
+    const struct sockaddr_un *to = (const struct sockaddr_un *)&store->dialer.addresses[0].socket;
     assert_int_equal(to->sun_family, AF_UNIX);
     assert_string_equal(to->sun_path, "/run/re dis.sock");
     assert_string_equal(store->where, "/run/re dis.sock");
     assert_int_equal(store->database, 2);
-    assert_int_equal(store->addresses_count, 1);
+    assert_int_equal(store->dialer.addresses_count, 1);
 }
 
 static void test_redis_open_path_of_a_socket_fits_or_is_refused(void **state)
@@ -151,7 +151,7 @@ static void test_redis_open_looks_nothing_up(void **state)
 {
     (void)state;
     assert_place("redis://no.such.host.invalid", "no.such.host.invalid", 6379, 0);
-    assert_null(store->resolve);
+    assert_null(store->dialer.resolve);
 }
 
 static void test_redis_open_name_of_a_host_has_255_characters_at_most(void **state)

@@ -193,7 +193,8 @@ static void test_late_lookup_of_the_former_host_is_let_go(void **state)
     assert_true(has_heard(&watcher, "GET-MASTER-ADDR-BY-NAME"));
     tells(&watcher, "first", &one);
     assert_int_equal(store->phase, BWL_REDIS_RESOLVING);
-    store->phase_ends_at = bwl_client_now(client);
+    store->phase_ends_at  = bwl_client_now(client);
+    store->dialer.ends_at = store->phase_ends_at;
     bwl_redis_woken(client);
     assert_int_equal(store->failures, 1);
     while (!has_heard(&watcher, "GET-MASTER-ADDR-BY-NAME"))

@@ -92,7 +92,7 @@ static void test_next_sentinel_brings_no_more_time(void **state)
     says(&second, SENTINEL_HELLO);
     tells(&second, "127.0.0.1", &two);
     assert_true(is_called(&two));
-    assert_true(store->reach_by == store->attempt_by);
+    assert_true(store->dialer.until == store->attempt_by);
 }
 
 static void test_next_sentinel_is_not_asked_when_the_time_is_over(void **state)

@@ -60,26 +60,26 @@ static void test_redis_ask_server_that_is_not_there_is_unreachable(void **state)
 
 static void test_redis_ask_next_address_is_tried(void **state)
 {
-    struct sockaddr_in *refused = (struct sockaddr_in *)&store->addresses[1].socket;
-    struct sockaddr_un *missing = (struct sockaddr_un *)&store->addresses[0].socket;
+    struct sockaddr_in *refused = (struct sockaddr_in *)&store->dialer.addresses[1].socket;
+    struct sockaddr_un *missing = (struct sockaddr_un *)&store->dialer.addresses[0].socket;
     socklen_t           size    = sizeof *refused;
     int                 fd      = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     (void)state;
-    store->addresses[2]    = store->addresses[0];
-    store->addresses[1]    = (bwl_address){ .size = sizeof *refused };
-    refused->sin_family    = AF_INET;
-    refused->sin_addr      = (struct in_addr){ htonl(INADDR_LOOPBACK) };
-    store->addresses_count = 3;
-    missing->sun_path[0]   = '\0'; /* nobody listens there: refused at once */
-    missing->sun_path[1]   = '\1';
+    store->dialer.addresses[2]    = store->dialer.addresses[0];
+    store->dialer.addresses[1]    = (bwl_address){ .size = sizeof *refused };
+    refused->sin_family           = AF_INET;
+    refused->sin_addr             = (struct in_addr){ htonl(INADDR_LOOPBACK) };
+    store->dialer.addresses_count = 3;
+    missing->sun_path[0]          = '\0'; /* nobody listens there: refused at once */
+    missing->sun_path[1]          = '\1';
     assert_int_equal(bind(fd, (struct sockaddr *)refused, size), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)refused, &size), 0);
     ask_for(1); /* bound and not listening: refused in a moment */
-    for (unsigned i = 0; i < 100 && store->address < 2; i++)
+    for (unsigned i = 0; i < 100 && store->dialer.address < 2; i++)
         assert_int_equal(bwl_client_drive(client, bwl_client_now(client) + 10, &fault), BWL_OK);
     close(fd);
-    assert_int_equal(store->address, 2);
+    assert_int_equal(store->dialer.address, 2);
     greet();
     says("+OK\r\n");
     turn();

@@ -137,8 +137,9 @@ static void test_stores_of_a_socket_have_its_address(void **state)
     const bwl_redis_store *its   = client->store;
     const bwl_redis_store *store = lane->store;
     assert_null(store->host);
-    assert_int_equal(store->addresses_count, 1);
-    assert_memory_equal(&store->addresses[0], &its->addresses[0], sizeof store->addresses[0]);
+    assert_int_equal(store->dialer.addresses_count, 1);
+    assert_memory_equal(&store->dialer.addresses[0], &its->dialer.addresses[0],
+                        sizeof store->dialer.addresses[0]);
     assert_string_equal(store->where, "/run/redis.sock");
     bwl_client_close(lane);
     bwl_client_close(client);

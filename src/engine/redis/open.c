@@ -29,7 +29,7 @@ enum {
 
 static int add_socket_file(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
 {
-    struct sockaddr_un *to   = (struct sockaddr_un *)&store->addresses[0].socket;
+    struct sockaddr_un *to   = (struct sockaddr_un *)&store->dialer.addresses[0].socket;
     size_t              size = strlen(url->path);
 
     if (size == 0 || (url->host != NULL && url->host[0] != '\0'))
@@ -40,8 +40,9 @@ static int add_socket_file(bwl_redis_store *store, const bwl_url *url, bwl_fault
                         sizeof to->sun_path - 1);
     to->sun_family = AF_UNIX;
     memcpy(to->sun_path, url->path, size + 1);
-    store->addresses[0].size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size + 1);
-    store->addresses_count   = 1;
+    store->dialer.addresses[0].size =
+        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size + 1);
+    store->dialer.addresses_count = 1;
     (void)snprintf(store->where, sizeof store->where, "%.100s", url->path);
     return BWL_OK;
 }

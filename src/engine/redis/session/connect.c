@@ -27,8 +27,6 @@
 
 enum { REST_MAX_MS = 1000 };
 
-static void connect_next(bwl_redis_store *store);
-
 void bwl_redis_name_place(const bwl_redis_store *store, bwl_fault *fault)
 {
     bwl_fault bare = *fault;
@@ -71,117 +69,60 @@ static void fail_attempt(bwl_redis_store *store, bwl_fault *fault)
     bwl_redis_break_off(store, fault, refused);
 }
 
-/* The part of what is left that one address may take.  One that swallows what it is sent must leave
- * time for the others: a host with two addresses is often a host with one that works. */
-static bwl_ms slot_ends_at(bwl_redis_store *store)
-{
-    bwl_ms   now   = bwl_client_now(store->client);
-    bwl_ms   left  = store->reach_by > now ? store->reach_by - now : 0;
-    unsigned tries = store->addresses_count - store->address;
-
-    return now + left / (bwl_ms)tries;
-}
-
-static void connect_next(bwl_redis_store *store)
-{
-    bwl_fault fault = { 0 };
-
-    for (; store->address < store->addresses_count; store->address++)
-        if (bwl_resp_stream_open(&store->conn, &store->addresses[store->address], &fault) ==
-            BWL_OK) {
-            enter(store, BWL_REDIS_CONNECTING, slot_ends_at(store));
-            store->opened++;
-            store->has_answered    = false;
-            store->batches_refused = 0;
-            return;
-        }
-    fail_attempt(store, &fault);
-}
-
-void bwl_redis_not_connected(bwl_redis_store *store, bwl_fault *fault)
-{
-    bwl_stream_close(&store->conn.stream);
-    if (fault->status == BWL_STATUS_REFUSED)
-        store->refusal = *fault;
-    if (++store->address < store->addresses_count)
-        connect_next(store);
-    else
-        fail_attempt(store, fault);
-}
-
-/* ---- names ----------------------------------------------------------------------------------- */
-
 static void wake(void *arg)
 {
     bwl_client_wake(arg);
 }
 
-/* Goes on if the addresses are known. */
-static void take_addresses(bwl_redis_store *store)
+/* What the dialer says: the host is looked up, an address is tried, or the attempt has failed. */
+static void go_on(bwl_redis_store *store, int result, bwl_fault *fault)
 {
-    bwl_fault fault  = { 0 };
-    int       result = bwl_resolve_take(store->resolve, store->addresses, &fault);
+    const bwl_dialer *dialer = &store->dialer;
 
-    if (result == 0)
-        return;
-    bwl_resolve_forget(store->resolve);
-    store->resolve = NULL;
     if (result < 0) {
-        fail_attempt(store, &fault);
+        if (result == BWL_STATUS_REFUSED)
+            store->refusal = *fault;
+        fail_attempt(store, fault);
         return;
     }
-    store->addresses_count = (unsigned)result;
-    connect_next(store);
-}
-
-/* A lookup that was too late for an attempt is kept for the next one: there is no way to stop it,
- * and a second one would not be answered sooner.  But not for ever: its answer would be old. */
-static void drop_old_lookup(bwl_redis_store *store)
-{
-    bwl_ms old_at =
-        bwl_later(store->resolve_began_at, store->client->settings.answer_ms + (bwl_ms)REST_MAX_MS);
-
-    if (store->resolve == NULL || bwl_client_now(store->client) < old_at ||
-        bwl_resolve_take(store->resolve, store->addresses, NULL) == 0)
+    if (result == BWL_DIAL_RESOLVING) {
+        enter(store, BWL_REDIS_RESOLVING, dialer->ends_at);
         return;
-    bwl_resolve_forget(store->resolve);
-    store->resolve = NULL;
+    }
+    enter(store, BWL_REDIS_CONNECTING, dialer->ends_at);
+    bwl_frames_reset(&store->conn.frames);
+    store->opened++;
+    store->has_answered    = false;
+    store->batches_refused = 0;
 }
 
-static void look_up(bwl_redis_store *store)
+void bwl_redis_not_connected(bwl_redis_store *store, bwl_fault *fault)
 {
-    bwl_resolve_request request = { .host     = store->host,
-                                    .port     = store->port,
-                                    .resolver = store->resolver,
-                                    .wake     = wake,
-                                    .arg      = store->client };
-    bwl_fault           fault   = { 0 };
-
-    drop_old_lookup(store);
-    if (store->resolve == NULL) {
-        if (bwl_resolve_start(&store->resolve, &request, &fault) < 0) {
-            fail_attempt(store, &fault);
-            return;
-        }
-        store->resolve_began_at = bwl_client_now(store->client);
-    }
-    take_addresses(store);
+    go_on(store, bwl_dialer_next(&store->dialer, bwl_client_now(store->client), fault), fault);
 }
 
 /* ---- from the beginning ---------------------------------------------------------------------- */
 
-/* Where the server is, is known. */
+/* The address of the server is known: dials it. */
 static void reach(bwl_redis_store *store)
 {
-    store->reach_by = bwl_later(bwl_client_now(store->client), store->client->settings.answer_ms);
+    const bwl_dial to        = { .host     = store->host,
+                                 .port     = store->port,
+                                 .resolver = store->resolver,
+                                 .wake     = wake,
+                                 .wake_arg = store->client };
+    bwl_ms         now       = bwl_client_now(store->client);
+    bwl_ms         answer_ms = store->client->settings.answer_ms;
+    bwl_ms         until     = bwl_later(now, answer_ms);
+    bwl_fault      fault     = { 0 };
+
     if (store->sentinel != NULL)
-        store->reach_by = bwl_sooner(store->reach_by, store->attempt_by);
-    store->address = 0;
-    enter(store, BWL_REDIS_RESOLVING, store->reach_by);
-    if (store->host != NULL)
-        look_up(store);
-    else
-        connect_next(store);
+        until = bwl_sooner(until, store->attempt_by);
+    enter(store, BWL_REDIS_RESOLVING, until);
+    go_on(
+        store,
+        bwl_dialer_start(&store->dialer, &to, now, until, answer_ms + (bwl_ms)REST_MAX_MS, &fault),
+        &fault);
 }
 
 /* No more of the server that we were trying. */
@@ -310,19 +251,16 @@ static void is_late(bwl_redis_store *store)
     bwl_fault fault;
     long long ms = (long long)store->client->settings.answer_ms;
 
-    if (store->phase == BWL_REDIS_RESOLVING) {
-        (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "the host was not found within %lld ms", ms);
-        fail_attempt(store, &fault);
-        return;
-    }
-    if (store->phase == BWL_REDIS_CONNECTING && store->addresses_count > 1)
-        ms = (long long)(store->phase_ends_at - store->phase_began_at);
-    (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "no answer within %lld ms", ms);
-    (void)bwl_redis_suspect(store, true, &fault);
-    if (store->phase == BWL_REDIS_CONNECTING) {
+    if (store->phase == BWL_REDIS_RESOLVING || store->phase == BWL_REDIS_CONNECTING) {
+        if (!bwl_dialer_is_late(&store->dialer, bwl_client_now(store->client), &fault))
+            return;
+        if (store->phase == BWL_REDIS_CONNECTING)
+            (void)bwl_redis_suspect(store, true, &fault);
         bwl_redis_not_connected(store, &fault);
         return;
     }
+    (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "no answer within %lld ms", ms);
+    (void)bwl_redis_suspect(store, true, &fault);
     bwl_redis_name_place(store, &fault);
     bwl_redis_break_off(store, &fault, false);
 }
@@ -331,8 +269,12 @@ static void store_woken(bwl_redis_store *store)
 {
     if (store->sentinel != NULL)
         bwl_sentinel_woken(store->sentinel);
-    if (store->phase == BWL_REDIS_RESOLVING)
-        take_addresses(store);
+    if (store->phase == BWL_REDIS_RESOLVING) {
+        bwl_fault fault  = { 0 };
+        int       result = bwl_dialer_woken(&store->dialer, bwl_client_now(store->client), &fault);
+        if (result != BWL_DIAL_RESOLVING)
+            go_on(store, result, &fault);
+    }
     if (bwl_client_now(store->client) >= waits_until(store)) {
         if (store->phase != BWL_REDIS_RESTING)
             is_late(store);

@@ -45,7 +45,7 @@
 #include "runtime/client.h"
 #include "engine/redis/session/resp_stream.h"
 #include "engine/redis/session/request.h"
-#include "net/resolve.h"
+#include "net/dialer.h"
 #include "engine/redis/topology/sentinel.h"
 #include "runtime/spin.h"
 #include "engine/redis/wire/batch.h"
@@ -146,24 +146,19 @@ struct bwl_redis_store {
     uint64_t processes;  /* that were others than we had known, and no replicas         */
     bool     is_replica; /* as it said last                                             */
 
-    bwl_address   addresses[BWL_RESOLVE_MAX];
-    unsigned      addresses_count;
-    unsigned      address;  /* that we are trying                                                */
-    bwl_fault     refusal;  /* of an address of this attempt, by TLS; status 0: none             */
-    bwl_ms        reach_by; /* one of them must be connected                                     */
+    bwl_dialer    dialer;
+    bwl_fault     refusal; /* of this attempt: somebody has to correct that; status 0: none      */
     bwl_ms        attempt_by; /* of a service: none of its sentinels is asked any more           */
     bwl_fault     doubt;      /* what is wrong with the server that one has named; status 0       */
     bwl_ms        rests_until;
     bwl_fault     broke;    /* why the last connection ended                                    */
     unsigned      failures; /* in a row */
-    char         *host;     /* NULL: a socket in the files, whose address stands above           */
+    char         *host; /* NULL: a socket in the files, whose address the dialer has           */
     uint16_t      port;
     bwl_sentinel *sentinel; /* NULL: the host does not move; else it is what they said last       */
     bwl_primary   served;   /* where it was when we were READY last; a port of 0: never          */
     bwl_resolver  resolver; /* zero: the system's */
-    bwl_resolve  *resolve;  /* a lookup under way; NULL                                          */
-    bwl_ms        resolve_began_at;
-    bwl_tls_context *tls; /* NULL: clear text                                                   */
+    bwl_tls_context *tls;   /* NULL: clear text                                                   */
     bool             borrows_tls; /* it is another lane's                                      */
 
     /* Of the process at the other end, as it said when we connected last; "": it may not say. */

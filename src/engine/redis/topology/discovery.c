@@ -43,8 +43,7 @@ static bool take_host(bwl_redis_store *store, const bwl_primary *primary)
     free(store->host);
     store->host = host;
     store->port = primary->port;
-    bwl_resolve_forget(store->resolve); /* its answer would be where the former host is */
-    store->resolve = NULL;
+    bwl_dialer_forget(&store->dialer);
     (void)snprintf(store->where, sizeof store->where, "%.40s (%.60s:%u)",
                    bwl_sentinel_service(store->sentinel), host, (unsigned)store->port);
     if (store->tls != NULL)

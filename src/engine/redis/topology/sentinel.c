@@ -45,10 +45,7 @@ struct bwl_sentinel {
     unsigned               current;    /* of the hosts                                          */
     unsigned               tried;      /* in this round                                         */
     bwl_fault              refusal;    /* of this round: what somebody has to mend              */
-    bwl_resolve           *resolve;
-    bwl_address            addresses[BWL_RESOLVE_MAX];
-    unsigned               addresses_count;
-    unsigned               address;
+    bwl_dialer             dialer;
     bwl_primary            told; /* last; a port of 0: nothing yet                             */
     unsigned               hosts_count;
     host                   hosts[BWL_URL_HOSTS_MAX];
@@ -79,8 +76,7 @@ static void enter(bwl_sentinel *s, phase to, bwl_ms ends_at)
 static void disconnect(bwl_sentinel *s)
 {
     bwl_stream_close(&s->conn.stream);
-    bwl_resolve_forget(s->resolve);
-    s->resolve    = NULL;
+    bwl_dialer_forget(&s->dialer);
     s->is_greeted = false;
     s->ended++;
 }
@@ -116,7 +112,6 @@ static void leave(bwl_sentinel *s)
 /* This sentinel is no good. */
 static void give_up(bwl_sentinel *s, bwl_fault *fault)
 {
-    bwl_sentinel_suspect(&s->conn.stream, now_of(s) >= s->phase_ends_at, fault);
     name_it(s, fault);
     leave(s);
     if (fault->status == BWL_STATUS_REFUSED)
@@ -137,67 +132,41 @@ static bwl_ms turn_ends_at(const bwl_sentinel *s)
     return now + left / (bwl_ms)(s->hosts_count - s->tried);
 }
 
-/* Likewise, one address of it. */
-static bwl_ms slot_ends_at(const bwl_sentinel *s)
-{
-    bwl_ms now  = now_of(s);
-    bwl_ms left = s->turn_by > now ? s->turn_by - now : 0;
-
-    return now + left / (bwl_ms)(s->addresses_count - s->address);
-}
-
-static void connect_next(bwl_sentinel *s)
-{
-    bwl_fault fault = { 0 };
-
-    for (; s->address < s->addresses_count; s->address++)
-        if (bwl_resp_stream_open(&s->conn, &s->addresses[s->address], &fault) == BWL_OK) {
-            enter(s, CONNECTING, slot_ends_at(s));
-            return;
-        }
-    give_up(s, &fault);
-}
-
-static void take_addresses(bwl_sentinel *s)
-{
-    bwl_fault fault = { 0 };
-    int       found = bwl_resolve_take(s->resolve, s->addresses, &fault);
-
-    if (found == 0)
-        return;
-    bwl_resolve_forget(s->resolve);
-    s->resolve = NULL;
-    if (found < 0) {
-        give_up(s, &fault);
-        return;
-    }
-    s->addresses_count = (unsigned)found;
-    s->address         = 0;
-    connect_next(s);
-}
-
 static void wake(void *arg)
 {
     bwl_client_wake(arg);
 }
 
+/* What the dialer says: the host is looked up, an address is tried, or this sentinel is no good. */
+static void go_on(bwl_sentinel *s, int result, bwl_fault *fault)
+{
+    if (result < 0) {
+        give_up(s, fault);
+        return;
+    }
+    enter(s, result == BWL_DIAL_RESOLVING ? RESOLVING : CONNECTING, s->dialer.ends_at);
+    if (result == BWL_DIAL_CONNECTING)
+        bwl_frames_reset(&s->conn.frames);
+}
+
 static void try_current(bwl_sentinel *s)
 {
-    const host         *at      = &s->hosts[s->current];
-    bwl_resolve_request request = {
-        .host = at->name, .port = at->port, .resolver = s->resolver, .wake = wake, .arg = s->client
-    };
-    bwl_fault fault = { 0 };
+    const host    *at    = &s->hosts[s->current];
+    const bwl_dial to    = { .host     = at->name,
+                             .port     = at->port,
+                             .resolver = s->resolver,
+                             .wake     = wake,
+                             .wake_arg = s->client };
+    bwl_fault      fault = { 0 };
 
     s->turn_by = turn_ends_at(s);
     enter(s, RESOLVING, s->turn_by);
     if (s->tls != NULL)
         bwl_stream_secure(&s->conn.stream, s->tls, at->name);
-    if (bwl_reactor_open(&s->client->reactor, &fault) < 0 ||
-        bwl_resolve_start(&s->resolve, &request, &fault) < 0)
+    if (bwl_reactor_open(&s->client->reactor, &fault) < 0)
         give_up(s, &fault);
     else
-        take_addresses(s);
+        go_on(s, bwl_dialer_start(&s->dialer, &to, now_of(s), s->turn_by, 0, &fault), &fault);
 }
 
 static void take_time(bwl_sentinel *s)
@@ -274,12 +243,12 @@ static int answered(bwl_sentinel *s, const char *bytes, size_t size, bwl_fault *
 
 static void broke(bwl_sentinel *s, bwl_fault *fault)
 {
+    bwl_sentinel_suspect(&s->conn.stream, now_of(s) >= s->phase_ends_at, fault);
     if (s->phase == WATCHING) {
         leave(s);
         enter(s, RESTING, bwl_later(now_of(s), REST_MS));
-    } else if (s->phase == CONNECTING && ++s->address < s->addresses_count) {
-        bwl_stream_close(&s->conn.stream);
-        connect_next(s);
+    } else if (s->phase == CONNECTING) {
+        go_on(s, bwl_dialer_next(&s->dialer, now_of(s), fault), fault);
     } else {
         give_up(s, fault);
     }
@@ -382,8 +351,11 @@ void bwl_sentinel_woken(bwl_sentinel *s)
 {
     bwl_fault fault;
 
-    if (s->phase == RESOLVING)
-        take_addresses(s);
+    if (s->phase == RESOLVING) {
+        int result = bwl_dialer_woken(&s->dialer, now_of(s), &fault);
+        if (result != BWL_DIAL_RESOLVING)
+            go_on(s, result, &fault);
+    }
     if (now_of(s) < bwl_sentinel_waits_until(s))
         return;
     if (s->phase == WATCHING && s->client->watches) {
@@ -416,6 +388,7 @@ int bwl_sentinel_new(bwl_sentinel **ret_sentinel, bwl_client *client, const bwl_
     assert(plan->hosts_count >= 1 && plan->hosts_count <= BWL_URL_HOSTS_MAX);
     if (all) {
         bwl_resp_stream_init(&s->conn, &client->reactor, ready);
+        bwl_dialer_init(&s->dialer, &s->conn.stream);
         s->conn.stream.silence_ms = client->settings.answer_ms;
         s->client                 = client;
         s->service                = bwl_copy_of(plan->service, &all);
@@ -464,7 +437,7 @@ void bwl_sentinel_free(bwl_sentinel *s)
     if (s == NULL)
         return;
     bwl_stream_free(&s->conn.stream);
-    bwl_resolve_forget(s->resolve);
+    bwl_dialer_forget(&s->dialer);
     for (unsigned i = 0; i < s->hosts_count; i++)
         free(s->hosts[i].name);
     bwl_secret_free(s->password);

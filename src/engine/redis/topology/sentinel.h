@@ -27,7 +27,7 @@
 
 #include "runtime/client.h"
 #include "engine/redis/session/resp_stream.h"
-#include "net/resolve.h"
+#include "net/dialer.h"
 #include "base/url.h"
 #include "engine/redis/wire/sentinel.h"
 

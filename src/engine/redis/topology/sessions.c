@@ -27,6 +27,7 @@ bwl_redis_store *bwl_redis_new(bwl_client *client)
     store->client = client;
     store->phase  = BWL_REDIS_DOWN;
     bwl_resp_stream_init(&store->conn, &client->reactor, bwl_redis_ready);
+    bwl_dialer_init(&store->dialer, &store->conn.stream);
     store->conn.stream.silence_ms = client->settings.answer_ms;
     store->spin.is_off            = !client->settings.spins;
     return store;
@@ -38,7 +39,7 @@ void bwl_redis_free(bwl_redis_store *store)
     bwl_stream_free(&store->conn.stream);
     if (!store->borrows_tls)
         bwl_tls_context_free(store->tls);
-    bwl_resolve_forget(store->resolve);
+    bwl_dialer_forget(&store->dialer);
     bwl_sentinel_free(store->sentinel);
     free(store->host);
     bwl_secret_free(store->user);
@@ -76,13 +77,6 @@ bwl_redis_store *bwl_redis_copy(bwl_client *client, const bwl_redis_store *its)
     return NULL;
 }
 
-/* Its answer would be where the former host is. */
-static void forget_lookup(bwl_redis_store *store)
-{
-    bwl_resolve_forget(store->resolve);
-    store->resolve = NULL;
-}
-
 int bwl_redis_set_host(bwl_redis_store *store, const char *host, uint16_t port)
 {
     char *copied = strdup(host);
@@ -97,7 +91,7 @@ int bwl_redis_set_host(bwl_redis_store *store, const char *host, uint16_t port)
     store->failures     = 0;
     store->rests_until  = 0;
     store->to_be_killed = 0;
-    forget_lookup(store);
+    bwl_dialer_forget(&store->dialer);
     (void)snprintf(store->where, sizeof store->where, "%.100s:%u", host, (unsigned)port);
     if (store->tls != NULL)
         bwl_stream_secure(&store->conn.stream, store->tls, store->host);
@@ -112,8 +106,7 @@ static int share_place(bwl_redis_store *store, const bwl_redis_store *its)
         return bwl_redis_share_sentinels(store, its);
     if (its->host != NULL)
         return bwl_redis_set_host(store, its->host, its->port);
-    store->addresses_count = its->addresses_count;
-    memcpy(store->addresses, its->addresses, sizeof store->addresses);
+    bwl_dialer_set_address(&store->dialer, &its->dialer.addresses[0]);
     memcpy(store->where, its->where, sizeof store->where);
     return BWL_OK;
 }

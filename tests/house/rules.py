@@ -161,7 +161,14 @@ def lex(text):
         r"|'(?:\\.|[^'\\\n])*'",  # a character
         re.DOTALL,
     )
+    plain = re.compile(r"[^/\"'#\n]+")  # what begins none of these, nor a line
     while at < len(text):
+        match = plain.match(text, at)
+        if match:
+            out.append(match.group())
+            at = match.end()
+            fresh = fresh and match.group().isspace()
+            continue
         char = text[at]
         if fresh and char == "#":
             # To the end of the line, and on where a backslash or a block comment goes on.
@@ -206,12 +213,12 @@ def lex(text):
     return "".join(out), comments
 
 
-def functions(text):
-    """Every function of a C file as (name, first line, last line, brace is at the start of its own line)."""
-    code, _ = lex(text)
+def bodies(code):
+    """Every function body of a C file that lex has blanked: (head, where its brace opens, where it closes)."""
     found = []
     depth = 0
-    start = None
+    head = None  # of the function that the scan is in
+    start = 0
     since = 0  # where the present outermost declaration began
     for match in re.finditer(r"[{};]", code):
         char = match.group()
@@ -219,18 +226,13 @@ def functions(text):
             since = match.end()
         elif char == "{":
             if depth == 0:
-                head = code[since : match.start()].strip()
-                if head.endswith(")") and "=" not in head:
-                    start = match.start()
-                    name = re.search(r"(\w+)\s*\(", head)
-                    own_line = code.rfind("\n", 0, start) == start - 1
-                    start_info = (name.group(1) if name else "?", own_line)
-                elif head == "extern":
+                words = code[since : match.start()].strip()
+                if words == "extern":
                     # extern "C" { : what is inside is the outermost level still. The string is blanked by now.
                     since = match.end()
                     continue
-                else:
-                    start = None
+                head = words if words.endswith(")") and "=" not in words else None
+                start = match.start()
             depth += 1
         elif char == "}":
             if depth == 0:
@@ -239,12 +241,30 @@ def functions(text):
             depth -= 1
             if depth == 0:
                 since = match.end()
-                if start is not None:
-                    name, own_line = start_info
-                    first = code.count("\n", 0, start) + 1
-                    last = code.count("\n", 0, match.start()) + 1
-                    found.append((name, first, last, own_line))
-                    start = None
+                if head is not None:
+                    found.append((head, start, match.start()))
+                    head = None
+    return found
+
+
+def without_attributes(head):
+    """The head of a function without its __attribute__((...)), which may have parentheses three deep."""
+    return re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", "", head)
+
+
+def name_of_function(head):
+    match = re.search(r"(\w+)\s*\(", without_attributes(head))
+    return match.group(1) if match else "?"
+
+
+def functions(text):
+    """Every function of a C file as (name, first line, last line, brace is at the start of its own line)."""
+    code, _ = lex(text)
+    found = []
+    for head, start, end in bodies(code):
+        first = code.count("\n", 0, start) + 1
+        last = code.count("\n", 0, end) + 1
+        found.append((name_of_function(head), first, last, code.rfind("\n", 0, start) == start - 1))
     return found
 
 

@@ -83,7 +83,7 @@ run-tests = @rm -f $(1)/meson-logs/$(or $(4),testlog).json; \
 .NOTPARALLEL:
 
 .PHONY: all help deps docs demo test check-bench check-all format check-format check-scripts check-headers gcc clang asan tsan valgrind \
-	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants old-redis valkey bench bench-report bench-peers install deb check-install check-package \
+	torture torture-tests soak coverage fuzz fuzz-merge explore model lab lab-report mutants shape old-redis valkey bench bench-report bench-peers install deb check-install check-package \
 	check-reproducible clean
 
 all:
@@ -110,6 +110,7 @@ help:
 	@echo 'make lab             protocols by faults, into $(BUILD)/lab.html; the diagrams of the docs'
 	@echo 'make lab-report      the same and random walks, ten million each, written to docs/lab/figures.md (half an hour)'
 	@echo 'make mutants         plant faults in a copy, and see that the tests notice (10 minutes)'
+	@echo 'make shape           the size of structs, headers and folders, and the call cycles between files'
 	@echo 'make interop         against the locks of other languages, whose libraries it fetches (3 minutes)'
 	@echo 'make old-redis       the live tests on Redis 6.2, which it fetches and builds (5 minutes)'
 	@echo 'make valkey          the live tests on Valkey, installed or fetched (5 minutes)'
@@ -262,6 +263,10 @@ lab-report: all
 # Faults that are planted in a copy of the tree: each must make a test fail.
 mutants: deps
 	@tools/mutate.py
+
+# Figures of the sources; tests/house/shape.py says which have a limit, and shape-owed.txt what is above it.
+shape:
+	@tests/house/shape.py --print
 
 # The live tests on Redis 6.2, the oldest that there may be: fetched by pip and built into build-old-redis/.
 old-redis: deps

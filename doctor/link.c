@@ -54,31 +54,6 @@ static void note_signs(doctor_link *link)
 
 /* ---- connecting ------------------------------------------------------------------------------ */
 
-static int look_up(doctor_link *link, bwl_address ret_addresses[BWL_RESOLVE_MAX], bwl_ms until)
-{
-    bwl_resolve_request request = {
-        .host = link->store->host, .port = link->store->port, .wake = wake, .arg = &link->reactor
-    };
-    bwl_resolve *resolve = NULL;
-    int          count   = bwl_resolve_start(&resolve, &request, &link->fault);
-
-    if (count < 0)
-        return count;
-    for (;;) {
-        count = bwl_resolve_take(resolve, ret_addresses, &link->fault);
-        if (count != 0)
-            break;
-        if (bwl_clock_now() >= until) {
-            count = bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE,
-                             "the host was not found within %lld ms", (long long)link->patience_ms);
-            break;
-        }
-        turn(link, until);
-    }
-    bwl_resolve_forget(resolve);
-    return count;
-}
-
 static void name_address(doctor_link *link, const bwl_address *address)
 {
     if (address->socket.ss_family == AF_UNIX ||
@@ -93,42 +68,60 @@ static int is_late(doctor_link *link)
                     (long long)link->patience_ms);
 }
 
-static int connect_to(doctor_link *link, const bwl_address *address)
+/* The dialer has opened the connection to its next address. */
+static void begin_address(doctor_link *link)
 {
-    bwl_ms until = bwl_later(bwl_clock_now(), link->patience_ms);
-
-    name_address(link, address);
+    name_address(link, &link->dialer.addresses[link->dialer.address]);
+    bwl_frames_reset(&link->conn.frames);
     link->fault  = (bwl_fault){ 0 };
-    link->status = bwl_resp_stream_open(&link->conn, address, &link->fault);
-    while (link->status == BWL_OK && link->conn.stream.connecting) {
-        if (bwl_clock_now() >= until)
-            link->status = is_late(link);
-        else
-            turn(link, until);
-    }
-    note_signs(link);
-    if (link->status < 0)
-        bwl_stream_close(&link->conn.stream);
-    return link->status;
+    link->status = BWL_OK;
 }
 
-/* A refusal by TLS outweighs an address at which nobody listens. */
-static int connect_to_one(doctor_link *link, const bwl_address *addresses, unsigned count)
+/* Waits until the lookup has ended, or the address has failed, as bwl_dialer_next; 0: it is
+ * connected. */
+static int end_step(doctor_link *link)
 {
-    bwl_fault refusal = { 0 };
-    int       status  = BWL_STATUS_UNREACHABLE;
+    bwl_dialer *dialer = &link->dialer;
 
-    for (unsigned i = 0; i < count; i++) {
-        status = connect_to(link, &addresses[i]);
-        if (status == BWL_OK)
-            return BWL_OK;
-        if (status == BWL_STATUS_REFUSED)
-            refusal = link->fault;
+    for (;;) {
+        bwl_fault late;
+        bwl_ms    now     = bwl_clock_now();
+        bool      is_late = bwl_dialer_is_late(dialer, now, &late);
+        if (dialer->resolving) {
+            int result = bwl_dialer_woken(dialer, now, &link->fault);
+            if (result != BWL_DIAL_RESOLVING)
+                return result;
+        } else if (link->status < 0 || !link->conn.stream.connecting) {
+            note_signs(link);
+            return link->status == BWL_OK ? 0 : bwl_dialer_next(dialer, now, &link->fault);
+        }
+        if (is_late) {
+            note_signs(link);
+            link->fault = late;
+            return bwl_dialer_next(dialer, now, &link->fault);
+        }
+        turn(link, dialer->ends_at);
     }
-    if (refusal.status != 0)
-        link->fault = refusal;
-    link->status = link->fault.status;
-    return link->status;
+}
+
+static int dial(doctor_link *link)
+{
+    const bwl_dial to     = { .host     = link->store->host,
+                              .port     = link->store->port,
+                              .wake     = wake,
+                              .wake_arg = &link->reactor };
+    bwl_ms         now    = bwl_clock_now();
+    bwl_ms         until  = bwl_later(now, link->patience_ms);
+    int            result = bwl_dialer_start(&link->dialer, &to, now, until, 0, &link->fault);
+
+    while (result > 0) {
+        if (result == BWL_DIAL_CONNECTING)
+            begin_address(link);
+        result = end_step(link);
+    }
+    link->addresses_count = link->dialer.addresses_count;
+    bwl_dialer_forget(&link->dialer);
+    return link->status = result;
 }
 
 static bwl_tls_context *any_context;
@@ -149,8 +142,6 @@ static const bwl_tls_context *context_for(const bwl_redis_store *store, link_way
 
 int link_open(doctor_link *link, const bwl_redis_store *store, link_way way, bwl_ms patience_ms)
 {
-    bwl_address            addresses[BWL_RESOLVE_MAX];
-    int                    count   = (int)store->dialer.addresses_count;
     const bwl_tls_context *context = context_for(store, way);
 
     *link =
@@ -163,16 +154,12 @@ int link_open(doctor_link *link, const bwl_redis_store *store, link_way way, bwl
     link->status = bwl_reactor_open(&link->reactor, &link->fault);
     if (link->status < 0)
         return link->status;
-    if (store->host != NULL)
-        count = look_up(link, addresses, bwl_later(bwl_clock_now(), patience_ms));
-    else
-        memcpy(addresses, store->dialer.addresses, sizeof addresses);
-    if (count < 0)
-        return link->status = count;
-    link->addresses_count = (unsigned)count;
-    if (count == 0)
+    if (store->host == NULL && store->dialer.addresses_count == 0)
         return link->status = bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE, "it has no address");
-    return connect_to_one(link, addresses, (unsigned)count);
+    bwl_dialer_init(&link->dialer, &link->conn.stream);
+    if (store->host == NULL)
+        bwl_dialer_set_address(&link->dialer, &store->dialer.addresses[0]);
+    return dial(link);
 }
 
 void link_close(doctor_link *link)

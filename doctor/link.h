@@ -13,6 +13,7 @@ enum { LINK_TEXT_MAX = 64 * 1024, LINK_WORDS_MAX = 128 };
 typedef struct doctor_link {
     bwl_resp_stream        conn; /* first: the reactor's source is the link                     */
     bwl_reactor            reactor;
+    bwl_dialer             dialer;
     const bwl_redis_store *store; /* where, and with which TLS; is not changed                  */
     bwl_ms                 patience_ms;
     int                    status; /* of the connection; below 0: broken, and the fault says why */

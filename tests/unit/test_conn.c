@@ -24,6 +24,12 @@
 
 #include <cmocka.h>
 
+static int open_conn(bwl_resp_stream *conn, const bwl_address *address, bwl_fault *fault)
+{
+    bwl_frames_reset(&conn->frames);
+    return bwl_stream_open(&conn->stream, address, fault);
+}
+
 static bwl_reactor     reactor;
 static bwl_resp_stream conn;
 static bwl_fault       fault;
@@ -87,7 +93,7 @@ static int turn(void)
 
 static void connect_both(void)
 {
-    assert_int_equal(bwl_resp_stream_open(&conn, &address, &fault), BWL_OK);
+    assert_int_equal(open_conn(&conn, &address, &fault), BWL_OK);
     assert_true(bwl_stream_is_open(&conn.stream));
     peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     assert_true(peer >= 0);
@@ -151,7 +157,7 @@ static int next_frame(void)
 static void test_conn_nothing_is_written_before_it_is_connected(void **state)
 {
     (void)state;
-    assert_int_equal(bwl_resp_stream_open(&conn, &address, &fault), BWL_OK);
+    assert_int_equal(open_conn(&conn, &address, &fault), BWL_OK);
     size_t size = put(10);
     assert_int_equal(bwl_stream_flush(&conn.stream, &fault), BWL_OK);
     assert_int_equal(conn.stream.handed_over, 0);
@@ -174,13 +180,13 @@ static void test_conn_socket_that_is_not_there_fails_at_once_and_is_closed(void 
 {
     (void)state;
     assert_int_equal(unlink(((struct sockaddr_un *)&address.socket)->sun_path), 0);
-    assert_int_equal(bwl_resp_stream_open(&conn, &address, &fault), BWL_STATUS_UNREACHABLE);
+    assert_int_equal(open_conn(&conn, &address, &fault), BWL_STATUS_UNREACHABLE);
     assert_int_equal(fault.status, BWL_STATUS_UNREACHABLE);
     assert_string_equal(fault.text, "cannot connect: No such file or directory");
     assert_false(bwl_stream_is_open(&conn.stream));
     bwl_stream_close(&conn.stream);
     address.socket.ss_family = 255;
-    assert_int_equal(bwl_resp_stream_open(&conn, &address, NULL), BWL_STATUS_SYSTEM);
+    assert_int_equal(open_conn(&conn, &address, NULL), BWL_STATUS_SYSTEM);
     assert_false(bwl_stream_is_open(&conn.stream));
 }
 

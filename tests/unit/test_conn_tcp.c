@@ -16,6 +16,12 @@
 
 #include <cmocka.h>
 
+static int open_conn(bwl_resp_stream *conn, const bwl_address *address, bwl_fault *fault)
+{
+    bwl_frames_reset(&conn->frames);
+    return bwl_stream_open(&conn->stream, address, fault);
+}
+
 static bwl_reactor     reactor;
 static bwl_resp_stream conn;
 static bwl_fault       fault;
@@ -81,7 +87,7 @@ static void test_conn_tcp_sends_at_once_and_notices_a_dead_peer(void **state)
     socklen_t   size  = sizeof one;
 
     (void)state;
-    assert_int_equal(bwl_resp_stream_open(&conn, &tcp, &fault), BWL_OK);
+    assert_int_equal(open_conn(&conn, &tcp, &fault), BWL_OK);
     assert_int_equal(getsockopt(conn.stream.source.fd, IPPROTO_TCP, TCP_NODELAY, &one, &size), 0);
     assert_int_equal(getsockopt(conn.stream.source.fd, SOL_SOCKET, SO_KEEPALIVE, &alive, &size), 0);
     assert_true(one != 0 && alive != 0);
@@ -114,7 +120,7 @@ static void test_conn_tcp_gives_up_a_peer_after_its_silence(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         conn.stream.silence_ms = list[i].silence_ms;
-        assert_int_equal(bwl_resp_stream_open(&conn, &tcp, &fault), BWL_OK);
+        assert_int_equal(open_conn(&conn, &tcp, &fault), BWL_OK);
         assert_int_equal(option_of(IPPROTO_TCP, TCP_USER_TIMEOUT), list[i].silence_ms);
         assert_int_equal(option_of(IPPROTO_TCP, TCP_KEEPIDLE), list[i].idle_s);
         assert_int_equal(option_of(IPPROTO_TCP, TCP_KEEPINTVL), list[i].between_s);
@@ -130,7 +136,7 @@ static void test_conn_tcp_that_is_refused_says_so_in_the_step(void **state)
 
     (void)state;
     close(listen_on_tcp(&tcp));
-    int status = bwl_resp_stream_open(&conn, &tcp, &fault);
+    int status = open_conn(&conn, &tcp, &fault);
     while (status == BWL_OK && (status = turn()) == 1)
         status = BWL_OK;
     assert_int_equal(status, BWL_STATUS_UNREACHABLE);

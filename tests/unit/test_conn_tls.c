@@ -105,7 +105,8 @@ static size_t far_says(size_t piece)
 static void begin(const server_terms *how)
 {
     far = start_server(how);
-    assert_int_equal(bwl_resp_stream_open(&conn, &address, &fault), BWL_OK);
+    bwl_frames_reset(&conn.frames);
+    assert_int_equal(bwl_stream_open(&conn.stream, &address, &fault), BWL_OK);
     peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     assert_true(peer >= 0);
 }

@@ -11,12 +11,6 @@ void bwl_resp_stream_init(bwl_resp_stream *conn, bwl_reactor *reactor,
     conn->frames = (bwl_frames){ .passes_long = false };
 }
 
-int bwl_resp_stream_open(bwl_resp_stream *conn, const bwl_address *address, bwl_fault *fault)
-{
-    bwl_frames_reset(&conn->frames);
-    return bwl_stream_open(&conn->stream, address, fault);
-}
-
 bool bwl_resp_stream_reserve(bwl_resp_stream *conn, size_t size, bwl_resp_writer *ret_writer)
 {
     char *room = bwl_stream_reserve(&conn->stream, size);

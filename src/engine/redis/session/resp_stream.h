@@ -15,10 +15,9 @@ typedef struct bwl_resp_stream {
     bwl_frames frames;
 } bwl_resp_stream;
 
-/* As the functions of net/stream.h with these names. */
+/* As bwl_stream_init.  Whoever opens the stream resets the frames. */
 void bwl_resp_stream_init(bwl_resp_stream *conn, bwl_reactor *reactor,
                           void (*ready)(bwl_source *source, uint32_t events));
-int  bwl_resp_stream_open(bwl_resp_stream *conn, const bwl_address *address, bwl_fault *fault);
 
 /* A writer with room for `size` bytes, to be committed at once.  False: the queue is full, or there
  * is no memory. */

@@ -7,6 +7,7 @@
 #include "api/uncancelled.h"
 #include "base/clock.h"
 #include "base/fault.h"
+#include "engine/redis/wire/resp.h"
 #include "lock/optimistic.h"
 
 #include <bowline/update.h>

@@ -32,7 +32,7 @@
 typedef struct bwl_client    bwl_client;
 typedef struct bwl_lock      bwl_lock;
 typedef struct bwl_operation bwl_operation;
-typedef struct bwl_section   bwl_section; /* engine/redis/update_section.h */
+typedef struct bwl_section   bwl_section; /* protocol/store/section.h */
 
 /* What the caller of who learns: fields that the store does not know are 0 or "". */
 enum { BWL_HOLDER_TEXT_MAX = 64 };

@@ -13,7 +13,7 @@
 #define BWL_RUNTIME_POOL_H
 
 #include "runtime/client.h"
-#include "engine/redis/update_section.h"
+#include "protocol/store/section.h"
 
 enum { BWL_POOL_MAX = 16 };
 

@@ -8,6 +8,7 @@
  * connection.
  */
 #include "engine/redis/session/session.h"
+#include "engine/redis/wire/section.h"
 #include "base/fault.h"
 
 #include <stdlib.h>

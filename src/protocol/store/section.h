@@ -1,5 +1,5 @@
 /*
- * update_section.h -- what we say to a Redis server about a key that is the caller's, and exactly
+ * section.h -- what we say to a Redis server about a key that is the caller's, and exactly
  * what it means: one section of an optimistic update, which needs a connection of its own from its
  * first word to its last.
  *
@@ -26,11 +26,43 @@
 #ifndef BWL_PROTOCOL_STORE_SECTION_H
 #define BWL_PROTOCOL_STORE_SECTION_H
 
+#include "core/core.h"
+
 typedef enum bwl_section_word {
     SECTION_READ = 1,
     SECTION_SET,
     SECTION_DELETE,
     SECTION_LEAVE,
 } bwl_section_word;
+
+/* What a word needs.  Borrowed. */
+typedef struct bwl_section_question {
+    bwl_section_word word;
+    const char      *key;
+    size_t           key_size;
+    const char      *value; /* SET */
+    size_t           value_size;
+    bwl_ms           lasts_ms; /* SET.  0: the expiry that the key has, or none; NEVER: none    */
+} bwl_section_question;
+
+/* One word and how it came out.  It is asked through a lock that was prepared and never sought, on
+ * a client that nobody else uses (runtime/pool.h), and lives as long as that client: the caller may
+ * leave before the answer comes.  What `question` borrows must be there until the word has
+ * ended. */
+typedef struct bwl_section {
+    bwl_section_question question;
+
+    /* How it came out. */
+    bwl_event_kind kind;      /* REPLY or DOWN */
+    bwl_answer     answer;    /* REPLY */
+    bool           is_there;  /* READ, YES: the key is                                           */
+    bool           is_long;   /* READ, ALIEN: a string, but longer than can be read               */
+    bool           no_memory; /* LATER, UNSENT: on our side                                      */
+    char          *seen;      /* READ, YES: the value, and a NUL behind it; see forget           */
+    size_t         seen_size;
+    size_t         seen_room;
+
+    uint64_t opened; /* the engine's: on which connection READ was answered                     */
+} bwl_section;
 
 #endif

@@ -6,7 +6,7 @@
 #define BWL_ENGINE_REDIS_SESSION_REQUEST_H
 
 #include "runtime/client.h"
-#include "engine/redis/update_section.h"
+#include "protocol/store/section.h"
 #include "engine/redis/wire/queue.h"
 #include "engine/redis/wire/words.h"
 

@@ -10,6 +10,7 @@
  */
 #include "engine/redis/note.h"
 #include "engine/redis/session/session.h"
+#include "engine/redis/wire/section.h"
 #include "runtime/loop.h"
 #include "base/fault.h"
 #include "engine/redis/topology/cluster.h"

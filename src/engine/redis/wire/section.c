@@ -1,5 +1,5 @@
 /*
- * section.c -- see update_section.h.
+ * section.c -- see section.h.
  *
  *  READ     WATCH key, GET key, MULTI     +OK, bulk or null, +OK: YES
  *  SET      SET key value KEEPTTL, EXEC   +QUEUED, [+OK]: YES      null: NO

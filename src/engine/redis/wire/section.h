@@ -1,22 +1,11 @@
 /*
- * update_section.h -- the words of protocol/store/section.h as commands, and replies as answers.
- * Pure.
+ * section.h -- the words of protocol/store/section.h as commands, and replies as answers.  Pure.
  */
 #ifndef BWL_ENGINE_REDIS_WIRE_SECTION_H
 #define BWL_ENGINE_REDIS_WIRE_SECTION_H
 
 #include "engine/redis/wire/words.h"
 #include "protocol/store/section.h"
-
-/* What a word needs.  Borrowed. */
-typedef struct bwl_section_question {
-    bwl_section_word word;
-    const char      *key;
-    size_t           key_size;
-    const char      *value; /* SET */
-    size_t           value_size;
-    bwl_ms           lasts_ms; /* SET.  0: the expiry that the key has, or none; NEVER: none    */
-} bwl_section_question;
 
 /* The room that the commands take, at most. */
 size_t bwl_section_room(const bwl_section_question *question);

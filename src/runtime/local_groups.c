@@ -205,11 +205,11 @@ static void wake_driver(bwl_client *client, const bwl_operation *operation)
 
 static void tell(bwl_seats *s, const bwl_deed *deed)
 {
-    bwl_lock      *lock      = s->locks[deed->seat];
-    bwl_operation *operation = lock->operation;
-    bool           is_good   = deed->outcome.kind == BWL_HELD || deed->outcome.kind == BWL_RELEASED;
+    bwl_lock *lock    = s->locks[deed->seat];
+    bool      is_good = deed->outcome.kind == BWL_HELD || deed->outcome.kind == BWL_RELEASED;
 
     assert(lock != NULL);
+    bwl_operation *operation = lock->operation;
     if (!is_good && deed->outcome.kind != BWL_QUEUED)
         memcpy(lock->why, s->why, sizeof lock->why);
     bwl_lock_event(lock, bwl_deed_event(deed)); /* may free the lock, not the operation */

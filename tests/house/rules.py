@@ -423,6 +423,26 @@ def check_comments(root):
     return complaints
 
 
+def check_asserts(root):
+    """An assertion that a pointer is not NULL comes before the pointer is followed, else it can never fail."""
+    complaints = []
+    for path in c_files(pathlib.Path(root), (".c",)):
+        text = path.read_text(encoding="utf-8")
+        code = lex(text)[0].split("\n")
+        for function, first, last, _ in functions(text):
+            body = "\n".join(code[first - 1 : last])
+            for match in re.finditer(r"\bassert\(([^;]*)\);", body):
+                for pointer in re.findall(r"(\w+) != NULL", match.group(1)):
+                    before = body[: match.start()]
+                    set_at = [m.end() for m in re.finditer(rf"\b{pointer}\s*=(?!=)[^;]*", before)]
+                    if re.search(rf"(?<![\w>.]){pointer}->", before[set_at[-1] if set_at else 0 :]):
+                        number = first + before.count("\n")
+                        complaints.append(
+                            f"{name_of(path, root)}:{number}: {function} follows {pointer} before this assertion"
+                        )
+    return complaints
+
+
 def check_first_lines(root):
     """Every file says at its start what it is."""
     root = pathlib.Path(root)

@@ -63,6 +63,10 @@ def test_comments_are_block_comments_and_nothing_is_left_to_do():
     no_complaints(rules.check_comments(ROOT))
 
 
+def test_pointers_are_asserted_before_they_are_followed():
+    no_complaints(rules.check_asserts(ROOT))
+
+
 def test_every_file_says_at_its_start_what_it_is():
     no_complaints(rules.check_first_lines(ROOT))
 
@@ -328,6 +332,20 @@ def test_a_line_comment_is_noticed(tmp_path):
     put(tmp_path, "a.c", '/* http://example.org */\nconst char *a = "http://example.org";\nint b; // no\n')
     put(tmp_path, "b.c", "/* b */\n#define B 1 // no\n")
     assert rules.check_comments(tmp_path) == ["a.c:3: a // comment", "b.c:2: a // comment"]
+
+
+@pytest.mark.parametrize(
+    "body, is_noticed",
+    [
+        ("    int n = p->n;\n\n    assert(p != NULL);\n    return n;", True),
+        ("    assert(p != NULL);\n    return p->n;", False),
+        ("    int n = p->n;\n\n    p = p->next;\n    assert(p != NULL && n > 0);\n    return p->n;", False),
+        ("    int n = q->p->n;\n\n    assert(p != NULL);\n    return n + p->n;", False),
+    ],
+)
+def test_a_pointer_that_is_followed_before_its_assertion_is_noticed(tmp_path, body, is_noticed):
+    put(tmp_path, "src/core/x.c", "/* x */\nint f(struct s *q, struct s *p)\n{\n" + body + "\n}\n")
+    assert bool(rules.check_asserts(tmp_path)) == is_noticed
 
 
 def test_an_unfinished_thing_is_noticed(tmp_path):

@@ -27,7 +27,16 @@ int64_t bowline_hold_left_ms(bowline_hold *hold)
 
 uint64_t bowline_hold_fence(const bowline_hold *hold)
 {
-    return bwl_lock_of(hold)->hold.fence; /* written before the hold was handed out, never after */
+    BWL_UNCANCELLED;
+    const bwl_lock *lock   = bwl_lock_of(hold);
+    bwl_client     *client = lock->client;
+
+    if (bwl_forked(&client->guard))
+        return lock->hold.fence; /* the thread that had the mutex may not exist here */
+    bwl_client_lock(client);     /* a yield writes it while other threads ask */
+    uint64_t fence = lock->hold.fence;
+    bwl_client_unlock(client);
+    return fence;
 }
 
 const char *bowline_hold_name(const bowline_hold *hold)

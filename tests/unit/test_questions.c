@@ -10,8 +10,10 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -107,6 +109,67 @@ static void test_questions_child_of_fork_holds_nothing(void **state)
         wrong += bowline_dispatch(holder, 0, &error) != BOWLINE_FORKED;
         _exit(wrong == 0 ? 7 : wrong);
     }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), 7);
+}
+
+enum { FENCE_ROUNDS = 50, FENCE_YIELDS = 1000, HALF_WRITTEN = 4711 };
+
+static atomic_bool fence_is_asked;
+static atomic_bool fence_is_known;
+
+static void *ask_fence(void *ret_fence)
+{
+    atomic_store(&fence_is_asked, true);
+    *(uint64_t *)ret_fence = bowline_hold_fence(hold);
+    atomic_store(&fence_is_known, true);
+    return NULL;
+}
+
+/* A yield writes the fence under the mutex of the client.  The yields of this thread give the other
+ * one the time to read the wrong number, if it does not wait for the mutex. */
+static void ask_fence_while_it_is_written(uint64_t fence)
+{
+    bwl_client *inner = holder->inner;
+    uint64_t    seen  = 0;
+    pthread_t   asks;
+
+    atomic_store(&fence_is_asked, false);
+    atomic_store(&fence_is_known, false);
+    bwl_client_lock(inner);
+    bwl_lock_of(hold)->hold.fence = HALF_WRITTEN;
+    assert_int_equal(pthread_create(&asks, NULL, ask_fence, &seen), 0);
+    while (!atomic_load(&fence_is_asked))
+        (void)sched_yield();
+    for (unsigned i = 0; i < FENCE_YIELDS && !atomic_load(&fence_is_known); i++)
+        (void)sched_yield();
+    bwl_lock_of(hold)->hold.fence = fence;
+    bwl_client_unlock(inner);
+    assert_int_equal(pthread_join(asks, NULL), 0);
+    assert_true(seen == fence);
+}
+
+static void test_questions_fence_is_read_under_the_mutex(void **state)
+{
+    uint64_t fence = bowline_hold_fence(hold);
+
+    (void)state;
+    for (unsigned i = 0; i < FENCE_ROUNDS; i++)
+        ask_fence_while_it_is_written(fence);
+}
+
+/* Another thread of the parent had the mutex at the fork: nobody gives it back in the child. */
+static void test_questions_fence_is_known_after_fork(void **state)
+{
+    uint64_t fence = bowline_hold_fence(hold);
+    int      status;
+
+    (void)state;
+    bwl_client_lock(holder->inner);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(bowline_hold_fence(hold) == fence ? 7 : 1);
+    bwl_client_unlock(holder->inner);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(WEXITSTATUS(status), 7);
 }
@@ -321,6 +384,8 @@ int main(void)
         CASE(test_questions_hold_knows_name_time_and_fence),
         CASE(test_questions_descriptors_are_the_engine_s),
         CASE(test_questions_child_of_fork_holds_nothing),
+        CASE(test_questions_fence_is_read_under_the_mutex),
+        CASE(test_questions_fence_is_known_after_fork),
         CASE(test_questions_duration_is_read_or_named),
         CASE(test_questions_descriptor_says_when_to_dispatch),
         CASE(test_questions_descriptor_says_when_another_has_ended_it),

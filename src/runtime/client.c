@@ -198,6 +198,7 @@ void bwl_client_close(bwl_client *client)
     while (client->locks != NULL) {
         bwl_lock *lock = client->locks;
         client->locks  = lock->next;
+        bwl_timers_set(&client->timers, &lock->timer, BWL_NEVER); /* the heap points to it */
         bwl_seats_forget(lock);
         lock->engine->forget(lock);
         bwl_lock_take_back(lock);

@@ -223,6 +223,49 @@ static void test_client_close_gives_back_what_is_held_and_gives_up_what_is_sough
     bwl_client_unlock(client);
 }
 
+static const bwl_engine *engine_below;
+static size_t            timers_at_close;
+
+/* The engine may set its own timer while it closes, which compares it with the others. */
+static void count_timers_and_close(bwl_client *closing)
+{
+    timers_at_close = closing->timers.count;
+    closing->engine = engine_below;
+    closing->engine->close(closing);
+}
+
+static bool say_unsent(bwl_lock *lock, const bwl_ask *question, bwl_event *ret_reply)
+{
+    (void)lock;
+    (void)question;
+    ret_reply->answer = BWL_UNSENT;
+    return true;
+}
+
+static void test_client_close_frees_no_lock_whose_timer_is_set(void **state)
+{
+    bwl_engine    unreached = *client->engine;
+    bwl_operation ops[2];
+
+    (void)state;
+    engine_below       = client->engine;
+    unreached.close    = count_timers_and_close;
+    unreached.ask      = say_yes;
+    unreached.protocol = &bwl_token;
+    client->engine     = &unreached;
+    (void)ask(client, &ops[0], "a", 0);
+    (void)ask(client, &ops[1], "b", 0);
+    bwl_client_lock(client);
+    bwl_client_alarm(client, &client->store_timer, bwl_client_now(client) + 1000);
+    bwl_client_unlock(client);
+    assert_int_equal(ops[0].ended, BWL_HELD);
+    assert_int_equal(ops[1].ended, BWL_HELD);
+    unreached.ask = say_unsent; /* so that each lock has a timer for its next attempt */
+    bwl_client_close(client);
+    client = NULL;
+    assert_int_equal(timers_at_close, 1); /* that of the store */
+}
+
 static void test_client_close_leaves_no_descriptor_open(void **state)
 {
     bwl_client *other;
@@ -297,6 +340,7 @@ int main(void)
         CASE(test_client_alarm_wakes_who_drives_past_it),
         CASE(test_client_descriptor_is_one_and_readable_when_woken),
         CASE(test_client_close_gives_back_what_is_held_and_gives_up_what_is_sought),
+        CASE(test_client_close_frees_no_lock_whose_timer_is_set),
         CASE(test_client_close_leaves_no_descriptor_open),
         CASE(test_client_child_can_close_it_whatever_the_parent_s_threads_were_doing),
     };

@@ -3,12 +3,12 @@
  */
 #include "runtime/spin.h"
 #include "base/clock.h"
+#include "base/cpus.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 /* How many threads of this process wait for an answer.  A child of fork keeps those that its parent
  * had then, and spins less. */
@@ -37,8 +37,7 @@ static unsigned count_cpus(void)
     unsigned count = atomic_load_explicit(&cpus, memory_order_relaxed);
 
     if (count == 0) {
-        long online = sysconf(_SC_NPROCESSORS_ONLN);
-        count       = online > 0 ? (unsigned)online : 1;
+        count = bwl_cpus_usable(); /* spinning on others would take time from ourselves */
         atomic_store_explicit(&cpus, count, memory_order_relaxed);
     }
     return count;

@@ -38,7 +38,7 @@ typedef struct bwl_spin_system {
     ssize_t (*look)(int fd, void *ret_bytes, size_t room);  /* recv(2), MSG_DONTWAIT            */
     ssize_t (*sleep)(int fd, void *ret_bytes, size_t room); /* recv(2)                          */
     void (*offer)(void);                                    /* sched_yield(2)                   */
-    unsigned (*cpus)(void);                                 /* that are online                  */
+    unsigned (*cpus)(void);                                 /* that this process may use        */
 } bwl_spin_system;
 
 extern const bwl_spin_system bwl_spin_real;

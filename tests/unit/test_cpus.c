@@ -1,0 +1,152 @@
+/*
+ * test_cpus.c -- how many CPUs this process may use: its affinity mask, and the limits of control
+ * groups, which are directories made here.
+ */
+#include "base/cpus.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PATH_SIZE = 200 };
+
+static char mount[PATH_SIZE];
+
+static const char *in(const char *path)
+{
+    static char full[2 * PATH_SIZE];
+
+    (void)snprintf(full, sizeof full, "%s%s", mount, path);
+    return full;
+}
+
+static int make_groups(void **state)
+{
+    const char *base = getenv("TMPDIR");
+
+    (void)state;
+    (void)snprintf(mount, sizeof mount, "%s/bowline-cpus-XXXXXX", base != NULL ? base : "/tmp");
+    assert_non_null(mkdtemp(mount));
+    assert_int_equal(mkdir(in("/a"), 0700), 0);
+    assert_int_equal(mkdir(in("/a/b"), 0700), 0);
+    return 0;
+}
+
+static int remove_groups(void **state)
+{
+    static const char *const files[] = { "/cpu.max", "/a/cpu.max", "/a/b/cpu.max" };
+    static const char *const all[]   = { "/a/b", "/a", "" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        (void)unlink(in(files[i]));
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        assert_int_equal(rmdir(in(all[i])), 0);
+    return 0;
+}
+
+static void limit(const char *group, const char *cpu_max)
+{
+    char path[PATH_SIZE];
+
+    (void)snprintf(path, sizeof path, "%s/cpu.max", group);
+    FILE *file = fopen(in(path), "w");
+    assert_non_null(file);
+    assert_true(fputs(cpu_max, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_cpus_group_without_limit_is_zero(void **state)
+{
+    (void)state;
+    assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 0);
+    limit("/a", "max 100000\n");
+    assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 0);
+}
+
+static void test_cpus_limit_is_rounded_down_and_at_least_one(void **state)
+{
+    static const struct {
+        const char *cpu_max;
+        unsigned    cpus;
+    } list[] = {
+        { "400000 100000\n", 4 }, { "399999 100000\n", 3 },
+        { "150000 100000\n", 1 }, { "10000 100000\n", 1 },
+        { "100000 50000\n", 2 },  { "100000 0\n", 0 },
+        { "nonsense\n", 0 },      { "", 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        limit("/a/b", list[i].cpu_max);
+        assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), list[i].cpus);
+    }
+}
+
+static void test_cpus_least_limit_of_all_groups_above_counts(void **state)
+{
+    (void)state;
+    limit("/a/b", "800000 100000\n");
+    limit("/a", "300000 100000\n");
+    assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 3);
+    limit("", "200000 100000\n");
+    assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 2);
+    limit("/a", "max 100000\n");
+    limit("", "max 100000\n");
+    assert_int_equal(bwl_cpus_of_groups("0::/a/b\n", mount), 8);
+}
+
+static void test_cpus_group_is_found_beside_those_of_version_one(void **state)
+{
+    (void)state;
+    limit("", "200000 100000\n");
+    limit("/a", "100000 100000\n");
+    assert_int_equal(bwl_cpus_of_groups("4:memory:/a\n1:cpu:/a\n0::/\n", mount), 2);
+    assert_int_equal(bwl_cpus_of_groups("1:cpu:/a\n0::/a", mount), 1);
+    assert_int_equal(bwl_cpus_of_groups("1:cpu:/a\n", mount), 0);
+    assert_int_equal(bwl_cpus_of_groups("", mount), 0);
+}
+
+/* In a child: the mask shall not be that of the cases that follow. */
+static void test_cpus_process_with_a_mask_of_one_cpu_has_one(void **state)
+{
+    int status;
+
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        cpu_set_t mask;
+        CPU_ZERO(&mask);
+        CPU_SET((unsigned)sched_getcpu(), &mask);
+        bool is_set = sched_setaffinity(0, sizeof mask, &mask) == 0;
+        _exit(is_set && bwl_cpus_usable() == 1 ? 7 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), 7);
+    assert_in_range(bwl_cpus_usable(), 1, (uintmax_t)sysconf(_SC_NPROCESSORS_CONF));
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, make_groups, remove_groups)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_cpus_group_without_limit_is_zero),
+        CASE(test_cpus_limit_is_rounded_down_and_at_least_one),
+        CASE(test_cpus_least_limit_of_all_groups_above_counts),
+        CASE(test_cpus_group_is_found_beside_those_of_version_one),
+        CASE(test_cpus_process_with_a_mask_of_one_cpu_has_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -99,12 +99,12 @@ int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *ret
         wait_ms == BOWLINE_FOREVER ? BWL_NEVER : bwl_later(bwl_client_now(inner), wait_ms);
     if (client->bell != NULL)
         bwl_bell_heard(client->bell);
-    inner->dispatching       = true;
+    inner->dispatchers++;
     inner->loop_sleeps_until = 0; /* it is awake, and asks anew before it sleeps */
     if (!inner->driving)
         status = bwl_client_drive(inner, until, bwl_fault_of(reterr));
     bwl_hand_over(inner);
-    inner->dispatching = false;
+    inner->dispatchers--;
     if (client->bell != NULL)
         bwl_bell_again(client->bell);
     bwl_client_unlock(inner);

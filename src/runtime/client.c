@@ -289,7 +289,7 @@ void bwl_client_alarm(bwl_client *client, bwl_timer *timer, bwl_ms at)
     bwl_timers_set(&client->timers, timer, at);
     if (client->driving && at < client->drives_until) {
         bwl_client_wake(client);
-    } else if (!client->driving && at < client->loop_sleeps_until && !client->dispatching) {
+    } else if (!client->driving && at < client->loop_sleeps_until && client->dispatchers == 0) {
         client->loop_sleeps_until = 0;
         bwl_client_tell(client);
     }
@@ -299,9 +299,9 @@ void bwl_client_alarm(bwl_client *client, bwl_timer *timer, bwl_ms at)
 
 void bwl_client_tell(bwl_client *client)
 {
-    if (client->dispatching && !client->driving)
+    if (client->dispatchers > 0 && !client->driving)
         return; /* it is the loop that does this, and it looks afterwards */
-    if (client->bell != NULL && !client->dispatching)
+    if (client->bell != NULL && client->dispatchers == 0)
         bwl_bell_ring(client->bell); /* a wake might be heard by another thread that drives */
     else if (client->reactor.epoll_fd >= 0)
         bwl_client_wake(client);

@@ -232,7 +232,8 @@ struct bwl_client {
     bwl_ms             drives_until;
     bool               gathers;     /* more is about to be asked: keep it back, see flush        */
     bwl_ms             kept_since;  /* may have been kept back; 0: nothing is: see loop.h       */
-    bool               dispatching; /* by the event loop of the caller, who looks afterwards   */
+    unsigned           dispatchers; /* threads inside bowline_dispatch, each of an event loop that
+                                     * looks at the client afterwards                          */
     bwl_ms             loop_sleeps_until; /* what that loop was told last; 0: nothing           */
     bwl_sleeper       *sleepers;
     bwl_sleeper       *idle_sleepers;

@@ -52,7 +52,7 @@ static void ring_due(bwl_client *client)
 /* The short way: see engine->await. */
 static bool await(bwl_client *client, bwl_ms until)
 {
-    if (client->engine->await == NULL || client->pending == 0 || client->dispatching)
+    if (client->engine->await == NULL || client->pending == 0 || client->dispatchers > 0)
         return false;
     client->driving      = true;
     client->drives_until = 0; /* it looks at the timers soon enough by itself */
@@ -102,7 +102,7 @@ int bwl_client_drive(bwl_client *client, bwl_ms until, bwl_fault *fault)
 bool bwl_can_keep(const bwl_client *client)
 {
     return client->keeper != NULL && client->bell == NULL && !client->driving &&
-           !client->dispatching && !client->gathers && !client->closing;
+           client->dispatchers == 0 && !client->gathers && !client->closing;
 }
 
 void bwl_gather(bwl_client *client)
@@ -280,7 +280,7 @@ static void tell_bell(bwl_client *client)
     bwl_ms at = bwl_client_next_at(client);
 
     bwl_bell_alarm(client->bell, client, at);
-    if (client->dispatching || client->keeper != NULL || at >= client->loop_sleeps_until)
+    if (client->dispatchers > 0 || client->keeper != NULL || at >= client->loop_sleeps_until)
         return;
     client->loop_sleeps_until = 0;
     bwl_client_tell(client);

@@ -112,13 +112,14 @@ static void test_bell_is_told_to_by_a_client_unless_its_loop_does_it(void **stat
 
     (void)state;
     bwl_client_lock(clients[0]);
-    clients[0]->dispatching = true;
+    clients[0]->dispatchers = 1;
     bwl_client_tell(clients[0]);
     assert_false(is_readable(fd, 0));
     clients[0]->driving = true; /* it waits inside of dispatch: then the reactor wakes it */
     bwl_client_tell(clients[0]);
     assert_true(is_readable(clients[0]->reactor.wake_fd, 0));
-    clients[0]->dispatching = clients[0]->driving = false;
+    clients[0]->dispatchers = 0;
+    clients[0]->driving     = false;
     bwl_client_unlock(clients[0]);
     dispatch();
     bwl_client_lock(clients[0]);

@@ -222,9 +222,9 @@ static void test_drive_sends_at_once_what_nobody_would_send(void **state)
     client->driving = true; /* and has sent what there was */
     assert_false(gathers_now());
     client->driving     = false;
-    client->dispatching = true;
+    client->dispatchers = 1;
     assert_false(gathers_now());
-    client->dispatching = false;
+    client->dispatchers = 0;
     static char a_bell;
     client->bell = (struct bwl_bell *)(void *)&a_bell; /* there is a loop */
     assert_false(gathers_now());

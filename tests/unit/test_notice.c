@@ -254,11 +254,11 @@ static void test_notice_rings_only_for_who_takes_them(void **state)
     assert_true(was_rung());
     renew(lock, "-LOADING no\r\n");
     assert_false(was_rung());
-    client->dispatching = true; /* the loop itself sees it */
+    client->dispatchers = 1; /* the loop itself sees it */
     renew(lock, ":1\r\n");
     renew(lock, "-LOADING no\r\n");
     assert_false(was_rung());
-    client->dispatching = false;
+    client->dispatchers = 0;
     client->bell        = NULL;
     bwl_bell_free(bell);
 }

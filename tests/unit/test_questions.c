@@ -356,6 +356,27 @@ static bool has_sleeper(bwl_client *inner)
     return inner->sleepers != NULL;
 }
 
+/* A second dispatch has nothing to do and ends first.  The thread that waits in the first one is
+ * still the one to wake, and not the loop of the caller, which does not poll meanwhile. */
+static void test_questions_thread_that_dispatches_is_told_after_another_has_dispatched(void **state)
+{
+    pthread_t dispatches;
+    bool      is_known;
+
+    (void)state;
+    assert_true(bowline_fd(client) >= 0);
+    assert_int_equal(pthread_create(&dispatches, NULL, dispatch_once, NULL), 0);
+    wait_until(is_driven);
+    assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
+    bwl_client_lock(client->inner);
+    is_known = client->inner->dispatchers == 1;
+    bwl_client_tell(client->inner);
+    bwl_client_unlock(client->inner);
+    assert_int_equal(pthread_join(dispatches, NULL), 0);
+    assert_true(is_known);
+    assert_int_equal(client->inner->dispatchers, 0);
+}
+
 /* One thread dispatches and goes away; the other one, asleep inside an acquire, must take over. */
 static void test_questions_who_stops_dispatching_hands_over(void **state)
 {
@@ -394,6 +415,7 @@ int main(void)
         CASE(test_questions_dispatch_waits_as_long_as_it_is_told),
         CASE(test_questions_without_descriptors_nothing_can_be_waited_for),
         CASE(test_questions_dispatch_has_nothing_to_do_while_another_drives),
+        CASE(test_questions_thread_that_dispatches_is_told_after_another_has_dispatched),
         CASE(test_questions_who_stops_dispatching_hands_over),
     };
 

@@ -165,7 +165,8 @@ static bwl_ms time_left(bwl_ms wait_ms, bwl_ms begun)
 
 /* A lane without a connection may get none: perhaps the server has enough of us.  So it is tried
  * once, and the rest of the time is then spent in the lane that everybody has.  There is none if
- * the first attempt took the wait and the time for one answer. */
+ * the first attempt took the wait and the time for one answer.  An acquire that does not wait has
+ * had its one attempt if the server got the question. */
 static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, const wish *w,
                              bowline_error *reterr)
 {
@@ -182,7 +183,8 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
         status       = acquire_in(lane, ret_hold, w, 0, reterr);
         wait_ms      = time_left(wait_ms, begun);
     }
-    if (is_new && !atomic_load(&lane->stands)) {
+    bool lane_stands = atomic_load(&lane->stands);
+    if (is_new && !lane_stands) {
         bwl_lane_leave(lane);
         lane = client->inner;
         bwl_lane_enter(lane);
@@ -190,7 +192,9 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
     }
     bool is_open = status == BOWLINE_BUSY || status == BOWLINE_UNREACHABLE ||
                    status == BOWLINE_REFUSED || status == BOWLINE_UNKNOWN;
-    if (is_open && (!is_new || wait_ms > -lane->settings.answer_ms))
+    bool is_sent   = status == BOWLINE_BUSY || (lane_stands && status != BOWLINE_UNREACHABLE);
+    bool was_tried = is_new && is_sent && w->wait_ms == 0;
+    if (is_open && !was_tried && (!is_new || wait_ms > -lane->settings.answer_ms))
         status = acquire_in(lane, ret_hold, w, wait_ms, reterr);
     if (status == BOWLINE_OK)
         bwl_lock_of(*ret_hold)->meeting = meeting; /* for as long as it is there */

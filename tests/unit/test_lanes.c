@@ -1,8 +1,10 @@
 /*
  * test_lanes.c -- which connection a call gets.
  *
- * Nothing is connected here: a lane is empty or not by the calls that have entered it.
+ * Nothing is connected here: a lane is empty or not by the calls that have entered it.  The last
+ * case is about what a call does that opens one; its store is a fake that says no.
  */
+#include "api/handles.h"
 #include "base/clock.h"
 #include "runtime/shards.h"
 
@@ -11,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -209,6 +212,68 @@ static void test_lanes_are_opened_as_the_first_was(void **state)
     bwl_lanes_close(&lanes);
 }
 
+/* ---- in a lane that is opened for the call --------------------------------------------------- */
+
+static unsigned asked;
+
+static int share_nothing(bwl_client *client, const bwl_client *first)
+{
+    (void)first;
+    client->store = malloc(1);
+    return client->store != NULL ? BWL_OK : BWL_STATUS_NOMEM;
+}
+
+static int prepare_nothing(bwl_lock *lock, bwl_fault *fault)
+{
+    (void)lock;
+    (void)fault;
+    return BWL_OK;
+}
+
+static void forget_nothing(bwl_lock *lock)
+{
+    (void)lock;
+}
+
+static bool say_no(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+{
+    (void)ask;
+    asked++;
+    atomic_store(&lock->client->stands, true); /* the first question has connected the lane */
+    ret_reply->answer = BWL_NO;
+    return true;
+}
+
+static void test_lanes_acquire_without_waiting_asks_once_in_a_new_lane(void **state)
+{
+    bowline_client *one  = NULL;
+    bowline_hold   *hold = NULL;
+
+    (void)state;
+    assert_int_equal(bowline_open(&one, BOWLINE_OPTIONS(.url = "thread:"), NULL), BOWLINE_OK);
+    bwl_client *inner     = one->inner;
+    bwl_engine  engine    = *inner->engine;
+    asked                 = 0;
+    engine.protocol       = &bwl_token;
+    engine.has_lease      = true;
+    engine.share          = share_nothing;
+    engine.prepare        = prepare_nothing;
+    engine.ask            = say_no;
+    engine.forget         = forget_nothing;
+    inner->engine         = &engine;
+    inner->settings.keeps = true;
+    atomic_store(&one->lanes.usable, 2);
+    bwl_lane_enter(inner);
+    int status =
+        bowline_acquire(&hold, one, "n", BOWLINE_ACQUIRE(.wait_ms = BOWLINE_NO_WAIT), NULL);
+    bwl_lane_leave(inner);
+    bool is_open = bwl_lane_at(one, 1) != NULL;
+    bowline_close(one); /* before its engine is gone */
+    assert_int_equal(status, BOWLINE_BUSY);
+    assert_true(is_open);
+    assert_int_equal(asked, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +288,7 @@ int main(void)
         cmocka_unit_test(test_lanes_without_a_connection_there_is_one),
         cmocka_unit_test(test_lanes_one_that_cannot_connect_is_left_alone),
         cmocka_unit_test(test_lanes_are_opened_as_the_first_was),
+        cmocka_unit_test(test_lanes_acquire_without_waiting_asks_once_in_a_new_lane),
     };
 
     return cmocka_run_group_tests_name("lanes", tests, NULL, NULL);

@@ -196,7 +196,8 @@ BOWLINE_API const char *bowline_client_risk(const bowline_client *client);
  * with the lease), UNREACHABLE, REFUSED (it answered with an error; see the text), USAGE,
  * UNSUPPORTED, NOMEM, SYSTEM, FORKED.
  * Blocks for the wait, and for one answer of the server (timeout= of the URL) on top, also when the
- * server cannot be reached or is silent.  Free with bowline_release.
+ * server cannot be reached or is silent.  With `reterr`, BUSY and TIMEOUT ask the server one more
+ * question, who holds the lock, in what is left of that time.  Free with bowline_release.
  * Any thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int bowline_acquire(bowline_hold **ret_hold, bowline_client *client,
                                                    const char                    *name,

@@ -132,6 +132,36 @@ static void test_describe_text_of_busy_says_who(void **state)
     assert_null(none);
 }
 
+static unsigned looks;
+
+static bool look_and_hear_nothing(bwl_lock *lock)
+{
+    (void)lock;
+    looks++;
+    return false;
+}
+
+/* The question who has it is asked within the time that the caller has granted for one answer: a
+ * server that falls silent then delays BUSY by no more, and does not change it. */
+static void test_describe_ends_with_the_time_for_the_answer(void **state)
+{
+    bowline_hold *hold;
+    bowline_hold *none = NULL;
+
+    (void)state;
+    says = (bwl_holder){ .held = true, .user = "ann" };
+    assert_int_equal(bowline_acquire(&hold, client, "n", NULL, &error), BOWLINE_OK);
+    engine.look                       = look_and_hear_nothing;
+    client->inner->settings.answer_ms = 20;
+    looks                             = 0;
+    assert_int_equal(bowline_acquire(&none, client, "n", NULL, &error), BOWLINE_BUSY);
+    assert_int_equal(looks, 1);
+    assert_string_equal(error.text, "n is held by someone else");
+    assert_int_equal(bowline_acquire(&none, client, "n", NULL, NULL), BOWLINE_BUSY);
+    assert_int_equal(looks, 1);
+    assert_int_equal(client->inner->locks_count, 1);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_client, close_client)
 
 int main(void)
@@ -141,6 +171,7 @@ int main(void)
         CASE(test_describe_says_nothing_of_who_is_gone_or_cannot_be_asked),
         CASE(test_describe_longest_texts_are_cut),
         CASE(test_describe_text_of_busy_says_who),
+        CASE(test_describe_ends_with_the_time_for_the_answer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,27 @@
  */
 #include "redis_fixture.h"
 
+/* ---- closing -------------------------------------------------------------------------------- */
+
+/* The connection is new and no request was in flight on it.  A push is still unread. */
+static void test_redis_ask_close_after_a_reconnect_without_a_request(void **state)
+{
+    static bwl_operation operation;
+    char                 token[BWL_TOKEN_MAX + 1];
+
+    (void)state;
+    spy.extends    = false; /* such a hold cannot be verified on the new connection */
+    bwl_lock *lock = held_lock("n", &operation);
+    memcpy(token, lock->hold.claim.token, sizeof token);
+    hang_up();
+    greet();
+    assert_int_equal(store->questions_room, 0);
+    says(">1\r\n$4\r\nnoop\r\n");
+    store->heard_at = 0;
+    close_client();
+    expect("CLIENT REPLY OFF\nEVAL #delete_if_mine 1 bowline:{n} %s", token);
+}
+
 /* ---- in order -------------------------------------------------------------------------------- */
 
 static void test_redis_ask_nothing_is_asked_before_the_greeting_is_answered(void **state)
@@ -336,6 +357,7 @@ static void test_redis_ask_look_that_is_cancelled_is_answered_all_the_same(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(test_redis_ask_close_after_a_reconnect_without_a_request),
         CASE(test_redis_ask_nothing_is_asked_before_the_greeting_is_answered),
         CASE(test_redis_ask_answer_belongs_to_the_oldest_question),
         CASE(test_redis_ask_ready_connection_is_asked_at_once),

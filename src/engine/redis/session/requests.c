@@ -305,7 +305,7 @@ static int write_questions(bwl_redis_store *store, bwl_fault *fault)
 
     if (store->client->gathers && ++store->kept_back < BWL_BATCH_MAX)
         return BWL_OK; /* more is about to come that may go out with it */
-    if (closing && !write_reply_off(store))
+    if (closing && store->questions_count > 0 && !write_reply_off(store))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "too much is waiting to be sent to %s",
                         store->where);
     while (first > 0 && !bwl_redis_nth(store, first - 1)->written)

@@ -182,6 +182,7 @@ struct bwl_redis_store {
 /* The nth question of the ring. */
 static inline bwl_redis_open_question *bwl_redis_nth(const bwl_redis_store *store, size_t n)
 {
+    assert(store->questions_room > 0);
     return &store->questions[(store->questions_first + n) % store->questions_room];
 }
 

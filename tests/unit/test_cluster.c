@@ -36,6 +36,28 @@ static void test_cluster_slot_is_the_servers(void **state)
     assert_int_equal(bwl_cluster_slot("\0", 1), 0);
 }
 
+/* The definition: one bit after the other. */
+static uint16_t crc16_by_bits(const unsigned char *bytes, size_t size)
+{
+    uint32_t crc = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        crc ^= (uint32_t)bytes[i] << 8;
+        for (unsigned bit = 0; bit < 8; bit++)
+            crc = (crc & 0x8000) != 0 ? crc << 1 ^ 0x1021 : crc << 1;
+    }
+    return (uint16_t)crc;
+}
+
+static void test_cluster_slot_of_all_pairs_of_bytes_is_the_crc_by_bits(void **state)
+{
+    (void)state;
+    for (unsigned pair = 0; pair <= 0xffff; pair++) {
+        unsigned char key[] = { (unsigned char)(pair >> 8), (unsigned char)pair };
+        assert_int_equal(bwl_cluster_slot((const char *)key, 2), crc16_by_bits(key, 2) & 16383);
+    }
+}
+
 static void test_cluster_slot_is_that_of_the_hash_tag(void **state)
 {
     (void)state;
@@ -263,6 +285,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cluster_slot_is_the_servers),
+        cmocka_unit_test(test_cluster_slot_of_all_pairs_of_bytes_is_the_crc_by_bits),
         cmocka_unit_test(test_cluster_slot_is_that_of_the_hash_tag),
         cmocka_unit_test(test_cluster_keys_of_one_name_have_one_slot),
         cmocka_unit_test(test_cluster_words),

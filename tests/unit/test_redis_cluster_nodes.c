@@ -154,11 +154,23 @@ static void test_cluster_place_is_used_again_when_there_are_too_many(void **stat
     assert_int_equal(cluster()->nodes_count, BWL_CLUSTER_NODES_MAX);
 }
 
+/* A request takes the slot from its lock: it is not computed from the key again. */
+static void test_cluster_lock_keeps_the_slot_of_its_key(void **state)
+{
+    (void)state;
+    bwl_lock *lock = lock_named("a");
+    assert_int_equal(bwl_redis_slot_of(lock), slot_of("a"));
+    ((bwl_redis_part *)lock->part)->cluster_slot = 7;
+    assert_int_equal(bwl_redis_slot_of(lock), 7);
+    assert_int_not_equal(bwl_redis_slot_of(lock_named("b")), slot_of("a"));
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, play, play_is_over)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(test_cluster_lock_keeps_the_slot_of_its_key),
         CASE(test_cluster_nodes_are_asked_in_turn),
         CASE(test_cluster_node_is_asked_that_can_answer_first),
         CASE(test_cluster_node_is_not_asked_instead_of_itself),

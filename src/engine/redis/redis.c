@@ -20,14 +20,10 @@
 enum { NS_IN_MS = 1000000 };
 
 /* Only a template can make a key that is not a lock's. */
-static int check_key(const bwl_lock *lock, bwl_fault *fault)
+static int check_key(const bwl_redis_store *store, const char *key, size_t size, bwl_fault *fault)
 {
-    const bwl_redis_store *store = lock->client->store;
-    char                   key[BWL_KEY_MAX];
-
     if (store->key_template == NULL)
         return BWL_OK;
-    size_t      size  = bwl_key_write(key, store->key_template, lock->name, lock->name_size);
     const char *wrong = bwl_key_fault(key, size);
     if (wrong == NULL && bwl_redis_listens(store))
         wrong = bwl_key_queue_fault(store->key_template, key, size);
@@ -36,11 +32,17 @@ static int check_key(const bwl_lock *lock, bwl_fault *fault)
 
 static int redis_prepare(bwl_lock *lock, bwl_fault *fault)
 {
-    int status = check_key(lock, fault);
+    const bwl_redis_store *store = lock->client->store;
+    bwl_redis_part        *part  = lock->part;
+    char                   key[BWL_KEY_MAX];
+    size_t size   = bwl_key_write(key, store->key_template, lock->name, lock->name_size);
+    int    status = check_key(store, key, size, fault);
 
     if (status < 0)
         return status;
-    *(bwl_redis_part *)lock->part = (bwl_redis_part){ .looker = NULL };
+    *part = (bwl_redis_part){ .looker = NULL };
+    if (store->cluster != NULL)
+        part->cluster_slot = bwl_cluster_slot(key, size);
     return BWL_OK;
 }
 

@@ -57,6 +57,7 @@ typedef struct bwl_redis_part {
     struct bwl_redis_store *home;  /* of a cluster: the node that has it; NULL: none said so     */
     struct bwl_redis_store *giver; /* likewise: the last node that said YES, ...                 */
     uint64_t                gave;  /* ... and as which of its processes, counted by its store    */
+    uint16_t  cluster_slot;        /* likewise: the slot of its key                            */
     bool      is_sought;           /* elsewhere, as its node cannot be reached                    */
     bwl_lock *next_kept;           /* behind it in line for a section, or for the replicas        */
     uint32_t  kept_tag;            /* of its question there                                       */

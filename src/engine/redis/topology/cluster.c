@@ -171,17 +171,19 @@ unsigned bwl_redis_adviser(bwl_cluster *cluster, unsigned but)
     return best;
 }
 
-uint16_t bwl_redis_slot_of(const bwl_redis_store *store, const bwl_lock *lock)
+static bwl_redis_part *part_of(const bwl_lock *lock)
 {
-    char   key[BWL_KEY_MAX];
-    size_t size = bwl_key_write(key, store->key_template, lock->name, lock->name_size);
+    return lock->part;
+}
 
-    return bwl_cluster_slot(key, size);
+uint16_t bwl_redis_slot_of(const bwl_lock *lock)
+{
+    return part_of(lock)->cluster_slot;
 }
 
 static unsigned place_for(bwl_cluster *cluster, const bwl_lock *lock)
 {
-    unsigned owner = cluster->owners[bwl_redis_slot_of(cluster->pattern, lock)];
+    unsigned owner = cluster->owners[bwl_redis_slot_of(lock)];
 
     if (owner != BWL_NOBODY && !bwl_redis_is_suspect(node_at(cluster, owner)->store))
         return owner;
@@ -192,11 +194,6 @@ static unsigned place_for(bwl_cluster *cluster, const bwl_lock *lock)
         return owner;
     cluster->turn = (cluster->turn + 1) % cluster->nodes_count;
     return 1 + cluster->turn;
-}
-
-static bwl_redis_part *part_of(const bwl_lock *lock)
-{
-    return lock->part;
 }
 
 bwl_redis_store *bwl_redis_store_for(bwl_lock *lock, unsigned node)

@@ -81,8 +81,8 @@ int  bwl_redis_take_nodes(bwl_redis_store *store, const bwl_url *url, bwl_fault 
 int  bwl_redis_share_nodes(bwl_redis_store *store, const bwl_redis_store *its);
 void bwl_redis_free_nodes(bwl_redis_store *store); /* of the one that never connects           */
 
-/* The slot of its keys. */
-uint16_t bwl_redis_slot_of(const bwl_redis_store *store, const bwl_lock *lock);
+/* The slot of its keys, which was computed when the lock was made. */
+uint16_t bwl_redis_slot_of(const bwl_lock *lock);
 
 /* Where a question about this lock goes now; of several servers, to that one.  NULL: out of
  * memory. */

@@ -18,10 +18,9 @@ void bwl_redis_slot_tag(const bwl_redis_store *store, const bwl_lock *lock,
 {
     ret_tag[0] = '\0';
     if (store->cluster != NULL)
-        (void)snprintf(
-            ret_tag, BWL_QUEUE_TAG_MAX + 1, "{%u}",
-            (unsigned)bwl_cluster_tag(&store->cluster->tags, bwl_redis_slot_of(store, lock)) %
-                1000000);
+        (void)snprintf(ret_tag, BWL_QUEUE_TAG_MAX + 1, "{%u}",
+                       (unsigned)bwl_cluster_tag(&store->cluster->tags, bwl_redis_slot_of(lock)) %
+                           1000000);
 }
 
 void bwl_redis_slot_inbox(const bwl_redis_store *store, const char *tag,
@@ -91,7 +90,7 @@ static uint8_t due_for(const bwl_redis_store *store, const bwl_redis_open_questi
 
     if (store->slots == NULL || !uses_slot(q))
         return 0;
-    return (uint8_t)(wanted & ~(unsigned)store->slots[bwl_redis_slot_of(store, q->lock)]);
+    return (uint8_t)(wanted & ~(unsigned)store->slots[bwl_redis_slot_of(q->lock)]);
 }
 
 bool bwl_redis_slot_is_due(const bwl_redis_store *store, const bwl_redis_open_question *question)
@@ -102,7 +101,7 @@ bool bwl_redis_slot_is_due(const bwl_redis_store *store, const bwl_redis_open_qu
 bool bwl_redis_slot_write(bwl_redis_store *store, bwl_redis_open_question *q)
 {
     uint8_t         due  = due_for(store, q);
-    uint16_t        slot = bwl_redis_slot_of(store, q->lock);
+    uint16_t        slot = bwl_redis_slot_of(q->lock);
     char            tag[BWL_QUEUE_TAG_MAX + 1];
     char            inbox[BWL_QUEUE_INBOX_MAX + 1];
     bwl_resp_writer writer;
@@ -176,7 +175,7 @@ static bwl_answer heard(bwl_redis_store *store, bwl_redis_open_question *q, cons
     q->prepares = false;
     q->written  = false;
     if (answer == BWL_YES)
-        store->slots[bwl_redis_slot_of(store, q->lock)] |= BWL_SLOT_FLOOR | BWL_SLOT_KNOWN;
+        store->slots[bwl_redis_slot_of(q->lock)] |= BWL_SLOT_FLOOR | BWL_SLOT_KNOWN;
     return answer;
 }
 
@@ -222,7 +221,7 @@ bool bwl_redis_slot_is_new(bwl_redis_store *store, const bwl_lock *lock)
         return false;
     if (store->client->latest >= store->slots_new_until)
         none_is_new(store);
-    return (store->slots[bwl_redis_slot_of(store, lock)] & BWL_SLOT_NEW) != 0;
+    return (store->slots[bwl_redis_slot_of(lock)] & BWL_SLOT_NEW) != 0;
 }
 
 void bwl_redis_slot_forget(bwl_redis_store *store, uint16_t slot)
@@ -243,7 +242,7 @@ void bwl_redis_slot_has_gone(bwl_redis_store *store, bwl_bytes tag)
     for (bwl_lock *lock = store->client->locks; lock != NULL; lock = next) {
         bwl_lock_pin(lock);
         if (!bwl_lock_is_seat(lock) && bwl_hold_is_sought(&lock->hold) &&
-            bwl_redis_is_home(store, lock) && bwl_redis_slot_of(store, lock) == slot)
+            bwl_redis_is_home(store, lock) && bwl_redis_slot_of(lock) == slot)
             bwl_lock_event(lock, (bwl_event){ .kind = BWL_DOWN });
         next = lock->next;
         bwl_lock_unpin(lock);

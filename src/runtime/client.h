@@ -6,9 +6,8 @@
  * machine: from the moment it is sought until nothing of it is left in the store.  The caller looks
  * at it through an operation (an acquire, extend or release under way).
  *
- * Who waits, drives: a thread that waits for its operation dispatches events for all; when a second
- * one comes it sleeps until its own operation has ended or the first one leaves.  No thread switch
- * is needed in the common case, and no thread of our own.
+ * A blocked caller runs the event loop for every thread of the client; others sleep until their
+ * own operation has ended or the first one leaves.  The common case needs no thread switch.
  *
  * Locks: `client->mutex` guards everything here; functions whose comment says "locked" are
  * called with it held.  It is not held while waiting for events.

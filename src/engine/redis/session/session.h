@@ -1,31 +1,18 @@
 /*
- * session.h -- what the files of the Redis engine share: one server, one connection, the queue
- * of questions.
+ * session.h -- what the files of the Redis engine share: one server, one connection, its pipeline
+ * of requests.
  *
- *      open.c     from a URL to a store: host, password, TLS, key template
- *      sessions.c   the stores of a client: most have one
- *      rules.c    from a URL to a protocol: whose rules, keys and values, and at what risk
- *      discovery.c     of a service with sentinels: where its primary is
- *      cluster.c  of a cluster: which of its nodes is asked; a store for each of them
- *      redirect.c   of a cluster: a question that is sent on; slots.c: one that waits
- *      connect.c  from nothing to a connection: names, addresses, pauses, lateness
- *      handshake.c    from a fresh connection to one that may be asked: HELLO, INFO, SELECT
- *      handshake_resp2.c    the same with a server that does not know HELLO
- *      push_channel.c    of a protocol with a queue: how who waits is told that it is his turn
- *      requests.c      questions out, answers in
- *      complete.c   what becomes of them, also when the connection breaks
- *      pipeline.c     the questions, the oldest first
- *      write.c    a question as the bytes that ask it
- *      renewal_batch.c    many renewals as one call of a script
- *      replication_barrier.c     do the replicas have it?
- *      transaction.c    one section between WATCH and EXEC at a time
- *      update.c  the same for an update, on a connection of its own
- *      await.c    waiting for an answer in the connection itself, see spin.h
- *      force_release.c    ending the hold that a look has seen, whosever it is
- *      who.c      of a protocol with a queue: who we are, and who has a lock
- *      revalidate.c     what a new connection means for the locks that are held
- *      quorum.c     a lock on most of several servers: a store for each of them
- *      redis.c          the engine's table
+ *      connect.c               dials, backs off after a failure, notices what is late
+ *      handshake.c             HELLO, INFO, SELECT; handshake_resp2.c for a server without HELLO
+ *      requests.c              requests out, replies in
+ *      pipeline.c              the requests in flight, oldest first
+ *      write.c                 a request as bytes; renewal_batch.c: many renewals as one script
+ *      complete.c              how a request ends, also when the connection breaks
+ *      push_channel.c          pushes to those who wait for a queued lock; key_tracking.c: by key
+ *      replication_barrier.c   WAIT for replicas
+ *      transaction.c           one WATCH ... EXEC at a time
+ *      await.c                 waiting for a reply in the connection itself, see runtime/spin.h
+ *      revalidate.c            what a new connection means for the locks that are held
  *
  *      DOWN --wanted--> RESTING --> RESOLVING --> CONNECTING --> GREETING --all answered--> READY
  *        ^                                                                                    |

@@ -6,6 +6,7 @@
  * asked and not before; from each answer the holder that the caller is shown.
  */
 #include "redis_fixture.h"
+#include "engine/redis/topology/quorum.h"
 
 #include "base/fork_guard.h"
 
@@ -249,6 +250,54 @@ static void test_redis_child_that_closes_says_nothing_and_harms_nothing(void **s
     assert_int_equal(operation.ended, BWL_RELEASED);
 }
 
+/* ---- holder queries of several servers ------------------------------------------------------- */
+
+/* Sanitizers end a program that asks for too much memory, unless they are told that it is meant. */
+const char *__asan_default_options(void);
+const char *__tsan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
+const char *__tsan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
+/* The pipeline is full, and cannot be made larger. */
+static void has_no_memory(bwl_redis_store *full)
+{
+    full->questions_count = full->questions_room = SIZE_MAX / 8;
+}
+
+static bwl_operation looking;
+
+/* No TCP connection goes to a group address: connect() fails at once.  So no reply is outstanding
+ * when the last request cannot be made. */
+static void test_holder_query_ends_when_nodes_fail_at_once_and_memory_ends(void **state)
+{
+    static const bwl_settings nothing;
+    const bwl_terms terms = { .lease_ms = 10000, .max_hold_ms = BWL_NEVER, .answer_ms = 1000 };
+    bwl_lock       *asked = NULL;
+
+    (void)state;
+    close_client();
+    assert_int_equal(bwl_client_open(&client, &nothing, false,
+                                     "redlock://224.0.0.1,224.0.0.2,224.0.0.3", &fault),
+                     BWL_OK);
+    bwl_client_lock(client);
+    assert_int_equal(bwl_lock_new(&asked, client, "n", &terms, &fault), BWL_OK);
+    has_no_memory(bwl_redis_store_of(client, 2));
+    bwl_lock_look(asked, &looking);
+    bwl_redis_store_of(client, 2)->questions_count = 0;
+    bwl_redis_store_of(client, 2)->questions_room  = 0;
+    assert_int_equal(client->pending, 0);
+    assert_int_equal(looking.ended, BWL_RELEASED);
+    assert_int_equal(client->engine->who(asked, &holder, &fault), BWL_STATUS_UNREACHABLE);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, play, play_is_over)
 
 int main(void)
@@ -264,6 +313,7 @@ int main(void)
         CASE(test_redis_close_sends_the_releases_and_waits_for_nothing),
         CASE(test_redis_close_takes_back_what_is_still_being_asked_for),
         CASE(test_redis_child_that_closes_says_nothing_and_harms_nothing),
+        CASE(test_holder_query_ends_when_nodes_fail_at_once_and_memory_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -293,8 +293,8 @@ static bool redis_look(bwl_lock *lock)
         else
             part->looker[i].answer = BWL_UNSENT;
     }
-    if (open > 0)
-        return false;
+    if (open > 0) /* if only the last could not be asked, no reply to come would complete it */
+        return lock->operation != NULL && bwl_redis_has_seen(lock);
     free(part->looker);
     part->looker = NULL;
     return true;

@@ -1,8 +1,9 @@
 /*
  * test_cpus.c -- how many CPUs this process may use: its affinity mask, and the limits of control
- * groups, which are directories made here.
+ * groups, which are directories made here; and that spinning goes by it.
  */
 #include "base/cpus.h"
+#include "runtime/spin.h"
 
 #include <sched.h>
 #include <setjmp.h>
@@ -136,6 +137,24 @@ static void test_cpus_process_with_a_mask_of_one_cpu_has_one(void **state)
     assert_in_range(bwl_cpus_usable(), 1, (uintmax_t)sysconf(_SC_NPROCESSORS_CONF));
 }
 
+/* The count is kept: no other case may ask for it before. */
+static void test_cpus_spinning_counts_those_of_the_mask(void **state)
+{
+    int status;
+
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        cpu_set_t mask;
+        CPU_ZERO(&mask);
+        CPU_SET((unsigned)sched_getcpu(), &mask);
+        bool is_set = sched_setaffinity(0, sizeof mask, &mask) == 0;
+        _exit(is_set && bwl_spin_real.cpus() == 1 ? 7 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), 7);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, make_groups, remove_groups)
 
 int main(void)
@@ -146,6 +165,7 @@ int main(void)
         CASE(test_cpus_least_limit_of_all_groups_above_counts),
         CASE(test_cpus_group_is_found_beside_those_of_version_one),
         CASE(test_cpus_process_with_a_mask_of_one_cpu_has_one),
+        CASE(test_cpus_spinning_counts_those_of_the_mask),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +17,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -467,30 +465,11 @@ static void test_spin_receives_without_a_descriptor_for_the_cpu_count(void **sta
     (void)close(pair[1]);
 }
 
-/* Comes first: the count is kept, and a child of fork has that of its parent. */
-static void test_spin_counts_the_cpus_of_its_affinity_mask(void **state)
-{
-    int status;
-
-    (void)state;
-    pid_t child = fork();
-    if (child == 0) {
-        cpu_set_t mask;
-        CPU_ZERO(&mask);
-        CPU_SET((unsigned)sched_getcpu(), &mask);
-        bool is_set = sched_setaffinity(0, sizeof mask, &mask) == 0;
-        _exit(is_set && bwl_spin_real.cpus() == 1 ? 7 : 1);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(WEXITSTATUS(status), 7);
-}
-
 #define CASE(name) cmocka_unit_test_setup(name, begin)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_spin_counts_the_cpus_of_its_affinity_mask),
         CASE(test_spin_sleeps_until_it_knows),
         CASE(test_spin_smooths_as_tcp_does),
         CASE(test_spin_lasts_for_a_usual_answer),

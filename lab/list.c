@@ -1,9 +1,9 @@
 /*
  * list.c -- `bowline-lab list`: what can be tried, what may go wrong, what must not happen.
  */
-#include "lab/many.h"
-#include "lab/output.h"
-#include "lab/subject.h"
+#include "lab/world/many.h"
+#include "lab/base/output.h"
+#include "lab/scenario/subject.h"
 #include "lab/verbs.h"
 #include <stdlib.h>
 

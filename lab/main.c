@@ -2,7 +2,7 @@
  * main.c -- bowline-lab: explores what a lock does when everything happens at the worst moment.
  */
 #include "lab/options.h"
-#include "lab/output.h"
+#include "lab/base/output.h"
 #include "lab/verbs.h"
 #include <stdlib.h>
 

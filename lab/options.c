@@ -3,8 +3,8 @@
  */
 #include "lab/options.h"
 #include "core/nearest.h"
-#include "lab/names.h"
-#include "lab/say.h"
+#include "lab/report/names.h"
+#include "lab/base/say.h"
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,12 +2,12 @@
  * options.h -- what can be said to bowline-lab.
  *
  * There is one table of commands and one of options; help, getopt_long and the guesses at what was
- * meant are made from them.  Faults have their options from lab/budget.h.
+ * meant are made from them.  Faults have their options from lab/world/budget.h.
  */
 #ifndef BWL_LAB_OPTIONS_H
 #define BWL_LAB_OPTIONS_H
 
-#include "lab/explore.h"
+#include "lab/search/explore.h"
 #include <stdio.h>
 
 /* X(NAME, operands, what it does) */

@@ -17,9 +17,9 @@
  * After each answer the real one is compared with the model's.  As soon as one differs the play is
  * over, because the rest of the schedule is about another world.
  */
-#include "lab/names.h"
-#include "lab/output.h"
-#include "lab/stage.h"
+#include "lab/report/names.h"
+#include "lab/base/output.h"
+#include "lab/replay/stage.h"
 #include "lab/verbs.h"
 #include <errno.h>
 #include <inttypes.h>

@@ -5,8 +5,8 @@
  * of steps.  Exit 0 only if each came out so: a planted fault that is not found is a failure too.
  */
 #include "core/nearest.h"
-#include "lab/draw.h"
-#include "lab/say.h"
+#include "lab/report/draw.h"
+#include "lab/base/say.h"
 #include "lab/verbs.h"
 #include <inttypes.h>
 #include <stdlib.h>

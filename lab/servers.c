@@ -5,9 +5,9 @@
  * asks what then happens: nothing is expected, and a law that breaks is told and drawn.
  */
 #include "core/nearest.h"
-#include "lab/many.h"
-#include "lab/output.h"
-#include "lab/say.h"
+#include "lab/world/many.h"
+#include "lab/base/output.h"
+#include "lab/base/say.h"
 #include "lab/verbs.h"
 #include <inttypes.h>
 #include <stdlib.h>

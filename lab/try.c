@@ -2,15 +2,15 @@
  * try.c -- `bowline-lab try`: the smallest budget of faults that breaks each law, and a shortest
  * schedule that does it.
  */
-#include "lab/draw.h"
-#include "lab/grow.h"
-#include "lab/mermaid.h"
-#include "lab/names.h"
-#include "lab/output.h"
-#include "lab/progress.h"
-#include "lab/record.h"
-#include "lab/subject.h"
-#include "lab/svg.h"
+#include "lab/report/draw.h"
+#include "lab/base/grow.h"
+#include "lab/report/mermaid.h"
+#include "lab/report/names.h"
+#include "lab/base/output.h"
+#include "lab/report/progress.h"
+#include "lab/report/record.h"
+#include "lab/scenario/subject.h"
+#include "lab/report/svg.h"
 #include "lab/verbs.h"
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef TEST_MODEL_MUTANTS_H
 #define TEST_MODEL_MUTANTS_H
 
-#include "lab/model_redis.h"
+#include "lab/model/redis.h"
 #include <string.h>
 
 #define MUTANT(name)                                                                         \

@@ -6,8 +6,8 @@
 #ifndef TEST_QUEUE_MUTANTS_H
 #define TEST_QUEUE_MUTANTS_H
 
-#include "lab/model_queue.h"
-#include "lab/twist.h"
+#include "lab/model/queue.h"
+#include "lab/model/twist.h"
 
 typedef void queue_mutation(bwl_model_redis *r, const bwl_model_redis *before,
                             const bwl_queue_question *q, bwl_queue_reply *reply);

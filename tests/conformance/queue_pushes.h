@@ -4,7 +4,7 @@
 #ifndef TEST_QUEUE_PUSHES_H
 #define TEST_QUEUE_PUSHES_H
 
-#include "lab/model_queue.h"
+#include "lab/model/queue.h"
 #include "engine/redis/wire/queue.h"
 #include "tests/lib/wire.h"
 

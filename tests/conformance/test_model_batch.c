@@ -9,9 +9,9 @@
  * Where the server fails the call, nothing has changed.  BOWLINE_WORDS_SEED and BOWLINE_WORDS_RUNS
  * as in test_model_redis.c.
  */
-#include "lab/dice.h"
-#include "lab/model_words.h"
-#include "lab/twist.h"
+#include "lab/base/dice.h"
+#include "lab/model/words.h"
+#include "lab/model/twist.h"
 #include "engine/redis/wire/batch.h"
 #include "engine/redis/wire/scripts.h"
 #include "tests/lib/frozen.h"

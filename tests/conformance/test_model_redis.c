@@ -10,7 +10,7 @@
  * And the test is tested: with a mistake planted in the model, it must find a difference.
  */
 #include "tests/lib/model_play.h"
-#include "lab/dice.h"
+#include "lab/base/dice.h"
 #include "tests/conformance/model_mutants.h"
 #include "tests/lib/server.h"
 #include "tests/lib/testing.h"

@@ -9,8 +9,8 @@
  */
 #include "core/stamps.h"
 #include "core/token.h"
-#include "lab/dice.h"
-#include "lab/model_words.h"
+#include "lab/base/dice.h"
+#include "lab/model/words.h"
 #include "engine/redis/wire/words.h"
 #include "tests/conformance/words_mutants.h"
 #include "tests/lib/frozen.h"

@@ -6,7 +6,7 @@
 #define TEST_WORDS_MUTANTS_H
 
 #include "core/stamps.h"
-#include "lab/model_words.h"
+#include "lab/model/words.h"
 
 typedef void mutation(bwl_model_redis *r, const bwl_model_redis *before,
                       const bwl_model_question *q, bwl_model_reply *reply);

@@ -4,7 +4,7 @@
  *
  * That each scenario ends as its table says is seen by `bowline-lab run`, beside this.
  */
-#include "lab/explore.h"
+#include "lab/search/explore.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

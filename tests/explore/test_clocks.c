@@ -2,10 +2,10 @@
  * test_clocks.c -- clients with clocks and leases of their own, and servers that say that they were
  * started anew: what of it tells worlds apart, and what it does to a hold.
  */
-#include "lab/canon.h"
-#include "lab/client_clock.h"
-#include "lab/dice.h"
-#include "lab/explore.h"
+#include "lab/world/canon.h"
+#include "lab/world/client_clock.h"
+#include "lab/base/dice.h"
+#include "lab/search/explore.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,11 +4,11 @@
  *
  * The scenarios themselves are run by `bowline-lab run --tap`, beside this.
  */
-#include "lab/canon.h"
-#include "lab/draw.h"
-#include "lab/explore.h"
-#include "lab/model_words.h"
-#include "lab/token_number.h"
+#include "lab/world/canon.h"
+#include "lab/report/draw.h"
+#include "lab/search/explore.h"
+#include "lab/model/words.h"
+#include "lab/base/token_number.h"
 #include "core/text.h"
 
 #include <setjmp.h>

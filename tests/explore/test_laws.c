@@ -6,8 +6,8 @@
  * less than a client believes, which HONEST sees earlier; KEEPS, NOT STUCK: whoever breaks them
  * leaves a key behind, or a call without an end.
  */
-#include "lab/canon.h"
-#include "lab/explore.h"
+#include "lab/world/canon.h"
+#include "lab/search/explore.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,12 +5,12 @@
  * one that the lab itself never writes.  The names come from whoever wrote a protocol of his own,
  * and none may get out of its place.
  */
-#include "lab/draw.h"
-#include "lab/json.h"
-#include "lab/matrix.h"
-#include "lab/mermaid.h"
-#include "lab/record.h"
-#include "lab/svg.h"
+#include "lab/report/draw.h"
+#include "lab/report/json.h"
+#include "lab/report/matrix.h"
+#include "lab/report/mermaid.h"
+#include "lab/report/record.h"
+#include "lab/report/svg.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

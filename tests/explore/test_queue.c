@@ -6,12 +6,12 @@
  * scenarios are run by `bowline-lab run`.
  */
 #include "lib/slow_build.h"
-#include "lab/canon.h"
-#include "lab/explore.h"
-#include "lab/model_queue.h"
-#include "lab/mutant_queue.h"
-#include "lab/token_number.h"
-#include "lab/waiting.h"
+#include "lab/world/canon.h"
+#include "lab/search/explore.h"
+#include "lab/model/queue.h"
+#include "lab/mutant/queue.h"
+#include "lab/base/token_number.h"
+#include "lab/world/waiting.h"
 #include "protocol/protocol.h"
 
 #include <setjmp.h>

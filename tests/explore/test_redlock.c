@@ -4,7 +4,7 @@
  * broken in the shortest schedule that does it.
  */
 #include "lib/slow_build.h"
-#include "lab/many.h"
+#include "lab/world/many.h"
 #include "protocol/protocol.h"
 
 #include <setjmp.h>

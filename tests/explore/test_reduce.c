@@ -2,10 +2,10 @@
  * test_reduce.c -- fewer worlds, the same verdict: and what that rests on, step by step.
  */
 #include "lib/slow_build.h"
-#include "lab/canon.h"
-#include "lab/dice.h"
-#include "lab/explore.h"
-#include "lab/reduce.h"
+#include "lab/world/canon.h"
+#include "lab/base/dice.h"
+#include "lab/search/explore.h"
+#include "lab/search/reduce.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,12 +2,12 @@
  * test_search.c -- how a search keeps what it has seen: all of it, in the memory that it was given,
  * and with an honest word when that was not enough.
  */
-#include "lab/dice.h"
-#include "lab/estimate.h"
-#include "lab/explore.h"
-#include "lab/frontier.h"
-#include "lab/live.h"
-#include "lab/seen.h"
+#include "lab/base/dice.h"
+#include "lab/search/estimate.h"
+#include "lab/search/explore.h"
+#include "lab/search/frontier.h"
+#include "lab/search/live.h"
+#include "lab/search/seen.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

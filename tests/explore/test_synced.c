@@ -4,8 +4,8 @@
  *
  * The scenarios themselves are run by `bowline-lab run`.
  */
-#include "lab/explore.h"
-#include "lab/mutant_synced.h"
+#include "lab/search/explore.h"
+#include "lab/mutant/synced.h"
 #include "protocol/protocol.h"
 #include "protocol/store/redis.h"
 

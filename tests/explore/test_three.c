@@ -3,7 +3,7 @@
  * long as all other laws together, so it has a program of its own.
  */
 #include "lib/slow_build.h"
-#include "lab/explore.h"
+#include "lab/search/explore.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

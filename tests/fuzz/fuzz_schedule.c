@@ -11,8 +11,8 @@
  * The bytes are judged in a copy of exactly their size, so that the address sanitizer sees a look
  * beyond it.  The seeds are in corpus/schedule.
  */
-#include "lab/output.h"
-#include "lab/record.h"
+#include "lab/base/output.h"
+#include "lab/report/record.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -164,6 +164,15 @@ def compile_alone(compiler, language, standard, text):
         ("include/bowline/a.h", "core/b.h"),
         ("lab/a.c", "engine/redis/session/b.h"),
         ("lab/a.c", "api/b.h"),
+        ("lab/base/a.c", "lab/model/b.h"),
+        ("lab/model/a.c", "lab/world/b.h"),
+        ("lab/world/a.c", "lab/search/b.h"),
+        ("lab/world/a.c", "lab/scenario/b.h"),
+        ("lab/world/a.c", "engine/redis/wire/b.h"),
+        ("lab/mutant/a.c", "lab/scenario/b.h"),
+        ("lab/search/a.c", "lab/report/b.h"),
+        ("lab/scenario/a.c", "lab/search/b.h"),
+        ("lab/report/a.c", "lab/b.h"),
         ("cli/a.c", "core/b.h"),
         ("cli/a.c", "api/b.h"),
         ("examples/a.c", "lock/b.h"),
@@ -174,7 +183,7 @@ def compile_alone(compiler, language, standard, text):
 )
 def test_an_include_that_points_up_is_noticed(tmp_path, path, include):
     for module in rules.MODULE_MAY_INCLUDE:
-        if module.startswith("src/"):
+        if module.startswith(("src/", "lab/")):
             put(tmp_path, f"{module}/b.h", "/* b.h */\n")
     for name in ("include/bowline/b.h", "lab/b.h", "cli/b.h", "tests/unit/b.h"):
         put(tmp_path, name, "/* b.h */\n")
@@ -231,7 +240,9 @@ def test_includes_that_point_down_are_fine(tmp_path):
     put(tmp_path, f"src/{wire}/words.c", f'/* w */\n#include "{wire}/resp.h"\n#include "{wire}/scripts.h"\n')
     put(tmp_path, "src/engine/redis/session/a.c", f'/* a */\n#include "{wire}/resp.h"\n')
     put(tmp_path, "src/api/open.c", '/* o */\n#include <bowline/bowline.h>\n#include "core/core.h"\n')
-    put(tmp_path, "lab/model.c", '/* m */\n#include "engine/redis/wire/resp.h"\n#include "core/core.h"\n')
+    put(tmp_path, "lab/run.c", '/* r */\n#include "engine/redis/wire/resp.h"\n#include "core/core.h"\n')
+    put(tmp_path, "lab/world/world.h", '/* world.h */\n#include "core/core.h"\n')
+    put(tmp_path, "lab/search/a.c", '/* a */\n#include "lab/world/world.h"\n')
     put(tmp_path, "cli/run.c", '/* r */\n#include "cli.h"\n#include <bowline/async.h>\n')
     put(tmp_path, "cli/cli.h", "/* cli.h */\n")
     assert rules.check_includes(tmp_path) == []

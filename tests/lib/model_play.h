@@ -8,7 +8,7 @@
 #ifndef TEST_MODEL_PLAY_H
 #define TEST_MODEL_PLAY_H
 
-#include "lab/model_redis.h"
+#include "lab/model/redis.h"
 
 /* Falsifies the model, after each command; `before` is what it was before that. */
 typedef void model_mutation(bwl_model_redis *r, const bwl_model_redis *before, unsigned connection,

@@ -6,7 +6,7 @@
 #ifndef TEST_MODEL_WIRE_H
 #define TEST_MODEL_WIRE_H
 
-#include "lab/model_redis.h"
+#include "lab/model/redis.h"
 #include "engine/redis/wire/resp.h"
 
 /* What the model said, and the real server has yet to say. */

@@ -1,0 +1,41 @@
+/*
+ * say.c -- see say.h.
+ */
+#include "lab/base/say.h"
+#include "core/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bwl_text bwl_say(const char *format, ...)
+{
+    bwl_text said;
+    va_list  list;
+
+    va_start(list, format);
+    (void)vsnprintf(said.of, sizeof said.of, format, list); /* cut short if it must be */
+    va_end(list);
+    return said;
+}
+
+bwl_text bwl_shown(const char *text)
+{
+    bwl_text shown = bwl_say("%s", text);
+
+    bwl_hide_passwords(shown.of, strlen(text) >= sizeof shown.of);
+    for (char *c = shown.of; *c != '\0'; c++)
+        if ((unsigned char)*c < 32 || *c == 127)
+            *c = '?';
+    return shown;
+}
+
+int bwl_complain(bwl_text what, bwl_text why, bwl_text type)
+{
+    const char *const lines[] = { what.of, why.of, type.of };
+
+    for (unsigned i = 0; i < 3; i++)
+        if (lines[i][0] != '\0')
+            (void)fprintf(stderr, "bowline-lab: %s\n", lines[i]);
+    return BWL_EXIT_USAGE;
+}

@@ -1,0 +1,44 @@
+/*
+ * token_number.h -- the lab's tokens: which client drew it, as how many-eth.
+ *
+ * The lab hands out the random bytes, so it can put a number into them and find it again in the
+ * text that the machine made of them.
+ */
+#ifndef BWL_LAB_BASE_TOKEN_NUMBER_H
+#define BWL_LAB_BASE_TOKEN_NUMBER_H
+
+#include "core/core.h"
+
+enum {
+    BWL_TOKENS_PER_CLIENT = 4096,
+    BWL_TOKEN_OF_STRANGER =
+        15 * BWL_TOKENS_PER_CLIENT, /* a value that no client wrote             */
+};
+
+static inline uint16_t bwl_token_number(unsigned client, unsigned serial)
+{
+    assert(serial > 0);
+    assert(serial < BWL_TOKENS_PER_CLIENT);
+    return (uint16_t)((client + 1) * BWL_TOKENS_PER_CLIENT + serial);
+}
+
+static inline unsigned bwl_token_client(uint16_t number)
+{
+    return number / BWL_TOKENS_PER_CLIENT - 1u;
+}
+
+static inline unsigned bwl_token_serial(uint16_t number)
+{
+    return number % BWL_TOKENS_PER_CLIENT;
+}
+
+/* The random bytes for it.  `chance` goes into the bits that choose the length of a pause. */
+bwl_random bwl_token_random(uint16_t number, uint8_t chance);
+
+/* The number in the text; 0 if there is no text. */
+uint16_t bwl_token_read(const char *token);
+
+/* False if the machine did not use the bytes that it was handed. */
+bool bwl_token_is_ours(const char *token);
+
+#endif

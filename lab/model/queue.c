@@ -1,0 +1,476 @@
+/*
+ * queue.c -- see queue.h.
+ */
+#include "lab/model/queue.h"
+#include "lab/model/inside.h"
+#include "lab/model/words.h"
+#include "lab/base/token_number.h"
+#include "lab/model/twist.h"
+
+#define FENCE_MIN INT64_C(1000000000000000) /* below this, F was lost                            */
+
+typedef struct script {
+    bwl_model_redis          *r;
+    const bwl_queue_question *q;
+    unsigned                  twists;
+    bwl_queue_reply           reply;
+} script;
+
+typedef enum served {
+    SERVED_FREE = 1, /* nobody waits                                                             */
+    SERVED_MINE,
+    SERVED_PASSED, /* somebody was told                                                          */
+    SERVED_MORE,
+} served;
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static bwl_model_part command(script *s, bwl_model_command cmd)
+{
+    bwl_model_frame frame;
+
+    cmd.writer = s->q->token;
+    bwl_model_redis_do(s->r, 0, &cmd, &frame);
+    return frame.parts[frame.parts_count - 1];
+}
+
+static bool exists(const script *s, unsigned key)
+{
+    return s->r->data.keys[key].kind != BWL_KIND_NONE;
+}
+
+static void delete_key(script *s, unsigned key)
+{
+    (void)command(s, (bwl_model_command){ .op = BWL_OP_DEL, .key = (uint8_t)key });
+}
+
+static void set_lock(script *s, uint16_t token, bwl_ms time)
+{
+    bwl_model_key *lock;
+
+    (void)command(s, (bwl_model_command){
+                         .op    = BWL_OP_SET,
+                         .flags = BWL_SET_PX,
+                         .key   = BWL_MODEL_LOCK,
+                         .value = bwl_model_value(NULL, token, 0),
+                         .time  = time,
+                     });
+    lock         = &s->r->data.keys[BWL_MODEL_LOCK];
+    lock->writer = token; /* whose it is, whoever set it */
+}
+
+static void forget_beat(script *s, uint16_t token)
+{
+    bwl_model_item *beat = bwl_model_item_of(s->r, BWL_MODEL_BEATS, token);
+
+    if (beat != NULL)
+        bwl_model_item_remove(s->r, beat);
+}
+
+static void touch(script *s, unsigned key)
+{
+    if (s->q->keep_ms != 0)
+        (void)command(s, (bwl_model_command){
+                             .op = BWL_OP_PEXPIRE, .key = (uint8_t)key, .time = s->q->keep_ms });
+}
+
+static void note_beat(script *s)
+{
+    bwl_model_item_put(s->r, BWL_KIND_HASH, BWL_MODEL_BEATS, s->q->token,
+                       s->r->now / BWL_MODEL_PER_MS);
+    touch(s, BWL_MODEL_BEATS);
+}
+
+int64_t bwl_model_us(const bwl_model_redis *r)
+{
+    return r->now * (1000 / BWL_MODEL_PER_MS);
+}
+
+/* ---- the count ------------------------------------------------------------------------------- */
+
+static void set_count(bwl_model_redis *r, int64_t to)
+{
+    r->data.keys[BWL_MODEL_COUNT] =
+        (bwl_model_key){ .kind = BWL_KIND_STRING, .lasts = true, .value = to };
+}
+
+/* Time stands still while the model works, and a real server takes a microsecond at least for
+ * each count, and for each new connection. */
+static int64_t clock_us(bwl_model_redis *r)
+{
+    return bwl_model_us(r) + (int64_t)r->counted;
+}
+
+static int64_t count(script *s)
+{
+    bwl_model_part part;
+
+    part = command(s, (bwl_model_command){ .op = BWL_OP_INCR, .key = BWL_MODEL_COUNT });
+    if (part.number < FENCE_MIN && (s->twists & BWL_TWIST_FENCE_BARE) == 0)
+        set_count(s->r, clock_us(s->r));
+    s->r->counted++;
+    return s->r->data.keys[BWL_MODEL_COUNT].value;
+}
+
+void bwl_model_queue_floor(bwl_model_redis *r)
+{
+    const bwl_model_key *k  = &r->data.keys[BWL_MODEL_COUNT];
+    int64_t              us = clock_us(r);
+
+    if (k->kind == BWL_KIND_NONE || k->value < us)
+        set_count(r, us);
+    r->counted++;
+}
+
+/* ---- the line -------------------------------------------------------------------------------- */
+
+void bwl_model_queue_listen(bwl_model_redis *r, unsigned connection, uint8_t inbox)
+{
+    r->connections[connection].inbox = inbox;
+}
+
+static bwl_model_item *in_line(script *s, bwl_member m)
+{
+    return bwl_model_item_of(s->r, BWL_MODEL_QUEUE, bwl_member_number(m));
+}
+
+/* By whichever of its inboxes. */
+static bwl_model_item *stands(script *s)
+{
+    bwl_member      m     = s->q->member;
+    bwl_model_item *found = in_line(s, m);
+
+    for (unsigned i = 0; i < 2 && found == NULL; i++) {
+        m.inbox = s->q->stood_by[i];
+        found   = in_line(s, m);
+    }
+    return found;
+}
+
+/* Was it heard of too long ago? */
+static bool is_dead(script *s, bwl_member m)
+{
+    const bwl_model_item *beat = bwl_model_item_of(s->r, BWL_MODEL_BEATS, m.token);
+
+    return s->q->dead_ms != 0 && beat != NULL &&
+           s->r->now / BWL_MODEL_PER_MS - beat->value > s->q->dead_ms;
+}
+
+/* True if somebody listens there, be it one that nobody reads any more. */
+static bool publish(script *s, bwl_member m, int64_t fence)
+{
+    unsigned client   = bwl_token_client(m.token);
+    unsigned places[] = { client, client + BWL_MODEL_CLIENTS };
+
+    for (unsigned i = 0; i < 2; i++) {
+        if (s->r->connections[places[i]].inbox != m.inbox)
+            continue;
+        s->reply.grant = (bwl_grant){
+            .is_there   = true,
+            .connection = (uint8_t)places[i],
+            .token      = m.token,
+            .fence      = fence,
+            .server_us  = bwl_model_us(s->r),
+        };
+        return true;
+    }
+    return false;
+}
+
+/* L is missing, or its holder is releasing. */
+static served serve(script *s, uint16_t me, int64_t fence)
+{
+    for (unsigned i = 0; i < s->q->serve_max; i++) {
+        bwl_model_item *first = bwl_model_line_first(s->r);
+        bwl_member      m;
+        bool            dead;
+
+        if (first == NULL) {
+            delete_key(s, BWL_MODEL_LOCK);
+            delete_key(s, BWL_MODEL_BEATS);
+            return SERVED_FREE;
+        }
+        m    = bwl_member_of(first->member);
+        dead = is_dead(s, m);
+        bwl_model_item_remove(s->r, first);
+        forget_beat(s, m.token);
+        if (dead) {
+            s->reply.silent[s->reply.silent_count++] = m.token;
+            continue;
+        }
+        set_lock(s, m.token, m.claim_ms);
+        if (m.token == me) {
+            s->reply.fence = fence;
+            return SERVED_MINE;
+        }
+        if (publish(s, m, fence))
+            return SERVED_PASSED;
+    }
+    delete_key(s, BWL_MODEL_LOCK);
+    return SERVED_MORE;
+}
+
+/* The same for who does not want it himself. */
+static served pass_on(script *s)
+{
+    if (!exists(s, BWL_MODEL_QUEUE)) {
+        delete_key(s, BWL_MODEL_LOCK);
+        return SERVED_FREE;
+    }
+    return serve(s, 0, count(s));
+}
+
+/* ---- what is said ---------------------------------------------------------------------------- */
+
+static void say(script *s, bwl_answer answer, bwl_queue_how how)
+{
+    s->reply.answer    = answer;
+    s->reply.place.how = how;
+}
+
+static void say_yes_if(script *s, bool is_so)
+{
+    say(s, is_so ? BWL_YES : BWL_NO, 0);
+}
+
+static void say_served(script *s, served as)
+{
+    say(s, BWL_YES, as == SERVED_MORE ? BWL_HOW_MORE : 0);
+}
+
+static bool is_of(const script *s, uint16_t token)
+{
+    const bwl_model_key *lock = bwl_model_lock(s->r);
+
+    return lock->kind == BWL_KIND_STRING && lock->value == bwl_model_value(NULL, token, 0);
+}
+
+static bool is_mine(const script *s)
+{
+    return is_of(s, s->q->token);
+}
+
+/* How L is. */
+static void say_lock(script *s)
+{
+    const bwl_model_key *lock = bwl_model_lock(s->r);
+    int64_t              left = lock->ends_at - s->r->now;
+
+    if (lock->kind == BWL_KIND_NONE) {
+        s->reply.place.ends = true;
+        return;
+    }
+    s->reply.place.is_ours = lock->kind == BWL_KIND_STRING && lock->value < BWL_MODEL_ALIEN;
+    s->reply.place.ends    = !lock->lasts;
+    if (!lock->lasts)
+        s->reply.place.left_ms = left > 0 ? left / BWL_MODEL_PER_MS : 0;
+}
+
+static void say_line(script *s, bool claimed, uint64_t ticket)
+{
+    const bwl_model_item *item = in_line(s, s->q->member);
+
+    if (claimed) {
+        say(s, BWL_YES, BWL_HOW_CLAIMED);
+        s->reply.place.ticket = ticket;
+        return;
+    }
+    say(s, BWL_NO, BWL_HOW_QUEUED);
+    say_lock(s);
+    assert(item != NULL);
+    s->reply.place.ticket    = (uint64_t)item->value;
+    s->reply.place.rank      = bwl_model_line_rank(s->r, item);
+    s->reply.place.server_us = bwl_model_us(s->r);
+}
+
+/* ---- the words ------------------------------------------------------------------------------- */
+
+/* True if it was: nobody has the lock, and nobody waits for it. */
+static bool take(script *s)
+{
+    bool barges = (s->twists & BWL_TWIST_BARGES) != 0;
+
+    if (exists(s, BWL_MODEL_LOCK) || (exists(s, BWL_MODEL_QUEUE) && !barges))
+        return false;
+    set_lock(s, s->q->token, s->q->lease_ms);
+    s->reply.fence = count(s);
+    say(s, BWL_YES, BWL_HOW_HELD);
+    return true;
+}
+
+static void take_or_busy(script *s)
+{
+    if (take(s))
+        return;
+    if (!exists(s, BWL_MODEL_LOCK))
+        (void)pass_on(s);
+    if ((s->twists & BWL_TWIST_BUSY_FOR_DEAD) == 0 && take(s))
+        return; /* all who waited are dead */
+    say(s, BWL_NO, BWL_HOW_BUSY);
+    say_lock(s);
+}
+
+/* A mark on the value, so that whoever releases it looks at the queue. */
+static void mark_foreign(script *s)
+{
+    bwl_model_key *lock = &s->r->data.keys[BWL_MODEL_LOCK];
+
+    if ((s->twists & BWL_TWIST_MARKS) != 0 && lock->value == BWL_MODEL_ALIEN)
+        lock->value++;
+}
+
+/* We are there, and stand in line; if the lock is free, it is passed on. */
+static void stand(script *s, uint64_t ticket, int64_t fence)
+{
+    bool is_free = !exists(s, BWL_MODEL_LOCK);
+
+    note_beat(s);
+    say_line(s, is_free && serve(s, s->q->token, fence) == SERVED_MINE, ticket);
+}
+
+/* Of a lock that somebody has: who comes anew may not wait for it. */
+static bool is_full(const script *s)
+{
+    return s->q->queue_max != 0 && s->q->ticket == 0 && exists(s, BWL_MODEL_LOCK) &&
+           bwl_model_items_count(s->r, BWL_MODEL_QUEUE) >= s->q->queue_max;
+}
+
+static void join(script *s)
+{
+    int64_t ticket = s->q->ticket;
+    int64_t fence  = 0;
+
+    if (take(s))
+        return;
+    if (is_full(s)) {
+        say(s, BWL_NO, BWL_HOW_FULL);
+        s->reply.place.rank = bwl_model_items_count(s->r, BWL_MODEL_QUEUE);
+        return;
+    }
+    if (ticket == 0 || !exists(s, BWL_MODEL_LOCK))
+        fence = count(s);
+    if (ticket == 0)
+        ticket = fence;
+    mark_foreign(s);
+    bwl_model_item_put(s->r, BWL_KIND_ZSET, BWL_MODEL_QUEUE, bwl_member_number(s->q->member),
+                       ticket);
+    touch(s, BWL_MODEL_QUEUE);
+    stand(s, (uint64_t)ticket, fence);
+}
+
+static void beat(script *s)
+{
+    bwl_model_item *item  = stands(s);
+    int64_t         fence = 0;
+    int64_t         ticket;
+
+    if (is_mine(s)) {
+        say_lock(s);
+        s->reply.place.is_ours = false; /* it goes without saying */
+        s->reply.fence         = count(s);
+        say(s, BWL_YES, BWL_HOW_MINE);
+        return;
+    }
+    if (item == NULL) {
+        forget_beat(s, s->q->token);
+        say(s, BWL_NO, BWL_HOW_GONE);
+        return;
+    }
+    ticket = item->value;
+    touch(s, BWL_MODEL_QUEUE);
+    if (!exists(s, BWL_MODEL_LOCK))
+        fence = count(s);
+    if (bwl_member_number(s->q->member) != item->member) {
+        item->is_there = false;
+        bwl_model_item_put(s->r, BWL_KIND_ZSET, BWL_MODEL_QUEUE, bwl_member_number(s->q->member),
+                           ticket);
+    }
+    stand(s, (uint64_t)ticket, fence);
+}
+
+static void extend(script *s)
+{
+    bool mine = is_mine(s);
+
+    say_yes_if(s, mine);
+    if (mine && bwl_model_left(s->r) < s->q->lease_ms * BWL_MODEL_PER_MS)
+        (void)command(s, (bwl_model_command){
+                             .op = BWL_OP_PEXPIRE, .key = BWL_MODEL_LOCK, .time = s->q->lease_ms });
+}
+
+static void cancel(script *s)
+{
+    bool stood = false;
+
+    if (is_mine(s)) {
+        say_served(s, pass_on(s));
+        return;
+    }
+    for (bwl_model_item *item; (item = stands(s)) != NULL; stood = true)
+        bwl_model_item_remove(s->r, item);
+    say_yes_if(s, stood);
+    forget_beat(s, s->q->token);
+}
+
+static void requeue(script *s)
+{
+    int64_t fence;
+
+    if (!is_of(s, s->q->former)) {
+        say(s, BWL_NO, BWL_HOW_GONE);
+        return;
+    }
+    fence = count(s);
+    if (!exists(s, BWL_MODEL_QUEUE)) {
+        set_lock(s, s->q->token, s->q->lease_ms);
+        s->reply.fence = fence;
+        say(s, BWL_YES, BWL_HOW_HELD);
+        return;
+    }
+    bwl_model_item_put(s->r, BWL_KIND_ZSET, BWL_MODEL_QUEUE, bwl_member_number(s->q->member),
+                       fence);
+    touch(s, BWL_MODEL_QUEUE);
+    note_beat(s);
+    say_line(s, serve(s, s->q->token, fence) == SERVED_MINE, (uint64_t)fence);
+}
+
+bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_queue_question *q,
+                                      unsigned twists)
+{
+    script s = { .r = r, .q = q, .twists = twists };
+
+    assert(q->token != 0);
+    switch (q->word) {
+    case REDIS_QUEUE_TAKE: take_or_busy(&s); break;
+    case REDIS_QUEUE_JOIN: join(&s); break;
+    case REDIS_QUEUE_BEAT: beat(&s); break;
+    case REDIS_QUEUE_EXTEND: extend(&s); break;
+    case REDIS_QUEUE_RELEASE:
+        if (is_mine(&s))
+            say_served(&s, pass_on(&s));
+        else
+            say_yes_if(&s, false);
+        break;
+    case REDIS_QUEUE_CANCEL: cancel(&s); break;
+    case REDIS_QUEUE_POKE:
+        say_served(&s, exists(&s, BWL_MODEL_LOCK) ? SERVED_PASSED : pass_on(&s));
+        break;
+    case REDIS_QUEUE_REQUEUE: requeue(&s); break;
+    default: bwl_unreachable("a word that has no queue");
+    }
+    return s.reply;
+}
+
+bwl_grant bwl_model_queue_tell_only(bwl_model_redis *r, const bwl_queue_question *q)
+{
+    script          s     = { .r = r, .q = q };
+    bwl_model_item *first = bwl_model_line_first(s.r);
+    bwl_member      m;
+
+    if (first == NULL || !is_mine(&s) || q->word == REDIS_QUEUE_EXTEND)
+        return (bwl_grant){ 0 };
+    m = bwl_member_of(first->member);
+    bwl_model_item_remove(r, first);
+    (void)publish(&s, m, count(&s));
+    return s.reply.grant;
+}

@@ -1,0 +1,112 @@
+/*
+ * queue.h -- the words of src/protocol/store/queue.h, carried out by the model server.
+ *
+ * Each is the commands of its script, on four keys: L is the key of the lock, Q a sorted set of
+ * members, B a hash of tokens, F a number.  A member is a number made of what its text says.
+ */
+#ifndef BWL_LAB_MODEL_QUEUE_H
+#define BWL_LAB_MODEL_QUEUE_H
+
+#include "lab/model/redis.h"
+#include "protocol/store/queue.h"
+#include "protocol/store/redis.h"
+
+enum {
+    BWL_MODEL_QUEUE = 1, /* Q                                                                    */
+    BWL_MODEL_BEATS = 2, /* B                                                                    */
+    BWL_MODEL_COUNT = 3, /* F                                                                    */
+    BWL_MODEL_SERVE_MAX   = 64,
+    BWL_MODEL_INBOXES_MAX = 15,   /* 0: none                                                     */
+    BWL_MODEL_CLAIM_MAX   = 4095, /* milliseconds                                                */
+};
+
+/* What is on the line of somebody who waits. */
+typedef struct bwl_member {
+    uint16_t token;
+    uint16_t claim_ms;
+    uint8_t  inbox; /* the how many-eth connection of its client                                */
+} bwl_member;
+
+static inline uint32_t bwl_member_number(bwl_member m)
+{
+    assert(m.inbox <= BWL_MODEL_INBOXES_MAX);
+    assert(m.claim_ms <= BWL_MODEL_CLAIM_MAX);
+    return m.token | (uint32_t)m.inbox << 16 | (uint32_t)m.claim_ms << 20;
+}
+
+static inline bwl_member bwl_member_of(uint32_t number)
+{
+    return (bwl_member){
+        .token    = (uint16_t)(number & 0xffff),
+        .inbox    = (uint8_t)(number >> 16 & 15),
+        .claim_ms = (uint16_t)(number >> 20),
+    };
+}
+
+/* Who of two stands first in line: of equal tickets, the texts decide. */
+static inline bool bwl_member_is_before(const bwl_model_item *a, const bwl_model_item *b)
+{
+    uint64_t text_a = (uint64_t)(a->member & 0xffff) << 32 | a->member >> 16;
+    uint64_t text_b = (uint64_t)(b->member & 0xffff) << 32 | b->member >> 16;
+
+    return a->value != b->value ? a->value < b->value : text_a < text_b;
+}
+
+typedef struct bwl_queue_question {
+    bwl_redis_word word;
+    uint16_t       token;
+    bwl_ms         lease_ms;
+    int64_t        ticket; /* JOIN: by which it stood in line before; 0: a new one                */
+    bwl_member     member; /* JOIN, BEAT: as it is to stand in line                               */
+    uint8_t  stood_by[2];  /* BEAT, CANCEL: by which inboxes it may stand there yet; 0: none  */
+    uint16_t former;       /* REQUEUE: whose it is until now                                     */
+    bwl_ms   dead_ms;      /* who was heard last so long ago is passed over; 0: nobody is        */
+    bwl_ms   keep_ms;      /* when Q and B vanish after they were touched last; 0: never         */
+    unsigned serve_max;    /* how many are passed over at most                                 */
+    unsigned queue_max;    /* JOIN without a ticket: how many may wait then; 0: any number       */
+} bwl_queue_question;
+
+/* On its way to a connection that hears it, or to one that is open at the server alone. */
+typedef struct bwl_grant {
+    bool     is_there;
+    uint8_t  connection;
+    uint16_t token;
+    int64_t  fence;
+    int64_t  server_us;
+} bwl_grant;
+
+typedef struct bwl_queue_reply {
+    bwl_answer answer;
+    int64_t    fence; /* 0: none                                                                 */
+    bwl_place  place;
+    bwl_grant  grant;
+    unsigned   silent_count; /* who was passed over as dead                                     */
+    uint16_t   silent[BWL_MODEL_ITEMS];
+} bwl_queue_reply;
+
+static inline bool bwl_is_queue_word(unsigned word)
+{
+    return word >= REDIS_QUEUE_TAKE && word <= REDIS_QUEUE_REQUEUE;
+}
+
+/* Carries a question out.  `twists`: flags of bwl_twist. */
+bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_queue_question *q,
+                                      unsigned twists);
+
+/* A release by a script that tells whose turn it is before it has written that, and fails then. */
+bwl_grant bwl_model_queue_tell_only(bwl_model_redis *r, const bwl_queue_question *q);
+
+/* What a new connection says first: there is no F, or it is behind the clock. */
+void bwl_model_queue_floor(bwl_model_redis *r);
+
+/* The connection listens to this inbox; 0: to none. */
+void bwl_model_queue_listen(bwl_model_redis *r, unsigned connection, uint8_t inbox);
+
+/* Who stands first in line, or NULL; how many stand before `of`. */
+bwl_model_item *bwl_model_line_first(bwl_model_redis *r);
+unsigned        bwl_model_line_rank(const bwl_model_redis *r, const bwl_model_item *of);
+
+/* The server's TIME in microseconds. */
+int64_t bwl_model_us(const bwl_model_redis *r);
+
+#endif

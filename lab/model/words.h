@@ -1,0 +1,51 @@
+/*
+ * words.h -- the words of src/protocol/store/redis.h, carried out by the model server.
+ *
+ * Each is what src/engine/redis/wire makes of it, on the key of the lock.  A value is
+ * a number: the text TEXT + token, or the stamp, or both; see bwl_model_value.
+ */
+#ifndef BWL_LAB_MODEL_WORDS_H
+#define BWL_LAB_MODEL_WORDS_H
+
+#include "core/rules.h"
+#include "lab/model/redis.h"
+#include "protocol/store/redis.h"
+
+/* A value that no rules write. */
+#define BWL_MODEL_ALIEN (BWL_MODEL_TEXT + (INT64_C(1) << 61))
+
+typedef struct bwl_model_question {
+    bwl_redis_word   word;
+    uint8_t          client; /* on whose connection: WATCH is a state of that                    */
+    uint16_t         token;  /* a number: see base/token_number.h                                */
+    bwl_ms           lease_ms;
+    int64_t          stamp;
+    const bwl_rules *rules; /* NULL: none                                                        */
+} bwl_model_question;
+
+typedef struct bwl_model_reply {
+    bwl_answer answer;
+    bool       is_mine;
+    uint64_t   number;
+    uint64_t   print;
+} bwl_model_reply;
+
+/* Carries a question out.  `twists`: flags of bwl_twist. */
+bwl_model_reply bwl_model_redis_reply(bwl_model_redis *r, const bwl_model_question *q,
+                                      unsigned twists);
+bwl_answer bwl_model_redis_serve(bwl_model_redis *r, const bwl_model_question *q, unsigned twists);
+
+/* ... of a lock that is a sorted set: see zset_lock.c. */
+bwl_model_reply bwl_model_zset_reply(bwl_model_redis *r, const bwl_model_question *q,
+                                     unsigned twists);
+
+/* The counter of the lock, of a protocol whose words count; 0: there is none. */
+int64_t bwl_model_counter(const bwl_model_redis *r);
+
+/* What these rules write for a token and a stamp; and what of the two is in a value: 0 if it is not
+ * there. */
+int64_t  bwl_model_value(const bwl_rules *rules, uint16_t token, int64_t stamp);
+int64_t  bwl_model_stamp_of(const bwl_rules *rules, int64_t value);
+uint16_t bwl_model_token_of(const bwl_rules *rules, int64_t value);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * symfony.c -- what Symfony does on a server whose scripts may not write after TIME: each
+ * PHP host goes by its own clock.  `symfony` itself, but its questions bring the client's time of
+ * day, and the model server takes that for now.
+ */
+#include "lab/mutant/symfony.h"
+#include "protocol/protocol.h"
+
+enum { NS_IN_MS = 1000000, STATE_SIZE = 32 };
+
+static void clock_init(void *state, unsigned nodes)
+{
+    assert(bwl_symfony.state_size <= STATE_SIZE);
+    bwl_symfony.init(state, nodes);
+}
+
+static void clock_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+                          bwl_effects *fx)
+{
+    bwl_symfony.command(state, claim, cmd, fx);
+    fx->asks[fx->asks_count - 1].stamp = cmd->wall_ns / NS_IN_MS;
+}
+
+static void clock_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    bwl_symfony.event(state, claim, ev, fx);
+}
+
+const bwl_protocol bwl_mutant_symfony_clock = {
+    .name       = "symfony by the clock of each client",
+    .state_size = STATE_SIZE,
+    .uses_token = true,
+    .uses_wall  = true,
+    .extends    = true,
+    .settles    = true,
+    .hears      = true,
+    .init       = clock_init,
+    .command    = clock_command,
+    .event      = clock_event,
+};

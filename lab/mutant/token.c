@@ -1,0 +1,250 @@
+/*
+ * token.c -- see token.h.
+ */
+#include "lab/mutant/token.h"
+#include "protocol/protocol.h"
+
+static void mutant_init(void *state, unsigned nodes)
+{
+    bwl_mutant_state *m = state;
+
+    assert(bwl_token.state_size <= BWL_MUTANT_INNER_SIZE);
+    *m = (bwl_mutant_state){ 0 };
+    bwl_token.init(m->inner, nodes);
+}
+
+static void mutant_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+                           bwl_effects *fx)
+{
+    bwl_mutant_state *m = state;
+
+    m->asked_at = cmd->now;
+    m->verb     = cmd->verb;
+    m->again    = cmd->again;
+    m->is_lost  = false;
+    bwl_token.command(m->inner, claim, cmd, fx);
+    m->asked = fx->asks[fx->asks_count - 1].tag;
+}
+
+static void inner_event(bwl_mutant_state *m, const bwl_claim *claim, const bwl_event *ev,
+                        bwl_effects *fx)
+{
+    bwl_token.event(m->inner, claim, ev, fx);
+}
+
+static bwl_ms lease_from(bwl_ms at, const bwl_claim *claim)
+{
+    return at + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
+}
+
+/* Says `kind` (until a lease after `from`, if HELD) where the machine says `truth` to `verb`. */
+typedef struct lie {
+    bwl_verb         verb;
+    bwl_outcome_kind truth;
+    bwl_outcome_kind kind;
+} lie;
+
+static void tell_lie(bwl_mutant_state *m, const bwl_claim *claim, lie l, bwl_effects *fx)
+{
+    if (m->verb != l.verb || fx->outcome.kind != l.truth)
+        return;
+    fx->outcome = (bwl_outcome){ .kind = l.kind };
+    if (l.kind == BWL_HELD)
+        fx->outcome.until = lease_from(m->asked_at, claim);
+}
+
+/* ---- how long it is ours --------------------------------------------------------------------- */
+
+static void from_answer_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+                              bwl_effects *fx)
+{
+    inner_event(state, claim, ev, fx);
+    if (fx->outcome.kind == BWL_HELD)
+        fx->outcome.until = lease_from(ev->now, claim);
+}
+
+static void no_drift_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+                           bwl_effects *fx)
+{
+    inner_event(state, claim, ev, fx);
+    if (fx->outcome.kind == BWL_HELD)
+        fx->outcome.until += bwl_drift_ms(claim->lease_ms);
+}
+
+static void from_settling_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+                                bwl_effects *fx)
+{
+    bwl_mutant_state *m = state;
+
+    inner_event(m, claim, ev, fx);
+    if (fx->outcome.kind == BWL_HELD && m->again)
+        fx->outcome.until = lease_from(m->asked_at, claim);
+}
+
+/* ---- what the answer was --------------------------------------------------------------------- */
+
+static void no_is_yes_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+                            bwl_effects *fx)
+{
+    bwl_mutant_state *m = state;
+
+    inner_event(m, claim, ev, fx);
+    if (m->again)
+        tell_lie(m, claim, (lie){ BWL_ACQUIRE, BWL_BUSY, BWL_HELD }, fx);
+}
+
+static void down_is_no_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+                             bwl_effects *fx)
+{
+    inner_event(state, claim, ev, fx);
+    tell_lie(state, claim, (lie){ BWL_ACQUIRE, BWL_UNKNOWN, BWL_BUSY }, fx);
+}
+
+static void down_is_yes_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+                              bwl_effects *fx)
+{
+    inner_event(state, claim, ev, fx);
+    tell_lie(state, claim, (lie){ BWL_ACQUIRE, BWL_UNKNOWN, BWL_HELD }, fx);
+}
+
+static void down_extends_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+                               bwl_effects *fx)
+{
+    inner_event(state, claim, ev, fx);
+    tell_lie(state, claim, (lie){ BWL_EXTEND, BWL_UNKNOWN, BWL_HELD }, fx);
+}
+
+static void down_loses_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+                             bwl_effects *fx)
+{
+    inner_event(state, claim, ev, fx);
+    tell_lie(state, claim, (lie){ BWL_EXTEND, BWL_UNKNOWN, BWL_LOST }, fx);
+}
+
+static void down_releases_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+                                bwl_effects *fx)
+{
+    inner_event(state, claim, ev, fx);
+    tell_lie(state, claim, (lie){ BWL_RELEASE, BWL_UNKNOWN, BWL_RELEASED }, fx);
+}
+
+static void deaf_to_loss_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+                               bwl_effects *fx)
+{
+    inner_event(state, claim, ev, fx);
+    tell_lie(state, claim, (lie){ BWL_EXTEND, BWL_LOST, BWL_HELD }, fx);
+}
+
+static void any_answer_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+                             bwl_effects *fx)
+{
+    bwl_mutant_state *m    = state;
+    bwl_event         ours = *ev;
+
+    ours.tag = m->asked;
+    inner_event(m, claim, &ours, fx);
+}
+
+static void silent_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    if (ev->kind != BWL_DOWN)
+        inner_event(state, claim, ev, fx);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static void sleeps_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    inner_event(state, claim, ev, fx);
+    tell_lie(state, claim, (lie){ BWL_ACQUIRE, BWL_BUSY, BWL_QUEUED }, fx);
+}
+
+static void asks_on_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    enum { EVERY_MS = 20 };
+    bwl_mutant_state *m = state;
+
+    inner_event(m, claim, ev, fx);
+    if (ev->kind == BWL_DOWN && m->verb == BWL_ACQUIRE)
+        m->is_lost = true;
+    if (!m->is_lost)
+        return;
+    fx->outcome = (bwl_outcome){ .kind = BWL_PENDING };
+    if (ev->kind == BWL_ALARM) {
+        bwl_command again = { .verb = BWL_ACQUIRE, .again = true, .now = ev->now };
+        bwl_token.command(m->inner, claim, &again, fx);
+    } else {
+        bwl_wake_at(fx, ev->now + EVERY_MS);
+    }
+}
+
+static void hammers_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    enum { BLOWS = 6 };
+    bwl_mutant_state *m    = state;
+    bwl_command       next = { .verb = BWL_ACQUIRE, .now = ev->now };
+
+    inner_event(m, claim, ev, fx);
+    if (fx->outcome.kind != BWL_BUSY || m->blows++ == BLOWS) {
+        m->blows = 0;
+        return;
+    }
+    fx->outcome = (bwl_outcome){ .kind = BWL_PENDING };
+    bwl_token.command(m->inner, claim, &next, fx);
+}
+
+static void gone_is_done_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+                               bwl_effects *fx)
+{
+    inner_event(state, claim, ev, fx);
+    tell_lie(state, claim, (lie){ BWL_RELEASE, BWL_LOST, BWL_RELEASED }, fx);
+}
+
+static void fenced_event(void *state, const bwl_claim *claim, const bwl_event *ev, bwl_effects *fx)
+{
+    bwl_mutant_state *m = state;
+
+    inner_event(m, claim, ev, fx);
+    if (fx->outcome.kind == BWL_HELD && m->verb == BWL_ACQUIRE)
+        fx->outcome.fence = ev->number;
+}
+
+#define MUTANT(NAME)                            \
+    const bwl_protocol bwl_mutant_##NAME = {    \
+        .name       = "token",                  \
+        .state_size = sizeof(bwl_mutant_state), \
+        .uses_token = true,                     \
+        .extends    = true,                     \
+        .settles    = true,                     \
+        .init       = mutant_init,              \
+        .command    = mutant_command,           \
+        .event      = NAME##_event,             \
+    }
+
+MUTANT(from_answer);
+MUTANT(no_drift);
+MUTANT(from_settling);
+MUTANT(no_is_yes);
+MUTANT(down_is_no);
+MUTANT(down_is_yes);
+MUTANT(down_extends);
+MUTANT(down_loses);
+MUTANT(down_releases);
+MUTANT(deaf_to_loss);
+MUTANT(any_answer);
+MUTANT(silent);
+MUTANT(sleeps);
+MUTANT(asks_on);
+MUTANT(hammers);
+MUTANT(gone_is_done);
+
+const bwl_protocol bwl_fenced = {
+    .name       = "token",
+    .state_size = sizeof(bwl_mutant_state),
+    .uses_token = true,
+    .extends    = true,
+    .settles    = true,
+    .init       = mutant_init,
+    .command    = mutant_command,
+    .event      = fenced_event,
+};

@@ -1,0 +1,259 @@
+/*
+ * stage.c -- see stage.h.
+ */
+#include "lab/replay/stage.h"
+#include "core/text.h"
+#include "lab/model/words.h"
+#include "lab/report/names.h"
+#include "lab/base/token_number.h"
+#include "engine/redis/wire/stamp.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+bwl_ms bwl_real_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
+    return (bwl_ms)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool bwl_stage_fails(bwl_stage *s, const char *what, bwl_text why)
+{
+    s->fault[0] = bwl_say("%s", what);
+    s->fault[1] = why;
+    s->fault[2] = bwl_say("%s", "");
+    return false;
+}
+
+/* ---- what is said ---------------------------------------------------------------------------- */
+
+void bwl_stage_tells(const bwl_stage *s, unsigned step, unsigned client, const char *what)
+{
+    (void)printf("%4u %6" PRId64 "  %c  %s", step, bwl_real_ms() - s->began,
+                 bwl_client_name(client), what);
+}
+
+void bwl_stage_tells_of_server(const bwl_stage *s, unsigned step, const char *what)
+{
+    (void)printf("%4u %6" PRId64 "  -  %s\n", step, bwl_real_ms() - s->began, what);
+}
+
+/* ---- the key --------------------------------------------------------------------------------- */
+
+/* The text of a token is made of its number here too, so that a value can be told by its bytes. */
+static void write_token(char ret_text[BWL_TOKEN_MAX + 1], uint16_t number)
+{
+    bwl_random random = bwl_token_random(number, 0);
+
+    bwl_token_write(ret_text, &random);
+}
+
+/* The bytes of the model's value, as src/engine/redis/wire writes it. */
+static size_t write_value(const bwl_stage *s, int64_t value, char ret_bytes[BWL_VALUE_MAX])
+{
+    static const char alien[] = "somebody-elses";
+    const bwl_rules  *rules   = s->w.scenario->terms.rules;
+    char              token[BWL_TOKEN_MAX + 1];
+    uint16_t          number;
+
+    if (value >= BWL_MODEL_ALIEN) {
+        memcpy(ret_bytes, alien, sizeof alien - 1);
+        return sizeof alien - 1;
+    }
+    number = bwl_model_token_of(rules, value);
+    write_token(token, number != 0 ? number : bwl_token_number(0, 1));
+    return bwl_value_write(ret_bytes, rules, token, bwl_model_stamp_of(rules, value));
+}
+
+/* What there is to see of the lock: its value, or the field of a hash, or the member of a set. */
+static size_t write_lock(const bwl_stage *s, char ret_bytes[BWL_VALUE_MAX])
+{
+    const bwl_model_key *lock = bwl_model_lock(&s->w.redis);
+
+    if (lock->kind == BWL_KIND_STRING)
+        return write_value(s, lock->value, ret_bytes);
+    write_token(ret_bytes, lock->writer);
+    return strlen(ret_bytes);
+}
+
+bool bwl_stage_asks(bwl_stage *s, const char *command, bwl_text *ret_said)
+{
+    bwl_text why;
+
+    if (bwl_line_say(&s->watcher, command, ret_said, &why))
+        return true;
+    return bwl_stage_fails(s, "the real server failed", why);
+}
+
+/* A stamp that the server itself makes is of today, and the model's is of another day. */
+static bool is_by_server(const bwl_stage *s)
+{
+    const bwl_rules *rules = s->w.scenario->terms.rules;
+
+    return rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER;
+}
+
+/* Is the real key what the model's is?  Its time is compared by what the server answers later. */
+bool bwl_stage_compares_key(bwl_stage *s)
+{
+    const bwl_model_key *lock     = bwl_model_lock(&s->w.redis);
+    size_t               expected = SIZE_MAX;
+    size_t               size;
+    char                 model[BWL_VALUE_MAX];
+    char                 real[BWL_VALUE_MAX];
+    bwl_text             why;
+
+    if (!bwl_line_get(&s->watcher, BWL_STAGE_KEY, real, sizeof real, &size, &why))
+        return bwl_stage_fails(s, "the real server failed", why);
+    if (lock->kind != BWL_KIND_NONE)
+        expected = write_lock(s, model);
+    if (is_by_server(s) && (size == SIZE_MAX) == (expected == SIZE_MAX))
+        return true;
+    if (size == expected && (size == SIZE_MAX || memcmp(real, model, size) == 0))
+        return true;
+    return bwl_stage_fails(
+        s, "the real server has another key than the model",
+        bwl_say("the model has %s, the server %s", bwl_key_name(&s->w.redis).of,
+                size == SIZE_MAX ? "no key" : bwl_say("%.*s", (int)size, real).of));
+}
+
+static bwl_ms real_left(const bwl_stage *s)
+{
+    return bwl_model_left(&s->w.redis) * s->scale / BWL_MODEL_PER_MS + 1;
+}
+
+/* Its scores are moments by the real server's clock, which is that of this machine. */
+static bool puts_zset(bwl_stage *s, const char *member, size_t size)
+{
+    struct timespec now;
+    bwl_text        said;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
+    bwl_ms ends = (bwl_ms)now.tv_sec * 1000 + now.tv_nsec / 1000000 + real_left(s);
+    return bwl_stage_asks(s,
+                          bwl_say("ZADD %s %" PRId64 " %.*s %" PRId64 " __write__", BWL_STAGE_KEY,
+                                  ends, (int)size, member, ends)
+                              .of,
+                          &said);
+}
+
+/* Puts the key there as the model has it. */
+bool bwl_stage_puts_key(bwl_stage *s)
+{
+    const bwl_model_redis *r    = &s->w.redis;
+    unsigned               kind = bwl_model_lock(r)->kind;
+    char                   value[BWL_VALUE_MAX];
+    size_t                 size;
+    bwl_text               said;
+    bwl_text               why;
+
+    if (!bwl_stage_asks(s, bwl_say("DEL %s", BWL_STAGE_KEY).of, &said))
+        return false;
+    if (bwl_model_owner(r) == 0)
+        return true;
+    size = write_lock(s, value);
+    if (kind == BWL_KIND_ZSET && !puts_zset(s, value, size))
+        return false;
+    if (kind == BWL_KIND_HASH &&
+        !bwl_stage_asks(s, bwl_say("HSET %s %.*s 1", BWL_STAGE_KEY, (int)size, value).of, &said))
+        return false;
+    if (kind == BWL_KIND_STRING &&
+        !bwl_line_say_with(&s->watcher, bwl_say("SET %s", BWL_STAGE_KEY).of, value, size, &said,
+                           &why))
+        return bwl_stage_fails(s, "the real server failed", why);
+    return bwl_model_lock(r)->lasts ||
+           bwl_stage_asks(s, bwl_say("PEXPIRE %s %" PRId64, BWL_STAGE_KEY, real_left(s)).of, &said);
+}
+
+bool bwl_stage_puts_by_hand(bwl_stage *s, unsigned step, const char *what)
+{
+    bwl_stage_tells_of_server(
+        s, step, bwl_say("%s: put as that leaves it, %s", what, bwl_key_name(&s->w.redis).of).of);
+    return bwl_stage_puts_key(s);
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+bool bwl_stage_opens(bwl_stage *s, bwl_line *line)
+{
+    bwl_text why;
+
+    if (line->fd >= 0 || bwl_line_open(line, s->server.socket.of, &why))
+        return true;
+    return bwl_stage_fails(s, "the real server failed", why);
+}
+
+/* What a client sends whose words have the fault that was planted; "" if they have none. */
+static bwl_text faulty_words(const bwl_scenario *world, const bwl_redis_question *q)
+{
+    unsigned twists = world->twists;
+    bool     sets   = q->word == REDIS_SET_IF_ABSENT;
+    bool     drops  = bwl_redis_word_releases(q->word);
+    bool     renews = bwl_redis_word_extends(q->word);
+
+    if (drops && (twists & BWL_TWIST_DELETE_BLIND) != 0)
+        return bwl_say("DEL %s", BWL_STAGE_KEY);
+    if (renews && (twists & BWL_TWIST_EXTEND_BLIND) != 0)
+        return bwl_say("PEXPIRE %s %" PRId64, BWL_STAGE_KEY, q->lease_ms);
+    if (q->word == REDIS_EXTEND_IF_MINE && (twists & BWL_TWIST_EXTEND_CREATES) != 0)
+        return bwl_say("SET %s %s PX %" PRId64, BWL_STAGE_KEY, q->token, q->lease_ms);
+    if (sets && (twists & BWL_TWIST_SET_OVERWRITES) != 0)
+        return bwl_say("SET %s %s PX %" PRId64, BWL_STAGE_KEY, q->token, q->lease_ms);
+    if (sets && (twists & BWL_TWIST_SET_LASTS) != 0)
+        return bwl_say("SET %s %s NX", BWL_STAGE_KEY, q->token);
+    return bwl_say("%s", "");
+}
+
+bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_letter *letter,
+                    bwl_redis_reply *ret_reply, bwl_text *ret_said)
+{
+    const bwl_scenario *world = s->w.scenario;
+    char                token[BWL_TOKEN_MAX + 1];
+    bwl_text            faulty;
+    bwl_text            why;
+    bool                is_good;
+    bwl_redis_question  q = {
+         .word     = (bwl_redis_word)letter->word,
+         .key      = BWL_STAGE_KEY,
+         .key_size = sizeof BWL_STAGE_KEY - 1,
+         .token    = token,
+         .lease_ms = (bwl_ms)letter->lease_ms * s->scale * 100 / world->server_pace,
+         .stamp    = letter->stamp,
+         .rules    = world->terms.rules,
+    };
+
+    write_token(token, letter->token);
+    faulty = faulty_words(world, &q);
+    if (!bwl_stage_opens(s, line))
+        return false;
+    if (faulty.of[0] == '\0') {
+        is_good = bwl_line_ask(line, &q, ret_reply, ret_said, &why);
+    } else {
+        is_good            = bwl_line_say(line, faulty.of, ret_said, &why);
+        bool is_yes        = strcmp(ret_said->of, "OK") == 0 || strcmp(ret_said->of, "1") == 0;
+        ret_reply->answer  = is_yes ? BWL_YES : BWL_NO;
+        ret_reply->is_mine = false;
+    }
+    return is_good || bwl_stage_fails(s, "the real server failed", why);
+}
+
+/* The number that the model's answer shows: what the machine hears. */
+uint64_t bwl_stage_number(const bwl_stage *s, const bwl_letter *served)
+{
+    if (!bwl_redis_shows_value((bwl_redis_word)served->word))
+        return (uint64_t)served->stamp;
+    return (uint64_t)bwl_model_stamp_of(s->w.scenario->terms.rules, served->stamp);
+}
+
+/* Did both say the same, in all that a machine looks at? */
+bool bwl_stage_is_same(const bwl_stage *s, const bwl_letter *served, const bwl_redis_reply *real)
+{
+    bool shows = real->answer == BWL_YES && !is_by_server(s) && served->stamp != 0;
+
+    return served->answer == (uint8_t)real->answer &&
+           (real->answer != BWL_YES || is_by_server(s) || served->is_mine == real->is_mine) &&
+           (!shows || bwl_stage_number(s, served) == real->number);
+}

@@ -1,0 +1,188 @@
+/*
+ * draw.c -- a picture in characters.  See draw.h.
+ */
+#include "lab/report/draw.h"
+#include "lab/report/names.h"
+#include <inttypes.h>
+#include <string.h>
+
+enum { LANE_WIDTH = 24, MARGIN = 8, ROW_MAX = 200 };
+
+typedef struct paper {
+    FILE              *out;
+    const char        *prefix;
+    const bwl_picture *picture;
+    bwl_ms             last_shown;
+    char               row[ROW_MAX + 1];
+} paper;
+
+static unsigned lane(unsigned i)
+{
+    return MARGIN + i * LANE_WIDTH;
+}
+
+static unsigned server_lane(const paper *p)
+{
+    return lane(p->picture->clients);
+}
+
+static void write_at(paper *p, unsigned column, const char *what)
+{
+    size_t size = strlen(what);
+
+    if (column >= ROW_MAX)
+        return;
+    if (size > ROW_MAX - column)
+        size = ROW_MAX - column;
+    memcpy(p->row + column, what, size);
+}
+
+static void clear(paper *p)
+{
+    memset(p->row, ' ', ROW_MAX);
+    p->row[ROW_MAX] = '\0';
+}
+
+static const char *lane_mark(bwl_lane of)
+{
+    switch (of) {
+    case BWL_LANE_IDLE: return ":";
+    case BWL_LANE_BUSY: return "|";
+    case BWL_LANE_BELIEVES: return "#";
+    case BWL_LANE_OVERTIME: return "!";
+    }
+    return "?";
+}
+
+static void begin_row(paper *p, const bwl_row *row)
+{
+    clear(p);
+    for (unsigned i = 0; i < p->picture->clients; i++)
+        write_at(p, lane(i), lane_mark(row->lanes[i]));
+    write_at(p, server_lane(p), "|");
+    if (row->at != p->last_shown)
+        write_at(p, 0, bwl_say("%5" PRId64, row->at).of);
+    p->last_shown = row->at;
+}
+
+static void end_row(paper *p)
+{
+    size_t size = ROW_MAX;
+
+    while (size > 0 && p->row[size - 1] == ' ')
+        size--;
+    p->row[size] = '\0';
+    (void)fprintf(p->out, "%s%s\n", p->prefix, p->row);
+}
+
+/* Between a client's lane and the server's, with its text in the middle of the first gap. */
+static void arrow(paper *p, unsigned client, bool to_server, const char *label)
+{
+    unsigned from = lane(client) + 1;
+    unsigned to   = server_lane(p) - 1;
+    size_t   size = strlen(label);
+
+    for (unsigned i = from; i <= to; i++)
+        if (p->row[i] == ' ')
+            p->row[i] = '-';
+    if (to_server)
+        p->row[to] = '>';
+    else
+        p->row[from] = '<';
+    if (size + 4 < LANE_WIDTH) {
+        unsigned column    = from + (unsigned)(LANE_WIDTH - 1 - size) / 2;
+        p->row[column - 1] = ' ';
+        write_at(p, column, label);
+        p->row[column + size] = ' ';
+    }
+}
+
+static void at_server(paper *p, const char *what)
+{
+    write_at(p, server_lane(p) + 2, what);
+}
+
+static void note(paper *p, const bwl_text *what)
+{
+    bool is_held = strstr(what->of, " HOLDS") != NULL;
+
+    if (what->of[0] != '\0')
+        at_server(p, bwl_say(is_held ? "  <== %s" : "  %s", what->of).of);
+}
+
+/* What made the client ask goes before the question where both fit. */
+static void draw_ask(paper *p, const bwl_row *row)
+{
+    bwl_text both = bwl_say("%s: %s", row->cause.of, row->what.of);
+
+    if (row->cause.of[0] == '\0') {
+        both = row->what;
+    } else if (strlen(both.of) + 4 >= LANE_WIDTH) {
+        write_at(p, lane(row->client) + 2, row->cause.of);
+        end_row(p);
+        begin_row(p, row);
+        both = row->what;
+    }
+    arrow(p, row->client, true, both.of);
+    at_server(p, row->effect.of);
+}
+
+static void draw_time(paper *p, const bwl_row *row)
+{
+    for (unsigned i = MARGIN - 2; i < server_lane(p); i++)
+        if (p->row[i] == ' ')
+            p->row[i] = '.';
+    at_server(p, row->effect.of[0] != '\0' ? bwl_say("%s; %s", row->what.of, row->effect.of).of
+                                           : row->what.of);
+}
+
+static void draw_row(paper *p, const bwl_row *row)
+{
+    begin_row(p, row);
+    switch (row->kind) {
+    case BWL_ROW_ASK: draw_ask(p, row); break;
+    case BWL_ROW_SERVED:
+        at_server(
+            p, bwl_say("%s%s: %s", row->is_late ? "LATE " : "", row->what.of, row->effect.of).of);
+        break;
+    case BWL_ROW_ANSWER: arrow(p, row->client, false, row->what.of); break;
+    case BWL_ROW_CLIENT:
+        write_at(p, lane(row->client) + 2, bwl_say(row->is_bad ? "X %s" : "%s", row->what.of).of);
+        break;
+    case BWL_ROW_SERVER: at_server(p, bwl_say("%s; %s", row->what.of, row->effect.of).of); break;
+    case BWL_ROW_TIME: draw_time(p, row); break;
+    }
+    note(p, &row->note);
+    end_row(p);
+}
+
+static void draw_head(paper *p)
+{
+    clear(p);
+    write_at(p, 3, "ms");
+    for (unsigned i = 0; i < p->picture->clients; i++)
+        write_at(p, lane(i), (char[]){ bwl_client_name(i), '\0' });
+    write_at(p, server_lane(p), "redis");
+    end_row(p);
+}
+
+void bwl_draw_picture(FILE *out, const char *prefix, const bwl_picture *picture)
+{
+    paper p = { .out = out, .prefix = prefix, .picture = picture, .last_shown = -1 };
+
+    draw_head(&p);
+    for (size_t i = 0; i < picture->rows_count; i++)
+        draw_row(&p, &picture->rows[i]);
+    if (picture->broken != 0)
+        (void)fprintf(out, "%s=> %s\n", prefix, bwl_picture_moral(picture).of);
+}
+
+void bwl_draw(FILE *out, const char *prefix, const bwl_scenario *s, const bwl_finding *found)
+{
+    bwl_picture picture;
+
+    assert(found->verdict == BWL_BROKEN);
+    picture = bwl_picture_of(s, found->path, found->path_count, found->broken);
+    bwl_draw_picture(out, prefix, &picture);
+    bwl_picture_free(&picture);
+}

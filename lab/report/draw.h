@@ -1,0 +1,25 @@
+/*
+ * draw.h -- a schedule as a diagram of characters: time goes down, a lane for each client and one
+ * for the server.
+ *
+ *      ms  A                       B                       redis
+ *       0  |--- acquire: SET A1 ----------------------------->| yes; key A1 for 30 ms
+ *          #<-------- yes ------------------------------------|   <== A HOLDS, for 28 ms
+ *
+ * In a client's lane, # is a client that believes it has the lock, ! one that works on although its
+ * time is over, | one that wants the lock or is letting go of it, : one that does nothing.
+ */
+#ifndef BWL_LAB_REPORT_DRAW_H
+#define BWL_LAB_REPORT_DRAW_H
+
+#include "lab/search/explore.h"
+#include "lab/report/picture.h"
+#include <stdio.h>
+
+/* Each line begins with `prefix`.  The last one says what was found. */
+void bwl_draw_picture(FILE *out, const char *prefix, const bwl_picture *picture);
+
+/* The same, for what breaks a law. */
+void bwl_draw(FILE *out, const char *prefix, const bwl_scenario *s, const bwl_finding *found);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * json.h -- reads JSON (RFC 8259) from the front to the back, for a caller who knows what has to
+ * come.
+ *
+ * After the first fault every function returns false, and `fault` says what is wrong, in which
+ * line.  A caller can so read a whole object and look once at its end.
+ */
+#ifndef BWL_LAB_REPORT_JSON_H
+#define BWL_LAB_REPORT_JSON_H
+
+#include "lab/base/say.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct bwl_json {
+    const char *at;
+    const char *end;
+    unsigned    line;
+    bwl_text    fault; /* "" while nothing is wrong                                              */
+} bwl_json;
+
+bwl_json bwl_json_of(const char *text, size_t size);
+
+/* Begins an object or an array: `open` is { or [. */
+bool bwl_json_begin(bwl_json *r, char open);
+
+/* True if there is another member or item before `close`; is_first is the caller's, true at the
+ * beginning. */
+bool bwl_json_more(bwl_json *r, char close, bool *is_first);
+
+/* The name of a member, with its colon; a string; a whole number of min .. max, or null: then
+ * is_null.  Texts are cut at nothing: one that does not fit is a fault. */
+bool bwl_json_name(bwl_json *r, char *ret_text, size_t capacity);
+bool bwl_json_string(bwl_json *r, char *ret_text, size_t capacity);
+bool bwl_json_number(bwl_json *r, const int64_t bounds[2], int64_t *ret_number, bool *ret_is_null);
+bool bwl_json_bool(bwl_json *r, bool *ret_bool);
+
+/* Nothing comes any more. */
+bool bwl_json_end(bwl_json *r);
+
+/* Says what is wrong, unless something was before.  Always false. */
+bool bwl_json_fault(bwl_json *r, bwl_text what);
+
+#endif

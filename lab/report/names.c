@@ -1,0 +1,255 @@
+/*
+ * names.c -- see names.h.
+ */
+#include "lab/report/names.h"
+#include "lab/base/token_number.h"
+#include <inttypes.h>
+#include <string.h>
+
+char bwl_client_name(unsigned client)
+{
+    return (char)('A' + client);
+}
+
+bwl_text bwl_token_name(uint16_t token)
+{
+    if (token == BWL_TOKEN_OF_STRANGER)
+        return bwl_say("of a stranger");
+    return bwl_say("%c%u", bwl_client_name(bwl_token_client(token)), bwl_token_serial(token));
+}
+
+const char *bwl_word_name(unsigned word)
+{
+    switch ((bwl_redis_word)word) {
+    case REDIS_SET_IF_ABSENT: return "SET";
+    case REDIS_SET_IF_ABSENT_OR_MINE: return "SET-OR-MINE";
+    case REDIS_EXTEND_IF_MINE: return "EXTEND";
+    case REDIS_DELETE_IF_MINE: return "DELETE";
+    case REDIS_SETNX: return "SETNX";
+    case REDIS_READ: return "GET";
+    case REDIS_SWAP: return "GETSET";
+    case REDIS_DELETE: return "DEL";
+    case REDIS_EXPIRE: return "EXPIRE";
+    case REDIS_EXPIRE_NOW: return "EXPIRE 0";
+    case REDIS_READ_EXPIRY: return "TTL";
+    case REDIS_FIND_NO_EXPIRY: return "PTTL";
+    case REDIS_WATCH_READ: return "WATCH, GET";
+    case REDIS_UNWATCH: return "UNWATCH";
+    case REDIS_DELETE_WATCHED: return "MULTI, DEL, EXEC";
+    case REDIS_TAKE_STAMP: return "TAKE-STAMP";
+    case REDIS_DROP_STAMP: return "DROP-STAMP";
+    case REDIS_HASH_TAKE: return "HASH-TAKE";
+    case REDIS_HASH_EXTEND: return "HASH-EXTEND";
+    case REDIS_HASH_RELEASE: return "HASH-RELEASE";
+    case REDIS_ZSET_TAKE: return "ZSET-TAKE";
+    case REDIS_ZSET_EXTEND: return "ZSET-EXTEND";
+    case REDIS_ZSET_RELEASE: return "ZSET-RELEASE";
+    case REDIS_QUEUE_TAKE: return "TAKE";
+    case REDIS_QUEUE_JOIN: return "JOIN";
+    case REDIS_QUEUE_BEAT: return "BEAT";
+    case REDIS_QUEUE_EXTEND: return "EXTEND";
+    case REDIS_QUEUE_RELEASE: return "RELEASE";
+    case REDIS_QUEUE_CANCEL: return "CANCEL";
+    case REDIS_QUEUE_POKE: return "POKE";
+    case REDIS_QUEUE_REQUEUE: return "REQUEUE";
+    case REDIS_REPLICATED: return "REPLICATED";
+    }
+    return "?";
+}
+
+const char *bwl_answer_name(unsigned answer)
+{
+    if (answer == BWL_WHICH_NOSCRIPT)
+        return "no such script";
+    switch ((bwl_answer)answer) {
+    case BWL_YES: return "yes";
+    case BWL_NO: return "no";
+    case BWL_LATER: return "later";
+    case BWL_REFUSED: return "refused";
+    case BWL_UNSENT: return "unsent";
+    case BWL_ALIEN: return "a stranger's";
+    }
+    return "?";
+}
+
+const char *bwl_hold_state_name(bwl_hold_state state)
+{
+    switch (state) {
+    case BWL_HOLD_IDLE: return "is idle";
+    case BWL_HOLD_ACQUIRING: return "asks";
+    case BWL_HOLD_ABANDONING: return "waits for an answer, cancelled";
+    case BWL_HOLD_SETTLING: return "does not know, will ask again";
+    case BWL_HOLD_DISCARDING: return "gives back what came too late";
+    case BWL_HOLD_WAITING: return "waits";
+    case BWL_HOLD_QUEUED: return "is queued";
+    case BWL_HOLD_HELD: return "holds";
+    case BWL_HOLD_RENEWING: return "renews";
+    case BWL_HOLD_YIELDING: return "releases, and will ask again";
+    case BWL_HOLD_DISOWNED: return "has lost it, and has not given it back";
+    case BWL_HOLD_RELEASING: return "releases";
+    case BWL_HOLD_LEAVING: return "leaves";
+    case BWL_HOLD_OVER: return "is done";
+    }
+    return "?";
+}
+
+bwl_text bwl_letter_name(const bwl_letter *letter)
+{
+    return bwl_say("%s %s", bwl_word_name(letter->word), bwl_token_name(letter->token).of);
+}
+
+bwl_text bwl_key_name(const bwl_model_redis *r)
+{
+    uint16_t owner = bwl_model_owner(r);
+
+    if (owner == 0)
+        return bwl_say("no key");
+    if (bwl_model_lock(r)->lasts)
+        return bwl_say("key %s, for ever", bwl_token_name(owner).of);
+    return bwl_say("key %s for %" PRId64 " ms", bwl_token_name(owner).of,
+                   bwl_model_left(r) / BWL_MODEL_PER_MS);
+}
+
+bwl_text bwl_budget_words(const uint8_t budget[BWL_BUDGETS_COUNT])
+{
+    bwl_text said = bwl_say("%s", "");
+
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++) {
+        const char *label = bwl_budget_label((bwl_budget)i);
+        bwl_text    count = budget[i] == BWL_ANY ? bwl_say("any") : bwl_say("%u", budget[i]);
+        if (budget[i] != 0)
+            said = bwl_say("%s%s%s %s", said.of, said.of[0] != '\0' ? ", " : "", count.of, label);
+    }
+    return said.of[0] != '\0' ? said : bwl_say("no fault");
+}
+
+bwl_text bwl_count_words(uint64_t count)
+{
+    if (count < 1000)
+        return bwl_say("%" PRIu64, count);
+    return bwl_say("%s,%03" PRIu64, bwl_count_words(count / 1000).of, count % 1000);
+}
+
+bwl_text bwl_memory_words(size_t bytes)
+{
+    static const char *const units[] = { "KB", "MB", "GB", "TB" };
+    double                   amount  = (double)bytes / 1024;
+    unsigned                 unit    = 0;
+
+    for (; amount >= 1000 && unit < 3; unit++)
+        amount /= 1024;
+    return bwl_say(amount < 10 ? "%.1f %s" : "%.0f %s", amount, units[unit]);
+}
+
+static bwl_text delivered_words(const bwl_letter *letter)
+{
+    if (letter->kind == BWL_LETTER_PUSH)
+        return bwl_say("hears: your turn");
+    if (letter->kind == BWL_LETTER_CUT_OFF && letter->tag == 0)
+        return bwl_say("connects again");
+    if (letter->kind == BWL_LETTER_CUT_OFF)
+        return bwl_say("%s: no answer", bwl_letter_name(letter).of);
+    if (letter->answer == BWL_UNSENT)
+        return bwl_say("%s: not sent", bwl_letter_name(letter).of);
+    return bwl_say("hears %s", bwl_answer_name(letter->answer));
+}
+
+/* The keys of a lock with a queue; of every other there is the first alone. */
+static const char *const evicted[BWL_MODEL_KEYS] = { "key", "line", "beats", "count" };
+
+bwl_text bwl_choice_words(const bwl_world *w, bwl_choice choice)
+{
+    const bwl_lab_client *c = &w->clients[choice.client];
+
+    switch ((bwl_choice_kind)choice.kind) {
+    case BWL_CHOICE_SERVE: return bwl_letter_name(&c->letters[c->answered]);
+    case BWL_CHOICE_SERVE_LATE:
+        return bwl_say("LATE %s", bwl_letter_name(&c->late[choice.which]).of);
+    case BWL_CHOICE_DELIVER: return delivered_words(&c->letters[0]);
+    case BWL_CHOICE_ALARM: return bwl_say("alarm");
+    case BWL_CHOICE_START: return bwl_say("acquire");
+    case BWL_CHOICE_RELEASE: return bwl_say("release");
+    case BWL_CHOICE_EXTEND: return bwl_say("extend");
+    case BWL_CHOICE_YIELD: return bwl_say("yield");
+    case BWL_CHOICE_CANCEL: return bwl_say("cancel");
+    case BWL_CHOICE_PASS:
+        return bwl_say("%" PRId64 " ms pass", bwl_world_next_instant(w) - choice.which - w->now);
+    case BWL_CHOICE_BREAK: return bwl_say("connection breaks");
+    case BWL_CHOICE_STOP_WAITING: return bwl_say("waits no longer");
+    case BWL_CHOICE_CRASH: return bwl_say("CRASHES");
+    case BWL_CHOICE_RESTART: return bwl_say("RESTARTS, empty");
+    case BWL_CHOICE_JUMP: return bwl_say("its CLOCK STEPS");
+    case BWL_CHOICE_SAVE: return bwl_say("saves");
+    case BWL_CHOICE_RESTORE: return bwl_say("RESTARTS with what it saved");
+    case BWL_CHOICE_FAILOVER: return bwl_say("ANOTHER takes over, one change behind");
+    case BWL_CHOICE_EVICT: return bwl_say("EVICTS the %s", evicted[choice.which]);
+    case BWL_CHOICE_STRANGER: return bwl_say("a STRANGER sets the key");
+    case BWL_CHOICE_STEP_WALL: return bwl_say("its TIME OF DAY steps");
+    case BWL_CHOICE_WRITE: return bwl_say("writes");
+    case BWL_CHOICE_LOSE_PUSH: return bwl_say("loses the push");
+    case BWL_CHOICE_CLOSE:
+        return bwl_say("sees that %c has closed a connection", bwl_client_name(choice.client));
+    case BWL_CHOICE_BORROW: return bwl_say("a BORROWER takes the key");
+    case BWL_CHOICE_GIVE_BACK: return bwl_say("the borrower deletes its key");
+    case BWL_CHOICE_SILENCE: return bwl_say("takes the FIRST IN LINE FOR DEAD");
+    case BWL_CHOICE_RATE: return bwl_say("its CLOCK RUNS at %u %%", w->scenario->rate_pace);
+    case BWL_CHOICE_LEARN: return bwl_say("learns of the restart");
+    }
+    bwl_unreachable("no such choice");
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static const char *const choices[] = {
+    [BWL_CHOICE_SERVE] = "serve",         [BWL_CHOICE_SERVE_LATE] = "serve-late",
+    [BWL_CHOICE_DELIVER] = "deliver",     [BWL_CHOICE_ALARM] = "alarm",
+    [BWL_CHOICE_START] = "start",         [BWL_CHOICE_RELEASE] = "release",
+    [BWL_CHOICE_EXTEND] = "extend",       [BWL_CHOICE_YIELD] = "yield",
+    [BWL_CHOICE_CANCEL] = "cancel",       [BWL_CHOICE_PASS] = "pass",
+    [BWL_CHOICE_BREAK] = "break",         [BWL_CHOICE_STOP_WAITING] = "stop-waiting",
+    [BWL_CHOICE_CRASH] = "crash",         [BWL_CHOICE_RESTART] = "restart",
+    [BWL_CHOICE_JUMP] = "jump",           [BWL_CHOICE_SAVE] = "save",
+    [BWL_CHOICE_RESTORE] = "restore",     [BWL_CHOICE_FAILOVER] = "failover",
+    [BWL_CHOICE_EVICT] = "evict",         [BWL_CHOICE_STRANGER] = "stranger",
+    [BWL_CHOICE_STEP_WALL] = "step-wall", [BWL_CHOICE_WRITE] = "write",
+    [BWL_CHOICE_LOSE_PUSH] = "lose-push", [BWL_CHOICE_CLOSE] = "close",
+    [BWL_CHOICE_BORROW] = "borrow",       [BWL_CHOICE_GIVE_BACK] = "give-back",
+    [BWL_CHOICE_SILENCE] = "silence",     [BWL_CHOICE_RATE] = "rate",
+    [BWL_CHOICE_LEARN] = "learn",
+};
+
+static unsigned place_of(const char *name, const char *const *names, unsigned count)
+{
+    for (unsigned i = 1; i < count; i++)
+        if (names[i] != NULL && strcmp(name, names[i]) == 0)
+            return i;
+    return 0;
+}
+
+unsigned bwl_budget_named(const char *name)
+{
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
+        if (strcmp(bwl_budget_label((bwl_budget)i), name) == 0)
+            return i;
+    return 0;
+}
+
+const char *bwl_choice_name(unsigned kind)
+{
+    assert(kind > 0 && kind < sizeof choices / sizeof choices[0]);
+    assert(choices[kind] != NULL);
+    return choices[kind];
+}
+
+unsigned bwl_choice_named(const char *name)
+{
+    return place_of(name, choices, sizeof choices / sizeof choices[0]);
+}
+
+unsigned bwl_law_named(const char *label)
+{
+    for (unsigned i = 0; i < BWL_LAWS_COUNT; i++)
+        if (strcmp(bwl_law_label(1u << i), label) == 0)
+            return 1u << i;
+    return 0;
+}

@@ -1,0 +1,43 @@
+/*
+ * names.h -- what the lab calls things, in diagrams and in files.
+ */
+#ifndef BWL_LAB_REPORT_NAMES_H
+#define BWL_LAB_REPORT_NAMES_H
+
+#include "lab/base/say.h"
+#include "lab/world/world.h"
+
+char     bwl_client_name(unsigned client); /* A, B, C */
+bwl_text bwl_token_name(uint16_t token);   /* A2: the second that A drew */
+
+const char *bwl_word_name(unsigned word);
+const char *bwl_answer_name(unsigned answer);
+const char *bwl_hold_state_name(bwl_hold_state state);
+
+/* What a question says, and what the server has. */
+bwl_text bwl_letter_name(const bwl_letter *letter);
+bwl_text bwl_key_name(const bwl_model_redis *r);
+
+/* "2 slow, 1 loss"; "no fault" where there is none. */
+bwl_text bwl_budget_words(const uint8_t budget[BWL_BUDGETS_COUNT]);
+
+/* "1,234,567" */
+bwl_text bwl_count_words(uint64_t count);
+
+/* "950 KB", "1.5 GB" */
+bwl_text bwl_memory_words(size_t bytes);
+
+/* What a choice is about to do, in a few words. */
+bwl_text bwl_choice_words(const bwl_world *w, bwl_choice choice);
+
+/* The words of files: "start", "serve", "deliver" ... */
+const char *bwl_choice_name(unsigned kind);
+
+/* 0 if there is none of that name. */
+unsigned bwl_choice_named(const char *name);
+unsigned bwl_budget_named(const char *name);
+
+/* The flag of a law by its label; 0 if there is none. */
+unsigned bwl_law_named(const char *label);
+
+#endif

@@ -1,0 +1,335 @@
+/*
+ * picture.c -- walks a schedule and writes down what is seen on the way.  See picture.h.
+ */
+#include "lab/report/picture.h"
+#include "lab/base/grow.h"
+#include "lab/report/names.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* A walk: the world before a step, and after it. */
+typedef struct walk {
+    bwl_picture     *picture;
+    const bwl_world *before;
+    const bwl_world *w;
+    bwl_ms           started;
+    unsigned         step;
+    int              told_in[BWL_CLIENTS_MAX]; /* the row in which the server told it            */
+} walk;
+
+static bwl_lane lane_of(const bwl_world *w, unsigned client)
+{
+    const bwl_lab_client *c = &w->clients[client];
+
+    if (bwl_world_believes(w, client) > 0)
+        return BWL_LANE_BELIEVES;
+    if (c->is_working)
+        return BWL_LANE_OVERTIME;
+    return c->is_running ? BWL_LANE_BUSY : BWL_LANE_IDLE;
+}
+
+static bwl_row *add(walk *k, bwl_row_kind kind, unsigned client)
+{
+    bwl_picture *p = k->picture;
+    bwl_row     *row;
+
+    p->rows = bwl_grow(p->rows, &p->rows_capacity, p->rows_count, sizeof p->rows[0]);
+    row     = &p->rows[p->rows_count++];
+    *row    = (bwl_row){
+           .kind   = kind,
+           .step   = k->step,
+           .client = client,
+           .at     = k->w->now - k->started,
+           .from   = BWL_NO_ROW,
+    };
+    for (unsigned i = 0; i < p->clients; i++)
+        row->lanes[i] = lane_of(k->w, i);
+    return row;
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+/* What the client has come to, when the step changed it. */
+static bwl_text change_of(const walk *k, unsigned client)
+{
+    const bwl_lab_client *was  = &k->before->clients[client];
+    const bwl_lab_client *is   = &k->w->clients[client];
+    bwl_ms                left = bwl_world_believes(k->w, client);
+    char                  name = bwl_client_name(client);
+
+    if (left == BWL_NEVER && bwl_world_believes(k->before, client) == 0)
+        return bwl_say("%c HOLDS, without an end", name);
+    if (left > 0 && bwl_world_believes(k->before, client) == 0)
+        return bwl_say("%c HOLDS, for %" PRId64 " ms", name, left);
+    if (left > 0 && left != BWL_NEVER && is->hold.until != was->hold.until)
+        return bwl_say("%c holds for %" PRId64 " ms more", name, left);
+    if (was->is_working && !is->is_working)
+        return bwl_say("%c works no longer", name);
+    if (was->is_running && is->hold.state != was->hold.state)
+        return bwl_say("%c %s", name, bwl_hold_state_name(is->hold.state));
+    return bwl_say("%s", "");
+}
+
+/* ---- which row a letter is in ---------------------------------------------------------------- */
+
+static bool is_about(const bwl_row *row, unsigned client, const bwl_letter *letter)
+{
+    return row->client == client && row->tag == letter->tag && row->round == letter->round;
+}
+
+/* The last row in which it was asked; carried out. */
+static int asked_in(const bwl_picture *p, unsigned client, const bwl_letter *letter)
+{
+    for (size_t i = p->rows_count; i-- > 0;)
+        if (p->rows[i].kind == BWL_ROW_ASK && is_about(&p->rows[i], client, letter))
+            return (int)i;
+    return BWL_NO_ROW;
+}
+
+static int served_in(const bwl_picture *p, unsigned client, const bwl_letter *letter)
+{
+    for (size_t i = p->rows_count; i-- > 0;) {
+        const bwl_row *row        = &p->rows[i];
+        bool           has_effect = row->kind == BWL_ROW_ASK && row->effect.of[0] != '\0';
+        if ((row->kind == BWL_ROW_SERVED || has_effect) && is_about(row, client, letter))
+            return (int)i;
+    }
+    return BWL_NO_ROW;
+}
+
+static void mark(bwl_row *row, const bwl_letter *letter)
+{
+    row->tag   = letter->tag;
+    row->round = letter->round;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static bool asks_more(const bwl_world *w, unsigned client, unsigned already)
+{
+    const bwl_lab_client *c = &w->clients[client];
+
+    return c->letters_count > already &&
+           c->letters[c->letters_count - 1].kind == BWL_LETTER_QUESTION;
+}
+
+/* The questions that were not there before.  The first stands in the same row as what caused it. */
+static void add_questions(walk *k, unsigned client, unsigned already, bwl_text cause)
+{
+    const bwl_lab_client *c = &k->w->clients[client];
+
+    for (unsigned i = already; i < c->letters_count; i++) {
+        if (c->letters[i].kind != BWL_LETTER_QUESTION)
+            continue; /* the news that the connection has ended */
+        bwl_row *row = add(k, BWL_ROW_ASK, client);
+        mark(row, &c->letters[i]);
+        row->what = bwl_letter_name(&c->letters[i]);
+        if (i == already)
+            row->cause = cause;
+    }
+}
+
+/* Something that a client does, or that happens to it; and what it asks because of that. */
+static void add_local(walk *k, unsigned client, bwl_text what, bool is_bad)
+{
+    unsigned already = k->before->clients[client].letters_count;
+    bool     asks    = asks_more(k->w, client, already);
+    bwl_text note    = change_of(k, client);
+    bool     tells   = bwl_world_believes(k->before, client) != bwl_world_believes(k->w, client);
+    bwl_row *row;
+
+    if (asks && !is_bad && !tells) {
+        add_questions(k, client, already, what);
+        return;
+    }
+    row         = add(k, BWL_ROW_CLIENT, client);
+    row->what   = what;
+    row->note   = note;
+    row->is_bad = is_bad;
+    add_questions(k, client, already, bwl_say("%s", ""));
+}
+
+static unsigned pushes_of(const bwl_lab_client *c)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < c->letters_count; i++)
+        count += c->letters[i].kind == BWL_LETTER_PUSH;
+    return count;
+}
+
+/* Whom the server tells by this step that it is its turn; notes the row. */
+static bwl_text told(walk *k, int row)
+{
+    bwl_text who = bwl_say("%s", "");
+
+    for (unsigned i = 0; i < k->picture->clients; i++)
+        if (pushes_of(&k->w->clients[i]) > pushes_of(&k->before->clients[i])) {
+            k->told_in[i] = row;
+            who           = bwl_say(", %c is told", bwl_client_name(i));
+        }
+    return who;
+}
+
+static void add_pushed(walk *k, bwl_choice choice)
+{
+    unsigned already = k->before->clients[choice.client].letters_count;
+    bwl_row *row     = add(k, BWL_ROW_ANSWER, choice.client);
+
+    row->what = bwl_say("your turn");
+    row->from = k->told_in[choice.client];
+    row->note = change_of(k, choice.client);
+    add_questions(k, choice.client, already - 1u, bwl_say("%s", ""));
+}
+
+static void add_served(walk *k, bwl_choice choice)
+{
+    const bwl_lab_client *was    = &k->before->clients[choice.client];
+    const bwl_letter     *letter = &k->w->clients[choice.client].letters[was->answered];
+    bwl_picture          *p      = k->picture;
+    int                   asked  = asked_in(p, choice.client, letter);
+    bwl_text              effect =
+        bwl_say("%s; %s", bwl_answer_name(letter->answer), bwl_key_name(&k->w->redis).of);
+    bwl_row *row;
+
+    if (asked != BWL_NO_ROW && (size_t)asked + 1 == p->rows_count && choice.which == 0 &&
+        p->rows[asked].effect.of[0] == '\0') {
+        p->rows[asked].effect = bwl_say("%s%s", effect.of, told(k, asked).of);
+        return;
+    }
+    row         = add(k, BWL_ROW_SERVED, choice.client);
+    row->from   = asked;
+    row->what   = bwl_letter_name(letter);
+    row->effect = bwl_say("%s%s", effect.of, told(k, (int)p->rows_count - 1).of);
+    row->is_bad = choice.which != 0;
+    mark(row, letter);
+}
+
+static void add_served_late(walk *k, bwl_choice choice)
+{
+    const bwl_letter *letter = &k->before->clients[choice.client].late[choice.which];
+    bwl_row          *row    = add(k, BWL_ROW_SERVED, choice.client);
+
+    row->from = asked_in(k->picture, choice.client, letter);
+    row->what = bwl_letter_name(letter);
+    row->effect =
+        bwl_say("%s%s", bwl_key_name(&k->w->redis).of, told(k, (int)k->picture->rows_count - 1).of);
+    row->is_late = true;
+    mark(row, letter);
+}
+
+static void add_delivered(walk *k, bwl_choice choice, bwl_text what)
+{
+    const bwl_lab_client *was    = &k->before->clients[choice.client];
+    const bwl_letter     *letter = &was->letters[0];
+    bool     is_answer = letter->kind == BWL_LETTER_ANSWER && letter->answer != BWL_UNSENT;
+    int      served    = served_in(k->picture, choice.client, letter);
+    bwl_row *row       = add(k, is_answer ? BWL_ROW_ANSWER : BWL_ROW_CLIENT, choice.client);
+
+    row->what   = is_answer ? bwl_say("%s", bwl_answer_name(letter->answer)) : what;
+    row->from   = served;
+    row->is_bad = !is_answer;
+    row->note   = change_of(k, choice.client);
+    mark(row, letter);
+    add_questions(k, choice.client, was->letters_count - 1u, bwl_say("%s", ""));
+}
+
+static void add_passed(walk *k, bwl_text what)
+{
+    bool has_vanished =
+        bwl_model_owner(&k->before->redis) != 0 && bwl_model_owner(&k->w->redis) == 0;
+    bwl_row *row = add(k, BWL_ROW_TIME, 0);
+
+    row->what   = what;
+    row->effect = bwl_say("%s", has_vanished ? "the key vanishes" : "");
+    row->is_bad = bwl_world_is_urgent(k->before);
+}
+
+static void add_server(walk *k, bwl_text what, bool is_bad)
+{
+    bwl_row *row = add(k, BWL_ROW_SERVER, 0);
+
+    row->what   = what;
+    row->effect = bwl_key_name(&k->w->redis);
+    row->is_bad = is_bad;
+}
+
+static void add_step(walk *k, bwl_choice choice)
+{
+    bwl_text what   = bwl_choice_words(k->before, choice);
+    unsigned client = choice.client;
+
+    switch ((bwl_choice_kind)choice.kind) {
+    case BWL_CHOICE_SERVE: add_served(k, choice); break;
+    case BWL_CHOICE_SERVE_LATE: add_served_late(k, choice); break;
+    case BWL_CHOICE_DELIVER:
+        if (k->before->clients[client].letters[0].kind == BWL_LETTER_PUSH)
+            add_pushed(k, choice);
+        else
+            add_delivered(k, choice, what);
+        break;
+    case BWL_CHOICE_PASS: add_passed(k, what); break;
+    case BWL_CHOICE_ALARM:
+    case BWL_CHOICE_START:
+    case BWL_CHOICE_RELEASE:
+    case BWL_CHOICE_EXTEND:
+    case BWL_CHOICE_YIELD:
+    case BWL_CHOICE_CANCEL:
+    case BWL_CHOICE_LEARN:
+    case BWL_CHOICE_WRITE: add_local(k, client, what, false); break;
+    case BWL_CHOICE_BREAK:
+    case BWL_CHOICE_STOP_WAITING:
+    case BWL_CHOICE_CRASH:
+    case BWL_CHOICE_LOSE_PUSH:
+    case BWL_CHOICE_RATE:
+    case BWL_CHOICE_STEP_WALL: add_local(k, client, what, true); break;
+    case BWL_CHOICE_CLOSE:
+    case BWL_CHOICE_GIVE_BACK:
+    case BWL_CHOICE_SAVE: add_server(k, what, false); break;
+    case BWL_CHOICE_RESTART:
+    case BWL_CHOICE_RESTORE:
+    case BWL_CHOICE_FAILOVER:
+    case BWL_CHOICE_JUMP:
+    case BWL_CHOICE_EVICT:
+    case BWL_CHOICE_STRANGER:
+    case BWL_CHOICE_BORROW:
+    case BWL_CHOICE_SILENCE: add_server(k, what, true); break;
+    }
+}
+
+bwl_picture bwl_picture_of(const bwl_scenario *s, const bwl_choice *path, unsigned count,
+                           unsigned broken)
+{
+    bwl_picture p = {
+        .scenario = s,
+        .title    = s->name,
+        .clients  = s->clients,
+        .steps    = count,
+        .broken   = broken,
+    };
+    bwl_world before;
+    bwl_world w;
+    walk      k = { .picture = &p, .before = &before, .w = &w };
+
+    bwl_world_start(&w, s);
+    k.started = w.now;
+    for (unsigned i = 0; i < count; i++) {
+        before = w;
+        k.step = i + 1;
+        bwl_world_perform(&w, path[i]);
+        add_step(&k, path[i]);
+    }
+    return p;
+}
+
+void bwl_picture_free(bwl_picture *picture)
+{
+    free(picture->rows);
+    *picture = (bwl_picture){ 0 };
+}
+
+bwl_text bwl_picture_moral(const bwl_picture *picture)
+{
+    return bwl_say("broken in %u steps: %s: %s.", picture->steps, bwl_law_label(picture->broken),
+                   bwl_law_sentence(picture->broken));
+}

@@ -1,0 +1,23 @@
+/*
+ * progress.h -- how far a search has come, on one line of a terminal that is wiped again.
+ */
+#ifndef BWL_LAB_REPORT_PROGRESS_H
+#define BWL_LAB_REPORT_PROGRESS_H
+
+#include "lab/search/explore.h"
+
+typedef struct bwl_meter {
+    bool        is_on; /* standard error is a terminal, and nobody asked for quiet              */
+    bool        is_drawn;
+    const char *what; /* what is being searched                                                  */
+} bwl_meter;
+
+bwl_meter bwl_meter_start(bool quiet);
+
+/* A bwl_on_progress; arg is the meter. */
+void bwl_meter_show(const bwl_progress *progress, void *arg);
+
+/* Before anything else is written, and at the end. */
+void bwl_meter_wipe(bwl_meter *meter);
+
+#endif

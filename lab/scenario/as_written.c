@@ -1,0 +1,481 @@
+/*
+ * as_written.c -- the programs, and what carries them out.  See as_written.h.
+ *
+ * A program is two lists of steps, for acquire and release.  A step asks one word.  A NO leads to
+ * `no`; a YES that passes the step's test (if it has one) leads to `yes`, any other to `otherwise`.
+ * A connection that breaks ends the command with UNKNOWN, unless the step says where to go on.
+ */
+#include "lab/scenario/as_written.h"
+#include "core/rules.h"
+#include "protocol/store/redis.h"
+
+enum { SERVER = 0, NO_FENCE = 0, NOTHING = 0, STEPS_MAX = 6, GUARD_MS = 3, NS_PER_MS = 1000000 };
+
+/* Where a step leads: to another step, or to an end. */
+typedef enum written_end {
+    HELD = 100,
+    BUSY,
+    RELEASED,
+    GONE,
+    OVER,        /* nothing: the program has ended, and nobody looks at what came of it           */
+    FROM_START,  /* of the list, at once                                                          */
+    AFTER_PAUSE, /* from the start of the list, 10 ms later                                      */
+} written_end;
+
+typedef enum written_test {
+    NO_TEST = 0,
+    IS_PAST,        /* the stamp is below now                                                   */
+    IS_PAST_OR_NOW, /* ... or is now                                                            */
+    IS_SAME,        /* the very bytes that the step before has shown                            */
+    IS_MINE,
+    IS_AHEAD, /* by the guard                                                                   */
+    IS_AHEAD_AT_ALL,
+    HAS_NO_END, /* READ_EXPIRY                                                                  */
+    IS_NEVER_SO,
+} written_test;
+
+typedef struct written_step {
+    uint8_t word; /* a bwl_redis_word                                                           */
+    uint8_t test;
+    uint8_t yes;
+    uint8_t otherwise;
+    uint8_t no;
+    uint8_t down; /* 0: UNKNOWN                                                                 */
+} written_step;
+
+typedef struct written_program {
+    bool         never_looks; /* at a clock, while it works                                     */
+    unsigned     lease_over;  /* the stamp is made of the lease over this; 0: of the whole      */
+    written_step acquire[STEPS_MAX];
+    written_step release[STEPS_MAX];
+} written_program;
+
+typedef struct written_state {
+    uint8_t  verb;
+    uint8_t  at;
+    uint32_t asked;
+    uint32_t last_tag;
+    int64_t  stamp; /* that this try writes                                                     */
+    uint64_t shown; /* what the step before has shown                                           */
+    bwl_ms   until;
+} written_state;
+
+/* ---- carrying out ---------------------------------------------------------------------------- */
+
+static void written_init(void *state, unsigned nodes)
+{
+    assert(nodes == 1);
+    *(written_state *)state = (written_state){ 0 };
+}
+
+static const written_step *step_of(const written_program *p, const written_state *s)
+{
+    return s->verb == BWL_ACQUIRE ? &p->acquire[s->at] : &p->release[s->at];
+}
+
+static void ask(const written_program *p, written_state *s, unsigned at, bwl_effects *fx)
+{
+    s->at    = (uint8_t)at;
+    s->asked = ++s->last_tag;
+    bwl_put_ask(fx, (bwl_ask){
+                        .tag   = s->asked,
+                        .node  = SERVER,
+                        .word  = step_of(p, s)->word,
+                        .stamp = s->stamp,
+                    });
+}
+
+/* The time of day, once for each try. */
+static void begin(const written_program *p, written_state *s, const bwl_claim *claim,
+                  bwl_moment moment, bwl_effects *fx)
+{
+    const bwl_rules *rules    = claim->rules;
+    bwl_ms           lease_ms = claim->lease_ms / (p->lease_over != 0 ? p->lease_over : 1);
+
+    if (s->verb == BWL_ACQUIRE) {
+        s->until = moment.now + claim->lease_ms - bwl_drift_ms(claim->lease_ms);
+        if (rules != NULL && rules->unit_ns != 0)
+            s->stamp = (moment.wall_ns + lease_ms * NS_PER_MS + rules->extra_ns) / rules->unit_ns;
+    }
+    ask(p, s, 0, fx);
+}
+
+static void go_to(const written_program *p, written_state *s, const bwl_claim *claim,
+                  unsigned where, const bwl_event *ev, bwl_effects *fx)
+{
+    enum { PAUSE_MS = 10 };
+
+    switch (where) {
+    case HELD: bwl_tell_held(fx, p->never_looks ? BWL_NEVER : s->until, NO_FENCE); return;
+    case BUSY: bwl_tell(fx, BWL_BUSY); return;
+    case RELEASED: bwl_tell(fx, BWL_RELEASED); return;
+    case GONE: bwl_tell(fx, BWL_LOST); return;
+    case OVER: bwl_tell(fx, s->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_RELEASED); return;
+    case FROM_START:
+        begin(p, s, claim, (bwl_moment){ .now = ev->now, .wall_ns = ev->wall_ns }, fx);
+        return;
+    case AFTER_PAUSE: bwl_wake_at(fx, ev->now + PAUSE_MS); return;
+    }
+    assert(where < STEPS_MAX);
+    ask(p, s, where, fx);
+}
+
+static bool passes(const written_step *step, const written_state *s, const bwl_claim *claim,
+                   const bwl_event *ev)
+{
+    int64_t unit_ns = claim->rules != NULL ? claim->rules->unit_ns : 0;
+    int64_t now     = unit_ns != 0 ? ev->wall_ns / unit_ns : 0;
+    int64_t stamp   = (int64_t)ev->number;
+
+    switch ((written_test)step->test) {
+    case NO_TEST: return true;
+    case IS_PAST: return stamp < now;
+    case IS_PAST_OR_NOW: return stamp <= now;
+    case IS_SAME: return ev->print == s->shown;
+    case IS_MINE: return ev->is_mine;
+    case IS_AHEAD: return stamp - now >= GUARD_MS;
+    case IS_AHEAD_AT_ALL: return stamp >= now;
+    case HAS_NO_END: return ev->number == REDIS_NO_EXPIRY;
+    case IS_NEVER_SO: return false;
+    }
+    bwl_unreachable("no such test");
+}
+
+static void answered(const written_program *p, written_state *s, const bwl_claim *claim,
+                     const bwl_event *ev, bwl_effects *fx)
+{
+    const written_step *step = step_of(p, s);
+    unsigned            where;
+
+    switch (ev->answer) {
+    case BWL_YES:
+        where    = passes(step, s, claim, ev) ? step->yes : step->otherwise;
+        s->shown = ev->print;
+        go_to(p, s, claim, where, ev, fx);
+        return;
+    case BWL_NO:
+        s->shown = 0;
+        go_to(p, s, claim, step->no, ev, fx);
+        return;
+    case BWL_ALIEN: bwl_tell(fx, s->verb == BWL_ACQUIRE ? BWL_BUSY : BWL_LOST); return;
+    case BWL_LATER: bwl_tell(fx, BWL_NOT_NOW); return;
+    case BWL_REFUSED: bwl_tell(fx, BWL_STORE_REFUSED); return;
+    case BWL_UNSENT: bwl_tell(fx, BWL_UNREACHABLE); return;
+    }
+    bwl_unreachable("no such answer");
+}
+
+static void command(const written_program *p, written_state *s, const bwl_claim *claim,
+                    const bwl_command *cmd, bwl_effects *fx)
+{
+    s->verb = (uint8_t)cmd->verb;
+    begin(p, s, claim, (bwl_moment){ .now = cmd->now, .wall_ns = cmd->wall_ns }, fx);
+}
+
+static void event(const written_program *p, written_state *s, const bwl_claim *claim,
+                  const bwl_event *ev, bwl_effects *fx)
+{
+    bool is_ours = s->asked != NOTHING && ev->tag == s->asked;
+
+    if (ev->kind == BWL_ALARM && s->asked == NOTHING)
+        go_to(p, s, claim, FROM_START, ev, fx);
+    if (!is_ours || (ev->kind != BWL_REPLY && ev->kind != BWL_DOWN))
+        return;
+    s->asked = NOTHING;
+    if (ev->kind == BWL_REPLY)
+        answered(p, s, claim, ev, fx);
+    else if (step_of(p, s)->down != 0)
+        go_to(p, s, claim, step_of(p, s)->down, ev, fx);
+    else
+        bwl_tell(fx, BWL_UNKNOWN);
+}
+
+#define PROGRAM(NAME, PROTOCOL)                                                             \
+    static void NAME##_command(void *state, const bwl_claim *claim, const bwl_command *cmd, \
+                               bwl_effects *fx)                                             \
+    {                                                                                       \
+        command(&NAME, state, claim, cmd, fx);                                              \
+    }                                                                                       \
+    static void NAME##_event(void *state, const bwl_claim *claim, const bwl_event *ev,      \
+                             bwl_effects *fx)                                               \
+    {                                                                                       \
+        event(&NAME, state, claim, ev, fx);                                                 \
+    }                                                                                       \
+    const bwl_protocol bwl_written_##NAME = {                                               \
+        .name       = PROTOCOL,                                                             \
+        .fault      = "as written",                                                         \
+        .state_size = sizeof(written_state),                                                \
+        .uses_token = true,                                                                 \
+        .uses_wall  = true,                                                                 \
+        .init       = written_init,                                                         \
+        .command    = NAME##_command,                                                       \
+        .event      = NAME##_event,                                                         \
+    }
+
+/* ---- Redis的分布式锁 / setnx ----------------------------------------------------------------- */
+
+#define DEL_ALONE                                                  \
+    {                                                              \
+        [0] = {.word = REDIS_DELETE, .yes = RELEASED, .no = GONE } \
+    }
+
+static const written_program way_1 = {
+    .never_looks = true,
+    .acquire     = { [0] = { .word = REDIS_SETNX, .yes = HELD, .no = BUSY } },
+    .release     = DEL_ALONE,
+};
+PROGRAM(way_1, "setnx-del");
+
+/* A reply that is lost is a release that did not succeed, to the program. */
+static const written_program way_2 = {
+    .never_looks = true,
+    .acquire     = { [0] = { .word = REDIS_SETNX, .yes = HELD, .no = BUSY } },
+    .release     = { [0] = { .word = REDIS_DELETE, .yes = RELEASED, .no = 1, .down = 1 },
+                     [1] = { .word = REDIS_EXPIRE_NOW, .yes = RELEASED, .no = GONE } },
+};
+PROGRAM(way_2, "setnx-del-expire");
+
+static const written_program way_3 = {
+    .acquire = { [0] = { .word = REDIS_SETNX, .yes = HELD, .no = 1 },
+                 [1] = { .word      = REDIS_READ,
+                         .test      = IS_PAST_OR_NOW,
+                         .yes       = 2,
+                         .otherwise = BUSY,
+                         .no        = 2 },
+                 [2] = { .word = REDIS_DELETE, .yes = 3, .no = BUSY },
+                 [3] = { .word = REDIS_SETNX, .yes = HELD, .no = BUSY } },
+    .release = DEL_ALONE,
+};
+PROGRAM(way_3, "setnx-stamp-del");
+
+/* Nothing twice is the same as well: t2 != t1 is false then. */
+static const written_program way_4 = {
+    .acquire = { [0] = { .word = REDIS_SETNX, .yes = HELD, .no = 1 },
+                 [1] = { .word      = REDIS_READ,
+                         .test      = IS_PAST_OR_NOW,
+                         .yes       = 2,
+                         .otherwise = BUSY,
+                         .no        = 3 },
+                 [2] = { .word      = REDIS_SWAP,
+                         .test      = IS_SAME,
+                         .yes       = HELD,
+                         .otherwise = BUSY,
+                         .no        = BUSY },
+                 [3] = { .word = REDIS_SWAP, .test = IS_NEVER_SO, .otherwise = BUSY, .no = HELD } },
+    .release = DEL_ALONE,
+};
+PROGRAM(way_4, "setnx-getset");
+
+static const written_program way_5 = {
+    .acquire = { [0] = { .word = REDIS_SET_IF_ABSENT, .yes = HELD, .no = BUSY } },
+    .release = DEL_ALONE,
+};
+PROGRAM(way_5, "set-nx-ex");
+
+static const written_program way_6 = {
+    .acquire = { [0] = { .word = REDIS_SET_IF_ABSENT, .yes = HELD, .no = BUSY } },
+    .release = { [0] = { .word = REDIS_DELETE_IF_MINE, .yes = RELEASED, .no = GONE } },
+};
+PROGRAM(way_6, "set-nx-ex");
+
+static const written_program get_del = {
+    .acquire = { [0] = { .word = REDIS_SET_IF_ABSENT, .yes = HELD, .no = BUSY } },
+    .release = { [0] = { .word      = REDIS_READ,
+                         .test      = IS_MINE,
+                         .yes       = 1,
+                         .otherwise = GONE,
+                         .no        = GONE },
+                 [1] = { .word = REDIS_DELETE, .yes = RELEASED, .no = GONE } },
+};
+PROGRAM(get_del, "set-nx-ex");
+
+/* ---- Redis实现分布式锁 ----------------------------------------------------------------------- */
+
+/* A key that is gone wins a chance, and so does a value that is past. */
+#define GETSET_BY_TIME(BUSY_END)                                                                   \
+    {                                                                                              \
+        [0] = { .word = REDIS_SETNX, .yes = HELD, .no = 1 },                                       \
+        [1] = { .word = REDIS_READ, .test = IS_PAST, .yes = 2, .otherwise = (BUSY_END), .no = 2 }, \
+        [2] = {                                                                                    \
+            .word      = REDIS_SWAP,                                                               \
+            .test      = IS_PAST,                                                                  \
+            .yes       = HELD,                                                                     \
+            .otherwise = (BUSY_END),                                                               \
+            .no        = HELD                                                                      \
+        }                                                                                          \
+    }
+
+static const written_program by_time = {
+    .acquire = GETSET_BY_TIME(BUSY),
+    .release = DEL_ALONE,
+};
+PROGRAM(by_time, "setnx-getset");
+
+static const written_program no_sleep = {
+    .acquire = GETSET_BY_TIME(FROM_START),
+    .release = DEL_ALONE,
+};
+PROGRAM(no_sleep, "setnx-getset");
+
+static const written_program guard_meant = {
+    .never_looks = true,
+    .acquire     = GETSET_BY_TIME(BUSY),
+    .release     = { [0] = { .word      = REDIS_READ,
+                             .test      = IS_AHEAD,
+                             .yes       = 1,
+                             .otherwise = OVER,
+                             .no        = OVER },
+                     [1] = { .word = REDIS_DELETE, .yes = OVER, .no = OVER } },
+};
+PROGRAM(guard_meant, "setnx-getset");
+
+static const written_program guard = {
+    .never_looks = true,
+    .acquire     = GETSET_BY_TIME(BUSY),
+    .release     = { [0] = { .word      = REDIS_READ,
+                             .test      = IS_AHEAD_AT_ALL,
+                             .yes       = 1,
+                             .otherwise = OVER,
+                             .no        = OVER },
+                     [1] = { .word = REDIS_DELETE, .yes = OVER, .no = OVER } },
+};
+PROGRAM(guard, "setnx-getset");
+
+/* ---- 利用redis实现分布式锁 ------------------------------------------------------------------- */
+
+/* Only what GET has shown, and what is still there, is taken. */
+#define GETSET_OF_SHOWN(BUSY_END)                            \
+    {                                                        \
+        [0] = { .word = REDIS_SETNX, .yes = HELD, .no = 1 }, \
+        [1] = { .word      = REDIS_READ,                     \
+                .test      = IS_PAST,                        \
+                .yes       = 2,                              \
+                .otherwise = (BUSY_END),                     \
+                .no        = (BUSY_END) },                          \
+        [2] = {                                              \
+            .word      = REDIS_SWAP,                         \
+            .test      = IS_SAME,                            \
+            .yes       = HELD,                               \
+            .otherwise = (BUSY_END),                         \
+            .no        = (BUSY_END)                          \
+        }                                                    \
+    }
+
+static const written_program jedis = {
+    .acquire = GETSET_OF_SHOWN(BUSY),
+    .release = DEL_ALONE,
+};
+PROGRAM(jedis, "setnx-getset");
+
+/* The listing has 60*1000*5 ms, the text 100*60*5: a tenth. */
+static const written_program jedis_tenth = {
+    .lease_over = 10,
+    .acquire    = GETSET_OF_SHOWN(BUSY),
+    .release    = DEL_ALONE,
+};
+PROGRAM(jedis_tenth, "setnx-getset");
+
+/* A hundred times as many tries as were meant: as far as anybody waits here, without an end. */
+static const written_program jedis_minus_1 = {
+    .acquire = GETSET_OF_SHOWN(AFTER_PAUSE),
+    .release = DEL_ALONE,
+};
+PROGRAM(jedis_minus_1, "setnx-getset");
+
+static const written_program jedis_numeric = {
+    .acquire = { [0] = { .word = REDIS_SETNX, .yes = HELD, .no = 1 },
+                 [1] = { .word      = REDIS_READ,
+                         .test      = IS_PAST,
+                         .yes       = 2,
+                         .otherwise = BUSY,
+                         .no        = BUSY },
+                 [2] = { .word      = REDIS_SWAP,
+                         .test      = IS_PAST,
+                         .yes       = HELD,
+                         .otherwise = BUSY,
+                         .no        = BUSY } },
+    .release = DEL_ALONE,
+};
+PROGRAM(jedis_numeric, "setnx-getset");
+
+/* ---- Lock / watch与锁 / 分布式锁 ------------------------------------------------------------- */
+
+#define SETNX_EXPIRE_REPAIR(TEST, REPAIR, BUSY_END)              \
+    {                                                            \
+        [0] = { .word = REDIS_SETNX, .yes = 1, .no = 2 },        \
+        [1] = { .word = REDIS_EXPIRE, .yes = HELD, .no = HELD }, \
+        [2] = { .word      = REDIS_READ_EXPIRY,                  \
+                .test      = (TEST),                             \
+                .yes       = 3,                                  \
+                .otherwise = (BUSY_END),                         \
+                .no        = (BUSY_END) },                              \
+        [3] = {                                                  \
+            .word = (REPAIR),                                    \
+            .yes  = (BUSY_END),                                  \
+            .no   = (BUSY_END)                                   \
+        }                                                        \
+    }
+
+#define WATCHED_DEL                                                                             \
+    {                                                                                           \
+        [0] = { .word = REDIS_WATCH_READ, .test = IS_MINE, .yes = 1, .otherwise = 2, .no = 2 }, \
+        [1] = { .word = REDIS_DELETE_WATCHED, .yes = RELEASED, .no = GONE }, [2] = {            \
+            .word = REDIS_UNWATCH,                                                              \
+            .yes  = GONE                                                                        \
+        }                                                                                       \
+    }
+
+static const written_program watch = {
+    .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_EXPIRE, BUSY),
+    .release = WATCHED_DEL,
+};
+PROGRAM(watch, "setnx-expire-watch");
+
+/* -2 says that there is no key; then EXPIRE does nothing. */
+static const written_program watch_ttl = {
+    .acquire = { [0] = { .word = REDIS_SETNX, .yes = 1, .no = 2 },
+                 [1] = { .word = REDIS_EXPIRE, .yes = HELD, .no = HELD },
+                 [2] = { .word = REDIS_READ_EXPIRY, .yes = BUSY, .no = 3 },
+                 [3] = { .word = REDIS_EXPIRE, .yes = BUSY, .no = BUSY } },
+    .release = WATCHED_DEL,
+};
+PROGRAM(watch_ttl, "setnx-expire-watch");
+
+static const written_program watch_no_end = {
+    .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_EXPIRE, AFTER_PAUSE),
+    .release = WATCHED_DEL,
+};
+PROGRAM(watch_no_end, "setnx-expire-watch");
+
+static const written_program watch_no_sleep = {
+    .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_EXPIRE, FROM_START),
+    .release = WATCHED_DEL,
+};
+PROGRAM(watch_no_sleep, "setnx-expire-watch");
+
+static const written_program watch_del = {
+    .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_DELETE, BUSY),
+    .release = WATCHED_DEL,
+};
+PROGRAM(watch_del, "setnx-expire-watch");
+
+/* EXEC and UNWATCH end the watch alike. */
+static const written_program watch_queued = {
+    .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_EXPIRE, BUSY),
+    .release = { [0] = { .word = REDIS_WATCH_READ, .test = IS_NEVER_SO, .otherwise = 1, .no = 1 },
+                 [1] = { .word = REDIS_UNWATCH, .yes = GONE } },
+};
+PROGRAM(watch_queued, "setnx-expire-watch");
+
+static const written_program watch_exec_first = {
+    .acquire = SETNX_EXPIRE_REPAIR(HAS_NO_END, REDIS_EXPIRE, BUSY),
+    .release = { [0] = { .word      = REDIS_WATCH_READ,
+                         .test      = IS_MINE,
+                         .yes       = 1,
+                         .otherwise = 2,
+                         .no        = 2 },
+                 [1] = { .word = REDIS_UNWATCH, .yes = 3 },
+                 [2] = { .word = REDIS_UNWATCH, .yes = GONE },
+                 [3] = { .word = REDIS_DELETE, .yes = RELEASED, .no = GONE } },
+};
+PROGRAM(watch_exec_first, "setnx-expire-watch");

@@ -1,0 +1,31 @@
+/*
+ * own.h -- a protocol of your own, in one file, for the lab: docs/lab.md walks through it.
+ *
+ *      const bwl_own bowline_lab_own = {
+ *          .layout   = BWL_OWN_LAYOUT,
+ *          .story    = "what it does, in a line",
+ *          .protocol = { .name = "mine", ... },
+ *      };
+ */
+#ifndef BWL_LAB_SCENARIO_OWN_H
+#define BWL_LAB_SCENARIO_OWN_H
+
+#include "core/core.h"
+#include "protocol/store/redis.h"
+
+/* Differs where the types that a protocol and the lab share are not the same, as far as sizes
+ * tell. */
+enum {
+    BWL_OWN_LAYOUT = sizeof(bwl_protocol) + 3 * sizeof(bwl_claim) + 5 * sizeof(bwl_command) +
+                     7 * sizeof(bwl_ask) + 11 * sizeof(bwl_event) + 13 * sizeof(bwl_effects),
+};
+
+typedef struct bwl_own {
+    uint32_t     layout; /* BWL_OWN_LAYOUT                                                       */
+    const char  *story;
+    bwl_protocol protocol;
+} bwl_own;
+
+extern const bwl_own bowline_lab_own;
+
+#endif

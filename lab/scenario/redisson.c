@@ -1,0 +1,104 @@
+/*
+ * redisson.c -- RLock of Redisson as src/protocol/redisson.c has it: what holds, and what
+ * each of its rules is there for.
+ *
+ * A scenario that breaks differs from one that holds by the rule that is left out alone.
+ */
+#include "core/rules.h"
+#include "lab/world/scenario.h"
+#include "protocol/protocol.h"
+
+/* With the tokens that the lab hands out. */
+static const bwl_rules rlock  = { .value = BWL_VALUE_TOKEN };
+static const bwl_rules fenced = { .value = BWL_VALUE_TOKEN, .counts_fences = true };
+
+#define REDISSON(RULES) .protocol = &bwl_redisson, .terms = { .rules = (RULES) }
+
+static const bwl_scenario table[] = {
+    { .name = "redisson-calm", .story = "nothing goes wrong", REDISSON(&rlock), .rounds = 2 },
+    { .name  = "redisson-loss",
+      .story = "a connection breaks, and what was written may be carried out much later",
+      REDISSON(&rlock),
+      .budget = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 } },
+    { .name  = "redisson-crash",
+      .story = "a client dies at any moment, and begins anew",
+      REDISSON(&rlock),
+      .rounds = 2,
+      .budget = { [BWL_SLOW] = 1, [BWL_CRASH] = 1 } },
+    { .name  = "redisson-denial",
+      .story = "the server says not now, or no permission, in place of any answer",
+      REDISSON(&rlock),
+      .budget = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_DENIAL] = 1, [BWL_REFUSAL] = 1 } },
+    { .name  = "redisson-stranger",
+      .story = "another program sets the key to a value of another kind",
+      REDISSON(&rlock),
+      .laws   = BWL_LAW_OWN_KEY | BWL_LAW_FOREIGN | BWL_LAW_TOLD | BWL_LAW_HEEDS_NO,
+      .budget = { [BWL_SLOW] = 1, [BWL_STRANGER] = 1 } },
+    { .name  = "redisson-fenced",
+      .story = "a holder that was stopped writes: what is protected tells by the fence",
+      REDISSON(&fenced),
+      .laws   = BWL_LAW_FENCE,
+      .budget = { [BWL_SLOW] = 3, [BWL_WRITE] = 2 } },
+
+    /* ---- what breaks without a rule ---------------------------------------------------------- */
+    { .name  = "redisson-release-blind",
+      .story = "a release deletes the key without looking for its field",
+      REDISSON(&rlock),
+      .twists = BWL_TWIST_DELETE_BLIND,
+      .laws   = BWL_LAW_OWN_KEY,
+      .budget = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 },
+      .breaks = BWL_LAW_OWN_KEY,
+      .steps  = 8 },
+    { .name  = "redisson-release-blind-two",
+      .story = "... and a third client comes in beside the second",
+      REDISSON(&rlock),
+      .twists  = BWL_TWIST_DELETE_BLIND,
+      .laws    = BWL_LAW_ONE_HOLDER,
+      .clients = 3,
+      .budget  = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 },
+      .breaks  = BWL_LAW_ONE_HOLDER,
+      .steps   = 12 },
+    { .name  = "redisson-extend-blind",
+      .story = "a renewal lengthens the key without looking for its field",
+      REDISSON(&rlock),
+      .twists = BWL_TWIST_EXTEND_BLIND,
+      .laws   = BWL_LAW_OWN_KEY | BWL_LAW_HEEDS_NO | BWL_LAW_ONE_HOLDER,
+      .budget = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 },
+      .breaks = BWL_LAW_OWN_KEY,
+      .steps  = 12 },
+    { .name = "redisson-late-write",
+      .story =
+          "without the counter of RFencedLock, the write of a holder that was stopped is taken",
+      REDISSON(&rlock),
+      .laws   = BWL_LAW_FENCE,
+      .budget = { [BWL_SLOW] = 4, [BWL_WRITE] = 2 },
+      .breaks = BWL_LAW_FENCE,
+      .steps  = 11 },
+    { .name  = "redisson-fence-forgotten",
+      .story = "the server comes back empty and counts anew: an old holder's write is taken",
+      REDISSON(&fenced),
+      .rounds = 2,
+      .laws   = BWL_LAW_FENCE,
+      .budget = { [BWL_RESTART] = 1, [BWL_WRITE] = 2 },
+      .breaks = BWL_LAW_FENCE,
+      .steps  = 9 },
+    { .name  = "redisson-enters",
+      .story = "an acquire takes a key that has another's field",
+      REDISSON(&rlock),
+      .twists = BWL_TWIST_SET_OVERWRITES,
+      .laws   = BWL_LAW_ONE_HOLDER,
+      .breaks = BWL_LAW_ONE_HOLDER,
+      .steps  = 6 },
+    { .name  = "redisson-lasts",
+      .story = "an acquire without PEXPIRE: a holder dies, and nobody gets the lock ever again",
+      REDISSON(&rlock),
+      .twists     = BWL_TWIST_SET_LASTS,
+      .laws       = BWL_LAW_LIVE,
+      .tries_once = true,
+      .rounds     = BWL_ANY,
+      .budget     = { [BWL_CRASH] = 1 },
+      .breaks     = BWL_LAW_LIVE,
+      .steps      = 3 },
+};
+
+const bwl_scenario_table bwl_scenarios_of_redisson = { table, sizeof table / sizeof table[0] };

@@ -1,0 +1,99 @@
+/*
+ * synced.c -- a lock that counts only when replicas have it, on a server whose place a
+ * replica takes that has not heard of the last change.  See world/scenario.h.
+ *
+ * Without this, limit-server-gives-way is two holders in seven steps.  DENIAL is, of the question
+ * to the replicas, that too few of them have it.
+ */
+#include "lab/mutant/synced.h"
+#include "lab/world/scenario.h"
+#include "protocol/protocol.h"
+
+enum {
+    LAWS_TOKEN = BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS,
+    LAWS_QUEUE =
+        (BWL_LAWS_USUAL | BWL_LAW_FIRST_COME | BWL_LAW_FENCE) & ~(unsigned)BWL_LAWS_BACKWARDS,
+    /* A server that forgets who waits breaks no promise to who holds. */
+    LAWS_GIVES_WAY = LAWS_QUEUE & ~(unsigned)BWL_LAW_FIRST_COME,
+};
+
+static const bwl_scenario table[] = {
+    /* ---- what must hold ---------------------------------------------------------------------- */
+    { .name     = "synced-faults",
+      .story    = "replicas are asked, and too few have it; connections break",
+      .protocol = &bwl_synced_token,
+      .terms    = { .replicas = 1 },
+      .laws     = LAWS_TOKEN,
+      .budget   = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_DENIAL] = 1 } },
+    { .name     = "synced-refused",
+      .story    = "nobody may ask for replicas: what was won is given back, and tried no more",
+      .protocol = &bwl_synced_token,
+      .terms    = { .replicas = 1 },
+      .laws     = LAWS_TOKEN,
+      .budget   = { [BWL_LOSS] = 1, [BWL_REFUSAL] = 2 } },
+    { .name     = "synced-gives-way",
+      .story    = "another server takes over, which lacks the last change, and so no lock",
+      .protocol = &bwl_synced_token,
+      .terms    = { .replicas = 1 },
+      .laws     = LAWS_TOKEN,
+      .budget   = { [BWL_SLOW] = 1, [BWL_DENIAL] = 1, [BWL_FAILOVER] = 1 } },
+    { .name  = "synced-gives-way-loss",
+      .story = "... and a connection breaks: of what was written there the next one says nothing",
+      .protocol = &bwl_synced_token,
+      .terms    = { .replicas = 1 },
+      .laws     = LAWS_TOKEN,
+      .rounds   = 2,
+      .budget   = { [BWL_LOSS] = 1, [BWL_FAILOVER] = 1 } },
+    { .name     = "synced-queue-gives-way",
+      .story    = "... with a line: what is given to who waits was written by somebody else",
+      .protocol = &bwl_synced_queue,
+      .terms    = { .replicas = 1 },
+      .laws     = LAWS_GIVES_WAY,
+      .budget   = { [BWL_SLOW] = 1, [BWL_FAILOVER] = 1 } },
+    { .name     = "synced-queue-gives-way-too-few",
+      .story    = "... and too few replicas have it, so that it is given on",
+      .protocol = &bwl_synced_queue,
+      .terms    = { .replicas = 1 },
+      .laws     = LAWS_GIVES_WAY,
+      .budget   = { [BWL_DENIAL] = 1, [BWL_FAILOVER] = 1 } },
+    { .name     = "synced-queue-faults",
+      .story    = "... and connections break, pushes are lost",
+      .protocol = &bwl_synced_queue,
+      .terms    = { .replicas = 1 },
+      .laws     = LAWS_QUEUE,
+      .budget   = { [BWL_LOSS] = 1, [BWL_DENIAL] = 1, [BWL_CANCEL] = 1, [BWL_LOST_PUSH] = 1 } },
+    { .name     = "synced-queue-yields",
+      .story    = "... and who has the lock gives it to who waits",
+      .protocol = &bwl_synced_queue,
+      .terms    = { .replicas = 1 },
+      .laws     = LAWS_GIVES_WAY,
+      .budget   = { [BWL_YIELD] = 1, [BWL_FAILOVER] = 1 } },
+    /* ---- planted ----------------------------------------------------------------------------- */
+    { .name     = "synced-planted-deaf",
+      .story    = "any number of replicas is taken for enough",
+      .protocol = &bwl_synced_deaf,
+      .terms    = { .replicas = 1 },
+      .laws     = BWL_LAW_ONE_HOLDER,
+      .budget   = { [BWL_DENIAL] = 1, [BWL_FAILOVER] = 1 },
+      .breaks   = BWL_LAW_ONE_HOLDER,
+      .steps    = 11 },
+    { .name     = "synced-planted-alone",
+      .story    = "replicas are asked for the lock, and not for its extensions",
+      .protocol = &bwl_synced_alone,
+      .terms    = { .replicas = 1 },
+      .laws     = BWL_LAW_ONE_HOLDER,
+      .budget   = { [BWL_FAILOVER] = 1 },
+      .breaks   = BWL_LAW_ONE_HOLDER,
+      .steps    = 21 },
+    { .name     = "synced-planted-early",
+      .story    = "a push is taken for a yes of our own connection",
+      .protocol = &bwl_synced_early,
+      .terms    = { .replicas = 1 },
+      .laws     = BWL_LAW_ONE_HOLDER,
+      .rounds   = 2,
+      .budget   = { [BWL_FAILOVER] = 1 },
+      .breaks   = BWL_LAW_ONE_HOLDER,
+      .steps    = 26 },
+};
+
+const bwl_scenario_table bwl_scenarios_of_synced = { table, sizeof table / sizeof table[0] };

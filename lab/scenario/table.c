@@ -1,0 +1,448 @@
+/*
+ * table.c -- the table of scenarios, in three parts: what must hold, what a lease cannot give,
+ * and planted faults.  See world/scenario.h.
+ *
+ * The lease is 30 ms: drift allowance 2, renewal after 10, pauses of 5, 10, 20 ... between
+ * attempts. So all the deadlines of the machines lie close together, and every order of them comes
+ * about.
+ */
+#include "lab/world/scenario.h"
+#include "lab/model/queue.h"
+#include "lab/mutant/token.h"
+#include "protocol/protocol.h"
+#include <string.h>
+
+enum { LEASE_MS = 30, ANSWER_MS = 15, WAIT_MS = 45, EXTEND_MS = 20, STEP_MS = 30, TRUE_PACE = 100 };
+
+/* A world in which the server forgets or its clock is wrong: what still holds. */
+enum {
+    LAWS_ONE_CLIENT = BWL_LAW_OWN_KEY | BWL_LAW_CREATES | BWL_LAW_HAS_END | BWL_LAW_TOLD |
+                      BWL_LAW_HEEDS_NO | BWL_LAW_TAKEN_BACK | BWL_LAW_NOT_STUCK | BWL_LAW_CLEAN_END,
+};
+
+static const bwl_scenario table[] = {
+    /* ---- what must hold: every law, in every state ------------------------------------------- */
+    { .name = "calm", .story = "nothing goes wrong", .rounds = 2 },
+    { .name   = "slow",
+      .story  = "messages and clients are late four times",
+      .budget = { [BWL_SLOW] = 4 } },
+    { .name   = "slow-twice",
+      .story  = "two rounds, so that what is late from the first meets the second",
+      .rounds = 2,
+      .budget = { [BWL_SLOW] = 2 } },
+    { .name       = "slow-at-will",
+      .story      = "nothing is known about delays; nobody waits for the lock",
+      .rounds     = 2,
+      .tries_once = true,
+      .budget     = { [BWL_SLOW] = BWL_ANY } },
+    { .name         = "slow-at-will-waiting",
+      .story        = "nothing is known about delays; leases are not renewed",
+      .never_renews = true,
+      .budget       = { [BWL_SLOW] = BWL_ANY } },
+    { .name   = "loss",
+      .story  = "a connection breaks, and what was written may be carried out much later",
+      .budget = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 } },
+    { .name   = "loss-twice",
+      .story  = "a question that settles another is lost as well",
+      .budget = { [BWL_SLOW] = 1, [BWL_LOSS] = 2 } },
+    { .name   = "loss-next-round",
+      .story  = "what was lost in one round is carried out in the next",
+      .rounds = 2,
+      .budget = { [BWL_SLOW] = 1, [BWL_LOSS] = 1 } },
+    { .name         = "loss-slow-at-will",
+      .story        = "a loss, and nothing is known about delays",
+      .rounds       = 2,
+      .tries_once   = true,
+      .never_renews = true,
+      .budget       = { [BWL_SLOW] = BWL_ANY, [BWL_LOSS] = 1 } },
+    { .name   = "crash",
+      .story  = "a client dies at any moment, and begins anew",
+      .rounds = 2,
+      .budget = { [BWL_SLOW] = 1, [BWL_CRASH] = 1 } },
+    { .name   = "crash-and-loss",
+      .story  = "a client dies after a loss, or the other way round",
+      .budget = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_CRASH] = 1 } },
+    { .name   = "denial",
+      .story  = "the server says not now, or no permission, in place of any answer",
+      .budget = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_DENIAL] = 1, [BWL_REFUSAL] = 1 } },
+    { .name   = "cancel",
+      .story  = "a caller cancels at any moment",
+      .budget = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_CANCEL] = 1 } },
+    { .name   = "extend",
+      .story  = "a caller extends, to less than the lease",
+      .budget = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_EXTEND_BY_CALLER] = 1 } },
+    { .name         = "extend-longer",
+      .story        = "a caller extends twice, to twice the lease, and nothing else renews",
+      .extend_ms    = 60,
+      .never_renews = true,
+      .budget       = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_EXTEND_BY_CALLER] = 2 } },
+    { .name   = "max-hold",
+      .story  = "the longest time to hold is over, whatever the renewal says",
+      .terms  = { .max_hold_ms = 37 },
+      .budget = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 } },
+    { .name        = "clock-fast",
+      .story       = "the server's clock is fast by as much as the drift allowance allows",
+      .server_pace = 106,
+      .budget      = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 } },
+    { .name        = "clock-slow",
+      .story       = "the server's clock is slow",
+      .server_pace = 94,
+      .budget      = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 } },
+    { .name    = "to-the-millisecond",
+      .story   = "everything also happens just before each deadline, with pauses of two lengths",
+      .fine    = true,
+      .chances = true,
+      .budget  = { [BWL_SLOW] = 2 } },
+    { .name = "three", .story = "three clients", .clients = 3, .budget = { [BWL_SLOW] = 2 } },
+    { .name       = "three-loss",
+      .story      = "three clients, one of which loses its connection",
+      .clients    = 3,
+      .tries_once = true,
+      .budget     = { [BWL_SLOW] = 1, [BWL_LOSS] = 1 } },
+    { .name    = "for-ever",
+      .story   = "rounds without end: from every state on, somebody can still get the lock",
+      .rounds  = BWL_ANY,
+      .wait_ms = BWL_NEVER,
+      .laws    = BWL_LAWS_USUAL,
+      .budget  = { [BWL_LOSS] = 1 } },
+    { .name    = "for-ever-crash",
+      .story   = "the same, with a client that dies",
+      .rounds  = BWL_ANY,
+      .wait_ms = BWL_NEVER,
+      .laws    = BWL_LAWS_USUAL,
+      .budget  = { [BWL_SLOW] = 1, [BWL_CRASH] = 1 } },
+    { .name   = "server-forgets",
+      .story  = "the server comes back empty: nobody does harm, as far as one client can know",
+      .laws   = LAWS_ONE_CLIENT,
+      .budget = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_RESTART] = 1 } },
+    { .name    = "server-clock-back",
+      .story   = "the server's clock is set back: waiting takes longer, nothing else",
+      .jump_ms = -30,
+      .laws    = BWL_LAWS_USUAL & ~(unsigned)(BWL_LAW_HAS_END | BWL_LAWS_BACKWARDS),
+      .budget  = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_JUMP] = 1 } },
+    { .name    = "everything",
+      .story   = "three clients, three rounds, and everything goes wrong twice",
+      .clients = 3,
+      .rounds  = 3,
+      .fine    = true,
+      .chances = true,
+      .is_vast = true,
+      .budget  = { [BWL_SLOW]             = BWL_ANY,
+                   [BWL_LOSS]             = 3,
+                   [BWL_CRASH]            = 2,
+                   [BWL_DENIAL]           = 2,
+                   [BWL_REFUSAL]          = 1,
+                   [BWL_CANCEL]           = 2,
+                   [BWL_EXTEND_BY_CALLER] = 2,
+                   [BWL_RATE]             = 2 } },
+
+    /* ---- what a lease without a fence cannot give -------------------------------------------- */
+    { .name   = "limit-pause",
+      .story  = "a holder that is stopped for longer than its lease goes on working",
+      .laws   = BWL_LAW_NO_OVERLAP,
+      .budget = { [BWL_SLOW] = 4 },
+      .breaks = BWL_LAW_NO_OVERLAP,
+      .steps  = 9 },
+    { .name   = "limit-server-forgets",
+      .story  = "the server comes back empty",
+      .laws   = BWL_LAW_ONE_HOLDER,
+      .budget = { [BWL_RESTART] = 1 },
+      .breaks = BWL_LAW_ONE_HOLDER,
+      .steps  = 7 },
+    { .name    = "limit-server-clock-on",
+      .story   = "the server's clock is set on by a lease",
+      .jump_ms = 30,
+      .laws    = BWL_LAW_ONE_HOLDER,
+      .budget  = { [BWL_JUMP] = 1 },
+      .breaks  = BWL_LAW_ONE_HOLDER,
+      .steps   = 7 },
+    { .name         = "limit-clock-too-fast",
+      .story        = "the server's clock is faster than the drift allowance allows",
+      .server_pace  = 120,
+      .never_renews = true,
+      .laws         = BWL_LAW_ONE_HOLDER,
+      .fine         = true,
+      .budget       = { [BWL_SLOW] = 2 },
+      .breaks       = BWL_LAW_ONE_HOLDER,
+      .steps        = 7 },
+
+    /* ---- planted in the server, the client's engine, the randomness -------------------------- */
+    { .name   = "planted-delete-blind",
+      .story  = "the server deletes without comparing",
+      .twists = BWL_TWIST_DELETE_BLIND,
+      .laws   = BWL_LAW_OWN_KEY,
+      .budget = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 },
+      .breaks = BWL_LAW_OWN_KEY,
+      .steps  = 8 },
+    { .name    = "planted-delete-blind-two",
+      .story   = "the same, until two clients work that were never slow",
+      .twists  = BWL_TWIST_DELETE_BLIND,
+      .clients = 3,
+      .laws    = BWL_LAW_ONE_WORKER,
+      .budget  = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 },
+      .breaks  = BWL_LAW_ONE_WORKER,
+      .steps   = 12 },
+    { .name   = "planted-extend-blind",
+      .story  = "the server extends whatever is there",
+      .twists = BWL_TWIST_EXTEND_BLIND,
+      .laws   = BWL_LAW_OWN_KEY | BWL_LAW_ONE_HOLDER,
+      .budget = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 },
+      .breaks = BWL_LAW_OWN_KEY,
+      .steps  = 12 },
+    { .name   = "planted-extend-creates",
+      .story  = "an extension that comes too late sets the key again",
+      .twists = BWL_TWIST_EXTEND_CREATES,
+      .laws   = BWL_LAW_CREATES,
+      .budget = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 },
+      .breaks = BWL_LAW_CREATES,
+      .steps  = 8 },
+    { .name         = "planted-extend-shortens",
+      .story        = "an extension may bring the end nearer",
+      .twists       = BWL_TWIST_EXTEND_SHORTENS,
+      .never_renews = true,
+      .laws         = BWL_LAW_ONE_HOLDER,
+      .budget       = { [BWL_EXTEND_BY_CALLER] = 1, [BWL_SLOW] = 1 },
+      .breaks       = BWL_LAW_ONE_HOLDER,
+      .steps        = 9 },
+    { .name   = "planted-set-lasts",
+      .story  = "the server sets the key without an end",
+      .twists = BWL_TWIST_SET_LASTS,
+      .laws   = BWL_LAW_HAS_END,
+      .breaks = BWL_LAW_HAS_END,
+      .steps  = 3 },
+    { .name         = "planted-set-lasts-for-ever",
+      .story        = "the same, until nobody can get the lock any more",
+      .twists       = BWL_TWIST_SET_LASTS,
+      .rounds       = BWL_ANY,
+      .tries_once   = true,
+      .never_renews = true,
+      .laws         = BWL_LAW_LIVE,
+      .budget       = { [BWL_CRASH] = 1 },
+      .breaks       = BWL_LAW_LIVE,
+      .steps        = 3 },
+    { .name   = "planted-set-overwrites",
+      .story  = "the server sets the key whoever has it",
+      .twists = BWL_TWIST_SET_OVERWRITES,
+      .laws   = BWL_LAW_ONE_HOLDER,
+      .breaks = BWL_LAW_ONE_HOLDER,
+      .steps  = 6 },
+    { .name = "planted-one-token",
+      .story =
+          "all attempts of a client have the same token: a late release is as good as a new one",
+      .twists = BWL_TWIST_ONE_TOKEN,
+      .rounds = 2,
+      .laws   = BWL_LAW_ONE_HOLDER,
+      .budget = { [BWL_LOSS] = 1 },
+      .breaks = BWL_LAW_ONE_HOLDER,
+      .steps  = 17 },
+    { .name = "planted-resends",
+      .story =
+          "a new connection repeats by itself what had no answer, and is told no by our own key",
+      .twists = BWL_TWIST_RESENDS,
+      .laws   = BWL_LAW_TAKEN_BACK,
+      .budget = { [BWL_LOSS] = 1 },
+      .breaks = BWL_LAW_TAKEN_BACK,
+      .steps  = 7 },
+    { .name   = "planted-keeps-unread",
+      .story  = "a connection goes on after a reply was not awaited: each answer is one too early",
+      .twists = BWL_TWIST_KEEPS_UNREAD,
+      .rounds = 2,
+      .laws   = BWL_LAW_ONE_HOLDER,
+      .budget = { [BWL_LOSS] = 1, [BWL_SLOW] = 1 },
+      .breaks = BWL_LAW_ONE_HOLDER,
+      .steps  = 12 },
+
+    /* ---- planted in the protocol ------------------------------------------------------------- */
+    { .name     = "mutant-from-answer",
+      .story    = "the lease is counted from the answer",
+      .protocol = &bwl_mutant_from_answer,
+      .laws     = BWL_LAW_ONE_HOLDER,
+      .budget   = { [BWL_SLOW] = 2 },
+      .breaks   = BWL_LAW_ONE_HOLDER,
+      .steps    = 8 },
+    { .name     = "mutant-from-answer-honest",
+      .story    = "the same, seen as soon as the client believes too much",
+      .protocol = &bwl_mutant_from_answer,
+      .laws     = BWL_LAW_HONEST,
+      .budget   = { [BWL_SLOW] = 1 },
+      .breaks   = BWL_LAW_HONEST,
+      .steps    = 4 },
+    { .name         = "mutant-no-drift",
+      .story        = "no drift allowance, and the server's clock is fast",
+      .protocol     = &bwl_mutant_no_drift,
+      .server_pace  = 106,
+      .never_renews = true,
+      .fine         = true,
+      .laws         = BWL_LAW_ONE_HOLDER,
+      .budget       = { [BWL_SLOW] = 2 },
+      .breaks       = BWL_LAW_ONE_HOLDER,
+      .steps        = 7 },
+    { .name     = "mutant-from-settling",
+      .story    = "an acquire that was settled counts its lease from the second question",
+      .protocol = &bwl_mutant_from_settling,
+      .laws     = BWL_LAW_ONE_HOLDER,
+      .budget   = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 },
+      .breaks   = BWL_LAW_ONE_HOLDER,
+      .steps    = 13 },
+    { .name     = "mutant-no-is-yes",
+      .story    = "settling, no is taken to mean that it was us",
+      .protocol = &bwl_mutant_no_is_yes,
+      .laws     = BWL_LAW_ONE_HOLDER,
+      .budget   = { [BWL_LOSS] = 1 },
+      .breaks   = BWL_LAW_ONE_HOLDER,
+      .steps    = 10 },
+    { .name     = "mutant-down-is-no",
+      .story    = "an acquire without an answer is taken for a no",
+      .protocol = &bwl_mutant_down_is_no,
+      .laws     = BWL_LAW_TAKEN_BACK,
+      .budget   = { [BWL_LOSS] = 1 },
+      .breaks   = BWL_LAW_TAKEN_BACK,
+      .steps    = 6 },
+    { .name     = "mutant-down-is-yes",
+      .story    = "an acquire without an answer is taken for a yes",
+      .protocol = &bwl_mutant_down_is_yes,
+      .laws     = BWL_LAW_ONE_HOLDER,
+      .budget   = { [BWL_LOSS] = 1 },
+      .breaks   = BWL_LAW_ONE_HOLDER,
+      .steps    = 6 },
+    { .name     = "mutant-down-extends",
+      .story    = "an extension without an answer is taken for a yes",
+      .protocol = &bwl_mutant_down_extends,
+      .laws     = BWL_LAW_ONE_HOLDER,
+      .budget   = { [BWL_LOSS] = 1, [BWL_SLOW] = 1 },
+      .breaks   = BWL_LAW_ONE_HOLDER,
+      .steps    = 12 },
+    { .name     = "mutant-down-loses",
+      .story    = "an extension without an answer is taken for a no",
+      .protocol = &bwl_mutant_down_loses,
+      .laws     = BWL_LAW_KEEPS,
+      .budget   = { [BWL_LOSS] = 1 },
+      .breaks   = BWL_LAW_KEEPS,
+      .steps    = 7 },
+    { .name     = "mutant-down-releases",
+      .story    = "a release without an answer is taken for done",
+      .protocol = &bwl_mutant_down_releases,
+      .laws     = BWL_LAW_TOLD,
+      .budget   = { [BWL_LOSS] = 1 },
+      .breaks   = BWL_LAW_TOLD,
+      .steps    = 6 },
+    { .name     = "mutant-deaf-to-loss",
+      .story    = "an extension that is answered no is taken for a yes",
+      .protocol = &bwl_mutant_deaf_to_loss,
+      .laws     = BWL_LAW_HEEDS_NO,
+      .budget   = { [BWL_RESTART] = 1 },
+      .breaks   = BWL_LAW_HEEDS_NO,
+      .steps    = 8 },
+    { .name     = "mutant-any-answer",
+      .story    = "whatever answer comes is taken for that of the last question",
+      .protocol = &bwl_mutant_any_answer,
+      .laws     = BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS,
+      .budget   = { [BWL_LOSS] = 1, [BWL_SLOW] = 1 },
+      .breaks   = BWL_LAW_TOLD,
+      .steps    = 8 },
+    { .name     = "mutant-silent",
+      .story    = "a broken connection is not noticed: the client waits for ever",
+      .protocol = &bwl_mutant_silent,
+      .laws     = BWL_LAW_NOT_STUCK,
+      .budget   = { [BWL_LOSS] = 1 },
+      .breaks   = BWL_LAW_NOT_STUCK,
+      .steps    = 3 },
+};
+
+static const bwl_scenario_table of_token = { table, sizeof table / sizeof table[0] };
+
+static const bwl_scenario_table *const tables[] = {
+    &of_token,
+    &bwl_scenarios_of_queue,
+    &bwl_scenarios_of_queue_server,
+    &bwl_scenarios_of_queue_vast,
+    &bwl_scenarios_of_yield,
+    &bwl_scenarios_of_synced,
+    &bwl_scenarios_of_redisson,
+    &bwl_scenarios_of_symfony,
+    &bwl_scenarios_of_world,
+    &bwl_scenarios_of_clocks,
+    &bwl_scenarios_of_protocols,
+    &bwl_scenarios_of_getset,
+    &bwl_scenarios_of_articles,
+};
+
+enum { TABLES_COUNT = sizeof tables / sizeof tables[0] };
+
+size_t bwl_scenarios_count(void)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < TABLES_COUNT; i++)
+        count += tables[i]->count;
+    return count;
+}
+
+static const bwl_scenario *row(size_t i)
+{
+    for (size_t t = 0; t < TABLES_COUNT; t++) {
+        if (i < tables[t]->count)
+            return &tables[t]->list[i];
+        i -= tables[t]->count;
+    }
+    bwl_unreachable("there are not so many scenarios");
+}
+
+static bwl_ms usually(bwl_ms value, bwl_ms usual)
+{
+    return value != 0 ? value : usual;
+}
+
+/* The slowest clock, in whole per cent, with which a lease is not over in the store before its
+ * holder thinks so.  Who is pushed to counts from before it, for as long as it waited: then it is
+ * one per cent, whatever the lease. */
+static unsigned slowest_allowed(const bwl_scenario *s)
+{
+    enum { ONE_LESS = TRUE_PACE - 1 };
+    bwl_ms lease_ms   = s->terms.lease_ms;
+    bwl_ms counted_ms = lease_ms - bwl_drift_ms(lease_ms);
+
+    if (s->protocol->listens)
+        return ONE_LESS;
+    return (unsigned)((counted_ms * TRUE_PACE + lease_ms - 1) / lease_ms);
+}
+
+bwl_scenario bwl_scenario_complete(bwl_scenario s)
+{
+    s.protocol          = s.protocol != NULL ? s.protocol : &bwl_token;
+    s.terms.lease_ms    = usually(s.terms.lease_ms, LEASE_MS);
+    s.terms.max_hold_ms = usually(s.terms.max_hold_ms, BWL_NEVER);
+    s.terms.answer_ms   = usually(s.terms.answer_ms, ANSWER_MS);
+    s.terms.renews      = !s.never_renews && s.protocol->extends;
+    s.wait_ms           = s.tries_once ? 0 : usually(s.wait_ms, WAIT_MS);
+    s.extend_ms         = usually(s.extend_ms, EXTEND_MS);
+    s.wall_ms           = usually(s.wall_ms, STEP_MS);
+    s.server_pace       = s.server_pace != 0 ? s.server_pace : TRUE_PACE;
+    s.rate_pace         = s.rate_pace != 0 ? s.rate_pace : slowest_allowed(&s);
+    for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++) {
+        s.pace_of[i]     = s.pace_of[i] != 0 ? s.pace_of[i] : TRUE_PACE;
+        s.lease_of_ms[i] = usually(s.lease_of_ms[i], s.terms.lease_ms);
+    }
+    s.serve_max = s.serve_max != 0 ? s.serve_max : BWL_MODEL_SERVE_MAX;
+    s.evicts    = s.evicts != 0 ? s.evicts : 1u << BWL_MODEL_LOCK;
+    s.clients   = s.clients != 0 ? s.clients : 2;
+    s.rounds    = s.rounds != 0 ? s.rounds : 1;
+    s.laws      = s.laws != 0 ? s.laws : BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS;
+    return s;
+}
+
+bwl_scenario bwl_scenario_at(size_t i)
+{
+    assert(i < bwl_scenarios_count());
+    return bwl_scenario_complete(*row(i));
+}
+
+bool bwl_scenario_find(const char *name, size_t *ret_i)
+{
+    for (size_t i = 0; i < bwl_scenarios_count(); i++)
+        if (strcmp(row(i)->name, name) == 0) {
+            *ret_i = i;
+            return true;
+        }
+    return false;
+}

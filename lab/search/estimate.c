@@ -1,0 +1,45 @@
+/*
+ * estimate.c -- see estimate.h.
+ *
+ * With budgets, the number of worlds that are n steps away grows ever more slowly, has its largest
+ * value somewhere and goes down to nothing: the factor from one generation to the next falls nearly
+ * steadily.  It goes on falling here as it did over the last generations.
+ */
+#include "lab/search/estimate.h"
+
+enum { OVER = 8, GENERATIONS_MAX = 10000 };
+
+static const double steady_max = 0.98;
+
+size_t bwl_estimate_memory(const uint64_t *generations, unsigned last, uint64_t states,
+                           size_t memory)
+{
+    double factor;
+    double before;
+    double fall;
+    double size;
+    double all = 0;
+
+    if (last < OVER + 3)
+        return 0;
+    for (unsigned i = last - OVER - 2; i < last; i++)
+        if (generations[i] == 0)
+            return 0;
+    size   = (double)generations[last - 1];
+    factor = size / (double)generations[last - 2];
+    before = (double)generations[last - OVER - 1] / (double)generations[last - OVER - 2];
+    fall   = (before - factor) / OVER;
+    if (fall <= 0) { /* on the way down it is nearly steady */
+        if (factor > steady_max)
+            return 0;
+        fall = 0;
+    }
+    for (unsigned i = 0; i < last; i++)
+        all += (double)generations[i];
+    for (unsigned i = 0; i < GENERATIONS_MAX && size >= 1; i++) {
+        factor = factor > fall ? factor - fall : 0;
+        size *= factor;
+        all += size;
+    }
+    return (size_t)((double)memory * all / (double)states);
+}

@@ -1,0 +1,16 @@
+/*
+ * estimate.h -- how much memory a search that was cut short would have needed.
+ */
+#ifndef BWL_LAB_SEARCH_ESTIMATE_H
+#define BWL_LAB_SEARCH_ESTIMATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* `generations`: how many worlds are 0, 1, ... `last` steps away; the last of them is not complete.
+ * `memory` bytes were enough for `states`.  0 if the generations do not yet grow more slowly, so
+ * that nothing can be said. */
+size_t bwl_estimate_memory(const uint64_t *generations, unsigned last, uint64_t states,
+                           size_t memory);
+
+#endif

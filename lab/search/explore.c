@@ -1,0 +1,297 @@
+/*
+ * explore.c -- breadth first.  See explore.h.
+ */
+#include "lab/search/explore.h"
+#include "lab/world/canon.h"
+#include "lab/search/estimate.h"
+#include "lab/search/frontier.h"
+#include "lab/base/grow.h"
+#include "lab/search/live.h"
+#include "lab/mutant/queue.h"
+#include "lab/search/reduce.h"
+#include "lab/search/seen.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { GENERATIONS_MAX = 2048, LOOK_EVERY = 1024 };
+
+/* A choice that was carried out, and not looked up yet. */
+typedef struct step {
+    bwl_world  to;
+    bwl_choice choice;
+    unsigned   broken;
+    uint64_t   fingerprint;
+} step;
+
+typedef struct explorer {
+    const bwl_scenario *scenario;
+    const bwl_search   *search;
+    double              started_s;
+    double              shown_s; /* when the progress was told last                              */
+    bwl_memory          memory;
+    bwl_seen            seen;
+    bwl_frontier        frontier;
+    bwl_live            live;
+    bool                is_live;  /* steps are kept for laws that are judged backwards           */
+    uint32_t            number;   /* of the world that is gone on from                           */
+    uint32_t            last_new; /* the highest number that a step from it led to               */
+    bwl_world           from;
+    step                steps[2];
+    bwl_finding         found;
+    uint64_t            generations[GENERATIONS_MAX]; /* how many worlds that many steps away    */
+} explorer;
+
+unsigned bwl_laws_broken_in(const bwl_world *w, const bwl_choices *choices)
+{
+    unsigned broken = bwl_world_broken_laws(w);
+
+    if (choices->count == 0 && !bwl_world_ended_clean(w))
+        broken |= BWL_LAW_CLEAN_END;
+    return broken & w->scenario->laws;
+}
+
+/* ---- how it ends ----------------------------------------------------------------------------- */
+
+/* The way to a world, and one step more if `last` is not NULL. */
+static void found_broken(explorer *x, uint32_t number, const bwl_choice *last, unsigned broken)
+{
+    unsigned count = 0;
+
+    for (uint32_t at = number; at != 0; at = bwl_seen_at(&x->seen, at)->parent)
+        count++;
+    x->found.verdict    = BWL_BROKEN;
+    x->found.broken     = broken;
+    x->found.path       = bwl_room_for(count + 2u, sizeof x->found.path[0]);
+    x->found.path_count = count;
+    if (last != NULL)
+        x->found.path[x->found.path_count++] = *last;
+    for (uint32_t at = number; at != 0; at = bwl_seen_at(&x->seen, at)->parent)
+        x->found.path[--count] = bwl_seen_at(&x->seen, at)->choice;
+}
+
+static void cut_short(explorer *x, bwl_cut why)
+{
+    x->found.verdict   = BWL_BUDGET_REACHED;
+    x->found.cut_short = why;
+}
+
+static bool has_ended(const explorer *x)
+{
+    return x->found.verdict != 0;
+}
+
+/* ---- one world after the other --------------------------------------------------------------- */
+
+/* This world was reached; from here on it is known, and gone on from later. */
+static uint32_t meet(explorer *x, uint32_t parent, const step *s)
+{
+    bwl_seen_world world = {
+        .fingerprint = s->fingerprint,
+        .parent      = parent,
+        .choice      = s->choice,
+    };
+    uint32_t number = 0;
+    bwl_met  met    = bwl_seen_add(&x->seen, &world, &number);
+
+    if (met == BWL_MET_NO_ROOM || (met == BWL_MET_NEW && !bwl_frontier_put(&x->frontier, &s->to)))
+        cut_short(x, BWL_CUT_MEMORY);
+    return number;
+}
+
+static void carry_out(explorer *x, bwl_choice choice, step *s)
+{
+    memcpy(&s->to, &x->from, bwl_world_size(x->scenario));
+    bwl_world_perform(&s->to, choice);
+    s->choice = choice;
+    s->broken = bwl_world_broken_laws(&s->to) & x->scenario->laws;
+    if (s->broken != 0)
+        return;
+    s->fingerprint = bwl_world_fingerprint(&s->to, x->search->plain);
+    bwl_seen_prepare(&x->seen, s->fingerprint);
+}
+
+static void look_up(explorer *x, const step *s)
+{
+    uint32_t number;
+
+    x->found.steps++;
+    if (s->broken != 0) {
+        found_broken(x, x->number, &s->choice, s->broken);
+        return;
+    }
+    number = meet(x, x->number, s);
+    if (number > x->last_new)
+        x->last_new = number;
+    if (x->is_live && !has_ended(x) &&
+        !bwl_live_step(&x->live, number, s->to.got_lock ? BWL_GOOD_LOCK : 0))
+        cut_short(x, BWL_CUT_MEMORY);
+}
+
+/* Each is looked up when the next one has been carried out: by then, the memory that says whether
+ * it was met before has arrived. */
+static void try_choices(explorer *x, const bwl_choices *choices)
+{
+    const step *last = NULL;
+
+    for (unsigned i = 0; i < choices->count && !has_ended(x); i++) {
+        carry_out(x, choices->list[i], &x->steps[i % 2]);
+        if (last != NULL)
+            look_up(x, last);
+        last = &x->steps[i % 2];
+    }
+    if (last != NULL && !has_ended(x))
+        look_up(x, last);
+}
+
+static bool is_quiet(const bwl_world *w)
+{
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        if (w->clients[i].is_running)
+            return false;
+    return true;
+}
+
+/* Goes on from the world in x->from.  Where some choices will do, all are tried after all if those
+ * lead only to worlds that were gone on from before: otherwise what was put off could be put off
+ * for ever. */
+static void expand(explorer *x)
+{
+    bwl_choices choices;
+    bwl_choices some;
+    bwl_choices rest;
+    unsigned    broken;
+
+    bwl_world_choices(&x->from, &choices);
+    broken = bwl_laws_broken_in(&x->from, &choices) & BWL_LAW_CLEAN_END;
+    if (broken != 0)
+        found_broken(x, x->number, NULL, broken);
+    x->last_new = 0;
+    if (x->search->reduces && !x->is_live && bwl_reduce(&x->from, &choices, &some, &rest)) {
+        try_choices(x, &some);
+        if (x->last_new <= x->number)
+            try_choices(x, &rest);
+        else
+            x->found.reduced++;
+    } else {
+        try_choices(x, &choices);
+    }
+    if (x->is_live && !has_ended(x) &&
+        !bwl_live_end(&x->live, is_quiet(&x->from) ? BWL_GOOD_QUIET : 0))
+        cut_short(x, BWL_CUT_MEMORY);
+}
+
+static void judge(explorer *x, unsigned law, uint32_t good)
+{
+    uint32_t number = 0;
+
+    if (has_ended(x) || (x->scenario->laws & law) == 0)
+        return;
+    switch (bwl_live_find_dead(&x->live, good, &number)) {
+    case BWL_FATE_GOOD: break;
+    case BWL_FATE_DEAD: found_broken(x, number, NULL, law); break;
+    case BWL_FATE_NO_MEMORY: cut_short(x, BWL_CUT_MEMORY); break;
+    }
+}
+
+static void tell_progress(explorer *x)
+{
+    const bwl_search *search = x->search;
+    double            now    = bwl_seconds();
+    bwl_progress      progress;
+
+    if (search->on_progress == NULL || now - x->shown_s < search->progress_every_s)
+        return;
+    x->shown_s = now;
+    progress   = (bwl_progress){
+          .states     = x->seen.count,
+          .steps      = x->found.steps,
+          .frontier   = x->frontier.count,
+          .depth      = x->found.depth,
+          .seconds    = now - x->started_s,
+          .memory     = x->memory.used,
+          .memory_max = x->memory.max,
+    };
+    search->on_progress(&progress, search->progress_arg);
+}
+
+static void note_generation(explorer *x, uint64_t count)
+{
+    if (x->found.depth < GENERATIONS_MAX)
+        x->generations[x->found.depth] = count;
+}
+
+static void search(explorer *x)
+{
+    step    *first           = &x->steps[0];
+    uint32_t next_generation = 1;
+
+    bwl_world_start(&first->to, x->scenario);
+    first->fingerprint = bwl_world_fingerprint(&first->to, x->search->plain);
+    (void)meet(x, BWL_NOBODY, first);
+    note_generation(x, 1);
+    for (x->number = 0; x->frontier.count > 0 && !has_ended(x); x->number++) {
+        if (x->number == next_generation) {
+            next_generation = x->seen.count;
+            x->found.depth++;
+            note_generation(x, x->seen.count - x->number);
+        }
+        bwl_frontier_take(&x->frontier, &x->from);
+        expand(x);
+        if (!has_ended(x) && x->seen.count >= x->search->states_max)
+            cut_short(x, BWL_CUT_STATES);
+        if (x->number % LOOK_EVERY == 0)
+            tell_progress(x);
+    }
+    judge(x, BWL_LAW_LIVE, BWL_GOOD_LOCK);
+    judge(x, BWL_LAW_ENDS, BWL_GOOD_QUIET);
+    if (!has_ended(x))
+        x->found.verdict = BWL_EVERY_STATE;
+}
+
+bwl_finding bwl_explore(const bwl_scenario *s, const bwl_search *settings)
+{
+    explorer   *x = bwl_room_for(1, sizeof *x);
+    bwl_finding found;
+
+    assert(bwl_canon_knows_token());
+    assert(bwl_queue_view_is_right());
+    x->scenario   = s;
+    x->search     = settings;
+    x->started_s  = bwl_seconds();
+    x->shown_s    = x->started_s;
+    x->memory.max = settings->memory_max;
+    x->is_live    = (s->laws & BWL_LAWS_BACKWARDS) != 0;
+    bwl_seen_start(&x->seen, &x->memory);
+    bwl_frontier_start(&x->frontier, &x->memory, s);
+    bwl_live_start(&x->live, &x->memory);
+    search(x);
+    x->found.states   = x->seen.count;
+    x->found.frontier = x->frontier.count;
+    x->found.memory   = x->memory.most;
+    x->found.seconds  = bwl_seconds() - x->started_s;
+    if (x->found.verdict == BWL_BUDGET_REACHED && x->found.depth < GENERATIONS_MAX)
+        x->found.memory_estimate =
+            bwl_estimate_memory(x->generations, x->found.depth, x->seen.count, x->memory.most);
+    bwl_frontier_free(&x->frontier);
+    bwl_seen_free(&x->seen);
+    bwl_live_free(&x->live);
+    found = x->found;
+    free(x);
+    return found;
+}
+
+const char *bwl_cut_reason(bwl_cut cut)
+{
+    switch (cut) {
+    case BWL_CUT_STATES: return "there are more states than it was allowed to visit";
+    case BWL_CUT_MEMORY: return "there are more states than fit into the memory it was allowed";
+    case BWL_CUT_RUNS: return "walks at random do not see everything";
+    }
+    bwl_unreachable("no such reason");
+}
+
+void bwl_finding_free(bwl_finding *finding)
+{
+    free(finding->path);
+    *finding = (bwl_finding){ 0 };
+}

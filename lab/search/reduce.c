@@ -1,0 +1,76 @@
+/*
+ * reduce.c -- see reduce.h.
+ */
+#include "lab/search/reduce.h"
+
+/* Whatever changes for every client at once. */
+static bool may_all_be_disturbed(const bwl_world *w)
+{
+    static const bwl_budget of_all[] = { BWL_SLOW,    BWL_CRASH,    BWL_WALL,
+                                         BWL_RESTART, BWL_FAILOVER, BWL_RESTORE };
+
+    for (unsigned i = 0; i < sizeof of_all / sizeof of_all[0]; i++)
+        if (w->left[of_all[i]] > 0)
+            return true;
+    return false;
+}
+
+static bool has_letters_to_lose(const bwl_lab_client *c)
+{
+    for (unsigned i = 0; i < c->letters_count; i++)
+        if (c->letters[i].kind != BWL_LETTER_CUT_OFF)
+            return true;
+    return false;
+}
+
+/* What is said about a release is compared with what the server has. */
+static bool may_remove(bwl_redis_word word)
+{
+    return bwl_redis_word_releases(word) || word == REDIS_DELETE || word == REDIS_EXPIRE_NOW ||
+           word == REDIS_DELETE_WATCHED || word == REDIS_DROP_STAMP;
+}
+
+/* All that the client can do is here now, and no step of another can add to it or take from it: if
+ * an answer is on its way, the next one has arrived. */
+static bool is_alone(const bwl_world *w, unsigned client)
+{
+    const bwl_lab_client *c = &w->clients[client];
+
+    if (!c->is_running || c->is_working || bwl_world_believes(w, client) > 0)
+        return false;
+    if (c->hold.state == BWL_HOLD_DISOWNED)
+        return false; /* its caller may give it back, or its time run out */
+    if (w->left[BWL_CANCEL] > 0 && bwl_hold_is_sought(&c->hold))
+        return false;
+    if (w->left[BWL_LOSS] > 0 && has_letters_to_lose(c))
+        return false;
+    if (c->letters_count > 0 && c->answered == 0)
+        return false;
+    return c->letters_count == 0 || !may_remove((bwl_redis_word)c->letters[0].word);
+}
+
+/* Such a step. */
+static bool is_local(bwl_choice choice, unsigned client)
+{
+    return choice.client == client &&
+           (choice.kind == BWL_CHOICE_DELIVER || choice.kind == BWL_CHOICE_ALARM);
+}
+
+bool bwl_reduce(const bwl_world *w, const bwl_choices *all, bwl_choices *ret_some,
+                bwl_choices *ret_rest)
+{
+    if (may_all_be_disturbed(w) || w->scenario->protocol->listens)
+        return false; /* who listens may be told something by the step of another */
+    for (unsigned client = 0; client < w->scenario->clients; client++) {
+        ret_some->count = ret_rest->count = 0;
+        if (!is_alone(w, client))
+            continue;
+        for (unsigned i = 0; i < all->count; i++) {
+            bwl_choices *list         = is_local(all->list[i], client) ? ret_some : ret_rest;
+            list->list[list->count++] = all->list[i];
+        }
+        if (ret_some->count > 0 && ret_rest->count > 0)
+            return true;
+    }
+    return false;
+}

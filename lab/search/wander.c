@@ -1,0 +1,160 @@
+/*
+ * wander.c -- random walks, for worlds too many to visit.  See explore.h.
+ *
+ * Each walk has a seed of its own: the first that of the search, the next that plus 1, and so on.
+ * Everything is drawn from it, so a search that begins with the seed of a walk walks it again.
+ */
+#include "lab/base/dice.h"
+#include "lab/search/explore.h"
+#include "lab/base/grow.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS_MAX = 600 };
+
+/* Faults are one choice in `rarity`: were they all alike, every budget would be spent before
+ * anybody has the lock. */
+static bwl_choice draw_choice(const bwl_world *w, const bwl_choices *choices, unsigned rarity,
+                              uint64_t *seed)
+{
+    bwl_choices some;
+    bool        want_fault = bwl_dice_draw(seed) % rarity == 0;
+
+    some.count = 0;
+    for (unsigned i = 0; i < choices->count; i++)
+        if (bwl_choice_is_fault(w, choices->list[i]) == want_fault)
+            some.list[some.count++] = choices->list[i];
+    if (some.count == 0)
+        return choices->list[bwl_dice_draw(seed) % choices->count];
+    return some.list[bwl_dice_draw(seed) % some.count];
+}
+
+/* One walk into found->path, which has room for STEPS_MAX.  True if it broke a law. */
+static bool walk(const bwl_scenario *s, uint64_t *seed, bwl_finding *found)
+{
+    bwl_world   w;
+    bwl_choices choices;
+    unsigned    rarity = 2u << bwl_dice_draw(seed) % 4;
+
+    bwl_world_start(&w, s);
+    bwl_world_choices(&w, &choices);
+    found->path_count = 0;
+    while (choices.count > 0 && found->path_count < STEPS_MAX && found->broken == 0) {
+        bwl_choice choice = draw_choice(&w, &choices, rarity, seed);
+        bwl_world_perform(&w, choice);
+        found->path[found->path_count++] = choice;
+        found->steps++;
+        bwl_world_choices(&w, &choices);
+        found->broken = bwl_laws_broken_in(&w, &choices);
+    }
+    if (found->path_count > found->depth)
+        found->depth = found->path_count;
+    return found->broken != 0;
+}
+
+static bool may_choose(const bwl_choices *choices, bwl_choice choice)
+{
+    for (unsigned i = 0; i < choices->count; i++) {
+        bwl_choice other = choices->list[i];
+        if (other.kind == choice.kind && other.client == choice.client &&
+            other.which == choice.which && other.chance == choice.chance)
+            return true;
+    }
+    return false;
+}
+
+unsigned bwl_path_breaks(const bwl_scenario *s, const bwl_choice *path, unsigned count)
+{
+    bwl_world   w;
+    bwl_choices choices;
+    unsigned    broken = 0;
+
+    bwl_world_start(&w, s);
+    bwl_world_choices(&w, &choices);
+    for (unsigned i = 0; i < count; i++) {
+        if (broken != 0 || !may_choose(&choices, path[i]))
+            return 0;
+        bwl_world_perform(&w, path[i]);
+        bwl_world_choices(&w, &choices);
+        broken = bwl_laws_broken_in(&w, &choices);
+    }
+    return broken;
+}
+
+/* The path without `size` steps from `at` on, in `ret_shorter`. */
+static unsigned without(bwl_choice *ret_shorter, const bwl_finding *found, unsigned at,
+                        unsigned size)
+{
+    unsigned rest = found->path_count - at - size;
+
+    memcpy(ret_shorter, found->path, at * sizeof ret_shorter[0]);
+    memcpy(ret_shorter + at, found->path + at + size, rest * sizeof ret_shorter[0]);
+    return at + rest;
+}
+
+/* Leaves out runs of 1 to 4 steps as long as what is left still breaks the same law. */
+static void shorten(const bwl_scenario *s, bwl_finding *found)
+{
+    enum { RUN_MAX = 4 };
+    bwl_choice shorter[STEPS_MAX];
+    bool       has_changed = true;
+
+    while (has_changed) {
+        has_changed = false;
+        for (unsigned size = RUN_MAX; size > 0; size--)
+            for (unsigned at = 0; at + size <= found->path_count; at++) {
+                unsigned count = without(shorter, found, at, size);
+                if ((bwl_path_breaks(s, shorter, count) & found->broken) == 0)
+                    continue;
+                memcpy(found->path, shorter, count * sizeof shorter[0]);
+                found->path_count = count;
+                has_changed       = true;
+            }
+    }
+    found->broken = bwl_path_breaks(s, found->path, found->path_count);
+}
+
+static void tell_progress(const bwl_search *search, const bwl_finding *found, double started_s,
+                          double *shown_s)
+{
+    double       now = bwl_seconds();
+    bwl_progress progress;
+
+    if (search->on_progress == NULL || now - *shown_s < search->progress_every_s)
+        return;
+    *shown_s = now;
+    progress = (bwl_progress){
+        .states  = found->states,
+        .steps   = found->steps,
+        .depth   = found->depth,
+        .seconds = now - started_s,
+    };
+    search->on_progress(&progress, search->progress_arg);
+}
+
+bwl_finding bwl_wander(const bwl_scenario *s, const bwl_search *search)
+{
+    enum { LOOK_EVERY = 256 };
+    bwl_finding found     = { .verdict = BWL_BUDGET_REACHED, .cut_short = BWL_CUT_RUNS };
+    double      start     = bwl_seconds();
+    double      shown     = start;
+    bool        is_broken = false;
+
+    found.path = bwl_room_for(STEPS_MAX, sizeof found.path[0]);
+    for (uint32_t run = 0; run < search->runs && !is_broken; run++) {
+        uint64_t seed = search->seed + run;
+
+        found.seed = seed;
+        is_broken  = walk(s, &seed, &found);
+        found.states++;
+        if (run % LOOK_EVERY == 0)
+            tell_progress(search, &found, start, &shown);
+    }
+    if (is_broken) {
+        found.verdict   = BWL_BROKEN;
+        found.cut_short = 0;
+        shorten(s, &found);
+    }
+    found.seconds = bwl_seconds() - start;
+    return found;
+}

@@ -1,0 +1,496 @@
+/*
+ * canon.c -- see canon.h.
+ */
+#include "lab/world/canon.h"
+#include "lab/world/canon_inside.h"
+#include "lab/model/words.h"
+#include "lab/mutant/token.h"
+#include "lab/mutant/synced.h"
+#include "lab/base/token_number.h"
+#include "protocol/protocol.h"
+#include <string.h>
+
+/* The private state of `token`, as far as the lab must tell one from another. */
+typedef struct token_view {
+    uint32_t verb;
+    uint32_t asked;
+    uint32_t last_tag;
+    bwl_ms   until;
+} token_view;
+
+enum { PAUSES_ALIKE = 8, ORDERS_MAX = 6 };
+
+static uint64_t finish(uint64_t x)
+{
+    x = (x ^ x >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    x = (x ^ x >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+    x ^= x >> 33;
+    return x == 0 ? 1 : x;
+}
+
+/* ---- numbers that may be times --------------------------------------------------------------- */
+
+/* Stamps that are over for everybody are only compared with each other: named as tokens are. */
+static void put_over(bwl_print *p, int64_t stamp)
+{
+    unsigned name = 0;
+
+    while (name < p->over_count && p->over[name] != stamp)
+        name++;
+    if (name == p->over_count) {
+        assert(p->over_count < BWL_PRINT_OVER_MAX);
+        p->over[p->over_count++] = stamp;
+    }
+    bwl_put(p, name);
+}
+
+/* What is within a million seconds of `present` counts from there. */
+static bool put_if_near(bwl_print *p, int64_t x, int64_t present, int64_t per_second)
+{
+    int64_t reach = 1000000 * per_second;
+
+    if (x < present - reach || x > present + reach)
+        return false;
+    bwl_put(p, (uint64_t)per_second);
+    if (p->over_alike && x < present - 1)
+        put_over(p, x);
+    else
+        bwl_put(p, (uint64_t)(x - present));
+    return true;
+}
+
+/* A number of which we do not know what it means.  The hours of the two clocks are so far from
+ * each other, in any unit, and from all that is counted, that a time can be told by its size. */
+static void put_number(bwl_print *p, int64_t x)
+{
+    static const int64_t units_ns[] = { 1000000000, 1000000, 1000, 1 };
+
+    for (unsigned i = 0; i < 4; i++)
+        if (put_if_near(p, x, p->wall_ns / units_ns[i], 1000000000 / units_ns[i]))
+            return;
+    if (x >= BWL_BEGINNING_MS && x <= UINT32_MAX)
+        bwl_put(p, (uint64_t)(x - p->now) << 1 | 1);
+    else
+        bwl_put(p, (uint64_t)x);
+}
+
+static void put_value(bwl_print *p, int64_t value)
+{
+    enum { TOKEN_BITS = 16 };
+
+    if (value < BWL_MODEL_TEXT || value >= BWL_MODEL_ALIEN) {
+        put_number(p, value);
+        return;
+    }
+    bwl_put_token(p, (uint16_t)value);
+    put_number(p, (value - BWL_MODEL_TEXT) >> TOKEN_BITS);
+}
+
+/* The fence of `redisson` behind it is the hold's. */
+static bool begins_as_token(const bwl_protocol *protocol)
+{
+    return protocol == &bwl_redisson || protocol == &bwl_symfony;
+}
+
+/* ---- the machines ---------------------------------------------------------------------------- */
+
+static token_view view_of(const bwl_hold *h)
+{
+    token_view view;
+
+    assert(h->protocol->state_size >= sizeof view);
+    memcpy(&view, h->memory, sizeof view);
+    return view;
+}
+
+/* All that it remembers, number by number. */
+static void put_memory(bwl_print *p, const bwl_hold *h)
+{
+    for (size_t at = 0; at < h->protocol->state_size; at += sizeof(int64_t)) {
+        size_t  rest   = h->protocol->state_size - at;
+        int64_t number = 0;
+        memcpy(&number, h->memory + at, rest < sizeof number ? rest : sizeof number);
+        put_value(p, number);
+    }
+}
+
+/* Of a question to replicas that is not out, all that matters is what would be asked next. */
+static void put_synced(bwl_print *p, const bwl_hold *h)
+{
+    bwl_synced_view view = bwl_synced_view_of(h);
+
+    bwl_put(p, (uint64_t)view.verb << 1 | (view.asked != 0));
+    if (view.asked == 0)
+        return;
+    bwl_put_time(p, view.until);
+    bwl_put_time(p, view.ask_until);
+    bwl_put(p, (uint64_t)(p->now - view.asked_at));
+}
+
+static void put_protocol(bwl_print *p, const bwl_hold *h)
+{
+    token_view view;
+
+    if (bwl_is_synced(h))
+        put_synced(p, h);
+    if (p->is_queue)
+        return; /* by itself */
+    if (!p->is_token) {
+        put_memory(p, h);
+        return;
+    }
+    view = view_of(h);
+
+    bwl_put(p, (uint64_t)view.verb << 1 | (view.asked != 0));
+    bwl_put_time(p, view.until);
+    if (h->protocol->command != bwl_token.command && !begins_as_token(h->protocol) &&
+        !bwl_is_synced(h)) {
+        bwl_mutant_state mutant;
+        memcpy(&mutant, h->memory, sizeof mutant);
+        bwl_put_time(p, mutant.asked_at);
+        bwl_put(p, (uint64_t)mutant.blows << 8 | (uint64_t)mutant.verb << 2 |
+                       (uint64_t)mutant.is_lost << 1 | mutant.again);
+        bwl_put(p, mutant.asked == view.last_tag);
+    }
+}
+
+/* The deadlines of seeking are over once it is held; those of holding are not set before. */
+static void put_hold(bwl_print *p, const bwl_hold *h)
+{
+    const bool flags[] = { h->would_wait, h->last_try, h->doubted, h->caller_extends,
+                           h->extend_again };
+    bool       sought  = bwl_hold_is_sought(h);
+    bool       held    = bwl_hold_is_held(h);
+
+    bwl_put(p, (uint64_t)h->state << 8 | h->trouble);
+    bwl_put_flags(p, flags, sizeof flags / sizeof flags[0]);
+    bwl_put(p, h->pauses < PAUSES_ALIKE ? h->pauses : PAUSES_ALIKE);
+    bwl_put(p, (uint64_t)h->claim.lease_ms);
+    bwl_put_token(p, bwl_token_read(h->claim.token));
+    bwl_put_time(p, h->look_at);
+    bwl_put_time(p, h->protocol_wakes_at);
+    if (sought || p->plain) {
+        bwl_put_time(p, h->give_up_at);
+        bwl_put_time(p, h->attempt_ends_at);
+    }
+    if (held || h->state == BWL_HOLD_DISOWNED || p->plain) {
+        bwl_put_time(p, h->until);
+        bwl_put_time(p, h->ends_at);
+        if (!h->protocol->settles)
+            bwl_put_time(p, h->granted_to);
+    }
+    if (!held || p->plain)
+        bwl_put_time(p, h->answer_by);
+    put_protocol(p, h);
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static bool is_current(const bwl_lab_client *c, const bwl_letter *letter)
+{
+    return c->is_running && letter->round == c->round &&
+           (letter->tag == view_of(&c->hold).asked ||
+            (letter->tag != 0 && letter->tag == bwl_synced_asked(&c->hold)));
+}
+
+static void put_question(bwl_print *p, const bwl_letter *letter)
+{
+    bwl_put(p, (uint64_t)letter->word << 32 | (uint32_t)letter->lease_ms);
+    bwl_put_token(p, letter->token);
+    if (!p->is_token)
+        put_value(p, letter->stamp);
+}
+
+/* Machines that we do not know may look at anything. */
+static void put_whole_letter(bwl_print *p, const bwl_lab_client *c, const bwl_letter *letter)
+{
+    bool of_round = c->is_running && letter->round == c->round;
+
+    bwl_put(p, (uint64_t)letter->kind << 16 | (uint64_t)letter->answer << 8 |
+                   (uint64_t)letter->acquires << 3 | (uint64_t)letter->is_mine << 2 |
+                   (uint64_t)letter->is_settled << 1 | of_round);
+    bwl_put(p, of_round ? letter->tag : 0);
+    put_question(p, letter);
+}
+
+static void put_letter(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
+                       const bwl_letter *letter)
+{
+    if (p->is_queue) {
+        bwl_put_waiting_letter(p, w, c, letter);
+        return;
+    }
+    if (!p->is_token) {
+        put_whole_letter(p, c, letter);
+        return;
+    }
+    bool     current  = is_current(c, letter);
+    bool     of_round = c->is_running && letter->round == c->round;
+    uint64_t order    = of_round ? view_of(&c->hold).last_tag - letter->tag : 0;
+
+    bwl_put(p, (uint64_t)letter->kind << 8 | (uint64_t)letter->is_settled << 2 |
+                   (uint64_t)of_round << 1 | current);
+    bwl_put(p, p->plain ? order : 0);
+    if (letter->kind == BWL_LETTER_ANSWER)
+        bwl_put(p, letter->answer);
+    if (letter->kind == BWL_LETTER_QUESTION || bwl_redis_word_releases(letter->word))
+        put_question(p, letter); /* which release failed is of interest to a law */
+}
+
+/* How far its time of day is from the true one; where its own clock is, between two milliseconds,
+ * and how fast it is.  And its lease, if that is its own; whether it waits; what it was told. */
+static void put_clock(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
+{
+    size_t number     = (size_t)(c - w->clients);
+    bwl_ms lease_ms   = w->scenario->lease_of_ms[number];
+    bool   tries_once = (w->scenario->tries_once_of >> number & 1) != 0;
+
+    bwl_put(p, (uint64_t)(c->skew_ms + (p->uses_wall ? c->now - w->now : 0)));
+    bwl_put(p, (uint64_t)tries_once << 63 | (uint64_t)lease_ms << 24 | (uint64_t)c->beyond << 16 |
+                   c->pace);
+    bwl_put(p, c->trusts_until > c->now ? (uint64_t)(c->trusts_until - c->now) : 0);
+}
+
+static void put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
+{
+    const bool flags[] = { c->is_running, c->is_working, c->was_slow,   c->is_told_end, c->extends,
+                           c->releases,   c->cancels,    c->is_removed, c->yields };
+
+    p->now = c->now;
+    put_clock(p, w, c);
+    if (w->scenario->terms.replicas > 0)
+        bwl_put(p, w->informed >> (c - w->clients) & 1);
+    bwl_put(p, (uint64_t)c->is_unaware << 33 | (uint64_t)c->is_of_old << 32 |
+                   (uint64_t)c->rounds_left << 24 | (uint64_t)c->letters_count << 16 |
+                   (uint64_t)c->answered << 8 | c->late_count);
+    if (c->is_running) {
+        bwl_put_flags(p, flags, sizeof flags / sizeof flags[0]);
+        bwl_put_time(p, c->wake_at);
+        bwl_put_time(p, c->was_kept ? BWL_NEVER : c->due_by);
+        bwl_put(p, (uint64_t)c->asked_now << 1 | c->was_kept);
+        if (c->extends)
+            bwl_put(p, (uint64_t)(p->now - c->extended_at));
+        if (c->is_working && w->scenario->terms.max_hold_ms != BWL_NEVER)
+            bwl_put(p,
+                    (uint64_t)bwl_sooner(p->now - c->held_since, w->scenario->terms.max_hold_ms));
+        put_hold(p, &c->hold);
+        if (p->is_queue)
+            bwl_put_queue_state(p, w, c);
+    } else {
+        bwl_put(p, UINT64_MAX);
+    }
+    if (p->is_queue)
+        bwl_put_seat(p, w, (unsigned)(c - w->clients));
+    for (unsigned i = 0; i < c->letters_count; i++)
+        put_letter(p, w, c, &c->letters[i]);
+    for (unsigned i = 0; i < c->late_count; i++) {
+        bwl_put(p, c->late[i].connection);
+        if (p->is_queue)
+            bwl_put_waiting_letter(p, w, c, &c->late[i]);
+        else
+            put_question(p, &c->late[i]);
+    }
+}
+
+/* The key of the lock. */
+static void put_data(bwl_print *p, const bwl_model_data *data, int64_t server_now)
+{
+    const bwl_model_key *k = &data->keys[BWL_MODEL_LOCK];
+
+    bwl_put_token(p, k->kind == BWL_KIND_NONE ? 0 : k->writer);
+    if (k->kind == BWL_KIND_NONE)
+        return;
+    put_value(p, k->value);
+    bwl_put_members(p, data, server_now);
+    bwl_put(p, k->lasts ? UINT64_MAX : (uint64_t)(k->ends_at - server_now));
+}
+
+static void put_connections(bwl_print *p, const bwl_world *w, const uint8_t *order)
+{
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        for (unsigned late = 0; late <= BWL_MODEL_CLIENTS; late += BWL_MODEL_CLIENTS) {
+            const bwl_model_connection *c = &w->redis.connections[order[i] + late];
+            bwl_put(p, (uint64_t)c->watched << 3 | (uint64_t)c->is_dirty << 2 |
+                           (uint64_t)c->in_multi << 1 | c->is_aborted);
+        }
+}
+
+/* How many are smaller: all that can matter of numbers that are only compared. */
+static unsigned rank_of(uint64_t number, const uint64_t *all, unsigned count)
+{
+    unsigned rank = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        rank += all[i] < number;
+    return rank;
+}
+
+static void put_ranks(bwl_print *p, const uint64_t *numbers, unsigned count)
+{
+    uint64_t ranks = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        ranks = ranks << 4 | (numbers[i] == 0 ? 15 : rank_of(numbers[i], numbers, count));
+    bwl_put(p, ranks);
+}
+
+/* What only a law looks at, where there is such a law. */
+static void put_ghosts(bwl_print *p, const bwl_world *w, const uint8_t *order)
+{
+    uint64_t came[BWL_CLIENTS_MAX]           = { 0 };
+    uint64_t turns[BWL_CLIENTS_MAX + 1]      = { w->resource.turn };
+    uint64_t fences[2 * BWL_CLIENTS_MAX + 3] = { w->resource.fence, w->fences };
+
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_lab_client *c = &w->clients[order[i]];
+        if (!c->is_running)
+            continue;
+        came[i]           = bwl_hold_is_sought(&c->hold) ? c->came : 0;
+        turns[i + 1]      = c->turn;
+        fences[2 * i + 2] = c->hold.fence;
+        fences[2 * i + 3] = c->fence;
+    }
+    if ((w->scenario->laws & BWL_LAW_FIRST_COME) != 0)
+        put_ranks(p, came, BWL_CLIENTS_MAX);
+    if (w->left[BWL_WRITE] > 0) {
+        put_ranks(p, turns, BWL_CLIENTS_MAX + 1);
+        fences[2 * BWL_CLIENTS_MAX + 2] = (uint64_t)bwl_model_counter(&w->redis);
+        put_ranks(p, fences, 2 * BWL_CLIENTS_MAX + 3);
+    }
+}
+
+/* The names are not cleared: that would take longer than all the rest. */
+static void begin(bwl_print *p, const bwl_world *w, uint64_t hash, bool plain,
+                  const bwl_drawn *drawn)
+{
+    p->hash    = hash;
+    p->now     = w->now;
+    p->wall_ns = (BWL_BEGINNING_WALL_MS + w->now - BWL_BEGINNING_MS) * 1000000;
+    p->plain   = plain;
+    p->is_token =
+        strcmp(w->scenario->protocol->name, "token") == 0 || begins_as_token(w->scenario->protocol);
+    p->is_queue     = w->scenario->protocol->listens;
+    p->uses_wall    = w->scenario->protocol->uses_wall;
+    p->over_alike   = !plain && !p->is_token && bwl_world_has_no_clock_behind(w);
+    p->tokens_count = p->over_count = 0;
+    p->drawn                        = drawn;
+}
+
+/* Where in their unit the clocks are: what is cut off tells when the next unit begins.  And how far
+ * they are from the server's. */
+static void put_clocks(bwl_print *p, const bwl_world *w)
+{
+    const bwl_rules *rules = w->scenario->terms.rules;
+
+    if (rules == NULL || rules->unit_ns == 0)
+        return;
+    bwl_put(p, (uint64_t)(p->wall_ns % rules->unit_ns));
+    if (rules->clock == BWL_CLOCK_OF_SERVER)
+        bwl_put(p, (uint64_t)(w->redis.now - p->wall_ns / 1000000 * BWL_MODEL_PER_MS));
+}
+
+static uint64_t in_order(const bwl_world *w, const uint8_t *order, bool plain,
+                         const bwl_drawn *drawn)
+{
+    bwl_print p;
+    uint64_t  left = 0;
+
+    begin(&p, w, 0x62776c, plain, drawn);
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++) {
+        left = left << 8 | w->left[i];
+        if (i % 8 == 0)
+            bwl_put(&p, left);
+    }
+    bwl_put(&p, left);
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        if ((w->scenario->twists & BWL_TWIST_ONE_TOKEN) != 0)
+            bwl_put_token(&p, bwl_token_number(order[i], 1)); /* it will be used again */
+        put_client(&p, w, &w->clients[order[i]]);
+    }
+    put_data(&p, &w->redis.data, w->redis.now);
+    if (p.is_queue) {
+        bwl_put_line(&p, w, &w->redis.data, order);
+        bwl_put_fences(&p, w);
+    } else if (!p.is_token) {
+        put_connections(&p, w, order);
+        put_clocks(&p, w);
+    }
+    if (bwl_model_owner(&w->redis) != 0)
+        bwl_put(&p, (uint64_t)w->key_late << 1 | w->key_excused);
+    if (w->left[BWL_RESTORE] > 0)
+        put_data(&p, &w->saved, w->redis.now);
+    if (p.is_queue && w->left[BWL_RESTORE] > 0)
+        bwl_put_line(&p, w, &w->saved, order);
+    if (w->left[BWL_FAILOVER] > 0)
+        put_data(&p, &w->previous, w->redis.now);
+    if (p.is_queue && w->left[BWL_FAILOVER] > 0)
+        bwl_put_line(&p, w, &w->previous, order);
+    put_ghosts(&p, w, order);
+    return finish(p.hash);
+}
+
+/* What the client is, whoever it is: with names for tokens that nobody else uses. */
+static uint64_t alone(const bwl_world *w, unsigned client, const bwl_drawn *drawn)
+{
+    bwl_print p;
+
+    begin(&p, w, 0x616c, false, drawn);
+    put_client(&p, w, &w->clients[client]);
+    bwl_put_token(&p, bwl_model_owner(&w->redis));
+    return finish(p.hash);
+}
+
+static bool fits(const uint64_t *prints, const uint8_t *order, unsigned clients)
+{
+    for (unsigned i = 1; i < clients; i++)
+        if (prints[order[i - 1]] > prints[order[i]])
+            return false;
+    return true;
+}
+
+/* Clients are put in the order of what they are, so that worlds which differ only by who is who
+ * are the same.  Where some are alike as long as they are looked at alone, all their orders are
+ * tried. */
+uint64_t bwl_world_fingerprint(const bwl_world *w, bool plain)
+{
+    static const uint8_t orders[ORDERS_MAX][BWL_CLIENTS_MAX] = {
+        { 0, 1, 2 }, { 1, 0, 2 }, { 0, 2, 1 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
+    };
+    unsigned  clients      = w->scenario->clients;
+    unsigned  orders_count = clients == 2 ? 2 : ORDERS_MAX;
+    uint64_t  smallest     = UINT64_MAX;
+    uint64_t  prints[BWL_CLIENTS_MAX];
+    bwl_drawn drawn;
+
+    if (w->scenario->protocol->listens)
+        bwl_draw_ranks(&drawn, w);
+    if (plain)
+        return in_order(w, orders[0], true, &drawn);
+    for (unsigned i = 0; i < clients; i++)
+        prints[i] = alone(w, i, &drawn);
+    for (unsigned i = 0; i < orders_count; i++)
+        if (fits(prints, orders[i], clients)) {
+            uint64_t hash = in_order(w, orders[i], false, &drawn);
+            smallest      = hash < smallest ? hash : smallest;
+        }
+    return smallest;
+}
+
+bool bwl_canon_knows_token(void)
+{
+    const bwl_terms terms  = { .lease_ms = 500, .max_hold_ms = BWL_NEVER, .answer_ms = 100 };
+    const bwl_ms    now    = 7000;
+    bwl_random      random = bwl_token_random(bwl_token_number(0, 1), 0);
+    bwl_effects     fx     = { 0 };
+    bwl_hold        hold;
+    token_view      view;
+
+    if (bwl_token.state_size != sizeof view)
+        return false;
+    bwl_hold_init(&hold, &bwl_token, 1, &terms);
+    bwl_hold_acquire(&hold, &random, (bwl_moment){ .now = now }, now, &fx);
+    view = view_of(&hold);
+    return fx.asks_count == 1 && view.verb == BWL_ACQUIRE && view.asked == fx.asks[0].tag &&
+           view.last_tag == fx.asks[0].tag &&
+           view.until == now + terms.lease_ms - bwl_drift_ms(terms.lease_ms);
+}

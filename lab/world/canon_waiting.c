@@ -1,0 +1,319 @@
+/*
+ * canon_waiting.c -- the part of a fingerprint that there is only with a queue.  See canon.h.
+ *
+ * Tickets and fences are drawn from one count, and only compared: what matters is their order.  A
+ * connection is named by how many have come after it.  What the machine has seen of the server's
+ * clock counts from now, by both clocks.
+ */
+#include "lab/world/canon.h"
+#include "lab/world/canon_inside.h"
+#include "lab/model/queue.h"
+#include "lab/mutant/queue.h"
+#include "lab/mutant/synced.h"
+#include "lab/base/token_number.h"
+#include "protocol/protocol.h"
+#include <string.h>
+
+/* ---- numbers that were drawn ----------------------------------------------------------------- */
+
+static void add(bwl_ranks *ranks, uint64_t number)
+{
+    unsigned at = ranks->count;
+
+    while (at > 0 && ranks->list[at - 1] > number)
+        at--;
+    if (number == 0 || (at > 0 && ranks->list[at - 1] == number))
+        return;
+    assert(ranks->count < BWL_RANKS_MAX);
+    for (unsigned i = ranks->count++; i > at; i--)
+        ranks->list[i] = ranks->list[i - 1];
+    ranks->list[at] = number;
+}
+
+static void put_rank(bwl_print *p, const bwl_ranks *ranks, uint64_t number)
+{
+    unsigned rank = 0;
+
+    while (rank < ranks->count && ranks->list[rank] < number)
+        rank++;
+    bwl_put(p, number == 0 ? UINT64_MAX : rank);
+}
+
+/* What is drawn next is above the count: it matters only if there is more above it. */
+static void put_count(bwl_print *p, const bwl_ranks *ranks, uint64_t count)
+{
+    unsigned above = 0;
+
+    while (above < ranks->count && ranks->list[ranks->count - 1 - above] > count)
+        above++;
+    bwl_put(p, above);
+}
+
+static void add_data(bwl_drawn *d, const bwl_model_data *data)
+{
+    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++)
+        if (data->items[i].is_there && data->items[i].key == BWL_MODEL_QUEUE)
+            add(&d->tickets, (uint64_t)data->items[i].value);
+}
+
+static bwl_queue_view view_of(const bwl_hold *h)
+{
+    bwl_queue_view view;
+
+    memcpy(&view, h->memory, sizeof view);
+    return view;
+}
+
+/* ... or one that may be asked again. */
+static bool is_question(const bwl_letter *letter)
+{
+    return letter->kind == BWL_LETTER_QUESTION ||
+           (letter->kind == BWL_LETTER_ANSWER && letter->answer == BWL_WHICH_NOSCRIPT);
+}
+
+/* Is it about a question that is out? */
+static bool is_asked(const bwl_lab_client *c, const bwl_letter *letter)
+{
+    uint32_t replicas = bwl_synced_asked(&c->hold);
+
+    return letter->tag == view_of(&c->hold).asked || (replicas != 0 && letter->tag == replicas);
+}
+
+/* Is anything of what it says still heard? */
+static bool is_heard(const bwl_lab_client *c, const bwl_letter *letter, bool plain)
+{
+    bool of_round = c->is_running && letter->round == c->round;
+
+    if (letter->kind == BWL_LETTER_PUSH)
+        return true;
+    return letter->kind == BWL_LETTER_ANSWER && (plain || (of_round && is_asked(c, letter)));
+}
+
+static void add_letter(bwl_drawn *d, const bwl_world *w, const bwl_lab_client *c,
+                       const bwl_letter *letter)
+{
+    if (is_question(letter))
+        add(&d->tickets, (uint64_t)letter->stamp);
+    if (is_question(letter) || !is_heard(c, letter, false))
+        return;
+    add(&d->fences, (uint64_t)letter->stamp);
+    if (letter->place != 0)
+        add(&d->tickets, w->waiting.places[letter->place - 1].ticket);
+}
+
+void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w)
+{
+    ret_drawn->tickets.count = ret_drawn->fences.count = 0;
+    add_data(ret_drawn, &w->redis.data);
+    if (w->left[BWL_RESTORE] > 0)
+        add_data(ret_drawn, &w->saved);
+    if (w->left[BWL_FAILOVER] > 0)
+        add_data(ret_drawn, &w->previous);
+    add(&ret_drawn->fences, w->waiting.held_fence);
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_lab_client *c = &w->clients[i];
+        for (unsigned j = 0; j < c->letters_count; j++)
+            add_letter(ret_drawn, w, c, &c->letters[j]);
+        for (unsigned j = 0; j < c->late_count; j++)
+            add_letter(ret_drawn, w, c, &c->late[j]);
+        if (!c->is_running)
+            continue;
+        add(&ret_drawn->fences, c->hold.fence);
+        add(&ret_drawn->fences, view_of(&c->hold).fence);
+        add(&ret_drawn->tickets, view_of(&c->hold).ticket);
+        add(&ret_drawn->tickets, w->waiting.seats[i].ticket);
+    }
+}
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+/* How long ago; what is longer ago than all leases is alike. */
+static void put_past(bwl_print *p, const bwl_world *w, bwl_ms at)
+{
+    bwl_ms past_ms = p->now - at;
+    bwl_ms most_ms = 3 * w->scenario->terms.lease_ms + w->scenario->extend_ms;
+
+    bwl_put(p, (uint64_t)(past_ms < most_ms ? past_ms : most_ms));
+}
+
+void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
+{
+    bwl_queue_view v = view_of(&c->hold);
+
+    bwl_put(p, (uint64_t)v.phase << 32 | (uint64_t)v.claim_ms << 3 | (uint64_t)v.may_wait << 2 |
+                   (uint64_t)v.was_held << 1 | (v.asked != 0));
+    if (v.asked != 0 || p->plain)
+        put_past(p, w, v.sent_at);
+    bwl_put(p, (uint64_t)v.lease_ms << 1 | (v.unconfirmed != 0));
+    put_rank(p, &p->drawn->fences, v.fence);
+    put_rank(p, &p->drawn->tickets, v.ticket);
+    bwl_put_token(p, bwl_queue_view_owes(&c->hold));
+    if (v.owes)
+        bwl_put(p, (uint64_t)v.next << 32 | v.next_word);
+    if (v.phase == BWL_QUEUE_VIEW_QUEUED) {
+        bwl_put(p, (uint64_t)(p->now - v.seen_at));
+        bwl_put(p, v.seen_us == 0 ? UINT64_MAX : (uint64_t)(bwl_model_us(&w->redis) - v.seen_us));
+    }
+    if (!bwl_is_synced(&c->hold) && (c->hold.protocol->event != bwl_queue.event ||
+                                     c->hold.protocol->command != bwl_queue.command)) {
+        bwl_queue_mutant_state mutant;
+        memcpy(&mutant, c->hold.memory, sizeof mutant);
+        bwl_put_time(p, mutant.until);
+        bwl_put(p, mutant.until != 0);
+    }
+}
+
+/* ---- letters --------------------------------------------------------------------------------- */
+
+/* How many connections have come after this one. */
+static unsigned age_of(const bwl_world *w, unsigned client, unsigned inbox)
+{
+    return inbox == 0 ? BWL_ANY : (unsigned)w->waiting.seats[client].inbox - inbox;
+}
+
+static void put_place(bwl_print *p, const bwl_world *w, const bwl_lab_place *place)
+{
+    bwl_put(p, (uint64_t)place->how << 16 | (uint64_t)place->rank << 8 |
+                   (uint64_t)place->is_ours << 1 | place->ends);
+    bwl_put(p, (uint64_t)place->left_ms);
+    put_rank(p, &p->drawn->tickets, place->ticket);
+    bwl_put(p, place->server_us == 0 ? UINT64_MAX
+                                     : (uint64_t)(bwl_model_us(&w->redis) - place->server_us));
+}
+
+static void put_question(bwl_print *p, const bwl_world *w, unsigned client,
+                         const bwl_letter *letter)
+{
+    bwl_put(p, (uint64_t)letter->word << 48 | (uint64_t)(uint32_t)letter->lease_ms << 16 |
+                   letter->claim_ms);
+    bwl_put(p, (uint64_t)age_of(w, client, letter->inbox) << 16 |
+                   (uint64_t)age_of(w, client, letter->stood_by[0]) << 8 |
+                   age_of(w, client, letter->stood_by[1]));
+    bwl_put_token(p, letter->former);
+    put_rank(p, &p->drawn->tickets, (uint64_t)letter->stamp);
+}
+
+void bwl_put_waiting_letter(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
+                            const bwl_letter *letter)
+{
+    unsigned client     = (unsigned)(c - w->clients);
+    bool     of_round   = c->is_running && letter->round == c->round;
+    bool     is_current = of_round && is_asked(c, letter);
+    bool     confirms   = of_round && letter->tag == view_of(&c->hold).unconfirmed;
+    bool     is_latest  = of_round && letter->tag == w->waiting.seats[client].latest_tag;
+
+    bwl_put(p, (uint64_t)letter->kind << 16 | (uint64_t)letter->answer << 8 |
+                   (uint64_t)confirms << 5 | (uint64_t)letter->is_settled << 4 |
+                   (uint64_t)(letter->tag == 0) << 3 | (uint64_t)of_round << 2 |
+                   (uint64_t)is_current << 1 | is_latest);
+    bwl_put_token(p, letter->token);
+    if (is_question(letter))
+        put_question(p, w, client, letter);
+    else
+        bwl_put(p, letter->word);
+    if (letter->place != 0) /* by which inbox it stands in line is heard in any case */
+        bwl_put(p, w->waiting.places[letter->place - 1].how);
+    if (is_question(letter) || !is_heard(c, letter, p->plain))
+        return;
+    put_rank(p, &p->drawn->fences, (uint64_t)letter->stamp);
+    if (letter->place != 0)
+        put_place(p, w, &w->waiting.places[letter->place - 1]);
+}
+
+/* ---- the engine, the server ------------------------------------------------------------------ */
+
+void bwl_put_seat(bwl_print *p, const bwl_world *w, unsigned client)
+{
+    const bwl_lab_seat *s     = &w->waiting.seats[client];
+    unsigned            other = w->redis.connections[client + BWL_MODEL_CLIENTS].inbox;
+
+    bwl_put(p, (uint64_t)(w->clients[client].turn != 0) << 24 | (uint64_t)s->ghosts << 16 |
+                   (uint64_t)s->half_ghosts << 8 | (uint64_t)s->is_greeted << 2 |
+                   (uint64_t)s->may_kill << 1 | s->was_cut);
+    bwl_put(p, age_of(w, client, other));
+    bwl_put_token(p, s->named_token);
+    put_rank(p, &p->drawn->tickets, w->clients[client].is_running ? s->ticket : 0);
+    bwl_put(p, (uint64_t)age_of(w, client, s->stood_by[0]) << 24 |
+                   (uint64_t)age_of(w, client, s->stood_by[1]) << 16 | s->named_claim_ms);
+}
+
+/* The one that comes after `last`, or the first; NULL: there is none. */
+static const bwl_model_item *next_in_line(const bwl_model_data *data, const bwl_model_item *last)
+{
+    const bwl_model_item *next = NULL;
+
+    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
+        const bwl_model_item *item = &data->items[i];
+        if (item->is_there && item->key == BWL_MODEL_QUEUE &&
+            (last == NULL || bwl_member_is_before(last, item)) &&
+            (next == NULL || bwl_member_is_before(item, next)))
+            next = item;
+    }
+    return next;
+}
+
+static void put_beats(bwl_print *p, const bwl_world *w, const bwl_model_data *data, unsigned client)
+{
+    uint32_t last = 0;
+
+    for (bool found = true; found;) {
+        const bwl_model_item *next = NULL;
+        for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
+            const bwl_model_item *item = &data->items[i];
+            if (item->is_there && item->key == BWL_MODEL_BEATS && item->member > last &&
+                bwl_token_client((uint16_t)item->member) == client &&
+                (next == NULL || item->member < next->member))
+                next = item;
+        }
+        found = next != NULL;
+        if (!found)
+            break;
+        last = next->member;
+        bwl_put_token(p, (uint16_t)last);
+        if (w->scenario->ages)
+            bwl_put(p, (uint64_t)(w->redis.now / BWL_MODEL_PER_MS - next->value));
+    }
+}
+
+void bwl_put_line(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
+                  const uint8_t *order)
+{
+    const bwl_model_item *item = NULL;
+
+    while ((item = next_in_line(data, item)) != NULL) {
+        bwl_member m = bwl_member_of(item->member);
+        bwl_put_token(p, m.token);
+        bwl_put(p, (uint64_t)age_of(w, bwl_token_client(m.token), m.inbox) << 16 | m.claim_ms);
+        put_rank(p, &p->drawn->tickets, (uint64_t)item->value);
+    }
+    bwl_put(p, UINT64_MAX);
+    for (unsigned key = BWL_MODEL_QUEUE; w->scenario->keep_ms != 0 && key <= BWL_MODEL_BEATS; key++)
+        bwl_put(p, data->keys[key].kind != BWL_KIND_NONE && !data->keys[key].lasts
+                       ? (uint64_t)(data->keys[key].ends_at - w->redis.now)
+                       : UINT64_MAX);
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        put_beats(p, w, data, order[i]);
+    put_count(p, &p->drawn->fences, (uint64_t)data->keys[BWL_MODEL_COUNT].value);
+    put_count(p, &p->drawn->tickets, (uint64_t)data->keys[BWL_MODEL_COUNT].value);
+}
+
+void bwl_put_fences(bwl_print *p, const bwl_world *w)
+{
+    bwl_put(p, w->redis.data.keys[BWL_MODEL_COUNT].value < w->waiting.fence);
+    put_rank(p, &p->drawn->fences, w->waiting.held_fence);
+    bwl_put(p, (uint64_t)w->waiting.is_ghost << 1 | w->waiting.may_be_ghost);
+}
+
+/* A score is a moment by the server's clock. */
+void bwl_put_members(bwl_print *p, const bwl_model_data *data, int64_t server_now)
+{
+    if (data->keys[BWL_MODEL_LOCK].kind != BWL_KIND_ZSET)
+        return;
+    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
+        const bwl_model_item *item = &data->items[i];
+        if (!item->is_there || item->key != BWL_MODEL_LOCK)
+            continue;
+        bwl_put_token(p, (uint16_t)item->member);
+        bwl_put(p, (uint64_t)(item->value * BWL_MODEL_PER_MS - server_now));
+    }
+}

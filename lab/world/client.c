@@ -1,0 +1,498 @@
+/*
+ * client.c -- see client.h.
+ */
+#include "lab/world/client.h"
+#include "lab/world/connection.h"
+#include "lab/world/ghost.h"
+#include "lab/model/words.h"
+#include "lab/base/token_number.h"
+#include "lab/world/waiting.h"
+
+/* Of its own account, at one moment: give back what came too late, try once more, renew.  More than
+ * that without time passing is a client that hammers the server. */
+enum { ASKS_AT_ONCE_MAX = 4 };
+
+/* By how much a twisted engine is wrong about the time. */
+enum { TWIST_MS = 3 };
+
+/* ---- the caller ------------------------------------------------------------------------------ */
+
+/* An extension is good for what was asked, unless the longest time to hold ends it. */
+static bool is_short(const bwl_world *w, const bwl_lab_client *c)
+{
+    bwl_ms extend_ms = w->scenario->extend_ms;
+    bwl_ms until     = c->extended_at + extend_ms - bwl_drift_ms(extend_ms);
+
+    return c->hold.until < bwl_sooner(until, c->hold.ends_at);
+}
+
+static void held_told(bwl_world *w, bwl_lab_client *c)
+{
+    bool asked = c->is_working ? c->extends : !c->cancels;
+
+    if (!asked || c->releases || c->is_told_end)
+        w->broken |= BWL_LAW_TOLD;
+    if (!c->is_working && bwl_wait_is_kept(w))
+        bwl_wait_held(w, (unsigned)(c - w->clients));
+    if (!c->is_working) {
+        w->got_lock   = true;
+        c->is_removed = false;
+        c->is_of_old  = false;
+        c->held_since = c->now;
+    }
+    if (c->extends && is_short(w, c))
+        w->broken |= BWL_LAW_TOLD;
+    c->due_by     = BWL_NEVER;
+    c->is_working = true;
+    c->extends    = false;
+    c->yields     = false;
+}
+
+static bool may_end_so(const bwl_lab_client *c, bwl_outcome_kind kind)
+{
+    switch (kind) {
+    case BWL_LOST: return c->is_working || c->releases || c->yields;
+    case BWL_RELEASED: return c->releases;
+    case BWL_CANCELLED: return c->cancels;
+    case BWL_STORE_REFUSED:
+    case BWL_NOT_NOW:
+    case BWL_UNREACHABLE:
+    case BWL_UNKNOWN: return !c->is_working;
+    case BWL_BUSY:
+    case BWL_FULL:
+    case BWL_TIMED_OUT: return !c->is_working && !c->releases;
+    case BWL_PENDING:
+    case BWL_HELD:
+    case BWL_QUEUED:
+    case BWL_ANEW: return false;
+    }
+    bwl_unreachable("no such outcome");
+}
+
+/* RELEASED is a statement about the store: the key was there, and a release of ours removed it.  (A
+ * key that was set late may have come since.)  LOST says that it was not we who removed it. */
+static bool is_false(const bwl_world *w, const bwl_lab_client *c, bwl_outcome_kind kind)
+{
+    bool is_there = !w->key_late && bwl_model_owner(&w->redis) != 0 &&
+                    bwl_model_owner(&w->redis) == bwl_token_read(c->hold.claim.token);
+
+    if (kind == BWL_RELEASED)
+        return is_there || !c->is_removed;
+    return kind == BWL_LOST && c->is_removed;
+}
+
+static unsigned faults_so_far(const bwl_world *w)
+{
+    unsigned faults = 0;
+
+    for (unsigned i = BWL_LOSS; i <= BWL_REFUSAL; i++)
+        faults += (unsigned)w->scenario->budget[i] - w->left[i];
+    return faults;
+}
+
+/* Renewal leaves room for one failure.  (A server that forgets takes the lock from anybody.) */
+static bool is_lost_for_nothing(const bwl_world *w, const bwl_lab_client *c)
+{
+    static const bwl_budget of_server[]   = { BWL_RESTART,  BWL_JUMP,     BWL_RESTORE,
+                                              BWL_FAILOVER, BWL_EVICTION, BWL_STRANGER };
+    const bwl_scenario     *s             = w->scenario;
+    bool                    server_failed = false;
+
+    for (unsigned i = 0; i < sizeof of_server / sizeof of_server[0]; i++)
+        if (w->left[of_server[i]] != s->budget[of_server[i]])
+            server_failed = true;
+
+    return s->terms.renews && s->terms.max_hold_ms == BWL_NEVER && !c->was_kept && !server_failed &&
+           faults_so_far(w) <= 1;
+}
+
+static void caller_hears(bwl_world *w, bwl_lab_client *c, const bwl_outcome *out)
+{
+    if (out->kind == BWL_PENDING)
+        return;
+    if (out->kind == BWL_HELD) {
+        held_told(w, c);
+        return;
+    }
+    if (bwl_hold_is_held(&c->hold)) { /* an extension failed, and we hold as before */
+        if (!c->extends || out->kind == BWL_LOST)
+            w->broken |= BWL_LAW_TOLD;
+        c->extends = false;
+        return;
+    }
+    if (c->is_told_end || !may_end_so(c, out->kind) || is_false(w, c, out->kind))
+        w->broken |= BWL_LAW_TOLD;
+    if (out->kind == BWL_LOST && is_lost_for_nothing(w, c))
+        w->broken |= BWL_LAW_KEEPS;
+    c->is_told_end = true;
+    c->is_working  = false;
+    c->was_slow    = false;
+    c->due_by      = c->now + w->scenario->terms.answer_ms; /* to clear up behind itself */
+}
+
+/* ---- the engine ------------------------------------------------------------------------------ */
+
+/* The number that goes to the server, in the unit that the server takes it for. */
+static bwl_ms lease_written(const bwl_world *w, const bwl_lab_client *c)
+{
+    enum { MS_PER_SECOND = 1000 };
+    bwl_ms lease_ms = c->hold.claim.lease_ms;
+
+    if ((w->scenario->twists & BWL_TWIST_MS_AS_SECONDS) != 0)
+        return lease_ms * MS_PER_SECOND;
+    if ((w->scenario->twists & BWL_TWIST_SECONDS_AS_MS) != 0)
+        return (lease_ms + MS_PER_SECOND - 1) / MS_PER_SECOND;
+    return lease_ms;
+}
+
+/* POKE is asked until all the dead are passed over; replicas, once more for each attempt. */
+static unsigned asks_at_once_max(const bwl_world *w, const bwl_ask *ask)
+{
+    unsigned max = ASKS_AT_ONCE_MAX;
+
+    if (ask->word == REDIS_QUEUE_POKE)
+        max += BWL_MODEL_ITEMS;
+    if (w->scenario->terms.replicas > 0)
+        max += 2;
+    return max;
+}
+
+static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
+{
+    bwl_lab_client *c      = &w->clients[client];
+    uint16_t        former = bwl_token_read(c->hold.claim.former);
+    uint16_t        token  = ask->is_former ? former : bwl_world_token_of(w, client);
+
+    assert(ask->node == 0);
+    assert(!c->hold.protocol->uses_token || bwl_token_is_ours(c->hold.claim.token));
+    if (++c->asked_now > asks_at_once_max(w, ask))
+        w->broken |= BWL_LAW_PAUSES;
+    assert(c->letters_count < BWL_LETTERS_MAX);
+    c->letters[c->letters_count++] = (bwl_letter){
+        .kind     = BWL_LETTER_QUESTION,
+        .word     = ask->word,
+        .round    = c->round,
+        .token    = token,
+        .former   = ask->word == REDIS_QUEUE_REQUEUE ? former : 0,
+        .tag      = ask->tag,
+        .lease_ms = (int32_t)lease_written(w, c),
+        .stamp    = ask->stamp,
+        .acquires = bwl_hold_is_sought(&c->hold),
+    };
+    if (bwl_wait_is_kept(w))
+        bwl_wait_asked(w, client, ask, &c->letters[c->letters_count - 1]);
+}
+
+static void round_over(bwl_world *w, bwl_lab_client *c)
+{
+    if (!c->is_told_end)
+        w->broken |= BWL_LAW_TOLD;
+    c->is_running = false;
+    c->is_working = false;
+    c->is_unaware = false;
+    c->wake_at    = BWL_NEVER;
+}
+
+/* What a hold was before it is woken. */
+typedef struct past {
+    bool was_over;  /* its time is over, and the caller works on                                  */
+    bwl_ms   until; /* 0 if it does not hold                                                      */
+    uint64_t fence;
+} past;
+
+static past look_at(const bwl_world *w, unsigned client)
+{
+    const bwl_lab_client *c = &w->clients[client];
+
+    return (past){
+        .was_over = c->is_working && bwl_world_believes(w, client) == 0,
+        .until    = c->is_running && bwl_hold_is_held(&c->hold) ? c->hold.until : 0,
+        .fence    = c->hold.fence,
+    };
+}
+
+static void after(bwl_world *w, unsigned client, const bwl_effects *fx)
+{
+    bwl_lab_client *c = &w->clients[client];
+
+    for (unsigned i = 0; i < fx->asks_count; i++)
+        put(w, client, &fx->asks[i]);
+    if (fx->wake_at != 0)
+        c->wake_at = fx->wake_at;
+    if ((w->scenario->twists & BWL_TWIST_LATE_TIMER) != 0)
+        c->wake_at = bwl_later(c->wake_at, TWIST_MS);
+    bool was_disowned = c->due_by == BWL_NEVER && c->is_told_end;
+    caller_hears(w, c, &fx->outcome);
+    if (c->hold.state == BWL_HOLD_DISOWNED)
+        c->due_by = BWL_NEVER; /* until it is given back */
+    else if (was_disowned)
+        c->due_by = c->now + w->scenario->terms.answer_ms;
+    if (c->hold.state == BWL_HOLD_OVER)
+        round_over(w, c);
+}
+
+static void compare_with(bwl_world *w, unsigned client, past before)
+{
+    past present = look_at(w, client);
+
+    if (before.was_over && !w->clients[client].is_told_end)
+        w->broken |= BWL_LAW_TELLS_LOSS;
+    if (present.until != 0 && present.until < before.until)
+        w->broken |= BWL_LAW_NOT_NEARER;
+    if (present.until != 0 && before.until != 0 && present.fence < before.fence)
+        w->broken |= BWL_LAW_FENCE;
+}
+
+/* The bytes that come with the next event.  They are new if the last ones were used. */
+static bwl_random fresh(bwl_world *w, unsigned client, uint8_t chance)
+{
+    bwl_lab_client *c    = &w->clients[client];
+    uint16_t        last = bwl_token_read(c->hold.claim.token);
+
+    if (last != 0 && bwl_token_serial(last) > c->tokens)
+        c->tokens = (uint16_t)bwl_token_serial(last);
+    if ((w->scenario->twists & BWL_TWIST_ONE_TOKEN) != 0)
+        return bwl_token_random(bwl_token_number(client, 1), chance);
+    return bwl_token_random(bwl_token_number(client, c->tokens + 1u), chance);
+}
+
+static void event(bwl_world *w, unsigned client, bwl_event ev, uint8_t chance)
+{
+    bwl_effects fx     = { 0 };
+    past        before = look_at(w, client);
+
+    ev.now     = w->clients[client].now;
+    ev.wall_ns = bwl_world_wall_ns(w, client);
+    ev.fresh   = fresh(w, client, chance);
+    if ((w->scenario->twists & BWL_TWIST_OLD_TIME) != 0 && ev.kind == BWL_ALARM)
+        ev.now -= TWIST_MS;
+    bwl_hold_event(&w->clients[client].hold, &ev, &fx);
+    after(w, client, &fx);
+    compare_with(w, client, before);
+}
+
+static bwl_moment moment(const bwl_world *w, unsigned client)
+{
+    return (bwl_moment){ .now = w->clients[client].now, .wall_ns = bwl_world_wall_ns(w, client) };
+}
+
+/* ---- what the caller does -------------------------------------------------------------------- */
+
+static bwl_ms wait_of(const bwl_scenario *s, unsigned client)
+{
+    return (s->tries_once_of >> client & 1) != 0 ? 0 : s->wait_ms;
+}
+
+/* All that is about one round, and begins anew with the next. */
+static void new_round(bwl_world *w, bwl_lab_client *c)
+{
+    const bwl_scenario *s = w->scenario;
+
+    if (c->rounds_left != BWL_ANY)
+        c->rounds_left--;
+    c->round++;
+    c->is_running   = true;
+    c->is_working   = false;
+    c->was_slow     = false;
+    c->was_kept     = false;
+    c->is_told_end  = false;
+    c->extends      = false;
+    c->releases     = false;
+    c->cancels      = false;
+    c->yields       = false;
+    c->is_removed   = false;
+    c->is_of_old    = false;
+    c->asked_now    = 0;
+    c->trusts_until = 0;
+    bwl_ghost_new_round(c);
+    if (bwl_wait_is_kept(w))
+        bwl_wait_new_round(w, (unsigned)(c - w->clients));
+    c->due_by =
+        bwl_later(bwl_later(c->now, wait_of(s, (unsigned)(c - w->clients))), s->terms.answer_ms);
+}
+
+void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
+{
+    const bwl_scenario *s      = w->scenario;
+    bwl_lab_client     *c      = &w->clients[client];
+    bwl_random          random = fresh(w, client, chance);
+    bwl_terms           terms  = s->terms;
+    bwl_effects         fx     = { 0 };
+
+    assert(!c->is_running);
+    assert(c->rounds_left > 0);
+    new_round(w, c);
+    if ((s->twists & BWL_TWIST_NO_MAX_HOLD) != 0)
+        terms.max_hold_ms = BWL_NEVER;
+    terms.lease_ms = s->lease_of_ms[client];
+    bwl_hold_init(&c->hold, s->protocol, 1, &terms);
+    bwl_hold_acquire(&c->hold, &random, moment(w, client), bwl_later(c->now, wait_of(s, client)),
+                     &fx);
+    after(w, client, &fx);
+}
+
+void bwl_sim_client_release(bwl_world *w, unsigned client)
+{
+    bwl_lab_client *c      = &w->clients[client];
+    bwl_effects     fx     = { 0 };
+    past            before = look_at(w, client);
+
+    c->asked_now    = 0;
+    c->trusts_until = 0;
+    if (c->hold.state == BWL_HOLD_DISOWNED) {
+        bwl_hold_give_back(&c->hold, moment(w, client), &fx);
+        after(w, client, &fx);
+        return;
+    }
+    c->releases   = true;
+    c->is_working = false;
+    c->was_slow   = false;
+    c->due_by     = c->now + w->scenario->terms.answer_ms;
+    bwl_hold_release(&c->hold, moment(w, client), &fx);
+    after(w, client, &fx);
+    compare_with(w, client, before);
+}
+
+/* Whoever yields is one more who comes. */
+void bwl_sim_client_yield(bwl_world *w, unsigned client, uint8_t chance)
+{
+    const bwl_scenario *s      = w->scenario;
+    bwl_lab_client     *c      = &w->clients[client];
+    bwl_random          random = fresh(w, client, chance);
+    bwl_effects         fx     = { 0 };
+    past                before = look_at(w, client);
+
+    c->asked_now  = 0;
+    c->yields     = true;
+    c->is_working = false;
+    c->was_slow   = false;
+    c->extends    = false;
+    c->due_by     = bwl_later(bwl_later(c->now, s->wait_ms), s->terms.answer_ms);
+    bwl_ghost_new_round(c);
+    bwl_hold_yield(&c->hold, &random, moment(w, client), bwl_later(c->now, s->wait_ms), &fx);
+    after(w, client, &fx);
+    compare_with(w, client, before);
+}
+
+void bwl_sim_client_extend(bwl_world *w, unsigned client)
+{
+    bwl_lab_client *c      = &w->clients[client];
+    bwl_effects     fx     = { 0 };
+    past            before = look_at(w, client);
+
+    c->asked_now   = 0;
+    c->extends     = true;
+    c->extended_at = c->now;
+    bwl_hold_extend(&c->hold, c->now, w->scenario->extend_ms, &fx);
+    after(w, client, &fx);
+    compare_with(w, client, before);
+}
+
+void bwl_sim_client_cancel(bwl_world *w, unsigned client)
+{
+    bwl_effects fx = { 0 };
+
+    w->clients[client].asked_now = 0;
+    w->clients[client].cancels   = true;
+    bwl_hold_cancel(&w->clients[client].hold, w->clients[client].now, &fx);
+    after(w, client, &fx);
+}
+
+void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance)
+{
+    event(w, client, (bwl_event){ .kind = BWL_ALARM }, chance);
+}
+
+/* What the answer says beside yes and no. */
+static void show(const bwl_world *w, const bwl_letter *answer, bwl_event *ev)
+{
+    bool shows_value = answer->word == REDIS_READ || answer->word == REDIS_SWAP ||
+                       answer->word == REDIS_WATCH_READ || answer->word == REDIS_TAKE_STAMP;
+
+    ev->is_mine = answer->is_mine;
+    ev->number  = (uint64_t)answer->stamp;
+    if (!shows_value || ev->answer != BWL_YES)
+        return;
+    ev->number = (uint64_t)bwl_model_stamp_of(w->scenario->terms.rules, answer->stamp);
+    ev->print  = (uint64_t)answer->stamp;
+}
+
+void bwl_sim_client_told(bwl_world *w, unsigned client, const bwl_letter *question, uint8_t chance)
+{
+    bwl_lab_client *c     = &w->clients[client];
+    bwl_event       ev    = { .kind = BWL_DOWN, .tag = question->tag };
+    bwl_place       place = { 0 };
+
+    if (!c->is_running || question->round != c->round)
+        return;
+    if (question->kind == BWL_LETTER_ANSWER) {
+        ev.kind   = BWL_REPLY;
+        ev.answer = (bwl_answer)question->answer;
+        show(w, question, &ev);
+        ev.place = bwl_wait_place(w, question, &place);
+        if (ev.place != NULL)
+            bwl_wait_heard(w, client, question);
+    }
+    event(w, client, ev, chance);
+    if (bwl_world_believes(w, client) == 0)
+        return;
+    if (question->word == REDIS_QUEUE_EXTEND && ev.answer == BWL_NO &&
+        question->token == bwl_world_token_of(w, client))
+        w->broken |= BWL_LAW_HEEDS_NO;
+    if (bwl_redis_word_extends(question->word) && ev.answer == BWL_NO)
+        w->broken |= BWL_LAW_HEEDS_NO;
+    if (c->is_of_old && ev.kind == BWL_REPLY && ev.answer != BWL_UNSENT)
+        w->broken |= BWL_LAW_HEEDS_NO; /* it has connected again, and must have seen it */
+}
+
+/* The engine knows who is meant by the nonce, which belongs to the token. */
+void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_letter *push, uint8_t chance)
+{
+    bwl_lab_client *c     = &w->clients[client];
+    bwl_place       place = { 0 };
+    bwl_event       ev    = {
+                 .kind   = BWL_PUSH,
+                 .answer = BWL_YES,
+                 .number = (uint64_t)push->stamp,
+                 .place  = bwl_wait_place(w, push, &place),
+    };
+
+    if (c->is_running && bwl_world_token_of(w, client) == push->token)
+        event(w, client, ev, chance);
+}
+
+/* As src/engine/redis/session/revalidate.c does on a new connection, before anything is asked on
+ * it. */
+void bwl_sim_client_learns(bwl_world *w, unsigned client)
+{
+    bwl_lab_client *c  = &w->clients[client];
+    bwl_effects     fx = { 0 };
+
+    assert(c->is_unaware);
+    c->is_unaware = false;
+    if (!c->is_running || !bwl_hold_is_held(&c->hold) ||
+        (w->scenario->twists & BWL_TWIST_SAME_SERVER) != 0)
+        return;
+    c->trusts_until = c->hold.until;
+    bwl_hold_disown(&c->hold, c->now, &fx);
+    after(w, client, &fx);
+    if ((w->scenario->twists & BWL_TWIST_GIVES_UP_AT_ONCE) != 0) {
+        fx = (bwl_effects){ 0 };
+        bwl_hold_give_back(&c->hold, moment(w, client), &fx);
+        after(w, client, &fx);
+    }
+    if (!c->is_told_end)
+        w->broken |= BWL_LAW_TELLS_LOSS;
+}
+
+void bwl_sim_client_crash(bwl_world *w, unsigned client)
+{
+    bwl_lab_client *c = &w->clients[client];
+
+    bwl_connection_abandon(w, client);
+    if (bwl_model_owner(&w->redis) != 0 && bwl_token_client(bwl_model_owner(&w->redis)) == client)
+        w->key_excused = true;
+    c->is_told_end  = true;
+    c->trusts_until = 0;
+    round_over(w, c);
+}

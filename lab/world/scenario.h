@@ -1,0 +1,87 @@
+/*
+ * scenario.h -- what is explored: who takes part, what may go wrong and how often, what must hold.
+ */
+#ifndef BWL_LAB_WORLD_SCENARIO_H
+#define BWL_LAB_WORLD_SCENARIO_H
+
+#include "core/core.h"
+#include "lock/machine.h"
+#include "lab/world/budget.h"
+#include "lab/world/law.h"
+#include "lab/model/twist.h"
+
+enum { BWL_CLIENTS_MAX = 3 };
+
+/* In the table, 0 stands for what is usual; it is replaced by that before anything is explored. */
+typedef struct bwl_scenario {
+    const char         *name;
+    const char         *story;
+    const bwl_protocol *protocol;  /* token                                                       */
+    bwl_terms           terms;     /* lease 30, answer 15, no end; `renews` unless never_renews   */
+    bwl_ms              wait_ms;   /* how long an acquire waits (45); NEVER: for ever             */
+    bwl_ms              extend_ms; /* what a caller who extends asks for (20)                     */
+    bwl_ms              jump_ms;   /* how far the server's clock steps                            */
+    bwl_ms              wall_ms;   /* how far a client's time of day steps (30)                   */
+    bwl_ms   skew_ms[BWL_CLIENTS_MAX];     /* of each client's time of day, from the start  */
+    bwl_ms   lease_of_ms[BWL_CLIENTS_MAX]; /* of each client's own (that of the terms)            */
+    unsigned pace_of[BWL_CLIENTS_MAX]; /* hundredths of a ms of a client's in a true one (100)    */
+    unsigned rate_pace;     /* the same, once RATE has made it wrong (what the drift allowance
+                             covers at most)                                                      */
+    unsigned server_pace;   /* hundredths of a ms of the server's in a true one (100)      */
+    unsigned clients;       /* 2 .. CLIENTS_MAX (2)                                        */
+    unsigned rounds;        /* how often each acquires (1); ANY: for ever                  */
+    unsigned twists;        /* flags of bwl_twist                                          */
+    unsigned laws;          /* flags of bwl_law (all but LIVE and NO_OVERLAP)              */
+    bool     tries_once;    /* instead of waiting                                          */
+    unsigned tries_once_of; /* flags 1 << client: these do, whatever the others do               */
+    bool     stale;         /* somebody has left a key behind whose stamp is over          */
+    bool     fences; /* the server counts who gets the lock, and says the number with it          */
+    bool     keeps_all;  /* a server that comes back (RESTORE) has all that it had                */
+    bool     has_run_id; /* who connects again learns whether the server was started anew         */
+    bool     never_renews;
+    bool     never_kills; /* who connects again may not end what it had                          */
+    bool     ages;        /* who waits and is not heard of for long is passed over               */
+    unsigned serve_max;   /* how many are passed over at a time (64)                             */
+    bwl_ms   keep_ms;     /* when the line vanishes after it was touched last; 0: never          */
+    unsigned evicts;      /* flags 1 << key: which may be thrown away (the key of the lock)      */
+    bool     fine;   /* also stop one millisecond before each instant of interest                 */
+    bool    chances; /* pauses of two lengths                                                     */
+    bool    is_vast; /* only walked at random in a test: too large to visit every state           */
+    uint8_t budget[BWL_BUDGETS_COUNT];
+
+    /* What should come out: the law that breaks, and in how many steps; or 0: none.             */
+    unsigned breaks;
+    unsigned steps;
+} bwl_scenario;
+
+/* The tables, in the order in which they are run: a new one gets its line in scenario/table.c. */
+typedef struct bwl_scenario_table {
+    const bwl_scenario *list;
+    size_t              count;
+} bwl_scenario_table;
+
+extern const bwl_scenario_table bwl_scenarios_of_protocols;
+extern const bwl_scenario_table bwl_scenarios_of_getset;
+extern const bwl_scenario_table bwl_scenarios_of_articles;
+extern const bwl_scenario_table bwl_scenarios_of_redisson;
+extern const bwl_scenario_table bwl_scenarios_of_symfony;
+extern const bwl_scenario_table bwl_scenarios_of_world;
+extern const bwl_scenario_table bwl_scenarios_of_clocks;
+extern const bwl_scenario_table bwl_scenarios_of_queue;
+extern const bwl_scenario_table bwl_scenarios_of_queue_server;
+extern const bwl_scenario_table bwl_scenarios_of_queue_vast;
+extern const bwl_scenario_table bwl_scenarios_of_yield;
+extern const bwl_scenario_table bwl_scenarios_of_synced;
+
+size_t bwl_scenarios_count(void);
+
+/* Complete, with everything that is usual. */
+bwl_scenario bwl_scenario_at(size_t i);
+
+/* The same for one that is in no table. */
+bwl_scenario bwl_scenario_complete(bwl_scenario s);
+
+/* False if there is none of this name. */
+bool bwl_scenario_find(const char *name, size_t *ret_i);
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * server_fault.c -- see server_fault.h.
+ *
+ * A save is a choice that costs nothing, so that every moment of saving is tried; there is one for
+ * each RESTORE, of a key that is there.  (To come back without the key is RESTART.)
+ */
+#include "lab/world/server_fault.h"
+#include "lab/world/connection.h"
+#include "lab/model/words.h"
+#include "lab/base/token_number.h"
+#include "lab/world/waiting.h"
+
+void bwl_server_comes_back(bwl_world *w, const bwl_model_data *back)
+{
+    bwl_model_redis_restart(&w->redis, back);
+    if ((w->scenario->twists & BWL_TWIST_FENCE_FORGETS) != 0)
+        w->fences = 0;
+    w->saved       = (bwl_model_data){ 0 };
+    w->previous    = (bwl_model_data){ 0 };
+    w->key_excused = bwl_model_owner(&w->redis) != 0; /* whoever had it may have given it back */
+    w->key_late    = w->key_excused;
+    if (bwl_wait_is_kept(w))
+        bwl_wait_server_came_back(w);
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        bwl_lab_client *c = &w->clients[i];
+        if (w->scenario->has_run_id && c->is_running && bwl_hold_is_held(&c->hold))
+            c->is_unaware = c->is_of_old = true;
+        bwl_connection_server_gone(w, i);
+    }
+}
+
+void bwl_server_saves(bwl_world *w)
+{
+    w->saved = w->redis.data;
+}
+
+void bwl_server_restores(bwl_world *w)
+{
+    bwl_model_data back = w->scenario->keeps_all ? w->redis.data : w->saved;
+
+    bwl_server_comes_back(w, &back);
+}
+
+void bwl_server_fails_over(bwl_world *w)
+{
+    bwl_model_data back = w->previous;
+
+    bwl_server_comes_back(w, &back);
+}
+
+void bwl_server_evicts(bwl_world *w, unsigned key)
+{
+    w->previous = (bwl_model_data){ 0 };
+    bwl_model_redis_evict(&w->redis, key);
+}
+
+void bwl_server_meets_stranger(bwl_world *w)
+{
+    bwl_model_redis_set_by(&w->redis, BWL_MODEL_LOCK, BWL_MODEL_ALIEN, BWL_TOKEN_OF_STRANGER);
+    w->key_excused = true;
+    w->key_late    = false;
+}
+
+/* A key that was saved has ended: it will not come back, and that is all there is to say of it. */
+static void forget_ended(bwl_model_data *data, int64_t now)
+{
+    const bwl_model_key *k = &data->keys[BWL_MODEL_LOCK];
+
+    if (k->kind != BWL_KIND_NONE && !k->lasts && k->ends_at <= now)
+        data->keys[BWL_MODEL_LOCK] = (bwl_model_key){ 0 };
+}
+
+void bwl_server_passes(bwl_world *w, int64_t hundredths)
+{
+    bwl_model_redis_pass(&w->redis, hundredths);
+    forget_ended(&w->saved, w->redis.now);
+    forget_ended(&w->previous, w->redis.now);
+}

@@ -1,0 +1,439 @@
+/*
+ * waiting.c -- see waiting.h.
+ */
+#include "lab/world/waiting.h"
+#include "lab/model/inside.h"
+#include "lab/model/words.h"
+#include "lab/mutant/queue.h"
+#include "lab/base/token_number.h"
+
+enum { BORROWED_MS = 20, DEAD_MS = 3000 };
+
+/* ---- the engine ------------------------------------------------------------------------------ */
+
+void bwl_wait_start(bwl_world *w)
+{
+    w->waiting = (bwl_lab_waiting){ 0 };
+    for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++)
+        w->waiting.seats[i].inbox = 1;
+}
+
+void bwl_wait_new_round(bwl_world *w, unsigned client)
+{
+    w->waiting.seats[client].was_cut    = false;
+    w->waiting.seats[client].latest_tag = 0;
+    w->waiting.seats[client].ticket     = 0;
+}
+
+void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_ask *ask, bwl_letter *letter)
+{
+    bwl_lab_seat *seat  = &w->waiting.seats[client];
+    bool          joins = ask->word == REDIS_QUEUE_JOIN || ask->word == REDIS_QUEUE_REQUEUE;
+
+    seat->latest_tag = ask->tag;
+    if (ask->word == REDIS_QUEUE_REQUEUE)
+        seat->ticket = 0; /* it stands behind the others */
+    if (ask->word == REDIS_QUEUE_JOIN && seat->ticket != 0 && (uint64_t)ask->stamp != seat->ticket)
+        w->broken |= BWL_LAW_FIRST_COME; /* a place is kept, whatever became of it */
+    if (ask->is_former)
+        return; /* about no place */
+    if (seat->named_token != letter->token) {
+        seat->named_token    = letter->token;
+        seat->named_claim_ms = 0;
+        seat->stood_by[0] = seat->stood_by[1] = 0;
+    }
+    letter->inbox       = seat->inbox;
+    letter->stood_by[0] = seat->stood_by[0];
+    letter->stood_by[1] = seat->stood_by[1];
+    if (joins)
+        seat->named_claim_ms = (uint16_t)ask->claim_ms;
+    if (joins || ask->word == REDIS_QUEUE_BEAT)
+        seat->stood_by[ask->word == REDIS_QUEUE_BEAT] = seat->inbox;
+    letter->claim_ms = seat->named_claim_ms;
+}
+
+static void put_letter(bwl_lab_client *c, unsigned at, const bwl_letter *letter)
+{
+    assert(c->letters_count < BWL_LETTERS_MAX);
+    for (unsigned i = c->letters_count++; i > at; i--)
+        c->letters[i] = c->letters[i - 1];
+    c->letters[at] = *letter;
+}
+
+bool bwl_wait_listens(const bwl_world *w, unsigned client)
+{
+    return bwl_wait_is_kept(w) && w->clients[client].is_running &&
+           w->waiting.seats[client].is_greeted;
+}
+
+static unsigned push_at(const bwl_lab_client *c)
+{
+    unsigned at = 0;
+
+    while (at < c->letters_count && c->letters[at].kind != BWL_LETTER_PUSH)
+        at++;
+    return at;
+}
+
+void bwl_wait_drop_pushes(bwl_world *w, unsigned client)
+{
+    while (push_at(&w->clients[client]) < w->clients[client].letters_count)
+        bwl_wait_lose_push(w, client);
+}
+
+static void greet(bwl_world *w, unsigned client)
+{
+    bwl_lab_seat *seat = &w->waiting.seats[client];
+
+    if ((w->scenario->twists & BWL_TWIST_FENCE_BARE) == 0)
+        bwl_model_queue_floor(&w->redis);
+    bwl_model_queue_listen(&w->redis, client, seat->inbox);
+    seat->is_greeted = true;
+}
+
+/* What was written on a connection that the server has not heard of yet comes behind its first
+ * words. */
+void bwl_wait_broke_at_server(bwl_world *w, unsigned client, bool has_letters)
+{
+    if (has_letters && !w->waiting.seats[client].is_greeted)
+        greet(w, client);
+    if (w->waiting.seats[client].is_greeted)
+        bwl_model_redis_break(&w->redis, client);
+}
+
+void bwl_wait_broke(bwl_world *w, unsigned client)
+{
+    bwl_lab_client *c    = &w->clients[client];
+    bwl_lab_seat   *seat = &w->waiting.seats[client];
+
+    if ((w->scenario->twists & BWL_TWIST_ONE_INBOX) == 0)
+        seat->inbox++;
+    assert(seat->inbox <= BWL_MODEL_INBOXES_MAX);
+    seat->is_greeted = false;
+    seat->was_cut    = true;
+    c->asked_now     = 0; /* the engine pauses between connections that break one after the other */
+    seat->half_ghosts++;
+    seat->may_kill = c->is_running;
+    if (!c->is_running)
+        return;
+    put_letter(c, c->letters_count, &(bwl_letter){ .kind = BWL_LETTER_CUT_OFF, .round = c->round });
+    c->answered = c->letters_count;
+}
+
+void bwl_wait_heard(bwl_world *w, unsigned client, const bwl_letter *letter)
+{
+    bwl_lab_seat *seat = &w->waiting.seats[client];
+
+    if (letter->place == 0 || letter->token != seat->named_token ||
+        w->waiting.places[letter->place - 1].how != BWL_HOW_QUEUED)
+        return;
+    seat->stood_by[0] = seat->inbox;
+    if (letter->tag == seat->latest_tag)
+        seat->ticket = w->waiting.places[letter->place - 1].ticket;
+}
+
+bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_letter *letter)
+{
+    bwl_lab_client *c = &w->clients[client];
+
+    if (letter->kind != BWL_LETTER_ANSWER || letter->answer != BWL_WHICH_NOSCRIPT)
+        return false;
+    if (!c->is_running || letter->round != c->round ||
+        letter->tag != w->waiting.seats[client].latest_tag) {
+        letter->answer = BWL_UNSENT;
+        return false;
+    }
+    letter->kind   = BWL_LETTER_QUESTION;
+    letter->answer = 0;
+    put_letter(c, c->letters_count, letter);
+    return true;
+}
+
+const bwl_place *bwl_wait_place(const bwl_world *w, const bwl_letter *letter, bwl_place *room)
+{
+    const bwl_lab_place *place;
+
+    if (letter->place == 0)
+        return NULL;
+    place = &w->waiting.places[letter->place - 1];
+    *room = (bwl_place){
+        .how       = (bwl_queue_how)place->how,
+        .is_ours   = place->is_ours,
+        .ends      = place->ends,
+        .left_ms   = place->left_ms,
+        .ticket    = place->ticket,
+        .rank      = place->rank,
+        .server_us = place->server_us,
+    };
+    return room;
+}
+
+/* ---- the server ------------------------------------------------------------------------------ */
+
+static bool is_used(const bwl_world *w, unsigned place)
+{
+    for (unsigned i = 0; i < w->scenario->clients; i++)
+        for (unsigned j = 0; j < w->clients[i].letters_count; j++)
+            if (w->clients[i].letters[j].place == place)
+                return true;
+    return false;
+}
+
+static uint8_t keep_place(bwl_world *w, const bwl_place *place)
+{
+    unsigned at = 1;
+
+    while (at <= BWL_PLACES_MAX && is_used(w, at))
+        at++;
+    assert(at <= BWL_PLACES_MAX);
+    w->waiting.places[at - 1] = (bwl_lab_place){
+        .how       = (uint8_t)place->how,
+        .is_ours   = place->is_ours,
+        .ends      = place->ends,
+        .rank      = (uint8_t)place->rank,
+        .left_ms   = (int32_t)place->left_ms,
+        .ticket    = place->ticket,
+        .server_us = place->server_us,
+    };
+    return (uint8_t)at;
+}
+
+static bwl_queue_question question_of(const bwl_world *w, const bwl_letter *letter)
+{
+    bwl_member member = { .token    = letter->token,
+                          .claim_ms = letter->claim_ms,
+                          .inbox    = letter->inbox };
+
+    return (bwl_queue_question){
+        .word      = (bwl_redis_word)letter->word,
+        .token     = letter->token,
+        .lease_ms  = letter->lease_ms,
+        .ticket    = letter->stamp,
+        .member    = member,
+        .stood_by  = { letter->stood_by[0], letter->stood_by[1] },
+        .former    = letter->former,
+        .dead_ms   = w->scenario->ages ? DEAD_MS : 0,
+        .keep_ms   = w->scenario->keep_ms,
+        .serve_max = w->scenario->serve_max,
+    };
+}
+
+static void note_fence(bwl_world *w, int64_t fence)
+{
+    if (fence == 0)
+        return;
+    if (fence <= w->waiting.fence)
+        w->broken |= BWL_LAW_FENCE;
+    w->waiting.fence = fence;
+}
+
+/* Somebody who is in line, and can be told, came before this client. */
+static bool is_before_others(const bwl_world *w, unsigned client)
+{
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_lab_client *c = &w->clients[i];
+        if (i != client && c->is_running && bwl_hold_is_sought(&c->hold) && c->came != 0 &&
+            c->came < w->clients[client].came && c->turn == 0 && !w->waiting.seats[i].was_cut)
+            return true;
+    }
+    return false;
+}
+
+static bool has_found_it_gone(const bwl_world *w, const bwl_letter *letter)
+{
+    return letter->place != 0 && w->waiting.places[letter->place - 1].how == BWL_HOW_GONE;
+}
+
+/* The how many-eth to come and to be given it: what only laws know. */
+static void note_turn(bwl_world *w, const bwl_letter *letter, uint16_t was_of)
+{
+    uint16_t        owner  = bwl_model_owner(&w->redis);
+    unsigned        asker  = bwl_token_client(letter->token);
+    unsigned        winner = bwl_token_client(owner);
+    bwl_lab_client *c      = &w->clients[asker];
+
+    bool joins = letter->word == REDIS_QUEUE_JOIN ||
+                 (letter->word == REDIS_QUEUE_REQUEUE && !has_found_it_gone(w, letter));
+
+    if (joins && c->is_running && letter->round == c->round && c->came == 0)
+        c->came = ++w->arrivals;
+    if (owner == 0 || owner == was_of || owner == BWL_TOKEN_OF_STRANGER)
+        return;
+    c = &w->clients[winner];
+    if (!c->is_running || !bwl_hold_is_sought(&c->hold) || bwl_world_token_of(w, winner) != owner)
+        return;
+    c->turn = ++w->turns;
+    if (c->came != 0 && is_before_others(w, winner))
+        w->broken |= BWL_LAW_FIRST_COME;
+}
+
+/* Who was passed over as dead has lost its place, whether it lives or not. */
+static void note_silent(bwl_world *w, const bwl_queue_reply *reply)
+{
+    for (unsigned i = 0; i < reply->silent_count; i++) {
+        unsigned client = bwl_token_client(reply->silent[i]);
+        if (reply->silent[i] == bwl_world_token_of(w, client))
+            w->waiting.seats[client].was_cut = true;
+    }
+}
+
+static bool is_free(const bwl_world *w)
+{
+    return bwl_model_owner(&w->redis) == 0 &&
+           w->redis.data.keys[BWL_MODEL_QUEUE].kind == BWL_KIND_NONE;
+}
+
+bwl_grant bwl_wait_serve(bwl_world *w, bwl_letter *letter)
+{
+    bwl_queue_question q      = question_of(w, letter);
+    uint16_t           was_of = bwl_model_owner(&w->redis);
+    bwl_queue_reply    reply  = bwl_model_queue_reply(&w->redis, &q, w->scenario->twists);
+
+    letter->answer = (uint8_t)reply.answer;
+    letter->stamp  = reply.fence;
+    letter->place  = reply.place.how != 0 ? keep_place(w, &reply.place) : 0;
+    note_fence(w, reply.fence);
+    if (reply.grant.is_there)
+        note_fence(w, reply.grant.fence);
+    note_silent(w, &reply);
+    note_turn(w, letter, was_of);
+    if (is_free(w) && reply.place.how == BWL_HOW_BUSY && q.serve_max == BWL_MODEL_SERVE_MAX)
+        w->broken |= BWL_LAW_TOLD;
+    return reply.grant;
+}
+
+void bwl_wait_served_late(bwl_world *w, unsigned client, const bwl_letter *letter)
+{
+    if (letter->word == REDIS_QUEUE_REQUEUE)
+        w->waiting.seats[client].half_ghosts++;
+}
+
+bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_letter *letter)
+{
+    bwl_queue_question q = question_of(w, letter);
+
+    if ((w->scenario->twists & BWL_TWIST_TELLS_FIRST) == 0)
+        return (bwl_grant){ 0 };
+    return bwl_model_queue_tell_only(&w->redis, &q);
+}
+
+void bwl_wait_push(bwl_world *w, const bwl_grant *grant)
+{
+    bwl_place  place = { .server_us = grant->server_us };
+    bwl_letter push  = { .kind = BWL_LETTER_PUSH, .token = grant->token, .stamp = grant->fence };
+    bwl_lab_client *c;
+
+    if (!grant->is_there || grant->connection >= BWL_MODEL_CLIENTS)
+        return; /* or to where nobody reads */
+    c          = &w->clients[grant->connection];
+    push.place = keep_place(w, &place);
+    put_letter(c, c->answered, &push);
+    c->answered++;
+}
+
+void bwl_wait_greet(bwl_world *w, unsigned client)
+{
+    const bwl_lab_seat *seat = &w->waiting.seats[client];
+
+    if (seat->is_greeted)
+        return;
+    if (seat->may_kill && !w->scenario->never_kills)
+        bwl_wait_close(w, client);
+    greet(w, client);
+}
+
+/* ---- choices --------------------------------------------------------------------------------- */
+
+static void add(bwl_choices *choices, bwl_choice_kind kind, unsigned client, unsigned which)
+{
+    assert(choices->count < BWL_CHOICES_MAX);
+    choices->list[choices->count++] = (bwl_choice){
+        .kind   = (uint8_t)kind,
+        .client = (uint8_t)client,
+        .which  = (uint8_t)which,
+    };
+}
+
+void bwl_wait_add_choices(const bwl_world *w, bwl_choices *choices, unsigned client)
+{
+    const bwl_lab_client *c = &w->clients[client];
+
+    if (w->left[BWL_NOSCRIPT] > 0 && c->answered < c->letters_count)
+        add(choices, BWL_CHOICE_SERVE, client, BWL_WHICH_NOSCRIPT);
+    if (w->left[BWL_LOST_PUSH] > 0 && push_at(c) < c->letters_count)
+        add(choices, BWL_CHOICE_LOSE_PUSH, client, 0);
+    if (w->redis.connections[client + BWL_MODEL_CLIENTS].inbox != 0)
+        add(choices, BWL_CHOICE_CLOSE, client, 0);
+}
+
+static const bwl_model_item *first_in_line(const bwl_world *w)
+{
+    const bwl_model_item *first = NULL;
+
+    for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
+        const bwl_model_item *item = &w->redis.data.items[i];
+        if (item->is_there && item->key == BWL_MODEL_QUEUE &&
+            (first == NULL || bwl_member_is_before(item, first)))
+            first = item;
+    }
+    return first;
+}
+
+void bwl_wait_add_of_server(const bwl_world *w, bwl_choices *choices)
+{
+    uint16_t owner = bwl_model_owner(&w->redis);
+
+    if (w->left[BWL_BORROWER] > 0 && owner == 0)
+        add(choices, BWL_CHOICE_BORROW, 0, 0);
+    if (owner == BWL_TOKEN_OF_STRANGER && w->scenario->budget[BWL_BORROWER] > 0)
+        add(choices, BWL_CHOICE_GIVE_BACK, 0, 0);
+    if (w->left[BWL_SILENCE] > 0 && first_in_line(w) != NULL)
+        add(choices, BWL_CHOICE_SILENCE, 0, 0);
+}
+
+void bwl_wait_lose_push(bwl_world *w, unsigned client)
+{
+    bwl_lab_client *c = &w->clients[client];
+
+    for (unsigned i = push_at(c) + 1; i < c->letters_count; i++)
+        c->letters[i - 1] = c->letters[i];
+    c->letters[--c->letters_count] = (bwl_letter){ 0 };
+    c->answered--;
+}
+
+void bwl_wait_close(bwl_world *w, unsigned client)
+{
+    bwl_lab_client *c = &w->clients[client];
+
+    bwl_model_redis_drop(&w->redis, client + BWL_MODEL_CLIENTS);
+    for (unsigned i = 0; i < BWL_LETTERS_MAX; i++)
+        c->late[i] = (bwl_letter){ 0 };
+    c->late_count                        = 0;
+    w->waiting.seats[client].half_ghosts = 0;
+}
+
+void bwl_wait_borrow(bwl_world *w)
+{
+    bwl_model_key *lock = &w->redis.data.keys[BWL_MODEL_LOCK];
+
+    bwl_model_redis_set_by(&w->redis, BWL_MODEL_LOCK, BWL_MODEL_ALIEN, BWL_TOKEN_OF_STRANGER);
+    lock->lasts   = false;
+    lock->ends_at = w->redis.now + BORROWED_MS * BWL_MODEL_PER_MS;
+}
+
+void bwl_wait_give_back(bwl_world *w)
+{
+    bwl_model_redis_evict(&w->redis, BWL_MODEL_LOCK);
+}
+
+void bwl_wait_silence(bwl_world *w)
+{
+    const bwl_model_item *first = first_in_line(w);
+    uint16_t              token = bwl_member_of(first->member).token;
+    bwl_model_item       *beat  = bwl_model_item_of(&w->redis, BWL_MODEL_BEATS, token);
+
+    w->waiting.seats[bwl_token_client(token)].was_cut = true;
+    bwl_model_item_remove(&w->redis, bwl_model_item_of(&w->redis, BWL_MODEL_QUEUE, first->member));
+    if (beat != NULL)
+        bwl_model_item_remove(&w->redis, beat);
+}

@@ -1,0 +1,87 @@
+/*
+ * waiting_laws.c -- what is to hold where clients stand in line: who is told, what is left behind.
+ * See waiting.h.
+ */
+#include "lab/model/queue.h"
+#include "lab/mutant/queue.h"
+#include "lab/base/token_number.h"
+#include "lab/world/waiting.h"
+
+void bwl_wait_held(bwl_world *w, unsigned client)
+{
+    uint64_t fence = w->clients[client].hold.fence;
+
+    /* Where the server forgets, an older holder may hear later. */
+    if ((w->scenario->laws & BWL_LAW_ONE_HOLDER) != 0 && fence <= w->waiting.held_fence)
+        w->broken |= BWL_LAW_FENCE;
+    w->waiting.held_fence = fence;
+}
+
+void bwl_wait_excuse(bwl_world *w, unsigned client)
+{
+    w->waiting.seats[client].ghosts++;
+}
+
+static bool is_wanted(const bwl_world *w, uint16_t token)
+{
+    unsigned              client = bwl_token_client(token);
+    const bwl_lab_client *c      = &w->clients[client];
+
+    if (c->is_running && bwl_token_read(c->hold.claim.token) == token)
+        return true;
+    if (c->is_running && bwl_queue_view_owes(&c->hold) == token)
+        return true;
+    for (unsigned i = c->answered; i < c->letters_count; i++)
+        if (c->letters[i].token == token || c->letters[i].former == token)
+            return true;
+    return false;
+}
+
+static void new_owner(bwl_world *w, uint16_t owner)
+{
+    bool is_of_client = owner != 0 && owner != BWL_TOKEN_OF_STRANGER;
+
+    w->waiting.owner        = owner;
+    w->waiting.is_ghost     = false;
+    w->waiting.may_be_ghost = false;
+    if (is_of_client)
+        w->waiting.may_be_ghost = w->waiting.seats[bwl_token_client(owner)].half_ghosts > 0;
+}
+
+void bwl_wait_server_came_back(bwl_world *w)
+{
+    new_owner(w, bwl_model_owner(&w->redis));
+    w->waiting.is_ghost = true; /* whoever had it may have given it back */
+}
+
+void bwl_wait_look_at_owner(bwl_world *w)
+{
+    uint16_t      owner = bwl_model_owner(&w->redis);
+    bwl_lab_seat *seat;
+
+    if (w->waiting.owner != owner)
+        new_owner(w, owner);
+    if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER || w->waiting.is_ghost || is_wanted(w, owner))
+        return;
+    seat                = &w->waiting.seats[bwl_token_client(owner)];
+    w->waiting.is_ghost = true;
+    if (seat->half_ghosts > 0)
+        seat->half_ghosts--;
+    else if (seat->ghosts > 0)
+        seat->ghosts--;
+    else if (!w->waiting.may_be_ghost)
+        w->broken |= BWL_LAW_TAKEN_BACK;
+}
+
+bool bwl_wait_is_empty(const bwl_world *w)
+{
+    static const bwl_budget leave[] = { BWL_LOSS,    BWL_CRASH,    BWL_RESTART,
+                                        BWL_RESTORE, BWL_FAILOVER, BWL_EVICTION,
+                                        BWL_SILENCE, BWL_DENIAL,   BWL_REFUSAL };
+
+    for (unsigned i = 0; w->scenario->keep_ms == 0 && i < sizeof leave / sizeof leave[0]; i++)
+        if (w->left[leave[i]] != w->scenario->budget[leave[i]])
+            return true; /* for a minute, something may be left */
+    return w->redis.data.keys[BWL_MODEL_QUEUE].kind == BWL_KIND_NONE &&
+           w->redis.data.keys[BWL_MODEL_BEATS].kind == BWL_KIND_NONE;
+}

@@ -1,0 +1,368 @@
+/*
+ * world.c -- the beginning of a world, and what a choice does to it.  See world.h.
+ */
+#include "lab/world/world.h"
+#include "core/rules.h"
+#include "lab/world/client.h"
+#include "lab/world/client_clock.h"
+#include "lab/world/connection.h"
+#include "lab/world/ghost.h"
+#include "lab/model/words.h"
+#include "lab/world/server_fault.h"
+#include "lab/base/token_number.h"
+#include "lab/world/waiting.h"
+#include <string.h>
+
+static void leave_stale_key(bwl_world *w)
+{
+    const bwl_rules *rules = w->scenario->terms.rules;
+    int64_t          stamp = BWL_BEGINNING_WALL_MS * 1000000 / rules->unit_ns - 2;
+
+    bwl_model_redis_set_by(&w->redis, BWL_MODEL_LOCK,
+                           bwl_model_value(rules, BWL_TOKEN_OF_STRANGER, stamp),
+                           BWL_TOKEN_OF_STRANGER);
+    w->key_excused = true;
+}
+
+void bwl_world_start(bwl_world *w, const bwl_scenario *s)
+{
+    assert(s->clients >= 2);
+    assert(s->clients <= BWL_CLIENTS_MAX);
+    *w = (bwl_world){ .scenario = s, .now = BWL_BEGINNING_MS };
+    bwl_model_redis_start(&w->redis, BWL_BEGINNING_WALL_MS);
+    if (s->stale)
+        leave_stale_key(w);
+    if (s->protocol->listens)
+        bwl_wait_start(w);
+    for (unsigned i = 0; i < BWL_BUDGETS_COUNT; i++)
+        w->left[i] = s->budget[i];
+    for (unsigned i = 0; i < s->clients; i++) {
+        w->clients[i].rounds_left = (uint8_t)s->rounds;
+        w->clients[i].wake_at     = BWL_NEVER;
+        w->clients[i].skew_ms     = s->skew_ms[i];
+        w->clients[i].now         = w->now;
+        w->clients[i].pace        = (uint16_t)s->pace_of[i];
+    }
+}
+
+/* ---- the server ------------------------------------------------------------------------------ */
+
+static void note_removed(bwl_world *w, uint16_t token)
+{
+    unsigned client = bwl_token_client(token);
+
+    if (w->clients[client].is_running && bwl_world_token_of(w, client) == token)
+        w->clients[client].is_removed = true;
+}
+
+static bool is_acquire(bwl_redis_word word)
+{
+    return word == REDIS_SET_IF_ABSENT || word == REDIS_SET_IF_ABSENT_OR_MINE ||
+           word == REDIS_SETNX || word == REDIS_SWAP || word == REDIS_TAKE_STAMP ||
+           word == REDIS_HASH_TAKE || word == REDIS_ZSET_TAKE ||
+           (bwl_is_queue_word(word) && word != REDIS_QUEUE_EXTEND);
+}
+
+/* What the key was before a question was carried out. */
+typedef struct past {
+    bwl_model_data data;
+    uint16_t       owner;
+    int64_t        left;
+} past;
+
+/* To take a lock whose time is over, or to give it an end, is what some protocols do. */
+static bool may_take_over(const bwl_letter *letter)
+{
+    return letter->acquires && (letter->word == REDIS_SWAP || letter->word == REDIS_DELETE ||
+                                letter->word == REDIS_EXPIRE || letter->word == REDIS_TAKE_STAMP);
+}
+
+/* A value is touched also by what changes its bytes alone. */
+static bool is_same_value(const bwl_world *w, const past *was)
+{
+    return was->data.keys[BWL_MODEL_LOCK].value == bwl_model_lock(&w->redis)->value;
+}
+
+/* Did the question do what no question may do? */
+static void judge(bwl_world *w, const bwl_letter *letter, const past *was)
+{
+    uint16_t owner       = bwl_model_owner(&w->redis);
+    bool     has_changed = was->owner != owner || was->left != bwl_model_left(&w->redis);
+
+    if (was->owner == BWL_TOKEN_OF_STRANGER && (has_changed || !is_same_value(w, was)))
+        w->broken |= BWL_LAW_FOREIGN;
+    else if (has_changed && was->owner != 0 && was->owner != letter->token &&
+             was->owner != letter->former && !may_take_over(letter))
+        w->broken |= BWL_LAW_OWN_KEY;
+    if (w->left[BWL_FAILOVER] > 0 &&
+        (has_changed || memcmp(&was->data, &w->redis.data, sizeof was->data) != 0)) {
+        w->previous = was->data;
+        w->informed = 0;
+    }
+    if (was->owner == 0 && owner != 0 && !is_acquire((bwl_redis_word)letter->word))
+        w->broken |= BWL_LAW_CREATES;
+    if (was->owner != owner)
+        w->key_excused = w->key_late = false;
+    if (was->owner == letter->token && owner != letter->token)
+        note_removed(w, letter->token);
+}
+
+static past look_at(const bwl_world *w)
+{
+    return (past){ .data  = w->redis.data,
+                   .owner = bwl_model_owner(&w->redis),
+                   .left  = bwl_model_left(&w->redis) };
+}
+
+/* The replicas have all but the last change.  If the connection on which they are asked for has
+ * written since then, they are waited for, and have it too. */
+static void serve_replicas(bwl_world *w, unsigned client, bwl_letter *letter)
+{
+    if (w->left[BWL_FAILOVER] > 0 && letter->stamp > 0 && (w->informed & 1u << client) != 0)
+        w->previous = w->redis.data;
+    letter->answer = BWL_YES;
+}
+
+/* Carries the letter out, on this connection of the model's. */
+static void serve(bwl_world *w, unsigned client, unsigned connection, bwl_letter *letter)
+{
+    past               was      = look_at(w);
+    bwl_model_question question = {
+        .word     = (bwl_redis_word)letter->word,
+        .client   = (uint8_t)connection,
+        .token    = letter->token,
+        .lease_ms = letter->lease_ms,
+        .stamp    = letter->stamp,
+        .rules    = w->scenario->terms.rules,
+    };
+    bwl_model_reply reply = bwl_model_redis_reply(&w->redis, &question, w->scenario->twists);
+
+    judge(w, letter, &was);
+    bwl_ghost_served(w, client, letter, was.owner);
+    letter->answer  = (uint8_t)reply.answer;
+    letter->is_mine = reply.is_mine;
+    if (w->scenario->fences)
+        reply.number = w->clients[client].fence;
+    letter->stamp = (int64_t)(reply.print != 0 ? reply.print : reply.number);
+}
+
+/* ... if it is a word of a lock with a queue. */
+static bwl_grant serve_waiting(bwl_world *w, bwl_letter *letter)
+{
+    past      was   = look_at(w);
+    bwl_grant grant = bwl_wait_serve(w, letter);
+
+    judge(w, letter, &was);
+    return grant;
+}
+
+static void serve_next(bwl_world *w, unsigned client, unsigned instead)
+{
+    bwl_lab_client *c      = &w->clients[client];
+    bwl_letter     *letter = &c->letters[c->answered];
+    bool            queues = bwl_is_queue_word(letter->word);
+    bwl_grant       grant  = { 0 };
+
+    assert(c->answered < c->letters_count);
+    if (queues)
+        bwl_wait_greet(w, client);
+    if (queues && instead == BWL_LATER)
+        grant = bwl_wait_serve_without_memory(w, letter);
+    if (letter->word == REDIS_REPLICATED && instead == BWL_LATER)
+        letter->answer = BWL_NO; /* too few of them are there */
+    else if (instead != 0)
+        letter->answer = (uint8_t)instead;
+    else if (letter->word == REDIS_REPLICATED)
+        serve_replicas(w, client, letter);
+    else if (queues)
+        grant = serve_waiting(w, letter);
+    else
+        serve(w, client, client, letter);
+    if (w->scenario->terms.replicas > 0 && letter->answer == BWL_YES)
+        w->informed |= (uint8_t)(1u << client); /* every yes is a write: extend_if_mine.lua */
+    letter->kind = BWL_LETTER_ANSWER;
+    c->answered++;
+    if (grant.is_there)
+        bwl_wait_push(w, &grant);
+}
+
+static void serve_late(bwl_world *w, unsigned client, unsigned i)
+{
+    bwl_letter letter = bwl_connection_take_late(w, client, i);
+    uint16_t   was_of = bwl_model_owner(&w->redis);
+
+    bwl_grant grant = { 0 };
+
+    if (letter.word == REDIS_REPLICATED) {
+        letter.answer = BWL_YES; /* and nobody hears it */
+    } else if (bwl_is_queue_word(letter.word)) {
+        grant = serve_waiting(w, &letter);
+        bwl_wait_served_late(w, client, &letter);
+    } else {
+        serve(w, client, client + BWL_MODEL_CLIENTS, &letter); /* nobody hears the answer */
+    }
+    bwl_wait_push(w, &grant);
+    if (was_of != bwl_model_owner(&w->redis) && bwl_model_owner(&w->redis) != 0)
+        w->key_excused = w->key_late = true;
+    if (w->clients[client].late_count == 0 && !bwl_wait_is_kept(w))
+        bwl_model_redis_drop(&w->redis, client + BWL_MODEL_CLIENTS);
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/* Where clocks differ in rate, a deadline may lie between two moments that the world knows: then
+ * its client could have looked, and has not. */
+static bool is_beyond(const bwl_lab_client *c)
+{
+    return c->is_working && bwl_client_clock_is_off(c, c->wake_at) < 0 &&
+           bwl_client_clock_is_off(c, c->hold.until) < 0;
+}
+
+static void pass(bwl_world *w, bwl_ms before_ms)
+{
+    bwl_ms by = bwl_world_next_instant(w) - before_ms - w->now;
+
+    bool is_urgent = bwl_world_is_urgent(w);
+
+    assert(by > 0);
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        bwl_lab_client *c = &w->clients[i];
+        c->asked_now      = 0;
+        c->was_kept       = c->was_kept || is_urgent;
+        if (c->is_working && c->wake_at <= c->now && bwl_world_believes(w, i) == 0)
+            c->was_slow = true; /* its alarm was due, and nobody looked */
+        bwl_client_clock_passes(c, by);
+        c->was_slow = c->was_slow || is_beyond(c);
+    }
+    w->now += by;
+    bwl_server_passes(w, by * w->scenario->server_pace);
+}
+
+/* ---- one step -------------------------------------------------------------------------------- */
+
+bwl_budget bwl_choice_budget(const bwl_world *w, bwl_choice choice)
+{
+    switch ((bwl_choice_kind)choice.kind) {
+    case BWL_CHOICE_SERVE:
+        if (choice.which == 0)
+            return BWL_BUDGET_NONE;
+        if (choice.which == BWL_WHICH_NOSCRIPT)
+            return BWL_NOSCRIPT;
+        return choice.which == BWL_LATER ? BWL_DENIAL : BWL_REFUSAL;
+    case BWL_CHOICE_PASS: return bwl_world_is_urgent(w) ? BWL_SLOW : BWL_BUDGET_NONE;
+    case BWL_CHOICE_EXTEND: return BWL_EXTEND_BY_CALLER;
+    case BWL_CHOICE_CANCEL: return BWL_CANCEL;
+    case BWL_CHOICE_BREAK:
+    case BWL_CHOICE_STOP_WAITING: return BWL_LOSS;
+    case BWL_CHOICE_CRASH: return BWL_CRASH;
+    case BWL_CHOICE_RESTART: return BWL_RESTART;
+    case BWL_CHOICE_JUMP: return BWL_JUMP;
+    case BWL_CHOICE_RESTORE: return BWL_RESTORE;
+    case BWL_CHOICE_FAILOVER: return BWL_FAILOVER;
+    case BWL_CHOICE_EVICT: return BWL_EVICTION;
+    case BWL_CHOICE_STRANGER: return BWL_STRANGER;
+    case BWL_CHOICE_STEP_WALL: return BWL_WALL;
+    case BWL_CHOICE_WRITE: return BWL_WRITE;
+    case BWL_CHOICE_RATE: return BWL_RATE;
+    case BWL_CHOICE_LOSE_PUSH: return BWL_LOST_PUSH;
+    case BWL_CHOICE_BORROW: return BWL_BORROWER;
+    case BWL_CHOICE_SILENCE: return BWL_SILENCE;
+    case BWL_CHOICE_YIELD: return BWL_YIELD;
+    case BWL_CHOICE_CLOSE:
+    case BWL_CHOICE_GIVE_BACK:
+    case BWL_CHOICE_SERVE_LATE:
+    case BWL_CHOICE_DELIVER:
+    case BWL_CHOICE_ALARM:
+    case BWL_CHOICE_START:
+    case BWL_CHOICE_RELEASE:
+    case BWL_CHOICE_LEARN:
+    case BWL_CHOICE_SAVE: return BWL_BUDGET_NONE;
+    }
+    bwl_unreachable("no such choice");
+}
+
+static void pay(bwl_world *w, bwl_budget budget)
+{
+    if (budget == BWL_BUDGET_NONE || w->left[budget] == BWL_ANY)
+        return;
+    assert(w->left[budget] > 0);
+    w->left[budget]--;
+}
+
+static void carry_out(bwl_world *w, bwl_choice choice)
+{
+    unsigned client = choice.client;
+
+    switch ((bwl_choice_kind)choice.kind) {
+    case BWL_CHOICE_SERVE: serve_next(w, client, choice.which); break;
+    case BWL_CHOICE_SERVE_LATE: serve_late(w, client, choice.which); break;
+    case BWL_CHOICE_DELIVER: bwl_connection_deliver(w, client, choice.chance); break;
+    case BWL_CHOICE_ALARM: bwl_sim_client_alarm(w, client, choice.chance); break;
+    case BWL_CHOICE_START: bwl_sim_client_start(w, client, choice.chance); break;
+    case BWL_CHOICE_RELEASE: bwl_sim_client_release(w, client); break;
+    case BWL_CHOICE_EXTEND: bwl_sim_client_extend(w, client); break;
+    case BWL_CHOICE_CANCEL: bwl_sim_client_cancel(w, client); break;
+    case BWL_CHOICE_PASS: pass(w, choice.which); break;
+    case BWL_CHOICE_BREAK: bwl_connection_break(w, client, choice.which); break;
+    case BWL_CHOICE_STOP_WAITING: bwl_connection_stop_waiting(w, client); break;
+    case BWL_CHOICE_CRASH: bwl_sim_client_crash(w, client); break;
+    case BWL_CHOICE_RESTART: bwl_server_comes_back(w, NULL); break;
+    case BWL_CHOICE_JUMP: bwl_server_passes(w, w->scenario->jump_ms * BWL_MODEL_PER_MS); break;
+    case BWL_CHOICE_SAVE: bwl_server_saves(w); break;
+    case BWL_CHOICE_RESTORE: bwl_server_restores(w); break;
+    case BWL_CHOICE_FAILOVER: bwl_server_fails_over(w); break;
+    case BWL_CHOICE_EVICT: bwl_server_evicts(w, choice.which); break;
+    case BWL_CHOICE_STRANGER: bwl_server_meets_stranger(w); break;
+    case BWL_CHOICE_STEP_WALL: w->clients[client].skew_ms += w->scenario->wall_ms; break;
+    case BWL_CHOICE_WRITE: bwl_ghost_write(w, client); break;
+    case BWL_CHOICE_RATE: w->clients[client].pace = (uint16_t)w->scenario->rate_pace; break;
+    case BWL_CHOICE_LEARN: bwl_sim_client_learns(w, client); break;
+    case BWL_CHOICE_LOSE_PUSH: bwl_wait_lose_push(w, client); break;
+    case BWL_CHOICE_CLOSE: bwl_wait_close(w, client); break;
+    case BWL_CHOICE_BORROW: bwl_wait_borrow(w); break;
+    case BWL_CHOICE_GIVE_BACK: bwl_wait_give_back(w); break;
+    case BWL_CHOICE_SILENCE: bwl_wait_silence(w); break;
+    case BWL_CHOICE_YIELD: bwl_sim_client_yield(w, client, choice.chance); break;
+    }
+}
+
+void bwl_world_perform(bwl_world *w, bwl_choice choice)
+{
+    w->broken   = 0;
+    w->got_lock = false;
+    pay(w, bwl_choice_budget(w, choice));
+    carry_out(w, choice);
+    if (bwl_wait_is_kept(w))
+        bwl_wait_look_at_owner(w);
+}
+
+uint16_t bwl_world_token_of(const bwl_world *w, unsigned client)
+{
+    const bwl_lab_client *c = &w->clients[client];
+
+    if (w->scenario->protocol->uses_token || !c->is_running)
+        return bwl_token_read(c->hold.claim.token);
+    return bwl_token_number(client, c->round); /* for the laws, that ask whose a value is */
+}
+
+int64_t bwl_world_wall_ns(const bwl_world *w, unsigned client)
+{
+    const bwl_lab_client *c  = &w->clients[client];
+    bwl_ms                ms = BWL_BEGINNING_WALL_MS + c->now - BWL_BEGINNING_MS + c->skew_ms;
+
+    return w->scenario->protocol->uses_wall ? ms * 1000000 : 0;
+}
+
+bool bwl_world_has_no_clock_behind(const bwl_world *w)
+{
+    const bwl_rules *rules = w->scenario->terms.rules;
+
+    if (w->left[BWL_RATE] > 0 && w->scenario->rate_pace < BWL_PACE_TRUE)
+        return false;
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_lab_client *c = &w->clients[i];
+        if (c->skew_ms + c->now < w->now || c->skew_ms < 0 || c->pace < BWL_PACE_TRUE)
+            return false;
+    }
+    return (rules == NULL || !rules->stamp_is_start) && w->scenario->wall_ms >= 0;
+}

@@ -73,12 +73,12 @@ unsigned bwl_cpus_of_groups(const char *groups, const char *mount)
 static unsigned count_mask(void)
 {
     for (int cpus = CPU_SETSIZE; cpus <= CPU_SETSIZE * 64; cpus *= 2) {
-        cpu_set_t *mask = CPU_ALLOC((size_t)cpus);
         size_t     size = CPU_ALLOC_SIZE((size_t)cpus);
+        cpu_set_t *mask = calloc(1, size);
         if (mask == NULL)
             return 0;
         int count = sched_getaffinity(0, size, mask) == 0 ? CPU_COUNT_S(size, mask) : 0;
-        CPU_FREE(mask);
+        free(mask);
         if (count > 0)
             return (unsigned)count;
     }

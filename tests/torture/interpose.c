@@ -250,6 +250,9 @@ MOVING(recv, (int fd, void *bytes, size_t size, int flags), (fd, bytes, size, fl
 MOVING(getrandom, (void *bytes, size_t size, unsigned flags), (bytes, size, flags), ERROR(EINTR),
        OTHER(FAULT_SHORT))
 
+PLAIN(int, -1, sched_getaffinity, (pid_t pid, size_t size, cpu_set_t *mask), (pid, size, mask),
+      ERROR(EINVAL), ERROR(EPERM))
+
 /* ---- sockets and events ---------------------------------------------------------------------- */
 
 PLAIN(int, -1, connect, (int fd, const struct sockaddr *to, socklen_t size), (fd, to, size),

@@ -22,7 +22,7 @@ CANNOT_FAIL = """
     strftime strlen strncmp strnlen strrchr strspn strstr strtol strtoul strtoull sscanf snprintf vsnprintf
     sysconf tcgetpgrp timerfd_settime uname gethostname unsetenv optarg opterr optind optopt stdout stderr qsort
     gmtime_r localtime_r nanosleep sched_yield strpbrk stdin access getnameinfo strtok_r strtoll timegm closedir
-    dirfd getpgid getrlimit memrchr rewinddir strncasecmp
+    __sched_cpucount dirfd getpgid getrlimit memrchr rewinddir strncasecmp
 """
 
 # Of stdio, when help is printed: what was written is looked at by say_done with ferror.

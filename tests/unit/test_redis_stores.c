@@ -6,6 +6,7 @@
  * tests'; that nothing is left of it is for the sanitizers and valgrind to say.
  */
 #include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/slots.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,6 +146,32 @@ static void test_stores_of_a_socket_have_its_address(void **state)
     bwl_client_close(client);
 }
 
+/* A node's place in a cluster that is used again, for another address. */
+static void test_stores_forget_slots_and_role_of_the_server_before(void **state)
+{
+    bwl_client      *client = open_client("redis://a");
+    bwl_redis_store *store  = client->store;
+    uint64_t         before = store->processes;
+
+    (void)state;
+    assert_int_equal(bwl_redis_slots_new(store), BWL_OK);
+    store->slots[7]          = BWL_SLOT_KNOWN | BWL_SLOT_NEW;
+    store->slots_new_until   = 1000;
+    store->introduced_at     = 1000;
+    store->is_replica        = true;
+    store->is_another        = true;
+    store->is_without_shards = true;
+    assert_int_equal(bwl_redis_set_host(store, "b", 6379), BWL_OK);
+    assert_int_equal(store->slots[7], 0);
+    assert_int_equal(store->slots_new_until, 0);
+    assert_int_equal(store->introduced_at, 0);
+    assert_false(store->is_replica);
+    assert_false(store->is_another);
+    assert_false(store->is_without_shards);
+    assert_true(store->processes > before); /* none of its processes gave what is held */
+    bwl_client_close(client);
+}
+
 static void test_stores_forget_the_server_that_was_there_before(void **state)
 {
     bwl_client      *client = open_client("redis://a");
@@ -194,6 +221,7 @@ int main(void)
         cmocka_unit_test(test_stores_of_another_lane_have_the_same_rules),
         cmocka_unit_test(test_stores_are_made_by_the_settings),
         cmocka_unit_test(test_stores_of_a_socket_have_its_address),
+        cmocka_unit_test(test_stores_forget_slots_and_role_of_the_server_before),
         cmocka_unit_test(test_stores_forget_the_server_that_was_there_before),
         cmocka_unit_test(test_stores_join_at_the_end),
     };

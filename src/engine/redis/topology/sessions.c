@@ -6,6 +6,7 @@
  * the first one never connects, and behind it is one for each node that was asked for something.
  */
 #include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/slots.h"
 #include "base/copy.h"
 #include "base/secret.h"
 
@@ -77,6 +78,25 @@ bwl_redis_store *bwl_redis_copy(bwl_client *client, const bwl_redis_store *its)
     return NULL;
 }
 
+/* Everything that was learned of the server at the former host.  The next one is another process,
+ * which gave none of our holds. */
+static void forget_server(bwl_redis_store *store)
+{
+    store->run_id[0]         = '\0';
+    store->is_another        = false;
+    store->is_replica        = false;
+    store->is_without_shards = false;
+    store->failures          = 0;
+    store->rests_until       = 0;
+    store->to_be_killed      = 0;
+    store->introduced_at     = 0;
+    store->slots_new_until   = 0;
+    store->processes++;
+    if (store->slots != NULL)
+        memset(store->slots, 0, BWL_CLUSTER_SLOTS * sizeof *store->slots);
+    bwl_dialer_forget(&store->dialer);
+}
+
 int bwl_redis_set_host(bwl_redis_store *store, const char *host, uint16_t port)
 {
     char *copied = strdup(host);
@@ -85,13 +105,9 @@ int bwl_redis_set_host(bwl_redis_store *store, const char *host, uint16_t port)
     if (copied == NULL)
         return BWL_STATUS_NOMEM;
     free(store->host);
-    store->host         = copied;
-    store->port         = port;
-    store->run_id[0]    = '\0'; /* and nothing else that was learned of another server */
-    store->failures     = 0;
-    store->rests_until  = 0;
-    store->to_be_killed = 0;
-    bwl_dialer_forget(&store->dialer);
+    store->host = copied;
+    store->port = port;
+    forget_server(store);
     (void)snprintf(store->where, sizeof store->where, "%.100s:%u", host, (unsigned)port);
     if (store->tls != NULL)
         bwl_stream_secure(&store->conn.stream, store->tls, store->host);

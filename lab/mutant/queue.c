@@ -2,11 +2,10 @@
  * queue.c -- see queue.h.
  */
 #include "lab/mutant/queue.h"
-#include "lab/base/token_number.h"
+#include "lab/world/private_state.h"
 #include "protocol/protocol.h"
 #include "protocol/store/queue.h"
 #include "protocol/store/redis.h"
-#include <string.h>
 
 static void mutant_init(void *state, unsigned nodes)
 {
@@ -126,55 +125,3 @@ MUTANT(joins_again, joins_again_command, inner_event);
 MUTANT(draws_anew, draws_anew_command, inner_event);
 MUTANT(just_loses, just_loses_command, inner_event);
 MUTANT(just_yields, just_yields_command, inner_event);
-
-uint16_t bwl_queue_view_owes(const bwl_hold *h)
-{
-    bwl_queue_view v;
-
-    memcpy(&v, h->memory, sizeof v);
-    return v.owes ? bwl_token_read(h->claim.former) : 0;
-}
-
-/* It is given the lock, and yields. */
-static bool owes_after_yield(bwl_queue_view *v)
-{
-    const bwl_claim   claim = { .lease_ms = 500 };
-    const bwl_command beat = { .verb = BWL_ACQUIRE, .may_wait = true, .yields = true, .now = 9000 };
-    const bwl_place   place = { .server_us = 99 };
-    const bwl_event   push  = { .kind = BWL_PUSH, .answer = BWL_YES, .now = 7001, .place = &place };
-    bwl_effects       fx    = { 0 };
-
-    bwl_queue.event(v, &claim, &push, &fx);
-    bwl_no_effects(&fx);
-    bwl_queue.command(v, &claim, &beat, &fx);
-    return v->owes && fx.asks[0].word == REDIS_QUEUE_REQUEUE;
-}
-
-/* Stands in line with a claim of a lease, is told where, and looks. */
-bool bwl_queue_view_is_right(void)
-{
-    enum { LEASE_MS = 500, NOW = 7000, SERVER_US = 99, TICKET = 77, FENCE = 88 };
-    const bwl_place   place = { .how = BWL_HOW_QUEUED, .ticket = TICKET, .server_us = SERVER_US };
-    const bwl_claim   claim = { .lease_ms = LEASE_MS };
-    const bwl_command cmd   = { .verb = BWL_ACQUIRE, .may_wait = true, .now = NOW };
-    bwl_effects       fx    = { 0 };
-    bwl_event         ev = { .kind = BWL_REPLY, .answer = BWL_NO, .now = NOW + 1, .place = &place };
-    bwl_queue_view    asked;
-    bwl_queue_view    v;
-
-    if (bwl_queue.state_size != sizeof v)
-        return false;
-    bwl_queue.init(&v, 1);
-    if (v.phase != BWL_QUEUE_VIEW_IDLE)
-        return false;
-    bwl_queue.command(&v, &claim, &cmd, &fx);
-    asked  = v;
-    ev.tag = fx.asks[0].tag;
-    bwl_no_effects(&fx);
-    bwl_queue.event(&v, &claim, &ev, &fx);
-    return asked.asked == ev.tag && asked.last_tag == ev.tag && asked.sent_at == NOW &&
-           asked.claim_ms == LEASE_MS && asked.lease_ms == LEASE_MS && asked.may_wait &&
-           !asked.was_held && v.asked == 0 && v.phase == BWL_QUEUE_VIEW_QUEUED &&
-           v.ticket == TICKET && v.seen_at == NOW && v.seen_us == SERVER_US && v.fence == 0 &&
-           !v.owes && owes_after_yield(&v);
-}

@@ -2,6 +2,7 @@
  * token.c -- see token.h.
  */
 #include "lab/mutant/token.h"
+#include "lab/world/private_state.h"
 #include "protocol/protocol.h"
 
 static void mutant_init(void *state, unsigned nodes)

@@ -9,19 +9,6 @@
 
 #include "core/core.h"
 
-/* What a mutant remembers, behind the 32 bytes that are left to the machine inside. */
-enum { BWL_MUTANT_INNER_SIZE = 32 };
-
-typedef struct bwl_mutant_state {
-    _Alignas(8) unsigned char inner[BWL_MUTANT_INNER_SIZE];
-    bwl_ms asked_at; /* the last command                                                          */
-    uint32_t asked;  /* its tag                                                                   */
-    bwl_verb verb;
-    bool     again;
-    unsigned blows;   /* hammers: how often in a row                                             */
-    bool     is_lost; /* asks_on: in doubt                                                       */
-} bwl_mutant_state;
-
 extern const bwl_protocol bwl_mutant_from_answer;   /* counts the lease from the answer     */
 extern const bwl_protocol bwl_mutant_no_drift;      /* no drift allowance                   */
 extern const bwl_protocol bwl_mutant_from_settling; /* counts it from the settling question */

@@ -7,7 +7,7 @@
 #include "lab/search/frontier.h"
 #include "lab/base/grow.h"
 #include "lab/search/live.h"
-#include "lab/mutant/queue.h"
+#include "lab/world/private_state.h"
 #include "lab/search/reduce.h"
 #include "lab/search/seen.h"
 #include <stdlib.h>

@@ -4,8 +4,7 @@
 #include "lab/world/canon.h"
 #include "lab/world/canon_inside.h"
 #include "lab/model/words.h"
-#include "lab/mutant/token.h"
-#include "lab/mutant/synced.h"
+#include "lab/world/private_state.h"
 #include "lab/base/token_number.h"
 #include "protocol/protocol.h"
 #include <string.h>

@@ -8,8 +8,7 @@
 #include "lab/world/canon.h"
 #include "lab/world/canon_inside.h"
 #include "lab/model/queue.h"
-#include "lab/mutant/queue.h"
-#include "lab/mutant/synced.h"
+#include "lab/world/private_state.h"
 #include "lab/base/token_number.h"
 #include "protocol/protocol.h"
 #include <string.h>

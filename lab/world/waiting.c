@@ -4,7 +4,6 @@
 #include "lab/world/waiting.h"
 #include "lab/model/inside.h"
 #include "lab/model/words.h"
-#include "lab/mutant/queue.h"
 #include "lab/base/token_number.h"
 
 enum { BORROWED_MS = 20, DEAD_MS = 3000 };

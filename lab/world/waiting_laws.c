@@ -3,7 +3,7 @@
  * See waiting.h.
  */
 #include "lab/model/queue.h"
-#include "lab/mutant/queue.h"
+#include "lab/world/private_state.h"
 #include "lab/base/token_number.h"
 #include "lab/world/waiting.h"
 

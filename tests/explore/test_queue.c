@@ -10,6 +10,7 @@
 #include "lab/search/explore.h"
 #include "lab/model/queue.h"
 #include "lab/mutant/queue.h"
+#include "lab/world/private_state.h"
 #include "lab/base/token_number.h"
 #include "lab/world/waiting.h"
 #include "protocol/protocol.h"

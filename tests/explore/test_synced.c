@@ -5,7 +5,7 @@
  * The scenarios themselves are run by `bowline-lab run`.
  */
 #include "lab/search/explore.h"
-#include "lab/mutant/synced.h"
+#include "lab/world/private_state.h"
 #include "protocol/protocol.h"
 #include "protocol/store/redis.h"
 

@@ -68,8 +68,6 @@ OWED = {
     ("src/engine/redis/session", "src/engine/redis/topology"),
     ("src/engine/redis/session", "src/runtime"),
     ("src/engine/redis/topology", "src/runtime"),
-    ("lab/world", "lab/mutant"),
-    ("lab/search", "lab/mutant"),
     ("lab/report", "lab"),
 }
 

@@ -1,15 +1,10 @@
 /*
- * matrix.c -- `bowline-lab matrix`.  See matrix.h.
+ * matrix.c -- the searches behind each cell.  See matrix.h.
  */
 #include "lab/report/matrix.h"
 #include "lab/base/grow.h"
 #include "lab/report/names.h"
-#include "lab/base/output.h"
 #include "lab/report/progress.h"
-#include "lab/scenario/subject.h"
-#include "lab/verbs.h"
-#include <stdlib.h>
-#include <string.h>
 
 const bwl_budget bwl_matrix_columns[BWL_MATRIX_COLUMNS] = {
     BWL_BUDGET_NONE, BWL_SLOW, BWL_LOSS, BWL_CRASH, BWL_RESTART,  BWL_RESTORE, BWL_FAILOVER,
@@ -18,7 +13,7 @@ const bwl_budget bwl_matrix_columns[BWL_MATRIX_COLUMNS] = {
 
 static const unsigned exclusion = BWL_LAW_ONE_HOLDER | BWL_LAW_ONE_WORKER;
 
-static const char *column_name(bwl_budget column)
+const char *bwl_matrix_column_name(bwl_budget column)
 {
     return column == BWL_BUDGET_NONE ? "none" : bwl_budget_label(column);
 }
@@ -39,7 +34,8 @@ bwl_text bwl_cell_words(const bwl_cell *cell, bwl_budget column)
 /* ---- filling it ------------------------------------------------------------------------------ */
 
 /* One search into the cell; false if it broke nothing. */
-static bool search(bwl_matrix *m, bwl_cell *cell, const bwl_scenario *world, const bwl_search *how)
+static bool search_into(bwl_matrix *m, bwl_cell *cell, const bwl_scenario *world,
+                        const bwl_search *how)
 {
     bwl_finding found = bwl_explore(world, how);
 
@@ -72,16 +68,16 @@ static void fill_cell(bwl_matrix *m, bwl_cell *cell, const bwl_scenario *usual, 
             world.laws = usual->laws & (group == 0 ? exclusion : ~exclusion);
             if (column != BWL_BUDGET_NONE)
                 world.budget[column] = (uint8_t)cell->faults;
-            is_done = search(m, cell, &world, how) || cell->verdict == BWL_BUDGET_REACHED;
+            is_done = search_into(m, cell, &world, how) || cell->verdict == BWL_BUDGET_REACHED;
             if (!is_done)
                 cell->faults++;
         }
 }
 
-static void fill(bwl_matrix *m, const bwl_lab_options *set)
+void bwl_matrix_fill(bwl_matrix *m, const bwl_search *search, bool quiet)
 {
-    bwl_meter  meter = bwl_meter_start(set->quiet);
-    bwl_search how   = set->search;
+    bwl_meter  meter = bwl_meter_start(quiet);
+    bwl_search how   = *search;
     double     start = bwl_seconds();
 
     how.on_progress  = bwl_meter_show;
@@ -90,8 +86,9 @@ static void fill(bwl_matrix *m, const bwl_lab_options *set)
         bwl_matrix_row *row = &m->rows[i];
         for (unsigned j = 0; j < BWL_MATRIX_COLUMNS; j++) {
             bwl_scenario world = row->world;
-            bwl_text what = bwl_say("%s, %s", row->world.name, column_name(bwl_matrix_columns[j]));
-            meter.what    = what.of;
+            bwl_text     what =
+                bwl_say("%s, %s", row->world.name, bwl_matrix_column_name(bwl_matrix_columns[j]));
+            meter.what = what.of;
             if (j > 0)
                 world.laws &= ~row->cells[0].broken;
             fill_cell(m, &row->cells[j], &world, bwl_matrix_columns[j], &how);
@@ -99,116 +96,4 @@ static void fill(bwl_matrix *m, const bwl_lab_options *set)
     }
     bwl_meter_wipe(&meter);
     m->seconds = bwl_seconds() - start;
-}
-
-/* ---- which rows ------------------------------------------------------------------------------ */
-
-static int add_row(bwl_matrix *m, const bwl_lab_options *set, const char *name)
-{
-    bwl_scenario *world = &m->rows[m->rows_count].world;
-    bwl_text      fault[3];
-
-    if (!bwl_subject_find(name, world, fault))
-        return bwl_complain(fault[0], fault[1], fault[2]);
-    world->laws &= ~(unsigned)BWL_LAW_NO_OVERLAP;
-    if (set->clients != 0)
-        world->clients = set->clients;
-    if (set->rounds != 0)
-        world->rounds = set->rounds;
-    if (set->pace != 0)
-        world->rate_pace = set->pace;
-    m->rows_count++;
-    return 0;
-}
-
-static int add_rows(bwl_matrix *m, const bwl_lab_options *set)
-{
-    size_t count  = set->operands_count != 0 ? set->operands_count : bwl_subjects_count();
-    int    status = 0;
-
-    m->rows = bwl_room_for(count, sizeof m->rows[0]);
-    for (size_t i = 0; i < count && status == 0; i++)
-        status =
-            add_row(m, set, set->operands_count != 0 ? set->operands[i] : bwl_subject_at(i)->name);
-    return status;
-}
-
-/* ---- the table ------------------------------------------------------------------------------- */
-
-static bwl_text short_words(const bwl_cell *cell)
-{
-    if (cell->verdict == BWL_EVERY_STATE)
-        return bwl_say(".");
-    if (cell->verdict == BWL_BUDGET_REACHED)
-        return bwl_say("?");
-    return bwl_say("%u:%u", cell->faults, cell->path_count);
-}
-
-static void print_table(const bwl_matrix *m)
-{
-    enum { NAME_WIDTH = 24 };
-
-    (void)printf("%-*s", NAME_WIDTH, "");
-    for (unsigned j = 0; j < BWL_MATRIX_COLUMNS; j++)
-        (void)printf(" %8s", column_name(bwl_matrix_columns[j]));
-    (void)printf("\n");
-    for (size_t i = 0; i < m->rows_count; i++) {
-        (void)printf("%-*s", NAME_WIDTH, m->rows[i].world.name);
-        for (unsigned j = 0; j < BWL_MATRIX_COLUMNS; j++)
-            (void)printf(" %8s", short_words(&m->rows[i].cells[j]).of);
-        (void)printf("\n");
-    }
-    (void)printf("\n.    no law breaks, with at most %u of the fault: every state was visited\n"
-                 "2:9  2 of them break a law, in 9 steps; see `bowline lab try`\n"
-                 "?    none was found in the states that were visited, and not all were: see "
-                 "--budget, --memory\n",
-                 m->faults_max);
-}
-
-/* What it took, and how much of it is every state. */
-static void print_figures(const bwl_matrix *m)
-{
-    unsigned counts[BWL_BROKEN + 1] = { 0 };
-
-    for (size_t i = 0; i < m->rows_count; i++)
-        for (unsigned j = 0; j < BWL_MATRIX_COLUMNS; j++)
-            counts[m->rows[i].cells[j].verdict]++;
-    (void)printf("\n%zu cells: %u hold in every state, %u break, %u cut short, at %s states or at "
-                 "the end of the memory\n",
-                 m->rows_count * BWL_MATRIX_COLUMNS, counts[BWL_EVERY_STATE], counts[BWL_BROKEN],
-                 counts[BWL_BUDGET_REACHED], bwl_count_words(m->states_max).of);
-    (void)printf("%s states in %.0f s: %s a second, on one processor\n",
-                 bwl_count_words(m->states).of, m->seconds,
-                 bwl_count_words((uint64_t)((double)m->states / (m->seconds + 1e-3))).of);
-}
-
-static bool write_page(const bwl_matrix *m, const char *file)
-{
-    bwl_output output;
-
-    if (!bwl_output_open(&output, file))
-        return false;
-    bwl_page(output.out, m);
-    return bwl_output_close(&output);
-}
-
-int bwl_verb_matrix(const bwl_lab_options *set)
-{
-    bwl_matrix m       = { .faults_max = set->faults_max, .states_max = set->search.states_max };
-    int        status  = add_rows(&m, set);
-    bool       is_good = status == 0;
-
-    if (is_good) {
-        fill(&m, set);
-        print_table(&m);
-        print_figures(&m);
-        is_good = set->html == NULL || write_page(&m, set->html);
-        is_good = bwl_output_done() && is_good;
-        status  = is_good ? EXIT_SUCCESS : EXIT_FAILURE;
-    }
-    for (size_t i = 0; i < m.rows_count; i++)
-        for (unsigned j = 0; j < BWL_MATRIX_COLUMNS; j++)
-            free(m.rows[i].cells[j].path);
-    free(m.rows);
-    return status;
 }

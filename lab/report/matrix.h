@@ -40,6 +40,12 @@ typedef struct bwl_matrix {
     double          seconds;
 } bwl_matrix;
 
+/* What a column is called. */
+const char *bwl_matrix_column_name(bwl_budget column);
+
+/* Searches for every cell of the rows; the path of a cell is freed by the caller. */
+void bwl_matrix_fill(bwl_matrix *m, const bwl_search *search, bool quiet);
+
 /* "holds (1,234 states)", "breaks with 1 crash in 7 steps", "cut short". */
 bwl_text bwl_cell_words(const bwl_cell *cell, bwl_budget column);
 

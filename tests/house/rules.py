@@ -68,7 +68,6 @@ OWED = {
     ("src/engine/redis/session", "src/engine/redis/topology"),
     ("src/engine/redis/session", "src/runtime"),
     ("src/engine/redis/topology", "src/runtime"),
-    ("lab/report", "lab"),
 }
 
 # Protocols know nothing of each other. A file belongs to the protocol whose name its own begins with. The files that

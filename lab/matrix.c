@@ -1,0 +1,122 @@
+/*
+ * matrix.c -- `bowline-lab matrix`: protocols by faults, as a table and as a page.
+ */
+#include "lab/report/matrix.h"
+#include "lab/base/grow.h"
+#include "lab/base/output.h"
+#include "lab/report/names.h"
+#include "lab/scenario/subject.h"
+#include "lab/verbs.h"
+#include <stdlib.h>
+
+/* ---- which rows ------------------------------------------------------------------------------ */
+
+static int add_row(bwl_matrix *m, const bwl_lab_options *set, const char *name)
+{
+    bwl_scenario *world = &m->rows[m->rows_count].world;
+    bwl_text      fault[3];
+
+    if (!bwl_subject_find(name, world, fault))
+        return bwl_complain(fault[0], fault[1], fault[2]);
+    world->laws &= ~(unsigned)BWL_LAW_NO_OVERLAP;
+    if (set->clients != 0)
+        world->clients = set->clients;
+    if (set->rounds != 0)
+        world->rounds = set->rounds;
+    if (set->pace != 0)
+        world->rate_pace = set->pace;
+    m->rows_count++;
+    return 0;
+}
+
+static int add_rows(bwl_matrix *m, const bwl_lab_options *set)
+{
+    size_t count  = set->operands_count != 0 ? set->operands_count : bwl_subjects_count();
+    int    status = 0;
+
+    m->rows = bwl_room_for(count, sizeof m->rows[0]);
+    for (size_t i = 0; i < count && status == 0; i++)
+        status =
+            add_row(m, set, set->operands_count != 0 ? set->operands[i] : bwl_subject_at(i)->name);
+    return status;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static bwl_text short_words(const bwl_cell *cell)
+{
+    if (cell->verdict == BWL_EVERY_STATE)
+        return bwl_say(".");
+    if (cell->verdict == BWL_BUDGET_REACHED)
+        return bwl_say("?");
+    return bwl_say("%u:%u", cell->faults, cell->path_count);
+}
+
+static void print_table(const bwl_matrix *m)
+{
+    enum { NAME_WIDTH = 24 };
+
+    (void)printf("%-*s", NAME_WIDTH, "");
+    for (unsigned j = 0; j < BWL_MATRIX_COLUMNS; j++)
+        (void)printf(" %8s", bwl_matrix_column_name(bwl_matrix_columns[j]));
+    (void)printf("\n");
+    for (size_t i = 0; i < m->rows_count; i++) {
+        (void)printf("%-*s", NAME_WIDTH, m->rows[i].world.name);
+        for (unsigned j = 0; j < BWL_MATRIX_COLUMNS; j++)
+            (void)printf(" %8s", short_words(&m->rows[i].cells[j]).of);
+        (void)printf("\n");
+    }
+    (void)printf("\n.    no law breaks, with at most %u of the fault: every state was visited\n"
+                 "2:9  2 of them break a law, in 9 steps; see `bowline lab try`\n"
+                 "?    none was found in the states that were visited, and not all were: see "
+                 "--budget, --memory\n",
+                 m->faults_max);
+}
+
+/* What it took, and how much of it is every state. */
+static void print_figures(const bwl_matrix *m)
+{
+    unsigned counts[BWL_BROKEN + 1] = { 0 };
+
+    for (size_t i = 0; i < m->rows_count; i++)
+        for (unsigned j = 0; j < BWL_MATRIX_COLUMNS; j++)
+            counts[m->rows[i].cells[j].verdict]++;
+    (void)printf("\n%zu cells: %u hold in every state, %u break, %u cut short, at %s states or at "
+                 "the end of the memory\n",
+                 m->rows_count * BWL_MATRIX_COLUMNS, counts[BWL_EVERY_STATE], counts[BWL_BROKEN],
+                 counts[BWL_BUDGET_REACHED], bwl_count_words(m->states_max).of);
+    (void)printf("%s states in %.0f s: %s a second, on one processor\n",
+                 bwl_count_words(m->states).of, m->seconds,
+                 bwl_count_words((uint64_t)((double)m->states / (m->seconds + 1e-3))).of);
+}
+
+static bool write_page(const bwl_matrix *m, const char *file)
+{
+    bwl_output output;
+
+    if (!bwl_output_open(&output, file))
+        return false;
+    bwl_page(output.out, m);
+    return bwl_output_close(&output);
+}
+
+int bwl_verb_matrix(const bwl_lab_options *set)
+{
+    bwl_matrix m       = { .faults_max = set->faults_max, .states_max = set->search.states_max };
+    int        status  = add_rows(&m, set);
+    bool       is_good = status == 0;
+
+    if (is_good) {
+        bwl_matrix_fill(&m, &set->search, set->quiet);
+        print_table(&m);
+        print_figures(&m);
+        is_good = set->html == NULL || write_page(&m, set->html);
+        is_good = bwl_output_done() && is_good;
+        status  = is_good ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    for (size_t i = 0; i < m.rows_count; i++)
+        for (unsigned j = 0; j < BWL_MATRIX_COLUMNS; j++)
+            free(m.rows[i].cells[j].path);
+    free(m.rows);
+    return status;
+}

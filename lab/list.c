@@ -1,7 +1,8 @@
 /*
  * list.c -- `bowline-lab list`: what can be tried, what may go wrong, what must not happen.
  */
-#include "lab/world/many.h"
+#include "lab/scenario/redlock.h"
+#include "lab/scenario/table.h"
 #include "lab/base/output.h"
 #include "lab/scenario/subject.h"
 #include "lab/verbs.h"

@@ -6,6 +6,7 @@
  */
 #include "core/nearest.h"
 #include "lab/report/draw.h"
+#include "lab/scenario/table.h"
 #include "lab/base/say.h"
 #include "lab/verbs.h"
 #include <inttypes.h>

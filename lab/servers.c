@@ -5,7 +5,9 @@
  * asks what then happens: nothing is expected, and a law that breaks is told and drawn.
  */
 #include "core/nearest.h"
-#include "lab/world/many.h"
+#include "lab/report/many_tell.h"
+#include "lab/scenario/redlock.h"
+#include "lab/search/many_explore.h"
 #include "lab/base/output.h"
 #include "lab/base/say.h"
 #include "lab/verbs.h"

@@ -1,10 +1,10 @@
 /*
  * redlock.c -- planted faults of a lock on most of several servers.  Each is a mistake that
- * somebody's lock has made, around the machine that is explored: see world/many.h for what they
- * are.
+ * somebody's lock has made, around the machine that is explored: see redlock.h for what they are.
  */
-#include "lab/world/many.h"
+#include "lab/mutant/redlock.h"
 #include "protocol/protocol.h"
+#include "protocol/quorum.h"
 
 static bwl_redlock_state *state_of(void *state)
 {

@@ -1,7 +1,7 @@
 /*
  * many_tell.c -- a schedule of a world with several servers, in words.
  */
-#include "lab/world/many.h"
+#include "lab/report/many_tell.h"
 #include "lab/base/token_number.h"
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
  * that somebody left behind, comes from a client that crashes.
  */
 #include "lab/scenario/as_written.h"
-#include "lab/world/scenario.h"
+#include "lab/scenario/table.h"
 #include "core/rules.h"
 
 enum { SECOND_NS = 1000000000, MS_NS = 1000000 };

@@ -1,7 +1,7 @@
 /*
  * clocks.c -- clients whose clocks run too slow or too fast; numbers taken for another
  * unit; leases that differ; and servers that say that they were started anew.  See
- * world/scenario.h.
+ * table.h.
  *
  * Of a lease of 30 ms, 28 are counted: so a clock may run at 94 per cent of the server's, and not
  * at 90.  Of 2 s, 1978 ms are: 99 per cent, and not 97.
@@ -9,7 +9,7 @@
 #include "core/rules.h"
 #include "lab/scenario/as_written.h"
 #include "lab/mutant/token.h"
-#include "lab/world/scenario.h"
+#include "lab/scenario/table.h"
 #include "protocol/protocol.h"
 
 enum {

@@ -4,7 +4,7 @@
  * The leases are short, in the unit that the protocol counts in.  A stale key is one that somebody
  * has left behind, over already when the world begins.
  */
-#include "lab/world/scenario.h"
+#include "lab/scenario/table.h"
 #include "protocol/protocol.h"
 
 enum {

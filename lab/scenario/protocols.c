@@ -6,7 +6,7 @@
  * has left behind, over already when the world begins.
  */
 #include "core/rules.h"
-#include "lab/world/scenario.h"
+#include "lab/scenario/table.h"
 #include "protocol/protocol.h"
 
 enum {

@@ -1,12 +1,12 @@
 /*
  * queue.c -- bowline's lock with a queue: what holds, in every state, what it cannot give,
- * and the mistakes that were planted.  See world/scenario.h.
+ * and the mistakes that were planted.  See table.h.
  *
  * With a lease of 30 ms a claim is a whole lease, and nobody waits long enough for a second beat;
  * with one of 3 s a claim is 2 s, and all the timers of the machine lie within it.
  */
 #include "lab/mutant/queue.h"
-#include "lab/world/scenario.h"
+#include "lab/scenario/table.h"
 #include "protocol/protocol.h"
 
 enum {

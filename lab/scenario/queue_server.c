@@ -1,10 +1,10 @@
 /*
  * queue_server.c -- bowline's lock with a queue on a server that throws away one of its
  * keys, whose clock is set by an hour, and that forgets who was not heard of for a minute.  See
- * world/scenario.h.
+ * table.h.
  */
 #include "lab/model/queue.h"
-#include "lab/world/scenario.h"
+#include "lab/scenario/table.h"
 #include "protocol/protocol.h"
 
 enum {

@@ -1,9 +1,9 @@
 /*
  * queue_vast.c -- bowline's lock with a queue where everything goes wrong at once: worlds
- * of three clients, for walks at random.  See world/scenario.h.
+ * of three clients, for walks at random.  See table.h.
  */
 #include "lab/model/queue.h"
-#include "lab/world/scenario.h"
+#include "lab/scenario/table.h"
 #include "protocol/protocol.h"
 
 enum {

@@ -4,7 +4,8 @@
  * Clean are those in which no server forgets and no clock jumps.  Each of the others is an
  * assumption that redlock makes, with the least that breaks it; or a planted fault.
  */
-#include "lab/world/many.h"
+#include "lab/scenario/redlock.h"
+#include "lab/mutant/redlock.h"
 #include "protocol/protocol.h"
 
 #define THREE_SERVERS .servers = 3, .clients = 2

@@ -7,6 +7,7 @@
 #include "lab/base/grow.h"
 #include "lab/mutant/token.h"
 #include "lab/scenario/own.h"
+#include "lab/scenario/table.h"
 #include "protocol/protocol.h"
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  */
 #include "core/rules.h"
 #include "lab/mutant/symfony.h"
-#include "lab/world/scenario.h"
+#include "lab/scenario/table.h"
 #include "protocol/protocol.h"
 
 enum { AHEAD_MS = 40 }; /* more than a lease */

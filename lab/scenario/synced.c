@@ -1,12 +1,12 @@
 /*
  * synced.c -- a lock that counts only when replicas have it, on a server whose place a
- * replica takes that has not heard of the last change.  See world/scenario.h.
+ * replica takes that has not heard of the last change.  See table.h.
  *
  * Without this, limit-server-gives-way is two holders in seven steps.  DENIAL is, of the question
  * to the replicas, that too few of them have it.
  */
 #include "lab/mutant/synced.h"
-#include "lab/world/scenario.h"
+#include "lab/scenario/table.h"
 #include "protocol/protocol.h"
 
 enum {

@@ -1,12 +1,12 @@
 /*
  * table.c -- the table of scenarios, in three parts: what must hold, what a lease cannot give,
- * and planted faults.  See world/scenario.h.
+ * and planted faults.  See table.h.
  *
  * The lease is 30 ms: drift allowance 2, renewal after 10, pauses of 5, 10, 20 ... between
  * attempts. So all the deadlines of the machines lie close together, and every order of them comes
  * about.
  */
-#include "lab/world/scenario.h"
+#include "lab/scenario/table.h"
 #include "lab/model/queue.h"
 #include "lab/mutant/token.h"
 #include "protocol/protocol.h"

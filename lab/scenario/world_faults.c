@@ -1,9 +1,9 @@
 /*
  * world_faults.c -- servers that come back older, give way, throw away; strangers; times of day;
- * and the laws that ask for more than a lease can give.  See world/scenario.h.
+ * and the laws that ask for more than a lease can give.  See table.h.
  */
 #include "lab/mutant/token.h"
-#include "lab/world/scenario.h"
+#include "lab/scenario/table.h"
 
 /* A world in which the server forgets: what still holds, as far as one client can know. */
 enum {

@@ -1,9 +1,9 @@
 /*
  * yield.c -- who has the lock gives it to who waits, and waits himself to have it again.
- * See world/scenario.h.
+ * See table.h.
  */
 #include "lab/mutant/queue.h"
-#include "lab/world/scenario.h"
+#include "lab/scenario/table.h"
 #include "protocol/protocol.h"
 
 enum {

@@ -5,7 +5,7 @@
  * Of the worlds that are not gone on from yet, what differs from the first world is kept.
  */
 #include "lab/base/grow.h"
-#include "lab/world/many.h"
+#include "lab/search/many_explore.h"
 #include "lab/search/seen.h"
 #include <stdlib.h>
 #include <string.h>

@@ -10,20 +10,15 @@
  * passes for nothing only when nobody has anything to do.  Clients are interchangeable, and so are
  * servers: worlds that differ by names alone count as one.
  *
- *      many.c                 the beginning, and what a choice does
- *      many_choices.c         what may happen next
- *      many_law.c             what must never happen
- *      many_canon.c           which worlds are one
- *      search/many_explore.c  breadth first, as search/explore.c
- *      mutant/redlock.c       planted faults
- *      scenario/redlock.c     the scenarios, and how each must come out
- *      report/many_tell.c     a schedule in words
+ *      many.c            the beginning, and what a choice does
+ *      many_choices.c    what may happen next
+ *      many_law.c        what must never happen
+ *      many_canon.c      which worlds are one
  */
 #ifndef BWL_LAB_WORLD_MANY_H
 #define BWL_LAB_WORLD_MANY_H
 
 #include "lock/machine.h"
-#include "lab/base/memory.h"
 #include "lab/world/world.h"
 #include "protocol/quorum.h"
 
@@ -211,40 +206,5 @@ const char *bwl_many_law_sentence(unsigned laws);
 /* ---- many_canon.c ---------------------------------------------------------------------------- */
 
 uint64_t bwl_many_fingerprint(const bwl_many_world *w);
-
-/* ---- search/many_explore.c ------------------------------------------------------------------- */
-
-typedef struct bwl_many_finding {
-    bool        is_cut; /* there are more states than it was allowed                            */
-    unsigned    broken; /* laws                                                                  */
-    uint64_t    states;
-    uint64_t    locks; /* steps by which somebody got the lock                                   */
-    unsigned    depth;
-    double      seconds;
-    unsigned    path_count;
-    bwl_choice *path; /* a shortest way there.  Freed by bwl_many_finding_free.                  */
-} bwl_many_finding;
-
-bwl_many_finding bwl_many_explore(const bwl_many_scenario *s, uint32_t states_max);
-void             bwl_many_finding_free(bwl_many_finding *finding);
-
-/* ---- mutant/redlock.c ------------------------------------------------------------------------ */
-
-extern const bwl_protocol bwl_many_no_undo;      /* what a failed attempt got stays              */
-extern const bwl_protocol bwl_many_of_answering; /* a majority of those that answered            */
-extern const bwl_protocol bwl_many_no_elapsed;   /* a majority is worth a lease from now         */
-extern const bwl_protocol bwl_many_overwrites;   /* heals whoever has it there                   */
-extern const bwl_protocol bwl_many_undo_and_ask; /* deletes what may be asked for once more      */
-
-/* ---- scenario/redlock.c ---------------------------------------------------------------------- */
-
-size_t            bwl_many_scenarios_count(void);
-bwl_many_scenario bwl_many_scenario_at(size_t i);
-
-/* ---- report/many_tell.c ---------------------------------------------------------------------- */
-
-/* The schedule, one line for each step, to `write`. */
-void bwl_many_tell(const bwl_many_scenario *s, const bwl_choice *path, unsigned count,
-                   void (*write)(const char *line, void *arg), void *arg);
 
 #endif

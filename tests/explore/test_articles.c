@@ -4,6 +4,7 @@
  *
  * That each scenario ends as its table says is seen by `bowline-lab run`, beside this.
  */
+#include "lab/scenario/table.h"
 #include "lab/search/explore.h"
 
 #include <setjmp.h>

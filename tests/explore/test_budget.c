@@ -2,6 +2,7 @@
  * test_budget.c -- the least that must go wrong before a law breaks is found, and nothing less is
  * enough.
  */
+#include "lab/scenario/table.h"
 #include "lab/search/explore.h"
 
 #include <setjmp.h>

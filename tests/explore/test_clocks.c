@@ -2,6 +2,7 @@
  * test_clocks.c -- clients with clocks and leases of their own, and servers that say that they were
  * started anew: what of it tells worlds apart, and what it does to a hold.
  */
+#include "lab/scenario/table.h"
 #include "lab/world/canon.h"
 #include "lab/world/client_clock.h"
 #include "lab/base/dice.h"

@@ -4,6 +4,7 @@
  *
  * The scenarios themselves are run by `bowline-lab run --tap`, beside this.
  */
+#include "lab/scenario/table.h"
 #include "lab/world/canon.h"
 #include "lab/report/draw.h"
 #include "lab/search/explore.h"

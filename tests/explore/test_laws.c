@@ -6,6 +6,7 @@
  * less than a client believes, which HONEST sees earlier; KEEPS, NOT STUCK: whoever breaks them
  * leaves a key behind, or a call without an end.
  */
+#include "lab/scenario/table.h"
 #include "lab/world/canon.h"
 #include "lab/search/explore.h"
 

@@ -11,6 +11,7 @@
 #include "lab/report/mermaid.h"
 #include "lab/report/record.h"
 #include "lab/report/svg.h"
+#include "lab/scenario/table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

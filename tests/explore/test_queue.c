@@ -6,6 +6,7 @@
  * scenarios are run by `bowline-lab run`.
  */
 #include "lib/slow_build.h"
+#include "lab/scenario/table.h"
 #include "lab/world/canon.h"
 #include "lab/search/explore.h"
 #include "lab/model/queue.h"

@@ -4,7 +4,9 @@
  * broken in the shortest schedule that does it.
  */
 #include "lib/slow_build.h"
-#include "lab/world/many.h"
+#include "lab/report/many_tell.h"
+#include "lab/scenario/redlock.h"
+#include "lab/search/many_explore.h"
 #include "protocol/protocol.h"
 
 #include <setjmp.h>

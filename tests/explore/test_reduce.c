@@ -2,6 +2,7 @@
  * test_reduce.c -- fewer worlds, the same verdict: and what that rests on, step by step.
  */
 #include "lib/slow_build.h"
+#include "lab/scenario/table.h"
 #include "lab/world/canon.h"
 #include "lab/base/dice.h"
 #include "lab/search/explore.h"

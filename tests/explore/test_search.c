@@ -3,6 +3,7 @@
  * and with an honest word when that was not enough.
  */
 #include "lab/base/dice.h"
+#include "lab/scenario/table.h"
 #include "lab/search/estimate.h"
 #include "lab/search/explore.h"
 #include "lab/search/frontier.h"

@@ -4,6 +4,7 @@
  *
  * The scenarios themselves are run by `bowline-lab run`.
  */
+#include "lab/scenario/table.h"
 #include "lab/search/explore.h"
 #include "lab/world/private_state.h"
 #include "protocol/protocol.h"

@@ -3,6 +3,7 @@
  * long as all other laws together, so it has a program of its own.
  */
 #include "lib/slow_build.h"
+#include "lab/scenario/table.h"
 #include "lab/search/explore.h"
 
 #include <setjmp.h>

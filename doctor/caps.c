@@ -136,90 +136,29 @@ static const caps_row cluster_token = {
     .crash_words = WITH_LEASE
 };
 
-static const caps_row redis_redisson = {
-    .engine         = "redis",
-    .protocol       = "redisson",
-    .renews         = true,
-    .wake           = "push",
-    .loss           = "told",
-    .crash          = "lease",
-    .excludes_words = SAME_KEY,
-    .wake_words     = TRACKED,
-    .loss_words     = "told at the next renewal, or as soon as a connection has broken",
-    .crash_words    = WITH_LEASE
-};
+/* A lock of other programs that is held by a lease, and waited for by CLIENT TRACKING. */
+#define LEASED(PROTOCOL)                                                                      \
+    .protocol = (PROTOCOL), .renews = true, .wake = "push", .loss = "told", .crash = "lease", \
+    .wake_words = TRACKED, .crash_words = WITH_LEASE
+#define LEASED_HERE(PROTOCOL)                                                        \
+    .engine = "redis", .excludes_words = SAME_KEY,                                   \
+    .loss_words = "told at the next renewal, or as soon as a connection has broken", \
+    LEASED(PROTOCOL)
+#define LEASED_THERE(PROTOCOL)                                                                    \
+    .engine = "cluster", .excludes_words = SAME_KEY_THERE,                                        \
+    .loss_words = "told at the next renewal, or as soon as a connection has broken; a node that " \
+                  "takes over without our key loses it",                                          \
+    LEASED(PROTOCOL)
 
-static const caps_row redis_fenced = {
-    .engine         = "redis",
-    .protocol       = "redisson",
-    .variant        = "fenced",
-    .renews         = true,
-    .wake           = "push",
-    .loss           = "told",
-    .crash          = "lease",
-    .excludes_words = SAME_KEY,
-    .fence_words    = COUNTED,
-    .wake_words     = TRACKED,
-    .loss_words     = "told at the next renewal, or as soon as a connection has broken",
-    .crash_words    = WITH_LEASE
-};
+static const caps_row redis_redisson   = { LEASED_HERE("redisson") };
+static const caps_row cluster_redisson = { LEASED_THERE("redisson") };
+static const caps_row redis_symfony    = { LEASED_HERE("symfony") };
+static const caps_row cluster_symfony  = { LEASED_THERE("symfony") };
 
-static const caps_row cluster_redisson = {
-    .engine         = "cluster",
-    .protocol       = "redisson",
-    .renews         = true,
-    .wake           = "push",
-    .loss           = "told",
-    .crash          = "lease",
-    .excludes_words = SAME_KEY_THERE,
-    .wake_words     = TRACKED,
-    .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
-                   "takes over without our key loses it",
-    .crash_words = WITH_LEASE
-};
-
-static const caps_row cluster_fenced = {
-    .engine         = "cluster",
-    .protocol       = "redisson",
-    .variant        = "fenced",
-    .renews         = true,
-    .wake           = "push",
-    .loss           = "told",
-    .crash          = "lease",
-    .excludes_words = SAME_KEY_THERE,
-    .fence_words    = COUNTED,
-    .wake_words     = TRACKED,
-    .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
-                   "takes over without our key loses it",
-    .crash_words = WITH_LEASE
-};
-
-static const caps_row redis_symfony = {
-    .engine         = "redis",
-    .protocol       = "symfony",
-    .renews         = true,
-    .wake           = "push",
-    .loss           = "told",
-    .crash          = "lease",
-    .excludes_words = SAME_KEY,
-    .wake_words     = TRACKED,
-    .loss_words     = "told at the next renewal, or as soon as a connection has broken",
-    .crash_words    = WITH_LEASE
-};
-
-static const caps_row cluster_symfony = {
-    .engine         = "cluster",
-    .protocol       = "symfony",
-    .renews         = true,
-    .wake           = "push",
-    .loss           = "told",
-    .crash          = "lease",
-    .excludes_words = SAME_KEY_THERE,
-    .wake_words     = TRACKED,
-    .loss_words  = "told at the next renewal, or as soon as a connection has broken; a node that "
-                   "takes over without our key loses it",
-    .crash_words = WITH_LEASE
-};
+static const caps_row redis_fenced   = { LEASED_HERE("redisson"), .variant = "fenced",
+                                         .fence_words = COUNTED };
+static const caps_row cluster_fenced = { LEASED_THERE("redisson"), .variant = "fenced",
+                                         .fence_words = COUNTED };
 
 static const caps_row redlock_row = {
     .engine         = "redlock",

@@ -250,12 +250,12 @@ static const caps_row *find_row(const doctor_target *target)
     const bwl_client *client = target->client;
     bwl_protocol_id   id     = bwl_protocol_id_of(target->protocol);
 
-    switch (client->engine->kind) {
+    switch (client->host.engine->kind) {
     case BWL_ENGINE_THREAD: return &thread_row;
-    case BWL_ENGINE_FILE: return is_remote(client->store) ? &remote_row : &file_row;
+    case BWL_ENGINE_FILE: return is_remote(client->host.store) ? &remote_row : &file_row;
     case BWL_ENGINE_REDIS:
-        return target->is_cluster ? row_of_cluster(id, client->settings.rules)
-                                  : row_of_server(id, client->settings.rules);
+        return target->is_cluster ? row_of_cluster(id, client->host.settings.rules)
+                                  : row_of_server(id, client->host.settings.rules);
     case BWL_ENGINE_REDLOCK: return &redlock_row;
     }
     bwl_unreachable("an engine outside of its enum");
@@ -272,19 +272,19 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
         return status;
     }
     const bwl_client *client = target.client;
-    const bwl_rules  *rules  = client->settings.rules;
+    const bwl_rules  *rules  = client->host.settings.rules;
     const caps_row   *row    = find_row(&target);
     *ret_caps                = (caps){
                        .row        = row,
                        .is_default = target.is_default,
-                       .renews     = row->renews && client->settings.renews,
-                       .lease_ms   = client->engine->has_lease ? client->settings.lease_ms : 0,
-                       .wait_ms    = client->settings.wait_ms,
+                       .renews     = row->renews && client->host.settings.renews,
+                       .lease_ms   = client->host.engine->has_lease ? client->host.settings.lease_ms : 0,
+                       .wait_ms    = client->host.settings.wait_ms,
                        .tries_max  = rules != NULL ? rules->tries_max : 0,
                        .replicas   = target.replicas,
     };
     (void)snprintf(ret_caps->place, sizeof ret_caps->place, "%s", target.place);
-    (void)snprintf(ret_caps->risk, sizeof ret_caps->risk, "%s", client->settings.risk);
+    (void)snprintf(ret_caps->risk, sizeof ret_caps->risk, "%s", client->host.settings.risk);
     if (target.profile != NULL)
         (void)snprintf(ret_caps->profile, sizeof ret_caps->profile, "%s", target.profile);
     doctor_target_close(&target);

@@ -31,7 +31,7 @@ doctor_grade doctor_worst(const doctor_report *report)
 
 static void visit_redis(visit *v)
 {
-    v->store = v->target->client->store;
+    v->store = v->target->client->host.store;
     if (v->store->sentinel != NULL && !visit_service(v))
         return;
     if (visit_reach(v))
@@ -65,9 +65,9 @@ bool doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_m
     (void)snprintf(r->servers[0], DOCTOR_NAME_MAX, "%s", target.place);
     if (target.is_redis || target.is_many)
         (void)snprintf(r->protocol, sizeof r->protocol, "%s", target.protocol->name);
-    if (target.client->settings.risk[0] != '\0') {
+    if (target.client->host.settings.risk[0] != '\0') {
         doctor_finding *f = visit_find(&v, "url", DOCTOR_WARNING);
-        visit_what(f, "%s", target.client->settings.risk);
+        visit_what(f, "%s", target.client->host.settings.risk);
         if (target.is_many)
             visit_type(f, "a URL without drift=, or with a longer one");
         else

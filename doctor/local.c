@@ -119,8 +119,8 @@ void visit_local(visit *v)
 {
     const bwl_client *client = v->target->client;
 
-    if (client->engine->kind == BWL_ENGINE_FILE)
-        visit_file(v, client->store);
+    if (client->host.engine->kind == BWL_ENGINE_FILE)
+        visit_file(v, client->host.store);
     else
         visit_what(visit_find(v, "process", DOCTOR_FINE),
                    "locks between the threads of one process: there is nothing to look at");

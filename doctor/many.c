@@ -49,7 +49,7 @@ static bool has_failed(const doctor_report *r, unsigned server)
 /* A server that was started a moment ago is not asked: see engine/redis/topology/quorum.c. */
 static void check_youth(visit *v)
 {
-    const bwl_settings *s      = &v->target->client->settings;
+    const bwl_settings *s      = &v->target->client->host.settings;
     bwl_ms              needed = s->lease_ms + bwl_drift_named_ms(s->lease_ms, s->drift_ppm);
     int64_t             ran_s  = v->facts.uptime_s;
 
@@ -187,7 +187,7 @@ void visit_many(visit *v)
     static crowd c;
 
     c        = (crowd){ .count = 0 };
-    v->store = v->target->client->store;
+    v->store = v->target->client->host.store;
     visit_each(v, &c);
     check_independence(v, &c);
     check_machines(v, &c);

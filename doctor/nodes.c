@@ -275,13 +275,13 @@ static void check_failover(visit *v, const look *l)
 {
     bool    differ;
     int64_t timeout_ms = node_timeout_of(l, &differ);
-    int64_t left_ms    = v->target->client->settings.lease_ms / 3 * 2;
+    int64_t left_ms    = v->target->client->host.settings.lease_ms / 3 * 2;
 
     if (timeout_ms == 0)
         return;
     doctor_finding *f = visit_find(v, "failover", DOCTOR_FINE);
     visit_what(f, "cluster-node-timeout is %" PRId64 "ms%s, a lease is %" PRId64 "ms", timeout_ms,
-               differ ? " at most (nodes differ)" : "", v->target->client->settings.lease_ms);
+               differ ? " at most (nodes differ)" : "", v->target->client->host.settings.lease_ms);
     if (timeout_ms + SWITCH_MS <= left_ms)
         return;
     f->grade = DOCTOR_WARNING;
@@ -346,7 +346,7 @@ void visit_nodes(visit *v)
 {
     static look l;
 
-    l = (look){ .pattern = v->target->client->store, .mapper = -1 };
+    l = (look){ .pattern = v->target->client->host.store, .mapper = -1 };
     for (unsigned i = 0; i < l.pattern->cluster->seeds_count; i++)
         (void)place_of(&l, &l.pattern->cluster->seeds[i]);
     for (unsigned i = 0;

@@ -237,7 +237,7 @@ bool visit_reach(visit *v)
     const bwl_redis_store *store = store_of(v);
     doctor_finding        *f;
 
-    if (link_open(&v->link, store, LINK_AS_URL, v->target->client->settings.answer_ms) < 0) {
+    if (link_open(&v->link, store, LINK_AS_URL, v->target->client->host.settings.answer_ms) < 0) {
         find_unreachable(v);
         return false;
     }

@@ -232,7 +232,7 @@ static void add_signal(rights *r, const bwl_redis_store *store)
 /* The channel of a release, and the counter of the fences. */
 static void add_redisson(rights *r, const doctor_target *target)
 {
-    const bwl_rules *rules = target->client->settings.rules;
+    const bwl_rules *rules = target->client->host.settings.rules;
 
     add_words(r, "&" BWL_HASH_LOCK_CHANNEL "*");
     if (target->is_cluster)
@@ -245,7 +245,7 @@ static void add_redisson(rights *r, const doctor_target *target)
 
 static const rights_feature *lock_of(const doctor_target *target)
 {
-    const bwl_rules *rules = target->client->settings.rules;
+    const bwl_rules *rules = target->client->host.settings.rules;
     bwl_protocol_id  id    = bwl_protocol_id_of(target->protocol);
 
     if (id == BWL_PROTOCOL_SETNX_GETSET && rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER)
@@ -291,10 +291,10 @@ static int take_features(rights *r, const doctor_target *target, const char *nam
             return bwl_fail(fault, BWL_STATUS_USAGE,
                             "two locks at once: %.40s is one too many; a user may have both rules",
                             feature->name);
-        if (feature->keys == RIGHTS_KEYS_GIVEN && target->client->engine->step == NULL)
+        if (feature->keys == RIGHTS_KEYS_GIVEN && target->client->host.engine->step == NULL)
             return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
                             "%s: updates no keys, and so needs no right to",
-                            target->client->engine->scheme);
+                            target->client->host.engine->scheme);
         if (!feature->locks && r->features_count < sizeof r->features / sizeof r->features[0])
             r->features[r->features_count++] = feature;
         names += size + (names[size] == ',');
@@ -305,7 +305,7 @@ static int take_features(rights *r, const doctor_target *target, const char *nam
 static int fill_in(rights *r, const doctor_target *target, const rights_wanted *wanted,
                    bwl_fault *fault)
 {
-    const bwl_redis_store *store  = target->client->store;
+    const bwl_redis_store *store  = target->client->host.store;
     int                    status = take_features(r, target, wanted->features, fault);
 
     if (status < 0)

@@ -210,7 +210,7 @@ static bool read_time(const visit *v, int64_t *ret_us)
 /* Its protocol compares stamps of this machine's clock with those of others. */
 static bool goes_by_our_clock(const visit *v)
 {
-    const bwl_rules *rules = v->target->client->settings.rules;
+    const bwl_rules *rules = v->target->client->host.settings.rules;
 
     return v->target->protocol->uses_wall && rules != NULL && rules->clock != BWL_CLOCK_OF_SERVER;
 }
@@ -261,7 +261,7 @@ static int compare(const void *a, const void *b)
 static void check_round_trip(visit *v)
 {
     int64_t took[PINGS];
-    bwl_ms  lease_ms = v->target->client->settings.lease_ms;
+    bwl_ms  lease_ms = v->target->client->host.settings.lease_ms;
 
     for (unsigned i = 0; i < PINGS; i++) {
         uint64_t before = bwl_clock_wall_us();

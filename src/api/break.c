@@ -14,10 +14,10 @@ static int changed(const bwl_lock *lock, const bwl_holder *holder, bwl_fault *fa
     if (!holder->held)
         return bwl_fail(fault, BWL_STATUS_BUSY,
                         "%s: the hold that was shown has ended, and nobody has the lock",
-                        lock->name);
+                        lock->base.name);
     return bwl_fail(fault, BWL_STATUS_BUSY,
                     "%s: the hold that was shown has ended, and somebody else has the lock",
-                    lock->name);
+                    lock->base.name);
 }
 
 /* locked: is it this hold still? */
@@ -31,7 +31,7 @@ static int look_again(bwl_lock *lock, uint64_t id, bwl_fault *fault)
     if (status < 0)
         bwl_lock_cancel(&operation); /* it could not even be waited for */
     else
-        status = lock->client->engine->who(lock, &holder, fault);
+        status = lock->client->host.engine->who(&lock->base, &holder, fault);
     if (status == BWL_OK && (!holder.held || holder.id != id))
         status = changed(lock, &holder, fault);
     return status;
@@ -53,7 +53,7 @@ static int break_hold(bwl_client *client, const char *name, uint64_t id, bwl_fau
         if (status < 0)
             bwl_lock_cancel(&operation);
         else
-            status = client->engine->broken(lock, fault);
+            status = client->host.engine->broken(&lock->base, fault);
     }
     bwl_lock_unwanted(lock);
     return status;
@@ -72,10 +72,10 @@ int bowline_break(bowline_client *client, const char *name, uint64_t id, bowline
     int         status = bwl_check_fork(inner, reterr);
     if (status < 0)
         return status;
-    if (inner->engine->break_seen == NULL)
-        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
-                        "a lock of %s: ends with its %s, and cannot be broken",
-                        inner->engine->scheme, inner->engine->has_lease ? "lease" : "process");
+    if (inner->host.engine->break_seen == NULL)
+        return bwl_fail(
+            fault, BWL_STATUS_UNSUPPORTED, "a lock of %s: ends with its %s, and cannot be broken",
+            inner->host.engine->scheme, inner->host.engine->has_lease ? "lease" : "process");
     bwl_client_lock(inner);
     status = break_hold(inner, name, id, fault);
     bwl_client_unlock(inner);

@@ -26,7 +26,7 @@ int bwl_ask_who(bwl_client *client, const char *name, bwl_ms until, bwl_holder *
     bwl_lock_look(lock, &operation);
     status = bwl_client_wait(client, &operation, until, fault);
     if (status == BWL_OK)
-        status = client->engine->who(lock, ret_holder, fault);
+        status = client->host.engine->who(&lock->base, ret_holder, fault);
     else
         bwl_lock_cancel(&operation); /* no answer in time, or it could not be waited for */
     bwl_lock_unwanted(lock);

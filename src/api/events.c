@@ -50,7 +50,7 @@ int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline
 /* In a child of fork nobody may wait for the mutex: a thread that is not there may have it. */
 static void set(bwl_client *client, void **where, void *user)
 {
-    bool is_ours = !bwl_forked(&client->guard);
+    bool is_ours = !bwl_forked(&client->host.guard);
 
     if (is_ours)
         bwl_client_lock(client);
@@ -61,7 +61,7 @@ static void set(bwl_client *client, void **where, void *user)
 
 static void *get(bwl_client *client, void *const *where)
 {
-    bool is_ours = !bwl_forked(&client->guard);
+    bool is_ours = !bwl_forked(&client->host.guard);
 
     if (is_ours)
         bwl_client_lock(client);

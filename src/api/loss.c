@@ -23,15 +23,15 @@ int bowline_hold_fd(bowline_hold *hold, bowline_error *reterr)
 /* Why the last attempt at renewing it has failed. */
 static int report(const bwl_lock *lock, bwl_ms left_ms, bwl_fault *fault)
 {
-    const char *why    = lock->why[0] != '\0' ? lock->why : "the server did not answer";
+    const char *why    = lock->base.why[0] != '\0' ? lock->base.why : "the server did not answer";
     bwl_status  status = BWL_STATUS_UNKNOWN;
 
-    if (lock->hold.trouble == BWL_UNREACHABLE)
+    if (lock->base.hold.trouble == BWL_UNREACHABLE)
         status = BWL_STATUS_UNREACHABLE;
-    else if (lock->hold.trouble != BWL_UNKNOWN)
+    else if (lock->base.hold.trouble != BWL_UNKNOWN)
         status = BWL_STATUS_REFUSED;
     return bwl_fail(fault, status, "%s is ours for %lld ms still, but cannot be renewed: %s",
-                    lock->name, (long long)left_ms, why);
+                    lock->base.name, (long long)left_ms, why);
 }
 
 int bowline_hold_trouble(bowline_hold *hold, bowline_error *reterr)
@@ -46,10 +46,10 @@ int bowline_hold_trouble(bowline_hold *hold, bowline_error *reterr)
     if (status < 0)
         return status;
     bwl_client_lock(client);
-    bwl_ms left_ms = bwl_hold_left_truly(&lock->hold, bwl_client_now(client));
+    bwl_ms left_ms = bwl_hold_left_truly(&lock->base.hold, bwl_client_now(client));
     if (left_ms == 0)
         status = bwl_report_loss(lock, reterr);
-    else if (lock->hold.trouble != BWL_PENDING)
+    else if (lock->base.hold.trouble != BWL_PENDING)
         status = report(lock, left_ms, bwl_fault_of(reterr));
     bwl_client_unlock(client);
     return status;

@@ -93,7 +93,7 @@ static int wait_for_all(bwl_client *client, bwl_ms until, bowline_error *reterr)
     if (end->ended != BWL_PENDING)
         return BOWLINE_OK;
     if (until <= bwl_client_now(client) && !client->driving) /* what has come already counts */
-        status = bwl_client_drive(client, client->latest, bwl_fault_of(reterr));
+        status = bwl_client_drive(client, client->host.latest, bwl_fault_of(reterr));
     int waited = bwl_client_wait(client, end, until, bwl_fault_of(reterr));
     return status < 0 ? status : waited;
 }

@@ -2,6 +2,7 @@
  * open.c -- opening and closing a client, and the options of every call.
  */
 #include "api/handles.h"
+#include "api/engines.h"
 #include "api/uncancelled.h"
 #include "runtime/wakeup.h"
 #include "base/fault.h"
@@ -35,11 +36,11 @@ int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *ret
     if (lease_ms != 0 && (lease_ms < BWL_LEASE_MIN_MS || lease_ms > BWL_LEASE_MAX_MS))
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
                         "lease_ms is from 100 to 86400000 (one day)");
-    if (!lock->hold.protocol->extends)
+    if (!lock->base.hold.protocol->extends)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_UNSUPPORTED,
                         "%.60s cannot be extended: a lock of protocol %s ends with its lease; ask "
                         "for a longer one when you acquire it",
-                        lock->name, lock->hold.protocol->name);
+                        lock->base.name, lock->base.hold.protocol->name);
     return bwl_check_lease(lock->client, lease_ms, bwl_fault_of(reterr));
 }
 
@@ -84,7 +85,7 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
         .keeps       = o.keeper != BOWLINE_OFF,
         .spins       = o.spin != BOWLINE_OFF,
     };
-    status = bwl_client_open(&client->inner, &asked, o.renew == BOWLINE_OFF,
+    status = bwl_client_open(&client->inner, bwl_engines, &asked, o.renew == BOWLINE_OFF,
                              o.url != NULL ? o.url : "file:", bwl_fault_of(reterr));
     if (status < 0) {
         free(client);
@@ -95,14 +96,15 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
     bwl_pool_init(&client->pool, client->inner);
     (void)pthread_mutex_init(&client->mutex, NULL); /* of the default kind: cannot fail */
     if (o.program != NULL)
-        (void)snprintf(client->inner->program, sizeof client->inner->program, "%s", o.program);
+        (void)snprintf(client->inner->host.program, sizeof client->inner->host.program, "%s",
+                       o.program);
     *ret_client = client;
     return BOWLINE_OK;
 }
 
 const char *bowline_client_risk(const bowline_client *client)
 {
-    const char *risk = client != NULL ? client->inner->settings.risk : "";
+    const char *risk = client != NULL ? client->inner->host.settings.risk : "";
 
     return risk[0] != '\0' ? risk : NULL;
 }
@@ -112,7 +114,7 @@ void bowline_close(bowline_client *client)
     BWL_UNCANCELLED;
     if (client == NULL)
         return;
-    bool is_ours = !bwl_forked(&client->inner->guard);
+    bool is_ours = !bwl_forked(&client->inner->host.guard);
     if (client->bell != NULL && is_ours)
         bwl_bell_stop(client->bell);
     bwl_pool_close(&client->pool);

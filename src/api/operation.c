@@ -73,7 +73,7 @@ int bowline_operation_done(bowline_operation *op)
     BWL_UNCANCELLED;
     bwl_client *client = bwl_lane_of(op);
 
-    if (bwl_forked(&client->guard))
+    if (bwl_forked(&client->host.guard))
         return 1;
     bwl_client_lock(client);
     int done = op->inner.ended != BWL_PENDING;
@@ -109,7 +109,7 @@ void bowline_cancel(bowline_operation *op)
     BWL_UNCANCELLED;
     bwl_client *client = bwl_lane_of(op);
 
-    if (bwl_forked(&client->guard))
+    if (bwl_forked(&client->host.guard))
         return;
     bwl_client_lock(client);
     bwl_lock_cancel(&op->inner);

@@ -17,10 +17,10 @@ int64_t bowline_hold_left_ms(bowline_hold *hold)
     bwl_lock   *lock   = bwl_lock_of(hold);
     bwl_client *client = lock->client;
 
-    if (bwl_forked(&client->guard))
+    if (bwl_forked(&client->host.guard))
         return 0;
     bwl_client_lock(client);
-    bwl_ms left_ms = bwl_hold_left_truly(&lock->hold, bwl_client_now(client));
+    bwl_ms left_ms = bwl_hold_left_truly(&lock->base.hold, bwl_client_now(client));
     bwl_client_unlock(client);
     return left_ms;
 }
@@ -31,17 +31,17 @@ uint64_t bowline_hold_fence(const bowline_hold *hold)
     const bwl_lock *lock   = bwl_lock_of(hold);
     bwl_client     *client = lock->client;
 
-    if (bwl_forked(&client->guard))
-        return lock->hold.fence; /* the thread that had the mutex may not exist here */
-    bwl_client_lock(client);     /* a yield writes it while other threads ask */
-    uint64_t fence = lock->hold.fence;
+    if (bwl_forked(&client->host.guard))
+        return lock->base.hold.fence; /* the thread that had the mutex may not exist here */
+    bwl_client_lock(client);          /* a yield writes it while other threads ask */
+    uint64_t fence = lock->base.hold.fence;
     bwl_client_unlock(client);
     return fence;
 }
 
 const char *bowline_hold_name(const bowline_hold *hold)
 {
-    return bwl_lock_of(hold)->name;
+    return bwl_lock_of(hold)->base.name;
 }
 
 int bowline_hold_fds(bowline_hold *hold, int ret_fds[BOWLINE_HOLD_FDS_MAX])
@@ -50,10 +50,10 @@ int bowline_hold_fds(bowline_hold *hold, int ret_fds[BOWLINE_HOLD_FDS_MAX])
     bwl_lock   *lock   = bwl_lock_of(hold);
     bwl_client *client = lock->client;
 
-    if (client->engine->fds == NULL || bwl_forked(&client->guard))
+    if (client->host.engine->fds == NULL || bwl_forked(&client->host.guard))
         return 0;
     bwl_client_lock(client);
-    int count = client->engine->fds(lock, ret_fds);
+    int count = client->host.engine->fds(&lock->base, ret_fds);
     bwl_client_unlock(client);
     return count;
 }
@@ -72,7 +72,7 @@ int bowline_duration_parse(int64_t *ret_ms, const char *text, bowline_error *ret
 int64_t bowline_timeout_ms(bowline_client *client)
 {
     BWL_UNCANCELLED;
-    if (bwl_forked(&client->inner->guard))
+    if (bwl_forked(&client->inner->host.guard))
         return BOWLINE_FOREVER;
     bwl_client_lock(client->inner);
     bwl_ms now                       = bwl_client_now(client->inner);

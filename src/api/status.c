@@ -64,7 +64,7 @@ const char *bowline_version_string(void)
 
 int bwl_check_fork(const bwl_client *client, bowline_error *reterr)
 {
-    if (!bwl_forked(&client->guard))
+    if (!bwl_forked(&client->host.guard))
         return BOWLINE_OK;
     return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_FORKED,
                     "this client was opened before fork: the child must open one of its own");
@@ -72,22 +72,23 @@ int bwl_check_fork(const bwl_client *client, bowline_error *reterr)
 
 int bwl_report_loss(const bwl_lock *lock, bowline_error *reterr)
 {
-    const char *why = lock->why[0] != '\0' ? lock->why : "the lease ended, or the store lost it";
+    const char *why =
+        lock->base.why[0] != '\0' ? lock->base.why : "the lease ended, or the store lost it";
 
     return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_LOST, "%s is not ours any more: %s",
-                    lock->name, why);
+                    lock->base.name, why);
 }
 
 static int unknown(const bwl_operation *operation, bwl_fault *fault)
 {
     const bwl_lock *lock = operation->lock;
-    const char     *why  = lock->why[0] != '\0' ? lock->why : "the server did not answer";
+    const char     *why  = lock->base.why[0] != '\0' ? lock->base.why : "the server did not answer";
 
     if (operation->verb == BWL_RELEASE)
         return bwl_fail(fault, BWL_STATUS_UNKNOWN,
                         "%s: whether it was given back is not known, it ends with its lease: %s",
-                        lock->name, why);
-    return bwl_fail(fault, BWL_STATUS_UNKNOWN, "%s: %s", lock->name, why);
+                        lock->base.name, why);
+    return bwl_fail(fault, BWL_STATUS_UNKNOWN, "%s: %s", lock->base.name, why);
 }
 
 static const char *stranger(const bwl_lock *lock)
@@ -99,39 +100,43 @@ static const char *stranger(const bwl_lock *lock)
 
 static int timed_out(const bwl_lock *lock, bwl_fault *fault)
 {
-    const bwl_rules *rules     = lock->hold.claim.rules;
+    const bwl_rules *rules     = lock->base.hold.claim.rules;
     unsigned         tries_max = rules != NULL ? rules->tries_max : 0;
 
-    if (tries_max != 0 && lock->hold.claim.attempt >= tries_max)
+    if (tries_max != 0 && lock->base.hold.claim.attempt >= tries_max)
         return bwl_fail(fault, BWL_STATUS_TIMEOUT, "%s was held by others at each of %u tries%s",
-                        lock->name, tries_max, stranger(lock));
+                        lock->base.name, tries_max, stranger(lock));
     return bwl_fail(fault, BWL_STATUS_TIMEOUT, "%s was held by others for all of the wait%s",
-                    lock->name, stranger(lock));
+                    lock->base.name, stranger(lock));
 }
 
 int bwl_report(const bwl_operation *operation, bowline_error *reterr)
 {
     bwl_fault      *fault = bwl_fault_of(reterr);
     const bwl_lock *lock  = operation->lock;
-    const char     *why   = lock->why[0] != '\0' ? lock->why : "the store gave no reason";
+    const char     *why   = lock->base.why[0] != '\0' ? lock->base.why : "the store gave no reason";
 
     switch (operation->ended) {
     case BWL_HELD:
     case BWL_RELEASED: return BOWLINE_OK;
     case BWL_BUSY:
-        return bwl_fail(fault, BWL_STATUS_BUSY, "%s is held by someone else%s", lock->name,
+        return bwl_fail(fault, BWL_STATUS_BUSY, "%s is held by someone else%s", lock->base.name,
                         stranger(lock));
-    case BWL_FULL: return bwl_fail(fault, BWL_STATUS_BUSY, "%s is held, and %s", lock->name, why);
+    case BWL_FULL:
+        return bwl_fail(fault, BWL_STATUS_BUSY, "%s is held, and %s", lock->base.name, why);
     case BWL_TIMED_OUT: return timed_out(lock, fault);
     case BWL_NOT_NOW:
-        if (lock->why[0] == '\0')
+        if (lock->base.why[0] == '\0')
             why = "the server answers too slowly for this lease";
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", lock->name, why);
-    case BWL_STORE_REFUSED: return bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", lock->name, why);
-    case BWL_UNREACHABLE: return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s: %s", lock->name, why);
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", lock->base.name, why);
+    case BWL_STORE_REFUSED:
+        return bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", lock->base.name, why);
+    case BWL_UNREACHABLE:
+        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s: %s", lock->base.name, why);
     case BWL_LOST: return bwl_report_loss(lock, reterr);
     case BWL_UNKNOWN: return unknown(operation, fault);
-    case BWL_CANCELLED: return bwl_fail(fault, BWL_STATUS_CANCELLED, "%s: cancelled", lock->name);
+    case BWL_CANCELLED:
+        return bwl_fail(fault, BWL_STATUS_CANCELLED, "%s: cancelled", lock->base.name);
     case BWL_PENDING:
     case BWL_QUEUED:
     case BWL_ANEW: bwl_unreachable("the operation has ended");

@@ -82,7 +82,7 @@ static bwl_optimistic_next tell(job *j, bwl_event ev)
     bwl_client_lock(client);
     ev.now = bwl_client_now(client);
     /* Without random bits: in step with others, which is only slower. */
-    (void)bwl_entropy_draw(&client->entropy, &ev.fresh);
+    (void)bwl_entropy_draw(&client->host.entropy, &ev.fresh);
     bwl_client_unlock(client);
     return bwl_optimistic_event(&j->machine, &ev);
 }
@@ -199,7 +199,7 @@ static int report(const job *j, bwl_optimistic_end end, bowline_error *reterr)
 {
     const bwl_optimistic *o     = &j->machine;
     bwl_fault            *fault = bwl_fault_of(reterr);
-    const char           *why   = j->place->lock->why;
+    const char           *why   = j->place->lock->base.why;
     char                  key[KEY_SHOWN_MAX + 4];
 
     show(key, j->key);

@@ -54,7 +54,7 @@ static int take_options(bowline_acquire_options *ret_options, const bowline_acqu
 static int start_acquire(bwl_operation *operation, bwl_client *client, const char *name,
                          const bowline_acquire_options *o, bwl_ms wait_ms, bowline_error *reterr)
 {
-    const bwl_settings *settings = &client->settings;
+    const bwl_settings *settings = &client->host.settings;
     bwl_lock           *lock;
     bwl_terms           terms = {
                   .lease_ms    = o->lease_ms != 0 ? o->lease_ms : settings->lease_ms,
@@ -118,7 +118,7 @@ static int keep(bowline_hold **hold, bowline_error *reterr)
     bwl_client   *client = lock->client;
     bwl_operation operation;
 
-    if (!client->settings.keeps || lock->timer.at == BWL_NEVER)
+    if (!client->host.settings.keeps || lock->timer.at == BWL_NEVER)
         return BOWLINE_OK;
     int status = bwl_keeper_start(client, bwl_fault_of(reterr));
     if (status == BOWLINE_OK) {
@@ -141,7 +141,7 @@ static int acquire_in(bwl_client *lane, bowline_hold **ret_hold, const wish *w, 
                       bowline_error *reterr)
 {
     bwl_operation operation;
-    bwl_ms        answer_ms = lane->settings.answer_ms;
+    bwl_ms        answer_ms = lane->host.settings.answer_ms;
 
     bwl_client_lock(lane);
     bwl_ms now    = bwl_client_now(lane);
@@ -171,7 +171,7 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
                              bowline_error *reterr)
 {
     atomic_uint *meeting = NULL;
-    bwl_client  *lane    = w->wait_ms > 0 && client->inner->settings.turns_max > 1
+    bwl_client  *lane    = w->wait_ms > 0 && client->inner->host.settings.turns_max > 1
                                ? bwl_lanes_meet(&client->lanes, w->name, &meeting)
                                : bwl_lanes_enter(&client->lanes);
     bool         is_new  = lane != client->inner && !atomic_load(&lane->stands);
@@ -194,7 +194,7 @@ static int acquire_somewhere(bowline_client *client, bowline_hold **ret_hold, co
                    status == BOWLINE_REFUSED || status == BOWLINE_UNKNOWN;
     bool is_sent   = status == BOWLINE_BUSY || (lane_stands && status != BOWLINE_UNREACHABLE);
     bool was_tried = is_new && is_sent && w->wait_ms == 0;
-    if (is_open && !was_tried && (!is_new || wait_ms > -lane->settings.answer_ms))
+    if (is_open && !was_tried && (!is_new || wait_ms > -lane->host.settings.answer_ms))
         status = acquire_in(lane, ret_hold, w, wait_ms, reterr);
     if (status == BOWLINE_OK)
         bwl_lock_of(*ret_hold)->meeting = meeting; /* for as long as it is there */
@@ -219,7 +219,7 @@ int bowline_acquire(bowline_hold **ret_hold, bowline_client *client, const char 
     int status = bwl_check_fork(client->inner, reterr);
     if (status < 0 || (status = take_options(&w.options, options, reterr)) < 0)
         return status;
-    w.wait_ms = wait_of(&w.options, &client->inner->settings);
+    w.wait_ms = wait_of(&w.options, &client->inner->host.settings);
     status    = acquire_somewhere(client, &hold, &w, reterr);
     if (status == BOWLINE_OK)
         *ret_hold = hold;
@@ -236,8 +236,8 @@ static int start_extend(bwl_operation *operation, bwl_lock *lock, uint32_t lease
         return status;
     if (lock->operation != NULL)
         return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
-                        "%s is being extended already: finish that first", lock->name);
-    bwl_lock_extend(lock, operation, lease_ms != 0 ? lease_ms : lock->hold.claim.lease_ms);
+                        "%s is being extended already: finish that first", lock->base.name);
+    bwl_lock_extend(lock, operation, lease_ms != 0 ? lease_ms : lock->base.hold.claim.lease_ms);
     return BOWLINE_OK;
 }
 
@@ -312,7 +312,7 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
     bwl_gather(client->inner);
     if (status == BOWLINE_OK)
         status = start_acquire(&op->inner, client->inner, name, &o,
-                               wait_of(&o, &client->inner->settings), reterr);
+                               wait_of(&o, &client->inner->host.settings), reterr);
     bwl_gathered(client->inner);
     if (status == BOWLINE_OK)
         *ret_op = bwl_operation_show(op, NULL);

@@ -96,7 +96,7 @@ static int end(bwl_operation *operation, bwl_holder *ret_holder, bowline_error *
     else if (operation->ended == BWL_CANCELLED)
         status = bwl_report(operation, reterr);
     else
-        status = client->engine->who(lock, ret_holder, bwl_fault_of(reterr));
+        status = client->host.engine->who(&lock->base, ret_holder, bwl_fault_of(reterr));
     bwl_lock_unwanted(lock);
     return status;
 }

@@ -17,14 +17,15 @@ static int check(const bwl_lock *lock, int64_t wait_ms, bowline_error *reterr)
                         "not wait to have it again releases");
     if (lock->operation != NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE,
-                        "something is being done with %s already: finish that first", lock->name);
+                        "something is being done with %s already: finish that first",
+                        lock->base.name);
     return BOWLINE_OK;
 }
 
 /* 0 is the URL's wait, and as long as it takes where that names none. */
 static bwl_ms wait_of(const bwl_lock *lock, int64_t wait_ms)
 {
-    bwl_ms of_url = lock->client->settings.wait_ms;
+    bwl_ms of_url = lock->client->host.settings.wait_ms;
 
     if (wait_ms > 0)
         return wait_ms;

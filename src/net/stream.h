@@ -100,7 +100,7 @@ enum {
     BWL_STREAM_AWAIT_ROOM = 4096,
 };
 
-/* The descriptor to receive from, without the mutex (runtime/spin.h); EAGAIN: nothing has come.
+/* The descriptor to receive from, without the mutex (net/spin.h); EAGAIN: nothing has come.
  * -1: the reactor is needed, as there is more to wait for, or TLS. */
 int bwl_stream_await_begin(bwl_stream *conn);
 

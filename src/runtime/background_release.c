@@ -21,11 +21,11 @@ bool bwl_lock_release_unawaited(bwl_lock *lock, bwl_operation *operation)
 {
     bwl_client *client = lock->client;
 
-    assert(lock->operation == NULL && !lock->unawaited);
-    lock->unawaited = true;
+    assert(lock->operation == NULL && !lock->base.in_background);
+    lock->base.in_background = true;
     bwl_lock_release(lock, operation);
     if (operation->ended != BWL_PENDING) {
-        lock->unawaited = false;
+        lock->base.in_background = false;
         return true;
     }
     assert(lock->operation == operation);
@@ -53,9 +53,9 @@ void bwl_unawaited_ended(bwl_lock *lock, bwl_outcome_kind kind)
 {
     bwl_unawaited *u = &lock->client->unawaited;
 
-    assert(lock->unawaited && !lock->wanted);
+    assert(lock->base.in_background && !lock->wanted);
     assert(u->count > 0);
-    lock->unawaited = false;
+    lock->base.in_background = false;
     u->count--;
     if (kind != BWL_RELEASED && u->untold < BWL_UNTOLD_MAX) {
         keep(u, lock, kind);
@@ -97,11 +97,11 @@ void bwl_unawaited_heard(bwl_client *client)
 {
     assert(client->unawaited.read_late > 0);
     client->unawaited.read_late--;
-    client->unawaited.late_since = client->latest; /* somebody is reading them */
+    client->unawaited.late_since = client->host.latest; /* somebody is reading them */
 }
 
 void bwl_unawaited_sent(bwl_client *client)
 {
     if (client->unawaited.read_late++ == 0)
-        client->unawaited.late_since = client->latest;
+        client->unawaited.late_since = client->host.latest;
 }

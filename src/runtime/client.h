@@ -15,15 +15,11 @@
 #ifndef BWL_RUNTIME_CLIENT_H
 #define BWL_RUNTIME_CLIENT_H
 
-#include "base/entropy.h"
-#include "base/fork_guard.h"
-#include "runtime/names.h"
-#include "runtime/event_queue.h"
-#include "net/reactor.h"
-#include "runtime/settings.h"
-#include "runtime/timers.h"
-#include "lock/machine.h"
+#include "engine/engine.h"
 #include "protocol/protocol.h"
+#include "runtime/event_queue.h"
+#include "runtime/names.h"
+#include "runtime/timers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -31,106 +27,9 @@
 typedef struct bwl_client    bwl_client;
 typedef struct bwl_lock      bwl_lock;
 typedef struct bwl_operation bwl_operation;
-typedef struct bwl_section   bwl_section; /* protocol/store/section.h */
-
-/* What the caller of who learns: fields that the store does not know are 0 or "". */
-enum { BWL_HOLDER_TEXT_MAX = 64 };
-typedef struct bwl_holder {
-    bool     held;
-    bool     foreign;
-    bwl_ms   left_ms; /* BWL_NEVER: nothing ends it by itself */
-    bwl_ms   since_ms;
-    int64_t  pid;
-    uint64_t fence;
-    uint64_t id; /* of the hold; 0: it cannot be broken, or not be told from others */
-    char     user[BWL_HOLDER_TEXT_MAX];
-    char     host[BWL_HOLDER_TEXT_MAX];
-    char     program[BWL_HOLDER_TEXT_MAX];
-    char     note[BWL_HOLDER_TEXT_MAX];
-} bwl_holder;
-
-/* Where locks live. */
-/* What a store is, whatever the scheme of its URL.  A switch over this has a case for each. */
-typedef enum bwl_engine_kind {
-    BWL_ENGINE_THREAD = 1,
-    BWL_ENGINE_FILE,
-    BWL_ENGINE_REDIS,   /* one server, the primary of a service, or a cluster                    */
-    BWL_ENGINE_REDLOCK, /* several servers                                                       */
-} bwl_engine_kind;
-
-typedef struct bwl_engine {
-    const char         *scheme;
-    bwl_engine_kind     kind; /* 0: no URL leads here (the seats within a client)                */
-    const bwl_protocol *protocol;
-    size_t              lock_size; /* of the engine's own part of a lock                   */
-    bool                has_lease;
-
-    /* Which protocol the URL asks for, and by whose rules: writes protocol, rules and risk.  NULL:
-     * there is only one.  USAGE, UNSUPPORTED. */
-    int (*choose)(bwl_settings *settings, const bwl_url *url, bwl_fault *fault);
-
-    /* Opens and closes client->store.  USAGE, UNSUPPORTED, REFUSED, SYSTEM, NOMEM. */
-    int (*open)(bwl_client *client, const bwl_url *url, bwl_fault *fault);
-    void (*close)(bwl_client *client);
-
-    /* Opens client->store as that of `first` was opened.  NULL: a second client of the same store
-     * would be of no use.  NOMEM. */
-    int (*share)(bwl_client *client, const bwl_client *first);
-
-    /* Checks the name, and makes the engine's part of the lock.  USAGE, SYSTEM, NOMEM.  A lock that
-     * could not be prepared is not forgotten. */
-    int (*prepare)(bwl_lock *lock, bwl_fault *fault);
-
-    /* Carries out a question.  True: the answer is known already, and written to ret_reply (answer
-     * and number only); false: bwl_lock_event will bring it. */
-    bool (*ask)(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply);
-
-    /* Frees the engine's part of a lock that is over, or whose client is closing. */
-    void (*forget)(bwl_lock *lock);
-
-    /* Takes back what the lock's machine has asked last and has not been sent: answers UNSENT, and
-     * sets the lock's error text.  NULL: nothing is ever kept. */
-    void (*withdraw)(bwl_lock *lock);
-
-    /* Was woken (bwl_client_wake), or a timer of the engine came. NULL: has nothing to do then. */
-    void (*woken)(bwl_client *client);
-
-    /* Sends what was kept back while others were about to come (client->called), or many alarms
-     * were due (client->gathers).  NULL: never keeps anything back. */
-    void (*flush)(bwl_client *client);
-
-    /* Waits for the next answer where it will come, and dispatches it; unlocks meanwhile.  False:
-     * it is not known where, or nothing came for a moment, or something else is due before
-     * `until`.  Nobody can end this wait, which is so short that nobody needs to.  NULL: never. */
-    bool (*await)(bwl_client *client, bwl_ms until);
-
-    /* Begins to look who holds the name of this lock, which was prepared and never sought.  True:
-     * it has been seen; false: bwl_lock_looked will be called, or was.  NULL: it is seen when it
-     * is asked for. */
-    bool (*look)(bwl_lock *lock);
-
-    /* Asks one word about a key of the caller's, through a lock that is never sought, on a client
-     * in which nobody else is.  True: it has ended already; false: bwl_lock_looked will be called,
-     * or was.  NULL: the store has locks and nothing else. */
-    bool (*step)(bwl_lock *lock, bwl_section *section);
-
-    /* What was seen, once the look has ended.  Never waits. */
-    int (*who)(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault);
-
-    /* Begins to end the hold that the look has seen, whosever it is, and no other.  True: it has
-     * ended already; false: bwl_lock_looked will be called, or was.  NULL: the locks of this store
-     * end with their process. */
-    bool (*break_seen)(bwl_lock *lock);
-
-    /* How that came out: OK; BUSY: it was gone. */
-    int (*broken)(bwl_lock *lock, bwl_fault *fault);
-
-    /* The descriptors that keep a held lock taken; how many.  NULL: there are none. */
-    int (*fds)(bwl_lock *lock, int ret_fds[2]);
-} bwl_engine;
 
 struct bwl_lock {
-    bwl_hold          hold;
+    bwl_engine_lock   base;
     bwl_timer         timer;
     bwl_client       *client;
     const bwl_engine *engine;     /* whom it asks: the client's, or bwl_seats_engine             */
@@ -141,28 +40,17 @@ struct bwl_lock {
     bwl_lock         *previous; /* the client's locks */
     bwl_lock         *next;
     bwl_operation    *operation; /* under way; NULL */
-    void             *part;      /* the engine's own */
-    uint32_t          latest_tag;
     unsigned          commanded; /* how often the machine has asked something                    */
     bwl_ms            patient_until; /* see bwl_hold_told_by, bwl_hold_unsent_by; NEVER: for ever */
     unsigned          pins; /* what still points here: a step under way, an open question        */
     bool              wanted; /* the caller still has a handle to it                              */
-    bool              unawaited; /* its release is under way, and nobody waits for it             */
     bwl_outcome_kind
               ended_as; /* how that ended, if it is among the untold; see background_release.h    */
     bwl_lock *next_untold;
     bool      saw_alien;  /* the last answer: the key has a stranger's value               */
     bool      reads_wall; /* its protocol or its token wants the time of day             */
-    bool      is_out; /* and has it as a hold, see event_queue.h; the next four are its face   */
-    bool      loss_was_told;
-    bool      was_in_trouble;
-    int       loss_fd; /* -1: nobody has asked for it                                     */
-    bwl_ms    loss_at; /* when that becomes readable                                      */
-    bwl_notice notice;
-    void      *user; /* the caller's */
-    uint16_t   name_size;
-    char       name[BWL_NAME_MAX + 1];
-    char       why[BWL_FAULT_TEXT_MAX]; /* what the store said when it last refused         */
+    bwl_lock_face face;   /* what its caller sees of it: event_queue.h                       */
+    void         *user;   /* the caller's */
 };
 
 struct bwl_operation {
@@ -204,33 +92,19 @@ typedef struct bwl_unawaited {
 enum { BWL_LAME_MS = 1000 }; /* for how long threads rather share a connection that works       */
 
 struct bwl_client {
-    const bwl_engine  *engine;
-    void              *store;
-    unsigned           nodes; /* servers that a lock spans                                      */
-    bwl_settings       settings;
-    char               program[BWL_HOLDER_TEXT_MAX]; /* what others see of us; "": our name    */
+    bwl_host           host;
     pthread_mutex_t    mutex;
-    bwl_fork_guard     guard;
-    bwl_reactor        reactor;
     bwl_timers         timers;
     bwl_timer          store_timer; /* the engine's own: calls woken                            */
-    bwl_entropy        entropy;
     bwl_lock          *locks;
     size_t             locks_count;
-    bwl_named          named;   /* those that others of this client may join */
-    size_t             pending; /* questions without an answer: somebody has to read it         */
-    bool               takes_no_locks; /* it is for updates alone                              */
-    bool               closing;    /* nobody will hear an answer any more                         */
-    bool               watches;    /* the engine has a connection: while there are locks, somebody
-                                 * should see it break                                         */
+    bwl_named          named;      /* those that others of this client may join */
     atomic_uint        callers;    /* that may wait, inside now; only if it shares: see shards.h */
     atomic_bool        stands;     /* there is a connection that can be used                   */
     _Atomic(bwl_ms)    lame_until; /* one could not be had a moment ago                        */
     bool               driving;    /* a thread is waiting for events                              */
     bwl_ms             driven_at;  /* when one was last                                         */
     bwl_ms             drives_until;
-    bool               gathers;     /* more is about to be asked: keep it back, see flush        */
-    bwl_ms             kept_since;  /* may have been kept back; 0: nothing is: see loop.h       */
     unsigned           dispatchers; /* threads inside bowline_dispatch, each of an event loop that
                                      * looks at the client afterwards                          */
     bwl_ms             loop_sleeps_until; /* what that loop was told last; 0: nothing           */
@@ -238,8 +112,6 @@ struct bwl_client {
     bwl_sleeper       *idle_sleepers;
     bwl_sleeper       *calls;  /* of those, who is woken when the mutex is given back          */
     pthread_cond_t    *nudges; /* the keeper, if it is woken then as well                      */
-    size_t             called; /* of those, how many were called and have not come yet         */
-    bwl_ms             latest; /* the clock, which never goes back                            */
     bwl_notices        notices;
     bwl_unawaited      unawaited;
     struct bwl_bell   *bell;   /* NULL: no loop has asked for a descriptor                     */
@@ -247,10 +119,22 @@ struct bwl_client {
     void              *handle; /* the public one, kept for the room above */
 };
 
+/* The client of an engine's host, and the lock of an engine's lock: each is the first member. */
+static inline bwl_client *bwl_client_of(bwl_host *host)
+{
+    return (bwl_client *)(void *)host;
+}
+
+static inline bwl_lock *bwl_lock_of_engine(bwl_engine_lock *lock)
+{
+    return (bwl_lock *)(void *)lock;
+}
+
 /* ---- a client -------------------------------------------------------------------------------- */
 
-int  bwl_client_open(bwl_client **ret_client, const bwl_settings *asked, bool renewal_off,
-                     const char *url, bwl_fault *fault);
+/* `engines` ends with NULL. */
+int  bwl_client_open(bwl_client **ret_client, const bwl_engine *const *engines,
+                     const bwl_settings *asked, bool renewal_off, const char *url, bwl_fault *fault);
 void bwl_client_close(bwl_client *client);
 
 /* Not locked: one more client of the same store.  NOMEM, SYSTEM. */
@@ -315,24 +199,17 @@ void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_section *sectio
 /* locked: the caller has no handle any more. */
 void bwl_lock_unwanted(bwl_lock *lock);
 
-/* ---- from the engines ------------------------------------------------------------------------ */
+/* ---- what engine/engine.h declares for engines, with the runtime's types, all locked --------- */
 
-/* locked: something happened to this lock.  `now` and `fresh` are filled in here. */
+extern const bwl_host_calls bwl_runtime_calls;
+
 void bwl_lock_event(bwl_lock *lock, bwl_event ev);
-
-/* locked: the store can vouch no longer for what it gave: lost, if it is held. */
 void bwl_lock_disown(bwl_lock *lock);
-
-/* locked: the look is over.  Nothing, if it was cancelled before. */
 void bwl_lock_looked(bwl_lock *lock);
-
-/* locked: a question is open, or is not any more; a lock is not freed while one is. */
 void bwl_lock_pin(bwl_lock *lock);
 void bwl_lock_unpin(bwl_lock *lock);
-
-/* locked: remembers why the store refused, for the caller's error text; or that it did not, this
- * time.  Nothing, if the caller has been told already, or will be told of something before this. */
+/* False: the caller has its result already, and an error text would come too late. */
+bool                                       bwl_lock_takes_error(const bwl_lock *lock);
 __attribute__((format(printf, 2, 3))) void bwl_lock_says(bwl_lock *lock, const char *format, ...);
-void                                       bwl_lock_says_nothing(bwl_lock *lock);
 
 #endif

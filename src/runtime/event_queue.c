@@ -56,7 +56,7 @@ bwl_notice_kind bwl_notices_take(bwl_client *client, bwl_lock **ret_lock,
     if (kind == BWL_NOTICE_ENDED)
         *ret_operation = (bwl_operation *)((char *)first - offsetof(bwl_operation, notice));
     else
-        *ret_lock = (bwl_lock *)((char *)first - offsetof(bwl_lock, notice));
+        *ret_lock = (bwl_lock *)((char *)first - offsetof(bwl_lock, face.notice));
     drop(&client->notices, first);
     return kind;
 }
@@ -102,85 +102,85 @@ static void set_loss(bwl_lock *lock, bwl_ms at)
 {
     struct itimerspec when = { .it_value = { .tv_nsec = 1 } }; /* long ago: at once */
 
-    if (lock->loss_at == at)
+    if (lock->face.loss_at == at)
         return;
-    lock->loss_at = at;
+    lock->face.loss_at = at;
     if (at == BWL_NEVER)
         when.it_value.tv_nsec = 0; /* not set */
     else if (at > 1)
         when.it_value = (struct timespec){ .tv_sec  = (time_t)((at - 1) / 1000),
                                            .tv_nsec = (long)((at - 1) % 1000) * 1000000 };
-    int status = timerfd_settime(lock->loss_fd, TFD_TIMER_ABSTIME, &when, NULL);
+    int status = timerfd_settime(lock->face.loss_fd, TFD_TIMER_ABSTIME, &when, NULL);
     assert(status == 0); /* the descriptor and the time are in order: nothing else can fail */
     (void)status;
 }
 
 void bwl_lock_hide(bwl_lock *lock)
 {
-    lock->is_out         = false;
-    lock->loss_was_told  = false;
-    lock->was_in_trouble = false;
-    lock->loss_fd        = -1;
-    lock->loss_at        = BWL_NEVER;
-    lock->notice         = (bwl_notice){ 0 };
-    lock->user           = NULL;
+    lock->face.is_out         = false;
+    lock->face.loss_was_told  = false;
+    lock->face.was_in_trouble = false;
+    lock->face.loss_fd        = -1;
+    lock->face.loss_at        = BWL_NEVER;
+    lock->face.notice         = (bwl_notice){ 0 };
+    lock->user                = NULL;
 }
 
 void bwl_lock_hand_out(bwl_lock *lock)
 {
-    lock->is_out = true;
+    lock->face.is_out = true;
     bwl_lock_show(lock); /* it may have been lost between its being won and its being taken */
 }
 
 void bwl_lock_take_back(bwl_lock *lock)
 {
-    drop(&lock->client->notices, &lock->notice);
-    if (lock->loss_fd >= 0)
-        (void)close(lock->loss_fd); /* nothing was written to it */
-    lock->loss_fd = -1;
-    lock->is_out  = false;
+    drop(&lock->client->notices, &lock->face.notice);
+    if (lock->face.loss_fd >= 0)
+        (void)close(lock->face.loss_fd); /* nothing was written to it */
+    lock->face.loss_fd = -1;
+    lock->face.is_out  = false;
 }
 
 void bwl_lock_show(bwl_lock *lock)
 {
     bwl_notices *list     = &lock->client->notices;
-    bool         is_held  = bwl_hold_is_held(&lock->hold);
-    bool         troubled = is_held && lock->hold.trouble != BWL_PENDING;
+    bool         is_held  = bwl_hold_is_held(&lock->base.hold);
+    bool         troubled = is_held && lock->base.hold.trouble != BWL_PENDING;
     bool         is_new   = false;
 
-    assert(lock->is_out);
-    if (bwl_hold_is_sought(&lock->hold)) { /* it was yielded, and nothing is lost by that */
-        drop(list, &lock->notice);
-        lock->was_in_trouble = false;
-        if (lock->loss_fd >= 0)
+    assert(lock->face.is_out);
+    if (bwl_hold_is_sought(&lock->base.hold)) { /* it was yielded, and nothing is lost by that */
+        drop(list, &lock->face.notice);
+        lock->face.was_in_trouble = false;
+        if (lock->face.loss_fd >= 0)
             set_loss(lock, BWL_NEVER);
         return;
     }
-    if (lock->loss_fd >= 0)
-        set_loss(lock, is_held ? lock->hold.until : 0);
-    if (!is_held && !lock->loss_was_told) {
-        lock->loss_was_told = true;
-        post(list, &lock->notice, BWL_NOTICE_LOST);
+    if (lock->face.loss_fd >= 0)
+        set_loss(lock, is_held ? lock->base.hold.until : 0);
+    if (!is_held && !lock->face.loss_was_told) {
+        lock->face.loss_was_told = true;
+        post(list, &lock->face.notice, BWL_NOTICE_LOST);
         is_new = true;
-    } else if (troubled && !lock->was_in_trouble) {
-        post(list, &lock->notice, BWL_NOTICE_TROUBLE);
+    } else if (troubled && !lock->face.was_in_trouble) {
+        post(list, &lock->face.notice, BWL_NOTICE_TROUBLE);
         is_new = true;
-    } else if (!troubled && lock->notice.kind == BWL_NOTICE_TROUBLE) {
-        drop(list, &lock->notice); /* it is over before anybody has looked */
+    } else if (!troubled && lock->face.notice.kind == BWL_NOTICE_TROUBLE) {
+        drop(list, &lock->face.notice); /* it is over before anybody has looked */
     }
-    lock->was_in_trouble = troubled;
+    lock->face.was_in_trouble = troubled;
     if (is_new && list->wanted)
         bwl_client_tell(lock->client);
 }
 
 int bwl_lock_loss_fd(bwl_lock *lock, bwl_fault *fault)
 {
-    assert(lock->is_out);
-    if (lock->loss_fd < 0) {
-        lock->loss_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-        if (lock->loss_fd < 0)
+    assert(lock->face.is_out);
+    if (lock->face.loss_fd < 0) {
+        lock->face.loss_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (lock->face.loss_fd < 0)
             return bwl_fail_errno(fault, "cannot make a descriptor for the loss of a hold");
         bwl_lock_show(lock);
     }
-    return lock->loss_fd;
+    return lock->face.loss_fd;
 }

@@ -30,6 +30,16 @@ typedef struct bwl_notice {
     struct bwl_notice *previous;
 } bwl_notice;
 
+/* What the caller of a lock sees of it as a hold. */
+typedef struct bwl_lock_face {
+    bool       is_out; /* the caller has it as a hold */
+    bool       loss_was_told;
+    bool       was_in_trouble;
+    int        loss_fd; /* -1: nobody has asked for it */
+    bwl_ms     loss_at; /* when that becomes readable  */
+    bwl_notice notice;
+} bwl_lock_face;
+
 /* Of one client, the oldest first. */
 typedef struct bwl_notices {
     bwl_notice *first;

@@ -54,7 +54,7 @@ static bwl_seats *seats_new(bwl_client *client, const char *name, size_t name_si
     s->client    = client;
     s->name_size = (uint16_t)name_size;
     memcpy(s->name, name, name_size);
-    bwl_cohort_init(&s->cohort, client->settings.turns_max, client->settings.turns_ms);
+    bwl_cohort_init(&s->cohort, client->host.settings.turns_max, client->host.settings.turns_ms);
     return s;
 }
 
@@ -93,12 +93,12 @@ static bool take_seat(bwl_seats *s, bwl_lock *lock)
 {
     if (s->vacant == 0 && !grow(s))
         return false;
-    bwl_seat_number n            = s->vacant;
-    s->vacant                    = s->seats[n].next;
-    s->seats[n]                  = (bwl_seat){ .state = BWL_SEAT_EMPTY };
-    s->locks[n]                  = lock;
-    ((part *)lock->part)->number = n;
-    lock->seats                  = s;
+    bwl_seat_number n                 = s->vacant;
+    s->vacant                         = s->seats[n].next;
+    s->seats[n]                       = (bwl_seat){ .state = BWL_SEAT_EMPTY };
+    s->locks[n]                       = lock;
+    ((part *)lock->base.part)->number = n;
+    lock->seats                       = s;
     s->taken++;
     return true;
 }
@@ -106,7 +106,7 @@ static bool take_seat(bwl_seats *s, bwl_lock *lock)
 static void give_seat(bwl_lock *lock)
 {
     bwl_seats      *s = lock->seats;
-    bwl_seat_number n = ((part *)lock->part)->number;
+    bwl_seat_number n = ((part *)lock->base.part)->number;
 
     if (n == 0)
         return;
@@ -146,7 +146,7 @@ static void drop_store(bwl_seats *s)
 
 static void acquire(bwl_seats *s, bwl_ms lease_ms)
 {
-    const bwl_settings *settings = &s->client->settings;
+    const bwl_settings *settings = &s->client->host.settings;
     bwl_fault           fault    = { 0 };
     bwl_terms           terms    = {
                      .lease_ms    = lease_ms,
@@ -160,7 +160,7 @@ static void acquire(bwl_seats *s, bwl_ms lease_ms)
         s->store = NULL;
         memcpy(s->why, fault.text, sizeof s->why);
         bwl_cohort_told(&s->cohort, s->seats, &(bwl_outcome){ .kind = BWL_STORE_REFUSED },
-                        s->client->latest);
+                        s->client->host.latest);
         return;
     }
     s->store->seats = s;
@@ -186,12 +186,14 @@ void bwl_seats_heard(bwl_lock *lock, bwl_outcome_kind kind)
 {
     bwl_seats *s = lock->seats;
 
-    if (!is_store(lock) || s->client->closing || kind == BWL_CANCELLED)
+    if (!is_store(lock) || s->client->host.closing || kind == BWL_CANCELLED)
         return; /* what is cancelled here was cancelled by the cohort */
-    bwl_outcome out = { .kind = kind, .until = lock->hold.until, .fence = lock->hold.fence };
+    bwl_outcome out = { .kind  = kind,
+                        .until = lock->base.hold.until,
+                        .fence = lock->base.hold.fence };
     if (kind != BWL_HELD)
-        memcpy(s->why, lock->why, sizeof s->why);
-    bwl_cohort_told(&s->cohort, s->seats, &out, s->client->latest);
+        memcpy(s->why, lock->base.why, sizeof s->why);
+    bwl_cohort_told(&s->cohort, s->seats, &out, s->client->host.latest);
 }
 
 /* ---- carrying out ---------------------------------------------------------------------------- */
@@ -211,7 +213,7 @@ static void tell(bwl_seats *s, const bwl_deed *deed)
     assert(lock != NULL);
     bwl_operation *operation = lock->operation;
     if (!is_good && deed->outcome.kind != BWL_QUEUED)
-        memcpy(lock->why, s->why, sizeof lock->why);
+        memcpy(lock->base.why, s->why, sizeof lock->base.why);
     bwl_lock_event(lock, bwl_deed_event(deed)); /* may free the lock, not the operation */
     if (deed->tag == 0 && operation != NULL)
         wake_driver(s->client, operation);
@@ -235,7 +237,7 @@ static void run(bwl_seats *s)
 {
     bwl_deed deed;
 
-    if (s->is_running || s->client->closing)
+    if (s->is_running || s->client->host.closing)
         return;
     s->is_running = true;
     s->pins++;
@@ -258,9 +260,9 @@ bwl_seats *bwl_seats_enter(bwl_lock *lock)
 
 void bwl_seats_leave(bwl_seats *s, const bwl_lock *lock)
 {
-    if (s->store == lock && bwl_hold_is_held(&lock->hold)) {
-        memcpy(s->why, lock->why, sizeof s->why);
-        bwl_cohort_seen(&s->cohort, lock->hold.until, lock->hold.trouble);
+    if (s->store == lock && bwl_hold_is_held(&lock->base.hold)) {
+        memcpy(s->why, lock->base.why, sizeof s->why);
+        bwl_cohort_seen(&s->cohort, lock->base.hold.until, lock->base.hold.trouble);
     }
     s->pins--;
     run(s);
@@ -268,21 +270,21 @@ void bwl_seats_leave(bwl_seats *s, const bwl_lock *lock)
 
 /* ---- those who sit --------------------------------------------------------------------------- */
 
-static int seats_prepare(bwl_lock *lock, bwl_fault *fault)
+static int seats_prepare(bwl_engine_lock *lock, bwl_fault *fault)
 {
     (void)fault; /* nothing can go wrong */
     *(part *)lock->part = (part){ 0 };
     return BWL_OK;
 }
 
-static bool seats_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+static bool seats_ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
-    bwl_seats      *s     = lock->seats;
+    bwl_seats      *s     = bwl_lock_of_engine(lock)->seats;
     bwl_seat_number n     = ((part *)lock->part)->number;
     bwl_ms          lease = lock->hold.claim.lease_ms;
 
     (void)ret_reply; /* what is told goes through the cohort, in its order */
-    if (s->client->closing)
+    if (s->client->host.closing)
         return false;
     switch ((bwl_seat_word)ask->word) {
     case SEAT_SIT: bwl_cohort_sit(&s->cohort, s->seats, n, ask->tag, lease); break;
@@ -293,6 +295,11 @@ static bool seats_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
     return false;
 }
 
+static void seats_forget(bwl_engine_lock *lock)
+{
+    give_seat(bwl_lock_of_engine(lock));
+}
+
 const bwl_engine bwl_seats_engine = {
     .scheme    = "seat",
     .protocol  = &bwl_seat_protocol,
@@ -300,30 +307,30 @@ const bwl_engine bwl_seats_engine = {
     .lock_size = sizeof(part),
     .prepare   = seats_prepare,
     .ask       = seats_ask,
-    .forget    = give_seat,
+    .forget    = seats_forget,
 };
 
 bwl_outcome_kind bwl_seats_outcome(bwl_lock *lock, bwl_outcome_kind kind)
 {
     const bwl_lock *store = bwl_lock_is_seat(lock) ? lock->seats->store : NULL;
 
-    if (kind != BWL_TIMED_OUT || store == NULL || !bwl_hold_is_sought(&store->hold))
+    if (kind != BWL_TIMED_OUT || store == NULL || !bwl_hold_is_sought(&store->base.hold))
         return kind;
     lock->saw_alien = store->saw_alien;
-    if (store->hold.trouble != BWL_UNREACHABLE && store->hold.trouble != BWL_NOT_NOW &&
-        store->hold.trouble != BWL_UNKNOWN)
+    if (store->base.hold.trouble != BWL_UNREACHABLE && store->base.hold.trouble != BWL_NOT_NOW &&
+        store->base.hold.trouble != BWL_UNKNOWN)
         return kind;
-    memcpy(lock->why, store->why, sizeof lock->why);
-    return store->hold.trouble;
+    memcpy(lock->base.why, store->base.why, sizeof lock->base.why);
+    return store->base.hold.trouble;
 }
 
 /* ---- coming ---------------------------------------------------------------------------------- */
 
 static bool may_be_met(const bwl_client *client)
 {
-    const bwl_settings *settings = &client->settings;
+    const bwl_settings *settings = &client->host.settings;
     const bwl_protocol *protocol =
-        settings->protocol != NULL ? settings->protocol : client->engine->protocol;
+        settings->protocol != NULL ? settings->protocol : client->host.engine->protocol;
 
     return protocol->listens && settings->turns_max > 1 && settings->renews;
 }

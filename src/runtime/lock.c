@@ -40,7 +40,8 @@ static void link_out(bwl_lock *lock)
 
 static const bwl_protocol *protocol_of(const bwl_client *client, const bwl_engine *engine)
 {
-    const bwl_protocol *chosen = engine == client->engine ? client->settings.protocol : NULL;
+    const bwl_protocol *chosen =
+        engine == client->host.engine ? client->host.settings.protocol : NULL;
 
     return chosen != NULL ? chosen : engine->protocol;
 }
@@ -57,7 +58,7 @@ static bool reads_wall(const bwl_hold *hold)
 int bwl_lock_new(bwl_lock **ret_lock, bwl_client *client, const char *name, const bwl_terms *terms,
                  bwl_fault *fault)
 {
-    return bwl_lock_new_in(ret_lock, client, client->engine, name, terms, fault);
+    return bwl_lock_new_in(ret_lock, client, client->host.engine, name, terms, fault);
 }
 
 int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *engine,
@@ -67,9 +68,9 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *e
     const char *wrong     = bwl_name_fault(name, name_size);
     bwl_terms   complete  = *terms;
 
-    complete.rules     = client->settings.rules;
-    complete.drift_ppm = client->settings.drift_ppm;
-    complete.replicas  = client->settings.replicas;
+    complete.rules     = client->host.settings.rules;
+    complete.drift_ppm = client->host.settings.drift_ppm;
+    complete.replicas  = client->host.settings.replicas;
     if (wrong != NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE, "%s", wrong);
     int status = bwl_check_lease(client, terms->lease_ms, fault);
@@ -81,32 +82,33 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *e
     if (lock == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
 
-    unsigned nodes = engine == client->engine ? client->nodes : 1;
-    bwl_hold_init(&lock->hold, protocol_of(client, engine), nodes, &complete);
-    lock->timer         = (bwl_timer){ .at = BWL_NEVER };
-    lock->client        = client;
-    lock->engine        = engine;
-    lock->seats         = NULL;
-    lock->meeting       = NULL;
-    lock->is_named      = false;
-    lock->previous      = NULL;
-    lock->operation     = NULL;
-    lock->part          = lock + 1;
-    lock->latest_tag    = 0;
-    lock->commanded     = 0;
-    lock->patient_until = BWL_NEVER;
-    lock->pins          = 0;
-    lock->wanted        = true;
-    lock->unawaited     = false;
-    lock->saw_alien     = false;
-    lock->reads_wall    = reads_wall(&lock->hold);
+    unsigned nodes  = engine == client->host.engine ? client->host.nodes : 1;
+    lock->base.host = &client->host;
+    bwl_hold_init(&lock->base.hold, protocol_of(client, engine), nodes, &complete);
+    lock->timer              = (bwl_timer){ .at = BWL_NEVER };
+    lock->client             = client;
+    lock->engine             = engine;
+    lock->seats              = NULL;
+    lock->meeting            = NULL;
+    lock->is_named           = false;
+    lock->previous           = NULL;
+    lock->operation          = NULL;
+    lock->base.part          = lock + 1;
+    lock->base.latest_tag    = 0;
+    lock->commanded          = 0;
+    lock->patient_until      = BWL_NEVER;
+    lock->pins               = 0;
+    lock->wanted             = true;
+    lock->base.in_background = false;
+    lock->saw_alien          = false;
+    lock->reads_wall         = reads_wall(&lock->base.hold);
     bwl_lock_hide(lock);
-    lock->why[0]    = '\0';
-    lock->name_size = (uint16_t)name_size;
-    memcpy(lock->name, name, name_size + 1);
+    lock->base.why[0]    = '\0';
+    lock->base.name_size = (uint16_t)name_size;
+    memcpy(lock->base.name, name, name_size + 1);
     link_in(client, lock);
 
-    status = engine->prepare(lock, fault);
+    status = engine->prepare(&lock->base, fault);
     if (status < 0) {
         link_out(lock);
         free(lock);
@@ -118,17 +120,17 @@ int bwl_lock_new_in(bwl_lock **ret_lock, bwl_client *client, const bwl_engine *e
 
 static void free_if_done(bwl_lock *lock)
 {
-    bool sought = lock->hold.state != BWL_HOLD_IDLE;
+    bool sought = lock->base.hold.state != BWL_HOLD_IDLE;
 
-    if (lock->pins > 0 || lock->wanted || (sought && lock->hold.state != BWL_HOLD_OVER))
+    if (lock->pins > 0 || lock->wanted || (sought && lock->base.hold.state != BWL_HOLD_OVER))
         return;
     assert(lock->operation == NULL);
     bwl_timers_set(&lock->client->timers, &lock->timer, BWL_NEVER);
     bwl_named_remove(&lock->client->named, lock);
-    lock->engine->forget(lock);
+    lock->engine->forget(&lock->base);
     link_out(lock);
     bwl_lanes_part(lock->meeting);
-    explicit_bzero(&lock->hold.claim, sizeof lock->hold.claim);
+    explicit_bzero(&lock->base.hold.claim, sizeof lock->base.hold.claim);
     free(lock);
 }
 
@@ -152,9 +154,9 @@ void bwl_lock_unpin(bwl_lock *lock)
 
 /* Does what happens now have a part in what the caller will be told?  What becomes of a lock that
  * he has heard of, or of an attempt that has failed already, is no reason for that. */
-static bool is_at_stake(const bwl_hold *hold)
+bool bwl_lock_takes_error(const bwl_lock *lock)
 {
-    switch (hold->state) {
+    switch (lock->base.hold.state) {
     case BWL_HOLD_IDLE:
     case BWL_HOLD_ACQUIRING:
     case BWL_HOLD_SETTLING:
@@ -177,17 +179,12 @@ void bwl_lock_says(bwl_lock *lock, const char *format, ...)
 {
     va_list arguments;
 
-    if (!is_at_stake(&lock->hold))
+    if (!bwl_lock_takes_error(lock))
         return;
     va_start(arguments, format);
-    (void)vsnprintf(lock->why, sizeof lock->why, format, arguments); /* cutting is meant */
+    (void)vsnprintf(lock->base.why, sizeof lock->base.why, format,
+                    arguments); /* cutting is meant */
     va_end(arguments);
-}
-
-void bwl_lock_says_nothing(bwl_lock *lock)
-{
-    if (is_at_stake(&lock->hold))
-        lock->why[0] = '\0';
 }
 
 /* ---- carrying out ---------------------------------------------------------------------------- */
@@ -200,7 +197,7 @@ static void end_operation(bwl_lock *lock, bwl_outcome_kind kind)
 
     if (lock->seats != NULL)
         kind = bwl_seats_outcome(lock, kind);
-    if (lock->unawaited && operation == NULL)
+    if (lock->base.in_background && operation == NULL)
         bwl_unawaited_ended(lock, kind);
     lock->operation = NULL;
     if (lock->seats != NULL)
@@ -220,8 +217,8 @@ static bwl_random fresh_bits(bwl_lock *lock)
 
     /* Without random bits no attempt could be made, and a hold could not even pause: the kernel
      * gives them always, once it has booted. */
-    bool needed = lock->hold.protocol->uses_token;
-    bool drawn  = !needed || bwl_entropy_draw(&lock->client->entropy, &fresh);
+    bool needed = lock->base.hold.protocol->uses_token;
+    bool drawn  = !needed || bwl_entropy_draw(&lock->client->host.entropy, &fresh);
     assert(drawn);
     (void)drawn;
     return fresh;
@@ -237,14 +234,15 @@ static bwl_ms now_of_caller(bwl_lock *lock)
 {
     bwl_ms now = bwl_client_now(lock->client);
 
-    return bwl_hold_left(&lock->hold, now) == 1 ? lock->hold.until : now;
+    return bwl_hold_left(&lock->base.hold, now) == 1 ? lock->base.hold.until : now;
 }
 
 /* Where nothing ends by itself, no moment is counted from when it is given back. */
 static bwl_ms now_of_release(bwl_lock *lock)
 {
-    return lock->client->engine->has_lease || lock->hold.until != BWL_NEVER ? now_of_caller(lock)
-                                                                            : lock->client->latest;
+    return lock->client->host.engine->has_lease || lock->base.hold.until != BWL_NEVER
+               ? now_of_caller(lock)
+               : lock->client->host.latest;
 }
 
 /* `ev` lacks the random bits and the time of day. */
@@ -256,7 +254,7 @@ static void happened(bwl_lock *lock, bwl_event *ev)
     ev->fresh   = fresh_bits(lock);
     ev->wall_ns = lock->reads_wall ? bwl_clock_wall_ns() : 0;
     bwl_lock_pin(lock);
-    bwl_hold_event(&lock->hold, ev, &fx);
+    bwl_hold_event(&lock->base.hold, ev, &fx);
     step(lock, &fx);
     bwl_lock_unpin(lock);
 }
@@ -265,11 +263,11 @@ void bwl_lock_disown(bwl_lock *lock)
 {
     bwl_effects fx;
 
-    if (!bwl_hold_is_held(&lock->hold))
+    if (!bwl_hold_is_held(&lock->base.hold))
         return;
     bwl_no_effects(&fx);
     bwl_lock_pin(lock);
-    bwl_hold_disown(&lock->hold, bwl_client_now(lock->client), &fx);
+    bwl_hold_disown(&lock->base.hold, bwl_client_now(lock->client), &fx);
     step(lock, &fx);
     bwl_lock_unpin(lock);
 }
@@ -281,12 +279,12 @@ static void patience_is_over(bwl_lock *lock, bwl_ms now)
     bwl_effects fx;
 
     if (lock->engine->withdraw != NULL)
-        lock->engine->withdraw(lock);
-    if (now < bwl_hold_told_by(&lock->hold))
+        lock->engine->withdraw(&lock->base);
+    if (now < bwl_hold_told_by(&lock->base.hold))
         return;
     bwl_no_effects(&fx);
-    bwl_lock_says(lock, "no answer within %lld ms", (long long)lock->hold.terms.answer_ms);
-    bwl_hold_time_up(&lock->hold, now, &fx);
+    bwl_lock_says(lock, "no answer within %lld ms", (long long)lock->base.hold.terms.answer_ms);
+    bwl_hold_time_up(&lock->base.hold, now, &fx);
     step(lock, &fx);
 }
 
@@ -306,11 +304,11 @@ void bwl_lock_event(bwl_lock *lock, bwl_event ev)
 static void put(bwl_lock *lock, const bwl_ask *ask)
 {
     bwl_event reply = {
-        .kind = BWL_REPLY, .tag = ask->tag, .node = ask->node, .now = lock->client->latest
+        .kind = BWL_REPLY, .tag = ask->tag, .node = ask->node, .now = lock->client->host.latest
     };
 
-    lock->latest_tag = ask->tag;
-    if (lock->engine->ask(lock, ask, &reply))
+    lock->base.latest_tag = ask->tag;
+    if (lock->engine->ask(&lock->base, ask, &reply))
         happened(lock, &reply);
 }
 
@@ -322,16 +320,16 @@ static void put_all(bwl_lock *lock, const bwl_effects *fx)
     unsigned commanded = fx->asks_count > 0 ? ++lock->commanded : lock->commanded;
 
     for (unsigned i = 0; i < fx->asks_count; i++)
-        if (lock->client->nodes <= 1 || lock->commanded == commanded)
+        if (lock->client->host.nodes <= 1 || lock->commanded == commanded)
             put(lock, &fx->asks[i]);
 }
 
 static bwl_ms patient_until(const bwl_lock *lock)
 {
-    bwl_ms unsent_by = bwl_hold_unsent_by(&lock->hold);
-    bwl_ms told_by   = bwl_hold_told_by(&lock->hold);
+    bwl_ms unsent_by = bwl_hold_unsent_by(&lock->base.hold);
+    bwl_ms told_by   = bwl_hold_told_by(&lock->base.hold);
 
-    return unsent_by > lock->client->latest ? bwl_sooner(unsent_by, told_by) : told_by;
+    return unsent_by > lock->client->host.latest ? bwl_sooner(unsent_by, told_by) : told_by;
 }
 
 /* Does what the machine wants.  The lock is pinned. */
@@ -344,7 +342,7 @@ static void step(bwl_lock *lock, const bwl_effects *fx)
     bwl_client_alarm(lock->client, &lock->timer, bwl_sooner(wake, lock->patient_until));
     if (fx->outcome.kind != BWL_PENDING)
         end_operation(lock, fx->outcome.kind);
-    if (lock->is_out)
+    if (lock->face.is_out)
         bwl_lock_show(lock);
     put_all(lock, fx);
     if (seats != NULL)
@@ -370,7 +368,7 @@ void bwl_lock_acquire(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
     bwl_no_effects(&fx);
     begin(lock, operation, BWL_ACQUIRE);
     bwl_ms give_up_at = wait_ms < 0 ? now + wait_ms : bwl_later(now, wait_ms);
-    bwl_hold_acquire(&lock->hold, &fresh, moment(lock, now), give_up_at, &fx);
+    bwl_hold_acquire(&lock->base.hold, &fresh, moment(lock, now), give_up_at, &fx);
     step(lock, &fx);
     bwl_lock_unpin(lock);
 }
@@ -381,8 +379,8 @@ void bwl_lock_extend(bwl_lock *lock, bwl_operation *operation, bwl_ms lease_ms)
 
     bwl_no_effects(&fx);
     begin(lock, operation, BWL_EXTEND);
-    if (bwl_hold_is_held(&lock->hold)) {
-        bwl_hold_extend(&lock->hold, now_of_caller(lock), lease_ms, &fx);
+    if (bwl_hold_is_held(&lock->base.hold)) {
+        bwl_hold_extend(&lock->base.hold, now_of_caller(lock), lease_ms, &fx);
         step(lock, &fx);
     } else {
         end_operation(lock, BWL_LOST);
@@ -395,10 +393,10 @@ static void give_back(bwl_lock *lock)
 {
     bwl_effects fx;
 
-    if (lock->hold.state != BWL_HOLD_DISOWNED)
+    if (lock->base.hold.state != BWL_HOLD_DISOWNED)
         return;
     bwl_no_effects(&fx);
-    bwl_hold_give_back(&lock->hold, moment(lock, bwl_client_now(lock->client)), &fx);
+    bwl_hold_give_back(&lock->base.hold, moment(lock, bwl_client_now(lock->client)), &fx);
     step(lock, &fx);
 }
 
@@ -409,8 +407,8 @@ void bwl_lock_release(bwl_lock *lock, bwl_operation *operation)
     bwl_no_effects(&fx);
     bwl_lock_take_back(lock);
     begin(lock, operation, BWL_RELEASE);
-    if (bwl_hold_is_held(&lock->hold)) {
-        bwl_hold_release(&lock->hold, moment(lock, now_of_release(lock)), &fx);
+    if (bwl_hold_is_held(&lock->base.hold)) {
+        bwl_hold_release(&lock->base.hold, moment(lock, now_of_release(lock)), &fx);
         step(lock, &fx);
     } else {
         end_operation(lock, BWL_LOST);
@@ -430,8 +428,8 @@ void bwl_lock_yield(bwl_lock *lock, bwl_operation *operation, bwl_ms wait_ms)
     bwl_no_effects(&fx);
     begin(lock, operation, BWL_ACQUIRE);
     operation->yields = true;
-    if (bwl_hold_is_held(&lock->hold)) {
-        bwl_hold_yield(&lock->hold, &fresh, moment(lock, now), bwl_later(now, wait_ms), &fx);
+    if (bwl_hold_is_held(&lock->base.hold)) {
+        bwl_hold_yield(&lock->base.hold, &fresh, moment(lock, now), bwl_later(now, wait_ms), &fx);
         step(lock, &fx);
     } else {
         end_operation(lock, BWL_LOST);
@@ -453,7 +451,7 @@ void bwl_lock_cancel(bwl_operation *operation)
         return;
     }
     bwl_lock_pin(lock);
-    bwl_hold_cancel(&lock->hold, bwl_client_now(lock->client), &fx);
+    bwl_hold_cancel(&lock->base.hold, bwl_client_now(lock->client), &fx);
     step(lock, &fx);
     bwl_lock_unpin(lock);
 }
@@ -476,22 +474,22 @@ static void end_look(bwl_lock *lock, bool is_done)
 
 void bwl_lock_look(bwl_lock *lock, bwl_operation *operation)
 {
-    bool (*look)(bwl_lock *) = lock->client->engine->look;
+    const bwl_engine *engine = lock->client->host.engine;
 
     begin_look(lock, operation);
-    end_look(lock, look == NULL || look(lock));
+    end_look(lock, engine->look == NULL || engine->look(&lock->base));
 }
 
 void bwl_lock_step(bwl_lock *lock, bwl_operation *operation, bwl_section *section)
 {
     begin_look(lock, operation);
-    end_look(lock, lock->client->engine->step(lock, section));
+    end_look(lock, lock->client->host.engine->step(&lock->base, section));
 }
 
 void bwl_lock_break(bwl_lock *lock, bwl_operation *operation)
 {
     begin_look(lock, operation);
-    end_look(lock, lock->client->engine->break_seen(lock));
+    end_look(lock, lock->client->host.engine->break_seen(&lock->base));
 }
 
 void bwl_lock_looked(bwl_lock *lock)

@@ -14,15 +14,15 @@
 
 static void woken(bwl_client *client)
 {
-    if (client->engine->woken != NULL)
-        client->engine->woken(client);
+    if (client->host.engine->woken != NULL)
+        client->host.engine->woken(&client->host);
 }
 
 static void flush(bwl_client *client)
 {
-    client->kept_since = 0;
-    if (client->engine->flush != NULL)
-        client->engine->flush(client);
+    client->host.coalescing.since = 0;
+    if (client->host.engine->flush != NULL)
+        client->host.engine->flush(&client->host);
 }
 
 static void ring(bwl_client *client, bwl_timer *timer)
@@ -38,27 +38,27 @@ static void ring(bwl_client *client, bwl_timer *timer)
  * renewal at about the same time: what they ask goes out together, the earliest first. */
 static void ring_due(bwl_client *client)
 {
-    bwl_timer *timer = bwl_timers_take_due(&client->timers, client->latest);
+    bwl_timer *timer = bwl_timers_take_due(&client->timers, client->host.latest);
 
     if (timer == NULL)
         return;
-    client->gathers = true;
-    for (; timer != NULL; timer = bwl_timers_take_due(&client->timers, client->latest))
+    client->host.coalescing.is_on = true;
+    for (; timer != NULL; timer = bwl_timers_take_due(&client->timers, client->host.latest))
         ring(client, timer);
-    client->gathers = false;
+    client->host.coalescing.is_on = false;
     flush(client);
 }
 
 /* The short way: see engine->await. */
 static bool await(bwl_client *client, bwl_ms until)
 {
-    if (client->engine->await == NULL || client->pending == 0 || client->dispatchers > 0)
+    if (client->host.engine->await == NULL || client->host.pending == 0 || client->dispatchers > 0)
         return false;
     client->driving      = true;
     client->drives_until = 0; /* it looks at the timers soon enough by itself */
-    bool done            = client->engine->await(client, until);
+    bool done            = client->host.engine->await(&client->host, until);
     client->driving      = false;
-    client->driven_at    = client->latest;
+    client->driven_at    = client->host.latest;
     return done;
 }
 
@@ -67,7 +67,7 @@ int bwl_client_drive(bwl_client *client, bwl_ms until, bwl_fault *fault)
     bwl_ready ready[BWL_READY_MAX];
 
     assert(!client->driving);
-    int status = bwl_reactor_open(&client->reactor, fault);
+    int status = bwl_reactor_open(&client->host.reactor, fault);
     if (status < 0) {
         (void)bwl_client_now(client);
         ring_due(client); /* a wait has its end, also when nothing can be waited for */
@@ -84,7 +84,7 @@ int bwl_client_drive(bwl_client *client, bwl_ms until, bwl_fault *fault)
     client->drives_until = at;
     bwl_client_unlock(client);
     bwl_ms wait_ms = at == BWL_NEVER ? BWL_NEVER : at > now ? at - now : 0;
-    int    count   = bwl_reactor_wait(&client->reactor, wait_ms, ready);
+    int    count   = bwl_reactor_wait(&client->host.reactor, wait_ms, ready);
     bwl_client_lock(client);
     client->driving   = false;
     client->driven_at = bwl_client_now(client);
@@ -102,22 +102,22 @@ int bwl_client_drive(bwl_client *client, bwl_ms until, bwl_fault *fault)
 bool bwl_can_keep(const bwl_client *client)
 {
     return client->keeper != NULL && client->bell == NULL && !client->driving &&
-           client->dispatchers == 0 && !client->gathers && !client->closing;
+           client->dispatchers == 0 && !client->host.coalescing.is_on && !client->host.closing;
 }
 
 void bwl_gather(bwl_client *client)
 {
-    client->gathers = client->pending > 0 && bwl_can_keep(client);
+    client->host.coalescing.is_on = client->host.pending > 0 && bwl_can_keep(client);
 }
 
 void bwl_gathered(bwl_client *client)
 {
-    if (!client->gathers)
+    if (!client->host.coalescing.is_on)
         return;
-    client->gathers = false;
-    if (client->kept_since != 0)
+    client->host.coalescing.is_on = false;
+    if (client->host.coalescing.since != 0)
         return;
-    client->kept_since = client->latest;
+    client->host.coalescing.since = client->host.latest;
     bwl_keeper_nudge(client);
 }
 
@@ -192,7 +192,7 @@ void bwl_call(bwl_client *client, bwl_sleeper *sleeper)
     sleeper->called    = true;
     sleeper->next_call = client->calls;
     client->calls      = sleeper;
-    client->called++;
+    client->host.coalescing.expected++;
 }
 
 size_t bwl_take_calls(bwl_client *client, pthread_cond_t *ret_conds[BWL_CALLS_MAX])
@@ -220,8 +220,8 @@ static void has_come(bwl_client *client, bwl_sleeper *sleeper)
             *s = sleeper->next_call;
             break;
         }
-    client->called--;
-    if (client->called == 0)
+    client->host.coalescing.expected--;
+    if (client->host.coalescing.expected == 0)
         flush(client);
 }
 
@@ -288,7 +288,7 @@ static void tell_bell(bwl_client *client)
 
 void bwl_hand_over(bwl_client *client)
 {
-    if (client->driving || client->called > 0)
+    if (client->driving || client->host.coalescing.expected > 0)
         return; /* whoever was called hands over when he leaves */
     if (client->sleepers != NULL) {
         bwl_call(client, client->sleepers);
@@ -303,12 +303,12 @@ int bwl_client_wait(bwl_client *client, bwl_operation *operation, bwl_ms until, 
 {
     int status = BWL_OK;
 
-    if (client->kept_since != 0)
+    if (client->host.coalescing.since != 0)
         flush(client); /* whoever waits sends what was kept, however short the wait is */
     while (operation->ended == BWL_PENDING && status == BWL_OK) {
         if (until != BWL_NEVER && until <= bwl_client_now(client))
             status = BWL_STATUS_TIMEOUT;
-        else if (client->driving || client->called > 0)
+        else if (client->driving || client->host.coalescing.expected > 0)
             status = sleep_for(client, operation, until, fault);
         else
             status = bwl_client_drive(client, until, fault);

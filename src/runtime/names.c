@@ -21,7 +21,7 @@ uint32_t bwl_name_hash(const char *name, size_t size)
 
 static uint32_t hash_of(const bwl_lock *lock)
 {
-    return bwl_name_hash(lock->name, lock->name_size);
+    return bwl_name_hash(lock->base.name, lock->base.name_size);
 }
 
 static void put(bwl_lock **chains, size_t chains_count, bwl_lock *lock)
@@ -86,7 +86,8 @@ bwl_lock *bwl_named_find(const bwl_named *named, const char *name, size_t size)
     if (named->count == 0)
         return NULL;
     bwl_lock *lock = named->chains[bwl_name_hash(name, size) % named->chains_count];
-    while (lock != NULL && (lock->name_size != size || memcmp(lock->name, name, size) != 0))
+    while (lock != NULL &&
+           (lock->base.name_size != size || memcmp(lock->base.name, name, size) != 0))
         lock = lock->next_named;
     return lock;
 }

@@ -33,7 +33,7 @@ void bwl_pool_close(bwl_pool *pool)
 {
     for (unsigned i = 0; i < BWL_POOL_MAX; i++)
         close_place(&pool->places[i]);
-    if (bwl_forked(&pool->first->guard))
+    if (bwl_forked(&pool->first->host.guard))
         return; /* a thread that waits in the parent would never leave the condition here */
     (void)pthread_cond_destroy(&pool->cond);
     (void)pthread_mutex_destroy(&pool->mutex);
@@ -46,7 +46,7 @@ static int open_place(bwl_pool *pool, bwl_pool_place *place, bwl_fault *fault)
     int status = bwl_client_share(&place->client, pool->first);
     if (status < 0)
         return bwl_fail(fault, (bwl_status)status, "cannot open a connection for an update");
-    place->client->takes_no_locks = true;
+    place->client->host.takes_no_locks = true;
     bwl_client_lock(place->client);
     status = bwl_lock_new(&place->lock, place->client, LOCK_NAME, &terms, fault);
     bwl_client_unlock(place->client);
@@ -100,11 +100,11 @@ int bwl_pool_take(bwl_pool *pool, bwl_ms until, bwl_pool_place **ret_place, bwl_
     int             status = BWL_OK;
     bwl_pool_place *place;
 
-    if (pool->first->engine->step == NULL)
+    if (pool->first->host.engine->step == NULL)
         return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
                         "%s: updates no keys: use redis://, unix:// or redis+sentinel://, or with "
                         "TLS rediss:// or rediss+sentinel://",
-                        pool->first->engine->scheme);
+                        pool->first->host.engine->scheme);
     (void)pthread_mutex_lock(&pool->mutex);
     while ((place = find(pool)) == NULL && status == BWL_OK)
         if (!await(pool, until))

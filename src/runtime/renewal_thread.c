@@ -32,14 +32,14 @@ static bwl_ms due_at(bwl_client *client)
 {
     if (client->driving || client->sleepers != NULL)
         return BWL_NEVER; /* others are there */
-    if (client->kept_since != 0)
-        return bwl_later(client->kept_since, READ_AFTER_MS);
-    if (client->pending > client->unawaited.read_late)
+    if (client->host.coalescing.since != 0)
+        return bwl_later(client->host.coalescing.since, READ_AFTER_MS);
+    if (client->host.pending > client->unawaited.read_late)
         return bwl_later(client->driven_at, READ_AFTER_MS);
     if (client->unawaited.read_late > 0)
         return bwl_sooner(bwl_client_next_at(client),
                           bwl_later(client->unawaited.late_since, WATCH_AFTER_MS));
-    if (client->watches && client->locks_count > 0)
+    if (client->host.watches && client->locks_count > 0)
         return bwl_sooner(bwl_client_next_at(client), bwl_later(client->driven_at, WATCH_AFTER_MS));
     return bwl_client_next_at(client);
 }
@@ -104,7 +104,7 @@ void bwl_keeper_stop(bwl_client *client)
         keeper->stops = true;
         pthread_cond_signal(&keeper->cond);
         if (client->driving)
-            bwl_reactor_wake(&client->reactor);
+            bwl_reactor_wake(&client->host.reactor);
     }
     bwl_client_unlock(client);
     if (keeper == NULL)

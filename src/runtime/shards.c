@@ -12,7 +12,7 @@ enum { ONE_MORE = 1u << 8, LANE_OF = ONE_MORE - 1 };
 void bwl_lanes_init(bwl_lanes *lanes, bwl_client *first)
 {
     /* Without a keeper, whoever is inside a call drives what all have; but only in his own lane. */
-    bool may_share = first->engine->share != NULL && first->settings.keeps;
+    bool may_share = first->host.engine->share != NULL && first->host.settings.keeps;
 
     for (unsigned i = 0; i < BWL_LANES_MAX; i++)
         atomic_init(&lanes->lanes[i], i == 0 ? first : NULL);
@@ -45,7 +45,7 @@ void bwl_lanes_keep_to_first(bwl_lanes *lanes)
  * as dear as half a mutex. */
 static bool is_counted(const bwl_client *lane)
 {
-    return lane->engine->share != NULL;
+    return lane->host.engine->share != NULL;
 }
 
 void bwl_lane_enter(bwl_client *lane)

@@ -13,7 +13,7 @@
  * corpus/url.
  */
 #include "core/text.h"
-#include "runtime/settings.h"
+#include "engine/settings.h"
 #include "base/url.h"
 #include "engine/redis/wire/key.h"
 

@@ -20,7 +20,7 @@ REDIS = ["src/engine/redis", "src/engine/redis/topology", "src/engine/redis/sess
 ENGINES = ["src/engine/file", "src/engine/thread", *REDIS]
 MACHINE = ["src/lock", *PURE]
 LAB = [f"lab/{folder}" for folder in ("base", "model", "world", "mutant", "search", "scenario", "report", "replay")]
-LIBRARY = ["src/runtime", *ENGINES, *BELOW_ENGINES]
+LIBRARY = ["src/runtime", "src/engine", *ENGINES, *BELOW_ENGINES]
 MODULE_MAY_INCLUDE = {
     "src/core": [],
     "src/protocol/store": ["src/core"],
@@ -30,13 +30,14 @@ MODULE_MAY_INCLUDE = {
     "src/base": ["src/core"],
     "src/net": ["src/net/tls", "src/base", "src/core"],
     "src/net/tls": ["src/base", "src/core"],
-    "src/engine/file": BELOW_ENGINES,
-    "src/engine/thread": BELOW_ENGINES,
+    "src/engine": BELOW_ENGINES,
+    "src/engine/file": ["src/engine", *BELOW_ENGINES],
+    "src/engine/thread": ["src/engine", *BELOW_ENGINES],
     "src/engine/redis/wire": ["src/lock", *PURE],
-    "src/engine/redis/session": ["src/engine/redis/wire", *BELOW_ENGINES],
-    "src/engine/redis/topology": ["src/engine/redis/session", "src/engine/redis/wire", *BELOW_ENGINES],
-    "src/engine/redis": [*REDIS, *BELOW_ENGINES],
-    "src/runtime": BELOW_ENGINES,
+    "src/engine/redis/session": ["src/engine/redis/wire", "src/engine", *BELOW_ENGINES],
+    "src/engine/redis/topology": ["src/engine/redis/session", "src/engine/redis/wire", "src/engine", *BELOW_ENGINES],
+    "src/engine/redis": [*REDIS, "src/engine", *BELOW_ENGINES],
+    "src/runtime": ["src/engine", *BELOW_ENGINES],
     # The api module is the other side of the public headers: it must see what it implements.
     "src/api": ["include", *LIBRARY],
     "include": [],
@@ -61,13 +62,8 @@ MODULE_MAY_INCLUDE = {
 # Arrows that the table above forbids and that are still there. This list may only become shorter: an arrow that is
 # gone from the sources must go from here too.
 OWED = {
-    ("src/engine/file", "src/runtime"),
-    ("src/engine/thread", "src/runtime"),
-    ("src/engine/redis", "src/runtime"),
     ("src/engine/redis/session", "src/engine/redis"),
     ("src/engine/redis/session", "src/engine/redis/topology"),
-    ("src/engine/redis/session", "src/runtime"),
-    ("src/engine/redis/topology", "src/runtime"),
 }
 
 # Protocols know nothing of each other. A file belongs to the protocol whose name its own begins with. The files that

@@ -154,7 +154,7 @@ static unsigned standing_of(bowline_client *client)
 
     bwl_client_lock(client->inner);
     for (const bwl_lock *l = client->inner->locks; l != NULL; l = l->next)
-        count += l->hold.state == BWL_HOLD_QUEUED && strcmp(l->name, engine_lock()) == 0;
+        count += l->base.hold.state == BWL_HOLD_QUEUED && strcmp(l->base.name, engine_lock()) == 0;
     bwl_client_unlock(client->inner);
     return count;
 }

@@ -2,7 +2,9 @@
  * test_file_queue.c -- processes in the queue of one lock file: their order, what becomes of it
  * when some are killed or stopped, and how soon the next one knows.
  */
-#include "runtime/engines.h"
+#include "api/engines.h"
+#include "runtime/client.h"
+#include "api/engines.h"
 #include "engine/file/ticket.h"
 #include "protocol/store/local.h"
 #include "tests/unit/file_fixture.h"
@@ -136,7 +138,7 @@ static void test_file_queue_of_a_crowd_is_served_in_order(void **state)
 
 static unsigned tries;
 
-static bool count_tries(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+static bool count_tries(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
     tries += ask->word == LOCAL_TRY;
     return bwl_file_engine.ask(lock, ask, ret_reply);
@@ -203,8 +205,8 @@ static void test_file_queue_a_killed_holder_is_told_and_not_polled_for(void **st
 
     assert_true(killed_ms != MAP_FAILED);
     counting.ask = count_tries;
-    assert_int_equal(bwl_client_open(&counted, &asked, false, url, &fault), BWL_OK);
-    counted->engine = &counting;
+    assert_int_equal(bwl_client_open(&counted, bwl_engines, &asked, false, url, &fault), BWL_OK);
+    counted->host.engine = &counting;
     for (unsigned i = 0; i < 5; i++) {
         int64_t took_ms = wait_for_the_dead(counted, killed_ms);
         best_ms         = took_ms < best_ms ? took_ms : best_ms;

@@ -3,6 +3,7 @@
  * counter and its channel are where its slot is, and a waiter hears the node that has it.
  */
 #include "runtime/client.h"
+#include "api/engines.h"
 #include "runtime/loop.h"
 #include "tests/lib/cluster.h"
 #include "tests/lib/testing.h"
@@ -72,10 +73,10 @@ static void drive_until(bwl_client *client, bwl_hold_state state, uint32_t attem
     bwl_fault fault;
     bwl_ms    end = bwl_client_now(client) + PATIENCE_MS;
 
-    while ((lock->hold.state != state || lock->hold.claim.attempt < attempts) &&
+    while ((lock->base.hold.state != state || lock->base.hold.claim.attempt < attempts) &&
            bwl_client_now(client) < end)
         assert_int_equal(bwl_client_drive(client, bwl_client_now(client) + 20, &fault), BWL_OK);
-    assert_int_equal(lock->hold.state, state);
+    assert_int_equal(lock->base.hold.state, state);
 }
 
 /* Its next attempt is put off for ever: only a push can bring it. */
@@ -91,22 +92,22 @@ static void test_redisson_waiter_in_a_cluster_is_woken_by_its_node(void **state)
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "%s", cluster_name_at(i, 2));
-        assert_int_equal(bwl_client_open(&client, &nothing, false, url_of("redisson"), &fault),
+        assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, url_of("redisson"), &fault),
                          BWL_OK);
         bwl_client_lock(client);
         const bwl_terms terms = { .lease_ms    = LEASE_MS,
                                   .max_hold_ms = BWL_NEVER,
-                                  .answer_ms   = client->settings.answer_ms,
-                                  .rules       = client->settings.rules };
+                                  .answer_ms   = client->host.settings.answer_ms,
+                                  .rules       = client->host.settings.rules };
         (void)server_ask(nodes->nodes[i], "HSET %s other:1 1", name);
         assert_int_equal(bwl_lock_new(&lock, client, name, &terms, &fault), BWL_OK);
         bwl_lock_acquire(lock, &operation, BWL_NEVER);
         drive_until(client, BWL_HOLD_WAITING, 2, lock);
-        lock->hold.look_at = BWL_NEVER;
-        uint32_t attempt   = lock->hold.claim.attempt;
+        lock->base.hold.look_at = BWL_NEVER;
+        uint32_t attempt   = lock->base.hold.claim.attempt;
         (void)server_ask(nodes->nodes[i], "DEL %s", name);
         drive_until(client, BWL_HOLD_HELD, attempt + 1, lock);
-        assert_int_equal(lock->hold.claim.attempt, attempt + 1);
+        assert_int_equal(lock->base.hold.claim.attempt, attempt + 1);
         bwl_client_unlock(client);
         bwl_client_close(client);
         (void)server_ask(nodes->nodes[i], "DEL %s", name);

@@ -5,6 +5,7 @@
  * The Java library itself is beside it in tests/interop/rlock.py.
  */
 #include "runtime/client.h"
+#include "api/engines.h"
 #include "runtime/loop.h"
 #include "tests/lib/server.h"
 #include "tests/lib/testing.h"
@@ -312,12 +313,12 @@ static void drive_until(bwl_client     *client, bool (*is_so)(const bwl_lock *lo
 
 static bool has_tried_twice(const bwl_lock *lock)
 {
-    return lock->hold.state == BWL_HOLD_WAITING && lock->hold.claim.attempt >= 2;
+    return lock->base.hold.state == BWL_HOLD_WAITING && lock->base.hold.claim.attempt >= 2;
 }
 
 static bool is_held(const bwl_lock *lock)
 {
-    return lock->hold.state == BWL_HOLD_HELD;
+    return lock->base.hold.state == BWL_HOLD_HELD;
 }
 
 /* Its next attempt is put off for ever: only a push can bring it. */
@@ -334,23 +335,23 @@ static void test_redisson_waiter_is_woken_by_the_server_alone(void **state)
     (void)state;
     (void)snprintf(url, sizeof url, "%s?profile=redisson", redis->tcp_url);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        assert_int_equal(bwl_client_open(&client, &nothing, false, url, &fault), BWL_OK);
+        assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, url, &fault), BWL_OK);
         bwl_client_lock(client);
         const bwl_terms terms = { .lease_ms    = LEASE_MS,
                                   .max_hold_ms = BWL_NEVER,
-                                  .answer_ms   = client->settings.answer_ms,
-                                  .rules       = client->settings.rules };
+                                  .answer_ms   = client->host.settings.answer_ms,
+                                  .rules       = client->host.settings.rules };
         (void)server_ask(redis, "HSET nightly " OTHERS " 1");
         if (strcmp(ends[i], "PING") == 0) /* it ends by itself */
             (void)server_ask(redis, "PEXPIRE nightly %d", PATIENCE_MS / 2);
         assert_int_equal(bwl_lock_new(&lock, client, "nightly", &terms, &fault), BWL_OK);
         bwl_lock_acquire(lock, &operation, BWL_NEVER);
         drive_until(client, has_tried_twice, lock);
-        lock->hold.look_at = BWL_NEVER;
-        uint32_t attempt   = lock->hold.claim.attempt;
+        lock->base.hold.look_at = BWL_NEVER;
+        uint32_t attempt   = lock->base.hold.claim.attempt;
         (void)server_ask(redis, "%s", ends[i]);
         drive_until(client, is_held, lock);
-        assert_int_equal(lock->hold.claim.attempt, attempt + 1);
+        assert_int_equal(lock->base.hold.claim.attempt, attempt + 1);
         assert_is_field_of_ours(field());
         bwl_client_unlock(client);
         bwl_client_close(client);

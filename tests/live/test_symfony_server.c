@@ -6,6 +6,7 @@
  * tests/interop/symfony.py.
  */
 #include "runtime/client.h"
+#include "api/engines.h"
 #include "runtime/loop.h"
 #include "tests/lib/server.h"
 #include "tests/lib/symfony_scripts.h"
@@ -207,12 +208,12 @@ static void drive_until(bwl_client     *client, bool (*is_so)(const bwl_lock *lo
 
 static bool has_tried_twice(const bwl_lock *lock)
 {
-    return lock->hold.state == BWL_HOLD_WAITING && lock->hold.claim.attempt >= 2;
+    return lock->base.hold.state == BWL_HOLD_WAITING && lock->base.hold.claim.attempt >= 2;
 }
 
 static bool is_held(const bwl_lock *lock)
 {
-    return lock->hold.state == BWL_HOLD_HELD;
+    return lock->base.hold.state == BWL_HOLD_HELD;
 }
 
 static const char delete_it[] = "EVAL '" SYMFONY_DELETE "' 1 nightly " OTHERS;
@@ -231,12 +232,12 @@ static void test_symfony_waiter_is_woken_by_the_server_alone(void **state)
     (void)state;
     (void)snprintf(url, sizeof url, "%s?profile=symfony", redis->tcp_url);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        assert_int_equal(bwl_client_open(&client, &nothing, false, url, &fault), BWL_OK);
+        assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, url, &fault), BWL_OK);
         bwl_client_lock(client);
         const bwl_terms terms          = { .lease_ms    = LEASE_MS,
                                            .max_hold_ms = BWL_NEVER,
-                                           .answer_ms   = client->settings.answer_ms,
-                                           .rules       = client->settings.rules };
+                                           .answer_ms   = client->host.settings.answer_ms,
+                                           .rules       = client->host.settings.rules };
         bool            ends_by_itself = strcmp(ends[i], "PING") == 0;
         assert_string_equal(server_ask(redis, "EVAL '%s' 1 nightly 1.5 " OTHERS " %d", SYMFONY_SAVE,
                                        ends_by_itself ? PATIENCE_MS / 2 : LEASE_MS),
@@ -244,11 +245,11 @@ static void test_symfony_waiter_is_woken_by_the_server_alone(void **state)
         assert_int_equal(bwl_lock_new(&lock, client, "nightly", &terms, &fault), BWL_OK);
         bwl_lock_acquire(lock, &operation, BWL_NEVER);
         drive_until(client, has_tried_twice, lock);
-        lock->hold.look_at = BWL_NEVER;
-        uint32_t attempt   = lock->hold.claim.attempt;
+        lock->base.hold.look_at = BWL_NEVER;
+        uint32_t attempt   = lock->base.hold.claim.attempt;
         (void)server_ask(redis, "%s", ends[i]);
         drive_until(client, is_held, lock);
-        assert_int_equal(lock->hold.claim.attempt, attempt + 1);
+        assert_int_equal(lock->base.hold.claim.attempt, attempt + 1);
         assert_is_set_of_ours(server_ask(redis, "ZRANGE nightly 0 -1"));
         bwl_client_unlock(client);
         bwl_client_close(client);

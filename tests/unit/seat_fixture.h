@@ -5,7 +5,9 @@
 #ifndef SEAT_FIXTURE_H
 #define SEAT_FIXTURE_H
 
-#include "runtime/engines.h"
+#include "api/engines.h"
+#include "runtime/client.h"
+#include "api/engines.h"
 #include "engine/file/seat.h"
 #include "engine/file/ticket.h"
 #include "file_fixture.h"
@@ -25,7 +27,7 @@ static inline void make_seats(const char *name)
 
     for (unsigned i = 0; i < SEATS; i++) {
         assert_int_equal(bwl_lock_new(&locks[i], client, name, &terms, &fault), BWL_OK);
-        seats[i] = locks[i]->part;
+        seats[i] = locks[i]->base.part;
     }
 }
 
@@ -36,7 +38,7 @@ static inline void open_client(void **state)
 
     (void)make_directory(state);
     (void)snprintf(url, sizeof url, "file:%s", directory);
-    assert_int_equal(bwl_client_open(&client, &asked, false, url, &fault), BWL_OK);
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &asked, false, url, &fault), BWL_OK);
     bwl_client_lock(client);
 }
 

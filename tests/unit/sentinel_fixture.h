@@ -7,6 +7,8 @@
 #define SENTINEL_FIXTURE_H
 
 #include "engine/redis/topology/sentinel.h"
+#include "api/engines.h"
+#include "runtime/client.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -149,7 +151,7 @@ static inline int begin(void **state)
         listen_as(i);
         lines[i] = -1;
     }
-    if (bwl_client_open(&client, &settings, false, "redis://127.0.0.1:1", &fault) < 0)
+    if (bwl_client_open(&client, bwl_engines, &settings, false, "redis://127.0.0.1:1", &fault) < 0)
         return -1;
     bwl_client_lock(client);
     make((bwl_sentinel_plan){ .user = NULL });
@@ -176,7 +178,7 @@ static inline void await_its_time(void)
 
     assert_true(at != BWL_NEVER);
     if (bwl_client_now(client) < at)
-        client->latest = at;
+        client->host.latest = at;
     bwl_sentinel_woken(sentinel);
     turn();
 }

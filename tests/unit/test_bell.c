@@ -6,6 +6,7 @@
  * thread must have done meanwhile.
  */
 #include "runtime/wakeup.h"
+#include "api/engines.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -31,8 +32,8 @@ static int hang(void **state)
     bwl_settings asked = { 0 };
     assert_int_equal(bwl_bell_new(&bell, &fault), BWL_OK);
     for (int i = 0; i < COUNT; i++) {
-        assert_int_equal(bwl_client_open(&clients[i], &asked, false, "thread:", &fault), BWL_OK);
-        assert_int_equal(bwl_reactor_open(&clients[i]->reactor, &fault), BWL_OK);
+        assert_int_equal(bwl_client_open(&clients[i], bwl_engines, &asked, false, "thread:", &fault), BWL_OK);
+        assert_int_equal(bwl_reactor_open(&clients[i]->host.reactor, &fault), BWL_OK);
     }
     bwl_client_lock(clients[0]);
     assert_int_equal(bwl_bell_watch(bell, clients[0], &fault), BWL_OK);
@@ -117,14 +118,14 @@ static void test_bell_is_told_to_by_a_client_unless_its_loop_does_it(void **stat
     assert_false(is_readable(fd, 0));
     clients[0]->driving = true; /* it waits inside of dispatch: then the reactor wakes it */
     bwl_client_tell(clients[0]);
-    assert_true(is_readable(clients[0]->reactor.wake_fd, 0));
+    assert_true(is_readable(clients[0]->host.reactor.wake_fd, 0));
     clients[0]->dispatchers = 0;
     clients[0]->driving     = false;
     bwl_client_unlock(clients[0]);
     dispatch();
     bwl_client_lock(clients[0]);
     bwl_client_tell(clients[0]);
-    assert_false(is_readable(clients[0]->reactor.wake_fd, 0));
+    assert_false(is_readable(clients[0]->host.reactor.wake_fd, 0));
     bwl_client_unlock(clients[0]);
     assert_true(is_readable(fd, 0));
     dispatch();

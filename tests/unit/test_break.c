@@ -37,7 +37,7 @@ static int fake_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
 
 static bool fake_break(bwl_lock *lock)
 {
-    assert_string_equal(lock->name, "n");
+    assert_string_equal(lock->base.name, "n");
     broken++;
     return true;
 }
@@ -54,11 +54,11 @@ static int open_client(void **state)
 {
     (void)state;
     assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
-    engine                = *client->inner->engine;
+    engine                = *client->inner->host.engine;
     engine.who            = fake_who;
     engine.break_seen     = fake_break;
     engine.broken         = fake_broken;
-    client->inner->engine = &engine;
+    client->inner->host.engine = &engine;
     says                  = (bwl_holder){ .held = true, .id = 7 };
     status_of_who         = BWL_OK;
     status_of_break       = BWL_OK;

@@ -5,7 +5,9 @@
  * is left of a client that could not be opened.  Closing is the other half: what is held is given
  * back, what is sought is given up, in whatever order the locks were made.
  */
-#include "runtime/engines.h"
+#include "api/engines.h"
+#include "runtime/client.h"
+#include "api/engines.h"
 #include "base/clock.h"
 
 #include <fcntl.h>
@@ -29,7 +31,7 @@ static int open_url(bwl_client **ret_client, const char *url)
     static const bwl_settings nothing;
 
     fault = (bwl_fault){ 0 };
-    return bwl_client_open(ret_client, &nothing, false, url, &fault);
+    return bwl_client_open(ret_client, bwl_engines, &nothing, false, url, &fault);
 }
 
 static int open_client(void **state)
@@ -78,7 +80,7 @@ static void test_client_scheme_chooses_the_engine(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         assert_int_equal(open_url(&other, list[i].url), BWL_OK);
-        assert_ptr_equal(other->engine, list[i].engine);
+        assert_ptr_equal(other->host.engine, list[i].engine);
         bwl_client_close(other);
     }
 }
@@ -102,11 +104,11 @@ static void test_client_settings_are_those_of_caller_and_url(void **state)
     bwl_client        *other;
 
     (void)state;
-    assert_int_equal(bwl_client_open(&other, &asked, true, "thread:?wait=3s", &fault), BWL_OK);
-    assert_int_equal(other->settings.lease_ms, 9000);
-    assert_int_equal(other->settings.wait_ms, 3000);
-    assert_true(other->settings.keeps);
-    assert_false(other->settings.renews);
+    assert_int_equal(bwl_client_open(&other, bwl_engines, &asked, true, "thread:?wait=3s", &fault), BWL_OK);
+    assert_int_equal(other->host.settings.lease_ms, 9000);
+    assert_int_equal(other->host.settings.wait_ms, 3000);
+    assert_true(other->host.settings.keeps);
+    assert_false(other->host.settings.renews);
     bwl_client_close(other);
 }
 
@@ -118,9 +120,9 @@ static void test_client_clock_never_goes_back(void **state)
     bwl_client_lock(client);
     bwl_ms now = bwl_client_now(client);
     assert_in_range(now, bwl_clock_now() - 1000, bwl_clock_now());
-    client->latest = now + 60000; /* as if the clock had been there already */
+    client->host.latest = now + 60000; /* as if the clock had been there already */
     assert_int_equal(bwl_client_now(client), now + 60000);
-    client->latest = now - 60000;
+    client->host.latest = now - 60000;
     assert_in_range(bwl_client_now(client), now, now + 60000);
     bwl_client_unlock(client);
 }
@@ -129,7 +131,7 @@ static bool is_woken(void)
 {
     bwl_ready ready[BWL_READY_MAX];
 
-    return bwl_reactor_wait(&client->reactor, 0, ready) == 1 && ready[0].source == NULL;
+    return bwl_reactor_wait(&client->host.reactor, 0, ready) == 1 && ready[0].source == NULL;
 }
 
 static bool say_yes(bwl_lock *lock, const bwl_ask *question, bwl_event *ret_reply)
@@ -155,12 +157,12 @@ static bool get_in_while_somebody_drives(const char *name, bwl_ms drives_for_ms)
 /* With an engine whose locks have a lease, and so a timer from the moment that they are held. */
 static void test_client_alarm_wakes_who_drives_past_it(void **state)
 {
-    bwl_engine engine = *client->engine;
+    bwl_engine engine = *client->host.engine;
 
     (void)state;
     engine.protocol = &bwl_token;
     engine.ask      = say_yes;
-    client->engine  = &engine;
+    client->host.engine  = &engine;
     assert_true(bwl_client_fd(client, &fault) >= 0);
     assert_true(bwl_client_next_at(client) == BWL_NEVER);
     assert_false(get_in_while_somebody_drives("a", 1000)); /* the alarm is in 30 seconds */
@@ -230,8 +232,8 @@ static size_t            timers_at_close;
 static void count_timers_and_close(bwl_client *closing)
 {
     timers_at_close = closing->timers.count;
-    closing->engine = engine_below;
-    closing->engine->close(closing);
+    closing->host.engine = engine_below;
+    closing->host.engine->close(closing);
 }
 
 static bool say_unsent(bwl_lock *lock, const bwl_ask *question, bwl_event *ret_reply)
@@ -244,15 +246,15 @@ static bool say_unsent(bwl_lock *lock, const bwl_ask *question, bwl_event *ret_r
 
 static void test_client_close_frees_no_lock_whose_timer_is_set(void **state)
 {
-    bwl_engine    unreached = *client->engine;
+    bwl_engine    unreached = *client->host.engine;
     bwl_operation ops[2];
 
     (void)state;
-    engine_below       = client->engine;
+    engine_below       = client->host.engine;
     unreached.close    = count_timers_and_close;
     unreached.ask      = say_yes;
     unreached.protocol = &bwl_token;
-    client->engine     = &unreached;
+    client->host.engine     = &unreached;
     (void)ask(client, &ops[0], "a", 0);
     (void)ask(client, &ops[1], "b", 0);
     bwl_client_lock(client);
@@ -274,7 +276,7 @@ static void test_client_close_leaves_no_descriptor_open(void **state)
     assert_int_equal(open_url(&other, "thread:"), BWL_OK);
     bwl_client_lock(other);
     int fd      = bwl_client_fd(other, &fault);
-    int wake_fd = other->reactor.wake_fd;
+    int wake_fd = other->host.reactor.wake_fd;
     bwl_client_unlock(other);
     bwl_client_close(other);
     assert_int_equal(fcntl(fd, F_GETFD), -1);

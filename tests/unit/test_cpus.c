@@ -3,7 +3,7 @@
  * groups, which are directories made here; and that spinning goes by it.
  */
 #include "base/cpus.h"
-#include "runtime/spin.h"
+#include "net/spin.h"
 
 #include <sched.h>
 #include <setjmp.h>

@@ -23,7 +23,7 @@ static bowline_error   error;
 
 static int fake_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
 {
-    memcpy(asked_for, lock->name, sizeof asked_for);
+    memcpy(asked_for, lock->base.name, sizeof asked_for);
     if (status_of_who < 0) {
         if (fault != NULL)
             *fault = (bwl_fault){ .status = status_of_who, .text = "no" };
@@ -37,9 +37,9 @@ static int open_client(void **state)
 {
     (void)state;
     assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
-    engine                = *client->inner->engine;
+    engine                = *client->inner->host.engine;
     engine.who            = fake_who;
-    client->inner->engine = &engine;
+    client->inner->host.engine = &engine;
     says                  = (bwl_holder){ .held = true };
     status_of_who         = BWL_OK;
     error                 = (bowline_error){ .text = "n is held" };
@@ -152,7 +152,7 @@ static void test_describe_ends_with_the_time_for_the_answer(void **state)
     says = (bwl_holder){ .held = true, .user = "ann" };
     assert_int_equal(bowline_acquire(&hold, client, "n", NULL, &error), BOWLINE_OK);
     engine.look                       = look_and_hear_nothing;
-    client->inner->settings.answer_ms = 20;
+    client->inner->host.settings.answer_ms = 20;
     looks                             = 0;
     assert_int_equal(bowline_acquire(&none, client, "n", NULL, &error), BOWLINE_BUSY);
     assert_int_equal(looks, 1);

@@ -8,7 +8,8 @@
  */
 #include "base/clock.h"
 #include "runtime/loop.h"
-#include "runtime/engines.h"
+#include "api/engines.h"
+#include "api/engines.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -34,8 +35,8 @@ static int open_clients(void **state)
     static const bwl_settings nothing;
 
     (void)state;
-    assert_int_equal(bwl_client_open(&holder, &nothing, false, "thread:", &fault), BWL_OK);
-    assert_int_equal(bwl_client_open(&client, &nothing, false, "thread:", &fault), BWL_OK);
+    assert_int_equal(bwl_client_open(&holder, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
     return 0;
 }
 
@@ -220,12 +221,12 @@ static void count_woken(bwl_client *whose)
 
 static void test_drive_rings_the_timers_that_are_due(void **state)
 {
-    bwl_engine engine = *client->engine;
+    bwl_engine engine = *client->host.engine;
 
     (void)state;
     woken_count    = 0;
     engine.woken   = count_woken;
-    client->engine = &engine;
+    client->host.engine = &engine;
     bwl_client_lock(client);
     bwl_ms begin = bwl_client_now(client);
     bwl_timers_set(&client->timers, &client->store_timer, begin + 3600000);
@@ -245,7 +246,7 @@ static void test_drive_rings_the_timers_that_are_due(void **state)
     assert_int_equal(woken_count, 2);
     assert_false(client->driving);
     bwl_client_unlock(client);
-    client->engine = &bwl_thread_engine;
+    client->host.engine = &bwl_thread_engine;
 }
 
 static void test_drive_sleep_ends_in_time(void **state)
@@ -363,7 +364,7 @@ static void test_drive_driver_whose_time_is_over_hands_over(void **state)
     start(&drives, &waits[0], until, 0);
     start(&sleeps, &waits[1], BWL_NEVER, 1);
     bwl_client_lock(client);
-    client->latest = until;
+    client->host.latest = until;
     bwl_client_wake(client);
     bwl_client_unlock(client);
     assert_leaves(&drives, BWL_STATUS_TIMEOUT);
@@ -423,7 +424,7 @@ static void test_drive_a_wait_ends_in_time_where_no_descriptor_can_be_had(void *
     bwl_lock *lock  = ask(client, &wants, "a", 30);
     assert_int_equal(wants.ended, BWL_PENDING);
     bwl_client_lock(client);
-    bwl_reactor_close(&client->reactor);
+    bwl_reactor_close(&client->host.reactor);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     none = (struct rlimit){ 0, before.rlim_max };
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);

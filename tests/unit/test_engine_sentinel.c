@@ -387,7 +387,7 @@ static void test_doubt_of_one_that_is_gone(void **state)
 {
     (void)state;
     watch_first();
-    client->watches = true;
+    client->host.watches = true;
     hangs_up(0);
     assert_true(bwl_sentinel_seek_on(sentinel, soon()));
     turn();
@@ -401,7 +401,7 @@ static void test_doubt_while_another_is_asked(void **state)
 {
     (void)state;
     watch_first();
-    client->watches = true;
+    client->host.watches = true;
     hangs_up(0);
     await_its_time();
     assert_true(is_called(1));

@@ -3,6 +3,8 @@
  * made it.  The lock is not split by that.
  */
 #include "engine/file/who.h"
+#include "api/engines.h"
+#include "runtime/client.h"
 #include "seat_fixture.h"
 
 static int shared_seats(void **state, const char *name)
@@ -13,7 +15,7 @@ static int shared_seats(void **state, const char *name)
     char         url[PATH_SIZE];
 
     (void)snprintf(url, sizeof url, "file:%s", directory);
-    assert_int_equal(bwl_client_open(&client, &asked, false, url, &fault), BWL_OK);
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &asked, false, url, &fault), BWL_OK);
     bwl_client_lock(client);
     make_seats(name);
     return 0;
@@ -108,7 +110,7 @@ static void test_file_seat_shared_hold_survives_in_a_copy_of_its_descriptors(voi
     int fds[2];
 
     (void)takes(0);
-    int count = client->engine->fds(locks[0], fds);
+    int count = client->host.engine->fds(locks[0], fds);
     assert_int_equal(count, 2);
     for (int i = 0; i < count; i++)
         fds[i] = dup(fds[i]);
@@ -141,18 +143,18 @@ static void test_file_seat_shared_holder_is_seen_though_its_file_was_removed(voi
 {
     bwl_holder holder;
 
-    assert_int_equal(client->engine->who(locks[3], &holder, &fault), BWL_OK);
+    assert_int_equal(client->host.engine->who(locks[3], &holder, &fault), BWL_OK);
     assert_false(holder.held);
     (void)takes(0);
-    assert_int_equal(client->engine->who(locks[3], &holder, &fault), BWL_OK);
+    assert_int_equal(client->host.engine->who(locks[3], &holder, &fault), BWL_OK);
     assert_string_equal(holder.note, "");
     remove_files();
-    assert_int_equal(client->engine->who(locks[3], &holder, &fault), BWL_OK);
+    assert_int_equal(client->host.engine->who(locks[3], &holder, &fault), BWL_OK);
     assert_true(holder.held);
     assert_int_equal(holder.left_ms, BWL_NEVER);
     assert_non_null(strstr(holder.note, "removed"));
     leave(0);
-    assert_int_equal(client->engine->who(locks[3], &holder, &fault), BWL_OK);
+    assert_int_equal(client->host.engine->who(locks[3], &holder, &fault), BWL_OK);
     assert_false(holder.held);
 }
 
@@ -173,7 +175,7 @@ static int take_as_nobody(void *arg)
     (void)arg;
     if (!become_nobody())
         return 100;
-    if (bwl_client_open(&client, &asked, false, shared_url, &fault) != BWL_OK)
+    if (bwl_client_open(&client, bwl_engines, &asked, false, shared_url, &fault) != BWL_OK)
         return 101;
     bwl_client_lock(client);
     make_seats("n");

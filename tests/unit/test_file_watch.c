@@ -3,7 +3,9 @@
  *
  * The locks here belong to an engine that only counts what reaches them.
  */
-#include "runtime/engines.h"
+#include "api/engines.h"
+#include "runtime/client.h"
+#include "api/engines.h"
 #include "engine/file/watch.h"
 #include "file_fixture.h"
 
@@ -46,7 +48,7 @@ static void counter_event(void *state, const bwl_claim *claim, const bwl_event *
         return;
     c->pushes++;
     for (unsigned i = 0; i < LOCKS_MAX; i++)
-        if (when_pushed != NULL && locks[i] != NULL && (void *)locks[i]->hold.memory == state)
+        if (when_pushed != NULL && locks[i] != NULL && (void *)locks[i]->base.hold.memory == state)
             when_pushed(locks[i]);
 }
 
@@ -84,8 +86,8 @@ static int set_up(void **state)
 
     (void)make_directory(state);
     when_pushed = NULL;
-    assert_int_equal(bwl_client_open(&client, &asked, false, "thread:", &fault), BWL_OK);
-    client->engine = &engine;
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &asked, false, "thread:", &fault), BWL_OK);
+    client->host.engine = &engine;
     bwl_client_lock(client);
     bwl_file_watcher_init(&watcher, client);
     for (unsigned i = 0; i < LOCKS_MAX; i++) {
@@ -105,7 +107,7 @@ static int tear_down(void **state)
         locks[i] = NULL;
     }
     bwl_file_watcher_close(&watcher);
-    client->engine = &bwl_thread_engine;
+    client->host.engine = &bwl_thread_engine;
     bwl_client_unlock(client);
     bwl_client_close(client);
     return remove_directory(state);
@@ -114,7 +116,7 @@ static int tear_down(void **state)
 /* How often the lock was pushed since it was last asked, after all that has happened was read. */
 static unsigned pushes(unsigned i)
 {
-    counter *c = (counter *)locks[i]->hold.memory;
+    counter *c = (counter *)locks[i]->base.hold.memory;
 
     for (unsigned n = 0; n < 3; n++)
         assert_int_equal(bwl_client_drive(client, bwl_client_now(client), &fault), BWL_OK);
@@ -341,7 +343,7 @@ static void
 test_file_watch_the_descriptor_comes_with_the_first_wait_and_goes_after_the_last(void **state)
 {
     /* Ahead of the clock, so that time goes by only where it is told to. */
-    client->latest = bwl_client_now(client) + 3600000;
+    client->host.latest = bwl_client_now(client) + 3600000;
     assert_int_equal(watcher.source.fd, -1);
     assert_true(watch(0, "f"));
     assert_true(watcher.source.fd >= 0);
@@ -350,7 +352,7 @@ test_file_watch_the_descriptor_comes_with_the_first_wait_and_goes_after_the_last
     assert_int_equal(bwl_client_drive(client, bwl_client_now(client), &fault), BWL_OK);
     assert_true(watcher.source.fd >= 0); /* perhaps one waits again at once */
     assert_true(watch(1, "f"));
-    client->latest += BWL_FILE_WATCH_IDLE_MS;
+    client->host.latest += BWL_FILE_WATCH_IDLE_MS;
     bwl_client_wake(client);
     assert_int_equal(pushes(1), 0);
     assert_true(watcher.source.fd >= 0); /* one does */
@@ -360,7 +362,7 @@ test_file_watch_the_descriptor_comes_with_the_first_wait_and_goes_after_the_last
     bwl_client_wake(client);
     (void)pushes(1);
     assert_true(watcher.source.fd >= 0);
-    client->latest += BWL_FILE_WATCH_IDLE_MS;
+    client->host.latest += BWL_FILE_WATCH_IDLE_MS;
     (void)pushes(1);
     assert_int_equal(watcher.source.fd, -1);
     assert_true(watch(0, "f"));

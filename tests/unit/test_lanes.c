@@ -5,6 +5,7 @@
  * case is about what a call does that opens one; its store is a fake that says no.
  */
 #include "api/handles.h"
+#include "api/engines.h"
 #include "base/clock.h"
 #include "runtime/shards.h"
 
@@ -25,7 +26,7 @@ static bwl_client *client_of_url(const char *url, bool keeps)
     bwl_settings asked  = { .keeps = keeps };
     bwl_fault    fault  = { 0 };
 
-    int status = bwl_client_open(&client, &asked, false, url, &fault);
+    int status = bwl_client_open(&client, bwl_engines, &asked, false, url, &fault);
     assert_int_equal(status, BWL_OK);
     return client;
 }
@@ -202,13 +203,13 @@ static void test_lanes_are_opened_as_the_first_was(void **state)
     bwl_client *first = open_lanes("redis://127.0.0.1:1?lease=7s&timeout=2s&key=x:%25s", true);
 
     (void)state;
-    (void)snprintf(first->program, sizeof first->program, "backup");
+    (void)snprintf(first->host.program, sizeof first->host.program, "backup");
     (void)bwl_lanes_enter(&lanes);
     bwl_client *second = bwl_lanes_enter(&lanes);
-    assert_ptr_equal(second->engine, first->engine);
-    assert_int_equal(second->settings.lease_ms, 7000);
-    assert_int_equal(second->settings.answer_ms, 2000);
-    assert_string_equal(second->program, "backup");
+    assert_ptr_equal(second->host.engine, first->host.engine);
+    assert_int_equal(second->host.settings.lease_ms, 7000);
+    assert_int_equal(second->host.settings.answer_ms, 2000);
+    assert_string_equal(second->host.program, "backup");
     bwl_lanes_close(&lanes);
 }
 
@@ -219,8 +220,8 @@ static unsigned asked;
 static int share_nothing(bwl_client *client, const bwl_client *first)
 {
     (void)first;
-    client->store = malloc(1);
-    return client->store != NULL ? BWL_OK : BWL_STATUS_NOMEM;
+    client->host.store = malloc(1);
+    return client->host.store != NULL ? BWL_OK : BWL_STATUS_NOMEM;
 }
 
 static int prepare_nothing(bwl_lock *lock, bwl_fault *fault)
@@ -252,7 +253,7 @@ static void test_lanes_acquire_without_waiting_asks_once_in_a_new_lane(void **st
     (void)state;
     assert_int_equal(bowline_open(&one, BOWLINE_OPTIONS(.url = "thread:"), NULL), BOWLINE_OK);
     bwl_client *inner     = one->inner;
-    bwl_engine  engine    = *inner->engine;
+    bwl_engine  engine    = *inner->host.engine;
     asked                 = 0;
     engine.protocol       = &bwl_token;
     engine.has_lease      = true;
@@ -260,8 +261,8 @@ static void test_lanes_acquire_without_waiting_asks_once_in_a_new_lane(void **st
     engine.prepare        = prepare_nothing;
     engine.ask            = say_no;
     engine.forget         = forget_nothing;
-    inner->engine         = &engine;
-    inner->settings.keeps = true;
+    inner->host.engine         = &engine;
+    inner->host.settings.keeps = true;
     atomic_store(&one->lanes.usable, 2);
     bwl_lane_enter(inner);
     int status =

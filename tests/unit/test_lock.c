@@ -6,7 +6,9 @@
  * which is when its memory is easily lost: it must outlive every pointer to it, and not by a
  * moment.
  */
-#include "runtime/engines.h"
+#include "api/engines.h"
+#include "runtime/client.h"
+#include "api/engines.h"
 #include "protocol/store/queue.h"
 #include "protocol/store/redis.h"
 
@@ -44,7 +46,7 @@ static const bwl_terms terms = {
 static int fake_prepare(bwl_lock *lock, bwl_fault *ret_fault)
 {
     (void)ret_fault;
-    memset(lock->part, 7, engine.lock_size);
+    memset(lock->base.part, 7, engine.lock_size);
     return world.prepare_status;
 }
 
@@ -52,7 +54,7 @@ static bool fake_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
     world.latest = *ask;
     world.asked++;
-    lock->client->latest += world.takes_ms;
+    lock->client->host.latest += world.takes_ms;
     if (world.unsent_below > 0) {
         size_t size = strlen(world.words);
         (void)snprintf(world.words + size, sizeof world.words - size, "%c%u",
@@ -80,14 +82,14 @@ static int open_client(void **state)
 
     (void)state;
     world = (fake){ 0 };
-    assert_int_equal(bwl_client_open(&client, &nothing, false, "thread:", &fault), BWL_OK);
-    engine           = *client->engine;
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
+    engine           = *client->host.engine;
     engine.protocol  = &bwl_token;
     engine.lock_size = 100;
     engine.prepare   = fake_prepare;
     engine.ask       = fake_ask;
     engine.forget    = fake_forget;
-    client->engine   = &engine;
+    client->host.engine   = &engine;
     bwl_client_lock(client);
     return 0;
 }
@@ -129,8 +131,8 @@ static void test_lock_an_answer_known_at_once_is_of_the_moment_of_the_question(v
     (void)state;
     world.takes_ms  = 100;
     bwl_lock *lock  = held_lock("slow");
-    bwl_ms    asked = lock->hold.until - (1000 - bwl_drift_ms(1000));
-    assert_true(client->latest >= asked + 100);
+    bwl_ms    asked = lock->base.hold.until - (1000 - bwl_drift_ms(1000));
+    assert_true(client->host.latest >= asked + 100);
     assert_int_equal(lock->timer.at, asked + 1000 / 3);
     world.answers = BWL_YES;
     bwl_lock_release(lock, &operation);
@@ -146,7 +148,7 @@ static void test_lock_what_was_taken_back_is_not_asked_any_more(void **state)
 {
     (void)state;
     engine.protocol    = &bwl_redlock;
-    client->nodes      = 5;
+    client->host.nodes      = 5;
     world.unsent_below = 3;
     bwl_lock *lock     = new_lock("n");
     bwl_lock_acquire(lock, &operation, 0);
@@ -165,9 +167,9 @@ static void test_lock_new_is_of_its_client_and_wants_nothing(void **state)
     assert_ptr_equal(two->next, one);
     assert_ptr_equal(one->previous, two);
     assert_int_equal(client->locks_count, 2);
-    assert_string_equal(one->name, "one");
-    assert_int_equal(one->name_size, 3);
-    assert_int_equal(((unsigned char *)one->part)[99], 7);
+    assert_string_equal(one->base.name, "one");
+    assert_int_equal(one->base.name_size, 3);
+    assert_int_equal(((unsigned char *)one->base.part)[99], 7);
     assert_int_equal(world.asked, 0);
     assert_true(bwl_client_next_at(client) == BWL_NEVER);
     bwl_lock_unwanted(one);
@@ -190,7 +192,7 @@ static void test_lock_name_is_checked_at_the_door(void **state)
     assert_null(lock);
     name[BWL_NAME_MAX] = '\0';
     lock               = new_lock(name);
-    assert_string_equal(lock->name, name);
+    assert_string_equal(lock->base.name, name);
     assert_int_equal(client->locks_count, 1);
 }
 
@@ -247,7 +249,7 @@ static void test_lock_answer_later_ends_it_then(void **state)
     (void)state;
     bwl_lock_acquire(lock, &operation, 0);
     assert_int_equal(operation.ended, BWL_PENDING);
-    assert_int_equal(lock->latest_tag, world.latest.tag);
+    assert_int_equal(lock->base.latest_tag, world.latest.tag);
     answer(lock, BWL_YES);
     assert_int_equal(operation.ended, BWL_HELD);
     assert_true(bwl_client_next_at(client) < bwl_client_now(client) + 1000); /* to renew it */
@@ -261,12 +263,12 @@ static void test_lock_every_attempt_has_a_new_token(void **state)
     (void)state;
     world.answers = BWL_NO;
     bwl_lock_acquire(lock, &operation, 60000);
-    memcpy(before, lock->hold.claim.token, sizeof before);
+    memcpy(before, lock->base.hold.claim.token, sizeof before);
     assert_int_equal(strlen(before), 22);
     (void)nanosleep(&(struct timespec){ .tv_nsec = 15000000 }, NULL);
     bwl_lock_event(lock, (bwl_event){ .kind = BWL_ALARM });
     assert_int_equal(world.asked, 2);
-    assert_string_not_equal(lock->hold.claim.token, before);
+    assert_string_not_equal(lock->base.hold.claim.token, before);
 }
 
 static void test_lock_renewal_sets_the_timer_anew(void **state)
@@ -327,7 +329,7 @@ static void test_lock_cancel_of_an_extend_lets_the_machine_go_on(void **state)
     bwl_lock_cancel(&operation);
     assert_int_equal(operation.ended, BWL_CANCELLED);
     answer(lock, BWL_YES);
-    assert_true(bwl_hold_left(&lock->hold, bwl_client_now(client)) > 1500);
+    assert_true(bwl_hold_left(&lock->base.hold, bwl_client_now(client)) > 1500);
     assert_int_equal(operation.ended, BWL_CANCELLED);
 }
 
@@ -353,7 +355,7 @@ static void test_lock_lost_while_nobody_asks_is_seen_in_the_time_left(void **sta
     bwl_lock_extend(lock, &operation, 1000);
     bwl_lock_cancel(&operation);
     answer(lock, BWL_NO);
-    assert_int_equal(bwl_hold_left(&lock->hold, bwl_client_now(client)), 0);
+    assert_int_equal(bwl_hold_left(&lock->base.hold, bwl_client_now(client)), 0);
 }
 
 /* Of the last ms nobody is told, so who releases in it has lost the lock.  (A clock that goes on
@@ -363,8 +365,8 @@ static void test_lock_last_ms_is_nobodys(void **state)
     bwl_lock *lock = held_lock("n");
 
     (void)state;
-    lock->hold.until = bwl_client_now(client) + 1;
-    assert_int_equal(bwl_hold_left_truly(&lock->hold, bwl_client_now(client)), 0);
+    lock->base.hold.until = bwl_client_now(client) + 1;
+    assert_int_equal(bwl_hold_left_truly(&lock->base.hold, bwl_client_now(client)), 0);
     bwl_lock_release(lock, &operation);
     assert_int_equal(operation.ended, BWL_LOST);
     answer(lock, BWL_NO);
@@ -408,13 +410,13 @@ static void test_lock_remembers_why_the_store_refused_as_far_as_it_fits(void **s
     bwl_lock *lock = new_lock("n");
 
     (void)state;
-    assert_string_equal(lock->why, "");
+    assert_string_equal(lock->base.why, "");
     bwl_lock_says(lock, "%s: %d", "no", 7);
-    assert_string_equal(lock->why, "no: 7");
+    assert_string_equal(lock->base.why, "no: 7");
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     bwl_lock_says(lock, "%s", text);
-    assert_int_equal(strlen(lock->why), BWL_FAULT_TEXT_MAX - 1);
+    assert_int_equal(strlen(lock->base.why), BWL_FAULT_TEXT_MAX - 1);
 }
 
 /* All who wait on this machine beat in the same moments, however many programs they are. */
@@ -429,15 +431,15 @@ static void test_lock_beats_at_a_tick_and_gives_up_when_it_said(void **state)
     bwl_lock_acquire(lock, &operation, 60000);
     ev.tag = world.latest.tag;
     bwl_lock_event(lock, ev);
-    assert_int_equal(lock->hold.state, BWL_HOLD_QUEUED);
-    assert_in_range(lock->timer.at, client->latest + 1000, client->latest + 2050);
+    assert_int_equal(lock->base.hold.state, BWL_HOLD_QUEUED);
+    assert_in_range(lock->timer.at, client->host.latest + 1000, client->host.latest + 2050);
     assert_int_equal(lock->timer.at % 50, 0);
 
     lock = new_lock("brief");
     bwl_lock_acquire(lock, &second, 777);
     ev.tag = world.latest.tag;
     bwl_lock_event(lock, ev);
-    assert_int_equal(lock->timer.at, lock->hold.give_up_at);
+    assert_int_equal(lock->timer.at, lock->base.hold.give_up_at);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_client, close_client)

@@ -5,7 +5,9 @@
  * The engine is a fake that keeps every question until the test says what becomes of it.  Time is
  * client->latest, which the test moves forward.
  */
-#include "runtime/engines.h"
+#include "api/engines.h"
+#include "runtime/client.h"
+#include "api/engines.h"
 #include "protocol/store/redis.h"
 
 #include <setjmp.h>
@@ -74,14 +76,14 @@ static int open_client(void **state)
     (void)state;
     asks        = 0;
     withdrawals = 0;
-    assert_int_equal(bwl_client_open(&client, &nothing, false, "thread:", &fault), BWL_OK);
-    engine          = *client->engine;
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
+    engine          = *client->host.engine;
     engine.protocol = &bwl_token;
     engine.prepare  = fake_prepare;
     engine.ask      = fake_ask;
     engine.forget   = fake_forget;
     engine.withdraw = fake_withdraw;
-    client->engine  = &engine;
+    client->host.engine  = &engine;
     bwl_client_lock(client);
     assert_int_equal(bwl_lock_new(&lock, client, "n", &terms, &fault), BWL_OK);
     began_at = bwl_client_now(client);
@@ -99,15 +101,15 @@ static int close_client(void **state)
 /* The clock comes to so many ms after the beginning, and the timer is looked at. */
 static void come_to(bwl_ms after_ms)
 {
-    client->latest = began_at + after_ms;
-    if (lock->timer.at <= client->latest)
+    client->host.latest = began_at + after_ms;
+    if (lock->timer.at <= client->host.latest)
         bwl_lock_event(lock, (bwl_event){ .kind = BWL_ALARM });
 }
 
 static void ask_within(bwl_ms wait_ms)
 {
     bwl_lock_acquire(lock, &operation, wait_ms);
-    began_at = client->latest;
+    began_at = client->host.latest;
     assert_int_equal(operation.ended, BWL_PENDING);
 }
 
@@ -121,12 +123,12 @@ static void test_lock_that_is_not_answered_is_unknown_in_time(void **state)
     assert_int_equal(operation.ended, BWL_PENDING);
     come_to(WAIT_MS + ANSWER_MS + SLACK_MS);
     assert_int_equal(operation.ended, BWL_UNKNOWN);
-    assert_string_equal(lock->why, "no answer within 100000 ms");
+    assert_string_equal(lock->base.why, "no answer within 100000 ms");
     assert_int_equal(asked.word, REDIS_DELETE_IF_MINE); /* what may be ours is taken back */
-    assert_int_equal(lock->hold.state, BWL_HOLD_LEAVING);
+    assert_int_equal(lock->base.hold.state, BWL_HOLD_LEAVING);
     assert_true(lock->patient_until == BWL_NEVER);
     reply(BWL_YES);
-    assert_int_equal(lock->hold.state, BWL_HOLD_OVER);
+    assert_int_equal(lock->base.hold.state, BWL_HOLD_OVER);
 }
 
 static void test_lock_whose_question_was_not_sent_is_unreachable_in_time(void **state)
@@ -137,7 +139,7 @@ static void test_lock_whose_question_was_not_sent_is_unreachable_in_time(void **
     assert_int_equal(withdrawals, 1);
     assert_int_equal(operation.ended, BWL_UNREACHABLE);
     assert_int_equal(asks, 1); /* nothing is to be taken back */
-    assert_int_equal(lock->hold.state, BWL_HOLD_OVER);
+    assert_int_equal(lock->base.hold.state, BWL_HOLD_OVER);
 }
 
 /* The first attempt failed before the end of the wait; the second one has not been sent then. */

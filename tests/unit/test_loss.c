@@ -58,7 +58,7 @@ static void test_loss_trouble_is_a_status_with_its_reason(void **state)
     (void)state;
     assert_int_equal(bowline_hold_trouble(hold, &error), BOWLINE_OK);
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
-        bwl_lock_of(hold)->hold.trouble = list[i].kind;
+        bwl_lock_of(hold)->base.hold.trouble = list[i].kind;
         bwl_lock_says(bwl_lock_of(hold), "%s", list[i].why);
         assert_int_equal(bowline_hold_trouble(hold, &error), list[i].status);
         assert_int_equal(error.status, list[i].status);
@@ -66,7 +66,7 @@ static void test_loss_trouble_is_a_status_with_its_reason(void **state)
         assert_int_equal(strncmp(error.text, "n is ours for ", 14), 0);
         assert_int_equal(bowline_hold_trouble(hold, NULL), list[i].status);
     }
-    bwl_lock_of(hold)->hold.trouble = BWL_PENDING;
+    bwl_lock_of(hold)->base.hold.trouble = BWL_PENDING;
     assert_int_equal(bowline_hold_trouble(hold, &error), BOWLINE_OK);
 }
 
@@ -76,9 +76,9 @@ static void test_loss_is_seen_by_everything_at_its_moment(void **state)
 
     (void)state;
     assert_true(fd >= 0);
-    assert_true(bwl_lock_of(hold)->loss_at == bwl_lock_of(hold)->hold.until);
-    bwl_lock_of(hold)->hold.until   = 1;
-    bwl_lock_of(hold)->hold.look_at = 1;
+    assert_true(bwl_lock_of(hold)->face.loss_at == bwl_lock_of(hold)->base.hold.until);
+    bwl_lock_of(hold)->base.hold.until   = 1;
+    bwl_lock_of(hold)->base.hold.look_at = 1;
     assert_int_equal(bowline_hold_trouble(hold, &error), BOWLINE_LOST);
     assert_int_equal(error.status, BOWLINE_LOST);
     bwl_client_lock(client->inner);
@@ -96,7 +96,7 @@ static void test_loss_descriptor_is_made_by_the_first_call_that_can(void **state
     struct rlimit before, none;
 
     (void)state;
-    assert_int_equal(bwl_lock_of(hold)->loss_fd, -1);
+    assert_int_equal(bwl_lock_of(hold)->face.loss_fd, -1);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     none          = before;
     none.rlim_cur = 3;
@@ -104,7 +104,7 @@ static void test_loss_descriptor_is_made_by_the_first_call_that_can(void **state
     int status = bowline_hold_fd(hold, &error);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(status, BOWLINE_SYSTEM);
-    assert_int_equal(bwl_lock_of(hold)->loss_fd, -1);
+    assert_int_equal(bwl_lock_of(hold)->face.loss_fd, -1);
     int fd = bowline_hold_fd(hold, &error);
     assert_true(fd >= 0);
     assert_int_equal(bowline_hold_fd(hold, &error), fd);

@@ -22,8 +22,8 @@ static bwl_lock *lock_of(const char *name)
     bwl_lock *lock = calloc(1, sizeof *lock);
 
     assert_non_null(lock);
-    lock->name_size = (uint16_t)strlen(name);
-    memcpy(lock->name, name, strlen(name) + 1);
+    lock->base.name_size = (uint16_t)strlen(name);
+    memcpy(lock->base.name, name, strlen(name) + 1);
     return lock;
 }
 
@@ -90,7 +90,7 @@ static void test_named_many_are_found_in_more_chains_and_in_order(void **state)
     }
     assert_true(named.chains_count >= MANY);
     for (int i = 0; i < MANY; i++)
-        assert_ptr_equal(find(locks[i]->name), locks[i]);
+        assert_ptr_equal(find(locks[i]->base.name), locks[i]);
     for (int i = 0; i < MANY; i++)
         bwl_named_remove(&named, locks[i]);
     assert_ptr_equal(find("5"), older);

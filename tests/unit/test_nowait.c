@@ -31,12 +31,12 @@ static void lose_patience(void)
     bwl_client *inner = client->inner;
 
     bwl_client_lock(inner);
-    inner->settings.answer_ms = 1;
+    inner->host.settings.answer_ms = 1;
     for (bwl_lock *lock = inner->locks; lock != NULL; lock = lock->next) {
-        lock->hold.answer_by       = bwl_client_now(inner);
-        lock->hold.terms.answer_ms = 1;
+        lock->base.hold.answer_by       = bwl_client_now(inner);
+        lock->base.hold.terms.answer_ms = 1;
     }
-    bwl_redis_set_timer(inner->store);
+    bwl_redis_set_timer(inner->host.store);
     bwl_client_unlock(inner);
 }
 
@@ -176,7 +176,7 @@ static void test_nowait_waits_when_too_many_are_under_way(void **state)
 static void test_nowait_reads_what_has_come_before_it_waits(void **state)
 {
     static bowline_hold   *holds[BWL_UNAWAITED_MAX + 1];
-    const bwl_redis_store *store = client->inner->store;
+    const bwl_redis_store *store = client->inner->host.store;
     char                   name[16];
     int                    there = 0;
 

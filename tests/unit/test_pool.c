@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "runtime/pool.h"
+#include "api/engines.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -26,7 +27,7 @@ static void open_pool(const char *url)
     bwl_settings asked = { .keeps = true };
 
     fault = (bwl_fault){ 0 };
-    assert_int_equal(bwl_client_open(&first, &asked, false, url, &fault), BWL_OK);
+    assert_int_equal(bwl_client_open(&first, bwl_engines, &asked, false, url, &fault), BWL_OK);
     bwl_pool_init(&pool, first);
 }
 

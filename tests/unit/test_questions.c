@@ -80,12 +80,12 @@ static int two_fds(bwl_lock *lock, int ret_fds[2])
 
 static void test_questions_descriptors_are_the_engine_s(void **state)
 {
-    bwl_engine engine                    = *holder->inner->engine;
+    bwl_engine engine                    = *holder->inner->host.engine;
     int        fds[BOWLINE_HOLD_FDS_MAX] = { 0, 0 };
 
     (void)state;
     engine.fds            = two_fds;
-    holder->inner->engine = &engine;
+    holder->inner->host.engine = &engine;
     assert_int_equal(bowline_hold_fds(hold, fds), 2);
     assert_int_equal(fds[1], 8);
     bowline_close(holder);
@@ -137,13 +137,13 @@ static void ask_fence_while_it_is_written(uint64_t fence)
     atomic_store(&fence_is_asked, false);
     atomic_store(&fence_is_known, false);
     bwl_client_lock(inner);
-    bwl_lock_of(hold)->hold.fence = HALF_WRITTEN;
+    bwl_lock_of(hold)->base.hold.fence = HALF_WRITTEN;
     assert_int_equal(pthread_create(&asks, NULL, ask_fence, &seen), 0);
     while (!atomic_load(&fence_is_asked))
         (void)sched_yield();
     for (unsigned i = 0; i < FENCE_YIELDS && !atomic_load(&fence_is_known); i++)
         (void)sched_yield();
-    bwl_lock_of(hold)->hold.fence = fence;
+    bwl_lock_of(hold)->base.hold.fence = fence;
     bwl_client_unlock(inner);
     assert_int_equal(pthread_join(asks, NULL), 0);
     assert_true(seen == fence);

@@ -5,6 +5,8 @@
  * every wrong way that somebody will.
  */
 #include "engine/redis/session/session.h"
+#include "api/engines.h"
+#include "runtime/client.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -78,8 +80,8 @@ static int open_url(const char *url)
         bwl_client_close(client);
     client     = NULL;
     fault      = (bwl_fault){ 0 };
-    int status = bwl_client_open(&client, &nothing, false, url, &fault);
-    store      = status == BWL_OK ? client->store : NULL;
+    int status = bwl_client_open(&client, bwl_engines, &nothing, false, url, &fault);
+    store      = status == BWL_OK ? client->host.store : NULL;
     return status;
 }
 
@@ -143,7 +145,7 @@ static void test_redis_open_connects_to_nothing(void **state)
     assert_int_equal(open_url("redis://127.0.0.1:1"), BWL_OK);
     assert_int_equal(store->phase, BWL_REDIS_DOWN);
     assert_false(bwl_stream_is_open(&store->conn.stream));
-    assert_int_equal(client->reactor.epoll_fd, -1);
+    assert_int_equal(client->host.reactor.epoll_fd, -1);
 }
 
 /* Looked up when there is something to ask: see test_redis_connect.c. */

@@ -4,6 +4,8 @@
  * Nothing is sent and nothing is connected.
  */
 #include "engine/redis/session/session.h"
+#include "api/engines.h"
+#include "runtime/client.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,8 +40,8 @@ static int open_with(const char *options)
     (void)snprintf(url, sizeof url, "redis://127.0.0.1%s%s", options[0] != '\0' ? "?" : "",
                    options);
     print_message("# %s\n", url);
-    int status = bwl_client_open(&client, &nothing, false, url, &fault);
-    store      = status == BWL_OK ? client->store : NULL;
+    int status = bwl_client_open(&client, bwl_engines, &nothing, false, url, &fault);
+    store      = status == BWL_OK ? client->host.store : NULL;
     return status;
 }
 
@@ -58,8 +60,8 @@ static void bad(const char *options, bwl_status status, const char *words)
 
 static void assert_risk(const char *begins)
 {
-    assert_int_equal(strncmp(client->settings.risk, begins, strlen(begins)), 0);
-    assert_int_equal(begins[0] == '\0', client->settings.risk[0] == '\0');
+    assert_int_equal(strncmp(client->host.settings.risk, begins, strlen(begins)), 0);
+    assert_int_equal(begins[0] == '\0', client->host.settings.risk[0] == '\0');
 }
 
 /* ---- protocol= ------------------------------------------------------------------------------- */
@@ -68,14 +70,14 @@ static void test_rules_nothing_said_is_token_by_its_own_rules(void **state)
 {
     (void)state;
     good("");
-    assert_null(client->settings.rules);
+    assert_null(client->host.settings.rules);
     assert_null(store->profile);
     assert_null(store->key_template);
-    assert_true(client->settings.renews);
+    assert_true(client->host.settings.renews);
     assert_risk("");
     good("protocol=token");
-    assert_ptr_equal(client->settings.protocol, &bwl_token);
-    assert_null(client->settings.rules);
+    assert_ptr_equal(client->host.settings.protocol, &bwl_token);
+    assert_null(client->host.settings.rules);
     assert_risk("");
 }
 
@@ -83,46 +85,46 @@ static void test_rules_of_an_article_are_taken_with_their_lease_and_wait(void **
 {
     (void)state;
     good("protocol=setnx-expire-watch&accept-risk=1");
-    assert_ptr_equal(client->settings.protocol, bwl_protocol_named("setnx-expire-watch"));
-    assert_ptr_equal(client->settings.rules, bwl_protocol_rules(client->settings.protocol));
-    assert_int_equal(client->settings.lease_ms, 50000);
-    assert_int_equal(client->settings.wait_ms, 50000);
+    assert_ptr_equal(client->host.settings.protocol, bwl_protocol_named("setnx-expire-watch"));
+    assert_ptr_equal(client->host.settings.rules, bwl_protocol_rules(client->host.settings.protocol));
+    assert_int_equal(client->host.settings.lease_ms, 50000);
+    assert_int_equal(client->host.settings.wait_ms, 50000);
     assert_risk("protocol setnx-expire-watch is not safe: ");
     good("protocol=setnx-expire-watch&accept-risk=1&lease=7s&wait=3s");
-    assert_int_equal(client->settings.lease_ms, 7000);
-    assert_int_equal(client->settings.wait_ms, 3000);
+    assert_int_equal(client->host.settings.lease_ms, 7000);
+    assert_int_equal(client->host.settings.wait_ms, 3000);
     good("protocol=setnx-expire-watch&accept-risk=1&wait=0s");
-    assert_int_equal(client->settings.wait_ms, 0);
+    assert_int_equal(client->host.settings.wait_ms, 0);
     good("protocol=setnx-expire-watch&accept-risk=1&wait=forever");
-    assert_true(client->settings.wait_ms == BWL_NEVER);
+    assert_true(client->host.settings.wait_ms == BWL_NEVER);
 }
 
 static void test_rules_are_changed_by_the_url(void **state)
 {
     (void)state;
     good("profile=php-pidlock&accept-risk=1&retry=3&pause=20ms&buffer=2ms&guard=1s");
-    assert_int_equal(client->settings.rules->tries_max, 4);
-    assert_int_equal(client->settings.rules->pause_ms, 20);
-    assert_int_equal(client->settings.rules->extra_ns, 2000000);
-    assert_int_equal(client->settings.rules->guard_ms, 1000);
-    assert_int_equal(client->settings.rules->unit_ns, 1000000); /* the others stay */
-    assert_true(client->settings.wait_ms == BWL_NEVER);
+    assert_int_equal(client->host.settings.rules->tries_max, 4);
+    assert_int_equal(client->host.settings.rules->pause_ms, 20);
+    assert_int_equal(client->host.settings.rules->extra_ns, 2000000);
+    assert_int_equal(client->host.settings.rules->guard_ms, 1000);
+    assert_int_equal(client->host.settings.rules->unit_ns, 1000000); /* the others stay */
+    assert_true(client->host.settings.wait_ms == BWL_NEVER);
     assert_int_equal(bwl_rules_buffers.tries_max, 0); /* and so does the table */
     good("profile=php-pidlock&accept-risk=1&retry=0&pause=0s&buffer=0ms&guard=0s");
-    assert_int_equal(client->settings.rules->tries_max, 1);
-    assert_int_equal(client->settings.rules->pause_ms, 1); /* never without a pause */
-    assert_int_equal(client->settings.rules->extra_ns, 0);
-    assert_int_equal(client->settings.rules->guard_ms, 0);
-    assert_int_equal(client->settings.wait_ms, 0);
+    assert_int_equal(client->host.settings.rules->tries_max, 1);
+    assert_int_equal(client->host.settings.rules->pause_ms, 1); /* never without a pause */
+    assert_int_equal(client->host.settings.rules->extra_ns, 0);
+    assert_int_equal(client->host.settings.rules->guard_ms, 0);
+    assert_int_equal(client->host.settings.wait_ms, 0);
     good("profile=php-pidlock&accept-risk=1&retry=3&wait=2s");
-    assert_int_equal(client->settings.wait_ms, 2000);
+    assert_int_equal(client->host.settings.wait_ms, 2000);
     good("protocol=setnx-del&accept-risk=1&retry=1000000&pause=1h");
-    assert_int_equal(client->settings.rules->tries_max, 1000001);
+    assert_int_equal(client->host.settings.rules->tries_max, 1000001);
     good("profile=distributedlock&retry=2&pause=1s"); /* whose rules are of this host as well */
-    assert_int_equal(client->settings.rules->tries_max, 3);
-    assert_non_null(client->settings.rules->prefix);
+    assert_int_equal(client->host.settings.rules->tries_max, 3);
+    assert_non_null(client->host.settings.rules->prefix);
     good("profile=php-pidlock&accept-risk=1");
-    assert_ptr_equal(client->settings.rules, &bwl_rules_buffers);
+    assert_ptr_equal(client->host.settings.rules, &bwl_rules_buffers);
 }
 
 static void test_rules_are_not_changed_where_that_means_nothing(void **state)
@@ -198,7 +200,7 @@ static void test_rules_with_a_fault_are_refused_until_the_risk_is_accepted(void 
         assert_non_null(strstr(fault.text, name));
         (void)snprintf(options, sizeof options, "protocol=%s&accept-risk=1", name);
         good(options);
-        assert_non_null(strstr(client->settings.risk, wrong));
+        assert_non_null(strstr(client->host.settings.risk, wrong));
     }
 }
 
@@ -222,13 +224,13 @@ static void test_rules_every_profile_opens_and_says_its_risk(void **state)
                        profile->takes_prefix || profile->wants_key != NULL ? "&key=x:%25s" : "");
         good(options);
         assert_ptr_equal(store->profile, profile);
-        assert_ptr_equal(client->settings.protocol, bwl_protocol_named(profile->protocol));
-        assert_int_equal(client->settings.risk[0] != '\0', wrong != NULL);
+        assert_ptr_equal(client->host.settings.protocol, bwl_protocol_named(profile->protocol));
+        assert_int_equal(client->host.settings.risk[0] != '\0', wrong != NULL);
         if (profile->rules->lease_ms != 0)
-            assert_int_equal(client->settings.lease_ms, profile->rules->lease_ms);
+            assert_int_equal(client->host.settings.lease_ms, profile->rules->lease_ms);
         else
-            assert_int_equal(client->settings.lease_ms, BWL_LEASE_DEFAULT_MS);
-        assert_int_equal(client->settings.wait_ms, profile->rules->wait_ms);
+            assert_int_equal(client->host.settings.lease_ms, BWL_LEASE_DEFAULT_MS);
+        assert_int_equal(client->host.settings.wait_ms, profile->rules->wait_ms);
     }
 }
 
@@ -283,7 +285,7 @@ static void test_rules_values_that_name_us_have_host_and_pid(void **state)
     assert_int_equal(gethostname(host, sizeof host - 1), 0);
     (void)snprintf(expected, sizeof expected, "%.16s_%ld_", host, (long)getpid());
     good("profile=distributedlock");
-    assert_string_equal(client->settings.rules->prefix, expected);
+    assert_string_equal(client->host.settings.rules->prefix, expected);
     assert_null(store->profile->rules->prefix); /* the table is for all */
 }
 
@@ -294,9 +296,9 @@ static void test_rules_are_shared_by_the_lanes(void **state)
     (void)state;
     good("profile=distributedlock");
     assert_int_equal(bwl_client_share(&lane, client), BWL_OK);
-    assert_ptr_equal(((bwl_redis_store *)lane->store)->profile, store->profile);
-    assert_ptr_equal(lane->settings.rules, client->settings.rules);
-    assert_ptr_equal(lane->settings.protocol, client->settings.protocol);
+    assert_ptr_equal(((bwl_redis_store *)lane->host.store)->profile, store->profile);
+    assert_ptr_equal(lane->host.settings.rules, client->host.settings.rules);
+    assert_ptr_equal(lane->host.settings.protocol, client->host.settings.protocol);
     bwl_client_close(lane);
 }
 
@@ -310,7 +312,7 @@ static void test_rules_are_no_option_of_other_engines(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
         print_message("# %s\n", urls[i]);
-        assert_int_equal(bwl_client_open(&client, &nothing, false, urls[i], &fault),
+        assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, urls[i], &fault),
                          BWL_STATUS_USAGE);
         assert_non_null(strstr(fault.text, "has no option"));
     }
@@ -320,14 +322,14 @@ static void test_rules_replicas_are_asked_by_our_own_protocols(void **state)
 {
     (void)state;
     good("");
-    assert_int_equal(client->settings.replicas, 0);
-    assert_ptr_equal(client->settings.protocol, NULL);
+    assert_int_equal(client->host.settings.replicas, 0);
+    assert_ptr_equal(client->host.settings.protocol, NULL);
     good("sync=1");
-    assert_int_equal(client->settings.replicas, 1);
-    assert_ptr_equal(client->settings.protocol, &bwl_synced_queue);
+    assert_int_equal(client->host.settings.replicas, 1);
+    assert_ptr_equal(client->host.settings.protocol, &bwl_synced_queue);
     good("sync=100&protocol=token");
-    assert_int_equal(client->settings.replicas, 100);
-    assert_ptr_equal(client->settings.protocol, &bwl_synced_token);
+    assert_int_equal(client->host.settings.replicas, 100);
+    assert_ptr_equal(client->host.settings.protocol, &bwl_synced_token);
     bad("sync=0", BWL_STATUS_USAGE, "from 1 to 100");
     bad("sync=101", BWL_STATUS_USAGE, "from 1 to 100");
     bad("sync=", BWL_STATUS_USAGE, "from 1 to 100");

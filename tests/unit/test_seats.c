@@ -5,6 +5,7 @@
  * The store is a fake: it writes down what it was asked, and the test answers.
  */
 #include "runtime/local_groups.h"
+#include "api/engines.h"
 #include "core/asking.h"
 
 #include <setjmp.h>
@@ -101,18 +102,18 @@ static int open_client(void **state)
     bwl_fault                 fault = { 0 };
 
     (void)state;
-    assert_int_equal(bwl_client_open(&client, &nothing, false, "thread:", &fault), BWL_OK);
-    engine                     = *client->engine;
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
+    engine                     = *client->host.engine;
     engine.protocol            = &fake_protocol;
     engine.prepare             = fake_prepare;
     engine.ask                 = fake_ask;
     engine.forget              = fake_forget;
     engine.has_lease           = true;
-    client->engine             = &engine;
-    client->settings.turns_max = 64;
-    client->settings.turns_ms  = BWL_NEVER;
-    client->settings.answer_ms = 100;
-    client->settings.renews    = true;
+    client->host.engine             = &engine;
+    client->host.settings.turns_max = 64;
+    client->host.settings.turns_ms  = BWL_NEVER;
+    client->host.settings.answer_ms = 100;
+    client->host.settings.renews    = true;
     questions                  = 0;
     bwl_client_lock(client);
     return 0;
@@ -170,15 +171,15 @@ static void test_seats_the_first_stands_alone_and_the_others_sit(void **state)
     asked = client->locks; /* who stands for them was made before the third came */
     while (asked->seats == NULL || bwl_lock_is_seat(asked))
         asked = asked->next;
-    latest.tag = asked->latest_tag;
+    latest.tag = asked->base.latest_tag;
     answers(BWL_YES);
     assert_int_equal(operations[1].ended, BWL_HELD);
-    assert_int_equal(second->hold.fence, FENCE);
+    assert_int_equal(second->base.hold.fence, FENCE);
     assert_int_equal(goes(second, 1), BWL_RELEASED);
     assert_int_equal(questions, 3); /* nobody was asked */
     assert_int_equal(operations[2].ended, BWL_HELD);
-    assert_int_equal(third->hold.fence, FENCE + 1);
-    assert_int_equal(third->hold.until, asked->hold.until);
+    assert_int_equal(third->base.hold.fence, FENCE + 1);
+    assert_int_equal(third->base.hold.until, asked->base.hold.until);
     assert_int_equal(goes(third, 2), BWL_RELEASED);
     assert_int_equal(questions, 4);
     assert_int_equal(client->locks_count, 0);
@@ -198,12 +199,12 @@ static void test_seats_are_for_who_waits_and_where_there_are_turns(void **state)
     bwl_lock *another = comes("y", WAITS, 1);
     assert_false(bwl_lock_is_seat(another));
     answers(BWL_YES);
-    client->settings.turns_max = 1;
+    client->host.settings.turns_max = 1;
     bwl_lock *alone            = comes("x", WAITS, 2);
     assert_false(bwl_lock_is_seat(alone));
     answers(BWL_YES); /* says the fake */
-    client->settings.turns_max = 64;
-    client->settings.renews    = false; /* then a lease is what was asked for, and no less */
+    client->host.settings.turns_max = 64;
+    client->host.settings.renews    = false; /* then a lease is what was asked for, and no less */
     bwl_lock *unrenewed        = comes("x", WAITS, 3);
     assert_false(bwl_lock_is_seat(unrenewed));
     answers(BWL_YES);
@@ -249,8 +250,8 @@ static void test_seats_a_loss_is_told_with_its_reason_and_it_is_sought_anew(void
     assert_int_equal(operations[1].ended, BWL_HELD);
     bwl_lock_says(store, "the server was started again");
     bwl_lock_disown(store);
-    assert_false(bwl_hold_is_held(&second->hold));
-    assert_string_equal(second->why, "the server was started again");
+    assert_false(bwl_hold_is_held(&second->base.hold));
+    assert_string_equal(second->base.why, "the server was started again");
     assert_ptr_not_equal(asked, store); /* a new one, for who sits there still */
     assert_int_equal(latest.word, BWL_ACQUIRE);
     answers(BWL_YES);
@@ -273,8 +274,8 @@ static void test_seats_a_refusal_is_told_to_all(void **state)
     answers(BWL_REFUSED);
     assert_int_equal(operations[1].ended, BWL_STORE_REFUSED);
     assert_int_equal(operations[2].ended, BWL_STORE_REFUSED);
-    assert_string_equal(second->why, "no permission");
-    assert_string_equal(third->why, "no permission");
+    assert_string_equal(second->base.why, "no permission");
+    assert_string_equal(third->base.why, "no permission");
     bwl_lock_unwanted(second);
     bwl_lock_unwanted(third);
     assert_int_equal(goes(first, 0), BWL_RELEASED);

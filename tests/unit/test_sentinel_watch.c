@@ -66,12 +66,12 @@ static void test_second_seek_knows_no_refusal_of_the_first(void **state)
 
 static void passes(bwl_ms ms)
 {
-    client->latest = bwl_client_now(client) + ms;
+    client->host.latest = bwl_client_now(client) + ms;
 }
 
 static bwl_ms left_ms(void)
 {
-    return bwl_sentinel_waits_until(sentinel) - client->latest;
+    return bwl_sentinel_waits_until(sentinel) - client->host.latest;
 }
 
 /* The line was listened to for longer than a round may take. */
@@ -101,7 +101,7 @@ static void test_next_one_has_its_part_of_the_time_of_who_doubts(void **state)
     (void)state;
     watch_first();
     passes(60000);
-    assert_true(bwl_sentinel_seek_on(sentinel, client->latest + 600));
+    assert_true(bwl_sentinel_seek_on(sentinel, client->host.latest + 600));
     assert_int_equal(left_ms(), 600 / (SENTINELS - 1));
 }
 
@@ -113,7 +113,7 @@ static void test_first_word_that_nobody_waits_for_is_kept(void **state)
     (void)state;
     vanish(1);
     vanish(2);
-    client->watches = true;
+    client->host.watches = true;
     bwl_sentinel_seek(sentinel);
     turn();
     assert_true(is_called(0));
@@ -132,7 +132,7 @@ static void test_broken_watch_is_taken_up_by_the_next(void **state)
 {
     (void)state;
     watch_first();
-    client->watches = true;
+    client->host.watches = true;
     hangs_up(0);
     assert_false(is_called(1)); /* a moment later */
     await_its_time();
@@ -151,7 +151,7 @@ static void test_broken_watch_is_let_be_when_nobody_wants_to_know(void **state)
 {
     (void)state;
     watch_first();
-    client->watches = false;
+    client->host.watches = false;
     hangs_up(0);
     await_its_time();
     assert_false(is_called(1));
@@ -164,7 +164,7 @@ static void test_silent_watch_is_asked_and_then_another(void **state)
 {
     (void)state;
     watch_first();
-    client->watches = true;
+    client->host.watches = true;
     await_its_time();
     expect(0, QUESTION);
     says(0, AT("6379"));
@@ -183,7 +183,7 @@ static void test_silent_watch_is_let_be_when_nobody_wants_to_know(void **state)
 {
     (void)state;
     watch_first();
-    client->watches = false;
+    client->host.watches = false;
     await_its_time();
     expect(0, "");
     assert_int_equal(bwl_sentinel_waits_until(sentinel), BWL_NEVER);

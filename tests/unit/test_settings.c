@@ -6,7 +6,7 @@
  * there and cannot be read is an error, never the default: "lease=30" means something to whoever
  * wrote it.
  */
-#include "runtime/settings.h"
+#include "engine/settings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

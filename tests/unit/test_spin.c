@@ -5,7 +5,7 @@
  * The system is played: every look takes a microsecond, and the answer comes at a look that the
  * test has chosen.
  */
-#include "runtime/spin.h"
+#include "net/spin.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -57,12 +57,12 @@ static void test_status_version_is_that_of_the_header(void **state)
 
 static void test_status_child_of_fork_is_told_so(void **state)
 {
-    bwl_client    client = { .engine = NULL };
+    bwl_client    client = { .host.engine = NULL };
     bowline_error error  = { 0 };
     int           status;
 
     (void)state;
-    assert_true(bwl_fork_guard_init(&client.guard));
+    assert_true(bwl_fork_guard_init(&client.host.guard));
     assert_int_equal(bwl_check_fork(&client, &error), BOWLINE_OK);
     assert_string_equal(error.text, "");
     pid_t child = fork();
@@ -74,7 +74,7 @@ static void test_status_child_of_fork_is_told_so(void **state)
                   : 1);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(WEXITSTATUS(status), 7);
-    bwl_fork_guard_free(&client.guard);
+    bwl_fork_guard_free(&client.host.guard);
 }
 
 typedef struct report {
@@ -112,7 +112,7 @@ static const report reports[] = {
 
 static void test_status_every_outcome_is_reported(void **state)
 {
-    bwl_lock lock = { .name = "n", .name_size = 1 };
+    bwl_lock lock = { .base.name = "n", .base.name_size = 1 };
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(reports); i++) {
@@ -120,7 +120,7 @@ static void test_status_every_outcome_is_reported(void **state)
         bwl_operation operation = { .lock = &lock, .verb = r->verb, .ended = r->ended };
         for (unsigned said = 0; said < 2; said++) {
             bowline_error error = { 0 };
-            (void)snprintf(lock.why, sizeof lock.why, "%s", said ? "h: OOM" : "");
+            (void)snprintf(lock.base.why, sizeof lock.base.why, "%s", said ? "h: OOM" : "");
             assert_int_equal(bwl_report(&operation, &error), r->status);
             assert_int_equal(error.status, r->status);
             assert_string_equal(error.text, said ? r->with : r->without);

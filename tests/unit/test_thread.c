@@ -5,7 +5,9 @@
  * asks, who leaves, who has been granted the lock and does not know it yet.  Then a thousand names;
  * then a child of fork; and at the end many threads at once, who would notice a second holder.
  */
-#include "runtime/engines.h"
+#include "api/engines.h"
+#include "runtime/client.h"
+#include "api/engines.h"
 #include "protocol/store/local.h"
 
 #include <inttypes.h>
@@ -39,7 +41,7 @@ static bwl_client *open_one(void)
     static const bwl_settings nothing;
     bwl_client               *client;
 
-    assert_int_equal(bwl_client_open(&client, &nothing, false, "thread:", &fault), BWL_OK);
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
     return client;
 }
 
@@ -154,10 +156,10 @@ static void test_thread_free_name_is_ours_at_once(void **state)
     (void)state;
     assert_free("n");
     assert_int_equal(ask(&a, clients[0], "n", 0), BWL_HELD);
-    assert_true(a.lock->hold.fence > 0);
-    assert_true(bwl_hold_left(&a.lock->hold, 1) == BWL_NEVER);
+    assert_true(a.lock->base.hold.fence > 0);
+    assert_true(bwl_hold_left(&a.lock->base.hold, 1) == BWL_NEVER);
     assert_true(is_held("n", &fence));
-    assert_true(fence == a.lock->hold.fence);
+    assert_true(fence == a.lock->base.hold.fence);
     release(&a);
     assert_free("n");
 }
@@ -184,14 +186,14 @@ static void test_thread_order_is_first_come_first_served(void **state)
     assert_int_equal(ask(&a, clients[0], "n", 0), BWL_HELD);
     for (unsigned i = 0; i < 6; i++)
         assert_int_equal(ask(&waiting[i], clients[i % CLIENTS], "n", BWL_NEVER), BWL_PENDING);
-    uint64_t latest = a.lock->hold.fence;
+    uint64_t latest = a.lock->base.hold.fence;
     release(&a);
     for (unsigned i = 0; i < 6; i++) {
         for (unsigned j = i + 1; j < 6; j++)
             assert_int_equal(now(&waiting[j]), BWL_PENDING);
         assert_int_equal(now(&waiting[i]), BWL_HELD);
-        assert_true(waiting[i].lock->hold.fence > latest);
-        latest = waiting[i].lock->hold.fence;
+        assert_true(waiting[i].lock->base.hold.fence > latest);
+        latest = waiting[i].lock->base.hold.fence;
         release(&waiting[i]);
     }
     assert_free("n");
@@ -349,8 +351,8 @@ static void test_thread_table_of_1000_names_grows_and_shrinks_to_nothing(void **
     for (unsigned i = 0; i < NAMES; i++) {
         (void)snprintf(name, sizeof name, "name-%u", i);
         assert_int_equal(ask(&askers[i], clients[i % CLIENTS], name, 0), BWL_HELD);
-        assert_true(askers[i].lock->hold.fence > latest); /* of whatever name */
-        latest   = askers[i].lock->hold.fence;
+        assert_true(askers[i].lock->base.hold.fence > latest); /* of whatever name */
+        latest   = askers[i].lock->base.hold.fence;
         order[i] = i;
     }
     for (unsigned i = NAMES - 1; i > 0; i--) {
@@ -363,7 +365,7 @@ static void test_thread_table_of_1000_names_grows_and_shrinks_to_nothing(void **
         unsigned n = order[i];
         (void)snprintf(name, sizeof name, "name-%u", n);
         assert_true(is_held(name, &fence));
-        assert_true(fence == askers[n].lock->hold.fence);
+        assert_true(fence == askers[n].lock->base.hold.fence);
         release(&askers[n]);
         assert_free(name);
     }
@@ -383,7 +385,7 @@ static int child(uint64_t parents_fence)
 
     if (ask(&a, client, "n", 0) != BWL_HELD)
         return 1; /* the parent's lock is not the child's */
-    if (a.lock->hold.fence <= parents_fence)
+    if (a.lock->base.hold.fence <= parents_fence)
         return 2;
     if (ask(&b, client, "n", 0) != BWL_BUSY)
         return 3;
@@ -403,7 +405,7 @@ static void test_thread_child_of_fork_has_a_table_of_its_own(void **state)
     assert_int_equal(ask(&a, clients[0], "n", 0), BWL_HELD);
     pid_t pid = fork();
     if (pid == 0)
-        _exit(child(a.lock->hold.fence));
+        _exit(child(a.lock->base.hold.fence));
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(WEXITSTATUS(status), 7);
     assert_true(is_held("n", &fence));
@@ -432,10 +434,10 @@ static void *take_turns(void *arg)
         bwl_client_lock(client);
         (void)bwl_client_wait(client, &a.operation, BWL_NEVER, NULL);
         bwl_client_unlock(client);
-        if (a.operation.ended != BWL_HELD || a.lock->hold.fence <= latest_fence)
+        if (a.operation.ended != BWL_HELD || a.lock->base.hold.fence <= latest_fence)
             abort();
         inside++;
-        latest_fence = a.lock->hold.fence;
+        latest_fence = a.lock->base.hold.fence;
         (void)sched_yield(); /* or nobody would ever have to wait */
         release(&a);
     }
@@ -469,10 +471,10 @@ static void test_thread_open_takes_options_and_nothing_else(void **state)
 
     (void)state;
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_int_equal(bwl_client_open(&client, &nothing, false, bad[i], &fault),
+        assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, bad[i], &fault),
                          BWL_STATUS_USAGE);
-    assert_int_equal(bwl_client_open(&client, &nothing, false, "thread:?wait=5s", &fault), BWL_OK);
-    assert_int_equal(client->reactor.epoll_fd, -1); /* no descriptor before somebody waits */
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:?wait=5s", &fault), BWL_OK);
+    assert_int_equal(client->host.reactor.epoll_fd, -1); /* no descriptor before somebody waits */
     bwl_client_close(client);
 }
 

@@ -26,7 +26,7 @@ static bwl_lock       *looked_at; /* by a look that has not ended               
 
 static int fake_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
 {
-    memcpy(asked_for, lock->name, sizeof asked_for);
+    memcpy(asked_for, lock->base.name, sizeof asked_for);
     if (status_of_who < 0) {
         if (fault != NULL)
             *fault = (bwl_fault){ .status = status_of_who, .text = "no" };
@@ -56,9 +56,9 @@ static int open_client(void **state)
 {
     (void)state;
     assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
-    engine                = *client->inner->engine;
+    engine                = *client->inner->host.engine;
     engine.who            = fake_who;
-    client->inner->engine = &engine;
+    client->inner->host.engine = &engine;
     says                  = (bwl_holder){ .held = true };
     status_of_who         = BWL_OK;
     error                 = (bowline_error){ 0 };

@@ -15,7 +15,8 @@
  * of locks.  And as with any locking of files by name: when we close a file, the record locks
  * (fcntl, lockf) that this process has on it are gone.
  */
-#include "runtime/engines.h"
+#include "protocol/protocol.h"
+#include "engine/engine.h"
 #include "base/fault.h"
 #include "engine/file/seat.h"
 #include "engine/file/who.h"
@@ -43,7 +44,7 @@ static int check_url(const bwl_url *url, bwl_fault *fault)
     return BWL_OK;
 }
 
-static int file_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
+static int file_open(bwl_host *client, const bwl_url *url, bwl_fault *fault)
 {
     int status = check_url(url, fault);
 
@@ -66,7 +67,7 @@ static int file_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
     return BWL_OK;
 }
 
-static void file_close(bwl_client *client)
+static void file_close(bwl_host *client)
 {
     bwl_file_store *store = client->store;
 
@@ -75,12 +76,12 @@ static void file_close(bwl_client *client)
     free(store);
 }
 
-static int file_prepare(bwl_lock *lock, bwl_fault *fault)
+static int file_prepare(bwl_engine_lock *lock, bwl_fault *fault)
 {
-    return bwl_file_seat_init(lock->part, lock, lock->client->store, fault);
+    return bwl_file_seat_init(lock->part, lock, lock->host->store, fault);
 }
 
-static bool file_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+static bool file_ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
     bwl_file_seat *s = lock->part;
 
@@ -98,21 +99,21 @@ static bool file_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
     return true;
 }
 
-static void file_forget(bwl_lock *lock)
+static void file_forget(bwl_engine_lock *lock)
 {
     bwl_file_seat_free(lock->part);
 }
 
-static void file_woken(bwl_client *client)
+static void file_woken(bwl_host *client)
 {
     bwl_file_store *store = client->store;
 
     bwl_file_watcher_rest(&store->watcher);
 }
 
-static int file_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
+static int file_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
 {
-    bwl_file_store *store   = lock->client->store;
+    bwl_file_store *store   = lock->host->store;
     bwl_file_seat  *s       = lock->part;
     bool            is_bare = s->place.path == NULL;
     int             status  = is_bare ? bwl_file_store_open(store, false, fault) : BWL_OK;
@@ -135,7 +136,7 @@ static int file_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
     return BWL_OK;
 }
 
-static int file_fds(bwl_lock *lock, int ret_fds[2])
+static int file_fds(bwl_engine_lock *lock, int ret_fds[2])
 {
     const bwl_file_seat *s     = lock->part;
     int                  count = 0;

@@ -64,7 +64,7 @@ void bwl_file_seat_leave(bwl_file_seat *s)
 
 static bwl_answer refused(bwl_file_seat *s, const char *why)
 {
-    bwl_lock_says(s->lock, "%s", why);
+    bwl_host_set_error(s->lock, "%s", why);
     bwl_file_seat_leave(s);
     return BWL_REFUSED;
 }
@@ -97,7 +97,7 @@ static bwl_answer refused_errno(bwl_file_seat *s, const char *what, int error)
 
 static bwl_answer start_over(bwl_file_seat *s, const char *why)
 {
-    bwl_lock_says(s->lock, "%s", why);
+    bwl_host_set_error(s->lock, "%s", why);
     bwl_file_seat_leave(s);
     return BWL_LATER;
 }
@@ -191,7 +191,7 @@ static bwl_file_luck take_flock(bwl_file_seat *s)
 static const bwl_file_self *self(bwl_file_seat *s)
 {
     if (s->store->self.size == 0)
-        bwl_file_self_learn(&s->store->self, s->lock->client->program);
+        bwl_file_self_learn(&s->store->self, s->lock->host->program);
     return &s->store->self;
 }
 
@@ -440,7 +440,8 @@ bwl_answer bwl_file_seat_join(bwl_file_seat *s, bool may_wait, uint64_t *ret_num
 
 /* ---- the seat itself ------------------------------------------------------------------------- */
 
-int bwl_file_seat_init(bwl_file_seat *s, bwl_lock *lock, bwl_file_store *store, bwl_fault *fault)
+int bwl_file_seat_init(bwl_file_seat *s, bwl_engine_lock *lock, bwl_file_store *store,
+                       bwl_fault *fault)
 {
     *s = (bwl_file_seat){
         .lock = lock, .store = store, .queue = { .fd = -1 }, .named = { .fd = -1 }
@@ -450,7 +451,7 @@ int bwl_file_seat_init(bwl_file_seat *s, bwl_lock *lock, bwl_file_store *store, 
 
 void bwl_file_seat_free(bwl_file_seat *s)
 {
-    if (bwl_forked(&s->lock->client->guard)) {
+    if (bwl_forked(&s->lock->host->guard)) {
         close_file(&s->queue);
         close_file(&s->named);
         bwl_file_mark_close(&s->place.mark);

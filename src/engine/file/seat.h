@@ -45,16 +45,16 @@ typedef struct bwl_file_store { /* of one client */
 } bwl_file_store;
 
 typedef struct bwl_file_seat {
-    bwl_lock       *lock;
-    bwl_file_store *store;
-    bwl_file_place  place;
-    bwl_file        queue; /* fd -1: not open                                                    */
-    bwl_file        named; /* the file whose name was given; fd -1: it was a bare name           */
-    bool            may_wait;
-    bool            queued;
-    bool            flocked;
-    bool            marked; /* in a directory where others can remove the file: mark.h      */
-    uint64_t        ticket;
+    bwl_engine_lock *lock;
+    bwl_file_store  *store;
+    bwl_file_place   place;
+    bwl_file         queue; /* fd -1: not open                                                    */
+    bwl_file         named; /* the file whose name was given; fd -1: it was a bare name           */
+    bool             may_wait;
+    bool             queued;
+    bool             flocked;
+    bool             marked; /* in a directory where others can remove the file: mark.h      */
+    uint64_t         ticket;
     uint64_t        tells; /* while we wait: how we shall learn of our turn                       */
     uint64_t        idle_after; /* this ticket was granted last, and is not there any more ...   */
     bwl_ms          idle_since; /* ... at any look since; 0: it was                              */
@@ -66,7 +66,8 @@ typedef struct bwl_file_seat {
 } bwl_file_seat;
 
 /* Nothing is opened.  USAGE, SYSTEM, NOMEM. */
-int bwl_file_seat_init(bwl_file_seat *s, bwl_lock *lock, bwl_file_store *store, bwl_fault *fault);
+int bwl_file_seat_init(bwl_file_seat *s, bwl_engine_lock *lock, bwl_file_store *store,
+                       bwl_fault *fault);
 
 /* In a forked child, where what is locked and watched is the parent's, only closes. */
 void bwl_file_seat_free(bwl_file_seat *s);

@@ -67,7 +67,7 @@ static void drop(bwl_file_watcher *watcher, bwl_file_watch *watch)
 /* May end with this watch, and others, being removed. */
 static void push_first(bwl_file_watch *watch)
 {
-    bwl_lock_event(watch->first->lock, (bwl_event){ .kind = BWL_PUSH, .answer = BWL_NO });
+    bwl_host_event(watch->first->lock, (bwl_event){ .kind = BWL_PUSH, .answer = BWL_NO });
 }
 
 static bwl_file_watch *find_unpushed(bwl_file_watcher *watcher)
@@ -128,9 +128,11 @@ static void ready(bwl_source *source, uint32_t events)
 
 /* ---- the descriptor -------------------------------------------------------------------------- */
 
-void bwl_file_watcher_init(bwl_file_watcher *watcher, bwl_client *client)
+void bwl_file_watcher_init(bwl_file_watcher *watcher, bwl_host *client)
 {
-    *watcher = (bwl_file_watcher){ .source = { .fd = -1, .ready = ready }, .client = client };
+    *watcher = (bwl_file_watcher){ .source  = { .fd = -1, .ready = ready },
+                                   .client  = client,
+                                   .idle_at = BWL_NEVER };
 }
 
 static bool open_source(bwl_file_watcher *watcher)
@@ -174,7 +176,7 @@ static void free_watches(bwl_file_watcher *watcher)
  * out of them here would be taken out there. */
 void bwl_file_watcher_close(bwl_file_watcher *watcher)
 {
-    bwl_client *client = watcher->client;
+    bwl_host *client = watcher->client;
 
     if (bwl_forked(&client->guard)) {
         if (watcher->source.fd >= 0)
@@ -183,14 +185,14 @@ void bwl_file_watcher_close(bwl_file_watcher *watcher)
         return;
     }
     assert(watcher->count == 0);
-    bwl_timers_set(&client->timers, &client->store_timer, BWL_NEVER);
+    bwl_host_set_timer(client, BWL_NEVER);
     close_source(watcher);
 }
 
 void bwl_file_watcher_rest(bwl_file_watcher *watcher)
 {
     /* Was only woken, or is needed again: then the timer is, or will be, set once more. */
-    if (watcher->count > 0 || watcher->client->store_timer.at != BWL_NEVER)
+    if (watcher->count > 0 || watcher->client->latest < watcher->idle_at)
         return;
     close_source(watcher);
 }
@@ -254,13 +256,14 @@ bool bwl_file_watch_add(bwl_file_watcher *watcher, bwl_file_waiter *waiter, int 
         return false;
     }
     stand_in_line(watch, waiter);
-    bwl_timers_set(&watcher->client->timers, &watcher->client->store_timer, BWL_NEVER);
+    watcher->idle_at = BWL_NEVER;
+    bwl_host_set_timer(watcher->client, BWL_NEVER);
     return true;
 }
 
 void bwl_file_watch_remove(bwl_file_watcher *watcher, bwl_file_waiter *waiter)
 {
-    bwl_client     *client = watcher->client;
+    bwl_host       *client = watcher->client;
     bwl_file_watch *watch  = waiter->watch;
 
     if (watch == NULL)
@@ -270,7 +273,8 @@ void bwl_file_watch_remove(bwl_file_watcher *watcher, bwl_file_waiter *waiter)
         return;
     (void)inotify_rm_watch(watcher->source.fd, watch->number); /* gone already: as wanted */
     drop(watcher, watch);
-    if (watcher->count == 0)
-        bwl_timers_set(&client->timers, &client->store_timer,
-                       bwl_later(bwl_client_now(client), BWL_FILE_WATCH_IDLE_MS));
+    if (watcher->count > 0)
+        return;
+    watcher->idle_at = bwl_later(bwl_host_now(client), BWL_FILE_WATCH_IDLE_MS);
+    bwl_host_set_timer(client, watcher->idle_at);
 }

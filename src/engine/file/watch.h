@@ -21,13 +21,13 @@
 #ifndef BWL_ENGINE_FILE_WATCH_H
 #define BWL_ENGINE_FILE_WATCH_H
 
-#include "runtime/client.h"
+#include "engine/engine.h"
 
 typedef struct bwl_file_watch bwl_file_watch;
 
 /* A lock that waits for a file: embedded in the engine's part of the lock. */
 typedef struct bwl_file_waiter {
-    bwl_lock               *lock;
+    bwl_engine_lock        *lock;
     uint64_t                ticket;
     bwl_file_watch         *watch; /* NULL: waits for none                                       */
     struct bwl_file_waiter *next;
@@ -39,12 +39,13 @@ enum { BWL_FILE_WATCH_BUCKETS = 64, BWL_FILE_WATCH_IDLE_MS = 100 };
 /* One for each client; lives as long as its reactor. */
 typedef struct bwl_file_watcher {
     bwl_source      source; /* the inotify descriptor, or -1                                     */
-    bwl_client     *client;
+    bwl_host       *client;
+    bwl_ms          idle_at; /* the descriptor is closed then, if nothing is watched; NEVER: no */
     size_t          count; /* of watches                                                          */
     bwl_file_watch *buckets[BWL_FILE_WATCH_BUCKETS]; /* by the number of the watch                */
 } bwl_file_watcher;
 
-void bwl_file_watcher_init(bwl_file_watcher *watcher, bwl_client *client);
+void bwl_file_watcher_init(bwl_file_watcher *watcher, bwl_host *client);
 
 /* Nobody waits any more; or this is a forked child, and what it inherited is closed. */
 void bwl_file_watcher_close(bwl_file_watcher *watcher);

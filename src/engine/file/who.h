@@ -13,7 +13,7 @@
 #ifndef BWL_ENGINE_FILE_WHO_H
 #define BWL_ENGINE_FILE_WHO_H
 
-#include "runtime/client.h"
+#include "engine/engine.h"
 #include "engine/file/open.h"
 
 /* The file with the queue, and the one that is flocked; fd -1: there is none. */

@@ -11,6 +11,7 @@
  * breaks may die at any moment.  A value that is not, to the letter, one that this protocol writes
  * is not touched; nor one that is the same for every holder, which says of nobody that he was seen.
  */
+#include "protocol/protocol.h"
 #include "base/fault.h"
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/note.h"
@@ -55,7 +56,7 @@ void bwl_redis_name_seen(const bwl_redis_open_question *question, bwl_redis_ques
     ret_question->token                   = look->value + 3 + BWL_QUEUE_SESSION_SIZE;
 }
 
-static bool put(bwl_redis_store *store, bwl_lock *lock, bwl_redis_looker *looker,
+static bool put(bwl_redis_store *store, bwl_engine_lock *lock, bwl_redis_looker *looker,
                 bwl_redis_word word)
 {
     return bwl_redis_put(
@@ -63,14 +64,14 @@ static bool put(bwl_redis_store *store, bwl_lock *lock, bwl_redis_looker *looker
 }
 
 /* What its holder would ask. */
-static bwl_redis_word release_of(const bwl_lock *lock)
+static bwl_redis_word release_of(const bwl_engine_lock *lock)
 {
-    if (bwl_redis_listens(lock->client->store))
+    if (bwl_redis_listens(lock->host->store))
         return REDIS_QUEUE_RELEASE;
     return bwl_protocol_words(lock->hold.protocol)->release;
 }
 
-bool bwl_redis_break_seen(bwl_lock *lock)
+bool bwl_redis_break_seen(bwl_engine_lock *lock)
 {
     bwl_redis_store  *store  = bwl_redis_store_for(lock, 0);
     bwl_redis_looker *looker = ((bwl_redis_part *)lock->part)->looker;
@@ -80,7 +81,7 @@ bool bwl_redis_break_seen(bwl_lock *lock)
     assert(bwl_redis_id_of_seen(&lock->hold, &looker->look) != 0);
     if (store != NULL && put(store, lock, looker, release_of(lock)))
         return false;
-    bwl_lock_says(lock, "out of memory");
+    bwl_host_set_error(lock, "out of memory");
     looker->answer = BWL_UNSENT;
     return true;
 }
@@ -105,7 +106,7 @@ bool bwl_redis_write_broken(bwl_redis_store *store, const bwl_redis_open_questio
     return true;
 }
 
-void bwl_redis_ask_breaker(bwl_redis_store *store, bwl_lock *lock, const char *token)
+void bwl_redis_ask_breaker(bwl_redis_store *store, bwl_engine_lock *lock, const char *token)
 {
     bwl_redis_open_question question = {
         .lock = lock, .verifies = true, .introduces = true, .asks_breaker = true
@@ -131,10 +132,10 @@ bool bwl_redis_write_ask_breaker(bwl_redis_store *store, const bwl_redis_open_qu
 
 void bwl_redis_read_breaker(const bwl_redis_open_question *q, const char *bytes, size_t size)
 {
-    bwl_lock       *lock = q->lock;
-    bwl_resp_cursor cursor;
-    bwl_resp_value  value;
-    char           *why = lock->why;
+    bwl_engine_lock *lock = q->lock;
+    bwl_resp_cursor  cursor;
+    bwl_resp_value   value;
+    char            *why = lock->why;
 
     if (bytes == NULL || bwl_hold_is_held(&lock->hold) ||
         strcmp(lock->hold.claim.token, q->token) != 0)
@@ -168,10 +169,10 @@ void bwl_redis_break_ended(bwl_redis_store *store, const bwl_redis_open_question
         q->looker->answer     = ev->answer;
     }
     if (!pokes(store, q, ev))
-        bwl_lock_looked(q->lock);
+        bwl_host_query_done(q->lock);
 }
 
-int bwl_redis_broken(bwl_lock *lock, bwl_fault *fault)
+int bwl_redis_broken(bwl_engine_lock *lock, bwl_fault *fault)
 {
     const bwl_redis_looker *looker = ((bwl_redis_part *)lock->part)->looker;
 

@@ -17,7 +17,7 @@ void bwl_redis_name_user(char ret_who[2 * BWL_HOLDER_TEXT_MAX]);
 bool bwl_redis_write_broken(bwl_redis_store *store, const bwl_redis_open_question *question);
 
 /* The hold by this token is not ours any more: asks for the note. */
-void bwl_redis_ask_breaker(bwl_redis_store *store, bwl_lock *lock, const char *token);
+void bwl_redis_ask_breaker(bwl_redis_store *store, bwl_engine_lock *lock, const char *token);
 bool bwl_redis_write_ask_breaker(bwl_redis_store *store, const bwl_redis_open_question *question,
                                  bwl_resp_writer *ret_writer);
 

@@ -264,7 +264,7 @@ static int check_options(const bwl_url *url, bool is_tls, bwl_fault *fault)
     return status < 0 ? status : bwl_url_check_options(url, known, fault);
 }
 
-int bwl_redis_store_open(bwl_redis_store **ret_store, bwl_client *client, const bwl_url *url,
+int bwl_redis_store_open(bwl_redis_store **ret_store, bwl_host *client, const bwl_url *url,
                          bwl_fault *fault)
 {
     bool is_tls = strncmp(url->scheme, "rediss", strlen("rediss")) == 0;
@@ -288,7 +288,7 @@ int bwl_redis_store_open(bwl_redis_store **ret_store, bwl_client *client, const 
     return BWL_OK;
 }
 
-int bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
+int bwl_redis_open(bwl_host *client, const bwl_url *url, bwl_fault *fault)
 {
     bwl_redis_store *store;
     bool             is_tls = strncmp(url->scheme, "rediss", strlen("rediss")) == 0;

@@ -3,13 +3,13 @@
  * for how its parts hang together, src/protocol for what is promised.
  */
 #include "base/clock.h"
-#include "runtime/engines.h"
+#include "protocol/protocol.h"
+#include "engine/engine.h"
 #include "base/fault.h"
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/topology/quorum.h"
 #include "engine/redis/topology/slots.h"
 #include "engine/redis/session/session.h"
-#include "runtime/background_release.h"
 #include "core/stamps.h"
 #include "engine/redis/wire/stamp.h"
 
@@ -30,29 +30,41 @@ static int check_key(const bwl_redis_store *store, const char *key, size_t size,
     return wrong == NULL ? BWL_OK : bwl_fail(fault, BWL_STATUS_USAGE, "%s", wrong);
 }
 
-static int redis_prepare(bwl_lock *lock, bwl_fault *fault)
+static int redis_prepare(bwl_engine_lock *lock, bwl_fault *fault)
 {
-    const bwl_redis_store *store = lock->client->store;
-    bwl_redis_part        *part  = lock->part;
-    char                   key[BWL_KEY_MAX];
-    size_t size   = bwl_key_write(key, store->key_template, lock->name, lock->name_size);
-    int    status = check_key(store, key, size, fault);
+    bwl_redis_store *store = lock->host->store;
+    bwl_redis_part  *part  = lock->part;
+    char             key[BWL_KEY_MAX];
+    size_t           size   = bwl_key_write(key, store->key_template, lock->name, lock->name_size);
+    int              status = check_key(store, key, size, fault);
 
     if (status < 0)
         return status;
-    *part = (bwl_redis_part){ .looker = NULL };
+    *part = (bwl_redis_part){ .lock = lock, .next = store->locks };
+    if (part->next != NULL)
+        part->next->previous = part;
+    store->locks = part;
     if (store->cluster != NULL)
         part->cluster_slot = bwl_cluster_slot(key, size);
     return BWL_OK;
 }
 
-static void redis_forget(bwl_lock *lock)
+static void redis_forget(bwl_engine_lock *lock)
 {
-    bwl_redis_forget_waiter(lock->client->store, lock);
-    free(((bwl_redis_part *)lock->part)->looker);
+    bwl_redis_store *store = lock->host->store;
+    bwl_redis_part  *part  = lock->part;
+
+    bwl_redis_forget_waiter(store, lock);
+    if (part->next != NULL)
+        part->next->previous = part->previous;
+    if (part->previous != NULL)
+        part->previous->next = part->next;
+    else
+        store->locks = part->next;
+    free(part->looker);
 }
 
-bwl_redis_open_question bwl_redis_question_of(bwl_lock *lock, const bwl_ask *ask)
+bwl_redis_open_question bwl_redis_question_of(bwl_engine_lock *lock, const bwl_ask *ask)
 {
     bwl_redis_open_question question = {
         .lock       = lock,
@@ -72,7 +84,7 @@ bwl_redis_open_question bwl_redis_question_of(bwl_lock *lock, const bwl_ask *ask
 
 /* False: this machine's clock is wrong by decades.  Others would take over at once what we wrote,
  * or never. */
-static bool can_be_written(const bwl_lock *lock, const bwl_ask *ask)
+static bool can_be_written(const bwl_engine_lock *lock, const bwl_ask *ask)
 {
     char             value[BWL_VALUE_MAX];
     const bwl_rules *rules = lock->hold.claim.rules;
@@ -85,9 +97,9 @@ static bool can_be_written(const bwl_lock *lock, const bwl_ask *ask)
 /* Nobody waits for it (or, of several servers, for the slower ones), and what is asked next must
  * find it carried out: so it goes with the text when the server may not know the script.  (Of a
  * protocol with a queue it knows them all.) */
-static bool is_release_by_text(bwl_redis_store *store, const bwl_lock *lock, unsigned word)
+static bool is_release_by_text(bwl_redis_store *store, const bwl_engine_lock *lock, unsigned word)
 {
-    bool must_be_first = lock->unawaited || (store->is_of_many && word == REDIS_DELETE_IF_MINE);
+    bool must_be_first = lock->in_background || (store->is_of_many && word == REDIS_DELETE_IF_MINE);
 
     if (!must_be_first || bwl_redis_listens(store) || store->knows_release == store->opened)
         return false;
@@ -97,11 +109,11 @@ static bool is_release_by_text(bwl_redis_store *store, const bwl_lock *lock, uns
 }
 
 /* The release that was just asked for is the server's business now, and nobody waits for it. */
-static void may_be_read_late(bwl_redis_store *store, const bwl_lock *lock)
+static void may_be_read_late(bwl_redis_store *store, const bwl_engine_lock *lock)
 {
     size_t count = store->questions_count;
 
-    if (!lock->unawaited || store->phase != BWL_REDIS_READY || count == 0 ||
+    if (!lock->in_background || store->phase != BWL_REDIS_READY || count == 0 ||
         store->conn.stream.handed_over != store->conn.stream.written)
         return;
     size_t                   last = (store->questions_first + count - 1) % store->questions_room;
@@ -109,10 +121,10 @@ static void may_be_read_late(bwl_redis_store *store, const bwl_lock *lock)
     if (q->lock != lock || !q->written || q->prepares || q->read_late)
         return; /* it is kept behind a section */
     q->read_late = true;
-    bwl_unawaited_sent(store->client);
+    bwl_host_background_sent(store->client);
 }
 
-static bool redis_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+static bool redis_ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
     bwl_redis_store *store = bwl_redis_store_for(lock, ask->node);
 
@@ -120,7 +132,7 @@ static bool redis_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
     bool stands       = ask->word == REDIS_QUEUE_JOIN || ask->word == REDIS_QUEUE_REQUEUE;
 
     if (store == NULL || (stands && !bwl_redis_name_waiter(store, lock, ask))) {
-        bwl_lock_says(lock, "out of memory");
+        bwl_host_set_error(lock, "out of memory");
         return true;
     }
     if (store->slots != NULL && bwl_redis_is_to_introduce(store))
@@ -131,7 +143,7 @@ static bool redis_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
             &(bwl_redis_open_question){ .lock = lock, .verifies = true, .introduces = true });
     bwl_redis_open_question question = bwl_redis_question_of(lock, ask);
     if (!can_be_written(lock, ask)) {
-        bwl_lock_says(lock, "the time of day on this machine is before 2001 or after 2099");
+        bwl_host_set_error(lock, "the time of day on this machine is before 2001 or after 2099");
         return true;
     }
     question.by_text = is_release_by_text(store, lock, ask->word);
@@ -139,7 +151,7 @@ static bool redis_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
         may_be_read_late(store, lock);
         return false;
     }
-    bwl_lock_says(lock, "out of memory");
+    bwl_host_set_error(lock, "out of memory");
     return true;
 }
 
@@ -152,10 +164,10 @@ static bool looks_like_ours(const char *value)
 }
 
 /* Could this protocol, or the program whose profile is used, have written it? */
-static bool looks_right(const bwl_lock *lock, const bwl_redis_look *look, int64_t *ret_stamp)
+static bool looks_right(const bwl_engine_lock *lock, const bwl_redis_look *look, int64_t *ret_stamp)
 {
     const bwl_rules   *rules   = lock->hold.claim.rules;
-    const bwl_profile *profile = ((const bwl_redis_store *)lock->client->store)->profile;
+    const bwl_profile *profile = ((const bwl_redis_store *)lock->host->store)->profile;
 
     if (lock->hold.protocol->listens)
         return bwl_queue_is_value(look->value);
@@ -244,7 +256,7 @@ static void note_kind(bwl_holder *ret_holder, const bwl_redis_look *look,
         (void)snprintf(note, SIZE, "the key is a %s, which no lock is", look->kind);
 }
 
-static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bwl_lock *lock)
+static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bwl_engine_lock *lock)
 {
     const bwl_hold  *hold      = &lock->hold;
     const bwl_rules *rules     = hold->claim.rules;
@@ -278,14 +290,14 @@ static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bw
 }
 
 /* The lookers are the lock's: whoever waits for them may leave before the answers come. */
-static bool redis_look(bwl_lock *lock)
+static bool redis_look(bwl_engine_lock *lock)
 {
     bwl_redis_part *part = lock->part;
     unsigned        open = 0;
 
     assert(part->looker == NULL);
-    part->looker = calloc(lock->client->nodes, sizeof *part->looker);
-    for (unsigned i = 0; part->looker != NULL && i < lock->client->nodes; i++) {
+    part->looker = calloc(lock->host->nodes, sizeof *part->looker);
+    for (unsigned i = 0; part->looker != NULL && i < lock->host->nodes; i++) {
         bwl_redis_store        *store    = bwl_redis_store_for(lock, i);
         bwl_redis_open_question question = { .lock = lock, .looker = &part->looker[i] };
         if (store != NULL && bwl_redis_put(store, &question))
@@ -294,13 +306,13 @@ static bool redis_look(bwl_lock *lock)
             part->looker[i].answer = BWL_UNSENT;
     }
     if (open > 0) /* if only the last could not be asked, no reply to come would complete it */
-        return lock->operation != NULL && bwl_redis_has_seen(lock);
+        return bwl_host_is_awaited(lock) && bwl_redis_has_seen(lock);
     free(part->looker);
     part->looker = NULL;
     return true;
 }
 
-static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
+static int redis_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
 {
     if (((bwl_redis_part *)lock->part)->looker == NULL)
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
@@ -308,7 +320,7 @@ static int redis_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
     switch (looker.answer) {
     case BWL_YES:
         fill_in(ret_holder, &looker.look, lock);
-        if (lock->client->engine->break_seen == NULL)
+        if (lock->host->engine->break_seen == NULL)
             ret_holder->id = 0;
         return BWL_OK;
     case BWL_LATER:

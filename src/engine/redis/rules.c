@@ -6,6 +6,7 @@
  * A protocol with a known fault, or a lock that is shared with programs which have one, is never
  * taken by accident: the URL must say that the risk is accepted.
  */
+#include "protocol/protocol.h"
 #include "core/nearest.h"
 #include "core/text.h"
 #include "base/fault.h"

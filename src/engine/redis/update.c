@@ -28,12 +28,12 @@ bool bwl_redis_section_admits(bwl_redis_store *store, const bwl_redis_open_quest
         return true;
     question->section->kind   = BWL_REPLY;
     question->section->answer = BWL_UNSENT;
-    bwl_lock_says(question->lock, "the connection to %s broke", store->where);
-    bwl_lock_looked(question->lock);
+    bwl_host_set_error(question->lock, "the connection to %s broke", store->where);
+    bwl_host_query_done(question->lock);
     return false;
 }
 
-bool bwl_redis_step(bwl_lock *lock, bwl_section *section)
+bool bwl_redis_step(bwl_engine_lock *lock, bwl_section *section)
 {
     bwl_redis_open_question question = { .lock = lock, .section = section };
 
@@ -43,7 +43,7 @@ bool bwl_redis_step(bwl_lock *lock, bwl_section *section)
         section->is_long   = false;
         section->no_memory = false;
     }
-    if (bwl_redis_put(lock->client->store, &question))
+    if (bwl_redis_put(lock->host->store, &question))
         return false;
     section->kind      = BWL_REPLY;
     section->answer    = BWL_UNSENT;
@@ -72,14 +72,14 @@ static bool keep_value(bwl_section *section, const bwl_section_reply *reply)
     return true;
 }
 
-static void says_why(bwl_redis_store *store, bwl_lock *lock, const bwl_section_reply *reply)
+static void says_why(bwl_redis_store *store, bwl_engine_lock *lock, const bwl_section_reply *reply)
 {
     char text[160];
 
     if (reply->error == NULL || lock->why[0] != '\0')
         return; /* the first error is the reason for the others */
     bwl_redis_error_words(store, text, sizeof text, reply->error, reply->error_size);
-    bwl_lock_says(lock, "%s: %s", store->where, text);
+    bwl_host_set_error(lock, "%s: %s", store->where, text);
 }
 
 bwl_redis_verdict bwl_redis_section_heard(bwl_redis_store *store, bwl_redis_open_question *q,
@@ -118,7 +118,7 @@ void bwl_redis_section_ended(bwl_redis_store *store, const bwl_redis_open_questi
         (void)bwl_fail(&fault, BWL_STATUS_REFUSED, "%s has refused a part of it", store->where);
         bwl_redis_break_off(store, &fault, false);
     }
-    bwl_lock_looked(q->lock);
+    bwl_host_query_done(q->lock);
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */

@@ -86,7 +86,7 @@ void bwl_redis_introduce(bwl_redis_store *store, bwl_resp_writer *writer, const 
         name_ourselves(card.program);
     (void)snprintf(card.tag, sizeof card.tag, "%s", tag);
     if (tag[0] == '\0') /* else it is one of many slots */
-        store->introduced_at = bwl_client_now(store->client);
+        store->introduced_at = bwl_host_now(store->client);
     bwl_queue_write_floor(writer, &card);
 }
 

@@ -16,7 +16,8 @@
  *
  * The table's latch is taken inside a client's mutex, never the other way round.
  */
-#include "runtime/engines.h"
+#include "protocol/protocol.h"
+#include "engine/engine.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "protocol/store/local.h"
@@ -39,14 +40,14 @@ typedef struct entry { /* a name that somebody holds */
 } entry;
 
 struct place { /* a lock's place in the queue of its name: the engine's part of a lock */
-    bwl_lock *lock;
-    entry    *entry; /* NULL: stands nowhere.  Only its own client changes this                */
-    place    *previous;
-    place    *next;
-    place    *next_granted; /* in the list of its client                                       */
-    uint64_t  fence;
-    uint64_t  hash;
-    bool      granted; /* and its client has not seen that yet                                 */
+    bwl_engine_lock *lock;
+    entry   *entry; /* NULL: stands nowhere.  Only its own client changes this                */
+    place   *previous;
+    place   *next;
+    place   *next_granted; /* in the list of its client                                       */
+    uint64_t fence;
+    uint64_t hash;
+    bool     granted; /* and its client has not seen that yet                                 */
 };
 
 typedef struct table {
@@ -119,7 +120,7 @@ static uint64_t hash_of(const char *name, size_t size)
     return hash;
 }
 
-static entry **find(table *t, const bwl_lock *lock, uint64_t hash)
+static entry **find(table *t, const bwl_engine_lock *lock, uint64_t hash)
 {
     entry **e = &t->buckets[hash % t->buckets_count];
 
@@ -205,18 +206,18 @@ static void step_out(place *p)
 
 static void grant(table *t, place *p)
 {
-    thread_store *store = p->lock->client->store;
+    thread_store *store = p->lock->host->store;
 
     p->fence        = ++t->fence;
     p->granted      = true;
     p->next_granted = store->granted;
     store->granted  = p;
-    bwl_client_wake(p->lock->client);
+    bwl_host_wake(p->lock->host);
 }
 
 static void forget_grant(place *p)
 {
-    thread_store *store = p->lock->client->store;
+    thread_store *store = p->lock->host->store;
     place       **where = &store->granted;
 
     while (*where != p)
@@ -252,7 +253,7 @@ static bwl_answer join(table *t, place *p, bool may_wait, uint64_t *ret_number)
         return BWL_NO;
     entry *e = free_ ? add(t, where, p) : *where;
     if (e == NULL) {
-        bwl_lock_says(p->lock, "out of memory");
+        bwl_host_set_error(p->lock, "out of memory");
         return BWL_REFUSED;
     }
     stand_last(e, p);
@@ -265,7 +266,7 @@ static bwl_answer join(table *t, place *p, bool may_wait, uint64_t *ret_number)
 
 /* ---- the engine ------------------------------------------------------------------------------ */
 
-static int thread_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
+static int thread_open(bwl_host *client, const bwl_url *url, bwl_fault *fault)
 {
     static const char *const known[] = { BWL_SETTINGS_OPTIONS, NULL };
     int                      status  = bwl_url_check_options(url, known, fault);
@@ -284,34 +285,34 @@ static int thread_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
     return BWL_OK;
 }
 
-static void thread_close(bwl_client *client)
+static void thread_close(bwl_host *client)
 {
     free(client->store);
 }
 
-static table *latched(bwl_lock *lock)
+static table *latched(bwl_engine_lock *lock)
 {
-    table *t = ((thread_store *)lock->client->store)->table;
+    table *t = ((thread_store *)lock->host->store)->table;
 
     (void)pthread_mutex_lock(&t->latch);
     return t;
 }
 
-static int thread_prepare(bwl_lock *lock, bwl_fault *fault)
+static int thread_prepare(bwl_engine_lock *lock, bwl_fault *fault)
 {
     (void)fault; /* nothing can go wrong */
     *(place *)lock->part = (place){ .lock = lock, .hash = hash_of(lock->name, lock->name_size) };
     return BWL_OK;
 }
 
-static bool thread_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
+static bool thread_ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
     place    *p = lock->part;
     bwl_fault fault;
 
     /* Whoever waits must be wakeable before it stands in the queue. */
-    if (ask->word == LOCAL_JOIN && bwl_reactor_open(&lock->client->reactor, &fault) < 0) {
-        bwl_lock_says(lock, "%s", fault.text);
+    if (ask->word == LOCAL_JOIN && bwl_reactor_open(&lock->host->reactor, &fault) < 0) {
+        bwl_host_set_error(lock, "%s", fault.text);
         ret_reply->answer = BWL_REFUSED;
         return true;
     }
@@ -332,13 +333,13 @@ static bool thread_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
     return true;
 }
 
-static void thread_forget(bwl_lock *lock)
+static void thread_forget(bwl_engine_lock *lock)
 {
     const place *p = lock->part;
 
     if (p->entry == NULL)
         return; /* has left already, as most have */
-    if (bwl_forked(&lock->client->guard))
+    if (bwl_forked(&lock->host->guard))
         return; /* the table is the parent's */
     table *t = latched(lock);
     leave(t, lock->part);
@@ -346,7 +347,7 @@ static void thread_forget(bwl_lock *lock)
 }
 
 /* Grants have come for locks of this client. */
-static void thread_woken(bwl_client *client)
+static void thread_woken(bwl_host *client)
 {
     thread_store *store = client->store;
 
@@ -359,12 +360,12 @@ static void thread_woken(bwl_client *client)
         (void)pthread_mutex_unlock(&store->table->latch);
         if (p == NULL)
             return;
-        bwl_lock_event(p->lock,
+        bwl_host_event(p->lock,
                        (bwl_event){ .kind = BWL_PUSH, .answer = BWL_YES, .number = fence });
     }
 }
 
-static int thread_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
+static int thread_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
 {
     place *p = lock->part;
 

@@ -11,7 +11,7 @@
 #include <errno.h>
 
 /* The one that will speak next, if that is known; NULL. */
-static bwl_redis_store *only_asked(bwl_client *client)
+static bwl_redis_store *only_asked(bwl_host *client)
 {
     bwl_redis_store *store = client->store;
 
@@ -21,15 +21,15 @@ static bwl_redis_store *only_asked(bwl_client *client)
 }
 
 /* Not for the first answer of a connection: whoever asks once should not prepare for more. */
-static bool is_worth_it(bwl_client *client, const bwl_redis_store *store, bwl_ms until)
+static bool is_worth_it(bwl_host *client, const bwl_redis_store *store, bwl_ms until)
 {
-    bwl_ms next = bwl_sooner(until, bwl_client_next_at(client));
+    bwl_ms next = bwl_sooner(until, bwl_host_next_timer(client));
 
     return store->phase == BWL_REDIS_READY && store->has_answered && store->questions_count > 0 &&
            next >= bwl_later(client->latest, BWL_STREAM_AWAIT_MS);
 }
 
-bool bwl_redis_await(bwl_client *client, bwl_ms until)
+bool bwl_redis_await(bwl_host *client, bwl_ms until)
 {
     bwl_redis_store *store = only_asked(client);
     char             bytes[BWL_STREAM_AWAIT_ROOM];
@@ -41,11 +41,11 @@ bool bwl_redis_await(bwl_client *client, bwl_ms until)
     if (fd < 0)
         return false;
     bwl_spin_wait wait = bwl_spin_plan(&store->spin, client->latest);
-    bwl_client_unlock(client);
+    bwl_host_unlock(client);
     ssize_t got   = bwl_spin_receive(&wait, fd, bytes, sizeof bytes);
     int     error = errno;
-    bwl_client_lock(client);
-    store->heard_at = bwl_client_now(client);
+    bwl_host_lock(client);
+    store->heard_at = bwl_host_now(client);
     bwl_spin_learn(&store->spin, &wait, got >= 0, client->latest);
     if (!bwl_stream_await_end(&store->conn.stream))
         return true;

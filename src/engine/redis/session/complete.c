@@ -14,12 +14,12 @@
 /* A hold that the server does not have any more may have been broken. */
 static void tell(const bwl_redis_open_question *q, bwl_event ev)
 {
-    bwl_lock *lock     = q->lock;
-    bool      was_held = q->word == REDIS_QUEUE_EXTEND && bwl_hold_is_held(&lock->hold);
-    char      token[BWL_TOKEN_MAX + 1];
+    bwl_engine_lock *lock     = q->lock;
+    bool             was_held = q->word == REDIS_QUEUE_EXTEND && bwl_hold_is_held(&lock->hold);
+    char             token[BWL_TOKEN_MAX + 1];
 
     memcpy(token, lock->hold.claim.token, sizeof token);
-    bwl_lock_event(lock, ev);
+    bwl_host_event(lock, ev);
     if (was_held && ev.kind == BWL_REPLY && ev.answer == BWL_NO && !bwl_hold_is_held(&lock->hold))
         bwl_redis_ask_breaker(bwl_redis_store_for(lock, q->node), lock, token);
 }
@@ -30,20 +30,20 @@ void bwl_redis_settle(const bwl_redis_open_question *q, const bwl_event *ev)
     if (q->verifies) {
         bwl_redis_verified(q, ev);
     } else if (bwl_redis_breaks(q)) {
-        bwl_redis_break_ended(q->lock->client->store, q, ev);
+        bwl_redis_break_ended(q->lock->host->store, q, ev);
     } else if (q->looker != NULL) {
         q->looker->answer = ev->kind == BWL_DOWN ? BWL_UNSENT : ev->answer;
-        if (q->lock->client->nodes == 1 || bwl_redis_has_seen(q->lock))
-            bwl_lock_looked(q->lock);
+        if (q->lock->host->nodes == 1 || bwl_redis_has_seen(q->lock))
+            bwl_host_query_done(q->lock);
     } else if (q->section != NULL) {
-        bwl_redis_section_ended(q->lock->client->store, q, ev);
+        bwl_redis_section_ended(q->lock->host->store, q, ev);
     } else {
         bwl_event copy = *ev;
         copy.tag       = q->tag;
         copy.node      = q->node;
         tell(q, copy);
     }
-    bwl_lock_unpin(q->lock);
+    bwl_host_unpin(q->lock);
 }
 
 /* What happens to a question may make its machine ask again, and that may connect, and that may
@@ -60,8 +60,8 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
     bwl_answer      not_asked   = refused ? BWL_REFUSED : is_put_off ? BWL_LATER : BWL_UNSENT;
 
     bwl_stream_close(&store->conn.stream);
-    bwl_lock *kept    = bwl_redis_watch_broken(store);
-    bwl_lock *unasked = bwl_redis_wait_broken(store);
+    bwl_engine_lock *kept    = bwl_redis_watch_broken(store);
+    bwl_engine_lock *unasked = bwl_redis_wait_broken(store);
     if (!store->has_answered)
         bwl_redis_rest(store);
     store->broke        = *fault;
@@ -89,11 +89,11 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
         bwl_event               down   = { .kind = BWL_DOWN };
         bwl_event               known  = { .kind = BWL_REPLY, .answer = q.known };
         if (q.known == 0 && !q.written && !refused && bwl_redis_ask_another(store, &q)) {
-            bwl_lock_unpin(q.lock); /* putting has pinned it once more */
+            bwl_host_unpin(q.lock); /* putting has pinned it once more */
             continue;
         }
         if (!q.verifies && q.known == 0)
-            bwl_lock_says(q.lock, "%s", fault->text);
+            bwl_host_set_error(q.lock, "%s", fault->text);
         bwl_redis_settle(&q, q.known != 0 ? &known : q.written ? &down : &unsent);
     }
     free(aside.questions);
@@ -110,27 +110,27 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
 
 /* Asked by the lock's machine, for what it wants now.  A question to the replicas is none: it is
  * only put where there is a connection. */
-static bool is_unsent(const bwl_redis_open_question *q, const bwl_lock *lock)
+static bool is_unsent(const bwl_redis_open_question *q, const bwl_engine_lock *lock)
 {
     return q->lock == lock && q->tag == lock->latest_tag && !q->written && !q->verifies &&
            q->looker == NULL && q->section == NULL && !bwl_redis_is_wait(q);
 }
 
-static void says_why_unsent(const bwl_redis_store *store, bwl_lock *lock)
+static void says_why_unsent(const bwl_redis_store *store, bwl_engine_lock *lock)
 {
     if (store->broke.status != 0 && store->failures > 0)
-        bwl_lock_says(lock, "%s", store->broke.text);
+        bwl_host_set_error(lock, "%s", store->broke.text);
     else
-        bwl_lock_says(lock, "%s: no answer within %lld ms", store->where,
-                      (long long)store->client->settings.answer_ms);
+        bwl_host_set_error(lock, "%s: no answer within %lld ms", store->where,
+                           (long long)store->client->settings.answer_ms);
 }
 
 /* All of them are taken out before the first is settled: that may ask for something new. */
-void bwl_redis_withdraw(bwl_lock *lock)
+void bwl_redis_withdraw(bwl_engine_lock *lock)
 {
     bwl_redis_open_question taken[BWL_NODES_MAX];
     unsigned                count  = 0;
-    bwl_client             *client = lock->client;
+    bwl_host               *client = lock->host;
 
     for (bwl_redis_store *store = client->store; store != NULL; store = store->next)
         for (size_t i = 0; i < store->questions_count && count < BWL_NODES_MAX;) {

@@ -37,7 +37,7 @@ void bwl_redis_name_place(const bwl_redis_store *store, bwl_fault *fault)
 static void enter(bwl_redis_store *store, bwl_redis_phase phase, bwl_ms ends_at)
 {
     store->phase          = phase;
-    store->phase_began_at = bwl_client_now(store->client);
+    store->phase_began_at = bwl_host_now(store->client);
     store->phase_ends_at  = ends_at;
 }
 
@@ -51,7 +51,7 @@ void bwl_redis_rest(bwl_redis_store *store)
     /* Without random bits: in step with others, which is only slower. */
     (void)bwl_entropy_draw(&store->client->entropy, &bits);
     store->rests_until =
-        bwl_client_now(store->client) + bwl_pause_ms(store->failures, longest_ms, &bits);
+        bwl_host_now(store->client) + bwl_pause_ms(store->failures, longest_ms, &bits);
     store->failures++;
 }
 
@@ -71,7 +71,7 @@ static void fail_attempt(bwl_redis_store *store, bwl_fault *fault)
 
 static void wake(void *arg)
 {
-    bwl_client_wake(arg);
+    bwl_host_wake(arg);
 }
 
 /* What the dialer says: the host is looked up, an address is tried, or the attempt has failed. */
@@ -98,7 +98,7 @@ static void go_on(bwl_redis_store *store, int result, bwl_fault *fault)
 
 void bwl_redis_not_connected(bwl_redis_store *store, bwl_fault *fault)
 {
-    go_on(store, bwl_dialer_next(&store->dialer, bwl_client_now(store->client), fault), fault);
+    go_on(store, bwl_dialer_next(&store->dialer, bwl_host_now(store->client), fault), fault);
 }
 
 /* ---- from the beginning ---------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ static void reach(bwl_redis_store *store)
                                  .resolver = store->resolver,
                                  .wake     = wake,
                                  .wake_arg = store->client };
-    bwl_ms         now       = bwl_client_now(store->client);
+    bwl_ms         now       = bwl_host_now(store->client);
     bwl_ms         answer_ms = store->client->settings.answer_ms;
     bwl_ms         until     = bwl_later(now, answer_ms);
     bwl_fault      fault     = { 0 };
@@ -136,7 +136,7 @@ static void leave(bwl_redis_store *store)
 static void begin(bwl_redis_store *store)
 {
     bwl_fault fault = { 0 };
-    bwl_ms    now   = bwl_client_now(store->client);
+    bwl_ms    now   = bwl_host_now(store->client);
 
     store->refusal    = (bwl_fault){ 0 };
     store->doubt      = (bwl_fault){ 0 };
@@ -189,7 +189,7 @@ void bwl_redis_connect(bwl_redis_store *store)
     assert(store->phase == BWL_REDIS_DOWN);
     if (store->client->closing)
         return; /* nobody will wait for it */
-    if (bwl_client_now(store->client) < store->rests_until)
+    if (bwl_host_now(store->client) < store->rests_until)
         enter(store, BWL_REDIS_RESTING, store->rests_until);
     else
         begin(store);
@@ -197,13 +197,12 @@ void bwl_redis_connect(bwl_redis_store *store)
 
 void bwl_redis_stands_no_more(bwl_redis_store *store)
 {
-    bwl_client *client = store->client;
+    bwl_host *client = store->client;
 
     for (const bwl_redis_store *each = client->store; each != NULL; each = each->next)
         if (each->phase == BWL_REDIS_READY)
             return;
-    if (!atomic_exchange(&client->stands, false))
-        atomic_store(&client->lame_until, bwl_later(bwl_client_now(client), BWL_LAME_MS));
+    bwl_host_connected(client, false);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -233,8 +232,8 @@ static bwl_ms waits_until(const bwl_redis_store *store)
 
 void bwl_redis_set_timer(bwl_redis_store *store)
 {
-    bwl_client *client = store->client;
-    bwl_ms      at     = bwl_redis_aside_until(client);
+    bwl_host *client = store->client;
+    bwl_ms    at     = bwl_redis_aside_until(client);
 
     client->watches = false;
     for (const bwl_redis_store *each = client->store; each != NULL; each = each->next) {
@@ -243,7 +242,7 @@ void bwl_redis_set_timer(bwl_redis_store *store)
     }
     if (store->sentinel != NULL)
         at = bwl_sooner(at, bwl_sentinel_waits_until(store->sentinel));
-    bwl_client_alarm(client, &client->store_timer, at);
+    bwl_host_set_timer(client, at);
 }
 
 static void is_late(bwl_redis_store *store)
@@ -252,7 +251,7 @@ static void is_late(bwl_redis_store *store)
     long long ms = (long long)store->client->settings.answer_ms;
 
     if (store->phase == BWL_REDIS_RESOLVING || store->phase == BWL_REDIS_CONNECTING) {
-        if (!bwl_dialer_is_late(&store->dialer, bwl_client_now(store->client), &fault))
+        if (!bwl_dialer_is_late(&store->dialer, bwl_host_now(store->client), &fault))
             return;
         if (store->phase == BWL_REDIS_CONNECTING)
             (void)bwl_redis_suspect(store, true, &fault);
@@ -271,11 +270,11 @@ static void store_woken(bwl_redis_store *store)
         bwl_sentinel_woken(store->sentinel);
     if (store->phase == BWL_REDIS_RESOLVING) {
         bwl_fault fault  = { 0 };
-        int       result = bwl_dialer_woken(&store->dialer, bwl_client_now(store->client), &fault);
+        int       result = bwl_dialer_woken(&store->dialer, bwl_host_now(store->client), &fault);
         if (result != BWL_DIAL_RESOLVING)
             go_on(store, result, &fault);
     }
-    if (bwl_client_now(store->client) >= waits_until(store)) {
+    if (bwl_host_now(store->client) >= waits_until(store)) {
         if (store->phase != BWL_REDIS_RESTING)
             is_late(store);
         else if (store->questions_count > 0 || bwl_redis_holds_something(store))
@@ -285,7 +284,7 @@ static void store_woken(bwl_redis_store *store)
     }
 }
 
-void bwl_redis_woken(bwl_client *client)
+void bwl_redis_woken(bwl_host *client)
 {
     for (bwl_redis_store *store = client->store; store != NULL; store = store->next)
         store_woken(store);

@@ -118,7 +118,7 @@ int bwl_redis_greet(bwl_redis_store *store, bwl_fault *fault)
     store->tracks         = false;
     store->void_answers   = 0;
     store->is_put_off     = false;
-    store->phase_began_at = bwl_client_now(store->client);
+    store->phase_began_at = bwl_host_now(store->client);
     store->phase_ends_at  = bwl_later(store->phase_began_at, store->client->settings.answer_ms);
     if (!bwl_resp_stream_reserve(&store->conn, room_for(store), &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");

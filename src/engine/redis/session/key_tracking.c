@@ -12,6 +12,7 @@
  * more than a hint.  Where none comes (RESP2, a user without +client|tracking, a connection that
  * broke, a server without it), the hold tries again after its own pause.
  */
+#include "protocol/protocol.h"
 #include "engine/redis/session/key_tracking.h"
 
 #include <string.h>
@@ -45,7 +46,8 @@ bool bwl_redis_write_tracking(bwl_redis_store *store)
 /* ---- what comes ------------------------------------------------------------------------------ */
 
 /* `key` NULL: any. */
-static bool waits_for(const bwl_redis_store *store, const bwl_lock *lock, const bwl_resp_value *key)
+static bool waits_for(const bwl_redis_store *store, const bwl_engine_lock *lock,
+                      const bwl_resp_value *key)
 {
     char   bytes[BWL_KEY_MAX];
     size_t size;
@@ -58,27 +60,28 @@ static bool waits_for(const bwl_redis_store *store, const bwl_lock *lock, const 
 
 static void wake_one(bwl_redis_store *store, const bwl_resp_value *key)
 {
-    bwl_lock *longest = NULL;
+    bwl_engine_lock *longest = NULL;
 
-    for (bwl_lock *lock = store->client->locks; lock != NULL; lock = lock->next)
+    for (bwl_engine_lock *lock = bwl_redis_first_lock(store); lock != NULL;
+         lock                  = bwl_redis_next_lock(lock))
         if (waits_for(store, lock, key) &&
             (longest == NULL || lock->hold.claim.attempt > longest->hold.claim.attempt))
             longest = lock;
     if (longest != NULL)
-        bwl_lock_event(longest, (bwl_event){ .kind = BWL_PUSH });
+        bwl_host_event(longest, (bwl_event){ .kind = BWL_PUSH });
 }
 
 /* All keys are gone. */
 static void wake_all(bwl_redis_store *store)
 {
-    bwl_lock *next;
+    bwl_engine_lock *next;
 
-    for (bwl_lock *lock = store->client->locks; lock != NULL; lock = next) {
-        bwl_lock_pin(lock);
+    for (bwl_engine_lock *lock = bwl_redis_first_lock(store); lock != NULL; lock = next) {
+        bwl_host_pin(lock);
         if (waits_for(store, lock, NULL))
-            bwl_lock_event(lock, (bwl_event){ .kind = BWL_PUSH });
-        next = lock->next;
-        bwl_lock_unpin(lock);
+            bwl_host_event(lock, (bwl_event){ .kind = BWL_PUSH });
+        next = bwl_redis_next_lock(lock);
+        bwl_host_unpin(lock);
     }
 }
 

@@ -3,7 +3,6 @@
  * session.h.
  */
 #include "engine/redis/session/session.h"
-#include "runtime/background_release.h"
 
 #include <stdlib.h>
 
@@ -31,7 +30,7 @@ bool bwl_redis_append(bwl_redis_store *store, const bwl_redis_open_question *que
     bwl_redis_nth(store, store->questions_count)->node = store->node;
     store->questions_count++;
     store->client->pending++;
-    bwl_lock_pin(question->lock);
+    bwl_host_pin(question->lock);
     return true;
 }
 
@@ -43,7 +42,7 @@ bwl_redis_open_question bwl_redis_take_first(bwl_redis_store *store)
     store->questions_count--;
     store->client->pending--;
     if (first.read_late)
-        bwl_unawaited_heard(store->client);
+        bwl_host_background_answered(store->client);
     return first;
 }
 

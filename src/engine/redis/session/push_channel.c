@@ -25,7 +25,6 @@
 #include "engine/redis/topology/slots.h"
 #include "engine/redis/session/session.h"
 #include "engine/redis/session/key_tracking.h"
-#include "runtime/local_groups.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +32,7 @@
 
 enum { NO_SLOT = 0 }; /* they count from 1 */
 
-static bwl_redis_part *part_of(const bwl_lock *lock)
+static bwl_redis_part *part_of(const bwl_engine_lock *lock)
 {
     return lock->part;
 }
@@ -281,7 +280,7 @@ static bool grow(bwl_redis_store *store)
     return true;
 }
 
-bool bwl_redis_name_waiter(bwl_redis_store *store, bwl_lock *lock, const bwl_ask *ask)
+bool bwl_redis_name_waiter(bwl_redis_store *store, bwl_engine_lock *lock, const bwl_ask *ask)
 {
     bwl_redis_part *part = part_of(lock);
     bwl_random      bits;
@@ -306,7 +305,7 @@ bool bwl_redis_name_waiter(bwl_redis_store *store, bwl_lock *lock, const bwl_ask
     return true;
 }
 
-void bwl_redis_forget_waiter(bwl_redis_store *store, bwl_lock *lock)
+void bwl_redis_forget_waiter(bwl_redis_store *store, bwl_engine_lock *lock)
 {
     uint32_t slot = part_of(lock)->slot;
 
@@ -355,8 +354,8 @@ void bwl_redis_placed(bwl_redis_store *store, const bwl_redis_open_question *q,
         part->has_waited = true;
     }
     if (place->how == BWL_HOW_FULL)
-        bwl_lock_says(q->lock, "its queue is full (%llu wait, queue-max=%u)",
-                      (unsigned long long)place->rank, (unsigned)store->queue_max);
+        bwl_host_set_error(q->lock, "its queue is full (%llu wait, queue-max=%u)",
+                           (unsigned long long)place->rank, (unsigned)store->queue_max);
 }
 
 /* ---- what comes ------------------------------------------------------------------------------ */
@@ -373,7 +372,7 @@ static void granted(bwl_redis_store *store, const bwl_queue_push *push)
     if (waiter->lock == NULL || waiter->generation != push->generation ||
         !bwl_redis_is_home(store, waiter->lock))
         return;
-    bwl_lock_event(waiter->lock,
+    bwl_host_event(waiter->lock,
                    (bwl_event){ .kind = BWL_PUSH, .number = push->fence, .place = &place });
 }
 
@@ -399,14 +398,14 @@ void bwl_redis_pushed(bwl_redis_store *store, const char *bytes, size_t size)
 
 void bwl_redis_inbox_ended(bwl_redis_store *store)
 {
-    bwl_lock *next;
+    bwl_engine_lock *next;
 
-    for (bwl_lock *lock = store->client->locks; lock != NULL; lock = next) {
-        bwl_lock_pin(lock);
-        if (!bwl_lock_is_seat(lock) && bwl_redis_is_home(store, lock) &&
+    for (bwl_engine_lock *lock = bwl_redis_first_lock(store); lock != NULL; lock = next) {
+        bwl_host_pin(lock);
+        if (bwl_redis_is_home(store, lock) &&
             (bwl_hold_is_sought(&lock->hold) || bwl_hold_is_held(&lock->hold)))
-            bwl_lock_event(lock, (bwl_event){ .kind = BWL_DOWN });
-        next = lock->next;
-        bwl_lock_unpin(lock);
+            bwl_host_event(lock, (bwl_event){ .kind = BWL_DOWN });
+        next = bwl_redis_next_lock(lock);
+        bwl_host_unpin(lock);
     }
 }

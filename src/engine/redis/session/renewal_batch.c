@@ -77,7 +77,7 @@ static void write_value(const bwl_redis_store *store, const bwl_redis_open_quest
 }
 
 static size_t write_key(char ret_key[BWL_KEY_MAX], const bwl_redis_store *store,
-                        const bwl_lock *lock)
+                        const bwl_engine_lock *lock)
 {
     return bwl_key_write(ret_key, store->key_template, lock->name, lock->name_size);
 }

@@ -20,7 +20,7 @@ enum {
     ROOM         = 128,
 };
 
-static bwl_redis_part *part_of(const bwl_lock *lock)
+static bwl_redis_part *part_of(const bwl_engine_lock *lock)
 {
     return lock->part;
 }
@@ -34,9 +34,9 @@ bool bwl_redis_is_wait(const bwl_redis_open_question *q)
 
 static void keep(bwl_redis_store *store, const bwl_redis_open_question *q)
 {
-    bwl_lock *lock = q->lock;
+    bwl_engine_lock *lock = q->lock;
 
-    bwl_lock_pin(lock);
+    bwl_host_pin(lock);
     store->client->pending++;
     part_of(lock)->kept_tag  = q->tag;
     part_of(lock)->next_kept = NULL;
@@ -47,10 +47,10 @@ static void keep(bwl_redis_store *store, const bwl_redis_open_question *q)
     store->unasked_last = lock;
 }
 
-static void answer_unsent(const bwl_redis_store *store, bwl_lock *lock, uint32_t tag)
+static void answer_unsent(const bwl_redis_store *store, bwl_engine_lock *lock, uint32_t tag)
 {
-    bwl_lock_says(lock, "the connection to %s broke", store->where);
-    bwl_lock_event(lock, (bwl_event){ .kind = BWL_REPLY, .tag = tag, .answer = BWL_UNSENT });
+    bwl_host_set_error(lock, "the connection to %s broke", store->where);
+    bwl_host_event(lock, (bwl_event){ .kind = BWL_REPLY, .tag = tag, .answer = BWL_UNSENT });
 }
 
 bool bwl_redis_wait_admits(bwl_redis_store *store, const bwl_redis_open_question *q)
@@ -58,9 +58,9 @@ bool bwl_redis_wait_admits(bwl_redis_store *store, const bwl_redis_open_question
     if (!bwl_redis_is_wait(q))
         return true;
     if (store->phase != BWL_REDIS_READY) {
-        bwl_lock_pin(q->lock);
+        bwl_host_pin(q->lock);
         answer_unsent(store, q->lock, q->tag);
-        bwl_lock_unpin(q->lock);
+        bwl_host_unpin(q->lock);
         return false;
     }
     if (store->waits_out > 0) {
@@ -72,7 +72,8 @@ bool bwl_redis_wait_admits(bwl_redis_store *store, const bwl_redis_open_question
 }
 
 /* Behind the others in the ring, to be written with them. */
-static void ask_kept(bwl_redis_store *store, bwl_lock *lock, const bwl_redis_open_question *like)
+static void ask_kept(bwl_redis_store *store, bwl_engine_lock *lock,
+                     const bwl_redis_open_question *like)
 {
     bwl_redis_open_question q = *like;
 
@@ -82,7 +83,7 @@ static void ask_kept(bwl_redis_store *store, bwl_lock *lock, const bwl_redis_ope
         store->waits_out++;
     else
         answer_unsent(store, lock, q.tag);
-    bwl_lock_unpin(lock);
+    bwl_host_unpin(lock);
 }
 
 void bwl_redis_wait_over(bwl_redis_store *store, const bwl_redis_open_question *over)
@@ -93,7 +94,7 @@ void bwl_redis_wait_over(bwl_redis_store *store, const bwl_redis_open_question *
 
     if (store->waits_out == 0 || --store->waits_out > 0)
         return; /* the connection has ended with the others; or some of them are to be told yet */
-    bwl_lock *next, *lock = bwl_redis_wait_broken(store);
+    bwl_engine_lock *next, *lock = bwl_redis_wait_broken(store);
     for (; lock != NULL; lock = next) {
         next = part_of(lock)->next_kept;
         store->client->pending--;
@@ -101,9 +102,9 @@ void bwl_redis_wait_over(bwl_redis_store *store, const bwl_redis_open_question *
     }
 }
 
-bwl_lock *bwl_redis_wait_broken(bwl_redis_store *store)
+bwl_engine_lock *bwl_redis_wait_broken(bwl_redis_store *store)
 {
-    bwl_lock *kept = store->unasked;
+    bwl_engine_lock *kept = store->unasked;
 
     store->waits_out    = 0;
     store->unasked      = NULL;
@@ -168,8 +169,8 @@ void bwl_redis_wait_says_why(const bwl_redis_store *store, const bwl_redis_open_
 
     (void)bwl_redis_read(&question, 0, bytes, size,
                          &reply); /* it was read before: it is a number */
-    bwl_lock_says(q->lock,
-                  "%s: %llu of the replicas had it in time, and sync=%lld asks for more: "
-                  "INFO replication there says which it has",
-                  store->where, (unsigned long long)reply.number, (long long)q->stamp);
+    bwl_host_set_error(q->lock,
+                       "%s: %llu of the replicas had it in time, and sync=%lld asks for more: "
+                       "INFO replication there says which it has",
+                       store->where, (unsigned long long)reply.number, (long long)q->stamp);
 }

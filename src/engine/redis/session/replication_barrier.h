@@ -28,6 +28,6 @@ void bwl_redis_wait_says_why(const bwl_redis_store *store, const bwl_redis_open_
 void bwl_redis_wait_over(bwl_redis_store *store, const bwl_redis_open_question *over);
 
 /* The connection has ended.  Those that are kept: as of bwl_redis_watch_broken. */
-bwl_lock *bwl_redis_wait_broken(bwl_redis_store *store);
+bwl_engine_lock *bwl_redis_wait_broken(bwl_redis_store *store);
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef BWL_ENGINE_REDIS_SESSION_REQUEST_H
 #define BWL_ENGINE_REDIS_SESSION_REQUEST_H
 
-#include "runtime/client.h"
+#include "engine/engine.h"
 #include "protocol/store/section.h"
 #include "engine/redis/wire/queue.h"
 #include "engine/redis/wire/words.h"
@@ -18,7 +18,7 @@ typedef struct bwl_redis_looker {
 } bwl_redis_looker;
 
 typedef struct bwl_redis_open_question {
-    bwl_lock         *lock;    /* pinned */
+    bwl_engine_lock  *lock;    /* pinned */
     bwl_redis_looker *looker;  /* lives as long as the lock; NULL: asked by the machine; with a
                                 * word it breaks what was seen, see
                                 * force_release.c */
@@ -53,19 +53,22 @@ typedef struct bwl_redis_open_question {
 
 /* Our part of a lock.  Its key is made from its name when it is written. */
 typedef struct bwl_redis_part {
-    bwl_redis_looker *looker;      /* one for each server; NULL: nobody has looked                */
+    bwl_engine_lock       *lock;
+    struct bwl_redis_part *previous; /* of the client */
+    struct bwl_redis_part *next;
+    bwl_redis_looker      *looker; /* one for each server; NULL: nobody has looked                */
     struct bwl_redis_store *home;  /* of a cluster: the node that has it; NULL: none said so     */
     struct bwl_redis_store *giver; /* likewise: the last node that said YES, ...                 */
     uint64_t                gave;  /* ... and as which of its processes, counted by its store    */
-    uint16_t  cluster_slot;        /* likewise: the slot of its key                            */
-    bool      is_sought;           /* elsewhere, as its node cannot be reached                    */
-    bwl_lock *next_kept;           /* behind it in line for a section, or for the replicas        */
-    uint32_t  kept_tag;            /* of its question there                                       */
-    bool      is_alone;            /* its renewal was refused, and would be that of a whole batch */
-    bool      has_waited;          /* this attempt stood in line: others may do so behind it      */
-    uint32_t  slot;                /* among those who wait; 0: it never did                       */
-    uint64_t  generation;
-    bwl_ms    claim_ms;
+    uint16_t         cluster_slot; /* likewise: the slot of its key                            */
+    bool             is_sought;    /* elsewhere, as its node cannot be reached                    */
+    bwl_engine_lock *next_kept;    /* behind it in line for a section, or for the replicas        */
+    uint32_t         kept_tag;     /* of its question there                                       */
+    bool             is_alone;     /* its renewal was refused, and would be that of a whole batch */
+    bool             has_waited;   /* this attempt stood in line: others may do so behind it      */
+    uint32_t         slot;         /* among those who wait; 0: it never did                       */
+    uint64_t         generation;
+    bwl_ms           claim_ms;
     /* By which inboxes it may stand in the queue: the last one that the server is known to have,
      * and the last one that was written. */
     char stood_by[2][BWL_QUEUE_INBOX_MAX + 1];
@@ -73,9 +76,10 @@ typedef struct bwl_redis_part {
 
 /* Whom a push may name. */
 typedef struct bwl_redis_waiter {
-    bwl_lock *lock; /* NULL: the slot is free                                                   */
-    uint64_t  generation;
-    uint32_t  next_free; /* slots count from 1; 0: none                                         */
+    bwl_engine_lock
+            *lock; /* NULL: the slot is free                                                   */
+    uint64_t generation;
+    uint32_t next_free; /* slots count from 1; 0: none                                         */
 } bwl_redis_waiter;
 
 #endif

@@ -11,12 +11,10 @@
 #include "engine/redis/note.h"
 #include "engine/redis/session/session.h"
 #include "engine/redis/wire/section.h"
-#include "runtime/loop.h"
 #include "base/fault.h"
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/topology/slots.h"
 #include "engine/redis/session/replication_barrier.h"
-#include "runtime/background_release.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,7 +91,7 @@ void bwl_redis_says_why(bwl_redis_store *store, const bwl_redis_open_question *q
     }
     if (answer != BWL_LATER && answer != BWL_REFUSED) {
         if (store->client->nodes == 1) /* of several, another one may have said why it does not */
-            bwl_lock_says_nothing(q->lock);
+            bwl_host_clear_error(q->lock);
         return;
     }
     bwl_redis_error_words(store, text, sizeof text, bytes, size);
@@ -102,7 +100,7 @@ void bwl_redis_says_why(bwl_redis_store *store, const bwl_redis_open_question *q
         bwl_redis_name_rights(store, text, sizeof text);
     else if (bwl_redis_error_is(bytes, size, "NOPERM"))
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), ": man 7 bowline, RIGHTS");
-    bwl_lock_says(q->lock, "%s: %s", store->where, text);
+    bwl_host_set_error(q->lock, "%s: %s", store->where, text);
 }
 
 static void answered_strangely(bwl_redis_store *store)
@@ -149,7 +147,7 @@ static void ask_again(bwl_redis_store *store, bwl_redis_open_question q)
     if (!wanted || !bwl_redis_append(store, &q))
         bwl_redis_settle(&q, &(bwl_event){ .kind = BWL_REPLY, .answer = BWL_UNSENT });
     else
-        bwl_lock_unpin(q.lock); /* appending has pinned it once more */
+        bwl_host_unpin(q.lock); /* appending has pinned it once more */
 }
 
 /* Each is told its part before what comes next is read.  It may ask again then, or break off: so
@@ -277,7 +275,7 @@ static bool write_reply_off(bwl_redis_store *store)
  * whoever waited has just been told of? */
 static bool has_time(const bwl_redis_open_question *q, bwl_ms now)
 {
-    return q->word == REDIS_QUEUE_EXTEND && !q->verifies && q->lock->operation == NULL &&
+    return q->word == REDIS_QUEUE_EXTEND && !q->verifies && !bwl_host_is_awaited(q->lock) &&
            bwl_hold_left(&q->lock->hold, now) >= HAS_TIME_MS;
 }
 
@@ -285,16 +283,16 @@ static bool has_time(const bwl_redis_open_question *q, bwl_ms now)
  * the keeper; and whoever was told goes on meanwhile. */
 static bool keeps_back(bwl_redis_store *store)
 {
-    bwl_client *client = store->client;
-    size_t      first  = store->questions_count;
+    bwl_host *client = store->client;
+    size_t    first  = store->questions_count;
 
     while (first > 0 && !bwl_redis_nth(store, first - 1)->written)
         if (!has_time(bwl_redis_nth(store, --first), client->latest))
             return false;
-    if (first == store->questions_count || !bwl_can_keep(client))
+    if (first == store->questions_count || !bwl_host_may_hold_back(client))
         return false;
-    if (client->kept_since == 0)
-        client->kept_since = client->latest;
+    if (client->coalescing.since == 0)
+        client->coalescing.since = client->latest;
     return true;
 }
 
@@ -303,7 +301,7 @@ static int write_questions(bwl_redis_store *store, bwl_fault *fault)
     bool   closing = store->client->closing;
     size_t first   = store->questions_count; /* that is not written: none before it is        */
 
-    if (store->client->gathers && ++store->kept_back < BWL_BATCH_MAX)
+    if (store->client->coalescing.is_on && ++store->kept_back < BWL_BATCH_MAX)
         return BWL_OK; /* more is about to come that may go out with it */
     if (closing && store->questions_count > 0 && !write_reply_off(store))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "too much is waiting to be sent to %s",
@@ -323,9 +321,9 @@ static int write_questions(bwl_redis_store *store, bwl_fault *fault)
             break; /* and what is behind it waits until it is written itself */
     }
     store->kept_back = 0;
-    if ((closing || store->client->gathers) && store->conn.stream.out_size < BATCH)
+    if ((closing || store->client->coalescing.is_on) && store->conn.stream.out_size < BATCH)
         return BWL_OK; /* bwl_redis_close sends it, or who rings the alarms */
-    if (!closing && store->client->called > 0)
+    if (!closing && store->client->coalescing.expected > 0)
         return BWL_OK; /* others are about to come, who may have more for the same packet */
     return bwl_stream_flush(&store->conn.stream, fault);
 }
@@ -385,7 +383,7 @@ static void work(bwl_redis_store *store)
                 bwl_redis_vouch(store);
                 bwl_redis_serves(store);
                 store->phase = BWL_REDIS_READY;
-                atomic_store(&store->client->stands, true);
+                bwl_host_connected(store->client, true);
             }
         } else if (store->questions_count > 0 && bwl_redis_nth(store, 0)->written) {
             answered(store, bytes, size);
@@ -479,7 +477,7 @@ static void flush(bwl_redis_store *store)
         bwl_redis_set_timer(store);
 }
 
-void bwl_redis_flush(bwl_client *client)
+void bwl_redis_flush(bwl_host *client)
 {
     for (bwl_redis_store *store = client->store; store != NULL; store = store->next)
         flush(store);

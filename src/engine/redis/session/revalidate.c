@@ -24,10 +24,10 @@
  * A server that does not tell its run_id (INFO is forbidden to us, or it has none) is taken to be
  * the same; then the question whether the key is ours is all that is known.
  */
+#include "protocol/protocol.h"
 #include "engine/redis/note.h"
 #include "engine/redis/session/session.h"
 #include "engine/redis/topology/cluster.h"
-#include "runtime/local_groups.h"
 
 #include <string.h>
 
@@ -36,19 +36,19 @@ enum { NO_LEASE_MS = 1 };
 
 bool bwl_redis_holds_something(const bwl_redis_store *store)
 {
-    for (const bwl_lock *lock = store->client->locks; lock != NULL; lock = lock->next)
-        if (!bwl_lock_is_seat(lock) && bwl_hold_is_held(&lock->hold) &&
-            bwl_redis_is_home(store, lock))
+    for (const bwl_engine_lock *lock = bwl_redis_first_lock(store); lock != NULL;
+         lock                        = bwl_redis_next_lock(lock))
+        if (bwl_hold_is_held(&lock->hold) && bwl_redis_is_home(store, lock))
             return true;
     return false;
 }
 
-void bwl_redis_give_up(bwl_redis_store *store, bwl_lock *lock)
+void bwl_redis_give_up(bwl_redis_store *store, bwl_engine_lock *lock)
 {
     if (!bwl_hold_is_held(&lock->hold))
         return; /* what was given then is over already */
-    bwl_lock_says(lock, "%s was started again (it has another run_id)", store->where);
-    bwl_lock_disown(lock);
+    bwl_host_set_error(lock, "%s was started again (it has another run_id)", store->where);
+    bwl_host_revoke(lock);
 }
 
 bwl_redis_word bwl_redis_extension(const bwl_redis_store *store)
@@ -59,7 +59,7 @@ bwl_redis_word bwl_redis_extension(const bwl_redis_store *store)
 }
 
 /* If there is no memory to ask, the next renewal will. */
-static void verify(bwl_redis_store *store, bwl_lock *lock)
+static void verify(bwl_redis_store *store, bwl_engine_lock *lock)
 {
     bool                    is_whole = store->sentinel != NULL || store->cluster != NULL;
     bwl_redis_open_question question = {
@@ -81,7 +81,7 @@ static void verify(bwl_redis_store *store, bwl_lock *lock)
 }
 
 /* What is at home here, and this connection is to a primary. */
-static bool is_lost(const bwl_redis_store *store, const bwl_lock *lock)
+static bool is_lost(const bwl_redis_store *store, const bwl_engine_lock *lock)
 {
     if (store->cluster != NULL)
         return bwl_redis_gave_before(store, lock);
@@ -90,8 +90,8 @@ static bool is_lost(const bwl_redis_store *store, const bwl_lock *lock)
 
 void bwl_redis_vouch(bwl_redis_store *store)
 {
-    bool      is_sent_on = store->cluster != NULL && store->is_replica;
-    bwl_lock *next;
+    bool             is_sent_on = store->cluster != NULL && store->is_replica;
+    bwl_engine_lock *next;
 
     assert(store->phase == BWL_REDIS_GREETING); /* so what is asked now is not written yet */
     if (store->is_of_many) { /* one server that forgets is outvoted: the next renewal heals it */
@@ -100,32 +100,31 @@ void bwl_redis_vouch(bwl_redis_store *store)
     }
     if (store->is_another && !is_sent_on)
         store->processes++;
-    for (bwl_lock *lock = store->client->locks; lock != NULL; lock = next) {
-        bwl_lock_pin(lock);
-        if (!bwl_lock_is_seat(lock) && bwl_hold_is_held(&lock->hold) &&
-            bwl_redis_is_home(store, lock)) {
+    for (bwl_engine_lock *lock = bwl_redis_first_lock(store); lock != NULL; lock = next) {
+        bwl_host_pin(lock);
+        if (bwl_hold_is_held(&lock->hold) && bwl_redis_is_home(store, lock)) {
             if (!is_sent_on && is_lost(store, lock))
                 bwl_redis_give_up(store, lock);
             else
                 verify(store, lock);
         }
-        next = lock->next;
-        bwl_lock_unpin(lock);
+        next = bwl_redis_next_lock(lock);
+        bwl_host_unpin(lock);
     }
     store->is_another = false;
 }
 
 void bwl_redis_verified(const bwl_redis_open_question *question, const bwl_event *ev)
 {
-    bwl_lock *lock    = question->lock;
-    bool      is_same = strcmp(lock->hold.claim.token, question->token) == 0;
+    bwl_engine_lock *lock    = question->lock;
+    bool             is_same = strcmp(lock->hold.claim.token, question->token) == 0;
 
     ((bwl_redis_part *)lock->part)->is_sought = false;
     if (ev->kind != BWL_REPLY || ev->answer != BWL_NO || !is_same)
         return; /* it is ours; or nobody knows, and it is asked again: at the latest to renew it */
     if (bwl_hold_is_held(&lock->hold)) {
-        bwl_lock_says(lock, "the server does not have it any more");
-        bwl_lock_disown(lock);
+        bwl_host_set_error(lock, "the server does not have it any more");
+        bwl_host_revoke(lock);
         bwl_redis_ask_breaker(bwl_redis_store_for(lock, question->node), lock, question->token);
     }
 }

@@ -11,7 +11,7 @@
  *      push_channel.c          pushes to those who wait for a queued lock; key_tracking.c: by key
  *      replication_barrier.c   WAIT for replicas
  *      transaction.c           one WATCH ... EXEC at a time
- *      await.c                 waiting for a reply in the connection itself, see runtime/spin.h
+ *      await.c                 waiting for a reply in the connection itself, see net/spin.h
  *      revalidate.c            what a new connection means for the locks that are held
  *
  *      DOWN --wanted--> RESTING --> RESOLVING --> CONNECTING --> GREETING --all answered--> READY
@@ -29,12 +29,12 @@
 #ifndef BWL_ENGINE_REDIS_SESSION_SESSION_H
 #define BWL_ENGINE_REDIS_SESSION_SESSION_H
 
-#include "runtime/client.h"
+#include "engine/engine.h"
 #include "engine/redis/session/resp_stream.h"
 #include "engine/redis/session/request.h"
 #include "net/dialer.h"
 #include "engine/redis/topology/sentinel.h"
-#include "runtime/spin.h"
+#include "net/spin.h"
 #include "engine/redis/wire/batch.h"
 #include "engine/redis/wire/key.h"
 #include "engine/redis/profile.h"
@@ -73,7 +73,7 @@ enum { BWL_REDIS_RUN_ID_SIZE = 40 };
 
 struct bwl_redis_store {
     bwl_resp_stream    conn; /* first: the reactor's source is the store                          */
-    bwl_client        *client;
+    bwl_host          *client;
     bwl_spin           spin; /* waiting for answers of this connection */
     bwl_redis_phase    phase;
     bwl_redis_greeting greeting;
@@ -98,21 +98,25 @@ struct bwl_redis_store {
     unsigned batches_refused; /* in a row, on this connection                                   */
 
     /* Among those of its client, of which client->store is the first. */
-    struct bwl_redis_store *next; /* NULL: it is the last, and of most clients the only one     */
+    struct bwl_redis_store *next;  /* NULL: it is the last, and of most clients the only one     */
+    bwl_redis_part         *locks; /* of the first one: those of the client */
     bwl_cluster            *cluster; /* NULL: it is none of a cluster                           */
     unsigned                place;   /* there, from 1; 0: it never connects                     */
     uint8_t                 node;    /* of several servers, see quorum.h                    */
     bool                    is_of_many;
     bool                    trusts_young; /* also asks one that was started a moment ago        */
 
-    bwl_lock *watcher;    /* whose section is open on this connection, or will be; NULL         */
-    bwl_lock *kept_first; /* that wait for theirs, see transaction.c                            */
-    bwl_lock *kept_last;
+    bwl_engine_lock
+        *watcher; /* whose section is open on this connection, or will be; NULL         */
+    bwl_engine_lock
+        *kept_first; /* that wait for theirs, see transaction.c                            */
+    bwl_engine_lock *kept_last;
 
     /* Where replicas must have it, see replication_barrier.c. */
-    unsigned  waits_out; /* questions to them that stand in the ring                           */
-    bwl_lock *unasked;   /* those that wait for these to be answered; NULL                     */
-    bwl_lock *unasked_last;
+    unsigned waits_out; /* questions to them that stand in the ring                           */
+    bwl_engine_lock
+        *unasked; /* those that wait for these to be answered; NULL                     */
+    bwl_engine_lock *unasked_last;
 
     /* Where the protocol listens, see push_channel.c. */
     bool              is_without_shards; /* the server, as it said last                         */
@@ -166,6 +170,21 @@ struct bwl_redis_store {
     char where[128]; /* for people: "127.0.0.1:6379"                                 */
 };
 
+/* The locks of the client of this store, the newest first; NULL behind the last. */
+static inline bwl_engine_lock *bwl_redis_first_lock(const bwl_redis_store *store)
+{
+    const bwl_redis_part *first = ((const bwl_redis_store *)store->client->store)->locks;
+
+    return first != NULL ? first->lock : NULL;
+}
+
+static inline bwl_engine_lock *bwl_redis_next_lock(const bwl_engine_lock *lock)
+{
+    const bwl_redis_part *next = ((const bwl_redis_part *)lock->part)->next;
+
+    return next != NULL ? next->lock : NULL;
+}
+
 /* The nth question of the ring. */
 static inline bwl_redis_open_question *bwl_redis_nth(const bwl_redis_store *store, size_t n)
 {
@@ -174,17 +193,17 @@ static inline bwl_redis_open_question *bwl_redis_nth(const bwl_redis_store *stor
 }
 
 /* open.c */
-int bwl_redis_open(bwl_client *client, const bwl_url *url, bwl_fault *fault);
+int bwl_redis_open(bwl_host *client, const bwl_url *url, bwl_fault *fault);
 
 /* The same for one that is nobody's yet. */
-int bwl_redis_store_open(bwl_redis_store **ret_store, bwl_client *client, const bwl_url *url,
+int bwl_redis_store_open(bwl_redis_store **ret_store, bwl_host *client, const bwl_url *url,
                          bwl_fault *fault);
 
 /* sessions.c */
 /* Of this client, connected to nothing, and without a place: an empty one, and one like that.
  * NULL: out of memory. */
-bwl_redis_store *bwl_redis_new(bwl_client *client);
-bwl_redis_store *bwl_redis_copy(bwl_client *client, const bwl_redis_store *its);
+bwl_redis_store *bwl_redis_new(bwl_host *client);
+bwl_redis_store *bwl_redis_copy(bwl_host *client, const bwl_redis_store *its);
 void             bwl_redis_free(bwl_redis_store *store);
 
 /* Its place, or another one.  NOMEM. */
@@ -194,9 +213,9 @@ int bwl_redis_set_host(bwl_redis_store *store, const char *host, uint16_t port);
 void bwl_redis_join(bwl_redis_store **first, bwl_redis_store *store);
 
 /* Those of a client.  Of a client that closes, what is to be said is said before. */
-int  bwl_redis_share(bwl_client *client, const bwl_client *first);
+int  bwl_redis_share(bwl_host *client, const bwl_host *first);
 void bwl_redis_close_all(bwl_redis_store *first);
-void bwl_redis_close(bwl_client *client);
+void bwl_redis_close(bwl_host *client);
 
 /* rules.c */
 /* Writes protocol, rules and risk.  UNSUPPORTED: there is no such protocol or profile; USAGE, also
@@ -259,8 +278,8 @@ int bwl_redis_inbox_greeted(bwl_redis_store *store, const char *bytes, size_t si
                             bwl_fault *fault);
 
 /* A new attempt may have to wait: by this name.  False: out of memory. */
-bool bwl_redis_name_waiter(bwl_redis_store *store, bwl_lock *lock, const bwl_ask *ask);
-void bwl_redis_forget_waiter(bwl_redis_store *store, bwl_lock *lock);
+bool bwl_redis_name_waiter(bwl_redis_store *store, bwl_engine_lock *lock, const bwl_ask *ask);
+void bwl_redis_forget_waiter(bwl_redis_store *store, bwl_engine_lock *lock);
 
 /* What the question says of us.  It is about to be written. */
 bwl_queue_self bwl_redis_self_of(bwl_redis_store *store, const bwl_redis_open_question *question);
@@ -334,8 +353,8 @@ void bwl_redis_break_ended(bwl_redis_store *store, const bwl_redis_open_question
 uint64_t bwl_redis_id_of_seen(const bwl_hold *hold, const bwl_redis_look *look);
 
 /* See bwl_engine. */
-bool bwl_redis_break_seen(bwl_lock *lock);
-int  bwl_redis_broken(bwl_lock *lock, bwl_fault *fault);
+bool bwl_redis_break_seen(bwl_engine_lock *lock);
+int  bwl_redis_broken(bwl_engine_lock *lock, bwl_fault *fault);
 
 /* connect.c */
 /* The sentinels have spoken: the host is to be looked up, or cannot be had. */
@@ -363,11 +382,11 @@ void bwl_redis_name_place(const bwl_redis_store *store, bwl_fault *fault);
 
 /* Sets the timer to when something will be late. */
 void bwl_redis_set_timer(bwl_redis_store *store);
-void bwl_redis_woken(bwl_client *client);
+void bwl_redis_woken(bwl_host *client);
 
 /* redis.c */
 /* What the lock's machine asks, as it is claimed now. */
-bwl_redis_open_question bwl_redis_question_of(bwl_lock *lock, const bwl_ask *ask);
+bwl_redis_open_question bwl_redis_question_of(bwl_engine_lock *lock, const bwl_ask *ask);
 
 /* pipeline.c */
 /* Puts it behind the others, to be written with them.  False: there is no memory for it. */
@@ -389,7 +408,7 @@ void bwl_redis_says_why(bwl_redis_store *store, const bwl_redis_open_question *q
 bool bwl_redis_put(bwl_redis_store *store, const bwl_redis_open_question *question);
 
 void bwl_redis_ready(bwl_source *source, uint32_t events);
-void bwl_redis_flush(bwl_client *client);
+void bwl_redis_flush(bwl_host *client);
 
 /* complete.c */
 /* What becomes of a question that is in no ring any more. */
@@ -398,7 +417,7 @@ void bwl_redis_settle(const bwl_redis_open_question *question, const bwl_event *
 /* The connection cannot be used any more, or there is none.  `refused`: nor would the next one
  * be. */
 void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool refused);
-void bwl_redis_withdraw(bwl_lock *lock);
+void bwl_redis_withdraw(bwl_engine_lock *lock);
 
 /* write.c */
 /* Into the connection, which is not sent.  False: there is no room for it. */
@@ -430,14 +449,14 @@ void bwl_redis_watch_failed(bwl_redis_store *store, const bwl_redis_open_questio
 
 /* The connection has ended, and every section with it.  Those that are kept: to be settled by
  * the second call, when what was asked before them has been. */
-bwl_lock *bwl_redis_watch_broken(bwl_redis_store *store);
-void      bwl_redis_watch_settle(bwl_redis_store *store, bwl_lock *kept, bwl_answer answer);
+bwl_engine_lock *bwl_redis_watch_broken(bwl_redis_store *store);
+void bwl_redis_watch_settle(bwl_redis_store *store, bwl_engine_lock *kept, bwl_answer answer);
 
 /* Something came, or the connection broke (status, and the fault): takes what is there. */
 void bwl_redis_heard(bwl_redis_store *store, int status, bwl_fault *fault);
 
 /* update.c */
-bool bwl_redis_step(bwl_lock *lock, bwl_section *section);
+bool bwl_redis_step(bwl_engine_lock *lock, bwl_section *section);
 
 /* May it go out on this connection?  False: it has ended UNSENT. */
 bool bwl_redis_section_admits(bwl_redis_store *store, const bwl_redis_open_question *question);
@@ -453,7 +472,7 @@ void              bwl_redis_section_ended(bwl_redis_store *store, const bwl_redi
                                           const bwl_event *ev);
 
 /* await.c */
-bool bwl_redis_await(bwl_client *client, bwl_ms until);
+bool bwl_redis_await(bwl_host *client, bwl_ms until);
 
 /* revalidate.c */
 /* The word by which the client's protocol extends a hold: asked for when a connection is new. */
@@ -464,7 +483,7 @@ bool           bwl_redis_holds_something(const bwl_redis_store *store);
 void bwl_redis_vouch(bwl_redis_store *store);
 
 /* What is held was given by a process that is no more, and is lost. */
-void bwl_redis_give_up(bwl_redis_store *store, bwl_lock *lock);
+void bwl_redis_give_up(bwl_redis_store *store, bwl_engine_lock *lock);
 
 /* The answer to a question that verifies. */
 void bwl_redis_verified(const bwl_redis_open_question *question, const bwl_event *ev);

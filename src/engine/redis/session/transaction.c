@@ -15,7 +15,7 @@
  */
 #include "engine/redis/session/session.h"
 
-static bwl_redis_part *part_of(const bwl_lock *lock)
+static bwl_redis_part *part_of(const bwl_engine_lock *lock)
 {
     return lock->part;
 }
@@ -25,7 +25,7 @@ static bool ends_section(bwl_redis_word word)
     return word == REDIS_UNWATCH || word == REDIS_DELETE_WATCHED;
 }
 
-static bwl_redis_open_question question_of(bwl_lock *lock)
+static bwl_redis_open_question question_of(bwl_engine_lock *lock)
 {
     return bwl_redis_question_of(
         lock, &(bwl_ask){ .tag = part_of(lock)->kept_tag, .word = REDIS_WATCH_READ });
@@ -35,9 +35,9 @@ static bwl_redis_open_question question_of(bwl_lock *lock)
 
 static void keep(bwl_redis_store *store, const bwl_redis_open_question *question)
 {
-    bwl_lock *lock = question->lock;
+    bwl_engine_lock *lock = question->lock;
 
-    bwl_lock_pin(lock);
+    bwl_host_pin(lock);
     store->client->pending++;
     part_of(lock)->kept_tag  = question->tag;
     part_of(lock)->next_kept = NULL;
@@ -48,9 +48,9 @@ static void keep(bwl_redis_store *store, const bwl_redis_open_question *question
     store->kept_last = lock;
 }
 
-static bwl_lock *take_first(bwl_redis_store *store)
+static bwl_engine_lock *take_first(bwl_redis_store *store)
 {
-    bwl_lock *lock = store->kept_first;
+    bwl_engine_lock *lock = store->kept_first;
 
     store->kept_first = part_of(lock)->next_kept;
     if (store->kept_first == NULL)
@@ -59,9 +59,9 @@ static bwl_lock *take_first(bwl_redis_store *store)
     return lock;
 }
 
-static void answer_unsent(bwl_lock *lock, uint32_t tag, bwl_answer answer)
+static void answer_unsent(bwl_engine_lock *lock, uint32_t tag, bwl_answer answer)
 {
-    bwl_lock_event(lock, (bwl_event){ .kind = BWL_REPLY, .tag = tag, .answer = answer });
+    bwl_host_event(lock, (bwl_event){ .kind = BWL_REPLY, .tag = tag, .answer = answer });
 }
 
 /* The section is over: the next one, if there is one. */
@@ -70,13 +70,13 @@ static void open_next(bwl_redis_store *store)
     store->watcher = NULL;
     if (store->kept_first == NULL)
         return;
-    bwl_lock               *lock     = take_first(store);
+    bwl_engine_lock        *lock     = take_first(store);
     bwl_redis_open_question question = question_of(lock);
     if (!bwl_redis_put(store, &question)) {
-        bwl_lock_says(lock, "out of memory");
+        bwl_host_set_error(lock, "out of memory");
         answer_unsent(lock, question.tag, BWL_UNSENT);
     }
-    bwl_lock_unpin(lock);
+    bwl_host_unpin(lock);
 }
 
 /* ---- the way of a section -------------------------------------------------------------------- */
@@ -100,10 +100,10 @@ bool bwl_redis_watch_admits(bwl_redis_store *store, const bwl_redis_open_questio
     }
     if (store->watcher == question->lock && store->phase == BWL_REDIS_READY)
         return true;
-    bwl_lock_pin(question->lock);
-    bwl_lock_says(question->lock, "the connection to %s broke", store->where);
+    bwl_host_pin(question->lock);
+    bwl_host_set_error(question->lock, "the connection to %s broke", store->where);
     answer_unsent(question->lock, question->tag, BWL_UNSENT);
-    bwl_lock_unpin(question->lock);
+    bwl_host_unpin(question->lock);
     return false;
 }
 
@@ -122,9 +122,9 @@ void bwl_redis_watch_failed(bwl_redis_store *store, const bwl_redis_open_questio
 
 /* ---- when the connection ends ---------------------------------------------------------------- */
 
-bwl_lock *bwl_redis_watch_broken(bwl_redis_store *store)
+bwl_engine_lock *bwl_redis_watch_broken(bwl_redis_store *store)
 {
-    bwl_lock *kept = store->kept_first;
+    bwl_engine_lock *kept = store->kept_first;
 
     store->watcher    = NULL;
     store->kept_first = NULL;
@@ -132,13 +132,13 @@ bwl_lock *bwl_redis_watch_broken(bwl_redis_store *store)
     return kept;
 }
 
-void bwl_redis_watch_settle(bwl_redis_store *store, bwl_lock *kept, bwl_answer answer)
+void bwl_redis_watch_settle(bwl_redis_store *store, bwl_engine_lock *kept, bwl_answer answer)
 {
     while (kept != NULL) {
-        bwl_lock *lock = kept;
-        kept           = part_of(lock)->next_kept;
+        bwl_engine_lock *lock = kept;
+        kept                  = part_of(lock)->next_kept;
         store->client->pending--;
         answer_unsent(lock, part_of(lock)->kept_tag, answer);
-        bwl_lock_unpin(lock);
+        bwl_host_unpin(lock);
     }
 }

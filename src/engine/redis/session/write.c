@@ -7,6 +7,7 @@
  * something to be told first: so a question that says nothing leads that release, where no other
  * goes before it.  Where a server does it otherwise, that is a question more, and nothing is lost.
  */
+#include "protocol/protocol.h"
 #include "engine/redis/note.h"
 #include "engine/redis/session/session.h"
 #include "engine/redis/topology/cluster.h"
@@ -25,8 +26,8 @@ typedef struct signal_names {
 static bwl_signal signal_of(const bwl_redis_store *store, const bwl_redis_open_question *q,
                             signal_names *ret_names)
 {
-    const bwl_profile *profile = store->profile;
-    const bwl_lock    *lock    = q->lock;
+    const bwl_profile     *profile = store->profile;
+    const bwl_engine_lock *lock    = q->lock;
 
     if (profile == NULL || profile->signal == BWL_SIGNAL_NONE || q->word != REDIS_DELETE_IF_MINE)
         return (bwl_signal){ .kind = BWL_SIGNAL_NONE };

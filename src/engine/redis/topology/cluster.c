@@ -171,17 +171,17 @@ unsigned bwl_redis_adviser(bwl_cluster *cluster, unsigned but)
     return best;
 }
 
-static bwl_redis_part *part_of(const bwl_lock *lock)
+static bwl_redis_part *part_of(const bwl_engine_lock *lock)
 {
     return lock->part;
 }
 
-uint16_t bwl_redis_slot_of(const bwl_lock *lock)
+uint16_t bwl_redis_slot_of(const bwl_engine_lock *lock)
 {
     return part_of(lock)->cluster_slot;
 }
 
-static unsigned place_for(bwl_cluster *cluster, const bwl_lock *lock)
+static unsigned place_for(bwl_cluster *cluster, const bwl_engine_lock *lock)
 {
     unsigned owner = cluster->owners[bwl_redis_slot_of(lock)];
 
@@ -196,18 +196,18 @@ static unsigned place_for(bwl_cluster *cluster, const bwl_lock *lock)
     return 1 + cluster->turn;
 }
 
-bwl_redis_store *bwl_redis_store_for(bwl_lock *lock, unsigned node)
+bwl_redis_store *bwl_redis_store_for(bwl_engine_lock *lock, unsigned node)
 {
-    bwl_cluster *cluster = ((bwl_redis_store *)lock->client->store)->cluster;
+    bwl_cluster *cluster = ((bwl_redis_store *)lock->host->store)->cluster;
 
     if (cluster == NULL)
-        return bwl_redis_store_of(lock->client, node);
+        return bwl_redis_store_of(lock->host, node);
     return bwl_redis_store_at(cluster, place_for(cluster, lock));
 }
 
 /* A process that we met while the lock was thought to be elsewhere may be the first to say YES
  * after the one before it: it may have an older state of the data. */
-void bwl_redis_is_at(bwl_redis_store *store, bwl_lock *lock)
+void bwl_redis_is_at(bwl_redis_store *store, bwl_engine_lock *lock)
 {
     bwl_redis_part *part = part_of(lock);
 
@@ -220,12 +220,12 @@ void bwl_redis_is_at(bwl_redis_store *store, bwl_lock *lock)
     part->gave  = store->processes;
 }
 
-bool bwl_redis_is_home(const bwl_redis_store *store, const bwl_lock *lock)
+bool bwl_redis_is_home(const bwl_redis_store *store, const bwl_engine_lock *lock)
 {
     return store->cluster == NULL || part_of(lock)->home == store;
 }
 
-bool bwl_redis_gave_before(const bwl_redis_store *store, const bwl_lock *lock)
+bool bwl_redis_gave_before(const bwl_redis_store *store, const bwl_engine_lock *lock)
 {
     return part_of(lock)->giver == store && part_of(lock)->gave != store->processes;
 }

@@ -82,17 +82,17 @@ int  bwl_redis_share_nodes(bwl_redis_store *store, const bwl_redis_store *its);
 void bwl_redis_free_nodes(bwl_redis_store *store); /* of the one that never connects           */
 
 /* The slot of its keys, which was computed when the lock was made. */
-uint16_t bwl_redis_slot_of(const bwl_lock *lock);
+uint16_t bwl_redis_slot_of(const bwl_engine_lock *lock);
 
 /* Where a question about this lock goes now; of several servers, to that one.  NULL: out of
  * memory. */
-bwl_redis_store *bwl_redis_store_for(bwl_lock *lock, unsigned node);
+bwl_redis_store *bwl_redis_store_for(bwl_engine_lock *lock, unsigned node);
 
 /* It has said YES; and: was it the last one to do so, or is it where the lock has moved?  And: was
  * the last one to do so a process that was there before this one? */
-void bwl_redis_is_at(bwl_redis_store *store, bwl_lock *lock);
-bool bwl_redis_is_home(const bwl_redis_store *store, const bwl_lock *lock);
-bool bwl_redis_gave_before(const bwl_redis_store *store, const bwl_lock *lock);
+void bwl_redis_is_at(bwl_redis_store *store, bwl_engine_lock *lock);
+bool bwl_redis_is_home(const bwl_redis_store *store, const bwl_engine_lock *lock);
+bool bwl_redis_gave_before(const bwl_redis_store *store, const bwl_engine_lock *lock);
 
 /* Is the map asked for in every greeting?  Writes that, and reads the answer: whatever it says, we
  * go on. */

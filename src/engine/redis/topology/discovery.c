@@ -88,7 +88,7 @@ static void moved(bwl_redis_store *store, const bwl_primary *primary)
     bwl_redis_break_off(store, &fault, false);
 }
 
-static void heard(bwl_client *client, const bwl_primary *primary, const bwl_fault *fault)
+static void heard(bwl_host *client, const bwl_primary *primary, const bwl_fault *fault)
 {
     bwl_redis_store *store  = client->store;
     bool             is_new = primary != NULL && !is_there(store, primary);
@@ -111,7 +111,7 @@ static void heard(bwl_client *client, const bwl_primary *primary, const bwl_faul
     bwl_redis_set_timer(store);
 }
 
-static void stirred(bwl_client *client)
+static void stirred(bwl_host *client)
 {
     bwl_redis_set_timer(client->store);
 }

@@ -20,7 +20,7 @@
 
 enum { SERVERS_MIN = 3, MS_PER_SECOND = 1000, PARTS = 1000000 };
 
-bwl_redis_store *bwl_redis_store_of(const bwl_client *client, unsigned node)
+bwl_redis_store *bwl_redis_store_of(const bwl_host *client, unsigned node)
 {
     bwl_redis_store *store = client->store;
 
@@ -143,7 +143,7 @@ static void url_of(bwl_url *ret_one, const bwl_url *url, unsigned i)
     memcpy(ret_one->scheme, is_tls(url) ? "rediss" : "redis", is_tls(url) ? 7 : 6);
 }
 
-int bwl_redis_many_open(bwl_client *client, const bwl_url *url, bwl_fault *fault)
+int bwl_redis_many_open(bwl_host *client, const bwl_url *url, bwl_fault *fault)
 {
     bwl_redis_store *first        = NULL;
     bool             trusts_young = false;
@@ -222,10 +222,10 @@ static const bwl_redis_looker *most(const bwl_redis_looker *lookers, unsigned no
     return NULL;
 }
 
-bool bwl_redis_has_seen(const bwl_lock *lock)
+bool bwl_redis_has_seen(const bwl_engine_lock *lock)
 {
     const bwl_redis_looker *lookers = ((const bwl_redis_part *)lock->part)->looker;
-    unsigned                nodes   = lock->client->nodes;
+    unsigned                nodes   = lock->host->nodes;
     unsigned                open    = 0;
 
     for (unsigned i = 0; i < nodes; i++)
@@ -235,10 +235,10 @@ bool bwl_redis_has_seen(const bwl_lock *lock)
 }
 
 /* Without a majority that says the same, nobody has the lock; if a majority says anything. */
-bwl_redis_looker bwl_redis_seen(const bwl_lock *lock)
+bwl_redis_looker bwl_redis_seen(const bwl_engine_lock *lock)
 {
     const bwl_redis_looker *lookers = ((const bwl_redis_part *)lock->part)->looker;
-    unsigned                nodes   = lock->client->nodes;
+    unsigned                nodes   = lock->host->nodes;
     const bwl_redis_looker *one     = most(lookers, nodes);
     bwl_redis_looker        seen    = { .answer = BWL_YES };
     unsigned                said    = 0;

@@ -4,11 +4,10 @@
  */
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/topology/slots.h"
-#include "runtime/local_groups.h"
 
 #include <string.h>
 
-static bwl_redis_part *part_of(const bwl_lock *lock)
+static bwl_redis_part *part_of(const bwl_engine_lock *lock)
 {
     return lock->part;
 }
@@ -72,32 +71,32 @@ static bool wait_till_moved(bwl_redis_store *store, const bwl_redis_open_questio
 {
     if (bwl_redis_may_wait(store, q) && bwl_redis_put_aside(store, q))
         return true;
-    bwl_lock_says(q->lock, "%s: the lock's slot is being moved to another node (TRYAGAIN)",
-                  store->where);
+    bwl_host_set_error(q->lock, "%s: the lock's slot is being moved to another node (TRYAGAIN)",
+                       store->where);
     return false;
 }
 
 /* The caller waits no longer, and the last attempt to reach that node has failed: there is no time
  * to try once more whether it comes back. */
-static bool is_too_late(bwl_cluster *cluster, unsigned place, const bwl_lock *lock)
+static bool is_too_late(bwl_cluster *cluster, unsigned place, const bwl_engine_lock *lock)
 {
-    return bwl_hold_is_sought(&lock->hold) && lock->hold.give_up_at <= lock->client->latest &&
+    return bwl_hold_is_sought(&lock->hold) && lock->hold.give_up_at <= lock->host->latest &&
            bwl_redis_is_suspect(bwl_redis_known_at(cluster, place));
 }
 
-static void say_where(bwl_redis_store *store, bwl_lock *lock, unsigned place,
+static void say_where(bwl_redis_store *store, bwl_engine_lock *lock, unsigned place,
                       const bwl_primary *there)
 {
     const bwl_redis_store *other = bwl_redis_known_at(store->cluster, place);
 
     if (bwl_redis_is_suspect(other))
-        bwl_lock_says(lock,
-                      "%s sends to %.60s:%u (cluster-announce-ip, cluster-announce-hostname), "
-                      "which cannot be reached from here: %.120s",
-                      store->where, there->host, (unsigned)there->port, other->broke.text);
+        bwl_host_set_error(lock,
+                           "%s sends to %.60s:%u (cluster-announce-ip, cluster-announce-hostname), "
+                           "which cannot be reached from here: %.120s",
+                           store->where, there->host, (unsigned)there->port, other->broke.text);
     else
-        bwl_lock_says(lock, "%s sends to %.60s:%u, and that one on: they are at odds", store->where,
-                      there->host, (unsigned)there->port);
+        bwl_host_set_error(lock, "%s sends to %.60s:%u, and that one on: they are at odds",
+                           store->where, there->host, (unsigned)there->port);
 }
 
 static bool follow(bwl_redis_store *store, const bwl_redis_open_question *question,
@@ -135,7 +134,7 @@ void bwl_redis_sent_on(bwl_redis_store *store, const char *bytes, size_t size)
     store->has_answered = true;
     store->failures     = 0;
     if (follow(store, &q, bytes, size))
-        bwl_lock_unpin(q.lock); /* putting has pinned it once more */
+        bwl_host_unpin(q.lock); /* putting has pinned it once more */
     else
         bwl_redis_settle(&q, &(bwl_event){ .kind = BWL_REPLY, .answer = BWL_LATER });
 }
@@ -153,24 +152,24 @@ bool bwl_redis_ask_another(bwl_redis_store *store, const bwl_redis_open_question
 
 void bwl_redis_seek_held(bwl_redis_store *store)
 {
-    bwl_lock *next;
+    bwl_engine_lock *next;
 
     if (store->cluster == NULL || !bwl_redis_is_suspect(store))
         return;
-    for (bwl_lock *lock = store->client->locks; lock != NULL; lock = next) {
+    for (bwl_engine_lock *lock = bwl_redis_first_lock(store); lock != NULL; lock = next) {
         bwl_redis_open_question question = { .lock     = lock,
                                              .verifies = true,
                                              .word     = bwl_redis_extension(store),
                                              .lease_ms = lock->hold.claim.lease_ms };
-        bwl_lock_pin(lock);
-        if (!bwl_lock_is_seat(lock) && bwl_redis_is_home(store, lock) &&
-            lock->hold.state == BWL_HOLD_HELD && !part_of(lock)->is_sought) {
+        bwl_host_pin(lock);
+        if (bwl_redis_is_home(store, lock) && lock->hold.state == BWL_HOLD_HELD &&
+            !part_of(lock)->is_sought) {
             memcpy(question.token, lock->hold.claim.token, sizeof question.token);
             part_of(lock)->is_sought = true; /* which may be over when this has been asked */
             if (!bwl_redis_ask_another(store, &question))
                 part_of(lock)->is_sought = false; /* at the next attempt */
         }
-        next = lock->next;
-        bwl_lock_unpin(lock);
+        next = bwl_redis_next_lock(lock);
+        bwl_host_unpin(lock);
     }
 }

@@ -34,7 +34,7 @@ typedef struct host {
 
 struct bwl_sentinel {
     bwl_resp_stream        conn; /* first: the reactor's source is this                        */
-    bwl_client            *client;
+    bwl_host              *client;
     phase                  phase;
     bwl_ms                 phase_ends_at;
     bwl_ms                 seek_by;
@@ -55,14 +55,14 @@ struct bwl_sentinel {
     const bwl_tls_context *tls;
     bwl_resolver           resolver;
     bwl_sentinel_heard    *heard;
-    void (*stirred)(bwl_client *client);
+    void (*stirred)(bwl_host *client);
 };
 
 static void try_current(bwl_sentinel *s);
 
 static bwl_ms now_of(const bwl_sentinel *s)
 {
-    return bwl_client_now(s->client);
+    return bwl_host_now(s->client);
 }
 
 static void enter(bwl_sentinel *s, phase to, bwl_ms ends_at)
@@ -134,7 +134,7 @@ static bwl_ms turn_ends_at(const bwl_sentinel *s)
 
 static void wake(void *arg)
 {
-    bwl_client_wake(arg);
+    bwl_host_wake(arg);
 }
 
 /* What the dialer says: the host is looked up, an address is tried, or this sentinel is no good. */
@@ -379,7 +379,7 @@ const char *bwl_sentinel_service(const bwl_sentinel *s)
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-int bwl_sentinel_new(bwl_sentinel **ret_sentinel, bwl_client *client, const bwl_sentinel_plan *plan,
+int bwl_sentinel_new(bwl_sentinel **ret_sentinel, bwl_host *client, const bwl_sentinel_plan *plan,
                      bwl_fault *fault)
 {
     bwl_sentinel *s   = calloc(1, sizeof *s);
@@ -414,7 +414,7 @@ int bwl_sentinel_new(bwl_sentinel **ret_sentinel, bwl_client *client, const bwl_
     return BWL_OK;
 }
 
-int bwl_sentinel_copy(bwl_sentinel **ret_sentinel, bwl_client *client, const bwl_sentinel *of)
+int bwl_sentinel_copy(bwl_sentinel **ret_sentinel, bwl_host *client, const bwl_sentinel *of)
 {
     bwl_url_host      hosts[BWL_URL_HOSTS_MAX];
     bwl_sentinel_plan plan = { .hosts       = hosts,

@@ -19,7 +19,7 @@ enum { LAST_WORDS_MS = 100 };
 
 /* ---- one ------------------------------------------------------------------------------------- */
 
-bwl_redis_store *bwl_redis_new(bwl_client *client)
+bwl_redis_store *bwl_redis_new(bwl_host *client)
 {
     bwl_redis_store *store = calloc(1, sizeof *store);
 
@@ -54,7 +54,7 @@ void bwl_redis_free(bwl_redis_store *store)
 
 /* ---- one like another ------------------------------------------------------------------------ */
 
-bwl_redis_store *bwl_redis_copy(bwl_client *client, const bwl_redis_store *its)
+bwl_redis_store *bwl_redis_copy(bwl_host *client, const bwl_redis_store *its)
 {
     bwl_redis_store *store = bwl_redis_new(client);
     bool             all   = true;
@@ -139,7 +139,7 @@ void bwl_redis_join(bwl_redis_store **first, bwl_redis_store *store)
 }
 
 /* Of a cluster the others have their places from its nodes. */
-int bwl_redis_share(bwl_client *client, const bwl_client *first)
+int bwl_redis_share(bwl_host *client, const bwl_host *first)
 {
     const bwl_redis_store *its    = first->store;
     bwl_redis_store       *stores = NULL;
@@ -164,13 +164,13 @@ int bwl_redis_share(bwl_client *client, const bwl_client *first)
 /* ---- the end --------------------------------------------------------------------------------- */
 
 /* Takes answers until the server has read all that it was sent, and closes; for a moment. */
-static void await_end(bwl_client *client, int fd)
+static void await_end(bwl_host *client, int fd)
 {
     struct pollfd something = { .fd = fd, .events = POLLIN };
     char          bytes[512];
-    bwl_ms        end = bwl_client_now(client) + LAST_WORDS_MS;
+    bwl_ms        end = bwl_host_now(client) + LAST_WORDS_MS;
 
-    while (bwl_client_now(client) < end && poll(&something, 1, LAST_WORDS_MS) > 0 &&
+    while (bwl_host_now(client) < end && poll(&something, 1, LAST_WORDS_MS) > 0 &&
            recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0)
         continue;
 }
@@ -218,7 +218,7 @@ void bwl_redis_close_all(bwl_redis_store *first)
         bwl_redis_free(first); /* the others have borrowed from it */
 }
 
-void bwl_redis_close(bwl_client *client)
+void bwl_redis_close(bwl_host *client)
 {
     bwl_redis_close_all(client->store);
     client->store = NULL;

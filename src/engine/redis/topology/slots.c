@@ -3,7 +3,6 @@
  */
 #include "engine/redis/topology/slots.h"
 #include "engine/redis/topology/cluster.h"
-#include "runtime/local_groups.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@ enum { PAUSE_MS = 50, LEAVE_ROOM = 128, NEW_MS = 3000 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-void bwl_redis_slot_tag(const bwl_redis_store *store, const bwl_lock *lock,
+void bwl_redis_slot_tag(const bwl_redis_store *store, const bwl_engine_lock *lock,
                         char ret_tag[BWL_QUEUE_TAG_MAX + 1])
 {
     ret_tag[0] = '\0';
@@ -45,7 +44,7 @@ static void keep_only(bwl_redis_store *store, uint8_t flags)
 {
     for (unsigned slot = 0; slot < BWL_CLUSTER_SLOTS; slot++)
         store->slots[slot] &= flags;
-    store->introduced_at = bwl_client_now(store->client);
+    store->introduced_at = bwl_host_now(store->client);
 }
 
 void bwl_redis_slots_begin(bwl_redis_store *store)
@@ -215,7 +214,7 @@ static void none_is_new(bwl_redis_store *store)
     store->slots_new_until = BWL_NEVER;
 }
 
-bool bwl_redis_slot_is_new(bwl_redis_store *store, const bwl_lock *lock)
+bool bwl_redis_slot_is_new(bwl_redis_store *store, const bwl_engine_lock *lock)
 {
     if (store->slots == NULL)
         return false;
@@ -233,19 +232,19 @@ void bwl_redis_slot_forget(bwl_redis_store *store, uint16_t slot)
 /* Whoever stands in line there looks where that is now. */
 void bwl_redis_slot_has_gone(bwl_redis_store *store, bwl_bytes tag)
 {
-    uint16_t  slot = bwl_cluster_slot(tag.at, tag.size);
-    bwl_lock *next;
+    uint16_t         slot = bwl_cluster_slot(tag.at, tag.size);
+    bwl_engine_lock *next;
 
     if (store->slots == NULL || tag.size == 0)
         return;
     bwl_redis_slot_forget(store, slot);
-    for (bwl_lock *lock = store->client->locks; lock != NULL; lock = next) {
-        bwl_lock_pin(lock);
-        if (!bwl_lock_is_seat(lock) && bwl_hold_is_sought(&lock->hold) &&
-            bwl_redis_is_home(store, lock) && bwl_redis_slot_of(lock) == slot)
-            bwl_lock_event(lock, (bwl_event){ .kind = BWL_DOWN });
-        next = lock->next;
-        bwl_lock_unpin(lock);
+    for (bwl_engine_lock *lock = bwl_redis_first_lock(store); lock != NULL; lock = next) {
+        bwl_host_pin(lock);
+        if (bwl_hold_is_sought(&lock->hold) && bwl_redis_is_home(store, lock) &&
+            bwl_redis_slot_of(lock) == slot)
+            bwl_host_event(lock, (bwl_event){ .kind = BWL_DOWN });
+        next = bwl_redis_next_lock(lock);
+        bwl_host_unpin(lock);
     }
 }
 
@@ -264,7 +263,7 @@ void bwl_redis_slot_ended(bwl_redis_store *store)
     bwl_event               later = { .kind = BWL_REPLY, .answer = BWL_LATER };
     bwl_event               down  = { .kind = BWL_DOWN };
 
-    bwl_lock_says(q.lock, "%s: the lock's slot has moved to another node", store->where);
+    bwl_host_set_error(q.lock, "%s: the lock's slot has moved to another node", store->where);
     bwl_redis_settle(&q, q.word == REDIS_QUEUE_BEAT ? &later : &down);
 }
 
@@ -297,11 +296,11 @@ bool bwl_redis_put_aside(bwl_redis_store *store, const bwl_redis_open_question *
     q.written_at                           = now; /* it was answered then */
     cluster->aside[cluster->aside_count++] = q;
     store->client->pending++;
-    bwl_lock_pin(q.lock);
+    bwl_host_pin(q.lock);
     return true;
 }
 
-bwl_ms bwl_redis_aside_until(const bwl_client *client)
+bwl_ms bwl_redis_aside_until(const bwl_host *client)
 {
     const bwl_cluster *cluster = ((const bwl_redis_store *)client->store)->cluster;
     bwl_ms             until   = BWL_NEVER;
@@ -327,15 +326,15 @@ static bool take_due(bwl_cluster *cluster, bwl_ms now, bwl_redis_open_question *
 }
 
 /* The machine may want something else by now: then it must not be asked behind that. */
-void bwl_redis_aside_woken(bwl_client *client)
+void bwl_redis_aside_woken(bwl_host *client)
 {
     bwl_cluster            *cluster = ((bwl_redis_store *)client->store)->cluster;
     bwl_redis_open_question q;
 
-    while (cluster != NULL && take_due(cluster, bwl_client_now(client), &q)) {
+    while (cluster != NULL && take_due(cluster, bwl_host_now(client), &q)) {
         bwl_redis_store *store = bwl_redis_store_for(q.lock, q.node);
         if (bwl_redis_is_wanted(&q) && store != NULL && bwl_redis_put_anew(store, &q))
-            bwl_lock_unpin(q.lock); /* putting has pinned it once more */
+            bwl_host_unpin(q.lock); /* putting has pinned it once more */
         else
             bwl_redis_settle(&q, &(bwl_event){ .kind = BWL_REPLY, .answer = BWL_UNSENT });
     }

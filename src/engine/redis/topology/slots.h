@@ -33,7 +33,7 @@ enum {
 };
 
 /* Of the lock's slot, in braces; "" where there is no cluster. */
-void bwl_redis_slot_tag(const bwl_redis_store *store, const bwl_lock *lock,
+void bwl_redis_slot_tag(const bwl_redis_store *store, const bwl_engine_lock *lock,
                         char ret_tag[BWL_QUEUE_TAG_MAX + 1]);
 
 /* The inbox of this connection in a slot. */
@@ -67,7 +67,7 @@ void bwl_redis_slot_has_gone(bwl_redis_store *store, bwl_bytes tag);
 
 /* Is it known on this connection for so short a time that the slot may have moved, and others who
  * wait may not have found it yet? */
-bool bwl_redis_slot_is_new(bwl_redis_store *store, const bwl_lock *lock);
+bool bwl_redis_slot_is_new(bwl_redis_store *store, const bwl_engine_lock *lock);
 
 /* The slot is another node's. */
 void bwl_redis_slot_forget(bwl_redis_store *store, uint16_t slot);
@@ -85,7 +85,7 @@ bool bwl_redis_may_wait(const bwl_redis_store *store, const bwl_redis_open_quest
 
 /* It is not in a ring; pinned once more.  False: it has waited for too long, or nobody wants it. */
 bool   bwl_redis_put_aside(bwl_redis_store *store, const bwl_redis_open_question *question);
-bwl_ms bwl_redis_aside_until(const bwl_client *client);
-void   bwl_redis_aside_woken(bwl_client *client);
+bwl_ms bwl_redis_aside_until(const bwl_host *client);
+void   bwl_redis_aside_woken(bwl_host *client);
 
 #endif

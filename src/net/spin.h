@@ -20,8 +20,8 @@
  * A spin belongs to one connection and is guarded by its client's mutex, but for
  * bwl_spin_receive.  Why it is so, and what it brings: docs/design/spinning.md.
  */
-#ifndef BWL_RUNTIME_SPIN_H
-#define BWL_RUNTIME_SPIN_H
+#ifndef BWL_NET_SPIN_H
+#define BWL_NET_SPIN_H
 
 #include "core/status.h"
 

@@ -2,8 +2,8 @@
  * settings.h -- what a client was opened with, whatever its engine: from the options of the call,
  * else from those of the URL, else the defaults.
  */
-#ifndef BWL_RUNTIME_SETTINGS_H
-#define BWL_RUNTIME_SETTINGS_H
+#ifndef BWL_ENGINE_SETTINGS_H
+#define BWL_ENGINE_SETTINGS_H
 
 #include "core/rules.h"
 #include "base/url.h"
@@ -32,7 +32,7 @@ typedef struct bwl_settings {
            turns_max; /* of threads that want the same name, see lock/local_group.h               */
     bwl_ms turns_ms;
     bool   renews;
-    bool   spins; /* who waits for an answer may look for it without sleeping: runtime/spin.h */
+    bool   spins; /* who waits for an answer may look for it without sleeping: net/spin.h */
     bool   keeps; /* a thread of ours renews while nobody is inside a call               */
 } bwl_settings;
 

@@ -1,7 +1,7 @@
 /*
  * spin.c -- see spin.h.
  */
-#include "runtime/spin.h"
+#include "net/spin.h"
 #include "base/clock.h"
 #include "base/cpus.h"
 

@@ -1,7 +1,7 @@
 /*
  * settings.c -- see settings.h.
  */
-#include "runtime/settings.h"
+#include "engine/settings.h"
 #include "core/text.h"
 #include "base/fault.h"
 

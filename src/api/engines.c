@@ -1,0 +1,10 @@
+/*
+ * engines.c -- see engines.h.  The order is that of the error text for an unknown scheme.
+ */
+#include "api/engines.h"
+
+const bwl_engine *const bwl_engines[] = {
+    &bwl_thread_engine,      &bwl_file_engine,     &bwl_redis_engine,        &bwl_tls_engine,
+    &bwl_unix_engine,        &bwl_sentinel_engine, &bwl_sentinel_tls_engine, &bwl_cluster_engine,
+    &bwl_cluster_tls_engine, &bwl_redlock_engine,  &bwl_redlock_tls_engine,  NULL,
+};

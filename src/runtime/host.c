@@ -1,0 +1,128 @@
+/*
+ * host.c -- what the runtime does for an engine: the table of engine/engine.h.
+ */
+#include "runtime/background_release.h"
+#include "runtime/client.h"
+#include "runtime/loop.h"
+
+#include <stdio.h>
+
+static bwl_ms now(bwl_host *host)
+{
+    return bwl_client_now(bwl_client_of(host));
+}
+
+static bwl_ms next_timer(bwl_host *host)
+{
+    return bwl_client_next_at(bwl_client_of(host));
+}
+
+static void set_timer(bwl_host *host, bwl_ms at)
+{
+    bwl_client *client = bwl_client_of(host);
+
+    bwl_client_alarm(client, &client->store_timer, at);
+}
+
+static void wake(bwl_host *host)
+{
+    bwl_client_wake(bwl_client_of(host));
+}
+
+static void lock_client(bwl_host *host)
+{
+    bwl_client_lock(bwl_client_of(host));
+}
+
+static void unlock_client(bwl_host *host)
+{
+    bwl_client_unlock(bwl_client_of(host));
+}
+
+static bool may_hold_back(const bwl_host *host)
+{
+    return bwl_can_keep((const bwl_client *)(const void *)host);
+}
+
+static void connected(bwl_host *host, bool is_connected)
+{
+    bwl_client *client = bwl_client_of(host);
+
+    if (atomic_exchange(&client->stands, is_connected) && !is_connected)
+        return;
+    if (!is_connected)
+        atomic_store(&client->lame_until, bwl_later(bwl_client_now(client), BWL_LAME_MS));
+}
+
+static void background_sent(bwl_host *host)
+{
+    bwl_unawaited_sent(bwl_client_of(host));
+}
+
+static void background_answered(bwl_host *host)
+{
+    bwl_unawaited_heard(bwl_client_of(host));
+}
+
+static void event(bwl_engine_lock *lock, bwl_event ev)
+{
+    bwl_lock_event(bwl_lock_of_engine(lock), ev);
+}
+
+static void revoke(bwl_engine_lock *lock)
+{
+    bwl_lock_disown(bwl_lock_of_engine(lock));
+}
+
+static void query_done(bwl_engine_lock *lock)
+{
+    bwl_lock_looked(bwl_lock_of_engine(lock));
+}
+
+static void pin(bwl_engine_lock *lock)
+{
+    bwl_lock_pin(bwl_lock_of_engine(lock));
+}
+
+static void unpin(bwl_engine_lock *lock)
+{
+    bwl_lock_unpin(bwl_lock_of_engine(lock));
+}
+
+static void set_error(bwl_engine_lock *lock, const char *format, va_list arguments)
+{
+    if (bwl_lock_takes_error(bwl_lock_of_engine(lock)))
+        (void)vsnprintf(lock->why, sizeof lock->why, format, arguments); /* cutting is meant */
+}
+
+static void clear_error(bwl_engine_lock *lock)
+{
+    if (bwl_lock_takes_error(bwl_lock_of_engine(lock)))
+        lock->why[0] = '\0';
+}
+
+static bool is_awaited(const bwl_engine_lock *lock)
+{
+    return ((const bwl_lock *)(const void *)lock)->operation != NULL;
+}
+
+const bwl_host_calls bwl_runtime_calls = {
+    .now                 = now,
+    .next_timer          = next_timer,
+    .set_timer           = set_timer,
+    .wake                = wake,
+    .lock                = lock_client,
+    .unlock              = unlock_client,
+    .may_hold_back       = may_hold_back,
+    .connected           = connected,
+    .background_sent     = background_sent,
+    .background_answered = background_answered,
+    .event               = event,
+    .revoke              = revoke,
+    .query_done          = query_done,
+    .pin                 = pin,
+    .unpin               = unpin,
+    .set_error           = set_error,
+    .clear_error         = clear_error,
+    .is_awaited          = is_awaited,
+};

@@ -31,8 +31,11 @@ doctor_grade doctor_worst(const doctor_report *report)
 
 static void visit_redis(visit *v)
 {
-    v->store = v->target->client->host.store;
-    if (v->store->sentinel != NULL && !visit_service(v))
+    const bwl_router *router = &doctor_redis(v->target)->router;
+    doctor_server     server = doctor_server_of(router->sessions);
+
+    v->store = &server;
+    if (router->sentinel != NULL && !visit_service(v))
         return;
     if (visit_reach(v))
         visit_all(v);

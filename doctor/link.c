@@ -127,20 +127,20 @@ static int dial(doctor_link *link)
 static bwl_tls_context *any_context;
 
 /* To see whether TLS is spoken there: whom we believe does not matter then. */
-static const bwl_tls_context *context_for(const bwl_redis_store *store, link_way way)
+static const bwl_tls_context *context_for(const doctor_server *store, link_way way)
 {
     bwl_tls_options none = { .ca_file = NULL };
 
-    if (way == LINK_CLEAR || (way == LINK_AS_URL && store->tls == NULL))
+    if (way == LINK_CLEAR || (way == LINK_AS_URL && store->config->tls == NULL))
         return NULL;
-    if (store->tls != NULL)
-        return store->tls;
+    if (store->config->tls != NULL)
+        return store->config->tls;
     if (any_context == NULL && bwl_tls_context_new(&any_context, &none, NULL) < 0)
         any_context = NULL; /* no OpenSSL here */
     return any_context;
 }
 
-int link_open(doctor_link *link, const bwl_redis_store *store, link_way way, bwl_ms patience_ms)
+int link_open(doctor_link *link, const doctor_server *store, link_way way, bwl_ms patience_ms)
 {
     const bwl_tls_context *context = context_for(store, way);
 
@@ -154,11 +154,11 @@ int link_open(doctor_link *link, const bwl_redis_store *store, link_way way, bwl
     link->status = bwl_reactor_open(&link->reactor, &link->fault);
     if (link->status < 0)
         return link->status;
-    if (store->host == NULL && store->dialer.addresses_count == 0)
+    if (store->host == NULL && store->address == NULL)
         return link->status = bwl_fail(&link->fault, BWL_STATUS_UNREACHABLE, "it has no address");
     bwl_dialer_init(&link->dialer, &link->conn.stream);
     if (store->host == NULL)
-        bwl_dialer_set_address(&link->dialer, &store->dialer.addresses[0]);
+        bwl_dialer_set_address(&link->dialer, store->address);
     return dial(link);
 }
 

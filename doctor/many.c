@@ -53,7 +53,7 @@ static void check_youth(visit *v)
     bwl_ms              needed = s->lease_ms + bwl_drift_named_ms(s->lease_ms, s->drift_ppm);
     int64_t             ran_s  = v->facts.uptime_s;
 
-    if (v->store->trusts_young || ran_s < 0 || ran_s * MS_PER_SECOND >= needed)
+    if (v->store->config->trusts_young || ran_s < 0 || ran_s * MS_PER_SECOND >= needed)
         return;
     doctor_finding *f = visit_find(v, "restart", DOCTOR_WARNING);
     visit_what(f, "the server was started %" PRId64 "s ago", ran_s);
@@ -66,12 +66,14 @@ static void check_youth(visit *v)
 
 static void visit_each(visit *v, crowd *c)
 {
-    const char *form = v->store->tls != NULL ? "rediss://" : "redis://";
+    const char *form = v->store->config->tls != NULL ? "rediss://" : "redis://";
 
-    for (const bwl_redis_store *s = v->store; s != NULL; s = s->next) {
-        unsigned i = c->count++;
-        v->store   = s;
-        visit_begin(v, form, s->where);
+    for (const bwl_session *s = doctor_redis(v->target)->router.sessions; s != NULL; s = s->next) {
+        unsigned             i = c->count++;
+        static doctor_server server;
+        server   = doctor_server_of(s);
+        v->store = &server;
+        visit_begin(v, form, server.where);
         if (visit_reach(v)) {
             visit_all(v);
             check_youth(v);
@@ -79,7 +81,7 @@ static void visit_each(visit *v, crowd *c)
         (void)snprintf(v->facts.address, sizeof v->facts.address, "%s", v->link.address);
         link_close(&v->link);
         c->of[i]    = v->facts;
-        c->where[i] = s->where;
+        c->where[i] = s->endpoint.text;
         c->fails[i] = has_failed(v->report, v->server);
     }
     v->server = 0;
@@ -186,8 +188,11 @@ void visit_many(visit *v)
 {
     static crowd c;
 
-    c        = (crowd){ .count = 0 };
-    v->store = v->target->client->host.store;
+    c = (crowd){ .count = 0 };
+    static doctor_server first;
+
+    first    = doctor_server_of(doctor_redis(v->target)->router.sessions);
+    v->store = &first;
     visit_each(v, &c);
     check_independence(v, &c);
     check_machines(v, &c);

@@ -166,7 +166,7 @@ static void check_persistence(visit *v)
         say_log(v);
     else if (!visit_setting(v, "save", save))
         visit_cannot(v, "persistence", "what a restart loses", "+config|get");
-    else if (v->target->is_many && !v->store->trusts_young)
+    else if (v->target->is_many && !v->store->config->trusts_young)
         say_forgets(v);
     else if (save[0] == '\0')
         say_nothing_kept(v);

@@ -32,15 +32,15 @@ typedef struct node {
 } node;
 
 typedef struct look {
-    const bwl_redis_store *pattern;
-    node                   nodes[DOCTOR_NODES_MAX];
-    visit_facts            of[DOCTOR_NODES_MAX];
-    char                   where[DOCTOR_NODES_MAX][128];
-    unsigned               count;
-    unsigned               left_out;
-    unsigned               looked_at;
-    int                    mapper; /* whose map it is; below 0: nobody's                        */
-    uint16_t               owners[BWL_CLUSTER_SLOTS]; /* a node's place, from 1                 */
+    const doctor_server *pattern;
+    node                 nodes[DOCTOR_NODES_MAX];
+    visit_facts          of[DOCTOR_NODES_MAX];
+    char                 where[DOCTOR_NODES_MAX][128];
+    unsigned             count;
+    unsigned             left_out;
+    unsigned             looked_at;
+    int                  mapper; /* whose map it is; below 0: nobody's                        */
+    uint16_t             owners[BWL_CLUSTER_SLOTS]; /* a node's place, from 1                 */
 } look;
 
 /* ---- who is there ---------------------------------------------------------------------------- */
@@ -183,15 +183,11 @@ static void blame_announcement(visit *v)
 
 static void look_at(visit *v, look *l, unsigned i)
 {
-    static bwl_redis_store at;
-    node                  *n    = &l->nodes[i];
-    const char            *form = l->pattern->tls != NULL ? "rediss://" : "redis://";
+    static doctor_server at;
+    node                *n    = &l->nodes[i];
+    const char          *form = l->pattern->config->tls != NULL ? "rediss://" : "redis://";
 
-    at         = *l->pattern; /* what is borrowed lives as long as the visit */
-    at.host    = n->at.host;
-    at.port    = n->at.port;
-    at.cluster = NULL;
-    (void)snprintf(at.where, sizeof at.where, "%.100s:%u", at.host, (unsigned)at.port);
+    at       = doctor_server_at(l->pattern, n->at.host, n->at.port);
     v->store = &at;
     visit_begin(v, form, at.where);
     n->is_reached = visit_reach(v);
@@ -237,7 +233,7 @@ static void check_slots(visit *v, const look *l)
                    nowhere);
         visit_why(f, "no lock of these slots is given");
         visit_type(f, "CONFIG SET cluster-announce-hostname at that node%s",
-                   l->pattern->tls != NULL ? ", which needs a tls-port, too" : "");
+                   l->pattern->config->tls != NULL ? ", which needs a tls-port, too" : "");
     } else if (free > 0) {
         f->grade = DOCTOR_FAILURE;
         visit_what(f, "%u of %d slots have no node", free, BWL_CLUSTER_SLOTS);
@@ -344,11 +340,13 @@ static void check_all(visit *v, look *l)
 
 void visit_nodes(visit *v)
 {
-    static look l;
+    const bwl_router   *router  = &doctor_redis(v->target)->router;
+    const doctor_server pattern = { .config = router->config };
+    static look         l;
 
-    l = (look){ .pattern = v->target->client->host.store, .mapper = -1 };
-    for (unsigned i = 0; i < l.pattern->cluster->seeds_count; i++)
-        (void)place_of(&l, &l.pattern->cluster->seeds[i]);
+    l = (look){ .pattern = &pattern, .mapper = -1 };
+    for (unsigned i = 0; i < router->cluster->seeds_count; i++)
+        (void)place_of(&l, &router->cluster->seeds[i]);
     for (unsigned i = 0;
          i < l.count && v->report->findings_count + ROOM_OF_ONE < DOCTOR_FINDINGS_MAX; i++)
         look_at(v, &l, i);

@@ -21,7 +21,7 @@ enum {
     VERSION_MINOR_MIN = 2
 };
 
-static const bwl_redis_store *store_of(const visit *v)
+static const doctor_server *store_of(const visit *v)
 {
     return v->store;
 }
@@ -29,7 +29,7 @@ static const bwl_redis_store *store_of(const visit *v)
 /* ---- the other way --------------------------------------------------------------------------- */
 
 /* Does the port speak TLS?  Whom it says it is does not matter. */
-static bool speaks_tls(const bwl_redis_store *store)
+static bool speaks_tls(const doctor_server *store)
 {
     static doctor_link probe;
     int                status = link_open(&probe, store, LINK_TLS, PROBE_MS);
@@ -42,7 +42,7 @@ static bool speaks_tls(const bwl_redis_store *store)
 }
 
 /* Does it speak RESP in clear text? */
-static bool speaks_clear(const bwl_redis_store *store)
+static bool speaks_clear(const doctor_server *store)
 {
     static doctor_link       probe;
     static const char *const ping[] = { "PING" };
@@ -78,11 +78,11 @@ static void find_silent_clear(visit *v)
 
 static void find_unreachable(visit *v)
 {
-    const bwl_redis_store *store = store_of(v);
-    const char            *check = v->link.addresses_count == 0 ? "resolve" : "connect";
-    doctor_finding        *f;
+    const doctor_server *store = store_of(v);
+    const char          *check = v->link.addresses_count == 0 ? "resolve" : "connect";
+    doctor_finding      *f;
 
-    if (store->tls != NULL && v->link.was_joined) {
+    if (store->config->tls != NULL && v->link.was_joined) {
         if (speaks_clear(store)) {
             find_silent_tls(v);
             return;
@@ -127,12 +127,12 @@ static void find_certificate(visit *v)
 
 static bool find_refusal(visit *v, int type)
 {
-    const bwl_redis_store *store = store_of(v);
-    char                   words[120];
-    doctor_finding        *f;
+    const doctor_server *store = store_of(v);
+    char                 words[120];
+    doctor_finding      *f;
 
     if (type < 0) {
-        bool is_tls = store->tls == NULL && store->host != NULL &&
+        bool is_tls = store->config->tls == NULL && store->host != NULL &&
                       (v->link.was_alert || !v->link.was_heard) && speaks_tls(store);
         if (is_tls) {
             find_silent_clear(v);
@@ -144,7 +144,7 @@ static bool find_refusal(visit *v, int type)
         visit_type(f, "look at the host and the port of the URL");
         return false;
     }
-    bwl_redis_error_words(store, words, sizeof words, v->link.frame, v->link.frame_size);
+    bwl_session_error_text(store->config, words, sizeof words, v->link.frame, v->link.frame_size);
     f = visit_find(v, "authentication", DOCTOR_FAILURE);
     visit_what(f, "the server does not let us in: %s", words);
     visit_why(f, "nothing is asked as another user instead: it might be one with other rights");
@@ -178,26 +178,26 @@ static void read_hello(visit *v)
 
 static int say_auth(visit *v)
 {
-    const bwl_redis_store *store    = store_of(v);
-    const char            *words[3] = { "AUTH", store->user, store->password };
+    const doctor_server *store    = store_of(v);
+    const char          *words[3] = { "AUTH", store->config->user, store->config->password };
 
-    if (store->user == NULL)
-        words[1] = store->password;
-    return link_ask(&v->link, words, store->user == NULL ? 2 : 3);
+    if (store->config->user == NULL)
+        words[1] = store->config->password;
+    return link_ask(&v->link, words, store->config->user == NULL ? 2 : 3);
 }
 
 /* HELLO 3, with AUTH; else as the server can. */
 static bool greet(visit *v)
 {
-    const bwl_redis_store *store    = store_of(v);
-    const char            *words[5] = { "HELLO", "3", "AUTH", store->user, store->password };
+    const doctor_server *store = store_of(v);
+    const char *words[5] = { "HELLO", "3", "AUTH", store->config->user, store->config->password };
 
-    if (store->user == NULL)
+    if (store->config->user == NULL)
         words[3] = "default";
-    int type = link_ask(&v->link, words, store->password != NULL ? 5 : 2);
+    int type = link_ask(&v->link, words, store->config->password != NULL ? 5 : 2);
     if (type == '-' && bwl_redis_knows_no_hello(v->link.frame, v->link.frame_size)) {
         v->is_resp2 = true;
-        type        = store->password != NULL ? say_auth(v) : '+';
+        type        = store->config->password != NULL ? say_auth(v) : '+';
     }
     if (type < 0 || type == '-')
         return find_refusal(v, type);
@@ -214,16 +214,17 @@ static bool greet(visit *v)
 
 static bool select_database(visit *v)
 {
-    const bwl_redis_store *store = store_of(v);
-    char                   command[40];
+    const doctor_server *store = store_of(v);
+    char                 command[40];
 
-    if (store->database == 0)
+    if (store->config->database == 0)
         return true;
-    (void)snprintf(command, sizeof command, "SELECT %lld", (long long)store->database);
+    (void)snprintf(command, sizeof command, "SELECT %lld", (long long)store->config->database);
     if (visit_ask(v, command) != NULL || v->is_dead)
         return !v->is_dead;
     doctor_finding *f = visit_find(v, "database", DOCTOR_FAILURE);
-    visit_what(f, "database %lld cannot be had: %.100s", (long long)store->database, v->link.text);
+    visit_what(f, "database %lld cannot be had: %.100s", (long long)store->config->database,
+               v->link.text);
     visit_why(f, "a lock in another database would be another lock, so it is refused");
     if (visit_is_denied(v))
         visit_type(f, "ACL SETUSER %.60s +select", visit_user(v));
@@ -234,8 +235,8 @@ static bool select_database(visit *v)
 
 bool visit_reach(visit *v)
 {
-    const bwl_redis_store *store = store_of(v);
-    doctor_finding        *f;
+    const doctor_server *store = store_of(v);
+    doctor_finding      *f;
 
     if (link_open(&v->link, store, LINK_AS_URL, v->target->client->host.settings.answer_ms) < 0) {
         find_unreachable(v);
@@ -249,14 +250,14 @@ bool visit_reach(visit *v)
     f = visit_find(v, "connect", DOCTOR_FINE);
     visit_what(f, "connected to %.100s",
                v->link.address[0] != '\0' ? v->link.address : store->where);
-    if (store->tls != NULL)
+    if (store->config->tls != NULL)
         find_certificate(v);
     if (!greet(v))
         return false;
     f = visit_find(v, "authentication", DOCTOR_FINE);
     visit_what(f, "let in as user %.60s%s", visit_user(v),
-               store->password == NULL ? ", who needs no password" : "");
-    if (!v->asks_sentinel && store->password == NULL && store->host != NULL &&
+               store->config->password == NULL ? ", who needs no password" : "");
+    if (!v->asks_sentinel && store->config->password == NULL && store->host != NULL &&
         strcmp(v->link.address, "127.0.0.1") != 0 && strcmp(v->link.address, "::1") != 0) {
         f->grade = DOCTOR_WARNING;
         visit_why(f, "whoever reaches the port may delete locks");

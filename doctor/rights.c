@@ -181,9 +181,9 @@ static void add_cluster(rights *r, const rights_feature *f)
         add_words(r, "+cluster|slots +cluster|info");
 }
 
-static void add_keys(rights *r, const bwl_redis_store *store, rights_keys keys)
+static void add_keys(rights *r, const doctor_server *store, rights_keys keys)
 {
-    const char *template = store->key_template;
+    const char *template = store->config->key_template;
 
     if (template == NULL) {
         add_words(r, "~bowline:*"); /* and what is beside them */
@@ -198,14 +198,15 @@ static void add_keys(rights *r, const bwl_redis_store *store, rights_keys keys)
     if (!ends_all)
         add_pattern(r, "~", template, ":bwl.?");
     add_pattern(r, "~{", template, "}:bwl.?");
-    add_words(r, store->cluster != NULL ? "~" BWL_QUEUE_FENCES_KEY ":*" : "~" BWL_QUEUE_FENCES_KEY);
+    add_words(r, store->config->topology == BWL_TOPOLOGY_CLUSTER ? "~" BWL_QUEUE_FENCES_KEY ":*"
+                                                                 : "~" BWL_QUEUE_FENCES_KEY);
     add_words(r, "~" BWL_QUEUE_WHO "*");
 }
 
 /* How a profile's release wakes those who wait. */
-static void add_signal(rights *r, const bwl_redis_store *store)
+static void add_signal(rights *r, const doctor_server *store)
 {
-    const bwl_profile *profile = store->profile;
+    const bwl_profile *profile = store->config->profile;
     char               name[BWL_SIGNAL_MAX];
     char template[BWL_SIGNAL_MAX + 2];
     size_t size;
@@ -214,10 +215,10 @@ static void add_signal(rights *r, const bwl_redis_store *store)
     if (profile == NULL || profile->signal == BWL_SIGNAL_NONE)
         return;
     is_channel = profile->signal == BWL_SIGNAL_CHANNEL;
-    size       = bwl_profile_signal_write(name, profile, store->key_template, "%s", 2);
+    size       = bwl_profile_signal_write(name, profile, store->config->key_template, "%s", 2);
     (void)snprintf(template, sizeof template, "%.*s", (int)size, name);
     add_pattern(r, is_channel ? "&" : "~", template, "");
-    size = bwl_profile_second_signal_write(name, profile, store->key_template, "%s", 2);
+    size = bwl_profile_second_signal_write(name, profile, store->config->key_template, "%s", 2);
     (void)snprintf(template, sizeof template, "%.*s", (int)size, name);
     if (size != 0)
         add_pattern(r, "&", template, "");
@@ -305,15 +306,16 @@ static int take_features(rights *r, const doctor_target *target, const char *nam
 static int fill_in(rights *r, const doctor_target *target, const rights_wanted *wanted,
                    bwl_fault *fault)
 {
-    const bwl_redis_store *store  = target->client->host.store;
-    int                    status = take_features(r, target, wanted->features, fault);
+    const doctor_server  server = { .config = doctor_redis(target)->router.config };
+    const doctor_server *store  = &server;
+    int                  status = take_features(r, target, wanted->features, fault);
 
     if (status < 0)
         return status;
-    if (store->user != NULL && strlen(store->user) >= sizeof r->user)
+    if (store->config->user != NULL && strlen(store->config->user) >= sizeof r->user)
         return bwl_fail(fault, BWL_STATUS_USAGE, "the name of the URL's user is too long: --user");
-    if (store->user != NULL)
-        (void)snprintf(r->user, sizeof r->user, "%s", store->user);
+    if (store->config->user != NULL)
+        (void)snprintf(r->user, sizeof r->user, "%s", store->config->user);
     for (unsigned i = 0; i < r->features_count; i++) {
         const rights_feature *f = r->features[i];
         if (f->keys == RIGHTS_KEYS_LOCK || f->keys == RIGHTS_KEYS_QUEUE)
@@ -336,7 +338,7 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             add_words(r, "&" BWL_QUEUE_INBOX "*");
         if (strcmp(f->name, "redisson") == 0)
             add_redisson(r, target);
-        if (store->database != 0)
+        if (store->config->database != 0)
             add_words(r, "+select");
         if (target->is_cluster) {
             add_cluster(r, f);

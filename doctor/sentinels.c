@@ -5,6 +5,7 @@
  * One sentinel that answers is enough for a lock.  So what is wrong with another one is a warning,
  * once a primary is known.
  */
+#include "engine/redis/topology/sentinel.h"
 #include "doctor/visit.h"
 #include "base/secret.h"
 
@@ -34,24 +35,12 @@ static int take_service(service *s, const char *text, bwl_fault *fault)
     return file != NULL ? bwl_secret_read(&s->password, file, fault) : BWL_OK;
 }
 
-/* The store of a server on its own: what is borrowed lives as long as the visit. */
-static bwl_redis_store store_at(const bwl_redis_store *of, char *host, uint16_t port)
-{
-    bwl_redis_store at = *of;
-
-    at.host     = host;
-    at.port     = port;
-    at.sentinel = NULL;
-    (void)snprintf(at.where, sizeof at.where, "%.100s:%u", host, (unsigned)port);
-    return at;
-}
-
 /* It was asked, and has named none. */
 static void find_no_primary(visit *v, const service *s, bwl_sentinel_says says)
 {
-    const bwl_redis_store *store = v->store;
-    char                   words[120];
-    doctor_finding        *f = visit_find(v, "sentinel", DOCTOR_FAILURE);
+    const doctor_server *store = v->store;
+    char                 words[120];
+    doctor_finding      *f = visit_find(v, "sentinel", DOCTOR_FAILURE);
 
     visit_why(f, "nobody else says which server gives locks");
     visit_type(f, "redis-cli -h %.100s -p %u SENTINEL MASTERS", store->host, (unsigned)store->port);
@@ -64,12 +53,12 @@ static void find_no_primary(visit *v, const service *s, bwl_sentinel_says says)
                    v->link.status < 0 ? ": " : "", v->link.status < 0 ? v->link.fault.text : "");
         return;
     }
-    bwl_redis_error_words(store, words, sizeof words, v->link.frame, v->link.frame_size);
+    bwl_session_error_text(store->config, words, sizeof words, v->link.frame, v->link.frame_size);
     visit_what(f, "it does not say where %.100s is: %s", s->name, words);
     if (bwl_redis_error_is(v->link.frame, v->link.frame_size, "ERR unknown command")) {
         visit_what(f, "this is no sentinel: %s", words);
         visit_type(f, "%s://%.100s if locks are to live there, or the port of a sentinel",
-                   store->tls != NULL ? "rediss" : "redis", store->where);
+                   store->config->tls != NULL ? "rediss" : "redis", store->where);
     } else if (visit_is_denied(v)) {
         visit_type(f, "ACL SETUSER %.60s +sentinel|get-master-addr-by-name, at the sentinel",
                    visit_user(v));
@@ -103,23 +92,26 @@ static void ask_for_primary(visit *v, service *s)
     s->is_known = true;
 }
 
-static void visit_sentinels(visit *v, service *s, const bwl_redis_store *of)
+static void visit_sentinels(visit *v, service *s, const doctor_server *of)
 {
-    static bwl_redis_store at;
-    char                   host[BWL_RESOLVE_HOST_MAX + 1];
-    char                   user[256];
-    const char            *named = bwl_url_find(&s->url, BWL_SENTINEL_OPTION_USER);
+    static doctor_server    at;
+    static bwl_redis_config config; /* of the sentinels: their user, our TLS */
+    char                    host[BWL_RESOLVE_HOST_MAX + 1];
+    char                    user[256];
+    const char             *named = bwl_url_find(&s->url, BWL_SENTINEL_OPTION_USER);
 
     v->asks_sentinel = true;
+    config           = (bwl_redis_config){ .topology = BWL_TOPOLOGY_SINGLE,
+                                           .tls      = of->config->tls,
+                                           .user     = named != NULL ? user : NULL,
+                                           .password = s->password };
     (void)snprintf(user, sizeof user, "%s", named != NULL ? named : "");
     for (unsigned i = 0; i < s->url.hosts_count; i++) {
         uint16_t port = s->url.hosts[i].port != 0 ? s->url.hosts[i].port : BWL_SENTINEL_PORT;
         (void)snprintf(host, sizeof host, "%s", s->url.hosts[i].name);
-        at          = store_at(of, host, port);
-        at.user     = named != NULL ? user : NULL;
-        at.password = s->password;
-        at.database = 0;
-        v->store    = &at;
+        at        = doctor_server_at(of, host, port);
+        at.config = &config;
+        v->store  = &at;
         visit_begin(v, "sentinel ", at.where);
         if (visit_reach(v))
             ask_for_primary(v, s);
@@ -138,10 +130,10 @@ static void forgive(doctor_report *r)
 /* True, and v->store is that of the primary. */
 bool visit_service(visit *v)
 {
-    static service         s;
-    static bwl_redis_store at;
-    const bwl_redis_store *of    = v->store;
-    bwl_fault              fault = { 0 };
+    static service       s;
+    static doctor_server at;
+    const doctor_server *of    = v->store;
+    bwl_fault            fault = { 0 };
 
     s                        = (service){ .is_known = false };
     v->report->servers_count = 0;
@@ -149,9 +141,9 @@ bool visit_service(visit *v)
         visit_sentinels(v, &s, of);
     if (s.is_known) {
         forgive(v->report);
-        at       = store_at(of, s.primary.host, s.primary.port);
+        at       = doctor_server_at(of, s.primary.host, s.primary.port);
         v->store = &at;
-        visit_begin(v, of->tls != NULL ? "rediss://" : "redis://", at.where);
+        visit_begin(v, of->config->tls != NULL ? "rediss://" : "redis://", at.where);
     }
     bwl_secret_free(s.password);
     s.password = NULL;

@@ -75,7 +75,7 @@ static void check_mode(visit *v, const char *info)
 
     if (!mode_text(mode, info) || strcmp(mode, wants_cluster ? "cluster" : "standalone") == 0)
         return;
-    const char     *tls = v->store->tls != NULL ? "s" : "";
+    const char     *tls = v->store->config->tls != NULL ? "s" : "";
     doctor_finding *f   = visit_find(v, "mode", DOCTOR_FAILURE);
     visit_what(f, "the server runs as %s%s", mode, wants_cluster ? ", and is no node" : "");
     visit_why(f, wants_cluster

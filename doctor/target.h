@@ -7,9 +7,20 @@
 #ifndef DOCTOR_TARGET_H
 #define DOCTOR_TARGET_H
 
+#include "engine/redis/redis.h"
 #include "runtime/client.h"
 
 enum { DOCTOR_PLACE_MAX = 320 };
+
+/* One Redis server: where it is, and with which credentials and TLS it is asked.  What it points to
+ * lives as long as the target. */
+typedef struct doctor_server {
+    const bwl_redis_config *config;
+    const char             *host;    /* NULL: a Unix socket, at `address` */
+    const bwl_address      *address; /* NULL: the host is looked up */
+    uint16_t                port;
+    char                    where[128]; /* for people */
+} doctor_server;
 
 typedef struct doctor_target {
     bwl_client         *client;
@@ -27,5 +38,17 @@ typedef struct doctor_target {
 int  doctor_target_open(doctor_target *ret_target, const char *url, uint32_t lease_ms,
                         bwl_fault *fault);
 void doctor_target_close(doctor_target *target);
+
+/* The Redis engine of the target. */
+static inline const bwl_redis *doctor_redis(const doctor_target *target)
+{
+    return bwl_redis_of(&target->client->host);
+}
+
+/* The server of a session. */
+doctor_server doctor_server_of(const bwl_session *session);
+
+/* Another one, asked in the same way.  `host` is borrowed. */
+doctor_server doctor_server_at(const doctor_server *like, const char *host, uint16_t port);
 
 #endif

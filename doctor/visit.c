@@ -68,7 +68,7 @@ void visit_all(visit *v)
 
 const char *visit_user(const visit *v)
 {
-    return v->store->user != NULL ? v->store->user : "default";
+    return v->store->config->user != NULL ? v->store->config->user : "default";
 }
 
 const char *visit_ask(visit *v, const char *command)
@@ -111,7 +111,8 @@ void visit_cannot(visit *v, const char *check, const char *what, const char *rig
         visit_type(f, "ACL SETUSER %.60s %s", visit_user(v), right);
         return;
     }
-    bwl_redis_error_words(v->store, words, sizeof words, v->link.frame, v->link.frame_size);
+    bwl_session_error_text(v->store->config, words, sizeof words, v->link.frame,
+                           v->link.frame_size);
     visit_what(f, "%s: not looked at, the server does not tell%s%s", what,
                words[0] != '\0' ? ": " : "", words);
 }

@@ -26,18 +26,18 @@ typedef struct visit_facts {
 
 /* A look at one server. */
 typedef struct visit {
-    doctor_report         *report;
-    const doctor_target   *target;
-    const bwl_redis_store *store; /* of this server: where it is, and who we are to it           */
-    bool                   asks_sentinel; /* it is no server of locks                             */
-    const char            *url; /* for the rights of its lock; may hold a password               */
-    unsigned               server;
-    doctor_link            link;
-    char                   version[24];
-    unsigned               major;    /* 0: not known */
-    bool                   is_resp2; /* it does not know HELLO 3                                  */
-    bool                   is_dead;  /* the connection broke: nothing more can be asked          */
-    visit_facts            facts;
+    doctor_report       *report;
+    const doctor_target *target;
+    const doctor_server *store; /* of this server: where it is, and who we are to it           */
+    bool                 asks_sentinel; /* it is no server of locks                             */
+    const char          *url; /* for the rights of its lock; may hold a password               */
+    unsigned             server;
+    doctor_link          link;
+    char                 version[24];
+    unsigned             major;    /* 0: not known */
+    bool                 is_resp2; /* it does not know HELLO 3                                  */
+    bool                 is_dead;  /* the connection broke: nothing more can be asked          */
+    visit_facts          facts;
 } visit;
 
 /* Goes on to the next server of several: its name in the report is `form` and where it is. */

@@ -6,7 +6,7 @@
  * does until the answer is there, and every sleep is one that was chosen.
  */
 #include "api/handles.h"
-#include "engine/redis/session/session.h"
+#include "engine/redis/redis.h"
 #include "tests/lib/server.h"
 #include "tests/lib/testing.h"
 
@@ -70,10 +70,10 @@ static bowline_client *opened(const char *options)
     (void)snprintf(url, sizeof url, "%s%s", redis->tcp_url, options);
     bowline_client *client = must_open(url);
     take_pairs(client, "first", 1);
-    bwl_redis_store *store  = client->inner->host.store;
-    store->spin.system      = &timeless;
-    store->spin.rests_until = 0;
-    store->spin.smoothed_ns = 20000;
+    bwl_session *store           = bwl_redis_of(&client->inner->host)->router.sessions;
+    store->link.spin.system      = &timeless;
+    store->link.spin.rests_until = 0;
+    store->link.spin.smoothed_ns = 20000;
     atomic_store(&looks, 0);
     atomic_store(&sleeps, 0);
     atomic_store(&offers, 0);
@@ -184,7 +184,8 @@ static void test_spin_of_many_threads_loses_nothing(void **state)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     uint64_t waits = 0;
     for (unsigned i = 0; i < BWL_LANES_MAX && bwl_lane_at(client, i) != NULL; i++) {
-        const bwl_spin *spin = &((bwl_redis_store *)bwl_lane_at(client, i)->host.store)->spin;
+        const bwl_spin *spin =
+            &bwl_redis_of(&bwl_lane_at(client, i)->host)->router.sessions->link.spin;
         waits += spin->sleeps + spin->paid;
         print_message("# lane %u: %llu looks, %llu sleeps; %llu paid, %llu in vain\n", i,
                       (unsigned long long)spin->looks, (unsigned long long)spin->sleeps,

@@ -43,7 +43,7 @@ static bwl_fault     failure;
 static unsigned      found, failed;
 static void (*then)(void); /* inside of heard */
 
-static inline void heard(bwl_client *c, const bwl_primary *p, const bwl_fault *fault)
+static inline void heard(void *c, const bwl_primary *p, const bwl_fault *fault)
 {
     assert_ptr_equal(c, client);
     if (p != NULL) {
@@ -57,7 +57,7 @@ static inline void heard(bwl_client *c, const bwl_primary *p, const bwl_fault *f
         then();
 }
 
-static inline void stirred(bwl_client *c)
+static inline void stirred(void *c)
 {
     assert_ptr_equal(c, client);
 }
@@ -135,7 +135,8 @@ static inline void make(bwl_sentinel_plan plan)
     plan.service     = "m";
     plan.heard       = heard;
     plan.stirred     = stirred;
-    assert_int_equal(bwl_sentinel_new(&sentinel, client, &plan, NULL), BWL_OK);
+    plan.arg         = client;
+    assert_int_equal(bwl_sentinel_new(&sentinel, &client->host, &plan, NULL), BWL_OK);
 }
 
 static inline int begin(void **state)

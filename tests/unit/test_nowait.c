@@ -6,7 +6,7 @@
  * be silent for long, until the test says that this was long enough: this machine may be late.
  */
 #include "api/handles.h"
-#include "engine/redis/session/session.h"
+#include "engine/redis/redis.h"
 #include "runtime/background_release.h"
 #include "tests/lib/fake_server.h"
 #include "tests/lib/testing.h"
@@ -36,7 +36,7 @@ static void lose_patience(void)
         lock->base.hold.answer_by       = bwl_client_now(inner);
         lock->base.hold.terms.answer_ms = 1;
     }
-    bwl_redis_set_timer(inner->host.store);
+    bwl_redis_set_timer(bwl_redis_of(&inner->host));
     bwl_client_unlock(inner);
 }
 
@@ -175,10 +175,10 @@ static void test_nowait_waits_when_too_many_are_under_way(void **state)
 /* All were answered, which nobody has read yet: so there is room, and nothing is waited for. */
 static void test_nowait_reads_what_has_come_before_it_waits(void **state)
 {
-    static bowline_hold   *holds[BWL_UNAWAITED_MAX + 1];
-    const bwl_redis_store *store = client->inner->host.store;
-    char                   name[16];
-    int                    there = 0;
+    static bowline_hold *holds[BWL_UNAWAITED_MAX + 1];
+    const bwl_session   *store = bwl_redis_of(&client->inner->host)->router.sessions;
+    char                 name[16];
+    int                  there = 0;
 
     (void)state;
     for (unsigned i = 0; i <= BWL_UNAWAITED_MAX; i++) {
@@ -189,7 +189,7 @@ static void test_nowait_reads_what_has_come_before_it_waits(void **state)
     for (unsigned i = 0; i < BWL_UNAWAITED_MAX; i++)
         assert_status(BOWLINE_OK, bowline_release_nowait(holds[i], &error), &error);
     while (there < BWL_UNAWAITED_MAX * 4 &&
-           ioctl(store->conn.stream.source.fd, FIONREAD, &there) == 0)
+           ioctl(store->link.conn.stream.source.fd, FIONREAD, &there) == 0)
         sleep_ms(1);
     assert_status(BOWLINE_OK, bowline_release_nowait(holds[BWL_UNAWAITED_MAX], &error), &error);
     assert_in_range(client->inner->unawaited.count, 1, BWL_UNAWAITED_MAX);

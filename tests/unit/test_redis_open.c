@@ -4,7 +4,7 @@
  * Nothing is sent, nothing is connected and nothing is looked up.  The password file is written in
  * every wrong way that somebody will.
  */
-#include "engine/redis/session/session.h"
+#include "engine/redis/redis.h"
 #include "api/engines.h"
 #include "runtime/client.h"
 
@@ -27,11 +27,11 @@
 
 #define SECRET         "hunter2"
 
-static bwl_client      *client;
-static bwl_redis_store *store;
-static bwl_fault        fault;
-static char             directory[64];
-static char             password_file[80];
+static bwl_client  *client;
+static bwl_session *store;
+static bwl_fault    fault;
+static char         directory[64];
+static char         password_file[80];
 
 /* pread(2), in front of libc's: as it is on a file system of a network, interrupted or short, where
  * a test wants that. */
@@ -81,7 +81,7 @@ static int open_url(const char *url)
     client     = NULL;
     fault      = (bwl_fault){ 0 };
     int status = bwl_client_open(&client, bwl_engines, &nothing, false, url, &fault);
-    store      = status == BWL_OK ? client->host.store : NULL;
+    store      = status == BWL_OK ? bwl_redis_of(&client->host)->router.sessions : NULL;
     return status;
 }
 
@@ -91,19 +91,19 @@ static void assert_place(const char *url, const char *host, unsigned port, int64
 {
     print_message("# %s\n", url);
     assert_int_equal(open_url(url), BWL_OK);
-    assert_string_equal(store->host, host);
-    assert_int_equal(store->port, port);
-    assert_int_equal(store->database, database);
+    assert_string_equal(store->endpoint.host, host);
+    assert_int_equal(store->endpoint.port, port);
+    assert_int_equal(store->config->database, database);
 }
 
 static void test_redis_open_takes_host_port_and_database(void **state)
 {
     (void)state;
     assert_place("redis://127.0.0.1", "127.0.0.1", 6379, 0);
-    assert_string_equal(store->where, "127.0.0.1:6379");
+    assert_string_equal(store->endpoint.text, "127.0.0.1:6379");
     assert_place("redis://127.0.0.2:1/", "127.0.0.2", 1, 0);
     assert_place("redis://127.0.0.1:65535/3", "127.0.0.1", 65535, 3);
-    assert_string_equal(store->where, "127.0.0.1:65535");
+    assert_string_equal(store->endpoint.text, "127.0.0.1:65535");
     assert_place("redis://127.0.0.1/65535", "127.0.0.1", 6379, 65535);
     assert_place("redis://127.0.0.1?db=4", "127.0.0.1", 6379, 4);
     assert_place("redis://127.0.0.1/3?db=4", "127.0.0.1", 6379, 4);
@@ -119,12 +119,13 @@ static void test_redis_open_takes_a_socket_in_the_files(void **state)
 {
     (void)state;
     assert_int_equal(open_url("unix:///run/re%20dis.sock?db=2"), BWL_OK);
-    const struct sockaddr_un *to = (const struct sockaddr_un *)&store->dialer.addresses[0].socket;
+    const struct sockaddr_un *to =
+        (const struct sockaddr_un *)&store->link.dialer.addresses[0].socket;
     assert_int_equal(to->sun_family, AF_UNIX);
     assert_string_equal(to->sun_path, "/run/re dis.sock");
-    assert_string_equal(store->where, "/run/re dis.sock");
-    assert_int_equal(store->database, 2);
-    assert_int_equal(store->dialer.addresses_count, 1);
+    assert_string_equal(store->endpoint.text, "/run/re dis.sock");
+    assert_int_equal(store->config->database, 2);
+    assert_int_equal(store->link.dialer.addresses_count, 1);
 }
 
 static void test_redis_open_path_of_a_socket_fits_or_is_refused(void **state)
@@ -143,8 +144,8 @@ static void test_redis_open_connects_to_nothing(void **state)
 {
     (void)state;
     assert_int_equal(open_url("redis://127.0.0.1:1"), BWL_OK);
-    assert_int_equal(store->phase, BWL_REDIS_DOWN);
-    assert_false(bwl_stream_is_open(&store->conn.stream));
+    assert_int_equal(store->phase, BWL_SESSION_DOWN);
+    assert_false(bwl_stream_is_open(&store->link.conn.stream));
     assert_int_equal(client->host.reactor.epoll_fd, -1);
 }
 
@@ -153,7 +154,7 @@ static void test_redis_open_looks_nothing_up(void **state)
 {
     (void)state;
     assert_place("redis://no.such.host.invalid", "no.such.host.invalid", 6379, 0);
-    assert_null(store->dialer.resolve);
+    assert_null(store->link.dialer.resolve);
 }
 
 static void test_redis_open_name_of_a_host_has_255_characters_at_most(void **state)
@@ -210,25 +211,25 @@ static void test_redis_open_takes_an_address_of_tls(void **state)
 {
     (void)state;
     assert_place("rediss://redis.test", "redis.test", 6379, 0);
-    assert_non_null(store->tls);
-    assert_ptr_equal(store->conn.stream.context, store->tls);
-    assert_string_equal(store->conn.stream.host, "redis.test");
+    assert_non_null(store->config->tls);
+    assert_ptr_equal(store->link.conn.stream.context, store->config->tls);
+    assert_string_equal(store->link.conn.stream.host, "redis.test");
     assert_place("rediss://u:" SECRET "@[::1]:6380/3?lease=1s", "::1", 6380, 3);
     assert_place("redis://redis.test", "redis.test", 6379, 0);
-    assert_null(store->tls);
-    assert_null(store->conn.stream.context);
+    assert_null(store->config->tls);
+    assert_null(store->link.conn.stream.context);
 }
 
 /* ---- who we are ------------------------------------------------------------------------------ */
 
 static void assert_identity(const char *user, const char *password)
 {
-    assert_int_equal(store->user == NULL, user == NULL);
-    assert_int_equal(store->password == NULL, password == NULL);
+    assert_int_equal(store->config->user == NULL, user == NULL);
+    assert_int_equal(store->config->password == NULL, password == NULL);
     if (user != NULL)
-        assert_string_equal(store->user, user);
+        assert_string_equal(store->config->user, user);
     if (password != NULL)
-        assert_string_equal(store->password, password);
+        assert_string_equal(store->config->password, password);
 }
 
 static void test_redis_open_takes_user_and_password(void **state)
@@ -291,7 +292,7 @@ static void test_redis_open_password_comes_whole_however_it_is_read(void **state
     memset(text, 'p', sizeof text);
     write_file(text, 4095, 0600);
     assert_int_equal(open_with_file(""), BWL_OK);
-    assert_int_equal(strlen(store->password), 4095);
+    assert_int_equal(strlen(store->config->password), 4095);
     write_file(text, 4096, 0600);
     assert_int_equal(open_with_file(""), BWL_STATUS_REFUSED);
 }
@@ -334,7 +335,7 @@ static void test_redis_open_password_of_a_file_is_not_empty_and_not_too_long(voi
     assert_int_equal(open_with_file(""), BWL_STATUS_REFUSED);
     write_file(text, 4095, 0600);
     assert_int_equal(open_with_file(""), BWL_OK);
-    assert_int_equal(strlen(store->password), 4095);
+    assert_int_equal(strlen(store->config->password), 4095);
     write_file(text, 4096, 0600);
     assert_int_equal(open_with_file(""), BWL_STATUS_REFUSED);
     assert_non_null(strstr(fault.text, "empty or too long"));
@@ -346,9 +347,9 @@ static void test_redis_open_takes_a_key_template(void **state)
 {
     (void)state;
     assert_int_equal(open_url("redis://127.0.0.1?key=lock:%25s"), BWL_OK);
-    assert_string_equal(store->key_template, "lock:%s");
+    assert_string_equal(store->config->key_template, "lock:%s");
     assert_int_equal(open_url("redis://127.0.0.1?protocol=token"), BWL_OK);
-    assert_null(store->key_template);
+    assert_null(store->config->key_template);
 }
 
 /* ---- who may wait ---------------------------------------------------------------------------- */
@@ -357,13 +358,13 @@ static void test_redis_open_takes_a_bound_of_the_queue(void **state)
 {
     (void)state;
     assert_int_equal(open_url("redis://127.0.0.1?protocol=queue"), BWL_OK);
-    assert_int_equal(store->queue_max, 10000);
+    assert_int_equal(store->config->queue_max, 10000);
     assert_int_equal(open_url("redis://127.0.0.1?protocol=queue&queue-max=5"), BWL_OK);
-    assert_int_equal(store->queue_max, 5);
+    assert_int_equal(store->config->queue_max, 5);
     assert_int_equal(open_url("redis://127.0.0.1?protocol=queue&queue-max=0"), BWL_OK);
-    assert_int_equal(store->queue_max, 0);
+    assert_int_equal(store->config->queue_max, 0);
     assert_int_equal(open_url("redis://127.0.0.1?protocol=queue&queue-max=1000000000"), BWL_OK);
-    assert_int_equal(store->queue_max, 1000000000);
+    assert_int_equal(store->config->queue_max, 1000000000);
 }
 
 static void test_redis_open_takes_how_often_threads_hand_it_on(void **state)
@@ -372,14 +373,14 @@ static void test_redis_open_takes_how_often_threads_hand_it_on(void **state)
 
     (void)state;
     assert_int_equal(open_url("redis://127.0.0.1"), BWL_OK);
-    settings = &store->client->settings;
+    settings = &store->host->settings;
     assert_int_equal(settings->turns_max, 64);
     assert_int_equal(settings->turns_ms, 100);
     assert_int_equal(open_url("redis://127.0.0.1?turns=1"), BWL_OK);
-    assert_int_equal(store->client->settings.turns_max, 1);
+    assert_int_equal(store->host->settings.turns_max, 1);
     assert_int_equal(open_url("redis://127.0.0.1?turns=1024&turns-time=2s"), BWL_OK);
-    assert_int_equal(store->client->settings.turns_max, 1024);
-    assert_int_equal(store->client->settings.turns_ms, 2000);
+    assert_int_equal(store->host->settings.turns_max, 1024);
+    assert_int_equal(store->host->settings.turns_ms, 2000);
 }
 
 /* ---- what is refused ------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  *
  * Nothing is sent and nothing is connected.
  */
-#include "engine/redis/session/session.h"
+#include "engine/redis/redis.h"
 #include "api/engines.h"
 #include "runtime/client.h"
 
@@ -17,9 +17,9 @@
 
 #include <cmocka.h>
 
-static bwl_client      *client;
-static bwl_redis_store *store;
-static bwl_fault        fault;
+static bwl_client  *client;
+static bwl_session *store;
+static bwl_fault    fault;
 
 static int close_client(void **state)
 {
@@ -41,7 +41,7 @@ static int open_with(const char *options)
                    options);
     print_message("# %s\n", url);
     int status = bwl_client_open(&client, bwl_engines, &nothing, false, url, &fault);
-    store      = status == BWL_OK ? client->host.store : NULL;
+    store      = status == BWL_OK ? bwl_redis_of(&client->host)->router.sessions : NULL;
     return status;
 }
 
@@ -71,8 +71,8 @@ static void test_rules_nothing_said_is_token_by_its_own_rules(void **state)
     (void)state;
     good("");
     assert_null(client->host.settings.rules);
-    assert_null(store->profile);
-    assert_null(store->key_template);
+    assert_null(store->config->profile);
+    assert_null(store->config->key_template);
     assert_true(client->host.settings.renews);
     assert_risk("");
     good("protocol=token");
@@ -86,7 +86,8 @@ static void test_rules_of_an_article_are_taken_with_their_lease_and_wait(void **
     (void)state;
     good("protocol=setnx-expire-watch&accept-risk=1");
     assert_ptr_equal(client->host.settings.protocol, bwl_protocol_named("setnx-expire-watch"));
-    assert_ptr_equal(client->host.settings.rules, bwl_protocol_rules(client->host.settings.protocol));
+    assert_ptr_equal(client->host.settings.rules,
+                     bwl_protocol_rules(client->host.settings.protocol));
     assert_int_equal(client->host.settings.lease_ms, 50000);
     assert_int_equal(client->host.settings.wait_ms, 50000);
     assert_risk("protocol setnx-expire-watch is not safe: ");
@@ -223,7 +224,7 @@ static void test_rules_every_profile_opens_and_says_its_risk(void **state)
         (void)snprintf(options, sizeof options, "profile=%s&accept-risk=1%s", profile->name,
                        profile->takes_prefix || profile->wants_key != NULL ? "&key=x:%25s" : "");
         good(options);
-        assert_ptr_equal(store->profile, profile);
+        assert_ptr_equal(store->config->profile, profile);
         assert_ptr_equal(client->host.settings.protocol, bwl_protocol_named(profile->protocol));
         assert_int_equal(client->host.settings.risk[0] != '\0', wrong != NULL);
         if (profile->rules->lease_ms != 0)
@@ -260,7 +261,7 @@ static void test_rules_profile_brings_its_keys_unless_told_otherwise(void **stat
 {
     (void)state;
     good("profile=lock4j");
-    assert_string_equal(store->key_template, "lock4j:%s");
+    assert_string_equal(store->config->key_template, "lock4j:%s");
     bad("profile=laravel", BWL_STATUS_USAGE, "as in: key=laravel-database-laravel-cache-%s");
     bad("profile=laravel-11", BWL_STATUS_USAGE, "key=laravel_database_laravel_cache_%s");
     bad("profile=laravel-10", BWL_STATUS_USAGE, "key=laravel_database_laravel_cache_:%s");
@@ -268,7 +269,7 @@ static void test_rules_profile_brings_its_keys_unless_told_otherwise(void **stat
     good("profile=rueidislock&accept-risk=1&key=rueidislock:%25s");
     good("profile=laravel&key=%25s");
     good("profile=laravel&key=shop:%25s");
-    assert_string_equal(store->key_template, "shop:%s");
+    assert_string_equal(store->config->key_template, "shop:%s");
     bad("profile=laravel&key=shop", BWL_STATUS_USAGE, "key=");
     bad("profile=spring", BWL_STATUS_USAGE, "key=WORD:%s");
     good("profile=spring&key=locks:%25s");
@@ -286,7 +287,7 @@ static void test_rules_values_that_name_us_have_host_and_pid(void **state)
     (void)snprintf(expected, sizeof expected, "%.16s_%ld_", host, (long)getpid());
     good("profile=distributedlock");
     assert_string_equal(client->host.settings.rules->prefix, expected);
-    assert_null(store->profile->rules->prefix); /* the table is for all */
+    assert_null(store->config->profile->rules->prefix); /* the table is for all */
 }
 
 static void test_rules_are_shared_by_the_lanes(void **state)
@@ -296,7 +297,7 @@ static void test_rules_are_shared_by_the_lanes(void **state)
     (void)state;
     good("profile=distributedlock");
     assert_int_equal(bwl_client_share(&lane, client), BWL_OK);
-    assert_ptr_equal(((bwl_redis_store *)lane->host.store)->profile, store->profile);
+    assert_ptr_equal(bwl_redis_of(&lane->host)->router.config->profile, store->config->profile);
     assert_ptr_equal(lane->host.settings.rules, client->host.settings.rules);
     assert_ptr_equal(lane->host.settings.protocol, client->host.settings.protocol);
     bwl_client_close(lane);

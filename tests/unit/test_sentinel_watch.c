@@ -223,7 +223,7 @@ static void test_copy_asks_the_same(void **state)
     bwl_sentinel *copy;
 
     (void)state;
-    assert_int_equal(bwl_sentinel_copy(&copy, client, sentinel), BWL_OK);
+    assert_int_equal(bwl_sentinel_copy(&copy, &client->host, sentinel, client), BWL_OK);
     bwl_sentinel_free(sentinel);
     sentinel = copy;
     assert_string_equal(bwl_sentinel_service(sentinel), "m");

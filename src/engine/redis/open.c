@@ -1,12 +1,15 @@
 /*
- * open.c -- from a URL to a store.  See session.h.
+ * open.c -- from a URL to the sessions of a client, and from those of one shard to those of the
+ * next.
  */
-#include "engine/redis/session/session.h"
-#include "core/text.h"
 #include "base/copy.h"
 #include "base/fault.h"
-#include "engine/redis/topology/cluster.h"
 #include "base/secret.h"
+#include "core/text.h"
+#include "engine/redis/redis.h"
+#include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/discovery.h"
+#include "engine/redis/topology/quorum.h"
 #include "lock/local_group.h"
 
 #include <poll.h>
@@ -19,18 +22,18 @@
 enum {
     PORT_DEFAULT       = 6379,
     DATABASE_MAX       = 65535,
-    LAST_WORDS_MS      = 100,
     QUEUE_DEFAULT_MAX  = 10000,
     QUEUE_MAX          = 1000000000,
     SYNC_ANSWER_MIN_MS = 250,
 };
 
-/* ---- where it is ----------------------------------------------------------------------------- */
+/* ---- the address ----------------------------------------------------------------------------- */
 
-static int add_socket_file(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+static int take_socket_file(bwl_session *session, const bwl_url *url, bwl_fault *fault)
 {
-    struct sockaddr_un *to   = (struct sockaddr_un *)&store->dialer.addresses[0].socket;
-    size_t              size = strlen(url->path);
+    bwl_address         address = { .size = 0 };
+    struct sockaddr_un *to      = (struct sockaddr_un *)&address.socket;
+    size_t              size    = strlen(url->path);
 
     if (size == 0 || (url->host != NULL && url->host[0] != '\0'))
         return bwl_fail(fault, BWL_STATUS_USAGE,
@@ -40,64 +43,57 @@ static int add_socket_file(bwl_redis_store *store, const bwl_url *url, bwl_fault
                         sizeof to->sun_path - 1);
     to->sun_family = AF_UNIX;
     memcpy(to->sun_path, url->path, size + 1);
-    store->dialer.addresses[0].size =
-        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size + 1);
-    store->dialer.addresses_count = 1;
-    (void)snprintf(store->where, sizeof store->where, "%.100s", url->path);
+    address.size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size + 1);
+    bwl_dialer_set_address(&session->link.dialer, &address);
+    (void)snprintf(session->endpoint.text, sizeof session->endpoint.text, "%.100s", url->path);
     return BWL_OK;
 }
 
-/* The name is looked up when there is something to ask, every time anew: see connect.c. */
-static int take_host(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+/* The name is looked up with each attempt to connect. */
+static int take_host(bwl_session *session, const bwl_url *url, const bwl_url_host *host,
+                     bwl_fault *fault)
 {
-    if (url->host == NULL || url->host[0] == '\0')
+    bwl_endpoint *endpoint = &session->endpoint;
+
+    if (host->name == NULL || host->name[0] == '\0')
         return bwl_fail(fault, BWL_STATUS_USAGE, "%s: takes a host: %s://127.0.0.1:6379",
                         url->scheme, url->scheme);
-    if (url->hosts_count > 1)
-        return bwl_fail(fault, BWL_STATUS_USAGE, "%s: takes one host", url->scheme);
-    if (strlen(url->host) > BWL_RESOLVE_HOST_MAX)
+    if (strlen(host->name) > BWL_RESOLVE_HOST_MAX)
         return bwl_fail(fault, BWL_STATUS_USAGE, "the name of a host has at most %d characters",
                         BWL_RESOLVE_HOST_MAX);
-    store->port = url->port != 0 ? url->port : PORT_DEFAULT;
-    (void)snprintf(store->where, sizeof store->where, "%.100s:%u", url->host,
-                   (unsigned)store->port);
-    return bwl_copy(&store->host, url->host, fault);
+    endpoint->port = host->port != 0 ? host->port : PORT_DEFAULT;
+    (void)snprintf(endpoint->text, sizeof endpoint->text, "%.100s:%u", host->name,
+                   (unsigned)endpoint->port);
+    return bwl_copy(&endpoint->host, host->name, fault);
 }
 
-static int take_database(bwl_redis_store *store, const char *text, bwl_fault *fault)
+static int parse_database(bwl_redis_config *config, const char *text, bwl_fault *fault)
 {
     uint64_t number;
 
     if (!bwl_number_parse(&number, text, strlen(text), DATABASE_MAX))
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "a Redis database is a number up to %d: redis://HOST/2", DATABASE_MAX);
-    store->database = (int64_t)number;
+    config->database = (int64_t)number;
     return BWL_OK;
 }
 
-static int take_place(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+/* `rest` is what follows the address in the path. */
+static int take_database(bwl_redis_config *config, const bwl_url *url, const char *rest,
+                         bwl_fault *fault)
 {
-    bool        is_file = strcmp(url->scheme, "unix") == 0;
-    const char *path    = url->path;
-    const char *option  = bwl_url_find(url, "db");
-    int         status;
+    const char *option = bwl_url_find(url, "db");
 
-    if (bwl_redis_is_watched(url))
-        status = bwl_redis_take_service(store, url, &path, fault);
-    else if (bwl_redis_is_cluster(url))
-        status = BWL_OK; /* the others may move, and so may these: see bwl_redis_take_nodes */
-    else
-        status = is_file ? add_socket_file(store, url, fault) : take_host(store, url, fault);
-    if (status == BWL_OK && option != NULL)
-        status = take_database(store, option, fault);
-    else if (status == BWL_OK && !is_file && path[0] == '/' && path[1] != '\0')
-        status = take_database(store, path + 1, fault);
-    return status;
+    if (option != NULL)
+        return parse_database(config, option, fault);
+    if (rest[0] == '/' && rest[1] != '\0')
+        return parse_database(config, rest + 1, fault);
+    return BWL_OK;
 }
 
-/* ---- who we are ------------------------------------------------------------------------------ */
+/* ---- credentials ----------------------------------------------------------------------------- */
 
-static int take_identity(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+static int take_credentials(bwl_redis_config *config, const bwl_url *url, bwl_fault *fault)
 {
     const char *file   = bwl_url_find(url, "password-file");
     int         status = BWL_OK;
@@ -106,12 +102,12 @@ static int take_identity(bwl_redis_store *store, const bwl_url *url, bwl_fault *
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "there is a password in the URL and a password-file= as well");
     if (url->user != NULL && url->user[0] != '\0')
-        status = bwl_copy(&store->user, url->user, fault);
+        status = bwl_copy(&config->user, url->user, fault);
     if (status == BWL_OK && url->password != NULL)
-        status = bwl_copy(&store->password, url->password, fault);
+        status = bwl_copy(&config->password, url->password, fault);
     if (status == BWL_OK && file != NULL)
-        status = bwl_secret_read(&store->password, file, fault);
-    if (status == BWL_OK && store->user != NULL && store->password == NULL)
+        status = bwl_secret_read(&config->password, file, fault);
+    if (status == BWL_OK && config->user != NULL && config->password == NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "the URL names a user without a password: write USER:PASSWORD@ or give "
                         "password-file=");
@@ -120,29 +116,33 @@ static int take_identity(bwl_redis_store *store, const bwl_url *url, bwl_fault *
 
 /* ---- TLS ------------------------------------------------------------------------------------- */
 
-/* Everything that can be known to be wrong is said when the client is opened. */
-static int take_tls(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+static int take_tls(bwl_redis_config *config, const bwl_url *url, bwl_fault *fault)
 {
     bwl_tls_options options = { .ca_file   = bwl_url_find(url, BWL_TLS_OPTION_CA),
                                 .cert_file = bwl_url_find(url, BWL_TLS_OPTION_CERT),
                                 .key_file  = bwl_url_find(url, BWL_TLS_OPTION_KEY) };
-    bwl_tls        *tls     = NULL;
-    int             status  = bwl_tls_context_new(&store->tls, &options, fault);
 
-    if (status < 0)
-        return status;
-    if (bwl_redis_is_watched(url) || bwl_redis_is_cluster(url))
-        return BWL_OK;                                            /* its hosts are heard of later */
-    status = bwl_tls_start(&tls, store->tls, store->host, fault); /* can such a host be checked? */
+    return bwl_tls_context_new(&config->tls, &options, fault);
+}
+
+/* Can the certificate of such a host be checked?  What is wrong is said when the client is
+ * opened. */
+static int secure(bwl_session *session, bwl_fault *fault)
+{
+    const bwl_tls_context *context = session->config->tls;
+    bwl_tls               *tls     = NULL;
+    int                    status  = bwl_tls_start(&tls, context, session->endpoint.host, fault);
+
     bwl_tls_free(tls);
     if (status == BWL_OK)
-        bwl_stream_secure(&store->conn.stream, store->tls, store->host);
+        bwl_stream_secure(&session->link.conn.stream, context, session->endpoint.host);
     return status;
 }
 
-/* ---- which keys ------------------------------------------------------------------------------ */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
-static int take_keys(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+static int take_keys(bwl_redis_config *config, bwl_settings *settings, const bwl_url *url,
+                     bwl_fault *fault)
 {
     const char *template = bwl_url_find(url, "key");
     const char *wrong    = template != NULL ? bwl_key_template_fault(template) : NULL;
@@ -151,38 +151,45 @@ static int take_keys(bwl_redis_store *store, const bwl_url *url, bwl_fault *faul
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "in the URL, key=: %s (in a URL, each %% is written %%25: key=lock:%%25s)",
                         wrong);
-    int status = bwl_redis_take_profile(store, url, fault);
+    int status = bwl_redis_take_profile(config, settings, url, fault);
     if (status < 0)
         return status;
-    if (template == NULL && store->profile != NULL)
-        template = store->profile->key;
-    return template != NULL ? bwl_copy(&store->key_template, template, fault) : BWL_OK;
+    if (template == NULL && config->profile != NULL)
+        template = config->profile->key;
+    return template != NULL ? bwl_copy(&config->key_template, template, fault) : BWL_OK;
 }
 
-/* ---- who may wait ---------------------------------------------------------------------------- */
+/* ---- the queue ------------------------------------------------------------------------------- */
 
-static int take_queue(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+/* Has the chosen protocol a queue at the server? */
+static bool has_queue(const bwl_host *host)
+{
+    const bwl_protocol *chosen = host->settings.protocol;
+
+    return (chosen != NULL ? chosen : host->engine->protocol)->listens;
+}
+
+static int take_queue(bwl_redis_config *config, const bwl_host *host, const bwl_url *url,
+                      bwl_fault *fault)
 {
     const char *text = bwl_url_find(url, "queue-max");
     uint64_t    max  = QUEUE_DEFAULT_MAX;
 
-    if (text != NULL && !bwl_redis_listens(store))
+    if (text != NULL && !has_queue(host))
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "in the URL, queue-max=: only protocol=queue has a queue on the server");
     if (text != NULL && !bwl_number_parse(&max, text, strlen(text), QUEUE_MAX))
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "in the URL, queue-max= is a number up to %d; 0: any number may wait",
                         QUEUE_MAX);
-    store->queue_max = (uint32_t)max;
+    config->queue_max = (uint32_t)max;
     return BWL_OK;
 }
 
-/* A server that waits for its replicas answers nothing else on the connection meanwhile, and up to
- * 100 ms longer than it was told: that must not be taken for silence. */
-static int check_sync(const bwl_redis_store *store, bwl_fault *fault)
+/* A server that waits for its replicas answers nothing else on the connection, and up to 100 ms
+ * longer than it was told: that must not be taken for silence. */
+static int check_sync(const bwl_settings *settings, bwl_fault *fault)
 {
-    const bwl_settings *settings = &store->client->settings;
-
     if (settings->replicas == 0 || settings->answer_ms >= SYNC_ANSWER_MIN_MS)
         return BWL_OK;
     return bwl_fail(fault, BWL_STATUS_USAGE,
@@ -191,16 +198,17 @@ static int check_sync(const bwl_redis_store *store, bwl_fault *fault)
                     SYNC_ANSWER_MIN_MS);
 }
 
-/* How often, and for how long, threads of ours hand it on to each other before others have it. */
-static int take_turns(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+/* How often, and for how long, threads of this client hand the lock on to each other before other
+ * clients have it. */
+static int take_turns(bwl_host *host, const bwl_url *url, bwl_fault *fault)
 {
-    bwl_settings *settings = &store->client->settings;
+    bwl_settings *settings = &host->settings;
     const char   *turns    = bwl_url_find(url, "turns");
     const char   *time     = bwl_url_find(url, "turns-time");
     uint64_t      max      = BWL_TURNS_DEFAULT;
     bwl_ms        time_ms  = BWL_TURNS_DEFAULT_MS;
 
-    if ((turns != NULL || time != NULL) && !bwl_redis_listens(store))
+    if ((turns != NULL || time != NULL) && !has_queue(host))
         return bwl_fail(fault, BWL_STATUS_USAGE, "in the URL, %s=: only protocol=queue has turns",
                         turns != NULL ? "turns" : "turns-time");
     if (turns != NULL && (!bwl_number_parse(&max, turns, strlen(turns), BWL_TURNS_MAX) || max == 0))
@@ -228,7 +236,30 @@ static int check_reserved(const bwl_url *url, const char *const *names, const ch
     return BWL_OK;
 }
 
-static int check_options(const bwl_url *url, bool is_tls, bwl_fault *fault)
+static bool is_tls(const bwl_url *url)
+{
+    return strncmp(url->scheme, "rediss", strlen("rediss")) == 0 ||
+           strcmp(url->scheme, "redlocks") == 0;
+}
+
+static bool ends_with(const char *text, const char *suffix)
+{
+    size_t size = strlen(text), suffix_size = strlen(suffix);
+
+    return size > suffix_size && strcmp(text + size - suffix_size, suffix) == 0;
+}
+
+static bwl_redis_topology topology_of(const bwl_url *url)
+{
+    if (ends_with(url->scheme, "+sentinel"))
+        return BWL_TOPOLOGY_SENTINEL;
+    if (ends_with(url->scheme, "+cluster"))
+        return BWL_TOPOLOGY_CLUSTER;
+    return strncmp(url->scheme, "redlock", strlen("redlock")) == 0 ? BWL_TOPOLOGY_QUORUM
+                                                                   : BWL_TOPOLOGY_SINGLE;
+}
+
+static int check_options(const bwl_url *url, bwl_fault *fault)
 {
     static const char *const known[]        = { BWL_SETTINGS_OPTIONS,
                                                 "protocol",
@@ -257,46 +288,191 @@ static int check_options(const bwl_url *url, bool is_tls, bwl_fault *fault)
                                                 BWL_SENTINEL_OPTION_PASSWORD, NULL };
     int                      status         = BWL_OK;
 
-    if (!is_tls)
+    if (topology_of(url) == BWL_TOPOLOGY_QUORUM)
+        return bwl_quorum_check_url(url, fault);
+    if (!is_tls(url))
         status = check_reserved(url, for_tls, "TLS is rediss://", fault);
-    if (status == BWL_OK && !bwl_redis_is_watched(url))
+    if (status == BWL_OK && topology_of(url) != BWL_TOPOLOGY_SENTINEL)
         status = check_reserved(url, for_sentinel, "sentinels are redis+sentinel://", fault);
     return status < 0 ? status : bwl_url_check_options(url, known, fault);
 }
 
-int bwl_redis_store_open(bwl_redis_store **ret_store, bwl_host *client, const bwl_url *url,
-                         bwl_fault *fault)
+/* Without sessions.  The config is the client's own until it is open. */
+static bwl_redis *redis_new(bwl_host *host, bwl_redis_config *config)
 {
-    bool is_tls = strncmp(url->scheme, "rediss", strlen("rediss")) == 0;
-    int  status;
+    bwl_redis *redis = calloc(1, sizeof *redis);
 
-    bwl_redis_store *store = bwl_redis_new(client);
-    if (store == NULL)
-        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    if ((status = take_place(store, url, fault)) < 0 ||
-        (status = take_identity(store, url, fault)) < 0 ||
-        (status = take_keys(store, url, fault)) < 0 ||
-        (status = take_queue(store, url, fault)) < 0 ||
-        (status = take_turns(store, url, fault)) < 0 || (status = check_sync(store, fault)) < 0 ||
-        (is_tls && (status = take_tls(store, url, fault)) < 0) ||
-        (status = bwl_redis_take_sentinels(store, url, fault)) < 0 ||
-        (status = bwl_redis_take_nodes(store, url, fault)) < 0) {
-        bwl_redis_free(store);
-        return status;
+    if (redis == NULL)
+        return NULL;
+    redis->router.host   = host;
+    redis->router.config = config;
+    redis->router.owner  = bwl_redis_owner(config->topology);
+    if (config->topology == BWL_TOPOLOGY_CLUSTER) {
+        redis->router.cluster = bwl_cluster_new(&redis->router);
+        if (redis->router.cluster == NULL) {
+            free(redis);
+            return NULL;
+        }
     }
-    *ret_store = store;
+    return redis;
+}
+
+static bwl_session *add_session(bwl_redis *redis, bwl_fault *fault)
+{
+    bwl_session *session = bwl_router_add(&redis->router);
+
+    if (session == NULL)
+        (void)bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    return session;
+}
+
+static int open_single(bwl_redis *redis, const bwl_url *url, const char **ret_rest,
+                       bwl_fault *fault)
+{
+    const bwl_url_host host    = { .name = url->host, .port = url->port };
+    bool               is_file = strcmp(url->scheme, "unix") == 0;
+    bwl_session       *session = add_session(redis, fault);
+
+    if (session == NULL)
+        return BWL_STATUS_NOMEM;
+    *ret_rest = is_file ? "" : url->path;
+    if (is_file)
+        return take_socket_file(session, url, fault);
+    if (url->host != NULL && url->host[0] != '\0' && url->hosts_count > 1)
+        return bwl_fail(fault, BWL_STATUS_USAGE, "%s: takes one host", url->scheme);
+    return take_host(session, url, &host, fault);
+}
+
+static int open_quorum(bwl_redis *redis, const bwl_url *url, const char **ret_rest,
+                       bwl_fault *fault)
+{
+    *ret_rest = url->path;
+    for (unsigned i = 0; i < url->hosts_count; i++) {
+        bwl_session *session = add_session(redis, fault);
+        if (session == NULL)
+            return BWL_STATUS_NOMEM;
+        session->number = i;
+        int status      = take_host(session, url, &url->hosts[i], fault);
+        if (status == BWL_OK)
+            status = bwl_quorum_check_last(&redis->router, fault);
+        if (status < 0)
+            return status;
+    }
+    redis->router.host->nodes = url->hosts_count;
     return BWL_OK;
 }
 
-int bwl_redis_open(bwl_host *client, const bwl_url *url, bwl_fault *fault)
+/* What of the URL is an address. */
+static int open_servers(bwl_redis *redis, const bwl_url *url, const char **ret_rest,
+                        bwl_fault *fault)
 {
-    bwl_redis_store *store;
-    bool             is_tls = strncmp(url->scheme, "rediss", strlen("rediss")) == 0;
-    int              status = check_options(url, is_tls, fault);
+    switch (redis->router.config->topology) {
+    case BWL_TOPOLOGY_SINGLE: return open_single(redis, url, ret_rest, fault);
+    case BWL_TOPOLOGY_QUORUM: return open_quorum(redis, url, ret_rest, fault);
+    case BWL_TOPOLOGY_CLUSTER: *ret_rest = url->path; return BWL_OK;
+    case BWL_TOPOLOGY_SENTINEL:
+        return add_session(redis, fault) == NULL
+                   ? BWL_STATUS_NOMEM
+                   : bwl_discovery_parse(&redis->router.sessions->endpoint, url, ret_rest, fault);
+    }
+    bwl_unreachable("a topology outside of its enum");
+}
 
-    if (status == BWL_OK)
-        status = bwl_redis_store_open(&store, client, url, fault);
-    if (status == BWL_OK)
-        client->store = store;
+/* Once the config is complete. */
+static int finish_servers(bwl_redis *redis, const bwl_url *url, bwl_fault *fault)
+{
+    bwl_redis_topology topology = redis->router.config->topology;
+    int                status   = BWL_OK;
+
+    if (topology == BWL_TOPOLOGY_SENTINEL)
+        return bwl_discovery_open(&redis->router, url, fault);
+    if (topology == BWL_TOPOLOGY_CLUSTER)
+        return bwl_cluster_add_hosts(redis->router.cluster, url, fault);
+    for (bwl_session *each                                     = redis->router.sessions;
+         each != NULL && status == BWL_OK && is_tls(url); each = each->next)
+        status = secure(each, fault);
+    return status;
+}
+
+static int configure(bwl_redis *redis, const bwl_url *url, bwl_fault *fault)
+{
+    bwl_redis_config *config = redis->router.config;
+    bwl_host         *host   = redis->router.host;
+    const char       *rest   = "";
+    int               status;
+
+    if (config->topology == BWL_TOPOLOGY_QUORUM &&
+        (status = bwl_quorum_configure(config, &host->settings, url, fault)) < 0)
+        return status;
+    if ((status = open_servers(redis, url, &rest, fault)) < 0 ||
+        (status = take_database(config, url, rest, fault)) < 0 ||
+        (status = take_credentials(config, url, fault)) < 0 ||
+        (status = take_keys(config, &host->settings, url, fault)) < 0 ||
+        (status = take_queue(config, host, url, fault)) < 0 ||
+        (status = take_turns(host, url, fault)) < 0 ||
+        (status = check_sync(&host->settings, fault)) < 0 ||
+        (is_tls(url) && (status = take_tls(config, url, fault)) < 0))
+        return status;
+    return finish_servers(redis, url, fault);
+}
+
+int bwl_redis_open(bwl_host *host, const bwl_url *url, bwl_fault *fault)
+{
+    int status = check_options(url, fault);
+
+    if (status < 0)
+        return status;
+    bwl_redis_config *config = bwl_redis_config_new();
+    if (config != NULL)
+        config->topology = topology_of(url);
+    bwl_redis *redis = config != NULL ? redis_new(host, config) : NULL;
+    if (redis == NULL) {
+        bwl_redis_config_unref(config);
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    }
+    host->store = redis;
+    status      = configure(redis, url, fault);
+    if (status < 0)
+        bwl_redis_close(host);
+    return status;
+}
+
+/* ---- one more shard -------------------------------------------------------------------------- */
+
+static int share_endpoint(bwl_session *session, const bwl_session *of)
+{
+    session->number = of->number;
+    if (of->endpoint.host != NULL)
+        return bwl_session_set_endpoint(session, of->endpoint.host, of->endpoint.port);
+    bwl_dialer_set_address(&session->link.dialer, &of->link.dialer.addresses[0]);
+    memcpy(session->endpoint.text, of->endpoint.text, sizeof session->endpoint.text);
+    return BWL_OK;
+}
+
+static int share_servers(bwl_redis *redis, const bwl_router *of)
+{
+    if (of->cluster != NULL)
+        return bwl_cluster_add_seeds(redis->router.cluster, of->cluster);
+    for (const bwl_session *each = of->sessions; each != NULL; each = each->next) {
+        bwl_session *session = bwl_router_add(&redis->router);
+        if (session == NULL || (of->sentinel == NULL && share_endpoint(session, each) < 0))
+            return BWL_STATUS_NOMEM;
+    }
+    return of->sentinel != NULL ? bwl_discovery_share(&redis->router, of) : BWL_OK;
+}
+
+int bwl_redis_share(bwl_host *host, const bwl_host *first)
+{
+    const bwl_router *of    = &bwl_redis_of(first)->router;
+    bwl_redis        *redis = redis_new(host, of->config);
+
+    if (redis == NULL)
+        return BWL_STATUS_NOMEM;
+    (void)bwl_redis_config_ref(of->config);
+    host->store = redis;
+    host->nodes = first->nodes;
+    int status  = share_servers(redis, of);
+    if (status < 0)
+        bwl_redis_close(host);
     return status;
 }

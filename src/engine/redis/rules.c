@@ -1,16 +1,16 @@
 /*
  * rules.c -- which protocol a URL asks for, and by whose rules: ?protocol=, ?profile=,
  * ?accept-risk= and ?sync=; and what of these rules it changes: ?retry=, ?pause=, ?buffer= and
- * ?guard=.  See session.h.
+ * ?guard=.
  *
  * A protocol with a known fault, or a lock that is shared with programs which have one, is never
  * taken by accident: the URL must say that the risk is accepted.
  */
-#include "protocol/protocol.h"
+#include "base/fault.h"
 #include "core/nearest.h"
 #include "core/text.h"
-#include "base/fault.h"
-#include "engine/redis/session/session.h"
+#include "engine/redis/redis.h"
+#include "protocol/protocol.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -250,11 +250,33 @@ int bwl_redis_choose(bwl_settings *settings, const bwl_url *url, bwl_fault *faul
     return status;
 }
 
-int bwl_redis_choose_of_many(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
+int bwl_redis_choose_cluster(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
+{
+    int status = bwl_redis_choose(settings, url, fault);
+
+    if (status == BWL_OK && settings->replicas > 0)
+        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
+                        "%s: has no sync=: replicas are waited for at one primary, by redis://, "
+                        "unix:// and redis+sentinel://",
+                        url->scheme);
+    if (status < 0 || settings->protocol == NULL || settings->protocol == &bwl_redisson ||
+        settings->protocol == &bwl_symfony ||
+        ((settings->protocol == &bwl_token || settings->protocol == &bwl_queue) &&
+         bwl_url_find(url, "profile") == NULL))
+        return status;
+    return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
+                    "%s: locks by protocols queue, token, redisson and symfony, and by no profile "
+                    "but redisson, redisson-fenced and symfony",
+                    url->scheme);
+}
+
+int bwl_redis_choose_quorum(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
 {
     const char        *name    = bwl_url_find(url, "profile");
     const bwl_profile *profile = name != NULL ? bwl_profile_named(name) : NULL;
 
+    settings->protocol = NULL; /* there is only one */
+    settings->risk[0]  = '\0';
     if (name != NULL && profile == NULL)
         return unknown("profile", name, bwl_profile_name_at, fault);
     if (profile != NULL && !profile->is_of_many)
@@ -270,42 +292,43 @@ int bwl_redis_choose_of_many(bwl_settings *settings, const bwl_url *url, bwl_fau
 /* ---- the keys and values of a profile -------------------------------------------------------- */
 
 /* The options were checked when the protocol was chosen. */
-static void take_tuning(bwl_redis_store *store, const bwl_url *url)
+static void take_tuning(bwl_redis_config *config, bwl_settings *settings, const bwl_url *url)
 {
     static const char *const names[] = { "retry", "pause", "buffer", "guard" };
-    const bwl_rules         *rules   = store->client->settings.rules;
+    const bwl_rules         *rules   = settings->rules;
     bwl_fault                fault;
     bool                     is_tuned = false;
 
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
         is_tuned = is_tuned || bwl_url_find(url, names[i]) != NULL;
-    if (rules == NULL || !is_tuned || tune(&store->rules, rules, url, &fault) < 0)
+    if (rules == NULL || !is_tuned || tune(&config->rules, rules, url, &fault) < 0)
         return;
-    store->client->settings.rules = &store->rules;
+    settings->rules = &config->rules;
 }
 
-int bwl_redis_take_profile(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+int bwl_redis_take_profile(bwl_redis_config *config, bwl_settings *settings, const bwl_url *url,
+                           bwl_fault *fault)
 {
     const char *name     = bwl_url_find(url, "profile");
     const char *template = bwl_url_find(url, "key");
 
-    take_tuning(store, url);
+    take_tuning(config, settings, url);
     if (name == NULL)
         return BWL_OK;
-    store->profile    = bwl_profile_named(name);
-    const char *wrong = bwl_profile_template_fault(store->profile, template);
+    config->profile   = bwl_profile_named(name);
+    const char *wrong = bwl_profile_template_fault(config->profile, template);
     if (wrong != NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE, "profile %s: %s: key=%s%s", name, wrong,
-                        store->profile->takes_prefix ? "WORD" : "", store->profile->key);
-    if (store->profile->names_host) {
+                        config->profile->takes_prefix ? "WORD" : "", config->profile->key);
+    if (config->profile->names_host) {
         char host[BWL_AFFIX_MAX / 2 + 1];
         if (gethostname(host, sizeof host) != 0 && errno != ENAMETOOLONG)
             host[0] = '\0';
         host[sizeof host - 1] = '\0';
-        (void)snprintf(store->prefix, sizeof store->prefix, "%s_%ld_", host, (long)getpid());
-        store->rules                  = *store->client->settings.rules;
-        store->rules.prefix           = store->prefix;
-        store->client->settings.rules = &store->rules;
+        (void)snprintf(config->prefix, sizeof config->prefix, "%s_%ld_", host, (long)getpid());
+        config->rules        = *settings->rules;
+        config->rules.prefix = config->prefix;
+        settings->rules      = &config->rules;
     }
     return BWL_OK;
 }

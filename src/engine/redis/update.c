@@ -1,57 +1,66 @@
 /*
- * update.c -- WATCH, GET, MULTI ... EXEC for an update, on a connection of its own.  See
- * session.h.
+ * update.c -- WATCH, GET, MULTI ... EXEC for an update, on a connection of its own.
  *
- * The state that WATCH and MULTI leave is the connection's.  So the words behind READ go out on
+ * The state that WATCH and MULTI leave is the connection's.  So the commands behind READ go out on
  * the connection on which it was answered, or not at all: on the next one nothing is watched, and
- * SET would be carried out at once.  And a section that did not end as it should ends with its
+ * SET would be carried out at once.  A section that did not end as it should ends with its
  * connection.
  */
-#include "engine/redis/session/session.h"
-#include "engine/redis/wire/section.h"
 #include "base/fault.h"
+#include "engine/redis/redis.h"
+#include "engine/redis/wire/section.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- submitting ------------------------------------------------------------------------------ */
 
-static bool stands(const bwl_redis_store *store, const bwl_section *section)
+static bool is_on_its_connection(const bwl_session *session, const bwl_section *section)
 {
     return section->question.word == SECTION_READ ||
-           (store->phase == BWL_REDIS_READY && store->opened == section->opened);
+           (session->phase == BWL_SESSION_READY && session->link.opened == section->opened);
 }
 
-bool bwl_redis_section_admits(bwl_redis_store *store, const bwl_redis_open_question *question)
+static bool admits(bwl_session *session, const bwl_request *request)
 {
-    if (stands(store, question->section))
+    bwl_section *section = request->subject;
+
+    if (is_on_its_connection(session, section))
         return true;
-    question->section->kind   = BWL_REPLY;
-    question->section->answer = BWL_UNSENT;
-    bwl_host_set_error(question->lock, "the connection to %s broke", store->where);
-    bwl_host_query_done(question->lock);
+    section->kind   = BWL_REPLY;
+    section->answer = BWL_UNSENT;
+    bwl_host_set_error(request->lock, "the connection to %s broke", session->endpoint.text);
+    bwl_host_query_done(request->lock);
     return false;
 }
 
-bool bwl_redis_step(bwl_engine_lock *lock, bwl_section *section)
+static bool write_section(bwl_session *session, bwl_request *request)
 {
-    bwl_redis_open_question question = { .lock = lock, .section = section };
+    const bwl_section *section = request->subject;
+    bwl_resp_writer    writer;
 
-    lock->why[0] = '\0';
-    if (section->question.word == SECTION_READ) { /* what it has shown is told at the end */
-        section->is_there  = false;
-        section->is_long   = false;
-        section->no_memory = false;
-    }
-    if (bwl_redis_put(lock->host->store, &question))
+    if (!bwl_resp_stream_reserve(&session->link.conn, bwl_section_room(&section->question),
+                                 &writer))
         return false;
-    section->kind      = BWL_REPLY;
-    section->answer    = BWL_UNSENT;
-    section->no_memory = true;
+    bwl_section_write(&writer, &section->question);
+    request->flight.offset = session->link.conn.stream.written;
+    bwl_resp_stream_commit(&session->link.conn, &writer);
     return true;
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
+
+static unsigned frames_of(const bwl_request *request)
+{
+    return bwl_section_frames(((const bwl_section *)request->subject)->question.word);
+}
+
+static bool is_value(const bwl_request *request)
+{
+    const bwl_section *section = request->subject;
+
+    return bwl_section_shows_value(section->question.word, request->flight.frames);
+}
 
 static bool keep_value(bwl_section *section, const bwl_section_reply *reply)
 {
@@ -72,62 +81,83 @@ static bool keep_value(bwl_section *section, const bwl_section_reply *reply)
     return true;
 }
 
-static void says_why(bwl_redis_store *store, bwl_engine_lock *lock, const bwl_section_reply *reply)
+/* The first error is the reason for those behind it. */
+static void set_error(const bwl_session *session, bwl_engine_lock *lock,
+                      const bwl_section_reply *reply)
 {
     char text[160];
 
     if (reply->error == NULL || lock->why[0] != '\0')
-        return; /* the first error is the reason for the others */
-    bwl_redis_error_words(store, text, sizeof text, reply->error, reply->error_size);
-    bwl_host_set_error(lock, "%s: %s", store->where, text);
+        return;
+    bwl_session_error_text(session->config, text, sizeof text, reply->error, reply->error_size);
+    bwl_host_set_error(lock, "%s: %s", session->endpoint.text, text);
 }
 
-bwl_redis_verdict bwl_redis_section_heard(bwl_redis_store *store, bwl_redis_open_question *q,
-                                          const char *bytes, size_t size, bwl_answer *ret_answer)
+static bwl_redis_verdict read_section(bwl_session *session, bwl_request *request, const char *bytes,
+                                      size_t size, bwl_request_reply *ret_reply)
 {
-    bwl_section      *section = q->section;
+    bwl_section      *section = request->subject;
     bwl_section_word  word    = section->question.word;
+    unsigned          nth     = request->flight.frames;
     bwl_section_reply reply;
-    bwl_redis_verdict verdict = bwl_section_read(word, q->heard, bytes, size, &reply);
+    bwl_redis_verdict verdict = bwl_section_read(word, nth, bytes, size, &reply);
 
     if (verdict != BWL_REDIS_ANSWER)
         return verdict;
     section->is_long = section->is_long || reply.is_long;
-    if (reply.answer == BWL_YES && bwl_section_shows_value(word, q->heard) &&
+    if (reply.answer == BWL_YES && bwl_section_shows_value(word, nth) &&
         !keep_value(section, &reply)) {
         section->no_memory = true;
         reply.answer       = BWL_LATER;
     }
-    says_why(store, q->lock, &reply);
-    *ret_answer = reply.answer;
+    set_error(session, request->lock, &reply);
+    ret_reply->event.answer = reply.answer;
     return BWL_REDIS_ANSWER;
 }
 
-void bwl_redis_section_ended(bwl_redis_store *store, const bwl_redis_open_question *q,
-                             const bwl_event *ev)
+static void complete_section(bwl_session *session, const bwl_request *request,
+                             const bwl_event *result)
 {
-    bwl_section *section = q->section;
+    bwl_section *section = request->subject;
     bool         was_error =
-        ev->kind == BWL_REPLY && (ev->answer == BWL_LATER || ev->answer == BWL_REFUSED);
+        result->kind == BWL_REPLY && (result->answer == BWL_LATER || result->answer == BWL_REFUSED);
     bwl_fault fault;
 
-    section->kind   = ev->kind;
-    section->answer = ev->answer;
-    section->opened = store->opened;
-    if (was_error && store->phase == BWL_REDIS_READY) {
-        (void)bwl_fail(&fault, BWL_STATUS_REFUSED, "%s has refused a part of it", store->where);
-        bwl_redis_break_off(store, &fault, false);
+    section->kind   = result->kind;
+    section->answer = result->answer;
+    section->opened = session->link.opened;
+    if (was_error && session->phase == BWL_SESSION_READY) {
+        (void)bwl_fail(&fault, BWL_STATUS_REFUSED, "%s has refused a part of it",
+                       session->endpoint.text);
+        bwl_session_break(session, &fault, false);
     }
-    bwl_host_query_done(q->lock);
+    bwl_host_query_done(request->lock);
 }
 
-/* ---- bytes ----------------------------------------------------------------------------------- */
+static const bwl_request_kind update = {
+    .reports_text = true,
+    .admits       = admits,
+    .frames       = frames_of,
+    .is_value     = is_value,
+    .write        = write_section,
+    .read         = read_section,
+    .complete     = complete_section,
+};
 
-bool bwl_redis_section_write(bwl_redis_store *store, const bwl_section *section,
-                             bwl_resp_writer *ret_writer)
+bool bwl_redis_step(bwl_engine_lock *lock, bwl_section *section)
 {
-    if (!bwl_resp_stream_reserve(&store->conn, bwl_section_room(&section->question), ret_writer))
+    bwl_request request = { .kind = &update, .lock = lock, .subject = section };
+
+    lock->why[0] = '\0';
+    if (section->question.word == SECTION_READ) { /* what it has shown is used at the end */
+        section->is_there  = false;
+        section->is_long   = false;
+        section->no_memory = false;
+    }
+    if (bwl_session_submit(bwl_redis_route(lock, 0), &request))
         return false;
-    bwl_section_write(ret_writer, &section->question);
+    section->kind      = BWL_REPLY;
+    section->answer    = BWL_UNSENT;
+    section->no_memory = true;
     return true;
 }

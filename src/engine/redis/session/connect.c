@@ -1,72 +1,71 @@
 /*
- * connect.c -- from nothing to a connection; and everything that comes too late.  See
- * session.h.
+ * connect.c -- from nothing to a connection, and everything that comes too late.  See session.h.
  *
  * One attempt: the host is looked up, and its addresses are tried in turn, each up to the end of
  * the TLS handshake, all within one answer_ms.  Nothing is kept of it: the next attempt looks the
- * host up anew, as it may have moved.
+ * host up again, because it may have moved.
  *
- * Of a service with sentinels, an attempt has one answer_ms for its sentinels and one for the
- * server that they name; if that is none to lock at and some of the time is left, another sentinel
- * is asked within it.
+ * If the owner discovers the server, an attempt has one answer_ms for the discovery and one for the
+ * server that is found; if that server does not serve and time is left, another one is looked for
+ * within it.
  *
- * After an attempt that failed there is a pause of 10 ms, doubling up to a second, half of it left
- * to chance.  What is asked meanwhile waits for it: told at once that there is no connection, it
- * would be wrong about a server that has just come back, and a thousand locks would each have to
- * find out by themselves.  The pause is at most half of answer_ms, so that no question waits for
- * much longer than it would for a server that is silent.
+ * After an attempt that failed there is a pause of 10 ms, doubling up to a second, half of it
+ * random.  What is submitted meanwhile waits: completed at once, it would be wrong about a server
+ * that has just come back, and a thousand locks would each have to find out by themselves.  The
+ * pause is at most half of answer_ms, so that no request waits much longer than for a silent
+ * server.
  */
-#include "engine/redis/session/session.h"
 #include "base/fault.h"
-#include "engine/redis/topology/cluster.h"
-#include "engine/redis/topology/slots.h"
+#include "engine/redis/session/inside.h"
 #include "lock/pause.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { REST_MAX_MS = 1000 };
+enum { BACKOFF_MAX_MS = 1000 };
 
-void bwl_redis_name_place(const bwl_redis_store *store, bwl_fault *fault)
+void bwl_session_name_place(const bwl_session *session, bwl_fault *fault)
 {
     bwl_fault bare = *fault;
 
-    (void)bwl_fail(fault, (bwl_status)bare.status, "%s: %s", store->where, bare.text);
+    (void)bwl_fail(fault, (bwl_status)bare.status, "%s: %s", session->endpoint.text, bare.text);
 }
 
-static void enter(bwl_redis_store *store, bwl_redis_phase phase, bwl_ms ends_at)
+static void enter(bwl_session *session, bwl_session_phase phase, bwl_ms ends_at)
 {
-    store->phase          = phase;
-    store->phase_began_at = bwl_host_now(store->client);
-    store->phase_ends_at  = ends_at;
+    session->phase          = phase;
+    session->phase_began_at = bwl_host_now(session->host);
+    session->phase_ends_at  = ends_at;
 }
 
 /* ---- the pause ------------------------------------------------------------------------------- */
 
-void bwl_redis_rest(bwl_redis_store *store)
+void bwl_session_back_off(bwl_session *session)
 {
-    bwl_ms     longest_ms = bwl_sooner(REST_MAX_MS, store->client->settings.answer_ms / 2);
+    bwl_session_attempt *attempt = &session->attempt;
+    bwl_ms     longest_ms = bwl_sooner(BACKOFF_MAX_MS, session->host->settings.answer_ms / 2);
     bwl_random bits       = { 0 };
 
-    /* Without random bits: in step with others, which is only slower. */
-    (void)bwl_entropy_draw(&store->client->entropy, &bits);
-    store->rests_until =
-        bwl_host_now(store->client) + bwl_pause_ms(store->failures, longest_ms, &bits);
-    store->failures++;
+    /* Without random bits: in step with other clients, which is only slower. */
+    (void)bwl_entropy_draw(&session->host->entropy, &bits);
+    attempt->backoff_until =
+        bwl_host_now(session->host) + bwl_pause_ms(attempt->failures, longest_ms, &bits);
+    attempt->failures++;
 }
 
 /* ---- the attempt ----------------------------------------------------------------------------- */
 
-/* Nothing more can be tried.  A refusal outweighs whatever was wrong with the other addresses: it
- * is what somebody has to mend, and "localhost" often has an address at which nobody listens. */
-static void fail_attempt(bwl_redis_store *store, bwl_fault *fault)
+/* Nothing more can be tried.  A refusal outweighs what was wrong with the other addresses: it has
+ * to be corrected, and "localhost" often has an address at which no server listens. */
+static void fail_attempt(bwl_session *session, bwl_fault *fault)
 {
-    bool refused = store->refusal.status != 0;
+    bool refused = session->attempt.refusal.status != 0;
 
     if (refused)
-        *fault = store->refusal;
-    bwl_redis_name_place(store, fault);
-    bwl_redis_break_off(store, fault, refused);
+        *fault = session->attempt.refusal;
+    bwl_session_name_place(session, fault);
+    bwl_session_break(session, fault, refused);
 }
 
 static void wake(void *arg)
@@ -75,219 +74,221 @@ static void wake(void *arg)
 }
 
 /* What the dialer says: the host is looked up, an address is tried, or the attempt has failed. */
-static void go_on(bwl_redis_store *store, int result, bwl_fault *fault)
+static void go_on(bwl_session *session, int result, bwl_fault *fault)
 {
-    const bwl_dialer *dialer = &store->dialer;
+    const bwl_dialer *dialer = &session->link.dialer;
 
     if (result < 0) {
         if (result == BWL_STATUS_REFUSED)
-            store->refusal = *fault;
-        fail_attempt(store, fault);
+            session->attempt.refusal = *fault;
+        fail_attempt(session, fault);
         return;
     }
     if (result == BWL_DIAL_RESOLVING) {
-        enter(store, BWL_REDIS_RESOLVING, dialer->ends_at);
+        enter(session, BWL_SESSION_RESOLVING, dialer->ends_at);
         return;
     }
-    enter(store, BWL_REDIS_CONNECTING, dialer->ends_at);
-    bwl_frames_reset(&store->conn.frames);
-    store->opened++;
-    store->has_answered    = false;
-    store->batches_refused = 0;
+    enter(session, BWL_SESSION_CONNECTING, dialer->ends_at);
+    bwl_frames_reset(&session->link.conn.frames);
+    session->link.opened++;
+    session->link.has_answered = false;
+    session->batches_refused   = 0;
 }
 
-void bwl_redis_not_connected(bwl_redis_store *store, bwl_fault *fault)
+void bwl_session_next_address(bwl_session *session, bwl_fault *fault)
 {
-    go_on(store, bwl_dialer_next(&store->dialer, bwl_host_now(store->client), fault), fault);
+    go_on(session, bwl_dialer_next(&session->link.dialer, bwl_host_now(session->host), fault),
+          fault);
 }
-
-/* ---- from the beginning ---------------------------------------------------------------------- */
 
 /* The address of the server is known: dials it. */
-static void reach(bwl_redis_store *store)
+static void reach(bwl_session *session)
 {
-    const bwl_dial to        = { .host     = store->host,
-                                 .port     = store->port,
-                                 .resolver = store->resolver,
+    const bwl_dial to        = { .host     = session->endpoint.host,
+                                 .port     = session->endpoint.port,
+                                 .resolver = session->config->resolver,
                                  .wake     = wake,
-                                 .wake_arg = store->client };
-    bwl_ms         now       = bwl_host_now(store->client);
-    bwl_ms         answer_ms = store->client->settings.answer_ms;
+                                 .wake_arg = session->host };
+    bwl_ms         now       = bwl_host_now(session->host);
+    bwl_ms         answer_ms = session->host->settings.answer_ms;
     bwl_ms         until     = bwl_later(now, answer_ms);
     bwl_fault      fault     = { 0 };
 
-    if (store->sentinel != NULL)
-        until = bwl_sooner(until, store->attempt_by);
-    enter(store, BWL_REDIS_RESOLVING, until);
-    go_on(
-        store,
-        bwl_dialer_start(&store->dialer, &to, now, until, answer_ms + (bwl_ms)REST_MAX_MS, &fault),
-        &fault);
+    if (session->owner->discover != NULL)
+        until = bwl_sooner(until, session->attempt.until);
+    enter(session, BWL_SESSION_RESOLVING, until);
+    go_on(session,
+          bwl_dialer_start(&session->link.dialer, &to, now, until,
+                           answer_ms + (bwl_ms)BACKOFF_MAX_MS, &fault),
+          &fault);
 }
 
-/* No more of the server that we were trying. */
-static void leave(bwl_redis_store *store)
+/* ---- discovery ------------------------------------------------------------------------------- */
+
+/* Gives up the server that is being tried. */
+static void leave(bwl_session *session)
 {
-    bwl_stream_close(&store->conn.stream);
-    store->connection_id = 0;
-    enter(store, BWL_REDIS_SEEKING, BWL_NEVER); /* they have a time of their own */
+    bwl_stream_close(&session->link.conn.stream);
+    session->server.connection_id = 0;
+    enter(session, BWL_SESSION_DISCOVERING, BWL_NEVER); /* discovery has a time limit of its own */
 }
 
-static void begin(bwl_redis_store *store)
+static void begin(bwl_session *session)
 {
     bwl_fault fault = { 0 };
-    bwl_ms    now   = bwl_host_now(store->client);
+    bwl_ms    now   = bwl_host_now(session->host);
 
-    store->refusal    = (bwl_fault){ 0 };
-    store->doubt      = (bwl_fault){ 0 };
-    store->attempt_by = bwl_later(now, 2 * store->client->settings.answer_ms);
-    if (bwl_reactor_open(&store->client->reactor, &fault) < 0) {
-        fail_attempt(store, &fault);
-    } else if (store->sentinel != NULL) {
-        leave(store);
-        bwl_sentinel_seek(store->sentinel);
+    session->attempt.refusal   = (bwl_fault){ 0 };
+    session->attempt.candidate = (bwl_fault){ 0 };
+    session->attempt.until     = bwl_later(now, 2 * session->host->settings.answer_ms);
+    if (bwl_reactor_open(&session->host->reactor, &fault) < 0) {
+        fail_attempt(session, &fault);
+    } else if (session->owner->discover != NULL) {
+        leave(session);
+        session->owner->discover(session);
     } else {
-        reach(store);
+        reach(session);
     }
 }
 
-void bwl_redis_found(bwl_redis_store *store)
+/* Another host, or another port. */
+static bool take_endpoint(bwl_session *session, const bwl_endpoint *found)
 {
-    leave(store);
-    reach(store);
+    bwl_endpoint *endpoint = &session->endpoint;
+
+    if (endpoint->host != NULL && endpoint->port == found->port &&
+        strcmp(endpoint->host, found->host) == 0)
+        return true;
+    char *host = strdup(found->host);
+    if (host == NULL)
+        return false;
+    free(endpoint->host);
+    *endpoint      = *found;
+    endpoint->host = host;
+    bwl_dialer_forget(&session->link.dialer);
+    if (session->config->tls != NULL)
+        bwl_stream_secure(&session->link.conn.stream, session->config->tls, endpoint->host);
+    return true;
 }
 
-void bwl_redis_not_found(bwl_redis_store *store, const bwl_fault *fault)
+void bwl_session_found(bwl_session *session, const bwl_endpoint *endpoint)
+{
+    bwl_fault no_mem = { .status = BWL_STATUS_NOMEM, .text = "out of memory" };
+
+    bwl_stream_close(&session->link.conn.stream); /* to the server that was found before */
+    if (!take_endpoint(session, endpoint)) {
+        bwl_session_not_found(session, &no_mem);
+        return;
+    }
+    leave(session);
+    reach(session);
+}
+
+void bwl_session_not_found(bwl_session *session, const bwl_fault *fault)
 {
     bwl_fault copy = *fault;
 
-    leave(store);
-    if (store->doubt.status != 0) { /* it was found, and is none */
-        copy = store->doubt;
-        bwl_redis_break_off(store, &copy, copy.status == BWL_STATUS_REFUSED);
+    leave(session);
+    if (session->attempt.candidate.status != 0) { /* a server was found, and does not serve */
+        copy = session->attempt.candidate;
+        bwl_session_break(session, &copy, copy.status == BWL_STATUS_REFUSED);
         return;
     }
     if (fault->status == BWL_STATUS_REFUSED)
-        store->refusal = *fault;
-    fail_attempt(store, &copy);
+        session->attempt.refusal = *fault;
+    fail_attempt(session, &copy);
 }
 
-bool bwl_redis_seek_on(bwl_redis_store *store, const bwl_fault *fault)
+bool bwl_session_try_next(bwl_session *session, const bwl_fault *fault)
 {
-    bool is_named = store->phase == BWL_REDIS_RESOLVING || store->phase == BWL_REDIS_CONNECTING ||
-                    (store->phase == BWL_REDIS_GREETING && !store->is_put_off);
+    bool is_found = session->phase == BWL_SESSION_RESOLVING ||
+                    session->phase == BWL_SESSION_CONNECTING ||
+                    (session->phase == BWL_SESSION_HANDSHAKE && !session->handshake.is_put_off);
 
-    if (store->sentinel == NULL || !is_named || store->client->closing)
+    if (session->owner->discover_next == NULL || !is_found || session->host->closing)
         return false;
-    store->doubt = *fault;
-    leave(store);
-    return bwl_sentinel_seek_on(store->sentinel, store->attempt_by);
+    session->attempt.candidate = *fault;
+    leave(session);
+    return session->owner->discover_next(session, session->attempt.until);
 }
 
-void bwl_redis_connect(bwl_redis_store *store)
+void bwl_session_connect(bwl_session *session)
 {
-    assert(store->phase == BWL_REDIS_DOWN);
-    if (store->client->closing)
-        return; /* nobody will wait for it */
-    if (bwl_host_now(store->client) < store->rests_until)
-        enter(store, BWL_REDIS_RESTING, store->rests_until);
+    assert(session->phase == BWL_SESSION_DOWN);
+    if (session->host->closing)
+        return; /* no reply will be read */
+    if (bwl_host_now(session->host) < session->attempt.backoff_until)
+        enter(session, BWL_SESSION_BACKOFF, session->attempt.backoff_until);
     else
-        begin(store);
+        begin(session);
 }
 
-void bwl_redis_stands_no_more(bwl_redis_store *store)
+bool bwl_session_is_suspect(const bwl_session *session)
 {
-    bwl_host *client = store->client;
-
-    for (const bwl_redis_store *each = client->store; each != NULL; each = each->next)
-        if (each->phase == BWL_REDIS_READY)
-            return;
-    bwl_host_connected(client, false);
+    return session->attempt.failures > 0 && session->phase != BWL_SESSION_READY;
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* When somebody has to look again; NEVER if we wait for nothing. */
-static bwl_ms waits_until(const bwl_redis_store *store)
+bwl_ms bwl_session_deadline(const bwl_session *session)
 {
-    const bwl_redis_open_question *first;
+    const bwl_request *head;
 
-    switch (store->phase) {
-    case BWL_REDIS_DOWN: return BWL_NEVER;
-    case BWL_REDIS_RESTING:
-    case BWL_REDIS_SEEKING:
-    case BWL_REDIS_RESOLVING:
-    case BWL_REDIS_CONNECTING:
-    case BWL_REDIS_GREETING: return store->phase_ends_at;
-    case BWL_REDIS_READY:
-        if (store->questions_count == 0)
-            return BWL_NEVER;
-        first = bwl_redis_nth(store, 0);
-        if (!first->written)
-            return BWL_NEVER; /* kept back: see bwl_redis_flush */
-        return bwl_later(first->written_at, store->client->settings.answer_ms);
+    switch (session->phase) {
+    case BWL_SESSION_DOWN: return BWL_NEVER;
+    case BWL_SESSION_BACKOFF:
+    case BWL_SESSION_DISCOVERING:
+    case BWL_SESSION_RESOLVING:
+    case BWL_SESSION_CONNECTING:
+    case BWL_SESSION_HANDSHAKE: return session->phase_ends_at;
+    case BWL_SESSION_READY:
+        head = bwl_pipeline_head(&session->pipeline);
+        if (head == NULL)
+            return BWL_NEVER; /* nothing is in flight, or it is held back: see flush */
+        return bwl_later(head->flight.sent_at, session->host->settings.answer_ms);
     }
     bwl_unreachable("a phase outside of its enum");
 }
 
-void bwl_redis_set_timer(bwl_redis_store *store)
-{
-    bwl_host *client = store->client;
-    bwl_ms    at     = bwl_redis_aside_until(client);
-
-    client->watches = false;
-    for (const bwl_redis_store *each = client->store; each != NULL; each = each->next) {
-        client->watches = client->watches || each->phase != BWL_REDIS_DOWN;
-        at              = bwl_sooner(at, waits_until(each));
-    }
-    if (store->sentinel != NULL)
-        at = bwl_sooner(at, bwl_sentinel_waits_until(store->sentinel));
-    bwl_host_set_timer(client, at);
-}
-
-static void is_late(bwl_redis_store *store)
+static void is_late(bwl_session *session)
 {
     bwl_fault fault;
-    long long ms = (long long)store->client->settings.answer_ms;
+    long long ms = (long long)session->host->settings.answer_ms;
 
-    if (store->phase == BWL_REDIS_RESOLVING || store->phase == BWL_REDIS_CONNECTING) {
-        if (!bwl_dialer_is_late(&store->dialer, bwl_host_now(store->client), &fault))
+    if (session->phase == BWL_SESSION_RESOLVING || session->phase == BWL_SESSION_CONNECTING) {
+        if (!bwl_dialer_is_late(&session->link.dialer, bwl_host_now(session->host), &fault))
             return;
-        if (store->phase == BWL_REDIS_CONNECTING)
-            (void)bwl_redis_suspect(store, true, &fault);
-        bwl_redis_not_connected(store, &fault);
+        if (session->phase == BWL_SESSION_CONNECTING)
+            (void)bwl_handshake_suspect(session, true, &fault);
+        bwl_session_next_address(session, &fault);
         return;
     }
     (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "no answer within %lld ms", ms);
-    (void)bwl_redis_suspect(store, true, &fault);
-    bwl_redis_name_place(store, &fault);
-    bwl_redis_break_off(store, &fault, false);
+    (void)bwl_handshake_suspect(session, true, &fault);
+    bwl_session_name_place(session, &fault);
+    bwl_session_break(session, &fault, false);
 }
 
-static void store_woken(bwl_redis_store *store)
+static bool is_needed(const bwl_session *session)
 {
-    if (store->sentinel != NULL)
-        bwl_sentinel_woken(store->sentinel);
-    if (store->phase == BWL_REDIS_RESOLVING) {
-        bwl_fault fault  = { 0 };
-        int       result = bwl_dialer_woken(&store->dialer, bwl_host_now(store->client), &fault);
+    return session->pipeline.count > 0 ||
+           (session->owner->is_needed != NULL && session->owner->is_needed(session));
+}
+
+void bwl_session_woken(bwl_session *session)
+{
+    if (session->phase == BWL_SESSION_RESOLVING) {
+        bwl_fault fault = { 0 };
+        int result = bwl_dialer_woken(&session->link.dialer, bwl_host_now(session->host), &fault);
         if (result != BWL_DIAL_RESOLVING)
-            go_on(store, result, &fault);
+            go_on(session, result, &fault);
     }
-    if (bwl_host_now(store->client) >= waits_until(store)) {
-        if (store->phase != BWL_REDIS_RESTING)
-            is_late(store);
-        else if (store->questions_count > 0 || bwl_redis_holds_something(store))
-            begin(store);
-        else
-            enter(store, BWL_REDIS_DOWN, BWL_NEVER); /* nobody wants it any more */
-    }
-}
-
-void bwl_redis_woken(bwl_host *client)
-{
-    for (bwl_redis_store *store = client->store; store != NULL; store = store->next)
-        store_woken(store);
-    bwl_redis_aside_woken(client);
-    bwl_redis_set_timer(client->store);
+    if (bwl_host_now(session->host) < bwl_session_deadline(session))
+        return;
+    if (session->phase != BWL_SESSION_BACKOFF)
+        is_late(session);
+    else if (is_needed(session))
+        begin(session);
+    else
+        enter(session, BWL_SESSION_DOWN, BWL_NEVER);
 }

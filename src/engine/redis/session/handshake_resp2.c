@@ -1,20 +1,20 @@
 /*
- * handshake_resp2.c -- the greeting of a server that does not know HELLO: an old proxy before it,
- * or an operator who has renamed the command.  See handshake.c.
+ * handshake_resp2.c -- the handshake with a server that does not know HELLO: an old proxy in front
+ * of it, or an operator who has renamed the command.  See handshake.c.
  *
  *      HELLO 3                 -ERR unknown command, -NOPROTO, -NOPERM
- *      INFO server, SELECT     said with it, and answered: as nobody, perhaps.  Passed over
- *      AUTH [user] password    if there is one
- *      INFO server             here it must say which version it is: nothing else does
+ *      INFO server, SELECT     were sent along, perhaps without rights: their replies are skipped
+ *      AUTH [user] password    if there is a password
+ *      INFO server             must say the version: nothing else does
  *      SELECT n
- *      CLIENT ID               to kill this connection by, if it breaks; it may not be known
+ *      CLIENT ID               to kill this connection by, if it breaks; may be unknown
  *
- * What is asked and answered afterwards is the same in both versions of the language, up to how
- * nothing is written, and the cursor reads either.
+ * Commands and replies are the same in both versions of RESP, up to how nothing is written, and the
+ * cursor reads either.
  *
- * A protocol that listens is refused: in version 2 a connection that listens cannot ask, so asking
- * and listening would be two connections.  docs/design/queue.md says what is wrong with that.
- * Whoever is one of several is refused as well: a replica would be taken for a primary.
+ * A protocol that uses pushes is refused: in RESP2 a connection with a subscription cannot send
+ * commands, so it would take two connections.  docs/design/queue.md says what is wrong with that.
+ * Every topology of several servers is refused too: a replica would be taken for a primary.
  */
 #include "base/fault.h"
 #include "engine/redis/session/session.h"
@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROOM = 256, VERSION_ROOM = 24 };
+enum { ROOM = 256 };
 
 bool bwl_redis_knows_no_hello(const char *bytes, size_t size)
 {
@@ -30,46 +30,46 @@ bool bwl_redis_knows_no_hello(const char *bytes, size_t size)
            bwl_redis_error_is(bytes, size, "NOPROTO") || bwl_redis_error_is(bytes, size, "NOPERM");
 }
 
-static void write_auth(const bwl_redis_store *store, bwl_resp_writer *writer)
+static void write_auth(const bwl_session *session, bwl_resp_writer *writer)
 {
-    bwl_resp_write_array(writer, store->user != NULL ? 3 : 2);
+    bwl_resp_write_array(writer, session->config->user != NULL ? 3 : 2);
     bwl_resp_write_text(writer, "AUTH");
-    if (store->user != NULL)
-        bwl_resp_write_text(writer, store->user);
-    bwl_resp_write_text(writer, store->password);
+    if (session->config->user != NULL)
+        bwl_resp_write_text(writer, session->config->user);
+    bwl_resp_write_text(writer, session->config->password);
 }
 
-int bwl_redis_greet_resp2(bwl_redis_store *store, bwl_fault *fault)
+int bwl_handshake_begin_resp2(bwl_session *session, bwl_fault *fault)
 {
     bwl_resp_writer writer;
-    size_t          user     = store->user != NULL ? strlen(store->user) : 0;
-    size_t          password = store->password != NULL ? strlen(store->password) : 0;
+    size_t          user = session->config->user != NULL ? strlen(session->config->user) : 0;
+    size_t password = session->config->password != NULL ? strlen(session->config->password) : 0;
 
-    if (bwl_redis_listens(store))
+    if (bwl_session_uses_push(session))
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "%s does not know HELLO 3, and so cannot say whose turn it is: protocol "
                         "queue needs RESP3 (Redis 6.2 or newer, no old proxy before it); or use "
                         "protocol=token",
-                        store->where);
-    if (store->cluster != NULL || store->sentinel != NULL || store->is_of_many)
+                        session->endpoint.text);
+    if (session->config->topology != BWL_TOPOLOGY_SINGLE)
         return bwl_fail(
             fault, BWL_STATUS_REFUSED,
             "%s does not know HELLO 3, by which one of several servers says what it is, "
             "primary or replica: bowline needs Redis 6.2 or newer",
-            store->where);
-    if (!bwl_resp_stream_reserve(&store->conn, ROOM + user + password, &writer))
+            session->endpoint.text);
+    if (!bwl_resp_stream_reserve(&session->link.conn, ROOM + user + password, &writer))
         return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
-    store->is_resp2      = true;
-    store->void_answers  = store->database != 0 ? 2 : 1;
-    store->connection_id = 0;
-    if (store->password != NULL)
-        write_auth(store, &writer);
-    bwl_redis_write_rest(store, &writer);
+    session->server.is_resp2           = true;
+    session->handshake.replies_to_skip = session->config->database != 0 ? 2 : 1;
+    session->server.connection_id      = 0;
+    if (session->config->password != NULL)
+        write_auth(session, &writer);
+    bwl_handshake_write_rest(session, &writer);
     bwl_resp_write_array(&writer, 2);
     bwl_resp_write_text(&writer, "CLIENT");
     bwl_resp_write_text(&writer, "ID");
-    bwl_resp_stream_commit(&store->conn, &writer);
-    return bwl_stream_flush(&store->conn.stream, fault);
+    bwl_resp_stream_commit(&session->link.conn, &writer);
+    return bwl_stream_flush(&session->link.conn.stream, fault);
 }
 
 bool bwl_redis_is_ok(const char *bytes, size_t size)
@@ -91,8 +91,8 @@ int64_t bwl_redis_id_of(const char *bytes, size_t size)
     return value.integer;
 }
 
-/* What is behind "redis_version:" of what INFO says; "" if it does not, or says anything odd. */
-static void read_version(char ret_version[VERSION_ROOM], const char *bytes, size_t size)
+/* What follows "redis_version:" in the reply to INFO; "" if it is not there, or odd. */
+static void read_version(char ret_version[BWL_REDIS_VERSION_ROOM], const char *bytes, size_t size)
 {
     static const char mark[] = "\nredis_version:";
     bwl_resp_cursor   cursor = bwl_resp_begin(bytes, size);
@@ -109,22 +109,21 @@ static void read_version(char ret_version[VERSION_ROOM], const char *bytes, size
     at += sizeof mark - 1;
     while (at + length < end && at[length] > ' ' && at[length] <= '~')
         length++;
-    if (length >= VERSION_ROOM)
+    if (length >= BWL_REDIS_VERSION_ROOM)
         return;
     memcpy(ret_version, at, length);
     ret_version[length] = '\0';
 }
 
-int bwl_redis_check_version(const bwl_redis_store *store, const char *bytes, size_t size,
-                            bwl_fault *fault)
+int bwl_redis_check_version(const char *where, const char *bytes, size_t size, bwl_fault *fault)
 {
-    char version[VERSION_ROOM];
+    char version[BWL_REDIS_VERSION_ROOM];
 
     read_version(version, bytes, size);
     if (version[0] == '\0')
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "%s knows neither HELLO 3 nor says which version it is (INFO server): "
                         "bowline needs Redis 6.2 or newer",
-                        store->where);
-    return bwl_redis_check_age(store, version, fault);
+                        where);
+    return bwl_redis_check_age(where, version, fault);
 }

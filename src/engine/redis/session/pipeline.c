@@ -1,70 +1,92 @@
 /*
- * pipeline.c -- the questions of a connection, the oldest first: a ring that grows.  See
- * session.h.
+ * pipeline.c -- see pipeline.h.
  */
-#include "engine/redis/session/session.h"
+#include "engine/redis/session/pipeline.h"
 
 #include <stdlib.h>
 
-static bool grow(bwl_redis_store *store)
-{
-    size_t room = store->questions_room == 0 ? 16 : store->questions_room * 2;
+enum { ROOM_AT_FIRST = 16 };
 
-    bwl_redis_open_question *ring = calloc(room, sizeof *ring);
+static bool grow(bwl_pipeline *pipeline)
+{
+    size_t       room = pipeline->room == 0 ? ROOM_AT_FIRST : pipeline->room * 2;
+    bwl_request *ring = calloc(room, sizeof *ring);
+
     if (ring == NULL)
         return false;
-    for (size_t i = 0; i < store->questions_count; i++)
-        ring[i] = *bwl_redis_nth(store, i);
-    free(store->questions);
-    store->questions       = ring;
-    store->questions_first = 0;
-    store->questions_room  = room;
+    for (size_t i = 0; i < pipeline->count; i++)
+        ring[i] = *bwl_pipeline_at(pipeline, i);
+    free(pipeline->ring);
+    pipeline->ring  = ring;
+    pipeline->first = 0;
+    pipeline->room  = room;
     return true;
 }
 
-bool bwl_redis_append(bwl_redis_store *store, const bwl_redis_open_question *question)
+bool bwl_pipeline_push(bwl_pipeline *pipeline, const bwl_request *request)
 {
-    if (store->questions_count == store->questions_room && !grow(store))
+    if (pipeline->count == pipeline->room && !grow(pipeline))
         return false;
-    *bwl_redis_nth(store, store->questions_count)      = *question;
-    bwl_redis_nth(store, store->questions_count)->node = store->node;
-    store->questions_count++;
-    store->client->pending++;
-    bwl_host_pin(question->lock);
+    pipeline->ring[(pipeline->first + pipeline->count) % pipeline->room] = *request;
+    pipeline->count++;
+    request->lock->host->pending++;
+    bwl_host_pin(request->lock);
     return true;
 }
 
-bwl_redis_open_question bwl_redis_take_first(bwl_redis_store *store)
+/* A release in the background that is answered, or will not be. */
+static void leave(const bwl_request *request)
 {
-    bwl_redis_open_question first = *bwl_redis_nth(store, 0);
+    request->lock->host->pending--;
+    if (request->flight.background)
+        bwl_host_background_answered(request->lock->host);
+}
 
-    store->questions_first = (store->questions_first + 1) % store->questions_room;
-    store->questions_count--;
-    store->client->pending--;
-    if (first.read_late)
-        bwl_host_background_answered(store->client);
+bwl_request bwl_pipeline_pop(bwl_pipeline *pipeline)
+{
+    bwl_request first = *bwl_pipeline_at(pipeline, 0);
+
+    pipeline->first = (pipeline->first + 1) % pipeline->room;
+    pipeline->count--;
+    leave(&first);
     return first;
 }
 
-bwl_redis_open_question bwl_redis_take_unsent(bwl_redis_store *store, size_t nth)
+bwl_request bwl_pipeline_remove(bwl_pipeline *pipeline, size_t nth)
 {
-    bwl_redis_open_question taken = *bwl_redis_nth(store, nth);
+    bwl_request taken = *bwl_pipeline_at(pipeline, nth);
 
-    assert(!taken.written && !taken.read_late);
-    for (; nth + 1 < store->questions_count; nth++)
-        *bwl_redis_nth(store, nth) = *bwl_redis_nth(store, nth + 1);
-    store->questions_count--;
-    store->client->pending--;
+    assert(!taken.flight.written);
+    for (; nth + 1 < pipeline->count; nth++)
+        *bwl_pipeline_at(pipeline, nth) = *bwl_pipeline_at(pipeline, nth + 1);
+    pipeline->count--;
+    leave(&taken);
     return taken;
 }
 
-void bwl_redis_go_together(bwl_redis_store *store, size_t nth, size_t size)
+size_t bwl_pipeline_unwritten(const bwl_pipeline *pipeline)
+{
+    size_t first = pipeline->count;
+
+    while (first > 0 && !bwl_pipeline_at(pipeline, first - 1)->flight.written)
+        first--;
+    return first;
+}
+
+void bwl_pipeline_mark_batch(bwl_pipeline *pipeline, size_t nth, size_t size, uint64_t offset,
+                             bwl_ms now)
 {
     for (size_t i = nth; i < nth + size; i++) {
-        bwl_redis_open_question *q = bwl_redis_nth(store, i);
-        q->together                = (uint8_t)(nth + size - i);
-        q->starts_at               = store->conn.stream.written;
-        q->written_at              = store->client->latest;
-        q->written                 = true;
+        bwl_request *request    = bwl_pipeline_at(pipeline, i);
+        request->batch.size     = (uint8_t)(nth + size - i);
+        request->flight.offset  = offset;
+        request->flight.sent_at = now;
+        request->flight.written = true;
     }
+}
+
+void bwl_pipeline_free(bwl_pipeline *pipeline)
+{
+    free(pipeline->ring);
+    *pipeline = (bwl_pipeline){ .ring = NULL };
 }

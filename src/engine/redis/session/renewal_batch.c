@@ -1,57 +1,52 @@
 /*
- * renewal_batch.c -- many renewals as one call of a script.  See session.h,
+ * renewal_batch.c -- many renewals as one call of a script.  See sections.h,
  * engine/redis/wire/batch.h.
  *
- * Thousands of holds may be due at about the same time.  Their questions stand in the ring one
- * behind the other, each for itself; those that may share a call are written as one, and the one
- * answer is taken apart again, so that nobody above knows of it.
+ * Thousands of holds may be due at about the same time.  Their requests are in the pipeline one
+ * behind the other; those that may share a call are written as one command, and the one reply is
+ * taken apart again.  No layer above notices.
  *
- * One that fails must not fail the others.  What the script finds of one key is that one's answer.
- * What makes the server refuse the call as a whole may be a matter of a single key, that an ACL
- * forbids: then each is asked alone, at once, and who is refused alone stays alone until he is not
- * refused any more.  A second refusal in a row is taken to mean the script itself, and there are no
- * batches on this connection any more.
+ * One that fails must not fail the others.  What the script finds of one key is that request's
+ * answer.  What makes the server refuse the whole call may be a single key that an ACL forbids:
+ * then each request goes alone, at once, and one that is refused alone stays alone until it is not
+ * refused any more.  A second refusal in a row is taken to mean the script itself: no batches any
+ * more on this connection.
  */
-#include "engine/redis/session/session.h"
-#include "engine/redis/session/replication_barrier.h"
+#include "engine/redis/session/sections.h"
+#include "engine/redis/wire/batch.h"
+#include "engine/redis/wire/key.h"
 
 #include <string.h>
 
 enum { REFUSALS_MAX = 2 };
 
-static bwl_redis_part *part_of(const bwl_redis_open_question *q)
-{
-    return q->lock->part;
-}
-
-/* ---- who goes together ----------------------------------------------------------------------- */
+/* ---- which go together ----------------------------------------------------------------------- */
 
 /* May it be one of several at all? */
-static bool may_share(const bwl_redis_open_question *q)
+static bool may_share(const bwl_request *q)
 {
-    return bwl_batch_takes(q->word) && q->looker == NULL && q->section == NULL && !q->introduces &&
-           !part_of(q)->is_alone;
+    return bwl_batch_takes(q->word) && q->kind->is_alone != NULL && !*q->kind->is_alone(q);
 }
 
-/* May these two be of one call?  Their keys must lie on the same server: there is one, and a store
- * for it.  (In a cluster they would have to lie in one slot: there each goes for itself.) */
-static bool are_alike(const bwl_redis_open_question *a, const bwl_redis_open_question *b)
+/* May these two share a call?  Their keys are on the same server.  (In a cluster they would have to
+ * be in one slot: there each goes alone.) */
+static bool are_alike(const bwl_request *a, const bwl_request *b)
 {
     return a->word == b->word && a->lease_ms == b->lease_ms;
 }
 
-size_t bwl_redis_batch_size(const bwl_redis_store *store, size_t nth)
+size_t bwl_batch_size(const bwl_session *session, size_t nth)
 {
-    const bwl_redis_open_question *first = bwl_redis_nth(store, nth);
-    size_t                         size  = 1;
+    const bwl_request *first = bwl_pipeline_at(&session->pipeline, nth);
+    size_t             size  = 1;
 
-    if (bwl_redis_is_wait(first))
-        return bwl_redis_wait_size(store, nth);
-    if (store->client->closing || store->cluster != NULL ||
-        store->batches_refused >= REFUSALS_MAX || !may_share(first))
+    if (bwl_request_is_barrier(first))
+        return bwl_barrier_size(session, nth);
+    if (session->host->closing || session->config->topology == BWL_TOPOLOGY_CLUSTER ||
+        session->batches_refused >= REFUSALS_MAX || !may_share(first))
         return 1;
-    while (size < BWL_BATCH_MAX && nth + size < store->questions_count) {
-        const bwl_redis_open_question *next = bwl_redis_nth(store, nth + size);
+    while (size < BWL_BATCH_MAX && nth + size < session->pipeline.count) {
+        const bwl_request *next = bwl_pipeline_at(&session->pipeline, nth + size);
         if (!may_share(next) || !are_alike(first, next))
             break;
         size++;
@@ -61,12 +56,11 @@ size_t bwl_redis_batch_size(const bwl_redis_store *store, size_t nth)
 
 /* ---- the question ---------------------------------------------------------------------------- */
 
-static void write_value(const bwl_redis_store *store, const bwl_redis_open_question *q,
-                        bwl_resp_writer *writer)
+static void write_value(const bwl_session *session, const bwl_request *q, bwl_resp_writer *writer)
 {
     bwl_queue_self self; /* an extension says of us the session and nothing else                */
 
-    memcpy(self.session, store->session, sizeof self.session);
+    memcpy(self.session, session->push.id, sizeof self.session);
     bwl_batch_write_value(writer, &(bwl_redis_question){
                                       .word  = q->word,
                                       .token = q->token,
@@ -76,115 +70,118 @@ static void write_value(const bwl_redis_store *store, const bwl_redis_open_quest
                                   });
 }
 
-static size_t write_key(char ret_key[BWL_KEY_MAX], const bwl_redis_store *store,
+static size_t write_key(char ret_key[BWL_KEY_MAX], const bwl_session *session,
                         const bwl_engine_lock *lock)
 {
-    return bwl_key_write(ret_key, store->key_template, lock->name, lock->name_size);
+    return bwl_key_write(ret_key, session->config->key_template, lock->name, lock->name_size);
 }
 
 /* Is one of them to be asked by the script's text?  Then all are. */
-static bool is_by_text(const bwl_redis_store *store, size_t nth, size_t size)
+static bool is_by_text(const bwl_session *session, size_t nth, size_t size)
 {
     for (size_t i = nth; i < nth + size; i++)
-        if (bwl_redis_nth(store, i)->by_text)
+        if (bwl_pipeline_at(&session->pipeline, i)->use_eval)
             return true;
     return false;
 }
 
-static void write_call(bwl_redis_store *store, size_t nth, size_t size, bwl_resp_writer *writer)
+static void write_call(bwl_session *session, size_t nth, size_t size, bwl_resp_writer *writer)
 {
     char key[BWL_KEY_MAX];
 
-    bwl_batch_write_begin(writer, (unsigned)size, is_by_text(store, nth, size));
+    bwl_batch_write_begin(writer, (unsigned)size, is_by_text(session, nth, size));
     for (size_t i = nth; i < nth + size; i++) {
-        size_t key_size = write_key(key, store, bwl_redis_nth(store, i)->lock);
+        size_t key_size = write_key(key, session, bwl_pipeline_at(&session->pipeline, i)->lock);
         bwl_batch_write_key(writer, key, key_size);
     }
     for (size_t i = nth; i < nth + size; i++)
-        write_value(store, bwl_redis_nth(store, i), writer);
-    bwl_batch_write_lease(writer, bwl_redis_nth(store, nth)->lease_ms);
+        write_value(session, bwl_pipeline_at(&session->pipeline, i), writer);
+    bwl_batch_write_lease(writer, bwl_pipeline_at(&session->pipeline, nth)->lease_ms);
 }
 
-bool bwl_redis_write_batch(bwl_redis_store *store, size_t nth, size_t size)
+bool bwl_batch_write(bwl_session *session, size_t nth, size_t size)
 {
     char            key[BWL_KEY_MAX];
     size_t          keys_size = 0;
     bwl_resp_writer writer;
 
-    if (bwl_redis_is_wait(bwl_redis_nth(store, nth)))
-        return bwl_redis_write_wait(store, nth, size);
+    if (bwl_request_is_barrier(bwl_pipeline_at(&session->pipeline, nth)))
+        return bwl_barrier_write(session, nth, size);
     assert(size >= BWL_BATCH_MIN);
     assert(size <= BWL_BATCH_MAX);
     for (size_t i = nth; i < nth + size; i++)
-        keys_size += write_key(key, store, bwl_redis_nth(store, i)->lock);
-    if (!bwl_resp_stream_reserve(&store->conn, bwl_batch_room((unsigned)size, keys_size), &writer))
+        keys_size += write_key(key, session, bwl_pipeline_at(&session->pipeline, i)->lock);
+    if (!bwl_resp_stream_reserve(&session->link.conn, bwl_batch_room((unsigned)size, keys_size),
+                                 &writer))
         return false;
-    write_call(store, nth, size, &writer);
-    bwl_redis_go_together(store, nth, size);
-    bwl_resp_stream_commit(&store->conn, &writer);
+    write_call(session, nth, size, &writer);
+    bwl_pipeline_mark_batch(&session->pipeline, nth, size, session->link.conn.stream.written,
+                            session->host->latest);
+    bwl_resp_stream_commit(&session->link.conn, &writer);
     return true;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static void heard_each(bwl_redis_store *store, const bwl_batch_reply *reply)
+static void heard_each(bwl_session *session, const bwl_batch_reply *reply)
 {
-    size_t size = bwl_redis_nth(store, 0)->together;
+    size_t size = bwl_pipeline_at(&session->pipeline, 0)->batch.size;
 
     for (size_t i = 0; i < size; i++) {
-        bwl_redis_open_question *q = bwl_redis_nth(store, i);
-        q->known                   = reply->answers[i];
-        q->asks_again              = q->known == 0;
-        part_of(q)->is_alone       = q->asks_again;
+        bwl_request *q        = bwl_pipeline_at(&session->pipeline, i);
+        q->batch.known        = reply->answers[i];
+        q->batch.again        = q->batch.known == 0;
+        *q->kind->is_alone(q) = q->batch.again;
     }
 }
 
-static void all_are_told(bwl_redis_store *store, bwl_answer answer)
+static void all_are_told(bwl_session *session, bwl_answer answer)
 {
-    size_t size = bwl_redis_nth(store, 0)->together;
+    size_t size = bwl_pipeline_at(&session->pipeline, 0)->batch.size;
 
     for (size_t i = 0; i < size; i++)
-        bwl_redis_nth(store, i)->known = answer;
+        bwl_pipeline_at(&session->pipeline, i)->batch.known = answer;
 }
 
-static void all_ask_again(bwl_redis_store *store, bool by_text)
+static void all_ask_again(bwl_session *session, bool by_text)
 {
-    size_t size = bwl_redis_nth(store, 0)->together;
+    size_t size = bwl_pipeline_at(&session->pipeline, 0)->batch.size;
 
-    store->batches_refused += by_text ? 0 : 1;
+    session->batches_refused += by_text ? 0 : 1;
     for (size_t i = 0; i < size; i++) {
-        bwl_redis_open_question *q = bwl_redis_nth(store, i);
-        q->asks_again              = true;
-        q->by_text                 = by_text;
-        part_of(q)->is_alone       = !by_text;
+        bwl_request *q        = bwl_pipeline_at(&session->pipeline, i);
+        q->batch.again        = true;
+        q->use_eval           = by_text;
+        *q->kind->is_alone(q) = !by_text;
     }
 }
 
-bwl_redis_verdict bwl_redis_batch_heard(bwl_redis_store *store, const char *bytes, size_t size)
+bwl_redis_verdict bwl_batch_on_reply(bwl_session *session, const char *bytes, size_t size)
 {
-    const bwl_redis_open_question *first = bwl_redis_nth(store, 0);
-    bwl_batch_reply                reply;
+    const bwl_request *first = bwl_pipeline_at(&session->pipeline, 0);
+    bwl_batch_reply    reply;
 
-    if (bwl_redis_is_wait(first))
-        return bwl_redis_wait_heard(store, bytes, size);
-    assert(first->together >= BWL_BATCH_MIN);
-    switch (bwl_batch_read(first->together, bytes, size, &reply)) {
+    if (bwl_request_is_barrier(first))
+        return bwl_barrier_on_reply(session, bytes, size);
+    assert(first->batch.size >= BWL_BATCH_MIN);
+    switch (bwl_batch_read(first->batch.size, bytes, size, &reply)) {
     case BWL_BATCH_EACH:
-        store->batches_refused = 0;
-        heard_each(store, &reply);
+        session->batches_refused = 0;
+        heard_each(session, &reply);
         return BWL_REDIS_ANSWER;
-    case BWL_BATCH_LATER: all_are_told(store, BWL_LATER); return BWL_REDIS_ANSWER;
-    case BWL_BATCH_ALONE: all_ask_again(store, false); return BWL_REDIS_ANSWER;
+    case BWL_BATCH_LATER: all_are_told(session, BWL_LATER); return BWL_REDIS_ANSWER;
+    case BWL_BATCH_ALONE: all_ask_again(session, false); return BWL_REDIS_ANSWER;
     case BWL_BATCH_NOSCRIPT: /* if it had the text, and does not know it still: alone */
-        all_ask_again(store, !is_by_text(store, 0, first->together));
+        all_ask_again(session, !is_by_text(session, 0, first->batch.size));
         return BWL_REDIS_ANSWER;
     case BWL_BATCH_STRANGE: return BWL_REDIS_STRANGE;
     }
     bwl_unreachable("a verdict outside of its enum");
 }
 
-void bwl_redis_batch_learns(const bwl_redis_open_question *q, bwl_answer answer)
+void bwl_batch_learn(const bwl_request *q, bwl_answer answer)
 {
-    if (bwl_batch_takes(q->word) && (answer == BWL_YES || answer == BWL_REFUSED))
-        part_of(q)->is_alone = answer == BWL_REFUSED;
+    if (bwl_batch_takes(q->word) && q->kind->is_alone != NULL &&
+        (answer == BWL_YES || answer == BWL_REFUSED))
+        *q->kind->is_alone(q) = answer == BWL_REFUSED;
 }

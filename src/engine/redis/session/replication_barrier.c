@@ -1,176 +1,130 @@
 /*
- * replication_barrier.c -- do the replicas have it?  One question to them at a time, for all who
- * want to know.  See session.h, protocol/replicated.c.
+ * replication_barrier.c -- do the replicas have it?  One WAIT at a time, for all locks that want to
+ * know.  See sections.h, protocol/replicated.c.
  *
  * WAIT is about all that the connection has written before it, and while the server waits it reads
- * nothing more from that connection.  So what others ask there may stand still for as long as one
- * of them takes, and two of them one behind the other would be twice that.  Who wants to know while
- * one is out is kept until it has been answered; then all who were kept have one between them.
+ * nothing more from that connection.  Other requests may be delayed for as long as one WAIT takes;
+ * two WAITs in a row would delay them twice as long.  A request that comes while one WAIT is in
+ * flight is deferred until its reply; then all deferred ones share the next WAIT.
  *
- *      asked --none is out--> goes out --answered--> all that were kept go out as one
- *              |--one is out--> kept
- *              `--no connection: UNSENT.  On the next one, nothing would have been written
+ *      submitted --none in flight--> sent --reply--> all that were deferred are sent as one
+ *                  |--one in flight--> deferred
+ *                  `--no connection: UNSENT.  On the next one, nothing would have been written
  */
-#include "engine/redis/session/replication_barrier.h"
+#include "engine/redis/session/sections.h"
 
 #include <stdio.h>
 
 enum {
-    TOGETHER_MAX = 250, /* what bwl_redis_open_question can count                               */
+    TOGETHER_MAX = 250, /* what bwl_request_batch can count */
     ROOM         = 128,
 };
 
-static bwl_redis_part *part_of(const bwl_engine_lock *lock)
+bool bwl_request_is_barrier(const bwl_request *request)
 {
-    return lock->part;
+    return request->word == REDIS_REPLICATED;
 }
 
-bool bwl_redis_is_wait(const bwl_redis_open_question *q)
+static void answer_unsent(bwl_session *session, const bwl_request *request)
 {
-    return q->word == REDIS_REPLICATED;
+    bwl_host_set_error(request->lock, "the connection to %s broke", session->endpoint.text);
+    bwl_request_answer(session, request, BWL_UNSENT);
 }
 
-/* ---- who goes out, and when ------------------------------------------------------------------ */
-
-static void keep(bwl_redis_store *store, const bwl_redis_open_question *q)
+bool bwl_barrier_admits(bwl_session *session, const bwl_request *request)
 {
-    bwl_engine_lock *lock = q->lock;
-
-    bwl_host_pin(lock);
-    store->client->pending++;
-    part_of(lock)->kept_tag  = q->tag;
-    part_of(lock)->next_kept = NULL;
-    if (store->unasked != NULL)
-        part_of(store->unasked_last)->next_kept = lock;
-    else
-        store->unasked = lock;
-    store->unasked_last = lock;
-}
-
-static void answer_unsent(const bwl_redis_store *store, bwl_engine_lock *lock, uint32_t tag)
-{
-    bwl_host_set_error(lock, "the connection to %s broke", store->where);
-    bwl_host_event(lock, (bwl_event){ .kind = BWL_REPLY, .tag = tag, .answer = BWL_UNSENT });
-}
-
-bool bwl_redis_wait_admits(bwl_redis_store *store, const bwl_redis_open_question *q)
-{
-    if (!bwl_redis_is_wait(q))
+    if (!bwl_request_is_barrier(request))
         return true;
-    if (store->phase != BWL_REDIS_READY) {
-        bwl_host_pin(q->lock);
-        answer_unsent(store, q->lock, q->tag);
-        bwl_host_unpin(q->lock);
-        return false;
+    if (session->phase == BWL_SESSION_READY && session->barrier.out == 0) {
+        session->barrier.out = 1;
+        return true;
     }
-    if (store->waits_out > 0) {
-        keep(store, q);
-        return false;
+    if (session->phase != BWL_SESSION_READY ||
+        !bwl_request_keep(&session->barrier.deferred, request)) {
+        bwl_host_pin(request->lock);
+        answer_unsent(session, request);
     }
-    store->waits_out = 1;
-    return true;
+    return false;
 }
 
-/* Behind the others in the ring, to be written with them. */
-static void ask_kept(bwl_redis_store *store, bwl_engine_lock *lock,
-                     const bwl_redis_open_question *like)
+void bwl_barrier_over(bwl_session *session, const bwl_request *over)
 {
-    bwl_redis_open_question q = *like;
+    bwl_session_section *barrier = &session->barrier;
 
-    q.lock = lock;
-    q.tag  = part_of(lock)->kept_tag;
-    if (bwl_redis_append(store, &q))
-        store->waits_out++;
-    else
-        answer_unsent(store, lock, q.tag);
-    bwl_host_unpin(lock);
-}
-
-void bwl_redis_wait_over(bwl_redis_store *store, const bwl_redis_open_question *over)
-{
-    bwl_redis_open_question like = { .word     = REDIS_REPLICATED,
-                                     .stamp    = over->stamp,
-                                     .lease_ms = over->lease_ms };
-
-    if (store->waits_out == 0 || --store->waits_out > 0)
-        return; /* the connection has ended with the others; or some of them are to be told yet */
-    bwl_engine_lock *next, *lock = bwl_redis_wait_broken(store);
-    for (; lock != NULL; lock = next) {
-        next = part_of(lock)->next_kept;
-        store->client->pending--;
-        ask_kept(store, lock, &like);
+    if (!bwl_request_is_barrier(over) || barrier->out == 0 || --barrier->out > 0)
+        return; /* the connection has ended with the others; or some are not completed yet */
+    while (barrier->deferred.count > 0) {
+        bwl_request request = bwl_request_take(&barrier->deferred, 0);
+        if (bwl_session_append(session, &request)) {
+            barrier->out++;
+            bwl_host_unpin(request.lock); /* appending has pinned it once more */
+        } else {
+            answer_unsent(session, &request);
+        }
     }
-}
-
-bwl_engine_lock *bwl_redis_wait_broken(bwl_redis_store *store)
-{
-    bwl_engine_lock *kept = store->unasked;
-
-    store->waits_out    = 0;
-    store->unasked      = NULL;
-    store->unasked_last = NULL;
-    return kept;
 }
 
 /* ---- several as one -------------------------------------------------------------------------- */
 
-size_t bwl_redis_wait_size(const bwl_redis_store *store, size_t nth)
+size_t bwl_barrier_size(const bwl_session *session, size_t nth)
 {
     size_t size = 1;
 
-    while (size < TOGETHER_MAX && nth + size < store->questions_count &&
-           bwl_redis_is_wait(bwl_redis_nth(store, nth + size)))
+    while (size < TOGETHER_MAX && nth + size < session->pipeline.count &&
+           bwl_request_is_barrier(bwl_pipeline_at(&session->pipeline, nth + size)))
         size++;
     return size;
 }
 
-static bwl_redis_question words_of(const bwl_redis_open_question *q)
+static bwl_redis_question words_of(const bwl_request *request)
 {
-    return (bwl_redis_question){ .word = q->word, .stamp = q->stamp, .lease_ms = q->lease_ms };
+    return (bwl_redis_question){ .word     = request->word,
+                                 .stamp    = request->stamp,
+                                 .lease_ms = request->lease_ms };
 }
 
-bool bwl_redis_write_wait(bwl_redis_store *store, size_t nth, size_t size)
+bool bwl_barrier_write(bwl_session *session, size_t nth, size_t size)
 {
-    bwl_redis_question question = words_of(bwl_redis_nth(store, nth));
+    bwl_redis_question question = words_of(bwl_pipeline_at(&session->pipeline, nth));
     bwl_resp_writer    writer;
 
     assert(size <= TOGETHER_MAX);
-    if (!bwl_resp_stream_reserve(&store->conn, ROOM, &writer))
+    if (!bwl_resp_stream_reserve(&session->link.conn, ROOM, &writer))
         return false;
     bwl_redis_write(&writer, &question);
-    bwl_redis_go_together(store, nth, size);
-    bwl_resp_stream_commit(&store->conn, &writer);
+    bwl_pipeline_mark_batch(&session->pipeline, nth, size, session->link.conn.stream.written,
+                            session->host->latest);
+    bwl_resp_stream_commit(&session->link.conn, &writer);
     return true;
 }
 
-bwl_redis_verdict bwl_redis_wait_heard(bwl_redis_store *store, const char *bytes, size_t size)
+bwl_redis_verdict bwl_barrier_on_reply(bwl_session *session, const char *bytes, size_t size)
 {
-    bwl_redis_question question = words_of(bwl_redis_nth(store, 0));
-    size_t             together = bwl_redis_nth(store, 0)->together;
+    const bwl_request *first    = bwl_pipeline_at(&session->pipeline, 0);
+    bwl_redis_question question = words_of(first);
+    size_t             together = first->batch.size;
     bwl_redis_reply    reply;
 
     switch (bwl_redis_read(&question, 0, bytes, size, &reply)) {
     case BWL_REDIS_STRANGE: return BWL_REDIS_STRANGE;
-    case BWL_REDIS_NOSCRIPT: reply.answer = BWL_REFUSED; break; /* it was no script             */
+    case BWL_REDIS_NOSCRIPT: reply.answer = BWL_REFUSED; break; /* WAIT is no script */
     case BWL_REDIS_ANSWER: break;
     }
     for (size_t i = 0; i < together; i++)
-        bwl_redis_nth(store, i)->known = reply.answer;
+        bwl_pipeline_at(&session->pipeline, i)->batch.known = reply.answer;
     return BWL_REDIS_ANSWER;
 }
 
-/* ---- too few --------------------------------------------------------------------------------- */
-
-void bwl_redis_wait_says_why(const bwl_redis_store *store, const bwl_redis_open_question *q,
-                             const char *bytes, size_t size)
+void bwl_barrier_set_error(bwl_session *session, const bwl_request *request, const char *bytes,
+                           size_t size)
 {
-    bwl_redis_question question = words_of(q);
+    bwl_redis_question question = words_of(request);
     bwl_redis_reply    reply;
 
-    (void)bwl_redis_read(&question, 0, bytes, size,
-                         &reply); /* it was read before: it is a number */
-    bwl_host_set_error(q->lock,
+    (void)bwl_redis_read(&question, 0, bytes, size, &reply); /* read before: it is a number */
+    bwl_host_set_error(request->lock,
                        "%s: %llu of the replicas had it in time, and sync=%lld asks for more: "
                        "INFO replication there says which it has",
-                       store->where, (unsigned long long)reply.number, (long long)q->stamp);
+                       session->endpoint.text, (unsigned long long)reply.number,
+                       (long long)request->stamp);
 }

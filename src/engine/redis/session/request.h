@@ -1,85 +1,129 @@
 /*
- * request.h -- what has been asked of a Redis server and not been answered, and whoever
- * waits for that: of a lock, its part.
+ * request.h -- one command on its way to a Redis server and back.
+ *
+ * A request is what its kind makes of it: the kind writes the command, reads the reply and
+ * completes it.  The session moves requests, and knows nothing else about them.
+ *
+ *      submit --> pipeline: waiting --write--> in flight --read, last frame--> complete
+ *                               |                  `--connection lost--> complete (DOWN)
+ *                               `--connection lost--> complete (UNSENT), or to another session
  */
 #ifndef BWL_ENGINE_REDIS_SESSION_REQUEST_H
 #define BWL_ENGINE_REDIS_SESSION_REQUEST_H
 
 #include "engine/engine.h"
-#include "protocol/store/section.h"
-#include "engine/redis/wire/queue.h"
 #include "engine/redis/wire/words.h"
 
-/* Somebody who looks at a key, and may then break the hold that he has seen. */
-typedef struct bwl_redis_looker {
-    bwl_redis_look look;
-    bwl_answer     answer;     /* 0: there is none yet                                          */
-    bool           is_unknown; /* of the breaking there was no answer                            */
-} bwl_redis_looker;
+typedef struct bwl_session      bwl_session;
+typedef struct bwl_request      bwl_request;
+typedef struct bwl_request_kind bwl_request_kind;
 
-typedef struct bwl_redis_open_question {
-    bwl_engine_lock  *lock;    /* pinned */
-    bwl_redis_looker *looker;  /* lives as long as the lock; NULL: asked by the machine; with a
-                                * word it breaks what was seen, see
-                                * force_release.c */
-    bwl_section      *section; /* lives as long as the client; NULL: likewise                   */
-    uint32_t          tag;
-    bwl_redis_word    word;
-    uint8_t           node;     /* that was asked                                                 */
-    uint8_t           together; /* it and so many less one behind it went out as one; 0: alone  */
-    bwl_answer        known;    /* of those, one that has its answer; 0: not yet                 */
-    bool              asks_again; /* of those, one that goes out once more                      */
-    uint8_t           heard;      /* frames of its answer so far                                */
-    bwl_answer        failed; /* what the first of them that was an error said; 0: none was     */
-    int64_t           stamp;
-    bool              verifies;   /* nobody asked: is what is held still ours?                    */
-    bool              introduces; /* nobody asked, and it does: says who we are                 */
-    bool     asks_breaker;        /* nobody asked: who has ended the hold by this token?          */
-    bool     prepares;            /* what comes before it is written, see slots.h          */
-    uint8_t  unheard;             /* of that, but for the last frame                            */
-    bool     read_late;           /* the server has it, and nobody waits for the answer          */
-    bool     by_text;
-    bool     goes_asking; /* behind ASKING: see cluster.h                        */
-    bool     awaits_ok;   /* the answer to that, or to what leads a release: first     */
-    uint8_t  hops;        /* how often it was sent on ...                              */
-    bwl_ms   hops_until;  /* ... and until when it may be                              */
-    bool     written;     /* into the connection's queue */
-    uint64_t starts_at;   /* its first byte, counted as conn.stream.handed_over is             */
-    bwl_ms   written_at;  /* from then on the server may be silent for so long and no more */
-    bwl_ms   lease_ms;    /* as it was claimed then                                      */
-    uint64_t generation;  /* of its attempt, see push_channel.c                                   */
-    char     token[BWL_TOKEN_MAX + 1];
-} bwl_redis_open_question;
+/* What has been written, and how much of the reply has come. */
+typedef struct bwl_request_flight {
+    bool    written;         /* into the connection's queue                                     */
+    bool    prepares;        /* what must come before it was written, not the request itself    */
+    bool    background;      /* the kernel has it, and no caller waits for the reply            */
+    uint8_t replies_to_skip; /* frames before its reply, whose content does not matter          */
+    uint8_t frames;          /* of its reply, so far                                            */
+    bwl_answer failed;       /* what the first frame that was an error said; 0: none was        */
+    uint64_t   offset;       /* of its first byte, counted as handed_over of the stream         */
+    bwl_ms     sent_at;      /* the server may be silent for answer_ms from then on             */
+} bwl_request_flight;
 
-/* Our part of a lock.  Its key is made from its name when it is written. */
-typedef struct bwl_redis_part {
-    bwl_engine_lock       *lock;
-    struct bwl_redis_part *previous; /* of the client */
-    struct bwl_redis_part *next;
-    bwl_redis_looker      *looker; /* one for each server; NULL: nobody has looked                */
-    struct bwl_redis_store *home;  /* of a cluster: the node that has it; NULL: none said so     */
-    struct bwl_redis_store *giver; /* likewise: the last node that said YES, ...                 */
-    uint64_t                gave;  /* ... and as which of its processes, counted by its store    */
-    uint16_t         cluster_slot; /* likewise: the slot of its key                            */
-    bool             is_sought;    /* elsewhere, as its node cannot be reached                    */
-    bwl_engine_lock *next_kept;    /* behind it in line for a section, or for the replicas        */
-    uint32_t         kept_tag;     /* of its question there                                       */
-    bool             is_alone;     /* its renewal was refused, and would be that of a whole batch */
-    bool             has_waited;   /* this attempt stood in line: others may do so behind it      */
-    uint32_t         slot;         /* among those who wait; 0: it never did                       */
-    uint64_t         generation;
-    bwl_ms           claim_ms;
-    /* By which inboxes it may stand in the queue: the last one that the server is known to have,
-     * and the last one that was written. */
-    char stood_by[2][BWL_QUEUE_INBOX_MAX + 1];
-} bwl_redis_part;
+/* One of several that went out as one command. */
+typedef struct bwl_request_batch {
+    uint8_t    size;  /* it and so many less one behind it; 0: it went out alone */
+    bool       again; /* it has to be sent again, alone                          */
+    bwl_answer known; /* its own part of the reply; 0: not yet                   */
+} bwl_request_batch;
 
-/* Whom a push may name. */
-typedef struct bwl_redis_waiter {
-    bwl_engine_lock
-            *lock; /* NULL: the slot is free                                                   */
-    uint64_t generation;
-    uint32_t next_free; /* slots count from 1; 0: none                                         */
-} bwl_redis_waiter;
+/* The way of a request through the nodes of a cluster. */
+typedef struct bwl_request_route {
+    bool    asking; /* behind ASKING                      */
+    uint8_t hops;   /* how often it was redirected ...    */
+    bwl_ms  until;  /* ... and until when it may be; 0: no redirect yet */
+} bwl_request_route;
+
+struct bwl_request {
+    const bwl_request_kind *kind;
+    bwl_engine_lock        *lock;    /* pinned while the request exists                       */
+    void                   *subject; /* the kind's: a holder query, a section; NULL           */
+    bwl_redis_word          word;    /* the command; 0: the kind knows                        */
+    uint32_t                tag;
+    uint8_t                 node;     /* of several servers, which                             */
+    bool                    use_eval; /* the server may not know the script's SHA-1            */
+    int64_t                 stamp;
+    bwl_ms                  lease_ms;
+    uint64_t                generation; /* of the lock's attempt                               */
+    bwl_request_flight      flight;
+    bwl_request_batch       batch;
+    bwl_request_route       route;
+    char                    token[BWL_TOKEN_MAX + 1];
+};
+
+/* The reply of a whole request.  Valid during the call. */
+typedef struct bwl_request_reply {
+    bwl_event event; /* kind, answer, number, print, is_mine; place points to the next */
+    bwl_place place;
+} bwl_request_reply;
+
+struct bwl_request_kind {
+    /* The lock's machine asked for it: it is withdrawn with the machine, and worth sending only
+     * while it is the machine's latest. */
+    bool is_machines;
+    bool revalidates;    /* asks whether what is held is still ours */
+    bool reports_errors; /* an error of the server becomes the lock's error text       */
+    bool reports_text;   /* why its connection broke becomes the lock's error text     */
+
+    /* May it go out on this connection as it is now?  False: it is completed already.  NULL: yes. */
+    bool (*admits)(bwl_session *session, const bwl_request *request);
+
+    /* Frames that make up its reply.  NULL: one. */
+    unsigned (*frames)(const bwl_request *request);
+
+    /* May the next frame be a value of any length?  NULL: no. */
+    bool (*is_value)(const bwl_request *request);
+
+    /* Writes the command, and what goes before it in the same packet: those replies are counted in
+     * flight.replies_to_skip.  False: there is no room. */
+    bool (*write)(bwl_session *session, bwl_request *request);
+
+    /* Reads the frame flight.frames of its reply; NULL: a value that was too long. */
+    bwl_redis_verdict (*read)(bwl_session *session, bwl_request *request, const char *bytes,
+                              size_t size, bwl_request_reply *ret_reply);
+
+    /* It has ended, and is in no pipeline any more.  Called once.  The lock is unpinned
+     * afterwards. */
+    void (*complete)(bwl_session *session, const bwl_request *request, const bwl_event *result);
+
+    /* Of a kind whose requests may share one command: the mark of one that the server has refused
+     * alone.  NULL: none may. */
+    bool *(*is_alone)(const bwl_request *request);
+};
+
+/* Requests that are kept until something else has ended, oldest first. */
+typedef struct bwl_request_list {
+    bwl_request *items;
+    size_t       count;
+    size_t       room;
+} bwl_request_list;
+
+/* Copies it in, and pins its lock; counts it as pending.  False: out of memory. */
+bool bwl_request_keep(bwl_request_list *list, const bwl_request *request);
+
+/* The nth, taken out.  Its lock stays pinned. */
+bwl_request bwl_request_take(bwl_request_list *list, size_t nth);
+void        bwl_request_list_free(bwl_request_list *list);
+
+/* Completes one that is in no pipeline and no list, and unpins its lock. */
+void bwl_request_complete(bwl_session *session, const bwl_request *request,
+                          const bwl_event *result);
+
+/* The same with a reply that says no more than this. */
+void bwl_request_answer(bwl_session *session, const bwl_request *request, bwl_answer answer);
+
+/* Would it be sent again after a redirect, a lost script or a break?  The machine may have moved
+ * on. */
+bool bwl_request_is_wanted(const bwl_request *request);
 
 #endif

@@ -1,144 +1,75 @@
 /*
- * transaction.c -- one section between WATCH and EXEC at a time.  See session.h.
+ * transaction.c -- one WATCH ... EXEC of a lock's machine at a time.  See sections.h.
  *
- * WATCH is a state of the connection, and one EXEC ends what everybody has watched there.  So a
- * WATCH_READ opens a section for its lock; that of another lock is kept until the section has
- * ended; all other questions pass.  A section is over as soon as its last question stands in the
- * line to the server: what comes behind it there is carried out after it.
+ * WATCH is a state of the connection, and one EXEC ends what everybody has watched there.  So
+ * WATCH_READ opens a transaction for its lock; that of another lock is deferred until it has ended;
+ * all other requests pass.  A transaction is over as soon as its last request is in the pipeline:
+ * what comes behind that is carried out after it.
  *
- *      WATCH_READ --goes out--> watcher --answered--> UNWATCH or DELETE_WATCHED goes out --> next
- *                                  |--answered: shows nothing--------------------------> next
- *                                  `--the connection ends: all of it, and those kept: UNSENT
+ *      WATCH_READ --sent--> owner --reply--> UNWATCH or DELETE_WATCHED sent --> next
+ *                             |--reply shows nothing------------------------> next
+ *                             `--connection lost: it and all deferred ones: UNSENT
  *
- * The last question of a section that ended with its connection must not go out on the next one:
- * there nothing is watched, and MULTI, DEL, EXEC would delete whatever the key is by then.
+ * The last request of a transaction whose connection was lost must not go out on the next one:
+ * there nothing is watched, and MULTI, DEL, EXEC would delete whatever the key holds by then.
  */
-#include "engine/redis/session/session.h"
+#include "engine/redis/session/sections.h"
 
-static bwl_redis_part *part_of(const bwl_engine_lock *lock)
+static bool begins(const bwl_request *request)
 {
-    return lock->part;
+    return request->kind->is_machines && request->word == REDIS_WATCH_READ;
 }
 
-static bool ends_section(bwl_redis_word word)
+static bool ends(const bwl_request *request)
 {
-    return word == REDIS_UNWATCH || word == REDIS_DELETE_WATCHED;
+    return request->kind->is_machines &&
+           (request->word == REDIS_UNWATCH || request->word == REDIS_DELETE_WATCHED);
 }
 
-static bwl_redis_open_question question_of(bwl_engine_lock *lock)
+/* The transaction is over: begins the next one, if one is deferred. */
+static void open_next(bwl_session *session)
 {
-    return bwl_redis_question_of(
-        lock, &(bwl_ask){ .tag = part_of(lock)->kept_tag, .word = REDIS_WATCH_READ });
-}
-
-/* ---- keeping --------------------------------------------------------------------------------- */
-
-static void keep(bwl_redis_store *store, const bwl_redis_open_question *question)
-{
-    bwl_engine_lock *lock = question->lock;
-
-    bwl_host_pin(lock);
-    store->client->pending++;
-    part_of(lock)->kept_tag  = question->tag;
-    part_of(lock)->next_kept = NULL;
-    if (store->kept_last != NULL)
-        part_of(store->kept_last)->next_kept = lock;
-    else
-        store->kept_first = lock;
-    store->kept_last = lock;
-}
-
-static bwl_engine_lock *take_first(bwl_redis_store *store)
-{
-    bwl_engine_lock *lock = store->kept_first;
-
-    store->kept_first = part_of(lock)->next_kept;
-    if (store->kept_first == NULL)
-        store->kept_last = NULL;
-    store->client->pending--;
-    return lock;
-}
-
-static void answer_unsent(bwl_engine_lock *lock, uint32_t tag, bwl_answer answer)
-{
-    bwl_host_event(lock, (bwl_event){ .kind = BWL_REPLY, .tag = tag, .answer = answer });
-}
-
-/* The section is over: the next one, if there is one. */
-static void open_next(bwl_redis_store *store)
-{
-    store->watcher = NULL;
-    if (store->kept_first == NULL)
+    session->watch.owner = NULL;
+    if (session->watch.deferred.count == 0)
         return;
-    bwl_engine_lock        *lock     = take_first(store);
-    bwl_redis_open_question question = question_of(lock);
-    if (!bwl_redis_put(store, &question)) {
-        bwl_host_set_error(lock, "out of memory");
-        answer_unsent(lock, question.tag, BWL_UNSENT);
+    bwl_request request = bwl_request_take(&session->watch.deferred, 0);
+    if (bwl_session_submit(session, &request)) {
+        bwl_host_unpin(request.lock); /* submitting has pinned it once more */
+        return;
     }
-    bwl_host_unpin(lock);
+    bwl_host_set_error(request.lock, "out of memory");
+    bwl_request_answer(session, &request, BWL_UNSENT);
 }
 
-/* ---- the way of a section -------------------------------------------------------------------- */
-
-bool bwl_redis_watch_admits(bwl_redis_store *store, const bwl_redis_open_question *question)
+bool bwl_watch_admits(bwl_session *session, const bwl_request *request)
 {
-    bool is_first = question->word == REDIS_WATCH_READ;
-
-    if (question->section != NULL)
-        return bwl_redis_section_admits(store, question);
-    if (question->looker != NULL || question->verifies ||
-        (!is_first && !ends_section(question->word)))
+    if (!begins(request) && !ends(request))
         return true;
-    if (is_first && store->watcher == NULL) {
-        store->watcher = question->lock;
+    if (begins(request) && session->watch.owner == NULL) {
+        session->watch.owner = request->lock;
         return true;
     }
-    if (is_first) {
-        keep(store, question);
+    if (begins(request) && bwl_request_keep(&session->watch.deferred, request))
         return false;
-    }
-    if (store->watcher == question->lock && store->phase == BWL_REDIS_READY)
+    if (ends(request) && session->watch.owner == request->lock &&
+        session->phase == BWL_SESSION_READY)
         return true;
-    bwl_host_pin(question->lock);
-    bwl_host_set_error(question->lock, "the connection to %s broke", store->where);
-    answer_unsent(question->lock, question->tag, BWL_UNSENT);
-    bwl_host_unpin(question->lock);
+    bwl_host_pin(request->lock);
+    bwl_host_set_error(request->lock,
+                       begins(request) ? "%s: out of memory" : "the connection to %s broke",
+                       session->endpoint.text);
+    bwl_request_answer(session, request, BWL_UNSENT);
     return false;
 }
 
-void bwl_redis_watch_went(bwl_redis_store *store, const bwl_redis_open_question *question)
+void bwl_watch_submitted(bwl_session *session, const bwl_request *request)
 {
-    if (question->looker == NULL && !question->verifies && ends_section(question->word) &&
-        store->watcher == question->lock)
-        open_next(store);
+    if (ends(request) && session->watch.owner == request->lock)
+        open_next(session);
 }
 
-void bwl_redis_watch_failed(bwl_redis_store *store, const bwl_redis_open_question *question)
+void bwl_watch_failed(bwl_session *session, const bwl_request *request)
 {
-    if (store->watcher == question->lock)
-        open_next(store);
-}
-
-/* ---- when the connection ends ---------------------------------------------------------------- */
-
-bwl_engine_lock *bwl_redis_watch_broken(bwl_redis_store *store)
-{
-    bwl_engine_lock *kept = store->kept_first;
-
-    store->watcher    = NULL;
-    store->kept_first = NULL;
-    store->kept_last  = NULL;
-    return kept;
-}
-
-void bwl_redis_watch_settle(bwl_redis_store *store, bwl_engine_lock *kept, bwl_answer answer)
-{
-    while (kept != NULL) {
-        bwl_engine_lock *lock = kept;
-        kept                  = part_of(lock)->next_kept;
-        store->client->pending--;
-        answer_unsent(lock, part_of(lock)->kept_tag, answer);
-        bwl_host_unpin(lock);
-    }
+    if (session->watch.owner == request->lock)
+        open_next(session);
 }

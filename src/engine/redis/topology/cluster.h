@@ -1,133 +1,138 @@
 /*
- * cluster.h -- of a Redis Cluster: which of its nodes is asked for which lock.
+ * cluster.h -- of a Redis Cluster: which of its nodes a request about a slot goes to.
  *
  *      redis+cluster://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]]...
  *
- * A client of a cluster has one store that never connects, made from the URL; and beside it one for
- * each node that was asked for something, made after the first one's pattern, with a connection of
- * its own.
+ * A session is made for each node that is asked for something.  The hosts of the URL are nodes like
+ * any other.  Which node owns a slot is learned from CLUSTER SLOTS in the handshake, and from
+ * MOVED.  The node that is asked decides, so the map may be old, or empty: then a request takes one
+ * way more.
  *
- * The hosts of the URL are nodes like any other.  Which one has a slot is learned from what they
- * say: CLUSTER SLOTS when one is greeted, and MOVED.  The last word is always that of the node that
- * is asked, so the map may be old, or empty: then a question takes one way more.
+ *      MOVED        the map is corrected, and the request goes there
+ *      ASK          the request goes there once, behind ASKING; the map stays
+ *      TRYAGAIN     the slot moves: the request is deferred, and sent again
+ *      broken       a request that was surely not carried out goes to another node, which sends it
+ *                   back by MOVED, or to where the slot is served now
  *
- *      MOVED        the map is mended, and the question goes there
- *      ASK          the question goes there, once, behind ASKING; the map stays
- *      broken       a question that was surely not carried out goes to another node, which sends
- *                   it back by MOVED, or to where the slot is served now
+ * A request is redirected at most so many times, and for no longer than a server may be silent.
+ * Then it ends as one that was not carried out.
  *
- * A question is sent on at most so many times, and for no longer than a server may be silent.  Then
- * it ends as one that was not carried out, and whoever asked may ask again.
+ * Files: cluster.c nodes and map; redirect.c redirects; slots.c what a node is told of a slot.
  */
 #ifndef BWL_ENGINE_REDIS_TOPOLOGY_CLUSTER_H
 #define BWL_ENGINE_REDIS_TOPOLOGY_CLUSTER_H
 
-#include "engine/redis/session/session.h"
+#include "base/url.h"
+#include "engine/redis/topology/router.h"
 #include "engine/redis/wire/cluster.h"
 
 enum {
-    BWL_CLUSTER_HOPS_MAX  = 16,   /* of one question */
-    BWL_CLUSTER_NODES_MAX = 1024, /* more than a cluster should have                            */
+    BWL_CLUSTER_HOPS_MAX  = 16,   /* of one request */
+    BWL_CLUSTER_NODES_MAX = 1024, /* more than a cluster should have */
+    BWL_NOBODY            = 0,    /* nodes are numbered from 1 */
 };
 
 typedef struct bwl_cluster_node {
-    bwl_primary      at;
-    bwl_redis_store *store; /* NULL: it was not asked yet                                      */
+    bwl_primary  at;
+    bwl_session *session; /* NULL: it was not asked yet */
 } bwl_cluster_node;
 
-struct bwl_cluster {
-    bwl_redis_store  *pattern; /* the client's first, and behind it those that nodes have       */
-    bwl_cluster_node *nodes;   /* those of the URL first */
+typedef struct bwl_cluster {
+    bwl_router       *router;
+    bwl_cluster_node *nodes; /* those of the URL first */
     unsigned          nodes_count;
     unsigned          nodes_room;
     unsigned          seeds_count;
-    unsigned          turn; /* whom to ask when nobody knows                                  */
-    bool              map_is_too_long; /* an answer to CLUSTER SLOTS is more than we can read  */
-    bwl_redis_open_question *aside;    /* see slots.h                                         */
-    unsigned                 aside_count;
-    unsigned                 aside_room;
-    bwl_cluster_tags         tags;
-    bwl_primary seeds[BWL_URL_HOSTS_MAX];  /* of the URL: other lanes read them, unlocked   */
-    uint16_t    owners[BWL_CLUSTER_SLOTS]; /* a node's place, from 1; 0: not known        */
-};
+    unsigned          turn; /* the node that was asked last when the owner was not known */
+    bool              map_is_too_long; /* a reply to CLUSTER SLOTS is more than a frame can hold */
+    bwl_request_list  deferred;        /* requests about slots that move, see redirect.c */
+    bwl_cluster_tags  tags;
+    bwl_primary       seeds[BWL_URL_HOSTS_MAX];  /* of the URL: other shards read them, unlocked */
+    uint16_t          owners[BWL_CLUSTER_SLOTS]; /* the number of a node; NOBODY: not known */
+} bwl_cluster;
 
-enum { BWL_NOBODY = 0 }; /* places count from 1 */
+/* ---- cluster.c */
 
-/* The place of an address.  Where no host is said, it is that of who says it.  NOBODY: out of
- * memory, or there are too many. */
-unsigned bwl_redis_place_said(const bwl_redis_store *store, const bwl_primary *said);
+/* Without nodes.  NULL: out of memory. */
+bwl_cluster *bwl_cluster_new(bwl_router *router);
+void         bwl_cluster_free(bwl_cluster *cluster); /* also NULL */
 
-/* NULL: out of memory. */
-bwl_redis_store *bwl_redis_store_at(bwl_cluster *cluster, unsigned place);
+/* The nodes of the URL; those of another shard.  USAGE, NOMEM. */
+int bwl_cluster_add_hosts(bwl_cluster *cluster, const bwl_url *url, bwl_fault *fault);
+int bwl_cluster_add_seeds(bwl_cluster *cluster, const bwl_cluster *of);
 
-/* NULL: nobody has asked it yet. */
-const bwl_redis_store *bwl_redis_known_at(bwl_cluster *cluster, unsigned place);
+/* The session for a slot.  NULL: out of memory. */
+bwl_session *bwl_cluster_route(bwl_cluster *cluster, uint16_t slot);
 
-/* The last attempt to reach it has failed. */
-bool bwl_redis_is_suspect(const bwl_redis_store *store);
+/* The number of an address; if it names no host, that of the session which says it.  NOBODY: out
+ * of memory, or there are too many. */
+unsigned bwl_cluster_number_of(const bwl_session *session, const bwl_primary *said);
 
-/* Another node, to say who has a slot: the nearest; of those that are equally near, one after the
- * other.  NOBODY: there is none that did not fail when it was tried last. */
-unsigned bwl_redis_adviser(bwl_cluster *cluster, unsigned but);
+/* Its session, made if there is none.  NULL: out of memory. */
+bwl_session *bwl_cluster_session(bwl_cluster *cluster, unsigned number);
 
-/* Does the URL name nodes of a cluster? */
-bool bwl_redis_is_cluster(const bwl_url *url);
+/* The same if there is one; NULL: it was not asked yet. */
+bwl_session *bwl_cluster_known(bwl_cluster *cluster, unsigned number);
 
-/* As bwl_redis_choose, for those.  UNSUPPORTED too. */
-int bwl_redis_choose_cluster(bwl_settings *settings, const bwl_url *url, bwl_fault *fault);
+/* Another node, to say who owns a slot: one that is connected first; of equals, one after the
+ * other.  NOBODY: each other node failed when it was tried last. */
+unsigned bwl_cluster_adviser(bwl_cluster *cluster, unsigned but);
 
-/* Its nodes, once the rest of the store is made.  Nothing, for any other URL.  USAGE, NOMEM. */
-int  bwl_redis_take_nodes(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault);
-int  bwl_redis_share_nodes(bwl_redis_store *store, const bwl_redis_store *its);
-void bwl_redis_free_nodes(bwl_redis_store *store); /* of the one that never connects           */
+/* See bwl_session_owner. */
+int  bwl_cluster_check_hello(bwl_session *session, const bwl_hello *hello, bwl_fault *fault);
+void bwl_cluster_explain(const bwl_session *session, char *ret_text, size_t capacity,
+                         const char *bytes, size_t size);
+bool bwl_cluster_has_alternative(const bwl_session *session);
+bool bwl_cluster_write_query(bwl_session *session, bwl_resp_writer *writer);
+void bwl_cluster_on_query(bwl_session *session, const char *bytes, size_t size);
+void bwl_cluster_on_query_broken(bwl_session *session);
 
-/* The slot of its keys, which was computed when the lock was made. */
-uint16_t bwl_redis_slot_of(const bwl_engine_lock *lock);
+/* ---- redirect.c */
 
-/* Where a question about this lock goes now; of several servers, to that one.  NULL: out of
- * memory. */
-bwl_redis_store *bwl_redis_store_for(bwl_engine_lock *lock, unsigned node);
+bool bwl_cluster_on_reply(bwl_session *session, const char *bytes, size_t size);
+bool bwl_cluster_on_unsent(bwl_session *session, const bwl_request *request);
 
-/* It has said YES; and: was it the last one to do so, or is it where the lock has moved?  And: was
- * the last one to do so a process that was there before this one? */
-void bwl_redis_is_at(bwl_redis_store *store, bwl_engine_lock *lock);
-bool bwl_redis_is_home(const bwl_redis_store *store, const bwl_engine_lock *lock);
-bool bwl_redis_gave_before(const bwl_redis_store *store, const bwl_engine_lock *lock);
+/* Completes the oldest request of this session on a reply that redirects it.  False: it does
+ * not. */
+bool bwl_cluster_redirect(bwl_session *session, const char *bytes, size_t size);
 
-/* Is the map asked for in every greeting?  Writes that, and reads the answer: whatever it says, we
- * go on. */
-bool bwl_redis_asks_slots(const bwl_redis_store *store);
-void bwl_redis_map_broke(bwl_redis_store *store); /* if that answer was on its way            */
-void bwl_redis_write_slots(const bwl_redis_store *store, bwl_resp_writer *writer);
-void bwl_redis_said_slots(bwl_redis_store *store, const char *bytes, size_t size);
+/* When a deferred request has to be sent again; and does so. */
+bwl_ms bwl_cluster_deadline(const bwl_cluster *cluster);
+void   bwl_cluster_woken(bwl_cluster *cluster);
 
-/* OK; REFUSED: the server says that it is this ("standalone", "cluster", or nothing), and that does
- * not go with the URL. */
-int bwl_redis_check_mode(const bwl_redis_store *store, const bwl_resp_value *mode,
-                         bwl_fault *fault);
+/* ---- slots.c: what a node is told of a slot before the first request about it; see there. */
 
-/* To an error of a node that was taken for a server: adds what to write. */
-void bwl_redis_name_cluster(const bwl_redis_store *store, char *ret_text, size_t capacity,
-                            const char *bytes, size_t size);
+void bwl_cluster_forget_session(bwl_session *session);
 
-/* The answer to a question that is not in the ring any more sends it on.  False: it does not. */
-bool bwl_redis_is_sent_on(const bwl_redis_store *store, const bwl_redis_open_question *question,
-                          const char *bytes, size_t size);
+/* The room for it, of a session that uses pushes.  False: out of memory. */
+bool bwl_slots_open(bwl_session *session);
 
-/* What its machine has given up on must not be asked behind what it asks now. */
-bool bwl_redis_is_wanted(const bwl_redis_open_question *question);
+/* Of the lock's slot, in braces; "" where there is no cluster. */
+void bwl_slots_tag(const bwl_session *session, const bwl_engine_lock *lock,
+                   char ret_tag[BWL_QUEUE_TAG_MAX + 1]);
 
-/* Puts it as if it had never been written.  False: out of memory. */
-bool bwl_redis_put_anew(bwl_redis_store *store, const bwl_redis_open_question *question);
+/* The channel of this connection for a tag. */
+void bwl_slots_channel(const bwl_session *session, const char *tag,
+                       char ret_channel[BWL_QUEUE_INBOX_MAX + 1]);
 
-/* And so the oldest question goes there; or ends, if it was sent on too often or for too long, or
- * nobody wants it any more. */
-void bwl_redis_sent_on(bwl_redis_store *store, const char *bytes, size_t size);
+void bwl_slots_begin(bwl_session *session);  /* a new connection */
+void bwl_slots_expire(bwl_session *session); /* the client info is to be published again */
+void bwl_slots_leave(bwl_session *session);  /* writes the end of all client info */
+void bwl_slots_forget(bwl_session *session, uint16_t slot); /* it is another node's */
+void bwl_slots_forget_all(bwl_session *session);            /* the session is another server's */
 
-/* One that could not be asked of this node is put to another.  False: as above. */
-bool bwl_redis_ask_another(bwl_redis_store *store, const bwl_redis_open_question *question);
+/* Is the subscription of its slot so new that other waiters may not have found the node yet? */
+bool bwl_slots_is_new(bwl_session *session, const bwl_engine_lock *lock);
 
-/* What is held may be with another node by now, as this one cannot be reached: looks for it. */
-void bwl_redis_seek_held(bwl_redis_store *store);
+/* A push about a slot: SUBSCRIBED or UNSUBSCRIBED.  True: *ret_slot has gone to another node. */
+bool bwl_slots_on_push(bwl_session *session, const bwl_queue_push *push, uint16_t *ret_slot);
+
+/* Is it a command that reads or writes the slot's queue? */
+bool bwl_slots_uses(const bwl_request *request);
+
+/* See bwl_session_owner. */
+bwl_session_prepared bwl_slots_prepare(bwl_session *session, bwl_request *request);
+void                 bwl_slots_on_prepared(bwl_session *session, const char *bytes, size_t size);
+bool                 bwl_slots_skips(const bwl_session *session, const bwl_request *request);
 
 #endif

@@ -1,19 +1,17 @@
 /*
- * discovery.c -- of a service with sentinels: where its primary is.  See session.h and
- * sentinel.h.
+ * discovery.c -- of a service with sentinels: where its primary is.  See sentinel.h.
  *
  *      redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]].../SERVICE[/DATABASE]
  *
- * Every attempt to connect begins with the question to a sentinel.  What it names is believed when
- * the server itself says that it is a primary.  A replica, or a server that is gone, is what a
- * stale sentinel names: then the next one is asked, in the same attempt, until all of them were or
- * its time is over; one that names the same has told nothing new.
+ * Every attempt to connect begins with a question to a sentinel.  The server that it names is used
+ * when the server itself says that it is a primary.  A stale sentinel names a replica, or a server
+ * that is gone: then the next sentinel is asked, in the same attempt, until all of them were or its
+ * time is over.  One that names the same server has said nothing new.
  *
- * Whatever shows that the primary has moved (a message of the sentinel, an answer of READONLY)
- * breaks the connection off, and so what is held is looked for at the new one before anything is
- * said about it: see revalidate.c.
+ * What shows that the primary has moved (a message of the sentinel, an error READONLY) ends the
+ * connection.  What is held is then looked for at the new primary before anything is said about it.
  */
-#include "engine/redis/session/session.h"
+#include "engine/redis/topology/discovery.h"
 
 #include "base/fault.h"
 #include "base/secret.h"
@@ -22,132 +20,131 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SUFFIX "+sentinel"
+/* ---- what the sentinels say ------------------------------------------------------------------ */
 
-bool bwl_redis_is_watched(const bwl_url *url)
+static bool is_there(const bwl_endpoint *endpoint, const bwl_primary *primary)
 {
-    size_t size   = strlen(url->scheme);
-    size_t suffix = strlen(SUFFIX);
-
-    return size > suffix && strcmp(url->scheme + size - suffix, SUFFIX) == 0;
+    return endpoint->host != NULL && endpoint->port == primary->port &&
+           strcmp(endpoint->host, primary->host) == 0;
 }
 
-/* ---- what they say --------------------------------------------------------------------------- */
-
-static bool take_host(bwl_redis_store *store, const bwl_primary *primary)
+static void try_it(bwl_session *session, const bwl_primary *primary)
 {
-    char *host = strdup(primary->host);
+    char         host[sizeof primary->host];
+    bwl_endpoint endpoint = { .host = host, .port = primary->port };
 
-    if (host == NULL)
-        return false;
-    free(store->host);
-    store->host = host;
-    store->port = primary->port;
-    bwl_dialer_forget(&store->dialer);
-    (void)snprintf(store->where, sizeof store->where, "%.40s (%.60s:%u)",
-                   bwl_sentinel_service(store->sentinel), host, (unsigned)store->port);
-    if (store->tls != NULL)
-        bwl_stream_secure(&store->conn.stream, store->tls, store->host);
-    return true;
+    (void)snprintf(host, sizeof host, "%s", primary->host);
+    (void)snprintf(endpoint.text, sizeof endpoint.text, "%.40s (%.60s:%u)",
+                   bwl_sentinel_service(bwl_router_of(session)->sentinel), primary->host,
+                   (unsigned)primary->port);
+    bwl_session_found(session, &endpoint);
 }
 
-static bool is_there(const bwl_redis_store *store, const bwl_primary *primary)
+static void on_found(bwl_session *session, const bwl_primary *primary, const bwl_fault *fault)
 {
-    return store->host != NULL && store->port == primary->port &&
-           strcmp(store->host, primary->host) == 0;
+    const bwl_session_attempt *attempt  = &session->attempt;
+    bwl_sentinel              *sentinel = bwl_router_of(session)->sentinel;
+
+    if (primary == NULL)
+        bwl_session_not_found(session, fault);
+    else if (attempt->candidate.status == 0 || !is_there(&session->endpoint, primary))
+        try_it(session, primary);
+    else if (!bwl_sentinel_seek_on(sentinel, attempt->until))
+        bwl_session_not_found(session, &attempt->candidate);
 }
 
-static void try_it(bwl_redis_store *store, const bwl_primary *primary)
-{
-    bwl_fault no_mem = { .status = BWL_STATUS_NOMEM, .text = "out of memory" };
-
-    bwl_stream_close(&store->conn.stream); /* to another one, which it has named before */
-    if (is_there(store, primary) || take_host(store, primary))
-        bwl_redis_found(store);
-    else
-        bwl_redis_not_found(store, &no_mem);
-}
-
-static void sought(bwl_redis_store *store, const bwl_primary *primary, const bwl_fault *fault)
-{
-    if (primary == NULL) {
-        bwl_redis_not_found(store, fault);
-    } else if (store->doubt.status == 0 || !is_there(store, primary)) {
-        try_it(store, primary);
-    } else if (!bwl_sentinel_seek_on(store->sentinel, store->attempt_by)) {
-        bwl_redis_not_found(store, &store->doubt);
-    }
-}
-
-static void moved(bwl_redis_store *store, const bwl_primary *primary)
+static void on_moved(bwl_session *session, const bwl_primary *primary)
 {
     bwl_fault fault;
 
     (void)bwl_fail(&fault, BWL_STATUS_UNREACHABLE, "%s is not the primary any more, %.60s:%u is",
-                   store->where, primary->host, (unsigned)primary->port);
-    bwl_redis_break_off(store, &fault, false);
+                   session->endpoint.text, primary->host, (unsigned)primary->port);
+    bwl_session_break(session, &fault, false);
 }
 
-static void heard(bwl_host *client, const bwl_primary *primary, const bwl_fault *fault)
+static void heard(void *arg, const bwl_primary *primary, const bwl_fault *fault)
 {
-    bwl_redis_store *store  = client->store;
-    bool             is_new = primary != NULL && !is_there(store, primary);
+    bwl_router  *router  = arg;
+    bwl_session *session = router->sessions;
+    bool         is_new  = primary != NULL && !is_there(&session->endpoint, primary);
 
-    switch (store->phase) {
-    case BWL_REDIS_DOWN:
-    case BWL_REDIS_RESTING: break; /* they will be asked */
-    case BWL_REDIS_SEEKING: sought(store, primary, fault); break;
-    case BWL_REDIS_RESOLVING:
-    case BWL_REDIS_CONNECTING:
-    case BWL_REDIS_GREETING:
+    switch (session->phase) {
+    case BWL_SESSION_DOWN:
+    case BWL_SESSION_BACKOFF: break; /* the next attempt asks */
+    case BWL_SESSION_DISCOVERING: on_found(session, primary, fault); break;
+    case BWL_SESSION_RESOLVING:
+    case BWL_SESSION_CONNECTING:
+    case BWL_SESSION_HANDSHAKE:
         if (is_new)
-            try_it(store, primary);
+            try_it(session, primary);
         break;
-    case BWL_REDIS_READY:
+    case BWL_SESSION_READY:
         if (is_new)
-            moved(store, primary);
+            on_moved(session, primary);
         break;
     }
-    bwl_redis_set_timer(store);
+    session->owner->on_change(session);
 }
 
-static void stirred(bwl_host *client)
+static void stirred(void *arg)
 {
-    bwl_redis_set_timer(client->store);
+    bwl_router *router = arg;
+
+    router->owner->on_change(router->sessions);
 }
 
-/* ---- what the server says -------------------------------------------------------------------- */
+/* ---- what the session asks ------------------------------------------------------------------- */
 
-int bwl_redis_check_role(const bwl_redis_store *store, const bwl_resp_value *role, bwl_fault *fault)
+void bwl_discovery_start(bwl_session *session)
 {
-    if (store->sentinel == NULL || bwl_resp_text_is(role, "master"))
-        return BWL_OK;
+    bwl_sentinel_seek(bwl_router_of(session)->sentinel);
+}
+
+bool bwl_discovery_next(bwl_session *session, bwl_ms until)
+{
+    return bwl_sentinel_seek_on(bwl_router_of(session)->sentinel, until);
+}
+
+int bwl_discovery_check_hello(bwl_session *session, const bwl_hello *hello, bwl_fault *fault)
+{
+    int status = bwl_single_check_hello(session, hello, fault);
+
+    if (status < 0 || bwl_resp_text_is(&hello->role, "master"))
+        return status;
     return bwl_fail(fault, BWL_STATUS_UNREACHABLE,
-                    "%s is what the sentinel names as the primary, and is a replica", store->where);
+                    "%s is what the sentinel names as the primary, and is a replica",
+                    session->endpoint.text);
 }
 
-bool bwl_redis_was_demoted(const bwl_redis_store *store, const char *bytes, size_t size)
+bool bwl_discovery_is_demoted(const bwl_session *session, const char *bytes, size_t size)
 {
-    return store->sentinel != NULL && bytes != NULL && bwl_redis_error_is(bytes, size, "READONLY");
+    (void)session;
+    return bwl_redis_error_is(bytes, size, "READONLY");
 }
 
-bool bwl_redis_has_moved(const bwl_redis_store *store)
+bool bwl_discovery_has_moved(const bwl_session *session)
 {
-    return store->served.port != 0 && !is_there(store, &store->served);
+    const bwl_endpoint *served = &bwl_router_of(session)->served;
+    const bwl_endpoint *now    = &session->endpoint;
+
+    return served->host != NULL &&
+           (now->port != served->port || strcmp(now->host, served->host) != 0);
 }
 
-void bwl_redis_serves(bwl_redis_store *store)
+/* Without memory for the name, the next connection counts as one to the same server. */
+void bwl_discovery_served(bwl_session *session)
 {
-    if (store->sentinel == NULL)
-        return;
-    (void)snprintf(store->served.host, sizeof store->served.host, "%s", store->host);
-    store->served.port = store->port;
+    bwl_endpoint *served = &bwl_router_of(session)->served;
+
+    free(served->host);
+    served->host = strdup(session->endpoint.host);
+    served->port = session->endpoint.port;
 }
 
 /* ---- from the URL ---------------------------------------------------------------------------- */
 
-int bwl_redis_take_service(bwl_redis_store *store, const bwl_url *url, const char **ret_rest,
-                           bwl_fault *fault)
+int bwl_discovery_parse(bwl_endpoint *ret_endpoint, const bwl_url *url, const char **ret_rest,
+                        bwl_fault *fault)
 {
     const char *name = url->path[0] == '/' ? url->path + 1 : url->path;
     size_t      size = strcspn(name, "/");
@@ -168,12 +165,13 @@ int bwl_redis_take_service(bwl_redis_store *store, const bwl_url *url, const cha
         if (strlen(url->hosts[i].name) > BWL_RESOLVE_HOST_MAX)
             return bwl_fail(fault, BWL_STATUS_USAGE, "the name of a host has at most %d characters",
                             BWL_RESOLVE_HOST_MAX);
-    (void)snprintf(store->where, sizeof store->where, "%.*s", (int)(size < 100 ? size : 100), name);
+    (void)snprintf(ret_endpoint->text, sizeof ret_endpoint->text, "%.*s",
+                   (int)(size < 100 ? size : 100), name);
     *ret_rest = name + size;
     return BWL_OK;
 }
 
-int bwl_redis_take_sentinels(bwl_redis_store *store, const bwl_url *url, bwl_fault *fault)
+int bwl_discovery_open(bwl_router *router, const bwl_url *url, bwl_fault *fault)
 {
     const char *file = bwl_url_find(url, BWL_SENTINEL_OPTION_PASSWORD);
     const char *name = url->path[0] == '/' ? url->path + 1 : url->path;
@@ -181,16 +179,15 @@ int bwl_redis_take_sentinels(bwl_redis_store *store, const bwl_url *url, bwl_fau
     char       *password = NULL;
     int         status   = BWL_OK;
 
-    if (!bwl_redis_is_watched(url))
-        return BWL_OK;
     (void)snprintf(service, sizeof service, "%.*s", (int)strcspn(name, "/"), name);
     bwl_sentinel_plan plan = { .hosts       = url->hosts,
                                .hosts_count = url->hosts_count,
                                .service     = service,
                                .user        = bwl_url_find(url, BWL_SENTINEL_OPTION_USER),
-                               .tls         = store->tls,
+                               .tls         = router->config->tls,
                                .heard       = heard,
-                               .stirred     = stirred };
+                               .stirred     = stirred,
+                               .arg         = router };
     if (plan.user != NULL && file == NULL)
         return bwl_fail(fault, BWL_STATUS_USAGE,
                         "the URL names a user of the sentinels without a password: give "
@@ -199,14 +196,14 @@ int bwl_redis_take_sentinels(bwl_redis_store *store, const bwl_url *url, bwl_fau
         status = bwl_secret_read(&password, file, fault);
     plan.password = password;
     if (status == BWL_OK)
-        status = bwl_sentinel_new(&store->sentinel, store->client, &plan, fault);
+        status = bwl_sentinel_new(&router->sentinel, router->host, &plan, fault);
     bwl_secret_free(password);
     return status;
 }
 
-int bwl_redis_share_sentinels(bwl_redis_store *store, const bwl_redis_store *its)
+int bwl_discovery_share(bwl_router *router, const bwl_router *of)
 {
-    (void)snprintf(store->where, sizeof store->where, "%.100s",
-                   bwl_sentinel_service(its->sentinel));
-    return bwl_sentinel_copy(&store->sentinel, store->client, its->sentinel);
+    (void)snprintf(router->sessions->endpoint.text, sizeof router->sessions->endpoint.text,
+                   "%.100s", bwl_sentinel_service(of->sentinel));
+    return bwl_sentinel_copy(&router->sentinel, router->host, of->sentinel, router);
 }

@@ -1,43 +1,26 @@
 /*
- * quorum.c -- a lock on most of several independent Redis servers: a store for each, in one
- * client.  See quorum.h.
+ * quorum.c -- several independent Redis servers: the URL, and what a server says of itself.  See
+ * quorum.h.
  *
- * The servers must not be one in disguise: the same address twice, the same process under two
- * names, or nodes of one cluster have one vote.  And an even number of them bears no more losses
- * than one less: 4 bear the loss of one, as 3 do, and split their votes more often.
+ * The servers must be independent: the same address twice, the same process under two names, or
+ * nodes of one cluster have one vote.  And an even number of servers tolerates no more losses than
+ * one less: 4 tolerate the loss of one, as 3 do, and split their votes more often.
  *
  * A server that was started less than a lease ago may have had a key that it has forgotten, and its
- * vote would be the second one that it gives.  So it is not asked until whatever it has forgotten
- * is over: it counts as one that cannot serve now.
+ * vote would be the second one that it gives.  So it is not used until whatever it has forgotten
+ * has expired: it counts as a server that cannot serve now.
  */
 #include "engine/redis/topology/quorum.h"
-#include "core/text.h"
+
 #include "base/fault.h"
+#include "core/text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SERVERS_MIN = 3, MS_PER_SECOND = 1000, PARTS = 1000000 };
 
-bwl_redis_store *bwl_redis_store_of(const bwl_host *client, unsigned node)
-{
-    bwl_redis_store *store = client->store;
-
-    for (; node > 0; node--)
-        store = store->next;
-    assert(store != NULL);
-    return store;
-}
-
-/* ---- from a URL ------------------------------------------------------------------------------ */
-
-int bwl_redis_many_choose(bwl_settings *settings, const bwl_url *url, bwl_fault *fault)
-{
-    settings->protocol = NULL; /* there is only one */
-    settings->risk[0]  = '\0';
-    return bwl_redis_choose_of_many(settings, url, fault);
-}
+/* ---- from the URL ---------------------------------------------------------------------------- */
 
 static bool is_tls(const bwl_url *url)
 {
@@ -87,15 +70,6 @@ static int check_number(const bwl_url *url, bwl_fault *fault)
     return BWL_OK;
 }
 
-static int check_place(const bwl_redis_store *first, const bwl_redis_store *store, bwl_fault *fault)
-{
-    for (; first != NULL; first = first->next)
-        if (strcmp(first->where, store->where) == 0)
-            return bwl_fail(fault, BWL_STATUS_USAGE,
-                            "%s stands twice in the URL: one server has one vote", store->where);
-    return BWL_OK;
-}
-
 static int take_restart_wait(bool *ret_trusts, const bwl_url *url, bwl_fault *fault)
 {
     const char *text = bwl_url_find(url, "restart-wait");
@@ -133,132 +107,38 @@ static int take_drift(bwl_settings *settings, const bwl_url *url, bwl_fault *fau
     return BWL_OK;
 }
 
-/* The URL of one of them.  It points into the whole one, and is wiped by who has made it. */
-static void url_of(bwl_url *ret_one, const bwl_url *url, unsigned i)
+int bwl_quorum_check_url(const bwl_url *url, bwl_fault *fault)
 {
-    *ret_one             = *url;
-    ret_one->host        = url->hosts[i].name;
-    ret_one->port        = url->hosts[i].port;
-    ret_one->hosts_count = 1;
-    memcpy(ret_one->scheme, is_tls(url) ? "rediss" : "redis", is_tls(url) ? 7 : 6);
+    int status = check_options(url, fault);
+
+    return status == BWL_OK ? check_number(url, fault) : status;
 }
 
-int bwl_redis_many_open(bwl_host *client, const bwl_url *url, bwl_fault *fault)
+int bwl_quorum_configure(bwl_redis_config *config, bwl_settings *settings, const bwl_url *url,
+                         bwl_fault *fault)
 {
-    bwl_redis_store *first        = NULL;
-    bool             trusts_young = false;
-    int              status       = check_options(url, fault);
+    int status = take_restart_wait(&config->trusts_young, url, fault);
 
     if (status == BWL_OK)
-        status = check_number(url, fault);
-    if (status == BWL_OK)
-        status = take_restart_wait(&trusts_young, url, fault);
-    if (status == BWL_OK)
-        status = take_drift(&client->settings, url, fault);
-    for (unsigned i = 0; i < url->hosts_count && status == BWL_OK; i++) {
-        bwl_redis_store *store = NULL;
-        bwl_url          one;
-        url_of(&one, url, i);
-        status = bwl_redis_store_open(&store, client, &one, fault);
-        explicit_bzero(&one, sizeof one);
-        if (status < 0)
-            break;
-        status = check_place(first, store, fault);
-        bwl_redis_join(&first, store);
-        store->node         = (uint8_t)i;
-        store->is_of_many   = true;
-        store->trusts_young = trusts_young;
-    }
-    if (status < 0) {
-        bwl_redis_close_all(first);
-        return status;
-    }
-    client->store = first;
-    client->nodes = url->hosts_count;
-    if (!trusts_young) /* a server that was started again has a vote when it has run for so long */
-        client->settings.lease_max_ms = client->settings.lease_ms;
+        status = take_drift(settings, url, fault);
+    if (status == BWL_OK && !config->trusts_young)
+        settings->lease_max_ms =
+            settings->lease_ms; /* for so long a restarted server has no vote */
+    return status;
+}
+
+int bwl_quorum_check_last(const bwl_router *router, bwl_fault *fault)
+{
+    const bwl_session *last = router->sessions;
+
+    while (last->next != NULL)
+        last = last->next;
+    for (const bwl_session *other = router->sessions; other != last; other = other->next)
+        if (strcmp(other->endpoint.text, last->endpoint.text) == 0)
+            return bwl_fail(fault, BWL_STATUS_USAGE,
+                            "%s stands twice in the URL: one server has one vote",
+                            last->endpoint.text);
     return BWL_OK;
-}
-
-/* ---- who has it? ----------------------------------------------------------------------------- */
-
-static bool is_same(const bwl_redis_looker *a, const bwl_redis_looker *b)
-{
-    return a->answer == BWL_YES && b->answer == BWL_YES &&
-           strcmp(a->look.kind, b->look.kind) == 0 && strcmp(a->look.value, b->look.value) == 0;
-}
-
-/* As long as a majority has it: it ends with the first of the longest ones that make up one. */
-static int64_t left_of_most(const bwl_redis_looker *lookers, unsigned nodes,
-                            const bwl_redis_looker *one)
-{
-    int64_t left_ms = 0;
-
-    if (one->look.left_ms < 0)
-        return one->look.left_ms; /* nobody has it, or for ever */
-    for (unsigned i = 0; i < nodes; i++) {
-        unsigned longer = 0;
-        for (unsigned k = 0; k < nodes; k++)
-            if (is_same(&lookers[k], one) && lookers[k].look.left_ms >= lookers[i].look.left_ms)
-                longer++;
-        bool is_enough = is_same(&lookers[i], one) && longer > nodes / 2;
-        if (is_enough && lookers[i].look.left_ms > left_ms)
-            left_ms = lookers[i].look.left_ms;
-    }
-    return left_ms;
-}
-
-/* What more than half of the servers say alike; NULL: nothing. */
-static const bwl_redis_looker *most(const bwl_redis_looker *lookers, unsigned nodes)
-{
-    for (unsigned i = 0; i < nodes; i++) {
-        unsigned alike = 0;
-        for (unsigned k = 0; k < nodes; k++)
-            if (is_same(&lookers[k], &lookers[i]))
-                alike++;
-        if (alike > nodes / 2)
-            return &lookers[i];
-    }
-    return NULL;
-}
-
-bool bwl_redis_has_seen(const bwl_engine_lock *lock)
-{
-    const bwl_redis_looker *lookers = ((const bwl_redis_part *)lock->part)->looker;
-    unsigned                nodes   = lock->host->nodes;
-    unsigned                open    = 0;
-
-    for (unsigned i = 0; i < nodes; i++)
-        if (lookers[i].answer == 0)
-            open++;
-    return open == 0 || most(lookers, nodes) != NULL;
-}
-
-/* Without a majority that says the same, nobody has the lock; if a majority says anything. */
-bwl_redis_looker bwl_redis_seen(const bwl_engine_lock *lock)
-{
-    const bwl_redis_looker *lookers = ((const bwl_redis_part *)lock->part)->looker;
-    unsigned                nodes   = lock->host->nodes;
-    const bwl_redis_looker *one     = most(lookers, nodes);
-    bwl_redis_looker        seen    = { .answer = BWL_YES };
-    unsigned                said    = 0;
-
-    if (one != NULL) {
-        seen = *one;
-        if (nodes > 1)
-            seen.look.left_ms = left_of_most(lookers, nodes, one);
-        return seen;
-    }
-    for (unsigned i = 0; i < nodes; i++) {
-        if (lookers[i].answer == BWL_YES)
-            said++;
-        else
-            one = &lookers[i];
-    }
-    if (said <= nodes / 2)
-        return *one;
-    seen.look.left_ms = -2;
-    return seen;
 }
 
 /* ---- what a server says of itself ------------------------------------------------------------ */
@@ -285,57 +165,59 @@ static bool is_field(const char *info, size_t size, const char *mark, const char
     return at != NULL && length == strlen(text) && memcmp(at, text, length) == 0;
 }
 
-static int check_process(const bwl_redis_store *store, const char *info, size_t size,
+static int check_process(const bwl_session *session, const char *info, size_t size,
                          bwl_fault *fault)
 {
-    for (const bwl_redis_store *other = store->client->store; other != NULL; other = other->next)
-        if (other != store && other->run_id[0] != '\0' &&
-            is_field(info, size, "\nrun_id:", other->run_id))
+    for (const bwl_session *other = bwl_router_of(session)->sessions; other != NULL;
+         other                    = other->next)
+        if (other != session && other->server.run_id[0] != '\0' &&
+            is_field(info, size, "\nrun_id:", other->server.run_id))
             return bwl_fail(fault, BWL_STATUS_REFUSED,
-                            "%s is the same server as %s: it would have two votes", store->where,
-                            other->where);
+                                               "%s is the same server as %s: it would have two votes",
+                                               session->endpoint.text, other->endpoint.text);
     return BWL_OK;
 }
 
 /* Without a word of how long it has run, nobody can know.  (The user may not say INFO: then it is
  * not asked whether it has forgotten; the documentation says which right that is.) */
-static int check_youth(bwl_redis_store *store, const char *info, size_t size, bwl_fault *fault)
+static int check_youth(bwl_session *session, const char *info, size_t size, bwl_fault *fault)
 {
-    bwl_ms      lease_ms = store->client->settings.lease_ms;
-    uint32_t    drift    = store->client->settings.drift_ppm;
+    bwl_ms      lease_ms = session->host->settings.lease_ms;
+    uint32_t    drift    = session->host->settings.drift_ppm;
     size_t      length   = 0;
     const char *at       = field(info, size, "\nuptime_in_seconds:", &length);
     uint64_t    seconds;
 
-    if (store->trusts_young || at == NULL || !bwl_number_parse(&seconds, at, length, INT32_MAX) ||
+    if (session->config->trusts_young || at == NULL ||
+        !bwl_number_parse(&seconds, at, length, INT32_MAX) ||
         (bwl_ms)seconds * MS_PER_SECOND >= lease_ms + bwl_drift_named_ms(lease_ms, drift))
         return BWL_OK;
-    store->is_put_off = true;
+    session->handshake.is_put_off = true;
     return bwl_fail(fault, BWL_STATUS_UNREACHABLE,
                     "%s was started %llu s ago and may have forgotten locks: it is asked when it "
                     "has run for a lease of %lld ms (restart-wait=off: at once)",
-                    store->where, (unsigned long long)seconds, (long long)lease_ms);
+                    session->endpoint.text, (unsigned long long)seconds, (long long)lease_ms);
 }
 
-int bwl_redis_check_independence(bwl_redis_store *store, const char *info, size_t size,
-                                 bwl_fault *fault)
+int bwl_quorum_check_info(bwl_session *session, const char *info, size_t size, bwl_fault *fault)
 {
     int status = BWL_OK;
 
     if (is_field(info, size, "\nredis_mode:", "cluster") ||
         is_field(info, size, "\nserver_mode:", "cluster")) /* as Valkey calls it */
-        status = bwl_fail(fault, BWL_STATUS_REFUSED,
-                          "%s is a node of a cluster: redlock needs servers that are independent "
-                          "of each other (for a lock in a cluster: %s+cluster://)",
-                          store->where, store->tls != NULL ? "rediss" : "redis");
-    else if (store->is_replica)
+        status =
+            bwl_fail(fault, BWL_STATUS_REFUSED,
+                     "%s is a node of a cluster: redlock needs servers that are independent "
+                     "of each other (for a lock in a cluster: %s+cluster://)",
+                     session->endpoint.text, session->config->tls != NULL ? "rediss" : "redis");
+    else if (session->server.is_replica)
         status = bwl_fail(fault, BWL_STATUS_REFUSED,
                           "%s is a replica of another server: redlock needs servers that are "
                           "independent of each other; write one that is a primary",
-                          store->where);
+                          session->endpoint.text);
     if (status == BWL_OK)
-        status = check_process(store, info, size, fault);
+        status = check_process(session, info, size, fault);
     if (status == BWL_OK)
-        status = check_youth(store, info, size, fault);
+        status = check_youth(session, info, size, fault);
     return status;
 }

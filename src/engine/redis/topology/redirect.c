@@ -1,175 +1,228 @@
 /*
- * redirect.c -- of a cluster: a question that this node does not answer, and where it goes
- * then.  See cluster.h.
+ * redirect.c -- a request that this node does not serve, and where it goes then.  See cluster.h.
  */
 #include "engine/redis/topology/cluster.h"
-#include "engine/redis/topology/slots.h"
 
 #include <string.h>
 
-static bwl_redis_part *part_of(const bwl_engine_lock *lock)
+enum { PAUSE_MS = 50 }; /* before a deferred request is sent again */
+
+static bwl_cluster *cluster_of(const bwl_session *session)
 {
-    return lock->part;
+    return bwl_router_of(session)->cluster;
 }
 
-/* ---- being sent on --------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
-bool bwl_redis_is_sent_on(const bwl_redis_store *store, const bwl_redis_open_question *question,
-                          const char *bytes, size_t size)
+static bool may_hop(const bwl_session *session, bwl_request *request)
 {
-    bwl_redirect redirect;
+    bwl_ms             now   = session->host->latest;
+    bwl_request_route *route = &request->route;
 
-    return store->cluster != NULL && bytes != NULL &&
-           (bwl_cluster_read_redirect(&redirect, bytes, size) ||
-            (bwl_redis_may_wait(store, question) && bwl_redis_error_is(bytes, size, "TRYAGAIN")));
-}
-
-bool bwl_redis_is_wanted(const bwl_redis_open_question *q)
-{
-    return q->looker != NULL || q->verifies || q->tag == q->lock->latest_tag;
-}
-
-static bool may_hop(const bwl_redis_store *store, bwl_redis_open_question *q)
-{
-    bwl_ms now = store->client->latest;
-
-    if (q->hops_until == 0)
-        q->hops_until = bwl_later(now, store->client->settings.answer_ms);
-    if (q->hops == BWL_CLUSTER_HOPS_MAX || now >= q->hops_until || !bwl_redis_is_wanted(q) ||
-        store->client->closing)
+    if (route->until == 0)
+        route->until = bwl_later(now, session->host->settings.answer_ms);
+    if (route->hops == BWL_CLUSTER_HOPS_MAX || now >= route->until ||
+        !bwl_request_is_wanted(request) || session->host->closing)
         return false;
-    q->hops++;
+    route->hops++;
     return true;
 }
 
-/* In a cluster each question goes out alone, and one frame answers it: nothing of an answer is
- * known yet. */
-bool bwl_redis_put_anew(bwl_redis_store *store, const bwl_redis_open_question *question)
+/* In a cluster each request goes out alone, and one frame answers it: nothing of a reply has come
+ * yet. */
+static bool submit_anew(bwl_session *session, const bwl_request *request)
 {
-    bwl_redis_open_question q = *question;
+    bwl_request anew = *request;
 
-    assert(q.heard == 0);
-    assert(q.known == 0);
-    assert(q.together == 0);
-    q.written   = false;
-    q.prepares  = false;
-    q.read_late = false;
-    q.awaits_ok = false;
-    q.failed    = 0;
-    return bwl_redis_put(store, &q);
+    assert(anew.flight.prepares || anew.flight.frames == 0);
+    assert(anew.batch.size == 0 && anew.batch.known == 0);
+    anew.flight = (bwl_request_flight){ .written = false };
+    return bwl_session_submit(session, &anew);
 }
 
-static bool put_at(bwl_cluster *cluster, unsigned place, const bwl_redis_open_question *q)
+static bool submit_to(bwl_cluster *cluster, unsigned number, const bwl_request *request)
 {
-    bwl_redis_store *store = place != BWL_NOBODY ? bwl_redis_store_at(cluster, place) : NULL;
+    bwl_session *session = number != BWL_NOBODY ? bwl_cluster_session(cluster, number) : NULL;
 
-    return store != NULL && bwl_redis_put_anew(store, q);
+    return session != NULL && submit_anew(session, request);
 }
 
-/* It moves, and some of its keys are here and some are there. */
-static bool wait_till_moved(bwl_redis_store *store, const bwl_redis_open_question *q)
+/* ---- deferred -------------------------------------------------------------------------------- */
+
+/* A heartbeat is made up for by the next one, and no caller waits for its reply. */
+static bool may_defer(const bwl_request *request)
 {
-    if (bwl_redis_may_wait(store, q) && bwl_redis_put_aside(store, q))
+    return bwl_slots_uses(request) && request->word != REDIS_QUEUE_BEAT;
+}
+
+/* The slot moves, and some of its keys are on this node and some on the other. */
+static bool defer(bwl_session *session, bwl_request *request)
+{
+    bwl_ms now = session->host->latest;
+
+    if (request->route.until == 0)
+        request->route.until = bwl_later(now, session->host->settings.answer_ms);
+    request->flight.sent_at = now;
+    if (may_defer(request) && now < request->route.until && bwl_request_is_wanted(request) &&
+        !session->host->closing && bwl_request_keep(&cluster_of(session)->deferred, request))
         return true;
-    bwl_host_set_error(q->lock, "%s: the lock's slot is being moved to another node (TRYAGAIN)",
-                       store->where);
+    bwl_host_set_error(request->lock,
+                       "%s: the lock's slot is being moved to another node (TRYAGAIN)",
+                       session->endpoint.text);
     return false;
 }
 
-/* The caller waits no longer, and the last attempt to reach that node has failed: there is no time
- * to try once more whether it comes back. */
-static bool is_too_late(bwl_cluster *cluster, unsigned place, const bwl_engine_lock *lock)
+bwl_ms bwl_cluster_deadline(const bwl_cluster *cluster)
+{
+    bwl_ms until = BWL_NEVER;
+
+    for (size_t i = 0; i < cluster->deferred.count; i++)
+        until = bwl_sooner(until, bwl_later(cluster->deferred.items[i].flight.sent_at, PAUSE_MS));
+    return until;
+}
+
+static bool take_due(bwl_cluster *cluster, bwl_ms now, bwl_request *ret_request)
+{
+    bwl_request_list *list = &cluster->deferred;
+
+    for (size_t i = 0; i < list->count; i++) {
+        if (now < bwl_later(list->items[i].flight.sent_at, PAUSE_MS))
+            continue;
+        *ret_request = bwl_request_take(list, i);
+        return true;
+    }
+    return false;
+}
+
+/* The machine may want something else by now: then this must not be sent behind that. */
+void bwl_cluster_woken(bwl_cluster *cluster)
+{
+    bwl_request request;
+
+    while (take_due(cluster, bwl_host_now(cluster->router->host), &request)) {
+        bwl_session *session = bwl_cluster_route(cluster, bwl_route_of(request.lock)->slot);
+        if (bwl_request_is_wanted(&request) && session != NULL && submit_anew(session, &request))
+            bwl_host_unpin(request.lock); /* submitting has pinned it once more */
+        else
+            bwl_request_answer(session, &request, BWL_UNSENT);
+    }
+}
+
+/* ---- redirects ------------------------------------------------------------------------------- */
+
+/* The caller waits no longer, and the last attempt to reach that node failed: there is no time to
+ * try whether it is back. */
+static bool is_too_late(const bwl_session *there, const bwl_engine_lock *lock)
 {
     return bwl_hold_is_sought(&lock->hold) && lock->hold.give_up_at <= lock->host->latest &&
-           bwl_redis_is_suspect(bwl_redis_known_at(cluster, place));
+           there != NULL && bwl_session_is_suspect(there);
 }
 
-static void say_where(bwl_redis_store *store, bwl_engine_lock *lock, unsigned place,
-                      const bwl_primary *there)
+static void name_redirect(const bwl_session *session, bwl_engine_lock *lock,
+                          const bwl_session *there, const bwl_primary *at)
 {
-    const bwl_redis_store *other = bwl_redis_known_at(store->cluster, place);
-
-    if (bwl_redis_is_suspect(other))
+    if (there != NULL && bwl_session_is_suspect(there))
         bwl_host_set_error(lock,
-                           "%s sends to %.60s:%u (cluster-announce-ip, cluster-announce-hostname), "
-                           "which cannot be reached from here: %.120s",
-                           store->where, there->host, (unsigned)there->port, other->broke.text);
+                           "%s sends to %.60s:%u (cluster-announce-ip, "
+                           "cluster-announce-hostname), which cannot be reached from here: %.120s",
+                           session->endpoint.text, at->host, (unsigned)at->port,
+                           there->attempt.broke.text);
     else
         bwl_host_set_error(lock, "%s sends to %.60s:%u, and that one on: they are at odds",
-                           store->where, there->host, (unsigned)there->port);
+                           session->endpoint.text, at->host, (unsigned)at->port);
 }
 
-static bool follow(bwl_redis_store *store, const bwl_redis_open_question *question,
-                   const char *bytes, size_t size)
+/* The slot has moved: the lock is there from now on. */
+static void move_home(bwl_cluster *cluster, unsigned number, bwl_request *request)
 {
-    bwl_cluster            *cluster = store->cluster;
-    bwl_redis_open_question q       = *question;
-    bwl_redirect            redirect;
+    bwl_route_of(request->lock)->home = bwl_cluster_session(cluster, number);
+    if (request->kind->revalidates) /* the last renewal may be what the new node lacks */
+        request->lease_ms = request->lock->hold.claim.lease_ms;
+}
+
+/* False: it ends here. */
+static bool follow(bwl_session *session, bwl_request *request, const char *bytes, size_t size)
+{
+    bwl_cluster *cluster = cluster_of(session);
+    bwl_redirect redirect;
 
     if (!bwl_cluster_read_redirect(&redirect, bytes, size) ||
-        (redirect.kind == BWL_REDIRECT_ASK && bwl_queue_is(q.word) && q.word != REDIS_QUEUE_EXTEND))
-        return wait_till_moved(store, &q);
-    unsigned place = bwl_redis_place_said(store, &redirect.to);
-    if (redirect.kind == BWL_REDIRECT_MOVED)
-        bwl_redis_slot_forget(store, redirect.slot);
-    if (redirect.kind == BWL_REDIRECT_MOVED && place != BWL_NOBODY)
-        cluster->owners[redirect.slot] = (uint16_t)place;
-    if (place == BWL_NOBODY || is_too_late(cluster, place, q.lock) || !may_hop(store, &q)) {
-        say_where(store, q.lock, place, &redirect.to);
+        (redirect.kind == BWL_REDIRECT_ASK && bwl_queue_is(request->word) &&
+         request->word != REDIS_QUEUE_EXTEND))
+        return defer(session, request);
+    bool               moved  = redirect.kind == BWL_REDIRECT_MOVED;
+    unsigned           number = bwl_cluster_number_of(session, &redirect.to);
+    const bwl_session *there  = bwl_cluster_known(cluster, number);
+    if (moved)
+        bwl_slots_forget(session, redirect.slot);
+    if (moved && number != BWL_NOBODY)
+        cluster->owners[redirect.slot] = (uint16_t)number;
+    if (number == BWL_NOBODY || is_too_late(there, request->lock) || !may_hop(session, request)) {
+        name_redirect(session, request->lock, there, &redirect.to);
         return false;
     }
-    q.goes_asking = redirect.kind == BWL_REDIRECT_ASK;
-    if (redirect.kind == BWL_REDIRECT_MOVED) {
-        part_of(q.lock)->home = bwl_redis_store_at(cluster, place);
-        if (q.verifies) /* the last renewal may be what the other one lacks */
-            q.lease_ms = q.lock->hold.claim.lease_ms;
-    }
-    return put_at(cluster, place, &q);
+    request->route.asking = !moved;
+    if (moved)
+        move_home(cluster, number, request);
+    return submit_to(cluster, number, request);
 }
 
-void bwl_redis_sent_on(bwl_redis_store *store, const char *bytes, size_t size)
+static bool is_redirect(const bwl_request *request, const char *bytes, size_t size)
 {
-    bwl_redis_open_question q = bwl_redis_take_first(store);
+    bwl_redirect redirect;
 
-    store->has_answered = true;
-    store->failures     = 0;
-    if (follow(store, &q, bytes, size))
-        bwl_host_unpin(q.lock); /* putting has pinned it once more */
+    return bytes != NULL && (bwl_cluster_read_redirect(&redirect, bytes, size) ||
+                             (may_defer(request) && bwl_redis_error_is(bytes, size, "TRYAGAIN")));
+}
+
+bool bwl_cluster_redirect(bwl_session *session, const char *bytes, size_t size)
+{
+    if (!is_redirect(bwl_pipeline_at(&session->pipeline, 0), bytes, size))
+        return false;
+    bwl_request request        = bwl_pipeline_pop(&session->pipeline);
+    session->link.has_answered = true;
+    session->attempt.failures  = 0;
+    if (follow(session, &request, bytes, size))
+        bwl_host_unpin(request.lock); /* submitting has pinned it once more */
     else
-        bwl_redis_settle(&q, &(bwl_event){ .kind = BWL_REPLY, .answer = BWL_LATER });
+        bwl_request_answer(session, &request, BWL_LATER);
+    return true;
 }
 
-bool bwl_redis_ask_another(bwl_redis_store *store, const bwl_redis_open_question *question)
+/* Is it the error of a script that found a key gone while it ran?  What it did is not known. */
+static bool has_lost_slot(const char *bytes, size_t size)
 {
-    bwl_redis_open_question q = *question;
+    static const char words[] = "non local key";
 
-    if (store->cluster == NULL || !may_hop(store, &q))
+    return bytes != NULL && bwl_redis_is_error(bytes, size) &&
+           memmem(bytes, size, words, sizeof words - 1) != NULL;
+}
+
+bool bwl_cluster_on_reply(bwl_session *session, const char *bytes, size_t size)
+{
+    if (bwl_cluster_redirect(session, bytes, size))
+        return true;
+    if (!has_lost_slot(bytes, size))
         return false;
-    q.goes_asking  = false;
-    unsigned place = bwl_redis_adviser(store->cluster, store->place);
-    return place != BWL_NOBODY && put_at(store->cluster, place, &q);
+    /* As if there were no reply: only a heartbeat may simply be sent again. */
+    bwl_request request = bwl_pipeline_pop(&session->pipeline);
+    bwl_host_set_error(request.lock, "%s: the lock's slot has moved to another node",
+                       session->endpoint.text);
+    if (request.word == REDIS_QUEUE_BEAT)
+        bwl_request_answer(session, &request, BWL_LATER);
+    else
+        bwl_request_complete(session, &request, &(bwl_event){ .kind = BWL_DOWN });
+    return true;
 }
 
-void bwl_redis_seek_held(bwl_redis_store *store)
+bool bwl_cluster_on_unsent(bwl_session *session, const bwl_request *request)
 {
-    bwl_engine_lock *next;
+    bwl_cluster *cluster = cluster_of(session);
+    bwl_request  copy    = *request;
 
-    if (store->cluster == NULL || !bwl_redis_is_suspect(store))
-        return;
-    for (bwl_engine_lock *lock = bwl_redis_first_lock(store); lock != NULL; lock = next) {
-        bwl_redis_open_question question = { .lock     = lock,
-                                             .verifies = true,
-                                             .word     = bwl_redis_extension(store),
-                                             .lease_ms = lock->hold.claim.lease_ms };
-        bwl_host_pin(lock);
-        if (bwl_redis_is_home(store, lock) && lock->hold.state == BWL_HOLD_HELD &&
-            !part_of(lock)->is_sought) {
-            memcpy(question.token, lock->hold.claim.token, sizeof question.token);
-            part_of(lock)->is_sought = true; /* which may be over when this has been asked */
-            if (!bwl_redis_ask_another(store, &question))
-                part_of(lock)->is_sought = false; /* at the next attempt */
-        }
-        next = bwl_redis_next_lock(lock);
-        bwl_host_unpin(lock);
-    }
+    if (!may_hop(session, &copy))
+        return false;
+    copy.route.asking = false;
+    unsigned number   = bwl_cluster_adviser(cluster, session->number);
+    return number != BWL_NOBODY && submit_to(cluster, number, &copy);
 }

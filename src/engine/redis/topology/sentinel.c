@@ -55,7 +55,8 @@ struct bwl_sentinel {
     const bwl_tls_context *tls;
     bwl_resolver           resolver;
     bwl_sentinel_heard    *heard;
-    void (*stirred)(bwl_host *client);
+    void (*stirred)(void *arg);
+    void *arg;
 };
 
 static void try_current(bwl_sentinel *s);
@@ -100,7 +101,7 @@ static void round_failed(bwl_sentinel *s, const bwl_fault *last)
     s->seeks = false;
     enter(s, RESTING, bwl_later(now_of(s), REST_MS));
     if (seeks)
-        s->heard(s->client, NULL, &fault);
+        s->heard(s->arg, NULL, &fault);
 }
 
 static void leave(bwl_sentinel *s)
@@ -213,7 +214,7 @@ static void tell(bwl_sentinel *s, const bwl_primary *primary)
     s->seeks = false;
     s->told  = *primary;
     if (seeks || moved)
-        s->heard(s->client, &s->told, NULL);
+        s->heard(s->arg, &s->told, NULL);
 }
 
 /* A frame that is no push: the answer to HELLO, or to the question. */
@@ -295,7 +296,7 @@ static void ready(bwl_source *source, uint32_t events)
     }
     if (status < 0 && s->ended == ended)
         broke(s, &fault);
-    s->stirred(s->client);
+    s->stirred(s->arg);
 }
 
 /* ---- from outside ---------------------------------------------------------------------------- */
@@ -398,6 +399,7 @@ int bwl_sentinel_new(bwl_sentinel **ret_sentinel, bwl_host *client, const bwl_se
         s->resolver               = plan->resolver;
         s->heard                  = plan->heard;
         s->stirred                = plan->stirred;
+        s->arg                    = plan->arg;
         s->hosts_count            = plan->hosts_count;
         for (unsigned i = 0; i < plan->hosts_count; i++) {
             uint16_t port    = plan->hosts[i].port;
@@ -414,7 +416,8 @@ int bwl_sentinel_new(bwl_sentinel **ret_sentinel, bwl_host *client, const bwl_se
     return BWL_OK;
 }
 
-int bwl_sentinel_copy(bwl_sentinel **ret_sentinel, bwl_host *client, const bwl_sentinel *of)
+int bwl_sentinel_copy(bwl_sentinel **ret_sentinel, bwl_host *client, const bwl_sentinel *of,
+                      void *arg)
 {
     bwl_url_host      hosts[BWL_URL_HOSTS_MAX];
     bwl_sentinel_plan plan = { .hosts       = hosts,
@@ -425,7 +428,8 @@ int bwl_sentinel_copy(bwl_sentinel **ret_sentinel, bwl_host *client, const bwl_s
                                .tls         = of->tls,
                                .resolver    = of->resolver,
                                .heard       = of->heard,
-                               .stirred     = of->stirred };
+                               .stirred     = of->stirred,
+                               .arg         = arg };
 
     for (unsigned i = 0; i < of->hosts_count; i++)
         hosts[i] = (bwl_url_host){ .name = of->hosts[i].name, .port = of->hosts[i].port };

@@ -38,8 +38,7 @@ enum { BWL_SENTINEL_PORT = 26379 };
 
 /* `primary`, with a fault of NULL: the answer to a seek, or it has moved.  NULL: the seek has
  * failed, REFUSED or UNREACHABLE. */
-typedef void bwl_sentinel_heard(bwl_host *client, const bwl_primary *primary,
-                                const bwl_fault *fault);
+typedef void bwl_sentinel_heard(void *arg, const bwl_primary *primary, const bwl_fault *fault);
 
 /* What it is made of.  All of it is copied, but for the context, which is borrowed. */
 typedef struct bwl_sentinel_plan {
@@ -51,7 +50,8 @@ typedef struct bwl_sentinel_plan {
     const bwl_tls_context *tls;      /* NULL: clear text                                       */
     bwl_resolver           resolver;
     bwl_sentinel_heard    *heard;
-    void (*stirred)(bwl_host *client); /* bwl_sentinel_waits_until may have changed             */
+    void (*stirred)(void *arg); /* bwl_sentinel_waits_until may have changed */
+    void *arg;                  /* of both */
 } bwl_sentinel_plan;
 
 typedef struct bwl_sentinel bwl_sentinel;
@@ -59,7 +59,8 @@ typedef struct bwl_sentinel bwl_sentinel;
 /* NOMEM.  Free it with bwl_sentinel_free. */
 int  bwl_sentinel_new(bwl_sentinel **ret_sentinel, bwl_host *client, const bwl_sentinel_plan *plan,
                       bwl_fault *fault);
-int  bwl_sentinel_copy(bwl_sentinel **ret_sentinel, bwl_host *client, const bwl_sentinel *of);
+int  bwl_sentinel_copy(bwl_sentinel **ret_sentinel, bwl_host *client, const bwl_sentinel *of,
+                       void *arg);
 void bwl_sentinel_free(bwl_sentinel *sentinel); /* also NULL */
 
 /* Asks.  heard will be called, or was; within answer_ms of the client's settings. */

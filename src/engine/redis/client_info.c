@@ -1,0 +1,186 @@
+/*
+ * client_info.c -- of a protocol that uses pushes: what others are shown of this client.
+ *
+ * A value names the client's session id, and a hash at the server says which process that is.  It
+ * expires by itself; it is written when we connect, and, if that was a while ago, together with the
+ * next command.  It is deleted when the client is closed.
+ */
+#include "engine/redis/redis.h"
+#include "engine/redis/topology/cluster.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum {
+    AGAIN_AFTER_MS = 20000,
+    KEPT_MS        = 60000, /* beside the lease: a lock may be held so long without a question   */
+    USERS_SIZE     = 2048,
+    LAST_ROOM      = 128,
+};
+
+/* Without control characters: others wrote the text, and it may end on a terminal. */
+static void copy(char ret_text[BWL_HOLDER_TEXT_MAX], const char *text)
+{
+    size_t size = strnlen(text, BWL_HOLDER_TEXT_MAX - 1); /* cutting is meant */
+
+    for (size_t i = 0; i < size; i++)
+        ret_text[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
+    ret_text[size] = '\0';
+}
+
+static void here(char ret_host[BWL_HOLDER_TEXT_MAX])
+{
+    struct utsname system;
+
+    copy(ret_host, uname(&system) == 0 ? system.nodename : "");
+}
+
+/* What the kernel calls this program; "" if it does not say. */
+static void name_ourselves(char ret_program[BWL_HOLDER_TEXT_MAX])
+{
+    int     fd  = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, ret_program, BWL_HOLDER_TEXT_MAX - 1) : 0;
+
+    ret_program[got > 0 ? got : 0]          = '\0';
+    ret_program[strcspn(ret_program, "\n")] = '\0';
+    if (fd >= 0)
+        (void)close(fd); /* was only read */
+}
+
+/* The number of a user has a name on its own machine only. */
+static void name_user(const bwl_redis_look *look, char ret_text[BWL_HOLDER_TEXT_MAX])
+{
+    char           text[USERS_SIZE];
+    char           host[BWL_HOLDER_TEXT_MAX];
+    struct passwd  user;
+    struct passwd *found = NULL;
+
+    here(host);
+    if (strcmp(host, look->host) == 0)
+        (void)getpwuid_r((uid_t)look->uid, &user, text, sizeof text, &found);
+    if (found != NULL)
+        copy(ret_text, user.pw_name);
+    else
+        (void)snprintf(ret_text, BWL_HOLDER_TEXT_MAX, "%lld", (long long)look->uid);
+}
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+void bwl_redis_write_client_info(bwl_session *session, bwl_resp_writer *writer, const char *tag)
+{
+    bwl_queue_card card = { .pid     = getpid(),
+                            .uid     = geteuid(),
+                            .kept_ms = session->host->settings.lease_ms + KEPT_MS,
+                            .session = session->push.id };
+
+    here(card.host);
+    if (session->host->program[0] != '\0')
+        copy(card.program, session->host->program);
+    else
+        name_ourselves(card.program);
+    (void)snprintf(card.tag, sizeof card.tag, "%s", tag);
+    if (tag[0] == '\0') /* else it is one of many slots */
+        session->push.info_sent_at = bwl_host_now(session->host);
+    bwl_queue_write_floor(writer, &card);
+}
+
+bool bwl_redis_name_client(bwl_session *session)
+{
+    bwl_redis *redis = bwl_redis_of(session->host);
+
+    if (redis->id[0] == '\0' && !bwl_redis_draw(session, redis->id, BWL_QUEUE_SESSION_SIZE))
+        return false;
+    memcpy(session->push.id, redis->id, sizeof session->push.id);
+    if (session->node != NULL)
+        bwl_slots_begin(session);
+    return true;
+}
+
+/* ---- again ----------------------------------------------------------------------------------- */
+
+static bool write_info(bwl_session *session, bwl_request *request)
+{
+    bwl_resp_writer writer;
+
+    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_GREETING_ROOM, &writer))
+        return false;
+    bwl_redis_write_client_info(session, &writer, "");
+    request->flight.offset = session->link.conn.stream.written;
+    bwl_resp_stream_commit(&session->link.conn, &writer);
+    return true;
+}
+
+/* Whatever the reply is: no lock depends on it. */
+static bwl_redis_verdict read_info(bwl_session *session, bwl_request *request, const char *bytes,
+                                   size_t size, bwl_request_reply *ret_reply)
+{
+    (void)session;
+    (void)request;
+    (void)bytes;
+    (void)size;
+    ret_reply->event.answer = BWL_YES;
+    return BWL_REDIS_ANSWER;
+}
+
+static void complete_info(bwl_session *session, const bwl_request *request, const bwl_event *result)
+{
+    (void)session;
+    (void)request;
+    (void)result;
+}
+
+static const bwl_request_kind client_info = { .write    = write_info,
+                                              .read     = read_info,
+                                              .complete = complete_info };
+
+/* Without memory for it, the info expires. */
+void bwl_redis_refresh_client_info(bwl_session *session, bwl_engine_lock *lock)
+{
+    if (!bwl_session_uses_push(session) || session->phase != BWL_SESSION_READY ||
+        session->host->closing ||
+        session->host->latest < bwl_later(session->push.info_sent_at, AGAIN_AFTER_MS))
+        return;
+    if (session->node != NULL)
+        bwl_slots_expire(session);
+    else
+        (void)bwl_session_append(session, &(bwl_request){ .kind = &client_info, .lock = lock });
+}
+
+void bwl_redis_write_goodbye(bwl_session *session)
+{
+    bwl_resp_writer writer;
+
+    if (session->node != NULL)
+        bwl_slots_leave(session);
+    if (session->config->topology == BWL_TOPOLOGY_CLUSTER || session->push.info_sent_at == 0 ||
+        !bwl_resp_stream_reserve(&session->link.conn, LAST_ROOM, &writer))
+        return; /* the info expires */
+    bwl_queue_write_leave(&writer, "", session->push.id);
+    bwl_resp_stream_commit(&session->link.conn, &writer);
+}
+
+void bwl_redis_name_user(char ret_who[2 * BWL_HOLDER_TEXT_MAX])
+{
+    bwl_redis_look self = { .uid = geteuid() };
+    char           user[BWL_HOLDER_TEXT_MAX];
+
+    here(self.host);
+    name_user(&self, user);
+    (void)snprintf(ret_who, 2 * BWL_HOLDER_TEXT_MAX, "%s@%s", user, self.host);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+void bwl_redis_fill_in_client(bwl_holder *ret_holder, const bwl_redis_look *look)
+{
+    if (look->pid == 0)
+        return; /* the info has expired, or was never written */
+    ret_holder->pid = look->pid;
+    name_user(look, ret_holder->user);
+    copy(ret_holder->host, look->host);
+    copy(ret_holder->program, look->program);
+}

@@ -1,0 +1,287 @@
+/*
+ * command.c -- the commands of a lock's machine, and of its revalidation, as requests.
+ *
+ * A release of a lock that waited in the queue is likely to wake another waiter, which should hear
+ * of it first.  A server writes its replies last in, first out, by which client had something to be
+ * told first: so a command without effect (EXISTS) leads such a release, where no other command
+ * goes before it.  Where a server does it otherwise, that is one command more.
+ */
+#include "core/stamps.h"
+#include "engine/redis/redis.h"
+#include "engine/redis/topology/cluster.h"
+#include "protocol/protocol.h"
+
+#include <string.h>
+
+enum { LEAD_ROOM = 64 }; /* for EXISTS without its key */
+
+size_t bwl_redis_key(char ret_key[BWL_KEY_MAX], const bwl_redis_config *config,
+                     const bwl_engine_lock *lock)
+{
+    return bwl_key_write(ret_key, config->key_template, lock->name, lock->name_size);
+}
+
+bwl_redis_word bwl_redis_extension(const bwl_session *session)
+{
+    if (bwl_session_uses_push(session))
+        return REDIS_QUEUE_EXTEND;
+    return bwl_protocol_words(session->host->settings.protocol)->extend;
+}
+
+bwl_request bwl_redis_command_of(bwl_engine_lock *lock, const bwl_ask *ask)
+{
+    const bwl_claim *claim   = &lock->hold.claim;
+    bwl_request      request = {
+             .kind       = &bwl_redis_command,
+             .lock       = lock,
+             .tag        = ask->tag,
+             .node       = ask->node,
+             .word       = (bwl_redis_word)ask->word,
+             .stamp      = ask->stamp,
+             .lease_ms   = ask->word == REDIS_REPLICATED ? ask->claim_ms : claim->lease_ms,
+             .generation = bwl_redis_lock_of(lock)->waiting.generation,
+    };
+
+    if (ask->is_former)
+        memcpy(request.token, claim->former, sizeof claim->former);
+    else
+        memcpy(request.token, claim->token, sizeof request.token);
+    return request;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+typedef struct signal_names {
+    char first[BWL_SIGNAL_MAX];
+    char second[BWL_SIGNAL_MAX];
+} signal_names;
+
+static bwl_signal signal_of(const bwl_redis_config *config, const bwl_request *request,
+                            signal_names *ret_names)
+{
+    const bwl_profile     *profile = config->profile;
+    const bwl_engine_lock *lock    = request->lock;
+
+    if (profile == NULL || profile->signal == BWL_SIGNAL_NONE ||
+        request->word != REDIS_DELETE_IF_MINE)
+        return (bwl_signal){ .kind = BWL_SIGNAL_NONE };
+    return (bwl_signal){
+        .kind        = profile->signal,
+        .name        = ret_names->first,
+        .size        = bwl_profile_signal_write(ret_names->first, profile, config->key_template,
+                                                lock->name, lock->name_size),
+        .second      = ret_names->second,
+        .second_size = bwl_profile_second_signal_write(
+            ret_names->second, profile, config->key_template, lock->name, lock->name_size),
+    };
+}
+
+/* By its text: the server may not know the script's SHA-1, or no reply would say so. */
+static bool sends_text(bwl_session *session, const bwl_request *request)
+{
+    bwl_script_cache *scripts = &session->scripts;
+    uint64_t          bit     = UINT64_C(1) << request->word;
+    bool              is_last = session->host->closing && (scripts->sent_at_end & bit) == 0;
+    bool              is_new  = (scripts->unknown & bit) != 0;
+
+    scripts->sent_at_end |= is_last ? bit : 0;
+    scripts->unknown &= ~bit;
+    return request->use_eval || is_last || is_new;
+}
+
+bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
+                             bwl_redis_question *question)
+{
+    char            key[BWL_KEY_MAX];
+    signal_names    names;
+    bwl_resp_writer writer;
+
+    question->word          = request->word;
+    question->key           = key;
+    question->key_size      = bwl_redis_key(key, session->config, request->lock);
+    question->is_of_cluster = session->config->topology == BWL_TOPOLOGY_CLUSTER;
+    question->lease_ms      = request->lease_ms;
+    question->stamp         = request->stamp;
+    question->rules         = request->lock->hold.claim.rules;
+    question->signal        = signal_of(session->config, request, &names);
+    if (!bwl_resp_stream_reserve(&session->link.conn,
+                                 bwl_redis_room(request->word, question->key_size) +
+                                     question->signal.size + question->signal.second_size,
+                                 &writer))
+        return false;
+    question->by_text = sends_text(session, request);
+    bwl_redis_write(&writer, question);
+    request->flight.offset = session->link.conn.stream.written;
+    bwl_resp_stream_commit(&session->link.conn, &writer);
+    return true;
+}
+
+/* Without the command behind it, it does nothing. */
+static bool write_asking(bwl_session *session)
+{
+    bwl_resp_writer writer;
+
+    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_CLUSTER_WORD_ROOM, &writer))
+        return false;
+    bwl_cluster_write_asking(&writer);
+    bwl_resp_stream_commit(&session->link.conn, &writer);
+    return true;
+}
+
+static bool wants_lead(const bwl_session *session, const bwl_request *request)
+{
+    return request->word == REDIS_QUEUE_RELEASE &&
+           bwl_redis_lock_of(request->lock)->waiting.has_waited &&
+           session->link.conn.stream.out_size == 0 && !session->host->closing;
+}
+
+static bool write_lead(bwl_session *session, const bwl_request *request)
+{
+    char            key[BWL_KEY_MAX];
+    bwl_resp_writer writer;
+    size_t          size = bwl_redis_key(key, session->config, request->lock);
+
+    if (!bwl_resp_stream_reserve(&session->link.conn, LEAD_ROOM + size, &writer))
+        return false;
+    bwl_resp_write_array(&writer, 2);
+    bwl_resp_write_text(&writer, "EXISTS");
+    bwl_resp_write_bulk(&writer, key, size);
+    bwl_resp_stream_commit(&session->link.conn, &writer);
+    return true;
+}
+
+/* At most one command goes before it: its reply is skipped.  (An error of ASKING is one of the
+ * command as well.) */
+static bool write_ahead(bwl_session *session, bwl_request *request)
+{
+    bool wrote;
+
+    if (request->route.asking)
+        wrote = write_asking(session);
+    else if (wants_lead(session, request))
+        wrote = write_lead(session, request);
+    else if (bwl_redis_wants_tracking(session, request))
+        wrote = bwl_redis_write_tracking(session);
+    else
+        return true;
+    request->flight.replies_to_skip = wrote ? 1 : 0;
+    return wrote;
+}
+
+static bool write_command(bwl_session *session, bwl_request *request)
+{
+    bwl_queue_self     self;
+    bwl_redis_question question = { .token  = request->token,
+                                    .former = request->lock->hold.claim.former,
+                                    .self   = &self };
+
+    if (!write_ahead(session, request))
+        return false;
+    if (bwl_queue_is(request->word))
+        self = bwl_redis_self(session, request);
+    return bwl_redis_write_command(session, request, &question);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static unsigned frames_of(const bwl_request *request)
+{
+    return bwl_redis_frames(request->word);
+}
+
+static bool is_value(const bwl_request *request)
+{
+    return bwl_redis_shows_value(request->word) &&
+           request->flight.frames + 1u == bwl_redis_frames(request->word);
+}
+
+/* A value that no frame can hold is foreign. */
+bwl_redis_verdict bwl_redis_read_command(bwl_session *session, bwl_request *request,
+                                         const char *bytes, size_t size,
+                                         bwl_request_reply *ret_reply)
+{
+    bwl_redis_question question = { .word  = request->word,
+                                    .token = request->token,
+                                    .stamp = request->stamp,
+                                    .rules = request->lock->hold.claim.rules };
+    bwl_redis_reply    reply    = { .answer = BWL_ALIEN };
+    bwl_redis_verdict  verdict  = BWL_REDIS_ANSWER;
+    bwl_event         *ev       = &ret_reply->event;
+
+    (void)session;
+    if (bytes != NULL)
+        verdict = bwl_redis_read(&question, request->flight.frames, bytes, size, &reply);
+    ev->answer       = reply.answer;
+    ev->number       = reply.number;
+    ev->print        = reply.print;
+    ev->is_mine      = reply.is_mine;
+    ret_reply->place = reply.place;
+    if (reply.place.how != 0)
+        ev->place = &ret_reply->place;
+    return verdict;
+}
+
+/* ---- completion ------------------------------------------------------------------------------ */
+
+static void learn(bwl_session *session, const bwl_request *request, const bwl_event *result)
+{
+    if (result->kind != BWL_REPLY)
+        return;
+    if (result->answer == BWL_YES ||
+        (result->place != NULL && result->place->how == BWL_HOW_QUEUED))
+        bwl_redis_is_at(session, request->lock);
+    if (result->place != NULL)
+        bwl_redis_queued(session, request, result->place);
+}
+
+/* A hold that the server does not have any more may have been ended by force. */
+static void complete_command(bwl_session *session, const bwl_request *request,
+                             const bwl_event *result)
+{
+    bwl_engine_lock *lock = request->lock;
+    bool      was_held    = request->word == REDIS_QUEUE_EXTEND && bwl_hold_is_held(&lock->hold);
+    bwl_event ev          = *result;
+    char      token[BWL_TOKEN_MAX + 1];
+
+    learn(session, request, result);
+    ev.tag  = request->tag;
+    ev.node = request->node;
+    memcpy(token, lock->hold.claim.token, sizeof token);
+    bwl_host_event(lock, ev);
+    if (was_held && ev.kind == BWL_REPLY && ev.answer == BWL_NO && !bwl_hold_is_held(&lock->hold))
+        bwl_redis_ask_breaker(lock, request->node, token);
+}
+
+static void complete_revalidation(bwl_session *session, const bwl_request *request,
+                                  const bwl_event *result)
+{
+    learn(session, request, result);
+    bwl_redis_revalidated(session, request, result);
+}
+
+static bool *is_alone(const bwl_request *request)
+{
+    return &bwl_redis_lock_of(request->lock)->is_alone;
+}
+
+const bwl_request_kind bwl_redis_command = {
+    .is_machines    = true,
+    .reports_errors = true,
+    .reports_text   = true,
+    .frames         = frames_of,
+    .is_value       = is_value,
+    .write          = write_command,
+    .read           = bwl_redis_read_command,
+    .complete       = complete_command,
+    .is_alone       = is_alone,
+};
+
+const bwl_request_kind bwl_redis_revalidate = {
+    .revalidates = true,
+    .frames      = frames_of,
+    .is_value    = is_value,
+    .write       = write_command,
+    .read        = bwl_redis_read_command,
+    .complete    = complete_revalidation,
+    .is_alone    = is_alone,
+};

@@ -1,0 +1,345 @@
+/*
+ * holder_query.c -- who holds a lock, as the servers show it; of several servers, as a majority
+ * does.
+ */
+#include "base/clock.h"
+#include "base/fault.h"
+#include "engine/redis/redis.h"
+#include "engine/redis/topology/cluster.h"
+#include "engine/redis/wire/hash_lock.h"
+#include "engine/redis/wire/stamp.h"
+#include "engine/redis/wire/zset_lock.h"
+#include "core/stamps.h"
+#include "protocol/protocol.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NS_IN_MS = 1000000 };
+
+/* ---- what one server shows ------------------------------------------------------------------- */
+
+/* Does it look like a token of ours?  Others may have chosen the same form. */
+static bool looks_like_ours(const char *value)
+{
+    size_t size = strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
+
+    return size == 22 && value[size] == '\0';
+}
+
+/* Could this protocol, or the program whose profile is used, have written it? */
+static bool looks_right(const bwl_engine_lock *lock, const bwl_redis_look *look, int64_t *ret_stamp)
+{
+    const bwl_rules   *rules   = lock->hold.claim.rules;
+    const bwl_profile *profile = bwl_redis_of(lock->host)->router.config->profile;
+
+    if (lock->hold.protocol->listens)
+        return bwl_queue_is_value(look->value);
+    if (profile != NULL)
+        return bwl_profile_reads(profile, rules, look->value, look->value_size, ret_stamp);
+    if (rules == NULL)
+        return looks_like_ours(look->value) && look->value_size == strlen(look->value);
+    return bwl_value_read_plausible(ret_stamp, rules, look->value, look->value_size);
+}
+
+/* A timestamp says when the lock ends, whatever becomes of the key. */
+static void fill_in_stamp(bwl_holder *ret_holder, const bwl_rules *rules, int64_t stamp)
+{
+    bool    is_fine = rules->unit_ns < NS_IN_MS;
+    int64_t ends_ms =
+        is_fine ? stamp / (NS_IN_MS / rules->unit_ns) : stamp * (rules->unit_ns / NS_IN_MS);
+    int64_t now_ms  = bwl_clock_wall_ns() / NS_IN_MS;
+    bool    is_over = ends_ms <= now_ms;
+    bwl_ms  left_ms = ret_holder->left_ms;
+
+    if (left_ms == BWL_NEVER)
+        ret_holder->left_ms = is_over ? 0 : ends_ms - now_ms;
+    if (is_over && left_ms == BWL_NEVER)
+        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
+                       "its time is over: who asks next may take it");
+    else if (is_over)
+        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
+                       "its time is over, but the key expires in %llds",
+                       (long long)((left_ms + 999) / 1000));
+}
+
+/* A value in the form of the protocol whose timestamp is not plausible: a small number, or a time in
+ * another unit.  True: the note says so. */
+static bool note_implausible(bwl_holder *ret_holder, const bwl_redis_look *look,
+                             const bwl_rules *rules)
+{
+    int64_t stamp;
+
+    if (rules == NULL || rules->unit_ns == 0 ||
+        !bwl_value_read(&stamp, rules, look->value, look->value_size) ||
+        bwl_stamp_is_plausible(rules, stamp))
+        return false;
+    bool    is_text = rules->value != BWL_VALUE_LITTLE_ENDIAN;
+    int64_t one_ns  = rules->whole_ns != 0 ? rules->whole_ns : rules->unit_ns;
+    (void)snprintf(ret_holder->note, sizeof ret_holder->note, "%.24s is not a plausible time in %s",
+                   is_text ? look->value : "the value",
+                   one_ns >= INT64_C(1000) * NS_IN_MS ? "s"
+                   : one_ns >= NS_IN_MS               ? "ms"
+                   : one_ns >= 1000                   ? "us"
+                                                      : "ns");
+    return true;
+}
+
+/* The value of another protocol, or of another version of ours. */
+static void note_form(bwl_holder *ret_holder, const bwl_redis_look *look, const bwl_rules *rules)
+{
+    unsigned version = bwl_queue_version(look->value);
+
+    if (version == BWL_QUEUE_VERSION)
+        (void)snprintf(ret_holder->note, sizeof ret_holder->note, "taken by protocol queue");
+    else if (version != 0)
+        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
+                       "taken by another version of bowline (b%u)", version);
+    else
+        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
+                       "the value is not in the form of %s",
+                       rules == NULL ? "bowline" : "the protocol");
+}
+
+/* The key has another type than those of this protocol. */
+static void note_kind(bwl_holder *ret_holder, const bwl_redis_look *look,
+                      const bwl_protocol *protocol)
+{
+    char *note = ret_holder->note;
+    enum { SIZE = sizeof ret_holder->note };
+
+    if (strcmp(look->kind, "hash") == 0)
+        (void)snprintf(note, SIZE, "the key is a hash, as locks of Redisson are: profile=redisson");
+    else if (strcmp(look->kind, "zset") == 0)
+        (void)snprintf(note, SIZE, "a sorted set, as locks of Symfony are: profile=symfony");
+    else if (strcmp(look->kind, "string") == 0 && protocol == &bwl_symfony)
+        (void)snprintf(note, SIZE, "the key is a string, as locks of Symfony before 5.2 are");
+    else if (strcmp(look->kind, "string") == 0)
+        (void)snprintf(note, SIZE, "the key is a string, and a lock of Redisson is a hash");
+    else
+        (void)snprintf(note, SIZE, "the key is a %s, which no lock is", look->kind);
+}
+
+static void fill_in(bwl_holder *ret_holder, const bwl_redis_look *look, const bwl_engine_lock *lock)
+{
+    const bwl_hold  *hold      = &lock->hold;
+    const bwl_rules *rules     = hold->claim.rules;
+    bool             is_string = strcmp(look->kind, "string") == 0;
+    bool             is_kind   = strcmp(look->kind, bwl_protocol_words(hold->protocol)->kind) == 0;
+    int64_t          stamp     = 0;
+
+    *ret_holder = (bwl_holder){ .held = look->left_ms != -2 };
+    if (!ret_holder->held)
+        return;
+    ret_holder->left_ms = look->left_ms == -1 ? BWL_NEVER : look->left_ms;
+    ret_holder->foreign = !is_kind || !looks_right(lock, look, &stamp);
+    if (!ret_holder->foreign)
+        ret_holder->id = bwl_redis_id_of_hold(hold, look);
+    if (hold->protocol->listens && !ret_holder->foreign)
+        bwl_redis_fill_in_client(ret_holder, look);
+    if (is_string && stamp != 0 && !rules->stamp_is_start)
+        fill_in_stamp(ret_holder, rules, stamp);
+    else if (is_string && note_implausible(ret_holder, look, rules))
+        return;
+    else if (!is_kind)
+        note_kind(ret_holder, look, hold->protocol);
+    else if (hold->protocol == &bwl_symfony && look->value_size == 0)
+        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
+                       "readers have it: its members are there without __write__");
+    else if (look->left_ms == -1)
+        (void)snprintf(ret_holder->note, sizeof ret_holder->note,
+                       "the key has no expiry: nothing ends it by itself");
+    else if (ret_holder->foreign)
+        note_form(ret_holder, look, rules);
+}
+
+/* ---- what a majority shows ------------------------------------------------------------------- */
+
+static bool is_same(const bwl_redis_query *a, const bwl_redis_query *b)
+{
+    return a->answer == BWL_YES && b->answer == BWL_YES &&
+           strcmp(a->look.kind, b->look.kind) == 0 && strcmp(a->look.value, b->look.value) == 0;
+}
+
+/* How long a majority has it: until the shortest of the longest that make up a majority. */
+static int64_t left_of_most(const bwl_redis_query *queries, unsigned nodes,
+                            const bwl_redis_query *one)
+{
+    int64_t left_ms = 0;
+
+    if (one->look.left_ms < 0)
+        return one->look.left_ms; /* free, or without an end */
+    for (unsigned i = 0; i < nodes; i++) {
+        unsigned longer = 0;
+        for (unsigned k = 0; k < nodes; k++)
+            if (is_same(&queries[k], one) && queries[k].look.left_ms >= queries[i].look.left_ms)
+                longer++;
+        bool is_enough = is_same(&queries[i], one) && longer > nodes / 2;
+        if (is_enough && queries[i].look.left_ms > left_ms)
+            left_ms = queries[i].look.left_ms;
+    }
+    return left_ms;
+}
+
+/* What more than half of the servers say alike; NULL: nothing. */
+static const bwl_redis_query *most(const bwl_redis_query *queries, unsigned nodes)
+{
+    for (unsigned i = 0; i < nodes; i++) {
+        unsigned alike = 0;
+        for (unsigned k = 0; k < nodes; k++)
+            if (is_same(&queries[k], &queries[i]))
+                alike++;
+        if (alike > nodes / 2)
+            return &queries[i];
+    }
+    return NULL;
+}
+
+/* Is the result known, or will no more be known? */
+static bool is_decided(const bwl_engine_lock *lock)
+{
+    const bwl_redis_query *queries = bwl_redis_lock_of(lock)->queries;
+    unsigned               nodes   = lock->host->nodes;
+    unsigned               open    = 0;
+
+    for (unsigned i = 0; i < nodes; i++)
+        if (queries[i].answer == 0)
+            open++;
+    return open == 0 || most(queries, nodes) != NULL;
+}
+
+/* If no majority shows the same, the lock is free; if a majority shows anything.  Else an answer
+ * that says why not. */
+static bwl_redis_query result_of(const bwl_engine_lock *lock)
+{
+    const bwl_redis_query *queries = bwl_redis_lock_of(lock)->queries;
+    unsigned               nodes   = lock->host->nodes;
+    const bwl_redis_query *one     = most(queries, nodes);
+    bwl_redis_query        result  = { .answer = BWL_YES };
+    unsigned               said    = 0;
+
+    if (one != NULL) {
+        result = *one;
+        if (nodes > 1)
+            result.look.left_ms = left_of_most(queries, nodes, one);
+        return result;
+    }
+    for (unsigned i = 0; i < nodes; i++) {
+        if (queries[i].answer == BWL_YES)
+            said++;
+        else
+            one = &queries[i];
+    }
+    if (said <= nodes / 2)
+        return *one;
+    result.look.left_ms = -2;
+    return result;
+}
+
+/* ---- the request ----------------------------------------------------------------------------- */
+
+static bool write_query(bwl_session *session, bwl_request *request)
+{
+    const bwl_protocol *protocol = request->lock->hold.protocol;
+    bool                by_text  = request->use_eval;
+    char                key[BWL_KEY_MAX];
+    char                tag[BWL_QUEUE_TAG_MAX + 1];
+    bwl_resp_writer     writer;
+    size_t              size = bwl_redis_key(key, session->config, request->lock);
+
+    if (request->route.asking) {
+        if (!bwl_resp_stream_reserve(&session->link.conn, BWL_CLUSTER_WORD_ROOM, &writer))
+            return false;
+        bwl_cluster_write_asking(&writer);
+        bwl_resp_stream_commit(&session->link.conn, &writer);
+        request->flight.replies_to_skip = 1;
+    }
+    if (!bwl_resp_stream_reserve(&session->link.conn, bwl_redis_room(request->word, size), &writer))
+        return false;
+    bwl_slots_tag(session, request->lock, tag);
+    if (bwl_session_uses_push(session))
+        bwl_queue_write_look(&writer, key, size, tag, by_text);
+    else if (protocol == &bwl_redisson)
+        bwl_hash_lock_write_look(&writer, key, size, by_text);
+    else if (protocol == &bwl_symfony)
+        bwl_zset_lock_write_look(&writer, key, size, by_text);
+    else
+        bwl_redis_write_look(&writer, key, size, by_text);
+    request->flight.offset = session->link.conn.stream.written;
+    bwl_resp_stream_commit(&session->link.conn, &writer);
+    return true;
+}
+
+static bwl_redis_verdict read_query(bwl_session *session, bwl_request *request, const char *bytes,
+                                    size_t size, bwl_request_reply *ret_reply)
+{
+    bwl_redis_query *query = request->subject;
+
+    (void)session;
+    return bwl_redis_read_look(bytes, size, &ret_reply->event.answer, &query->look);
+}
+
+static void complete_query(bwl_session *session, const bwl_request *request,
+                           const bwl_event *result)
+{
+    bwl_redis_query *query = request->subject;
+
+    (void)session;
+    query->answer = result->kind == BWL_DOWN ? BWL_UNSENT : result->answer;
+    if (request->lock->host->nodes == 1 || is_decided(request->lock))
+        bwl_host_query_done(request->lock);
+}
+
+static const bwl_request_kind holder_query = {
+    .reports_errors = true,
+    .reports_text   = true,
+    .write          = write_query,
+    .read           = read_query,
+    .complete       = complete_query,
+};
+
+/* The queries are the lock's: its caller may leave before the replies come. */
+bool bwl_redis_look_at(bwl_engine_lock *lock)
+{
+    bwl_redis_lock *part = bwl_redis_lock_of(lock);
+    unsigned        open = 0;
+
+    assert(part->queries == NULL);
+    part->queries = calloc(lock->host->nodes, sizeof *part->queries);
+    for (unsigned i = 0; part->queries != NULL && i < lock->host->nodes; i++) {
+        bwl_session *session = bwl_redis_route(lock, i);
+        bwl_request  request = {
+             .kind = &holder_query, .lock = lock, .node = (uint8_t)i, .subject = &part->queries[i]
+        };
+        if (session != NULL && bwl_session_submit(session, &request))
+            open++;
+        else
+            part->queries[i].answer = BWL_UNSENT;
+    }
+    if (open > 0) /* if only the last could not be submitted, no reply to come would complete it */
+        return bwl_host_is_awaited(lock) && is_decided(lock);
+    free(part->queries);
+    part->queries = NULL;
+    return true;
+}
+
+int bwl_redis_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
+{
+    if (bwl_redis_lock_of(lock)->queries == NULL)
+        return bwl_fail(fault, BWL_STATUS_NOMEM, "out of memory");
+    bwl_redis_query result = result_of(lock);
+    switch (result.answer) {
+    case BWL_YES:
+        fill_in(ret_holder, &result.look, lock);
+        if (lock->host->engine->break_seen == NULL)
+            ret_holder->id = 0;
+        return BWL_OK;
+    case BWL_LATER:
+    case BWL_NO:
+    case BWL_REFUSED: return bwl_fail(fault, BWL_STATUS_REFUSED, "%s", lock->why);
+    case BWL_UNSENT: return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s", lock->why);
+    case BWL_ALIEN: break;
+    }
+    bwl_unreachable("an answer outside of its enum");
+}

@@ -1,0 +1,106 @@
+/*
+ * key_tracking.c -- of a protocol that `hears`: the server says that a key has changed, and a
+ * waiter for that key tries again at once.
+ *
+ *      CLIENT TRACKING ON     before the second attempt of a lock, once for each connection: an
+ *                             attempt that finds the lock free needs no more
+ *      HASH_TAKE, ZSET_TAKE   reads the key, so the server remembers it for this connection
+ *      invalidate [key]       a push: the key was written, deleted, or has expired.  Once for each
+ *                             attempt that has read it
+ *
+ * A client wakes one of its waiters for the key: the one with the most attempts.  It is no more
+ * than a hint.  Where none comes (RESP2, a user without +client|tracking, a broken connection, a
+ * server without it), the lock tries again after its own pause.
+ */
+#include "engine/redis/redis.h"
+#include "protocol/protocol.h"
+
+#include <string.h>
+
+enum { ROOM = 64 };
+
+bool bwl_redis_wants_tracking(const bwl_session *session, const bwl_request *request)
+{
+    const bwl_hold *hold  = &request->lock->hold;
+    bool            takes = request->word == bwl_protocol_words(hold->protocol)->take;
+
+    return hold->protocol->hears && takes && hold->claim.attempt > 1 &&
+           !session->server.tracks_keys && !session->server.is_resp2 && !session->host->closing;
+}
+
+bool bwl_redis_write_tracking(bwl_session *session)
+{
+    bwl_resp_writer writer;
+
+    if (!bwl_resp_stream_reserve(&session->link.conn, ROOM, &writer))
+        return false;
+    bwl_resp_write_array(&writer, 3);
+    bwl_resp_write_text(&writer, "CLIENT");
+    bwl_resp_write_text(&writer, "TRACKING");
+    bwl_resp_write_text(&writer, "ON");
+    bwl_resp_stream_commit(&session->link.conn, &writer);
+    session->server.tracks_keys = true;
+    return true;
+}
+
+/* ---- pushes ---------------------------------------------------------------------------------- */
+
+/* `key` NULL: any. */
+static bool waits_for(const bwl_session *session, const bwl_engine_lock *lock,
+                      const bwl_resp_value *key)
+{
+    char   bytes[BWL_KEY_MAX];
+    size_t size;
+
+    if (lock->hold.state != BWL_HOLD_WAITING || !lock->hold.protocol->hears)
+        return false;
+    size = bwl_redis_key(bytes, session->config, lock);
+    return key == NULL || (key->size == size && memcmp(key->text, bytes, size) == 0);
+}
+
+static void wake_one(bwl_session *session, const bwl_resp_value *key)
+{
+    bwl_engine_lock *longest = NULL;
+
+    for (bwl_redis_lock *at = bwl_redis_of(session->host)->locks; at != NULL; at = at->next)
+        if (waits_for(session, at->lock, key) &&
+            (longest == NULL || at->lock->hold.claim.attempt > longest->hold.claim.attempt))
+            longest = at->lock;
+    if (longest != NULL)
+        bwl_host_event(longest, (bwl_event){ .kind = BWL_PUSH });
+}
+
+/* All keys are gone. */
+static void wake_all(bwl_session *session)
+{
+    bwl_redis_lock *next;
+
+    for (bwl_redis_lock *at = bwl_redis_of(session->host)->locks; at != NULL; at = next) {
+        bwl_engine_lock *lock = at->lock;
+        bwl_host_pin(lock);
+        if (waits_for(session, lock, NULL))
+            bwl_host_event(lock, (bwl_event){ .kind = BWL_PUSH });
+        next = at->next;
+        bwl_host_unpin(lock);
+    }
+}
+
+void bwl_redis_on_key_changed(bwl_session *session, const char *bytes, size_t size)
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(bytes, size);
+    bwl_resp_value  value;
+
+    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '>' || value.count != 2 ||
+        !bwl_resp_next_bare(&cursor, &value) || !bwl_resp_text_is(&value, "invalidate") ||
+        !bwl_resp_next_bare(&cursor, &value))
+        return; /* another push */
+    if (value.type == '_')
+        wake_all(session);
+    if (value.type != '*')
+        return;
+    for (uint32_t count = value.count; count > 0; count--) {
+        if (!bwl_resp_next_bare(&cursor, &value) || value.type != '$')
+            return;
+        wake_one(session, &value);
+    }
+}

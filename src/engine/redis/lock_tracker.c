@@ -1,0 +1,247 @@
+/*
+ * lock_tracker.c -- what a new or a lost connection means for the locks of the client.
+ *
+ * The same server process (its run_id says so): the keys should still be there.  Every held lock is
+ * revalidated at once, by a command that changes nothing, instead of at its next renewal.
+ *
+ * Another process: it may have come back with an older state of its data, in which our key stands
+ * although another client has had the lock in between.  A key that is found there proves nothing:
+ * every held lock is lost, and deleted where it is still ours.
+ *
+ * Another server, which the sentinels have made the primary: a copy of the old one, that lacks at
+ * most the last writes.  While our key stands there with our token, no other client has had the
+ * lock, as long as there is one primary.  Every held lock is revalidated for its whole lease,
+ * because the last renewal may be among what is lacking.  The same holds for a server or a node
+ * that is known already: it may have followed another one since, and be the primary again, as the
+ * same process with that one's data.
+ *
+ * A node of a cluster is asked only for the locks that it has.  A node that is a replica now
+ * redirects us, whichever process it is, to a node that has a copy: as with sentinels.  At a
+ * primary, another process makes lost what the process before it was the last to say YES to; what
+ * another node granted has come there with its slot, and is revalidated.
+ *
+ * A server that does not tell its run_id (INFO is forbidden) is taken to be the same process; then
+ * whether the key is ours is all that is known.
+ */
+#include "engine/redis/redis.h"
+#include "engine/redis/topology/cluster.h"
+#include "engine/redis/topology/discovery.h"
+
+#include <string.h>
+
+/* Not an extension: shorter than any time that a key has left. */
+enum { NO_LEASE_MS = 1 };
+
+static bool is_cluster(const bwl_session *session)
+{
+    return session->config->topology == BWL_TOPOLOGY_CLUSTER;
+}
+
+static bool is_held_at(const bwl_session *session, const bwl_engine_lock *lock)
+{
+    return bwl_hold_is_held(&lock->hold) && bwl_router_is_home(session, lock);
+}
+
+/* Calls `visit` for each lock of the client, which may be freed by it. */
+static void for_each_lock(bwl_session *session, void (*visit)(bwl_session *, bwl_engine_lock *))
+{
+    bwl_redis_lock *next;
+
+    for (bwl_redis_lock *at = bwl_redis_of(session->host)->locks; at != NULL; at = next) {
+        bwl_engine_lock *lock = at->lock;
+        bwl_host_pin(lock);
+        visit(session, lock);
+        next = at->next;
+        bwl_host_unpin(lock);
+    }
+}
+
+bool bwl_redis_is_needed(const bwl_session *session)
+{
+    for (const bwl_redis_lock *at = bwl_redis_of(session->host)->locks; at != NULL; at = at->next)
+        if (is_held_at(session, at->lock))
+            return true;
+    return false;
+}
+
+/* ---- where a lock is ------------------------------------------------------------------------- */
+
+static void mark_lost(bwl_session *session, bwl_engine_lock *lock)
+{
+    if (!bwl_hold_is_held(&lock->hold))
+        return; /* what was granted then is over already */
+    bwl_host_set_error(lock, "%s was started again (it has another run_id)",
+                       session->endpoint.text);
+    bwl_host_revoke(lock);
+}
+
+/* The last to say YES was a process of this server before the present one. */
+static bool was_granted_before(const bwl_session *session, const bwl_engine_lock *lock)
+{
+    const bwl_route *route = bwl_route_of(lock);
+
+    return route->granted == session && route->granted_by != session->server.restarts;
+}
+
+/* A process that we met while the lock was thought to be elsewhere may be the first to say YES
+ * after the one before it: it may have an older state of the data. */
+void bwl_redis_is_at(bwl_session *session, bwl_engine_lock *lock)
+{
+    bwl_route *route = bwl_route_of(lock);
+
+    if (!is_cluster(session))
+        return;
+    if (was_granted_before(session, lock))
+        mark_lost(session, lock);
+    route->home       = session;
+    route->granted    = session;
+    route->granted_by = session->server.restarts;
+}
+
+/* ---- a new connection ------------------------------------------------------------------------ */
+
+static bwl_request revalidation_of(const bwl_session *session, bwl_engine_lock *lock,
+                                   bwl_ms lease_ms)
+{
+    bwl_request request = { .kind     = &bwl_redis_revalidate,
+                            .lock     = lock,
+                            .word     = bwl_redis_extension(session),
+                            .lease_ms = lease_ms };
+
+    memcpy(request.token, lock->hold.claim.token, sizeof request.token);
+    return request;
+}
+
+/* Without memory for it, the next renewal does the same. */
+static void revalidate(bwl_session *session, bwl_engine_lock *lock)
+{
+    bool is_copy = session->config->topology == BWL_TOPOLOGY_SENTINEL || is_cluster(session);
+
+    if (lock->hold.state != BWL_HOLD_HELD)
+        return; /* an extension is in flight: it revalidates as well */
+    if (!lock->hold.protocol->extends) {
+        if (bwl_discovery_has_moved(session))
+            mark_lost(session, lock);
+        return; /* no command would change nothing and tell */
+    }
+    bwl_request request =
+        revalidation_of(session, lock, is_copy ? lock->hold.claim.lease_ms : NO_LEASE_MS);
+    (void)bwl_session_append(session, &request);
+}
+
+/* The connection is to a primary. */
+static bool is_lost(const bwl_session *session, const bwl_engine_lock *lock)
+{
+    if (is_cluster(session))
+        return was_granted_before(session, lock);
+    return session->server.was_restarted && !bwl_discovery_has_moved(session);
+}
+
+static void examine(bwl_session *session, bwl_engine_lock *lock)
+{
+    bool is_redirected = is_cluster(session) && session->server.is_replica;
+
+    if (!is_held_at(session, lock))
+        return;
+    if (!is_redirected && is_lost(session, lock))
+        mark_lost(session, lock);
+    else
+        revalidate(session, lock);
+}
+
+/* What is appended here is not written yet: the session is in its handshake. */
+void bwl_redis_on_restarted(bwl_session *session)
+{
+    bool is_redirected = is_cluster(session) && session->server.is_replica;
+
+    assert(session->phase == BWL_SESSION_HANDSHAKE);
+    if (session->config->topology == BWL_TOPOLOGY_QUORUM) {
+        session->server.was_restarted = false; /* outvoted: the next renewal restores the key */
+        return;
+    }
+    if (session->server.was_restarted && !is_redirected)
+        session->server.restarts++;
+    for_each_lock(session, examine);
+    session->server.was_restarted = false;
+}
+
+void bwl_redis_on_ready(bwl_session *session)
+{
+    bwl_redis_on_restarted(session);
+    if (session->config->topology == BWL_TOPOLOGY_SENTINEL)
+        bwl_discovery_served(session);
+}
+
+void bwl_redis_revalidated(bwl_session *session, const bwl_request *request,
+                           const bwl_event *result)
+{
+    bwl_engine_lock *lock    = request->lock;
+    bool             is_same = strcmp(lock->hold.claim.token, request->token) == 0;
+
+    (void)session;
+    bwl_route_of(lock)->is_sought = false;
+    if (result->kind != BWL_REPLY || result->answer != BWL_NO || !is_same)
+        return; /* it is ours; or that is not known, and the renewal asks again */
+    if (!bwl_hold_is_held(&lock->hold))
+        return;
+    bwl_host_set_error(lock, "the server does not have it any more");
+    bwl_host_revoke(lock);
+    bwl_redis_ask_breaker(lock, request->node, request->token);
+}
+
+/* ---- a lost connection ----------------------------------------------------------------------- */
+
+static void lose_pushes(bwl_session *session, bwl_engine_lock *lock)
+{
+    if (bwl_router_is_home(session, lock) &&
+        (bwl_hold_is_sought(&lock->hold) || bwl_hold_is_held(&lock->hold)))
+        bwl_host_event(lock, (bwl_event){ .kind = BWL_DOWN });
+}
+
+void bwl_redis_on_pushes_lost(bwl_session *session)
+{
+    for_each_lock(session, lose_pushes);
+}
+
+/* What is held may be on another node by now, as this one cannot be reached: asks the others. */
+static void seek(bwl_session *session, bwl_engine_lock *lock)
+{
+    bwl_route *route = bwl_route_of(lock);
+
+    if (!bwl_router_is_home(session, lock) || lock->hold.state != BWL_HOLD_HELD || route->is_sought)
+        return;
+    bwl_request request = revalidation_of(session, lock, lock->hold.claim.lease_ms);
+    route->is_sought    = true; /* which may be over when the request is submitted */
+    if (!bwl_cluster_on_unsent(session, &request))
+        route->is_sought = false; /* at the next attempt */
+}
+
+void bwl_redis_on_down(bwl_session *session)
+{
+    bool is_connected = false;
+
+    for (const bwl_session *each = bwl_router_of(session)->sessions; each != NULL;
+         each                    = each->next)
+        is_connected = is_connected || each->phase == BWL_SESSION_READY;
+    if (!is_connected)
+        bwl_host_connected(session->host, false);
+    if (is_cluster(session) && bwl_session_is_suspect(session))
+        for_each_lock(session, seek);
+}
+
+/* ---- a slot that moved ----------------------------------------------------------------------- */
+
+void bwl_redis_slot_lost(bwl_session *session, uint16_t slot)
+{
+    bwl_redis_lock *next;
+
+    for (bwl_redis_lock *at = bwl_redis_of(session->host)->locks; at != NULL; at = next) {
+        bwl_engine_lock *lock = at->lock;
+        bwl_host_pin(lock);
+        if (bwl_hold_is_sought(&lock->hold) && bwl_router_is_home(session, lock) &&
+            at->route.slot == slot)
+            bwl_host_event(lock, (bwl_event){ .kind = BWL_DOWN });
+        next = at->next;
+        bwl_host_unpin(lock);
+    }
+}

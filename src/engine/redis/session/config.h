@@ -1,0 +1,46 @@
+/*
+ * config.h -- what the URL says about a Redis store: immutable once it is open, and shared by
+ * reference between the sessions and the shards of a client.
+ */
+#ifndef BWL_ENGINE_REDIS_SESSION_CONFIG_H
+#define BWL_ENGINE_REDIS_SESSION_CONFIG_H
+
+#include "core/rules.h"
+#include "core/text.h"
+#include "net/resolve.h"
+#include "net/tls/tls.h"
+
+#include <stdatomic.h>
+
+/* Which servers the URL names. */
+typedef enum bwl_redis_topology {
+    BWL_TOPOLOGY_SINGLE = 1,
+    BWL_TOPOLOGY_SENTINEL, /* the primary of a service, as its sentinels name it */
+    BWL_TOPOLOGY_CLUSTER,
+    BWL_TOPOLOGY_QUORUM, /* several independent servers */
+} bwl_redis_topology;
+
+typedef struct bwl_redis_config {
+    atomic_uint               references;
+    bwl_redis_topology        topology;
+    char                     *user;         /* NULL: none                         */
+    char                     *password;     /* NULL: none                         */
+    char                     *key_template; /* NULL: the default                  */
+    const struct bwl_profile *profile;      /* NULL: none                         */
+    bwl_tls_context          *tls;          /* NULL: clear text                   */
+    bwl_resolver              resolver;     /* zero: the system's                 */
+    int64_t                   database;
+    uint32_t                  queue_max;    /* requests that may wait for one lock; 0: any number */
+    bool                      trusts_young; /* asks a server that was started a moment ago     */
+    bwl_rules                 rules;        /* of a profile whose values name this process     */
+    char                      prefix[BWL_AFFIX_MAX + 1]; /* of those values                    */
+} bwl_redis_config;
+
+/* With one reference.  NULL: out of memory. */
+bwl_redis_config *bwl_redis_config_new(void);
+
+/* Any thread. */
+bwl_redis_config *bwl_redis_config_ref(bwl_redis_config *config);
+void              bwl_redis_config_unref(bwl_redis_config *config); /* also NULL */
+
+#endif

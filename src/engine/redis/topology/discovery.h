@@ -1,0 +1,29 @@
+/*
+ * discovery.h -- of a service with sentinels: where its primary is.  See discovery.c.
+ */
+#ifndef BWL_ENGINE_REDIS_TOPOLOGY_DISCOVERY_H
+#define BWL_ENGINE_REDIS_TOPOLOGY_DISCOVERY_H
+
+#include "engine/redis/topology/router.h"
+#include "engine/redis/topology/sentinel.h"
+
+/* The path of the URL: a service, and what follows it.  USAGE. */
+int bwl_discovery_parse(bwl_endpoint *ret_endpoint, const bwl_url *url, const char **ret_rest,
+                        bwl_fault *fault);
+
+/* Its sentinels, once the config is complete; and those of another shard.  USAGE, REFUSED (a file
+ * with a password), NOMEM. */
+int bwl_discovery_open(bwl_router *router, const bwl_url *url, bwl_fault *fault);
+int bwl_discovery_share(bwl_router *router, const bwl_router *of);
+
+/* A connection is about to be READY: is it to another server than the last one was?  And: it is. */
+bool bwl_discovery_has_moved(const bwl_session *session);
+void bwl_discovery_served(bwl_session *session);
+
+/* See bwl_session_owner. */
+void bwl_discovery_start(bwl_session *session);
+bool bwl_discovery_next(bwl_session *session, bwl_ms until);
+int  bwl_discovery_check_hello(bwl_session *session, const bwl_hello *hello, bwl_fault *fault);
+bool bwl_discovery_is_demoted(const bwl_session *session, const char *bytes, size_t size);
+
+#endif

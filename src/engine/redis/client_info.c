@@ -147,7 +147,8 @@ void bwl_redis_refresh_client_info(bwl_session *session, bwl_engine_lock *lock)
     if (session->node != NULL)
         bwl_slots_expire(session);
     else
-        (void)bwl_session_append(session, &(bwl_request){ .kind = &client_info, .lock = lock });
+        (void)bwl_pipeline_push(&session->pipeline,
+                                &(bwl_request){ .kind = &client_info, .lock = lock });
 }
 
 void bwl_redis_write_goodbye(bwl_session *session)

@@ -15,12 +15,6 @@
 
 enum { LEAD_ROOM = 64 }; /* for EXISTS without its key */
 
-size_t bwl_redis_key(char ret_key[BWL_KEY_MAX], const bwl_redis_config *config,
-                     const bwl_engine_lock *lock)
-{
-    return bwl_key_write(ret_key, config->key_template, lock->name, lock->name_size);
-}
-
 bwl_redis_word bwl_redis_extension(const bwl_session *session)
 {
     if (bwl_session_uses_push(session))

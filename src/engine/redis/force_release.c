@@ -10,11 +10,6 @@
  * The server compares and deletes in one step, so whichever hold is there by then stays.  A value
  * that is not, to the letter, one that this protocol writes is not touched; nor is one that is the
  * same for every holder, because it does not tell which hold was shown.
- *
- * Of a protocol with a queue, a note says who has ended the hold.  The holder reads it when its
- * renewal finds the lock gone.
- *
- *      breaker:  note, RELEASE      holder:  EXTEND --> NO, then asks for the note
  */
 #include "base/fault.h"
 #include "engine/redis/redis.h"
@@ -24,8 +19,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-enum { NOTE_MAX = 128 }; /* bytes of a note that are shown */
 
 uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_redis_look *look)
 {
@@ -38,24 +31,6 @@ uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_redis_look *look)
 }
 
 /* ---- the release ----------------------------------------------------------------------------- */
-
-static bool write_note(bwl_session *session, const bwl_request *request)
-{
-    const bwl_redis_query *query = request->subject;
-    const char            *id    = query->look.value + 3;
-    char                   who[2 * BWL_HOLDER_TEXT_MAX];
-    char                   tag[BWL_QUEUE_TAG_MAX + 1];
-    bwl_resp_writer        writer;
-
-    assert(bwl_queue_is_whole_value(query->look.value, query->look.value_size));
-    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_BROKEN_ROOM, &writer))
-        return false;
-    bwl_slots_tag(session, request->lock, tag);
-    bwl_redis_name_user(who);
-    bwl_queue_write_broken(&writer, tag, id, id + BWL_QUEUE_SESSION_SIZE, who);
-    bwl_resp_stream_commit(&session->link.conn, &writer);
-    return true;
-}
 
 static bool write_asking(bwl_session *session)
 {
@@ -78,7 +53,8 @@ static bool write_release(bwl_session *session, bwl_request *request)
     bwl_queue_self        self;
 
     if (request->route.asking || request->word == REDIS_QUEUE_RELEASE) {
-        if (request->route.asking ? !write_asking(session) : !write_note(session, request))
+        if (request->route.asking ? !write_asking(session)
+                                  : !bwl_redis_write_note(session, request))
             return false;
         request->flight.replies_to_skip = 1;
     }
@@ -177,70 +153,4 @@ int bwl_redis_force_released(bwl_engine_lock *lock, bwl_fault *fault)
     case BWL_ALIEN: break;
     }
     bwl_unreachable("an answer outside of its enum");
-}
-
-/* ---- the note -------------------------------------------------------------------------------- */
-
-static bool write_ask_breaker(bwl_session *session, bwl_request *request)
-{
-    char            tag[BWL_QUEUE_TAG_MAX + 1];
-    bwl_resp_writer writer;
-
-    if (!bwl_resp_stream_reserve(&session->link.conn, BWL_QUEUE_BROKEN_ROOM, &writer))
-        return false;
-    bwl_slots_tag(session, request->lock, tag);
-    bwl_queue_write_ask_broken(&writer, tag, session->push.id, request->token);
-    request->flight.offset = session->link.conn.stream.written;
-    bwl_resp_stream_commit(&session->link.conn, &writer);
-    return true;
-}
-
-/* The note becomes the lock's error text. */
-static bwl_redis_verdict read_breaker(bwl_session *session, bwl_request *request, const char *bytes,
-                                      size_t size, bwl_request_reply *ret_reply)
-{
-    bwl_engine_lock *lock = request->lock;
-    bwl_resp_cursor  cursor;
-    bwl_resp_value   value;
-    char            *why = lock->why;
-
-    (void)session;
-    ret_reply->event.answer = BWL_YES;
-    if (bytes == NULL || bwl_hold_is_held(&lock->hold) ||
-        strcmp(lock->hold.claim.token, request->token) != 0)
-        return BWL_REDIS_ANSWER; /* it is held anew */
-    cursor = bwl_resp_begin(bytes, size);
-    if (!bwl_resp_next_bare(&cursor, &value) || value.type != '$' || value.text == NULL)
-        return BWL_REDIS_ANSWER;
-    (void)snprintf(why, sizeof lock->why, "broken by %.*s",
-                   (int)(value.size < NOTE_MAX ? value.size : NOTE_MAX), value.text);
-    for (size_t i = 0; why[i] != '\0'; i++) /* others wrote it, and it may end on a terminal */
-        if ((unsigned char)why[i] < 0x20 || why[i] == 0x7f)
-            why[i] = '?';
-    return BWL_REDIS_ANSWER;
-}
-
-static void complete_ask_breaker(bwl_session *session, const bwl_request *request,
-                                 const bwl_event *result)
-{
-    (void)session;
-    (void)request;
-    (void)result;
-}
-
-static const bwl_request_kind ask_breaker = {
-    .write    = write_ask_breaker,
-    .read     = read_breaker,
-    .complete = complete_ask_breaker,
-};
-
-void bwl_redis_ask_breaker(bwl_engine_lock *lock, unsigned node, const char *token)
-{
-    bwl_session *session = bwl_redis_route(lock, node);
-    bwl_request  request = { .kind = &ask_breaker, .lock = lock };
-
-    if (session == NULL || !bwl_session_uses_push(session) || lock->host->closing)
-        return;
-    memcpy(request.token, token, sizeof request.token);
-    (void)bwl_session_submit(session, &request); /* (void): then it is not said who it was */
 }

@@ -126,7 +126,7 @@ static void revalidate(bwl_session *session, bwl_engine_lock *lock)
     }
     bwl_request request =
         revalidation_of(session, lock, is_copy ? lock->hold.claim.lease_ms : NO_LEASE_MS);
-    (void)bwl_session_append(session, &request);
+    (void)bwl_pipeline_push(&session->pipeline, &request);
 }
 
 /* The connection is to a primary. */

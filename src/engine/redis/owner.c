@@ -58,7 +58,6 @@ static const bwl_session_owner cluster = {
     .check_hello       = bwl_cluster_check_hello,
     .write_query       = bwl_cluster_write_query,
     .on_query          = bwl_cluster_on_query,
-    .on_query_broken   = bwl_cluster_on_query_broken,
     .on_unsent         = bwl_cluster_on_unsent,
     .prepare           = bwl_slots_prepare,
     .on_prepared       = bwl_slots_on_prepared,

@@ -9,7 +9,7 @@
  *      lock_tracker.c  what a new or a lost connection means for locks that are held
  *      waiters.c       which lock a push is for
  *      holder_query.c  who holds a lock; client_info.c: what others are shown of this client
- *      force_release.c ends the hold that a query has shown
+ *      force_release.c ends the hold that a query has shown; breaker_note.c: says who did
  *      update.c        one optimistic update
  *      key_tracking.c  pushes about changed keys
  */
@@ -84,6 +84,13 @@ static inline bwl_session *bwl_redis_route(const bwl_engine_lock *lock, unsigned
     return bwl_router_route(&bwl_redis_of(lock->host)->router, lock, node);
 }
 
+/* The key of a lock.  The size. */
+static inline size_t bwl_redis_key(char ret_key[BWL_KEY_MAX], const bwl_redis_config *config,
+                                   const bwl_engine_lock *lock)
+{
+    return bwl_key_write(ret_key, config->key_template, lock->name, lock->name_size);
+}
+
 /* ---- open.c, close.c */
 
 /* See bwl_engine. */
@@ -133,10 +140,6 @@ bool bwl_redis_write_command(bwl_session *session, bwl_request *request,
 bwl_redis_verdict bwl_redis_read_command(bwl_session *session, bwl_request *request,
                                          const char *bytes, size_t size,
                                          bwl_request_reply *ret_reply);
-
-/* The key of a lock.  The size. */
-size_t bwl_redis_key(char ret_key[BWL_KEY_MAX], const bwl_redis_config *config,
-                     const bwl_engine_lock *lock);
 
 /* ---- lock_tracker.c */
 
@@ -196,6 +199,11 @@ int  bwl_redis_force_released(bwl_engine_lock *lock, bwl_fault *fault);
 
 /* Tells the hold that was shown from others of this lock; 0: it cannot be told, or is not one. */
 uint64_t bwl_redis_id_of_hold(const bwl_hold *hold, const bwl_redis_look *look);
+
+/* ---- breaker_note.c */
+
+/* Writes a note for the holder that was shown, in front of a forced release.  False: no room. */
+bool bwl_redis_write_note(bwl_session *session, const bwl_request *request);
 
 /* The hold by this token is not ours any more: asks who has ended it. */
 void bwl_redis_ask_breaker(bwl_engine_lock *lock, unsigned node, const char *token);

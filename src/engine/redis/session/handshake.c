@@ -33,7 +33,6 @@ enum {
     VERSION_MAJOR_MIN = 6,
     VERSION_MINOR_MIN = 2,
     VERSION_OF_SHARDS = 7, /* SSUBSCRIBE, SPUBLISH */
-    CODE_ROOM         = 24,
     HANDSHAKE_ROOM    = 512,
 };
 
@@ -468,28 +467,4 @@ bool bwl_handshake_suspect(const bwl_session *session, bool is_silent, bwl_fault
     }
     (void)bwl_fail(fault, (bwl_status)bare.status, "%s: %s", bare.text, suspect);
     return false;
-}
-
-/* ---- texts ----------------------------------------------------------------------------------- */
-
-void bwl_session_error_text(const bwl_redis_config *config, char *ret_text, size_t capacity,
-                            const char *bytes, size_t size)
-{
-    char code[CODE_ROOM];
-
-    bwl_redis_error_text(ret_text, capacity, bytes, size);
-    if (!bwl_secret_is_in(config->password, bytes, size) &&
-        !bwl_secret_part_is_in(config->password, ret_text, strlen(ret_text)))
-        return;
-    size_t length = strspn(ret_text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-    if (length >= sizeof code || bwl_secret_is_in(config->password, ret_text, length))
-        length = 0;
-    memcpy(code, ret_text, length);
-    code[length] = '\0';
-    if (length > 0)
-        (void)snprintf(ret_text, capacity, "%s (not quoted: it repeats a part of the password)",
-                       code);
-    else
-        (void)snprintf(ret_text, capacity,
-                       "an error that is not quoted: it repeats a part of the password");
 }

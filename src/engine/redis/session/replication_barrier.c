@@ -55,7 +55,7 @@ void bwl_barrier_over(bwl_session *session, const bwl_request *over)
         return; /* the connection has ended with the others; or some are not completed yet */
     while (barrier->deferred.count > 0) {
         bwl_request request = bwl_request_take(&barrier->deferred, 0);
-        if (bwl_session_append(session, &request)) {
+        if (bwl_pipeline_push(&session->pipeline, &request)) {
             barrier->out++;
             bwl_host_unpin(request.lock); /* appending has pinned it once more */
         } else {

@@ -102,42 +102,6 @@ int bwl_session_set_endpoint(bwl_session *session, const char *host, uint16_t po
     return BWL_OK;
 }
 
-bool bwl_session_uses_push(const bwl_session *session)
-{
-    const bwl_host     *host   = session->host;
-    const bwl_protocol *chosen = host->settings.protocol;
-
-    return !host->takes_no_locks && (chosen != NULL ? chosen : host->engine->protocol)->listens;
-}
-
-/* ---- error texts ----------------------------------------------------------------------------- */
-
-void bwl_session_set_error(bwl_session *session, const bwl_request *request, bwl_answer answer,
-                           const char *bytes, size_t size)
-{
-    char text[160];
-
-    if (!request->kind->reports_errors || bytes == NULL || answer == 0)
-        return; /* 0: it is sent again, as its text */
-    if (bwl_request_is_barrier(request) && answer == BWL_NO) {
-        bwl_barrier_set_error(session, request, bytes, size);
-        return;
-    }
-    if (answer != BWL_LATER && answer != BWL_REFUSED) {
-        if (session->host->nodes == 1) /* another of several servers may have said why not */
-            bwl_host_clear_error(request->lock);
-        return;
-    }
-    bwl_session_error_text(session->config, text, sizeof text, bytes, size);
-    if (session->owner->explain != NULL)
-        session->owner->explain(session, text, sizeof text, bytes, size);
-    if (bwl_redis_lacks_a_right(text))
-        bwl_redis_name_rights(session->config->user, text, sizeof text);
-    else if (bwl_redis_error_is(bytes, size, "NOPERM"))
-        (void)snprintf(text + strlen(text), sizeof text - strlen(text), ": man 7 bowline, RIGHTS");
-    bwl_host_set_error(request->lock, "%s: %s", session->endpoint.text, text);
-}
-
 /* ---- replies --------------------------------------------------------------------------------- */
 
 static void break_with(bwl_session *session, bwl_status status, const char *what)
@@ -194,7 +158,7 @@ static void send_again(bwl_session *session, bwl_request request)
     request.flight.written    = false;
     request.flight.background = false;
     request.batch             = (bwl_request_batch){ .size = 0 };
-    if (!wanted || !bwl_session_append(session, &request))
+    if (!wanted || !bwl_pipeline_push(&session->pipeline, &request))
         bwl_request_answer(session, &request, BWL_UNSENT);
     else
         bwl_host_unpin(request.lock); /* appending has pinned it once more */
@@ -447,9 +411,8 @@ static void on_broken(bwl_session *session, bwl_fault *fault)
 {
     bool refused = bwl_handshake_suspect(session, false, fault);
 
-    if (session->phase == BWL_SESSION_HANDSHAKE && session->handshake.step == BWL_HANDSHAKE_QUERY &&
-        session->owner->on_query_broken != NULL)
-        session->owner->on_query_broken(session);
+    if (session->phase == BWL_SESSION_HANDSHAKE && session->handshake.step == BWL_HANDSHAKE_QUERY)
+        session->owner->on_query(session, NULL, 0);
     bwl_session_name_place(session, fault);
     if (refused && session->config->tls == NULL && bwl_session_try_next(session, fault))
         return; /* another server may be found */
@@ -541,11 +504,6 @@ static void on_ready(bwl_source *source, uint32_t events)
 
 /* ---- submitting ------------------------------------------------------------------------------ */
 
-bool bwl_session_append(bwl_session *session, const bwl_request *request)
-{
-    return bwl_pipeline_push(&session->pipeline, request);
-}
-
 /* A connection that was idle may have been closed by the server: a request that goes out on it
  * would be in doubt. */
 static void look_for_end(bwl_session *session)
@@ -566,7 +524,7 @@ bool bwl_session_submit(bwl_session *session, const bwl_request *request)
         return true;
     if (!bwl_watch_admits(session, request) || !bwl_barrier_admits(session, request))
         return true;
-    if (!bwl_session_append(session, request)) {
+    if (!bwl_pipeline_push(&session->pipeline, request)) {
         bwl_watch_failed(session, request);
         bwl_barrier_over(session, request);
         return false;

@@ -28,6 +28,7 @@
 
 #include "engine/redis/session/config.h"
 #include "engine/redis/session/handshake.h"
+#include "engine/redis/session/owner.h"
 #include "engine/redis/session/pipeline.h"
 #include "engine/redis/session/push_channel.h"
 #include "engine/redis/session/resp_stream.h"
@@ -43,90 +44,6 @@ typedef enum bwl_session_phase {
     BWL_SESSION_HANDSHAKE,
     BWL_SESSION_READY,
 } bwl_session_phase;
-
-/* How a request goes out, see bwl_session_owner.prepare. */
-typedef enum bwl_session_prepared {
-    BWL_PREPARED_NOTHING = 1, /* nothing has to come before the request */
-    BWL_PREPARED_WAIT,        /* it was written; the request is written after its replies */
-    BWL_PREPARED_NO_ROOM,
-} bwl_session_prepared;
-
-/* What a session asks of its owner, and tells it.  Every function may be NULL: then the answer is
- * the one named last. */
-typedef struct bwl_session_owner {
-    /* ---- where the server is */
-
-    /* Finds the address: bwl_session_found or bwl_session_not_found is called, or was.  NULL: the
-     * address is fixed. */
-    void (*discover)(bwl_session *session);
-
-    /* The server that was found does not serve: finds another one until `until`.  False: there is
-     * none. */
-    bool (*discover_next)(bwl_session *session, bwl_ms until);
-
-    /* Is there another server that a request could go to?  No. */
-    bool (*has_alternative)(const bwl_session *session);
-
-    /* ---- the handshake */
-
-    /* May this server be used?  OK; REFUSED: for good; UNREACHABLE: not now.  OK. */
-    int (*check_hello)(bwl_session *session, const bwl_hello *hello, bwl_fault *fault);
-    int (*check_info)(bwl_session *session, const char *info, size_t size, bwl_fault *fault);
-
-    /* One command of the owner's own: writes it if it is wanted; reads its reply; learns that the
-     * connection broke on it.  Not wanted. */
-    bool (*write_query)(bwl_session *session, bwl_resp_writer *writer); /* NULL writer: asks only */
-    void (*on_query)(bwl_session *session, const char *bytes, size_t size);
-    void (*on_query_broken)(bwl_session *session);
-
-    /* Writes session->push.id.  False: no random bits.  Of a session that uses pushes. */
-    bool (*name_client)(bwl_session *session);
-
-    /* What others are shown of this client, as one command with one reply of 1; `tag` is that of a
-     * slot, or "".  Likewise. */
-    void (*write_client_info)(bwl_session *session, bwl_resp_writer *writer, const char *tag);
-
-    /* ---- life */
-
-    void (*on_ready)(bwl_session *session);     /* the next step is READY */
-    void (*on_restarted)(bwl_session *session); /* another process answers, but cannot serve yet */
-    void (*on_pushes_lost)(bwl_session *session);
-    void (*on_down)(bwl_session *session);   /* all requests are completed */
-    void (*on_change)(bwl_session *session); /* deadline or phase may have changed */
-
-    /* Is a connection needed although nothing is submitted?  No. */
-    bool (*is_needed)(const bwl_session *session);
-
-    /* Takes a request that was surely not carried out to another server.  No. */
-    bool (*on_unsent)(bwl_session *session, const bwl_request *request);
-
-    /* ---- requests and replies */
-
-    /* Writes what must come before this request.  NOTHING. */
-    bwl_session_prepared (*prepare)(bwl_session *session, bwl_request *request);
-
-    /* A frame of that, for the oldest request.  True: it has ended with this reply. */
-    void (*on_prepared)(bwl_session *session, const char *bytes, size_t size);
-
-    /* The client closes: write the request without its preparation?  No. */
-    bool (*skips_preparation)(const bwl_session *session, const bwl_request *request);
-
-    /* Takes the oldest request on this reply (a redirect, a lost slot).  False: it does not. */
-    bool (*on_reply)(bwl_session *session, const char *bytes, size_t size);
-
-    /* Does this error say that the server serves no more?  No. */
-    bool (*is_demoted)(const bwl_session *session, const char *bytes, size_t size);
-
-    /* Adds to the text of an error what to do about it. */
-    void (*explain)(const bwl_session *session, char *ret_text, size_t capacity, const char *bytes,
-                    size_t size);
-
-    void (*on_push)(bwl_session *session, const bwl_queue_push *push);
-    void (*on_key_changed)(bwl_session *session, const char *bytes, size_t size);
-
-    /* Writes what ends this client's traces at the server.  Nothing. */
-    void (*write_goodbye)(bwl_session *session);
-} bwl_session_owner;
 
 /* Where the server is. */
 typedef struct bwl_endpoint {
@@ -223,7 +140,13 @@ void bwl_session_found(bwl_session *session, const bwl_endpoint *endpoint);
 void bwl_session_not_found(bwl_session *session, const bwl_fault *fault);
 
 /* Does the protocol of this client use pushes, and does it lock at all? */
-bool bwl_session_uses_push(const bwl_session *session);
+static inline bool bwl_session_uses_push(const bwl_session *session)
+{
+    const bwl_host     *host   = session->host;
+    const bwl_protocol *chosen = host->settings.protocol;
+
+    return !host->takes_no_locks && (chosen != NULL ? chosen : host->engine->protocol)->listens;
+}
 
 /* Did the last attempt to reach it fail? */
 bool bwl_session_is_suspect(const bwl_session *session);
@@ -232,9 +155,6 @@ bool bwl_session_is_suspect(const bwl_session *session);
 
 /* Submits a request, connecting first if need be.  False: out of memory. */
 bool bwl_session_submit(bwl_session *session, const bwl_request *request);
-
-/* Puts it into the pipeline, to be written with what is submitted next. */
-bool bwl_session_append(bwl_session *session, const bwl_request *request);
 
 /* Sends what was held back. */
 void bwl_session_flush(bwl_session *session);

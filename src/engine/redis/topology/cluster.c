@@ -187,11 +187,6 @@ bool bwl_cluster_write_query(bwl_session *session, bwl_resp_writer *writer)
     return true;
 }
 
-void bwl_cluster_on_query_broken(bwl_session *session)
-{
-    bwl_router_of(session)->cluster->map_is_too_long = true;
-}
-
 /* An error (this user may not ask), or anything strange: MOVED says what is needed. */
 void bwl_cluster_on_query(bwl_session *session, const char *bytes, size_t size)
 {
@@ -199,7 +194,9 @@ void bwl_cluster_on_query(bwl_session *session, const char *bytes, size_t size)
     bwl_cluster_walk  walk;
     bwl_cluster_range range;
 
-    if (!bwl_cluster_begin(&walk, bytes, size))
+    if (bytes == NULL) /* the connection broke on it: it is not asked for again */
+        cluster->map_is_too_long = true;
+    if (bytes == NULL || !bwl_cluster_begin(&walk, bytes, size))
         return;
     while (bwl_cluster_next(&walk, &range) == 1) {
         unsigned number = bwl_cluster_number_of(session, &range.primary);

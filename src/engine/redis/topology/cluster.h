@@ -85,7 +85,6 @@ void bwl_cluster_explain(const bwl_session *session, char *ret_text, size_t capa
 bool bwl_cluster_has_alternative(const bwl_session *session);
 bool bwl_cluster_write_query(bwl_session *session, bwl_resp_writer *writer);
 void bwl_cluster_on_query(bwl_session *session, const char *bytes, size_t size);
-void bwl_cluster_on_query_broken(bwl_session *session);
 
 /* ---- redirect.c */
 

@@ -1,0 +1,58 @@
+/*
+ * error_text.c -- the errors of a server for people.  None of them repeats a part of the password.
+ */
+#include "base/secret.h"
+#include "engine/redis/session/sections.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CODE_ROOM = 24 };
+
+void bwl_session_error_text(const bwl_redis_config *config, char *ret_text, size_t capacity,
+                            const char *bytes, size_t size)
+{
+    char code[CODE_ROOM];
+
+    bwl_redis_error_text(ret_text, capacity, bytes, size);
+    if (!bwl_secret_is_in(config->password, bytes, size) &&
+        !bwl_secret_part_is_in(config->password, ret_text, strlen(ret_text)))
+        return;
+    size_t length = strspn(ret_text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    if (length >= sizeof code || bwl_secret_is_in(config->password, ret_text, length))
+        length = 0;
+    memcpy(code, ret_text, length);
+    code[length] = '\0';
+    if (length > 0)
+        (void)snprintf(ret_text, capacity, "%s (not quoted: it repeats a part of the password)",
+                       code);
+    else
+        (void)snprintf(ret_text, capacity,
+                       "an error that is not quoted: it repeats a part of the password");
+}
+
+void bwl_session_set_error(bwl_session *session, const bwl_request *request, bwl_answer answer,
+                           const char *bytes, size_t size)
+{
+    char text[160];
+
+    if (!request->kind->reports_errors || bytes == NULL || answer == 0)
+        return; /* 0: it is sent again, as its text */
+    if (bwl_request_is_barrier(request) && answer == BWL_NO) {
+        bwl_barrier_set_error(session, request, bytes, size);
+        return;
+    }
+    if (answer != BWL_LATER && answer != BWL_REFUSED) {
+        if (session->host->nodes == 1) /* another of several servers may have said why not */
+            bwl_host_clear_error(request->lock);
+        return;
+    }
+    bwl_session_error_text(session->config, text, sizeof text, bytes, size);
+    if (session->owner->explain != NULL)
+        session->owner->explain(session, text, sizeof text, bytes, size);
+    if (bwl_redis_lacks_a_right(text))
+        bwl_redis_name_rights(session->config->user, text, sizeof text);
+    else if (bwl_redis_error_is(bytes, size, "NOPERM"))
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), ": man 7 bowline, RIGHTS");
+    bwl_host_set_error(request->lock, "%s: %s", session->endpoint.text, text);
+}

@@ -274,11 +274,12 @@ int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[C
     const bwl_client *client = target.client;
     const bwl_rules  *rules  = client->host.settings.rules;
     const caps_row   *row    = find_row(&target);
+    bool              leases = client->host.engine->has_lease;
     *ret_caps                = (caps){
                        .row        = row,
                        .is_default = target.is_default,
                        .renews     = row->renews && client->host.settings.renews,
-                       .lease_ms   = client->host.engine->has_lease ? client->host.settings.lease_ms : 0,
+                       .lease_ms   = leases ? client->host.settings.lease_ms : 0,
                        .wait_ms    = client->host.settings.wait_ms,
                        .tries_max  = rules != NULL ? rules->tries_max : 0,
                        .replicas   = target.replicas,

@@ -92,8 +92,9 @@ static void test_redisson_waiter_in_a_cluster_is_woken_by_its_node(void **state)
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "%s", cluster_name_at(i, 2));
-        assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, url_of("redisson"), &fault),
-                         BWL_OK);
+        assert_int_equal(
+            bwl_client_open(&client, bwl_engines, &nothing, false, url_of("redisson"), &fault),
+            BWL_OK);
         bwl_client_lock(client);
         const bwl_terms terms = { .lease_ms    = LEASE_MS,
                                   .max_hold_ms = BWL_NEVER,
@@ -104,7 +105,7 @@ static void test_redisson_waiter_in_a_cluster_is_woken_by_its_node(void **state)
         bwl_lock_acquire(lock, &operation, BWL_NEVER);
         drive_until(client, BWL_HOLD_WAITING, 2, lock);
         lock->base.hold.look_at = BWL_NEVER;
-        uint32_t attempt   = lock->base.hold.claim.attempt;
+        uint32_t attempt        = lock->base.hold.claim.attempt;
         (void)server_ask(nodes->nodes[i], "DEL %s", name);
         drive_until(client, BWL_HOLD_HELD, attempt + 1, lock);
         assert_int_equal(lock->base.hold.claim.attempt, attempt + 1);

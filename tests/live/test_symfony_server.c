@@ -232,7 +232,8 @@ static void test_symfony_waiter_is_woken_by_the_server_alone(void **state)
     (void)state;
     (void)snprintf(url, sizeof url, "%s?profile=symfony", redis->tcp_url);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, url, &fault), BWL_OK);
+        assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, url, &fault),
+                         BWL_OK);
         bwl_client_lock(client);
         const bwl_terms terms          = { .lease_ms    = LEASE_MS,
                                            .max_hold_ms = BWL_NEVER,
@@ -246,7 +247,7 @@ static void test_symfony_waiter_is_woken_by_the_server_alone(void **state)
         bwl_lock_acquire(lock, &operation, BWL_NEVER);
         drive_until(client, has_tried_twice, lock);
         lock->base.hold.look_at = BWL_NEVER;
-        uint32_t attempt   = lock->base.hold.claim.attempt;
+        uint32_t attempt        = lock->base.hold.claim.attempt;
         (void)server_ask(redis, "%s", ends[i]);
         drive_until(client, is_held, lock);
         assert_int_equal(lock->base.hold.claim.attempt, attempt + 1);

@@ -32,7 +32,8 @@ static int hang(void **state)
     bwl_settings asked = { 0 };
     assert_int_equal(bwl_bell_new(&bell, &fault), BWL_OK);
     for (int i = 0; i < COUNT; i++) {
-        assert_int_equal(bwl_client_open(&clients[i], bwl_engines, &asked, false, "thread:", &fault), BWL_OK);
+        assert_int_equal(
+            bwl_client_open(&clients[i], bwl_engines, &asked, false, "thread:", &fault), BWL_OK);
         assert_int_equal(bwl_reactor_open(&clients[i]->host.reactor, &fault), BWL_OK);
     }
     bwl_client_lock(clients[0]);

@@ -104,7 +104,8 @@ static void test_client_settings_are_those_of_caller_and_url(void **state)
     bwl_client        *other;
 
     (void)state;
-    assert_int_equal(bwl_client_open(&other, bwl_engines, &asked, true, "thread:?wait=3s", &fault), BWL_OK);
+    assert_int_equal(bwl_client_open(&other, bwl_engines, &asked, true, "thread:?wait=3s", &fault),
+                     BWL_OK);
     assert_int_equal(other->host.settings.lease_ms, 9000);
     assert_int_equal(other->host.settings.wait_ms, 3000);
     assert_true(other->host.settings.keeps);
@@ -160,9 +161,9 @@ static void test_client_alarm_wakes_who_drives_past_it(void **state)
     bwl_engine engine = *client->host.engine;
 
     (void)state;
-    engine.protocol = &bwl_token;
-    engine.ask      = say_yes;
-    client->host.engine  = &engine;
+    engine.protocol     = &bwl_token;
+    engine.ask          = say_yes;
+    client->host.engine = &engine;
     assert_true(bwl_client_fd(client, &fault) >= 0);
     assert_true(bwl_client_next_at(client) == BWL_NEVER);
     assert_false(get_in_while_somebody_drives("a", 1000)); /* the alarm is in 30 seconds */
@@ -231,7 +232,7 @@ static size_t            timers_at_close;
 /* The engine may set its own timer while it closes, which compares it with the others. */
 static void count_timers_and_close(bwl_client *closing)
 {
-    timers_at_close = closing->timers.count;
+    timers_at_close      = closing->timers.count;
     closing->host.engine = engine_below;
     closing->host.engine->close(closing);
 }
@@ -250,11 +251,11 @@ static void test_client_close_frees_no_lock_whose_timer_is_set(void **state)
     bwl_operation ops[2];
 
     (void)state;
-    engine_below       = client->host.engine;
-    unreached.close    = count_timers_and_close;
-    unreached.ask      = say_yes;
-    unreached.protocol = &bwl_token;
-    client->host.engine     = &unreached;
+    engine_below        = client->host.engine;
+    unreached.close     = count_timers_and_close;
+    unreached.ask       = say_yes;
+    unreached.protocol  = &bwl_token;
+    client->host.engine = &unreached;
     (void)ask(client, &ops[0], "a", 0);
     (void)ask(client, &ops[1], "b", 0);
     bwl_client_lock(client);

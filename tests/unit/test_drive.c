@@ -35,8 +35,10 @@ static int open_clients(void **state)
     static const bwl_settings nothing;
 
     (void)state;
-    assert_int_equal(bwl_client_open(&holder, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
+    assert_int_equal(bwl_client_open(&holder, bwl_engines, &nothing, false, "thread:", &fault),
+                     BWL_OK);
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault),
+                     BWL_OK);
     return 0;
 }
 
@@ -224,8 +226,8 @@ static void test_drive_rings_the_timers_that_are_due(void **state)
     bwl_engine engine = *client->host.engine;
 
     (void)state;
-    woken_count    = 0;
-    engine.woken   = count_woken;
+    woken_count         = 0;
+    engine.woken        = count_woken;
     client->host.engine = &engine;
     bwl_client_lock(client);
     bwl_ms begin = bwl_client_now(client);

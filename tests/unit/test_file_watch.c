@@ -86,7 +86,8 @@ static int set_up(void **state)
 
     (void)make_directory(state);
     when_pushed = NULL;
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &asked, false, "thread:", &fault), BWL_OK);
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &asked, false, "thread:", &fault),
+                     BWL_OK);
     client->host.engine = &engine;
     bwl_client_lock(client);
     bwl_file_watcher_init(&watcher, client);

@@ -41,7 +41,8 @@ static bwl_client *open_one(void)
     static const bwl_settings nothing;
     bwl_client               *client;
 
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault),
+                     BWL_OK);
     return client;
 }
 
@@ -473,7 +474,8 @@ static void test_thread_open_takes_options_and_nothing_else(void **state)
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, bad[i], &fault),
                          BWL_STATUS_USAGE);
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:?wait=5s", &fault), BWL_OK);
+    assert_int_equal(
+        bwl_client_open(&client, bwl_engines, &nothing, false, "thread:?wait=5s", &fault), BWL_OK);
     assert_int_equal(client->host.reactor.epoll_fd, -1); /* no descriptor before somebody waits */
     bwl_client_close(client);
 }

@@ -68,7 +68,7 @@ static void name_user(const bwl_redis_look *look, char ret_text[BWL_HOLDER_TEXT_
         (void)snprintf(ret_text, BWL_HOLDER_TEXT_MAX, "%lld", (long long)look->uid);
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 void bwl_redis_write_client_info(bwl_session *session, bwl_resp_writer *writer, const char *tag)
 {

@@ -64,8 +64,8 @@ static void fill_in_stamp(bwl_holder *ret_holder, const bwl_rules *rules, int64_
                        (long long)((left_ms + 999) / 1000));
 }
 
-/* A value in the form of the protocol whose timestamp is not plausible: a small number, or a time in
- * another unit.  True: the note says so. */
+/* A value in the form of the protocol whose timestamp is not plausible: a small number, or a time
+ * in another unit.  True: the note says so. */
 static bool note_implausible(bwl_holder *ret_holder, const bwl_redis_look *look,
                              const bwl_rules *rules)
 {

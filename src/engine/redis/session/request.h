@@ -75,7 +75,7 @@ struct bwl_request_kind {
     bool reports_errors; /* an error of the server becomes the lock's error text       */
     bool reports_text;   /* why its connection broke becomes the lock's error text     */
 
-    /* May it go out on this connection as it is now?  False: it is completed already.  NULL: yes. */
+    /* May it go out on this connection?  False: it is completed already.  NULL: yes. */
     bool (*admits)(bwl_session *session, const bwl_request *request);
 
     /* Frames that make up its reply.  NULL: one. */

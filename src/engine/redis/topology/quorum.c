@@ -173,7 +173,8 @@ static int check_process(const bwl_session *session, const char *info, size_t si
         if (other != session && other->server.run_id[0] != '\0' &&
             is_field(info, size, "\nrun_id:", other->server.run_id))
             return bwl_fail(fault, BWL_STATUS_REFUSED,
-                                               "%s is the same server as %s: it would have two votes",
+                                               "%s is the same server as %s: it would have two "
+                                                                  "votes",
                                                session->endpoint.text, other->endpoint.text);
     return BWL_OK;
 }

@@ -18,8 +18,8 @@ int bwl_verb_list(const bwl_lab_options *set)
     for (unsigned i = 0; i < BWL_LAWS_COUNT; i++)
         (void)printf("  %-28s broken when %s\n", bwl_law_label(1u << i), bwl_law_sentence(1u << i));
     (void)printf("\nof several servers, for servers:\n");
-    for (size_t i = 0; i < bwl_many_scenarios_count(); i++) {
-        bwl_many_scenario s = bwl_many_scenario_at(i);
+    for (size_t i = 0; i < bwl_redlock_scenarios_count(); i++) {
+        bwl_scenario s = bwl_redlock_scenario_at(i);
         (void)printf("  %-28s %s%s\n", s.name, s.breaks == 0 ? "" : "breaks: ", s.story);
     }
     (void)printf("\nscenarios, for run and wander, with the law that each has to break:\n");

@@ -24,7 +24,7 @@ static int add_row(bwl_matrix *m, const bwl_lab_options *set, const char *name)
     if (set->rounds != 0)
         world->rounds = set->rounds;
     if (set->pace != 0)
-        world->rate_pace = set->pace;
+        world->clocks.rate_pace = set->pace;
     m->rows_count++;
     return 0;
 }

@@ -40,9 +40,9 @@ static void stop(int number)
 static bool serve(bwl_stage *s, unsigned step, bwl_choice choice)
 {
     unsigned        client = choice.client;
-    unsigned        at     = s->w.clients[client].answered;
-    bwl_letter      letter = s->w.clients[client].letters[at];
-    bwl_letter     *served = &s->w.clients[client].letters[at];
+    bwl_link       *link   = &s->w.servers[BWL_ONLY].links[client];
+    bwl_letter     *served = &link->letters[link->answered];
+    bwl_letter      letter = *served;
     bwl_redis_reply real   = { 0 };
     bwl_text        said   = bwl_say("%s", "");
 
@@ -70,7 +70,7 @@ static bool serve(bwl_stage *s, unsigned step, bwl_choice choice)
 static bool serve_late(bwl_stage *s, unsigned step, bwl_choice choice)
 {
     unsigned        client = choice.client;
-    bwl_letter      letter = s->w.clients[client].late[choice.which];
+    bwl_letter      letter = s->w.servers[BWL_ONLY].links[client].late[choice.which];
     bwl_line       *lines  = s->late[client];
     bwl_redis_reply real;
     bwl_text        said;
@@ -93,13 +93,13 @@ static bool serve_late(bwl_stage *s, unsigned step, bwl_choice choice)
  * the letters of one connection, and closed all together at the end. */
 static bool retire(bwl_stage *s, unsigned client, unsigned late_before)
 {
-    const bwl_lab_client *c = &s->w.clients[client];
+    const bwl_link *link = &s->w.servers[BWL_ONLY].links[client];
 
-    if (c->late_count > late_before && !bwl_stage_opens(s, &s->lines[client]))
+    if (link->late_count > late_before && !bwl_stage_opens(s, &s->lines[client]))
         return false;
-    for (unsigned i = late_before; i < c->late_count; i++)
+    for (unsigned i = late_before; i < link->late_count; i++)
         s->late[client][i].fd = s->lines[client].fd;
-    if (c->late_count == late_before)
+    if (link->late_count == late_before)
         bwl_line_close(&s->lines[client]);
     s->lines[client].fd = -1;
     return true;
@@ -152,13 +152,14 @@ static bool pass(bwl_stage *s, unsigned step, bwl_ms by)
 static bool local(bwl_stage *s, unsigned step, bwl_choice choice)
 {
     bwl_text what = bwl_choice_words(&s->w, choice);
-    unsigned late = s->w.clients[choice.client].late_count;
+    unsigned late = s->w.servers[BWL_ONLY].links[choice.client].late_count;
     bwl_ms   had  = bwl_world_believes(&s->w, choice.client);
     bwl_ms   left;
     bool     is_good = true;
 
     bwl_world_perform(&s->w, choice);
-    if (choice.kind == BWL_CHOICE_BREAK || choice.kind == BWL_CHOICE_CRASH)
+    if (choice.kind == BWL_CHOICE_BREAK || choice.kind == BWL_CHOICE_TIME_OUT ||
+        choice.kind == BWL_CHOICE_CRASH)
         is_good = retire(s, choice.client, late);
     left = bwl_world_believes(&s->w, choice.client);
     bwl_stage_tells(s, step, choice.client, what.of);
@@ -194,6 +195,11 @@ static bool perform(bwl_stage *s, unsigned step, bwl_choice choice)
         bwl_world_perform(&s->w, choice);
         return bwl_stage_puts_by_hand(s, step, what.of);
     case BWL_CHOICE_SAVE: bwl_world_perform(&s->w, choice); return true;
+    case BWL_CHOICE_HALT: /* it is not asked in that time */
+    case BWL_CHOICE_GO_ON:
+        bwl_world_perform(&s->w, choice);
+        bwl_stage_tells_of_server(s, step, what.of);
+        return true;
     case BWL_CHOICE_DELIVER:
     case BWL_CHOICE_ALARM:
     case BWL_CHOICE_START:
@@ -202,6 +208,7 @@ static bool perform(bwl_stage *s, unsigned step, bwl_choice choice)
     case BWL_CHOICE_YIELD:
     case BWL_CHOICE_CANCEL:
     case BWL_CHOICE_BREAK:
+    case BWL_CHOICE_TIME_OUT:
     case BWL_CHOICE_STOP_WAITING:
     case BWL_CHOICE_CRASH:
     case BWL_CHOICE_STEP_WALL:
@@ -269,10 +276,10 @@ static bool print_end(bwl_stage *s)
         else if (left > 0)
             (void)printf("  %c believes that it has the lock, for %" PRId64 " ms more\n",
                          bwl_client_name(i), left);
-        else if (w->clients[i].is_working)
+        else if (w->clients[i].caller.is_working)
             (void)printf("  %c works on, though its time is over\n", bwl_client_name(i));
     }
-    (void)printf("  the server has %s; it says PTTL %s\n", bwl_key_name(&w->redis).of, ttl.of);
+    (void)printf("  the server has %s; it says PTTL %s\n", bwl_key_name(w).of, ttl.of);
     (void)printf("=> broken on a real server: %s: %s.\n", bwl_law_label(s->record->broken),
                  bwl_law_sentence(s->record->broken));
     return true;

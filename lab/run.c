@@ -1,22 +1,28 @@
 /*
- * run.c -- `bowline-lab run` and `wander`: does each scenario come out as its table says?
+ * run.c -- `bowline-lab run`, `wander`, `servers`: does each scenario come out as its table says?
  *
  * Every scenario has an expected outcome: nothing breaks, or a named law breaks in a known number
  * of steps.  Exit 0 only if each came out so: a planted fault that is not found is a failure too.
+ * With `servers`, a fault or a number of clients that is named asks a question of its own: then
+ * nothing is expected, and a law that breaks is drawn.
  */
 #include "core/nearest.h"
-#include "lab/report/draw.h"
-#include "lab/scenario/table.h"
+#include "lab/base/output.h"
 #include "lab/base/say.h"
+#include "lab/report/draw.h"
+#include "lab/scenario/redlock.h"
+#include "lab/scenario/table.h"
 #include "lab/verbs.h"
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct settings {
-    bwl_search search;
-    bool       draws;
-    bool       tap;
-    bool       at_random;
+    const bwl_lab_options *given;
+    size_t (*count)(void); /* of the scenarios to choose from                                    */
+    bwl_scenario (*at)(size_t i);
+    bool at_random;
+    bool is_asked; /* no scenario is what its table says                                         */
 } settings;
 
 /* ---- one scenario ---------------------------------------------------------------------------- */
@@ -24,9 +30,10 @@ typedef struct settings {
 /* A walk that is not breadth first is not the shortest, and need not find what there is. */
 static bool is_as_expected(const bwl_scenario *s, const settings *set, const bwl_finding *found)
 {
-    if (s->breaks == 0 || found->verdict != BWL_BROKEN)
-        return found->verdict != BWL_BROKEN && (s->breaks == 0 || set->at_random);
-    return (found->broken & s->breaks) != 0 && (set->at_random || found->path_count == s->steps);
+    if (s->breaks == 0 || set->is_asked || found->verdict != BWL_BROKEN)
+        return found->verdict != BWL_BROKEN && (s->breaks == 0 || set->at_random || set->is_asked);
+    return (found->broken & s->breaks) != 0 &&
+           (set->at_random || s->steps == 0 || found->path_count == s->steps);
 }
 
 static void print_verdict(const bwl_scenario *s, const settings *set, const bwl_finding *found)
@@ -41,6 +48,8 @@ static void print_verdict(const bwl_scenario *s, const settings *set, const bwl_
         (void)printf("BROKEN in %u steps: %s", found->path_count, bwl_law_label(found->broken));
         break;
     }
+    if (set->is_asked)
+        return;
     if (is_as_expected(s, set, found))
         (void)printf(s->breaks != 0 ? ", as expected" : "");
     else if (s->breaks != 0)
@@ -57,22 +66,34 @@ static void print_line(const bwl_scenario *s, const settings *set, const bwl_fin
     (void)printf("\n");
 }
 
-/* True if it came out as the table says. */
-static bool run_one(size_t i, const settings *given, unsigned number)
+/* What the command line changes in a scenario. */
+static void change(bwl_scenario *s, const bwl_lab_options *given)
 {
-    bwl_scenario s      = bwl_scenario_at(i);
-    settings     set    = *given;
-    const char  *prefix = set.tap ? "# " : "";
-    bwl_finding  found;
-    bool         is_good;
+    if (given->clients != 0)
+        s->clients = given->clients;
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++)
+        if (given->budget[i] != 0)
+            s->budget[i] = given->budget[i];
+}
 
-    set.at_random = given->at_random || s.is_vast;
-    found         = set.at_random ? bwl_wander(&s, &set.search) : bwl_explore(&s, &set.search);
-    is_good       = is_as_expected(&s, &set, &found);
-    if (set.tap)
+/* True if it came out as the table says. */
+static bool run_one(size_t i, const settings *of_all, unsigned number)
+{
+    settings               set    = *of_all;
+    const bwl_lab_options *given  = set.given;
+    bwl_scenario           s      = set.at(i);
+    const char            *prefix = given->tap ? "# " : "";
+    bwl_finding            found;
+    bool                   is_good;
+
+    change(&s, given);
+    set.at_random = set.at_random || (s.is_vast && s.servers == 1);
+    found   = set.at_random ? bwl_wander(&s, &given->search) : bwl_explore(&s, &given->search);
+    is_good = is_as_expected(&s, &set, &found);
+    if (given->tap)
         (void)printf("%sok %u - %s\n# ", is_good ? "" : "not ", number, s.name);
     print_line(&s, &set, &found);
-    if (found.verdict == BWL_BROKEN && (set.draws || !is_good)) {
+    if (found.verdict == BWL_BROKEN && (given->draws || !is_good)) {
         (void)printf("%s%s\n", prefix, s.story);
         bwl_draw(stdout, prefix, &s, &found);
     }
@@ -83,65 +104,109 @@ static bool run_one(size_t i, const settings *given, unsigned number)
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
-static const char *nearest_scenario(const char *name)
+static bool find(const settings *set, const char *name, size_t *ret_i)
+{
+    for (size_t i = 0; i < set->count(); i++)
+        if (strcmp(set->at(i).name, name) == 0) {
+            *ret_i = i;
+            return true;
+        }
+    return false;
+}
+
+static int complain_about(const settings *set, const char *name)
 {
     enum { SCENARIOS_MOST = 512 };
     const char *names[SCENARIOS_MOST];
-    size_t      count = bwl_scenarios_count();
+    const char *meant;
 
-    assert(count <= SCENARIOS_MOST);
-    for (size_t i = 0; i < count; i++)
-        names[i] = bwl_scenario_at(i).name;
-    return bwl_nearest(name, names, count);
+    assert(set->count() <= SCENARIOS_MOST);
+    for (size_t i = 0; i < set->count(); i++)
+        names[i] = set->at(i).name;
+    meant = bwl_nearest(name, names, set->count());
+    return bwl_complain(bwl_say("no scenario is called %s", bwl_shown(name).of), bwl_say("%s", ""),
+                        meant != NULL ? bwl_say("did you mean %s?", meant)
+                                      : bwl_say("type: bowline lab list"));
 }
 
-static int run_named(const settings *set, char **names, unsigned count)
+static unsigned run_named(const settings *set)
 {
     unsigned failures = 0;
 
-    for (unsigned n = 0; n < count; n++) {
-        const char *meant;
-        size_t      i;
-        if (bwl_scenario_find(names[n], &i))
-            continue;
-        meant = nearest_scenario(names[n]);
-        return bwl_complain(
-            bwl_say("no scenario is called %s", bwl_shown(names[n]).of), bwl_say("%s", ""),
-            meant != NULL ? bwl_say("did you mean %s?", meant) : bwl_say("type: bowline lab list"));
-    }
-    if (set->tap)
-        (void)printf("1..%u\n", count);
-    for (unsigned n = 0; n < count; n++) {
+    for (unsigned n = 0; n < set->given->operands_count; n++) {
         size_t i = 0;
-        (void)bwl_scenario_find(names[n], &i); /* it is there: see above */
+        (void)find(set, set->given->operands[n], &i); /* it is there: see below */
         failures += !run_one(i, set, n + 1);
     }
-    return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return failures;
 }
 
-static int run_all(const settings *set)
+static unsigned run_all(const settings *set)
 {
-    unsigned count    = (unsigned)bwl_scenarios_count();
     unsigned failures = 0;
 
-    if (set->tap)
-        (void)printf("1..%u\n", count);
-    for (unsigned n = 0; n < count; n++) {
-        failures += !run_one(n, set, n + 1);
+    for (size_t i = 0; i < set->count(); i++) {
+        bwl_scenario s = set->at(i);
+        if (s.is_vast && s.servers > 1)
+            (void)printf("%-28s left out, as it has millions of states: name it, with --budget\n",
+                         s.name);
+        else
+            failures += !run_one(i, set, (unsigned)i + 1);
     }
-    return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return failures;
+}
+
+static int run(const settings *set)
+{
+    const bwl_lab_options *given = set->given;
+    unsigned               failures;
+    size_t                 i;
+
+    for (unsigned n = 0; n < given->operands_count; n++)
+        if (!find(set, given->operands[n], &i))
+            return complain_about(set, given->operands[n]);
+    if (given->tap)
+        (void)printf("1..%u\n",
+                     given->operands_count > 0 ? given->operands_count : (unsigned)set->count());
+    failures = given->operands_count > 0 ? run_named(set) : run_all(set);
+    return bwl_output_done() && failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int bwl_verb_run(const bwl_lab_options *given)
 {
-    settings set = {
-        .search    = given->search,
-        .draws     = given->draws,
-        .tap       = given->tap,
-        .at_random = given->command == BWL_COMMAND_WANDER,
-    };
+    return run(&(settings){ .given     = given,
+                            .count     = bwl_scenarios_count,
+                            .at        = bwl_scenario_at,
+                            .at_random = given->command == BWL_COMMAND_WANDER });
+}
 
-    if (given->operands_count > 0)
-        return run_named(&set, given->operands, given->operands_count);
-    return run_all(&set);
+/* ---- several servers ------------------------------------------------------------------------- */
+
+static int check_faults(const bwl_lab_options *given)
+{
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++) {
+        const char *label = bwl_budget_label((bwl_budget)i);
+        if (given->budget[i] != 0 && bwl_budget_wants_one_server((bwl_budget)i))
+            return bwl_complain(
+                bwl_say("--%s does not happen where there are several servers", label),
+                bwl_say("%s", ""),
+                bwl_say("type: bowline lab servers calm --loss 1, or another of slow, loss, crash, "
+                        "denial, restart, jump, stop, cancel"));
+        if (given->budget[i] == BWL_ANY)
+            return bwl_complain(bwl_say("--%s any has no end here", label), bwl_say("%s", ""),
+                                bwl_say("type a number"));
+    }
+    return 0;
+}
+
+int bwl_verb_servers(const bwl_lab_options *given)
+{
+    int status = check_faults(given);
+
+    if (status != 0)
+        return status;
+    return run(&(settings){ .given    = given,
+                            .count    = bwl_redlock_scenarios_count,
+                            .at       = bwl_redlock_scenario_at,
+                            .is_asked = given->has_budget || given->clients != 0 });
 }

@@ -63,7 +63,7 @@ static int set_up(trial *t)
     if (set->rounds != 0)
         t->world.rounds = set->rounds;
     if (set->pace != 0)
-        t->world.rate_pace = set->pace;
+        t->world.clocks.rate_pace = set->pace;
     if (set->laws != 0)
         t->world.laws = set->laws & ~(unsigned)BWL_LAW_LIVE; /* it has a search of its own */
     t->faults_max = sum_of(t->world.budget, set->has_budget ? FAULTS_MOST : set->faults_max);

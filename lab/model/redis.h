@@ -27,6 +27,7 @@
 #define BWL_LAB_MODEL_REDIS_H
 
 #include "core/core.h"
+#include "lab/model/command.h"
 
 enum {
     BWL_MODEL_PER_MS      = 100,
@@ -68,75 +69,6 @@ typedef struct bwl_model_data {
     bwl_model_key  keys[BWL_MODEL_KEYS];
     bwl_model_item items[BWL_MODEL_ITEMS];
 } bwl_model_data;
-
-/* X(NAME, how it is written) */
-#define BWL_MODEL_OPS(X)          \
-    X(EXISTS, "EXISTS")           \
-    X(DEL, "DEL")                 \
-    X(EXPIRE, "EXPIRE")           \
-    X(PEXPIRE, "PEXPIRE")         \
-    X(PEXPIREAT, "PEXPIREAT")     \
-    X(TTL, "TTL")                 \
-    X(PTTL, "PTTL")               \
-    X(GET, "GET")                 \
-    X(SET, "SET")                 \
-    X(SETNX, "SETNX")             \
-    X(GETSET, "GETSET")           \
-    X(INCR, "INCR")               \
-    X(ZADD, "ZADD")               \
-    X(ZREM, "ZREM")               \
-    X(ZSCORE, "ZSCORE")           \
-    X(ZRANK, "ZRANK")             \
-    X(ZCARD, "ZCARD")             \
-    X(ZPOPMIN, "ZPOPMIN")         \
-    X(ZRANGE, "ZRANGE")           \
-    X(HSET, "HSET")               \
-    X(HGET, "HGET")               \
-    X(HDEL, "HDEL")               \
-    X(HLEN, "HLEN")               \
-    X(WATCH, "WATCH")             \
-    X(UNWATCH, "UNWATCH")         \
-    X(MULTI, "MULTI")             \
-    X(EXEC, "EXEC")               \
-    X(DISCARD, "DISCARD")         \
-    X(SUBSCRIBE, "SUBSCRIBE")     \
-    X(UNSUBSCRIBE, "UNSUBSCRIBE") \
-    X(PUBLISH, "PUBLISH")         \
-    X(TIME, "TIME")               \
-    X(NONSENSE, "NONSENSE")
-
-typedef enum bwl_model_op {
-    BWL_OP_NONE = 0,
-#define X(name, text) BWL_OP_##name,
-    BWL_MODEL_OPS(X)
-#undef X
-        BWL_OPS_END
-} bwl_model_op;
-
-/* Of SET. */
-typedef enum bwl_model_flag {
-    BWL_SET_NX      = 1u << 0,
-    BWL_SET_XX      = 1u << 1,
-    BWL_SET_GET     = 1u << 2,
-    BWL_SET_KEEPTTL = 1u << 3,
-    BWL_SET_EX      = 1u << 4, /* time: seconds                                                  */
-    BWL_SET_PX      = 1u << 5, /* time: milliseconds                                             */
-    BWL_SET_PXAT    = 1u << 6, /* time: milliseconds since 1970                                  */
-} bwl_model_flag;
-
-_Static_assert((BWL_SET_NX | BWL_SET_XX | BWL_SET_GET | BWL_SET_KEEPTTL | BWL_SET_EX | BWL_SET_PX |
-                BWL_SET_PXAT) == (1u << 7) - 1,
-               "each flag has a bit of its own");
-
-typedef struct bwl_model_command {
-    uint8_t  op;  /* a bwl_model_op                                                              */
-    uint8_t  key; /* also the channel                                                            */
-    uint8_t  flags;
-    uint16_t member;
-    uint16_t writer;
-    int64_t  value; /* also a score                                                              */
-    int64_t  time;  /* in the unit of the command                                                */
-} bwl_model_command;
 
 typedef struct bwl_model_connection {
     uint8_t watched; /* one bit for each key                                                     */

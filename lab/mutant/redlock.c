@@ -100,10 +100,10 @@ static void command(void *state, const bwl_claim *claim, const bwl_command *cmd,
         .extends = true, .settles = true, .init = init, .command = (command_), .event = (event_) \
     }
 
-const bwl_protocol bwl_many_no_undo = MUTANT("redlock-no-undo", command, no_undo_event);
-const bwl_protocol bwl_many_of_answering =
+const bwl_protocol bwl_mutant_no_undo = MUTANT("redlock-no-undo", command, no_undo_event);
+const bwl_protocol bwl_mutant_of_answering =
     MUTANT("redlock-of-answering", command, of_answering_event);
-const bwl_protocol bwl_many_no_elapsed = MUTANT("redlock-no-elapsed", command, no_elapsed_event);
-const bwl_protocol bwl_many_overwrites = MUTANT("redlock-overwrites", command, overwrites_event);
-const bwl_protocol bwl_many_undo_and_ask =
+const bwl_protocol bwl_mutant_no_elapsed = MUTANT("redlock-no-elapsed", command, no_elapsed_event);
+const bwl_protocol bwl_mutant_overwrites = MUTANT("redlock-overwrites", command, overwrites_event);
+const bwl_protocol bwl_mutant_undo_and_ask =
     MUTANT("redlock-undo-and-ask", command, undo_and_ask_event);

@@ -5,7 +5,6 @@
 #include "core/text.h"
 #include "lab/model/words.h"
 #include "lab/report/names.h"
-#include "lab/base/token_number.h"
 #include "engine/redis/wire/stamp.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,7 +70,7 @@ static size_t write_value(const bwl_stage *s, int64_t value, char ret_bytes[BWL_
 /* What there is to see of the lock: its value, or the field of a hash, or the member of a set. */
 static size_t write_lock(const bwl_stage *s, char ret_bytes[BWL_VALUE_MAX])
 {
-    const bwl_model_key *lock = bwl_model_lock(&s->w.redis);
+    const bwl_model_key *lock = bwl_model_lock(&s->w.servers[BWL_ONLY].redis);
 
     if (lock->kind == BWL_KIND_STRING)
         return write_value(s, lock->value, ret_bytes);
@@ -99,7 +98,7 @@ static bool is_by_server(const bwl_stage *s)
 /* Is the real key what the model's is?  Its time is compared by what the server answers later. */
 bool bwl_stage_compares_key(bwl_stage *s)
 {
-    const bwl_model_key *lock     = bwl_model_lock(&s->w.redis);
+    const bwl_model_key *lock     = bwl_model_lock(&s->w.servers[BWL_ONLY].redis);
     size_t               expected = SIZE_MAX;
     size_t               size;
     char                 model[BWL_VALUE_MAX];
@@ -116,13 +115,13 @@ bool bwl_stage_compares_key(bwl_stage *s)
         return true;
     return bwl_stage_fails(
         s, "the real server has another key than the model",
-        bwl_say("the model has %s, the server %s", bwl_key_name(&s->w.redis).of,
+        bwl_say("the model has %s, the server %s", bwl_key_name(&s->w).of,
                 size == SIZE_MAX ? "no key" : bwl_say("%.*s", (int)size, real).of));
 }
 
 static bwl_ms real_left(const bwl_stage *s)
 {
-    return bwl_model_left(&s->w.redis) * s->scale / BWL_MODEL_PER_MS + 1;
+    return bwl_model_left(&s->w.servers[BWL_ONLY].redis) * s->scale / BWL_MODEL_PER_MS + 1;
 }
 
 /* Its scores are moments by the real server's clock, which is that of this machine. */
@@ -143,7 +142,7 @@ static bool puts_zset(bwl_stage *s, const char *member, size_t size)
 /* Puts the key there as the model has it. */
 bool bwl_stage_puts_key(bwl_stage *s)
 {
-    const bwl_model_redis *r    = &s->w.redis;
+    const bwl_model_redis *r    = &s->w.servers[BWL_ONLY].redis;
     unsigned               kind = bwl_model_lock(r)->kind;
     char                   value[BWL_VALUE_MAX];
     size_t                 size;
@@ -171,7 +170,7 @@ bool bwl_stage_puts_key(bwl_stage *s)
 bool bwl_stage_puts_by_hand(bwl_stage *s, unsigned step, const char *what)
 {
     bwl_stage_tells_of_server(
-        s, step, bwl_say("%s: put as that leaves it, %s", what, bwl_key_name(&s->w.redis).of).of);
+        s, step, bwl_say("%s: put as that leaves it, %s", what, bwl_key_name(&s->w).of).of);
     return bwl_stage_puts_key(s);
 }
 
@@ -220,7 +219,7 @@ bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_letter *letter,
          .key      = BWL_STAGE_KEY,
          .key_size = sizeof BWL_STAGE_KEY - 1,
          .token    = token,
-         .lease_ms = (bwl_ms)letter->lease_ms * s->scale * 100 / world->server_pace,
+         .lease_ms = (bwl_ms)letter->lease_ms * s->scale * 100 / world->clocks.server_pace,
          .stamp    = letter->stamp,
          .rules    = world->terms.rules,
     };

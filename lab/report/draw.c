@@ -162,7 +162,7 @@ static void draw_head(paper *p)
     write_at(p, 3, "ms");
     for (unsigned i = 0; i < p->picture->clients; i++)
         write_at(p, lane(i), (char[]){ bwl_client_name(i), '\0' });
-    write_at(p, server_lane(p), "redis");
+    write_at(p, server_lane(p), p->picture->scenario->servers == 1 ? "redis" : "servers");
     end_row(p);
 }
 

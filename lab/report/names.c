@@ -2,7 +2,6 @@
  * names.c -- see names.h.
  */
 #include "lab/report/names.h"
-#include "lab/base/token_number.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -98,16 +97,31 @@ bwl_text bwl_letter_name(const bwl_letter *letter)
     return bwl_say("%s %s", bwl_word_name(letter->word), bwl_token_name(letter->token).of);
 }
 
-bwl_text bwl_key_name(const bwl_model_redis *r)
+/* "A1 A1 -": whose key each server has. */
+static bwl_text keys_of_several(const bwl_world *w)
 {
-    uint16_t owner = bwl_model_owner(r);
+    bwl_text said = bwl_say("keys");
 
+    for (unsigned k = 0; k < w->scenario->servers; k++) {
+        uint16_t owner = bwl_model_owner(&w->servers[k].redis);
+        said           = bwl_say("%s %s", said.of, owner == 0 ? "-" : bwl_token_name(owner).of);
+    }
+    return said;
+}
+
+bwl_text bwl_key_name(const bwl_world *w)
+{
+    const bwl_model_redis *redis = &w->servers[BWL_ONLY].redis;
+    uint16_t               owner = bwl_model_owner(redis);
+
+    if (w->scenario->servers > 1)
+        return keys_of_several(w);
     if (owner == 0)
         return bwl_say("no key");
-    if (bwl_model_lock(r)->lasts)
+    if (bwl_model_lock(redis)->lasts)
         return bwl_say("key %s, for ever", bwl_token_name(owner).of);
     return bwl_say("key %s for %" PRId64 " ms", bwl_token_name(owner).of,
-                   bwl_model_left(r) / BWL_MODEL_PER_MS);
+                   bwl_model_left(redis) / BWL_MODEL_PER_MS);
 }
 
 bwl_text bwl_budget_words(const uint8_t budget[BWL_BUDGETS_COUNT])
@@ -159,13 +173,13 @@ static const char *const evicted[BWL_MODEL_KEYS] = { "key", "line", "beats", "co
 
 bwl_text bwl_choice_words(const bwl_world *w, bwl_choice choice)
 {
-    const bwl_lab_client *c = &w->clients[choice.client];
+    const bwl_link *link = &w->servers[choice.server].links[choice.client];
 
     switch ((bwl_choice_kind)choice.kind) {
-    case BWL_CHOICE_SERVE: return bwl_letter_name(&c->letters[c->answered]);
+    case BWL_CHOICE_SERVE: return bwl_letter_name(&link->letters[link->answered]);
     case BWL_CHOICE_SERVE_LATE:
-        return bwl_say("LATE %s", bwl_letter_name(&c->late[choice.which]).of);
-    case BWL_CHOICE_DELIVER: return delivered_words(&c->letters[0]);
+        return bwl_say("LATE %s", bwl_letter_name(&link->late[choice.which]).of);
+    case BWL_CHOICE_DELIVER: return delivered_words(&link->letters[0]);
     case BWL_CHOICE_ALARM: return bwl_say("alarm");
     case BWL_CHOICE_START: return bwl_say("acquire");
     case BWL_CHOICE_RELEASE: return bwl_say("release");
@@ -192,8 +206,11 @@ bwl_text bwl_choice_words(const bwl_world *w, bwl_choice choice)
     case BWL_CHOICE_BORROW: return bwl_say("a BORROWER takes the key");
     case BWL_CHOICE_GIVE_BACK: return bwl_say("the borrower deletes its key");
     case BWL_CHOICE_SILENCE: return bwl_say("takes the FIRST IN LINE FOR DEAD");
-    case BWL_CHOICE_RATE: return bwl_say("its CLOCK RUNS at %u %%", w->scenario->rate_pace);
+    case BWL_CHOICE_RATE: return bwl_say("its CLOCK RUNS at %u %%", w->scenario->clocks.rate_pace);
     case BWL_CHOICE_LEARN: return bwl_say("learns of the restart");
+    case BWL_CHOICE_HALT: return bwl_say("STOPS");
+    case BWL_CHOICE_GO_ON: return bwl_say("goes on");
+    case BWL_CHOICE_TIME_OUT: return bwl_say("waits no longer: connection breaks");
     }
     bwl_unreachable("no such choice");
 }
@@ -215,7 +232,8 @@ static const char *const choices[] = {
     [BWL_CHOICE_LOSE_PUSH] = "lose-push", [BWL_CHOICE_CLOSE] = "close",
     [BWL_CHOICE_BORROW] = "borrow",       [BWL_CHOICE_GIVE_BACK] = "give-back",
     [BWL_CHOICE_SILENCE] = "silence",     [BWL_CHOICE_RATE] = "rate",
-    [BWL_CHOICE_LEARN] = "learn",
+    [BWL_CHOICE_LEARN] = "learn",         [BWL_CHOICE_HALT] = "halt",
+    [BWL_CHOICE_GO_ON] = "go-on",         [BWL_CHOICE_TIME_OUT] = "time-out",
 };
 
 static unsigned place_of(const char *name, const char *const *names, unsigned count)

@@ -16,7 +16,7 @@ const char *bwl_hold_state_name(bwl_hold_state state);
 
 /* What a question says, and what the server has. */
 bwl_text bwl_letter_name(const bwl_letter *letter);
-bwl_text bwl_key_name(const bwl_model_redis *r);
+bwl_text bwl_key_name(const bwl_world *w);
 
 /* "2 slow, 1 loss"; "no fault" where there is none. */
 bwl_text bwl_budget_words(const uint8_t budget[BWL_BUDGETS_COUNT]);

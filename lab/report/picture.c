@@ -23,7 +23,7 @@ static bwl_lane lane_of(const bwl_world *w, unsigned client)
 
     if (bwl_world_believes(w, client) > 0)
         return BWL_LANE_BELIEVES;
-    if (c->is_working)
+    if (c->caller.is_working)
         return BWL_LANE_OVERTIME;
     return c->is_running ? BWL_LANE_BUSY : BWL_LANE_IDLE;
 }
@@ -63,7 +63,7 @@ static bwl_text change_of(const walk *k, unsigned client)
         return bwl_say("%c HOLDS, for %" PRId64 " ms", name, left);
     if (left > 0 && left != BWL_NEVER && is->hold.until != was->hold.until)
         return bwl_say("%c holds for %" PRId64 " ms more", name, left);
-    if (was->is_working && !is->is_working)
+    if (was->caller.is_working && !is->caller.is_working)
         return bwl_say("%c works no longer", name);
     if (was->is_running && is->hold.state != was->hold.state)
         return bwl_say("%c %s", name, bwl_hold_state_name(is->hold.state));
@@ -72,89 +72,117 @@ static bwl_text change_of(const walk *k, unsigned client)
 
 /* ---- which row a letter is in ---------------------------------------------------------------- */
 
-static bool is_about(const bwl_row *row, unsigned client, const bwl_letter *letter)
+static const bwl_link *link_of(const bwl_world *w, bwl_choice choice)
 {
-    return row->client == client && row->tag == letter->tag && row->round == letter->round;
+    return &w->servers[choice.server].links[choice.client];
+}
+
+static bool is_about(const bwl_row *row, bwl_choice choice, const bwl_letter *letter)
+{
+    return row->client == choice.client && row->server == choice.server &&
+           row->tag == letter->tag && row->round == letter->round;
 }
 
 /* The last row in which it was asked; carried out. */
-static int asked_in(const bwl_picture *p, unsigned client, const bwl_letter *letter)
+static int asked_in(const bwl_picture *p, bwl_choice choice, const bwl_letter *letter)
 {
     for (size_t i = p->rows_count; i-- > 0;)
-        if (p->rows[i].kind == BWL_ROW_ASK && is_about(&p->rows[i], client, letter))
+        if (p->rows[i].kind == BWL_ROW_ASK && is_about(&p->rows[i], choice, letter))
             return (int)i;
     return BWL_NO_ROW;
 }
 
-static int served_in(const bwl_picture *p, unsigned client, const bwl_letter *letter)
+static int served_in(const bwl_picture *p, bwl_choice choice, const bwl_letter *letter)
 {
     for (size_t i = p->rows_count; i-- > 0;) {
         const bwl_row *row        = &p->rows[i];
         bool           has_effect = row->kind == BWL_ROW_ASK && row->effect.of[0] != '\0';
-        if ((row->kind == BWL_ROW_SERVED || has_effect) && is_about(row, client, letter))
+        if ((row->kind == BWL_ROW_SERVED || has_effect) && is_about(row, choice, letter))
             return (int)i;
     }
     return BWL_NO_ROW;
 }
 
-static void mark(bwl_row *row, const bwl_letter *letter)
+static void mark(bwl_row *row, unsigned server, const bwl_letter *letter)
 {
-    row->tag   = letter->tag;
-    row->round = letter->round;
+    row->server = server;
+    row->tag    = letter->tag;
+    row->round  = letter->round;
+}
+
+/* Which of several servers it is about: "2: ". */
+static bwl_text at_server(const bwl_world *w, unsigned server, bwl_text what)
+{
+    return w->scenario->servers == 1 ? what : bwl_say("%u: %s", server + 1, what.of);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static bool asks_more(const bwl_world *w, unsigned client, unsigned already)
+/* How many letters of a link were there before the step and are there yet. */
+static unsigned already(const walk *k, unsigned client, unsigned server, unsigned gone)
 {
-    const bwl_lab_client *c = &w->clients[client];
+    unsigned before = k->before->servers[server].links[client].count - gone;
+    unsigned count  = k->w->servers[server].links[client].count;
 
-    return c->letters_count > already &&
-           c->letters[c->letters_count - 1].kind == BWL_LETTER_QUESTION;
+    return before < count ? before : count;
 }
 
-/* The questions that were not there before.  The first stands in the same row as what caused it. */
-static void add_questions(walk *k, unsigned client, unsigned already, bwl_text cause)
+static bool asks_more(const walk *k, unsigned client)
 {
-    const bwl_lab_client *c = &k->w->clients[client];
+    for (unsigned i = 0; i < k->w->scenario->servers; i++) {
+        const bwl_link *link = &k->w->servers[i].links[client];
+        if (link->count > already(k, client, i, 0) &&
+            link->letters[link->count - 1].kind == BWL_LETTER_QUESTION)
+            return true;
+    }
+    return false;
+}
 
-    for (unsigned i = already; i < c->letters_count; i++) {
-        if (c->letters[i].kind != BWL_LETTER_QUESTION)
-            continue; /* the news that the connection has ended */
-        bwl_row *row = add(k, BWL_ROW_ASK, client);
-        mark(row, &c->letters[i]);
-        row->what = bwl_letter_name(&c->letters[i]);
-        if (i == already)
+/* The questions that were not there before: to `server`, from `first` on, and to all others.  The
+ * first stands in the same row as what caused it. */
+static void add_questions(walk *k, bwl_choice choice, unsigned gone, bwl_text cause)
+{
+    for (unsigned server = 0; server < k->w->scenario->servers; server++) {
+        const bwl_link *link = &k->w->servers[server].links[choice.client];
+        unsigned first = already(k, choice.client, server, server == choice.server ? gone : 0);
+        for (unsigned i = first; i < link->count; i++) {
+            if (link->letters[i].kind != BWL_LETTER_QUESTION)
+                continue; /* the news that the connection has ended */
+            bwl_row *row = add(k, BWL_ROW_ASK, choice.client);
+            mark(row, server, &link->letters[i]);
+            row->what  = at_server(k->w, server, bwl_letter_name(&link->letters[i]));
             row->cause = cause;
+            cause      = bwl_say("%s", "");
+        }
     }
 }
 
 /* Something that a client does, or that happens to it; and what it asks because of that. */
-static void add_local(walk *k, unsigned client, bwl_text what, bool is_bad)
+static void add_local(walk *k, bwl_choice choice, bwl_text what, bool is_bad)
 {
-    unsigned already = k->before->clients[client].letters_count;
-    bool     asks    = asks_more(k->w, client, already);
-    bwl_text note    = change_of(k, client);
-    bool     tells   = bwl_world_believes(k->before, client) != bwl_world_believes(k->w, client);
+    unsigned client = choice.client;
+    bwl_text note   = change_of(k, client);
+    bool     tells  = bwl_world_believes(k->before, client) != bwl_world_believes(k->w, client);
     bwl_row *row;
 
-    if (asks && !is_bad && !tells) {
-        add_questions(k, client, already, what);
+    if (asks_more(k, client) && !is_bad && !tells) {
+        add_questions(k, choice, 0, what);
         return;
     }
     row         = add(k, BWL_ROW_CLIENT, client);
     row->what   = what;
     row->note   = note;
     row->is_bad = is_bad;
-    add_questions(k, client, already, bwl_say("%s", ""));
+    add_questions(k, choice, 0, bwl_say("%s", ""));
 }
 
-static unsigned pushes_of(const bwl_lab_client *c)
+static unsigned pushes_of(const bwl_world *w, unsigned client)
 {
-    unsigned count = 0;
+    const bwl_link *link  = &w->servers[BWL_ONLY].links[client];
+    unsigned        count = 0;
 
-    for (unsigned i = 0; i < c->letters_count; i++)
-        count += c->letters[i].kind == BWL_LETTER_PUSH;
+    for (unsigned i = 0; i < link->count; i++)
+        count += link->letters[i].kind == BWL_LETTER_PUSH;
     return count;
 }
 
@@ -164,7 +192,7 @@ static bwl_text told(walk *k, int row)
     bwl_text who = bwl_say("%s", "");
 
     for (unsigned i = 0; i < k->picture->clients; i++)
-        if (pushes_of(&k->w->clients[i]) > pushes_of(&k->before->clients[i])) {
+        if (pushes_of(k->w, i) > pushes_of(k->before, i)) {
             k->told_in[i] = row;
             who           = bwl_say(", %c is told", bwl_client_name(i));
         }
@@ -173,25 +201,27 @@ static bwl_text told(walk *k, int row)
 
 static void add_pushed(walk *k, bwl_choice choice)
 {
-    unsigned already = k->before->clients[choice.client].letters_count;
-    bwl_row *row     = add(k, BWL_ROW_ANSWER, choice.client);
+    bwl_row *row = add(k, BWL_ROW_ANSWER, choice.client);
 
     row->what = bwl_say("your turn");
     row->from = k->told_in[choice.client];
     row->note = change_of(k, choice.client);
-    add_questions(k, choice.client, already - 1u, bwl_say("%s", ""));
+    add_questions(k, choice, 1, bwl_say("%s", ""));
 }
 
 static void add_served(walk *k, bwl_choice choice)
 {
-    const bwl_lab_client *was    = &k->before->clients[choice.client];
-    const bwl_letter     *letter = &k->w->clients[choice.client].letters[was->answered];
-    bwl_picture          *p      = k->picture;
-    int                   asked  = asked_in(p, choice.client, letter);
-    bwl_text              effect =
-        bwl_say("%s; %s", bwl_answer_name(letter->answer), bwl_key_name(&k->w->redis).of);
+    const bwl_link   *was    = link_of(k->before, choice);
+    const bwl_letter *before = &was->letters[was->answered];
+    const bwl_letter *letter = &link_of(k->w, choice)->letters[was->answered];
+    bwl_picture      *p      = k->picture;
+    int               asked  = asked_in(p, choice, before);
+    bool is_heard   = link_of(k->w, choice)->answered > was->answered; /* or makes no difference */
+    bwl_text effect = bwl_key_name(k->w);
     bwl_row *row;
 
+    if (is_heard)
+        effect = bwl_say("%s; %s", bwl_answer_name(letter->answer), effect.of);
     if (asked != BWL_NO_ROW && (size_t)asked + 1 == p->rows_count && choice.which == 0 &&
         p->rows[asked].effect.of[0] == '\0') {
         p->rows[asked].effect = bwl_say("%s%s", effect.of, told(k, asked).of);
@@ -199,71 +229,80 @@ static void add_served(walk *k, bwl_choice choice)
     }
     row         = add(k, BWL_ROW_SERVED, choice.client);
     row->from   = asked;
-    row->what   = bwl_letter_name(letter);
+    row->what   = at_server(k->w, choice.server, bwl_letter_name(before));
     row->effect = bwl_say("%s%s", effect.of, told(k, (int)p->rows_count - 1).of);
     row->is_bad = choice.which != 0;
-    mark(row, letter);
+    mark(row, choice.server, before);
 }
 
 static void add_served_late(walk *k, bwl_choice choice)
 {
-    const bwl_letter *letter = &k->before->clients[choice.client].late[choice.which];
+    const bwl_letter *letter = &link_of(k->before, choice)->late[choice.which];
     bwl_row          *row    = add(k, BWL_ROW_SERVED, choice.client);
 
-    row->from = asked_in(k->picture, choice.client, letter);
-    row->what = bwl_letter_name(letter);
+    row->from = asked_in(k->picture, choice, letter);
+    row->what = at_server(k->w, choice.server, bwl_letter_name(letter));
     row->effect =
-        bwl_say("%s%s", bwl_key_name(&k->w->redis).of, told(k, (int)k->picture->rows_count - 1).of);
+        bwl_say("%s%s", bwl_key_name(k->w).of, told(k, (int)k->picture->rows_count - 1).of);
     row->is_late = true;
-    mark(row, letter);
+    mark(row, choice.server, letter);
 }
 
 static void add_delivered(walk *k, bwl_choice choice, bwl_text what)
 {
-    const bwl_lab_client *was    = &k->before->clients[choice.client];
-    const bwl_letter     *letter = &was->letters[0];
-    bool     is_answer = letter->kind == BWL_LETTER_ANSWER && letter->answer != BWL_UNSENT;
-    int      served    = served_in(k->picture, choice.client, letter);
-    bwl_row *row       = add(k, is_answer ? BWL_ROW_ANSWER : BWL_ROW_CLIENT, choice.client);
+    const bwl_letter *letter    = &link_of(k->before, choice)->letters[0];
+    bool              is_answer = letter->kind == BWL_LETTER_ANSWER && letter->answer != BWL_UNSENT;
+    int               served    = served_in(k->picture, choice, letter);
+    bwl_row          *row    = add(k, is_answer ? BWL_ROW_ANSWER : BWL_ROW_CLIENT, choice.client);
+    bwl_text          answer = bwl_say("%s", bwl_answer_name(letter->answer));
 
-    row->what   = is_answer ? bwl_say("%s", bwl_answer_name(letter->answer)) : what;
+    row->what   = at_server(k->w, choice.server, is_answer ? answer : what);
     row->from   = served;
     row->is_bad = !is_answer;
     row->note   = change_of(k, choice.client);
-    mark(row, letter);
-    add_questions(k, choice.client, was->letters_count - 1u, bwl_say("%s", ""));
+    mark(row, choice.server, letter);
+    add_questions(k, choice, 1, bwl_say("%s", ""));
+}
+
+/* True if a server had a key before the step and has none now. */
+static bool has_vanished(const walk *k)
+{
+    for (unsigned i = 0; i < k->w->scenario->servers; i++)
+        if (bwl_model_owner(&k->before->servers[i].redis) != 0 &&
+            bwl_model_owner(&k->w->servers[i].redis) == 0)
+            return true;
+    return false;
 }
 
 static void add_passed(walk *k, bwl_text what)
 {
-    bool has_vanished =
-        bwl_model_owner(&k->before->redis) != 0 && bwl_model_owner(&k->w->redis) == 0;
     bwl_row *row = add(k, BWL_ROW_TIME, 0);
 
-    row->what   = what;
-    row->effect = bwl_say("%s", has_vanished ? "the key vanishes" : "");
+    row->what = what;
+    if (has_vanished(k))
+        row->effect =
+            k->w->scenario->servers == 1 ? bwl_say("the key vanishes") : bwl_key_name(k->w);
     row->is_bad = bwl_world_is_urgent(k->before);
 }
 
-static void add_server(walk *k, bwl_text what, bool is_bad)
+static void add_server(walk *k, bwl_choice choice, bwl_text what, bool is_bad)
 {
     bwl_row *row = add(k, BWL_ROW_SERVER, 0);
 
-    row->what   = what;
-    row->effect = bwl_key_name(&k->w->redis);
+    row->what   = at_server(k->w, choice.server, what);
+    row->effect = bwl_key_name(k->w);
     row->is_bad = is_bad;
 }
 
 static void add_step(walk *k, bwl_choice choice)
 {
-    bwl_text what   = bwl_choice_words(k->before, choice);
-    unsigned client = choice.client;
+    bwl_text what = bwl_choice_words(k->before, choice);
 
     switch ((bwl_choice_kind)choice.kind) {
     case BWL_CHOICE_SERVE: add_served(k, choice); break;
     case BWL_CHOICE_SERVE_LATE: add_served_late(k, choice); break;
     case BWL_CHOICE_DELIVER:
-        if (k->before->clients[client].letters[0].kind == BWL_LETTER_PUSH)
+        if (link_of(k->before, choice)->letters[0].kind == BWL_LETTER_PUSH)
             add_pushed(k, choice);
         else
             add_delivered(k, choice, what);
@@ -276,16 +315,19 @@ static void add_step(walk *k, bwl_choice choice)
     case BWL_CHOICE_YIELD:
     case BWL_CHOICE_CANCEL:
     case BWL_CHOICE_LEARN:
-    case BWL_CHOICE_WRITE: add_local(k, client, what, false); break;
+    case BWL_CHOICE_WRITE: add_local(k, choice, what, false); break;
     case BWL_CHOICE_BREAK:
+    case BWL_CHOICE_TIME_OUT:
     case BWL_CHOICE_STOP_WAITING:
     case BWL_CHOICE_CRASH:
     case BWL_CHOICE_LOSE_PUSH:
     case BWL_CHOICE_RATE:
-    case BWL_CHOICE_STEP_WALL: add_local(k, client, what, true); break;
+    case BWL_CHOICE_STEP_WALL: add_local(k, choice, what, true); break;
     case BWL_CHOICE_CLOSE:
+    case BWL_CHOICE_GO_ON:
     case BWL_CHOICE_GIVE_BACK:
-    case BWL_CHOICE_SAVE: add_server(k, what, false); break;
+    case BWL_CHOICE_SAVE: add_server(k, choice, what, false); break;
+    case BWL_CHOICE_HALT:
     case BWL_CHOICE_RESTART:
     case BWL_CHOICE_RESTORE:
     case BWL_CHOICE_FAILOVER:
@@ -293,7 +335,7 @@ static void add_step(walk *k, bwl_choice choice)
     case BWL_CHOICE_EVICT:
     case BWL_CHOICE_STRANGER:
     case BWL_CHOICE_BORROW:
-    case BWL_CHOICE_SILENCE: add_server(k, what, true); break;
+    case BWL_CHOICE_SILENCE: add_server(k, choice, what, true); break;
     }
 }
 

@@ -46,6 +46,7 @@ typedef struct bwl_row {
     bwl_row_kind kind;
     unsigned     step;    /* which choice of the schedule, from 1: more than one row may have it */
     unsigned     client;  /* ASK, SERVED, ANSWER, CLIENT                                         */
+    unsigned     server;  /* ASK, SERVED, ANSWER: of the question                                */
     bwl_ms       at;      /* since the beginning                                                 */
     bool         is_late; /* SERVED: by a connection that is no more                             */
     bool         is_bad;  /* CLIENT, SERVER, TIME: a fault                                       */

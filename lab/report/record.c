@@ -17,24 +17,24 @@ const bwl_field bwl_fields[BWL_FIELDS_COUNT] = {
     { "max_hold_ms", BWL_FIELD_MS_OR_NEVER, AT(terms.max_hold_ms), 1, BWL_FIELD_MS_MAX },
     { "wait_ms", BWL_FIELD_MS_OR_NEVER, AT(wait_ms), 0, BWL_FIELD_MS_MAX },
     { "extend_ms", BWL_FIELD_MS, AT(extend_ms), BWL_FIELD_LEASE_MIN, BWL_FIELD_MS_MAX },
-    { "jump_ms", BWL_FIELD_MS, AT(jump_ms), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
-    { "wall_ms", BWL_FIELD_MS, AT(wall_ms), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
-    { "skew_a_ms", BWL_FIELD_MS, AT(skew_ms[0]), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
-    { "skew_b_ms", BWL_FIELD_MS, AT(skew_ms[1]), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
-    { "skew_c_ms", BWL_FIELD_MS, AT(skew_ms[2]), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
+    { "jump_ms", BWL_FIELD_MS, AT(clocks.jump_ms), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
+    { "wall_ms", BWL_FIELD_MS, AT(clocks.wall_ms), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
+    { "skew_a_ms", BWL_FIELD_MS, AT(clocks.skew_ms[0]), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
+    { "skew_b_ms", BWL_FIELD_MS, AT(clocks.skew_ms[1]), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
+    { "skew_c_ms", BWL_FIELD_MS, AT(clocks.skew_ms[2]), -BWL_FIELD_MS_MAX, BWL_FIELD_MS_MAX },
     { "lease_a_ms", BWL_FIELD_MS, AT(lease_of_ms[0]), BWL_FIELD_LEASE_MIN, BWL_FIELD_MS_MAX },
     { "lease_b_ms", BWL_FIELD_MS, AT(lease_of_ms[1]), BWL_FIELD_LEASE_MIN, BWL_FIELD_MS_MAX },
     { "lease_c_ms", BWL_FIELD_MS, AT(lease_of_ms[2]), BWL_FIELD_LEASE_MIN, BWL_FIELD_MS_MAX },
-    { "pace_a", BWL_FIELD_COUNT, AT(pace_of[0]), 1, 1000 },
-    { "pace_b", BWL_FIELD_COUNT, AT(pace_of[1]), 1, 1000 },
-    { "pace_c", BWL_FIELD_COUNT, AT(pace_of[2]), 1, 1000 },
-    { "rate_pace", BWL_FIELD_COUNT, AT(rate_pace), 1, 1000 },
-    { "server_pace", BWL_FIELD_COUNT, AT(server_pace), 1, 1000 },
-    { "has_run_id", BWL_FIELD_BOOL, AT(has_run_id), 0, 1 },
+    { "pace_a", BWL_FIELD_COUNT, AT(clocks.pace_of[0]), 1, 1000 },
+    { "pace_b", BWL_FIELD_COUNT, AT(clocks.pace_of[1]), 1, 1000 },
+    { "pace_c", BWL_FIELD_COUNT, AT(clocks.pace_of[2]), 1, 1000 },
+    { "rate_pace", BWL_FIELD_COUNT, AT(clocks.rate_pace), 1, 1000 },
+    { "server_pace", BWL_FIELD_COUNT, AT(clocks.server_pace), 1, 1000 },
+    { "has_run_id", BWL_FIELD_BOOL, AT(server.has_run_id), 0, 1 },
     { "renews", BWL_FIELD_BOOL, AT(terms.renews), 0, 1 },
     { "tries_once", BWL_FIELD_BOOL, AT(tries_once), 0, 1 },
-    { "stale", BWL_FIELD_BOOL, AT(stale), 0, 1 },
-    { "fences", BWL_FIELD_BOOL, AT(fences), 0, 1 },
+    { "stale", BWL_FIELD_BOOL, AT(server.stale), 0, 1 },
+    { "fences", BWL_FIELD_BOOL, AT(server.fences), 0, 1 },
     { "chances", BWL_FIELD_BOOL, AT(chances), 0, 1 },
 };
 
@@ -89,6 +89,8 @@ static void put_choice(FILE *out, bwl_choice choice, const char *says)
 {
     (void)fprintf(out, "    {\"do\": \"%s\", \"client\": \"%c\"", bwl_choice_name(choice.kind),
                   bwl_client_name(choice.client));
+    if (choice.server != 0)
+        (void)fprintf(out, ", \"server\": %u", choice.server);
     if (choice.which != 0)
         (void)fprintf(out, ", \"which\": %u", choice.which);
     if (choice.chance != 0)

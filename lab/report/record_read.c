@@ -11,6 +11,7 @@
 #include "lab/report/record_inside.h"
 #include "lab/scenario/subject.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,14 +97,14 @@ static void read_budget(reading *k)
 
 /* ---- the schedule ---------------------------------------------------------------------------- */
 
-static void read_which(bwl_json *r, uint8_t *ret_number)
+static uint8_t read_up_to(bwl_json *r, int64_t max)
 {
-    int64_t number;
-    bool    is_null;
+    int64_t number  = 0;
+    bool    is_null = false;
 
-    if (bwl_json_number(r, to_255, &number, &is_null) && is_null)
-        (void)bwl_json_fault(r, bwl_say("a number has to be here"));
-    *ret_number = (uint8_t)number;
+    if (bwl_json_number(r, to_255, &number, &is_null) && (is_null || number > max))
+        (void)bwl_json_fault(r, bwl_say("a number up to %" PRId64 " has to be here", max));
+    return (uint8_t)number;
 }
 
 static void read_member(bwl_json *r, const char *name, bwl_choice *choice)
@@ -119,9 +120,11 @@ static void read_member(bwl_json *r, const char *name, bwl_choice *choice)
         if (text[0] < 'A' || text[0] >= 'A' + BWL_CLIENTS_MAX || text[1] != '\0')
             (void)bwl_json_fault(r, bwl_say("no client is called \"%s\"", bwl_shown(text).of));
     } else if (strcmp(name, "which") == 0) {
-        read_which(r, &choice->which);
+        choice->which = read_up_to(r, UINT8_MAX);
+    } else if (strcmp(name, "server") == 0) {
+        choice->server = read_up_to(r, BWL_SERVERS_MAX - 1) & 15u;
     } else if (strcmp(name, "chance") == 0) {
-        read_which(r, &choice->chance);
+        choice->chance = read_up_to(r, 15) & 15u;
     } else if (strcmp(name, "says") == 0) {
         (void)bwl_json_string(r, text, sizeof text);
     } else {

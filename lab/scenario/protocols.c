@@ -6,7 +6,7 @@
  * has left behind, over already when the world begins.
  */
 #include "core/rules.h"
-#include "lab/scenario/table.h"
+#include "lab/scenario/tables.h"
 #include "protocol/protocol.h"
 
 enum {
@@ -111,14 +111,14 @@ static const bwl_scenario table[] = {
       .rounds   = 2,
       .breaks   = BWL_LAW_ONE_HOLDER,
       .steps    = 18 },
-    { .name     = "setnx-stamp-del-stale",
-      .story    = "two find a key over: the second DEL removes the first one's new key",
-      .protocol = &bwl_setnx_stamp_del,
-      .terms    = { .rules = &stamp_del, .lease_ms = 2000 },
-      .laws     = LAWS_EXCLUSION,
-      .stale    = true,
-      .breaks   = BWL_LAW_ONE_HOLDER,
-      .steps    = 20 },
+    { .name         = "setnx-stamp-del-stale",
+      .story        = "two find a key over: the second DEL removes the first one's new key",
+      .protocol     = &bwl_setnx_stamp_del,
+      .terms        = { .rules = &stamp_del, .lease_ms = 2000 },
+      .laws         = LAWS_EXCLUSION,
+      .server.stale = true,
+      .breaks       = BWL_LAW_ONE_HOLDER,
+      .steps        = 20 },
     { .name     = "setnx-stamp-del-late",
       .story    = "DEL comes late, and removes the next one's lock",
       .protocol = &bwl_setnx_stamp_del,
@@ -127,14 +127,14 @@ static const bwl_scenario table[] = {
       .budget   = { [BWL_SLOW] = 2 },
       .breaks   = BWL_LAW_OWN_KEY,
       .steps    = 17 },
-    { .name     = "setnx-stamp-del-skew",
-      .story    = "a client whose clock is a lease ahead finds every lock over",
-      .protocol = &bwl_setnx_stamp_del,
-      .terms    = { .rules = &stamp_del, .lease_ms = 2000 },
-      .laws     = LAWS_EXCLUSION,
-      .skew_ms  = { 0, 3000 },
-      .breaks   = BWL_LAW_ONE_HOLDER,
-      .steps    = 14 },
+    { .name           = "setnx-stamp-del-skew",
+      .story          = "a client whose clock is a lease ahead finds every lock over",
+      .protocol       = &bwl_setnx_stamp_del,
+      .terms          = { .rules = &stamp_del, .lease_ms = 2000 },
+      .laws           = LAWS_EXCLUSION,
+      .clocks.skew_ms = { 0, 3000 },
+      .breaks         = BWL_LAW_ONE_HOLDER,
+      .steps          = 14 },
     /* ---- set-nx-ex --------------------------------------------------------------------------- */
     { .name     = "set-nx-ex-calm",
       .story    = "nobody is late, nobody dies",

@@ -5,7 +5,7 @@
  * A scenario that breaks differs from one that holds by the rule that is left out alone.
  */
 #include "core/rules.h"
-#include "lab/scenario/table.h"
+#include "lab/scenario/tables.h"
 #include "protocol/protocol.h"
 
 /* With the tokens that the lab hands out. */

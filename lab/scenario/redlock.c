@@ -6,168 +6,158 @@
  */
 #include "lab/scenario/redlock.h"
 #include "lab/mutant/redlock.h"
+#include "lab/scenario/table.h"
 #include "protocol/protocol.h"
 
 #define THREE_SERVERS .servers = 3, .clients = 2
-#define ONE_HOLDER    .laws = BWL_MANY_LAW_ONE_HOLDER, .breaks = BWL_MANY_LAW_ONE_HOLDER
+#define ONE_HOLDER    .laws = BWL_LAW_ONE_HOLDER, .breaks = BWL_LAW_ONE_HOLDER
 
-static const bwl_many_scenario table[] = {
+static const bwl_scenario table[] = {
     { .name = "calm", .story = "two clients wait for it", THREE_SERVERS, .wait_ms = 20 },
     { .name = "rounds", .story = "two clients, twice each", THREE_SERVERS, .rounds = 2 },
-    { .name = "loss", .story = "a line breaks", .budget = { [BWL_MANY_LOSS] = 1 }, THREE_SERVERS },
+    { .name = "loss", .story = "a line breaks", .budget = { [BWL_LOSS] = 1 }, THREE_SERVERS },
     { .name   = "slow",
       .story  = "time passes although somebody has something to do",
-      .budget = { [BWL_MANY_SLOW] = 1 },
+      .budget = { [BWL_SLOW] = 2 },
       THREE_SERVERS },
-    { .name   = "crash",
-      .story  = "a client is gone",
-      .budget = { [BWL_MANY_CRASH] = 1 },
-      THREE_SERVERS },
+    { .name = "crash", .story = "a client is gone", .budget = { [BWL_CRASH] = 1 }, THREE_SERVERS },
     { .name   = "denial",
       .story  = "a server cannot serve now",
-      .budget = { [BWL_MANY_DENIAL] = 1 },
+      .budget = { [BWL_DENIAL] = 1 },
       THREE_SERVERS },
     { .name   = "cancel",
       .story  = "the caller cancels",
-      .budget = { [BWL_MANY_CANCEL] = 1 },
+      .budget = { [BWL_CANCEL] = 1 },
       THREE_SERVERS },
     { .name   = "stop",
       .story  = "a server stops, and goes on at any time",
-      .budget = { [BWL_MANY_STOP] = 1 },
+      .budget = { [BWL_STOP] = 1 },
       THREE_SERVERS },
-    { .name        = "fast",
-      .story       = "the servers' clocks run as fast as the drift allowance covers",
-      .wait_ms     = 20,
-      .server_pace = 107,
+    { .name               = "fast",
+      .story              = "the servers' clocks run as fast as the drift allowance covers",
+      .wait_ms            = 20,
+      .clocks.server_pace = 107,
       THREE_SERVERS },
-    { .name         = "covered",
-      .story        = "the servers' clocks run much too fast, and drift= covers that",
-      .wait_ms      = 40,
-      .never_renews = true,
-      .server_pace  = 130,
-      .drift_ppm    = 300000,
+    { .name               = "covered",
+      .story              = "the servers' clocks run much too fast, and drift= covers that",
+      .wait_ms            = 40,
+      .never_renews       = true,
+      .clocks.server_pace = 130,
+      .terms.drift_ppm    = 300000,
       THREE_SERVERS },
     { .name = "three", .story = "three clients", .servers = 3, .clients = 3 },
     { .name    = "three-loss",
       .story   = "three clients, and a line breaks",
-      .budget  = { [BWL_MANY_LOSS] = 1 },
+      .budget  = { [BWL_LOSS] = 1 },
       .is_vast = true,
       .servers = 3,
       .clients = 3 },
     { .name    = "three-crash",
       .story   = "three clients, and one is gone",
-      .budget  = { [BWL_MANY_CRASH] = 1 },
+      .budget  = { [BWL_CRASH] = 1 },
       .is_vast = true,
       .servers = 3,
       .clients = 3 },
     { .name    = "slow-crash-loss",
       .story   = "time passes, a client is gone and a line breaks",
-      .budget  = { [BWL_MANY_SLOW] = 1, [BWL_MANY_CRASH] = 1, [BWL_MANY_LOSS] = 1 },
+      .budget  = { [BWL_SLOW] = 2, [BWL_CRASH] = 1, [BWL_LOSS] = 1 },
       .is_vast = true,
       THREE_SERVERS },
     { .name = "five", .story = "five servers", .servers = 5, .clients = 2 },
-    { .name       = "restart-waits",
-      .story      = "a server restarts empty, and has no vote for a lease",
-      .young_wait = true,
-      .wait_ms    = 20,
-      .budget     = { [BWL_MANY_RESTART] = 1 },
+    { .name              = "restart-waits",
+      .story             = "a server restarts empty, and has no vote for a lease",
+      .server.young_wait = true,
+      .wait_ms           = 20,
+      .budget            = { [BWL_RESTART] = 1 },
       THREE_SERVERS },
 
-    { .name         = "settle",
-      .story        = "lines break and servers cannot serve, while it is asked for again",
-      .answer_ms    = 16,
-      .never_renews = true,
-      .budget       = { [BWL_MANY_LOSS] = 2, [BWL_MANY_DENIAL] = 3 },
-      .servers      = 3,
-      .clients      = 1 },
+    { .name            = "settle",
+      .story           = "lines break and servers cannot serve, while it is asked for again",
+      .terms.answer_ms = 16,
+      .never_renews    = true,
+      .budget          = { [BWL_LOSS] = 2, [BWL_DENIAL] = 3 },
+      .servers         = 3,
+      .clients         = 1 },
 
     /* What it assumes: without the word before, two hold it. */
     { .name   = "restart",
       .story  = "a server restarts empty, and votes at once",
-      .budget = { [BWL_MANY_RESTART] = 1 },
+      .budget = { [BWL_RESTART] = 1 },
       .steps  = 11,
       ONE_HOLDER,
       THREE_SERVERS },
     { .name   = "jump",
       .story  = "the clock of a server jumps by a lease",
-      .budget = { [BWL_MANY_JUMP] = 1 },
+      .budget = { [BWL_JUMP] = 1 },
       .steps  = 11,
       ONE_HOLDER,
       THREE_SERVERS },
-    { .name         = "too-fast",
-      .story        = "the servers' clocks run faster than the drift allowance covers",
-      .wait_ms      = 40,
-      .never_renews = true,
-      .server_pace  = 130,
+    { .name               = "too-fast",
+      .story              = "the servers' clocks run faster than the drift allowance covers",
+      .wait_ms            = 40,
+      .never_renews       = true,
+      .clocks.server_pace = 130,
       ONE_HOLDER,
       THREE_SERVERS },
     { .name   = "pause",
       .story  = "who holds it stops for longer than the lease, and works on",
-      .budget = { [BWL_MANY_SLOW] = 1 },
-      .laws   = BWL_MANY_LAW_NO_OVERLAP,
-      .breaks = BWL_MANY_LAW_NO_OVERLAP,
+      .budget = { [BWL_SLOW] = 2 },
+      .laws   = BWL_LAW_NO_OVERLAP,
+      .breaks = BWL_LAW_NO_OVERLAP,
       THREE_SERVERS },
 
     /* Planted. */
     { .name     = "no-undo",
       .story    = "what a failed attempt got stays",
-      .protocol = &bwl_many_no_undo,
-      .breaks   = BWL_MANY_LAW_UNDONE,
+      .protocol = &bwl_mutant_no_undo,
+      .breaks   = BWL_LAW_TAKEN_BACK,
       .steps    = 9,
       THREE_SERVERS },
     { .name     = "of-answering",
       .story    = "a majority of those that answered",
-      .protocol = &bwl_many_of_answering,
-      .budget   = { [BWL_MANY_LOSS] = 2 },
+      .protocol = &bwl_mutant_of_answering,
+      .budget   = { [BWL_LOSS] = 2 },
       ONE_HOLDER,
       THREE_SERVERS },
     { .name     = "no-elapsed",
       .story    = "a majority is worth a lease from when it is known",
-      .protocol = &bwl_many_no_elapsed,
-      .budget   = { [BWL_MANY_SLOW] = 1 },
+      .protocol = &bwl_mutant_no_elapsed,
+      .budget   = { [BWL_SLOW] = 2 },
       ONE_HOLDER,
       THREE_SERVERS },
     { .name     = "overwrites",
       .story    = "a renewal sets the key, whoever has it",
-      .protocol = &bwl_many_overwrites,
-      .budget   = { [BWL_MANY_CRASH] = 1 },
-      .breaks   = BWL_MANY_LAW_OWN_KEY,
+      .protocol = &bwl_mutant_overwrites,
+      .budget   = { [BWL_CRASH] = 1 },
+      .laws     = BWL_LAW_OWN_KEY,
+      .breaks   = BWL_LAW_OWN_KEY,
       .steps    = 18,
       THREE_SERVERS },
-    { .name         = "undo-and-ask",
-      .story        = "what may be asked for once more is deleted",
-      .protocol     = &bwl_many_undo_and_ask,
-      .answer_ms    = 16,
-      .never_renews = true,
-      .budget       = { [BWL_MANY_LOSS] = 2, [BWL_MANY_DENIAL] = 3 },
-      .breaks       = BWL_MANY_LAW_HONEST,
-      .steps        = 23,
-      .servers      = 3,
-      .clients      = 1 },
+    { .name            = "undo-and-ask",
+      .story           = "what may be asked for once more is deleted",
+      .protocol        = &bwl_mutant_undo_and_ask,
+      .terms.answer_ms = 16,
+      .never_renews    = true,
+      .budget          = { [BWL_LOSS] = 2, [BWL_DENIAL] = 3 },
+      .breaks          = BWL_LAW_HONEST,
+      .steps           = 23,
+      .servers         = 3,
+      .clients         = 1 },
 };
 
-size_t bwl_many_scenarios_count(void)
+size_t bwl_redlock_scenarios_count(void)
 {
     return sizeof table / sizeof table[0];
 }
 
-bwl_many_scenario bwl_many_scenario_at(size_t i)
+bwl_scenario bwl_redlock_scenario_at(size_t i)
 {
-    bwl_many_scenario s = table[i];
+    enum { JUMP_MS = 30 };
+    bwl_scenario s = table[i];
 
-    if (s.protocol == NULL)
-        s.protocol = &bwl_redlock;
-    if (s.laws == 0)
-        s.laws = BWL_MANY_LAWS_USUAL;
-    if (s.rounds == 0)
-        s.rounds = 1;
-    if (s.lease_ms == 0)
-        s.lease_ms = 30;
-    if (s.answer_ms == 0)
-        s.answer_ms = 15;
-    if (s.jump_ms == 0)
-        s.jump_ms = 30;
-    if (s.server_pace == 0)
-        s.server_pace = BWL_MANY_PER_MS;
-    return s;
+    assert(i < bwl_redlock_scenarios_count());
+    s.protocol       = s.protocol != NULL ? s.protocol : &bwl_redlock;
+    s.tries_once     = s.wait_ms == 0;
+    s.clocks.jump_ms = JUMP_MS;
+    return bwl_scenario_complete(s);
 }

@@ -238,8 +238,8 @@ static void complete(bwl_scenario *world)
     world->laws         = (BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS) | BWL_LAW_NO_OVERLAP;
     if (!world->protocol->settles)
         world->laws &= ~(unsigned)BWL_LAW_TAKEN_BACK;
-    if (world->jump_ms == 0)
-        world->jump_ms = world->terms.lease_ms;
+    if (world->clocks.jump_ms == 0)
+        world->clocks.jump_ms = world->terms.lease_ms;
 }
 
 bool bwl_subject_find(const char *name, bwl_scenario *ret_world, bwl_text reterr[3])

@@ -6,7 +6,7 @@
  */
 #include "core/rules.h"
 #include "lab/mutant/symfony.h"
-#include "lab/scenario/table.h"
+#include "lab/scenario/tables.h"
 #include "protocol/protocol.h"
 
 enum { AHEAD_MS = 40 }; /* more than a lease */
@@ -39,21 +39,21 @@ static const bwl_scenario table[] = {
     { .name  = "symfony-clock",
       .story = "the clock of one client is ahead by more than a lease: scores are the server's",
       SYMFONY,
-      .skew_ms = { 0, AHEAD_MS },
-      .laws    = BWL_LAW_ONE_HOLDER,
-      .budget  = { [BWL_SLOW] = 1 } },
+      .clocks.skew_ms = { 0, AHEAD_MS },
+      .laws           = BWL_LAW_ONE_HOLDER,
+      .budget         = { [BWL_SLOW] = 1 } },
 
     /* ---- what breaks without a rule ---------------------------------------------------------- */
     { .name = "symfony-clock-of-clients",
       .story =
           "the same clocks, and scores by the client's: it removes a member that has not ended",
-      .protocol = &bwl_mutant_symfony_clock,
-      .terms    = { .rules = &rules },
-      .skew_ms  = { 0, AHEAD_MS },
-      .laws     = BWL_LAW_ONE_HOLDER,
-      .budget   = { [BWL_SLOW] = 1 },
-      .breaks   = BWL_LAW_ONE_HOLDER,
-      .steps    = 6 },
+      .protocol       = &bwl_mutant_symfony_clock,
+      .terms          = { .rules = &rules },
+      .clocks.skew_ms = { 0, AHEAD_MS },
+      .laws           = BWL_LAW_ONE_HOLDER,
+      .budget         = { [BWL_SLOW] = 1 },
+      .breaks         = BWL_LAW_ONE_HOLDER,
+      .steps          = 6 },
     { .name  = "symfony-release-blind",
       .story = "a release deletes the key without looking for its member",
       SYMFONY,

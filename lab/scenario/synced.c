@@ -6,7 +6,7 @@
  * to the replicas, that too few of them have it.
  */
 #include "lab/mutant/synced.h"
-#include "lab/scenario/table.h"
+#include "lab/scenario/tables.h"
 #include "protocol/protocol.h"
 
 enum {

@@ -7,6 +7,7 @@
  * about.
  */
 #include "lab/scenario/table.h"
+#include "lab/scenario/tables.h"
 #include "lab/model/queue.h"
 #include "lab/mutant/token.h"
 #include "protocol/protocol.h"
@@ -80,14 +81,14 @@ static const bwl_scenario table[] = {
       .story  = "the longest time to hold is over, whatever the renewal says",
       .terms  = { .max_hold_ms = 37 },
       .budget = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 } },
-    { .name        = "clock-fast",
-      .story       = "the server's clock is fast by as much as the drift allowance allows",
-      .server_pace = 106,
-      .budget      = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 } },
-    { .name        = "clock-slow",
-      .story       = "the server's clock is slow",
-      .server_pace = 94,
-      .budget      = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 } },
+    { .name               = "clock-fast",
+      .story              = "the server's clock is fast by as much as the drift allowance allows",
+      .clocks.server_pace = 106,
+      .budget             = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 } },
+    { .name               = "clock-slow",
+      .story              = "the server's clock is slow",
+      .clocks.server_pace = 94,
+      .budget             = { [BWL_SLOW] = 2, [BWL_LOSS] = 1 } },
     { .name    = "to-the-millisecond",
       .story   = "everything also happens just before each deadline, with pauses of two lengths",
       .fine    = true,
@@ -115,11 +116,11 @@ static const bwl_scenario table[] = {
       .story  = "the server comes back empty: nobody does harm, as far as one client can know",
       .laws   = LAWS_ONE_CLIENT,
       .budget = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_RESTART] = 1 } },
-    { .name    = "server-clock-back",
-      .story   = "the server's clock is set back: waiting takes longer, nothing else",
-      .jump_ms = -30,
-      .laws    = BWL_LAWS_USUAL & ~(unsigned)(BWL_LAW_HAS_END | BWL_LAWS_BACKWARDS),
-      .budget  = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_JUMP] = 1 } },
+    { .name           = "server-clock-back",
+      .story          = "the server's clock is set back: waiting takes longer, nothing else",
+      .clocks.jump_ms = -30,
+      .laws           = BWL_LAWS_USUAL & ~(unsigned)(BWL_LAW_HAS_END | BWL_LAWS_BACKWARDS),
+      .budget         = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_JUMP] = 1 } },
     { .name    = "everything",
       .story   = "three clients, three rounds, and everything goes wrong twice",
       .clients = 3,
@@ -149,22 +150,22 @@ static const bwl_scenario table[] = {
       .budget = { [BWL_RESTART] = 1 },
       .breaks = BWL_LAW_ONE_HOLDER,
       .steps  = 7 },
-    { .name    = "limit-server-clock-on",
-      .story   = "the server's clock is set on by a lease",
-      .jump_ms = 30,
-      .laws    = BWL_LAW_ONE_HOLDER,
-      .budget  = { [BWL_JUMP] = 1 },
-      .breaks  = BWL_LAW_ONE_HOLDER,
-      .steps   = 7 },
-    { .name         = "limit-clock-too-fast",
-      .story        = "the server's clock is faster than the drift allowance allows",
-      .server_pace  = 120,
-      .never_renews = true,
-      .laws         = BWL_LAW_ONE_HOLDER,
-      .fine         = true,
-      .budget       = { [BWL_SLOW] = 2 },
-      .breaks       = BWL_LAW_ONE_HOLDER,
-      .steps        = 7 },
+    { .name           = "limit-server-clock-on",
+      .story          = "the server's clock is set on by a lease",
+      .clocks.jump_ms = 30,
+      .laws           = BWL_LAW_ONE_HOLDER,
+      .budget         = { [BWL_JUMP] = 1 },
+      .breaks         = BWL_LAW_ONE_HOLDER,
+      .steps          = 7 },
+    { .name               = "limit-clock-too-fast",
+      .story              = "the server's clock is faster than the drift allowance allows",
+      .clocks.server_pace = 120,
+      .never_renews       = true,
+      .laws               = BWL_LAW_ONE_HOLDER,
+      .fine               = true,
+      .budget             = { [BWL_SLOW] = 2 },
+      .breaks             = BWL_LAW_ONE_HOLDER,
+      .steps              = 7 },
 
     /* ---- planted in the server, the client's engine, the randomness -------------------------- */
     { .name   = "planted-delete-blind",
@@ -267,16 +268,16 @@ static const bwl_scenario table[] = {
       .budget   = { [BWL_SLOW] = 1 },
       .breaks   = BWL_LAW_HONEST,
       .steps    = 4 },
-    { .name         = "mutant-no-drift",
-      .story        = "no drift allowance, and the server's clock is fast",
-      .protocol     = &bwl_mutant_no_drift,
-      .server_pace  = 106,
-      .never_renews = true,
-      .fine         = true,
-      .laws         = BWL_LAW_ONE_HOLDER,
-      .budget       = { [BWL_SLOW] = 2 },
-      .breaks       = BWL_LAW_ONE_HOLDER,
-      .steps        = 7 },
+    { .name               = "mutant-no-drift",
+      .story              = "no drift allowance, and the server's clock is fast",
+      .protocol           = &bwl_mutant_no_drift,
+      .clocks.server_pace = 106,
+      .never_renews       = true,
+      .fine               = true,
+      .laws               = BWL_LAW_ONE_HOLDER,
+      .budget             = { [BWL_SLOW] = 2 },
+      .breaks             = BWL_LAW_ONE_HOLDER,
+      .steps              = 7 },
     { .name     = "mutant-from-settling",
       .story    = "an acquire that was settled counts its lease from the second question",
       .protocol = &bwl_mutant_from_settling,
@@ -409,25 +410,26 @@ static unsigned slowest_allowed(const bwl_scenario *s)
 
 bwl_scenario bwl_scenario_complete(bwl_scenario s)
 {
-    s.protocol          = s.protocol != NULL ? s.protocol : &bwl_token;
-    s.terms.lease_ms    = usually(s.terms.lease_ms, LEASE_MS);
-    s.terms.max_hold_ms = usually(s.terms.max_hold_ms, BWL_NEVER);
-    s.terms.answer_ms   = usually(s.terms.answer_ms, ANSWER_MS);
-    s.terms.renews      = !s.never_renews && s.protocol->extends;
-    s.wait_ms           = s.tries_once ? 0 : usually(s.wait_ms, WAIT_MS);
-    s.extend_ms         = usually(s.extend_ms, EXTEND_MS);
-    s.wall_ms           = usually(s.wall_ms, STEP_MS);
-    s.server_pace       = s.server_pace != 0 ? s.server_pace : TRUE_PACE;
-    s.rate_pace         = s.rate_pace != 0 ? s.rate_pace : slowest_allowed(&s);
+    s.protocol           = s.protocol != NULL ? s.protocol : &bwl_token;
+    s.terms.lease_ms     = usually(s.terms.lease_ms, LEASE_MS);
+    s.terms.max_hold_ms  = usually(s.terms.max_hold_ms, BWL_NEVER);
+    s.terms.answer_ms    = usually(s.terms.answer_ms, ANSWER_MS);
+    s.terms.renews       = !s.never_renews && s.protocol->extends;
+    s.wait_ms            = s.tries_once ? 0 : usually(s.wait_ms, WAIT_MS);
+    s.extend_ms          = usually(s.extend_ms, EXTEND_MS);
+    s.clocks.wall_ms     = usually(s.clocks.wall_ms, STEP_MS);
+    s.clocks.server_pace = s.clocks.server_pace != 0 ? s.clocks.server_pace : TRUE_PACE;
+    s.clocks.rate_pace   = s.clocks.rate_pace != 0 ? s.clocks.rate_pace : slowest_allowed(&s);
     for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++) {
-        s.pace_of[i]     = s.pace_of[i] != 0 ? s.pace_of[i] : TRUE_PACE;
-        s.lease_of_ms[i] = usually(s.lease_of_ms[i], s.terms.lease_ms);
+        s.clocks.pace_of[i] = s.clocks.pace_of[i] != 0 ? s.clocks.pace_of[i] : TRUE_PACE;
+        s.lease_of_ms[i]    = usually(s.lease_of_ms[i], s.terms.lease_ms);
     }
-    s.serve_max = s.serve_max != 0 ? s.serve_max : BWL_MODEL_SERVE_MAX;
-    s.evicts    = s.evicts != 0 ? s.evicts : 1u << BWL_MODEL_LOCK;
-    s.clients   = s.clients != 0 ? s.clients : 2;
-    s.rounds    = s.rounds != 0 ? s.rounds : 1;
-    s.laws      = s.laws != 0 ? s.laws : BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS;
+    s.queue.serve_max = s.queue.serve_max != 0 ? s.queue.serve_max : BWL_MODEL_SERVE_MAX;
+    s.server.evicts   = s.server.evicts != 0 ? s.server.evicts : 1u << BWL_MODEL_LOCK;
+    s.servers         = s.servers != 0 ? s.servers : 1;
+    s.clients         = s.clients != 0 ? s.clients : 2;
+    s.rounds          = s.rounds != 0 ? s.rounds : 1;
+    s.laws            = s.laws != 0 ? s.laws : BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS;
     return s;
 }
 

@@ -100,7 +100,7 @@ static uint32_t meet(explorer *x, uint32_t parent, const step *s)
 
 static void carry_out(explorer *x, bwl_choice choice, step *s)
 {
-    memcpy(&s->to, &x->from, bwl_world_size(x->scenario));
+    bwl_world_copy(&s->to, &x->from, &x->frontier.layout);
     bwl_world_perform(&s->to, choice);
     s->choice = choice;
     s->broken = bwl_world_broken_laws(&s->to) & x->scenario->laws;
@@ -115,6 +115,7 @@ static void look_up(explorer *x, const step *s)
     uint32_t number;
 
     x->found.steps++;
+    x->found.locks += s->to.got_lock;
     if (s->broken != 0) {
         found_broken(x, x->number, &s->choice, s->broken);
         return;

@@ -60,6 +60,7 @@ typedef struct bwl_finding {
     uint64_t    states;    /* different worlds                                                   */
     uint64_t    steps;     /* choices tried                                                      */
     uint64_t    frontier;  /* worlds that were met and not gone on from                          */
+    uint64_t    locks;     /* steps by which somebody got the lock                               */
     uint64_t    reduced;   /* worlds in which not every choice was tried                         */
     unsigned    depth;     /* the longest of all shortest ways                                   */
     uint64_t    seed;      /* at random only: of the last walk, which is the one that broke a law */

@@ -7,12 +7,14 @@
 
 enum {
     WORDS_MAX  = sizeof(bwl_world) / 8,
-    GROUPS_MAX = (WORDS_MAX + 63) / 64,           /* of 64 words, with a bit for each       */
+    GROUPS_MAX = (WORDS_MAX + 63) / 64 + BWL_PARTS_OF_WORLD_MAX, /* of 64 words, with a bit each */
     PACKED_MAX = GROUPS_MAX * (8 + 64 * (1 + 8)), /* when everything is different                */
 };
 
 _Static_assert(sizeof(bwl_world) % 8 == 0 && offsetof(bwl_world, clients) % 8 == 0 &&
-                   sizeof(bwl_lab_client) % 8 == 0,
+                   sizeof(bwl_lab_client) % 8 == 0 && sizeof(bwl_lab_waiting) % 8 == 0 &&
+                   offsetof(bwl_world, servers) % 8 == 0 && offsetof(bwl_server, links) % 8 == 0 &&
+                   sizeof(bwl_server) % 8 == 0 && sizeof(bwl_link) % 8 == 0,
                "a world is compared 8 bytes at a time");
 
 typedef struct bwl_frontier_block {
@@ -24,7 +26,7 @@ typedef struct bwl_frontier_block {
 /* All clients have begun: most worlds are like that. */
 void bwl_frontier_start(bwl_frontier *f, bwl_memory *memory, const bwl_scenario *s)
 {
-    *f = (bwl_frontier){ .memory = memory, .words = bwl_world_size(s) / 8 };
+    *f = (bwl_frontier){ .memory = memory, .layout = bwl_world_layout_of(s) };
     bwl_world_start(&f->typical, s);
     for (unsigned i = 0; i < s->clients; i++)
         bwl_sim_client_start(&f->typical, i, 0);
@@ -67,59 +69,70 @@ static const uint8_t *unpack_word(const uint8_t *at, uint64_t *word)
     return at;
 }
 
-/* How many words from here on are the same, eight at a time. */
-static size_t same_from(const bwl_frontier *f, const bwl_world *w, size_t i, size_t end)
-{
-    enum { AT_ONCE = 8 };
-    size_t same = 0;
+enum { CHUNK = 8 };
 
-    while (i + same + AT_ONCE <= end) {
-        uint64_t difference = 0;
-        for (size_t j = i + same; j < i + same + AT_ONCE; j++)
-            difference |= word_at(w, j) ^ word_at(&f->typical, j);
-        if (difference != 0)
-            break;
-        same += AT_ONCE;
+static bool is_same_chunk(const bwl_frontier *f, const bwl_world *w, size_t first)
+{
+    uint64_t difference = 0;
+
+    for (size_t i = first; i < first + CHUNK; i++)
+        difference |= word_at(w, i) ^ word_at(&f->typical, i);
+    return difference == 0;
+}
+
+/* The words of a chunk that differ; a bit for each in `ret_bits`. */
+static uint8_t *pack_chunk(const bwl_frontier *f, const bwl_world *w, size_t first, size_t end,
+                           uint8_t *at, uint64_t *ret_bits)
+{
+    *ret_bits = 0;
+    for (size_t i = first; i < end; i++) {
+        uint64_t word       = word_at(w, i);
+        uint64_t difference = word ^ word_at(&f->typical, i);
+        if (difference == 0)
+            continue;
+        *ret_bits |= UINT64_C(1) << (i - first);
+        at = pack_word(word, difference, at);
     }
-    return same;
+    return at;
+}
+
+/* The words from `first` to `end`, 64 at a time. */
+static uint8_t *pack_part(const bwl_frontier *f, const bwl_world *w, size_t first, size_t end,
+                          uint8_t *at)
+{
+    for (; first < end; first += 64) {
+        size_t   last  = first + 64 < end ? first + 64 : end;
+        uint64_t bits  = 0;
+        uint8_t *group = at;
+
+        at += sizeof bits;
+        for (size_t i = first; i < last; i += CHUNK) {
+            uint64_t chunk = 0;
+            if (i + CHUNK <= last && is_same_chunk(f, w, i))
+                continue;
+            at = pack_chunk(f, w, i, i + CHUNK < last ? i + CHUNK : last, at, &chunk);
+            bits |= chunk << (i - first);
+        }
+        memcpy(group, &bits, sizeof bits);
+    }
+    return at;
 }
 
 static size_t pack(const bwl_frontier *f, const bwl_world *w, uint8_t *ret_packed)
 {
     uint8_t *at = ret_packed;
 
-    for (size_t first = 0; first < f->words; first += 64) {
-        size_t   end   = first + 64 < f->words ? first + 64 : f->words;
-        uint64_t bits  = 0;
-        uint8_t *group = at;
-
-        at += sizeof bits;
-        for (size_t i = first; i < end; i++) {
-            uint64_t word;
-            uint64_t difference;
-
-            if (i % 8 == 0)
-                i += same_from(f, w, i, end);
-            if (i == end)
-                break;
-            word       = word_at(w, i);
-            difference = word ^ word_at(&f->typical, i);
-            if (difference == 0)
-                continue;
-            bits |= UINT64_C(1) << (i - first);
-            at = pack_word(word, difference, at);
-        }
-        memcpy(group, &bits, sizeof bits);
+    for (unsigned i = 0; i < f->layout.count; i++) {
+        const bwl_world_part *part = &f->layout.parts[i];
+        at = pack_part(f, w, part->offset / 8, (part->offset + part->size) / 8, at);
     }
     return (size_t)(at - ret_packed);
 }
 
-static size_t unpack(const bwl_frontier *f, const uint8_t *packed, bwl_world *ret_w)
+static const uint8_t *unpack_part(const bwl_frontier *f, size_t first, size_t end,
+                                  const uint8_t *at, bwl_world *ret_w)
 {
-    const uint8_t *at = packed;
-
-    memcpy(ret_w, &f->typical, 8 * f->words);
-    for (size_t first = 0; first < f->words; first += 64) {
+    for (; first < end; first += 64) {
         uint64_t bits;
 
         memcpy(&bits, at, sizeof bits);
@@ -130,6 +143,18 @@ static size_t unpack(const bwl_frontier *f, const uint8_t *packed, bwl_world *re
             at            = unpack_word(at, &word);
             memcpy((uint8_t *)ret_w + 8 * i, &word, sizeof word);
         }
+    }
+    return at;
+}
+
+static size_t unpack(const bwl_frontier *f, const uint8_t *packed, bwl_world *ret_w)
+{
+    const uint8_t *at = packed;
+
+    bwl_world_copy(ret_w, &f->typical, &f->layout);
+    for (unsigned i = 0; i < f->layout.count; i++) {
+        const bwl_world_part *part = &f->layout.parts[i];
+        at = unpack_part(f, part->offset / 8, (part->offset + part->size) / 8, at, ret_w);
     }
     return (size_t)(at - packed);
 }

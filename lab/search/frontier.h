@@ -18,7 +18,7 @@ typedef struct bwl_frontier {
     struct bwl_frontier_block *last;  /* where they are put                                       */
     size_t                     taken; /* bytes of `first`                                         */
     uint64_t                   count;
-    size_t                     words; /* of 8 bytes, in a world of this scenario */
+    bwl_world_layout           layout; /* of a world of this scenario                           */
     bwl_world                  typical;
 } bwl_frontier;
 

@@ -6,7 +6,7 @@
 /* Whatever changes for every client at once. */
 static bool may_all_be_disturbed(const bwl_world *w)
 {
-    static const bwl_budget of_all[] = { BWL_SLOW,    BWL_CRASH,    BWL_WALL,
+    static const bwl_budget of_all[] = { BWL_SLOW,    BWL_CRASH,    BWL_WALL,   BWL_STOP,
                                          BWL_RESTART, BWL_FAILOVER, BWL_RESTORE };
 
     for (unsigned i = 0; i < sizeof of_all / sizeof of_all[0]; i++)
@@ -15,10 +15,10 @@ static bool may_all_be_disturbed(const bwl_world *w)
     return false;
 }
 
-static bool has_letters_to_lose(const bwl_lab_client *c)
+static bool has_letters_to_lose(const bwl_link *link)
 {
-    for (unsigned i = 0; i < c->letters_count; i++)
-        if (c->letters[i].kind != BWL_LETTER_CUT_OFF)
+    for (unsigned i = 0; i < link->count; i++)
+        if (link->letters[i].kind != BWL_LETTER_CUT_OFF)
             return true;
     return false;
 }
@@ -34,19 +34,20 @@ static bool may_remove(bwl_redis_word word)
  * an answer is on its way, the next one has arrived. */
 static bool is_alone(const bwl_world *w, unsigned client)
 {
-    const bwl_lab_client *c = &w->clients[client];
+    const bwl_lab_client *c    = &w->clients[client];
+    const bwl_link       *link = &w->servers[BWL_ONLY].links[client];
 
-    if (!c->is_running || c->is_working || bwl_world_believes(w, client) > 0)
+    if (!c->is_running || c->caller.is_working || bwl_world_believes(w, client) > 0)
         return false;
     if (c->hold.state == BWL_HOLD_DISOWNED)
         return false; /* its caller may give it back, or its time run out */
     if (w->left[BWL_CANCEL] > 0 && bwl_hold_is_sought(&c->hold))
         return false;
-    if (w->left[BWL_LOSS] > 0 && has_letters_to_lose(c))
+    if (w->left[BWL_LOSS] > 0 && has_letters_to_lose(link))
         return false;
-    if (c->letters_count > 0 && c->answered == 0)
+    if (link->count > 0 && link->answered == 0)
         return false;
-    return c->letters_count == 0 || !may_remove((bwl_redis_word)c->letters[0].word);
+    return link->count == 0 || !may_remove((bwl_redis_word)link->letters[0].word);
 }
 
 /* Such a step. */
@@ -59,7 +60,7 @@ static bool is_local(bwl_choice choice, unsigned client)
 bool bwl_reduce(const bwl_world *w, const bwl_choices *all, bwl_choices *ret_some,
                 bwl_choices *ret_rest)
 {
-    if (may_all_be_disturbed(w) || w->scenario->protocol->listens)
+    if (may_all_be_disturbed(w) || w->scenario->protocol->listens || w->scenario->servers > 1)
         return false; /* who listens may be told something by the step of another */
     for (unsigned client = 0; client < w->scenario->clients; client++) {
         ret_some->count = ret_rest->count = 0;

@@ -8,6 +8,8 @@
 #ifndef BWL_LAB_WORLD_BUDGET_H
 #define BWL_LAB_WORLD_BUDGET_H
 
+#include <stdbool.h>
+
 /* X(NAME, what `bowline-lab` calls it, what it pays for) */
 #define BWL_BUDGETS(X)                                                                            \
     X(SLOW, "slow", "time passes although a message or an alarm is due")                          \
@@ -30,7 +32,8 @@
     X(NOSCRIPT, "noscript", "the server has forgotten its scripts")                               \
     X(BORROWER, "borrower", "another program takes the lock while it is free, and gives it back") \
     X(SILENCE, "silence", "who waits first is passed over, as if it were dead")                   \
-    X(YIELD, "yield", "no fault: who has the lock gives it to who waits, and waits itself")
+    X(YIELD, "yield", "no fault: who has the lock gives it to who waits, and waits itself")       \
+    X(STOP, "stop", "a server stops, and goes on later: time passes for all others")
 
 typedef enum bwl_budget {
     BWL_BUDGET_NONE = 0,
@@ -44,5 +47,8 @@ enum { BWL_ANY = 255 };
 
 const char *bwl_budget_label(bwl_budget budget);
 const char *bwl_budget_sentence(bwl_budget budget);
+
+/* True for what is about one server, or the order of holders: no world with several has it. */
+bool bwl_budget_wants_one_server(bwl_budget budget);
 
 #endif

@@ -5,7 +5,6 @@
 #include "lab/world/canon_inside.h"
 #include "lab/model/words.h"
 #include "lab/world/private_state.h"
-#include "lab/base/token_number.h"
 #include "protocol/protocol.h"
 #include <string.h>
 
@@ -17,15 +16,11 @@ typedef struct token_view {
     bwl_ms   until;
 } token_view;
 
-enum { PAUSES_ALIKE = 8, ORDERS_MAX = 6 };
+enum { PAUSES_ALIKE = 8 };
 
-static uint64_t finish(uint64_t x)
-{
-    x = (x ^ x >> 33) * UINT64_C(0xff51afd7ed558ccd);
-    x = (x ^ x >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
-    x ^= x >> 33;
-    return x == 0 ? 1 : x;
-}
+const uint8_t bwl_orders[BWL_ORDERS_MAX][BWL_CLIENTS_MAX] = {
+    { 0, 1, 2 }, { 1, 0, 2 }, { 0, 2, 1 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
+};
 
 /* ---- numbers that may be times --------------------------------------------------------------- */
 
@@ -134,6 +129,10 @@ static void put_protocol(bwl_print *p, const bwl_hold *h)
         put_synced(p, h);
     if (p->is_queue)
         return; /* by itself */
+    if (p->latest != NULL) {
+        bwl_put_redlock_state(p, h);
+        return;
+    }
     if (!p->is_token) {
         put_memory(p, h);
         return;
@@ -153,6 +152,15 @@ static void put_protocol(bwl_print *p, const bwl_hold *h)
     }
 }
 
+static uint64_t bits_of(const bool *flags, unsigned count)
+{
+    uint64_t bits = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        bits = bits << 1 | flags[i];
+    return bits;
+}
+
 /* The deadlines of seeking are over once it is held; those of holding are not set before. */
 static void put_hold(bwl_print *p, const bwl_hold *h)
 {
@@ -161,9 +169,9 @@ static void put_hold(bwl_print *p, const bwl_hold *h)
     bool       sought  = bwl_hold_is_sought(h);
     bool       held    = bwl_hold_is_held(h);
 
-    bwl_put(p, (uint64_t)h->state << 8 | h->trouble);
-    bwl_put_flags(p, flags, sizeof flags / sizeof flags[0]);
-    bwl_put(p, h->pauses < PAUSES_ALIKE ? h->pauses : PAUSES_ALIKE);
+    bwl_put(p, (uint64_t)h->state << 48 | (uint64_t)h->trouble << 32 |
+                   bits_of(flags, sizeof flags / sizeof flags[0]) << 8 |
+                   (h->pauses < PAUSES_ALIKE ? h->pauses : PAUSES_ALIKE));
     bwl_put(p, (uint64_t)h->claim.lease_ms);
     bwl_put_token(p, bwl_token_read(h->claim.token));
     bwl_put_time(p, h->look_at);
@@ -244,50 +252,66 @@ static void put_clock(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
     bwl_ms lease_ms   = w->scenario->lease_of_ms[number];
     bool   tries_once = (w->scenario->tries_once_of >> number & 1) != 0;
 
-    bwl_put(p, (uint64_t)(c->skew_ms + (p->uses_wall ? c->now - w->now : 0)));
-    bwl_put(p, (uint64_t)tries_once << 63 | (uint64_t)lease_ms << 24 | (uint64_t)c->beyond << 16 |
-                   c->pace);
-    bwl_put(p, c->trusts_until > c->now ? (uint64_t)(c->trusts_until - c->now) : 0);
+    bwl_put(p, (uint64_t)(c->clock.skew_ms + (p->uses_wall ? c->clock.now - w->now : 0)));
+    bwl_put(p, (uint64_t)tries_once << 63 | (uint64_t)lease_ms << 24 |
+                   (uint64_t)c->clock.beyond << 16 | c->clock.pace);
+    bwl_put(p, c->caller.trusts_until > c->clock.now
+                   ? (uint64_t)(c->caller.trusts_until - c->clock.now)
+                   : 0);
 }
 
-static void put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
+void bwl_put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c)
 {
-    const bool flags[] = { c->is_running, c->is_working, c->was_slow,   c->is_told_end, c->extends,
-                           c->releases,   c->cancels,    c->is_removed, c->yields };
+    const bool flags[] = { c->is_running,      c->caller.is_working,  c->book.was_slow,
+                           c->book.was_kept,   c->caller.is_told_end, c->caller.extends,
+                           c->caller.releases, c->caller.cancels,     c->book.is_removed,
+                           c->caller.yields };
+    uint64_t   of_round =
+        (uint64_t)c->book.asked_now << 16 | bits_of(flags, sizeof flags / sizeof flags[0]);
 
-    p->now = c->now;
+    p->now = c->clock.now;
     put_clock(p, w, c);
-    if (w->scenario->terms.replicas > 0)
-        bwl_put(p, w->informed >> (c - w->clients) & 1);
-    bwl_put(p, (uint64_t)c->is_unaware << 33 | (uint64_t)c->is_of_old << 32 |
-                   (uint64_t)c->rounds_left << 24 | (uint64_t)c->letters_count << 16 |
-                   (uint64_t)c->answered << 8 | c->late_count);
+    bwl_put(p, (uint64_t)c->is_unaware << 57 | (uint64_t)c->book.is_of_old << 56 |
+                   (uint64_t)c->rounds_left << 32 | (c->is_running ? of_round : 0));
     if (c->is_running) {
-        bwl_put_flags(p, flags, sizeof flags / sizeof flags[0]);
         bwl_put_time(p, c->wake_at);
-        bwl_put_time(p, c->was_kept ? BWL_NEVER : c->due_by);
-        bwl_put(p, (uint64_t)c->asked_now << 1 | c->was_kept);
-        if (c->extends)
-            bwl_put(p, (uint64_t)(p->now - c->extended_at));
-        if (c->is_working && w->scenario->terms.max_hold_ms != BWL_NEVER)
-            bwl_put(p,
-                    (uint64_t)bwl_sooner(p->now - c->held_since, w->scenario->terms.max_hold_ms));
+        bwl_put_time(p, c->book.was_kept ? BWL_NEVER : c->caller.due_by);
+        if (c->caller.extends)
+            bwl_put(p, (uint64_t)(p->now - c->caller.extended_at));
+        if (c->caller.is_working && w->scenario->terms.max_hold_ms != BWL_NEVER)
+            bwl_put(p, (uint64_t)bwl_sooner(p->now - c->caller.held_since,
+                                            w->scenario->terms.max_hold_ms));
         put_hold(p, &c->hold);
         if (p->is_queue)
             bwl_put_queue_state(p, w, c);
-    } else {
-        bwl_put(p, UINT64_MAX);
     }
     if (p->is_queue)
         bwl_put_seat(p, w, (unsigned)(c - w->clients));
-    for (unsigned i = 0; i < c->letters_count; i++)
-        put_letter(p, w, c, &c->letters[i]);
-    for (unsigned i = 0; i < c->late_count; i++) {
-        bwl_put(p, c->late[i].connection);
+}
+
+static void put_link(bwl_print *p, const bwl_world *w, unsigned k, unsigned client)
+{
+    const bwl_lab_client *c    = &w->clients[client];
+    const bwl_link       *link = &w->servers[k].links[client];
+    bool                  is_informed =
+        w->scenario->terms.replicas > 0 && (w->servers[k].informed >> client & 1) != 0;
+
+    p->now = c->clock.now;
+    if (w->scenario->budget[BWL_STOP] > 0) {
+        bwl_put(p, w->servers[k].is_stopped);
+        for (unsigned i = link->answered; i < link->count; i++)
+            bwl_put(p, (uint64_t)(w->now - BWL_BEGINNING_MS - link->letters[i].asked_ms));
+    }
+    bwl_put(p, (uint64_t)is_informed << 24 | (uint64_t)link->count << 16 |
+                   (uint64_t)link->answered << 8 | link->late_count);
+    for (unsigned i = 0; i < link->count; i++)
+        put_letter(p, w, c, &link->letters[i]);
+    for (unsigned i = 0; i < link->late_count; i++) {
+        bwl_put(p, link->late[i].connection);
         if (p->is_queue)
-            bwl_put_waiting_letter(p, w, c, &c->late[i]);
+            bwl_put_waiting_letter(p, w, c, &link->late[i]);
         else
-            put_question(p, &c->late[i]);
+            put_question(p, &link->late[i]);
     }
 }
 
@@ -308,7 +332,8 @@ static void put_connections(bwl_print *p, const bwl_world *w, const uint8_t *ord
 {
     for (unsigned i = 0; i < w->scenario->clients; i++)
         for (unsigned late = 0; late <= BWL_MODEL_CLIENTS; late += BWL_MODEL_CLIENTS) {
-            const bwl_model_connection *c = &w->redis.connections[order[i] + late];
+            const bwl_model_connection *c =
+                &w->servers[BWL_ONLY].redis.connections[order[i] + late];
             bwl_put(p, (uint64_t)c->watched << 3 | (uint64_t)c->is_dirty << 2 |
                            (uint64_t)c->in_multi << 1 | c->is_aborted);
         }
@@ -340,39 +365,48 @@ static void put_ghosts(bwl_print *p, const bwl_world *w, const uint8_t *order)
     uint64_t turns[BWL_CLIENTS_MAX + 1]      = { w->resource.turn };
     uint64_t fences[2 * BWL_CLIENTS_MAX + 3] = { w->resource.fence, w->fences };
 
+    if ((w->scenario->laws & BWL_LAW_FIRST_COME) == 0 && w->left[BWL_WRITE] == 0)
+        return;
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_lab_client *c = &w->clients[order[i]];
         if (!c->is_running)
             continue;
-        came[i]           = bwl_hold_is_sought(&c->hold) ? c->came : 0;
-        turns[i + 1]      = c->turn;
+        came[i]           = bwl_hold_is_sought(&c->hold) ? c->book.came : 0;
+        turns[i + 1]      = c->book.turn;
         fences[2 * i + 2] = c->hold.fence;
-        fences[2 * i + 3] = c->fence;
+        fences[2 * i + 3] = c->book.fence;
     }
     if ((w->scenario->laws & BWL_LAW_FIRST_COME) != 0)
         put_ranks(p, came, BWL_CLIENTS_MAX);
     if (w->left[BWL_WRITE] > 0) {
         put_ranks(p, turns, BWL_CLIENTS_MAX + 1);
-        fences[2 * BWL_CLIENTS_MAX + 2] = (uint64_t)bwl_model_counter(&w->redis);
+        fences[2 * BWL_CLIENTS_MAX + 2] = (uint64_t)bwl_model_counter(&w->servers[BWL_ONLY].redis);
         put_ranks(p, fences, 2 * BWL_CLIENTS_MAX + 3);
     }
 }
 
-/* The names are not cleared: that would take longer than all the rest. */
-static void begin(bwl_print *p, const bwl_world *w, uint64_t hash, bool plain,
-                  const bwl_drawn *drawn)
+/* What is the same for all prints of a world.  The names are not cleared: that would take longer
+ * than all the rest. */
+static void begin(bwl_print *p, const bwl_world *w, bool plain, const bwl_drawn *drawn)
 {
-    p->hash    = hash;
-    p->now     = w->now;
-    p->wall_ns = (BWL_BEGINNING_WALL_MS + w->now - BWL_BEGINNING_MS) * 1000000;
-    p->plain   = plain;
-    p->is_token =
-        strcmp(w->scenario->protocol->name, "token") == 0 || begins_as_token(w->scenario->protocol);
-    p->is_queue     = w->scenario->protocol->listens;
-    p->uses_wall    = w->scenario->protocol->uses_wall;
-    p->over_alike   = !plain && !p->is_token && bwl_world_has_no_clock_behind(w);
+    const bwl_protocol *protocol = w->scenario->protocol;
+
+    p->latest   = NULL;
+    p->wall_ns  = (BWL_BEGINNING_WALL_MS + w->now - BWL_BEGINNING_MS) * 1000000;
+    p->plain    = plain;
+    p->is_token = protocol == &bwl_token || begins_as_token(protocol) ||
+                  (!protocol->listens && strcmp(protocol->name, "token") == 0);
+    p->is_queue   = protocol->listens;
+    p->uses_wall  = protocol->uses_wall;
+    p->over_alike = !plain && !p->is_token && bwl_world_has_no_clock_behind(w);
+    p->drawn      = drawn;
+}
+
+static void restart(bwl_print *p, const bwl_world *w, uint64_t hash)
+{
+    p->hash         = hash;
+    p->now          = w->now;
     p->tokens_count = p->over_count = 0;
-    p->drawn                        = drawn;
 }
 
 /* Where in their unit the clocks are: what is cut off tells when the next unit begins.  And how far
@@ -385,58 +419,64 @@ static void put_clocks(bwl_print *p, const bwl_world *w)
         return;
     bwl_put(p, (uint64_t)(p->wall_ns % rules->unit_ns));
     if (rules->clock == BWL_CLOCK_OF_SERVER)
-        bwl_put(p, (uint64_t)(w->redis.now - p->wall_ns / 1000000 * BWL_MODEL_PER_MS));
+        bwl_put(p, (uint64_t)(w->servers[BWL_ONLY].redis.now -
+                              p->wall_ns / 1000000 * BWL_MODEL_PER_MS));
 }
 
-static uint64_t in_order(const bwl_world *w, const uint8_t *order, bool plain,
-                         const bwl_drawn *drawn)
+static void put_budgets(bwl_print *p, const bwl_world *w)
 {
-    bwl_print p;
-    uint64_t  left = 0;
+    uint64_t left = 0;
 
-    begin(&p, w, 0x62776c, plain, drawn);
     for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++) {
         left = left << 8 | w->left[i];
         if (i % 8 == 0)
-            bwl_put(&p, left);
+            bwl_put(p, left);
     }
-    bwl_put(&p, left);
+    bwl_put(p, left);
+}
+
+static uint64_t in_order(bwl_print *p, const bwl_world *w, const uint8_t *order)
+{
+    const bwl_server *server = &w->servers[BWL_ONLY];
+
+    restart(p, w, 0x62776c);
+    put_budgets(p, w);
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         if ((w->scenario->twists & BWL_TWIST_ONE_TOKEN) != 0)
-            bwl_put_token(&p, bwl_token_number(order[i], 1)); /* it will be used again */
-        put_client(&p, w, &w->clients[order[i]]);
+            bwl_put_token(p, bwl_token_number(order[i], 1)); /* it will be used again */
+        bwl_put_client(p, w, &w->clients[order[i]]);
+        put_link(p, w, BWL_ONLY, order[i]);
     }
-    put_data(&p, &w->redis.data, w->redis.now);
-    if (p.is_queue) {
-        bwl_put_line(&p, w, &w->redis.data, order);
-        bwl_put_fences(&p, w);
-    } else if (!p.is_token) {
-        put_connections(&p, w, order);
-        put_clocks(&p, w);
+    put_data(p, &server->redis.data, server->redis.now);
+    if (p->is_queue) {
+        bwl_put_line(p, w, &server->redis.data, order);
+        bwl_put_fences(p, w);
+    } else if (!p->is_token) {
+        put_connections(p, w, order);
+        put_clocks(p, w);
     }
-    if (bwl_model_owner(&w->redis) != 0)
-        bwl_put(&p, (uint64_t)w->key_late << 1 | w->key_excused);
+    if (bwl_model_owner(&server->redis) != 0)
+        bwl_put(p, (uint64_t)server->key_late << 1 | server->key_excused);
     if (w->left[BWL_RESTORE] > 0)
-        put_data(&p, &w->saved, w->redis.now);
-    if (p.is_queue && w->left[BWL_RESTORE] > 0)
-        bwl_put_line(&p, w, &w->saved, order);
+        put_data(p, &w->saved, server->redis.now);
+    if (p->is_queue && w->left[BWL_RESTORE] > 0)
+        bwl_put_line(p, w, &w->saved, order);
     if (w->left[BWL_FAILOVER] > 0)
-        put_data(&p, &w->previous, w->redis.now);
-    if (p.is_queue && w->left[BWL_FAILOVER] > 0)
-        bwl_put_line(&p, w, &w->previous, order);
-    put_ghosts(&p, w, order);
-    return finish(p.hash);
+        put_data(p, &w->previous, server->redis.now);
+    if (p->is_queue && w->left[BWL_FAILOVER] > 0)
+        bwl_put_line(p, w, &w->previous, order);
+    put_ghosts(p, w, order);
+    return bwl_print_finish(p->hash);
 }
 
 /* What the client is, whoever it is: with names for tokens that nobody else uses. */
-static uint64_t alone(const bwl_world *w, unsigned client, const bwl_drawn *drawn)
+static uint64_t alone(bwl_print *p, const bwl_world *w, unsigned client)
 {
-    bwl_print p;
-
-    begin(&p, w, 0x616c, false, drawn);
-    put_client(&p, w, &w->clients[client]);
-    bwl_put_token(&p, bwl_model_owner(&w->redis));
-    return finish(p.hash);
+    restart(p, w, 0x616c);
+    bwl_put_client(p, w, &w->clients[client]);
+    put_link(p, w, BWL_ONLY, client);
+    bwl_put_token(p, bwl_model_owner(&w->servers[BWL_ONLY].redis));
+    return bwl_print_finish(p->hash);
 }
 
 static bool fits(const uint64_t *prints, const uint8_t *order, unsigned clients)
@@ -452,24 +492,25 @@ static bool fits(const uint64_t *prints, const uint8_t *order, unsigned clients)
  * tried. */
 uint64_t bwl_world_fingerprint(const bwl_world *w, bool plain)
 {
-    static const uint8_t orders[ORDERS_MAX][BWL_CLIENTS_MAX] = {
-        { 0, 1, 2 }, { 1, 0, 2 }, { 0, 2, 1 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
-    };
-    unsigned  clients      = w->scenario->clients;
-    unsigned  orders_count = clients == 2 ? 2 : ORDERS_MAX;
-    uint64_t  smallest     = UINT64_MAX;
+    unsigned  clients  = w->scenario->clients;
+    uint64_t  smallest = UINT64_MAX;
     uint64_t  prints[BWL_CLIENTS_MAX];
     bwl_drawn drawn;
+    bwl_print p;
 
+    begin(&p, w, plain, &drawn);
+    if (w->scenario->servers > 1) {
+        restart(&p, w, 0x7365);
+        put_budgets(&p, w);
+        return bwl_fingerprint_of_several(&p, w);
+    }
     if (w->scenario->protocol->listens)
         bwl_draw_ranks(&drawn, w);
-    if (plain)
-        return in_order(w, orders[0], true, &drawn);
-    for (unsigned i = 0; i < clients; i++)
-        prints[i] = alone(w, i, &drawn);
-    for (unsigned i = 0; i < orders_count; i++)
-        if (fits(prints, orders[i], clients)) {
-            uint64_t hash = in_order(w, orders[i], false, &drawn);
+    for (unsigned i = 0; i < clients && !plain; i++)
+        prints[i] = alone(&p, w, i);
+    for (unsigned i = 0; i < bwl_orders_count(clients, plain); i++)
+        if (plain || fits(prints, bwl_orders[i], clients)) {
+            uint64_t hash = in_order(&p, w, bwl_orders[i]);
             smallest      = hash < smallest ? hash : smallest;
         }
     return smallest;

@@ -34,7 +34,8 @@ typedef struct bwl_print {
     uint16_t tokens[BWL_PRINT_TOKENS_MAX];
     unsigned over_count;
     int64_t  over[BWL_PRINT_OVER_MAX];
-    const bwl_drawn *drawn; /* where there is a queue                                            */
+    const bwl_drawn *drawn;  /* where there is a queue                                            */
+    const uint16_t  *latest; /* of several servers: each client's token                         */
 } bwl_print;
 
 static inline uint64_t bwl_rotate(uint64_t x, unsigned by)
@@ -51,6 +52,14 @@ static inline void bwl_put(bwl_print *p, uint64_t x)
     p->hash = bwl_rotate(p->hash ^ x, 27) * 5 + UINT64_C(0x52dce729);
 }
 
+static inline uint64_t bwl_print_finish(uint64_t x)
+{
+    x = (x ^ x >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    x = (x ^ x >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+    x ^= x >> 33;
+    return x == 0 ? 1 : x;
+}
+
 static inline void bwl_put_time(bwl_print *p, bwl_ms at)
 {
     if (at == BWL_NEVER)
@@ -61,13 +70,18 @@ static inline void bwl_put_time(bwl_print *p, bwl_ms at)
         bwl_put(p, (uint64_t)(at - p->now));
 }
 
-/* A token is named after the place where it is first met. */
+/* A token is named after the place where it is first met; of several servers, by how many of its
+ * client came after it. */
 static inline void bwl_put_token(bwl_print *p, uint16_t token)
 {
     unsigned name = 0;
 
     if (token == 0) {
         bwl_put(p, 0);
+        return;
+    }
+    if (p->latest != NULL) {
+        bwl_put(p, (uint64_t)p->latest[bwl_token_client(token)] - token + 1u);
         return;
     }
     while (name < p->tokens_count && p->tokens[name] != token)
@@ -79,14 +93,24 @@ static inline void bwl_put_token(bwl_print *p, uint16_t token)
     bwl_put(p, name + 1u);
 }
 
-static inline void bwl_put_flags(bwl_print *p, const bool *flags, unsigned count)
-{
-    uint64_t bits = 0;
+/* ---- canon.c --------------------------------------------------------------------------------- */
 
-    for (unsigned i = 0; i < count; i++)
-        bits = bits << 1 | flags[i];
-    bwl_put(p, bits);
+/* Without its links. */
+void bwl_put_client(bwl_print *p, const bwl_world *w, const bwl_lab_client *c);
+
+/* The orders in which clients may stand; those of fewer clients come first. */
+enum { BWL_ORDERS_MAX = 6 };
+extern const uint8_t bwl_orders[BWL_ORDERS_MAX][BWL_CLIENTS_MAX];
+
+static inline unsigned bwl_orders_count(unsigned clients, bool plain)
+{
+    return plain || clients == 1 ? 1 : clients == 2 ? 2 : BWL_ORDERS_MAX;
 }
+
+/* ---- several servers: canon_servers.c -------------------------------------------------------- */
+
+uint64_t bwl_fingerprint_of_several(bwl_print *p, const bwl_world *w);
+void     bwl_put_redlock_state(bwl_print *p, const bwl_hold *h);
 
 /* ---- a lock with a queue: canon_waiting.c ---------------------------------------------------- */
 

@@ -9,7 +9,6 @@
 #include "lab/world/canon_inside.h"
 #include "lab/model/queue.h"
 #include "lab/world/private_state.h"
-#include "lab/base/token_number.h"
 #include "protocol/protocol.h"
 #include <string.h>
 
@@ -103,18 +102,19 @@ static void add_letter(bwl_drawn *d, const bwl_world *w, const bwl_lab_client *c
 void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w)
 {
     ret_drawn->tickets.count = ret_drawn->fences.count = 0;
-    add_data(ret_drawn, &w->redis.data);
+    add_data(ret_drawn, &w->servers[BWL_ONLY].redis.data);
     if (w->left[BWL_RESTORE] > 0)
         add_data(ret_drawn, &w->saved);
     if (w->left[BWL_FAILOVER] > 0)
         add_data(ret_drawn, &w->previous);
     add(&ret_drawn->fences, w->waiting.held_fence);
     for (unsigned i = 0; i < w->scenario->clients; i++) {
-        const bwl_lab_client *c = &w->clients[i];
-        for (unsigned j = 0; j < c->letters_count; j++)
-            add_letter(ret_drawn, w, c, &c->letters[j]);
-        for (unsigned j = 0; j < c->late_count; j++)
-            add_letter(ret_drawn, w, c, &c->late[j]);
+        const bwl_lab_client *c    = &w->clients[i];
+        const bwl_link       *link = &w->servers[BWL_ONLY].links[i];
+        for (unsigned j = 0; j < link->count; j++)
+            add_letter(ret_drawn, w, c, &link->letters[j]);
+        for (unsigned j = 0; j < link->late_count; j++)
+            add_letter(ret_drawn, w, c, &link->late[j]);
         if (!c->is_running)
             continue;
         add(&ret_drawn->fences, c->hold.fence);
@@ -151,7 +151,9 @@ void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client 
         bwl_put(p, (uint64_t)v.next << 32 | v.next_word);
     if (v.phase == BWL_QUEUE_VIEW_QUEUED) {
         bwl_put(p, (uint64_t)(p->now - v.seen_at));
-        bwl_put(p, v.seen_us == 0 ? UINT64_MAX : (uint64_t)(bwl_model_us(&w->redis) - v.seen_us));
+        bwl_put(p, v.seen_us == 0
+                       ? UINT64_MAX
+                       : (uint64_t)(bwl_model_us(&w->servers[BWL_ONLY].redis) - v.seen_us));
     }
     if (!bwl_is_synced(&c->hold) && (c->hold.protocol->event != bwl_queue.event ||
                                      c->hold.protocol->command != bwl_queue.command)) {
@@ -176,8 +178,9 @@ static void put_place(bwl_print *p, const bwl_world *w, const bwl_lab_place *pla
                    (uint64_t)place->is_ours << 1 | place->ends);
     bwl_put(p, (uint64_t)place->left_ms);
     put_rank(p, &p->drawn->tickets, place->ticket);
-    bwl_put(p, place->server_us == 0 ? UINT64_MAX
-                                     : (uint64_t)(bwl_model_us(&w->redis) - place->server_us));
+    bwl_put(p, place->server_us == 0
+                   ? UINT64_MAX
+                   : (uint64_t)(bwl_model_us(&w->servers[BWL_ONLY].redis) - place->server_us));
 }
 
 static void put_question(bwl_print *p, const bwl_world *w, unsigned client,
@@ -223,10 +226,10 @@ void bwl_put_waiting_letter(bwl_print *p, const bwl_world *w, const bwl_lab_clie
 
 void bwl_put_seat(bwl_print *p, const bwl_world *w, unsigned client)
 {
-    const bwl_lab_seat *s     = &w->waiting.seats[client];
-    unsigned            other = w->redis.connections[client + BWL_MODEL_CLIENTS].inbox;
+    const bwl_lab_seat *s = &w->waiting.seats[client];
+    unsigned other = w->servers[BWL_ONLY].redis.connections[client + BWL_MODEL_CLIENTS].inbox;
 
-    bwl_put(p, (uint64_t)(w->clients[client].turn != 0) << 24 | (uint64_t)s->ghosts << 16 |
+    bwl_put(p, (uint64_t)(w->clients[client].book.turn != 0) << 24 | (uint64_t)s->ghosts << 16 |
                    (uint64_t)s->half_ghosts << 8 | (uint64_t)s->is_greeted << 2 |
                    (uint64_t)s->may_kill << 1 | s->was_cut);
     bwl_put(p, age_of(w, client, other));
@@ -269,8 +272,8 @@ static void put_beats(bwl_print *p, const bwl_world *w, const bwl_model_data *da
             break;
         last = next->member;
         bwl_put_token(p, (uint16_t)last);
-        if (w->scenario->ages)
-            bwl_put(p, (uint64_t)(w->redis.now / BWL_MODEL_PER_MS - next->value));
+        if (w->scenario->queue.ages)
+            bwl_put(p, (uint64_t)(w->servers[BWL_ONLY].redis.now / BWL_MODEL_PER_MS - next->value));
     }
 }
 
@@ -286,9 +289,10 @@ void bwl_put_line(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
         put_rank(p, &p->drawn->tickets, (uint64_t)item->value);
     }
     bwl_put(p, UINT64_MAX);
-    for (unsigned key = BWL_MODEL_QUEUE; w->scenario->keep_ms != 0 && key <= BWL_MODEL_BEATS; key++)
+    for (unsigned key = BWL_MODEL_QUEUE; w->scenario->queue.keep_ms != 0 && key <= BWL_MODEL_BEATS;
+         key++)
         bwl_put(p, data->keys[key].kind != BWL_KIND_NONE && !data->keys[key].lasts
-                       ? (uint64_t)(data->keys[key].ends_at - w->redis.now)
+                       ? (uint64_t)(data->keys[key].ends_at - w->servers[BWL_ONLY].redis.now)
                        : UINT64_MAX);
     for (unsigned i = 0; i < w->scenario->clients; i++)
         put_beats(p, w, data, order[i]);
@@ -298,7 +302,7 @@ void bwl_put_line(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
 
 void bwl_put_fences(bwl_print *p, const bwl_world *w)
 {
-    bwl_put(p, w->redis.data.keys[BWL_MODEL_COUNT].value < w->waiting.fence);
+    bwl_put(p, w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_COUNT].value < w->waiting.fence);
     put_rank(p, &p->drawn->fences, w->waiting.held_fence);
     bwl_put(p, (uint64_t)w->waiting.is_ghost << 1 | w->waiting.may_be_ghost);
 }

@@ -5,7 +5,6 @@
 #include "lab/world/connection.h"
 #include "lab/world/ghost.h"
 #include "lab/model/words.h"
-#include "lab/base/token_number.h"
 #include "lab/world/waiting.h"
 
 /* Of its own account, at one moment: give back what came too late, try once more, renew.  More than
@@ -21,46 +20,46 @@ enum { TWIST_MS = 3 };
 static bool is_short(const bwl_world *w, const bwl_lab_client *c)
 {
     bwl_ms extend_ms = w->scenario->extend_ms;
-    bwl_ms until     = c->extended_at + extend_ms - bwl_drift_ms(extend_ms);
+    bwl_ms until     = c->caller.extended_at + extend_ms - bwl_drift_ms(extend_ms);
 
     return c->hold.until < bwl_sooner(until, c->hold.ends_at);
 }
 
 static void held_told(bwl_world *w, bwl_lab_client *c)
 {
-    bool asked = c->is_working ? c->extends : !c->cancels;
+    bool asked = c->caller.is_working ? c->caller.extends : !c->caller.cancels;
 
-    if (!asked || c->releases || c->is_told_end)
+    if (!asked || c->caller.releases || c->caller.is_told_end)
         w->broken |= BWL_LAW_TOLD;
-    if (!c->is_working && bwl_wait_is_kept(w))
+    if (!c->caller.is_working && bwl_wait_is_kept(w))
         bwl_wait_held(w, (unsigned)(c - w->clients));
-    if (!c->is_working) {
-        w->got_lock   = true;
-        c->is_removed = false;
-        c->is_of_old  = false;
-        c->held_since = c->now;
+    if (!c->caller.is_working) {
+        w->got_lock          = true;
+        c->book.is_removed   = false;
+        c->book.is_of_old    = false;
+        c->caller.held_since = c->clock.now;
     }
-    if (c->extends && is_short(w, c))
+    if (c->caller.extends && is_short(w, c))
         w->broken |= BWL_LAW_TOLD;
-    c->due_by     = BWL_NEVER;
-    c->is_working = true;
-    c->extends    = false;
-    c->yields     = false;
+    c->caller.due_by     = BWL_NEVER;
+    c->caller.is_working = true;
+    c->caller.extends    = false;
+    c->caller.yields     = false;
 }
 
 static bool may_end_so(const bwl_lab_client *c, bwl_outcome_kind kind)
 {
     switch (kind) {
-    case BWL_LOST: return c->is_working || c->releases || c->yields;
-    case BWL_RELEASED: return c->releases;
-    case BWL_CANCELLED: return c->cancels;
+    case BWL_LOST: return c->caller.is_working || c->caller.releases || c->caller.yields;
+    case BWL_RELEASED: return c->caller.releases;
+    case BWL_CANCELLED: return c->caller.cancels;
     case BWL_STORE_REFUSED:
     case BWL_NOT_NOW:
     case BWL_UNREACHABLE:
-    case BWL_UNKNOWN: return !c->is_working;
+    case BWL_UNKNOWN: return !c->caller.is_working;
     case BWL_BUSY:
     case BWL_FULL:
-    case BWL_TIMED_OUT: return !c->is_working && !c->releases;
+    case BWL_TIMED_OUT: return !c->caller.is_working && !c->caller.releases;
     case BWL_PENDING:
     case BWL_HELD:
     case BWL_QUEUED:
@@ -70,15 +69,15 @@ static bool may_end_so(const bwl_lab_client *c, bwl_outcome_kind kind)
 }
 
 /* RELEASED is a statement about the store: the key was there, and a release of ours removed it.  (A
- * key that was set late may have come since.)  LOST says that it was not we who removed it. */
+ * key that was set late may have come since.)  LOST says that it was not we who removed it; of
+ * several servers, some may have said so before the others answer. */
 static bool is_false(const bwl_world *w, const bwl_lab_client *c, bwl_outcome_kind kind)
 {
-    bool is_there = !w->key_late && bwl_model_owner(&w->redis) != 0 &&
-                    bwl_model_owner(&w->redis) == bwl_token_read(c->hold.claim.token);
+    unsigned votes = bwl_world_votes(w, bwl_token_read(c->hold.claim.token));
 
     if (kind == BWL_RELEASED)
-        return is_there || !c->is_removed;
-    return kind == BWL_LOST && c->is_removed;
+        return votes > w->scenario->servers / 2 || !c->book.is_removed;
+    return kind == BWL_LOST && c->book.is_removed && w->scenario->servers == 1;
 }
 
 static unsigned faults_so_far(const bwl_world *w)
@@ -93,8 +92,8 @@ static unsigned faults_so_far(const bwl_world *w)
 /* Renewal leaves room for one failure.  (A server that forgets takes the lock from anybody.) */
 static bool is_lost_for_nothing(const bwl_world *w, const bwl_lab_client *c)
 {
-    static const bwl_budget of_server[]   = { BWL_RESTART,  BWL_JUMP,     BWL_RESTORE,
-                                              BWL_FAILOVER, BWL_EVICTION, BWL_STRANGER };
+    static const bwl_budget of_server[]   = { BWL_RESTART,  BWL_JUMP,     BWL_RESTORE, BWL_FAILOVER,
+                                              BWL_EVICTION, BWL_STRANGER, BWL_STOP };
     const bwl_scenario     *s             = w->scenario;
     bool                    server_failed = false;
 
@@ -102,8 +101,8 @@ static bool is_lost_for_nothing(const bwl_world *w, const bwl_lab_client *c)
         if (w->left[of_server[i]] != s->budget[of_server[i]])
             server_failed = true;
 
-    return s->terms.renews && s->terms.max_hold_ms == BWL_NEVER && !c->was_kept && !server_failed &&
-           faults_so_far(w) <= 1;
+    return s->terms.renews && s->terms.max_hold_ms == BWL_NEVER && !c->book.was_kept &&
+           !server_failed && faults_so_far(w) <= 1;
 }
 
 static void caller_hears(bwl_world *w, bwl_lab_client *c, const bwl_outcome *out)
@@ -115,19 +114,19 @@ static void caller_hears(bwl_world *w, bwl_lab_client *c, const bwl_outcome *out
         return;
     }
     if (bwl_hold_is_held(&c->hold)) { /* an extension failed, and we hold as before */
-        if (!c->extends || out->kind == BWL_LOST)
+        if (!c->caller.extends || out->kind == BWL_LOST)
             w->broken |= BWL_LAW_TOLD;
-        c->extends = false;
+        c->caller.extends = false;
         return;
     }
-    if (c->is_told_end || !may_end_so(c, out->kind) || is_false(w, c, out->kind))
+    if (c->caller.is_told_end || !may_end_so(c, out->kind) || is_false(w, c, out->kind))
         w->broken |= BWL_LAW_TOLD;
     if (out->kind == BWL_LOST && is_lost_for_nothing(w, c))
         w->broken |= BWL_LAW_KEEPS;
-    c->is_told_end = true;
-    c->is_working  = false;
-    c->was_slow    = false;
-    c->due_by      = c->now + w->scenario->terms.answer_ms; /* to clear up behind itself */
+    c->caller.is_told_end = true;
+    c->caller.is_working  = false;
+    c->book.was_slow      = false;
+    c->caller.due_by = c->clock.now + w->scenario->terms.answer_ms; /* to clear up behind itself */
 }
 
 /* ---- the engine ------------------------------------------------------------------------------ */
@@ -154,21 +153,22 @@ static unsigned asks_at_once_max(const bwl_world *w, const bwl_ask *ask)
         max += BWL_MODEL_ITEMS;
     if (w->scenario->terms.replicas > 0)
         max += 2;
-    return max;
+    return max * w->scenario->servers;
 }
 
 static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
 {
     bwl_lab_client *c      = &w->clients[client];
+    bwl_link       *link   = &w->servers[ask->node].links[client];
     uint16_t        former = bwl_token_read(c->hold.claim.former);
     uint16_t        token  = ask->is_former ? former : bwl_world_token_of(w, client);
 
-    assert(ask->node == 0);
+    assert(ask->node < w->scenario->servers);
     assert(!c->hold.protocol->uses_token || bwl_token_is_ours(c->hold.claim.token));
-    if (++c->asked_now > asks_at_once_max(w, ask))
+    if (++c->book.asked_now > asks_at_once_max(w, ask))
         w->broken |= BWL_LAW_PAUSES;
-    assert(c->letters_count < BWL_LETTERS_MAX);
-    c->letters[c->letters_count++] = (bwl_letter){
+    assert(link->count < BWL_LETTERS_MAX);
+    link->letters[link->count++] = (bwl_letter){
         .kind     = BWL_LETTER_QUESTION,
         .word     = ask->word,
         .round    = c->round,
@@ -177,20 +177,21 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
         .tag      = ask->tag,
         .lease_ms = (int32_t)lease_written(w, c),
         .stamp    = ask->stamp,
+        .asked_ms = w->scenario->budget[BWL_STOP] > 0 ? (uint16_t)(w->now - BWL_BEGINNING_MS) : 0,
         .acquires = bwl_hold_is_sought(&c->hold),
     };
     if (bwl_wait_is_kept(w))
-        bwl_wait_asked(w, client, ask, &c->letters[c->letters_count - 1]);
+        bwl_wait_asked(w, client, ask, &link->letters[link->count - 1]);
 }
 
 static void round_over(bwl_world *w, bwl_lab_client *c)
 {
-    if (!c->is_told_end)
+    if (!c->caller.is_told_end)
         w->broken |= BWL_LAW_TOLD;
-    c->is_running = false;
-    c->is_working = false;
-    c->is_unaware = false;
-    c->wake_at    = BWL_NEVER;
+    c->is_running        = false;
+    c->caller.is_working = false;
+    c->is_unaware        = false;
+    c->wake_at           = BWL_NEVER;
 }
 
 /* What a hold was before it is woken. */
@@ -205,7 +206,7 @@ static past look_at(const bwl_world *w, unsigned client)
     const bwl_lab_client *c = &w->clients[client];
 
     return (past){
-        .was_over = c->is_working && bwl_world_believes(w, client) == 0,
+        .was_over = c->caller.is_working && bwl_world_believes(w, client) == 0,
         .until    = c->is_running && bwl_hold_is_held(&c->hold) ? c->hold.until : 0,
         .fence    = c->hold.fence,
     };
@@ -221,12 +222,12 @@ static void after(bwl_world *w, unsigned client, const bwl_effects *fx)
         c->wake_at = fx->wake_at;
     if ((w->scenario->twists & BWL_TWIST_LATE_TIMER) != 0)
         c->wake_at = bwl_later(c->wake_at, TWIST_MS);
-    bool was_disowned = c->due_by == BWL_NEVER && c->is_told_end;
+    bool was_disowned = c->caller.due_by == BWL_NEVER && c->caller.is_told_end;
     caller_hears(w, c, &fx->outcome);
     if (c->hold.state == BWL_HOLD_DISOWNED)
-        c->due_by = BWL_NEVER; /* until it is given back */
+        c->caller.due_by = BWL_NEVER; /* until it is given back */
     else if (was_disowned)
-        c->due_by = c->now + w->scenario->terms.answer_ms;
+        c->caller.due_by = c->clock.now + w->scenario->terms.answer_ms;
     if (c->hold.state == BWL_HOLD_OVER)
         round_over(w, c);
 }
@@ -235,7 +236,7 @@ static void compare_with(bwl_world *w, unsigned client, past before)
 {
     past present = look_at(w, client);
 
-    if (before.was_over && !w->clients[client].is_told_end)
+    if (before.was_over && !w->clients[client].caller.is_told_end)
         w->broken |= BWL_LAW_TELLS_LOSS;
     if (present.until != 0 && present.until < before.until)
         w->broken |= BWL_LAW_NOT_NEARER;
@@ -261,7 +262,7 @@ static void event(bwl_world *w, unsigned client, bwl_event ev, uint8_t chance)
     bwl_effects fx     = { 0 };
     past        before = look_at(w, client);
 
-    ev.now     = w->clients[client].now;
+    ev.now     = w->clients[client].clock.now;
     ev.wall_ns = bwl_world_wall_ns(w, client);
     ev.fresh   = fresh(w, client, chance);
     if ((w->scenario->twists & BWL_TWIST_OLD_TIME) != 0 && ev.kind == BWL_ALARM)
@@ -273,7 +274,8 @@ static void event(bwl_world *w, unsigned client, bwl_event ev, uint8_t chance)
 
 static bwl_moment moment(const bwl_world *w, unsigned client)
 {
-    return (bwl_moment){ .now = w->clients[client].now, .wall_ns = bwl_world_wall_ns(w, client) };
+    return (bwl_moment){ .now     = w->clients[client].clock.now,
+                         .wall_ns = bwl_world_wall_ns(w, client) };
 }
 
 /* ---- what the caller does -------------------------------------------------------------------- */
@@ -291,24 +293,24 @@ static void new_round(bwl_world *w, bwl_lab_client *c)
     if (c->rounds_left != BWL_ANY)
         c->rounds_left--;
     c->round++;
-    c->is_running   = true;
-    c->is_working   = false;
-    c->was_slow     = false;
-    c->was_kept     = false;
-    c->is_told_end  = false;
-    c->extends      = false;
-    c->releases     = false;
-    c->cancels      = false;
-    c->yields       = false;
-    c->is_removed   = false;
-    c->is_of_old    = false;
-    c->asked_now    = 0;
-    c->trusts_until = 0;
+    c->is_running          = true;
+    c->caller.is_working   = false;
+    c->book.was_slow       = false;
+    c->book.was_kept       = false;
+    c->caller.is_told_end  = false;
+    c->caller.extends      = false;
+    c->caller.releases     = false;
+    c->caller.cancels      = false;
+    c->caller.yields       = false;
+    c->book.is_removed     = false;
+    c->book.is_of_old      = false;
+    c->book.asked_now      = 0;
+    c->caller.trusts_until = 0;
     bwl_ghost_new_round(c);
     if (bwl_wait_is_kept(w))
         bwl_wait_new_round(w, (unsigned)(c - w->clients));
-    c->due_by =
-        bwl_later(bwl_later(c->now, wait_of(s, (unsigned)(c - w->clients))), s->terms.answer_ms);
+    c->caller.due_by = bwl_later(bwl_later(c->clock.now, wait_of(s, (unsigned)(c - w->clients))),
+                                 s->terms.answer_ms);
 }
 
 void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
@@ -325,9 +327,9 @@ void bwl_sim_client_start(bwl_world *w, unsigned client, uint8_t chance)
     if ((s->twists & BWL_TWIST_NO_MAX_HOLD) != 0)
         terms.max_hold_ms = BWL_NEVER;
     terms.lease_ms = s->lease_of_ms[client];
-    bwl_hold_init(&c->hold, s->protocol, 1, &terms);
-    bwl_hold_acquire(&c->hold, &random, moment(w, client), bwl_later(c->now, wait_of(s, client)),
-                     &fx);
+    bwl_hold_init(&c->hold, s->protocol, s->servers, &terms);
+    bwl_hold_acquire(&c->hold, &random, moment(w, client),
+                     bwl_later(c->clock.now, wait_of(s, client)), &fx);
     after(w, client, &fx);
 }
 
@@ -337,17 +339,17 @@ void bwl_sim_client_release(bwl_world *w, unsigned client)
     bwl_effects     fx     = { 0 };
     past            before = look_at(w, client);
 
-    c->asked_now    = 0;
-    c->trusts_until = 0;
+    c->book.asked_now      = 0;
+    c->caller.trusts_until = 0;
     if (c->hold.state == BWL_HOLD_DISOWNED) {
         bwl_hold_give_back(&c->hold, moment(w, client), &fx);
         after(w, client, &fx);
         return;
     }
-    c->releases   = true;
-    c->is_working = false;
-    c->was_slow   = false;
-    c->due_by     = c->now + w->scenario->terms.answer_ms;
+    c->caller.releases   = true;
+    c->caller.is_working = false;
+    c->book.was_slow     = false;
+    c->caller.due_by     = c->clock.now + w->scenario->terms.answer_ms;
     bwl_hold_release(&c->hold, moment(w, client), &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
@@ -362,14 +364,14 @@ void bwl_sim_client_yield(bwl_world *w, unsigned client, uint8_t chance)
     bwl_effects         fx     = { 0 };
     past                before = look_at(w, client);
 
-    c->asked_now  = 0;
-    c->yields     = true;
-    c->is_working = false;
-    c->was_slow   = false;
-    c->extends    = false;
-    c->due_by     = bwl_later(bwl_later(c->now, s->wait_ms), s->terms.answer_ms);
+    c->book.asked_now    = 0;
+    c->caller.yields     = true;
+    c->caller.is_working = false;
+    c->book.was_slow     = false;
+    c->caller.extends    = false;
+    c->caller.due_by     = bwl_later(bwl_later(c->clock.now, s->wait_ms), s->terms.answer_ms);
     bwl_ghost_new_round(c);
-    bwl_hold_yield(&c->hold, &random, moment(w, client), bwl_later(c->now, s->wait_ms), &fx);
+    bwl_hold_yield(&c->hold, &random, moment(w, client), bwl_later(c->clock.now, s->wait_ms), &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
 }
@@ -380,10 +382,10 @@ void bwl_sim_client_extend(bwl_world *w, unsigned client)
     bwl_effects     fx     = { 0 };
     past            before = look_at(w, client);
 
-    c->asked_now   = 0;
-    c->extends     = true;
-    c->extended_at = c->now;
-    bwl_hold_extend(&c->hold, c->now, w->scenario->extend_ms, &fx);
+    c->book.asked_now     = 0;
+    c->caller.extends     = true;
+    c->caller.extended_at = c->clock.now;
+    bwl_hold_extend(&c->hold, c->clock.now, w->scenario->extend_ms, &fx);
     after(w, client, &fx);
     compare_with(w, client, before);
 }
@@ -392,9 +394,9 @@ void bwl_sim_client_cancel(bwl_world *w, unsigned client)
 {
     bwl_effects fx = { 0 };
 
-    w->clients[client].asked_now = 0;
-    w->clients[client].cancels   = true;
-    bwl_hold_cancel(&w->clients[client].hold, w->clients[client].now, &fx);
+    w->clients[client].book.asked_now = 0;
+    w->clients[client].caller.cancels = true;
+    bwl_hold_cancel(&w->clients[client].hold, w->clients[client].clock.now, &fx);
     after(w, client, &fx);
 }
 
@@ -417,10 +419,11 @@ static void show(const bwl_world *w, const bwl_letter *answer, bwl_event *ev)
     ev->print  = (uint64_t)answer->stamp;
 }
 
-void bwl_sim_client_told(bwl_world *w, unsigned client, const bwl_letter *question, uint8_t chance)
+void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server, const bwl_letter *question,
+                         uint8_t chance)
 {
     bwl_lab_client *c     = &w->clients[client];
-    bwl_event       ev    = { .kind = BWL_DOWN, .tag = question->tag };
+    bwl_event       ev    = { .kind = BWL_DOWN, .node = (uint8_t)server, .tag = question->tag };
     bwl_place       place = { 0 };
 
     if (!c->is_running || question->round != c->round)
@@ -434,14 +437,14 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, const bwl_letter *questi
             bwl_wait_heard(w, client, question);
     }
     event(w, client, ev, chance);
-    if (bwl_world_believes(w, client) == 0)
-        return;
+    if (bwl_world_believes(w, client) == 0 || w->scenario->servers > 1)
+        return; /* of several servers, one may say no: law HONEST looks at the majority */
     if (question->word == REDIS_QUEUE_EXTEND && ev.answer == BWL_NO &&
         question->token == bwl_world_token_of(w, client))
         w->broken |= BWL_LAW_HEEDS_NO;
     if (bwl_redis_word_extends(question->word) && ev.answer == BWL_NO)
         w->broken |= BWL_LAW_HEEDS_NO;
-    if (c->is_of_old && ev.kind == BWL_REPLY && ev.answer != BWL_UNSENT)
+    if (c->book.is_of_old && ev.kind == BWL_REPLY && ev.answer != BWL_UNSENT)
         w->broken |= BWL_LAW_HEEDS_NO; /* it has connected again, and must have seen it */
 }
 
@@ -473,15 +476,15 @@ void bwl_sim_client_learns(bwl_world *w, unsigned client)
     if (!c->is_running || !bwl_hold_is_held(&c->hold) ||
         (w->scenario->twists & BWL_TWIST_SAME_SERVER) != 0)
         return;
-    c->trusts_until = c->hold.until;
-    bwl_hold_disown(&c->hold, c->now, &fx);
+    c->caller.trusts_until = c->hold.until;
+    bwl_hold_disown(&c->hold, c->clock.now, &fx);
     after(w, client, &fx);
     if ((w->scenario->twists & BWL_TWIST_GIVES_UP_AT_ONCE) != 0) {
         fx = (bwl_effects){ 0 };
         bwl_hold_give_back(&c->hold, moment(w, client), &fx);
         after(w, client, &fx);
     }
-    if (!c->is_told_end)
+    if (!c->caller.is_told_end)
         w->broken |= BWL_LAW_TELLS_LOSS;
 }
 
@@ -489,10 +492,14 @@ void bwl_sim_client_crash(bwl_world *w, unsigned client)
 {
     bwl_lab_client *c = &w->clients[client];
 
-    bwl_connection_abandon(w, client);
-    if (bwl_model_owner(&w->redis) != 0 && bwl_token_client(bwl_model_owner(&w->redis)) == client)
-        w->key_excused = true;
-    c->is_told_end  = true;
-    c->trusts_until = 0;
+    c->is_running = false;
+    for (unsigned k = 0; k < w->scenario->servers; k++) {
+        uint16_t owner = bwl_model_owner(&w->servers[k].redis);
+        bwl_connection_abandon(w, client, k);
+        if (owner != 0 && bwl_token_client(owner) == client)
+            w->servers[k].key_excused = true;
+    }
+    c->caller.is_told_end  = true;
+    c->caller.trusts_until = 0;
     round_over(w, c);
 }

@@ -18,7 +18,8 @@ void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance);
 
 /* The answer to this question came, or the news that there will be none.  Nothing is told of the
  * questions of a round that is over. */
-void bwl_sim_client_told(bwl_world *w, unsigned client, const bwl_letter *question, uint8_t chance);
+void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server, const bwl_letter *question,
+                         uint8_t chance);
 
 /* It has connected again, to a server that was started anew: what it holds is lost. */
 void bwl_sim_client_learns(bwl_world *w, unsigned client);

@@ -4,6 +4,7 @@
 #include "lab/world/connection.h"
 #include "lab/world/client.h"
 #include "lab/world/waiting.h"
+#include "protocol/quorum.h"
 
 static bwl_letter take(bwl_letter *letters, uint8_t *count, unsigned i)
 {
@@ -18,31 +19,32 @@ static bwl_letter take(bwl_letter *letters, uint8_t *count, unsigned i)
 
 /* A release failed.  If it was the last there was time for, or the server refused it, nobody can be
  * blamed for the key from now on. */
-static void excuse(bwl_world *w, unsigned client, const bwl_letter *letter)
+static void excuse(bwl_world *w, unsigned client, bwl_server *server, const bwl_letter *letter)
 {
-    bool was_last   = w->clients[client].now >= w->clients[client].due_by;
+    bool was_last   = w->clients[client].clock.now >= w->clients[client].caller.due_by;
     bool is_refused = letter->kind == BWL_LETTER_ANSWER && letter->answer == BWL_REFUSED;
     bool gives_back = bwl_redis_word_releases(letter->word) ||
                       letter->word == REDIS_QUEUE_RELEASE || letter->word == REDIS_QUEUE_CANCEL;
 
     if (bwl_wait_is_kept(w) && gives_back && (was_last || is_refused))
         bwl_wait_excuse(w, client);
-    if (gives_back && letter->token == bwl_model_owner(&w->redis) && (was_last || is_refused))
-        w->key_excused = true;
+    if (gives_back && letter->token == bwl_model_owner(&server->redis) && (was_last || is_refused))
+        server->key_excused = true;
 }
 
 /* Answers carry no tag on the wire: the n-th answer belongs to the n-th question that somebody
  * still waits for.  On a connection that is closed when waiting ends, that is the one that was
  * asked. */
-void bwl_connection_deliver(bwl_world *w, unsigned client, uint8_t chance)
+void bwl_connection_deliver(bwl_world *w, unsigned client, unsigned k, uint8_t chance)
 {
-    bwl_lab_client *c      = &w->clients[client];
-    bwl_letter      answer = take(c->letters, &c->letters_count, 0);
+    bwl_server *server = &w->servers[k];
+    bwl_link   *link   = &server->links[client];
+    bwl_letter  answer = take(link->letters, &link->count, 0);
 
-    assert(c->answered > 0);
-    c->answered--;
-    for (unsigned i = 0; answer.is_settled && i < c->letters_count; i++) {
-        bwl_letter *other = &c->letters[i];
+    assert(link->answered > 0);
+    link->answered--;
+    for (unsigned i = 0; answer.is_settled && i < link->count; i++) {
+        bwl_letter *other = &link->letters[i];
         if (other->is_settled)
             continue;
         other->is_settled = true;
@@ -57,145 +59,182 @@ void bwl_connection_deliver(bwl_world *w, unsigned client, uint8_t chance)
         return;
     }
     if (answer.kind == BWL_LETTER_CUT_OFF || answer.answer > BWL_NO)
-        excuse(w, client, &answer);
-    bwl_sim_client_told(w, client, &answer, chance);
+        excuse(w, client, server, &answer);
+    bwl_sim_client_told(w, client, k, &answer, chance);
 }
 
-static void make_late(bwl_lab_client *c, const bwl_letter *letter, unsigned connection)
+/* Of several servers, few letters that are late are enough: what there is more of is lost. */
+static bool has_room(const bwl_world *w, const bwl_link *link)
 {
-    assert(c->late_count < BWL_LETTERS_MAX);
-    c->late[c->late_count]              = *letter;
-    c->late[c->late_count++].connection = (uint8_t)connection;
+    enum { LATE_OF_SEVERAL = 3 };
+
+    return w->scenario->servers == 1 || link->late_count < LATE_OF_SEVERAL;
+}
+
+static void make_late(bwl_link *link, const bwl_letter *letter, unsigned connection)
+{
+    assert(link->late_count < BWL_LETTERS_MAX);
+    link->late[link->late_count]              = *letter;
+    link->late[link->late_count++].connection = (uint8_t)connection;
 }
 
 /* Gives the broken connections the numbers 0, 1, 2 ...; returns how many there are. */
-static unsigned number_connections(bwl_lab_client *c)
+static unsigned number_connections(bwl_link *link)
 {
     unsigned last  = BWL_ANY;
     unsigned count = 0;
 
-    for (unsigned i = 0; i < c->late_count; i++) {
-        if (c->late[i].connection != last)
+    for (unsigned i = 0; i < link->late_count; i++) {
+        if (link->late[i].connection != last)
             count++;
-        last                  = c->late[i].connection;
-        c->late[i].connection = (uint8_t)(count - 1);
+        last                     = link->late[i].connection;
+        link->late[i].connection = (uint8_t)(count - 1);
     }
     return count;
 }
 
-bwl_letter bwl_connection_take_late(bwl_world *w, unsigned client, unsigned i)
+bwl_letter bwl_connection_take_late(bwl_link *link, unsigned i)
 {
-    bwl_lab_client *c      = &w->clients[client];
-    bwl_letter      letter = take(c->late, &c->late_count, i);
+    bwl_letter letter = take(link->late, &link->late_count, i);
 
-    (void)number_connections(c); /* how many there are does not matter here */
+    (void)number_connections(link); /* how many there are does not matter here */
     return letter;
 }
 
 /* What the earlier of two broken connections watched is not remembered: what stands on that never
  * arrives, which may always happen to a late letter. */
-static void lose_watched(bwl_lab_client *c, unsigned count)
+static void lose_watched(bwl_link *link, unsigned count)
 {
     for (unsigned i = count; i-- > 0;)
-        if (c->late[i].word == REDIS_DELETE_WATCHED || c->late[i].word == REDIS_UNWATCH)
-            (void)take(c->late, &c->late_count, i);
+        if (link->late[i].word == REDIS_DELETE_WATCHED || link->late[i].word == REDIS_UNWATCH)
+            (void)take(link->late, &link->late_count, i);
 }
 
 /* The server remembers a connection that broke as long as something may still come on it.  One on
  * which nothing was under way does not take the place of an earlier one on which something is. */
-static void break_at_server(bwl_world *w, unsigned client, unsigned late_before)
+static void break_at_server(bwl_world *w, unsigned client, bwl_server *server, unsigned late_before)
 {
-    bwl_lab_client *c           = &w->clients[client];
-    bool            has_letters = c->late_count > late_before;
+    bwl_link *link        = &server->links[client];
+    bool      has_letters = link->late_count > late_before;
 
-    w->informed &= (uint8_t) ~(1u << client);
+    server->informed &= (uint8_t) ~(1u << client);
     if (bwl_wait_is_kept(w)) {
         bwl_wait_broke_at_server(w, client, has_letters);
         return;
     }
     if (has_letters)
-        lose_watched(c, late_before);
-    unsigned late = c->late_count;
-    if (has_letters || late == 0)
-        bwl_model_redis_break(&w->redis, client);
+        lose_watched(link, late_before);
+    if (has_letters || link->late_count == 0)
+        bwl_model_redis_break(&server->redis, client);
     else
-        bwl_model_redis_drop(&w->redis, client);
-    if (late == 0)
-        bwl_model_redis_drop(&w->redis, client + BWL_MODEL_CLIENTS);
+        bwl_model_redis_drop(&server->redis, client);
+    if (link->late_count == 0)
+        bwl_model_redis_drop(&server->redis, client + BWL_MODEL_CLIENTS);
 }
 
-void bwl_connection_break(bwl_world *w, unsigned client, unsigned unsent)
+/* Where the engine asks again, against the rule, what was cut off is written once more. */
+static void cut_off(bwl_letter *letter, bool is_unsent, bool resends)
 {
-    bwl_lab_client *c          = &w->clients[client];
-    unsigned        late       = c->late_count;
-    bool            resends    = (w->scenario->twists & BWL_TWIST_RESENDS) != 0;
-    unsigned        connection = number_connections(c);
+    letter->kind   = (uint8_t)(is_unsent ? BWL_LETTER_ANSWER : BWL_LETTER_CUT_OFF);
+    letter->answer = is_unsent ? BWL_UNSENT : 0;
+    letter->stamp  = resends ? letter->stamp : 0;
+    letter->place  = 0;
+    if (resends) {
+        letter->kind   = BWL_LETTER_QUESTION;
+        letter->answer = 0;
+    }
+}
+
+void bwl_connection_break(bwl_world *w, unsigned client, unsigned k, unsigned unsent)
+{
+    bwl_server *server     = &w->servers[k];
+    bwl_link   *link       = &server->links[client];
+    unsigned    late       = link->late_count;
+    bool        resends    = (w->scenario->twists & BWL_TWIST_RESENDS) != 0;
+    unsigned    connection = number_connections(link);
 
     if (bwl_wait_is_kept(w))
         bwl_wait_drop_pushes(w, client);
-    for (unsigned i = 0; i < c->letters_count; i++) {
-        bwl_letter *letter    = &c->letters[i];
-        bool        is_unsent = i + unsent >= c->letters_count;
+    for (unsigned i = 0; i < link->count; i++) {
+        bwl_letter *letter    = &link->letters[i];
+        bool        is_unsent = i + unsent >= link->count;
         bool        is_news   = letter->kind == BWL_LETTER_ANSWER && letter->answer == BWL_UNSENT;
 
         if (letter->kind == BWL_LETTER_CUT_OFF || is_news)
             continue;
-        if (letter->kind == BWL_LETTER_QUESTION && !is_unsent)
-            make_late(c, letter, connection);
-        letter->kind   = (uint8_t)(is_unsent ? BWL_LETTER_ANSWER : BWL_LETTER_CUT_OFF);
-        letter->answer = is_unsent ? BWL_UNSENT : 0;
-        letter->stamp  = resends ? letter->stamp : 0;
-        letter->place  = 0;
-        if (resends) {
-            letter->kind   = BWL_LETTER_QUESTION;
-            letter->answer = 0;
-        }
+        if (letter->kind == BWL_LETTER_QUESTION && !is_unsent && has_room(w, link))
+            make_late(link, letter, connection);
+        cut_off(letter, is_unsent, resends);
     }
-    c->answered = resends ? 0 : c->letters_count;
-    break_at_server(w, client, late);
+    link->answered = resends ? 0 : link->count;
+    break_at_server(w, client, server, late);
     if (bwl_wait_is_kept(w))
         bwl_wait_broke(w, client);
 }
 
-void bwl_connection_stop_waiting(bwl_world *w, unsigned client)
+void bwl_connection_stop_waiting(bwl_world *w, unsigned client, unsigned k)
 {
-    bwl_lab_client *c    = &w->clients[client];
-    bwl_letter      told = { 0 };
+    bwl_link  *link = &w->servers[k].links[client];
+    bwl_letter told = { 0 };
 
-    for (unsigned i = 0; i < c->letters_count && told.kind == 0; i++)
-        if (!c->letters[i].is_settled) {
-            c->letters[i].is_settled = true;
-            told                     = c->letters[i];
+    for (unsigned i = 0; i < link->count && told.kind == 0; i++)
+        if (!link->letters[i].is_settled) {
+            link->letters[i].is_settled = true;
+            told                        = link->letters[i];
         }
     assert(told.kind != 0);
     told.kind = BWL_LETTER_CUT_OFF;
-    excuse(w, client, &told);
-    bwl_sim_client_told(w, client, &told, 0);
+    excuse(w, client, &w->servers[k], &told);
+    bwl_sim_client_told(w, client, k, &told, 0);
 }
 
-void bwl_connection_abandon(bwl_world *w, unsigned client)
+void bwl_connection_abandon(bwl_world *w, unsigned client, unsigned k)
 {
-    bwl_lab_client *c          = &w->clients[client];
-    unsigned        late       = c->late_count;
-    unsigned        connection = number_connections(c);
+    bwl_server *server     = &w->servers[k];
+    bwl_link   *link       = &server->links[client];
+    unsigned    late       = link->late_count;
+    unsigned    connection = number_connections(link);
 
-    for (unsigned i = 0; i < c->letters_count; i++)
-        if (c->letters[i].kind == BWL_LETTER_QUESTION)
-            make_late(c, &c->letters[i], connection);
+    for (unsigned i = 0; i < link->count; i++)
+        if (link->letters[i].kind == BWL_LETTER_QUESTION && has_room(w, link))
+            make_late(link, &link->letters[i], connection);
     for (unsigned i = 0; i < BWL_LETTERS_MAX; i++)
-        c->letters[i] = (bwl_letter){ 0 };
-    c->letters_count = 0;
-    c->answered      = 0;
-    c->is_running    = false;
-    break_at_server(w, client, late);
+        link->letters[i] = (bwl_letter){ 0 };
+    link->count    = 0;
+    link->answered = 0;
+    break_at_server(w, client, server, late);
     if (bwl_wait_is_kept(w))
         bwl_wait_broke(w, client);
 }
 
-void bwl_connection_server_gone(bwl_world *w, unsigned client)
+void bwl_connection_server_gone(bwl_world *w, unsigned client, unsigned k)
 {
-    bwl_connection_break(w, client, 0);
+    bwl_link *link = &w->servers[k].links[client];
+
+    bwl_connection_break(w, client, k, 0);
     for (unsigned i = 0; i < BWL_LETTERS_MAX; i++)
-        w->clients[client].late[i] = (bwl_letter){ 0 };
-    w->clients[client].late_count = 0;
+        link->late[i] = (bwl_letter){ 0 };
+    link->late_count = 0;
+}
+
+/* Can this answer still do anything?  If not now, then never. */
+static bool matters(const bwl_lab_client *c, const bwl_letter *letter)
+{
+    const bwl_redlock_state *r = (const bwl_redlock_state *)(const void *)c->hold.memory;
+
+    if (!c->is_running || letter->round != c->round || letter->tag != r->round)
+        return false;
+    return !r->is_decided || r->verb == BWL_EXTEND;
+}
+
+void bwl_connection_drop_ineffective(bwl_world *w)
+{
+    for (unsigned k = 0; k < w->scenario->servers; k++)
+        for (unsigned i = 0; i < w->scenario->clients; i++) {
+            bwl_link *link = &w->servers[k].links[i];
+            while (link->answered > 0 && !matters(&w->clients[i], &link->letters[0])) {
+                (void)take(link->letters, &link->count, 0);
+                link->answered--;
+            }
+        }
 }

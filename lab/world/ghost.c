@@ -5,9 +5,9 @@
 
 void bwl_ghost_new_round(bwl_lab_client *c)
 {
-    c->came  = 0;
-    c->turn  = 0;
-    c->fence = 0;
+    c->book.came  = 0;
+    c->book.turn  = 0;
+    c->book.fence = 0;
 }
 
 /* Somebody asked before this client did, and waits still. */
@@ -15,8 +15,8 @@ static bool is_before_others(const bwl_world *w, unsigned client)
 {
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_lab_client *c = &w->clients[i];
-        if (i != client && c->is_running && bwl_hold_is_sought(&c->hold) && c->came != 0 &&
-            c->came < w->clients[client].came)
+        if (i != client && c->is_running && bwl_hold_is_sought(&c->hold) && c->book.came != 0 &&
+            c->book.came < w->clients[client].book.came)
             return true;
     }
     return false;
@@ -26,16 +26,17 @@ void bwl_ghost_served(bwl_world *w, unsigned client, const bwl_letter *letter, u
 {
     bwl_lab_client *c = &w->clients[client];
 
-    if (!c->is_running || letter->round != c->round || !bwl_hold_is_sought(&c->hold))
+    if (w->scenario->servers > 1 || !c->is_running || letter->round != c->round ||
+        !bwl_hold_is_sought(&c->hold))
         return;
-    if (c->came == 0)
-        c->came = ++w->arrivals;
-    if (was_of == bwl_model_owner(&w->redis) ||
-        bwl_model_owner(&w->redis) != bwl_world_token_of(w, client))
+    if (c->book.came == 0)
+        c->book.came = ++w->arrivals;
+    if (was_of == bwl_model_owner(&w->servers[BWL_ONLY].redis) ||
+        bwl_model_owner(&w->servers[BWL_ONLY].redis) != bwl_world_token_of(w, client))
         return;
-    c->turn = ++w->turns;
-    if (w->scenario->fences)
-        c->fence = ++w->fences;
+    c->book.turn = ++w->turns;
+    if (w->scenario->server.fences)
+        c->book.fence = ++w->fences;
     if (is_before_others(w, client))
         w->broken |= BWL_LAW_FIRST_COME;
 }
@@ -47,8 +48,8 @@ void bwl_ghost_write(bwl_world *w, unsigned client)
     bool                  is_fenced = c->hold.fence != 0;
     bool                  is_taken  = !is_fenced || c->hold.fence >= w->resource.fence;
 
-    if (is_taken ? c->turn < w->resource.turn : c->turn >= w->resource.turn)
+    if (is_taken ? c->book.turn < w->resource.turn : c->book.turn >= w->resource.turn)
         w->broken |= BWL_LAW_FENCE;
     if (is_taken)
-        w->resource = (bwl_resource){ .fence = c->hold.fence, .turn = c->turn };
+        w->resource = (bwl_resource){ .fence = c->hold.fence, .turn = c->book.turn };
 }

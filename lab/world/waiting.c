@@ -4,7 +4,6 @@
 #include "lab/world/waiting.h"
 #include "lab/model/inside.h"
 #include "lab/model/words.h"
-#include "lab/base/token_number.h"
 
 enum { BORROWED_MS = 20, DEAD_MS = 3000 };
 
@@ -12,6 +11,7 @@ enum { BORROWED_MS = 20, DEAD_MS = 3000 };
 
 void bwl_wait_start(bwl_world *w)
 {
+    assert(w->scenario->servers == 1);
     w->waiting = (bwl_lab_waiting){ 0 };
     for (unsigned i = 0; i < BWL_CLIENTS_MAX; i++)
         w->waiting.seats[i].inbox = 1;
@@ -51,12 +51,12 @@ void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_ask *ask, bwl_lette
     letter->claim_ms = seat->named_claim_ms;
 }
 
-static void put_letter(bwl_lab_client *c, unsigned at, const bwl_letter *letter)
+static void put_letter(bwl_link *link, unsigned at, const bwl_letter *letter)
 {
-    assert(c->letters_count < BWL_LETTERS_MAX);
-    for (unsigned i = c->letters_count++; i > at; i--)
-        c->letters[i] = c->letters[i - 1];
-    c->letters[at] = *letter;
+    assert(link->count < BWL_LETTERS_MAX);
+    for (unsigned i = link->count++; i > at; i--)
+        link->letters[i] = link->letters[i - 1];
+    link->letters[at] = *letter;
 }
 
 bool bwl_wait_listens(const bwl_world *w, unsigned client)
@@ -65,18 +65,20 @@ bool bwl_wait_listens(const bwl_world *w, unsigned client)
            w->waiting.seats[client].is_greeted;
 }
 
-static unsigned push_at(const bwl_lab_client *c)
+static unsigned push_at(const bwl_link *link)
 {
     unsigned at = 0;
 
-    while (at < c->letters_count && c->letters[at].kind != BWL_LETTER_PUSH)
+    while (at < link->count && link->letters[at].kind != BWL_LETTER_PUSH)
         at++;
     return at;
 }
 
 void bwl_wait_drop_pushes(bwl_world *w, unsigned client)
 {
-    while (push_at(&w->clients[client]) < w->clients[client].letters_count)
+    const bwl_link *link = &w->servers[BWL_ONLY].links[client];
+
+    while (push_at(link) < link->count)
         bwl_wait_lose_push(w, client);
 }
 
@@ -85,8 +87,8 @@ static void greet(bwl_world *w, unsigned client)
     bwl_lab_seat *seat = &w->waiting.seats[client];
 
     if ((w->scenario->twists & BWL_TWIST_FENCE_BARE) == 0)
-        bwl_model_queue_floor(&w->redis);
-    bwl_model_queue_listen(&w->redis, client, seat->inbox);
+        bwl_model_queue_floor(&w->servers[BWL_ONLY].redis);
+    bwl_model_queue_listen(&w->servers[BWL_ONLY].redis, client, seat->inbox);
     seat->is_greeted = true;
 }
 
@@ -97,12 +99,13 @@ void bwl_wait_broke_at_server(bwl_world *w, unsigned client, bool has_letters)
     if (has_letters && !w->waiting.seats[client].is_greeted)
         greet(w, client);
     if (w->waiting.seats[client].is_greeted)
-        bwl_model_redis_break(&w->redis, client);
+        bwl_model_redis_break(&w->servers[BWL_ONLY].redis, client);
 }
 
 void bwl_wait_broke(bwl_world *w, unsigned client)
 {
     bwl_lab_client *c    = &w->clients[client];
+    bwl_link       *link = &w->servers[BWL_ONLY].links[client];
     bwl_lab_seat   *seat = &w->waiting.seats[client];
 
     if ((w->scenario->twists & BWL_TWIST_ONE_INBOX) == 0)
@@ -110,13 +113,14 @@ void bwl_wait_broke(bwl_world *w, unsigned client)
     assert(seat->inbox <= BWL_MODEL_INBOXES_MAX);
     seat->is_greeted = false;
     seat->was_cut    = true;
-    c->asked_now     = 0; /* the engine pauses between connections that break one after the other */
+    c->book.asked_now =
+        0; /* the engine pauses between connections that break one after the other */
     seat->half_ghosts++;
     seat->may_kill = c->is_running;
     if (!c->is_running)
         return;
-    put_letter(c, c->letters_count, &(bwl_letter){ .kind = BWL_LETTER_CUT_OFF, .round = c->round });
-    c->answered = c->letters_count;
+    put_letter(link, link->count, &(bwl_letter){ .kind = BWL_LETTER_CUT_OFF, .round = c->round });
+    link->answered = link->count;
 }
 
 void bwl_wait_heard(bwl_world *w, unsigned client, const bwl_letter *letter)
@@ -133,7 +137,8 @@ void bwl_wait_heard(bwl_world *w, unsigned client, const bwl_letter *letter)
 
 bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_letter *letter)
 {
-    bwl_lab_client *c = &w->clients[client];
+    const bwl_lab_client *c    = &w->clients[client];
+    bwl_link             *link = &w->servers[BWL_ONLY].links[client];
 
     if (letter->kind != BWL_LETTER_ANSWER || letter->answer != BWL_WHICH_NOSCRIPT)
         return false;
@@ -144,7 +149,7 @@ bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_letter *letter)
     }
     letter->kind   = BWL_LETTER_QUESTION;
     letter->answer = 0;
-    put_letter(c, c->letters_count, letter);
+    put_letter(link, link->count, letter);
     return true;
 }
 
@@ -171,10 +176,12 @@ const bwl_place *bwl_wait_place(const bwl_world *w, const bwl_letter *letter, bw
 
 static bool is_used(const bwl_world *w, unsigned place)
 {
-    for (unsigned i = 0; i < w->scenario->clients; i++)
-        for (unsigned j = 0; j < w->clients[i].letters_count; j++)
-            if (w->clients[i].letters[j].place == place)
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_link *link = &w->servers[BWL_ONLY].links[i];
+        for (unsigned j = 0; j < link->count; j++)
+            if (link->letters[j].place == place)
                 return true;
+    }
     return false;
 }
 
@@ -211,9 +218,9 @@ static bwl_queue_question question_of(const bwl_world *w, const bwl_letter *lett
         .member    = member,
         .stood_by  = { letter->stood_by[0], letter->stood_by[1] },
         .former    = letter->former,
-        .dead_ms   = w->scenario->ages ? DEAD_MS : 0,
-        .keep_ms   = w->scenario->keep_ms,
-        .serve_max = w->scenario->serve_max,
+        .dead_ms   = w->scenario->queue.ages ? DEAD_MS : 0,
+        .keep_ms   = w->scenario->queue.keep_ms,
+        .serve_max = w->scenario->queue.serve_max,
     };
 }
 
@@ -231,8 +238,9 @@ static bool is_before_others(const bwl_world *w, unsigned client)
 {
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_lab_client *c = &w->clients[i];
-        if (i != client && c->is_running && bwl_hold_is_sought(&c->hold) && c->came != 0 &&
-            c->came < w->clients[client].came && c->turn == 0 && !w->waiting.seats[i].was_cut)
+        if (i != client && c->is_running && bwl_hold_is_sought(&c->hold) && c->book.came != 0 &&
+            c->book.came < w->clients[client].book.came && c->book.turn == 0 &&
+            !w->waiting.seats[i].was_cut)
             return true;
     }
     return false;
@@ -246,7 +254,7 @@ static bool has_found_it_gone(const bwl_world *w, const bwl_letter *letter)
 /* The how many-eth to come and to be given it: what only laws know. */
 static void note_turn(bwl_world *w, const bwl_letter *letter, uint16_t was_of)
 {
-    uint16_t        owner  = bwl_model_owner(&w->redis);
+    uint16_t        owner  = bwl_model_owner(&w->servers[BWL_ONLY].redis);
     unsigned        asker  = bwl_token_client(letter->token);
     unsigned        winner = bwl_token_client(owner);
     bwl_lab_client *c      = &w->clients[asker];
@@ -254,15 +262,15 @@ static void note_turn(bwl_world *w, const bwl_letter *letter, uint16_t was_of)
     bool joins = letter->word == REDIS_QUEUE_JOIN ||
                  (letter->word == REDIS_QUEUE_REQUEUE && !has_found_it_gone(w, letter));
 
-    if (joins && c->is_running && letter->round == c->round && c->came == 0)
-        c->came = ++w->arrivals;
+    if (joins && c->is_running && letter->round == c->round && c->book.came == 0)
+        c->book.came = ++w->arrivals;
     if (owner == 0 || owner == was_of || owner == BWL_TOKEN_OF_STRANGER)
         return;
     c = &w->clients[winner];
     if (!c->is_running || !bwl_hold_is_sought(&c->hold) || bwl_world_token_of(w, winner) != owner)
         return;
-    c->turn = ++w->turns;
-    if (c->came != 0 && is_before_others(w, winner))
+    c->book.turn = ++w->turns;
+    if (c->book.came != 0 && is_before_others(w, winner))
         w->broken |= BWL_LAW_FIRST_COME;
 }
 
@@ -278,15 +286,16 @@ static void note_silent(bwl_world *w, const bwl_queue_reply *reply)
 
 static bool is_free(const bwl_world *w)
 {
-    return bwl_model_owner(&w->redis) == 0 &&
-           w->redis.data.keys[BWL_MODEL_QUEUE].kind == BWL_KIND_NONE;
+    return bwl_model_owner(&w->servers[BWL_ONLY].redis) == 0 &&
+           w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_QUEUE].kind == BWL_KIND_NONE;
 }
 
 bwl_grant bwl_wait_serve(bwl_world *w, bwl_letter *letter)
 {
     bwl_queue_question q      = question_of(w, letter);
-    uint16_t           was_of = bwl_model_owner(&w->redis);
-    bwl_queue_reply    reply  = bwl_model_queue_reply(&w->redis, &q, w->scenario->twists);
+    uint16_t           was_of = bwl_model_owner(&w->servers[BWL_ONLY].redis);
+    bwl_queue_reply    reply =
+        bwl_model_queue_reply(&w->servers[BWL_ONLY].redis, &q, w->scenario->twists);
 
     letter->answer = (uint8_t)reply.answer;
     letter->stamp  = reply.fence;
@@ -313,21 +322,21 @@ bwl_grant bwl_wait_serve_without_memory(bwl_world *w, const bwl_letter *letter)
 
     if ((w->scenario->twists & BWL_TWIST_TELLS_FIRST) == 0)
         return (bwl_grant){ 0 };
-    return bwl_model_queue_tell_only(&w->redis, &q);
+    return bwl_model_queue_tell_only(&w->servers[BWL_ONLY].redis, &q);
 }
 
 void bwl_wait_push(bwl_world *w, const bwl_grant *grant)
 {
     bwl_place  place = { .server_us = grant->server_us };
     bwl_letter push  = { .kind = BWL_LETTER_PUSH, .token = grant->token, .stamp = grant->fence };
-    bwl_lab_client *c;
+    bwl_link  *link;
 
     if (!grant->is_there || grant->connection >= BWL_MODEL_CLIENTS)
         return; /* or to where nobody reads */
-    c          = &w->clients[grant->connection];
+    link       = &w->servers[BWL_ONLY].links[grant->connection];
     push.place = keep_place(w, &place);
-    put_letter(c, c->answered, &push);
-    c->answered++;
+    put_letter(link, link->answered, &push);
+    link->answered++;
 }
 
 void bwl_wait_greet(bwl_world *w, unsigned client)
@@ -336,33 +345,23 @@ void bwl_wait_greet(bwl_world *w, unsigned client)
 
     if (seat->is_greeted)
         return;
-    if (seat->may_kill && !w->scenario->never_kills)
+    if (seat->may_kill && !w->scenario->queue.never_kills)
         bwl_wait_close(w, client);
     greet(w, client);
 }
 
 /* ---- choices --------------------------------------------------------------------------------- */
 
-static void add(bwl_choices *choices, bwl_choice_kind kind, unsigned client, unsigned which)
-{
-    assert(choices->count < BWL_CHOICES_MAX);
-    choices->list[choices->count++] = (bwl_choice){
-        .kind   = (uint8_t)kind,
-        .client = (uint8_t)client,
-        .which  = (uint8_t)which,
-    };
-}
-
 void bwl_wait_add_choices(const bwl_world *w, bwl_choices *choices, unsigned client)
 {
-    const bwl_lab_client *c = &w->clients[client];
+    const bwl_link *link = &w->servers[BWL_ONLY].links[client];
 
-    if (w->left[BWL_NOSCRIPT] > 0 && c->answered < c->letters_count)
-        add(choices, BWL_CHOICE_SERVE, client, BWL_WHICH_NOSCRIPT);
-    if (w->left[BWL_LOST_PUSH] > 0 && push_at(c) < c->letters_count)
-        add(choices, BWL_CHOICE_LOSE_PUSH, client, 0);
-    if (w->redis.connections[client + BWL_MODEL_CLIENTS].inbox != 0)
-        add(choices, BWL_CHOICE_CLOSE, client, 0);
+    if (w->left[BWL_NOSCRIPT] > 0 && link->answered < link->count)
+        bwl_choices_add(choices, BWL_CHOICE_SERVE, client, BWL_WHICH_NOSCRIPT);
+    if (w->left[BWL_LOST_PUSH] > 0 && push_at(link) < link->count)
+        bwl_choices_add(choices, BWL_CHOICE_LOSE_PUSH, client, 0);
+    if (w->servers[BWL_ONLY].redis.connections[client + BWL_MODEL_CLIENTS].inbox != 0)
+        bwl_choices_add(choices, BWL_CHOICE_CLOSE, client, 0);
 }
 
 static const bwl_model_item *first_in_line(const bwl_world *w)
@@ -370,7 +369,7 @@ static const bwl_model_item *first_in_line(const bwl_world *w)
     const bwl_model_item *first = NULL;
 
     for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++) {
-        const bwl_model_item *item = &w->redis.data.items[i];
+        const bwl_model_item *item = &w->servers[BWL_ONLY].redis.data.items[i];
         if (item->is_there && item->key == BWL_MODEL_QUEUE &&
             (first == NULL || bwl_member_is_before(item, first)))
             first = item;
@@ -380,59 +379,62 @@ static const bwl_model_item *first_in_line(const bwl_world *w)
 
 void bwl_wait_add_of_server(const bwl_world *w, bwl_choices *choices)
 {
-    uint16_t owner = bwl_model_owner(&w->redis);
+    uint16_t owner = bwl_model_owner(&w->servers[BWL_ONLY].redis);
 
     if (w->left[BWL_BORROWER] > 0 && owner == 0)
-        add(choices, BWL_CHOICE_BORROW, 0, 0);
+        bwl_choices_add(choices, BWL_CHOICE_BORROW, 0, 0);
     if (owner == BWL_TOKEN_OF_STRANGER && w->scenario->budget[BWL_BORROWER] > 0)
-        add(choices, BWL_CHOICE_GIVE_BACK, 0, 0);
+        bwl_choices_add(choices, BWL_CHOICE_GIVE_BACK, 0, 0);
     if (w->left[BWL_SILENCE] > 0 && first_in_line(w) != NULL)
-        add(choices, BWL_CHOICE_SILENCE, 0, 0);
+        bwl_choices_add(choices, BWL_CHOICE_SILENCE, 0, 0);
 }
 
 void bwl_wait_lose_push(bwl_world *w, unsigned client)
 {
-    bwl_lab_client *c = &w->clients[client];
+    bwl_link *link = &w->servers[BWL_ONLY].links[client];
 
-    for (unsigned i = push_at(c) + 1; i < c->letters_count; i++)
-        c->letters[i - 1] = c->letters[i];
-    c->letters[--c->letters_count] = (bwl_letter){ 0 };
-    c->answered--;
+    for (unsigned i = push_at(link) + 1; i < link->count; i++)
+        link->letters[i - 1] = link->letters[i];
+    link->letters[--link->count] = (bwl_letter){ 0 };
+    link->answered--;
 }
 
 void bwl_wait_close(bwl_world *w, unsigned client)
 {
-    bwl_lab_client *c = &w->clients[client];
+    bwl_link *link = &w->servers[BWL_ONLY].links[client];
 
-    bwl_model_redis_drop(&w->redis, client + BWL_MODEL_CLIENTS);
+    bwl_model_redis_drop(&w->servers[BWL_ONLY].redis, client + BWL_MODEL_CLIENTS);
     for (unsigned i = 0; i < BWL_LETTERS_MAX; i++)
-        c->late[i] = (bwl_letter){ 0 };
-    c->late_count                        = 0;
+        link->late[i] = (bwl_letter){ 0 };
+    link->late_count                     = 0;
     w->waiting.seats[client].half_ghosts = 0;
 }
 
 void bwl_wait_borrow(bwl_world *w)
 {
-    bwl_model_key *lock = &w->redis.data.keys[BWL_MODEL_LOCK];
+    bwl_model_key *lock = &w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_LOCK];
 
-    bwl_model_redis_set_by(&w->redis, BWL_MODEL_LOCK, BWL_MODEL_ALIEN, BWL_TOKEN_OF_STRANGER);
+    bwl_model_redis_set_by(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK, BWL_MODEL_ALIEN,
+                           BWL_TOKEN_OF_STRANGER);
     lock->lasts   = false;
-    lock->ends_at = w->redis.now + BORROWED_MS * BWL_MODEL_PER_MS;
+    lock->ends_at = w->servers[BWL_ONLY].redis.now + BORROWED_MS * BWL_MODEL_PER_MS;
 }
 
 void bwl_wait_give_back(bwl_world *w)
 {
-    bwl_model_redis_evict(&w->redis, BWL_MODEL_LOCK);
+    bwl_model_redis_evict(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK);
 }
 
 void bwl_wait_silence(bwl_world *w)
 {
     const bwl_model_item *first = first_in_line(w);
     uint16_t              token = bwl_member_of(first->member).token;
-    bwl_model_item       *beat  = bwl_model_item_of(&w->redis, BWL_MODEL_BEATS, token);
+    bwl_model_item *beat = bwl_model_item_of(&w->servers[BWL_ONLY].redis, BWL_MODEL_BEATS, token);
 
     w->waiting.seats[bwl_token_client(token)].was_cut = true;
-    bwl_model_item_remove(&w->redis, bwl_model_item_of(&w->redis, BWL_MODEL_QUEUE, first->member));
+    bwl_model_item_remove(
+        &w->servers[BWL_ONLY].redis,
+        bwl_model_item_of(&w->servers[BWL_ONLY].redis, BWL_MODEL_QUEUE, first->member));
     if (beat != NULL)
-        bwl_model_item_remove(&w->redis, beat);
+        bwl_model_item_remove(&w->servers[BWL_ONLY].redis, beat);
 }

@@ -4,7 +4,6 @@
  */
 #include "lab/model/queue.h"
 #include "lab/world/private_state.h"
-#include "lab/base/token_number.h"
 #include "lab/world/waiting.h"
 
 void bwl_wait_held(bwl_world *w, unsigned client)
@@ -26,13 +25,14 @@ static bool is_wanted(const bwl_world *w, uint16_t token)
 {
     unsigned              client = bwl_token_client(token);
     const bwl_lab_client *c      = &w->clients[client];
+    const bwl_link       *link   = &w->servers[BWL_ONLY].links[client];
 
     if (c->is_running && bwl_token_read(c->hold.claim.token) == token)
         return true;
     if (c->is_running && bwl_queue_view_owes(&c->hold) == token)
         return true;
-    for (unsigned i = c->answered; i < c->letters_count; i++)
-        if (c->letters[i].token == token || c->letters[i].former == token)
+    for (unsigned i = link->answered; i < link->count; i++)
+        if (link->letters[i].token == token || link->letters[i].former == token)
             return true;
     return false;
 }
@@ -50,13 +50,13 @@ static void new_owner(bwl_world *w, uint16_t owner)
 
 void bwl_wait_server_came_back(bwl_world *w)
 {
-    new_owner(w, bwl_model_owner(&w->redis));
+    new_owner(w, bwl_model_owner(&w->servers[BWL_ONLY].redis));
     w->waiting.is_ghost = true; /* whoever had it may have given it back */
 }
 
 void bwl_wait_look_at_owner(bwl_world *w)
 {
-    uint16_t      owner = bwl_model_owner(&w->redis);
+    uint16_t      owner = bwl_model_owner(&w->servers[BWL_ONLY].redis);
     bwl_lab_seat *seat;
 
     if (w->waiting.owner != owner)
@@ -79,9 +79,9 @@ bool bwl_wait_is_empty(const bwl_world *w)
                                         BWL_RESTORE, BWL_FAILOVER, BWL_EVICTION,
                                         BWL_SILENCE, BWL_DENIAL,   BWL_REFUSAL };
 
-    for (unsigned i = 0; w->scenario->keep_ms == 0 && i < sizeof leave / sizeof leave[0]; i++)
+    for (unsigned i = 0; w->scenario->queue.keep_ms == 0 && i < sizeof leave / sizeof leave[0]; i++)
         if (w->left[leave[i]] != w->scenario->budget[leave[i]])
             return true; /* for a minute, something may be left */
-    return w->redis.data.keys[BWL_MODEL_QUEUE].kind == BWL_KIND_NONE &&
-           w->redis.data.keys[BWL_MODEL_BEATS].kind == BWL_KIND_NONE;
+    return w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_QUEUE].kind == BWL_KIND_NONE &&
+           w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_BEATS].kind == BWL_KIND_NONE;
 }

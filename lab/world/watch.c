@@ -2,16 +2,7 @@
  * watch.c -- does this world break a law?  See law.h for the laws.
  */
 #include "core/rules.h"
-#include "lab/world/client_clock.h"
-#include "lab/base/token_number.h"
 #include "lab/world/waiting.h"
-
-bwl_ms bwl_world_believes(const bwl_world *w, unsigned client)
-{
-    const bwl_lab_client *c = &w->clients[client];
-
-    return c->is_running ? bwl_hold_left(&c->hold, c->now) : 0;
-}
 
 static unsigned holders(const bwl_world *w)
 {
@@ -22,78 +13,106 @@ static unsigned holders(const bwl_world *w)
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_lab_client *c = &w->clients[i];
         believers += bwl_world_believes(w, i) > 0;
-        workers += c->is_working;
-        awake += c->is_working && !c->was_slow;
+        workers += c->caller.is_working;
+        awake += c->caller.is_working && !c->book.was_slow;
     }
     return (believers > 1 ? BWL_LAW_ONE_HOLDER : 0u) | (workers > 1 ? BWL_LAW_NO_OVERLAP : 0u) |
            (awake > 1 ? BWL_LAW_ONE_WORKER : 0u);
 }
 
-/* What the client believes, the server gives: each at its own pace.  And what the caller was told
- * before it was lost, which he may have just read, until he gives it back. */
+/* Does the server give the client's token this much time: each at its own pace? */
+static bool gives(const bwl_world *w, const bwl_server *server, unsigned client, bwl_ms until)
+{
+    const bwl_lab_client *c = &w->clients[client];
+
+    if (bwl_model_owner(&server->redis) != bwl_world_token_of(w, client))
+        return false;
+    if (until == BWL_NEVER || bwl_model_lock(&server->redis)->lasts)
+        return bwl_model_lock(&server->redis)->lasts;
+    return bwl_model_left(&server->redis) * c->clock.pace >=
+           bwl_client_clock_is_off(&c->clock, until) * (int64_t)w->scenario->clocks.server_pace;
+}
+
+/* A majority of several servers is honest only while none of them forgets. */
+static bool has_forgotten(const bwl_world *w)
+{
+    return w->scenario->servers > 1 &&
+           (bwl_world_used(w, BWL_RESTART) || bwl_world_used(w, BWL_JUMP));
+}
+
+/* What the client believes, a majority of the servers gives.  And what the caller was told before
+ * it was lost, which he may have just read, until he gives it back. */
 static bool is_honest(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c     = &w->clients[client];
-    bwl_ms                left  = bwl_world_believes(w, client);
     bwl_ms                until = c->hold.until;
+    unsigned              votes = 0;
 
-    if (left == 0 && c->trusts_until > c->now) {
-        until = c->trusts_until;
-        left  = until == BWL_NEVER ? BWL_NEVER : until - c->now;
+    if (bwl_world_believes(w, client) == 0) {
+        until = c->caller.trusts_until;
+        if (until <= c->clock.now)
+            return true;
     }
-    if (left == 0)
-        return true;
-    if (bwl_model_owner(&w->redis) != bwl_world_token_of(w, client))
-        return false;
-    if (left == BWL_NEVER || bwl_model_lock(&w->redis)->lasts)
-        return bwl_model_lock(&w->redis)->lasts;
-    return bwl_model_left(&w->redis) * c->pace >=
-           bwl_client_clock_is_off(c, until) * (int64_t)w->scenario->server_pace;
+    for (unsigned k = 0; k < w->scenario->servers; k++)
+        votes += gives(w, &w->servers[k], client, until);
+    return votes > w->scenario->servers / 2 || has_forgotten(w);
 }
 
-static bool is_stuck(const bwl_lab_client *c)
+static bool is_stuck(const bwl_world *w, unsigned client)
 {
-    bool has_no_end = bwl_hold_is_held(&c->hold) && c->hold.until == BWL_NEVER;
+    const bwl_lab_client *c          = &w->clients[client];
+    bool                  has_no_end = bwl_hold_is_held(&c->hold) && c->hold.until == BWL_NEVER;
 
-    return c->is_running && c->letters_count == 0 && c->wake_at == BWL_NEVER && !has_no_end;
+    return c->is_running && c->wake_at == BWL_NEVER && !has_no_end && !bwl_world_awaits(w, client);
+}
+
+static bool is_free(const bwl_world *w)
+{
+    for (unsigned k = 0; k < w->scenario->servers; k++)
+        if (bwl_model_owner(&w->servers[k].redis) != 0)
+            return false;
+    return true;
 }
 
 /* The longest pause that a hold makes between two attempts; and who waits, between two beats. */
 enum { PAUSE_MAX_MS = 500, BEAT_MAX_MS = 2000 };
 
 /* The lock is free, and this client will not look for longer than a pause. */
-static bool is_not_woken_up(const bwl_world *w, const bwl_lab_client *c)
+static bool is_not_woken_up(const bwl_world *w, unsigned client)
 {
-    bwl_ms most_ms = bwl_wait_is_kept(w) ? BEAT_MAX_MS : PAUSE_MAX_MS;
+    const bwl_lab_client *c       = &w->clients[client];
+    bwl_ms                most_ms = bwl_wait_is_kept(w) ? BEAT_MAX_MS : PAUSE_MAX_MS;
 
-    return bwl_model_owner(&w->redis) == 0 && c->is_running && bwl_hold_is_sought(&c->hold) &&
-           c->letters_count == 0 && c->wake_at > c->now + most_ms;
+    return c->is_running && c->wake_at > c->clock.now + most_ms && bwl_hold_is_sought(&c->hold) &&
+           is_free(w) && !bwl_world_awaits(w, client);
 }
 
 /* The caller waits for word of an extension, and the hold has forgotten it. */
 static bool is_forgotten(const bwl_lab_client *c)
 {
-    return c->is_running && c->extends && c->hold.state == BWL_HOLD_HELD;
+    return c->is_running && c->caller.extends && c->hold.state == BWL_HOLD_HELD;
 }
 
-static bool is_overdue(const bwl_lab_client *c)
+/* A server that stops is slow. */
+static bool is_overdue(const bwl_world *w, const bwl_lab_client *c)
 {
-    return c->is_running && !c->was_kept && c->now > c->due_by;
+    return c->is_running && !c->book.was_kept && c->clock.now > c->caller.due_by &&
+           !bwl_world_used(w, BWL_STOP);
 }
 
 static bool is_unwoken(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c = &w->clients[client];
 
-    return c->is_working && c->wake_at > c->now && bwl_world_believes(w, client) == 0;
+    return c->caller.is_working && c->wake_at > c->clock.now && bwl_world_believes(w, client) == 0;
 }
 
 static bool is_beyond_max_hold(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c = &w->clients[client];
 
-    return c->is_working && bwl_world_believes(w, client) > 0 &&
-           c->hold.until > bwl_later(c->held_since, w->scenario->terms.max_hold_ms);
+    return c->caller.is_working && bwl_world_believes(w, client) > 0 &&
+           c->hold.until > bwl_later(c->caller.held_since, w->scenario->terms.max_hold_ms);
 }
 
 /* By how much a key may outlive its lease because an end can be written in whole units only. */
@@ -105,43 +124,63 @@ static bwl_ms rounding_ms(const bwl_rules *rules)
 }
 
 /* Where the end is set by a second question, the key has none until then. */
-static bool is_about_to_end(const bwl_world *w)
+static bool is_about_to_end(const bwl_world *w, uint16_t owner)
 {
-    unsigned              owner = bwl_token_client(bwl_model_owner(&w->redis));
-    const bwl_lab_client *c     = &w->clients[owner];
+    const bwl_lab_client *c = &w->clients[bwl_token_client(owner)];
 
     return c->is_running && bwl_hold_is_sought(&c->hold) &&
-           bwl_world_token_of(w, owner) == bwl_model_owner(&w->redis);
+           bwl_world_token_of(w, bwl_token_client(owner)) == owner;
 }
 
-static bool has_end(const bwl_world *w)
+static bwl_ms longest_lease(const bwl_world *w)
 {
     bwl_ms lease_ms = w->scenario->extend_ms;
 
     for (unsigned i = 0; i < w->scenario->clients; i++)
         if (w->scenario->lease_of_ms[i] > lease_ms)
             lease_ms = w->scenario->lease_of_ms[i];
-    if (bwl_model_owner(&w->redis) == BWL_TOKEN_OF_STRANGER)
-        return true;
-    if (bwl_model_owner(&w->redis) != 0 && bwl_model_lock(&w->redis)->lasts)
-        return is_about_to_end(w);
-    lease_ms += rounding_ms(w->scenario->terms.rules);
-    return bwl_model_left(&w->redis) <= lease_ms * BWL_MODEL_PER_MS;
+    return lease_ms + rounding_ms(w->scenario->terms.rules);
 }
 
-/* A key that was set in time and whose release did not fail is wanted, or about to be removed. */
-static bool is_taken_care_of(const bwl_world *w)
+static bool has_end(const bwl_world *w, const bwl_server *server)
 {
-    uint16_t              owner = bwl_model_owner(&w->redis);
-    const bwl_lab_client *c;
+    uint16_t owner = bwl_model_owner(&server->redis);
 
-    if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER || w->key_excused || bwl_wait_is_kept(w))
-        return true; /* where there is a line, each step is looked at: waiting.c */
-    c = &w->clients[bwl_token_client(owner)];
-    if (c->is_running && bwl_token_read(c->hold.claim.token) == owner)
+    if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER)
         return true;
-    for (unsigned i = c->answered; i < c->letters_count; i++)
-        if (c->letters[i].token == owner)
+    if (bwl_model_lock(&server->redis)->lasts)
+        return is_about_to_end(w, owner);
+    return bwl_model_left(&server->redis) <= w->scenario->terms.lease_ms * BWL_MODEL_PER_MS ||
+           bwl_model_left(&server->redis) <= longest_lease(w) * BWL_MODEL_PER_MS;
+}
+
+/* Of several servers, one that lost a letter or failed may be left with a key. */
+static bool is_excused(const bwl_world *w, const bwl_server *server)
+{
+    if (w->scenario->servers > 1 &&
+        (bwl_world_used(w, BWL_LOSS) || bwl_world_used(w, BWL_CRASH) || server->was_faulty))
+        return true;
+    return server->key_excused;
+}
+
+/* A key that was set in time and whose release did not fail is wanted, or about to be removed.  An
+ * attempt on several servers that failed is over while its client waits for the next. */
+static bool is_taken_care_of(const bwl_world *w, const bwl_server *server)
+{
+    uint16_t              owner = bwl_model_owner(&server->redis);
+    const bwl_lab_client *c;
+    const bwl_link       *link;
+
+    if (owner == 0 || owner == BWL_TOKEN_OF_STRANGER || is_excused(w, server) ||
+        bwl_wait_is_kept(w))
+        return true; /* where there is a line, each step is looked at: waiting.c */
+    c    = &w->clients[bwl_token_client(owner)];
+    link = &server->links[bwl_token_client(owner)];
+    if (c->is_running && bwl_token_read(c->hold.claim.token) == owner &&
+        (w->scenario->servers == 1 || c->hold.state != BWL_HOLD_WAITING))
+        return true;
+    for (unsigned i = link->answered; i < link->count; i++)
+        if (link->letters[i].token == owner)
             return true;
     return false;
 }
@@ -150,9 +189,10 @@ static unsigned broken_by_client(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c = &w->clients[client];
 
-    return (is_honest(w, client) ? 0u : BWL_LAW_HONEST) | (is_stuck(c) ? BWL_LAW_NOT_STUCK : 0u) |
-           (is_forgotten(c) ? BWL_LAW_TOLD : 0u) | (is_overdue(c) ? BWL_LAW_IN_TIME : 0u) |
-           (is_not_woken_up(w, c) ? BWL_LAW_LOST_WAKE_UP : 0u) |
+    return (is_honest(w, client) ? 0u : BWL_LAW_HONEST) |
+           (is_stuck(w, client) ? BWL_LAW_NOT_STUCK : 0u) | (is_forgotten(c) ? BWL_LAW_TOLD : 0u) |
+           (is_overdue(w, c) ? BWL_LAW_IN_TIME : 0u) |
+           (is_not_woken_up(w, client) ? BWL_LAW_LOST_WAKE_UP : 0u) |
            (is_unwoken(w, client) ? BWL_LAW_WAKES : 0u) |
            (is_beyond_max_hold(w, client) ? BWL_LAW_MAX_HOLD : 0u);
 }
@@ -163,22 +203,24 @@ unsigned bwl_world_broken_laws(const bwl_world *w)
 
     for (unsigned i = 0; i < w->scenario->clients; i++)
         broken |= broken_by_client(w, i);
-    if (!has_end(w))
-        broken |= BWL_LAW_HAS_END;
-    if (!is_taken_care_of(w))
-        broken |= BWL_LAW_TAKEN_BACK;
+    for (unsigned k = 0; k < w->scenario->servers; k++)
+        broken |= (has_end(w, &w->servers[k]) ? 0u : BWL_LAW_HAS_END) |
+                  (is_taken_care_of(w, &w->servers[k]) ? 0u : BWL_LAW_TAKEN_BACK);
     return broken;
 }
 
 bool bwl_world_ended_clean(const bwl_world *w)
 {
     for (unsigned i = 0; i < w->scenario->clients; i++)
-        if (w->clients[i].is_running || w->clients[i].rounds_left > 0 ||
-            w->clients[i].late_count > 0)
+        if (w->clients[i].is_running || w->clients[i].rounds_left > 0)
             return false;
-    uint16_t owner = bwl_model_owner(&w->redis);
-
-    if (bwl_wait_is_kept(w) && !bwl_wait_is_empty(w))
-        return false;
-    return owner == 0 || owner == BWL_TOKEN_OF_STRANGER;
+    for (unsigned k = 0; k < w->scenario->servers; k++) {
+        uint16_t owner = bwl_model_owner(&w->servers[k].redis);
+        if (owner != 0 && owner != BWL_TOKEN_OF_STRANGER)
+            return false;
+        for (unsigned i = 0; i < w->scenario->clients; i++)
+            if (w->servers[k].links[i].late_count > 0)
+                return false;
+    }
+    return !bwl_wait_is_kept(w) || bwl_wait_is_empty(w);
 }

@@ -4,12 +4,10 @@
 #include "lab/world/world.h"
 #include "core/rules.h"
 #include "lab/world/client.h"
-#include "lab/world/client_clock.h"
 #include "lab/world/connection.h"
 #include "lab/world/ghost.h"
 #include "lab/model/words.h"
 #include "lab/world/server_fault.h"
-#include "lab/base/token_number.h"
 #include "lab/world/waiting.h"
 #include <string.h>
 
@@ -18,30 +16,33 @@ static void leave_stale_key(bwl_world *w)
     const bwl_rules *rules = w->scenario->terms.rules;
     int64_t          stamp = BWL_BEGINNING_WALL_MS * 1000000 / rules->unit_ns - 2;
 
-    bwl_model_redis_set_by(&w->redis, BWL_MODEL_LOCK,
+    bwl_model_redis_set_by(&w->servers[BWL_ONLY].redis, BWL_MODEL_LOCK,
                            bwl_model_value(rules, BWL_TOKEN_OF_STRANGER, stamp),
                            BWL_TOKEN_OF_STRANGER);
-    w->key_excused = true;
+    w->servers[BWL_ONLY].key_excused = true;
 }
 
 void bwl_world_start(bwl_world *w, const bwl_scenario *s)
 {
-    assert(s->clients >= 2);
     assert(s->clients <= BWL_CLIENTS_MAX);
+    assert(s->servers <= BWL_SERVERS_MAX);
     *w = (bwl_world){ .scenario = s, .now = BWL_BEGINNING_MS };
-    bwl_model_redis_start(&w->redis, BWL_BEGINNING_WALL_MS);
-    if (s->stale)
+    for (unsigned k = 0; k < s->servers; k++)
+        bwl_model_redis_start(&w->servers[k].redis, BWL_BEGINNING_WALL_MS);
+    if (s->server.stale)
         leave_stale_key(w);
     if (s->protocol->listens)
         bwl_wait_start(w);
-    for (unsigned i = 0; i < BWL_BUDGETS_COUNT; i++)
+    for (unsigned i = 1; i < BWL_BUDGETS_COUNT; i++) {
+        assert(s->servers == 1 || s->budget[i] == 0 || !bwl_budget_wants_one_server((bwl_budget)i));
         w->left[i] = s->budget[i];
+    }
     for (unsigned i = 0; i < s->clients; i++) {
-        w->clients[i].rounds_left = (uint8_t)s->rounds;
-        w->clients[i].wake_at     = BWL_NEVER;
-        w->clients[i].skew_ms     = s->skew_ms[i];
-        w->clients[i].now         = w->now;
-        w->clients[i].pace        = (uint16_t)s->pace_of[i];
+        w->clients[i].rounds_left   = (uint8_t)s->rounds;
+        w->clients[i].wake_at       = BWL_NEVER;
+        w->clients[i].clock.skew_ms = s->clocks.skew_ms[i];
+        w->clients[i].clock.now     = w->now;
+        w->clients[i].clock.pace    = (uint16_t)s->clocks.pace_of[i];
     }
 }
 
@@ -52,7 +53,7 @@ static void note_removed(bwl_world *w, uint16_t token)
     unsigned client = bwl_token_client(token);
 
     if (w->clients[client].is_running && bwl_world_token_of(w, client) == token)
-        w->clients[client].is_removed = true;
+        w->clients[client].book.is_removed = true;
 }
 
 static bool is_acquire(bwl_redis_word word)
@@ -78,55 +79,65 @@ static bool may_take_over(const bwl_letter *letter)
 }
 
 /* A value is touched also by what changes its bytes alone. */
-static bool is_same_value(const bwl_world *w, const past *was)
+static bool is_same_value(const bwl_server *server, const past *was)
 {
-    return was->data.keys[BWL_MODEL_LOCK].value == bwl_model_lock(&w->redis)->value;
+    return was->data.keys[BWL_MODEL_LOCK].value == bwl_model_lock(&server->redis)->value;
 }
 
 /* Did the question do what no question may do? */
-static void judge(bwl_world *w, const bwl_letter *letter, const past *was)
+static void judge(bwl_world *w, bwl_server *server, const bwl_letter *letter, const past *was)
 {
-    uint16_t owner       = bwl_model_owner(&w->redis);
-    bool     has_changed = was->owner != owner || was->left != bwl_model_left(&w->redis);
+    uint16_t owner       = bwl_model_owner(&server->redis);
+    bool     has_changed = was->owner != owner || was->left != bwl_model_left(&server->redis);
 
-    if (was->owner == BWL_TOKEN_OF_STRANGER && (has_changed || !is_same_value(w, was)))
+    if (was->owner == BWL_TOKEN_OF_STRANGER && (has_changed || !is_same_value(server, was)))
         w->broken |= BWL_LAW_FOREIGN;
     else if (has_changed && was->owner != 0 && was->owner != letter->token &&
              was->owner != letter->former && !may_take_over(letter))
         w->broken |= BWL_LAW_OWN_KEY;
     if (w->left[BWL_FAILOVER] > 0 &&
-        (has_changed || memcmp(&was->data, &w->redis.data, sizeof was->data) != 0)) {
-        w->previous = was->data;
-        w->informed = 0;
+        (has_changed || memcmp(&was->data, &server->redis.data, sizeof was->data) != 0)) {
+        w->previous      = was->data;
+        server->informed = 0;
     }
     if (was->owner == 0 && owner != 0 && !is_acquire((bwl_redis_word)letter->word))
         w->broken |= BWL_LAW_CREATES;
     if (was->owner != owner)
-        w->key_excused = w->key_late = false;
+        server->key_excused = server->key_late = false;
     if (was->owner == letter->token && owner != letter->token)
         note_removed(w, letter->token);
 }
 
-static past look_at(const bwl_world *w)
+static past look_at(const bwl_server *server)
 {
-    return (past){ .data  = w->redis.data,
-                   .owner = bwl_model_owner(&w->redis),
-                   .left  = bwl_model_left(&w->redis) };
+    return (past){ .data  = server->redis.data,
+                   .owner = bwl_model_owner(&server->redis),
+                   .left  = bwl_model_left(&server->redis) };
 }
 
 /* The replicas have all but the last change.  If the connection on which they are asked for has
  * written since then, they are waited for, and have it too. */
 static void serve_replicas(bwl_world *w, unsigned client, bwl_letter *letter)
 {
-    if (w->left[BWL_FAILOVER] > 0 && letter->stamp > 0 && (w->informed & 1u << client) != 0)
-        w->previous = w->redis.data;
+    const bwl_server *server = &w->servers[BWL_ONLY];
+
+    if (w->left[BWL_FAILOVER] > 0 && letter->stamp > 0 && (server->informed & 1u << client) != 0)
+        w->previous = server->redis.data;
     letter->answer = BWL_YES;
 }
 
-/* Carries the letter out, on this connection of the model's. */
-static void serve(bwl_world *w, unsigned client, unsigned connection, bwl_letter *letter)
+/* A server that may have forgotten a lease says so to who seeks the lock. */
+static bool is_too_young(const bwl_server *server, const bwl_letter *letter)
 {
-    past               was      = look_at(w);
+    return server->young_for > 0 && letter->acquires && bwl_model_owner(&server->redis) == 0 &&
+           is_acquire((bwl_redis_word)letter->word);
+}
+
+/* Carries the letter out, on this connection of the model's. */
+static void serve(bwl_world *w, unsigned client, bwl_server *server, unsigned connection,
+                  bwl_letter *letter)
+{
+    past               was      = look_at(server);
     bwl_model_question question = {
         .word     = (bwl_redis_word)letter->word,
         .client   = (uint8_t)connection,
@@ -135,35 +146,41 @@ static void serve(bwl_world *w, unsigned client, unsigned connection, bwl_letter
         .stamp    = letter->stamp,
         .rules    = w->scenario->terms.rules,
     };
-    bwl_model_reply reply = bwl_model_redis_reply(&w->redis, &question, w->scenario->twists);
+    if (is_too_young(server, letter)) {
+        letter->answer = BWL_LATER;
+        return;
+    }
+    bwl_model_reply reply = bwl_model_redis_reply(&server->redis, &question, w->scenario->twists);
 
-    judge(w, letter, &was);
+    judge(w, server, letter, &was);
     bwl_ghost_served(w, client, letter, was.owner);
     letter->answer  = (uint8_t)reply.answer;
     letter->is_mine = reply.is_mine;
-    if (w->scenario->fences)
-        reply.number = w->clients[client].fence;
+    if (w->scenario->server.fences)
+        reply.number = w->clients[client].book.fence;
     letter->stamp = (int64_t)(reply.print != 0 ? reply.print : reply.number);
 }
 
 /* ... if it is a word of a lock with a queue. */
 static bwl_grant serve_waiting(bwl_world *w, bwl_letter *letter)
 {
-    past      was   = look_at(w);
-    bwl_grant grant = bwl_wait_serve(w, letter);
+    bwl_server *server = &w->servers[BWL_ONLY];
+    past        was    = look_at(server);
+    bwl_grant   grant  = bwl_wait_serve(w, letter);
 
-    judge(w, letter, &was);
+    judge(w, server, letter, &was);
     return grant;
 }
 
-static void serve_next(bwl_world *w, unsigned client, unsigned instead)
+static void serve_next(bwl_world *w, unsigned client, bwl_server *server, unsigned instead)
 {
-    bwl_lab_client *c      = &w->clients[client];
-    bwl_letter     *letter = &c->letters[c->answered];
-    bool            queues = bwl_is_queue_word(letter->word);
-    bwl_grant       grant  = { 0 };
+    bwl_link   *link   = &server->links[client];
+    bwl_letter *letter = &link->letters[link->answered];
+    bool        queues = bwl_is_queue_word(letter->word);
+    bwl_grant   grant  = { 0 };
 
-    assert(c->answered < c->letters_count);
+    assert(link->answered < link->count);
+    server->was_faulty = server->was_faulty || instead != 0;
     if (queues)
         bwl_wait_greet(w, client);
     if (queues && instead == BWL_LATER)
@@ -177,21 +194,22 @@ static void serve_next(bwl_world *w, unsigned client, unsigned instead)
     else if (queues)
         grant = serve_waiting(w, letter);
     else
-        serve(w, client, client, letter);
+        serve(w, client, server, client, letter);
     if (w->scenario->terms.replicas > 0 && letter->answer == BWL_YES)
-        w->informed |= (uint8_t)(1u << client); /* every yes is a write: extend_if_mine.lua */
+        server->informed |= (uint8_t)(1u << client); /* every yes is a write: extend_if_mine.lua */
     letter->kind = BWL_LETTER_ANSWER;
-    c->answered++;
+    link->answered++;
     if (grant.is_there)
         bwl_wait_push(w, &grant);
 }
 
-static void serve_late(bwl_world *w, unsigned client, unsigned i)
+static void serve_late(bwl_world *w, unsigned client, bwl_server *server, unsigned i)
 {
-    bwl_letter letter = bwl_connection_take_late(w, client, i);
-    uint16_t   was_of = bwl_model_owner(&w->redis);
-
-    bwl_grant grant = { 0 };
+    bwl_link  *link   = &server->links[client];
+    bwl_letter letter = bwl_connection_take_late(link, i);
+    uint16_t   was_of = bwl_model_owner(&server->redis);
+    uint16_t   is_of;
+    bwl_grant  grant = { 0 };
 
     if (letter.word == REDIS_REPLICATED) {
         letter.answer = BWL_YES; /* and nobody hears it */
@@ -199,13 +217,14 @@ static void serve_late(bwl_world *w, unsigned client, unsigned i)
         grant = serve_waiting(w, &letter);
         bwl_wait_served_late(w, client, &letter);
     } else {
-        serve(w, client, client + BWL_MODEL_CLIENTS, &letter); /* nobody hears the answer */
+        serve(w, client, server, client + BWL_MODEL_CLIENTS, &letter); /* nobody hears the answer */
     }
     bwl_wait_push(w, &grant);
-    if (was_of != bwl_model_owner(&w->redis) && bwl_model_owner(&w->redis) != 0)
-        w->key_excused = w->key_late = true;
-    if (w->clients[client].late_count == 0 && !bwl_wait_is_kept(w))
-        bwl_model_redis_drop(&w->redis, client + BWL_MODEL_CLIENTS);
+    is_of = bwl_model_owner(&server->redis);
+    if (was_of != is_of && is_of != 0)
+        server->key_excused = server->key_late = true;
+    if (link->late_count == 0 && !bwl_wait_is_kept(w))
+        bwl_model_redis_drop(&server->redis, client + BWL_MODEL_CLIENTS);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -214,8 +233,8 @@ static void serve_late(bwl_world *w, unsigned client, unsigned i)
  * its client could have looked, and has not. */
 static bool is_beyond(const bwl_lab_client *c)
 {
-    return c->is_working && bwl_client_clock_is_off(c, c->wake_at) < 0 &&
-           bwl_client_clock_is_off(c, c->hold.until) < 0;
+    return c->caller.is_working && bwl_client_clock_is_off(&c->clock, c->wake_at) < 0 &&
+           bwl_client_clock_is_off(&c->clock, c->hold.until) < 0;
 }
 
 static void pass(bwl_world *w, bwl_ms before_ms)
@@ -227,59 +246,19 @@ static void pass(bwl_world *w, bwl_ms before_ms)
     assert(by > 0);
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         bwl_lab_client *c = &w->clients[i];
-        c->asked_now      = 0;
-        c->was_kept       = c->was_kept || is_urgent;
-        if (c->is_working && c->wake_at <= c->now && bwl_world_believes(w, i) == 0)
-            c->was_slow = true; /* its alarm was due, and nobody looked */
-        bwl_client_clock_passes(c, by);
-        c->was_slow = c->was_slow || is_beyond(c);
+        c->book.asked_now = 0;
+        c->book.was_kept  = c->book.was_kept || is_urgent;
+        if (c->caller.is_working && c->wake_at <= c->clock.now && bwl_world_believes(w, i) == 0)
+            c->book.was_slow = true; /* its alarm was due, and nobody looked */
+        bwl_client_clock_passes(&c->clock, by);
+        c->book.was_slow = c->book.was_slow || is_beyond(c);
     }
     w->now += by;
-    bwl_server_passes(w, by * w->scenario->server_pace);
+    for (unsigned k = 0; k < w->scenario->servers; k++)
+        bwl_server_passes(w, k, by * w->scenario->clocks.server_pace);
 }
 
 /* ---- one step -------------------------------------------------------------------------------- */
-
-bwl_budget bwl_choice_budget(const bwl_world *w, bwl_choice choice)
-{
-    switch ((bwl_choice_kind)choice.kind) {
-    case BWL_CHOICE_SERVE:
-        if (choice.which == 0)
-            return BWL_BUDGET_NONE;
-        if (choice.which == BWL_WHICH_NOSCRIPT)
-            return BWL_NOSCRIPT;
-        return choice.which == BWL_LATER ? BWL_DENIAL : BWL_REFUSAL;
-    case BWL_CHOICE_PASS: return bwl_world_is_urgent(w) ? BWL_SLOW : BWL_BUDGET_NONE;
-    case BWL_CHOICE_EXTEND: return BWL_EXTEND_BY_CALLER;
-    case BWL_CHOICE_CANCEL: return BWL_CANCEL;
-    case BWL_CHOICE_BREAK:
-    case BWL_CHOICE_STOP_WAITING: return BWL_LOSS;
-    case BWL_CHOICE_CRASH: return BWL_CRASH;
-    case BWL_CHOICE_RESTART: return BWL_RESTART;
-    case BWL_CHOICE_JUMP: return BWL_JUMP;
-    case BWL_CHOICE_RESTORE: return BWL_RESTORE;
-    case BWL_CHOICE_FAILOVER: return BWL_FAILOVER;
-    case BWL_CHOICE_EVICT: return BWL_EVICTION;
-    case BWL_CHOICE_STRANGER: return BWL_STRANGER;
-    case BWL_CHOICE_STEP_WALL: return BWL_WALL;
-    case BWL_CHOICE_WRITE: return BWL_WRITE;
-    case BWL_CHOICE_RATE: return BWL_RATE;
-    case BWL_CHOICE_LOSE_PUSH: return BWL_LOST_PUSH;
-    case BWL_CHOICE_BORROW: return BWL_BORROWER;
-    case BWL_CHOICE_SILENCE: return BWL_SILENCE;
-    case BWL_CHOICE_YIELD: return BWL_YIELD;
-    case BWL_CHOICE_CLOSE:
-    case BWL_CHOICE_GIVE_BACK:
-    case BWL_CHOICE_SERVE_LATE:
-    case BWL_CHOICE_DELIVER:
-    case BWL_CHOICE_ALARM:
-    case BWL_CHOICE_START:
-    case BWL_CHOICE_RELEASE:
-    case BWL_CHOICE_LEARN:
-    case BWL_CHOICE_SAVE: return BWL_BUDGET_NONE;
-    }
-    bwl_unreachable("no such choice");
-}
 
 static void pay(bwl_world *w, bwl_budget budget)
 {
@@ -291,31 +270,37 @@ static void pay(bwl_world *w, bwl_budget budget)
 
 static void carry_out(bwl_world *w, bwl_choice choice)
 {
-    unsigned client = choice.client;
+    unsigned    client = choice.client;
+    unsigned    k      = choice.server;
+    bwl_server *server = &w->servers[k];
 
     switch ((bwl_choice_kind)choice.kind) {
-    case BWL_CHOICE_SERVE: serve_next(w, client, choice.which); break;
-    case BWL_CHOICE_SERVE_LATE: serve_late(w, client, choice.which); break;
-    case BWL_CHOICE_DELIVER: bwl_connection_deliver(w, client, choice.chance); break;
+    case BWL_CHOICE_SERVE: serve_next(w, client, server, choice.which); break;
+    case BWL_CHOICE_SERVE_LATE: serve_late(w, client, server, choice.which); break;
+    case BWL_CHOICE_DELIVER: bwl_connection_deliver(w, client, k, choice.chance); break;
     case BWL_CHOICE_ALARM: bwl_sim_client_alarm(w, client, choice.chance); break;
     case BWL_CHOICE_START: bwl_sim_client_start(w, client, choice.chance); break;
     case BWL_CHOICE_RELEASE: bwl_sim_client_release(w, client); break;
     case BWL_CHOICE_EXTEND: bwl_sim_client_extend(w, client); break;
     case BWL_CHOICE_CANCEL: bwl_sim_client_cancel(w, client); break;
     case BWL_CHOICE_PASS: pass(w, choice.which); break;
-    case BWL_CHOICE_BREAK: bwl_connection_break(w, client, choice.which); break;
-    case BWL_CHOICE_STOP_WAITING: bwl_connection_stop_waiting(w, client); break;
+    case BWL_CHOICE_BREAK: bwl_connection_break(w, client, k, choice.which); break;
+    case BWL_CHOICE_STOP_WAITING: bwl_connection_stop_waiting(w, client, k); break;
     case BWL_CHOICE_CRASH: bwl_sim_client_crash(w, client); break;
-    case BWL_CHOICE_RESTART: bwl_server_comes_back(w, NULL); break;
-    case BWL_CHOICE_JUMP: bwl_server_passes(w, w->scenario->jump_ms * BWL_MODEL_PER_MS); break;
+    case BWL_CHOICE_RESTART: bwl_server_comes_back(w, k, NULL); break;
+    case BWL_CHOICE_JUMP: bwl_server_steps(w, k); break;
     case BWL_CHOICE_SAVE: bwl_server_saves(w); break;
     case BWL_CHOICE_RESTORE: bwl_server_restores(w); break;
     case BWL_CHOICE_FAILOVER: bwl_server_fails_over(w); break;
     case BWL_CHOICE_EVICT: bwl_server_evicts(w, choice.which); break;
     case BWL_CHOICE_STRANGER: bwl_server_meets_stranger(w); break;
-    case BWL_CHOICE_STEP_WALL: w->clients[client].skew_ms += w->scenario->wall_ms; break;
+    case BWL_CHOICE_STEP_WALL:
+        w->clients[client].clock.skew_ms += w->scenario->clocks.wall_ms;
+        break;
     case BWL_CHOICE_WRITE: bwl_ghost_write(w, client); break;
-    case BWL_CHOICE_RATE: w->clients[client].pace = (uint16_t)w->scenario->rate_pace; break;
+    case BWL_CHOICE_RATE:
+        w->clients[client].clock.pace = (uint16_t)w->scenario->clocks.rate_pace;
+        break;
     case BWL_CHOICE_LEARN: bwl_sim_client_learns(w, client); break;
     case BWL_CHOICE_LOSE_PUSH: bwl_wait_lose_push(w, client); break;
     case BWL_CHOICE_CLOSE: bwl_wait_close(w, client); break;
@@ -323,6 +308,9 @@ static void carry_out(bwl_world *w, bwl_choice choice)
     case BWL_CHOICE_GIVE_BACK: bwl_wait_give_back(w); break;
     case BWL_CHOICE_SILENCE: bwl_wait_silence(w); break;
     case BWL_CHOICE_YIELD: bwl_sim_client_yield(w, client, choice.chance); break;
+    case BWL_CHOICE_HALT: bwl_server_stops(w, k, true); break;
+    case BWL_CHOICE_GO_ON: bwl_server_stops(w, k, false); break;
+    case BWL_CHOICE_TIME_OUT: bwl_connection_break(w, client, k, 0); break;
     }
 }
 
@@ -334,35 +322,6 @@ void bwl_world_perform(bwl_world *w, bwl_choice choice)
     carry_out(w, choice);
     if (bwl_wait_is_kept(w))
         bwl_wait_look_at_owner(w);
-}
-
-uint16_t bwl_world_token_of(const bwl_world *w, unsigned client)
-{
-    const bwl_lab_client *c = &w->clients[client];
-
-    if (w->scenario->protocol->uses_token || !c->is_running)
-        return bwl_token_read(c->hold.claim.token);
-    return bwl_token_number(client, c->round); /* for the laws, that ask whose a value is */
-}
-
-int64_t bwl_world_wall_ns(const bwl_world *w, unsigned client)
-{
-    const bwl_lab_client *c  = &w->clients[client];
-    bwl_ms                ms = BWL_BEGINNING_WALL_MS + c->now - BWL_BEGINNING_MS + c->skew_ms;
-
-    return w->scenario->protocol->uses_wall ? ms * 1000000 : 0;
-}
-
-bool bwl_world_has_no_clock_behind(const bwl_world *w)
-{
-    const bwl_rules *rules = w->scenario->terms.rules;
-
-    if (w->left[BWL_RATE] > 0 && w->scenario->rate_pace < BWL_PACE_TRUE)
-        return false;
-    for (unsigned i = 0; i < w->scenario->clients; i++) {
-        const bwl_lab_client *c = &w->clients[i];
-        if (c->skew_ms + c->now < w->now || c->skew_ms < 0 || c->pace < BWL_PACE_TRUE)
-            return false;
-    }
-    return (rules == NULL || !rules->stamp_is_start) && w->scenario->wall_ms >= 0;
+    if (w->scenario->servers > 1)
+        bwl_connection_drop_ineffective(w);
 }

@@ -15,81 +15,58 @@
 #define BWL_LAB_WORLD_WORLD_H
 
 #include "lock/machine.h"
-#include "lab/model/redis.h"
-#include "lab/world/scenario.h"
+#include "lab/base/token_number.h"
+#include "lab/world/client_clock.h"
+#include "lab/world/server.h"
+#include "lab/world/transition.h"
+#include "lab/world/waiting_state.h"
 #include "protocol/store/redis.h"
+#include <string.h>
 
 enum {
-    BWL_LETTERS_MAX  = 8,
     BWL_BEGINNING_MS = 1000000, /* far from 0, so that no moment is confused with "never set"     */
 };
 
 /* The true time of day at the beginning. */
 #define BWL_BEGINNING_WALL_MS INT64_C(1700000000000)
 
-typedef enum bwl_letter_kind {
-    BWL_LETTER_QUESTION = 1,
-    BWL_LETTER_ANSWER,
-    BWL_LETTER_CUT_OFF, /* the engine will say DOWN                                             */
-    BWL_LETTER_PUSH, /* that it is the client's turn: nobody has asked                          */
-} bwl_letter_kind;
+/* What the caller of a client does and was told. */
+typedef struct bwl_lab_caller {
+    bool   is_working;   /* it does what the lock is for                                         */
+    bool   is_told_end;  /* it knows how it ended                                                */
+    bool   extends;      /* it has asked for an extension                                        */
+    bool   releases;     /* it has released                                                      */
+    bool   cancels;      /* it has cancelled                                                     */
+    bool   yields;       /* it has given the lock on, and waits to have it again                 */
+    bwl_ms due_by;       /* when it must know, if time has not passed too soon                   */
+    bwl_ms extended_at;  /* when it asked for an extension                                       */
+    bwl_ms trusts_until; /* what it was told of a hold that is lost; 0: nothing, or given back   */
+    bwl_ms held_since;   /* when it was told that it has the lock                                */
+} bwl_lab_caller;
 
-typedef struct bwl_letter {
-    uint8_t  kind;       /* a bwl_letter_kind                                                    */
-    uint8_t  word;       /* a bwl_redis_word                                                     */
-    uint8_t  answer;     /* ANSWER: a bwl_answer                                                 */
-    uint8_t  connection; /* late: those of one connection stay in order                          */
-    uint8_t  round;      /* of the client that asked                                             */
-    bool     is_settled; /* the client has been told something about this question               */
-    bool     acquires;   /* its client was seeking the lock when it asked                       */
-    bool     is_mine;    /* ANSWER: the value is what the question would have written            */
-    uint16_t token;
-    uint16_t former; /* REQUEUE: the token that gives it on; 0: none                             */
-    uint8_t place; /* ANSWER, PUSH: what else it says, in w->waiting.places, from 1; 0: nothing   */
-    uint8_t inbox; /* by which who waits is reached                                          */
-    uint32_t tag;
-    int32_t  lease_ms;
-    uint16_t claim_ms; /* of who waits                                                          */
-    uint8_t  stood_by[2]; /* ... and by which inboxes it may stand in line yet; 0: none           */
-    int64_t  stamp; /* QUESTION: that it writes; ANSWER: the value, or the number, that it showed */
-} bwl_letter;
+/* What no program knows, and a law asks, of one round of a client. */
+typedef struct bwl_lab_book {
+    bool     was_slow;   /* it works, and did not look when its time was over                    */
+    bool     was_kept;   /* time passed although somebody had something to do                    */
+    bool     is_removed; /* a release has removed the key                                        */
+    bool     is_of_old;  /* it holds what the server gave before it was started anew             */
+    uint8_t  asked_now;  /* at this very moment, and not because the caller wanted something     */
+    uint32_t came;       /* the how many-eth whose acquire reached the server; 0: none did       */
+    uint32_t turn;       /* the how many-eth to whom the server gave the lock; 0: it did not     */
+    uint32_t fence;      /* that the server gave it with the lock; 0: none                       */
+} bwl_lab_book;
 
 typedef struct bwl_lab_client {
-    bwl_hold hold;
-    bwl_ms   now; /* by its own clock, like all its deadlines                                 */
-    bwl_ms   wake_at;
-    uint16_t pace;    /* hundredths of a ms of its clock in a true one                           */
-    uint8_t  beyond;  /* hundredths of a ms that its clock is past `now`                         */
-    bool is_unaware;  /* the server was started anew, and it has not connected since             */
-    bool is_of_old;   /* it holds what the server gave before that                               */
-    bool is_running;  /* there is a hold                                                        */
-    bool is_working;  /* the caller does what the lock is for                                   */
-    bool was_slow;    /* ... and did not look when its time was over                            */
-    bool is_told_end; /* the caller knows how it ended                                          */
-    bool extends;     /* the caller has asked for an extension                                  */
-    bool releases;    /* the caller has released                                                */
-    bool cancels;     /* the caller has cancelled                                               */
-    bool yields;      /* the caller has given it on, and waits to have it again                 */
-    bool is_removed; /* a release of this round has removed the key                               */
-    uint8_t  rounds_left;
-    uint8_t  round;
-    uint8_t  letters_count;
-    uint8_t  answered;
-    uint8_t  late_count;
-    uint16_t tokens; /* drawn so far                                                            */
-    uint8_t  asked_now; /* at this very moment, and not because the caller wanted something */
-    bool     was_kept; /* in this round, time passed although somebody had something to do        */
-    bwl_ms   due_by;   /* when the caller must know, if it was not                                */
-    bwl_ms   extended_at; /* when the caller asked for an extension                             */
-    bwl_ms trusts_until;  /* what the caller had been told of a hold that is lost; 0: nothing, or he
-                            has given it back                                                   */
-    bwl_ms held_since;    /* when the caller was told that it has the lock                       */
-    bwl_ms skew_ms;       /* its time of day is that far ahead of the true one                   */
-    uint32_t   came;      /* the how many-eth whose acquire reached the server; 0: none did      */
-    uint32_t   turn;      /* the how many-eth to whom the server gave the lock; 0: it did not    */
-    uint32_t   fence; /* that the server gave it with the lock; 0: none                           */
-    bwl_letter letters[BWL_LETTERS_MAX];
-    bwl_letter late[BWL_LETTERS_MAX];
+    bwl_hold       hold;
+    bwl_lab_clock  clock;
+    bwl_lab_caller caller;
+    bwl_lab_book   book;
+    bwl_ms         wake_at;
+    uint16_t       tokens; /* drawn so far                                                       */
+    uint8_t        rounds_left;
+    uint8_t        round;
+    bool           is_running; /* there is a hold                                                */
+    bool           is_unaware; /* the server was started anew, and it has not connected since    */
 } bwl_lab_client;
 
 /* What the lock protects, which looks at the fence if there is one. */
@@ -98,129 +75,52 @@ typedef struct bwl_resource {
     uint32_t turn;  /* of whom it last took a write                                              */
 } bwl_resource;
 
-enum { BWL_PLACES_MAX = 16 };
-
-/* What a letter says beside yes and no: protocol/store/queue.h. */
-typedef struct bwl_lab_place {
-    uint8_t  how;
-    bool     is_ours;
-    bool     ends;
-    uint8_t  rank;
-    int32_t  left_ms;
-    uint64_t ticket;
-    int64_t  server_us;
-} bwl_lab_place;
-
-/* What the engine knows of a client's place in line. */
-typedef struct bwl_lab_seat {
-    uint8_t  inbox;       /* of the present connection, from 1                                  */
-    bool     is_greeted;  /* ... which the server knows                                         */
-    bool     may_kill;    /* ... and it knows the one before                                    */
-    bool     was_cut;     /* in this round, a connection has ended, or its place was lost       */
-    uint8_t  ghosts;      /* how often the lock may come to be where nobody wants it            */
-    uint8_t  half_ghosts; /* ... until the server knows that the connection has ended           */
-    uint8_t  stood_by[2]; /* of this token: the last that the server is known to have, and the
-                              last one that was written; 0: none                                */
-    uint16_t named_token;
-    uint16_t named_claim_ms;
-    uint32_t latest_tag;
-    uint64_t ticket; /* by which it was told to stand in line, in this round; 0: none             */
-} bwl_lab_seat;
-
-/* What there is only with a lock that keeps those who wait in line. */
-typedef struct bwl_lab_waiting {
-    bwl_lab_place places[BWL_PLACES_MAX];
-    bwl_lab_seat  seats[BWL_CLIENTS_MAX];
-    int64_t       fence; /* the highest that the server has said                                 */
-    uint64_t      held_fence; /* the highest that a caller was told                             */
-    uint16_t      owner;      /* who has the lock                                               */
-    bool          is_ghost;   /* ... and nobody wants it                                        */
-    bool          may_be_ghost;
-} bwl_lab_waiting;
-
 typedef struct bwl_world {
     const bwl_scenario *scenario;
     bwl_ms now; /* the true time: a client has a clock of its own                               */
-    bwl_model_redis redis;
-    bwl_model_data  saved;    /* what the server will come back with: RESTORE                     */
-    bwl_model_data  previous; /* before the last change: FAILOVER                                 */
-    bwl_resource    resource;
-    uint32_t        arrivals; /* so far: see `came`                                              */
-    uint32_t        turns;    /* so far: see `turn`                                              */
-    uint32_t        fences;   /* so far, by the server's count                                   */
-    bool key_excused;  /* nobody could have taken this key back: see law TAKEN_BACK              */
-    bool key_late;     /* ... because it was set by a question from a broken connection          */
-    bool got_lock;     /* in the last step, somebody got the lock                                */
-    uint8_t  informed; /* where replicas count: flags 1 << client: whose connection has written
-                         since the last change, or made it                                       */
+    bwl_model_data saved;    /* what the server will come back with: RESTORE                     */
+    bwl_model_data previous; /* before the last change: FAILOVER                                 */
+    bwl_resource   resource;
+    uint32_t       arrivals; /* so far: see `came`                                              */
+    uint32_t       turns;    /* so far: see `turn`                                              */
+    uint32_t       fences;   /* so far, by the server's count                                   */
+    bool     got_lock; /* in the last step, somebody got the lock                                */
     unsigned broken;   /* laws that the last step broke                                          */
     uint8_t  left[BWL_BUDGETS_COUNT];
-    bwl_lab_client clients[BWL_CLIENTS_MAX];
-    bwl_lab_waiting
-        waiting; /* where the protocol listens; otherwise not there                      */
+    bwl_lab_client  clients[BWL_CLIENTS_MAX];
+    bwl_lab_waiting waiting; /* where the protocol listens; otherwise not there                  */
+    bwl_server      servers[BWL_SERVERS_MAX];
 } bwl_world;
 
 void bwl_world_start(bwl_world *w, const bwl_scenario *s);
 
-/* How much of a world there is: those of its clients that are not there are left out. */
-static inline size_t bwl_world_size(const bwl_scenario *s)
+/* The only server of a world that has one. */
+enum { BWL_ONLY = 0 };
+
+/* The parts of a world that a scenario uses: the rest is what it was at the start. */
+enum { BWL_PARTS_OF_WORLD_MAX = 2 + BWL_SERVERS_MAX };
+
+typedef struct bwl_world_part {
+    size_t offset;
+    size_t size;
+} bwl_world_part;
+
+typedef struct bwl_world_layout {
+    unsigned       count;
+    bwl_world_part parts[BWL_PARTS_OF_WORLD_MAX];
+} bwl_world_layout;
+
+bwl_world_layout bwl_world_layout_of(const bwl_scenario *s);
+
+static inline void bwl_world_copy(bwl_world *to, const bwl_world *from,
+                                  const bwl_world_layout *layout)
 {
-    return s->protocol->listens
-               ? sizeof(bwl_world)
-               : offsetof(bwl_world, clients) + s->clients * sizeof(bwl_lab_client);
+    for (unsigned i = 0; i < layout->count; i++)
+        memcpy((uint8_t *)to + layout->parts[i].offset,
+               (const uint8_t *)from + layout->parts[i].offset, layout->parts[i].size);
 }
 
 /* ---- what may happen next ------------------------------------------------------------------- */
-
-typedef enum bwl_choice_kind {
-    BWL_CHOICE_SERVE = 1,  /* the server carries out the client's next question; which: an answer
-                             that it gives instead, or 0                                        */
-    BWL_CHOICE_SERVE_LATE, /* ... one that nobody waits for any more; which: its place           */
-    BWL_CHOICE_DELIVER,    /* the client hears the next answer                                   */
-    BWL_CHOICE_ALARM,
-    BWL_CHOICE_START,
-    BWL_CHOICE_RELEASE,
-    BWL_CHOICE_EXTEND,
-    BWL_CHOICE_CANCEL,
-    BWL_CHOICE_PASS,  /* time, until the next instant of interest; which: 1: just before it      */
-    BWL_CHOICE_BREAK, /* the connection; which: how many questions had not been written          */
-    BWL_CHOICE_STOP_WAITING, /* for an answer, and keep the connection: a twist                  */
-    BWL_CHOICE_CRASH,
-    BWL_CHOICE_RESTART,
-    BWL_CHOICE_JUMP,
-    BWL_CHOICE_SAVE, /* the server saves what it has; no fault by itself                         */
-    BWL_CHOICE_RESTORE,
-    BWL_CHOICE_FAILOVER,
-    BWL_CHOICE_EVICT,
-    BWL_CHOICE_STRANGER,
-    BWL_CHOICE_STEP_WALL, /* a client's time of day                                              */
-    BWL_CHOICE_WRITE,     /* a client writes to what the lock protects                           */
-    BWL_CHOICE_RATE,      /* from now on, a client's clock runs at another rate                  */
-    BWL_CHOICE_LEARN, /* a client connects again, and learns that the server was started anew    */
-    BWL_CHOICE_LOSE_PUSH,
-    BWL_CHOICE_CLOSE,  /* the server learns that a client's connection has ended                 */
-    BWL_CHOICE_BORROW, /* another program takes the free lock                                    */
-    BWL_CHOICE_GIVE_BACK, /* ... and deletes its key                                            */
-    BWL_CHOICE_SILENCE,   /* the first in line counts as dead                                     */
-    BWL_CHOICE_YIELD,
-} bwl_choice_kind;
-
-typedef struct bwl_choice {
-    uint8_t kind; /* a bwl_choice_kind                                                          */
-    uint8_t client;
-    uint8_t which;
-    uint8_t chance; /* the random bits that come with the event                                  */
-} bwl_choice;
-
-/* SERVE: the server does not know the script. */
-enum { BWL_WHICH_NOSCRIPT = 7 };
-
-enum { BWL_CHOICES_MAX = 96 };
-
-typedef struct bwl_choices {
-    unsigned   count;
-    bwl_choice list[BWL_CHOICES_MAX];
-} bwl_choices;
 
 void bwl_world_choices(const bwl_world *w, bwl_choices *ret_choices);
 
@@ -235,6 +135,10 @@ bool bwl_choice_is_fault(const bwl_world *w, bwl_choice choice);
 
 /* When something changes by the passing of time alone; NEVER if nothing does. */
 bwl_ms bwl_world_next_instant(const bwl_world *w);
+
+/* True if an answer to the oldest question is overdue.  Only where a server may stop: elsewhere the
+ * budget LOSS says how often a connection breaks. */
+bool bwl_world_is_overdue(const bwl_world *w, const bwl_link *link);
 
 /* True if somebody has something to do at this very moment. */
 bool bwl_world_is_urgent(const bwl_world *w);
@@ -254,10 +158,25 @@ int64_t bwl_world_wall_ns(const bwl_world *w, unsigned client);
 bool bwl_world_has_no_clock_behind(const bwl_world *w);
 
 /* How long the client believes that the lock is surely its own. */
-bwl_ms bwl_world_believes(const bwl_world *w, unsigned client);
+static inline bwl_ms bwl_world_believes(const bwl_world *w, unsigned client)
+{
+    const bwl_lab_client *c = &w->clients[client];
+
+    return c->is_running ? bwl_hold_left(&c->hold, c->clock.now) : 0;
+}
 
 /* The number of a token of ours (see bwl_token_number in base/token_number.h), for the client's
  * claim. */
 uint16_t bwl_world_token_of(const bwl_world *w, unsigned client);
+
+/* On how many servers the key has this token, and was not set by a question from a broken
+ * connection. */
+unsigned bwl_world_votes(const bwl_world *w, uint16_t token);
+
+/* True if the client has asked something and not heard the answer. */
+bool bwl_world_awaits(const bwl_world *w, unsigned client);
+
+/* True if a fault of this kind has happened. */
+bool bwl_world_used(const bwl_world *w, bwl_budget budget);
 
 #endif

@@ -30,8 +30,8 @@ static void test_a_clock_loses_nothing(void **state)
 
     (void)state;
     for (uint16_t pace = 1; pace < 250; pace++) {
-        bwl_lab_client c     = { .now = BWL_BEGINNING_MS, .pace = pace };
-        bwl_ms         truly = 0;
+        bwl_lab_clock c     = { .now = BWL_BEGINNING_MS, .pace = pace };
+        bwl_ms        truly = 0;
         for (unsigned i = 0; i < 1000; i++) {
             bwl_ms by = (bwl_ms)(bwl_dice_draw(&seed) % 40);
             bwl_client_clock_passes(&c, by);
@@ -48,12 +48,12 @@ static void test_a_clock_reads_a_moment_when_it_is_said_to(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 100000; i++) {
-        bwl_lab_client c      = { .now    = BWL_BEGINNING_MS,
-                                  .pace   = (uint16_t)(1 + bwl_dice_draw(&seed) % 300),
-                                  .beyond = (uint8_t)(bwl_dice_draw(&seed) % 100) };
-        bwl_ms         at     = c.now + 1 + (bwl_ms)(bwl_dice_draw(&seed) % 100);
-        bwl_ms         in     = bwl_client_clock_reads_in(&c, at);
-        bwl_lab_client before = c;
+        bwl_lab_clock c      = { .now    = BWL_BEGINNING_MS,
+                                 .pace   = (uint16_t)(1 + bwl_dice_draw(&seed) % 300),
+                                 .beyond = (uint8_t)(bwl_dice_draw(&seed) % 100) };
+        bwl_ms        at     = c.now + 1 + (bwl_ms)(bwl_dice_draw(&seed) % 100);
+        bwl_ms        in     = bwl_client_clock_reads_in(&c, at);
+        bwl_lab_clock before = c;
 
         assert_true(in > 0);
         bwl_client_clock_passes(&before, in - 1);
@@ -74,11 +74,12 @@ static void test_clocks_and_leases_tell_worlds_apart(void **state)
     bwl_world_start(&one, &s);
     two = one;
     assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));
-    two.clients[0].pace = 94;
+    two.clients[0].clock.pace = 94;
     assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
-    one.clients[1].pace = 94; /* whose clock it is does not matter                               */
+    one.clients[1].clock.pace =
+        94; /* whose clock it is does not matter                               */
     assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));
-    two.clients[0].beyond = 6;
+    two.clients[0].clock.beyond = 6;
     assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
     t.lease_of_ms[1] = 60;
     bwl_world_start(&one, &s);
@@ -95,8 +96,8 @@ static void test_what_a_client_has_yet_to_learn_tells_worlds_apart(void **state)
     (void)state;
     bwl_world_start(&one, &s);
     bwl_world_perform(&one, (bwl_choice){ .kind = BWL_CHOICE_START });
-    two                      = one;
-    two.clients[0].is_of_old = true;
+    two                           = one;
+    two.clients[0].book.is_of_old = true;
     assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
     two                       = one;
     two.clients[0].is_unaware = true;
@@ -130,12 +131,12 @@ static void test_a_hold_is_lost_as_soon_as_the_restart_is_known(void **state)
     bwl_world_perform(&w, (bwl_choice){ .kind = BWL_CHOICE_LEARN });
     assert_int_equal(w.broken, 0);
     assert_int_equal(bwl_world_believes(&w, 0), 0);
-    assert_true(w.clients[0].is_told_end);
-    assert_int_equal(w.clients[0].letters_count, 0);
+    assert_true(w.clients[0].caller.is_told_end);
+    assert_int_equal(w.servers[BWL_ONLY].links[0].count, 0);
     bwl_world_perform(&w, (bwl_choice){ .kind = BWL_CHOICE_RELEASE });
     assert_int_equal(w.broken, 0);
-    assert_int_equal(w.clients[0].letters_count, 1);
-    assert_int_equal(w.clients[0].letters[0].word, REDIS_DELETE_IF_MINE);
+    assert_int_equal(w.servers[BWL_ONLY].links[0].count, 1);
+    assert_int_equal(w.servers[BWL_ONLY].links[0].letters[0].word, REDIS_DELETE_IF_MINE);
 }
 
 int main(void)

@@ -102,7 +102,7 @@ static void test_without_the_mistake_the_law_is_kept(void **state)
             continue; /* nothing is planted there: it is the budget that breaks it */
         s.laws   = finders[i].law;
         s.twists = 0;
-        if (!s.fences)
+        if (!s.server.fences)
             s.protocol = scenario_called("calm").protocol;
         found = bwl_explore(&s, &(bwl_search){ .states_max = STATES_MAX });
         assert_int_equal(found.verdict, BWL_EVERY_STATE);
@@ -125,11 +125,11 @@ static void test_what_a_law_looks_at_tells_worlds_apart(void **state)
     ask.client = 1;
     bwl_world_perform(&one, ask);
     bwl_world_perform(&one, (bwl_choice){ .kind = BWL_CHOICE_SERVE });
-    one.clients[0].came = 1;
-    one.clients[1].came = 2;
-    two                 = one;
-    two.clients[0].came = 4;
-    two.clients[1].came = 3;
+    one.clients[0].book.came = 1;
+    one.clients[1].book.came = 2;
+    two                      = one;
+    two.clients[0].book.came = 4;
+    two.clients[1].book.came = 3;
     assert_true(bwl_world_fingerprint(&one, false) != bwl_world_fingerprint(&two, false));
     s.laws = BWL_LAWS_USUAL; /* of both worlds: they look into the same scenario */
     assert_true(bwl_world_fingerprint(&one, false) == bwl_world_fingerprint(&two, false));

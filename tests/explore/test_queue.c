@@ -152,13 +152,13 @@ static void test_a_push_comes_in_the_order_of_its_connection(void **state)
     (void)state;
     perform(&w, BWL_CHOICE_RELEASE, A);
     perform(&w, BWL_CHOICE_SERVE, A);
-    assert_int_equal(w.clients[B].letters_count, 1);
-    assert_int_equal(w.clients[B].letters[0].kind, BWL_LETTER_PUSH);
+    assert_int_equal(w.servers[BWL_ONLY].links[B].count, 1);
+    assert_int_equal(w.servers[BWL_ONLY].links[B].letters[0].kind, BWL_LETTER_PUSH);
     perform(&w, BWL_CHOICE_CANCEL, B);
     perform(&w, BWL_CHOICE_SERVE, B);
-    assert_int_equal(w.clients[B].letters[0].kind, BWL_LETTER_PUSH);
-    assert_int_equal(w.clients[B].letters[1].kind, BWL_LETTER_ANSWER);
-    assert_int_equal(bwl_model_owner(&w.redis), 0);
+    assert_int_equal(w.servers[BWL_ONLY].links[B].letters[0].kind, BWL_LETTER_PUSH);
+    assert_int_equal(w.servers[BWL_ONLY].links[B].letters[1].kind, BWL_LETTER_ANSWER);
+    assert_int_equal(bwl_model_owner(&w.servers[BWL_ONLY].redis), 0);
     perform(&w, BWL_CHOICE_DELIVER, B); /* it is not its turn any more */
     assert_false(bwl_hold_is_held(&w.clients[B].hold));
 }
@@ -172,14 +172,14 @@ static void test_a_push_is_lost_with_its_connection(void **state)
     perform(&w, BWL_CHOICE_RELEASE, A);
     perform(&w, BWL_CHOICE_SERVE, A);
     perform(&w, BWL_CHOICE_BREAK, B);
-    assert_int_equal(w.clients[B].letters_count, 1); /* the news of it */
-    assert_int_equal(w.clients[B].letters[0].kind, BWL_LETTER_CUT_OFF);
+    assert_int_equal(w.servers[BWL_ONLY].links[B].count, 1); /* the news of it */
+    assert_int_equal(w.servers[BWL_ONLY].links[B].letters[0].kind, BWL_LETTER_CUT_OFF);
     perform(&w, BWL_CHOICE_DELIVER, B);
-    assert_int_equal(w.clients[B].letters[0].word, REDIS_QUEUE_BEAT);
-    assert_int_not_equal(w.redis.connections[B + BWL_MODEL_CLIENTS].inbox, 0);
+    assert_int_equal(w.servers[BWL_ONLY].links[B].letters[0].word, REDIS_QUEUE_BEAT);
+    assert_int_not_equal(w.servers[BWL_ONLY].redis.connections[B + BWL_MODEL_CLIENTS].inbox, 0);
     perform(&w, BWL_CHOICE_SERVE, B); /* a new connection ends the old one first */
-    assert_int_equal(w.redis.connections[B + BWL_MODEL_CLIENTS].inbox, 0);
-    assert_int_equal(w.redis.connections[B].inbox, 2);
+    assert_int_equal(w.servers[BWL_ONLY].redis.connections[B + BWL_MODEL_CLIENTS].inbox, 0);
+    assert_int_equal(w.servers[BWL_ONLY].redis.connections[B].inbox, 2);
     perform(&w, BWL_CHOICE_DELIVER, B);
     assert_false(bwl_hold_is_held(&w.clients[B].hold)); /* nothing is told before the EXTEND */
     perform(&w, BWL_CHOICE_SERVE, B);
@@ -202,9 +202,9 @@ static void test_counts_matter_by_their_order_alone(void **state)
     uint64_t     same = bwl_world_fingerprint(&w, false);
 
     (void)state;
-    w.redis.data.keys[BWL_MODEL_COUNT].value += 1000;
+    w.servers[BWL_ONLY].redis.data.keys[BWL_MODEL_COUNT].value += 1000;
     assert_int_equal(bwl_world_fingerprint(&w, false), same);
-    w.redis.data.keys[BWL_MODEL_COUNT].value = 1;
+    w.servers[BWL_ONLY].redis.data.keys[BWL_MODEL_COUNT].value = 1;
     assert_int_not_equal(bwl_world_fingerprint(&w, false), same);
 }
 
@@ -216,8 +216,10 @@ static void test_what_is_in_line_tells_worlds_apart(void **state)
 
     (void)state;
     for (unsigned i = 0; i < BWL_MODEL_ITEMS; i++)
-        if (v.redis.data.items[i].is_there && v.redis.data.items[i].key == BWL_MODEL_QUEUE)
-            v.redis.data.items[i].member ^= UINT32_C(1) << 16; /* by another connection */
+        if (v.servers[BWL_ONLY].redis.data.items[i].is_there &&
+            v.servers[BWL_ONLY].redis.data.items[i].key == BWL_MODEL_QUEUE)
+            v.servers[BWL_ONLY].redis.data.items[i].member ^= UINT32_C(1)
+                                                              << 16; /* by another connection */
     assert_int_not_equal(bwl_world_fingerprint(&w, false), bwl_world_fingerprint(&v, false));
     v                          = w;
     v.waiting.seats[B].was_cut = true;

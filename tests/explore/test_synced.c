@@ -120,9 +120,9 @@ static bwl_world asking(const bwl_scenario *s)
     perform(&w, BWL_CHOICE_START, 0);
     perform(&w, BWL_CHOICE_SERVE, 0);
     perform(&w, BWL_CHOICE_DELIVER, 0);
-    assert_int_equal(w.clients[A].letters_count, 1);
-    assert_int_equal(w.clients[A].letters[0].word, REDIS_REPLICATED);
-    assert_false(w.clients[A].is_working);
+    assert_int_equal(w.servers[BWL_ONLY].links[A].count, 1);
+    assert_int_equal(w.servers[BWL_ONLY].links[A].letters[0].word, REDIS_REPLICATED);
+    assert_false(w.clients[A].caller.is_working);
     return w;
 }
 
@@ -141,7 +141,7 @@ static void test_replicas_have_it_when_they_were_waited_for(void **state)
     perform(&w, BWL_CHOICE_SERVE, 0);
     assert_true(replica_has_it(&w));
     perform(&w, BWL_CHOICE_DELIVER, 0);
-    assert_true(w.clients[A].is_working);
+    assert_true(w.clients[A].caller.is_working);
 }
 
 static void test_too_few_replicas_have_nothing(void **state)
@@ -151,11 +151,11 @@ static void test_too_few_replicas_have_nothing(void **state)
 
     (void)state;
     perform(&w, BWL_CHOICE_SERVE, BWL_LATER);
-    assert_int_equal(w.clients[A].letters[0].answer, BWL_NO);
+    assert_int_equal(w.servers[BWL_ONLY].links[A].letters[0].answer, BWL_NO);
     assert_false(replica_has_it(&w));
     perform(&w, BWL_CHOICE_DELIVER, 0);
-    assert_false(w.clients[A].is_working);
-    assert_int_equal(w.clients[A].letters[0].word, REDIS_DELETE_IF_MINE);
+    assert_false(w.clients[A].caller.is_working);
+    assert_int_equal(w.servers[BWL_ONLY].links[A].letters[0].word, REDIS_DELETE_IF_MINE);
 }
 
 /* ... nor has one that is asked over a connection which was not answered since. */
@@ -165,9 +165,9 @@ static void test_replicas_know_of_the_connection_alone(void **state)
     bwl_world    w = asking(&s);
 
     (void)state;
-    w.informed = 0;
+    w.servers[BWL_ONLY].informed = 0;
     perform(&w, BWL_CHOICE_SERVE, 0);
-    assert_int_equal(w.clients[A].letters[0].answer, BWL_YES);
+    assert_int_equal(w.servers[BWL_ONLY].links[A].letters[0].answer, BWL_YES);
     assert_false(replica_has_it(&w));
 }
 

@@ -1,0 +1,199 @@
+/*
+ * view.c -- what can be read off a world: whose token, who believes what, when something happens.
+ *
+ * Time moves from one instant of interest to the next: when a timer is due, when a belief ends,
+ * when a key vanishes, when a deadline that a machine looks at has come.  Between two of them the
+ * machines cannot tell one moment from another, save by what they add to it; a scenario that is
+ * `fine` also stops one millisecond before each.
+ */
+#include "core/rules.h"
+#include "lab/model/queue.h"
+#include "lab/world/world.h"
+#include "lab/model/words.h"
+
+bwl_world_layout bwl_world_layout_of(const bwl_scenario *s)
+{
+    bwl_world_layout layout = { .count = 0 };
+    size_t           head   = offsetof(bwl_world, clients) + s->clients * sizeof(bwl_lab_client);
+    size_t           server = offsetof(bwl_server, links) + s->clients * sizeof(bwl_link);
+
+    layout.parts[layout.count++] = (bwl_world_part){ 0, head };
+    if (s->protocol->listens)
+        layout.parts[layout.count++] =
+            (bwl_world_part){ offsetof(bwl_world, waiting), sizeof(bwl_lab_waiting) };
+    for (unsigned k = 0; k < s->servers; k++)
+        layout.parts[layout.count++] =
+            (bwl_world_part){ offsetof(bwl_world, servers) + k * sizeof(bwl_server), server };
+    return layout;
+}
+
+/* ---- clients --------------------------------------------------------------------------------- */
+
+uint16_t bwl_world_token_of(const bwl_world *w, unsigned client)
+{
+    const bwl_lab_client *c = &w->clients[client];
+
+    if (w->scenario->protocol->uses_token || !c->is_running)
+        return bwl_token_read(c->hold.claim.token);
+    return bwl_token_number(client, c->round); /* for the laws, that ask whose a value is */
+}
+
+unsigned bwl_world_votes(const bwl_world *w, uint16_t token)
+{
+    unsigned votes = 0;
+
+    for (unsigned k = 0; k < w->scenario->servers; k++)
+        votes +=
+            token != 0 && bwl_model_owner(&w->servers[k].redis) == token && !w->servers[k].key_late;
+    return votes;
+}
+
+bool bwl_world_awaits(const bwl_world *w, unsigned client)
+{
+    for (unsigned k = 0; k < w->scenario->servers; k++)
+        if (w->servers[k].links[client].count > 0)
+            return true;
+    return false;
+}
+
+bool bwl_world_used(const bwl_world *w, bwl_budget budget)
+{
+    return w->left[budget] != w->scenario->budget[budget];
+}
+
+int64_t bwl_world_wall_ns(const bwl_world *w, unsigned client)
+{
+    const bwl_lab_client *c = &w->clients[client];
+    bwl_ms ms = BWL_BEGINNING_WALL_MS + c->clock.now - BWL_BEGINNING_MS + c->clock.skew_ms;
+
+    return w->scenario->protocol->uses_wall ? ms * 1000000 : 0;
+}
+
+bool bwl_world_has_no_clock_behind(const bwl_world *w)
+{
+    const bwl_rules *rules = w->scenario->terms.rules;
+
+    if (w->left[BWL_RATE] > 0 && w->scenario->clocks.rate_pace < BWL_PACE_TRUE)
+        return false;
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_lab_client *c = &w->clients[i];
+        if (c->clock.skew_ms + c->clock.now < w->now || c->clock.skew_ms < 0 ||
+            c->clock.pace < BWL_PACE_TRUE)
+            return false;
+    }
+    return (rules == NULL || !rules->stamp_is_start) && w->scenario->clocks.wall_ms >= 0;
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+static bwl_ms after_now(bwl_ms at, bwl_ms now)
+{
+    return at > now ? at : BWL_NEVER;
+}
+
+/* By its own clock. */
+static bwl_ms next_of_client(const bwl_lab_client *c)
+{
+    const bwl_hold *h   = &c->hold;
+    bwl_ms          now = c->clock.now;
+    bwl_ms          at  = after_now(c->wake_at, now);
+
+    if (!c->is_running)
+        return BWL_NEVER;
+    if (bwl_hold_is_held(h))
+        return bwl_sooner(at, after_now(h->until, now));
+    if (bwl_hold_is_sought(h)) {
+        at = bwl_sooner(at, after_now(h->attempt_ends_at, now));
+        at = bwl_sooner(at, after_now(h->give_up_at, now));
+    }
+    return bwl_sooner(at, after_now(h->answer_by, now));
+}
+
+/* When the stamp in the key lies in the past for a client, and when it lies there by a whole unit:
+ * there are protocols that mind the difference. */
+static bwl_ms next_of_stamp(const bwl_world *w, unsigned client)
+{
+    const bwl_rules *rules   = w->scenario->terms.rules;
+    int64_t          wall_ns = bwl_world_wall_ns(w, client);
+    bwl_ms           now     = w->clients[client].clock.now;
+    bwl_ms           at      = BWL_NEVER;
+    int64_t          stamp;
+
+    if (wall_ns == 0 || rules->unit_ns == 0 || bwl_model_owner(&w->servers[BWL_ONLY].redis) == 0)
+        return BWL_NEVER;
+    stamp = bwl_model_stamp_of(rules, bwl_model_lock(&w->servers[BWL_ONLY].redis)->value);
+    for (unsigned more = 0; more < 2; more++) {
+        int64_t by_ns = (stamp + more) * rules->unit_ns - wall_ns;
+        if (by_ns > 0)
+            at = bwl_sooner(at, now + (by_ns + 999999) / 1000000);
+    }
+    return at;
+}
+
+static bwl_ms next_of_server(const bwl_world *w, const bwl_server *server)
+{
+    int64_t  pace = w->scenario->clocks.server_pace;
+    unsigned last = w->scenario->queue.keep_ms != 0 ? BWL_MODEL_BEATS : BWL_MODEL_LOCK;
+    bwl_ms   at   = BWL_NEVER;
+
+    for (unsigned key = BWL_MODEL_LOCK; key <= last; key++) {
+        const bwl_model_key *k = &server->redis.data.keys[key];
+        if (k->kind != BWL_KIND_NONE && !k->lasts)
+            at = bwl_sooner(at, w->now + (k->ends_at - server->redis.now + pace - 1) / pace);
+    }
+    if (server->young_for > 0)
+        at = bwl_sooner(at, w->now + (server->young_for + pace - 1) / pace);
+    return at;
+}
+
+/* When the answer to the oldest question is overdue. */
+static bwl_ms overdue_at(const bwl_world *w, const bwl_link *link)
+{
+    if (w->scenario->budget[BWL_STOP] == 0 || link->count == 0 || link->answered > 0)
+        return BWL_NEVER;
+    return BWL_BEGINNING_MS + link->letters[0].asked_ms + w->scenario->terms.answer_ms;
+}
+
+bool bwl_world_is_overdue(const bwl_world *w, const bwl_link *link)
+{
+    return overdue_at(w, link) <= w->now;
+}
+
+bwl_ms bwl_world_next_instant(const bwl_world *w)
+{
+    bwl_ms at = BWL_NEVER;
+
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_lab_client *c    = &w->clients[i];
+        bwl_ms                then = bwl_sooner(next_of_stamp(w, i), next_of_client(c));
+        if (then != BWL_NEVER)
+            at = bwl_sooner(at, w->now + bwl_client_clock_reads_in(&c->clock, then));
+    }
+    for (unsigned k = 0; k < w->scenario->servers; k++) {
+        at = bwl_sooner(at, next_of_server(w, &w->servers[k]));
+        for (unsigned i = 0; i < w->scenario->clients; i++)
+            at = bwl_sooner(at, after_now(overdue_at(w, &w->servers[k].links[i]), w->now));
+    }
+    return at;
+}
+
+static bool is_link_urgent(const bwl_world *w, const bwl_server *server, const bwl_link *link)
+{
+    return !server->is_stopped || link->answered > 0 || bwl_world_is_overdue(w, link);
+}
+
+bool bwl_world_is_urgent(const bwl_world *w)
+{
+    for (unsigned i = 0; i < w->scenario->clients; i++) {
+        const bwl_lab_client *c = &w->clients[i];
+        if (c->is_unaware || (c->is_running && c->wake_at <= c->clock.now))
+            return true;
+    }
+    for (unsigned k = 0; k < w->scenario->servers; k++) {
+        const bwl_server *server = &w->servers[k];
+        for (unsigned i = 0; i < w->scenario->clients; i++)
+            if (server->links[i].count > 0 && is_link_urgent(w, server, &server->links[i]))
+                return true;
+    }
+    return false;
+}

@@ -15,7 +15,8 @@
  * texts must agree line by line.
  *
  *      caller   acquires, once | acquires, for N | acquires, for ever | extends to N | releases |
- *               yields, for N | cancels | looks | gives back (what it has lost)
+ *               yields, for N | cancels | is out of time | gives back (what it has lost) |
+ *               looks | looks truly | asks when (it is told at the latest)
  *      server   says yes|no|later|refused [N] (to the oldest open question; N: a number with it) |
  *               pushes yes|no [N]
  *      store    disowns (it can vouch no longer for what it gave)
@@ -26,9 +27,9 @@
  *
  * Stamps are counted from the time of day at 0, in the unit of the rules: "asks SETNX of 10001".
  *
- * Of locks with a queue, see queue_story.h.
+ * Of locks with a queue, see queue_story.h; of the lock machine alone, scripted.h.
  *
- * Of locks on several servers (play_on): "asks all X", "asks 2 X"; server 2 says yes, server 2 goes
+ * Of locks on several servers: "asks all X", "asks 2 X"; server 2 says yes, server 2 goes
  * away (which cuts what it was asked), each about the oldest open question of that server.
  *
  * Tokens are called A, B, C ... in the order in which they come up.
@@ -38,6 +39,7 @@
 
 #include "compare_story.h"
 #include "queue_story.h"
+#include "scripted.h"
 
 #include "core/rules.h"
 #include "lock/machine.h"
@@ -68,6 +70,14 @@ enum {
 
 static const bwl_terms usual_terms = {
     .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, .renews = true
+};
+
+static const bwl_terms without_renewal = { .lease_ms    = 30000,
+                                           .max_hold_ms = BWL_NEVER,
+                                           .answer_ms   = 5000 };
+
+static const bwl_terms ending_after_45_s = {
+    .lease_ms = 30000, .max_hold_ms = 45000, .answer_ms = 5000, .renews = true
 };
 
 typedef struct stage {
@@ -167,6 +177,14 @@ static inline void note_ask(stage *s, const bwl_ask *ask, bool is_to_all)
         note_foreign_ask(s, ask);
         return;
     }
+    if (is_scripted(s->hold.protocol)) {
+        char text[STORY_LINE_MAX];
+        char token  = token_letter(s);
+        char former = script.cmd.yields ? letter_of(s, s->hold.claim.former) : '?';
+        scripted_ask_text(text, sizeof text, token, former, s->hold.claim.lease_ms);
+        note(s, "%s", text);
+        return;
+    }
     assert_in_range(word, 1, 4);
     if (is_to_all)
         (void)snprintf(whom, sizeof whom, "all ");
@@ -225,6 +243,9 @@ static inline void note_effects(stage *s, const bwl_effects *fx)
     note_outcome(s, &fx->outcome);
     assert_true(fx->wake_at > 0);
     s->wake_at = fx->wake_at;
+    if (is_scripted(s->hold.protocol) && fx->wake_slack_ms != 0)
+        note(s, "the alarm at %lld may be %lld late", (long long)(fx->wake_at - BEGINNING),
+             (long long)fx->wake_slack_ms);
     if (s->hold.state == BWL_HOLD_OVER && !s->over)
         note(s, "over");
     s->over = s->hold.state == BWL_HOLD_OVER;
@@ -312,6 +333,14 @@ static inline void yields(stage *s, bwl_ms wait_ms, bwl_effects *ret_fx)
     bwl_hold_yield(&s->hold, &random, moment(s), s->now + wait_ms, ret_fx);
 }
 
+static inline void note_moment(stage *s, const char *what, bwl_ms at)
+{
+    if (at == BWL_NEVER)
+        note(s, "%s never", what);
+    else
+        note(s, "%s %lld", what, (long long)(at - BEGINNING));
+}
+
 static inline void caller_does(stage *s, const char *what)
 {
     bwl_effects fx = { 0 };
@@ -321,9 +350,19 @@ static inline void caller_does(stage *s, const char *what)
     } else if (strcmp(what, "looks") == 0) {
         bwl_ms left = bwl_hold_left(&s->hold, s->now);
         note(s, left == BWL_NEVER ? "no end" : "%lld left", (long long)left);
+        if (s->hold.trouble != BWL_PENDING && bwl_hold_is_held(&s->hold))
+            note(s, "trouble %s", scripted_kinds[s->hold.trouble]);
+    } else if (strcmp(what, "looks truly") == 0) {
+        bwl_ms left = bwl_hold_left_truly(&s->hold, s->now);
+        note(s, left == BWL_NEVER ? "truly no end" : "truly %lld left", (long long)left);
+    } else if (strcmp(what, "asks when") == 0) {
+        note_moment(s, "told by", bwl_hold_told_by(&s->hold));
+        note_moment(s, "unsent by", bwl_hold_unsent_by(&s->hold));
     } else {
         if (strcmp(what, "gives back") == 0)
             bwl_hold_give_back(&s->hold, moment(s), &fx);
+        else if (strcmp(what, "is out of time") == 0)
+            bwl_hold_time_up(&s->hold, s->now, &fx);
         else if (strcmp(what, "cancels") == 0 ? !bwl_hold_is_sought(&s->hold)
                                               : !bwl_hold_is_held(&s->hold))
             note(s, "(the hold is in state %d)", (int)s->hold.state);
@@ -337,6 +376,8 @@ static inline void caller_does(stage *s, const char *what)
             bwl_hold_cancel(&s->hold, s->now, &fx);
         else
             fail_msg("the caller cannot do \"%s\"", what);
+        if (strncmp(what, "extends", 7) != 0)
+            assert_false(bwl_hold_is_held(&s->hold)); /* at once, and not at the next alarm */
         if (fx.wake_at != 0)
             note_effects(s, &fx);
     }
@@ -413,6 +454,13 @@ static inline bool world_does(stage *s, const char *line)
                                 .answer = BWL_YES,
                                 .number = strtoull(line + 13, NULL, 10),
                                 .place  = &place });
+    } else if (strcmp(line, "clock rings") == 0) {
+        note(s, "%s", line);
+        happens(s, (bwl_event){ .kind = BWL_ALARM });
+    } else if (strncmp(line, "protocol ", 9) == 0) {
+        note(s, "%s", line);
+        if (scripted_reads(line + 9, s->now, BEGINNING, &ev))
+            happens(s, ev);
     } else if (strcmp(line, "link ends") == 0) {
         note(s, "%s", line);
         happens(s, (bwl_event){ .kind = BWL_DOWN });
@@ -449,14 +497,12 @@ static inline void alarms_before(stage *s, bwl_ms end)
 
 /* ---- playing, comparing ---------------------------------------------------------------------- */
 
-/* Plays the story and fails at the first line that is not as the story says. */
-static inline void play_on(unsigned nodes, const bwl_protocol *protocol, bwl_terms terms,
-                           const char *story)
+/* Carries out the lines of the world, and what the clock brings up to the last line. */
+static inline void perform(stage *s, unsigned nodes, const bwl_protocol *protocol,
+                           const bwl_terms *terms, const char *story)
 {
-    static stage s;
-
-    s = (stage){ .nodes = nodes, .now = BEGINNING, .wake_at = BWL_NEVER };
-    bwl_hold_init(&s.hold, protocol, nodes, &terms);
+    *s = (stage){ .nodes = nodes, .now = BEGINNING, .wake_at = BWL_NEVER };
+    bwl_hold_init(&s->hold, protocol, nodes, terms);
     for (const char *at = story; *at != '\0';) {
         char  line[STORY_LINE_MAX] = "";
         char *rest                 = NULL;
@@ -465,21 +511,60 @@ static inline void play_on(unsigned nodes, const bwl_protocol *protocol, bwl_ter
         assert_int_equal(line[0], '[');
         bwl_ms time = BEGINNING + strtoll(line + 1, &rest, 10);
         assert_true(strncmp(rest, "] ", 2) == 0);
-        assert_true(time >= s.now);
-        alarms_before(&s, time);
-        s.now = time;
-        if (!world_does(&s, rest + 2))
-            alarms_before(&s, time + 1);
+        assert_true(time >= s->now);
+        alarms_before(s, time);
+        s->now = time;
+        if (!world_does(s, rest + 2))
+            alarms_before(s, time + 1);
         at += line_length(at);
         at += *at == '\n';
     }
-    alarms_before(&s, s.now + 1);
-    compare(story, s.written);
+    alarms_before(s, s->now + 1);
 }
 
-static inline void play(const bwl_protocol *protocol, bwl_terms terms, const char *story)
+typedef struct story {
+    const char         *name;
+    const bwl_protocol *protocol;
+    const bwl_terms    *terms; /* NULL: those of the protocol's article, 10000 ms */
+    const char         *text;
+} story;
+
+enum { STORIES_MAX = 100 };
+
+/* Fails at the first line that is not as the story says. */
+static inline void play_row(void **state)
 {
-    play_on(1, protocol, terms, story);
+    static stage s;
+    const story *row     = *state;
+    bwl_terms    article = { .lease_ms    = 10000,
+                             .max_hold_ms = BWL_NEVER,
+                             .answer_ms   = 5000,
+                             .renews      = true,
+                             .rules       = bwl_protocol_rules(row->protocol) };
+
+    perform(&s, row->protocol == &bwl_redlock ? 3 : 1, row->protocol,
+            row->terms == NULL ? &article : row->terms, row->text);
+    compare(row->text, s.written);
 }
+
+/* Adds a test for each row. */
+static inline size_t add_stories(struct CMUnitTest *tests, const story *stories, size_t count)
+{
+    assert_in_range(count, 1, STORIES_MAX);
+    for (size_t i = 0; i < count; i++)
+        tests[i] = (struct CMUnitTest){ stories[i].name, play_row, NULL, NULL,
+                                        (void *)(uintptr_t)&stories[i] };
+    return count;
+}
+
+static inline int play_all(const story *stories, size_t count)
+{
+    struct CMUnitTest tests[STORIES_MAX];
+
+    return _cmocka_run_group_tests("stories", tests, add_stories(tests, stories, count), NULL,
+                                   NULL);
+}
+
+#define PLAY_ALL(stories) play_all(stories, sizeof(stories) / sizeof(stories)[0])
 
 #endif

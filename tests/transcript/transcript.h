@@ -27,10 +27,12 @@
  *
  * Stamps are counted from the time of day at 0, in the unit of the rules: "asks SETNX of 10001".
  *
- * Of locks with a queue, see queue_story.h; of the lock machine alone, scripted.h.
+ * Of locks with a queue, see queue_story.h; of the lock machine alone, scripted.h.  Of the threads
+ * of one client: server says turn N (until then), is KIND.
  *
- * Of locks on several servers: "asks all X", "asks 2 X"; server 2 says yes, server 2 goes
- * away (which cuts what it was asked), each about the oldest open question of that server.
+ * Of locks on several servers (three; five where the name begins with "redlock5_"): "asks all X",
+ * "asks 2 X"; server 2 says yes, server 2 goes away (which cuts what it was asked), each about the
+ * oldest open question of that server.
  *
  * Tokens are called A, B, C ... in the order in which they come up.
  */
@@ -47,6 +49,7 @@
 #include "protocol/store/local.h"
 #include "protocol/store/redis.h"
 
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -129,8 +132,9 @@ static inline char token_letter(stage *s)
 
 static inline bwl_moment moment(const stage *s)
 {
-    return (bwl_moment){ .now     = s->now,
-                         .wall_ns = BEGINNING_WALL_NS + (s->now - BEGINNING) * 1000000 };
+    int64_t wall_ns = BEGINNING_WALL_NS + (s->now - BEGINNING) * 1000000;
+
+    return (bwl_moment){ .now = s->now, .wall_ns = s->hold.protocol->uses_wall ? wall_ns : 0 };
 }
 
 /* The stamp at the beginning. */
@@ -166,11 +170,28 @@ static inline void note_ask(stage *s, const bwl_ask *ask, bool is_to_all)
     static const char *const redis[] = { "?", "SET_IF_ABSENT", "SET_IF_ABSENT_OR_MINE",
                                          "EXTEND_IF_MINE", "DELETE_IF_MINE" };
 
-    if (s->hold.protocol == &bwl_queue) {
+    if (word >= REDIS_QUEUE_TAKE && word <= REDIS_QUEUE_REQUEUE) {
         char text[STORY_LINE_MAX];
         char token = ask->is_former ? letter_of(s, s->hold.claim.former) : token_letter(s);
         queue_ask_text(text, sizeof text, ask, token, s->hold.claim.lease_ms);
         note(s, "%s", text);
+        return;
+    }
+    if (s->hold.protocol == &bwl_seat_protocol) {
+        static const char *const seat[] = { "?", "SIT", "EXTEND", "LEAVE" };
+        note(s, "asks %s", seat[word]);
+        return;
+    }
+    if (word >= REDIS_HASH_TAKE && word <= REDIS_ZSET_RELEASE) {
+        static const char *const kind[] = { "TAKE", "EXTEND", "RELEASE" };
+        assert_int_equal(ask->stamp, 0);
+        note(s, "asks %s_%s as %c for %lld", word < REDIS_ZSET_TAKE ? "HASH" : "ZSET",
+             kind[(word - REDIS_HASH_TAKE) % 3], token_letter(s),
+             (long long)s->hold.claim.lease_ms);
+        return;
+    }
+    if (word == REDIS_REPLICATED) {
+        note(s, "asks REPLICATED by %lld in %lld", (long long)ask->stamp, (long long)ask->claim_ms);
         return;
     }
     if (s->hold.protocol != &bwl_ticket && word > REDIS_DELETE_IF_MINE) {
@@ -295,6 +316,9 @@ static inline bwl_answer read_answer(const char *text, uint64_t *ret_number)
 {
     static const char *const words[] = { "?", "yes", "no", "later", "refused" };
 
+    *ret_number = 0;
+    if (strcmp(text, "unsent") == 0)
+        return BWL_UNSENT;
     if (strcmp(text, "no expiry") == 0) {
         *ret_number = REDIS_NO_EXPIRY;
         return BWL_YES;
@@ -383,7 +407,7 @@ static inline void caller_does(stage *s, const char *what)
     }
 }
 
-/* A value: its print is its stamp, plus one. */
+/* A value: its print is its stamp, plus one; "12 in other bytes" has another one. */
 static inline void shows(stage *s, const char *what)
 {
     char     *rest = NULL;
@@ -392,6 +416,8 @@ static inline void shows(stage *s, const char *what)
     ev.number  = (uint64_t)(strtoll(what, &rest, 10) + stamp_zero(s));
     ev.print   = ev.number + 1;
     ev.is_mine = strcmp(rest, " mine") == 0;
+    if (strcmp(rest, " in other bytes") == 0)
+        ev.print = ~ev.print;
     if (rest == what)
         ev = (bwl_event){ .kind = BWL_REPLY, .tag = ev.tag, .answer = BWL_ALIEN };
     happens(s, ev);
@@ -420,6 +446,23 @@ static inline void server_does(stage *s, const char *what)
                     (bwl_event){ .kind = BWL_DOWN, .node = node, .tag = oldest_open_of(s, node) });
 }
 
+/* "turn 9000": the local group gives the lock, with fence 5; "is LOST": it does not, or not any
+ * more. */
+static inline bool read_seat_answer(const char *text, bwl_event *ev)
+{
+    if (strncmp(text, "turn ", 5) == 0) {
+        ev->answer = BWL_YES;
+        ev->number = 5;
+        ev->until  = BEGINNING + strtoll(text + 5, NULL, 10);
+    } else if (strncmp(text, "is ", 3) == 0) {
+        ev->answer = BWL_NO;
+        ev->number = read_kind(text + 3);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* True if the line is of the world, which is then carried out. */
 static inline bool world_does(stage *s, const char *line)
 {
@@ -429,13 +472,13 @@ static inline bool world_does(stage *s, const char *line)
     if (strncmp(line, "caller ", 7) == 0) {
         note(s, "%s", line);
         caller_does(s, line + 7);
-    } else if (s->nodes > 1 && strncmp(line, "server ", 7) == 0) {
+    } else if (strncmp(line, "server ", 7) == 0 && isdigit((unsigned char)line[7])) {
         note(s, "%s", line);
         server_does(s, line + 7);
     } else if (strncmp(line, "server says ", 12) == 0) {
         note(s, "%s", line);
         ev.kind = BWL_REPLY;
-        if (!read_queue_answer(line + 12, &ev, &place))
+        if (!read_queue_answer(line + 12, &ev, &place) && !read_seat_answer(line + 12, &ev))
             ev.answer = read_answer(line + 12, &ev.number);
         ev.tag = oldest_open(s);
         happens(s, ev);
@@ -444,8 +487,9 @@ static inline bool world_does(stage *s, const char *line)
         shows(s, line + 13);
     } else if (strncmp(line, "server pushes ", 14) == 0) {
         note(s, "%s", line);
-        ev.kind   = BWL_PUSH;
-        ev.answer = read_answer(line + 14, &ev.number);
+        ev.kind = BWL_PUSH;
+        if (!read_seat_answer(line + 14, &ev))
+            ev.answer = read_answer(line + 14, &ev.number);
         happens(s, ev);
     } else if (strncmp(line, "server gives ", 13) == 0) {
         note(s, "%s", line);
@@ -503,6 +547,8 @@ static inline void perform(stage *s, unsigned nodes, const bwl_protocol *protoco
 {
     *s = (stage){ .nodes = nodes, .now = BEGINNING, .wake_at = BWL_NEVER };
     bwl_hold_init(&s->hold, protocol, nodes, terms);
+    memset(s->hold.memory, 0xa5, sizeof s->hold.memory); /* which a protocol must not rely on */
+    protocol->init(s->hold.memory, nodes);
     for (const char *at = story; *at != '\0';) {
         char  line[STORY_LINE_MAX] = "";
         char *rest                 = NULL;
@@ -529,21 +575,31 @@ typedef struct story {
     const char         *text;
 } story;
 
-enum { STORIES_MAX = 100 };
+enum { STORIES_MAX = 160 };
+
+static inline void perform_row(stage *s, const story *row)
+{
+    bwl_terms article = { .lease_ms    = 10000,
+                          .max_hold_ms = BWL_NEVER,
+                          .answer_ms   = 5000,
+                          .renews      = true,
+                          .rules       = bwl_protocol_rules(row->protocol) };
+
+    unsigned nodes = row->protocol != &bwl_redlock             ? 1
+                     : strncmp(row->name, "redlock5_", 9) == 0 ? 5
+                     : strncmp(row->name, "redlock4_", 9) == 0 ? 4
+                                                               : 3;
+
+    perform(s, nodes, row->protocol, row->terms == NULL ? &article : row->terms, row->text);
+}
 
 /* Fails at the first line that is not as the story says. */
 static inline void play_row(void **state)
 {
     static stage s;
-    const story *row     = *state;
-    bwl_terms    article = { .lease_ms    = 10000,
-                             .max_hold_ms = BWL_NEVER,
-                             .answer_ms   = 5000,
-                             .renews      = true,
-                             .rules       = bwl_protocol_rules(row->protocol) };
+    const story *row = *state;
 
-    perform(&s, row->protocol == &bwl_redlock ? 3 : 1, row->protocol,
-            row->terms == NULL ? &article : row->terms, row->text);
+    perform_row(&s, row);
     compare(row->text, s.written);
 }
 

@@ -28,4 +28,5 @@ def all_that_are_run(root):
             in_a_list = re.search(rf"CASE\w*\([^;]*?\b{names}\b|(?:_test\w*|\bTEST)\({name}\b", text)
             if in_a_list:
                 found.add(name)
+        found.update("test_" + name for name in re.findall(r'^    \{ "(\w+)", &', text, re.M))  # rows of a table
     return found

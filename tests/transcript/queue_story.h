@@ -2,7 +2,7 @@
  * queue_story.h -- what transcript.h's stories say of a lock with a queue.
  *
  *      server   says held N | claimed N | mine N      (N: the fence; mine: by ticket 5)
- *               says busy | gone | more
+ *               says busy | gone | full | more
  *               says queued R, HOLDER, at T            (behind R others, by ticket 5; T: ms,
  *                                                      HOLDER: N left | endless; a stranger's)
  *               gives N at T                           (a push: its clock showed T when it did)
@@ -31,6 +31,9 @@ static inline void queue_ask_text(char *to, size_t room, const bwl_ask *ask, cha
     const char              *word       = words[ask->word - REDIS_QUEUE_TAKE];
     char                     ticket[32] = "";
 
+    bool in_line = ask->word == REDIS_QUEUE_JOIN || ask->word == REDIS_QUEUE_BEAT ||
+                   ask->word == REDIS_QUEUE_REQUEUE;
+    assert_int_equal(ask->claim_ms > 0, in_line);
     if (ask->stamp != 0)
         (void)snprintf(ticket, sizeof ticket, " by %lld", (long long)ask->stamp);
     if (ask->word == REDIS_QUEUE_JOIN || ask->word == REDIS_QUEUE_REQUEUE)
@@ -71,10 +74,10 @@ static inline bool read_queue_answer(const char *text, bwl_event *ev, bwl_place 
         bwl_answer    answer;
         bwl_queue_how how;
     } rows[] = {
-        { "held ", BWL_YES, BWL_HOW_HELD },    { "claimed ", BWL_YES, BWL_HOW_CLAIMED },
-        { "mine ", BWL_YES, BWL_HOW_MINE },    { "busy", BWL_NO, BWL_HOW_BUSY },
-        { "gone", BWL_NO, BWL_HOW_GONE },      { "more", BWL_YES, BWL_HOW_MORE },
-        { "queued ", BWL_NO, BWL_HOW_QUEUED },
+        { "held ", BWL_YES, BWL_HOW_HELD }, { "claimed ", BWL_YES, BWL_HOW_CLAIMED },
+        { "mine ", BWL_YES, BWL_HOW_MINE }, { "busy", BWL_NO, BWL_HOW_BUSY },
+        { "gone", BWL_NO, BWL_HOW_GONE },   { "full", BWL_NO, BWL_HOW_FULL },
+        { "more", BWL_YES, BWL_HOW_MORE },  { "queued ", BWL_NO, BWL_HOW_QUEUED },
     };
 
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {

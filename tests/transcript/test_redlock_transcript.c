@@ -6,155 +6,6 @@
  */
 #include "transcript.h"
 
-static void tell(const char *story)
-{
-    play_on(3, &bwl_redlock, usual_terms, story);
-}
-
-/* Two of three are enough, at the second's speed; the slow one is not waited for, ever. */
-static void test_redlock_transcript_one_slow_server(void **state)
-{
-    (void)state;
-    tell("[    0] caller acquires, once\n"
-         "[    0] asks all SET_IF_ABSENT as A for 30000\n"
-         "[    2] server 1 says yes\n"
-         "[    3] server 2 says yes\n"
-         "[    3] HELD until 29698\n"
-         "[  900] server 3 says yes\n"
-         "[10003] asks all EXTEND_IF_MINE as A for 30000\n"
-         "[10005] server 2 says yes\n"
-         "[10006] server 1 says yes\n"
-         "[10900] server 3 says yes\n"
-         "[12000] caller releases\n"
-         "[12000] asks all DELETE_IF_MINE as A\n"
-         "[12002] server 1 says yes\n"
-         "[12003] server 2 says yes\n"
-         "[12003] RELEASED\n"
-         "[12003] over\n");
-}
-
-/* Somebody else has it: told when the second says so, and the next attempt has a new token. */
-static void test_redlock_transcript_busy_then_free(void **state)
-{
-    (void)state;
-    tell("[    0] caller acquires, for 60000\n"
-         "[    0] asks all SET_IF_ABSENT as A for 30000\n"
-         "[    1] server 1 says no\n"
-         "[    2] server 2 says no\n"
-         "[    2] asks all DELETE_IF_MINE as A\n"
-         "[    3] server 3 says yes\n"
-         "[    4] server 1 says no\n"
-         "[    4] server 2 says no\n"
-         "[    4] server 3 says yes\n"
-         "[    7] asks all SET_IF_ABSENT as B for 30000\n"
-         "[    8] server 1 says yes\n"
-         "[    8] server 3 says yes\n"
-         "[    8] HELD until 29705\n");
-}
-
-/* One each, and the third is silent: whoever goes back first lets the other in. */
-static void test_redlock_transcript_split_vote(void **state)
-{
-    (void)state;
-    tell("[    0] caller acquires, for 60000\n"
-         "[    0] asks all SET_IF_ABSENT as A for 30000\n"
-         "[    1] server 1 says yes\n"
-         "[    2] server 2 says no\n"
-         "[   12] asks all DELETE_IF_MINE as A\n"
-         "[   13] server 1 says yes\n"
-         "[   13] server 2 says no\n"
-         "[   17] asks all SET_IF_ABSENT as B for 30000\n"
-         "[   18] server 1 says yes\n"
-         "[   19] server 2 says yes\n"
-         "[   19] HELD until 29715\n"
-         "[ 5000] server 3 goes away\n");
-}
-
-/* A majority is of those that are configured. */
-static void test_redlock_transcript_two_dead_servers(void **state)
-{
-    (void)state;
-    tell("[    0] caller acquires, once\n"
-         "[    0] asks all SET_IF_ABSENT as A for 30000\n"
-         "[    1] server 1 says yes\n"
-         "[    2] server 2 goes away\n"
-         "[    3] server 3 goes away\n"
-         "[    8] asks all SET_IF_ABSENT_OR_MINE as A for 30000\n"
-         "[    9] server 1 says yes\n"
-         "[    9] server 2 goes away\n"
-         "[    9] server 3 goes away\n"
-         "[   19] asks all SET_IF_ABSENT_OR_MINE as A for 30000\n"
-         "[   20] server 2 says yes\n"
-         "[   21] server 1 says yes\n"
-         "[   21] HELD until 29698\n");
-}
-
-/* The server that came back empty has the key again when the next one goes. */
-static void test_redlock_transcript_heals(void **state)
-{
-    (void)state;
-    tell("[    0] caller acquires, once\n"
-         "[    0] asks all SET_IF_ABSENT as A for 30000\n"
-         "[    1] server 1 says yes\n"
-         "[    2] server 2 says yes\n"
-         "[    2] HELD until 29698\n"
-         "[    2] server 3 says yes\n"
-         "[10002] asks all EXTEND_IF_MINE as A for 30000\n"
-         "[10003] server 1 says no\n"
-         "[10003] server 2 says yes\n"
-         "[10004] server 3 says yes\n"
-         "[10004] asks 1 SET_IF_ABSENT as A for 30000\n"
-         "[10005] server 1 says yes\n"
-         "[20004] asks all EXTEND_IF_MINE as A for 30000\n"
-         "[20005] server 1 says yes\n"
-         "[20005] server 2 says no\n"
-         "[20005] server 3 says yes\n"
-         "[20005] asks 2 SET_IF_ABSENT as A for 30000\n"
-         "[20006] server 2 says yes\n");
-}
-
-static void test_redlock_transcript_lost(void **state)
-{
-    (void)state;
-    tell("[    0] caller acquires, once\n"
-         "[    0] asks all SET_IF_ABSENT as A for 30000\n"
-         "[    1] server 1 says yes\n"
-         "[    2] server 2 says yes\n"
-         "[    2] HELD until 29698\n"
-         "[    2] server 3 says no\n"
-         "[10002] asks all EXTEND_IF_MINE as A for 30000\n"
-         "[10003] server 1 says yes\n"
-         "[10003] server 2 says no\n"
-         "[10004] server 3 says no\n"
-         "[10004] asks all DELETE_IF_MINE as A\n"
-         "[10004] LOST\n"
-         "[10004] over\n");
-}
-
-/* Nobody answers in time: it is ours no more when the lease of the last majority is over. */
-static void test_redlock_transcript_no_majority_answers(void **state)
-{
-    (void)state;
-    play_on(
-        3, &bwl_redlock,
-        (bwl_terms){ .lease_ms = 3000, .max_hold_ms = BWL_NEVER, .answer_ms = 500, .renews = true },
-        "[    0] caller acquires, once\n"
-        "[    0] asks all SET_IF_ABSENT as A for 3000\n"
-        "[    1] server 1 says yes\n"
-        "[    1] server 2 says yes\n"
-        "[    1] HELD until 2968\n"
-        "[    1] server 3 says yes\n"
-        "[ 1001] asks all EXTEND_IF_MINE as A for 3000\n"
-        "[ 1002] server 1 says yes\n"
-        "[ 2968] asks all DELETE_IF_MINE as A\n"
-        "[ 2968] LOST\n"
-        "[ 2970] server 1 says yes\n"
-        "[ 2971] server 2 goes away\n"
-        "[ 2972] server 3 goes away\n");
-}
-
-/* ---- without an answer, and then nobody can serve -------------------------------------------- */
-
 /* Server 3 has the key, and it is asked for again, in vain: nothing is deleted yet. */
 #define ASKED_AGAIN                                           \
     "[    0] asks all SET_IF_ABSENT as A for 30000\n"         \
@@ -166,93 +17,170 @@ static void test_redlock_transcript_no_majority_answers(void **state)
     "[    7] server 2 says later\n"                           \
     "[    8] server 3 says yes\n"
 
-static void test_redlock_transcript_is_asked_for_until_it_is_held(void **state)
-{
-    (void)state;
-    tell("[    0] caller acquires, once\n" ASKED_AGAIN
-         "[   17] asks all SET_IF_ABSENT_OR_MINE as A for 30000\n"
-         "[   18] server 1 says yes\n"
-         "[   18] server 3 says yes\n"
-         "[   18] HELD until 29698\n");
-}
-
-static void test_redlock_transcript_what_is_cancelled_is_deleted(void **state)
-{
-    (void)state;
-    tell("[    0] caller acquires, once\n" ASKED_AGAIN "[   10] caller cancels\n"
-         "[   10] asks all DELETE_IF_MINE as A\n"
-         "[   10] CANCELLED\n");
-    tell("[    0] caller acquires, once\n" ASKED_AGAIN
-         "[   17] asks all SET_IF_ABSENT_OR_MINE as A for 30000\n"
-         "[   18] caller cancels\n"
-         "[   18] asks all DELETE_IF_MINE as A\n"
-         "[   18] CANCELLED\n");
-}
-
-static void test_redlock_transcript_what_a_store_refuses_is_deleted(void **state)
-{
-    (void)state;
-    tell("[    0] caller acquires, once\n" ASKED_AGAIN
-         "[   17] asks all SET_IF_ABSENT_OR_MINE as A for 30000\n"
-         "[   18] server 1 says refused\n"
-         "[   18] server 2 says refused\n"
-         "[   18] asks all DELETE_IF_MINE as A\n"
-         "[   18] UNKNOWN\n");
-}
-
-static void test_redlock_transcript_what_is_given_up_is_deleted_until_that_is_sure(void **state)
-{
-    (void)state;
-    play_on(
-        3, &bwl_redlock,
-        (bwl_terms){ .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 10, .renews = true },
-        "[    0] caller acquires, once\n" ASKED_AGAIN "[   10] asks all DELETE_IF_MINE as A\n"
-        "[   10] UNKNOWN\n"
-        "[   11] server 1 says later\n"
-        "[   11] server 2 says later\n"
-        "[   16] asks all DELETE_IF_MINE as A\n"
-        "[   17] server 3 says yes\n"
-        "[   18] server 1 says no\n"
-        "[   18] server 2 says no\n"
-        "[   18] over\n");
-}
-
-/* It is of no use any more: the next attempt has a new token. */
-static void test_redlock_transcript_what_is_too_late_is_deleted(void **state)
-{
-    (void)state;
-    play_on(
-        3, &bwl_redlock,
-        (bwl_terms){ .lease_ms = 15, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, .renews = false },
-        "[    0] caller acquires, for 60000\n"
-        "[    0] asks all SET_IF_ABSENT as A for 15\n"
-        "[    1] server 1 goes away\n"
-        "[    1] server 2 says later\n"
-        "[    6] asks all SET_IF_ABSENT_OR_MINE as A for 15\n"
-        "[    7] server 1 says later\n"
-        "[    7] server 2 says later\n"
-        "[   17] asks all DELETE_IF_MINE as A\n"
-        "[   18] server 1 says no\n"
-        "[   18] server 2 says no\n"
-        "[   38] asks all SET_IF_ABSENT as B for 15\n");
-}
+static const story stories[] = {
+    /* Two of three are enough, at the second's speed; the slow one is not waited for, ever. */
+    { "one_slow_server", &bwl_redlock, &usual_terms,
+      "[    0] caller acquires, once\n"
+      "[    0] asks all SET_IF_ABSENT as A for 30000\n"
+      "[    2] server 1 says yes\n"
+      "[    3] server 2 says yes\n"
+      "[    3] HELD until 29698\n"
+      "[  900] server 3 says yes\n"
+      "[10003] asks all EXTEND_IF_MINE as A for 30000\n"
+      "[10005] server 2 says yes\n"
+      "[10006] server 1 says yes\n"
+      "[10900] server 3 says yes\n"
+      "[12000] caller releases\n"
+      "[12000] asks all DELETE_IF_MINE as A\n"
+      "[12002] server 1 says yes\n"
+      "[12003] server 2 says yes\n"
+      "[12003] RELEASED\n"
+      "[12003] over\n" },
+    /* Somebody else has it: told when the second says so, and the next attempt has a new token. */
+    { "busy_then_free", &bwl_redlock, &usual_terms,
+      "[    0] caller acquires, for 60000\n"
+      "[    0] asks all SET_IF_ABSENT as A for 30000\n"
+      "[    1] server 1 says no\n"
+      "[    2] server 2 says no\n"
+      "[    2] asks all DELETE_IF_MINE as A\n"
+      "[    3] server 3 says yes\n"
+      "[    4] server 1 says no\n"
+      "[    4] server 2 says no\n"
+      "[    4] server 3 says yes\n"
+      "[    7] asks all SET_IF_ABSENT as B for 30000\n"
+      "[    8] server 1 says yes\n"
+      "[    8] server 3 says yes\n"
+      "[    8] HELD until 29705\n" },
+    /* One each, and the third is silent: whoever goes back first lets the other in. */
+    { "split_vote", &bwl_redlock, &usual_terms,
+      "[    0] caller acquires, for 60000\n"
+      "[    0] asks all SET_IF_ABSENT as A for 30000\n"
+      "[    1] server 1 says yes\n"
+      "[    2] server 2 says no\n"
+      "[   12] asks all DELETE_IF_MINE as A\n"
+      "[   13] server 1 says yes\n"
+      "[   13] server 2 says no\n"
+      "[   17] asks all SET_IF_ABSENT as B for 30000\n"
+      "[   18] server 1 says yes\n"
+      "[   19] server 2 says yes\n"
+      "[   19] HELD until 29715\n"
+      "[ 5000] server 3 goes away\n" },
+    /* A majority is of those that are configured. */
+    { "two_dead_servers", &bwl_redlock, &usual_terms,
+      "[    0] caller acquires, once\n"
+      "[    0] asks all SET_IF_ABSENT as A for 30000\n"
+      "[    1] server 1 says yes\n"
+      "[    2] server 2 goes away\n"
+      "[    3] server 3 goes away\n"
+      "[    8] asks all SET_IF_ABSENT_OR_MINE as A for 30000\n"
+      "[    9] server 1 says yes\n"
+      "[    9] server 2 goes away\n"
+      "[    9] server 3 goes away\n"
+      "[   19] asks all SET_IF_ABSENT_OR_MINE as A for 30000\n"
+      "[   20] server 2 says yes\n"
+      "[   21] server 1 says yes\n"
+      "[   21] HELD until 29698\n" },
+    /* The server that came back empty has the key again when the next one goes. */
+    { "heals", &bwl_redlock, &usual_terms,
+      "[    0] caller acquires, once\n"
+      "[    0] asks all SET_IF_ABSENT as A for 30000\n"
+      "[    1] server 1 says yes\n"
+      "[    2] server 2 says yes\n"
+      "[    2] HELD until 29698\n"
+      "[    2] server 3 says yes\n"
+      "[10002] asks all EXTEND_IF_MINE as A for 30000\n"
+      "[10003] server 1 says no\n"
+      "[10003] server 2 says yes\n"
+      "[10004] server 3 says yes\n"
+      "[10004] asks 1 SET_IF_ABSENT as A for 30000\n"
+      "[10005] server 1 says yes\n"
+      "[20004] asks all EXTEND_IF_MINE as A for 30000\n"
+      "[20005] server 1 says yes\n"
+      "[20005] server 2 says no\n"
+      "[20005] server 3 says yes\n"
+      "[20005] asks 2 SET_IF_ABSENT as A for 30000\n"
+      "[20006] server 2 says yes\n" },
+    { "lost", &bwl_redlock, &usual_terms,
+      "[    0] caller acquires, once\n"
+      "[    0] asks all SET_IF_ABSENT as A for 30000\n"
+      "[    1] server 1 says yes\n"
+      "[    2] server 2 says yes\n"
+      "[    2] HELD until 29698\n"
+      "[    2] server 3 says no\n"
+      "[10002] asks all EXTEND_IF_MINE as A for 30000\n"
+      "[10003] server 1 says yes\n"
+      "[10003] server 2 says no\n"
+      "[10004] server 3 says no\n"
+      "[10004] asks all DELETE_IF_MINE as A\n"
+      "[10004] LOST\n"
+      "[10004] over\n" },
+    /* Nobody answers in time: it is ours no more when the lease of the last majority is over. */
+    { "no_majority_answers", &bwl_redlock,
+      &(bwl_terms){ .lease_ms = 3000, .max_hold_ms = BWL_NEVER, .answer_ms = 500, .renews = true },
+      "[    0] caller acquires, once\n"
+      "[    0] asks all SET_IF_ABSENT as A for 3000\n"
+      "[    1] server 1 says yes\n"
+      "[    1] server 2 says yes\n"
+      "[    1] HELD until 2968\n"
+      "[    1] server 3 says yes\n"
+      "[ 1001] asks all EXTEND_IF_MINE as A for 3000\n"
+      "[ 1002] server 1 says yes\n"
+      "[ 2968] asks all DELETE_IF_MINE as A\n"
+      "[ 2968] LOST\n"
+      "[ 2970] server 1 says yes\n"
+      "[ 2971] server 2 goes away\n"
+      "[ 2972] server 3 goes away\n" },
+    { "is_asked_for_until_it_is_held", &bwl_redlock, &usual_terms,
+      "[    0] caller acquires, once\n" ASKED_AGAIN
+      "[   17] asks all SET_IF_ABSENT_OR_MINE as A for 30000\n"
+      "[   18] server 1 says yes\n"
+      "[   18] server 3 says yes\n"
+      "[   18] HELD until 29698\n" },
+    { "what_is_cancelled_is_deleted", &bwl_redlock, &usual_terms,
+      "[    0] caller acquires, once\n" ASKED_AGAIN "[   10] caller cancels\n"
+      "[   10] asks all DELETE_IF_MINE as A\n"
+      "[   10] CANCELLED\n" },
+    { "what_is_cancelled_is_deleted_2", &bwl_redlock, &usual_terms,
+      "[    0] caller acquires, once\n" ASKED_AGAIN
+      "[   17] asks all SET_IF_ABSENT_OR_MINE as A for 30000\n"
+      "[   18] caller cancels\n"
+      "[   18] asks all DELETE_IF_MINE as A\n"
+      "[   18] CANCELLED\n" },
+    { "what_a_store_refuses_is_deleted", &bwl_redlock, &usual_terms,
+      "[    0] caller acquires, once\n" ASKED_AGAIN
+      "[   17] asks all SET_IF_ABSENT_OR_MINE as A for 30000\n"
+      "[   18] server 1 says refused\n"
+      "[   18] server 2 says refused\n"
+      "[   18] asks all DELETE_IF_MINE as A\n"
+      "[   18] UNKNOWN\n" },
+    { "what_is_given_up_is_deleted_until_that_is_sure", &bwl_redlock,
+      &(bwl_terms){ .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 10, .renews = true },
+      "[    0] caller acquires, once\n" ASKED_AGAIN "[   10] asks all DELETE_IF_MINE as A\n"
+      "[   10] UNKNOWN\n"
+      "[   11] server 1 says later\n"
+      "[   11] server 2 says later\n"
+      "[   16] asks all DELETE_IF_MINE as A\n"
+      "[   17] server 3 says yes\n"
+      "[   18] server 1 says no\n"
+      "[   18] server 2 says no\n"
+      "[   18] over\n" },
+    /* It is of no use any more: the next attempt has a new token. */
+    { "what_is_too_late_is_deleted", &bwl_redlock,
+      &(bwl_terms){ .lease_ms = 15, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, .renews = false },
+      "[    0] caller acquires, for 60000\n"
+      "[    0] asks all SET_IF_ABSENT as A for 15\n"
+      "[    1] server 1 goes away\n"
+      "[    1] server 2 says later\n"
+      "[    6] asks all SET_IF_ABSENT_OR_MINE as A for 15\n"
+      "[    7] server 1 says later\n"
+      "[    7] server 2 says later\n"
+      "[   17] asks all DELETE_IF_MINE as A\n"
+      "[   18] server 1 says no\n"
+      "[   18] server 2 says no\n"
+      "[   38] asks all SET_IF_ABSENT as B for 15\n" },
+};
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_redlock_transcript_one_slow_server),
-        cmocka_unit_test(test_redlock_transcript_busy_then_free),
-        cmocka_unit_test(test_redlock_transcript_split_vote),
-        cmocka_unit_test(test_redlock_transcript_two_dead_servers),
-        cmocka_unit_test(test_redlock_transcript_heals),
-        cmocka_unit_test(test_redlock_transcript_lost),
-        cmocka_unit_test(test_redlock_transcript_no_majority_answers),
-        cmocka_unit_test(test_redlock_transcript_is_asked_for_until_it_is_held),
-        cmocka_unit_test(test_redlock_transcript_what_is_cancelled_is_deleted),
-        cmocka_unit_test(test_redlock_transcript_what_a_store_refuses_is_deleted),
-        cmocka_unit_test(test_redlock_transcript_what_is_given_up_is_deleted_until_that_is_sure),
-        cmocka_unit_test(test_redlock_transcript_what_is_too_late_is_deleted),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return PLAY_ALL(stories);
 }

@@ -15,7 +15,8 @@
  * texts must agree line by line.
  *
  *      caller   acquires, once | acquires, for N | acquires, for ever | extends to N | releases |
- *               yields, for N | cancels | looks | gives back (what it has lost)
+ *               yields, for N | cancels | is out of time | gives back (what it has lost) |
+ *               looks | looks truly | asks when (it is told at the latest)
  *      server   says yes|no|later|refused [N] (to the oldest open question; N: a number with it) |
  *               pushes yes|no [N]
  *      store    disowns (it can vouch no longer for what it gave)
@@ -26,10 +27,12 @@
  *
  * Stamps are counted from the time of day at 0, in the unit of the rules: "asks SETNX of 10001".
  *
- * Of locks with a queue, see queue_story.h.
+ * Of locks with a queue, see queue_story.h; of the lock machine alone, scripted.h.  Of the threads
+ * of one client: server says turn N (until then), is KIND.
  *
- * Of locks on several servers (play_on): "asks all X", "asks 2 X"; server 2 says yes, server 2 goes
- * away (which cuts what it was asked), each about the oldest open question of that server.
+ * Of locks on several servers (three; five where the name begins with "redlock5_"): "asks all X",
+ * "asks 2 X"; server 2 says yes, server 2 goes away (which cuts what it was asked), each about the
+ * oldest open question of that server.
  *
  * Tokens are called A, B, C ... in the order in which they come up.
  */
@@ -38,6 +41,7 @@
 
 #include "compare_story.h"
 #include "queue_story.h"
+#include "scripted.h"
 
 #include "core/rules.h"
 #include "lock/machine.h"
@@ -45,6 +49,7 @@
 #include "protocol/store/local.h"
 #include "protocol/store/redis.h"
 
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,6 +73,14 @@ enum {
 
 static const bwl_terms usual_terms = {
     .lease_ms = 30000, .max_hold_ms = BWL_NEVER, .answer_ms = 5000, .renews = true
+};
+
+static const bwl_terms without_renewal = { .lease_ms    = 30000,
+                                           .max_hold_ms = BWL_NEVER,
+                                           .answer_ms   = 5000 };
+
+static const bwl_terms ending_after_45_s = {
+    .lease_ms = 30000, .max_hold_ms = 45000, .answer_ms = 5000, .renews = true
 };
 
 typedef struct stage {
@@ -119,8 +132,9 @@ static inline char token_letter(stage *s)
 
 static inline bwl_moment moment(const stage *s)
 {
-    return (bwl_moment){ .now     = s->now,
-                         .wall_ns = BEGINNING_WALL_NS + (s->now - BEGINNING) * 1000000 };
+    int64_t wall_ns = BEGINNING_WALL_NS + (s->now - BEGINNING) * 1000000;
+
+    return (bwl_moment){ .now = s->now, .wall_ns = s->hold.protocol->uses_wall ? wall_ns : 0 };
 }
 
 /* The stamp at the beginning. */
@@ -156,15 +170,40 @@ static inline void note_ask(stage *s, const bwl_ask *ask, bool is_to_all)
     static const char *const redis[] = { "?", "SET_IF_ABSENT", "SET_IF_ABSENT_OR_MINE",
                                          "EXTEND_IF_MINE", "DELETE_IF_MINE" };
 
-    if (s->hold.protocol == &bwl_queue) {
+    if (word >= REDIS_QUEUE_TAKE && word <= REDIS_QUEUE_REQUEUE) {
         char text[STORY_LINE_MAX];
         char token = ask->is_former ? letter_of(s, s->hold.claim.former) : token_letter(s);
         queue_ask_text(text, sizeof text, ask, token, s->hold.claim.lease_ms);
         note(s, "%s", text);
         return;
     }
+    if (s->hold.protocol == &bwl_seat_protocol) {
+        static const char *const seat[] = { "?", "SIT", "EXTEND", "LEAVE" };
+        note(s, "asks %s", seat[word]);
+        return;
+    }
+    if (word >= REDIS_HASH_TAKE && word <= REDIS_ZSET_RELEASE) {
+        static const char *const kind[] = { "TAKE", "EXTEND", "RELEASE" };
+        assert_int_equal(ask->stamp, 0);
+        note(s, "asks %s_%s as %c for %lld", word < REDIS_ZSET_TAKE ? "HASH" : "ZSET",
+             kind[(word - REDIS_HASH_TAKE) % 3], token_letter(s),
+             (long long)s->hold.claim.lease_ms);
+        return;
+    }
+    if (word == REDIS_REPLICATED) {
+        note(s, "asks REPLICATED by %lld in %lld", (long long)ask->stamp, (long long)ask->claim_ms);
+        return;
+    }
     if (s->hold.protocol != &bwl_ticket && word > REDIS_DELETE_IF_MINE) {
         note_foreign_ask(s, ask);
+        return;
+    }
+    if (is_scripted(s->hold.protocol)) {
+        char text[STORY_LINE_MAX];
+        char token  = token_letter(s);
+        char former = script.cmd.yields ? letter_of(s, s->hold.claim.former) : '?';
+        scripted_ask_text(text, sizeof text, token, former, s->hold.claim.lease_ms);
+        note(s, "%s", text);
         return;
     }
     assert_in_range(word, 1, 4);
@@ -225,6 +264,9 @@ static inline void note_effects(stage *s, const bwl_effects *fx)
     note_outcome(s, &fx->outcome);
     assert_true(fx->wake_at > 0);
     s->wake_at = fx->wake_at;
+    if (is_scripted(s->hold.protocol) && fx->wake_slack_ms != 0)
+        note(s, "the alarm at %lld may be %lld late", (long long)(fx->wake_at - BEGINNING),
+             (long long)fx->wake_slack_ms);
     if (s->hold.state == BWL_HOLD_OVER && !s->over)
         note(s, "over");
     s->over = s->hold.state == BWL_HOLD_OVER;
@@ -274,6 +316,9 @@ static inline bwl_answer read_answer(const char *text, uint64_t *ret_number)
 {
     static const char *const words[] = { "?", "yes", "no", "later", "refused" };
 
+    *ret_number = 0;
+    if (strcmp(text, "unsent") == 0)
+        return BWL_UNSENT;
     if (strcmp(text, "no expiry") == 0) {
         *ret_number = REDIS_NO_EXPIRY;
         return BWL_YES;
@@ -312,6 +357,14 @@ static inline void yields(stage *s, bwl_ms wait_ms, bwl_effects *ret_fx)
     bwl_hold_yield(&s->hold, &random, moment(s), s->now + wait_ms, ret_fx);
 }
 
+static inline void note_moment(stage *s, const char *what, bwl_ms at)
+{
+    if (at == BWL_NEVER)
+        note(s, "%s never", what);
+    else
+        note(s, "%s %lld", what, (long long)(at - BEGINNING));
+}
+
 static inline void caller_does(stage *s, const char *what)
 {
     bwl_effects fx = { 0 };
@@ -321,9 +374,19 @@ static inline void caller_does(stage *s, const char *what)
     } else if (strcmp(what, "looks") == 0) {
         bwl_ms left = bwl_hold_left(&s->hold, s->now);
         note(s, left == BWL_NEVER ? "no end" : "%lld left", (long long)left);
+        if (s->hold.trouble != BWL_PENDING && bwl_hold_is_held(&s->hold))
+            note(s, "trouble %s", scripted_kinds[s->hold.trouble]);
+    } else if (strcmp(what, "looks truly") == 0) {
+        bwl_ms left = bwl_hold_left_truly(&s->hold, s->now);
+        note(s, left == BWL_NEVER ? "truly no end" : "truly %lld left", (long long)left);
+    } else if (strcmp(what, "asks when") == 0) {
+        note_moment(s, "told by", bwl_hold_told_by(&s->hold));
+        note_moment(s, "unsent by", bwl_hold_unsent_by(&s->hold));
     } else {
         if (strcmp(what, "gives back") == 0)
             bwl_hold_give_back(&s->hold, moment(s), &fx);
+        else if (strcmp(what, "is out of time") == 0)
+            bwl_hold_time_up(&s->hold, s->now, &fx);
         else if (strcmp(what, "cancels") == 0 ? !bwl_hold_is_sought(&s->hold)
                                               : !bwl_hold_is_held(&s->hold))
             note(s, "(the hold is in state %d)", (int)s->hold.state);
@@ -337,12 +400,14 @@ static inline void caller_does(stage *s, const char *what)
             bwl_hold_cancel(&s->hold, s->now, &fx);
         else
             fail_msg("the caller cannot do \"%s\"", what);
+        if (strncmp(what, "extends", 7) != 0)
+            assert_false(bwl_hold_is_held(&s->hold)); /* at once, and not at the next alarm */
         if (fx.wake_at != 0)
             note_effects(s, &fx);
     }
 }
 
-/* A value: its print is its stamp, plus one. */
+/* A value: its print is its stamp, plus one; "12 in other bytes" has another one. */
 static inline void shows(stage *s, const char *what)
 {
     char     *rest = NULL;
@@ -351,6 +416,8 @@ static inline void shows(stage *s, const char *what)
     ev.number  = (uint64_t)(strtoll(what, &rest, 10) + stamp_zero(s));
     ev.print   = ev.number + 1;
     ev.is_mine = strcmp(rest, " mine") == 0;
+    if (strcmp(rest, " in other bytes") == 0)
+        ev.print = ~ev.print;
     if (rest == what)
         ev = (bwl_event){ .kind = BWL_REPLY, .tag = ev.tag, .answer = BWL_ALIEN };
     happens(s, ev);
@@ -379,6 +446,23 @@ static inline void server_does(stage *s, const char *what)
                     (bwl_event){ .kind = BWL_DOWN, .node = node, .tag = oldest_open_of(s, node) });
 }
 
+/* "turn 9000": the local group gives the lock, with fence 5; "is LOST": it does not, or not any
+ * more. */
+static inline bool read_seat_answer(const char *text, bwl_event *ev)
+{
+    if (strncmp(text, "turn ", 5) == 0) {
+        ev->answer = BWL_YES;
+        ev->number = 5;
+        ev->until  = BEGINNING + strtoll(text + 5, NULL, 10);
+    } else if (strncmp(text, "is ", 3) == 0) {
+        ev->answer = BWL_NO;
+        ev->number = read_kind(text + 3);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* True if the line is of the world, which is then carried out. */
 static inline bool world_does(stage *s, const char *line)
 {
@@ -388,13 +472,13 @@ static inline bool world_does(stage *s, const char *line)
     if (strncmp(line, "caller ", 7) == 0) {
         note(s, "%s", line);
         caller_does(s, line + 7);
-    } else if (s->nodes > 1 && strncmp(line, "server ", 7) == 0) {
+    } else if (strncmp(line, "server ", 7) == 0 && isdigit((unsigned char)line[7])) {
         note(s, "%s", line);
         server_does(s, line + 7);
     } else if (strncmp(line, "server says ", 12) == 0) {
         note(s, "%s", line);
         ev.kind = BWL_REPLY;
-        if (!read_queue_answer(line + 12, &ev, &place))
+        if (!read_queue_answer(line + 12, &ev, &place) && !read_seat_answer(line + 12, &ev))
             ev.answer = read_answer(line + 12, &ev.number);
         ev.tag = oldest_open(s);
         happens(s, ev);
@@ -403,8 +487,9 @@ static inline bool world_does(stage *s, const char *line)
         shows(s, line + 13);
     } else if (strncmp(line, "server pushes ", 14) == 0) {
         note(s, "%s", line);
-        ev.kind   = BWL_PUSH;
-        ev.answer = read_answer(line + 14, &ev.number);
+        ev.kind = BWL_PUSH;
+        if (!read_seat_answer(line + 14, &ev))
+            ev.answer = read_answer(line + 14, &ev.number);
         happens(s, ev);
     } else if (strncmp(line, "server gives ", 13) == 0) {
         note(s, "%s", line);
@@ -413,6 +498,13 @@ static inline bool world_does(stage *s, const char *line)
                                 .answer = BWL_YES,
                                 .number = strtoull(line + 13, NULL, 10),
                                 .place  = &place });
+    } else if (strcmp(line, "clock rings") == 0) {
+        note(s, "%s", line);
+        happens(s, (bwl_event){ .kind = BWL_ALARM });
+    } else if (strncmp(line, "protocol ", 9) == 0) {
+        note(s, "%s", line);
+        if (scripted_reads(line + 9, s->now, BEGINNING, &ev))
+            happens(s, ev);
     } else if (strcmp(line, "link ends") == 0) {
         note(s, "%s", line);
         happens(s, (bwl_event){ .kind = BWL_DOWN });
@@ -449,14 +541,14 @@ static inline void alarms_before(stage *s, bwl_ms end)
 
 /* ---- playing, comparing ---------------------------------------------------------------------- */
 
-/* Plays the story and fails at the first line that is not as the story says. */
-static inline void play_on(unsigned nodes, const bwl_protocol *protocol, bwl_terms terms,
-                           const char *story)
+/* Carries out the lines of the world, and what the clock brings up to the last line. */
+static inline void perform(stage *s, unsigned nodes, const bwl_protocol *protocol,
+                           const bwl_terms *terms, const char *story)
 {
-    static stage s;
-
-    s = (stage){ .nodes = nodes, .now = BEGINNING, .wake_at = BWL_NEVER };
-    bwl_hold_init(&s.hold, protocol, nodes, &terms);
+    *s = (stage){ .nodes = nodes, .now = BEGINNING, .wake_at = BWL_NEVER };
+    bwl_hold_init(&s->hold, protocol, nodes, terms);
+    memset(s->hold.memory, 0xa5, sizeof s->hold.memory); /* which a protocol must not rely on */
+    protocol->init(s->hold.memory, nodes);
     for (const char *at = story; *at != '\0';) {
         char  line[STORY_LINE_MAX] = "";
         char *rest                 = NULL;
@@ -465,21 +557,70 @@ static inline void play_on(unsigned nodes, const bwl_protocol *protocol, bwl_ter
         assert_int_equal(line[0], '[');
         bwl_ms time = BEGINNING + strtoll(line + 1, &rest, 10);
         assert_true(strncmp(rest, "] ", 2) == 0);
-        assert_true(time >= s.now);
-        alarms_before(&s, time);
-        s.now = time;
-        if (!world_does(&s, rest + 2))
-            alarms_before(&s, time + 1);
+        assert_true(time >= s->now);
+        alarms_before(s, time);
+        s->now = time;
+        if (!world_does(s, rest + 2))
+            alarms_before(s, time + 1);
         at += line_length(at);
         at += *at == '\n';
     }
-    alarms_before(&s, s.now + 1);
-    compare(story, s.written);
+    alarms_before(s, s->now + 1);
 }
 
-static inline void play(const bwl_protocol *protocol, bwl_terms terms, const char *story)
+typedef struct story {
+    const char         *name;
+    const bwl_protocol *protocol;
+    const bwl_terms    *terms; /* NULL: those of the protocol's article, 10000 ms */
+    const char         *text;
+} story;
+
+enum { STORIES_MAX = 160 };
+
+static inline void perform_row(stage *s, const story *row)
 {
-    play_on(1, protocol, terms, story);
+    bwl_terms article = { .lease_ms    = 10000,
+                          .max_hold_ms = BWL_NEVER,
+                          .answer_ms   = 5000,
+                          .renews      = true,
+                          .rules       = bwl_protocol_rules(row->protocol) };
+
+    unsigned nodes = row->protocol != &bwl_redlock             ? 1
+                     : strncmp(row->name, "redlock5_", 9) == 0 ? 5
+                     : strncmp(row->name, "redlock4_", 9) == 0 ? 4
+                                                               : 3;
+
+    perform(s, nodes, row->protocol, row->terms == NULL ? &article : row->terms, row->text);
 }
+
+/* Fails at the first line that is not as the story says. */
+static inline void play_row(void **state)
+{
+    static stage s;
+    const story *row = *state;
+
+    perform_row(&s, row);
+    compare(row->text, s.written);
+}
+
+/* Adds a test for each row. */
+static inline size_t add_stories(struct CMUnitTest *tests, const story *stories, size_t count)
+{
+    assert_in_range(count, 1, STORIES_MAX);
+    for (size_t i = 0; i < count; i++)
+        tests[i] = (struct CMUnitTest){ stories[i].name, play_row, NULL, NULL,
+                                        (void *)(uintptr_t)&stories[i] };
+    return count;
+}
+
+static inline int play_all(const story *stories, size_t count)
+{
+    struct CMUnitTest tests[STORIES_MAX];
+
+    return _cmocka_run_group_tests("stories", tests, add_stories(tests, stories, count), NULL,
+                                   NULL);
+}
+
+#define PLAY_ALL(stories) play_all(stories, sizeof(stories) / sizeof(stories)[0])
 
 #endif

@@ -2,7 +2,9 @@
  * test_protocols.c -- the table: every protocol is found by its name, and has the defaults of its
  * article.
  */
+#include "lock/machine.h"
 #include "protocol/protocol.h"
+#include "protocol/queue_time.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,29 +34,6 @@ static void test_every_name_finds_its_protocol(void **state)
     assert_null(bwl_protocol_name_at(count + 1));
 }
 
-static void test_every_protocol_has_its_number(void **state)
-{
-    static const struct {
-        const bwl_protocol *protocol;
-        bwl_protocol_id     id;
-    } list[] = {
-        { &bwl_token, BWL_PROTOCOL_TOKEN },
-        { &bwl_synced_token, BWL_PROTOCOL_TOKEN },
-        { &bwl_queue, BWL_PROTOCOL_QUEUE },
-        { &bwl_synced_queue, BWL_PROTOCOL_QUEUE },
-        { &bwl_setnx_del, BWL_PROTOCOL_SETNX_DEL },
-        { &bwl_setnx_expire_watch, BWL_PROTOCOL_SETNX_EXPIRE_WATCH },
-        { &bwl_redlock, BWL_PROTOCOL_NONE },
-        { &bwl_ticket, BWL_PROTOCOL_NONE },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
-        assert_int_equal(bwl_protocol_id_of(list[i].protocol), list[i].id);
-    for (size_t i = 0; bwl_protocol_name_at(i) != NULL; i++)
-        assert_int_equal(bwl_protocol_id_of(bwl_protocol_named(bwl_protocol_name_at(i))), i + 1);
-}
-
 static void test_other_names_find_nothing(void **state)
 {
     static const char *const names[] = { "", "tok", "tokens", "ticket", "setnx", "TOKEN" };
@@ -64,53 +43,308 @@ static void test_other_names_find_nothing(void **state)
         assert_null(bwl_protocol_named(names[i]));
 }
 
-static void test_only_our_own_are_sound_and_have_no_parameters(void **state)
+/* ---- what each is ---------------------------------------------------------------------------- */
+
+enum { EXTENDS = 1, SETTLES = 2, LISTENS = 4, HEARS = 8, YIELDS = 16, WALL = 32, TOKEN = 64 };
+
+static unsigned flags_of(const bwl_protocol *p)
+{
+    return (p->extends ? EXTENDS : 0u) | (p->settles ? SETTLES : 0u) | (p->listens ? LISTENS : 0u) |
+           (p->hears ? HEARS : 0u) | (p->yields ? YIELDS : 0u) | (p->uses_wall ? WALL : 0u) |
+           (p->uses_token ? TOKEN : 0u);
+}
+
+static void test_each_protocol_has_its_name_number_and_properties(void **state)
+{
+    static const struct {
+        const bwl_protocol *protocol;
+        const char         *name;
+        bwl_protocol_id     id;
+        unsigned            flags;
+        bwl_ms              lease_ms; /* by its rules; 0: it has none */
+    } rows[] = {
+        { &bwl_token, "token", BWL_PROTOCOL_TOKEN, EXTENDS | SETTLES | TOKEN, 0 },
+        { &bwl_synced_token, "token", BWL_PROTOCOL_TOKEN, EXTENDS | SETTLES | TOKEN, 0 },
+        { &bwl_queue, "queue", BWL_PROTOCOL_QUEUE, EXTENDS | SETTLES | LISTENS | YIELDS | TOKEN,
+          0 },
+        { &bwl_synced_queue, "queue", BWL_PROTOCOL_QUEUE,
+          EXTENDS | SETTLES | LISTENS | YIELDS | TOKEN, 0 },
+        { &bwl_redlock, "redlock", BWL_PROTOCOL_NONE, EXTENDS | SETTLES | TOKEN, 0 },
+        { &bwl_ticket, "ticket", BWL_PROTOCOL_NONE, EXTENDS | SETTLES, 0 },
+        { &bwl_seat_protocol, "seat", BWL_PROTOCOL_NONE, EXTENDS | SETTLES, 0 },
+        { &bwl_redisson, "redisson", BWL_PROTOCOL_REDISSON, EXTENDS | SETTLES | HEARS | TOKEN,
+          30000 },
+        { &bwl_symfony, "symfony", BWL_PROTOCOL_SYMFONY, EXTENDS | SETTLES | HEARS | TOKEN,
+          300000 },
+        { &bwl_setnx_del, "setnx-del", BWL_PROTOCOL_SETNX_DEL, WALL | TOKEN, 10000 },
+        { &bwl_setnx_del_expire, "setnx-del-expire", BWL_PROTOCOL_SETNX_DEL_EXPIRE, WALL | TOKEN,
+          10000 },
+        { &bwl_setnx_stamp_del, "setnx-stamp-del", BWL_PROTOCOL_SETNX_STAMP_DEL, WALL | TOKEN,
+          10000 },
+        { &bwl_setnx_getset, "setnx-getset", BWL_PROTOCOL_SETNX_GETSET, WALL | TOKEN, 10000 },
+        { &bwl_set_nx_ex, "set-nx-ex", BWL_PROTOCOL_SET_NX_EX, TOKEN, 10000 },
+        { &bwl_setnx_expire_watch, "setnx-expire-watch", BWL_PROTOCOL_SETNX_EXPIRE_WATCH,
+          SETTLES | TOKEN, 50000 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const bwl_rules *rules = bwl_protocol_rules(rows[i].protocol);
+        assert_string_equal(rows[i].protocol->name, rows[i].name);
+        assert_int_equal(bwl_protocol_id_of(rows[i].protocol), rows[i].id);
+        assert_int_equal(flags_of(rows[i].protocol), rows[i].flags);
+        assert_true(rows[i].protocol->state_size <= BWL_PROTOCOL_STATE_MAX);
+        assert_int_equal(rules == NULL ? 0 : rules->lease_ms, rows[i].lease_ms);
+    }
+    for (size_t i = 0; bwl_protocol_name_at(i) != NULL; i++)
+        assert_int_equal(bwl_protocol_id_of(bwl_protocol_named(bwl_protocol_name_at(i))), i + 1);
+}
+
+static void test_articles_are_faulty_and_nothing_else_is(void **state)
 {
     (void)state;
     for (size_t i = 0; bwl_protocol_name_at(i) != NULL; i++) {
         const bwl_protocol *protocol = bwl_protocol_named(bwl_protocol_name_at(i));
-        const bwl_rules    *rules    = bwl_protocol_rules(protocol);
-        bool                is_ours  = protocol == &bwl_token || protocol == &bwl_queue;
-        if (protocol == &bwl_redisson || protocol == &bwl_symfony)
-            continue; /* sound, and another program's */
-        assert_int_equal(bwl_protocol_fault(protocol, rules) == NULL, is_ours);
-        assert_int_equal(rules == NULL, is_ours);
-        assert_int_equal(protocol->extends, is_ours);
-        if (!is_ours)
-            assert_true(strlen(protocol->fault) < 150);
+        const char         *fault    = bwl_protocol_fault(protocol, bwl_protocol_rules(protocol));
+        assert_int_equal(fault == NULL, protocol->extends);
+        assert_true(fault == NULL || strlen(fault) < 150);
     }
-    assert_null(bwl_protocol_rules(&bwl_ticket));
-    assert_null(bwl_protocol_fault(&bwl_redisson, bwl_protocol_rules(&bwl_redisson)));
-    assert_true(bwl_redisson.extends);
-    assert_null(bwl_protocol_fault(&bwl_symfony, bwl_protocol_rules(&bwl_symfony)));
-    assert_true(bwl_symfony.extends);
     assert_null(bwl_protocol_fault(&bwl_setnx_getset, &bwl_rules_server));
     assert_non_null(bwl_protocol_fault(&bwl_setnx_getset, NULL));
 }
 
 static void test_defaults_are_those_of_the_articles(void **state)
 {
+    const bwl_rules *watch = bwl_protocol_rules(&bwl_setnx_expire_watch);
+
     (void)state;
-    assert_int_equal(bwl_protocol_rules(&bwl_redisson)->lease_ms, 30000);
-    assert_int_equal(bwl_protocol_rules(&bwl_symfony)->lease_ms, 300000);
     assert_false(bwl_protocol_rules(&bwl_redisson)->counts_fences);
-    assert_int_equal(bwl_protocol_rules(&bwl_setnx_del)->lease_ms, 10000);
-    assert_int_equal(bwl_protocol_rules(&bwl_set_nx_ex)->lease_ms, 10000);
     assert_string_equal(bwl_protocol_rules(&bwl_set_nx_ex)->literal, "1");
     assert_ptr_equal(bwl_protocol_rules(&bwl_setnx_getset), &bwl_rules_seconds);
-    assert_int_equal(bwl_protocol_rules(&bwl_setnx_expire_watch)->lease_ms, 50000);
-    assert_int_equal(bwl_protocol_rules(&bwl_setnx_expire_watch)->wait_ms, 50000);
-    assert_int_equal(bwl_protocol_rules(&bwl_setnx_expire_watch)->pause_ms, 200);
+    assert_int_equal(watch->wait_ms, 50000);
+    assert_int_equal(watch->pause_ms, 200);
+    assert_int_equal(bwl_rules_jedis.pause_ms, 100);
+    assert_int_equal(bwl_rules_jedis.wait_ms, 300);
+}
+
+/* ---- the times of a waiter in the queue ------------------------------------------------------ */
+
+enum { AT = 500000, SLACK_MS = 22 }; /* when we asked; what our clock may be late */
+
+/* The shortest and the longest of all chances. */
+static void beats_of(const bwl_place *place, bwl_ms *ret_least, bwl_ms *ret_most)
+{
+    *ret_least = BWL_NEVER;
+    *ret_most  = 0;
+    for (unsigned i = 0; i < 65536; i++) {
+        bwl_random random = { { (uint8_t)(i >> 8), (uint8_t)(i & 255) } };
+        bwl_ms ms = place == NULL ? bwl_queue_again_ms(&random) : bwl_queue_beat_ms(place, &random);
+        *ret_least = bwl_sooner(*ret_least, ms);
+        *ret_most  = ms > *ret_most ? ms : *ret_most;
+    }
+}
+
+/* A holder that is no bowline deletes its key without a push, so the first in line polls it. */
+static void test_beats_are_as_far_apart_as_the_place_allows(void **state)
+{
+    static const struct {
+        bwl_place place;
+        bwl_ms    least_ms, most_ms;
+        bool      may_slip;
+    } rows[] = {
+        { { .rank = 1, .is_ours = true, .ends = true, .left_ms = 5 }, 1000, 2000, true },
+        { { .rank = 1 }, 1000, 2000, true },
+        { { .rank = UINT64_MAX }, 1000, 2000, true },
+        { { .is_ours = true, .ends = true, .left_ms = -1 }, 2, 2, false },
+        { { .is_ours = true, .ends = true, .left_ms = 0 }, 2, 2, false },
+        { { .is_ours = true, .ends = true, .left_ms = 400 }, 402, 402, false },
+        { { .is_ours = true, .ends = true, .left_ms = 998 }, 1000, 1000, false },
+        { { .is_ours = true, .ends = true, .left_ms = 999 }, 1000, 1000, false },
+        { { .is_ours = true, .ends = true, .left_ms = 1050 }, 1000, 1000, false },
+        { { .is_ours = true, .ends = true, .left_ms = 1051 }, 1000, 1000, true },
+        { { .is_ours = true, .ends = true, .left_ms = BWL_NEVER }, 1000, 1000, true },
+        { { .ends = true, .left_ms = 5000 }, 50, 250, false },
+        { { .is_ours = true, .left_ms = 5000 }, 50, 250, false },
+        { { 0 }, 50, 250, false },
+    };
+    bwl_ms least_ms, most_ms;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        beats_of(&rows[i].place, &least_ms, &most_ms);
+        assert_int_equal(least_ms, rows[i].least_ms);
+        assert_int_equal(most_ms, rows[i].most_ms);
+        assert_int_equal(bwl_queue_slack_ms(&rows[i].place),
+                         rows[i].may_slip ? BWL_QUEUE_SLACK_MS : 0);
+    }
+    beats_of(NULL, &least_ms, &most_ms);
+    assert_int_equal(least_ms, 500);
+    assert_int_equal(most_ms, 1000);
+    assert_true(2 * BWL_QUEUE_BEAT_MS + BWL_QUEUE_SLACK_MS < 3 * BWL_QUEUE_BEAT_MS);
+}
+
+/* From AT on at the earliest, and never after the moment at which we hear of it.  The drift is one
+ * per cent and 2 ms.  A clock that was set says nothing. */
+static void test_grant_counts_from_the_time_that_passed_on_the_server(void **state)
+{
+    static const int64_t server = INT64_C(1700000000000000);
+    static const struct {
+        int64_t seen_us, given_us; /* given: since seen */
+        bwl_ms  now, after;        /* since AT          */
+    } rows[] = {
+        { server, 1000000, 60000, 988 }, { server, 10000000, 60000, 9898 },
+        { server, 50000, 60000, 48 },    { server, 49999, 60000, 47 },
+        { server, 1999, 60000, 0 },      { server, 1, 60000, 0 },
+        { server, 0, 60000, 0 },         { server, 1000000, 1000, 988 },
+        { server, 1000000, 99000, 988 }, { server, 1000000, 980, 980 },
+        { server, 1000000, 966, 966 },   { server, 1000000, 965, 0 },
+        { server, 3600000000, 20, 0 },   { server, INT64_MAX - server, 20, 0 },
+        { server, -1, 5000, 0 },         { server, -server, 5000, 0 },
+        { server, INT64_MIN, 5000, 0 },  { 0, server, 5000, 0 },
+        { 0, 1000000, 5000, 0 },         { -1, INT64_MAX, 5000, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_int_equal(
+            bwl_queue_given_after((bwl_sighting){ .at = AT, .server_us = rows[i].seen_us },
+                                  rows[i].seen_us + rows[i].given_us, AT + rows[i].now, SLACK_MS),
+            AT + rows[i].after);
+}
+
+/* ---- what no lock machine asks for, and no server sends -------------------------------------- */
+
+static unsigned char state_of[BWL_PROTOCOL_STATE_MAX] __attribute__((aligned(8)));
+static bwl_effects   fx;
+static uint32_t      tag_of[2]; /* of the latest two questions, the latest first */
+
+static const bwl_claim claim = {
+    .token = "token", .lease_ms = 30000, .replicas = 1, .replicas_ms = 500
+};
+
+static void learn_tags(void)
+{
+    for (unsigned i = 0; i < fx.asks_count; i++)
+        if (fx.asks[i].tag != tag_of[0]) {
+            tag_of[1] = tag_of[0];
+            tag_of[0] = fx.asks[i].tag;
+        }
+}
+
+static void command(const bwl_protocol *p, bwl_verb verb)
+{
+    bwl_command cmd = { .verb = verb, .now = AT };
+
+    fx = (bwl_effects){ 0 };
+    p->command(state_of, &claim, &cmd, &fx);
+    learn_tags();
+}
+
+static bwl_outcome_kind hears(const bwl_protocol *p, bwl_event ev)
+{
+    ev.now = AT;
+    fx     = (bwl_effects){ 0 };
+    p->event(state_of, &claim, &ev, &fx);
+    learn_tags();
+    return fx.outcome.kind;
+}
+
+static void test_server_votes_once(void **state)
+{
+    bwl_event yes = { .kind = BWL_REPLY, .answer = BWL_YES };
+
+    (void)state;
+    bwl_redlock.init(state_of, 3);
+    command(&bwl_redlock, BWL_ACQUIRE);
+    yes.tag = tag_of[0];
+    assert_int_equal(hears(&bwl_redlock, yes), BWL_PENDING);
+    yes.answer = BWL_NO;
+    assert_int_equal(hears(&bwl_redlock, yes), BWL_PENDING);
+    yes.answer = BWL_YES;
+    assert_int_equal(hears(&bwl_redlock, (bwl_event){ .kind = BWL_ALARM }), BWL_PENDING);
+    yes.node = 2;
+    assert_int_equal(hears(&bwl_redlock, yes), BWL_HELD);
+}
+
+static void test_replicas_of_an_earlier_question_do_not_count(void **state)
+{
+    bwl_event yes = { .kind = BWL_REPLY, .answer = BWL_YES };
+    uint32_t  before;
+
+    (void)state;
+    bwl_synced_token.init(state_of, 1);
+    command(&bwl_synced_token, BWL_ACQUIRE);
+    yes.tag = tag_of[0];
+    (void)hears(&bwl_synced_token, yes);
+    before = tag_of[0]; /* about replicas */
+    command(&bwl_synced_token, BWL_RELEASE);
+    yes.tag = tag_of[0];
+    assert_int_equal(hears(&bwl_synced_token, yes), BWL_RELEASED);
+    command(&bwl_synced_token, BWL_ACQUIRE);
+    yes.tag = tag_of[0];
+    (void)hears(&bwl_synced_token, yes);
+    yes.tag = before;
+    assert_int_equal(hears(&bwl_synced_token, yes), BWL_PENDING);
+    yes.tag = tag_of[0];
+    assert_int_equal(hears(&bwl_synced_token, yes), BWL_HELD);
+}
+
+static void test_seat_that_was_lost_can_be_taken_again(void **state)
+{
+    bwl_event turn = { .kind = BWL_PUSH, .answer = BWL_YES, .until = AT + 9000, .number = 5 };
+    bwl_event lost = { .kind = BWL_PUSH, .answer = BWL_NO, .number = BWL_LOST };
+
+    (void)state;
+    bwl_seat_protocol.init(state_of, 1);
+    command(&bwl_seat_protocol, BWL_ACQUIRE);
+    assert_int_equal(hears(&bwl_seat_protocol, turn), BWL_HELD);
+    assert_int_equal(hears(&bwl_seat_protocol, lost), BWL_LOST);
+    assert_int_equal(hears(&bwl_seat_protocol, turn), BWL_PENDING);
+    command(&bwl_seat_protocol, BWL_ACQUIRE);
+    assert_int_equal(fx.asks_count, 1);
+}
+
+/* Told once that it is queued; and a no ends the attempt. */
+static void test_local_queue_tells_once_that_it_waits(void **state)
+{
+    bwl_event no = { .kind = BWL_REPLY, .answer = BWL_NO };
+
+    (void)state;
+    bwl_ticket.init(state_of, 1);
+    command(&bwl_ticket, BWL_ACQUIRE);
+    no.tag = tag_of[0];
+    assert_int_equal(hears(&bwl_ticket, no), BWL_BUSY);
+    fx = (bwl_effects){ 0 };
+    bwl_ticket.command(state_of, &claim, &(bwl_command){ .verb = BWL_ACQUIRE, .may_wait = true },
+                       &fx);
+    learn_tags();
+    no.tag = tag_of[0];
+    assert_int_equal(hears(&bwl_ticket, no), BWL_QUEUED);
+    assert_int_equal(hears(&bwl_ticket, (bwl_event){ .kind = BWL_ALARM }), BWL_PENDING);
+    no.tag = tag_of[0];
+    assert_int_equal(hears(&bwl_ticket, no), BWL_PENDING);
+    assert_int_equal(
+        hears(&bwl_ticket, (bwl_event){ .kind = BWL_PUSH, .answer = BWL_YES, .number = 7 }),
+        BWL_HELD);
+    command(&bwl_ticket, BWL_EXTEND);
+    assert_int_equal(fx.outcome.until, BWL_NEVER);
+    assert_int_equal(fx.outcome.fence, 7);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_name_finds_its_protocol),
-        cmocka_unit_test(test_every_protocol_has_its_number),
         cmocka_unit_test(test_other_names_find_nothing),
-        cmocka_unit_test(test_only_our_own_are_sound_and_have_no_parameters),
+        cmocka_unit_test(test_each_protocol_has_its_name_number_and_properties),
+        cmocka_unit_test(test_articles_are_faulty_and_nothing_else_is),
         cmocka_unit_test(test_defaults_are_those_of_the_articles),
+        cmocka_unit_test(test_beats_are_as_far_apart_as_the_place_allows),
+        cmocka_unit_test(test_grant_counts_from_the_time_that_passed_on_the_server),
+        cmocka_unit_test(test_server_votes_once),
+        cmocka_unit_test(test_replicas_of_an_earlier_question_do_not_count),
+        cmocka_unit_test(test_seat_that_was_lost_can_be_taken_again),
+        cmocka_unit_test(test_local_queue_tells_once_that_it_waits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,175 @@
+/*
+ * scripted.h -- a protocol that does what the story says, for stories about the lock machine alone.
+ *
+ * Each command asks one question, whose word is the verb.  Lines of the story:
+ *
+ *      protocol  tells KIND                (now; HELD is for 29999 ms from now)
+ *                tells HELD until N [because KIND]
+ *                will tell KIND            (at the next event)
+ *                answers KIND              (at once to the next command, which asks nothing then)
+ *                wakes at N [, M late]     (wishes for an alarm, which may be M late)
+ *
+ *      asks ACQUIRE as A for 30000, may wait     asks ACQUIRE as A for 30000 again
+ *      asks ACQUIRE as B for 30000, yields A     asks RELEASE as A
+ */
+#ifndef SCRIPTED_H
+#define SCRIPTED_H
+
+#include "core/rules.h"
+#include "lock/machine.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SCRIPTED_GRANT_MS = 29999 };
+
+static struct {
+    bwl_outcome answer; /* of the next command                                    */
+    bwl_outcome told;   /* by the next event                                      */
+    bwl_ms      wake_at;
+    bwl_ms      slack_ms;
+    bwl_command cmd; /* the latest                                             */
+} script;
+
+static inline void scripted_init(void *state, unsigned nodes)
+{
+    (void)state;
+    (void)nodes;
+    memset(&script, 0, sizeof script);
+}
+
+static inline void scripted_wish(bwl_effects *fx)
+{
+    if (script.wake_at != 0)
+        bwl_wake_about(fx, script.wake_at, script.slack_ms);
+    script.wake_at = 0;
+}
+
+static inline void scripted_command(void *state, const bwl_claim *claim, const bwl_command *cmd,
+                                    bwl_effects *fx)
+{
+    (void)state;
+    script.cmd = *cmd;
+    scripted_wish(fx);
+    if (script.answer.kind == BWL_PENDING)
+        bwl_ask_node(fx, 0, cmd->verb, claim->attempt);
+    else
+        fx->outcome = script.answer;
+    script.answer = (bwl_outcome){ 0 };
+}
+
+static inline void scripted_event(void *state, const bwl_claim *claim, const bwl_event *ev,
+                                  bwl_effects *fx)
+{
+    (void)state;
+    (void)claim;
+    (void)ev;
+    scripted_wish(fx);
+    fx->outcome = script.told;
+    script.told = (bwl_outcome){ 0 };
+}
+
+#define SCRIPTED(...)                                                                            \
+    {                                                                                            \
+        .name = "scripted", .state_size = 8, .init = scripted_init, .command = scripted_command, \
+        .event = scripted_event, __VA_ARGS__                                                     \
+    }
+
+static inline bool is_scripted(const bwl_protocol *protocol)
+{
+    return protocol->command == scripted_command;
+}
+
+static inline void scripted_ask_text(char *to, size_t room, char token, char former,
+                                     bwl_ms lease_ms)
+{
+    static const char *const verbs[]    = { "?", "ACQUIRE", "EXTEND", "RELEASE" };
+    const bwl_command       *cmd        = &script.cmd;
+    char                     lease[32]  = "";
+    char                     yields[16] = "";
+
+    assert_in_range(cmd->verb, BWL_ACQUIRE, BWL_RELEASE);
+    if (cmd->verb != BWL_RELEASE)
+        (void)snprintf(lease, sizeof lease, " for %lld", (long long)lease_ms);
+    if (cmd->yields)
+        (void)snprintf(yields, sizeof yields, ", yields %c", former);
+    (void)snprintf(to, room, "asks %s as %c%s%s%s%s", verbs[cmd->verb], token, lease,
+                   cmd->again ? " again" : "", yields, cmd->may_wait ? ", may wait" : "");
+}
+
+static const char *const scripted_kinds[] = {
+    "PENDING",     "HELD", "QUEUED",   "BUSY",    "FULL",      "NOT_NOW",   "STORE_REFUSED",
+    "UNREACHABLE", "LOST", "RELEASED", "UNKNOWN", "TIMED_OUT", "CANCELLED", "ANEW",
+};
+
+static inline bwl_outcome_kind read_kind(const char *text)
+{
+    for (unsigned i = 0; i < sizeof scripted_kinds / sizeof scripted_kinds[0]; i++)
+        if (strncmp(text, scripted_kinds[i], strlen(scripted_kinds[i])) == 0)
+            return (bwl_outcome_kind)i;
+    fail_msg("\"%s\" is no outcome", text);
+    return BWL_PENDING;
+}
+
+static inline bwl_outcome read_outcome(const char *text, bwl_ms now, bwl_ms zero)
+{
+    const char *until = strstr(text, "until ");
+    const char *why   = strstr(text, "because ");
+    bwl_outcome out   = { .kind = read_kind(text), .until = now + SCRIPTED_GRANT_MS };
+
+    if (until != NULL && strncmp(until, "until released", 14) == 0)
+        out.until = BWL_NEVER;
+    else if (until != NULL)
+        out.until = zero + strtoll(until + 6, NULL, 10);
+    if (why != NULL)
+        out.why = read_kind(why + 8);
+    out.fence = out.kind == BWL_HELD ? 7 : 0;
+    return out;
+}
+
+/* Carries out a line of the protocol; true if `ret_ev` is to happen now. */
+static inline bool scripted_reads(const char *what, bwl_ms now, bwl_ms zero, bwl_event *ret_ev)
+{
+    char *rest = NULL;
+
+    if (strncmp(what, "tells ", 6) == 0) {
+        script.told  = read_outcome(what + 6, now, zero);
+        ret_ev->kind = BWL_REPLY;
+        return true;
+    }
+    if (strncmp(what, "will tell ", 10) == 0) {
+        script.told = read_outcome(what + 10, now, zero);
+        return false;
+    }
+    if (strncmp(what, "answers ", 8) == 0) {
+        script.answer = read_outcome(what + 8, now, zero);
+        return false;
+    }
+    assert_int_equal(strncmp(what, "wakes at ", 9), 0);
+    script.wake_at  = zero + strtoll(what + 9, &rest, 10);
+    script.slack_ms = *rest == ',' ? strtoll(rest + 1, NULL, 10) : 0;
+    return false;
+}
+
+/* ---- protocols
+ * -------------------------------------------------------------------------------- */
+
+static const bwl_protocol settling = SCRIPTED(.uses_token = true, .extends = true, .settles = true);
+static const bwl_protocol listening =
+    SCRIPTED(.uses_token = true, .extends = true, .settles = true, .listens = true);
+static const bwl_protocol hearing =
+    SCRIPTED(.uses_token = true, .extends = true, .settles = true, .hears = true);
+static const bwl_protocol yielding =
+    SCRIPTED(.uses_token = true, .extends = true, .settles = true, .listens = true, .yields = true);
+/* Cannot tell its own value from another's. */
+static const bwl_protocol unsettled = SCRIPTED(.uses_token = true);
+static const bwl_protocol bare      = SCRIPTED(.extends = true, .settles = true);
+
+#endif

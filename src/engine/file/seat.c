@@ -335,7 +335,6 @@ static bwl_answer draw(bwl_file_seat *s)
     if (s->ticket == 0)
         return refused_file(s, "has a broken counter: remove it while nobody uses it");
     s->tells      = LOCAL_WILL_NOT;
-    s->idle_since = 0;
     s->met_others = false;
     return BWL_YES;
 }

@@ -1,0 +1,235 @@
+/*
+ * test_file_paths.c -- where a lock name that is a path leads, and whose symbolic links are
+ * followed on the way.
+ */
+#include "file_rows.h"
+
+#include <limits.h>
+
+/* ---- where a path leads ---------------------------------------------------------------------- */
+
+static void paths_lead_to_these_files(void **state)
+{
+    static const row rows[] = {
+        { .steps = "d d;f d/x", .lock = "@/d/x", .made = "d/x.bowline" },
+        { .steps = "d d", .lock = "@/./d//x", .made = "d/x.bowline" },
+        { .steps = "d d", .lock = "@/d/../d/./x", .made = "d/x.bowline" },
+        { .steps = "d d 500", .lock = "@/d", .made = "d.bowline" },
+        { .steps = "d d", .lock = "@/d/", .made = "d.bowline" },
+        { .steps = "d d", .lock = "@/d/.", .made = "d.bowline" },
+        { .steps = "d d;d d/e", .lock = "@/d/e/..", .made = "d.bowline" },
+        { .steps = "d d;d d/e", .lock = "@/d/e/", .made = "d/e.bowline" },
+        { .steps = "f r 400", .lock = "@/r", .made = "r.bowline" },
+        { .steps = "p p", .lock = "@/p", .made = "p.bowline" },
+        { .steps   = "d d 1777;d t;f t/x;l d/l ../t/x",
+          .lock    = "@/d/l",
+          .made    = "t/x.bowline",
+          .missing = "d/l.bowline" },
+        { .steps = "d d;d t;l d/l @/t", .lock = "@/d/l/x", .made = "t/x.bowline" },
+        { .steps = "d d;d t;l d/l @/t", .lock = "@/d/l/", .made = "t.bowline" },
+        { .steps = "d d;d t;l d/l @/t;l d/m l/none;l d/k m",
+          .lock  = "@/d/l/../d/k",
+          .made  = "t/none.bowline" },
+        { .steps = "f x", .lock = "@/x/y", .status = BOWLINE_REFUSED, .text = "Not a directory" },
+        { .steps  = "f x;l l x",
+          .lock   = "@/l/y",
+          .status = BOWLINE_REFUSED,
+          .text   = "Not a directory" },
+        { .lock = "@/none/y", .status = BOWLINE_REFUSED, .text = "none/y: No such file" },
+        { .steps  = "l loop loop",
+          .lock   = "@/loop",
+          .status = BOWLINE_REFUSED,
+          .text   = "/loop: Too many levels" },
+    };
+
+    (void)state;
+    PLAY(rows);
+}
+
+/* In a directory where others can put links, theirs are not followed, wherever they stand. */
+#define REFUSED_LINK(where) \
+    .status = BOWLINE_REFUSED, .text = where " is a symbolic link of user 65534", .shown = true
+
+static void links_of_others_are_not_followed(void **state)
+{
+    static const row rows[] = {
+        { .steps = "d d 1777;d t;l d/l @/t/x;o d/l 65534",
+          .lock  = "@/d/l",
+          REFUSED_LINK("/d/l"),
+          .missing = "t/x" },
+        { .steps = "d d 777;d t;f t/x;l d/l @/t/x;o d/l 65534",
+          .lock  = "@/d/l",
+          REFUSED_LINK("/d/l"),
+          .missing = "t/x.bowline" },
+        { .steps = "d d 775;d t;l d/l @/t;o d/l 65534",
+          .lock  = "@/d/l/x",
+          REFUSED_LINK("/d/l"),
+          .missing = "t/x" },
+        { .steps = "d d 1755;d t;l d/l @/t;o d/l 65534",
+          .lock  = "@/d/l/",
+          REFUSED_LINK("/d/l"),
+          .missing = "t.bowline" },
+        { .steps = "d d 3775;d t;l d/l @/t/x;o d/l 65534",
+          .lock  = "@/t/../d/l",
+          REFUSED_LINK("/d/l"),
+          .missing = "t/x" },
+        { .steps = "d d 757;d t;l d/l @/t;o d/l 65534", .lock = "@/d/l/x", REFUSED_LINK("/d/l") },
+        { .steps = "d d 755;d t;l d/l @/t/x;o d/l 65534", .lock = "@/d/l", .made = "t/x.bowline" },
+        { .steps = "d d 2755;d t;l d/l @/t;o d/l 65534", .lock = "@/d/l/x", .made = "t/x.bowline" },
+        { .steps = "d d 1777;l d/a b;l d/b @/x;o d/b 65534",
+          .lock  = "@/d/a",
+          REFUSED_LINK("/d/b") },
+        { .steps   = "d d 1777;l d/x.bowline ../y;o d/x.bowline 65534",
+          .lock    = "@/d/x",
+          .status  = BOWLINE_REFUSED,
+          .text    = "symbolic link",
+          .missing = "y" },
+    };
+
+    (void)state;
+    PLAY(rows);
+}
+
+static void links_of_the_owner_of_root_and_of_the_process_are_followed(void **state)
+{
+    static const row rows[] = {
+        { .steps = "d d 1777;o d 65534;l d/l x;o d/l 65534",
+          .lock  = "@/d/l",
+          .made  = "d/x.bowline" },
+        { .steps  = "d d 1777;o d 65534;l d/l x;o d/l 1",
+          .lock   = "@/d/l",
+          .status = BOWLINE_REFUSED,
+          .text   = "of user 1," },
+        { .steps = "m . 755;d d 1777;o d 65534;l d/l x",
+          .lock  = "@/d/l",
+          .uid   = 1,
+          .made  = "d/x.bowline" },
+        { .steps = "m . 755;d d 1777;o d 65534;l d/l x;o d/l 65534",
+          .lock  = "@/d/l",
+          .uid   = 1,
+          .made  = "d/x.bowline" },
+        { .steps = "m . 755;d d 1777;o d 65534;l d/l x;o d/l 1",
+          .lock  = "@/d/l",
+          .uid   = 1,
+          .made  = "d/x.bowline" },
+        /* below a directory that another user made in a shared one: of root and the process only */
+        { .steps = "m . 1777;d d 755;d d/e 755;l d/e/l x;o d 65534;o d/e 65534;o d/e/l 65534",
+          .lock  = "@/d/e/l",
+          REFUSED_LINK("/e/l") },
+        { .steps = "m . 1777;d d 755;d d/e 755;l d/l e;o d 65534;o d/e 65534;o d/l 65534",
+          .lock  = "@/d/l/x",
+          REFUSED_LINK("/d/l") },
+        { .steps = "m . 1777;d d 755;d d/e 755;l d/e/l x;o d 65534;o d/e 65534;o d/e/l 65534",
+          .lock  = "@/d/e/../e/l",
+          REFUSED_LINK("/e/l") },
+        { .steps = "m . 1777;d d 755;l d/l x;o d 65534", .lock = "@/d/l", .made = "d/x.bowline" },
+        { .steps = "m . 755;d d 755;d d/e 755;l d/e/l x;o d 65534;o d/e 65534;o d/e/l 65534",
+          .lock  = "@/d/e/l",
+          .made  = "d/e/x.bowline" },
+        /* the lock directory */
+        { .steps = "m . 1777;d t;d t/d;l l t", .place = "l/d", .made = "t/d/n" },
+        { .steps = "m . 1777;d t;d t/d;l l t;o l 65534", .place = "l/d", REFUSED_LINK("/l") },
+    };
+
+    (void)state;
+    PLAY(rows);
+}
+
+static void link_of_another_user_is_not_the_file_that_is_locked(void **state)
+{
+    (void)state;
+    needs_root();
+    (void)takes(0);
+    waits(1);
+    do_steps("m . 1777");
+    assert_int_equal(rename(in("x"), in("y")), 0);
+    do_steps("l x y;o x 65534");
+    leave(0);
+    expect_refused(look(1), "is a symbolic link of user 65534");
+}
+
+/* As many links as the kernel follows, and no more. */
+static void forty_links_are_followed(void **state)
+{
+    char step[32];
+
+    (void)state;
+    do_steps("f 0");
+    for (unsigned i = 1; i <= 41; i++) {
+        (void)snprintf(step, sizeof step, "l %u %u", i, i - 1);
+        do_step(step);
+    }
+    (void)snprintf(lock_name, sizeof lock_name, "%s", in("40"));
+    assert_int_equal(once(0), BOWLINE_OK);
+    assert_true(exists("0.bowline"));
+    (void)snprintf(lock_name, sizeof lock_name, "%s", in("41"));
+    assert_int_equal(once(0), BOWLINE_REFUSED);
+    assert_int_equal(open(in("41"), O_RDONLY | O_CLOEXEC), -1);
+}
+
+/* A link, with what follows it in the path, is as long as a path may be, or longer; so is an
+ * entry. */
+static void path_that_a_link_makes_too_long_is_an_error(void **state)
+{
+    char target[PATH_MAX];
+
+    (void)state;
+    memset(target, '/', 4000);
+    target[4000] = '\0';
+    assert_int_equal(symlink(target, in("l")), 0);
+    (void)snprintf(lock_name, sizeof lock_name, "%s/%0150d", in("l"), 0);
+    assert_int_equal(once(0), BOWLINE_REFUSED);
+    memset(target, 'x', 300);
+    target[300] = '\0';
+    assert_int_equal(symlink(target, in("k")), 0);
+    (void)snprintf(lock_name, sizeof lock_name, "%s", in("k"));
+    assert_int_equal(once(0), BOWLINE_REFUSED);
+}
+
+static void replace_d(void)
+{
+    assert_int_equal(rename(in("d"), in("moved")), 0);
+    do_steps("d d");
+}
+
+/* Its entry is not that of the directory where the path has ended. */
+static void directory_that_is_moved_meanwhile_is_not_there(void **state)
+{
+    (void)state;
+    do_steps("d d");
+    (void)snprintf(lock_name, sizeof lock_name, "%s", in("d/."));
+    disturbance = (struct disturbance){ .of = LOOK_UP, .before = replace_d };
+    assert_int_equal(once(0), BOWLINE_REFUSED);
+    assert_null(disturbance.before);
+    assert_int_equal(once(0), BOWLINE_OK);
+}
+
+static void relative_path_means_the_directory_of_the_call(void **state)
+{
+    (void)state;
+    (void)snprintf(lock_name, sizeof lock_name, "./x");
+    assert_int_equal(chdir(directory), 0);
+    (void)takes(0);
+    waits(1);
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(unlink(in("x")), 0);
+    leave(0);
+    (void)gets(1);
+    assert_true(exists("x"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paths_lead_to_these_files),
+        cmocka_unit_test(links_of_others_are_not_followed),
+        cmocka_unit_test(links_of_the_owner_of_root_and_of_the_process_are_followed),
+        case_of(path, link_of_another_user_is_not_the_file_that_is_locked),
+        case_of(path, forty_links_are_followed),
+        case_of(path, path_that_a_link_makes_too_long_is_an_error),
+        case_of(path, directory_that_is_moved_meanwhile_is_not_there),
+        case_of(path, relative_path_means_the_directory_of_the_call),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

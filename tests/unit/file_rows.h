@@ -13,18 +13,16 @@
 #include <sys/un.h>
 
 typedef struct row {
-    const char *steps; /* see do_step */
-    const char *lock; /* its name; "@/x": the path of x in the directory; NULL: "n"               */
-    const char *place; /* of the lock directory, in the directory; NULL: the directory itself     */
-    uid_t       uid;  /* of the process                                                           */
-    mode_t      mask; /* its umask; 0: 022                                                        */
-    int         status;
-    const char *text;  /* of the error                                                           */
-    bool        shown; /* bowline_who gives the same error                                       */
-    const char *made;  /* this is there afterwards ...                                           */
-    mode_t      mode;  /* ... with this mode; 0: any                                             */
-    const char
-        *missing; /* and this is not                                                        */
+    const char *steps;   /* see do_step; NULL: none                                            */
+    const char *lock;    /* its name; "@/x": the path of x in the directory; NULL: "n"         */
+    const char *text;    /* of the error; NULL: the lock is had                                */
+    const char *made;    /* this is there afterwards ...                                       */
+    mode_t      mode;    /* ... with this mode; 0: any                                         */
+    const char *missing; /* and this is not                                                    */
+    const char *place;   /* of the lock directory, in the directory; NULL: the directory       */
+    uid_t       uid;     /* of the process                                                     */
+    mode_t      mask;    /* its umask; 0: 022                                                  */
+    bool        shown;   /* bowline_who gives the same error                                   */
 } row;
 
 static inline void make_socket(const char *leaf)
@@ -75,7 +73,8 @@ static inline void do_steps(const char *steps)
 
 static inline bool is_as_wanted(const row *r, const char *call_, int status)
 {
-    if (status == r->status && (r->text == NULL || strstr(error.text, r->text) != NULL))
+    if (r->text == NULL ? status == BOWLINE_OK
+                        : status == BOWLINE_REFUSED && strstr(error.text, r->text) != NULL)
         return true;
     (void)dprintf(STDERR_FILENO, "# %s %s: %s gives %s: %s\n", r->steps, r->lock, call_,
                   bowline_status_name(status), status < 0 ? error.text : "");

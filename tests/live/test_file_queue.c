@@ -3,7 +3,7 @@
  * when some are killed or stopped, and how soon the next one knows.
  */
 #include "runtime/engines.h"
-#include "engine/file/ticket.h"
+#include "engine/file/kernel_queue.h"
 #include "protocol/store/local.h"
 #include "tests/unit/file_fixture.h"
 
@@ -42,7 +42,7 @@ static int tear_down(void **state)
 static unsigned standing(void)
 {
     int      fd    = open_in("n");
-    unsigned count = bwl_file_count(fd, 0, BWL_FILE_TICKET_MAX, CROWD * 2);
+    unsigned count = bwl_file_queue_count(fd, 0, BWL_FILE_TICKET_MAX, CROWD * 2);
 
     (void)close(fd);
     return count;

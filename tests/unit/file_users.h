@@ -47,7 +47,7 @@ static unsigned calls[CALLS];
 static int64_t  passed_ms;
 static bool     is_remote; /* the file system says that it is NFS                              */
 static size_t   write_max; /* no pwrite writes more at once; 0: no limit                       */
-static unsigned marks_set; /* read locks: those of the directory, see mark.h */
+static unsigned marks_set; /* read locks: those of the directory, see name_lock.h */
 static short    lock_type; /* of the latest SET_LOCK, with its offset                           */
 static off_t    lock_start;
 

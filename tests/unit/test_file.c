@@ -143,7 +143,7 @@ static void no_ticket_is_above_the_last(void **state)
     assert_int_equal(holder.fence, last);
     assert_int_equal(pwrite(fd, &less, 8, 0), 8);
     assert_int_equal(pwrite(fd, &less, 8, 18), 8);
-    expect_refused(ask(1), "cannot stand in the queue");
+    expect_refused(ask(1), "cannot join the queue");
     (void)close(fd);
 }
 
@@ -414,7 +414,7 @@ static void hold_outlives_its_process_in_a_child(void **state)
         (void)close(null);
     }
     assert_int_equal(once(1), BOWLINE_BUSY);
-    if (k == &shared) { /* the mark is handed over as well: mark.h */
+    if (k == &shared) { /* the mark is handed over as well: name_lock.h */
         assert_int_equal(unlink(in("n")), 0);
         assert_int_equal(once(1), BOWLINE_BUSY);
     }

@@ -4,7 +4,7 @@
  */
 #include "core/text.h"
 #include "engine/file/directory.h"
-#include "engine/file/place.h"
+#include "engine/file/lock_path.h"
 #include "file_rows.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -317,14 +317,14 @@ static int open_own_as_nobody(void *arg)
 /* A file of another user in the private directory, whose mode lets nobody in but root. */
 static void private_directory_says_what_is_wrong(void **state)
 {
-    bwl_fault     fault;
-    bwl_file      file = { .fd = -1 };
-    bwl_file_spot spot = { .leaf       = "n",
-                           .shown      = directory,
-                           .role       = "",
-                           .is_private = true,
-                           .makes      = true,
-                           .writes     = true };
+    bwl_fault       fault;
+    bwl_file        file = { .fd = -1 };
+    bwl_file_target spot = { .leaf       = "n",
+                             .shown      = directory,
+                             .role       = "",
+                             .is_private = true,
+                             .makes      = true,
+                             .writes     = true };
 
     (void)state;
     needs_root();
@@ -333,12 +333,12 @@ static void private_directory_says_what_is_wrong(void **state)
     assert_int_equal(in_child(open_own_as_nobody, "/nonexistent"), 2);
     do_steps("f n 600;o n 65534");
     spot.at = open(directory, O_PATH | O_CLOEXEC);
-    assert_int_equal(bwl_file_open_ours(&file, &spot, &fault), BWL_STATUS_REFUSED);
+    assert_int_equal(bwl_file_open_checked(&file, &spot, &fault), BWL_STATUS_REFUSED);
     assert_non_null(strstr(fault.text, "belongs to another user"));
     assert_int_equal(unlink(in("n")), 0);
     (void)umask(0);
     spot.sharing.mode = 01777;
-    assert_int_equal(bwl_file_open_ours(&file, &spot, &fault), BWL_OK);
+    assert_int_equal(bwl_file_open_checked(&file, &spot, &fault), BWL_OK);
     assert_int_equal(mode_of("n"), 0600);
     (void)close(file.fd);
     (void)close(spot.at);

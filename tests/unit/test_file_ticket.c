@@ -2,7 +2,7 @@
  * test_file_ticket.c -- the queue that the kernel keeps in its table of file locks: whoever the
  * kernel lists first, and when its calls fail.
  */
-#include "engine/file/ticket.h"
+#include "engine/file/kernel_queue.h"
 #include "file_users.h"
 
 /* ---- looking at the queue -------------------------------------------------------------------- */
@@ -21,8 +21,8 @@ static void stands(unsigned i, uint64_t ticket)
 
 static uint64_t first_from(uint64_t granted)
 {
-    int            fd    = open(in("f"), O_RDONLY | O_CLOEXEC);
-    bwl_file_first first = bwl_file_look(fd, granted);
+    int                  fd    = open(in("f"), O_RDONLY | O_CLOEXEC);
+    bwl_file_queue_first first = bwl_file_queue_head(fd, granted);
 
     (void)close(fd);
     assert_int_equal(first.kind, first.ticket != 0 ? BWL_FILE_TICKET : BWL_FILE_NOBODY);
@@ -53,12 +53,12 @@ static void order_is_that_of_the_tickets(void **state)
             assert_int_equal(first_from(from), from > 1001 ? from : 1001);
         assert_int_equal(first_from(1004), 0);
         for (unsigned j = 0; j < sizeof rows / sizeof rows[0]; j++)
-            assert_int_equal(bwl_file_count(fds[3], rows[j].from, rows[j].to, rows[j].max),
+            assert_int_equal(bwl_file_queue_count(fds[3], rows[j].from, rows[j].to, rows[j].max),
                              rows[j].count);
-        assert_int_equal(bwl_file_rest_of(fds[3], 1003), BWL_FILE_OTHERS);
-        assert_int_equal(bwl_file_rest_of(fds[3], 1004), BWL_FILE_OURS);
-        assert_int_equal(bwl_file_latch(fds[4]), BWL_FILE_OURS);
-        assert_int_equal(bwl_file_rest_of(fds[3], 1004), BWL_FILE_OTHERS);
+        assert_int_equal(bwl_file_queue_test_from(fds[3], 1003), BWL_FILE_BUSY);
+        assert_int_equal(bwl_file_queue_test_from(fds[3], 1004), BWL_FILE_FREE);
+        assert_int_equal(bwl_file_queue_latch(fds[4]), BWL_FILE_FREE);
+        assert_int_equal(bwl_file_queue_test_from(fds[3], 1004), BWL_FILE_BUSY);
         for (unsigned j = 0; j < FDS; j++)
             (void)close(fds[j]);
     }
@@ -79,18 +79,18 @@ static void failed_calls_are_refusals(void **state)
     } rows[] = {
         { FREE, SET_LOCK, 0, ENOLCK, "cannot lock" },
         { FREE, SET_LOCK, 0, EINVAL, "cannot be locked: this system or file system" },
-        { FREE, SET_LOCK, 1, ENOLCK, "cannot stand in the queue of" },
+        { FREE, SET_LOCK, 1, ENOLCK, "cannot join the queue of" },
         { FREE, FLOCK, 0, EIO, "cannot lock" },
         { FREE, FLOCK, 0, ENOSYS, "cannot be locked" },
         { FREE, READ, 0, EIO, "cannot read" },
         { FREE, WRITE, 0, EIO, "cannot write" },
-        { FLOCKED, SET_LOCK, 1, ENOLCK, "cannot stand in the queue of" },
-        { FLOCKED, SET_LOCK, 2, ENOLCK, "cannot stand in the queue of" },
+        { FLOCKED, SET_LOCK, 1, ENOLCK, "cannot join the queue of" },
+        { FLOCKED, SET_LOCK, 2, ENOLCK, "cannot join the queue of" },
         { FLOCKED, READ, 1, EIO, "cannot read" },
         { FLOCKED, GET_LOCK, 0, EIO, "cannot lock" },
         { HELD, SET_LOCK, 1, ENOLCK, "cannot lock" },
-        { HELD, SET_LOCK, 2, ENOLCK, "cannot stand in the queue of" },
-        { HELD, SET_LOCK, 3, ENOLCK, "cannot stand in the queue of" },
+        { HELD, SET_LOCK, 2, ENOLCK, "cannot join the queue of" },
+        { HELD, SET_LOCK, 3, ENOLCK, "cannot join the queue of" },
         { HELD, WRITE, 0, EIO, "cannot write" },
     };
 
@@ -149,7 +149,7 @@ static void ticket_that_cannot_be_looked_at_is_not_taken(void **state)
     assert_int_equal(pwrite(fd, &zero, 8, 0), 8);
     assert_int_equal(pwrite(fd, &zero, 8, 18), 8);
     disturbance = (struct disturbance){ .of = GET_LOCK, .fails = 1, .error = EIO };
-    expect_refused(ask(1), "cannot stand in the queue of");
+    expect_refused(ask(1), "cannot join the queue of");
     (void)close(fd);
 }
 

@@ -2,7 +2,7 @@
  * test_file_who.c -- bowline_who on file: the holder of a lock, whatever kind of lock it has, found
  * without a change to anything.
  */
-#include "engine/file/who.h"
+#include "engine/file/holder.h"
 #include "file_users.h"
 
 #include <inttypes.h>
@@ -208,11 +208,11 @@ static void pid_is_that_of_the_kernel(void **state)
     assert_string_equal(holder.note, "the lock file says pid 1, the kernel does not");
 
     /* where no flock is seen: not that of the file here; that of another host */
-    bwl_file_who(&queue, &none, &seen);
+    bwl_file_find_holder(&queue, &none, &seen);
     assert_int_equal(seen.pid, 0);
     assert_string_equal(seen.note, "pid 1 by the lock file, the kernel does not say");
     write_record(RECORD("!", "0", "1", "elsewhere", "p", "1", "!"));
-    bwl_file_who(&queue, &none, &seen);
+    bwl_file_find_holder(&queue, &none, &seen);
     assert_int_equal(seen.pid, 1);
     assert_string_equal(seen.host, "elsewhere");
     assert_string_equal(seen.note, "");

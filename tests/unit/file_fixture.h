@@ -25,7 +25,6 @@ static char directory[64];
 
 static inline int make_directory(void **state)
 {
-    (void)state;
     (void)umask(022);
     (void)snprintf(directory, sizeof directory, "/tmp/bowline-test-XXXXXX");
     assert_non_null(mkdtemp(directory));
@@ -34,15 +33,11 @@ static inline int make_directory(void **state)
 
 static inline int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
 {
-    (void)st;
-    (void)kind;
-    (void)where;
     return remove(path);
 }
 
 static inline int remove_directory(void **state)
 {
-    (void)state;
     return nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 

@@ -8,7 +8,6 @@
 
 static void waiters_get_it_in_order(void **state)
 {
-    (void)state;
     uint64_t fence = takes(0);
     waits(2);
     waits(1);
@@ -53,7 +52,6 @@ static void release_during_a_join_is_not_missed(void **state)
 {
     bool has_left = true;
 
-    (void)state;
     for (unsigned after = 0; has_left; after++) {
         (void)takes(0);
         disturbance = (struct disturbance){ .after = after, .before = leave_0 };
@@ -74,7 +72,6 @@ static void everything_is_closed(void **state)
 {
     unsigned before = count_descriptors();
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         (void)takes(0);
         assert_true(count_descriptors() > before);
@@ -104,7 +101,6 @@ static void fence_is_above_the_numbers_in_the_file(void **state)
         { UINT64_MAX, 0, 0 },    { 0, UINT64_MAX, 0 },
     };
 
-    (void)state;
     uint64_t first = takes(0);
     leave(0);
     assert_int_equal(takes(1), first + 1); /* the clock stands still */
@@ -134,7 +130,6 @@ static void no_ticket_is_above_the_last(void **state)
     bowline_holder holder = { .size = sizeof holder };
     int            fd     = open_in("n");
 
-    (void)state;
     (void)takes(0);
     leave(0);
     assert_int_equal(pwrite(fd, &less, 8, 0), 8);
@@ -152,7 +147,6 @@ static void counter_put_back_gives_no_ticket_twice(void **state)
     const uint64_t zero = 0;
     int            fd   = open_in("n");
 
-    (void)state;
     uint64_t fence = takes(0);
     waits(1);
     assert_int_equal(pwrite(fd, &zero, 8, 0), 8);
@@ -171,7 +165,6 @@ static void try_once_does_not_trust_a_broken_counter(void **state)
     const uint64_t nonsense = UINT64_MAX;
     int            fd       = open_in("n");
 
-    (void)state;
     (void)takes(0);
     waits(1);
     assert_int_equal(pwrite(fd, &nonsense, sizeof nonsense, 18), 8);
@@ -185,7 +178,6 @@ static void latch_of_a_stopped_process_does_not_block(void **state)
     struct flock latch = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)1 << 62 };
     int          fd    = open_in("n");
 
-    (void)state;
     (void)takes(0);
     assert_int_equal(fcntl(fd, F_OFD_SETLK, &latch), 0);
     waits(1);
@@ -227,7 +219,6 @@ static void named_file_is_never_written(void **state)
     static const struct timespec long_ago[2] = { { 1000, 0 }, { 1000, 0 } };
     struct stat                  st;
 
-    (void)state;
     put("x", "precious", 8);
     assert_int_equal(chmod(in("x"), 0444), 0);
     assert_int_equal(utimensat(AT_FDCWD, in("x"), long_ago, 0), 0);
@@ -253,7 +244,6 @@ static void record_lock_on_the_lock_file_excludes(void **state)
 {
     pid_t child = start_child(lock_all_by_fcntl, "n");
 
-    (void)state;
     assert_int_equal(once(0), BOWLINE_BUSY);
     waits(0);
     end_child(child);
@@ -265,7 +255,6 @@ static void record_lock_on_the_lock_file_excludes(void **state)
 
 static void waiter_notices_a_replaced_file(void **state)
 {
-    (void)state;
     (void)takes(0);
     waits(1);
     assert_int_equal(unlink(in("n")), 0);
@@ -282,7 +271,6 @@ static void waiter_notices_a_replaced_file(void **state)
 
 static void holder_of_a_file_that_became_a_link_is_alone(void **state)
 {
-    (void)state;
     (void)takes(0);
     waits(1);
     assert_int_equal(rename(in("n"), in("m")), 0);
@@ -293,7 +281,6 @@ static void holder_of_a_file_that_became_a_link_is_alone(void **state)
 
 static void either_file_of_a_path_may_be_replaced(void **state)
 {
-    (void)state;
     uint64_t fence = takes(0);
     assert_int_equal(unlink(in("x.bowline")), 0);
     pass(1);                                 /* a new file begins with the wall clock */
@@ -313,7 +300,6 @@ static void waiter_notices_that_either_file_of_a_path_was_replaced(void **state)
 {
     static const char *const leaves[] = { "x", "x.bowline" };
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         (void)takes(0);
         waits(1);
@@ -327,7 +313,6 @@ static void waiter_notices_that_either_file_of_a_path_was_replaced(void **state)
 
 static void lock_directory_that_was_replaced_is_opened_anew(void **state)
 {
-    (void)state;
     assert_int_equal(rmdir(directory), 0);
     expect_refused(once(0), "does not exist");
     assert_int_equal(mkdir(directory, 0700), 0);
@@ -340,13 +325,11 @@ static void lock_directory_that_was_replaced_is_opened_anew(void **state)
 
 static void nothing(void *arg)
 {
-    (void)arg;
 }
 
 /* The child has copies of all descriptors, so neither closing is seen, nor does it unlock. */
 static void release_ends_the_hold_in_children_too(void **state)
 {
-    (void)state;
     (void)takes(0);
     waits(1);
     pid_t child = start_child(nothing, NULL);
@@ -355,26 +338,6 @@ static void release_ends_the_hold_in_children_too(void **state)
     leave(1);
     (void)takes(2);
     end_child(child);
-}
-
-static int close_all(void *arg)
-{
-    (void)arg;
-    for (unsigned i = 0; i < USERS; i++)
-        bowline_close(users[i].client);
-    return 0;
-}
-
-static void child_that_closes_its_clients_changes_nothing(void **state)
-{
-    (void)state;
-    (void)takes(0);
-    waits(1);
-    assert_int_equal(in_child(close_all, NULL), 0);
-    gets_not(1);
-    assert_int_equal(once(2), BOWLINE_BUSY);
-    leave(0);
-    (void)gets(1); /* by its event */
 }
 
 typedef struct fds {
@@ -424,7 +387,6 @@ static void hold_outlives_its_process_in_a_child(void **state)
 
 static int acquire_without_standard_files(void *arg)
 {
-    (void)arg;
     for (int fd = 0; fd < 3; fd++)
         (void)close(fd);
     bowline_client *client;
@@ -440,7 +402,6 @@ static int acquire_without_standard_files(void *arg)
 
 static void lock_file_is_never_a_standard_file(void **state)
 {
-    (void)state;
     assert_int_equal(in_child(acquire_without_standard_files, NULL), 0);
 }
 
@@ -470,7 +431,6 @@ static void urls(void **state)
     bowline_holder  holder = { .size = sizeof holder };
     char            text[PATH_SIZE];
 
-    (void)state;
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const char *rest = rows[i].rest;
         (void)snprintf(text, sizeof text, "%s%s%s", rows[i].scheme, rest != NULL ? directory : "",
@@ -517,7 +477,6 @@ int main(void)
         case_of(name, release_ends_the_hold_in_children_too),
         case_of(path, release_ends_the_hold_in_children_too),
         case_of(shared, release_ends_the_hold_in_children_too),
-        case_of(name, child_that_closes_its_clients_changes_nothing),
         case_of(name, hold_outlives_its_process_in_a_child),
         case_of(path, hold_outlives_its_process_in_a_child),
         case_of(shared, hold_outlives_its_process_in_a_child),

@@ -42,7 +42,6 @@ static void names_are_these_files(void **state)
         { NULL, "@/x", .made = "x", .mode = 0644 },
     };
 
-    (void)state;
     PLAY(rows);
 }
 
@@ -77,7 +76,6 @@ static void every_name_can_be_read_back(void **state)
     enum { COUNT = sizeof bytes - 1 };
     char text[BWL_NAME_MAX];
 
-    (void)state;
     for (unsigned i = 0; i < COUNT * COUNT * COUNT; i++) {
         const char three[] = { bytes[i % COUNT], bytes[i / COUNT % COUNT],
                                bytes[i / COUNT / COUNT] };
@@ -121,7 +119,6 @@ static void new_files_are_as_shared_as_their_directory(void **state)
         { "d d 1777", NULL, .place = "d", .made = "d", .mode = 01777 },
     };
 
-    (void)state;
     PLAY(rows);
 }
 
@@ -131,7 +128,6 @@ static void files_of_root_belong_to_the_owner_of_the_directory(void **state)
 {
     struct stat st;
 
-    (void)state;
     needs_root();
     for (unsigned group_writes = 0; group_writes < 2; group_writes++) {
         do_steps(group_writes ? "o . 65534;m . 770" : "o . 65534;m . 755");
@@ -160,7 +156,6 @@ int fchmod(int fd, mode_t mode)
 /* Another user may open the file as soon as it has a name. */
 static void new_file_is_shared_before_it_has_a_name(void **state)
 {
-    (void)state;
     (void)umask(077);
     assert_int_equal(once(0), BOWLINE_OK);
     assert_int_equal(mode_of("n"), 0666);
@@ -174,7 +169,6 @@ static void make_n(void)
 
 static void file_that_another_process_makes_meanwhile_is_used(void **state)
 {
-    (void)state;
     disturbance = (struct disturbance){ .of = OPEN, .after = 1, .before = make_n };
     assert_int_equal(once(0), BOWLINE_OK);
     assert_null(disturbance.before);
@@ -210,7 +204,6 @@ static void files_that_are_not_ours_are_refused(void **state)
         { "d d 1777;f d/n 666;o d/n 1", NULL, .place = "d", .made = "d/n" }, /* is shared */
     };
 
-    (void)state;
     PLAY(rows);
 }
 
@@ -232,7 +225,6 @@ static void lock_directories(void **state)
         { "d d 775", NULL, .place = "d//", .made = "d/n" },
     };
 
-    (void)state;
     PLAY(rows);
     if (access("/run/lock/bowline", F_OK) == 0)
         return;
@@ -272,7 +264,6 @@ static void private_lock_directory(void **state)
     };
     char from[64];
 
-    (void)state;
     needs_root();
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         bwl_file_directory opened = { .fd = -1 };
@@ -326,7 +317,6 @@ static void private_directory_says_what_is_wrong(void **state)
                              .makes      = true,
                              .writes     = true };
 
-    (void)state;
     needs_root();
     do_steps("m . 755");
     assert_int_equal(in_child(open_own_as_nobody, directory), 0);

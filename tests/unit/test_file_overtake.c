@@ -19,7 +19,6 @@ static void stop_1(void)
 
 static void only_the_stopped_waiter_is_late(void **state)
 {
-    (void)state;
     stop_1();
     int64_t took_ms = gets_in_the_end(2);
     assert_in_range(took_ms, PATIENCE_MS + SIGHTINGS_MS, PATIENCE_MS + SIGHTINGS_MS + LATE_MS);
@@ -33,7 +32,6 @@ static void only_the_stopped_waiter_is_late(void **state)
 /* Nobody waits for the same stopped waiter twice: neither those behind it nor a newcomer. */
 static void a_stopped_waiter_costs_once(void **state)
 {
-    (void)state;
     (void)takes(0);
     waits(1);
     waits(2);
@@ -55,7 +53,6 @@ static void a_stopped_waiter_costs_once(void **state)
 
 static void each_stopped_waiter_in_front_costs(void **state)
 {
-    (void)state;
     (void)takes(0);
     waits(1);
     waits(2);
@@ -70,7 +67,6 @@ static void each_stopped_waiter_in_front_costs(void **state)
 
 static void a_long_hold_is_not_overtaken(void **state)
 {
-    (void)state;
     (void)takes(0);
     waits(1);
     waits(2);
@@ -89,7 +85,6 @@ static void a_long_flock_is_not_overtaken(void **state)
 {
     int fd = open_in("n");
 
-    (void)state;
     assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
     waits(0);
     waits(1);
@@ -107,7 +102,6 @@ static void the_first_waiter_behind_a_flock_is_overtaken_too(void **state)
 {
     int fd = open_in("n");
 
-    (void)state;
     assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
     waits(0);
     waits(1);
@@ -122,7 +116,6 @@ static void a_stopped_waiter_is_noticed_between_flocks(void **state)
     int status = PENDING;
     int fd     = open_in("n");
 
-    (void)state;
     stop_1();
     for (unsigned i = 0; status == PENDING && i < 300; i++) {
         assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
@@ -139,7 +132,6 @@ static void a_stopped_waiter_is_noticed_between_flocks(void **state)
 /* Between two looks everything may have been taken and given back. */
 static void a_hold_meanwhile_begins_the_patience_anew(void **state)
 {
-    (void)state;
     (void)takes(0);
     waits(1);
     waits(2);
@@ -168,7 +160,6 @@ static void a_flock_that_is_met_once_is_looked_at_again_soon(void **state)
     int     fd      = open_in("n");
     int64_t idle_ms = 0;
 
-    (void)state;
     stop_1();
     gets_not(2);
     assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
@@ -207,7 +198,6 @@ static void grant_to_another(void)
  * that was granted meanwhile, a store would reject its writes. */
 static void waiter_stopped_before_its_flock_takes_a_new_ticket(void **state)
 {
-    (void)state;
     granted_meanwhile = takes(0) + 7;
     waits(1);
     leave(0);

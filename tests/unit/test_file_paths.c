@@ -32,7 +32,6 @@ static void paths_lead_to_these_files(void **state)
         { "l loop loop", "@/loop", .text = "/loop: Too many levels" },
     };
 
-    (void)state;
     PLAY(rows);
 }
 
@@ -58,7 +57,6 @@ static void links_of_others_are_not_followed(void **state)
           .missing = "y" },
     };
 
-    (void)state;
     PLAY(rows);
 }
 
@@ -86,13 +84,11 @@ static void links_of_the_owner_of_root_and_of_the_process_are_followed(void **st
         { "m . 1777;d t;d t/d;l l t;o l 65534", NULL, .place = "l/d", REFUSED_LINK("/l") },
     };
 
-    (void)state;
     PLAY(rows);
 }
 
 static void link_of_another_user_is_not_the_file_that_is_locked(void **state)
 {
-    (void)state;
     needs_root();
     (void)takes(0);
     waits(1);
@@ -108,7 +104,6 @@ static void forty_links_are_followed(void **state)
 {
     char step[32];
 
-    (void)state;
     do_steps("f 0");
     for (unsigned i = 1; i <= 41; i++) {
         (void)snprintf(step, sizeof step, "l %u %u", i, i - 1);
@@ -128,7 +123,6 @@ static void path_that_a_link_makes_too_long_is_an_error(void **state)
 {
     char target[PATH_MAX];
 
-    (void)state;
     memset(target, '/', 4000);
     target[4000] = '\0';
     assert_int_equal(symlink(target, in("l")), 0);
@@ -150,7 +144,6 @@ static void replace_d(void)
 /* Its entry is not that of the directory where the path has ended. */
 static void directory_that_is_moved_meanwhile_is_not_there(void **state)
 {
-    (void)state;
     do_steps("d d");
     (void)snprintf(lock_name, sizeof lock_name, "%s", in("d/."));
     disturbance = (struct disturbance){ .of = LOOK_UP, .before = replace_d };
@@ -161,7 +154,6 @@ static void directory_that_is_moved_meanwhile_is_not_there(void **state)
 
 static void relative_path_means_the_directory_of_the_call(void **state)
 {
-    (void)state;
     (void)snprintf(lock_name, sizeof lock_name, "./x");
     assert_int_equal(chdir(directory), 0);
     (void)takes(0);

@@ -51,7 +51,6 @@ static void format_is_that_of_the_header(void **state)
     struct timespec now;
     FILE           *file = fopen("/proc/sys/kernel/random/boot_id", "re");
 
-    (void)state;
     assert_non_null(fgets(boot, sizeof boot, file));
     (void)fclose(file);
     assert_int_equal(uname(&system), 0);
@@ -91,7 +90,6 @@ static void longest_record_is_replaced_by_a_shorter_one(void **state)
     bowline_holder  holder = { .size = sizeof holder };
     bowline_client *client;
 
-    (void)state;
     memset(program, '%', 63);
     program[63]        = '\0';
     client             = client_of(program);
@@ -140,7 +138,6 @@ static void other_files_are_not_touched(void **state)
     char         bytes[BYTES + 1];
     struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
-    (void)state;
     for (unsigned i = 0; i < sizeof files / sizeof files[0]; i++) {
         put("n", files[i].bytes, files[i].size);
         unsigned before = count_descriptors();
@@ -162,7 +159,6 @@ static void other_files_are_not_touched(void **state)
 
 static void waiter_is_refused_when_the_file_becomes_another(void **state)
 {
-    (void)state;
     (void)takes(0);
     waits(1);
     put("n", "garbage, and enough of it", 25);
@@ -188,7 +184,6 @@ static int once_with_room(rlim_t bytes)
  * stays, as its ticket may have been seen. */
 static void part_of_a_head_is_taken_back(void **state)
 {
-    (void)state;
     uint64_t first = takes(0); /* the clock stands still: the first ticket of any file */
     leave(0);
     for (rlim_t room = 1; room < BYTES; room += room < 20 ? 1 : 100) {
@@ -203,7 +198,6 @@ static void writes_go_on_after_signals_and_parts(void **state)
 {
     bowline_holder holder = { .size = sizeof holder };
 
-    (void)state;
     write_max   = 5;
     disturbance = (struct disturbance){ .of = WRITE, .after = 2, .fails = 3, .error = EINTR };
     (void)takes(0);
@@ -215,7 +209,6 @@ static void writes_go_on_after_signals_and_parts(void **state)
 
 static void failed_write_leaves_an_old_head_as_it_is(void **state)
 {
-    (void)state;
     uint64_t fence = takes(0);
     leave(0);
     for (unsigned after = 0; after < 4; after++) {

@@ -25,7 +25,6 @@ static bowline_holder who(void)
 
 static void lock_is_held_though_its_file_was_removed(void **state)
 {
-    (void)state;
     assert_int_equal(who().held, 0);
     (void)takes(0);
     assert_string_equal(who().note, "");
@@ -50,7 +49,6 @@ static void lock_is_held_though_its_file_was_removed(void **state)
 
 static void waiter_of_a_removed_file_does_not_get_it(void **state)
 {
-    (void)state;
     (void)takes(0);
     waits(1);
     remove_files();
@@ -65,7 +63,6 @@ static void names_have_marks_of_their_own(void **state)
 {
     static const char *const names[] = { "m", "", "nightly/1" };
 
-    (void)state;
     (void)takes(0);
     for (unsigned i = 1; i < 3; i++) {
         (void)snprintf(lock_name, sizeof lock_name, "%s", names[i - 1][0] ? names[i - 1] : "o");
@@ -92,7 +89,6 @@ static void mark_that_two_set_at_once_is_nobodys(void **state)
 {
     struct flock theirs = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 
-    (void)state;
     other_mark  = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     disturbance = (struct disturbance){ .of = SET_LOCK, .after = 1, .before = set_other_mark };
     waits(0);
@@ -107,7 +103,6 @@ static void mark_that_two_set_at_once_is_nobodys(void **state)
 /* A mark that is set for a moment would keep out somebody who sets one. */
 static void mark_of_others_is_only_looked_at(void **state)
 {
-    (void)state;
     (void)takes(0);
     remove_files();
     assert_true(marks_set > 0);
@@ -118,7 +113,6 @@ static void mark_of_others_is_only_looked_at(void **state)
 
 static void mark_that_cannot_be_set_is_an_error(void **state)
 {
-    (void)state;
     disturbance = (struct disturbance){ .of = SET_LOCK, .after = 1, .fails = 1, .error = ENOLCK };
     expect_refused(ask(0), "cannot lock");
     disturbance = (struct disturbance){ .of = SET_LOCK, .after = 1, .fails = 1, .error = EAGAIN };
@@ -128,7 +122,6 @@ static void mark_that_cannot_be_set_is_an_error(void **state)
 /* Nobody else can remove files there: a mark would cost two system calls for nothing. */
 static void private_directory_has_no_marks(void **state)
 {
-    (void)state;
     (void)takes(0);
     remove_files();
     assert_int_equal(once(1), BOWLINE_OK);
@@ -138,7 +131,6 @@ static void private_directory_has_no_marks(void **state)
 
 static int take_as_nobody(void *arg)
 {
-    (void)arg;
     if (setegid(NOBODY) != 0 || seteuid(NOBODY) != 0)
         return 100;
     bowline_client *client;
@@ -157,7 +149,6 @@ static void users_of_the_system_exclude_each_other(void **state)
 {
     struct stat st;
 
-    (void)state;
     needs_root();
     (void)umask(077); /* others may use only what is shared on purpose */
     (void)takes(0);
@@ -178,7 +169,6 @@ static void users_of_the_system_exclude_each_other(void **state)
 
 static void remote_file_is_polled(void **state)
 {
-    (void)state;
     (void)takes(0);
     waits(1);
     waits(2);
@@ -198,7 +188,6 @@ static void remote_name_is_held_without_flock(void **state)
 {
     int fd = open_in("n");
 
-    (void)state;
     assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
     (void)takes(0);
     waits(1);
@@ -216,7 +205,6 @@ static void remote_path_is_flocked(void **state)
 {
     int fd = open_in("x");
 
-    (void)state;
     (void)takes(0);
     assert_int_not_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
     leave(0);
@@ -230,7 +218,6 @@ static void remote_path_is_flocked(void **state)
 /* The directory's locks may be those of another machine too, or none. */
 static void remote_directory_has_no_marks(void **state)
 {
-    (void)state;
     assert_int_equal(chmod(directory, 01777), 0);
     (void)takes(0);
     remove_files();

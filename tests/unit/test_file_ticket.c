@@ -42,7 +42,6 @@ static void order_is_that_of_the_tickets(void **state)
     } rows[] = { { 0, 1001, 9, 0 },    { 0, 1002, 9, 1 },    { 0, 1004, 9, 3 },   { 0, 1004, 2, 2 },
                  { 1001, 1003, 9, 2 }, { 1002, 1003, 9, 1 }, { 1004, 1009, 9, 0 } };
 
-    (void)state;
     for (unsigned i = 0; i < 6; i++) {
         for (unsigned j = 0; j < FDS; j++)
             fds[j] = open_in("f");
@@ -94,7 +93,6 @@ static void failed_calls_are_refusals(void **state)
         { HELD, WRITE, 0, EIO, "cannot write" },
     };
 
-    (void)state;
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int fd = open_in("n");
         if (rows[i].is == HELD)
@@ -123,7 +121,6 @@ static void lock_of_others_that_is_gone_is_not_in_the_way(void **state)
 {
     static const int errors[] = { EACCES, EAGAIN };
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         disturbance    = (struct disturbance){ .of = SET_LOCK, .fails = 1, .error = errors[i] };
         uint64_t fence = takes(0);
@@ -144,7 +141,6 @@ static void ticket_that_cannot_be_looked_at_is_not_taken(void **state)
     const uint64_t zero = 0;
     int            fd   = open_in("n");
 
-    (void)state;
     (void)takes(0);
     assert_int_equal(pwrite(fd, &zero, 8, 0), 8);
     assert_int_equal(pwrite(fd, &zero, 8, 18), 8);
@@ -156,7 +152,6 @@ static void ticket_that_cannot_be_looked_at_is_not_taken(void **state)
 /* Its holder needs four system calls. */
 static void latch_is_tried_more_than_once(void **state)
 {
-    (void)state;
     (void)takes(0);
     disturbance = (struct disturbance){ .of = SET_LOCK, .after = 1, .fails = 16, .error = EAGAIN };
     waits(1);
@@ -168,7 +163,6 @@ static void latch_is_tried_more_than_once(void **state)
 /* NFS: a file that is open for reading cannot be locked. */
 static void named_file_is_opened_for_writing_where_it_must_be(void **state)
 {
-    (void)state;
     assert_int_equal(once(0), BOWLINE_OK);
     unsigned before = count_descriptors();
     disturbance     = (struct disturbance){ .of = FLOCK, .fails = 1, .error = EBADF };

@@ -57,7 +57,6 @@ static void events_of_the_file_wake_its_first_waiter(void **state)
 
 static void events_in_a_directory_are_not_about_it(void **state)
 {
-    (void)state;
     assert_int_equal(mkdir(in("d"), 0700), 0);
     (void)snprintf(lock_name, sizeof lock_name, "%s", in("d"));
     (void)takes(0);
@@ -77,7 +76,6 @@ static void replace_n(void)
 /* The open file is watched, and not what its name leads to by now. */
 static void replaced_file_is_watched_itself(void **state)
 {
-    (void)state;
     (void)takes(0);
     disturbance = (struct disturbance){ .of = INOTIFY, .before = replace_n };
     waits(1);
@@ -117,7 +115,6 @@ static void first_waiter_of_a_client_is_woken(void **state)
 {
     char other[PATH_SIZE];
 
-    (void)state;
     c = users[1].client;
     (void)snprintf(other, sizeof other, "%s/./x", directory);
     (void)takes(0);
@@ -140,7 +137,6 @@ static void files_are_watched_apart(void **state)
     bowline_operation       *op[3];
     bowline_hold            *held[3];
 
-    (void)state;
     c = users[1].client;
     for (unsigned i = 0; i < 3; i++) {
         held[i] = must_acquire(users[0].client, names[i]);
@@ -177,7 +173,6 @@ static void lost_events_wake_everybody(void **state)
     unsigned max = events_max();
     int      fds[2];
 
-    (void)state;
     c                          = users[1].client;
     bowline_hold      *hold    = must_acquire(users[0].client, "n");
     bowline_hold      *held[2] = { must_acquire(users[0].client, "a"),
@@ -211,7 +206,6 @@ static void lost_events_wake_everybody(void **state)
 /* The events of a removed watch may still be unread. */
 static void waiter_that_leaves_when_it_is_woken(void **state)
 {
-    (void)state;
     (void)takes(0);
     waits(1);
     touch("n");
@@ -226,7 +220,6 @@ static void waiter_that_leaves_when_it_is_woken(void **state)
 
 static void without_inotify_waiters_poll(void **state)
 {
-    (void)state;
     (void)takes(0);
     unsigned before = count_descriptors();
     disturbance     = (struct disturbance){ .of = INOTIFY, .fails = 2, .error = EMFILE };
@@ -247,7 +240,6 @@ static void without_inotify_waiters_poll(void **state)
 
 static int close_all(void *arg)
 {
-    (void)arg;
     for (unsigned i = 0; i < USERS; i++)
         bowline_close(users[i].client);
     return 0;
@@ -255,7 +247,6 @@ static int close_all(void *arg)
 
 static void child_of_fork_leaves_the_watches_alone(void **state)
 {
-    (void)state;
     (void)takes(0);
     waits(1);
     assert_int_equal(in_child(close_all, NULL), 0);

@@ -91,7 +91,6 @@ static void holder_is_seen_and_nothing_is_changed(void **state)
 
 static void overtaken_waiter_is_not_the_holder(void **state)
 {
-    (void)state;
     assert_int_equal(prctl(PR_SET_NAME, "test%a b"), 0);
     (void)takes(0);
     waits(1);
@@ -154,7 +153,6 @@ static void damaged_records_are_not_read(void **state)
         RECORD("!", "1", "&", "h", "p", "9223372036854775808", "!"),
     };
 
-    (void)state;
     (void)takes(0);
     write_record(RECORD("!", "4000000001", "&", "a%1B[2J", "%0Ab%7F", "1", "!"));
     assert_int_equal(who()->held, 1);
@@ -179,7 +177,6 @@ static void counter_beyond_all_tickets_is_not_believed(void **state)
     const uint64_t nonsense = UINT64_MAX;
     int            fd       = open_in("n");
 
-    (void)state;
     (void)takes(0);
     assert_int_equal(pwrite(fd, &nonsense, 8, 18), 8);
     assert_int_equal(who()->held, 1);
@@ -197,7 +194,6 @@ static void pid_is_that_of_the_kernel(void **state)
     bwl_holder            seen;
     bwl_file              queue = { .fd = open_in("n") };
 
-    (void)state;
     uint64_t fence = takes(0);
     write_record(RECORD("!", "4000000001", "1", "$", "forged", "1", "!"));
     assert_int_equal(who()->pid, getpid());
@@ -229,7 +225,6 @@ static void hand_over(void *arg)
     bowline_client *client;
     bowline_hold   *hold;
 
-    (void)arg;
     if (bowline_open(&client, BOWLINE_OPTIONS(.url = url), NULL) != BOWLINE_OK ||
         bowline_acquire(&hold, client, lock_name, NULL, NULL) != BOWLINE_OK)
         _exit(1);
@@ -246,7 +241,6 @@ static void hand_over(void *arg)
 
 static int look_as_nobody(void *arg)
 {
-    (void)arg;
     bowline_client *client;
     if (setegid(NOBODY) != 0 || seteuid(NOBODY) != 0 ||
         bowline_open(&client, BOWLINE_OPTIONS(.url = url), NULL) != BOWLINE_OK)
@@ -264,7 +258,6 @@ static void child_that_inherited_a_hold_is_seen(void **state)
 {
     pid_t heir;
 
-    (void)state;
     assert_int_equal(pipe2(heir_pid, O_CLOEXEC), 0);
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
     pid_t child = start_child(hand_over, NULL);

@@ -15,7 +15,6 @@ static bowline_error   error;
 
 static int open_clients(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < CLIENTS; i++)
         clients[i] = must_open("thread:");
     return 0;
@@ -23,7 +22,6 @@ static int open_clients(void **state)
 
 static int close_clients(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < CLIENTS; i++)
         bowline_close(clients[i]);
     return 0;
@@ -77,7 +75,6 @@ static uint64_t holder_of(const char *name)
 
 static void waiter_that_leaves_does_not_change_the_order(void **state)
 {
-    (void)state;
     bowline_hold      *hold  = must_acquire(clients[0], "n");
     uint64_t           fence = bowline_hold_fence(hold);
     bowline_operation *b     = ask(1, "n");
@@ -106,7 +103,6 @@ static void grants_pass_on_and_all_arrive(void **state)
     bowline_hold            *holds[4];
     bowline_operation       *ops[4];
 
-    (void)state;
     for (unsigned i = 0; i < 4; i++) {
         holds[i] = must_acquire(clients[0], names[i]);
         ops[i]   = ask(1, names[i]);
@@ -123,7 +119,6 @@ static void grants_pass_on_and_all_arrive(void **state)
 
 static void client_that_closes_hands_on_holds_and_grants(void **state)
 {
-    (void)state;
     bowline_hold *hold = must_acquire(clients[0], "n");
     (void)must_acquire(clients[1], "m");
     (void)ask(1, "n");
@@ -142,7 +137,6 @@ static void thousand_names_do_not_meet(void **state)
     char                 name[16];
     uint64_t             latest = 0;
 
-    (void)state;
     for (unsigned i = 0; i < NAMES; i++) {
         (void)snprintf(name, sizeof name, "name-%u", i);
         holds[i] = must_acquire(clients[i % CLIENTS], name);
@@ -179,7 +173,6 @@ static int use_child(void *arg)
 
 static void child_of_fork_has_a_table_of_its_own(void **state)
 {
-    (void)state;
     bowline_hold *hold  = must_acquire(clients[1], "n");
     uint64_t      fence = bowline_hold_fence(hold);
     assert_int_equal(in_child(use_child, &fence), 0);
@@ -199,7 +192,6 @@ static void urls(void **state)
     };
     unsigned before = count_descriptors();
 
-    (void)state;
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         bowline_client *client = NULL;
         int             status = bowline_open(&client, BOWLINE_OPTIONS(.url = rows[i].url), &error);

@@ -18,14 +18,12 @@ static server *redis;
 /* Before each test: a server without a key. */
 static inline int empty(void **state)
 {
-    (void)state;
     (void)server_ask(redis, "FLUSHALL");
     return 0;
 }
 
 static inline int stop_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

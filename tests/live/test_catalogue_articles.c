@@ -44,7 +44,6 @@ static long long number_at(const char *key)
 
 static void test_server_starts(void **state)
 {
-    (void)state;
     redis = server_start("");
 }
 
@@ -52,7 +51,6 @@ static void test_server_starts(void **state)
 
 static void test_one_at_a_time_and_nothing_left(void **state)
 {
-    (void)state;
     for (int i = 0; i < NAMES; i++) {
         bowline_client *a    = open_protocol(names[i], "");
         bowline_client *b    = open_protocol(names[i], "&wait=0ms");
@@ -75,7 +73,6 @@ static void test_value_of_a_stranger_is_left_alone(void **state)
     static const char *const sets[] = { "SET lock stranger", "RPUSH lock a",
                                         "SETRANGE lock 99999 x", "SETRANGE lock 9999999 x" };
 
-    (void)state;
     for (int i = 0; i < NAMES; i++) {
         for (int j = 0; j < 4; j++) {
             bowline_client *client = open_protocol(names[i], "");
@@ -99,7 +96,6 @@ static void test_value_of_a_stranger_is_left_alone(void **state)
 
 static void test_extending_is_not_supported(void **state)
 {
-    (void)state;
     for (int i = 0; i < NAMES; i++) {
         bowline_client *client = open_protocol(names[i], "");
         bowline_hold   *hold   = must_acquire(client, "lock");
@@ -114,7 +110,6 @@ static void test_extending_is_not_supported(void **state)
  * change nothing, so none is asked. */
 static void test_hold_outlives_its_connection(void **state)
 {
-    (void)state;
     for (int i = 0; i < NAMES; i++) {
         bowline_client *client = open_protocol(names[i], "");
         bowline_hold   *hold   = must_acquire(client, "lock");
@@ -138,7 +133,6 @@ static void test_setnx_del_on_the_wire(void **state)
     bowline_client *client = open_protocol("setnx-del", "");
     long long       before = wall_ms() / 1000;
 
-    (void)state;
     listen_in();
     bowline_hold *hold = must_acquire(client, "buy_order_lock");
     long long     is   = number_at("buy_order_lock");
@@ -156,7 +150,6 @@ static void test_setnx_del_locks_for_ever_when_nobody_releases(void **state)
 {
     bowline_client *client = open_protocol("setnx-del", "");
 
-    (void)state;
     (void)server_ask(redis, "SETNX lock 1"); /* whoever this was is gone, ages ago */
     assert_int_equal(try_once(client, "lock"), BOWLINE_BUSY);
     assert_int_equal(ttl_ms("lock"), -1);
@@ -168,7 +161,6 @@ static void test_setnx_del_release_deletes_what_is_somebody_elses(void **state)
     bowline_client *client = open_protocol("setnx-del", "");
     bowline_hold   *hold   = must_acquire(client, "lock");
 
-    (void)state;
     (void)server_ask(redis, "SET lock another");
     must_release(hold);
     assert_false(is_there("lock"));
@@ -184,7 +176,6 @@ static void test_setnx_del_expire_on_the_wire(void **state)
     bowline_client *client = open_protocol("setnx-del-expire", "");
     bowline_hold   *hold   = must_acquire(client, "lock");
 
-    (void)state;
     (void)server_ask(redis, "DEL lock");
     listen_in();
     assert_int_equal(release(hold), BOWLINE_LOST);
@@ -198,7 +189,6 @@ static void test_set_nx_ex_on_the_wire(void **state)
 {
     bowline_client *client = open_protocol("set-nx-ex", "&lease=2500ms");
 
-    (void)state;
     listen_in();
     must_release(must_acquire(client, "lock"));
     expect_heard("\"SET\" \"lock\" \"1\" \"NX\" \"EX\" \"3\"\n\"DEL\" \"lock\"\n");
@@ -214,7 +204,6 @@ static void test_set_nx_ex_who_overran_is_told(void **state)
     bowline_hold   *first = must_acquire(p1, "lock");
     bowline_hold   *next  = acquire_when_free(p2, "lock"); /* the first lease has ended */
 
-    (void)state;
     assert_int_equal(release(first), BOWLINE_LOST);
     assert_true(is_there("lock"));
     must_release(next);
@@ -230,7 +219,6 @@ static void test_stamp_del_takes_over_what_has_expired(void **state)
     long long       now    = wall_ms() / 1000;
     long long       mine;
 
-    (void)state;
     (void)server_ask(redis, "SET lock %lld", now - 5);
     listen_in();
     bowline_hold *hold = must_acquire(client, "lock");
@@ -250,7 +238,6 @@ static void test_stamp_del_leaves_what_has_not_expired(void **state)
     long long       ahead  = wall_ms() / 1000 + 1000;
     char            text[32];
 
-    (void)state;
     (void)server_ask(redis, "SET lock %lld", ahead);
     assert_int_equal(try_once(client, "lock"), BOWLINE_BUSY);
     (void)snprintf(text, sizeof text, "%lld", ahead);
@@ -265,7 +252,6 @@ static void test_getset_takes_over_what_has_expired(void **state)
     bowline_client *client = open_protocol("setnx-getset", "&lease=10s");
     const char     *said;
 
-    (void)state;
     (void)server_ask(redis, "SET lock 1500000000");
     listen_in();
     bowline_hold *hold = must_acquire(client, "lock");
@@ -290,7 +276,6 @@ static void test_getset_leaves_what_has_not_expired(void **state)
     long long       ahead  = wall_ms() / 1000 + 1000;
     char            text[32];
 
-    (void)state;
     (void)server_ask(redis, "SET lock %lld", ahead);
     listen_in();
     assert_int_equal(try_once(client, "lock"), BOWLINE_BUSY);
@@ -305,7 +290,6 @@ static void test_getset_waits_until_the_stamp_has_expired(void **state)
     bowline_client *client = open_protocol("setnx-getset", "");
     long long       ahead  = wall_ms() / 1000 + 2;
 
-    (void)state;
     (void)server_ask(redis, "SET lock %lld", ahead);
     must_release(acquire_when_free(client, "lock"));
     assert_true(wall_ms() / 1000 >= ahead);
@@ -319,7 +303,6 @@ static void test_buffers_on_the_wire(void **state)
     long long       before = wall_ms();
     char            said[512];
 
-    (void)state;
     listen_in();
     bowline_hold *hold = must_acquire(client, "lock");
     long long     is   = number_at("lock");
@@ -360,7 +343,6 @@ static void test_jedis_tries_four_times(void **state)
     bowline_client *client = open_with("profile=java-jedislock");
     unsigned        tries  = 0;
 
-    (void)state;
     (void)server_ask(redis, "SET lock %lld", (long long)wall_ms() + 1000000);
     for (int round = 0; round < 20 && tries < 4; round++)
         tries = tries_of_a_wait(client);
@@ -374,7 +356,6 @@ static void test_buffers_are_set_by_the_url(void **state)
     bowline_client *client = open_with("profile=php-pidlock&lease=20s&buffer=500ms&guard=30s");
     long long       before = wall_ms();
 
-    (void)state;
     must_release(must_acquire(client, "lock")); /* the stamp is less than 30 s ahead: it stays */
     long long is = number_at("lock");
     assert_true(is >= before + 20500 && is <= wall_ms() + 20500);
@@ -411,7 +392,6 @@ static void test_retry_is_how_often_it_tries_again(void **state)
 {
     static const char at_each[] = "held by others at each of 4 tries";
 
-    (void)state;
     (void)server_ask(redis, "SET lock %lld", (long long)wall_ms() + 1000000);
     assert_int_equal(tries_with("profile=php-pidlock&lease=9s", BOWLINE_BUSY, "held by"), 1);
     assert_int_equal(tries_with("profile=php-pidlock&lease=9s&retry=0", BOWLINE_BUSY, "held by"),

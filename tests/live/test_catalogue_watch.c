@@ -17,7 +17,6 @@ static bowline_client *open_watch(const char *more)
 
 static void test_server_starts(void **state)
 {
-    (void)state;
     redis = server_start("");
 }
 
@@ -26,7 +25,6 @@ static void test_words_on_the_wire(void **state)
     bowline_client *client = open_watch("&lease=20s");
     char            uuid[64];
 
-    (void)state;
     listen_in();
     bowline_hold *hold = must_acquire(client, "lock");
     (void)snprintf(uuid, sizeof uuid, "%s", server_ask(redis, "GET lock"));
@@ -48,7 +46,6 @@ static void test_waiter_repairs_with_its_own_lease(void **state)
     bowline_hold   *hold   = NULL;
     bowline_error   error  = { 0 };
 
-    (void)state;
     (void)server_ask(redis, "SET lock " UUID);
     assert_int_equal(try_once(client, "lock"), BOWLINE_BUSY);
     assert_true(ttl_ms("lock") > 0 && ttl_ms("lock") <= 2000);
@@ -67,7 +64,6 @@ static void test_release_of_what_is_another_uuid_is_lost(void **state)
     bowline_hold   *hold   = must_acquire(client, "lock");
     bowline_error   error  = { 0 };
 
-    (void)state;
     (void)server_ask(redis, "SET lock " UUID);
     listen_in();
     assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
@@ -91,7 +87,6 @@ static void test_many_releases_at_once_on_one_connection(void **state)
     bowline_error      error = { 0 };
     char               name[16];
 
-    (void)state;
     for (int i = 0; i < MANY; i++) {
         (void)snprintf(name, sizeof name, "lock%d", i);
         holds[i] = must_acquire(client, name);
@@ -120,7 +115,6 @@ static void test_sections_do_not_overlap(void **state)
     waiter          waiters[8];
     unsigned        open = 0;
 
-    (void)state;
     listen_in();
     for (int i = 0; i < 8; i++)
         waiter_start(&waiters[i], client, "crowd", 20000);

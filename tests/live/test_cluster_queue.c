@@ -27,7 +27,6 @@ static void begin(bool has_replicas)
 
 static int end(void **state)
 {
-    (void)state;
     cluster_stop(c);
     if (judge != NULL)
         judge_dismiss(judge);
@@ -101,7 +100,6 @@ static void test_cluster_queue_is_where_the_slot_is(void **state)
 {
     bowline_holder who = { .size = sizeof who };
 
-    (void)state;
     begin(false);
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
         guest           guests[LINE];
@@ -125,7 +123,6 @@ static void test_cluster_queue_is_where_the_slot_is(void **state)
 
 static void test_cluster_queue_closing_lets_go_at_every_node(void **state)
 {
-    (void)state;
     begin(false);
     bowline_client *client = must_open(url);
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
@@ -144,7 +141,6 @@ static void test_cluster_queue_line_and_hold_move_with_their_slot(void **state)
 {
     guest guests[LINE];
 
-    (void)state;
     begin(false);
     const char     *name   = cluster_name_at(0, 0);
     int             slot   = cluster_slot_of(c, name);
@@ -180,7 +176,6 @@ static void test_cluster_queue_release_half_way_keeps_the_order(void **state)
     guest     guests[LINE];
     pthread_t releases;
 
-    (void)state;
     begin(false);
     const char     *name   = cluster_name_at(0, 0);
     int             slot   = cluster_slot_of(c, name);
@@ -211,7 +206,6 @@ static void test_cluster_queue_slot_moves_under_contention(void **state)
     enum { RIVALS = 4, MOVES = 9 };
     rival *rivals[RIVALS];
 
-    (void)state;
     begin(false);
     const char *name = cluster_name_at(0, 1);
     int         slot = cluster_slot_of(c, name);
@@ -240,7 +234,6 @@ static void test_cluster_queue_slot_that_never_arrives(void **state)
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };
 
-    (void)state;
     begin(false);
     const char *name = cluster_name_at(2, 0);
     int         slot = cluster_slot_of(c, name);
@@ -262,7 +255,6 @@ static void test_cluster_queue_line_and_hold_survive_the_end_of_their_node(void 
 {
     guest guests[LINE];
 
-    (void)state;
     begin(true);
     const char     *name   = cluster_name_at(1, 0);
     int             slot   = cluster_slot_of(c, name);
@@ -291,7 +283,6 @@ static void test_cluster_queue_fences_rise_over_a_failover(void **state)
 {
     bowline_hold *hold = NULL;
 
-    (void)state;
     begin(true);
     const char     *name   = cluster_name_at(1, 0);
     int             slot   = cluster_slot_of(c, name);
@@ -322,7 +313,6 @@ static void test_cluster_queue_fences_rise_when_a_node_is_primary_again(void **s
 {
     char count[40];
 
-    (void)state;
     begin(true);
     const char     *name   = cluster_name_at(1, 0);
     int             slot   = cluster_slot_of(c, name);
@@ -347,7 +337,6 @@ static void test_cluster_queue_dead_waiter_is_passed_over(void **state)
 {
     guest guests[LINE];
 
-    (void)state;
     begin(false);
     const char     *name   = cluster_name_at(0, 0);
     bowline_client *client = must_open(url);

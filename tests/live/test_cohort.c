@@ -125,7 +125,6 @@ static void test_sixteen_threads_ask_the_server_once_in_twenty_turns(void **stat
     guest      guests[THREADS];
     atomic_int left;
 
-    (void)state;
     bowline_client *client = must_open_warm(url);
     (void)server_ask(redis, "CONFIG RESETSTAT");
     crowd_comes(client, guests, THREADS, 0, &left);
@@ -144,7 +143,6 @@ static void test_one_turn_is_as_if_there_were_none_of_this(void **state)
     atomic_int left;
     char       alone[220];
 
-    (void)state;
     (void)snprintf(alone, sizeof alone, "%s?turns=1", redis->tcp_url);
     bowline_client *client = must_open(alone);
     (void)server_ask(redis, "CONFIG RESETSTAT");
@@ -161,7 +159,6 @@ static void test_two_clients_with_crowds_and_releases_that_nobody_waits_for(void
     guest      here[8], there[8];
     atomic_int left_here, left_there;
 
-    (void)state;
     bowline_client *client = must_open_warm(url_few);
     bowline_client *other  = must_open_warm(url_few);
     crowd_comes(client, here, 8, 3, &left_here);
@@ -184,7 +181,6 @@ static void test_those_inside_have_one_place_and_their_order(void **state)
     bowline_client    *client = must_open_warm(url);
     bowline_client    *other  = must_open_warm(url);
 
-    (void)state;
     bowline_hold *hold = must_acquire(other, "x");
     for (int i = 0; i < SEATS; i++)
         ops[i] = sits(client, "x", WAIT_MS);
@@ -215,7 +211,6 @@ static void test_others_wait_for_so_many_turns(void **state)
     bowline_client    *other  = must_open_warm(url_few);
     int                turns  = 0;
 
-    (void)state;
     bowline_hold *hold = must_acquire(client, "x");
     for (int i = 0; i < SEATS; i++)
         ops[i] = sits(client, "x", WAIT_MS);
@@ -246,7 +241,6 @@ static void test_others_wait_for_so_many_turns(void **state)
 
 static void test_who_times_out_or_cancels_leaves_his_seat_only(void **state)
 {
-    (void)state;
     bowline_client *client = must_open_warm(url);
     bowline_client *other  = must_open_warm(url);
     bowline_hold   *hold   = must_acquire(other, "x");
@@ -283,7 +277,6 @@ static void test_who_times_out_or_cancels_leaves_his_seat_only(void **state)
 
 static void test_who_would_not_wait_is_told_busy(void **state)
 {
-    (void)state;
     bowline_client    *client = must_open_warm(url);
     bowline_hold      *hold   = must_acquire(client, "x");
     bowline_operation *op     = sits(client, "x", WAIT_MS);
@@ -302,7 +295,6 @@ static void test_a_turn_is_a_hold_like_any_other(void **state)
 {
     bowline_holder who = { .size = sizeof who };
 
-    (void)state;
     bowline_client    *client = must_open_warm(url);
     bowline_hold      *hold   = must_acquire(client, "x");
     bowline_operation *a      = sits(client, "x", WAIT_MS);
@@ -326,7 +318,6 @@ static void test_a_turn_is_a_hold_like_any_other(void **state)
 
 static int open_server(void **state)
 {
-    (void)state;
     server_needed();
     judge = witness_new();
     redis = server_start(NULL);
@@ -337,7 +328,6 @@ static int open_server(void **state)
 
 static int close_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     witness_free(judge);
     return 0;

@@ -96,7 +96,6 @@ static void test_a_loss_is_told_to_whose_turn_it_is(void **state)
     bowline_operation *ops[SEATS];
     bowline_error      error = { 0 };
 
-    (void)state;
     bowline_client *client = must_open_warm(url);
     bowline_hold   *hold   = take_turn(client, ops);
     uint64_t        fence  = bowline_hold_fence(hold);
@@ -119,7 +118,6 @@ static void test_a_loss_that_the_renewal_finds_is_an_event(void **state)
     bowline_operation *ops[SEATS];
     char               short_url[220];
 
-    (void)state;
     (void)snprintf(short_url, sizeof short_url, "%s?lease=6s&turns-time=1h", redis->tcp_url);
     bowline_client *client = must_open_warm(short_url);
     bowline_hold   *hold   = take_turn(client, ops);
@@ -140,7 +138,6 @@ static void test_it_is_renewed_for_whose_turn_it_is(void **state)
     bowline_operation *ops[SEATS];
     char               short_url[220];
 
-    (void)state;
     (void)snprintf(short_url, sizeof short_url, "%s?lease=6s&turns-time=1h", redis->tcp_url);
     bowline_client *client = must_open_warm(short_url);
     bowline_hold   *hold   = take_turn(client, ops);
@@ -159,7 +156,6 @@ static void test_max_hold_ends_a_turn_and_not_the_others(void **state)
 {
     bowline_operation *ops[2];
 
-    (void)state;
     bowline_client *client = must_open_warm(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     assert_status(BOWLINE_OK,
@@ -182,7 +178,6 @@ static void test_a_server_that_comes_back_empty_ends_the_turn(void **state)
 {
     bowline_operation *ops[SEATS];
 
-    (void)state;
     bowline_client *client = must_open_warm(url);
     bowline_hold   *hold   = take_turn(client, ops);
     uint64_t        fence  = bowline_hold_fence(hold);
@@ -200,7 +195,6 @@ static void test_a_cut_in_a_turn_and_while_all_wait(void **state)
 {
     bowline_operation *ops[SEATS];
 
-    (void)state;
     bowline_client *client = must_open_warm(url);
     bowline_client *other  = must_open_warm(url);
     bowline_hold   *hold   = take_turn(client, ops);
@@ -231,7 +225,6 @@ static void test_a_server_that_is_gone_is_said_to_be(void **state)
 {
     bowline_hold *none = NULL;
 
-    (void)state;
     bowline_client *client = must_open_warm(url);
     server_kill(redis);
     bowline_operation *first     = sits(client, 300);
@@ -252,7 +245,6 @@ static void test_closing_lets_everything_go(void **state)
     bowline_operation *ops[SEATS];
     bowline_hold      *hold = NULL;
 
-    (void)state;
     for (int turn = 0; turn < 2; turn++) {
         bowline_client *client = must_open_warm(url);
         bowline_client *other  = must_open_warm(url);
@@ -305,7 +297,6 @@ static void test_a_process_that_is_killed_costs_its_lease(void **state)
 {
     char short_url[220];
 
-    (void)state;
     (void)snprintf(short_url, sizeof short_url, "%s?lease=1s", redis->tcp_url);
     for (int i = 0; i < 5; i++) {
         pid_t child = fork();
@@ -340,7 +331,6 @@ static void test_a_child_has_no_turn(void **state)
 {
     bowline_operation *ops[SEATS];
 
-    (void)state;
     bowline_client *client = must_open_warm(url);
     bowline_hold   *hold   = take_turn(client, ops);
     assert_int_equal(in_child(of_the_child, hold), 0);
@@ -353,7 +343,6 @@ static void test_a_child_has_no_turn(void **state)
 
 static int open_server(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     (void)snprintf(url, sizeof url, "%s?turns-time=1h", redis->tcp_url);
@@ -362,7 +351,6 @@ static int open_server(void **state)
 
 static int close_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

@@ -75,7 +75,6 @@ static void test_wall_clock_of_the_client_changes_nothing(void **state)
                                           -86400000LL * 365 * 20, 0 };
     bowline_client        *client     = must_open(holder_url);
 
-    (void)state;
     for (int rounds = 1;; rounds++) {
         bowline_hold *hold   = must_acquire(client, "x");
         bool          kept   = true;
@@ -104,7 +103,6 @@ static void test_wall_clock_that_is_not_plausible_writes_no_stamp(void **state)
     char                   url[200];
     struct timespec        now;
 
-    (void)state;
     (void)snprintf(url, sizeof url, "%s?protocol=setnx-getset&accept-risk=1&key=%%25s",
                    redis->tcp_url);
     (void)syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
@@ -131,7 +129,6 @@ static void test_suspend_ends_the_hold(void **state)
 {
     char url[200];
 
-    (void)state;
     for (int renews = 0; renews < 2; renews++) {
         (void)snprintf(url, sizeof url, "%s?lease=20s%s", redis->tcp_url,
                        renews ? "" : "&renew=off");
@@ -157,7 +154,6 @@ static void test_suspend_during_an_acquire(void **state)
     bowline_operation *op   = NULL;
     bowline_error      error;
 
-    (void)state;
     (void)snprintf(url, sizeof url, "%s?lease=3s&timeout=1s", redis->tcp_url);
     bowline_client *client = must_open_without_keeper(url);
     assert_status(BOWLINE_OK, try_once(client, "warm up"), NULL);
@@ -178,7 +174,6 @@ static void test_clock_that_goes_back_is_taken_to_stand(void **state)
 {
     char url[200];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "%s?lease=20s&renew=off", redis->tcp_url);
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -195,20 +190,17 @@ static void test_clock_that_goes_back_is_taken_to_stand(void **state)
 
 static int nothing_is_left(void **state)
 {
-    (void)state;
     return server_becomes_empty(redis) ? 0 : -1;
 }
 
 static void test_server_starts(void **state)
 {
-    (void)state;
     redis = server_start(NULL);
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
 }
 
 static int stop_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

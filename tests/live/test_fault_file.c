@@ -31,7 +31,6 @@ static unsigned remove_everything(void)
 
 static void test_waiter_does_not_believe_in_a_removed_file(void **state)
 {
-    (void)state;
     for (int i = 0; i < 5; i++) {
         bowline_client    *client = must_open(url);
         bowline_client    *second = must_open(url);
@@ -64,7 +63,6 @@ static void test_waiter_does_not_believe_in_a_removed_file(void **state)
 
 static int begin(void **state)
 {
-    (void)state;
     judge = witness_new();
     if (mkdtemp(directory) == NULL)
         return -1;
@@ -74,7 +72,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     judge_dismiss(judge);
     (void)remove_everything();
     return rmdir(directory);

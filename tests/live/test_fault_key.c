@@ -76,7 +76,6 @@ static void stranger_is_not_touched(bowline_hold *hold, believer *b, int64_t fau
 
 static void test_key_taken_away_under_the_holder(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof thefts / sizeof thefts[0]; i++) {
         bowline_client *client = must_open(holder_url);
         bowline_hold   *hold   = must_acquire(client, "x");
@@ -98,7 +97,6 @@ static void test_key_taken_away_under_the_holder(void **state)
 /* Nobody asks: the renewal alone finds out, well before the lease ends. */
 static void test_loss_is_seen_by_the_renewal_before_the_lease_ends(void **state)
 {
-    (void)state;
     for (int rounds = 1;; rounds++) {
         char url[200];
         (void)snprintf(url, sizeof url, "%s?lease=20s&renew=off", redis->tcp_url);
@@ -136,7 +134,6 @@ static void test_persisted_key_gets_its_end_back(void **state)
     bowline_client *other  = must_open(rival_url);
     bowline_holder  holder = { .size = sizeof holder };
 
-    (void)state;
     for (int rounds = 1;; rounds++) {
         bowline_hold *hold = must_acquire(client, "x");
         believer     *b    = believer_start(judge, hold);
@@ -170,7 +167,6 @@ static void test_shortened_key_is_lengthened_by_the_renewal(void **state)
 {
     bowline_client *client = must_open(holder_url);
 
-    (void)state;
     for (int rounds = 1;; rounds++) {
         bowline_hold *hold = must_acquire(client, "x");
         believer     *b    = believer_start(judge, hold);
@@ -193,21 +189,18 @@ static void test_shortened_key_is_lengthened_by_the_renewal(void **state)
 
 static int begin(void **state)
 {
-    (void)state;
     judge = witness_new();
     return 0;
 }
 
 static int end(void **state)
 {
-    (void)state;
     judge_dismiss(judge);
     return server_becomes_empty(redis) ? 0 : -1;
 }
 
 static void test_server_starts(void **state)
 {
-    (void)state;
     redis = server_start(NULL);
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
@@ -215,7 +208,6 @@ static void test_server_starts(void **state)
 
 static int stop_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

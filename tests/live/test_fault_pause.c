@@ -105,7 +105,6 @@ static bool acquire_through_a_long_pause(const char *mode)
 
 static void test_pause_around_acquire(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         for (int rounds = 1; !acquire_through_a_short_pause(modes[i]); rounds++)
             assert_true(rounds < 20);
@@ -159,7 +158,6 @@ static void renew_through_a_long_pause(const char *mode)
 
 static void test_pause_around_renewal(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         for (int round = 1; !renew_through_a_short_pause(modes[i], round); round++)
             continue;
@@ -200,7 +198,6 @@ static bool release_through_a_long_pause(const char *mode)
 
 static void test_pause_around_release(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         release_through_a_short_pause(modes[i]);
         for (int rounds = 1; !release_through_a_long_pause(modes[i]); rounds++)
@@ -218,7 +215,6 @@ static void test_server_sleeps_through_the_lease(void **state)
     believer       *b      = believer_start(judge, hold);
     rival          *r      = rival_start(judge, rival_url, "x");
 
-    (void)state;
     int talk = server_say(redis, "DEBUG SLEEP %d", LONG_MS / 1000 + 1);
     assert_true(believer_learns(b)); /* without an answer from anybody */
     (void)believer_stop(b);
@@ -244,7 +240,6 @@ static void test_waiter_needs_no_active_expiry(void **state)
     bowline_client *client = client_with("lease=20s");
     bowline_hold   *hold   = NULL;
 
-    (void)state;
     assert_string_equal(server_ask(redis, "DEBUG SET-ACTIVE-EXPIRE 0"), "OK");
     assert_string_equal(server_ask(redis, "SET bowline:{x} 1234567890123456789012 PX 300"), "OK");
     assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", 20000, NULL), NULL);
@@ -258,28 +253,24 @@ static void test_waiter_needs_no_active_expiry(void **state)
 
 static int begin(void **state)
 {
-    (void)state;
     judge = witness_new();
     return 0;
 }
 
 static int end(void **state)
 {
-    (void)state;
     judge_dismiss(judge);
     return 0;
 }
 
 static void test_server_starts(void **state)
 {
-    (void)state;
     redis = server_start(server_is_new() ? "--enable-debug-command yes" : NULL);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=900ms&timeout=300ms", redis->unix_url);
 }
 
 static int stop_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

@@ -142,7 +142,6 @@ static void test_master_down(void **state)
                                   .mends = "REPLICAOF NO ONE",
                                   .text  = "MASTERDOWN" };
 
-    (void)state;
     (void)server_ask(redis, "CONFIG SET replica-serve-stale-data no");
     see_it_through(&down);
     (void)server_ask(redis, "CONFIG SET replica-serve-stale-data yes");
@@ -169,7 +168,6 @@ static void test_commands_withdrawn_and_given_back(void **state)
           .text  = "NOPERM" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof withdrawn / sizeof withdrawn[0]; i++)
         see_it_through(&withdrawn[i]);
 }
@@ -181,7 +179,6 @@ static void test_keys_withdrawn_while_held(void **state)
                                        .mends = "ACL SETUSER locker resetkeys ~bowline:*",
                                        .text  = "NOPERM" };
 
-    (void)state;
     see_it_through(&withdrawn);
 }
 
@@ -199,7 +196,6 @@ static void test_password_changed_while_held(void **state)
                                      .text                 = "WRONGPASS",
                                      .new_connections_only = true };
 
-    (void)state;
     see_it_through(&changed);
     see_it_through(&off);
 }
@@ -243,7 +239,6 @@ static void test_killed_script_was_not_carried_out(void **state)
         "@user_script:4.\r\n",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
         mouth           m      = { .to_script = said[i] };
         fake_server    *s      = fake_start(answer, &m);
@@ -267,7 +262,6 @@ static void test_redirection_is_not_followed(void **state)
     mouth        yes = { .to_script = ":1\r\n" };
     fake_server *bad = fake_start(answer, &yes);
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         char        text[100];
         const char *place = fake_url(bad) + strlen("redis://");
@@ -290,21 +284,18 @@ static void test_redirection_is_not_followed(void **state)
 
 static int begin(void **state)
 {
-    (void)state;
     judge = witness_new();
     return 0;
 }
 
 static int end(void **state)
 {
-    (void)state;
     judge_dismiss(judge);
     return server_becomes_empty(redis) ? 0 : -1;
 }
 
 static void test_server_starts(void **state)
 {
-    (void)state;
     redis = server_start(NULL);
     (void)server_ask(redis, "ACL SETUSER locker on >right " RIGHTS);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms&timeout=300ms", redis->unix_url,
@@ -313,7 +304,6 @@ static void test_server_starts(void **state)
 
 static int stop_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

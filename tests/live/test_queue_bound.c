@@ -28,7 +28,6 @@ static void test_who_is_one_too_many_is_told_at_once_and_leaves_no_trace(void **
     bowline_hold *never = NULL;
     bowline_error error = { 0 };
 
-    (void)state;
     bowline_client *client = must_open(bounded_url);
     bowline_client *late   = must_open(bounded_url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -69,7 +68,6 @@ static void test_who_has_no_bound_joins_a_line_that_is_full_for_others(void **st
     bowline_error error = { 0 };
     char          endless_url[220];
 
-    (void)state;
     (void)snprintf(endless_url, sizeof endless_url, "%s&queue-max=0", url);
     bowline_client *client  = must_open(bounded_url);
     bowline_client *endless = must_open(endless_url);
@@ -93,7 +91,6 @@ static void test_who_stood_there_before_comes_back_though_it_is_full(void **stat
 {
     waiter w[BOUND];
 
-    (void)state;
     bowline_client *client = must_open(bounded_url);
     bowline_hold   *hold   = must_acquire(client, "x");
     line_join(redis, &w[0], client, "x", 1);
@@ -115,7 +112,6 @@ static void test_line_that_is_full_of_the_dead_refuses_nobody(void **state)
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };
 
-    (void)state;
     bowline_client *client = must_open(bounded_url);
     for (int i = 0; i < 2 * BOUND; i++)
         (void)server_ask(redis, "ZADD bowline:{x}:bwl.q %d 'b1:v%d n bowline:i:%d 2000'", i + 1, i,
@@ -128,14 +124,12 @@ static void test_line_that_is_full_of_the_dead_refuses_nobody(void **state)
 
 static int begin_anew(void **state)
 {
-    (void)state;
     (void)server_ask(redis, "FLUSHALL");
     return 0;
 }
 
 static int open_server(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     (void)snprintf(url, sizeof url, "%s?protocol=queue&turns=1", redis->tcp_url);
@@ -145,7 +139,6 @@ static int open_server(void **state)
 
 static int close_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

@@ -82,7 +82,6 @@ static void test_ten_are_served_in_the_order_in_which_they_came(void **state)
 {
     guest guests[LINE];
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
@@ -105,7 +104,6 @@ static void test_handing_over_takes_two_commands(void **state)
 {
     guest guests[LINE];
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     guests_come(guests, LINE);
@@ -124,7 +122,6 @@ static void test_handing_over_takes_two_commands(void **state)
 /* Uncontended: one command each, and nothing beside. */
 static void test_pair_takes_two_commands(void **state)
 {
-    (void)state;
     bowline_client *client = must_open(url);
     must_release(must_acquire(client, "x"));
     (void)server_ask(redis, "CONFIG RESETSTAT");
@@ -144,7 +141,6 @@ static void test_who_does_not_wait_is_told_at_once(void **state)
 {
     waiter w;
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -170,7 +166,6 @@ static void test_place_that_is_gone_is_taken_again_by_its_ticket(void **state)
     waiter w[2];
     char   first[200];
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -201,7 +196,6 @@ static void test_who_has_it_is_told_and_forgotten(void **state)
     bowline_holder holder = { .size = sizeof holder };
     char           host[64];
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
     assert_status(BOWLINE_OK, bowline_who(other, "x", &holder, NULL), NULL);
@@ -253,7 +247,6 @@ static void await_operation(bowline_client *client, bowline_operation *op)
 
 static void test_a_thousand_wait_on_one_connection(void **state)
 {
-    (void)state;
     bowline_client *client = must_open_without_keeper(url);
     bowline_hold   *hold   = NULL;
     uint64_t        fence  = 0;
@@ -287,7 +280,6 @@ static void test_who_has_waited_long_enough_leaves_nothing(void **state)
 {
     bowline_hold *won = NULL;
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_client *other  = must_open(url);
@@ -304,7 +296,6 @@ static void test_who_is_cancelled_in_the_middle_leaves_nothing(void **state)
     bowline_operation *ops[3];
     bowline_hold      *won = NULL;
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_client *other  = must_open(url);
@@ -335,7 +326,6 @@ static void test_closing_takes_everything_back(void **state)
     bowline_operation *op = NULL;
     bowline_hold      *h  = NULL;
 
-    (void)state;
     bowline_client *client = must_open(url);
     h                      = must_acquire(client, "x");
     for (int i = 0; i < 3; i++) {
@@ -352,7 +342,6 @@ static void test_closing_takes_everything_back(void **state)
 
 static int open_server(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     judge = witness_new();
@@ -362,7 +351,6 @@ static int open_server(void **state)
 
 static int close_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     witness_free(judge);
     return 0;

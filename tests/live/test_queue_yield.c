@@ -35,7 +35,6 @@ static void test_who_yields_stands_behind_all_who_wait(void **state)
 {
     waiter b, c;
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_client *others = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -65,7 +64,6 @@ static void test_who_yields_stands_behind_all_who_wait(void **state)
 
 static void test_who_yields_to_nobody_asks_once_and_holds(void **state)
 {
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
@@ -116,7 +114,6 @@ static void test_two_who_yield_take_turns(void **state)
     witness   *judge = witness_new();
     waiter     second;
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
     guest           a      = { .hold = must_acquire(client, "x"), .judge = judge, .turns = &turns };
@@ -150,7 +147,6 @@ static void test_two_who_yield_take_turns(void **state)
 
 static void test_what_is_not_ours_is_not_yielded(void **state)
 {
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     (void)server_ask(redis, "SET bowline:{x} of-another");
@@ -166,7 +162,6 @@ static void test_who_yields_and_waits_no_longer_leaves_nothing(void **state)
 {
     waiter b;
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -188,7 +183,6 @@ static void test_who_is_cut_off_while_he_yields_gives_it_on_all_the_same(void **
 {
     waiter b;
 
-    (void)state;
     bowline_client *client = must_open(long_url);
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_client *other  = must_open(url);
@@ -211,7 +205,6 @@ static void test_who_is_cancelled_while_he_yields_gives_it_on_all_the_same(void 
 {
     waiter b;
 
-    (void)state;
     bowline_client *client = must_open(long_url);
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -236,7 +229,6 @@ static void test_who_yields_may_when_memory_is_full(void **state)
 {
     waiter b;
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -260,7 +252,6 @@ static void test_closing_takes_back_what_was_yielded(void **state)
 {
     waiter b;
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -276,7 +267,6 @@ static void test_closing_takes_back_what_was_yielded(void **state)
 /* Nobody hears an answer any more: what REQUEUE has done all the same is undone behind it. */
 static void test_closing_takes_back_what_is_being_yielded(void **state)
 {
-    (void)state;
     for (int cancels = 0; cancels < 2; cancels++) {
         bowline_operation *op     = NULL;
         bowline_client    *client = must_open_without_keeper(url);
@@ -295,7 +285,6 @@ static void test_releasing_takes_back_what_is_being_yielded(void **state)
     int (*const releases[])(bowline_hold *, bowline_error *) = { bowline_release,
                                                                  bowline_release_nowait };
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         bowline_operation *op     = NULL;
         bowline_client    *client = must_open_without_keeper(url);
@@ -316,7 +305,6 @@ static void test_releasing_takes_back_what_is_being_yielded(void **state)
 /* A release that is on its way is of another token, and of another hold. */
 static void test_what_was_released_before_is_not_in_the_way(void **state)
 {
-    (void)state;
     bowline_client *client = must_open_without_keeper(url);
     bowline_hold   *before = must_acquire(client, "x");
     assert_status(BOWLINE_OK, bowline_release_nowait(before, NULL), NULL);
@@ -331,7 +319,6 @@ static void test_what_was_released_before_is_not_in_the_way(void **state)
 
 static int open_server(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
@@ -341,7 +328,6 @@ static int open_server(void **state)
 
 static int close_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

@@ -62,7 +62,6 @@ static void test_right_password(void **state)
 {
     bowline_error error = { 0 };
 
-    (void)state;
     assert_status(BOWLINE_OK, open_and_acquire(url_as("locker:right@"), &error), &error);
     assert_status(BOWLINE_OK, open_and_acquire(url_as("locker:%72ight@"), &error), &error);
 }
@@ -71,7 +70,6 @@ static void test_odd_password(void **state)
 {
     bowline_error error = { 0 };
 
-    (void)state;
     assert_status(BOWLINE_OK, open_and_acquire(url_as("odd:a%20b%25%0d%0a%22%C3%A4@"), &error),
                   &error);
 }
@@ -82,7 +80,6 @@ static void test_wrong_password_is_refused_and_nothing_is_written(void **state)
     static const char *const wrong[] = { "locker:" CANARY "@", "nobody:" CANARY "@", "locker:@",
                                          ":" CANARY "@", "disabled:right@" };
 
-    (void)state;
     assert_string_equal(server_ask(redis, "ACL SETUSER default on nopass ~* &* +@all"), "OK");
     (void)server_ask(redis, "FLUSHALL");
     (void)server_ask(redis, "CONFIG RESETSTAT");
@@ -99,7 +96,6 @@ static void test_wrong_password_is_refused_and_nothing_is_written(void **state)
 
 static void test_wrong_password_of_the_default_user(void **state)
 {
-    (void)state;
     assert_string_equal(server_ask(redis, "ACL SETUSER default on resetpass >secret ~* &* +@all"),
                         "OK");
     (void)server_ask(redis, "FLUSHALL");
@@ -113,7 +109,6 @@ static void test_wrong_password_of_the_default_user(void **state)
 
 static void test_default_user_that_is_off(void **state)
 {
-    (void)state;
     assert_string_equal(server_ask(redis, "ACL SETUSER default off"), "OK");
     refused(url_as(""));
     refused(url_as(":" CANARY "@"));
@@ -151,7 +146,6 @@ static void test_password_file(void **state)
 {
     bowline_error error = { 0 };
 
-    (void)state;
     assert_status(BOWLINE_OK, open_with_file("right", 0600, &error), &error);
     assert_status(BOWLINE_OK, open_with_file("right\n", 0400, &error), &error);
     assert_status(BOWLINE_OK, open_with_file("right\r\nsecond line\n", 0600, &error), &error);
@@ -171,7 +165,6 @@ static void test_least_rights_are_enough(void **state)
     bowline_hold   *hold   = must_acquire(client, "least");
     bowline_error   error  = { 0 };
 
-    (void)state;
     assert_status(BOWLINE_OK, bowline_extend(hold, 60000, &error), &error);
     assert_status(BOWLINE_BUSY, try_once(client, "least"), &error);
     must_release(hold);
@@ -183,7 +176,6 @@ static void test_too_few_rights_are_refused(void **state)
 {
     bowline_error error = { 0 };
 
-    (void)state;
     (void)server_ask(redis, "ACL SETUSER few on >right " RIGHTS " -set");
     refused(url_as("few:right@"));
     (void)server_ask(redis, "ACL SETUSER few resetkeys ~other:* +set");
@@ -206,7 +198,6 @@ static void test_right_to_select_is_needed_for_a_database(void **state)
 {
     char url[400];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "%s/2", url_as("least:right@"));
     (void)server_ask(redis, "FLUSHALL");
     refused(url);
@@ -240,7 +231,6 @@ static bool rights_are_taken_away_while_held(void)
 /* What is taken away while we hold: the hold lasts as long as its lease, and then it is lost. */
 static void test_rights_taken_away_while_held(void **state)
 {
-    (void)state;
     for (int rounds = 1; !rights_are_taken_away_while_held(); rounds++)
         assert_true(rounds < 20);
 }
@@ -250,7 +240,6 @@ static void test_user_deleted_while_held(void **state)
 {
     char url[400];
 
-    (void)state;
     (void)server_ask(redis, "ACL SETUSER gone on >" CANARY " " RIGHTS);
     (void)snprintf(url, sizeof url, "%s?lease=300ms", url_as("gone:" CANARY "@"));
     bowline_client *client = must_open(url);
@@ -272,7 +261,6 @@ static void test_user_deleted_while_held(void **state)
 
 static void test_server_starts(void **state)
 {
-    (void)state;
     redis = server_start(NULL);
     (void)server_ask(redis, "ACL SETUSER admin on >admin ~* &* +@all");
     (void)snprintf(redis->login, sizeof redis->login, "AUTH admin admin");
@@ -284,13 +272,11 @@ static void test_server_starts(void **state)
 
 static int nothing_is_left(void **state)
 {
-    (void)state;
     return server_becomes_empty(redis) ? 0 : -1;
 }
 
 static int stop_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

@@ -29,7 +29,6 @@ static void test_hold_is_lost_and_the_next_in_line_has_the_lock(void **state)
     waiter          waiters[WAITING];
     uint64_t        fence = bowline_hold_fence(hold);
 
-    (void)state;
     for (int i = 0; i < WAITING; i++) {
         others[i] = must_open(url);
         line_join(redis, &waiters[i], others[i], "x", i + 1);
@@ -74,7 +73,6 @@ static void test_holder_is_told_who_broke_it(void **state)
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_client *other  = must_open(url);
 
-    (void)state;
     assert_status(BOWLINE_OK, bowline_break(other, "x", seen(other, "x").id, NULL), NULL);
     assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
     while (!says_who_broke(client, hold))
@@ -97,7 +95,6 @@ static void test_note_needs_a_session_that_is_known(void **state)
 {
     bowline_client *client = must_open(url);
 
-    (void)state;
     (void)server_ask(redis, "SET bowline:{x} b1:SSSSSSSSSTTTTTTTTTTTTTTTT PX 60000");
     assert_status(BOWLINE_OK, bowline_break(client, "x", seen(client, "x").id, NULL), NULL);
     bowline_close(client);
@@ -110,7 +107,6 @@ static void test_id_is_of_the_hold_and_outlives_renewals(void **state)
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        id     = seen(client, "x").id;
 
-    (void)state;
     assert_true(id != 0);
     assert_status(BOWLINE_OK, bowline_extend(hold, 60000, NULL), NULL);
     assert_true(seen(client, "x").id == id);
@@ -134,7 +130,6 @@ static void test_dead_who_wait_are_passed_over_by_pokes(void **state)
     bowline_client *other  = must_open(url);
     waiter          w;
 
-    (void)state;
     for (int i = 0; i < DEAD; i++)
         (void)server_ask(redis, "ZADD bowline:{x}:bwl.q %d 'b1:dead%d 1.0 bowline:i:none 2000'",
                          i + 1, i);
@@ -168,7 +163,6 @@ static void test_strangers_are_not_touched(void **state)
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        id     = seen(client, "x").id;
 
-    (void)state;
     assert_status(BOWLINE_OK, bowline_release(hold, NULL), NULL);
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
         (void)server_ask(redis, "%s", made[i]);
@@ -195,7 +189,6 @@ static void test_other_protocols_and_profiles(void **state)
     };
     char with[300];
 
-    (void)state;
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         print_message("# %s\n", ways[i]);
         (void)snprintf(with, sizeof with, "%s?%s", url, ways[i]);
@@ -218,7 +211,6 @@ static void test_value_that_all_write_alike_is_not_broken(void **state)
 {
     char with[300];
 
-    (void)state;
     (void)snprintf(with, sizeof with, "%s?protocol=set-nx-ex&accept-risk=1", url);
     bowline_client *client = must_open(with);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -229,7 +221,6 @@ static void test_value_that_all_write_alike_is_not_broken(void **state)
 
 static int start(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     (void)snprintf(url, sizeof url, "%s", redis->tcp_url);
@@ -238,7 +229,6 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

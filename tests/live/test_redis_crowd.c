@@ -81,7 +81,6 @@ static void test_crowd_has_a_few_connections(void **state)
     bowline_client *client = must_open(redis->tcp_url);
     long long       before = figure("stats", "total_connections_received");
 
-    (void)state;
     let_crowd_work(client, CROWD);
     long long opened = figure("stats", "total_connections_received") - before;
     opened -= 1; /* the one of this question */
@@ -95,7 +94,6 @@ static void test_crowd_sends_its_commands_together(void **state)
 {
     bowline_client *client = must_open(redis->tcp_url);
 
-    (void)state;
     let_crowd_work(client, CROWD); /* the connections are there now, and the scripts known */
     long long reads    = figure("stats", "total_reads_processed");
     long long commands = figure("stats", "total_commands_processed");
@@ -112,7 +110,6 @@ static void test_crowd_that_wants_the_same_excludes_itself(void **state)
 {
     bowline_client *client = must_open(redis->tcp_url);
 
-    (void)state;
     let_crowd_work(client, 8);
     bowline_close(client);
     assert_true(server_becomes_empty(redis));
@@ -124,7 +121,6 @@ static void test_crowd_on_a_client_of_an_event_loop_has_one_connection(void **st
     bowline_client *client = must_open(redis->tcp_url);
     long long       before = figure("stats", "total_connections_received");
 
-    (void)state;
     assert_true(bowline_fd(client) >= 0);
     let_crowd_work(client, CROWD);
     assert_int_equal(figure("stats", "total_connections_received") - before, 2);
@@ -147,7 +143,6 @@ static void allow(const char *clients)
 /* No room for one more: those that there are do. */
 static void test_crowd_goes_on_where_the_server_takes_no_more(void **state)
 {
-    (void)state;
     assert_string_equal(server_ask(redis, "CONFIG SET maxclients 3"), "OK");
     bowline_client *client = must_open(redis->tcp_url);
     let_crowd_work(client, CROWD);
@@ -157,7 +152,6 @@ static void test_crowd_goes_on_where_the_server_takes_no_more(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     return 0;
@@ -165,7 +159,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

@@ -153,7 +153,6 @@ static void test_what_is_no_greeting(void **state)
     };
     char heard[8192];
 
-    (void)state;
     for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
         hear_lie(&lies[i], heard, sizeof heard);
         for (char *word = strtok(heard, " "); word != NULL; word = strtok(NULL, " "))
@@ -182,7 +181,6 @@ static void test_servers_that_are_too_old(void **state)
         { .hello = HELLO_MAP("9\r\n7.9.240-a", "3"), .status = BOWLINE_OK, .release = BOWLINE_OK },
     };
 
-    (void)state;
     hear_lies(lies, sizeof lies / sizeof lies[0]);
 }
 
@@ -206,7 +204,6 @@ static void test_refusals_that_quote_the_secret(void **state)
         { .script = "-ERR " CANARY "\r\n", .status = BOWLINE_OK, .release = BOWLINE_REFUSED },
     };
 
-    (void)state;
     hear_lies(lies, sizeof lies / sizeof lies[0]);
 }
 
@@ -222,7 +219,6 @@ static void test_what_is_no_answer_to_set(void **state)
         "~0\r\n",      ",1\r\n",    "$0\r\n\r\n", "+OK \r\n"
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
         lie             l      = { .set = lies[i], .script = ":0\r\n" };
         fake_server    *s      = fake_start(tell_lie, &l);
@@ -251,7 +247,6 @@ static void test_what_is_no_answer_to_a_release(void **state)
         { .script = "-BUSY no\r\n", .release = BOWLINE_REFUSED, .reply_ms = 1000 }, /* all of it */
     };
 
-    (void)state;
     hear_lies(lies, sizeof lies / sizeof lies[0]);
 }
 
@@ -270,7 +265,6 @@ static void test_errors_in_answer_to_set(void **state)
         { .set = "$-1\r\n", .status = BOWLINE_BUSY },
     };
 
-    (void)state;
     hear_lies(lies, sizeof lies / sizeof lies[0]);
 }
 
@@ -283,7 +277,6 @@ static void test_script_that_is_never_known(void **state)
     bowline_hold   *hold   = must_acquire(client, "x");
     int             status = bowline_release(hold, NULL);
 
-    (void)state;
     assert_status(BOWLINE_REFUSED, status, NULL);
     assert_true(strlen(fake_heard(s)) < 500); /* it was not asked without end */
     bowline_close(client);
@@ -302,7 +295,6 @@ static void test_pushes_are_nothing(void **state)
         { .set = PUSH "_\r\n" PUSH, .status = BOWLINE_BUSY },
     };
 
-    (void)state;
     hear_lies(lies, sizeof lies / sizeof lies[0]);
 }
 
@@ -315,7 +307,6 @@ static void test_two_answers_to_one_question(void **state)
     bowline_client *client = client_of(s, PATIENT);
     bowline_hold   *hold   = must_acquire(client, "x");
 
-    (void)state;
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL); /* not the :1 from before */
     assert_int_equal(fake_connections(s), 2);
     bowline_close(client);
@@ -329,7 +320,6 @@ static void test_answer_that_came_while_nothing_was_asked(void **state)
     bowline_client *client = client_of(s, PATIENT);
     bowline_hold   *hold   = must_acquire(client, "x");
 
-    (void)state;
     fake_say(s, ":1\r\n");
     sleep_ms(20);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
@@ -344,7 +334,6 @@ static void test_answer_before_the_question(void **state)
     fake_server    *s      = fake_start(tell_lie, &l);
     bowline_client *client = client_of(s, PATIENT);
 
-    (void)state;
     assert_status(BOWLINE_UNREACHABLE, try_once(client, "x"), NULL);
     assert_null(strstr(fake_heard(s), "SET"));
     bowline_close(client);
@@ -366,7 +355,6 @@ static void test_silence_in_the_middle(void **state)
         { .script = ":1", .status = BOWLINE_OK, .release = BOWLINE_UNKNOWN },
     };
 
-    (void)state;
     hear_lies(lies, sizeof lies / sizeof lies[0]);
 }
 
@@ -390,7 +378,6 @@ static void test_server_that_hangs_up(void **state)
         { .status = BOWLINE_OK, .release = BOWLINE_UNKNOWN },
     };
 
-    (void)state;
     for (int nth = 0; nth < 3; nth++) {
         fake_server    *s      = fake_start(hang_up, &nth);
         bowline_client *client = client_of(s, SHORT);

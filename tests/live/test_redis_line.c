@@ -99,13 +99,11 @@ static void break_at_every_byte(bool to_client)
 
 static void test_line_breaks_at_every_byte_of_the_server(void **state)
 {
-    (void)state;
     break_at_every_byte(true);
 }
 
 static void test_line_breaks_at_every_byte_of_the_client(void **state)
 {
-    (void)state;
     break_at_every_byte(false);
 }
 
@@ -114,7 +112,6 @@ static void test_every_line_breaks(void **state)
 {
     int64_t size = dialogue_size(true);
 
-    (void)state;
     options = "?lease=400ms&timeout=30ms";
     for (int64_t at = 0; at < size; at += 9) {
         proxy_plan plan = {
@@ -153,13 +150,11 @@ static void stall_at(proxy_fault fault, bool to_client, int64_t step)
 
 static void test_server_falls_silent(void **state)
 {
-    (void)state;
     stall_at(PROXY_STALL, true, 5);
 }
 
 static void test_what_the_client_says_is_swallowed(void **state)
 {
-    (void)state;
     stall_at(PROXY_STALL, false, 9);
 }
 
@@ -167,7 +162,6 @@ static void test_what_the_client_says_is_swallowed(void **state)
  * after it: else a late SET would take the lock for nobody, for a whole lease. */
 static void test_what_the_client_says_comes_late(void **state)
 {
-    (void)state;
     stall_at(PROXY_LATE, false, 9);
 }
 
@@ -175,7 +169,6 @@ static void test_what_the_client_says_comes_late(void **state)
 
 static void test_pause_at_every_byte(void **state)
 {
-    (void)state;
     for (int to_client = 0; to_client < 2; to_client++) {
         int64_t size = dialogue_size(to_client != 0);
         for (int64_t at = 0; at < size; at++) {
@@ -202,7 +195,6 @@ static void test_lease_is_counted_from_the_question(void **state)
     bowline_hold   *hold   = must_acquire(client, "x");
     int64_t         hello  = proxy_bytes_to_client(line) - 5; /* all but +OK */
 
-    (void)state;
     must_release(hold);
     bowline_close(client);
     proxy_stop(line);
@@ -223,7 +215,6 @@ static void test_lease_is_counted_from_the_question(void **state)
 
 static void test_one_byte_at_a_time(void **state)
 {
-    (void)state;
     for (size_t piece = 1; piece < 8; piece++) {
         proxy_plan plan = { .fault = PROXY_NONE, .piece = piece };
         dialogue   d    = talk(&plan, BOWLINE_NO_WAIT);
@@ -237,13 +228,11 @@ static void test_one_byte_at_a_time(void **state)
 
 static void test_server_starts(void **state)
 {
-    (void)state;
     redis = server_start(NULL);
 }
 
 static int stop_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

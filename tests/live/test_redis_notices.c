@@ -57,7 +57,6 @@ static void test_key_that_is_gone_is_a_loss_at_the_next_renewal(void **state)
     bowline_error   error  = { 0 };
     int             fd     = bowline_hold_fd(hold, &error);
 
-    (void)state;
     assert_string_equal(server_ask(redis, "DEL bowline:{n}"), "1");
     assert_false(is_readable(fd, 0));
     assert_about(await_event(client), BOWLINE_EVENT_LOST, hold);
@@ -75,7 +74,6 @@ static void test_loss_that_the_keeper_sees_is_shown_by_the_descriptor(void **sta
     bool            in_time;
     int             round = 0;
 
-    (void)state;
     do {
         bowline_hold *hold  = must_acquire(client, "n");
         int64_t       begin = clock_ms();
@@ -122,7 +120,6 @@ static void test_server_that_cannot_serve_is_trouble_until_it_can(void **state)
     bool          kept;
     int           round = 0;
 
-    (void)state;
     do {
         bowline_client *client = must_open_without_keeper(url_with("lease=3s"));
         acquire_in_the_end(&hold, client, "n");
@@ -153,7 +150,6 @@ static void test_server_that_goes_away_is_trouble_and_then_a_loss(void **state)
     bool          kept;
     int           round = 0;
 
-    (void)state;
     do {
         bowline_client *client = must_open_without_keeper(url_with("lease=1500ms"));
         bowline_hold   *hold   = must_acquire(client, "n");
@@ -182,7 +178,6 @@ static void test_who_of_a_silent_server_blocks_nobody(void **state)
     bowline_holder     holder = { .size = sizeof holder };
     bowline_error      error  = { 0 };
 
-    (void)state;
     server_signal(redis, SIGSTOP);
     assert_status(BOWLINE_OK, bowline_who_start(&first, client, "n", &error), &error);
     assert_status(BOWLINE_OK, bowline_who_start(&second, client, "n", &error), &error);
@@ -220,7 +215,6 @@ static void test_what_is_started_in_another_lane_ends_on_the_loop(void **state)
     bowline_hold      *hold   = hold_in_another_lane(client, "n");
     bowline_operation *op     = NULL;
 
-    (void)state;
     assert_true(bowline_wakeup_fd(client, NULL) >= 0);
     assert_status(BOWLINE_OK, bowline_extend_start(&op, hold, 0, NULL), NULL);
     assert_ptr_equal(await_event(client).operation, op);
@@ -237,7 +231,6 @@ static void test_loss_in_another_lane_is_told_to_the_loop(void **state)
     bowline_hold   *hold   = hold_in_another_lane(client, "n");
     bowline_event   event  = { .size = sizeof event };
 
-    (void)state;
     assert_true(bowline_fd(client) >= 0);
     assert_int_equal(bowline_next_event(client, &event, NULL), 0);
     assert_string_equal(server_ask(redis, "DEL bowline:{n}"), "1");
@@ -255,7 +248,6 @@ static void test_other_lane_that_breaks_does_not_keep_the_loop_busy(void **state
     int             fd     = bowline_fd(client);
     int             turns  = 0;
 
-    (void)state;
     must_release(hold);
     assert_true(server_ask(redis, "CLIENT KILL TYPE normal")[0] != '-');
     while (is_readable(fd, 100) && turns < 50) {
@@ -268,14 +260,12 @@ static void test_other_lane_that_breaks_does_not_keep_the_loop_busy(void **state
 
 static int start_server(void **state)
 {
-    (void)state;
     redis = server_start(NULL);
     return 0;
 }
 
 static int stop_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

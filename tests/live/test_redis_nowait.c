@@ -144,14 +144,12 @@ static void on_both(void **state)
 
 static int start_server(void **state)
 {
-    (void)state;
     redis = server_start(NULL);
     return 0;
 }
 
 static int stop_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

@@ -77,7 +77,6 @@ static void set(const theirs *v)
 
 static void test_holder_of_the_other_program_is_known(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         bowline_client *client = open_with(values[i].options);
         print_message("# %s\n", values[i].options);
@@ -101,7 +100,6 @@ static void test_holder_of_the_other_program_is_broken_and_no_other(void **state
 {
     bowline_error error;
 
-    (void)state;
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         bowline_client *client = open_with(values[i].options);
         print_message("# %s\n", values[i].options);
@@ -126,7 +124,6 @@ static void test_holder_by_a_stamp_is_read(void **state)
     bowline_client *jedis  = open_with("profile=jedis-lock-1&accept-risk=1");
     bowline_holder  holder;
 
-    (void)state;
     (void)server_ask(redis, "SET nightly somebody PX 20000");
     assert_int_equal(who(python).foreign, 1);
     assert_int_equal(who(jedis).foreign, 1);
@@ -148,7 +145,6 @@ static void test_holder_in_a_key_of_another_type_is_named(void **state)
     bowline_client *client = open_with("profile=redis-py");
     bowline_holder  holder;
 
-    (void)state;
     (void)server_ask(redis, "ZADD nightly 1 a");
     holder = who(client);
     assert_int_equal(holder.foreign, 1);
@@ -165,7 +161,6 @@ static void test_holder_in_a_key_of_another_type_is_named(void **state)
 
 static int start_server(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     return 0;
@@ -173,14 +168,12 @@ static int start_server(void **state)
 
 static int stop_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }
 
 static int is_empty(void **state)
 {
-    (void)state;
     return server_becomes_empty(redis) ? 0 : -1;
 }
 

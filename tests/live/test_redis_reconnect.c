@@ -64,7 +64,6 @@ static bool comes_to_count(const char *command, long count)
 /* Nobody is inside a call: the keeper sees it. */
 static void test_broken_connection_is_followed_and_the_lock_asked_for(void **state)
 {
-    (void)state;
     bowline_client *client = client_with("");
     bowline_hold   *hold   = must_acquire(client, "x");
     for (int i = 0; i < 5; i++) {
@@ -80,7 +79,6 @@ static void test_broken_connection_is_followed_and_the_lock_asked_for(void **sta
 
 static void test_lock_that_is_gone_is_noticed_at_once(void **state)
 {
-    (void)state;
     bowline_client *client = client_with("");
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_hold   *kept   = must_acquire(client, "y");
@@ -100,7 +98,6 @@ static void test_lock_that_is_gone_is_noticed_at_once(void **state)
 /* Also where nothing renews: it is asked for, and not extended. */
 static void test_lock_without_renewal_is_asked_for_and_not_extended(void **state)
 {
-    (void)state;
     bowline_client *client = client_with("&renew=off");
     bowline_hold   *hold   = must_acquire(client, "x");
     assert_string_equal(server_ask(redis, "PEXPIRE bowline:{x} 3000000"), "1");
@@ -121,7 +118,6 @@ static void test_lock_without_renewal_is_asked_for_and_not_extended(void **state
  * or before he gives it back. */
 static void test_server_that_came_back_with_its_data_makes_everything_lost(void **state)
 {
-    (void)state;
     bowline_client *client = client_with("");
     bowline_client *other  = client_with("");
     bowline_hold   *holds[3];
@@ -146,7 +142,6 @@ static void test_server_that_came_back_with_its_data_makes_everything_lost(void 
 
 static void test_lost_hold_is_taken_back_by_close_as_well(void **state)
 {
-    (void)state;
     bowline_client *client = client_with("");
     bowline_hold   *hold   = must_acquire(client, "x");
     server_restart(redis);
@@ -159,7 +154,6 @@ static void test_lost_hold_is_taken_back_by_close_as_well(void **state)
 /* Nobody gives it back: then it is taken back when the time is over that he was told of. */
 static void test_lost_hold_that_is_kept_ends_with_what_it_was_told(void **state)
 {
-    (void)state;
     bowline_client *client = client_with("");
     bowline_client *other  = client_with("");
     bowline_hold   *never  = NULL;
@@ -182,7 +176,6 @@ static void test_lost_hold_that_is_kept_ends_with_what_it_was_told(void **state)
 /* The keys are there: the test would prove nothing if they were not. */
 static void test_server_keeps_its_data(void **state)
 {
-    (void)state;
     (void)server_ask(redis, "SET bowline:{k} v PX 3600000");
     server_restart(redis);
     assert_string_equal(server_ask(redis, "GET bowline:{k}"), "v");
@@ -193,7 +186,6 @@ static void test_server_keeps_its_data(void **state)
  * key says yes. */
 static void test_extension_over_a_connection_to_another_process_is_not_believed(void **state)
 {
-    (void)state;
     char          url[200];
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };
@@ -213,7 +205,6 @@ static void test_extension_over_a_connection_to_another_process_is_not_believed(
 /* Who waited before the restart gets it after it, from whoever lost it. */
 static void test_waiter_outlasts_a_restart_with_data(void **state)
 {
-    (void)state;
     bowline_client *client = client_with("");
     bowline_client *other  = client_with("");
     bowline_hold   *hold   = must_acquire(other, "x");
@@ -236,7 +227,6 @@ static void test_server_that_does_not_say_who_it_is_is_believed_its_keys(void **
 {
     char url[300];
 
-    (void)state;
     assert_string_equal(
         server_ask(redis,
                    "ACL SETUSER ann on >pw ~bowline:* &bowline:* +@all -info +client -@dangerous"),
@@ -288,7 +278,6 @@ static void test_server_that_is_away_is_looked_for_now_and_then(void **state)
     static bowline_hold *holds[HOLDS];
     char                 name[16];
 
-    (void)state;
     bowline_client *client = client_with("");
     for (int i = 0; i < HOLDS; i++) {
         (void)snprintf(name, sizeof name, "n%d", i);
@@ -315,7 +304,6 @@ static void test_host_that_is_not_known(void **state)
     bowline_error  error = { 0 };
     bowline_holder who   = { .size = sizeof who };
 
-    (void)state;
     bowline_client *client = must_open("redis://no-such-host.invalid?timeout=2s");
     assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
                   &error);
@@ -330,19 +318,16 @@ static void test_host_that_is_not_known(void **state)
 
 static void test_server_starts(void **state)
 {
-    (void)state;
     redis = server_start("--appendonly yes --appendfsync always");
 }
 
 static int nothing_is_left(void **state)
 {
-    (void)state;
     return server_becomes_empty(redis) ? 0 : -1;
 }
 
 static int stop_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

@@ -347,13 +347,11 @@ static void is_least(const life *l)
 
 static void test_server_starts(void **state)
 {
-    (void)state;
     redis = server_start("");
 }
 
 static void test_server_stops(void **state)
 {
-    (void)state;
     server_stop(redis);
 }
 
@@ -370,7 +368,6 @@ TEST(test_rule_of_queue_is_least, "", "queue", live_queue)
 
 static void test_rule_of_queue_elsewhere_is_least(void **state)
 {
-    (void)state;
     is_least(&(life){ .options   = "&key=elsewhere:%25s",
                       .feature   = "queue",
                       .keys_only = true,

@@ -42,7 +42,6 @@ static void test_stopped_server_leaves_an_acquire_unknown(void **state)
     bowline_hold   *hold   = NULL;
     bowline_error   error  = { 0 };
 
-    (void)state;
     server_signal(redis, SIGSTOP);
     int64_t began = clock_ms();
     assert_status(BOWLINE_UNKNOWN, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
@@ -65,7 +64,6 @@ static void test_stopped_server_that_was_never_reached_is_unreachable(void **sta
     bowline_hold   *hold   = NULL;
     bowline_error   error  = { 0 };
 
-    (void)state;
     server_signal(redis, SIGSTOP);
     assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
                   &error);
@@ -85,7 +83,6 @@ static void test_waiter_gets_it_when_the_server_goes_on(void **state)
     bowline_client *other  = client_with("lease=60s");
     waiter          w;
 
-    (void)state;
     server_signal(redis, SIGSTOP);
     waiter_start(&w, client, "x", 30000);
     sleep_ms(700);
@@ -111,7 +108,6 @@ static void test_stopped_for_longer_than_the_lease_is_lost(void **state)
     bowline_hold   *next   = NULL;
     bowline_error   error  = { 0 };
 
-    (void)state;
     server_signal(redis, SIGSTOP);
     sleep_ms(1000);
     assert_true(bowline_hold_left_ms(hold) == 0); /* without an answer from anybody */
@@ -134,7 +130,6 @@ static void test_stopped_for_less_than_the_lease_is_kept(void **state)
     bool            kept;
     int             round = 0;
 
-    (void)state;
     do {
         acquire_in_the_end(&hold, client, "x");
         server_signal(redis, SIGSTOP);
@@ -154,7 +149,6 @@ static void test_extend_and_release_without_an_answer_are_unknown(void **state)
     bowline_hold   *other  = must_acquire(second, "y");
     bowline_error   error  = { 0 };
 
-    (void)state;
     server_signal(redis, SIGSTOP);
     assert_status(BOWLINE_UNKNOWN, bowline_extend(hold, 0, &error), &error);
     assert_true(bowline_hold_left_ms(hold) > 0);
@@ -175,7 +169,6 @@ static void test_close_while_an_acquire_is_unanswered(void **state)
     bowline_client    *local  = must_open(redis->unix_url);
     bowline_operation *op;
 
-    (void)state;
     assert_status(BOWLINE_OK, try_once(local, "warm up"), NULL);
     server_signal(redis, SIGSTOP);
     assert_status(BOWLINE_OK, bowline_acquire_start(&op, client, "x", NULL, NULL), NULL);
@@ -196,7 +189,6 @@ static void test_pause_of_writes(void **state)
     bowline_error   error  = { 0 };
     waiter          w;
 
-    (void)state;
     assert_string_equal(server_ask(redis, "CLIENT PAUSE 60000 WRITE"), "OK");
     assert_status(BOWLINE_UNKNOWN, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
                   &error);
@@ -222,7 +214,6 @@ static void test_idle_connection_that_was_closed_is_no_trouble(void **state)
 {
     const char *const urls[2] = { redis->tcp_url, redis->unix_url };
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         bowline_client *client = must_open(urls[i]);
         bowline_holder  holder = { .size = sizeof holder };
@@ -248,7 +239,6 @@ static void test_connections_killed_while_held(void **state)
     bool            kept;
     int             round = 0;
 
-    (void)state;
     do {
         acquire_in_the_end(&hold, client, "x");
         for (int64_t end = clock_ms() + 2000; clock_ms() < end; sleep_ms(60))
@@ -294,7 +284,6 @@ static void test_connections_killed_while_acquiring_and_releasing(void **state)
     atomic_int  inside = 0;
     worker      workers[4];
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         workers[i] = (worker){ .client = client_with("lease=20s&timeout=2s"),
                                .stops  = &stops,
@@ -321,7 +310,6 @@ static void test_server_that_starts_again_empty_makes_it_lost(void **state)
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_error   error  = { 0 };
 
-    (void)state;
     server_restart(redis);
     for (int64_t end = clock_ms() + 10000; bowline_hold_left_ms(hold) > 0 && clock_ms() < end;)
         sleep_ms(5);
@@ -340,7 +328,6 @@ static void test_waiter_outlasts_a_restart(void **state)
     bowline_hold   *hold   = must_acquire(other, "x");
     waiter          w;
 
-    (void)state;
     waiter_start(&w, client, "x", 30000);
     sleep_ms(50);
     server_kill(redis);
@@ -362,7 +349,6 @@ static void test_no_server_is_unreachable(void **state)
     bowline_hold   *hold   = NULL;
     bowline_error   error  = { 0 };
 
-    (void)state;
     server_kill(redis);
     assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
                   &error);
@@ -379,13 +365,11 @@ static void test_no_server_is_unreachable(void **state)
 
 static void test_server_starts(void **state)
 {
-    (void)state;
     redis = server_start(NULL);
 }
 
 static int nothing_is_left(void **state)
 {
-    (void)state;
     if (redis->pid != 0)
         server_signal(redis, SIGCONT);
     return server_becomes_empty(redis) ? 0 : -1;
@@ -393,7 +377,6 @@ static int nothing_is_left(void **state)
 
 static int stop_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

@@ -82,7 +82,6 @@ static bowline_client *opened(const char *options)
 
 static int begin(void **state)
 {
-    (void)state;
     cpus = 64;
     return 0;
 }
@@ -91,7 +90,6 @@ static void test_spin_never_sleeps_where_answers_come_in_time(void **state)
 {
     bowline_client *client = opened("");
 
-    (void)state;
     take_pairs(client, "n", PAIRS);
     assert_int_equal(sleeps, 0);
     assert_true(looks >= 2 * PAIRS);
@@ -103,7 +101,6 @@ static void test_spin_off_sleeps_for_every_answer(void **state)
 {
     bowline_client *client = opened("?spin=off");
 
-    (void)state;
     take_pairs(client, "n", PAIRS);
     assert_true(sleeps >= 2 * PAIRS);
     assert_int_equal(looks + offers, 0);
@@ -112,7 +109,6 @@ static void test_spin_off_sleeps_for_every_answer(void **state)
 
 static void test_spin_is_not_for_one_cpu(void **state)
 {
-    (void)state;
     cpus                   = 1;
     bowline_client *client = opened("");
     take_pairs(client, "n", PAIRS);
@@ -151,7 +147,6 @@ static void test_spin_is_not_for_a_lock_that_another_holds(void **state)
     bowline_hold   *hold   = NULL;
     pthread_t       thread;
 
-    (void)state;
     assert_int_equal(bowline_acquire(&hold, holder, "wanted", NULL, NULL), BOWLINE_OK);
     assert_int_equal(pthread_create(&thread, NULL, wait_for_it, client), 0);
     assert_true(server_comes_to(redis, "1", "ZCARD bowline:{wanted}:bwl.q"));
@@ -177,7 +172,6 @@ static void test_spin_of_many_threads_loses_nothing(void **state)
     bowline_client *client = must_open(redis->tcp_url);
     pthread_t       threads[THREADS];
 
-    (void)state;
     for (unsigned i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, work, client), 0);
     for (unsigned i = 0; i < THREADS; i++)
@@ -197,7 +191,6 @@ static void test_spin_of_many_threads_loses_nothing(void **state)
 
 static int start(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     return 0;
@@ -205,7 +198,6 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

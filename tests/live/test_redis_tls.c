@@ -52,7 +52,6 @@ static void server_shows(const char *name)
 
 static void test_server_by_address_and_by_name(void **state)
 {
-    (void)state;
     needs_tls();
     expect(BOWLINE_OK, "", "%s", redis->tls_url);
     expect(BOWLINE_OK, "", "rediss://localhost:%d?ca=%s", redis->tls_port, path_of("ca.pem"));
@@ -107,7 +106,6 @@ static void test_certificates_that_are_not_believed(void **state)
           "names no host: it needs a subjectAltName" },
     };
 
-    (void)state;
     needs_tls();
     for (size_t i = 0; i < COUNT_OF(list); i++) {
         print_message("# %s\n", list[i].shown.name);
@@ -123,7 +121,6 @@ static void test_authorities(void **state)
 {
     FILE *file;
 
-    (void)state;
     needs_tls();
     expect(BOWLINE_REFUSED, "unknown here: if it is yours, give ca=FILE", "rediss://localhost:%d",
            redis->tls_port);
@@ -155,7 +152,6 @@ static void test_server_that_wants_our_certificate(void **state)
 {
     static const char *const versions[] = { "TLSv1.2", "TLSv1.3" };
 
-    (void)state;
     needs_tls();
     certs_make(redis->directory, &(cert){ .name = "we", .issuer = "ca" });
     certs_make(redis->directory, &(cert){ .name = "stranger", .issuer = "otherca" });
@@ -176,7 +172,6 @@ static void test_server_that_wants_our_certificate(void **state)
 
 static void test_files_of_our_own_that_are_no_good(void **state)
 {
-    (void)state;
     needs_tls();
     expect(BOWLINE_USAGE, "no certificate that it belongs to", "%s&cert-key=%s", redis->tls_url,
            path_of("we.key"));
@@ -195,7 +190,6 @@ static void test_files_of_our_own_that_are_no_good(void **state)
 
 static void test_wrong_port_is_named(void **state)
 {
-    (void)state;
     needs_tls();
     expect(BOWLINE_UNREACHABLE, "is this a port for TLS?",
            "rediss://127.0.0.1:%d?ca=%s&timeout=50ms", redis->port, path_of("ca.pem"));
@@ -207,7 +201,6 @@ static void test_wrong_port_is_named(void **state)
 
 static void test_password_goes_through(void **state)
 {
-    (void)state;
     needs_tls();
     assert_string_equal(
         server_ask(redis, "ACL SETUSER ann on >hunter2 ~bowline:* &bowline:* +@all"), "OK");
@@ -221,7 +214,6 @@ static void test_password_goes_through(void **state)
 /* Everything goes on over the next connection. */
 static void test_connections_killed_while_held(void **state)
 {
-    (void)state;
     needs_tls();
     bowline_client *client = must_open(redis->tls_url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -239,7 +231,6 @@ static void test_close_takes_everything_back(void **state)
 {
     char name[16];
 
-    (void)state;
     needs_tls();
     bowline_client *client = must_open(redis->tls_url);
     for (int i = 0; i < 300; i++) {
@@ -311,7 +302,6 @@ static void test_descriptors_used_up(void **state)
 {
     char url[100];
 
-    (void)state;
     needs_tls();
     no_descriptors(redis->tcp_url);
     no_descriptors(redis->tls_url);
@@ -323,7 +313,6 @@ static void test_descriptors_used_up(void **state)
 
 static void test_server_starts(void **state)
 {
-    (void)state;
     redis = server_start_tls(NULL);
     if (!server_is_new())
         redis->tls_port = 0; /* it cannot be shown another certificate */
@@ -334,7 +323,6 @@ static void test_server_starts(void **state)
 
 static int nothing_is_left(void **state)
 {
-    (void)state;
     if (redis->tls_port != 0)
         server_shows("host");
     return server_becomes_empty(redis) ? 0 : -1;
@@ -342,7 +330,6 @@ static int nothing_is_left(void **state)
 
 static int stop_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

@@ -113,13 +113,11 @@ static void break_at_every_byte(bool to_client)
 
 static void test_line_breaks_at_every_byte_of_the_server(void **state)
 {
-    (void)state;
     break_at_every_byte(true);
 }
 
 static void test_line_breaks_at_every_byte_of_the_client(void **state)
 {
-    (void)state;
     break_at_every_byte(false);
 }
 
@@ -148,13 +146,11 @@ static void stall_at(proxy_fault fault, bool to_client)
 
 static void test_server_falls_silent(void **state)
 {
-    (void)state;
     stall_at(PROXY_STALL, true);
 }
 
 static void test_what_the_client_says_comes_late(void **state)
 {
-    (void)state;
     stall_at(PROXY_LATE, false);
 }
 
@@ -162,7 +158,6 @@ static void test_what_the_client_says_comes_late(void **state)
 
 static void test_a_few_bytes_at_a_time(void **state)
 {
-    (void)state;
     needs_tls();
     for (size_t piece = 1; piece < 8; piece++) {
         proxy_plan plan = { .fault = PROXY_NONE, .piece = piece, .is_tls = true };
@@ -177,13 +172,11 @@ static void test_a_few_bytes_at_a_time(void **state)
 
 static void test_server_starts(void **state)
 {
-    (void)state;
     redis = server_start_tls(NULL);
 }
 
 static int stop_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

@@ -73,7 +73,6 @@ static void test_server_that_speaks_old_tls_only(void **state)
 {
     int port = server_free_port();
 
-    (void)state;
     needs_tls();
     pid_t pid = start_openssl(port, "-tls1_1", "ALL:@SECLEVEL=0");
     expect(BOWLINE_REFUSED, "no version of TLS that we do, which are 1.2 and newer",
@@ -173,7 +172,6 @@ static void test_servers_that_do_not_shake_hands(void **state)
           "breaks the rules of TLS" },
     };
 
-    (void)state;
     needs_tls();
     for (size_t i = 0; i < COUNT_OF(list); i++) {
         talker t = { .bytes = list[i].bytes, .size = list[i].size, .hangs_up = list[i].hangs_up };
@@ -190,13 +188,11 @@ static void test_servers_that_do_not_shake_hands(void **state)
 
 static void test_server_starts(void **state)
 {
-    (void)state;
     redis = server_start_tls(NULL);
 }
 
 static int stop_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

@@ -141,7 +141,6 @@ static void together(const char *options)
 
 static void test_renewals_that_are_due_together_are_one_call(void **state)
 {
-    (void)state;
     in_a_quick_round(together, "protocol=queue");
     in_a_quick_round(together, "protocol=token");
 }
@@ -159,7 +158,6 @@ static void is_forgotten(const char *options)
 
 static void test_renewals_script_that_was_forgotten_is_told_again(void **state)
 {
-    (void)state;
     in_a_quick_round(is_forgotten, "protocol=queue");
 }
 
@@ -198,7 +196,6 @@ static void one_by_one(const char *options)
 
 static void test_renewals_what_is_gone_is_lost_alone(void **state)
 {
-    (void)state;
     in_a_quick_round(one_by_one, "protocol=queue");
     in_a_quick_round(one_by_one, "protocol=token");
 }
@@ -242,7 +239,6 @@ static void one_is_forbidden(const char *options)
 /* One key is forbidden from now on: it ends with its lease, and the others go on. */
 static void test_renewals_key_that_an_acl_forbids_is_lost_alone(void **state)
 {
-    (void)state;
     in_a_quick_round(one_is_forbidden, "protocol=queue");
 }
 
@@ -266,7 +262,6 @@ static void mget_is_forbidden(const char *options)
 /* A user without MGET is served all the same: each is read by itself. */
 static void test_renewals_need_no_right_beside_those_of_one(void **state)
 {
-    (void)state;
     in_a_quick_round(mget_is_forbidden, "protocol=queue");
 }
 
@@ -289,7 +284,6 @@ static void connections_break(const char *options)
 /* Cut between and in the middle: the answer of some is never heard. */
 static void test_renewals_go_on_after_connections_that_broke(void **state)
 {
-    (void)state;
     in_a_quick_round(connections_break, "protocol=queue");
 }
 
@@ -313,7 +307,6 @@ static void another_process_comes(const char *options)
 
 static void test_renewals_by_another_process_are_no_renewals(void **state)
 {
-    (void)state;
     in_a_quick_round(another_process_comes, "protocol=queue");
 }
 
@@ -322,7 +315,6 @@ static void test_renewals_in_the_older_language(void **state)
 {
     server *newer = redis;
 
-    (void)state;
     redis = server_start("--rename-command HELLO is-not-known");
     in_a_quick_round(together, "protocol=token");
     in_a_quick_round(one_by_one, "protocol=token");
@@ -332,7 +324,6 @@ static void test_renewals_in_the_older_language(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     return 0;
@@ -340,7 +331,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

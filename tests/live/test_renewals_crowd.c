@@ -98,7 +98,6 @@ static void test_crowd_is_kept_by_one_thread(void **state)
 {
     char url[200];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "%s?lease=%dms", redis->tcp_url, (int)LEASE_MS);
     client = must_open_without_keeper(url);
     acquire_all();
@@ -133,7 +132,6 @@ static void test_crowd_is_kept_by_one_thread(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     return 0;
@@ -141,7 +139,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }

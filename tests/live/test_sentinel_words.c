@@ -44,7 +44,6 @@ static const char *place_of(fake_server *s)
 
 static int begin(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     return 0;
@@ -52,7 +51,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }
@@ -61,7 +59,6 @@ static int end(void **state)
 
 static void test_url_must_name_what_it_takes(void **state)
 {
-    (void)state;
     expect(BOWLINE_USAGE, "takes the sentinels and a service", "redis+sentinel:");
     expect(BOWLINE_USAGE, "takes the sentinels and a service", "redis+sentinel:///m");
     expect(BOWLINE_USAGE, "the path names the service", "redis+sentinel://127.0.0.1:1");
@@ -84,7 +81,6 @@ static void test_url_must_name_what_it_takes(void **state)
 
 static void test_service_that_nobody_knows_is_refused(void **state)
 {
-    (void)state;
     fake_server *one = fake_start(sentinel_says, NULL);
     fake_server *two = fake_start(sentinel_says, NULL);
 
@@ -97,13 +93,11 @@ static void test_service_that_nobody_knows_is_refused(void **state)
 
 static void test_server_is_no_sentinel(void **state)
 {
-    (void)state;
     expect(BOWLINE_REFUSED, "this is no sentinel", "redis+sentinel://127.0.0.1:%d/m", redis->port);
 }
 
 static void test_sentinel_that_names_a_primary_is_believed(void **state)
 {
-    (void)state;
     fake_server *one = fake_start(sentinel_says, NULL);
 
     named = redis->port;
@@ -114,7 +108,6 @@ static void test_sentinel_that_names_a_primary_is_believed(void **state)
 
 static void test_replica_is_no_primary(void **state)
 {
-    (void)state;
     fake_server *one     = fake_start(sentinel_says, NULL);
     server      *replica = server_start(NULL);
 
@@ -129,7 +122,6 @@ static void test_replica_is_no_primary(void **state)
 
 static void test_dead_address_is_unreachable(void **state)
 {
-    (void)state;
     fake_server *one = fake_start(sentinel_says, NULL);
 
     named = server_free_port();
@@ -158,7 +150,6 @@ static void test_next_sentinel_may_know_better(void **state)
 {
     char url[200];
 
-    (void)state;
     server      *replica = server_start(NULL);
     int          dead    = server_free_port();
     int          silent  = replica->port;
@@ -185,7 +176,6 @@ static void test_next_sentinel_may_know_better(void **state)
 /* It has nothing to lock by, and says so. */
 static void test_sentinel_is_no_primary(void **state)
 {
-    (void)state;
     fake_server *one     = fake_start(sentinel_says, NULL);
     server      *another = server_start_sentinel(redis->port, 1);
 
@@ -203,7 +193,6 @@ static void test_sentinel_and_service_have_passwords_of_their_own(void **state)
 {
     char path[96];
 
-    (void)state;
     server *node     = server_start("--requirepass hunter2");
     server *sentinel = server_start_sentinel(node->port, 1);
     (void)snprintf(node->login, sizeof node->login, "AUTH hunter2");

@@ -58,7 +58,6 @@ static void test_symfony_writes_a_set_of_two_that_vanishes(void **state)
     bowline_hold   *hold   = must_acquire(client, "nightly");
     char            first[100];
 
-    (void)state;
     assert_string_equal(server_ask(redis, "KEYS *"), "nightly");
     assert_string_equal(server_ask(redis, "TYPE nightly"), "zset");
     (void)snprintf(first, sizeof first, "%s", server_ask(redis, "ZRANGE nightly 0 -1"));
@@ -81,7 +80,6 @@ static void test_symfony_extends_its_own_member(void **state)
     bowline_hold   *hold   = must_acquire(client, "nightly");
     bowline_error   error;
 
-    (void)state;
     assert_status(BOWLINE_OK, bowline_extend(hold, 2 * LEASE_MS, &error), &error);
     assert_true(atol(server_ask(redis, "PTTL nightly")) > LEASE_MS);
     (void)server_ask(redis, "PERSIST nightly");
@@ -111,7 +109,6 @@ static void test_symfony_hold_outlives_its_connection(void **state)
     char            kept[100];
     bowline_error   error;
 
-    (void)state;
     (void)snprintf(kept, sizeof kept, "%s", server_ask(redis, "ZRANGE nightly 0 -1"));
     server_hang_up(redis);
     assert_int_equal(extend_when_connected(hold), BOWLINE_OK);
@@ -137,7 +134,6 @@ static void test_symfony_keys_of_others_are_never_touched(void **state)
     bowline_client *client = open_profile("symfony");
     bowline_error   error;
 
-    (void)state;
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
         char before[500];
         (void)server_ask(redis, "%s", made[i]);
@@ -171,7 +167,6 @@ static void test_symfony_holder_can_be_broken_and_readers_cannot(void **state)
     bowline_holder  holder = { .size = sizeof holder };
     bowline_error   error;
 
-    (void)state;
     assert_string_equal(theirs(SYMFONY_SAVE), "1");
     assert_status(BOWLINE_OK, bowline_who(plain, "nightly", &holder, &error), &error);
     assert_int_equal(holder.foreign, 1);
@@ -228,7 +223,6 @@ static void test_symfony_waiter_is_woken_by_the_server_alone(void **state)
     bwl_lock                 *lock;
     char                      url[200];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "%s?profile=symfony", redis->tcp_url);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         assert_int_equal(bwl_client_open(&client, &nothing, false, url, &fault), BWL_OK);
@@ -278,7 +272,6 @@ static void test_symfony_without_tracking_still_comes_to_its_turn(void **state)
     bowline_hold   *hold;
     bowline_error   error;
 
-    (void)state;
     assert_string_equal(server_ask(redis, "EVAL '%s' 1 nightly 1.5 " OTHERS " 1000", SYMFONY_SAVE),
                         "1");
     assert_status(BOWLINE_OK,
@@ -299,7 +292,6 @@ static void test_symfony_without_a_right_leaves_no_key(void **state)
     static const char *const without[] = { "-pexpireat", "-zadd", "-zremrangebyscore",
                                            "-exists",    "-time", "-zscore" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof without / sizeof without[0]; i++) {
         char rule[400];
         (void)snprintf(rule, sizeof rule, USER LOCK "%s", without[i]);
@@ -315,7 +307,6 @@ static void test_symfony_without_a_right_leaves_no_key(void **state)
 
 static int start_server(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     return 0;
@@ -323,14 +314,12 @@ static int start_server(void **state)
 
 static int stop_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     return 0;
 }
 
 static int is_empty(void **state)
 {
-    (void)state;
     return server_becomes_empty(redis) ? 0 : -1;
 }
 

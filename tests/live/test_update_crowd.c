@@ -66,7 +66,6 @@ static long connected(void)
 
 static void test_server_starts(void **state)
 {
-    (void)state;
     redis = server_start("");
 }
 
@@ -76,7 +75,6 @@ static void test_threads_of_one_client_lose_no_update(void **state)
     bowline_client *client = must_open(redis->tcp_url);
     unsigned        before = count_descriptors();
 
-    (void)state;
     uint64_t conflicts = add_in_threads(client, CROWD);
     expect_sum(CROWD * EACH_ADDS);
     assert_true(conflicts > 0);
@@ -89,7 +87,6 @@ static void test_one_thread_meets_nobody(void **state)
 {
     bowline_client *client = must_open(redis->unix_url);
 
-    (void)state;
     assert_int_equal(add_in_threads(client, 1), 0);
     expect_sum(EACH_ADDS);
     bowline_close(client);
@@ -112,7 +109,6 @@ static void test_processes_lose_no_update(void **state)
     pid_t children[PROCESSES];
     int   status;
 
-    (void)state;
     for (int i = 0; i < PROCESSES; i++) {
         children[i] = fork();
         assert_true(children[i] >= 0);
@@ -167,7 +163,6 @@ static void test_seventeenth_update_waits_for_another_to_end(void **state)
     counter         c              = { .calls = 0 };
     bowline_client *client         = must_open(redis->tcp_url);
 
-    (void)state;
     for (int i = 0; i < PLACES; i++) {
         guests[i] = (guest){ .client = client, .gate = &g };
         (void)snprintf(guests[i].key, sizeof guests[i].key, "guest-%d", i);
@@ -211,7 +206,6 @@ static int use_in_child(void *arg)
 
 static void test_child_must_not_use_what_it_inherited(void **state)
 {
-    (void)state;
     inherited = must_open(redis->tcp_url);
     assert_int_equal(count_on(inherited, "k", NULL, NULL), BOWLINE_OK);
     assert_int_equal(in_child(use_in_child, NULL), 0);
@@ -234,7 +228,6 @@ static void test_child_closes_what_others_wait_in(void **state)
     gate  g                  = { .open = false };
     guest guests[PLACES + 1] = { { .status = 1 } };
 
-    (void)state;
     inherited = must_open(redis->tcp_url);
     for (int i = 0; i <= PLACES; i++) {
         guests[i] = (guest){ .client = inherited, .gate = &g };

@@ -42,11 +42,6 @@ static long long number_at(const char *key)
     return atoll(server_ask(redis, "GET %s", key));
 }
 
-static void test_server_starts(void **state)
-{
-    redis = server_start("");
-}
-
 /* ---- what all have in common ----------------------------------------------------------------- */
 
 static void test_one_at_a_time_and_nothing_left(void **state)
@@ -408,25 +403,25 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
-        cmocka_unit_test_setup(test_one_at_a_time_and_nothing_left, empty),
-        cmocka_unit_test_setup(test_value_of_a_stranger_is_left_alone, empty),
-        cmocka_unit_test_setup(test_extending_is_not_supported, empty),
-        cmocka_unit_test_setup(test_hold_outlives_its_connection, empty),
-        cmocka_unit_test_setup(test_setnx_del_on_the_wire, empty),
-        cmocka_unit_test_setup(test_setnx_del_locks_for_ever_when_nobody_releases, empty),
-        cmocka_unit_test_setup(test_setnx_del_release_deletes_what_is_somebody_elses, empty),
-        cmocka_unit_test_setup(test_setnx_del_expire_on_the_wire, empty),
-        cmocka_unit_test_setup(test_set_nx_ex_on_the_wire, empty),
-        cmocka_unit_test_setup(test_set_nx_ex_who_overran_is_told, empty),
-        cmocka_unit_test_setup(test_stamp_del_takes_over_what_has_expired, empty),
-        cmocka_unit_test_setup(test_stamp_del_leaves_what_has_not_expired, empty),
-        cmocka_unit_test_setup(test_getset_takes_over_what_has_expired, empty),
-        cmocka_unit_test_setup(test_getset_leaves_what_has_not_expired, empty),
-        cmocka_unit_test_setup(test_getset_waits_until_the_stamp_has_expired, empty),
-        cmocka_unit_test_setup(test_buffers_on_the_wire, empty),
-        cmocka_unit_test_setup(test_jedis_tries_four_times, empty),
-        cmocka_unit_test_setup(test_buffers_are_set_by_the_url, empty),
-        cmocka_unit_test_setup(test_retry_is_how_often_it_tries_again, empty),
+        cmocka_unit_test_setup(test_one_at_a_time_and_nothing_left, empty_server),
+        cmocka_unit_test_setup(test_value_of_a_stranger_is_left_alone, empty_server),
+        cmocka_unit_test_setup(test_extending_is_not_supported, empty_server),
+        cmocka_unit_test_setup(test_hold_outlives_its_connection, empty_server),
+        cmocka_unit_test_setup(test_setnx_del_on_the_wire, empty_server),
+        cmocka_unit_test_setup(test_setnx_del_locks_for_ever_when_nobody_releases, empty_server),
+        cmocka_unit_test_setup(test_setnx_del_release_deletes_what_is_somebody_elses, empty_server),
+        cmocka_unit_test_setup(test_setnx_del_expire_on_the_wire, empty_server),
+        cmocka_unit_test_setup(test_set_nx_ex_on_the_wire, empty_server),
+        cmocka_unit_test_setup(test_set_nx_ex_who_overran_is_told, empty_server),
+        cmocka_unit_test_setup(test_stamp_del_takes_over_what_has_expired, empty_server),
+        cmocka_unit_test_setup(test_stamp_del_leaves_what_has_not_expired, empty_server),
+        cmocka_unit_test_setup(test_getset_takes_over_what_has_expired, empty_server),
+        cmocka_unit_test_setup(test_getset_leaves_what_has_not_expired, empty_server),
+        cmocka_unit_test_setup(test_getset_waits_until_the_stamp_has_expired, empty_server),
+        cmocka_unit_test_setup(test_buffers_on_the_wire, empty_server),
+        cmocka_unit_test_setup(test_jedis_tries_four_times, empty_server),
+        cmocka_unit_test_setup(test_buffers_are_set_by_the_url, empty_server),
+        cmocka_unit_test_setup(test_retry_is_how_often_it_tries_again, empty_server),
     };
 
     return cmocka_run_group_tests_name("catalogue_articles", tests, NULL, stop_server);

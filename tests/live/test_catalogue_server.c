@@ -36,11 +36,6 @@ static bowline_client *open_form(const form *f, const char *more)
     return open_with(options);
 }
 
-static void test_server_starts(void **state)
-{
-    redis = server_start("");
-}
-
 static void test_free_lock_is_taken_with_an_expiry(void **state)
 {
     for (int i = 0; i < FORMS; i++) {
@@ -288,14 +283,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
-        cmocka_unit_test_setup(test_free_lock_is_taken_with_an_expiry, empty),
-        cmocka_unit_test_setup(test_what_has_expired_is_taken_and_what_lasts_is_not, empty),
-        cmocka_unit_test_setup(test_strangers_are_left_alone, empty),
-        cmocka_unit_test_setup(test_release_deletes_only_its_own_bytes, empty),
-        cmocka_unit_test_setup(test_stamp_is_when_the_lease_ends, empty),
-        cmocka_unit_test_setup(test_every_form_is_written_and_read_as_the_library_does, empty),
-        cmocka_unit_test_setup(test_stamp_that_is_now_has_expired_or_not_by_the_rule, empty),
-        cmocka_unit_test_setup(test_script_is_sent_again_when_forgotten, empty),
+        cmocka_unit_test_setup(test_free_lock_is_taken_with_an_expiry, empty_server),
+        cmocka_unit_test_setup(test_what_has_expired_is_taken_and_what_lasts_is_not, empty_server),
+        cmocka_unit_test_setup(test_strangers_are_left_alone, empty_server),
+        cmocka_unit_test_setup(test_release_deletes_only_its_own_bytes, empty_server),
+        cmocka_unit_test_setup(test_stamp_is_when_the_lease_ends, empty_server),
+        cmocka_unit_test_setup(test_every_form_is_written_and_read_as_the_library_does,
+                               empty_server),
+        cmocka_unit_test_setup(test_stamp_that_is_now_has_expired_or_not_by_the_rule, empty_server),
+        cmocka_unit_test_setup(test_script_is_sent_again_when_forgotten, empty_server),
     };
 
     return cmocka_run_group_tests_name("catalogue_server", tests, NULL, stop_server);

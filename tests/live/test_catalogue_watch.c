@@ -15,11 +15,6 @@ static bowline_client *open_watch(const char *more)
     return open_with(options);
 }
 
-static void test_server_starts(void **state)
-{
-    redis = server_start("");
-}
-
 static void test_words_on_the_wire(void **state)
 {
     bowline_client *client = open_watch("&lease=20s");
@@ -146,11 +141,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
-        cmocka_unit_test_setup(test_words_on_the_wire, empty),
-        cmocka_unit_test_setup(test_waiter_repairs_with_its_own_lease, empty),
-        cmocka_unit_test_setup(test_release_of_what_is_another_uuid_is_lost, empty),
-        cmocka_unit_test_setup(test_many_releases_at_once_on_one_connection, empty),
-        cmocka_unit_test_setup(test_sections_do_not_overlap, empty),
+        cmocka_unit_test_setup(test_words_on_the_wire, empty_server),
+        cmocka_unit_test_setup(test_waiter_repairs_with_its_own_lease, empty_server),
+        cmocka_unit_test_setup(test_release_of_what_is_another_uuid_is_lost, empty_server),
+        cmocka_unit_test_setup(test_many_releases_at_once_on_one_connection, empty_server),
+        cmocka_unit_test_setup(test_sections_do_not_overlap, empty_server),
     };
 
     return cmocka_run_group_tests_name("catalogue_watch", tests, NULL, stop_server);

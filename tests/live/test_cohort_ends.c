@@ -5,6 +5,7 @@
  */
 #include "tests/lib/line.h"
 #include "tests/lib/proxy.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/witness.h"
 
 #include <signal.h>
@@ -17,8 +18,7 @@
 
 enum { SEATS = 4, WAIT_MS = 60000 };
 
-static server *redis;
-static char    url[200];
+static char url[200];
 
 static bowline_operation *sits(bowline_client *client, int64_t wait_ms)
 {
@@ -349,12 +349,6 @@ static int open_server(void **state)
     return 0;
 }
 
-static int close_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,5 +363,5 @@ int main(void)
         cmocka_unit_test(test_a_process_that_is_killed_costs_its_lease),
         cmocka_unit_test(test_a_child_has_no_turn),
     };
-    return cmocka_run_group_tests(tests, open_server, close_server);
+    return cmocka_run_group_tests(tests, open_server, stop_server);
 }

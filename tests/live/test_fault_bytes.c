@@ -12,14 +12,13 @@
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/proxy.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { LEASE_MS = 300, EXTENDED_MS = 400, ANSWER_MS = 60, TABLES = 16, STEP = 11 };
 
-static server         *redis;
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 
 /* The helper is made for one thread. */
@@ -305,22 +304,16 @@ static void test_answer_later_than_the_lease_is_no_lock(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
     redis = server_start(NULL);
     (void)conversation_size(&(game){ .plan.to_client = true }); /* now it knows the scripts */
 }
 
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         cmocka_unit_test(test_cut_at_every_byte_before_the_judge),
         cmocka_unit_test(test_cut_at_every_byte_of_the_scripts),
         cmocka_unit_test(test_dropped_at_every_byte_before_the_judge),

@@ -6,7 +6,7 @@
  * This program has a clock_gettime of its own, which goes before the C library's.
  */
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,6 @@
 
 enum { LEASE_MS = 1500 };
 
-static server      *redis;
 static char         holder_url[200];
 static atomic_llong wall_ms; /* by how much the clocks are wrong                              */
 static atomic_llong boot_ms;
@@ -188,21 +187,10 @@ static void test_clock_that_goes_back_is_taken_to_stand(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static int nothing_is_left(void **state)
-{
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
     redis = server_start(NULL);
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
-}
-
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
 }
 
 #define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
@@ -210,7 +198,7 @@ static int stop_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         CASE(test_wall_clock_of_the_client_changes_nothing),
         CASE(test_wall_clock_that_is_not_plausible_writes_no_stamp),
         CASE(test_suspend_ends_the_hold),

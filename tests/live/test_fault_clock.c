@@ -8,6 +8,7 @@
 #include "tests/lib/clock_shim.h"
 #include "tests/lib/judged.h"
 #include "tests/lib/line.h"
+#include "tests/lib/shared_server.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +19,6 @@
 
 enum { LEASE_MS = 900, LINE = 3 };
 
-static server        *redis;
 static witness       *judge;
 static clock_setting *setting;
 static char           holder_url[200];
@@ -288,7 +288,7 @@ static int end(void **state)
     return 0;
 }
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
     char        path[]    = "/tmp/bowline-clock-XXXXXX";
     int         fd        = mkstemp(path);
@@ -320,18 +320,12 @@ static void test_server_starts(void **state)
                    LEASE_MS);
 }
 
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         CASE(test_server_clock_forward_ends_the_lock_early),
         CASE(test_server_clock_back_keeps_the_lock),
         CASE(test_fast_server_clock_is_outrun_by_renewal),

@@ -6,14 +6,13 @@
  * is still our own, the renewal puts it right.
  */
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { LEASE_MS = 900 };
 
-static server  *redis;
 static witness *judge;
 static char     holder_url[200];
 static char     rival_url[200];
@@ -199,17 +198,11 @@ static int end(void **state)
     return server_becomes_empty(redis) ? 0 : -1;
 }
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
     redis = server_start(NULL);
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
-}
-
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
 }
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -217,7 +210,7 @@ static int stop_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         CASE(test_key_taken_away_under_the_holder),
         CASE(test_loss_is_seen_by_the_renewal_before_the_lease_ends),
         CASE(test_persisted_key_gets_its_end_back),

@@ -7,7 +7,7 @@
  * may be believed in when its key has ended meanwhile.
  */
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,6 @@
 
 enum { SHORT_MS = 400, LEASE_MS = 900, LONG_MS = 1600 };
 
-static server  *redis;
 static witness *judge;
 static char     rival_url[200];
 
@@ -263,16 +262,10 @@ static int end(void **state)
     return 0;
 }
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
     redis = server_start(server_is_new() ? "--enable-debug-command yes" : NULL);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=900ms&timeout=300ms", redis->unix_url);
-}
-
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
 }
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -280,7 +273,7 @@ static int stop_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         CASE(test_pause_around_acquire),
         CASE(test_pause_around_renewal),
         CASE(test_pause_around_release),

@@ -7,7 +7,7 @@
  */
 #include "tests/lib/fake_server.h"
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,6 @@ enum { LEASE_MS = 900 };
     "+subscribe +publish +get +set +del +exists +type +incr +time +persist +pexpire +pttl "    \
     "+zadd +zrem +zpopmin +zscore +zrank +zcard +hget +hset +hdel"
 
-static server  *redis;
 static witness *judge;
 static char     rival_url[200];
 
@@ -294,7 +293,7 @@ static int end(void **state)
     return server_becomes_empty(redis) ? 0 : -1;
 }
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
     redis = server_start(NULL);
     (void)server_ask(redis, "ACL SETUSER locker on >right " RIGHTS);
@@ -302,18 +301,12 @@ static void test_server_starts(void **state)
                    LEASE_MS);
 }
 
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),         CASE(test_master_down),
+        cmocka_unit_test(test_own_server_starts),     CASE(test_master_down),
         CASE(test_commands_withdrawn_and_given_back), CASE(test_keys_withdrawn_while_held),
         CASE(test_password_changed_while_held),       CASE(test_killed_script_was_not_carried_out),
         CASE(test_redirection_is_not_followed),

@@ -3,15 +3,15 @@
  * told so at once.
  */
 #include "tests/lib/line.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { BOUND = 3 };
 
-static server *redis;
-static char    url[200];
-static char    bounded_url[220];
+static char url[200];
+static char bounded_url[220];
 
 static void assert_full(int status, const bowline_error *error)
 {
@@ -122,12 +122,6 @@ static void test_line_that_is_full_of_the_dead_refuses_nobody(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-static int begin_anew(void **state)
-{
-    (void)server_ask(redis, "FLUSHALL");
-    return 0;
-}
-
 static int open_server(void **state)
 {
     server_needed();
@@ -137,13 +131,7 @@ static int open_server(void **state)
     return 0;
 }
 
-static int close_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
-#define CASE(test) cmocka_unit_test_setup(test, begin_anew)
+#define CASE(test) cmocka_unit_test_setup(test, empty_server)
 
 int main(void)
 {
@@ -154,5 +142,5 @@ int main(void)
         CASE(test_line_that_is_full_of_the_dead_refuses_nobody),
     };
 
-    return cmocka_run_group_tests(tests, open_server, close_server);
+    return cmocka_run_group_tests(tests, open_server, stop_server);
 }

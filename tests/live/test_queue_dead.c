@@ -7,6 +7,7 @@
  */
 #include "tests/lib/line.h"
 #include "tests/lib/proxy.h"
+#include "tests/lib/shared_server.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -14,8 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static server *redis;
-static char    url[200];
+static char url[200];
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
@@ -408,13 +408,6 @@ static void test_ten_thousand_of_the_dead_are_passed_over(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* One that failed has left something. */
-static int begin_anew(void **state)
-{
-    (void)server_ask(redis, "FLUSHALL");
-    return 0;
-}
-
 static int open_server(void **state)
 {
     server_needed();
@@ -423,32 +416,27 @@ static int open_server(void **state)
     return 0;
 }
 
-static int close_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_killed_holder_with_nobody_waiting_leaves_nothing, begin_anew),
-        cmocka_unit_test_setup(test_killed_holder_is_followed_by_the_one_who_waits, begin_anew),
+        cmocka_unit_test_setup(test_killed_holder_with_nobody_waiting_leaves_nothing, empty_server),
+        cmocka_unit_test_setup(test_killed_holder_is_followed_by_the_one_who_waits, empty_server),
         cmocka_unit_test_setup(test_killed_holder_is_followed_by_those_who_wait_in_order,
-                               begin_anew),
-        cmocka_unit_test_setup(test_killed_waiter_is_passed_over, begin_anew),
-        cmocka_unit_test_setup(test_stopped_waiter_at_the_head_holds_up_for_one_claim, begin_anew),
-        cmocka_unit_test_setup(test_waiter_that_was_long_silent_is_passed_over, begin_anew),
-        cmocka_unit_test_setup(test_cut_connection_keeps_its_place, begin_anew),
-        cmocka_unit_test_setup(test_waiter_stands_by_the_inbox_of_its_new_connection, begin_anew),
+                               empty_server),
+        cmocka_unit_test_setup(test_killed_waiter_is_passed_over, empty_server),
+        cmocka_unit_test_setup(test_stopped_waiter_at_the_head_holds_up_for_one_claim,
+                               empty_server),
+        cmocka_unit_test_setup(test_waiter_that_was_long_silent_is_passed_over, empty_server),
+        cmocka_unit_test_setup(test_cut_connection_keeps_its_place, empty_server),
+        cmocka_unit_test_setup(test_waiter_stands_by_the_inbox_of_its_new_connection, empty_server),
         cmocka_unit_test_setup(test_push_that_is_lost_with_its_connection_is_found_by_a_beat,
-                               begin_anew),
-        cmocka_unit_test_setup(test_commands_take_their_turns, begin_anew),
+                               empty_server),
+        cmocka_unit_test_setup(test_commands_take_their_turns, empty_server),
         cmocka_unit_test_setup(test_lock_that_only_the_dead_wait_for_is_had_at_the_first_question,
-                               begin_anew),
-        cmocka_unit_test_setup(test_ten_thousand_of_the_dead_are_passed_over, begin_anew),
+                               empty_server),
+        cmocka_unit_test_setup(test_ten_thousand_of_the_dead_are_passed_over, empty_server),
         cmocka_unit_test_setup(test_lock_that_too_many_of_the_dead_wait_for_is_busy_once,
-                               begin_anew),
+                               empty_server),
     };
-    return cmocka_run_group_tests(tests, open_server, close_server);
+    return cmocka_run_group_tests(tests, open_server, stop_server);
 }

@@ -10,6 +10,7 @@
 #include "engine/redis/wire/scripts.h"
 #include "tests/lib/judged.h"
 #include "tests/lib/line.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/wire.h"
 
 #include <stdio.h>
@@ -21,7 +22,6 @@ enum { LEASE_MS = 900, LINE = 3 };
 #define KEY   "bowline:{x}"
 #define VALUE "b1:SSSSSSSSSTTTTTTTTTTTTTTTT"
 
-static server  *redis;
 static witness *judge;
 static char     url[200];
 static char     short_url[220];
@@ -260,12 +260,6 @@ static int open_server(void **state)
     return 0;
 }
 
-static int close_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin_anew, dismiss)
 
 int main(void)
@@ -278,5 +272,5 @@ int main(void)
         CASE(test_user_who_may_not_join_the_line_is_refused_alone),
     };
 
-    return cmocka_run_group_tests_name("queue_faults", tests, open_server, close_server);
+    return cmocka_run_group_tests_name("queue_faults", tests, open_server, stop_server);
 }

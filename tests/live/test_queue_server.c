@@ -4,14 +4,14 @@
  * started again with nothing in it.
  */
 #include "tests/lib/line.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-static server *redis;
-static char    url[200];
+static char url[200];
 
 /* ---- strangers ------------------------------------------------------------------------------- */
 
@@ -427,12 +427,6 @@ static int open_server(void **state)
     return 0;
 }
 
-static int close_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,5 +451,5 @@ int main(void)
         cmocka_unit_test_setup(test_count_of_fences_of_a_wrong_kind_is_refused_by_name, begin_anew),
         cmocka_unit_test_setup(test_user_without_rights_is_told_which, begin_anew),
     };
-    return cmocka_run_group_tests(tests, open_server, close_server);
+    return cmocka_run_group_tests(tests, open_server, stop_server);
 }

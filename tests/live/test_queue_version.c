@@ -3,6 +3,7 @@
  * stranger's wherever it is met.  See "Versions" in docs/wire.md.
  */
 #include "tests/lib/line.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,7 @@
 #define OF_ANOTHER "b2:SSSSSSSSSSSSSSSSSSSSSSTTTTTTTTTTTTTTTTTTTTTT"
 #define WORTH_MS   600000
 
-static server *redis;
-static char    url[200];
+static char url[200];
 
 static void assert_untouched(void)
 {
@@ -135,12 +135,6 @@ static void test_lock_takes_what_a_bare_set_of_its_value_takes(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-static int begin_anew(void **state)
-{
-    (void)server_ask(redis, "FLUSHALL");
-    return 0;
-}
-
 static int open_server(void **state)
 {
     server_needed();
@@ -149,13 +143,7 @@ static int open_server(void **state)
     return 0;
 }
 
-static int close_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
-#define CASE(test) cmocka_unit_test_setup(test, begin_anew)
+#define CASE(test) cmocka_unit_test_setup(test, empty_server)
 
 int main(void)
 {
@@ -167,5 +155,5 @@ int main(void)
         CASE(test_lock_takes_what_a_bare_set_of_its_value_takes),
     };
 
-    return cmocka_run_group_tests(tests, open_server, close_server);
+    return cmocka_run_group_tests(tests, open_server, stop_server);
 }

@@ -3,6 +3,7 @@
  * by one command, and stands behind all who wait.
  */
 #include "tests/lib/line.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/witness.h"
 
 #include <stdio.h>
@@ -11,8 +12,7 @@
 
 enum { WAIT_MS = 60000, ROUNDS = 20 };
 
-static server *redis;
-static char    url[200];
+static char url[200];
 static char long_url[220]; /* what is left behind is there for longer than anybody waits        */
 
 static bowline_operation *yields(bowline_hold *hold)
@@ -326,12 +326,6 @@ static int open_server(void **state)
     return 0;
 }
 
-static int close_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,5 +342,5 @@ int main(void)
         cmocka_unit_test(test_releasing_takes_back_what_is_being_yielded),
         cmocka_unit_test(test_what_was_released_before_is_not_in_the_way),
     };
-    return cmocka_run_group_tests(tests, open_server, close_server);
+    return cmocka_run_group_tests(tests, open_server, stop_server);
 }

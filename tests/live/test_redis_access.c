@@ -2,7 +2,7 @@
  * test_redis_access.c -- who we are to the server: passwords, users, rights.  After a refusal
  * nothing is done under another name, and no secret is told to anybody.
  */
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <fcntl.h>
@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #define CANARY "c4n4ry-5ecret"
-
-static server *redis;
 
 /* The minimum that a user needs, and what makes BUSY tell more. */
 #define RIGHTS                                                                                 \
@@ -259,7 +257,7 @@ static void test_user_deleted_while_held(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
     redis = server_start(NULL);
     (void)server_ask(redis, "ACL SETUSER admin on >admin ~* &* +@all");
@@ -270,23 +268,12 @@ static void test_server_starts(void **state)
     (void)server_ask(redis, "ACL SETUSER odd on '>a b%%\r\n\"\xC3\xA4' ~* &* +@all");
 }
 
-static int nothing_is_left(void **state)
-{
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
 #define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         CASE(test_right_password),
         CASE(test_odd_password),
         CASE(test_wrong_password_is_refused_and_nothing_is_written),

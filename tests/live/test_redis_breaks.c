@@ -3,12 +3,12 @@
  * the next in line has the lock, and what is somebody else's by then, or nobody's of ours, stays.
  */
 #include "tests/lib/line.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static server *redis;
-static char    url[200];
+static char url[200];
 
 static bowline_holder seen(bowline_client *client, const char *name)
 {
@@ -227,12 +227,6 @@ static int start(void **state)
     return 0;
 }
 
-static int stop(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -245,5 +239,5 @@ int main(void)
         cmocka_unit_test(test_other_protocols_and_profiles),
         cmocka_unit_test(test_value_that_all_write_alike_is_not_broken),
     };
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, start, stop_server);
 }

@@ -5,15 +5,13 @@
  * The server counts both: its clients, and how often it has read from a socket.  The judge of
  * exclusion is a counter that nothing guards but the lock.
  */
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { CROWD = 32, PAIRS = 60, LANES = 4 };
-
-static server *redis;
 
 typedef struct member {
     pthread_t       thread;
@@ -150,19 +148,6 @@ static void test_crowd_goes_on_where_the_server_takes_no_more(void **state)
     allow("10000");
 }
 
-static int set_up(void **state)
-{
-    server_needed();
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,5 +158,5 @@ int main(void)
         cmocka_unit_test(test_crowd_goes_on_where_the_server_takes_no_more),
     };
 
-    return cmocka_run_group_tests_name("redis_crowd", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("redis_crowd", tests, start_server, stop_server);
 }

@@ -5,13 +5,11 @@
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/line.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static server *redis;
 
 static const char *url_with(const char *options)
 {
@@ -384,29 +382,7 @@ static void test_close_releases_many_holds(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static int start_server(void **state)
-{
-    (void)server_ask(redis, "FLUSHALL");
-    return 0;
-}
-
-static int nothing_is_left(void **state)
-{
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-static void test_server_starts(void **state)
-{
-    redis = server_start(NULL);
-}
-
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
-#define CASE(test) cmocka_unit_test_setup_teardown(test, start_server, nothing_is_left)
+#define CASE(test) cmocka_unit_test_setup_teardown(test, empty_server, nothing_is_left)
 
 int main(void)
 {

@@ -7,11 +7,10 @@
  * nothing is left.
  */
 #include "tests/lib/proxy.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
-
-static server *redis;
 
 /* How one dialogue came out. */
 typedef struct dialogue {
@@ -66,7 +65,7 @@ static int64_t dialogue_size(bool to_client)
     return size;
 }
 
-static void nothing_is_left(const proxy_plan *plan)
+static void own_nothing_is_left(const proxy_plan *plan)
 {
     if (strcmp(server_ask(redis, "EXISTS bowline:{x}"), "0") == 0)
         return;
@@ -93,7 +92,7 @@ static void break_at_every_byte(bool to_client)
             assert_status(BOWLINE_UNKNOWN, d.extend, NULL);
         if (d.release != BOWLINE_OK)
             assert_status(BOWLINE_UNKNOWN, d.release, NULL);
-        nothing_is_left(&plan);
+        own_nothing_is_left(&plan);
     }
 }
 
@@ -120,7 +119,7 @@ static void test_every_line_breaks(void **state)
         dialogue d = talk(&plan, BOWLINE_NO_WAIT);
         if (d.acquire != BOWLINE_OK && d.acquire != BOWLINE_UNKNOWN)
             assert_status(BOWLINE_UNREACHABLE, d.acquire, NULL);
-        nothing_is_left(&plan);
+        own_nothing_is_left(&plan);
     }
     options = "?lease=60s&timeout=5s";
 }
@@ -143,7 +142,7 @@ static void stall_at(proxy_fault fault, bool to_client, int64_t step)
             assert_true(d.release == BOWLINE_UNKNOWN || d.release == BOWLINE_UNREACHABLE);
             (void)server_ask(redis, "DEL bowline:{x}");
         }
-        nothing_is_left(&plan);
+        own_nothing_is_left(&plan);
     }
     options = "?lease=60s&timeout=5s";
 }
@@ -225,17 +224,6 @@ static void test_one_byte_at_a_time(void **state)
 }
 
 /* ---- the cases ------------------------------------------------------------------------------- */
-
-static void test_server_starts(void **state)
-{
-    redis = server_start(NULL);
-}
-
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
 
 int main(void)
 {

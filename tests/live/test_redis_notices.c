@@ -6,14 +6,12 @@
  */
 #include "api/handles.h"
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-
-static server *redis;
 
 static const char *url_with(const char *options)
 {
@@ -256,18 +254,6 @@ static void test_other_lane_that_breaks_does_not_keep_the_loop_busy(void **state
     }
     assert_in_range(turns, 0, 4);
     bowline_close(client);
-}
-
-static int start_server(void **state)
-{
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start_server, stop_server)

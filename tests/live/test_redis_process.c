@@ -4,7 +4,7 @@
  * terminal, and no work when there is none.
  */
 #include "tests/lib/fake_server.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <dirent.h>
@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static server *redis;
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
@@ -258,22 +256,6 @@ static void test_library_says_nothing_by_itself(void **state)
 }
 
 /* ---- the cases ------------------------------------------------------------------------------- */
-
-static void test_server_starts(void **state)
-{
-    redis = server_start(NULL);
-}
-
-static int nothing_is_left(void **state)
-{
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
 
 #define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
 

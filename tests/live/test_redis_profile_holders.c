@@ -4,7 +4,7 @@
  *
  * The values are as the programs themselves write them, which is not always as bowline does.
  */
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
@@ -37,8 +37,6 @@ static const theirs values[] = {
     { "profile=rueidislock&accept-risk=1&key=rueidislock:0:%25s", "rueidislock:0:nightly",
       "\\0\\1\\10\\13abcdefghijklmno\\255\\254\\0\\31z", NULL },
 };
-
-static server *redis;
 
 static bowline_client *open_with(const char *options)
 {
@@ -159,25 +157,7 @@ static void test_holder_in_a_key_of_another_type_is_named(void **state)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int start_server(void **state)
-{
-    server_needed();
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
-static int is_empty(void **state)
-{
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-#define TEST(name) cmocka_unit_test_teardown(name, is_empty)
+#define TEST(name) cmocka_unit_test_teardown(name, nothing_is_left)
 
 int main(void)
 {

@@ -6,7 +6,7 @@
  * that is tested.
  */
 #include "engine/redis/profile.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <poll.h>
@@ -93,8 +93,6 @@ enum { FORMS = sizeof forms / sizeof forms[0] };
 
 #define FOR_EACH(f) \
     for (const form *f = forms; f < forms + FORMS && (print_message("# %s\n", f->profile), 1); f++)
-
-static server *redis;
 
 static bowline_client *open_profile(const form *f)
 {
@@ -413,25 +411,7 @@ static void test_profiles_signal_once_more_after_the_server_forgot_the_script(vo
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int start_server(void **state)
-{
-    server_needed();
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
-static int is_empty(void **state)
-{
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-#define TEST(name) cmocka_unit_test_teardown(name, is_empty)
+#define TEST(name) cmocka_unit_test_teardown(name, nothing_is_left)
 
 int main(void)
 {

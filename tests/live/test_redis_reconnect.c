@@ -6,7 +6,7 @@
  * and proves nothing, as nobody knows what was in between.  Leases here are so long that no renewal
  * comes: whatever a hold learns, it learns from the reconnect.
  */
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <netinet/in.h>
@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-static server *redis;
 
 static bowline_client *client_with(const char *options)
 {
@@ -316,20 +314,9 @@ static void test_host_that_is_not_known(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
     redis = server_start("--appendonly yes --appendfsync always");
-}
-
-static int nothing_is_left(void **state)
-{
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
 }
 
 #define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
@@ -337,7 +324,7 @@ static int stop_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         CASE(test_server_keeps_its_data),
         CASE(test_broken_connection_is_followed_and_the_lock_asked_for),
         CASE(test_lock_that_is_gone_is_noticed_at_once),

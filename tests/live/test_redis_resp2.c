@@ -5,15 +5,15 @@
 #include "tests/lib/counter.h"
 #include "tests/lib/judged.h"
 #include "tests/lib/line.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #define WITHOUT_HELLO "--rename-command HELLO is-not-known"
 
-static server *redis;
-static char    token_url[200];
-static char    queue_url[200];
+static char token_url[200];
+static char queue_url[200];
 
 static void test_token_is_taken_extended_asked_for_and_given_back(void **state)
 {
@@ -138,12 +138,6 @@ static int open_server(void **state)
     return 0;
 }
 
-static int close_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,5 +148,5 @@ int main(void)
         cmocka_unit_test(test_queue_is_refused_with_what_to_type),
     };
 
-    return cmocka_run_group_tests_name("redis_resp2", tests, open_server, close_server);
+    return cmocka_run_group_tests_name("redis_resp2", tests, open_server, stop_server);
 }

@@ -8,15 +8,13 @@
  * What is useful besides is not in a rule, and the server refuses it: that alone does not count.
  */
 #include "doctor/rights.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <bowline/update.h>
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static server *redis;
 
 /* ---- what came of it ------------------------------------------------------------------------- */
 
@@ -343,11 +341,6 @@ static void is_least(const life *l)
     }
     print_message("# %s: %u items, of %u only the server tells\n", l->feature, r.count, quiet);
     assert_true(quiet <= 3);
-}
-
-static void test_server_starts(void **state)
-{
-    redis = server_start("");
 }
 
 static void test_server_stops(void **state)

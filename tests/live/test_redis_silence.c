@@ -6,15 +6,13 @@
  * hung up long ago.  That may cost others one lease, and never makes two holders.
  */
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-static server *redis;
 
 static bowline_client *client_with(const char *options)
 {
@@ -363,25 +361,14 @@ static void test_no_server_is_unreachable(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_server_starts(void **state)
-{
-    redis = server_start(NULL);
-}
-
-static int nothing_is_left(void **state)
+static int own_nothing_is_left(void **state)
 {
     if (redis->pid != 0)
         server_signal(redis, SIGCONT);
     return server_becomes_empty(redis) ? 0 : -1;
 }
 
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
-#define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
+#define CASE(test) cmocka_unit_test_teardown(test, own_nothing_is_left)
 
 int main(void)
 {

@@ -7,7 +7,7 @@
  */
 #include "api/handles.h"
 #include "engine/redis/session/session.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <poll.h>
@@ -15,7 +15,6 @@
 
 enum { PAIRS = 200, THREADS = 4, LIMIT_MS = 10000 };
 
-static server     *redis;
 static atomic_uint looks;
 static atomic_uint sleeps;
 static atomic_uint offers;
@@ -189,19 +188,6 @@ static void test_spin_of_many_threads_loses_nothing(void **state)
     assert_true(server_becomes_empty(redis));
 }
 
-static int start(void **state)
-{
-    server_needed();
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
 #define CASE(name) cmocka_unit_test_setup(name, begin)
 
 int main(void)
@@ -213,5 +199,5 @@ int main(void)
         CASE(test_spin_is_not_for_a_lock_that_another_holds),
         CASE(test_spin_of_many_threads_loses_nothing),
     };
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, start_server, stop_server);
 }

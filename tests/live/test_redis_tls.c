@@ -8,7 +8,7 @@
  */
 #include "tests/lib/attempt.h"
 #include "tests/lib/certs.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <errno.h>
@@ -21,8 +21,6 @@
 #include <unistd.h>
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
-
-static server *redis;
 
 static const char *path_of(const char *name)
 {
@@ -311,7 +309,7 @@ static void test_descriptors_used_up(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
     redis = server_start_tls(NULL);
     if (!server_is_new())
@@ -321,25 +319,19 @@ static void test_server_starts(void **state)
     certs_make(redis->directory, &(cert){ .name = "otherca", .is_authority = true });
 }
 
-static int nothing_is_left(void **state)
+static int own_nothing_is_left(void **state)
 {
     if (redis->tls_port != 0)
         server_shows("host");
     return server_becomes_empty(redis) ? 0 : -1;
 }
 
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
-#define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
+#define CASE(test) cmocka_unit_test_teardown(test, own_nothing_is_left)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         CASE(test_server_by_address_and_by_name),
         CASE(test_certificates_that_are_not_believed),
         CASE(test_authorities),

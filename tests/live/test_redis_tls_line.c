@@ -10,13 +10,12 @@
  * silence is waited for.
  */
 #include "tests/lib/proxy.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
 
 enum { BREAK_STEP = 8, SILENCE_STEP = 92, SILENCE_STEP_THOROUGH = 23 };
-
-static server *redis;
 
 static void needs_tls(void)
 {
@@ -74,7 +73,7 @@ static int64_t dialogue_size(bool to_client)
     return size;
 }
 
-static void nothing_is_left(const proxy_plan *plan)
+static void own_nothing_is_left(const proxy_plan *plan)
 {
     if (strcmp(server_ask(redis, "EXISTS bowline:{x}"), "0") == 0)
         return;
@@ -104,7 +103,7 @@ static void break_at_every_byte(bool to_client)
         if (d.release != BOWLINE_OK)
             assert_status(BOWLINE_UNKNOWN, d.release, NULL);
         unknown += d.extend == BOWLINE_UNKNOWN || d.release == BOWLINE_UNKNOWN;
-        nothing_is_left(&plan);
+        own_nothing_is_left(&plan);
     }
     print_message("# %lld bytes, %d dialogues with an answer that is not known\n", (long long)size,
                   unknown);
@@ -140,7 +139,7 @@ static void stall_at(proxy_fault fault, bool to_client)
             assert_true(d.release == BOWLINE_UNKNOWN || d.release == BOWLINE_UNREACHABLE);
             (void)server_ask(redis, "DEL bowline:{x}");
         }
-        nothing_is_left(&plan);
+        own_nothing_is_left(&plan);
     }
 }
 
@@ -170,21 +169,15 @@ static void test_a_few_bytes_at_a_time(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
     redis = server_start_tls(NULL);
-}
-
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         cmocka_unit_test(test_line_breaks_at_every_byte_of_the_server),
         cmocka_unit_test(test_line_breaks_at_every_byte_of_the_client),
         cmocka_unit_test(test_server_falls_silent),

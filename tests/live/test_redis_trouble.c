@@ -6,15 +6,13 @@
  * as long as its lease and is renewed when the trouble is over in time.
  */
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static server *redis;
 
 typedef struct trouble {
     const char *makes; /* the commands that bring it about, and end it                         */
@@ -297,7 +295,7 @@ static void test_loading(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
     redis = server_start("--lua-time-limit 50 --repl-timeout 60");
 }
@@ -310,18 +308,12 @@ static int end_trouble(void **state)
     return 0;
 }
 
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
 #define CASE(test) cmocka_unit_test_teardown(test, end_trouble)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         CASE(test_out_of_memory),
         CASE(test_read_only_replica),
         CASE(test_replica_without_its_master),

@@ -6,7 +6,7 @@
  */
 #include "runtime/client.h"
 #include "runtime/loop.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <poll.h>
@@ -21,8 +21,6 @@
 #define COUNTER "redisson_lock_token:{nightly}"
 
 enum { LEASE_MS = 30000, PATIENCE_MS = 10000 };
-
-static server *redis;
 
 static bowline_client *open_profile(const char *profile, const char *more)
 {
@@ -401,25 +399,7 @@ static void test_redisson_without_a_right_leaves_no_key(void **state)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int start_server(void **state)
-{
-    server_needed();
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int stop_server(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
-static int is_empty(void **state)
-{
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-#define TEST(name) cmocka_unit_test_teardown(name, is_empty)
+#define TEST(name) cmocka_unit_test_teardown(name, nothing_is_left)
 
 int main(void)
 {

@@ -6,7 +6,7 @@
  * which the machine was too slow for the lease says nothing, and is repeated.
  */
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
@@ -23,7 +23,6 @@ enum {
     ROUNDS   = 20,
 };
 
-static server         *redis;
 static bowline_client *client;
 static bowline_hold   *holds[MANY];
 static bool            was_slow; /* the machine, in this round */
@@ -322,19 +321,6 @@ static void test_renewals_in_the_older_language(void **state)
     redis = newer;
 }
 
-static int set_up(void **state)
-{
-    server_needed();
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    server_stop(redis);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,5 +334,5 @@ int main(void)
         cmocka_unit_test(test_renewals_in_the_older_language),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, start_server, stop_server);
 }

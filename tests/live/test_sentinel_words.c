@@ -4,7 +4,7 @@
  */
 #include "tests/lib/attempt.h"
 #include "tests/lib/fake_server.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -12,8 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static server *redis;
-static int     named; /* the port that fake sentinels name; 0: they know no such service */
+static int named; /* the port that fake sentinels name; 0: they know no such service */
 
 /* A sentinel: HELLO and SUBSCRIBE as they should be, and the port of the test, or its own. */
 static void sentinel_says(fake_server *s, const fake_command *cmd, void *arg)
@@ -40,19 +39,6 @@ static void sentinel_says(fake_server *s, const fake_command *cmd, void *arg)
 static const char *place_of(fake_server *s)
 {
     return fake_url(s) + strlen("redis://");
-}
-
-static int begin(void **state)
-{
-    server_needed();
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int end(void **state)
-{
-    server_stop(redis);
-    return 0;
 }
 
 /* ---- the URL --------------------------------------------------------------------------------- */
@@ -238,5 +224,5 @@ int main(void)
         cmocka_unit_test(test_sentinel_and_service_have_passwords_of_their_own),
     };
 
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, start_server, stop_server);
 }

@@ -110,11 +110,6 @@ static void expect_taken(const form *f)
     bowline_close(client);
 }
 
-static void test_server_starts(void **state)
-{
-    redis = server_start("");
-}
-
 static void test_a_time_before_2001_is_left_alone(void **state)
 {
     FOR_EACH(f)
@@ -237,15 +232,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
-        cmocka_unit_test_setup(test_a_time_before_2001_is_left_alone, empty),
-        cmocka_unit_test_setup(test_a_time_after_2099_is_left_alone, empty),
-        cmocka_unit_test_setup(test_a_time_in_another_unit_is_left_alone, empty),
+        cmocka_unit_test_setup(test_a_time_before_2001_is_left_alone, empty_server),
+        cmocka_unit_test_setup(test_a_time_after_2099_is_left_alone, empty_server),
+        cmocka_unit_test_setup(test_a_time_in_another_unit_is_left_alone, empty_server),
         cmocka_unit_test_setup(test_a_time_that_is_over_is_left_alone_while_the_key_has_an_expiry,
-                               empty),
-        cmocka_unit_test_setup(test_a_time_that_is_over_is_taken_over, empty),
-        cmocka_unit_test_setup(test_a_key_with_an_expiry_is_free_when_that_is_over, empty),
-        cmocka_unit_test_setup(test_a_time_ahead_is_held, empty),
-        cmocka_unit_test_setup(test_who_says_why_the_lock_is_not_taken, empty),
+                               empty_server),
+        cmocka_unit_test_setup(test_a_time_that_is_over_is_taken_over, empty_server),
+        cmocka_unit_test_setup(test_a_key_with_an_expiry_is_free_when_that_is_over, empty_server),
+        cmocka_unit_test_setup(test_a_time_ahead_is_held, empty_server),
+        cmocka_unit_test_setup(test_who_says_why_the_lock_is_not_taken, empty_server),
     };
 
     return cmocka_run_group_tests_name("stamp_values", tests, NULL, stop_server);

@@ -17,7 +17,7 @@ const char *__asan_default_options(void)
 
 static bowline_client *client;
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
     redis  = server_start("");
     client = must_open(redis->tcp_url);
@@ -362,12 +362,12 @@ static void test_update_inside_an_update_needs_another_client(void **state)
     assert_int_equal(update("outer", want, &w), BOWLINE_OK);
 }
 
-#define EACH(test) cmocka_unit_test_setup(test, empty)
+#define EACH(test) cmocka_unit_test_setup(test, empty_server)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         EACH(test_words_on_the_wire),
         EACH(test_any_bytes_are_read_and_written),
         EACH(test_key_is_raw_and_in_the_database_of_the_url),

@@ -3,14 +3,12 @@
  * every addition counts, once.
  */
 #include "tests/lib/counter.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { PLACES = 16, CROWD = 24, EACH_ADDS = 40, PROCESSES = 6 };
-
-static server *redis;
 
 typedef struct member {
     pthread_t       thread;
@@ -62,11 +60,6 @@ static long connected(void)
 
     assert_non_null(said);
     return strtol(said + strlen("connected_clients:"), NULL, 10);
-}
-
-static void test_server_starts(void **state)
-{
-    redis = server_start("");
 }
 
 /* More threads than there are connections: those too many wait for one. */

@@ -5,11 +5,10 @@
  */
 #include "tests/lib/counter.h"
 #include "tests/lib/proxy.h"
+#include "tests/lib/shared_server.h"
 
 #include <signal.h>
 #include <stdio.h>
-
-static server *redis;
 
 static long long sum(void)
 {
@@ -65,11 +64,6 @@ static void update_through(const proxy_plan *plan, const char *options, tally *t
         t->unreachable++;
         assert_int_equal(more, 0);
     }
-}
-
-static void test_server_starts(void **state)
-{
-    redis = server_start("");
 }
 
 /* The first connection has the fault, the next is good: so what breaks before the write is tried

@@ -7,7 +7,7 @@
 
 static bowline_client *client;
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
     redis  = server_start("");
     client = must_open(redis->tcp_url);
@@ -112,12 +112,12 @@ static void test_server_out_of_memory_refuses(void **state)
     assert_key("k", "6");
 }
 
-#define EACH(test) cmocka_unit_test_setup(test, empty)
+#define EACH(test) cmocka_unit_test_setup(test, empty_server)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         EACH(test_key_of_another_type_is_refused_and_left),
         EACH(test_longest_value_and_one_that_is_longer),
         EACH(test_user_without_a_right_is_told_which_and_nothing_is_written),

@@ -269,16 +269,6 @@ static void test_stamp_that_is_now_has_expired_or_not_by_the_rule(void **state)
     close(line);
 }
 
-static void test_script_is_sent_again_when_forgotten(void **state)
-{
-    bowline_client *client = open_form(&forms[0], "");
-
-    must_release(must_acquire(client, "lock"));
-    (void)server_ask(redis, "SCRIPT FLUSH");
-    must_release(must_acquire(client, "lock"));
-    bowline_close(client);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,7 +281,6 @@ int main(void)
         cmocka_unit_test_setup(test_every_form_is_written_and_read_as_the_library_does,
                                empty_server),
         cmocka_unit_test_setup(test_stamp_that_is_now_has_expired_or_not_by_the_rule, empty_server),
-        cmocka_unit_test_setup(test_script_is_sent_again_when_forgotten, empty_server),
     };
 
     return cmocka_run_group_tests_name("catalogue_server", tests, NULL, stop_server);

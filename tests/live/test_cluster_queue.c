@@ -121,19 +121,6 @@ static void test_cluster_queue_is_where_the_slot_is(void **state)
     assert_true(cluster_becomes_empty(c));
 }
 
-static void test_cluster_queue_closing_lets_go_at_every_node(void **state)
-{
-    begin(false);
-    bowline_client *client = must_open(url);
-    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
-        for (unsigned nth = 0; nth < 3; nth++)
-            (void)must_acquire(client, cluster_name_at(i, nth));
-    bowline_close(client);
-    assert_true(cluster_becomes_empty(c));
-    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
-        assert_null(strstr(server_ask(c->nodes[i], "KEYS *"), "who"));
-}
-
 /* ---- a slot that moves ----------------------------------------------------------------------- */
 
 /* Step by step, with a line; the hold is extended at each step. */
@@ -365,7 +352,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_cluster_queue_is_where_the_slot_is, end),
-        cmocka_unit_test_teardown(test_cluster_queue_closing_lets_go_at_every_node, end),
         cmocka_unit_test_teardown(test_cluster_queue_line_and_hold_move_with_their_slot, end),
         cmocka_unit_test_teardown(test_cluster_queue_release_half_way_keeps_the_order, end),
         cmocka_unit_test_teardown(test_cluster_queue_slot_moves_under_contention, end),

@@ -136,59 +136,6 @@ static void test_pair_takes_two_commands(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* Who does not wait does not overtake, and does not join. */
-static void test_who_does_not_wait_is_told_at_once(void **state)
-{
-    waiter w;
-
-    bowline_client *client = must_open(url);
-    bowline_client *other  = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    assert_status(BOWLINE_BUSY, try_once(other, "x"), NULL);
-    assert_true(line_comes_to(redis, "x", 0));
-    line_join(redis, &w, client, "x", 1);
-    assert_status(BOWLINE_BUSY, try_once(other, "x"), NULL);
-    assert_true(line_comes_to(redis, "x", 1));
-    (void)server_ask(redis, "DEL bowline:{x}"); /* free, but not for who has not waited */
-    assert_status(BOWLINE_BUSY, try_once(other, "x"), NULL);
-    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    must_release(w.hold);
-    bowline_close(other);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
-/* What the server has forgotten of the line is not the end of it: a new attempt stands where the
- * old one stood. */
-static void test_place_that_is_gone_is_taken_again_by_its_ticket(void **state)
-{
-    waiter w[2];
-    char   first[200];
-
-    bowline_client *client = must_open(url);
-    bowline_client *other  = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    line_join(redis, &w[0], client, "x", 1);
-    line_join(redis, &w[1], other, "x", 2);
-    (void)snprintf(first, sizeof first, "%s", server_ask(redis, "ZRANGE bowline:{x}:bwl.q 0 0"));
-    assert_string_equal(server_ask(redis, "ZREM bowline:{x}:bwl.q '%s'", first), "1");
-    assert_true(line_comes_to(redis, "x", 2));
-    const char *now = server_ask(redis, "ZRANGE bowline:{x}:bwl.q 0 0");
-    assert_string_not_equal(now, first); /* another token, */
-    first[12] = '\0';
-    assert_memory_equal(now, first, 12); /* of the same session */
-    must_release(hold);
-    assert_status(BOWLINE_OK, waiter_join(&w[0]), &w[0].error);
-    assert_false(atomic_load(&w[1].ended));
-    must_release(w[0].hold);
-    assert_status(BOWLINE_OK, waiter_join(&w[1]), &w[1].error);
-    must_release(w[1].hold);
-    bowline_close(other);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* ---- who has it ------------------------------------------------------------------------------ */
 
 static void test_who_has_it_is_told_and_forgotten(void **state)
@@ -320,26 +267,6 @@ static void test_who_is_cancelled_in_the_middle_leaves_nothing(void **state)
     bowline_close(client);
 }
 
-/* With a holder, and three who wait, on one client: all of it is taken back. */
-static void test_closing_takes_everything_back(void **state)
-{
-    bowline_operation *op = NULL;
-    bowline_hold      *h  = NULL;
-
-    bowline_client *client = must_open(url);
-    h                      = must_acquire(client, "x");
-    for (int i = 0; i < 3; i++) {
-        assert_status(
-            BOWLINE_OK,
-            bowline_acquire_start(&op, client, "x", BOWLINE_ACQUIRE(.wait_ms = 60000), NULL), NULL);
-        (void)bowline_operation_wait(op, 20, NULL);
-        assert_true(line_comes_to(redis, "x", i + 1));
-    }
-    assert_true(bowline_hold_left_ms(h) > 0);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 static int open_server(void **state)
 {
     server_needed();
@@ -362,13 +289,10 @@ int main(void)
         cmocka_unit_test(test_ten_are_served_in_the_order_in_which_they_came),
         cmocka_unit_test(test_handing_over_takes_two_commands),
         cmocka_unit_test(test_pair_takes_two_commands),
-        cmocka_unit_test(test_who_does_not_wait_is_told_at_once),
-        cmocka_unit_test(test_place_that_is_gone_is_taken_again_by_its_ticket),
         cmocka_unit_test(test_who_has_it_is_told_and_forgotten),
         cmocka_unit_test(test_a_thousand_wait_on_one_connection),
         cmocka_unit_test(test_who_has_waited_long_enough_leaves_nothing),
         cmocka_unit_test(test_who_is_cancelled_in_the_middle_leaves_nothing),
-        cmocka_unit_test(test_closing_takes_everything_back),
     };
     return cmocka_run_group_tests(tests, open_server, close_server);
 }

@@ -157,18 +157,6 @@ static void test_password_file(void **state)
 
 /* ---- rights ---------------------------------------------------------------------------------- */
 
-static void test_least_rights_are_enough(void **state)
-{
-    bowline_client *client = must_open(url_as("least:right@"));
-    bowline_hold   *hold   = must_acquire(client, "least");
-    bowline_error   error  = { 0 };
-
-    assert_status(BOWLINE_OK, bowline_extend(hold, 60000, &error), &error);
-    assert_status(BOWLINE_BUSY, try_once(client, "least"), &error);
-    must_release(hold);
-    bowline_close(client);
-}
-
 /* One right after the other is missing. */
 static void test_too_few_rights_are_refused(void **state)
 {
@@ -280,7 +268,6 @@ int main(void)
         CASE(test_wrong_password_of_the_default_user),
         CASE(test_default_user_that_is_off),
         CASE(test_password_file),
-        CASE(test_least_rights_are_enough),
         CASE(test_too_few_rights_are_refused),
         CASE(test_right_to_select_is_needed_for_a_database),
         CASE(test_rights_taken_away_while_held),

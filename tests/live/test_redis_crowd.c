@@ -104,15 +104,6 @@ static void test_crowd_sends_its_commands_together(void **state)
     bowline_close(client);
 }
 
-static void test_crowd_that_wants_the_same_excludes_itself(void **state)
-{
-    bowline_client *client = must_open(redis->tcp_url);
-
-    let_crowd_work(client, 8);
-    bowline_close(client);
-    assert_true(server_becomes_empty(redis));
-}
-
 /* One descriptor for an event loop: what is behind it is one connection. */
 static void test_crowd_on_a_client_of_an_event_loop_has_one_connection(void **state)
 {
@@ -153,7 +144,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_crowd_has_a_few_connections),
         cmocka_unit_test(test_crowd_sends_its_commands_together),
-        cmocka_unit_test(test_crowd_that_wants_the_same_excludes_itself),
         cmocka_unit_test(test_crowd_on_a_client_of_an_event_loop_has_one_connection),
         cmocka_unit_test(test_crowd_goes_on_where_the_server_takes_no_more),
     };

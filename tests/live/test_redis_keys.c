@@ -167,40 +167,6 @@ static void test_database_that_is_not_there_is_refused(void **state)
     bowline_close(client);
 }
 
-static void test_renewal_keeps_the_expiry_in_step(void **state)
-{
-    bowline_client *client = must_open(url_with("?protocol=token&lease=3s"));
-    bowline_hold   *hold   = NULL;
-    int64_t         ours;
-    int             round = 0;
-
-    do {
-        acquire_in_the_end(&hold, client, "renewed");
-        long enough = line_count(redis, "evalsha") + 3;
-        do {
-            int64_t before = clock_ms();
-            ours           = bowline_hold_left_ms(hold);
-            long theirs    = atol(server_ask(redis, "PTTL bowline:{renewed}"));
-            /* Ours ends first.  A renewal may have come in between, which lengthens theirs only. */
-            assert_true(clock_ms() + theirs + 60 >= before + ours);
-            sleep_ms(40);
-        } while (ours > 0 && line_count(redis, "evalsha") < enough);
-    } while (!keeps_in_round(ours > 0, bowline_release(hold, NULL), ++round));
-    bowline_close(client);
-}
-
-static void test_extend_never_shortens_the_key(void **state)
-{
-    bowline_client *client = must_open(url_with("?protocol=token&lease=60s&renew=off"));
-    bowline_hold   *hold   = must_acquire(client, "x");
-
-    assert_status(BOWLINE_OK, bowline_extend(hold, 1000, NULL), NULL);
-    assert_true(atol(server_ask(redis, "PTTL bowline:{x}")) > 30000);
-    assert_true(bowline_hold_left_ms(hold) > 30000);
-    must_release(hold);
-    bowline_close(client);
-}
-
 /* ---- what others have put there -------------------------------------------------------------- */
 
 typedef struct stranger {
@@ -276,30 +242,6 @@ static void test_replaced_while_held_is_lost(void **state)
     }
 }
 
-static void test_deleted_while_held_is_lost(void **state)
-{
-    lost_to("PING", false);
-    lost_to("PING", true);
-    assert_false(is_on_server("bowline:{x}")); /* extend and release never make a key */
-}
-
-static void test_deleted_while_held_is_noticed_by_the_renewal(void **state)
-{
-    bowline_client *client = must_open(url_with("?protocol=token&lease=300ms"));
-    bowline_hold   *hold   = must_acquire(client, "x");
-
-    (void)server_ask(redis, "SET bowline:{x} stranger");
-    for (int64_t end = clock_ms() + 5000; bowline_hold_left_ms(hold) > 0 && clock_ms() < end;)
-        sleep_ms(5);
-    assert_true(bowline_hold_left_ms(hold) == 0);
-    sleep_ms(300);
-    assert_string_equal(server_ask(redis, "GET bowline:{x}"), "stranger");
-    assert_string_equal(server_ask(redis, "PTTL bowline:{x}"), "-1");
-    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    (void)server_ask(redis, "DEL bowline:{x}");
-    bowline_close(client);
-}
-
 /* ---- scripts that the server has forgotten --------------------------------------------------- */
 
 static void forget_scripts(void)
@@ -352,34 +294,6 @@ static void test_renewal_survives_forgotten_scripts(void **state)
     bowline_close(client);
 }
 
-/* Nobody is there any more to hear that the server does not know the script. */
-static void test_close_releases_on_a_server_without_the_script(void **state)
-{
-    for (int i = 0; i < 2; i++) {
-        bowline_client *client = must_open(i == 0 ? redis->tcp_url : redis->unix_url);
-        (void)must_acquire(client, "close");
-        forget_scripts();
-        bowline_close(client);
-        assert_true(server_becomes_empty(redis));
-    }
-}
-
-/* More than a server reads at once: answers that nobody takes must not keep it from reading on. */
-static void test_close_releases_many_holds(void **state)
-{
-    for (int i = 0; i < 2; i++) {
-        bowline_client *client = must_open(i == 0 ? redis->tcp_url : redis->unix_url);
-        for (int n = 0; n < 1000; n++) {
-            char name[16];
-            (void)snprintf(name, sizeof name, "close %d", n);
-            (void)must_acquire(client, name);
-        }
-        bowline_close(client);
-        if (!server_becomes_empty(redis))
-            fail_msg("%s keys are left of 1000", server_ask(redis, "DBSIZE"));
-    }
-}
-
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, empty_server, nothing_is_left)
@@ -396,16 +310,10 @@ int main(void)
         CASE(test_names_that_would_share_a_queue_are_refused),
         CASE(test_database_is_selected_on_every_connection),
         CASE(test_database_that_is_not_there_is_refused),
-        CASE(test_renewal_keeps_the_expiry_in_step),
-        CASE(test_extend_never_shortens_the_key),
         CASE(test_keys_of_others_are_busy_and_stay_as_they_are),
         CASE(test_replaced_while_held_is_lost),
-        CASE(test_deleted_while_held_is_lost),
-        CASE(test_deleted_while_held_is_noticed_by_the_renewal),
         CASE(test_scripts_are_sent_again_when_forgotten),
         CASE(test_renewal_survives_forgotten_scripts),
-        CASE(test_close_releases_on_a_server_without_the_script),
-        CASE(test_close_releases_many_holds),
     };
 
     return cmocka_run_group_tests_name("redis_keys", tests, NULL, stop_server);

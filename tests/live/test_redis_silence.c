@@ -56,25 +56,6 @@ static void test_stopped_server_leaves_an_acquire_unknown(void **state)
     bowline_close(other);
 }
 
-static void test_stopped_server_that_was_never_reached_is_unreachable(void **state)
-{
-    bowline_client *client = client_with("lease=1s&timeout=200ms");
-    bowline_hold   *hold   = NULL;
-    bowline_error   error  = { 0 };
-
-    server_signal(redis, SIGSTOP);
-    assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
-                  &error);
-    assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", 300, &error), &error);
-    bowline_holder holder = { .size = sizeof holder };
-    assert_status(BOWLINE_UNREACHABLE, bowline_who(client, "x", &holder, &error), &error);
-    server_signal(redis, SIGCONT);
-    sleep_ms(50);
-    /* Nothing was asked, so nothing is done. */
-    assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "0");
-    bowline_close(client);
-}
-
 static void test_waiter_gets_it_when_the_server_goes_on(void **state)
 {
     bowline_client *client = warm_client("lease=1s&timeout=200ms");
@@ -177,28 +158,6 @@ static void test_close_while_an_acquire_is_unanswered(void **state)
     assert_true(server_becomes_empty(redis)); /* long before the lease ends */
 }
 
-/* ---- paused ---------------------------------------------------------------------------------- */
-
-static void test_pause_of_writes(void **state)
-{
-    bowline_client *client = warm_client("lease=1s&timeout=200ms");
-    bowline_client *other  = warm_client("lease=60s");
-    bowline_hold   *hold   = NULL;
-    bowline_error   error  = { 0 };
-    waiter          w;
-
-    assert_string_equal(server_ask(redis, "CLIENT PAUSE 60000 WRITE"), "OK");
-    assert_status(BOWLINE_UNKNOWN, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
-                  &error);
-    waiter_start(&w, other, "x", 20000);
-    assert_string_equal(server_ask(redis, "CLIENT UNPAUSE"), "OK");
-    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-    assert_true(bowline_hold_left_ms(w.hold) > 0);
-    must_release(w.hold);
-    bowline_close(client);
-    bowline_close(other);
-}
-
 /* ---- connections that break ------------------------------------------------------------------ */
 
 static void kill_connections(void)
@@ -255,50 +214,6 @@ typedef struct worker {
     int             unknown;
     int             bad;
 } worker;
-
-static void *take_and_give(void *arg)
-{
-    worker *w = arg;
-
-    while (!atomic_load(w->stops)) {
-        bowline_hold *hold = NULL;
-        if (acquire_within(&hold, w->client, "x", 30000, NULL) != BOWLINE_OK) {
-            w->bad++;
-            continue;
-        }
-        w->bad += atomic_fetch_add(w->inside, 1) != 0;
-        atomic_fetch_sub(w->inside, 1);
-        int status = bowline_release(hold, NULL);
-        w->unknown += status == BOWLINE_UNKNOWN;
-        w->bad += status != BOWLINE_OK && status != BOWLINE_UNKNOWN;
-        w->rounds++;
-    }
-    return NULL;
-}
-
-static void test_connections_killed_while_acquiring_and_releasing(void **state)
-{
-    atomic_bool stops  = false;
-    atomic_int  inside = 0;
-    worker      workers[4];
-
-    for (int i = 0; i < 4; i++) {
-        workers[i] = (worker){ .client = client_with("lease=20s&timeout=2s"),
-                               .stops  = &stops,
-                               .inside = &inside };
-        assert_int_equal(pthread_create(&workers[i].thread, NULL, take_and_give, &workers[i]), 0);
-    }
-    for (int64_t end = clock_ms() + 1500; clock_ms() < end; sleep_ms(1))
-        kill_connections();
-    atomic_store(&stops, true);
-    for (int i = 0; i < 4; i++) {
-        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
-        bowline_close(workers[i].client);
-        print_message("# %d rounds, %d releases unknown\n", workers[i].rounds, workers[i].unknown);
-        assert_int_equal(workers[i].bad, 0);
-    }
-    assert_true(server_becomes_empty(redis)); /* long before the lease ends */
-}
 
 /* ---- a server that forgets ------------------------------------------------------------------- */
 
@@ -375,16 +290,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
         CASE(test_stopped_server_leaves_an_acquire_unknown),
-        CASE(test_stopped_server_that_was_never_reached_is_unreachable),
         CASE(test_waiter_gets_it_when_the_server_goes_on),
         CASE(test_stopped_for_longer_than_the_lease_is_lost),
         CASE(test_stopped_for_less_than_the_lease_is_kept),
         CASE(test_extend_and_release_without_an_answer_are_unknown),
         CASE(test_close_while_an_acquire_is_unanswered),
-        CASE(test_pause_of_writes),
         CASE(test_idle_connection_that_was_closed_is_no_trouble),
         CASE(test_connections_killed_while_held),
-        CASE(test_connections_killed_while_acquiring_and_releasing),
         CASE(test_server_that_starts_again_empty_makes_it_lost),
         CASE(test_waiter_outlasts_a_restart),
         CASE(test_no_server_is_unreachable),

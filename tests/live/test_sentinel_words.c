@@ -41,46 +41,7 @@ static const char *place_of(fake_server *s)
     return fake_url(s) + strlen("redis://");
 }
 
-/* ---- the URL --------------------------------------------------------------------------------- */
-
-static void test_url_must_name_what_it_takes(void **state)
-{
-    expect(BOWLINE_USAGE, "takes the sentinels and a service", "redis+sentinel:");
-    expect(BOWLINE_USAGE, "takes the sentinels and a service", "redis+sentinel:///m");
-    expect(BOWLINE_USAGE, "the path names the service", "redis+sentinel://127.0.0.1:1");
-    expect(BOWLINE_USAGE, "the path names the service", "redis+sentinel://127.0.0.1:1/");
-    expect(BOWLINE_USAGE, "the path names the service", "redis+sentinel://127.0.0.1:1//0");
-    expect(BOWLINE_USAGE, "database is a number", "redis+sentinel://127.0.0.1:1/m/x");
-    expect(BOWLINE_USAGE, "a ',' stands where a host is missing",
-           "redis+sentinel://127.0.0.1:1,/m");
-    expect(BOWLINE_USAGE,
-           "sentinel-password-file=", "redis+sentinel://127.0.0.1:1/m?sentinel-user=ann");
-    expect(BOWLINE_USAGE, "TLS is rediss://", "redis+sentinel://127.0.0.1:1/m?ca=/x");
-    expect(BOWLINE_USAGE, "sentinels are redis+sentinel://",
-           "redis://127.0.0.1:1?sentinel-user=ann");
-    expect(BOWLINE_USAGE, "takes one host", "redis://127.0.0.1:1,127.0.0.1:2");
-    expect(BOWLINE_SYSTEM, "cannot open the password file",
-           "redis+sentinel://127.0.0.1:1/m?sentinel-password-file=/nowhere");
-}
-
 /* ---- what they say --------------------------------------------------------------------------- */
-
-static void test_service_that_nobody_knows_is_refused(void **state)
-{
-    fake_server *one = fake_start(sentinel_says, NULL);
-    fake_server *two = fake_start(sentinel_says, NULL);
-
-    named = 0;
-    expect(BOWLINE_REFUSED, "it knows no service \"nightly\"", "redis+sentinel://%s,%s/nightly",
-           place_of(one), place_of(two));
-    fake_stop(one);
-    fake_stop(two);
-}
-
-static void test_server_is_no_sentinel(void **state)
-{
-    expect(BOWLINE_REFUSED, "this is no sentinel", "redis+sentinel://127.0.0.1:%d/m", redis->port);
-}
 
 static void test_sentinel_that_names_a_primary_is_believed(void **state)
 {
@@ -159,19 +120,6 @@ static void test_next_sentinel_may_know_better(void **state)
     server_stop(replica);
 }
 
-/* It has nothing to lock by, and says so. */
-static void test_sentinel_is_no_primary(void **state)
-{
-    fake_server *one     = fake_start(sentinel_says, NULL);
-    server      *another = server_start_sentinel(redis->port, 1);
-
-    named = another->port;
-    expect(BOWLINE_REFUSED, "is a sentinel", "redis+sentinel://%s/m", place_of(one));
-    expect(BOWLINE_REFUSED, "is a sentinel", "redis://127.0.0.1:%d", another->port);
-    fake_stop(one);
-    server_stop(another);
-}
-
 /* ---- who we are ------------------------------------------------------------------------------ */
 
 /* Each has a password of its own. */
@@ -213,14 +161,10 @@ static void test_sentinel_and_service_have_passwords_of_their_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_url_must_name_what_it_takes),
-        cmocka_unit_test(test_service_that_nobody_knows_is_refused),
-        cmocka_unit_test(test_server_is_no_sentinel),
         cmocka_unit_test(test_sentinel_that_names_a_primary_is_believed),
         cmocka_unit_test(test_replica_is_no_primary),
         cmocka_unit_test(test_dead_address_is_unreachable),
         cmocka_unit_test(test_next_sentinel_may_know_better),
-        cmocka_unit_test(test_sentinel_is_no_primary),
         cmocka_unit_test(test_sentinel_and_service_have_passwords_of_their_own),
     };
 

@@ -76,15 +76,6 @@ static void test_threads_of_one_client_lose_no_update(void **state)
     assert_true(count_descriptors() <= before);
 }
 
-static void test_one_thread_meets_nobody(void **state)
-{
-    bowline_client *client = must_open(redis->unix_url);
-
-    assert_int_equal(add_in_threads(client, 1), 0);
-    expect_sum(EACH_ADDS);
-    bowline_close(client);
-}
-
 static int add_in_process(void *arg)
 {
     member m = { .status = BOWLINE_OK };
@@ -146,37 +137,6 @@ static void *visit(void *arg)
 
     g->status = bowline_update(g->client, g->key, count_one, &c, NULL, NULL);
     return NULL;
-}
-
-static void test_seventeenth_update_waits_for_another_to_end(void **state)
-{
-    gate            g              = { .open = false };
-    guest           guests[PLACES] = { { .status = 1 } };
-    bowline_error   error          = { 0 };
-    counter         c              = { .calls = 0 };
-    bowline_client *client         = must_open(redis->tcp_url);
-
-    for (int i = 0; i < PLACES; i++) {
-        guests[i] = (guest){ .client = client, .gate = &g };
-        (void)snprintf(guests[i].key, sizeof guests[i].key, "guest-%d", i);
-        assert_int_equal(pthread_create(&guests[i].thread, NULL, visit, &guests[i]), 0);
-    }
-    while (atomic_load(&g.inside) < PLACES)
-        sleep_ms(1);
-    assert_status(
-        BOWLINE_TIMEOUT,
-        bowline_update(client, "late", count_one, &c, BOWLINE_UPDATE(.wait_ms = 30), &error),
-        &error);
-    assert_int_equal(c.calls, 0);
-    assert_true(server_comes_to(redis, "connected_clients:17", "INFO clients")); /* and we */
-    must_release(must_acquire(client, "lock"));                                  /* not so a lock */
-    atomic_store(&g.open, true);
-    assert_status(BOWLINE_OK, bowline_update(client, "late", count_one, &c, NULL, &error), &error);
-    for (int i = 0; i < PLACES; i++) {
-        assert_int_equal(pthread_join(guests[i].thread, NULL), 0);
-        assert_int_equal(guests[i].status, BOWLINE_OK);
-    }
-    bowline_close(client);
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */
@@ -244,9 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
         cmocka_unit_test(test_threads_of_one_client_lose_no_update),
-        cmocka_unit_test(test_one_thread_meets_nobody),
         cmocka_unit_test(test_processes_lose_no_update),
-        cmocka_unit_test(test_seventeenth_update_waits_for_another_to_end),
         cmocka_unit_test(test_child_must_not_use_what_it_inherited),
         cmocka_unit_test(test_child_closes_what_others_wait_in),
     };

@@ -332,7 +332,7 @@ static inline unsigned count_descriptors_later(void)
     return count_descriptors();
 }
 
-#define case_of(kind_, test)                                             \
+#define CASE_OF(kind_, test)                                             \
     {                                                                    \
 #test " of " #kind_, test, begin, end, (void *)(uintptr_t)&kind_ \
     }

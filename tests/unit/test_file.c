@@ -6,7 +6,7 @@
 
 /* ---- the queue ------------------------------------------------------------------------------- */
 
-static void waiters_get_it_in_order(void **state)
+static void test_waiters_get_it_in_order(void **state)
 {
     uint64_t fence = takes(0);
     waits(2);
@@ -23,7 +23,7 @@ static void waiters_get_it_in_order(void **state)
     assert_true(gets(3) > next);
 }
 
-static void try_once_overtakes_nobody(void **state)
+static void test_try_once_overtakes_nobody(void **state)
 {
     char before[32] = "";
     char after[32]  = "";
@@ -48,7 +48,7 @@ static void leave_0(void)
     leave(0);
 }
 
-static void release_during_a_join_is_not_missed(void **state)
+static void test_release_during_a_join_is_not_missed(void **state)
 {
     bool has_left = true;
 
@@ -68,7 +68,7 @@ static void release_during_a_join_is_not_missed(void **state)
     }
 }
 
-static void everything_is_closed(void **state)
+static void test_everything_is_closed(void **state)
 {
     unsigned before = count_descriptors();
 
@@ -87,7 +87,7 @@ static void everything_is_closed(void **state)
 }
 
 /* The numbers in the lock file, and the fence of the next holder.  0: it is refused. */
-static void fence_is_above_the_numbers_in_the_file(void **state)
+static void test_fence_is_above_the_numbers_in_the_file(void **state)
 {
     static const uint64_t ahead = UINT64_C(4000000000000000); /* the year 2096 */
     static const uint64_t last  = (UINT64_C(1) << 62) - (UINT64_C(1) << 40) - 1;
@@ -123,7 +123,7 @@ static void fence_is_above_the_numbers_in_the_file(void **state)
 }
 
 /* The counter was put back while the last ticket that there is holds. */
-static void no_ticket_is_above_the_last(void **state)
+static void test_no_ticket_is_above_the_last(void **state)
 {
     const uint64_t last   = (UINT64_C(1) << 62) - (UINT64_C(1) << 40) - 1;
     const uint64_t less   = last - 1;
@@ -142,7 +142,7 @@ static void no_ticket_is_above_the_last(void **state)
     (void)close(fd);
 }
 
-static void counter_put_back_gives_no_ticket_twice(void **state)
+static void test_counter_put_back_gives_no_ticket_twice(void **state)
 {
     const uint64_t zero = 0;
     int            fd   = open_in("n");
@@ -160,7 +160,7 @@ static void counter_put_back_gives_no_ticket_twice(void **state)
     (void)close(fd);
 }
 
-static void try_once_does_not_trust_a_broken_counter(void **state)
+static void test_try_once_does_not_trust_a_broken_counter(void **state)
 {
     const uint64_t nonsense = UINT64_MAX;
     int            fd       = open_in("n");
@@ -173,7 +173,7 @@ static void try_once_does_not_trust_a_broken_counter(void **state)
 }
 
 /* As a process that is stopped while it draws a ticket. */
-static void latch_of_a_stopped_process_does_not_block(void **state)
+static void test_latch_of_a_stopped_process_does_not_block(void **state)
 {
     struct flock latch = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)1 << 62 };
     int          fd    = open_in("n");
@@ -192,7 +192,7 @@ static void latch_of_a_stopped_process_does_not_block(void **state)
 
 /* ---- other locks on the file ----------------------------------------------------------------- */
 
-static void flock_and_bowline_exclude_each_other(void **state)
+static void test_flock_and_bowline_exclude_each_other(void **state)
 {
     int fd = open(in(((const kind *)*state)->leaf), O_RDONLY | O_CREAT | O_CLOEXEC, 0666);
 
@@ -214,7 +214,7 @@ static void flock_and_bowline_exclude_each_other(void **state)
     (void)close(fd);
 }
 
-static void named_file_is_never_written(void **state)
+static void test_named_file_is_never_written(void **state)
 {
     static const struct timespec long_ago[2] = { { 1000, 0 }, { 1000, 0 } };
     struct stat                  st;
@@ -240,7 +240,7 @@ static void lock_all_by_fcntl(void *arg)
         _exit(1);
 }
 
-static void record_lock_on_the_lock_file_excludes(void **state)
+static void test_record_lock_on_the_lock_file_excludes(void **state)
 {
     pid_t child = start_child(lock_all_by_fcntl, "n");
 
@@ -253,7 +253,7 @@ static void record_lock_on_the_lock_file_excludes(void **state)
 
 /* ---- files that are replaced ----------------------------------------------------------------- */
 
-static void waiter_notices_a_replaced_file(void **state)
+static void test_waiter_of_a_removed_file_joins_the_new_one(void **state)
 {
     (void)takes(0);
     waits(1);
@@ -269,7 +269,7 @@ static void waiter_notices_a_replaced_file(void **state)
     assert_true(exists("n"));
 }
 
-static void holder_of_a_file_that_became_a_link_is_alone(void **state)
+static void test_holder_of_a_file_that_became_a_link_is_alone(void **state)
 {
     (void)takes(0);
     waits(1);
@@ -279,7 +279,7 @@ static void holder_of_a_file_that_became_a_link_is_alone(void **state)
     expect_refused(look(1), "symbolic link");
 }
 
-static void either_file_of_a_path_may_be_replaced(void **state)
+static void test_either_file_of_a_path_may_be_replaced(void **state)
 {
     uint64_t fence = takes(0);
     assert_int_equal(unlink(in("x.bowline")), 0);
@@ -296,7 +296,7 @@ static void either_file_of_a_path_may_be_replaced(void **state)
     assert_true(gets(2) > next);
 }
 
-static void waiter_notices_that_either_file_of_a_path_was_replaced(void **state)
+static void test_waiter_notices_that_either_file_of_a_path_was_replaced(void **state)
 {
     static const char *const leaves[] = { "x", "x.bowline" };
 
@@ -311,7 +311,7 @@ static void waiter_notices_that_either_file_of_a_path_was_replaced(void **state)
     }
 }
 
-static void lock_directory_that_was_replaced_is_opened_anew(void **state)
+static void test_lock_directory_that_was_replaced_is_opened_anew(void **state)
 {
     assert_int_equal(rmdir(directory), 0);
     expect_refused(once(0), "does not exist");
@@ -328,7 +328,7 @@ static void nothing(void *arg)
 }
 
 /* The child has copies of all descriptors, so neither closing is seen, nor does it unlock. */
-static void release_ends_the_hold_in_children_too(void **state)
+static void test_release_ends_the_hold_in_children_too(void **state)
 {
     (void)takes(0);
     waits(1);
@@ -360,7 +360,7 @@ static void close_on_exec(void *arg)
     }
 }
 
-static void hold_outlives_its_process_in_a_child(void **state)
+static void test_hold_outlives_its_process_in_a_child(void **state)
 {
     const kind *k = *state;
     fds         passed;
@@ -400,14 +400,14 @@ static int acquire_without_standard_files(void *arg)
     return 0;
 }
 
-static void lock_file_is_never_a_standard_file(void **state)
+static void test_lock_file_is_never_a_standard_file(void **state)
 {
     assert_int_equal(in_child(acquire_without_standard_files, NULL), 0);
 }
 
 /* ---- URLs ------------------------------------------------------------------------------------ */
 
-static void urls(void **state)
+static void test_urls(void **state)
 {
     static const struct {
         const char *scheme;
@@ -450,39 +450,39 @@ static void urls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        case_of(name, waiters_get_it_in_order),
-        case_of(path, waiters_get_it_in_order),
-        case_of(name, try_once_overtakes_nobody),
-        case_of(path, try_once_overtakes_nobody),
-        case_of(name, release_during_a_join_is_not_missed),
-        case_of(path, release_during_a_join_is_not_missed),
-        case_of(shared, release_during_a_join_is_not_missed),
-        case_of(name, everything_is_closed),
-        case_of(path, everything_is_closed),
-        case_of(shared_path, everything_is_closed),
-        case_of(name, fence_is_above_the_numbers_in_the_file),
-        case_of(name, no_ticket_is_above_the_last),
-        case_of(name, counter_put_back_gives_no_ticket_twice),
-        case_of(name, try_once_does_not_trust_a_broken_counter),
-        case_of(name, latch_of_a_stopped_process_does_not_block),
-        case_of(name, flock_and_bowline_exclude_each_other),
-        case_of(path, flock_and_bowline_exclude_each_other),
-        case_of(path, named_file_is_never_written),
-        case_of(name, record_lock_on_the_lock_file_excludes),
-        case_of(name, waiter_notices_a_replaced_file),
-        case_of(name, holder_of_a_file_that_became_a_link_is_alone),
-        case_of(path, either_file_of_a_path_may_be_replaced),
-        case_of(path, waiter_notices_that_either_file_of_a_path_was_replaced),
-        case_of(name, lock_directory_that_was_replaced_is_opened_anew),
-        case_of(name, release_ends_the_hold_in_children_too),
-        case_of(path, release_ends_the_hold_in_children_too),
-        case_of(shared, release_ends_the_hold_in_children_too),
-        case_of(name, hold_outlives_its_process_in_a_child),
-        case_of(path, hold_outlives_its_process_in_a_child),
-        case_of(shared, hold_outlives_its_process_in_a_child),
-        case_of(name, lock_file_is_never_a_standard_file),
-        case_of(path, lock_file_is_never_a_standard_file),
-        case_of(name, urls),
+        CASE_OF(name, test_waiters_get_it_in_order),
+        CASE_OF(path, test_waiters_get_it_in_order),
+        CASE_OF(name, test_try_once_overtakes_nobody),
+        CASE_OF(path, test_try_once_overtakes_nobody),
+        CASE_OF(name, test_release_during_a_join_is_not_missed),
+        CASE_OF(path, test_release_during_a_join_is_not_missed),
+        CASE_OF(shared, test_release_during_a_join_is_not_missed),
+        CASE_OF(name, test_everything_is_closed),
+        CASE_OF(path, test_everything_is_closed),
+        CASE_OF(shared_path, test_everything_is_closed),
+        CASE_OF(name, test_fence_is_above_the_numbers_in_the_file),
+        CASE_OF(name, test_no_ticket_is_above_the_last),
+        CASE_OF(name, test_counter_put_back_gives_no_ticket_twice),
+        CASE_OF(name, test_try_once_does_not_trust_a_broken_counter),
+        CASE_OF(name, test_latch_of_a_stopped_process_does_not_block),
+        CASE_OF(name, test_flock_and_bowline_exclude_each_other),
+        CASE_OF(path, test_flock_and_bowline_exclude_each_other),
+        CASE_OF(path, test_named_file_is_never_written),
+        CASE_OF(name, test_record_lock_on_the_lock_file_excludes),
+        CASE_OF(name, test_waiter_of_a_removed_file_joins_the_new_one),
+        CASE_OF(name, test_holder_of_a_file_that_became_a_link_is_alone),
+        CASE_OF(path, test_either_file_of_a_path_may_be_replaced),
+        CASE_OF(path, test_waiter_notices_that_either_file_of_a_path_was_replaced),
+        CASE_OF(name, test_lock_directory_that_was_replaced_is_opened_anew),
+        CASE_OF(name, test_release_ends_the_hold_in_children_too),
+        CASE_OF(path, test_release_ends_the_hold_in_children_too),
+        CASE_OF(shared, test_release_ends_the_hold_in_children_too),
+        CASE_OF(name, test_hold_outlives_its_process_in_a_child),
+        CASE_OF(path, test_hold_outlives_its_process_in_a_child),
+        CASE_OF(shared, test_hold_outlives_its_process_in_a_child),
+        CASE_OF(name, test_lock_file_is_never_a_standard_file),
+        CASE_OF(path, test_lock_file_is_never_a_standard_file),
+        CASE_OF(name, test_urls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 
 #define TEN(text) text text text text text text text text text text
 
-static void names_are_these_files(void **state)
+static void test_names_are_these_files(void **state)
 {
     static const row rows[] = {
         { NULL, "nightly", .made = "nightly" },
@@ -70,7 +70,7 @@ static void check_encoding(const char *text, size_t size)
     assert_memory_equal(decoded, text, size);
 }
 
-static void every_name_can_be_read_back(void **state)
+static void test_every_name_can_be_read_back(void **state)
 {
     static const char bytes[] = "./+%~a2E0 \xff";
     enum { COUNT = sizeof bytes - 1 };
@@ -99,7 +99,7 @@ static void every_name_can_be_read_back(void **state)
 #define FIRST_PIECE   TEN("%20%20%20%20%20%20") "%20%20%20%20%20%20+"
 
 /* A user who may make files in the directory may lock there. */
-static void new_files_are_as_shared_as_their_directory(void **state)
+static void test_new_files_are_as_shared_as_their_directory(void **state)
 {
     static const row rows[] = {
         { "m . 755", NULL, .made = "n", .mode = 0644 },
@@ -124,7 +124,7 @@ static void new_files_are_as_shared_as_their_directory(void **state)
 
 /* What root makes in the directory of another user is that user's; of its group if that may
  * write. */
-static void files_of_root_belong_to_the_owner_of_the_directory(void **state)
+static void test_files_of_root_belong_to_the_owner_of_the_directory(void **state)
 {
     struct stat st;
 
@@ -154,7 +154,7 @@ int fchmod(int fd, mode_t mode)
 }
 
 /* Another user may open the file as soon as it has a name. */
-static void new_file_is_shared_before_it_has_a_name(void **state)
+static void test_new_file_is_shared_before_it_has_a_name(void **state)
 {
     (void)umask(077);
     assert_int_equal(once(0), BOWLINE_OK);
@@ -167,7 +167,7 @@ static void make_n(void)
     (void)close(open_in("n"));
 }
 
-static void file_that_another_process_makes_meanwhile_is_used(void **state)
+static void test_file_that_another_process_makes_meanwhile_is_used(void **state)
 {
     disturbance = (struct disturbance){ .of = OPEN, .after = 1, .before = make_n };
     assert_int_equal(once(0), BOWLINE_OK);
@@ -176,7 +176,7 @@ static void file_that_another_process_makes_meanwhile_is_used(void **state)
 
 /* ---- files that are refused ------------------------------------------------------------------ */
 
-static void files_that_are_not_ours_are_refused(void **state)
+static void test_files_that_are_not_ours_are_refused(void **state)
 {
     static const row rows[] = {
         { "f t;l n t", NULL, .text = "symbolic link", .shown = true },
@@ -209,7 +209,7 @@ static void files_that_are_not_ours_are_refused(void **state)
 
 /* ---- lock directories ------------------------------------------------------------------------ */
 
-static void lock_directories(void **state)
+static void test_lock_directories(void **state)
 {
     static const row rows[] = {
         { NULL, NULL, .place = "none",
@@ -237,7 +237,7 @@ static void lock_directories(void **state)
 
 /* The directory of `file:` alone, in a parent like /run/lock, which only root can make.  The steps
  * name it "own". */
-static void private_lock_directory(void **state)
+static void test_private_lock_directory(void **state)
 {
     static const struct {
         const char *steps;
@@ -306,7 +306,7 @@ static int open_own_as_nobody(void *arg)
 }
 
 /* A file of another user in the private directory, whose mode lets nobody in but root. */
-static void private_directory_says_what_is_wrong(void **state)
+static void test_private_directory_says_what_is_wrong(void **state)
 {
     bwl_fault       fault;
     bwl_file        file = { .fd = -1 };
@@ -337,16 +337,16 @@ static void private_directory_says_what_is_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_these_files),
-        cmocka_unit_test(every_name_can_be_read_back),
-        cmocka_unit_test(new_files_are_as_shared_as_their_directory),
-        case_of(name, files_of_root_belong_to_the_owner_of_the_directory),
-        case_of(shared, new_file_is_shared_before_it_has_a_name),
-        case_of(name, file_that_another_process_makes_meanwhile_is_used),
-        cmocka_unit_test(files_that_are_not_ours_are_refused),
-        cmocka_unit_test(lock_directories),
-        cmocka_unit_test(private_lock_directory),
-        case_of(name, private_directory_says_what_is_wrong),
+        cmocka_unit_test(test_names_are_these_files),
+        cmocka_unit_test(test_every_name_can_be_read_back),
+        cmocka_unit_test(test_new_files_are_as_shared_as_their_directory),
+        CASE_OF(name, test_files_of_root_belong_to_the_owner_of_the_directory),
+        CASE_OF(shared, test_new_file_is_shared_before_it_has_a_name),
+        CASE_OF(name, test_file_that_another_process_makes_meanwhile_is_used),
+        cmocka_unit_test(test_files_that_are_not_ours_are_refused),
+        cmocka_unit_test(test_lock_directories),
+        cmocka_unit_test(test_private_lock_directory),
+        CASE_OF(name, test_private_directory_says_what_is_wrong),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ static void stop_1(void)
     leave(0);
 }
 
-static void only_the_stopped_waiter_is_late(void **state)
+static void test_only_the_stopped_waiter_is_late(void **state)
 {
     stop_1();
     int64_t took_ms = gets_in_the_end(2);
@@ -30,7 +30,7 @@ static void only_the_stopped_waiter_is_late(void **state)
 }
 
 /* Nobody waits for the same stopped waiter twice: neither those behind it nor a newcomer. */
-static void a_stopped_waiter_costs_once(void **state)
+static void test_a_stopped_waiter_costs_once(void **state)
 {
     (void)takes(0);
     waits(1);
@@ -51,7 +51,7 @@ static void a_stopped_waiter_costs_once(void **state)
     (void)gets(0);
 }
 
-static void each_stopped_waiter_in_front_costs(void **state)
+static void test_each_stopped_waiter_in_front_costs(void **state)
 {
     (void)takes(0);
     waits(1);
@@ -65,7 +65,7 @@ static void each_stopped_waiter_in_front_costs(void **state)
     gets_not(2);
 }
 
-static void a_long_hold_is_not_overtaken(void **state)
+static void test_a_long_hold_is_not_overtaken(void **state)
 {
     (void)takes(0);
     waits(1);
@@ -81,7 +81,7 @@ static void a_long_hold_is_not_overtaken(void **state)
 }
 
 /* A holder by flock(2) alone stands in no queue, but the first waiter is not stopped. */
-static void a_long_flock_is_not_overtaken(void **state)
+static void test_a_long_flock_is_not_overtaken(void **state)
 {
     int fd = open_in("n");
 
@@ -98,7 +98,7 @@ static void a_long_flock_is_not_overtaken(void **state)
     (void)gets(0);
 }
 
-static void the_first_waiter_behind_a_flock_is_overtaken_too(void **state)
+static void test_the_first_waiter_behind_a_flock_is_overtaken_too(void **state)
 {
     int fd = open_in("n");
 
@@ -111,7 +111,7 @@ static void the_first_waiter_behind_a_flock_is_overtaken_too(void **state)
 }
 
 /* The flock is free again and again, never for long: a waiter that runs would have had it. */
-static void a_stopped_waiter_is_noticed_between_flocks(void **state)
+static void test_a_stopped_waiter_is_noticed_between_flocks(void **state)
 {
     int status = PENDING;
     int fd     = open_in("n");
@@ -130,7 +130,7 @@ static void a_stopped_waiter_is_noticed_between_flocks(void **state)
 }
 
 /* Between two looks everything may have been taken and given back. */
-static void a_hold_meanwhile_begins_the_patience_anew(void **state)
+static void test_a_hold_meanwhile_begins_the_patience_anew(void **state)
 {
     (void)takes(0);
     waits(1);
@@ -155,7 +155,7 @@ static int64_t next_look(unsigned i)
 
 /* Another waiter that looks at the same time has the flock for a moment: look again soon, but
  * once, as it may be a holder.  After the flock was free, that begins anew. */
-static void a_flock_that_is_met_once_is_looked_at_again_soon(void **state)
+static void test_a_flock_that_is_met_once_is_looked_at_again_soon(void **state)
 {
     int     fd      = open_in("n");
     int64_t idle_ms = 0;
@@ -196,7 +196,7 @@ static void grant_to_another(void)
 
 /* The waiter is stopped between its look and its flock: with its ticket, which is lower than one
  * that was granted meanwhile, a store would reject its writes. */
-static void waiter_stopped_before_its_flock_takes_a_new_ticket(void **state)
+static void test_waiter_stopped_before_its_flock_takes_a_new_ticket(void **state)
 {
     granted_meanwhile = takes(0) + 7;
     waits(1);
@@ -209,17 +209,17 @@ static void waiter_stopped_before_its_flock_takes_a_new_ticket(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        case_of(name, only_the_stopped_waiter_is_late),
-        case_of(path, only_the_stopped_waiter_is_late),
-        case_of(name, a_stopped_waiter_costs_once),
-        case_of(name, each_stopped_waiter_in_front_costs),
-        case_of(name, a_long_hold_is_not_overtaken),
-        case_of(name, a_long_flock_is_not_overtaken),
-        case_of(name, the_first_waiter_behind_a_flock_is_overtaken_too),
-        case_of(name, a_stopped_waiter_is_noticed_between_flocks),
-        case_of(name, a_hold_meanwhile_begins_the_patience_anew),
-        case_of(name, a_flock_that_is_met_once_is_looked_at_again_soon),
-        case_of(name, waiter_stopped_before_its_flock_takes_a_new_ticket),
+        CASE_OF(name, test_only_the_stopped_waiter_is_late),
+        CASE_OF(path, test_only_the_stopped_waiter_is_late),
+        CASE_OF(name, test_a_stopped_waiter_costs_once),
+        CASE_OF(name, test_each_stopped_waiter_in_front_costs),
+        CASE_OF(name, test_a_long_hold_is_not_overtaken),
+        CASE_OF(name, test_a_long_flock_is_not_overtaken),
+        CASE_OF(name, test_the_first_waiter_behind_a_flock_is_overtaken_too),
+        CASE_OF(name, test_a_stopped_waiter_is_noticed_between_flocks),
+        CASE_OF(name, test_a_hold_meanwhile_begins_the_patience_anew),
+        CASE_OF(name, test_a_flock_that_is_met_once_is_looked_at_again_soon),
+        CASE_OF(name, test_waiter_stopped_before_its_flock_takes_a_new_ticket),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

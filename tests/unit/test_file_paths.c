@@ -8,7 +8,7 @@
 
 /* ---- where a path leads ---------------------------------------------------------------------- */
 
-static void paths_lead_to_these_files(void **state)
+static void test_paths_lead_to_these_files(void **state)
 {
     static const row rows[] = {
         { "d d;f d/x", "@/d/x", .made = "d/x.bowline" },
@@ -38,7 +38,7 @@ static void paths_lead_to_these_files(void **state)
 /* In a directory where others can put links, theirs are not followed, wherever they stand. */
 #define REFUSED_LINK(where) .text = where " is a symbolic link of user 65534", .shown = true
 
-static void links_of_others_are_not_followed(void **state)
+static void test_links_of_others_are_not_followed(void **state)
 {
     static const row rows[] = {
         { "d d 1777;d t;l d/l @/t/x;o d/l 65534", "@/d/l", REFUSED_LINK("/d/l"), .missing = "t/x" },
@@ -60,7 +60,7 @@ static void links_of_others_are_not_followed(void **state)
     PLAY(rows);
 }
 
-static void links_of_the_owner_of_root_and_of_the_process_are_followed(void **state)
+static void test_links_of_the_owner_of_root_and_of_the_process_are_followed(void **state)
 {
     static const row rows[] = {
         { "d d 1777;o d 65534;l d/l x;o d/l 65534", "@/d/l", .made = "d/x.bowline" },
@@ -87,7 +87,7 @@ static void links_of_the_owner_of_root_and_of_the_process_are_followed(void **st
     PLAY(rows);
 }
 
-static void link_of_another_user_is_not_the_file_that_is_locked(void **state)
+static void test_link_of_another_user_is_not_the_file_that_is_locked(void **state)
 {
     needs_root();
     (void)takes(0);
@@ -100,7 +100,7 @@ static void link_of_another_user_is_not_the_file_that_is_locked(void **state)
 }
 
 /* As many links as the kernel follows, and no more. */
-static void forty_links_are_followed(void **state)
+static void test_forty_links_are_followed(void **state)
 {
     char step[32];
 
@@ -119,7 +119,7 @@ static void forty_links_are_followed(void **state)
 
 /* A link, with what follows it in the path, is as long as a path may be, or longer; so is an
  * entry. */
-static void path_that_a_link_makes_too_long_is_an_error(void **state)
+static void test_path_that_a_link_makes_too_long_is_an_error(void **state)
 {
     char target[PATH_MAX];
 
@@ -142,7 +142,7 @@ static void replace_d(void)
 }
 
 /* Its entry is not that of the directory where the path has ended. */
-static void directory_that_is_moved_meanwhile_is_not_there(void **state)
+static void test_directory_that_is_moved_meanwhile_is_not_there(void **state)
 {
     do_steps("d d");
     (void)snprintf(lock_name, sizeof lock_name, "%s", in("d/."));
@@ -152,7 +152,7 @@ static void directory_that_is_moved_meanwhile_is_not_there(void **state)
     assert_int_equal(once(0), BOWLINE_OK);
 }
 
-static void relative_path_means_the_directory_of_the_call(void **state)
+static void test_relative_path_means_the_directory_of_the_call(void **state)
 {
     (void)snprintf(lock_name, sizeof lock_name, "./x");
     assert_int_equal(chdir(directory), 0);
@@ -168,14 +168,14 @@ static void relative_path_means_the_directory_of_the_call(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_lead_to_these_files),
-        cmocka_unit_test(links_of_others_are_not_followed),
-        cmocka_unit_test(links_of_the_owner_of_root_and_of_the_process_are_followed),
-        case_of(path, link_of_another_user_is_not_the_file_that_is_locked),
-        case_of(path, forty_links_are_followed),
-        case_of(path, path_that_a_link_makes_too_long_is_an_error),
-        case_of(path, directory_that_is_moved_meanwhile_is_not_there),
-        case_of(path, relative_path_means_the_directory_of_the_call),
+        cmocka_unit_test(test_paths_lead_to_these_files),
+        cmocka_unit_test(test_links_of_others_are_not_followed),
+        cmocka_unit_test(test_links_of_the_owner_of_root_and_of_the_process_are_followed),
+        CASE_OF(path, test_link_of_another_user_is_not_the_file_that_is_locked),
+        CASE_OF(path, test_forty_links_are_followed),
+        CASE_OF(path, test_path_that_a_link_makes_too_long_is_an_error),
+        CASE_OF(path, test_directory_that_is_moved_meanwhile_is_not_there),
+        CASE_OF(path, test_relative_path_means_the_directory_of_the_call),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ static bowline_client *client_of(const char *program)
 /* ---- the format ------------------------------------------------------------------------------ */
 
 /* Other versions read it: it does not change by accident. */
-static void format_is_that_of_the_header(void **state)
+static void test_format_is_that_of_the_header(void **state)
 {
     unsigned char   bytes[BYTES];
     char            wanted[BYTES];
@@ -83,7 +83,7 @@ static void format_is_that_of_the_header(void **state)
 }
 
 /* The longest text fits in its encoding, and a shorter record leaves nothing of it. */
-static void longest_record_is_replaced_by_a_shorter_one(void **state)
+static void test_longest_record_is_replaced_by_a_shorter_one(void **state)
 {
     unsigned char   bytes[BYTES];
     char            program[64];
@@ -133,7 +133,7 @@ static const struct {
     { "12345678bowline 1", 17, false },
 };
 
-static void other_files_are_not_touched(void **state)
+static void test_other_files_are_not_touched(void **state)
 {
     char         bytes[BYTES + 1];
     struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -157,7 +157,7 @@ static void other_files_are_not_touched(void **state)
     }
 }
 
-static void waiter_is_refused_when_the_file_becomes_another(void **state)
+static void test_waiter_is_refused_when_the_file_becomes_another(void **state)
 {
     (void)takes(0);
     waits(1);
@@ -182,7 +182,7 @@ static int once_with_room(rlim_t bytes)
 
 /* A part of the head would make the file look like another's: it is taken back.  A whole head
  * stays, as its ticket may have been seen. */
-static void part_of_a_head_is_taken_back(void **state)
+static void test_part_of_a_head_is_taken_back(void **state)
 {
     uint64_t first = takes(0); /* the clock stands still: the first ticket of any file */
     leave(0);
@@ -194,7 +194,7 @@ static void part_of_a_head_is_taken_back(void **state)
     }
 }
 
-static void writes_go_on_after_signals_and_parts(void **state)
+static void test_writes_go_on_after_signals_and_parts(void **state)
 {
     bowline_holder holder = { .size = sizeof holder };
 
@@ -207,7 +207,7 @@ static void writes_go_on_after_signals_and_parts(void **state)
     assert_string_not_equal(holder.program, "");
 }
 
-static void failed_write_leaves_an_old_head_as_it_is(void **state)
+static void test_failed_write_leaves_an_old_head_as_it_is(void **state)
 {
     uint64_t fence = takes(0);
     leave(0);
@@ -227,13 +227,13 @@ static void failed_write_leaves_an_old_head_as_it_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        case_of(name, format_is_that_of_the_header),
-        case_of(name, longest_record_is_replaced_by_a_shorter_one),
-        case_of(name, other_files_are_not_touched),
-        case_of(name, waiter_is_refused_when_the_file_becomes_another),
-        case_of(name, part_of_a_head_is_taken_back),
-        case_of(name, writes_go_on_after_signals_and_parts),
-        case_of(name, failed_write_leaves_an_old_head_as_it_is),
+        CASE_OF(name, test_format_is_that_of_the_header),
+        CASE_OF(name, test_longest_record_is_replaced_by_a_shorter_one),
+        CASE_OF(name, test_other_files_are_not_touched),
+        CASE_OF(name, test_waiter_is_refused_when_the_file_becomes_another),
+        CASE_OF(name, test_part_of_a_head_is_taken_back),
+        CASE_OF(name, test_writes_go_on_after_signals_and_parts),
+        CASE_OF(name, test_failed_write_leaves_an_old_head_as_it_is),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ static bowline_holder who(void)
 
 /* ---- a shared directory ---------------------------------------------------------------------- */
 
-static void lock_is_held_though_its_file_was_removed(void **state)
+static void test_lock_is_held_though_its_file_was_removed(void **state)
 {
     assert_int_equal(who().held, 0);
     (void)takes(0);
@@ -47,7 +47,7 @@ static void lock_is_held_though_its_file_was_removed(void **state)
     assert_int_equal(once(2), BOWLINE_OK);
 }
 
-static void waiter_of_a_removed_file_does_not_get_it(void **state)
+static void test_waiter_of_a_removed_file_does_not_get_it(void **state)
 {
     (void)takes(0);
     waits(1);
@@ -59,7 +59,7 @@ static void waiter_of_a_removed_file_does_not_get_it(void **state)
     (void)gets_in_the_end(1);
 }
 
-static void names_have_marks_of_their_own(void **state)
+static void test_names_have_marks_of_their_own(void **state)
 {
     static const char *const names[] = { "m", "", "nightly/1" };
 
@@ -85,7 +85,7 @@ static void set_other_mark(void)
     assert_int_equal(syscall(SYS_fcntl, other_mark, F_OFD_SETLK, &range), 0);
 }
 
-static void mark_that_two_set_at_once_is_nobodys(void **state)
+static void test_mark_that_two_set_at_once_is_nobodys(void **state)
 {
     struct flock theirs = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 
@@ -101,7 +101,7 @@ static void mark_that_two_set_at_once_is_nobodys(void **state)
 }
 
 /* A mark that is set for a moment would keep out somebody who sets one. */
-static void mark_of_others_is_only_looked_at(void **state)
+static void test_mark_of_others_is_only_looked_at(void **state)
 {
     (void)takes(0);
     remove_files();
@@ -111,7 +111,7 @@ static void mark_of_others_is_only_looked_at(void **state)
     assert_int_equal(marks_set, 0);
 }
 
-static void mark_that_cannot_be_set_is_an_error(void **state)
+static void test_mark_that_cannot_be_set_is_an_error(void **state)
 {
     disturbance = (struct disturbance){ .of = SET_LOCK, .after = 1, .fails = 1, .error = ENOLCK };
     expect_refused(ask(0), "cannot lock");
@@ -120,7 +120,7 @@ static void mark_that_cannot_be_set_is_an_error(void **state)
 }
 
 /* Nobody else can remove files there: a mark would cost two system calls for nothing. */
-static void private_directory_has_no_marks(void **state)
+static void test_private_directory_has_no_marks(void **state)
 {
     (void)takes(0);
     remove_files();
@@ -145,7 +145,7 @@ static void take_and_stay(void *arg)
         _exit(1);
 }
 
-static void users_of_the_system_exclude_each_other(void **state)
+static void test_users_of_the_system_exclude_each_other(void **state)
 {
     struct stat st;
 
@@ -167,7 +167,7 @@ static void users_of_the_system_exclude_each_other(void **state)
 
 /* ---- a network file system ------------------------------------------------------------------- */
 
-static void remote_file_is_polled(void **state)
+static void test_remote_file_is_polled(void **state)
 {
     (void)takes(0);
     waits(1);
@@ -184,7 +184,7 @@ static void remote_file_is_polled(void **state)
 }
 
 /* There the queue alone excludes, so nobody can be overtaken. */
-static void remote_name_is_held_without_flock(void **state)
+static void test_remote_name_is_held_without_flock(void **state)
 {
     int fd = open_in("n");
 
@@ -201,7 +201,7 @@ static void remote_name_is_held_without_flock(void **state)
     (void)close(fd);
 }
 
-static void remote_path_is_flocked(void **state)
+static void test_remote_path_is_flocked(void **state)
 {
     int fd = open_in("x");
 
@@ -216,7 +216,7 @@ static void remote_path_is_flocked(void **state)
 }
 
 /* The directory's locks may be those of another machine too, or none. */
-static void remote_directory_has_no_marks(void **state)
+static void test_remote_directory_has_no_marks(void **state)
 {
     assert_int_equal(chmod(directory, 01777), 0);
     (void)takes(0);
@@ -227,21 +227,21 @@ static void remote_directory_has_no_marks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        case_of(shared, lock_is_held_though_its_file_was_removed),
-        case_of(shared_path, lock_is_held_though_its_file_was_removed),
-        case_of(shared, waiter_of_a_removed_file_does_not_get_it),
-        case_of(shared_path, waiter_of_a_removed_file_does_not_get_it),
-        case_of(shared, names_have_marks_of_their_own),
-        case_of(shared, mark_that_two_set_at_once_is_nobodys),
-        case_of(shared, mark_of_others_is_only_looked_at),
-        case_of(shared, mark_that_cannot_be_set_is_an_error),
-        case_of(name, private_directory_has_no_marks),
-        case_of(shared, users_of_the_system_exclude_each_other),
-        case_of(remote, remote_file_is_polled),
-        case_of(remote_path, remote_file_is_polled),
-        case_of(remote, remote_name_is_held_without_flock),
-        case_of(remote_path, remote_path_is_flocked),
-        case_of(remote_path, remote_directory_has_no_marks),
+        CASE_OF(shared, test_lock_is_held_though_its_file_was_removed),
+        CASE_OF(shared_path, test_lock_is_held_though_its_file_was_removed),
+        CASE_OF(shared, test_waiter_of_a_removed_file_does_not_get_it),
+        CASE_OF(shared_path, test_waiter_of_a_removed_file_does_not_get_it),
+        CASE_OF(shared, test_names_have_marks_of_their_own),
+        CASE_OF(shared, test_mark_that_two_set_at_once_is_nobodys),
+        CASE_OF(shared, test_mark_of_others_is_only_looked_at),
+        CASE_OF(shared, test_mark_that_cannot_be_set_is_an_error),
+        CASE_OF(name, test_private_directory_has_no_marks),
+        CASE_OF(shared, test_users_of_the_system_exclude_each_other),
+        CASE_OF(remote, test_remote_file_is_polled),
+        CASE_OF(remote_path, test_remote_file_is_polled),
+        CASE_OF(remote, test_remote_name_is_held_without_flock),
+        CASE_OF(remote_path, test_remote_path_is_flocked),
+        CASE_OF(remote_path, test_remote_directory_has_no_marks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

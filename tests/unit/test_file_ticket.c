@@ -30,7 +30,7 @@ static uint64_t first_from(uint64_t granted)
 }
 
 /* The kernel names any lock in a range, not the lowest. */
-static void order_is_that_of_the_tickets(void **state)
+static void test_order_is_that_of_the_tickets(void **state)
 {
     static const uint64_t orders[][3] = { { 1, 2, 3 }, { 1, 3, 2 }, { 2, 1, 3 },
                                           { 2, 3, 1 }, { 3, 1, 2 }, { 3, 2, 1 } };
@@ -66,7 +66,7 @@ static void order_is_that_of_the_tickets(void **state)
 /* ---- calls that fail ------------------------------------------------------------------------- */
 
 /* Of a lock that nobody has; of one that is locked by flock; of one that is held. */
-static void failed_calls_are_refusals(void **state)
+static void test_failed_calls_are_refusals(void **state)
 {
     enum { FREE = 1, FLOCKED, HELD };
     static const struct {
@@ -117,7 +117,7 @@ static void failed_calls_are_refusals(void **state)
 }
 
 /* POSIX has two names for a lock of others; and it may be gone by the next call. */
-static void lock_of_others_that_is_gone_is_not_in_the_way(void **state)
+static void test_lock_of_others_that_is_gone_is_not_in_the_way(void **state)
 {
     static const int errors[] = { EACCES, EAGAIN };
 
@@ -136,7 +136,7 @@ static void lock_of_others_that_is_gone_is_not_in_the_way(void **state)
 }
 
 /* The ticket is another's, and it cannot be found out whose. */
-static void ticket_that_cannot_be_looked_at_is_not_taken(void **state)
+static void test_ticket_that_cannot_be_looked_at_is_not_taken(void **state)
 {
     const uint64_t zero = 0;
     int            fd   = open_in("n");
@@ -150,7 +150,7 @@ static void ticket_that_cannot_be_looked_at_is_not_taken(void **state)
 }
 
 /* Its holder needs four system calls. */
-static void latch_is_tried_more_than_once(void **state)
+static void test_latch_is_tried_more_than_once(void **state)
 {
     (void)takes(0);
     disturbance = (struct disturbance){ .of = SET_LOCK, .after = 1, .fails = 16, .error = EAGAIN };
@@ -161,7 +161,7 @@ static void latch_is_tried_more_than_once(void **state)
 }
 
 /* NFS: a file that is open for reading cannot be locked. */
-static void named_file_is_opened_for_writing_where_it_must_be(void **state)
+static void test_named_file_is_opened_for_writing_where_it_must_be(void **state)
 {
     assert_int_equal(once(0), BOWLINE_OK);
     unsigned before = count_descriptors();
@@ -177,12 +177,12 @@ static void named_file_is_opened_for_writing_where_it_must_be(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        case_of(name, order_is_that_of_the_tickets),
-        case_of(name, failed_calls_are_refusals),
-        case_of(name, lock_of_others_that_is_gone_is_not_in_the_way),
-        case_of(name, ticket_that_cannot_be_looked_at_is_not_taken),
-        case_of(name, latch_is_tried_more_than_once),
-        case_of(path, named_file_is_opened_for_writing_where_it_must_be),
+        CASE_OF(name, test_order_is_that_of_the_tickets),
+        CASE_OF(name, test_failed_calls_are_refusals),
+        CASE_OF(name, test_lock_of_others_that_is_gone_is_not_in_the_way),
+        CASE_OF(name, test_ticket_that_cannot_be_looked_at_is_not_taken),
+        CASE_OF(name, test_latch_is_tried_more_than_once),
+        CASE_OF(path, test_named_file_is_opened_for_writing_where_it_must_be),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

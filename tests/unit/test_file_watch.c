@@ -26,7 +26,7 @@ static void have_open(void *arg)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void events_of_the_file_wake_its_first_waiter(void **state)
+static void test_events_of_the_file_wake_its_first_waiter(void **state)
 {
     const char *leaf = ((const kind *)*state)->leaf;
 
@@ -55,7 +55,7 @@ static void events_of_the_file_wake_its_first_waiter(void **state)
     assert_int_equal(looks(1), 0);
 }
 
-static void events_in_a_directory_are_not_about_it(void **state)
+static void test_events_in_a_directory_are_not_about_it(void **state)
 {
     assert_int_equal(mkdir(in("d"), 0700), 0);
     (void)snprintf(lock_name, sizeof lock_name, "%s", in("d"));
@@ -74,7 +74,7 @@ static void replace_n(void)
 }
 
 /* The open file is watched, and not what its name leads to by now. */
-static void replaced_file_is_watched_itself(void **state)
+static void test_replaced_file_is_watched_itself(void **state)
 {
     (void)takes(0);
     disturbance = (struct disturbance){ .of = INOTIFY, .before = replace_n };
@@ -111,7 +111,7 @@ static void finish(bowline_operation *op)
 }
 
 /* Two spellings of a path are two locks of the client, which wait for one file. */
-static void first_waiter_of_a_client_is_woken(void **state)
+static void test_first_waiter_of_a_client_is_woken(void **state)
 {
     char other[PATH_SIZE];
 
@@ -131,7 +131,7 @@ static void first_waiter_of_a_client_is_woken(void **state)
     finish(second);
 }
 
-static void files_are_watched_apart(void **state)
+static void test_files_are_watched_apart(void **state)
 {
     static const char *const names[] = { "a", "b", "c" };
     bowline_operation       *op[3];
@@ -168,7 +168,7 @@ static unsigned events_max(void)
 
 /* More events than the kernel keeps, and then that of a release: it is dropped, so every waiter has
  * to look.  And so again the next time. */
-static void lost_events_wake_everybody(void **state)
+static void test_lost_events_wake_everybody(void **state)
 {
     unsigned max = events_max();
     int      fds[2];
@@ -204,7 +204,7 @@ static void lost_events_wake_everybody(void **state)
 }
 
 /* The events of a removed watch may still be unread. */
-static void waiter_that_leaves_when_it_is_woken(void **state)
+static void test_waiter_that_leaves_when_it_is_woken(void **state)
 {
     (void)takes(0);
     waits(1);
@@ -218,7 +218,7 @@ static void waiter_that_leaves_when_it_is_woken(void **state)
     (void)gets(1);
 }
 
-static void without_inotify_waiters_poll(void **state)
+static void test_without_inotify_waiters_poll(void **state)
 {
     (void)takes(0);
     unsigned before = count_descriptors();
@@ -245,7 +245,7 @@ static int close_all(void *arg)
     return 0;
 }
 
-static void child_of_fork_leaves_the_watches_alone(void **state)
+static void test_child_of_fork_leaves_the_watches_alone(void **state)
 {
     (void)takes(0);
     waits(1);
@@ -258,16 +258,16 @@ static void child_of_fork_leaves_the_watches_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        case_of(name, events_of_the_file_wake_its_first_waiter),
-        case_of(path, events_of_the_file_wake_its_first_waiter),
-        case_of(path, events_in_a_directory_are_not_about_it),
-        case_of(name, replaced_file_is_watched_itself),
-        case_of(name, files_are_watched_apart),
-        case_of(path, first_waiter_of_a_client_is_woken),
-        case_of(name, waiter_that_leaves_when_it_is_woken),
-        case_of(name, lost_events_wake_everybody),
-        case_of(name, without_inotify_waiters_poll),
-        case_of(name, child_of_fork_leaves_the_watches_alone),
+        CASE_OF(name, test_events_of_the_file_wake_its_first_waiter),
+        CASE_OF(path, test_events_of_the_file_wake_its_first_waiter),
+        CASE_OF(path, test_events_in_a_directory_are_not_about_it),
+        CASE_OF(name, test_replaced_file_is_watched_itself),
+        CASE_OF(name, test_files_are_watched_apart),
+        CASE_OF(path, test_first_waiter_of_a_client_is_woken),
+        CASE_OF(name, test_waiter_that_leaves_when_it_is_woken),
+        CASE_OF(name, test_lost_events_wake_everybody),
+        CASE_OF(name, test_without_inotify_waiters_poll),
+        CASE_OF(name, test_child_of_fork_leaves_the_watches_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ static void expect_foreign(pid_t pid, const char *word)
 
 /* ---- bowline --------------------------------------------------------------------------------- */
 
-static void holder_is_seen_and_nothing_is_changed(void **state)
+static void test_holder_is_seen_and_nothing_is_changed(void **state)
 {
     const char *queue      = *state == &name ? "n" : "x.bowline";
     char        before[26] = "";
@@ -89,7 +89,7 @@ static void holder_is_seen_and_nothing_is_changed(void **state)
     (void)close(fd);
 }
 
-static void overtaken_waiter_is_not_the_holder(void **state)
+static void test_overtaken_waiter_is_not_the_holder(void **state)
 {
     assert_int_equal(prctl(PR_SET_NAME, "test%a b"), 0);
     (void)takes(0);
@@ -131,7 +131,7 @@ static void write_record(const char *text)
 
 /* A record that is not whole, or not of the ticket that holds, is not read: then the kernel's
  * pid is all that is known. */
-static void damaged_records_are_not_read(void **state)
+static void test_damaged_records_are_not_read(void **state)
 {
     static const char *const texts[] = {
         "",
@@ -172,7 +172,7 @@ static void damaged_records_are_not_read(void **state)
 }
 
 /* Any user of a shared directory can write it. */
-static void counter_beyond_all_tickets_is_not_believed(void **state)
+static void test_counter_beyond_all_tickets_is_not_believed(void **state)
 {
     const uint64_t nonsense = UINT64_MAX;
     int            fd       = open_in("n");
@@ -188,7 +188,7 @@ static void counter_beyond_all_tickets_is_not_believed(void **state)
     (void)close(fd);
 }
 
-static void pid_is_that_of_the_kernel(void **state)
+static void test_pid_is_that_of_the_kernel(void **state)
 {
     static const bwl_file none = { .fd = -1 };
     bwl_holder            seen;
@@ -254,7 +254,7 @@ static int look_as_nobody(void *arg)
                : 3;
 }
 
-static void child_that_inherited_a_hold_is_seen(void **state)
+static void test_child_that_inherited_a_hold_is_seen(void **state)
 {
     pid_t heir;
 
@@ -311,7 +311,7 @@ static void inherit_flock(void *arg)
         _exit(1);
 }
 
-static void locks_of_other_programs_are_foreign(void **state)
+static void test_locks_of_other_programs_are_foreign(void **state)
 {
     const char *leaf = ((const kind *)*state)->leaf;
     const struct {
@@ -341,15 +341,15 @@ static void locks_of_other_programs_are_foreign(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        case_of(name, holder_is_seen_and_nothing_is_changed),
-        case_of(path, holder_is_seen_and_nothing_is_changed),
-        case_of(name, overtaken_waiter_is_not_the_holder),
-        case_of(name, damaged_records_are_not_read),
-        case_of(name, counter_beyond_all_tickets_is_not_believed),
-        case_of(name, pid_is_that_of_the_kernel),
-        case_of(name, child_that_inherited_a_hold_is_seen),
-        case_of(name, locks_of_other_programs_are_foreign),
-        case_of(path, locks_of_other_programs_are_foreign),
+        CASE_OF(name, test_holder_is_seen_and_nothing_is_changed),
+        CASE_OF(path, test_holder_is_seen_and_nothing_is_changed),
+        CASE_OF(name, test_overtaken_waiter_is_not_the_holder),
+        CASE_OF(name, test_damaged_records_are_not_read),
+        CASE_OF(name, test_counter_beyond_all_tickets_is_not_believed),
+        CASE_OF(name, test_pid_is_that_of_the_kernel),
+        CASE_OF(name, test_child_that_inherited_a_hold_is_seen),
+        CASE_OF(name, test_locks_of_other_programs_are_foreign),
+        CASE_OF(path, test_locks_of_other_programs_are_foreign),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

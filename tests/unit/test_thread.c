@@ -73,7 +73,7 @@ static uint64_t holder_of(const char *name)
     return holder.fence;
 }
 
-static void waiter_that_leaves_does_not_change_the_order(void **state)
+static void test_waiter_that_leaves_does_not_change_the_order(void **state)
 {
     bowline_hold      *hold  = must_acquire(clients[0], "n");
     uint64_t           fence = bowline_hold_fence(hold);
@@ -97,7 +97,7 @@ static void waiter_that_leaves_does_not_change_the_order(void **state)
 }
 
 /* The waiter was granted the lock, and cancels before it knows. */
-static void grants_pass_on_and_all_arrive(void **state)
+static void test_grants_pass_on_and_all_arrive(void **state)
 {
     static const char *const names[] = { "a", "b", "c", "d" };
     bowline_hold            *holds[4];
@@ -117,7 +117,7 @@ static void grants_pass_on_and_all_arrive(void **state)
         assert_int_equal(holder_of(names[i]), 0);
 }
 
-static void client_that_closes_hands_on_holds_and_grants(void **state)
+static void test_client_that_closes_hands_on_holds_and_grants(void **state)
 {
     bowline_hold *hold = must_acquire(clients[0], "n");
     (void)must_acquire(clients[1], "m");
@@ -131,7 +131,7 @@ static void client_that_closes_hands_on_holds_and_grants(void **state)
     must_release(gets(2, m));
 }
 
-static void thousand_names_do_not_meet(void **state)
+static void test_thousand_names_do_not_meet(void **state)
 {
     static bowline_hold *holds[NAMES];
     char                 name[16];
@@ -171,7 +171,7 @@ static int use_child(void *arg)
     return 0;
 }
 
-static void child_of_fork_has_a_table_of_its_own(void **state)
+static void test_child_of_fork_has_a_table_of_its_own(void **state)
 {
     bowline_hold *hold  = must_acquire(clients[1], "n");
     uint64_t      fence = bowline_hold_fence(hold);
@@ -180,7 +180,7 @@ static void child_of_fork_has_a_table_of_its_own(void **state)
     must_release(hold);
 }
 
-static void urls(void **state)
+static void test_urls(void **state)
 {
     static const struct {
         const char *url;
@@ -206,9 +206,12 @@ static void urls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE_(waiter_that_leaves_does_not_change_the_order), CASE_(grants_pass_on_and_all_arrive),
-        CASE_(client_that_closes_hands_on_holds_and_grants), CASE_(thousand_names_do_not_meet),
-        CASE_(child_of_fork_has_a_table_of_its_own),         CASE_(urls),
+        CASE_(test_waiter_that_leaves_does_not_change_the_order),
+        CASE_(test_grants_pass_on_and_all_arrive),
+        CASE_(test_client_that_closes_hands_on_holds_and_grants),
+        CASE_(test_thousand_names_do_not_meet),
+        CASE_(test_child_of_fork_has_a_table_of_its_own),
+        CASE_(test_urls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,22 +144,6 @@ static void test_renewals_that_are_due_together_are_one_call(void **state)
     in_a_quick_round(together, "protocol=token");
 }
 
-static void is_forgotten(const char *options)
-{
-    hold_all(options);
-    for (unsigned turn = 0; turn < 2; turn++) {
-        sleep_until_due(0);
-        (void)server_ask(redis, "SCRIPT FLUSH");
-        renew(0);
-    }
-    let_all_go();
-}
-
-static void test_renewals_script_that_was_forgotten_is_told_again(void **state)
-{
-    in_a_quick_round(is_forgotten, "protocol=queue");
-}
-
 /* ---- one of them ----------------------------------------------------------------------------- */
 
 /* The first three: deleted, a stranger's, a list. */
@@ -241,29 +225,6 @@ static void test_renewals_key_that_an_acl_forbids_is_lost_alone(void **state)
     in_a_quick_round(one_is_forbidden, "protocol=queue");
 }
 
-static void mget_is_forbidden(const char *options)
-{
-    hold_all(options);
-    (void)server_ask(redis, "ACL SETUSER default -mget");
-    for (unsigned turn = 0; turn < 2; turn++) {
-        sleep_until_due(0);
-        reset_calls();
-        renew(0);
-        if (was_slow)
-            break;
-        assert_int_equal(calls_of("pexpire"), MANY);
-        assert_int_equal(calls_of("get"), MANY);
-    }
-    (void)server_ask(redis, "ACL SETUSER default +@all");
-    let_all_go();
-}
-
-/* A user without MGET is served all the same: each is read by itself. */
-static void test_renewals_need_no_right_beside_those_of_one(void **state)
-{
-    in_a_quick_round(mget_is_forbidden, "protocol=queue");
-}
-
 /* ---- the server ------------------------------------------------------------------------------ */
 
 static void connections_break(const char *options)
@@ -286,52 +247,13 @@ static void test_renewals_go_on_after_connections_that_broke(void **state)
     in_a_quick_round(connections_break, "protocol=queue");
 }
 
-static void another_process_comes(const char *options)
-{
-    bowline_error error;
-
-    hold_all(options);
-    sleep_until_due(0);
-    renew(0);
-    server_kill(redis);
-    server_start_again(redis);
-    int64_t before = left_of(0);
-    for (unsigned turn = 0; turn < TURNS && left_of(MANY - 1) > 0; turn++)
-        assert_int_equal(bowline_dispatch(client, WAIT_MS, &error), BOWLINE_OK);
-    was_slow = was_slow || before == 0;
-    for (unsigned i = 0; i < MANY; i++)
-        assert_int_equal(left_of(i), 0);
-    let_all_go();
-}
-
-static void test_renewals_by_another_process_are_no_renewals(void **state)
-{
-    in_a_quick_round(another_process_comes, "protocol=queue");
-}
-
-/* No HELLO: the answers are those of RESP2. */
-static void test_renewals_in_the_older_language(void **state)
-{
-    server *newer = redis;
-
-    redis = server_start("--rename-command HELLO is-not-known");
-    in_a_quick_round(together, "protocol=token");
-    in_a_quick_round(one_by_one, "protocol=token");
-    server_stop(redis);
-    redis = newer;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_renewals_that_are_due_together_are_one_call),
-        cmocka_unit_test(test_renewals_script_that_was_forgotten_is_told_again),
         cmocka_unit_test(test_renewals_what_is_gone_is_lost_alone),
         cmocka_unit_test(test_renewals_key_that_an_acl_forbids_is_lost_alone),
-        cmocka_unit_test(test_renewals_need_no_right_beside_those_of_one),
         cmocka_unit_test(test_renewals_go_on_after_connections_that_broke),
-        cmocka_unit_test(test_renewals_by_another_process_are_no_renewals),
-        cmocka_unit_test(test_renewals_in_the_older_language),
     };
 
     return cmocka_run_group_tests(tests, start_server, stop_server);

@@ -8,7 +8,7 @@
  */
 #include "doctor/caps.h"
 #include "doctor/target.h"
-#include "engine/file/seat.h"
+#include "engine/file/queue_node.h"
 #include "engine/redis/session/session.h"
 #include "protocol/protocol.h"
 

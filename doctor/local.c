@@ -2,8 +2,8 @@
  * local.c -- a place of this machine: the directory of file:, and what tells who waits there.
  */
 #include "doctor/visit.h"
-#include "engine/file/seat.h"
-#include "engine/file/walk.h"
+#include "engine/file/queue_node.h"
+#include "engine/file/resolve.h"
 
 #include <errno.h>
 #include <stdio.h>

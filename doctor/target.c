@@ -2,7 +2,7 @@
  * target.c -- see target.h.
  */
 #include "doctor/target.h"
-#include "engine/file/seat.h"
+#include "engine/file/queue_node.h"
 #include "api/engines.h"
 #include "runtime/client.h"
 #include "engine/redis/topology/cluster.h"

@@ -157,7 +157,6 @@ static void test_release_of_nothing_is_ok(void **state)
 {
     bowline_error error = { .status = 7 };
 
-    (void)state;
     assert_status(BOWLINE_OK, bowline_release(NULL, &error), &error);
     assert_status(BOWLINE_OK, bowline_release(NULL, NULL), NULL);
     bowline_close(NULL);

@@ -77,7 +77,6 @@ static void test_bad_urls(void **state)
         { "thread:?key=%25s", BOWLINE_USAGE },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         refuses_url(bad[i].url, bad[i].status);
     }
@@ -87,7 +86,6 @@ static void test_long_urls(void **state)
 {
     char url[20000];
 
-    (void)state;
     for (size_t size = 100; size < sizeof url; size *= 2) {
         memset(url, 'a', size);
         memcpy(url, "unix:///", 8);
@@ -110,7 +108,6 @@ static void test_bad_durations(void **state)
     int64_t                  ms    = 7;
     bowline_error            error = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_status(BOWLINE_USAGE, bowline_duration_parse(&ms, bad[i], &error), &error);
     assert_status(BOWLINE_USAGE, bowline_duration_parse(NULL, "1s", &error), &error);
@@ -124,7 +121,6 @@ static void test_bad_durations(void **state)
 
 static void test_every_status_has_a_name_and_words(void **state)
 {
-    (void)state;
     for (int status = -20; status < 20; status++) {
         assert_non_null(bowline_status_name(status));
         assert_true(strlen(bowline_status_words(status)) > 3);

@@ -254,7 +254,6 @@ static void test_batch_is_each_of_its_words_alone(void **state)
     uint64_t runs = number_from("BOWLINE_WORDS_RUNS", RUNS_USUAL);
     uint64_t seed = number_from("BOWLINE_WORDS_SEED", SEED_USUAL);
 
-    (void)state;
     for (unsigned i = 0; i < VARIANTS; i++) {
         uint64_t count = i == 0 ? runs : runs / 4;
         uint64_t after = play_all(seed, count, texts[i]);
@@ -297,7 +296,6 @@ static void test_planted_mistakes_are_found(void **state)
         { "shortens", NULL, BWL_TWIST_EXTEND_SHORTENS },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
         mutant         = mistakes[i].mutant;
         twists         = mistakes[i].twists;
@@ -340,7 +338,6 @@ static void test_batch_that_fails_has_changed_nothing(void **state)
     const char     *text  = texts[0];
     bwl_batch_reply reply;
 
-    (void)state;
     (void)server_ask(redis, "CONFIG SET min-replicas-to-write 1");
     assert_int_equal(ask_server(&batch, text, &reply), BWL_BATCH_LATER);
     (void)server_ask(redis, "CONFIG SET min-replicas-to-write 0");
@@ -364,7 +361,6 @@ static void test_batch_works_without_memory_and_without_mget(void **state)
     asked           batch = all_ours();
     bwl_batch_reply reply;
 
-    (void)state;
     (void)server_ask(redis, "CONFIG SET maxmemory 1");
     assert_int_equal(ask_server(&batch, texts[0], &reply), BWL_BATCH_EACH);
     (void)server_ask(redis, "CONFIG SET maxmemory 0");
@@ -398,7 +394,6 @@ static void write_text(unsigned nth)
 
 static int set_up(void **state)
 {
-    (void)state;
     server_needed();
     redis = frozen_start(beginning_ms);
     wire_open(&line, redis->socket);
@@ -409,7 +404,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     wire_close(&line);
     frozen_stop(redis);
     return 0;

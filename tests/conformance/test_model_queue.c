@@ -403,7 +403,6 @@ static void test_each_word_means_the_same_to_model_and_server(void **state)
     uint64_t runs = number_from("BOWLINE_WORDS_RUNS", RUNS_USUAL);
     uint64_t seed = number_from("BOWLINE_WORDS_SEED", SEED_USUAL);
 
-    (void)state;
     print_message("# seed %" PRIu64 ", %" PRIu64 " sequences\n", seed, runs);
     assert_true(play_sequences(seed, runs) == runs);
 }
@@ -414,7 +413,6 @@ static void test_planted_mistakes_are_found(void **state)
 {
     uint64_t seed = number_from("BOWLINE_WORDS_SEED", 1);
 
-    (void)state;
     is_quiet = true;
     for (size_t i = 0; i < QUEUE_MUTANTS; i++) {
         mutant         = queue_mutants[i].mutation;
@@ -429,7 +427,6 @@ static void test_planted_mistakes_are_found(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     server_needed();
     redis      = frozen_start(beginning_ms);
     has_shards = line_has_shards(redis);
@@ -443,7 +440,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     frozen_stop(redis);
     return 0;
 }

@@ -221,7 +221,6 @@ static void test_model_and_server_say_the_same(void **state)
     uint64_t runs = number_from("BOWLINE_MODEL_RUNS", RUNS_USUAL);
     uint64_t seed = number_from("BOWLINE_MODEL_SEED", SEED_USUAL);
 
-    (void)state;
     print_message("# seed %" PRIu64 ", %" PRIu64 " sequences\n", seed, runs);
     assert_true(play_sequences(seed, runs) == runs);
 }
@@ -232,7 +231,6 @@ static void test_both_come_back_with_what_was_saved(void **state)
     uint64_t runs = number_from("BOWLINE_MODEL_RUNS", RUNS_USUAL) / 100 + 1;
     uint64_t seed = number_from("BOWLINE_MODEL_SEED", SEED_USUAL);
 
-    (void)state;
     forgets = true;
     assert_true(play_sequences(seed, runs) == runs);
     forgets = false;
@@ -265,7 +263,6 @@ static void test_planted_mistakes_are_found(void **state)
     };
     uint64_t seed = number_from("BOWLINE_MODEL_SEED", 1);
 
-    (void)state;
     is_quiet = true;
     for (size_t i = 0; i < sizeof mutants / sizeof mutants[0]; i++) {
         play_with(mutants[i].mutant);
@@ -282,7 +279,6 @@ static void test_planted_mistakes_are_found(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     server_needed();
     play_open();
     return 0;
@@ -290,7 +286,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     play_close();
     return 0;
 }

@@ -333,7 +333,6 @@ static void test_each_word_means_the_same_to_model_and_server(void **state)
     uint64_t runs = number_from("BOWLINE_WORDS_RUNS", RUNS_USUAL);
     uint64_t seed = number_from("BOWLINE_WORDS_SEED", SEED_USUAL);
 
-    (void)state;
     print_message("# seed %" PRIu64 ", %" PRIu64 " sequences\n", seed, runs);
     assert_true(play_sequences(seed, runs) == runs);
 }
@@ -370,7 +369,6 @@ static void test_planted_mistakes_are_found(void **state)
     };
     uint64_t seed = number_from("BOWLINE_WORDS_SEED", 1);
 
-    (void)state;
     is_quiet = true;
     for (size_t i = 0; i < sizeof mutants / sizeof mutants[0]; i++) {
         mutant         = mutants[i].mutant;
@@ -385,7 +383,6 @@ static void test_planted_mistakes_are_found(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     server_needed();
     redis = frozen_start(beginning_ms);
     wire_open(&control, redis->socket);
@@ -398,7 +395,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     frozen_stop(redis);
     return 0;
 }

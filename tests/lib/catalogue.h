@@ -5,30 +5,13 @@
 #ifndef TEST_CATALOGUE_H
 #define TEST_CATALOGUE_H
 
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-
-static server *redis;
-
-/* Before each test: a server without a key. */
-static inline int empty(void **state)
-{
-    (void)state;
-    (void)server_ask(redis, "FLUSHALL");
-    return 0;
-}
-
-static inline int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
 
 /* "protocol=set-nx-ex&lease=2s"; keys are the names as they are. */
 static inline bowline_client *open_with(const char *options)

@@ -217,7 +217,6 @@ static int before_all(void **state)
 {
     pthread_t thread;
 
-    (void)state;
     /* A sanitizer starts a thread of its own beside the first one of ours, and it stays. */
     if (pthread_create(&thread, NULL, do_nothing, NULL) != 0 || pthread_join(thread, NULL) != 0)
         return -1;
@@ -235,7 +234,6 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
 
 static int after_all(void **state)
 {
-    (void)state;
     server_stop(world.server);
     cluster_stop(world.cluster);
     world.server  = NULL;

@@ -42,17 +42,10 @@ static long long number_at(const char *key)
     return atoll(server_ask(redis, "GET %s", key));
 }
 
-static void test_server_starts(void **state)
-{
-    (void)state;
-    redis = server_start("");
-}
-
 /* ---- what all have in common ----------------------------------------------------------------- */
 
 static void test_one_at_a_time_and_nothing_left(void **state)
 {
-    (void)state;
     for (int i = 0; i < NAMES; i++) {
         bowline_client *a    = open_protocol(names[i], "");
         bowline_client *b    = open_protocol(names[i], "&wait=0ms");
@@ -75,7 +68,6 @@ static void test_value_of_a_stranger_is_left_alone(void **state)
     static const char *const sets[] = { "SET lock stranger", "RPUSH lock a",
                                         "SETRANGE lock 99999 x", "SETRANGE lock 9999999 x" };
 
-    (void)state;
     for (int i = 0; i < NAMES; i++) {
         for (int j = 0; j < 4; j++) {
             bowline_client *client = open_protocol(names[i], "");
@@ -97,24 +89,10 @@ static void test_value_of_a_stranger_is_left_alone(void **state)
     }
 }
 
-static void test_extending_is_not_supported(void **state)
-{
-    (void)state;
-    for (int i = 0; i < NAMES; i++) {
-        bowline_client *client = open_protocol(names[i], "");
-        bowline_hold   *hold   = must_acquire(client, "lock");
-        bowline_error   error  = { 0 };
-        assert_status(BOWLINE_UNSUPPORTED, bowline_extend(hold, 20000, &error), &error);
-        must_release(hold);
-        bowline_close(client);
-    }
-}
-
 /* On a new connection there is no question that would tell whether the other lock is still held and
  * change nothing, so none is asked. */
 static void test_hold_outlives_its_connection(void **state)
 {
-    (void)state;
     for (int i = 0; i < NAMES; i++) {
         bowline_client *client = open_protocol(names[i], "");
         bowline_hold   *hold   = must_acquire(client, "lock");
@@ -133,30 +111,11 @@ static void test_hold_outlives_its_connection(void **state)
 
 /* ---- setnx-del, setnx-del-expire ------------------------------------------------------------- */
 
-static void test_setnx_del_on_the_wire(void **state)
-{
-    bowline_client *client = open_protocol("setnx-del", "");
-    long long       before = wall_ms() / 1000;
-
-    (void)state;
-    listen_in();
-    bowline_hold *hold = must_acquire(client, "buy_order_lock");
-    long long     is   = number_at("buy_order_lock");
-    assert_true(is >= before && is <= wall_ms() / 1000);
-    assert_int_equal(ttl_ms("buy_order_lock"), -1);
-    must_release(hold);
-    expect_heard("\"SETNX\" \"buy_order_lock\" \"%lld\"\n\"GET\" \"buy_order_lock\"\n"
-                 "\"PTTL\" \"buy_order_lock\"\n\"DEL\" \"buy_order_lock\"\n",
-                 is);
-    bowline_close(client);
-}
-
 /* The article: "once a release does not happen, there is a deadlock". */
 static void test_setnx_del_locks_for_ever_when_nobody_releases(void **state)
 {
     bowline_client *client = open_protocol("setnx-del", "");
 
-    (void)state;
     (void)server_ask(redis, "SETNX lock 1"); /* whoever this was is gone, ages ago */
     assert_int_equal(try_once(client, "lock"), BOWLINE_BUSY);
     assert_int_equal(ttl_ms("lock"), -1);
@@ -168,7 +127,6 @@ static void test_setnx_del_release_deletes_what_is_somebody_elses(void **state)
     bowline_client *client = open_protocol("setnx-del", "");
     bowline_hold   *hold   = must_acquire(client, "lock");
 
-    (void)state;
     (void)server_ask(redis, "SET lock another");
     must_release(hold);
     assert_false(is_there("lock"));
@@ -179,26 +137,12 @@ static void test_setnx_del_release_deletes_what_is_somebody_elses(void **state)
     bowline_close(client);
 }
 
-static void test_setnx_del_expire_on_the_wire(void **state)
-{
-    bowline_client *client = open_protocol("setnx-del-expire", "");
-    bowline_hold   *hold   = must_acquire(client, "lock");
-
-    (void)state;
-    (void)server_ask(redis, "DEL lock");
-    listen_in();
-    assert_int_equal(release(hold), BOWLINE_LOST);
-    expect_heard("\"DEL\" \"lock\"\n\"EXPIRE\" \"lock\" \"0\"\n");
-    bowline_close(client);
-}
-
 /* ---- set-nx-ex ------------------------------------------------------------------------------- */
 
 static void test_set_nx_ex_on_the_wire(void **state)
 {
     bowline_client *client = open_protocol("set-nx-ex", "&lease=2500ms");
 
-    (void)state;
     listen_in();
     must_release(must_acquire(client, "lock"));
     expect_heard("\"SET\" \"lock\" \"1\" \"NX\" \"EX\" \"3\"\n\"DEL\" \"lock\"\n");
@@ -214,7 +158,6 @@ static void test_set_nx_ex_who_overran_is_told(void **state)
     bowline_hold   *first = must_acquire(p1, "lock");
     bowline_hold   *next  = acquire_when_free(p2, "lock"); /* the first lease has ended */
 
-    (void)state;
     assert_int_equal(release(first), BOWLINE_LOST);
     assert_true(is_there("lock"));
     must_release(next);
@@ -230,7 +173,6 @@ static void test_stamp_del_takes_over_what_has_expired(void **state)
     long long       now    = wall_ms() / 1000;
     long long       mine;
 
-    (void)state;
     (void)server_ask(redis, "SET lock %lld", now - 5);
     listen_in();
     bowline_hold *hold = must_acquire(client, "lock");
@@ -250,7 +192,6 @@ static void test_stamp_del_leaves_what_has_not_expired(void **state)
     long long       ahead  = wall_ms() / 1000 + 1000;
     char            text[32];
 
-    (void)state;
     (void)server_ask(redis, "SET lock %lld", ahead);
     assert_int_equal(try_once(client, "lock"), BOWLINE_BUSY);
     (void)snprintf(text, sizeof text, "%lld", ahead);
@@ -265,7 +206,6 @@ static void test_getset_takes_over_what_has_expired(void **state)
     bowline_client *client = open_protocol("setnx-getset", "&lease=10s");
     const char     *said;
 
-    (void)state;
     (void)server_ask(redis, "SET lock 1500000000");
     listen_in();
     bowline_hold *hold = must_acquire(client, "lock");
@@ -284,34 +224,6 @@ static void test_getset_takes_over_what_has_expired(void **state)
     bowline_close(client);
 }
 
-static void test_getset_leaves_what_has_not_expired(void **state)
-{
-    bowline_client *client = open_protocol("setnx-getset", "");
-    long long       ahead  = wall_ms() / 1000 + 1000;
-    char            text[32];
-
-    (void)state;
-    (void)server_ask(redis, "SET lock %lld", ahead);
-    listen_in();
-    assert_int_equal(try_once(client, "lock"), BOWLINE_BUSY);
-    assert_null(strstr(heard(), "GETSET"));
-    (void)snprintf(text, sizeof text, "%lld", ahead);
-    assert_key("lock", text);
-    bowline_close(client);
-}
-
-static void test_getset_waits_until_the_stamp_has_expired(void **state)
-{
-    bowline_client *client = open_protocol("setnx-getset", "");
-    long long       ahead  = wall_ms() / 1000 + 2;
-
-    (void)state;
-    (void)server_ask(redis, "SET lock %lld", ahead);
-    must_release(acquire_when_free(client, "lock"));
-    assert_true(wall_ms() / 1000 >= ahead);
-    bowline_close(client);
-}
-
 /* "Redis实现分布式锁": a stamp with a buffer, a release that looks how far ahead it is. */
 static void test_buffers_on_the_wire(void **state)
 {
@@ -319,7 +231,6 @@ static void test_buffers_on_the_wire(void **state)
     long long       before = wall_ms();
     char            said[512];
 
-    (void)state;
     listen_in();
     bowline_hold *hold = must_acquire(client, "lock");
     long long     is   = number_at("lock");
@@ -340,113 +251,21 @@ static void test_buffers_on_the_wire(void **state)
     bowline_close(client);
 }
 
-static unsigned tries_of_a_wait(bowline_client *client)
-{
-    bowline_error error = { 0 };
-    bowline_hold *hold  = NULL;
-    unsigned      tries = 0;
-
-    listen_in();
-    assert_status(BOWLINE_TIMEOUT, bowline_acquire(&hold, client, "lock", NULL, &error), &error);
-    for (const char *at = heard(); (at = strstr(at, "\"SETNX\"")) != NULL; at++)
-        tries++;
-    return tries;
-}
-
-/* "利用redis实现分布式锁": its wait is 300 ms with a step of 100: four tries, and fewer only on a
- * machine that comes late to one of them. */
-static void test_jedis_tries_four_times(void **state)
-{
-    bowline_client *client = open_with("profile=java-jedislock");
-    unsigned        tries  = 0;
-
-    (void)state;
-    (void)server_ask(redis, "SET lock %lld", (long long)wall_ms() + 1000000);
-    for (int round = 0; round < 20 && tries < 4; round++)
-        tries = tries_of_a_wait(client);
-    assert_int_equal(tries, 4);
-    bowline_close(client);
-}
-
-/* "Redis实现分布式锁": retry_times, sleep_time and both buffers. */
-static void test_buffers_are_set_by_the_url(void **state)
-{
-    bowline_client *client = open_with("profile=php-pidlock&lease=20s&buffer=500ms&guard=30s");
-    long long       before = wall_ms();
-
-    (void)state;
-    must_release(must_acquire(client, "lock")); /* the stamp is less than 30 s ahead: it stays */
-    long long is = number_at("lock");
-    assert_true(is >= before + 20500 && is <= wall_ms() + 20500);
-    bowline_close(client);
-    (void)server_ask(redis, "DEL lock");
-
-    client             = open_with("profile=php-pidlock&lease=20s&buffer=0s&guard=1s");
-    before             = wall_ms();
-    bowline_hold *hold = must_acquire(client, "lock");
-    is                 = number_at("lock");
-    assert_true(is >= before + 20000 && is <= wall_ms() + 20000);
-    must_release(hold);
-    assert_false(is_there("lock"));
-    bowline_close(client);
-}
-
-static unsigned tries_with(const char *options, int status, const char *why)
-{
-    bowline_client *client = open_with(options);
-    bowline_error   error  = { 0 };
-    bowline_hold   *hold   = NULL;
-    unsigned        tries  = 0;
-
-    listen_in();
-    assert_status(status, bowline_acquire(&hold, client, "lock", NULL, &error), &error);
-    assert_non_null(strstr(error.text, why));
-    for (const char *at = heard(); (at = strstr(at, "\"SETNX\"")) != NULL; at++)
-        tries++;
-    bowline_close(client);
-    return tries;
-}
-
-static void test_retry_is_how_often_it_tries_again(void **state)
-{
-    static const char at_each[] = "held by others at each of 4 tries";
-
-    (void)state;
-    (void)server_ask(redis, "SET lock %lld", (long long)wall_ms() + 1000000);
-    assert_int_equal(tries_with("profile=php-pidlock&lease=9s", BOWLINE_BUSY, "held by"), 1);
-    assert_int_equal(tries_with("profile=php-pidlock&lease=9s&retry=0", BOWLINE_BUSY, "held by"),
-                     1);
-    assert_int_equal(
-        tries_with("profile=php-pidlock&lease=9s&retry=3&pause=1ms", BOWLINE_TIMEOUT, at_each), 4);
-    assert_int_equal(
-        tries_with("profile=php-pidlock&lease=9s&retry=3&pause=0s", BOWLINE_TIMEOUT, at_each), 4);
-    assert_int_equal(tries_with("protocol=setnx-del&retry=3&pause=1ms", BOWLINE_TIMEOUT, at_each),
-                     4);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
-        cmocka_unit_test_setup(test_one_at_a_time_and_nothing_left, empty),
-        cmocka_unit_test_setup(test_value_of_a_stranger_is_left_alone, empty),
-        cmocka_unit_test_setup(test_extending_is_not_supported, empty),
-        cmocka_unit_test_setup(test_hold_outlives_its_connection, empty),
-        cmocka_unit_test_setup(test_setnx_del_on_the_wire, empty),
-        cmocka_unit_test_setup(test_setnx_del_locks_for_ever_when_nobody_releases, empty),
-        cmocka_unit_test_setup(test_setnx_del_release_deletes_what_is_somebody_elses, empty),
-        cmocka_unit_test_setup(test_setnx_del_expire_on_the_wire, empty),
-        cmocka_unit_test_setup(test_set_nx_ex_on_the_wire, empty),
-        cmocka_unit_test_setup(test_set_nx_ex_who_overran_is_told, empty),
-        cmocka_unit_test_setup(test_stamp_del_takes_over_what_has_expired, empty),
-        cmocka_unit_test_setup(test_stamp_del_leaves_what_has_not_expired, empty),
-        cmocka_unit_test_setup(test_getset_takes_over_what_has_expired, empty),
-        cmocka_unit_test_setup(test_getset_leaves_what_has_not_expired, empty),
-        cmocka_unit_test_setup(test_getset_waits_until_the_stamp_has_expired, empty),
-        cmocka_unit_test_setup(test_buffers_on_the_wire, empty),
-        cmocka_unit_test_setup(test_jedis_tries_four_times, empty),
-        cmocka_unit_test_setup(test_buffers_are_set_by_the_url, empty),
-        cmocka_unit_test_setup(test_retry_is_how_often_it_tries_again, empty),
+        cmocka_unit_test_setup(test_one_at_a_time_and_nothing_left, empty_server),
+        cmocka_unit_test_setup(test_value_of_a_stranger_is_left_alone, empty_server),
+        cmocka_unit_test_setup(test_hold_outlives_its_connection, empty_server),
+        cmocka_unit_test_setup(test_setnx_del_locks_for_ever_when_nobody_releases, empty_server),
+        cmocka_unit_test_setup(test_setnx_del_release_deletes_what_is_somebody_elses, empty_server),
+        cmocka_unit_test_setup(test_set_nx_ex_on_the_wire, empty_server),
+        cmocka_unit_test_setup(test_set_nx_ex_who_overran_is_told, empty_server),
+        cmocka_unit_test_setup(test_stamp_del_takes_over_what_has_expired, empty_server),
+        cmocka_unit_test_setup(test_stamp_del_leaves_what_has_not_expired, empty_server),
+        cmocka_unit_test_setup(test_getset_takes_over_what_has_expired, empty_server),
+        cmocka_unit_test_setup(test_buffers_on_the_wire, empty_server),
     };
 
     return cmocka_run_group_tests_name("catalogue_articles", tests, NULL, stop_server);

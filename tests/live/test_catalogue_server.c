@@ -36,15 +36,8 @@ static bowline_client *open_form(const form *f, const char *more)
     return open_with(options);
 }
 
-static void test_server_starts(void **state)
-{
-    (void)state;
-    redis = server_start("");
-}
-
 static void test_free_lock_is_taken_with_an_expiry(void **state)
 {
-    (void)state;
     for (int i = 0; i < FORMS; i++) {
         bowline_client *a    = open_form(&forms[i], "");
         bowline_client *b    = open_form(&forms[i], "");
@@ -63,7 +56,6 @@ static void test_free_lock_is_taken_with_an_expiry(void **state)
 
 static void test_what_has_expired_is_taken_and_what_lasts_is_not(void **state)
 {
-    (void)state;
     for (int i = 0; i < FORMS; i++) {
         bowline_client *client = open_form(&forms[i], "");
         print_message("# %s\n", forms[i].profile);
@@ -79,7 +71,6 @@ static void test_what_has_expired_is_taken_and_what_lasts_is_not(void **state)
 
 static void test_strangers_are_left_alone(void **state)
 {
-    (void)state;
     for (int i = 0; i < FORMS; i++) {
         bowline_client *client = open_form(&forms[i], "");
         bowline_hold   *hold   = NULL;
@@ -102,7 +93,6 @@ static void test_strangers_are_left_alone(void **state)
 
 static void test_release_deletes_only_its_own_bytes(void **state)
 {
-    (void)state;
     for (int i = 0; i < FORMS; i++) {
         bowline_client *client = open_form(&forms[i], "");
         bowline_hold   *hold   = must_acquire(client, "lock");
@@ -124,7 +114,6 @@ static void test_stamp_is_when_the_lease_ends(void **state)
     int64_t         after  = wall_ms();
     int64_t         stamp  = atoll(server_ask(redis, "GET lock"));
 
-    (void)state;
     assert_true(stamp >= before + 20001 && stamp <= after + 20002);
     must_release(hold);
     bowline_close(client);
@@ -248,7 +237,6 @@ static void test_every_form_is_written_and_read_as_the_library_does(void **state
         { .value = BWL_VALUE_STAMP_TOKEN, .token = BWL_TOKEN_PID_TID, .unit_ns = SECOND_NS },
     };
 
-    (void)state;
     join();
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         print_message("# form %zu\n", i);
@@ -264,7 +252,6 @@ static void test_stamp_that_is_now_has_expired_or_not_by_the_rule(void **state)
     bwl_rules rules = { .value = BWL_VALUE_DECIMAL, .unit_ns = 1000 * SECOND_NS };
     int64_t   now;
 
-    (void)state;
     join();
     do {
         now           = wall_ms() / 1000000;
@@ -282,29 +269,18 @@ static void test_stamp_that_is_now_has_expired_or_not_by_the_rule(void **state)
     close(line);
 }
 
-static void test_script_is_sent_again_when_forgotten(void **state)
-{
-    bowline_client *client = open_form(&forms[0], "");
-
-    (void)state;
-    must_release(must_acquire(client, "lock"));
-    (void)server_ask(redis, "SCRIPT FLUSH");
-    must_release(must_acquire(client, "lock"));
-    bowline_close(client);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
-        cmocka_unit_test_setup(test_free_lock_is_taken_with_an_expiry, empty),
-        cmocka_unit_test_setup(test_what_has_expired_is_taken_and_what_lasts_is_not, empty),
-        cmocka_unit_test_setup(test_strangers_are_left_alone, empty),
-        cmocka_unit_test_setup(test_release_deletes_only_its_own_bytes, empty),
-        cmocka_unit_test_setup(test_stamp_is_when_the_lease_ends, empty),
-        cmocka_unit_test_setup(test_every_form_is_written_and_read_as_the_library_does, empty),
-        cmocka_unit_test_setup(test_stamp_that_is_now_has_expired_or_not_by_the_rule, empty),
-        cmocka_unit_test_setup(test_script_is_sent_again_when_forgotten, empty),
+        cmocka_unit_test_setup(test_free_lock_is_taken_with_an_expiry, empty_server),
+        cmocka_unit_test_setup(test_what_has_expired_is_taken_and_what_lasts_is_not, empty_server),
+        cmocka_unit_test_setup(test_strangers_are_left_alone, empty_server),
+        cmocka_unit_test_setup(test_release_deletes_only_its_own_bytes, empty_server),
+        cmocka_unit_test_setup(test_stamp_is_when_the_lease_ends, empty_server),
+        cmocka_unit_test_setup(test_every_form_is_written_and_read_as_the_library_does,
+                               empty_server),
+        cmocka_unit_test_setup(test_stamp_that_is_now_has_expired_or_not_by_the_rule, empty_server),
     };
 
     return cmocka_run_group_tests_name("catalogue_server", tests, NULL, stop_server);

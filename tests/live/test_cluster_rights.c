@@ -18,14 +18,12 @@ static unsigned home; /* the node that has the slot */
 
 static int begin(void **state)
 {
-    (void)state;
     c = cluster_start(false);
     return 0;
 }
 
 static int end(void **state)
 {
-    (void)state;
     cluster_stop(c);
     return 0;
 }
@@ -214,7 +212,6 @@ static void test_cluster_rights_of_a_queue(void **state)
     static const char *const items[] = { "+asking", "+ssubscribe", "+spublish", "&bowline:i:*",
                                          NULL };
 
-    (void)state;
     is_least("", cluster_slot_of(c, "life"), items);
 }
 
@@ -224,7 +221,6 @@ static void test_cluster_rights_of_a_queue_elsewhere(void **state)
     static const char *const items[] = { "+asking", "~bowline:f:*", "~bowline:who:*",
                                          "~{lock:*}:bwl.?", NULL };
 
-    (void)state;
     is_least("?key=lock:%25s", atoi(server_ask(c->nodes[0], "CLUSTER KEYSLOT lock:life")), items);
 }
 
@@ -232,7 +228,6 @@ static void test_cluster_rights_of_a_token(void **state)
 {
     static const char *const items[] = { "+asking", "~bowline:*", NULL };
 
-    (void)state;
     is_least("?protocol=token", cluster_slot_of(c, "life"), items);
 }
 

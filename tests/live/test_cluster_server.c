@@ -22,7 +22,6 @@ static void begin(bool has_replicas)
 
 static int end(void **state)
 {
-    (void)state;
     cluster_stop(c);
     if (judge != NULL)
         judge_dismiss(judge);
@@ -44,7 +43,6 @@ static void test_cluster_every_name_is_locked_where_its_slot_is(void **state)
     bowline_hold *holds[NAMES];
     char          name[16];
 
-    (void)state;
     begin(false);
     bowline_client *client = must_open(c->token_url);
     bowline_client *other  = must_open(c->token_url);
@@ -68,7 +66,6 @@ static void test_cluster_every_name_is_locked_where_its_slot_is(void **state)
 /* A client that is closed lets go of everything, at every node. */
 static void test_cluster_closing_lets_go_at_every_node(void **state)
 {
-    (void)state;
     begin(false);
     bowline_client *client = must_open(c->token_url);
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
@@ -83,7 +80,6 @@ static void test_cluster_who_is_asked_where_the_slot_is(void **state)
 {
     bowline_holder who = { .size = sizeof who };
 
-    (void)state;
     begin(false);
     bowline_client *client = must_open(c->token_url);
     bowline_client *other  = must_open(c->token_url);
@@ -104,7 +100,6 @@ static void test_cluster_hosts_that_are_not_there_are_passed_over(void **state)
 {
     char url[200];
 
-    (void)state;
     begin(true);
     (void)snprintf(url, sizeof url,
                    "redis+cluster://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d?protocol=token",
@@ -120,7 +115,6 @@ static void test_cluster_hosts_that_are_not_there_are_passed_over(void **state)
 /* Held all the while: at home, half-way, and at the other node. */
 static void test_cluster_lock_stays_held_while_its_slot_moves(void **state)
 {
-    (void)state;
     begin(false);
     const char     *name   = cluster_name_at(0, 0);
     int             slot   = cluster_slot_of(c, name);
@@ -154,7 +148,6 @@ static void test_cluster_lock_stays_held_while_its_slot_moves(void **state)
 /* What was taken and given back by way of ASK is at the new node alone. */
 static void test_cluster_free_lock_of_a_moving_slot_is_taken_at_its_new_node(void **state)
 {
-    (void)state;
     begin(false);
     const char     *name   = cluster_name_at(2, 0);
     int             slot   = cluster_slot_of(c, name);
@@ -177,7 +170,6 @@ static void test_cluster_slot_moves_under_contention(void **state)
     enum { RIVALS = 4, MOVES = 10 };
     rival *rivals[RIVALS];
 
-    (void)state;
     begin(false);
     const char *name = cluster_name_at(0, 1);
     int         slot = cluster_slot_of(c, name);
@@ -208,7 +200,6 @@ static void test_cluster_lock_survives_the_end_of_its_node(void **state)
 {
     char url[340];
 
-    (void)state;
     begin(true);
     (void)snprintf(url, sizeof url, "%s&lease=%dms", c->token_url, LEASE_MS);
     const char     *name   = cluster_name_at(1, 0);
@@ -240,7 +231,6 @@ static void test_cluster_lock_that_the_replica_lacks_is_lost(void **state)
 {
     char url[340];
 
-    (void)state;
     begin(true);
     (void)snprintf(url, sizeof url, "%s&lease=%dms", c->token_url, LEASE_MS);
     const char     *name   = cluster_name_at(1, 0);
@@ -273,7 +263,6 @@ static void test_cluster_lock_survives_a_switch_to_a_restarted_node(void **state
     char                     url[340];
     int                      slot = 0;
 
-    (void)state;
     begin(true);
     for (unsigned i = 0; i < LOCKS; i++) {
         const char *name = cluster_name_at(1, i);
@@ -299,7 +288,6 @@ static void test_cluster_lock_survives_a_switch_to_a_restarted_node(void **state
 /* The other parts of the cluster serve on. */
 static void test_cluster_other_locks_do_not_notice(void **state)
 {
-    (void)state;
     begin(true);
     bowline_client *client = must_open(c->token_url);
     bowline_hold   *hold   = must_acquire(client, cluster_name_at(0, 0));
@@ -316,7 +304,6 @@ static void test_cluster_who_waits_sits_out_a_failover(void **state)
 {
     bowline_hold *hold = NULL;
 
-    (void)state;
     begin(true);
     const char     *name   = cluster_name_at(2, 0);
     bowline_client *client = must_open(c->token_url);
@@ -332,7 +319,6 @@ static void test_cluster_that_is_down_says_so(void **state)
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };
 
-    (void)state;
     begin(false);
     bowline_client *client = must_open(c->token_url);
     server_kill(c->nodes[1]);
@@ -350,7 +336,6 @@ static void test_cluster_that_is_down_says_so(void **state)
 
 static void test_cluster_url_of_a_server_by_itself(void **state)
 {
-    (void)state;
     server *alone = server_start(NULL);
     expect(BOWLINE_REFUSED, "not a node of a cluster: write redis://",
            "redis+cluster://127.0.0.1:%d", alone->port);
@@ -359,7 +344,6 @@ static void test_cluster_url_of_a_server_by_itself(void **state)
 
 static void test_cluster_node_by_a_url_of_a_server(void **state)
 {
-    (void)state;
     begin(false);
     expect(BOWLINE_REFUSED, "write redis+cluster://", "redis://127.0.0.1:%d", c->nodes[0]->port);
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
@@ -382,7 +366,6 @@ static void test_cluster_over_tls(void **state)
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };
 
-    (void)state;
     c                      = cluster_start_tls();
     bowline_client *client = must_open(c->token_url);
     assert_status(BOWLINE_OK, try_once(client, cluster_name_at(0, 0)), NULL);

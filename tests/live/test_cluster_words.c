@@ -16,7 +16,6 @@ static cluster *c;
 
 static int end(void **state)
 {
-    (void)state;
     cluster_stop(c);
     return 0;
 }
@@ -93,7 +92,6 @@ static void test_cluster_words_in_a_slot_that_moves(void **state)
     char                    tag[BWL_QUEUE_TAG_MAX + 1];
     char                    listens[80];
 
-    (void)state;
     c            = cluster_start(false);
     server *s    = c->nodes[0];
     int     slot = cluster_slot_of(c, cluster_name_at(0, 0));

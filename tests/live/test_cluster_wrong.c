@@ -16,14 +16,12 @@ static cluster *c;
 
 static int begin(void **state)
 {
-    (void)state;
     c = cluster_start(false);
     return 0;
 }
 
 static int end(void **state)
 {
-    (void)state;
     cluster_stop(c);
     return 0;
 }
@@ -64,7 +62,6 @@ static void only_the_bad_one(const char *part)
 
 static void test_cluster_password_of_one_node_is_another(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
         allow(i, i == BAD ? ">other ~* &* +@all" : ">hunter2 ~* &* +@all");
     only_the_bad_one("does not accept this user and password (WRONGPASS)");
@@ -81,7 +78,6 @@ static void test_cluster_user_may_too_little_at_one_node(void **state)
         { ">hunter2 ~* &* +@all -eval -evalsha", "eval" },
     };
 
-    (void)state;
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
         allow(i, ">hunter2 ~* &* +@all");
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
@@ -98,7 +94,6 @@ static void test_cluster_name_that_is_announced_does_not_resolve(void **state)
     bowline_hold *hold = NULL;
     char          url[64];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "redis+cluster://127.0.0.1:%d", c->nodes[0]->port);
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++)
         assert_string_equal(server_ask(c->nodes[i],
@@ -135,7 +130,6 @@ static void test_cluster_name_that_is_announced_does_not_resolve(void **state)
 
 static void test_cluster_url_of_a_sentinel(void **state)
 {
-    (void)state;
     server *alone    = server_start(NULL);
     server *sentinel = server_start_sentinel(alone->port, 1);
     expect(BOWLINE_REFUSED, "is a sentinel, and keeps no locks: write redis+sentinel://",
@@ -146,13 +140,11 @@ static void test_cluster_url_of_a_sentinel(void **state)
 
 static void test_cluster_node_by_the_url_of_a_service(void **state)
 {
-    (void)state;
     expect(BOWLINE_REFUSED, "is no sentinel", "redis+sentinel://127.0.0.1:%d/m", c->nodes[0]->port);
 }
 
 static void test_cluster_and_clear_text_where_the_other_is_meant(void **state)
 {
-    (void)state;
     server *alone = server_start_tls(NULL);
     int     port  = alone->tls_port;
     if (port != 0)
@@ -172,7 +164,6 @@ static void test_redlock_replicas_have_no_vote(void **state)
     server *others[2];
     char    options[64];
 
-    (void)state;
     (void)snprintf(options, sizeof options, "--replicaof 127.0.0.1 %d", first->port);
     for (unsigned i = 0; i < 2; i++)
         others[i] = server_start(options);

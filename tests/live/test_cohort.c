@@ -125,7 +125,6 @@ static void test_sixteen_threads_ask_the_server_once_in_twenty_turns(void **stat
     guest      guests[THREADS];
     atomic_int left;
 
-    (void)state;
     bowline_client *client = must_open_warm(url);
     (void)server_ask(redis, "CONFIG RESETSTAT");
     crowd_comes(client, guests, THREADS, 0, &left);
@@ -144,7 +143,6 @@ static void test_one_turn_is_as_if_there_were_none_of_this(void **state)
     atomic_int left;
     char       alone[220];
 
-    (void)state;
     (void)snprintf(alone, sizeof alone, "%s?turns=1", redis->tcp_url);
     bowline_client *client = must_open(alone);
     (void)server_ask(redis, "CONFIG RESETSTAT");
@@ -161,7 +159,6 @@ static void test_two_clients_with_crowds_and_releases_that_nobody_waits_for(void
     guest      here[8], there[8];
     atomic_int left_here, left_there;
 
-    (void)state;
     bowline_client *client = must_open_warm(url_few);
     bowline_client *other  = must_open_warm(url_few);
     crowd_comes(client, here, 8, 3, &left_here);
@@ -184,7 +181,6 @@ static void test_those_inside_have_one_place_and_their_order(void **state)
     bowline_client    *client = must_open_warm(url);
     bowline_client    *other  = must_open_warm(url);
 
-    (void)state;
     bowline_hold *hold = must_acquire(other, "x");
     for (int i = 0; i < SEATS; i++)
         ops[i] = sits(client, "x", WAIT_MS);
@@ -215,7 +211,6 @@ static void test_others_wait_for_so_many_turns(void **state)
     bowline_client    *other  = must_open_warm(url_few);
     int                turns  = 0;
 
-    (void)state;
     bowline_hold *hold = must_acquire(client, "x");
     for (int i = 0; i < SEATS; i++)
         ops[i] = sits(client, "x", WAIT_MS);
@@ -244,89 +239,8 @@ static void test_others_wait_for_so_many_turns(void **state)
 
 /* ---- one of many ----------------------------------------------------------------------------- */
 
-static void test_who_times_out_or_cancels_leaves_his_seat_only(void **state)
-{
-    (void)state;
-    bowline_client *client = must_open_warm(url);
-    bowline_client *other  = must_open_warm(url);
-    bowline_hold   *hold   = must_acquire(other, "x");
-    bowline_hold   *none   = NULL;
-
-    bowline_operation *first = sits(client, "x", WAIT_MS);
-    bowline_operation *a     = sits(client, "x", WAIT_MS);
-    bowline_operation *b     = sits(client, "x", 30);
-    bowline_operation *c     = sits(client, "x", WAIT_MS);
-    bowline_operation *d     = sits(client, "x", WAIT_MS);
-    assert_true(line_comes_to(redis, "x", 2));
-    assert_status(BOWLINE_TIMEOUT, bowline_acquire_finish(&none, b, NULL), NULL);
-    bowline_cancel(a);
-    assert_status(BOWLINE_CANCELLED, bowline_acquire_finish(&none, a, NULL), NULL);
-    assert_true(line_comes_to(redis, "x", 2)); /* nobody has lost the place */
-    must_release(hold);
-    must_release(must_win(first));
-    hold = must_win(c);
-    bowline_cancel(d);
-    assert_status(BOWLINE_CANCELLED, bowline_acquire_finish(&none, d, NULL), NULL);
-    must_release(hold);
-    assert_true(line_leaves_nothing(redis));
-    hold  = must_acquire(other, "x");
-    first = sits(client, "x", WAIT_MS);
-    a     = sits(client, "x", 30); /* the last one to leave takes the place with him */
-    assert_status(BOWLINE_TIMEOUT, bowline_acquire_finish(&none, a, NULL), NULL);
-    assert_true(line_comes_to(redis, "x", 1));
-    must_release(hold);
-    must_release(must_win(first));
-    bowline_close(client);
-    bowline_close(other);
-    assert_true(line_leaves_nothing(redis));
-}
-
-static void test_who_would_not_wait_is_told_busy(void **state)
-{
-    (void)state;
-    bowline_client    *client = must_open_warm(url);
-    bowline_hold      *hold   = must_acquire(client, "x");
-    bowline_operation *op     = sits(client, "x", WAIT_MS);
-
-    assert_int_equal(try_once(client, "x"), BOWLINE_BUSY);
-    must_release(hold);
-    hold = must_win(op);
-    assert_int_equal(try_once(client, "x"), BOWLINE_BUSY);
-    must_release(hold);
-    assert_int_equal(try_once(client, "x"), BOWLINE_OK);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
-static void test_a_turn_is_a_hold_like_any_other(void **state)
-{
-    bowline_holder who = { .size = sizeof who };
-
-    (void)state;
-    bowline_client    *client = must_open_warm(url);
-    bowline_hold      *hold   = must_acquire(client, "x");
-    bowline_operation *a      = sits(client, "x", WAIT_MS);
-    bowline_operation *b      = sits(client, "x", WAIT_MS);
-    must_release(hold);
-    hold = must_win(a);
-    assert_status(BOWLINE_OK, bowline_extend(hold, 60000, NULL), NULL);
-    assert_true(bowline_hold_left_ms(hold) > 50000);
-    assert_string_equal(bowline_hold_name(hold), "x");
-    assert_status(BOWLINE_OK, bowline_hold_trouble(hold, NULL), NULL);
-    assert_status(BOWLINE_OK, bowline_who(client, "x", &who, NULL), NULL);
-    assert_int_equal(who.pid, getpid());
-    assert_int_equal(who.fence, 0);
-    must_release(hold);
-    hold = must_win(b);
-    assert_status(BOWLINE_OK, bowline_yield(hold, WAIT_MS, NULL), NULL); /* alone by now */
-    must_release(hold);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 static int open_server(void **state)
 {
-    (void)state;
     server_needed();
     judge = witness_new();
     redis = server_start(NULL);
@@ -337,7 +251,6 @@ static int open_server(void **state)
 
 static int close_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     witness_free(judge);
     return 0;
@@ -351,9 +264,6 @@ int main(void)
         cmocka_unit_test(test_two_clients_with_crowds_and_releases_that_nobody_waits_for),
         cmocka_unit_test(test_those_inside_have_one_place_and_their_order),
         cmocka_unit_test(test_others_wait_for_so_many_turns),
-        cmocka_unit_test(test_who_times_out_or_cancels_leaves_his_seat_only),
-        cmocka_unit_test(test_who_would_not_wait_is_told_busy),
-        cmocka_unit_test(test_a_turn_is_a_hold_like_any_other),
     };
     return cmocka_run_group_tests(tests, open_server, close_server);
 }

@@ -12,14 +12,13 @@
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/proxy.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { LEASE_MS = 300, EXTENDED_MS = 400, ANSWER_MS = 60, TABLES = 16, STEP = 11 };
 
-static server         *redis;
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 
 /* The helper is made for one thread. */
@@ -237,40 +236,34 @@ static void both_ways(proxy_plan plan, bool forgets)
 
 static void test_cut_at_every_byte_before_the_judge(void **state)
 {
-    (void)state;
     both_ways((proxy_plan){ .fault = PROXY_CLOSE, .connections = 1 }, false);
 }
 
 /* The conversation is longer then: the texts of the scripts are in it. */
 static void test_cut_at_every_byte_of_the_scripts(void **state)
 {
-    (void)state;
     both_ways((proxy_plan){ .fault = PROXY_CLOSE, .connections = 1 }, true);
 }
 
 static void test_dropped_at_every_byte_before_the_judge(void **state)
 {
-    (void)state;
     both_ways((proxy_plan){ .fault = PROXY_STALL, .connections = 1 }, false);
 }
 
 /* And what was held back arrives after the end of the client. */
 static void test_late_at_every_byte_before_the_judge(void **state)
 {
-    (void)state;
     play_every_byte((proxy_plan){ .fault = PROXY_LATE, .connections = 1 }, false);
 }
 
 static void test_delayed_at_every_byte_before_the_judge(void **state)
 {
-    (void)state;
     both_ways((proxy_plan){ .fault = PROXY_PAUSE, .connections = 1, .pause_ms = LEASE_MS + 100 },
               false);
 }
 
 static void test_one_byte_at_a_time_before_the_judge(void **state)
 {
-    (void)state;
     play_every_byte((proxy_plan){ .fault = PROXY_NONE, .piece = 1 }, false);
 }
 
@@ -287,7 +280,6 @@ static void test_answer_later_than_the_lease_is_no_lock(void **state)
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_error   error  = { 0 };
 
-    (void)state;
     proxy_plan late = { .fault       = PROXY_PAUSE,
                         .pause_ms    = 1200,
                         .to_client   = true,
@@ -312,24 +304,16 @@ static void test_answer_later_than_the_lease_is_no_lock(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
-    (void)state;
     redis = server_start(NULL);
     (void)conversation_size(&(game){ .plan.to_client = true }); /* now it knows the scripts */
-}
-
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         cmocka_unit_test(test_cut_at_every_byte_before_the_judge),
         cmocka_unit_test(test_cut_at_every_byte_of_the_scripts),
         cmocka_unit_test(test_dropped_at_every_byte_before_the_judge),

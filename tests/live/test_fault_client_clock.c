@@ -6,7 +6,7 @@
  * This program has a clock_gettime of its own, which goes before the C library's.
  */
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,6 @@
 
 enum { LEASE_MS = 1500 };
 
-static server      *redis;
 static char         holder_url[200];
 static atomic_llong wall_ms; /* by how much the clocks are wrong                              */
 static atomic_llong boot_ms;
@@ -75,7 +74,6 @@ static void test_wall_clock_of_the_client_changes_nothing(void **state)
                                           -86400000LL * 365 * 20, 0 };
     bowline_client        *client     = must_open(holder_url);
 
-    (void)state;
     for (int rounds = 1;; rounds++) {
         bowline_hold *hold   = must_acquire(client, "x");
         bool          kept   = true;
@@ -104,7 +102,6 @@ static void test_wall_clock_that_is_not_plausible_writes_no_stamp(void **state)
     char                   url[200];
     struct timespec        now;
 
-    (void)state;
     (void)snprintf(url, sizeof url, "%s?protocol=setnx-getset&accept-risk=1&key=%%25s",
                    redis->tcp_url);
     (void)syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
@@ -131,7 +128,6 @@ static void test_suspend_ends_the_hold(void **state)
 {
     char url[200];
 
-    (void)state;
     for (int renews = 0; renews < 2; renews++) {
         (void)snprintf(url, sizeof url, "%s?lease=20s%s", redis->tcp_url,
                        renews ? "" : "&renew=off");
@@ -157,7 +153,6 @@ static void test_suspend_during_an_acquire(void **state)
     bowline_operation *op   = NULL;
     bowline_error      error;
 
-    (void)state;
     (void)snprintf(url, sizeof url, "%s?lease=3s&timeout=1s", redis->tcp_url);
     bowline_client *client = must_open_without_keeper(url);
     assert_status(BOWLINE_OK, try_once(client, "warm up"), NULL);
@@ -178,7 +173,6 @@ static void test_clock_that_goes_back_is_taken_to_stand(void **state)
 {
     char url[200];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "%s?lease=20s&renew=off", redis->tcp_url);
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -193,24 +187,10 @@ static void test_clock_that_goes_back_is_taken_to_stand(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static int nothing_is_left(void **state)
+static void test_own_server_starts(void **state)
 {
-    (void)state;
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-static void test_server_starts(void **state)
-{
-    (void)state;
     redis = server_start(NULL);
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
-}
-
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
 }
 
 #define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
@@ -218,7 +198,7 @@ static int stop_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         CASE(test_wall_clock_of_the_client_changes_nothing),
         CASE(test_wall_clock_that_is_not_plausible_writes_no_stamp),
         CASE(test_suspend_ends_the_hold),

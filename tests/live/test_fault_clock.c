@@ -8,6 +8,7 @@
 #include "tests/lib/clock_shim.h"
 #include "tests/lib/judged.h"
 #include "tests/lib/line.h"
+#include "tests/lib/shared_server.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +19,6 @@
 
 enum { LEASE_MS = 900, LINE = 3 };
 
-static server        *redis;
 static witness       *judge;
 static clock_setting *setting;
 static char           holder_url[200];
@@ -74,7 +74,6 @@ static void test_server_clock_forward_ends_the_lock_early(void **state)
 {
     bowline_client *client = must_open(holder_url);
 
-    (void)state;
     set_clock(0, 0);
     bowline_hold *hold = must_acquire(client, "x");
     believer     *b    = believer_start(judge, hold);
@@ -95,7 +94,6 @@ static void test_server_clock_back_keeps_the_lock(void **state)
 {
     bowline_client *client = must_open(holder_url);
 
-    (void)state;
     for (int rounds = 1;; rounds++) {
         char value[64];
         set_clock(0, 0);
@@ -127,7 +125,6 @@ static void test_fast_server_clock_is_outrun_by_renewal(void **state)
 {
     bowline_client *client = must_open(holder_url);
 
-    (void)state;
     for (int rounds = 1;; rounds++) {
         set_clock(0, 250000);
         bowline_hold *hold = must_acquire(client, "x");
@@ -151,7 +148,6 @@ static void test_fast_server_clock_without_renewal(void **state)
 {
     char url[200];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "%s?lease=%dms&renew=off", redis->tcp_url, LEASE_MS);
     bowline_client *client = must_open(url);
     set_clock(0, 1000000);
@@ -228,7 +224,6 @@ static void test_server_clock_an_hour_forward_with_a_line(void **state)
     rival *rivals[LINE];
     char   url[200];
 
-    (void)state;
     for (int rounds = 1; !goes_an_hour_forward_with_a_line(); rounds++) {
         print_message("# round %d: the machine was too slow\n", rounds);
         assert_true(rounds < 20);
@@ -253,7 +248,6 @@ static void test_server_clock_an_hour_back_with_a_line(void **state)
 {
     rival *rivals[LINE];
 
-    (void)state;
     bowline_client *client = must_open(queue_url);
     for (int rounds = 1;; rounds++) {
         char value[64];
@@ -283,20 +277,18 @@ static void test_server_clock_an_hour_back_with_a_line(void **state)
 
 static int begin(void **state)
 {
-    (void)state;
     judge = witness_new();
     return 0;
 }
 
 static int end(void **state)
 {
-    (void)state;
     judge_dismiss(judge);
     (void)server_ask(redis, "FLUSHALL");
     return 0;
 }
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
     char        path[]    = "/tmp/bowline-clock-XXXXXX";
     int         fd        = mkstemp(path);
@@ -304,7 +296,6 @@ static void test_server_starts(void **state)
     const char *preload   = getenv("LD_PRELOAD");
     char        kept[400] = "";
 
-    (void)state;
     assert_non_null(shim);
     assert_int_equal(access(shim, R_OK), 0);
     assert_true(fd >= 0);
@@ -329,19 +320,12 @@ static void test_server_starts(void **state)
                    LEASE_MS);
 }
 
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         CASE(test_server_clock_forward_ends_the_lock_early),
         CASE(test_server_clock_back_keeps_the_lock),
         CASE(test_fast_server_clock_is_outrun_by_renewal),

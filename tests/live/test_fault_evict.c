@@ -129,7 +129,6 @@ static void test_eviction_under_each_policy(void **state)
         "allkeys-lru",  "allkeys-lfu",  "allkeys-random",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
         judge = witness_new();
         evict_the_lock(policies[i]);
@@ -145,7 +144,6 @@ static void test_eviction_under_each_policy(void **state)
 
 static void test_server_starts(void **state)
 {
-    (void)state;
     redis = server_start("--maxmemory-samples 64");
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
@@ -153,7 +151,6 @@ static void test_server_starts(void **state)
 
 static int stop_server(void **state)
 {
-    (void)state;
     judge_dismiss(judge);
     server_stop(redis);
     return 0;

@@ -6,14 +6,13 @@
  * is still our own, the renewal puts it right.
  */
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { LEASE_MS = 900 };
 
-static server  *redis;
 static witness *judge;
 static char     holder_url[200];
 static char     rival_url[200];
@@ -76,7 +75,6 @@ static void stranger_is_not_touched(bowline_hold *hold, believer *b, int64_t fau
 
 static void test_key_taken_away_under_the_holder(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof thefts / sizeof thefts[0]; i++) {
         bowline_client *client = must_open(holder_url);
         bowline_hold   *hold   = must_acquire(client, "x");
@@ -98,7 +96,6 @@ static void test_key_taken_away_under_the_holder(void **state)
 /* Nobody asks: the renewal alone finds out, well before the lease ends. */
 static void test_loss_is_seen_by_the_renewal_before_the_lease_ends(void **state)
 {
-    (void)state;
     for (int rounds = 1;; rounds++) {
         char url[200];
         (void)snprintf(url, sizeof url, "%s?lease=20s&renew=off", redis->tcp_url);
@@ -136,7 +133,6 @@ static void test_persisted_key_gets_its_end_back(void **state)
     bowline_client *other  = must_open(rival_url);
     bowline_holder  holder = { .size = sizeof holder };
 
-    (void)state;
     for (int rounds = 1;; rounds++) {
         bowline_hold *hold = must_acquire(client, "x");
         believer     *b    = believer_start(judge, hold);
@@ -170,7 +166,6 @@ static void test_shortened_key_is_lengthened_by_the_renewal(void **state)
 {
     bowline_client *client = must_open(holder_url);
 
-    (void)state;
     for (int rounds = 1;; rounds++) {
         bowline_hold *hold = must_acquire(client, "x");
         believer     *b    = believer_start(judge, hold);
@@ -193,31 +188,21 @@ static void test_shortened_key_is_lengthened_by_the_renewal(void **state)
 
 static int begin(void **state)
 {
-    (void)state;
     judge = witness_new();
     return 0;
 }
 
 static int end(void **state)
 {
-    (void)state;
     judge_dismiss(judge);
     return server_becomes_empty(redis) ? 0 : -1;
 }
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
-    (void)state;
     redis = server_start(NULL);
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms", redis->unix_url, LEASE_MS);
-}
-
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
 }
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -225,7 +210,7 @@ static int stop_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         CASE(test_key_taken_away_under_the_holder),
         CASE(test_loss_is_seen_by_the_renewal_before_the_lease_ends),
         CASE(test_persisted_key_gets_its_end_back),

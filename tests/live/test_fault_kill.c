@@ -151,7 +151,6 @@ static void test_connection_killed_in_each_state(void **state)
         while_waiting, while_asking, while_held, while_extending, while_releasing,
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof meanwhile / sizeof meanwhile[0]; i++) {
         for (int again = 0; again < 3; again++) {
             bowline_client *client = must_open(holder_url);
@@ -171,7 +170,6 @@ static void test_connection_killed_in_each_state(void **state)
 
 static void test_server_starts(void **state)
 {
-    (void)state;
     redis = server_start(NULL);
     judge = witness_new();
     (void)snprintf(holder_url, sizeof holder_url, "%s?lease=%dms", redis->tcp_url, LEASE_MS);
@@ -181,7 +179,6 @@ static void test_server_starts(void **state)
 
 static int stop_server(void **state)
 {
-    (void)state;
     judge_dismiss(judge);
     server_stop(redis);
     return 0;

@@ -136,7 +136,6 @@ static void test_link_down_for_longer_than_the_lease(void **state)
     believer       *b      = believer_start(judge, hold);
     bowline_error   error  = { 0 };
 
-    (void)state;
     link_goes(false);
     int64_t fault_us = witness_now_us();
     rival  *r        = rival_start(judge, rival_url, "x");
@@ -168,7 +167,6 @@ static void test_link_down_leaves_an_acquire_unknown(void **state)
     bowline_hold   *hold   = NULL;
     bowline_error   error  = { 0 };
 
-    (void)state;
     must_be_free(client, "warm up");
     link_goes(false);
     assert_status(BOWLINE_UNKNOWN, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
@@ -183,7 +181,6 @@ static void test_link_down_leaves_an_acquire_unknown(void **state)
 
 static void test_link_down_for_less_than_the_lease(void **state)
 {
-    (void)state;
     for (int rounds = 1;; rounds++) {
         char          url[300];
         bowline_error error = { 0 };
@@ -219,14 +216,12 @@ static void test_link_down_for_less_than_the_lease(void **state)
 
 static int begin(void **state)
 {
-    (void)state;
     judge = witness_new();
     return 0;
 }
 
 static int end(void **state)
 {
-    (void)state;
     if (far_side > 0)
         link_goes(true);
     judge_dismiss(judge);
@@ -235,7 +230,6 @@ static int end(void **state)
 
 static void test_link_is_made(void **state)
 {
-    (void)state;
     server_needed();
     if (make_link())
         start_beyond_the_link();
@@ -248,7 +242,6 @@ static void test_link_is_made(void **state)
 
 static int stop_all(void **state)
 {
-    (void)state;
     server_stop(redis);
     if (far_side > 0) {
         (void)kill(far_side, SIGKILL);

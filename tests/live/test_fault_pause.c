@@ -7,7 +7,7 @@
  * may be believed in when its key has ended meanwhile.
  */
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,6 @@
 
 enum { SHORT_MS = 400, LEASE_MS = 900, LONG_MS = 1600 };
 
-static server  *redis;
 static witness *judge;
 static char     rival_url[200];
 
@@ -105,7 +104,6 @@ static bool acquire_through_a_long_pause(const char *mode)
 
 static void test_pause_around_acquire(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         for (int rounds = 1; !acquire_through_a_short_pause(modes[i]); rounds++)
             assert_true(rounds < 20);
@@ -159,7 +157,6 @@ static void renew_through_a_long_pause(const char *mode)
 
 static void test_pause_around_renewal(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         for (int round = 1; !renew_through_a_short_pause(modes[i], round); round++)
             continue;
@@ -200,7 +197,6 @@ static bool release_through_a_long_pause(const char *mode)
 
 static void test_pause_around_release(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         release_through_a_short_pause(modes[i]);
         for (int rounds = 1; !release_through_a_long_pause(modes[i]); rounds++)
@@ -218,7 +214,6 @@ static void test_server_sleeps_through_the_lease(void **state)
     believer       *b      = believer_start(judge, hold);
     rival          *r      = rival_start(judge, rival_url, "x");
 
-    (void)state;
     int talk = server_say(redis, "DEBUG SLEEP %d", LONG_MS / 1000 + 1);
     assert_true(believer_learns(b)); /* without an answer from anybody */
     (void)believer_stop(b);
@@ -244,7 +239,6 @@ static void test_waiter_needs_no_active_expiry(void **state)
     bowline_client *client = client_with("lease=20s");
     bowline_hold   *hold   = NULL;
 
-    (void)state;
     assert_string_equal(server_ask(redis, "DEBUG SET-ACTIVE-EXPIRE 0"), "OK");
     assert_string_equal(server_ask(redis, "SET bowline:{x} 1234567890123456789012 PX 300"), "OK");
     assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", 20000, NULL), NULL);
@@ -258,30 +252,20 @@ static void test_waiter_needs_no_active_expiry(void **state)
 
 static int begin(void **state)
 {
-    (void)state;
     judge = witness_new();
     return 0;
 }
 
 static int end(void **state)
 {
-    (void)state;
     judge_dismiss(judge);
     return 0;
 }
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
-    (void)state;
     redis = server_start(server_is_new() ? "--enable-debug-command yes" : NULL);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=900ms&timeout=300ms", redis->unix_url);
-}
-
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
 }
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -289,7 +273,7 @@ static int stop_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         CASE(test_pause_around_acquire),
         CASE(test_pause_around_renewal),
         CASE(test_pause_around_release),

@@ -7,7 +7,7 @@
  */
 #include "tests/lib/fake_server.h"
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,6 @@ enum { LEASE_MS = 900 };
     "+subscribe +publish +get +set +del +exists +type +incr +time +persist +pexpire +pttl "    \
     "+zadd +zrem +zpopmin +zscore +zrank +zcard +hget +hset +hdel"
 
-static server  *redis;
 static witness *judge;
 static char     rival_url[200];
 
@@ -142,7 +141,6 @@ static void test_master_down(void **state)
                                   .mends = "REPLICAOF NO ONE",
                                   .text  = "MASTERDOWN" };
 
-    (void)state;
     (void)server_ask(redis, "CONFIG SET replica-serve-stale-data no");
     see_it_through(&down);
     (void)server_ask(redis, "CONFIG SET replica-serve-stale-data yes");
@@ -169,7 +167,6 @@ static void test_commands_withdrawn_and_given_back(void **state)
           .text  = "NOPERM" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof withdrawn / sizeof withdrawn[0]; i++)
         see_it_through(&withdrawn[i]);
 }
@@ -181,7 +178,6 @@ static void test_keys_withdrawn_while_held(void **state)
                                        .mends = "ACL SETUSER locker resetkeys ~bowline:*",
                                        .text  = "NOPERM" };
 
-    (void)state;
     see_it_through(&withdrawn);
 }
 
@@ -199,7 +195,6 @@ static void test_password_changed_while_held(void **state)
                                      .text                 = "WRONGPASS",
                                      .new_connections_only = true };
 
-    (void)state;
     see_it_through(&changed);
     see_it_through(&off);
 }
@@ -243,7 +238,6 @@ static void test_killed_script_was_not_carried_out(void **state)
         "@user_script:4.\r\n",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
         mouth           m      = { .to_script = said[i] };
         fake_server    *s      = fake_start(answer, &m);
@@ -267,7 +261,6 @@ static void test_redirection_is_not_followed(void **state)
     mouth        yes = { .to_script = ":1\r\n" };
     fake_server *bad = fake_start(answer, &yes);
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         char        text[100];
         const char *place = fake_url(bad) + strlen("redis://");
@@ -290,32 +283,22 @@ static void test_redirection_is_not_followed(void **state)
 
 static int begin(void **state)
 {
-    (void)state;
     judge = witness_new();
     return 0;
 }
 
 static int end(void **state)
 {
-    (void)state;
     judge_dismiss(judge);
     return server_becomes_empty(redis) ? 0 : -1;
 }
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
-    (void)state;
     redis = server_start(NULL);
     (void)server_ask(redis, "ACL SETUSER locker on >right " RIGHTS);
     (void)snprintf(rival_url, sizeof rival_url, "%s?lease=%dms&timeout=300ms", redis->unix_url,
                    LEASE_MS);
-}
-
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
 }
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -323,7 +306,7 @@ static int stop_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),         CASE(test_master_down),
+        cmocka_unit_test(test_own_server_starts),     CASE(test_master_down),
         CASE(test_commands_withdrawn_and_given_back), CASE(test_keys_withdrawn_while_held),
         CASE(test_password_changed_while_held),       CASE(test_killed_script_was_not_carried_out),
         CASE(test_redirection_is_not_followed),

@@ -33,7 +33,6 @@ static void begin(const char *options)
 
 static int end(void **state)
 {
-    (void)state;
     server_stop(redis);
     judge_dismiss(judge);
     redis = NULL;
@@ -82,7 +81,6 @@ static void holder_gives_it_back(bowline_hold *hold, believer *b)
 
 static void test_restart_empty_lets_another_in(void **state)
 {
-    (void)state;
     begin(NULL);
     bowline_client *client   = must_open(holder_url);
     bowline_hold   *hold     = must_acquire(client, "x");
@@ -95,7 +93,6 @@ static void test_restart_empty_lets_another_in(void **state)
 /* The renewal finds no key, and makes none: without a rival nothing is there in the end. */
 static void test_restart_empty_makes_no_key(void **state)
 {
-    (void)state;
     begin(NULL);
     bowline_client *client = must_open(holder_url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -114,7 +111,6 @@ static void test_aof_without_its_tail_forgets_the_lock(void **state)
 {
     char file[160];
 
-    (void)state;
     begin("--appendonly yes --appendfsync always --aof-load-truncated yes");
     (void)server_ask(redis, "SET before the");
     (void)snprintf(file, sizeof file, "%s/appendonlydir/appendonly.aof.1.incr.aof",
@@ -135,7 +131,6 @@ static void test_aof_without_its_tail_forgets_the_lock(void **state)
 /* Failover to one that has seen nothing. */
 static void test_replica_of_an_empty_master_forgets_the_lock(void **state)
 {
-    (void)state;
     server *empty = server_start("--repl-diskless-sync-delay 0");
     begin(NULL);
     bowline_client *client   = must_open(holder_url);
@@ -180,7 +175,6 @@ static void test_old_snapshot_brings_back_a_key_of_nobody(void **state)
 {
     bowline_hold *none = NULL;
 
-    (void)state;
     begin("--save '3600 1000'");
     bowline_client *client = must_open(holder_url);
     for (int rounds = 1;; rounds++) {
@@ -238,7 +232,6 @@ static void test_loading_while_held(void **state)
 {
     char url[200];
 
-    (void)state;
     if (!server_is_new())
         skip(); /* it cannot be told to load slowly */
     for (int rounds = 1;; rounds++) {
@@ -277,7 +270,6 @@ static int ask_for_port(int port)
 
 static void test_restart_finds_the_port_free(void **state)
 {
-    (void)state;
     begin(NULL);
     server_kill(redis);
     assert_int_equal(ask_for_port(redis->port), EADDRINUSE);

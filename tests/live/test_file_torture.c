@@ -338,7 +338,6 @@ static void nobody_is_left(void)
 
 static void test_file_torture_of_a_bare_name(void **state)
 {
-    (void)state;
     name = "name";
     (void)snprintf(lock_path, sizeof lock_path, "%s/name", directory);
     verdict(torture());
@@ -349,7 +348,6 @@ static void test_file_torture_of_a_path(void **state)
 {
     static char path[128];
 
-    (void)state;
     (void)snprintf(path, sizeof path, "%s/file", directory);
     (void)snprintf(lock_path, sizeof lock_path, "%s", path);
     name = path;
@@ -359,7 +357,6 @@ static void test_file_torture_of_a_path(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     (void)snprintf(directory, sizeof directory, "/tmp/bowline-torture-XXXXXX");
     assert_non_null(mkdtemp(directory));
     (void)snprintf(witness_path, sizeof witness_path, "%s/witness", directory);
@@ -377,7 +374,6 @@ static int tear_down(void **state)
     static const char *const leaves[] = { "name", "file", "file.bowline", "witness" };
     char                     path[128];
 
-    (void)state;
     for (unsigned i = 0; i < sizeof leaves / sizeof leaves[0]; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", directory, leaves[i]);
         (void)unlink(path);

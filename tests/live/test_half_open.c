@@ -21,7 +21,6 @@ static witness *judge;
 
 static int end(void **state)
 {
-    (void)state;
     if (line != NULL)
         proxy_stop(line);
     cluster_stop(c);
@@ -70,7 +69,6 @@ static void test_half_open_node_loses_its_locks_in_time_and_no_others(void **sta
     bowline_hold *hold  = NULL;
     bowline_hold *again = NULL;
 
-    (void)state;
     start_cluster_behind_the_line();
     (void)snprintf(url, sizeof url, "redis+cluster://127.0.0.1:%d?lease=%dms&timeout=1s",
                    c->nodes[0]->port, LEASE_MS);
@@ -107,7 +105,6 @@ static void test_half_open_server_of_three_is_not_waited_for(void **state)
 {
     char url[160];
 
-    (void)state;
     server_needed();
     judge = witness_new();
     for (unsigned i = 0; i < SERVERS; i++)
@@ -145,7 +142,6 @@ static void test_half_open_to_most_is_lost(void **state)
     proxy *second;
     char   url[160];
 
-    (void)state;
     server_needed();
     judge = witness_new();
     for (unsigned i = 0; i < SERVERS; i++)

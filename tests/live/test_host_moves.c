@@ -35,7 +35,6 @@ static server *start_there(const char *options, int port)
 
 static int begin(void **state)
 {
-    (void)state;
     server_needed();
     judge  = witness_new();
     first  = server_start("--repl-diskless-sync-delay 0");
@@ -48,7 +47,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     server_stop(second);
     server_stop(first);
     judge_dismiss(judge);
@@ -78,7 +76,6 @@ static void test_copy_behind_the_same_name_is_a_loss(void **state)
     bowline_client *other;
     bowline_hold   *other_hold = NULL;
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
@@ -111,7 +108,6 @@ static void test_name_is_looked_up_for_every_attempt(void **state)
 {
     bowline_client *client;
 
-    (void)state;
     client = must_open(url);
     must_release(must_acquire(client, "x"));
     name_leads_to("db.test", NULL);
@@ -134,7 +130,6 @@ static void test_name_that_leads_elsewhere_parts_the_old_from_the_new(void **sta
 {
     bowline_client *other;
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     unsigned        asked  = name_lookups("db.test");
@@ -173,7 +168,6 @@ static void test_switch_behind_the_same_name_is_a_loss(void **state)
 {
     char watched[160];
 
-    (void)state;
     fake_server *sentinel = fake_start(names_the_host, first);
     (void)snprintf(watched, sizeof watched, "redis+sentinel://%s/m?lease=%dms&timeout=1s",
                    fake_url(sentinel) + strlen("redis://"), LEASE_MS);
@@ -199,7 +193,6 @@ static void test_sentinel_that_moves_is_found(void **state)
     char watched[160];
     char options[80];
 
-    (void)state;
     server *old = server_start_sentinel(first->port, 1);
     (void)snprintf(options, sizeof options, "--bind %s --port %d", THERE, old->port);
     server *now = server_start_sentinel_of(HERE, first->port, 1, options);

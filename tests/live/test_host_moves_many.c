@@ -20,7 +20,6 @@ static void test_redlock_server_that_moves_is_found_and_healed(void **state)
     server *servers[SERVERS];
     char    url[160], options[80];
 
-    (void)state;
     server_needed();
     for (unsigned i = 0; i < SERVERS; i++)
         servers[i] = server_start(NULL);
@@ -53,7 +52,6 @@ static void test_cluster_name_in_the_url_is_looked_up_for_every_attempt(void **s
     bowline_hold *hold = NULL;
     char          url[80];
 
-    (void)state;
     cluster *c = cluster_start(false);
     name_leads_to("seed.test", THERE); /* where nobody is */
     (void)snprintf(url, sizeof url, "redis+cluster://seed.test:%d", c->nodes[0]->port);

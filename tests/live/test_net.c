@@ -22,7 +22,6 @@ static int begin(void **state)
 {
     const struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(PORT) };
 
-    (void)state;
     hosts = net_make(HOSTS);
     for (unsigned i = 0; i < HOSTS && hosts != NULL; i++) {
         net_enter(hosts, i);
@@ -35,7 +34,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < HOSTS && hosts != NULL; i++)
         (void)close(sockets[i]);
     net_free(hosts);
@@ -70,7 +68,6 @@ static void must_have_hosts(void)
 
 static void test_each_hears_each(void **state)
 {
-    (void)state;
     must_have_hosts();
     for (unsigned i = 0; i < HOSTS; i++)
         for (unsigned k = 0; k < HOSTS; k++)
@@ -82,7 +79,6 @@ static void test_each_hears_each(void **state)
 
 static void test_way_that_is_cut_loses_what_is_said_and_no_other_does(void **state)
 {
-    (void)state;
     must_have_hosts();
     net_cut(hosts, 0, 1);
     says(0, 1, "lost");
@@ -104,7 +100,6 @@ static void test_hosts_are_apart_from_this_machine(void **state)
     struct sockaddr_in at   = { .sin_family = AF_INET, .sin_port = htons(PORT) };
     int                here = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-    (void)state;
     must_have_hosts();
     assert_int_equal(inet_pton(AF_INET, net_address(hosts, 1), &at.sin_addr), 1);
     assert_int_equal(bind(here, (struct sockaddr *)&at, sizeof at), -1); /* not our address */

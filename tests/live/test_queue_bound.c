@@ -3,15 +3,15 @@
  * told so at once.
  */
 #include "tests/lib/line.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { BOUND = 3 };
 
-static server *redis;
-static char    url[200];
-static char    bounded_url[220];
+static char url[200];
+static char bounded_url[220];
 
 static void assert_full(int status, const bowline_error *error)
 {
@@ -28,7 +28,6 @@ static void test_who_is_one_too_many_is_told_at_once_and_leaves_no_trace(void **
     bowline_hold *never = NULL;
     bowline_error error = { 0 };
 
-    (void)state;
     bowline_client *client = must_open(bounded_url);
     bowline_client *late   = must_open(bounded_url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -69,7 +68,6 @@ static void test_who_has_no_bound_joins_a_line_that_is_full_for_others(void **st
     bowline_error error = { 0 };
     char          endless_url[220];
 
-    (void)state;
     (void)snprintf(endless_url, sizeof endless_url, "%s&queue-max=0", url);
     bowline_client *client  = must_open(bounded_url);
     bowline_client *endless = must_open(endless_url);
@@ -93,7 +91,6 @@ static void test_who_stood_there_before_comes_back_though_it_is_full(void **stat
 {
     waiter w[BOUND];
 
-    (void)state;
     bowline_client *client = must_open(bounded_url);
     bowline_hold   *hold   = must_acquire(client, "x");
     line_join(redis, &w[0], client, "x", 1);
@@ -115,7 +112,6 @@ static void test_line_that_is_full_of_the_dead_refuses_nobody(void **state)
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };
 
-    (void)state;
     bowline_client *client = must_open(bounded_url);
     for (int i = 0; i < 2 * BOUND; i++)
         (void)server_ask(redis, "ZADD bowline:{x}:bwl.q %d 'b1:v%d n bowline:i:%d 2000'", i + 1, i,
@@ -126,16 +122,8 @@ static void test_line_that_is_full_of_the_dead_refuses_nobody(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-static int begin_anew(void **state)
-{
-    (void)state;
-    (void)server_ask(redis, "FLUSHALL");
-    return 0;
-}
-
 static int open_server(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     (void)snprintf(url, sizeof url, "%s?protocol=queue&turns=1", redis->tcp_url);
@@ -143,14 +131,7 @@ static int open_server(void **state)
     return 0;
 }
 
-static int close_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-#define CASE(test) cmocka_unit_test_setup(test, begin_anew)
+#define CASE(test) cmocka_unit_test_setup(test, empty_server)
 
 int main(void)
 {
@@ -161,5 +142,5 @@ int main(void)
         CASE(test_line_that_is_full_of_the_dead_refuses_nobody),
     };
 
-    return cmocka_run_group_tests(tests, open_server, close_server);
+    return cmocka_run_group_tests(tests, open_server, stop_server);
 }

@@ -105,19 +105,16 @@ static void crowd_comes(bool is_disturbed)
 
 static void test_crowd_of_two_protocols_meets_nobody(void **state)
 {
-    (void)state;
     crowd_comes(false);
 }
 
 static void test_crowd_that_is_disturbed_meets_nobody(void **state)
 {
-    (void)state;
     crowd_comes(true);
 }
 
 static int open_server(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     judge = witness_new();
@@ -128,7 +125,6 @@ static int open_server(void **state)
 
 static int close_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     witness_free(judge);
     return 0;

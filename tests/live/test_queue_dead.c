@@ -7,6 +7,7 @@
  */
 #include "tests/lib/line.h"
 #include "tests/lib/proxy.h"
+#include "tests/lib/shared_server.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -14,8 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static server *redis;
-static char    url[200];
+static char url[200];
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
@@ -107,19 +107,16 @@ static void holder_is_killed_with(long count)
 
 static void test_killed_holder_with_nobody_waiting_leaves_nothing(void **state)
 {
-    (void)state;
     holder_is_killed_with(0);
 }
 
 static void test_killed_holder_is_followed_by_the_one_who_waits(void **state)
 {
-    (void)state;
     holder_is_killed_with(1);
 }
 
 static void test_killed_holder_is_followed_by_those_who_wait_in_order(void **state)
 {
-    (void)state;
     holder_is_killed_with(MANY);
 }
 
@@ -140,7 +137,6 @@ static void test_killed_waiter_is_passed_over(void **state)
 {
     waiter w;
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -164,7 +160,6 @@ static void test_stopped_waiter_at_the_head_holds_up_for_one_claim(void **state)
 {
     waiter w;
 
-    (void)state;
     bowline_client *client  = must_open(url);
     bowline_client *other   = must_open(url);
     bowline_hold   *hold    = must_acquire(client, "x");
@@ -192,7 +187,6 @@ static void test_waiter_that_was_long_silent_is_passed_over(void **state)
 {
     waiter w;
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -225,7 +219,6 @@ static void test_cut_connection_keeps_its_place(void **state)
     bowline_client *clients[MANY];
     waiter          waiters[MANY];
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     for (long i = 0; i < MANY; i++) {
@@ -262,7 +255,6 @@ static void test_waiter_stands_by_the_inbox_of_its_new_connection(void **state)
     waiter w;
     char   before[200];
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -317,7 +309,6 @@ static int64_t wait_on_a_line(const proxy_plan *plan)
 /* The connection breaks in the middle of the push.  On the next one it is asked for, and found. */
 static void test_push_that_is_lost_with_its_connection_is_found_by_a_beat(void **state)
 {
-    (void)state;
     int64_t bytes = wait_on_a_line(&(proxy_plan){ .fault = PROXY_NONE });
     (void)wait_on_a_line(&(proxy_plan){
         .fault = PROXY_CLOSE, .to_client = true, .at = bytes + 70, .connections = 1 });
@@ -332,7 +323,6 @@ static void test_commands_take_their_turns(void **state)
     char  path[100];
     char  written[32] = "";
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     (void)snprintf(path, sizeof path, "%s/order", redis->directory);
@@ -367,7 +357,6 @@ static void test_lock_that_only_the_dead_wait_for_is_had_at_the_first_question(v
 {
     bowline_client *client = must_open(url);
 
-    (void)state;
     for (int count = 1; count <= 64; count += 21) {
         the_dead_wait(count);
         bowline_hold *hold = must_acquire(client, "x"); /* it does not wait */
@@ -385,7 +374,6 @@ static void test_lock_that_too_many_of_the_dead_wait_for_is_busy_once(void **sta
 {
     bowline_client *client = must_open(url);
 
-    (void)state;
     the_dead_wait(65);
     assert_int_equal(try_once(client, "x"), BOWLINE_BUSY);
     assert_int_equal(try_once(client, "x"), BOWLINE_OK);
@@ -400,7 +388,6 @@ static void test_ten_thousand_of_the_dead_are_passed_over(void **state)
     char   any[200];
     waiter live;
 
-    (void)state;
     (void)snprintf(any, sizeof any, "%s?queue-max=0", redis->tcp_url);
     bowline_client *client = must_open(any);
     bowline_client *other  = must_open(any);
@@ -421,50 +408,35 @@ static void test_ten_thousand_of_the_dead_are_passed_over(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* One that failed has left something. */
-static int begin_anew(void **state)
-{
-    (void)state;
-    (void)server_ask(redis, "FLUSHALL");
-    return 0;
-}
-
 static int open_server(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
     return 0;
 }
 
-static int close_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_killed_holder_with_nobody_waiting_leaves_nothing, begin_anew),
-        cmocka_unit_test_setup(test_killed_holder_is_followed_by_the_one_who_waits, begin_anew),
+        cmocka_unit_test_setup(test_killed_holder_with_nobody_waiting_leaves_nothing, empty_server),
+        cmocka_unit_test_setup(test_killed_holder_is_followed_by_the_one_who_waits, empty_server),
         cmocka_unit_test_setup(test_killed_holder_is_followed_by_those_who_wait_in_order,
-                               begin_anew),
-        cmocka_unit_test_setup(test_killed_waiter_is_passed_over, begin_anew),
-        cmocka_unit_test_setup(test_stopped_waiter_at_the_head_holds_up_for_one_claim, begin_anew),
-        cmocka_unit_test_setup(test_waiter_that_was_long_silent_is_passed_over, begin_anew),
-        cmocka_unit_test_setup(test_cut_connection_keeps_its_place, begin_anew),
-        cmocka_unit_test_setup(test_waiter_stands_by_the_inbox_of_its_new_connection, begin_anew),
+                               empty_server),
+        cmocka_unit_test_setup(test_killed_waiter_is_passed_over, empty_server),
+        cmocka_unit_test_setup(test_stopped_waiter_at_the_head_holds_up_for_one_claim,
+                               empty_server),
+        cmocka_unit_test_setup(test_waiter_that_was_long_silent_is_passed_over, empty_server),
+        cmocka_unit_test_setup(test_cut_connection_keeps_its_place, empty_server),
+        cmocka_unit_test_setup(test_waiter_stands_by_the_inbox_of_its_new_connection, empty_server),
         cmocka_unit_test_setup(test_push_that_is_lost_with_its_connection_is_found_by_a_beat,
-                               begin_anew),
-        cmocka_unit_test_setup(test_commands_take_their_turns, begin_anew),
+                               empty_server),
+        cmocka_unit_test_setup(test_commands_take_their_turns, empty_server),
         cmocka_unit_test_setup(test_lock_that_only_the_dead_wait_for_is_had_at_the_first_question,
-                               begin_anew),
-        cmocka_unit_test_setup(test_ten_thousand_of_the_dead_are_passed_over, begin_anew),
+                               empty_server),
+        cmocka_unit_test_setup(test_ten_thousand_of_the_dead_are_passed_over, empty_server),
         cmocka_unit_test_setup(test_lock_that_too_many_of_the_dead_wait_for_is_busy_once,
-                               begin_anew),
+                               empty_server),
     };
-    return cmocka_run_group_tests(tests, open_server, close_server);
+    return cmocka_run_group_tests(tests, open_server, stop_server);
 }

@@ -10,6 +10,7 @@
 #include "engine/redis/wire/scripts.h"
 #include "tests/lib/judged.h"
 #include "tests/lib/line.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/wire.h"
 
 #include <stdio.h>
@@ -21,7 +22,6 @@ enum { LEASE_MS = 900, LINE = 3 };
 #define KEY   "bowline:{x}"
 #define VALUE "b1:SSSSSSSSSTTTTTTTTTTTTTTTT"
 
-static server  *redis;
 static witness *judge;
 static char     url[200];
 static char     short_url[220];
@@ -78,7 +78,6 @@ static bool all_is_deleted_under_a_line(void)
 /* Everything is gone, and every connection is there still: nobody is told. */
 static void test_flushall_under_a_line(void **state)
 {
-    (void)state;
     for (int rounds = 1; !all_is_deleted_under_a_line(); rounds++) {
         print_message("# round %d: the machine was too slow\n", rounds);
         assert_true(rounds < 20);
@@ -92,7 +91,6 @@ static void test_writes_held_back_for_longer_than_a_claim(void **state)
 {
     rival *rivals[LINE];
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     assert_true(line_up(rivals));
@@ -178,7 +176,6 @@ static bool finds_what_was_never_sent(void)
  * heard, and is never sent. */
 static void test_connection_that_is_cut_off_with_the_grant_inside(void **state)
 {
-    (void)state;
     for (int rounds = 1; !finds_what_was_never_sent(); rounds++) {
         print_message("# round %d: the machine was too slow\n", rounds);
         assert_true(rounds < 20);
@@ -191,7 +188,6 @@ static void test_who_listens_to_everything_costs_a_claim_at_most(void **state)
 {
     waiter w;
 
-    (void)state;
     int             fd     = server_say(redis, "PSUBSCRIBE *");
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(short_url);
@@ -216,7 +212,6 @@ static void test_user_who_may_not_join_the_line_is_refused_alone(void **state)
     static const char *const missing[] = { "zadd", "zcard" };
     char                     text[200];
 
-    (void)state;
     for (size_t i = 0; i < sizeof missing / sizeof missing[0]; i++) {
         bowline_hold *never = NULL;
         bowline_error error = { 0 };
@@ -245,7 +240,6 @@ static void test_user_who_may_not_join_the_line_is_refused_alone(void **state)
 
 static int begin_anew(void **state)
 {
-    (void)state;
     (void)server_ask(redis, "FLUSHALL");
     judge = witness_new();
     return 0;
@@ -253,25 +247,16 @@ static int begin_anew(void **state)
 
 static int dismiss(void **state)
 {
-    (void)state;
     judge_dismiss(judge);
     return 0;
 }
 
 static int open_server(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
     (void)snprintf(short_url, sizeof short_url, "%s&lease=%dms", url, LEASE_MS);
-    return 0;
-}
-
-static int close_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
     return 0;
 }
 
@@ -287,5 +272,5 @@ int main(void)
         CASE(test_user_who_may_not_join_the_line_is_refused_alone),
     };
 
-    return cmocka_run_group_tests_name("queue_faults", tests, open_server, close_server);
+    return cmocka_run_group_tests_name("queue_faults", tests, open_server, stop_server);
 }

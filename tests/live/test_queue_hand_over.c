@@ -113,7 +113,6 @@ static void test_brief_turn_is_confirmed_when_it_is_given_back(void **state)
     pthread_t thread;
     void     *is_well;
 
-    (void)state;
     bowline_client *first  = must_open(url);
     bowline_client *second = must_open(url);
     must_release(acquire_by_waiting(second, first)); /* it has a keeper from now on */
@@ -153,14 +152,12 @@ static void is_confirmed_by_itself(bowline_client *second)
 
 static void test_turn_that_lasts_is_confirmed_by_the_keeper(void **state)
 {
-    (void)state;
     is_confirmed_by_itself(must_open(url));
 }
 
 /* Nobody would come by. */
 static void test_turn_without_a_keeper_is_confirmed_at_once(void **state)
 {
-    (void)state;
     is_confirmed_by_itself(must_open_without_keeper(url));
 }
 
@@ -194,7 +191,6 @@ static void test_turn_with_little_time_is_confirmed_at_once(void **state)
     unsigned at_once = 0;
     char     brief[240];
 
-    (void)state;
     (void)snprintf(brief, sizeof brief, "%s&lease=100ms&timeout=100ms", url);
     bowline_client *first  = must_open(url);
     bowline_client *second = must_open(brief);
@@ -209,7 +205,6 @@ static void test_turn_with_little_time_is_confirmed_at_once(void **state)
 
 static void test_what_was_not_waited_for_is_given_back_without_a_word_before(void **state)
 {
-    (void)state;
     bowline_client *client = must_open(url);
     for (int i = 0; i < 3; i++) {
         must_release(must_acquire(client, "x"));
@@ -224,7 +219,6 @@ static void test_unawaited_release_of_what_was_waited_for_counts_its_answers(voi
 {
     int status = -1;
 
-    (void)state;
     bowline_client *first  = must_open(url);
     bowline_client *second = must_open(url);
     for (int i = 0; i < 3; i++) {
@@ -243,7 +237,6 @@ static void test_unawaited_release_of_what_was_waited_for_counts_its_answers(voi
 
 static void test_release_whose_script_was_forgotten_is_led_again(void **state)
 {
-    (void)state;
     bowline_client *first  = must_open(url);
     bowline_client *second = must_open(url);
     bowline_hold   *hold   = acquire_by_waiting(second, first);
@@ -263,7 +256,6 @@ static void test_release_whose_script_was_forgotten_is_led_again(void **state)
 
 static int begin_anew(void **state)
 {
-    (void)state;
     (void)server_ask(redis, "FLUSHALL");
     (void)said();
     return 0;
@@ -271,7 +263,6 @@ static int begin_anew(void **state)
 
 static int open_server(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
@@ -281,7 +272,6 @@ static int open_server(void **state)
 
 static int close_server(void **state)
 {
-    (void)state;
     (void)close(monitor);
     server_stop(redis);
     return 0;

@@ -82,7 +82,6 @@ static void test_ten_are_served_in_the_order_in_which_they_came(void **state)
 {
     guest guests[LINE];
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
@@ -105,7 +104,6 @@ static void test_handing_over_takes_two_commands(void **state)
 {
     guest guests[LINE];
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     guests_come(guests, LINE);
@@ -124,7 +122,6 @@ static void test_handing_over_takes_two_commands(void **state)
 /* Uncontended: one command each, and nothing beside. */
 static void test_pair_takes_two_commands(void **state)
 {
-    (void)state;
     bowline_client *client = must_open(url);
     must_release(must_acquire(client, "x"));
     (void)server_ask(redis, "CONFIG RESETSTAT");
@@ -139,61 +136,6 @@ static void test_pair_takes_two_commands(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* Who does not wait does not overtake, and does not join. */
-static void test_who_does_not_wait_is_told_at_once(void **state)
-{
-    waiter w;
-
-    (void)state;
-    bowline_client *client = must_open(url);
-    bowline_client *other  = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    assert_status(BOWLINE_BUSY, try_once(other, "x"), NULL);
-    assert_true(line_comes_to(redis, "x", 0));
-    line_join(redis, &w, client, "x", 1);
-    assert_status(BOWLINE_BUSY, try_once(other, "x"), NULL);
-    assert_true(line_comes_to(redis, "x", 1));
-    (void)server_ask(redis, "DEL bowline:{x}"); /* free, but not for who has not waited */
-    assert_status(BOWLINE_BUSY, try_once(other, "x"), NULL);
-    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    must_release(w.hold);
-    bowline_close(other);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
-/* What the server has forgotten of the line is not the end of it: a new attempt stands where the
- * old one stood. */
-static void test_place_that_is_gone_is_taken_again_by_its_ticket(void **state)
-{
-    waiter w[2];
-    char   first[200];
-
-    (void)state;
-    bowline_client *client = must_open(url);
-    bowline_client *other  = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    line_join(redis, &w[0], client, "x", 1);
-    line_join(redis, &w[1], other, "x", 2);
-    (void)snprintf(first, sizeof first, "%s", server_ask(redis, "ZRANGE bowline:{x}:bwl.q 0 0"));
-    assert_string_equal(server_ask(redis, "ZREM bowline:{x}:bwl.q '%s'", first), "1");
-    assert_true(line_comes_to(redis, "x", 2));
-    const char *now = server_ask(redis, "ZRANGE bowline:{x}:bwl.q 0 0");
-    assert_string_not_equal(now, first); /* another token, */
-    first[12] = '\0';
-    assert_memory_equal(now, first, 12); /* of the same session */
-    must_release(hold);
-    assert_status(BOWLINE_OK, waiter_join(&w[0]), &w[0].error);
-    assert_false(atomic_load(&w[1].ended));
-    must_release(w[0].hold);
-    assert_status(BOWLINE_OK, waiter_join(&w[1]), &w[1].error);
-    must_release(w[1].hold);
-    bowline_close(other);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* ---- who has it ------------------------------------------------------------------------------ */
 
 static void test_who_has_it_is_told_and_forgotten(void **state)
@@ -201,7 +143,6 @@ static void test_who_has_it_is_told_and_forgotten(void **state)
     bowline_holder holder = { .size = sizeof holder };
     char           host[64];
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
     assert_status(BOWLINE_OK, bowline_who(other, "x", &holder, NULL), NULL);
@@ -253,7 +194,6 @@ static void await_operation(bowline_client *client, bowline_operation *op)
 
 static void test_a_thousand_wait_on_one_connection(void **state)
 {
-    (void)state;
     bowline_client *client = must_open_without_keeper(url);
     bowline_hold   *hold   = NULL;
     uint64_t        fence  = 0;
@@ -287,7 +227,6 @@ static void test_who_has_waited_long_enough_leaves_nothing(void **state)
 {
     bowline_hold *won = NULL;
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_client *other  = must_open(url);
@@ -304,7 +243,6 @@ static void test_who_is_cancelled_in_the_middle_leaves_nothing(void **state)
     bowline_operation *ops[3];
     bowline_hold      *won = NULL;
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_client *other  = must_open(url);
@@ -329,30 +267,8 @@ static void test_who_is_cancelled_in_the_middle_leaves_nothing(void **state)
     bowline_close(client);
 }
 
-/* With a holder, and three who wait, on one client: all of it is taken back. */
-static void test_closing_takes_everything_back(void **state)
-{
-    bowline_operation *op = NULL;
-    bowline_hold      *h  = NULL;
-
-    (void)state;
-    bowline_client *client = must_open(url);
-    h                      = must_acquire(client, "x");
-    for (int i = 0; i < 3; i++) {
-        assert_status(
-            BOWLINE_OK,
-            bowline_acquire_start(&op, client, "x", BOWLINE_ACQUIRE(.wait_ms = 60000), NULL), NULL);
-        (void)bowline_operation_wait(op, 20, NULL);
-        assert_true(line_comes_to(redis, "x", i + 1));
-    }
-    assert_true(bowline_hold_left_ms(h) > 0);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 static int open_server(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     judge = witness_new();
@@ -362,7 +278,6 @@ static int open_server(void **state)
 
 static int close_server(void **state)
 {
-    (void)state;
     server_stop(redis);
     witness_free(judge);
     return 0;
@@ -374,13 +289,10 @@ int main(void)
         cmocka_unit_test(test_ten_are_served_in_the_order_in_which_they_came),
         cmocka_unit_test(test_handing_over_takes_two_commands),
         cmocka_unit_test(test_pair_takes_two_commands),
-        cmocka_unit_test(test_who_does_not_wait_is_told_at_once),
-        cmocka_unit_test(test_place_that_is_gone_is_taken_again_by_its_ticket),
         cmocka_unit_test(test_who_has_it_is_told_and_forgotten),
         cmocka_unit_test(test_a_thousand_wait_on_one_connection),
         cmocka_unit_test(test_who_has_waited_long_enough_leaves_nothing),
         cmocka_unit_test(test_who_is_cancelled_in_the_middle_leaves_nothing),
-        cmocka_unit_test(test_closing_takes_everything_back),
     };
     return cmocka_run_group_tests(tests, open_server, close_server);
 }

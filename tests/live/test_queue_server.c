@@ -4,14 +4,14 @@
  * started again with nothing in it.
  */
 #include "tests/lib/line.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-static server *redis;
-static char    url[200];
+static char url[200];
 
 /* ---- strangers ------------------------------------------------------------------------------- */
 
@@ -36,19 +36,16 @@ static void wait_for_a_stranger(const char *set, const char *ends)
 
 static void test_stranger_without_an_end_is_waited_for(void **state)
 {
-    (void)state;
     wait_for_a_stranger("SET bowline:{x} of-another", "DEL bowline:{x}");
 }
 
 static void test_stranger_with_an_end_is_waited_for(void **state)
 {
-    (void)state;
     wait_for_a_stranger("SET bowline:{x} of-another PX 60000", "PEXPIRE bowline:{x} 300");
 }
 
 static void test_stranger_who_comes_instead_of_us_is_not_touched(void **state)
 {
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     (void)server_ask(redis, "SET bowline:{x} of-another");
@@ -64,7 +61,6 @@ static void test_lock_that_is_no_string_is_a_strangers(void **state)
 {
     waiter w;
 
-    (void)state;
     bowline_client *client = must_open(url);
     (void)server_ask(redis, "RPUSH bowline:{x} 1");
     assert_status(BOWLINE_BUSY, try_once(client, "x"), NULL);
@@ -84,7 +80,6 @@ static void test_who_listens_to_everything_neither_counts_nor_hears(void **state
     waiter w;
     char   heard[4096] = "";
 
-    (void)state;
     if (!line_has_shards(redis)) {
         print_message("# before 7.0 he does both: see Q7 in docs/faults.md\n");
         return;
@@ -117,7 +112,6 @@ static void test_what_is_no_member_of_the_queue_is_dropped(void **state)
 {
     waiter w;
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     line_join(redis, &w, client, "x", 1);
@@ -136,7 +130,6 @@ static void test_what_is_no_member_of_the_queue_is_dropped(void **state)
 
 static void test_scripts_may_be_forgotten_at_any_time(void **state)
 {
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
     for (int i = 0; i < 20; i++) {
@@ -162,7 +155,6 @@ static void test_closing_after_scripts_were_forgotten_takes_everything_back(void
 {
     bowline_operation *op = NULL;
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     assert_status(BOWLINE_OK,
@@ -182,7 +174,6 @@ static void test_restart_with_nothing_is_a_loss_and_fences_go_on_rising(void **s
 {
     uint64_t fence = 0;
 
-    (void)state;
     bowline_client *client = must_open(url);
     for (int i = 0; i < 3; i++) {
         bowline_hold *hold = must_acquire(client, "x");
@@ -202,7 +193,6 @@ static void test_who_waits_outlasts_a_restart_with_nothing(void **state)
 {
     waiter waiters[3];
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     for (int i = 0; i < 3; i++)
@@ -228,7 +218,6 @@ static void test_who_waits_outlasts_a_restart_with_nothing(void **state)
 /* The count of fences is gone, the connection is not. */
 static void test_fences_rise_after_everything_was_deleted(void **state)
 {
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
@@ -244,7 +233,6 @@ static void test_fences_rise_after_everything_was_deleted(void **state)
 /* An older state of the data is there: the count was set back by an hour. */
 static void test_fences_rise_after_an_older_state_has_come_back(void **state)
 {
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
@@ -263,13 +251,12 @@ static void test_fences_rise_after_an_older_state_has_come_back(void **state)
 static void test_with_full_memory_a_lock_is_handed_over_and_given_back(void **state)
 {
     waiter             w[3];
-    bowline_operation *op    = NULL;
-    bowline_hold      *never = NULL;
-    bowline_error      error = { 0 };
-    (void)state;
-    bowline_client *client = must_open(url);
-    bowline_client *other  = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
+    bowline_operation *op     = NULL;
+    bowline_hold      *never  = NULL;
+    bowline_error      error  = { 0 };
+    bowline_client    *client = must_open(url);
+    bowline_client    *other  = must_open(url);
+    bowline_hold      *hold   = must_acquire(client, "x");
     for (int i = 0; i < 3; i++)
         line_join(redis, &w[i], client, "x", i + 1);
     assert_status(BOWLINE_OK,
@@ -313,7 +300,6 @@ static void test_wrong_type_is_refused_by_name_and_nothing_changes(void **state)
 {
     static const char *const keys[] = { "bowline:{x}:bwl.q", "bowline:{x}:bwl.b" };
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
     for (int i = 0; i < 2; i++) {
@@ -335,7 +321,6 @@ static void test_queue_of_a_wrong_type_keeps_the_lock_to_its_end(void **state)
 {
     bowline_error error = { 0 };
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     (void)server_ask(redis, "RPUSH bowline:{x}:bwl.q 1");
@@ -352,7 +337,6 @@ static void test_count_of_fences_of_a_wrong_kind_is_refused_by_name(void **state
     static const char *const makes[] = { "RPUSH bowline:f 1", "SET bowline:f many",
                                          "SET bowline:f 9007199254740993" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof makes / sizeof makes[0]; i++) {
         bowline_client *client = must_open(url);
         must_release(must_acquire(client, "x"));
@@ -406,7 +390,6 @@ static void test_user_without_rights_is_told_which(void **state)
 {
     bowline_error error = { 0 };
 
-    (void)state;
     refused_for(KEYS_AND_ALL, "ACL SETUSER ann");
     refused_for(KEYS_AND_ALL, "&bowline:i:*");
     refused_for(KEYS_AND_ALL, "protocol=token");
@@ -431,7 +414,6 @@ static void test_user_without_rights_is_told_which(void **state)
 /* One that failed has left something. */
 static int begin_anew(void **state)
 {
-    (void)state;
     (void)server_ask(redis, "CONFIG SET maxmemory 0");
     (void)server_ask(redis, "FLUSHALL");
     return 0;
@@ -439,17 +421,9 @@ static int begin_anew(void **state)
 
 static int open_server(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     (void)snprintf(url, sizeof url, "%s?protocol=queue&turns=1", redis->tcp_url);
-    return 0;
-}
-
-static int close_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
     return 0;
 }
 
@@ -477,5 +451,5 @@ int main(void)
         cmocka_unit_test_setup(test_count_of_fences_of_a_wrong_kind_is_refused_by_name, begin_anew),
         cmocka_unit_test_setup(test_user_without_rights_is_told_which, begin_anew),
     };
-    return cmocka_run_group_tests(tests, open_server, close_server);
+    return cmocka_run_group_tests(tests, open_server, stop_server);
 }

@@ -3,6 +3,7 @@
  * stranger's wherever it is met.  See "Versions" in docs/wire.md.
  */
 #include "tests/lib/line.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,7 @@
 #define OF_ANOTHER "b2:SSSSSSSSSSSSSSSSSSSSSSTTTTTTTTTTTTTTTTTTTTTT"
 #define WORTH_MS   600000
 
-static server *redis;
-static char    url[200];
+static char url[200];
 
 static void assert_untouched(void)
 {
@@ -28,7 +28,6 @@ static void test_lock_of_another_version_is_a_strangers_and_is_named(void **stat
     bowline_error  error  = { 0 };
     bowline_holder holder = { .size = sizeof holder };
 
-    (void)state;
     bowline_client *client = must_open(url);
     (void)server_ask(redis, "SET bowline:{x} " OF_ANOTHER " PX %d", WORTH_MS);
     assert_status(BOWLINE_BUSY, acquire_within(&never, client, "x", 0, &error), &error);
@@ -50,7 +49,6 @@ static void test_lock_of_another_version_is_a_strangers_and_is_named(void **stat
 
 static void test_lock_that_another_version_has_now_is_not_touched(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         bowline_client *client = must_open(url);
         bowline_hold   *hold   = must_acquire(client, "x");
@@ -76,7 +74,6 @@ static void test_member_of_another_version_is_passed_over(void **state)
         "b1:aa 1.0 bowline:i:2222222222222222222222",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         waiter          w;
         bowline_client *client = must_open(url);
@@ -108,7 +105,6 @@ static void test_token_names_a_lock_with_a_queue(void **state)
     bowline_error error = { 0 };
     char          token_url[200];
 
-    (void)state;
     (void)snprintf(token_url, sizeof token_url, "%s?protocol=token", redis->tcp_url);
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(token_url);
@@ -126,7 +122,6 @@ static void test_lock_takes_what_a_bare_set_of_its_value_takes(void **state)
 {
     char held[24];
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "nightly-report-1");
     assert_string_equal(server_ask(redis, "STRLEN bowline:{nightly-report-1}"), "28");
@@ -140,30 +135,15 @@ static void test_lock_takes_what_a_bare_set_of_its_value_takes(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-static int begin_anew(void **state)
-{
-    (void)state;
-    (void)server_ask(redis, "FLUSHALL");
-    return 0;
-}
-
 static int open_server(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     (void)snprintf(url, sizeof url, "%s?protocol=queue", redis->tcp_url);
     return 0;
 }
 
-static int close_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-#define CASE(test) cmocka_unit_test_setup(test, begin_anew)
+#define CASE(test) cmocka_unit_test_setup(test, empty_server)
 
 int main(void)
 {
@@ -175,5 +155,5 @@ int main(void)
         CASE(test_lock_takes_what_a_bare_set_of_its_value_takes),
     };
 
-    return cmocka_run_group_tests(tests, open_server, close_server);
+    return cmocka_run_group_tests(tests, open_server, stop_server);
 }

@@ -150,14 +150,12 @@ static void is_a_list_still(void)
 
 static void test_words_where_the_lock_is_a_list(void **state)
 {
-    (void)state;
     odd_key = KEY;
     assert_int_equal(fails_under(make_a_list, is_a_list_still, KEY), 0);
 }
 
 static void test_words_where_the_queue_is_a_list(void **state)
 {
-    (void)state;
     odd_key = QUEUE;
     assert_int_equal(fails_under(make_a_list, is_a_list_still, QUEUE),
                      TAKE | JOIN | BEAT | RELEASE | CANCEL | POKE | REQUEUE);
@@ -165,7 +163,6 @@ static void test_words_where_the_queue_is_a_list(void **state)
 
 static void test_words_where_the_beats_are_a_list(void **state)
 {
-    (void)state;
     odd_key = BEATS;
     assert_int_equal(fails_under(make_a_list, nothing, BEATS),
                      TAKE | JOIN | BEAT | RELEASE | CANCEL | POKE | REQUEUE);
@@ -173,7 +170,6 @@ static void test_words_where_the_beats_are_a_list(void **state)
 
 static void test_words_where_the_count_is_a_list(void **state)
 {
-    (void)state;
     odd_key = COUNT;
     assert_int_equal(fails_under(make_a_list, is_a_list_still, COUNT),
                      TAKE | JOIN | BEAT | RELEASE | CANCEL | POKE | REQUEUE);
@@ -194,7 +190,6 @@ static void empty_memory(void)
 /* Who holds or waits is served; who comes anew is refused. */
 static void test_words_where_memory_is_full(void **state)
 {
-    (void)state;
     assert_int_equal(fails_under(fill_memory, empty_memory, "OOM"), TAKE | JOIN);
 }
 
@@ -202,7 +197,6 @@ static void test_words_where_memory_is_full(void **state)
 
 static int open_server(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(server_is_new() ? "--enable-debug-command yes" : NULL);
     wire_open(&line, redis->socket);
@@ -212,7 +206,6 @@ static int open_server(void **state)
 
 static int close_server(void **state)
 {
-    (void)state;
     wire_close(&line);
     server_stop(redis);
     return 0;

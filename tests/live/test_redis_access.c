@@ -2,7 +2,7 @@
  * test_redis_access.c -- who we are to the server: passwords, users, rights.  After a refusal
  * nothing is done under another name, and no secret is told to anybody.
  */
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <fcntl.h>
@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #define CANARY "c4n4ry-5ecret"
-
-static server *redis;
 
 /* The minimum that a user needs, and what makes BUSY tell more. */
 #define RIGHTS                                                                                 \
@@ -62,7 +60,6 @@ static void test_right_password(void **state)
 {
     bowline_error error = { 0 };
 
-    (void)state;
     assert_status(BOWLINE_OK, open_and_acquire(url_as("locker:right@"), &error), &error);
     assert_status(BOWLINE_OK, open_and_acquire(url_as("locker:%72ight@"), &error), &error);
 }
@@ -71,7 +68,6 @@ static void test_odd_password(void **state)
 {
     bowline_error error = { 0 };
 
-    (void)state;
     assert_status(BOWLINE_OK, open_and_acquire(url_as("odd:a%20b%25%0d%0a%22%C3%A4@"), &error),
                   &error);
 }
@@ -82,7 +78,6 @@ static void test_wrong_password_is_refused_and_nothing_is_written(void **state)
     static const char *const wrong[] = { "locker:" CANARY "@", "nobody:" CANARY "@", "locker:@",
                                          ":" CANARY "@", "disabled:right@" };
 
-    (void)state;
     assert_string_equal(server_ask(redis, "ACL SETUSER default on nopass ~* &* +@all"), "OK");
     (void)server_ask(redis, "FLUSHALL");
     (void)server_ask(redis, "CONFIG RESETSTAT");
@@ -99,7 +94,6 @@ static void test_wrong_password_is_refused_and_nothing_is_written(void **state)
 
 static void test_wrong_password_of_the_default_user(void **state)
 {
-    (void)state;
     assert_string_equal(server_ask(redis, "ACL SETUSER default on resetpass >secret ~* &* +@all"),
                         "OK");
     (void)server_ask(redis, "FLUSHALL");
@@ -113,7 +107,6 @@ static void test_wrong_password_of_the_default_user(void **state)
 
 static void test_default_user_that_is_off(void **state)
 {
-    (void)state;
     assert_string_equal(server_ask(redis, "ACL SETUSER default off"), "OK");
     refused(url_as(""));
     refused(url_as(":" CANARY "@"));
@@ -151,7 +144,6 @@ static void test_password_file(void **state)
 {
     bowline_error error = { 0 };
 
-    (void)state;
     assert_status(BOWLINE_OK, open_with_file("right", 0600, &error), &error);
     assert_status(BOWLINE_OK, open_with_file("right\n", 0400, &error), &error);
     assert_status(BOWLINE_OK, open_with_file("right\r\nsecond line\n", 0600, &error), &error);
@@ -165,25 +157,11 @@ static void test_password_file(void **state)
 
 /* ---- rights ---------------------------------------------------------------------------------- */
 
-static void test_least_rights_are_enough(void **state)
-{
-    bowline_client *client = must_open(url_as("least:right@"));
-    bowline_hold   *hold   = must_acquire(client, "least");
-    bowline_error   error  = { 0 };
-
-    (void)state;
-    assert_status(BOWLINE_OK, bowline_extend(hold, 60000, &error), &error);
-    assert_status(BOWLINE_BUSY, try_once(client, "least"), &error);
-    must_release(hold);
-    bowline_close(client);
-}
-
 /* One right after the other is missing. */
 static void test_too_few_rights_are_refused(void **state)
 {
     bowline_error error = { 0 };
 
-    (void)state;
     (void)server_ask(redis, "ACL SETUSER few on >right " RIGHTS " -set");
     refused(url_as("few:right@"));
     (void)server_ask(redis, "ACL SETUSER few resetkeys ~other:* +set");
@@ -206,7 +184,6 @@ static void test_right_to_select_is_needed_for_a_database(void **state)
 {
     char url[400];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "%s/2", url_as("least:right@"));
     (void)server_ask(redis, "FLUSHALL");
     refused(url);
@@ -240,7 +217,6 @@ static bool rights_are_taken_away_while_held(void)
 /* What is taken away while we hold: the hold lasts as long as its lease, and then it is lost. */
 static void test_rights_taken_away_while_held(void **state)
 {
-    (void)state;
     for (int rounds = 1; !rights_are_taken_away_while_held(); rounds++)
         assert_true(rounds < 20);
 }
@@ -250,7 +226,6 @@ static void test_user_deleted_while_held(void **state)
 {
     char url[400];
 
-    (void)state;
     (void)server_ask(redis, "ACL SETUSER gone on >" CANARY " " RIGHTS);
     (void)snprintf(url, sizeof url, "%s?lease=300ms", url_as("gone:" CANARY "@"));
     bowline_client *client = must_open(url);
@@ -270,9 +245,8 @@ static void test_user_deleted_while_held(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
-    (void)state;
     redis = server_start(NULL);
     (void)server_ask(redis, "ACL SETUSER admin on >admin ~* &* +@all");
     (void)snprintf(redis->login, sizeof redis->login, "AUTH admin admin");
@@ -282,32 +256,18 @@ static void test_server_starts(void **state)
     (void)server_ask(redis, "ACL SETUSER odd on '>a b%%\r\n\"\xC3\xA4' ~* &* +@all");
 }
 
-static int nothing_is_left(void **state)
-{
-    (void)state;
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
 #define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         CASE(test_right_password),
         CASE(test_odd_password),
         CASE(test_wrong_password_is_refused_and_nothing_is_written),
         CASE(test_wrong_password_of_the_default_user),
         CASE(test_default_user_that_is_off),
         CASE(test_password_file),
-        CASE(test_least_rights_are_enough),
         CASE(test_too_few_rights_are_refused),
         CASE(test_right_to_select_is_needed_for_a_database),
         CASE(test_rights_taken_away_while_held),

@@ -3,12 +3,12 @@
  * the next in line has the lock, and what is somebody else's by then, or nobody's of ours, stays.
  */
 #include "tests/lib/line.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static server *redis;
-static char    url[200];
+static char url[200];
 
 static bowline_holder seen(bowline_client *client, const char *name)
 {
@@ -29,7 +29,6 @@ static void test_hold_is_lost_and_the_next_in_line_has_the_lock(void **state)
     waiter          waiters[WAITING];
     uint64_t        fence = bowline_hold_fence(hold);
 
-    (void)state;
     for (int i = 0; i < WAITING; i++) {
         others[i] = must_open(url);
         line_join(redis, &waiters[i], others[i], "x", i + 1);
@@ -74,7 +73,6 @@ static void test_holder_is_told_who_broke_it(void **state)
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_client *other  = must_open(url);
 
-    (void)state;
     assert_status(BOWLINE_OK, bowline_break(other, "x", seen(other, "x").id, NULL), NULL);
     assert_status(BOWLINE_LOST, bowline_extend(hold, 0, NULL), NULL);
     while (!says_who_broke(client, hold))
@@ -92,38 +90,6 @@ static void test_holder_is_told_who_broke_it(void **state)
     assert_true(line_leaves_nothing(redis));
 }
 
-/* A session of which nothing is known any more: no key without an end is made for it. */
-static void test_note_needs_a_session_that_is_known(void **state)
-{
-    bowline_client *client = must_open(url);
-
-    (void)state;
-    (void)server_ask(redis, "SET bowline:{x} b1:SSSSSSSSSTTTTTTTTTTTTTTTT PX 60000");
-    assert_status(BOWLINE_OK, bowline_break(client, "x", seen(client, "x").id, NULL), NULL);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
-static void test_id_is_of_the_hold_and_outlives_renewals(void **state)
-{
-    bowline_client *client = must_open(url);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    uint64_t        id     = seen(client, "x").id;
-
-    (void)state;
-    assert_true(id != 0);
-    assert_status(BOWLINE_OK, bowline_extend(hold, 60000, NULL), NULL);
-    assert_true(seen(client, "x").id == id);
-    must_release(hold);
-    hold = must_acquire(client, "x");
-    assert_true(seen(client, "x").id != id);
-    assert_status(BOWLINE_BUSY, bowline_break(client, "x", id, NULL), NULL);
-    assert_status(BOWLINE_OK, bowline_extend(hold, 0, NULL), NULL);
-    must_release(hold);
-    bowline_close(client);
-    assert_true(line_leaves_nothing(redis));
-}
-
 /* More of the dead than one script passes over: those behind them are served all the same. */
 static void test_dead_who_wait_are_passed_over_by_pokes(void **state)
 {
@@ -134,7 +100,6 @@ static void test_dead_who_wait_are_passed_over_by_pokes(void **state)
     bowline_client *other  = must_open(url);
     waiter          w;
 
-    (void)state;
     for (int i = 0; i < DEAD; i++)
         (void)server_ask(redis, "ZADD bowline:{x}:bwl.q %d 'b1:dead%d 1.0 bowline:i:none 2000'",
                          i + 1, i);
@@ -168,7 +133,6 @@ static void test_strangers_are_not_touched(void **state)
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        id     = seen(client, "x").id;
 
-    (void)state;
     assert_status(BOWLINE_OK, bowline_release(hold, NULL), NULL);
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
         (void)server_ask(redis, "%s", made[i]);
@@ -195,7 +159,6 @@ static void test_other_protocols_and_profiles(void **state)
     };
     char with[300];
 
-    (void)state;
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         print_message("# %s\n", ways[i]);
         (void)snprintf(with, sizeof with, "%s?%s", url, ways[i]);
@@ -214,32 +177,11 @@ static void test_other_protocols_and_profiles(void **state)
     }
 }
 
-static void test_value_that_all_write_alike_is_not_broken(void **state)
-{
-    char with[300];
-
-    (void)state;
-    (void)snprintf(with, sizeof with, "%s?protocol=set-nx-ex&accept-risk=1", url);
-    bowline_client *client = must_open(with);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    assert_true(seen(client, "x").id == 0);
-    must_release(hold);
-    bowline_close(client);
-}
-
 static int start(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     (void)snprintf(url, sizeof url, "%s", redis->tcp_url);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    server_stop(redis);
     return 0;
 }
 
@@ -248,12 +190,9 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hold_is_lost_and_the_next_in_line_has_the_lock),
         cmocka_unit_test(test_holder_is_told_who_broke_it),
-        cmocka_unit_test(test_note_needs_a_session_that_is_known),
-        cmocka_unit_test(test_id_is_of_the_hold_and_outlives_renewals),
         cmocka_unit_test(test_dead_who_wait_are_passed_over_by_pokes),
         cmocka_unit_test(test_strangers_are_not_touched),
         cmocka_unit_test(test_other_protocols_and_profiles),
-        cmocka_unit_test(test_value_that_all_write_alike_is_not_broken),
     };
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, start, stop_server);
 }

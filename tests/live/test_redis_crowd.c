@@ -5,15 +5,13 @@
  * The server counts both: its clients, and how often it has read from a socket.  The judge of
  * exclusion is a counter that nothing guards but the lock.
  */
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { CROWD = 32, PAIRS = 60, LANES = 4 };
-
-static server *redis;
 
 typedef struct member {
     pthread_t       thread;
@@ -81,7 +79,6 @@ static void test_crowd_has_a_few_connections(void **state)
     bowline_client *client = must_open(redis->tcp_url);
     long long       before = figure("stats", "total_connections_received");
 
-    (void)state;
     let_crowd_work(client, CROWD);
     long long opened = figure("stats", "total_connections_received") - before;
     opened -= 1; /* the one of this question */
@@ -95,7 +92,6 @@ static void test_crowd_sends_its_commands_together(void **state)
 {
     bowline_client *client = must_open(redis->tcp_url);
 
-    (void)state;
     let_crowd_work(client, CROWD); /* the connections are there now, and the scripts known */
     long long reads    = figure("stats", "total_reads_processed");
     long long commands = figure("stats", "total_commands_processed");
@@ -108,23 +104,12 @@ static void test_crowd_sends_its_commands_together(void **state)
     bowline_close(client);
 }
 
-static void test_crowd_that_wants_the_same_excludes_itself(void **state)
-{
-    bowline_client *client = must_open(redis->tcp_url);
-
-    (void)state;
-    let_crowd_work(client, 8);
-    bowline_close(client);
-    assert_true(server_becomes_empty(redis));
-}
-
 /* One descriptor for an event loop: what is behind it is one connection. */
 static void test_crowd_on_a_client_of_an_event_loop_has_one_connection(void **state)
 {
     bowline_client *client = must_open(redis->tcp_url);
     long long       before = figure("stats", "total_connections_received");
 
-    (void)state;
     assert_true(bowline_fd(client) >= 0);
     let_crowd_work(client, CROWD);
     assert_int_equal(figure("stats", "total_connections_received") - before, 2);
@@ -147,7 +132,6 @@ static void allow(const char *clients)
 /* No room for one more: those that there are do. */
 static void test_crowd_goes_on_where_the_server_takes_no_more(void **state)
 {
-    (void)state;
     assert_string_equal(server_ask(redis, "CONFIG SET maxclients 3"), "OK");
     bowline_client *client = must_open(redis->tcp_url);
     let_crowd_work(client, CROWD);
@@ -155,30 +139,14 @@ static void test_crowd_goes_on_where_the_server_takes_no_more(void **state)
     allow("10000");
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    server_needed();
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_crowd_has_a_few_connections),
         cmocka_unit_test(test_crowd_sends_its_commands_together),
-        cmocka_unit_test(test_crowd_that_wants_the_same_excludes_itself),
         cmocka_unit_test(test_crowd_on_a_client_of_an_event_loop_has_one_connection),
         cmocka_unit_test(test_crowd_goes_on_where_the_server_takes_no_more),
     };
 
-    return cmocka_run_group_tests_name("redis_crowd", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("redis_crowd", tests, start_server, stop_server);
 }

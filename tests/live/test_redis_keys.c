@@ -5,13 +5,11 @@
  */
 #include "tests/lib/judged.h"
 #include "tests/lib/line.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static server *redis;
 
 static const char *url_with(const char *options)
 {
@@ -35,7 +33,6 @@ static void test_key_is_what_the_documentation_says(void **state)
     const char     *value  = server_ask(redis, "GET bowline:{nightly}");
     long            left   = atol(server_ask(redis, "PTTL bowline:{nightly}"));
 
-    (void)state;
     assert_string_equal(server_ask(redis, "KEYS *"), "bowline:{nightly}");
     assert_int_equal(strlen(value), 22);
     assert_int_equal(strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -52,7 +49,6 @@ static void test_every_hold_has_another_value(void **state)
     bowline_client *client = must_open(url_with("?protocol=token"));
     char            values[10][32];
 
-    (void)state;
     for (int i = 0; i < 10; i++) {
         bowline_hold *hold = must_acquire(client, "value");
         (void)snprintf(values[i], sizeof values[i], "%s", server_ask(redis, "GET bowline:{value}"));
@@ -68,7 +64,6 @@ static void test_names_cannot_leave_their_braces(void **state)
     bowline_client *client = must_open(url_with("?protocol=token"));
     bowline_hold   *hold   = must_acquire(client, "a}{b%");
 
-    (void)state;
     assert_string_equal(server_ask(redis, "KEYS *"), "bowline:{a%7D%7Bb%25}");
     must_release(hold);
     bowline_close(client);
@@ -79,7 +74,6 @@ static void test_key_template_gives_the_raw_bytes(void **state)
     bowline_client *client = must_open(url_with("?protocol=token&key=lock:%25s"));
     bowline_hold   *hold   = must_acquire(client, "a}{b%");
 
-    (void)state;
     assert_string_equal(server_ask(redis, "KEYS *"), "lock:a}{b%");
     must_release(hold);
     bowline_close(client);
@@ -107,7 +101,6 @@ static void test_names_that_make_a_key_of_bowlines_own_are_refused(void **state)
 {
     static const char *const queries[] = { "?protocol=token&key=%25s", "?key=%25s" };
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         bowline_client *client = must_open(url_with(queries[i]));
         must_refuse_name(client, "bowline:f");
@@ -125,7 +118,6 @@ static void test_names_that_would_share_a_queue_are_refused(void **state)
 {
     bowline_client *client = must_open(url_with("?key=%25s"));
 
-    (void)state;
     must_refuse_name(client, "{a}");
     must_release(must_acquire(client, "{a}b"));
     bowline_close(client);
@@ -144,7 +136,6 @@ static void test_database_is_selected_on_every_connection(void **state)
     char        tcp[100];
     char        local[200];
 
-    (void)state;
     (void)snprintf(tcp, sizeof tcp, "%s/3?protocol=token", redis->tcp_url);
     (void)snprintf(local, sizeof local, "%s?db=3&protocol=token", redis->unix_url);
     urls[0] = tcp;
@@ -171,45 +162,8 @@ static void test_database_that_is_not_there_is_refused(void **state)
     bowline_hold   *hold   = NULL;
     bowline_error   error  = { 0 };
 
-    (void)state;
     assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "db", 1000, &error), &error);
     assert_string_equal(server_ask(redis, "INFO keyspace"), "# Keyspace\\x0D\\x0A");
-    bowline_close(client);
-}
-
-static void test_renewal_keeps_the_expiry_in_step(void **state)
-{
-    bowline_client *client = must_open(url_with("?protocol=token&lease=3s"));
-    bowline_hold   *hold   = NULL;
-    int64_t         ours;
-    int             round = 0;
-
-    (void)state;
-    do {
-        acquire_in_the_end(&hold, client, "renewed");
-        long enough = line_count(redis, "evalsha") + 3;
-        do {
-            int64_t before = clock_ms();
-            ours           = bowline_hold_left_ms(hold);
-            long theirs    = atol(server_ask(redis, "PTTL bowline:{renewed}"));
-            /* Ours ends first.  A renewal may have come in between, which lengthens theirs only. */
-            assert_true(clock_ms() + theirs + 60 >= before + ours);
-            sleep_ms(40);
-        } while (ours > 0 && line_count(redis, "evalsha") < enough);
-    } while (!keeps_in_round(ours > 0, bowline_release(hold, NULL), ++round));
-    bowline_close(client);
-}
-
-static void test_extend_never_shortens_the_key(void **state)
-{
-    bowline_client *client = must_open(url_with("?protocol=token&lease=60s&renew=off"));
-    bowline_hold   *hold   = must_acquire(client, "x");
-
-    (void)state;
-    assert_status(BOWLINE_OK, bowline_extend(hold, 1000, NULL), NULL);
-    assert_true(atol(server_ask(redis, "PTTL bowline:{x}")) > 30000);
-    assert_true(bowline_hold_left_ms(hold) > 30000);
-    must_release(hold);
     bowline_close(client);
 }
 
@@ -236,7 +190,6 @@ static void test_keys_of_others_are_busy_and_stay_as_they_are(void **state)
 {
     bowline_client *client = must_open(url_with("?protocol=token"));
 
-    (void)state;
     for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
         bowline_hold  *hold   = NULL;
         bowline_error  error  = { 0 };
@@ -283,37 +236,10 @@ static void lost_to(const char *makes, bool extends)
 
 static void test_replaced_while_held_is_lost(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
         lost_to(strangers[i].makes, false);
         lost_to(strangers[i].makes, true);
     }
-}
-
-static void test_deleted_while_held_is_lost(void **state)
-{
-    (void)state;
-    lost_to("PING", false);
-    lost_to("PING", true);
-    assert_false(is_on_server("bowline:{x}")); /* extend and release never make a key */
-}
-
-static void test_deleted_while_held_is_noticed_by_the_renewal(void **state)
-{
-    bowline_client *client = must_open(url_with("?protocol=token&lease=300ms"));
-    bowline_hold   *hold   = must_acquire(client, "x");
-
-    (void)state;
-    (void)server_ask(redis, "SET bowline:{x} stranger");
-    for (int64_t end = clock_ms() + 5000; bowline_hold_left_ms(hold) > 0 && clock_ms() < end;)
-        sleep_ms(5);
-    assert_true(bowline_hold_left_ms(hold) == 0);
-    sleep_ms(300);
-    assert_string_equal(server_ask(redis, "GET bowline:{x}"), "stranger");
-    assert_string_equal(server_ask(redis, "PTTL bowline:{x}"), "-1");
-    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    (void)server_ask(redis, "DEL bowline:{x}");
-    bowline_close(client);
 }
 
 /* ---- scripts that the server has forgotten --------------------------------------------------- */
@@ -329,7 +255,6 @@ static void test_scripts_are_sent_again_when_forgotten(void **state)
     bowline_client *other  = must_open(redis->unix_url);
     bowline_holder  holder = { .size = sizeof holder };
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         forget_scripts();
         bowline_hold *hold = must_acquire(client, "script");
@@ -357,7 +282,6 @@ static void test_renewal_survives_forgotten_scripts(void **state)
     bool            kept;
     int             round = 0;
 
-    (void)state;
     do {
         acquire_in_the_end(&hold, client, "script");
         long enough = line_count(redis, "eval") + 3;
@@ -370,65 +294,9 @@ static void test_renewal_survives_forgotten_scripts(void **state)
     bowline_close(client);
 }
 
-/* Nobody is there any more to hear that the server does not know the script. */
-static void test_close_releases_on_a_server_without_the_script(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 2; i++) {
-        bowline_client *client = must_open(i == 0 ? redis->tcp_url : redis->unix_url);
-        (void)must_acquire(client, "close");
-        forget_scripts();
-        bowline_close(client);
-        assert_true(server_becomes_empty(redis));
-    }
-}
-
-/* More than a server reads at once: answers that nobody takes must not keep it from reading on. */
-static void test_close_releases_many_holds(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 2; i++) {
-        bowline_client *client = must_open(i == 0 ? redis->tcp_url : redis->unix_url);
-        for (int n = 0; n < 1000; n++) {
-            char name[16];
-            (void)snprintf(name, sizeof name, "close %d", n);
-            (void)must_acquire(client, name);
-        }
-        bowline_close(client);
-        if (!server_becomes_empty(redis))
-            fail_msg("%s keys are left of 1000", server_ask(redis, "DBSIZE"));
-    }
-}
-
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static int start_server(void **state)
-{
-    (void)state;
-    (void)server_ask(redis, "FLUSHALL");
-    return 0;
-}
-
-static int nothing_is_left(void **state)
-{
-    (void)state;
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-static void test_server_starts(void **state)
-{
-    (void)state;
-    redis = server_start(NULL);
-}
-
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-#define CASE(test) cmocka_unit_test_setup_teardown(test, start_server, nothing_is_left)
+#define CASE(test) cmocka_unit_test_setup_teardown(test, empty_server, nothing_is_left)
 
 int main(void)
 {
@@ -442,16 +310,10 @@ int main(void)
         CASE(test_names_that_would_share_a_queue_are_refused),
         CASE(test_database_is_selected_on_every_connection),
         CASE(test_database_that_is_not_there_is_refused),
-        CASE(test_renewal_keeps_the_expiry_in_step),
-        CASE(test_extend_never_shortens_the_key),
         CASE(test_keys_of_others_are_busy_and_stay_as_they_are),
         CASE(test_replaced_while_held_is_lost),
-        CASE(test_deleted_while_held_is_lost),
-        CASE(test_deleted_while_held_is_noticed_by_the_renewal),
         CASE(test_scripts_are_sent_again_when_forgotten),
         CASE(test_renewal_survives_forgotten_scripts),
-        CASE(test_close_releases_on_a_server_without_the_script),
-        CASE(test_close_releases_many_holds),
     };
 
     return cmocka_run_group_tests_name("redis_keys", tests, NULL, stop_server);

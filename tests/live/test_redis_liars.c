@@ -126,41 +126,6 @@ static void hear_lies(const lie *lies, size_t count)
 #define HELLO_MAP(version, proto) \
     "%3\r\n$7\r\nversion\r\n$" version "\r\n$5\r\nproto\r\n:" proto "\r\n$2\r\nid\r\n:7\r\n"
 
-static void test_what_is_no_greeting(void **state)
-{
-    static const lie lies[] = {
-        { .hello = "HTTP/1.1 400 Bad Request\r\n\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "SSH-2.0-OpenSSH_9.2p1\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "\x15\x03\x01\x02\x02\x16", .status = BOWLINE_REFUSED, .tells = "rediss://" },
-        { .hello = CANARY "\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "*2147483647\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "$2147483647\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "%1073741823\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "*99999999999999999999\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "*1\r\n", .hello_times = 5000, .status = BOWLINE_REFUSED },
-        { .hello = "%1\r\n+a\r\n", .hello_times = 5000, .status = BOWLINE_REFUSED },
-        { .hello = "$3\r\nabcdef\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "+OK\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "_\r\n", .status = BOWLINE_REFUSED },
-        { .hello = ":1\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "%0\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "$13\r\n" CANARY "\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "%1\r\n$5\r\nerror\r\n$13\r\n" CANARY "\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "%1\r\n+version\r\n-ERR " CANARY "\r\n", .status = BOWLINE_REFUSED },
-        { .hello = HELLO_MAP("6\r\n7.0.15", "2"), .status = BOWLINE_REFUSED },
-        { .hello = HELLO_MAP("13\r\n" CANARY, "2"), .status = BOWLINE_REFUSED },
-        { .hello = HELLO_MAP("13\r\n" CANARY, "3"), .status = BOWLINE_REFUSED },
-    };
-    char heard[8192];
-
-    (void)state;
-    for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
-        hear_lie(&lies[i], heard, sizeof heard);
-        for (char *word = strtok(heard, " "); word != NULL; word = strtok(NULL, " "))
-            assert_string_equal(word, "HELLO"); /* nothing else was said to it */
-    }
-}
-
 static void test_servers_that_are_too_old(void **state)
 {
     static const lie lies[] = {
@@ -182,31 +147,6 @@ static void test_servers_that_are_too_old(void **state)
         { .hello = HELLO_MAP("9\r\n7.9.240-a", "3"), .status = BOWLINE_OK, .release = BOWLINE_OK },
     };
 
-    (void)state;
-    hear_lies(lies, sizeof lies / sizeof lies[0]);
-}
-
-static void test_refusals_that_quote_the_secret(void **state)
-{
-    static const lie lies[] = {
-        { .hello = "-WRONGPASS " CANARY "\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "-NOAUTH " CANARY "\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "-ERR " CANARY "\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "-NOPERM user " CANARY " may not\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "-WEIRD you said " CANARY "\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "-" CANARY "\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "!17\r\nEXTRA " CANARY "\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "!19\r\nEXTRA " CANARY "\r\n", .status = BOWLINE_REFUSED },
-        { .hello = "-LOADING " CANARY "\r\n", .status = BOWLINE_UNREACHABLE },
-        { .hello  = "-ERR max number of clients reached " CANARY "\r\n",
-          .status = BOWLINE_UNREACHABLE },
-        { .set = "-ERR " CANARY "\r\n", .status = BOWLINE_REFUSED },
-        { .set = "-NOPERM " CANARY "\r\n", .status = BOWLINE_REFUSED },
-        { .set = "-OOM " CANARY "\r\n", .status = BOWLINE_REFUSED },
-        { .script = "-ERR " CANARY "\r\n", .status = BOWLINE_OK, .release = BOWLINE_REFUSED },
-    };
-
-    (void)state;
     hear_lies(lies, sizeof lies / sizeof lies[0]);
 }
 
@@ -222,7 +162,6 @@ static void test_what_is_no_answer_to_set(void **state)
         "~0\r\n",      ",1\r\n",    "$0\r\n\r\n", "+OK \r\n"
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
         lie             l      = { .set = lies[i], .script = ":0\r\n" };
         fake_server    *s      = fake_start(tell_lie, &l);
@@ -233,26 +172,6 @@ static void test_what_is_no_answer_to_set(void **state)
         bowline_close(client);
         fake_stop(s);
     }
-}
-
-static void test_what_is_no_answer_to_a_release(void **state)
-{
-    static const lie lies[] = {
-        { .script = "+OK\r\n", .release = BOWLINE_UNKNOWN },
-        { .script = ":2\r\n", .release = BOWLINE_UNKNOWN },
-        { .script = ":-1\r\n", .release = BOWLINE_UNKNOWN },
-        { .script = "$1\r\n1\r\n", .release = BOWLINE_UNKNOWN },
-        { .script = "_\r\n", .release = BOWLINE_UNKNOWN },
-        { .script = "#t\r\n", .release = BOWLINE_UNKNOWN },
-        { .script = "+QUEUED\r\n", .release = BOWLINE_UNKNOWN },
-        { .script = "*1\r\n:1\r\n", .release = BOWLINE_UNKNOWN },
-        { .script = ":0\r\n", .release = BOWLINE_LOST },
-        { .script = "-ERR no\r\n", .release = BOWLINE_REFUSED },
-        { .script = "-BUSY no\r\n", .release = BOWLINE_REFUSED, .reply_ms = 1000 }, /* all of it */
-    };
-
-    (void)state;
-    hear_lies(lies, sizeof lies / sizeof lies[0]);
 }
 
 static void test_errors_in_answer_to_set(void **state)
@@ -270,24 +189,7 @@ static void test_errors_in_answer_to_set(void **state)
         { .set = "$-1\r\n", .status = BOWLINE_BUSY },
     };
 
-    (void)state;
     hear_lies(lies, sizeof lies / sizeof lies[0]);
-}
-
-/* A server that never knows a script, not even from its text. */
-static void test_script_that_is_never_known(void **state)
-{
-    lie             l      = { .script = "-NOSCRIPT No matching script\r\n" };
-    fake_server    *s      = fake_start(tell_lie, &l);
-    bowline_client *client = client_of(s, PATIENT);
-    bowline_hold   *hold   = must_acquire(client, "x");
-    int             status = bowline_release(hold, NULL);
-
-    (void)state;
-    assert_status(BOWLINE_REFUSED, status, NULL);
-    assert_true(strlen(fake_heard(s)) < 500); /* it was not asked without end */
-    bowline_close(client);
-    fake_stop(s);
 }
 
 /* ---- too much -------------------------------------------------------------------------------- */
@@ -302,7 +204,6 @@ static void test_pushes_are_nothing(void **state)
         { .set = PUSH "_\r\n" PUSH, .status = BOWLINE_BUSY },
     };
 
-    (void)state;
     hear_lies(lies, sizeof lies / sizeof lies[0]);
 }
 
@@ -315,7 +216,6 @@ static void test_two_answers_to_one_question(void **state)
     bowline_client *client = client_of(s, PATIENT);
     bowline_hold   *hold   = must_acquire(client, "x");
 
-    (void)state;
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL); /* not the :1 from before */
     assert_int_equal(fake_connections(s), 2);
     bowline_close(client);
@@ -329,7 +229,6 @@ static void test_answer_that_came_while_nothing_was_asked(void **state)
     bowline_client *client = client_of(s, PATIENT);
     bowline_hold   *hold   = must_acquire(client, "x");
 
-    (void)state;
     fake_say(s, ":1\r\n");
     sleep_ms(20);
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
@@ -344,7 +243,6 @@ static void test_answer_before_the_question(void **state)
     fake_server    *s      = fake_start(tell_lie, &l);
     bowline_client *client = client_of(s, PATIENT);
 
-    (void)state;
     assert_status(BOWLINE_UNREACHABLE, try_once(client, "x"), NULL);
     assert_null(strstr(fake_heard(s), "SET"));
     bowline_close(client);
@@ -352,23 +250,6 @@ static void test_answer_before_the_question(void **state)
 }
 
 /* ---- too little ------------------------------------------------------------------------------ */
-
-static void test_silence_in_the_middle(void **state)
-{
-    static const lie lies[] = {
-        { .hello = "", .status = BOWLINE_UNREACHABLE },
-        { .hello = "%3\r\n$7\r\nvers", .status = BOWLINE_UNREACHABLE },
-        { .hello = "%3\r\n", .status = BOWLINE_UNREACHABLE },
-        { .set = "", .script = "", .status = BOWLINE_UNKNOWN },
-        { .set = "+O", .script = "", .status = BOWLINE_UNKNOWN },
-        { .set = "+OK\r", .script = ":1\r", .status = BOWLINE_UNKNOWN },
-        { .script = "", .status = BOWLINE_OK, .release = BOWLINE_UNKNOWN },
-        { .script = ":1", .status = BOWLINE_OK, .release = BOWLINE_UNKNOWN },
-    };
-
-    (void)state;
-    hear_lies(lies, sizeof lies / sizeof lies[0]);
-}
 
 static void hang_up(fake_server *s, const fake_command *cmd, void *arg)
 {
@@ -390,7 +271,6 @@ static void test_server_that_hangs_up(void **state)
         { .status = BOWLINE_OK, .release = BOWLINE_UNKNOWN },
     };
 
-    (void)state;
     for (int nth = 0; nth < 3; nth++) {
         fake_server    *s      = fake_start(hang_up, &nth);
         bowline_client *client = client_of(s, SHORT);
@@ -408,18 +288,13 @@ static void test_server_that_hangs_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_no_greeting),
         cmocka_unit_test(test_servers_that_are_too_old),
-        cmocka_unit_test(test_refusals_that_quote_the_secret),
         cmocka_unit_test(test_what_is_no_answer_to_set),
-        cmocka_unit_test(test_what_is_no_answer_to_a_release),
         cmocka_unit_test(test_errors_in_answer_to_set),
-        cmocka_unit_test(test_script_that_is_never_known),
         cmocka_unit_test(test_pushes_are_nothing),
         cmocka_unit_test(test_two_answers_to_one_question),
         cmocka_unit_test(test_answer_that_came_while_nothing_was_asked),
         cmocka_unit_test(test_answer_before_the_question),
-        cmocka_unit_test(test_silence_in_the_middle),
         cmocka_unit_test(test_server_that_hangs_up),
     };
 

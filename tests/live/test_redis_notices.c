@@ -6,14 +6,12 @@
  */
 #include "api/handles.h"
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-
-static server *redis;
 
 static const char *url_with(const char *options)
 {
@@ -50,44 +48,6 @@ static void assert_about(bowline_event event, int32_t kind, const bowline_hold *
     assert_null(event.operation);
 }
 
-static void test_key_that_is_gone_is_a_loss_at_the_next_renewal(void **state)
-{
-    bowline_client *client = must_open_without_keeper(url_with("lease=6s"));
-    bowline_hold   *hold   = must_acquire(client, "n");
-    bowline_error   error  = { 0 };
-    int             fd     = bowline_hold_fd(hold, &error);
-
-    (void)state;
-    assert_string_equal(server_ask(redis, "DEL bowline:{n}"), "1");
-    assert_false(is_readable(fd, 0));
-    assert_about(await_event(client), BOWLINE_EVENT_LOST, hold);
-    assert_true(is_readable(fd, 0));
-    assert_int_equal(bowline_hold_left_ms(hold), 0);
-    assert_status(BOWLINE_LOST, bowline_hold_trouble(hold, &error), &error);
-    assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
-    bowline_close(client);
-}
-
-/* Nobody dispatches; the keeper renews, and finds that there is nothing to renew. */
-static void test_loss_that_the_keeper_sees_is_shown_by_the_descriptor(void **state)
-{
-    bowline_client *client = must_open(url_with("lease=6s"));
-    bool            in_time;
-    int             round = 0;
-
-    (void)state;
-    do {
-        bowline_hold *hold  = must_acquire(client, "n");
-        int64_t       begin = clock_ms();
-        assert_string_equal(server_ask(redis, "DEL bowline:{n}"), "1");
-        assert_true(is_readable(bowline_hold_fd(hold, NULL), 20000));
-        in_time = clock_ms() < begin + 5000; /* by the renewal, not by the end of the lease */
-        assert_true(in_time || ++round < 5);
-        assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
-    } while (!in_time);
-    bowline_close(client);
-}
-
 /* What it is.  LOST: the machine was so slow that the lease was over before it was told. */
 static int await_trouble(bowline_client *client, bowline_hold *hold, bowline_error *reterr)
 {
@@ -122,7 +82,6 @@ static void test_server_that_cannot_serve_is_trouble_until_it_can(void **state)
     bool          kept;
     int           round = 0;
 
-    (void)state;
     do {
         bowline_client *client = must_open_without_keeper(url_with("lease=3s"));
         acquire_in_the_end(&hold, client, "n");
@@ -153,7 +112,6 @@ static void test_server_that_goes_away_is_trouble_and_then_a_loss(void **state)
     bool          kept;
     int           round = 0;
 
-    (void)state;
     do {
         bowline_client *client = must_open_without_keeper(url_with("lease=1500ms"));
         bowline_hold   *hold   = must_acquire(client, "n");
@@ -182,7 +140,6 @@ static void test_who_of_a_silent_server_blocks_nobody(void **state)
     bowline_holder     holder = { .size = sizeof holder };
     bowline_error      error  = { 0 };
 
-    (void)state;
     server_signal(redis, SIGSTOP);
     assert_status(BOWLINE_OK, bowline_who_start(&first, client, "n", &error), &error);
     assert_status(BOWLINE_OK, bowline_who_start(&second, client, "n", &error), &error);
@@ -214,30 +171,12 @@ static bowline_hold *hold_in_another_lane(bowline_client *client, const char *na
     return hold;
 }
 
-static void test_what_is_started_in_another_lane_ends_on_the_loop(void **state)
-{
-    bowline_client    *client = must_open(url_with("timeout=60s&lease=1h"));
-    bowline_hold      *hold   = hold_in_another_lane(client, "n");
-    bowline_operation *op     = NULL;
-
-    (void)state;
-    assert_true(bowline_wakeup_fd(client, NULL) >= 0);
-    assert_status(BOWLINE_OK, bowline_extend_start(&op, hold, 0, NULL), NULL);
-    assert_ptr_equal(await_event(client).operation, op);
-    assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
-    assert_status(BOWLINE_OK, bowline_release_start(&op, hold, NULL), NULL);
-    assert_ptr_equal(await_event(client).operation, op);
-    assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
-    bowline_close(client);
-}
-
 static void test_loss_in_another_lane_is_told_to_the_loop(void **state)
 {
     bowline_client *client = must_open(url_with("lease=6s"));
     bowline_hold   *hold   = hold_in_another_lane(client, "n");
     bowline_event   event  = { .size = sizeof event };
 
-    (void)state;
     assert_true(bowline_fd(client) >= 0);
     assert_int_equal(bowline_next_event(client, &event, NULL), 0);
     assert_string_equal(server_ask(redis, "DEL bowline:{n}"), "1");
@@ -255,7 +194,6 @@ static void test_other_lane_that_breaks_does_not_keep_the_loop_busy(void **state
     int             fd     = bowline_fd(client);
     int             turns  = 0;
 
-    (void)state;
     must_release(hold);
     assert_true(server_ask(redis, "CLIENT KILL TYPE normal")[0] != '-');
     while (is_readable(fd, 100) && turns < 50) {
@@ -266,31 +204,14 @@ static void test_other_lane_that_breaks_does_not_keep_the_loop_busy(void **state
     bowline_close(client);
 }
 
-static int start_server(void **state)
-{
-    (void)state;
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start_server, stop_server)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_key_that_is_gone_is_a_loss_at_the_next_renewal),
-        CASE(test_loss_that_the_keeper_sees_is_shown_by_the_descriptor),
         CASE(test_server_that_cannot_serve_is_trouble_until_it_can),
         CASE(test_server_that_goes_away_is_trouble_and_then_a_loss),
         CASE(test_who_of_a_silent_server_blocks_nobody),
-        CASE(test_what_is_started_in_another_lane_ends_on_the_loop),
         CASE(test_loss_in_another_lane_is_told_to_the_loop),
         CASE(test_other_lane_that_breaks_does_not_keep_the_loop_busy),
     };

@@ -7,11 +7,10 @@
  */
 #include "tests/lib/line.h"
 #include "tests/lib/proxy.h"
+#include "tests/lib/shared_server.h"
 
 #include <signal.h>
 #include <stdio.h>
-
-static server *redis;
 
 static const char *const protocols[] = { "token", "queue" };
 
@@ -140,20 +139,6 @@ static void on_both(void **state)
         (*cases)(protocols[i]);
         assert_true(line_leaves_nothing(redis));
     }
-}
-
-static int start_server(void **state)
-{
-    (void)state;
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
 }
 
 int main(void)

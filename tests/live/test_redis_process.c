@@ -4,7 +4,7 @@
  * terminal, and no work when there is none.
  */
 #include "tests/lib/fake_server.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <dirent.h>
@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static server *redis;
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
@@ -40,7 +38,6 @@ static void test_every_descriptor_closes_on_exec(void **state)
     const char *const urls[] = { redis->tcp_url, redis->unix_url };
     bool              is_open[256];
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         note_descriptors(was_open);
         bowline_client *client = must_open(urls[i]);
@@ -85,7 +82,6 @@ static void test_peer_that_has_gone_raises_no_sigpipe(void **state)
     bowline_hold   *holds[20];
     char            url[100];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "%s?protocol=token", fake_url(s));
     assert_true(signal(SIGPIPE, SIG_DFL) != SIG_ERR);
     assert_status(BOWLINE_OK,
@@ -122,7 +118,6 @@ static void test_signals_stay_as_they_are(void **state)
     bowline_client *client = must_open(redis->tcp_url);
     sigset_t        mask;
 
-    (void)state;
     must_release(must_acquire(client, "x"));
     for (int number = 1; number < 32; number++) {
         struct sigaction action;
@@ -161,7 +156,6 @@ static void test_signals_interrupt_nothing(void **state)
     bowline_hold     *none   = NULL;
     bowline_error     error  = { 0 };
 
-    (void)state;
     assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
     assert_int_equal(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
     assert_int_equal(timer_settime(timer, 0, &often, NULL), 0);
@@ -194,7 +188,6 @@ static void test_holding_and_waiting_cost_nothing(void **state)
     bowline_hold   *none   = NULL;
     int64_t         before = cpu_ms();
 
-    (void)state;
     assert_status(BOWLINE_TIMEOUT, acquire_within(&none, other, "x", 1000, NULL), NULL);
     assert_true(cpu_ms() - before < 500);
     must_release(hold);
@@ -210,7 +203,6 @@ static void test_child_with_a_copy_of_a_broken_connection_costs_nothing(void **s
     bowline_hold   *hold   = must_acquire(client, "x");
     pid_t           child  = fork();
 
-    (void)state;
     if (child == 0) {
         (void)pause();
         _exit(0);
@@ -256,7 +248,6 @@ static void test_library_says_nothing_by_itself(void **state)
     int  fds[2];
     char byte;
 
-    (void)state;
     assert_int_equal(pipe(fds), 0);
     assert_int_equal(in_child(be_loud, fds), 0);
     (void)close(fds[1]);
@@ -265,25 +256,6 @@ static void test_library_says_nothing_by_itself(void **state)
 }
 
 /* ---- the cases ------------------------------------------------------------------------------- */
-
-static void test_server_starts(void **state)
-{
-    (void)state;
-    redis = server_start(NULL);
-}
-
-static int nothing_is_left(void **state)
-{
-    (void)state;
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
 
 #define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
 

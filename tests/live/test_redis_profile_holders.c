@@ -4,7 +4,7 @@
  *
  * The values are as the programs themselves write them, which is not always as bowline does.
  */
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
@@ -38,8 +38,6 @@ static const theirs values[] = {
       "\\0\\1\\10\\13abcdefghijklmno\\255\\254\\0\\31z", NULL },
 };
 
-static server *redis;
-
 static bowline_client *open_with(const char *options)
 {
     char url[300];
@@ -59,13 +57,6 @@ static bowline_holder who(bowline_client *client)
     return holder;
 }
 
-static int64_t wall_ms(void)
-{
-    struct timespec t;
-    assert_int_equal(clock_gettime(CLOCK_REALTIME, &t), 0);
-    return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
-}
-
 /* By EVAL, for values that have any bytes. */
 static void set(const theirs *v)
 {
@@ -77,7 +68,6 @@ static void set(const theirs *v)
 
 static void test_holder_of_the_other_program_is_known(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         bowline_client *client = open_with(values[i].options);
         print_message("# %s\n", values[i].options);
@@ -101,7 +91,6 @@ static void test_holder_of_the_other_program_is_broken_and_no_other(void **state
 {
     bowline_error error;
 
-    (void)state;
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         bowline_client *client = open_with(values[i].options);
         print_message("# %s\n", values[i].options);
@@ -120,35 +109,12 @@ static void test_holder_of_the_other_program_is_broken_and_no_other(void **state
     }
 }
 
-static void test_holder_by_a_stamp_is_read(void **state)
-{
-    bowline_client *python = open_with("profile=redis-py");
-    bowline_client *jedis  = open_with("profile=jedis-lock-1&accept-risk=1");
-    bowline_holder  holder;
-
-    (void)state;
-    (void)server_ask(redis, "SET nightly somebody PX 20000");
-    assert_int_equal(who(python).foreign, 1);
-    assert_int_equal(who(jedis).foreign, 1);
-    (void)server_ask(redis, "SET nightly %lld", (long long)wall_ms() + 15000);
-    holder = who(jedis);
-    assert_int_equal(holder.foreign, 0);
-    assert_true(holder.left_ms > 0 && holder.left_ms <= 15000);
-    (void)server_ask(redis, "SET nightly 1400000000000");
-    assert_int_equal(who(jedis).left_ms, 0);
-    assert_non_null(strstr(who(jedis).note, "its time is over"));
-    (void)server_ask(redis, "FLUSHALL");
-    bowline_close(python);
-    bowline_close(jedis);
-}
-
 /* Under the profile of a set or a hash it would be another matter: here a string is the lock. */
 static void test_holder_in_a_key_of_another_type_is_named(void **state)
 {
     bowline_client *client = open_with("profile=redis-py");
     bowline_holder  holder;
 
-    (void)state;
     (void)server_ask(redis, "ZADD nightly 1 a");
     holder = who(client);
     assert_int_equal(holder.foreign, 1);
@@ -163,35 +129,13 @@ static void test_holder_in_a_key_of_another_type_is_named(void **state)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int start_server(void **state)
-{
-    (void)state;
-    server_needed();
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-static int is_empty(void **state)
-{
-    (void)state;
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-#define TEST(name) cmocka_unit_test_teardown(name, is_empty)
+#define TEST(name) cmocka_unit_test_teardown(name, nothing_is_left)
 
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         TEST(test_holder_of_the_other_program_is_known),
         TEST(test_holder_of_the_other_program_is_broken_and_no_other),
-        TEST(test_holder_by_a_stamp_is_read),
         TEST(test_holder_in_a_key_of_another_type_is_named),
     };
 

@@ -6,7 +6,7 @@
  * that is tested.
  */
 #include "engine/redis/profile.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <poll.h>
@@ -94,8 +94,6 @@ enum { FORMS = sizeof forms / sizeof forms[0] };
 #define FOR_EACH(f) \
     for (const form *f = forms; f < forms + FORMS && (print_message("# %s\n", f->profile), 1); f++)
 
-static server *redis;
-
 static bowline_client *open_profile(const form *f)
 {
     char url[300];
@@ -157,7 +155,6 @@ static const char *get(const form *f)
 static void test_profiles_all_of_them_are_looked_at_here(void **state)
 {
     size_t count = 0;
-    (void)state;
     for (size_t i = 0; bwl_profile_at(i) != NULL; i++) {
         const char *protocol = bwl_profile_at(i)->protocol;
         bool is_string = strcmp(protocol, "redisson") != 0 && strcmp(protocol, "symfony") != 0;
@@ -168,7 +165,6 @@ static void test_profiles_all_of_them_are_looked_at_here(void **state)
 
 static void test_profiles_write_the_key_the_value_and_the_time_of_the_other_program(void **state)
 {
-    (void)state;
     FOR_EACH(f)
     {
         bowline_client *client = open_profile(f);
@@ -197,7 +193,6 @@ static void test_profiles_write_the_key_the_value_and_the_time_of_the_other_prog
 
 static void test_profiles_every_hold_of_a_token_has_another_value(void **state)
 {
-    (void)state;
     FOR_EACH(f)
     {
         bowline_client *client = open_profile(f);
@@ -220,7 +215,6 @@ static void test_profiles_never_touch_what_a_stranger_wrote(void **state)
 {
     static const char *const strangers[] = { "somebody", "0", "1e99", "abc123" };
 
-    (void)state;
     FOR_EACH(f)
     {
         bowline_client *client = open_profile(f);
@@ -244,7 +238,6 @@ static void test_profiles_never_touch_what_a_stranger_wrote(void **state)
 /* The two that do as their article does delete whatever is there, and are not asked. */
 static void test_profiles_do_not_release_what_somebody_else_has_now(void **state)
 {
-    (void)state;
     FOR_EACH(f)
     {
         if (f->never_expires)
@@ -263,7 +256,6 @@ static void test_profiles_do_not_release_what_somebody_else_has_now(void **state
 
 static void test_profiles_with_stamps_take_over_what_has_expired_and_only_that(void **state)
 {
-    (void)state;
     FOR_EACH(f)
     {
         if (f->expired == NULL)
@@ -287,7 +279,6 @@ static void test_profiles_with_stamps_take_over_what_has_expired_and_only_that(v
 
 static void test_profiles_extend_tokens_and_never_stamps(void **state)
 {
-    (void)state;
     FOR_EACH(f)
     {
         bowline_client *client = open_profile(f);
@@ -315,7 +306,6 @@ static void test_profiles_risk_is_there_to_be_asked(void **state)
 {
     bowline_client *safe  = open_profile(form_named("redis-py"));
     bowline_client *risky = open_profile(form_named("jedis-lock-1"));
-    (void)state;
     assert_null(bowline_client_risk(safe));
     assert_non_null(strstr(bowline_client_risk(risky), "profile jedis-lock-1 is not safe: "));
     assert_null(bowline_client_risk(NULL));
@@ -350,7 +340,6 @@ static void test_profiles_release_wakes_who_sleeps_on_the_list(void **state)
     static const char *const pairs[][2] = { { "python-redis-lock", "lock-signal:nightly" },
                                             { "walrus", "lock.event:nightly" } };
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         bowline_client *client = open_profile(form_named(pairs[i][0]));
         bowline_hold   *hold   = must_acquire(client, "nightly");
@@ -366,7 +355,6 @@ static void test_profiles_release_wakes_who_sleeps_on_the_list(void **state)
 
 static void test_profiles_list_is_left_as_the_program_leaves_it(void **state)
 {
-    (void)state;
     give_back("python-redis-lock");
     give_back("python-redis-lock");
     assert_string_equal(server_ask(redis, "LRANGE lock-signal:nightly 0 -1"), "1");
@@ -381,7 +369,6 @@ static void test_profiles_list_is_left_as_the_program_leaves_it(void **state)
 
 static void test_profiles_release_whatever_the_list_is(void **state)
 {
-    (void)state;
     (void)server_ask(redis, "SET lock.event:nightly text");
     (void)server_ask(redis, "SET lock-signal:nightly text");
     give_back("walrus");
@@ -397,7 +384,6 @@ static void test_profiles_channel_hears_the_key(void **state)
                                             { "spring-6", "reg-channel" },
                                             { "spring-6", "reg-channel:reg:nightly" } };
 
-    (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         int  fd = server_say(redis, "SUBSCRIBE %s", pairs[i][1]);
         char expected[200];
@@ -416,7 +402,6 @@ static void test_profiles_signal_once_more_after_the_server_forgot_the_script(vo
     bowline_client *client = open_profile(form_named("python-redis-lock"));
     bowline_hold   *hold   = must_acquire(client, "nightly");
 
-    (void)state;
     (void)server_ask(redis, "SCRIPT FLUSH");
     must_release(hold);
     assert_string_equal(server_ask(redis, "LLEN lock-signal:nightly"), "1");
@@ -426,28 +411,7 @@ static void test_profiles_signal_once_more_after_the_server_forgot_the_script(vo
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int start_server(void **state)
-{
-    (void)state;
-    server_needed();
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-static int is_empty(void **state)
-{
-    (void)state;
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-#define TEST(name) cmocka_unit_test_teardown(name, is_empty)
+#define TEST(name) cmocka_unit_test_teardown(name, nothing_is_left)
 
 int main(void)
 {

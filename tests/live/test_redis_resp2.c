@@ -5,15 +5,15 @@
 #include "tests/lib/counter.h"
 #include "tests/lib/judged.h"
 #include "tests/lib/line.h"
+#include "tests/lib/shared_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #define WITHOUT_HELLO "--rename-command HELLO is-not-known"
 
-static server *redis;
-static char    token_url[200];
-static char    queue_url[200];
+static char token_url[200];
+static char queue_url[200];
 
 static void test_token_is_taken_extended_asked_for_and_given_back(void **state)
 {
@@ -21,7 +21,6 @@ static void test_token_is_taken_extended_asked_for_and_given_back(void **state)
     bowline_holder holder = { .size = sizeof holder };
     bowline_error  error  = { 0 };
 
-    (void)state;
     bowline_client *client = must_open(token_url);
     bowline_client *other  = must_open(token_url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -42,7 +41,6 @@ static void test_token_is_kept_when_connections_break(void **state)
 {
     witness *judge = witness_new();
 
-    (void)state;
     bowline_client *client = must_open(token_url);
     bowline_hold   *hold   = must_acquire(client, "x");
     believer       *b      = believer_start(judge, hold);
@@ -69,7 +67,6 @@ static void test_token_with_a_password_is_who_it_says(void **state)
     bowline_error error = { 0 };
     bowline_hold *never = NULL;
 
-    (void)state;
     (void)server_ask(redis, "ACL SETUSER ann on >right ~* +@all");
     (void)snprintf(text, sizeof text, "redis://ann:right@127.0.0.1:%d?protocol=token", redis->port);
     bowline_client *client = must_open(text);
@@ -105,7 +102,6 @@ static void test_update_of_many_loses_nothing(void **state)
     char            text[220];
     bowline_client *client;
 
-    (void)state;
     (void)snprintf(text, sizeof text, "%s&key=%%25s", token_url);
     client = must_open(text);
     for (int i = 0; i < THREADS; i++)
@@ -122,7 +118,6 @@ static void test_queue_is_refused_with_what_to_type(void **state)
     bowline_error error = { 0 };
     bowline_hold *never = NULL;
 
-    (void)state;
     bowline_client *client = must_open(queue_url);
     for (int i = 0; i < 2; i++) {
         assert_status(BOWLINE_REFUSED, acquire_within(&never, client, "x", i * 500, &error),
@@ -136,18 +131,10 @@ static void test_queue_is_refused_with_what_to_type(void **state)
 
 static int open_server(void **state)
 {
-    (void)state;
     server_needed();
     redis = server_start(WITHOUT_HELLO);
     (void)snprintf(token_url, sizeof token_url, "%s?protocol=token", redis->tcp_url);
     (void)snprintf(queue_url, sizeof queue_url, "%s?protocol=queue", redis->tcp_url);
-    return 0;
-}
-
-static int close_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
     return 0;
 }
 
@@ -161,5 +148,5 @@ int main(void)
         cmocka_unit_test(test_queue_is_refused_with_what_to_type),
     };
 
-    return cmocka_run_group_tests_name("redis_resp2", tests, open_server, close_server);
+    return cmocka_run_group_tests_name("redis_resp2", tests, open_server, stop_server);
 }

@@ -8,15 +8,13 @@
  * What is useful besides is not in a rule, and the server refuses it: that alone does not count.
  */
 #include "doctor/rights.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <bowline/update.h>
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static server *redis;
 
 /* ---- what came of it ------------------------------------------------------------------------- */
 
@@ -345,15 +343,8 @@ static void is_least(const life *l)
     assert_true(quiet <= 3);
 }
 
-static void test_server_starts(void **state)
-{
-    (void)state;
-    redis = server_start("");
-}
-
 static void test_server_stops(void **state)
 {
-    (void)state;
     server_stop(redis);
 }
 
@@ -370,7 +361,6 @@ TEST(test_rule_of_queue_is_least, "", "queue", live_queue)
 
 static void test_rule_of_queue_elsewhere_is_least(void **state)
 {
-    (void)state;
     is_least(&(life){ .options   = "&key=elsewhere:%25s",
                       .feature   = "queue",
                       .keys_only = true,

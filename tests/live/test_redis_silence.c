@@ -6,15 +6,13 @@
  * hung up long ago.  That may cost others one lease, and never makes two holders.
  */
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-static server *redis;
 
 static bowline_client *client_with(const char *options)
 {
@@ -42,7 +40,6 @@ static void test_stopped_server_leaves_an_acquire_unknown(void **state)
     bowline_hold   *hold   = NULL;
     bowline_error   error  = { 0 };
 
-    (void)state;
     server_signal(redis, SIGSTOP);
     int64_t began = clock_ms();
     assert_status(BOWLINE_UNKNOWN, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
@@ -59,33 +56,12 @@ static void test_stopped_server_leaves_an_acquire_unknown(void **state)
     bowline_close(other);
 }
 
-static void test_stopped_server_that_was_never_reached_is_unreachable(void **state)
-{
-    bowline_client *client = client_with("lease=1s&timeout=200ms");
-    bowline_hold   *hold   = NULL;
-    bowline_error   error  = { 0 };
-
-    (void)state;
-    server_signal(redis, SIGSTOP);
-    assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
-                  &error);
-    assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", 300, &error), &error);
-    bowline_holder holder = { .size = sizeof holder };
-    assert_status(BOWLINE_UNREACHABLE, bowline_who(client, "x", &holder, &error), &error);
-    server_signal(redis, SIGCONT);
-    sleep_ms(50);
-    /* Nothing was asked, so nothing is done. */
-    assert_string_equal(server_ask(redis, "EXISTS bowline:{x}"), "0");
-    bowline_close(client);
-}
-
 static void test_waiter_gets_it_when_the_server_goes_on(void **state)
 {
     bowline_client *client = warm_client("lease=1s&timeout=200ms");
     bowline_client *other  = client_with("lease=60s");
     waiter          w;
 
-    (void)state;
     server_signal(redis, SIGSTOP);
     waiter_start(&w, client, "x", 30000);
     sleep_ms(700);
@@ -111,7 +87,6 @@ static void test_stopped_for_longer_than_the_lease_is_lost(void **state)
     bowline_hold   *next   = NULL;
     bowline_error   error  = { 0 };
 
-    (void)state;
     server_signal(redis, SIGSTOP);
     sleep_ms(1000);
     assert_true(bowline_hold_left_ms(hold) == 0); /* without an answer from anybody */
@@ -134,7 +109,6 @@ static void test_stopped_for_less_than_the_lease_is_kept(void **state)
     bool            kept;
     int             round = 0;
 
-    (void)state;
     do {
         acquire_in_the_end(&hold, client, "x");
         server_signal(redis, SIGSTOP);
@@ -154,7 +128,6 @@ static void test_extend_and_release_without_an_answer_are_unknown(void **state)
     bowline_hold   *other  = must_acquire(second, "y");
     bowline_error   error  = { 0 };
 
-    (void)state;
     server_signal(redis, SIGSTOP);
     assert_status(BOWLINE_UNKNOWN, bowline_extend(hold, 0, &error), &error);
     assert_true(bowline_hold_left_ms(hold) > 0);
@@ -175,7 +148,6 @@ static void test_close_while_an_acquire_is_unanswered(void **state)
     bowline_client    *local  = must_open(redis->unix_url);
     bowline_operation *op;
 
-    (void)state;
     assert_status(BOWLINE_OK, try_once(local, "warm up"), NULL);
     server_signal(redis, SIGSTOP);
     assert_status(BOWLINE_OK, bowline_acquire_start(&op, client, "x", NULL, NULL), NULL);
@@ -184,29 +156,6 @@ static void test_close_while_an_acquire_is_unanswered(void **state)
     bowline_close(local);
     server_signal(redis, SIGCONT);
     assert_true(server_becomes_empty(redis)); /* long before the lease ends */
-}
-
-/* ---- paused ---------------------------------------------------------------------------------- */
-
-static void test_pause_of_writes(void **state)
-{
-    bowline_client *client = warm_client("lease=1s&timeout=200ms");
-    bowline_client *other  = warm_client("lease=60s");
-    bowline_hold   *hold   = NULL;
-    bowline_error   error  = { 0 };
-    waiter          w;
-
-    (void)state;
-    assert_string_equal(server_ask(redis, "CLIENT PAUSE 60000 WRITE"), "OK");
-    assert_status(BOWLINE_UNKNOWN, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
-                  &error);
-    waiter_start(&w, other, "x", 20000);
-    assert_string_equal(server_ask(redis, "CLIENT UNPAUSE"), "OK");
-    assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
-    assert_true(bowline_hold_left_ms(w.hold) > 0);
-    must_release(w.hold);
-    bowline_close(client);
-    bowline_close(other);
 }
 
 /* ---- connections that break ------------------------------------------------------------------ */
@@ -222,7 +171,6 @@ static void test_idle_connection_that_was_closed_is_no_trouble(void **state)
 {
     const char *const urls[2] = { redis->tcp_url, redis->unix_url };
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         bowline_client *client = must_open(urls[i]);
         bowline_holder  holder = { .size = sizeof holder };
@@ -248,7 +196,6 @@ static void test_connections_killed_while_held(void **state)
     bool            kept;
     int             round = 0;
 
-    (void)state;
     do {
         acquire_in_the_end(&hold, client, "x");
         for (int64_t end = clock_ms() + 2000; clock_ms() < end; sleep_ms(60))
@@ -268,51 +215,6 @@ typedef struct worker {
     int             bad;
 } worker;
 
-static void *take_and_give(void *arg)
-{
-    worker *w = arg;
-
-    while (!atomic_load(w->stops)) {
-        bowline_hold *hold = NULL;
-        if (acquire_within(&hold, w->client, "x", 30000, NULL) != BOWLINE_OK) {
-            w->bad++;
-            continue;
-        }
-        w->bad += atomic_fetch_add(w->inside, 1) != 0;
-        atomic_fetch_sub(w->inside, 1);
-        int status = bowline_release(hold, NULL);
-        w->unknown += status == BOWLINE_UNKNOWN;
-        w->bad += status != BOWLINE_OK && status != BOWLINE_UNKNOWN;
-        w->rounds++;
-    }
-    return NULL;
-}
-
-static void test_connections_killed_while_acquiring_and_releasing(void **state)
-{
-    atomic_bool stops  = false;
-    atomic_int  inside = 0;
-    worker      workers[4];
-
-    (void)state;
-    for (int i = 0; i < 4; i++) {
-        workers[i] = (worker){ .client = client_with("lease=20s&timeout=2s"),
-                               .stops  = &stops,
-                               .inside = &inside };
-        assert_int_equal(pthread_create(&workers[i].thread, NULL, take_and_give, &workers[i]), 0);
-    }
-    for (int64_t end = clock_ms() + 1500; clock_ms() < end; sleep_ms(1))
-        kill_connections();
-    atomic_store(&stops, true);
-    for (int i = 0; i < 4; i++) {
-        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
-        bowline_close(workers[i].client);
-        print_message("# %d rounds, %d releases unknown\n", workers[i].rounds, workers[i].unknown);
-        assert_int_equal(workers[i].bad, 0);
-    }
-    assert_true(server_becomes_empty(redis)); /* long before the lease ends */
-}
-
 /* ---- a server that forgets ------------------------------------------------------------------- */
 
 static void test_server_that_starts_again_empty_makes_it_lost(void **state)
@@ -321,7 +223,6 @@ static void test_server_that_starts_again_empty_makes_it_lost(void **state)
     bowline_hold   *hold   = must_acquire(client, "x");
     bowline_error   error  = { 0 };
 
-    (void)state;
     server_restart(redis);
     for (int64_t end = clock_ms() + 10000; bowline_hold_left_ms(hold) > 0 && clock_ms() < end;)
         sleep_ms(5);
@@ -340,7 +241,6 @@ static void test_waiter_outlasts_a_restart(void **state)
     bowline_hold   *hold   = must_acquire(other, "x");
     waiter          w;
 
-    (void)state;
     waiter_start(&w, client, "x", 30000);
     sleep_ms(50);
     server_kill(redis);
@@ -362,7 +262,6 @@ static void test_no_server_is_unreachable(void **state)
     bowline_hold   *hold   = NULL;
     bowline_error   error  = { 0 };
 
-    (void)state;
     server_kill(redis);
     assert_status(BOWLINE_UNREACHABLE, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
                   &error);
@@ -377,44 +276,27 @@ static void test_no_server_is_unreachable(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_server_starts(void **state)
+static int own_nothing_is_left(void **state)
 {
-    (void)state;
-    redis = server_start(NULL);
-}
-
-static int nothing_is_left(void **state)
-{
-    (void)state;
     if (redis->pid != 0)
         server_signal(redis, SIGCONT);
     return server_becomes_empty(redis) ? 0 : -1;
 }
 
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-#define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
+#define CASE(test) cmocka_unit_test_teardown(test, own_nothing_is_left)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
         CASE(test_stopped_server_leaves_an_acquire_unknown),
-        CASE(test_stopped_server_that_was_never_reached_is_unreachable),
         CASE(test_waiter_gets_it_when_the_server_goes_on),
         CASE(test_stopped_for_longer_than_the_lease_is_lost),
         CASE(test_stopped_for_less_than_the_lease_is_kept),
         CASE(test_extend_and_release_without_an_answer_are_unknown),
         CASE(test_close_while_an_acquire_is_unanswered),
-        CASE(test_pause_of_writes),
         CASE(test_idle_connection_that_was_closed_is_no_trouble),
         CASE(test_connections_killed_while_held),
-        CASE(test_connections_killed_while_acquiring_and_releasing),
         CASE(test_server_that_starts_again_empty_makes_it_lost),
         CASE(test_waiter_outlasts_a_restart),
         CASE(test_no_server_is_unreachable),

@@ -8,7 +8,7 @@
  */
 #include "tests/lib/attempt.h"
 #include "tests/lib/certs.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <errno.h>
@@ -21,8 +21,6 @@
 #include <unistd.h>
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
-
-static server *redis;
 
 static const char *path_of(const char *name)
 {
@@ -52,7 +50,6 @@ static void server_shows(const char *name)
 
 static void test_server_by_address_and_by_name(void **state)
 {
-    (void)state;
     needs_tls();
     expect(BOWLINE_OK, "", "%s", redis->tls_url);
     expect(BOWLINE_OK, "", "rediss://localhost:%d?ca=%s", redis->tls_port, path_of("ca.pem"));
@@ -107,7 +104,6 @@ static void test_certificates_that_are_not_believed(void **state)
           "names no host: it needs a subjectAltName" },
     };
 
-    (void)state;
     needs_tls();
     for (size_t i = 0; i < COUNT_OF(list); i++) {
         print_message("# %s\n", list[i].shown.name);
@@ -123,7 +119,6 @@ static void test_authorities(void **state)
 {
     FILE *file;
 
-    (void)state;
     needs_tls();
     expect(BOWLINE_REFUSED, "unknown here: if it is yours, give ca=FILE", "rediss://localhost:%d",
            redis->tls_port);
@@ -155,7 +150,6 @@ static void test_server_that_wants_our_certificate(void **state)
 {
     static const char *const versions[] = { "TLSv1.2", "TLSv1.3" };
 
-    (void)state;
     needs_tls();
     certs_make(redis->directory, &(cert){ .name = "we", .issuer = "ca" });
     certs_make(redis->directory, &(cert){ .name = "stranger", .issuer = "otherca" });
@@ -174,28 +168,10 @@ static void test_server_that_wants_our_certificate(void **state)
     assert_true(server_becomes_empty(redis));
 }
 
-static void test_files_of_our_own_that_are_no_good(void **state)
-{
-    (void)state;
-    needs_tls();
-    expect(BOWLINE_USAGE, "no certificate that it belongs to", "%s&cert-key=%s", redis->tls_url,
-           path_of("we.key"));
-    with_certificate(BOWLINE_REFUSED, "does not belong to the certificate", "we.pem", "host.key");
-    with_certificate(BOWLINE_SYSTEM, "No such file", "we.pem", "nothing.key");
-    with_certificate(BOWLINE_SYSTEM, "No such file", "nothing.pem", "we.key");
-    assert_int_equal(chmod(path_of("we.key"), 0644), 0);
-    with_certificate(BOWLINE_REFUSED, "everybody can read it (mode 0644)", "we.pem", "we.key");
-    assert_int_equal(chmod(path_of("we.key"), 0600), 0);
-    with_certificate(BOWLINE_OK, "", "we.pem", "we.key");
-    expect(BOWLINE_USAGE, "TLS is rediss://", "%s?ca=%s", redis->tcp_url, path_of("ca.pem"));
-    expect(BOWLINE_USAGE, "rediss: takes a host", "rediss://?ca=%s", path_of("ca.pem"));
-}
-
 /* ---- the wrong port -------------------------------------------------------------------------- */
 
 static void test_wrong_port_is_named(void **state)
 {
-    (void)state;
     needs_tls();
     expect(BOWLINE_UNREACHABLE, "is this a port for TLS?",
            "rediss://127.0.0.1:%d?ca=%s&timeout=50ms", redis->port, path_of("ca.pem"));
@@ -205,23 +181,9 @@ static void test_wrong_port_is_named(void **state)
 
 /* ---- what a connection is for ---------------------------------------------------------------- */
 
-static void test_password_goes_through(void **state)
-{
-    (void)state;
-    needs_tls();
-    assert_string_equal(
-        server_ask(redis, "ACL SETUSER ann on >hunter2 ~bowline:* &bowline:* +@all"), "OK");
-    expect(BOWLINE_OK, "", "rediss://ann:hunter2@127.0.0.1:%d?ca=%s", redis->tls_port,
-           path_of("ca.pem"));
-    expect(BOWLINE_REFUSED, "WRONGPASS", "rediss://ann:hunter3@127.0.0.1:%d?ca=%s", redis->tls_port,
-           path_of("ca.pem"));
-    assert_string_equal(server_ask(redis, "ACL DELUSER ann"), "1");
-}
-
 /* Everything goes on over the next connection. */
 static void test_connections_killed_while_held(void **state)
 {
-    (void)state;
     needs_tls();
     bowline_client *client = must_open(redis->tls_url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -234,96 +196,10 @@ static void test_connections_killed_while_held(void **state)
     bowline_close(client);
 }
 
-/* What a closing client asks is carried out, also when a hundred releases go out at once. */
-static void test_close_takes_everything_back(void **state)
-{
-    char name[16];
-
-    (void)state;
-    needs_tls();
-    bowline_client *client = must_open(redis->tls_url);
-    for (int i = 0; i < 300; i++) {
-        (void)snprintf(name, sizeof name, "n%d", i);
-        (void)must_acquire(client, name);
-    }
-    assert_string_equal(server_ask(redis, "EVAL 'return #redis.call(\"KEYS\", \"bowline:{n*\")' 0"),
-                        "300");
-    bowline_close(client);
-    assert_true(server_becomes_empty(redis));
-}
-
-/* ---- no descriptors -------------------------------------------------------------------------- */
-
-static int use_up_descriptors(int fds[1024])
-{
-    int count = 0;
-
-    while (count < 1024) {
-        int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        if (fd < 0)
-            break;
-        fds[count++] = fd;
-    }
-    assert_int_equal(errno, EMFILE);
-    return count;
-}
-
-/* A socket cannot be had: a client without a connection says so, one with a connection goes on with
- * it, and one whose connection broke takes the descriptor that this gives back. */
-static void no_descriptors(const char *url)
-{
-    static int      fds[1024];
-    struct rlimit   before;
-    bowline_hold   *hold   = NULL;
-    bowline_error   error  = { 0 };
-    bowline_client *fresh  = must_open(url);
-    bowline_client *used   = must_open(url);
-    bowline_client *broken = must_open(url);
-
-    assert_status(BOWLINE_OK, try_once(broken, "warm up"), NULL);
-    server_hang_up(redis);
-    assert_status(BOWLINE_OK, try_once(used, "warm up"), NULL);
-    sleep_ms(IDLE_MS);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    struct rlimit few = { .rlim_cur = 1024, .rlim_max = before.rlim_max };
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    int count  = use_up_descriptors(fds);
-    int status = acquire_within(&hold, fresh, "x", BOWLINE_NO_WAIT, &error);
-    assert_true(status == BOWLINE_SYSTEM || status == BOWLINE_UNREACHABLE);
-    if (strstr(error.text, "Too many open files") == NULL)
-        fail_msg("\"%s\" does not say why", error.text);
-    assert_status(BOWLINE_OK, try_once(used, "x"), NULL);
-    status = try_once(broken, "x"); /* a lookup would need one more */
-    assert_true(status == BOWLINE_OK || status == BOWLINE_UNREACHABLE);
-    while (count > 0)
-        (void)close(fds[--count]);
-    assert_status(BOWLINE_OK, acquire_within(&hold, fresh, "x", 10000, &error), &error);
-    must_release(hold);
-    assert_status(BOWLINE_OK, acquire_within(&hold, broken, "x", 10000, &error), &error);
-    must_release(hold);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    bowline_close(fresh);
-    bowline_close(used);
-    bowline_close(broken);
-}
-
-static void test_descriptors_used_up(void **state)
-{
-    char url[100];
-
-    (void)state;
-    needs_tls();
-    no_descriptors(redis->tcp_url);
-    no_descriptors(redis->tls_url);
-    (void)snprintf(url, sizeof url, "redis://localhost:%d", redis->port);
-    no_descriptors(url);
-}
-
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
-    (void)state;
     redis = server_start_tls(NULL);
     if (!server_is_new())
         redis->tls_port = 0; /* it cannot be shown another certificate */
@@ -332,37 +208,22 @@ static void test_server_starts(void **state)
     certs_make(redis->directory, &(cert){ .name = "otherca", .is_authority = true });
 }
 
-static int nothing_is_left(void **state)
+static int own_nothing_is_left(void **state)
 {
-    (void)state;
     if (redis->tls_port != 0)
         server_shows("host");
     return server_becomes_empty(redis) ? 0 : -1;
 }
 
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-#define CASE(test) cmocka_unit_test_teardown(test, nothing_is_left)
+#define CASE(test) cmocka_unit_test_teardown(test, own_nothing_is_left)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
-        CASE(test_server_by_address_and_by_name),
-        CASE(test_certificates_that_are_not_believed),
-        CASE(test_authorities),
-        CASE(test_server_that_wants_our_certificate),
-        CASE(test_files_of_our_own_that_are_no_good),
-        CASE(test_wrong_port_is_named),
-        CASE(test_password_goes_through),
+        cmocka_unit_test(test_own_server_starts),      CASE(test_server_by_address_and_by_name),
+        CASE(test_certificates_that_are_not_believed), CASE(test_authorities),
+        CASE(test_server_that_wants_our_certificate),  CASE(test_wrong_port_is_named),
         CASE(test_connections_killed_while_held),
-        CASE(test_close_takes_everything_back),
-        CASE(test_descriptors_used_up),
     };
 
     return cmocka_run_group_tests_name("redis_tls", tests, NULL, stop_server);

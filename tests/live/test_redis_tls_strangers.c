@@ -6,7 +6,7 @@
  */
 #include "tests/lib/attempt.h"
 #include "tests/lib/certs.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <fcntl.h>
@@ -20,8 +20,6 @@
 #include <unistd.h>
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
-
-static server *redis; /* only for its certificates */
 
 static const char *path_of(const char *name)
 {
@@ -73,7 +71,6 @@ static void test_server_that_speaks_old_tls_only(void **state)
 {
     int port = server_free_port();
 
-    (void)state;
     needs_tls();
     pid_t pid = start_openssl(port, "-tls1_1", "ALL:@SECLEVEL=0");
     expect(BOWLINE_REFUSED, "no version of TLS that we do, which are 1.2 and newer",
@@ -173,7 +170,6 @@ static void test_servers_that_do_not_shake_hands(void **state)
           "breaks the rules of TLS" },
     };
 
-    (void)state;
     needs_tls();
     for (size_t i = 0; i < COUNT_OF(list); i++) {
         talker t = { .bytes = list[i].bytes, .size = list[i].size, .hangs_up = list[i].hangs_up };
@@ -188,23 +184,15 @@ static void test_servers_that_do_not_shake_hands(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
-    (void)state;
     redis = server_start_tls(NULL);
-}
-
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         cmocka_unit_test(test_server_that_speaks_old_tls_only),
         cmocka_unit_test(test_servers_that_do_not_shake_hands),
     };

@@ -6,15 +6,13 @@
  * as long as its lease and is renewed when the trouble is over in time.
  */
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static server *redis;
 
 typedef struct trouble {
     const char *makes; /* the commands that bring it about, and end it                         */
@@ -175,19 +173,16 @@ static void see_it_through(const trouble *t)
 
 static void test_out_of_memory(void **state)
 {
-    (void)state;
     see_it_through(&out_of_memory);
 }
 
 static void test_read_only_replica(void **state)
 {
-    (void)state;
     see_it_through(&read_only);
 }
 
 static void test_replica_without_its_master(void **state)
 {
-    (void)state;
     (void)server_ask(redis, "CONFIG SET replica-serve-stale-data no");
     acquires_are_refused(&master_down); /* of who holds: test_fault_refusal.c */
     (void)server_ask(redis, "CONFIG SET replica-serve-stale-data yes");
@@ -195,13 +190,11 @@ static void test_replica_without_its_master(void **state)
 
 static void test_too_few_replicas(void **state)
 {
-    (void)state;
     see_it_through(&no_replicas);
 }
 
 static void test_endless_script_of_somebody(void **state)
 {
-    (void)state;
     see_it_through(&endless);
 }
 
@@ -231,7 +224,6 @@ static void test_line_that_breaks_before_an_endless_script(void **state)
     unsigned        before = infos_turned_away();
     int             rounds = 0;
 
-    (void)state;
     (void)server_ask(redis, "CONFIG SET lua-time-limit 100");
     while (infos_turned_away() == before) {
         assert_true(++rounds < 50);
@@ -257,7 +249,6 @@ static void test_disk_that_fails(void **state)
 {
     char data[100];
 
-    (void)state;
     if (!server_is_new())
         skip(); /* what --save on the command line means is another thing there */
     server_stop(redis);
@@ -278,7 +269,6 @@ static void test_loading(void **state)
     bowline_hold *hold  = NULL;
     bowline_error error = { 0 };
 
-    (void)state;
     if (!server_is_new())
         skip(); /* it cannot be told to load slowly */
     server_stop(redis);
@@ -305,25 +295,16 @@ static void test_loading(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
-    (void)state;
     redis = server_start("--lua-time-limit 50 --repl-timeout 60");
 }
 
 static int end_trouble(void **state)
 {
-    (void)state;
     if (present != NULL)
         mend(present);
     (void)server_ask(redis, "FLUSHALL");
-    return 0;
-}
-
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
     return 0;
 }
 
@@ -332,7 +313,7 @@ static int stop_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         CASE(test_out_of_memory),
         CASE(test_read_only_replica),
         CASE(test_replica_without_its_master),

@@ -41,7 +41,6 @@ static void test_redisson_in_a_cluster_publishes_to_old_and_new_clients(void **s
 {
     bowline_client *client = must_open(url_of("redisson-fenced"));
 
-    (void)state;
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "%s", cluster_name_at(i, 1));
@@ -88,7 +87,6 @@ static void test_redisson_waiter_in_a_cluster_is_woken_by_its_node(void **state)
     bwl_fault                 fault;
     bwl_lock                 *lock;
 
-    (void)state;
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "%s", cluster_name_at(i, 2));
@@ -117,7 +115,6 @@ static void test_redisson_waiter_in_a_cluster_is_woken_by_its_node(void **state)
 
 static int start_cluster(void **state)
 {
-    (void)state;
     server_needed();
     nodes = cluster_start(false);
     return 0;
@@ -125,14 +122,12 @@ static int start_cluster(void **state)
 
 static int stop_cluster(void **state)
 {
-    (void)state;
     cluster_stop(nodes);
     return 0;
 }
 
 static int is_empty(void **state)
 {
-    (void)state;
     return cluster_becomes_empty(nodes) ? 0 : -1;
 }
 

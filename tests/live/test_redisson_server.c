@@ -7,7 +7,7 @@
 #include "runtime/client.h"
 #include "api/engines.h"
 #include "runtime/loop.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <poll.h>
@@ -22,8 +22,6 @@
 #define COUNTER "redisson_lock_token:{nightly}"
 
 enum { LEASE_MS = 30000, PATIENCE_MS = 10000 };
-
-static server *redis;
 
 static bowline_client *open_profile(const char *profile, const char *more)
 {
@@ -60,7 +58,6 @@ static void test_redisson_writes_a_hash_with_one_field_that_vanishes(void **stat
     bowline_hold   *hold   = must_acquire(client, "nightly");
     char            first[64];
 
-    (void)state;
     assert_string_equal(server_ask(redis, "KEYS *"), "nightly");
     assert_string_equal(server_ask(redis, "TYPE nightly"), "hash");
     (void)snprintf(first, sizeof first, "%s", field());
@@ -84,7 +81,6 @@ static void test_redisson_extends_its_own_field(void **state)
     bowline_hold   *hold   = must_acquire(client, "nightly");
     bowline_error   error;
 
-    (void)state;
     assert_status(BOWLINE_OK, bowline_extend(hold, 60000, &error), &error);
     assert_true(atol(server_ask(redis, "PTTL nightly")) > LEASE_MS);
     assert_status(BOWLINE_OK, bowline_extend(hold, 1000, &error), &error);
@@ -116,7 +112,6 @@ static void test_redisson_hold_outlives_its_connection(void **state)
     char            kept[64];
     bowline_error   error;
 
-    (void)state;
     (void)snprintf(kept, sizeof kept, "%s", field());
     server_hang_up(redis);
     assert_int_equal(extend_when_connected(hold), BOWLINE_OK);
@@ -140,7 +135,6 @@ static void test_redisson_fields_of_others_are_never_touched(void **state)
     bowline_client *client = open_profile("redisson", "");
     bowline_error   error;
 
-    (void)state;
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
         (void)server_ask(redis, "%s", made[i]);
         (void)server_ask(redis, "PEXPIRE nightly 20000");
@@ -185,7 +179,6 @@ static void test_redisson_holder_is_known_and_can_be_broken(void **state)
     int             fd     = server_say(redis, "SUBSCRIBE " CHANNEL);
     bowline_error   error;
 
-    (void)state;
     assert_true(server_comes_to(redis, CHANNEL " 1", "PUBSUB NUMSUB " CHANNEL));
     (void)server_ask(redis, "HSET nightly " OTHERS " 2");
     (void)server_ask(redis, "PEXPIRE nightly 20000");
@@ -216,7 +209,6 @@ static void test_redisson_fences_go_on_from_the_counter(void **state)
 {
     bowline_client *client = open_profile("redisson-fenced", "");
 
-    (void)state;
     (void)server_ask(redis, "SET " COUNTER " 41");
     for (uint64_t fence = 42; fence < 45; fence++) {
         bowline_hold *hold = must_acquire(client, "nightly");
@@ -240,7 +232,6 @@ static void test_redisson_counter_that_is_none_is_refused_and_locks_nothing(void
                                             "SET " COUNTER " -7" };
     bowline_client          *client     = open_profile("redisson-fenced", "");
 
-    (void)state;
     for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {
         (void)server_ask(redis, "%s", counters[i]);
         assert_int_equal(try_once(client, "nightly"), BOWLINE_REFUSED);
@@ -276,7 +267,6 @@ static void test_redisson_release_publishes_once(void **state)
         { "&key=%25s{a}", "nightly{a}", "redisson_lock__channel:nightly{a}" },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         bowline_client *client = open_profile("redisson", rows[i].options);
         int             fd     = server_say(redis, "SUBSCRIBE %s", rows[i].channel);
@@ -332,7 +322,6 @@ static void test_redisson_waiter_is_woken_by_the_server_alone(void **state)
     bwl_lock                 *lock;
     char                      url[200];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "%s?profile=redisson", redis->tcp_url);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, url, &fault),
@@ -381,7 +370,6 @@ static void test_redisson_without_tracking_still_comes_to_its_turn(void **state)
     bowline_hold   *hold;
     bowline_error   error;
 
-    (void)state;
     (void)server_ask(redis, "HSET nightly " OTHERS " 1");
     (void)server_ask(redis, "PEXPIRE nightly 1000");
     assert_status(BOWLINE_OK,
@@ -400,7 +388,6 @@ static void test_redisson_without_a_right_leaves_no_key(void **state)
 {
     static const char *const without[] = { "-pexpire", "-hset", "-exists", "-hexists" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof without / sizeof without[0]; i++) {
         char rule[400];
         (void)snprintf(rule, sizeof rule, USER KEYS LOCK "%s", without[i]);
@@ -414,28 +401,7 @@ static void test_redisson_without_a_right_leaves_no_key(void **state)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int start_server(void **state)
-{
-    (void)state;
-    server_needed();
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-static int is_empty(void **state)
-{
-    (void)state;
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-#define TEST(name) cmocka_unit_test_teardown(name, is_empty)
+#define TEST(name) cmocka_unit_test_teardown(name, nothing_is_left)
 
 int main(void)
 {

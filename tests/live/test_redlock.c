@@ -49,14 +49,12 @@ static void begin_with(const char *options)
 
 static int begin(void **state)
 {
-    (void)state;
     begin_with("restart-wait=off");
     return 0;
 }
 
 static int end(void **state)
 {
-    (void)state;
     if (line != NULL)
         proxy_stop(line);
     line = NULL;
@@ -118,7 +116,6 @@ static void take_and_give(bowline_client *client)
 
 static void test_redlock_is_on_every_server_and_gone_afterwards(void **state)
 {
-    (void)state;
     write_url_of(LONG_MS, "restart-wait=off");
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
@@ -140,7 +137,6 @@ static void test_redlock_is_on_every_server_and_gone_afterwards(void **state)
 
 static void test_redlock_two_dead_servers_are_no_matter(void **state)
 {
-    (void)state;
     write_url_of(LONG_MS, "restart-wait=off");
     bowline_client *client = must_open(url);
     bowline_client *fresh;
@@ -160,7 +156,6 @@ static void test_redlock_three_dead_servers_are_too_many(void **state)
 {
     bowline_client *client = must_open(url);
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++)
         server_kill(servers[i]);
     assert_status(BOWLINE_UNREACHABLE, try_once(client, "x"), NULL);
@@ -179,7 +174,6 @@ static void test_redlock_is_lost_when_most_are_gone(void **state)
     rival          *r      = rival_start(judge, url, "x");
     int64_t         fault_us;
 
-    (void)state;
     assert_true(keys_come_to_be(0, SERVERS, "1"));
     fault_us = witness_now_us();
     for (unsigned i = 0; i < 3; i++)
@@ -207,7 +201,6 @@ static void test_redlock_heals_servers_that_restart_empty(void **state)
     int             round     = 0;
     bool            kept;
 
-    (void)state;
     do {
         acquire_in_the_end(&hold, client, "x");
         kept        = on_every_server(token, hold);
@@ -236,7 +229,6 @@ static void test_redlock_servers_that_restart_have_no_vote_for_a_lease(void **st
     bowline_hold   *hold = NULL;
     bowline_error   error;
 
-    (void)state;
     write_url("restart-wait=on");
     client = must_open(url);
     assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", 20000, &error), &error);
@@ -263,7 +255,6 @@ static void test_redlock_a_clock_that_jumps_by_a_minute(void **state)
     bowline_hold   *hold = NULL;
     bool            kept;
 
-    (void)state;
     server_stop(servers[2]);
     servers[2] = frozen_start(now_ms);
     write_url("restart-wait=off");
@@ -289,7 +280,6 @@ static void test_redlock_two_stopped_servers_are_not_waited_for(void **state)
 {
     bowline_client *client = must_open(url);
 
-    (void)state;
     take_and_give(client);
     server_signal(servers[0], SIGSTOP);
     server_signal(servers[4], SIGSTOP);
@@ -308,7 +298,6 @@ static void test_redlock_a_server_that_falls_silent_is_not_waited_for(void **sta
     bowline_client *client;
     int64_t         heard;
 
-    (void)state;
     line = proxy_start(
         servers[SERVERS - 1],
         &(proxy_plan){ .fault = PROXY_STALL, .to_client = true, .at = 1, .connections = 1000 });
@@ -329,7 +318,6 @@ static void test_redlock_refuses_nodes_of_a_cluster(void **state)
     bowline_hold   *hold = NULL;
     bowline_error   error;
 
-    (void)state;
     if (!server_is_new())
         skip(); /* it takes no port of its own for the talk of its nodes */
     for (unsigned i = 0; i < 3; i++) {
@@ -353,7 +341,6 @@ static void test_redlock_one_server_has_one_vote(void **state)
     char            twice[URL_MAX];
     bowline_client *client;
 
-    (void)state;
     (void)snprintf(twice, sizeof twice,
                    "redlock://127.0.0.1:%d,localhost:%d,127.0.0.2:%d?lease=%dms&restart-wait=off",
                    servers[0]->port, servers[0]->port, servers[1]->port, LEASE_MS);
@@ -369,7 +356,6 @@ static void test_redlock_is_held_by_one_at_a_time_while_servers_come_and_go(void
     enum { RIVALS = 3, ROUNDS = 5 };
     rival *r[RIVALS];
 
-    (void)state;
     write_url("restart-wait=on");
     for (unsigned i = 0; i < RIVALS; i++)
         r[i] = rival_start(judge, url, "x");

@@ -62,7 +62,6 @@ static int begin(void **state)
 {
     size_t size = (size_t)snprintf(url, sizeof url, "redlock://");
 
-    (void)state;
     start_moved();
     for (unsigned i = 0; i < SERVERS; i++) {
         if (servers[i] == NULL)
@@ -77,7 +76,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < SERVERS; i++) {
         server_stop(servers[i]);
         servers[i] = NULL;
@@ -121,7 +119,6 @@ static void test_redlock_two_clocks_that_jump_by_a_minute(void **state)
     bowline_hold   *hold   = NULL;
     bool            kept;
 
-    (void)state;
     for (int round = 1;; round++) {
         acquire_in_the_end(&hold, client, "x");
         kept        = have_it(SERVERS, hold);
@@ -150,7 +147,6 @@ static void test_redlock_two_clocks_that_are_a_minute_ahead(void **state)
     enum { RIVALS = 3, TURNS = 5 };
     rival *r[RIVALS];
 
-    (void)state;
     set_ahead(MINUTE_US);
     assert_true(time_of(servers[0]) > time_of(servers[2]) + 50);
     for (unsigned i = 0; i < RIVALS; i++)

@@ -61,7 +61,6 @@ static void test_redlock_profile_writes_its_key_and_its_value_on_every_server(vo
 {
     unsigned count = 0;
 
-    (void)state;
     FOR_EACH(p)
     {
         bowline_client *client = open_profile(p);
@@ -102,7 +101,6 @@ static void set(const char *key, unsigned count)
 
 static void test_redlock_profile_is_kept_out_by_a_majority_and_by_no_less(void **state)
 {
-    (void)state;
     FOR_EACH(p)
     {
         bowline_client *client = open_profile(p);
@@ -127,7 +125,6 @@ static void test_redlock_key_is_the_one_of_the_url(void **state)
     bowline_client *client = open_many("key=shop:%25s");
     bowline_hold   *hold   = must_acquire(client, "nightly");
 
-    (void)state;
     for (unsigned i = 0; i < SERVERS; i++)
         assert_true(server_comes_to(servers[i], "1", "EXISTS shop:nightly"));
     must_release(hold);
@@ -138,7 +135,6 @@ static void test_redlock_key_is_the_one_of_the_url(void **state)
 
 static int start_servers(void **state)
 {
-    (void)state;
     server_needed();
     for (unsigned i = 0; i < SERVERS; i++)
         servers[i] = server_start(NULL);
@@ -147,7 +143,6 @@ static int start_servers(void **state)
 
 static int stop_servers(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < SERVERS; i++)
         server_stop(servers[i]);
     return 0;
@@ -155,7 +150,6 @@ static int stop_servers(void **state)
 
 static int are_empty(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < SERVERS; i++)
         if (!server_becomes_empty(servers[i]))
             return -1;

@@ -54,7 +54,6 @@ static bowline_client *open_all(void)
 
 static int begin(void **state)
 {
-    (void)state;
     (void)snprintf(trusted, sizeof trusted, "/tmp/bowline-trusted-XXXXXX");
     int fd = mkstemp(trusted);
     for (unsigned i = 0; i < SERVERS; i++)
@@ -64,7 +63,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < SERVERS; i++)
         server_stop(servers[i]);
     return unlink(trusted);
@@ -86,7 +84,6 @@ static void test_redlock_is_encrypted_to_every_server(void **state)
 {
     bowline_client *client;
 
-    (void)state;
     tls_needed();
     trust(SERVERS);
     client             = open_all();
@@ -104,7 +101,6 @@ static void test_redlock_server_that_nobody_vouches_for_has_no_vote(void **state
     bowline_client *client;
     bowline_hold   *hold = NULL;
 
-    (void)state;
     tls_needed();
     trust(2);
     client = open_all();
@@ -125,7 +121,6 @@ static void test_redlock_server_that_does_not_encrypt_has_no_vote(void **state)
     bowline_hold   *hold = NULL;
     bowline_error   error;
 
-    (void)state;
     tls_needed();
     trust(SERVERS);
     client = open_with_clear(1);

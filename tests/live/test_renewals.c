@@ -6,7 +6,7 @@
  * which the machine was too slow for the lease says nothing, and is repeated.
  */
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
@@ -23,7 +23,6 @@ enum {
     ROUNDS   = 20,
 };
 
-static server         *redis;
 static bowline_client *client;
 static bowline_hold   *holds[MANY];
 static bool            was_slow; /* the machine, in this round */
@@ -141,26 +140,8 @@ static void together(const char *options)
 
 static void test_renewals_that_are_due_together_are_one_call(void **state)
 {
-    (void)state;
     in_a_quick_round(together, "protocol=queue");
     in_a_quick_round(together, "protocol=token");
-}
-
-static void is_forgotten(const char *options)
-{
-    hold_all(options);
-    for (unsigned turn = 0; turn < 2; turn++) {
-        sleep_until_due(0);
-        (void)server_ask(redis, "SCRIPT FLUSH");
-        renew(0);
-    }
-    let_all_go();
-}
-
-static void test_renewals_script_that_was_forgotten_is_told_again(void **state)
-{
-    (void)state;
-    in_a_quick_round(is_forgotten, "protocol=queue");
 }
 
 /* ---- one of them ----------------------------------------------------------------------------- */
@@ -198,7 +179,6 @@ static void one_by_one(const char *options)
 
 static void test_renewals_what_is_gone_is_lost_alone(void **state)
 {
-    (void)state;
     in_a_quick_round(one_by_one, "protocol=queue");
     in_a_quick_round(one_by_one, "protocol=token");
 }
@@ -242,32 +222,7 @@ static void one_is_forbidden(const char *options)
 /* One key is forbidden from now on: it ends with its lease, and the others go on. */
 static void test_renewals_key_that_an_acl_forbids_is_lost_alone(void **state)
 {
-    (void)state;
     in_a_quick_round(one_is_forbidden, "protocol=queue");
-}
-
-static void mget_is_forbidden(const char *options)
-{
-    hold_all(options);
-    (void)server_ask(redis, "ACL SETUSER default -mget");
-    for (unsigned turn = 0; turn < 2; turn++) {
-        sleep_until_due(0);
-        reset_calls();
-        renew(0);
-        if (was_slow)
-            break;
-        assert_int_equal(calls_of("pexpire"), MANY);
-        assert_int_equal(calls_of("get"), MANY);
-    }
-    (void)server_ask(redis, "ACL SETUSER default +@all");
-    let_all_go();
-}
-
-/* A user without MGET is served all the same: each is read by itself. */
-static void test_renewals_need_no_right_beside_those_of_one(void **state)
-{
-    (void)state;
-    in_a_quick_round(mget_is_forbidden, "protocol=queue");
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */
@@ -289,74 +244,17 @@ static void connections_break(const char *options)
 /* Cut between and in the middle: the answer of some is never heard. */
 static void test_renewals_go_on_after_connections_that_broke(void **state)
 {
-    (void)state;
     in_a_quick_round(connections_break, "protocol=queue");
-}
-
-static void another_process_comes(const char *options)
-{
-    bowline_error error;
-
-    hold_all(options);
-    sleep_until_due(0);
-    renew(0);
-    server_kill(redis);
-    server_start_again(redis);
-    int64_t before = left_of(0);
-    for (unsigned turn = 0; turn < TURNS && left_of(MANY - 1) > 0; turn++)
-        assert_int_equal(bowline_dispatch(client, WAIT_MS, &error), BOWLINE_OK);
-    was_slow = was_slow || before == 0;
-    for (unsigned i = 0; i < MANY; i++)
-        assert_int_equal(left_of(i), 0);
-    let_all_go();
-}
-
-static void test_renewals_by_another_process_are_no_renewals(void **state)
-{
-    (void)state;
-    in_a_quick_round(another_process_comes, "protocol=queue");
-}
-
-/* No HELLO: the answers are those of RESP2. */
-static void test_renewals_in_the_older_language(void **state)
-{
-    server *newer = redis;
-
-    (void)state;
-    redis = server_start("--rename-command HELLO is-not-known");
-    in_a_quick_round(together, "protocol=token");
-    in_a_quick_round(one_by_one, "protocol=token");
-    server_stop(redis);
-    redis = newer;
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    server_needed();
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_renewals_that_are_due_together_are_one_call),
-        cmocka_unit_test(test_renewals_script_that_was_forgotten_is_told_again),
         cmocka_unit_test(test_renewals_what_is_gone_is_lost_alone),
         cmocka_unit_test(test_renewals_key_that_an_acl_forbids_is_lost_alone),
-        cmocka_unit_test(test_renewals_need_no_right_beside_those_of_one),
         cmocka_unit_test(test_renewals_go_on_after_connections_that_broke),
-        cmocka_unit_test(test_renewals_by_another_process_are_no_renewals),
-        cmocka_unit_test(test_renewals_in_the_older_language),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, start_server, stop_server);
 }

@@ -5,7 +5,7 @@
  * A machine that let us sleep for a good part of the lease says nothing about that.
  */
 #include "tests/lib/judged.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
 #include <stdio.h>
@@ -21,7 +21,6 @@ enum {
     KILLED   = 1234,
 };
 
-static server         *redis;
 static bowline_client *client;
 static bowline_hold   *holds[CROWD];
 static int64_t         dispatched_at;
@@ -98,7 +97,6 @@ static void test_crowd_is_kept_by_one_thread(void **state)
 {
     char url[200];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "%s?lease=%dms", redis->tcp_url, (int)LEASE_MS);
     client = must_open_without_keeper(url);
     acquire_all();
@@ -131,26 +129,11 @@ static void test_crowd_is_kept_by_one_thread(void **state)
     assert_true(server_becomes_empty(redis));
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    server_needed();
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_crowd_is_kept_by_one_thread),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, start_server, stop_server);
 }

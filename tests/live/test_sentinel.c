@@ -20,7 +20,6 @@ static char     url[320];
 
 static int begin(void **state)
 {
-    (void)state;
     server_needed();
     there = service_start(2, NULL);
     judge = witness_new();
@@ -30,7 +29,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     service_stop(there);
     judge_dismiss(judge);
     there = NULL;
@@ -67,7 +65,6 @@ static void must_extend(bowline_hold *hold)
 
 static void test_lock_is_at_the_primary(void **state)
 {
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
 
@@ -80,7 +77,6 @@ static void test_lock_is_at_the_primary(void **state)
 
 static void test_one_sentinel_is_enough(void **state)
 {
-    (void)state;
     server_kill(there->sentinels[0]);
     server_signal(there->sentinels[1], SIGSTOP);
     bowline_client *client = must_open(url);
@@ -96,7 +92,6 @@ static void test_no_sentinel_is_unreachable(void **state)
     bowline_error error = { .status = 0 };
     bowline_hold *hold  = NULL;
 
-    (void)state;
     for (unsigned i = 0; i < SERVICE_SENTINELS; i++)
         server_kill(there->sentinels[i]);
     bowline_client *client = must_open(url);
@@ -112,7 +107,6 @@ static void test_hold_outlives_its_primary(void **state)
 {
     bowline_hold *second = NULL;
 
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -139,7 +133,6 @@ static void test_hold_outlives_its_primary(void **state)
 /* By hand, with everybody alive: the old one is told to follow. */
 static void test_hold_outlives_a_switch_by_hand(void **state)
 {
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     believer       *b      = believer_start(judge, hold);
@@ -161,7 +154,6 @@ static void test_hold_outlives_a_switch_by_hand(void **state)
 /* The last that was written has not arrived at the one that becomes the primary. */
 static void test_hold_that_did_not_arrive_is_lost(void **state)
 {
-    (void)state;
     bowline_client *client = must_open(url);
     must_release(must_acquire(client, "before"));
     server_signal(there->nodes[1], SIGSTOP);
@@ -197,7 +189,6 @@ static void test_line_outlives_its_primary(void **state)
     char          length[16];
     char          each[340]; /* stands in line, though they are threads of one client */
 
-    (void)state;
     bowline_client *client = must_open(url);
     (void)snprintf(each, sizeof each, "%s&turns=1", url);
     bowline_client *others = must_open(each);
@@ -235,7 +226,6 @@ static void test_line_outlives_its_primary(void **state)
 /* It comes back, is told to follow, and is asked for nothing. */
 static void test_old_primary_returns(void **state)
 {
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
 

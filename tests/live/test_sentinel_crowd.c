@@ -40,7 +40,6 @@ static _Atomic int64_t longest_us; /* that nobody was inside */
 
 static int begin(void **state)
 {
-    (void)state;
     server_needed();
     hosts = net_make(HOSTS);
     there = service_start_apart(hosts, NODES, NULL);
@@ -58,7 +57,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < CLIENTS; i++)
         bowline_close(clients[i]);
     service_stop(there);
@@ -126,7 +124,6 @@ static void crowd_goes(void)
 /* While somebody holds on: each comes in its turn, as if there had been no switch. */
 static void test_crowd_keeps_its_order_over_a_switch(void **state)
 {
-    (void)state;
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
     uint64_t        fence  = bowline_hold_fence(hold);
@@ -180,14 +177,12 @@ static void kill_primary(void)
 
 static void test_crowd_outlives_the_primary_in_the_middle(void **state)
 {
-    (void)state;
     passes_through(kill_primary);
 }
 
 /* It lives, and nobody reaches it: nothing is closed, and nobody is told. */
 static void test_crowd_outlives_a_primary_that_is_cut_off(void **state)
 {
-    (void)state;
     if (hosts == NULL)
         skip();
     passes_through(cut_off_primary);

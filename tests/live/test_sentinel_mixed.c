@@ -19,7 +19,6 @@ static int begin(void **state)
 {
     char options[512];
 
-    (void)state;
     server_needed();
     redis    = server_start_tls(NULL);
     int port = server_free_port();
@@ -42,7 +41,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     server_stop(names_tls);
     server_stop(sentinel);
     server_stop(redis);
@@ -57,13 +55,11 @@ static void needs_tls(void)
 
 static void test_all_in_clear(void **state)
 {
-    (void)state;
     expect(BOWLINE_OK, "", "redis+sentinel://127.0.0.1:%d/m", sentinel->port);
 }
 
 static void test_sentinels_with_tls_and_servers_without(void **state)
 {
-    (void)state;
     needs_tls();
     expect(BOWLINE_UNREACHABLE,
            "is this a port for TLS? At rediss+sentinel:// servers and sentinels",
@@ -75,7 +71,6 @@ static void test_sentinels_with_tls_and_servers_without(void **state)
 
 static void test_sentinels_without_tls_and_servers_with_it(void **state)
 {
-    (void)state;
     needs_tls();
     expect(BOWLINE_UNREACHABLE,
            "if it speaks TLS, write rediss+sentinel://, where the sentinels do as well",
@@ -87,7 +82,6 @@ static void test_sentinels_without_tls_and_servers_with_it(void **state)
 
 static void test_server_is_taken_for_a_sentinel(void **state)
 {
-    (void)state;
     expect(BOWLINE_REFUSED, "if it is the server, write redis:// or rediss://",
            "redis+sentinel://127.0.0.1:%d/m", redis->port);
     needs_tls();
@@ -97,7 +91,6 @@ static void test_server_is_taken_for_a_sentinel(void **state)
 
 static void test_sentinel_is_taken_for_a_server(void **state)
 {
-    (void)state;
     expect(BOWLINE_REFUSED, "is a sentinel, and keeps no locks: write redis+sentinel://",
            "redis://127.0.0.1:%d", sentinel->port);
     needs_tls();
@@ -107,7 +100,6 @@ static void test_sentinel_is_taken_for_a_server(void **state)
 
 static void test_service_that_is_not_known(void **state)
 {
-    (void)state;
     expect(BOWLINE_REFUSED, "it knows no service \"nightly\": the path of the URL is the name",
            "redis+sentinel://127.0.0.1:%d/nightly", sentinel->port);
 }
@@ -117,7 +109,6 @@ static void test_wrong_password_of_the_sentinels(void **state)
     char path[96];
     char url[240];
 
-    (void)state;
     (void)snprintf(path, sizeof path, "%s/secret", sentinel->directory);
     FILE *file = fopen(path, "w");
     assert_non_null(file);

@@ -25,7 +25,6 @@ static char     url[320];
 
 static int begin(void **state)
 {
-    (void)state;
     server_needed();
     hosts = net_make(HOSTS);
     judge = witness_new();
@@ -34,7 +33,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     service_stop(there);
     judge_dismiss(judge);
     if (hosts != NULL)
@@ -170,7 +168,6 @@ static void tell_overlap(int64_t gained_us, int64_t sure_us)
 /* What was written last cannot have arrived: its replica had been cut off before. */
 static void test_write_that_cannot_have_arrived_is_lost(void **state)
 {
-    (void)state;
     set_up(2, NULL, LONG_MS);
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
@@ -201,7 +198,6 @@ static void test_write_that_cannot_have_arrived_is_lost(void **state)
  * the old one says is not asked for any more, also when it is back. */
 static void test_holder_who_hears_the_sentinels_leaves_a_primary_that_is_cut_off(void **state)
 {
-    (void)state;
     set_up(2, NULL, LONG_MS);
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -238,7 +234,6 @@ static void test_holder_who_hears_the_sentinels_leaves_a_primary_that_is_cut_off
 /* The same, and the lock was taken when its replica did not hear it any more. */
 static void test_lock_that_only_the_old_primary_has_is_lost(void **state)
 {
-    (void)state;
     set_up(2, NULL, LONG_MS);
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
@@ -263,7 +258,6 @@ static void test_lock_that_only_the_old_primary_has_is_lost(void **state)
  * hear again.  The fence is what is left. */
 static void test_holder_beside_the_old_primary_believes_until_it_hears(void **state)
 {
-    (void)state;
     set_up(2, NULL, SHORT_MS);
     bowline_client *client = must_open(url);
     bowline_client *other  = must_open(url);
@@ -296,7 +290,6 @@ static void test_primary_that_must_have_a_replica_ends_the_hold(void **state)
 {
     char options[80];
 
-    (void)state;
     (void)snprintf(options, sizeof options, "--min-replicas-to-write 1 --min-replicas-max-lag %d",
                    LAG_S);
     set_up(NODES_MAX, options, SHORT_MS);
@@ -328,7 +321,6 @@ static void test_sentinel_beside_the_old_primary_leads_to_it(void **state)
 {
     char beside[200];
 
-    (void)state;
     set_up(2, NULL, LONG_MS);
     net_cut(hosts, PRIMARY, REPLICA);
     for (unsigned i = 1; i < SERVICE_SENTINELS; i++) {
@@ -365,7 +357,6 @@ static void test_sentinel_beside_the_old_primary_leads_to_it(void **state)
  * when there is another primary it is found without waiting for the one that is silent. */
 static void test_half_open_way_to_the_primary(void **state)
 {
-    (void)state;
     set_up(2, NULL, LONG_MS);
     bowline_client *client = must_open(url);
     bowline_hold   *hold   = must_acquire(client, "x");
@@ -433,13 +424,11 @@ static void follows_without(bool is_cut)
 
 static void test_half_open_way_to_the_sentinel(void **state)
 {
-    (void)state;
     follows_without(true);
 }
 
 static void test_sentinel_that_stands_still(void **state)
 {
-    (void)state;
     follows_without(false);
 }
 

@@ -4,7 +4,7 @@
  */
 #include "tests/lib/attempt.h"
 #include "tests/lib/fake_server.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -12,8 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static server *redis;
-static int     named; /* the port that fake sentinels name; 0: they know no such service */
+static int named; /* the port that fake sentinels name; 0: they know no such service */
 
 /* A sentinel: HELLO and SUBSCRIBE as they should be, and the port of the test, or its own. */
 static void sentinel_says(fake_server *s, const fake_command *cmd, void *arg)
@@ -42,68 +41,10 @@ static const char *place_of(fake_server *s)
     return fake_url(s) + strlen("redis://");
 }
 
-static int begin(void **state)
-{
-    (void)state;
-    server_needed();
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-/* ---- the URL --------------------------------------------------------------------------------- */
-
-static void test_url_must_name_what_it_takes(void **state)
-{
-    (void)state;
-    expect(BOWLINE_USAGE, "takes the sentinels and a service", "redis+sentinel:");
-    expect(BOWLINE_USAGE, "takes the sentinels and a service", "redis+sentinel:///m");
-    expect(BOWLINE_USAGE, "the path names the service", "redis+sentinel://127.0.0.1:1");
-    expect(BOWLINE_USAGE, "the path names the service", "redis+sentinel://127.0.0.1:1/");
-    expect(BOWLINE_USAGE, "the path names the service", "redis+sentinel://127.0.0.1:1//0");
-    expect(BOWLINE_USAGE, "database is a number", "redis+sentinel://127.0.0.1:1/m/x");
-    expect(BOWLINE_USAGE, "a ',' stands where a host is missing",
-           "redis+sentinel://127.0.0.1:1,/m");
-    expect(BOWLINE_USAGE,
-           "sentinel-password-file=", "redis+sentinel://127.0.0.1:1/m?sentinel-user=ann");
-    expect(BOWLINE_USAGE, "TLS is rediss://", "redis+sentinel://127.0.0.1:1/m?ca=/x");
-    expect(BOWLINE_USAGE, "sentinels are redis+sentinel://",
-           "redis://127.0.0.1:1?sentinel-user=ann");
-    expect(BOWLINE_USAGE, "takes one host", "redis://127.0.0.1:1,127.0.0.1:2");
-    expect(BOWLINE_SYSTEM, "cannot open the password file",
-           "redis+sentinel://127.0.0.1:1/m?sentinel-password-file=/nowhere");
-}
-
 /* ---- what they say --------------------------------------------------------------------------- */
-
-static void test_service_that_nobody_knows_is_refused(void **state)
-{
-    (void)state;
-    fake_server *one = fake_start(sentinel_says, NULL);
-    fake_server *two = fake_start(sentinel_says, NULL);
-
-    named = 0;
-    expect(BOWLINE_REFUSED, "it knows no service \"nightly\"", "redis+sentinel://%s,%s/nightly",
-           place_of(one), place_of(two));
-    fake_stop(one);
-    fake_stop(two);
-}
-
-static void test_server_is_no_sentinel(void **state)
-{
-    (void)state;
-    expect(BOWLINE_REFUSED, "this is no sentinel", "redis+sentinel://127.0.0.1:%d/m", redis->port);
-}
 
 static void test_sentinel_that_names_a_primary_is_believed(void **state)
 {
-    (void)state;
     fake_server *one = fake_start(sentinel_says, NULL);
 
     named = redis->port;
@@ -114,7 +55,6 @@ static void test_sentinel_that_names_a_primary_is_believed(void **state)
 
 static void test_replica_is_no_primary(void **state)
 {
-    (void)state;
     fake_server *one     = fake_start(sentinel_says, NULL);
     server      *replica = server_start(NULL);
 
@@ -129,7 +69,6 @@ static void test_replica_is_no_primary(void **state)
 
 static void test_dead_address_is_unreachable(void **state)
 {
-    (void)state;
     fake_server *one = fake_start(sentinel_says, NULL);
 
     named = server_free_port();
@@ -158,7 +97,6 @@ static void test_next_sentinel_may_know_better(void **state)
 {
     char url[200];
 
-    (void)state;
     server      *replica = server_start(NULL);
     int          dead    = server_free_port();
     int          silent  = replica->port;
@@ -182,20 +120,6 @@ static void test_next_sentinel_may_know_better(void **state)
     server_stop(replica);
 }
 
-/* It has nothing to lock by, and says so. */
-static void test_sentinel_is_no_primary(void **state)
-{
-    (void)state;
-    fake_server *one     = fake_start(sentinel_says, NULL);
-    server      *another = server_start_sentinel(redis->port, 1);
-
-    named = another->port;
-    expect(BOWLINE_REFUSED, "is a sentinel", "redis+sentinel://%s/m", place_of(one));
-    expect(BOWLINE_REFUSED, "is a sentinel", "redis://127.0.0.1:%d", another->port);
-    fake_stop(one);
-    server_stop(another);
-}
-
 /* ---- who we are ------------------------------------------------------------------------------ */
 
 /* Each has a password of its own. */
@@ -203,7 +127,6 @@ static void test_sentinel_and_service_have_passwords_of_their_own(void **state)
 {
     char path[96];
 
-    (void)state;
     server *node     = server_start("--requirepass hunter2");
     server *sentinel = server_start_sentinel(node->port, 1);
     (void)snprintf(node->login, sizeof node->login, "AUTH hunter2");
@@ -238,16 +161,12 @@ static void test_sentinel_and_service_have_passwords_of_their_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_url_must_name_what_it_takes),
-        cmocka_unit_test(test_service_that_nobody_knows_is_refused),
-        cmocka_unit_test(test_server_is_no_sentinel),
         cmocka_unit_test(test_sentinel_that_names_a_primary_is_believed),
         cmocka_unit_test(test_replica_is_no_primary),
         cmocka_unit_test(test_dead_address_is_unreachable),
         cmocka_unit_test(test_next_sentinel_may_know_better),
-        cmocka_unit_test(test_sentinel_is_no_primary),
         cmocka_unit_test(test_sentinel_and_service_have_passwords_of_their_own),
     };
 
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, start_server, stop_server);
 }

@@ -110,15 +110,8 @@ static void expect_taken(const form *f)
     bowline_close(client);
 }
 
-static void test_server_starts(void **state)
-{
-    (void)state;
-    redis = server_start("");
-}
-
 static void test_a_time_before_2001_is_left_alone(void **state)
 {
-    (void)state;
     FOR_EACH(f)
     {
         expect_left_alone(f, f->zero, "");
@@ -131,7 +124,6 @@ static void test_a_time_before_2001_is_left_alone(void **state)
 
 static void test_a_time_after_2099_is_left_alone(void **state)
 {
-    (void)state;
     FOR_EACH(f)
     {
         expect_left_alone(f, value_of(f->pattern, of_2100), "");
@@ -141,7 +133,6 @@ static void test_a_time_after_2099_is_left_alone(void **state)
 /* Seconds for a profile in milliseconds are a time in 1970; the other way round it is far ahead. */
 static void test_a_time_in_another_unit_is_left_alone(void **state)
 {
-    (void)state;
     FOR_EACH(f)
     {
         expect_left_alone(f, value_of(f->other_unit, seconds_ago(0)), " EX 30");
@@ -151,7 +142,6 @@ static void test_a_time_in_another_unit_is_left_alone(void **state)
 
 static void test_a_time_that_is_over_is_left_alone_while_the_key_has_an_expiry(void **state)
 {
-    (void)state;
     FOR_EACH(f)
     {
         expect_left_alone(f, value_of(f->pattern, seconds_ago(60)), " EX 30");
@@ -162,7 +152,6 @@ static void test_a_time_that_is_over_is_left_alone_while_the_key_has_an_expiry(v
 /* The twin of the tests above: without the expiry it is a lock that somebody left behind. */
 static void test_a_time_that_is_over_is_taken_over(void **state)
 {
-    (void)state;
     FOR_EACH(f)
     {
         set(f, value_of(f->pattern, seconds_ago(60)), "");
@@ -175,7 +164,6 @@ static void test_a_time_that_is_over_is_taken_over(void **state)
 /* What keeps the lock from being taken ends by itself: nothing has to be deleted by hand. */
 static void test_a_key_with_an_expiry_is_free_when_that_is_over(void **state)
 {
-    (void)state;
     FOR_EACH(f)
     {
         set(f, value_of(f->pattern, seconds_ago(60)), " PX 50");
@@ -191,7 +179,6 @@ static void test_a_key_with_an_expiry_is_free_when_that_is_over(void **state)
 /* The last second of 2099 is a time like any other: held. */
 static void test_a_time_ahead_is_held(void **state)
 {
-    (void)state;
     FOR_EACH(f)
     {
         bowline_client *client = open_form(f);
@@ -223,7 +210,6 @@ static bowline_holder who(const form *f, const char *value, const char *more)
 
 static void test_who_says_why_the_lock_is_not_taken(void **state)
 {
-    (void)state;
     FOR_EACH(f)
     {
         bowline_holder holder = who(f, value_of(f->pattern, 1), "");
@@ -246,15 +232,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
-        cmocka_unit_test_setup(test_a_time_before_2001_is_left_alone, empty),
-        cmocka_unit_test_setup(test_a_time_after_2099_is_left_alone, empty),
-        cmocka_unit_test_setup(test_a_time_in_another_unit_is_left_alone, empty),
+        cmocka_unit_test_setup(test_a_time_before_2001_is_left_alone, empty_server),
+        cmocka_unit_test_setup(test_a_time_after_2099_is_left_alone, empty_server),
+        cmocka_unit_test_setup(test_a_time_in_another_unit_is_left_alone, empty_server),
         cmocka_unit_test_setup(test_a_time_that_is_over_is_left_alone_while_the_key_has_an_expiry,
-                               empty),
-        cmocka_unit_test_setup(test_a_time_that_is_over_is_taken_over, empty),
-        cmocka_unit_test_setup(test_a_key_with_an_expiry_is_free_when_that_is_over, empty),
-        cmocka_unit_test_setup(test_a_time_ahead_is_held, empty),
-        cmocka_unit_test_setup(test_who_says_why_the_lock_is_not_taken, empty),
+                               empty_server),
+        cmocka_unit_test_setup(test_a_time_that_is_over_is_taken_over, empty_server),
+        cmocka_unit_test_setup(test_a_key_with_an_expiry_is_free_when_that_is_over, empty_server),
+        cmocka_unit_test_setup(test_a_time_ahead_is_held, empty_server),
+        cmocka_unit_test_setup(test_who_says_why_the_lock_is_not_taken, empty_server),
     };
 
     return cmocka_run_group_tests_name("stamp_values", tests, NULL, stop_server);

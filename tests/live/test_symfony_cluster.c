@@ -34,7 +34,6 @@ static void test_symfony_in_a_cluster_is_where_its_slot_is(void **state)
 {
     bowline_client *client = must_open(url());
 
-    (void)state;
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
         char          name[64];
         bowline_error error;
@@ -73,7 +72,6 @@ static void test_symfony_waiter_in_a_cluster_is_woken_by_its_node(void **state)
     bwl_fault                 fault;
     bwl_lock                 *lock;
 
-    (void)state;
     for (unsigned i = 0; i < CLUSTER_PRIMARIES; i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "%s", cluster_name_at(i, 2));
@@ -101,7 +99,6 @@ static void test_symfony_waiter_in_a_cluster_is_woken_by_its_node(void **state)
 
 static int start_cluster(void **state)
 {
-    (void)state;
     server_needed();
     nodes = cluster_start(false);
     return 0;
@@ -109,14 +106,12 @@ static int start_cluster(void **state)
 
 static int stop_cluster(void **state)
 {
-    (void)state;
     cluster_stop(nodes);
     return 0;
 }
 
 static int is_empty(void **state)
 {
-    (void)state;
     return cluster_becomes_empty(nodes) ? 0 : -1;
 }
 

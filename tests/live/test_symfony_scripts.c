@@ -84,7 +84,6 @@ static void test_symfony_hold_of_theirs_is_busy_and_not_touched(void **state)
 {
     char before[400];
 
-    (void)state;
     expect_yes(SYMFONY_SAVE, A, LEASE_MS);
     remember(before);
     assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY);
@@ -100,7 +99,6 @@ static void test_symfony_hold_of_ours_is_a_conflict_and_not_touched(void **state
     bowline_hold *hold = must_acquire(client, "nightly");
     char          before[400];
 
-    (void)state;
     remember(before);
     expect_no(SYMFONY_SAVE, A, LEASE_MS);
     expect_no(SYMFONY_SAVE_READ, A, LEASE_MS);
@@ -121,7 +119,6 @@ static void test_symfony_set_of_ours_is_what_symfony_writes(void **state)
     char          ours[400];
     bowline_error error;
 
-    (void)state;
     (void)snprintf(token, sizeof token, "%s", member());
     expect_yes(SYMFONY_EXISTS, token, LEASE_MS);
     remember(ours);
@@ -146,7 +143,6 @@ static void test_symfony_extension_of_ours_never_shortens(void **state)
     char          before[400];
     bowline_error error;
 
-    (void)state;
     remember(before);
     assert_status(BOWLINE_OK, bowline_extend(hold, SHORT_MS, &error), &error);
     expect_set(before);
@@ -159,7 +155,6 @@ static void test_symfony_readers_keep_us_out_until_the_last_has_gone(void **stat
 {
     char before[400];
 
-    (void)state;
     expect_yes(SYMFONY_SAVE_READ, A, LEASE_MS);
     expect_yes(SYMFONY_SAVE_READ, B, LEASE_MS);
     remember(before);
@@ -180,7 +175,6 @@ static void test_symfony_holders_are_told_from_readers(void **state)
     bowline_holder holder = { .size = sizeof holder };
     bowline_error  error;
 
-    (void)state;
     expect_yes(SYMFONY_SAVE, A, LEASE_MS);
     (void)server_ask(redis, "PERSIST nightly"); /* scores end it all the same */
     pass(SHORT_MS);
@@ -207,7 +201,6 @@ static void test_symfony_holders_are_told_from_readers(void **state)
 
 static void test_symfony_member_is_there_until_its_score_has_come(void **state)
 {
-    (void)state;
     expect_yes(SYMFONY_SAVE, A, SHORT_MS);
     (void)server_ask(redis, "PERSIST nightly");
     pass(SHORT_MS - 1);
@@ -225,7 +218,6 @@ static void test_symfony_attempt_of_ours_removes_only_what_is_over(void **state)
 {
     char alone[100];
 
-    (void)state;
     expect_yes(SYMFONY_SAVE_READ, A, SHORT_MS);
     expect_yes(SYMFONY_SAVE_READ, B, LEASE_MS);
     pass(SHORT_MS);
@@ -242,7 +234,6 @@ static void test_symfony_hold_of_ours_that_is_over_can_be_taken_by_them(void **s
     char          theirs[400];
     bowline_error error;
 
-    (void)state;
     pass(LEASE_MS - 1);
     expect_no(SYMFONY_SAVE, A, LEASE_MS);
     pass(1);
@@ -259,7 +250,6 @@ static void test_symfony_hold_of_ours_that_is_over_is_not_extended(void **state)
     bowline_hold *hold = must_acquire(client, "nightly");
     bowline_error error;
 
-    (void)state;
     (void)server_ask(redis, "PERSIST nightly");
     pass(LEASE_MS);
     assert_status(BOWLINE_LOST, bowline_extend(hold, LEASE_MS, &error), &error);
@@ -276,7 +266,6 @@ static void test_symfony_extension_needs_write_and_keeps_it(void **state)
     char          before[400];
     bowline_error error;
 
-    (void)state;
     pass(SHORT_MS);
     assert_status(BOWLINE_OK, bowline_extend(hold, LEASE_MS, &error), &error);
     assert_string_equal(server_ask(redis, "ZSCORE nightly __write__"),
@@ -296,7 +285,6 @@ static void test_symfony_release_leaves_members_of_others(void **state)
     char          others[100];
     bowline_error error;
 
-    (void)state;
     (void)server_ask(redis, "ZADD nightly %lld " B, (long long)(now_ms + 2 * LEASE_MS));
     assert_status(BOWLINE_OK, bowline_extend(hold, LEASE_MS, &error), &error);
     assert_int_equal(atoi(server_ask(redis, "PTTL nightly")), 2 * LEASE_MS);
@@ -313,7 +301,6 @@ static void test_symfony_release_ends_the_key_with_the_last_of_others(void **sta
     bowline_hold *hold = must_acquire(client, "nightly");
     char          others[100];
 
-    (void)state;
     (void)server_ask(redis, "ZADD nightly %lld " B, (long long)(now_ms + SHORT_MS));
     must_release(hold);
     (void)snprintf(others, sizeof others, B " %lld; %d", (long long)(now_ms + SHORT_MS), SHORT_MS);
@@ -334,7 +321,6 @@ static void test_symfony_question_that_is_asked_again_changes_nothing(void **sta
     bowline_hold *hold = must_acquire(client, "nightly");
     char          before[400];
 
-    (void)state;
     pass(SHORT_MS);
     remember(before);
     assert_string_equal(take_again(), "1");
@@ -357,7 +343,6 @@ static void test_symfony_release_without_write_is_a_loss_and_leaves_readers(void
     bowline_hold *hold = must_acquire(client, "nightly");
     bowline_error error;
 
-    (void)state;
     (void)server_ask(redis, "ZREM nightly __write__");
     expect_yes(SYMFONY_SAVE_READ, B, LEASE_MS);
     assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
@@ -373,7 +358,6 @@ static void test_symfony_string_of_an_old_version_is_busy(void **state)
     bowline_holder holder = { .size = sizeof holder };
     bowline_error  error;
 
-    (void)state;
     (void)server_ask(redis, "SET nightly " A " PX 300000");
     assert_int_equal(try_once(client, "nightly"), BOWLINE_BUSY);
     expect_no(SYMFONY_SAVE, B, LEASE_MS);
@@ -388,7 +372,6 @@ static void test_symfony_string_of_an_old_version_is_busy(void **state)
 
 static int start_server(void **state)
 {
-    (void)state;
     server_needed();
     redis = frozen_start(beginning_ms);
     return 0;
@@ -396,7 +379,6 @@ static int start_server(void **state)
 
 static int stop_server(void **state)
 {
-    (void)state;
     frozen_stop(redis);
     return 0;
 }
@@ -406,7 +388,6 @@ static int begin(void **state)
 {
     char url[200];
 
-    (void)state;
     now_ms = beginning_ms;
     frozen_set(now_ms);
     (void)snprintf(url, sizeof url, "%s?profile=symfony&wait=0s", redis->tcp_url);
@@ -416,7 +397,6 @@ static int begin(void **state)
 
 static int is_empty(void **state)
 {
-    (void)state;
     bowline_close(client);
     return server_becomes_empty(redis) ? 0 : -1;
 }

@@ -42,7 +42,6 @@ static void test_symfony_hold_outlives_a_switch(void **state)
     char            kept[100];
     bowline_error   error;
 
-    (void)state;
     (void)snprintf(kept, sizeof kept, "%s", server_ask(primary, "ZRANGE nightly 0 -1"));
     assert_true(server_comes_to(replica, "nightly", "KEYS nightly"));
     primary = service_switch(its, primary);
@@ -62,7 +61,6 @@ static void test_symfony_hold_outlives_a_switch(void **state)
 
 static int start_service(void **state)
 {
-    (void)state;
     server_needed();
     its = service_start(2, NULL);
     return 0;
@@ -70,7 +68,6 @@ static int start_service(void **state)
 
 static int stop_service(void **state)
 {
-    (void)state;
     service_stop(its);
     return 0;
 }

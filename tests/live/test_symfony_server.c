@@ -8,7 +8,7 @@
 #include "runtime/client.h"
 #include "api/engines.h"
 #include "runtime/loop.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 #include "tests/lib/symfony_scripts.h"
 #include "tests/lib/testing.h"
 
@@ -21,8 +21,6 @@
 #define NEVER  "9000000000000"
 
 enum { LEASE_MS = 300000, PATIENCE_MS = 10000 };
-
-static server *redis;
 
 static bowline_client *open_profile(const char *profile)
 {
@@ -59,7 +57,6 @@ static void test_symfony_writes_a_set_of_two_that_vanishes(void **state)
     bowline_hold   *hold   = must_acquire(client, "nightly");
     char            first[100];
 
-    (void)state;
     assert_string_equal(server_ask(redis, "KEYS *"), "nightly");
     assert_string_equal(server_ask(redis, "TYPE nightly"), "zset");
     (void)snprintf(first, sizeof first, "%s", server_ask(redis, "ZRANGE nightly 0 -1"));
@@ -82,7 +79,6 @@ static void test_symfony_extends_its_own_member(void **state)
     bowline_hold   *hold   = must_acquire(client, "nightly");
     bowline_error   error;
 
-    (void)state;
     assert_status(BOWLINE_OK, bowline_extend(hold, 2 * LEASE_MS, &error), &error);
     assert_true(atol(server_ask(redis, "PTTL nightly")) > LEASE_MS);
     (void)server_ask(redis, "PERSIST nightly");
@@ -112,7 +108,6 @@ static void test_symfony_hold_outlives_its_connection(void **state)
     char            kept[100];
     bowline_error   error;
 
-    (void)state;
     (void)snprintf(kept, sizeof kept, "%s", server_ask(redis, "ZRANGE nightly 0 -1"));
     server_hang_up(redis);
     assert_int_equal(extend_when_connected(hold), BOWLINE_OK);
@@ -138,7 +133,6 @@ static void test_symfony_keys_of_others_are_never_touched(void **state)
     bowline_client *client = open_profile("symfony");
     bowline_error   error;
 
-    (void)state;
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
         char before[500];
         (void)server_ask(redis, "%s", made[i]);
@@ -172,7 +166,6 @@ static void test_symfony_holder_can_be_broken_and_readers_cannot(void **state)
     bowline_holder  holder = { .size = sizeof holder };
     bowline_error   error;
 
-    (void)state;
     assert_string_equal(theirs(SYMFONY_SAVE), "1");
     assert_status(BOWLINE_OK, bowline_who(plain, "nightly", &holder, &error), &error);
     assert_int_equal(holder.foreign, 1);
@@ -229,7 +222,6 @@ static void test_symfony_waiter_is_woken_by_the_server_alone(void **state)
     bwl_lock                 *lock;
     char                      url[200];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "%s?profile=symfony", redis->tcp_url);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, url, &fault),
@@ -280,7 +272,6 @@ static void test_symfony_without_tracking_still_comes_to_its_turn(void **state)
     bowline_hold   *hold;
     bowline_error   error;
 
-    (void)state;
     assert_string_equal(server_ask(redis, "EVAL '%s' 1 nightly 1.5 " OTHERS " 1000", SYMFONY_SAVE),
                         "1");
     assert_status(BOWLINE_OK,
@@ -301,7 +292,6 @@ static void test_symfony_without_a_right_leaves_no_key(void **state)
     static const char *const without[] = { "-pexpireat", "-zadd", "-zremrangebyscore",
                                            "-exists",    "-time", "-zscore" };
 
-    (void)state;
     for (size_t i = 0; i < sizeof without / sizeof without[0]; i++) {
         char rule[400];
         (void)snprintf(rule, sizeof rule, USER LOCK "%s", without[i]);
@@ -315,28 +305,7 @@ static void test_symfony_without_a_right_leaves_no_key(void **state)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int start_server(void **state)
-{
-    (void)state;
-    server_needed();
-    redis = server_start(NULL);
-    return 0;
-}
-
-static int stop_server(void **state)
-{
-    (void)state;
-    server_stop(redis);
-    return 0;
-}
-
-static int is_empty(void **state)
-{
-    (void)state;
-    return server_becomes_empty(redis) ? 0 : -1;
-}
-
-#define TEST(name) cmocka_unit_test_teardown(name, is_empty)
+#define TEST(name) cmocka_unit_test_teardown(name, nothing_is_left)
 
 int main(void)
 {

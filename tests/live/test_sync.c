@@ -42,7 +42,6 @@ static void start_replica(unsigned i)
 
 static int begin(void **state)
 {
-    (void)state;
     server_needed();
     nodes[0] = server_start("--repl-diskless-sync-delay 0");
     start_replica(1);
@@ -52,7 +51,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < NODES; i++) {
         server_stop(nodes[i]);
         nodes[i] = NULL;
@@ -143,7 +141,6 @@ static void test_lock_is_at_the_replica(void **state)
 {
     static const char *const options[] = { "sync=1", "sync=1&protocol=token" };
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         bowline_client *client = client_of(nodes[0], options[i]);
         for (unsigned round = 0; round < ROUNDS_MAX; round++) {
@@ -162,7 +159,6 @@ static void test_stopped_replica_is_waited_for(void **state)
     static const char *const options[] = { "sync=1&timeout=500ms",
                                            "sync=1&timeout=500ms&protocol=token" };
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         bowline_client *client = client_of(nodes[0], options[i]);
         waiter          w;
@@ -185,7 +181,6 @@ static void test_as_many_replicas_as_asked_for(void **state)
 {
     bowline_hold *hold = NULL;
 
-    (void)state;
     bowline_client *client = client_of(nodes[0], "sync=2&timeout=500ms");
 
     must_be_refused(client, "1 of the replicas had it in time, and sync=2");
@@ -202,7 +197,6 @@ static void test_next_in_line_has_it_when_the_replica_has(void **state)
 {
     waiter w;
 
-    (void)state;
     bowline_client *client = client_of(nodes[0], "sync=1&timeout=3s");
     bowline_client *other  = client_of(nodes[0], "sync=1&timeout=3s");
     bowline_hold   *hold   = must_acquire(client, name);
@@ -228,7 +222,6 @@ static void test_extension_counts_at_the_replica(void **state)
     bowline_error error = { 0 };
     bowline_hold *hold  = NULL;
 
-    (void)state;
     bowline_client *client = client_of(nodes[0], "sync=1&timeout=500ms&lease=20s&renew=off");
 
     acquire_in_the_end(&hold, client, name);
@@ -251,7 +244,6 @@ static void test_who_waits_for_replicas_stops_nobody_for_long(void **state)
     static waiter waiters[MANY];
     static char   names[MANY][8];
 
-    (void)state;
     bowline_client *client = client_of(nodes[0], "sync=1&timeout=2s&lease=6s");
     bowline_hold   *hold   = must_acquire(client, name);
 
@@ -280,7 +272,6 @@ static void test_who_may_not_wait_for_replicas_is_told_at_once(void **state)
     bowline_error            error = { 0 };
     bowline_hold            *hold  = NULL;
 
-    (void)state;
     (void)server_ask(nodes[0], "ACL SETUSER ann on >pass ~* &* +@all -wait");
     for (unsigned i = 0; i < 2; i++) {
         (void)snprintf(url, sizeof url, "redis://ann:pass@127.0.0.1:%d?sync=1&protocol=%s",
@@ -299,7 +290,6 @@ static void test_server_that_refuses_without_replicas(void **state)
 {
     waiter w;
 
-    (void)state;
     (void)server_ask(nodes[0], "CONFIG SET min-replicas-to-write 1");
     bowline_client *client = client_of(nodes[0], "timeout=500ms");
     bowline_hold   *hold   = NULL;
@@ -325,7 +315,6 @@ static void test_lock_that_did_not_arrive(void **state)
 {
     witness_visit first, second;
 
-    (void)state;
     bowline_client *without = client_of(nodes[0], "lease=60s&renew=off");
     bowline_client *with    = client_of(nodes[0], "lease=60s&sync=1&timeout=500ms");
     bowline_hold   *hold    = NULL;
@@ -390,7 +379,6 @@ static void test_extension_that_did_not_arrive(void **state)
 {
     int overlaps = overlaps_after("lease=1500ms&timeout=400ms");
 
-    (void)state;
     for (int round = 1; overlaps <= 0; round++) { /* without: two are sure of it */
         assert_true(round < ROUNDS_MAX);
         begin_anew();
@@ -410,7 +398,6 @@ static void test_lock_that_has_arrived_outlives_the_primary(void **state)
     bowline_hold *hold   = NULL;
     bowline_hold *second = NULL;
 
-    (void)state;
     bowline_client *client = client_of(nodes[0], "lease=60s&sync=1&timeout=500ms");
 
     acquire_in_the_end(&hold, client, name);

@@ -18,7 +18,6 @@ static char     url[320];
 
 static int begin(void **state)
 {
-    (void)state;
     server_needed();
     there = service_start(2, NULL);
     judge = witness_new();
@@ -28,7 +27,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     service_stop(there);
     judge_dismiss(judge);
     there = NULL;
@@ -48,7 +46,6 @@ static void test_one_at_a_time_when_the_primary_is_killed(void **state)
 {
     rival *rivals[RIVALS];
 
-    (void)state;
     for (unsigned i = 0; i < RIVALS; i++)
         rivals[i] = rival_start_in_line(judge, url, "x");
     all_have_turns(rivals);

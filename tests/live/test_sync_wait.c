@@ -20,7 +20,6 @@ static server *replica;
 
 static int begin(void **state)
 {
-    (void)state;
     server_needed();
     primary = server_start("--repl-diskless-sync-delay 0 --repl-ping-replica-period 3600");
     replica = server_start(NULL);
@@ -33,7 +32,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     server_stop(replica);
     server_stop(primary);
     return 0;
@@ -53,7 +51,6 @@ static void test_wait_covers_what_its_connection_wrote(void **state)
 {
     static wire w;
 
-    (void)state;
     wire_open(&w, primary->socket);
     (void)wire_ask(&w, "SET by us");
     assert_int_equal(number_said(&w, "WAIT 1 5000"), 1);
@@ -117,7 +114,6 @@ static void test_every_yes_is_a_write_of_its_connection(void **state)
 {
     static wire first, later;
 
-    (void)state;
     wire_open(&first, primary->socket);
     must_say_yes(&first, REDIS_SET_IF_ABSENT, LONG_MS);
     for (unsigned i = 0; i < 3; i++) {

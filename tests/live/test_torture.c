@@ -275,7 +275,6 @@ static void take_each_once_more(void)
 
 static void test_torture_one_holder_at_a_time(void **state)
 {
-    (void)state;
     play.redis = server_start(NULL);
     play.stage =
         mmap(NULL, sizeof *play.stage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -302,7 +301,6 @@ static void test_torture_one_holder_at_a_time(void **state)
 
 static int clean_up(void **state)
 {
-    (void)state;
     for (int n = 0; n < WORKERS; n++) {
         if (play.victims[n].pid <= 0)
             continue;

@@ -17,9 +17,8 @@ const char *__asan_default_options(void)
 
 static bowline_client *client;
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
-    (void)state;
     redis  = server_start("");
     client = must_open(redis->tcp_url);
 }
@@ -31,28 +30,10 @@ static int update(const char *key, bowline_compute compute, void *context)
 
 /* ---- what is written ------------------------------------------------------------------------- */
 
-static void test_words_on_the_wire(void **state)
-{
-    counter c = { .calls = 0 };
-
-    (void)state;
-    listen_in();
-    assert_int_equal(update("visits", count_one, &c), BOWLINE_OK);
-    assert_int_equal(update("visits", count_one, &c), BOWLINE_OK);
-    expect_heard("\"WATCH\" \"visits\"\n\"GET\" \"visits\"\n\"MULTI\"\n"
-                 "\"SET\" \"visits\" \"1\" \"KEEPTTL\"\n\"EXEC\"\n"
-                 "\"WATCH\" \"visits\"\n\"GET\" \"visits\"\n\"MULTI\"\n"
-                 "\"SET\" \"visits\" \"2\" \"KEEPTTL\"\n\"EXEC\"\n");
-    assert_key("visits", "2");
-    assert_int_equal(ttl_ms("visits"), -1);
-    assert_int_equal(c.calls, 2);
-}
-
 static void test_any_bytes_are_read_and_written(void **state)
 {
     wanted w = { .choice = BOWLINE_UPDATE_WRITE, .value = "a\0\r\n\xff", .size = 5 };
 
-    (void)state;
     assert_int_equal(update("bytes with \r\n", want, &w), BOWLINE_OK);
     assert_false(w.was_there);
     assert_int_equal(update("bytes with \r\n", want, &w), BOWLINE_OK);
@@ -72,7 +53,6 @@ static void test_key_is_raw_and_in_the_database_of_the_url(void **state)
     counter c = { .calls = 0 };
     char    url[200];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d/3?key=lock:%%25s", redis->port);
     bowline_client *third = must_open(url);
     assert_int_equal(bowline_update(third, "{x}%", count_one, &c, NULL, NULL), BOWLINE_OK);
@@ -84,26 +64,10 @@ static void test_key_is_raw_and_in_the_database_of_the_url(void **state)
     assert_key("{x}%", "1");
 }
 
-static void test_function_that_leaves_it_writes_nothing(void **state)
-{
-    wanted w = { .choice = BOWLINE_UPDATE_LEAVE, .value = "new", .size = 3 };
-
-    (void)state;
-    (void)server_ask(redis, "SET k old");
-    listen_in();
-    assert_int_equal(update("k", want, &w), BOWLINE_OK);
-    assert_int_equal(update("none", want, &w), BOWLINE_OK);
-    expect_heard("\"WATCH\" \"k\"\n\"GET\" \"k\"\n\"MULTI\"\n\"DISCARD\"\n"
-                 "\"WATCH\" \"none\"\n\"GET\" \"none\"\n\"MULTI\"\n\"DISCARD\"\n");
-    assert_key("k", "old");
-    assert_false(is_there("none"));
-}
-
 static void test_function_that_deletes(void **state)
 {
     wanted w = { .choice = BOWLINE_UPDATE_DELETE };
 
-    (void)state;
     (void)server_ask(redis, "SET k old");
     assert_int_equal(update("k", want, &w), BOWLINE_OK);
     assert_false(is_there("k"));
@@ -111,23 +75,10 @@ static void test_function_that_deletes(void **state)
     assert_int_equal(w.calls, 2);
 }
 
-static void test_function_that_stops(void **state)
-{
-    wanted        w     = { .choice = -7 };
-    bowline_error error = { 0 };
-
-    (void)state;
-    (void)server_ask(redis, "SET k old");
-    assert_status(BOWLINE_CANCELLED, bowline_update(client, "k", want, &w, NULL, &error), &error);
-    assert_string_equal(error.text, "k: the function wanted to stop (-7)");
-    assert_key("k", "old");
-}
-
 static void test_expiry_is_kept_taken_away_or_set(void **state)
 {
     wanted w = { .choice = BOWLINE_UPDATE_WRITE, .value = "v", .size = 1 };
 
-    (void)state;
     (void)server_ask(redis, "SET k old PX 60000");
     assert_int_equal(update("k", want, &w), BOWLINE_OK);
     assert_in_range(ttl_ms("k"), 1000, 60000);
@@ -176,7 +127,6 @@ static void touched_by(const char *before, const char *command, bool is_conflict
 
 static void test_what_touches_the_key_is_a_conflict(void **state)
 {
-    (void)state;
     touched_by("SET k 5", "SET k 100", true, "101");
     touched_by("SET k 5", "INCR k", true, "7");
     touched_by("SET k 5", "DEL k", true, "1");
@@ -189,7 +139,6 @@ static void test_what_touches_the_key_is_a_conflict(void **state)
 
 static void test_what_does_not_touch_the_key_is_none(void **state)
 {
-    (void)state;
     touched_by("SET k 5", "GET k", false, "6");
     touched_by("SET k 5", "SET other 1", false, "6");
     touched_by("SET k 5", "SCRIPT FLUSH", false, "6");
@@ -211,7 +160,6 @@ static void test_lock_of_the_same_client_passes_and_touches_as_others_do(void **
     const uint32_t expected[] = { 0, 1 };
     const char    *keys[]     = { "k", "bowline:{name}" };
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         c.calls = 0;
         assert_int_equal(bowline_update(client, keys[i], count_one, &c,
@@ -219,55 +167,6 @@ static void test_lock_of_the_same_client_passes_and_touches_as_others_do(void **
                          BOWLINE_OK);
         assert_int_equal(conflicts, expected[i]);
         assert_key(keys[i], "1");
-    }
-}
-
-static void test_tries_that_are_used_up_are_busy(void **state)
-{
-    meddler       m         = { .command = "INCR k", .times = 1000 };
-    counter       c         = { .between = meddle, .arg = &m };
-    uint32_t      conflicts = 0;
-    bowline_error error     = { 0 };
-
-    (void)state;
-    assert_status(BOWLINE_BUSY,
-                  bowline_update(client, "k", count_one, &c,
-                                 BOWLINE_UPDATE(.tries_max = 3, .ret_conflicts = &conflicts),
-                                 &error),
-                  &error);
-    assert_int_equal(conflicts, 3);
-    assert_int_equal(c.calls, 3);
-    assert_string_equal(error.text, "k: touched by somebody else at each of 3 tries (3 conflicts)");
-    assert_key("k", "3");
-
-    c.calls = 0;
-    assert_status(BOWLINE_BUSY, update("k", count_one, &c), NULL);
-    assert_int_equal(c.calls, BOWLINE_TRIES);
-    c.calls = 0;
-    assert_status(BOWLINE_BUSY,
-                  bowline_update(client, "k", count_one, &c,
-                                 BOWLINE_UPDATE(.wait_ms = BOWLINE_NO_WAIT), NULL),
-                  NULL);
-    assert_int_equal(c.calls, 1);
-}
-
-static void test_time_that_is_over_is_a_timeout(void **state)
-{
-    meddler       m     = { .command = "INCR k", .times = 1000000 };
-    counter       c     = { .between = meddle, .arg = &m };
-    bowline_error error = { 0 };
-
-    (void)state;
-    for (int round = 1; c.calls < 2; round++) { /* the first may have taken all of it */
-        int64_t began = clock_ms();
-        assert_true(round <= 20);
-        c.calls = 0;
-        assert_status(
-            BOWLINE_TIMEOUT,
-            bowline_update(client, "k", count_one, &c, BOWLINE_UPDATE(.wait_ms = 200), &error),
-            &error);
-        assert_true(clock_ms() - began >= 200);
-        assert_non_null(strstr(error.text, "for all of the wait ("));
     }
 }
 
@@ -305,7 +204,6 @@ static void test_nobody_waits_for_a_slow_function(void **state)
     void     *result;
     char      url[200];
 
-    (void)state;
     (void)snprintf(url, sizeof url, "%s?protocol=setnx-expire-watch&accept-risk=1", redis->tcp_url);
     bowline_client *before = client;
     client                 = must_open(url);
@@ -340,7 +238,6 @@ static void test_thread_that_is_cancelled_ends_behind_its_update(void **state)
     void     *result;
     int       status = -1;
 
-    (void)state;
     assert_int_equal(pthread_create(&thread, NULL, update_and_end, &status), 0);
     while (!atomic_load(&ending.reads))
         sleep_ms(1);
@@ -353,52 +250,21 @@ static void test_thread_that_is_cancelled_ends_behind_its_update(void **state)
     assert_int_equal(count_on(client, "slow", NULL, NULL), BOWLINE_OK);
 }
 
-static int update_inside(bowline_change *change, void *context)
-{
-    bowline_error  *error  = context;
-    wanted          w      = { .choice = BOWLINE_UPDATE_LEAVE };
-    bowline_client *other  = must_open(redis->tcp_url);
-    int             status = bowline_update(client, "inner", want, &w, NULL, error);
-
-    (void)change;
-    if (status == BOWLINE_USAGE) /* through another client there is no place that it could lack */
-        status = bowline_update(other, "inner", want, &w, NULL, NULL);
-    bowline_close(other);
-    return status == BOWLINE_OK ? BOWLINE_UPDATE_LEAVE : -1;
-}
-
-static void test_update_inside_an_update_needs_another_client(void **state)
-{
-    bowline_error error = { 0 };
-    wanted        w     = { .choice = BOWLINE_UPDATE_LEAVE };
-
-    (void)state;
-    assert_int_equal(update("outer", update_inside, &error), BOWLINE_OK);
-    assert_non_null(strstr(error.text, "may not call bowline_update"));
-    assert_int_equal(update("outer", want, &w), BOWLINE_OK);
-}
-
-#define EACH(test) cmocka_unit_test_setup(test, empty)
+#define EACH(test) cmocka_unit_test_setup(test, empty_server)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
-        EACH(test_words_on_the_wire),
+        cmocka_unit_test(test_own_server_starts),
         EACH(test_any_bytes_are_read_and_written),
         EACH(test_key_is_raw_and_in_the_database_of_the_url),
-        EACH(test_function_that_leaves_it_writes_nothing),
         EACH(test_function_that_deletes),
-        EACH(test_function_that_stops),
         EACH(test_expiry_is_kept_taken_away_or_set),
         EACH(test_what_touches_the_key_is_a_conflict),
         EACH(test_what_does_not_touch_the_key_is_none),
         EACH(test_lock_of_the_same_client_passes_and_touches_as_others_do),
-        EACH(test_tries_that_are_used_up_are_busy),
-        EACH(test_time_that_is_over_is_a_timeout),
         EACH(test_nobody_waits_for_a_slow_function),
         EACH(test_thread_that_is_cancelled_ends_behind_its_update),
-        EACH(test_update_inside_an_update_needs_another_client),
     };
 
     int failed = cmocka_run_group_tests_name("update", tests, NULL, NULL);

@@ -3,14 +3,12 @@
  * every addition counts, once.
  */
 #include "tests/lib/counter.h"
-#include "tests/lib/server.h"
+#include "tests/lib/shared_server.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { PLACES = 16, CROWD = 24, EACH_ADDS = 40, PROCESSES = 6 };
-
-static server *redis;
 
 typedef struct member {
     pthread_t       thread;
@@ -64,35 +62,18 @@ static long connected(void)
     return strtol(said + strlen("connected_clients:"), NULL, 10);
 }
 
-static void test_server_starts(void **state)
-{
-    (void)state;
-    redis = server_start("");
-}
-
 /* More threads than there are connections: those too many wait for one. */
 static void test_threads_of_one_client_lose_no_update(void **state)
 {
     bowline_client *client = must_open(redis->tcp_url);
     unsigned        before = count_descriptors();
 
-    (void)state;
     uint64_t conflicts = add_in_threads(client, CROWD);
     expect_sum(CROWD * EACH_ADDS);
     assert_true(conflicts > 0);
     assert_in_range(connected(), 2, PLACES + 1); /* and the one that asks */
     bowline_close(client);
     assert_true(count_descriptors() <= before);
-}
-
-static void test_one_thread_meets_nobody(void **state)
-{
-    bowline_client *client = must_open(redis->unix_url);
-
-    (void)state;
-    assert_int_equal(add_in_threads(client, 1), 0);
-    expect_sum(EACH_ADDS);
-    bowline_close(client);
 }
 
 static int add_in_process(void *arg)
@@ -112,7 +93,6 @@ static void test_processes_lose_no_update(void **state)
     pid_t children[PROCESSES];
     int   status;
 
-    (void)state;
     for (int i = 0; i < PROCESSES; i++) {
         children[i] = fork();
         assert_true(children[i] >= 0);
@@ -159,38 +139,6 @@ static void *visit(void *arg)
     return NULL;
 }
 
-static void test_seventeenth_update_waits_for_another_to_end(void **state)
-{
-    gate            g              = { .open = false };
-    guest           guests[PLACES] = { { .status = 1 } };
-    bowline_error   error          = { 0 };
-    counter         c              = { .calls = 0 };
-    bowline_client *client         = must_open(redis->tcp_url);
-
-    (void)state;
-    for (int i = 0; i < PLACES; i++) {
-        guests[i] = (guest){ .client = client, .gate = &g };
-        (void)snprintf(guests[i].key, sizeof guests[i].key, "guest-%d", i);
-        assert_int_equal(pthread_create(&guests[i].thread, NULL, visit, &guests[i]), 0);
-    }
-    while (atomic_load(&g.inside) < PLACES)
-        sleep_ms(1);
-    assert_status(
-        BOWLINE_TIMEOUT,
-        bowline_update(client, "late", count_one, &c, BOWLINE_UPDATE(.wait_ms = 30), &error),
-        &error);
-    assert_int_equal(c.calls, 0);
-    assert_true(server_comes_to(redis, "connected_clients:17", "INFO clients")); /* and we */
-    must_release(must_acquire(client, "lock"));                                  /* not so a lock */
-    atomic_store(&g.open, true);
-    assert_status(BOWLINE_OK, bowline_update(client, "late", count_one, &c, NULL, &error), &error);
-    for (int i = 0; i < PLACES; i++) {
-        assert_int_equal(pthread_join(guests[i].thread, NULL), 0);
-        assert_int_equal(guests[i].status, BOWLINE_OK);
-    }
-    bowline_close(client);
-}
-
 /* ---- fork ------------------------------------------------------------------------------------ */
 
 static bowline_client *inherited;
@@ -211,7 +159,6 @@ static int use_in_child(void *arg)
 
 static void test_child_must_not_use_what_it_inherited(void **state)
 {
-    (void)state;
     inherited = must_open(redis->tcp_url);
     assert_int_equal(count_on(inherited, "k", NULL, NULL), BOWLINE_OK);
     assert_int_equal(in_child(use_in_child, NULL), 0);
@@ -234,7 +181,6 @@ static void test_child_closes_what_others_wait_in(void **state)
     gate  g                  = { .open = false };
     guest guests[PLACES + 1] = { { .status = 1 } };
 
-    (void)state;
     inherited = must_open(redis->tcp_url);
     for (int i = 0; i <= PLACES; i++) {
         guests[i] = (guest){ .client = inherited, .gate = &g };
@@ -258,9 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
         cmocka_unit_test(test_threads_of_one_client_lose_no_update),
-        cmocka_unit_test(test_one_thread_meets_nobody),
         cmocka_unit_test(test_processes_lose_no_update),
-        cmocka_unit_test(test_seventeenth_update_waits_for_another_to_end),
         cmocka_unit_test(test_child_must_not_use_what_it_inherited),
         cmocka_unit_test(test_child_closes_what_others_wait_in),
     };

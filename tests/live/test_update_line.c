@@ -5,11 +5,10 @@
  */
 #include "tests/lib/counter.h"
 #include "tests/lib/proxy.h"
+#include "tests/lib/shared_server.h"
 
 #include <signal.h>
 #include <stdio.h>
-
-static server *redis;
 
 static long long sum(void)
 {
@@ -67,19 +66,12 @@ static void update_through(const proxy_plan *plan, const char *options, tally *t
     }
 }
 
-static void test_server_starts(void **state)
-{
-    (void)state;
-    redis = server_start("");
-}
-
 /* The first connection has the fault, the next is good: so what breaks before the write is tried
  * again, and what breaks behind it is not known. */
 static void test_line_breaks_at_every_byte(void **state)
 {
     byte_steps some = some_bytes(4);
 
-    (void)state;
     for (int direction = 0; direction < 2; direction++) {
         bool    to_client = direction == 0;
         int64_t size      = update_size(to_client);
@@ -101,7 +93,6 @@ static void test_answer_to_exec_that_is_cut_off_is_unknown_and_not_tried_again(v
     tally   t      = { .ok = 0 };
     int     behind = (int)strlen("*1\r\n+OK\r\n");
 
-    (void)state;
     for (int at = 1; at <= behind; at++) {
         long long before = sum();
         update_through(
@@ -119,7 +110,6 @@ static void test_every_line_breaks(void **state)
     tally      t    = { .ok = 0 };
     byte_steps some = some_bytes(6);
 
-    (void)state;
     /* To the end, and there again if the answers before it took longer than 40 ms. */
     for (int64_t at = some.first, rounds = 1; at < size || t.unknown == 0; at += some.step) {
         assert_true(at < size || rounds++ < 100);
@@ -144,7 +134,6 @@ static void test_line_falls_silent(void **state)
 {
     byte_steps some = some_bytes(40);
 
-    (void)state;
     for (int direction = 0; direction < 2; direction++) {
         bool    to_client = direction == 0;
         int64_t size      = update_size(to_client);
@@ -182,7 +171,6 @@ static void test_server_that_is_restarted_meanwhile_is_read_again(void **state)
     bowline_client *client = must_open(redis->tcp_url);
     bowline_error   error  = { 0 };
 
-    (void)state;
     (void)server_ask(redis, "SET sum 41");
     assert_status(BOWLINE_OK, bowline_update(client, "sum", count_one, &c, NULL, &error), &error);
     assert_int_equal(c.calls, 2);
@@ -205,7 +193,6 @@ static void test_connection_that_always_breaks_is_unreachable_in_the_end(void **
     bowline_client *client = must_open(redis->tcp_url);
     bowline_error   error  = { 0 };
 
-    (void)state;
     assert_status(BOWLINE_UNREACHABLE, bowline_update(client, "sum", count_one, &c, NULL, &error),
                   &error);
     assert_int_equal(c.calls, 2); /* one is forgiven */
@@ -220,7 +207,6 @@ static void test_no_server_is_unreachable(void **state)
     bowline_client *client = must_open(redis->tcp_url);
     bowline_error   error  = { 0 };
 
-    (void)state;
     assert_int_equal(count_on(client, "sum", NULL, NULL), BOWLINE_OK);
     server_kill(redis);
     sleep_ms(IDLE_MS);

@@ -7,9 +7,8 @@
 
 static bowline_client *client;
 
-static void test_server_starts(void **state)
+static void test_own_server_starts(void **state)
 {
-    (void)state;
     redis  = server_start("");
     client = must_open(redis->tcp_url);
 }
@@ -26,7 +25,6 @@ static void test_key_of_another_type_is_refused_and_left(void **state)
     counter       c     = { .calls = 0 };
     bowline_error error = { 0 };
 
-    (void)state;
     (void)server_ask(redis, "RPUSH k a b");
     listen_in();
     assert_status(BOWLINE_REFUSED, bowline_update(client, "k", count_one, &c, NULL, &error),
@@ -43,7 +41,6 @@ static void test_longest_value_and_one_that_is_longer(void **state)
     wanted        w     = { .choice = BOWLINE_UPDATE_WRITE, .value = longest };
     bowline_error error = { 0 };
 
-    (void)state;
     memset(longest, 'v', sizeof longest);
     w.size = BOWLINE_VALUE_MAX;
     assert_int_equal(update("k", want, &w), BOWLINE_OK);
@@ -92,7 +89,6 @@ static void forbidden(const char *command)
 /* Above all without MULTI: the SET would be carried out at once. */
 static void test_user_without_a_right_is_told_which_and_nothing_is_written(void **state)
 {
-    (void)state;
     forbidden("watch");
     forbidden("get");
     forbidden("multi");
@@ -105,7 +101,6 @@ static void test_server_out_of_memory_refuses(void **state)
     counter       c     = { .calls = 0 };
     bowline_error error = { 0 };
 
-    (void)state;
     (void)server_ask(redis, "SET k 5");
     (void)server_ask(redis, "CONFIG SET maxmemory 1");
     int status = bowline_update(client, "k", count_one, &c, BOWLINE_UPDATE(.tries_max = 2), &error);
@@ -117,12 +112,12 @@ static void test_server_out_of_memory_refuses(void **state)
     assert_key("k", "6");
 }
 
-#define EACH(test) cmocka_unit_test_setup(test, empty)
+#define EACH(test) cmocka_unit_test_setup(test, empty_server)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_starts),
+        cmocka_unit_test(test_own_server_starts),
         EACH(test_key_of_another_type_is_refused_and_left),
         EACH(test_longest_value_and_one_that_is_longer),
         EACH(test_user_without_a_right_is_told_which_and_nothing_is_written),

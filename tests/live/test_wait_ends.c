@@ -33,7 +33,6 @@ static void test_silent_server_is_tried_once_when_the_wait_is_shorter(void **sta
     static const char *const options[] = { "", "&protocol=token",
                                            "&protocol=setnx-del&accept-risk=1" };
 
-    (void)state;
     for (unsigned i = 0; i < sizeof options / sizeof options[0]; i++) {
         fake_server    *s      = fake_start(says_nothing, NULL);
         bowline_client *client = client_of(s, ANSWER_MS, options[i]);
@@ -57,7 +56,6 @@ static void test_silent_server_is_not_tried_behind_a_longer_wait(void **state)
     bowline_hold   *hold   = NULL;
     bowline_error   error  = { 0 };
 
-    (void)state;
     assert_status(BOWLINE_UNREACHABLE,
                   acquire_within(&hold, client, "x", ANSWER_MS + WAIT_MS, &error), &error);
     assert_true(fake_connections(s) <= 2);
@@ -80,7 +78,6 @@ static void test_server_that_does_not_answer_the_question_leaves_it_unknown(void
     bowline_hold   *hold   = NULL;
     bowline_error   error  = { 0 };
 
-    (void)state;
     assert_status(BOWLINE_UNKNOWN, acquire_within(&hold, client, "x", WAIT_MS, &error), &error);
     assert_non_null(strstr(fake_heard(s), "SET"));
     bowline_close(client);
@@ -95,7 +92,6 @@ static void test_stopped_server_has_not_heard_of_it(void **state)
     bowline_hold   *hold  = NULL;
     bowline_error   error = { 0 };
 
-    (void)state;
     server_needed();
     redis = server_start(NULL);
     (void)snprintf(url, sizeof url, "%s?timeout=%dms&protocol=token&lease=20s", redis->tcp_url,

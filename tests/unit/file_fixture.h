@@ -1,32 +1,23 @@
 /*
- * file_fixture.h -- a directory that is gone after the test, and small things to do with files, for
- * the tests of file:.
+ * file_fixture.h -- a temporary directory, small helpers for the files in it, and child processes,
+ * for the tests of file:.
  */
 #ifndef FILE_FIXTURE_H
 #define FILE_FIXTURE_H
 
-#include "core/status.h"
+#include "tests/lib/testing.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { NOBODY = 65534, PATH_SIZE = 1024 };
 
@@ -34,7 +25,6 @@ static char directory[64];
 
 static inline int make_directory(void **state)
 {
-    (void)state;
     (void)umask(022);
     (void)snprintf(directory, sizeof directory, "/tmp/bowline-test-XXXXXX");
     assert_non_null(mkdtemp(directory));
@@ -43,24 +33,20 @@ static inline int make_directory(void **state)
 
 static inline int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
 {
-    (void)st;
-    (void)kind;
-    (void)where;
     return remove(path);
 }
 
 static inline int remove_directory(void **state)
 {
-    (void)state;
     return nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The path of an entry of the directory: four of them live at a time. */
+/* The path of an entry of the directory.  Valid until the eighth call after this one. */
 static inline const char *in(const char *leaf)
 {
-    static char     paths[4][PATH_SIZE];
+    static char     paths[8][PATH_SIZE];
     static unsigned next;
-    char           *path = paths[next++ % 4];
+    char           *path = paths[next++ % 8];
 
     (void)snprintf(path, PATH_SIZE, "%s/%s", directory, leaf);
     return path;
@@ -98,50 +84,14 @@ static inline mode_t mode_of(const char *leaf)
     return st.st_mode & 07777;
 }
 
-static inline unsigned count_descriptors(void)
+/* Only root can play another user; without root the case ends here. */
+static inline void needs_root(void)
 {
-    unsigned count = 0;
-    DIR     *fds   = opendir("/proc/self/fd");
-
-    assert_non_null(fds);
-    while (readdir(fds) != NULL)
-        count++;
-    (void)closedir(fds);
-    return count;
+    if (geteuid() != 0)
+        skip();
 }
 
-static inline int64_t clock_ms(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_BOOTTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static inline void sleep_ms(long ms)
-{
-    struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
-
-    while (nanosleep(&t, &t) != 0) {
-    }
-}
-
-/* Carries out `body` in a child, which must not use cmocka; what it returned. */
-static inline int in_child(int (*body)(void *arg), void *arg)
-{
-    int how = 0;
-
-    (void)fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0)
-        _exit(body(arg));
-    assert_int_equal(waitpid(pid, &how, 0), pid);
-    assert_true(WIFEXITED(how));
-    return WEXITSTATUS(how);
-}
-
-/* A child that has done `body` and then stays until it is killed. */
+/* A child that runs `body` and then stays until it is killed. */
 static inline pid_t start_child(void (*body)(void *arg), void *arg)
 {
     int  ready[2];

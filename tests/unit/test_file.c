@@ -1,301 +1,488 @@
 /*
- * test_file.c -- the engine file: as a whole: its URLs, its holds, its children.
+ * test_file.c -- the engine file: order, fences, flock(1) and fcntl(2), files that are replaced,
+ * children of fork, and the URLs.
  */
-#include <bowline/bowline.h>
+#include "file_users.h"
 
-#include "file_fixture.h"
+/* ---- the queue ------------------------------------------------------------------------------- */
 
-#include <pthread.h>
-
-static bowline_client *client;
-static bowline_error   error;
-static char            url[128];
-
-static int set_up(void **state)
+static void test_waiters_get_it_in_order(void **state)
 {
-    (void)make_directory(state);
-    (void)snprintf(url, sizeof url, "file:%s", directory);
-    assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = url), &error), BOWLINE_OK);
-    return 0;
+    uint64_t fence = takes(0);
+    waits(2);
+    waits(1);
+    waits(3);
+    leave(0);
+    gets_not(3);
+    gets_not(1);
+    uint64_t next = gets(2);
+    assert_true(next > fence);
+    gets_not(1);
+    leave(1); /* from the middle */
+    leave(2);
+    assert_true(gets(3) > next);
 }
 
-static int tear_down(void **state)
+static void test_try_once_overtakes_nobody(void **state)
 {
-    bowline_close(client);
-    return remove_directory(state);
+    char before[32] = "";
+    char after[32]  = "";
+
+    (void)takes(0);
+    int fd = open_in(*state == &name ? "n" : "x.bowline");
+    assert_int_equal(pread(fd, before, 26, 0), 26);
+    assert_int_equal(once(1), BOWLINE_BUSY);
+    assert_non_null(strstr(error.text, "pid"));
+    assert_int_equal(pread(fd, after, 26, 0), 26);
+    assert_memory_equal(after, before, 26); /* no ticket was drawn */
+    waits(1);
+    leave(0);
+    assert_int_equal(once(2), BOWLINE_BUSY); /* free, but somebody waits */
+    (void)gets(1);
+    (void)close(fd);
 }
 
-static bowline_hold *must_acquire(bowline_client *c, const char *name, int64_t wait_ms)
+/* Whatever the joiner is about to do when the holder leaves: it has the lock, or an event comes. */
+static void leave_0(void)
 {
-    bowline_hold *hold;
-    int status = bowline_acquire(&hold, c, name, BOWLINE_ACQUIRE(.wait_ms = wait_ms), &error);
-
-    if (status != BOWLINE_OK)
-        fail_msg("%s", error.text);
-    return hold;
+    leave(0);
 }
 
-static int try_once(const char *name)
+static void test_release_during_a_join_is_not_missed(void **state)
 {
-    bowline_hold *hold;
-    int           status = bowline_acquire(&hold, client, name, NULL, &error);
+    bool has_left = true;
 
-    if (status == BOWLINE_OK)
-        (void)bowline_release(hold, NULL);
-    return status;
+    for (unsigned after = 0; has_left; after++) {
+        (void)takes(0);
+        disturbance = (struct disturbance){ .after = after, .before = leave_0 };
+        int status  = ask(1);
+        has_left    = disturbance.before == NULL;
+        disturbance = (struct disturbance){ 0 };
+        if (!has_left)
+            leave(0);
+        if (status == PENDING)
+            status = look(1);
+        assert_status(BOWLINE_OK, status, &error);
+        leave(1);
+        assert_true(after < 100);
+    }
 }
 
-/* ---- URLs ------------------------------------------------------------------------------------ */
-
-static int open_url(const char *text)
+static void test_everything_is_closed(void **state)
 {
-    bowline_client *c;
-    int             status = bowline_open(&c, BOWLINE_OPTIONS(.url = text), &error);
+    unsigned before = count_descriptors();
 
-    if (status == BOWLINE_OK)
-        bowline_close(c);
-    return status;
+    for (unsigned i = 0; i < 3; i++) {
+        (void)takes(0);
+        assert_true(count_descriptors() > before);
+        waits(1);
+        assert_int_equal(once(0), BOWLINE_BUSY);
+        leave(1);
+        leave(0);
+        pass(99);
+        (void)bowline_dispatch(users[1].client, 0, NULL);
+        assert_int_equal(count_descriptors(), before + 1); /* inotify, for the next to wait */
+        assert_int_equal(count_descriptors_later(), before);
+    }
 }
 
-static void test_file_urls_that_are_meant(void **state)
+/* The numbers in the lock file, and the fence of the next holder.  0: it is refused. */
+static void test_fence_is_above_the_numbers_in_the_file(void **state)
 {
-    char text[PATH_SIZE];
-
-    assert_int_equal(open_url("file:"), BOWLINE_OK); /* its directory is made when it is needed */
-    assert_int_equal(open_url("file:?wait=5s"), BOWLINE_OK);
-    assert_int_equal(open_url(url), BOWLINE_OK);
-    (void)snprintf(text, sizeof text, "file://%s/", directory);
-    assert_int_equal(open_url(text), BOWLINE_OK);
-    (void)snprintf(text, sizeof text, "file://%s?wait=forever&lease=5s&max-hold=1h", directory);
-    assert_int_equal(open_url(text), BOWLINE_OK);
-}
-
-static void test_file_urls_that_are_mistakes(void **state)
-{
-    static const char *const texts[] = {
-        "file://host/tmp", "file://tmp",      "file://user@/tmp", "file://:80/tmp",
-        "file://",         "file:/tmp?key=x", "file:?wait=never",
+    static const uint64_t ahead = UINT64_C(4000000000000000); /* the year 2096 */
+    static const uint64_t last  = (UINT64_C(1) << 62) - (UINT64_C(1) << 40) - 1;
+    const struct {
+        uint64_t drawn;
+        uint64_t granted;
+        uint64_t fence;
+    } rows[] = {
+        { ahead, 0, ahead + 1 }, { 0, ahead, ahead + 1 }, { ahead + 5, ahead, ahead + 6 },
+        { last - 1, 0, last },   { last, 0, 0 },          { 0, last, 0 },
+        { UINT64_MAX, 0, 0 },    { 0, UINT64_MAX, 0 },
     };
 
-    for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (open_url(texts[i]) != BOWLINE_USAGE)
-            fail_msg("%s is not a mistake", texts[i]);
-}
-
-static void test_file_a_directory_that_cannot_be_trusted_is_refused(void **state)
-{
-    char text[PATH_SIZE];
-
-    (void)snprintf(text, sizeof text, "%s/none", url);
-    assert_int_equal(open_url(text), BOWLINE_REFUSED);
-    assert_non_null(strstr(error.text, "does not exist"));
-    assert_int_equal(chmod(directory, 0777), 0);
-    assert_int_equal(open_url(url), BOWLINE_REFUSED);
-}
-
-/* ---- holds ----------------------------------------------------------------------------------- */
-
-static void test_file_two_clients_take_turns(void **state)
-{
-    bowline_client *other;
-
-    assert_int_equal(bowline_open(&other, BOWLINE_OPTIONS(.url = url), NULL), BOWLINE_OK);
-    bowline_hold *hold  = must_acquire(other, "n", 0);
-    uint64_t      fence = bowline_hold_fence(hold);
-    assert_int_equal(try_once("n"), BOWLINE_BUSY);
-    assert_non_null(strstr(error.text, "pid"));
-    assert_int_equal(bowline_hold_left_ms(hold), INT64_MAX);
-    assert_int_equal(bowline_extend(hold, 1000, &error), BOWLINE_OK);
-    assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
-    hold = must_acquire(client, "n", 0);
-    assert_true(bowline_hold_fence(hold) > fence);
-    bowline_close(other);
-    assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
-}
-
-static void test_file_what_the_system_refuses_is_told(void **state)
-{
-    assert_int_equal(symlink("elsewhere", in("n")), 0);
-    assert_int_equal(try_once("n"), BOWLINE_REFUSED);
-    assert_non_null(strstr(error.text, "symbolic link"));
-    assert_int_equal(try_once(in("none/x")), BOWLINE_REFUSED);
-    assert_non_null(strstr(error.text, "none/x"));
-}
-
-static void test_file_closing_gives_back_and_leaves_the_queue(void **state)
-{
-    bowline_client *other;
-
-    assert_int_equal(bowline_open(&other, BOWLINE_OPTIONS(.url = url), NULL), BOWLINE_OK);
-    (void)must_acquire(other, "n", 0);
-    bowline_hold *hold;
-    assert_int_equal(bowline_acquire(&hold, client, "n", BOWLINE_ACQUIRE(.wait_ms = 20), &error),
-                     BOWLINE_TIMEOUT);
-    bowline_close(other);
-    assert_int_equal(try_once("n"), BOWLINE_OK);
-}
-
-static void test_file_leaves_no_descriptor_behind(void **state)
-{
-    bowline_hold *hold;
-
-    unsigned before = count_descriptors();
-    (void)must_acquire(client, "n", 0);
-    for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(try_once("n"), BOWLINE_BUSY);
-        assert_int_equal(bowline_acquire(&hold, client, "n", BOWLINE_ACQUIRE(.wait_ms = 5), &error),
-                         BOWLINE_TIMEOUT);
+    uint64_t first = takes(0);
+    leave(0);
+    assert_int_equal(takes(1), first + 1); /* the clock stands still */
+    leave(1);
+    pass(1000);
+    assert_int_equal(takes(0), first + 1000000); /* microseconds of the wall clock */
+    leave(0);
+    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int fd = open_in("n");
+        assert_int_equal(pwrite(fd, &rows[i].drawn, 8, 0), 8);
+        assert_int_equal(pwrite(fd, &rows[i].granted, 8, 18), 8);
+        (void)close(fd);
+        if (rows[i].fence == 0) {
+            expect_refused(ask(0), "has a broken counter");
+            continue;
+        }
+        assert_int_equal(takes(0), rows[i].fence);
+        leave(0);
     }
-    bowline_close(client);
-    assert_int_equal(count_descriptors(), before - 1); /* the directory */
-    assert_int_equal(bowline_open(&client, BOWLINE_OPTIONS(.url = url), &error), BOWLINE_OK);
 }
 
-static void test_file_who_is_asked_of_the_directory_that_is_not_there(void **state)
+/* The counter was put back while the last ticket that there is holds. */
+static void test_no_ticket_is_above_the_last(void **state)
 {
-    bowline_client *ours;
-    bowline_holder  holder = { .size = sizeof holder };
+    const uint64_t last   = (UINT64_C(1) << 62) - (UINT64_C(1) << 40) - 1;
+    const uint64_t less   = last - 1;
+    bowline_holder holder = { .size = sizeof holder };
+    int            fd     = open_in("n");
 
-    assert_int_equal(bowline_open(&ours, NULL, NULL), BOWLINE_OK);
-    assert_int_equal(bowline_who(ours, in("x"), &holder, &error), BOWLINE_OK);
-    assert_int_equal(holder.held, 0);
-    bowline_close(ours);
+    (void)takes(0);
+    leave(0);
+    assert_int_equal(pwrite(fd, &less, 8, 0), 8);
+    assert_int_equal(takes(0), last);
+    assert_int_equal(bowline_who(users[1].client, "n", &holder, &error), BOWLINE_OK);
+    assert_int_equal(holder.fence, last);
+    assert_int_equal(pwrite(fd, &less, 8, 0), 8);
+    assert_int_equal(pwrite(fd, &less, 8, 18), 8);
+    expect_refused(ask(1), "cannot join the queue");
+    (void)close(fd);
+}
+
+static void test_counter_put_back_gives_no_ticket_twice(void **state)
+{
+    const uint64_t zero = 0;
+    int            fd   = open_in("n");
+
+    uint64_t fence = takes(0);
+    waits(1);
+    assert_int_equal(pwrite(fd, &zero, 8, 0), 8);
+    assert_int_equal(pwrite(fd, &zero, 8, 18), 8);
+    waits(2);
+    leave(0);
+    uint64_t next = gets(1);
+    assert_true(next > fence);
+    leave(1);
+    assert_true(gets(2) > next);
+    (void)close(fd);
+}
+
+static void test_try_once_does_not_trust_a_broken_counter(void **state)
+{
+    const uint64_t nonsense = UINT64_MAX;
+    int            fd       = open_in("n");
+
+    (void)takes(0);
+    waits(1);
+    assert_int_equal(pwrite(fd, &nonsense, sizeof nonsense, 18), 8);
+    assert_int_equal(once(2), BOWLINE_BUSY);
+    (void)close(fd);
+}
+
+/* As a process that is stopped while it draws a ticket. */
+static void test_latch_of_a_stopped_process_does_not_block(void **state)
+{
+    struct flock latch = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)1 << 62 };
+    int          fd    = open_in("n");
+
+    (void)takes(0);
+    assert_int_equal(fcntl(fd, F_OFD_SETLK, &latch), 0);
+    waits(1);
+    assert_int_equal(once(2), BOWLINE_BUSY);
+    leave(0);
+    pass(16);
+    gets_not(1);
+    (void)close(fd);
+    pass(16);
+    (void)gets(1);
+}
+
+/* ---- other locks on the file ----------------------------------------------------------------- */
+
+static void test_flock_and_bowline_exclude_each_other(void **state)
+{
+    int fd = open(in(((const kind *)*state)->leaf), O_RDONLY | O_CREAT | O_CLOEXEC, 0666);
+
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    assert_int_equal(once(0), BOWLINE_BUSY);
+    waits(0);
+    waits(1);
+    assert_int_equal(flock(fd, LOCK_UN), 0); /* no event comes of that */
+    gets_not(0);
+    pass(128);
+    gets_not(1);
+    (void)gets(0);
+    assert_int_not_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    leave(0);
+    (void)gets(1);
+    assert_int_not_equal(flock(fd, LOCK_SH | LOCK_NB), 0);
+    leave(1);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    (void)close(fd);
+}
+
+static void test_named_file_is_never_written(void **state)
+{
+    static const struct timespec long_ago[2] = { { 1000, 0 }, { 1000, 0 } };
+    struct stat                  st;
+
+    put("x", "precious", 8);
+    assert_int_equal(chmod(in("x"), 0444), 0);
+    assert_int_equal(utimensat(AT_FDCWD, in("x"), long_ago, 0), 0);
+    (void)takes(0);
+    waits(1);
+    leave(0);
+    (void)gets(1);
+    leave(1);
+    assert_int_equal(stat(in("x"), &st), 0);
+    assert_int_equal(st.st_mtim.tv_sec, 1000);
+    assert_int_equal(st.st_size, 8);
+}
+
+static void lock_all_by_fcntl(void *arg)
+{
+    struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+    if (fcntl(open_in(arg), F_SETLK, &all) != 0)
+        _exit(1);
+}
+
+static void test_record_lock_on_the_lock_file_excludes(void **state)
+{
+    pid_t child = start_child(lock_all_by_fcntl, "n");
+
+    assert_int_equal(once(0), BOWLINE_BUSY);
+    waits(0);
+    end_child(child);
+    pass(16);
+    (void)gets(0);
+}
+
+/* ---- files that are replaced ----------------------------------------------------------------- */
+
+static void test_waiter_of_a_removed_file_joins_the_new_one(void **state)
+{
+    (void)takes(0);
+    waits(1);
+    assert_int_equal(unlink(in("n")), 0);
+    uint64_t fence = takes(2);
+    pass(1); /* a new file begins with the wall clock */
+    leave(0);
+    gets_not(1); /* it has the old file alone, and joins the queue of the new one */
+    assert_int_equal(once(3), BOWLINE_BUSY);
+    assert_int_equal(rename(in("n"), in("m")), 0);
+    leave(2);
+    assert_true(gets(1) > fence);
+    assert_true(exists("n"));
+}
+
+static void test_holder_of_a_file_that_became_a_link_is_alone(void **state)
+{
+    (void)takes(0);
+    waits(1);
+    assert_int_equal(rename(in("n"), in("m")), 0);
+    assert_int_equal(symlink("m", in("n")), 0);
+    leave(0);
+    expect_refused(look(1), "symbolic link");
+}
+
+static void test_either_file_of_a_path_may_be_replaced(void **state)
+{
+    uint64_t fence = takes(0);
+    assert_int_equal(unlink(in("x.bowline")), 0);
+    pass(1);                                 /* a new file begins with the wall clock */
+    assert_int_equal(once(1), BOWLINE_BUSY); /* another queue, the same flock */
+    waits(1);
+    leave(0);
+    uint64_t next = gets(1);
+    assert_true(next > fence);
+    assert_int_equal(unlink(in("x")), 0);
+    assert_int_equal(once(2), BOWLINE_BUSY); /* another file, the same queue */
+    waits(2);
+    leave(1);
+    assert_true(gets(2) > next);
+}
+
+static void test_waiter_notices_that_either_file_of_a_path_was_replaced(void **state)
+{
+    static const char *const leaves[] = { "x", "x.bowline" };
+
+    for (unsigned i = 0; i < 2; i++) {
+        (void)takes(0);
+        waits(1);
+        assert_int_equal(unlink(in(leaves[i])), 0);
+        leave(0);
+        (void)gets(1);
+        assert_true(exists(leaves[i])); /* it was made anew, as 1 holds by the new files */
+        leave(1);
+    }
+}
+
+static void test_lock_directory_that_was_replaced_is_opened_anew(void **state)
+{
+    assert_int_equal(rmdir(directory), 0);
+    expect_refused(once(0), "does not exist");
+    assert_int_equal(mkdir(directory, 0700), 0);
+    assert_int_equal(once(0), BOWLINE_OK);
+    assert_int_equal(once(1), BOWLINE_OK); /* had no part in the first failure */
+    assert_true(exists("n"));
 }
 
 /* ---- children -------------------------------------------------------------------------------- */
 
-static const int *passed_fds;
-static int        passed_count;
-
-static void keep_fds(void *arg)
+static void nothing(void *arg)
 {
+}
+
+/* The child has copies of all descriptors, so neither closing is seen, nor does it unlock. */
+static void test_release_ends_the_hold_in_children_too(void **state)
+{
+    (void)takes(0);
+    waits(1);
+    pid_t child = start_child(nothing, NULL);
+    leave(0);
+    (void)gets(1);
+    leave(1);
+    (void)takes(2);
+    end_child(child);
+}
+
+typedef struct fds {
+    int count;
+    int fd[BOWLINE_HOLD_FDS_MAX];
+} fds;
+
+/* As exec does, apart from the descriptors that are handed over. */
+static void close_on_exec(void *arg)
+{
+    const fds *passed = arg;
+
     for (int fd = 3; fd < 256; fd++) {
-        bool is_passed = fd == *(int *)arg;
-        for (int i = 0; i < passed_count; i++)
-            is_passed = is_passed || fd == passed_fds[i];
-        if (!is_passed && fcntl(fd, F_GETFD) >= 0 && (fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0)
-            (void)close(fd); /* as exec does */
+        bool is_passed = false;
+        for (int i = 0; i < passed->count; i++)
+            is_passed = is_passed || fd == passed->fd[i];
+        if (!is_passed && (fcntl(fd, F_GETFD) & FD_CLOEXEC) == FD_CLOEXEC &&
+            fcntl(fd, F_GETFD) >= 0)
+            (void)close(fd);
     }
 }
 
-static void expect_handed_over(const char *name, int count)
+static void test_hold_outlives_its_process_in_a_child(void **state)
 {
-    int           fds[BOWLINE_HOLD_FDS_MAX];
-    int           none = -1;
-    bowline_hold *hold = must_acquire(client, name, 0);
+    const kind *k = *state;
+    fds         passed;
 
-    passed_count = bowline_hold_fds(hold, fds);
-    passed_fds   = fds;
-    assert_int_equal(passed_count, count);
-    for (int i = 0; i < count; i++)
-        assert_int_equal(fcntl(fds[i], F_GETFD), FD_CLOEXEC);
-    pid_t child = start_child(keep_fds, &none);
-
-    /* As if we had been killed: closed, not unlocked. */
-    for (int i = 0; i < count; i++) {
+    (void)takes(0);
+    passed.count = bowline_hold_fds(users[0].hold, passed.fd);
+    assert_int_equal(passed.count, k == &name ? 1 : 2);
+    for (int i = 0; i < passed.count; i++)
+        assert_true(descriptor_closes_on_exec(passed.fd[i]));
+    pid_t child = start_child(close_on_exec, &passed);
+    for (int i = 0; i < passed.count; i++) { /* closed and not unlocked, as by SIGKILL */
         int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-        assert_int_equal(dup3(null, fds[i], O_CLOEXEC), fds[i]);
+        assert_int_equal(dup3(null, passed.fd[i], O_CLOEXEC), passed.fd[i]);
         (void)close(null);
     }
-    assert_int_equal(try_once(name), BOWLINE_BUSY);
+    assert_int_equal(once(1), BOWLINE_BUSY);
+    if (k == &shared) { /* the mark is handed over as well: name_lock.h */
+        assert_int_equal(unlink(in("n")), 0);
+        assert_int_equal(once(1), BOWLINE_BUSY);
+    }
     end_child(child);
-    assert_int_equal(try_once(name), BOWLINE_OK);
-    assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
+    assert_int_equal(once(1), BOWLINE_OK);
 }
 
-static void test_file_a_hold_of_a_name_survives_in_a_child(void **state)
+static int acquire_without_standard_files(void *arg)
 {
-    expect_handed_over("n", 1);
-}
-
-static void test_file_a_hold_of_a_path_survives_in_a_child(void **state)
-{
-    expect_handed_over(in("x"), 2);
-}
-
-static void test_file_release_ends_it_in_children_too(void **state)
-{
-    int           none = -1;
-    bowline_hold *hold = must_acquire(client, "n", 0);
-    passed_count       = 0;
-    pid_t child        = start_child(keep_fds, &none);
-
-    assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
-    assert_int_equal(try_once("n"), BOWLINE_OK);
-    end_child(child);
-}
-
-static int close_in_child(void *arg)
-{
-    if (bowline_release(arg, NULL) != BOWLINE_FORKED)
+    for (int fd = 0; fd < 3; fd++)
+        (void)close(fd);
+    bowline_client *client;
+    bowline_hold   *hold;
+    if (bowline_open(&client, BOWLINE_OPTIONS(.url = url), NULL) != BOWLINE_OK ||
+        bowline_acquire(&hold, client, lock_name, NULL, NULL) != BOWLINE_OK)
         return 1;
-    bowline_close(client);
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) >= 0)
+            return 2;
     return 0;
 }
 
-static void test_file_a_child_that_closes_the_client_unlocks_nothing(void **state)
+static void test_lock_file_is_never_a_standard_file(void **state)
 {
-    bowline_client *other;
-    bowline_hold   *hold = must_acquire(client, "n", 0);
-
-    assert_int_equal(bowline_open(&other, BOWLINE_OPTIONS(.url = url), NULL), BOWLINE_OK);
-    assert_int_equal(in_child(close_in_child, hold), 0);
-    bowline_hold *second;
-    assert_int_equal(bowline_acquire(&second, other, "n", NULL, &error), BOWLINE_BUSY);
-    assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
-    second = must_acquire(other, "n", 0);
-    bowline_close(other);
+    assert_int_equal(in_child(acquire_without_standard_files, NULL), 0);
 }
 
-/* ---- waiting --------------------------------------------------------------------------------- */
+/* ---- URLs ------------------------------------------------------------------------------------ */
 
-static void *acquire_and_release(void *arg)
+static void test_urls(void **state)
 {
-    bowline_hold *hold;
+    static const struct {
+        const char *scheme;
+        const char *rest; /* behind the directory; NULL: the URL is `scheme` alone               */
+        int         status;
+    } rows[] = {
+        { "file:", NULL, BOWLINE_OK }, /* its directory is made when it is needed */
+        { "file:?wait=5s", NULL, BOWLINE_OK },
+        { "file:", "", BOWLINE_OK },
+        { "file://", "/", BOWLINE_OK },
+        { "file://", "?wait=forever&lease=5s&max-hold=1h", BOWLINE_OK },
+        { "file://host", "", BOWLINE_USAGE },
+        { "file://tmp", NULL, BOWLINE_USAGE },
+        { "file://user@", "", BOWLINE_USAGE },
+        { "file://:80", "", BOWLINE_USAGE },
+        { "file://", NULL, BOWLINE_USAGE },
+        { "file:", "?key=x", BOWLINE_USAGE },
+        { "file:?wait=never", NULL, BOWLINE_USAGE },
+    };
+    bowline_client *client;
+    bowline_holder  holder = { .size = sizeof holder };
+    char            text[PATH_SIZE];
 
-    for (unsigned i = 0; i < 200; i++) {
-        if (bowline_acquire(&hold, client, arg, BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER),
-                            NULL) != BOWLINE_OK ||
-            bowline_release(hold, NULL) != BOWLINE_OK)
-            return arg;
+    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *rest = rows[i].rest;
+        (void)snprintf(text, sizeof text, "%s%s%s", rows[i].scheme, rest != NULL ? directory : "",
+                       rest != NULL ? rest : "");
+        int status = bowline_open(&client, BOWLINE_OPTIONS(.url = text), &error);
+        if (status != rows[i].status)
+            fail_msg("%s: %s", text, bowline_status_name(status));
+        if (status == BOWLINE_OK)
+            bowline_close(client);
     }
-    return NULL;
+    client = must_open(NULL); /* a path needs no lock directory */
+    assert_int_equal(bowline_who(client, in("x"), &holder, &error), BOWLINE_OK);
+    assert_int_equal(holder.held, 0);
+    bowline_close(client);
 }
-
-static void test_file_threads_of_one_client_take_turns(void **state)
-{
-    pthread_t threads[8];
-    char      names[2][PATH_SIZE];
-    void     *failed;
-
-    (void)snprintf(names[0], PATH_SIZE, "n");
-    (void)snprintf(names[1], PATH_SIZE, "%s", in("x"));
-    for (unsigned i = 0; i < 8; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, acquire_and_release, names[i % 2]), 0);
-    for (unsigned i = 0; i < 8; i++) {
-        assert_int_equal(pthread_join(threads[i], &failed), 0);
-        assert_null(failed);
-    }
-}
-
-#define with_client(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        with_client(test_file_urls_that_are_meant),
-        with_client(test_file_urls_that_are_mistakes),
-        with_client(test_file_a_directory_that_cannot_be_trusted_is_refused),
-        with_client(test_file_two_clients_take_turns),
-        with_client(test_file_what_the_system_refuses_is_told),
-        with_client(test_file_closing_gives_back_and_leaves_the_queue),
-        with_client(test_file_leaves_no_descriptor_behind),
-        with_client(test_file_who_is_asked_of_the_directory_that_is_not_there),
-        with_client(test_file_a_hold_of_a_name_survives_in_a_child),
-        with_client(test_file_a_hold_of_a_path_survives_in_a_child),
-        with_client(test_file_release_ends_it_in_children_too),
-        with_client(test_file_a_child_that_closes_the_client_unlocks_nothing),
-        with_client(test_file_threads_of_one_client_take_turns),
+        CASE_OF(name, test_waiters_get_it_in_order),
+        CASE_OF(path, test_waiters_get_it_in_order),
+        CASE_OF(name, test_try_once_overtakes_nobody),
+        CASE_OF(path, test_try_once_overtakes_nobody),
+        CASE_OF(name, test_release_during_a_join_is_not_missed),
+        CASE_OF(path, test_release_during_a_join_is_not_missed),
+        CASE_OF(shared, test_release_during_a_join_is_not_missed),
+        CASE_OF(name, test_everything_is_closed),
+        CASE_OF(path, test_everything_is_closed),
+        CASE_OF(shared_path, test_everything_is_closed),
+        CASE_OF(name, test_fence_is_above_the_numbers_in_the_file),
+        CASE_OF(name, test_no_ticket_is_above_the_last),
+        CASE_OF(name, test_counter_put_back_gives_no_ticket_twice),
+        CASE_OF(name, test_try_once_does_not_trust_a_broken_counter),
+        CASE_OF(name, test_latch_of_a_stopped_process_does_not_block),
+        CASE_OF(name, test_flock_and_bowline_exclude_each_other),
+        CASE_OF(path, test_flock_and_bowline_exclude_each_other),
+        CASE_OF(path, test_named_file_is_never_written),
+        CASE_OF(name, test_record_lock_on_the_lock_file_excludes),
+        CASE_OF(name, test_waiter_of_a_removed_file_joins_the_new_one),
+        CASE_OF(name, test_holder_of_a_file_that_became_a_link_is_alone),
+        CASE_OF(path, test_either_file_of_a_path_may_be_replaced),
+        CASE_OF(path, test_waiter_notices_that_either_file_of_a_path_was_replaced),
+        CASE_OF(name, test_lock_directory_that_was_replaced_is_opened_anew),
+        CASE_OF(name, test_release_ends_the_hold_in_children_too),
+        CASE_OF(path, test_release_ends_the_hold_in_children_too),
+        CASE_OF(shared, test_release_ends_the_hold_in_children_too),
+        CASE_OF(name, test_hold_outlives_its_process_in_a_child),
+        CASE_OF(path, test_hold_outlives_its_process_in_a_child),
+        CASE_OF(shared, test_hold_outlives_its_process_in_a_child),
+        CASE_OF(name, test_lock_file_is_never_a_standard_file),
+        CASE_OF(path, test_lock_file_is_never_a_standard_file),
+        CASE_OF(name, test_urls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,220 +1,25 @@
 /*
- * test_file_who.c -- who holds a lock file, whoever it is, found out without disturbing anybody.
+ * test_file_who.c -- bowline_who on file: the holder of a lock, whatever kind of lock it has, found
+ * without a change to anything.
  */
-#include "engine/file/who.h"
-#include "seat_fixture.h"
+#include "engine/file/holder.h"
+#include "file_users.h"
 
+#include <inttypes.h>
 #include <sys/utsname.h>
 
-static bwl_holder holder;
+static bowline_holder holder;
 
-/* Of the name that the seats are for. */
-static const bwl_holder *who(void)
+static const bowline_holder *who(void)
 {
-    bwl_file queue;
-    bwl_file named;
-    bool     is_bare = seats[SEATS - 1]->place.path == NULL;
-
     memset(&holder, 0xee, sizeof holder);
-    assert_int_equal(bwl_file_place_peek(&seats[SEATS - 1]->place, &queue, &named, &fault), BWL_OK);
-    bwl_file_who(&queue, is_bare ? &queue : &named, &holder);
-    if (queue.fd >= 0)
-        (void)close(queue.fd);
-    if (named.fd >= 0)
-        (void)close(named.fd);
+    holder.size = sizeof holder;
+    int status  = bowline_who(users[3].client, lock_name, &holder, &error);
+    assert_status(BOWLINE_OK, status, &error);
     return &holder;
 }
 
-static void expect_nobody(void)
-{
-    static const bwl_holder nobody;
-
-    assert_memory_equal(who(), &nobody, sizeof nobody);
-}
-
-static void expect_us(uint64_t fence)
-{
-    struct utsname system;
-
-    assert_int_equal(uname(&system), 0);
-    assert_true(who()->held);
-    assert_false(holder.foreign);
-    assert_int_equal(holder.fence, fence);
-    assert_int_equal(holder.pid, getpid());
-    assert_int_equal(holder.left_ms, BWL_NEVER);
-    assert_in_range(holder.since_ms, 0, 5000);
-    assert_string_not_equal(holder.user, "");
-    assert_memory_equal(holder.host, system.nodename, strlen(holder.host));
-    assert_string_not_equal(holder.program, "");
-    assert_string_equal(holder.note, "");
-}
-
-static void expect_foreign(pid_t pid, const char *word)
-{
-    assert_true(who()->held);
-    assert_true(holder.foreign);
-    assert_int_equal(holder.pid, pid);
-    assert_int_equal(holder.fence, 0);
-    assert_int_equal(holder.left_ms, BWL_NEVER);
-    assert_non_null(strstr(holder.note, word));
-    assert_string_not_equal(holder.user, "");
-    assert_string_equal(holder.program, "outsider");
-}
-
-/* ---- bowline --------------------------------------------------------------------------------- */
-
-static void test_file_who_of_nothing_is_nobody(void **state)
-{
-    expect_nobody();
-    assert_false(exists("n"));
-    assert_false(exists("x"));
-}
-
-static void test_file_who_holds_is_seen_and_who_did_is_not(void **state)
-{
-    uint64_t fence = takes(0);
-
-    expect_us(fence);
-    waits(1);
-    expect_us(fence);
-    leave(0);
-    assert_true(who()->held); /* is about to be taken */
-    assert_int_equal(holder.fence, 0);
-    fence = gets(1);
-    expect_us(fence);
-    leave(1);
-    expect_nobody();
-    assert_int_equal(join(0, ONCE), BWL_YES);
-    expect_us(number);
-}
-
-/* It was taken between these two times, and is looked at now. */
-static void expect_since(int64_t before, int64_t after)
-{
-    int64_t now   = clock_ms();
-    int64_t since = who()->since_ms;
-
-    assert_in_range(since, now - after, clock_ms() - before);
-}
-
-static void test_file_who_counts_since_the_taking(void **state)
-{
-    int64_t before = clock_ms();
-
-    (void)takes(0);
-    int64_t after = clock_ms();
-    waits(1);
-    sleep_ms(60);
-    expect_since(before, after);
-    leave(0);
-    before = clock_ms();
-    (void)gets(1);
-    expect_since(before, clock_ms());
-}
-
-static void test_file_who_disturbs_nobody(void **state)
-{
-    bwl_file_head before;
-    bwl_file_head after;
-    int           fd = open_in("n");
-
-    (void)takes(0);
-    assert_int_equal(bwl_file_read_head(fd, &before), 0);
-    for (unsigned i = 0; i < 10; i++)
-        (void)who();
-    assert_int_equal(bwl_file_read_head(fd, &after), 0);
-    assert_int_equal(after.drawn, before.drawn);
-    leave(0);
-    (void)who();
-    assert_int_equal(join(1, ONCE), BWL_YES);
-    (void)close(fd);
-}
-
-static void test_file_who_overtook_is_the_holder_and_not_who_sleeps(void **state)
-{
-    int fd;
-
-    (void)takes(0);
-    waits(1);
-    waits(2);
-    leave(0);
-    fd = open_in("n"); /* seat 2 takes it out of turn */
-    assert_int_equal(flock(seats[2]->queue.fd, LOCK_EX | LOCK_NB), 0);
-    assert_int_equal(
-        bwl_file_write_granted(fd, seats[2]->ticket, &seats[2]->store->self, clock_ms()), 0);
-    (void)close(fd);
-    expect_us(seats[2]->ticket);
-    leave(2);
-    expect_nobody(); /* whoever comes will get it */
-}
-
-static void test_file_who_cannot_be_read_holds_all_the_same(void **state)
-{
-    int      fd;
-    uint64_t fence = takes(0);
-
-    fd = open_in("n");
-    assert_int_equal(pwrite(fd, "garbage", 7, 30), 7);
-    assert_true(who()->held);
-    assert_false(holder.foreign);
-    assert_int_equal(holder.fence, fence);
-    assert_int_equal(holder.pid, getpid()); /* the kernel says */
-    assert_string_equal(holder.user, "");
-    assert_int_equal(pwrite(fd, "garbage", 7, 8), 7);
-    assert_true(who()->held);
-    (void)close(fd);
-    leave(0);
-    expect_nobody();
-}
-
-/* Writes the record of the hold of seat 0, as whoever may write to the file can. */
-static void forge(pid_t pid, const char *uid, const char *host, const char *program)
-{
-    bwl_file_self liar;
-    int           fd = open_in("n");
-    int           size;
-
-    size = snprintf(liar.text, sizeof liar.text, "uid=%s\npid=%d\nhost=%s\nprogram=%s\nboot=b\n",
-                    uid, pid, host, program);
-    assert_in_range(size, 1, sizeof liar.text - 1);
-    liar.size = (size_t)size;
-    assert_int_equal(bwl_file_write_granted(fd, seats[0]->ticket, &liar, 1), 0);
-    (void)close(fd);
-}
-
-/* Whoever may write to the file can put any number there. */
-static void test_file_who_survives_a_counter_beyond_all_tickets(void **state)
-{
-    (void)takes(0);
-    int fd = open_in("n");
-    assert_int_equal(bwl_file_write_granted(fd, UINT64_MAX, &seats[0]->store->self, 1), 0);
-    (void)close(fd);
-    assert_true(who()->held);
-    assert_int_equal(holder.fence, 0);
-    leave(0);
-    expect_nobody();
-}
-
-static void test_file_who_says_nothing_that_a_terminal_would_obey(void **state)
-{
-    (void)takes(0);
-    forge(getpid(), "0", "a%1B[2J", "%0Ab%7F");
-    assert_true(who()->held);
-    assert_string_equal(holder.host, "a?[2J");
-    assert_string_equal(holder.program, "?b?");
-    assert_int_equal(holder.since_ms, 0); /* another boot's */
-}
-
-static void test_file_who_of_a_user_without_a_name_is_his_number(void **state)
-{
-    (void)takes(0);
-    forge(getpid(), "4000000001", "h", "p");
-    assert_string_equal(who()->user, "4000000001");
-}
-
-/* ---- whose pid it is ------------------------------------------------------------------------- */
-
-static const char *here(void)
+static const char *host(void)
 {
     static struct utsname system;
 
@@ -222,136 +27,259 @@ static const char *here(void)
     return system.nodename;
 }
 
-static void test_file_who_is_the_process_that_the_kernel_names(void **state)
+static void expect_nobody(void)
 {
-    uint64_t fence = takes(0);
+    static const bowline_holder nobody = { .size = sizeof nobody };
 
-    forge(1, "4000000001", here(), "forged");
-    assert_true(who()->held);
-    assert_false(holder.foreign);
+    assert_memory_equal(who(), &nobody, sizeof nobody);
+}
+
+static void expect_us(uint64_t fence, int64_t since_ms)
+{
+    assert_int_equal(who()->held, 1);
+    assert_int_equal(holder.foreign, 0);
+    assert_int_equal(holder.fence, fence);
     assert_int_equal(holder.pid, getpid());
+    assert_int_equal(holder.left_ms, INT64_MAX);
+    assert_int_equal(holder.since_ms, since_ms);
+    assert_string_not_equal(holder.user, "");
+    assert_memory_equal(holder.host, host(), strlen(holder.host));
+    assert_string_equal(holder.program, "test%a b");
+    assert_string_equal(holder.note, "");
+}
+
+static void expect_foreign(pid_t pid, const char *word)
+{
+    assert_int_equal(who()->held, 1);
+    assert_int_equal(holder.foreign, 1);
+    assert_int_equal(holder.pid, pid);
+    assert_int_equal(holder.fence, 0);
+    assert_non_null(strstr(holder.note, word));
+    assert_string_not_equal(holder.user, "");
+    assert_string_equal(holder.program, "outsider");
+}
+
+/* ---- bowline --------------------------------------------------------------------------------- */
+
+static void test_holder_is_seen_and_nothing_is_changed(void **state)
+{
+    const char *queue      = *state == &name ? "n" : "x.bowline";
+    char        before[26] = "";
+    char        after[26]  = "";
+
+    assert_int_equal(prctl(PR_SET_NAME, "test%a b\n"), 0);
+    expect_nobody();
+    assert_false(exists(queue));
+    uint64_t fence = takes(0);
+    int      fd    = open_in(queue);
+    waits(1);
+    pass(60);
+    assert_int_equal(pread(fd, before, sizeof before, 0), sizeof before);
+    expect_us(fence, 60);
+    assert_int_equal(pread(fd, after, sizeof after, 0), sizeof after);
+    assert_memory_equal(after, before, sizeof after);
+    leave(0);
+    assert_int_equal(who()->held, 1); /* about to be taken */
+    assert_int_equal(holder.fence, 0);
+    fence = gets(1);
+    pass(30);
+    expect_us(fence, 30);
+    leave(1);
+    expect_nobody();
+    (void)close(fd);
+}
+
+static void test_overtaken_waiter_is_not_the_holder(void **state)
+{
+    assert_int_equal(prctl(PR_SET_NAME, "test%a b"), 0);
+    (void)takes(0);
+    waits(1);
+    waits(2);
+    leave(0);
+    (void)gets_in_the_end(2);
+    expect_us(fence_of(2), 0);
+    leave(2);
+    expect_nobody(); /* the next one to come gets it */
+}
+
+/* ---- what the file says ---------------------------------------------------------------------- */
+
+/* Writes the lines of a record; "!" stands for the fence, "&" for our pid, "$" for our host. */
+static void write_record(const char *text)
+{
+    char bytes[512 - 26] = "";
+    int  fd              = open_in("n");
+
+    for (size_t size = 0; *text != '\0'; text++) {
+        char value[128] = { *text };
+        if (*text == '!')
+            (void)snprintf(value, sizeof value, "%" PRIu64, fence_of(0));
+        else if (*text == '&')
+            (void)snprintf(value, sizeof value, "%d", getpid());
+        else if (*text == '$')
+            (void)snprintf(value, sizeof value, "%.63s", host());
+        memcpy(bytes + size, value, strlen(value));
+        size += strlen(value);
+    }
+    assert_int_equal(pwrite(fd, bytes, sizeof bytes, 26), sizeof bytes);
+    (void)close(fd);
+}
+
+#define RECORD(fence, uid, pid, host, program, since, end_)                                   \
+    "fence=" fence "\nuid=" uid "\npid=" pid "\nhost=" host "\nprogram=" program "\nboot=b\n" \
+    "since=" since "\nend=" end_ "\n"
+
+/* A record that is not whole, or not of the ticket that holds, is not read: then the kernel's
+ * pid is all that is known. */
+static void test_damaged_records_are_not_read(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "garbage",
+        "fence=!",
+        "\n\n\n\n\n\n\n\n",
+        "uid=1\nfence=!\npid=&\nhost=h\nprogram=p\nboot=b\nsince=1\nend=!\n",
+        RECORD("!", "1", "&", "h", "p", "1", "1"),
+        RECORD("1", "1", "&", "h", "p", "1", "!"),
+        RECORD("1", "1", "&", "h", "p", "1", "1"),
+        RECORD("0", "1", "&", "h", "p", "1", "0"),
+        RECORD("", "1", "&", "h", "p", "1", ""),
+        RECORD("0!", "1", "&", "h", "p", "1", "0!"),
+        RECORD("-!", "1", "&", "h", "p", "1", "-!"),
+        RECORD("!", "4294967296", "&", "h", "p", "1", "!"),
+        RECORD("!", "1", "2147483648", "h", "p", "1", "!"),
+        RECORD("!", "1", "&", "%zz", "p", "1", "!"),
+        RECORD("!", "1", "&", "h", "%00", "1", "!"),
+        RECORD("!", "1", "&", "h", "p", "9223372036854775808", "!"),
+    };
+
+    (void)takes(0);
+    write_record(RECORD("!", "4000000001", "&", "a%1B[2J", "%0Ab%7F", "1", "!"));
+    assert_int_equal(who()->held, 1);
+    assert_string_equal(holder.user, "4000000001"); /* has no name */
+    assert_string_equal(holder.host, "a?[2J");      /* as a terminal would obey it */
+    assert_string_equal(holder.program, "?b?");
+    assert_int_equal(holder.since_ms, 0); /* counts from another boot */
+    for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        write_record(texts[i]);
+        assert_int_equal(who()->held, 1);
+        assert_int_equal(holder.foreign, 0);
+        assert_int_equal(holder.fence, fence_of(0));
+        assert_int_equal(holder.pid, getpid());
+        if (holder.user[0] != '\0' || holder.program[0] != '\0')
+            fail_msg("read: %s", texts[i]);
+    }
+}
+
+/* Any user of a shared directory can write it. */
+static void test_counter_beyond_all_tickets_is_not_believed(void **state)
+{
+    const uint64_t nonsense = UINT64_MAX;
+    int            fd       = open_in("n");
+
+    (void)takes(0);
+    assert_int_equal(pwrite(fd, &nonsense, 8, 18), 8);
+    assert_int_equal(who()->held, 1);
+    assert_int_equal(holder.fence, 0);
+    assert_int_equal(pwrite(fd, "garbage", 7, 8), 7);
+    assert_int_equal(who()->held, 1);
+    leave(0);
+    expect_nobody();
+    (void)close(fd);
+}
+
+static void test_pid_is_that_of_the_kernel(void **state)
+{
+    static const bwl_file none = { .fd = -1 };
+    bwl_holder            seen;
+    bwl_file              queue = { .fd = open_in("n") };
+
+    uint64_t fence = takes(0);
+    write_record(RECORD("!", "4000000001", "1", "$", "forged", "1", "!"));
+    assert_int_equal(who()->pid, getpid());
     assert_int_equal(holder.fence, fence);
     assert_int_equal(holder.since_ms, 0);
     assert_string_not_equal(holder.user, "4000000001");
     assert_string_not_equal(holder.program, "forged");
     assert_string_equal(holder.note, "the lock file says pid 1, the kernel does not");
-}
 
-static void test_file_who_is_of_no_process_when_the_kernel_names_none(void **state)
-{
-    static const bwl_file nothing = { .fd = -1 };
-    bwl_file              queue;
-    bwl_file              named;
-
-    (void)takes(0);
-    forge(1, "0", here(), "p");
-    assert_int_equal(bwl_file_place_peek(&seats[1]->place, &queue, &named, &fault), BWL_OK);
-    bwl_file_who(&queue, &nothing, &holder);
-    assert_true(holder.held);
-    assert_int_equal(holder.pid, 0);
-    assert_string_equal(holder.note, "pid 1 by the lock file, the kernel does not say");
-
-    forge(1, "0", "elsewhere", "p"); /* by a network file system */
-    bwl_file_who(&queue, &nothing, &holder);
-    assert_int_equal(holder.pid, 1);
-    assert_string_equal(holder.host, "elsewhere");
-    assert_string_equal(holder.note, "");
+    /* where no flock is seen: not that of the file here; that of another host */
+    bwl_file_find_holder(&queue, &none, &seen);
+    assert_int_equal(seen.pid, 0);
+    assert_string_equal(seen.note, "pid 1 by the lock file, the kernel does not say");
+    write_record(RECORD("!", "0", "1", "elsewhere", "p", "1", "!"));
+    bwl_file_find_holder(&queue, &none, &seen);
+    assert_int_equal(seen.pid, 1);
+    assert_string_equal(seen.host, "elsewhere");
+    assert_string_equal(seen.note, "");
     (void)close(queue.fd);
 }
 
-/* Says its pid in a file, and stays until that is removed. */
-static void stay(const char *leaf)
-{
-    char text[16];
-    int  size = snprintf(text, sizeof text, "%d", getpid());
-    int  fd   = open(in("new"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+/* ---- holders that have ended ----------------------------------------------------------------- */
 
-    if (write(fd, text, (size_t)size) != size || close(fd) != 0 || rename(in("new"), in(leaf)) != 0)
-        _exit(1);
-    while (exists(leaf))
-        sleep_ms(5);
-    _exit(0);
-}
+static int heir_pid[2]; /* a pipe */
 
-static pid_t read_pid(const char *leaf)
-{
-    char text[16] = "";
-    int  fd       = open_in(leaf);
-
-    assert_in_range(read(fd, text, sizeof text - 1), 1, sizeof text - 1);
-    (void)close(fd);
-    return (pid_t)strtol(text, NULL, 10);
-}
-
-/* He has handed his file to a child, and was killed: fork stands for both. */
+/* Takes the lock, and has a child that inherits it and waits for the end of the other pipe. */
 static void hand_over(void *arg)
 {
-    seats[0]->store->self.size = 0; /* learn who we are anew */
-    if (join(0, ONCE) != BWL_YES)
-        _exit(1); /* else the test would wait for a file that nobody makes */
-    pid_t heir = fork();
-    if (heir < 0)
+    bowline_client *client;
+    bowline_hold   *hold;
+
+    if (bowline_open(&client, BOWLINE_OPTIONS(.url = url), NULL) != BOWLINE_OK ||
+        bowline_acquire(&hold, client, lock_name, NULL, NULL) != BOWLINE_OK)
         _exit(1);
-    if (heir > 0)
-        return;
-    (void)prctl(PR_SET_PDEATHSIG, 0);
-    stay("ready");
-}
-
-static void test_file_who_has_ended_may_hold_by_his_child(void **state)
-{
-    pid_t child = start_child(hand_over, NULL);
-
-    while (!exists("ready"))
-        sleep_ms(5);
-    assert_true(who()->held);
-    assert_int_equal(holder.pid, child);
-    assert_string_equal(holder.note, "");
-    end_child(child);
-    assert_true(who()->held);
-    assert_int_equal(holder.pid, read_pid("ready"));
-    assert_non_null(strstr(holder.note, "has ended, a child holds on"));
-    assert_int_equal(unlink(in("ready")), 0);
-    while (join(1, ONCE) != BWL_YES)
-        sleep_ms(5);
+    pid_t heir = fork();
+    if (heir == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, 0);
+        heir = getpid();
+        (void)!write(heir_pid[1], &heir, sizeof heir);
+        (void)alarm(60);
+        for (;;)
+            (void)pause();
+    }
 }
 
 static int look_as_nobody(void *arg)
 {
-    const bwl_file *queue = arg;
-
-    if (setegid(NOBODY) != 0 || seteuid(NOBODY) != 0)
+    bowline_client *client;
+    if (setegid(NOBODY) != 0 || seteuid(NOBODY) != 0 ||
+        bowline_open(&client, BOWLINE_OPTIONS(.url = url), NULL) != BOWLINE_OK)
         return 1;
-    bwl_file_who(queue, queue, &holder);
-    if (!holder.held || holder.pid != 0)
+    if (bowline_who(client, lock_name, &holder, NULL) != BOWLINE_OK)
         return 2;
-    return strstr(holder.note, "has ended") != NULL ||
-                   strstr(holder.note, "the kernel does not say") != NULL
+    return holder.held && holder.pid == 0 &&
+                   (strstr(holder.note, "has ended") != NULL ||
+                    strstr(holder.note, "does not say") != NULL)
                ? 0
                : 3;
 }
 
-/* The dead process is not one to end, and the child of another user cannot be found. */
-static void test_file_who_has_ended_is_not_a_process_to_be_ended(void **state)
+static void test_child_that_inherited_a_hold_is_seen(void **state)
 {
-    bwl_file queue;
-    bwl_file none;
+    pid_t heir;
 
-    if (geteuid() != 0)
-        skip();
+    assert_int_equal(pipe2(heir_pid, O_CLOEXEC), 0);
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
     pid_t child = start_child(hand_over, NULL);
-    while (!exists("ready"))
-        sleep_ms(5);
+    assert_int_equal(read(heir_pid[0], &heir, sizeof heir), sizeof heir);
+    assert_int_equal(who()->pid, child);
+    assert_string_equal(holder.note, "");
     end_child(child);
-    assert_int_equal(bwl_file_place_peek(&seats[1]->place, &queue, &none, &fault), BWL_OK);
-    assert_int_equal(in_child(look_as_nobody, &queue), 0);
-    (void)close(queue.fd);
-    assert_int_equal(unlink(in("ready")), 0);
-    while (join(1, ONCE) != BWL_YES)
-        sleep_ms(5);
+    assert_int_equal(who()->held, 1);
+    assert_int_equal(holder.pid, heir);
+    assert_non_null(strstr(holder.note, "has ended, a child holds on"));
+    if (geteuid() == 0) { /* another user cannot see the heir, and is not shown the dead process */
+        assert_int_equal(chmod(directory, 0755), 0);
+        assert_int_equal(chmod(in("n"), 0644), 0);
+        assert_int_equal(in_child(look_as_nobody, NULL), 0);
+    }
+    end_child(heir);
+    assert_int_equal(once(1), BOWLINE_OK);
+    (void)close(heir_pid[0]);
+    (void)close(heir_pid[1]);
 }
 
-/* ---- others ---------------------------------------------------------------------------------- */
+/* ---- locks of other programs ----------------------------------------------------------------- */
 
 static void lock_by_flock(void *arg)
 {
@@ -369,18 +297,7 @@ static void lock_by_fcntl(void *arg)
         _exit(1);
 }
 
-static void expect_flock_seen(const char *leaf)
-{
-    pid_t child = start_child(lock_by_flock, (void *)(uintptr_t)in(leaf));
-
-    expect_foreign(child, "flock");
-    assert_int_equal(join(0, WAITS), BWL_NO);
-    expect_foreign(child, "flock");
-    end_child(child);
-    expect_us(gets(0));
-}
-
-/* As "exec 9>n; flock 9" in a shell: who took it has ended, and the shell has it. */
+/* As "exec 9>n; flock 9" in a shell: the process that took it has ended. */
 static void inherit_flock(void *arg)
 {
     int how;
@@ -394,69 +311,45 @@ static void inherit_flock(void *arg)
         _exit(1);
 }
 
-static void test_file_who_has_inherited_a_flock_is_seen(void **state)
+static void test_locks_of_other_programs_are_foreign(void **state)
 {
-    int   bystander = open_in("n"); /* is open here too, but we hold nothing */
-    pid_t child     = start_child(inherit_flock, (void *)(uintptr_t)in("n"));
+    const char *leaf = ((const kind *)*state)->leaf;
+    const struct {
+        void (*lock)(void *arg);
+        const char *word;
+    } rows[]           = { { lock_by_flock, "flock" },
+                           { inherit_flock, "flock" },
+                           { lock_by_fcntl, "fcntl" } };
+    unsigned count     = *state == &name ? 3 : 2; /* fcntl is seen on the queue file alone */
+    int      bystander = open_in(leaf);           /* it is open here too, and not locked */
 
-    expect_foreign(child, "flock");
-    end_child(child);
-    expect_nobody();
-    (void)close(bystander);
-}
-
-static void test_file_who_holds_a_name_by_flock_is_foreign(void **state)
-{
-    expect_flock_seen("n");
-}
-
-static void test_file_who_holds_a_path_by_flock_is_foreign(void **state)
-{
-    expect_flock_seen("x");
-}
-
-static void test_file_who_holds_by_a_record_lock_is_foreign(void **state)
-{
-    pid_t child = start_child(lock_by_fcntl, (void *)(uintptr_t)in("n"));
-
-    expect_foreign(child, "fcntl");
-    end_child(child);
-    expect_nobody();
-}
-
-static void test_file_who_holds_another_file_is_not_meant(void **state)
-{
+    for (unsigned i = 0; i < count; i++) {
+        pid_t child = start_child(rows[i].lock, (void *)(uintptr_t)in(leaf));
+        expect_foreign(child, rows[i].word);
+        waits(0);
+        expect_foreign(child, rows[i].word);
+        leave(0);
+        end_child(child);
+        expect_nobody();
+    }
     pid_t child = start_child(lock_by_flock, (void *)(uintptr_t)in("other"));
-
-    expect_nobody();
-    (void)takes(0);
-    leave(0);
-    expect_nobody();
+    expect_nobody(); /* another file */
     end_child(child);
+    (void)close(bystander);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        with_name(test_file_who_of_nothing_is_nobody),
-        with_name(test_file_who_holds_is_seen_and_who_did_is_not),
-        with_path(test_file_who_holds_is_seen_and_who_did_is_not),
-        with_name(test_file_who_counts_since_the_taking),
-        with_name(test_file_who_disturbs_nobody),
-        with_name(test_file_who_overtook_is_the_holder_and_not_who_sleeps),
-        with_name(test_file_who_cannot_be_read_holds_all_the_same),
-        with_name(test_file_who_survives_a_counter_beyond_all_tickets),
-        with_name(test_file_who_says_nothing_that_a_terminal_would_obey),
-        with_name(test_file_who_of_a_user_without_a_name_is_his_number),
-        with_name(test_file_who_is_the_process_that_the_kernel_names),
-        with_name(test_file_who_is_of_no_process_when_the_kernel_names_none),
-        with_name(test_file_who_has_inherited_a_flock_is_seen),
-        with_name(test_file_who_has_ended_is_not_a_process_to_be_ended),
-        with_name(test_file_who_has_ended_may_hold_by_his_child),
-        with_name(test_file_who_holds_a_name_by_flock_is_foreign),
-        with_path(test_file_who_holds_a_path_by_flock_is_foreign),
-        with_name(test_file_who_holds_by_a_record_lock_is_foreign),
-        with_name(test_file_who_holds_another_file_is_not_meant),
+        CASE_OF(name, test_holder_is_seen_and_nothing_is_changed),
+        CASE_OF(path, test_holder_is_seen_and_nothing_is_changed),
+        CASE_OF(name, test_overtaken_waiter_is_not_the_holder),
+        CASE_OF(name, test_damaged_records_are_not_read),
+        CASE_OF(name, test_counter_beyond_all_tickets_is_not_believed),
+        CASE_OF(name, test_pid_is_that_of_the_kernel),
+        CASE_OF(name, test_child_that_inherited_a_hold_is_seen),
+        CASE_OF(name, test_locks_of_other_programs_are_foreign),
+        CASE_OF(path, test_locks_of_other_programs_are_foreign),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

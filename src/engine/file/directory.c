@@ -4,7 +4,7 @@
 #include "engine/file/directory.h"
 #include "base/fault.h"
 #include "base/calls.h"
-#include "engine/file/walk.h"
+#include "engine/file/resolve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +14,13 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* For all users of a machine: tmpfiles.d/bowline.conf makes it. */
+/* For all users of a machine: tmpfiles.d/bowline.conf creates it. */
 static const char shared_directory[] = "/run/lock/bowline";
 
 enum { SHOWN_TWICE_MAX = 60 };
 
-/* The file systems on which a lock may be another machine's, or an event may not be told:
- * statfs(2).  Those that <linux/magic.h> does not name are from their own headers in the kernel. */
+/* The types of network file systems, see statfs(2).  Those that <linux/magic.h> does not have are
+ * from their own headers in the kernel. */
 bool bwl_file_is_remote(int fd)
 {
     static const unsigned magics[] = {
@@ -36,14 +36,14 @@ bool bwl_file_is_remote(int fd)
     struct statfs system;
 
     if (fstatfs(fd, &system) != 0)
-        return true; /* to poll is always right */
+        return true; /* polling always works */
     for (size_t i = 0; i < sizeof magics / sizeof magics[0]; i++)
         if ((unsigned)system.f_type == magics[i])
             return true;
     return false;
 }
 
-static bool strangers_can_replace(const struct stat *st)
+static bool others_can_replace(const struct stat *st)
 {
     return (st->st_mode & S_IWOTH) != 0 && (st->st_mode & S_ISVTX) == 0;
 }
@@ -60,14 +60,14 @@ static int check_directory(const struct stat *st, const char *path, bool is_priv
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "%.100s is open to others (mode %03o): chmod 700 it", path,
                         st->st_mode & 0777);
-    if (strangers_can_replace(st))
+    if (others_can_replace(st))
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "in %.100s anybody can replace anybody's files (mode %03o): chmod +t it",
                         path, st->st_mode & 0777);
     return BWL_OK;
 }
 
-/* Takes over the descriptor of a directory that was opened.  Closes it when it is refused. */
+/* Takes over the descriptor of the open directory.  Closes it if it is refused. */
 static int take_directory(bwl_file_directory *directory, int fd, bool is_private, bwl_fault *fault)
 {
     struct stat st;
@@ -95,7 +95,7 @@ int bwl_file_open_directory(int at, const char *path)
         bwl_file_openat(at, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0));
 }
 
-/* The modes are those of bowline(7).  A path that is too long to be said twice is said once. */
+/* The modes are those of bowline(7).  The message has a long path once only. */
 static int missing(const char *path, bwl_fault *fault)
 {
     if (strcmp(path, shared_directory) == 0)
@@ -114,7 +114,7 @@ static int missing(const char *path, bwl_fault *fault)
                     path, path);
 }
 
-int bwl_file_no_directory(const char *path, bwl_fault *fault)
+int bwl_file_directory_error(const char *path, bwl_fault *fault)
 {
     struct stat st;
 
@@ -134,7 +134,7 @@ int bwl_file_no_directory(const char *path, bwl_fault *fault)
     return bwl_fail_errno(fault, "cannot use the lock directory %.150s", path);
 }
 
-/* A relative path is meant from where we are now. */
+/* A relative path begins at the working directory of the call. */
 static bool make_absolute(char ret_path[BWL_FILE_PATH_MAX], const char *path)
 {
     char  here[BWL_FILE_PATH_MAX] = "";
@@ -149,7 +149,7 @@ static bool make_absolute(char ret_path[BWL_FILE_PATH_MAX], const char *path)
         return false;
     }
     for (end = ret_path + size; end > ret_path + 1 && end[-1] == '/'; end--)
-        end[-1] = '\0'; /* "link/" would be followed */
+        end[-1] = '\0'; /* else "link/" would be followed */
     return true;
 }
 
@@ -161,18 +161,20 @@ int bwl_file_directory_open(bwl_file_directory *directory, const char *path, bwl
         return bwl_fail_errno(fault, "cannot use the lock directory %.100s", path);
     memcpy(directory->path, absolute, sizeof absolute);
     directory->fd = -1;
-    bwl_file_way way;
-    int          status = bwl_file_walk(&way, absolute, false, fault);
+    bwl_file_resolved resolved;
+    int               status = bwl_file_resolve(&resolved, absolute, false, fault);
     if (status == BWL_OK)
-        directory->fd = bwl_file_open_directory(way.at, bwl_file_way_entry(&way));
-    bool is_link = status == BWL_STATUS_REFUSED && errno == ELOOP; /* it has been explained */
+        directory->fd = bwl_file_open_directory(resolved.at, bwl_file_resolved_entry(&resolved));
+    bool is_link =
+        status == BWL_STATUS_REFUSED && errno == ELOOP; /* the message is there already */
     if (directory->fd < 0 && status != BWL_STATUS_NOMEM && !is_link)
-        status = bwl_file_no_directory(absolute, fault);
-    bwl_file_way_free(&way);
+        status = bwl_file_directory_error(absolute, fault);
+    bwl_file_resolved_free(&resolved);
     return status == BWL_OK ? take_directory(directory, directory->fd, false, fault) : status;
 }
 
-/* The directory above ours: others may write in it, but must not be able to replace ours. */
+/* The parent of the default directory: others may write to it, but must not be able to replace an
+ * entry of ours. */
 static int open_parent(const char *parent, int *ret_fd, bwl_fault *fault)
 {
     struct stat st;
@@ -182,7 +184,7 @@ static int open_parent(const char *parent, int *ret_fd, bwl_fault *fault)
     if (fd < 0 || fstat(fd, &st) != 0) {
         if (fd >= 0)
             (void)close(fd);
-        return bwl_file_no_directory(parent, fault);
+        return bwl_file_directory_error(parent, fault);
     }
     bool others_write = (st.st_mode & (S_IWGRP | S_IWOTH)) != 0;
     if (st.st_uid != 0 || (others_write && (st.st_mode & S_ISVTX) == 0)) {
@@ -196,8 +198,8 @@ static int open_parent(const char *parent, int *ret_fd, bwl_fault *fault)
     return BWL_OK;
 }
 
-/* Its mode does not depend on the umask.  (Nobody else can put anything in its place: see
- * open_parent.) */
+/* The mode does not depend on the umask.  Nobody else can replace the new directory before the
+ * fchmodat: see open_parent. */
 static int make_own(int above, const char *leaf, const char *path, bwl_fault *fault)
 {
     if (mkdirat(above, leaf, S_IRWXU) == 0 && fchmodat(above, leaf, S_IRWXU, 0) == 0)
@@ -229,7 +231,7 @@ int bwl_file_directory_open_own(bwl_file_directory *directory, const char *paren
         status = make_own(above, leaf, directory->path, fault);
     if (status == BWL_OK) {
         int fd = bwl_file_open_directory(above, leaf);
-        status = fd < 0 ? bwl_file_no_directory(directory->path, fault)
+        status = fd < 0 ? bwl_file_directory_error(directory->path, fault)
                         : take_directory(directory, fd, true, fault);
     }
     if (above >= 0)

@@ -1,13 +1,14 @@
 /*
- * directory.h -- the lock directory: where the files of bare names are.
+ * directory.h -- the lock directory: the directory of the lock files of bare names.
  *
- * That of `file:` is /run/lock/bowline-UID: it depends on the effective user alone, so that cron
- * and a login shell find the same locks.  It is made when it is missing, and belongs to the user
- * alone.
+ * The default directory, that of the URL `file:`, is /run/lock/bowline-UID.  It depends on the
+ * effective user alone, so a cron job and a login shell of one user find the same locks.  It is
+ * created when it is missing, and is private to the user.
  *
- * A directory that is named must exist, and may be shared between users: mode 2775 for a group,
- * 1777 for all.  One in which strangers can replace files is refused: writable by all, and not
- * sticky.  The path to it is followed as walk.h says; its last entry may be no link.
+ * A directory that the URL names must exist, and may be shared between users: mode 2775 for a
+ * group, 1777 for everybody.  A directory that is writable by everybody and not sticky is refused,
+ * because any user can replace files in it.  The path to it is resolved as in resolve.h; its last
+ * entry must not be a link.
  */
 #ifndef BWL_ENGINE_FILE_DIRECTORY_H
 #define BWL_ENGINE_FILE_DIRECTORY_H
@@ -16,34 +17,34 @@
 
 enum { BWL_FILE_PATH_MAX = 4096 };
 
-/* Where bare names live. */
 typedef struct bwl_file_directory {
-    int  fd;         /* -1: not opened yet                                                     */
-    bool is_private; /* ours alone: anything in it that is not is refused                     */
-    bool is_remote;  /* on a file system whose locks and events are not those of this kernel   */
+    int  fd;         /* -1: not open                                                           */
+    bool is_private; /* the default directory: files of other users are refused                */
+    bool is_remote;  /* on a network file system: see bwl_file_is_remote                       */
     bwl_file_sharing sharing;
     char             path[BWL_FILE_PATH_MAX];
 } bwl_file_directory;
 
-/* Opens a directory that was named.  REFUSED, SYSTEM. */
+/* Opens a directory that the URL names.  REFUSED, SYSTEM. */
 int bwl_file_directory_open(bwl_file_directory *directory, const char *path, bwl_fault *fault);
 
-/* Opens `parent`/bowline-UID.  If it is missing it is made, or, if that is not wanted, the fd
- * stays -1.  REFUSED, SYSTEM. */
+/* Opens `parent`/bowline-UID.  If it is missing, creates it if `make` is set, and otherwise leaves
+ * the fd -1.  REFUSED, SYSTEM. */
 int bwl_file_directory_open_own(bwl_file_directory *directory, const char *parent, bool make,
                                 bwl_fault *fault);
 
 void bwl_file_directory_close(bwl_file_directory *directory);
 
-/* Somebody has removed it: there may be another one now. */
+/* True if the open directory was removed; its path may lead to a new one. */
 bool bwl_file_directory_is_gone(const bwl_file_directory *directory);
 
-/* True where others than this kernel may have a part in locks: then files are polled, not
- * watched. */
+/* True on a file system where other machines take part in locks, or where inotify does not report
+ * their changes.  Files there are polled. */
 bool bwl_file_is_remote(int fd);
 
-/* For the directories in it.  -1: errno says why, and no_directory says it to people. */
+/* Opens a directory within another, without following a link.  -1: errno is set, and
+ * bwl_file_directory_error turns it into an error message. */
 int bwl_file_open_directory(int at, const char *path);
-int bwl_file_no_directory(const char *path, bwl_fault *fault);
+int bwl_file_directory_error(const char *path, bwl_fault *fault);
 
 #endif

@@ -1,25 +1,25 @@
 /*
- * file.c -- locks between the processes of one machine.
+ * file.c -- the engine file: locks between the processes of one machine.
  *
- * The kernel's locks on files, and nothing else: no process that keeps them, no lease.  They end
- * with the process that has them, however it ends.  How they are taken: seat.h.
+ * It uses the kernel's file locks alone: there is no server process and no lease.  A lock ends with
+ * the process that holds it, however that ends.  How it is taken: queue_node.h.
  *
- * A child of a fork has the files open as well: it keeps the lock alive when we die without
- * leaving, which is what bowline_hold_fds is for.  When it forgets what it inherited, it closes,
- * and unlocks nothing: that would unlock the parent's.
+ * After a fork the child has the files open as well, and so keeps the lock when the parent dies
+ * without a release; bowline_hold_fds is for that.  A child that frees an inherited client closes
+ * the files and unlocks nothing, because that would release the parent's lock.
  *
- * What it does not promise: a holder that is stopped holds until it goes on or ends.  When a lock
- * file is removed while it is held, in a directory that is not shared: who comes then takes the new
- * one (mark.h has the others).  Two names for one file by way of a bind mount: they exclude
- * each other, but each has its queue and its fence.  On a network file system, more than that makes
- * of locks.  And as with any locking of files by name: when we close a file, the record locks
- * (fcntl, lockf) that this process has on it are gone.
+ * Not promised: a holder that is stopped keeps the lock until it continues or ends.  If a lock file
+ * is removed while it is held, in a directory that is not shared, the next process takes a new file
+ * (in a shared one: name_lock.h).  Two paths of one file by a bind mount exclude each other, but
+ * each has its own queue and fence.  A network file system is as good as its locks.  And as always
+ * with file locks by name: when the library closes a file, the record locks (fcntl, lockf) of this
+ * process on it are gone.
  */
-#include "protocol/protocol.h"
 #include "engine/engine.h"
+#include "protocol/protocol.h"
 #include "base/fault.h"
-#include "engine/file/seat.h"
-#include "engine/file/who.h"
+#include "engine/file/queue_node.h"
+#include "engine/file/holder.h"
 #include "protocol/store/local.h"
 
 #include <stdlib.h>
@@ -56,7 +56,8 @@ static int file_open(bwl_host *client, const bwl_url *url, bwl_fault *fault)
     store->directory.fd = -1;
     bwl_file_watcher_init(&store->watcher, client);
     if (url->path[0] == '\0')
-        store->parent = default_parent; /* opened when it is needed: a path does without */
+        store->parent =
+            default_parent; /* opened when it is needed: a name that is a path needs none */
     else
         status = bwl_file_directory_open(&store->directory, url->path, fault);
     if (status < 0) {
@@ -78,21 +79,21 @@ static void file_close(bwl_host *client)
 
 static int file_prepare(bwl_engine_lock *lock, bwl_fault *fault)
 {
-    return bwl_file_seat_init(lock->part, lock, lock->host->store, fault);
+    return bwl_file_node_init(lock->part, lock, lock->host->store, fault);
 }
 
 static bool file_ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
-    bwl_file_seat *s = lock->part;
+    bwl_file_node *n = lock->part;
 
     switch ((bwl_local_word)ask->word) {
-    case LOCAL_JOIN: ret_reply->answer = bwl_file_seat_join(s, true, &ret_reply->number); break;
+    case LOCAL_JOIN: ret_reply->answer = bwl_file_node_join(n, true, &ret_reply->number); break;
     case LOCAL_JOIN_OR_LEAVE:
-        ret_reply->answer = bwl_file_seat_join(s, false, &ret_reply->number);
+        ret_reply->answer = bwl_file_node_join(n, false, &ret_reply->number);
         break;
-    case LOCAL_TRY: ret_reply->answer = bwl_file_seat_try(s, &ret_reply->number); break;
+    case LOCAL_TRY: ret_reply->answer = bwl_file_node_try(n, &ret_reply->number); break;
     case LOCAL_LEAVE:
-        bwl_file_seat_leave(s);
+        bwl_file_node_leave(n);
         ret_reply->answer = BWL_YES;
         break;
     }
@@ -101,36 +102,36 @@ static bool file_ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_r
 
 static void file_forget(bwl_engine_lock *lock)
 {
-    bwl_file_seat_free(lock->part);
+    bwl_file_node_free(lock->part);
 }
 
 static void file_woken(bwl_host *client)
 {
     bwl_file_store *store = client->store;
 
-    bwl_file_watcher_rest(&store->watcher);
+    bwl_file_watcher_close_idle(&store->watcher);
 }
 
 static int file_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
 {
     bwl_file_store *store   = lock->host->store;
-    bwl_file_seat  *s       = lock->part;
-    bool            is_bare = s->place.path == NULL;
+    bwl_file_node  *n       = lock->part;
+    bool            is_bare = n->path.path == NULL;
     int             status  = is_bare ? bwl_file_store_open(store, false, fault) : BWL_OK;
     bwl_file        queue;
     bwl_file        named;
 
     *ret_holder = (bwl_holder){ .held = false };
     if (status < 0 || (is_bare && store->directory.fd < 0))
-        return status; /* no directory: no locks */
-    status = bwl_file_place_peek(&s->place, &queue, &named, fault);
+        return status; /* no directory, no locks */
+    status = bwl_file_path_peek(&n->path, &queue, &named, fault);
     if (status < 0)
         return status;
-    bwl_file_who(&queue, is_bare ? &queue : &named, ret_holder);
-    if (ret_holder->fence == 0 && !ret_holder->foreign && bwl_file_place_is_marked(&s->place))
-        bwl_file_who_marked(ret_holder);
+    bwl_file_find_holder(&queue, is_bare ? &queue : &named, ret_holder);
+    if (ret_holder->fence == 0 && !ret_holder->foreign && bwl_file_path_is_name_locked(&n->path))
+        bwl_file_holder_by_name(ret_holder);
     if (queue.fd >= 0)
-        (void)close(queue.fd); /* was only looked at */
+        (void)close(queue.fd); /* was read only */
     if (named.fd >= 0)
         (void)close(named.fd); /* likewise */
     return BWL_OK;
@@ -138,15 +139,15 @@ static int file_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fa
 
 static int file_fds(bwl_engine_lock *lock, int ret_fds[2])
 {
-    const bwl_file_seat *s     = lock->part;
+    const bwl_file_node *n     = lock->part;
     int                  count = 0;
 
-    if (s->named.fd >= 0)
-        ret_fds[count++] = s->named.fd;
-    if (s->queue.fd >= 0)
-        ret_fds[count++] = s->queue.fd;
-    if (s->marked && s->named.fd < 0 && s->place.mark.fd != 0)
-        ret_fds[count++] = s->place.mark.fd; /* beside the two of a path there is no room */
+    if (n->named.fd >= 0)
+        ret_fds[count++] = n->named.fd;
+    if (n->queue.fd >= 0)
+        ret_fds[count++] = n->queue.fd;
+    if (n->name_locked && n->named.fd < 0 && n->path.name_lock.fd != 0)
+        ret_fds[count++] = n->path.name_lock.fd; /* a path has two already, which is the maximum */
     return count;
 }
 
@@ -154,7 +155,7 @@ const bwl_engine bwl_file_engine = {
     .scheme    = "file",
     .kind      = BWL_ENGINE_FILE,
     .protocol  = &bwl_ticket,
-    .lock_size = sizeof(bwl_file_seat),
+    .lock_size = sizeof(bwl_file_node),
     .open      = file_open,
     .close     = file_close,
     .prepare   = file_prepare,

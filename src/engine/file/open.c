@@ -24,26 +24,26 @@ int bwl_file_above_standard(int fd)
     return higher;
 }
 
-static int refuse(const bwl_file_spot *s, const char *why, bwl_fault *fault)
+static int refuse(const bwl_file_target *t, const char *why, bwl_fault *fault)
 {
-    return bwl_fail(fault, BWL_STATUS_REFUSED, "%.90s%s%.90s%s %s", s->shown,
-                    s->shown[0] != '\0' ? "/" : "", s->path != NULL ? s->path : s->leaf, s->role,
+    return bwl_fail(fault, BWL_STATUS_REFUSED, "%.90s%s%.90s%s %s", t->shown,
+                    t->shown[0] != '\0' ? "/" : "", t->path != NULL ? t->path : t->leaf, t->role,
                     why);
 }
 
-static int cannot_open_file(const bwl_file_spot *s, bwl_fault *fault)
+static int cannot_open_file(const bwl_file_target *t, bwl_fault *fault)
 {
     switch (errno) {
-    case ELOOP: return refuse(s, "is a symbolic link: not followed.  Remove it", fault);
+    case ELOOP: return refuse(t, "is a symbolic link: not followed.  Remove it", fault);
     case EISDIR:
     case ENXIO:
-    case ENODEV: return refuse(s, "is not a regular file", fault);
+    case ENODEV: return refuse(t, "is not a regular file", fault);
     case EACCES:
-    case EPERM: return refuse(s, "cannot be opened: permission denied", fault);
-    case EROFS: return refuse(s, "cannot be written: the file system is read-only", fault);
+    case EPERM: return refuse(t, "cannot be opened: permission denied", fault);
+    case EROFS: return refuse(t, "cannot be written: the file system is read-only", fault);
     default:
-        return bwl_fail_errno(fault, "cannot open %.80s%s%.100s", s->shown,
-                              s->shown[0] != '\0' ? "/" : "", s->path != NULL ? s->path : s->leaf);
+        return bwl_fail_errno(fault, "cannot open %.80s%s%.100s", t->shown,
+                              t->shown[0] != '\0' ? "/" : "", t->path != NULL ? t->path : t->leaf);
     }
 }
 
@@ -56,37 +56,37 @@ void bwl_file_share(int fd, mode_t mode, const bwl_file_sharing *with)
 
     if (fstat(fd, &st) != 0)
         return;
-    /* If one of these fails, some are told later that they may not. */
+    /* If one of these fails, other users get "permission denied" later. */
     if ((owner != (uid_t)-1 && owner != st.st_uid) || (group_writes && group != st.st_gid))
         (void)!fchown(fd, owner, group);
     if ((st.st_mode & mode) != mode)
         (void)fchmod(fd, (st.st_mode | mode) & 07777);
 }
 
-/* Who may write there may read and write here. */
-static mode_t mode_for(const bwl_file_spot *s)
+/* Users who may write to the directory may read and write the file. */
+static mode_t mode_for(const bwl_file_target *t)
 {
     mode_t mode = S_IRUSR | S_IWUSR;
 
-    if (!s->is_private && (s->sharing.mode & S_IWGRP) != 0)
+    if (!t->is_private && (t->sharing.mode & S_IWGRP) != 0)
         mode |= S_IRGRP | S_IWGRP;
-    if (!s->is_private && (s->sharing.mode & S_IWOTH) != 0)
+    if (!t->is_private && (t->sharing.mode & S_IWOTH) != 0)
         mode |= S_IROTH | S_IWOTH;
     return mode;
 }
 
-/* Makes the file with all its permissions before it has its name: another user may open it in that
- * very moment.  -1 where the file system cannot, or somebody was faster (EEXIST). */
-static int make_whole(const bwl_file_spot *s)
+/* Creates the file with all its permissions before it has a name, because another user may open it
+ * at once.  -1: the file system cannot, or another process was faster (EEXIST). */
+static int make_unnamed(const bwl_file_target *t)
 {
     char path[32];
-    int  fd = bwl_file_openat(s->at, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    int  fd = bwl_file_openat(t->at, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
 
     if (fd < 0)
         return -1;
-    bwl_file_share(fd, mode_for(s), &s->sharing);
+    bwl_file_share(fd, mode_for(t), &t->sharing);
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (linkat(AT_FDCWD, path, s->at, s->leaf, AT_SYMLINK_FOLLOW) == 0)
+    if (linkat(AT_FDCWD, path, t->at, t->leaf, AT_SYMLINK_FOLLOW) == 0)
         return fd;
     int error = errno;
     (void)close(fd);
@@ -94,61 +94,61 @@ static int make_whole(const bwl_file_spot *s)
     return -1;
 }
 
-static int make(const bwl_file_spot *s, int flags)
+static int make(const bwl_file_target *t, int flags)
 {
-    bool is_shared = !s->is_private && (s->sharing.mode & (S_IWGRP | S_IWOTH)) != 0;
-    int  fd        = is_shared ? make_whole(s) : -1;
+    bool is_shared = !t->is_private && (t->sharing.mode & (S_IWGRP | S_IWOTH)) != 0;
+    int  fd        = is_shared ? make_unnamed(t) : -1;
 
     if (fd >= 0 || (is_shared && errno == EEXIST))
         return fd;
-    fd = bwl_file_openat(s->at, s->leaf, flags | O_CREAT | O_EXCL, s->is_private ? 0600 : 0666);
+    fd = bwl_file_openat(t->at, t->leaf, flags | O_CREAT | O_EXCL, t->is_private ? 0600 : 0666);
     if (fd >= 0)
-        bwl_file_share(fd, mode_for(s), &s->sharing);
+        bwl_file_share(fd, mode_for(t), &t->sharing);
     return fd;
 }
 
-/* Without O_CREAT first: in a sticky directory the kernel may refuse to "create" what is another
- * user's (fs.protected_regular).  O_NONBLOCK: not to hang if it is a FIFO. */
-static int open_or_make(const bwl_file_spot *s)
+/* Without O_CREAT first, see open.h.  With O_NONBLOCK, so as not to wait for the writer of a
+ * FIFO. */
+static int open_or_make(const bwl_file_target *t)
 {
-    int flags = (s->writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    int flags = (t->writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     int fd    = -1;
 
     for (int i = 0; i < TRIES_MAX; i++) {
-        fd = bwl_file_openat(s->at, s->leaf, flags, 0);
-        if (fd >= 0 || errno != ENOENT || !s->makes)
+        fd = bwl_file_openat(t->at, t->leaf, flags, 0);
+        if (fd >= 0 || errno != ENOENT || !t->makes)
             break;
-        fd = make(s, flags);
+        fd = make(t, flags);
         if (fd >= 0 || errno != EEXIST)
             break;
     }
     return bwl_file_above_standard(fd);
 }
 
-static int check_file(const bwl_file_spot *s, const struct stat *st, bwl_fault *fault)
+static int check_file(const bwl_file_target *t, const struct stat *st, bwl_fault *fault)
 {
     if (!S_ISREG(st->st_mode))
-        return refuse(s, "is not a regular file", fault);
+        return refuse(t, "is not a regular file", fault);
     if (st->st_nlink > 1)
-        return refuse(s, "has other names (hard links): not touched", fault);
-    if (s->is_private && st->st_uid != geteuid())
-        return refuse(s, "belongs to another user: not touched", fault);
+        return refuse(t, "has other names (hard links): not touched", fault);
+    if (t->is_private && st->st_uid != geteuid())
+        return refuse(t, "belongs to another user: not touched", fault);
     return BWL_OK;
 }
 
-int bwl_file_open_ours(bwl_file *ret_file, const bwl_file_spot *s, bwl_fault *fault)
+int bwl_file_open_checked(bwl_file *ret_file, const bwl_file_target *t, bwl_fault *fault)
 {
     struct stat st;
-    int         fd = open_or_make(s);
+    int         fd = open_or_make(t);
 
-    if (fd < 0 && errno == ENOENT && !s->makes) {
+    if (fd < 0 && errno == ENOENT && !t->makes) {
         *ret_file = (bwl_file){ .fd = -1 };
         return BWL_OK;
     }
     if (fd < 0)
-        return cannot_open_file(s, fault);
+        return cannot_open_file(t, fault);
     int status = fstat(fd, &st) != 0 ? bwl_fail_errno(fault, "cannot look at a lock file")
-                                     : check_file(s, &st, fault);
+                                     : check_file(t, &st, fault);
     if (status < 0) {
         (void)close(fd);
         return status;

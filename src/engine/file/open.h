@@ -1,19 +1,20 @@
 /*
- * open.h -- opening a file that we write, without being led astray.
+ * open.h -- opens or creates a file that the engine writes, and refuses files of others.
  *
- * Nothing is written but a regular file that is ours or shared with us on purpose: no symbolic link
- * is followed to it, it has one name only (a hard link could be to somebody's data), in a private
- * directory it is the user's own.  It is opened without O_CREAT first: in a sticky directory the
- * kernel may refuse to "create" what is another user's already (fs.protected_regular).
+ * Only a regular file is written that belongs to the user or is shared on purpose.  No symbolic
+ * link is followed, a file with hard links is refused (another link could be somebody's data), and
+ * in a private directory the file must belong to the user.  The file is opened without O_CREAT
+ * first: in a sticky directory the kernel may refuse to create a file that exists and belongs to
+ * another user (fs.protected_regular).
  *
- * Whoever may make files in a directory may lock in it: a new file gets the write permissions of
- * its directory on top of what the umask leaves, its group if that may write, and, from root, its
- * owner.
+ * A user who may create files in a directory may lock in it.  So a new file gets the write
+ * permissions of its directory on top of what the umask leaves, its group if the group may write,
+ * and, if root creates it, its owner.
  *
- * What it does not promise: in a directory that is shared with an enemy, where the kernel lets him
- * make hard links to files of ours (fs.protected_hardlinks = 0), the file may be one of those, its
- * other name removed just in time.  So nothing is written either before its content was found to be
- * that of a lock file, or none (record.h).
+ * Not promised: where the kernel lets other users make hard links to our files
+ * (fs.protected_hardlinks = 0), an attacker in a shared directory can remove the other link in
+ * time. Therefore nothing is written before the content was found to be that of a lock file or
+ * empty (owner_record.h).
  */
 #ifndef BWL_ENGINE_FILE_OPEN_H
 #define BWL_ENGINE_FILE_OPEN_H
@@ -23,42 +24,41 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* A file that is open, and which it is. */
+/* An open file and its identity. */
 typedef struct bwl_file {
     int   fd; /* -1: none                                                                       */
     dev_t device;
     ino_t inode;
 } bwl_file;
 
-/* The directory of a file, as far as it says who may lock there. */
+/* The permissions of a directory: new files in it get the same. */
 typedef struct bwl_file_sharing {
     mode_t mode;
     uid_t  owner;
     gid_t  group;
 } bwl_file_sharing;
 
-/* Where a file is, and what may be done there. */
-typedef struct bwl_file_spot {
-    int              at; /* a directory                                                          */
-    const char      *leaf;
-    const char      *shown; /* the path of that directory, for people; "" if `path` has it        */
-    const char      *path;  /* the whole path, for people; NULL: shown and leaf say it            */
-    const char      *role;  /* ", which is ...", for people who have not named it; or ""          */
+/* The file to open, and how. */
+typedef struct bwl_file_target {
+    int              at;    /* its directory                                                      */
+    const char      *leaf;  /* its name there                                                     */
+    const char      *shown; /* for messages: the path of the directory; "" if `path` has it      */
+    const char      *path;  /* for messages: the whole path; NULL: shown and leaf                */
+    const char      *role;  /* for messages: ", which is ...", if the user did not name it; or "" */
     bwl_file_sharing sharing;
-    bool             is_private; /* the user's own                                               */
-    bool             makes;      /* if it is missing                                             */
-    bool             writes;     /* else it is opened for reading only                           */
-} bwl_file_spot;
+    bool             is_private; /* must belong to the user                                      */
+    bool             makes;      /* creates it if it is missing                                  */
+    bool             writes;     /* opens it for reading and writing, else for reading           */
+} bwl_file_target;
 
-/* REFUSED, SYSTEM, NOMEM; OK with fd -1 if it is missing and not to be made. */
-int bwl_file_open_ours(bwl_file *ret_file, const bwl_file_spot *s, bwl_fault *fault);
+/* REFUSED, SYSTEM, NOMEM.  OK with fd -1 if it is missing and `makes` is not set. */
+int bwl_file_open_checked(bwl_file *ret_file, const bwl_file_target *t, bwl_fault *fault);
 
-/* The same descriptor, or a copy instead of it that is not standard input, output or error: what a
- * child writes there must not end in a lock file.  -1 stays -1, with its errno. */
+/* Returns fd, or a copy of it if it is a standard descriptor (0 to 2): output of a child must not
+ * go to a lock file.  Closes the original then.  -1 stays -1, with its errno. */
 int bwl_file_above_standard(int fd);
 
-/* What was just made, a file or a directory, is for those who may make it here: with `mode` at
- * least. */
+/* Gives a new file or directory the permissions of `with`, and `mode` at least. */
 void bwl_file_share(int fd, mode_t mode, const bwl_file_sharing *with);
 
 bool bwl_file_is_this(const struct stat *st, const bwl_file *file);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 struct bwl_file_watch {
-    int              number; /* inotify's                                                        */
+    int              number; /* of inotify                                                       */
     bool             pushed; /* since the last overflow                                          */
     bwl_file_watch  *next;
     bwl_file_waiter *first;
@@ -64,7 +64,7 @@ static void drop(bwl_file_watcher *watcher, bwl_file_watch *watch)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* May end with this watch, and others, being removed. */
+/* May remove this watch and others. */
 static void push_first(bwl_file_watch *watch)
 {
     bwl_host_event(watch->first->lock, (bwl_event){ .kind = BWL_PUSH, .answer = BWL_NO });
@@ -79,7 +79,7 @@ static bwl_file_watch *find_unpushed(bwl_file_watcher *watcher)
     return NULL;
 }
 
-/* Events were lost: anything may have happened to any file. */
+/* Events were lost: any file may have changed. */
 static void push_all(bwl_file_watcher *watcher)
 {
     bwl_file_watch *watch;
@@ -93,7 +93,7 @@ static void push_all(bwl_file_watcher *watcher)
     }
 }
 
-static void happened(bwl_file_watcher *watcher, const struct inotify_event *event)
+static void handle_event(bwl_file_watcher *watcher, const struct inotify_event *event)
 {
     bwl_file_watch *watch;
 
@@ -103,12 +103,12 @@ static void happened(bwl_file_watcher *watcher, const struct inotify_event *even
         push_first(watch);
 }
 
-/* locked: the descriptor is readable, or was when the reactor last looked. */
+/* locked: the descriptor is readable, or was at the last poll. */
 static void ready(bwl_source *source, uint32_t events)
 {
     bwl_file_watcher                   *watcher = (bwl_file_watcher *)source;
     _Alignas(struct inotify_event) char bytes[EVENTS_SIZE];
-    int                                 last = 0; /* no watch: they are counted from 1 */
+    int                                 last = 0; /* no watch has this number */
 
     (void)events;
     if (source->fd < 0)
@@ -116,11 +116,11 @@ static void ready(bwl_source *source, uint32_t events)
     ssize_t size = read(source->fd, bytes, sizeof bytes);
     for (ssize_t at = 0; at < size;) {
         const struct inotify_event *event = (const struct inotify_event *)(bytes + at);
-        /* With a name it is about a file in a directory that is locked.  And what came before a
-         * push was seen by who was pushed. */
+        /* An event with a name is about an entry of a locked directory.  A waiter that was pushed
+         * has seen the effects of all earlier events. */
         if (event->len == 0 && event->wd != last) {
             last = event->wd;
-            happened(watcher, event);
+            handle_event(watcher, event);
         }
         at += (ssize_t)(sizeof *event + event->len);
     }
@@ -138,7 +138,7 @@ void bwl_file_watcher_init(bwl_file_watcher *watcher, bwl_host *client)
 static bool open_source(bwl_file_watcher *watcher)
 {
     bwl_reactor *reactor = &watcher->client->reactor;
-    bwl_fault    fault; /* without events we poll: nobody needs to hear why */
+    bwl_fault    fault; /* the cause does not matter: without events, waiters poll */
 
     if (watcher->source.fd >= 0)
         return true;
@@ -172,8 +172,8 @@ static void free_watches(bwl_file_watcher *watcher)
     }
 }
 
-/* In a forked child the reactor and the inotify descriptor are the parent's too: what is taken
- * out of them here would be taken out there. */
+/* A forked child shares the epoll and the inotify instance with its parent: a watch that is removed
+ * here would be removed there. */
 void bwl_file_watcher_close(bwl_file_watcher *watcher)
 {
     bwl_host *client = watcher->client;
@@ -189,17 +189,17 @@ void bwl_file_watcher_close(bwl_file_watcher *watcher)
     close_source(watcher);
 }
 
-void bwl_file_watcher_rest(bwl_file_watcher *watcher)
+void bwl_file_watcher_close_idle(bwl_file_watcher *watcher)
 {
-    /* Was only woken, or is needed again: then the timer is, or will be, set once more. */
+    /* The timer has not expired, or the descriptor is in use again. */
     if (watcher->count > 0 || watcher->client->latest < watcher->idle_at)
         return;
     close_source(watcher);
 }
 
-/* ---- the door -------------------------------------------------------------------------------- */
+/* ---- the interface --------------------------------------------------------------------------- */
 
-/* Watches the file that is open, and not what its path leads to by now. */
+/* Watches the open file, and not what its path leads to by now. */
 static int watch_file(const bwl_file_watcher *watcher, int fd)
 {
     char path[32];
@@ -208,8 +208,8 @@ static int watch_file(const bwl_file_watcher *watcher, int fd)
     return inotify_add_watch(watcher->source.fd, path, watched);
 }
 
-/* In the order of the tickets: nearly always at the end. */
-static void stand_in_line(bwl_file_watch *watch, bwl_file_waiter *waiter)
+/* Keeps the order of the tickets; nearly always at the end. */
+static void insert(bwl_file_watch *watch, bwl_file_waiter *waiter)
 {
     bwl_file_waiter *before = watch->last;
 
@@ -228,7 +228,7 @@ static void stand_in_line(bwl_file_watch *watch, bwl_file_waiter *waiter)
         watch->last = waiter;
 }
 
-static void step_out_of_line(bwl_file_watch *watch, bwl_file_waiter *waiter)
+static void unlink_waiter(bwl_file_watch *watch, bwl_file_waiter *waiter)
 {
     if (waiter->previous != NULL)
         waiter->previous->next = waiter->next;
@@ -247,15 +247,15 @@ bool bwl_file_watch_add(bwl_file_watcher *watcher, bwl_file_waiter *waiter, int 
         return true;
     if (!open_source(watcher))
         return false;
-    int number = watch_file(watcher, fd); /* the same for the same file */
+    int number = watch_file(watcher, fd); /* the same number for the same file */
     if (number < 0)
         return false;
     bwl_file_watch *watch = find(watcher, number);
     if (watch == NULL && (watch = add(watcher, number)) == NULL) {
-        (void)inotify_rm_watch(watcher->source.fd, number); /* it is there: it was just made */
+        (void)inotify_rm_watch(watcher->source.fd, number); /* it exists */
         return false;
     }
-    stand_in_line(watch, waiter);
+    insert(watch, waiter);
     watcher->idle_at = BWL_NEVER;
     bwl_host_set_timer(watcher->client, BWL_NEVER);
     return true;
@@ -268,10 +268,10 @@ void bwl_file_watch_remove(bwl_file_watcher *watcher, bwl_file_waiter *waiter)
 
     if (watch == NULL)
         return;
-    step_out_of_line(watch, waiter);
+    unlink_waiter(watch, waiter);
     if (watch->first != NULL)
         return;
-    (void)inotify_rm_watch(watcher->source.fd, watch->number); /* gone already: as wanted */
+    (void)inotify_rm_watch(watcher->source.fd, watch->number); /* if it fails, it is gone already */
     drop(watcher, watch);
     if (watcher->count > 0)
         return;

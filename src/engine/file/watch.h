@@ -1,22 +1,20 @@
 /*
- * watch.h -- being told that a lock file was closed, and so may be free: inotify(7).
+ * watch.h -- wakes a waiter when its lock file was closed, and so may be free: inotify(7).
  *
- * A client has one inotify descriptor, and in it one watch for each file that locks of it wait for,
- * with the list of those locks in the order of their tickets.  When something happens to the file,
- * the first of the list is pushed: none behind it can be at the head of the queue before it.  What
- * the first does then (wins, leaves) closes the file, or is told in another way, and so reaches the
- * next.
+ * A client has one inotify descriptor, with one watch for each file that its locks wait for, and a
+ * list of those locks in the order of their tickets.  An event of the file is pushed to the first
+ * of the list: no other can be at the head of the queue before it.  The first then wins or leaves,
+ * which closes the file or is an event itself, and so reaches the next.
  *
- * Watched is: closing, which also happens to the files of a process that is killed (but the kernel
- * tells it a moment before it drops the locks); a change of the file's attributes, which is what
- * removes it, and what a lock does that is given back while a child still has the file open; and
- * its being moved.
+ * The events are: the file is closed, which also happens when a process is killed (the kernel sends
+ * the event a moment before it drops the locks); its attributes change, as when it is removed, or
+ * when a lock is released while a child has the file open; it is moved.
  *
- * The descriptor is opened by the first wait.  There are 128 for each user by default
- * (fs.inotify.max_user_instances): it is closed a while after the last wait.  (At once would be
- * wrong: to close it just after a watch was removed takes the kernel ten milliseconds.)
+ * The descriptor is opened by the first wait.  A user may have 128 by default
+ * (fs.inotify.max_user_instances), so it is closed some time after the last wait.  (Not at once: to
+ * close it just after a watch was removed takes the kernel ten milliseconds.)
  *
- * What it does not promise: that there is one.  Where it cannot be had, one looks by oneself.
+ * Not promised: that there are events.  A waiter without them polls.
  */
 #ifndef BWL_ENGINE_FILE_WATCH_H
 #define BWL_ENGINE_FILE_WATCH_H
@@ -29,7 +27,7 @@ typedef struct bwl_file_watch bwl_file_watch;
 typedef struct bwl_file_waiter {
     bwl_engine_lock        *lock;
     uint64_t                ticket;
-    bwl_file_watch         *watch; /* NULL: waits for none                                       */
+    bwl_file_watch         *watch; /* NULL: not waiting                                          */
     struct bwl_file_waiter *next;
     struct bwl_file_waiter *previous;
 } bwl_file_waiter;
@@ -47,17 +45,17 @@ typedef struct bwl_file_watcher {
 
 void bwl_file_watcher_init(bwl_file_watcher *watcher, bwl_host *client);
 
-/* Nobody waits any more; or this is a forked child, and what it inherited is closed. */
+/* No lock may be waiting, except in a forked child, where the inherited descriptors are closed. */
 void bwl_file_watcher_close(bwl_file_watcher *watcher);
 
-/* locked: from now on lock and ticket of the waiter (set before) are told of what happens to this
- * file.  False: nobody will tell.  True, and nothing else, if it waits already. */
+/* locked: pushes events of this file to the waiter, whose lock and ticket are set.  False: no
+ * events will come.  Does nothing and returns true if it is waiting already. */
 bool bwl_file_watch_add(bwl_file_watcher *watcher, bwl_file_waiter *waiter, int fd);
 
-/* locked: no more.  Does nothing if it does not wait. */
+/* locked: ends that.  Does nothing if it is not waiting. */
 void bwl_file_watch_remove(bwl_file_watcher *watcher, bwl_file_waiter *waiter);
 
-/* locked: closes the descriptor if it has not been needed for a while. */
-void bwl_file_watcher_rest(bwl_file_watcher *watcher);
+/* locked: closes the descriptor if it was not used for BWL_FILE_WATCH_IDLE_MS. */
+void bwl_file_watcher_close_idle(bwl_file_watcher *watcher);
 
 #endif

@@ -1,23 +1,22 @@
 /*
- * thread.c -- locks between the threads of one process.
+ * thread.c -- the engine thread: locks between the threads of one process.
  *
- * One table of names for the whole process, whatever client a thread came through: the same name is
- * the same lock.  (It is the only thing that clients share.)  Each name that is held has an entry
- * with a queue; its first place is the holder.  Whoever leaves the first place hands the lock to
- * the next by marking it granted and waking its client, which finds the grant when it is driven.
- * Order is first come, first served.
+ * All clients of the process share one table of names; a name is one lock for all of them.  Each
+ * name that is held has an entry with a queue of nodes, and the first node is the holder.  When it
+ * leaves, the next node is granted the lock and its client is woken, which completes the operation
+ * when its loop runs.  The order is first come, first served.
  *
- * The fence is one counter for all names, begun at the wall clock's microseconds, so that it also
- * grows from one run of the program to the next while that clock is not set back.
+ * The fence is one counter for all names.  It starts at the microseconds of the wall clock, so it
+ * grows from one run of the program to the next unless that clock is set back.
  *
- * What it does not promise: a thread that ends without releasing holds for ever; nothing outlives
- * the process.  After a fork the child finds an empty table of its own: the threads that held the
+ * Not promised: a thread that ends without a release holds the lock for ever; nothing outlives the
+ * process.  After a fork the child has an empty table of its own, because the threads that hold the
  * parent's locks are not in the child.
  *
- * The table's latch is taken inside a client's mutex, never the other way round.
+ * Lock order: a client's mutex, then the table's latch.
  */
-#include "protocol/protocol.h"
 #include "engine/engine.h"
+#include "protocol/protocol.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "protocol/store/local.h"
@@ -28,26 +27,26 @@
 
 enum { BUCKETS_MIN = 64 };
 
-typedef struct place place;
+typedef struct node node;
 
-typedef struct entry { /* a name that somebody holds */
+typedef struct entry { /* a name that is held */
     struct entry *next;
-    place        *first;
-    place        *last;
+    node         *first;
+    node         *last;
     uint64_t      hash;
     uint16_t      name_size;
     char          name[];
 } entry;
 
-struct place { /* a lock's place in the queue of its name: the engine's part of a lock */
+struct node { /* a lock in the queue of its name: the engine's part of a lock */
     bwl_engine_lock *lock;
-    entry   *entry; /* NULL: stands nowhere.  Only its own client changes this                */
-    place   *previous;
-    place   *next;
-    place   *next_granted; /* in the list of its client                                       */
+    entry   *entry; /* NULL: not in a queue.  Only its own client changes this              */
+    node    *previous;
+    node    *next;
+    node    *next_granted; /* in the list of its client                                       */
     uint64_t fence;
     uint64_t hash;
-    bool     granted; /* and its client has not seen that yet                                 */
+    bool     granted; /* and its client does not know yet                                   */
 };
 
 typedef struct table {
@@ -61,7 +60,7 @@ typedef struct table {
 
 typedef struct thread_store { /* of one client */
     table *table;
-    place *granted; /* guarded by the table's latch, oldest last                               */
+    node  *granted; /* guarded by the table's latch, oldest last                               */
 } thread_store;
 
 /* ---- the table of the process ---------------------------------------------------------------- */
@@ -94,8 +93,8 @@ static void table_free(table *t)
     free(t);
 }
 
-/* The one of this process.  A table that came here by fork is left as it is: its latch may be held
- * by a thread that does not exist here. */
+/* The table of this process.  One that was inherited by fork is not touched: its latch may be
+ * held by a thread that does not exist here. */
 static table *table_of_process(void)
 {
     table *before = atomic_load(&process_table);
@@ -130,7 +129,7 @@ static entry **find(table *t, const bwl_engine_lock *lock, uint64_t hash)
     return e;
 }
 
-/* Twice the buckets, if there is memory for them; slower otherwise. */
+/* Doubles the buckets; without memory for them, the table only gets slower. */
 static void grow(table *t)
 {
     size_t  count   = t->buckets_count * 2;
@@ -150,7 +149,7 @@ static void grow(table *t)
     t->buckets_count = count;
 }
 
-static entry *add(table *t, entry **where, const place *p)
+static entry *add(table *t, entry **where, const node *p)
 {
     entry *e = malloc(sizeof *e + p->lock->name_size);
 
@@ -177,7 +176,7 @@ static void drop(table *t, entry *e)
 
 /* ---- the queue of a name (latched) ----------------------------------------------------------- */
 
-static void stand_last(entry *e, place *p)
+static void enqueue(entry *e, node *p)
 {
     p->entry    = e;
     p->next     = NULL;
@@ -189,7 +188,7 @@ static void stand_last(entry *e, place *p)
     e->last = p;
 }
 
-static void step_out(place *p)
+static void unlink_node(node *p)
 {
     entry *e = p->entry;
 
@@ -204,7 +203,7 @@ static void step_out(place *p)
     p->entry = NULL;
 }
 
-static void grant(table *t, place *p)
+static void grant(table *t, node *p)
 {
     thread_store *store = p->lock->host->store;
 
@@ -215,10 +214,10 @@ static void grant(table *t, place *p)
     bwl_host_wake(p->lock->host);
 }
 
-static void forget_grant(place *p)
+static void remove_grant(node *p)
 {
     thread_store *store = p->lock->host->store;
-    place       **where = &store->granted;
+    node        **where = &store->granted;
 
     while (*where != p)
         where = &(*where)->next_granted;
@@ -226,8 +225,9 @@ static void forget_grant(place *p)
     p->granted = false;
 }
 
-/* From the first place or from the middle; the lock goes on to the next in line. */
-static void leave(table *t, place *p)
+/* Removes the node from anywhere in the queue.  If it was the holder, grants the lock to the
+ * next. */
+static void leave(table *t, node *p)
 {
     entry *e = p->entry;
 
@@ -235,29 +235,29 @@ static void leave(table *t, place *p)
         return;
     bool held = e->first == p;
     if (p->granted)
-        forget_grant(p);
-    step_out(p);
+        remove_grant(p);
+    unlink_node(p);
     if (e->first == NULL)
         drop(t, e);
     else if (held)
         grant(t, e->first);
 }
 
-static bwl_answer join(table *t, place *p, bool may_wait, uint64_t *ret_number)
+static bwl_answer join(table *t, node *p, bool may_wait, uint64_t *ret_number)
 {
-    entry **where = find(t, p->lock, p->hash);
-    bool    free_ = *where == NULL;
+    entry **where   = find(t, p->lock, p->hash);
+    bool    is_free = *where == NULL;
 
     *ret_number = LOCAL_WILL_GRANT;
-    if (!free_ && !may_wait)
+    if (!is_free && !may_wait)
         return BWL_NO;
-    entry *e = free_ ? add(t, where, p) : *where;
+    entry *e = is_free ? add(t, where, p) : *where;
     if (e == NULL) {
         bwl_host_set_error(p->lock, "out of memory");
         return BWL_REFUSED;
     }
-    stand_last(e, p);
-    if (!free_)
+    enqueue(e, p);
+    if (!is_free)
         return BWL_NO;
     p->fence    = ++t->fence;
     *ret_number = p->fence;
@@ -301,16 +301,16 @@ static table *latched(bwl_engine_lock *lock)
 static int thread_prepare(bwl_engine_lock *lock, bwl_fault *fault)
 {
     (void)fault; /* nothing can go wrong */
-    *(place *)lock->part = (place){ .lock = lock, .hash = hash_of(lock->name, lock->name_size) };
+    *(node *)lock->part = (node){ .lock = lock, .hash = hash_of(lock->name, lock->name_size) };
     return BWL_OK;
 }
 
 static bool thread_ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 {
-    place    *p = lock->part;
+    node     *p = lock->part;
     bwl_fault fault;
 
-    /* Whoever waits must be wakeable before it stands in the queue. */
+    /* A waiter must be wakeable before it is in the queue. */
     if (ask->word == LOCAL_JOIN && bwl_reactor_open(&lock->host->reactor, &fault) < 0) {
         bwl_host_set_error(lock, "%s", fault.text);
         ret_reply->answer = BWL_REFUSED;
@@ -321,7 +321,7 @@ static bool thread_ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret
     case LOCAL_JOIN: ret_reply->answer = join(t, p, true, &ret_reply->number); break;
     case LOCAL_JOIN_OR_LEAVE: ret_reply->answer = join(t, p, false, &ret_reply->number); break;
     case LOCAL_TRY:
-        ret_reply->answer = BWL_NO; /* ours comes by a push */
+        ret_reply->answer = BWL_NO; /* the grant comes by a push */
         ret_reply->number = LOCAL_WILL_GRANT;
         break;
     case LOCAL_LEAVE:
@@ -335,10 +335,10 @@ static bool thread_ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret
 
 static void thread_forget(bwl_engine_lock *lock)
 {
-    const place *p = lock->part;
+    const node *p = lock->part;
 
     if (p->entry == NULL)
-        return; /* has left already, as most have */
+        return; /* not in a queue, as most */
     if (bwl_forked(&lock->host->guard))
         return; /* the table is the parent's */
     table *t = latched(lock);
@@ -346,17 +346,17 @@ static void thread_forget(bwl_engine_lock *lock)
     (void)pthread_mutex_unlock(&t->latch);
 }
 
-/* Grants have come for locks of this client. */
+/* Completes the operations of this client that were granted their lock. */
 static void thread_woken(bwl_host *client)
 {
     thread_store *store = client->store;
 
     for (;;) {
         (void)pthread_mutex_lock(&store->table->latch);
-        place   *p     = store->granted;
+        node    *p     = store->granted;
         uint64_t fence = p != NULL ? p->fence : 0;
         if (p != NULL)
-            forget_grant(p);
+            remove_grant(p);
         (void)pthread_mutex_unlock(&store->table->latch);
         if (p == NULL)
             return;
@@ -367,7 +367,7 @@ static void thread_woken(bwl_host *client)
 
 static int thread_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
 {
-    place *p = lock->part;
+    node *p = lock->part;
 
     (void)fault; /* nothing can go wrong */
     table *t    = latched(lock);
@@ -383,7 +383,7 @@ const bwl_engine bwl_thread_engine = {
     .scheme    = "thread",
     .kind      = BWL_ENGINE_THREAD,
     .protocol  = &bwl_ticket,
-    .lock_size = sizeof(place),
+    .lock_size = sizeof(node),
     .open      = thread_open,
     .close     = thread_close,
     .prepare   = thread_prepare,

@@ -1,10 +1,10 @@
 /*
- * record.c -- see record.h.
+ * owner_record.c -- see owner_record.h.
  */
-#include "engine/file/record.h"
+#include "engine/file/owner_record.h"
 #include "core/text.h"
 #include "base/calls.h"
-#include "engine/file/ticket.h"
+#include "engine/file/kernel_queue.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,8 +48,8 @@ static void put_drawn(char bytes[GRANTED_AT], uint64_t ticket)
     memcpy(bytes + MAGIC_AT, magic, MAGIC_BYTES);
 }
 
-/* Zeros are what a file system may leave of a file after a power failure; but much of them may
- * be the beginning of something. */
+/* A file system may leave zeros after a power failure.  More of them than a lock file has may be
+ * the beginning of another file. */
 static bool is_new(int fd, const uint8_t head[BWL_FILE_HEAD_BYTES], size_t size)
 {
     static const uint8_t zeros[BWL_FILE_HEAD_BYTES];
@@ -84,14 +84,14 @@ uint64_t bwl_file_next_ticket(const bwl_file_head *head, uint64_t wall_us)
     return last + 1 > wall_us ? last + 1 : wall_us;
 }
 
-/* The beginning of a head says nothing, and would have everybody take the file for another's.
- * Before it was written there was none: what there is, is overwritten in place. */
-static void take_back_part_of_head(int fd)
+/* With a part of a head, the file would no longer be taken for a lock file.  There was no head
+ * before, because an existing one is overwritten in place. */
+static void remove_part_of_head(int fd)
 {
     struct stat st;
 
     if (fstat(fd, &st) == 0 && st.st_size < GRANTED_AT)
-        (void)!ftruncate(fd, 0); /* if this fails too, people are told to remove the file */
+        (void)!ftruncate(fd, 0); /* if it fails, the next error message says to remove the file */
 }
 
 static int write_all(int fd, const char *bytes, size_t size, off_t at)
@@ -105,7 +105,7 @@ static int write_all(int fd, const char *bytes, size_t size, off_t at)
         if (written <= 0) {
             int error = written < 0 ? errno : ENOSPC;
             if (done > 0)
-                take_back_part_of_head(fd);
+                remove_part_of_head(fd);
             return error;
         }
         done += (size_t)written;
@@ -130,7 +130,7 @@ typedef struct line {
 
 static void add(line *to, const char *text, size_t size)
 {
-    assert(size <= to->left); /* the longest record fits: the test of that name */
+    assert(size <= to->left); /* the longest record fits: see test_file_record.c */
     memcpy(to->at, text, size);
     to->at += size;
     to->left -= size;
@@ -149,10 +149,10 @@ static void add_number(line *to, const char *key, uint64_t number)
     add(to, "\n", 1);
 }
 
-static void put_record(char record[BWL_FILE_RECORD_BYTES], uint64_t fence,
-                       const bwl_file_self *self, bwl_ms now)
+static void put_owner(char record[BWL_FILE_OWNER_BYTES], uint64_t fence,
+                      const bwl_file_identity *self, bwl_ms now)
 {
-    line to = { record, BWL_FILE_RECORD_BYTES };
+    line to = { record, BWL_FILE_OWNER_BYTES };
 
     assert(self->size > 0);
     add_number(&to, "fence=", fence);
@@ -162,45 +162,45 @@ static void put_record(char record[BWL_FILE_RECORD_BYTES], uint64_t fence,
     memset(to.at, 0, to.left);
 }
 
-int bwl_file_write_granted(int fd, uint64_t ticket, const bwl_file_self *self, bwl_ms now)
+int bwl_file_write_granted(int fd, uint64_t ticket, const bwl_file_identity *self, bwl_ms now)
 {
     char bytes[BWL_FILE_BYTES - GRANTED_AT];
 
     put_ticket(bytes, ticket);
-    put_record(bytes + TICKET_BYTES, ticket, self, now);
+    put_owner(bytes + TICKET_BYTES, ticket, self, now);
     return write_all(fd, bytes, sizeof bytes, GRANTED_AT);
 }
 
-int bwl_file_write_both(int fd, uint64_t ticket, const bwl_file_self *self, bwl_ms now)
+int bwl_file_write_both(int fd, uint64_t ticket, const bwl_file_identity *self, bwl_ms now)
 {
     char bytes[BWL_FILE_BYTES];
 
     put_drawn(bytes, ticket);
     put_ticket(bytes + GRANTED_AT, ticket);
-    put_record(bytes + BWL_FILE_HEAD_BYTES, ticket, self, now);
+    put_owner(bytes + BWL_FILE_HEAD_BYTES, ticket, self, now);
     return write_all(fd, bytes, sizeof bytes, 0);
 }
 
-/* ---- who we are ------------------------------------------------------------------------------ */
+/* ---- the identity of this process ------------------------------------------------------------ */
 
-/* The first line of a small file of the system; "" if it cannot be had. */
+/* The first line of a small file of the system; "" if it cannot be read. */
 static void read_line(const char *path, char *ret_line, size_t capacity)
 {
     int     fd   = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t size = fd >= 0 ? read(fd, ret_line, capacity - 1) : 0;
 
     if (fd >= 0)
-        (void)close(fd); /* was only read */
+        (void)close(fd); /* was read only */
     ret_line[size > 0 ? size : 0]     = '\0';
     ret_line[strcspn(ret_line, "\n")] = '\0';
 }
 
-void bwl_file_boot_learn(char ret_boot[BWL_FILE_BOOT_MAX])
+void bwl_file_boot_id_read(char ret_boot[BWL_FILE_BOOT_MAX])
 {
     read_line("/proc/sys/kernel/random/boot_id", ret_boot, BWL_FILE_BOOT_MAX);
 }
 
-/* Encoded, and cut to what its encoding has room for. */
+/* Percent-encoded; cut if the encoding does not fit. */
 static void add_text(line *to, const char *key, const char *text)
 {
     char   encoded[BWL_FILE_TEXT_MAX * 2];
@@ -215,7 +215,7 @@ static void add_text(line *to, const char *key, const char *text)
     add(to, "\n", 1);
 }
 
-void bwl_file_self_learn(bwl_file_self *self, const char *program)
+void bwl_file_identity_read(bwl_file_identity *self, const char *program)
 {
     line           to = { self->text, sizeof self->text };
     struct utsname system;
@@ -224,7 +224,7 @@ void bwl_file_self_learn(bwl_file_self *self, const char *program)
 
     if (program[0] == '\0')
         read_line("/proc/self/comm", own, sizeof own);
-    bwl_file_boot_learn(boot);
+    bwl_file_boot_id_read(boot);
     if (uname(&system) != 0)
         system.nodename[0] = '\0';
     add_number(&to, "uid=", geteuid());
@@ -237,7 +237,7 @@ void bwl_file_self_learn(bwl_file_self *self, const char *program)
 
 /* ---- reading the record ---------------------------------------------------------------------- */
 
-/* The value of the line that comes next, if its key is this one. */
+/* The value of the next line, if it has this key. */
 static bool next(line *from, const char *key, const char **ret_value, size_t *ret_size)
 {
     size_t      key_size = strlen(key);
@@ -268,7 +268,7 @@ static bool next_text(line *from, const char *key, char *ret_text, size_t capaci
     return next(from, key, &value, &size) && bwl_percent_decode(ret_text, capacity, value, size);
 }
 
-static bool parse(line *from, bwl_file_record *r)
+static bool parse(line *from, bwl_file_owner *r)
 {
     uint64_t uid;
     uint64_t pid;
@@ -290,11 +290,11 @@ static bool parse(line *from, bwl_file_record *r)
     return true;
 }
 
-bool bwl_file_read_record(int fd, bwl_file_record *ret_record)
+bool bwl_file_read_owner(int fd, bwl_file_owner *ret_record)
 {
-    char            bytes[BWL_FILE_RECORD_BYTES];
-    bwl_file_record record = { 0 };
-    line            from   = { bytes, sizeof bytes };
+    char           bytes[BWL_FILE_OWNER_BYTES];
+    bwl_file_owner record = { 0 };
+    line           from   = { bytes, sizeof bytes };
 
     if (bwl_file_read_at(fd, bytes, sizeof bytes, BWL_FILE_HEAD_BYTES) != (ssize_t)sizeof bytes ||
         !parse(&from, &record))

@@ -1,12 +1,12 @@
 /*
- * who.c -- see who.h.
+ * holder.c -- see holder.h.
  */
-#include "engine/file/who.h"
+#include "engine/file/holder.h"
 #include "core/text.h"
 #include "base/clock.h"
 #include "base/calls.h"
-#include "engine/file/record.h"
-#include "engine/file/ticket.h"
+#include "engine/file/owner_record.h"
+#include "engine/file/kernel_queue.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,10 +23,10 @@
 
 enum { USERS_SIZE = 2048 };
 
-/* ---- what the kernel says -------------------------------------------------------------------- */
+/* ---- from the kernel ------------------------------------------------------------------------- */
 
-/* What /proc/locks calls a file: the device is that of its file system, which stat(2) does not tell
- * where a file system has several (btrfs, overlayfs). */
+/* A file in /proc/locks.  The device is that of the file system, which differs from that of stat(2)
+ * on btrfs and overlayfs. */
 typedef struct identity {
     unsigned device_major;
     unsigned device_minor;
@@ -44,8 +44,8 @@ static int mount_of(int fd)
     if (info == NULL)
         return -1;
     while (mount < 0 && fgets(line, sizeof line, info) != NULL)
-        (void)sscanf(line, "mnt_id: %d", &mount); /* else it is another line */
-    (void)fclose(info);                           /* was only read */
+        (void)sscanf(line, "mnt_id: %d", &mount); /* other lines do not match */
+    (void)fclose(info);                           /* was read only */
     return mount;
 }
 
@@ -71,11 +71,11 @@ static identity identify(const bwl_file *file)
         }
     }
     free(line);
-    (void)fclose(table); /* was only read */
+    (void)fclose(table); /* was read only */
     return id;
 }
 
-/* "FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF"; who waits has "->" before FLOCK.  True: it is a
+/* "FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF"; a waiter has "->" before FLOCK.  True: it is a
  * flock of that file. */
 static bool is_flock_of(const identity *id, const char *text, pid_t *ret_pid)
 {
@@ -90,8 +90,8 @@ static bool is_flock_of(const identity *id, const char *text, pid_t *ret_pid)
            device_minor == id->device_minor;
 }
 
-/* Who took the flock; 0: nobody whom we can see from here.  That process may have ended, and its
- * pid be another's by now. */
+/* The pid that took the flock; 0: none in this pid namespace.  That process may have ended, and its
+ * pid may be in use again. */
 static pid_t flock_taker(const identity *id)
 {
     FILE *locks = fopen("/proc/locks", "re");
@@ -101,18 +101,18 @@ static pid_t flock_taker(const identity *id)
     int   text  = 0;
 
     if (locks == NULL)
-        return 0; /* then nobody is seen */
+        return 0;
     while (taker == 0 && fgets(line, sizeof line, locks) != NULL) {
         text = 0;
         (void)sscanf(line, "%*u: %n", &text); /* "17: FLOCK ..." */
         if (text > 0 && is_flock_of(id, line + text, &pid))
             taker = pid;
     }
-    (void)fclose(locks); /* was only read */
+    (void)fclose(locks); /* was read only */
     return taker;
 }
 
-typedef enum sight { UNSEEN, SEEN_WITHOUT, SEEN_WITH } sight;
+typedef enum visibility { HIDDEN, HAS_NO_FLOCK, HAS_FLOCK } visibility;
 
 static bool has_flock(int descriptor_infos, const char *name, const identity *id)
 {
@@ -128,33 +128,33 @@ static bool has_flock(int descriptor_infos, const char *name, const identity *id
         return false;
     while (!has && fgets(line, sizeof line, info) != NULL) {
         int text = 0;
-        (void)sscanf(line, "lock: %*u: %n", &text); /* else it is another line */
+        (void)sscanf(line, "lock: %*u: %n", &text); /* other lines do not match */
         has = text > 0 && is_flock_of(id, line + text, &taker);
     }
-    (void)fclose(info); /* was only read */
+    (void)fclose(info); /* was read only */
     return has;
 }
 
-/* Whether a process has that flock by one of its descriptors: proc(5), /proc/PID/fdinfo. */
-static sight look_at_process(const char *pid, const identity *id)
+/* Whether a descriptor of the process has that flock: proc(5), /proc/PID/fdinfo. */
+static visibility check_process(const char *pid, const identity *id)
 {
     char           path[48];
     struct dirent *entry;
-    sight          ret = SEEN_WITHOUT;
+    visibility     ret = HAS_NO_FLOCK;
 
     (void)snprintf(path, sizeof path, "/proc/%.20s/fdinfo", pid);
     DIR *infos = opendir(path);
     if (infos == NULL)
-        return errno == ENOENT ? SEEN_WITHOUT : UNSEEN;
-    while (ret != SEEN_WITH && (entry = readdir(infos)) != NULL)
+        return errno == ENOENT ? HAS_NO_FLOCK : HIDDEN;
+    while (ret != HAS_FLOCK && (entry = readdir(infos)) != NULL)
         if (has_flock(dirfd(infos), entry->d_name, id))
-            ret = SEEN_WITH;
+            ret = HAS_FLOCK;
     (void)closedir(infos);
     return ret;
 }
 
-/* A process that has the flock, taken by itself or inherited; 0: none that we can see. */
-static pid_t find_flock_holder(const identity *id)
+/* A process that has the flock, taken or inherited; 0: none that is visible. */
+static pid_t search_flock_pid(const identity *id)
 {
     struct dirent *entry;
     uint64_t       pid;
@@ -165,32 +165,32 @@ static pid_t find_flock_holder(const identity *id)
         return 0;
     while (found == 0 && (entry = readdir(processes)) != NULL)
         if (bwl_number_parse(&pid, entry->d_name, strlen(entry->d_name), INT32_MAX) &&
-            look_at_process(entry->d_name, id) == SEEN_WITH)
+            check_process(entry->d_name, id) == HAS_FLOCK)
             found = (pid_t)pid;
     (void)closedir(processes);
     return found;
 }
 
-/* Who has the flock by the word of the kernel; 0: it does not say. */
-static pid_t flock_holder(const bwl_file *file)
+/* The pid that has the flock according to the kernel; 0: it does not tell. */
+static pid_t find_flock_pid(const bwl_file *file)
 {
     char     digits[24];
     identity id    = identify(file);
     pid_t    taker = flock_taker(&id);
 
     (void)snprintf(digits, sizeof digits, "%d", taker);
-    if (taker > 0 && look_at_process(digits, &id) != SEEN_WITHOUT)
+    if (taker > 0 && check_process(digits, &id) != HAS_NO_FLOCK)
         return taker;
-    pid_t found = find_flock_holder(&id);
+    pid_t found = search_flock_pid(&id);
     return found != 0 ? found : taker;
 }
 
-/* ---- what is known of him -------------------------------------------------------------------- */
+/* ---- about the holder ------------------------------------------------------------------------ */
 
-/* Without control characters: others wrote the text, and it may end on a terminal. */
+/* Without control characters: other users write the text, and a terminal may show it. */
 static void copy(char ret_text[BWL_HOLDER_TEXT_MAX], const char *text)
 {
-    size_t size = strnlen(text, BWL_HOLDER_TEXT_MAX - 1); /* cutting is meant */
+    size_t size = strnlen(text, BWL_HOLDER_TEXT_MAX - 1); /* cut on purpose */
 
     for (size_t i = 0; i < size; i++)
         ret_text[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
@@ -209,7 +209,7 @@ static void name_user(uid_t uid, char ret_text[BWL_HOLDER_TEXT_MAX])
         (void)snprintf(ret_text, BWL_HOLDER_TEXT_MAX, "%u", uid);
 }
 
-static void here(char ret_host[BWL_HOLDER_TEXT_MAX])
+static void name_host(char ret_host[BWL_HOLDER_TEXT_MAX])
 {
     struct utsname system;
 
@@ -221,18 +221,18 @@ static bool has_ended(pid_t pid)
     return kill(pid, 0) != 0 && errno == ESRCH;
 }
 
-static void from_record(const bwl_file_record *record, bwl_holder *ret_holder)
+static void from_owner(const bwl_file_owner *owner, bwl_holder *ret_holder)
 {
     char   boot[BWL_FILE_BOOT_MAX];
     bwl_ms now = bwl_clock_now();
 
-    ret_holder->pid = record->pid;
-    name_user(record->uid, ret_holder->user);
-    copy(ret_holder->host, record->host);
-    copy(ret_holder->program, record->program);
-    bwl_file_boot_learn(boot);
-    if (boot[0] != '\0' && strcmp(boot, record->boot) == 0 && record->since <= now)
-        ret_holder->since_ms = now - record->since;
+    ret_holder->pid = owner->pid;
+    name_user(owner->uid, ret_holder->user);
+    copy(ret_holder->host, owner->host);
+    copy(ret_holder->program, owner->program);
+    bwl_file_boot_id_read(boot);
+    if (boot[0] != '\0' && strcmp(boot, owner->boot) == 0 && owner->since <= now)
+        ret_holder->since_ms = now - owner->since;
 }
 
 static void name_program(pid_t pid, char ret_text[BWL_HOLDER_TEXT_MAX])
@@ -246,11 +246,11 @@ static void name_program(pid_t pid, char ret_text[BWL_HOLDER_TEXT_MAX])
         return;
     if (fgets(line, sizeof line, comm) != NULL)
         line[strcspn(line, "\n")] = '\0';
-    (void)fclose(comm); /* was only read */
+    (void)fclose(comm); /* was read only */
     copy(ret_text, line);
 }
 
-/* What the kernel says of a process. */
+/* From /proc/PID. */
 static void from_kernel(pid_t pid, bwl_holder *ret_holder)
 {
     char        path[32];
@@ -261,11 +261,11 @@ static void from_kernel(pid_t pid, bwl_holder *ret_holder)
     (void)snprintf(path, sizeof path, "/proc/%d", pid);
     if (stat(path, &st) == 0)
         name_user(st.st_uid, ret_holder->user);
-    here(ret_holder->host);
+    name_host(ret_holder->host);
 }
 
-/* By a lock of another kind than ours.  The kernel says no more than the pid, if that. */
-static void outsider(pid_t pid, const char *how, bwl_holder *ret_holder)
+/* A holder that is not bowline.  The kernel tells the pid at most. */
+static void set_foreign(pid_t pid, const char *how, bwl_holder *ret_holder)
 {
     ret_holder->held    = true;
     ret_holder->foreign = true;
@@ -274,77 +274,78 @@ static void outsider(pid_t pid, const char *how, bwl_holder *ret_holder)
         from_kernel(pid, ret_holder);
 }
 
-/* Whoever may write to the lock file can have written the record.  People are told to end the
- * process that has the lock, so its pid is that of the kernel.  A pid of the record that the kernel
- * does not confirm is only quoted. */
-static void compare(const bwl_file_record *record, pid_t kernel, bwl_holder *ret_holder)
+/* Any user who may write to the lock file can have written the record.  An administrator may kill
+ * the process that is shown, so its pid must come from the kernel.  A pid of the record that the
+ * kernel does not confirm is only quoted. */
+static void compare(const bwl_file_owner *owner, pid_t kernel, bwl_holder *ret_holder)
 {
     char host[BWL_HOLDER_TEXT_MAX];
     char note[BWL_HOLDER_TEXT_MAX] = "";
 
-    here(host);
-    if (kernel > 0 && kernel != record->pid) {
-        *ret_holder = (bwl_holder){ .held = true, .fence = record->fence };
+    name_host(host);
+    if (kernel > 0 && kernel != owner->pid) {
+        *ret_holder = (bwl_holder){ .held = true, .fence = owner->fence };
         from_kernel(kernel, ret_holder);
-        if (has_ended(record->pid))
+        if (has_ended(owner->pid))
             (void)snprintf(note, sizeof note, "pid %d took it and has ended, a child holds on",
-                           record->pid);
+                           owner->pid);
         else
             (void)snprintf(note, sizeof note, "the lock file says pid %d, the kernel does not",
-                           record->pid);
+                           owner->pid);
     } else if (kernel > 0 && has_ended(kernel)) {
         ret_holder->pid = 0;
         (void)snprintf(note, sizeof note, "pid %d took it and has ended, a child holds on", kernel);
-    } else if (kernel == 0 && strcmp(host, record->host) == 0) {
+    } else if (kernel == 0 && strcmp(host, owner->host) == 0) {
         ret_holder->pid = 0;
         (void)snprintf(note, sizeof note, "pid %d by the lock file, the kernel does not say",
-                       record->pid);
+                       owner->pid);
     }
     copy(ret_holder->note, note);
 }
 
-/* He stands first in the queue, and it was granted to him. */
-static void insider(int queue_fd, const bwl_file *flocked, uint64_t ticket, bwl_holder *ret_holder)
+/* The first node of the queue is that of the ticket granted last. */
+static void set_owner(int queue_fd, const bwl_file *flocked, uint64_t ticket,
+                      bwl_holder *ret_holder)
 {
-    bwl_file_record record;
-    pid_t           kernel = flocked->fd >= 0 ? flock_holder(flocked) : 0;
+    bwl_file_owner owner;
+    pid_t          kernel = flocked->fd >= 0 ? find_flock_pid(flocked) : 0;
 
     ret_holder->held  = true;
     ret_holder->fence = ticket;
     ret_holder->pid   = kernel;
-    if (bwl_file_read_record(queue_fd, &record) && record.fence == ticket) {
-        from_record(&record, ret_holder);
-        compare(&record, kernel, ret_holder);
+    if (bwl_file_read_owner(queue_fd, &owner) && owner.fence == ticket) {
+        from_owner(&owner, ret_holder);
+        compare(&owner, kernel, ret_holder);
     }
 }
 
-void bwl_file_who(const bwl_file *queue, const bwl_file *flocked, bwl_holder *ret_holder)
+void bwl_file_find_holder(const bwl_file *queue, const bwl_file *flocked, bwl_holder *ret_holder)
 {
-    bwl_file_first first  = { .kind = BWL_FILE_NOBODY };
-    bwl_file_head  head   = { 0 };
-    bwl_holder     holder = { .held = false };
+    bwl_file_queue_first first  = { .kind = BWL_FILE_NOBODY };
+    bwl_file_head        head   = { 0 };
+    bwl_holder           holder = { .held = false };
 
     if (queue->fd >= 0) {
         if (bwl_file_read_head(queue->fd, &head) != 0 || head.granted > BWL_FILE_TICKET_MAX)
             head.granted = 0;
-        first = bwl_file_look(queue->fd, head.granted);
+        first = bwl_file_queue_head(queue->fd, head.granted);
     }
-    if (first.kind == BWL_FILE_OUTSIDER) {
-        outsider(first.pid, "by a record lock (fcntl) on the lock file", &holder);
+    if (first.kind == BWL_FILE_FOREIGN) {
+        set_foreign(first.pid, "by a record lock (fcntl) on the lock file", &holder);
     } else if (first.kind == BWL_FILE_TICKET && first.ticket == head.granted) {
-        insider(queue->fd, flocked, head.granted, &holder);
+        set_owner(queue->fd, flocked, head.granted, &holder);
     } else {
-        pid_t pid = flocked->fd >= 0 ? flock_holder(flocked) : 0;
+        pid_t pid = flocked->fd >= 0 ? find_flock_pid(flocked) : 0;
         if (pid != 0)
-            outsider(pid, "by flock, without bowline", &holder);
+            set_foreign(pid, "by flock, without bowline", &holder);
         else
-            holder.held = first.kind != BWL_FILE_NOBODY; /* is being taken just now */
+            holder.held = first.kind != BWL_FILE_NOBODY; /* it is about to be taken */
     }
     holder.left_ms = holder.held ? BWL_NEVER : 0;
     *ret_holder    = holder;
 }
 
-void bwl_file_who_marked(bwl_holder *ret_holder)
+void bwl_file_holder_by_name(bwl_holder *ret_holder)
 {
     *ret_holder = (bwl_holder){ .held = true, .left_ms = BWL_NEVER };
     copy(ret_holder->note, "its lock file was removed while it is held");

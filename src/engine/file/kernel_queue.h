@@ -1,0 +1,87 @@
+/*
+ * kernel_queue.h -- the queue of a lock file, kept by the kernel as file locks.
+ *
+ * Each waiter and the holder have a queue node: a write lock on one byte of the file, beyond its
+ * end (OFD locks, which belong to the open file; Linux 3.15):
+ *
+ * QUEUE + n    the node of ticket n; tickets only grow LATCH ...  everything from there on: held
+ * for microseconds, to draw a ticket
+ *
+ * A waiter is at the head of the queue when there is no node between the ticket that was granted
+ * last and its own.  The kernel removes the nodes of a dead process when it closes its files, so
+ * nothing has to be repaired.  Nodes below the last granted ticket are those of waiters that were
+ * stopped in their turn and were overtaken (queue_node.h).
+ *
+ * The fast path: one lock over QUEUE ... and LATCH, tried once, succeeds only if nobody holds,
+ * waits or joins.  It is then cut down to QUEUE ... QUEUE + n, which serves as the node of ticket
+ * n, because nobody is in front.
+ *
+ * No call blocks: a process that is stopped while it holds the latch must not stop others.
+ *
+ * Not promised: a user who may write to the file can set any node and keep it.
+ */
+#ifndef BWL_ENGINE_FILE_KERNEL_QUEUE_H
+#define BWL_ENGINE_FILE_KERNEL_QUEUE_H
+
+#include "core/core.h"
+
+#include <sys/types.h>
+
+/* Tickets are microseconds since 1970 or a little more: this is the year 146000. */
+#define BWL_FILE_TICKET_MAX ((UINT64_C(1) << 62) - (UINT64_C(1) << 40) - 1)
+
+typedef enum bwl_file_lock_state {
+    BWL_FILE_FREE = 1, /* nobody else has it; after a call that locks: we have it               */
+    BWL_FILE_BUSY,     /* somebody else has it                                                  */
+    BWL_FILE_FAILED,   /* errno is set                                                          */
+} bwl_file_lock_state;
+
+/* Locks the whole queue.  FREE: nobody holds, waits or joins, nor will before keep or leave. */
+bwl_file_lock_state bwl_file_queue_lock_empty(int fd);
+
+/* Of a locked queue, keeps the node of this ticket, so that others can join behind it. */
+bwl_file_lock_state bwl_file_queue_keep(int fd, uint64_t ticket);
+
+/* Likewise, and unlocks what is below the ticket, for a caller that has to wait. */
+bwl_file_lock_state bwl_file_queue_keep_waiting(int fd, uint64_t ticket);
+
+/* BUSY: another process held the latch at every attempt. */
+bwl_file_lock_state bwl_file_queue_latch(int fd);
+bwl_file_lock_state bwl_file_queue_unlatch(int fd);
+
+/* With the latch: sets the node of *ticket.  If that ticket is in use, which happens when the
+ * counter in the file was put back, raises *ticket above it.  FAILED with EOVERFLOW: there is no
+ * ticket above. */
+bwl_file_lock_state bwl_file_queue_enqueue(int fd, uint64_t *ticket);
+
+/* FREE: no other node is at or above the ticket granted last and below this one, so this ticket is
+ * at the head. */
+bwl_file_lock_state bwl_file_queue_test_head(int fd, uint64_t granted, uint64_t ticket);
+
+/* The number of nodes between these tickets, at most max. */
+unsigned bwl_file_queue_count(int fd, uint64_t granted, uint64_t ticket, unsigned max);
+
+/* FREE: there is no node from this ticket on, and nobody joins. */
+bwl_file_lock_state bwl_file_queue_test_from(int fd, uint64_t granted);
+
+/* Unlocks everything, also where a child has the file open.  True: others are in the queue. */
+bool bwl_file_queue_leave(int fd);
+
+typedef enum bwl_file_head_kind {
+    BWL_FILE_NOBODY = 1,
+    BWL_FILE_TICKET,  /* a node                                                                */
+    BWL_FILE_JOINING, /* a process that has drawn no ticket yet                                */
+    BWL_FILE_FOREIGN, /* a lock by fcntl on bytes of the file itself                           */
+} bwl_file_head_kind;
+
+typedef struct bwl_file_queue_first {
+    bwl_file_head_kind kind;
+    uint64_t           ticket; /* of TICKET                                                     */
+    pid_t              pid;    /* of FOREIGN; not above 0 if it is not known                    */
+} bwl_file_queue_first;
+
+/* The first in the queue from this ticket on.  Locks nothing; the file may be open for reading
+ * only. */
+bwl_file_queue_first bwl_file_queue_head(int fd, uint64_t granted);
+
+#endif

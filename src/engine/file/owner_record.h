@@ -1,0 +1,84 @@
+/*
+ * owner_record.h -- the 512 bytes of a lock file: the ticket counters and the owner record.
+ *
+ *      byte 0    the last ticket that was drawn: 64 bits, little endian
+ *           8    "bowline 1\n", which identifies a lock file
+ *          18    the last ticket that was granted: 64 bits, little endian
+ *          26    the owner record: these lines in this order, then zeros to byte 512
+ *
+ *                fence=   the ticket
+ *                uid=     of the user
+ *                pid=
+ *                host=    percent-encoded, as are the next two
+ *                program= the name of the program, by default that of the kernel
+ *                boot=    the boot that `since` counts from: /proc/sys/kernel/random/boot_id
+ *                since=   when the lock was taken: milliseconds, CLOCK_BOOTTIME
+ *                end=     the ticket once more
+ *
+ * The holder writes the bytes from 18 on when it takes the lock.  A release writes nothing: the
+ * record names the holder only while the kernel has the lock of that ticket (kernel_queue.h).  A
+ * read is not atomic with a write; a record with two different tickets is torn, and not used.
+ *
+ * The next ticket is one more than the last, or the microseconds of the wall clock if that is more.
+ * So tickets grow from one boot to the next and after the file was removed, unless the clock is set
+ * back as well.
+ *
+ * Not promised: in a shared directory, any of its users can write a false record.
+ */
+#ifndef BWL_ENGINE_FILE_OWNER_RECORD_H
+#define BWL_ENGINE_FILE_OWNER_RECORD_H
+
+#include "core/status.h"
+
+#include <sys/types.h>
+
+enum {
+    BWL_FILE_BYTES       = 512,
+    BWL_FILE_HEAD_BYTES  = 26,
+    BWL_FILE_OWNER_BYTES = BWL_FILE_BYTES - BWL_FILE_HEAD_BYTES,
+    BWL_FILE_TEXT_MAX    = 64,
+    BWL_FILE_BOOT_MAX    = 40,
+};
+
+/* The lines from uid= to boot=, which are the same in all records of a process. */
+typedef struct bwl_file_identity {
+    size_t size; /* 0: not read yet                                                             */
+    char   text[BWL_FILE_OWNER_BYTES];
+} bwl_file_identity;
+
+typedef struct bwl_file_owner {
+    uint64_t fence;
+    uid_t    uid;
+    pid_t    pid;
+    bwl_ms   since; /* CLOCK_BOOTTIME of the boot with this id                                   */
+    char     host[BWL_FILE_TEXT_MAX];
+    char     program[BWL_FILE_TEXT_MAX];
+    char     boot[BWL_FILE_BOOT_MAX];
+} bwl_file_owner;
+
+/* Asks the system for it.  `program` "": the name of the process. */
+void bwl_file_identity_read(bwl_file_identity *self, const char *program);
+
+/* The id of this boot; "" if the system does not tell. */
+void bwl_file_boot_id_read(char ret_boot[BWL_FILE_BOOT_MAX]);
+
+typedef struct bwl_file_head {
+    uint64_t drawn;   /* the last ticket that was drawn; 0: none yet                             */
+    uint64_t granted; /* the last ticket that was granted; 0: none yet                           */
+} bwl_file_head;
+
+/* 0 or an errno.  EBADMSG: it is not a lock file. */
+int bwl_file_read_head(int fd, bwl_file_head *ret_head);
+
+/* The next ticket.  0: the counters are above all valid tickets. */
+uint64_t bwl_file_next_ticket(const bwl_file_head *head, uint64_t wall_us);
+
+/* Each returns 0 or an errno. */
+int bwl_file_write_drawn(int fd, uint64_t ticket);
+int bwl_file_write_granted(int fd, uint64_t ticket, const bwl_file_identity *self, bwl_ms now);
+int bwl_file_write_both(int fd, uint64_t ticket, const bwl_file_identity *self, bwl_ms now);
+
+/* False: there is no complete record. */
+bool bwl_file_read_owner(int fd, bwl_file_owner *ret_owner);
+
+#endif

@@ -1,0 +1,248 @@
+/*
+ * test_file_shared.c -- a lock directory that users share, where a lock file can be removed while
+ * it is held; and one on a network file system, where a flock may be a lock on the whole file and
+ * no event comes.
+ */
+#include "file_users.h"
+
+static void remove_files(void)
+{
+    static const char *const leaves[] = { "n", "x", "x.bowline" };
+
+    for (unsigned i = 0; i < sizeof leaves / sizeof leaves[0]; i++)
+        (void)unlink(in(leaves[i]));
+}
+
+static bowline_holder who(void)
+{
+    bowline_holder holder = { .size = sizeof holder };
+
+    assert_int_equal(bowline_who(users[3].client, lock_name, &holder, &error), BOWLINE_OK);
+    return holder;
+}
+
+/* ---- a shared directory ---------------------------------------------------------------------- */
+
+static void test_lock_is_held_though_its_file_was_removed(void **state)
+{
+    assert_int_equal(who().held, 0);
+    (void)takes(0);
+    assert_string_equal(who().note, "");
+    remove_files();
+    assert_int_equal(who().held, 1);
+    assert_int_equal(who().left_ms, INT64_MAX);
+    assert_non_null(strstr(who().note, "removed"));
+    calls[SET_LOCK] = 0;
+    assert_int_equal(once(1), BOWLINE_BUSY);
+    waits(1);
+    assert_in_range(bowline_timeout_ms(users[1].client), 0, 128); /* it polls */
+    int fd = open_in(((const kind *)*state)->leaf);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0); /* a waiter keeps nothing locked */
+    (void)close(fd);
+    leave(0);
+    (void)gets_in_the_end(1);
+    assert_int_equal(once(2), BOWLINE_BUSY);
+    leave(1);
+    assert_int_equal(who().held, 0);
+    assert_int_equal(once(2), BOWLINE_OK);
+}
+
+static void test_waiter_of_a_removed_file_does_not_get_it(void **state)
+{
+    (void)takes(0);
+    waits(1);
+    remove_files();
+    leave(0);
+    (void)takes(2);
+    gets_not(1);
+    leave(2);
+    (void)gets_in_the_end(1);
+}
+
+static void test_names_have_marks_of_their_own(void **state)
+{
+    static const char *const names[] = { "m", "", "nightly/1" };
+
+    (void)takes(0);
+    for (unsigned i = 1; i < 3; i++) {
+        (void)snprintf(lock_name, sizeof lock_name, "%s", names[i - 1][0] ? names[i - 1] : "o");
+        (void)takes(i);
+    }
+}
+
+/* Two set their mark at the same moment: neither has it, and neither keeps the other out. */
+static int   other_mark;
+static off_t mark_at;
+
+static void set_other_mark(void)
+{
+    struct flock range = {
+        .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = lock_start, .l_len = 1
+    };
+
+    mark_at = lock_start;
+    assert_int_equal(lock_type, F_RDLCK); /* the mark is the third lock of an acquire */
+    assert_int_equal(syscall(SYS_fcntl, other_mark, F_OFD_SETLK, &range), 0);
+}
+
+static void test_mark_that_two_set_at_once_is_nobodys(void **state)
+{
+    struct flock theirs = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+
+    other_mark  = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    disturbance = (struct disturbance){ .of = SET_LOCK, .after = 1, .before = set_other_mark };
+    waits(0);
+    assert_null(disturbance.before);
+    theirs.l_start = mark_at;
+    assert_int_equal(syscall(SYS_fcntl, other_mark, F_OFD_GETLK, &theirs), 0);
+    assert_int_equal(theirs.l_type, F_UNLCK);
+    (void)close(other_mark);
+    (void)gets_in_the_end(0);
+}
+
+/* A mark that is set for a moment would keep out somebody who sets one. */
+static void test_mark_of_others_is_only_looked_at(void **state)
+{
+    (void)takes(0);
+    remove_files();
+    assert_true(marks_set > 0);
+    marks_set = 0;
+    assert_int_equal(once(1), BOWLINE_BUSY);
+    assert_int_equal(marks_set, 0);
+}
+
+static void test_mark_that_cannot_be_set_is_an_error(void **state)
+{
+    disturbance = (struct disturbance){ .of = SET_LOCK, .after = 1, .fails = 1, .error = ENOLCK };
+    expect_refused(ask(0), "cannot lock");
+    disturbance = (struct disturbance){ .of = SET_LOCK, .after = 1, .fails = 1, .error = EAGAIN };
+    assert_int_equal(once(0), BOWLINE_BUSY); /* another process has set it */
+}
+
+/* Nobody else can remove files there: a mark would cost two system calls for nothing. */
+static void test_private_directory_has_no_marks(void **state)
+{
+    (void)takes(0);
+    remove_files();
+    assert_int_equal(once(1), BOWLINE_OK);
+}
+
+/* ---- two users of the system ----------------------------------------------------------------- */
+
+static int take_as_nobody(void *arg)
+{
+    if (setegid(NOBODY) != 0 || seteuid(NOBODY) != 0)
+        return 100;
+    bowline_client *client;
+    bowline_hold   *hold;
+    int             status = bowline_open(&client, BOWLINE_OPTIONS(.url = url), &error);
+    return status != BOWLINE_OK ? 101 : -bowline_acquire(&hold, client, "n", NULL, &error);
+}
+
+static void take_and_stay(void *arg)
+{
+    if (take_as_nobody(arg) != BOWLINE_OK)
+        _exit(1);
+}
+
+static void test_users_of_the_system_exclude_each_other(void **state)
+{
+    struct stat st;
+
+    needs_root();
+    (void)umask(077); /* others may use only what is shared on purpose */
+    (void)takes(0);
+    assert_int_equal(in_child(take_as_nobody, NULL), -BOWLINE_BUSY);
+    leave(0);
+    for (unsigned i = 0; i < 2; i++) { /* root has made the file; nobody has */
+        pid_t child = start_child(take_and_stay, NULL);
+        assert_int_equal(once(1), BOWLINE_BUSY);
+        end_child(child);
+        assert_int_equal(once(1), BOWLINE_OK);
+        assert_int_equal(stat(in("n"), &st), 0);
+        assert_int_equal(st.st_uid, i == 0 ? 0 : NOBODY);
+        assert_int_equal(unlink(in("n")), 0);
+    }
+}
+
+/* ---- a network file system ------------------------------------------------------------------- */
+
+static void test_remote_file_is_polled(void **state)
+{
+    (void)takes(0);
+    waits(1);
+    waits(2);
+    leave(0);
+    gets_not(1); /* no event */
+    pass(128);
+    gets_not(2);
+    (void)gets(1);
+    assert_int_equal(once(3), BOWLINE_BUSY);
+    leave(1);
+    pass(128);
+    (void)gets(2);
+}
+
+/* There the queue alone excludes, so nobody can be overtaken. */
+static void test_remote_name_is_held_without_flock(void **state)
+{
+    int fd = open_in("n");
+
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    (void)takes(0);
+    waits(1);
+    waits(2);
+    leave(0);
+    for (unsigned i = 0; i < 40; i++) {
+        pass(128);
+        gets_not(2); /* 1 is stopped */
+    }
+    (void)gets(1);
+    (void)close(fd);
+}
+
+static void test_remote_path_is_flocked(void **state)
+{
+    int fd = open_in("x");
+
+    (void)takes(0);
+    assert_int_not_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    leave(0);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    waits(1);
+    (void)close(fd);
+    pass(128);
+    (void)gets(1);
+}
+
+/* The directory's locks may be those of another machine too, or none. */
+static void test_remote_directory_has_no_marks(void **state)
+{
+    assert_int_equal(chmod(directory, 01777), 0);
+    (void)takes(0);
+    remove_files();
+    assert_int_equal(once(1), BOWLINE_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE_OF(shared, test_lock_is_held_though_its_file_was_removed),
+        CASE_OF(shared_path, test_lock_is_held_though_its_file_was_removed),
+        CASE_OF(shared, test_waiter_of_a_removed_file_does_not_get_it),
+        CASE_OF(shared_path, test_waiter_of_a_removed_file_does_not_get_it),
+        CASE_OF(shared, test_names_have_marks_of_their_own),
+        CASE_OF(shared, test_mark_that_two_set_at_once_is_nobodys),
+        CASE_OF(shared, test_mark_of_others_is_only_looked_at),
+        CASE_OF(shared, test_mark_that_cannot_be_set_is_an_error),
+        CASE_OF(name, test_private_directory_has_no_marks),
+        CASE_OF(shared, test_users_of_the_system_exclude_each_other),
+        CASE_OF(remote, test_remote_file_is_polled),
+        CASE_OF(remote_path, test_remote_file_is_polled),
+        CASE_OF(remote, test_remote_name_is_held_without_flock),
+        CASE_OF(remote_path, test_remote_path_is_flocked),
+        CASE_OF(remote_path, test_remote_directory_has_no_marks),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -65,7 +65,7 @@ static void lost(evutil_socket_t fd, short what, void *arg)
 static void won(program *p)
 {
     bowline_error error;
-    int           fd = bowline_hold_fd(p->hold, &error);
+    int           fd = bowline_hold_lost_fd(p->hold, &error);
 
     need(fd < 0 ? fd : BOWLINE_OK, &error);
     p->loss = event_new(p->base, fd, EV_READ, lost, p);

@@ -65,7 +65,7 @@ BOWLINE_API BOWLINE_MUST_CHECK int bowline_release_start(bowline_operation **ret
                                                          bowline_hold *hold, bowline_error *reterr);
 
 /* As bowline_yield; but NOMEM changes nothing.  The hold is ours again when bowline_finish says OK,
- * and over when it says anything else.  bowline_hold_fd is silent meanwhile.  bowline_cancel ends
+ * and over when it says anything else.  bowline_hold_lost_fd is silent meanwhile.  bowline_cancel ends
  * it, and with it the hold.  Free with bowline_finish.  One thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int bowline_yield_start(bowline_operation **ret_op,
                                                        bowline_hold *hold, int64_t wait_ms,
@@ -168,7 +168,7 @@ BOWLINE_API void *bowline_hold_user(const bowline_hold *hold);
  * timer of the kernel's).  Poll it, do not read it.  The library closes it when the hold is
  * released, be it by bowline_release_start, or the client closed: take it out of your loop before.
  * Every call returns the same.  Below 0: a status (USAGE, SYSTEM, NOMEM, FORKED).  One thread. */
-BOWLINE_API int bowline_hold_fd(bowline_hold *hold, bowline_error *reterr);
+BOWLINE_API int bowline_hold_lost_fd(bowline_hold *hold, bowline_error *reterr);
 
 #ifdef __cplusplus
 }

@@ -5,11 +5,12 @@
 #include "api/uncancelled.h"
 #include "base/fault.h"
 
-int bowline_hold_fd(bowline_hold *hold, bowline_error *reterr)
+int bowline_hold_lost_fd(bowline_hold *hold, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
     if (hold == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "bowline_hold_fd needs a hold");
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+                        "bowline_hold_lost_fd needs a hold");
     bwl_client *client = bwl_lock_of(hold)->client;
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)

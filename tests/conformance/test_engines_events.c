@@ -234,7 +234,7 @@ static void test_wrong_calls_of_next_event(void **state)
     event.size--;
     assert_status(BOWLINE_USAGE, bowline_next_event(client, &event, &error), &error);
     assert_non_null(strstr(error.text, "sizeof(bowline_event)"));
-    assert_status(BOWLINE_USAGE, bowline_hold_fd(NULL, &error), &error);
+    assert_status(BOWLINE_USAGE, bowline_hold_lost_fd(NULL, &error), &error);
     assert_status(BOWLINE_USAGE, bowline_hold_trouble(NULL, &error), &error);
     assert_status(BOWLINE_USAGE, bowline_wakeup_fd(NULL, &error), &error);
     bowline_close(client);
@@ -307,7 +307,7 @@ static void test_loss_makes_the_descriptor_readable(void **state)
     bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "max-hold=150ms"));
     bowline_hold   *hold   = must_acquire(client, engine_lock());
     bowline_error   error  = { 0 };
-    int             fd     = bowline_hold_fd(hold, &error);
+    int             fd     = bowline_hold_lost_fd(hold, &error);
 
     assert_true(fd >= 0);
     assert_true(descriptor_closes_on_exec(fd));
@@ -318,7 +318,7 @@ static void test_loss_makes_the_descriptor_readable(void **state)
     assert_int_equal(bowline_hold_left_ms(hold), 0);
     assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
     assert_true(is_readable(fd, 0));
-    assert_int_equal(bowline_hold_fd(hold, &error), fd);
+    assert_int_equal(bowline_hold_lost_fd(hold, &error), fd);
     assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
     assert_int_equal(fcntl(fd, F_GETFD), -1);
     bowline_close(client);
@@ -330,9 +330,9 @@ static void test_descriptor_of_what_is_lost_already_is_readable(void **state)
     bowline_hold   *hold   = must_acquire(client, engine_lock());
 
     sleep_ms(60);
-    assert_true(is_readable(bowline_hold_fd(hold, NULL), 0));
+    assert_true(is_readable(bowline_hold_lost_fd(hold, NULL), 0));
     assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
-    assert_true(is_readable(bowline_hold_fd(hold, NULL), 0));
+    assert_true(is_readable(bowline_hold_lost_fd(hold, NULL), 0));
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     bowline_close(client);
 }
@@ -344,8 +344,8 @@ static void test_descriptor_is_closed_with_its_hold(void **state)
     bowline_hold      *hold   = must_acquire(client, engine_lock());
     bowline_hold      *other  = must_acquire(client, "other");
     bowline_operation *op     = NULL;
-    int                fd     = bowline_hold_fd(hold, NULL);
-    int                fd2    = bowline_hold_fd(other, NULL);
+    int                fd     = bowline_hold_lost_fd(hold, NULL);
+    int                fd2    = bowline_hold_lost_fd(other, NULL);
 
     assert_true(fd >= 0 && fd2 >= 0 && fd != fd2);
     assert_false(is_readable(fd, 0));

@@ -29,7 +29,7 @@ static void family_begin(family *f, const engine *e)
     assert_status(BOWLINE_OK, status, &error);
     status = bowline_who_start(&f->looking, f->client, engine_lock(), &error);
     assert_status(BOWLINE_OK, status, &error);
-    assert_true(bowline_hold_fd(f->hold, &error) >= 0);
+    assert_true(bowline_hold_lost_fd(f->hold, &error) >= 0);
     assert_true(bowline_wakeup_fd(f->client, &error) >= 0);
 }
 
@@ -70,7 +70,7 @@ static void use_events(family *f, int *bad)
     child_expects(bad, bowline_next_event(f->client, &event, &error) == BOWLINE_FORKED,
                   "next_event");
     child_expects(bad, bowline_wakeup_fd(f->client, &error) == BOWLINE_FORKED, "wakeup_fd");
-    child_expects(bad, bowline_hold_fd(f->hold, &error) == BOWLINE_FORKED, "hold_fd");
+    child_expects(bad, bowline_hold_lost_fd(f->hold, &error) == BOWLINE_FORKED, "hold_lost_fd");
     child_expects(bad, bowline_hold_trouble(f->hold, &error) == BOWLINE_FORKED, "hold_trouble");
     child_expects(bad, event.kind == 0 && holder.held == 0, "nothing was written");
     bowline_hold_set_user(f->hold, f);

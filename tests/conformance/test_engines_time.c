@@ -194,7 +194,7 @@ static void test_descriptor_moves_with_the_renewals(void **state)
 
     do {
         acquire_in_the_end(&hold, client, engine_lock());
-        int  fd           = bowline_hold_fd(hold, NULL);
+        int  fd           = bowline_hold_lost_fd(hold, NULL);
         bool was_readable = poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 1500) == 1;
         kept              = bowline_hold_left_ms(hold) > 0;
         assert_true(kept || THE_ENGINE->has_lease);

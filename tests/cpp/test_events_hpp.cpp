@@ -70,8 +70,8 @@ static void test_a_loss_is_told_three_times(const place &at)
     CHECK(!client.next_event());
     asked.max_hold     = 60ms;
     bowline::hold hold = client.acquire(at.name, bowline::no_wait, asked);
-    const int     fd   = hold.fd();
-    CHECK(hold.fd() == fd);
+    const int     fd   = hold.lost_fd();
+    CHECK(hold.lost_fd() == fd);
     CHECK(!hold.trouble() || hold.lost());
     const bowline_event event = await_event(client);
     CHECK(event.kind == BOWLINE_EVENT_LOST);
@@ -81,7 +81,7 @@ static void test_a_loss_is_told_three_times(const place &at)
     CHECK(hold.trouble()->status() == BOWLINE_LOST);
     THROWN(BOWLINE_LOST, hold.release());
     CHECK(!client.next_event());
-    THROWN(BOWLINE_USAGE, hold.fd());
+    THROWN(BOWLINE_USAGE, hold.lost_fd());
     THROWN(BOWLINE_USAGE, hold.trouble());
     hold.user(&client);
     CHECK(hold.user() == nullptr);

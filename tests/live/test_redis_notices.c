@@ -55,7 +55,7 @@ static void test_key_that_is_gone_is_a_loss_at_the_next_renewal(void **state)
     bowline_client *client = must_open_without_keeper(url_with("lease=6s"));
     bowline_hold   *hold   = must_acquire(client, "n");
     bowline_error   error  = { 0 };
-    int             fd     = bowline_hold_fd(hold, &error);
+    int             fd     = bowline_hold_lost_fd(hold, &error);
 
     (void)state;
     assert_string_equal(server_ask(redis, "DEL bowline:{n}"), "1");
@@ -80,7 +80,7 @@ static void test_loss_that_the_keeper_sees_is_shown_by_the_descriptor(void **sta
         bowline_hold *hold  = must_acquire(client, "n");
         int64_t       begin = clock_ms();
         assert_string_equal(server_ask(redis, "DEL bowline:{n}"), "1");
-        assert_true(is_readable(bowline_hold_fd(hold, NULL), 20000));
+        assert_true(is_readable(bowline_hold_lost_fd(hold, NULL), 20000));
         in_time = clock_ms() < begin + 5000; /* by the renewal, not by the end of the lease */
         assert_true(in_time || ++round < 5);
         assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
@@ -157,7 +157,7 @@ static void test_server_that_goes_away_is_trouble_and_then_a_loss(void **state)
     do {
         bowline_client *client = must_open_without_keeper(url_with("lease=1500ms"));
         bowline_hold   *hold   = must_acquire(client, "n");
-        int             fd     = bowline_hold_fd(hold, &error);
+        int             fd     = bowline_hold_lost_fd(hold, &error);
         server_kill(redis);
         int status = await_trouble(client, hold, &error);
         kept       = status != BOWLINE_LOST;

@@ -252,9 +252,9 @@ static void release_by_events(stage *s, bowline_client *client, bowline_hold *ho
 {
     bowline_operation *op    = NULL;
     bowline_error      error = { 0 };
-    int                fd    = bowline_hold_fd(hold, &error);
+    int                fd    = bowline_hold_lost_fd(hold, &error);
 
-    check_fd(s, "hold_fd", fd, &error);
+    check_fd(s, "hold_lost_fd", fd, &error);
     work_inside(s, hold);
     error = (bowline_error){ 0 };
     if (goes(s, "release_start", bowline_release_start(&op, hold, &error), MAY_ALWAYS, &error)) {

@@ -72,7 +72,7 @@ static void test_loss_trouble_is_a_status_with_its_reason(void **state)
 
 static void test_loss_is_seen_by_everything_at_its_moment(void **state)
 {
-    int fd = bowline_hold_fd(hold, &error);
+    int fd = bowline_hold_lost_fd(hold, &error);
 
     (void)state;
     assert_true(fd >= 0);
@@ -101,14 +101,14 @@ static void test_loss_descriptor_is_made_by_the_first_call_that_can(void **state
     none          = before;
     none.rlim_cur = 3;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    int status = bowline_hold_fd(hold, &error);
+    int status = bowline_hold_lost_fd(hold, &error);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(status, BOWLINE_SYSTEM);
     assert_int_equal(bwl_lock_of(hold)->loss_fd, -1);
-    int fd = bowline_hold_fd(hold, &error);
+    int fd = bowline_hold_lost_fd(hold, &error);
     assert_true(fd >= 0);
-    assert_int_equal(bowline_hold_fd(hold, &error), fd);
-    assert_int_equal(bowline_hold_fd(NULL, &error), BOWLINE_USAGE);
+    assert_int_equal(bowline_hold_lost_fd(hold, &error), fd);
+    assert_int_equal(bowline_hold_lost_fd(NULL, &error), BOWLINE_USAGE);
     assert_int_equal(bowline_hold_trouble(NULL, &error), BOWLINE_USAGE);
 }
 

@@ -185,7 +185,7 @@ static void test_yield_is_no_loss_until_it_has_failed(void **state)
     bowline_operation *op    = NULL;
     bowline_event      event = { .size = sizeof event };
     bowline_hold      *his_hold;
-    int                fd = bowline_hold_fd(hold, &error);
+    int                fd = bowline_hold_lost_fd(hold, &error);
 
     (void)state;
     assert_true(fd >= 0);

@@ -69,7 +69,7 @@ class [[nodiscard]] hold {
     /* Becomes readable, and stays so, when it is lost; whether or not anybody dispatches.  To be
      * polled, not read nor closed: it is closed when the hold is released.  Throws USAGE of an empty
      * one, SYSTEM, NOMEM, FORKED.  One thread. */
-    [[nodiscard]] int fd();
+    [[nodiscard]] int lost_fd();
 
     /* Nothing: all is well.  UNREACHABLE, UNKNOWN, REFUSED: it is ours still, for as long as left()
      * says, but the last attempt at renewing it has failed.  LOST.  Throws USAGE, FORKED.  Any
@@ -185,12 +185,12 @@ class [[nodiscard]] hold {
     bowline_hold      *handle_ = nullptr;
 };
 
-inline int hold::fd()
+inline int hold::lost_fd()
 {
     bowline_error e{};
 
     detail::need(handle_ != nullptr, "an empty hold has no descriptor");
-    const int fd = bowline_hold_fd(handle_, &e);
+    const int fd = bowline_hold_lost_fd(handle_, &e);
     detail::check(fd, e);
     return fd;
 }

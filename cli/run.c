@@ -155,13 +155,13 @@ static int export_environment(const job *j, trouble *reterr)
 
 static int start(job *j, trouble *reterr)
 {
-    int        fds[BOWLINE_HOLD_FDS_MAX];
+    int        fds[BOWLINE_HOLD_INHERIT_FDS_MAX];
     int64_t    left_ms = job_left_ms(j);
     child_plan plan    = {
            .command   = j->options.command,
            .signals   = &j->signals,
            .fds       = fds,
-           .fds_count = j->options.closes ? 0 : bowline_hold_fds(j->hold, fds),
+           .fds_count = j->options.closes ? 0 : bowline_hold_inherit_fds(j->hold, fds),
            .may_wait  = left_ms == INT64_MAX,
     };
 

@@ -288,13 +288,14 @@ BOWLINE_API uint64_t bowline_hold_fence(const bowline_hold *hold);
 /* Lives as long as the hold.  Any thread. */
 BOWLINE_API const char *bowline_hold_name(const bowline_hold *hold);
 
-enum { BOWLINE_HOLD_FDS_MAX = 2 };
+enum { BOWLINE_HOLD_INHERIT_FDS_MAX = 2 };
 
 /* The file descriptors that keep the lock taken as long as any copy of them is open in any
  * process: pass them to a child (clear FD_CLOEXEC there) and the lock survives the death of this
  * process until the child ends.  Returns how many, 0 on engines whose locks are not descriptors.
  * Do not close them.  One thread. */
-BOWLINE_API int bowline_hold_fds(bowline_hold *hold, int ret_fds[BOWLINE_HOLD_FDS_MAX]);
+BOWLINE_API int bowline_hold_inherit_fds(bowline_hold *hold,
+                                         int           ret_fds[BOWLINE_HOLD_INHERIT_FDS_MAX]);
 
 /* ---- questions about a name ------------------------------------------------------------------ */
 

@@ -44,7 +44,7 @@ const char *bowline_hold_name(const bowline_hold *hold)
     return bwl_lock_of(hold)->name;
 }
 
-int bowline_hold_fds(bowline_hold *hold, int ret_fds[BOWLINE_HOLD_FDS_MAX])
+int bowline_hold_inherit_fds(bowline_hold *hold, int ret_fds[BOWLINE_HOLD_INHERIT_FDS_MAX])
 {
     BWL_UNCANCELLED;
     bwl_lock   *lock   = bwl_lock_of(hold);

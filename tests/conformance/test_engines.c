@@ -240,11 +240,11 @@ static void test_hold_descriptors_are_few_and_close_on_exec(void **state)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_hold   *hold   = must_acquire(client, engine_lock());
-    int             fds[BOWLINE_HOLD_FDS_MAX];
-    int             count = bowline_hold_fds(hold, fds);
+    int             fds[BOWLINE_HOLD_INHERIT_FDS_MAX];
+    int             count = bowline_hold_inherit_fds(hold, fds);
 
     assert_true(THE_ENGINE->has_descriptors ? count > 0 : count == 0);
-    assert_true(count <= BOWLINE_HOLD_FDS_MAX);
+    assert_true(count <= BOWLINE_HOLD_INHERIT_FDS_MAX);
     for (int i = 0; i < count; i++)
         assert_true(descriptor_closes_on_exec(fds[i]));
     must_release(hold);

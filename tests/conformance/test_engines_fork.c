@@ -86,7 +86,7 @@ static int use_everything(void *arg)
     bowline_operation *op     = NULL;
     bowline_holder     holder = { .size = sizeof holder };
     bowline_error      error  = { 0 };
-    int                fds[BOWLINE_HOLD_FDS_MAX];
+    int                fds[BOWLINE_HOLD_INHERIT_FDS_MAX];
     int                bad = 0;
 
     child_expects(&bad, acquire_within(&hold, f->client, "x", 0, &error) == BOWLINE_FORKED,
@@ -96,7 +96,7 @@ static int use_everything(void *arg)
     child_expects(&bad, bowline_extend(f->hold, 0, &error) == BOWLINE_FORKED, "extend");
     child_expects(&bad, bowline_hold_left_ms(f->hold) == 0, "left");
     child_expects(&bad, strcmp(bowline_hold_name(f->hold), engine_lock()) == 0, "name");
-    child_expects(&bad, bowline_hold_fds(f->hold, fds) == 0, "fds");
+    child_expects(&bad, bowline_hold_inherit_fds(f->hold, fds) == 0, "fds");
     child_expects(&bad, bowline_acquire_start(&op, f->client, "x", NULL, NULL) == BOWLINE_FORKED,
                   "acquire_start");
     child_expects(&bad, bowline_extend_start(&op, f->hold, 0, NULL) == BOWLINE_FORKED,

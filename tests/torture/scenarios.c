@@ -60,7 +60,7 @@ static void play_verbs(stage *s)
 {
     bowline_holder  holder = { .size = sizeof holder };
     bowline_error   error  = { 0 };
-    int             fds[BOWLINE_HOLD_FDS_MAX];
+    int             fds[BOWLINE_HOLD_INHERIT_FDS_MAX];
     bowline_client *client = open_one(s, 0, LEASE_MS);
 
     if (client == NULL)
@@ -76,7 +76,7 @@ static void play_verbs(stage *s)
         if (goes(s, "who", bowline_who(client, s->name, &holder, &error), MAY_ASK, &error) &&
             s->undisturbed && !holder.held)
             complain(s, "who sees nobody");
-        (void)bowline_hold_fds(hold, fds);
+        (void)bowline_hold_inherit_fds(hold, fds);
         give_back(s, hold);
     }
     bowline_close(client);

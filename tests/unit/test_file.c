@@ -180,11 +180,11 @@ static void keep_fds(void *arg)
 
 static void expect_handed_over(const char *name, int count)
 {
-    int           fds[BOWLINE_HOLD_FDS_MAX];
+    int           fds[BOWLINE_HOLD_INHERIT_FDS_MAX];
     int           none = -1;
     bowline_hold *hold = must_acquire(client, name, 0);
 
-    passed_count = bowline_hold_fds(hold, fds);
+    passed_count = bowline_hold_inherit_fds(hold, fds);
     passed_fds   = fds;
     assert_int_equal(passed_count, count);
     for (int i = 0; i < count; i++)

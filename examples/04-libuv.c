@@ -77,8 +77,8 @@ static void look(void *arg)
         } else if (event.kind == BOWLINE_EVENT_LOST) {
             puts("lost: the work is stopped");
             release(p); /* says LOST; frees it */
-        } else if (event.kind == BOWLINE_EVENT_TROUBLE) {
-            (void)bowline_hold_trouble(event.hold, &error);
+        } else if (event.kind == BOWLINE_EVENT_NOT_RENEWED) {
+            (void)bowline_hold_check(event.hold, &error);
             fprintf(stderr, "04-libuv: %s\n", error.text);
         }
     }

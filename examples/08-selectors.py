@@ -64,7 +64,7 @@ def load():
         ("wakeup_fd", handle, error),
         ("dispatch", handle, c_int64, error),
         ("next_event", handle, POINTER(Event), error),
-        ("hold_trouble", handle, error),
+        ("hold_check", handle, error),
     ]:
         function = getattr(library, "bowline_" + name)
         function.argtypes, function.restype = takes, c_int
@@ -112,7 +112,7 @@ class Program:
                 self.status = bowline.bowline_finish(event.operation, byref(error))
                 print("release:", bowline.bowline_status_name(self.status).decode())
             elif event.kind == LOST:
-                bowline.bowline_hold_trouble(event.hold, byref(error))
+                bowline.bowline_hold_check(event.hold, byref(error))
                 print("lost: the work is stopped")
                 self.release()
 

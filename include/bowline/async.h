@@ -129,9 +129,9 @@ BOWLINE_API int bowline_wakeup_fd(bowline_client *client, bowline_error *reterr)
 /* ---- what has happened ----------------------------------------------------------------------- */
 
 enum {
-    BOWLINE_EVENT_ENDED   = 1, /* operation: finish it                                       */
-    BOWLINE_EVENT_LOST    = 2, /* hold: stop what it protects, then release it               */
-    BOWLINE_EVENT_TROUBLE = 3, /* hold: ours still, but its renewal fails; see hold_trouble  */
+    BOWLINE_EVENT_ENDED       = 1, /* operation: finish it                                       */
+    BOWLINE_EVENT_LOST        = 2, /* hold: stop what it protects, then release it               */
+    BOWLINE_EVENT_NOT_RENEWED = 3, /* hold: ours still, but its renewal fails; see hold_check  */
 };
 
 typedef struct bowline_event {

@@ -280,7 +280,7 @@ BOWLINE_API int64_t bowline_hold_left_ms(bowline_hold *hold);
  * answer), REFUSED: it is ours still, for as long as bowline_hold_left_ms says, but the last
  * attempt at renewing it has failed; more will follow unless renewal is off.  LOST: it is not ours
  * any more. The text says why.  USAGE, FORKED.  Asks nobody, never blocks.  Any thread. */
-BOWLINE_API int bowline_hold_trouble(bowline_hold *hold, bowline_error *reterr);
+BOWLINE_API int bowline_hold_check(bowline_hold *hold, bowline_error *reterr);
 
 /* Grows with every holder of the name; 0 where the engine has none.  Any thread. */
 BOWLINE_API uint64_t bowline_hold_fence(const bowline_hold *hold);

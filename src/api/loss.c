@@ -35,12 +35,11 @@ static int report(const bwl_lock *lock, bwl_ms left_ms, bwl_fault *fault)
                     lock->name, (long long)left_ms, why);
 }
 
-int bowline_hold_trouble(bowline_hold *hold, bowline_error *reterr)
+int bowline_hold_check(bowline_hold *hold, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
     if (hold == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
-                        "bowline_hold_trouble needs a hold");
+        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "bowline_hold_check needs a hold");
     bwl_lock   *lock   = bwl_lock_of(hold);
     bwl_client *client = lock->client;
     int         status = bwl_check_fork(client, reterr);

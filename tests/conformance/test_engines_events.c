@@ -235,7 +235,7 @@ static void test_wrong_calls_of_next_event(void **state)
     assert_status(BOWLINE_USAGE, bowline_next_event(client, &event, &error), &error);
     assert_non_null(strstr(error.text, "sizeof(bowline_event)"));
     assert_status(BOWLINE_USAGE, bowline_hold_lost_fd(NULL, &error), &error);
-    assert_status(BOWLINE_USAGE, bowline_hold_trouble(NULL, &error), &error);
+    assert_status(BOWLINE_USAGE, bowline_hold_check(NULL, &error), &error);
     assert_status(BOWLINE_USAGE, bowline_wakeup_fd(NULL, &error), &error);
     bowline_close(client);
 }
@@ -258,17 +258,17 @@ static void loss_is_told(const engine *e, void (*take_turn)(bowline_client *))
 
     bowline_hold_set_user(hold, &mine);
     bowline_event event  = next_event(client);
-    int           status = bowline_hold_trouble(hold, &error);
+    int           status = bowline_hold_check(hold, &error);
     if (bowline_hold_left_ms(hold) > 0) { /* else the machine was slow */
         assert_int_equal(event.kind, 0);
         assert_status(BOWLINE_OK, status, &error);
     }
-    while (event.kind == 0 || event.kind == BOWLINE_EVENT_TROUBLE)
+    while (event.kind == 0 || event.kind == BOWLINE_EVENT_NOT_RENEWED)
         event = await_event(client, take_turn);
     assert_loss(event, hold);
     assert_ptr_equal(event.user, &mine);
     assert_int_equal(bowline_hold_left_ms(hold), 0);
-    assert_status(BOWLINE_LOST, bowline_hold_trouble(hold, &error), &error);
+    assert_status(BOWLINE_LOST, bowline_hold_check(hold, &error), &error);
     for (int i = 0; i < 3; i++) { /* also when the store has answered that it is given back */
         assert_int_equal(next_event(client).kind, 0);
         assert_status(BOWLINE_OK, bowline_dispatch(client, 30, NULL), NULL);

@@ -71,7 +71,7 @@ static void use_events(family *f, int *bad)
                   "next_event");
     child_expects(bad, bowline_wakeup_fd(f->client, &error) == BOWLINE_FORKED, "wakeup_fd");
     child_expects(bad, bowline_hold_lost_fd(f->hold, &error) == BOWLINE_FORKED, "hold_lost_fd");
-    child_expects(bad, bowline_hold_trouble(f->hold, &error) == BOWLINE_FORKED, "hold_trouble");
+    child_expects(bad, bowline_hold_check(f->hold, &error) == BOWLINE_FORKED, "hold_check");
     child_expects(bad, event.kind == 0 && holder.held == 0, "nothing was written");
     bowline_hold_set_user(f->hold, f);
     child_expects(bad, bowline_hold_user(f->hold) == f, "hold_user");

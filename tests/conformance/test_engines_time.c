@@ -199,7 +199,7 @@ static void test_descriptor_moves_with_the_renewals(void **state)
         kept              = bowline_hold_left_ms(hold) > 0;
         assert_true(kept || THE_ENGINE->has_lease);
         assert_true(!kept || !was_readable);
-        kept = kept && bowline_hold_trouble(hold, NULL) == BOWLINE_OK;
+        kept = kept && bowline_hold_check(hold, NULL) == BOWLINE_OK;
     } while (!keeps_in_round(kept, bowline_release(hold, NULL), ++round));
     bowline_close(client);
 }

@@ -72,17 +72,17 @@ static void test_a_loss_is_told_three_times(const place &at)
     bowline::hold hold = client.acquire(at.name, bowline::no_wait, asked);
     const int     fd   = hold.lost_fd();
     CHECK(hold.lost_fd() == fd);
-    CHECK(!hold.trouble() || hold.lost());
+    CHECK(!hold.check() || hold.lost());
     const bowline_event event = await_event(client);
     CHECK(event.kind == BOWLINE_EVENT_LOST);
     CHECK(event.hold == hold.get());
     CHECK(is_readable(fd, 0));
     CHECK(hold.lost());
-    CHECK(hold.trouble()->status() == BOWLINE_LOST);
+    CHECK(hold.check()->status() == BOWLINE_LOST);
     THROWN(BOWLINE_LOST, hold.release());
     CHECK(!client.next_event());
     THROWN(BOWLINE_USAGE, hold.lost_fd());
-    THROWN(BOWLINE_USAGE, hold.trouble());
+    THROWN(BOWLINE_USAGE, hold.check());
     hold.user(&client);
     CHECK(hold.user() == nullptr);
 }

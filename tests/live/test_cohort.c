@@ -312,7 +312,7 @@ static void test_a_turn_is_a_hold_like_any_other(void **state)
     assert_status(BOWLINE_OK, bowline_extend(hold, 60000, NULL), NULL);
     assert_true(bowline_hold_left_ms(hold) > 50000);
     assert_string_equal(bowline_hold_name(hold), "x");
-    assert_status(BOWLINE_OK, bowline_hold_trouble(hold, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_hold_check(hold, NULL), NULL);
     assert_status(BOWLINE_OK, bowline_who(client, "x", &who, NULL), NULL);
     assert_int_equal(who.pid, getpid());
     assert_int_equal(who.fence, 0);

@@ -56,18 +56,18 @@ static void test_loss_trouble_is_a_status_with_its_reason(void **state)
     };
 
     (void)state;
-    assert_int_equal(bowline_hold_trouble(hold, &error), BOWLINE_OK);
+    assert_int_equal(bowline_hold_check(hold, &error), BOWLINE_OK);
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         bwl_lock_of(hold)->hold.trouble = list[i].kind;
         bwl_lock_says(bwl_lock_of(hold), "%s", list[i].why);
-        assert_int_equal(bowline_hold_trouble(hold, &error), list[i].status);
+        assert_int_equal(bowline_hold_check(hold, &error), list[i].status);
         assert_int_equal(error.status, list[i].status);
         assert_non_null(strstr(error.text, list[i].text));
         assert_int_equal(strncmp(error.text, "n is ours for ", 14), 0);
-        assert_int_equal(bowline_hold_trouble(hold, NULL), list[i].status);
+        assert_int_equal(bowline_hold_check(hold, NULL), list[i].status);
     }
     bwl_lock_of(hold)->hold.trouble = BWL_PENDING;
-    assert_int_equal(bowline_hold_trouble(hold, &error), BOWLINE_OK);
+    assert_int_equal(bowline_hold_check(hold, &error), BOWLINE_OK);
 }
 
 static void test_loss_is_seen_by_everything_at_its_moment(void **state)
@@ -79,14 +79,14 @@ static void test_loss_is_seen_by_everything_at_its_moment(void **state)
     assert_true(bwl_lock_of(hold)->loss_at == bwl_lock_of(hold)->hold.until);
     bwl_lock_of(hold)->hold.until   = 1;
     bwl_lock_of(hold)->hold.look_at = 1;
-    assert_int_equal(bowline_hold_trouble(hold, &error), BOWLINE_LOST);
+    assert_int_equal(bowline_hold_check(hold, &error), BOWLINE_LOST);
     assert_int_equal(error.status, BOWLINE_LOST);
     bwl_client_lock(client->inner);
     bwl_client_alarm(client->inner, &bwl_lock_of(hold)->timer, 1);
     bwl_client_unlock(client->inner);
     assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
     assert_int_equal(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0), 1);
-    assert_int_equal(bowline_hold_trouble(hold, &error), BOWLINE_LOST);
+    assert_int_equal(bowline_hold_check(hold, &error), BOWLINE_LOST);
     assert_int_equal(bowline_release(hold, &error), BOWLINE_LOST);
     assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
@@ -109,7 +109,7 @@ static void test_loss_descriptor_is_made_by_the_first_call_that_can(void **state
     assert_true(fd >= 0);
     assert_int_equal(bowline_hold_lost_fd(hold, &error), fd);
     assert_int_equal(bowline_hold_lost_fd(NULL, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_hold_trouble(NULL, &error), BOWLINE_USAGE);
+    assert_int_equal(bowline_hold_check(NULL, &error), BOWLINE_USAGE);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, take_a_name, close_client)

@@ -77,7 +77,7 @@ static void test_yield_to_nobody_is_held_with_a_new_fence(void **state)
     assert_int_equal(bowline_yield(hold, 0, &error), BOWLINE_OK);
     assert_true(bowline_hold_fence(hold) > fence);
     assert_true(bowline_hold_left_ms(hold) > 0);
-    assert_int_equal(bowline_hold_trouble(hold, &error), BOWLINE_OK);
+    assert_int_equal(bowline_hold_check(hold, &error), BOWLINE_OK);
     assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
     assert_int_equal(one->inner->locks_count, 0);
 }
@@ -115,7 +115,7 @@ static void test_yield_in_vain_is_the_end_of_the_hold(void **state)
     assert_int_equal(bowline_yield(hold, 10, &error), BOWLINE_TIMEOUT);
     assert_non_null(strstr(error.text, "held by others"));
     assert_int_equal(bowline_hold_left_ms(hold), 0);
-    assert_int_equal(bowline_hold_trouble(hold, NULL), BOWLINE_LOST);
+    assert_int_equal(bowline_hold_check(hold, NULL), BOWLINE_LOST);
     assert_int_equal(bowline_yield(hold, 10, &error), BOWLINE_LOST);
     assert_int_equal(bowline_release(hold, NULL), BOWLINE_LOST);
     assert_int_equal(bowline_acquire_finish(&his_hold, his, &error), BOWLINE_OK);

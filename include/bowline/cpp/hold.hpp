@@ -74,7 +74,7 @@ class [[nodiscard]] hold {
     /* Nothing: all is well.  UNREACHABLE, UNKNOWN, REFUSED: it is ours still, for as long as left()
      * says, but the last attempt at renewing it has failed.  LOST.  Throws USAGE, FORKED.  Any
      * thread. */
-    [[nodiscard]] std::optional<error> trouble() const;
+    [[nodiscard]] std::optional<error> check() const;
 
     /* A pointer of yours, which its events bring back.  Of nothing: nothing.  Any thread. */
     void                user(void *pointer) noexcept;
@@ -195,12 +195,12 @@ inline int hold::lost_fd()
     return fd;
 }
 
-inline std::optional<error> hold::trouble() const
+inline std::optional<error> hold::check() const
 {
     bowline_error e{};
 
-    detail::need(handle_ != nullptr, "an empty hold has no trouble");
-    const int status = bowline_hold_trouble(handle_, &e);
+    detail::need(handle_ != nullptr, "an empty hold cannot be checked");
+    const int status = bowline_hold_check(handle_, &e);
     if (status == BOWLINE_FORKED || status == BOWLINE_USAGE)
         detail::check(status, e);
     if (status < 0)

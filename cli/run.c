@@ -60,8 +60,8 @@ static int open_client(job *j, trouble *reterr)
                         words_of("look at the URL; it is from %s", s->url_from.text));
         return trouble_set(reterr, is);
     }
-    if (bowline_client_risk(j->client) != NULL)
-        say_line(words_of("warning: %s", bowline_client_risk(j->client)).text);
+    if (bowline_client_warning(j->client) != NULL)
+        say_line(words_of("warning: %s", bowline_client_warning(j->client)).text);
     return 0;
 }
 

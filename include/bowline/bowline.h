@@ -188,7 +188,7 @@ bowline_open(bowline_client **ret_client, const bowline_options *options, bowlin
 /* What is wrong with the protocol or the profile that the URL asks for, in one line without a
  * secret, if the URL accepts that (accept-risk=1); or that its drift= is short.  NULL: nothing that
  * is known.  Lives as long as the client.  Any thread. */
-BOWLINE_API const char *bowline_client_risk(const bowline_client *client);
+BOWLINE_API const char *bowline_client_warning(const bowline_client *client);
 
 /* Takes the lock `name`: 1 .. BOWLINE_NAME_MAX bytes, none of them a control character.
  * BUSY (tried once; or as many wait as may, by queue-max= of the URL), TIMEOUT (waited), UNKNOWN

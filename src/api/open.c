@@ -100,7 +100,7 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
     return BOWLINE_OK;
 }
 
-const char *bowline_client_risk(const bowline_client *client)
+const char *bowline_client_warning(const bowline_client *client)
 {
     const char *risk = client != NULL ? client->inner->settings.risk : "";
 

@@ -45,7 +45,7 @@ class AcquireOptions(ctypes.Structure):
 class Event(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t), ("kind", c_int32), ("reserved", c_int32), ("operation", c_void_p),
-        ("hold", c_void_p), ("user", c_void_p),
+        ("hold", c_void_p), ("data", c_void_p),
     ]  # fmt: skip
 
 

@@ -220,8 +220,8 @@ BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_er
 BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
 
 /* As bowline_release, without waiting for the answer: OK also means that the release is on its way,
- * and bowline_released then tells what became of it.  Until it has arrived the lock is taken: who
- * does not wait for it may be told BUSY, also by this client over another connection.
+ * and bowline_flush_releases then tells what became of it.  Until it has arrived the lock is taken:
+ * an acquire that does not wait may be BUSY, also by this client over another connection.
  *
  * What is known at once is returned at once, on thread: and file: always.  The answer is read by
  * whoever uses the connection next, or by the keeper after 50 ms; without a keeper, by the next
@@ -240,7 +240,8 @@ BOWLINE_API int bowline_release_nowait(bowline_hold *hold, bowline_error *reterr
  * the hold that the text names; told once, so ask again until it is OK.  Of each connection 64 are
  * kept to be told one by one; of more it tells how many, as LOST if one of them was lost.  USAGE,
  * SYSTEM, FORKED.  Any thread. */
-BOWLINE_API int bowline_released(bowline_client *client, int64_t wait_ms, bowline_error *reterr);
+BOWLINE_API int bowline_flush_releases(bowline_client *client, int64_t wait_ms,
+                                       bowline_error *reterr);
 
 /* Gives the lock to who has waited longest, and waits until it is ours again, behind all who wait
  * now; with nobody waiting it stays ours.  With the protocol queue, which is what Redis locks by,
@@ -264,9 +265,9 @@ BOWLINE_API int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error
  * thread was changing at that moment.  NULL is a no-op.  One thread, and no other in the client.
  *
  * Does not block when every operation has ended and every hold was released before, those of
- * bowline_release_nowait being so when bowline_released is OK.  Else it hands the releases to the
- * server, and gives up when that takes nothing for 100 ms, or has not read all within 200 ms; what
- * did not arrive ends with its lease. */
+ * bowline_release_nowait being so when bowline_flush_releases is OK.  Else it hands the releases to
+ * the server, and gives up when that takes nothing for 100 ms, or has not read all within 200 ms;
+ * what did not arrive ends with its lease. */
 BOWLINE_API void bowline_close(bowline_client *client);
 
 /* ---- questions about a hold ------------------------------------------------------------------ */

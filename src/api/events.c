@@ -19,7 +19,7 @@ static bool take(bwl_client *client, bowline_event *ret_event)
     ret_event->reserved  = 0;
     ret_event->operation = (bowline_operation *)(void *)operation; /* its first member */
     ret_event->hold      = (bowline_hold *)lock;
-    ret_event->user      = operation != NULL ? operation->user : lock->user;
+    ret_event->data      = operation != NULL ? operation->user : lock->user;
     return true;
 }
 
@@ -48,13 +48,13 @@ int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline
 /* ---- what the caller ties to them ------------------------------------------------------------ */
 
 /* In a child of fork nobody may wait for the mutex: a thread that is not there may have it. */
-static void set(bwl_client *client, void **where, void *user)
+static void set(bwl_client *client, void **where, void *data)
 {
     bool is_ours = !bwl_forked(&client->guard);
 
     if (is_ours)
         bwl_client_lock(client);
-    *where = user;
+    *where = data;
     if (is_ours)
         bwl_client_unlock(client);
 }
@@ -65,28 +65,28 @@ static void *get(bwl_client *client, void *const *where)
 
     if (is_ours)
         bwl_client_lock(client);
-    void *user = *where;
+    void *data = *where;
     if (is_ours)
         bwl_client_unlock(client);
-    return user;
+    return data;
 }
 
-void bowline_hold_set_user(bowline_hold *hold, void *user)
+void bowline_hold_set_data(bowline_hold *hold, void *data)
 {
-    set(bwl_lock_of(hold)->client, &bwl_lock_of(hold)->user, user);
+    set(bwl_lock_of(hold)->client, &bwl_lock_of(hold)->user, data);
 }
 
-void *bowline_hold_user(const bowline_hold *hold)
+void *bowline_hold_data(const bowline_hold *hold)
 {
     return get(bwl_lock_of(hold)->client, &bwl_lock_of(hold)->user);
 }
 
-void bowline_operation_set_user(bowline_operation *op, void *user)
+void bowline_operation_set_data(bowline_operation *op, void *data)
 {
-    set(bwl_lane_of(op), &op->inner.user, user);
+    set(bwl_lane_of(op), &op->inner.user, data);
 }
 
-void *bowline_operation_user(const bowline_operation *op)
+void *bowline_operation_data(const bowline_operation *op)
 {
     return get(bwl_lane_of(op), &op->inner.user);
 }

@@ -110,16 +110,17 @@ static int released(bwl_client *client, bwl_ms until, bowline_error *reterr)
     return status < 0 ? status : waited;
 }
 
-int bowline_released(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
+int bowline_flush_releases(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
     bwl_client *lane;
     int         status = BOWLINE_OK;
 
     if (client == NULL || wait_ms < BOWLINE_FOREVER)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
-                        "bowline_released needs a client, and a wait_ms that is not below 0 but "
-                        "for BOWLINE_FOREVER");
+        return bwl_fail(
+            bwl_fault_of(reterr), BWL_STATUS_USAGE,
+            "bowline_flush_releases needs a client, and a wait_ms that is not below 0 but "
+            "for BOWLINE_FOREVER");
     int checked = bwl_check_fork(client->inner, reterr);
     if (checked < 0)
         return checked;

@@ -105,17 +105,17 @@ static void test_end_is_told_once(void **state)
     int                mine   = 0;
     bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_NO_WAIT);
 
-    bowline_operation_set_user(op, &mine);
+    bowline_operation_set_data(op, &mine);
     bowline_event event = await_event(client, turn);
     assert_ended(event, op);
-    assert_ptr_equal(event.user, &mine);
+    assert_ptr_equal(event.data, &mine);
     assert_int_equal(next_event(client).kind, 0);
     bowline_hold *hold = must_finish(op);
-    assert_ptr_equal(bowline_hold_user(hold), &mine);
+    assert_ptr_equal(bowline_hold_data(hold), &mine);
     assert_status(BOWLINE_OK, bowline_release_start(&op, hold, NULL), NULL);
     event = await_event(client, turn);
     assert_ended(event, op);
-    assert_ptr_equal(event.user, &mine);
+    assert_ptr_equal(event.data, &mine);
     assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
     assert_int_equal(next_event(client).kind, 0);
     bowline_close(client);
@@ -133,10 +133,10 @@ static void test_ends_of_many_are_all_told(void **state)
         char name[64];
         (void)snprintf(name, sizeof name, "%s %d", engine_lock(), i);
         ops[i] = must_start(client, name, BOWLINE_NO_WAIT);
-        bowline_operation_set_user(ops[i], &was_told[i]);
+        bowline_operation_set_data(ops[i], &was_told[i]);
     }
     for (int i = 0; i < MANY; i++) {
-        bool *told = await_event(client, turn).user;
+        bool *told = await_event(client, turn).data;
         assert_non_null(told);
         assert_false(*told);
         *told = true;
@@ -256,7 +256,7 @@ static void loss_is_told(const engine *e, void (*take_turn)(bowline_client *))
     bowline_error   error  = { 0 };
     int             mine   = 0;
 
-    bowline_hold_set_user(hold, &mine);
+    bowline_hold_set_data(hold, &mine);
     bowline_event event  = next_event(client);
     int           status = bowline_hold_check(hold, &error);
     if (bowline_hold_left_ms(hold) > 0) { /* else the machine was slow */
@@ -266,7 +266,7 @@ static void loss_is_told(const engine *e, void (*take_turn)(bowline_client *))
     while (event.kind == 0 || event.kind == BOWLINE_EVENT_NOT_RENEWED)
         event = await_event(client, take_turn);
     assert_loss(event, hold);
-    assert_ptr_equal(event.user, &mine);
+    assert_ptr_equal(event.data, &mine);
     assert_int_equal(bowline_hold_left_ms(hold), 0);
     assert_status(BOWLINE_LOST, bowline_hold_check(hold, &error), &error);
     for (int i = 0; i < 3; i++) { /* also when the store has answered that it is given back */

@@ -73,10 +73,10 @@ static void use_events(family *f, int *bad)
     child_expects(bad, bowline_hold_lost_fd(f->hold, &error) == BOWLINE_FORKED, "hold_lost_fd");
     child_expects(bad, bowline_hold_check(f->hold, &error) == BOWLINE_FORKED, "hold_check");
     child_expects(bad, event.kind == 0 && holder.held == 0, "nothing was written");
-    bowline_hold_set_user(f->hold, f);
-    child_expects(bad, bowline_hold_user(f->hold) == f, "hold_user");
-    bowline_operation_set_user(f->waiting, f);
-    child_expects(bad, bowline_operation_user(f->waiting) == f, "operation_user");
+    bowline_hold_set_data(f->hold, f);
+    child_expects(bad, bowline_hold_data(f->hold) == f, "hold_user");
+    bowline_operation_set_data(f->waiting, f);
+    child_expects(bad, bowline_operation_data(f->waiting) == f, "operation_user");
 }
 
 static int use_everything(void *arg)

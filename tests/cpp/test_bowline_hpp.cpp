@@ -147,7 +147,7 @@ static void test_a_release_is_not_waited_for(const place &at)
 
     hold.release_nowait();
     CHECK(!hold);
-    CHECK(client.released());
+    CHECK(client.flush_releases());
     CHECK(is_free(at));
     hold.release_nowait(); /* of nothing */
 
@@ -156,7 +156,7 @@ static void test_a_release_is_not_waited_for(const place &at)
     wait_until_lost(hold);
     THROWN(BOWLINE_LOST, hold.release_nowait());
     CHECK(!hold);
-    CHECK(client.released(bowline::no_wait));
+    CHECK(client.flush_releases(bowline::no_wait));
 }
 
 static void test_a_lost_hold_is_seen_and_its_release_says_so(const place &at)

@@ -47,19 +47,19 @@ static void test_an_end_is_an_event(const place &at)
     int             mine   = 0;
     auto            op     = client.start_acquire(at.name);
 
-    CHECK(op.user() == nullptr);
-    op.user(&mine);
+    CHECK(op.data() == nullptr);
+    op.set_data(&mine);
     const bowline_event event = await_event(client);
     CHECK(event.kind == BOWLINE_EVENT_ENDED);
     CHECK(event.operation == op.get());
-    CHECK(event.user == &mine);
+    CHECK(event.data == &mine);
     CHECK(!client.next_event());
     bowline::hold hold = op.finish();
-    CHECK(hold.user() == &mine);
-    hold.user(nullptr);
-    CHECK(hold.user() == nullptr);
-    op.user(&mine); /* it is empty now */
-    CHECK(op.user() == nullptr);
+    CHECK(hold.data() == &mine);
+    hold.set_data(nullptr);
+    CHECK(hold.data() == nullptr);
+    op.set_data(&mine); /* it is empty now */
+    CHECK(op.data() == nullptr);
 }
 
 static void test_a_loss_is_told_three_times(const place &at)
@@ -83,8 +83,8 @@ static void test_a_loss_is_told_three_times(const place &at)
     CHECK(!client.next_event());
     THROWN(BOWLINE_USAGE, hold.lost_fd());
     THROWN(BOWLINE_USAGE, hold.check());
-    hold.user(&client);
-    CHECK(hold.user() == nullptr);
+    hold.set_data(&client);
+    CHECK(hold.data() == nullptr);
 }
 
 static void test_who_is_started_and_finished(const place &at)

@@ -303,7 +303,8 @@ static void test_releasing_takes_back_what_is_being_yielded(void **state)
         assert_status(BOWLINE_OK, bowline_yield_start(&op, hold, WAIT_MS, NULL), NULL);
         assert_status(BOWLINE_LOST, releases[i](hold, NULL), NULL);
         assert_status(BOWLINE_CANCELLED, bowline_finish(op, NULL), NULL);
-        assert_status(BOWLINE_OK, bowline_released(client, 0, NULL), NULL); /* nothing to tell */
+        assert_status(BOWLINE_OK, bowline_flush_releases(client, 0, NULL),
+                      NULL); /* nothing to tell */
         assert_status(
             BOWLINE_OK,
             bowline_acquire(&hold, client, "x", BOWLINE_ACQUIRE(.wait_ms = WAIT_MS), NULL), NULL);
@@ -322,9 +323,9 @@ static void test_what_was_released_before_is_not_in_the_way(void **state)
     assert_status(BOWLINE_OK, bowline_release_nowait(before, NULL), NULL);
     bowline_hold *hold = must_acquire(client, "x");
     assert_status(BOWLINE_OK, bowline_yield(hold, WAIT_MS, NULL), NULL);
-    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, NULL), NULL);
     assert_status(BOWLINE_OK, bowline_release_nowait(hold, NULL), NULL);
-    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, NULL), NULL);
     bowline_close(client);
     assert_true(line_leaves_nothing(redis));
 }

@@ -161,10 +161,10 @@ class client {
      * true, all well; false, some are on their way still.  Throws for one that did not end well,
      * as hold::release would have, with its name in the text: ask again until it is true.  And
      * USAGE, SYSTEM, FORKED.  Any thread. */
-    bool released(wait_time wait = forever)
+    bool flush_releases(wait_time wait = forever)
     {
         bowline_error e{};
-        const int     status = bowline_released(opened(), wait.dispatch_ms(), &e);
+        const int     status = bowline_flush_releases(opened(), wait.dispatch_ms(), &e);
 
         if (status == BOWLINE_TIMEOUT)
             return false;

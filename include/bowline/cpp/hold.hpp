@@ -77,8 +77,8 @@ class [[nodiscard]] hold {
     [[nodiscard]] std::optional<error> check() const;
 
     /* A pointer of yours, which its events bring back.  Of nothing: nothing.  Any thread. */
-    void                user(void *pointer) noexcept;
-    [[nodiscard]] void *user() const noexcept;
+    void                set_data(void *pointer) noexcept;
+    [[nodiscard]] void *data() const noexcept;
 
     /* Grows with every holder of the name; 0 where the engine has none.  Any thread. */
     [[nodiscard]] std::uint64_t fence() const noexcept
@@ -126,7 +126,7 @@ class [[nodiscard]] hold {
         return release_to(nullptr);
     }
 
-    /* Gives the lock back without waiting for the answer; client::released() tells of it.  Empty
+    /* Gives the lock back without waiting for the answer; client::flush_releases() tells of it.  Empty
      * afterwards, also when it throws: as release(), if that is known at once.  Of nothing:
      * nothing.  One thread. */
     void release_nowait()
@@ -208,15 +208,15 @@ inline std::optional<error> hold::check() const
     return std::nullopt;
 }
 
-inline void hold::user(void *pointer) noexcept
+inline void hold::set_data(void *pointer) noexcept
 {
     if (handle_ != nullptr)
-        bowline_hold_set_user(handle_, pointer);
+        bowline_hold_set_data(handle_, pointer);
 }
 
-inline void *hold::user() const noexcept
+inline void *hold::data() const noexcept
 {
-    return handle_ != nullptr ? bowline_hold_user(handle_) : nullptr;
+    return handle_ != nullptr ? bowline_hold_data(handle_) : nullptr;
 }
 
 inline void hold::extend_by(std::uint32_t lease_ms)

@@ -5,8 +5,8 @@
  * with the process that has them, however it ends.  How they are taken: seat.h.
  *
  * A child of a fork has the files open as well: it keeps the lock alive when we die without
- * leaving, which is what bowline_hold_inherit_fds is for.  When it forgets what it inherited, it closes,
- * and unlocks nothing: that would unlock the parent's.
+ * leaving, which is what bowline_hold_inherit_fds is for.  When it forgets what it inherited, it
+ * closes, and unlocks nothing: that would unlock the parent's.
  *
  * What it does not promise: a holder that is stopped holds until it goes on or ends.  When a lock
  * file is removed while it is held, in a directory that is not shared: who comes then takes the new

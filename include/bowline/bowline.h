@@ -48,6 +48,8 @@
 #ifndef BOWLINE_H
 #define BOWLINE_H
 
+#include <bowline/error.h>
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,42 +72,10 @@ extern "C" {
 #define BOWLINE_VERSION_NUMBER \
     (BOWLINE_VERSION_MAJOR * 1000000 + BOWLINE_VERSION_MINOR * 1000 + BOWLINE_VERSION_PATCH)
 
-/* ---- how a call came out --------------------------------------------------------------------- */
-
-/* Chosen by what the caller does next.  Name, number, words.  Numbers are never reused. */
-#define BOWLINE_STATUS_MAP(X)                                     \
-    X(OK, 0, "success")                                           \
-    X(BUSY, -1, "someone else holds the lock")                    \
-    X(TIMEOUT, -2, "gave up waiting for the lock")                \
-    X(LOST, -3, "the lock was ours and is not any more")          \
-    X(UNKNOWN, -4, "no answer: it may or may not have been done") \
-    X(CANCELLED, -5, "cancelled by the caller")                   \
-    X(UNREACHABLE, -6, "the server cannot be reached")            \
-    X(REFUSED, -7, "the server or the system refused")            \
-    X(USAGE, -8, "the library was called wrongly")                \
-    X(UNSUPPORTED, -9, "this engine or build cannot do that")     \
-    X(NOMEM, -10, "out of memory")                                \
-    X(SYSTEM, -11, "a system call failed")                        \
-    X(FORKED, -12, "opened before fork, used in the child")
-
-typedef enum bowline_status {
-#define X(name, number, words) BOWLINE_##name = number,
-    BOWLINE_STATUS_MAP(X)
-#undef X
-} bowline_status;
-
 /* "BUSY", and "someone else holds the lock".  Never NULL, also for numbers that are no status.
  * Any thread. */
 BOWLINE_API const char *bowline_status_name(int status);
 BOWLINE_API const char *bowline_status_words(int status);
-
-enum { BOWLINE_ERROR_TEXT_MAX = 244 };
-
-/* Filled in when a call fails: what happened and why, in one sentence without a secret in it. */
-typedef struct bowline_error {
-    int32_t status;
-    char    text[BOWLINE_ERROR_TEXT_MAX];
-} bowline_error;
 
 /* ---- the whole simple use -------------------------------------------------------------------- */
 

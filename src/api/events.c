@@ -30,7 +30,7 @@ int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline
     bool        taken = false;
 
     if (client == NULL || ret_event == NULL || ret_event->size != sizeof *ret_event)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_next_event needs a client, and a place for the event whose size "
                         "field is sizeof(bowline_event)");
     int status = bwl_check_fork(client->inner, reterr);

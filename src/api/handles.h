@@ -44,14 +44,6 @@ static inline bwl_lock *bwl_lock_of(const bowline_hold *hold)
     return (bwl_lock *)(uintptr_t)hold;
 }
 
-/* What a fault is to the caller. */
-static inline bwl_fault *bwl_fault_of(bowline_error *reterr)
-{
-    _Static_assert(sizeof(bowline_error) == sizeof(bwl_fault), "the same thing by two names");
-    _Static_assert(offsetof(bowline_error, text) == offsetof(bwl_fault, text), "likewise");
-    return (bwl_fault *)reterr;
-}
-
 /* FORKED, if the client came from the parent. */
 int bwl_check_fork(const bwl_client *client, bowline_error *reterr);
 

@@ -36,7 +36,7 @@ static int release(bwl_lock *lock, bowline_error *reterr)
         return status;
     }
     bwl_lock_release(lock, &operation);
-    status = bwl_client_wait(client, &operation, BWL_NEVER, bwl_fault_of(reterr));
+    status = bwl_client_wait(client, &operation, BWL_NEVER, reterr);
     if (status == BOWLINE_OK)
         status = bwl_report(&operation, reterr);
     lock->operation = NULL;
@@ -78,7 +78,7 @@ static int tell_one(bwl_client *client, bowline_error *reterr)
     size_t dropped = bwl_unawaited_take_dropped(client, &lost);
     if (dropped == 0)
         return BOWLINE_OK;
-    return bwl_fail(bwl_fault_of(reterr), lost > 0 ? BWL_STATUS_LOST : BWL_STATUS_UNKNOWN,
+    return bwl_fail(reterr, lost > 0 ? BWL_STATUS_LOST : BWL_STATUS_UNKNOWN,
                     "%zu more releases did not end well, of which %zu were of locks that were not "
                     "ours any more: too many to name",
                     dropped, lost);
@@ -93,8 +93,8 @@ static int wait_for_all(bwl_client *client, bwl_ms until, bowline_error *reterr)
     if (end->ended != BWL_PENDING)
         return BOWLINE_OK;
     if (until <= bwl_client_now(client) && !client->driving) /* what has come already counts */
-        status = bwl_client_drive(client, client->latest, bwl_fault_of(reterr));
-    int waited = bwl_client_wait(client, end, until, bwl_fault_of(reterr));
+        status = bwl_client_drive(client, client->latest, reterr);
+    int waited = bwl_client_wait(client, end, until, reterr);
     return status < 0 ? status : waited;
 }
 
@@ -118,7 +118,7 @@ int bowline_flush_releases(bowline_client *client, int64_t wait_ms, bowline_erro
 
     if (client == NULL || wait_ms < BOWLINE_FOREVER)
         return bwl_fail(
-            bwl_fault_of(reterr), BWL_STATUS_USAGE,
+            reterr, BWL_STATUS_USAGE,
             "bowline_flush_releases needs a client, and a wait_ms that is not below 0 but "
             "for BOWLINE_FOREVER");
     int checked = bwl_check_fork(client->inner, reterr);
@@ -133,6 +133,6 @@ int bowline_flush_releases(bowline_client *client, int64_t wait_ms, bowline_erro
         status = came < 0 ? came : status;
     }
     if (status == BOWLINE_TIMEOUT)
-        (void)bwl_fail(bwl_fault_of(reterr), BWL_STATUS_TIMEOUT, "releases are on their way still");
+        (void)bwl_fail(reterr, BWL_STATUS_TIMEOUT, "releases are on their way still");
     return status;
 }

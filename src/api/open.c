@@ -20,11 +20,11 @@ int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const 
         return BOWLINE_OK;
     memcpy(&size, theirs, sizeof size); /* the first field of each of them */
     if (size < sizeof size || size > 4096)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "the size field of the options is not set: use %s(...)", macro);
     for (size_t i = our_size; i < size; i++)
         if (((const unsigned char *)theirs)[i] != 0)
-            return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_UNSUPPORTED,
+            return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
                             "an option is set that this version of the library does not have");
     memcpy(ret_ours, theirs, size < our_size ? size : our_size);
     return BOWLINE_OK;
@@ -33,14 +33,13 @@ int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const 
 int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *reterr)
 {
     if (lease_ms != 0 && (lease_ms < BWL_LEASE_MIN_MS || lease_ms > BWL_LEASE_MAX_MS))
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
-                        "lease_ms is from 100 to 86400000 (one day)");
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "lease_ms is from 100 to 86400000 (one day)");
     if (!lock->hold.protocol->extends)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_UNSUPPORTED,
+        return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
                         "%.60s cannot be extended: a lock of protocol %s ends with its lease; ask "
                         "for a longer one when you acquire it",
                         lock->name, lock->hold.protocol->name);
-    return bwl_check_lease(lock->client, lease_ms, bwl_fault_of(reterr));
+    return bwl_check_lease(lock->client, lease_ms, reterr);
 }
 
 static int check(const bowline_options *o, bowline_error *reterr)
@@ -58,7 +57,7 @@ static int check(const bowline_options *o, bowline_error *reterr)
     else if (o->spin != 0 && o->spin != BOWLINE_OFF)
         wrong = "spin is 0 or BOWLINE_OFF";
     if (wrong != NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "%s", wrong);
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "%s", wrong);
     return BOWLINE_OK;
 }
 
@@ -68,15 +67,14 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
     bowline_options o;
 
     if (ret_client == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
-                        "bowline_open needs a place for the client");
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_open needs a place for the client");
     int status = bwl_copy_options(&o, sizeof o, options, "BOWLINE_OPTIONS", reterr);
 
     if (status < 0 || (status = check(&o, reterr)) < 0)
         return status;
     bowline_client *client = calloc(1, sizeof *client);
     if (client == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_NOMEM, "out of memory");
+        return bwl_fail(reterr, BWL_STATUS_NOMEM, "out of memory");
     bwl_settings asked = {
         .lease_ms    = o.lease_ms,
         .answer_ms   = o.reply_ms,
@@ -85,7 +83,7 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
         .spins       = o.spin != BOWLINE_OFF,
     };
     status = bwl_client_open(&client->inner, &asked, o.renew == BOWLINE_OFF,
-                             o.url != NULL ? o.url : "file:", bwl_fault_of(reterr));
+                             o.url != NULL ? o.url : "file:", reterr);
     if (status < 0) {
         free(client);
         return status;

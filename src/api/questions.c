@@ -61,10 +61,10 @@ int bowline_hold_inherit_fds(bowline_hold *hold, int ret_fds[BOWLINE_HOLD_INHERI
 int bowline_duration_parse(int64_t *ret_ms, const char *text, bowline_error *reterr)
 {
     if (ret_ms == NULL || text == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_duration_parse needs a place for the result, and a text");
     if (!bwl_duration_parse(ret_ms, text, strlen(text)))
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "\"%.40s\" is not a duration such as 250ms, 30s, 5m, 2h, 1m30s", text);
     return BOWLINE_OK;
 }
@@ -93,7 +93,7 @@ int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *ret
     if (status < 0)
         return status;
     if (wait_ms < BOWLINE_FOREVER)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "wait_ms is below 0");
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "wait_ms is below 0");
     bwl_client_lock(inner);
     bwl_ms until =
         wait_ms == BOWLINE_FOREVER ? BWL_NEVER : bwl_later(bwl_client_now(inner), wait_ms);
@@ -102,7 +102,7 @@ int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *ret
     inner->dispatchers++;
     inner->loop_sleeps_until = 0; /* it is awake, and asks anew before it sleeps */
     if (!inner->driving)
-        status = bwl_client_drive(inner, until, bwl_fault_of(reterr));
+        status = bwl_client_drive(inner, until, reterr);
     bwl_hand_over(inner);
     inner->dispatchers--;
     if (client->bell != NULL)

@@ -28,7 +28,7 @@ static int check(const bowline_acquire_options *o, bowline_error *reterr)
     else if (o->reserved != 0)
         wrong = "reserved is not 0";
     if (wrong != NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "%s", wrong);
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "%s", wrong);
     return BOWLINE_OK;
 }
 
@@ -62,7 +62,7 @@ static int start_acquire(bwl_operation *operation, bwl_client *client, const cha
                   .answer_ms   = settings->answer_ms,
                   .renews      = settings->renews,
     };
-    int status = bwl_seat_or_lock(&lock, client, name, &terms, wait_ms > 0, bwl_fault_of(reterr));
+    int status = bwl_seat_or_lock(&lock, client, name, &terms, wait_ms > 0, reterr);
 
     if (status < 0)
         return status;
@@ -75,7 +75,7 @@ static int start_acquire(bwl_operation *operation, bwl_client *client, const cha
 int bwl_operation_end(bwl_operation *operation, bowline_error *reterr)
 {
     bwl_lock *lock   = operation->lock;
-    int       status = bwl_client_wait(lock->client, operation, BWL_NEVER, bwl_fault_of(reterr));
+    int       status = bwl_client_wait(lock->client, operation, BWL_NEVER, reterr);
 
     if (status == BOWLINE_OK)
         return bwl_report(operation, reterr);
@@ -120,7 +120,7 @@ static int keep(bowline_hold **hold, bowline_error *reterr)
 
     if (!client->settings.keeps || lock->timer.at == BWL_NEVER)
         return BOWLINE_OK;
-    int status = bwl_keeper_start(client, bwl_fault_of(reterr));
+    int status = bwl_keeper_start(client, reterr);
     if (status == BOWLINE_OK) {
         bwl_keeper_nudge(client);
         return BOWLINE_OK;
@@ -214,7 +214,7 @@ int bowline_acquire(bowline_hold **ret_hold, bowline_client *client, const char 
     wish          w    = { .name = name };
 
     if (ret_hold == NULL || client == NULL || name == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_acquire needs a place for the hold, a client and a name");
     int status = bwl_check_fork(client->inner, reterr);
     if (status < 0 || (status = take_options(&w.options, options, reterr)) < 0)
@@ -235,8 +235,8 @@ static int start_extend(bwl_operation *operation, bwl_lock *lock, uint32_t lease
     if (status < 0)
         return status;
     if (lock->operation != NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
-                        "%s is being extended already: finish that first", lock->name);
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "%s is being extended already: finish that first",
+                        lock->name);
     bwl_lock_extend(lock, operation, lease_ms != 0 ? lease_ms : lock->hold.claim.lease_ms);
     return BOWLINE_OK;
 }
@@ -247,7 +247,7 @@ int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr)
     bwl_operation operation;
 
     if (hold == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "bowline_extend needs a hold");
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_extend needs a hold");
     bwl_client *client = bwl_lock_of(hold)->client;
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
@@ -297,7 +297,7 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
 {
     BWL_UNCANCELLED;
     if (ret_op == NULL || client == NULL || name == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_acquire_start needs a place for the operation, a client, a name");
     int status = bwl_check_fork(client->inner, reterr);
     if (status < 0)
@@ -327,7 +327,7 @@ int bowline_extend_start(bowline_operation **ret_op, bowline_hold *hold, uint32_
 {
     BWL_UNCANCELLED;
     if (ret_op == NULL || hold == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_extend_start needs a place for the operation, and a hold");
     bwl_client *client = bwl_lock_of(hold)->client;
     int         status = bwl_check_fork(client, reterr);
@@ -349,7 +349,7 @@ int bowline_release_start(bowline_operation **ret_op, bowline_hold *hold, bowlin
 {
     BWL_UNCANCELLED;
     if (ret_op == NULL || hold == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_release_start needs a place for the operation, and a hold");
     bwl_client *client = bwl_lock_of(hold)->client;
     int         status = bwl_check_fork(client, reterr);
@@ -377,7 +377,7 @@ int bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowli
     if (status < 0)
         return status;
     if (op->inner.verb != BWL_ACQUIRE || op->inner.yields || ret_hold == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_acquire_finish takes an acquire, and a place for the hold");
     bwl_client_lock(client);
     bwl_operation_forget(&op->inner);
@@ -400,7 +400,7 @@ int bowline_finish(bowline_operation *op, bowline_error *reterr)
     if (status < 0)
         return status;
     if (op->inner.looks || (op->inner.verb == BWL_ACQUIRE && !op->inner.yields))
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "an acquire is finished by bowline_acquire_finish, a who by "
                         "bowline_who_finish");
     bwl_client_lock(client);

@@ -9,14 +9,12 @@
 
 static int check(const bwl_lock *lock, int64_t wait_ms, bowline_error *reterr)
 {
-    bwl_fault *fault = bwl_fault_of(reterr);
-
     if (wait_ms < BOWLINE_FOREVER || wait_ms > BOWLINE_WAIT_MAX_MS)
-        return bwl_fail(fault, BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "to yield, wait_ms is BOWLINE_FOREVER, or from 0 to 2147483647: who would "
                         "not wait to have it again releases");
     if (lock->operation != NULL)
-        return bwl_fail(fault, BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "something is being done with %s already: finish that first", lock->name);
     return BOWLINE_OK;
 }
@@ -47,7 +45,7 @@ int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr)
     bwl_operation operation;
 
     if (hold == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "bowline_yield needs a hold");
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_yield needs a hold");
     bwl_client *client = bwl_lock_of(hold)->client;
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
@@ -69,7 +67,7 @@ int bowline_yield_start(bowline_operation **ret_op, bowline_hold *hold, int64_t 
 {
     BWL_UNCANCELLED;
     if (ret_op == NULL || hold == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_yield_start needs a place for the operation, and a hold");
     bwl_client *client = bwl_lock_of(hold)->client;
     int         status = bwl_check_fork(client, reterr);

@@ -49,7 +49,6 @@ typedef struct bwl_holder {
     char     note[BWL_HOLDER_TEXT_MAX];
 } bwl_holder;
 
-/* Where locks live. */
 /* What a store is, whatever the scheme of its URL.  A switch over this has a case for each. */
 typedef enum bwl_engine_kind {
     BWL_ENGINE_THREAD = 1,
@@ -162,7 +161,7 @@ struct bwl_lock {
     void      *user; /* the caller's */
     uint16_t   name_size;
     char       name[BWL_NAME_MAX + 1];
-    char       why[BWL_FAULT_TEXT_MAX]; /* what the store said when it last refused         */
+    bwl_fault  why; /* what the store said when it last refused; its status is not set      */
 };
 
 struct bwl_operation {
@@ -330,9 +329,10 @@ void bwl_lock_looked(bwl_lock *lock);
 void bwl_lock_pin(bwl_lock *lock);
 void bwl_lock_unpin(bwl_lock *lock);
 
-/* locked: remembers why the store refused, for the caller's error text; or that it did not, this
- * time.  Nothing, if the caller has been told already, or will be told of something before this. */
+/* locked: keeps why the store refused, for the error of the caller; or that it did not refuse.  No
+ * effect once the operation has its outcome. */
 __attribute__((format(printf, 2, 3))) void bwl_lock_says(bwl_lock *lock, const char *format, ...);
-void                                       bwl_lock_says_nothing(bwl_lock *lock);
+void bwl_lock_says_fault(bwl_lock *lock, const bwl_fault *why);
+void bwl_lock_says_nothing(bwl_lock *lock);
 
 #endif

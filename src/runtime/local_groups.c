@@ -26,7 +26,7 @@ struct bwl_seats {
     bool            is_running;
     uint16_t        name_size;
     char            name[BWL_NAME_MAX + 1];
-    char why[BWL_FAULT_TEXT_MAX]; /* what the store's lock said when it last ended badly */
+    bwl_fault       why; /* of the store's lock, when it last ended badly */
 };
 
 typedef struct part {
@@ -158,7 +158,7 @@ static void acquire(bwl_seats *s, bwl_ms lease_ms)
     drop_store(s);
     if (bwl_lock_new(&s->store, s->client, s->name, &terms, &fault) < 0) {
         s->store = NULL;
-        memcpy(s->why, fault.text, sizeof s->why);
+        s->why   = fault;
         bwl_cohort_told(&s->cohort, s->seats, &(bwl_outcome){ .kind = BWL_STORE_REFUSED },
                         s->client->latest);
         return;
@@ -190,7 +190,7 @@ void bwl_seats_heard(bwl_lock *lock, bwl_outcome_kind kind)
         return; /* what is cancelled here was cancelled by the cohort */
     bwl_outcome out = { .kind = kind, .until = lock->hold.until, .fence = lock->hold.fence };
     if (kind != BWL_HELD)
-        memcpy(s->why, lock->why, sizeof s->why);
+        s->why = lock->why;
     bwl_cohort_told(&s->cohort, s->seats, &out, s->client->latest);
 }
 
@@ -211,7 +211,7 @@ static void tell(bwl_seats *s, const bwl_deed *deed)
     assert(lock != NULL);
     bwl_operation *operation = lock->operation;
     if (!is_good && deed->outcome.kind != BWL_QUEUED)
-        memcpy(lock->why, s->why, sizeof lock->why);
+        lock->why = s->why;
     bwl_lock_event(lock, bwl_deed_event(deed)); /* may free the lock, not the operation */
     if (deed->tag == 0 && operation != NULL)
         wake_driver(s->client, operation);
@@ -259,7 +259,7 @@ bwl_seats *bwl_seats_enter(bwl_lock *lock)
 void bwl_seats_leave(bwl_seats *s, const bwl_lock *lock)
 {
     if (s->store == lock && bwl_hold_is_held(&lock->hold)) {
-        memcpy(s->why, lock->why, sizeof s->why);
+        s->why = lock->why;
         bwl_cohort_seen(&s->cohort, lock->hold.until, lock->hold.trouble);
     }
     s->pins--;
@@ -313,7 +313,7 @@ bwl_outcome_kind bwl_seats_outcome(bwl_lock *lock, bwl_outcome_kind kind)
     if (store->hold.trouble != BWL_UNREACHABLE && store->hold.trouble != BWL_NOT_NOW &&
         store->hold.trouble != BWL_UNKNOWN)
         return kind;
-    memcpy(lock->why, store->why, sizeof lock->why);
+    lock->why = store->why;
     return store->hold.trouble;
 }
 

@@ -281,7 +281,7 @@ static void test_file_seat_a_lock_directory_that_was_removed_is_made_anew_by_oth
 {
     assert_int_equal(rmdir(directory), 0);
     assert_int_equal(join(0, ONCE), BWL_REFUSED);
-    assert_non_null(strstr(locks[0]->why, "does not exist"));
+    assert_non_null(strstr(locks[0]->why.text, "does not exist"));
     assert_int_equal(mkdir(directory, 0700), 0);
     assert_int_equal(join(0, ONCE), BWL_YES);
     assert_true(exists("n"));
@@ -325,8 +325,8 @@ static void expect_refused(const char *word)
     unsigned before = count_descriptors();
 
     assert_int_equal(join(0, WAITS), BWL_REFUSED);
-    if (strstr(locks[0]->why, word) == NULL || strstr(locks[0]->why, in("n")) == NULL)
-        fail_msg("\"%s\" says nothing of \"%s\"", locks[0]->why, word);
+    if (strstr(locks[0]->why.text, word) == NULL || strstr(locks[0]->why.text, in("n")) == NULL)
+        fail_msg("\"%s\" says nothing of \"%s\"", locks[0]->why.text, word);
     assert_int_equal(count_descriptors(), before);
     assert_int_equal(join(0, ONCE), BWL_REFUSED);
 }

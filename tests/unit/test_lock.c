@@ -408,13 +408,13 @@ static void test_lock_remembers_why_the_store_refused_as_far_as_it_fits(void **s
     bwl_lock *lock = new_lock("n");
 
     (void)state;
-    assert_string_equal(lock->why, "");
+    assert_string_equal(lock->why.text, "");
     bwl_lock_says(lock, "%s: %d", "no", 7);
-    assert_string_equal(lock->why, "no: 7");
+    assert_string_equal(lock->why.text, "no: 7");
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     bwl_lock_says(lock, "%s", text);
-    assert_int_equal(strlen(lock->why), BWL_FAULT_TEXT_MAX - 1);
+    assert_int_equal(strlen(lock->why.text), BWL_FAULT_TEXT_MAX - 1);
 }
 
 /* All who wait on this machine beat in the same moments, however many programs they are. */

@@ -121,7 +121,7 @@ static void test_lock_that_is_not_answered_is_unknown_in_time(void **state)
     assert_int_equal(operation.ended, BWL_PENDING);
     come_to(WAIT_MS + ANSWER_MS + SLACK_MS);
     assert_int_equal(operation.ended, BWL_UNKNOWN);
-    assert_string_equal(lock->why, "no answer within 100000 ms");
+    assert_string_equal(lock->why.text, "no answer within 100000 ms");
     assert_int_equal(asked.word, REDIS_DELETE_IF_MINE); /* what may be ours is taken back */
     assert_int_equal(lock->hold.state, BWL_HOLD_LEAVING);
     assert_true(lock->patient_until == BWL_NEVER);

@@ -165,8 +165,8 @@ static void test_redis_ask_error_is_for_now_or_for_good_by_its_code(void **state
         says(list[i].frame);
         turn();
         assert_int_equal(operation.ended, list[i].outcome);
-        assert_non_null(strstr(lock->why, list[i].why));
-        assert_memory_equal(lock->why, store->where, strlen(store->where));
+        assert_non_null(strstr(lock->why.text, list[i].why));
+        assert_memory_equal(lock->why.text, store->where, strlen(store->where));
         assert_int_equal(store->phase, BWL_REDIS_READY);
     }
 }

@@ -178,8 +178,8 @@ static void test_redis_batch_that_is_refused_is_asked_one_by_one(void **state)
     says("-NOPERM no permissions to access a key\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n");
     turn();
     assert_int_equal(told_to(locks[0], BWL_REPLY, BWL_REFUSED), 1);
-    assert_string_equal(locks[1]->why, "");
-    assert_non_null(strstr(locks[0]->why, "NOPERM"));
+    assert_string_equal(locks[1]->why.text, "");
+    assert_non_null(strstr(locks[0]->why.text, "NOPERM"));
     for (unsigned i = 0; i < MANY; i++)
         assert_true(bwl_hold_is_held(&locks[i]->hold));
     /* Who was refused goes by itself the next time, and the others together. */
@@ -253,7 +253,7 @@ static void test_redis_batch_server_that_cannot_serve_now_tells_all(void **state
     turn();
     for (unsigned i = 0; i < MANY; i++) {
         assert_int_equal(told_to(locks[i], BWL_REPLY, BWL_LATER), 1);
-        assert_non_null(strstr(locks[i]->why, "LOADING"));
+        assert_non_null(strstr(locks[i]->why.text, "LOADING"));
         assert_true(bwl_hold_is_held(&locks[i]->hold));
     }
     expect(NOTHING);

@@ -83,7 +83,8 @@ static void test_cluster_moved_to_nowhere_is_refused(void **state)
     greets(0);
     says(0, "-MOVED %u ?:6379\r\n", slot_of("a"));
     assert_int_equal(operation.ended, BWL_STORE_REFUSED);
-    assert_non_null(strstr(lock->why, "?:6379: the cluster does not say where that node is: set"));
+    assert_non_null(
+        strstr(lock->why.text, "?:6379: the cluster does not say where that node is: set"));
     bwl_operation second = { 0 };
     bwl_lock     *other  = lock_named("a");
     bwl_lock_acquire(other, &second, 60000);
@@ -171,7 +172,7 @@ static void test_cluster_of_one_host_of_another_protocol_is_refused(void **state
     assert_true(is_called(1));
     says(1, "HTTP/1.1 400 Bad Request\r\n");
     assert_int_equal(operation.ended, BWL_STORE_REFUSED);
-    assert_non_null(strstr(lock->why, "what answers there is not a Redis server"));
+    assert_non_null(strstr(lock->why.text, "what answers there is not a Redis server"));
 }
 
 /* And yet the server is one, and answers the next time. */
@@ -321,7 +322,7 @@ static void test_cluster_server_by_itself_is_none(void **state)
     assert_true(is_called(0));
     says(0, SAYS_HELLO("standalone", "master"));
     assert_int_equal(operation.ended, BWL_STORE_REFUSED);
-    assert_non_null(strstr(lock->why, "write redis://"));
+    assert_non_null(strstr(lock->why.text, "write redis://"));
     assert_false(is_called(1)); /* nobody else is asked: somebody has to mend the URL */
 }
 

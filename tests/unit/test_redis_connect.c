@@ -184,8 +184,8 @@ static void drive_until(bwl_redis_phase phase)
 
 static void assert_why(const bwl_lock *lock, const char *part)
 {
-    if (strstr(lock->why, part) == NULL)
-        fail_msg("\"%s\" is not in \"%s\"", part, lock->why);
+    if (strstr(lock->why.text, part) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", part, lock->why.text);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -404,7 +404,7 @@ static void test_redis_connect_silence_in_the_greeting_is_no_hint_of_tls(void **
     store->phase_ends_at       = bwl_client_now(client) + 40;
     bwl_redis_set_timer(store);
     drive_until_ended();
-    assert_string_equal(lock->why, "redis.test:6379: no answer within 40 ms");
+    assert_string_equal(lock->why.text, "redis.test:6379: no answer within 40 ms");
     (void)close(place);
 }
 
@@ -444,7 +444,8 @@ static void test_redis_connect_other_protocols_are_refused(void **state)
         assert_int_equal(send(server, first[i], strlen(first[i]), MSG_NOSIGNAL), strlen(first[i]));
         drive_until_ended();
         assert_int_equal(operation.ended, BWL_STORE_REFUSED);
-        assert_string_equal(lock->why, "redis.test:6379: what answers there is not a Redis server");
+        assert_string_equal(lock->why.text,
+                            "redis.test:6379: what answers there is not a Redis server");
         (void)close(place);
         (void)play_is_over(state);
         (void)play(state);

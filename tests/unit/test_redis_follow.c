@@ -27,7 +27,7 @@ static void test_cluster_who_is_sent_in_circles_gives_up(void **state)
     assert_int_equal(hops, BWL_CLUSTER_HOPS_MAX + 1);
     assert_int_equal(operation.ended, BWL_NOT_NOW);
     assert_int_equal(client->pending, 0);
-    assert_non_null(strstr(lock->why, "they are at odds"));
+    assert_non_null(strstr(lock->why.text, "they are at odds"));
 }
 
 /* Every time to another place, where nobody is. */
@@ -66,12 +66,12 @@ static void test_cluster_who_is_sent_on_for_too_long_gives_up(void **state)
     client->latest = until - 1;
     says_moved(1, "a", 0);
     expect_set(0, lock);
-    assert_string_equal(lock->why, "");
+    assert_string_equal(lock->why.text, "");
     client->latest = until;
     says_moved(0, "a", 1);
     expect(1, "%s", "");
     assert_int_equal(client->pending, 0);
-    assert_non_null(strstr(lock->why, "they are at odds"));
+    assert_non_null(strstr(lock->why.text, "they are at odds"));
 }
 
 /* The one that has the slot is away.  Whoever does not wait is told so at the second time, and who
@@ -89,7 +89,7 @@ static void test_cluster_who_is_out_of_time_does_not_try_again(void **state)
     assert_int_equal(operation.ended, BWL_PENDING);
     says_moved(0, "a", 1);
     assert_int_equal(operation.ended, BWL_NOT_NOW);
-    assert_non_null(strstr(lock->why, "which cannot be reached from here: 127.0.0.1"));
+    assert_non_null(strstr(lock->why.text, "which cannot be reached from here: 127.0.0.1"));
     assert_int_equal(client->pending, 0);
     bwl_lock *other = lock_named("a");
     bwl_lock_acquire(other, &second, 60000);

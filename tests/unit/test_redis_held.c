@@ -73,7 +73,7 @@ static void test_redis_held_what_the_same_process_has_no_more_is_lost(void **sta
     says(":0\r\n");
     turn();
     assert_false(bwl_hold_is_held(&lock->hold));
-    assert_non_null(strstr(lock->why, "does not have it any more"));
+    assert_non_null(strstr(lock->why.text, "does not have it any more"));
     expect(NOTHING);
     bwl_lock_release(lock, &operation);
     assert_int_equal(operation.ended, BWL_LOST);
@@ -108,7 +108,7 @@ static void test_redis_held_no_answer_is_no_loss(void **state)
         turn();
         assert_true(bwl_hold_is_held(&lock->hold));
     }
-    assert_string_equal(lock->why, "");
+    assert_string_equal(lock->why.text, "");
 }
 
 static void test_redis_held_another_process_makes_everything_lost(void **state)
@@ -123,7 +123,7 @@ static void test_redis_held_another_process_makes_everything_lost(void **state)
     assert_int_equal(first->hold.state, BWL_HOLD_DISOWNED);
     assert_int_equal(second->hold.state, BWL_HOLD_DISOWNED);
     assert_true(bwl_hold_left(&first->hold, bwl_client_now(client)) == 0);
-    assert_non_null(strstr(first->why, "was started again"));
+    assert_non_null(strstr(first->why.text, "was started again"));
     expect(NOTHING); /* who has read how long it is his may trust that */
     bwl_lock_release(second, &operation);
     assert_int_equal(operation.ended, BWL_LOST);
@@ -231,7 +231,7 @@ static void test_redis_held_no_about_a_former_token_is_no_loss(void **state)
     bwl_redis_open_question question = { .lock = lock, .verifies = true, .token = "former" };
     bwl_redis_verified(&question, &no);
     assert_true(bwl_hold_is_held(&lock->hold));
-    assert_string_equal(lock->why, "");
+    assert_string_equal(lock->why.text, "");
     memcpy(question.token, lock->hold.claim.token, sizeof question.token);
     bwl_redis_verified(&question, &no);
     assert_int_equal(lock->hold.state, BWL_HOLD_DISOWNED);

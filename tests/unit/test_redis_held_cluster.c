@@ -86,7 +86,7 @@ static void test_cluster_node_that_was_started_again_has_what_came_with_the_slot
     assert_int_equal(operation.ended, BWL_PENDING);
     says(0, ":1\r\n");
     assert_int_equal(operation.ended, BWL_HELD);
-    assert_string_equal(lock->why, "");
+    assert_string_equal(lock->why.text, "");
 }
 
 /* From then on it is the one that gave it. */
@@ -102,7 +102,7 @@ static void test_cluster_node_that_has_extended_and_is_started_again_loses_it(vo
     hang_up(0);
     greets_as(0, 'b');
     assert_int_equal(lock->hold.state, BWL_HOLD_DISOWNED);
-    assert_non_null(strstr(lock->why, "was started again"));
+    assert_non_null(strstr(lock->why.text, "was started again"));
 }
 
 /* What it lacks is lost there as well. */
@@ -129,7 +129,7 @@ static void test_cluster_way_round_makes_a_former_process_no_other(void **state)
     says_moved_twice(2, "a", 0);
     greets_as(0, 'b');
     assert_int_equal(lock->hold.state, BWL_HOLD_DISOWNED);
-    assert_non_null(strstr(lock->why, "was started again"));
+    assert_non_null(strstr(lock->why.text, "was started again"));
 }
 
 /* The new process was met when the lock was thought to be elsewhere: its yes proves nothing. */
@@ -152,7 +152,7 @@ static void test_cluster_yes_of_a_process_that_did_not_give_is_none(void **state
     says_moved_twice(2, "a", 0);
     says(0, ":1\r\n:1\r\n");
     assert_int_equal(lock->hold.state, BWL_HOLD_DISOWNED);
-    assert_non_null(strstr(lock->why, "was started again"));
+    assert_non_null(strstr(lock->why.text, "was started again"));
     assert_true(bwl_hold_is_held(&other->hold)); /* of the same process, which did give it */
 }
 

@@ -237,8 +237,8 @@ static void test_redis_inbox_refusals(void **state)
         bwl_outcome_kind wanted     = r->status == BWL_STATUS_REFUSED ? BWL_STORE_REFUSED
                                       : is_put_off                    ? BWL_NOT_NOW
                                                                       : BWL_UNREACHABLE;
-        if (operation.ended != wanted || strstr(lock->why, r->word) == NULL)
-            fail_msg("row %zu: %d, \"%s\"", i, (int)operation.ended, lock->why);
+        if (operation.ended != wanted || strstr(lock->why.text, r->word) == NULL)
+            fail_msg("row %zu: %d, \"%s\"", i, (int)operation.ended, lock->why.text);
         bwl_lock_unwanted(lock);
         close_client();
         open_client("lease=30s&timeout=5s&protocol=queue");

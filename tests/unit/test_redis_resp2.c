@@ -30,8 +30,8 @@ static void begin(const char *options, const char *user, const char *password)
 static void refused_with(const char *word)
 {
     assert_int_equal(operation.ended, BWL_STORE_REFUSED);
-    if (strstr(lock->why, word) == NULL)
-        fail_msg("\"%s\" does not tell %s", lock->why, word);
+    if (strstr(lock->why.text, word) == NULL)
+        fail_msg("\"%s\" does not tell %s", lock->why.text, word);
 }
 
 static void test_redis_resp2_begins_anew_and_asks_as_ever(void **state)

@@ -152,7 +152,7 @@ static void test_section_that_was_refused_ends_with_its_connection(void **state)
         store->rests_until = 0;
         read_key(answers[i]);
         has_ended(BWL_REPLY, BWL_REFUSED);
-        assert_non_null(strstr(lock->why, "NOPERM"));
+        assert_non_null(strstr(lock->why.text, "NOPERM"));
         expect_closed();
         assert_int_equal(store->phase, BWL_REDIS_DOWN);
     }
@@ -167,7 +167,7 @@ static void test_write_that_was_refused_ends_with_its_connection(void **state)
     says("-OOM no\r\n-EXECABORT no\r\n");
     turn();
     has_ended(BWL_REPLY, BWL_LATER);
-    assert_non_null(strstr(lock->why, "OOM")); /* the first one is the reason */
+    assert_non_null(strstr(lock->why.text, "OOM")); /* the first one is the reason */
     expect_closed();
 
     read_key("+OK\r\n_\r\n+OK\r\n");
@@ -214,7 +214,7 @@ static void test_write_goes_out_on_no_other_connection(void **state)
     pass(5);
     ask(SECTION_SET);
     has_ended(BWL_REPLY, BWL_UNSENT);
-    assert_non_null(strstr(lock->why, "broke"));
+    assert_non_null(strstr(lock->why.text, "broke"));
 
     read_key("+OK\r\n_\r\n+OK\r\n");
     hang_up();

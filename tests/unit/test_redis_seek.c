@@ -62,7 +62,7 @@ static void test_service_that_is_not_known_is_refused(void **state)
     (void)state;
     says(&watcher, "_\r\n");
     assert_int_equal(operation.ended, BWL_STORE_REFUSED);
-    assert_non_null(strstr(lock->why, "knows no service \"m\""));
+    assert_non_null(strstr(lock->why.text, "knows no service \"m\""));
 }
 
 static void test_replica_is_not_asked(void **state)

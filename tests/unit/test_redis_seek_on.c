@@ -65,7 +65,7 @@ static void test_named_port_of_another_protocol_is_refused(void **state)
     assert_true(is_called(&one));
     says(&one, "HTTP/1.1 400 Bad Request\r\n");
     assert_int_equal(operation.ended, BWL_STORE_REFUSED);
-    assert_non_null(strstr(lock->why, "what answers there is not a Redis server"));
+    assert_non_null(strstr(lock->why.text, "what answers there is not a Redis server"));
 }
 
 static void test_next_sentinel_knows_better_than_silence(void **state)
@@ -118,7 +118,7 @@ static void test_sentinels_that_say_the_same_are_not_believed_twice(void **state
     tells(&second, "127.0.0.1", &one);
     assert_false(is_called(&one));
     assert_int_equal(store->failures, 1);
-    assert_non_null(strstr(lock->why, "names as the primary, and is a replica"));
+    assert_non_null(strstr(lock->why.text, "names as the primary, and is a replica"));
 }
 
 static void test_doubt_outweighs_what_others_cannot_say(void **state)
@@ -132,7 +132,7 @@ static void test_doubt_outweighs_what_others_cannot_say(void **state)
     says(&second, "_\r\n");
     assert_int_equal(operation.ended, BWL_PENDING); /* not REFUSED */
     assert_int_equal(store->failures, 1);
-    assert_non_null(strstr(lock->why, "names as the primary, and is a replica"));
+    assert_non_null(strstr(lock->why.text, "names as the primary, and is a replica"));
 }
 
 /* A refusal is for somebody to mend, and no other sentinel can. */

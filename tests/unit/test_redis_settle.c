@@ -52,8 +52,8 @@ static void test_redis_ask_server_that_is_not_there_is_unreachable(void **state)
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(operations[i].ended, BWL_UNREACHABLE);
         assert_told_once(locks[i], BWL_REPLY, BWL_UNSENT);
-        assert_non_null(strstr(locks[i]->why, socket_path));
-        assert_non_null(strstr(locks[i]->why, "No such file"));
+        assert_non_null(strstr(locks[i]->why.text, socket_path));
+        assert_non_null(strstr(locks[i]->why.text, "No such file"));
     }
     assert_int_equal(client->pending, 0);
 }
@@ -99,7 +99,7 @@ static void test_redis_ask_greeting_that_is_refused_refuses_every_question(void 
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(operations[i].ended, BWL_STORE_REFUSED);
         assert_told_once(locks[i], BWL_REPLY, BWL_REFUSED);
-        assert_non_null(strstr(locks[i]->why, "WRONGPASS"));
+        assert_non_null(strstr(locks[i]->why.text, "WRONGPASS"));
     }
     expect("HELLO 3\nINFO server");
     expect_closed();
@@ -129,7 +129,7 @@ static void test_redis_ask_last_words_of_a_server_that_hangs_up_are_heard(void *
     hang_up();
     turn();
     assert_int_equal(operations[0].ended, BWL_UNREACHABLE);
-    assert_non_null(strstr(locks[0]->why, "max number of clients"));
+    assert_non_null(strstr(locks[0]->why.text, "max number of clients"));
 }
 
 static void test_redis_ask_answer_before_the_end_counts(void **state)
@@ -182,7 +182,7 @@ static void test_redis_ask_strange_answer_leaves_every_question_in_doubt(void **
     assert_int_equal(operations[0].ended, BWL_HELD);
     assert_told_once(locks[1], BWL_DOWN, 0);
     assert_told_once(locks[2], BWL_DOWN, 0);
-    assert_non_null(strstr(locks[1]->why, "answers what was not asked"));
+    assert_non_null(strstr(locks[1]->why.text, "answers what was not asked"));
     assert_int_equal(store->to_be_killed, 7);
 }
 
@@ -195,7 +195,7 @@ static void test_redis_ask_nonsense_leaves_every_question_in_doubt(void **state)
     turn();
     assert_told_once(locks[0], BWL_DOWN, 0);
     assert_told_once(locks[1], BWL_DOWN, 0);
-    assert_non_null(strstr(locks[0]->why, "not a Redis server"));
+    assert_non_null(strstr(locks[0]->why.text, "not a Redis server"));
 }
 
 /* ---- how far it got -------------------------------------------------------------------------- */
@@ -284,7 +284,7 @@ static void test_redis_ask_too_much_for_one_connection_loses_nothing(void **stat
     assert_int_equal(told_count, FLOOD);
     for (unsigned i = 0; i < FLOOD; i++)
         assert_int_equal(flood[i].ended, BWL_UNREACHABLE);
-    assert_non_null(strstr(lock->why, "too much is waiting"));
+    assert_non_null(strstr(lock->why.text, "too much is waiting"));
     assert_int_equal(client->pending, 0);
 }
 
@@ -408,7 +408,7 @@ static void test_redis_ask_silence_breaks_the_connection_in_time(void **state)
         assert_int_equal(bwl_client_drive(client, BWL_NEVER, &fault), BWL_OK);
     assert_true(bwl_client_now(client) - written_at >= 50);
     assert_told_once(locks[0], BWL_DOWN, 0);
-    assert_non_null(strstr(locks[0]->why, "no answer within 50 ms"));
+    assert_non_null(strstr(locks[0]->why.text, "no answer within 50 ms"));
     expect("SET bowline:{n0} %s NX PX 30000", locks[0]->hold.claim.token);
     expect_closed();
 }

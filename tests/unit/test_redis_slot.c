@@ -71,7 +71,7 @@ static void test_slot_whose_channels_are_not_for_us(void **state)
     bwl_lock *lock = asked_at_0();
     says(0, "-NOPERM no channel\r\n-NOPERM no channel\r\n:1\r\n");
     assert_int_equal(operation.ended, BWL_STORE_REFUSED);
-    assert_non_null(strstr(lock->why, "NOPERM no channel: man 7 bowline, RIGHTS"));
+    assert_non_null(strstr(lock->why.text, "NOPERM no channel: man 7 bowline, RIGHTS"));
     assert_int_equal(client->pending, 0);
     bwl_lock_unwanted(lock);
 }
@@ -168,7 +168,7 @@ static void test_slot_says_who_has_broken_a_lock(void **state)
         assert_false(bwl_hold_is_held(&lock->hold));
         assert_true(hears(0, "HGET", store_of(0)->session));
         says(0, "$9\r\nann@web-2\r\n");
-        assert_string_equal(lock->why, "broken by ann@web-2");
+        assert_string_equal(lock->why.text, "broken by ann@web-2");
         (void)play_is_over(state);
         (void)play_queue(state);
     }
@@ -295,7 +295,7 @@ static void test_slot_of_a_server_that_is_too_old(void **state)
     assert_true(is_called(0));
     says(0, "%%4\r\n+version\r\n+6.2.14\r\n+proto\r\n:3\r\n+id\r\n:7\r\n+mode\r\n+cluster\r\n");
     assert_int_equal(operation.ended, BWL_STORE_REFUSED);
-    assert_non_null(strstr(lock->why, "use protocol=token"));
+    assert_non_null(strstr(lock->why.text, "use protocol=token"));
 }
 
 int main(void)

@@ -220,7 +220,7 @@ static void test_slot_that_never_comes_is_not_waited_for_for_ever(void **state)
     assert_true(hears(0, "EVALSHA", "bwl.q"));
     says(0, KEYS_ARE_APART);
     assert_int_equal(cluster()->aside_count, 0);
-    assert_non_null(strstr(lock->why, "is being moved to another node (TRYAGAIN)"));
+    assert_non_null(strstr(lock->why.text, "is being moved to another node (TRYAGAIN)"));
 }
 
 static void test_slots_that_move_are_asked_each_at_its_time(void **state)

@@ -177,8 +177,8 @@ static void test_redis_wait_too_few_is_given_back_and_says_so(void **state)
     expect("EVALSHA @delete_if_mine 1 bowline:{n0} %s", locks[0]->hold.claim.token);
     turn_to(":1\r\n");
     assert_int_equal(operations[0].ended, BWL_NOT_NOW);
-    assert_non_null(strstr(locks[0]->why, "1 of the replicas had it in time, and sync=2"));
-    assert_non_null(strstr(locks[0]->why, "INFO replication"));
+    assert_non_null(strstr(locks[0]->why.text, "1 of the replicas had it in time, and sync=2"));
+    assert_non_null(strstr(locks[0]->why.text, "INFO replication"));
 }
 
 static void test_redis_wait_of_several_is_too_few_for_each(void **state)
@@ -191,7 +191,7 @@ static void test_redis_wait_of_several_is_too_few_for_each(void **state)
     expect("WAIT 2 100");
     turn_to(":0\r\n");
     for (unsigned i = 1; i < 3; i++)
-        assert_non_null(strstr(locks[i]->why, "0 of the replicas had it"));
+        assert_non_null(strstr(locks[i]->why.text, "0 of the replicas had it"));
     expect("EVALSHA @delete_if_mine 1 bowline:{n1} %s\n"
            "EVALSHA @delete_if_mine 1 bowline:{n2} %s",
            locks[1]->hold.claim.token, locks[2]->hold.claim.token);
@@ -205,10 +205,10 @@ static void test_redis_wait_an_error_is_no_number(void **state)
     expect("WAIT 2 100");
     turn_to("-ERR WAIT cannot be used with replica instances\r\n");
     expect("EVALSHA @delete_if_mine 1 bowline:{n0} %s\nWAIT 2 100", locks[0]->hold.claim.token);
-    assert_non_null(strstr(locks[0]->why, "replica instances"));
+    assert_non_null(strstr(locks[0]->why.text, "replica instances"));
     turn_to(":1\r\n-NOPERM this user has no permissions\r\n");
     assert_int_equal(operations[0].ended, BWL_NOT_NOW);
-    assert_non_null(strstr(locks[2]->why, "NOPERM"));
+    assert_non_null(strstr(locks[2]->why.text, "NOPERM"));
     expect("EVALSHA @delete_if_mine 1 bowline:{n1} %s\n"
            "EVALSHA @delete_if_mine 1 bowline:{n2} %s",
            locks[1]->hold.claim.token, locks[2]->hold.claim.token);

@@ -60,7 +60,7 @@ static void test_redis_withdraw_says_that_there_was_no_answer(void **state)
     (void)state;
     bwl_redis_withdraw(first);
     (void)snprintf(text, sizeof text, "%s: no answer within 5000 ms", store->where);
-    assert_string_equal(first->why, text);
+    assert_string_equal(first->why.text, text);
 }
 
 static void test_redis_withdraw_says_why_the_last_attempt_failed(void **state)
@@ -77,7 +77,7 @@ static void test_redis_withdraw_says_why_the_last_attempt_failed(void **state)
     assert_int_equal(store->phase, BWL_REDIS_RESTING);
     bwl_redis_withdraw(late);
     assert_int_equal(operations[0].ended, BWL_UNREACHABLE);
-    assert_string_equal(late->why, store->broke.text);
+    assert_string_equal(late->why.text, store->broke.text);
 }
 
 /* The server may carry it out: nothing is told of it. */

@@ -250,7 +250,7 @@ static void test_seats_a_loss_is_told_with_its_reason_and_it_is_sought_anew(void
     bwl_lock_says(store, "the server was started again");
     bwl_lock_disown(store);
     assert_false(bwl_hold_is_held(&second->hold));
-    assert_string_equal(second->why, "the server was started again");
+    assert_string_equal(second->why.text, "the server was started again");
     assert_ptr_not_equal(asked, store); /* a new one, for who sits there still */
     assert_int_equal(latest.word, BWL_ACQUIRE);
     answers(BWL_YES);
@@ -273,8 +273,8 @@ static void test_seats_a_refusal_is_told_to_all(void **state)
     answers(BWL_REFUSED);
     assert_int_equal(operations[1].ended, BWL_STORE_REFUSED);
     assert_int_equal(operations[2].ended, BWL_STORE_REFUSED);
-    assert_string_equal(second->why, "no permission");
-    assert_string_equal(third->why, "no permission");
+    assert_string_equal(second->why.text, "no permission");
+    assert_string_equal(third->why.text, "no permission");
     bwl_lock_unwanted(second);
     bwl_lock_unwanted(third);
     assert_int_equal(goes(first, 0), BWL_RELEASED);

@@ -62,9 +62,9 @@ void bwl_file_seat_leave(bwl_file_seat *s)
 
 /* ---- refusing -------------------------------------------------------------------------------- */
 
-static bwl_answer refused(bwl_file_seat *s, const char *why)
+static bwl_answer refused(bwl_file_seat *s, const bwl_fault *why)
 {
-    bwl_lock_says(s->lock, "%s", why);
+    bwl_lock_says_fault(s->lock, why);
     bwl_file_seat_leave(s);
     return BWL_REFUSED;
 }
@@ -76,7 +76,7 @@ static bwl_answer refused_file(bwl_file_seat *s, const char *why)
 
     bwl_file_place_show(&s->place, shown);
     (void)bwl_fail(&fault, BWL_STATUS_REFUSED, "%s %s", shown, why);
-    return refused(s, fault.text);
+    return refused(s, &fault);
 }
 
 static bwl_answer refused_errno(bwl_file_seat *s, const char *what, int error)
@@ -92,7 +92,7 @@ static bwl_answer refused_errno(bwl_file_seat *s, const char *what, int error)
     bwl_file_place_show(&s->place, shown);
     errno = error;
     (void)bwl_fail_errno(&fault, "cannot %s %s", what, shown);
-    return refused(s, fault.text);
+    return refused(s, &fault);
 }
 
 static bwl_answer start_over(bwl_file_seat *s, const char *why)
@@ -430,7 +430,7 @@ bwl_answer bwl_file_seat_join(bwl_file_seat *s, bool may_wait, uint64_t *ret_num
     assert(!s->queued && !s->flocked);
     s->may_wait = may_wait;
     if (open_files(s, &fault) < 0)
-        return refused(s, fault.text);
+        return refused(s, &fault);
     (void)self(s); /* it takes longer than anybody should have to wait for the latch */
     bwl_answer answer = find_a_seat(s, ret_number);
     if (answer == BWL_NO && !may_wait)

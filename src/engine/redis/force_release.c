@@ -134,7 +134,7 @@ void bwl_redis_read_breaker(const bwl_redis_open_question *q, const char *bytes,
     bwl_lock       *lock = q->lock;
     bwl_resp_cursor cursor;
     bwl_resp_value  value;
-    char           *why = lock->why;
+    char           *why = lock->why.text;
 
     if (bytes == NULL || bwl_hold_is_held(&lock->hold) ||
         strcmp(lock->hold.claim.token, q->token) != 0)
@@ -142,7 +142,7 @@ void bwl_redis_read_breaker(const bwl_redis_open_question *q, const char *bytes,
     cursor = bwl_resp_begin(bytes, size);
     if (!bwl_resp_next_bare(&cursor, &value) || value.type != '$' || value.text == NULL)
         return;
-    (void)snprintf(why, sizeof lock->why, "broken by %.*s",
+    (void)snprintf(why, sizeof lock->why.text, "broken by %.*s",
                    (int)(value.size < NOTE_MAX ? value.size : NOTE_MAX), value.text);
     for (size_t i = 0; why[i] != '\0'; i++) /* others wrote it, and it may end on a terminal */
         if ((unsigned char)why[i] < 0x20 || why[i] == 0x7f)
@@ -176,14 +176,17 @@ int bwl_redis_broken(bwl_lock *lock, bwl_fault *fault)
     const bwl_redis_looker *looker = ((bwl_redis_part *)lock->part)->looker;
 
     if (looker->is_unknown)
-        return bwl_fail(fault, BWL_STATUS_UNKNOWN, "%s: whether it was broken is not known: %s",
-                        lock->name, lock->why);
+        return bwl_fail_because(fault, BWL_STATUS_UNKNOWN, &lock->why,
+                                "%s: whether it was broken is not known: %s", lock->name,
+                                lock->why.text);
     switch (looker->answer) {
     case BWL_YES: return BWL_OK;
     case BWL_NO: return bwl_fail(fault, BWL_STATUS_BUSY, "the hold that was shown has ended");
     case BWL_LATER:
-    case BWL_REFUSED: return bwl_fail(fault, BWL_STATUS_REFUSED, "%s", lock->why);
-    case BWL_UNSENT: return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s", lock->why);
+    case BWL_REFUSED:
+        return bwl_fail_because(fault, BWL_STATUS_REFUSED, &lock->why, "%s", lock->why.text);
+    case BWL_UNSENT:
+        return bwl_fail_because(fault, BWL_STATUS_UNREACHABLE, &lock->why, "%s", lock->why.text);
     case BWL_ALIEN: break;
     }
     bwl_unreachable("an answer outside of its enum");

@@ -37,7 +37,7 @@ bool bwl_redis_step(bwl_lock *lock, bwl_section *section)
 {
     bwl_redis_open_question question = { .lock = lock, .section = section };
 
-    lock->why[0] = '\0';
+    lock->why = (bwl_fault){ 0 };
     if (section->question.word == SECTION_READ) { /* what it has shown is told at the end */
         section->is_there  = false;
         section->is_long   = false;
@@ -74,12 +74,15 @@ static bool keep_value(bwl_section *section, const bwl_section_reply *reply)
 
 static void says_why(bwl_redis_store *store, bwl_lock *lock, const bwl_section_reply *reply)
 {
-    char text[160];
+    bwl_fault fault;
+    char      text[160];
 
-    if (reply->error == NULL || lock->why[0] != '\0')
+    if (reply->error == NULL || lock->why.text[0] != '\0')
         return; /* the first error is the reason for the others */
     bwl_redis_error_words(store, text, sizeof text, reply->error, reply->error_size);
-    bwl_lock_says(lock, "%s: %s", store->where, text);
+    (void)bwl_fail(&fault, BWL_STATUS_REFUSED, "%s: %s", store->where, text);
+    bwl_redis_error_code(fault.server_code, text);
+    bwl_lock_says_fault(lock, &fault);
 }
 
 bwl_redis_verdict bwl_redis_section_heard(bwl_redis_store *store, bwl_redis_open_question *q,

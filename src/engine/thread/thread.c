@@ -311,7 +311,7 @@ static bool thread_ask(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply)
 
     /* Whoever waits must be wakeable before it stands in the queue. */
     if (ask->word == LOCAL_JOIN && bwl_reactor_open(&lock->client->reactor, &fault) < 0) {
-        bwl_lock_says(lock, "%s", fault.text);
+        bwl_lock_says_fault(lock, &fault);
         ret_reply->answer = BWL_REFUSED;
         return true;
     }

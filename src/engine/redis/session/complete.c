@@ -93,7 +93,7 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
             continue;
         }
         if (!q.verifies && q.known == 0)
-            bwl_lock_says(q.lock, "%s", fault->text);
+            bwl_lock_says_fault(q.lock, fault);
         bwl_redis_settle(&q, q.known != 0 ? &known : q.written ? &down : &unsent);
     }
     free(aside.questions);
@@ -119,7 +119,7 @@ static bool is_unsent(const bwl_redis_open_question *q, const bwl_lock *lock)
 static void says_why_unsent(const bwl_redis_store *store, bwl_lock *lock)
 {
     if (store->broke.status != 0 && store->failures > 0)
-        bwl_lock_says(lock, "%s", store->broke.text);
+        bwl_lock_says_fault(lock, &store->broke);
     else
         bwl_lock_says(lock, "%s: no answer within %lld ms", store->where,
                       (long long)store->client->settings.answer_ms);

@@ -31,7 +31,8 @@ void bwl_redis_name_place(const bwl_redis_store *store, bwl_fault *fault)
 {
     bwl_fault bare = *fault;
 
-    (void)bwl_fail(fault, (bwl_status)bare.status, "%s: %s", store->where, bare.text);
+    (void)bwl_fail_because(fault, (bwl_status)bare.status, &bare, "%s: %s", store->where,
+                           bare.text);
 }
 
 static void enter(bwl_redis_store *store, bwl_redis_phase phase, bwl_ms ends_at)

@@ -233,14 +233,17 @@ static int turned_away(const bwl_redis_store *store, const char *bytes, size_t s
     /* Too many clients is an ERR without a code of its own, and passes as they go. */
     if (bwl_redis_is_not_now(bytes, size) ||
         bwl_redis_error_is(bytes, size, "ERR max number of clients"))
-        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s cannot serve now: %s", store->where,
-                        text);
-    if (bwl_redis_error_is(bytes, size, "WRONGPASS"))
-        return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "%s does not accept this user and password (WRONGPASS)", store->where);
-    if (bwl_redis_error_is(bytes, size, "NOAUTH"))
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "%s wants a password (NOAUTH)", store->where);
-    return bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", store->where, text);
+        (void)bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s cannot serve now: %s", store->where,
+                       text);
+    else if (bwl_redis_error_is(bytes, size, "WRONGPASS"))
+        (void)bwl_fail(fault, BWL_STATUS_REFUSED,
+                       "%s does not accept this user and password (WRONGPASS)", store->where);
+    else if (bwl_redis_error_is(bytes, size, "NOAUTH"))
+        (void)bwl_fail(fault, BWL_STATUS_REFUSED, "%s wants a password (NOAUTH)", store->where);
+    else
+        (void)bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", store->where, text);
+    bwl_redis_error_code(fault->server_code, text);
+    return fault->status;
 }
 
 static int said_hello(bwl_redis_store *store, const char *bytes, size_t size, bwl_fault *fault)

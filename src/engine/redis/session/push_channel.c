@@ -142,14 +142,17 @@ static int refused(bwl_redis_store *store, const char *bytes, size_t size, const
     bwl_redis_error_words(store, text, sizeof text, bytes, size);
     store->is_put_off = bwl_redis_is_not_now(bytes, size);
     if (store->is_put_off)
-        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s cannot serve now: %s", store->where,
-                        text);
-    if (!bwl_redis_error_is(bytes, size, "NOPERM"))
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", store->where, text);
-    return bwl_fail(fault, BWL_STATUS_REFUSED,
-                    "%s: protocol queue %s, and may not (NOPERM): ACL SETUSER %s %s, or use "
-                    "protocol=token",
-                    store->where, what, store->user != NULL ? store->user : "default", rights);
+        (void)bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s cannot serve now: %s", store->where,
+                       text);
+    else if (!bwl_redis_error_is(bytes, size, "NOPERM"))
+        (void)bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", store->where, text);
+    else
+        (void)bwl_fail(fault, BWL_STATUS_REFUSED,
+                       "%s: protocol queue %s, and may not (NOPERM): ACL SETUSER %s %s, or use "
+                       "protocol=token",
+                       store->where, what, store->user != NULL ? store->user : "default", rights);
+    bwl_redis_error_code(fault->server_code, text);
+    return fault->status;
 }
 
 /* A server does not take a rule with a command that it does not know. */

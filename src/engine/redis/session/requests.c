@@ -83,7 +83,9 @@ static unsigned frames_of(const bwl_redis_open_question *q)
 void bwl_redis_says_why(bwl_redis_store *store, const bwl_redis_open_question *q, bwl_answer answer,
                         const char *bytes, size_t size)
 {
-    char text[160];
+    char      text[160];
+    char      code[BOWLINE_SERVER_CODE_MAX];
+    bwl_fault fault;
 
     if (q->verifies || q->section != NULL || bytes == NULL || answer == 0)
         return; /* 0: it is asked again by its text */
@@ -97,12 +99,15 @@ void bwl_redis_says_why(bwl_redis_store *store, const bwl_redis_open_question *q
         return;
     }
     bwl_redis_error_words(store, text, sizeof text, bytes, size);
+    bwl_redis_error_code(code, text);
     bwl_redis_name_cluster(store, text, sizeof text, bytes, size);
     if (bwl_redis_lacks_a_right(text))
         bwl_redis_name_rights(store, text, sizeof text);
     else if (bwl_redis_error_is(bytes, size, "NOPERM"))
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), ": man 7 bowline, RIGHTS");
-    bwl_lock_says(q->lock, "%s: %s", store->where, text);
+    (void)bwl_fail(&fault, BWL_STATUS_REFUSED, "%s: %s", store->where, text);
+    memcpy(fault.server_code, code, sizeof code);
+    bwl_lock_says_fault(q->lock, &fault);
 }
 
 static void answered_strangely(bwl_redis_store *store)

@@ -119,7 +119,7 @@ int main(int argc, char **argv)
     bowline_error   error;
 
     need(bowline_open(&rival, BOWLINE_OPTIONS(.url = url), &error), &error);
-    need(bowline_open(&p.client, BOWLINE_OPTIONS(.url = url, .keeper = BOWLINE_OFF), &error),
+    need(bowline_open(&p.client, BOWLINE_OPTIONS(.url = url, .flags = BOWLINE_NO_THREAD), &error),
          &error);
     need(bowline_acquire(&p.theirs, rival, "05-libevent", NULL, &error), &error);
     p.base = event_base_new();

@@ -19,19 +19,19 @@ import sys
 import time
 from ctypes import POINTER, byref, c_char, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
 
-OK, FOREVER, OFF = 0, -1, -1
+OK, FOREVER, NO_THREAD = 0, -1, 2
 ENDED, LOST = 1, 2
 TICK = 0.05
 
 
 class Error(ctypes.Structure):
-    _fields_ = [("status", c_int32), ("text", c_char * 244)]
+    _fields_ = [("status", c_int32), ("system_errno", c_int32), ("server_code", c_char * 20), ("text", c_char * 244)]
 
 
 class Options(ctypes.Structure):
     _fields_ = [
-        ("size", c_size_t), ("url", c_char_p), ("lease_ms", c_uint32), ("reply_ms", c_uint32),
-        ("max_hold_ms", c_int64), ("renew", c_int32), ("keeper", c_int32), ("program", c_char_p),
+        ("size", c_size_t), ("url", c_char_p), ("flags", c_uint32), ("lease_ms", c_uint32),
+        ("reply_ms", c_uint32), ("max_hold_ms", c_int64), ("program", c_char_p),
     ]  # fmt: skip
 
 
@@ -85,7 +85,7 @@ def need(status):
 
 def open_client(url):
     client = c_void_p()
-    options = Options(size=ctypes.sizeof(Options), url=url.encode(), keeper=OFF)
+    options = Options(size=ctypes.sizeof(Options), url=url.encode(), flags=NO_THREAD)
     need(bowline.bowline_open(byref(client), byref(options), byref(error)))
     return client
 

@@ -89,9 +89,17 @@ enum {
     BOWLINE_WAIT_MAX_MS  = 2147483647,
 };
 
-#define BOWLINE_FOREVER (-1) /* as wait_ms: until it is ours                        */
-#define BOWLINE_NO_WAIT (-2) /* as wait_ms: try once, whatever the URL says         */
-#define BOWLINE_OFF     (-1) /* as renew, keeper or spin                            */
+/* Every wait_ms has one of these values, or 1 .. BOWLINE_WAIT_MAX_MS. */
+#define BOWLINE_NO_WAIT 0    /* do not wait                                                 */
+#define BOWLINE_FOREVER (-1) /* wait without a limit                                        */
+#define BOWLINE_DEFAULT (-2) /* wait as long as the URL says (wait=); by default 0          */
+
+/* bowline_options.flags */
+enum {
+    BOWLINE_NO_RENEW  = 1 << 0, /* never renew: a hold ends with its lease                     */
+    BOWLINE_NO_THREAD = 1 << 1, /* start no renewal thread: the caller dispatches (async.h)    */
+    BOWLINE_NO_SPIN   = 1 << 2, /* sleep at once when waiting for the reply of a server        */
+};
 
 typedef struct bowline_options {
     size_t size; /* set by BOWLINE_OPTIONS */
@@ -106,6 +114,9 @@ typedef struct bowline_options {
      * each with options behind a question mark, ?lease=30s&wait=1m; see bowline(7). */
     const char *url;
 
+    /* BOWLINE_NO_RENEW, BOWLINE_NO_THREAD, BOWLINE_NO_SPIN or any sum of them. */
+    uint32_t flags;
+
     /* How long a dead holder blocks the others, on engines with a lease.  0: the URL's lease=, or
      * else that of its profile or protocol, or else 30000. */
     uint32_t lease_ms;
@@ -117,34 +128,43 @@ typedef struct bowline_options {
     /* A hold ends after this time, renewed or not.  0: the URL's max-hold=, or else no end. */
     int64_t max_hold_ms;
 
-    /* 0: renew at a third of the lease, where the protocol can.  BOWLINE_OFF: never. */
-    int32_t renew;
-
-    /* 0: a thread of the library renews while nobody is inside a call.  BOWLINE_OFF: none, the
-     * caller dispatches (bowline/async.h). */
-    int32_t keeper;
-
     /* What others see who ask for the holder (at most 63 bytes).  NULL: the name of the process. */
     const char *program;
-
-    /* 0: who waits for an answer of Redis looks for it for a while before it sleeps, where answers
-     * come in less than 200 us and nobody else wants the CPU.  BOWLINE_OFF: it sleeps at once. */
-    int32_t spin;
 } bowline_options;
 
 typedef struct bowline_acquire_options {
     size_t   size;        /* set by BOWLINE_ACQUIRE                                             */
-    int64_t  wait_ms;     /* 0: the URL's wait=, or else try once.  BOWLINE_FOREVER,
-                             BOWLINE_NO_WAIT, or 1 .. BOWLINE_WAIT_MAX_MS                       */
+    int64_t  wait_ms;     /* how long to wait for the lock; BOWLINE_DEFAULT: set by the macro   */
     int64_t  max_hold_ms; /* 0: the client's                                                    */
     uint32_t lease_ms;    /* 0: the client's.  BOWLINE_LEASE_MIN_MS .. _MAX_MS; at redlock://
                              at most the client's, or USAGE, but with restart-wait=off          */
     uint32_t reserved;    /* 0                                                                  */
 } bowline_acquire_options;
 
+/* clang-format off */
+/* Options in an argument; a field that is not named has its default.  In C:
+ *     bowline_acquire(&hold, client, "x", BOWLINE_ACQUIRE(.wait_ms = 5000), &error);
+ * In C and C++, for options in a variable:
+ *     bowline_acquire_options o = BOWLINE_ACQUIRE_INIT; */
+#define BOWLINE_OPTIONS_INIT { sizeof(bowline_options) }
+#define BOWLINE_ACQUIRE_INIT { sizeof(bowline_acquire_options), BOWLINE_DEFAULT }
 #define BOWLINE_OPTIONS(...) (&(bowline_options){ sizeof(bowline_options), __VA_ARGS__ })
 #define BOWLINE_ACQUIRE(...) \
-    (&(bowline_acquire_options){ sizeof(bowline_acquire_options), __VA_ARGS__ })
+    BOWLINE_WITH_DEFAULTS(bowline_acquire_options, .wait_ms = BOWLINE_DEFAULT, __VA_ARGS__)
+
+/* The default is written first and the caller's value over it, which -Wextra warns of elsewhere. */
+#if defined(__GNUC__)
+#define BOWLINE_WITH_DEFAULTS(type, ...) \
+    ((type[1]){ __extension__({ \
+        _Pragma("GCC diagnostic push") \
+        _Pragma("GCC diagnostic ignored \"-Woverride-init\"") \
+        (type){ sizeof(type), __VA_ARGS__ }; \
+        _Pragma("GCC diagnostic pop") \
+    }) })
+#else
+#define BOWLINE_WITH_DEFAULTS(type, ...) (&(type){ sizeof(type), __VA_ARGS__ })
+#endif
+/* clang-format on */
 
 /* Makes a client.  Nothing is sent and no name is looked up yet: the store is reached by the first
  * call that needs it.  USAGE (the URL or an option; the text says which; also a protocol or profile

@@ -52,6 +52,10 @@ int bwl_check_fork(const bwl_client *client, bowline_error *reterr);
 int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const char *macro,
                      bowline_error *reterr);
 
+/* Any wait_ms of a caller: how long that is, BWL_NEVER for ever.  USAGE. */
+int bwl_take_wait(bwl_ms *ret_wait_ms, const bwl_client *client, int64_t wait_ms,
+                  bowline_error *reterr);
+
 /* May it be extended to this lease (0: the one it has)?  USAGE; UNSUPPORTED: its protocol never
  * does that. */
 int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *reterr);

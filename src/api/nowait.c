@@ -114,18 +114,16 @@ int bowline_flush_releases(bowline_client *client, int64_t wait_ms, bowline_erro
 {
     BWL_UNCANCELLED;
     bwl_client *lane;
-    int         status = BOWLINE_OK;
+    bwl_ms      left_ms;
 
-    if (client == NULL || wait_ms < BOWLINE_FOREVER)
-        return bwl_fail(
-            reterr, BWL_STATUS_USAGE,
-            "bowline_flush_releases needs a client, and a wait_ms that is not below 0 but "
-            "for BOWLINE_FOREVER");
-    int checked = bwl_check_fork(client->inner, reterr);
-    if (checked < 0)
-        return checked;
-    bwl_ms now   = bwl_clock_now();
-    bwl_ms until = wait_ms == BOWLINE_FOREVER ? BWL_NEVER : bwl_later(now, wait_ms);
+    if (client == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_flush_releases needs a client");
+    int status = bwl_check_fork(client->inner, reterr);
+    if (status == BOWLINE_OK)
+        status = bwl_take_wait(&left_ms, client->inner, wait_ms, reterr);
+    if (status < 0)
+        return status;
+    bwl_ms until = bwl_later(bwl_clock_now(), left_ms);
     for (unsigned i = 0; (lane = bwl_lane_at(client, i)) != NULL; i++) {
         int came = released(lane, until, reterr);
         if (came < 0 && came != BOWLINE_TIMEOUT)

@@ -30,6 +30,19 @@ int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const 
     return BOWLINE_OK;
 }
 
+int bwl_take_wait(bwl_ms *ret_wait_ms, const bwl_client *client, int64_t wait_ms,
+                  bowline_error *reterr)
+{
+    if (wait_ms < BOWLINE_DEFAULT || wait_ms > BOWLINE_WAIT_MAX_MS)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "wait_ms is BOWLINE_FOREVER, BOWLINE_DEFAULT, or from 0 to 2147483647");
+    if (wait_ms == BOWLINE_DEFAULT)
+        *ret_wait_ms = client->settings.wait_ms;
+    else
+        *ret_wait_ms = wait_ms == BOWLINE_FOREVER ? BWL_NEVER : wait_ms;
+    return BOWLINE_OK;
+}
+
 int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *reterr)
 {
     if (lease_ms != 0 && (lease_ms < BWL_LEASE_MIN_MS || lease_ms > BWL_LEASE_MAX_MS))
@@ -42,6 +55,8 @@ int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *ret
     return bwl_check_lease(lock->client, lease_ms, reterr);
 }
 
+enum { FLAGS = BOWLINE_NO_RENEW | BOWLINE_NO_THREAD | BOWLINE_NO_SPIN };
+
 static int check(const bowline_options *o, bowline_error *reterr)
 {
     const char *wrong = NULL;
@@ -50,12 +65,8 @@ static int check(const bowline_options *o, bowline_error *reterr)
         wrong = "lease_ms is from 100 to 86400000 (one day)";
     else if (o->max_hold_ms < 0)
         wrong = "max_hold_ms is below 0";
-    else if (o->renew != 0 && o->renew != BOWLINE_OFF)
-        wrong = "renew is 0 or BOWLINE_OFF";
-    else if (o->keeper != 0 && o->keeper != BOWLINE_OFF)
-        wrong = "keeper is 0 or BOWLINE_OFF";
-    else if (o->spin != 0 && o->spin != BOWLINE_OFF)
-        wrong = "spin is 0 or BOWLINE_OFF";
+    else if ((o->flags & ~(uint32_t)FLAGS) != 0)
+        wrong = "flags are BOWLINE_NO_RENEW, BOWLINE_NO_THREAD and BOWLINE_NO_SPIN";
     if (wrong != NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE, "%s", wrong);
     return BOWLINE_OK;
@@ -79,10 +90,10 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
         .lease_ms    = o.lease_ms,
         .answer_ms   = o.reply_ms,
         .max_hold_ms = o.max_hold_ms,
-        .keeps       = o.keeper != BOWLINE_OFF,
-        .spins       = o.spin != BOWLINE_OFF,
+        .keeps       = (o.flags & BOWLINE_NO_THREAD) == 0,
+        .spins       = (o.flags & BOWLINE_NO_SPIN) == 0,
     };
-    status = bwl_client_open(&client->inner, &asked, o.renew == BOWLINE_OFF,
+    status = bwl_client_open(&client->inner, &asked, (o.flags & BOWLINE_NO_RENEW) != 0,
                              o.url != NULL ? o.url : "file:", reterr);
     if (status < 0) {
         free(client);

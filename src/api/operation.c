@@ -86,16 +86,15 @@ int bowline_operation_wait(bowline_operation *op, int64_t wait_ms, bowline_error
     BWL_UNCANCELLED;
     bwl_client *client = bwl_lane_of(op);
     int         status = bwl_check_fork(client, reterr);
+    bwl_ms      left_ms;
 
-    if (status < 0)
+    if (status < 0 || (status = bwl_take_wait(&left_ms, client, wait_ms, reterr)) < 0)
         return status;
-    if (wait_ms < BOWLINE_FOREVER)
-        return bwl_fail(reterr, BWL_STATUS_USAGE, "wait_ms is below 0");
     bwl_client_lock(client);
     bwl_ms now = bwl_client_now(client);
-    if (wait_ms == 0 && !client->driving && op->inner.ended == BWL_PENDING)
+    if (left_ms == 0 && !client->driving && op->inner.ended == BWL_PENDING)
         status = bwl_client_drive(client, now, reterr);
-    bwl_ms until = wait_ms == BOWLINE_FOREVER ? BWL_NEVER : bwl_later(now, wait_ms);
+    bwl_ms until = bwl_later(now, left_ms);
     if (status == BOWLINE_OK)
         status = bwl_client_wait(client, &op->inner, until, reterr);
     if (status == BOWLINE_TIMEOUT)

@@ -89,14 +89,12 @@ int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *ret
     BWL_UNCANCELLED;
     bwl_client *inner  = client->inner;
     int         status = bwl_check_fork(inner, reterr);
+    bwl_ms      left_ms;
 
-    if (status < 0)
+    if (status < 0 || (status = bwl_take_wait(&left_ms, inner, wait_ms, reterr)) < 0)
         return status;
-    if (wait_ms < BOWLINE_FOREVER)
-        return bwl_fail(reterr, BWL_STATUS_USAGE, "wait_ms is below 0");
     bwl_client_lock(inner);
-    bwl_ms until =
-        wait_ms == BOWLINE_FOREVER ? BWL_NEVER : bwl_later(bwl_client_now(inner), wait_ms);
+    bwl_ms until = bwl_later(bwl_client_now(inner), left_ms);
     if (client->bell != NULL)
         bwl_bell_heard(client->bell);
     inner->dispatchers++;

@@ -39,8 +39,8 @@ static int check(const bowline_update_options *o, bowline_error *reterr)
 {
     const char *wrong = NULL;
 
-    if (o->wait_ms < BOWLINE_NO_WAIT || o->wait_ms > BOWLINE_WAIT_MAX_MS)
-        wrong = "wait_ms is BOWLINE_FOREVER, BOWLINE_NO_WAIT, or from 0 to 2147483647";
+    if (o->wait_ms < BOWLINE_DEFAULT || o->wait_ms > BOWLINE_WAIT_MAX_MS)
+        wrong = "wait_ms is BOWLINE_FOREVER, BOWLINE_DEFAULT, or from 0 to 2147483647";
     else if (o->reserved != 0)
         wrong = "reserved is not 0";
     if (wrong != NULL)
@@ -61,9 +61,10 @@ static int check_call(const bowline_client *client, const char *key, bowline_com
 
 static uint32_t tries_of(const bowline_update_options *o)
 {
-    if (o->wait_ms == BOWLINE_NO_WAIT)
+    if (o->wait_ms == 0)
         return 1;
-    return o->tries_max == 0 && o->wait_ms == 0 ? (uint32_t)BOWLINE_TRIES : o->tries_max;
+    return o->tries_max == 0 && o->wait_ms == BOWLINE_DEFAULT ? (uint32_t)BOWLINE_TRIES
+                                                              : o->tries_max;
 }
 
 static bwl_ms until_of(const bowline_update_options *o)
@@ -293,6 +294,8 @@ int bowline_update(bowline_client *client, const char *key, bowline_compute comp
     if (status < 0 || (status = bwl_check_fork(client->inner, reterr)) < 0)
         return status;
     status = bwl_copy_options(&o, sizeof o, options, "BOWLINE_UPDATE", reterr);
+    if (options == NULL)
+        o.wait_ms = BOWLINE_DEFAULT;
     if (status < 0 || (status = check(&o, reterr)) < 0)
         return status;
     status = update_in_place(&j, client, &o, reterr);

@@ -19,9 +19,7 @@ static int check(const bowline_acquire_options *o, bowline_error *reterr)
 {
     const char *wrong = NULL;
 
-    if (o->wait_ms < BOWLINE_NO_WAIT || o->wait_ms > BOWLINE_WAIT_MAX_MS)
-        wrong = "wait_ms is BOWLINE_FOREVER, BOWLINE_NO_WAIT, or from 0 to 2147483647";
-    else if (o->lease_ms != 0 && (o->lease_ms < BWL_LEASE_MIN_MS || o->lease_ms > BWL_LEASE_MAX_MS))
+    if (o->lease_ms != 0 && (o->lease_ms < BWL_LEASE_MIN_MS || o->lease_ms > BWL_LEASE_MAX_MS))
         wrong = "lease_ms is from 100 to 86400000 (one day)";
     else if (o->max_hold_ms < 0)
         wrong = "max_hold_ms is below 0";
@@ -32,22 +30,18 @@ static int check(const bowline_acquire_options *o, bowline_error *reterr)
     return BOWLINE_OK;
 }
 
-static bwl_ms wait_of(const bowline_acquire_options *o, const bwl_settings *settings)
-{
-    if (o->wait_ms == BOWLINE_FOREVER)
-        return BWL_NEVER;
-    if (o->wait_ms == BOWLINE_NO_WAIT)
-        return 0;
-    return o->wait_ms != 0 ? o->wait_ms : settings->wait_ms;
-}
-
-static int take_options(bowline_acquire_options *ret_options, const bowline_acquire_options *theirs,
+static int take_options(bowline_acquire_options *ret_options, bwl_ms *ret_wait_ms,
+                        const bwl_client *client, const bowline_acquire_options *theirs,
                         bowline_error *reterr)
 {
     int status =
         bwl_copy_options(ret_options, sizeof *ret_options, theirs, "BOWLINE_ACQUIRE", reterr);
 
-    return status < 0 ? status : check(ret_options, reterr);
+    if (theirs == NULL)
+        ret_options->wait_ms = BOWLINE_DEFAULT;
+    if (status < 0 || (status = check(ret_options, reterr)) < 0)
+        return status;
+    return bwl_take_wait(ret_wait_ms, client, ret_options->wait_ms, reterr);
 }
 
 /* locked: makes the lock and starts the operation on it. */
@@ -217,10 +211,11 @@ int bowline_acquire(bowline_hold **ret_hold, bowline_client *client, const char 
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_acquire needs a place for the hold, a client and a name");
     int status = bwl_check_fork(client->inner, reterr);
-    if (status < 0 || (status = take_options(&w.options, options, reterr)) < 0)
+    if (status == BOWLINE_OK)
+        status = take_options(&w.options, &w.wait_ms, client->inner, options, reterr);
+    if (status < 0)
         return status;
-    w.wait_ms = wait_of(&w.options, &client->inner->settings);
-    status    = acquire_somewhere(client, &hold, &w, reterr);
+    status = acquire_somewhere(client, &hold, &w, reterr);
     if (status == BOWLINE_OK)
         *ret_hold = hold;
     return status;
@@ -303,7 +298,8 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
     if (status < 0)
         return status;
     bowline_acquire_options o;
-    status = take_options(&o, options, reterr);
+    bwl_ms                  wait_ms;
+    status = take_options(&o, &wait_ms, client->inner, options, reterr);
     if (status < 0)
         return status;
     bwl_client_lock(client->inner);
@@ -311,8 +307,7 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
     bwl_gather(client->inner);
     if (status == BOWLINE_OK)
-        status = start_acquire(&op->inner, client->inner, name, &o,
-                               wait_of(&o, &client->inner->settings), reterr);
+        status = start_acquire(&op->inner, client->inner, name, &o, wait_ms, reterr);
     bwl_gathered(client->inner);
     if (status == BOWLINE_OK)
         *ret_op = bwl_operation_show(op, NULL);

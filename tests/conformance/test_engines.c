@@ -103,8 +103,8 @@ static void test_forever_waits(void **state)
 
 static void test_url_can_say_how_long(void **state)
 {
-    waits_until_released(THE_ENGINE, "wait=20s", 0);
-    waits_until_released(THE_ENGINE, "wait=forever", 0);
+    waits_until_released(THE_ENGINE, "wait=20s", BOWLINE_DEFAULT);
+    waits_until_released(THE_ENGINE, "wait=forever", BOWLINE_DEFAULT);
 }
 
 static void test_waiter_times_out(void **state)
@@ -119,7 +119,8 @@ static void test_waiter_times_out(void **state)
     assert_status(BOWLINE_TIMEOUT, acquire_within(&none, one, engine_lock(), 50, &error), &error);
     assert_status(BOWLINE_TIMEOUT, acquire_within(&none, two, engine_lock(), 50, &error), &error);
     assert_status(BOWLINE_TIMEOUT, acquire_within(&none, two, engine_lock(), 1, &error), &error);
-    assert_status(BOWLINE_TIMEOUT, acquire_within(&none, two, engine_lock(), 0, &error), &error);
+    assert_status(BOWLINE_TIMEOUT,
+                  acquire_within(&none, two, engine_lock(), BOWLINE_DEFAULT, &error), &error);
     assert_status(BOWLINE_BUSY, acquire_within(&none, two, engine_lock(), BOWLINE_NO_WAIT, &error),
                   &error);
     assert_null(none);

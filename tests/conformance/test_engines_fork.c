@@ -167,7 +167,8 @@ static int open_its_own(void *arg)
     bowline_hold   *hold   = NULL;
     int             bad    = 0;
 
-    int status = bowline_open(&client, BOWLINE_OPTIONS(.url = f->url, .keeper = BOWLINE_OFF), NULL);
+    int status =
+        bowline_open(&client, BOWLINE_OPTIONS(.url = f->url, .flags = BOWLINE_NO_THREAD), NULL);
     child_expects(&bad, status == BOWLINE_OK, "open");
     status = try_once(client, engine_lock());
     child_expects(&bad, status == (f->engine->across_fork ? BOWLINE_BUSY : BOWLINE_OK), "try once");
@@ -229,7 +230,8 @@ static int draw(void *arg)
     bowline_client *client = NULL;
     int             bad    = 0;
 
-    int status = bowline_open(&client, BOWLINE_OPTIONS(.url = f->url, .keeper = BOWLINE_OFF), NULL);
+    int status =
+        bowline_open(&client, BOWLINE_OPTIONS(.url = f->url, .flags = BOWLINE_NO_THREAD), NULL);
     child_expects(&bad, status == BOWLINE_OK, "open");
     for (int i = 0; i < 5; i++)
         child_expects(&bad, try_once(client, "drawn") == BOWLINE_OK, "acquire and release");

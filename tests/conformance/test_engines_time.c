@@ -229,7 +229,7 @@ static void test_renew_off_ends_with_the_lease(void **state)
     assert_status(BOWLINE_OK,
                   bowline_open(&client,
                                BOWLINE_OPTIONS(.url = engine_url(THE_ENGINE, NULL), .lease_ms = 200,
-                                               .renew = BOWLINE_OFF),
+                                               .flags = BOWLINE_NO_RENEW),
                                NULL),
                   NULL);
     hold = must_acquire(client, engine_lock());

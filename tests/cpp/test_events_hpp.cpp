@@ -36,8 +36,8 @@ static bowline::client open_without_keeper(const place &at)
 {
     bowline::options asked;
 
-    asked.url    = at.url;
-    asked.keeper = false;
+    asked.url   = at.url;
+    asked.flags = BOWLINE_NO_THREAD;
     return bowline::client(asked);
 }
 

@@ -19,7 +19,7 @@
 
 enum { LEASE_MS = 20000, SHORT_LEASE_MS = 600, KEEP_TRIES = 20 };
 
-static bowline_client *open_one(stage *s, int32_t keeper, uint32_t lease_ms)
+static bowline_client *open_one(stage *s, uint32_t flags, uint32_t lease_ms)
 {
     bowline_client *client   = NULL;
     bowline_error   error    = { 0 };
@@ -29,7 +29,7 @@ static bowline_client *open_one(stage *s, int32_t keeper, uint32_t lease_ms)
         reply_ms = s->reply_ms;
     bowline_options options = { .size     = sizeof options,
                                 .url      = s->url,
-                                .keeper   = keeper,
+                                .flags    = flags,
                                 .lease_ms = lease_ms,
                                 .reply_ms = reply_ms };
     int             status  = bowline_open(&client, &options, &error);
@@ -87,7 +87,7 @@ static void play_close(stage *s)
 {
     bowline_operation *op     = NULL;
     bowline_error      error  = { 0 };
-    bowline_client    *client = open_one(s, BOWLINE_OFF, LEASE_MS);
+    bowline_client    *client = open_one(s, BOWLINE_NO_THREAD, LEASE_MS);
 
     if (client == NULL)
         return;
@@ -125,7 +125,7 @@ static void *contend(void *arg)
 static void play_crowd(stage *s)
 {
     bowline_client *one      = open_one(s, 0, LEASE_MS);
-    bowline_client *two      = open_one(s, BOWLINE_OFF, LEASE_MS);
+    bowline_client *two      = open_one(s, BOWLINE_NO_THREAD, LEASE_MS);
     rival           rivals[] = { { s, one }, { s, one }, { s, two } };
     pthread_t       threads[3];
 
@@ -174,7 +174,7 @@ static void play_async(stage *s)
     bowline_operation *op     = NULL;
     bowline_hold      *hold   = NULL;
     bowline_error      error  = { 0 };
-    bowline_client    *client = open_one(s, BOWLINE_OFF, LEASE_MS);
+    bowline_client    *client = open_one(s, BOWLINE_NO_THREAD, LEASE_MS);
 
     if (client == NULL)
         return;
@@ -271,7 +271,7 @@ static void play_events(stage *s)
     bowline_holder     holder = { .size = sizeof holder };
     bowline_hold      *hold   = NULL;
     bowline_error      error  = { 0 };
-    bowline_client    *client = open_one(s, BOWLINE_OFF, LEASE_MS);
+    bowline_client    *client = open_one(s, BOWLINE_NO_THREAD, LEASE_MS);
 
     if (client == NULL)
         return;

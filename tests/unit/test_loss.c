@@ -24,9 +24,10 @@ static bowline_error   error;
 static int take_a_name(void **state)
 {
     (void)state;
-    assert_int_equal(
-        bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:", .keeper = BOWLINE_OFF), &error),
-        BOWLINE_OK);
+    assert_int_equal(bowline_open(&client,
+                                  BOWLINE_OPTIONS(.url = "thread:", .flags = BOWLINE_NO_THREAD),
+                                  &error),
+                     BOWLINE_OK);
     assert_int_equal(
         bowline_acquire(&hold, client, "n", BOWLINE_ACQUIRE(.max_hold_ms = 60000), &error),
         BOWLINE_OK);

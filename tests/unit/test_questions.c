@@ -285,7 +285,7 @@ static void test_questions_dispatch_waits_as_long_as_it_is_told(void **state)
     assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
     assert_int_equal(bowline_dispatch(client, 30, &error), BOWLINE_OK);
     assert_true(now_ms() - begin >= 29);
-    assert_int_equal(bowline_dispatch(client, -2, &error), BOWLINE_USAGE);
+    assert_int_equal(bowline_dispatch(client, -3, &error), BOWLINE_USAGE);
     assert_int_equal(bowline_dispatch(client, INT64_MIN, NULL), BOWLINE_USAGE);
 }
 

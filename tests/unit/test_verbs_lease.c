@@ -150,7 +150,7 @@ static void test_verbs_lease_is_kept_by_a_keeper_unless_told_not_to(void **state
     char url[200];
     (void)snprintf(url, sizeof url, "unix://%s?protocol=token", socket_path);
     assert_int_equal(
-        bowline_open(&caller, BOWLINE_OPTIONS(.url = url, .keeper = BOWLINE_OFF), &error),
+        bowline_open(&caller, BOWLINE_OPTIONS(.url = url, .flags = BOWLINE_NO_THREAD), &error),
         BOWLINE_OK);
     assert_int_equal(bowline_release(take("n"), &error), BOWLINE_OK);
     assert_false(has_keeper());

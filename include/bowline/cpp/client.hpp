@@ -26,9 +26,7 @@ struct options {
     milliseconds lease{ 0 };
     milliseconds reply{ 0 };
     milliseconds max_hold{ 0 };
-    bool         renew  = true;
-    bool         keeper = true; /* false: the caller dispatches */
-    bool         spin   = true; /* false: who waits sleeps at once */
+    unsigned     flags = 0; /* BOWLINE_NO_RENEW, BOWLINE_NO_THREAD, BOWLINE_NO_SPIN */
 };
 
 /* What one hold has otherwise than its client.  Zero: as the client. */
@@ -164,7 +162,7 @@ class client {
     bool flush_releases(wait_time wait = forever)
     {
         bowline_error e{};
-        const int     status = bowline_flush_releases(opened(), wait.dispatch_ms(), &e);
+        const int     status = bowline_flush_releases(opened(), wait.ms(), &e);
 
         if (status == BOWLINE_TIMEOUT)
             return false;
@@ -227,7 +225,7 @@ class client {
     {
         bowline_error e{};
 
-        detail::check(bowline_dispatch(opened(), wait.dispatch_ms(), &e), e);
+        detail::check(bowline_dispatch(opened(), wait.ms(), &e), e);
     }
 
     /* For calls of bowline.h; stays ours.  nullptr: moved from.  Any thread. */
@@ -254,9 +252,7 @@ class client {
         o.lease_ms    = detail::lease_ms(asked.lease);
         o.reply_ms    = detail::lease_ms(asked.reply);
         o.max_hold_ms = asked.max_hold.count();
-        o.renew       = asked.renew ? 0 : BOWLINE_OFF;
-        o.keeper      = asked.keeper ? 0 : BOWLINE_OFF;
-        o.spin        = asked.spin ? 0 : BOWLINE_OFF;
+        o.flags       = asked.flags;
         detail::check(bowline_open(&made, &o, &e), e);
         client_.reset(made, bowline_close); /* closes it also if there is no memory for this */
     }

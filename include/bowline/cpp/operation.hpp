@@ -73,7 +73,7 @@ template <class Result> class [[nodiscard]] operation {
 
         if (handle_ == nullptr)
             return true;
-        const int status = bowline_operation_wait(handle_, wait.dispatch_ms(), &e);
+        const int status = bowline_operation_wait(handle_, wait.ms(), &e);
         if (status != BOWLINE_TIMEOUT)
             detail::check(status, e);
         return status == BOWLINE_OK;

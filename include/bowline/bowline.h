@@ -146,8 +146,8 @@ typedef struct bowline_acquire_options {
  *     bowline_acquire(&hold, client, "x", BOWLINE_ACQUIRE(.wait_ms = 5000), &error);
  * In C and C++, for options in a variable:
  *     bowline_acquire_options o = BOWLINE_ACQUIRE_INIT; */
-#define BOWLINE_OPTIONS_INIT { sizeof(bowline_options) }
-#define BOWLINE_ACQUIRE_INIT { sizeof(bowline_acquire_options), BOWLINE_DEFAULT }
+#define BOWLINE_OPTIONS_INIT { sizeof(bowline_options), NULL, 0, 0, 0, 0, NULL }
+#define BOWLINE_ACQUIRE_INIT { sizeof(bowline_acquire_options), BOWLINE_DEFAULT, 0, 0, 0 }
 #define BOWLINE_OPTIONS(...) (&(bowline_options){ sizeof(bowline_options), __VA_ARGS__ })
 #define BOWLINE_ACQUIRE(...) \
     BOWLINE_WITH_DEFAULTS(bowline_acquire_options, .wait_ms = BOWLINE_DEFAULT, __VA_ARGS__)
@@ -313,6 +313,15 @@ typedef struct bowline_holder {
  * for one answer of the server.  Any thread. */
 BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_holder,
                             bowline_error *reterr);
+
+/* Reaches the store now, or says why it cannot be reached.  thread: OK.  file: opens the directory,
+ * creating it as the first lock would.  Servers: looks at a name that nobody takes; redlock: OK if
+ * most of the servers answer; cluster: asks the node that this name belongs to.
+ *
+ * wait_ms: for how long to try again while the status would be UNREACHABLE or UNKNOWN.  0: one try,
+ * which blocks for one reply (timeout= of the URL).  UNREACHABLE, UNKNOWN, REFUSED (the server's
+ * error, or a directory that cannot be trusted), USAGE, NOMEM, SYSTEM, FORKED.  Any thread. */
+BOWLINE_API int bowline_ping(bowline_client *client, int64_t wait_ms, bowline_error *reterr);
 
 /* For administrators: ends somebody else's hold, the very one that bowline_who has shown by this
  * `id`; the next in line has the lock then, as after a release.  Whoever held it learns so at his

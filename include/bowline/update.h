@@ -90,7 +90,7 @@ typedef struct bowline_update_options {
 } bowline_update_options;
 
 /* clang-format off */
-#define BOWLINE_UPDATE_INIT { sizeof(bowline_update_options), BOWLINE_DEFAULT }
+#define BOWLINE_UPDATE_INIT { sizeof(bowline_update_options), BOWLINE_DEFAULT, 0, 0, NULL }
 #define BOWLINE_UPDATE(...) \
     BOWLINE_WITH_DEFAULTS(bowline_update_options, .wait_ms = BOWLINE_DEFAULT, __VA_ARGS__)
 /* clang-format on */

@@ -68,8 +68,10 @@ typedef struct bwl_engine {
      * there is only one.  USAGE, UNSUPPORTED. */
     int (*choose)(bwl_settings *settings, const bwl_url *url, bwl_fault *fault);
 
-    /* Opens and closes client->store.  USAGE, UNSUPPORTED, REFUSED, SYSTEM, NOMEM. */
+    /* Opens and closes client->store.  Reach opens what the first lock would; NULL: a look does.
+     * USAGE, UNSUPPORTED, REFUSED, SYSTEM, NOMEM. */
     int (*open)(bwl_client *client, const bwl_url *url, bwl_fault *fault);
+    int (*reach)(bwl_client *client, bwl_fault *fault);
     void (*close)(bwl_client *client);
 
     /* Opens client->store as that of `first` was opened.  NULL: a second client of the same store
@@ -80,8 +82,8 @@ typedef struct bwl_engine {
      * could not be prepared is not forgotten. */
     int (*prepare)(bwl_lock *lock, bwl_fault *fault);
 
-    /* Carries out a question.  True: the answer is known already, and written to ret_reply (answer
-     * and number only); false: bwl_lock_event will bring it. */
+    /* Sends a command.  True: ret_reply has the answer (answer and number only); false:
+     * bwl_lock_event will bring it. */
     bool (*ask)(bwl_lock *lock, const bwl_ask *ask, bwl_event *ret_reply);
 
     /* Frees the engine's part of a lock that is over, or whose client is closing. */
@@ -91,16 +93,14 @@ typedef struct bwl_engine {
      * sets the lock's error text.  NULL: nothing is ever kept. */
     void (*withdraw)(bwl_lock *lock);
 
-    /* Was woken (bwl_client_wake), or a timer of the engine came. NULL: has nothing to do then. */
+    /* Called after bwl_client_wake and when a timer of the engine is due.  NULL: no effect. */
     void (*woken)(bwl_client *client);
 
-    /* Sends what was kept back while others were about to come (client->called), or many alarms
-     * were due (client->gathers).  NULL: never keeps anything back. */
+    /* Sends what was kept back (client->called, client->gathers).  NULL: nothing ever is. */
     void (*flush)(bwl_client *client);
 
-    /* Waits for the next answer where it will come, and dispatches it; unlocks meanwhile.  False:
-     * it is not known where, or nothing came for a moment, or something else is due before
-     * `until`.  Nobody can end this wait, which is so short that nobody needs to.  NULL: never. */
+    /* Waits a moment for the next answer and dispatches it; unlocks meanwhile.  False: none came,
+     * or something else is due before `until`.  The wait cannot be ended.  NULL: never waits. */
     bool (*await)(bwl_client *client, bwl_ms until);
 
     /* Begins to look who holds the name of this lock, which was prepared and never sought.  True:

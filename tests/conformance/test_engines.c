@@ -254,6 +254,18 @@ static void test_hold_descriptors_are_few_and_close_on_exec(void **state)
 
 /* ---- who ------------------------------------------------------------------------------------- */
 
+static void test_ping_reaches_the_store(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_error   error  = { 0 };
+
+    assert_status(BOWLINE_OK, bowline_ping(client, 0, &error), &error);
+    assert_status(BOWLINE_OK, bowline_ping(client, BOWLINE_FOREVER, NULL), NULL);
+    assert_status(BOWLINE_USAGE, bowline_ping(client, BOWLINE_DEFAULT - 1, &error), &error);
+    assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
+    bowline_close(client);
+}
+
 static void test_who_sees_a_free_name(void **state)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
@@ -340,6 +352,7 @@ static const engine_case cases[] = {
     CASE("the fence grows, or is 0", test_fence_grows_or_is_zero),
     CASE("the descriptors of a hold close on exec",
          test_hold_descriptors_are_few_and_close_on_exec),
+    CASE("ping reaches the store", test_ping_reaches_the_store),
     CASE("who sees a free name", test_who_sees_a_free_name),
     CASE("who sees a holder", test_who_sees_a_holder),
     CASE("a waiter who gave up is not seen", test_waiter_who_gave_up_is_not_seen),

@@ -9,8 +9,10 @@
 #include "tests/lib/server.h"
 #include "tests/lib/testing.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -328,6 +330,35 @@ static void test_host_that_is_not_known(void **state)
 
 /* ---- the cases ------------------------------------------------------------------------------- */
 
+/* The client gets to know of the port before the server is there again. */
+static void *start_server_again(void *arg)
+{
+    bowline_client *client = arg;
+    bowline_error   error  = { 0 };
+
+    while (bowline_ping(client, 0, &error) != BOWLINE_UNREACHABLE)
+        sleep_ms(1);
+    server_start_only(redis);
+    return NULL;
+}
+
+static void test_ping_waits_for_a_server_to_come_back(void **state)
+{
+    bowline_client *client = client_with("");
+    bowline_error   error  = { 0 };
+    pthread_t       thread;
+
+    (void)state;
+    assert_status(BOWLINE_OK, bowline_ping(client, 0, &error), &error);
+    server_kill(redis);
+    assert_status(BOWLINE_UNREACHABLE, bowline_ping(client, 1, &error), &error);
+    assert_int_equal(error.system_errno, ECONNREFUSED);
+    assert_int_equal(pthread_create(&thread, NULL, start_server_again, client), 0);
+    assert_status(BOWLINE_OK, bowline_ping(client, BOWLINE_FOREVER, &error), &error);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    bowline_close(client);
+}
+
 static void test_server_starts(void **state)
 {
     (void)state;
@@ -353,6 +384,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_starts),
+        CASE(test_ping_waits_for_a_server_to_come_back),
         CASE(test_server_keeps_its_data),
         CASE(test_broken_connection_is_followed_and_the_lock_asked_for),
         CASE(test_lock_that_is_gone_is_noticed_at_once),

@@ -135,6 +135,11 @@ static int file_who(bwl_lock *lock, bwl_holder *ret_holder, bwl_fault *fault)
     return BWL_OK;
 }
 
+static int file_reach(bwl_client *client, bwl_fault *fault)
+{
+    return bwl_file_store_open(client->store, true, fault);
+}
+
 static int file_fds(bwl_lock *lock, int ret_fds[2])
 {
     const bwl_file_seat *s     = lock->part;
@@ -156,6 +161,7 @@ const bwl_engine bwl_file_engine = {
     .lock_size = sizeof(bwl_file_seat),
     .open      = file_open,
     .close     = file_close,
+    .reach     = file_reach,
     .prepare   = file_prepare,
     .ask       = file_ask,
     .forget    = file_forget,

@@ -31,7 +31,8 @@ class Error(ctypes.Structure):
 class Options(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t), ("url", c_char_p), ("flags", c_uint32), ("lease_ms", c_uint32),
-        ("reply_ms", c_uint32), ("max_hold_ms", c_int64), ("program", c_char_p),
+        ("reply_ms", c_uint32), ("max_hold_ms", c_int64), ("program", c_char_p), ("on_log", c_void_p),
+        ("log_data", c_void_p),
     ]  # fmt: skip
 
 

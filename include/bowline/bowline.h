@@ -101,6 +101,20 @@ enum {
     BOWLINE_NO_SPIN   = 1 << 2, /* sleep at once when waiting for the reply of a server        */
 };
 
+enum {
+    BOWLINE_LOG_INFO    = 1, /* connected; redirected to another node of a cluster               */
+    BOWLINE_LOG_WARNING = 2, /* not connected, connection lost, not renewed; what
+                                bowline_client_warning returns                                   */
+    BOWLINE_LOG_ERROR   = 3, /* a hold is lost                                                   */
+};
+
+/* Called in a thread of the caller, inside a call of the library, shortly before it returns; never
+ * from two threads at once.  What happens between calls is told in the next one: up to 64 messages
+ * are kept, then the oldest are dropped and counted.  The text is one line, without a password, and
+ * lives until the function returns.  The function may call the library, except bowline_close of the
+ * same client.  It must return (no longjmp, no exception). */
+typedef void (*bowline_log)(int level, const char *text, void *data);
+
 typedef struct bowline_options {
     size_t size; /* set by BOWLINE_OPTIONS */
 
@@ -130,6 +144,10 @@ typedef struct bowline_options {
 
     /* What others see who ask for the holder (at most 63 bytes).  NULL: the name of the process. */
     const char *program;
+
+    /* Receives messages of the library; NULL: there are none.  log_data is passed to it. */
+    bowline_log on_log;
+    void       *log_data;
 } bowline_options;
 
 typedef struct bowline_acquire_options {
@@ -146,7 +164,7 @@ typedef struct bowline_acquire_options {
  *     bowline_acquire(&hold, client, "x", BOWLINE_ACQUIRE(.wait_ms = 5000), &error);
  * In C and C++, for options in a variable:
  *     bowline_acquire_options o = BOWLINE_ACQUIRE_INIT; */
-#define BOWLINE_OPTIONS_INIT { sizeof(bowline_options), NULL, 0, 0, 0, 0, NULL }
+#define BOWLINE_OPTIONS_INIT { sizeof(bowline_options), NULL, 0, 0, 0, 0, NULL, NULL, NULL }
 #define BOWLINE_ACQUIRE_INIT { sizeof(bowline_acquire_options), BOWLINE_DEFAULT, 0, 0, 0 }
 #define BOWLINE_OPTIONS(...) (&(bowline_options){ sizeof(bowline_options), __VA_ARGS__ })
 #define BOWLINE_ACQUIRE(...) \

@@ -71,6 +71,7 @@ int bowline_break(bowline_client *client, const char *name, uint64_t id, bowline
     int         status = bwl_check_fork(inner, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(inner->settings.log);
     if (inner->engine->break_seen == NULL)
         return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
                         "a lock of %s: ends with its %s, and cannot be broken",

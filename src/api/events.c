@@ -36,6 +36,7 @@ int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline
     int status = bwl_check_fork(client->inner, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->inner->settings.log);
     for (unsigned i = 0; !taken && (lane = bwl_lane_at(client, i)) != NULL; i++) {
         bwl_client_lock(lane);
         bwl_notices_want(lane);

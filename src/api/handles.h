@@ -4,6 +4,7 @@
 #ifndef BWL_HANDLES_H
 #define BWL_HANDLES_H
 
+#include "base/log.h"
 #include "runtime/shards.h"
 #include "runtime/pool.h"
 

@@ -14,6 +14,7 @@ int bowline_hold_lost_fd(bowline_hold *hold, bowline_error *reterr)
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->settings.log);
     bwl_client_lock(client);
     status = bwl_lock_loss_fd(bwl_lock_of(hold), reterr);
     bwl_client_unlock(client);
@@ -45,6 +46,7 @@ int bowline_hold_check(bowline_hold *hold, bowline_error *reterr)
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->settings.log);
     bwl_client_lock(client);
     bwl_ms left_ms = bwl_hold_left_truly(&lock->hold, bwl_client_now(client));
     if (left_ms == 0)

@@ -53,6 +53,7 @@ int bowline_release_nowait(bowline_hold *hold, bowline_error *reterr)
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->settings.log);
     bwl_lane_enter(client);
     bwl_client_lock(client);
     status = release(bwl_lock_of(hold), reterr);
@@ -123,6 +124,7 @@ int bowline_flush_releases(bowline_client *client, int64_t wait_ms, bowline_erro
         status = bwl_take_wait(&left_ms, client->inner, wait_ms, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->inner->settings.log);
     bwl_ms until = bwl_later(bwl_clock_now(), left_ms);
     for (unsigned i = 0; (lane = bwl_lane_at(client, i)) != NULL; i++) {
         int came = released(lane, until, reterr);

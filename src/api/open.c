@@ -93,9 +93,14 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
         .keeps       = (o.flags & BOWLINE_NO_THREAD) == 0,
         .spins       = (o.flags & BOWLINE_NO_SPIN) == 0,
     };
+    if (o.on_log != NULL && (asked.log = bwl_log_new(o.on_log, o.log_data)) == NULL) {
+        free(client);
+        return bwl_fail(reterr, BWL_STATUS_NOMEM, "out of memory");
+    }
     status = bwl_client_open(&client->inner, &asked, (o.flags & BOWLINE_NO_RENEW) != 0,
                              o.url != NULL ? o.url : "file:", reterr);
     if (status < 0) {
+        bwl_log_free(asked.log);
         free(client);
         return status;
     }
@@ -106,6 +111,9 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
     if (o.program != NULL)
         (void)snprintf(client->inner->program, sizeof client->inner->program, "%s", o.program);
     *ret_client = client;
+    if (client->inner->settings.risk[0] != '\0')
+        bwl_log_add(asked.log, BWL_LOG_WARNING, "%s", client->inner->settings.risk);
+    bwl_log_drain(asked.log);
     return BOWLINE_OK;
 }
 
@@ -121,7 +129,8 @@ void bowline_close(bowline_client *client)
     BWL_UNCANCELLED;
     if (client == NULL)
         return;
-    bool is_ours = !bwl_forked(&client->inner->guard);
+    bool     is_ours = !bwl_forked(&client->inner->guard);
+    bwl_log *log     = client->inner->settings.log;
     if (client->bell != NULL && is_ours)
         bwl_bell_stop(client->bell);
     bwl_pool_close(&client->pool);
@@ -134,4 +143,7 @@ void bowline_close(bowline_client *client)
     }
     (void)pthread_mutex_destroy(&client->mutex);
     free(client);
+    if (is_ours)
+        bwl_log_drain(log);
+    bwl_log_free(log);
 }

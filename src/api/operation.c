@@ -90,6 +90,7 @@ int bowline_operation_wait(bowline_operation *op, int64_t wait_ms, bowline_error
 
     if (status < 0 || (status = bwl_take_wait(&left_ms, client, wait_ms, reterr)) < 0)
         return status;
+    BWL_LOG_DRAINED(client->settings.log);
     bwl_client_lock(client);
     bwl_ms now = bwl_client_now(client);
     if (left_ms == 0 && !client->driving && op->inner.ended == BWL_PENDING)

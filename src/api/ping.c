@@ -56,6 +56,7 @@ int bowline_ping(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
     int         status = bwl_check_fork(inner, reterr);
     if (status < 0 || (status = bwl_take_wait(&left_ms, inner, wait_ms, reterr)) < 0)
         return status;
+    BWL_LOG_DRAINED(inner->settings.log);
     bwl_client_lock(inner);
     status = ping(inner, left_ms, reterr);
     bwl_client_unlock(inner);

@@ -93,6 +93,7 @@ int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *ret
 
     if (status < 0 || (status = bwl_take_wait(&left_ms, inner, wait_ms, reterr)) < 0)
         return status;
+    BWL_LOG_DRAINED(inner->settings.log);
     bwl_client_lock(inner);
     bwl_ms until = bwl_later(bwl_client_now(inner), left_ms);
     if (client->bell != NULL)

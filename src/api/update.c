@@ -298,6 +298,7 @@ int bowline_update(bowline_client *client, const char *key, bowline_compute comp
         o.wait_ms = BOWLINE_DEFAULT;
     if (status < 0 || (status = check(&o, reterr)) < 0)
         return status;
+    BWL_LOG_DRAINED(client->inner->settings.log);
     status = update_in_place(&j, client, &o, reterr);
     if (o.ret_conflicts != NULL)
         *o.ret_conflicts = j.machine.conflicts;

@@ -215,6 +215,7 @@ int bowline_acquire(bowline_hold **ret_hold, bowline_client *client, const char 
         status = take_options(&w.options, &w.wait_ms, client->inner, options, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->inner->settings.log);
     status = acquire_somewhere(client, &hold, &w, reterr);
     if (status == BOWLINE_OK)
         *ret_hold = hold;
@@ -247,6 +248,7 @@ int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr)
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->settings.log);
     bwl_lane_enter(client);
     bwl_client_lock(client);
     status = start_extend(&operation, bwl_lock_of(hold), lease_ms, reterr);
@@ -276,6 +278,7 @@ int bowline_release(bowline_hold *hold, bowline_error *reterr)
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->settings.log);
     bwl_lane_enter(client);
     bwl_client_lock(client);
     start_release(&operation, bwl_lock_of(hold));
@@ -297,6 +300,7 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
     int status = bwl_check_fork(client->inner, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->inner->settings.log);
     bowline_acquire_options o;
     bwl_ms                  wait_ms;
     status = take_options(&o, &wait_ms, client->inner, options, reterr);
@@ -328,6 +332,7 @@ int bowline_extend_start(bowline_operation **ret_op, bowline_hold *hold, uint32_
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->settings.log);
     bwl_client_lock(client);
     bowline_operation *op = bwl_operation_new(client->handle, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
@@ -350,6 +355,7 @@ int bowline_release_start(bowline_operation **ret_op, bowline_hold *hold, bowlin
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->settings.log);
     bwl_client_lock(client);
     bowline_operation *op = bwl_operation_new(client->handle, reterr);
     if (op != NULL) {
@@ -374,6 +380,7 @@ int bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowli
     if (op->inner.verb != BWL_ACQUIRE || op->inner.yields || ret_hold == NULL)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_acquire_finish takes an acquire, and a place for the hold");
+    BWL_LOG_DRAINED(client->settings.log);
     bwl_client_lock(client);
     bwl_operation_forget(&op->inner);
     status = end_acquire(&hold, &op->inner, reterr);
@@ -398,6 +405,7 @@ int bowline_finish(bowline_operation *op, bowline_error *reterr)
         return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "an acquire is finished by bowline_acquire_finish, a who by "
                         "bowline_who_finish");
+    BWL_LOG_DRAINED(client->settings.log);
     bwl_client_lock(client);
     bwl_operation_forget(&op->inner);
     bwl_lock *kept = op->inner.verb != BWL_RELEASE ? op->inner.lock : NULL;

@@ -47,6 +47,7 @@ int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_ho
     status            = bwl_check_fork(inner, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(inner->settings.log);
     bwl_client_lock(inner);
     status = bwl_ask_who(inner, name, BWL_NEVER, &holder, reterr);
     bwl_client_unlock(inner);
@@ -68,6 +69,7 @@ int bowline_who_start(bowline_operation **ret_op, bowline_client *client, const 
     int         status = bwl_check_fork(inner, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(inner->settings.log);
     bwl_client_lock(inner);
     bowline_operation *op = bwl_operation_new(client, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
@@ -113,6 +115,7 @@ int bowline_who_finish(bowline_holder *ret_holder, bowline_operation *op, bowlin
     int         status = check_place(ret_holder, reterr);
     if (status < 0 || (status = bwl_check_fork(client, reterr)) < 0)
         return status;
+    BWL_LOG_DRAINED(client->settings.log);
     bwl_client_lock(client);
     bwl_operation_forget(&op->inner);
     status = end(&op->inner, &holder, reterr);

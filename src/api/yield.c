@@ -51,6 +51,7 @@ int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr)
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->settings.log);
     bwl_lane_enter(client);
     bwl_client_lock(client);
     status = start(&operation, bwl_lock_of(hold), wait_ms, reterr);
@@ -74,6 +75,7 @@ int bowline_yield_start(bowline_operation **ret_op, bowline_hold *hold, int64_t 
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->settings.log);
     bwl_client_lock(client);
     bowline_operation *op = bwl_operation_new(client->handle, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;

@@ -160,9 +160,13 @@ void bwl_lock_show(bwl_lock *lock)
         set_loss(lock, is_held ? lock->hold.until : 0);
     if (!is_held && !lock->loss_was_told) {
         lock->loss_was_told = true;
+        bwl_log_add(lock->client->settings.log, BWL_LOG_ERROR, "lost: %s: %s", lock->name,
+                    lock->why.text[0] != '\0' ? lock->why.text : "its lease has ended");
         post(list, &lock->notice, BWL_NOTICE_LOST);
         is_new = true;
     } else if (troubled && !lock->was_in_trouble) {
+        bwl_log_add(lock->client->settings.log, BWL_LOG_WARNING, "not renewed: %s: %s", lock->name,
+                    lock->why.text[0] != '\0' ? lock->why.text : "no answer");
         post(list, &lock->notice, BWL_NOTICE_TROUBLE);
         is_new = true;
     } else if (!troubled && lock->notice.kind == BWL_NOTICE_TROUBLE) {

@@ -6,6 +6,7 @@
 #define BWL_RUNTIME_SETTINGS_H
 
 #include "core/rules.h"
+#include "base/log.h"
 #include "base/url.h"
 
 enum {
@@ -33,7 +34,8 @@ typedef struct bwl_settings {
     bwl_ms turns_ms;
     bool   renews;
     bool   spins; /* who waits for an answer may look for it without sleeping: runtime/spin.h */
-    bool   keeps; /* a thread of ours renews while nobody is inside a call               */
+    struct bwl_log *log;   /* of the caller; NULL: none */
+    bool            keeps; /* a thread of ours renews while nobody is inside a call               */
 } bwl_settings;
 
 /* The options that every engine takes, for bwl_url_check_options. */

@@ -21,6 +21,8 @@ struct options {
     milliseconds  lease{ 0 };
     milliseconds  reply{ 0 };
     milliseconds  max_hold{ 0 };
+    bowline_log   on_log   = nullptr; /* must not throw */
+    void         *log_data = nullptr;
 };
 
 /* What one hold has in place of the settings of its client.  A zero means: as the client. */
@@ -40,6 +42,8 @@ inline bowline_options c_options(const options &asked)
     o.lease_ms    = lease_ms(asked.lease);
     o.reply_ms    = lease_ms(asked.reply);
     o.max_hold_ms = asked.max_hold.count();
+    o.on_log      = asked.on_log;
+    o.log_data    = asked.log_data;
     return o;
 }
 

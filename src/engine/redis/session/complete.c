@@ -59,6 +59,10 @@ void bwl_redis_break_off(bwl_redis_store *store, const bwl_fault *fault, bool re
     bool            is_put_off  = store->phase == BWL_REDIS_GREETING && store->is_put_off;
     bwl_answer      not_asked   = refused ? BWL_REFUSED : is_put_off ? BWL_LATER : BWL_UNSENT;
 
+    if (!store->client->closing)
+        bwl_log_add(store->client->settings.log, BWL_LOG_WARNING, "%s: %s",
+                    store->phase == BWL_REDIS_READY ? "connection lost" : "not connected",
+                    fault->text);
     bwl_stream_close(&store->conn.stream);
     bwl_lock *kept    = bwl_redis_watch_broken(store);
     bwl_lock *unasked = bwl_redis_wait_broken(store);

@@ -390,6 +390,8 @@ static void work(bwl_redis_store *store)
                 bwl_redis_vouch(store);
                 bwl_redis_serves(store);
                 store->phase = BWL_REDIS_READY;
+                bwl_log_add(store->client->settings.log, BWL_LOG_INFO, "connected: %s",
+                            store->where);
                 atomic_store(&store->client->stands, true);
             }
         } else if (store->questions_count > 0 && bwl_redis_nth(store, 0)->written) {

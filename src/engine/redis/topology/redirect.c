@@ -121,6 +121,9 @@ static bool follow(bwl_redis_store *store, const bwl_redis_open_question *questi
     }
     q.goes_asking = redirect.kind == BWL_REDIRECT_ASK;
     if (redirect.kind == BWL_REDIRECT_MOVED) {
+        bwl_log_add(store->client->settings.log, BWL_LOG_INFO,
+                    "redirected: %s sends %s to %.60s:%u", store->where, q.lock->name,
+                    redirect.to.host, (unsigned)redirect.to.port);
         part_of(q.lock)->home = bwl_redis_store_at(cluster, place);
         if (q.verifies) /* the last renewal may be what the other one lacks */
             q.lease_ms = q.lock->hold.claim.lease_ms;

@@ -1,5 +1,6 @@
 /*
- * file.c -- locks between the processes of one machine.
+ * file.c -- locks between the processes of one machine that use one directory; the default
+ * directory is that of one user.
  *
  * The kernel's locks on files, and nothing else: no process that keeps them, no lease.  They end
  * with the process that has them, however it ends.  How they are taken: seat.h.

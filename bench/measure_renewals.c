@@ -166,9 +166,10 @@ static int open_ours(due *d, bench_text url, bench_trouble *reterr)
     bowline_error error;
 
     url = bench_text_of("%.200s?%s", url.text, BENCH_QUEUE_QUERY);
-    if (bowline_open(&d->ours.client,
-                     BOWLINE_OPTIONS(.url = url.text, .lease_ms = LEASE_MS, .keeper = BOWLINE_OFF),
-                     &error) < 0)
+    if (bowline_open(
+            &d->ours.client,
+            BOWLINE_OPTIONS(.url = url.text, .lease_ms = LEASE_MS, .flags = BOWLINE_NO_THREAD),
+            &error) < 0)
         return bench_ours_failed("bowline_open", &error, reterr);
     return 0;
 }

@@ -197,7 +197,7 @@ static int look(break_job *j, trouble *reterr)
 {
     bowline_options options = { .size    = sizeof options,
                                 .url     = j->settings.url,
-                                .keeper  = BOWLINE_OFF,
+                                .flags   = BOWLINE_NO_THREAD,
                                 .program = "bowline break" };
     bowline_error   error;
     char            why[CAPS_TEXT_MAX];

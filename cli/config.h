@@ -5,7 +5,7 @@
  *      the others  the option, the URL's own (?lease=30s), the key in the config file, the default
  *
  * A source that is there and cannot be used is an error.  It is never passed over: the next one
- * might lock on this machine only, and nobody would notice.
+ * might lock between the processes of this user only, and nobody would notice.
  */
 #ifndef BOWLINE_CLI_CONFIG_H
 #define BOWLINE_CLI_CONFIG_H

@@ -57,15 +57,15 @@ static int open_client(bowline_client **ret_client, const job *j, uint32_t reply
 {
     const settings *s       = &j->settings;
     words           program = program_of(j->options.command[0]);
+    uint32_t        renew   = j->options.no_renew ? BOWLINE_NO_RENEW : 0;
+    uint32_t        flags   = BOWLINE_NO_THREAD | BOWLINE_NO_SPIN | renew;
     bowline_options options = {
         .size        = sizeof options,
         .url         = s->url,
         .lease_ms    = s->lease_ms,
         .reply_ms    = reply_ms,
         .max_hold_ms = max_hold_of(j),
-        .renew       = j->options.no_renew ? BOWLINE_OFF : 0,
-        .keeper      = BOWLINE_OFF,
-        .spin        = BOWLINE_OFF,
+        .flags       = flags,
         .program     = program.text,
     };
 

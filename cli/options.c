@@ -121,7 +121,7 @@ static int read_wait(run_options *o, trouble *reterr)
     }
     if (options_duration(&ms, "-w", optarg, (int64_t[]){ 0, BOWLINE_WAIT_MAX_MS }, reterr) < 0)
         return -1;
-    o->wait_ms = ms > 0 ? ms : BOWLINE_NO_WAIT;
+    o->wait_ms = ms;
     return 0;
 }
 
@@ -259,6 +259,7 @@ int options_read(run_options *ret_options, int argc, char **argv, trouble *reter
     struct option long_options[PLACES + 1];
     char          letters[2 * PLACES + 3];
     run_options   o = {
+          .wait_ms       = BOWLINE_DEFAULT,
           .kill_after_ms = -1,
           .on_lost       = LOST_TERM,
           .busy_code     = EXIT_NOT_ACQUIRED,
@@ -286,7 +287,7 @@ int options_read(run_options *ret_options, int argc, char **argv, trouble *reter
     }
     if (take_words(&o, argc, argv, reterr) < 0)
         return -1;
-    if (o.skips && o.wait_ms == 0)
+    if (o.skips && o.wait_ms == BOWLINE_DEFAULT)
         o.wait_ms = BOWLINE_NO_WAIT;
     *ret_options = o;
     return 0;

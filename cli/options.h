@@ -68,8 +68,8 @@ int options_read(run_options *ret_options, int argc, char **argv, trouble *reter
 int options_duration(int64_t *ret_ms, const char *where, const char *text, const int64_t bounds[2],
                      trouble *reterr);
 
-/* Refuses a URL where the name of a lock is meant: it would lock by that name on this machine, and
- * a password in it would be shown, and be handed to the command. */
+/* Refuses a URL where the name of a lock is meant: it would lock by that name with file:, and a
+ * password in it would be shown and be passed to the command. */
 int options_check_name(const char *name, const char *command, trouble *reterr);
 
 /* The help on one screen, and the long one. */

@@ -60,8 +60,8 @@ static int open_client(job *j, trouble *reterr)
                         words_of("look at the URL; it is from %s", s->url_from.text));
         return trouble_set(reterr, is);
     }
-    if (bowline_client_risk(j->client) != NULL)
-        say_line(words_of("warning: %s", bowline_client_risk(j->client)).text);
+    if (bowline_client_warning(j->client) != NULL)
+        say_line(words_of("warning: %s", bowline_client_warning(j->client)).text);
     return 0;
 }
 
@@ -155,13 +155,13 @@ static int export_environment(const job *j, trouble *reterr)
 
 static int start(job *j, trouble *reterr)
 {
-    int        fds[BOWLINE_HOLD_FDS_MAX];
+    int        fds[BOWLINE_HOLD_INHERIT_FDS_MAX];
     int64_t    left_ms = job_left_ms(j);
     child_plan plan    = {
            .command   = j->options.command,
            .signals   = &j->signals,
            .fds       = fds,
-           .fds_count = j->options.closes ? 0 : bowline_hold_fds(j->hold, fds),
+           .fds_count = j->options.closes ? 0 : bowline_hold_inherit_fds(j->hold, fds),
            .may_wait  = left_ms == INT64_MAX,
     };
 

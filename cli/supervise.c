@@ -208,7 +208,7 @@ static void learn_who_broke(job *j)
 
     if (!j->was_taken)
         return;
-    while (bowline_hold_trouble(j->hold, &error) == BOWLINE_LOST &&
+    while (bowline_hold_check(j->hold, &error) == BOWLINE_LOST &&
            (by = strstr(error.text, prefix)) == NULL && loop_now() < until) {
         loop_turn(&j->loop, until - loop_now());
         hear_signals(j);

@@ -93,7 +93,8 @@ int main(int argc, char **argv)
     int                given = 0;
 
     need(bowline_open(&rival, BOWLINE_OPTIONS(.url = url), &error), &error);
-    need(bowline_open(&client, BOWLINE_OPTIONS(.url = url, .keeper = BOWLINE_OFF), &error), &error);
+    need(bowline_open(&client, BOWLINE_OPTIONS(.url = url, .flags = BOWLINE_NO_THREAD), &error),
+         &error);
     for (int i = 0; i < COUNT; i++) {
         need(bowline_acquire(&theirs[i], rival, names[i], NULL, &error), &error);
         need(bowline_acquire_start(&ops[i], client, names[i],

@@ -77,8 +77,8 @@ static void look(void *arg)
         } else if (event.kind == BOWLINE_EVENT_LOST) {
             puts("lost: the work is stopped");
             release(p); /* says LOST; frees it */
-        } else if (event.kind == BOWLINE_EVENT_TROUBLE) {
-            (void)bowline_hold_trouble(event.hold, &error);
+        } else if (event.kind == BOWLINE_EVENT_NOT_RENEWED) {
+            (void)bowline_hold_check(event.hold, &error);
             fprintf(stderr, "04-libuv: %s\n", error.text);
         }
     }
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
     bowline_error   error;
 
     need(bowline_open(&rival, BOWLINE_OPTIONS(.url = url), &error), &error);
-    need(bowline_open(&p.client, BOWLINE_OPTIONS(.url = url, .keeper = BOWLINE_OFF), &error),
+    need(bowline_open(&p.client, BOWLINE_OPTIONS(.url = url, .flags = BOWLINE_NO_THREAD), &error),
          &error);
     need(bowline_acquire(&p.theirs, rival, "04-libuv", NULL, &error), &error);
     if (bowline_uv_attach(&p.attached, loop, p.client, look, &p) != 0)

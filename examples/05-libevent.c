@@ -65,7 +65,7 @@ static void lost(evutil_socket_t fd, short what, void *arg)
 static void won(program *p)
 {
     bowline_error error;
-    int           fd = bowline_hold_fd(p->hold, &error);
+    int           fd = bowline_hold_lost_fd(p->hold, &error);
 
     need(fd < 0 ? fd : BOWLINE_OK, &error);
     p->loss = event_new(p->base, fd, EV_READ, lost, p);
@@ -119,7 +119,7 @@ int main(int argc, char **argv)
     bowline_error   error;
 
     need(bowline_open(&rival, BOWLINE_OPTIONS(.url = url), &error), &error);
-    need(bowline_open(&p.client, BOWLINE_OPTIONS(.url = url, .keeper = BOWLINE_OFF), &error),
+    need(bowline_open(&p.client, BOWLINE_OPTIONS(.url = url, .flags = BOWLINE_NO_THREAD), &error),
          &error);
     need(bowline_acquire(&p.theirs, rival, "05-libevent", NULL, &error), &error);
     p.base = event_base_new();

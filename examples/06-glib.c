@@ -93,7 +93,7 @@ int main(int argc, char **argv)
     bowline_error   error;
 
     need(bowline_open(&rival, BOWLINE_OPTIONS(.url = url), &error), &error);
-    need(bowline_open(&p.client, BOWLINE_OPTIONS(.url = url, .keeper = BOWLINE_OFF), &error),
+    need(bowline_open(&p.client, BOWLINE_OPTIONS(.url = url, .flags = BOWLINE_NO_THREAD), &error),
          &error);
     need(bowline_acquire(&p.theirs, rival, "06-glib", NULL, &error), &error);
     p.loop            = g_main_loop_new(NULL, FALSE);

@@ -19,19 +19,20 @@ import sys
 import time
 from ctypes import POINTER, byref, c_char, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
 
-OK, FOREVER, OFF = 0, -1, -1
+OK, FOREVER, NO_THREAD = 0, -1, 2
 ENDED, LOST = 1, 2
 TICK = 0.05
 
 
 class Error(ctypes.Structure):
-    _fields_ = [("status", c_int32), ("text", c_char * 244)]
+    _fields_ = [("status", c_int32), ("system_errno", c_int32), ("server_code", c_char * 20), ("text", c_char * 244)]
 
 
 class Options(ctypes.Structure):
     _fields_ = [
-        ("size", c_size_t), ("url", c_char_p), ("lease_ms", c_uint32), ("reply_ms", c_uint32),
-        ("max_hold_ms", c_int64), ("renew", c_int32), ("keeper", c_int32), ("program", c_char_p),
+        ("size", c_size_t), ("url", c_char_p), ("flags", c_uint32), ("lease_ms", c_uint32),
+        ("reply_ms", c_uint32), ("max_hold_ms", c_int64), ("program", c_char_p), ("on_log", c_void_p),
+        ("log_data", c_void_p),
     ]  # fmt: skip
 
 
@@ -45,7 +46,7 @@ class AcquireOptions(ctypes.Structure):
 class Event(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t), ("kind", c_int32), ("reserved", c_int32), ("operation", c_void_p),
-        ("hold", c_void_p), ("user", c_void_p),
+        ("hold", c_void_p), ("data", c_void_p),
     ]  # fmt: skip
 
 
@@ -64,7 +65,7 @@ def load():
         ("wakeup_fd", handle, error),
         ("dispatch", handle, c_int64, error),
         ("next_event", handle, POINTER(Event), error),
-        ("hold_trouble", handle, error),
+        ("hold_check", handle, error),
     ]:
         function = getattr(library, "bowline_" + name)
         function.argtypes, function.restype = takes, c_int
@@ -85,7 +86,7 @@ def need(status):
 
 def open_client(url):
     client = c_void_p()
-    options = Options(size=ctypes.sizeof(Options), url=url.encode(), keeper=OFF)
+    options = Options(size=ctypes.sizeof(Options), url=url.encode(), flags=NO_THREAD)
     need(bowline.bowline_open(byref(client), byref(options), byref(error)))
     return client
 
@@ -112,7 +113,7 @@ class Program:
                 self.status = bowline.bowline_finish(event.operation, byref(error))
                 print("release:", bowline.bowline_status_name(self.status).decode())
             elif event.kind == LOST:
-                bowline.bowline_hold_trouble(event.hold, byref(error))
+                bowline.bowline_hold_check(event.hold, byref(error))
                 print("lost: the work is stopped")
                 self.release()
 

@@ -7,7 +7,7 @@
  *      bowline_glib_detach(source);
  *      bowline_close(client);
  *
- * Open the client with keeper = BOWLINE_OFF, and use it in the thread of the context only.
+ * Open the client with flags = BOWLINE_NO_THREAD, and use it in the thread of the context only.
  *
  * How it works.  The client is a source of events of its own.  Before each wait GLib asks every
  * source how long it may wait (prepare), and bowline_timeout_ms is the answer.  It changes with

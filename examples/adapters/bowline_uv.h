@@ -7,7 +7,7 @@
  *      bowline_uv_detach(&attached);
  *      bowline_close(client);
  *
- * Open the client with keeper = BOWLINE_OFF, and use it in the thread of the loop only.
+ * Open the client with flags = BOWLINE_NO_THREAD, and use it in the thread of the loop only.
  *
  * How it works.  The client's descriptor is watched, one timer rings when bowline_timeout_ms is
  * over, and both do the same: bowline_dispatch, then look().  The time-out changes with every

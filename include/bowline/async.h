@@ -65,8 +65,8 @@ BOWLINE_API BOWLINE_MUST_CHECK int bowline_release_start(bowline_operation **ret
                                                          bowline_hold *hold, bowline_error *reterr);
 
 /* As bowline_yield; but NOMEM changes nothing.  The hold is ours again when bowline_finish says OK,
- * and over when it says anything else.  bowline_hold_fd is silent meanwhile.  bowline_cancel ends
- * it, and with it the hold.  Free with bowline_finish.  One thread. */
+ * and over when it says anything else.  bowline_hold_lost_fd is silent meanwhile.  bowline_cancel
+ * ends it, and with it the hold.  Free with bowline_finish.  One thread. */
 BOWLINE_API BOWLINE_MUST_CHECK int bowline_yield_start(bowline_operation **ret_op,
                                                        bowline_hold *hold, int64_t wait_ms,
                                                        bowline_error *reterr);
@@ -129,9 +129,9 @@ BOWLINE_API int bowline_wakeup_fd(bowline_client *client, bowline_error *reterr)
 /* ---- what has happened ----------------------------------------------------------------------- */
 
 enum {
-    BOWLINE_EVENT_ENDED   = 1, /* operation: finish it                                       */
-    BOWLINE_EVENT_LOST    = 2, /* hold: stop what it protects, then release it               */
-    BOWLINE_EVENT_TROUBLE = 3, /* hold: ours still, but its renewal fails; see hold_trouble  */
+    BOWLINE_EVENT_ENDED       = 1, /* operation: finish it                                       */
+    BOWLINE_EVENT_LOST        = 2, /* hold: stop what it protects, then release it               */
+    BOWLINE_EVENT_NOT_RENEWED = 3, /* hold: ours still, but its renewal fails; see hold_check  */
 };
 
 typedef struct bowline_event {
@@ -140,7 +140,7 @@ typedef struct bowline_event {
     int32_t            reserved;  /* 0                                                         */
     bowline_operation *operation; /* NULL: it is about a hold                                  */
     bowline_hold      *hold;      /* NULL: it is about an operation                            */
-    void              *user;      /* what you have tied to it, see below                       */
+    void              *data;      /* what you have tied to it, see below                       */
 } bowline_event;
 
 /* The next of what has happened to operations that were started, and to holds: 1, written; 0, there
@@ -158,17 +158,17 @@ BOWLINE_API int bowline_next_event(bowline_client *client, bowline_event *ret_ev
 /* A pointer of yours, NULL at first, which the library hands back and never looks at.  A hold
  * begins with that of the operation that acquired it, and an extend, a yield or a release with that
  * of its hold.  Any thread, while the object exists. */
-BOWLINE_API void  bowline_operation_set_user(bowline_operation *op, void *user);
-BOWLINE_API void *bowline_operation_user(const bowline_operation *op);
-BOWLINE_API void  bowline_hold_set_user(bowline_hold *hold, void *user);
-BOWLINE_API void *bowline_hold_user(const bowline_hold *hold);
+BOWLINE_API void  bowline_operation_set_data(bowline_operation *op, void *data);
+BOWLINE_API void *bowline_operation_data(const bowline_operation *op);
+BOWLINE_API void  bowline_hold_set_data(bowline_hold *hold, void *data);
+BOWLINE_API void *bowline_hold_data(const bowline_hold *hold);
 
 /* A descriptor that becomes readable, and stays so, when the hold is lost: as soon as that is
  * known, and at the latest when bowline_hold_left_ms is 0, whether or not anybody dispatches (a
  * timer of the kernel's).  Poll it, do not read it.  The library closes it when the hold is
  * released, be it by bowline_release_start, or the client closed: take it out of your loop before.
  * Every call returns the same.  Below 0: a status (USAGE, SYSTEM, NOMEM, FORKED).  One thread. */
-BOWLINE_API int bowline_hold_fd(bowline_hold *hold, bowline_error *reterr);
+BOWLINE_API int bowline_hold_lost_fd(bowline_hold *hold, bowline_error *reterr);
 
 #ifdef __cplusplus
 }

@@ -48,6 +48,8 @@
 #ifndef BOWLINE_H
 #define BOWLINE_H
 
+#include <bowline/error.h>
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,42 +72,10 @@ extern "C" {
 #define BOWLINE_VERSION_NUMBER \
     (BOWLINE_VERSION_MAJOR * 1000000 + BOWLINE_VERSION_MINOR * 1000 + BOWLINE_VERSION_PATCH)
 
-/* ---- how a call came out --------------------------------------------------------------------- */
-
-/* Chosen by what the caller does next.  Name, number, words.  Numbers are never reused. */
-#define BOWLINE_STATUS_MAP(X)                                     \
-    X(OK, 0, "success")                                           \
-    X(BUSY, -1, "someone else holds the lock")                    \
-    X(TIMEOUT, -2, "gave up waiting for the lock")                \
-    X(LOST, -3, "the lock was ours and is not any more")          \
-    X(UNKNOWN, -4, "no answer: it may or may not have been done") \
-    X(CANCELLED, -5, "cancelled by the caller")                   \
-    X(UNREACHABLE, -6, "the server cannot be reached")            \
-    X(REFUSED, -7, "the server or the system refused")            \
-    X(USAGE, -8, "the library was called wrongly")                \
-    X(UNSUPPORTED, -9, "this engine or build cannot do that")     \
-    X(NOMEM, -10, "out of memory")                                \
-    X(SYSTEM, -11, "a system call failed")                        \
-    X(FORKED, -12, "opened before fork, used in the child")
-
-typedef enum bowline_status {
-#define X(name, number, words) BOWLINE_##name = number,
-    BOWLINE_STATUS_MAP(X)
-#undef X
-} bowline_status;
-
 /* "BUSY", and "someone else holds the lock".  Never NULL, also for numbers that are no status.
  * Any thread. */
 BOWLINE_API const char *bowline_status_name(int status);
 BOWLINE_API const char *bowline_status_words(int status);
-
-enum { BOWLINE_ERROR_TEXT_MAX = 244 };
-
-/* Filled in when a call fails: what happened and why, in one sentence without a secret in it. */
-typedef struct bowline_error {
-    int32_t status;
-    char    text[BOWLINE_ERROR_TEXT_MAX];
-} bowline_error;
 
 /* ---- the whole simple use -------------------------------------------------------------------- */
 
@@ -119,9 +89,31 @@ enum {
     BOWLINE_WAIT_MAX_MS  = 2147483647,
 };
 
-#define BOWLINE_FOREVER (-1) /* as wait_ms: until it is ours                        */
-#define BOWLINE_NO_WAIT (-2) /* as wait_ms: try once, whatever the URL says         */
-#define BOWLINE_OFF     (-1) /* as renew, keeper or spin                            */
+/* Every wait_ms has one of these values, or 1 .. BOWLINE_WAIT_MAX_MS. */
+#define BOWLINE_NO_WAIT 0    /* do not wait                                                 */
+#define BOWLINE_FOREVER (-1) /* wait without a limit                                        */
+#define BOWLINE_DEFAULT (-2) /* wait as long as the URL says (wait=); by default 0          */
+
+/* bowline_options.flags */
+enum {
+    BOWLINE_NO_RENEW  = 1 << 0, /* never renew: a hold ends with its lease                     */
+    BOWLINE_NO_THREAD = 1 << 1, /* start no renewal thread: the caller dispatches (async.h)    */
+    BOWLINE_NO_SPIN   = 1 << 2, /* sleep at once when waiting for the reply of a server        */
+};
+
+enum {
+    BOWLINE_LOG_INFO    = 1, /* connected; redirected to another node of a cluster               */
+    BOWLINE_LOG_WARNING = 2, /* not connected, connection lost, not renewed; what
+                                bowline_client_warning returns                                   */
+    BOWLINE_LOG_ERROR   = 3, /* a hold is lost                                                   */
+};
+
+/* Called in a thread of the caller, inside a call of the library, shortly before it returns; never
+ * from two threads at once.  What happens between calls is told in the next one: up to 64 messages
+ * are kept, then the oldest are dropped and counted.  The text is one line, without a password, and
+ * lives until the function returns.  The function may call the library, except bowline_close of the
+ * same client.  It must return (no longjmp, no exception). */
+typedef void (*bowline_log)(int level, const char *text, void *data);
 
 typedef struct bowline_options {
     size_t size; /* set by BOWLINE_OPTIONS */
@@ -136,6 +128,9 @@ typedef struct bowline_options {
      * each with options behind a question mark, ?lease=30s&wait=1m; see bowline(7). */
     const char *url;
 
+    /* BOWLINE_NO_RENEW, BOWLINE_NO_THREAD, BOWLINE_NO_SPIN or any sum of them. */
+    uint32_t flags;
+
     /* How long a dead holder blocks the others, on engines with a lease.  0: the URL's lease=, or
      * else that of its profile or protocol, or else 30000. */
     uint32_t lease_ms;
@@ -147,34 +142,47 @@ typedef struct bowline_options {
     /* A hold ends after this time, renewed or not.  0: the URL's max-hold=, or else no end. */
     int64_t max_hold_ms;
 
-    /* 0: renew at a third of the lease, where the protocol can.  BOWLINE_OFF: never. */
-    int32_t renew;
-
-    /* 0: a thread of the library renews while nobody is inside a call.  BOWLINE_OFF: none, the
-     * caller dispatches (bowline/async.h). */
-    int32_t keeper;
-
     /* What others see who ask for the holder (at most 63 bytes).  NULL: the name of the process. */
     const char *program;
 
-    /* 0: who waits for an answer of Redis looks for it for a while before it sleeps, where answers
-     * come in less than 200 us and nobody else wants the CPU.  BOWLINE_OFF: it sleeps at once. */
-    int32_t spin;
+    /* Receives messages of the library; NULL: there are none.  log_data is passed to it. */
+    bowline_log on_log;
+    void       *log_data;
 } bowline_options;
 
 typedef struct bowline_acquire_options {
     size_t   size;        /* set by BOWLINE_ACQUIRE                                             */
-    int64_t  wait_ms;     /* 0: the URL's wait=, or else try once.  BOWLINE_FOREVER,
-                             BOWLINE_NO_WAIT, or 1 .. BOWLINE_WAIT_MAX_MS                       */
+    int64_t  wait_ms;     /* how long to wait for the lock; BOWLINE_DEFAULT: set by the macro   */
     int64_t  max_hold_ms; /* 0: the client's                                                    */
     uint32_t lease_ms;    /* 0: the client's.  BOWLINE_LEASE_MIN_MS .. _MAX_MS; at redlock://
                              at most the client's, or USAGE, but with restart-wait=off          */
     uint32_t reserved;    /* 0                                                                  */
 } bowline_acquire_options;
 
+/* clang-format off */
+/* Options in an argument; a field that is not named has its default.  In C:
+ *     bowline_acquire(&hold, client, "x", BOWLINE_ACQUIRE(.wait_ms = 5000), &error);
+ * In C and C++, for options in a variable:
+ *     bowline_acquire_options o = BOWLINE_ACQUIRE_INIT; */
+#define BOWLINE_OPTIONS_INIT { sizeof(bowline_options), NULL, 0, 0, 0, 0, NULL, NULL, NULL }
+#define BOWLINE_ACQUIRE_INIT { sizeof(bowline_acquire_options), BOWLINE_DEFAULT, 0, 0, 0 }
 #define BOWLINE_OPTIONS(...) (&(bowline_options){ sizeof(bowline_options), __VA_ARGS__ })
 #define BOWLINE_ACQUIRE(...) \
-    (&(bowline_acquire_options){ sizeof(bowline_acquire_options), __VA_ARGS__ })
+    BOWLINE_WITH_DEFAULTS(bowline_acquire_options, .wait_ms = BOWLINE_DEFAULT, __VA_ARGS__)
+
+/* The default is written first and the caller's value over it, which -Wextra warns of elsewhere. */
+#if defined(__GNUC__)
+#define BOWLINE_WITH_DEFAULTS(type, ...) \
+    ((type[1]){ __extension__({ \
+        _Pragma("GCC diagnostic push") \
+        _Pragma("GCC diagnostic ignored \"-Woverride-init\"") \
+        (type){ sizeof(type), __VA_ARGS__ }; \
+        _Pragma("GCC diagnostic pop") \
+    }) })
+#else
+#define BOWLINE_WITH_DEFAULTS(type, ...) (&(type){ sizeof(type), __VA_ARGS__ })
+#endif
+/* clang-format on */
 
 /* Makes a client.  Nothing is sent and no name is looked up yet: the store is reached by the first
  * call that needs it.  USAGE (the URL or an option; the text says which; also a protocol or profile
@@ -188,7 +196,7 @@ bowline_open(bowline_client **ret_client, const bowline_options *options, bowlin
 /* What is wrong with the protocol or the profile that the URL asks for, in one line without a
  * secret, if the URL accepts that (accept-risk=1); or that its drift= is short.  NULL: nothing that
  * is known.  Lives as long as the client.  Any thread. */
-BOWLINE_API const char *bowline_client_risk(const bowline_client *client);
+BOWLINE_API const char *bowline_client_warning(const bowline_client *client);
 
 /* Takes the lock `name`: 1 .. BOWLINE_NAME_MAX bytes, none of them a control character.
  * BUSY (tried once; or as many wait as may, by queue-max= of the URL), TIMEOUT (waited), UNKNOWN
@@ -220,8 +228,8 @@ BOWLINE_API int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_er
 BOWLINE_API int bowline_release(bowline_hold *hold, bowline_error *reterr);
 
 /* As bowline_release, without waiting for the answer: OK also means that the release is on its way,
- * and bowline_released then tells what became of it.  Until it has arrived the lock is taken: who
- * does not wait for it may be told BUSY, also by this client over another connection.
+ * and bowline_flush_releases then tells what became of it.  Until it has arrived the lock is taken:
+ * an acquire that does not wait may be BUSY, also by this client over another connection.
  *
  * What is known at once is returned at once, on thread: and file: always.  The answer is read by
  * whoever uses the connection next, or by the keeper after 50 ms; without a keeper, by the next
@@ -240,7 +248,8 @@ BOWLINE_API int bowline_release_nowait(bowline_hold *hold, bowline_error *reterr
  * the hold that the text names; told once, so ask again until it is OK.  Of each connection 64 are
  * kept to be told one by one; of more it tells how many, as LOST if one of them was lost.  USAGE,
  * SYSTEM, FORKED.  Any thread. */
-BOWLINE_API int bowline_released(bowline_client *client, int64_t wait_ms, bowline_error *reterr);
+BOWLINE_API int bowline_flush_releases(bowline_client *client, int64_t wait_ms,
+                                       bowline_error *reterr);
 
 /* Gives the lock to who has waited longest, and waits until it is ours again, behind all who wait
  * now; with nobody waiting it stays ours.  With the protocol queue, which is what Redis locks by,
@@ -264,9 +273,9 @@ BOWLINE_API int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error
  * thread was changing at that moment.  NULL is a no-op.  One thread, and no other in the client.
  *
  * Does not block when every operation has ended and every hold was released before, those of
- * bowline_release_nowait being so when bowline_released is OK.  Else it hands the releases to the
- * server, and gives up when that takes nothing for 100 ms, or has not read all within 200 ms; what
- * did not arrive ends with its lease. */
+ * bowline_release_nowait being so when bowline_flush_releases is OK.  Else it hands the releases to
+ * the server, and gives up when that takes nothing for 100 ms, or has not read all within 200 ms;
+ * what did not arrive ends with its lease. */
 BOWLINE_API void bowline_close(bowline_client *client);
 
 /* ---- questions about a hold ------------------------------------------------------------------ */
@@ -280,7 +289,7 @@ BOWLINE_API int64_t bowline_hold_left_ms(bowline_hold *hold);
  * answer), REFUSED: it is ours still, for as long as bowline_hold_left_ms says, but the last
  * attempt at renewing it has failed; more will follow unless renewal is off.  LOST: it is not ours
  * any more. The text says why.  USAGE, FORKED.  Asks nobody, never blocks.  Any thread. */
-BOWLINE_API int bowline_hold_trouble(bowline_hold *hold, bowline_error *reterr);
+BOWLINE_API int bowline_hold_check(bowline_hold *hold, bowline_error *reterr);
 
 /* Grows with every holder of the name; 0 where the engine has none.  Any thread. */
 BOWLINE_API uint64_t bowline_hold_fence(const bowline_hold *hold);
@@ -288,13 +297,14 @@ BOWLINE_API uint64_t bowline_hold_fence(const bowline_hold *hold);
 /* Lives as long as the hold.  Any thread. */
 BOWLINE_API const char *bowline_hold_name(const bowline_hold *hold);
 
-enum { BOWLINE_HOLD_FDS_MAX = 2 };
+enum { BOWLINE_HOLD_INHERIT_FDS_MAX = 2 };
 
 /* The file descriptors that keep the lock taken as long as any copy of them is open in any
  * process: pass them to a child (clear FD_CLOEXEC there) and the lock survives the death of this
  * process until the child ends.  Returns how many, 0 on engines whose locks are not descriptors.
  * Do not close them.  One thread. */
-BOWLINE_API int bowline_hold_fds(bowline_hold *hold, int ret_fds[BOWLINE_HOLD_FDS_MAX]);
+BOWLINE_API int bowline_hold_inherit_fds(bowline_hold *hold,
+                                         int           ret_fds[BOWLINE_HOLD_INHERIT_FDS_MAX]);
 
 /* ---- questions about a name ------------------------------------------------------------------ */
 
@@ -321,6 +331,15 @@ typedef struct bowline_holder {
  * for one answer of the server.  Any thread. */
 BOWLINE_API int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_holder,
                             bowline_error *reterr);
+
+/* Reaches the store now, or says why it cannot be reached.  thread: OK.  file: opens the directory,
+ * creating it as the first lock would.  Servers: looks at a name that nobody takes; redlock: OK if
+ * most of the servers answer; cluster: asks the node that this name belongs to.
+ *
+ * wait_ms: for how long to try again while the status would be UNREACHABLE or UNKNOWN.  0: one try,
+ * which blocks for one reply (timeout= of the URL).  UNREACHABLE, UNKNOWN, REFUSED (the server's
+ * error, or a directory that cannot be trusted), USAGE, NOMEM, SYSTEM, FORKED.  Any thread. */
+BOWLINE_API int bowline_ping(bowline_client *client, int64_t wait_ms, bowline_error *reterr);
 
 /* For administrators: ends somebody else's hold, the very one that bowline_who has shown by this
  * `id`; the next in line has the lock then, as after a release.  Whoever held it learns so at his

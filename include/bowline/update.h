@@ -43,7 +43,7 @@ extern "C" {
 enum {
     BOWLINE_KEY_MAX   = 1024,  /* bytes in a key, which has no NUL inside                      */
     BOWLINE_VALUE_MAX = 65536, /* bytes in a value, read or written                            */
-    BOWLINE_TRIES     = 16,    /* if neither tries_max nor wait_ms says anything               */
+    BOWLINE_TRIES     = 16,    /* if neither tries_max nor wait_ms is set                      */
 };
 
 /* What the function wants: its result.  Below 0: to stop. */
@@ -80,17 +80,20 @@ typedef int (*bowline_compute)(bowline_change *change, void *context);
 
 typedef struct bowline_update_options {
     size_t    size;      /* set by BOWLINE_UPDATE                                                */
-    int64_t   wait_ms;   /* No try begins later than this after the call.  0: as tries_max says;
-                            BOWLINE_FOREVER, BOWLINE_NO_WAIT (one try), or 1 ..
-                            BOWLINE_WAIT_MAX_MS.  wait= of the URL is about locks, not this      */
-    uint32_t  tries_max; /* 0: BOWLINE_TRIES if wait_ms is 0, else no bound                      */
+    int64_t   wait_ms;   /* no try begins later than this after the call; 0: one try;
+                            BOWLINE_DEFAULT, set by the macro: as tries_max says; wait= of the
+                            URL is about locks and not about updates                           */
+    uint32_t  tries_max; /* 0: BOWLINE_TRIES if wait_ms is BOWLINE_DEFAULT, else no limit        */
     uint32_t  reserved;  /* 0 */
     uint32_t *ret_conflicts; /* NULL, or where to write how often somebody came between: whatever
                                 bowline_update returns                                           */
 } bowline_update_options;
 
+/* clang-format off */
+#define BOWLINE_UPDATE_INIT { sizeof(bowline_update_options), BOWLINE_DEFAULT, 0, 0, NULL }
 #define BOWLINE_UPDATE(...) \
-    (&(bowline_update_options){ sizeof(bowline_update_options), __VA_ARGS__ })
+    BOWLINE_WITH_DEFAULTS(bowline_update_options, .wait_ms = BOWLINE_DEFAULT, __VA_ARGS__)
+/* clang-format on */
 
 /* Reads the key under WATCH, calls the function, and writes what that wants with MULTI and EXEC,
  * which do nothing if the key was touched: written, deleted, expired, given another expiry.  That

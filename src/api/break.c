@@ -9,51 +9,51 @@
 #include "runtime/loop.h"
 #include "base/fault.h"
 
-static int changed(const bwl_lock *lock, const bwl_holder *holder, bwl_fault *fault)
+static int changed(const bwl_lock *lock, const bwl_holder *holder, bowline_error *reterr)
 {
     if (!holder->held)
-        return bwl_fail(fault, BWL_STATUS_BUSY,
+        return bwl_fail(reterr, BWL_STATUS_BUSY,
                         "%s: the hold that was shown has ended, and nobody has the lock",
                         lock->base.name);
-    return bwl_fail(fault, BWL_STATUS_BUSY,
+    return bwl_fail(reterr, BWL_STATUS_BUSY,
                     "%s: the hold that was shown has ended, and somebody else has the lock",
                     lock->base.name);
 }
 
 /* locked: is it this hold still? */
-static int look_again(bwl_lock *lock, uint64_t id, bwl_fault *fault)
+static int look_again(bwl_lock *lock, uint64_t id, bowline_error *reterr)
 {
     bwl_operation operation;
     bwl_holder    holder;
 
     bwl_lock_look(lock, &operation);
-    int status = bwl_client_wait(lock->client, &operation, BWL_NEVER, fault);
+    int status = bwl_client_wait(lock->client, &operation, BWL_NEVER, reterr);
     if (status < 0)
         bwl_lock_cancel(&operation); /* it could not even be waited for */
     else
-        status = lock->client->host.engine->who(&lock->base, &holder, fault);
+        status = lock->client->host.engine->who(&lock->base, &holder, reterr);
     if (status == BWL_OK && (!holder.held || holder.id != id))
-        status = changed(lock, &holder, fault);
+        status = changed(lock, &holder, reterr);
     return status;
 }
 
 /* locked */
-static int break_hold(bwl_client *client, const char *name, uint64_t id, bwl_fault *fault)
+static int break_hold(bwl_client *client, const char *name, uint64_t id, bowline_error *reterr)
 {
     bwl_operation operation;
     bwl_lock     *lock;
-    int           status = bwl_lock_for_who(&lock, client, name, fault);
+    int           status = bwl_lock_for_who(&lock, client, name, reterr);
 
     if (status < 0)
         return status;
-    status = look_again(lock, id, fault);
+    status = look_again(lock, id, reterr);
     if (status == BWL_OK) {
         bwl_lock_break(lock, &operation);
-        status = bwl_client_wait(client, &operation, BWL_NEVER, fault);
+        status = bwl_client_wait(client, &operation, BWL_NEVER, reterr);
         if (status < 0)
             bwl_lock_cancel(&operation);
         else
-            status = client->host.engine->broken(&lock->base, fault);
+            status = client->host.engine->broken(&lock->base, reterr);
     }
     bwl_lock_unwanted(lock);
     return status;
@@ -62,22 +62,22 @@ static int break_hold(bwl_client *client, const char *name, uint64_t id, bwl_fau
 int bowline_break(bowline_client *client, const char *name, uint64_t id, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
-    bwl_fault *fault = bwl_fault_of(reterr);
 
     if (client == NULL || name == NULL || id == 0)
         return bwl_fail(
-            fault, BWL_STATUS_USAGE,
+            reterr, BWL_STATUS_USAGE,
             "bowline_break needs a client, a name, and the id of a hold, which is not 0");
     bwl_client *inner  = client->inner;
     int         status = bwl_check_fork(inner, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(inner->host.settings.log);
     if (inner->host.engine->break_seen == NULL)
-        return bwl_fail(
-            fault, BWL_STATUS_UNSUPPORTED, "a lock of %s: ends with its %s, and cannot be broken",
-            inner->host.engine->scheme, inner->host.engine->has_lease ? "lease" : "process");
+        return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
+                        "a lock of %s: ends with its %s, and cannot be broken",
+                        inner->host.engine->scheme, inner->host.engine->has_lease ? "lease" : "process");
     bwl_client_lock(inner);
-    status = break_hold(inner, name, id, fault);
+    status = break_hold(inner, name, id, reterr);
     bwl_client_unlock(inner);
     return status;
 }

@@ -7,26 +7,27 @@
 #include <stdio.h>
 #include <string.h>
 
-int bwl_lock_for_who(bwl_lock **ret_lock, bwl_client *client, const char *name, bwl_fault *fault)
+int bwl_lock_for_who(bwl_lock **ret_lock, bwl_client *client, const char *name,
+                     bowline_error *reterr)
 {
     bwl_terms terms = { .lease_ms = BWL_LEASE_DEFAULT_MS, .max_hold_ms = BWL_NEVER };
 
-    return bwl_lock_new(ret_lock, client, name, &terms, fault);
+    return bwl_lock_new(ret_lock, client, name, &terms, reterr);
 }
 
 int bwl_ask_who(bwl_client *client, const char *name, bwl_ms until, bwl_holder *ret_holder,
-                bwl_fault *fault)
+                bowline_error *reterr)
 {
     bwl_operation operation;
     bwl_lock     *lock;
-    int           status = bwl_lock_for_who(&lock, client, name, fault);
+    int           status = bwl_lock_for_who(&lock, client, name, reterr);
 
     if (status < 0)
         return status;
     bwl_lock_look(lock, &operation);
-    status = bwl_client_wait(client, &operation, until, fault);
+    status = bwl_client_wait(client, &operation, until, reterr);
     if (status == BWL_OK)
-        status = client->host.engine->who(&lock->base, ret_holder, fault);
+        status = client->host.engine->who(&lock->base, ret_holder, reterr);
     else
         bwl_lock_cancel(&operation); /* no answer in time, or it could not be waited for */
     bwl_lock_unwanted(lock);

@@ -19,7 +19,7 @@ static bool take(bwl_client *client, bowline_event *ret_event)
     ret_event->reserved  = 0;
     ret_event->operation = (bowline_operation *)(void *)operation; /* its first member */
     ret_event->hold      = (bowline_hold *)lock;
-    ret_event->user      = operation != NULL ? operation->user : lock->user;
+    ret_event->data      = operation != NULL ? operation->user : lock->user;
     return true;
 }
 
@@ -30,12 +30,13 @@ int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline
     bool        taken = false;
 
     if (client == NULL || ret_event == NULL || ret_event->size != sizeof *ret_event)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_next_event needs a client, and a place for the event whose size "
                         "field is sizeof(bowline_event)");
     int status = bwl_check_fork(client->inner, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->inner->host.settings.log);
     for (unsigned i = 0; !taken && (lane = bwl_lane_at(client, i)) != NULL; i++) {
         bwl_client_lock(lane);
         bwl_notices_want(lane);
@@ -48,13 +49,13 @@ int bowline_next_event(bowline_client *client, bowline_event *ret_event, bowline
 /* ---- what the caller ties to them ------------------------------------------------------------ */
 
 /* In a child of fork nobody may wait for the mutex: a thread that is not there may have it. */
-static void set(bwl_client *client, void **where, void *user)
+static void set(bwl_client *client, void **where, void *data)
 {
     bool is_ours = !bwl_forked(&client->host.guard);
 
     if (is_ours)
         bwl_client_lock(client);
-    *where = user;
+    *where = data;
     if (is_ours)
         bwl_client_unlock(client);
 }
@@ -65,28 +66,28 @@ static void *get(bwl_client *client, void *const *where)
 
     if (is_ours)
         bwl_client_lock(client);
-    void *user = *where;
+    void *data = *where;
     if (is_ours)
         bwl_client_unlock(client);
-    return user;
+    return data;
 }
 
-void bowline_hold_set_user(bowline_hold *hold, void *user)
+void bowline_hold_set_data(bowline_hold *hold, void *data)
 {
-    set(bwl_lock_of(hold)->client, &bwl_lock_of(hold)->user, user);
+    set(bwl_lock_of(hold)->client, &bwl_lock_of(hold)->user, data);
 }
 
-void *bowline_hold_user(const bowline_hold *hold)
+void *bowline_hold_data(const bowline_hold *hold)
 {
     return get(bwl_lock_of(hold)->client, &bwl_lock_of(hold)->user);
 }
 
-void bowline_operation_set_user(bowline_operation *op, void *user)
+void bowline_operation_set_data(bowline_operation *op, void *data)
 {
-    set(bwl_lane_of(op), &op->inner.user, user);
+    set(bwl_lane_of(op), &op->inner.user, data);
 }
 
-void *bowline_operation_user(const bowline_operation *op)
+void *bowline_operation_data(const bowline_operation *op)
 {
     return get(bwl_lane_of(op), &op->inner.user);
 }

@@ -4,6 +4,7 @@
 #ifndef BWL_HANDLES_H
 #define BWL_HANDLES_H
 
+#include "base/log.h"
 #include "runtime/shards.h"
 #include "runtime/pool.h"
 
@@ -44,14 +45,6 @@ static inline bwl_lock *bwl_lock_of(const bowline_hold *hold)
     return (bwl_lock *)(uintptr_t)hold;
 }
 
-/* What a fault is to the caller. */
-static inline bwl_fault *bwl_fault_of(bowline_error *reterr)
-{
-    _Static_assert(sizeof(bowline_error) == sizeof(bwl_fault), "the same thing by two names");
-    _Static_assert(offsetof(bowline_error, text) == offsetof(bwl_fault, text), "likewise");
-    return (bwl_fault *)reterr;
-}
-
 /* FORKED, if the client came from the parent. */
 int bwl_check_fork(const bwl_client *client, bowline_error *reterr);
 
@@ -59,6 +52,10 @@ int bwl_check_fork(const bwl_client *client, bowline_error *reterr);
  * is larger than ours and has something in the part that we do not know. */
 int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const char *macro,
                      bowline_error *reterr);
+
+/* Any wait_ms of a caller: how long that is, BWL_NEVER for ever.  USAGE. */
+int bwl_take_wait(bwl_ms *ret_wait_ms, const bwl_client *client, int64_t wait_ms,
+                  bowline_error *reterr);
 
 /* May it be extended to this lease (0: the one it has)?  USAGE; UNSUPPORTED: its protocol never
  * does that. */

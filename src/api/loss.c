@@ -5,52 +5,54 @@
 #include "api/uncancelled.h"
 #include "base/fault.h"
 
-int bowline_hold_fd(bowline_hold *hold, bowline_error *reterr)
+int bowline_hold_lost_fd(bowline_hold *hold, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
     if (hold == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "bowline_hold_fd needs a hold");
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_hold_lost_fd needs a hold");
     bwl_client *client = bwl_lock_of(hold)->client;
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->host.settings.log);
     bwl_client_lock(client);
-    status = bwl_lock_loss_fd(bwl_lock_of(hold), bwl_fault_of(reterr));
+    status = bwl_lock_loss_fd(bwl_lock_of(hold), reterr);
     bwl_client_unlock(client);
     return status;
 }
 
 /* Why the last attempt at renewing it has failed. */
-static int report(const bwl_lock *lock, bwl_ms left_ms, bwl_fault *fault)
+static int report(const bwl_lock *lock, bwl_ms left_ms, bowline_error *reterr)
 {
-    const char *why    = lock->base.why[0] != '\0' ? lock->base.why : "the server did not answer";
+    const char *why    = lock->base.why.text[0] != '\0' ? lock->base.why.text : "the server did not answer";
     bwl_status  status = BWL_STATUS_UNKNOWN;
 
     if (lock->base.hold.trouble == BWL_UNREACHABLE)
         status = BWL_STATUS_UNREACHABLE;
     else if (lock->base.hold.trouble != BWL_UNKNOWN)
         status = BWL_STATUS_REFUSED;
-    return bwl_fail(fault, status, "%s is ours for %lld ms still, but cannot be renewed: %s",
-                    lock->base.name, (long long)left_ms, why);
+    return bwl_fail_because(reterr, status, &lock->base.why,
+                            "%s is ours for %lld ms still, but cannot be renewed: %s", lock->base.name,
+                            (long long)left_ms, why);
 }
 
-int bowline_hold_trouble(bowline_hold *hold, bowline_error *reterr)
+int bowline_hold_check(bowline_hold *hold, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
     if (hold == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
-                        "bowline_hold_trouble needs a hold");
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_hold_check needs a hold");
     bwl_lock   *lock   = bwl_lock_of(hold);
     bwl_client *client = lock->client;
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->host.settings.log);
     bwl_client_lock(client);
     bwl_ms left_ms = bwl_hold_left_truly(&lock->base.hold, bwl_client_now(client));
     if (left_ms == 0)
         status = bwl_report_loss(lock, reterr);
     else if (lock->base.hold.trouble != BWL_PENDING)
-        status = report(lock, left_ms, bwl_fault_of(reterr));
+        status = report(lock, left_ms, reterr);
     bwl_client_unlock(client);
     return status;
 }

@@ -36,7 +36,7 @@ static int release(bwl_lock *lock, bowline_error *reterr)
         return status;
     }
     bwl_lock_release(lock, &operation);
-    status = bwl_client_wait(client, &operation, BWL_NEVER, bwl_fault_of(reterr));
+    status = bwl_client_wait(client, &operation, BWL_NEVER, reterr);
     if (status == BOWLINE_OK)
         status = bwl_report(&operation, reterr);
     lock->operation = NULL;
@@ -53,6 +53,7 @@ int bowline_release_nowait(bowline_hold *hold, bowline_error *reterr)
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->host.settings.log);
     bwl_lane_enter(client);
     bwl_client_lock(client);
     status = release(bwl_lock_of(hold), reterr);
@@ -78,7 +79,7 @@ static int tell_one(bwl_client *client, bowline_error *reterr)
     size_t dropped = bwl_unawaited_take_dropped(client, &lost);
     if (dropped == 0)
         return BOWLINE_OK;
-    return bwl_fail(bwl_fault_of(reterr), lost > 0 ? BWL_STATUS_LOST : BWL_STATUS_UNKNOWN,
+    return bwl_fail(reterr, lost > 0 ? BWL_STATUS_LOST : BWL_STATUS_UNKNOWN,
                     "%zu more releases did not end well, of which %zu were of locks that were not "
                     "ours any more: too many to name",
                     dropped, lost);
@@ -93,8 +94,8 @@ static int wait_for_all(bwl_client *client, bwl_ms until, bowline_error *reterr)
     if (end->ended != BWL_PENDING)
         return BOWLINE_OK;
     if (until <= bwl_client_now(client) && !client->driving) /* what has come already counts */
-        status = bwl_client_drive(client, client->host.latest, bwl_fault_of(reterr));
-    int waited = bwl_client_wait(client, end, until, bwl_fault_of(reterr));
+        status = bwl_client_drive(client, client->host.latest, reterr);
+    int waited = bwl_client_wait(client, end, until, reterr);
     return status < 0 ? status : waited;
 }
 
@@ -110,21 +111,21 @@ static int released(bwl_client *client, bwl_ms until, bowline_error *reterr)
     return status < 0 ? status : waited;
 }
 
-int bowline_released(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
+int bowline_flush_releases(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
     bwl_client *lane;
-    int         status = BOWLINE_OK;
+    bwl_ms      left_ms;
 
-    if (client == NULL || wait_ms < BOWLINE_FOREVER)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
-                        "bowline_released needs a client, and a wait_ms that is not below 0 but "
-                        "for BOWLINE_FOREVER");
-    int checked = bwl_check_fork(client->inner, reterr);
-    if (checked < 0)
-        return checked;
-    bwl_ms now   = bwl_clock_now();
-    bwl_ms until = wait_ms == BOWLINE_FOREVER ? BWL_NEVER : bwl_later(now, wait_ms);
+    if (client == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_flush_releases needs a client");
+    int status = bwl_check_fork(client->inner, reterr);
+    if (status == BOWLINE_OK)
+        status = bwl_take_wait(&left_ms, client->inner, wait_ms, reterr);
+    if (status < 0)
+        return status;
+    BWL_LOG_DRAINED(client->inner->host.settings.log);
+    bwl_ms until = bwl_later(bwl_clock_now(), left_ms);
     for (unsigned i = 0; (lane = bwl_lane_at(client, i)) != NULL; i++) {
         int came = released(lane, until, reterr);
         if (came < 0 && came != BOWLINE_TIMEOUT)
@@ -132,6 +133,6 @@ int bowline_released(bowline_client *client, int64_t wait_ms, bowline_error *ret
         status = came < 0 ? came : status;
     }
     if (status == BOWLINE_TIMEOUT)
-        (void)bwl_fail(bwl_fault_of(reterr), BWL_STATUS_TIMEOUT, "releases are on their way still");
+        (void)bwl_fail(reterr, BWL_STATUS_TIMEOUT, "releases are on their way still");
     return status;
 }

@@ -21,28 +21,42 @@ int bwl_copy_options(void *ret_ours, size_t our_size, const void *theirs, const 
         return BOWLINE_OK;
     memcpy(&size, theirs, sizeof size); /* the first field of each of them */
     if (size < sizeof size || size > 4096)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "the size field of the options is not set: use %s(...)", macro);
     for (size_t i = our_size; i < size; i++)
         if (((const unsigned char *)theirs)[i] != 0)
-            return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_UNSUPPORTED,
+            return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
                             "an option is set that this version of the library does not have");
     memcpy(ret_ours, theirs, size < our_size ? size : our_size);
+    return BOWLINE_OK;
+}
+
+int bwl_take_wait(bwl_ms *ret_wait_ms, const bwl_client *client, int64_t wait_ms,
+                  bowline_error *reterr)
+{
+    if (wait_ms < BOWLINE_DEFAULT || wait_ms > BOWLINE_WAIT_MAX_MS)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "wait_ms is BOWLINE_FOREVER, BOWLINE_DEFAULT, or from 0 to 2147483647");
+    if (wait_ms == BOWLINE_DEFAULT)
+        *ret_wait_ms = client->host.settings.wait_ms;
+    else
+        *ret_wait_ms = wait_ms == BOWLINE_FOREVER ? BWL_NEVER : wait_ms;
     return BOWLINE_OK;
 }
 
 int bwl_check_extend(const bwl_lock *lock, uint32_t lease_ms, bowline_error *reterr)
 {
     if (lease_ms != 0 && (lease_ms < BWL_LEASE_MIN_MS || lease_ms > BWL_LEASE_MAX_MS))
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
-                        "lease_ms is from 100 to 86400000 (one day)");
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "lease_ms is from 100 to 86400000 (one day)");
     if (!lock->base.hold.protocol->extends)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_UNSUPPORTED,
+        return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
                         "%.60s cannot be extended: a lock of protocol %s ends with its lease; ask "
                         "for a longer one when you acquire it",
                         lock->base.name, lock->base.hold.protocol->name);
-    return bwl_check_lease(lock->client, lease_ms, bwl_fault_of(reterr));
+    return bwl_check_lease(lock->client, lease_ms, reterr);
 }
+
+enum { FLAGS = BOWLINE_NO_RENEW | BOWLINE_NO_THREAD | BOWLINE_NO_SPIN };
 
 static int check(const bowline_options *o, bowline_error *reterr)
 {
@@ -52,14 +66,10 @@ static int check(const bowline_options *o, bowline_error *reterr)
         wrong = "lease_ms is from 100 to 86400000 (one day)";
     else if (o->max_hold_ms < 0)
         wrong = "max_hold_ms is below 0";
-    else if (o->renew != 0 && o->renew != BOWLINE_OFF)
-        wrong = "renew is 0 or BOWLINE_OFF";
-    else if (o->keeper != 0 && o->keeper != BOWLINE_OFF)
-        wrong = "keeper is 0 or BOWLINE_OFF";
-    else if (o->spin != 0 && o->spin != BOWLINE_OFF)
-        wrong = "spin is 0 or BOWLINE_OFF";
+    else if ((o->flags & ~(uint32_t)FLAGS) != 0)
+        wrong = "flags are BOWLINE_NO_RENEW, BOWLINE_NO_THREAD and BOWLINE_NO_SPIN";
     if (wrong != NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "%s", wrong);
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "%s", wrong);
     return BOWLINE_OK;
 }
 
@@ -69,25 +79,29 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
     bowline_options o;
 
     if (ret_client == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
-                        "bowline_open needs a place for the client");
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_open needs a place for the client");
     int status = bwl_copy_options(&o, sizeof o, options, "BOWLINE_OPTIONS", reterr);
 
     if (status < 0 || (status = check(&o, reterr)) < 0)
         return status;
     bowline_client *client = calloc(1, sizeof *client);
     if (client == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_NOMEM, "out of memory");
+        return bwl_fail(reterr, BWL_STATUS_NOMEM, "out of memory");
     bwl_settings asked = {
         .lease_ms    = o.lease_ms,
         .answer_ms   = o.reply_ms,
         .max_hold_ms = o.max_hold_ms,
-        .keeps       = o.keeper != BOWLINE_OFF,
-        .spins       = o.spin != BOWLINE_OFF,
+        .keeps       = (o.flags & BOWLINE_NO_THREAD) == 0,
+        .spins       = (o.flags & BOWLINE_NO_SPIN) == 0,
     };
-    status = bwl_client_open(&client->inner, bwl_engines, &asked, o.renew == BOWLINE_OFF,
-                             o.url != NULL ? o.url : "file:", bwl_fault_of(reterr));
+    if (o.on_log != NULL && (asked.log = bwl_log_new(o.on_log, o.log_data)) == NULL) {
+        free(client);
+        return bwl_fail(reterr, BWL_STATUS_NOMEM, "out of memory");
+    }
+    status = bwl_client_open(&client->inner, bwl_engines, &asked, (o.flags & BOWLINE_NO_RENEW) != 0,
+                             o.url != NULL ? o.url : "file:", reterr);
     if (status < 0) {
+        bwl_log_free(asked.log);
         free(client);
         return status;
     }
@@ -96,13 +110,15 @@ int bowline_open(bowline_client **ret_client, const bowline_options *options, bo
     bwl_pool_init(&client->pool, client->inner);
     (void)pthread_mutex_init(&client->mutex, NULL); /* of the default kind: cannot fail */
     if (o.program != NULL)
-        (void)snprintf(client->inner->host.program, sizeof client->inner->host.program, "%s",
-                       o.program);
+        (void)snprintf(client->inner->host.program, sizeof client->inner->host.program, "%s", o.program);
     *ret_client = client;
+    if (client->inner->host.settings.risk[0] != '\0')
+        bwl_log_add(asked.log, BWL_LOG_WARNING, "%s", client->inner->host.settings.risk);
+    bwl_log_drain(asked.log);
     return BOWLINE_OK;
 }
 
-const char *bowline_client_risk(const bowline_client *client)
+const char *bowline_client_warning(const bowline_client *client)
 {
     const char *risk = client != NULL ? client->inner->host.settings.risk : "";
 
@@ -114,7 +130,8 @@ void bowline_close(bowline_client *client)
     BWL_UNCANCELLED;
     if (client == NULL)
         return;
-    bool is_ours = !bwl_forked(&client->inner->host.guard);
+    bool     is_ours = !bwl_forked(&client->inner->host.guard);
+    bwl_log *log     = client->inner->host.settings.log;
     if (client->bell != NULL && is_ours)
         bwl_bell_stop(client->bell);
     bwl_pool_close(&client->pool);
@@ -127,4 +144,7 @@ void bowline_close(bowline_client *client)
     }
     (void)pthread_mutex_destroy(&client->mutex);
     free(client);
+    if (is_ours)
+        bwl_log_drain(log);
+    bwl_log_free(log);
 }

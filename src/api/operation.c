@@ -16,7 +16,7 @@ bowline_operation *bwl_operation_new(bowline_client *client, bowline_error *rete
     bowline_operation *op = calloc(1, sizeof *op);
 
     if (op == NULL) {
-        (void)bwl_fail(bwl_fault_of(reterr), BWL_STATUS_NOMEM, "out of memory");
+        (void)bwl_fail(reterr, BWL_STATUS_NOMEM, "out of memory");
         return NULL;
     }
     bwl_lanes_keep_to_first(&client->lanes); /* there may be an event loop that looks there */
@@ -86,20 +86,20 @@ int bowline_operation_wait(bowline_operation *op, int64_t wait_ms, bowline_error
     BWL_UNCANCELLED;
     bwl_client *client = bwl_lane_of(op);
     int         status = bwl_check_fork(client, reterr);
+    bwl_ms      left_ms;
 
-    if (status < 0)
+    if (status < 0 || (status = bwl_take_wait(&left_ms, client, wait_ms, reterr)) < 0)
         return status;
-    if (wait_ms < BOWLINE_FOREVER)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "wait_ms is below 0");
+    BWL_LOG_DRAINED(client->host.settings.log);
     bwl_client_lock(client);
     bwl_ms now = bwl_client_now(client);
-    if (wait_ms == 0 && !client->driving && op->inner.ended == BWL_PENDING)
-        status = bwl_client_drive(client, now, bwl_fault_of(reterr));
-    bwl_ms until = wait_ms == BOWLINE_FOREVER ? BWL_NEVER : bwl_later(now, wait_ms);
+    if (left_ms == 0 && !client->driving && op->inner.ended == BWL_PENDING)
+        status = bwl_client_drive(client, now, reterr);
+    bwl_ms until = bwl_later(now, left_ms);
     if (status == BOWLINE_OK)
-        status = bwl_client_wait(client, &op->inner, until, bwl_fault_of(reterr));
+        status = bwl_client_wait(client, &op->inner, until, reterr);
     if (status == BOWLINE_TIMEOUT)
-        (void)bwl_fail(bwl_fault_of(reterr), BWL_STATUS_TIMEOUT, "the operation has not ended yet");
+        (void)bwl_fail(reterr, BWL_STATUS_TIMEOUT, "the operation has not ended yet");
     bwl_client_unlock(client);
     return status;
 }

@@ -44,7 +44,7 @@ const char *bowline_hold_name(const bowline_hold *hold)
     return bwl_lock_of(hold)->base.name;
 }
 
-int bowline_hold_fds(bowline_hold *hold, int ret_fds[BOWLINE_HOLD_FDS_MAX])
+int bowline_hold_inherit_fds(bowline_hold *hold, int ret_fds[BOWLINE_HOLD_INHERIT_FDS_MAX])
 {
     BWL_UNCANCELLED;
     bwl_lock   *lock   = bwl_lock_of(hold);
@@ -61,10 +61,10 @@ int bowline_hold_fds(bowline_hold *hold, int ret_fds[BOWLINE_HOLD_FDS_MAX])
 int bowline_duration_parse(int64_t *ret_ms, const char *text, bowline_error *reterr)
 {
     if (ret_ms == NULL || text == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_duration_parse needs a place for the result, and a text");
     if (!bwl_duration_parse(ret_ms, text, strlen(text)))
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "\"%.40s\" is not a duration such as 250ms, 30s, 5m, 2h, 1m30s", text);
     return BOWLINE_OK;
 }
@@ -89,20 +89,19 @@ int bowline_dispatch(bowline_client *client, int64_t wait_ms, bowline_error *ret
     BWL_UNCANCELLED;
     bwl_client *inner  = client->inner;
     int         status = bwl_check_fork(inner, reterr);
+    bwl_ms      left_ms;
 
-    if (status < 0)
+    if (status < 0 || (status = bwl_take_wait(&left_ms, inner, wait_ms, reterr)) < 0)
         return status;
-    if (wait_ms < BOWLINE_FOREVER)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "wait_ms is below 0");
+    BWL_LOG_DRAINED(inner->host.settings.log);
     bwl_client_lock(inner);
-    bwl_ms until =
-        wait_ms == BOWLINE_FOREVER ? BWL_NEVER : bwl_later(bwl_client_now(inner), wait_ms);
+    bwl_ms until = bwl_later(bwl_client_now(inner), left_ms);
     if (client->bell != NULL)
         bwl_bell_heard(client->bell);
     inner->dispatchers++;
     inner->loop_sleeps_until = 0; /* it is awake, and asks anew before it sleeps */
     if (!inner->driving)
-        status = bwl_client_drive(inner, until, bwl_fault_of(reterr));
+        status = bwl_client_drive(inner, until, reterr);
     bwl_hand_over(inner);
     inner->dispatchers--;
     if (client->bell != NULL)

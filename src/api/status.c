@@ -4,52 +4,56 @@
 #include "api/handles.h"
 #include "base/fault.h"
 
-#include <stdio.h>
-
 #define SAME(ours, theirs) \
     _Static_assert((int)(ours) == (int)(theirs), "one number for one thing in both headers")
-SAME(BWL_OK, BOWLINE_OK);
-SAME(BWL_STATUS_BUSY, BOWLINE_BUSY);
-SAME(BWL_STATUS_TIMEOUT, BOWLINE_TIMEOUT);
-SAME(BWL_STATUS_LOST, BOWLINE_LOST);
-SAME(BWL_STATUS_UNKNOWN, BOWLINE_UNKNOWN);
-SAME(BWL_STATUS_CANCELLED, BOWLINE_CANCELLED);
-SAME(BWL_STATUS_UNREACHABLE, BOWLINE_UNREACHABLE);
-SAME(BWL_STATUS_REFUSED, BOWLINE_REFUSED);
-SAME(BWL_STATUS_USAGE, BOWLINE_USAGE);
-SAME(BWL_STATUS_UNSUPPORTED, BOWLINE_UNSUPPORTED);
-SAME(BWL_STATUS_NOMEM, BOWLINE_NOMEM);
-SAME(BWL_STATUS_SYSTEM, BOWLINE_SYSTEM);
-SAME(BWL_STATUS_FORKED, BOWLINE_FORKED);
 SAME(BWL_NAME_MAX, BOWLINE_NAME_MAX);
 SAME(BWL_LEASE_MIN_MS, BOWLINE_LEASE_MIN_MS);
 SAME(BWL_LEASE_MAX_MS, BOWLINE_LEASE_MAX_MS);
 SAME(BWL_WAIT_MAX_MS, BOWLINE_WAIT_MAX_MS);
+SAME(BWL_LOG_INFO, BOWLINE_LOG_INFO);
+SAME(BWL_LOG_WARNING, BOWLINE_LOG_WARNING);
+SAME(BWL_LOG_ERROR, BOWLINE_LOG_ERROR);
 SAME(BWL_HOLDER_TEXT_MAX, BOWLINE_HOLDER_TEXT_MAX);
 SAME(BWL_NOTICE_ENDED, BOWLINE_EVENT_ENDED);
 SAME(BWL_NOTICE_LOST, BOWLINE_EVENT_LOST);
-SAME(BWL_NOTICE_TROUBLE, BOWLINE_EVENT_TROUBLE);
+SAME(BWL_NOTICE_TROUBLE, BOWLINE_EVENT_NOT_RENEWED);
+
+static const struct {
+    bowline_status status;
+    const char    *name;
+    const char    *words;
+} statuses[] = {
+    { BOWLINE_OK, "OK", "success" },
+    { BOWLINE_BUSY, "BUSY", "someone else holds the lock" },
+    { BOWLINE_TIMEOUT, "TIMEOUT", "gave up waiting for the lock" },
+    { BOWLINE_LOST, "LOST", "the lock was ours and is not any more" },
+    { BOWLINE_UNKNOWN, "UNKNOWN", "no answer: it may or may not have been done" },
+    { BOWLINE_CANCELLED, "CANCELLED", "cancelled by the caller" },
+    { BOWLINE_UNREACHABLE, "UNREACHABLE", "the server cannot be reached" },
+    { BOWLINE_REFUSED, "REFUSED", "the server or the system refused" },
+    { BOWLINE_USAGE, "USAGE", "the library was called wrongly" },
+    { BOWLINE_UNSUPPORTED, "UNSUPPORTED", "this engine or build cannot do that" },
+    { BOWLINE_NOMEM, "NOMEM", "out of memory" },
+    { BOWLINE_SYSTEM, "SYSTEM", "a system call failed" },
+    { BOWLINE_FORKED, "FORKED", "opened before fork, used in the child" },
+};
+
+enum { STATUSES = sizeof statuses / sizeof statuses[0] };
 
 const char *bowline_status_name(int status)
 {
-    switch (status) {
-#define X(name, number, words) \
-    case number: return #name;
-        BOWLINE_STATUS_MAP(X)
-#undef X
-    default: return "?";
-    }
+    for (size_t i = 0; i < STATUSES; i++)
+        if ((int)statuses[i].status == status)
+            return statuses[i].name;
+    return "?";
 }
 
 const char *bowline_status_words(int status)
 {
-    switch (status) {
-#define X(name, number, words) \
-    case number: return words;
-        BOWLINE_STATUS_MAP(X)
-#undef X
-    default: return "a status that this version does not know";
-    }
+    for (size_t i = 0; i < STATUSES; i++)
+        if ((int)statuses[i].status == status)
+            return statuses[i].words;
+    return "a status that this version does not know";
 }
 
 int bowline_version(void)
@@ -66,77 +70,85 @@ int bwl_check_fork(const bwl_client *client, bowline_error *reterr)
 {
     if (!bwl_forked(&client->host.guard))
         return BOWLINE_OK;
-    return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_FORKED,
+    return bwl_fail(reterr, BWL_STATUS_FORKED,
                     "this client was opened before fork: the child must open one of its own");
+}
+
+/* Why the store refused, or did not answer; `otherwise` if it gave no reason. */
+static const char *reason(const bwl_lock *lock, const char *otherwise)
+{
+    return lock->base.why.text[0] != '\0' ? lock->base.why.text : otherwise;
+}
+
+/* "NAME: REASON", with the errno and the server's code that belong to the reason. */
+static int because(const bwl_lock *lock, bwl_status status, const char *otherwise,
+                   bowline_error *reterr)
+{
+    return bwl_fail_because(reterr, status, &lock->base.why, "%s: %s", lock->base.name,
+                            reason(lock, otherwise));
 }
 
 int bwl_report_loss(const bwl_lock *lock, bowline_error *reterr)
 {
-    const char *why =
-        lock->base.why[0] != '\0' ? lock->base.why : "the lease ended, or the store lost it";
-
-    return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_LOST, "%s is not ours any more: %s",
-                    lock->base.name, why);
+    return bwl_fail_because(reterr, BWL_STATUS_LOST, &lock->base.why, "%s is not ours any more: %s",
+                            lock->base.name, reason(lock, "the lease ended, or the store lost it"));
 }
 
-static int unknown(const bwl_operation *operation, bwl_fault *fault)
+static int unknown(const bwl_operation *operation, bowline_error *reterr)
 {
-    const bwl_lock *lock = operation->lock;
-    const char     *why  = lock->base.why[0] != '\0' ? lock->base.why : "the server did not answer";
+    const bwl_lock *lock      = operation->lock;
+    const char     *otherwise = "the server did not answer";
 
     if (operation->verb == BWL_RELEASE)
-        return bwl_fail(fault, BWL_STATUS_UNKNOWN,
-                        "%s: whether it was given back is not known, it ends with its lease: %s",
-                        lock->base.name, why);
-    return bwl_fail(fault, BWL_STATUS_UNKNOWN, "%s: %s", lock->base.name, why);
+        return bwl_fail_because(
+            reterr, BWL_STATUS_UNKNOWN, &lock->base.why,
+            "%s: whether it was given back is not known, it ends with its lease: %s", lock->base.name,
+            reason(lock, otherwise));
+    return because(lock, BWL_STATUS_UNKNOWN, otherwise, reterr);
 }
 
-static const char *stranger(const bwl_lock *lock)
+static const char *foreign(const bwl_lock *lock)
 {
     return lock->saw_alien
                ? ": a foreign lock, whose value or expiry this protocol does not write: left alone"
                : "";
 }
 
-static int timed_out(const bwl_lock *lock, bwl_fault *fault)
+static int timed_out(const bwl_lock *lock, bowline_error *reterr)
 {
     const bwl_rules *rules     = lock->base.hold.claim.rules;
     unsigned         tries_max = rules != NULL ? rules->tries_max : 0;
 
     if (tries_max != 0 && lock->base.hold.claim.attempt >= tries_max)
-        return bwl_fail(fault, BWL_STATUS_TIMEOUT, "%s was held by others at each of %u tries%s",
-                        lock->base.name, tries_max, stranger(lock));
-    return bwl_fail(fault, BWL_STATUS_TIMEOUT, "%s was held by others for all of the wait%s",
-                    lock->base.name, stranger(lock));
+        return bwl_fail(reterr, BWL_STATUS_TIMEOUT, "%s was held by others at each of %u tries%s",
+                        lock->base.name, tries_max, foreign(lock));
+    return bwl_fail(reterr, BWL_STATUS_TIMEOUT, "%s was held by others for all of the wait%s",
+                    lock->base.name, foreign(lock));
 }
 
 int bwl_report(const bwl_operation *operation, bowline_error *reterr)
 {
-    bwl_fault      *fault = bwl_fault_of(reterr);
-    const bwl_lock *lock  = operation->lock;
-    const char     *why   = lock->base.why[0] != '\0' ? lock->base.why : "the store gave no reason";
+    const bwl_lock *lock    = operation->lock;
+    const char     *silence = "the store gave no reason";
 
     switch (operation->ended) {
     case BWL_HELD:
     case BWL_RELEASED: return BOWLINE_OK;
     case BWL_BUSY:
-        return bwl_fail(fault, BWL_STATUS_BUSY, "%s is held by someone else%s", lock->base.name,
-                        stranger(lock));
+        return bwl_fail(reterr, BWL_STATUS_BUSY, "%s is held by someone else%s", lock->base.name,
+                        foreign(lock));
     case BWL_FULL:
-        return bwl_fail(fault, BWL_STATUS_BUSY, "%s is held, and %s", lock->base.name, why);
-    case BWL_TIMED_OUT: return timed_out(lock, fault);
+        return bwl_fail(reterr, BWL_STATUS_BUSY, "%s is held, and %s", lock->base.name,
+                        reason(lock, silence));
+    case BWL_TIMED_OUT: return timed_out(lock, reterr);
     case BWL_NOT_NOW:
-        if (lock->base.why[0] == '\0')
-            why = "the server answers too slowly for this lease";
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", lock->base.name, why);
-    case BWL_STORE_REFUSED:
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", lock->base.name, why);
-    case BWL_UNREACHABLE:
-        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s: %s", lock->base.name, why);
+        return because(lock, BWL_STATUS_REFUSED, "the server answers too slowly for this lease",
+                       reterr);
+    case BWL_STORE_REFUSED: return because(lock, BWL_STATUS_REFUSED, silence, reterr);
+    case BWL_UNREACHABLE: return because(lock, BWL_STATUS_UNREACHABLE, silence, reterr);
     case BWL_LOST: return bwl_report_loss(lock, reterr);
-    case BWL_UNKNOWN: return unknown(operation, fault);
-    case BWL_CANCELLED:
-        return bwl_fail(fault, BWL_STATUS_CANCELLED, "%s: cancelled", lock->base.name);
+    case BWL_UNKNOWN: return unknown(operation, reterr);
+    case BWL_CANCELLED: return bwl_fail(reterr, BWL_STATUS_CANCELLED, "%s: cancelled", lock->base.name);
     case BWL_PENDING:
     case BWL_QUEUED:
     case BWL_ANEW: bwl_unreachable("the operation has ended");

@@ -39,33 +39,32 @@ static int check(const bowline_update_options *o, bowline_error *reterr)
 {
     const char *wrong = NULL;
 
-    if (o->wait_ms < BOWLINE_NO_WAIT || o->wait_ms > BOWLINE_WAIT_MAX_MS)
-        wrong = "wait_ms is BOWLINE_FOREVER, BOWLINE_NO_WAIT, or from 0 to 2147483647";
+    if (o->wait_ms < BOWLINE_DEFAULT || o->wait_ms > BOWLINE_WAIT_MAX_MS)
+        wrong = "wait_ms is BOWLINE_FOREVER, BOWLINE_DEFAULT, or from 0 to 2147483647";
     else if (o->reserved != 0)
         wrong = "reserved is not 0";
     if (wrong != NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "%s", wrong);
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "%s", wrong);
     return BOWLINE_OK;
 }
 
 static int check_call(const bowline_client *client, const char *key, bowline_compute compute,
                       bowline_error *reterr)
 {
-    bwl_fault *fault = bwl_fault_of(reterr);
-
     if (client == NULL || key == NULL || compute == NULL)
-        return bwl_fail(fault, BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_update needs a client, a key and a function");
     if (key[0] == '\0' || strnlen(key, BOWLINE_KEY_MAX + 1) > BOWLINE_KEY_MAX)
-        return bwl_fail(fault, BWL_STATUS_USAGE, "a key has 1 to %d bytes", BOWLINE_KEY_MAX);
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "a key has 1 to %d bytes", BOWLINE_KEY_MAX);
     return BOWLINE_OK;
 }
 
 static uint32_t tries_of(const bowline_update_options *o)
 {
-    if (o->wait_ms == BOWLINE_NO_WAIT)
+    if (o->wait_ms == 0)
         return 1;
-    return o->tries_max == 0 && o->wait_ms == 0 ? (uint32_t)BOWLINE_TRIES : o->tries_max;
+    return o->tries_max == 0 && o->wait_ms == BOWLINE_DEFAULT ? (uint32_t)BOWLINE_TRIES
+                                                              : o->tries_max;
 }
 
 static bwl_ms until_of(const bowline_update_options *o)
@@ -88,7 +87,7 @@ static bwl_optimistic_next tell(job *j, bwl_event ev)
 }
 
 /* Asks the word, and waits for what becomes of it.  Below 0: that cannot be waited for. */
-static int ask(job *j, bwl_section_word word, bwl_fault *fault)
+static int ask(job *j, bwl_section_word word, bowline_error *reterr)
 {
     bwl_client   *client = j->place->client;
     bwl_section  *s      = &j->place->section;
@@ -105,19 +104,19 @@ static int ask(job *j, bwl_section_word word, bwl_fault *fault)
     };
     bwl_client_lock(client);
     bwl_lock_step(j->place->lock, &operation, s);
-    int status = bwl_client_wait(client, &operation, BWL_NEVER, fault);
+    int status = bwl_client_wait(client, &operation, BWL_NEVER, reterr);
     if (status < 0)
         bwl_lock_cancel(&operation);
     bwl_client_unlock(client);
     return status;
 }
 
-static bwl_optimistic_next asked(job *j, bwl_section_word word, bwl_fault *fault)
+static bwl_optimistic_next asked(job *j, bwl_section_word word, bowline_error *reterr)
 {
     const bwl_section *s = &j->place->section;
 
     j->is_written = word == SECTION_SET || word == SECTION_DELETE;
-    j->broken     = ask(j, word, fault);
+    j->broken     = ask(j, word, reterr);
     if (j->broken < 0)
         return (bwl_optimistic_next){ .want = BWL_WANT_END, .end = BWL_UPDATE_UNKNOWN };
     return tell(j, (bwl_event){ .kind = s->kind, .answer = s->answer });
@@ -185,51 +184,53 @@ static void show(char ret_text[KEY_SHOWN_MAX + 4], const char *key)
     ret_text[size] = '\0';
 }
 
-static int report_alien(const job *j, const char *key, bwl_fault *fault)
+static int report_alien(const job *j, const char *key, bowline_error *reterr)
 {
     if (j->place->section.is_long)
-        return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
+        return bwl_fail(reterr, BWL_STATUS_UNSUPPORTED,
                         "%s: its value is longer than the %d bytes that can be read", key,
                         BOWLINE_VALUE_MAX);
-    return bwl_fail(fault, BWL_STATUS_REFUSED,
+    return bwl_fail(reterr, BWL_STATUS_REFUSED,
                     "%s: the key is no string, but a list, a hash or the like", key);
 }
 
 static int report(const job *j, bwl_optimistic_end end, bowline_error *reterr)
 {
-    const bwl_optimistic *o     = &j->machine;
-    bwl_fault            *fault = bwl_fault_of(reterr);
-    const char           *why   = j->place->lock->base.why;
+    const bwl_optimistic *o   = &j->machine;
+    const bowline_error  *why = &j->place->lock->base.why;
     char                  key[KEY_SHOWN_MAX + 4];
 
     show(key, j->key);
     if (j->place->section.no_memory && (end == BWL_UPDATE_NOT_NOW || end == BWL_UPDATE_UNREACHABLE))
-        return bwl_fail(fault, BWL_STATUS_NOMEM, "%s: out of memory", key);
+        return bwl_fail(reterr, BWL_STATUS_NOMEM, "%s: out of memory", key);
     switch (end) {
     case BWL_UPDATE_WRITTEN:
     case BWL_UPDATE_LEFT: return BOWLINE_OK;
     case BWL_UPDATE_STOPPED:
         if (j->wrong != NULL)
-            return bwl_fail(fault, BWL_STATUS_USAGE, "%s: the function %s", key, j->wrong);
-        return bwl_fail(fault, BWL_STATUS_CANCELLED, "%s: the function wanted to stop (%d)", key,
+            return bwl_fail(reterr, BWL_STATUS_USAGE, "%s: the function %s", key, j->wrong);
+        return bwl_fail(reterr, BWL_STATUS_CANCELLED, "%s: the function wanted to stop (%d)", key,
                         j->choice);
-    case BWL_UPDATE_ALIEN: return report_alien(j, key, fault);
+    case BWL_UPDATE_ALIEN: return report_alien(j, key, reterr);
     case BWL_UPDATE_CONFLICTS:
-        return bwl_fail(fault, BWL_STATUS_BUSY,
+        return bwl_fail(reterr, BWL_STATUS_BUSY,
                         "%s: touched by somebody else at each of %u tries (%u conflicts)", key,
                         (unsigned)o->tries, (unsigned)o->conflicts);
     case BWL_UPDATE_TIME_UP:
-        return bwl_fail(fault, BWL_STATUS_TIMEOUT,
+        return bwl_fail(reterr, BWL_STATUS_TIMEOUT,
                         "%s: touched by somebody else for all of the wait (%u tries, %u conflicts)",
                         key, (unsigned)o->tries, (unsigned)o->conflicts);
     case BWL_UPDATE_NOT_NOW:
     case BWL_UPDATE_REFUSED:
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "%s: nothing was written: %s", key, why);
+        return bwl_fail_because(reterr, BWL_STATUS_REFUSED, why, "%s: nothing was written: %s", key,
+                                why->text);
     case BWL_UPDATE_UNREACHABLE:
-        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s: nothing was written: %s", key, why);
+        return bwl_fail_because(reterr, BWL_STATUS_UNREACHABLE, why, "%s: nothing was written: %s",
+                                key, why->text);
     case BWL_UPDATE_UNKNOWN:
-        return bwl_fail(fault, BWL_STATUS_UNKNOWN,
-                        "%s: whether it was written is not known, look at it: %s", key, why);
+        return bwl_fail_because(reterr, BWL_STATUS_UNKNOWN, why,
+                                "%s: whether it was written is not known, look at it: %s", key,
+                                why->text);
     }
     bwl_unreachable("an end outside of its enum");
 }
@@ -237,19 +238,19 @@ static int report(const job *j, bwl_optimistic_end end, bowline_error *reterr)
 /* ---- the whole of it ------------------------------------------------------------------------- */
 
 static bwl_optimistic_end run(job *j, const bowline_update_options *o, bwl_ms until,
-                              bwl_fault *fault)
+                              bowline_error *reterr)
 {
     bwl_optimistic_next next = bwl_optimistic_begin(&j->machine, tries_of(o), until);
 
     while (next.want != BWL_WANT_END)
         switch (next.want) {
-        case BWL_WANT_READ: next = asked(j, SECTION_READ, fault); break;
+        case BWL_WANT_READ: next = asked(j, SECTION_READ, reterr); break;
         case BWL_WANT_COMPUTE: next = call_function(j); break;
         case BWL_WANT_WRITE:
             next =
-                asked(j, j->choice == BOWLINE_UPDATE_DELETE ? SECTION_DELETE : SECTION_SET, fault);
+                asked(j, j->choice == BOWLINE_UPDATE_DELETE ? SECTION_DELETE : SECTION_SET, reterr);
             break;
-        case BWL_WANT_LEAVE: next = asked(j, SECTION_LEAVE, fault); break;
+        case BWL_WANT_LEAVE: next = asked(j, SECTION_LEAVE, reterr); break;
         case BWL_WANT_PAUSE: next = sleep_until(j, next.at); break;
         case BWL_WANT_END: break;
         }
@@ -259,25 +260,25 @@ static bwl_optimistic_end run(job *j, const bowline_update_options *o, bwl_ms un
 static int update_in_place(job *j, bowline_client *client, const bowline_update_options *o,
                            bowline_error *reterr)
 {
-    bwl_ms    until = until_of(o);
-    bwl_fault fault = { 0 };
-    int       status;
+    bwl_ms        until  = until_of(o);
+    bowline_error broken = { 0 };
+    int           status;
 
     if (bwl_pool_is_in(&client->pool)) /* we would wait for a place while we have one */
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "the function of a bowline_update may not call bowline_update: "
                         "do the second update when the first has ended");
-    status = bwl_pool_take(&client->pool, until, &j->place, bwl_fault_of(reterr));
+    status = bwl_pool_take(&client->pool, until, &j->place, reterr);
     if (status < 0)
         return status;
-    bwl_optimistic_end end = run(j, o, until, &fault);
+    bwl_optimistic_end end = run(j, o, until, &broken);
     if (j->broken == 0)
         status = report(j, end, reterr);
     else if (j->is_written)
-        status = bwl_fail(bwl_fault_of(reterr), BWL_STATUS_UNKNOWN,
-                          "whether it was written is not known: %s", fault.text);
+        status = bwl_fail_because(reterr, BWL_STATUS_UNKNOWN, &broken,
+                                  "whether it was written is not known: %s", broken.text);
     else
-        status = bwl_fail(bwl_fault_of(reterr), (bwl_status)j->broken, "%s", fault.text);
+        status = bwl_fail_because(reterr, (bwl_status)j->broken, &broken, "%s", broken.text);
     bwl_pool_give(&client->pool, j->place, j->broken < 0);
     return status;
 }
@@ -293,8 +294,11 @@ int bowline_update(bowline_client *client, const char *key, bowline_compute comp
     if (status < 0 || (status = bwl_check_fork(client->inner, reterr)) < 0)
         return status;
     status = bwl_copy_options(&o, sizeof o, options, "BOWLINE_UPDATE", reterr);
+    if (options == NULL)
+        o.wait_ms = BOWLINE_DEFAULT;
     if (status < 0 || (status = check(&o, reterr)) < 0)
         return status;
+    BWL_LOG_DRAINED(client->inner->host.settings.log);
     status = update_in_place(&j, client, &o, reterr);
     if (o.ret_conflicts != NULL)
         *o.ret_conflicts = j.machine.conflicts;

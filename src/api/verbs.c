@@ -19,35 +19,29 @@ static int check(const bowline_acquire_options *o, bowline_error *reterr)
 {
     const char *wrong = NULL;
 
-    if (o->wait_ms < BOWLINE_NO_WAIT || o->wait_ms > BOWLINE_WAIT_MAX_MS)
-        wrong = "wait_ms is BOWLINE_FOREVER, BOWLINE_NO_WAIT, or from 0 to 2147483647";
-    else if (o->lease_ms != 0 && (o->lease_ms < BWL_LEASE_MIN_MS || o->lease_ms > BWL_LEASE_MAX_MS))
+    if (o->lease_ms != 0 && (o->lease_ms < BWL_LEASE_MIN_MS || o->lease_ms > BWL_LEASE_MAX_MS))
         wrong = "lease_ms is from 100 to 86400000 (one day)";
     else if (o->max_hold_ms < 0)
         wrong = "max_hold_ms is below 0";
     else if (o->reserved != 0)
         wrong = "reserved is not 0";
     if (wrong != NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "%s", wrong);
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "%s", wrong);
     return BOWLINE_OK;
 }
 
-static bwl_ms wait_of(const bowline_acquire_options *o, const bwl_settings *settings)
-{
-    if (o->wait_ms == BOWLINE_FOREVER)
-        return BWL_NEVER;
-    if (o->wait_ms == BOWLINE_NO_WAIT)
-        return 0;
-    return o->wait_ms != 0 ? o->wait_ms : settings->wait_ms;
-}
-
-static int take_options(bowline_acquire_options *ret_options, const bowline_acquire_options *theirs,
+static int take_options(bowline_acquire_options *ret_options, bwl_ms *ret_wait_ms,
+                        const bwl_client *client, const bowline_acquire_options *theirs,
                         bowline_error *reterr)
 {
     int status =
         bwl_copy_options(ret_options, sizeof *ret_options, theirs, "BOWLINE_ACQUIRE", reterr);
 
-    return status < 0 ? status : check(ret_options, reterr);
+    if (theirs == NULL)
+        ret_options->wait_ms = BOWLINE_DEFAULT;
+    if (status < 0 || (status = check(ret_options, reterr)) < 0)
+        return status;
+    return bwl_take_wait(ret_wait_ms, client, ret_options->wait_ms, reterr);
 }
 
 /* locked: makes the lock and starts the operation on it. */
@@ -62,7 +56,7 @@ static int start_acquire(bwl_operation *operation, bwl_client *client, const cha
                   .answer_ms   = settings->answer_ms,
                   .renews      = settings->renews,
     };
-    int status = bwl_seat_or_lock(&lock, client, name, &terms, wait_ms > 0, bwl_fault_of(reterr));
+    int status = bwl_seat_or_lock(&lock, client, name, &terms, wait_ms > 0, reterr);
 
     if (status < 0)
         return status;
@@ -75,7 +69,7 @@ static int start_acquire(bwl_operation *operation, bwl_client *client, const cha
 int bwl_operation_end(bwl_operation *operation, bowline_error *reterr)
 {
     bwl_lock *lock   = operation->lock;
-    int       status = bwl_client_wait(lock->client, operation, BWL_NEVER, bwl_fault_of(reterr));
+    int       status = bwl_client_wait(lock->client, operation, BWL_NEVER, reterr);
 
     if (status == BOWLINE_OK)
         return bwl_report(operation, reterr);
@@ -120,7 +114,7 @@ static int keep(bowline_hold **hold, bowline_error *reterr)
 
     if (!client->host.settings.keeps || lock->timer.at == BWL_NEVER)
         return BOWLINE_OK;
-    int status = bwl_keeper_start(client, bwl_fault_of(reterr));
+    int status = bwl_keeper_start(client, reterr);
     if (status == BOWLINE_OK) {
         bwl_keeper_nudge(client);
         return BOWLINE_OK;
@@ -214,13 +208,15 @@ int bowline_acquire(bowline_hold **ret_hold, bowline_client *client, const char 
     wish          w    = { .name = name };
 
     if (ret_hold == NULL || client == NULL || name == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_acquire needs a place for the hold, a client and a name");
     int status = bwl_check_fork(client->inner, reterr);
-    if (status < 0 || (status = take_options(&w.options, options, reterr)) < 0)
+    if (status == BOWLINE_OK)
+        status = take_options(&w.options, &w.wait_ms, client->inner, options, reterr);
+    if (status < 0)
         return status;
-    w.wait_ms = wait_of(&w.options, &client->inner->host.settings);
-    status    = acquire_somewhere(client, &hold, &w, reterr);
+    BWL_LOG_DRAINED(client->inner->host.settings.log);
+    status = acquire_somewhere(client, &hold, &w, reterr);
     if (status == BOWLINE_OK)
         *ret_hold = hold;
     return status;
@@ -235,8 +231,8 @@ static int start_extend(bwl_operation *operation, bwl_lock *lock, uint32_t lease
     if (status < 0)
         return status;
     if (lock->operation != NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
-                        "%s is being extended already: finish that first", lock->base.name);
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "%s is being extended already: finish that first",
+                        lock->base.name);
     bwl_lock_extend(lock, operation, lease_ms != 0 ? lease_ms : lock->base.hold.claim.lease_ms);
     return BOWLINE_OK;
 }
@@ -247,11 +243,12 @@ int bowline_extend(bowline_hold *hold, uint32_t lease_ms, bowline_error *reterr)
     bwl_operation operation;
 
     if (hold == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "bowline_extend needs a hold");
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_extend needs a hold");
     bwl_client *client = bwl_lock_of(hold)->client;
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->host.settings.log);
     bwl_lane_enter(client);
     bwl_client_lock(client);
     status = start_extend(&operation, bwl_lock_of(hold), lease_ms, reterr);
@@ -281,6 +278,7 @@ int bowline_release(bowline_hold *hold, bowline_error *reterr)
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->host.settings.log);
     bwl_lane_enter(client);
     bwl_client_lock(client);
     start_release(&operation, bwl_lock_of(hold));
@@ -297,13 +295,15 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
 {
     BWL_UNCANCELLED;
     if (ret_op == NULL || client == NULL || name == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_acquire_start needs a place for the operation, a client, a name");
     int status = bwl_check_fork(client->inner, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->inner->host.settings.log);
     bowline_acquire_options o;
-    status = take_options(&o, options, reterr);
+    bwl_ms                  wait_ms;
+    status = take_options(&o, &wait_ms, client->inner, options, reterr);
     if (status < 0)
         return status;
     bwl_client_lock(client->inner);
@@ -311,8 +311,7 @@ int bowline_acquire_start(bowline_operation **ret_op, bowline_client *client, co
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
     bwl_gather(client->inner);
     if (status == BOWLINE_OK)
-        status = start_acquire(&op->inner, client->inner, name, &o,
-                               wait_of(&o, &client->inner->host.settings), reterr);
+        status = start_acquire(&op->inner, client->inner, name, &o, wait_ms, reterr);
     bwl_gathered(client->inner);
     if (status == BOWLINE_OK)
         *ret_op = bwl_operation_show(op, NULL);
@@ -327,12 +326,13 @@ int bowline_extend_start(bowline_operation **ret_op, bowline_hold *hold, uint32_
 {
     BWL_UNCANCELLED;
     if (ret_op == NULL || hold == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_extend_start needs a place for the operation, and a hold");
     bwl_client *client = bwl_lock_of(hold)->client;
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->host.settings.log);
     bwl_client_lock(client);
     bowline_operation *op = bwl_operation_new(client->handle, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
@@ -349,12 +349,13 @@ int bowline_release_start(bowline_operation **ret_op, bowline_hold *hold, bowlin
 {
     BWL_UNCANCELLED;
     if (ret_op == NULL || hold == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_release_start needs a place for the operation, and a hold");
     bwl_client *client = bwl_lock_of(hold)->client;
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->host.settings.log);
     bwl_client_lock(client);
     bowline_operation *op = bwl_operation_new(client->handle, reterr);
     if (op != NULL) {
@@ -377,8 +378,9 @@ int bowline_acquire_finish(bowline_hold **ret_hold, bowline_operation *op, bowli
     if (status < 0)
         return status;
     if (op->inner.verb != BWL_ACQUIRE || op->inner.yields || ret_hold == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_acquire_finish takes an acquire, and a place for the hold");
+    BWL_LOG_DRAINED(client->host.settings.log);
     bwl_client_lock(client);
     bwl_operation_forget(&op->inner);
     status = end_acquire(&hold, &op->inner, reterr);
@@ -400,9 +402,10 @@ int bowline_finish(bowline_operation *op, bowline_error *reterr)
     if (status < 0)
         return status;
     if (op->inner.looks || (op->inner.verb == BWL_ACQUIRE && !op->inner.yields))
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "an acquire is finished by bowline_acquire_finish, a who by "
                         "bowline_who_finish");
+    BWL_LOG_DRAINED(client->host.settings.log);
     bwl_client_lock(client);
     bwl_operation_forget(&op->inner);
     bwl_lock *kept = op->inner.verb != BWL_RELEASE ? op->inner.lock : NULL;

@@ -11,7 +11,7 @@
 static int add_all(bowline_client *client, bwl_bell *bell, bowline_error *reterr)
 {
     bwl_client *lane;
-    int         status = bwl_bell_watch(bell, client->inner, bwl_fault_of(reterr));
+    int         status = bwl_bell_watch(bell, client->inner, reterr);
 
     for (unsigned i = 1; status == BOWLINE_OK && (lane = bwl_lane_at(client, i)) != NULL; i++) {
         bwl_client_lock(lane);
@@ -32,7 +32,7 @@ static int need_bell(bowline_client *client, bowline_error *reterr)
     bwl_lanes_keep_to_first(&client->lanes);
     bwl_client_lock(client->inner);
     if (client->bell == NULL) {
-        status = bwl_bell_new(&bell, bwl_fault_of(reterr));
+        status = bwl_bell_new(&bell, reterr);
         if (status == BOWLINE_OK)
             status = add_all(client, bell, reterr);
         if (status == BOWLINE_OK)
@@ -56,8 +56,8 @@ int bowline_wakeup_fd(bowline_client *client, bowline_error *reterr)
 {
     BWL_UNCANCELLED;
     if (client == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "bowline_wakeup_fd needs a client");
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_wakeup_fd needs a client");
     int status = need_bell(client, reterr);
 
-    return status < 0 ? status : bwl_bell_pipe(client->bell, bwl_fault_of(reterr));
+    return status < 0 ? status : bwl_bell_pipe(client->bell, reterr);
 }

@@ -27,7 +27,7 @@ static int check_place(const bowline_holder *holder, bowline_error *reterr)
 {
     if (holder->size == sizeof *holder)
         return BOWLINE_OK;
-    return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+    return bwl_fail(reterr, BWL_STATUS_USAGE,
                     "the size field of the holder is not sizeof(bowline_holder)");
 }
 
@@ -38,7 +38,7 @@ int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_ho
     bwl_holder holder;
 
     if (client == NULL || name == NULL || ret_holder == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_who needs a client, a name and a place for the holder");
     int status = check_place(ret_holder, reterr);
     if (status < 0)
@@ -47,8 +47,9 @@ int bowline_who(bowline_client *client, const char *name, bowline_holder *ret_ho
     status            = bwl_check_fork(inner, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(inner->host.settings.log);
     bwl_client_lock(inner);
-    status = bwl_ask_who(inner, name, BWL_NEVER, &holder, bwl_fault_of(reterr));
+    status = bwl_ask_who(inner, name, BWL_NEVER, &holder, reterr);
     bwl_client_unlock(inner);
     if (status == BOWLINE_OK)
         copy(ret_holder, &holder);
@@ -62,17 +63,18 @@ int bowline_who_start(bowline_operation **ret_op, bowline_client *client, const 
     bwl_lock *lock;
 
     if (ret_op == NULL || client == NULL || name == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_who_start needs a place for the operation, a client, a name");
     bwl_client *inner  = client->inner;
     int         status = bwl_check_fork(inner, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(inner->host.settings.log);
     bwl_client_lock(inner);
     bowline_operation *op = bwl_operation_new(client, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;
     if (status == BOWLINE_OK)
-        status = bwl_lock_for_who(&lock, inner, name, bwl_fault_of(reterr));
+        status = bwl_lock_for_who(&lock, inner, name, reterr);
     if (status == BOWLINE_OK) {
         bwl_lock_look(lock, &op->inner);
         bwl_operation_watch(&op->inner);
@@ -89,14 +91,14 @@ static int end(bwl_operation *operation, bwl_holder *ret_holder, bowline_error *
 {
     bwl_lock   *lock   = operation->lock;
     bwl_client *client = lock->client;
-    int         status = bwl_client_wait(client, operation, BWL_NEVER, bwl_fault_of(reterr));
+    int         status = bwl_client_wait(client, operation, BWL_NEVER, reterr);
 
     if (status < 0)
         bwl_lock_cancel(operation);
     else if (operation->ended == BWL_CANCELLED)
         status = bwl_report(operation, reterr);
     else
-        status = client->host.engine->who(&lock->base, ret_holder, bwl_fault_of(reterr));
+        status = client->host.engine->who(&lock->base, ret_holder, reterr);
     bwl_lock_unwanted(lock);
     return status;
 }
@@ -107,12 +109,13 @@ int bowline_who_finish(bowline_holder *ret_holder, bowline_operation *op, bowlin
     bwl_holder holder;
 
     if (ret_holder == NULL || op == NULL || !op->inner.looks)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_who_finish takes a place for the holder, and a who");
     bwl_client *client = bwl_lane_of(op);
     int         status = check_place(ret_holder, reterr);
     if (status < 0 || (status = bwl_check_fork(client, reterr)) < 0)
         return status;
+    BWL_LOG_DRAINED(client->host.settings.log);
     bwl_client_lock(client);
     bwl_operation_forget(&op->inner);
     status = end(&op->inner, &holder, reterr);

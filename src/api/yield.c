@@ -7,39 +7,37 @@
 #include "base/fault.h"
 #include "runtime/renewal_thread.h"
 
-static int check(const bwl_lock *lock, int64_t wait_ms, bowline_error *reterr)
+/* How long to wait for the lock to come back: by default as long as it takes, if the URL does not
+ * say. */
+static int take_wait(bwl_ms *ret_wait_ms, const bwl_lock *lock, int64_t wait_ms,
+                     bowline_error *reterr)
 {
-    bwl_fault *fault = bwl_fault_of(reterr);
+    int status = bwl_take_wait(ret_wait_ms, lock->client, wait_ms, reterr);
 
-    if (wait_ms < BOWLINE_FOREVER || wait_ms > BOWLINE_WAIT_MAX_MS)
-        return bwl_fail(fault, BWL_STATUS_USAGE,
-                        "to yield, wait_ms is BOWLINE_FOREVER, or from 0 to 2147483647: who would "
-                        "not wait to have it again releases");
-    if (lock->operation != NULL)
-        return bwl_fail(fault, BWL_STATUS_USAGE,
-                        "something is being done with %s already: finish that first",
-                        lock->base.name);
+    if (status < 0)
+        return status;
+    if (wait_ms == 0)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "wait_ms is 0: a yield waits until the lock is ours again; to give it away "
+                        "without waiting, release it");
+    if (*ret_wait_ms == 0)
+        *ret_wait_ms = BWL_NEVER;
     return BOWLINE_OK;
-}
-
-/* 0 is the URL's wait, and as long as it takes where that names none. */
-static bwl_ms wait_of(const bwl_lock *lock, int64_t wait_ms)
-{
-    bwl_ms of_url = lock->client->host.settings.wait_ms;
-
-    if (wait_ms > 0)
-        return wait_ms;
-    return wait_ms == BOWLINE_FOREVER || of_url == 0 ? BWL_NEVER : of_url;
 }
 
 /* locked */
 static int start(bwl_operation *operation, bwl_lock *lock, int64_t wait_ms, bowline_error *reterr)
 {
-    int status = check(lock, wait_ms, reterr);
+    bwl_ms left_ms;
+    int    status = take_wait(&left_ms, lock, wait_ms, reterr);
 
-    if (status == BOWLINE_OK)
-        bwl_lock_yield(lock, operation, wait_of(lock, wait_ms));
-    return status;
+    if (status < 0)
+        return status;
+    if (lock->operation != NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
+                        "something is being done with %s already: finish that first", lock->base.name);
+    bwl_lock_yield(lock, operation, left_ms);
+    return BOWLINE_OK;
 }
 
 int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr)
@@ -48,11 +46,12 @@ int bowline_yield(bowline_hold *hold, int64_t wait_ms, bowline_error *reterr)
     bwl_operation operation;
 
     if (hold == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE, "bowline_yield needs a hold");
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_yield needs a hold");
     bwl_client *client = bwl_lock_of(hold)->client;
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->host.settings.log);
     bwl_lane_enter(client);
     bwl_client_lock(client);
     status = start(&operation, bwl_lock_of(hold), wait_ms, reterr);
@@ -70,12 +69,13 @@ int bowline_yield_start(bowline_operation **ret_op, bowline_hold *hold, int64_t 
 {
     BWL_UNCANCELLED;
     if (ret_op == NULL || hold == NULL)
-        return bwl_fail(bwl_fault_of(reterr), BWL_STATUS_USAGE,
+        return bwl_fail(reterr, BWL_STATUS_USAGE,
                         "bowline_yield_start needs a place for the operation, and a hold");
     bwl_client *client = bwl_lock_of(hold)->client;
     int         status = bwl_check_fork(client, reterr);
     if (status < 0)
         return status;
+    BWL_LOG_DRAINED(client->host.settings.log);
     bwl_client_lock(client);
     bowline_operation *op = bwl_operation_new(client->handle, reterr);
     status                = op != NULL ? BOWLINE_OK : BOWLINE_NOMEM;

@@ -9,6 +9,24 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What the caller sees of the text: no password, and a mark where it was cut. */
+static void tidy(bwl_fault *fault, int size)
+{
+    bool is_cut = size >= (int)sizeof fault->text;
+
+    bwl_hide_passwords(fault->text, is_cut);
+    if (is_cut && strlen(fault->text) + 1 == sizeof fault->text)
+        bwl_mark_cut(fault->text);
+}
+
+static int write_error(bwl_fault *fault, bwl_status status, const char *format, va_list arguments)
+{
+    fault->status         = status;
+    fault->system_errno   = 0;
+    fault->server_code[0] = '\0';
+    return vsnprintf(fault->text, sizeof fault->text, format, arguments); /* cutting is meant */
+}
+
 int bwl_fail(bwl_fault *fault, bwl_status status, const char *format, ...)
 {
     va_list arguments;
@@ -16,13 +34,9 @@ int bwl_fail(bwl_fault *fault, bwl_status status, const char *format, ...)
     assert(status < 0);
     if (fault == NULL)
         return status;
-    fault->status = status;
     va_start(arguments, format);
-    int size = vsnprintf(fault->text, sizeof fault->text, format, arguments); /* cutting is meant */
+    tidy(fault, write_error(fault, status, format, arguments));
     va_end(arguments);
-    bwl_hide_passwords(fault->text, size >= (int)sizeof fault->text);
-    if (size >= (int)sizeof fault->text && strlen(fault->text) + 1 == sizeof fault->text)
-        bwl_mark_cut(fault->text);
     return status;
 }
 
@@ -34,9 +48,8 @@ int bwl_fail_errno(bwl_fault *fault, const char *format, ...)
 
     if (fault == NULL)
         return status;
-    fault->status = status;
     va_start(arguments, format);
-    int size = vsnprintf(fault->text, sizeof fault->text, format, arguments);
+    int size = write_error(fault, status, format, arguments);
     va_end(arguments);
     if (size >= 0 && (size_t)size < sizeof fault->text) {
         char        words[80];
@@ -44,5 +57,22 @@ int bwl_fail_errno(bwl_fault *fault, const char *format, ...)
         (void)snprintf(fault->text + size, sizeof fault->text - (size_t)size, ": %s", text);
     }
     bwl_hide_passwords(fault->text, size >= (int)sizeof fault->text);
+    fault->system_errno = error;
+    return status;
+}
+
+int bwl_fail_because(bwl_fault *fault, bwl_status status, const bwl_fault *cause,
+                     const char *format, ...)
+{
+    va_list arguments;
+
+    assert(status < 0 && fault != cause);
+    if (fault == NULL)
+        return status;
+    va_start(arguments, format);
+    tidy(fault, write_error(fault, status, format, arguments));
+    va_end(arguments);
+    fault->system_errno = cause->system_errno;
+    memcpy(fault->server_code, cause->server_code, sizeof fault->server_code);
     return status;
 }

@@ -1,19 +1,27 @@
 /*
- * fault.h -- saying what went wrong in one sentence, from the rooms that do I/O.
+ * fault.h -- writes an error: the status, one sentence, and where they are known the errno and the
+ * server's error code.
  */
 #ifndef BWL_BASE_FAULT_H
 #define BWL_BASE_FAULT_H
 
 #include "core/status.h"
 
-/* Writes status and text, if there is somewhere to write to, and returns the status, so that a
- * failing function ends with `return bwl_fail(fault, BWL_STATUS_USAGE, "...", ...)`.  A text
- * that is too long is cut.  `fault` may be NULL.  The password of a URL in it, such as one that was
- * given as the name of a lock, is written as ***. */
+/* Writes the error and returns the status, so that a failing function ends with
+ * `return bwl_fail(fault, BWL_STATUS_USAGE, "...", ...)`.  `fault` may be NULL.  A text that is too
+ * long is cut.  The password of a URL in the text is written as ***: somebody may have passed a URL
+ * as the name of a lock. */
 __attribute__((format(printf, 3, 4))) int bwl_fail(bwl_fault *fault, bwl_status status,
                                                    const char *format, ...);
 
-/* The same for a system call: ends with ": " and the words for errno, and is NOMEM for ENOMEM. */
+/* The same after a failed system call: keeps errno, appends ": " and its text.  NOMEM for ENOMEM,
+ * else SYSTEM. */
 __attribute__((format(printf, 2, 3))) int bwl_fail_errno(bwl_fault *fault, const char *format, ...);
+
+/* The same for an error that `cause` led to: keeps the errno and the server's code of the cause.
+ * `cause` must not be `fault`. */
+__attribute__((format(printf, 4, 5))) int bwl_fail_because(bwl_fault *fault, bwl_status status,
+                                                           const bwl_fault *cause,
+                                                           const char      *format, ...);
 
 #endif

@@ -1,35 +1,32 @@
 /*
- * status.h -- how a call came out, for whoever is above the machines: a number that the caller
- * decides on, and a sentence for people.  The numbers are those of the public header; src/api
- * asserts that they are the same.
+ * status.h -- how a call ends.  The status and the error are the public ones, by the names that the
+ * layers below the API use, so that an error reaches the caller without being copied.
  */
 #ifndef BWL_STATUS_H
 #define BWL_STATUS_H
 
 #include "core/core.h"
 
+#include <bowline/error.h>
+
 typedef enum bwl_status {
-    BWL_OK                 = 0,
-    BWL_STATUS_BUSY        = -1,
-    BWL_STATUS_TIMEOUT     = -2,
-    BWL_STATUS_LOST        = -3,
-    BWL_STATUS_UNKNOWN     = -4,
-    BWL_STATUS_CANCELLED   = -5,
-    BWL_STATUS_UNREACHABLE = -6,
-    BWL_STATUS_REFUSED     = -7,
-    BWL_STATUS_USAGE       = -8,
-    BWL_STATUS_UNSUPPORTED = -9,
-    BWL_STATUS_NOMEM       = -10,
-    BWL_STATUS_SYSTEM      = -11,
-    BWL_STATUS_FORKED      = -12,
+    BWL_OK                 = BOWLINE_OK,
+    BWL_STATUS_BUSY        = BOWLINE_BUSY,
+    BWL_STATUS_TIMEOUT     = BOWLINE_TIMEOUT,
+    BWL_STATUS_LOST        = BOWLINE_LOST,
+    BWL_STATUS_UNKNOWN     = BOWLINE_UNKNOWN,
+    BWL_STATUS_CANCELLED   = BOWLINE_CANCELLED,
+    BWL_STATUS_UNREACHABLE = BOWLINE_UNREACHABLE,
+    BWL_STATUS_REFUSED     = BOWLINE_REFUSED,
+    BWL_STATUS_USAGE       = BOWLINE_USAGE,
+    BWL_STATUS_UNSUPPORTED = BOWLINE_UNSUPPORTED,
+    BWL_STATUS_NOMEM       = BOWLINE_NOMEM,
+    BWL_STATUS_SYSTEM      = BOWLINE_SYSTEM,
+    BWL_STATUS_FORKED      = BOWLINE_FORKED,
 } bwl_status;
 
-enum { BWL_FAULT_TEXT_MAX = 244 };
+enum { BWL_FAULT_TEXT_MAX = BOWLINE_ERROR_TEXT_MAX };
 
-/* What went wrong.  Never holds a password or a token. */
-typedef struct bwl_fault {
-    int32_t status;
-    char    text[BWL_FAULT_TEXT_MAX];
-} bwl_fault;
+typedef bowline_error bwl_fault;
 
 #endif

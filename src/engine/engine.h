@@ -50,6 +50,9 @@ typedef struct bwl_engine {
     int (*open)(bwl_host *host, const bwl_url *url, bwl_fault *fault);
     void (*close)(bwl_host *host);
 
+    /* Opens what the first lock would open.  NULL: a holder query does.  As open. */
+    int (*reach)(bwl_host *host, bwl_fault *fault);
+
     /* Opens host->store as that of `first` was opened.  NULL: a second client of the same store
      * would be of no use.  NOMEM. */
     int (*share)(bwl_host *host, const bwl_host *first);

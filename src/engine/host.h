@@ -41,6 +41,7 @@ typedef struct bwl_host_calls {
     void (*pin)(bwl_engine_lock *lock);
     void (*unpin)(bwl_engine_lock *lock);
     void (*set_error)(bwl_engine_lock *lock, const char *format, va_list arguments);
+    void (*set_fault)(bwl_engine_lock *lock, const bwl_fault *why);
     void (*clear_error)(bwl_engine_lock *lock);
     bool (*is_awaited)(const bwl_engine_lock *lock);
 } bwl_host_calls;
@@ -78,7 +79,7 @@ struct bwl_engine_lock {
     bool      in_background; /* its release is under way without a caller */
     uint16_t  name_size;
     char      name[BWL_NAME_MAX + 1];
-    char      why[BWL_FAULT_TEXT_MAX]; /* what the store said when it last refused */
+    bwl_fault why; /* what the store said when it last refused; its status is not set */
 };
 
 /* ---- calls to the runtime -------------------------------------------------------------------- */
@@ -182,6 +183,12 @@ __attribute__((format(printf, 2, 3))) static inline void bwl_host_set_error(bwl_
     va_start(arguments, format);
     lock->host->calls->set_error(lock, format, arguments);
     va_end(arguments);
+}
+
+/* The same, with the errno and the server's error code of a fault. */
+static inline void bwl_host_set_fault(bwl_engine_lock *lock, const bwl_fault *why)
+{
+    lock->host->calls->set_fault(lock, why);
 }
 
 static inline void bwl_host_clear_error(bwl_engine_lock *lock)

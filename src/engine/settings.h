@@ -5,8 +5,9 @@
 #ifndef BWL_ENGINE_SETTINGS_H
 #define BWL_ENGINE_SETTINGS_H
 
-#include "core/rules.h"
+#include "base/log.h"
 #include "base/url.h"
+#include "core/rules.h"
 
 enum {
     BWL_LEASE_MIN_MS      = 100,
@@ -33,6 +34,7 @@ typedef struct bwl_settings {
     bwl_ms turns_ms;
     bool   renews;
     bool   spins; /* who waits for an answer may look for it without sleeping: net/spin.h */
+    struct bwl_log *log; /* of the caller; NULL: none */
     bool   keeps; /* a thread of ours renews while nobody is inside a call               */
 } bwl_settings;
 

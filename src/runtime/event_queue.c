@@ -160,9 +160,15 @@ void bwl_lock_show(bwl_lock *lock)
         set_loss(lock, is_held ? lock->base.hold.until : 0);
     if (!is_held && !lock->face.loss_was_told) {
         lock->face.loss_was_told = true;
+        bwl_log_add(lock->client->host.settings.log, BWL_LOG_ERROR, "lost: %s: %s",
+                    lock->base.name,
+                    lock->base.why.text[0] != '\0' ? lock->base.why.text : "its lease has ended");
         post(list, &lock->face.notice, BWL_NOTICE_LOST);
         is_new = true;
     } else if (troubled && !lock->face.was_in_trouble) {
+        bwl_log_add(lock->client->host.settings.log, BWL_LOG_WARNING, "not renewed: %s: %s",
+                    lock->base.name,
+                    lock->base.why.text[0] != '\0' ? lock->base.why.text : "no answer");
         post(list, &lock->face.notice, BWL_NOTICE_TROUBLE);
         is_new = true;
     } else if (!troubled && lock->face.notice.kind == BWL_NOTICE_TROUBLE) {

@@ -91,14 +91,22 @@ static void unpin(bwl_engine_lock *lock)
 
 static void set_error(bwl_engine_lock *lock, const char *format, va_list arguments)
 {
+    if (!bwl_lock_takes_error(bwl_lock_of_engine(lock)))
+        return;
+    lock->why = (bwl_fault){ 0 };
+    (void)vsnprintf(lock->why.text, sizeof lock->why.text, format, arguments); /* may be cut */
+}
+
+static void set_fault(bwl_engine_lock *lock, const bwl_fault *why)
+{
     if (bwl_lock_takes_error(bwl_lock_of_engine(lock)))
-        (void)vsnprintf(lock->why, sizeof lock->why, format, arguments); /* cutting is meant */
+        lock->why = *why;
 }
 
 static void clear_error(bwl_engine_lock *lock)
 {
     if (bwl_lock_takes_error(bwl_lock_of_engine(lock)))
-        lock->why[0] = '\0';
+        lock->why = (bwl_fault){ 0 };
 }
 
 static bool is_awaited(const bwl_engine_lock *lock)
@@ -123,6 +131,7 @@ const bwl_host_calls bwl_runtime_calls = {
     .pin                 = pin,
     .unpin               = unpin,
     .set_error           = set_error,
+    .set_fault           = set_fault,
     .clear_error         = clear_error,
     .is_awaited          = is_awaited,
 };

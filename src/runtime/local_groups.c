@@ -26,7 +26,7 @@ struct bwl_seats {
     bool            is_running;
     uint16_t        name_size;
     char            name[BWL_NAME_MAX + 1];
-    char why[BWL_FAULT_TEXT_MAX]; /* what the store's lock said when it last ended badly */
+    bwl_fault       why; /* of the store's lock, when it last ended badly */
 };
 
 typedef struct part {
@@ -158,7 +158,7 @@ static void acquire(bwl_seats *s, bwl_ms lease_ms)
     drop_store(s);
     if (bwl_lock_new(&s->store, s->client, s->name, &terms, &fault) < 0) {
         s->store = NULL;
-        memcpy(s->why, fault.text, sizeof s->why);
+        s->why = fault;
         bwl_cohort_told(&s->cohort, s->seats, &(bwl_outcome){ .kind = BWL_STORE_REFUSED },
                         s->client->host.latest);
         return;
@@ -192,7 +192,7 @@ void bwl_seats_heard(bwl_lock *lock, bwl_outcome_kind kind)
                         .until = lock->base.hold.until,
                         .fence = lock->base.hold.fence };
     if (kind != BWL_HELD)
-        memcpy(s->why, lock->base.why, sizeof s->why);
+        s->why = lock->base.why;
     bwl_cohort_told(&s->cohort, s->seats, &out, s->client->host.latest);
 }
 
@@ -213,7 +213,7 @@ static void tell(bwl_seats *s, const bwl_deed *deed)
     assert(lock != NULL);
     bwl_operation *operation = lock->operation;
     if (!is_good && deed->outcome.kind != BWL_QUEUED)
-        memcpy(lock->base.why, s->why, sizeof lock->base.why);
+        lock->base.why = s->why;
     bwl_lock_event(lock, bwl_deed_event(deed)); /* may free the lock, not the operation */
     if (deed->tag == 0 && operation != NULL)
         wake_driver(s->client, operation);
@@ -261,7 +261,7 @@ bwl_seats *bwl_seats_enter(bwl_lock *lock)
 void bwl_seats_leave(bwl_seats *s, const bwl_lock *lock)
 {
     if (s->store == lock && bwl_hold_is_held(&lock->base.hold)) {
-        memcpy(s->why, lock->base.why, sizeof s->why);
+        s->why = lock->base.why;
         bwl_cohort_seen(&s->cohort, lock->base.hold.until, lock->base.hold.trouble);
     }
     s->pins--;
@@ -320,7 +320,7 @@ bwl_outcome_kind bwl_seats_outcome(bwl_lock *lock, bwl_outcome_kind kind)
     if (store->base.hold.trouble != BWL_UNREACHABLE && store->base.hold.trouble != BWL_NOT_NOW &&
         store->base.hold.trouble != BWL_UNKNOWN)
         return kind;
-    memcpy(lock->base.why, store->base.why, sizeof lock->base.why);
+    lock->base.why = store->base.why;
     return store->base.hold.trouble;
 }
 

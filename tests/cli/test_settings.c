@@ -94,7 +94,7 @@ static void test_settings_without_any_are_the_defaults(void **state)
     (void)state;
     if (access("/etc/bowline.conf", F_OK) == 0)
         skip(); /* this machine has its own */
-    assert_int_equal(find(&(run_options){ .kill_after_ms = -1 }), 0);
+    assert_int_equal(find(&(run_options){ .wait_ms = BOWLINE_DEFAULT, .kill_after_ms = -1 }), 0);
     assert_string_equal(found.url, "file:");
     assert_string_equal(found.url_from.text, "the default");
     assert_int_equal(found.wait_ms, BOWLINE_FOREVER);
@@ -106,14 +106,16 @@ static void test_settings_of_the_url_stand_above_those_of_the_file(void **state)
 {
     (void)state;
     write_file("wait = 1s\nlease = 2s\nmax-hold = 3s\n");
-    assert_int_equal(find(&(run_options){ .url = "file:", .kill_after_ms = -1 }), 0);
+    assert_int_equal(
+        find(&(run_options){ .url = "file:", .wait_ms = BOWLINE_DEFAULT, .kill_after_ms = -1 }), 0);
     assert_int_equal(found.wait_ms, 1000);
     assert_int_equal(found.lease_ms, 2000);
     assert_int_equal(found.max_hold_ms, 3000);
-    assert_int_equal(
-        find(&(run_options){ .url = "file:?wait=9s&lease=9s&max-hold=9s", .kill_after_ms = -1 }),
-        0);
-    assert_int_equal(found.wait_ms, 0);
+    assert_int_equal(find(&(run_options){ .url           = "file:?wait=9s&lease=9s&max-hold=9s",
+                                          .wait_ms       = BOWLINE_DEFAULT,
+                                          .kill_after_ms = -1 }),
+                     0);
+    assert_int_equal(found.wait_ms, BOWLINE_DEFAULT);
     assert_int_equal(found.lease_ms, 0);
     assert_int_equal(found.max_hold_ms, 0);
     assert_true(found.url_ends_hold);
@@ -139,7 +141,7 @@ static void test_settings_of_the_options_stand_above_all(void **state)
 
 static void test_settings_of_the_file_say_how_long_to_wait(void **state)
 {
-    const run_options no_options = { .kill_after_ms = -1 };
+    const run_options no_options = { .wait_ms = BOWLINE_DEFAULT, .kill_after_ms = -1 };
 
     (void)state;
     write_file("wait = 0s\n");
@@ -161,7 +163,7 @@ static void test_settings_are_read_though_signals_interrupt(void **state)
     write_file("lease = 2s\n");
     opens_interrupted = 2;
     reads_interrupted = 3;
-    assert_int_equal(find(&(run_options){ .kill_after_ms = -1 }), 0);
+    assert_int_equal(find(&(run_options){ .wait_ms = BOWLINE_DEFAULT, .kill_after_ms = -1 }), 0);
     assert_int_equal(opens_interrupted, 0);
     assert_int_equal(reads_interrupted, 0);
     assert_int_equal(found.lease_ms, 2000);
@@ -193,7 +195,7 @@ static void test_settings_of_a_file_that_cannot_be_opened_are_not_passed_over(vo
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     none = (struct rlimit){ 0, before.rlim_max };
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    int status = find(&(run_options){ .kill_after_ms = -1 });
+    int status = find(&(run_options){ .wait_ms = BOWLINE_DEFAULT, .kill_after_ms = -1 });
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(status, -1);
     assert_non_null(strstr(is.what.text, "cannot be read"));
@@ -220,10 +222,10 @@ static void test_settings_of_another_user_are_refused(void **state)
     if (geteuid() != 0)
         skip();
     write_file("url = file:/tmp\n");
-    assert_int_equal(find(&(run_options){ .kill_after_ms = -1 }), 0);
+    assert_int_equal(find(&(run_options){ .wait_ms = BOWLINE_DEFAULT, .kill_after_ms = -1 }), 0);
     assert_string_equal(found.url, "file:/tmp");
     assert_int_equal(chown(file, 65534, 65534), 0);
-    assert_int_equal(find(&(run_options){ .kill_after_ms = -1 }), -1);
+    assert_int_equal(find(&(run_options){ .wait_ms = BOWLINE_DEFAULT, .kill_after_ms = -1 }), -1);
     assert_string_not_equal(found.url, "file:/tmp");
     assert_non_null(strstr(is.what.text, "is not trusted"));
     assert_non_null(strstr(is.why.text, "it belongs to user 65534"));

@@ -103,8 +103,8 @@ static void test_forever_waits(void **state)
 
 static void test_url_can_say_how_long(void **state)
 {
-    waits_until_released(THE_ENGINE, "wait=20s", 0);
-    waits_until_released(THE_ENGINE, "wait=forever", 0);
+    waits_until_released(THE_ENGINE, "wait=20s", BOWLINE_DEFAULT);
+    waits_until_released(THE_ENGINE, "wait=forever", BOWLINE_DEFAULT);
 }
 
 static void test_waiter_times_out(void **state)
@@ -119,7 +119,8 @@ static void test_waiter_times_out(void **state)
     assert_status(BOWLINE_TIMEOUT, acquire_within(&none, one, engine_lock(), 50, &error), &error);
     assert_status(BOWLINE_TIMEOUT, acquire_within(&none, two, engine_lock(), 50, &error), &error);
     assert_status(BOWLINE_TIMEOUT, acquire_within(&none, two, engine_lock(), 1, &error), &error);
-    assert_status(BOWLINE_TIMEOUT, acquire_within(&none, two, engine_lock(), 0, &error), &error);
+    assert_status(BOWLINE_TIMEOUT,
+                  acquire_within(&none, two, engine_lock(), BOWLINE_DEFAULT, &error), &error);
     assert_status(BOWLINE_BUSY, acquire_within(&none, two, engine_lock(), BOWLINE_NO_WAIT, &error),
                   &error);
     assert_null(none);
@@ -239,11 +240,11 @@ static void test_hold_descriptors_are_few_and_close_on_exec(void **state)
 {
     bowline_client *client = engine_client(THE_ENGINE, NULL);
     bowline_hold   *hold   = must_acquire(client, engine_lock());
-    int             fds[BOWLINE_HOLD_FDS_MAX];
-    int             count = bowline_hold_fds(hold, fds);
+    int             fds[BOWLINE_HOLD_INHERIT_FDS_MAX];
+    int             count = bowline_hold_inherit_fds(hold, fds);
 
     assert_true(THE_ENGINE->has_descriptors ? count > 0 : count == 0);
-    assert_true(count <= BOWLINE_HOLD_FDS_MAX);
+    assert_true(count <= BOWLINE_HOLD_INHERIT_FDS_MAX);
     for (int i = 0; i < count; i++)
         assert_true(descriptor_closes_on_exec(fds[i]));
     must_release(hold);
@@ -251,6 +252,18 @@ static void test_hold_descriptors_are_few_and_close_on_exec(void **state)
 }
 
 /* ---- who ------------------------------------------------------------------------------------- */
+
+static void test_ping_reaches_the_store(void **state)
+{
+    bowline_client *client = engine_client(THE_ENGINE, NULL);
+    bowline_error   error  = { 0 };
+
+    assert_status(BOWLINE_OK, bowline_ping(client, 0, &error), &error);
+    assert_status(BOWLINE_OK, bowline_ping(client, BOWLINE_FOREVER, NULL), NULL);
+    assert_status(BOWLINE_USAGE, bowline_ping(client, BOWLINE_DEFAULT - 1, &error), &error);
+    assert_status(BOWLINE_OK, try_once(client, engine_lock()), NULL);
+    bowline_close(client);
+}
 
 static void test_who_sees_a_free_name(void **state)
 {
@@ -338,6 +351,7 @@ static const engine_case cases[] = {
     CASE("the fence grows, or is 0", test_fence_grows_or_is_zero),
     CASE("the descriptors of a hold close on exec",
          test_hold_descriptors_are_few_and_close_on_exec),
+    CASE("ping reaches the store", test_ping_reaches_the_store),
     CASE("who sees a free name", test_who_sees_a_free_name),
     CASE("who sees a holder", test_who_sees_a_holder),
     CASE("a waiter who gave up is not seen", test_waiter_who_gave_up_is_not_seen),

@@ -36,7 +36,7 @@ static void use_every_call(condemned *c, bowline_client *client, const char *nam
     bowline_hold      *hold   = NULL;
     bowline_operation *op     = NULL;
     bowline_holder     holder = { .size = sizeof holder };
-    int                fds[BOWLINE_HOLD_FDS_MAX];
+    int                fds[BOWLINE_HOLD_INHERIT_FDS_MAX];
 
     c->at     = "acquire";
     c->status = acquire_within(&hold, client, name, WAIT_MS, NULL);
@@ -47,7 +47,7 @@ static void use_every_call(condemned *c, bowline_client *client, const char *nam
     c->at = "the questions";
     (void)bowline_hold_left_ms(hold);
     (void)bowline_hold_fence(hold);
-    (void)bowline_hold_fds(hold, fds);
+    (void)bowline_hold_inherit_fds(hold, fds);
     (void)bowline_fd(client);
     (void)bowline_timeout_ms(client);
     c->at = "dispatch";

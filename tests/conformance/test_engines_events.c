@@ -105,17 +105,17 @@ static void test_end_is_told_once(void **state)
     int                mine   = 0;
     bowline_operation *op     = must_start(client, engine_lock(), BOWLINE_NO_WAIT);
 
-    bowline_operation_set_user(op, &mine);
+    bowline_operation_set_data(op, &mine);
     bowline_event event = await_event(client, turn);
     assert_ended(event, op);
-    assert_ptr_equal(event.user, &mine);
+    assert_ptr_equal(event.data, &mine);
     assert_int_equal(next_event(client).kind, 0);
     bowline_hold *hold = must_finish(op);
-    assert_ptr_equal(bowline_hold_user(hold), &mine);
+    assert_ptr_equal(bowline_hold_data(hold), &mine);
     assert_status(BOWLINE_OK, bowline_release_start(&op, hold, NULL), NULL);
     event = await_event(client, turn);
     assert_ended(event, op);
-    assert_ptr_equal(event.user, &mine);
+    assert_ptr_equal(event.data, &mine);
     assert_status(BOWLINE_OK, bowline_finish(op, NULL), NULL);
     assert_int_equal(next_event(client).kind, 0);
     bowline_close(client);
@@ -133,10 +133,10 @@ static void test_ends_of_many_are_all_told(void **state)
         char name[64];
         (void)snprintf(name, sizeof name, "%s %d", engine_lock(), i);
         ops[i] = must_start(client, name, BOWLINE_NO_WAIT);
-        bowline_operation_set_user(ops[i], &was_told[i]);
+        bowline_operation_set_data(ops[i], &was_told[i]);
     }
     for (int i = 0; i < MANY; i++) {
-        bool *told = await_event(client, turn).user;
+        bool *told = await_event(client, turn).data;
         assert_non_null(told);
         assert_false(*told);
         *told = true;
@@ -234,8 +234,8 @@ static void test_wrong_calls_of_next_event(void **state)
     event.size--;
     assert_status(BOWLINE_USAGE, bowline_next_event(client, &event, &error), &error);
     assert_non_null(strstr(error.text, "sizeof(bowline_event)"));
-    assert_status(BOWLINE_USAGE, bowline_hold_fd(NULL, &error), &error);
-    assert_status(BOWLINE_USAGE, bowline_hold_trouble(NULL, &error), &error);
+    assert_status(BOWLINE_USAGE, bowline_hold_lost_fd(NULL, &error), &error);
+    assert_status(BOWLINE_USAGE, bowline_hold_check(NULL, &error), &error);
     assert_status(BOWLINE_USAGE, bowline_wakeup_fd(NULL, &error), &error);
     bowline_close(client);
 }
@@ -256,19 +256,19 @@ static void loss_is_told(const engine *e, void (*take_turn)(bowline_client *))
     bowline_error   error  = { 0 };
     int             mine   = 0;
 
-    bowline_hold_set_user(hold, &mine);
+    bowline_hold_set_data(hold, &mine);
     bowline_event event  = next_event(client);
-    int           status = bowline_hold_trouble(hold, &error);
+    int           status = bowline_hold_check(hold, &error);
     if (bowline_hold_left_ms(hold) > 0) { /* else the machine was slow */
         assert_int_equal(event.kind, 0);
         assert_status(BOWLINE_OK, status, &error);
     }
-    while (event.kind == 0 || event.kind == BOWLINE_EVENT_TROUBLE)
+    while (event.kind == 0 || event.kind == BOWLINE_EVENT_NOT_RENEWED)
         event = await_event(client, take_turn);
     assert_loss(event, hold);
-    assert_ptr_equal(event.user, &mine);
+    assert_ptr_equal(event.data, &mine);
     assert_int_equal(bowline_hold_left_ms(hold), 0);
-    assert_status(BOWLINE_LOST, bowline_hold_trouble(hold, &error), &error);
+    assert_status(BOWLINE_LOST, bowline_hold_check(hold, &error), &error);
     for (int i = 0; i < 3; i++) { /* also when the store has answered that it is given back */
         assert_int_equal(next_event(client).kind, 0);
         assert_status(BOWLINE_OK, bowline_dispatch(client, 30, NULL), NULL);
@@ -307,7 +307,7 @@ static void test_loss_makes_the_descriptor_readable(void **state)
     bowline_client *client = must_open_without_keeper(engine_url(THE_ENGINE, "max-hold=150ms"));
     bowline_hold   *hold   = must_acquire(client, engine_lock());
     bowline_error   error  = { 0 };
-    int             fd     = bowline_hold_fd(hold, &error);
+    int             fd     = bowline_hold_lost_fd(hold, &error);
 
     assert_true(fd >= 0);
     assert_true(descriptor_closes_on_exec(fd));
@@ -318,7 +318,7 @@ static void test_loss_makes_the_descriptor_readable(void **state)
     assert_int_equal(bowline_hold_left_ms(hold), 0);
     assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
     assert_true(is_readable(fd, 0));
-    assert_int_equal(bowline_hold_fd(hold, &error), fd);
+    assert_int_equal(bowline_hold_lost_fd(hold, &error), fd);
     assert_status(BOWLINE_LOST, bowline_release(hold, &error), &error);
     assert_int_equal(fcntl(fd, F_GETFD), -1);
     bowline_close(client);
@@ -330,9 +330,9 @@ static void test_descriptor_of_what_is_lost_already_is_readable(void **state)
     bowline_hold   *hold   = must_acquire(client, engine_lock());
 
     sleep_ms(60);
-    assert_true(is_readable(bowline_hold_fd(hold, NULL), 0));
+    assert_true(is_readable(bowline_hold_lost_fd(hold, NULL), 0));
     assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
-    assert_true(is_readable(bowline_hold_fd(hold, NULL), 0));
+    assert_true(is_readable(bowline_hold_lost_fd(hold, NULL), 0));
     assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
     bowline_close(client);
 }
@@ -344,8 +344,8 @@ static void test_descriptor_is_closed_with_its_hold(void **state)
     bowline_hold      *hold   = must_acquire(client, engine_lock());
     bowline_hold      *other  = must_acquire(client, "other");
     bowline_operation *op     = NULL;
-    int                fd     = bowline_hold_fd(hold, NULL);
-    int                fd2    = bowline_hold_fd(other, NULL);
+    int                fd     = bowline_hold_lost_fd(hold, NULL);
+    int                fd2    = bowline_hold_lost_fd(other, NULL);
 
     assert_true(fd >= 0 && fd2 >= 0 && fd != fd2);
     assert_false(is_readable(fd, 0));

@@ -29,7 +29,7 @@ static void family_begin(family *f, const engine *e)
     assert_status(BOWLINE_OK, status, &error);
     status = bowline_who_start(&f->looking, f->client, engine_lock(), &error);
     assert_status(BOWLINE_OK, status, &error);
-    assert_true(bowline_hold_fd(f->hold, &error) >= 0);
+    assert_true(bowline_hold_lost_fd(f->hold, &error) >= 0);
     assert_true(bowline_wakeup_fd(f->client, &error) >= 0);
 }
 
@@ -70,13 +70,13 @@ static void use_events(family *f, int *bad)
     child_expects(bad, bowline_next_event(f->client, &event, &error) == BOWLINE_FORKED,
                   "next_event");
     child_expects(bad, bowline_wakeup_fd(f->client, &error) == BOWLINE_FORKED, "wakeup_fd");
-    child_expects(bad, bowline_hold_fd(f->hold, &error) == BOWLINE_FORKED, "hold_fd");
-    child_expects(bad, bowline_hold_trouble(f->hold, &error) == BOWLINE_FORKED, "hold_trouble");
+    child_expects(bad, bowline_hold_lost_fd(f->hold, &error) == BOWLINE_FORKED, "hold_lost_fd");
+    child_expects(bad, bowline_hold_check(f->hold, &error) == BOWLINE_FORKED, "hold_check");
     child_expects(bad, event.kind == 0 && holder.held == 0, "nothing was written");
-    bowline_hold_set_user(f->hold, f);
-    child_expects(bad, bowline_hold_user(f->hold) == f, "hold_user");
-    bowline_operation_set_user(f->waiting, f);
-    child_expects(bad, bowline_operation_user(f->waiting) == f, "operation_user");
+    bowline_hold_set_data(f->hold, f);
+    child_expects(bad, bowline_hold_data(f->hold) == f, "hold_user");
+    bowline_operation_set_data(f->waiting, f);
+    child_expects(bad, bowline_operation_data(f->waiting) == f, "operation_user");
 }
 
 static int use_everything(void *arg)
@@ -86,7 +86,7 @@ static int use_everything(void *arg)
     bowline_operation *op     = NULL;
     bowline_holder     holder = { .size = sizeof holder };
     bowline_error      error  = { 0 };
-    int                fds[BOWLINE_HOLD_FDS_MAX];
+    int                fds[BOWLINE_HOLD_INHERIT_FDS_MAX];
     int                bad = 0;
 
     child_expects(&bad, acquire_within(&hold, f->client, "x", 0, &error) == BOWLINE_FORKED,
@@ -96,7 +96,7 @@ static int use_everything(void *arg)
     child_expects(&bad, bowline_extend(f->hold, 0, &error) == BOWLINE_FORKED, "extend");
     child_expects(&bad, bowline_hold_left_ms(f->hold) == 0, "left");
     child_expects(&bad, strcmp(bowline_hold_name(f->hold), engine_lock()) == 0, "name");
-    child_expects(&bad, bowline_hold_fds(f->hold, fds) == 0, "fds");
+    child_expects(&bad, bowline_hold_inherit_fds(f->hold, fds) == 0, "fds");
     child_expects(&bad, bowline_acquire_start(&op, f->client, "x", NULL, NULL) == BOWLINE_FORKED,
                   "acquire_start");
     child_expects(&bad, bowline_extend_start(&op, f->hold, 0, NULL) == BOWLINE_FORKED,
@@ -167,7 +167,8 @@ static int open_its_own(void *arg)
     bowline_hold   *hold   = NULL;
     int             bad    = 0;
 
-    int status = bowline_open(&client, BOWLINE_OPTIONS(.url = f->url, .keeper = BOWLINE_OFF), NULL);
+    int status =
+        bowline_open(&client, BOWLINE_OPTIONS(.url = f->url, .flags = BOWLINE_NO_THREAD), NULL);
     child_expects(&bad, status == BOWLINE_OK, "open");
     status = try_once(client, engine_lock());
     child_expects(&bad, status == (f->engine->across_fork ? BOWLINE_BUSY : BOWLINE_OK), "try once");
@@ -229,7 +230,8 @@ static int draw(void *arg)
     bowline_client *client = NULL;
     int             bad    = 0;
 
-    int status = bowline_open(&client, BOWLINE_OPTIONS(.url = f->url, .keeper = BOWLINE_OFF), NULL);
+    int status =
+        bowline_open(&client, BOWLINE_OPTIONS(.url = f->url, .flags = BOWLINE_NO_THREAD), NULL);
     child_expects(&bad, status == BOWLINE_OK, "open");
     for (int i = 0; i < 5; i++)
         child_expects(&bad, try_once(client, "drawn") == BOWLINE_OK, "acquire and release");

@@ -56,7 +56,7 @@ static int use_and_close(void *arg)
     bowline_hold      *none   = NULL;
     bowline_operation *op     = NULL;
     bowline_holder     holder = { .size = sizeof holder };
-    int                fds[BOWLINE_HOLD_FDS_MAX];
+    int                fds[BOWLINE_HOLD_INHERIT_FDS_MAX];
     int                bad = 0;
 
     child_expects(&bad, acquire_within(&none, f->client, "x", 0, NULL) == BOWLINE_FORKED,
@@ -68,7 +68,7 @@ static int use_and_close(void *arg)
                   "extend_start");
     child_expects(&bad, bowline_who(f->client, "x", &holder, NULL) == BOWLINE_FORKED, "who");
     child_expects(&bad, bowline_hold_left_ms(f->hold) == 0, "left");
-    child_expects(&bad, bowline_hold_fds(f->hold, fds) == 0, "fds");
+    child_expects(&bad, bowline_hold_inherit_fds(f->hold, fds) == 0, "fds");
     child_expects(&bad, bowline_fd(f->client) == BOWLINE_FORKED, "fd");
     child_expects(&bad, bowline_timeout_ms(f->client) == BOWLINE_FOREVER, "timeout");
     child_expects(&bad, bowline_dispatch(f->client, 10, NULL) == BOWLINE_FORKED, "dispatch");

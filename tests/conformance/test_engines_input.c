@@ -217,10 +217,8 @@ static void test_bad_open_options(void **state)
     refuses_to_open(BOWLINE_OPTIONS(.url = url, .reply_ms = 9), BOWLINE_USAGE);
     refuses_to_open(BOWLINE_OPTIONS(.url = url, .reply_ms = UINT32_MAX), BOWLINE_USAGE);
     refuses_to_open(BOWLINE_OPTIONS(.url = url, .max_hold_ms = -1), BOWLINE_USAGE);
-    refuses_to_open(BOWLINE_OPTIONS(.url = url, .renew = 1), BOWLINE_USAGE);
-    refuses_to_open(BOWLINE_OPTIONS(.url = url, .renew = -2), BOWLINE_USAGE);
-    refuses_to_open(BOWLINE_OPTIONS(.url = url, .keeper = 1), BOWLINE_USAGE);
-    refuses_to_open(BOWLINE_OPTIONS(.url = url, .keeper = -2), BOWLINE_USAGE);
+    refuses_to_open(BOWLINE_OPTIONS(.url = url, .flags = BOWLINE_NO_SPIN << 1), BOWLINE_USAGE);
+    refuses_to_open(BOWLINE_OPTIONS(.url = url, .flags = 1u << 31), BOWLINE_USAGE);
     refuses_to_open(&(bowline_options){ .url = url }, BOWLINE_USAGE);
     refuses_to_open(&(bowline_options){ .size = SIZE_MAX, .url = url }, BOWLINE_USAGE);
 }
@@ -330,7 +328,7 @@ static void test_null(void **state)
     expect_refusal(BOWLINE_USAGE, bowline_who(client, NULL, &holder, &e), &e);
     expect_refusal(BOWLINE_USAGE, bowline_who(client, "x", NULL, &e), &e);
     expect_refusal(BOWLINE_USAGE, bowline_who(client, "x", &old, &e), &e);
-    expect_refusal(BOWLINE_USAGE, bowline_dispatch(client, -2, &e), &e);
+    expect_refusal(BOWLINE_USAGE, bowline_dispatch(client, BOWLINE_DEFAULT - 1, &e), &e);
     assert_status(BOWLINE_USAGE, bowline_acquire(NULL, NULL, NULL, NULL, NULL), NULL);
     bowline_close(client);
 }

@@ -18,7 +18,7 @@ static void test_each_comes_before_what_is_asked_next(void **state)
         int           status = bowline_release_nowait(hold, &error);
         assert_status(BOWLINE_OK, status, &error);
     }
-    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     bowline_close(client);
 }
 
@@ -35,7 +35,7 @@ static void test_who_waits_gets_it(void **state)
     assert_true(waiter_ends(&w)); /* though nobody is inside the first client any more */
     assert_status(BOWLINE_OK, waiter_join(&w), &w.error);
     assert_status(BOWLINE_OK, bowline_release_nowait(w.hold, NULL), NULL);
-    assert_status(BOWLINE_OK, bowline_released(one, BOWLINE_FOREVER, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_flush_releases(one, BOWLINE_FOREVER, NULL), NULL);
     bowline_close(one);
     bowline_close(two);
 }
@@ -69,7 +69,7 @@ static void test_many_without_any_other_call(void **state)
     }
     for (unsigned i = 0; i < count; i++)
         assert_status(BOWLINE_OK, bowline_release_nowait(holds[i], NULL), NULL);
-    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, NULL), NULL);
     bowline_close(client);
 }
 
@@ -84,7 +84,8 @@ static int use_in_child(void *arg)
     bowline_error error = { 0 };
     int           bad   = 0;
 
-    child_expects(&bad, bowline_released(i->client, BOWLINE_FOREVER, &error) == BOWLINE_FORKED,
+    child_expects(&bad,
+                  bowline_flush_releases(i->client, BOWLINE_FOREVER, &error) == BOWLINE_FORKED,
                   "released");
     child_expects(&bad, error.status == BOWLINE_FORKED, "its text");
     child_expects(&bad, bowline_release_nowait(i->hold, &error) == BOWLINE_FORKED,
@@ -107,7 +108,7 @@ static void test_child_of_fork_may_not(void **state)
     assert_int_equal(in_child(use_in_child, &i), 0);
     assert_true(bowline_hold_left_ms(i.hold) > 0);
     assert_status(BOWLINE_OK, bowline_release_nowait(i.hold, NULL), NULL);
-    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, NULL), NULL);
     bowline_close(client);
 }
 
@@ -128,7 +129,7 @@ static void *take_turns(void *arg)
             t->bad++;
         if (bowline_release_nowait(hold, NULL) < 0)
             t->bad++;
-        if (i % 16 == 0 && bowline_released(t->client, 1, NULL) == BOWLINE_LOST)
+        if (i % 16 == 0 && bowline_flush_releases(t->client, 1, NULL) == BOWLINE_LOST)
             t->bad++;
     }
     return NULL;
@@ -151,7 +152,7 @@ static void test_threads(void **state)
         (void)pthread_join(takers[i].thread, NULL);
         assert_int_equal(takers[i].bad, 0);
     }
-    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, NULL), NULL);
     bowline_close(client);
 }
 
@@ -165,7 +166,7 @@ static void test_what_has_ended_is_lost_at_once(void **state)
     while (bowline_hold_left_ms(hold) > 0)
         sleep_ms(5);
     assert_status(BOWLINE_LOST, bowline_release_nowait(hold, &error), &error);
-    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, NULL), NULL);
     bowline_close(client);
 }
 

@@ -194,12 +194,12 @@ static void test_descriptor_moves_with_the_renewals(void **state)
 
     do {
         acquire_in_the_end(&hold, client, engine_lock());
-        int  fd           = bowline_hold_fd(hold, NULL);
+        int  fd           = bowline_hold_lost_fd(hold, NULL);
         bool was_readable = poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 1500) == 1;
         kept              = bowline_hold_left_ms(hold) > 0;
         assert_true(kept || THE_ENGINE->has_lease);
         assert_true(!kept || !was_readable);
-        kept = kept && bowline_hold_trouble(hold, NULL) == BOWLINE_OK;
+        kept = kept && bowline_hold_check(hold, NULL) == BOWLINE_OK;
     } while (!keeps_in_round(kept, bowline_release(hold, NULL), ++round));
     bowline_close(client);
 }
@@ -229,7 +229,7 @@ static void test_renew_off_ends_with_the_lease(void **state)
     assert_status(BOWLINE_OK,
                   bowline_open(&client,
                                BOWLINE_OPTIONS(.url = engine_url(THE_ENGINE, NULL), .lease_ms = 200,
-                                               .renew = BOWLINE_OFF),
+                                               .flags = BOWLINE_NO_RENEW),
                                NULL),
                   NULL);
     hold = must_acquire(client, engine_lock());

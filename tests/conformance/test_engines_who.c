@@ -55,7 +55,7 @@ static void test_on_a_loop(void **state)
     bowline_event      event  = { .size = sizeof event };
     int                mine   = 0;
 
-    bowline_operation_set_user(op, &mine);
+    bowline_operation_set_data(op, &mine);
     while (bowline_next_event(client, &event, NULL) == 0) {
         struct pollfd polled  = { .fd = bowline_fd(client), .events = POLLIN };
         int64_t       wait_ms = bowline_timeout_ms(client);
@@ -64,7 +64,7 @@ static void test_on_a_loop(void **state)
     }
     assert_int_equal(event.kind, BOWLINE_EVENT_ENDED);
     assert_ptr_equal(event.operation, op);
-    assert_ptr_equal(event.user, &mine);
+    assert_ptr_equal(event.data, &mine);
     assert_int_equal(bowline_operation_done(op), 1);
     assert_int_equal(must_hear(op).held, 1);
     must_release(hold);

@@ -36,8 +36,8 @@ static bowline::client open_without_keeper(const place &at)
 {
     bowline::options asked;
 
-    asked.url    = at.url;
-    asked.keeper = false;
+    asked.url   = at.url;
+    asked.flags = BOWLINE_NO_THREAD;
     return bowline::client(asked);
 }
 
@@ -47,19 +47,19 @@ static void test_an_end_is_an_event(const place &at)
     int             mine   = 0;
     auto            op     = client.start_acquire(at.name);
 
-    CHECK(op.user() == nullptr);
-    op.user(&mine);
+    CHECK(op.data() == nullptr);
+    op.set_data(&mine);
     const bowline_event event = await_event(client);
     CHECK(event.kind == BOWLINE_EVENT_ENDED);
     CHECK(event.operation == op.get());
-    CHECK(event.user == &mine);
+    CHECK(event.data == &mine);
     CHECK(!client.next_event());
     bowline::hold hold = op.finish();
-    CHECK(hold.user() == &mine);
-    hold.user(nullptr);
-    CHECK(hold.user() == nullptr);
-    op.user(&mine); /* it is empty now */
-    CHECK(op.user() == nullptr);
+    CHECK(hold.data() == &mine);
+    hold.set_data(nullptr);
+    CHECK(hold.data() == nullptr);
+    op.set_data(&mine); /* it is empty now */
+    CHECK(op.data() == nullptr);
 }
 
 static void test_a_loss_is_told_three_times(const place &at)
@@ -70,21 +70,21 @@ static void test_a_loss_is_told_three_times(const place &at)
     CHECK(!client.next_event());
     asked.max_hold     = 60ms;
     bowline::hold hold = client.acquire(at.name, bowline::no_wait, asked);
-    const int     fd   = hold.fd();
-    CHECK(hold.fd() == fd);
-    CHECK(!hold.trouble() || hold.lost());
+    const int     fd   = hold.lost_fd();
+    CHECK(hold.lost_fd() == fd);
+    CHECK(!hold.check() || hold.lost());
     const bowline_event event = await_event(client);
     CHECK(event.kind == BOWLINE_EVENT_LOST);
     CHECK(event.hold == hold.get());
     CHECK(is_readable(fd, 0));
     CHECK(hold.lost());
-    CHECK(hold.trouble()->status() == BOWLINE_LOST);
+    CHECK(hold.check()->status() == BOWLINE_LOST);
     THROWN(BOWLINE_LOST, hold.release());
     CHECK(!client.next_event());
-    THROWN(BOWLINE_USAGE, hold.fd());
-    THROWN(BOWLINE_USAGE, hold.trouble());
-    hold.user(&client);
-    CHECK(hold.user() == nullptr);
+    THROWN(BOWLINE_USAGE, hold.lost_fd());
+    THROWN(BOWLINE_USAGE, hold.check());
+    hold.set_data(&client);
+    CHECK(hold.data() == nullptr);
 }
 
 static void test_who_is_started_and_finished(const place &at)

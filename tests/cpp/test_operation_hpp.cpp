@@ -158,8 +158,8 @@ static void test_an_extension_may_end_after_its_hold(const place &at)
 static void test_a_client_fits_into_a_loop(const place &at)
 {
     bowline::options asked;
-    asked.url    = at.url;
-    asked.keeper = false;
+    asked.url   = at.url;
+    asked.flags = BOWLINE_NO_THREAD;
     bowline::client client(asked);
     bowline::hold   hold    = bowline::client(at.url).acquire(at.name);
     auto            waiting = client.start_acquire(at.name, bowline::forever);

@@ -113,9 +113,24 @@ def test_every_function_is_in_the_manual():
     assert missing == []
 
 
+def test_the_directory_of_all_users_is_made_sticky_and_can_be_used(tmp_path):
+    entry = (SOURCE / "tmpfiles.d" / "bowline.conf").read_text(encoding="utf-8")
+    kind, path, mode, owner, group, _ = [line for line in entry.splitlines() if not line.startswith("#")][0].split()
+    assert (kind, path, owner, group) == ("d", "/run/lock/bowline", "root", "root")
+    assert int(mode, 8) == 0o1777
+    for page in ("README.md", "docs/guarantees.md", "docs/man/bowline.7.scd", "include/bowline/bowline.h"):
+        assert f"file://{path}" in (SOURCE / page).read_text(encoding="utf-8"), page
+    if BOWLINE:
+        shared = tmp_path / "shared"
+        shared.mkdir()
+        shared.chmod(int(mode, 8))
+        assert run([BOWLINE, "run", "--url", f"file://{shared}", "n", "true"]).returncode == 0
+        assert list(shared.iterdir()) != []
+
+
 def test_every_status_is_in_the_manual():
-    header = (SOURCE / "include" / "bowline" / "bowline.h").read_text()
-    names = re.findall(r"^    X\((\w+), ", header, re.M)
+    header = (SOURCE / "include" / "bowline" / "error.h").read_text()
+    names = re.findall(r"^    BOWLINE_(\w+) +=", header.split("typedef enum")[1].split("}")[0], re.M)
     page = manual("bowline.7")
     assert len(names) >= 13
     assert [name for name in names if f"*{name}*" not in page] == []

@@ -53,7 +53,7 @@ static void begin(void)
 static void require_within_limits(const settings *s)
 {
     require(s->url[0] != '\0' && strlen(s->url) <= URL_MAX);
-    require(s->wait_ms >= BOWLINE_NO_WAIT && s->wait_ms <= BOWLINE_WAIT_MAX_MS);
+    require(s->wait_ms >= BOWLINE_DEFAULT && s->wait_ms <= BOWLINE_WAIT_MAX_MS);
     require(s->lease_ms == 0 ||
             (s->lease_ms >= BOWLINE_LEASE_MIN_MS && s->lease_ms <= BOWLINE_LEASE_MAX_MS));
     require(s->max_hold_ms >= 0);
@@ -62,7 +62,9 @@ static void require_within_limits(const settings *s)
 
 static int read_it(settings *ret_settings, bool as_url, trouble *reterr)
 {
-    run_options options = { .url_file = as_url ? path : NULL, .kill_after_ms = -1 };
+    run_options options = { .url_file      = as_url ? path : NULL,
+                            .wait_ms       = BOWLINE_DEFAULT,
+                            .kill_after_ms = -1 };
 
     *reterr = (trouble){ 0 };
     require(lseek(fd, 0, SEEK_SET) == 0);

@@ -55,9 +55,8 @@ static void sleep_up_to_us(long most_us)
 static const char *acquire(party *p, int64_t wait_ms)
 {
     bowline_error error = { 0 };
-    int64_t       wait  = wait_ms == 0 ? BOWLINE_NO_WAIT : wait_ms;
     int           status =
-        bowline_acquire(&p->hold, p->client, p->key, BOWLINE_ACQUIRE(.wait_ms = wait), &error);
+        bowline_acquire(&p->hold, p->client, p->key, BOWLINE_ACQUIRE(.wait_ms = wait_ms), &error);
 
     if (status == BOWLINE_OK)
         return "held";

@@ -23,11 +23,11 @@ void assert_status_at(int expected, int actual, const bowline_error *error, cons
     _fail(file, line);
 }
 
-bowline_client *must_open_at(const char *url, int32_t keeper, const char *file, int line)
+bowline_client *must_open_at(const char *url, uint32_t flags, const char *file, int line)
 {
     bowline_client *client = NULL;
     bowline_error   error  = { 0 };
-    int status = bowline_open(&client, BOWLINE_OPTIONS(.url = url, .keeper = keeper), &error);
+    int status = bowline_open(&client, BOWLINE_OPTIONS(.url = url, .flags = flags), &error);
 
     assert_status_at(BOWLINE_OK, status, &error, file, line);
     return client;

@@ -26,7 +26,7 @@
 /* A client that must come about, and a lock that must be free.  (A machine that stands still for
  * longer than a time-out is outlasted; somebody who has it is not.) */
 #define must_open(url)                must_open_at((url), 0, __FILE__, __LINE__)
-#define must_open_without_keeper(url) must_open_at((url), BOWLINE_OFF, __FILE__, __LINE__)
+#define must_open_without_keeper(url) must_open_at((url), BOWLINE_NO_THREAD, __FILE__, __LINE__)
 #define must_acquire(client, name)    must_acquire_at((client), (name), __FILE__, __LINE__)
 #define must_release(hold)            must_release_at((hold), __FILE__, __LINE__)
 
@@ -40,7 +40,7 @@
 
 void assert_status_at(int expected, int actual, const bowline_error *error, const char *file,
                       int line);
-bowline_client *must_open_at(const char *url, int32_t keeper, const char *file, int line);
+bowline_client *must_open_at(const char *url, uint32_t flags, const char *file, int line);
 bowline_hold *must_acquire_at(bowline_client *client, const char *name, const char *file, int line);
 void          must_release_at(bowline_hold *hold, const char *file, int line);
 void          must_be_free_at(bowline_client *client, const char *name, const char *file, int line);

@@ -165,8 +165,8 @@ static void test_two_clients_with_crowds_and_releases_that_nobody_waits_for(void
     crowd_comes(other, there, 8, 5, &left_there);
     crowd_leaves(here, 8);
     crowd_leaves(there, 8);
-    assert_status(BOWLINE_OK, bowline_released(client, WAIT_MS, NULL), NULL);
-    assert_status(BOWLINE_OK, bowline_released(other, WAIT_MS, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, WAIT_MS, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_flush_releases(other, WAIT_MS, NULL), NULL);
     assert_nobody_met();
     bowline_close(client);
     bowline_close(other);

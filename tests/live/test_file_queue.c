@@ -3,6 +3,7 @@
  * when some are killed or stopped, and how soon the next one knows.
  */
 #include "api/engines.h"
+#include "runtime/client.h"
 #include "engine/file/kernel_queue.h"
 #include "protocol/store/local.h"
 #include "tests/unit/file_fixture.h"

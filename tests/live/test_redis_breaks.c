@@ -63,7 +63,7 @@ static bool says_who_broke(bowline_client *client, bowline_hold *hold)
     bowline_error error = { 0 };
 
     (void)bowline_dispatch(client, 10, NULL);
-    return bowline_hold_trouble(hold, &error) == BOWLINE_LOST &&
+    return bowline_hold_check(hold, &error) == BOWLINE_LOST &&
            strstr(error.text, "broken by ") != NULL && strchr(error.text, '@') != NULL;
 }
 

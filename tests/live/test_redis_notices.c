@@ -52,12 +52,12 @@ static void assert_about(bowline_event event, int32_t kind, const bowline_hold *
 static int await_trouble(bowline_client *client, bowline_hold *hold, bowline_error *reterr)
 {
     bowline_event event  = await_event(client);
-    int           status = bowline_hold_trouble(hold, reterr);
+    int           status = bowline_hold_check(hold, reterr);
 
     if (event.kind == BOWLINE_EVENT_LOST)
         assert_status(BOWLINE_LOST, status, reterr);
     else
-        assert_about(event, BOWLINE_EVENT_TROUBLE, hold);
+        assert_about(event, BOWLINE_EVENT_NOT_RENEWED, hold);
     return status;
 }
 
@@ -66,7 +66,7 @@ static bool outlasts_trouble(bowline_client *client, bowline_hold *hold)
 {
     bowline_event event = { .size = sizeof event };
 
-    while (bowline_hold_trouble(hold, NULL) == BOWLINE_REFUSED) {
+    while (bowline_hold_check(hold, NULL) == BOWLINE_REFUSED) {
         assert_true(is_readable(bowline_wakeup_fd(client, NULL), 20000));
         assert_status(BOWLINE_OK, bowline_dispatch(client, 0, NULL), NULL);
         int told = bowline_next_event(client, &event, NULL); /* it is the same trouble */
@@ -85,7 +85,7 @@ static void test_server_that_cannot_serve_is_trouble_until_it_can(void **state)
     do {
         bowline_client *client = must_open_without_keeper(url_with("lease=3s"));
         acquire_in_the_end(&hold, client, "n");
-        int status = bowline_hold_trouble(hold, &error);
+        int status = bowline_hold_check(hold, &error);
         assert_true(status == BOWLINE_OK || status == BOWLINE_LOST);
         assert_string_equal(server_ask(redis, "REPLICAOF 127.0.0.1 1"), "OK");
         status = await_trouble(client, hold, &error);
@@ -94,11 +94,11 @@ static void test_server_that_cannot_serve_is_trouble_until_it_can(void **state)
             assert_non_null(strstr(error.text, "READONLY"));
             assert_non_null(strstr(error.text, "n is ours for "));
             assert_true(bowline_hold_left_ms(hold) > 0 ||
-                        bowline_hold_trouble(hold, NULL) == BOWLINE_LOST);
+                        bowline_hold_check(hold, NULL) == BOWLINE_LOST);
         }
         assert_string_equal(server_ask(redis, "REPLICAOF NO ONE"), "OK");
         kept   = outlasts_trouble(client, hold);
-        status = bowline_hold_trouble(hold, &error);
+        status = bowline_hold_check(hold, &error);
         if (status != BOWLINE_LOST)
             assert_status(BOWLINE_OK, status, &error);
         kept = keeps_in_round(kept, bowline_release(hold, NULL), ++round);
@@ -115,7 +115,7 @@ static void test_server_that_goes_away_is_trouble_and_then_a_loss(void **state)
     do {
         bowline_client *client = must_open_without_keeper(url_with("lease=1500ms"));
         bowline_hold   *hold   = must_acquire(client, "n");
-        int             fd     = bowline_hold_fd(hold, &error);
+        int             fd     = bowline_hold_lost_fd(hold, &error);
         server_kill(redis);
         int status = await_trouble(client, hold, &error);
         kept       = status != BOWLINE_LOST;

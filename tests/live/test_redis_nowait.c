@@ -30,9 +30,9 @@ static void test_what_somebody_removed_is_told_as_lost(const char *protocol)
 
     assert_string_equal(server_ask(redis, "DEL bowline:{n}"), "1");
     assert_status(BOWLINE_OK, bowline_release_nowait(hold, &error), &error);
-    assert_status(BOWLINE_LOST, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    assert_status(BOWLINE_LOST, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     assert_non_null(strstr(error.text, "n is not ours"));
-    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     bowline_close(client);
 }
 
@@ -45,7 +45,7 @@ static void test_what_somebody_else_has_is_left_alone(const char *protocol)
 
     assert_string_equal(server_ask(redis, "SET bowline:{n} theirs PX 60000"), "OK");
     assert_status(BOWLINE_OK, bowline_release_nowait(hold, &error), &error);
-    assert_status(BOWLINE_LOST, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    assert_status(BOWLINE_LOST, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     assert_string_equal(server_ask(redis, "GET bowline:{n}"), "theirs");
     assert_string_equal(server_ask(redis, "DEL bowline:{n}"), "1");
     bowline_close(client);
@@ -62,7 +62,7 @@ static void test_loss_is_kept_until_it_is_asked_for(const char *protocol)
     assert_status(BOWLINE_OK, bowline_release_nowait(hold, &error), &error);
     for (unsigned i = 0; i < 10; i++)
         must_release(must_acquire(client, "other"));
-    assert_status(BOWLINE_LOST, bowline_released(client, 0, &error), &error);
+    assert_status(BOWLINE_LOST, bowline_flush_releases(client, 0, &error), &error);
     bowline_close(client);
 }
 
@@ -76,10 +76,10 @@ static void give_back_through(const char *protocol, const proxy_plan *plan)
 
     assert_status(BOWLINE_OK, acquire_within(&hold, client, "n", 10000, &error), &error);
     assert_status(BOWLINE_OK, bowline_release_nowait(hold, &error), &error);
-    int status = bowline_released(client, BOWLINE_FOREVER, &error);
+    int status = bowline_flush_releases(client, BOWLINE_FOREVER, &error);
     if (status != BOWLINE_OK)
         assert_status(BOWLINE_UNKNOWN, status, &error);
-    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     if (strcmp(server_ask(redis, "EXISTS bowline:{n}"), "0") != 0)
         fail_msg("left behind when the line breaks at byte %lld %s", (long long)plan->at,
                  plan->to_client ? "to the client" : "to the server");
@@ -122,9 +122,9 @@ static void test_server_that_reads_nothing_blocks_nobody(const char *protocol)
     server_signal(redis, SIGSTOP);
     for (unsigned i = 0; i < MANY; i++)
         assert_status(BOWLINE_OK, bowline_release_nowait(holds[i], NULL), NULL);
-    assert_status(BOWLINE_TIMEOUT, bowline_released(client, 0, NULL), NULL);
+    assert_status(BOWLINE_TIMEOUT, bowline_flush_releases(client, 0, NULL), NULL);
     server_signal(redis, SIGCONT);
-    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, NULL), NULL);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, NULL), NULL);
     assert_true(line_leaves_nothing(redis));
     bowline_close(client);
 }

@@ -87,7 +87,7 @@ static void test_peer_that_has_gone_raises_no_sigpipe(void **state)
     assert_status(BOWLINE_OK,
                   bowline_open(&client,
                                BOWLINE_OPTIONS(.url = url, .lease_ms = 1000, .reply_ms = 50,
-                                               .keeper = BOWLINE_OFF),
+                                               .flags = BOWLINE_NO_THREAD),
                                NULL),
                   NULL);
     for (int i = 0; i < 20; i++) {

@@ -306,9 +306,9 @@ static void test_profiles_risk_is_there_to_be_asked(void **state)
 {
     bowline_client *safe  = open_profile(form_named("redis-py"));
     bowline_client *risky = open_profile(form_named("jedis-lock-1"));
-    assert_null(bowline_client_risk(safe));
-    assert_non_null(strstr(bowline_client_risk(risky), "profile jedis-lock-1 is not safe: "));
-    assert_null(bowline_client_risk(NULL));
+    assert_null(bowline_client_warning(safe));
+    assert_non_null(strstr(bowline_client_warning(risky), "profile jedis-lock-1 is not safe: "));
+    assert_null(bowline_client_warning(NULL));
     bowline_close(safe);
     bowline_close(risky);
 }

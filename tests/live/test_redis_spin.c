@@ -6,7 +6,7 @@
  * does until the answer is there, and every sleep is one that was chosen.
  */
 #include "api/handles.h"
-#include "engine/redis/session/session.h"
+#include "engine/redis/redis.h"
 #include "tests/lib/shared_server.h"
 #include "tests/lib/testing.h"
 
@@ -69,10 +69,10 @@ static bowline_client *opened(const char *options)
     (void)snprintf(url, sizeof url, "%s%s", redis->tcp_url, options);
     bowline_client *client = must_open(url);
     take_pairs(client, "first", 1);
-    bwl_redis_store *store  = client->inner->store;
-    store->spin.system      = &timeless;
-    store->spin.rests_until = 0;
-    store->spin.smoothed_ns = 20000;
+    bwl_session *store = bwl_redis_of(&client->inner->host)->router.sessions;
+    store->link.spin.system      = &timeless;
+    store->link.spin.rests_until = 0;
+    store->link.spin.smoothed_ns = 20000;
     atomic_store(&looks, 0);
     atomic_store(&sleeps, 0);
     atomic_store(&offers, 0);

@@ -82,6 +82,7 @@ static void acquires_are_refused(const trouble *t)
     assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
                   &error);
     assert_non_null(strstr(error.text, t->code));
+    assert_string_equal(error.server_code, t->code);
     assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "x", 100, &error), &error);
     assert_non_null(strstr(error.text, t->code));
     waiter_start(&w, client, "x", 20000);
@@ -287,6 +288,7 @@ static void test_loading(void **state)
     assert_status(BOWLINE_REFUSED, acquire_within(&hold, client, "x", BOWLINE_NO_WAIT, &error),
                   &error);
     assert_non_null(strstr(error.text, "LOADING"));
+    assert_string_equal(error.server_code, "LOADING");
     assert_status(BOWLINE_OK, acquire_within(&hold, client, "x", 30000, &error), &error);
     must_release(hold);
     bowline_close(client);

@@ -66,7 +66,7 @@ static void test_redisson_writes_a_hash_with_one_field_that_vanishes(void **stat
     long left_ms = atol(server_ask(redis, "PTTL nightly"));
     assert_true(left_ms > LEASE_MS / 2 && left_ms <= LEASE_MS);
     assert_int_equal(bowline_hold_fence(hold), 0);
-    assert_null(bowline_client_risk(client));
+    assert_null(bowline_client_warning(client));
     must_release(hold);
     assert_string_equal(server_ask(redis, "KEYS *"), "");
     hold = must_acquire(client, "nightly");

@@ -197,14 +197,14 @@ static void one_is_forbidden(const char *options)
     assert_string_equal(server_ask(redis, "%s", rights), "OK");
     sleep_until_due(0);
     renew(1);
-    int first = bowline_hold_trouble(holds[0], &error);
+    int first = bowline_hold_check(holds[0], &error);
     look();
     if (!was_slow) {
         assert_status(BOWLINE_REFUSED, first, &error);
         assert_non_null(strstr(error.text, "NOPERM"));
     }
     for (unsigned turn = 0; turn < 3 && !was_slow; turn++) {
-        assert_true(turn > 0 || bowline_hold_trouble(holds[1], NULL) == BOWLINE_OK);
+        assert_true(turn > 0 || bowline_hold_check(holds[1], NULL) == BOWLINE_OK);
         sleep_until_due(1);
         reset_calls();
         renew(1);

@@ -19,7 +19,7 @@
 
 enum { LEASE_MS = 20000, SHORT_LEASE_MS = 600, KEEP_TRIES = 20 };
 
-static bowline_client *open_one(stage *s, int32_t keeper, uint32_t lease_ms)
+static bowline_client *open_one(stage *s, uint32_t flags, uint32_t lease_ms)
 {
     bowline_client *client   = NULL;
     bowline_error   error    = { 0 };
@@ -29,7 +29,7 @@ static bowline_client *open_one(stage *s, int32_t keeper, uint32_t lease_ms)
         reply_ms = s->reply_ms;
     bowline_options options = { .size     = sizeof options,
                                 .url      = s->url,
-                                .keeper   = keeper,
+                                .flags    = flags,
                                 .lease_ms = lease_ms,
                                 .reply_ms = reply_ms };
     int             status  = bowline_open(&client, &options, &error);
@@ -60,7 +60,7 @@ static void play_verbs(stage *s)
 {
     bowline_holder  holder = { .size = sizeof holder };
     bowline_error   error  = { 0 };
-    int             fds[BOWLINE_HOLD_FDS_MAX];
+    int             fds[BOWLINE_HOLD_INHERIT_FDS_MAX];
     bowline_client *client = open_one(s, 0, LEASE_MS);
 
     if (client == NULL)
@@ -76,7 +76,7 @@ static void play_verbs(stage *s)
         if (goes(s, "who", bowline_who(client, s->name, &holder, &error), MAY_ASK, &error) &&
             s->undisturbed && !holder.held)
             complain(s, "who sees nobody");
-        (void)bowline_hold_fds(hold, fds);
+        (void)bowline_hold_inherit_fds(hold, fds);
         give_back(s, hold);
     }
     bowline_close(client);
@@ -87,7 +87,7 @@ static void play_close(stage *s)
 {
     bowline_operation *op     = NULL;
     bowline_error      error  = { 0 };
-    bowline_client    *client = open_one(s, BOWLINE_OFF, LEASE_MS);
+    bowline_client    *client = open_one(s, BOWLINE_NO_THREAD, LEASE_MS);
 
     if (client == NULL)
         return;
@@ -125,7 +125,7 @@ static void *contend(void *arg)
 static void play_crowd(stage *s)
 {
     bowline_client *one      = open_one(s, 0, LEASE_MS);
-    bowline_client *two      = open_one(s, BOWLINE_OFF, LEASE_MS);
+    bowline_client *two      = open_one(s, BOWLINE_NO_THREAD, LEASE_MS);
     rival           rivals[] = { { s, one }, { s, one }, { s, two } };
     pthread_t       threads[3];
 
@@ -174,7 +174,7 @@ static void play_async(stage *s)
     bowline_operation *op     = NULL;
     bowline_hold      *hold   = NULL;
     bowline_error      error  = { 0 };
-    bowline_client    *client = open_one(s, BOWLINE_OFF, LEASE_MS);
+    bowline_client    *client = open_one(s, BOWLINE_NO_THREAD, LEASE_MS);
 
     if (client == NULL)
         return;
@@ -252,9 +252,9 @@ static void release_by_events(stage *s, bowline_client *client, bowline_hold *ho
 {
     bowline_operation *op    = NULL;
     bowline_error      error = { 0 };
-    int                fd    = bowline_hold_fd(hold, &error);
+    int                fd    = bowline_hold_lost_fd(hold, &error);
 
-    check_fd(s, "hold_fd", fd, &error);
+    check_fd(s, "hold_lost_fd", fd, &error);
     work_inside(s, hold);
     error = (bowline_error){ 0 };
     if (goes(s, "release_start", bowline_release_start(&op, hold, &error), MAY_ALWAYS, &error)) {
@@ -271,7 +271,7 @@ static void play_events(stage *s)
     bowline_holder     holder = { .size = sizeof holder };
     bowline_hold      *hold   = NULL;
     bowline_error      error  = { 0 };
-    bowline_client    *client = open_one(s, BOWLINE_OFF, LEASE_MS);
+    bowline_client    *client = open_one(s, BOWLINE_NO_THREAD, LEASE_MS);
 
     if (client == NULL)
         return;

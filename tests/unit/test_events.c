@@ -21,9 +21,10 @@ static bowline_error   error;
 static int open_client(void **state)
 {
     (void)state;
-    assert_int_equal(
-        bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:", .keeper = BOWLINE_OFF), &error),
-        BOWLINE_OK);
+    assert_int_equal(bowline_open(&client,
+                                  BOWLINE_OPTIONS(.url = "thread:", .flags = BOWLINE_NO_THREAD),
+                                  &error),
+                     BOWLINE_OK);
     return 0;
 }
 
@@ -143,24 +144,24 @@ static void test_events_pointers_go_from_acquire_to_hold_to_the_rest(void **stat
     bowline_hold      *hold = NULL;
 
     (void)state;
-    assert_null(bowline_operation_user(op));
-    bowline_operation_set_user(op, &one);
-    assert_ptr_equal(bowline_operation_user(op), &one);
+    assert_null(bowline_operation_data(op));
+    bowline_operation_set_data(op, &one);
+    assert_ptr_equal(bowline_operation_data(op), &one);
     assert_int_equal(bowline_acquire_finish(&hold, op, &error), BOWLINE_OK);
-    assert_ptr_equal(bowline_hold_user(hold), &one);
-    bowline_hold_set_user(hold, &two);
-    assert_ptr_equal(bowline_hold_user(hold), &two);
+    assert_ptr_equal(bowline_hold_data(hold), &one);
+    bowline_hold_set_data(hold, &two);
+    assert_ptr_equal(bowline_hold_data(hold), &two);
     assert_int_equal(bowline_extend_start(&op, hold, 0, &error), BOWLINE_OK);
-    assert_ptr_equal(bowline_operation_user(op), &two);
-    assert_ptr_equal(next().user, &two);
+    assert_ptr_equal(bowline_operation_data(op), &two);
+    assert_ptr_equal(next().data, &two);
     assert_int_equal(bowline_finish(op, &error), BOWLINE_OK);
     assert_int_equal(bowline_release_start(&op, hold, &error), BOWLINE_OK);
-    assert_ptr_equal(bowline_operation_user(op), &two);
+    assert_ptr_equal(bowline_operation_data(op), &two);
     assert_int_equal(bowline_finish(op, &error), BOWLINE_OK);
     assert_int_equal(bowline_acquire(&hold, client, "n", NULL, &error), BOWLINE_OK);
-    assert_null(bowline_hold_user(hold));
+    assert_null(bowline_hold_data(hold));
     assert_int_equal(bowline_who_start(&op, client, "n", &error), BOWLINE_OK);
-    assert_null(bowline_operation_user(op));
+    assert_null(bowline_operation_data(op));
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_client, close_client)

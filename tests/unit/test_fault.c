@@ -47,6 +47,30 @@ static void test_fault_holds_status_and_text(void **state)
     assert_guarded();
 }
 
+static void test_fault_keeps_errno_and_the_code_of_its_cause(void **state)
+{
+    bwl_fault cause = { .server_code = "NOPERM" };
+
+    (void)state;
+    errno = EACCES;
+    assert_int_equal(bwl_fail_errno(&place.fault, "no"), BWL_STATUS_SYSTEM);
+    assert_int_equal(place.fault.system_errno, EACCES);
+    assert_string_equal(place.fault.server_code, "");
+    assert_int_equal(bwl_fail_because(&place.fault, BWL_STATUS_REFUSED, &cause, "%d", 1),
+                     BWL_STATUS_REFUSED);
+    assert_int_equal(place.fault.system_errno, 0);
+    assert_string_equal(place.fault.server_code, "NOPERM");
+    assert_string_equal(place.fault.text, "1");
+    cause = (bwl_fault){ .system_errno = ECONNREFUSED };
+    (void)bwl_fail_because(&place.fault, BWL_STATUS_UNREACHABLE, &cause, "%d", 2);
+    assert_int_equal(place.fault.system_errno, ECONNREFUSED);
+    assert_string_equal(place.fault.server_code, "");
+    (void)bwl_fail(&place.fault, BWL_STATUS_USAGE, "3");
+    assert_int_equal(place.fault.system_errno, 0);
+    assert_int_equal(bwl_fail_because(NULL, BWL_STATUS_LOST, &cause, "4"), BWL_STATUS_LOST);
+    assert_guarded();
+}
+
 static void test_fault_may_be_nobody_s(void **state)
 {
     (void)state;
@@ -123,6 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_fault_holds_status_and_text, fresh_place),
+        cmocka_unit_test_setup(test_fault_keeps_errno_and_the_code_of_its_cause, fresh_place),
         cmocka_unit_test_setup(test_fault_may_be_nobody_s, fresh_place),
         cmocka_unit_test_setup(test_fault_text_that_is_too_long_is_cut, fresh_place),
         cmocka_unit_test_setup(test_fault_of_a_system_call_ends_with_the_words_for_errno,

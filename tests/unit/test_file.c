@@ -342,7 +342,7 @@ static void test_release_ends_the_hold_in_children_too(void **state)
 
 typedef struct fds {
     int count;
-    int fd[BOWLINE_HOLD_FDS_MAX];
+    int fd[BOWLINE_HOLD_INHERIT_FDS_MAX];
 } fds;
 
 /* As exec does, apart from the descriptors that are handed over. */
@@ -366,7 +366,7 @@ static void test_hold_outlives_its_process_in_a_child(void **state)
     fds         passed;
 
     (void)takes(0);
-    passed.count = bowline_hold_fds(users[0].hold, passed.fd);
+    passed.count = bowline_hold_inherit_fds(users[0].hold, passed.fd);
     assert_int_equal(passed.count, k == &name ? 1 : 2);
     for (int i = 0; i < passed.count; i++)
         assert_true(descriptor_closes_on_exec(passed.fd[i]));

@@ -167,8 +167,8 @@ static void test_named_file_is_opened_for_writing_where_it_must_be(void **state)
     unsigned before = count_descriptors();
     disturbance     = (struct disturbance){ .of = FLOCK, .fails = 1, .error = EBADF };
     (void)takes(0);
-    int fds_of[BOWLINE_HOLD_FDS_MAX];
-    (void)bowline_hold_fds(users[0].hold, fds_of);
+    int fds_of[BOWLINE_HOLD_INHERIT_FDS_MAX];
+    (void)bowline_hold_inherit_fds(users[0].hold, fds_of);
     assert_int_equal(fcntl(fds_of[0], F_GETFL) & O_ACCMODE, O_RDWR);
     leave(0);
     assert_int_equal(count_descriptors(), before);

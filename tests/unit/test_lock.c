@@ -82,15 +82,14 @@ static int open_client(void **state)
 
     (void)state;
     world = (fake){ 0 };
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault),
-                     BWL_OK);
-    engine              = *client->host.engine;
-    engine.protocol     = &bwl_token;
-    engine.lock_size    = 100;
-    engine.prepare      = fake_prepare;
-    engine.ask          = fake_ask;
-    engine.forget       = fake_forget;
-    client->host.engine = &engine;
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
+    engine           = *client->host.engine;
+    engine.protocol  = &bwl_token;
+    engine.lock_size = 100;
+    engine.prepare   = fake_prepare;
+    engine.ask       = fake_ask;
+    engine.forget    = fake_forget;
+    client->host.engine   = &engine;
     bwl_client_lock(client);
     return 0;
 }
@@ -149,7 +148,7 @@ static void test_lock_what_was_taken_back_is_not_asked_any_more(void **state)
 {
     (void)state;
     engine.protocol    = &bwl_redlock;
-    client->host.nodes = 5;
+    client->host.nodes      = 5;
     world.unsent_below = 3;
     bwl_lock *lock     = new_lock("n");
     bwl_lock_acquire(lock, &operation, 0);
@@ -411,13 +410,13 @@ static void test_lock_remembers_why_the_store_refused_as_far_as_it_fits(void **s
     bwl_lock *lock = new_lock("n");
 
     (void)state;
-    assert_string_equal(lock->base.why, "");
+    assert_string_equal(lock->base.why.text, "");
     bwl_lock_says(lock, "%s: %d", "no", 7);
-    assert_string_equal(lock->base.why, "no: 7");
+    assert_string_equal(lock->base.why.text, "no: 7");
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     bwl_lock_says(lock, "%s", text);
-    assert_int_equal(strlen(lock->base.why), BWL_FAULT_TEXT_MAX - 1);
+    assert_int_equal(strlen(lock->base.why.text), BWL_FAULT_TEXT_MAX - 1);
 }
 
 /* All who wait on this machine beat in the same moments, however many programs they are. */

@@ -76,15 +76,14 @@ static int open_client(void **state)
     (void)state;
     asks        = 0;
     withdrawals = 0;
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault),
-                     BWL_OK);
-    engine              = *client->host.engine;
-    engine.protocol     = &bwl_token;
-    engine.prepare      = fake_prepare;
-    engine.ask          = fake_ask;
-    engine.forget       = fake_forget;
-    engine.withdraw     = fake_withdraw;
-    client->host.engine = &engine;
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
+    engine          = *client->host.engine;
+    engine.protocol = &bwl_token;
+    engine.prepare  = fake_prepare;
+    engine.ask      = fake_ask;
+    engine.forget   = fake_forget;
+    engine.withdraw = fake_withdraw;
+    client->host.engine  = &engine;
     bwl_client_lock(client);
     assert_int_equal(bwl_lock_new(&lock, client, "n", &terms, &fault), BWL_OK);
     began_at = bwl_client_now(client);
@@ -124,7 +123,7 @@ static void test_lock_that_is_not_answered_is_unknown_in_time(void **state)
     assert_int_equal(operation.ended, BWL_PENDING);
     come_to(WAIT_MS + ANSWER_MS + SLACK_MS);
     assert_int_equal(operation.ended, BWL_UNKNOWN);
-    assert_string_equal(lock->base.why, "no answer within 100000 ms");
+    assert_string_equal(lock->base.why.text, "no answer within 100000 ms");
     assert_int_equal(asked.word, REDIS_DELETE_IF_MINE); /* what may be ours is taken back */
     assert_int_equal(lock->base.hold.state, BWL_HOLD_LEAVING);
     assert_true(lock->patient_until == BWL_NEVER);

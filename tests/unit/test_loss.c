@@ -24,9 +24,10 @@ static bowline_error   error;
 static int take_a_name(void **state)
 {
     (void)state;
-    assert_int_equal(
-        bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:", .keeper = BOWLINE_OFF), &error),
-        BOWLINE_OK);
+    assert_int_equal(bowline_open(&client,
+                                  BOWLINE_OPTIONS(.url = "thread:", .flags = BOWLINE_NO_THREAD),
+                                  &error),
+                     BOWLINE_OK);
     assert_int_equal(
         bowline_acquire(&hold, client, "n", BOWLINE_ACQUIRE(.max_hold_ms = 60000), &error),
         BOWLINE_OK);
@@ -56,37 +57,37 @@ static void test_loss_trouble_is_a_status_with_its_reason(void **state)
     };
 
     (void)state;
-    assert_int_equal(bowline_hold_trouble(hold, &error), BOWLINE_OK);
+    assert_int_equal(bowline_hold_check(hold, &error), BOWLINE_OK);
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         bwl_lock_of(hold)->base.hold.trouble = list[i].kind;
         bwl_lock_says(bwl_lock_of(hold), "%s", list[i].why);
-        assert_int_equal(bowline_hold_trouble(hold, &error), list[i].status);
+        assert_int_equal(bowline_hold_check(hold, &error), list[i].status);
         assert_int_equal(error.status, list[i].status);
         assert_non_null(strstr(error.text, list[i].text));
         assert_int_equal(strncmp(error.text, "n is ours for ", 14), 0);
-        assert_int_equal(bowline_hold_trouble(hold, NULL), list[i].status);
+        assert_int_equal(bowline_hold_check(hold, NULL), list[i].status);
     }
     bwl_lock_of(hold)->base.hold.trouble = BWL_PENDING;
-    assert_int_equal(bowline_hold_trouble(hold, &error), BOWLINE_OK);
+    assert_int_equal(bowline_hold_check(hold, &error), BOWLINE_OK);
 }
 
 static void test_loss_is_seen_by_everything_at_its_moment(void **state)
 {
-    int fd = bowline_hold_fd(hold, &error);
+    int fd = bowline_hold_lost_fd(hold, &error);
 
     (void)state;
     assert_true(fd >= 0);
     assert_true(bwl_lock_of(hold)->face.loss_at == bwl_lock_of(hold)->base.hold.until);
     bwl_lock_of(hold)->base.hold.until   = 1;
     bwl_lock_of(hold)->base.hold.look_at = 1;
-    assert_int_equal(bowline_hold_trouble(hold, &error), BOWLINE_LOST);
+    assert_int_equal(bowline_hold_check(hold, &error), BOWLINE_LOST);
     assert_int_equal(error.status, BOWLINE_LOST);
     bwl_client_lock(client->inner);
     bwl_client_alarm(client->inner, &bwl_lock_of(hold)->timer, 1);
     bwl_client_unlock(client->inner);
     assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
     assert_int_equal(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0), 1);
-    assert_int_equal(bowline_hold_trouble(hold, &error), BOWLINE_LOST);
+    assert_int_equal(bowline_hold_check(hold, &error), BOWLINE_LOST);
     assert_int_equal(bowline_release(hold, &error), BOWLINE_LOST);
     assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
@@ -101,15 +102,15 @@ static void test_loss_descriptor_is_made_by_the_first_call_that_can(void **state
     none          = before;
     none.rlim_cur = 3;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    int status = bowline_hold_fd(hold, &error);
+    int status = bowline_hold_lost_fd(hold, &error);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(status, BOWLINE_SYSTEM);
     assert_int_equal(bwl_lock_of(hold)->face.loss_fd, -1);
-    int fd = bowline_hold_fd(hold, &error);
+    int fd = bowline_hold_lost_fd(hold, &error);
     assert_true(fd >= 0);
-    assert_int_equal(bowline_hold_fd(hold, &error), fd);
-    assert_int_equal(bowline_hold_fd(NULL, &error), BOWLINE_USAGE);
-    assert_int_equal(bowline_hold_trouble(NULL, &error), BOWLINE_USAGE);
+    assert_int_equal(bowline_hold_lost_fd(hold, &error), fd);
+    assert_int_equal(bowline_hold_lost_fd(NULL, &error), BOWLINE_USAGE);
+    assert_int_equal(bowline_hold_check(NULL, &error), BOWLINE_USAGE);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, take_a_name, close_client)

@@ -91,22 +91,22 @@ static void test_nowait_comes_back_before_the_answer(void **state)
     (void)state;
     atomic_store(&silent, 1);
     assert_status(BOWLINE_OK, let_go("n"), &error);
-    assert_status(BOWLINE_TIMEOUT, bowline_released(client, 0, &error), &error);
-    assert_status(BOWLINE_TIMEOUT, bowline_released(client, 5, &error), &error);
+    assert_status(BOWLINE_TIMEOUT, bowline_flush_releases(client, 0, &error), &error);
+    assert_status(BOWLINE_TIMEOUT, bowline_flush_releases(client, 5, &error), &error);
     assert_non_null(strstr(error.text, "on their way"));
     lose_patience();
-    assert_status(BOWLINE_UNKNOWN, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    assert_status(BOWLINE_UNKNOWN, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     assert_non_null(strstr(error.text, "n: whether it was given back is not known"));
-    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
 }
 
 static void test_nowait_well_ended_is_nothing_to_tell(void **state)
 {
     (void)state;
-    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     for (unsigned i = 0; i < 3; i++)
         assert_status(BOWLINE_OK, let_go("n"), &error);
-    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     assert_int_equal(atomic_load(&released), 3);
     assert_int_equal(client->inner->locks_count, 0);
 }
@@ -117,11 +117,11 @@ static void test_nowait_loss_is_told_once_and_by_name(void **state)
     verdict = ":0\r\n";
     assert_status(BOWLINE_OK, let_go("one"), &error);
     assert_status(BOWLINE_OK, let_go("two"), &error);
-    assert_status(BOWLINE_LOST, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    assert_status(BOWLINE_LOST, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     assert_non_null(strstr(error.text, "one is not ours any more"));
-    assert_status(BOWLINE_LOST, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    assert_status(BOWLINE_LOST, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     assert_non_null(strstr(error.text, "two is not ours any more"));
-    assert_status(BOWLINE_OK, bowline_released(client, 0, &error), &error);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, 0, &error), &error);
     assert_int_equal(client->inner->locks_count, 0);
 }
 
@@ -130,7 +130,7 @@ static void test_nowait_refusal_is_told_with_the_server_s_words(void **state)
     (void)state;
     verdict = "-NOPERM not for you\r\n";
     assert_status(BOWLINE_OK, let_go("n"), &error);
-    assert_status(BOWLINE_REFUSED, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    assert_status(BOWLINE_REFUSED, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     assert_non_null(strstr(error.text, "NOPERM not for you"));
 }
 
@@ -141,14 +141,15 @@ static void test_nowait_too_many_to_name_are_counted(void **state)
     for (unsigned i = 0; i < BWL_UNTOLD_MAX + 2; i++)
         assert_status(BOWLINE_OK, let_go("n"), &error);
     for (unsigned i = 0; i < BWL_UNTOLD_MAX; i++)
-        assert_status(BOWLINE_LOST, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+        assert_status(BOWLINE_LOST, bowline_flush_releases(client, BOWLINE_FOREVER, &error),
+                      &error);
     assert_null(strstr(error.text, "more releases"));
     /* The last ones may have been answered before there was room again. */
-    int status = bowline_released(client, BOWLINE_FOREVER, &error);
+    int status = bowline_flush_releases(client, BOWLINE_FOREVER, &error);
     assert_status(BOWLINE_LOST, status, &error);
-    while (bowline_released(client, BOWLINE_FOREVER, &error) == BOWLINE_LOST)
+    while (bowline_flush_releases(client, BOWLINE_FOREVER, &error) == BOWLINE_LOST)
         continue;
-    assert_status(BOWLINE_OK, bowline_released(client, 0, &error), &error);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, 0, &error), &error);
 }
 
 /* One more than may be on their way: waited for, and so told at once. */
@@ -211,7 +212,7 @@ static void test_nowait_reads_answers_when_there_are_many(void **state)
         assert_status(BOWLINE_OK, bowline_release_nowait(holds[i], &error), &error);
         assert_true(client->inner->unawaited.count <= BWL_UNAWAITED_MAX);
     }
-    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
     assert_int_equal(atomic_load(&released), ALL);
 }
 
@@ -224,7 +225,7 @@ static void test_nowait_ends_an_extension(void **state)
     assert_status(BOWLINE_OK, bowline_extend_start(&op, hold, 0, &error), &error);
     assert_status(BOWLINE_OK, bowline_release_nowait(hold, &error), &error);
     assert_status(BOWLINE_CANCELLED, bowline_finish(op, &error), &error);
-    assert_status(BOWLINE_OK, bowline_released(client, BOWLINE_FOREVER, &error), &error);
+    assert_status(BOWLINE_OK, bowline_flush_releases(client, BOWLINE_FOREVER, &error), &error);
 }
 
 static void test_nowait_without_a_server_is_told_at_once(void **state)
@@ -234,7 +235,7 @@ static void test_nowait_without_a_server_is_told_at_once(void **state)
     (void)state;
     assert_status(BOWLINE_OK, bowline_release_nowait(must_acquire(local, "n"), &error), &error);
     assert_int_equal(local->inner->locks_count, 0);
-    assert_status(BOWLINE_OK, bowline_released(local, 0, &error), &error);
+    assert_status(BOWLINE_OK, bowline_flush_releases(local, 0, &error), &error);
     assert_status(BOWLINE_OK, bowline_release_nowait(NULL, &error), &error);
     bowline_close(local);
 }
@@ -242,8 +243,9 @@ static void test_nowait_without_a_server_is_told_at_once(void **state)
 static void test_nowait_checks_its_arguments(void **state)
 {
     (void)state;
-    assert_status(BOWLINE_USAGE, bowline_released(NULL, 0, &error), &error);
-    assert_status(BOWLINE_USAGE, bowline_released(client, BOWLINE_NO_WAIT, &error), &error);
+    assert_status(BOWLINE_USAGE, bowline_flush_releases(NULL, 0, &error), &error);
+    assert_status(BOWLINE_USAGE, bowline_flush_releases(client, BOWLINE_DEFAULT - 1, &error),
+                  &error);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_client, close_client)

@@ -168,13 +168,15 @@ static void test_open_renewal_and_keeper_can_be_turned_off(void **state)
     bowline_client *client;
 
     (void)state;
-    assert_int_equal(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .renew = BOWLINE_OFF)),
-                     BOWLINE_OK);
+    assert_int_equal(
+        open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .flags = BOWLINE_NO_RENEW)),
+        BOWLINE_OK);
     assert_false(client->inner->host.settings.renews);
     assert_true(client->inner->host.settings.keeps);
     bowline_close(client);
-    assert_int_equal(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .keeper = BOWLINE_OFF)),
-                     BOWLINE_OK);
+    assert_int_equal(
+        open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .flags = BOWLINE_NO_THREAD)),
+        BOWLINE_OK);
     assert_true(client->inner->host.settings.renews);
     assert_false(client->inner->host.settings.keeps);
     bowline_close(client);
@@ -188,8 +190,9 @@ static void test_open_spinning_can_be_turned_off(void **state)
     assert_int_equal(open_with(&client, BOWLINE_OPTIONS(.url = "thread:")), BOWLINE_OK);
     assert_true(client->inner->host.settings.spins);
     bowline_close(client);
-    assert_int_equal(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .spin = BOWLINE_OFF)),
-                     BOWLINE_OK);
+    assert_int_equal(
+        open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .flags = BOWLINE_NO_SPIN)),
+        BOWLINE_OK);
     assert_false(client->inner->host.settings.spins);
     bowline_close(client);
 }
@@ -204,10 +207,8 @@ static void test_open_checks_every_option(void **state)
                  "lease_ms");
     assert_usage(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .max_hold_ms = -1)),
                  "max_hold_ms");
-    assert_usage(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .renew = 1)), "renew");
-    assert_usage(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .renew = -2)), "renew");
-    assert_usage(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .keeper = 1)), "keeper");
-    assert_usage(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .spin = 1)), "spin");
+    assert_usage(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .flags = 8)), "flags");
+    assert_usage(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .flags = 1u << 31)), "flags");
     assert_usage(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .reply_ms = 9)), "reply_ms");
     assert_usage(open_with(&client, BOWLINE_OPTIONS(.url = "thread:", .reply_ms = 30001)),
                  "reply_ms");

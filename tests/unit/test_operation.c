@@ -84,7 +84,7 @@ static void test_operation_wait_has_an_end(void **state)
     assert_int_equal(bowline_operation_wait(op, 0, &error), BOWLINE_TIMEOUT);
     assert_int_equal(bowline_operation_wait(op, 5, &error), BOWLINE_TIMEOUT);
     assert_non_null(strstr(error.text, "not ended yet"));
-    assert_int_equal(bowline_operation_wait(op, BOWLINE_FOREVER - 1, &error), BOWLINE_USAGE);
+    assert_int_equal(bowline_operation_wait(op, BOWLINE_DEFAULT - 1, &error), BOWLINE_USAGE);
     drop(op);
 }
 

@@ -61,13 +61,13 @@ static bowline_operation *wait_for(const char *name)
 
 static void test_questions_hold_knows_name_time_and_fence(void **state)
 {
-    int fds[BOWLINE_HOLD_FDS_MAX];
+    int fds[BOWLINE_HOLD_INHERIT_FDS_MAX];
 
     (void)state;
     assert_string_equal(bowline_hold_name(hold), "n");
     assert_true(bowline_hold_left_ms(hold) == INT64_MAX);
     assert_true(bowline_hold_fence(hold) > 0);
-    assert_int_equal(bowline_hold_fds(hold, fds), 0);
+    assert_int_equal(bowline_hold_inherit_fds(hold, fds), 0);
 }
 
 static int two_fds(bwl_lock *lock, int ret_fds[2])
@@ -80,13 +80,13 @@ static int two_fds(bwl_lock *lock, int ret_fds[2])
 
 static void test_questions_descriptors_are_the_engine_s(void **state)
 {
-    bwl_engine engine                    = *holder->inner->host.engine;
-    int        fds[BOWLINE_HOLD_FDS_MAX] = { 0, 0 };
+    bwl_engine engine                            = *holder->inner->host.engine;
+    int        fds[BOWLINE_HOLD_INHERIT_FDS_MAX] = { 0, 0 };
 
     (void)state;
     engine.fds            = two_fds;
     holder->inner->host.engine = &engine;
-    assert_int_equal(bowline_hold_fds(hold, fds), 2);
+    assert_int_equal(bowline_hold_inherit_fds(hold, fds), 2);
     assert_int_equal(fds[1], 8);
     bowline_close(holder);
     assert_int_equal(bowline_open(&holder, BOWLINE_OPTIONS(.url = "thread:"), &error), BOWLINE_OK);
@@ -99,10 +99,10 @@ static void test_questions_child_of_fork_holds_nothing(void **state)
     (void)state;
     pid_t child = fork();
     if (child == 0) {
-        int fds[BOWLINE_HOLD_FDS_MAX];
+        int fds[BOWLINE_HOLD_INHERIT_FDS_MAX];
         int wrong = 0;
         wrong += bowline_hold_left_ms(hold) != 0;
-        wrong += bowline_hold_fds(hold, fds) != 0;
+        wrong += bowline_hold_inherit_fds(hold, fds) != 0;
         wrong += strcmp(bowline_hold_name(hold), "n") != 0;
         wrong += bowline_timeout_ms(holder) != BOWLINE_FOREVER;
         wrong += bowline_fd(holder) != BOWLINE_FORKED;
@@ -285,7 +285,7 @@ static void test_questions_dispatch_waits_as_long_as_it_is_told(void **state)
     assert_int_equal(bowline_dispatch(client, 0, &error), BOWLINE_OK);
     assert_int_equal(bowline_dispatch(client, 30, &error), BOWLINE_OK);
     assert_true(now_ms() - begin >= 29);
-    assert_int_equal(bowline_dispatch(client, -2, &error), BOWLINE_USAGE);
+    assert_int_equal(bowline_dispatch(client, -3, &error), BOWLINE_USAGE);
     assert_int_equal(bowline_dispatch(client, INT64_MIN, NULL), BOWLINE_USAGE);
 }
 

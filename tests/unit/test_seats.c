@@ -102,20 +102,19 @@ static int open_client(void **state)
     bwl_fault                 fault = { 0 };
 
     (void)state;
-    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault),
-                     BWL_OK);
-    engine                          = *client->host.engine;
-    engine.protocol                 = &fake_protocol;
-    engine.prepare                  = fake_prepare;
-    engine.ask                      = fake_ask;
-    engine.forget                   = fake_forget;
-    engine.has_lease                = true;
+    assert_int_equal(bwl_client_open(&client, bwl_engines, &nothing, false, "thread:", &fault), BWL_OK);
+    engine                     = *client->host.engine;
+    engine.protocol            = &fake_protocol;
+    engine.prepare             = fake_prepare;
+    engine.ask                 = fake_ask;
+    engine.forget              = fake_forget;
+    engine.has_lease           = true;
     client->host.engine             = &engine;
     client->host.settings.turns_max = 64;
     client->host.settings.turns_ms  = BWL_NEVER;
     client->host.settings.answer_ms = 100;
     client->host.settings.renews    = true;
-    questions                       = 0;
+    questions                  = 0;
     bwl_client_lock(client);
     return 0;
 }
@@ -201,12 +200,12 @@ static void test_seats_are_for_who_waits_and_where_there_are_turns(void **state)
     assert_false(bwl_lock_is_seat(another));
     answers(BWL_YES);
     client->host.settings.turns_max = 1;
-    bwl_lock *alone                 = comes("x", WAITS, 2);
+    bwl_lock *alone            = comes("x", WAITS, 2);
     assert_false(bwl_lock_is_seat(alone));
     answers(BWL_YES); /* says the fake */
     client->host.settings.turns_max = 64;
     client->host.settings.renews    = false; /* then a lease is what was asked for, and no less */
-    bwl_lock *unrenewed             = comes("x", WAITS, 3);
+    bwl_lock *unrenewed        = comes("x", WAITS, 3);
     assert_false(bwl_lock_is_seat(unrenewed));
     answers(BWL_YES);
     assert_int_equal(goes(unrenewed, 3), BWL_RELEASED);
@@ -252,7 +251,7 @@ static void test_seats_a_loss_is_told_with_its_reason_and_it_is_sought_anew(void
     bwl_lock_says(store, "the server was started again");
     bwl_lock_disown(store);
     assert_false(bwl_hold_is_held(&second->base.hold));
-    assert_string_equal(second->base.why, "the server was started again");
+    assert_string_equal(second->base.why.text, "the server was started again");
     assert_ptr_not_equal(asked, store); /* a new one, for who sits there still */
     assert_int_equal(latest.word, BWL_ACQUIRE);
     answers(BWL_YES);
@@ -275,8 +274,8 @@ static void test_seats_a_refusal_is_told_to_all(void **state)
     answers(BWL_REFUSED);
     assert_int_equal(operations[1].ended, BWL_STORE_REFUSED);
     assert_int_equal(operations[2].ended, BWL_STORE_REFUSED);
-    assert_string_equal(second->base.why, "no permission");
-    assert_string_equal(third->base.why, "no permission");
+    assert_string_equal(second->base.why.text, "no permission");
+    assert_string_equal(third->base.why.text, "no permission");
     bwl_lock_unwanted(second);
     bwl_lock_unwanted(third);
     assert_int_equal(goes(first, 0), BWL_RELEASED);

@@ -7,6 +7,7 @@
  */
 #include "api/handles.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,14 +23,31 @@
 
 static void test_status_every_number_has_a_name_and_words(void **state)
 {
+    static const struct {
+        int         status;
+        const char *name;
+    } list[] = {
+        { BOWLINE_OK, "OK" },
+        { BOWLINE_BUSY, "BUSY" },
+        { BOWLINE_TIMEOUT, "TIMEOUT" },
+        { BOWLINE_LOST, "LOST" },
+        { BOWLINE_UNKNOWN, "UNKNOWN" },
+        { BOWLINE_CANCELLED, "CANCELLED" },
+        { BOWLINE_UNREACHABLE, "UNREACHABLE" },
+        { BOWLINE_REFUSED, "REFUSED" },
+        { BOWLINE_USAGE, "USAGE" },
+        { BOWLINE_UNSUPPORTED, "UNSUPPORTED" },
+        { BOWLINE_NOMEM, "NOMEM" },
+        { BOWLINE_SYSTEM, "SYSTEM" },
+        { BOWLINE_FORKED, "FORKED" },
+    };
+
     (void)state;
-#define X(name, number, words)                                       \
-    assert_string_equal(bowline_status_name(BOWLINE_##name), #name); \
-    assert_string_equal(bowline_status_words(number), words);
-    BOWLINE_STATUS_MAP(X)
-#undef X
-    assert_string_equal(bowline_status_name(0), "OK");
-    assert_string_equal(bowline_status_name(-3), "LOST");
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
+        assert_int_equal(list[i].status, -(int)i); /* numbers never change */
+        assert_string_equal(bowline_status_name(list[i].status), list[i].name);
+        assert_null(strstr(bowline_status_words(list[i].status), "does not know"));
+    }
 }
 
 static void test_status_number_that_is_none_has_words_too(void **state)
@@ -81,33 +99,37 @@ typedef struct report {
     bwl_outcome_kind ended;
     bwl_verb         verb;
     int              status;
-    const char      *with;    /* what the store said: "h: OOM"   */
-    const char      *without; /* it said nothing                 */
+    const char      *with;      /* what the store said: "h: OOM"   */
+    const char      *without;   /* it said nothing                 */
+    bool             has_cause; /* the errno and the code of what the store said are kept */
 } report;
 
 static const report reports[] = {
-    { BWL_HELD, BWL_ACQUIRE, BOWLINE_OK, "", "" },
-    { BWL_RELEASED, BWL_RELEASE, BOWLINE_OK, "", "" },
-    { BWL_BUSY, BWL_ACQUIRE, BOWLINE_BUSY, "n is held by someone else",
-      "n is held by someone else" },
+    { BWL_HELD, BWL_ACQUIRE, BOWLINE_OK, "", "", false },
+    { BWL_RELEASED, BWL_RELEASE, BOWLINE_OK, "", "", false },
+    { BWL_BUSY, BWL_ACQUIRE, BOWLINE_BUSY, "n is held by someone else", "n is held by someone else",
+      false },
     { BWL_FULL, BWL_ACQUIRE, BOWLINE_BUSY, "n is held, and h: OOM",
-      "n is held, and the store gave no reason" },
+      "n is held, and the store gave no reason", false },
     { BWL_TIMED_OUT, BWL_ACQUIRE, BOWLINE_TIMEOUT, "n was held by others for all of the wait",
-      "n was held by others for all of the wait" },
+      "n was held by others for all of the wait", false },
     { BWL_NOT_NOW, BWL_ACQUIRE, BOWLINE_REFUSED, "n: h: OOM",
-      "n: the server answers too slowly for this lease" },
-    { BWL_STORE_REFUSED, BWL_ACQUIRE, BOWLINE_REFUSED, "n: h: OOM", "n: the store gave no reason" },
-    { BWL_UNREACHABLE, BWL_ACQUIRE, BOWLINE_UNREACHABLE, "n: h: OOM",
-      "n: the store gave no reason" },
+      "n: the server answers too slowly for this lease", true },
+    { BWL_STORE_REFUSED, BWL_ACQUIRE, BOWLINE_REFUSED, "n: h: OOM", "n: the store gave no reason",
+      true },
+    { BWL_UNREACHABLE, BWL_ACQUIRE, BOWLINE_UNREACHABLE, "n: h: OOM", "n: the store gave no reason",
+      true },
     { BWL_LOST, BWL_EXTEND, BOWLINE_LOST, "n is not ours any more: h: OOM",
-      "n is not ours any more: the lease ended, or the store lost it" },
-    { BWL_UNKNOWN, BWL_ACQUIRE, BOWLINE_UNKNOWN, "n: h: OOM", "n: the server did not answer" },
-    { BWL_UNKNOWN, BWL_EXTEND, BOWLINE_UNKNOWN, "n: h: OOM", "n: the server did not answer" },
+      "n is not ours any more: the lease ended, or the store lost it", true },
+    { BWL_UNKNOWN, BWL_ACQUIRE, BOWLINE_UNKNOWN, "n: h: OOM", "n: the server did not answer",
+      true },
+    { BWL_UNKNOWN, BWL_EXTEND, BOWLINE_UNKNOWN, "n: h: OOM", "n: the server did not answer", true },
     { BWL_UNKNOWN, BWL_RELEASE, BOWLINE_UNKNOWN,
       "n: whether it was given back is not known, it ends with its lease: h: OOM",
       "n: whether it was given back is not known, it ends with its lease: the server did not "
-      "answer" },
-    { BWL_CANCELLED, BWL_ACQUIRE, BOWLINE_CANCELLED, "n: cancelled", "n: cancelled" },
+      "answer",
+      true },
+    { BWL_CANCELLED, BWL_ACQUIRE, BOWLINE_CANCELLED, "n: cancelled", "n: cancelled", false },
 };
 
 static void test_status_every_outcome_is_reported(void **state)
@@ -120,18 +142,39 @@ static void test_status_every_outcome_is_reported(void **state)
         bwl_operation operation = { .lock = &lock, .verb = r->verb, .ended = r->ended };
         for (unsigned said = 0; said < 2; said++) {
             bowline_error error = { 0 };
-            (void)snprintf(lock.base.why, sizeof lock.base.why, "%s", said ? "h: OOM" : "");
+            lock.base.why            = said ? (bwl_fault){ 0, 111, "OOM", "h: OOM" } : (bwl_fault){ 0 };
             assert_int_equal(bwl_report(&operation, &error), r->status);
             assert_int_equal(error.status, r->status);
             assert_string_equal(error.text, said ? r->with : r->without);
+            bool has_cause = said && r->has_cause;
+            assert_int_equal(error.system_errno, has_cause ? 111 : 0);
+            assert_string_equal(error.server_code, has_cause ? "OOM" : "");
             assert_int_equal(bwl_report(&operation, NULL), r->status);
         }
     }
 }
 
+/* The errno comes all the way from connect. */
+static void test_status_errno_of_a_failed_connection_is_in_the_error(void **state)
+{
+    bowline_client *client;
+    bowline_hold   *hold  = NULL;
+    bowline_error   error = { 0 };
+
+    (void)state;
+    assert_int_equal(
+        bowline_open(&client, BOWLINE_OPTIONS(.url = "unix:///no/such/socket"), &error),
+        BOWLINE_OK);
+    assert_int_equal(bowline_acquire(&hold, client, "n", NULL, &error), BOWLINE_UNREACHABLE);
+    assert_int_equal(error.system_errno, ENOENT);
+    assert_string_equal(error.server_code, "");
+    bowline_close(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_status_errno_of_a_failed_connection_is_in_the_error),
         cmocka_unit_test(test_status_every_number_has_a_name_and_words),
         cmocka_unit_test(test_status_number_that_is_none_has_words_too),
         cmocka_unit_test(test_status_version_is_that_of_the_header),

@@ -90,7 +90,7 @@ static void test_verbs_wait_is_the_caller_s_or_else_the_url_s(void **state)
     assert_int_equal(take(&none, one, "n", 0), BOWLINE_BUSY);
     assert_non_null(strstr(error.text, "n is held by someone else"));
     int64_t begin = now_ms();
-    assert_int_equal(take(&none, two, "n", 0), BOWLINE_TIMEOUT);
+    assert_int_equal(take(&none, two, "n", BOWLINE_DEFAULT), BOWLINE_TIMEOUT);
     assert_true(now_ms() - begin >= 19);
     begin = now_ms();
     assert_int_equal(take(&none, two, "n", 60), BOWLINE_TIMEOUT);
@@ -237,7 +237,7 @@ static void test_verbs_started_acquire_is_waited_for_and_finished(void **state)
     assert_int_equal(bowline_operation_wait(op, 0, &error), BOWLINE_TIMEOUT);
     assert_non_null(strstr(error.text, "not ended yet"));
     assert_int_equal(bowline_operation_wait(op, 10, NULL), BOWLINE_TIMEOUT);
-    assert_usage(bowline_operation_wait(op, -2, &error), "below 0");
+    assert_usage(bowline_operation_wait(op, -3, &error), "wait_ms");
     assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
     assert_int_equal(bowline_operation_wait(op, 0, &error), BOWLINE_OK); /* dispatches what came */
     assert_int_equal(bowline_operation_done(op), 1);

@@ -24,9 +24,10 @@ static bowline_error   error;
 static int open_client(void **state)
 {
     (void)state;
-    assert_int_equal(
-        bowline_open(&client, BOWLINE_OPTIONS(.url = "thread:", .keeper = BOWLINE_OFF), &error),
-        BOWLINE_OK);
+    assert_int_equal(bowline_open(&client,
+                                  BOWLINE_OPTIONS(.url = "thread:", .flags = BOWLINE_NO_THREAD),
+                                  &error),
+                     BOWLINE_OK);
     return 0;
 }
 

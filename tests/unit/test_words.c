@@ -371,6 +371,35 @@ static void assert_error_text(const char *frame, size_t capacity, const char *wa
     assert_int_equal(text[capacity], '#');
 }
 
+static void test_words_error_code_is_the_word_in_capitals(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *code;
+    } list[] = {
+        { "NOPERM this user has no permissions", "NOPERM" },
+        { "OOM", "OOM" },
+        { "ERR no such thing", "ERR" },
+        { "ERR Error running script: @user_script: 1: -OOM command not allowed", "OOM" },
+        { "ERR a value of -1 or -x", "ERR" },
+        { "an error that is not quoted", "" },
+        { "Err no", "" },
+        { "X short", "" },
+        { "NOPERM: colon", "" },
+        { "ABCDEFGHIJKLMNOPQRS as long as may be", "ABCDEFGHIJKLMNOPQRS" },
+        { "ABCDEFGHIJKLMNOPQRST one more", "" },
+        { "", "" },
+    };
+    char code[BOWLINE_SERVER_CODE_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        memset(code, '#', sizeof code);
+        bwl_redis_error_code(code, list[i].text);
+        assert_string_equal(code, list[i].code);
+    }
+}
+
 static void test_words_error_text_is_what_the_server_said(void **state)
 {
     (void)state;
@@ -428,6 +457,7 @@ int main(void)
         cmocka_unit_test(test_words_look_of_another_shape_is_strange),
         cmocka_unit_test(test_words_look_takes_one_byte_more_than_a_value_of_ours_has),
         cmocka_unit_test(test_words_look_may_be_refused_like_any_question),
+        cmocka_unit_test(test_words_error_code_is_the_word_in_capitals),
         cmocka_unit_test(test_words_error_text_is_what_the_server_said),
         cmocka_unit_test(test_words_error_text_leaves_out_what_was_ours),
         cmocka_unit_test(test_words_error_is_known_by_its_whole_code),

@@ -74,10 +74,10 @@ static void test_yield_to_nobody_is_held_with_a_new_fence(void **state)
     uint64_t      fence = bowline_hold_fence(hold);
 
     (void)state;
-    assert_int_equal(bowline_yield(hold, 0, &error), BOWLINE_OK);
+    assert_int_equal(bowline_yield(hold, BOWLINE_DEFAULT, &error), BOWLINE_OK);
     assert_true(bowline_hold_fence(hold) > fence);
     assert_true(bowline_hold_left_ms(hold) > 0);
-    assert_int_equal(bowline_hold_trouble(hold, &error), BOWLINE_OK);
+    assert_int_equal(bowline_hold_check(hold, &error), BOWLINE_OK);
     assert_int_equal(bowline_release(hold, &error), BOWLINE_OK);
     assert_int_equal(one->inner->locks_count, 0);
 }
@@ -115,7 +115,7 @@ static void test_yield_in_vain_is_the_end_of_the_hold(void **state)
     assert_int_equal(bowline_yield(hold, 10, &error), BOWLINE_TIMEOUT);
     assert_non_null(strstr(error.text, "held by others"));
     assert_int_equal(bowline_hold_left_ms(hold), 0);
-    assert_int_equal(bowline_hold_trouble(hold, NULL), BOWLINE_LOST);
+    assert_int_equal(bowline_hold_check(hold, NULL), BOWLINE_LOST);
     assert_int_equal(bowline_yield(hold, 10, &error), BOWLINE_LOST);
     assert_int_equal(bowline_release(hold, NULL), BOWLINE_LOST);
     assert_int_equal(bowline_acquire_finish(&his_hold, his, &error), BOWLINE_OK);
@@ -130,7 +130,7 @@ static void test_yield_waits_as_the_url_says(void **state)
     bowline_hold      *his_hold;
 
     (void)state;
-    assert_int_equal(bowline_yield(hold, 0, &error), BOWLINE_TIMEOUT); /* wait=20ms */
+    assert_int_equal(bowline_yield(hold, BOWLINE_DEFAULT, &error), BOWLINE_TIMEOUT); /* wait=20ms */
     assert_int_equal(bowline_release(hold, NULL), BOWLINE_LOST);
     assert_int_equal(bowline_acquire_finish(&his_hold, his, &error), BOWLINE_OK);
     assert_int_equal(bowline_release(his_hold, &error), BOWLINE_OK);
@@ -185,7 +185,7 @@ static void test_yield_is_no_loss_until_it_has_failed(void **state)
     bowline_operation *op    = NULL;
     bowline_event      event = { .size = sizeof event };
     bowline_hold      *his_hold;
-    int                fd = bowline_hold_fd(hold, &error);
+    int                fd = bowline_hold_lost_fd(hold, &error);
 
     (void)state;
     assert_true(fd >= 0);
@@ -213,17 +213,17 @@ static void test_yield_checks_what_it_is_given(void **state)
     bowline_hold      *none = NULL;
 
     (void)state;
-    assert_usage(bowline_yield(NULL, 0, &error), "needs a hold");
-    assert_usage(bowline_yield(hold, BOWLINE_NO_WAIT, &error), "wait_ms");
+    assert_usage(bowline_yield(NULL, BOWLINE_DEFAULT, &error), "needs a hold");
+    assert_usage(bowline_yield(hold, 0, &error), "wait_ms");
     assert_usage(bowline_yield(hold, (int64_t)BOWLINE_WAIT_MAX_MS + 1, &error), "wait_ms");
-    assert_usage(bowline_yield_start(NULL, hold, 0, &error), "place");
-    assert_usage(bowline_yield_start(&op, NULL, 0, &error), "place");
+    assert_usage(bowline_yield_start(NULL, hold, BOWLINE_DEFAULT, &error), "place");
+    assert_usage(bowline_yield_start(&op, NULL, BOWLINE_DEFAULT, &error), "place");
     assert_null(op);
     assert_true(bowline_hold_left_ms(hold) > 0);
 
     bowline_operation *his = wait_for_it(two);
     assert_int_equal(bowline_yield_start(&op, hold, BOWLINE_FOREVER, &error), BOWLINE_OK);
-    assert_usage(bowline_yield(hold, 0, &error), "already");
+    assert_usage(bowline_yield(hold, BOWLINE_DEFAULT, &error), "already");
     assert_usage(bowline_extend(hold, 0, &error), "already");
     assert_usage(bowline_acquire_finish(&none, op, &error), "takes an acquire");
     assert_int_equal(bowline_acquire_finish(&none, his, &error), BOWLINE_OK);
@@ -242,8 +242,8 @@ static void test_yield_after_fork_is_refused(void **state)
     assert_true(child >= 0);
     if (child == 0) {
         bowline_operation *op;
-        _exit(bowline_yield(hold, 0, NULL) == BOWLINE_FORKED &&
-                      bowline_yield_start(&op, hold, 0, NULL) == BOWLINE_FORKED
+        _exit(bowline_yield(hold, BOWLINE_DEFAULT, NULL) == BOWLINE_FORKED &&
+                      bowline_yield_start(&op, hold, BOWLINE_DEFAULT, NULL) == BOWLINE_FORKED
                   ? 0
                   : 1);
     }

@@ -1,5 +1,5 @@
 /*
- * client.hpp -- a way to reach a store.
+ * client.hpp -- a client: the connection to a store, from which holds are acquired.
  */
 #ifndef BOWLINE_CPP_CLIENT_HPP
 #define BOWLINE_CPP_CLIENT_HPP
@@ -7,6 +7,7 @@
 #include <bowline/cpp/error.hpp>
 #include <bowline/cpp/hold.hpp>
 #include <bowline/cpp/operation.hpp>
+#include <bowline/cpp/options.hpp>
 #include <bowline/cpp/time.hpp>
 #include <bowline/cpp/update.hpp>
 
@@ -20,27 +21,11 @@
 
 namespace bowline {
 
-/* As bowline_options, field by field; a zero means its default. */
-struct options {
-    std::string  url = "file:"; /* or else: see bowline(7) */
-    milliseconds lease{ 0 };
-    milliseconds reply{ 0 };
-    milliseconds max_hold{ 0 };
-    bool         renew  = true;
-    bool         keeper = true; /* false: the caller dispatches */
-    bool         spin   = true; /* false: who waits sleeps at once */
-};
-
-/* What one hold has otherwise than its client.  Zero: as the client. */
-struct terms {
-    milliseconds lease{ 0 };
-    milliseconds max_hold{ 0 };
-};
-
-/* Every member: Any thread, unless it says otherwise. */
+/* Every member: "Any thread.", unless its comment says otherwise.  Each throws what the function of
+ * the same name in C returns, and USAGE if the client was moved from. */
 class client {
   public:
-    /* Nothing is sent yet.  Throws as bowline_open: USAGE, UNSUPPORTED, REFUSED, SYSTEM, NOMEM. */
+    /* Sends nothing yet.  Throws as bowline_open: USAGE, UNSUPPORTED, REFUSED, SYSTEM, NOMEM. */
     explicit client(const options &asked = options())
     {
         open(asked);
@@ -53,16 +38,15 @@ class client {
         open(asked);
     }
 
-    /* Moved, and not copied: it is clear who has it.  One thread. */
+    /* Can be moved but not copied.  One thread. */
     client(client &&) noexcept            = default;
     client &operator=(client &&) noexcept = default;
     client(const client &)                = delete;
     client &operator=(const client &)     = delete;
     ~client()                             = default;
 
-    /* Takes the lock.  Throws as bowline_acquire: BUSY (tried once, or too many wait), TIMEOUT
-     * (waited), UNKNOWN, UNREACHABLE, REFUSED, USAGE, UNSUPPORTED, NOMEM, SYSTEM, FORKED.  Any
-     * thread. */
+    /* Takes the lock, waiting as long as the URL says by default.  Throws as bowline_acquire: BUSY,
+     * TIMEOUT, UNKNOWN, UNREACHABLE, REFUSED, USAGE, UNSUPPORTED, NOMEM, SYSTEM, FORKED. */
     [[nodiscard]] hold acquire(const std::string &name, wait_time wait = wait_time(),
                                const terms &asked = terms())
     {
@@ -73,7 +57,7 @@ class client {
         return won;
     }
 
-    /* The same, but nothing for BUSY and TIMEOUT.  Any thread. */
+    /* The same, but returns nothing for BUSY and TIMEOUT.  By default it does not wait. */
     [[nodiscard]] std::optional<hold> try_acquire(const std::string &name, wait_time wait = no_wait,
                                                   const terms &asked = terms())
     {
@@ -87,12 +71,11 @@ class client {
         return won;
     }
 
-    /* The same, returning at once: operation::finish gives the hold.  Throws USAGE, NOMEM, SYSTEM,
-     * FORKED.  Any thread. */
+    /* Returns at once; operation::finish gives the hold.  Throws USAGE, NOMEM, SYSTEM, FORKED. */
     operation<hold> start_acquire(const std::string &name, wait_time wait = wait_time(),
                                   const terms &asked = terms())
     {
-        const bowline_acquire_options o = options_of(wait, asked);
+        const bowline_acquire_options o = detail::c_options(wait, asked);
         bowline_error                 e{};
         bowline_operation            *op = nullptr;
 
@@ -100,7 +83,7 @@ class client {
         return operation<hold>(client_, op);
     }
 
-    /* Who holds a name, as far as the store knows.  Throws as bowline_who.  Any thread. */
+    /* Who holds a name, as far as the store knows.  Throws as bowline_who. */
     [[nodiscard]] bowline_holder who(const std::string &name)
     {
         bowline_error  e{};
@@ -111,7 +94,7 @@ class client {
         return holder;
     }
 
-    /* The same, returning at once.  Throws USAGE, NOMEM, SYSTEM, FORKED.  Any thread. */
+    /* Returns at once.  Throws USAGE, NOMEM, SYSTEM, FORKED. */
     operation<bowline_holder> start_who(const std::string &name)
     {
         bowline_error      e{};
@@ -121,8 +104,8 @@ class client {
         return operation<bowline_holder>(client_, op);
     }
 
-    /* For administrators: ends somebody else's hold, the one that who has shown by this id.
-     * Throws as bowline_break: BUSY if that one has ended.  Any thread. */
+    /* For administrators: ends the hold with this id, which who returned.  Throws as bowline_break:
+     * BUSY if that hold has ended. */
     void break_hold(const std::string &name, std::uint64_t id)
     {
         bowline_error e{};
@@ -130,41 +113,32 @@ class client {
         detail::check(bowline_break(opened(), detail::c_string(name), id, &e), e);
     }
 
-    /* Changes the value of a Redis key without a lock: see update.h, for what the function may do
-     * above all.  Calls change(std::optional<std::string_view> old), for no value if there is no
-     * key, as often as somebody came between; returns how often that was.  What the function
-     * throws, this throws, and nothing is written.  Else it throws as bowline_update: BUSY,
-     * TIMEOUT, UNKNOWN, UNREACHABLE, REFUSED, UNSUPPORTED, USAGE, NOMEM, SYSTEM, FORKED.  Any
-     * thread. */
+    /* Reaches the store now, trying again for at most `wait`.  Throws as bowline_ping. */
+    void ping(wait_time wait = no_wait)
+    {
+        bowline_error e{};
+
+        detail::check(bowline_ping(opened(), wait.ms(), &e), e);
+    }
+
+    /* Changes the value of a Redis key without a lock: see update.h, also for what the function may
+     * do.  Calls change(std::optional<std::string_view> old) once, and again after each conflict;
+     * `old` is empty if the key does not exist.  Returns the number of conflicts.  An exception of
+     * the function comes out of this call, and nothing is written.  Throws as bowline_update. */
     template <class Compute>
     std::uint32_t update(const std::string &key, Compute &&compute,
                          const update_limits &limits = update_limits())
     {
-        detail::computing<Compute> context{ compute, {}, {} };
-        std::uint32_t              conflicts = 0;
-        bowline_update_options     o{};
-        bowline_error              e{};
-
-        o.size           = sizeof o;
-        o.wait_ms        = limits.wait.ms();
-        o.tries_max      = limits.tries_max;
-        o.ret_conflicts  = &conflicts;
-        const int status = bowline_update(opened(), detail::c_string(key),
-                                          &detail::computing<Compute>::call, &context, &o, &e);
-        if (context.thrown)
-            std::rethrow_exception(context.thrown);
-        detail::check(status, e);
-        return conflicts;
+        return detail::update(opened(), key, compute, limits);
     }
 
-    /* How the releases of hold::release_nowait came out, waiting for their end for at most `wait`:
-     * true, all well; false, some are on their way still.  Throws for one that did not end well,
-     * as hold::release would have, with its name in the text: ask again until it is true.  And
-     * USAGE, SYSTEM, FORKED.  Any thread. */
-    bool released(wait_time wait = forever)
+    /* Waits until the releases of hold::release_nowait have ended.  True: all have ended well;
+     * false: some are still under way after `wait`.  Throws for one that failed, as hold::release
+     * would have: call it again until it returns true. */
+    bool flush_releases(wait_time wait = forever)
     {
         bowline_error e{};
-        const int     status = bowline_released(opened(), wait.dispatch_ms(), &e);
+        const int     status = bowline_flush_releases(opened(), wait.ms(), &e);
 
         if (status == BOWLINE_TIMEOUT)
             return false;
@@ -172,8 +146,7 @@ class client {
         return true;
     }
 
-    /* For event loops: the descriptor to poll for reading (not to be read, nor closed).  Throws
-     * SYSTEM, FORKED.  Any thread. */
+    /* For event loops: the descriptor to poll.  Do not read or close it.  Throws SYSTEM, FORKED. */
     [[nodiscard]] int fd()
     {
         const int fd = bowline_fd(opened());
@@ -182,8 +155,8 @@ class client {
         return fd;
     }
 
-    /* How long the client may be left alone; nothing: no timer.  To be asked again after every
-     * dispatch, start and finish.  Any thread. */
+    /* How long the loop may sleep; nothing: there is no timer.  Ask again after every dispatch,
+     * start and finish. */
     [[nodiscard]] std::optional<milliseconds> timeout()
     {
         const std::int64_t ms = bowline_timeout_ms(opened());
@@ -193,9 +166,8 @@ class client {
         return milliseconds(ms);
     }
 
-    /* For loops that take pipes only: readable when a dispatch is due, a timer's too; in place of
-     * fd() and timeout().  The first call starts a thread of the library.  Not to be closed.  Throws
-     * SYSTEM, NOMEM, FORKED.  Any thread. */
+    /* For loops that poll only pipes; replaces fd() and timeout().  The first call starts a thread
+     * of the library.  Do not close it.  Throws SYSTEM, NOMEM, FORKED. */
     [[nodiscard]] int wakeup_fd()
     {
         bowline_error e{};
@@ -205,9 +177,8 @@ class client {
         return fd;
     }
 
-    /* The next of what has happened to operations and holds; nothing: there is no more.  To be asked
-     * until then after every dispatch.  Its operation is that of operation::get(), its hold that of
-     * hold::get().  Throws FORKED.  Any thread. */
+    /* The next event; nothing: there is no more.  Call it after every dispatch until then.  The
+     * event names an operation by operation::get(), a hold by hold::get().  Throws FORKED. */
     [[nodiscard]] std::optional<bowline_event> next_event()
     {
         bowline_error e{};
@@ -221,16 +192,15 @@ class client {
         return event;
     }
 
-    /* Does what is due, waiting for something to do for at most `wait`.  Throws SYSTEM, FORKED.
-     * Any thread. */
+    /* Does what is due, waiting for it for at most `wait`.  Throws SYSTEM, FORKED. */
     void dispatch(wait_time wait = no_wait)
     {
         bowline_error e{};
 
-        detail::check(bowline_dispatch(opened(), wait.dispatch_ms(), &e), e);
+        detail::check(bowline_dispatch(opened(), wait.ms(), &e), e);
     }
 
-    /* For calls of bowline.h; stays ours.  nullptr: moved from.  Any thread. */
+    /* For calls of bowline.h; the object still owns it.  nullptr: moved from. */
     [[nodiscard]] bowline_client *get() const noexcept
     {
         return client_.get();
@@ -245,18 +215,10 @@ class client {
 
     void open(const options &asked)
     {
-        bowline_options o{};
-        bowline_error   e{};
-        bowline_client *made = nullptr;
+        const bowline_options o = detail::c_options(asked);
+        bowline_error         e{};
+        bowline_client       *made = nullptr;
 
-        o.size        = sizeof o;
-        o.url         = detail::c_string(asked.url);
-        o.lease_ms    = detail::lease_ms(asked.lease);
-        o.reply_ms    = detail::lease_ms(asked.reply);
-        o.max_hold_ms = asked.max_hold.count();
-        o.renew       = asked.renew ? 0 : BOWLINE_OFF;
-        o.keeper      = asked.keeper ? 0 : BOWLINE_OFF;
-        o.spin        = asked.spin ? 0 : BOWLINE_OFF;
         detail::check(bowline_open(&made, &o, &e), e);
         client_.reset(made, bowline_close); /* closes it also if there is no memory for this */
     }
@@ -267,21 +229,10 @@ class client {
         return client_.get();
     }
 
-    static bowline_acquire_options options_of(wait_time wait, const terms &asked) noexcept
-    {
-        bowline_acquire_options o{};
-
-        o.size        = sizeof o;
-        o.wait_ms     = wait.ms();
-        o.max_hold_ms = asked.max_hold.count();
-        o.lease_ms    = detail::lease_ms(asked.lease);
-        return o;
-    }
-
     int acquire_to(hold &ret_won, const std::string &name, wait_time wait, const terms &asked,
                    bowline_error &reterr)
     {
-        const bowline_acquire_options o      = options_of(wait, asked);
+        const bowline_acquire_options o      = detail::c_options(wait, asked);
         bowline_hold                 *won    = nullptr;
         const char                   *c_name = detail::c_string(name);
 

@@ -69,16 +69,16 @@ class [[nodiscard]] hold {
     /* Becomes readable, and stays so, when it is lost; whether or not anybody dispatches.  To be
      * polled, not read nor closed: it is closed when the hold is released.  Throws USAGE of an empty
      * one, SYSTEM, NOMEM, FORKED.  One thread. */
-    [[nodiscard]] int fd();
+    [[nodiscard]] int lost_fd();
 
     /* Nothing: all is well.  UNREACHABLE, UNKNOWN, REFUSED: it is ours still, for as long as left()
      * says, but the last attempt at renewing it has failed.  LOST.  Throws USAGE, FORKED.  Any
      * thread. */
-    [[nodiscard]] std::optional<error> trouble() const;
+    [[nodiscard]] std::optional<error> check() const;
 
     /* A pointer of yours, which its events bring back.  Of nothing: nothing.  Any thread. */
-    void                user(void *pointer) noexcept;
-    [[nodiscard]] void *user() const noexcept;
+    void                set_data(void *pointer) noexcept;
+    [[nodiscard]] void *data() const noexcept;
 
     /* Grows with every holder of the name; 0 where the engine has none.  Any thread. */
     [[nodiscard]] std::uint64_t fence() const noexcept
@@ -126,7 +126,7 @@ class [[nodiscard]] hold {
         return release_to(nullptr);
     }
 
-    /* Gives the lock back without waiting for the answer; client::released() tells of it.  Empty
+    /* Gives the lock back without waiting for the answer; client::flush_releases() tells of it.  Empty
      * afterwards, also when it throws: as release(), if that is known at once.  Of nothing:
      * nothing.  One thread. */
     void release_nowait()
@@ -185,22 +185,22 @@ class [[nodiscard]] hold {
     bowline_hold      *handle_ = nullptr;
 };
 
-inline int hold::fd()
+inline int hold::lost_fd()
 {
     bowline_error e{};
 
     detail::need(handle_ != nullptr, "an empty hold has no descriptor");
-    const int fd = bowline_hold_fd(handle_, &e);
+    const int fd = bowline_hold_lost_fd(handle_, &e);
     detail::check(fd, e);
     return fd;
 }
 
-inline std::optional<error> hold::trouble() const
+inline std::optional<error> hold::check() const
 {
     bowline_error e{};
 
-    detail::need(handle_ != nullptr, "an empty hold has no trouble");
-    const int status = bowline_hold_trouble(handle_, &e);
+    detail::need(handle_ != nullptr, "an empty hold cannot be checked");
+    const int status = bowline_hold_check(handle_, &e);
     if (status == BOWLINE_FORKED || status == BOWLINE_USAGE)
         detail::check(status, e);
     if (status < 0)
@@ -208,15 +208,15 @@ inline std::optional<error> hold::trouble() const
     return std::nullopt;
 }
 
-inline void hold::user(void *pointer) noexcept
+inline void hold::set_data(void *pointer) noexcept
 {
     if (handle_ != nullptr)
-        bowline_hold_set_user(handle_, pointer);
+        bowline_hold_set_data(handle_, pointer);
 }
 
-inline void *hold::user() const noexcept
+inline void *hold::data() const noexcept
 {
-    return handle_ != nullptr ? bowline_hold_user(handle_) : nullptr;
+    return handle_ != nullptr ? bowline_hold_data(handle_) : nullptr;
 }
 
 inline void hold::extend_by(std::uint32_t lease_ms)

@@ -170,7 +170,7 @@ class named_mutex {
             vacated_.wait(gate, is_vacant);
             return true;
         }
-        return vacated_.wait_for(gate, milliseconds(wait.dispatch_ms()), is_vacant);
+        return vacated_.wait_for(gate, milliseconds(wait.ms()), is_vacant);
     }
 
     bool enter(wait_time wait)

@@ -73,7 +73,7 @@ template <class Result> class [[nodiscard]] operation {
 
         if (handle_ == nullptr)
             return true;
-        const int status = bowline_operation_wait(handle_, wait.dispatch_ms(), &e);
+        const int status = bowline_operation_wait(handle_, wait.ms(), &e);
         if (status != BOWLINE_TIMEOUT)
             detail::check(status, e);
         return status == BOWLINE_OK;
@@ -81,15 +81,15 @@ template <class Result> class [[nodiscard]] operation {
 
     /* A pointer of yours, which its events bring back, and the hold it wins begins with.  Of nothing:
      * nothing.  Any thread. */
-    void user(void *pointer) noexcept
+    void set_data(void *pointer) noexcept
     {
         if (handle_ != nullptr)
-            bowline_operation_set_user(handle_, pointer);
+            bowline_operation_set_data(handle_, pointer);
     }
 
-    [[nodiscard]] void *user() const noexcept
+    [[nodiscard]] void *data() const noexcept
     {
-        return handle_ != nullptr ? bowline_operation_user(handle_) : nullptr;
+        return handle_ != nullptr ? bowline_operation_data(handle_) : nullptr;
     }
 
     /* Ends an acquire, a yield, an extend or a who soon; finish says whether it was won before.  Any

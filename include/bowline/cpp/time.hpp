@@ -49,8 +49,6 @@ class wait_time {
     constexpr wait_time(const std::chrono::duration<Rep, Period> &time)
         : ms_(detail::whole_ms(time, BOWLINE_WAIT_MAX_MS))
     {
-        if (ms_ == 0)
-            ms_ = BOWLINE_NO_WAIT;
         if (ms_ > BOWLINE_WAIT_MAX_MS)
             ms_ = BOWLINE_FOREVER;
     }
@@ -62,20 +60,14 @@ class wait_time {
         return wait;
     }
 
-    /* As bowline_acquire_options.wait_ms.  Any thread. */
+    /* A wait_ms of bowline.h.  Any thread. */
     [[nodiscard]] constexpr std::int64_t ms() const noexcept
     {
         return ms_;
     }
 
-    /* As the waits of async.h, where 0 is the one that does not wait.  Any thread. */
-    [[nodiscard]] constexpr std::int64_t dispatch_ms() const noexcept
-    {
-        return ms_ == BOWLINE_NO_WAIT ? 0 : ms_;
-    }
-
   private:
-    std::int64_t ms_ = 0;
+    std::int64_t ms_ = BOWLINE_DEFAULT;
 };
 
 inline constexpr wait_time forever = wait_time::without_end();

@@ -4,6 +4,7 @@
 #ifndef BOWLINE_CPP_UPDATE_HPP
 #define BOWLINE_CPP_UPDATE_HPP
 
+#include <bowline/cpp/error.hpp>
 #include <bowline/cpp/time.hpp>
 
 #include <bowline/update.h>
@@ -109,6 +110,26 @@ template <class Compute> struct computing {
         }
     }
 };
+
+template <class Compute>
+std::uint32_t update(bowline_client *client, const std::string &key, Compute &compute,
+                     const update_limits &limits)
+{
+    computing<Compute>     context{ compute, {}, {} };
+    std::uint32_t          conflicts = 0;
+    bowline_update_options o         = BOWLINE_UPDATE_INIT;
+    bowline_error          e{};
+
+    o.wait_ms       = limits.wait.ms();
+    o.tries_max     = limits.tries_max;
+    o.ret_conflicts = &conflicts;
+    const int status =
+        bowline_update(client, c_string(key), &computing<Compute>::call, &context, &o, &e);
+    if (context.thrown)
+        std::rethrow_exception(context.thrown);
+    check(status, e);
+    return conflicts;
+}
 
 } /* namespace detail */
 

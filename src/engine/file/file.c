@@ -5,7 +5,7 @@
  * the process that holds it, however that ends.  How it is taken: queue_node.h.
  *
  * After a fork the child has the files open as well, and so keeps the lock when the parent dies
- * without a release; bowline_hold_fds is for that.  A child that frees an inherited client closes
+ * without a release; bowline_hold_inherit_fds is for that.  A child that frees an inherited client closes
  * the files and unlocks nothing, because that would release the parent's lock.
  *
  * Not promised: a holder that is stopped keeps the lock until it continues or ends.  If a lock file
@@ -137,6 +137,11 @@ static int file_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *fa
     return BWL_OK;
 }
 
+static int file_reach(bwl_host *host, bwl_fault *fault)
+{
+    return bwl_file_store_open(host->store, true, fault);
+}
+
 static int file_fds(bwl_engine_lock *lock, int ret_fds[2])
 {
     const bwl_file_node *n     = lock->part;
@@ -158,6 +163,7 @@ const bwl_engine bwl_file_engine = {
     .lock_size = sizeof(bwl_file_node),
     .open      = file_open,
     .close     = file_close,
+    .reach     = file_reach,
     .prepare   = file_prepare,
     .ask       = file_ask,
     .forget    = file_forget,

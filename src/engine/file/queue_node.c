@@ -62,9 +62,9 @@ void bwl_file_node_leave(bwl_file_node *n)
 
 /* ---- refusing -------------------------------------------------------------------------------- */
 
-static bwl_answer refused(bwl_file_node *n, const char *why)
+static bwl_answer refused(bwl_file_node *n, const bwl_fault *why)
 {
-    bwl_host_set_error(n->lock, "%s", why);
+    bwl_host_set_fault(n->lock, why);
     bwl_file_node_leave(n);
     return BWL_REFUSED;
 }
@@ -76,7 +76,7 @@ static bwl_answer refused_file(bwl_file_node *n, const char *why)
 
     bwl_file_path_show(&n->path, shown);
     (void)bwl_fail(&fault, BWL_STATUS_REFUSED, "%s %s", shown, why);
-    return refused(n, fault.text);
+    return refused(n, &fault);
 }
 
 static bwl_answer refused_errno(bwl_file_node *n, const char *what, int error)
@@ -92,7 +92,7 @@ static bwl_answer refused_errno(bwl_file_node *n, const char *what, int error)
     bwl_file_path_show(&n->path, shown);
     errno = error;
     (void)bwl_fail_errno(&fault, "cannot %s %s", what, shown);
-    return refused(n, fault.text);
+    return refused(n, &fault);
 }
 
 static bwl_answer start_over(bwl_file_node *n, const char *why)
@@ -431,7 +431,7 @@ bwl_answer bwl_file_node_join(bwl_file_node *n, bool may_wait, uint64_t *ret_num
     assert(!n->queued && !n->flocked);
     n->may_wait = may_wait;
     if (open_files(n, &fault) < 0)
-        return refused(n, fault.text);
+        return refused(n, &fault);
     (void)identity(n); /* takes too long to be done with the latch */
     bwl_answer answer = join_queue(n, ret_number);
     if (answer == BWL_NO && !may_wait)

@@ -51,7 +51,7 @@ static bwl_redis_verdict read_breaker(bwl_session *session, bwl_request *request
     bwl_engine_lock *lock = request->lock;
     bwl_resp_cursor  cursor;
     bwl_resp_value   value;
-    char            *why = lock->why;
+    char            *why = lock->why.text;
 
     (void)session;
     ret_reply->event.answer = BWL_YES;
@@ -61,7 +61,7 @@ static bwl_redis_verdict read_breaker(bwl_session *session, bwl_request *request
     cursor = bwl_resp_begin(bytes, size);
     if (!bwl_resp_next_bare(&cursor, &value) || value.type != '$' || value.text == NULL)
         return BWL_REDIS_ANSWER;
-    (void)snprintf(why, sizeof lock->why, "broken by %.*s",
+    (void)snprintf(why, sizeof lock->why.text, "broken by %.*s",
                    (int)(value.size < NOTE_MAX ? value.size : NOTE_MAX), value.text);
     for (size_t i = 0; why[i] != '\0'; i++) /* others wrote it, and it may end on a terminal */
         if ((unsigned char)why[i] < 0x20 || why[i] == 0x7f)

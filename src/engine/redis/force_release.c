@@ -142,14 +142,17 @@ int bwl_redis_force_released(bwl_engine_lock *lock, bwl_fault *fault)
     const bwl_redis_query *query = bwl_redis_lock_of(lock)->queries;
 
     if (query->is_unknown)
-        return bwl_fail(fault, BWL_STATUS_UNKNOWN, "%s: whether it was broken is not known: %s",
-                        lock->name, lock->why);
+        return bwl_fail_because(fault, BWL_STATUS_UNKNOWN, &lock->why,
+                                "%s: whether it was broken is not known: %s", lock->name,
+                                lock->why.text);
     switch (query->answer) {
     case BWL_YES: return BWL_OK;
     case BWL_NO: return bwl_fail(fault, BWL_STATUS_BUSY, "the hold that was shown has ended");
     case BWL_LATER:
-    case BWL_REFUSED: return bwl_fail(fault, BWL_STATUS_REFUSED, "%s", lock->why);
-    case BWL_UNSENT: return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s", lock->why);
+    case BWL_REFUSED: 
+        return bwl_fail_because(fault, BWL_STATUS_REFUSED, &lock->why, "%s", lock->why.text);
+    case BWL_UNSENT: 
+        return bwl_fail_because(fault, BWL_STATUS_UNREACHABLE, &lock->why, "%s", lock->why.text);
     case BWL_ALIEN: break;
     }
     bwl_unreachable("an answer outside of its enum");

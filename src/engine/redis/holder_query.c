@@ -337,8 +337,10 @@ int bwl_redis_who(bwl_engine_lock *lock, bwl_holder *ret_holder, bwl_fault *faul
         return BWL_OK;
     case BWL_LATER:
     case BWL_NO:
-    case BWL_REFUSED: return bwl_fail(fault, BWL_STATUS_REFUSED, "%s", lock->why);
-    case BWL_UNSENT: return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s", lock->why);
+    case BWL_REFUSED: 
+        return bwl_fail_because(fault, BWL_STATUS_REFUSED, &lock->why, "%s", lock->why.text);
+    case BWL_UNSENT: 
+        return bwl_fail_because(fault, BWL_STATUS_UNREACHABLE, &lock->why, "%s", lock->why.text);
     case BWL_ALIEN: break;
     }
     bwl_unreachable("an answer outside of its enum");

@@ -141,7 +141,7 @@ static void name_silence(const bwl_session *session, bwl_engine_lock *lock)
     const bwl_session_attempt *attempt = &session->attempt;
 
     if (attempt->broke.status != 0 && attempt->failures > 0)
-        bwl_host_set_error(lock, "%s", attempt->broke.text);
+        bwl_host_set_fault(lock, &attempt->broke);
     else
         bwl_host_set_error(lock, "%s: no answer within %lld ms", session->endpoint.text,
                            (long long)session->host->settings.answer_ms);

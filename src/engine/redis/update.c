@@ -85,12 +85,15 @@ static bool keep_value(bwl_section *section, const bwl_section_reply *reply)
 static void set_error(const bwl_session *session, bwl_engine_lock *lock,
                       const bwl_section_reply *reply)
 {
-    char text[160];
+    bwl_fault fault;
+    char      text[160];
 
-    if (reply->error == NULL || lock->why[0] != '\0')
+    if (reply->error == NULL || lock->why.text[0] != '\0')
         return;
     bwl_session_error_text(session->config, text, sizeof text, reply->error, reply->error_size);
-    bwl_host_set_error(lock, "%s: %s", session->endpoint.text, text);
+    (void)bwl_fail(&fault, BWL_STATUS_REFUSED, "%s: %s", session->endpoint.text, text);
+    bwl_redis_error_code(fault.server_code, text);
+    bwl_host_set_fault(lock, &fault);
 }
 
 static bwl_redis_verdict read_section(bwl_session *session, bwl_request *request, const char *bytes,
@@ -148,7 +151,7 @@ bool bwl_redis_step(bwl_engine_lock *lock, bwl_section *section)
 {
     bwl_request request = { .kind = &update, .lock = lock, .subject = section };
 
-    lock->why[0] = '\0';
+    lock->why = (bwl_fault){ 0 };
     if (section->question.word == SECTION_READ) { /* what it has shown is used at the end */
         section->is_there  = false;
         section->is_long   = false;

@@ -312,7 +312,7 @@ static bool thread_ask(bwl_engine_lock *lock, const bwl_ask *ask, bwl_event *ret
 
     /* A waiter must be wakeable before it is in the queue. */
     if (ask->word == LOCAL_JOIN && bwl_reactor_open(&lock->host->reactor, &fault) < 0) {
-        bwl_host_set_error(lock, "%s", fault.text);
+        bwl_host_set_fault(lock, &fault);
         ret_reply->answer = BWL_REFUSED;
         return true;
     }

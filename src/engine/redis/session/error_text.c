@@ -1,6 +1,7 @@
 /*
  * error_text.c -- the errors of a server for people.  None of them repeats a part of the password.
  */
+#include "base/fault.h"
 #include "base/secret.h"
 #include "engine/redis/session/sections.h"
 
@@ -34,7 +35,9 @@ void bwl_session_error_text(const bwl_redis_config *config, char *ret_text, size
 void bwl_session_set_error(bwl_session *session, const bwl_request *request, bwl_answer answer,
                            const char *bytes, size_t size)
 {
-    char text[160];
+    char      text[160];
+    char      code[BOWLINE_SERVER_CODE_MAX];
+    bwl_fault fault;
 
     if (!request->kind->reports_errors || bytes == NULL || answer == 0)
         return; /* 0: it is sent again, as its text */
@@ -48,11 +51,14 @@ void bwl_session_set_error(bwl_session *session, const bwl_request *request, bwl
         return;
     }
     bwl_session_error_text(session->config, text, sizeof text, bytes, size);
+    bwl_redis_error_code(code, text);
     if (session->owner->explain != NULL)
         session->owner->explain(session, text, sizeof text, bytes, size);
     if (bwl_redis_lacks_a_right(text))
         bwl_redis_name_rights(session->config->user, text, sizeof text);
     else if (bwl_redis_error_is(bytes, size, "NOPERM"))
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), ": man 7 bowline, RIGHTS");
-    bwl_host_set_error(request->lock, "%s: %s", session->endpoint.text, text);
+    (void)bwl_fail(&fault, BWL_STATUS_REFUSED, "%s: %s", session->endpoint.text, text);
+    memcpy(fault.server_code, code, sizeof code);
+    bwl_host_set_fault(request->lock, &fault);
 }

@@ -205,13 +205,16 @@ int bwl_handshake_turned_away(bwl_session *session, const char *bytes, size_t si
     /* Too many clients is an ERR without a code of its own, and passes as they go. */
     if (bwl_redis_is_not_now(bytes, size) ||
         bwl_redis_error_is(bytes, size, "ERR max number of clients"))
-        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s cannot serve now: %s", where, text);
-    if (bwl_redis_error_is(bytes, size, "WRONGPASS"))
-        return bwl_fail(fault, BWL_STATUS_REFUSED,
-                        "%s does not accept this user and password (WRONGPASS)", where);
-    if (bwl_redis_error_is(bytes, size, "NOAUTH"))
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "%s wants a password (NOAUTH)", where);
-    return bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", where, text);
+        (void)bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s cannot serve now: %s", where, text);
+    else if (bwl_redis_error_is(bytes, size, "WRONGPASS"))
+        (void)bwl_fail(fault, BWL_STATUS_REFUSED,
+                       "%s does not accept this user and password (WRONGPASS)", where);
+    else if (bwl_redis_error_is(bytes, size, "NOAUTH"))
+        (void)bwl_fail(fault, BWL_STATUS_REFUSED, "%s wants a password (NOAUTH)", where);
+    else
+        (void)bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", where, text);
+    bwl_redis_error_code(fault->server_code, text);
+    return fault->status;
 }
 
 static int on_hello(bwl_session *session, const char *bytes, size_t size, bwl_fault *fault)

@@ -121,13 +121,16 @@ static int refused(bwl_session *session, const char *bytes, size_t size, const c
     bwl_session_error_text(session->config, text, sizeof text, bytes, size);
     session->handshake.is_put_off = bwl_redis_is_not_now(bytes, size);
     if (session->handshake.is_put_off)
-        return bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s cannot serve now: %s", where, text);
-    if (!bwl_redis_error_is(bytes, size, "NOPERM"))
-        return bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", where, text);
-    return bwl_fail(fault, BWL_STATUS_REFUSED,
-                    "%s: protocol queue %s, and may not (NOPERM): ACL SETUSER %s %s, or use "
-                    "protocol=token",
-                    where, what, user_of(session), rights);
+        (void)bwl_fail(fault, BWL_STATUS_UNREACHABLE, "%s cannot serve now: %s", where, text);
+    else if (!bwl_redis_error_is(bytes, size, "NOPERM"))
+        (void)bwl_fail(fault, BWL_STATUS_REFUSED, "%s: %s", where, text);
+    else
+        (void)bwl_fail(fault, BWL_STATUS_REFUSED,
+                       "%s: protocol queue %s, and may not (NOPERM): ACL SETUSER %s %s, or use "
+                       "protocol=token",
+                       where, what, user_of(session), rights);
+    bwl_redis_error_code(fault->server_code, text);
+    return fault->status;
 }
 
 /* A server does not take a rule with a command that it does not know. */

@@ -435,6 +435,8 @@ static bool on_handshake_reply(bwl_session *session, const char *bytes, size_t s
             session->owner->on_ready(session);
         session->phase = BWL_SESSION_READY;
         bwl_host_connected(session->host, true);
+        bwl_log_add(session->host->settings.log, BWL_LOG_INFO, "connected: %s",
+                    session->endpoint.text);
     }
     return true;
 }
@@ -624,7 +626,7 @@ static void complete_one(bwl_session *session, const bwl_request *request, const
         return;
     }
     if (request->kind->reports_text && known == 0)
-        bwl_host_set_error(request->lock, "%s", fault->text);
+        bwl_host_set_fault(request->lock, fault);
     if (known != 0)
         bwl_request_answer(session, request, known);
     else if (request->flight.written)
@@ -650,6 +652,10 @@ void bwl_session_break(bwl_session *session, const bwl_fault *fault, bool refuse
     bool       put_off  = session->phase == BWL_SESSION_HANDSHAKE && session->handshake.is_put_off;
     bwl_answer not_sent = refused ? BWL_REFUSED : put_off ? BWL_LATER : BWL_UNSENT;
 
+    if (!session->host->closing)
+        bwl_log_add(session->host->settings.log, BWL_LOG_WARNING, "%s: %s",
+                    session->phase == BWL_SESSION_READY ? "connection lost" : "not connected",
+                    why.text);
     bwl_stream_close(&session->link.conn.stream);
     session->pipeline = (bwl_pipeline){ .ring = NULL };
     session->watch    = (bwl_session_section){ .owner = NULL };

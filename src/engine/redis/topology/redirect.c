@@ -162,8 +162,12 @@ static bool follow(bwl_session *session, bwl_request *request, const char *bytes
         return false;
     }
     request->route.asking = !moved;
-    if (moved)
+    if (moved) {
+        bwl_log_add(session->host->settings.log, BWL_LOG_INFO,
+                    "redirected: %s sends %s to %.60s:%u", session->endpoint.text,
+                    request->lock->name, redirect.to.host, (unsigned)redirect.to.port);
         move_home(cluster, number, request);
+    }
     return submit_to(cluster, number, request);
 }
 

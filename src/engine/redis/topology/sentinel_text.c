@@ -12,15 +12,8 @@
 
 enum { TEXT_ROOM = 100 };
 
-int bwl_sentinel_turned_away(const char *password, const char *bytes, size_t size, bwl_fault *fault)
+static int turned_away(const char *text, const char *bytes, size_t size, bwl_fault *fault)
 {
-    char text[TEXT_ROOM];
-
-    bwl_redis_error_text(text, sizeof text, bytes, size);
-    if (bwl_secret_is_in(password, bytes, size) ||
-        bwl_secret_part_is_in(password, text, strlen(text)))
-        (void)snprintf(text, sizeof text,
-                       "an error that is not quoted: it repeats a part of the password");
     if (bwl_redis_error_is(bytes, size, "NOAUTH"))
         return bwl_fail(fault, BWL_STATUS_REFUSED,
                         "it wants a password (NOAUTH): give sentinel-password-file=");
@@ -36,6 +29,20 @@ int bwl_sentinel_turned_away(const char *password, const char *bytes, size_t siz
     return bwl_fail(fault,
                     bwl_redis_is_not_now(bytes, size) ? BWL_STATUS_UNREACHABLE : BWL_STATUS_REFUSED,
                     "%s", text);
+}
+
+int bwl_sentinel_turned_away(const char *password, const char *bytes, size_t size, bwl_fault *fault)
+{
+    char text[TEXT_ROOM];
+
+    bwl_redis_error_text(text, sizeof text, bytes, size);
+    if (bwl_secret_is_in(password, bytes, size) ||
+        bwl_secret_part_is_in(password, text, strlen(text)))
+        (void)snprintf(text, sizeof text,
+                       "an error that is not quoted: it repeats a part of the password");
+    int status = turned_away(text, bytes, size, fault);
+    bwl_redis_error_code(fault->server_code, text);
+    return status;
 }
 
 int bwl_sentinel_knows_none(const char *service, bwl_fault *fault)

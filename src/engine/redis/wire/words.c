@@ -286,6 +286,30 @@ void bwl_redis_error_text(char *ret_text, size_t capacity, const char *bytes, si
         bwl_mark_cut(ret_text);
 }
 
+/* The length of the code at the beginning of the text; 0 if it does not begin with one. */
+static size_t code_length(const char *text)
+{
+    size_t length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    bool   is_one = length > 1 && length < BOWLINE_SERVER_CODE_MAX;
+
+    return is_one && (text[length] == ' ' || text[length] == '\0') ? length : 0;
+}
+
+void bwl_redis_error_code(char ret_code[BOWLINE_SERVER_CODE_MAX], const char *text)
+{
+    size_t length = code_length(text);
+
+    if (length == 3 && memcmp(text, "ERR", 3) == 0)
+        for (const char *dash = text; (dash = strstr(dash, " -")) != NULL; dash++)
+            if (code_length(dash + 2) > 0) {
+                text   = dash + 2;
+                length = code_length(text);
+                break;
+            }
+    memcpy(ret_code, text, length);
+    ret_code[length] = '\0';
+}
+
 /* To WAIT, of a server that has become a replica: it is asked for its primary then, or waited for
  * until it is one. */
 static bool is_of_replica(const bwl_resp_value *error)

@@ -5,6 +5,7 @@
 #define BWL_ENGINE_REDIS_WIRE_WORDS_H
 
 #include "core/rules.h"
+#include "core/status.h"
 #include "engine/redis/wire/resp.h"
 #include "engine/redis/wire/signal.h"
 #include "protocol/store/queue.h"
@@ -87,6 +88,10 @@ bwl_redis_verdict bwl_redis_read_look(const char *bytes, size_t size, bwl_answer
 /* If the frame is an error: its text, without what the server quotes of our command (that may
  * hold a token or a password), as a NUL-terminated text of printable characters.  "" otherwise. */
 void bwl_redis_error_text(char *ret_text, size_t capacity, const char *bytes, size_t size);
+
+/* The code in such a text: its first word if that is in capitals, or the code of the error that the
+ * server quotes behind ERR (Redis before 7, from a script).  "" if there is none. */
+void bwl_redis_error_code(char ret_code[BOWLINE_SERVER_CODE_MAX], const char *text);
 
 /* Is it an error, and does its code say that the server cannot serve for now? */
 bool bwl_redis_is_error(const char *bytes, size_t size);

@@ -1,0 +1,46 @@
+/*
+ * error.h -- how a call ends: a status to decide on, and an error to show or to log.
+ *
+ * bowline.h includes this header.  The library uses the same two types inside, so the error of a
+ * failing call is written where the failure is found and is never copied or translated.
+ */
+#ifndef BOWLINE_ERROR_H
+#define BOWLINE_ERROR_H
+
+#include <stdint.h>
+
+/* Each status asks for a different next step of the caller.  Numbers are never reused; treat an
+ * unknown negative number as a failure. */
+typedef enum bowline_status {
+    BOWLINE_OK          = 0,
+    BOWLINE_BUSY        = -1,  /* somebody else holds the lock                                 */
+    BOWLINE_TIMEOUT     = -2,  /* the wait is over, and somebody else still holds the lock     */
+    BOWLINE_LOST        = -3,  /* the hold has ended without a release: stop the work          */
+    BOWLINE_UNKNOWN     = -4,  /* no answer: the server may or may not have done it            */
+    BOWLINE_CANCELLED   = -5,  /* ended by bowline_cancel                                      */
+    BOWLINE_UNREACHABLE = -6,  /* the server cannot be reached; nothing was done               */
+    BOWLINE_REFUSED     = -7,  /* the server or the system refused; nothing was done           */
+    BOWLINE_USAGE       = -8,  /* a wrong argument or a wrong order of calls                   */
+    BOWLINE_UNSUPPORTED = -9,  /* this engine, protocol or build cannot do it                  */
+    BOWLINE_NOMEM       = -10, /* out of memory                                                */
+    BOWLINE_SYSTEM      = -11, /* a system call failed                                         */
+    BOWLINE_FORKED      = -12, /* the client was opened before fork and is used in the child   */
+} bowline_status;
+
+enum {
+    BOWLINE_SERVER_CODE_MAX = 20,  /* bytes, with the NUL */
+    BOWLINE_ERROR_TEXT_MAX  = 244, /* bytes, with the NUL */
+};
+
+/* What happened, written by a call that fails.  Decide on the status; the rest is for logs and
+ * people.  It never contains a password or a token. */
+typedef struct bowline_error {
+    int32_t status;                               /* a bowline_status                          */
+    int32_t system_errno;                         /* errno of the system call that failed; 0:
+                                                     the cause is not a system call            */
+    char    server_code[BOWLINE_SERVER_CODE_MAX]; /* first word of the server's error reply,
+                                                     "NOPERM" for example; "": no such reply   */
+    char    text[BOWLINE_ERROR_TEXT_MAX];         /* one sentence; ends in NUL                 */
+} bowline_error;
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * ping.c -- reaches the store now, or says why it cannot be reached.
+ *
+ * The round trip is a look at a name that nobody takes: it needs no other rights than an acquire,
+ * and asks as many servers as a lock of the client's does.
+ */
+#include "api/describe.h"
+#include "api/uncancelled.h"
+#include "base/fault.h"
+
+static const char name[] = "bowline-ping";
+
+enum { PAUSE_FIRST_MS = 20, PAUSE_MAX_MS = 1000 };
+
+/* locked */
+static int try_once(bwl_client *client, bowline_error *reterr)
+{
+    bwl_holder holder;
+    int        status = client->host.engine->reach != NULL ? client->host.engine->reach(&client->host, reterr) : 0;
+
+    return status < 0 ? status : bwl_ask_who(client, name, BWL_NEVER, &holder, reterr);
+}
+
+/* locked: lets the client do what is due until then. */
+static void pause(bwl_client *client, bwl_ms until)
+{
+    bwl_operation never = { .ended = BWL_PENDING };
+
+    (void)bwl_client_wait(client, &never, until, NULL); /* a failure shows in the next try */
+}
+
+/* locked */
+static int ping(bwl_client *client, bwl_ms wait_ms, bowline_error *reterr)
+{
+    bwl_ms until = bwl_later(bwl_client_now(client), wait_ms);
+    bwl_ms by_ms = PAUSE_FIRST_MS;
+
+    for (;;) {
+        int    status = try_once(client, reterr);
+        bwl_ms now    = bwl_client_now(client);
+        if ((status != BOWLINE_UNREACHABLE && status != BOWLINE_UNKNOWN) || now >= until)
+            return status;
+        pause(client, bwl_sooner(until, bwl_later(now, by_ms)));
+        by_ms = bwl_sooner(2 * by_ms, PAUSE_MAX_MS);
+    }
+}
+
+int bowline_ping(bowline_client *client, int64_t wait_ms, bowline_error *reterr)
+{
+    BWL_UNCANCELLED;
+    bwl_ms left_ms;
+
+    if (client == NULL)
+        return bwl_fail(reterr, BWL_STATUS_USAGE, "bowline_ping needs a client");
+    bwl_client *inner  = client->inner;
+    int         status = bwl_check_fork(inner, reterr);
+    if (status < 0 || (status = bwl_take_wait(&left_ms, inner, wait_ms, reterr)) < 0)
+        return status;
+    BWL_LOG_DRAINED(inner->host.settings.log);
+    bwl_client_lock(inner);
+    status = ping(inner, left_ms, reterr);
+    bwl_client_unlock(inner);
+    return status;
+}

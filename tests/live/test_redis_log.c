@@ -1,0 +1,133 @@
+/*
+ * test_redis_log.c -- what on_log receives of a real server, in which thread and in which order.
+ */
+#include "tests/lib/server.h"
+#include "tests/lib/testing.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+static server   *redis;
+static pthread_t caller;
+
+typedef struct journal {
+    char     text[4096];
+    unsigned calls;
+} journal;
+
+static void write_down(int level, const char *text, void *data)
+{
+    journal *j    = data;
+    size_t   size = strlen(j->text);
+
+    assert_true(pthread_equal(pthread_self(), caller));
+    j->calls++;
+    (void)snprintf(j->text + size, sizeof j->text - size, "%d %s\n", level, text);
+}
+
+static bowline_client *client_with_log(const char *options, journal *j)
+{
+    bowline_client *client = NULL;
+    bowline_error   error  = { 0 };
+    char            url[300];
+
+    caller = pthread_self();
+    (void)snprintf(url, sizeof url, "%s?%s", redis->tcp_url, options);
+    assert_status(BOWLINE_OK,
+                  bowline_open(&client,
+                               BOWLINE_OPTIONS(.url = url, .on_log = write_down, .log_data = j),
+                               &error),
+                  &error);
+    return client;
+}
+
+/* The texts come one after the other. */
+static void assert_said(const journal *j, const char *const texts[])
+{
+    const char *rest = j->text;
+
+    for (size_t i = 0; texts[i] != NULL; i++) {
+        const char *at = strstr(rest, texts[i]);
+        if (at == NULL)
+            fail_msg("\"%s\" is not in \"%s\"", texts[i], rest);
+        rest = at + strlen(texts[i]);
+    }
+}
+
+static void test_connection_and_its_end_are_said(void **state)
+{
+    journal         j      = { 0 };
+    bowline_client *client = client_with_log("lease=1h", &j);
+
+    (void)state;
+    assert_int_equal(j.calls, 0);
+    assert_status(BOWLINE_OK, bowline_ping(client, 0, NULL), NULL);
+    assert_int_equal(j.calls, 1);
+    assert_said(&j, (const char *[]){ "1 connected: ", NULL });
+    server_kill(redis);
+    assert_status(BOWLINE_UNREACHABLE, bowline_ping(client, 1, NULL), NULL);
+    assert_said(&j, (const char *[]){ "1 connected: ", "2 ", "2 not connected: ", NULL });
+    server_start_only(redis);
+    assert_status(BOWLINE_OK, bowline_ping(client, BOWLINE_FOREVER, NULL), NULL);
+    assert_said(&j, (const char *[]){ "2 not connected: ", "1 connected: ", NULL });
+    unsigned calls = j.calls;
+    assert_status(BOWLINE_OK, bowline_ping(client, 0, NULL), NULL);
+    assert_int_equal(j.calls, calls);
+    bowline_close(client);
+    assert_int_equal(j.calls, calls); /* closing is no loss */
+}
+
+/* The renewal thread finds that the key is gone; a call of ours brings the message. */
+static void test_loss_is_said_in_the_next_call(void **state)
+{
+    journal         j      = { 0 };
+    bowline_client *client = client_with_log("lease=300ms", &j);
+    bowline_hold   *hold   = must_acquire(client, "n");
+    bowline_event   event  = { .size = sizeof event };
+
+    (void)state;
+    (void)server_ask(redis, "DEL bowline:{n}");
+    while (bowline_hold_left_ms(hold) > 0)
+        sleep_ms(1);
+    assert_null(strstr(j.text, "lost: n"));
+    assert_int_equal(bowline_next_event(client, &event, NULL), 1);
+    assert_said(&j, (const char *[]){ "3 lost: n: ", NULL });
+    assert_status(BOWLINE_LOST, bowline_release(hold, NULL), NULL);
+    bowline_close(client);
+}
+
+static void test_warning_of_the_client_is_said_at_open(void **state)
+{
+    journal         j      = { 0 };
+    bowline_client *client = client_with_log("protocol=setnx-del&accept-risk=1", &j);
+
+    (void)state;
+    assert_int_equal(j.calls, 1);
+    assert_said(&j, (const char *[]){ "2 ", bowline_client_warning(client), NULL });
+    bowline_close(client);
+}
+
+static int start_server(void **state)
+{
+    (void)state;
+    redis = server_start(NULL);
+    return redis == NULL;
+}
+
+static int stop_server(void **state)
+{
+    (void)state;
+    server_stop(redis);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_connection_and_its_end_are_said),
+        cmocka_unit_test(test_loss_is_said_in_the_next_call),
+        cmocka_unit_test(test_warning_of_the_client_is_said_at_open),
+    };
+
+    return cmocka_run_group_tests(tests, start_server, stop_server);
+}

@@ -1,0 +1,157 @@
+/*
+ * test_log.c -- messages are kept in their order, and the function of the caller gets them where it
+ * may be called, once each.
+ */
+#include "base/log.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bwl_log *the_log;
+static char     seen[8192];
+static unsigned calls;
+static void (*inside)(void); /* what the function does with its first message */
+
+static void write_down(int level, const char *text, void *data)
+{
+    size_t size = strlen(seen);
+
+    calls++;
+    assert_ptr_equal(data, seen);
+    assert_true(size < sizeof seen);
+    (void)snprintf(seen + size, sizeof seen - size, "%d %s|", level, text);
+    if (inside != NULL && calls == 1)
+        inside();
+}
+
+static int make(void **state)
+{
+    (void)state;
+    inside  = NULL;
+    calls   = 0;
+    seen[0] = '\0';
+    the_log = bwl_log_new(write_down, seen);
+    return the_log == NULL;
+}
+
+static int unmake(void **state)
+{
+    (void)state;
+    bwl_log_free(the_log);
+    return 0;
+}
+
+static void test_log_without_a_function_takes_everything(void **state)
+{
+    (void)state;
+    bwl_log_add(NULL, BWL_LOG_INFO, "nothing");
+    bwl_log_drain(NULL);
+    bwl_log_free(NULL);
+}
+
+static void test_log_drains_each_message_once_in_order(void **state)
+{
+    (void)state;
+    bwl_log_add(the_log, BWL_LOG_INFO, "one %d", 1);
+    bwl_log_add(the_log, BWL_LOG_ERROR, "two");
+    assert_string_equal(seen, "");
+    bwl_log_drain(the_log);
+    assert_string_equal(seen, "1 one 1|3 two|");
+    bwl_log_drain(the_log);
+    assert_int_equal(calls, 2);
+}
+
+static void test_log_keeps_the_latest_and_counts_the_dropped(void **state)
+{
+    char last[16];
+
+    (void)state;
+    for (unsigned i = 0; i < BWL_LOG_MAX + 3; i++)
+        bwl_log_add(the_log, BWL_LOG_INFO, "<%u>", i);
+    bwl_log_drain(the_log);
+    assert_int_equal(calls, BWL_LOG_MAX + 1);
+    assert_int_equal(strncmp(seen, "2 3 messages before this one were dropped|1 <3>|", 48), 0);
+    (void)snprintf(last, sizeof last, "<%d>|", BWL_LOG_MAX + 2);
+    assert_string_equal(seen + strlen(seen) - strlen(last), last);
+}
+
+static void test_log_hides_passwords_and_cuts(void **state)
+{
+    char text[1000];
+
+    (void)state;
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    bwl_log_add(the_log, BWL_LOG_INFO, "redis://:secret@host");
+    bwl_log_add(the_log, BWL_LOG_INFO, "%s", text);
+    bwl_log_drain(the_log);
+    assert_int_equal(calls, 2);
+    assert_null(strstr(seen, "secret"));
+    assert_non_null(strstr(seen, "redis://:***@host|"));
+    assert_true(strlen(seen) < 400);
+}
+
+static void drain_inside(void)
+{
+    bwl_log_add(the_log, BWL_LOG_INFO, "from inside");
+    bwl_log_drain(the_log);
+    assert_int_equal(calls, 1); /* the drain that is under way does it */
+}
+
+static void test_log_function_may_log_and_drain(void **state)
+{
+    (void)state;
+    inside = drain_inside;
+    bwl_log_add(the_log, BWL_LOG_INFO, "first");
+    bwl_log_drain(the_log);
+    assert_string_equal(seen, "1 first|1 from inside|");
+}
+
+static void *drain_elsewhere(void *arg)
+{
+    (void)arg;
+    bwl_log_drain(the_log);
+    return NULL;
+}
+
+static void drain_in_a_thread(void)
+{
+    pthread_t thread;
+
+    bwl_log_add(the_log, BWL_LOG_INFO, "second");
+    assert_int_equal(pthread_create(&thread, NULL, drain_elsewhere, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(calls, 1);
+}
+
+static void test_log_calls_come_from_one_thread_at_a_time(void **state)
+{
+    (void)state;
+    inside = drain_in_a_thread;
+    bwl_log_add(the_log, BWL_LOG_INFO, "first");
+    bwl_log_drain(the_log);
+    assert_string_equal(seen, "1 first|1 second|");
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, make, unmake)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_log_without_a_function_takes_everything),
+        CASE(test_log_drains_each_message_once_in_order),
+        CASE(test_log_keeps_the_latest_and_counts_the_dropped),
+        CASE(test_log_hides_passwords_and_cuts),
+        CASE(test_log_function_may_log_and_drain),
+        CASE(test_log_calls_come_from_one_thread_at_a_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
-#include "bench/peers.h"
-#include "bench/report.h"
+#include "bench/duel/peers.h"
+#include "bench/harness/bench.h"
+#include "bench/measure/measures.h"
+#include "bench/options.h"
+#include "bench/report/report.h"
 
 enum { EXIT_NOT_MET = 1, EXIT_USAGE = 2, EXIT_COULD_NOT = 3 };
 

@@ -2,6 +2,7 @@
  * options.c -- see options.h.
  */
 #include "bench/options.h"
+#include "bench/measure/measures.h"
 
 #include <assert.h>
 #include <getopt.h>
@@ -9,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/bench.h"
-#include "bench/peers.h"
+#include "bench/duel/peers.h"
+#include "bench/harness/bench.h"
 
 enum { ROUNDS_USUAL = 9, DELAY_USUAL_US = 1000, SETTLE_USUAL_S = 30, SAMPLES_USUAL = 10 };
 

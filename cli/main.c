@@ -10,17 +10,17 @@
 
 #include <bowline/bowline.h>
 
-#include "acl.h"
-#include "break.h"
-#include "caps.h"
-#include "commands.h"
-#include "doctor.h"
-#include "fence.h"
-#include "lab.h"
-#include "options.h"
-#include "run.h"
-#include "say.h"
-#include "url.h"
+#include "cli/command/acl.h"
+#include "cli/command/break.h"
+#include "cli/command/caps.h"
+#include "cli/command/doctor.h"
+#include "cli/command/fence.h"
+#include "cli/command/lab.h"
+#include "cli/run/run.h"
+#include "cli/settings/commands.h"
+#include "cli/settings/options.h"
+#include "cli/text/say.h"
+#include "cli/text/url.h"
 
 static const char *const command_names[] = {
 #define X(name, operands, words) #name,

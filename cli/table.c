@@ -12,8 +12,8 @@
  */
 #include <stdio.h>
 
-#include "commands.h"
-#include "options.h"
+#include "cli/settings/commands.h"
+#include "cli/settings/options.h"
 
 static void write_option(const char *command, char letter, const char *const fields[3])
 {

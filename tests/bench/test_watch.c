@@ -1,7 +1,7 @@
 /*
  * What the benchmark says that clients have said to a server: commands, and not what scripts call.
  */
-#include "bench/watch.h"
+#include "bench/world/watch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <hiredis/hiredis.h>
 
-#include "bench/server.h"
+#include "bench/world/server.h"
 #include "tests/lib/server.h"
 
 typedef struct world {

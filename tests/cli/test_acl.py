@@ -162,7 +162,7 @@ def test_the_manual_has_the_same_rights(place):
 
 
 def test_the_completions_know_the_features(place):
-    text = (SOURCE / "cli/commands.h").read_text(encoding="utf-8")
+    text = (SOURCE / "cli/settings/commands.h").read_text(encoding="utf-8")
     defined = re.search(r"#define ACL_FEATURES((?:.*\\\n)+.*)", text).group(1)
     assert "".join(re.findall(r'"(.*?)"', defined)).split("|") == features(place)
 

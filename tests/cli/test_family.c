@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/family.h"
+#include "cli/run/family.h"
 
 enum { USER_NOBODY = 65534, HOPS_MAX = 8000 };
 

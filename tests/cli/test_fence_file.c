@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/fence_file.h"
+#include "cli/fence/file.h"
 
 enum { CRASHED = 77 };
 

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "cli/lock.h"
+#include "cli/run/lock.h"
 
 static int64_t looks;
 

@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cli/loop.h"
+#include "cli/run/loop.h"
 
 static loop l;
 static int  ends[2];

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "cli/say.h"
-#include "cli/status.h"
+#include "cli/text/say.h"
+#include "cli/text/status.h"
 #include "doctor/visit.h"
 
 /* In the C library's place: so many calls of write are interrupted first. */

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "cli/config.h"
+#include "cli/settings/config.h"
 
 /* In the C library's place: so many calls of open and read are interrupted first. */
 static int opens_interrupted;

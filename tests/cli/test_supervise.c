@@ -18,8 +18,8 @@
 
 #include <cmocka.h>
 
-#include "cli/lock.h"
-#include "cli/supervise.h"
+#include "cli/run/lock.h"
+#include "cli/run/supervise.h"
 
 enum { MAX_HOLD_MS = 60000, GRACE_MS = 5000, SENT_MAX = 8 };
 

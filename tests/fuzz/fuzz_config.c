@@ -10,7 +10,7 @@
  *
  * The file is in memory; where it is looked for is a link to it.  The seeds are in corpus/config.
  */
-#include "cli/config.h"
+#include "cli/settings/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,9 +8,9 @@
 #ifndef CLUSTER_FIXTURE_H
 #define CLUSTER_FIXTURE_H
 
-#include "runtime/engines.h"
 #include "engine/redis/topology/cluster.h"
 #include "engine/redis/wire/scripts.h"
+#include "runtime/engines.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

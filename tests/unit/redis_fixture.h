@@ -11,9 +11,9 @@
 #ifndef REDIS_FIXTURE_H
 #define REDIS_FIXTURE_H
 
-#include "runtime/engines.h"
 #include "engine/redis/session/session.h"
 #include "engine/redis/wire/scripts.h"
+#include "runtime/engines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,9 +7,9 @@
 #ifndef BWL_TEST_REDLOCK_FIXTURE_H
 #define BWL_TEST_REDLOCK_FIXTURE_H
 
-#include "protocol/quorum.h"
 #include "lock/machine.h"
 #include "protocol/protocol.h"
+#include "protocol/quorum.h"
 #include "protocol/store/redis.h"
 
 #include <setjmp.h>

@@ -5,11 +5,11 @@
 #ifndef SEAT_FIXTURE_H
 #define SEAT_FIXTURE_H
 
-#include "runtime/engines.h"
 #include "engine/file/seat.h"
 #include "engine/file/ticket.h"
 #include "file_fixture.h"
 #include "protocol/store/local.h"
+#include "runtime/engines.h"
 
 enum { SEATS = 4, WAITS = true, ONCE = false };
 

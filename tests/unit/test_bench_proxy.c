@@ -4,8 +4,8 @@
  * The test is both ends of the line: `near` is the client, `far` what the proxy opened to the
  * server.
  */
-#include "bench/proxy.h"
-#include "bench/machine.h"
+#include "bench/base/machine.h"
+#include "bench/world/proxy.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -5,8 +5,8 @@
  * is left of a client that could not be opened.  Closing is the other half: what is held is given
  * back, what is sought is given up, in whatever order the locks were made.
  */
-#include "runtime/engines.h"
 #include "base/clock.h"
+#include "runtime/engines.h"
 
 #include <fcntl.h>
 #include <poll.h>

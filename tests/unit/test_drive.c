@@ -7,8 +7,8 @@
  * looked for, so each step that could hang is watched by a clock.
  */
 #include "base/clock.h"
-#include "runtime/loop.h"
 #include "runtime/engines.h"
+#include "runtime/loop.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -3,9 +3,9 @@
  *
  * The locks here belong to an engine that only counts what reaches them.
  */
-#include "runtime/engines.h"
 #include "engine/file/watch.h"
 #include "file_fixture.h"
+#include "runtime/engines.h"
 
 #include <sys/resource.h>
 

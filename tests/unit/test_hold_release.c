@@ -2,8 +2,8 @@
  * test_hold_release.c -- letting go: what may be asked for twice, and what is told then.  How every
  * outcome is taken is in test_hold_outcomes.c.
  */
-#include "lock/machine_inside.h"
 #include "hold_fixture.h"
+#include "lock/machine_inside.h"
 
 enum { GRANT_MS = LEASE_MS - 1 }; /* what `told` grants */
 

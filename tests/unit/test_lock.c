@@ -6,9 +6,9 @@
  * which is when its memory is easily lost: it must outlive every pointer to it, and not by a
  * moment.
  */
-#include "runtime/engines.h"
 #include "protocol/store/queue.h"
 #include "protocol/store/redis.h"
+#include "runtime/engines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

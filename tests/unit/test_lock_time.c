@@ -5,8 +5,8 @@
  * The engine is a fake that keeps every question until the test says what becomes of it.  Time is
  * client->latest, which the test moves forward.
  */
-#include "runtime/engines.h"
 #include "protocol/store/redis.h"
+#include "runtime/engines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,8 +7,8 @@
  */
 #include "redis_fixture.h"
 
-#include "runtime/wakeup.h"
 #include "runtime/event_queue.h"
+#include "runtime/wakeup.h"
 
 #include <poll.h>
 

@@ -5,8 +5,8 @@
  * A look is put to the server that is played (redis_fixture.h), which answers when it has been
  * asked and not before; from each answer the holder that the caller is shown.
  */
-#include "redis_fixture.h"
 #include "engine/redis/topology/quorum.h"
+#include "redis_fixture.h"
 
 #include "base/fork_guard.h"
 

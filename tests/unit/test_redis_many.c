@@ -4,8 +4,8 @@
  *
  * Nothing is sent, nothing is connected and nothing is looked up.
  */
-#include "engine/redis/topology/quorum.h"
 #include "api/handles.h"
+#include "engine/redis/topology/quorum.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
  * test_redis_wait.c -- do the replicas have it?  One question to them at a time for all who want to
  * know, nothing of another connection, and what is said when too few have it.
  */
-#include "redis_fixture.h"
 #include "engine/redis/session/replication_barrier.h"
+#include "redis_fixture.h"
 
 enum { MANY = 300 };
 

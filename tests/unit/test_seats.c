@@ -4,8 +4,8 @@
  *
  * The store is a fake: it writes down what it was asked, and the test answers.
  */
-#include "runtime/local_groups.h"
 #include "core/asking.h"
+#include "runtime/local_groups.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
  * asks, who leaves, who has been granted the lock and does not know it yet.  Then a thousand names;
  * then a child of fork; and at the end many threads at once, who would notice a second holder.
  */
-#include "runtime/engines.h"
 #include "protocol/store/local.h"
+#include "runtime/engines.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -5,9 +5,9 @@
  */
 #include "redis_fixture.h"
 
+#include "runtime/background_release.h"
 #include "runtime/loop.h"
 #include "runtime/renewal_thread.h"
-#include "runtime/background_release.h"
 
 #include <poll.h>
 

@@ -1,0 +1,124 @@
+/*
+ * doctor.c -- see doctor.h.  The findings are those of doctor/; here they are written down, worst
+ * or not, in the order in which they were found: a later one may be for want of an earlier.
+ */
+#include "cli/command/doctor.h"
+
+#include <string.h>
+
+#include "cli/settings/ask.h"
+#include "cli/settings/commands.h"
+#include "cli/text/json.h"
+#include "doctor/doctor.h"
+
+enum { EXIT_ILL = 1 };
+
+static const ask_row rows[] = { DOCTOR_OPTION_MAP(ASK_ROW) };
+
+static const ask asked = ASK_INIT("doctor", rows, DOCTOR_OPERANDS);
+
+void doctor_help(FILE *out)
+{
+    (void)fputs("bowline doctor                             the place that bowline run locks at\n"
+                "bowline doctor redis://db.example          that server\n"
+                "bowline doctor --url-file /etc/lock.url    with a password\n"
+                "\n",
+                out);
+    ask_help(&asked, out);
+    (void)fputs("\n"
+                "It changes nothing there, and asks as the user of the URL and no other.  What it\n"
+                "may not look at it says, with what to type; that is no failure.\n"
+                "\n"
+                "Exit: 0 locks work there, whatever it warns of; 1 they do not; 125 it could not\n"
+                "look.\n",
+                out);
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void write_line(const char *mark, const char *text)
+{
+    if (text[0] != '\0')
+        (void)printf("%10s%s%s\n", "", mark, words_escaped(text, WORDS_MAX).text);
+}
+
+static void write_finding(const doctor_finding *f)
+{
+    (void)printf("%-8s  %s: %s\n", doctor_grade_name(f->grade), f->check,
+                 words_escaped(f->what, WORDS_MAX).text);
+    write_line("", f->why);
+    write_line("type: ", f->type);
+}
+
+static unsigned count_of(const doctor_report *r, doctor_grade grade)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < r->findings_count; i++)
+        count += r->findings[i].grade == grade;
+    return count;
+}
+
+static void write_text(const doctor_report *r)
+{
+    for (unsigned s = 0; s < r->servers_count; s++) {
+        (void)printf("%s%s%s\n", words_escaped(r->servers[s], WORDS_MAX).text,
+                     r->protocol[0] != '\0' ? ", protocol " : "", r->protocol);
+        for (unsigned i = 0; i < r->findings_count; i++)
+            if (r->findings[i].server == s)
+                write_finding(&r->findings[i]);
+    }
+    (void)printf("%u failed, %u warned of, %u not looked at, %u noted, %u in order\n",
+                 count_of(r, DOCTOR_FAILURE), count_of(r, DOCTOR_WARNING),
+                 count_of(r, DOCTOR_UNKNOWN), count_of(r, DOCTOR_NOTE), count_of(r, DOCTOR_FINE));
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static const char *or_null(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
+static void write_json(const doctor_report *r)
+{
+    json_open(NULL, '{');
+    json_text("worst", doctor_grade_name(doctor_worst(r)));
+    json_text("protocol", or_null(r->protocol));
+    json_open("servers", '[');
+    for (unsigned s = 0; s < r->servers_count; s++)
+        json_text(NULL, r->servers[s]);
+    json_close(']');
+    json_open("findings", '[');
+    for (unsigned i = 0; i < r->findings_count; i++) {
+        const doctor_finding *f = &r->findings[i];
+        json_open(NULL, '{');
+        json_number("server", f->server);
+        json_text("check", f->check);
+        json_text("grade", doctor_grade_name(f->grade));
+        json_text("what", f->what);
+        json_text("why", or_null(f->why));
+        json_text("type", or_null(f->type));
+        json_close('}');
+    }
+    json_close(']');
+    json_close('}');
+}
+
+static int answer(const settings *s, const ask *a, trouble *reterr)
+{
+    static doctor_report report;
+
+    (void)reterr;
+    (void)doctor_examine(&report, s->url, s->lease_ms);
+    if (a->wants_json)
+        write_json(&report);
+    else
+        write_text(&report);
+    return doctor_worst(&report) == DOCTOR_FAILURE ? EXIT_ILL : 0;
+}
+
+int doctor_main(int argc, char **argv)
+{
+    return ask_main(&asked, doctor_help, answer, argc, argv);
+}

@@ -1,0 +1,54 @@
+/*
+ * lab.c -- see lab.h.
+ *
+ * It is looked for beside the file that is running, and nowhere else: it was built and installed
+ * with this command, and one that happens to be in PATH may be another's.
+ */
+#include "cli/command/lab.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/text/say.h"
+
+static const char program[] = "bowline-lab";
+
+/* False if the kernel does not tell, or if it would not fit. */
+static bool find_beside(char *ret_path, size_t capacity)
+{
+    ssize_t size = readlink("/proc/self/exe", ret_path, capacity);
+    char   *slash;
+
+    if (size <= 0 || (size_t)size >= capacity)
+        return false;
+    ret_path[size] = '\0';
+    slash          = strrchr(ret_path, '/');
+    if (slash == NULL || (size_t)(slash + 1 - ret_path) + sizeof program > capacity)
+        return false;
+    memcpy(slash + 1, program, sizeof program);
+    return true;
+}
+
+int lab_main(int argc, char **argv)
+{
+    static char name[] = "bowline-lab";
+    char        path[PATH_MAX];
+    trouble     is = { .code = EXIT_NOT_FOUND, .what = words_of("bowline-lab is not there") };
+
+    (void)argc; /* argv ends with NULL */
+    argv[0] = name;
+    if (!find_beside(path, sizeof path)) {
+        is.why  = words_of("/proc does not say where bowline is, and it is looked for beside that");
+        is.type = words_of("type: bowline-lab ...");
+    } else {
+        (void)execv(path, argv);
+        is.code = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+        is.why  = words_of("%s: %s", path, strerror(errno));
+        is.type = words_of("install the whole package: bowline and bowline-lab belong together");
+    }
+    say_trouble(&is);
+    return is.code;
+}

@@ -1,0 +1,137 @@
+/*
+ * ending.c -- see ending.h.
+ *
+ * A process that bowline may not signal will not end by waiting, so that is said at once.  A killed
+ * process may need a while: much memory to free, a busy machine.  While processes are left, the
+ * lock is renewed as before; with --no-renew it is extended from KILL on, because its lease would
+ * not last until the end of the last process is seen.
+ */
+#include "cli/run/ending.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { KILLED_MS = 5000 }; /* how long killed processes may take to be gone */
+
+void ending_term(job *j)
+{
+    /* First, because an orphan of the command may be lost sight of. */
+    family_signal_outside(&j->ending.known, &j->child, SIGTERM);
+    (void)child_signal(&j->child, SIGTERM); /* (void): KILL follows, and is looked at */
+    /* A stopped process handles TERM when it is continued. */
+    (void)child_signal(&j->child, SIGCONT);
+    family_signal_outside(&j->ending.known, &j->child, SIGCONT);
+    j->ending.has_begun = true;
+}
+
+void ending_kill(job *j)
+{
+    family all;
+
+    if (j->child.has_elder) /* orphans are lost sight of that were not seen before */
+        family_signal(&all, &j->ending.known, &j->child, 0);
+    (void)child_signal(&j->child, SIGKILL); /* (void): ending_goes_on looks at each process */
+    j->ending.has_begun = true;
+    j->ending.killed_at = loop_now();
+}
+
+bool ending_has_begun(const job *j)
+{
+    return j->ending.has_begun;
+}
+
+static words words_of_rest(const family *rest)
+{
+    words who = words_of("pid %d", (int)rest->pid);
+
+    if (rest->pid == 0)
+        return words_of("a process of it is hidden, or starts others faster than they are found");
+    if (rest->program[0] != '\0')
+        who = words_of("%s (%s)", who.text, rest->program);
+    who = words_of("%s: %s", who.text,
+                   rest->refused > 0 ? strerror(EPERM) : "killed, and does not end");
+    if (rest->alive > 1)
+        who = words_of("%s, and %d more", who.text, rest->alive - 1);
+    return who;
+}
+
+/* Once, as soon as it is known. */
+static void note_not_stopped(job *j, const family *rest)
+{
+    int64_t     left_ms = bowline_hold_left_ms(j->hold);
+    status_line line;
+
+    if (j->ending.not_stopped)
+        return;
+    j->ending.not_stopped = true;
+    j->ending.pid         = rest->pid;
+    j->ending.why         = words_of_rest(rest);
+    job_status(&line, j, "lost");
+    status_add_text(&line, "action", "not-stopped");
+    status_add_text(&line, "why", j->ending.why.text);
+    status_add_number(&line, "pid", rest->pid);
+    if (left_ms != INT64_MAX)
+        status_add_number(&line, "left_ms", left_ms);
+    status_send(&line);
+    say_line(words_of("%s could not be stopped: %s%s", j->options.command[0], j->ending.why.text,
+                      left_ms > 0 ? "; the lock is kept while it can be" : "")
+                 .text);
+}
+
+/* With --no-renew nobody else does. */
+static void keep_lease(job *j)
+{
+    int64_t left_ms = bowline_hold_left_ms(j->hold);
+
+    if (j->ending.extension != NULL && bowline_operation_done(j->ending.extension)) {
+        (void)bowline_finish(j->ending.extension, NULL); /* (void): left_ms says it */
+        j->ending.extension = NULL;
+    }
+    if (!j->options.no_renew || j->ending.extension != NULL || left_ms == 0 ||
+        left_ms > j->ending.lease_ms / 2)
+        return;
+    if (bowline_extend_start(&j->ending.extension, j->hold, 0, NULL) < 0)
+        j->ending.extension = NULL; /* a protocol without: the lease is all there is */
+}
+
+/* What was killed is looked for until it is gone. */
+static bool killing_goes_on(job *j)
+{
+    family rest;
+
+    keep_lease(j);
+    family_signal(&rest, &j->ending.known, &j->child, SIGKILL);
+    if (rest.alive == 0 && !j->child.is_running)
+        return false;
+    if (rest.alive > rest.refused || rest.alive == 0) {
+        if (loop_now() < j->ending.killed_at + KILLED_MS)
+            return true;
+        if (rest.alive == 0) /* its end is still to be reported to its parent */
+            rest = (family){ .alive = 1, .pid = j->child.pid };
+    }
+    note_not_stopped(j, &rest);
+    j->ending.gave_up = bowline_hold_left_ms(j->hold) == 0 || j->ended_by != 0;
+    return !j->ending.gave_up;
+}
+
+bool ending_goes_on(job *j)
+{
+    family rest;
+
+    if (j->ending.killed_at != 0)
+        return killing_goes_on(j);
+    if (j->child.is_running)
+        return true;
+    family_signal(&rest, &j->ending.known, &j->child, 0);
+    return rest.alive > 0;
+}
+
+void ending_close(job *j)
+{
+    family_forget(&j->ending.known);
+    if (j->ending.extension == NULL)
+        return;
+    bowline_cancel(j->ending.extension);
+    (void)bowline_finish(j->ending.extension, NULL); /* (void): the lock is given back next */
+    j->ending.extension = NULL;
+}

@@ -1,0 +1,346 @@
+/*
+ * run.c -- the story of `bowline run`: wait for the lock, start the command, watch both, give the
+ * lock back, say how it went.
+ *
+ *      prepare --> lock_take --> start --> supervise --> lock_give_back --> result
+ *
+ * The lock is watched while the command runs: it is renewed from the same loop, and when it cannot
+ * be, the command is ended before somebody else may have the lock (guard.h).  The lock is given
+ * back explicitly, so nothing that the command left in the background keeps it.
+ */
+#include "cli/run/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/run/job.h"
+#include "cli/run/lock.h"
+#include "cli/run/nested.h"
+#include "cli/run/own_wait.h"
+#include "cli/run/supervise.h"
+
+/* ---- before the lock ------------------------------------------------------------------------- */
+
+static int complain(trouble *reterr, words what, words why, words type)
+{
+    return trouble_set(reterr, (trouble){ EXIT_FAILED, what, why, type });
+}
+
+/* The status descriptor is ours: the command does not get it, and its reader sees the end. */
+static int check_status_fd(const run_options *o, trouble *reterr)
+{
+    if (o->status_fd < 0)
+        return 0;
+    int flags = fcntl(o->status_fd, F_GETFD);
+    if (flags < 0)
+        return complain(reterr, words_of("--status-fd: descriptor %d is not open", o->status_fd),
+                        words_of("nothing was opened for it where bowline was started"),
+                        words_of("type: bowline run --status-fd %d NAME COMMAND %d>FILE",
+                                 o->status_fd, o->status_fd));
+    if (o->status_fd > STDERR_FILENO)
+        (void)fcntl(o->status_fd, F_SETFD, flags | FD_CLOEXEC); /* (void): it is open */
+    return 0;
+}
+
+static int open_client(job *j, trouble *reterr)
+{
+    const settings *s = &j->settings;
+    bowline_error   error;
+
+    if (strncmp(s->url, "thread:", 7) == 0)
+        return complain(reterr, words_of("thread: cannot lock a command"),
+                        words_of("it locks between the threads of one process"),
+                        words_of("type: bowline run --url file: ..."));
+    if (lock_open(j, &error) < 0) {
+        trouble is = { .code = EXIT_FAILED, .what = words_of("the locks cannot be opened") };
+        trouble_explain(&is, error.text,
+                        words_of("look at the URL; it is from %s", s->url_from.text));
+        return trouble_set(reterr, is);
+    }
+    if (bowline_client_risk(j->client) != NULL)
+        say_line(words_of("warning: %s", bowline_client_risk(j->client)).text);
+    return 0;
+}
+
+/* Without a wait it is told that the lock is held, as everybody is. */
+static int check_nesting(job *j, trouble *reterr)
+{
+    j->lock      = nested_lock(j->settings.url, j->options.name);
+    pid_t holder = nested_holder(j->lock);
+
+    if (holder == 0 || j->settings.wait_ms == BOWLINE_NO_WAIT)
+        return 0;
+    return complain(
+        reterr, words_of("%s was not acquired", j->options.name),
+        words_of("bowline, pid %d, holds it around this command: it would wait for itself",
+                 (int)holder),
+        words_of("leave out this bowline run, or give it another name; type: bowline run -n ..., "
+                 "not to wait"));
+}
+
+static int prepare(job *j, trouble *reterr)
+{
+    if (check_status_fd(&j->options, reterr) < 0 ||
+        settings_find(&j->settings, &j->options, reterr) < 0 ||
+        child_find(j->options.command, reterr) < 0 || signals_take(&j->signals, reterr) < 0)
+        return -1;
+    own_wait_take(&j->settings, j->options.verbose);
+    if (open_client(j, reterr) < 0)
+        return -1;
+    loop_open(&j->loop, j->client, j->signals.fd);
+    return check_nesting(j, reterr);
+}
+
+/* The lock is ours. */
+static void tell_acquired(const job *j)
+{
+    status_line line;
+    int64_t     left_ms = job_left_ms(j);
+    uint64_t    fence   = bowline_hold_fence(j->hold);
+
+    if (j->options.status_fd < 0 && !j->options.verbose)
+        return;
+    words waited = words_of_duration(j->held_at - j->began_at);
+    job_status(&line, j, "acquired");
+    if (fence != 0)
+        status_add_text(&line, "fence", words_of("%llu", (unsigned long long)fence).text);
+    status_add_number(&line, "waited_ms", j->held_at - j->began_at);
+    if (left_ms != INT64_MAX)
+        status_add_number(&line, "left_ms", left_ms);
+    status_send(&line);
+    if (j->options.verbose && fence != 0)
+        say_line(words_of("%s acquired after %s, fence %llu", j->options.name, waited.text,
+                          (unsigned long long)fence)
+                     .text);
+    else if (j->options.verbose)
+        say_line(words_of("%s acquired after %s", j->options.name, waited.text).text);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static bool export_number(const char *variable, bool is_there, uint64_t number)
+{
+    if (!is_there)
+        return unsetenv(variable) == 0;
+    return setenv(variable, words_of("%llu", (unsigned long long)number).text, 1) == 0;
+}
+
+/* A password in BOWLINE_URL is for us.  The rest of it stays, so that a bowline inside the command
+ * is refused by the server and does not lock somewhere else instead. */
+static int export_environment(const job *j, trouble *reterr)
+{
+    const char *url     = getenv("BOWLINE_URL");
+    int64_t     left_ms = job_left_ms(j);
+    uint64_t    fence   = bowline_hold_fence(j->hold);
+    char        bare[URL_MAX + 1];
+    bool        is_done = true;
+
+    if (url != NULL && strlen(url) <= URL_MAX && url_has_password(url)) {
+        url_without_password(bare, url);
+        is_done = setenv("BOWLINE_URL", bare, 1) == 0;
+    }
+    is_done = is_done && setenv("BOWLINE_NAME", j->options.name, 1) == 0;
+    is_done = is_done && nested_export(j->lock);
+    is_done = is_done && export_number("BOWLINE_FENCE", fence != 0, fence);
+    is_done =
+        is_done && export_number("BOWLINE_DEADLINE_MS", left_ms != INT64_MAX, (uint64_t)left_ms);
+    if (is_done)
+        return 0;
+    return complain(reterr, words_of("%s was not started", j->options.command[0]),
+                    words_of("its environment: %s", strerror(errno)), words_of("type: ulimit -a"));
+}
+
+static int start(job *j, trouble *reterr)
+{
+    int        fds[BOWLINE_HOLD_FDS_MAX];
+    int64_t    left_ms = job_left_ms(j);
+    child_plan plan    = {
+           .command   = j->options.command,
+           .signals   = &j->signals,
+           .fds       = fds,
+           .fds_count = j->options.closes ? 0 : bowline_hold_fds(j->hold, fds),
+           .may_wait  = left_ms == INT64_MAX,
+    };
+
+    guard_init(&j->guard, j->options.on_lost, j->settings.kill_after_ms, left_ms);
+    j->ending.lease_ms = bowline_hold_left_ms(j->hold);
+    if (export_environment(j, reterr) < 0 || signals_take_stops(&j->signals, reterr) < 0)
+        return -1;
+    terminal_open(&j->terminal);
+    if (child_start(&j->child, &plan, &j->terminal, reterr) < 0)
+        return -1;
+    j->loop.other_fd = j->child.exec_fd;
+    return 0;
+}
+
+/* ---- afterwards ------------------------------------------------------------------------------ */
+
+static void tell_released(const job *j, int status, int code)
+{
+    status_line line;
+
+    job_status(&line, j, "released");
+    status_add_text(&line, "status", bowline_status_name(status));
+    status_add_number(&line, "exit", code);
+    status_send(&line);
+    if (j->options.verbose && status == BOWLINE_OK)
+        say_line(words_of("%s released after %s", j->options.name,
+                          words_of_duration(loop_now() - j->held_at).text)
+                     .text);
+}
+
+/* Of the command, as a shell says it. */
+static int exit_code(const job *j)
+{
+    return j->child.killed_by != 0 ? EXIT_SIGNAL + j->child.killed_by : j->child.code;
+}
+
+/* The lock was lost: what the command did may have overlapped with somebody else's work. */
+static int say_lost(const job *j, const bowline_error *error)
+{
+    trouble is          = { .code = EXIT_LOST };
+    bool    was_stopped = j->was_lost && j->guard.policy != LOST_WARN;
+
+    is.what = words_of("%s was lost before %s ended (it exits with %d)", j->options.name,
+                       j->options.command[0], exit_code(j));
+    if (was_stopped)
+        is.what = words_of("%s was lost, %s was stopped", j->options.name, j->options.command[0]);
+    is.why  = j->was_lost ? j->lost_why : words_of("%s", error->text);
+    is.type = words_of("its work is not complete, or may overlap with another's: look at it");
+    if (j->ending.not_stopped) {
+        is.what = words_of("%s was lost, %s could not be stopped", j->options.name,
+                           j->options.command[0]);
+        is.why  = words_of("%s; %s", j->lost_why.text, j->ending.why.text);
+        is.type = words_of("the lock was kept until it ended: look at its work");
+    }
+    if (j->ending.gave_up && j->ending.pid != 0)
+        is.type = words_of("it may work beside the next holder; type: sudo kill -KILL %d",
+                           (int)j->ending.pid);
+    else if (j->ending.gave_up)
+        is.type = words_of("it may work beside the next holder; type: sudo ps -ef --forest");
+    say_trouble(&is);
+    return is.code;
+}
+
+/* Not acquired, or failed: says so to people and to programs. */
+static int say_failed(const job *j, const trouble *is)
+{
+    status_line line;
+    bool        is_busy = is->code == EXIT_NOT_ACQUIRED;
+    int         code    = is_busy ? j->options.busy_code : is->code;
+
+    job_status(&line, j, is_busy ? "not-acquired" : "failed");
+    status_add_text(&line, "what", is->what.text);
+    status_add_text(&line, "why", is->why.text);
+    status_add_number(&line, "exit", code);
+    status_send(&line);
+    if (!is_busy || !(j->options.skips || j->options.quiet))
+        say_trouble(is);
+    return code;
+}
+
+/* What bowline exits with, after the command has ended and the lock was given back. */
+static int result(job *j, const bowline_error *released)
+{
+    int code = exit_code(j);
+
+    if (j->child.exec_error != 0) {
+        trouble is = child_trouble(j->options.command, j->child.exec_error);
+        return say_failed(j, &is);
+    }
+    if (j->was_lost || released->status == BOWLINE_LOST)
+        return say_lost(j, released);
+    if (released->status != BOWLINE_OK)
+        say_line(words_of("%s was not given back (it ends with its lease): %s", j->options.name,
+                          released->text)
+                     .text);
+    return code;
+}
+
+/* Told to go before the command was started. */
+static int say_goodbye(job *j)
+{
+    status_line   line;
+    int           code = EXIT_SIGNAL + j->ended_by;
+    bowline_error error;
+
+    if (j->hold != NULL) {
+        int number = j->ended_by;
+        (void)lock_give_back(j, &error); /* (void): nothing was done under this lock */
+        j->ended_by = number;
+    }
+    job_status(&line, j, "not-acquired");
+    status_add_number(&line, "signal", j->ended_by);
+    status_add_number(&line, "exit", code);
+    status_send(&line);
+    return code;
+}
+
+/* Some process of the command could not be stopped.  The lock is not given back: it stays with the
+ * processes that inherited it (file:), or until its lease is over. */
+_Noreturn static void leave(const job *j)
+{
+    status_line         line;
+    const bowline_error error = { .status = BOWLINE_LOST };
+    int                 code  = say_lost(j, &error);
+
+    job_status(&line, j, "failed");
+    status_add_text(&line, "what", "the command could not be stopped");
+    status_add_text(&line, "why", j->ending.why.text);
+    status_add_number(&line, "exit", code);
+    status_send(&line);
+    /* Closing the client, and so exit(3), would give the lock back. */
+    _exit(code);
+}
+
+/* From the lock to the end. */
+static int run_locked(job *j)
+{
+    bowline_error released = { .status = BOWLINE_OK };
+    trouble       is;
+
+    tell_acquired(j);
+    if (start(j, &is) < 0) {
+        (void)lock_give_back(j, &released); /* (void): nothing was done under this lock */
+        return say_failed(j, &is);
+    }
+    supervise(j);
+    if (j->ending.gave_up)
+        leave(j);
+    released.status = lock_give_back(j, &released);
+    int code        = result(j, &released);
+    tell_released(j, released.status, code);
+    return code;
+}
+
+int run_main(int argc, char **argv)
+{
+    job     j = { .interrupt = INTERRUPT_NONE };
+    trouble is;
+    int     code;
+
+    j.options.status_fd = -1;
+    if (options_read(&j.options, argc, argv, &is) < 0) {
+        say_trouble(&is);
+        return is.code;
+    }
+    if (j.options.wants_help) {
+        options_help(stdout);
+        return say_done();
+    }
+    if (prepare(&j, &is) < 0 || lock_take(&j, &is) < 0) {
+        code = say_failed(&j, &is);
+    } else {
+        lock_hear_goodbye(&j);
+        code = j.ended_by != 0 ? say_goodbye(&j) : run_locked(&j);
+    }
+    settings_wipe(&j.settings);
+    bowline_close(j.client);
+    /* A shell that runs us in a loop ends the loop only if we die of the key that was pressed. */
+    if (code == EXIT_SIGNAL + SIGINT && j.interrupt >= INTERRUPT_KEY)
+        signals_die_of_interrupt(j.interrupt == INTERRUPT_HIDDEN_KEY);
+    return code;
+}

@@ -63,12 +63,12 @@ bool doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_m
         return false;
     }
     (void)snprintf(r->servers[0], DOCTOR_NAME_MAX, "%s", target.place);
-    if (target.is_redis || target.is_many)
+    if (target.is_redis || target.is_quorum)
         (void)snprintf(r->protocol, sizeof r->protocol, "%s", target.protocol->name);
     if (target.client->settings.risk[0] != '\0') {
         doctor_finding *f = visit_find(&v, "url", DOCTOR_WARNING);
         visit_what(f, "%s", target.client->settings.risk);
-        if (target.is_many)
+        if (target.is_quorum)
             visit_type(f, "a URL without drift=, or with a longer one");
         else
             visit_why(f,
@@ -78,8 +78,8 @@ bool doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_m
         visit_nodes(&v);
     else if (target.is_redis)
         visit_redis(&v);
-    else if (target.is_many)
-        visit_many(&v);
+    else if (target.is_quorum)
+        visit_quorum(&v);
     else
         visit_local(&v);
     doctor_target_close(&target);

@@ -60,29 +60,6 @@ static void check_evicted(visit *v)
 
 /* ---- persistence ----------------------------------------------------------------------------- */
 
-/* The answer to CONFIG GET save, of whatever form: the value is its second text. */
-static bool read_setting(const visit *v, char ret_value[INFO_VALUE_MAX])
-{
-    bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
-    bwl_resp_value  value;
-
-    if (!bwl_resp_next_bare(&cursor, &value) || value.count < 2 ||
-        !bwl_resp_next_bare(&cursor, &value) || !bwl_resp_next_bare(&cursor, &value) ||
-        value.text == NULL)
-        return false;
-    (void)snprintf(ret_value, INFO_VALUE_MAX, "%.*s",
-                   value.size < INFO_VALUE_MAX ? (int)value.size : INFO_VALUE_MAX - 1, value.text);
-    return true;
-}
-
-bool visit_setting(visit *v, const char *name, char ret_value[INFO_VALUE_MAX])
-{
-    char command[64];
-
-    (void)snprintf(command, sizeof command, "CONFIG GET %s", name);
-    return visit_ask(v, command) != NULL && read_setting(v, ret_value);
-}
-
 static void say_nothing_kept(visit *v)
 {
     doctor_finding *f = visit_find(v, "persistence", DOCTOR_WARNING);
@@ -166,7 +143,7 @@ static void check_persistence(visit *v)
         say_log(v);
     else if (!visit_setting(v, "save", save))
         visit_cannot(v, "persistence", "what a restart loses", "+config|get");
-    else if (v->target->is_many && !v->store->trusts_young)
+    else if (v->target->is_quorum && !v->store->trusts_young)
         say_forgets(v);
     else if (save[0] == '\0')
         say_nothing_kept(v);

@@ -203,7 +203,7 @@ static void look_at(visit *v, look *l, unsigned i)
             visit_memory(v);
         visit_rights(v);
         if (!v->facts.is_replica)
-            visit_strangers(v);
+            visit_foreign_locks(v);
     } else if (n->is_named) {
         blame_announcement(v);
     }

@@ -250,7 +250,7 @@ static const rights_feature *lock_of(const doctor_target *target)
 
     if (id == BWL_PROTOCOL_SETNX_GETSET && rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER)
         return feature_named("stamp", 5);
-    if (target->is_many)
+    if (target->is_quorum)
         id = BWL_PROTOCOL_TOKEN; /* at each of them */
     assert(id != BWL_PROTOCOL_NONE);
     assert(table[id - 1].locks);
@@ -364,7 +364,7 @@ int rights_find(rights *ret_rights, const rights_wanted *wanted, char ret_why[RI
 
     if (status == BWL_OK) {
         *ret_rights = (rights){ .count = 0 };
-        if (target.is_redis || target.is_many)
+        if (target.is_redis || target.is_quorum)
             status = fill_in(ret_rights, &target, wanted, &fault);
         else
             status = bwl_fail(&fault, BWL_STATUS_USAGE,

@@ -85,7 +85,7 @@ static void check_mode(visit *v, const char *info)
         visit_type(f, "the URL of a server on its own: that of the master which this one watches");
     else if (wants_cluster)
         visit_type(f, "redis%s://%.200s", tls, v->store->where);
-    else if (strcmp(mode, "cluster") == 0 && !v->target->is_many)
+    else if (strcmp(mode, "cluster") == 0 && !v->target->is_quorum)
         visit_type(f, "redis%s+cluster://%.200s", tls, v->store->where);
     else
         visit_type(f, "the URL of a server on its own");
@@ -147,7 +147,7 @@ static void check_master(visit *v, const char *info)
     }
     visit_what(f, "a master with %" PRId64 " replica%s", replicas, replicas == 1 ? "" : "s");
     f->grade = DOCTOR_WARNING;
-    if (v->target->is_many) {
+    if (v->target->is_quorum) {
         visit_why(f, "should a replica take its place, it may not know a lock that is held, and "
                      "votes for another: an address must always be the same server");
         visit_type(f, "no failover of this server; one that is empty is healed by who holds");
@@ -307,7 +307,7 @@ void visit_server(visit *v)
     if (info == NULL) {
         doctor_finding *f = visit_find(v, "restart", DOCTOR_UNKNOWN);
         visit_what(f, "the server does not tell which process it is (INFO server)");
-        visit_why(f, v->target->is_many
+        visit_why(f, v->target->is_quorum
                          ? "one that comes back empty has a vote at once, and may have had another"
                          : "one that comes back with older data is believed, and a lost lock is "
                            "noticed late");
@@ -316,4 +316,12 @@ void visit_server(visit *v)
     check_role(v);
     check_clock(v);
     check_round_trip(v);
+}
+
+void visit_all(visit *v)
+{
+    visit_server(v);
+    visit_memory(v);
+    visit_rights(v);
+    visit_foreign_locks(v);
 }

@@ -49,7 +49,7 @@ static void name_place(doctor_target *target)
     } else if (client->engine->kind == BWL_ENGINE_FILE) {
         const bwl_file_store *store = client->store;
         (void)snprintf(target->place, sizeof target->place, "file:%.250s", store->directory.path);
-    } else if (target->is_many) {
+    } else if (target->is_quorum) {
         name_servers(target);
     } else {
         (void)snprintf(target->place, sizeof target->place, "%s:", scheme);
@@ -67,7 +67,7 @@ int doctor_target_open(doctor_target *ret_target, const char *url, uint32_t leas
         return status;
     const bwl_client *client = target.client;
     target.is_redis          = client->engine->kind == BWL_ENGINE_REDIS;
-    target.is_many           = client->engine->kind == BWL_ENGINE_REDLOCK;
+    target.is_quorum         = client->engine->kind == BWL_ENGINE_REDLOCK;
     target.is_cluster =
         target.is_redis && ((const bwl_redis_store *)client->store)->cluster != NULL;
     target.protocol = client->settings.protocol;

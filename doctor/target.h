@@ -17,7 +17,7 @@ typedef struct doctor_target {
     const char         *profile;                 /* NULL: none                                  */
     char                place[DOCTOR_PLACE_MAX]; /* the URL without user, password and options  */
     bool                is_redis;
-    bool                is_many;    /* most of several servers                                   */
+    bool                is_quorum;  /* most of several servers                               */
     bool                is_cluster; /* is_redis too: of its nodes the one that has the slot     */
     bool                is_default; /* nobody has named a protocol or a profile               */
     unsigned            replicas;   /* that must have a lock before it counts                   */

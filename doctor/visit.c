@@ -58,14 +58,6 @@ void visit_begin(visit *v, const char *form, const char *where)
         bwl_mark_cut(r->servers[v->server]);
 }
 
-void visit_all(visit *v)
-{
-    visit_server(v);
-    visit_memory(v);
-    visit_rights(v);
-    visit_strangers(v);
-}
-
 const char *visit_user(const visit *v)
 {
     return v->store->user != NULL ? v->store->user : "default";
@@ -114,4 +106,27 @@ void visit_cannot(visit *v, const char *check, const char *what, const char *rig
     bwl_redis_error_words(v->store, words, sizeof words, v->link.frame, v->link.frame_size);
     visit_what(f, "%s: not looked at, the server does not tell%s%s", what,
                words[0] != '\0' ? ": " : "", words);
+}
+
+/* The answer to CONFIG GET save, of whatever form: the value is its second text. */
+static bool read_setting(const visit *v, char ret_value[INFO_VALUE_MAX])
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
+    bwl_resp_value  value;
+
+    if (!bwl_resp_next_bare(&cursor, &value) || value.count < 2 ||
+        !bwl_resp_next_bare(&cursor, &value) || !bwl_resp_next_bare(&cursor, &value) ||
+        value.text == NULL)
+        return false;
+    (void)snprintf(ret_value, INFO_VALUE_MAX, "%.*s",
+                   value.size < INFO_VALUE_MAX ? (int)value.size : INFO_VALUE_MAX - 1, value.text);
+    return true;
+}
+
+bool visit_setting(visit *v, const char *name, char ret_value[INFO_VALUE_MAX])
+{
+    char command[64];
+
+    (void)snprintf(command, sizeof command, "CONFIG GET %s", name);
+    return visit_ask(v, command) != NULL && read_setting(v, ret_value);
 }

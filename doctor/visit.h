@@ -72,16 +72,16 @@ bool visit_reach(visit *v);
 bool visit_service(visit *v);
 
 /* The rest, on such a connection. */
-void visit_server(visit *v);    /* version, role, clock, round trip                            */
-void visit_memory(visit *v);    /* what is thrown away, and what a restart loses               */
-void visit_rights(visit *v);    /* of the lock of the URL, and of looking                      */
-void visit_strangers(visit *v); /* scripts of other locks                                      */
+void visit_server(visit *v);        /* version, role, clock, round trip */
+void visit_memory(visit *v);        /* what is thrown away, and what a restart loses */
+void visit_rights(visit *v);        /* of the lock of the URL, and of looking */
+void visit_foreign_locks(visit *v); /* scripts of other locks */
 
 /* All of that. */
 void visit_all(visit *v);
 
 /* Of a lock on most of several: looks at each, and then at all of them. */
-void visit_many(visit *v);
+void visit_quorum(visit *v);
 
 /* Of several servers: how far their clocks are apart; and why that matters. */
 void visit_clocks(visit *v, const visit_facts *of, const char *const *where, unsigned count,

@@ -41,7 +41,7 @@ def test_a_good_server_has_a_clean_bill(place, good):
     assert set(bill.grades().values()) == {"ok"}
     assert (bill.code, bill.all["worst"], bill.all["protocol"]) == (0, "ok", "queue")
     assert bill.all["servers"] == [good.url]
-    expected = "connect authentication version role clock eviction persistence rights strangers"
+    expected = "connect authentication version role clock eviction persistence rights foreign-locks"
     assert set(expected.split()) <= set(bill.grades())
     assert "appendfsync always" in bill.of("persistence")["what"]
     text = place.bowline("doctor")
@@ -244,7 +244,7 @@ def test_what_may_not_be_looked_at_is_no_failure(place, good):
     bill = look_as(place, good, "ann")
     assert bill.code == 0
     unknown = [f["check"] for f in bill.findings if f["grade"] == "unknown"]
-    assert sorted(unknown) == ["eviction", "persistence", "restart", "rights", "role", "strangers"]
+    assert sorted(unknown) == ["eviction", "foreign-locks", "persistence", "restart", "rights", "role"]
     assert all("ACL SETUSER ann +" in f["type"] for f in bill.findings if f["grade"] == "unknown")
 
 
@@ -324,10 +324,10 @@ def test_redisson_has_locked_here(place, good):
         "return redis.call('pttl', KEYS[1]);"
     )
     good.cli("script", "load", script)
-    finding = look(place, None).of("strangers")
+    finding = look(place, None).of("foreign-locks")
     assert finding["what"].startswith("Redisson (RLock) has locked on this server")
     assert "?profile=redisson," in finding["type"]
-    assert "takes part" in look(place, f"{good.url}?profile=redisson").of("strangers")["why"]
+    assert "takes part" in look(place, f"{good.url}?profile=redisson").of("foreign-locks")["why"]
 
 
 # RedisStore::exists of symfony/lock 5.2 to 7.2, with the spaces that PHP sends.
@@ -358,35 +358,35 @@ SYMFONY_EXISTS = '''
 
 def test_symfony_has_locked_here(place, good):
     good.cli("script", "load", SYMFONY_EXISTS)
-    finding = look(place, None).of("strangers")
+    finding = look(place, None).of("foreign-locks")
     assert finding["what"].startswith("Symfony Lock has locked on this server")
     assert "?profile=symfony," in finding["type"]
     mine = look(place, f"{good.url}?profile=symfony")
-    assert "takes part" in mine.of("strangers")["why"]
+    assert "takes part" in mine.of("foreign-locks")["why"]
     assert mine.of("rights", "ok")
 
 
 def test_a_stranger_has_locked_here(place, good):
     assert hashlib.sha1(REDIS_PY_RELEASE.encode()).hexdigest() == "c3f8721cbb97f72bc19e972846bd7aaf91901658"
     good.cli("script", "load", REDIS_PY_RELEASE)
-    finding = look(place, None).of("strangers")
+    finding = look(place, None).of("foreign-locks")
     assert finding["grade"] == "note"
     assert finding["what"].startswith("redis-py has locked on this server")
     assert "?profile=redis-py" in finding["type"]
-    assert "takes part" in look(place, f"{good.url}?profile=redis-py").of("strangers")["why"]
+    assert "takes part" in look(place, f"{good.url}?profile=redis-py").of("foreign-locks")["why"]
     # The stamps of the old redis-py are another lock.
-    other = look(place, f"{good.url}?profile=redis-py-2.7&accept-risk=1").of("strangers")
+    other = look(place, f"{good.url}?profile=redis-py-2.7&accept-risk=1").of("foreign-locks")
     assert "do not know of each other" in other["why"]
 
 
 def test_stranger_whose_keys_bowline_cannot_know(place, good):
     script = 'if redis.call("GET",KEYS[1]) == ARGV[1] then return redis.call("DEL",KEYS[1]) end;return 0'
     assert good.cli("script", "load", script) == "9eb62214c9af87ae5f9a9f12bb4520281c0d2ae1"
-    finding = look(place, None).of("strangers")
+    finding = look(place, None).of("foreign-locks")
     assert finding["what"].startswith("rueidislock has locked on this server")
     assert finding["type"].startswith("?profile=rueidislock with its key=")
     url = f"{good.url}?profile=rueidislock&accept-risk=1&key=rueidislock:0:%25s"
-    assert "takes part" in look(place, url).of("strangers")["why"]
+    assert "takes part" in look(place, url).of("foreign-locks")["why"]
 
 
 def test_what_is_at_risk_is_said(place, good):

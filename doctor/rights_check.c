@@ -1,5 +1,5 @@
 /*
- * may.c -- what our user may do on the server, without doing it.
+ * rights_check.c -- what our user may do on the server, without doing it.
  *
  *      MULTI
  *      a command that no server knows       from now on the transaction can only be thrown away

@@ -1,5 +1,5 @@
 /*
- * many.c -- a lock on most of several servers: each of them is looked at as a server like any
+ * quorum.c -- a lock on most of several servers: each of them is looked at as a server like any
  * other, and then all of them as one place.
  *
  * A lock needs a majority of them, so what fails at fewer is a warning.  What counts is that they
@@ -182,7 +182,7 @@ static void forgive(doctor_report *r)
             r->findings[i].grade = DOCTOR_WARNING;
 }
 
-void visit_many(visit *v)
+void visit_quorum(visit *v)
 {
     static crowd c;
 

@@ -1,5 +1,5 @@
 /*
- * strangers.c -- scripts of other lock libraries that the server has been sent: who shares it.
+ * foreign_locks.c -- scripts of other lock libraries that the server has been sent: who shares it.
  *
  * A server keeps scripts by the SHA-1 of their text, and SCRIPT EXISTS asks for that.  So a
  * library that has locked since the server began is known by its scripts; one that has not, or that
@@ -12,14 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct stranger {
+typedef struct foreign_script {
     const char *program;
     const char *profile; /* by which bowline takes part in its locks; NULL: none                */
     const char *script;
     const char *sha1;
-} stranger;
+} foreign_script;
 
-static const stranger strangers[] = {
+static const foreign_script foreign_scripts[] = {
     { "redis-py", "redis-py", "release", "c3f8721cbb97f72bc19e972846bd7aaf91901658" },
     { "redis-py", "redis-py", "extend", "a4e8783852e6b949f9ef3a97212805108459a890" },
     { "redis-py", "redis-py", "reacquire", "1cac51482acf5858da00f6d685d68f886cd6b6b2" },
@@ -95,7 +95,7 @@ static const stranger strangers[] = {
     { "Symfony Lock", "symfony", "exists", "3b6bdbbe16f821f49177b16c7707f331f015a779" },
     { "phpredis (sessions)", NULL, "release", "b70c2384248f88e6b75b9f89241a180f856ad852" },
 };
-enum { STRANGERS = sizeof strangers / sizeof strangers[0] };
+enum { FOREIGN_SCRIPTS = sizeof foreign_scripts / sizeof foreign_scripts[0] };
 
 /* laravel and laravel-11, spring and spring-6: the same locks.  redis-py-2.7 has other ones. */
 static bool is_same_lock(const char *ours, const char *theirs)
@@ -118,10 +118,10 @@ static void say_type(doctor_finding *f, const char *name)
         visit_type(f, "?profile=%s, to take part in its locks", name);
 }
 
-static void say_there(visit *v, const stranger *s)
+static void say_there(visit *v, const foreign_script *s)
 {
     const char     *ours = v->target->profile;
-    doctor_finding *f    = visit_find(v, "strangers", DOCTOR_NOTE);
+    doctor_finding *f    = visit_find(v, "foreign-locks", DOCTOR_NOTE);
 
     visit_what(f, "%s has locked on this server: its %s script is known here", s->program,
                s->script);
@@ -145,35 +145,37 @@ static void say_all(visit *v)
     const char     *said = "";
     unsigned        told = 0;
 
-    if (!bwl_resp_next_bare(&cursor, &value) || value.count != STRANGERS) {
-        visit_cannot(v, "strangers", "locks of other libraries", "+script|exists");
+    if (!bwl_resp_next_bare(&cursor, &value) || value.count != FOREIGN_SCRIPTS) {
+        visit_cannot(v, "foreign-locks", "locks of other libraries", "+script|exists");
         return;
     }
-    for (unsigned i = 0; i < STRANGERS && bwl_resp_next_bare(&cursor, &value); i++) {
-        if (value.type != ':' || value.integer != 1 || strcmp(said, strangers[i].program) == 0)
+    for (unsigned i = 0; i < FOREIGN_SCRIPTS && bwl_resp_next_bare(&cursor, &value); i++) {
+        if (value.type != ':' || value.integer != 1 ||
+            strcmp(said, foreign_scripts[i].program) == 0)
             continue;
-        said = strangers[i].program;
+        said = foreign_scripts[i].program;
         told++;
-        say_there(v, &strangers[i]);
+        say_there(v, &foreign_scripts[i]);
     }
     if (told == 0)
-        visit_what(visit_find(v, "strangers", DOCTOR_FINE),
+        visit_what(visit_find(v, "foreign-locks", DOCTOR_FINE),
                    "no script of another lock library is known here");
 }
 
-void visit_strangers(visit *v)
+void visit_foreign_locks(visit *v)
 {
     char   command[8192];
     size_t size = (size_t)snprintf(command, sizeof command, "SCRIPT EXISTS");
 
     if (v->is_dead)
         return;
-    _Static_assert(STRANGERS + 2 <= LINK_WORDS_MAX, "they are asked for in one command");
-    for (unsigned i = 0; i < STRANGERS; i++)
-        size += (size_t)snprintf(command + size, sizeof command - size, " %s", strangers[i].sha1);
+    _Static_assert(FOREIGN_SCRIPTS + 2 <= LINK_WORDS_MAX, "they are asked for in one command");
+    for (unsigned i = 0; i < FOREIGN_SCRIPTS; i++)
+        size +=
+            (size_t)snprintf(command + size, sizeof command - size, " %s", foreign_scripts[i].sha1);
     assert(size < sizeof command);
     if (visit_ask(v, command) == NULL)
-        visit_cannot(v, "strangers", "locks of other libraries", "+script|exists");
+        visit_cannot(v, "foreign-locks", "locks of other libraries", "+script|exists");
     else
         say_all(v);
 }

@@ -30,7 +30,7 @@
     X(HELP, "help", NULL, "this text")
 
 /* Borrows from argv.  What is in ret_settings->bowline is the caller's to free. */
-int bench_options_read(bench_settings *ret_settings, int argc, char **argv, bench_trouble *reterr);
+int bench_options_read(bench_settings *ret_settings, int argc, char **argv, bench_failure *reterr);
 
 void bench_options_help(FILE *out);
 

@@ -72,7 +72,7 @@ _Noreturn static void sweep(const bench_janitor *janitor, int leash)
     _exit(0);
 }
 
-static int make_directory(bench_janitor *janitor, bench_trouble *reterr)
+static int make_directory(bench_janitor *janitor, bench_failure *reterr)
 {
     const char *below = getenv("TMPDIR");
     if (below == NULL || below[0] != '/')
@@ -82,7 +82,7 @@ static int make_directory(bench_janitor *janitor, bench_trouble *reterr)
 
     /* The server's socket is in it, and the name of a socket has 107 characters at most. */
     if (size < 0 || size >= BENCH_DIRECTORY_MAX)
-        return bench_fail(reterr, (bench_trouble){
+        return bench_fail(reterr, (bench_failure){
                                       .what = bench_text_of("TMPDIR is too long"),
                                       .why  = bench_text_of("sockets are made below %s", below),
                                       .type = bench_text_of("type: TMPDIR=/tmp bowline-bench"),
@@ -92,7 +92,7 @@ static int make_directory(bench_janitor *janitor, bench_trouble *reterr)
     return 0;
 }
 
-int bench_janitor_hire(bench_janitor *ret_janitor, bench_trouble *reterr)
+int bench_janitor_hire(bench_janitor *ret_janitor, bench_failure *reterr)
 {
     bench_janitor j         = { .leash = -1 };
     int           leash[2]  = { -1, -1 };

@@ -21,7 +21,7 @@ typedef struct bench_janitor {
 } bench_janitor;
 
 /* Makes a directory below $TMPDIR, or /tmp.  End with bench_janitor_dismiss. */
-int bench_janitor_hire(bench_janitor *ret_janitor, bench_trouble *reterr);
+int bench_janitor_hire(bench_janitor *ret_janitor, bench_failure *reterr);
 
 /* It stops `process`, should we end before bench_janitor_forget. */
 void bench_janitor_mind(bench_janitor *janitor, pid_t process);

@@ -51,7 +51,7 @@ static void read_model(char ret_model[BENCH_FACT_MAX])
         (void)fclose(in);
 }
 
-int bench_machine_read(bench_machine *ret_machine, bench_trouble *reterr)
+int bench_machine_read(bench_machine *ret_machine, bench_failure *reterr)
 {
     bench_machine  m = { .cpus_count = 0 };
     struct utsname is;

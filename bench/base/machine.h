@@ -34,7 +34,7 @@ typedef enum bench_regime {
 
 const char *bench_regime_name(bench_regime regime);
 
-int bench_machine_read(bench_machine *ret_machine, bench_trouble *reterr);
+int bench_machine_read(bench_machine *ret_machine, bench_failure *reterr);
 
 /* The kind of file system that a path is on: "tmpfs", "ext4", or "another file system". */
 const char *bench_file_system(const char *path);

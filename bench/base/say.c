@@ -22,23 +22,23 @@ bench_text bench_text_of(const char *format, ...)
     return ret;
 }
 
-int bench_fail(bench_trouble *reterr, bench_trouble happened)
+int bench_fail(bench_failure *reterr, bench_failure happened)
 {
     assert(happened.what.text[0] != '\0');
     *reterr = happened;
     return -1;
 }
 
-int bench_fail_errno(bench_trouble *reterr, bench_text what)
+int bench_fail_errno(bench_failure *reterr, bench_text what)
 {
-    return bench_fail(reterr, (bench_trouble){
+    return bench_fail(reterr, (bench_failure){
                                   .what = what,
                                   .why  = bench_text_of("%s", strerror(errno)),
                                   .type = bench_text_of("type: bowline-bench --help"),
                               });
 }
 
-void bench_say_trouble(const bench_trouble *happened)
+void bench_say_failure(const bench_failure *happened)
 {
     const char *const lines[] = { happened->what.text, happened->why.text, happened->type.text };
 

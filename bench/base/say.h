@@ -21,19 +21,19 @@ typedef struct bench_text {
 bench_text bench_text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* What went wrong, for people. */
-typedef struct bench_trouble {
+typedef struct bench_failure {
     bench_text what;
     bench_text why;
     bench_text type;
-} bench_trouble;
+} bench_failure;
 
-/* For `return bench_fail(reterr, (bench_trouble){ ... })`: always -1. */
-int bench_fail(bench_trouble *reterr, bench_trouble happened);
+/* For `return bench_fail(reterr, (bench_failure){ ... })`: always -1. */
+int bench_fail(bench_failure *reterr, bench_failure happened);
 
 /* The same for a system call, with what errno says as the reason. */
-int bench_fail_errno(bench_trouble *reterr, bench_text what);
+int bench_fail_errno(bench_failure *reterr, bench_text what);
 
-void bench_say_trouble(const bench_trouble *happened);
+void bench_say_failure(const bench_failure *happened);
 
 /* Replaces the line of progress.  Only on a terminal, on standard error; elsewhere nothing. */
 void bench_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));

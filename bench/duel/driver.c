@@ -42,7 +42,7 @@ _Noreturn static void become(char *const words[], const char *errors, const int 
     _exit(127);
 }
 
-int bench_driver_find_ours(char ret_path[PATH_MAX], bench_trouble *reterr)
+int bench_driver_find_ours(char ret_path[PATH_MAX], bench_failure *reterr)
 {
     ssize_t size = readlink("/proc/self/exe", ret_path, PATH_MAX - sizeof "bowline-peer");
 

@@ -34,7 +34,7 @@ typedef struct bench_driver_plan {
 } bench_driver_plan;
 
 /* The driver of our side, which was built together with this program. */
-int bench_driver_find_ours(char ret_path[PATH_MAX], bench_trouble *reterr);
+int bench_driver_find_ours(char ret_path[PATH_MAX], bench_failure *reterr);
 
 /* Starts it where this thread may run.  bench_driver_hear says when it is "ready".  End with
  * bench_driver_end. */

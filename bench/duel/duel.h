@@ -48,11 +48,11 @@ int bench_duel_contend(bench_arena *arena, bench_who who, unsigned waiters, cons
 enum { BENCH_COUPLE_FAILED = -1, BENCH_BENCH_FAILED = -2 };
 
 /* Pair and hand-over, in rounds. */
-int bench_duel_times(bench_arena *arena, bench_peer_result *ret_result, bench_trouble *reterr);
+int bench_duel_times(bench_arena *arena, bench_peer_result *ret_result, bench_failure *reterr);
 
 /* Many waiters, and idle ones, in rounds. */
-int bench_duel_crowd(bench_arena *arena, bench_peer_result *ret_result, bench_trouble *reterr);
-int bench_duel_idle(bench_arena *arena, bench_peer_result *ret_result, bench_trouble *reterr);
+int bench_duel_crowd(bench_arena *arena, bench_peer_result *ret_result, bench_failure *reterr);
+int bench_duel_idle(bench_arena *arena, bench_peer_result *ret_result, bench_failure *reterr);
 
 /* Is it a lock at all?  Some contend, holding it for a while: 0, or -1 with why. */
 int bench_duel_check(bench_arena *arena, bench_who who);

@@ -79,7 +79,7 @@ static double per(double sum, size_t count)
 
 /* One round of one side. */
 static int take_round(bench_arena *arena, bench_who who, bench_peer_figures *ret_figures,
-                      bench_trouble *reterr)
+                      bench_failure *reterr)
 {
     unsigned        waiters = bench_duel_waiters(arena);
     int             ms = bench_duel_ms(arena, waiters >= LONG_FROM ? CONTEND_LONG_MS : CONTEND_MS);
@@ -102,7 +102,7 @@ static int take_round(bench_arena *arena, bench_who who, bench_peer_figures *ret
 
 /* A contest in which commands are counted, and nothing is timed. */
 static int count_commands(bench_arena *arena, bench_who who, double *ret_commands,
-                          bench_trouble *reterr)
+                          bench_failure *reterr)
 {
     double          commands;
     bench_turns_sum sum;
@@ -137,10 +137,10 @@ static void sum_up(bench_peer_figures *ret_figures, const bench_peer_figures *ro
 }
 
 typedef int (*rounding)(bench_arena *arena, bench_who who, bench_peer_figures *ret_figures,
-                        bench_trouble *reterr);
+                        bench_failure *reterr);
 
 static int take_rounds(bench_arena *arena, rounding take, bench_peer_result *result,
-                       bench_trouble *reterr)
+                       bench_failure *reterr)
 {
     bench_peer_figures figures[BENCH_WHO_COUNT][BENCH_PEER_ROUNDS_MAX] = { 0 };
 
@@ -159,7 +159,7 @@ static int take_rounds(bench_arena *arena, rounding take, bench_peer_result *res
     return 0;
 }
 
-int bench_duel_crowd(bench_arena *arena, bench_peer_result *ret_result, bench_trouble *reterr)
+int bench_duel_crowd(bench_arena *arena, bench_peer_result *ret_result, bench_failure *reterr)
 {
     bench_peer_result   result                 = { .was_measured = true, .rounds = arena->rounds };
     bench_peer_figures *sides[BENCH_WHO_COUNT] = { &result.ours, &result.theirs };
@@ -187,7 +187,7 @@ int bench_duel_crowd(bench_arena *arena, bench_peer_result *ret_result, bench_tr
 
 /* One holds it; the crowd of the other waits.  What they say and use in that time. */
 static int idle(bench_arena *arena, bench_couple *c, bench_peer_figures *ret_figures,
-                bench_trouble *reterr)
+                bench_failure *reterr)
 {
     const int ms = bench_duel_ms(arena, IDLE_MS);
     double    commands, server_before, server_after;
@@ -212,7 +212,7 @@ static int idle(bench_arena *arena, bench_couple *c, bench_peer_figures *ret_fig
 }
 
 static int take_idle_round(bench_arena *arena, bench_who who, bench_peer_figures *ret_figures,
-                           bench_trouble *reterr)
+                           bench_failure *reterr)
 {
     bench_couple *c    = &arena->couples[who];
     bench_text    line = bench_text_of("contend 0 0 %s", c->turns[1].text);
@@ -227,7 +227,7 @@ static int take_idle_round(bench_arena *arena, bench_who who, bench_peer_figures
     return status;
 }
 
-int bench_duel_idle(bench_arena *arena, bench_peer_result *ret_result, bench_trouble *reterr)
+int bench_duel_idle(bench_arena *arena, bench_peer_result *ret_result, bench_failure *reterr)
 {
     bench_peer_result result = { .was_measured = true, .rounds = arena->rounds };
 

@@ -130,7 +130,7 @@ static int take_turns(bench_arena *arena, taking take, unsigned turns, unsigned 
     return 0;
 }
 
-int bench_duel_times(bench_arena *arena, bench_peer_result *ret_result, bench_trouble *reterr)
+int bench_duel_times(bench_arena *arena, bench_peer_result *ret_result, bench_failure *reterr)
 {
     bench_peer_result result                   = { .was_measured = true, .rounds = arena->rounds };
     bench_samples     samples[BENCH_WHO_COUNT] = { { 0 } };

@@ -22,9 +22,9 @@ typedef struct idle {
     double      cpu_us;
 } idle;
 
-static int failed(const idle *d, bench_trouble *reterr)
+static int failed(const idle *d, bench_failure *reterr)
 {
-    return bench_fail(reterr, (bench_trouble){
+    return bench_fail(reterr, (bench_failure){
                                   .what = bench_text_of("a driver of ours failed in a measure"),
                                   .why  = d->arena.why,
                                   .type = bench_text_of("type: bowline-bench --list, and leave it "
@@ -63,7 +63,7 @@ static int end(idle *d)
 }
 
 /* Being counted costs the waiters nothing. */
-static int look(idle *d, bench_trouble *reterr)
+static int look(idle *d, bench_failure *reterr)
 {
     const bench_driver *crowd = &d->arena.couples[BENCH_OURS].drivers[1];
 
@@ -75,7 +75,7 @@ static int look(idle *d, bench_trouble *reterr)
     return bench_watch_end(&d->watch, &d->commands, reterr);
 }
 
-static int wait_idly(bench *b, const bench_measure *measure, idle *d, bench_trouble *reterr)
+static int wait_idly(bench *b, const bench_measure *measure, idle *d, bench_failure *reterr)
 {
     bool       is_brief = b->settings.is_brief;
     bench_text url;
@@ -114,7 +114,7 @@ static bench_result result_of(double ours, double theirs)
 }
 
 int bench_measure_idle_commands(bench *b, const bench_measure *measure, bench_result *ret_result,
-                                bench_trouble *reterr)
+                                bench_failure *reterr)
 {
     idle d = { .commands = 0 };
 
@@ -125,7 +125,7 @@ int bench_measure_idle_commands(bench *b, const bench_measure *measure, bench_re
 }
 
 int bench_measure_idle_cpu(bench *b, const bench_measure *measure, bench_result *ret_result,
-                           bench_trouble *reterr)
+                           bench_failure *reterr)
 {
     idle d = { .commands = 0 };
 

@@ -50,7 +50,7 @@ unsigned bench_duel_waiters(const bench_arena *arena)
 
 /* Everything of one kind for the two couples that run. */
 static int fight(bench_arena *arena, bench_peer *peer, bench_peer_result *ret_result,
-                 bench_trouble *reterr)
+                 bench_failure *reterr)
 {
     if (!peer->was_checked && !arena->couples[BENCH_THEIRS].is_ping) {
         peer->was_checked = true;
@@ -68,10 +68,10 @@ static int fight(bench_arena *arena, bench_peer *peer, bench_peer_result *ret_re
     return BENCH_COUPLE_FAILED;
 }
 
-static int our_failure(const bench_arena *arena, bench_trouble *reterr)
+static int our_failure(const bench_arena *arena, bench_failure *reterr)
 {
     return bench_fail(reterr,
-                      (bench_trouble){
+                      (bench_failure){
                           .what = bench_text_of("our own side of %s failed", arena->measure->name),
                           .why  = arena->why,
                           .type = bench_text_of("type: bowline-bench --help, about --query"),
@@ -80,7 +80,7 @@ static int our_failure(const bench_arena *arena, bench_trouble *reterr)
 
 /* Both couples of one cell, from their start to their end. */
 static int measure_one(bench_arena *arena, bench_peer *peer, const char *ours, int port,
-                       bench_peer_result *ret_result, bench_trouble *reterr)
+                       bench_peer_result *ret_result, bench_failure *reterr)
 {
     const char *const our_words[] = { ours, NULL };
     const char       *query       = arena->b->settings.query;
@@ -133,7 +133,7 @@ static unsigned rounds_of(const bench *b, const bench_peer_measure *m)
 }
 
 static int measure_row(bench *b, bench_peer_results *results, size_t row, const char *ours,
-                       bench_trouble *reterr)
+                       bench_failure *reterr)
 {
     const bench_peer_measure *m     = &bench_peer_measures[row];
     bench_watch               watch = { .info = NULL };
@@ -168,7 +168,7 @@ static int measure_row(bench *b, bench_peer_results *results, size_t row, const 
     return status;
 }
 
-int bench_measure_peers(bench *b, bench_peer_results *ret_results, bench_trouble *reterr)
+int bench_measure_peers(bench *b, bench_peer_results *ret_results, bench_failure *reterr)
 {
     bench_peer_results *results = ret_results;
     char                ours[PATH_MAX];

@@ -86,7 +86,7 @@ bench_peer_result *bench_peer_cell(const bench_peer_results *results, size_t mea
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-static int read_file(char **ret_text, const char *path, bench_trouble *reterr)
+static int read_file(char **ret_text, const char *path, bench_failure *reterr)
 {
     FILE *in   = fopen(path, "re");
     char *text = calloc(1, LIST_SIZE_MAX);
@@ -128,7 +128,7 @@ static bool read_line(bench_peer *ret_peer, char *line)
     return ret_peer->why != NULL || strcmp(fields[2], "here") == 0;
 }
 
-int bench_peer_list_read(bench_peer_list *ret_list, const char *path, bench_trouble *reterr)
+int bench_peer_list_read(bench_peer_list *ret_list, const char *path, bench_failure *reterr)
 {
     bench_peer_list list = { .count = 0 };
 
@@ -142,7 +142,7 @@ int bench_peer_list_read(bench_peer_list *ret_list, const char *path, bench_trou
             list.count++;
             continue;
         }
-        (void)bench_fail(reterr, (bench_trouble){
+        (void)bench_fail(reterr, (bench_failure){
                                      .what = bench_text_of("%.200s is not a list of peers", path),
                                      .why  = bench_text_of("its line \"%.80s\" is not one", line),
                                      .type = bench_text_of("type: make bench-peers"),

@@ -35,7 +35,7 @@ typedef struct bench_peer_list {
 } bench_peer_list;
 
 /* Free with bench_peer_list_free. */
-int  bench_peer_list_read(bench_peer_list *ret_list, const char *path, bench_trouble *reterr);
+int  bench_peer_list_read(bench_peer_list *ret_list, const char *path, bench_failure *reterr);
 void bench_peer_list_free(bench_peer_list *list);
 
 /* ---- what is measured ------------------------------------------------------------------------ */
@@ -92,7 +92,7 @@ typedef struct bench_peer_results {
 bench_peer_result *bench_peer_cell(const bench_peer_results *results, size_t measure, size_t peer);
 
 /* Runs all that are wanted.  Free with bench_peer_results_free, also after a failure. */
-int  bench_measure_peers(bench *b, bench_peer_results *ret_results, bench_trouble *reterr);
+int  bench_measure_peers(bench *b, bench_peer_results *ret_results, bench_failure *reterr);
 void bench_peer_results_free(bench_peer_results *results);
 
 /* The demand on the ratio of one measure against one peer, or 0. */

@@ -30,9 +30,9 @@ typedef struct contest {
     int         ms;
 } contest;
 
-static int failed(const contest *c, bench_trouble *reterr)
+static int failed(const contest *c, bench_failure *reterr)
 {
-    return bench_fail(reterr, (bench_trouble){
+    return bench_fail(reterr, (bench_failure){
                                   .what = bench_text_of("a driver of ours failed in a measure"),
                                   .why  = c->arena.why,
                                   .type = bench_text_of("type: bowline-bench --list, and leave it "
@@ -57,7 +57,7 @@ static int gather(contest *c, bench_who who, const char *name, unsigned waiters)
     return bench_duel_contend(&c->arena, who, waiters, (int[]){ 1, 0 }, &ignored);
 }
 
-static int contend(contest *c, bench_who who, bench_turns_sum *ret_sum, bench_trouble *reterr)
+static int contend(contest *c, bench_who who, bench_turns_sum *ret_sum, bench_failure *reterr)
 {
     unsigned waiters = who == BENCH_OURS ? c->many : FEW;
 
@@ -69,7 +69,7 @@ static int contend(contest *c, bench_who who, bench_turns_sum *ret_sum, bench_tr
 /* ---- how many -------------------------------------------------------------------------------- */
 
 static int take_rate(contest *c, bench_who who, double *ret_rate, double *ret_cpu_us,
-                     bench_trouble *reterr)
+                     bench_failure *reterr)
 {
     double          before, after;
     bench_turns_sum sum;
@@ -83,7 +83,7 @@ static int take_rate(contest *c, bench_who who, double *ret_rate, double *ret_cp
     return 0;
 }
 
-static int count_hand_overs(contest *c, bench_result *result, bench_trouble *reterr)
+static int count_hand_overs(contest *c, bench_result *result, bench_failure *reterr)
 {
     double rates[BENCH_WHO_COUNT][ROUNDS_MAX] = { 0 }, cpu[BENCH_WHO_COUNT][ROUNDS_MAX] = { 0 };
 
@@ -108,7 +108,7 @@ static int count_hand_overs(contest *c, bench_result *result, bench_trouble *ret
 
 /* ---- who ------------------------------------------------------------------------------------- */
 
-static int compare_turns(contest *c, bench_result *result, bench_trouble *reterr)
+static int compare_turns(contest *c, bench_result *result, bench_failure *reterr)
 {
     double fewest[ROUNDS_MAX], most[ROUNDS_MAX];
 
@@ -130,7 +130,7 @@ static int compare_turns(contest *c, bench_result *result, bench_trouble *reterr
 /* ---- by how many commands -------------------------------------------------------------------- */
 
 /* Counting takes time of its own, so nothing else is measured here. */
-static int count_commands(contest *c, bench_result *result, bench_trouble *reterr)
+static int count_commands(contest *c, bench_result *result, bench_failure *reterr)
 {
     double commands[ROUNDS_MAX], beats = 0, confirmations = 0, leads = 0, hand_overs = 0;
 
@@ -161,10 +161,10 @@ static int count_commands(contest *c, bench_result *result, bench_trouble *reter
 
 /* ---- the measures ---------------------------------------------------------------------------- */
 
-typedef int (*contesting)(contest *c, bench_result *result, bench_trouble *reterr);
+typedef int (*contesting)(contest *c, bench_result *result, bench_failure *reterr);
 
 static int measure_contest(bench *b, const bench_measure *measure, contesting how,
-                           bench_result *ret_result, bench_trouble *reterr)
+                           bench_result *ret_result, bench_failure *reterr)
 {
     contest      c        = { .arena = { .b = b }, .many = measure->count };
     bench_result result   = { .was_measured = true };
@@ -193,19 +193,19 @@ static int measure_contest(bench *b, const bench_measure *measure, contesting ho
 }
 
 int bench_measure_waiters(bench *b, const bench_measure *measure, bench_result *ret_result,
-                          bench_trouble *reterr)
+                          bench_failure *reterr)
 {
     return measure_contest(b, measure, count_hand_overs, ret_result, reterr);
 }
 
 int bench_measure_fairness(bench *b, const bench_measure *measure, bench_result *ret_result,
-                           bench_trouble *reterr)
+                           bench_failure *reterr)
 {
     return measure_contest(b, measure, compare_turns, ret_result, reterr);
 }
 
 int bench_measure_commands(bench *b, const bench_measure *measure, bench_result *ret_result,
-                           bench_trouble *reterr)
+                           bench_failure *reterr)
 {
     return measure_contest(b, measure, count_commands, ret_result, reterr);
 }

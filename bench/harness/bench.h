@@ -80,7 +80,7 @@ typedef struct bench_measure bench_measure;
 
 /* Fills in the result, or says why it cannot be measured here; below 0 when something failed. */
 typedef int bench_measuring(bench *b, const bench_measure *measure, bench_result *ret_result,
-                            bench_trouble *reterr);
+                            bench_failure *reterr);
 
 struct bench_measure {
     const char      *name;
@@ -129,10 +129,10 @@ const char *bench_bound_sign(bench_bound bound);
 
 /* Starts what is missing and puts everything in its place.  redis://... of the server in ret_url,
  * through the proxy in its regime. */
-int bench_need_server(bench *b, bench_regime regime, bench_text *ret_url, bench_trouble *reterr);
+int bench_need_server(bench *b, bench_regime regime, bench_text *ret_url, bench_failure *reterr);
 
 /* Where locks of file: are, below the janitor's directory: file:DIRECTORY. */
-int bench_need_lock_directory(bench *b, bench_text *ret_url, bench_trouble *reterr);
+int bench_need_lock_directory(bench *b, bench_text *ret_url, bench_failure *reterr);
 
 /* For a measure that this machine cannot take: always 0. */
 int bench_leave_out(bench_result *ret_result, const char *why);

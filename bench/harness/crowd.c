@@ -28,7 +28,7 @@ typedef struct worker {
     crowd        *crowd;
     void         *arg; /* of the step */
     int           status;
-    bench_trouble trouble;
+    bench_failure failure;
 } worker;
 
 static void *work(void *arg)
@@ -36,7 +36,7 @@ static void *work(void *arg)
     worker *w = arg;
 
     while (w->status == 0 && !atomic_load_explicit(&w->crowd->is_over, memory_order_relaxed)) {
-        w->status = w->crowd->step(w->arg, &w->trouble);
+        w->status = w->crowd->step(w->arg, &w->failure);
         atomic_fetch_add_explicit(&w->pairs, 1, memory_order_relaxed);
     }
     return NULL;
@@ -51,8 +51,8 @@ static uint64_t count(worker *workers, unsigned threads)
     return sum;
 }
 
-/* Ends the crowd, of which `started` threads run; the first trouble of any of them. */
-static int disperse(worker *workers, unsigned started, bench_trouble *reterr)
+/* Ends the crowd, of which `started` threads run; the first failure of any of them. */
+static int disperse(worker *workers, unsigned started, bench_failure *reterr)
 {
     int status = 0;
 
@@ -60,7 +60,7 @@ static int disperse(worker *workers, unsigned started, bench_trouble *reterr)
         (void)pthread_join(workers[i].thread, NULL);
         if (workers[i].status < 0 && status == 0) {
             status  = -1;
-            *reterr = workers[i].trouble;
+            *reterr = workers[i].failure;
         }
     }
     return status;
@@ -68,7 +68,7 @@ static int disperse(worker *workers, unsigned started, bench_trouble *reterr)
 
 /* One turn of one side. */
 static int count_turn(double *ret_rate, unsigned threads, const bench_team *side,
-                      bench_trouble *reterr)
+                      bench_failure *reterr)
 {
     worker   workers[BENCH_CROWD_MAX] = { { .pairs = 0 } };
     crowd    c                        = { .step = side->step };
@@ -99,7 +99,7 @@ static int count_turn(double *ret_rate, unsigned threads, const bench_team *side
 }
 
 int bench_crowd_duel(bench_result *ret_result, const bench_measure *measure, unsigned rounds,
-                     const bench_team *ours, const bench_team *theirs, bench_trouble *reterr)
+                     const bench_team *ours, const bench_team *theirs, bench_failure *reterr)
 {
     bench_result result = { .was_measured = true, .rounds = rounds };
     double       our_rates[BENCH_ROUNDS_MAX], their_rates[BENCH_ROUNDS_MAX];

@@ -21,6 +21,6 @@ typedef struct bench_team {
 
 /* Fills in the rates, and their ratio in each round. */
 int bench_crowd_duel(bench_result *ret_result, const bench_measure *measure, unsigned rounds,
-                     const bench_team *ours, const bench_team *theirs, bench_trouble *reterr);
+                     const bench_team *ours, const bench_team *theirs, bench_failure *reterr);
 
 #endif

@@ -15,7 +15,7 @@ bench_figures bench_figures_of(bench_samples *samples)
 }
 
 static int take_sample(const bench_side *side, const bench_duel *duel, int64_t *ret_ns,
-                       bench_trouble *reterr)
+                       bench_failure *reterr)
 {
     if (side->timed != NULL) {
         assert(duel->batch == 1);
@@ -40,7 +40,7 @@ static void do_something_else(unsigned us)
 
 /* One side's turn.  The samples are dropped when there is no place for them: in the warm-up. */
 static int take_turn(const bench_side *side, const bench_duel *duel, bench_samples *samples,
-                     bench_trouble *reterr)
+                     bench_failure *reterr)
 {
     for (size_t i = 0; i < duel->turn; i++) {
         int64_t took;
@@ -54,7 +54,7 @@ static int take_turn(const bench_side *side, const bench_duel *duel, bench_sampl
 }
 
 static int take_turns(const bench_duel *duel, bench_samples *ours, bench_samples *theirs,
-                      unsigned round, bench_trouble *reterr)
+                      unsigned round, bench_failure *reterr)
 {
     if (round % 2 == 0)
         return take_turn(&duel->ours, duel, ours, reterr) < 0 ||
@@ -67,16 +67,16 @@ static int take_turns(const bench_duel *duel, bench_samples *ours, bench_samples
                : 0;
 }
 
-static int no_memory(bench_trouble *reterr)
+static int no_memory(bench_failure *reterr)
 {
-    return bench_fail(reterr, (bench_trouble){
+    return bench_fail(reterr, (bench_failure){
                                   .what = bench_text_of("out of memory"),
                                   .why  = bench_text_of("every sample of a measure is kept"),
                                   .type = bench_text_of("type: bowline-bench --rounds 1"),
                               });
 }
 
-int bench_fight(bench_result *ret_result, const bench_duel *duel, bench_trouble *reterr)
+int bench_fight(bench_result *ret_result, const bench_duel *duel, bench_failure *reterr)
 {
     bench_result  result = { .was_measured = true, .rounds = duel->rounds };
     bench_samples ours = { 0 }, theirs = { 0 };

@@ -11,10 +11,10 @@
 #include "bench/harness/bench.h"
 
 /* Carries out once what is measured. */
-typedef int (*bench_step)(void *arg, bench_trouble *reterr);
+typedef int (*bench_step)(void *arg, bench_failure *reterr);
 
 /* The same, where only a part of it is what is timed. */
-typedef int (*bench_timed_step)(void *arg, int64_t *ret_ns, bench_trouble *reterr);
+typedef int (*bench_timed_step)(void *arg, int64_t *ret_ns, bench_failure *reterr);
 
 typedef struct bench_side {
     bench_step       step;
@@ -33,7 +33,7 @@ typedef struct bench_duel {
     unsigned    gap_us;  /* for which both sides do something else before each sample      */
 } bench_duel;
 
-int bench_fight(bench_result *ret_result, const bench_duel *duel, bench_trouble *reterr);
+int bench_fight(bench_result *ret_result, const bench_duel *duel, bench_failure *reterr);
 
 /* p50, p99 and p999 of all samples.  Reorders them. */
 bench_figures bench_figures_of(bench_samples *samples);

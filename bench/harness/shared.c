@@ -8,7 +8,7 @@
 
 #include "bench/harness/bench.h"
 
-int bench_need_server(bench *b, bench_regime regime, bench_text *ret_url, bench_trouble *reterr)
+int bench_need_server(bench *b, bench_regime regime, bench_text *ret_url, bench_failure *reterr)
 {
     /* Whatever is started is started without a place; then each gets its own. */
     bench_place(&b->machine, BENCH_FREE, b->server.pid);
@@ -29,7 +29,7 @@ int bench_need_server(bench *b, bench_regime regime, bench_text *ret_url, bench_
     return 0;
 }
 
-int bench_need_lock_directory(bench *b, bench_text *ret_url, bench_trouble *reterr)
+int bench_need_lock_directory(bench *b, bench_text *ret_url, bench_failure *reterr)
 {
     bench_text directory = bench_text_of("%s/locks", b->janitor.directory);
 

@@ -30,10 +30,10 @@ static bench_text name_of(unsigned lock)
     return bench_text_of("bench-%07u", lock);
 }
 
-static int read_memory(bench_floor *floor, int64_t *ret_bytes, bench_trouble *reterr)
+static int read_memory(bench_floor *floor, int64_t *ret_bytes, bench_failure *reterr)
 {
     int64_t       used, clients;
-    bench_trouble none;
+    bench_failure none;
 
     if (bench_floor_info(floor, "used_memory", &used, reterr) < 0)
         return -1;
@@ -44,7 +44,7 @@ static int read_memory(bench_floor *floor, int64_t *ret_bytes, bench_trouble *re
 }
 
 /* Until nothing changes any more: tables are resized in the background. */
-static int read_settled_memory(bench_floor *floor, int64_t *ret_bytes, bench_trouble *reterr)
+static int read_settled_memory(bench_floor *floor, int64_t *ret_bytes, bench_failure *reterr)
 {
     int64_t  last = -1, now = 0;
     unsigned same = 0;
@@ -60,7 +60,7 @@ static int read_settled_memory(bench_floor *floor, int64_t *ret_bytes, bench_tro
     return 0;
 }
 
-static int empty(bench_floor *floor, int64_t *ret_bytes, bench_trouble *reterr)
+static int empty(bench_floor *floor, int64_t *ret_bytes, bench_failure *reterr)
 {
     int64_t ignored;
 
@@ -77,7 +77,7 @@ typedef struct crowd {
     bowline_hold **holds;
 } crowd;
 
-static int hold_all(bench_ours *ours, const crowd *c, bench_trouble *reterr)
+static int hold_all(bench_ours *ours, const crowd *c, bench_failure *reterr)
 {
     bowline_operation *ops[PIPELINED];
     bowline_error      error;
@@ -94,7 +94,7 @@ static int hold_all(bench_ours *ours, const crowd *c, bench_trouble *reterr)
     return 0;
 }
 
-static int release_all(const crowd *c, bench_trouble *reterr)
+static int release_all(const crowd *c, bench_failure *reterr)
 {
     bowline_operation *ops[PIPELINED];
     bowline_error      error;
@@ -114,7 +114,7 @@ static int release_all(const crowd *c, bench_trouble *reterr)
 #define KEPT_COMMAND \
     "EVAL return#redis.call('keys','bowline:who:*')+redis.call('exists','bowline:f') 0"
 
-static int count_left(bench_floor *floor, int64_t *ret_left, bench_trouble *reterr)
+static int count_left(bench_floor *floor, int64_t *ret_left, bench_failure *reterr)
 {
     int64_t all, kept;
 
@@ -131,7 +131,7 @@ typedef struct sides {
     crowd       crowd;
 } sides;
 
-static int measure_ours(sides *s, double *ret_bytes, int64_t *ret_left, bench_trouble *reterr)
+static int measure_ours(sides *s, double *ret_bytes, int64_t *ret_left, bench_failure *reterr)
 {
     int64_t before, after;
 
@@ -143,7 +143,7 @@ static int measure_ours(sides *s, double *ret_bytes, int64_t *ret_left, bench_tr
     return 0;
 }
 
-static int measure_theirs(sides *s, double *ret_bytes, bench_trouble *reterr)
+static int measure_theirs(sides *s, double *ret_bytes, bench_failure *reterr)
 {
     int64_t before, after;
 
@@ -162,7 +162,7 @@ static int measure_theirs(sides *s, double *ret_bytes, bench_trouble *reterr)
 }
 
 static int fight(const bench_measure *measure, bench_result *ret_result, sides *s, unsigned rounds,
-                 bench_trouble *reterr)
+                 bench_failure *reterr)
 {
     bench_result result = { .was_measured = true, .rounds = rounds };
     double       mine[BENCH_ROUNDS_MAX], theirs[BENCH_ROUNDS_MAX];
@@ -188,7 +188,7 @@ static int fight(const bench_measure *measure, bench_result *ret_result, sides *
 
 /* One pair ahead: the connection is made, and the script is known. */
 static int measure_at(bench *b, const bench_measure *measure, const char *url,
-                      bench_result *ret_result, bench_trouble *reterr)
+                      bench_result *ret_result, bench_failure *reterr)
 {
     unsigned rounds = measure->count >= MANY ? 1 : b->settings.rounds; /* once, if it is long */
     sides    s      = { .crowd.count = b->settings.is_brief ? PIPELINED : measure->count };
@@ -209,7 +209,7 @@ static int measure_at(bench *b, const bench_measure *measure, const char *url,
 }
 
 int bench_measure_bytes(bench *b, const bench_measure *measure, bench_result *ret_result,
-                        bench_trouble *reterr)
+                        bench_failure *reterr)
 {
     bench_text url;
 
@@ -219,7 +219,7 @@ int bench_measure_bytes(bench *b, const bench_measure *measure, bench_result *re
 }
 
 int bench_measure_queue_bytes(bench *b, const bench_measure *measure, bench_result *ret_result,
-                              bench_trouble *reterr)
+                              bench_failure *reterr)
 {
     bench_text url;
 

@@ -34,7 +34,7 @@ static int add_one(bowline_change *change, void *context)
     return BOWLINE_UPDATE_WRITE;
 }
 
-static int by_update(void *arg, bench_trouble *reterr)
+static int by_update(void *arg, bench_failure *reterr)
 {
     member       *m = arg;
     bowline_error error;
@@ -45,7 +45,7 @@ static int by_update(void *arg, bench_trouble *reterr)
     return 0;
 }
 
-static int under_lock(void *arg, bench_trouble *reterr)
+static int under_lock(void *arg, bench_failure *reterr)
 {
     member       *m = arg;
     bowline_hold *hold;
@@ -61,7 +61,7 @@ static int under_lock(void *arg, bench_trouble *reterr)
 }
 
 int bench_measure_counter(bench *b, const bench_measure *measure, bench_result *ret_result,
-                          bench_trouble *reterr)
+                          bench_failure *reterr)
 {
     member     members[BENCH_CROWD_MAX] = { { .client = NULL } };
     bench_team updating                 = { .step = by_update };

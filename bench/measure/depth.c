@@ -26,7 +26,7 @@ typedef struct deep {
     bench_step         their_step;
 } deep;
 
-static int acquire_all(deep *d, bench_trouble *reterr)
+static int acquire_all(deep *d, bench_failure *reterr)
 {
     bowline_error error;
 
@@ -40,7 +40,7 @@ static int acquire_all(deep *d, bench_trouble *reterr)
     return 0;
 }
 
-static int finish_all(deep *d, bench_trouble *reterr)
+static int finish_all(deep *d, bench_failure *reterr)
 {
     bowline_error error;
 
@@ -50,7 +50,7 @@ static int finish_all(deep *d, bench_trouble *reterr)
     return 0;
 }
 
-static int release_all(deep *d, bench_trouble *reterr)
+static int release_all(deep *d, bench_failure *reterr)
 {
     bowline_error error;
 
@@ -60,12 +60,12 @@ static int release_all(deep *d, bench_trouble *reterr)
     return finish_all(d, reterr);
 }
 
-static int take_pairs(void *arg, bench_trouble *reterr)
+static int take_pairs(void *arg, bench_failure *reterr)
 {
     return acquire_all(arg, reterr) < 0 ? -1 : release_all(arg, reterr);
 }
 
-static int renew_all(void *arg, bench_trouble *reterr)
+static int renew_all(void *arg, bench_failure *reterr)
 {
     deep         *d = arg;
     bowline_error error;
@@ -78,7 +78,7 @@ static int renew_all(void *arg, bench_trouble *reterr)
 
 /* Batches are timed; what is said is how many there are in a second. */
 static int compare(bench *b, const bench_measure *measure, deep *d, bench_result *ret_result,
-                   bench_trouble *reterr)
+                   bench_failure *reterr)
 {
     const bench_duel duel = { .name    = measure->name,
                               .ours    = { .step = d->our_step, .arg = d },
@@ -98,10 +98,10 @@ static int compare(bench *b, const bench_measure *measure, deep *d, bench_result
 }
 
 typedef int (*comparing)(bench *b, const bench_measure *measure, deep *d, bench_result *ret_result,
-                         bench_trouble *reterr);
+                         bench_failure *reterr);
 
 static int compare_renewals(bench *b, const bench_measure *measure, deep *d,
-                            bench_result *ret_result, bench_trouble *reterr)
+                            bench_result *ret_result, bench_failure *reterr)
 {
     /* Theirs are other keys: set over ours they would be lost to us. */
     for (unsigned i = 0; i < d->depth; i++)
@@ -113,7 +113,7 @@ static int compare_renewals(bench *b, const bench_measure *measure, deep *d,
 }
 
 static int measure_deep(bench *b, const bench_measure *measure, deep *d, comparing how,
-                        bench_result *ret_result, bench_trouble *reterr)
+                        bench_result *ret_result, bench_failure *reterr)
 {
     bench_text url;
     int        status = -1;
@@ -132,7 +132,7 @@ static int measure_deep(bench *b, const bench_measure *measure, deep *d, compari
 }
 
 static int measure_steps(bench *b, const bench_measure *measure, const bench_step steps[2],
-                         comparing how, bench_result *ret_result, bench_trouble *reterr)
+                         comparing how, bench_result *ret_result, bench_failure *reterr)
 {
     if (measure->regime == BENCH_CROSS && b->machine.cpus_count < 2)
         return bench_leave_out(ret_result, "this machine has one CPU");
@@ -149,7 +149,7 @@ static int measure_steps(bench *b, const bench_measure *measure, const bench_ste
 }
 
 int bench_measure_depth(bench *b, const bench_measure *measure, bench_result *ret_result,
-                        bench_trouble *reterr)
+                        bench_failure *reterr)
 {
     const bench_step steps[2] = { take_pairs, bench_pipeline_pairs };
 
@@ -157,7 +157,7 @@ int bench_measure_depth(bench *b, const bench_measure *measure, bench_result *re
 }
 
 int bench_measure_renewals(bench *b, const bench_measure *measure, bench_result *ret_result,
-                           bench_trouble *reterr)
+                           bench_failure *reterr)
 {
     const bench_step steps[2] = { renew_all, bench_pipeline_renew };
 

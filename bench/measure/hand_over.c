@@ -35,7 +35,7 @@ typedef struct waiter {
     bowline_hold *hold;
     int64_t       held_ns;
     int           status;
-    bench_trouble trouble;
+    bench_failure failure;
 } waiter;
 
 static void *wait_for_it(void *arg)
@@ -47,7 +47,7 @@ static void *wait_for_it(void *arg)
                                  BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error);
     w->held_ns = bench_now_ns();
     if (w->status < 0)
-        (void)bench_ours_failed("bowline_acquire", &error, &w->trouble);
+        (void)bench_ours_failed("bowline_acquire", &error, &w->failure);
     return NULL;
 }
 
@@ -57,7 +57,7 @@ static void pause_a_while(pair_of_clients *p)
     bench_sleep_us(p->pause_us + (int64_t)((p->random >> 33) % PAUSE_US));
 }
 
-static int hand_over(void *arg, int64_t *ret_ns, bench_trouble *reterr)
+static int hand_over(void *arg, int64_t *ret_ns, bench_failure *reterr)
 {
     pair_of_clients *p = arg;
     waiter           w = { .ours = &p->sides[1 - p->holder] };
@@ -77,11 +77,11 @@ static int hand_over(void *arg, int64_t *ret_ns, bench_trouble *reterr)
     if (status < 0)
         return bench_ours_failed("bowline_release", &error, reterr);
     if (w.status < 0)
-        *reterr = w.trouble;
+        *reterr = w.failure;
     return w.status < 0 ? -1 : 0;
 }
 
-static int ping(void *arg, int64_t *ret_ns, bench_trouble *reterr)
+static int ping(void *arg, int64_t *ret_ns, bench_failure *reterr)
 {
     pair_of_clients *p = arg;
     int64_t          ignored;
@@ -98,19 +98,19 @@ typedef struct least {
     bench_line   *line;
     int64_t       held_ns;
     int           status;
-    bench_trouble trouble;
+    bench_failure failure;
 } least;
 
 static void *wait_in_line(void *arg)
 {
     least *l = arg;
 
-    l->status  = bench_line_wait(l->line, &l->trouble);
+    l->status  = bench_line_wait(l->line, &l->failure);
     l->held_ns = bench_now_ns();
     return NULL;
 }
 
-static int hand_over_by_hiredis(void *arg, int64_t *ret_ns, bench_trouble *reterr)
+static int hand_over_by_hiredis(void *arg, int64_t *ret_ns, bench_failure *reterr)
 {
     pair_of_clients *p = arg;
     least            l = { .line = &p->line };
@@ -127,12 +127,12 @@ static int hand_over_by_hiredis(void *arg, int64_t *ret_ns, bench_trouble *reter
     (void)pthread_join(thread, NULL);
     *ret_ns = l.held_ns - began;
     if (status == 0 && l.status < 0)
-        *reterr = l.trouble;
+        *reterr = l.failure;
     return status < 0 ? status : l.status;
 }
 
 static int compare(bench *b, const bench_measure *measure, pair_of_clients *p,
-                   bench_result *ret_result, bench_trouble *reterr)
+                   bench_result *ret_result, bench_failure *reterr)
 {
     const bench_duel duel = {
         .name    = measure->name,
@@ -157,7 +157,7 @@ static int compare(bench *b, const bench_measure *measure, pair_of_clients *p,
 }
 
 int bench_measure_hand_over(bench *b, const bench_measure *measure, bench_result *ret_result,
-                            bench_trouble *reterr)
+                            bench_failure *reterr)
 {
     pair_of_clients p = { .pause_us = PAUSE_US };
     bench_text      url;

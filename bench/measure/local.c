@@ -25,7 +25,7 @@ enum {
 /* ---- file ------------------------------------------------------------------------------------ */
 
 /* What flock(1) does between its start and its end.  arg: the path. */
-static int flock_pair(void *arg, bench_trouble *reterr)
+static int flock_pair(void *arg, bench_failure *reterr)
 {
     const char *path = arg;
     int         fd   = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -40,7 +40,7 @@ static int flock_pair(void *arg, bench_trouble *reterr)
 }
 
 int bench_measure_file_pair(bench *b, const bench_measure *measure, bench_result *ret_result,
-                            bench_trouble *reterr)
+                            bench_failure *reterr)
 {
     bench_ours ours = { 0 };
     bench_text url;
@@ -70,7 +70,7 @@ int bench_measure_file_pair(bench *b, const bench_measure *measure, bench_result
 /* ---- threads --------------------------------------------------------------------------------- */
 
 /* arg: the mutex. */
-static int mutex_pair(void *arg, bench_trouble *reterr)
+static int mutex_pair(void *arg, bench_failure *reterr)
 {
     pthread_mutex_t *mutex = arg;
 
@@ -81,7 +81,7 @@ static int mutex_pair(void *arg, bench_trouble *reterr)
 }
 
 int bench_measure_thread_pair(bench *b, const bench_measure *measure, bench_result *ret_result,
-                              bench_trouble *reterr)
+                              bench_failure *reterr)
 {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     bench_ours      ours  = { 0 };

@@ -20,7 +20,7 @@ enum {
 };
 
 static int fight(bench *b, const bench_measure *measure, bench_duel *duel, bench_result *ret_result,
-                 bench_trouble *reterr)
+                 bench_failure *reterr)
 {
     bool        is_far = measure->regime == BENCH_PROXY;
     bench_ours  ours   = { 0 };
@@ -53,7 +53,7 @@ out:
 }
 
 int bench_measure_pair_pings(bench *b, const bench_measure *measure, bench_result *ret_result,
-                             bench_trouble *reterr)
+                             bench_failure *reterr)
 {
     bench_duel duel = { .ours.step = bench_ours_pair, .theirs.step = bench_floor_pings };
 
@@ -61,7 +61,7 @@ int bench_measure_pair_pings(bench *b, const bench_measure *measure, bench_resul
 }
 
 int bench_measure_pair_floor(bench *b, const bench_measure *measure, bench_result *ret_result,
-                             bench_trouble *reterr)
+                             bench_failure *reterr)
 {
     bench_duel duel = { .ours.step = bench_ours_pair, .theirs.step = bench_floor_pair };
 
@@ -70,7 +70,7 @@ int bench_measure_pair_floor(bench *b, const bench_measure *measure, bench_resul
 
 /* Back to back the next pair would wait for the end of this one, and pay what it has saved. */
 int bench_measure_nowait(bench *b, const bench_measure *measure, bench_result *ret_result,
-                         bench_trouble *reterr)
+                         bench_failure *reterr)
 {
     bench_duel duel = { .ours.step   = bench_ours_pair_nowait,
                         .theirs.step = bench_floor_ping,

@@ -38,7 +38,7 @@ static void clear(field *f, bench *b)
 }
 
 /* The first one is not there, if that is what is measured: its line leads to nobody. */
-static int set_up(field *f, bench *b, bool is_dead, bench_trouble *reterr)
+static int set_up(field *f, bench *b, bool is_dead, bench_failure *reterr)
 {
     for (unsigned i = 0; i < SERVERS; i++) {
         bench_proxy_plan plan = { .delay_us = delays[i] * b->settings.delay_us / 2 };
@@ -63,7 +63,7 @@ static bench_text url_of(const field *f)
 }
 
 int bench_measure_redlock(bench *b, const bench_measure *measure, bench_result *ret_result,
-                          bench_trouble *reterr)
+                          bench_failure *reterr)
 {
     field      f      = { .servers[0].pid = 0 };
     bench_ours ours   = { .client = NULL };

@@ -37,7 +37,7 @@ typedef struct due {
     bench_pipeline pipeline;
 } due;
 
-static int acquire_all(due *d, bench_trouble *reterr)
+static int acquire_all(due *d, bench_failure *reterr)
 {
     bowline_error error;
 
@@ -48,7 +48,7 @@ static int acquire_all(due *d, bench_trouble *reterr)
     return 0;
 }
 
-static int release_all(due *d, bench_trouble *reterr)
+static int release_all(due *d, bench_failure *reterr)
 {
     bowline_error error;
 
@@ -59,7 +59,7 @@ static int release_all(due *d, bench_trouble *reterr)
 }
 
 /* Dispatches until each has more left than that. */
-static int renew_all(due *d, int64_t left_ms, bench_trouble *reterr)
+static int renew_all(due *d, int64_t left_ms, bench_failure *reterr)
 {
     bowline_error error;
 
@@ -67,7 +67,7 @@ static int renew_all(due *d, int64_t left_ms, bench_trouble *reterr)
         int64_t left = bowline_hold_left_ms(d->holds[i]);
         if (left == 0)
             return bench_fail(reterr,
-                              (bench_trouble){
+                              (bench_failure){
                                   .what = bench_text_of("a hold was lost"),
                                   .why = bench_text_of("it was not renewed within %d ms", LEASE_MS),
                                   .type = bench_text_of("type: bowline-bench --only "
@@ -95,7 +95,7 @@ static void rest_until_due(const due *d)
         rest(bowline_hold_left_ms(d->holds[i]) - DUE_MS);
 }
 
-static int renew_what_is_due(void *arg, int64_t *ret_ns, bench_trouble *reterr)
+static int renew_what_is_due(void *arg, int64_t *ret_ns, bench_failure *reterr)
 {
     due *d = arg;
 
@@ -107,7 +107,7 @@ static int renew_what_is_due(void *arg, int64_t *ret_ns, bench_trouble *reterr)
     return 0;
 }
 
-static int renew_theirs(void *arg, int64_t *ret_ns, bench_trouble *reterr)
+static int renew_theirs(void *arg, int64_t *ret_ns, bench_failure *reterr)
 {
     rest(REST_MS);
     int64_t began = bench_now_ns();
@@ -137,7 +137,7 @@ static void note_calls(due *d, bench_result *ret_result)
 }
 
 static int compare(bench *b, const bench_measure *measure, due *d, bench_result *ret_result,
-                   bench_trouble *reterr)
+                   bench_failure *reterr)
 {
     const bench_duel duel = { .name    = measure->name,
                               .ours    = { .timed = renew_what_is_due, .arg = d },
@@ -162,7 +162,7 @@ static int compare(bench *b, const bench_measure *measure, due *d, bench_result 
     return 0;
 }
 
-static int open_ours(due *d, bench_text url, bench_trouble *reterr)
+static int open_ours(due *d, bench_text url, bench_failure *reterr)
 {
     bowline_error error;
 
@@ -175,7 +175,7 @@ static int open_ours(due *d, bench_text url, bench_trouble *reterr)
 }
 
 int bench_measure_due(bench *b, const bench_measure *measure, bench_result *ret_result,
-                      bench_trouble *reterr)
+                      bench_failure *reterr)
 {
     bench_text url;
     int        status = -1;

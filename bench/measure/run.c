@@ -33,7 +33,7 @@ typedef struct programs {
     char      *words[WAYS][8];
 } programs;
 
-static int find_programs(programs *p, bench *b, const char *url, bench_trouble *reterr)
+static int find_programs(programs *p, bench *b, const char *url, bench_failure *reterr)
 {
     char *bowline = b->settings.bowline;
 
@@ -44,7 +44,7 @@ static int find_programs(programs *p, bench *b, const char *url, bench_trouble *
     p->home       = bench_text_of("HOME=%s", b->janitor.directory);
     if (p->true_path == NULL || p->flock_path == NULL || access(bowline, X_OK) != 0)
         return bench_fail(
-            reterr, (bench_trouble){
+            reterr, (bench_failure){
                         .what = bench_text_of("%s cannot be found", p->true_path == NULL ? "true(1)"
                                                                     : p->flock_path == NULL
                                                                         ? "flock(1)"
@@ -63,7 +63,7 @@ static int find_programs(programs *p, bench *b, const char *url, bench_trouble *
     return 0;
 }
 
-static int time_one(int64_t *ret_ns, programs *p, way which, bench_trouble *reterr)
+static int time_one(int64_t *ret_ns, programs *p, way which, bench_failure *reterr)
 {
     posix_spawnattr_t as;
     sigset_t          pipe;
@@ -89,7 +89,7 @@ static int time_one(int64_t *ret_ns, programs *p, way which, bench_trouble *rete
     if (status != 0)
         return bench_fail_errno(reterr, bench_text_of("cannot start %s", words[0]));
     if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0)
-        return bench_fail(reterr, (bench_trouble){
+        return bench_fail(reterr, (bench_failure){
                                       .what = bench_text_of("%s failed", words[0]),
                                       .why  = bench_text_of("it ended with status %d", ended),
                                       .type = bench_text_of("type: %s %s", p->url.text, words[0]),
@@ -99,7 +99,7 @@ static int time_one(int64_t *ret_ns, programs *p, way which, bench_trouble *rete
 }
 
 /* All ways once; who begins changes. */
-static int time_all(int64_t ret_ns[WAYS], programs *p, unsigned turn, bench_trouble *reterr)
+static int time_all(int64_t ret_ns[WAYS], programs *p, unsigned turn, bench_failure *reterr)
 {
     for (unsigned i = 0; i < WAYS; i++) {
         way which = (way)((turn + i) % WAYS);
@@ -109,7 +109,7 @@ static int time_all(int64_t ret_ns[WAYS], programs *p, unsigned turn, bench_trou
     return 0;
 }
 
-static int take_samples(bench_samples samples[WAYS], programs *p, bench_trouble *reterr)
+static int take_samples(bench_samples samples[WAYS], programs *p, bench_failure *reterr)
 {
     int64_t took[WAYS];
 
@@ -123,7 +123,7 @@ static int take_samples(bench_samples samples[WAYS], programs *p, bench_trouble 
 }
 
 static int fight(bench_result *ret_result, programs *p, const bench_measure *measure,
-                 unsigned rounds, bench_trouble *reterr)
+                 unsigned rounds, bench_failure *reterr)
 {
     bench_result  result        = { .was_measured = true, .rounds = rounds };
     bench_samples samples[WAYS] = { { 0 } };
@@ -157,7 +157,7 @@ out:
 }
 
 static int measure_run(bench *b, const bench_measure *measure, const char *url,
-                       bench_result *ret_result, bench_trouble *reterr)
+                       bench_result *ret_result, bench_failure *reterr)
 {
     programs p      = { .true_path = NULL };
     int      status = find_programs(&p, b, url, reterr);
@@ -170,7 +170,7 @@ static int measure_run(bench *b, const bench_measure *measure, const char *url,
 }
 
 int bench_measure_run_file(bench *b, const bench_measure *measure, bench_result *ret_result,
-                           bench_trouble *reterr)
+                           bench_failure *reterr)
 {
     bench_text url;
 
@@ -181,7 +181,7 @@ int bench_measure_run_file(bench *b, const bench_measure *measure, bench_result 
 }
 
 int bench_measure_run_redis(bench *b, const bench_measure *measure, bench_result *ret_result,
-                            bench_trouble *reterr)
+                            bench_failure *reterr)
 {
     bench_text url;
 

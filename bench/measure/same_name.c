@@ -22,7 +22,7 @@ enum {
     ROUNDS_MAX  = 9,
 };
 
-/* All of them work on this; each has a trouble of its own. */
+/* All of them work on this; each has a failure of its own. */
 typedef struct crowd {
     bowline_client *client;
     unsigned        turns;
@@ -32,7 +32,7 @@ typedef struct member {
     const crowd  *of;
     pthread_t     thread;
     bool          has_failed;
-    bench_trouble trouble;
+    bench_failure failure;
 } member;
 
 static void *take_turns(void *arg)
@@ -45,17 +45,17 @@ static void *take_turns(void *arg)
         if (bowline_acquire(&hold, m->of->client, BENCH_NAME,
                             BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error) < 0) {
             m->has_failed = true;
-            (void)bench_ours_failed("bowline_acquire", &error, &m->trouble);
+            (void)bench_ours_failed("bowline_acquire", &error, &m->failure);
         } else if (bowline_release(hold, &error) < 0) {
             m->has_failed = true;
-            (void)bench_ours_failed("bowline_release", &error, &m->trouble);
+            (void)bench_ours_failed("bowline_release", &error, &m->failure);
         }
     }
     return NULL;
 }
 
 /* Once, all of them; how long that took. */
-static int gather(const crowd *c, unsigned threads, double *ret_us, bench_trouble *reterr)
+static int gather(const crowd *c, unsigned threads, double *ret_us, bench_failure *reterr)
 {
     member   members[THREADS_MAX] = { { .of = NULL } };
     unsigned started              = 0;
@@ -72,7 +72,7 @@ static int gather(const crowd *c, unsigned threads, double *ret_us, bench_troubl
     for (unsigned i = 0; i < started; i++) {
         (void)pthread_join(members[i].thread, NULL);
         if (members[i].has_failed && status == 0)
-            status = bench_fail(reterr, members[i].trouble);
+            status = bench_fail(reterr, members[i].failure);
     }
     *ret_us = (double)(bench_now_ns() - begun) / 1000;
     return status;
@@ -80,7 +80,7 @@ static int gather(const crowd *c, unsigned threads, double *ret_us, bench_troubl
 
 /* How often it changes hands in a second, in so many rounds. */
 static int take_rate(const char *url, const crowd *like, unsigned threads, double *ret_rate,
-                     bench_trouble *reterr)
+                     bench_failure *reterr)
 {
     bench_ours ours = { .client = NULL };
     double     us   = 0;
@@ -95,7 +95,7 @@ static int take_rate(const char *url, const crowd *like, unsigned threads, doubl
 }
 
 static int count(bench_watch *watch, int port, const crowd *c, unsigned threads, double *ret_each,
-                 bench_trouble *reterr)
+                 bench_failure *reterr)
 {
     double us, commands;
 
@@ -107,7 +107,7 @@ static int count(bench_watch *watch, int port, const crowd *c, unsigned threads,
 }
 
 int bench_measure_same_name(bench *b, const bench_measure *measure, bench_result *ret_result,
-                            bench_trouble *reterr)
+                            bench_failure *reterr)
 {
     bench_result result = { .was_measured = true };
     bench_ours   ours   = { .client = NULL };

@@ -29,7 +29,7 @@ typedef struct sides {
 } sides;
 
 static int open_side(sides *s, bench_team *team, unsigned first, const char *url,
-                     bowline_client **ret_client, bench_trouble *reterr)
+                     bowline_client **ret_client, bench_failure *reterr)
 {
     bench_ours opened;
 
@@ -73,7 +73,7 @@ static void stop_busy(const pid_t *busy, unsigned count)
 }
 
 static int compare(bench *b, const bench_measure *measure, sides *s, bench_result *ret_result,
-                   bench_trouble *reterr)
+                   bench_failure *reterr)
 {
     const bench_duel duel = { .name    = measure->name,
                               .ours    = { .step = bench_ours_pair, .arg = s->with.args[0] },
@@ -89,7 +89,7 @@ static int compare(bench *b, const bench_measure *measure, sides *s, bench_resul
 }
 
 int bench_measure_spin(bench *b, const bench_measure *measure, bench_result *ret_result,
-                       bench_trouble *reterr)
+                       bench_failure *reterr)
 {
     sides           s         = { .threads = measure->threads };
     bowline_client *first     = NULL;

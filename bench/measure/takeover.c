@@ -61,9 +61,9 @@ static int start(scene *s, bench_driver *driver, unsigned number)
     return bench_driver_hear(driver, "ready", NULL, &s->why);
 }
 
-static int failed(const scene *s, bench_trouble *reterr)
+static int failed(const scene *s, bench_failure *reterr)
 {
-    return bench_fail(reterr, (bench_trouble){
+    return bench_fail(reterr, (bench_failure){
                                   .what = bench_text_of("a driver of ours failed in a measure"),
                                   .why  = s->why,
                                   .type = bench_text_of("type: bowline-bench --list, and leave it "
@@ -79,7 +79,7 @@ static void hold_for_a_while(scene *s)
 
 /* One life; how long after the end of its lease the other had it.  Below 0: it had it before we
  * knew when that was, as the machine had no time for us. */
-static int take_over(scene *s, int64_t *ret_ns, bench_trouble *reterr)
+static int take_over(scene *s, int64_t *ret_ns, bench_failure *reterr)
 {
     int64_t left_ms;
     char   *held;
@@ -105,7 +105,7 @@ static int take_over(scene *s, int64_t *ret_ns, bench_trouble *reterr)
     return 0;
 }
 
-static int take_sample(scene *s, bench_samples *samples, bench_trouble *reterr)
+static int take_sample(scene *s, bench_samples *samples, bench_failure *reterr)
 {
     int64_t ns = -1;
 
@@ -120,7 +120,7 @@ static int take_sample(scene *s, bench_samples *samples, bench_trouble *reterr)
 }
 
 static int take_rounds(scene *s, const bench_measure *measure, bench_samples *samples,
-                       bench_result *result, bench_trouble *reterr)
+                       bench_result *result, bench_failure *reterr)
 {
     unsigned in_a_round = s->b->settings.is_brief ? BRIEF_SAMPLES : SAMPLES;
 
@@ -142,7 +142,7 @@ static int take_rounds(scene *s, const bench_measure *measure, bench_samples *sa
 }
 
 /* The keys that have nothing to do with us. */
-static int fill(scene *s, unsigned count, bench_trouble *reterr)
+static int fill(scene *s, unsigned count, bench_failure *reterr)
 {
     if (s->b->settings.is_brief && count > BRIEF_KEYS)
         count = BRIEF_KEYS;
@@ -156,7 +156,7 @@ static int fill(scene *s, unsigned count, bench_trouble *reterr)
 }
 
 static int measure_scene(scene *s, const bench_measure *measure, bench_result *ret_result,
-                         bench_trouble *reterr)
+                         bench_failure *reterr)
 {
     bench_result  result  = { .was_measured = true, .rounds = s->b->settings.rounds };
     bench_samples samples = { 0 };
@@ -177,7 +177,7 @@ static int measure_scene(scene *s, const bench_measure *measure, bench_result *r
 }
 
 int bench_measure_takeover(bench *b, const bench_measure *measure, bench_result *ret_result,
-                           bench_trouble *reterr)
+                           bench_failure *reterr)
 {
     scene      s = { .b = b };
     bench_text url;

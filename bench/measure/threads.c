@@ -32,7 +32,7 @@ typedef struct sides {
 
 /* A release that is on its way over one connection could be overtaken by the next acquire over
  * another: a thread comes back to a name when others have had their turn. */
-static int pair_in_turn(void *arg, bench_trouble *reterr)
+static int pair_in_turn(void *arg, bench_failure *reterr)
 {
     member *m = arg;
 
@@ -40,12 +40,12 @@ static int pair_in_turn(void *arg, bench_trouble *reterr)
     return bench_ours_pair_nowait(&m->ours, reterr);
 }
 
-static int pair(void *arg, bench_trouble *reterr)
+static int pair(void *arg, bench_failure *reterr)
 {
     return bench_ours_pair(&((member *)arg)->ours, reterr);
 }
 
-static int open_sides(sides *s, const char *url, int port, bench_trouble *reterr)
+static int open_sides(sides *s, const char *url, int port, bench_failure *reterr)
 {
     bench_ours first = { 0 };
 
@@ -67,7 +67,7 @@ static int open_sides(sides *s, const char *url, int port, bench_trouble *reterr
 }
 
 int bench_measure_threads(bench *b, const bench_measure *measure, bench_result *ret_result,
-                          bench_trouble *reterr)
+                          bench_failure *reterr)
 {
     sides      s = { .threads    = measure->threads,
                      .our_side   = { .step = measure->is_unawaited ? pair_in_turn : pair },

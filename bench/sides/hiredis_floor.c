@@ -21,7 +21,7 @@ bench_text bench_floor_version(void)
     return bench_text_of("%d.%d.%d", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);
 }
 
-static int failed(const bench_floor *floor, const redisReply *reply, bench_trouble *reterr)
+static int failed(const bench_floor *floor, const redisReply *reply, bench_failure *reterr)
 {
     const char *why = "an answer that was not expected";
 
@@ -31,7 +31,7 @@ static int failed(const bench_floor *floor, const redisReply *reply, bench_troub
         why = "out of memory";
     else if (floor->context->err != 0)
         why = floor->context->errstr;
-    return bench_fail(reterr, (bench_trouble){
+    return bench_fail(reterr, (bench_failure){
                                   .what = bench_text_of("hiredis failed in a measure"),
                                   .why  = bench_text_of("%.200s", why),
                                   .type = bench_text_of("type: bowline-bench --list, and leave it "
@@ -40,7 +40,7 @@ static int failed(const bench_floor *floor, const redisReply *reply, bench_troub
 }
 
 /* Frees the reply.  0 if it is what it must be. */
-static int expect(const bench_floor *floor, redisReply *reply, bool is_right, bench_trouble *reterr)
+static int expect(const bench_floor *floor, redisReply *reply, bool is_right, bench_failure *reterr)
 {
     int status = is_right ? 0 : failed(floor, reply, reterr);
 
@@ -65,7 +65,7 @@ static bool is_status(const redisReply *reply, const char *text)
     return reply != NULL && reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, text) == 0;
 }
 
-int bench_floor_open(bench_floor *ret_floor, int port, const char *name, bench_trouble *reterr)
+int bench_floor_open(bench_floor *ret_floor, int port, const char *name, bench_failure *reterr)
 {
     const bwl_script *script = &bwl_scripts[BWL_SCRIPT_DELETE_IF_MINE];
     bench_floor       f      = { .context = redisConnect("127.0.0.1", port) };
@@ -99,7 +99,7 @@ void bench_floor_close(bench_floor *floor)
     floor->context = NULL;
 }
 
-int bench_floor_ping(void *arg, bench_trouble *reterr)
+int bench_floor_ping(void *arg, bench_failure *reterr)
 {
     bench_floor *f       = arg;
     const char  *words[] = { "PING" };
@@ -109,7 +109,7 @@ int bench_floor_ping(void *arg, bench_trouble *reterr)
     return expect(f, reply, is_status(reply, "PONG"), reterr);
 }
 
-int bench_floor_pings(void *arg, bench_trouble *reterr)
+int bench_floor_pings(void *arg, bench_failure *reterr)
 {
     if (bench_floor_ping(arg, reterr) < 0)
         return -1;
@@ -126,7 +126,7 @@ static void draw_token(bench_floor *f)
         f->token[i] = digits[n % 16];
 }
 
-int bench_floor_pair(void *arg, bench_trouble *reterr)
+int bench_floor_pair(void *arg, bench_failure *reterr)
 {
     bench_floor *f = arg;
 
@@ -144,7 +144,7 @@ int bench_floor_pair(void *arg, bench_trouble *reterr)
     return expect(f, reply, is_integer(reply, 1), reterr);
 }
 
-int bench_floor_add_one(bench_floor *floor, const char *key, bench_trouble *reterr)
+int bench_floor_add_one(bench_floor *floor, const char *key, bench_failure *reterr)
 {
     const char  *get[]       = { "GET", key };
     const size_t get_sizes[] = { 3, strlen(key) };
@@ -166,7 +166,7 @@ int bench_floor_add_one(bench_floor *floor, const char *key, bench_trouble *rete
 /* ---- questions ------------------------------------------------------------------------------- */
 
 int bench_floor_number(bench_floor *floor, const char *command, int64_t *ret_number,
-                       bench_trouble *reterr)
+                       bench_failure *reterr)
 {
     redisReply *reply = redisCommand(floor->context, command);
     bool        is_right =
@@ -178,7 +178,7 @@ int bench_floor_number(bench_floor *floor, const char *command, int64_t *ret_num
 }
 
 int bench_floor_info(bench_floor *floor, const char *field, int64_t *ret_number,
-                     bench_trouble *reterr)
+                     bench_failure *reterr)
 {
     redisReply *reply = redisCommand(floor->context, "INFO memory");
     const char *at    = NULL;
@@ -192,7 +192,7 @@ int bench_floor_info(bench_floor *floor, const char *field, int64_t *ret_number,
     return expect(floor, reply, at != NULL, reterr);
 }
 
-int bench_floor_set_later(bench_floor *floor, const char *name, bench_trouble *reterr)
+int bench_floor_set_later(bench_floor *floor, const char *name, bench_failure *reterr)
 {
     char   key[BWL_KEY_MAX];
     char   token[17];
@@ -206,7 +206,7 @@ int bench_floor_set_later(bench_floor *floor, const char *name, bench_trouble *r
     return 0;
 }
 
-int bench_floor_await(bench_floor *floor, size_t count, bench_trouble *reterr)
+int bench_floor_await(bench_floor *floor, size_t count, bench_failure *reterr)
 {
     for (size_t i = 0; i < count; i++) {
         void *reply = NULL;

@@ -26,30 +26,30 @@ typedef struct bench_floor {
 } bench_floor;
 
 /* Connects to 127.0.0.1, and has the server learn the script.  Close with bench_floor_close. */
-int  bench_floor_open(bench_floor *ret_floor, int port, const char *name, bench_trouble *reterr);
+int  bench_floor_open(bench_floor *ret_floor, int port, const char *name, bench_failure *reterr);
 void bench_floor_close(bench_floor *floor);
 
 /* Take and give back, each awaited.  arg: bench_floor. */
-int bench_floor_pair(void *arg, bench_trouble *reterr);
+int bench_floor_pair(void *arg, bench_failure *reterr);
 
 /* A PING, awaited: a round trip with nothing in it.  arg: bench_floor. */
-int bench_floor_ping(void *arg, bench_trouble *reterr);
+int bench_floor_ping(void *arg, bench_failure *reterr);
 
 /* Two PINGs, each awaited: two round trips with nothing in them.  arg: bench_floor. */
-int bench_floor_pings(void *arg, bench_trouble *reterr);
+int bench_floor_pings(void *arg, bench_failure *reterr);
 
 /* GET of a number, SET of the next one, each awaited. */
-int bench_floor_add_one(bench_floor *floor, const char *key, bench_trouble *reterr);
+int bench_floor_add_one(bench_floor *floor, const char *key, bench_failure *reterr);
 
 /* The number that is the answer to a command, or that is in the field of the answer to INFO. */
 int bench_floor_number(bench_floor *floor, const char *command, int64_t *ret_number,
-                       bench_trouble *reterr);
+                       bench_failure *reterr);
 int bench_floor_info(bench_floor *floor, const char *field, int64_t *ret_number,
-                     bench_trouble *reterr);
+                     bench_failure *reterr);
 
 /* SET with a token of 16 bytes and a lease, without waiting for the answer; and the wait. */
-int bench_floor_set_later(bench_floor *floor, const char *name, bench_trouble *reterr);
-int bench_floor_await(bench_floor *floor, size_t count, bench_trouble *reterr);
+int bench_floor_set_later(bench_floor *floor, const char *name, bench_failure *reterr);
+int bench_floor_await(bench_floor *floor, size_t count, bench_failure *reterr);
 
 /* The version of hiredis, "1.2.0". */
 bench_text bench_floor_version(void);

@@ -24,7 +24,7 @@ enum { WORDS_MAX = 16 };
 
 /* Fails unless the answer is of that type, and is that number where it is one.  Frees it. */
 static int expect(const redisContext *context, redisReply *reply, int type, long long number,
-                  bench_trouble *reterr)
+                  bench_failure *reterr)
 {
     bool is_right = reply != NULL && reply->type == type &&
                     (type != REDIS_REPLY_INTEGER || reply->integer == number);
@@ -33,7 +33,7 @@ static int expect(const redisContext *context, redisReply *reply, int type, long
     if (reply != NULL && reply->type == REDIS_REPLY_ERROR)
         why = reply->str;
     if (!is_right)
-        (void)bench_fail(reterr, (bench_trouble){
+        (void)bench_fail(reterr, (bench_failure){
                                      .what = bench_text_of("hiredis failed in a measure"),
                                      .why  = bench_text_of("%.200s", why),
                                      .type = bench_text_of("type: bowline-bench --list, and leave "
@@ -55,14 +55,14 @@ static redisReply *say(redisContext *context, const char *const words[])
     return redisCommandArgv(context, count, copies, NULL);
 }
 
-static int load(redisContext *context, bwl_script_id id, bench_trouble *reterr)
+static int load(redisContext *context, bwl_script_id id, bench_failure *reterr)
 {
     const char *const words[] = { "SCRIPT", "LOAD", bwl_scripts[id].text, NULL };
 
     return expect(context, say(context, words), REDIS_REPLY_STRING, 0, reterr);
 }
 
-static int reach(redisContext **ret_context, int port, bench_trouble *reterr)
+static int reach(redisContext **ret_context, int port, bench_failure *reterr)
 {
     redisContext *context = redisConnect("127.0.0.1", port);
 
@@ -72,7 +72,7 @@ static int reach(redisContext **ret_context, int port, bench_trouble *reterr)
     return context->err == 0 ? 0 : expect(context, NULL, 0, 0, reterr);
 }
 
-int bench_line_open(bench_line *ret_line, int port, bench_trouble *reterr)
+int bench_line_open(bench_line *ret_line, int port, bench_failure *reterr)
 {
     const char *const listens[] = { "SUBSCRIBE", INBOX, NULL };
     bench_line        line      = { .holder = NULL };
@@ -106,14 +106,14 @@ void bench_line_close(bench_line *line)
 #define SCRIPT_WORDS(id) \
     "EVALSHA", bwl_scripts[id].sha1, "4", KEY, KEY ":bwl.q", KEY ":bwl.b", "bowline:f"
 
-int bench_line_take(bench_line *line, bench_trouble *reterr)
+int bench_line_take(bench_line *line, bench_failure *reterr)
 {
     const char *const words[] = { "SET", KEY, HOLDER, "PX", "30000", NULL };
 
     return expect(line->holder, say(line->holder, words), REDIS_REPLY_STATUS, 0, reterr);
 }
 
-int bench_line_wait(bench_line *line, bench_trouble *reterr)
+int bench_line_wait(bench_line *line, bench_failure *reterr)
 {
     const char *const words[] = {
         SCRIPT_WORDS(BWL_SCRIPT_QUEUE_JOIN), WAITER, "30000", SAY, MEMBER, "0", "0", NULL
@@ -126,7 +126,7 @@ int bench_line_wait(bench_line *line, bench_trouble *reterr)
     return expect(line->inbox, told, REDIS_REPLY_ARRAY, 0, reterr);
 }
 
-int bench_line_release(bench_line *line, bench_trouble *reterr)
+int bench_line_release(bench_line *line, bench_failure *reterr)
 {
     const char *const words[] = { SCRIPT_WORDS(BWL_SCRIPT_QUEUE_RELEASE), HOLDER, SAY, NULL };
 

@@ -20,16 +20,16 @@ typedef struct bench_line {
 } bench_line;
 
 /* Connects to 127.0.0.1, and has the server learn the scripts.  Close with bench_line_close. */
-int  bench_line_open(bench_line *ret_line, int port, bench_trouble *reterr);
+int  bench_line_open(bench_line *ret_line, int port, bench_failure *reterr);
 void bench_line_close(bench_line *line);
 
 /* The holder has it; nobody waits. */
-int bench_line_take(bench_line *line, bench_trouble *reterr);
+int bench_line_take(bench_line *line, bench_failure *reterr);
 
 /* The waiter stands in line, and returns when he is told.  A thread of its own. */
-int bench_line_wait(bench_line *line, bench_trouble *reterr);
+int bench_line_wait(bench_line *line, bench_failure *reterr);
 
 /* The holder lets go. */
-int bench_line_release(bench_line *line, bench_trouble *reterr);
+int bench_line_release(bench_line *line, bench_failure *reterr);
 
 #endif

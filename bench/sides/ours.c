@@ -6,10 +6,10 @@
 
 #include "bench/sides/ours.h"
 
-int bench_ours_failed(const char *call, const bowline_error *error, bench_trouble *reterr)
+int bench_ours_failed(const char *call, const bowline_error *error, bench_failure *reterr)
 {
     return bench_fail(
-        reterr, (bench_trouble){
+        reterr, (bench_failure){
                     .what = bench_text_of("%s failed in the middle of a measure", call),
                     .why  = bench_text_of("%s", error->text),
                     .type = bench_text_of("type: bowline-bench --list, and leave it out by --only"),
@@ -26,7 +26,7 @@ bench_text bench_ours_url(const char *url)
     return bench_text_of("%s%sprotocol=token", url, strchr(url, '?') != NULL ? "&" : "?");
 }
 
-int bench_ours_open(bench_ours *ret_ours, const char *url, bench_trouble *reterr)
+int bench_ours_open(bench_ours *ret_ours, const char *url, bench_failure *reterr)
 {
     bench_text    chosen = bench_ours_url(url);
     bowline_error error;
@@ -44,7 +44,7 @@ void bench_ours_close(bench_ours *ours)
     ours->client = NULL;
 }
 
-int bench_ours_pair_nowait(void *arg, bench_trouble *reterr)
+int bench_ours_pair_nowait(void *arg, bench_failure *reterr)
 {
     const bench_ours *ours = arg;
     bowline_hold     *hold;
@@ -57,7 +57,7 @@ int bench_ours_pair_nowait(void *arg, bench_trouble *reterr)
     return 0;
 }
 
-int bench_ours_pair(void *arg, bench_trouble *reterr)
+int bench_ours_pair(void *arg, bench_failure *reterr)
 {
     const bench_ours *ours = arg;
     bowline_hold     *hold;

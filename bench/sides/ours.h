@@ -21,16 +21,16 @@ typedef struct bench_ours {
 bench_text bench_ours_url(const char *url);
 
 /* Of that URL; all else is as it is by default.  Close with bench_ours_close. */
-int  bench_ours_open(bench_ours *ret_ours, const char *url, bench_trouble *reterr);
+int  bench_ours_open(bench_ours *ret_ours, const char *url, bench_failure *reterr);
 void bench_ours_close(bench_ours *ours);
 
 /* Acquire, release, each awaited.  arg: bench_ours. */
-int bench_ours_pair(void *arg, bench_trouble *reterr);
+int bench_ours_pair(void *arg, bench_failure *reterr);
 
 /* The same, the release not awaited.  arg: bench_ours. */
-int bench_ours_pair_nowait(void *arg, bench_trouble *reterr);
+int bench_ours_pair_nowait(void *arg, bench_failure *reterr);
 
 /* When a call that cannot fail here has failed. */
-int bench_ours_failed(const char *call, const bowline_error *error, bench_trouble *reterr);
+int bench_ours_failed(const char *call, const bowline_error *error, bench_failure *reterr);
 
 #endif

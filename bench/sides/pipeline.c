@@ -21,12 +21,12 @@ typedef struct words {
     int         count;
 } words;
 
-static int failed(const bench_pipeline *p, bench_trouble *reterr)
+static int failed(const bench_pipeline *p, bench_failure *reterr)
 {
     const redisContext *context = p->floor->context;
 
     return bench_fail(
-        reterr, (bench_trouble){
+        reterr, (bench_failure){
                     .what = bench_text_of("hiredis failed in a measure"),
                     .why  = bench_text_of("%.200s", context->err != 0 ? context->errstr
                                                                       : "an answer that was not "
@@ -58,7 +58,7 @@ void bench_pipeline_plan(bench_pipeline *ret_pipeline, bench_floor *floor, unsig
     }
 }
 
-static int say(bench_pipeline *p, const words *w, bench_trouble *reterr)
+static int say(bench_pipeline *p, const words *w, bench_failure *reterr)
 {
     const char **texts = (const char **)(uintptr_t)w->words; /* hiredis does not write to them */
 
@@ -68,7 +68,7 @@ static int say(bench_pipeline *p, const words *w, bench_trouble *reterr)
 }
 
 /* All answers: OK, or 1. */
-static int hear(bench_pipeline *p, bench_trouble *reterr)
+static int hear(bench_pipeline *p, bench_failure *reterr)
 {
     for (unsigned i = 0; i < p->depth; i++) {
         redisReply *reply = NULL;
@@ -89,7 +89,7 @@ static void write_token(const bench_pipeline *p, unsigned i, char ret_token[BENC
     (void)snprintf(ret_token, BENCH_TOKEN_SIZE + 1, "%016" PRIx64 "%06x", p->attempts, i);
 }
 
-static int set_all(bench_pipeline *p, bool only_absent, bench_trouble *reterr)
+static int set_all(bench_pipeline *p, bool only_absent, bench_failure *reterr)
 {
     char token[BENCH_TOKEN_SIZE + 1];
 
@@ -104,7 +104,7 @@ static int set_all(bench_pipeline *p, bool only_absent, bench_trouble *reterr)
     return hear(p, reterr);
 }
 
-int bench_pipeline_pairs(void *arg, bench_trouble *reterr)
+int bench_pipeline_pairs(void *arg, bench_failure *reterr)
 {
     const bwl_script *script = &bwl_scripts[BWL_SCRIPT_DELETE_IF_MINE];
     bench_pipeline   *p      = arg;
@@ -124,12 +124,12 @@ int bench_pipeline_pairs(void *arg, bench_trouble *reterr)
     return hear(p, reterr);
 }
 
-int bench_pipeline_set(bench_pipeline *pipeline, bench_trouble *reterr)
+int bench_pipeline_set(bench_pipeline *pipeline, bench_failure *reterr)
 {
     return set_all(pipeline, false, reterr);
 }
 
-int bench_pipeline_renew(void *arg, bench_trouble *reterr)
+int bench_pipeline_renew(void *arg, bench_failure *reterr)
 {
     bench_pipeline *p = arg;
 

@@ -27,10 +27,10 @@ bench_text bench_pipeline_name(unsigned i);
 void bench_pipeline_plan(bench_pipeline *ret_pipeline, bench_floor *floor, unsigned depth);
 
 /* `depth` times SET NX PX, all answers; then compare-and-delete, likewise.  arg: the pipeline. */
-int bench_pipeline_pairs(void *arg, bench_trouble *reterr);
+int bench_pipeline_pairs(void *arg, bench_failure *reterr);
 
 /* SET of every key, so that there is something to renew; then `depth` times PEXPIRE, unchecked. */
-int bench_pipeline_set(bench_pipeline *pipeline, bench_trouble *reterr);
-int bench_pipeline_renew(void *arg, bench_trouble *reterr);
+int bench_pipeline_set(bench_pipeline *pipeline, bench_failure *reterr);
+int bench_pipeline_renew(void *arg, bench_failure *reterr);
 
 #endif

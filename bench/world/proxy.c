@@ -81,7 +81,7 @@ static struct sockaddr_in loopback(int port)
                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 }
 
-int bench_listen(int *ret_port, bench_trouble *reterr)
+int bench_listen(int *ret_port, bench_failure *reterr)
 {
     struct sockaddr_in at   = loopback(0);
     socklen_t          size = sizeof at;
@@ -288,7 +288,7 @@ _Noreturn static void serve(line *l)
     }
 }
 
-int bench_proxy_start(bench_proxy *ret_proxy, const bench_proxy_plan *plan, bench_trouble *reterr)
+int bench_proxy_start(bench_proxy *ret_proxy, const bench_proxy_plan *plan, bench_failure *reterr)
 {
     bench_proxy p      = { .pid = 0 };
     pid_t       parent = getpid();

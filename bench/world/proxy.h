@@ -26,10 +26,10 @@ typedef struct bench_proxy_plan {
 
 /* End with bench_proxy_stop; it also ends when the thread that started it does.  Only while this
  * process has one thread. */
-int  bench_proxy_start(bench_proxy *ret_proxy, const bench_proxy_plan *plan, bench_trouble *reterr);
+int  bench_proxy_start(bench_proxy *ret_proxy, const bench_proxy_plan *plan, bench_failure *reterr);
 void bench_proxy_stop(bench_proxy *proxy);
 
 /* A socket that listens on a free port of the loopback interface. */
-int bench_listen(int *ret_port, bench_trouble *reterr);
+int bench_listen(int *ret_port, bench_failure *reterr);
 
 #endif

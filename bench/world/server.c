@@ -56,7 +56,7 @@ _Noreturn static void become_server(const char *program, const bench_server *s,
 }
 
 /* A port that was free a moment ago. */
-static int choose_port(int *ret_port, bench_trouble *reterr)
+static int choose_port(int *ret_port, bench_failure *reterr)
 {
     int port;
     int fd = bench_listen(&port, reterr);
@@ -114,7 +114,7 @@ static bool comes_up(bench_server *s)
     return false;
 }
 
-int bench_server_start(bench_server *ret_server, bench_janitor *janitor, bench_trouble *reterr)
+int bench_server_start(bench_server *ret_server, bench_janitor *janitor, bench_failure *reterr)
 {
     pid_t        parent  = getpid();
     bench_server s       = { .pid = 0 };
@@ -123,7 +123,7 @@ int bench_server_start(bench_server *ret_server, bench_janitor *janitor, bench_t
 
     if (program == NULL)
         return bench_fail(reterr,
-                          (bench_trouble){
+                          (bench_failure){
                               .what = bench_text_of("there is no redis-server"),
                               .why  = bench_text_of("nothing in $PATH has that name"),
                               .type = bench_text_of("type: tools/install-deps && make bench"),
@@ -147,7 +147,7 @@ int bench_server_start(bench_server *ret_server, bench_janitor *janitor, bench_t
     if (status == 0)
         *ret_server = s;
     else
-        (void)bench_fail(reterr, (bench_trouble){
+        (void)bench_fail(reterr, (bench_failure){
                                      .what = bench_text_of("redis-server does not start"),
                                      .why  = bench_text_of("%s was tried %d times", program, TRIES),
                                      .type = bench_text_of("type: %s --port 0 --save ''", program),

@@ -18,7 +18,7 @@ typedef struct bench_server {
 
 /* Starts it in the janitor's directory, and waits until it answers.  End with bench_server_stop; it
  * also ends when this process does. */
-int  bench_server_start(bench_server *ret_server, bench_janitor *janitor, bench_trouble *reterr);
+int  bench_server_start(bench_server *ret_server, bench_janitor *janitor, bench_failure *reterr);
 void bench_server_stop(bench_server *server, bench_janitor *janitor);
 
 /* The path of a program that $PATH leads to, or NULL.  The caller frees it. */

@@ -14,10 +14,10 @@
 /* The last command that is counted: whoever sends it has seen the answers to all others. */
 #define LAST_COMMAND "bowline-bench-end"
 
-static int failed(const redisContext *context, bench_trouble *reterr)
+static int failed(const redisContext *context, bench_failure *reterr)
 {
     return bench_fail(reterr,
-                      (bench_trouble){
+                      (bench_failure){
                           .what = bench_text_of("the server could not be watched"),
                           .why  = bench_text_of("%.200s", context != NULL && context->err != 0
                                                               ? context->errstr
@@ -27,7 +27,7 @@ static int failed(const redisContext *context, bench_trouble *reterr)
                       });
 }
 
-static int connect_to(redisContext **ret_context, int port, bench_trouble *reterr)
+static int connect_to(redisContext **ret_context, int port, bench_failure *reterr)
 {
     redisContext *context = redisConnect("127.0.0.1", port);
 
@@ -42,7 +42,7 @@ static int connect_to(redisContext **ret_context, int port, bench_trouble *reter
 }
 
 /* Frees the reply. */
-static int expect(redisContext *context, redisReply *reply, bench_trouble *reterr)
+static int expect(redisContext *context, redisReply *reply, bench_failure *reterr)
 {
     bool is_right = reply != NULL && reply->type != REDIS_REPLY_ERROR;
 
@@ -51,14 +51,14 @@ static int expect(redisContext *context, redisReply *reply, bench_trouble *reter
     return is_right ? 0 : failed(context, reterr);
 }
 
-int bench_watch_open(bench_watch *ret_watch, int port, bench_trouble *reterr)
+int bench_watch_open(bench_watch *ret_watch, int port, bench_failure *reterr)
 {
     return connect_to(&ret_watch->info, port, reterr);
 }
 
 void bench_watch_close(bench_watch *watch)
 {
-    bench_trouble none;
+    bench_failure none;
     double        commands;
 
     if (watch->monitor != NULL)
@@ -75,7 +75,7 @@ static double field_of(const char *text, const char *name)
     return at != NULL ? strtod(at + strlen(name), NULL) : 0;
 }
 
-int bench_watch_cpu(bench_watch *watch, double *ret_us, bench_trouble *reterr)
+int bench_watch_cpu(bench_watch *watch, double *ret_us, bench_failure *reterr)
 {
     redisReply *reply = redisCommand(watch->info, "INFO cpu");
 
@@ -85,7 +85,7 @@ int bench_watch_cpu(bench_watch *watch, double *ret_us, bench_trouble *reterr)
     return expect(watch->info, reply, reterr);
 }
 
-int bench_watch_flush(bench_watch *watch, bench_trouble *reterr)
+int bench_watch_flush(bench_watch *watch, bench_failure *reterr)
 {
     return expect(watch->info, redisCommand(watch->info, "FLUSHALL"), reterr);
 }
@@ -126,7 +126,7 @@ static void *count(void *arg)
     return NULL;
 }
 
-int bench_watch_begin(bench_watch *watch, int port, bench_trouble *reterr)
+int bench_watch_begin(bench_watch *watch, int port, bench_failure *reterr)
 {
     assert(watch->monitor == NULL);
     watch->commands = 0;
@@ -146,7 +146,7 @@ fail:
     return -1;
 }
 
-int bench_watch_end(bench_watch *watch, double *ret_commands, bench_trouble *reterr)
+int bench_watch_end(bench_watch *watch, double *ret_commands, bench_failure *reterr)
 {
     int status = expect(watch->info, redisCommand(watch->info, "ECHO " LAST_COMMAND), reterr);
 

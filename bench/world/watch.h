@@ -26,17 +26,17 @@ typedef struct bench_watch {
 } bench_watch;
 
 /* Close with bench_watch_close, which may be done at any time. */
-int  bench_watch_open(bench_watch *ret_watch, int port, bench_trouble *reterr);
+int  bench_watch_open(bench_watch *ret_watch, int port, bench_failure *reterr);
 void bench_watch_close(bench_watch *watch);
 
 /* CPU of the server so far, in microseconds. */
-int bench_watch_cpu(bench_watch *watch, double *ret_us, bench_trouble *reterr);
+int bench_watch_cpu(bench_watch *watch, double *ret_us, bench_failure *reterr);
 
 /* Removes what is there, of whomever. */
-int bench_watch_flush(bench_watch *watch, bench_trouble *reterr);
+int bench_watch_flush(bench_watch *watch, bench_failure *reterr);
 
 /* The commands that clients send between the two calls, without those that are counted apart. */
-int bench_watch_begin(bench_watch *watch, int port, bench_trouble *reterr);
-int bench_watch_end(bench_watch *watch, double *ret_commands, bench_trouble *reterr);
+int bench_watch_begin(bench_watch *watch, int port, bench_failure *reterr);
+int bench_watch_end(bench_watch *watch, double *ret_commands, bench_failure *reterr);
 
 #endif

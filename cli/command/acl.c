@@ -2,40 +2,38 @@
  * acl.c -- see acl.h.  The rule is one command, to be typed into redis-cli; the line behind a # is
  * for people.
  */
-#include "cli/command/acl.h"
+#include "cli/command/command.h"
 
 #include <string.h>
 
-#include "cli/settings/ask.h"
+#include "cli/settings/url_query.h"
 #include "cli/settings/commands.h"
 #include "cli/text/json.h"
 #include "doctor/rights.h"
 
-static const ask_row rows[] = { ACL_OPTION_MAP(ASK_ROW) };
-
-static const ask asked = ASK_INIT("acl", rows, ACL_OPERANDS);
+static const option_row   rows[] = { ACL_OPTION_MAP(OPTION_ROW) };
+static const option_table table  = OPTION_TABLE("acl", rows, ACL_OPERANDS, false);
 
 static const char default_user[] = "bowline";
 
 void acl_help(FILE *out)
 {
-    (void)fputs("bowline acl redis://db.example                       to lock there\n"
-                "bowline acl --user ann redis://db.example            the same, for user ann\n"
+    (void)fputs("bowline acl redis://db.example                       for locks on that server\n"
+                "bowline acl --user ann redis://db.example            the same for user ann\n"
                 "bowline acl --feature token,status redis://db.example\n"
                 "bowline acl --feature update --key 'seats:*' redis://db.example\n"
                 "\n",
                 out);
-    ask_help(&asked, out);
+    options_write(&table, out);
     (void)fputs("\nfeatures:\n", out);
     for (unsigned i = 0; rights_feature_at(i) != NULL; i++)
         (void)fprintf(out, "  %-19s %s\n", rights_feature_at(i)->name, rights_feature_at(i)->words);
-    (void)fputs(
-        "\n"
-        "The rule is the least: without any one item of it something of the feature fails.\n"
-        "Without --feature it is for the lock of the URL, by its protocol or profile.\n"
-        "Without URL it is for the lock that bowline run takes: $BOWLINE_URL or the\n"
-        "configuration.  No server is asked.\n",
-        out);
+    (void)fputs("\n"
+                "The rule is minimal: without any one item of it the feature fails.\n"
+                "Without --feature it is for the lock of the URL, by its protocol or profile.\n"
+                "Without URL it is for the lock of bowline run: $BOWLINE_URL or the config file.\n"
+                "bowline acl sends nothing to a server.\n",
+                out);
 }
 
 /* As redis-cli wants a word that has a blank in it. */
@@ -71,12 +69,12 @@ static void write_text(const char *user, const rights *r, const rights *before_7
     write_rule(user, r);
     for (unsigned i = 0; i < r->features_count; i++)
         if (r->features[i]->useful != NULL)
-            (void)printf("# useful besides: %s: %s\n", r->features[i]->useful,
+            (void)printf("# also useful: %s: %s\n", r->features[i]->useful,
                          r->features[i]->useful_words);
     if (r->more != NULL)
-        (void)printf("# useful besides: %s: %s\n", r->more, r->more_words);
+        (void)printf("# also useful: %s: %s\n", r->more, r->more_words);
     if (memcmp(r->items, before_7->items, sizeof r->items) != 0) {
-        (void)printf("# on a server before 7.0: ");
+        (void)printf("# for a server before 7.0: ");
         write_rule(user, before_7);
     }
 }
@@ -114,36 +112,37 @@ static bool is_of_keys(const rights *r)
     return false;
 }
 
-static int find(rights *ret_rights, const settings *s, const ask *a, bool before_7, trouble *reterr)
+static int find(rights *ret_rights, const settings *s, const url_query *q, bool before_7,
+                failure *reterr)
 {
     char          why[RIGHTS_TEXT_MAX];
     rights_wanted wanted = {
         .url      = s->url,
-        .features = a->feature,
-        .key      = a->key,
+        .features = q->feature,
+        .key      = q->key,
         .before_7 = before_7,
     };
 
-    if (a->user != NULL && a->user[0] == '\0')
-        return ask_complain(a, words_of("--user is empty"), words_of("a user has a name"), reterr);
+    if (q->user != NULL && q->user[0] == '\0')
+        return options_fail(&table, reterr, words_of("--user is empty"),
+                            words_of("give the name of a Redis user"));
     if (rights_find(ret_rights, &wanted, why) < 0)
-        return ask_complain(a, words_of("there is no such rule"), words_of("%s", why), reterr);
-    if (a->key != NULL && !is_of_keys(ret_rights))
-        return ask_complain(a, words_of("there is no such rule"),
-                            words_of("--key is of --feature update; the keys of a lock are those "
-                                     "of its URL"),
-                            reterr);
+        return options_fail(&table, reterr, words_of("there is no such rule"), words_of("%s", why));
+    if (q->key != NULL && !is_of_keys(ret_rights))
+        return options_fail(&table, reterr, words_of("there is no such rule"),
+                            words_of("--key belongs to --feature update; the keys of a lock come "
+                                     "from its URL"));
     return 0;
 }
 
-static int answer(const settings *s, const ask *a, trouble *reterr)
+static int answer(const settings *s, const url_query *q, failure *reterr)
 {
     static rights now, before_7;
 
-    if (find(&now, s, a, false, reterr) < 0 || find(&before_7, s, a, true, reterr) < 0)
+    if (find(&now, s, q, false, reterr) < 0 || find(&before_7, s, q, true, reterr) < 0)
         return -1;
-    const char *user = a->user != NULL ? a->user : now.user[0] != '\0' ? now.user : default_user;
-    if (a->wants_json)
+    const char *user = q->user != NULL ? q->user : now.user[0] != '\0' ? now.user : default_user;
+    if (q->wants_json)
         write_json(user, &now, &before_7);
     else
         write_text(user, &now, &before_7);
@@ -152,5 +151,5 @@ static int answer(const settings *s, const ask *a, trouble *reterr)
 
 int acl_main(int argc, char **argv)
 {
-    return ask_main(&asked, acl_help, answer, argc, argv);
+    return url_query_main(&table, acl_help, answer, argc, argv);
 }

@@ -1,31 +1,30 @@
 /*
  * caps.c -- see caps.h.  The answers are those of doctor/caps.c; nothing is asked of a server.
  */
-#include "cli/command/caps.h"
+#include "cli/command/command.h"
 
 #include <string.h>
 
-#include "cli/settings/ask.h"
+#include "cli/settings/url_query.h"
 #include "cli/settings/commands.h"
 #include "cli/text/json.h"
 #include "doctor/caps.h"
 
-static const ask_row rows[] = { CAPS_OPTION_MAP(ASK_ROW) };
-
-static const ask asked = ASK_INIT("caps", rows, CAPS_OPERANDS);
+static const option_row   rows[] = { CAPS_OPTION_MAP(OPTION_ROW) };
+static const option_table table  = OPTION_TABLE("caps", rows, CAPS_OPERANDS, false);
 
 void caps_help(FILE *out)
 {
-    (void)fputs("bowline caps                               of the locks that bowline run takes\n"
-                "bowline caps redis://db.example            of those there\n"
+    (void)fputs("bowline caps                               for the locks of bowline run\n"
+                "bowline caps redis://db.example            for the locks on that server\n"
                 "bowline caps --json 'redis://db.example?protocol=token'\n"
                 "\n",
                 out);
-    ask_help(&asked, out);
+    options_write(&table, out);
     (void)fputs("\n"
-                "No server is asked: the URL says which protocol it is, and bowline never uses\n"
-                "another one instead.  Whether the server there can keep what the protocol gives:\n"
-                "docs/guarantees.md.\n",
+                "Sends nothing to a server: the URL names the protocol, and bowline never uses\n"
+                "another one instead.  docs/guarantees.md says what the server has to provide;\n"
+                "bowline doctor checks it.\n",
                 out);
 }
 
@@ -75,7 +74,7 @@ static void write_text(const caps *c)
     (void)printf("%s%s\n", words_escaped(c->place, WORDS_MAX).text, protocol.text);
     write_line("excludes", row->excludes_words);
     write_line("order", row->order_words != NULL ? row->order_words
-                                                 : "none: whoever asks at the right moment");
+                                                 : "none: the first one to ask after the release");
     write_line("fence", row->fence_words != NULL ? row->fence_words : "none");
     write_line("wake-up", row->wake_words);
     write_line("loss", row->loss_words);
@@ -84,34 +83,32 @@ static void write_text(const caps *c)
         write_line("lease", "none");
     else
         write_line("lease", words_of("%s, %s", words_of_duration(c->lease_ms).text,
-                                     c->renews ? "renewed at a third of it" : "never renewed")
+                                     c->renews ? "renewed after a third of it" : "never renewed")
                                 .text);
     if (c->tries_max > 0)
-        write_line("tries", words_of("%u, as retry= says", c->tries_max).text);
+        write_line("tries", words_of("%u (retry=)", c->tries_max).text);
     if (c->wait_ms > 0 && c->wait_ms != INT64_MAX)
-        write_line("wait", words_of("%s, unless the caller says otherwise",
-                                    words_of_duration(c->wait_ms).text)
-                               .text);
+        write_line("wait", words_of("%s by default", words_of_duration(c->wait_ms).text).text);
     if (c->replicas > 0)
         write_line("sync",
-                   words_of("it counts when replicas have it: %u of them", c->replicas).text);
+                   words_of("%u replicas must have the lock before it counts", c->replicas).text);
     if (c->risk[0] != '\0')
         write_line("risk", c->risk);
 }
 
-static int answer(const settings *s, const ask *a, trouble *reterr)
+static int answer(const settings *s, const url_query *q, failure *reterr)
 {
     char why[CAPS_TEXT_MAX];
     caps found;
 
     if (caps_find(&found, s->url, s->lease_ms, why) < 0) {
-        trouble is = { .code = EXIT_FAILED,
+        failure is = { .code = EXIT_FAILED,
                        .what =
-                           words_of("nothing can be locked at the URL from %s", s->url_from.text) };
-        trouble_explain(&is, why, words_of("type: bowline help %s", a->command));
-        return trouble_set(reterr, is);
+                           words_of("there can be no lock at the URL from %s", s->url_from.text) };
+        failure_explain(&is, why, words_of("type: bowline help %s", table.command));
+        return failed_with(reterr, is);
     }
-    if (a->wants_json)
+    if (q->wants_json)
         write_json(&found);
     else
         write_text(&found);
@@ -120,5 +117,5 @@ static int answer(const settings *s, const ask *a, trouble *reterr)
 
 int caps_main(int argc, char **argv)
 {
-    return ask_main(&asked, caps_help, answer, argc, argv);
+    return url_query_main(&table, caps_help, answer, argc, argv);
 }

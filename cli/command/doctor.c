@@ -2,35 +2,34 @@
  * doctor.c -- see doctor.h.  The findings are those of doctor/; here they are written down, worst
  * or not, in the order in which they were found: a later one may be for want of an earlier.
  */
-#include "cli/command/doctor.h"
+#include "cli/command/command.h"
 
 #include <string.h>
 
-#include "cli/settings/ask.h"
+#include "cli/settings/url_query.h"
 #include "cli/settings/commands.h"
 #include "cli/text/json.h"
 #include "doctor/doctor.h"
 
-enum { EXIT_ILL = 1 };
+enum { EXIT_FAILURE_FOUND = 1 };
 
-static const ask_row rows[] = { DOCTOR_OPTION_MAP(ASK_ROW) };
-
-static const ask asked = ASK_INIT("doctor", rows, DOCTOR_OPERANDS);
+static const option_row   rows[] = { DOCTOR_OPTION_MAP(OPTION_ROW) };
+static const option_table table  = OPTION_TABLE("doctor", rows, DOCTOR_OPERANDS, false);
 
 void doctor_help(FILE *out)
 {
-    (void)fputs("bowline doctor                             the place that bowline run locks at\n"
-                "bowline doctor redis://db.example          that server\n"
+    (void)fputs("bowline doctor                             check the place of bowline run\n"
+                "bowline doctor redis://db.example          check that server\n"
                 "bowline doctor --url-file /etc/lock.url    with a password\n"
                 "\n",
                 out);
-    ask_help(&asked, out);
+    options_write(&table, out);
     (void)fputs("\n"
-                "It changes nothing there, and asks as the user of the URL and no other.  What it\n"
-                "may not look at it says, with what to type; that is no failure.\n"
+                "Changes nothing on the server, and logs in only as the user of the URL.  If a\n"
+                "permission is missing for a check, it reports \"unknown\" and what to type.\n"
                 "\n"
-                "Exit: 0 locks work there, whatever it warns of; 1 they do not; 125 it could not\n"
-                "look.\n",
+                "Exit: 0 locks work, perhaps with warnings; 1 they do not work; 125 the check\n"
+                "itself failed.\n",
                 out);
 }
 
@@ -68,7 +67,7 @@ static void write_text(const doctor_report *r)
             if (r->findings[i].server == s)
                 write_finding(&r->findings[i]);
     }
-    (void)printf("%u failed, %u warned of, %u not looked at, %u noted, %u in order\n",
+    (void)printf("%u failures, %u warnings, %u unknown, %u notes, %u ok\n",
                  count_of(r, DOCTOR_FAILURE), count_of(r, DOCTOR_WARNING),
                  count_of(r, DOCTOR_UNKNOWN), count_of(r, DOCTOR_NOTE), count_of(r, DOCTOR_FINE));
 }
@@ -105,20 +104,20 @@ static void write_json(const doctor_report *r)
     json_close('}');
 }
 
-static int answer(const settings *s, const ask *a, trouble *reterr)
+static int answer(const settings *s, const url_query *q, failure *reterr)
 {
     static doctor_report report;
 
     (void)reterr;
     (void)doctor_examine(&report, s->url, s->lease_ms);
-    if (a->wants_json)
+    if (q->wants_json)
         write_json(&report);
     else
         write_text(&report);
-    return doctor_worst(&report) == DOCTOR_FAILURE ? EXIT_ILL : 0;
+    return doctor_worst(&report) == DOCTOR_FAILURE ? EXIT_FAILURE_FOUND : 0;
 }
 
 int doctor_main(int argc, char **argv)
 {
-    return ask_main(&asked, doctor_help, answer, argc, argv);
+    return url_query_main(&table, doctor_help, answer, argc, argv);
 }

@@ -1,10 +1,10 @@
 /*
- * lab.c -- see lab.h.
+ * lab.c -- replaces bowline by bowline-lab.
  *
  * It is looked for beside the file that is running, and nowhere else: it was built and installed
  * with this command, and one that happens to be in PATH may be another's.
  */
-#include "cli/command/lab.h"
+#include "cli/command/command.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -36,19 +36,20 @@ int lab_main(int argc, char **argv)
 {
     static char name[] = "bowline-lab";
     char        path[PATH_MAX];
-    trouble     is = { .code = EXIT_NOT_FOUND, .what = words_of("bowline-lab is not there") };
+    failure     is = { .code = EXIT_NOT_FOUND, .what = words_of("bowline-lab was not found") };
 
     (void)argc; /* argv ends with NULL */
     argv[0] = name;
     if (!find_beside(path, sizeof path)) {
-        is.why  = words_of("/proc does not say where bowline is, and it is looked for beside that");
-        is.type = words_of("type: bowline-lab ...");
+        is.why = words_of(
+            "bowline looks for it in its own directory, and /proc does not name that directory");
+        is.hint = words_of("type: bowline-lab ...");
     } else {
         (void)execv(path, argv);
         is.code = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
         is.why  = words_of("%s: %s", path, strerror(errno));
-        is.type = words_of("install the whole package: bowline and bowline-lab belong together");
+        is.hint = words_of("install the whole package: it has bowline and bowline-lab");
     }
-    say_trouble(&is);
+    say_failure(&is);
     return is.code;
 }

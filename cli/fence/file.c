@@ -38,51 +38,47 @@ typedef struct place {
     char        name[NAME_MAX + 1];
 } place;
 
-static int complain(trouble *reterr, words what, words why, words type)
+static int complain_of_call(failure *reterr, const place *p, const char *call)
 {
-    return trouble_set(reterr, (trouble){ EXIT_FAILED, what, why, type });
-}
-
-static int complain_of_call(trouble *reterr, const place *p, const char *call)
-{
-    return complain(reterr, words_of("no fence was checked with %s", p->path),
-                    words_of("%s: %s", call, strerror(errno)), words_of("type: ls -l %s", p->path));
+    return failed(reterr, words_of("the fence was not checked against %s", p->path),
+                  words_of("%s: %s", call, strerror(errno)), words_of("type: ls -l %s", p->path));
 }
 
 /* ---- what may be a fence file ---------------------------------------------------------------- */
 
-static int complain_of_kind(trouble *reterr, const place *p, mode_t mode)
+static int complain_of_kind(failure *reterr, const place *p, mode_t mode)
 {
-    const char *kind = S_ISDIR(mode)    ? "a directory"
-                       : S_ISLNK(mode)  ? "a symbolic link, which can be turned to another file"
+    const char *kind = S_ISDIR(mode) ? "a directory"
+                       : S_ISLNK(mode)
+                           ? "a symbolic link, which can be changed to point to another file"
                        : S_ISFIFO(mode) ? "a pipe"
                        : S_ISSOCK(mode) ? "a socket"
                                         : "a device";
 
-    return complain(reterr, words_of("%s cannot remember a fence", p->path),
-                    words_of("it is %s", kind),
-                    S_ISLNK(mode) ? words_of("name the file itself: readlink -f %s", p->path)
-                                  : words_of("name a file that is there for this alone"));
+    return failed(reterr, words_of("%s cannot be a fence file", p->path),
+                  words_of("it is %s", kind),
+                  S_ISLNK(mode) ? words_of("name the file itself: readlink -f %s", p->path)
+                                : words_of("name a regular file that has no other use"));
 }
 
-static int check_kind(const place *p, const struct stat *is, trouble *reterr)
+static int check_kind(const place *p, const struct stat *is, failure *reterr)
 {
     return S_ISREG(is->st_mode) ? 0 : complain_of_kind(reterr, p, is->st_mode);
 }
 
 /* Whoever can write to it, or put another in its place, can make it forget. */
-static int check_trust(const place *p, int fd, trouble *reterr)
+static int check_trust(const place *p, int fd, failure *reterr)
 {
     trust_fault fault;
 
     if (trust_may_be_shared(fd, p->dir_fd, p->path, &fault))
         return 0;
-    return complain(reterr, words_of("%s is not to be trusted", p->path),
-                    words_of("it could be made to forget a fence: %s", fault.why),
-                    words_of("%s", fault.type));
+    return failed(reterr, words_of("%s is not trusted", p->path),
+                  words_of("its fence could be lowered: %s", fault.why),
+                  words_of("%s", fault.type));
 }
 
-static int open_place(place *ret_place, const char *path, trouble *reterr)
+static int open_place(place *ret_place, const char *path, failure *reterr)
 {
     const char *slash = strrchr(path, '/');
     const char *name  = slash != NULL ? slash + 1 : path;
@@ -108,7 +104,7 @@ static int open_place(place *ret_place, const char *path, trouble *reterr)
 /* ---- opening it ------------------------------------------------------------------------------ */
 
 /* It is looked at before it is opened: opening a device may do something. */
-static int open_trusted(int *ret_fd, const place *p, int access, trouble *reterr)
+static int open_trusted(int *ret_fd, const place *p, int access, failure *reterr)
 {
     struct stat is;
 
@@ -166,7 +162,7 @@ static bool is_still_there(const place *p, int fd)
            by_name.st_ino == by_fd.st_ino;
 }
 
-static int open_locked(int *ret_fd, const place *p, trouble *reterr)
+static int open_locked(int *ret_fd, const place *p, failure *reterr)
 {
     int fd;
     int status = open_trusted(&fd, p, O_RDWR, reterr);
@@ -186,7 +182,7 @@ static int open_locked(int *ret_fd, const place *p, trouble *reterr)
 
 /* ---- reading and writing it ------------------------------------------------------------------ */
 
-static int read_seen(uint64_t *ret_seen, const place *p, int fd, trouble *reterr)
+static int read_seen(uint64_t *ret_seen, const place *p, int fd, failure *reterr)
 {
     char    bytes[FENCE_LINE_MAX + 1]; /* one more, to see that there is no more */
     ssize_t size = pread(fd, bytes, sizeof bytes, 0);
@@ -195,15 +191,16 @@ static int read_seen(uint64_t *ret_seen, const place *p, int fd, trouble *reterr
         return complain_of_call(reterr, p, "read");
     if (fence_line_read(ret_seen, bytes, (size_t)size))
         return 0;
-    return complain(reterr, words_of("%s does not hold a fence", p->path),
-                    size == 0 ? words_of("it is empty: what it has seen is not known any more")
-                              : words_of("it is not a line \"bowline fence N\"; it stays as it is"),
-                    words_of("name another file; or, when every holder has ended, rm %s", p->path));
+    return failed(
+        reterr, words_of("%s does not contain a fence", p->path),
+        size == 0 ? words_of("it is empty: the highest fence is lost")
+                  : words_of("it is not a line \"bowline fence N\"; bowline does not change it"),
+        words_of("name another file; or, when every holder has ended, type: rm %s", p->path));
 }
 
 /* The line, and then the name.  A line that was there already is written again: if an earlier sync
  * has failed, the kernel takes the page for written. */
-static int write_line(const place *p, int fd, uint64_t fence, trouble *reterr)
+static int write_line(const place *p, int fd, uint64_t fence, failure *reterr)
 {
     fence_line line = fence_line_of(fence);
     ssize_t    size = pwrite(fd, line.text, line.size, 0);
@@ -217,14 +214,14 @@ static int write_line(const place *p, int fd, uint64_t fence, trouble *reterr)
     return 0;
 }
 
-static int sync_name(const place *p, trouble *reterr)
+static int sync_name(const place *p, failure *reterr)
 {
     return fsync(p->dir_fd) < 0 ? complain_of_call(reterr, p, "fsync of its directory") : 0;
 }
 
 /* It gets its name when it is whole, and locked: nobody sees it otherwise. */
 static int fill_and_name(const place *p, const char *unnamed, int fd, uint64_t fence,
-                         trouble *reterr)
+                         failure *reterr)
 {
     if (check_trust(p, fd, reterr) < 0 || write_line(p, fd, fence, reterr) < 0)
         return -1;
@@ -235,7 +232,7 @@ static int fill_and_name(const place *p, const char *unnamed, int fd, uint64_t f
     return sync_name(p, reterr);
 }
 
-static int create(int *ret_fd, const place *p, uint64_t fence, trouble *reterr)
+static int create(int *ret_fd, const place *p, uint64_t fence, failure *reterr)
 {
     char     unnamed[sizeof p->name + SUFFIX_MAX];
     uint64_t chance;
@@ -258,28 +255,29 @@ static int create(int *ret_fd, const place *p, uint64_t fence, trouble *reterr)
 
 /* ---- the two questions ----------------------------------------------------------------------- */
 
-static int compare_and_write(const place *p, int fd, uint64_t fence, trouble *reterr)
+static int compare_and_write(const place *p, int fd, uint64_t fence, failure *reterr)
 {
     uint64_t seen;
 
     if (read_seen(&seen, p, fd, reterr) < 0)
         return -1;
     if (fence < seen)
-        return trouble_set(
-            reterr, (trouble){
-                        .code = EXIT_LOST,
-                        .what = words_of("fence %" PRIu64 " is refused: %s has seen %" PRIu64,
-                                         fence, p->path, seen),
-                        .why  = words_of("somebody has taken the lock after us, and is at work"),
-                        .type = words_of("write nothing more: end, and run again from the start"),
-                    });
+        return failed_with(
+            reterr,
+            (failure){
+                .code = EXIT_LOST,
+                .what =
+                    words_of("fence %" PRIu64 " is refused: %s has %" PRIu64, fence, p->path, seen),
+                .why  = words_of("a later holder has the lock and is at work"),
+                .hint = words_of("write nothing more: exit, and start again from the beginning"),
+            });
     if (write_line(p, fd, fence, reterr) < 0)
         return -1;
     /* Also where it was there: whoever made it may have ended before he came to this. */
     return sync_name(p, reterr);
 }
 
-static int check_at(int *ret_fd, const place *p, uint64_t fence, trouble *reterr)
+static int check_at(int *ret_fd, const place *p, uint64_t fence, failure *reterr)
 {
     for (int tries = 0; tries < TRIES_MAX; tries++) {
         int fd     = -1;
@@ -296,12 +294,12 @@ static int check_at(int *ret_fd, const place *p, uint64_t fence, trouble *reterr
         if (status != FILE_GONE)
             return status;
     }
-    return complain(reterr, words_of("no fence was checked with %s", p->path),
-                    words_of("somebody removes it again and again"),
-                    words_of("leave it where it is: it must not forget"));
+    return failed(reterr, words_of("the fence was not checked against %s", p->path),
+                  words_of("another process removes the file again and again"),
+                  words_of("do not remove it: it must keep the highest fence"));
 }
 
-int fence_file_check(int *ret_fd, const char *path, uint64_t fence, trouble *reterr)
+int fence_file_check(int *ret_fd, const char *path, uint64_t fence, failure *reterr)
 {
     place p;
 
@@ -313,7 +311,7 @@ int fence_file_check(int *ret_fd, const char *path, uint64_t fence, trouble *ret
     return status;
 }
 
-int fence_file_seen(uint64_t *ret_fence, const char *path, trouble *reterr)
+int fence_file_seen(uint64_t *ret_fence, const char *path, failure *reterr)
 {
     place p;
     int   fd;
@@ -322,9 +320,9 @@ int fence_file_seen(uint64_t *ret_fence, const char *path, trouble *reterr)
         return -1;
     int status = open_trusted(&fd, &p, O_RDONLY, reterr);
     if (status == FILE_GONE) {
-        status = complain(reterr, words_of("%s has seen no fence", path),
-                          words_of("there is no such file: the first check makes it"),
-                          words_of("type: bowline fence check %s", path));
+        status = failed(reterr, words_of("%s has stored no fence", path),
+                        words_of("there is no such file: the first check creates it"),
+                        words_of("type: bowline fence check %s", path));
     } else if (status == 0) {
         status = read_seen(ret_fence, &p, fd, reterr);
         (void)close(fd);

@@ -23,11 +23,11 @@
 #include "cli/text/say.h"
 
 /* Shows `fence` to the file.  0: it is remembered, and *ret_fd is the file, locked until all copies
- * of that descriptor are closed.  Else trouble, with EXIT_LOST if the file has seen a higher one.
+ * of that descriptor are closed.  Else failure, with EXIT_LOST if the file has seen a higher one.
  * Waits for whoever has the file locked. */
-int fence_file_check(int *ret_fd, const char *path, uint64_t fence, trouble *reterr);
+int fence_file_check(int *ret_fd, const char *path, uint64_t fence, failure *reterr);
 
 /* The highest fence that the file has seen.  Does not wait. */
-int fence_file_seen(uint64_t *ret_fence, const char *path, trouble *reterr);
+int fence_file_seen(uint64_t *ret_fence, const char *path, failure *reterr);
 
 #endif

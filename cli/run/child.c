@@ -64,30 +64,30 @@ static int look_along_path(const char *name)
     }
 }
 
-trouble child_trouble(char **command, int error)
+failure child_failure(char **command, int error)
 {
     const char *name = command[0];
-    trouble is = { .code = error == ENOENT || error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN };
+    failure is = { .code = error == ENOENT || error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN };
 
     is.what = words_of("%s cannot be run", name);
     is.why  = words_of("%s", strerror(error));
-    is.type = words_of("type: ls -l %s", name);
+    is.hint = words_of("type: ls -l %s", name);
     if (is.code == EXIT_NOT_FOUND && name[0] == '-') {
-        is.why  = words_of("options of bowline go before the name of the lock");
-        is.type = words_of("type: bowline run %s ... NAME COMMAND", name);
+        is.why  = words_of("options of bowline stand before the name of the lock");
+        is.hint = words_of("type: bowline run %s ... NAME COMMAND", name);
     } else if (is.code == EXIT_NOT_FOUND && strchr(name, '/') == NULL) {
-        is.why  = words_of("there is no such command in PATH");
-        is.type = words_of("type: command -v %s", name);
+        is.why  = words_of("PATH has no such command");
+        is.hint = words_of("type: command -v %s", name);
     } else if (error == ENOENT && look_at(name) == 0) {
         is.why  = words_of("the interpreter in its first line (#!) does not exist");
-        is.type = words_of("type: head -n 1 %s", name);
+        is.hint = words_of("type: head -n 1 %s", name);
     } else if (error == EACCES) {
-        is.why = words_of("it is not an executable file, or not for us");
+        is.why = words_of("it is not an executable file, or this user may not execute it");
     }
     return is;
 }
 
-int child_find(char **command, trouble *reterr)
+int child_find(char **command, failure *reterr)
 {
     const char *name  = command[0];
     int         error = 0;
@@ -96,7 +96,7 @@ int child_find(char **command, trouble *reterr)
         error = ENOENT;
     else
         error = strchr(name, '/') != NULL ? look_at(name) : look_along_path(name);
-    return error == 0 ? 0 : trouble_set(reterr, child_trouble(command, error));
+    return error == 0 ? 0 : failed_with(reterr, child_failure(command, error));
 }
 
 /* ---- starting it ----------------------------------------------------------------------------- */
@@ -130,13 +130,13 @@ _Noreturn static void become(const child_plan *plan, terminal *t, pid_t parent, 
     _exit(EXIT_NOT_FOUND);
 }
 
-static int complain_of_start(const child_plan *plan, const char *what, trouble *reterr)
+static int complain_of_start(const child_plan *plan, const char *what, failure *reterr)
 {
-    return trouble_set(reterr, (trouble){
+    return failed_with(reterr, (failure){
                                    .code = EXIT_FAILED,
                                    .what = words_of("%s was not started", plan->command[0]),
                                    .why  = words_of("%s: %s", what, strerror(errno)),
-                                   .type = words_of("type: ulimit -a"),
+                                   .hint = words_of("type: ulimit -a"),
                                });
 }
 
@@ -147,7 +147,7 @@ static bool has_children(void)
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-int child_start(child *ret_child, const child_plan *plan, terminal *t, trouble *reterr)
+int child_start(child *ret_child, const child_plan *plan, terminal *t, failure *reterr)
 {
     report why_not = { .fds = { -1, -1 } };
     pid_t  parent  = getpid();

@@ -38,13 +38,13 @@ typedef struct child {
 
 /* Looks whether the command can be run at all, so that a slip never takes the lock: fails with 126
  * or 127. */
-int child_find(char **command, trouble *reterr);
+int child_find(char **command, failure *reterr);
 
 /* Why it cannot be run, in words. */
-trouble child_trouble(char **command, int error);
+failure child_failure(char **command, int error);
 
 /* Starts it.  It gets the terminal first, if it should have that at once. */
-int child_start(child *ret_child, const child_plan *plan, terminal *t, trouble *reterr);
+int child_start(child *ret_child, const child_plan *plan, terminal *t, failure *reterr);
 
 /* True, once: it has been started, or could not be (exec_error). */
 bool child_has_begun(child *c);

@@ -45,11 +45,12 @@ static words words_of_rest(const family *rest)
     words who = words_of("pid %d", (int)rest->pid);
 
     if (rest->pid == 0)
-        return words_of("a process of it is hidden, or starts others faster than they are found");
+        return words_of(
+            "one of its processes is hidden, or starts others faster than bowline finds them");
     if (rest->program[0] != '\0')
         who = words_of("%s (%s)", who.text, rest->program);
     who = words_of("%s: %s", who.text,
-                   rest->refused > 0 ? strerror(EPERM) : "killed, and does not end");
+                   rest->refused > 0 ? strerror(EPERM) : "killed, but still there");
     if (rest->alive > 1)
         who = words_of("%s, and %d more", who.text, rest->alive - 1);
     return who;
@@ -74,7 +75,7 @@ static void note_not_stopped(job *j, const family *rest)
         status_add_number(&line, "left_ms", left_ms);
     status_send(&line);
     say_line(words_of("%s could not be stopped: %s%s", j->options.command[0], j->ending.why.text,
-                      left_ms > 0 ? "; the lock is kept while it can be" : "")
+                      left_ms > 0 ? "; bowline keeps the lock while it can" : "")
                  .text);
 }
 

@@ -108,28 +108,28 @@ static words words_of_wait(const job *j)
                     words_of_duration(loop_now() - j->began_at).text);
 }
 
-static int complain_of_acquire(job *j, int status, const bowline_error *error, trouble *reterr)
+static int complain_of_acquire(job *j, int status, const bowline_error *error, failure *reterr)
 {
-    trouble is = {
+    failure is = {
         .code = EXIT_FAILED,
         .what = words_of("%s was not acquired", j->options.name),
     };
 
-    trouble_explain(&is, error->text,
-                    words_of("look at the URL; it is from %s", j->settings.url_from.text));
+    failure_explain(&is, error->text,
+                    words_of("check the URL, from %s", j->settings.url_from.text));
     if (status == BOWLINE_BUSY && j->settings.wait_ms != BOWLINE_NO_WAIT) {
         is.code = EXIT_NOT_ACQUIRED; /* who would have waited may not */
-        is.type = words_of("type: ?queue-max=0 behind the URL, if any number may wait");
+        is.hint = words_of("to allow any number of waiters, add ?queue-max=0 to the URL");
     } else if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) {
         is.code = EXIT_NOT_ACQUIRED;
         is.what = words_of_wait(j);
-        is.type = words_of("type: bowline run -w 5m ..., to wait longer, or --skip, to exit 0");
+        is.hint = words_of("to wait longer, type: bowline run -w 5m ...; to exit 0, add --skip");
         if (!j->options.skips && !j->options.quiet)
             is.why = waiting_who(asker(j), j->options.name);
     } else if (status == BOWLINE_USAGE) {
-        is.type = words_of("type: bowline run --help");
+        is.hint = words_of("type: bowline run --help");
     }
-    return trouble_set(reterr, is);
+    return failed_with(reterr, is);
 }
 
 /* Told to go while waiting: nothing may be left behind in the store.  A second signal, or a store
@@ -166,7 +166,7 @@ static bool can_open_more(int fd)
 
 /* Without the descriptors that a run needs, the server is heard late or never, and the command
  * cannot be started.  So the lock is not asked for. */
-static int check_descriptors(const job *j, trouble *reterr)
+static int check_descriptors(const job *j, failure *reterr)
 {
     struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
     words         why;
@@ -181,15 +181,15 @@ static int check_descriptors(const job *j, trouble *reterr)
     if (limit.rlim_cur != RLIM_INFINITY)
         why = words_of("%s: the limit of open files is %llu", why.text,
                        (unsigned long long)limit.rlim_cur);
-    return trouble_set(reterr, (trouble){
+    return failed_with(reterr, (failure){
                                    .code = EXIT_FAILED,
                                    .what = words_of("%s was not acquired", j->options.name),
                                    .why  = why,
-                                   .type = words_of("type: ulimit -n 64, in front of it"),
+                                   .hint = words_of("type first: ulimit -n 64"),
                                });
 }
 
-static int take(job *j, trouble *reterr)
+static int take(job *j, failure *reterr)
 {
     const settings    *s = &j->settings;
     bowline_operation *op;
@@ -228,7 +228,7 @@ static int take(job *j, trouble *reterr)
     return 0;
 }
 
-int lock_take(job *j, trouble *reterr)
+int lock_take(job *j, failure *reterr)
 {
     int status = take(j, reterr);
 
@@ -254,6 +254,7 @@ int lock_give_back(job *j, bowline_error *reterr)
     }
     if (bowline_operation_done(op))
         return bowline_finish(op, reterr);
-    *reterr = (bowline_error){ .status = BOWLINE_UNKNOWN, .text = "interrupted by a signal" };
+    *reterr =
+        (bowline_error){ .status = BOWLINE_UNKNOWN, .text = "a signal interrupted the release" };
     return BOWLINE_UNKNOWN;
 }

@@ -14,7 +14,7 @@ void lock_hear_goodbye(job *j);
 
 /* 0: it is ours, or we were told to go (ended_by), and hold says if it was won all the same.  The
  * URL is forgotten: it may have a password in it. */
-int lock_take(job *j, trouble *reterr);
+int lock_take(job *j, failure *reterr);
 
 /* Gives the lock back.  A signal ends the waiting for the answer: then the lease does it. */
 int lock_give_back(job *j, bowline_error *reterr);

@@ -19,46 +19,40 @@
 #include "cli/run/job.h"
 #include "cli/run/lock.h"
 #include "cli/run/nested.h"
-#include "cli/run/own_wait.h"
 #include "cli/run/supervise.h"
+#include "doctor/caps.h"
 
 /* ---- before the lock ------------------------------------------------------------------------- */
 
-static int complain(trouble *reterr, words what, words why, words type)
-{
-    return trouble_set(reterr, (trouble){ EXIT_FAILED, what, why, type });
-}
-
 /* The status descriptor is ours: the command does not get it, and its reader sees the end. */
-static int check_status_fd(const run_options *o, trouble *reterr)
+static int check_status_fd(const run_options *o, failure *reterr)
 {
     if (o->status_fd < 0)
         return 0;
     int flags = fcntl(o->status_fd, F_GETFD);
     if (flags < 0)
-        return complain(reterr, words_of("--status-fd: descriptor %d is not open", o->status_fd),
-                        words_of("nothing was opened for it where bowline was started"),
-                        words_of("type: bowline run --status-fd %d NAME COMMAND %d>FILE",
-                                 o->status_fd, o->status_fd));
+        return failed(reterr, words_of("--status-fd: descriptor %d is not open", o->status_fd),
+                      words_of("the caller of bowline did not open it"),
+                      words_of("type: bowline run --status-fd %d NAME COMMAND %d>FILE",
+                               o->status_fd, o->status_fd));
     if (o->status_fd > STDERR_FILENO)
         (void)fcntl(o->status_fd, F_SETFD, flags | FD_CLOEXEC); /* (void): it is open */
     return 0;
 }
 
-static int open_client(job *j, trouble *reterr)
+static int open_client(job *j, failure *reterr)
 {
     const settings *s = &j->settings;
     bowline_error   error;
 
     if (strncmp(s->url, "thread:", 7) == 0)
-        return complain(reterr, words_of("thread: cannot lock a command"),
-                        words_of("it locks between the threads of one process"),
-                        words_of("type: bowline run --url file: ..."));
+        return failed(reterr, words_of("thread: cannot lock for a command"),
+                      words_of("it locks between the threads of one process"),
+                      words_of("type: bowline run --url file: ..."));
     if (lock_open(j, &error) < 0) {
-        trouble is = { .code = EXIT_FAILED, .what = words_of("the locks cannot be opened") };
-        trouble_explain(&is, error.text,
-                        words_of("look at the URL; it is from %s", s->url_from.text));
-        return trouble_set(reterr, is);
+        failure is = { .code = EXIT_FAILED, .what = words_of("the locks cannot be opened") };
+        failure_explain(&is, error.text, words_of("check the URL, from %s", s->url_from.text));
+        return failed_with(reterr, is);
     }
     if (bowline_client_risk(j->client) != NULL)
         say_line(words_of("warning: %s", bowline_client_risk(j->client)).text);
@@ -66,28 +60,54 @@ static int open_client(job *j, trouble *reterr)
 }
 
 /* Without a wait it is told that the lock is held, as everybody is. */
-static int check_nesting(job *j, trouble *reterr)
+static int check_nesting(job *j, failure *reterr)
 {
     j->lock      = nested_lock(j->settings.url, j->options.name);
     pid_t holder = nested_holder(j->lock);
 
     if (holder == 0 || j->settings.wait_ms == BOWLINE_NO_WAIT)
         return 0;
-    return complain(
+    return failed(
         reterr, words_of("%s was not acquired", j->options.name),
-        words_of("bowline, pid %d, holds it around this command: it would wait for itself",
+        words_of("bowline, pid %d, holds it around this command, so the wait would never end",
                  (int)holder),
-        words_of("leave out this bowline run, or give it another name; type: bowline run -n ..., "
-                 "not to wait"));
+        words_of(
+            "remove this inner bowline run, or use another name; not to wait, type: bowline run "
+            "-n ..."));
 }
 
-static int prepare(job *j, trouble *reterr)
+/* Without any wait given, a run waits as long as the protocol or the profile of the URL does by
+ * default, or for ever.  A URL that cannot be opened is reported later. */
+static void use_default_wait(settings *s, bool is_verbose)
+{
+    char why[CAPS_TEXT_MAX];
+    caps found;
+
+    if (!s->wait_is_default || (!url_says(s->url, "protocol") && !url_says(s->url, "profile")) ||
+        caps_find(&found, s->url, s->lease_ms, why) < 0 || found.wait_ms == 0)
+        return;
+    s->wait_ms = found.wait_ms == INT64_MAX ? BOWLINE_FOREVER : found.wait_ms;
+    if (!is_verbose)
+        return;
+    if (found.tries_max != 0)
+        say_line(words_of("makes %u attempts, as retry= says; -w sets a time limit instead",
+                          found.tries_max)
+                     .text);
+    else
+        say_line(words_of("waits at most %s, the default of %s %s; -w changes it",
+                          words_of_duration(found.wait_ms).text,
+                          found.profile[0] != '\0' ? "profile" : "protocol",
+                          found.profile[0] != '\0' ? found.profile : found.row->protocol)
+                     .text);
+}
+
+static int prepare(job *j, failure *reterr)
 {
     if (check_status_fd(&j->options, reterr) < 0 ||
         settings_find(&j->settings, &j->options, reterr) < 0 ||
         child_find(j->options.command, reterr) < 0 || signals_take(&j->signals, reterr) < 0)
         return -1;
-    own_wait_take(&j->settings, j->options.verbose);
+    use_default_wait(&j->settings, j->options.verbose);
     if (open_client(j, reterr) < 0)
         return -1;
     loop_open(&j->loop, j->client, j->signals.fd);
@@ -130,7 +150,7 @@ static bool export_number(const char *variable, bool is_there, uint64_t number)
 
 /* A password in BOWLINE_URL is for us.  The rest of it stays, so that a bowline inside the command
  * is refused by the server and does not lock somewhere else instead. */
-static int export_environment(const job *j, trouble *reterr)
+static int export_environment(const job *j, failure *reterr)
 {
     const char *url     = getenv("BOWLINE_URL");
     int64_t     left_ms = job_left_ms(j);
@@ -149,11 +169,12 @@ static int export_environment(const job *j, trouble *reterr)
         is_done && export_number("BOWLINE_DEADLINE_MS", left_ms != INT64_MAX, (uint64_t)left_ms);
     if (is_done)
         return 0;
-    return complain(reterr, words_of("%s was not started", j->options.command[0]),
-                    words_of("its environment: %s", strerror(errno)), words_of("type: ulimit -a"));
+    return failed(reterr, words_of("%s was not started", j->options.command[0]),
+                  words_of("the environment cannot be set: %s", strerror(errno)),
+                  words_of("type: ulimit -a"));
 }
 
-static int start(job *j, trouble *reterr)
+static int start(job *j, failure *reterr)
 {
     int        fds[BOWLINE_HOLD_FDS_MAX];
     int64_t    left_ms = job_left_ms(j);
@@ -201,32 +222,33 @@ static int exit_code(const job *j)
 /* The lock was lost: what the command did may have overlapped with somebody else's work. */
 static int say_lost(const job *j, const bowline_error *error)
 {
-    trouble is          = { .code = EXIT_LOST };
+    failure is          = { .code = EXIT_LOST };
     bool    was_stopped = j->was_lost && j->guard.policy != LOST_WARN;
 
     is.what = words_of("%s was lost before %s ended (it exits with %d)", j->options.name,
                        j->options.command[0], exit_code(j));
     if (was_stopped)
         is.what = words_of("%s was lost, %s was stopped", j->options.name, j->options.command[0]);
-    is.why  = j->was_lost ? j->lost_why : words_of("%s", error->text);
-    is.type = words_of("its work is not complete, or may overlap with another's: look at it");
+    is.why = j->was_lost ? j->lost_why : words_of("%s", error->text);
+    is.hint =
+        words_of("its work is incomplete or may overlap with that of another holder: check it");
     if (j->ending.not_stopped) {
         is.what = words_of("%s was lost, %s could not be stopped", j->options.name,
                            j->options.command[0]);
         is.why  = words_of("%s; %s", j->lost_why.text, j->ending.why.text);
-        is.type = words_of("the lock was kept until it ended: look at its work");
+        is.hint = words_of("bowline kept the lock until the command ended: check its work");
     }
     if (j->ending.gave_up && j->ending.pid != 0)
-        is.type = words_of("it may work beside the next holder; type: sudo kill -KILL %d",
+        is.hint = words_of("it may run beside the next holder; type: sudo kill -KILL %d",
                            (int)j->ending.pid);
     else if (j->ending.gave_up)
-        is.type = words_of("it may work beside the next holder; type: sudo ps -ef --forest");
-    say_trouble(&is);
+        is.hint = words_of("it may run beside the next holder; type: sudo ps -ef --forest");
+    say_failure(&is);
     return is.code;
 }
 
 /* Not acquired, or failed: says so to people and to programs. */
-static int say_failed(const job *j, const trouble *is)
+static int say_failed(const job *j, const failure *is)
 {
     status_line line;
     bool        is_busy = is->code == EXIT_NOT_ACQUIRED;
@@ -238,7 +260,7 @@ static int say_failed(const job *j, const trouble *is)
     status_add_number(&line, "exit", code);
     status_send(&line);
     if (!is_busy || !(j->options.skips || j->options.quiet))
-        say_trouble(is);
+        say_failure(is);
     return code;
 }
 
@@ -248,13 +270,13 @@ static int result(job *j, const bowline_error *released)
     int code = exit_code(j);
 
     if (j->child.exec_error != 0) {
-        trouble is = child_trouble(j->options.command, j->child.exec_error);
+        failure is = child_failure(j->options.command, j->child.exec_error);
         return say_failed(j, &is);
     }
     if (j->was_lost || released->status == BOWLINE_LOST)
         return say_lost(j, released);
     if (released->status != BOWLINE_OK)
-        say_line(words_of("%s was not given back (it ends with its lease): %s", j->options.name,
+        say_line(words_of("%s was not released (it ends with its lease): %s", j->options.name,
                           released->text)
                      .text);
     return code;
@@ -300,7 +322,7 @@ _Noreturn static void leave(const job *j)
 static int run_locked(job *j)
 {
     bowline_error released = { .status = BOWLINE_OK };
-    trouble       is;
+    failure       is;
 
     tell_acquired(j);
     if (start(j, &is) < 0) {
@@ -319,16 +341,16 @@ static int run_locked(job *j)
 int run_main(int argc, char **argv)
 {
     job     j = { .interrupt = INTERRUPT_NONE };
-    trouble is;
+    failure is;
     int     code;
 
-    j.options.status_fd = -1;
-    if (options_read(&j.options, argc, argv, &is) < 0) {
-        say_trouble(&is);
+    code = run_options_read(&j.options, argc, argv, &is);
+    if (code < 0) {
+        say_failure(&is);
         return is.code;
     }
-    if (j.options.wants_help) {
-        options_help(stdout);
+    if (code == 0) {
+        run_usage(stdout);
         return say_done();
     }
     if (prepare(&j, &is) < 0 || lock_take(&j, &is) < 0) {

@@ -24,22 +24,22 @@ static void want(sigset_t *set, int number)
         (void)sigaddset(set, number); /* (void): fails for bad numbers only, as all sig*set here */
 }
 
-static int listen_to(signals *s, const sigset_t *wanted, trouble *reterr)
+static int listen_to(signals *s, const sigset_t *wanted, failure *reterr)
 {
     int fd = signalfd(s->fd, wanted, SFD_CLOEXEC | SFD_NONBLOCK);
 
     if (fd < 0)
-        return trouble_set(reterr, (trouble){
+        return failed_with(reterr, (failure){
                                        .code = EXIT_FAILED,
-                                       .what = words_of("signals cannot be received"),
+                                       .what = words_of("bowline cannot receive signals"),
                                        .why  = words_of("signalfd: %s", strerror(errno)),
-                                       .type = words_of("type: ulimit -n"),
+                                       .hint = words_of("type: ulimit -n"),
                                    });
     s->fd = fd;
     return 0;
 }
 
-int signals_take(signals *ret_signals, trouble *reterr)
+int signals_take(signals *ret_signals, failure *reterr)
 {
     static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
     signals          s         = { .fd = -1 };
@@ -66,7 +66,7 @@ int signals_take(signals *ret_signals, trouble *reterr)
     return 0;
 }
 
-int signals_take_stops(signals *s, trouble *reterr)
+int signals_take_stops(signals *s, failure *reterr)
 {
     sigset_t wanted = s->mask;
 

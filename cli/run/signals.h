@@ -23,10 +23,10 @@ typedef struct signals {
 
 /* Takes INT TERM HUP QUIT USR1 USR2 CHLD, and TTOU, which is only blocked.  Until
  * signals_take_stops, TSTP stops us as it stops anybody. */
-int signals_take(signals *ret_signals, trouble *reterr);
+int signals_take(signals *ret_signals, failure *reterr);
 
 /* From now on we hear TSTP and CONT too. */
-int signals_take_stops(signals *s, trouble *reterr);
+int signals_take_stops(signals *s, failure *reterr);
 
 /* The number of the next one that has come, or 0.  *ret_by_terminal: a key was pressed. */
 int signals_next(signals *s, bool *ret_by_terminal);

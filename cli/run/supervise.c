@@ -29,13 +29,13 @@ static words why_lost(const job *j, int64_t left_ms)
     int64_t max_hold_ms = j->settings.max_hold_ms;
 
     if (j->options.no_renew && left_ms > 0)
-        return words_of("its lease is over, and --no-renew was given");
+        return words_of("its lease has ended, and --no-renew was given");
     if (max_hold_ms > 0 && now - j->held_at + left_ms >= max_hold_ms - j->guard.margin_ms)
-        return words_of("--max-hold is over: %s", words_of_duration(max_hold_ms).text);
+        return words_of("--max-hold has ended: %s", words_of_duration(max_hold_ms).text);
     if (is_taken_away(j, left_ms))
-        return words_of("the store says that it is not ours any more");
-    return words_of("its lease is over and was not renewed%s",
-                    j->settings.url_ends_hold ? ", or the max-hold of the URL is over" : "");
+        return words_of("the store reports another holder or none");
+    return words_of("its lease has ended and was not renewed%s",
+                    j->settings.url_ends_hold ? ", or the max-hold of the URL has ended" : "");
 }
 
 static void note_loss(job *j, int64_t left_ms, const char *action)
@@ -52,11 +52,12 @@ static void note_loss(job *j, int64_t left_ms, const char *action)
     status_add_number(&line, "left_ms", left_ms);
     status_send(&line);
     if (j->guard.policy == LOST_WARN)
-        say_line(words_of("%s is lost and %s goes on: %s", j->options.name, j->options.command[0],
+        say_line(words_of("%s is lost and %s runs on: %s", j->options.name, j->options.command[0],
                           j->lost_why.text)
                      .text);
     else if (j->options.verbose)
-        say_line(words_of("%s: %s for %s", j->options.name, action, j->options.command[0]).text);
+        say_line(
+            words_of("%s: %s sent to %s", j->options.name, action, j->options.command[0]).text);
     j->was_lost = true;
 }
 
@@ -106,7 +107,7 @@ static void hear_signals(job *j)
             j->ended_by = number;
         int error = child_signal(&j->child, number);
         if (error != 0)
-            say_line(words_of("%s does not get signal %d: %s", j->options.command[0], number,
+            say_line(words_of("signal %d cannot be sent to %s: %s", number, j->options.command[0],
                               strerror(error))
                          .text);
     }

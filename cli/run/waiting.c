@@ -40,7 +40,8 @@ words waiting_holder(const bowline_holder *holder)
     words ret = words_of("held by %s", person.text);
 
     if (person.text[0] == '\0')
-        ret = words_of(holder->foreign != 0 ? "held by another program" : "held by somebody");
+        ret = words_of(holder->foreign != 0 ? "held by another program"
+                                            : "held by an unknown holder");
     if (holder->pid > 0)
         ret = words_of("%s pid %lld", ret.text, (long long)holder->pid);
     if (holder->program[0] != '\0')
@@ -60,7 +61,7 @@ words waiting_who(bowline_client *client, const char *name)
     if (bowline_who(client, name, &holder, &error) < 0)
         return words_of("%s", error.text);
     if (holder.held == 0)
-        return words_of("nobody holds it at this moment");
+        return words_of("no one holds it at this moment");
     return waiting_holder(&holder);
 }
 

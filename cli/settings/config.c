@@ -31,16 +31,11 @@ typedef struct text_file {
     trust_fault why_not; /* it is not private: why                                              */
 } text_file;
 
-static int complain(trouble *reterr, words what, words why, words type)
+static int refuse_readable(const char *path, const text_file *file, failure *reterr)
 {
-    return trouble_set(reterr, (trouble){ EXIT_FAILED, what, why, type });
-}
-
-static int refuse_readable(const char *path, const text_file *file, trouble *reterr)
-{
-    return complain(reterr, words_of("%s is not private", path),
-                    words_of("the URL in it may have a password, and %s", file->why_not.why),
-                    words_of("%s", file->why_not.type));
+    return failed(reterr, words_of("%s is not private", path),
+                  words_of("its URL may have a password, and %s", file->why_not.why),
+                  words_of("%s", file->why_not.type));
 }
 
 /* Once more when a signal interrupts it, as it may on a network file system. */
@@ -53,14 +48,14 @@ static int open_to_read(const char *path)
     }
 }
 
-static int cannot_read(const char *path, trouble *reterr)
+static int cannot_read(const char *path, failure *reterr)
 {
-    return complain(reterr, words_of("%s cannot be read", path), words_of("%s", strerror(errno)),
-                    words_of("type: ls -l %s", path));
+    return failed(reterr, words_of("%s cannot be read", path), words_of("%s", strerror(errno)),
+                  words_of("type: ls -l %s", path));
 }
 
 /* 0: it may decide which locks are taken; a file that is to hold a secret must be private. */
-static int check_trust(text_file *file, int fd, const char *path, bool is_secret, trouble *reterr)
+static int check_trust(text_file *file, int fd, const char *path, bool is_secret, failure *reterr)
 {
     trust_fault fault;
 
@@ -71,13 +66,13 @@ static int check_trust(text_file *file, int fd, const char *path, bool is_secret
         return refuse_readable(path, file, reterr);
     if (trust_may_steer(fd, path, &fault))
         return 0;
-    return complain(reterr, words_of("%s is not trusted", path),
-                    words_of("it says which locks are taken, and %s", fault.why),
-                    words_of("%s", fault.type));
+    return failed(reterr, words_of("%s is not trusted", path),
+                  words_of("it decides which locks bowline takes, and %s", fault.why),
+                  words_of("%s", fault.type));
 }
 
 /* Reads it whole.  -1 with *reterr. */
-static int read_text(text_file *ret_file, int fd, const char *path, trouble *reterr)
+static int read_text(text_file *ret_file, int fd, const char *path, failure *reterr)
 {
     ret_file->size = 0;
     for (;;) {
@@ -92,9 +87,9 @@ static int read_text(text_file *ret_file, int fd, const char *path, trouble *ret
     }
     ret_file->text[ret_file->size] = '\0';
     if (ret_file->size == CONFIG_FILE_MAX || strlen(ret_file->text) != ret_file->size)
-        return complain(reterr, words_of("%s is not a text of ours", path),
-                        words_of("it is too long, or has a NUL in it"),
-                        words_of("type: ls -l %s", path));
+        return failed(reterr, words_of("%s is not a text file for bowline", path),
+                      words_of("it is too long or contains a NUL byte"),
+                      words_of("type: ls -l %s", path));
     return 0;
 }
 
@@ -108,7 +103,7 @@ static void drop_file(text_file *file)
 
 /* 1: there is no such file; 0, and it is to be dropped; -1 with *reterr.  Most runs have no config
  * file, and pay for no memory to read it into. */
-static int read_file(text_file **ret_file, const char *path, bool is_secret, trouble *reterr)
+static int read_file(text_file **ret_file, const char *path, bool is_secret, failure *reterr)
 {
     int fd = open_to_read(path);
 
@@ -119,8 +114,7 @@ static int read_file(text_file **ret_file, const char *path, bool is_secret, tro
     if (file != NULL)
         status = check_trust(file, fd, path, is_secret, reterr);
     else
-        status =
-            complain(reterr, words_of("out of memory"), words_of("%s", ""), words_of("%s", ""));
+        status = failed(reterr, words_of("out of memory"), words_of("%s", ""), words_of("%s", ""));
     if (status == 0)
         status = read_text(file, fd, path, reterr);
     (void)close(fd); /* (void): nothing was written */
@@ -131,19 +125,17 @@ static int read_file(text_file **ret_file, const char *path, bool is_secret, tro
     return status;
 }
 
-static int take_url(settings *s, const char *url, words from, trouble *reterr)
+static int take_url(settings *s, const char *url, words from, failure *reterr)
 {
     size_t size = strlen(url);
 
     if (size == 0)
-        return complain(
-            reterr, words_of("the URL in %s is empty", from.text),
-            words_of("nobody can say which locks were meant"),
-            words_of("give a URL, or file: for the locks of this user on this machine"));
+        return failed(reterr, words_of("the URL in %s is empty", from.text),
+                      words_of("an empty URL names no locks"),
+                      words_of("give a URL, or file: for the locks of this user on this machine"));
     if (size > URL_MAX)
-        return complain(reterr, words_of("the URL in %s is too long", from.text),
-                        words_of("it has %zu bytes, %d at most", size, URL_MAX),
-                        words_of("%s", ""));
+        return failed(reterr, words_of("the URL in %s is too long", from.text),
+                      words_of("it has %zu bytes, %d at most", size, URL_MAX), words_of("%s", ""));
     memcpy(s->url, url, size + 1);
     s->url_from = from;
     return 0;
@@ -164,7 +156,7 @@ static char *trimmed(char *text)
     return text;
 }
 
-static int take_time(settings *s, const char *key, const char *value, words where, trouble *reterr)
+static int take_time(settings *s, const char *key, const char *value, words where, failure *reterr)
 {
     static const int64_t wait[2]      = { 0, BOWLINE_WAIT_MAX_MS };
     static const int64_t lease[2]     = { BOWLINE_LEASE_MIN_MS, BOWLINE_LEASE_MAX_MS };
@@ -201,9 +193,9 @@ static bool *is_given(bool given[], const char *key)
     return NULL;
 }
 
-static int take_line(settings *s, char *line, words where, bool given[], trouble *reterr)
+static int take_line(settings *s, char *line, words where, bool given[], failure *reterr)
 {
-    words type = words_of("a line is KEY = VALUE; keys: url, wait, lease, max-hold, kill-after");
+    words type = words_of("write KEY = VALUE; keys: url, wait, lease, max-hold, kill-after");
 
     line = trimmed(line);
     if (line[0] == '\0' || line[0] == '#')
@@ -211,26 +203,26 @@ static int take_line(settings *s, char *line, words where, bool given[], trouble
     char *equal = strchr(line, '=');
     if (equal == NULL)
         /* The line is not quoted: it may be a URL with a password. */
-        return complain(reterr, words_of("%s: this line has no '='", where.text),
-                        words_of("it sets nothing"), type);
+        return failed(reterr, words_of("%s: the line has no '='", where.text),
+                      words_of("it would set nothing"), type);
     *equal       = '\0';
     char *key    = trimmed(line);
     char *value  = trimmed(equal + 1);
     bool *before = is_given(given, key);
     if (before == NULL)
-        return complain(
+        return failed(
             reterr, words_of("%s: there is no key \"%s\"", where.text, url_shown(key).text),
-            say_did_you_mean(say_nearest(key, keys), "", "a wrong key changes nothing"), type);
+            say_did_you_mean(say_nearest(key, keys), "", "an unknown key would set nothing"), type);
     if (*before)
-        return complain(reterr, words_of("%s: %s stands there twice", where.text, key),
-                        words_of("nobody can say which was meant"), type);
+        return failed(reterr, words_of("%s: %s is set twice", where.text, key),
+                      words_of("it is not clear which one applies"), type);
     *before = true;
     if (strcmp(key, "url") == 0)
         return take_url(s, value, where, reterr);
     return take_time(s, key, value, where, reterr);
 }
 
-static int take_config(settings *s, text_file *file, const char *path, trouble *reterr)
+static int take_config(settings *s, text_file *file, const char *path, failure *reterr)
 {
     bool  given[sizeof keys / sizeof keys[0]] = { false };
     char *line                                = file->text;
@@ -270,7 +262,7 @@ static bool find_own_config(words *ret_path)
 }
 
 /* The first file that is there counts, and it alone. */
-static int find_config(settings *s, trouble *reterr)
+static int find_config(settings *s, failure *reterr)
 {
     text_file *file = NULL;
     words      own;
@@ -291,39 +283,39 @@ static int find_config(settings *s, trouble *reterr)
 
 /* ---- the URL --------------------------------------------------------------------------------- */
 
-static int take_url_option(settings *s, const run_options *o, trouble *reterr)
+static int take_url_option(settings *s, const run_options *o, failure *reterr)
 {
     if (url_has_password(o->url))
-        return complain(
-            reterr, words_of("--url has a password in it"),
-            words_of("everyone on this machine can read the arguments of a program, with ps"),
-            words_of("type: bowline run --url-file FILE ..., with the URL in a FILE of mode 600"));
+        return failed(
+            reterr, words_of("--url contains a password"),
+            words_of("every user of this machine can read the arguments of a process with ps"),
+            words_of("write the URL into a FILE of mode 600, and type: bowline run --url-file FILE "
+                     "..."));
     return take_url(s, o->url, words_of("--url"), reterr);
 }
 
-static int take_url_file(settings *s, const char *path, trouble *reterr)
+static int take_url_file(settings *s, const char *path, failure *reterr)
 {
     text_file *file = NULL;
     words      from = words_of("--url-file %s", url_shown(path).text);
 
     if (url_has_password(path))
-        return complain(
-            reterr, words_of("--url-file: a URL stands where a file is meant"),
-            words_of("everyone on this machine can read the arguments of a program, "
-                     "with ps"),
+        return failed(
+            reterr, words_of("--url-file: a URL is in the place of FILE"),
+            words_of("every user of this machine can read the arguments of a process with ps"),
             words_of("write the URL into a FILE of mode 600, and type: --url-file FILE"));
     int status = read_file(&file, path, true, reterr);
     if (status > 0)
-        status = complain(reterr, words_of("%s cannot be read", from.text),
-                          words_of("%s", strerror(ENOENT)), words_of("type: ls -l %s", path));
+        status = failed(reterr, words_of("%s cannot be read", from.text),
+                        words_of("%s", strerror(ENOENT)), words_of("type: ls -l %s", path));
     if (status == 0) {
         char *end = strchr(file->text, '\n');
         if (end != NULL)
             *end++ = '\0';
         if (end != NULL && *trimmed(end) != '\0')
-            status = complain(reterr, words_of("%s has more than one line", path),
-                              words_of("it is to hold one URL and nothing else"),
-                              words_of("type: wc -l %s", path));
+            status = failed(reterr, words_of("%s has more than one line", path),
+                            words_of("it must hold one URL and nothing else"),
+                            words_of("type: wc -l %s", path));
         else
             status = take_url(s, trimmed(file->text), from, reterr);
     }
@@ -331,14 +323,14 @@ static int take_url_file(settings *s, const char *path, trouble *reterr)
     return status;
 }
 
-static int find_url(settings *s, const run_options *o, trouble *reterr)
+static int find_url(settings *s, const run_options *o, failure *reterr)
 {
     const char *url = secure_getenv("BOWLINE_URL");
 
     if (o->url != NULL && o->url_file != NULL)
-        return complain(reterr, words_of("both --url and --url-file were given"),
-                        words_of("nobody can say which was meant"),
-                        words_of("type: bowline run --help"));
+        return failed(reterr, words_of("both --url and --url-file were given"),
+                      words_of("it is not clear which one applies"),
+                      words_of("type: bowline run --help"));
     if (o->url != NULL)
         return take_url_option(s, o, reterr);
     if (o->url_file != NULL)
@@ -350,7 +342,7 @@ static int find_url(settings *s, const run_options *o, trouble *reterr)
     return 0;
 }
 
-int settings_find(settings *ret_settings, const run_options *options, trouble *reterr)
+int settings_find(settings *ret_settings, const run_options *options, failure *reterr)
 {
     settings *s = ret_settings;
 

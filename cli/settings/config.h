@@ -27,7 +27,7 @@ typedef struct settings {
 } settings;
 
 /* When it fails, *ret_settings may have a part of it, and is to be wiped all the same. */
-int settings_find(settings *ret_settings, const run_options *options, trouble *reterr);
+int settings_find(settings *ret_settings, const run_options *options, failure *reterr);
 
 /* Overwrites the URL, which may hold a password. */
 void settings_wipe(settings *s);

@@ -1,5 +1,5 @@
 /*
- * options.c -- reads the command line by the table in options.h, and explains it.
+ * options.c -- reads the command line of `bowline run`.
  *
  * getopt_long stops at the first word that is no option ('+'): that is NAME, and what follows is
  * the command's own business, so no "--" is needed before it.  One is taken off where people write
@@ -8,316 +8,209 @@
 #include "cli/settings/options.h"
 
 #include <assert.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/settings/commands.h"
+#include "cli/settings/option_table.h"
 #include "cli/text/url.h"
 
-/* An option's number is its letter, or else its place beyond all letters. */
 enum {
-#define X(name, letter, ...) PLACE_##name,
-    RUN_OPTION_MAP(X)
-#undef X
-        PLACES
-};
-enum {
-#define X(name, letter, ...) OPTION_##name = (letter) != 0 ? (letter) : 256 + PLACE_##name,
+#define X(name, ...) ROW_##name,
     RUN_OPTION_MAP(X)
 #undef X
 };
 
-typedef struct option_row {
-    int         number;
-    char        letter;
-    const char *name;
-    const char *argument;
-    const char *help;
-} option_row;
+static const option_row rows[] = { RUN_OPTION_MAP(OPTION_ROW) };
 
-static const option_row rows[] = {
-#define X(name, letter, ...) { OPTION_##name, letter, __VA_ARGS__ },
-    RUN_OPTION_MAP(X)
-#undef X
-};
+static const option_table table = OPTION_TABLE("run", rows, RUN_OPERANDS, true);
 
-static const char *const option_names[] = {
-#define X(name, letter, long_name, ...) long_name,
-    RUN_OPTION_MAP(X)
-#undef X
-        NULL,
-};
-
-static const char usage[] = "bowline run [OPTION...] " RUN_OPERANDS;
-
-static int complain(trouble *reterr, words what, words why)
+static int usage_failed(failure *reterr, words what)
 {
-    return trouble_set(reterr, (trouble){
-                                   .code = EXIT_FAILED,
-                                   .what = what,
-                                   .why  = why,
-                                   .type = words_of("type: bowline run --help"),
-                               });
+    return options_fail(&table, reterr, what, words_of("usage: %s", table.usage));
 }
 
 int options_duration(int64_t *ret_ms, const char *where, const char *text, const int64_t bounds[2],
-                     trouble *reterr)
+                     failure *reterr)
 {
     bowline_error error;
     int64_t       ms;
 
     if (bowline_duration_parse(&ms, text, &error) < 0)
-        return complain(reterr, words_of("%s: \"%s\" is not a time", where, url_shown(text).text),
-                        words_of("a time has a unit: 500ms, 30s, 5m, 2h, 1d, 1m30s"));
+        return options_fail(&table, reterr,
+                            words_of("%s: \"%s\" is not a time", where, url_shown(text).text),
+                            words_of("a time has a unit: 500ms, 30s, 5m, 2h, 1d, 1m30s"));
     if (ms < bounds[0] || ms > bounds[1])
-        return complain(reterr, words_of("%s: %s is out of bounds", where, text),
-                        words_of("it is from %s to %s", words_of_duration(bounds[0]).text,
-                                 words_of_duration(bounds[1]).text));
+        return options_fail(&table, reterr, words_of("%s: %s is out of range", where, text),
+                            words_of("it is from %s to %s", words_of_duration(bounds[0]).text,
+                                     words_of_duration(bounds[1]).text));
     *ret_ms = ms;
     return 0;
 }
 
-static int read_number(int *ret_number, const char *where, int max, trouble *reterr)
+static int read_number(int *ret_number, const char *where, const char *value, int max,
+                       failure *reterr)
 {
     int    number = 0;
-    size_t digits = strspn(optarg, "0123456789");
+    size_t digits = strspn(value, "0123456789");
 
-    if (digits > 0 && digits <= 9 && optarg[digits] == '\0')
-        number = atoi(optarg);
+    if (digits > 0 && digits <= 9 && value[digits] == '\0')
+        number = atoi(value);
     else
         number = max + 1;
     if (number > max)
-        return complain(
-            reterr,
-            words_of("%s: \"%s\" is not a number from 0 to %d", where, url_shown(optarg).text, max),
+        return options_fail(
+            &table, reterr,
+            words_of("%s: \"%s\" is not a number from 0 to %d", where, url_shown(value).text, max),
             words_of("%s", ""));
     *ret_number = number;
     return 0;
 }
 
-static int read_policy(lost_policy *ret_policy, trouble *reterr)
+static int read_policy(lost_policy *ret_policy, const char *value, failure *reterr)
 {
     static const char *const names[] = { "term", "kill", "warn", NULL };
 
     for (unsigned i = 0; names[i] != NULL; i++)
-        if (strcmp(optarg, names[i]) == 0) {
+        if (strcmp(value, names[i]) == 0) {
             *ret_policy = (lost_policy)(LOST_TERM + i);
             return 0;
         }
-    return complain(
-        reterr, words_of("--on-lost: there is no \"%s\"", url_shown(optarg).text),
-        say_did_you_mean(say_nearest(optarg, names), "--on-lost ", "it is term, kill or warn"));
+    return options_fail(&table, reterr,
+                        words_of("--on-lost: there is no policy \"%s\"", url_shown(value).text),
+                        say_did_you_mean(say_nearest(value, names), "--on-lost ",
+                                         "the policies are term, kill and warn"));
 }
 
-static int read_wait(run_options *o, trouble *reterr)
+static int read_wait(run_options *o, const char *value, failure *reterr)
 {
     int64_t ms;
 
-    if (strcmp(optarg, "forever") == 0) {
+    if (strcmp(value, "forever") == 0) {
         o->wait_ms = BOWLINE_FOREVER;
         return 0;
     }
-    if (options_duration(&ms, "-w", optarg, (int64_t[]){ 0, BOWLINE_WAIT_MAX_MS }, reterr) < 0)
+    if (options_duration(&ms, "-w", value, (int64_t[]){ 0, BOWLINE_WAIT_MAX_MS }, reterr) < 0)
         return -1;
     o->wait_ms = ms > 0 ? ms : BOWLINE_NO_WAIT;
     return 0;
 }
 
-static int read_lease(run_options *o, trouble *reterr)
+static int read_lease(run_options *o, const char *value, failure *reterr)
 {
     int64_t ms;
 
-    if (options_duration(&ms, "-t", optarg,
+    if (options_duration(&ms, "-t", value,
                          (int64_t[]){ BOWLINE_LEASE_MIN_MS, BOWLINE_LEASE_MAX_MS }, reterr) < 0)
         return -1;
     o->lease_ms = (uint32_t)ms;
     return 0;
 }
 
-/* What getopt_long says of an option that is unknown, or has no value, or one too many. */
-static int complain_of_option(const char *typed, int found, trouble *reterr)
-{
-    if (found == ':')
-        return complain(reterr, words_of("%s needs a value", typed),
-                        words_of("none follows it on the command line"));
-    if (strncmp(typed, "--", 2) != 0)
-        return complain(reterr, words_of("there is no option -%c", optopt),
-                        words_of("options of the command go behind NAME: %s", usage));
-
-    words bare = words_of("%.*s", (int)strcspn(typed + 2, "="), typed + 2);
-    for (unsigned i = 0; option_names[i] != NULL; i++)
-        if (strcmp(bare.text, option_names[i]) == 0)
-            return complain(reterr, words_of("--%s takes no value", bare.text),
-                            words_of("\"%s\" was given", url_shown(typed).text));
-    return complain(reterr, words_of("there is no option --%s", url_shown(bare.text).text),
-                    say_did_you_mean(say_nearest(bare.text, option_names), "--",
-                                     words_of("usage: %s", usage).text));
-}
-
-/* One option.  A second of the same kind replaces the first, as everywhere. */
-static int take(run_options *o, int number, trouble *reterr)
+/* Implements option_store.  The last of several options of the same kind counts. */
+static int store(void *arg, unsigned row, const char *value, failure *reterr)
 {
     static const int64_t any[2]         = { 1, INT64_C(1) << 53 };
     static const int64_t any_or_none[2] = { 0, INT64_C(1) << 53 };
+    run_options         *o              = arg;
 
-    switch (number) {
-    case OPTION_WAIT: return read_wait(o, reterr);
-    case OPTION_NO_WAIT: o->wait_ms = BOWLINE_NO_WAIT; return 0;
-    case OPTION_SKIP:
+    switch (row) {
+    case ROW_WAIT: return read_wait(o, value, reterr);
+    case ROW_NO_WAIT: o->wait_ms = BOWLINE_NO_WAIT; break;
+    case ROW_SKIP:
         o->busy_code = 0;
         o->skips     = true;
-        return 0;
-    case OPTION_BUSY_CODE: return read_number(&o->busy_code, "-E", 255, reterr);
-    case OPTION_LEASE: return read_lease(o, reterr);
-    case OPTION_MAX_HOLD:
-        return options_duration(&o->max_hold_ms, "--max-hold", optarg, any, reterr);
-    case OPTION_NO_RENEW: o->no_renew = true; return 0;
-    case OPTION_ON_LOST: return read_policy(&o->on_lost, reterr);
-    case OPTION_KILL_AFTER:
-        return options_duration(&o->kill_after_ms, "--kill-after", optarg, any_or_none, reterr);
-    case OPTION_CLOSE: o->closes = true; return 0;
-    case OPTION_STATUS_FD: return read_number(&o->status_fd, "--status-fd", 65535, reterr);
-    case OPTION_URL: o->url = optarg; return 0;
-    case OPTION_URL_FILE: o->url_file = optarg; return 0;
-    case OPTION_QUIET: o->quiet = true; return 0;
-    case OPTION_VERBOSE: o->verbose = true; return 0;
-    case OPTION_HELP: o->wants_help = true; return 0;
-    default: assert(number == '?' || number == ':');
+        break;
+    case ROW_BUSY_CODE: return read_number(&o->busy_code, "-E", value, 255, reterr);
+    case ROW_LEASE: return read_lease(o, value, reterr);
+    case ROW_MAX_HOLD: return options_duration(&o->max_hold_ms, "--max-hold", value, any, reterr);
+    case ROW_NO_RENEW: o->no_renew = true; break;
+    case ROW_ON_LOST: return read_policy(&o->on_lost, value, reterr);
+    case ROW_KILL_AFTER:
+        return options_duration(&o->kill_after_ms, "--kill-after", value, any_or_none, reterr);
+    case ROW_CLOSE: o->closes = true; break;
+    case ROW_STATUS_FD: return read_number(&o->status_fd, "--status-fd", value, 65535, reterr);
+    case ROW_URL: o->url = value; break;
+    case ROW_URL_FILE: o->url_file = value; break;
+    case ROW_QUIET: o->quiet = true; break;
+    case ROW_VERBOSE: o->verbose = true; break;
+    default: assert(row == ROW_HELP);
     }
-    return 1;
+    return 0;
 }
 
-/* What getopt_long wants, from the table. */
-static void getopt_tables(struct option ret_long[PLACES + 1], char ret_letters[2 * PLACES + 3])
-{
-    size_t size = 0;
-
-    ret_letters[size++] = '+';
-    ret_letters[size++] = ':';
-    for (unsigned i = 0; i < PLACES; i++) {
-        bool has_value = rows[i].argument != NULL;
-        ret_long[i]    = (struct option){
-               .name    = rows[i].name,
-               .has_arg = has_value ? required_argument : no_argument,
-               .val     = rows[i].number,
-        };
-        if (rows[i].letter == 0)
-            continue;
-        ret_letters[size++] = rows[i].letter;
-        if (has_value)
-            ret_letters[size++] = ':';
-    }
-    ret_long[PLACES]  = (struct option){ 0 };
-    ret_letters[size] = '\0';
-}
-
-int options_check_name(const char *name, const char *command, trouble *reterr)
+int options_check_name(const char *name, const char *command, failure *reterr)
 {
     bool has_password = url_has_password(name);
 
     if (!has_password && !url_is_of_server(name))
         return 0;
-    trouble is = {
+    failure is = {
         .code = EXIT_FAILED,
-        .what = words_of("a URL stands where the name of the lock is meant"),
-        .why  = words_of("a name says which lock, and --url where it lives"),
-        .type = words_of("type: bowline %s --url %s NAME ...", command, url_shown(name).text),
+        .what = words_of("a URL is in the place of the name of the lock"),
+        .why  = words_of("NAME says which lock, --url where it is"),
+        .hint = words_of("type: bowline %s --url %s NAME ...", command, url_shown(name).text),
     };
     if (has_password) {
-        is.why  = words_of("it has a password, and everyone on this machine can read the arguments "
-                            "of a program, with ps");
-        is.type = words_of("type: bowline %s --url-file FILE NAME ..., with the URL in a FILE of "
-                           "mode 600",
-                           command);
+        is.why = words_of(
+            "it contains a password, and every user of this machine can read the arguments of a "
+            "process with ps");
+        is.hint = words_of(
+            "write the URL into a FILE of mode 600, and type: bowline %s --url-file FILE NAME ...",
+            command);
     }
-    return trouble_set(reterr, is);
+    return failed_with(reterr, is);
 }
 
-static int take_words(run_options *o, int argc, char **argv, trouble *reterr)
+/* NAME, COMMAND and its arguments, from argv[at] on. */
+static int read_operands(run_options *o, int at, int argc, char **argv, failure *reterr)
 {
-    if (optind >= argc)
-        return complain(reterr, words_of("no lock was named"), words_of("usage: %s", usage));
-    o->name = argv[optind++];
+    if (at >= argc)
+        return usage_failed(reterr, words_of("the name of the lock is missing"));
+    o->name = argv[at++];
     if (options_check_name(o->name, "run", reterr) < 0)
         return -1;
-    if (optind < argc && strcmp(argv[optind], "--") == 0)
-        optind++;
-    if (optind >= argc)
-        return complain(reterr, words_of("no command was given for the lock %s", o->name),
-                        words_of("usage: %s", usage));
-    o->command = argv + optind;
+    if (at < argc && strcmp(argv[at], "--") == 0)
+        at++;
+    if (at >= argc)
+        return usage_failed(reterr, words_of("the command for lock %s is missing", o->name));
+    o->command = argv + at;
     if (url_has_password(o->command[0]))
-        return complain(reterr, words_of("a URL with a password stands where the command is meant"),
-                        words_of("usage: %s", usage));
+        return usage_failed(reterr, words_of("a URL with a password is in the place of COMMAND"));
     return 0;
 }
 
-int options_read(run_options *ret_options, int argc, char **argv, trouble *reterr)
+int run_options_read(run_options *ret_options, int argc, char **argv, failure *reterr)
 {
-    struct option long_options[PLACES + 1];
-    char          letters[2 * PLACES + 3];
-    run_options   o = {
-          .kill_after_ms = -1,
-          .on_lost       = LOST_TERM,
-          .busy_code     = EXIT_NOT_ACQUIRED,
-          .status_fd     = -1,
+    run_options o = {
+        .kill_after_ms = -1,
+        .on_lost       = LOST_TERM,
+        .busy_code     = EXIT_NOT_ACQUIRED,
+        .status_fd     = -1,
     };
+    int at = options_parse(&table, argc, argv, store, &o, reterr);
 
-    getopt_tables(long_options, letters);
-    opterr = 0;
-    optind = 1;
-    for (;;) {
-        /* Which word an unknown option stands in: getopt_long has left it when it complains. */
-        int before = optind;
-        int number = getopt_long(argc, argv, letters, long_options, NULL);
-        if (number == -1)
-            break;
-        int status = take(&o, number, reterr);
-        if (status > 0)
-            return complain_of_option(argv[before], number, reterr);
-        if (status < 0)
-            return status;
-        if (o.wants_help) {
-            *ret_options = o;
-            return 0;
-        }
-    }
-    if (take_words(&o, argc, argv, reterr) < 0)
+    if (at > 0 && read_operands(&o, at, argc, argv, reterr) < 0)
         return -1;
     if (o.skips && o.wait_ms == 0)
         o.wait_ms = BOWLINE_NO_WAIT;
     *ret_options = o;
-    return 0;
+    return at > 0 ? 1 : at;
 }
 
-static void write_options(FILE *out)
+void run_usage(FILE *out)
 {
-    for (unsigned i = 0; i < PLACES; i++) {
-        const option_row *row = &rows[i];
-        words letter = row->letter != 0 ? words_of("-%c,", row->letter) : words_of("%s", "");
-        words name   = words_of("--%s%s%s", row->name, row->argument != NULL ? " " : "",
-                              row->argument != NULL ? row->argument : "");
-        (void)fprintf(out, "%3s %-25s %s\n", letter.text, name.text, row->help);
-    }
-}
-
-void options_help(FILE *out)
-{
-    (void)fprintf(out,
-                  "bowline run nightly ./report.sh            one at a time; wait for our turn\n"
-                  "bowline run --skip nightly ./report.sh     from cron: not while another runs\n"
-                  "bowline run -w 5m -t 30s deploy sh -c '...'\n"
-                  "\n"
-                  "usage: %s\n",
-                  usage);
-    write_options(out);
-    (void)fprintf(out, "\n"
-                       "Exit: COMMAND's own; 128+N killed by signal N; 123 lock lost; 124 not "
-                       "acquired;\n"
-                       "125 bowline failed; 126/127 cannot run / not found.  More: bowline help "
-                       "run\n");
+    (void)fputs("bowline run nightly ./report.sh            run it when no one else does\n"
+                "bowline run --skip nightly ./report.sh     from cron: skip while it runs\n"
+                "bowline run -w 5m -t 30s deploy sh -c '...'\n"
+                "\n",
+                out);
+    options_write(&table, out);
+    (void)fputs("\n"
+                "Exit: status of COMMAND; 128+N if signal N killed it; 123 lock lost; 124 not\n"
+                "acquired; 125 bowline failed; 126 cannot run, 127 not found.  bowline help run\n",
+                out);
 }
 
 /* In the order of bowline(7), which says what each is without it. */
@@ -325,47 +218,48 @@ static void write_url_options(FILE *out)
 {
     (void)fputs("\n"
                 "A URL may have options, as in redis://HOST?lease=10s&wait=1m; man 7 bowline:\n"
-                "  of any lock\n"
+                "  for every lock\n"
                 "    lease=TIME  wait=TIME  max-hold=TIME  timeout=TIME  renew=off  spin=off\n"
-                "  of Redis\n"
+                "  for Redis\n"
                 "    protocol=NAME  profile=NAME  accept-risk=1  key=TEMPLATE  password-file=FILE\n"
                 "    queue-max=N  turns=N  turns-time=TIME  sync=N  drift=TIME  restart-wait=off\n"
                 "    db=N  ca=FILE  cert=FILE  cert-key=FILE\n"
                 "    sentinel-password-file=FILE  sentinel-user=NAME\n"
-                "  of a protocol of an article, or a profile\n"
-                "    retry=N      how often to try again\n"
-                "    pause=TIME   how long to pause between tries\n"
-                "    buffer=TIME  is added to the end of the lock, where that is its value\n"
-                "    guard=TIME   a release leaves a key that ends sooner (php-pidlock)\n",
+                "  for a protocol of an article, or a profile\n"
+                "    retry=N      number of attempts\n"
+                "    pause=TIME   pause between attempts\n"
+                "    buffer=TIME  time added to the end of the lock that the value holds\n"
+                "    guard=TIME   release keeps a key that expires sooner (php-pidlock)\n",
                 out);
 }
 
-void options_manual(FILE *out)
+void run_help(FILE *out)
 {
-    options_help(out);
+    run_usage(out);
     (void)fputs("\n"
-                "COMMAND runs without a shell, in a process group of its own, and sees\n"
-                "  BOWLINE_NAME         the name of the lock\n"
-                "  BOWLINE_FENCE        grows with every holder; unset where there is none\n"
-                "  BOWLINE_DEADLINE_MS  how long the lock is ours at the start; unset if no\n"
-                "                       lease ends it\n"
+                "COMMAND runs without a shell, in its own process group, with these variables:\n"
+                "  BOWLINE_NAME         name of the lock\n"
+                "  BOWLINE_FENCE        fencing token: grows with every holder; unset if the\n"
+                "                       lock has none\n"
+                "  BOWLINE_DEADLINE_MS  time until the lease ends, at the start of COMMAND;\n"
+                "                       unset if no lease ends the lock\n"
                 "\n"
-                "A lock with a lease is renewed while COMMAND runs.  Where it cannot be, all\n"
-                "its processes are ended before the lock can pass to another: TERM first, KILL\n"
-                "after --kill-after (at most half of the lease), and bowline exits 123.  A lock\n"
-                "that is gone already means KILL at once.  A stopped bowline (Ctrl-Z) cannot\n"
-                "renew: a lease that ran out meanwhile ends COMMAND when it is continued.\n"
+                "Bowline renews a lease while COMMAND runs.  If it cannot, it stops all processes\n"
+                "of COMMAND before someone else can acquire the lock: TERM, then KILL after\n"
+                "--kill-after (at most half of the lease).  Then it exits 123.  If the lock is\n"
+                "already lost, it sends KILL at once.  A stopped bowline (Ctrl-Z) cannot renew:\n"
+                "if the lease ends meanwhile, COMMAND is stopped when bowline continues.\n"
                 "\n"
-                "If bowline is killed, COMMAND gets TERM; with file: it keeps the lock until it\n"
-                "has ended, unless --close is given.  What COMMAND leaves in the background has\n"
-                "no lock any more when COMMAND has ended.\n"
+                "If bowline is killed, COMMAND gets TERM.  With file:, COMMAND keeps the lock\n"
+                "until it ends, unless --close was given.  Background processes that COMMAND\n"
+                "leaves behind do not keep the lock.\n"
                 "\n"
-                "Where locks live, the first that says so: --url, --url-file, $BOWLINE_URL, then\n"
-                "$XDG_CONFIG_HOME/bowline.conf (or ~/.config/bowline.conf), or if there is none\n"
-                "/etc/bowline.conf; and file:, the locks of this user on this machine, if nothing\n"
-                "does. file:///run/lock/bowline has those of all its users.\n"
-                "The file has lines KEY = VALUE: url, wait, lease, max-hold, kill-after.\n"
-                "A URL with a password belongs in a file that only you can read (--url-file).\n",
+                "The URL comes from the first of: --url, --url-file, $BOWLINE_URL,\n"
+                "$XDG_CONFIG_HOME/bowline.conf (or ~/.config/bowline.conf) or, if that file does\n"
+                "not exist, /etc/bowline.conf.  The default is file:, the locks of this user on\n"
+                "this machine.  file:///run/lock/bowline has the locks of all users.\n"
+                "The config file has lines KEY = VALUE: url, wait, lease, max-hold, kill-after.\n"
+                "Put a URL with a password in a file that only you can read (--url-file).\n",
                 out);
     write_url_options(out);
 }

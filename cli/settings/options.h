@@ -15,24 +15,24 @@
 
 #include "cli/text/say.h"
 
-/* Name; letter, or 0; long name; argument, or NULL; what it does. */
-#define RUN_OPTION_MAP(X)                                                                  \
-    X(WAIT, 'w', "wait", "TIME", "wait at most so long for the lock (or: forever)")        \
-    X(NO_WAIT, 'n', "no-wait", NULL, "do not wait; the same as -w 0s")                     \
-    X(SKIP, 0, "skip", NULL, "not acquired: skip it, exit 0; -n unless -w")                \
-    X(BUSY_CODE, 'E', "conflict-exit-code", "N", "not acquired: exit N instead of 124")    \
-    X(LEASE, 't', "lease", "TIME", "how long a dead holder blocks the others")             \
-    X(MAX_HOLD, 0, "max-hold", "TIME", "end the command and the lock after so long")       \
-    X(NO_RENEW, 0, "no-renew", NULL, "the lease is all the time there is")                 \
-    X(ON_LOST, 0, "on-lost", "term|kill|warn", "what happens to COMMAND if the lock goes") \
-    X(KILL_AFTER, 0, "kill-after", "TIME", "from TERM to KILL, before the lock goes (5s)") \
-    X(CLOSE, 0, "close", NULL, "COMMAND alone does not keep the lock")                     \
-    X(STATUS_FD, 0, "status-fd", "N", "write what happens to descriptor N, as JSON lines") \
-    X(URL, 0, "url", "URL", "where locks live: file:  redis://HOST")                       \
-    X(URL_FILE, 0, "url-file", "FILE", "the same from FILE: for a URL with a password")    \
-    X(QUIET, 'q', "quiet", NULL, "say nothing while waiting, nor if not acquired")         \
-    X(VERBOSE, 'v', "verbose", NULL, "say what happens")                                   \
-    X(HELP, 'h', "help", NULL, "this text")
+/* Columns: see option_table.h. */
+#define RUN_OPTION_MAP(X)                                                                     \
+    X(WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (or: forever)")         \
+    X(NO_WAIT, 'n', "no-wait", NULL, "do not wait; the same as -w 0s")                        \
+    X(SKIP, 0, "skip", NULL, "if not acquired, exit 0; implies -n unless -w")                 \
+    X(BUSY_CODE, 'E', "conflict-exit-code", "N", "if not acquired, exit N, not 124")          \
+    X(LEASE, 't', "lease", "TIME", "how long the lock outlives a dead holder")                \
+    X(MAX_HOLD, 0, "max-hold", "TIME", "stop COMMAND and release the lock after TIME")        \
+    X(NO_RENEW, 0, "no-renew", NULL, "do not renew the lease")                                \
+    X(ON_LOST, 0, "on-lost", "term|kill|warn", "what to do with COMMAND if the lock is lost") \
+    X(KILL_AFTER, 0, "kill-after", "TIME", "time from TERM to KILL (5s)")                     \
+    X(CLOSE, 0, "close", NULL, "COMMAND does not inherit the lock")                           \
+    X(STATUS_FD, 0, "status-fd", "N", "write events to descriptor N, as JSON lines")          \
+    X(URL, 0, "url", "URL", "where the locks are: file:  redis://HOST")                       \
+    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE")              \
+    X(QUIET, 'q', "quiet", NULL, "no message while waiting or if not acquired")               \
+    X(VERBOSE, 'v', "verbose", NULL, "print what happens")                                    \
+    X(HELP, 'h', "help", NULL, "show this help")
 
 typedef enum lost_policy {
     LOST_TERM = 1, /* TERM in time, KILL before it goes */
@@ -58,22 +58,21 @@ typedef struct run_options {
     bool        closes;
     bool        quiet;
     bool        verbose;
-    bool        wants_help;
 } run_options;
 
 /* Reads `run ...`; argv[0] is "run".  What it returns borrows from argv. */
-int options_read(run_options *ret_options, int argc, char **argv, trouble *reterr);
+int run_options_read(run_options *ret_options, int argc, char **argv, failure *reterr);
 
 /* A duration that must be from `min_ms` to `max_ms`; `where` is what to call it. */
 int options_duration(int64_t *ret_ms, const char *where, const char *text, const int64_t bounds[2],
-                     trouble *reterr);
+                     failure *reterr);
 
 /* Refuses a URL where the name of a lock is meant: it would lock by that name on this machine, and
  * a password in it would be shown, and be handed to the command. */
-int options_check_name(const char *name, const char *command, trouble *reterr);
+int options_check_name(const char *name, const char *command, failure *reterr);
 
 /* The help on one screen, and the long one. */
-void options_help(FILE *out);
-void options_manual(FILE *out);
+void run_usage(FILE *out);
+void run_help(FILE *out);
 
 #endif

@@ -110,24 +110,29 @@ words words_escaped(const char *text, size_t columns)
     return ret;
 }
 
-int trouble_set(trouble *reterr, trouble happened)
+int failed(failure *reterr, words what, words why, words hint)
+{
+    return failed_with(reterr, (failure){ EXIT_FAILED, what, why, hint });
+}
+
+int failed_with(failure *reterr, failure happened)
 {
     assert(happened.code > 0);
     *reterr = happened;
     return -1;
 }
 
-void trouble_explain(trouble *is, const char *text, words otherwise)
+void failure_explain(failure *is, const char *text, words otherwise)
 {
     const char *end = strstr(text, ".  ");
 
     is->why  = words_of("%s", text);
-    is->type = otherwise;
+    is->hint = otherwise;
     if (end == NULL)
         return;
     is->why          = words_of("%.*s", (int)(end - text), text);
-    is->type         = words_of("%s", end + strlen(".  "));
-    is->type.text[0] = (char)tolower((unsigned char)is->type.text[0]);
+    is->hint         = words_of("%s", end + strlen(".  "));
+    is->hint.text[0] = (char)tolower((unsigned char)is->hint.text[0]);
 }
 
 bool say_bytes(int fd, const char *bytes, size_t size)
@@ -156,9 +161,9 @@ void say_line(const char *text)
     (void)say_bytes(STDERR_FILENO, line, (size_t)size);
 }
 
-void say_trouble(const trouble *happened)
+void say_failure(const failure *happened)
 {
-    const char *const lines[] = { happened->what.text, happened->why.text, happened->type.text };
+    const char *const lines[] = { happened->what.text, happened->why.text, happened->hint.text };
 
     for (unsigned i = 0; i < 3; i++)
         if (lines[i][0] != '\0')

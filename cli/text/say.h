@@ -46,21 +46,22 @@ words words_of_duration(int64_t ms);
 words words_escaped(const char *text, size_t columns);
 
 /* What went wrong, for people, and the exit code for programs. */
-typedef struct trouble {
+typedef struct failure {
     int   code;
     words what;
     words why;
-    words type;
-} trouble;
+    words hint;
+} failure;
 
-/* For `return trouble_set(reterr, (trouble){ ... })`: always -1. */
-int trouble_set(trouble *reterr, trouble happened);
+/* For `return failed(...)`: always -1.  The code is EXIT_FAILED. */
+int failed(failure *reterr, words what, words why, words hint);
+int failed_with(failure *reterr, failure happened);
 
 /* Sets why and what to type from what the library says of an error.  Where that says what to do,
  * behind two blanks, it is what to type; else that is `otherwise`. */
-void trouble_explain(trouble *is, const char *text, words otherwise);
+void failure_explain(failure *is, const char *text, words otherwise);
 
-void say_trouble(const trouble *happened);
+void say_failure(const failure *happened);
 
 /* One line.  Gives up at once if standard error cannot take it now: nobody who does not read may
  * keep us from watching the lock. */

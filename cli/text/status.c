@@ -91,12 +91,6 @@ void status_add_text(status_line *line, const char *key, const char *text)
     put_text(line, text, 800);
 }
 
-void status_print(status_line *line)
-{
-    put(line, "}\n");
-    (void)fwrite(line->text, 1, line->size, stdout); /* (void): say_done looks */
-}
-
 void status_send(status_line *line)
 {
     if (line->fd < 0)

@@ -28,7 +28,4 @@ void status_add_number(status_line *line, const char *key, int64_t number);
 void status_add_text(status_line *line, const char *key, const char *text);
 void status_send(status_line *line);
 
-/* The same for standard output, whose reader has asked for it: nothing is dropped. */
-void status_print(status_line *line);
-
 #endif

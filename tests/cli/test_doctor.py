@@ -47,7 +47,7 @@ def test_a_good_server_has_a_clean_bill(place, good):
     text = place.bowline("doctor")
     assert text.returncode == 0
     assert text.stdout.splitlines()[0] == f"{good.url}, protocol queue"
-    assert text.stdout.splitlines()[-1].startswith("0 failed, 0 warned of, 0 not looked at, 0 noted, ")
+    assert text.stdout.splitlines()[-1].startswith("0 failures, 0 warnings, 0 unknown, 0 notes, ")
 
 
 def inotify_can_be_had():

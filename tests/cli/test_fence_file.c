@@ -108,14 +108,14 @@ static const char *content_of(const char *name)
     return bytes;
 }
 
-/* 0, or the code of the trouble. */
+/* 0, or the code of the failure. */
 static int check(const char *name, uint64_t fence)
 {
-    trouble is;
+    failure is;
     int     fd = -1;
 
     if (fence_file_check(&fd, name, fence, &is) < 0) {
-        assert_true(is.what.text[0] != '\0' && is.why.text[0] != '\0' && is.type.text[0] != '\0');
+        assert_true(is.what.text[0] != '\0' && is.why.text[0] != '\0' && is.hint.text[0] != '\0');
         return is.code;
     }
     /* It is locked as long as the descriptor is open. */
@@ -138,7 +138,7 @@ static pid_t check_apart(const char *name, uint64_t fence, int ours, int *ret_er
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        trouble is;
+        failure is;
         int     fd;
         (void)close(ours);
         (void)dup2(fds[1], STDERR_FILENO);
@@ -220,7 +220,7 @@ static void test_fence_file_higher_and_equal_are_remembered_lower_is_refused(voi
 static void test_fence_file_the_highest_can_be_asked_for(void **state)
 {
     uint64_t seen = 0;
-    trouble  is;
+    failure  is;
 
     (void)state;
     assert_int_equal(fence_file_seen(&seen, "f", &is), -1);
@@ -351,7 +351,7 @@ static void test_fence_file_a_crowd_never_goes_back(void **state)
             continue;
         for (uint64_t i = 1; i <= EACH; i++) {
             uint64_t fence = i * CROWD + (who * 7) % 23; /* some are behind, some ahead */
-            trouble  is;
+            failure  is;
             int      fd;
             if (fence_file_check(&fd, "f", fence, &is) == 0) {
                 if (write(log, &fence, sizeof fence) != sizeof fence)

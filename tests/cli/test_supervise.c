@@ -89,7 +89,7 @@ static void run(char **command)
     child_plan    plan = { .command = command, .signals = &j.signals };
     terminal      none = { .fd = -1 };
     bowline_error error;
-    trouble       is;
+    failure       is;
 
     j = (job){ .options   = { .name = "job", .command = command, .status_fd = -1, .quiet = true },
                .settings  = { .wait_ms = BOWLINE_FOREVER, .max_hold_ms = MAX_HOLD_MS },

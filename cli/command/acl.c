@@ -1,6 +1,6 @@
 /*
- * acl.c -- see acl.h.  The rule is one command, to be typed into redis-cli; the line behind a # is
- * for people.
+ * acl.c -- `bowline acl`: prints the Redis ACL rule for a user who does this and nothing else. The
+ * rule is a command for redis-cli; lines after a # are for the reader.
  */
 #include "cli/command/command.h"
 
@@ -36,7 +36,7 @@ void acl_help(FILE *out)
                 out);
 }
 
-/* As redis-cli wants a word that has a blank in it. */
+/* A word as redis-cli reads it, quoted if it contains a blank. */
 static void write_word(const char *word)
 {
     if (strpbrk(word, " \t\"'") == NULL) {
@@ -103,7 +103,7 @@ static void write_json(const char *user, const rights *r, const rights *before_7
     json_close('}');
 }
 
-/* Is something in it that --key says the keys of? */
+/* True if a feature takes its keys from --key. */
 static bool is_of_keys(const rights *r)
 {
     for (unsigned i = 0; i < r->features_count; i++)

@@ -1,5 +1,6 @@
 /*
- * caps.c -- see caps.h.  The answers are those of doctor/caps.c; nothing is asked of a server.
+ * caps.c -- `bowline caps`: shows what the locks at a URL guarantee. doctor/caps.c has the answers;
+ * it sends nothing to a server.
  */
 #include "cli/command/command.h"
 

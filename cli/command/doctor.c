@@ -1,6 +1,6 @@
 /*
- * doctor.c -- see doctor.h.  The findings are those of doctor/; here they are written down, worst
- * or not, in the order in which they were found: a later one may be for want of an earlier.
+ * doctor.c -- `bowline doctor`: writes the findings of doctor/ in the order in which they were
+ * made, because a later one may follow from an earlier one.
  */
 #include "cli/command/command.h"
 

@@ -188,8 +188,8 @@ static int run_verb(int argc, char **argv, failure *reterr)
     if (!is_verb(verb))
         return options_fail(&table, reterr,
                             words_of("there is no bowline fence %s", url_shown(verb).text),
-                            say_did_you_mean(say_nearest(verb, verbs), "bowline fence ",
-                                             words_of("usage: %s", table.usage).text));
+                            say_suggestion(say_nearest(verb, verbs), "bowline fence ",
+                                           words_of("usage: %s", table.usage).text));
     if (check_operands(verb, argc - at, operands, reterr) < 0)
         return -1;
     if (strcmp(verb, "show") == 0)

@@ -1,8 +1,8 @@
 /*
  * lab.c -- replaces bowline by bowline-lab.
  *
- * It is looked for beside the file that is running, and nowhere else: it was built and installed
- * with this command, and one that happens to be in PATH may be another's.
+ * It looks only in the directory of the running file: a bowline-lab in PATH may belong to another
+ * installation.
  */
 #include "cli/command/command.h"
 
@@ -16,7 +16,7 @@
 
 static const char program[] = "bowline-lab";
 
-/* False if the kernel does not tell, or if it would not fit. */
+/* False: the kernel does not name the file, or the path is too long. */
 static bool find_beside(char *ret_path, size_t capacity)
 {
     ssize_t size = readlink("/proc/self/exe", ret_path, capacity);

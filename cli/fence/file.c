@@ -21,24 +21,24 @@
 #include "doctor/trust.h"
 
 enum {
-    TRIES_MAX  = 100,  /* how often the file may vanish or appear under our hands         */
-    LOOKS_MAX  = 100,  /* for the lock, before it is said that we wait                    */
+    TRIES_MAX  = 100,  /* the file may vanish or appear this often */
+    LOOKS_MAX  = 100,  /* attempts before the message that bowline waits */
     LOOK_EACH  = 10,   /* ms                                                              */
-    NEW_MODE   = 0644, /* less the umask                                                  */
-    GROUP_MODE = 0664, /* the same, in a directory that is shared by a group              */
+    NEW_MODE   = 0644, /* minus the umask */
+    GROUP_MODE = 0664, /* in a directory that a group shares */
     SUFFIX_MAX = 24,
-    FILE_GONE  = 1, /* neither 0 nor an error: look again                                */
+    FILE_GONE  = 1, /* neither 0 nor an error: try again */
     OPEN_FLAGS = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 };
 
-/* A file by its directory, which is kept open: one look at the path is enough. */
+/* A file and its open directory, so the path is resolved only once. */
 typedef struct place {
     const char *path;
     int         dir_fd;
     char        name[NAME_MAX + 1];
 } place;
 
-static int complain_of_call(failure *reterr, const place *p, const char *call)
+static int call_failed(failure *reterr, const place *p, const char *call)
 {
     return failed(reterr, words_of("the fence was not checked against %s", p->path),
                   words_of("%s: %s", call, strerror(errno)), words_of("type: ls -l %s", p->path));
@@ -46,7 +46,7 @@ static int complain_of_call(failure *reterr, const place *p, const char *call)
 
 /* ---- what may be a fence file ---------------------------------------------------------------- */
 
-static int complain_of_kind(failure *reterr, const place *p, mode_t mode)
+static int kind_failed(failure *reterr, const place *p, mode_t mode)
 {
     const char *kind = S_ISDIR(mode) ? "a directory"
                        : S_ISLNK(mode)
@@ -63,10 +63,10 @@ static int complain_of_kind(failure *reterr, const place *p, mode_t mode)
 
 static int check_kind(const place *p, const struct stat *is, failure *reterr)
 {
-    return S_ISREG(is->st_mode) ? 0 : complain_of_kind(reterr, p, is->st_mode);
+    return S_ISREG(is->st_mode) ? 0 : kind_failed(reterr, p, is->st_mode);
 }
 
-/* Whoever can write to it, or put another in its place, can make it forget. */
+/* A user who can write or replace the file can lower the fence. */
 static int check_trust(const place *p, int fd, failure *reterr)
 {
     trust_fault fault;
@@ -88,36 +88,35 @@ static int open_place(place *ret_place, const char *path, failure *reterr)
     *ret_place = (place){ .path = path, .dir_fd = -1 };
     errno      = path[0] == '\0' ? ENOENT : ENAMETOOLONG;
     if (path[0] == '\0' || strlen(name) > NAME_MAX || size >= sizeof directory)
-        return complain_of_call(reterr, ret_place, "its name");
+        return call_failed(reterr, ret_place, "its name");
     if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return complain_of_kind(reterr, ret_place, S_IFDIR);
+        return kind_failed(reterr, ret_place, S_IFDIR);
     memcpy(ret_place->name, name, strlen(name) + 1);
     memcpy(directory, path, size);
     directory[size] = '\0';
-    /* For reading, because it is synced: the name of a new file is in the directory. */
+    /* Opened for reading to sync it: the directory holds the name of a new file. */
     ret_place->dir_fd = open(size > 0 ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (ret_place->dir_fd < 0)
-        return complain_of_call(reterr, ret_place, "its directory");
+        return call_failed(reterr, ret_place, "its directory");
     return 0;
 }
 
 /* ---- opening it ------------------------------------------------------------------------------ */
 
-/* It is looked at before it is opened: opening a device may do something. */
+/* Checks the kind before open: opening a device may have an effect. */
 static int open_trusted(int *ret_fd, const place *p, int access, failure *reterr)
 {
     struct stat is;
 
     *ret_fd = -1;
     if (fstatat(p->dir_fd, p->name, &is, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT ? FILE_GONE : complain_of_call(reterr, p, "stat");
+        return errno == ENOENT ? FILE_GONE : call_failed(reterr, p, "stat");
     if (check_kind(p, &is, reterr) < 0)
         return -1;
     int fd = openat(p->dir_fd, p->name, access | OPEN_FLAGS);
     if (fd < 0)
-        return errno == ENOENT ? FILE_GONE : complain_of_call(reterr, p, "open");
-    int status =
-        fstat(fd, &is) < 0 ? complain_of_call(reterr, p, "stat") : check_kind(p, &is, reterr);
+        return errno == ENOENT ? FILE_GONE : call_failed(reterr, p, "open");
+    int status = fstat(fd, &is) < 0 ? call_failed(reterr, p, "stat") : check_kind(p, &is, reterr);
     if (status == 0)
         status = check_trust(p, fd, reterr);
     if (status == 0)
@@ -132,8 +131,8 @@ static bool lock_at_once(int fd)
     return flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-/* A command that runs under the lock of this file may take its time; a script that has locked it
- * with flock(1) and then asks us would wait for ever, so it is told what for. */
+/* A command that runs under the lock of this file may take long. A script that has locked the file
+ * with flock(1) and calls bowline would wait for ever, so a message says what bowline waits for. */
 static int lock_in_turn(int fd, const place *p)
 {
     static const struct timespec pause = { .tv_nsec = LOOK_EACH * 1000000 };
@@ -143,7 +142,7 @@ static int lock_in_turn(int fd, const place *p)
             return 0;
         if (errno != EWOULDBLOCK && errno != EINTR)
             return -1;
-        (void)nanosleep(&pause, NULL); /* (void): shorter is no harm */
+        (void)nanosleep(&pause, NULL); /* (void): a shorter pause does no harm */
     }
     say_line(words_of("waiting for %s, which another process has locked", p->path).text);
     while (flock(fd, LOCK_EX) < 0)
@@ -152,7 +151,7 @@ static int lock_in_turn(int fd, const place *p)
     return 0;
 }
 
-/* Somebody may have removed or replaced it while we waited for its lock. */
+/* The file may have been removed or replaced during the wait for its lock. */
 static bool is_still_there(const place *p, int fd)
 {
     struct stat by_name, by_fd;
@@ -170,7 +169,7 @@ static int open_locked(int *ret_fd, const place *p, failure *reterr)
     if (status != 0)
         return status;
     if (lock_in_turn(fd, p) < 0)
-        status = complain_of_call(reterr, p, "flock");
+        status = call_failed(reterr, p, "flock");
     else if (!is_still_there(p, fd))
         status = FILE_GONE;
     else
@@ -184,11 +183,11 @@ static int open_locked(int *ret_fd, const place *p, failure *reterr)
 
 static int read_seen(uint64_t *ret_seen, const place *p, int fd, failure *reterr)
 {
-    char    bytes[FENCE_LINE_MAX + 1]; /* one more, to see that there is no more */
+    char    bytes[FENCE_LINE_MAX + 1]; /* one more byte, to detect a longer file */
     ssize_t size = pread(fd, bytes, sizeof bytes, 0);
 
     if (size < 0)
-        return complain_of_call(reterr, p, "read");
+        return call_failed(reterr, p, "read");
     if (fence_line_read(ret_seen, bytes, (size_t)size))
         return 0;
     return failed(
@@ -198,8 +197,7 @@ static int read_seen(uint64_t *ret_seen, const place *p, int fd, failure *reterr
         words_of("name another file; or, when every holder has ended, type: rm %s", p->path));
 }
 
-/* The line, and then the name.  A line that was there already is written again: if an earlier sync
- * has failed, the kernel takes the page for written. */
+/* Writes an unchanged line too: after a failed fsync the kernel treats the page as written. */
 static int write_line(const place *p, int fd, uint64_t fence, failure *reterr)
 {
     fence_line line = fence_line_of(fence);
@@ -208,27 +206,27 @@ static int write_line(const place *p, int fd, uint64_t fence, failure *reterr)
     if (size >= 0 && (size_t)size < line.size)
         errno = ENOSPC;
     if (size != (ssize_t)line.size)
-        return complain_of_call(reterr, p, "write");
+        return call_failed(reterr, p, "write");
     if (fsync(fd) < 0)
-        return complain_of_call(reterr, p, "fsync");
+        return call_failed(reterr, p, "fsync");
     return 0;
 }
 
 static int sync_name(const place *p, failure *reterr)
 {
-    return fsync(p->dir_fd) < 0 ? complain_of_call(reterr, p, "fsync of its directory") : 0;
+    return fsync(p->dir_fd) < 0 ? call_failed(reterr, p, "fsync of its directory") : 0;
 }
 
-/* It gets its name when it is whole, and locked: nobody sees it otherwise. */
+/* The file gets its name when it is complete and locked. */
 static int fill_and_name(const place *p, const char *unnamed, int fd, uint64_t fence,
                          failure *reterr)
 {
     if (check_trust(p, fd, reterr) < 0 || write_line(p, fd, fence, reterr) < 0)
         return -1;
     if (!lock_at_once(fd))
-        return complain_of_call(reterr, p, "flock");
+        return call_failed(reterr, p, "flock");
     if (linkat(p->dir_fd, unnamed, p->dir_fd, p->name, 0) < 0)
-        return errno == EEXIST ? FILE_GONE : complain_of_call(reterr, p, "link");
+        return errno == EEXIST ? FILE_GONE : call_failed(reterr, p, "link");
     return sync_name(p, reterr);
 }
 
@@ -238,12 +236,12 @@ static int create(int *ret_fd, const place *p, uint64_t fence, failure *reterr)
     uint64_t chance;
 
     if (getrandom(&chance, sizeof chance, 0) != (ssize_t)sizeof chance)
-        return complain_of_call(reterr, p, "getrandom");
+        return call_failed(reterr, p, "getrandom");
     (void)snprintf(unnamed, sizeof unnamed, "%.200s.%016" PRIx64, p->name, chance);
     mode_t mode = trust_is_shared_directory(p->dir_fd) ? GROUP_MODE : NEW_MODE;
     int    fd   = openat(p->dir_fd, unnamed, O_RDWR | O_CREAT | O_EXCL | OPEN_FLAGS, mode);
     if (fd < 0)
-        return complain_of_call(reterr, p, "create");
+        return call_failed(reterr, p, "create");
     int status = fill_and_name(p, unnamed, fd, fence, reterr);
     (void)unlinkat(p->dir_fd, unnamed, 0); /* (void): a second name does no harm */
     if (status == 0)
@@ -253,7 +251,7 @@ static int create(int *ret_fd, const place *p, uint64_t fence, failure *reterr)
     return status;
 }
 
-/* ---- the two questions ----------------------------------------------------------------------- */
+/* ---- check and show -------------------------------------------------------------------------- */
 
 static int compare_and_write(const place *p, int fd, uint64_t fence, failure *reterr)
 {
@@ -273,7 +271,7 @@ static int compare_and_write(const place *p, int fd, uint64_t fence, failure *re
             });
     if (write_line(p, fd, fence, reterr) < 0)
         return -1;
-    /* Also where it was there: whoever made it may have ended before he came to this. */
+    /* Also for an old file: its creator may have ended before this step. */
     return sync_name(p, reterr);
 }
 

@@ -1,15 +1,15 @@
 /*
  * child.c -- fork, exec and wait.
  *
- * A fork copies what we have mapped, only for exec to throw it away: a good part of what a short
- * job costs.  vfork(2) does not, but we sleep until the command is started, however long a slow
- * disk or file server makes that.  So it is for locks that nothing but we can end, and for commands
- * that do not get the terminal: a lease would not be renewed meanwhile, and a key that stops the
- * command in that moment would stop us with it.
+ * fork(2) copies the page tables of bowline, and exec throws the copy away: a large part of the
+ * cost of a short job. vfork(2) copies nothing, but bowline sleeps until the command has started,
+ * however long a slow disk takes. So vfork is used only if no lease must be renewed meanwhile, and
+ * if the command does not get the terminal at once (a key that stops the command at that moment
+ * would stop bowline too).
  *
- * The group is signalled by its number also after the command itself was waited for.  The number
- * cannot have come to mean others: it is not given to a new process while the group has a member,
- * and we stop asking when it has none.
+ * Signals go to the process group by its number, also after the command itself has ended. The
+ * kernel does not reuse the number while the group has a member, and bowline stops using it when
+ * the group is empty.
  */
 #include "cli/run/child.h"
 
@@ -26,8 +26,8 @@
 
 /* ---- can it be run? -------------------------------------------------------------------------- */
 
-/* 0, or the errno that execve would give, as far as can be seen from outside. */
-static int look_at(const char *path)
+/* Returns 0, or the errno that execve(2) would give as far as stat(2) can tell. */
+static int check_file(const char *path)
 {
     struct stat is;
 
@@ -38,8 +38,8 @@ static int look_at(const char *path)
     return 0;
 }
 
-/* As execvp looks for it: the first that can be run counts; one that cannot is remembered. */
-static int look_along_path(const char *name)
+/* Searches like execvp(3): the first executable file counts; EACCES of another is kept. */
+static int search_path(const char *name)
 {
     const char *path   = getenv("PATH");
     int         result = ENOENT;
@@ -52,7 +52,7 @@ static int look_along_path(const char *name)
         int    wrote = snprintf(candidate, sizeof candidate, "%.*s%s%s", (int)size, path,
                              size > 0 ? "/" : "", name);
         if (wrote > 0 && (size_t)wrote < sizeof candidate) {
-            int error = look_at(candidate);
+            int error = check_file(candidate);
             if (error == 0)
                 return 0;
             if (error == EACCES)
@@ -78,7 +78,7 @@ failure child_failure(char **command, int error)
     } else if (is.code == EXIT_NOT_FOUND && strchr(name, '/') == NULL) {
         is.why  = words_of("PATH has no such command");
         is.hint = words_of("type: command -v %s", name);
-    } else if (error == ENOENT && look_at(name) == 0) {
+    } else if (error == ENOENT && check_file(name) == 0) {
         is.why  = words_of("the interpreter in its first line (#!) does not exist");
         is.hint = words_of("type: head -n 1 %s", name);
     } else if (error == EACCES) {
@@ -95,28 +95,28 @@ int child_find(char **command, failure *reterr)
     if (name[0] == '\0')
         error = ENOENT;
     else
-        error = strchr(name, '/') != NULL ? look_at(name) : look_along_path(name);
+        error = strchr(name, '/') != NULL ? check_file(name) : search_path(name);
     return error == 0 ? 0 : failed_with(reterr, child_failure(command, error));
 }
 
 /* ---- starting it ----------------------------------------------------------------------------- */
 
-/* Where the process that is to become the command says why it could not. */
+/* The new process reports here why exec failed. */
 typedef struct report {
-    int          fds[2]; /* after a fork: a pipe, closed by exec */
-    volatile int error;  /* after a vfork: our own memory        */
+    int          fds[2]; /* after fork: a pipe that exec closes */
+    volatile int error;  /* after vfork: shared memory */
 } report;
 
-/* `t` is NULL where the command does not get the terminal at once.  After a vfork this runs in our
- * memory: nothing of ours may be changed but the report. */
+/* `t` is NULL if the command does not get the terminal at once. After vfork(2) this runs in the
+ * memory of bowline and must change nothing but the report. */
 _Noreturn static void become(const child_plan *plan, terminal *t, pid_t parent, report *why_not)
 {
-    /* (void), here and below: each of these fails only where the command is none the worse. */
+    /* (void), here and below: the command can run without it. */
     (void)setpgid(0, 0);
     if (t != NULL)
         terminal_lend(t, getpid());
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-    /* Bowline may have died before that. */
+    /* Bowline may have died before the prctl. */
     if (getppid() != parent)
         _exit(EXIT_SIGNAL + SIGTERM);
     for (int i = 0; i < plan->fds_count; i++)
@@ -130,7 +130,7 @@ _Noreturn static void become(const child_plan *plan, terminal *t, pid_t parent, 
     _exit(EXIT_NOT_FOUND);
 }
 
-static int complain_of_start(const child_plan *plan, const char *what, failure *reterr)
+static int start_failed(const child_plan *plan, const char *what, failure *reterr)
 {
     return failed_with(reterr, (failure){
                                    .code = EXIT_FAILED,
@@ -156,31 +156,32 @@ int child_start(child *ret_child, const child_plan *plan, terminal *t, failure *
     bool   elder   = has_children();
     pid_t  pid;
 
-    /* What the command leaves behind comes to us, so that its group is empty when all have ended,
-     * whether or not there is an init that looks after orphans.  (void): then it is as without. */
+    /* Orphans of the command become children of bowline, so bowline sees when the group is empty,
+     * even without an init that reaps orphans. (void): it works without, less exactly. */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (!waits && pipe2(why_not.fds, O_CLOEXEC | O_NONBLOCK) < 0)
-        return complain_of_start(plan, "pipe", reterr);
+        return start_failed(plan, "pipe", reterr);
     pid = waits ? vfork() : fork();
     if (pid == 0)
         become(plan, lends ? t : NULL, parent, &why_not);
     if (pid < 0) {
-        (void)complain_of_start(plan, "fork", reterr);
+        (void)start_failed(plan, "fork", reterr);
         if (why_not.fds[0] >= 0) {
             (void)close(why_not.fds[0]);
             (void)close(why_not.fds[1]);
         }
         return -1;
     }
-    *ret_child = (child){ .pid        = pid,
-                          .exec_fd    = why_not.fds[0],
-                          .exec_error = why_not.error,
-                          .is_new     = true,
-                          .is_running = true,
-                          .has_elder  = elder };
+    *ret_child = (child){ .pid          = pid,
+                          .exec_fd      = why_not.fds[0],
+                          .exec_error   = why_not.error,
+                          .is_new       = true,
+                          .is_running   = true,
+                          .had_children = elder };
     if (waits)
         return 0;
-    /* Both sides do it, so that it is done whoever comes first; ours may come after the exec. */
+    /* Parent and child both call setpgid, because either may run first. This call fails after
+     * exec. */
     (void)setpgid(pid, pid);
     (void)close(why_not.fds[1]);
     t->lent = lends ? pid : 0;
@@ -208,7 +209,7 @@ bool child_has_begun(child *c)
 
 /* ---- watching it ----------------------------------------------------------------------------- */
 
-/* What waitid says of the command itself. */
+/* The state of the command itself. */
 static void take(child *c, const siginfo_t *info)
 {
     c->stopped_by = 0;
@@ -223,7 +224,7 @@ static void take(child *c, const siginfo_t *info)
     }
 }
 
-bool child_look(child *c)
+bool child_poll(child *c)
 {
     bool has_changed = false;
 
@@ -235,7 +236,7 @@ bool child_look(child *c)
                 c->group_is_over = true;
             return has_changed;
         }
-        /* The others are orphans of the command that came to us. */
+        /* The others are orphans that bowline has inherited. */
         if (info.si_pid != c->pid)
             continue;
         take(c, &info);
@@ -250,7 +251,7 @@ int child_signal(const child *c, int number)
     assert(c->pid > 1);
     if (!c->group_is_over && kill(-c->pid, number) < 0 && errno == EPERM)
         error = errno;
-    /* Its number is its own until it was waited for. */
+    /* The pid is not reused until bowline has waited for it. */
     if (c->is_running && getpgid(c->pid) != c->pid && kill(c->pid, number) < 0 && errno == EPERM)
         error = errno;
     return error;

@@ -1,24 +1,24 @@
 /*
  * ending.c -- see ending.h.
  *
- * A process that bowline may not signal will not end by waiting, so that is said at once.  A killed
- * process may need a while: much memory to free, a busy machine.  While processes are left, the
- * lock is renewed as before; with --no-renew it is extended from KILL on, because its lease would
- * not last until the end of the last process is seen.
+ * A process that bowline may not signal does not end by itself, so it is reported at once. A killed
+ * process may need time to end: much memory to free, a busy machine. While processes are left, the
+ * lock is renewed as before. With --no-renew the lease is extended from KILL on, because it would
+ * end before bowline sees the end of the last process.
  */
 #include "cli/run/ending.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { KILLED_MS = 5000 }; /* how long killed processes may take to be gone */
+enum { KILLED_MS = 5000 }; /* time for killed processes to end */
 
 void ending_term(job *j)
 {
-    /* First, because an orphan of the command may be lost sight of. */
+    /* Before the group: when its parents end, an orphan may no longer be found. */
     family_signal_outside(&j->ending.known, &j->child, SIGTERM);
-    (void)child_signal(&j->child, SIGTERM); /* (void): KILL follows, and is looked at */
-    /* A stopped process handles TERM when it is continued. */
+    (void)child_signal(&j->child, SIGTERM); /* (void): KILL follows and is checked */
+    /* A stopped process handles TERM only after CONT. */
     (void)child_signal(&j->child, SIGCONT);
     family_signal_outside(&j->ending.known, &j->child, SIGCONT);
     j->ending.has_begun = true;
@@ -28,9 +28,9 @@ void ending_kill(job *j)
 {
     family all;
 
-    if (j->child.has_elder) /* orphans are lost sight of that were not seen before */
+    if (j->child.had_children) /* remember processes before they become orphans */
         family_signal(&all, &j->ending.known, &j->child, 0);
-    (void)child_signal(&j->child, SIGKILL); /* (void): ending_goes_on looks at each process */
+    (void)child_signal(&j->child, SIGKILL); /* (void): ending_continues checks each process */
     j->ending.has_begun = true;
     j->ending.killed_at = loop_now();
 }
@@ -40,7 +40,7 @@ bool ending_has_begun(const job *j)
     return j->ending.has_begun;
 }
 
-static words words_of_rest(const family *rest)
+static words rest_words(const family *rest)
 {
     words who = words_of("pid %d", (int)rest->pid);
 
@@ -56,8 +56,8 @@ static words words_of_rest(const family *rest)
     return who;
 }
 
-/* Once, as soon as it is known. */
-static void note_not_stopped(job *j, const family *rest)
+/* Reports once, as soon as it is known. */
+static void report_not_stopped(job *j, const family *rest)
 {
     int64_t     left_ms = bowline_hold_left_ms(j->hold);
     status_line line;
@@ -66,7 +66,7 @@ static void note_not_stopped(job *j, const family *rest)
         return;
     j->ending.not_stopped = true;
     j->ending.pid         = rest->pid;
-    j->ending.why         = words_of_rest(rest);
+    j->ending.why         = rest_words(rest);
     job_status(&line, j, "lost");
     status_add_text(&line, "action", "not-stopped");
     status_add_text(&line, "why", j->ending.why.text);
@@ -79,48 +79,48 @@ static void note_not_stopped(job *j, const family *rest)
                  .text);
 }
 
-/* With --no-renew nobody else does. */
-static void keep_lease(job *j)
+/* With --no-renew nothing else extends the lease. */
+static void extend_lease(job *j)
 {
     int64_t left_ms = bowline_hold_left_ms(j->hold);
 
     if (j->ending.extension != NULL && bowline_operation_done(j->ending.extension)) {
-        (void)bowline_finish(j->ending.extension, NULL); /* (void): left_ms says it */
+        (void)bowline_finish(j->ending.extension, NULL); /* (void): left_ms shows the result */
         j->ending.extension = NULL;
     }
     if (!j->options.no_renew || j->ending.extension != NULL || left_ms == 0 ||
         left_ms > j->ending.lease_ms / 2)
         return;
     if (bowline_extend_start(&j->ending.extension, j->hold, 0, NULL) < 0)
-        j->ending.extension = NULL; /* a protocol without: the lease is all there is */
+        j->ending.extension = NULL; /* the protocol cannot extend: the lease ends */
 }
 
-/* What was killed is looked for until it is gone. */
-static bool killing_goes_on(job *j)
+/* Looks for the killed processes until they have ended. */
+static bool killing_continues(job *j)
 {
     family rest;
 
-    keep_lease(j);
+    extend_lease(j);
     family_signal(&rest, &j->ending.known, &j->child, SIGKILL);
     if (rest.alive == 0 && !j->child.is_running)
         return false;
     if (rest.alive > rest.refused || rest.alive == 0) {
         if (loop_now() < j->ending.killed_at + KILLED_MS)
             return true;
-        if (rest.alive == 0) /* its end is still to be reported to its parent */
+        if (rest.alive == 0) /* a zombie that its parent has not reaped */
             rest = (family){ .alive = 1, .pid = j->child.pid };
     }
-    note_not_stopped(j, &rest);
+    report_not_stopped(j, &rest);
     j->ending.gave_up = bowline_hold_left_ms(j->hold) == 0 || j->ended_by != 0;
     return !j->ending.gave_up;
 }
 
-bool ending_goes_on(job *j)
+bool ending_continues(job *j)
 {
     family rest;
 
     if (j->ending.killed_at != 0)
-        return killing_goes_on(j);
+        return killing_continues(j);
     if (j->child.is_running)
         return true;
     family_signal(&rest, &j->ending.known, &j->child, 0);
@@ -133,6 +133,6 @@ void ending_close(job *j)
     if (j->ending.extension == NULL)
         return;
     bowline_cancel(j->ending.extension);
-    (void)bowline_finish(j->ending.extension, NULL); /* (void): the lock is given back next */
+    (void)bowline_finish(j->ending.extension, NULL); /* (void): the lock is released next */
     j->ending.extension = NULL;
 }

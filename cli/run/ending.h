@@ -1,12 +1,13 @@
 /*
- * ending.h -- ends a command whose lock is being lost, and says so where it cannot.
+ * ending.h -- stops a command that is losing its lock, and reports processes that cannot be
+ * stopped.
  *
- *      TERM --> KILL --> all its processes are gone
- *                   `--> some are not: said at once; the lock is kept until they are,
- *                        or until it is lost
+ *      TERM --> KILL --> all processes have ended
+ *                   `--> some have not: reported at once; bowline keeps the lock until
+ *                        they end or until the lock is lost
  *
- * All its processes: its group and its descendants (family.h).  A process cannot be stopped when it
- * runs as another user (sudo), or hangs in the kernel (a dead file server).
+ * The processes of a command are its process group and its descendants (family.h). A process cannot
+ * be stopped if it runs as another user (sudo) or hangs in the kernel (a dead file server).
  */
 #ifndef BOWLINE_CLI_RUN_ENDING_H
 #define BOWLINE_CLI_RUN_ENDING_H
@@ -16,14 +17,14 @@
 void ending_term(job *j);
 void ending_kill(job *j);
 
-/* True from TERM or KILL on. */
+/* True after the first TERM or KILL. */
 bool ending_has_begun(const job *j);
 
-/* Looks what is left of the command, and kills it if its time is over.  False: nothing is left, or
- * what is left cannot be stopped and the lock cannot be kept any longer (j->ending.gave_up). */
-bool ending_goes_on(job *j);
+/* Checks which processes are left, and kills them when it is time. Returns false if none is left,
+ * or if the rest cannot be stopped and the lock cannot be kept any longer (j->ending.gave_up). */
+bool ending_continues(job *j);
 
-/* Before the lock is given back. */
+/* Call before the lock is released. */
 void ending_close(job *j);
 
 #endif

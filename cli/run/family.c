@@ -1,19 +1,18 @@
 /*
  * family.c -- see family.h; proc(5), pidfd_open(2).
  *
- * The table of processes is no snapshot: while it is read, processes start, end, and get another
- * parent.  A process whose parent ended in that moment has no way up to bowline in this table; it
- * is a child of bowline in the next one.  So a look that finds nobody is confirmed by another.
- * That is no proof: a process that does nothing but start the next one and end is missed by any
- * number of looks on a busy machine.  The proof is that bowline has no child: each descendant of
- * the command has an ancestor that is one.  (It says nothing where bowline had children before the
- * command.)
+ * A scan of /proc is no snapshot: processes start, end and change their parent meanwhile. If the
+ * parent of a process ends during a scan, the scan shows no path from that process to bowline; the
+ * next scan shows it as a child of bowline. So a scan that finds nothing is repeated. That is no
+ * proof: a process that only forks and exits can escape any number of scans on a busy machine. The
+ * proof is that bowline has no child, because each descendant of the command has an ancestor that
+ * is a child of bowline. (This holds only if bowline had no children before the command.)
  *
- * Such a process is killed by way of the list of bowline's children, which is short, and read in
- * one call (CONFIG_PROC_CHILDREN).
+ * To catch such a process, KILL also goes to the children of bowline as the kernel lists them
+ * (CONFIG_PROC_CHILDREN): a short list, read with one call.
  *
- * A number that was read from /proc may belong to another process by the time it is signalled.  A
- * descriptor of the process (pidfd) is opened first, and the time of its start compared after that.
+ * A pid from /proc may belong to another process when it is signalled. So the code opens a pidfd
+ * first and compares the start time after that.
  */
 #include "cli/run/family.h"
 
@@ -31,10 +30,10 @@
 
 enum {
     LOOKS_MAX   = 64,
-    LOOKS_EMPTY = 2, /* in a row without a new process: then all have been seen */
+    LOOKS_EMPTY = 2, /* scans in a row without a new process */
     DEPTH_MAX   = 4096,
     STAT_MAX    = 1024,
-    LIST_MAX    = 4096, /* bytes of a list of children that are read: some hundred processes */
+    LIST_MAX    = 4096, /* bytes of a list of children: some hundred processes */
     KNOWN_MAX   = 4096,
 };
 
@@ -42,9 +41,9 @@ typedef struct process {
     pid_t              pid;
     pid_t              parent;
     pid_t              group;
-    unsigned long long started; /* since the machine has started, in clock ticks */
+    unsigned long long started; /* clock ticks after boot */
     char               state;
-    bool               is_met; /* in this look */
+    bool               is_counted; /* in this scan */
     char               program[FAMILY_PROGRAM_MAX];
 } process;
 
@@ -52,7 +51,7 @@ typedef family_known table;
 
 /* ---- reading /proc --------------------------------------------------------------------------- */
 
-/* "4121 (name) S 4100 4121 ..."; a name may have brackets and blanks in it. */
+/* "4121 (name) S 4100 4121 ..."; a name may contain brackets and blanks. */
 static bool parse(process *ret_process, const char *text)
 {
     const char *open  = strchr(text, '(');
@@ -98,7 +97,7 @@ static int by_pid(const void *a, const void *b)
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* False: there is no memory. */
+/* False: out of memory. */
 static bool add(table *t, const process *p)
 {
     if (t->count == t->room) {
@@ -135,8 +134,8 @@ static bool is_known(const table *known, const process *p)
     return false;
 }
 
-/* Up from parent to parent: to the command, or to bowline, whose other children are orphans of the
- * command unless it had children before. */
+/* Follows the parents up to the command or to bowline. Children of bowline are orphans of the
+ * command, unless bowline had children before. */
 static bool descends(const table *t, const table *known, const child *c, const process *p)
 {
     pid_t self = getpid();
@@ -144,7 +143,7 @@ static bool descends(const table *t, const table *known, const child *c, const p
     for (int depth = 0; p != NULL && depth < DEPTH_MAX; depth++) {
         if (p->pid == self)
             return false;
-        if (p->parent == self && !c->has_elder)
+        if (p->parent == self && !c->had_children)
             return true;
         if (is_known(known, p) || (p->pid == c->pid && c->is_running))
             return true;
@@ -153,7 +152,7 @@ static bool descends(const table *t, const table *known, const child *c, const p
     return false;
 }
 
-/* What belongs to the command is known from then on. */
+/* A process that belongs to the command is remembered. */
 static bool belongs(const table *t, table *known, const child *c, const process *p)
 {
     if (p->state == 'Z' || p->state == 'X')
@@ -161,13 +160,13 @@ static bool belongs(const table *t, table *known, const child *c, const process 
     if (!is_in_group(c, p) && !descends(t, known, c, p))
         return false;
     if (known->count < KNOWN_MAX && !is_known(known, p))
-        (void)add(known, p); /* (void): without memory, it has to be found again by its parents */
+        (void)add(known, p); /* (void): without memory, the next scan finds it by its parents */
     return true;
 }
 
 /* ---- signalling ------------------------------------------------------------------------------ */
 
-/* 0, or an errno: ESRCH, it has ended; EPERM. */
+/* Returns 0 or an errno: ESRCH if the process has ended, EPERM. */
 static int send(DIR *proc, const process *p, int number)
 {
     process now;
@@ -178,7 +177,7 @@ static int send(DIR *proc, const process *p, int number)
     (void)snprintf(name, sizeof name, "%d", (int)p->pid);
     if (read_process(&now, dirfd(proc), name) && now.started == p->started) {
         error = fd >= 0 && syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) == 0 ? 0 : errno;
-        /* A kernel without these calls, a filter that refuses them, no descriptor to be had. */
+        /* The kernel lacks these calls, seccomp refuses them, or no descriptor is free. */
         if (fd < 0 || (error != 0 && error != ESRCH))
             error = kill(p->pid, number) < 0 ? errno : 0;
     }
@@ -200,24 +199,24 @@ static void count(family *f, const process *p, int error)
 }
 
 typedef struct look {
-    table        all; /* of this look                       */
+    table        all; /* of this scan */
     table       *known;
     const child *command;
     int          number;
-    bool         is_new;     /* a process was found that no look before has seen */
-    bool         is_outside; /* the group is left alone     */
+    bool         is_new;     /* this scan found a process that no earlier scan found */
+    bool         is_outside; /* do not signal the process group */
     DIR         *proc;
     family       found;
 } look;
 
-static void meet(look *l, process *p)
+static void visit(look *l, process *p)
 {
     size_t before = l->known->count;
 
-    if (p->is_met || !belongs(&l->all, l->known, l->command, p))
+    if (p->is_counted || !belongs(&l->all, l->known, l->command, p))
         return;
-    p->is_met = true;
-    l->is_new = l->is_new || l->known->count != before;
+    p->is_counted = true;
+    l->is_new     = l->is_new || l->known->count != before;
     if (!l->is_outside || !is_in_group(l->command, p))
         count(&l->found, p, send(l->proc, p, l->number));
 }
@@ -241,11 +240,11 @@ static void kill_children_of(look *l, int tasks_fd, const char *thread)
         process p;
         if (read_process(&p, dirfd(l->proc), pid) && p.parent == getpid() &&
             belongs(&l->all, l->known, l->command, &p))
-            (void)send(l->proc, &p, SIGKILL); /* (void): it is looked at again */
+            (void)send(l->proc, &p, SIGKILL); /* (void): the scan checks again */
     }
 }
 
-/* An orphan of the command is a child of whichever thread of bowline the kernel has chosen. */
+/* The kernel gives an orphan of the command to any thread of bowline. */
 static void kill_children(look *l)
 {
     DIR                 *tasks = opendir("/proc/self/task");
@@ -260,10 +259,10 @@ static void kill_children(look *l)
     l->is_new = l->is_new || l->known->count != before;
 }
 
-/* Each process is signalled as soon as it is read, so that one that starts another and ends has
- * little time to do so.  Parents mostly come first; whose parent comes later is met in the end.
- * False: /proc cannot be read, or there is no memory. */
-static bool take_look(look *l)
+/* Signals each process as soon as it is read, so that a process that forks and exits has little
+ * time. Parents usually come before children; the second loop handles the rest. Returns false if
+ * /proc cannot be read or memory is out. */
+static bool scan(look *l)
 {
     const struct dirent *entry;
     bool                 is_whole = true;
@@ -281,14 +280,14 @@ static bool take_look(look *l)
             continue;
         is_whole = add(&l->all, &p);
         if (is_whole)
-            meet(l, &l->all.rows[l->all.count - 1]);
+            visit(l, &l->all.rows[l->all.count - 1]);
     }
     is_whole = is_whole && l->all.count > 0;
     if (is_whole)
         qsort(l->all.rows, l->all.count, sizeof *l->all.rows, by_pid);
     for (size_t i = 0; is_whole && i < l->all.count; i++)
-        meet(l, &l->all.rows[i]);
-    /* Hidden in /proc, it is known all the same. */
+        visit(l, &l->all.rows[i]);
+    /* Bowline knows the command even if /proc hides it. */
     const child *c = l->command;
     if (c->is_running && !l->is_outside && (l->all.count == 0 || find(&l->all, c->pid) == NULL))
         count(&l->found, &(process){ .pid = c->pid }, kill(c->pid, l->number) < 0 ? errno : 0);
@@ -296,8 +295,8 @@ static bool take_look(look *l)
     return is_whole;
 }
 
-/* Without /proc: what kill(2) says of the group and of the command. */
-static family look_at_group(const child *c, int number)
+/* Without /proc: the result of kill(2) on the group and on the command. */
+static family signal_group(const child *c, int number)
 {
     family f = { .alive = 0 };
 
@@ -308,14 +307,13 @@ static family look_at_group(const child *c, int number)
     return f;
 }
 
-/* Some process of the command is alive, although none may have been found.  What has ended is
- * waited for, but not the command itself: while it has to be, its processes are not all gone
- * anyway. */
+/* True if a process of the command is alive although no scan may have found it. Reaps zombies, but
+ * not the command itself: while the command is running, its processes are not all gone anyway. */
 static bool has_child(const child *c)
 {
     siginfo_t info = { .si_pid = 0 };
 
-    if (c->has_elder || c->is_running)
+    if (c->had_children || c->is_running)
         return false;
     do {
         info.si_pid = 0;
@@ -332,12 +330,12 @@ void family_signal(family *ret_family, family_known *known, const child *c, int 
     int  empty = 0;
 
     for (int i = 0; knows && i < LOOKS_MAX && empty < LOOKS_EMPTY; i++) {
-        knows = take_look(&l);
+        knows = scan(&l);
         if (number == 0 && l.found.alive > 0)
             break;
         empty = l.is_new ? 0 : empty + 1;
     }
-    *ret_family = knows ? l.found : look_at_group(c, number);
+    *ret_family = knows ? l.found : signal_group(c, number);
     if (ret_family->alive == 0 && has_child(c))
         ret_family->alive = 1;
     if (l.proc != NULL)
@@ -353,7 +351,7 @@ void family_signal_outside(family_known *known, const child *c, int number)
     assert(number != 0);
     if (l.proc == NULL)
         return;
-    (void)take_look(&l); /* (void): what stays is killed later */
+    (void)scan(&l); /* (void): the rest is killed later */
     (void)closedir(l.proc);
 }
 

@@ -7,7 +7,7 @@
 
 enum { MARGIN_MAX_MS = 100 };
 
-static int64_t sooner(int64_t a, int64_t b)
+static int64_t earlier(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -19,8 +19,8 @@ void guard_init(guard *ret_guard, lost_policy policy, int64_t kill_after_ms, int
     *ret_guard = (guard){
         .state     = GUARD_WATCHING,
         .policy    = policy,
-        .grace_ms  = sooner(kill_after_ms, left_ms / 2),
-        .margin_ms = sooner(MARGIN_MAX_MS, left_ms / 10),
+        .grace_ms  = earlier(kill_after_ms, left_ms / 2),
+        .margin_ms = earlier(MARGIN_MAX_MS, left_ms / 10),
     };
 }
 
@@ -50,7 +50,7 @@ guard_order guard_look(guard *g, int64_t left_ms, int64_t now_ms, int64_t *ret_w
     if (terms && g->state == GUARD_WATCHING)
         *ret_wait_ms = left_ms - (g->grace_ms > g->margin_ms ? g->grace_ms : g->margin_ms);
     if (g->state == GUARD_STOPPING)
-        *ret_wait_ms = sooner(*ret_wait_ms, g->kill_at_ms - now_ms);
+        *ret_wait_ms = earlier(*ret_wait_ms, g->kill_at_ms - now_ms);
     assert(*ret_wait_ms > 0);
     return GUARD_NOTHING;
 }

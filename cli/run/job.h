@@ -1,5 +1,5 @@
 /*
- * job.h -- one `bowline run` under way: what its parts know of each other.
+ * job.h -- the state of one `bowline run`, shared by the files of this folder.
  */
 #ifndef BOWLINE_CLI_RUN_JOB_H
 #define BOWLINE_CLI_RUN_JOB_H
@@ -17,24 +17,24 @@
 #include "cli/text/say.h"
 #include "cli/text/status.h"
 
-/* How INT came to the command, or to us while waiting. */
+/* How INT reached the command, or bowline while it waited. */
 typedef enum interrupt {
     INTERRUPT_NONE = 1,
-    INTERRUPT_SENT,       /* by some process, to us                                          */
-    INTERRUPT_KEY,        /* Ctrl-C: our whole process group has it                          */
-    INTERRUPT_HIDDEN_KEY, /* Ctrl-C, while the command had the terminal: it alone has it     */
+    INTERRUPT_SENT,       /* a process sent it to bowline */
+    INTERRUPT_KEY,        /* Ctrl-C, sent to the process group of bowline */
+    INTERRUPT_HIDDEN_KEY, /* Ctrl-C, sent only to the command, which had the terminal */
 } interrupt;
 
-/* How a command was ended whose lock is being lost: ending.h. */
+/* The stop of a command that loses its lock; see ending.h. */
 typedef struct ending {
-    bool    has_begun;
-    bool    not_stopped; /* some process could not be stopped in time                     */
-    bool    gave_up;     /* and is there still, at the end of bowline                     */
-    int64_t killed_at;
-    int64_t lease_ms;             /* what an extension gives                              */
-    pid_t   pid;                  /* not_stopped: one of the processes                    */
-    words   why;                  /* not_stopped: who it is, and what hinders             */
-    bowline_operation *extension; /* NULL: none is under way                              */
+    bool               has_begun;
+    bool               not_stopped; /* a process could not be stopped in time */
+    bool               gave_up;     /* and is still there when bowline exits */
+    int64_t            killed_at;
+    int64_t            lease_ms;  /* what an extension sets */
+    pid_t              pid;       /* not_stopped: one of the processes */
+    words              why;       /* not_stopped: which process, and why */
+    bowline_operation *extension; /* NULL: none is in flight */
     family_known       known;
 } ending;
 
@@ -47,23 +47,23 @@ typedef struct job {
     child           child;
     guard           guard;
     bowline_client *client;
-    bowline_client *asker; /* asks who holds the lock while we wait; NULL: client does        */
+    bowline_client *query_client; /* holder queries while waiting; NULL: use client */
     bowline_hold   *hold;
-    uint64_t        lock; /* nested.h */
+    uint64_t        lock; /* hash of the lock: nested.h */
     int64_t         began_at;
     int64_t         held_at;
-    int64_t         expected_until; /* by the last look at the lock                       */
+    int64_t         expected_until; /* end of the hold as of the last look */
     ending          ending;
-    int             ended_by; /* the signal that ended the waiting, or 0                     */
+    int             ended_by; /* the signal that ended the wait, or 0 */
     interrupt       interrupt;
-    bool            told_to_stop; /* Ctrl-Z: our whole process group has it                   */
+    bool            stop_is_for_group; /* Ctrl-Z, sent to the process group of bowline */
     bool            was_lost;
-    bool            was_taken; /* lost, because the store says that it is not ours            */
+    bool            was_taken; /* lost because the store reports another holder */
     words           lost_why;
 } job;
 
-/* How long the lock is ours, at most until --max-hold is over.  That is an end which bowline sets
- * itself: the library goes on renewing until the command has ended. */
+/* Time until the hold ends or --max-hold is reached. Only bowline enforces --max-hold: the library
+ * renews until the command has ended. */
 static inline int64_t job_left_ms(const job *j)
 {
     int64_t left_ms     = bowline_hold_left_ms(j->hold);
@@ -77,7 +77,7 @@ static inline int64_t job_left_ms(const job *j)
     return left_ms < max_hold_ms - held_ms ? left_ms : max_hold_ms - held_ms;
 }
 
-/* Begins a line for --status-fd about this job; returns `line`. */
+/* Begins a status line about this job; returns `line`. */
 static inline status_line *job_status(status_line *line, const job *j, const char *event)
 {
     status_begin(line, j->options.status_fd, event, j->options.name);

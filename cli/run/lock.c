@@ -1,8 +1,8 @@
 /*
  * lock.c -- see lock.h.
  *
- * Signals are heard at every moment.  Who is told to go while he waits leaves nothing behind in the
- * store; who is told to go while he gives the lock back leaves that to the end of the lease.
+ * Signals are handled at any moment. If a signal ends the wait, nothing is left behind in the
+ * store. If a signal ends the wait for a release, the lock ends with its lease.
  */
 #include "cli/run/lock.h"
 
@@ -15,11 +15,11 @@
 #include "cli/run/waiting.h"
 
 enum {
-    CANCEL_MS = 2000, /* how long a cancelled acquire may take to take back what it asked for */
-    ASK_MS    = 1000, /* how long we listen for who holds the lock                            */
+    CANCEL_MS = 2000, /* time for a cancelled acquire to remove its request */
+    ASK_MS    = 1000, /* time limit of a holder query */
 
-    /* Descriptors of a run that come after that of bowline_fd: a connection, the pipe to the
-     * command (two), the timer, the terminal. */
+    /* Descriptors that a run opens after that of bowline_fd: a connection, the pipe to the command
+     * (two), the timer, the terminal. */
     MORE_FDS = 5,
 };
 
@@ -28,10 +28,10 @@ static bool is_server(const job *j)
     return strncmp(j->settings.url, "file:", 5) != 0;
 }
 
-enum { PROGRAM_MAX = 63 }; /* bytes, as bowline_options says */
+enum { PROGRAM_MAX = 63 }; /* bytes: see bowline_options */
 
-/* What others see as the program of the holder, beside the pid: that is bowline's, so its name
- * stands first, and then the command without its path. */
+/* The program name that other clients see next to the pid. The pid is that of bowline, so "bowline
+ * run" comes first, then the command without its path. */
 static words program_of(const char *command)
 {
     const char *slash = strrchr(command, '/');
@@ -40,10 +40,9 @@ static words program_of(const char *command)
                     slash != NULL && slash[1] != '\0' ? slash + 1 : command);
 }
 
-/* --max-hold is watched here (job_left_ms) and not by the library, which would give the lock away
- * while a command that cannot be stopped runs on.  With --on-lost warn the command is not stopped,
- * and the library does end the hold.  --max-hold goes before the max-hold of the URL; 0: that
- * one. */
+/* Bowline enforces --max-hold itself (job_left_ms). The library would end the hold while a command
+ * that cannot be stopped is still running. With --on-lost warn the command is not stopped, so the
+ * library does end the hold. 0 means the max-hold of the URL. */
 static int64_t max_hold_of(const job *j)
 {
     int64_t max_hold_ms = j->settings.max_hold_ms;
@@ -51,7 +50,7 @@ static int64_t max_hold_of(const job *j)
     return max_hold_ms == 0 || j->options.on_lost == LOST_WARN ? max_hold_ms : INT64_MAX;
 }
 
-/* reply_ms: how long the store may be silent; 0: the usual. */
+/* reply_ms: time limit for a reply of the store; 0: the default. */
 static int open_client(bowline_client **ret_client, const job *j, uint32_t reply_ms,
                        bowline_error *reterr)
 {
@@ -77,7 +76,7 @@ int lock_open(job *j, bowline_error *reterr)
     return open_client(&j->client, j, 0, reterr);
 }
 
-void lock_hear_goodbye(job *j)
+void lock_check_signals(job *j)
 {
     bool by_terminal;
     int  number;
@@ -91,16 +90,17 @@ void lock_hear_goodbye(job *j)
     }
 }
 
-/* Whom to ask who holds the lock.  Asking blocks, and a signal must not have to wait for a silent
- * server: so a server is asked by a client of its own, which is opened when it is needed. */
-static bowline_client *asker(job *j)
+/* The client for holder queries. A query blocks, and a silent server must not delay a signal: so a
+ * server gets a second client with a short time limit, opened on first use. */
+static bowline_client *query_client(job *j)
 {
-    if (j->asker == NULL && is_server(j) && open_client(&j->asker, j, ASK_MS, NULL) < 0)
-        j->asker = NULL; /* a lease so short that the client itself is as quick */
-    return j->asker != NULL ? j->asker : j->client;
+    if (j->query_client == NULL && is_server(j) &&
+        open_client(&j->query_client, j, ASK_MS, NULL) < 0)
+        j->query_client = NULL; /* the lease is so short that j->client is as quick */
+    return j->query_client != NULL ? j->query_client : j->client;
 }
 
-static words words_of_wait(const job *j)
+static words wait_words(const job *j)
 {
     if (j->settings.wait_ms == BOWLINE_NO_WAIT)
         return words_of("%s was not acquired", j->options.name);
@@ -108,7 +108,7 @@ static words words_of_wait(const job *j)
                     words_of_duration(loop_now() - j->began_at).text);
 }
 
-static int complain_of_acquire(job *j, int status, const bowline_error *error, failure *reterr)
+static int acquire_failed(job *j, int status, const bowline_error *error, failure *reterr)
 {
     failure is = {
         .code = EXIT_FAILED,
@@ -118,22 +118,22 @@ static int complain_of_acquire(job *j, int status, const bowline_error *error, f
     failure_explain(&is, error->text,
                     words_of("check the URL, from %s", j->settings.url_from.text));
     if (status == BOWLINE_BUSY && j->settings.wait_ms != BOWLINE_NO_WAIT) {
-        is.code = EXIT_NOT_ACQUIRED; /* who would have waited may not */
+        is.code = EXIT_NOT_ACQUIRED; /* the queue is full */
         is.hint = words_of("to allow any number of waiters, add ?queue-max=0 to the URL");
     } else if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) {
         is.code = EXIT_NOT_ACQUIRED;
-        is.what = words_of_wait(j);
+        is.what = wait_words(j);
         is.hint = words_of("to wait longer, type: bowline run -w 5m ...; to exit 0, add --skip");
         if (!j->options.skips && !j->options.quiet)
-            is.why = waiting_who(asker(j), j->options.name);
+            is.why = waiting_who(query_client(j), j->options.name);
     } else if (status == BOWLINE_USAGE) {
         is.hint = words_of("type: bowline run --help");
     }
     return failed_with(reterr, is);
 }
 
-/* Told to go while waiting: nothing may be left behind in the store.  A second signal, or a store
- * that does not answer, leaves the rest to the end of the lease. */
+/* A signal ended the wait: remove the request from the store. After a second signal, or without a
+ * reply, the rest ends with the lease. */
 static void cancel(job *j, bowline_operation *op)
 {
     int64_t until = loop_now() + CANCEL_MS;
@@ -143,13 +143,12 @@ static void cancel(job *j, bowline_operation *op)
     j->ended_by = 0;
     while (!bowline_operation_done(op) && j->ended_by == 0 && loop_now() < until) {
         loop_turn(&j->loop, until - loop_now());
-        lock_hear_goodbye(j);
+        lock_check_signals(j);
     }
     j->ended_by = first;
 }
 
-/* Opens MORE_FDS descriptors and closes them again.  False, with errno, where they are not to be
- * had. */
+/* Opens MORE_FDS descriptors and closes them. Returns false, with errno, if that fails. */
 static bool can_open_more(int fd)
 {
     int fds[MORE_FDS];
@@ -164,8 +163,8 @@ static bool can_open_more(int fd)
     return count == MORE_FDS;
 }
 
-/* Without the descriptors that a run needs, the server is heard late or never, and the command
- * cannot be started.  So the lock is not asked for. */
+/* Without enough descriptors, replies arrive late or never and the command cannot be started. So
+ * bowline does not even try to acquire the lock. */
 static int check_descriptors(const job *j, failure *reterr)
 {
     struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
@@ -176,7 +175,7 @@ static int check_descriptors(const job *j, failure *reterr)
     if (fd >= 0 && can_open_more(fd))
         return 0;
     why = words_of("%s", errno != 0 ? strerror(errno) : bowline_status_name(fd));
-    /* (void): then no limit is named. */
+    /* (void): then the message names no limit. */
     (void)getrlimit(RLIMIT_NOFILE, &limit);
     if (limit.rlim_cur != RLIM_INFINITY)
         why = words_of("%s: the limit of open files is %llu", why.text,
@@ -207,13 +206,13 @@ static int take(job *j, failure *reterr)
                                               .lease_ms = s->lease_ms),
                               &error);
     if (status < 0)
-        return complain_of_acquire(j, status, &error, reterr);
+        return acquire_failed(j, status, &error, reterr);
     waiting_begin(&w, j->options.name, j->options.quiet);
     while (!bowline_operation_done(op) && j->ended_by == 0) {
         loop_turn(&j->loop, waiting_wait_ms(&w));
-        lock_hear_goodbye(j);
+        lock_check_signals(j);
         if (!bowline_operation_done(op) && j->ended_by == 0 && waiting_is_due(&w))
-            waiting_say(&w, asker(j));
+            waiting_say(&w, query_client(j));
     }
     waiting_end(&w);
     if (j->ended_by != 0) {
@@ -223,7 +222,7 @@ static int take(job *j, failure *reterr)
     }
     status = bowline_acquire_finish(&j->hold, op, &error);
     if (status < 0)
-        return j->ended_by != 0 ? 0 : complain_of_acquire(j, status, &error, reterr);
+        return j->ended_by != 0 ? 0 : acquire_failed(j, status, &error, reterr);
     j->held_at = loop_now();
     return 0;
 }
@@ -232,14 +231,14 @@ int lock_take(job *j, failure *reterr)
 {
     int status = take(j, reterr);
 
-    bowline_close(j->asker);
-    j->asker = NULL;
-    /* The command is not to find a password in our memory. */
+    bowline_close(j->query_client);
+    j->query_client = NULL;
+    /* The command must not find a password in the memory of bowline. */
     explicit_bzero(j->settings.url, sizeof j->settings.url);
     return status;
 }
 
-int lock_give_back(job *j, bowline_error *reterr)
+int lock_release(job *j, bowline_error *reterr)
 {
     bowline_operation *op;
     int                status = bowline_release_start(&op, j->hold, reterr);
@@ -250,7 +249,7 @@ int lock_give_back(job *j, bowline_error *reterr)
     j->ended_by = 0;
     while (!bowline_operation_done(op) && j->ended_by == 0) {
         loop_turn(&j->loop, BOWLINE_FOREVER);
-        lock_hear_goodbye(j);
+        lock_check_signals(j);
     }
     if (bowline_operation_done(op))
         return bowline_finish(op, reterr);

@@ -1,22 +1,22 @@
 /*
- * lock.h -- the lock of a job: waited for, taken, given back.
+ * lock.h -- the lock of a job: acquire and release, while signals are handled.
  */
 #ifndef BOWLINE_CLI_RUN_LOCK_H
 #define BOWLINE_CLI_RUN_LOCK_H
 
 #include "cli/run/job.h"
 
-/* Opens the client by the settings of the job. */
+/* Opens the client with the settings of the job. */
 int lock_open(job *j, bowline_error *reterr);
 
-/* Takes note, in ended_by, of a signal that tells us to go. */
-void lock_hear_goodbye(job *j);
+/* Stores in ended_by a signal that tells bowline to exit. */
+void lock_check_signals(job *j);
 
-/* 0: it is ours, or we were told to go (ended_by), and hold says if it was won all the same.  The
- * URL is forgotten: it may have a password in it. */
+/* Returns 0 if the lock is held, or if a signal ended the wait (ended_by); then `hold` is set only
+ * if the lock was acquired all the same. Wipes the URL, which may have a password. */
 int lock_take(job *j, failure *reterr);
 
-/* Gives the lock back.  A signal ends the waiting for the answer: then the lease does it. */
-int lock_give_back(job *j, bowline_error *reterr);
+/* Releases the lock. A signal ends the wait for the reply; the lock then ends with its lease. */
+int lock_release(job *j, bowline_error *reterr);
 
 #endif

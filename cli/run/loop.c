@@ -1,5 +1,6 @@
 /*
- * loop.c -- poll(2) with a timerfd on CLOCK_BOOTTIME, which poll's own time-out is not.
+ * loop.c -- poll(2) with a timerfd on CLOCK_BOOTTIME, because the time-out of poll does not count
+ * suspend.
  */
 #include "cli/run/loop.h"
 
@@ -10,7 +11,7 @@
 
 enum {
     WITHOUT_TIMER_MS = 200,
-    WITHOUT_FD_MS    = 20, /* between two looks at a client that has no descriptor to poll */
+    WITHOUT_FD_MS    = 20, /* poll interval for a client without a descriptor */
 };
 
 int64_t loop_now(void)
@@ -27,8 +28,7 @@ void loop_open(loop *ret_loop, bowline_client *client, int signal_fd)
     *ret_loop = (loop){ .client = client, .signal_fd = signal_fd, .timer_fd = -1, .other_fd = -1 };
 }
 
-/* Arms the timer; FOREVER disarms it.  Arming clears what an earlier one left to read.  False:
- * there is none to be had. */
+/* Arms the timer, or disarms it with FOREVER. Clears an earlier expiration. False: no timer. */
 static bool arm(loop *l, int64_t wait_ms)
 {
     struct itimerspec at = { 0 };
@@ -48,8 +48,7 @@ static bool arm(loop *l, int64_t wait_ms)
     return true;
 }
 
-/* For poll(2).  Without a timer its own time-out has to do, which does not count a suspend: so not
- * for long. */
+/* The time-out for poll(2). Without a timer it is short, because it does not count suspend. */
 static int patience_for(loop *l, int64_t wait_ms)
 {
     if (wait_ms == 0)
@@ -59,7 +58,7 @@ static int patience_for(loop *l, int64_t wait_ms)
     return wait_ms < WITHOUT_TIMER_MS ? (int)wait_ms : WITHOUT_TIMER_MS;
 }
 
-int64_t loop_sooner(int64_t a, int64_t b)
+int64_t loop_earlier(int64_t a, int64_t b)
 {
     if (a == BOWLINE_FOREVER || b == BOWLINE_FOREVER)
         return a == BOWLINE_FOREVER ? b : a;
@@ -71,10 +70,10 @@ void loop_turn(loop *l, int64_t wait_ms)
     int client_fd = -1;
 
     if (l->client != NULL) {
-        wait_ms   = loop_sooner(wait_ms, bowline_timeout_ms(l->client));
+        wait_ms   = loop_earlier(wait_ms, bowline_timeout_ms(l->client));
         client_fd = bowline_fd(l->client);
         if (client_fd < 0)
-            wait_ms = loop_sooner(wait_ms, WITHOUT_FD_MS);
+            wait_ms = loop_earlier(wait_ms, WITHOUT_FD_MS);
     }
     int           patience = patience_for(l, wait_ms); /* may open the timer */
     struct pollfd fds[]    = {
@@ -83,10 +82,10 @@ void loop_turn(loop *l, int64_t wait_ms)
            { .fd = client_fd, .events = POLLIN },
            { .fd = l->other_fd, .events = POLLIN },
     };
-    /* (void): EINTR or an end of waiting, both are looked at by the caller. */
+    /* (void): the caller checks for EINTR and a time-out alike. */
     (void)poll(fds, sizeof fds / sizeof fds[0], patience);
     if (l->client != NULL && bowline_dispatch(l->client, 0, NULL) < 0) {
-        /* What it could not do, it will not do sooner for being asked at once again. */
+        /* Do not spin if the client cannot make progress. */
         (void)poll(NULL, 0, 10);
     }
 }

@@ -28,7 +28,7 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return mix(hash, text, strlen(text) + 1);
 }
 
-/* The options of a URL that say which key a name is; others do not make another lock. */
+/* Only these options of a URL change which key a name means. */
 static uint64_t mix_options(uint64_t hash, const char *url)
 {
     static const char *const keys[] = { "key=", "profile=" };
@@ -97,8 +97,8 @@ bool nested_export(uint64_t lock)
     char               held[HELD_MAX];
 
     if (started == 0)
-        return true; /* without /proc nothing could be compared */
-    /* What does not fit is left out: then a wait is not recognised. */
+        return true; /* without /proc the start time is not known */
+    /* What does not fit is left out: a nested wait for it is then not detected. */
     if (before == NULL || strlen(before) + 64 > sizeof held)
         before = "";
     (void)snprintf(held, sizeof held, "%s%s%016" PRIx64 "-%d-%llu", before,

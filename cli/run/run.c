@@ -1,12 +1,12 @@
 /*
- * run.c -- the story of `bowline run`: wait for the lock, start the command, watch both, give the
- * lock back, say how it went.
+ * run.c -- `bowline run`: acquires the lock, runs the command, watches both, releases the lock,
+ * reports the result.
  *
- *      prepare --> lock_take --> start --> supervise --> lock_give_back --> result
+ *      prepare --> lock_take --> start --> supervise --> lock_release --> result
  *
- * The lock is watched while the command runs: it is renewed from the same loop, and when it cannot
- * be, the command is ended before somebody else may have the lock (guard.h).  The lock is given
- * back explicitly, so nothing that the command left in the background keeps it.
+ * One event loop renews the lock and watches the command. If the lock cannot be renewed, the
+ * command is stopped before another client can acquire the lock (guard.h). The lock is released
+ * explicitly, so no background process that the command leaves behind keeps it.
  */
 #include "cli/run/run.h"
 
@@ -24,7 +24,8 @@
 
 /* ---- before the lock ------------------------------------------------------------------------- */
 
-/* The status descriptor is ours: the command does not get it, and its reader sees the end. */
+/* The status descriptor belongs to bowline: the command does not inherit it, so its reader sees the
+ * end of file. */
 static int check_status_fd(const run_options *o, failure *reterr)
 {
     if (o->status_fd < 0)
@@ -59,7 +60,7 @@ static int open_client(job *j, failure *reterr)
     return 0;
 }
 
-/* Without a wait it is told that the lock is held, as everybody is. */
+/* Without a wait, the acquire fails as for any lock that is held. */
 static int check_nesting(job *j, failure *reterr)
 {
     j->lock      = nested_lock(j->settings.url, j->options.name);
@@ -114,8 +115,8 @@ static int prepare(job *j, failure *reterr)
     return check_nesting(j, reterr);
 }
 
-/* The lock is ours. */
-static void tell_acquired(const job *j)
+/* Reports that the lock is held. */
+static void report_acquired(const job *j)
 {
     status_line line;
     int64_t     left_ms = job_left_ms(j);
@@ -148,8 +149,8 @@ static bool export_number(const char *variable, bool is_there, uint64_t number)
     return setenv(variable, words_of("%llu", (unsigned long long)number).text, 1) == 0;
 }
 
-/* A password in BOWLINE_URL is for us.  The rest of it stays, so that a bowline inside the command
- * is refused by the server and does not lock somewhere else instead. */
+/* The command does not get the password of BOWLINE_URL. It gets the rest of the URL, so that a
+ * bowline inside the command fails at the server and does not silently lock elsewhere. */
 static int export_environment(const job *j, failure *reterr)
 {
     const char *url     = getenv("BOWLINE_URL");
@@ -199,7 +200,7 @@ static int start(job *j, failure *reterr)
 
 /* ---- afterwards ------------------------------------------------------------------------------ */
 
-static void tell_released(const job *j, int status, int code)
+static void report_released(const job *j, int status, int code)
 {
     status_line line;
 
@@ -213,14 +214,14 @@ static void tell_released(const job *j, int status, int code)
                      .text);
 }
 
-/* Of the command, as a shell says it. */
+/* The exit code of the command, as a shell reports it. */
 static int exit_code(const job *j)
 {
     return j->child.killed_by != 0 ? EXIT_SIGNAL + j->child.killed_by : j->child.code;
 }
 
-/* The lock was lost: what the command did may have overlapped with somebody else's work. */
-static int say_lost(const job *j, const bowline_error *error)
+/* The lock was lost: the work of the command may have overlapped with that of another holder. */
+static int report_lost(const job *j, const bowline_error *error)
 {
     failure is          = { .code = EXIT_LOST };
     bool    was_stopped = j->was_lost && j->guard.policy != LOST_WARN;
@@ -247,8 +248,9 @@ static int say_lost(const job *j, const bowline_error *error)
     return is.code;
 }
 
-/* Not acquired, or failed: says so to people and to programs. */
-static int say_failed(const job *j, const failure *is)
+/* Reports that the lock was not acquired, or that bowline failed, on standard error and
+ * --status-fd. */
+static int report_failed(const job *j, const failure *is)
 {
     status_line line;
     bool        is_busy = is->code == EXIT_NOT_ACQUIRED;
@@ -264,17 +266,17 @@ static int say_failed(const job *j, const failure *is)
     return code;
 }
 
-/* What bowline exits with, after the command has ended and the lock was given back. */
+/* The exit code of bowline after the command has ended and the lock was released. */
 static int result(job *j, const bowline_error *released)
 {
     int code = exit_code(j);
 
     if (j->child.exec_error != 0) {
         failure is = child_failure(j->options.command, j->child.exec_error);
-        return say_failed(j, &is);
+        return report_failed(j, &is);
     }
     if (j->was_lost || released->status == BOWLINE_LOST)
-        return say_lost(j, released);
+        return report_lost(j, released);
     if (released->status != BOWLINE_OK)
         say_line(words_of("%s was not released (it ends with its lease): %s", j->options.name,
                           released->text)
@@ -282,8 +284,8 @@ static int result(job *j, const bowline_error *released)
     return code;
 }
 
-/* Told to go before the command was started. */
-static int say_goodbye(job *j)
+/* A signal told bowline to exit before the command was started. */
+static int report_interrupted(job *j)
 {
     status_line   line;
     int           code = EXIT_SIGNAL + j->ended_by;
@@ -291,7 +293,7 @@ static int say_goodbye(job *j)
 
     if (j->hold != NULL) {
         int number = j->ended_by;
-        (void)lock_give_back(j, &error); /* (void): nothing was done under this lock */
+        (void)lock_release(j, &error); /* (void): no work was done under this lock */
         j->ended_by = number;
     }
     job_status(&line, j, "not-acquired");
@@ -301,40 +303,40 @@ static int say_goodbye(job *j)
     return code;
 }
 
-/* Some process of the command could not be stopped.  The lock is not given back: it stays with the
- * processes that inherited it (file:), or until its lease is over. */
+/* A process of the command could not be stopped. The lock is not released: it stays with the
+ * processes that inherited it (file:), or until the lease ends. */
 _Noreturn static void leave(const job *j)
 {
     status_line         line;
     const bowline_error error = { .status = BOWLINE_LOST };
-    int                 code  = say_lost(j, &error);
+    int                 code  = report_lost(j, &error);
 
     job_status(&line, j, "failed");
     status_add_text(&line, "what", "the command could not be stopped");
     status_add_text(&line, "why", j->ending.why.text);
     status_add_number(&line, "exit", code);
     status_send(&line);
-    /* Closing the client, and so exit(3), would give the lock back. */
+    /* exit(3) would close the client, which would release the lock. */
     _exit(code);
 }
 
-/* From the lock to the end. */
+/* Everything after the lock is acquired. */
 static int run_locked(job *j)
 {
     bowline_error released = { .status = BOWLINE_OK };
     failure       is;
 
-    tell_acquired(j);
+    report_acquired(j);
     if (start(j, &is) < 0) {
-        (void)lock_give_back(j, &released); /* (void): nothing was done under this lock */
-        return say_failed(j, &is);
+        (void)lock_release(j, &released); /* (void): no work was done under this lock */
+        return report_failed(j, &is);
     }
     supervise(j);
     if (j->ending.gave_up)
         leave(j);
-    released.status = lock_give_back(j, &released);
+    released.status = lock_release(j, &released);
     int code        = result(j, &released);
-    tell_released(j, released.status, code);
+    report_released(j, released.status, code);
     return code;
 }
 
@@ -354,14 +356,14 @@ int run_main(int argc, char **argv)
         return say_done();
     }
     if (prepare(&j, &is) < 0 || lock_take(&j, &is) < 0) {
-        code = say_failed(&j, &is);
+        code = report_failed(&j, &is);
     } else {
-        lock_hear_goodbye(&j);
-        code = j.ended_by != 0 ? say_goodbye(&j) : run_locked(&j);
+        lock_check_signals(&j);
+        code = j.ended_by != 0 ? report_interrupted(&j) : run_locked(&j);
     }
     settings_wipe(&j.settings);
     bowline_close(j.client);
-    /* A shell that runs us in a loop ends the loop only if we die of the key that was pressed. */
+    /* A shell ends its loop only if bowline dies of the INT that the user typed. */
     if (code == EXIT_SIGNAL + SIGINT && j.interrupt >= INTERRUPT_KEY)
         signals_die_of_interrupt(j.interrupt == INTERRUPT_HIDDEN_KEY);
     return code;

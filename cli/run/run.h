@@ -1,5 +1,5 @@
 /*
- * run.h -- `bowline run`: one command, run while a lock is ours.
+ * run.h -- `bowline run`: runs a command while holding a lock.
  */
 #ifndef BOWLINE_CLI_RUN_RUN_H
 #define BOWLINE_CLI_RUN_RUN_H

@@ -17,11 +17,12 @@ static bool is_ignored(int number)
     return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* Linux queues an ignored signal while it is blocked, so those must not be blocked. */
+/* Linux queues an ignored signal while it is blocked, so an ignored signal stays unblocked. */
 static void want(sigset_t *set, int number)
 {
     if (!is_ignored(number))
-        (void)sigaddset(set, number); /* (void): fails for bad numbers only, as all sig*set here */
+        (void)sigaddset(set,
+                        number); /* (void): fails only for invalid numbers, like all sig*set here */
 }
 
 static int listen_to(signals *s, const sigset_t *wanted, failure *reterr)
@@ -47,19 +48,19 @@ int signals_take(signals *ret_signals, failure *reterr)
     struct sigaction usual     = { .sa_handler = SIG_DFL };
     sigset_t         wanted;
 
-    /* (void): these cannot fail with good numbers and pointers. */
+    /* (void): these cannot fail with valid numbers and pointers. */
     (void)sigemptyset(&wanted);
     for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         want(&wanted, numbers[i]);
     (void)sigaddset(&wanted, SIGCHLD);
-    /* Whoever does not read what we say must not end us while we hold a lock; and a child that
-     * nobody waits for would be gone without a code. */
+    /* A closed pipe of a reader must not end bowline while it holds a lock. With SIGCHLD ignored,
+     * the exit status of the command would be lost. */
     (void)sigaction(SIGPIPE, &ignore, &s.pipe_before);
     (void)sigaction(SIGCHLD, &usual, &s.child_before);
     if (listen_to(&s, &wanted, reterr) < 0)
         return -1;
     s.mask = wanted;
-    /* Blocked, or taking the terminal back from the command would stop us. */
+    /* Blocked: otherwise taking back the terminal would stop bowline. */
     (void)sigaddset(&s.mask, SIGTTOU);
     (void)sigprocmask(SIG_BLOCK, &s.mask, &s.mask_before);
     *ret_signals = s;
@@ -113,10 +114,10 @@ bool signals_stop(signals *s, int number, bool whole_group)
     (void)sigemptyset(&one);
     (void)sigaddset(&one, number);
     (void)kill(whole_group ? 0 : getpid(), number);
-    /* Now it is pending for us; here we stop, and here we go on. */
+    /* The signal is pending. Unblocking it stops bowline; it continues after this line. */
     (void)sigprocmask(SIG_UNBLOCK, &one, NULL);
     (void)sigprocmask(SIG_BLOCK, &s->mask, NULL);
-    return is_continued(); /* what has continued us is still to be read */
+    return is_continued(); /* the CONT is still in the signal descriptor */
 }
 
 void signals_die_of_interrupt(bool whole_group)

@@ -1,8 +1,8 @@
 /*
  * supervise.c -- see supervise.h.
  *
- * Three things happen in any order: the lock runs out (guard.h says when it matters), signals come,
- * the command stops or ends.  The lock always comes first.
+ * Three things can happen in any order: the lock runs out (guard.h), a signal arrives, the command
+ * stops or ends. The lock is always checked first.
  */
 #include "cli/run/supervise.h"
 
@@ -11,14 +11,14 @@
 
 #include "cli/run/ending.h"
 
-/* How often it is looked whether the processes of the command are gone: at first, and when it is
- * known that they cannot be stopped. */
+/* Interval of the scans for processes of the command: normally, and after some could not be
+ * stopped. */
 enum { LOOK_MS = 20, LOOK_AGAIN_MS = 250 };
 
-enum { BREAKER_MS = 500 }; /* how long the store may take to say who broke the lock */
+enum { BREAKER_MS = 500 }; /* time for the store to name the user of `bowline break` */
 
-/* It was there a moment ago, and nothing has ended it that bowline knows of. */
-static bool is_taken_away(const job *j, int64_t left_ms)
+/* The hold was valid a moment ago, and no deadline that bowline knows has ended it. */
+static bool is_taken(const job *j, int64_t left_ms)
 {
     return left_ms == 0 && j->expected_until > loop_now() + j->guard.margin_ms;
 }
@@ -32,19 +32,19 @@ static words why_lost(const job *j, int64_t left_ms)
         return words_of("its lease has ended, and --no-renew was given");
     if (max_hold_ms > 0 && now - j->held_at + left_ms >= max_hold_ms - j->guard.margin_ms)
         return words_of("--max-hold has ended: %s", words_of_duration(max_hold_ms).text);
-    if (is_taken_away(j, left_ms))
+    if (is_taken(j, left_ms))
         return words_of("the store reports another holder or none");
     return words_of("its lease has ended and was not renewed%s",
                     j->settings.url_ends_hold ? ", or the max-hold of the URL has ended" : "");
 }
 
-static void note_loss(job *j, int64_t left_ms, const char *action)
+static void report_loss(job *j, int64_t left_ms, const char *action)
 {
     status_line line;
 
     if (!j->was_lost) {
         j->lost_why  = why_lost(j, left_ms);
-        j->was_taken = is_taken_away(j, left_ms);
+        j->was_taken = is_taken(j, left_ms);
     }
     job_status(&line, j, "lost");
     status_add_text(&line, "action", action);
@@ -61,8 +61,8 @@ static void note_loss(job *j, int64_t left_ms, const char *action)
     j->was_lost = true;
 }
 
-/* Ends the command if it is time.  First the signal, then the words.  Returns how long nothing is
- * to be done. */
+/* Stops the command if it is time: sends the signal first, then reports it. Returns how long there
+ * is nothing to do. */
 static int64_t watch_lock(job *j)
 {
     for (;;) {
@@ -73,25 +73,25 @@ static int64_t watch_lock(job *j)
         case GUARD_NOTHING:
             j->expected_until = left_ms == INT64_MAX ? INT64_MAX : now + left_ms;
             return wait_ms;
-        case GUARD_WARN: note_loss(j, left_ms, "warn"); break;
+        case GUARD_WARN: report_loss(j, left_ms, "warn"); break;
         case GUARD_TERM:
             ending_term(j);
-            note_loss(j, left_ms, "term");
+            report_loss(j, left_ms, "term");
             break;
         case GUARD_KILL:
             ending_kill(j);
-            note_loss(j, left_ms, "kill");
+            report_loss(j, left_ms, "kill");
             break;
         }
     }
 }
 
-static bool is_goodbye(int number)
+static bool ends_bowline(int number)
 {
     return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 }
 
-static void hear_signals(job *j)
+static void pass_signals_on(job *j)
 {
     bool by_terminal;
     int  number;
@@ -102,8 +102,8 @@ static void hear_signals(job *j)
         if (number == SIGINT)
             j->interrupt = by_terminal ? INTERRUPT_KEY : INTERRUPT_SENT;
         if (number == SIGTSTP || number == SIGCONT)
-            j->told_to_stop = number == SIGTSTP && by_terminal;
-        if (j->ending.not_stopped && is_goodbye(number))
+            j->stop_is_for_group = number == SIGTSTP && by_terminal;
+        if (j->ending.not_stopped && ends_bowline(number))
             j->ended_by = number;
         int error = child_signal(&j->child, number);
         if (error != 0)
@@ -113,7 +113,7 @@ static void hear_signals(job *j)
     }
 }
 
-static void hear_start(job *j)
+static void check_start(job *j)
 {
     status_line line;
 
@@ -129,8 +129,8 @@ static void hear_start(job *j)
         say_line(words_of("%s started, pid %d", j->options.command[0], (int)j->child.pid).text);
 }
 
-/* The command has stopped.  On a terminal we stop too, so that the shell takes over; back again,
- * the lock comes first: we could not renew it meanwhile. */
+/* The command has stopped. On a terminal bowline stops too, so that the shell gets control. After
+ * CONT the lock is checked first, because bowline could not renew it while stopped. */
 static void follow_stop(job *j)
 {
     int       by   = j->child.stopped_by;
@@ -146,30 +146,31 @@ static void follow_stop(job *j)
         return;
     }
     terminal_take_back(t);
-    bool all_know    = by == SIGTSTP && j->told_to_stop;
+    bool all_know    = by == SIGTSTP && j->stop_is_for_group;
     bool has_stopped = signals_stop(&j->signals, asks ? by : SIGTSTP, !all_know);
-    (void)watch_lock(j); /* (void): it is asked again before we sleep */
+    (void)watch_lock(j); /* (void): called again before the next sleep */
     if (t->wanted && terminal_is_ours(t))
         terminal_lend(t, j->child.pid);
-    /* Where nobody could continue us: what the kernel does to a group that nobody can continue. */
+    /* An orphaned process group cannot be continued. Send HUP, as the kernel does to such a
+     * group. */
     if (!has_stopped && asks)
         (void)child_signal(&j->child, SIGHUP);
     if (has_stopped || by != SIGSTOP)
         (void)child_signal(&j->child, SIGCONT);
 }
 
-static void hear_child(job *j)
+static void check_child(job *j)
 {
     status_line line;
 
-    if (!child_look(&j->child))
+    if (!child_poll(&j->child))
         return;
     if (j->child.is_running) {
         if (j->child.stopped_by != 0)
             follow_stop(j);
         return;
     }
-    hear_start(j);
+    check_start(j);
     if (j->terminal.lent != 0 && j->child.killed_by == SIGINT && j->interrupt != INTERRUPT_SENT)
         j->interrupt = INTERRUPT_HIDDEN_KEY;
     terminal_take_back(&j->terminal);
@@ -184,10 +185,10 @@ static void hear_child(job *j)
     status_send(&line);
 }
 
-/* Until the command has ended; if its lock is being lost, all of its processes. */
-static bool goes_on(job *j)
+/* Until the command has ended; after a loss, until all its processes have ended. */
+static bool is_active(job *j)
 {
-    return ending_has_begun(j) ? ending_goes_on(j) : j->child.is_running;
+    return ending_has_begun(j) ? ending_continues(j) : j->child.is_running;
 }
 
 static int64_t look_ms(const job *j)
@@ -197,9 +198,9 @@ static int64_t look_ms(const job *j)
     return j->ending.not_stopped ? LOOK_AGAIN_MS : LOOK_MS;
 }
 
-/* `bowline break` leaves a note.  The store is asked for it when the lock is lost, and says so a
- * moment later. */
-static void learn_who_broke(job *j)
+/* `bowline break` leaves a note at the store. The library asks for it after a loss; the reply takes
+ * a moment. */
+static void find_breaker(job *j)
 {
     static const char prefix[] = "broken by ";
     int64_t           until    = loop_now() + BREAKER_MS;
@@ -212,7 +213,7 @@ static void learn_who_broke(job *j)
     while (bowline_hold_trouble(j->hold, &error) == BOWLINE_LOST &&
            (by = strstr(error.text, prefix)) == NULL && loop_now() < until) {
         loop_turn(&j->loop, until - loop_now());
-        hear_signals(j);
+        pass_signals_on(j);
     }
     if (by == NULL)
         return;
@@ -225,20 +226,20 @@ static void learn_who_broke(job *j)
 
 void supervise(job *j)
 {
-    /* What nothing but we can end, the store says nothing about: it need not be listened to, and
-     * the client opens no descriptors for that. */
+    /* Without a lease the store has nothing to report. Do not drive the client: it then opens no
+     * descriptors. */
     if (bowline_hold_left_ms(j->hold) == INT64_MAX)
         j->loop.client = NULL;
-    hear_start(j);
-    while (goes_on(j)) {
+    check_start(j);
+    while (is_active(j)) {
         int64_t wait_ms = watch_lock(j);
-        loop_turn(&j->loop, loop_sooner(wait_ms, look_ms(j)));
-        hear_signals(j);
-        hear_start(j);
-        hear_child(j);
+        loop_turn(&j->loop, loop_earlier(wait_ms, look_ms(j)));
+        pass_signals_on(j);
+        check_start(j);
+        check_child(j);
     }
     terminal_take_back(&j->terminal);
     j->loop.client = j->client;
-    learn_who_broke(j);
+    find_breaker(j);
     ending_close(j);
 }

@@ -1,5 +1,5 @@
 /*
- * supervise.h -- watches the lock and the command at once, until the command has ended.
+ * supervise.h -- watches the lock and the command until the command has ended.
  */
 #ifndef BOWLINE_CLI_RUN_SUPERVISE_H
 #define BOWLINE_CLI_RUN_SUPERVISE_H

@@ -1,5 +1,5 @@
 /*
- * terminal.c -- tcsetpgrp(3).  TTOU is blocked in bowline, so that this may be done from behind.
+ * terminal.c -- tcsetpgrp(3). Bowline blocks TTOU, so it may call this from the background.
  */
 #include "cli/run/terminal.h"
 
@@ -32,10 +32,10 @@ void terminal_take_back(terminal *t)
 {
     if (t->lent == 0)
         return;
-    /* A shell inside may have left it with a job that is gone. */
+    /* A shell in the command may have given the terminal to a job that has ended. */
     pid_t front = tcgetpgrp(t->fd);
     if (front == t->lent || (front > 1 && kill(-front, 0) < 0 && errno == ESRCH))
-        /* (void): fails when the terminal is gone, and then nobody has it. */
+        /* (void): fails only if the terminal is gone. */
         (void)tcsetpgrp(t->fd, getpgrp());
     t->lent = 0;
 }

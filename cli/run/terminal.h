@@ -1,12 +1,13 @@
 /*
- * terminal.h -- who has the terminal: bowline's process group, or the command's.
+ * terminal.h -- the foreground of the terminal: the process group of bowline, or that of the
+ * command.
  *
- * The command has a process group of its own, so that it can be ended whole.  The terminal reads
- * for one group only and sends Ctrl-C to that one.  Where a shell has started bowline as a job by
- * itself (it leads its group, its input and output are the terminal), the command gets the terminal
- * at once, as it would from that shell.  Elsewhere others use it too (`bowline run ... | less`, a
- * script, a make): then the command gets it when it asks for it, that is, when the kernel stops it
- * for reading.
+ * The command has its own process group, so that all of it can be stopped. A terminal serves only
+ * its foreground group, and sends Ctrl-C only there. If a shell has started bowline as a job of its
+ * own (it leads its process group, standard input and output are the terminal), the command gets
+ * the foreground at once, as it would from the shell. Otherwise other processes use the terminal
+ * too (`bowline run ... | less`, a script, make), and the command gets the foreground only when the
+ * kernel stops it for reading or writing there.
  */
 #ifndef BOWLINE_CLI_RUN_TERMINAL_H
 #define BOWLINE_CLI_RUN_TERMINAL_H
@@ -15,20 +16,20 @@
 #include <sys/types.h>
 
 typedef struct terminal {
-    int   fd;     /* below 0: there is none                      */
-    pid_t lent;   /* the group that we gave it to; 0: none       */
-    bool  wanted; /* it should be lent whenever we are in front  */
+    int   fd;     /* below 0: no terminal */
+    pid_t lent;   /* the group that has the foreground from bowline; 0: none */
+    bool  wanted; /* lend it whenever bowline is in the foreground */
 } terminal;
 
 void terminal_open(terminal *ret_terminal);
 
-/* True if our group is the one in front. */
+/* True if the process group of bowline is in the foreground. */
 bool terminal_is_ours(const terminal *t);
 
-/* Gives it, which is ours, to `group`. */
+/* Gives the foreground to `group`. Bowline must have it. */
 void terminal_lend(terminal *t, pid_t group);
 
-/* Takes it back, unless somebody else has taken it meanwhile. */
+/* Takes the foreground back, unless another group has taken it meanwhile. */
 void terminal_take_back(terminal *t);
 
 #endif

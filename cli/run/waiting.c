@@ -1,8 +1,8 @@
 /*
  * waiting.c -- see waiting.h.
  *
- * The line is erased with blanks and not with an escape sequence, so that it works on any terminal
- * that knows a carriage return.
+ * The line is erased with blanks, not with an escape sequence: every terminal knows a carriage
+ * return.
  */
 #include "cli/run/waiting.h"
 
@@ -65,7 +65,7 @@ words waiting_who(bowline_client *client, const char *name)
     return waiting_holder(&holder);
 }
 
-/* The width of the terminal but for the last column, where some wrap. */
+/* The width of the terminal without the last column, where some terminals wrap. */
 static size_t columns_there(void)
 {
     struct winsize size;
@@ -75,7 +75,7 @@ static size_t columns_there(void)
     return (size.ws_col < COLUMNS_MAX ? size.ws_col : COLUMNS_MAX) - 1U;
 }
 
-/* Replaces the line that stands there by `text`, padded with blanks to cover it. */
+/* Replaces the present line by `text`, padded with blanks. */
 static void draw(waiting *w, const char *text, size_t columns)
 {
     char   line[WORDS_MAX + COLUMNS_MAX + 8];
@@ -106,7 +106,7 @@ void waiting_say(waiting *w, bowline_client *client)
 {
     w->is_live = isatty(STDERR_FILENO) == 1;
     w->next_at = loop_now() + (w->is_live ? LIVE_MS : LOG_MS);
-    /* Sent to the background, we leave the terminal to those in front. */
+    /* In the background, do not write to the terminal. */
     if (w->is_live && tcgetpgrp(STDERR_FILENO) != getpgrp())
         return;
     words text = words_of("waiting for %s: %s", w->name, waiting_who(client, w->name).text);

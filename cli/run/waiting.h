@@ -1,8 +1,8 @@
 /*
- * waiting.h -- what people are told while bowline waits for a lock: who has it, since when.
+ * waiting.h -- the message while bowline waits for a lock: who holds it, and for how long.
  *
- * On a terminal one line, brought up to date about once a second and erased in the end.  Elsewhere
- * a line after a second, then one a minute: enough for a log, not too much for a mail.
+ * On a terminal it is one line, updated about once a second and erased at the end. Elsewhere it is
+ * a line after one second, then one line a minute: enough for a log, not too much for a mail.
  */
 #ifndef BOWLINE_CLI_RUN_WAITING_H
 #define BOWLINE_CLI_RUN_WAITING_H
@@ -16,21 +16,20 @@
 typedef struct waiting {
     const char *name;
     bool        is_quiet;
-    bool        is_live; /* one line that changes */
+    bool        is_live; /* one line that is updated */
     int64_t     next_at;
-    size_t      columns; /* of the line that stands there; 0: none does */
+    size_t      columns; /* width of the present line; 0: none */
 } waiting;
 
 void waiting_begin(waiting *ret_waiting, const char *name, bool is_quiet);
 
-/* How long it has nothing to say. */
+/* Time until the next message. */
 int64_t waiting_wait_ms(const waiting *w);
 
-/* True when there is something to say. */
+/* True if a message is due. */
 bool waiting_is_due(const waiting *w);
 
-/* Says it.  Asks the store, by this client, who holds the lock, and so may take as long as an
- * answer. */
+/* Writes the message. Asks the store who holds the lock, so it may block for a reply. */
 void waiting_say(waiting *w, bowline_client *client);
 
 void waiting_end(waiting *w);

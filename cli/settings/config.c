@@ -1,8 +1,8 @@
 /*
- * config.c -- finds the URL and the times that a run is to use.
+ * config.c -- finds the URL and the times for a run.
  *
- * Each file must be this user's or root's and not writable by others, and one with a password in it
- * not readable by them (doctor/trust.h).  The check is on the open descriptor, so that it is about
+ * A file must belong to this user or root and not be writable by others; with a password in it,
+ * others must not read it (doctor/trust.h). The check uses the open descriptor, so it applies to
  * the bytes that are read.
  */
 #include "cli/settings/config.h"
@@ -23,22 +23,22 @@ static const char system_config[] = "/etc/bowline.conf";
 
 static const char *const keys[] = { "url", "wait", "lease", "max-hold", "kill-after", NULL };
 
-/* A file read whole. */
+/* The contents of a file. */
 typedef struct text_file {
     char        text[CONFIG_FILE_MAX + 1];
     size_t      size;
     bool        is_private;
-    trust_fault why_not; /* it is not private: why                                              */
+    trust_fault why_not; /* if not private */
 } text_file;
 
-static int refuse_readable(const char *path, const text_file *file, failure *reterr)
+static int refuse_public(const char *path, const text_file *file, failure *reterr)
 {
     return failed(reterr, words_of("%s is not private", path),
                   words_of("its URL may have a password, and %s", file->why_not.why),
                   words_of("%s", file->why_not.type));
 }
 
-/* Once more when a signal interrupts it, as it may on a network file system. */
+/* Retries after EINTR, which a network file system can return. */
 static int open_to_read(const char *path)
 {
     for (;;) {
@@ -48,13 +48,13 @@ static int open_to_read(const char *path)
     }
 }
 
-static int cannot_read(const char *path, failure *reterr)
+static int read_failed(const char *path, failure *reterr)
 {
     return failed(reterr, words_of("%s cannot be read", path), words_of("%s", strerror(errno)),
                   words_of("type: ls -l %s", path));
 }
 
-/* 0: it may decide which locks are taken; a file that is to hold a secret must be private. */
+/* Checks that the file may decide which locks are taken. A file with a secret must be private. */
 static int check_trust(text_file *file, int fd, const char *path, bool is_secret, failure *reterr)
 {
     trust_fault fault;
@@ -63,7 +63,7 @@ static int check_trust(text_file *file, int fd, const char *path, bool is_secret
     if (file->is_private)
         return 0;
     if (is_secret)
-        return refuse_readable(path, file, reterr);
+        return refuse_public(path, file, reterr);
     if (trust_may_steer(fd, path, &fault))
         return 0;
     return failed(reterr, words_of("%s is not trusted", path),
@@ -71,7 +71,7 @@ static int check_trust(text_file *file, int fd, const char *path, bool is_secret
                   words_of("%s", fault.type));
 }
 
-/* Reads it whole.  -1 with *reterr. */
+/* Reads all of it. Returns -1 with *reterr. */
 static int read_text(text_file *ret_file, int fd, const char *path, failure *reterr)
 {
     ret_file->size = 0;
@@ -80,7 +80,7 @@ static int read_text(text_file *ret_file, int fd, const char *path, failure *ret
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return cannot_read(path, reterr);
+            return read_failed(path, reterr);
         if (got == 0)
             break;
         ret_file->size += (size_t)got;
@@ -93,7 +93,7 @@ static int read_text(text_file *ret_file, int fd, const char *path, failure *ret
     return 0;
 }
 
-/* There may have been a password in it. */
+/* Wipes the file, which may contain a password. */
 static void drop_file(text_file *file)
 {
     if (file != NULL)
@@ -101,14 +101,14 @@ static void drop_file(text_file *file)
     free(file);
 }
 
-/* 1: there is no such file; 0, and it is to be dropped; -1 with *reterr.  Most runs have no config
- * file, and pay for no memory to read it into. */
+/* Returns 1 if there is no such file, 0 with a file that the caller drops, -1 with *reterr.
+ * Allocates only for a file that exists: most runs have no config file. */
 static int read_file(text_file **ret_file, const char *path, bool is_secret, failure *reterr)
 {
     int fd = open_to_read(path);
 
     if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR ? 1 : cannot_read(path, reterr);
+        return errno == ENOENT || errno == ENOTDIR ? 1 : read_failed(path, reterr);
     text_file *file = malloc(sizeof *file);
     int        status;
     if (file != NULL)
@@ -202,7 +202,7 @@ static int take_line(settings *s, char *line, words where, bool given[], failure
         return 0;
     char *equal = strchr(line, '=');
     if (equal == NULL)
-        /* The line is not quoted: it may be a URL with a password. */
+        /* Do not quote the line: it may be a URL with a password. */
         return failed(reterr, words_of("%s: the line has no '='", where.text),
                       words_of("it would set nothing"), type);
     *equal       = '\0';
@@ -212,7 +212,7 @@ static int take_line(settings *s, char *line, words where, bool given[], failure
     if (before == NULL)
         return failed(
             reterr, words_of("%s: there is no key \"%s\"", where.text, url_shown(key).text),
-            say_did_you_mean(say_nearest(key, keys), "", "an unknown key would set nothing"), type);
+            say_suggestion(say_nearest(key, keys), "", "an unknown key would set nothing"), type);
     if (*before)
         return failed(reterr, words_of("%s: %s is set twice", where.text, key),
                       words_of("it is not clear which one applies"), type);
@@ -236,17 +236,17 @@ static int take_config(settings *s, text_file *file, const char *path, failure *
         line = end;
     }
     if (!file->is_private && url_has_password(s->url))
-        return refuse_readable(path, file, reterr);
+        return refuse_public(path, file, reterr);
     return 0;
 }
 
-/* Where our own config file would be.  False: nobody can say. */
+/* The path of the config file of this user. False: unknown. */
 static bool find_own_config(words *ret_path)
 {
     const char *config = secure_getenv("XDG_CONFIG_HOME");
     const char *home   = secure_getenv("HOME");
 
-    /* A relative path would depend on the current directory; the XDG specification ignores it. */
+    /* The XDG specification ignores a relative path. */
     if (config != NULL && config[0] == '/') {
         *ret_path = words_of("%s/bowline.conf", config);
         return true;
@@ -261,7 +261,7 @@ static bool find_own_config(words *ret_path)
     return true;
 }
 
-/* The first file that is there counts, and it alone. */
+/* Only the first file that exists counts. */
 static int find_config(settings *s, failure *reterr)
 {
     text_file *file = NULL;
@@ -349,7 +349,7 @@ int settings_find(settings *ret_settings, const run_options *options, failure *r
     *s = (settings){ .kill_after_ms = 5000, .wait_ms = BOWLINE_FOREVER, .wait_is_default = true };
     if (find_config(s, reterr) < 0 || find_url(s, options, reterr) < 0)
         return -1;
-    /* What the URL says stands above the config file; 0 leaves it to the URL. */
+    /* The URL takes precedence over the config file; 0 selects the value of the URL. */
     if (url_says(s->url, "wait"))
         s->wait_ms = 0;
     if (url_says(s->url, "lease"))

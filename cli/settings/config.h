@@ -1,11 +1,11 @@
 /*
- * config.h -- what a run is to use: the options, else what the URL says, else the config file.
+ * config.h -- the settings of a run: from the options, else the URL, else the config file.
  *
  *      url         --url, --url-file, $BOWLINE_URL, `url` in the config file, "file:"
- *      the others  the option, the URL's own (?lease=30s), the key in the config file, the default
+ *      the others  the option, the URL (?lease=30s), the key in the config file, the default
  *
- * A source that is there and cannot be used is an error.  It is never passed over: the next one
- * might lock on this machine only, and nobody would notice.
+ * A source that exists but cannot be used is an error and is never skipped: the next source might
+ * lock on this machine only, and no one would notice.
  */
 #ifndef BOWLINE_CLI_SETTINGS_CONFIG_H
 #define BOWLINE_CLI_SETTINGS_CONFIG_H
@@ -17,19 +17,19 @@
 
 typedef struct settings {
     char     url[URL_MAX + 1];
-    words    url_from; /* "--url", "/etc/bowline.conf:3": for error texts       */
-    int64_t  wait_ms;  /* for bowline_acquire_options, as the next two          */
+    words    url_from; /* "--url", "/etc/bowline.conf:3": for messages */
+    int64_t  wait_ms;  /* these three as in bowline_acquire_options */
     int64_t  max_hold_ms;
     uint32_t lease_ms;
     int64_t  kill_after_ms;
-    bool     url_ends_hold;   /* the URL has a max-hold                             */
-    bool     wait_is_default; /* nobody has said how long to wait: see own_wait.h   */
+    bool     url_ends_hold;   /* the URL sets max-hold */
+    bool     wait_is_default; /* no source sets the wait */
 } settings;
 
-/* When it fails, *ret_settings may have a part of it, and is to be wiped all the same. */
+/* After a failure *ret_settings may be set in part: wipe it too. */
 int settings_find(settings *ret_settings, const run_options *options, failure *reterr);
 
-/* Overwrites the URL, which may hold a password. */
+/* Overwrites the URL, which may contain a password. */
 void settings_wipe(settings *s);
 
 #endif

@@ -80,7 +80,7 @@ static int fail_option(const option_table *t, const char *typed, int number, fai
     if (optopt > 0)
         return options_fail(t, reterr, words_of("there is no option %s", bare.text), usage);
     return options_fail(t, reterr, words_of("there is no option %s", url_shown(bare.text).text),
-                        say_did_you_mean(say_nearest(bare.text + 2, names), "--", usage.text));
+                        say_suggestion(say_nearest(bare.text + 2, names), "--", usage.text));
 }
 
 int options_parse(const option_table *t, int argc, char **argv, option_store *store, void *arg,

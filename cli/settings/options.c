@@ -1,9 +1,8 @@
 /*
  * options.c -- reads the command line of `bowline run`.
  *
- * getopt_long stops at the first word that is no option ('+'): that is NAME, and what follows is
- * the command's own business, so no "--" is needed before it.  One is taken off where people write
- * it.
+ * Parsing stops at NAME: what follows belongs to the command, so no "--" is needed. A "--" before
+ * the command is skipped.
  */
 #include "cli/settings/options.h"
 
@@ -79,8 +78,8 @@ static int read_policy(lost_policy *ret_policy, const char *value, failure *rete
         }
     return options_fail(&table, reterr,
                         words_of("--on-lost: there is no policy \"%s\"", url_shown(value).text),
-                        say_did_you_mean(say_nearest(value, names), "--on-lost ",
-                                         "the policies are term, kill and warn"));
+                        say_suggestion(say_nearest(value, names), "--on-lost ",
+                                       "the policies are term, kill and warn"));
 }
 
 static int read_wait(run_options *o, const char *value, failure *reterr)
@@ -229,7 +228,7 @@ static void write_url_options(FILE *out)
                 "    retry=N      number of attempts\n"
                 "    pause=TIME   pause between attempts\n"
                 "    buffer=TIME  time added to the end of the lock that the value holds\n"
-                "    guard=TIME   release keeps a key that expires sooner (php-pidlock)\n",
+                "    guard=TIME   release keeps a key that expires earlier (php-pidlock)\n",
                 out);
 }
 

@@ -1,8 +1,5 @@
 /*
- * options.h -- what can be said on the command line.
- *
- * There is one table.  The parser, the help, the guesses at what was meant and, for those who want
- * them, a manual page or completions are all made from it.
+ * options.h -- the command line of `bowline run`.
  */
 #ifndef BOWLINE_CLI_SETTINGS_OPTIONS_H
 #define BOWLINE_CLI_SETTINGS_OPTIONS_H
@@ -35,12 +32,12 @@
     X(HELP, 'h', "help", NULL, "show this help")
 
 typedef enum lost_policy {
-    LOST_TERM = 1, /* TERM in time, KILL before it goes */
-    LOST_KILL,     /* KILL before it goes               */
-    LOST_WARN,     /* only say so                       */
+    LOST_TERM = 1, /* TERM in time, KILL before the lock is lost */
+    LOST_KILL,     /* KILL before the lock is lost */
+    LOST_WARN,     /* only a message */
 } lost_policy;
 
-/* What was said; 0 and NULL where nothing was, if not said otherwise. */
+/* What the user typed; 0 or NULL if not given, unless noted. */
 typedef struct run_options {
     const char *name;
     char      **command; /* ends with NULL */
@@ -48,7 +45,7 @@ typedef struct run_options {
     const char *url_file;
     int64_t     wait_ms; /* as in bowline_acquire_options */
     int64_t     max_hold_ms;
-    int64_t     kill_after_ms; /* -1 where nothing was said */
+    int64_t     kill_after_ms; /* -1: not given */
     uint32_t    lease_ms;
     lost_policy on_lost;
     int         busy_code;
@@ -60,18 +57,19 @@ typedef struct run_options {
     bool        verbose;
 } run_options;
 
-/* Reads `run ...`; argv[0] is "run".  What it returns borrows from argv. */
+/* Reads `run ...`; argv[0] is "run". Returns 1, 0 for --help, or below 0 with *reterr. The result
+ * borrows from argv. */
 int run_options_read(run_options *ret_options, int argc, char **argv, failure *reterr);
 
-/* A duration that must be from `min_ms` to `max_ms`; `where` is what to call it. */
+/* Parses a duration between bounds[0] and bounds[1]. `where` names it in messages. */
 int options_duration(int64_t *ret_ms, const char *where, const char *text, const int64_t bounds[2],
                      failure *reterr);
 
-/* Refuses a URL where the name of a lock is meant: it would lock by that name on this machine, and
- * a password in it would be shown, and be handed to the command. */
+/* Refuses a URL in the place of the name. It would become the name of a local lock, and a password
+ * in it would be shown and passed to the command. */
 int options_check_name(const char *name, const char *command, failure *reterr);
 
-/* The help on one screen, and the long one. */
+/* The short help and the long help. */
 void run_usage(FILE *out);
 void run_help(FILE *out);
 

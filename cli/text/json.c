@@ -14,7 +14,7 @@
 enum { DEPTH_MAX = 8, JSON_VERSION = 1 };
 
 static unsigned depth;
-static bool     has_before[DEPTH_MAX]; /* at this depth something stands before what comes next  */
+static bool     has_before[DEPTH_MAX]; /* a value precedes the next one at this depth */
 
 static void begin(const char *key)
 {

@@ -1,17 +1,15 @@
-/* json.h -- answers as JSON on standard output: one line, which ends with its object.  The form is
- * that of the status lines (status.h): no blanks between the parts, "bowline" first, which is the
- * version of the format; a key whose value is not known, or that does not apply, is left out;
- * times are whole numbers of milliseconds, with _ms at the end of their keys.  Keys are ours and
- * plain; values may come from anywhere.  They are escaped here, and the password of a URL in one
- * is written as ***. */
+/* json.h -- writes answers as JSON to standard output: one object on one line.
+ *
+ * The format is that of the status lines (status.h): no blanks; "bowline" first, the version of the
+ * format; a key without a value is left out; times are whole milliseconds, in keys that end in _ms.
+ * Keys are constants. Values are escaped, and the password of a URL becomes ***. */
 #ifndef BOWLINE_CLI_TEXT_JSON_H
 #define BOWLINE_CLI_TEXT_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* '{' or '[', with the commas that are needed; key NULL: in a list, or the outermost, which is an
- * object and begins with "bowline". */
+/* '{' or '['. `key` is NULL in a list and for the outermost object, which begins with "bowline". */
 void json_open(const char *key, char bracket);
 void json_close(char bracket);
 

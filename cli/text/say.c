@@ -1,5 +1,5 @@
 /*
- * say.c -- texts for people: put together, escaped, written.
+ * say.c -- builds, escapes and writes messages.
  */
 #include "cli/text/say.h"
 
@@ -15,7 +15,7 @@
 #include "cli/text/url.h"
 #include "cli/text/utf8.h"
 
-/* Behind a text that was cut off: a part must not be taken for the whole. */
+/* Marks a text that was cut off. */
 static const char cut_mark[] = "...";
 
 enum { CUT_MARK = sizeof cut_mark - 1 };
@@ -33,7 +33,7 @@ words words_of(const char *format, ...)
         return ret;
     size_t end = sizeof ret.text - sizeof cut_mark;
     while (end > 0 && ((unsigned char)ret.text[end] & 0xc0) == 0x80)
-        end--; /* not within a character */
+        end--; /* not inside a character */
     memcpy(ret.text + end, cut_mark, sizeof cut_mark);
     return ret;
 }
@@ -52,7 +52,7 @@ words words_of_duration(int64_t ms)
     while (u < UNITS - 1 && ms < units[u].ms)
         u++;
     long long large = ms / units[u].ms;
-    /* Nobody wants milliseconds behind seconds. */
+    /* No milliseconds after seconds. */
     if (u >= UNITS - 2)
         return words_of("%lld%s", large, units[u].name);
     long long small = ms % units[u].ms / units[u + 1].ms;
@@ -61,8 +61,7 @@ words words_of_duration(int64_t ms)
     return words_of("%lld%s%lld%s", large, units[u].name, small, units[u + 1].name);
 }
 
-/* One character as it may be shown.  Returns how many columns it takes; bytes that are no text are
- * shown one by one. */
+/* Escapes one character. Returns its width in columns; each byte of broken UTF-8 counts alone. */
 static size_t escape(char ret_shown[16], const char *text, size_t size, uint32_t character)
 {
     if (character == UTF8_BROKEN || (size == 1 && utf8_is_control(character)))
@@ -79,7 +78,7 @@ words words_escaped(const char *text, size_t columns)
 {
     words       ret;
     size_t      length = 0, column = 0, secret_size;
-    size_t      room   = 0; /* up to where it may stand with the mark behind it */
+    size_t      room   = 0; /* the longest length that leaves space for the mark */
     const char *secret = url_secret_in(text, &secret_size);
 
     while (*text != '\0') {
@@ -139,7 +138,7 @@ bool say_bytes(int fd, const char *bytes, size_t size)
 {
     struct pollfd ready = { .fd = fd, .events = POLLOUT };
 
-    /* A pipe that polls as writable takes PIPE_BUF bytes at once, and nothing here is longer. */
+    /* A pipe that polls as writable accepts PIPE_BUF bytes, and no message is longer. */
     assert(size <= 4096);
     if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0)
         return false;
@@ -157,7 +156,7 @@ void say_line(const char *text)
     int   size = snprintf(line, sizeof line, "bowline: %s\n", shown.text);
 
     assert(size > 0 && (size_t)size < sizeof line);
-    /* (void): there is nobody left to tell. */
+    /* (void): no one else can be told. */
     (void)say_bytes(STDERR_FILENO, line, (size_t)size);
 }
 
@@ -185,8 +184,8 @@ static size_t least(size_t a, size_t b)
 
 enum { GUESS_MAX = 31 };
 
-/* How many letters must be changed, added, dropped or swapped with their neighbour (optimal string
- * alignment) to come from one word to the other. */
+/* Edit distance with insertions, deletions, substitutions and swaps of neighbours (optimal string
+ * alignment). */
 static size_t distance(const char *a, const char *b)
 {
     size_t rows[GUESS_MAX + 1][GUESS_MAX + 1];
@@ -214,7 +213,7 @@ const char *say_nearest(const char *typed, const char *const *known)
 {
     const char *nearest = NULL;
     size_t      length  = strlen(typed);
-    /* Two slips in a long word, one in a short one; a beginning counts whatever is missing. */
+    /* Two edits in a long word, one in a short one; a prefix always counts as near. */
     size_t best = length > 4 ? 3 : 2;
 
     for (; *known != NULL; known++) {
@@ -229,7 +228,7 @@ const char *say_nearest(const char *typed, const char *const *known)
     return nearest;
 }
 
-words say_did_you_mean(const char *nearest, const char *prefix, const char *otherwise)
+words say_suggestion(const char *nearest, const char *prefix, const char *otherwise)
 {
     if (nearest == NULL)
         return words_of("%s", otherwise);

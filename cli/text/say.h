@@ -1,13 +1,12 @@
 /*
- * say.h -- how the command talks to people: one line, or three when something is wrong.
+ * say.h -- messages to the user, on standard error: one line, or three lines for an error.
  *
  *      bowline: what happened
  *      bowline: why
  *      bowline: what to type, or where to look
  *
- * Everything goes to standard error.  What comes from elsewhere (names, programs, answers of a
- * server) is escaped here, on the way out, so that nobody has to remember it, and the password of a
- * URL is written as ***.
+ * Text from elsewhere (names, programs, replies of a server) is escaped when it is written, and the
+ * password of a URL becomes ***.
  */
 #ifndef BOWLINE_CLI_TEXT_SAY_H
 #define BOWLINE_CLI_TEXT_SAY_H
@@ -16,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What bowline itself exits with; everything else is the command's own. */
+/* Exit codes of bowline itself; all others are those of the command. */
 enum {
     EXIT_CHANGED      = 122,
     EXIT_LOST         = 123,
@@ -24,13 +23,12 @@ enum {
     EXIT_FAILED       = 125,
     EXIT_CANNOT_RUN   = 126,
     EXIT_NOT_FOUND    = 127,
-    EXIT_SIGNAL       = 128, /* and the number of the signal */
+    EXIT_SIGNAL       = 128, /* plus the number of the signal */
 };
 
 enum { WORDS_MAX = 640 };
 
-/* A short text that is passed around by value.  Where it is too long it is cut off, and ends in
- * "...". */
+/* A short text that is passed by value. A longer one is cut off and ends in "...". */
 typedef struct words {
     char text[WORDS_MAX];
 } words;
@@ -40,12 +38,11 @@ words words_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "850ms", "12s", "3m12s", "2h5m", "4d3h": two units at most. */
 words words_of_duration(int64_t ms);
 
-/* The text as a terminal can show it: control characters and broken UTF-8 as \xNN or \uNNNN, the
- * password of a URL as ***, and no more than `columns` characters: what is longer is cut off, and
- * ends in "...". */
+/* The text as a terminal can show it: control characters and broken UTF-8 become \xNN or \uNNNN,
+ * the password of a URL becomes ***. A text longer than `columns` is cut off and ends in "...". */
 words words_escaped(const char *text, size_t columns);
 
-/* What went wrong, for people, and the exit code for programs. */
+/* An error: three lines for the user and the exit code. */
 typedef struct failure {
     int   code;
     words what;
@@ -57,27 +54,27 @@ typedef struct failure {
 int failed(failure *reterr, words what, words why, words hint);
 int failed_with(failure *reterr, failure happened);
 
-/* Sets why and what to type from what the library says of an error.  Where that says what to do,
- * behind two blanks, it is what to type; else that is `otherwise`. */
+/* Sets `why` and `hint` from an error text of the library. The library puts what to do after two
+ * blanks; without that the hint is `otherwise`. */
 void failure_explain(failure *is, const char *text, words otherwise);
 
 void say_failure(const failure *happened);
 
-/* One line.  Gives up at once if standard error cannot take it now: nobody who does not read may
- * keep us from watching the lock. */
+/* Writes one line. Gives up at once if standard error would block: a reader that does not read must
+ * not keep bowline from watching the lock. */
 void say_line(const char *text);
 
-/* Writes `size` bytes unless that would block.  True if they were written. */
+/* Writes `size` bytes unless that would block. Returns true if they were written. */
 bool say_bytes(int fd, const char *bytes, size_t size);
 
-/* The exit code of somebody who has written to standard output: 0 if all of it got there. */
+/* Flushes standard output. Returns the exit code: 0 if all output was written. */
 int say_done(void);
 
-/* Which of the words somebody meant who typed `typed`, or NULL if none is near.  `known` ends with
- * NULL. */
+/* Returns the word of `known` (ends with NULL) that is nearest to `typed`, or NULL if none is
+ * near. */
 const char *say_nearest(const char *typed, const char *const *known);
 
-/* "did you mean PREFIXnearest?", or the other text if nothing was near. */
-words say_did_you_mean(const char *nearest, const char *prefix, const char *otherwise);
+/* "did you mean PREFIXnearest?", or the other text if `nearest` is NULL. */
+words say_suggestion(const char *nearest, const char *prefix, const char *otherwise);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * status.c -- a flat writer of JSON: one object, texts and whole numbers, no nesting.
+ * status.c -- writes one flat JSON object: texts and whole numbers.
  */
 #include "cli/text/status.h"
 
@@ -12,7 +12,7 @@
 #include "cli/text/url.h"
 #include "cli/text/utf8.h"
 
-/* Kept free for the end of the text: a long one is cut off, says so, and the line is still JSON. */
+/* Reserved for the end of a text: a long text is cut off, and the line is still JSON. */
 enum { STATUS_TAIL = 8 };
 
 static void put(status_line *line, const char *bytes)
@@ -63,7 +63,7 @@ void status_begin(status_line *ret_line, int fd, const char *event, const char *
     ret_line->fd   = fd;
     ret_line->size = 0;
     if (fd < 0)
-        return; /* nobody will read it: it is not put together */
+        return; /* no reader: build nothing */
     put(ret_line, "{\"bowline\":1,\"event\":");
     put_text(ret_line, event, 64);
     if (name != NULL)
@@ -96,7 +96,7 @@ void status_send(status_line *line)
     if (line->fd < 0)
         return;
     put(line, "}\n");
-    /* (void): a reader that is gone or asleep does not concern the lock. */
+    /* (void): the lock does not depend on the reader. */
     (void)say_bytes(line->fd, line->text, line->size);
     line->fd = -1;
 }

@@ -1,12 +1,12 @@
 /*
- * status.h -- what happens, told to a program: one JSON object per line on --status-fd.
+ * status.h -- reports events to a program: one JSON object per line on --status-fd.
  *
  *      {"bowline":1,"event":"acquired","name":"nightly","fence":"7","waited_ms":12}
  *
- * "bowline" is the version of this format; new fields may come, none changes its meaning.  A fence
- * is a string, because it has 64 bits and many readers of JSON keep 53.  Texts that are no UTF-8
- * have U+FFFD in place of each byte that is none.  A line that the reader has no room for now is
- * dropped: nobody who does not read may keep us from watching the lock.
+ * "bowline" is the version of the format; new fields may be added. A fence is a string, because
+ * many JSON readers keep only 53 of its 64 bits. Each byte of broken UTF-8 becomes U+FFFD. If the
+ * reader has no space for a line, the line is dropped: a slow reader must not keep bowline from
+ * watching the lock.
  */
 #ifndef BOWLINE_CLI_TEXT_STATUS_H
 #define BOWLINE_CLI_TEXT_STATUS_H
@@ -17,12 +17,12 @@
 enum { STATUS_LINE_MAX = 4096 };
 
 typedef struct status_line {
-    int    fd; /* below 0: nobody wants to know */
+    int    fd; /* below 0: no reader */
     size_t size;
     char   text[STATUS_LINE_MAX];
 } status_line;
 
-/* Begins a line about `name`; add to it; send it.  `name` may be NULL. */
+/* Begins a line about `name` (or NULL). Add fields, then send it. */
 void status_begin(status_line *ret_line, int fd, const char *event, const char *name);
 void status_add_number(status_line *line, const char *key, int64_t number);
 void status_add_text(status_line *line, const char *key, const char *text);

@@ -1,8 +1,8 @@
 /*
- * url.c -- looks for secrets in a URL, and rather sees one too many.
+ * url.c -- finds secrets in a URL. In doubt it finds one too many.
  *
- * A password that somebody forgot to percent-encode may hold '/', '@' or '?'.  So the user part is
- * taken to reach to the last '@' before the first '?', whatever the rules for URLs say.
+ * A password that is not percent-encoded may contain '/', '@' or '?'. So the user part is taken to
+ * end at the last '@' before the first '?', whatever the rules for URLs say.
  */
 #include "cli/text/url.h"
 
@@ -15,7 +15,7 @@ static size_t options_at(const char *url)
     return strcspn(url, "?");
 }
 
-/* Where the password is: from *ret_from, so many bytes.  False: there is none. */
+/* The position and size of the password. False: none. */
 static bool find_password(const char *url, size_t *ret_from, size_t *ret_size)
 {
     const char *slashes = strstr(url, "://");
@@ -66,19 +66,19 @@ void url_without_password(char ret_url[URL_MAX + 1], const char *url)
 
     assert(strlen(url) <= URL_MAX);
     if (!find_password(url, &from, &size)) {
-        /* One behind the '?' is no option of ours; nothing that may be one is passed on. */
+        /* `password` is no option, but a user may think so: drop all options. */
         size_t whole = url_says(url, "password") ? options_at(url) : strlen(url);
         (void)snprintf(ret_url, URL_MAX + 1, "%.*s", (int)whole, url);
         return;
     }
-    /* The ':' goes as well: "user:@" would be an empty password.  Without a user, the '@' goes
+    /* The ':' goes too, because "user:@" would be an empty password. Without a user, '@' goes
      * too. */
     bool has_user = from >= 2 && url[from - 2] != '/';
     (void)snprintf(ret_url, URL_MAX + 1, "%.*s%s", (int)(from - 1), url,
                    url + from + size + (has_user ? 0 : 1));
 }
 
-/* Of the option `password` behind a '?', which is none of ours; a user may think that it is. */
+/* The value of an option `password`, which does not exist but may be typed. */
 static const char *option_in(const char *text, size_t *ret_size)
 {
     static const char option[] = "password=";
@@ -92,7 +92,7 @@ static const char *option_in(const char *text, size_t *ret_size)
     return NULL;
 }
 
-/* Digits alone behind a host are its port. */
+/* Only digits after a host are its port. */
 static bool is_port(const char *from, const char *end)
 {
     from += strspn(from, "0123456789");
@@ -109,7 +109,7 @@ static const char *user_part_in(const char *text, size_t *ret_size)
         const char *last     = memrchr(at, '@', (size_t)(question - at));
         if (colon == NULL)
             continue;
-        /* It may hold a '?' that somebody forgot to encode. */
+        /* The password may contain an unencoded '?'. */
         if ((last == NULL || last < colon) && !is_port(colon + 1, question))
             last = memrchr(at, '@', (size_t)(end - at));
         if (last == NULL || colon + 1 >= last)

@@ -1,5 +1,5 @@
 /*
- * utf8.c -- reads UTF-8 as RFC 3629 defines it, and gives up one byte where it is not.
+ * utf8.c -- reads UTF-8 as in RFC 3629; a byte that does not fit is skipped alone.
  */
 #include "cli/text/utf8.h"
 
@@ -26,7 +26,7 @@ size_t utf8_next(uint32_t *ret_character, const char *text)
     } else {
         return 1;
     }
-    /* A NUL is no continuation, so this never reads past the end. */
+    /* A NUL is no continuation byte, so this never reads past the end. */
     for (size_t i = 1; i < size; i++) {
         if ((byte[i] & 0xc0) != 0x80)
             return 1;

@@ -49,7 +49,7 @@ static char directory[] = "/tmp/bowline-fence-XXXXXX";
 
 /* ---- in place of libc's ---------------------------------------------------------------------- */
 
-static bool goes_on(step now, char letter)
+static bool is_active(step now, char letter)
 {
     size_t size = strlen(scene.seen);
 
@@ -67,11 +67,11 @@ int fsync(int fd)
 
     assert_int_equal(fstat(fd, &is), 0);
     if (S_ISDIR(is.st_mode))
-        return goes_on(NAME_SYNC, 'd') ? 0 : -1;
+        return is_active(NAME_SYNC, 'd') ? 0 : -1;
     ssize_t size = pread(fd, scene.content, sizeof scene.content - 1, 0);
     assert_true(size >= 0);
     scene.content[size] = '\0';
-    return goes_on(FILE_SYNC, 'f') ? 0 : -1;
+    return is_active(FILE_SYNC, 'f') ? 0 : -1;
 }
 
 static void put(const char *name, const char *content)
@@ -85,7 +85,7 @@ static void put(const char *name, const char *content)
 
 int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
-    if (!goes_on(NAMING, 'n'))
+    if (!is_active(NAMING, 'n'))
         return -1;
     if (scene.is_overtaken)
         put(to, "bowline fence 9\n");

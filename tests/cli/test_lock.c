@@ -97,7 +97,7 @@ static void test_lock_that_is_free_is_taken(void **state)
     assert_non_null(j.hold);
     assert_int_equal(j.ended_by, 0);
     assert_string_equal(j.settings.url, ""); /* there may be a password in it */
-    assert_int_equal(lock_give_back(&j, &error), BOWLINE_OK);
+    assert_int_equal(lock_release(&j, &error), BOWLINE_OK);
     assert_null(j.hold);
 }
 

@@ -105,7 +105,7 @@ static void run(char **command)
     assert_int_equal(child_start(&j.child, &plan, &none, &is), 0);
     supervise(&j);
     assert_true(was_stopped);
-    assert_int_equal(lock_give_back(&j, &error), BOWLINE_OK);
+    assert_int_equal(lock_release(&j, &error), BOWLINE_OK);
 }
 
 static char *stopped[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "kill -STOP $$; exit 7" },

@@ -52,11 +52,11 @@ bool doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_m
         doctor_finding *f = visit_find(&v, "url", DOCTOR_FAILURE);
         const char *to_do = strstr(fault.text, ".  "); /* the library says what to do behind it */
         if (to_do != NULL) {
-            visit_what(f, "nothing can be locked there: %.*s", (int)(to_do - fault.text),
+            visit_what(f, "there can be no lock there: %.*s", (int)(to_do - fault.text),
                        fault.text);
             visit_why(f, "%s", to_do + 3);
         } else {
-            visit_what(f, "nothing can be locked there: %s", fault.text);
+            visit_what(f, "there can be no lock there: %s", fault.text);
         }
         visit_type(f, "man 7 bowline, URLS");
         (void)snprintf(r->servers[0], DOCTOR_NAME_MAX, "(none)");
@@ -69,10 +69,9 @@ bool doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_m
         doctor_finding *f = visit_find(&v, "url", DOCTOR_WARNING);
         visit_what(f, "%s", target.client->settings.risk);
         if (target.is_quorum)
-            visit_type(f, "a URL without drift=, or with a longer one");
+            visit_type(f, "use a URL without drift=, or with a larger value");
         else
-            visit_why(f,
-                      "the URL accepts that (accept-risk=1); bowline cannot mend it from its side");
+            visit_why(f, "the URL accepts this risk (accept-risk=1); bowline cannot remove it");
     }
     if (target.is_cluster)
         visit_nodes(&v);

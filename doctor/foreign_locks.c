@@ -126,13 +126,13 @@ static void say_there(visit *v, const foreign_script *s)
     visit_what(f, "%s has locked on this server: its %s script is known here", s->program,
                s->script);
     if (s->profile == NULL) {
-        visit_why(f, "bowline has no profile of its locks: the two never exclude each other");
+        visit_why(f, "bowline has no profile for its locks, so they do not exclude locks of "
+                     "bowline");
     } else if (ours != NULL && is_same_lock(ours, s->profile)) {
         visit_why(f, "bowline takes part in its locks by the profile of this URL");
     } else {
         visit_why(f,
-                  "its locks and those of this URL do not know of each other, unless the keys are "
-                  "the same");
+                  "its locks and those of this URL are independent, unless the keys are the same");
         say_type(f, s->profile);
     }
 }
@@ -159,7 +159,7 @@ static void say_all(visit *v)
     }
     if (told == 0)
         visit_what(visit_find(v, "foreign-locks", DOCTOR_FINE),
-                   "no script of another lock library is known here");
+                   "the server knows no script of another lock library");
 }
 
 void visit_foreign_locks(visit *v)

@@ -25,7 +25,7 @@ static void check_state(visit *v)
         return;
     f->grade = DOCTOR_FAILURE;
     visit_what(f, "the cluster does not serve here (cluster_state:%s)", state);
-    visit_why(f, "this node gives no lock, and renews none (CLUSTERDOWN)");
+    visit_why(f, "this node grants and renews no lock (CLUSTERDOWN)");
     visit_type(f, "redis-cli --cluster check %.100s", v->store->where);
 }
 

@@ -151,16 +151,16 @@ static void check_map(visit *v, look *l, unsigned i)
     if (others == 0)
         return;
     doctor_finding *f = visit_find(v, "map", DOCTOR_WARNING);
-    visit_what(f, "of %u slots it says otherwise than %.100s which node has them", others,
+    visit_what(f, "in %u slots its map differs from that of %.100s", others,
                l->where[l->mapper]);
-    visit_why(f, "a slot has moved a moment ago, or the cluster has parted: two nodes may give the "
+    visit_why(f, "a slot has just moved, or the cluster is partitioned: two nodes may grant the "
                  "same lock");
     visit_type(f, "redis-cli --cluster check %.100s", v->store->where);
 }
 
 /* ---- one by one ------------------------------------------------------------------------------ */
 
-static void forgive(doctor_report *r, unsigned server)
+static void downgrade(doctor_report *r, unsigned server)
 {
     for (unsigned i = 0; i < r->findings_count; i++)
         if (r->findings[i].server == server && r->findings[i].grade == DOCTOR_FAILURE)
@@ -174,11 +174,11 @@ static void blame_announcement(visit *v)
 
     if (strcmp(f->check, "resolve") != 0 && strcmp(f->check, "connect") != 0)
         return;
-    visit_why(f,
-              "the cluster announces this address, and clients go there: no lock of its slots "
-              "is given (behind NAT or in a container, nodes announce what only they can reach)");
-    visit_type(f, "CONFIG SET cluster-announce-hostname, or cluster-announce-ip and -port, at that "
-                  "node; it is asked from here by what it announces");
+    visit_why(f, "the cluster announces this address, and clients connect to it: no lock of its "
+                 "slots can be acquired (behind NAT or in a container, nodes announce addresses "
+                 "that only they can reach)");
+    visit_type(f, "CONFIG SET cluster-announce-hostname, or cluster-announce-ip and -port, on "
+                  "that node");
 }
 
 static void look_at(visit *v, look *l, unsigned i)
@@ -208,7 +208,7 @@ static void look_at(visit *v, look *l, unsigned i)
         blame_announcement(v);
     }
     if (n->is_replica && !n->is_primary)
-        forgive(v->report, v->server);
+        downgrade(v->report, v->server);
     link_close(&v->link);
     l->of[i] = v->facts;
     l->looked_at++;
@@ -233,24 +233,24 @@ static void check_slots(visit *v, const look *l)
                primaries, replicas);
     if (nowhere > 0) {
         f->grade = DOCTOR_FAILURE;
-        visit_what(f, "%u slots are with a node of which the cluster does not say where it is",
+        visit_what(f, "%u slots are on a node whose address the cluster does not announce",
                    nowhere);
-        visit_why(f, "no lock of these slots is given");
-        visit_type(f, "CONFIG SET cluster-announce-hostname at that node%s",
-                   l->pattern->tls != NULL ? ", which needs a tls-port, too" : "");
+        visit_why(f, "no lock of these slots can be acquired");
+        visit_type(f, "CONFIG SET cluster-announce-hostname on that node%s",
+                   l->pattern->tls != NULL ? ", which also needs a tls-port" : "");
     } else if (free > 0) {
         f->grade = DOCTOR_FAILURE;
         visit_what(f, "%u of %d slots have no node", free, BWL_CLUSTER_SLOTS);
-        visit_why(f, "no lock of these slots is given, and none at all where "
-                     "cluster-require-full-coverage is yes, as it is by default (CLUSTERDOWN)");
+        visit_why(f, "no lock of these slots can be acquired; with cluster-require-full-coverage "
+                     "yes, the default, no lock at all (CLUSTERDOWN)");
         visit_type(f, "redis-cli --cluster fix %.100s", l->where[l->mapper]);
     } else if (primaries < PRIMARIES_MIN) {
         f->grade = DOCTOR_WARNING;
         visit_why(f,
-                  "a replica takes over when most primaries agree: of %u it needs %u, so "
-                  "nobody takes over from a primary that ends",
+                  "with %u primaries, a failover needs %u votes, so no replica can replace a "
+                  "failed one",
                   primaries, primaries / 2 + 1);
-        visit_type(f, "three primaries at least, on machines of their own");
+        visit_type(f, "use at least three primaries, on separate machines");
     }
 }
 
@@ -281,13 +281,13 @@ static void check_failover(visit *v, const look *l)
         return;
     doctor_finding *f = visit_find(v, "failover", DOCTOR_FINE);
     visit_what(f, "cluster-node-timeout is %" PRId64 "ms%s, a lease is %" PRId64 "ms", timeout_ms,
-               differ ? " at most (nodes differ)" : "", v->target->client->settings.lease_ms);
+               differ ? " at most (the nodes differ)" : "", v->target->client->settings.lease_ms);
     if (timeout_ms + SWITCH_MS <= left_ms)
         return;
     f->grade = DOCTOR_WARNING;
     visit_why(f,
-              "a replica takes over %" PRId64 "ms after its primary has ended, or later; what "
-              "is held there has %" PRId64 "ms left, perhaps, and is LOST",
+              "a failover takes %" PRId64 "ms or more; a lease may have only %" PRId64 "ms left, "
+              "so the hold is LOST",
               timeout_ms + SWITCH_MS, left_ms);
     visit_type(f, "?lease=%" PRId64 "ms, or CONFIG SET cluster-node-timeout on every node",
                (timeout_ms + SWITCH_MS) / 2 * 3 + MS_OF_ROUNDING);
@@ -300,10 +300,10 @@ static void check_coverage(visit *v, const look *l)
             continue;
         doctor_finding *f = visit_find(v, "coverage", DOCTOR_NOTE);
         visit_what(f, "cluster-require-full-coverage is yes at %.100s", l->where[i]);
-        visit_why(f, "when some slots have no node, no lock at all is given (CLUSTERDOWN), and "
-                     "none that is held is renewed");
-        visit_type(f, "CONFIG SET cluster-require-full-coverage no on every node, if the others "
-                      "are to go on");
+        visit_why(f, "if some slots have no node, no lock at all can be acquired or renewed "
+                     "(CLUSTERDOWN)");
+        visit_type(f, "CONFIG SET cluster-require-full-coverage no on every node, to keep the "
+                      "other slots usable");
         return;
     }
 }
@@ -313,8 +313,8 @@ static void check_number(visit *v, const look *l)
     if (l->left_out == 0 && l->looked_at == l->count)
         return;
     doctor_finding *f = visit_find(v, "nodes", DOCTOR_UNKNOWN);
-    visit_what(f, "only %u nodes were looked at", l->looked_at);
-    visit_type(f, "a URL of other nodes, for these");
+    visit_what(f, "only %u nodes were checked", l->looked_at);
+    visit_type(f, "to check the others, name them in the URL");
 }
 
 static void check_all(visit *v, look *l)
@@ -323,22 +323,22 @@ static void check_all(visit *v, look *l)
 
     if (l->mapper < 0) {
         doctor_finding *f = visit_find(v, "slots", DOCTOR_FAILURE);
-        visit_what(f, "no node of the URL says which node has which slot");
-        visit_why(f, "the first question goes to any of them; without one nobody gets a lock");
-        visit_type(f, "what is said of each below");
+        visit_what(f, "no node of the URL returns the slot map");
+        visit_why(f, "a client needs the slot map of one of them to acquire a lock");
+        visit_type(f, "see the findings of each server below");
         return;
     }
     for (unsigned i = 0; i < l->count; i++) {
         where[i] = l->where[i];
         if (!l->nodes[i].is_named && !l->nodes[i].is_reached)
-            forgive(v->report, i + 1); /* one that answers is enough */
+            downgrade(v->report, i + 1); /* one that answers is enough */
     }
     check_slots(v, l);
     check_failover(v, l);
     check_coverage(v, l);
     visit_clocks(v, l->of, where, l->count,
-                 "a node that takes over with a clock that is behind draws fences below those that "
-                 "were given; and when somebody sets it right, leases there end early or late");
+                 "after a failover to a node whose clock is behind, fences are lower than "
+                 "earlier ones; when the clock is corrected, leases end early or late");
     check_number(v, l);
 }
 

@@ -3,7 +3,7 @@
  * other, and then all of them as one place.
  *
  * A lock needs a majority of them, so what fails at fewer is a warning.  What counts is that they
- * fail one by one: so those that are one server in disguise, or replicas of each other, or nodes of
+ * fail one by one: so those that are the same server in disguise, or replicas of each other, or nodes of
  * a cluster, or on one machine, are named.  And their clocks: a lease there is a time of theirs.
  */
 #include "doctor/visit.h"
@@ -57,11 +57,10 @@ static void check_youth(visit *v)
         return;
     doctor_finding *f = visit_find(v, "restart", DOCTOR_WARNING);
     visit_what(f, "the server was started %" PRId64 "s ago", ran_s);
-    visit_why(f,
-              "it may have forgotten locks, and has no vote until it has run for a lease (%" PRId64
-              "ms)",
-              needed);
-    visit_type(f, "wait; or restart-wait=off, where it keeps what it has acknowledged");
+    visit_why(
+        f, "it may have lost locks, and has no vote until it has run for a lease (%" PRId64 "ms)",
+        needed);
+    visit_type(f, "wait; or use restart-wait=off if the server never loses an acknowledged write");
 }
 
 static void visit_each(visit *v, crowd *c)
@@ -96,11 +95,11 @@ static bool is_replica_of(const visit_facts *one, const visit_facts *other)
 static const char *disguise(const visit_facts *a, const visit_facts *b)
 {
     if (a->run_id[0] != '\0' && strcmp(a->run_id, b->run_id) == 0)
-        return "are one server";
+        return "are the same server";
     if (a->is_cluster && b->is_cluster)
-        return "are nodes of a cluster";
+        return "are nodes of one cluster";
     if (is_replica_of(a, b))
-        return "have the same data: one replicates the other, or both a third";
+        return "have the same data: one replicates the other, or both replicate a third";
     return NULL;
 }
 
@@ -117,14 +116,14 @@ static void check_independence(visit *v, crowd *c)
             c->fails[i]       = true;
             doctor_finding *f = visit_find(v, "independence", DOCTOR_FAILURE);
             visit_what(f, "%.120s and %.120s %s", c->where[k], c->where[i], words);
-            visit_why(f, "they fail together, and would have two votes; a majority of such servers "
-                         "is no majority");
-            visit_type(f, "the URL of another server, that knows nothing of the others");
+            visit_why(f, "they fail together but would have two votes, so a majority of them "
+                         "proves nothing");
+            visit_type(f, "use the URL of an independent server");
             break;
         }
     if (found == 0)
         visit_what(visit_find(v, "independence", DOCTOR_FINE),
-                   "no two of those that answer are one server, one cluster or replicas");
+                   "the servers that answer are independent: not the same server, cluster or data");
 }
 
 /* That servers are far from each other cannot be seen, but where they are at one address can. */
@@ -145,15 +144,15 @@ static void check_machines(visit *v, const crowd *c)
         return;
     doctor_finding *f = visit_find(v, "machines", most > bears(c) ? DOCTOR_WARNING : DOCTOR_NOTE);
     visit_what(f, "%u of %u servers are at %.60s", most, c->count, c->of[at].address);
-    visit_why(f, "they fail together; a lock bears the loss of %u", bears(c));
-    visit_type(f, "servers on machines of their own");
+    visit_why(f, "they fail together; a lock tolerates the loss of %u", bears(c));
+    visit_type(f, "use servers on separate machines");
 }
 
 static void check_clocks(visit *v, const crowd *c)
 {
     visit_clocks(v, c->of, c->where, c->count,
-                 "when somebody sets them right, a key ends early there; where that is one of a "
-                 "bare majority, two hold the lock");
+                 "when a clock is corrected, keys expire early there; if that server is part of "
+                 "a bare majority, two clients hold the lock");
 }
 
 static void check_majority(visit *v, const crowd *c)
@@ -162,20 +161,20 @@ static void check_majority(visit *v, const crowd *c)
     doctor_finding *f    = visit_find(v, "majority", DOCTOR_FINE);
 
     if (fail == 0) {
-        visit_what(f, "all of %u servers serve: a lock bears the loss of %u", c->count, bears(c));
+        visit_what(f, "all %u servers serve: a lock tolerates the loss of %u", c->count, bears(c));
         return;
     }
     f->grade = fail > bears(c) ? DOCTOR_FAILURE : DOCTOR_WARNING;
     visit_what(f, "%u of %u servers %s no vote", fail, c->count, fail == 1 ? "has" : "have");
     if (fail > bears(c))
-        visit_why(f, "a lock needs %u of them: nobody gets one", c->count - bears(c));
+        visit_why(f, "a lock needs %u of them: acquire fails", c->count - bears(c));
     else
-        visit_why(f, "a lock works, and bears the loss of %u more", bears(c) - fail);
-    visit_type(f, "what is said of each below");
+        visit_why(f, "locks work, and tolerate the loss of %u more", bears(c) - fail);
+    visit_type(f, "see the findings of each server below");
 }
 
 /* What fails at a few is no failure of the whole. */
-static void forgive(doctor_report *r)
+static void downgrade(doctor_report *r)
 {
     for (unsigned i = 0; i < r->findings_count; i++)
         if (r->findings[i].grade == DOCTOR_FAILURE)
@@ -193,6 +192,6 @@ void visit_quorum(visit *v)
     check_machines(v, &c);
     check_clocks(v, &c);
     if (failing(&c) <= bears(&c))
-        forgive(v->report);
+        downgrade(v->report);
     check_majority(v, &c);
 }

@@ -60,18 +60,19 @@ static void find_silent_tls(visit *v)
 {
     doctor_finding *f = visit_find(v, "tls", DOCTOR_FAILURE);
 
-    visit_what(f, "TLS to a port for clear text: %s", v->link.fault.text);
-    visit_why(f, "the server answers there in clear text; a handshake fails, or waits for ever");
-    visit_type(f, "the port for TLS is another one (tls-port in redis.conf): rediss://HOST:PORT");
+    visit_what(f, "TLS to a plaintext port: %s", v->link.fault.text);
+    visit_why(f, "the server speaks plaintext there: a TLS handshake fails or hangs");
+    visit_type(f, "use the TLS port (tls-port in redis.conf): rediss://HOST:PORT");
 }
 
 static void find_silent_clear(visit *v)
 {
     doctor_finding *f = visit_find(v, "tls", DOCTOR_FAILURE);
 
-    visit_what(f, "clear text to a port for TLS: %s", v->link.fault.text);
-    visit_why(f, "the server waits for a handshake, and who speaks first in clear text waits too");
-    visit_type(f, "write rediss:// instead of redis://, with ca=FILE if its authority is your own");
+    visit_what(f, "plaintext to a TLS port: %s", v->link.fault.text);
+    visit_why(f, "the server waits for a TLS handshake, and the client for a reply");
+    visit_type(f, "use rediss:// instead of redis://, with ca=FILE for a private certificate "
+                  "authority");
 }
 
 /* ---- connecting ------------------------------------------------------------------------------ */
@@ -89,13 +90,13 @@ static void find_unreachable(visit *v)
         }
         f = visit_find(v, "tls", DOCTOR_FAILURE);
         visit_what(f, "%s", v->link.fault.text);
-        visit_why(f, "whom the certificate does not name, or nobody vouches for, could be anybody");
+        visit_why(f, "without a trusted certificate for this name, any server could answer");
         visit_type(f, "openssl s_client -connect %.100s -showcerts", store->where);
         return;
     }
     f = visit_find(v, check, DOCTOR_FAILURE);
     visit_what(f, "%.100s: %s", store->where, v->link.fault.text);
-    visit_why(f, "nobody can be asked for a lock: acquire is UNREACHABLE when its wait is over");
+    visit_why(f, "without a connection, acquire ends with UNREACHABLE after its wait");
     if (store->host == NULL)
         visit_type(f, "ls -l %.100s", store->where);
     else
@@ -118,7 +119,7 @@ static void find_certificate(visit *v)
     visit_what(f, "TLS, the certificate names %.100s and ends on %s", store_of(v)->host, date);
     if (left >= SOON_DAYS * DAY_S)
         return;
-    visit_why(f, "from then on no connection comes about, and a lock that is held is not renewed");
+    visit_why(f, "after that date connections fail, and locks that are held are not renewed");
     visit_type(f, "openssl s_client -connect %.100s </dev/null | openssl x509 -noout -enddate",
                store_of(v)->where);
 }
@@ -140,14 +141,14 @@ static bool find_refusal(visit *v, int type)
         }
         f = visit_find(v, "greeting", DOCTOR_FAILURE);
         visit_what(f, "%.100s: %s", store->where, v->link.fault.text);
-        visit_why(f, "what is there is no Redis server, or does not serve");
-        visit_type(f, "look at the host and the port of the URL");
+        visit_why(f, "this is not a Redis server, or it does not serve");
+        visit_type(f, "check the host and the port of the URL");
         return false;
     }
     bwl_redis_error_words(store, words, sizeof words, v->link.frame, v->link.frame_size);
     f = visit_find(v, "authentication", DOCTOR_FAILURE);
-    visit_what(f, "the server does not let us in: %s", words);
-    visit_why(f, "nothing is asked as another user instead: it might be one with other rights");
+    visit_what(f, "the server refuses the login: %s", words);
+    visit_why(f, "bowline does not try another user, which might have other permissions");
     if (bwl_redis_is_not_now(v->link.frame, v->link.frame_size))
         visit_type(f, "wait until it serves: redis-cli INFO persistence");
     else if (strncmp(words, "NOAUTH", 6) == 0 && v->asks_sentinel)
@@ -155,7 +156,7 @@ static bool find_refusal(visit *v, int type)
     else if (strncmp(words, "NOAUTH", 6) == 0)
         visit_type(f, "a URL with USER:PASSWORD@, in a file: bowline doctor --url-file FILE");
     else
-        visit_type(f, "ACL GETUSER %.60s, as a user who may", visit_user(v));
+        visit_type(f, "ACL GETUSER %.60s, as a user who may run it", visit_user(v));
     return false;
 }
 
@@ -205,8 +206,8 @@ static bool greet(visit *v)
         read_hello(v);
     if (!v->is_resp2 && v->major == 0) {
         doctor_finding *f = visit_find(v, "greeting", DOCTOR_FAILURE);
-        visit_what(f, "what answers at %.100s is not a Redis server that we know", store->where);
-        visit_type(f, "look at the host and the port of the URL");
+        visit_what(f, "%.100s answers, but not as a known Redis server", store->where);
+        visit_type(f, "check the host and the port of the URL");
         return false;
     }
     return true;
@@ -223,8 +224,9 @@ static bool select_database(visit *v)
     if (visit_ask(v, command) != NULL || v->is_dead)
         return !v->is_dead;
     doctor_finding *f = visit_find(v, "database", DOCTOR_FAILURE);
-    visit_what(f, "database %lld cannot be had: %.100s", (long long)store->database, v->link.text);
-    visit_why(f, "a lock in another database would be another lock, so it is refused");
+    visit_what(f, "database %lld cannot be selected: %.100s", (long long)store->database,
+               v->link.text);
+    visit_why(f, "a lock in another database is another lock, so bowline refuses");
     if (visit_is_denied(v))
         visit_type(f, "ACL SETUSER %.60s +select", visit_user(v));
     else
@@ -254,13 +256,13 @@ bool visit_reach(visit *v)
     if (!greet(v))
         return false;
     f = visit_find(v, "authentication", DOCTOR_FINE);
-    visit_what(f, "let in as user %.60s%s", visit_user(v),
-               store->password == NULL ? ", who needs no password" : "");
+    visit_what(f, "logged in as user %.60s%s", visit_user(v),
+               store->password == NULL ? ", without a password" : "");
     if (!v->asks_sentinel && store->password == NULL && store->host != NULL &&
         strcmp(v->link.address, "127.0.0.1") != 0 && strcmp(v->link.address, "::1") != 0) {
         f->grade = DOCTOR_WARNING;
-        visit_why(f, "whoever reaches the port may delete locks");
-        visit_type(f, "bowline acl, and a URL with that user in a file: --url-file");
+        visit_why(f, "every client that reaches the port can delete locks");
+        visit_type(f, "bowline acl, then put a URL with that user in a file: --url-file");
     }
     return select_database(v);
 }

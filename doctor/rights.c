@@ -19,7 +19,7 @@
 #define QUEUE                                                                                 \
     " +get +set +del +exists +type +incr +time +persist +pexpire +pttl +zadd +zrem +zpopmin " \
     "+zscore +zrank +zcard +hget +hset +hdel"
-#define NOTICED "a server that was restarted is known as another one, and a late command is stopped"
+#define NOTICED "bowline detects a restart of the server, and can kill a late command"
 #define INFO    "+info +client|kill"
 
 /* The lock of each protocol. */
@@ -28,7 +28,7 @@
         .name = "queue", .words = "a lock by protocol queue, the default",                    \
         .commands          = SCRIPTS " +ssubscribe +spublish" QUEUE,                          \
         .commands_before_7 = SCRIPTS " +subscribe +publish" QUEUE, .useful = INFO " +script", \
-        .useful_words = NOTICED "; scripts go by their names", .keys = RIGHTS_KEYS_QUEUE,     \
+        .useful_words = NOTICED "; scripts are sent by hash", .keys = RIGHTS_KEYS_QUEUE,      \
         .listens = true, .renews_together = true, .locks = true                               \
     }
 #define LOCK_TOKEN                                                                                \
@@ -42,7 +42,7 @@
         .name = "redisson", .words = "RLock or RFencedLock of Redisson, protocol redisson", \
         .commands     = SCRIPTS " +exists +hexists +hset +del +pttl +pexpire +publish",     \
         .useful       = INFO " +client|tracking",                                           \
-        .useful_words = NOTICED "; a waiter is told at once that the key has changed",      \
+        .useful_words = NOTICED "; a waiter is woken as soon as the key changes",           \
         .keys = RIGHTS_KEYS_LOCK, .locks = true                                             \
     }
 #define LOCK_SYMFONY                                                                               \
@@ -51,7 +51,7 @@
         .commands     = SCRIPTS " +time +exists +pexpireat +zadd +zrem +zcard +zscore +zrevrange " \
                                 "+zremrangebyscore",                                               \
         .useful       = INFO " +client|tracking",                                                  \
-        .useful_words = NOTICED "; a waiter is told at once that the key has changed",             \
+        .useful_words = NOTICED "; a waiter is woken as soon as the key changes",                  \
         .keys = RIGHTS_KEYS_LOCK, .locks = true                                                    \
     }
 #define ARTICLE(name_, commands_)                                            \
@@ -73,22 +73,22 @@
 static const rights_feature table[] = {
     BWL_PROTOCOL_MAP(LOCK){
         .name         = "stamp",
-        .words        = "a lock of stamps by the server's clock: profiles such as redis-mutex",
+        .words        = "a timestamp lock by the clock of the server: profiles such as redis-mutex",
         .commands     = SCRIPTS " +get +pttl +set +del +time",
         .useful       = INFO,
         .useful_words = NOTICED,
         .keys         = RIGHTS_KEYS_LOCK,
         .locks        = true },
     { .name     = "status",
-      .words    = "looking who holds a lock, on top of the lock",
+      .words    = "query the holder of a lock, in addition to the lock",
       .commands = SCRIPTS " +type +getrange +pttl", /* and HMGET, where there is more to tell */
       .keys     = RIGHTS_KEYS_LOCK },
     { .name     = "doctor",
-      .words    = "a look by bowline doctor, on top of the lock",
+      .words    = "bowline doctor, in addition to the lock",
       .commands = "+ping +time +info +multi +discard +config|get +script|exists",
       .keys     = RIGHTS_KEYS_LOCK },
     { .name     = "update",
-      .words    = "bowline_update of the keys of --key",
+      .words    = "bowline_update of the keys in --key",
       .commands = "+watch +get +multi +set +del +exec +discard",
       .keys     = RIGHTS_KEYS_GIVEN },
 };
@@ -175,7 +175,7 @@ static void add_cluster(rights *r, const rights_feature *f)
     if (f->locks) {
         add_words(r, "+asking");
         r->more       = "+cluster|slots";
-        r->more_words = "which node has a slot is learned at once, and not by asking the wrong one";
+        r->more_words = "bowline learns the node of a slot at once, without a redirect";
     }
     if (strcmp(f->name, "doctor") == 0)
         add_words(r, "+cluster|slots +cluster|info");
@@ -289,11 +289,12 @@ static int take_features(rights *r, const doctor_target *target, const char *nam
                             size < 40 ? (int)size : 40, names);
         if (feature->locks && feature != r->features[0])
             return bwl_fail(fault, BWL_STATUS_USAGE,
-                            "two locks at once: %.40s is one too many; a user may have both rules",
+                            "only one lock per rule, so %.40s is one too many; a user may have "
+                            "several rules",
                             feature->name);
         if (feature->keys == RIGHTS_KEYS_GIVEN && target->client->engine->step == NULL)
             return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
-                            "%s: updates no keys, and so needs no right to",
+                            "%s: cannot update keys, so it needs no permission for that",
                             target->client->engine->scheme);
         if (!feature->locks && r->features_count < sizeof r->features / sizeof r->features[0])
             r->features[r->features_count++] = feature;
@@ -311,7 +312,9 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
     if (status < 0)
         return status;
     if (store->user != NULL && strlen(store->user) >= sizeof r->user)
-        return bwl_fail(fault, BWL_STATUS_USAGE, "the name of the URL's user is too long: --user");
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "the user name of the URL is too long; use "
+                        "--user");
     if (store->user != NULL)
         (void)snprintf(r->user, sizeof r->user, "%s", store->user);
     for (unsigned i = 0; i < r->features_count; i++) {
@@ -320,7 +323,7 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             add_keys(r, store, f->keys);
         if (f->keys == RIGHTS_KEYS_GIVEN && (wanted->key == NULL || wanted->key[0] == '\0'))
             return bwl_fail(fault, BWL_STATUS_USAGE,
-                            "%s is of keys of your own: say which, as in --key 'seats:*'", f->name);
+                            "%s needs the keys to change, as in --key 'seats:*'", f->name);
         if (f->keys == RIGHTS_KEYS_GIVEN) {
             char pattern[RIGHTS_ITEM_MAX];
             if (strlen(wanted->key) >= sizeof pattern - 1)
@@ -342,7 +345,7 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             add_cluster(r, f);
         } else if (f->renews_together) {
             r->more       = "+mget";
-            r->more_words = "renewals go together";
+            r->more_words = "several renewals go in one command";
         }
         if (strcmp(f->name, "status") == 0 && r->features[0]->listens)
             add_words(r, "+hmget");
@@ -368,8 +371,7 @@ int rights_find(rights *ret_rights, const rights_wanted *wanted, char ret_why[RI
             status = fill_in(ret_rights, &target, wanted, &fault);
         else
             status = bwl_fail(&fault, BWL_STATUS_USAGE,
-                              "%s asks no server, which could have users: give a URL of redis://",
-                              target.place);
+                              "%s has no server with users: give a URL of redis://", target.place);
         doctor_target_close(&target);
     }
     if (status < 0)

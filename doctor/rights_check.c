@@ -175,7 +175,7 @@ static bool begin(visit *v)
     static const char *const harmless[] = { "PING", "TIME", "GET bowline:{bowline-doctor}" };
 
     if (visit_ask(v, "MULTI") == NULL) {
-        visit_cannot(v, "rights", "what the user may do", "+multi +discard");
+        visit_cannot(v, "rights", "permissions of the user", "+multi +discard");
         return false;
     }
     (void)visit_ask(v, "BOWLINE.DOCTOR");
@@ -185,7 +185,8 @@ static bool begin(visit *v)
     (void)visit_ask(v, "DISCARD");
     if (!v->is_dead) {
         doctor_finding *f = visit_find(v, "rights", DOCTOR_UNKNOWN);
-        visit_what(f, "what the user may do: not looked at, this is no transaction");
+        visit_what(f, "permissions of the user: not checked, MULTI does not start a transaction "
+                      "here");
         visit_type(f, "ACL SETUSER %.60s +ping", visit_user(v));
     }
     return false;
@@ -290,15 +291,16 @@ static void say_lock(visit *v, const lack *l)
     if (l->unknown[0] != '\0') {
         f->grade = DOCTOR_FAILURE;
         visit_what(f, "the server has no command %.200s", l->unknown);
-        visit_why(f, "protocol %s needs it: a lock is REFUSED, or cannot be given back", name);
-        visit_type(f, "redis.conf without rename-command for it, or another protocol: bowline acl");
+        visit_why(f, "protocol %s needs it: acquire is REFUSED, or release fails", name);
+        visit_type(f, "remove its rename-command from redis.conf, or use another protocol: "
+                      "bowline acl");
     } else if (l->items[0] != '\0') {
         f->grade = DOCTOR_FAILURE;
-        visit_what(f, "user %.60s may not: %.300s", visit_user(v), l->items);
-        visit_why(f, "protocol %s needs it: a lock is REFUSED, or cannot be given back", name);
+        visit_what(f, "user %.60s lacks: %.300s", visit_user(v), l->items);
+        visit_why(f, "protocol %s needs it: acquire is REFUSED, or release fails", name);
         visit_type(f, "ACL SETUSER %.60s %.300s", visit_user(v), l->items);
     } else {
-        visit_what(f, "user %.60s may do all that protocol %s needs (%u rights)", visit_user(v),
+        visit_what(f, "user %.60s has all permissions of protocol %s (%u checked)", visit_user(v),
                    name, l->looked_at);
     }
 }
@@ -323,8 +325,8 @@ static void check_status(visit *v)
     if (v->is_dead || !find_rights(v, "status", &r) || !look(v, &r, &l) || l.items[0] == '\0')
         return;
     doctor_finding *f = visit_find(v, "rights", DOCTOR_NOTE);
-    visit_what(f, "user %.60s may not look who holds a lock", visit_user(v));
-    visit_why(f, "who waits is not told for whom");
+    visit_what(f, "user %.60s may not query the holder of a lock", visit_user(v));
+    visit_why(f, "a waiter does not see who holds the lock");
     visit_type(f, "ACL SETUSER %.60s %.300s", visit_user(v), l.items);
 }
 
@@ -344,7 +346,7 @@ static void check_useful(visit *v, const char *useful, const char *with_it)
     if (!look(v, &r, &l) || l.items[0] == '\0')
         return;
     doctor_finding *f = visit_find(v, "rights", DOCTOR_NOTE);
-    visit_what(f, "user %.60s may not %.200s, which is useful", visit_user(v), l.items);
+    visit_what(f, "user %.60s lacks %.200s, which is useful", visit_user(v), l.items);
     visit_why(f, "with it: %s", with_it);
     visit_type(f, "ACL SETUSER %.60s %.200s", visit_user(v), l.items);
 }

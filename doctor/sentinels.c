@@ -53,22 +53,22 @@ static void find_no_primary(visit *v, const service *s, bwl_sentinel_says says)
     char                   words[120];
     doctor_finding        *f = visit_find(v, "sentinel", DOCTOR_FAILURE);
 
-    visit_why(f, "nobody else says which server gives locks");
+    visit_why(f, "only a sentinel names the server for locks");
     visit_type(f, "redis-cli -h %.100s -p %u SENTINEL MASTERS", store->host, (unsigned)store->port);
     if (says == BWL_SENTINEL_UNKNOWN) {
-        visit_what(f, "it watches no service %.100s", s->name);
+        visit_what(f, "it does not monitor %.100s", s->name);
         return;
     }
     if (says != BWL_SENTINEL_ERROR) {
-        visit_what(f, "it does not say where %.100s is%s%s", s->name,
+        visit_what(f, "it does not name the primary of %.100s%s%s", s->name,
                    v->link.status < 0 ? ": " : "", v->link.status < 0 ? v->link.fault.text : "");
         return;
     }
     bwl_redis_error_words(store, words, sizeof words, v->link.frame, v->link.frame_size);
-    visit_what(f, "it does not say where %.100s is: %s", s->name, words);
+    visit_what(f, "it does not name the primary of %.100s: %s", s->name, words);
     if (bwl_redis_error_is(v->link.frame, v->link.frame_size, "ERR unknown command")) {
-        visit_what(f, "this is no sentinel: %s", words);
-        visit_type(f, "%s://%.100s if locks are to live there, or the port of a sentinel",
+        visit_what(f, "this is not a sentinel: %s", words);
+        visit_type(f, "%s://%.100s for locks on this server, or the port of a sentinel",
                    store->tls != NULL ? "rediss" : "redis", store->where);
     } else if (visit_is_denied(v)) {
         visit_type(f, "ACL SETUSER %.60s +sentinel|get-master-addr-by-name, at the sentinel",
@@ -93,7 +93,9 @@ static void ask_for_primary(visit *v, service *s)
                (unsigned)primary.port);
     if (s->is_known && !bwl_primary_is(&primary, &s->primary)) {
         f->grade = DOCTOR_WARNING;
-        visit_why(f, "another sentinel names %.100s:%u: a switch is under way, or they have parted",
+        visit_why(f,
+                  "another sentinel names %.100s:%u: a failover is in progress, or the "
+                  "sentinels are partitioned",
                   s->primary.host, (unsigned)s->primary.port);
         visit_type(f, "redis-cli -h %.100s -p %u SENTINEL SENTINELS %.100s", v->store->host,
                    (unsigned)v->store->port, s->name);
@@ -128,7 +130,7 @@ static void visit_sentinels(visit *v, service *s, const bwl_redis_store *of)
     v->asks_sentinel = false;
 }
 
-static void forgive(doctor_report *r)
+static void downgrade(doctor_report *r)
 {
     for (unsigned i = 0; i < r->findings_count; i++)
         if (r->findings[i].grade == DOCTOR_FAILURE)
@@ -148,7 +150,7 @@ bool visit_service(visit *v)
     if (take_service(&s, v->url, &fault) == BWL_OK) /* it was opened before, so it can be read */
         visit_sentinels(v, &s, of);
     if (s.is_known) {
-        forgive(v->report);
+        downgrade(v->report);
         at       = store_at(of, s.primary.host, s.primary.port);
         v->store = &at;
         visit_begin(v, of->tls != NULL ? "rediss://" : "redis://", at.where);

@@ -81,7 +81,7 @@ const char *visit_ask(visit *v, const char *command)
         v->is_dead        = true;
         doctor_finding *f = visit_find(v, "connection", DOCTOR_FAILURE);
         visit_what(f, "the connection broke at %s: %s", words[0], v->link.fault.text);
-        visit_why(f, "a lock would be in doubt now");
+        visit_why(f, "the state of a lock would be unknown now");
     }
     return type < 0 || type == '-' ? NULL : v->link.text;
 }
@@ -99,12 +99,13 @@ void visit_cannot(visit *v, const char *check, const char *what, const char *rig
         return;
     doctor_finding *f = visit_find(v, check, DOCTOR_UNKNOWN);
     if (visit_is_denied(v)) {
-        visit_what(f, "%s: not looked at, as user %.60s may not (NOPERM)", what, visit_user(v));
+        visit_what(f, "%s: not checked, user %.60s lacks the permission (NOPERM)", what,
+                   visit_user(v));
         visit_type(f, "ACL SETUSER %.60s %s", visit_user(v), right);
         return;
     }
     bwl_redis_error_words(v->store, words, sizeof words, v->link.frame, v->link.frame_size);
-    visit_what(f, "%s: not looked at, the server does not tell%s%s", what,
+    visit_what(f, "%s: not checked, the server does not answer%s%s", what,
                words[0] != '\0' ? ": " : "", words);
 }
 

@@ -53,7 +53,7 @@ def test_the_user_may_lock_with_it_and_nothing_else(place, redis):
 def test_what_is_useful_besides_is_said(place):
     lines = place.bowline("acl", HOST).stdout.splitlines()
     assert lines[1].startswith("# also useful: +info ")
-    assert lines[2] == "# also useful: +mget: renewals go together"
+    assert lines[2] == "# also useful: +mget: several renewals go in one command"
     assert lines[3].startswith("# for a server before 7.0: ACL SETUSER bowline ")
     assert " +subscribe +publish " in lines[3]
     assert len(place.bowline("acl", f"{HOST}?protocol=token").stdout.splitlines()) == 3
@@ -129,17 +129,17 @@ def test_whose_rule_it_is(place):
     "words, why",
     [
         (["--feature", "tokn", HOST], 'there is no feature "tokn"'),
-        (["--feature", "token,queue", HOST], "two locks at once"),
+        (["--feature", "token,queue", HOST], "only one lock per rule"),
         (["--feature", "update", HOST], "--key 'seats:*'"),
         (["--feature", "", HOST], 'there is no feature ""'),
         (["--feature", "update", "--key", "", HOST], "--key 'seats:*'"),
         (["--feature", "update", "--key", "k" * 2000, HOST], "too long"),
         (["--key", "seats:*", HOST], "--feature update"),
-        (["--feature", "update", "--key", "k", HOST.replace(":", "+cluster:", 1)], "redis+cluster: updates no keys"),
-        (["--feature", "update", "--key", "k", "redlock://a,b,c"], "redlock: updates no keys"),
+        (["--feature", "update", "--key", "k", HOST.replace(":", "+cluster:", 1)], "redis+cluster: cannot update keys"),
+        (["--feature", "update", "--key", "k", "redlock://a,b,c"], "redlock: cannot update keys"),
         (["--user", "", HOST], "give the name of a Redis user"),
-        (["redis://" + "u" * 200 + "@host.invalid?password-file=PASSWORD"], "user is too long"),
-        (["file:"], "asks no server"),
+        (["redis://" + "u" * 200 + "@host.invalid?password-file=PASSWORD"], "user name of the URL is too long"),
+        (["file:"], "has no server with users"),
         (["redis://"], "takes a host"),
     ],
 )

@@ -1,5 +1,5 @@
 /*
- * clocks.c -- the clocks of several servers against each other.  See visit.h.
+ * clocks.c -- compares the clocks of several servers. See visit.h.
  */
 #include "doctor/visit.h"
 

@@ -1,5 +1,5 @@
 /*
- * examine.c -- from a URL to a report: opens it, and visits what stands behind it.  See doctor.h.
+ * examine.c -- opens a URL and runs the checks for its kind. See doctor.h.
  */
 #include "doctor/doctor.h"
 #include "doctor/visit.h"
@@ -49,8 +49,8 @@ bool doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_m
     *r = (doctor_report){ .servers_count = 1 };
     v  = (visit){ .report = r, .target = &target, .url = url };
     if (doctor_target_open(&target, url, lease_ms, &fault) < 0) {
-        doctor_finding *f = visit_find(&v, "url", DOCTOR_FAILURE);
-        const char *to_do = strstr(fault.text, ".  "); /* the library says what to do behind it */
+        doctor_finding *f     = visit_find(&v, "url", DOCTOR_FAILURE);
+        const char     *to_do = strstr(fault.text, ".  "); /* what to do follows */
         if (to_do != NULL) {
             visit_what(f, "there can be no lock there: %.*s", (int)(to_do - fault.text),
                        fault.text);

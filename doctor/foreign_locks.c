@@ -1,10 +1,9 @@
 /*
- * foreign_locks.c -- scripts of other lock libraries that the server has been sent: who shares it.
+ * foreign_locks.c -- detects other lock libraries that use the server, by their scripts.
  *
- * A server keeps scripts by the SHA-1 of their text, and SCRIPT EXISTS asks for that.  So a
- * library that has locked since the server began is known by its scripts; one that has not, or that
- * puts its scripts together while it runs, is not.  Each sum was computed from the text in the
- * library's own source.
+ * A server keeps scripts by the SHA-1 of their text, and SCRIPT EXISTS looks for them. So a library
+ * is detected if it has locked since the server started, but not if it builds its scripts at run
+ * time. Each sum was computed from the source of the library.
  */
 #include "doctor/visit.h"
 #include "engine/redis/profile.h"
@@ -14,7 +13,7 @@
 
 typedef struct foreign_script {
     const char *program;
-    const char *profile; /* by which bowline takes part in its locks; NULL: none                */
+    const char *profile; /* profile for its locks; NULL: none */
     const char *script;
     const char *sha1;
 } foreign_script;
@@ -97,7 +96,7 @@ static const foreign_script foreign_scripts[] = {
 };
 enum { FOREIGN_SCRIPTS = sizeof foreign_scripts / sizeof foreign_scripts[0] };
 
-/* laravel and laravel-11, spring and spring-6: the same locks.  redis-py-2.7 has other ones. */
+/* laravel and laravel-11, spring and spring-6 are the same locks; redis-py-2.7 is another one. */
 static bool is_same_lock(const char *ours, const char *theirs)
 {
     const bwl_profile *a = bwl_profile_named(ours);
@@ -107,7 +106,7 @@ static bool is_same_lock(const char *ours, const char *theirs)
     return strncmp(ours, theirs, strlen(theirs)) == 0 && strcmp(a->protocol, b->protocol) == 0;
 }
 
-static void say_type(doctor_finding *f, const char *name)
+static void report_hint(doctor_finding *f, const char *name)
 {
     const bwl_profile *profile = bwl_profile_named(name);
 
@@ -118,7 +117,7 @@ static void say_type(doctor_finding *f, const char *name)
         visit_type(f, "?profile=%s, to take part in its locks", name);
 }
 
-static void say_there(visit *v, const foreign_script *s)
+static void report_program(visit *v, const foreign_script *s)
 {
     const char     *ours = v->target->profile;
     doctor_finding *f    = visit_find(v, "foreign-locks", DOCTOR_NOTE);
@@ -133,12 +132,12 @@ static void say_there(visit *v, const foreign_script *s)
     } else {
         visit_why(f,
                   "its locks and those of this URL are independent, unless the keys are the same");
-        say_type(f, s->profile);
+        report_hint(f, s->profile);
     }
 }
 
-/* Of each program the first script that is there. */
-static void say_all(visit *v)
+/* Reports the first script of each program. */
+static void report_programs(visit *v)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
     bwl_resp_value  value;
@@ -155,7 +154,7 @@ static void say_all(visit *v)
             continue;
         said = foreign_scripts[i].program;
         told++;
-        say_there(v, &foreign_scripts[i]);
+        report_program(v, &foreign_scripts[i]);
     }
     if (told == 0)
         visit_what(visit_find(v, "foreign-locks", DOCTOR_FINE),
@@ -177,5 +176,5 @@ void visit_foreign_locks(visit *v)
     if (visit_ask(v, command) == NULL)
         visit_cannot(v, "foreign-locks", "locks of other libraries", "+script|exists");
     else
-        say_all(v);
+        report_programs(v);
 }

@@ -1,5 +1,5 @@
 /*
- * local.c -- a place of this machine: the directory of file:, and what tells who waits there.
+ * local.c -- checks the directory of file: and inotify.
  */
 #include "doctor/visit.h"
 #include "engine/file/seat.h"
@@ -11,7 +11,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-static void look_at_directory(visit *v, const bwl_file_directory *d)
+static void check_directory(visit *v, const bwl_file_directory *d)
 {
     doctor_finding *f = visit_find(v, "directory", DOCTOR_FINE);
 
@@ -28,8 +28,8 @@ static void look_at_directory(visit *v, const bwl_file_directory *d)
     }
 }
 
-/* In a directory that users share, what one of them can do to the locks of another. */
-static void look_at_sharing(visit *v, const bwl_file_directory *d)
+/* In a shared directory, a user may be able to break the locks of another. */
+static void check_sharing(visit *v, const bwl_file_directory *d)
 {
     doctor_finding *f;
 
@@ -51,7 +51,7 @@ static void look_at_sharing(visit *v, const bwl_file_directory *d)
 }
 
 /* `file:` alone means the directory of one user. */
-static void look_at_users(visit *v, const bwl_file_store *store)
+static void check_users(visit *v, const bwl_file_store *store)
 {
     if (store->parent == NULL)
         return;
@@ -62,7 +62,7 @@ static void look_at_users(visit *v, const bwl_file_store *store)
     visit_type(f, "if users shall exclude each other, all use the URL file:///run/lock/bowline");
 }
 
-static void look_at_file_system(visit *v, const bwl_file_directory *d)
+static void check_file_system(visit *v, const bwl_file_directory *d)
 {
     doctor_finding *f = visit_find(v, "file system", DOCTOR_FINE);
 
@@ -76,7 +76,7 @@ static void look_at_file_system(visit *v, const bwl_file_directory *d)
     visit_type(f, "use a local directory, or redis:// between machines");
 }
 
-static void look_at_inotify(visit *v)
+static void check_inotify(visit *v)
 {
     int             fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     doctor_finding *f  = visit_find(v, "inotify", fd >= 0 ? DOCTOR_FINE : DOCTOR_WARNING);
@@ -107,12 +107,12 @@ static void visit_file(visit *v, bwl_file_store *store)
         doctor_finding *f = visit_find(v, "directory", DOCTOR_FINE);
         visit_what(f, "the directory does not exist yet: the first lock creates it");
     } else {
-        look_at_directory(v, d);
-        look_at_sharing(v, d);
-        look_at_file_system(v, d);
+        check_directory(v, d);
+        check_sharing(v, d);
+        check_file_system(v, d);
     }
-    look_at_users(v, store);
-    look_at_inotify(v);
+    check_users(v, store);
+    check_inotify(v);
 }
 
 void visit_local(visit *v)

@@ -1,6 +1,5 @@
 /*
- * memory.c -- what the server forgets: keys that it throws away when memory is full, and all that a
- * restart loses.
+ * memory.c -- checks what the server can lose: evicted keys, and all that a restart loses.
  */
 #include "doctor/info.h"
 #include "doctor/visit.h"
@@ -59,7 +58,7 @@ static void check_evicted(visit *v)
 
 /* ---- persistence ----------------------------------------------------------------------------- */
 
-static void say_nothing_kept(visit *v)
+static void report_no_persistence(visit *v)
 {
     doctor_finding *f = visit_find(v, "persistence", DOCTOR_WARNING);
 
@@ -71,8 +70,8 @@ static void say_nothing_kept(visit *v)
     visit_type(f, "CONFIG SET appendonly yes, and appendfsync always if no lock may be lost");
 }
 
-/* Its vote waits for that: see engine/redis/topology/quorum.c. */
-static void say_forgets(visit *v)
+/* Its vote waits for a lease: see engine/redis/topology/quorum.c. */
+static void report_quorum_restart(visit *v)
 {
     doctor_finding *f = visit_find(v, "persistence", DOCTOR_NOTE);
 
@@ -81,7 +80,7 @@ static void say_forgets(visit *v)
                  "restart within one lease");
 }
 
-static void say_snapshots(visit *v, const char *save)
+static void report_snapshots(visit *v, const char *save)
 {
     doctor_finding *f = visit_find(v, "persistence", DOCTOR_WARNING);
 
@@ -92,7 +91,7 @@ static void say_snapshots(visit *v, const char *save)
     visit_type(f, "CONFIG SET appendonly yes");
 }
 
-static void say_log(visit *v)
+static void report_aof(visit *v)
 {
     char            fsync[INFO_VALUE_MAX];
     bool            known = visit_setting(v, "appendfsync", fsync);
@@ -114,7 +113,7 @@ static void say_log(visit *v)
         visit_type(f, "CONFIG SET appendfsync always, if no lock may be lost");
 }
 
-static void check_troubles(visit *v, const char *info)
+static void check_disk(visit *v, const char *info)
 {
     char last[INFO_VALUE_MAX];
     bool log_fails  = info_text(last, info, "aof_last_write_status") && strcmp(last, "ok") != 0;
@@ -138,17 +137,17 @@ static void check_persistence(visit *v)
         return;
     }
     bool logs = info_number(info, "aof_enabled", 0) == 1;
-    check_troubles(v, info);
+    check_disk(v, info);
     if (logs)
-        say_log(v);
+        report_aof(v);
     else if (!visit_setting(v, "save", save))
         visit_cannot(v, "persistence", "what a restart loses", "+config|get");
     else if (v->target->is_quorum && !v->store->trusts_young)
-        say_forgets(v);
+        report_quorum_restart(v);
     else if (save[0] == '\0')
-        say_nothing_kept(v);
+        report_no_persistence(v);
     else
-        say_snapshots(v, save);
+        report_snapshots(v, save);
 }
 
 void visit_memory(visit *v)

@@ -1,11 +1,10 @@
 /*
- * nodes.c -- a cluster: the nodes of the URL are looked at, then those that they name, and then all
- * of them as one place.
+ * nodes.c -- checks a cluster: the nodes of the URL, then those that they name, then all of them
+ * together.
  *
- * Clients go to where the cluster says that a slot is, by the address that it announces.  So each
- * node is looked at by that, from here: an address that only the nodes themselves can reach is the
- * trouble that is met most.  A replica is looked at for the day on which it takes over: what is
- * wrong there is a warning.
+ * Clients connect to the address that a node announces. So each node is checked by that address,
+ * from this machine: an address that only the nodes can reach is the most frequent mistake. A
+ * failure at a replica is a warning, because it matters only after a failover.
  */
 #include "doctor/visit.h"
 #include "engine/redis/topology/cluster.h"
@@ -25,7 +24,7 @@ enum {
 
 typedef struct node {
     bwl_primary at;
-    bool        is_named; /* by a node; else by the URL alone                                   */
+    bool        is_named; /* in a slot map; otherwise only in the URL */
     bool        is_primary;
     bool        is_replica;
     bool        is_reached;
@@ -39,13 +38,13 @@ typedef struct look {
     unsigned               count;
     unsigned               left_out;
     unsigned               looked_at;
-    int                    mapper; /* whose map it is; below 0: nobody's                        */
-    uint16_t               owners[BWL_CLUSTER_SLOTS]; /* a node's place, from 1                 */
+    int                    mapper; /* the node whose map is used; below 0: none */
+    uint16_t               owners[BWL_CLUSTER_SLOTS]; /* index of the node, from 1 */
 } look;
 
 /* ---- who is there ---------------------------------------------------------------------------- */
 
-/* From 1; NOWHERE: there are too many. */
+/* Returns the index from 1, or NOWHERE if there are too many. */
 static uint16_t place_of(look *l, const bwl_primary *at)
 {
     for (unsigned i = 0; i < l->count; i++)
@@ -71,7 +70,7 @@ static bool is_host(bwl_resp_value host)
     return true;
 }
 
-/* [host, port, id, ...].  NOWHERE: it is not said where it is.  False: it is no node. */
+/* [host, port, id, ...]. NOWHERE: the address is unknown. False: not a node. */
 static bool read_node(look *l, const visit *v, bwl_resp_cursor *cursor, uint16_t *ret_place)
 {
     bwl_resp_value all, host, port, other;
@@ -87,10 +86,10 @@ static bool read_node(look *l, const visit *v, bwl_resp_cursor *cursor, uint16_t
         bwl_resp_skip(cursor, &other);
     }
     *ret_place     = NOWHERE;
-    bool is_theirs = host.text == NULL || host.size == 0; /* that of who says so */
-    if (port.integer <= 0 || port.integer > UINT16_MAX || (!is_theirs && !is_host(host)))
+    bool is_sender = host.text == NULL || host.size == 0; /* the address of the node that replies */
+    if (port.integer <= 0 || port.integer > UINT16_MAX || (!is_sender && !is_host(host)))
         return true;
-    if (is_theirs)
+    if (is_sender)
         (void)snprintf(at.host, sizeof at.host, "%s", v->store->host);
     else
         (void)snprintf(at.host, sizeof at.host, "%.*s", (int)host.size, host.text);
@@ -101,7 +100,7 @@ static bool read_node(look *l, const visit *v, bwl_resp_cursor *cursor, uint16_t
     return true;
 }
 
-/* What CLUSTER SLOTS says.  False: it is no such answer. */
+/* Reads the reply to CLUSTER SLOTS. False: malformed. */
 static bool read_map(look *l, const visit *v, uint16_t ret_owners[BWL_CLUSTER_SLOTS])
 {
     bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
@@ -137,7 +136,7 @@ static void check_map(visit *v, look *l, unsigned i)
 
     memset(owners, 0, sizeof owners);
     if (visit_ask(v, "CLUSTER SLOTS") == NULL || !read_map(l, v, owners)) {
-        if (visit_is_denied(v)) /* else it is no node, which is found below */
+        if (visit_is_denied(v)) /* otherwise it is not a cluster node, which is found below */
             visit_cannot(v, "map", "which node has which slot", "+cluster|slots");
         return;
     }
@@ -151,8 +150,7 @@ static void check_map(visit *v, look *l, unsigned i)
     if (others == 0)
         return;
     doctor_finding *f = visit_find(v, "map", DOCTOR_WARNING);
-    visit_what(f, "in %u slots its map differs from that of %.100s", others,
-               l->where[l->mapper]);
+    visit_what(f, "in %u slots its map differs from that of %.100s", others, l->where[l->mapper]);
     visit_why(f, "a slot has just moved, or the cluster is partitioned: two nodes may grant the "
                  "same lock");
     visit_type(f, "redis-cli --cluster check %.100s", v->store->where);
@@ -167,8 +165,8 @@ static void downgrade(doctor_report *r, unsigned server)
             r->findings[i].grade = DOCTOR_WARNING;
 }
 
-/* To what was found last: it is not the URL that has this address. */
-static void blame_announcement(visit *v)
+/* Explains the last finding: the address is announced by the cluster, it is not in the URL. */
+static void explain_announced(visit *v)
 {
     doctor_finding *f = &v->report->findings[v->report->findings_count - 1];
 
@@ -181,13 +179,13 @@ static void blame_announcement(visit *v)
                   "that node");
 }
 
-static void look_at(visit *v, look *l, unsigned i)
+static void check_one(visit *v, look *l, unsigned i)
 {
     static bwl_redis_store at;
     node                  *n    = &l->nodes[i];
     const char            *form = l->pattern->tls != NULL ? "rediss://" : "redis://";
 
-    at         = *l->pattern; /* what is borrowed lives as long as the visit */
+    at         = *l->pattern; /* borrowed fields live as long as the visit */
     at.host    = n->at.host;
     at.port    = n->at.port;
     at.cluster = NULL;
@@ -199,13 +197,13 @@ static void look_at(visit *v, look *l, unsigned i)
         check_map(v, l, i);
         visit_server(v);
         visit_node(v);
-        if (!v->facts.is_replica) /* it does what its primary says */
+        if (!v->facts.is_replica) /* its primary decides */
             visit_memory(v);
         visit_rights(v);
         if (!v->facts.is_replica)
             visit_foreign_locks(v);
     } else if (n->is_named) {
-        blame_announcement(v);
+        explain_announced(v);
     }
     if (n->is_replica && !n->is_primary)
         downgrade(v->report, v->server);
@@ -254,7 +252,7 @@ static void check_slots(visit *v, const look *l)
     }
 }
 
-/* The longest one counts; a replica has it from its own configuration. */
+/* The longest one counts; a replica uses its own setting. */
 static int64_t node_timeout_of(const look *l, bool *ret_differ)
 {
     int64_t longest = 0;
@@ -270,7 +268,7 @@ static int64_t node_timeout_of(const look *l, bool *ret_differ)
     return longest;
 }
 
-/* Renewed at a third of it, a lease has two thirds left when its node ends. */
+/* A lease is renewed after a third, so two thirds are left when its node fails. */
 static void check_failover(visit *v, const look *l)
 {
     bool    differ;
@@ -331,7 +329,7 @@ static void check_all(visit *v, look *l)
     for (unsigned i = 0; i < l->count; i++) {
         where[i] = l->where[i];
         if (!l->nodes[i].is_named && !l->nodes[i].is_reached)
-            downgrade(v->report, i + 1); /* one that answers is enough */
+            downgrade(v->report, i + 1); /* one node that answers is enough */
     }
     check_slots(v, l);
     check_failover(v, l);
@@ -351,7 +349,7 @@ void visit_nodes(visit *v)
         (void)place_of(&l, &l.pattern->cluster->seeds[i]);
     for (unsigned i = 0;
          i < l.count && v->report->findings_count + ROOM_OF_ONE < DOCTOR_FINDINGS_MAX; i++)
-        look_at(v, &l, i);
+        check_one(v, &l, i);
     v->server = 0;
     check_all(v, &l);
 }

@@ -1,10 +1,9 @@
 /*
- * quorum.c -- a lock on most of several servers: each of them is looked at as a server like any
- * other, and then all of them as one place.
+ * quorum.c -- checks the servers of redlock://: each alone, then all together.
  *
- * A lock needs a majority of them, so what fails at fewer is a warning.  What counts is that they
- * fail one by one: so those that are the same server in disguise, or replicas of each other, or nodes of
- * a cluster, or on one machine, are named.  And their clocks: a lease there is a time of theirs.
+ * A lock needs a majority, so a failure at a minority is a warning. The servers must fail
+ * independently: two names of one server, replicas, nodes of one cluster and servers on one machine
+ * are reported. So are clocks that differ, because the servers measure the lease.
  */
 #include "doctor/visit.h"
 
@@ -14,20 +13,20 @@
 
 enum { MS_PER_SECOND = 1000 };
 
-typedef struct crowd {
+typedef struct quorum {
     unsigned    count;
     visit_facts of[BWL_NODES_MAX];
     const char *where[BWL_NODES_MAX];
     bool        fails[BWL_NODES_MAX];
-} crowd;
+} quorum;
 
-/* How many may fail. */
-static unsigned bears(const crowd *c)
+/* How many servers may fail. */
+static unsigned losses_allowed(const quorum *c)
 {
     return (c->count - 1) / 2;
 }
 
-static unsigned failing(const crowd *c)
+static unsigned failing(const quorum *c)
 {
     unsigned number = 0;
 
@@ -46,8 +45,8 @@ static bool has_failed(const doctor_report *r, unsigned server)
     return false;
 }
 
-/* A server that was started a moment ago is not asked: see engine/redis/topology/quorum.c. */
-static void check_youth(visit *v)
+/* A server that has just started has no vote: see engine/redis/topology/quorum.c. */
+static void check_uptime(visit *v)
 {
     const bwl_settings *s      = &v->target->client->settings;
     bwl_ms              needed = s->lease_ms + bwl_drift_named_ms(s->lease_ms, s->drift_ppm);
@@ -63,7 +62,7 @@ static void check_youth(visit *v)
     visit_type(f, "wait; or use restart-wait=off if the server never loses an acknowledged write");
 }
 
-static void visit_each(visit *v, crowd *c)
+static void visit_each(visit *v, quorum *c)
 {
     const char *form = v->store->tls != NULL ? "rediss://" : "redis://";
 
@@ -73,7 +72,7 @@ static void visit_each(visit *v, crowd *c)
         visit_begin(v, form, s->where);
         if (visit_reach(v)) {
             visit_all(v);
-            check_youth(v);
+            check_uptime(v);
         }
         (void)snprintf(v->facts.address, sizeof v->facts.address, "%s", v->link.address);
         link_close(&v->link);
@@ -91,8 +90,8 @@ static bool is_replica_of(const visit_facts *one, const visit_facts *other)
     return one->replid[0] != '\0' && strcmp(one->replid, other->replid) == 0;
 }
 
-/* What makes the later of the two no server of its own; NULL: nothing that can be seen. */
-static const char *disguise(const visit_facts *a, const visit_facts *b)
+/* Why two servers are not independent; NULL: no reason found. */
+static const char *shared_identity(const visit_facts *a, const visit_facts *b)
 {
     if (a->run_id[0] != '\0' && strcmp(a->run_id, b->run_id) == 0)
         return "are the same server";
@@ -103,13 +102,13 @@ static const char *disguise(const visit_facts *a, const visit_facts *b)
     return NULL;
 }
 
-static void check_independence(visit *v, crowd *c)
+static void check_independence(visit *v, quorum *c)
 {
     unsigned found = 0;
 
     for (unsigned i = 1; i < c->count; i++)
         for (unsigned k = 0; k < i; k++) {
-            const char *words = disguise(&c->of[i], &c->of[k]);
+            const char *words = shared_identity(&c->of[i], &c->of[k]);
             if (words == NULL)
                 continue;
             found++;
@@ -126,8 +125,8 @@ static void check_independence(visit *v, crowd *c)
                    "the servers that answer are independent: not the same server, cluster or data");
 }
 
-/* That servers are far from each other cannot be seen, but where they are at one address can. */
-static void check_machines(visit *v, const crowd *c)
+/* Servers with the same address are on one machine. */
+static void check_machines(visit *v, const quorum *c)
 {
     unsigned most = 0, at = 0;
 
@@ -142,38 +141,40 @@ static void check_machines(visit *v, const crowd *c)
     }
     if (most < 2)
         return;
-    doctor_finding *f = visit_find(v, "machines", most > bears(c) ? DOCTOR_WARNING : DOCTOR_NOTE);
+    doctor_finding *f =
+        visit_find(v, "machines", most > losses_allowed(c) ? DOCTOR_WARNING : DOCTOR_NOTE);
     visit_what(f, "%u of %u servers are at %.60s", most, c->count, c->of[at].address);
-    visit_why(f, "they fail together; a lock tolerates the loss of %u", bears(c));
+    visit_why(f, "they fail together; a lock tolerates the loss of %u", losses_allowed(c));
     visit_type(f, "use servers on separate machines");
 }
 
-static void check_clocks(visit *v, const crowd *c)
+static void check_clocks(visit *v, const quorum *c)
 {
     visit_clocks(v, c->of, c->where, c->count,
                  "when a clock is corrected, keys expire early there; if that server is part of "
                  "a bare majority, two clients hold the lock");
 }
 
-static void check_majority(visit *v, const crowd *c)
+static void check_majority(visit *v, const quorum *c)
 {
     unsigned        fail = failing(c);
     doctor_finding *f    = visit_find(v, "majority", DOCTOR_FINE);
 
     if (fail == 0) {
-        visit_what(f, "all %u servers serve: a lock tolerates the loss of %u", c->count, bears(c));
+        visit_what(f, "all %u servers serve: a lock tolerates the loss of %u", c->count,
+                   losses_allowed(c));
         return;
     }
-    f->grade = fail > bears(c) ? DOCTOR_FAILURE : DOCTOR_WARNING;
+    f->grade = fail > losses_allowed(c) ? DOCTOR_FAILURE : DOCTOR_WARNING;
     visit_what(f, "%u of %u servers %s no vote", fail, c->count, fail == 1 ? "has" : "have");
-    if (fail > bears(c))
-        visit_why(f, "a lock needs %u of them: acquire fails", c->count - bears(c));
+    if (fail > losses_allowed(c))
+        visit_why(f, "a lock needs %u of them: acquire fails", c->count - losses_allowed(c));
     else
-        visit_why(f, "locks work, and tolerate the loss of %u more", bears(c) - fail);
+        visit_why(f, "locks work, and tolerate the loss of %u more", losses_allowed(c) - fail);
     visit_type(f, "see the findings of each server below");
 }
 
-/* What fails at a few is no failure of the whole. */
+/* A failure at a minority is only a warning. */
 static void downgrade(doctor_report *r)
 {
     for (unsigned i = 0; i < r->findings_count; i++)
@@ -183,15 +184,15 @@ static void downgrade(doctor_report *r)
 
 void visit_quorum(visit *v)
 {
-    static crowd c;
+    static quorum c;
 
-    c        = (crowd){ .count = 0 };
+    c        = (quorum){ .count = 0 };
     v->store = v->target->client->store;
     visit_each(v, &c);
     check_independence(v, &c);
     check_machines(v, &c);
     check_clocks(v, &c);
-    if (failing(&c) <= bears(&c))
+    if (failing(&c) <= losses_allowed(&c))
         downgrade(v->report);
     check_majority(v, &c);
 }

@@ -1,9 +1,8 @@
 /*
- * reach.c -- from nothing to a greeted connection: the host, the port, TLS, the password.
+ * reach.c -- connects to a server and logs in: host, port, TLS, password.
  *
- * Two mistakes are silent ones: TLS to a port for clear text, and clear text to a port for TLS.
- * Either side may wait for the other for ever.  So when the one way fails, the other is tried, with
- * nothing said that is secret: a handshake that is broken off, or PING.
+ * Two mistakes can hang: TLS to a plaintext port, and plaintext to a TLS port. So when one way
+ * fails, the other is probed without any secret: an aborted handshake, or PING.
  */
 #include "doctor/visit.h"
 #include "base/clock.h"
@@ -28,7 +27,7 @@ static const bwl_redis_store *store_of(const visit *v)
 
 /* ---- the other way --------------------------------------------------------------------------- */
 
-/* Does the port speak TLS?  Whom it says it is does not matter. */
+/* Does the port speak TLS? The certificate does not matter. */
 static bool speaks_tls(const bwl_redis_store *store)
 {
     static doctor_link probe;
@@ -41,7 +40,7 @@ static bool speaks_tls(const bwl_redis_store *store)
     return speaks;
 }
 
-/* Does it speak RESP in clear text? */
+/* Does the port speak RESP in plaintext? */
 static bool speaks_clear(const bwl_redis_store *store)
 {
     static doctor_link       probe;
@@ -56,7 +55,7 @@ static bool speaks_clear(const bwl_redis_store *store)
     return speaks;
 }
 
-static void find_silent_tls(visit *v)
+static void report_tls_to_plaintext(visit *v)
 {
     doctor_finding *f = visit_find(v, "tls", DOCTOR_FAILURE);
 
@@ -65,7 +64,7 @@ static void find_silent_tls(visit *v)
     visit_type(f, "use the TLS port (tls-port in redis.conf): rediss://HOST:PORT");
 }
 
-static void find_silent_clear(visit *v)
+static void report_plaintext_to_tls(visit *v)
 {
     doctor_finding *f = visit_find(v, "tls", DOCTOR_FAILURE);
 
@@ -77,15 +76,15 @@ static void find_silent_clear(visit *v)
 
 /* ---- connecting ------------------------------------------------------------------------------ */
 
-static void find_unreachable(visit *v)
+static void report_unreachable(visit *v)
 {
     const bwl_redis_store *store = store_of(v);
     const char            *check = v->link.addresses_count == 0 ? "resolve" : "connect";
     doctor_finding        *f;
 
-    if (store->tls != NULL && v->link.was_joined) {
+    if (store->tls != NULL && v->link.was_connected) {
         if (speaks_clear(store)) {
-            find_silent_tls(v);
+            report_tls_to_plaintext(v);
             return;
         }
         f = visit_find(v, "tls", DOCTOR_FAILURE);
@@ -104,7 +103,7 @@ static void find_unreachable(visit *v)
                    (unsigned)store->port);
 }
 
-static void find_certificate(visit *v)
+static void report_certificate(visit *v)
 {
     int64_t         ends = link_certificate_ends(&v->link);
     int64_t         left = ends - (int64_t)(bwl_clock_wall_us() / 1000000);
@@ -126,7 +125,7 @@ static void find_certificate(visit *v)
 
 /* ---- greeting -------------------------------------------------------------------------------- */
 
-static bool find_refusal(visit *v, int type)
+static bool report_refusal(visit *v, int type)
 {
     const bwl_redis_store *store = store_of(v);
     char                   words[120];
@@ -134,9 +133,9 @@ static bool find_refusal(visit *v, int type)
 
     if (type < 0) {
         bool is_tls = store->tls == NULL && store->host != NULL &&
-                      (v->link.was_alert || !v->link.was_heard) && speaks_tls(store);
+                      (v->link.was_alert || !v->link.has_received) && speaks_tls(store);
         if (is_tls) {
-            find_silent_clear(v);
+            report_plaintext_to_tls(v);
             return false;
         }
         f = visit_find(v, "greeting", DOCTOR_FAILURE);
@@ -160,7 +159,7 @@ static bool find_refusal(visit *v, int type)
     return false;
 }
 
-/* The value of a field of HELLO's answer, which is a map. */
+/* Reads the version from the reply to HELLO, a map. */
 static void read_hello(visit *v)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
@@ -177,7 +176,7 @@ static void read_hello(visit *v)
     v->major = (unsigned)strtoul(v->version, NULL, 10);
 }
 
-static int say_auth(visit *v)
+static int send_auth(visit *v)
 {
     const bwl_redis_store *store    = store_of(v);
     const char            *words[3] = { "AUTH", store->user, store->password };
@@ -187,8 +186,8 @@ static int say_auth(visit *v)
     return link_ask(&v->link, words, store->user == NULL ? 2 : 3);
 }
 
-/* HELLO 3, with AUTH; else as the server can. */
-static bool greet(visit *v)
+/* HELLO 3 with AUTH, or RESP2 if the server does not know HELLO. */
+static bool handshake(visit *v)
 {
     const bwl_redis_store *store    = store_of(v);
     const char            *words[5] = { "HELLO", "3", "AUTH", store->user, store->password };
@@ -198,10 +197,10 @@ static bool greet(visit *v)
     int type = link_ask(&v->link, words, store->password != NULL ? 5 : 2);
     if (type == '-' && bwl_redis_knows_no_hello(v->link.frame, v->link.frame_size)) {
         v->is_resp2 = true;
-        type        = store->password != NULL ? say_auth(v) : '+';
+        type        = store->password != NULL ? send_auth(v) : '+';
     }
     if (type < 0 || type == '-')
-        return find_refusal(v, type);
+        return report_refusal(v, type);
     if (!v->is_resp2)
         read_hello(v);
     if (!v->is_resp2 && v->major == 0) {
@@ -240,7 +239,7 @@ bool visit_reach(visit *v)
     doctor_finding        *f;
 
     if (link_open(&v->link, store, LINK_AS_URL, v->target->client->settings.answer_ms) < 0) {
-        find_unreachable(v);
+        report_unreachable(v);
         return false;
     }
     if (store->host != NULL) {
@@ -252,8 +251,8 @@ bool visit_reach(visit *v)
     visit_what(f, "connected to %.100s",
                v->link.address[0] != '\0' ? v->link.address : store->where);
     if (store->tls != NULL)
-        find_certificate(v);
-    if (!greet(v))
+        report_certificate(v);
+    if (!handshake(v))
         return false;
     f = visit_find(v, "authentication", DOCTOR_FINE);
     visit_what(f, "logged in as user %.60s%s", visit_user(v),

@@ -1,8 +1,7 @@
 /*
- * rights.c -- the table of rights, and how the keys of a URL become patterns.  See rights.h.
+ * rights.c -- the table of permissions, and the key patterns of a URL. See rights.h.
  *
- * A pattern of keys is the template of the URL with `*` where the name goes; what means something
- * in a pattern is escaped.
+ * A key pattern is the template of the URL with `*` for the name; special characters are escaped.
  */
 #include "doctor/rights.h"
 #include "doctor/target.h"
@@ -69,7 +68,7 @@
     ARTICLE("setnx-expire-watch", "+setnx +get +del +expire +ttl +watch +unwatch +multi +exec")
 #define LOCK(NAME, name) LOCK_##NAME,
 
-/* The locks come first, in the order of their numbers. */
+/* The locks come first, in the order of their protocol numbers. */
 static const rights_feature table[] = {
     BWL_PROTOCOL_MAP(LOCK){
         .name         = "stamp",
@@ -81,7 +80,7 @@ static const rights_feature table[] = {
         .locks        = true },
     { .name     = "status",
       .words    = "query the holder of a lock, in addition to the lock",
-      .commands = SCRIPTS " +type +getrange +pttl", /* and HMGET, where there is more to tell */
+      .commands = SCRIPTS " +type +getrange +pttl", /* and HMGET, for the queue */
       .keys     = RIGHTS_KEYS_LOCK },
     { .name     = "doctor",
       .words    = "bowline doctor, in addition to the lock",
@@ -109,7 +108,7 @@ static const rights_feature *feature_named(const char *name, size_t size)
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* Keys come first, then channels, then commands, so that a rule reads well. */
+/* Keys first, then channels, then commands. */
 static unsigned rank_of(const char *item)
 {
     return item[0] == '~' ? 1 : item[0] == '&' ? 2 : 3;
@@ -145,7 +144,7 @@ static void add_words(rights *r, const char *words)
     }
 }
 
-/* A template as a pattern.  `prefix` is what comes before the key itself in %p. */
+/* A template as a pattern, between `before` and `after`. */
 static void add_pattern(rights *r, const char *before, const char *template, const char *after)
 {
     char   text[RIGHTS_ITEM_MAX];
@@ -169,7 +168,7 @@ static void add_pattern(rights *r, const char *before, const char *template, con
 
 /* ---- the keys -------------------------------------------------------------------------------- */
 
-/* A question is sent on to where a slot is on its way. */
+/* A command follows ASK redirects while a slot moves. */
 static void add_cluster(rights *r, const rights_feature *f)
 {
     if (f->locks) {
@@ -186,13 +185,14 @@ static void add_keys(rights *r, const bwl_redis_store *store, rights_keys keys)
     const char *template = store->key_template;
 
     if (template == NULL) {
-        add_words(r, "~bowline:*"); /* and what is beside them */
+        add_words(r, "~bowline:*"); /* and the keys that belong to them */
         return;
     }
     add_pattern(r, "~", template, "");
     if (keys != RIGHTS_KEYS_QUEUE)
         return;
-    /* wire.md, Keys: beside a key without a hash tag they have one.  A name may bring one along. */
+    /* wire.md, Keys: the further keys have a hash tag if the key has none. A name may contain
+     * one. */
     size_t size     = strlen(template);
     bool   ends_all = size >= 2 && strcmp(template + size - 2, "%s") == 0;
     if (!ends_all)
@@ -202,7 +202,7 @@ static void add_keys(rights *r, const bwl_redis_store *store, rights_keys keys)
     add_words(r, "~" BWL_QUEUE_WHO "*");
 }
 
-/* How a profile's release wakes those who wait. */
+/* How the release of a profile wakes waiters. */
 static void add_signal(rights *r, const bwl_redis_store *store)
 {
     const bwl_profile *profile = store->profile;
@@ -229,7 +229,7 @@ static void add_signal(rights *r, const bwl_redis_store *store)
     }
 }
 
-/* The channel of a release, and the counter of the fences. */
+/* The channel of a release, and the counter of fences. */
 static void add_redisson(rights *r, const doctor_target *target)
 {
     const bwl_rules *rules = target->client->settings.rules;
@@ -251,13 +251,13 @@ static const rights_feature *lock_of(const doctor_target *target)
     if (id == BWL_PROTOCOL_SETNX_GETSET && rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER)
         return feature_named("stamp", 5);
     if (target->is_quorum)
-        id = BWL_PROTOCOL_TOKEN; /* at each of them */
+        id = BWL_PROTOCOL_TOKEN; /* on each server */
     assert(id != BWL_PROTOCOL_NONE);
     assert(table[id - 1].locks);
     return &table[id - 1];
 }
 
-/* The lock comes first.  Who looks at one connects as who locks. */
+/* The lock comes first. A holder query connects like a lock. */
 static void take_lock(rights *r, const doctor_target *target, const char *names)
 {
     bool wants_lock = names == NULL;
@@ -353,7 +353,7 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             add_words(r, "+hlen +hkeys");
         if (strcmp(f->name, "status") == 0 && strcmp(r->features[0]->name, "symfony") == 0)
             add_words(r, "+zrangebyscore");
-        bool is_old = wanted->before_7 && !target->is_cluster; /* which needs 7.0 for a queue */
+        bool is_old = wanted->before_7 && !target->is_cluster; /* a cluster needs 7.0 for a queue */
         add_words(r, is_old && f->commands_before_7 != NULL ? f->commands_before_7 : f->commands);
     }
     return BWL_OK;

@@ -1,16 +1,15 @@
 /*
- * rights_check.c -- what our user may do on the server, without doing it.
+ * rights_check.c -- checks the permissions of the user without running a command.
  *
  *      MULTI
- *      a command that no server knows       from now on the transaction can only be thrown away
- *      PING                                 QUEUED: it really is one
- *      each command, with a key of ours     QUEUED, or NOPERM: rights are looked at before queueing
+ *      an unknown command                   the transaction can now only be discarded
+ *      PING                                 QUEUED: this is a transaction
+ *      each command, with a key of ours     QUEUED or NOPERM: the server checks before it queues
  *      DISCARD
  *
- * Nothing of it ever runs: the server has marked the transaction as broken before the first command
- * that could change something is said, and if we die here it goes with the connection.  Nothing
- * that writes is sent before something was QUEUED: whoever answers otherwise only looks like a
- * server with transactions.
+ * Nothing runs: the server has marked the transaction as broken before the first command that could
+ * change something, and a lost connection discards it. No command that writes is sent before one
+ * was QUEUED, in case a proxy does not know transactions.
  */
 #include "doctor/rights.h"
 #include "doctor/visit.h"
@@ -18,9 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* K: a key; C: a channel; S: what looks like a script's name.  NULL: of a transaction itself, or of
- * a connection, which cannot be asked in one.  Every command of a list of rights that is looked at
- * is here. */
+/* K: a key; C: a channel; S: the hash of a script. NULL: a command that cannot be sent in a
+ * transaction. Every command of a list of permissions is here. */
 static const struct form {
     const char *command;
     const char *words;
@@ -85,32 +83,32 @@ static const char no_script[] = "0000000000000000000000000000000000000000";
 
 /* ---- one command ----------------------------------------------------------------------------- */
 
-typedef enum leave {
-    LEAVE_GRANTED = 1,
-    LEAVE_NO_COMMAND,
-    LEAVE_NO_KEY,
-    LEAVE_NO_CHANNEL,
-    LEAVE_NOT_KNOWN, /* the server has no such command                                          */
-} leave;
+typedef enum verdict {
+    VERDICT_GRANTED = 1,
+    VERDICT_NO_COMMAND,
+    VERDICT_NO_KEY,
+    VERDICT_NO_CHANNEL,
+    VERDICT_NOT_KNOWN, /* the server has no such command */
+} verdict;
 
-/* Redis says which of the three it is; the words differ between versions. */
-static leave leave_of(const visit *v, bool is_error)
+/* The error says which of the three it is; its words differ between versions. */
+static verdict verdict_of(const visit *v, bool is_error)
 {
     const char *text = v->link.text;
 
     if (!is_error)
-        return LEAVE_GRANTED;
+        return VERDICT_GRANTED;
     if (strncmp(text, "ERR unknown command", 19) == 0)
-        return LEAVE_NOT_KNOWN;
+        return VERDICT_NOT_KNOWN;
     if (!visit_is_denied(v))
-        return LEAVE_GRANTED; /* something else is wrong, which was found before */
+        return VERDICT_GRANTED; /* another error, which an earlier check reports */
     if (strstr(text, "channel") != NULL)
-        return LEAVE_NO_CHANNEL;
-    return strstr(text, " a key") != NULL || strstr(text, "the keys") != NULL ? LEAVE_NO_KEY
-                                                                              : LEAVE_NO_COMMAND;
+        return VERDICT_NO_CHANNEL;
+    return strstr(text, " a key") != NULL || strstr(text, "the keys") != NULL ? VERDICT_NO_KEY
+                                                                              : VERDICT_NO_COMMAND;
 }
 
-/* A name that a pattern fits. */
+/* A name that matches the pattern. */
 static void write_sample(char ret_name[KEY_ROOM], const char *pattern)
 {
     size_t size = 0;
@@ -143,7 +141,7 @@ typedef struct samples {
     char channel[KEY_ROOM];
 } samples;
 
-static leave ask_leave(visit *v, const struct form *form, const samples *s)
+static verdict ask_verdict(visit *v, const struct form *form, const samples *s)
 {
     char        text[64];
     const char *words[8];
@@ -159,7 +157,7 @@ static leave ask_leave(visit *v, const struct form *form, const samples *s)
     int type = link_ask(&v->link, words, count);
     if (type < 0)
         v->is_dead = true;
-    return leave_of(v, type == '-');
+    return verdict_of(v, type == '-');
 }
 
 /* ---- the transaction that never is ----------------------------------------------------------- */
@@ -169,7 +167,7 @@ static bool is_queued(const visit *v, const char *answer)
     return answer != NULL && strcmp(v->link.text, "QUEUED") == 0;
 }
 
-/* False: it could not be had, and the finding says so. */
+/* Begins the transaction. False: not possible, and reported. */
 static bool begin(visit *v)
 {
     static const char *const harmless[] = { "PING", "TIME", "GET bowline:{bowline-doctor}" };
@@ -194,11 +192,11 @@ static bool begin(visit *v)
 
 /* ---- a list of rights ------------------------------------------------------------------------ */
 
-typedef struct lack {
-    char     items[LINE_ROOM]; /* "+zadd ~lock:*": what is to be granted                        */
+typedef struct missing {
+    char     items[LINE_ROOM]; /* "+zadd ~lock:*": permissions to grant */
     char     unknown[LINE_ROOM];
     unsigned looked_at;
-} lack;
+} missing;
 
 static void add(char line[LINE_ROOM], const char *item)
 {
@@ -215,40 +213,40 @@ static const char *find_item(const rights *r, char kind)
     return "";
 }
 
-static void look_at_commands(visit *v, const rights *r, samples *s, lack *ret_lack,
-                             const struct form **ret_granted)
+static void check_commands(visit *v, const rights *r, samples *s, missing *ret_missing,
+                           const struct form **ret_granted)
 {
     for (unsigned i = 0; i < r->count && !v->is_dead; i++) {
         const struct form *form = r->items[i][0] == '+' ? form_of(r->items[i] + 1) : NULL;
         if (form == NULL || form->words == NULL)
             continue;
-        leave found = ask_leave(v, form, s);
-        ret_lack->looked_at++;
-        if (found == LEAVE_NO_COMMAND)
-            add(ret_lack->items, r->items[i]);
-        else if (found == LEAVE_NOT_KNOWN)
-            add(ret_lack->unknown, r->items[i] + 1);
-        /* A command that writes says more of a key than one that reads. */
+        verdict found = ask_verdict(v, form, s);
+        ret_missing->looked_at++;
+        if (found == VERDICT_NO_COMMAND)
+            add(ret_missing->items, r->items[i]);
+        else if (found == VERDICT_NOT_KNOWN)
+            add(ret_missing->unknown, r->items[i] + 1);
+        /* Prefer a command that writes: it checks a key for writing. */
         else if (strchr(form->words, 'K') != NULL &&
                  (*ret_granted == NULL || strcmp(form->command, "set") == 0))
             *ret_granted = form;
     }
 }
 
-static void look_at_keys(visit *v, const rights *r, samples *s, lack *ret_lack,
-                         const struct form *granted)
+static void check_keys(visit *v, const rights *r, samples *s, missing *ret_missing,
+                       const struct form *granted)
 {
     for (unsigned i = 0; i < r->count && !v->is_dead; i++) {
         if (r->items[i][0] != '~' || granted == NULL)
             continue;
         write_sample(s->key, r->items[i] + 1);
-        ret_lack->looked_at++;
-        if (ask_leave(v, granted, s) == LEAVE_NO_KEY)
-            add(ret_lack->items, r->items[i]);
+        ret_missing->looked_at++;
+        if (ask_verdict(v, granted, s) == VERDICT_NO_KEY)
+            add(ret_missing->items, r->items[i]);
     }
 }
 
-static void look_at_channels(visit *v, const rights *r, samples *s, lack *ret_lack)
+static void check_channels(visit *v, const rights *r, samples *s, missing *ret_missing)
 {
     const struct form *says = form_of(v->major >= 7 ? "spublish" : "publish");
 
@@ -256,26 +254,26 @@ static void look_at_channels(visit *v, const rights *r, samples *s, lack *ret_la
         if (r->items[i][0] != '&')
             continue;
         write_sample(s->channel, r->items[i] + 1);
-        ret_lack->looked_at++;
-        if (ask_leave(v, says, s) == LEAVE_NO_CHANNEL)
-            add(ret_lack->items, r->items[i]);
+        ret_missing->looked_at++;
+        if (ask_verdict(v, says, s) == VERDICT_NO_CHANNEL)
+            add(ret_missing->items, r->items[i]);
     }
 }
 
-/* In a transaction of its own. */
-static bool look(visit *v, const rights *r, lack *ret_lack)
+/* Checks a list in its own transaction. */
+static bool look(visit *v, const rights *r, missing *ret_missing)
 {
     static samples     s;
     const struct form *granted = NULL;
 
-    *ret_lack = (lack){ .looked_at = 0 };
+    *ret_missing = (missing){ .looked_at = 0 };
     write_sample(s.key, find_item(r, '~'));
     write_sample(s.channel, find_item(r, '&'));
     if (!begin(v))
         return false;
-    look_at_commands(v, r, &s, ret_lack, &granted);
-    look_at_keys(v, r, &s, ret_lack, granted);
-    look_at_channels(v, r, &s, ret_lack);
+    check_commands(v, r, &s, ret_missing, &granted);
+    check_keys(v, r, &s, ret_missing, granted);
+    check_channels(v, r, &s, ret_missing);
     if (!v->is_dead)
         (void)visit_ask(v, "DISCARD");
     return !v->is_dead;
@@ -283,7 +281,7 @@ static bool look(visit *v, const rights *r, lack *ret_lack)
 
 /* ---- what is found --------------------------------------------------------------------------- */
 
-static void say_lock(visit *v, const lack *l)
+static void report_lock(visit *v, const missing *l)
 {
     const char     *name = v->target->protocol->name;
     doctor_finding *f    = visit_find(v, "rights", DOCTOR_FINE);
@@ -319,8 +317,8 @@ static bool find_rights(const visit *v, const char *features, rights *ret_rights
 
 static void check_status(visit *v)
 {
-    static rights r;
-    static lack   l;
+    static rights  r;
+    static missing l;
 
     if (v->is_dead || !find_rights(v, "status", &r) || !look(v, &r, &l) || l.items[0] == '\0')
         return;
@@ -332,8 +330,8 @@ static void check_status(visit *v)
 
 static void check_useful(visit *v, const char *useful, const char *with_it)
 {
-    static rights r;
-    static lack   l;
+    static rights  r;
+    static missing l;
 
     if (v->is_dead || useful == NULL)
         return;
@@ -353,14 +351,14 @@ static void check_useful(visit *v, const char *useful, const char *with_it)
 
 void visit_rights(visit *v)
 {
-    static rights r;
-    static lack   l;
+    static rights  r;
+    static missing l;
 
     if (v->is_dead || !find_rights(v, NULL, &r) || !look(v, &r, &l))
         return;
-    say_lock(v, &l);
+    report_lock(v, &l);
     if (l.items[0] != '\0')
-        return; /* first things first */
+        return; /* required permissions first */
     check_status(v);
     check_useful(v, r.features[0]->useful, r.features[0]->useful_words);
     check_useful(v, r.more, r.more_words);

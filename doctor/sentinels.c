@@ -1,9 +1,8 @@
 /*
- * sentinels.c -- a service that sentinels watch: each of them is looked at, and then the primary
- * that they name.
+ * sentinels.c -- checks each sentinel of a service, and finds the primary that they name.
  *
- * One sentinel that answers is enough for a lock.  So what is wrong with another one is a warning,
- * once a primary is known.
+ * One sentinel that answers is enough for a lock. So a failure at another one is a warning once a
+ * primary is known.
  */
 #include "doctor/visit.h"
 #include "base/secret.h"
@@ -34,7 +33,7 @@ static int take_service(service *s, const char *text, bwl_fault *fault)
     return file != NULL ? bwl_secret_read(&s->password, file, fault) : BWL_OK;
 }
 
-/* The store of a server on its own: what is borrowed lives as long as the visit. */
+/* The store of a single server; borrowed fields live as long as the visit. */
 static bwl_redis_store store_at(const bwl_redis_store *of, char *host, uint16_t port)
 {
     bwl_redis_store at = *of;
@@ -46,8 +45,8 @@ static bwl_redis_store store_at(const bwl_redis_store *of, char *host, uint16_t 
     return at;
 }
 
-/* It was asked, and has named none. */
-static void find_no_primary(visit *v, const service *s, bwl_sentinel_says says)
+/* The sentinel did not name a primary. */
+static void report_no_primary(visit *v, const service *s, bwl_sentinel_says says)
 {
     const bwl_redis_store *store = v->store;
     char                   words[120];
@@ -76,7 +75,7 @@ static void find_no_primary(visit *v, const service *s, bwl_sentinel_says says)
     }
 }
 
-static void ask_for_primary(visit *v, service *s)
+static void query_primary(visit *v, service *s)
 {
     const char *const words[] = { "SENTINEL", "GET-MASTER-ADDR-BY-NAME", s->name };
     bwl_primary       primary = { .port = 0 };
@@ -85,7 +84,7 @@ static void ask_for_primary(visit *v, service *s)
     if (link_ask(&v->link, words, 3) >= 0)
         says = bwl_sentinel_read(&primary, v->link.frame, v->link.frame_size);
     if (says != BWL_SENTINEL_FOUND) {
-        find_no_primary(v, s, says);
+        report_no_primary(v, s, says);
         return;
     }
     doctor_finding *f = visit_find(v, "sentinel", DOCTOR_FINE);
@@ -124,7 +123,7 @@ static void visit_sentinels(visit *v, service *s, const bwl_redis_store *of)
         v->store    = &at;
         visit_begin(v, "sentinel ", at.where);
         if (visit_reach(v))
-            ask_for_primary(v, s);
+            query_primary(v, s);
         link_close(&v->link);
     }
     v->asks_sentinel = false;
@@ -137,7 +136,7 @@ static void downgrade(doctor_report *r)
             r->findings[i].grade = DOCTOR_WARNING;
 }
 
-/* True, and v->store is that of the primary. */
+/* True: v->store is the store of the primary. */
 bool visit_service(visit *v)
 {
     static service         s;
@@ -147,7 +146,7 @@ bool visit_service(visit *v)
 
     s                        = (service){ .is_known = false };
     v->report->servers_count = 0;
-    if (take_service(&s, v->url, &fault) == BWL_OK) /* it was opened before, so it can be read */
+    if (take_service(&s, v->url, &fault) == BWL_OK) /* it was parsed before */
         visit_sentinels(v, &s, of);
     if (s.is_known) {
         downgrade(v->report);

@@ -1,6 +1,5 @@
 /*
- * server.c -- what the server is: its version, its part in a replication, its clock, how far away
- * it is.
+ * server.c -- checks a server: version, replication, clock, round trip.
  */
 #include "doctor/info.h"
 #include "doctor/visit.h"
@@ -63,7 +62,7 @@ static void check_version(visit *v)
     }
 }
 
-/* Valkey calls it by another name. */
+/* Valkey uses another name. */
 static bool mode_text(char ret_mode[INFO_VALUE_MAX], const char *info)
 {
     return info_text(ret_mode, info, "redis_mode") || info_text(ret_mode, info, "server_mode");
@@ -157,7 +156,7 @@ static void check_master(visit *v, const char *info)
     }
     visit_why(f, "replication is asynchronous: after a failover the new primary may lack a lock "
                  "that is held, and another client acquires it; a fence detects that");
-    if (good < 0) /* INFO has that line where min-replicas-to-write is set */
+    if (good < 0) /* INFO has this line only with min-replicas-to-write */
         visit_type(f, "CONFIG SET min-replicas-to-write 1, so that an isolated primary stops "
                       "granting locks; and fence your writes");
     else {
@@ -183,7 +182,7 @@ static void check_role(visit *v)
 
 /* ---- the clock ------------------------------------------------------------------------------- */
 
-/* Seconds and microseconds of TIME's answer.  False: it is none. */
+/* Reads the reply to TIME. False: malformed. */
 static bool read_time(const visit *v, int64_t *ret_us)
 {
     static const int64_t SECONDS_MAX = INT64_MAX / 2000000;
@@ -209,8 +208,8 @@ static bool read_time(const visit *v, int64_t *ret_us)
     return true;
 }
 
-/* Its protocol compares stamps of this machine's clock with those of others. */
-static bool goes_by_our_clock(const visit *v)
+/* The protocol compares timestamps of this machine with those of others. */
+static bool uses_our_clock(const visit *v)
 {
     const bwl_rules *rules = v->target->client->settings.rules;
 
@@ -241,7 +240,7 @@ static void check_clock(visit *v)
     f->grade = DOCTOR_WARNING;
     visit_what(f, "the clock of the server is %" PRId64 "s %s the clock of this machine",
                off / 1000000, ahead > 0 ? "ahead of" : "behind");
-    if (goes_by_our_clock(v))
+    if (uses_our_clock(v))
         visit_why(f, "this protocol compares the clocks of several machines: a client whose "
                      "clock is ahead takes locks that are held");
     else
@@ -268,7 +267,7 @@ static void check_round_trip(visit *v)
     for (unsigned i = 0; i < PINGS; i++) {
         uint64_t before = bwl_clock_wall_us();
         if (visit_ask(v, "PING") == NULL && !v->is_dead && !visit_is_denied(v))
-            return; /* an error is an answer, too */
+            return; /* an error is a reply too */
         took[i] = (int64_t)(bwl_clock_wall_us() - before);
         if (v->is_dead)
             return;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* All of them, as far as there is room. */
+/* All servers, as far as there is space. */
 static void name_servers(doctor_target *target)
 {
     const bwl_redis_store *first = target->client->store;
@@ -21,7 +21,7 @@ static void name_servers(doctor_target *target)
                                  s->where);
 }
 
-/* As in the URL, where they are names of nodes. */
+/* The nodes as in the URL. */
 static void name_nodes(doctor_target *target)
 {
     const bwl_cluster *cluster = ((const bwl_redis_store *)target->client->store)->cluster;

@@ -1,5 +1,5 @@
 /*
- * visit.c -- writing findings down, and asking; see visit.h.
+ * visit.c -- findings and commands of a check; see visit.h.
  */
 #include "doctor/visit.h"
 #include "core/text.h"
@@ -18,7 +18,7 @@ doctor_finding *visit_find(visit *v, const char *check, doctor_grade grade)
     return f;
 }
 
-/* What does not fit is cut off, and says so. */
+/* A longer text is cut off and marked. */
 #define WRITE(to)                                              \
     va_list arguments;                                         \
     va_start(arguments, format);                               \
@@ -109,7 +109,7 @@ void visit_cannot(visit *v, const char *check, const char *what, const char *rig
                words[0] != '\0' ? ": " : "", words);
 }
 
-/* The answer to CONFIG GET save, of whatever form: the value is its second text. */
+/* The reply to CONFIG GET, as RESP2 or RESP3: its second text is the value. */
 static bool read_setting(const visit *v, char ret_value[INFO_VALUE_MAX])
 {
     bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);

@@ -8,13 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
-#include "bench/peers.h"
-#include "bench/report.h"
+#include "bench/duel/peers.h"
+#include "bench/harness/bench.h"
+#include "bench/measure/measures.h"
+#include "bench/options.h"
+#include "bench/report/report.h"
 
 enum { EXIT_NOT_MET = 1, EXIT_USAGE = 2, EXIT_COULD_NOT = 3 };
 
-static int measure_all(bench *b, bench_result *results, bench_trouble *reterr)
+static int measure_all(bench *b, bench_result *results, bench_failure *reterr)
 {
     for (size_t i = 0; i < bench_measures_count; i++) {
         const bench_measure *m = &bench_measures[i];
@@ -29,7 +31,7 @@ static int measure_all(bench *b, bench_result *results, bench_trouble *reterr)
 
 /* What is started is stopped again here; a janitor does it where we do not get so far. */
 static int measure(bench *b, bench_result *results, bench_peer_results *peers,
-                   bench_trouble *reterr)
+                   bench_failure *reterr)
 {
     if (bench_machine_read(&b->machine, reterr) < 0 || bench_janitor_hire(&b->janitor, reterr) < 0)
         return -1;
@@ -59,7 +61,7 @@ static const char *seen_from(const char *page, const char *drawing)
 
 /* The page; or the drawing, which has no peers. */
 static int write_file(const char *path, const bench *b, const bench_result *results,
-                      const bench_peer_results *peers, bench_trouble *reterr)
+                      const bench_peer_results *peers, bench_failure *reterr)
 {
     FILE *out = fopen(path, "we");
 
@@ -76,7 +78,7 @@ static int write_file(const char *path, const bench *b, const bench_result *resu
 }
 
 static int report(const bench *b, const bench_result *results, const bench_peer_results *peers,
-                  bench_trouble *reterr)
+                  bench_failure *reterr)
 {
     const bench_settings *s = &b->settings;
 
@@ -107,21 +109,21 @@ static bool all_are_met(const bench *b, const bench_result *results)
 
 static int run(bench *b)
 {
-    bench_trouble      trouble;
+    bench_failure      failure;
     bench_result      *results = calloc(bench_measures_count, sizeof *results);
     bench_peer_results peers   = { .cells = NULL };
     int                code    = EXIT_COULD_NOT;
 
     if (results == NULL) {
-        (void)bench_fail_errno(&trouble, bench_text_of("no memory for the results"));
+        (void)bench_fail_errno(&failure, bench_text_of("no memory for the results"));
         goto out;
     }
-    if (measure(b, results, &peers, &trouble) < 0 || report(b, results, &peers, &trouble) < 0)
+    if (measure(b, results, &peers, &failure) < 0 || report(b, results, &peers, &failure) < 0)
         goto out;
     code = b->settings.is_strict && !all_are_met(b, results) ? EXIT_NOT_MET : EXIT_SUCCESS;
 out:
     if (code == EXIT_COULD_NOT)
-        bench_say_trouble(&trouble);
+        bench_say_failure(&failure);
     bench_peer_results_free(&peers);
     free(results);
     return code;
@@ -130,13 +132,13 @@ out:
 int main(int argc, char **argv)
 {
     bench         b = { .settings.rounds = 0 };
-    bench_trouble trouble;
+    bench_failure failure;
     int           code = EXIT_SUCCESS;
 
     /* A server that dies is an error of a call, and not the end without a word. */
     (void)signal(SIGPIPE, SIG_IGN);
-    if (bench_options_read(&b.settings, argc, argv, &trouble) < 0) {
-        bench_say_trouble(&trouble);
+    if (bench_options_read(&b.settings, argc, argv, &failure) < 0) {
+        bench_say_failure(&failure);
         return EXIT_USAGE;
     }
     if (b.settings.wants_help)

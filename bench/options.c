@@ -2,6 +2,7 @@
  * options.c -- see options.h.
  */
 #include "bench/options.h"
+#include "bench/measure/measures.h"
 
 #include <assert.h>
 #include <getopt.h>
@@ -9,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/bench.h"
-#include "bench/peers.h"
+#include "bench/duel/peers.h"
+#include "bench/harness/bench.h"
 
 enum { ROUNDS_USUAL = 9, DELAY_USUAL_US = 1000, SETTLE_USUAL_S = 30, SAMPLES_USUAL = 10 };
 
@@ -21,9 +22,9 @@ typedef enum option_number {
 #undef X
 } option_number;
 
-static int complain(bench_trouble *reterr, bench_text what, bench_text why)
+static int complain(bench_failure *reterr, bench_text what, bench_text why)
 {
-    return bench_fail(reterr, (bench_trouble){
+    return bench_fail(reterr, (bench_failure){
                                   .what = what,
                                   .why  = why,
                                   .type = bench_text_of("type: bowline-bench --help"),
@@ -31,7 +32,7 @@ static int complain(bench_trouble *reterr, bench_text what, bench_text why)
 }
 
 static int read_number(unsigned *ret_number, const char *option, const unsigned bounds[2],
-                       bench_trouble *reterr)
+                       bench_failure *reterr)
 {
     size_t        digits = strspn(optarg, "0123456789");
     unsigned long number = digits >= 1 && digits <= 9 ? strtoul(optarg, NULL, 10) : 0;
@@ -45,7 +46,7 @@ static int read_number(unsigned *ret_number, const char *option, const unsigned 
 }
 
 /* Every name in the list must be one of ours: a slip would measure less than was meant. */
-static int read_only(const char **ret_only, bench_trouble *reterr)
+static int read_only(const char **ret_only, bench_failure *reterr)
 {
     for (const char *at = optarg;;) {
         size_t size  = strcspn(at, ",");
@@ -68,7 +69,7 @@ static int read_only(const char **ret_only, bench_trouble *reterr)
 }
 
 /* One option; 1 if it is none of ours. */
-static int take(bench_settings *s, int number, bench_trouble *reterr)
+static int take(bench_settings *s, int number, bench_failure *reterr)
 {
     switch (number) {
     case OPTION_ONLY: return read_only(&s->only, reterr);
@@ -113,7 +114,7 @@ static char *usual_bowline(void)
     return strdup(path);
 }
 
-static int complain_of_option(const char *typed, int number, bench_trouble *reterr)
+static int complain_of_option(const char *typed, int number, bench_failure *reterr)
 {
     if (number == ':')
         return complain(reterr, bench_text_of("%.80s needs a value", typed),
@@ -133,7 +134,7 @@ static bool wants_peers(const bench_settings *s)
     return false;
 }
 
-int bench_options_read(bench_settings *ret_settings, int argc, char **argv, bench_trouble *reterr)
+int bench_options_read(bench_settings *ret_settings, int argc, char **argv, bench_failure *reterr)
 {
     static const struct option known[] = {
 #define X(name, long_name, argument, ...) \

@@ -5,10 +5,10 @@
 #ifndef BOWLINE_BENCH_OPTIONS_H
 #define BOWLINE_BENCH_OPTIONS_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
-#include "bench/say.h"
+#include "bench/base/say.h"
+#include "bench/harness/settings.h"
 
 /* Name; argument, or NULL; what it does. */
 #define BENCH_OPTION_MAP(X)                                                               \
@@ -29,27 +29,8 @@
     X(LIST, "list", NULL, "say what is measured, and the goals")                          \
     X(HELP, "help", NULL, "this text")
 
-typedef struct bench_settings {
-    const char *only; /* NULL: everything */
-    const char *svg;
-    const char *report;
-    const char *peers; /* NULL: none */
-    const char *query; /* likewise   */
-    char       *bowline;
-    unsigned    rounds;
-    unsigned    samples;
-    unsigned    delay_us;
-    unsigned    settle_s;
-    bool        is_brief;
-    bool        wants_long;
-    bool        wants_json;
-    bool        is_strict;
-    bool        wants_list;
-    bool        wants_help;
-} bench_settings;
-
 /* Borrows from argv.  What is in ret_settings->bowline is the caller's to free. */
-int bench_options_read(bench_settings *ret_settings, int argc, char **argv, bench_trouble *reterr);
+int bench_options_read(bench_settings *ret_settings, int argc, char **argv, bench_failure *reterr);
 
 void bench_options_help(FILE *out);
 

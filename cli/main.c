@@ -1,5 +1,5 @@
 /*
- * main.c -- the bowline command: which of its commands is meant.
+ * main.c -- the bowline command: selects one of its commands.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -10,79 +10,83 @@
 
 #include <bowline/bowline.h>
 
-#include "acl.h"
-#include "break.h"
-#include "caps.h"
-#include "commands.h"
-#include "doctor.h"
-#include "fence.h"
-#include "lab.h"
-#include "options.h"
-#include "run.h"
-#include "say.h"
-#include "url.h"
+#include "cli/command/command.h"
+#include "cli/run/run.h"
+#include "cli/settings/commands.h"
+#include "cli/settings/options.h"
+#include "cli/text/say.h"
+#include "cli/text/url.h"
 
 static const char *const command_names[] = {
-#define X(name, operands, words) #name,
+#define X(name, ...) #name,
     COMMAND_MAP(X)
 #undef X
         NULL,
 };
 
-static void write_help(void)
+static int help_main(int argc, char **argv);
+
+static void help_help(FILE *out)
 {
-    (void)fputs("bowline run nightly ./report.sh     run it while nobody else holds \"nightly\"\n"
+    (void)fputs("bowline run nightly ./report.sh     run it while no one else holds \"nightly\"\n"
                 "\n"
                 "usage: bowline COMMAND ...\n",
-                stdout);
-#define X(name, operands, words) (void)printf("  %-6s %s\n", #name, words);
+                out);
+#define X(name, operands, map, words) (void)fprintf(out, "  %-6s %s\n", #name, words);
     COMMAND_MAP(X)
 #undef X
     (void)fputs("\n"
-                "Without a URL it locks between the processes of one user of this machine; with\n"
-                "BOWLINE_URL=file:///run/lock/bowline of all its users, and with redis://HOST\n"
-                "across all that use that server.  bowline run --help says more.\n",
-                stdout);
+                "Without a URL, the locks are those of one user of this machine.  With\n"
+                "BOWLINE_URL=file:///run/lock/bowline they are those of all its users, with\n"
+                "redis://HOST those of all clients of that server.  See bowline run --help.\n",
+                out);
 }
 
-static int complain(words what, words why)
+/* bowline-lab prints its own help. */
+static void lab_help(FILE *out)
 {
-    trouble is = {
-        .code = EXIT_FAILED,
-        .what = what,
-        .why  = why,
-        .type = words_of("type: bowline help"),
-    };
+    static char lab[] = "lab";
 
-    say_trouble(&is);
+    (void)out;
+    _exit(lab_main(1, (char *[]){ lab, NULL }));
+}
+
+static const struct command {
+    int (*main)(int argc, char **argv);
+    void (*help)(FILE *out);
+} commands[] = {
+#define X(name, ...) { name##_main, name##_help },
+    COMMAND_MAP(X)
+#undef X
+};
+
+static const struct command *find_command(const char *name)
+{
+    for (unsigned i = 0; command_names[i] != NULL; i++)
+        if (strcmp(command_names[i], name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static int usage_failed(words what, words why)
+{
+    failure is;
+
+    (void)failed(&is, what, why, words_of("type: bowline help"));
+    say_failure(&is);
     return is.code;
 }
 
 static int help_main(int argc, char **argv)
 {
-    const char *word = argc < 2 ? "help" : argv[1];
+    const char           *name = argc < 2 || argv[1][0] == '-' ? "help" : argv[1];
+    const struct command *c    = find_command(name);
 
-    if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-        write_help();
-    else if (strcmp(argv[1], "run") == 0)
-        options_manual(stdout);
-    else if (strcmp(argv[1], "break") == 0)
-        break_help(stdout);
-    else if (strcmp(argv[1], "fence") == 0)
-        fence_help(stdout);
-    else if (strcmp(argv[1], "lab") == 0)
-        return lab_main(1, (char *[]){ argv[1], NULL }); /* which then explains itself */
-    else if (strcmp(argv[1], "caps") == 0)
-        caps_help(stdout);
-    else if (strcmp(argv[1], "acl") == 0)
-        acl_help(stdout);
-    else if (strcmp(argv[1], "doctor") == 0)
-        doctor_help(stdout);
-    else
-        return complain(words_of("there is no help on %s", url_shown(argv[1]).text),
-                        say_did_you_mean(say_nearest(argv[1], command_names), "bowline help ",
-                                         "there is help on: run, break, fence, lab, caps, acl, "
-                                         "doctor"));
+    if (c == NULL)
+        return usage_failed(words_of("there is no help on %s", url_shown(name).text),
+                            say_suggestion(say_nearest(name, command_names), "bowline help ",
+                                           "usage: bowline help " HELP_OPERANDS));
+    c->help(stdout);
     return say_done();
 }
 
@@ -94,56 +98,40 @@ static int version_main(void)
     return say_done();
 }
 
-/* A descriptor that we open must not become what the command takes for its standard input.  One
- * that was closed is closed again for the command, because these are close-on-exec. */
+/* A descriptor that bowline opens must not become the standard input of the command.  A standard
+ * stream that was closed is closed for the command too, because of O_CLOEXEC. */
 static bool fill_standard_descriptors(void)
 {
-    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) >= 0)
-            continue;
-        int opened = open("/dev/null", O_RDWR | O_CLOEXEC);
-        if (opened < 0)
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) < 0)
             return false;
-    }
     return true;
 }
 
 int main(int argc, char **argv)
 {
+    const char *usage = "usage: bowline run " RUN_OPERANDS;
+
     if (getauxval(AT_SECURE) != 0)
-        return complain(words_of("bowline does not run setuid or with more rights than its user"),
-                        words_of("it starts what its user tells it to start"));
+        return usage_failed(words_of("bowline does not run with more rights than its user"),
+                            words_of("it is setuid, setgid or has capabilities, and it starts any "
+                                     "command that its user names"));
     if (!fill_standard_descriptors())
         return EXIT_FAILED;
     if (argc < 2)
-        return complain(words_of("no command was given"),
-                        words_of("usage: bowline run " RUN_OPERANDS));
+        return usage_failed(words_of("the command is missing"), words_of("%s", usage));
     const char *word = argv[1];
     if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
-        word = "help";
+        return help_main(1, argv);
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
         return version_main();
-    if (strcmp(word, "run") == 0)
-        return run_main(argc - 1, argv + 1);
-    if (strcmp(word, "break") == 0)
-        return break_main(argc - 1, argv + 1);
-    if (strcmp(word, "fence") == 0)
-        return fence_main(argc - 1, argv + 1);
-    if (strcmp(word, "lab") == 0)
-        return lab_main(argc - 1, argv + 1);
-    if (strcmp(word, "caps") == 0)
-        return caps_main(argc - 1, argv + 1);
-    if (strcmp(word, "acl") == 0)
-        return acl_main(argc - 1, argv + 1);
-    if (strcmp(word, "doctor") == 0)
-        return doctor_main(argc - 1, argv + 1);
-    if (strcmp(word, "help") == 0)
-        return help_main(argc - 1, argv + 1);
+    const struct command *c = find_command(word);
+    if (c != NULL)
+        return c->main(argc - 1, argv + 1);
+    words shown = url_shown(word);
     if (word[0] == '-')
-        return complain(
-            words_of("there is no option %s here", url_shown(word).text),
-            words_of("options follow the command: bowline run %s ...", url_shown(word).text));
-    return complain(words_of("there is no command %s", url_shown(word).text),
-                    say_did_you_mean(say_nearest(word, command_names), "bowline ",
-                                     "usage: bowline run " RUN_OPERANDS));
+        return usage_failed(words_of("there is no option %s here", shown.text),
+                            words_of("options follow the command: bowline run %s ...", shown.text));
+    return usage_failed(words_of("there is no command %s", shown.text),
+                        say_suggestion(say_nearest(word, command_names), "bowline ", usage));
 }

@@ -1,10 +1,10 @@
 /*
- * caps.c -- the table of what each lock gives.  docs/guarantees.md says it at length; a test holds
- * its table "At a glance" to this one, and the locks to both.
+ * caps.c -- the table of what each lock guarantees. docs/guarantees.md explains it; a test compares
+ * its table "At a glance" with this one, and the locks with both.
  *
- * Some rows are there twice.  A directory on a file system that others have a part in is "remote".
- * A lock of stamps that goes by the server's clock ("server") is taken and released in one step.
- * RFencedLock of Redisson ("fenced") counts its holders.
+ * Some engines and protocols have two rows. "remote": a directory on a network file system.
+ * "server": a timestamp lock by the clock of the server, acquired and released in one step.
+ * "fenced": RFencedLock of Redisson, which counts its holders.
  */
 #include "doctor/caps.h"
 #include "doctor/target.h"
@@ -27,7 +27,7 @@
 #define WITH_LEASE "the lock stays taken until its lease is over"
 #define FOR_EVER   "the lock stays taken for ever: somebody has to delete the key"
 
-/* What the locks of articles have in common. */
+/* The common part of the locks of articles. */
 #define ARTICLE(name)                                                                           \
     .engine = "redis", .protocol = (name), .wake = "poll", .loss = "clock",                     \
     .excludes_words = "the programs that take this lock in the same way", .wake_words = POLLED, \
@@ -136,7 +136,7 @@ static const caps_row cluster_token = {
     .crash_words = WITH_LEASE
 };
 
-/* A lock of other programs that is held by a lease, and waited for by CLIENT TRACKING. */
+/* A lock of another program with a lease, whose waiters use CLIENT TRACKING. */
 #define LEASED(PROTOCOL)                                                                      \
     .protocol = (PROTOCOL), .renews = true, .wake = "push", .loss = "told", .crash = "lease", \
     .wake_words = TRACKED, .crash_words = WITH_LEASE
@@ -202,7 +202,7 @@ static const caps_row redis_setnx_expire_watch = {
                    "waits for it"
 };
 
-/* The directory of `file:` may not be there yet: then the one above it says where it will be. */
+/* The directory of `file:` may not exist yet: then its parent shows where it will be. */
 static bool is_remote(const bwl_file_store *store)
 {
     bool remote = store->directory.is_remote;
@@ -217,7 +217,7 @@ static bool is_remote(const bwl_file_store *store)
     return remote;
 }
 
-/* The row of a server by each protocol; a protocol without a row does not compile. */
+/* The row of each protocol on a single server; a protocol without a row does not compile. */
 static const caps_row *row_of_server(bwl_protocol_id id, const bwl_rules *rules)
 {
     if (id == BWL_PROTOCOL_SETNX_GETSET && rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER)
@@ -234,7 +234,7 @@ static const caps_row *row_of_server(bwl_protocol_id id, const bwl_rules *rules)
     bwl_unreachable("a server locks by a protocol of the list");
 }
 
-/* The engine refuses all but these four. */
+/* A cluster supports only these four. */
 static const caps_row *row_of_cluster(bwl_protocol_id id, const bwl_rules *rules)
 {
     if (id == BWL_PROTOCOL_REDISSON)

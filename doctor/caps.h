@@ -1,10 +1,9 @@
 /*
- * caps.h -- what a lock behind a URL gives: order, fence, how one is woken, how a loss is learned
- * of, what a crash costs.
+ * caps.h -- what the locks at a URL guarantee: order, fence, wake-up, notice of a loss, cost of a
+ * crash.
  *
- * It is known from the URL alone, because bowline never changes the protocol behind somebody's
- * back: a server that cannot keep what the protocol gives is refused.  Whether it is such a server
- * is for doctor.h to find out.
+ * The URL alone tells, because bowline never uses another protocol than the one it names, and
+ * refuses a server that cannot support it. doctor.h checks the server.
  */
 #ifndef DOCTOR_CAPS_H
 #define DOCTOR_CAPS_H
@@ -14,20 +13,20 @@
 
 enum { CAPS_TEXT_MAX = 320 };
 
-/* One row of the table; every text is a constant. */
+/* One row of the table. Every text is a constant. */
 typedef struct caps_row {
     const char *engine;   /* "thread", "file", "redis", "cluster", "redlock"                   */
-    const char *protocol; /* NULL: the engine has only one                                    */
-    const char *variant;  /* NULL; "remote", "server": see caps.c                             */
+    const char *protocol; /* NULL: the engine has only one */
+    const char *variant;  /* NULL, "remote", "server", "fenced": see caps.c */
     bool        renews;
-    const char *wake;  /* "handed": by who releases; "kernel"; "push": by the server; "poll"    */
-    const char *loss;  /* "none": it cannot be; "told": at the next renewal or connection;
-                        * "clock": nobody tells, it ends by the holder's own clock              */
-    const char *crash; /* "freed": at once; "lease": when that is over; "never"; "process": when
-                        * the process ends                                                      */
+    const char *wake;  /* "handed": by the release; "kernel"; "push": by the server; "poll" */
+    const char *loss;  /* "none": cannot happen; "told": at the next renewal or connection;
+                       * "clock": only the clock of the holder ends it */
+    const char *crash; /* "freed": at once; "lease": when it ends; "never"; "process": when the
+                        * process ends */
     const char *excludes_words;
-    const char *order_words; /* NULL: it keeps no order                                        */
-    const char *fence_words; /* NULL: it gives no fence                                        */
+    const char *order_words; /* NULL: no order */
+    const char *fence_words; /* NULL: no fence */
     const char *wake_words;
     const char *loss_words;
     const char *crash_words;
@@ -37,17 +36,17 @@ typedef struct caps {
     const caps_row *row;
     char            place[CAPS_TEXT_MAX]; /* the URL, without user, password and options        */
     char            profile[48];          /* "": none                                           */
-    char            risk[CAPS_TEXT_MAX];  /* what is wrong, and was accepted; "": nothing known */
-    bool            is_default;           /* nobody has named the protocol                      */
-    bool            renews;               /* the row's, unless the URL says renew=off           */
-    int64_t         lease_ms;             /* 0: there is none                                   */
-    int64_t         wait_ms;   /* of whoever does not say: 0: one try; INT64_MAX: for ever        */
-    unsigned        tries_max; /* 0: as many as the wait has time for                */
-    unsigned        replicas;  /* that must have it before it counts                 */
+    char            risk[CAPS_TEXT_MAX];  /* an accepted fault of the protocol; "": none known */
+    bool            is_default;           /* the URL does not name the protocol */
+    bool            renews;               /* that of the row, unless the URL has renew=off */
+    int64_t         lease_ms;             /* 0: no lease */
+    int64_t         wait_ms;              /* default wait; 0: one attempt; INT64_MAX: for ever */
+    unsigned        tries_max;            /* 0: no limit but the wait */
+    unsigned        replicas;             /* replicas that must have the lock before it counts */
 } caps;
 
-/* lease_ms as in bowline_options.  Below 0: such a URL cannot be opened, and ret_why says why in a
- * sentence without a secret. */
+/* lease_ms as in bowline_options. Below 0: the URL cannot be opened, and ret_why says why without a
+ * secret. */
 int caps_find(caps *ret_caps, const char *url, uint32_t lease_ms, char ret_why[CAPS_TEXT_MAX]);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * clocks.c -- the clocks of several servers against each other.  See visit.h.
+ * clocks.c -- compares the clocks of several servers. See visit.h.
  */
 #include "doctor/visit.h"
 
@@ -31,8 +31,9 @@ void visit_clocks(visit *v, const visit_facts *of, const char *const *where, uns
         return;
     }
     f->grade = DOCTOR_WARNING;
-    visit_what(f, "the clock of %.120s is %" PRId64 "s ahead of that of %.120s", where[last],
+    visit_what(f, "the clock of %.120s is %" PRId64 "s ahead of the clock of %.120s", where[last],
                apart / US_PER_SECOND, where[first]);
     visit_why(f, "%s", why);
-    visit_type(f, "on each machine: timedatectl, chronyc tracking; slew clocks, do not step them");
+    visit_type(f, "on each machine: timedatectl, chronyc tracking; slew the clocks, do not step "
+                  "them");
 }

@@ -1,5 +1,5 @@
 /*
- * examine.c -- from a URL to a report: opens it, and visits what stands behind it.  See doctor.h.
+ * examine.c -- opens a URL and runs the checks for its kind. See doctor.h.
  */
 #include "doctor/doctor.h"
 #include "doctor/visit.h"
@@ -52,37 +52,36 @@ bool doctor_examine(doctor_report *ret_report, const char *url, uint32_t lease_m
     *r = (doctor_report){ .servers_count = 1 };
     v  = (visit){ .report = r, .target = &target, .url = url };
     if (doctor_target_open(&target, url, lease_ms, &fault) < 0) {
-        doctor_finding *f = visit_find(&v, "url", DOCTOR_FAILURE);
-        const char *to_do = strstr(fault.text, ".  "); /* the library says what to do behind it */
+        doctor_finding *f     = visit_find(&v, "url", DOCTOR_FAILURE);
+        const char     *to_do = strstr(fault.text, ".  "); /* what to do follows */
         if (to_do != NULL) {
-            visit_what(f, "nothing can be locked there: %.*s", (int)(to_do - fault.text),
+            visit_what(f, "there can be no lock there: %.*s", (int)(to_do - fault.text),
                        fault.text);
             visit_why(f, "%s", to_do + 3);
         } else {
-            visit_what(f, "nothing can be locked there: %s", fault.text);
+            visit_what(f, "there can be no lock there: %s", fault.text);
         }
         visit_type(f, "man 7 bowline, URLS");
         (void)snprintf(r->servers[0], DOCTOR_NAME_MAX, "(none)");
         return false;
     }
     (void)snprintf(r->servers[0], DOCTOR_NAME_MAX, "%s", target.place);
-    if (target.is_redis || target.is_many)
+    if (target.is_redis || target.is_quorum)
         (void)snprintf(r->protocol, sizeof r->protocol, "%s", target.protocol->name);
     if (target.client->host.settings.risk[0] != '\0') {
         doctor_finding *f = visit_find(&v, "url", DOCTOR_WARNING);
         visit_what(f, "%s", target.client->host.settings.risk);
-        if (target.is_many)
-            visit_type(f, "a URL without drift=, or with a longer one");
+        if (target.is_quorum)
+            visit_type(f, "use a URL without drift=, or with a larger value");
         else
-            visit_why(f,
-                      "the URL accepts that (accept-risk=1); bowline cannot mend it from its side");
+            visit_why(f, "the URL accepts this risk (accept-risk=1); bowline cannot remove it");
     }
     if (target.is_cluster)
         visit_nodes(&v);
     else if (target.is_redis)
         visit_redis(&v);
-    else if (target.is_many)
-        visit_many(&v);
+    else if (target.is_quorum)
+        visit_quorum(&v);
     else
         visit_local(&v);
     doctor_target_close(&target);

@@ -1,5 +1,5 @@
 /*
- * info.h -- a field of what INFO says: lines of NAME:VALUE.
+ * info.h -- reads a field of the reply to INFO: lines of NAME:VALUE.
  */
 #ifndef DOCTOR_INFO_H
 #define DOCTOR_INFO_H
@@ -9,10 +9,10 @@
 
 enum { INFO_VALUE_MAX = 64 };
 
-/* The value, cut off where it is too long.  False, and "": there is no such line. */
+/* The value, cut off if too long. False, and "": no such line. */
 bool info_text(char ret_value[INFO_VALUE_MAX], const char *info, const char *name);
 
-/* The same as a number; `otherwise` if there is none. */
+/* The value as a number, or `otherwise`. */
 int64_t info_number(const char *info, const char *name, int64_t otherwise);
 
 #endif

@@ -27,7 +27,7 @@ static void wake(void *arg)
     bwl_reactor_wake(arg);
 }
 
-/* Hears what comes until `until`.  Once. */
+/* Dispatches events once, until `until` at most. */
 static void turn(doctor_link *link, bwl_ms until)
 {
     bwl_ready ready[BWL_READY_MAX];
@@ -39,16 +39,16 @@ static void turn(doctor_link *link, bwl_ms until)
             ready[i].source->ready(ready[i].source, ready[i].events);
 }
 
-/* Before it is closed, when that is forgotten. */
-static void note_signs(doctor_link *link)
+/* Call before the stream is closed, which forgets this. */
+static void note_progress(doctor_link *link)
 {
     const bwl_stream *conn = &link->conn.stream;
     const char       *at   = conn->in != NULL ? conn->in + conn->in_taken : NULL;
     size_t            size = conn->in_size - conn->in_taken;
 
-    link->was_joined = link->was_joined || conn->joined;
-    link->was_heard  = link->was_heard || conn->heard;
-    link->was_alert  = link->was_alert || (conn->context == NULL && size >= 2 &&
+    link->was_connected = link->was_connected || conn->joined;
+    link->has_received  = link->has_received || conn->heard;
+    link->was_alert     = link->was_alert || (conn->context == NULL && size >= 2 &&
                                           at[0] == RECORD_ALERT && at[1] == VERSION_MAJOR);
 }
 
@@ -68,7 +68,7 @@ static int is_late(doctor_link *link)
                     (long long)link->patience_ms);
 }
 
-/* The dialer has opened the connection to its next address. */
+/* The dialer connects to its next address. */
 static void begin_address(doctor_link *link)
 {
     name_address(link, &link->dialer.addresses[link->dialer.address]);
@@ -77,7 +77,7 @@ static void begin_address(doctor_link *link)
     link->status = BWL_OK;
 }
 
-/* Waits until the lookup has ended, or the address has failed, as bwl_dialer_next; 0: it is
+/* Waits until the name is resolved or the address has failed. Returns as bwl_dialer_next, or 0 when
  * connected. */
 static int end_step(doctor_link *link)
 {
@@ -92,11 +92,11 @@ static int end_step(doctor_link *link)
             if (result != BWL_DIAL_RESOLVING)
                 return result;
         } else if (link->status < 0 || !link->conn.stream.connecting) {
-            note_signs(link);
+            note_progress(link);
             return link->status == BWL_OK ? 0 : bwl_dialer_next(dialer, now, &link->fault);
         }
         if (is_late) {
-            note_signs(link);
+            note_progress(link);
             link->fault = late;
             return bwl_dialer_next(dialer, now, &link->fault);
         }
@@ -126,7 +126,7 @@ static int dial(doctor_link *link)
 
 static bwl_tls_context *any_context;
 
-/* To see whether TLS is spoken there: whom we believe does not matter then. */
+/* For a probe whether the port speaks TLS, any certificate will do. */
 static const bwl_tls_context *context_for(const doctor_server *store, link_way way)
 {
     bwl_tls_options none = { .ca_file = NULL };
@@ -188,7 +188,7 @@ static void copy_text(doctor_link *link, const bwl_resp_value *value)
         (void)snprintf(link->text, sizeof link->text, "%lld", (long long)value->integer);
 }
 
-static int say(doctor_link *link, const char *const *words, unsigned count)
+static int write_command(doctor_link *link, const char *const *words, unsigned count)
 {
     size_t          room = 64;
     bwl_resp_writer writer;
@@ -204,8 +204,8 @@ static int say(doctor_link *link, const char *const *words, unsigned count)
     return bwl_stream_flush(&link->conn.stream, &link->fault);
 }
 
-/* The next frame that is no push: 1; below 0. */
-static int hear(doctor_link *link, bwl_ms until)
+/* Reads the next frame that is not a push. Returns 1 or below 0. */
+static int read_frame(doctor_link *link, bwl_ms until)
 {
     for (;;) {
         int got = bwl_resp_stream_frame(&link->conn, &link->frame, &link->frame_size, &link->fault);
@@ -229,19 +229,19 @@ int link_ask(doctor_link *link, const char *const *words, unsigned count)
     link->text[0] = '\0';
     if (link->status < 0)
         return link->status;
-    link->status = say(link, words, count);
+    link->status = write_command(link, words, count);
     if (link->status == BWL_OK) {
-        int heard = hear(link, bwl_later(bwl_clock_now(), link->patience_ms));
+        int heard = read_frame(link, bwl_later(bwl_clock_now(), link->patience_ms));
         if (heard < 0)
             link->status = heard;
     }
-    note_signs(link);
+    note_progress(link);
     if (link->status < 0) {
         bwl_stream_close(&link->conn.stream);
         return link->status;
     }
     cursor = bwl_resp_begin(link->frame, link->frame_size);
-    if (!bwl_resp_next_bare(&cursor, &value)) /* an attribute of nothing */
+    if (!bwl_resp_next_bare(&cursor, &value)) /* an attribute without a value */
         return link->status = bwl_fail(&link->fault, BWL_STATUS_REFUSED, "an answer without one");
     copy_text(link, &value);
     return value.type == '!' ? '-' : value.type;

@@ -1,6 +1,5 @@
 /*
- * memory.c -- what the server forgets: keys that it throws away when memory is full, and all that a
- * restart loses.
+ * memory.c -- checks what the server can lose: evicted keys, and all that a restart loses.
  */
 #include "doctor/info.h"
 #include "doctor/visit.h"
@@ -25,24 +24,23 @@ static void check_policy(visit *v, const char *info)
 
     (void)info_text(policy, info, "maxmemory_policy");
     if (strcmp(policy, "noeviction") == 0) {
-        visit_what(f, "nothing is thrown away (noeviction)");
+        visit_what(f, "the server evicts no keys (noeviction)");
         if (max <= 0 || used < max / 100 * 90)
             return;
         f->grade = DOCTOR_WARNING;
-        visit_why(f, "%.0f%% of maxmemory is used: when it is full, who comes anew is refused",
+        visit_why(f, "%.0f%% of maxmemory is used: when it is full, acquire is REFUSED",
                   100.0 * (double)used / (double)max);
         visit_type(f, "redis-cli INFO memory; CONFIG SET maxmemory");
         return;
     }
     f->grade = DOCTOR_WARNING;
-    visit_what(f, "maxmemory-policy is %s%s", policy,
-               max == 0 ? ", and maxmemory is not set now" : "");
+    visit_what(f, "maxmemory-policy is %s%s", policy, max == 0 ? ", but maxmemory is not set" : "");
     visit_why(f, is_short_lived_first(policy)
-                     ? "when memory is full, what ends soonest goes first, and that is a lock: "
-                       "another gets it while it is held"
-                     : "when memory is full, a lock that is held may be thrown away, and another "
-                       "gets it; the keys of a queue, too");
-    visit_type(f, "CONFIG SET maxmemory-policy noeviction, or a server for locks alone");
+                     ? "when memory is full, the server evicts the keys with the shortest time "
+                       "to live, such as locks: another client then acquires a lock that is held"
+                     : "when memory is full, the server may evict the key of a lock that is "
+                       "held, and another client acquires it; or keys of its queue");
+    visit_type(f, "CONFIG SET maxmemory-policy noeviction, or use a server only for locks");
 }
 
 static void check_evicted(visit *v)
@@ -53,69 +51,47 @@ static void check_evicted(visit *v)
     if (gone == 0)
         return;
     doctor_finding *f = visit_find(v, "evicted", DOCTOR_WARNING);
-    visit_what(f, "%" PRId64 " keys have been thrown away since the server began", gone);
+    visit_what(f, "the server has evicted %" PRId64 " keys since its start", gone);
     visit_why(f, "each of them may have been a lock");
     visit_type(f, "redis-cli INFO stats, evicted_keys");
 }
 
 /* ---- persistence ----------------------------------------------------------------------------- */
 
-/* The answer to CONFIG GET save, of whatever form: the value is its second text. */
-static bool read_setting(const visit *v, char ret_value[INFO_VALUE_MAX])
-{
-    bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
-    bwl_resp_value  value;
-
-    if (!bwl_resp_next_bare(&cursor, &value) || value.count < 2 ||
-        !bwl_resp_next_bare(&cursor, &value) || !bwl_resp_next_bare(&cursor, &value) ||
-        value.text == NULL)
-        return false;
-    (void)snprintf(ret_value, INFO_VALUE_MAX, "%.*s",
-                   value.size < INFO_VALUE_MAX ? (int)value.size : INFO_VALUE_MAX - 1, value.text);
-    return true;
-}
-
-bool visit_setting(visit *v, const char *name, char ret_value[INFO_VALUE_MAX])
-{
-    char command[64];
-
-    (void)snprintf(command, sizeof command, "CONFIG GET %s", name);
-    return visit_ask(v, command) != NULL && read_setting(v, ret_value);
-}
-
-static void say_nothing_kept(visit *v)
+static void report_no_persistence(visit *v)
 {
     doctor_finding *f = visit_find(v, "persistence", DOCTOR_WARNING);
 
     visit_what(f, "nothing is written to disk (no AOF, no save)");
     visit_why(f,
-              "a restart forgets every lock that is held: another gets it, and the holder is told "
-              "LOST at its next connection; fences go on rising, by the server's clock");
-    visit_type(f, "CONFIG SET appendonly yes, and appendfsync always if no lock may be forgotten");
+              "a restart loses every lock that is held: other clients acquire them, and the "
+              "holders get LOST at their next connection; fences still rise, by the clock of the "
+              "server");
+    visit_type(f, "CONFIG SET appendonly yes, and appendfsync always if no lock may be lost");
 }
 
-/* Its vote waits for that: see engine/redis/topology/quorum.c. */
-static void say_forgets(visit *v)
+/* Its vote waits for a lease: see engine/redis/topology/quorum.c. */
+static void report_quorum_restart(visit *v)
 {
     doctor_finding *f = visit_find(v, "persistence", DOCTOR_NOTE);
 
-    visit_what(f, "a restart forgets every lock that is held, or some (no AOF)");
-    visit_why(f, "the server then has no vote until it has run for a lease; most of them must not "
-                 "restart within one");
+    visit_what(f, "a restart loses all or some locks that are held (no AOF)");
+    visit_why(f, "the server then has no vote until it has run for a lease; a majority must not "
+                 "restart within one lease");
 }
 
-static void say_snapshots(visit *v, const char *save)
+static void report_snapshots(visit *v, const char *save)
 {
     doctor_finding *f = visit_find(v, "persistence", DOCTOR_WARNING);
 
-    visit_what(f, "snapshots alone are written (save %s)", save);
+    visit_what(f, "only snapshots are written (save %s)", save);
     visit_why(f,
-              "a restart comes back with an older state: locks of then, without those of now; who "
-              "holds one is told LOST at its next connection");
+              "a restart restores an older state, without newer locks; their holders get LOST at "
+              "the next connection");
     visit_type(f, "CONFIG SET appendonly yes");
 }
 
-static void say_log(visit *v)
+static void report_aof(visit *v)
 {
     char            fsync[INFO_VALUE_MAX];
     bool            known = visit_setting(v, "appendfsync", fsync);
@@ -124,20 +100,20 @@ static void say_log(visit *v)
     if (v->is_dead)
         return;
     if (known && strcmp(fsync, "always") == 0) {
-        visit_what(f, "every write is on the disk before it is answered (appendfsync always)");
+        visit_what(f, "every write is on disk before its reply (appendfsync always)");
         return;
     }
     f->grade = DOCTOR_NOTE;
     visit_what(f, "writes are logged (AOF%s%s)", known ? ", appendfsync " : "", known ? fsync : "");
-    visit_why(f, "a restart may forget the locks of the last second%s",
-              known && strcmp(fsync, "no") == 0 ? "s, as many as the system likes" : "");
+    visit_why(f, "a restart may lose the locks of the last second%s",
+              known && strcmp(fsync, "no") == 0 ? "s, with no limit" : "");
     if (!known)
-        visit_type(f, "ACL SETUSER %.60s +config|get, to be told appendfsync", visit_user(v));
+        visit_type(f, "ACL SETUSER %.60s +config|get, to check appendfsync", visit_user(v));
     else
-        visit_type(f, "CONFIG SET appendfsync always, if no lock may be forgotten");
+        visit_type(f, "CONFIG SET appendfsync always, if no lock may be lost");
 }
 
-static void check_troubles(visit *v, const char *info)
+static void check_disk(visit *v, const char *info)
 {
     char last[INFO_VALUE_MAX];
     bool log_fails  = info_text(last, info, "aof_last_write_status") && strcmp(last, "ok") != 0;
@@ -146,9 +122,9 @@ static void check_troubles(visit *v, const char *info)
     if (!log_fails && !save_fails)
         return;
     doctor_finding *f = visit_find(v, "disk", DOCTOR_FAILURE);
-    visit_what(f, "the last %s to disk has failed", log_fails ? "write of the log" : "snapshot");
-    visit_why(f, "the server then refuses to write (MISCONF), so nobody gets a lock");
-    visit_type(f, "redis-cli INFO persistence; df; the server's log");
+    visit_what(f, "the last %s to disk failed", log_fails ? "write of the log" : "snapshot");
+    visit_why(f, "the server then refuses writes (MISCONF), so acquire fails");
+    visit_type(f, "redis-cli INFO persistence; df; the log of the server");
 }
 
 static void check_persistence(visit *v)
@@ -161,17 +137,17 @@ static void check_persistence(visit *v)
         return;
     }
     bool logs = info_number(info, "aof_enabled", 0) == 1;
-    check_troubles(v, info);
+    check_disk(v, info);
     if (logs)
-        say_log(v);
+        report_aof(v);
     else if (!visit_setting(v, "save", save))
         visit_cannot(v, "persistence", "what a restart loses", "+config|get");
-    else if (v->target->is_many && !v->store->config->trusts_young)
-        say_forgets(v);
+    else if (v->target->is_quorum && !v->store->config->trusts_young)
+        report_quorum_restart(v);
     else if (save[0] == '\0')
-        say_nothing_kept(v);
+        report_no_persistence(v);
     else
-        say_snapshots(v, save);
+        report_snapshots(v, save);
 }
 
 void visit_memory(visit *v)
@@ -180,7 +156,7 @@ void visit_memory(visit *v)
         return;
     const char *info = visit_ask(v, "INFO memory");
     if (info == NULL) {
-        visit_cannot(v, "eviction", "what is thrown away when memory is full", "+info");
+        visit_cannot(v, "eviction", "eviction when memory is full", "+info");
     } else {
         check_policy(v, info);
         check_evicted(v);

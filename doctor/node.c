@@ -1,6 +1,6 @@
 /*
- * node.c -- a node of a cluster: whether it serves, and the settings that decide what the end of
- * another one means.  See visit.h.
+ * node.c -- checks a node of a cluster: whether it serves, and its settings for failover. See
+ * visit.h.
  */
 #include "doctor/visit.h"
 
@@ -25,12 +25,12 @@ static void check_state(visit *v)
         return;
     f->grade = DOCTOR_FAILURE;
     visit_what(f, "the cluster does not serve here (cluster_state:%s)", state);
-    visit_why(f, "this node gives no lock, and renews none (CLUSTERDOWN)");
+    visit_why(f, "this node grants and renews no lock (CLUSTERDOWN)");
     visit_type(f, "redis-cli --cluster check %.100s", v->store->where);
 }
 
-/* How these are set is said once, of all nodes: see nodes.c. */
-static void note_settings(visit *v)
+/* nodes.c reports these settings once for all nodes. */
+static void read_settings(visit *v)
 {
     char value[INFO_VALUE_MAX];
 
@@ -48,5 +48,5 @@ void visit_node(visit *v)
         return;
     check_state(v);
     if (!v->is_dead && v->facts.is_cluster)
-        note_settings(v);
+        read_settings(v);
 }

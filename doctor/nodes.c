@@ -1,11 +1,10 @@
 /*
- * nodes.c -- a cluster: the nodes of the URL are looked at, then those that they name, and then all
- * of them as one place.
+ * nodes.c -- checks a cluster: the nodes of the URL, then those that they name, then all of them
+ * together.
  *
- * Clients go to where the cluster says that a slot is, by the address that it announces.  So each
- * node is looked at by that, from here: an address that only the nodes themselves can reach is the
- * trouble that is met most.  A replica is looked at for the day on which it takes over: what is
- * wrong there is a warning.
+ * Clients connect to the address that a node announces. So each node is checked by that address,
+ * from this machine: an address that only the nodes can reach is the most frequent mistake. A
+ * failure at a replica is a warning, because it matters only after a failover.
  */
 #include "doctor/visit.h"
 #include "engine/redis/topology/cluster.h"
@@ -25,7 +24,7 @@ enum {
 
 typedef struct node {
     bwl_primary at;
-    bool        is_named; /* by a node; else by the URL alone                                   */
+    bool        is_named; /* in a slot map; otherwise only in the URL */
     bool        is_primary;
     bool        is_replica;
     bool        is_reached;
@@ -39,13 +38,13 @@ typedef struct look {
     unsigned             count;
     unsigned             left_out;
     unsigned             looked_at;
-    int                  mapper; /* whose map it is; below 0: nobody's                        */
-    uint16_t             owners[BWL_CLUSTER_SLOTS]; /* a node's place, from 1                 */
+    int                  mapper;                    /* the node whose map is used; below 0: none */
+    uint16_t             owners[BWL_CLUSTER_SLOTS]; /* index of the node, from 1 */
 } look;
 
 /* ---- who is there ---------------------------------------------------------------------------- */
 
-/* From 1; NOWHERE: there are too many. */
+/* Returns the index from 1, or NOWHERE if there are too many. */
 static uint16_t place_of(look *l, const bwl_primary *at)
 {
     for (unsigned i = 0; i < l->count; i++)
@@ -71,7 +70,7 @@ static bool is_host(bwl_resp_value host)
     return true;
 }
 
-/* [host, port, id, ...].  NOWHERE: it is not said where it is.  False: it is no node. */
+/* [host, port, id, ...]. NOWHERE: the address is unknown. False: not a node. */
 static bool read_node(look *l, const visit *v, bwl_resp_cursor *cursor, uint16_t *ret_place)
 {
     bwl_resp_value all, host, port, other;
@@ -87,10 +86,10 @@ static bool read_node(look *l, const visit *v, bwl_resp_cursor *cursor, uint16_t
         bwl_resp_skip(cursor, &other);
     }
     *ret_place     = NOWHERE;
-    bool is_theirs = host.text == NULL || host.size == 0; /* that of who says so */
-    if (port.integer <= 0 || port.integer > UINT16_MAX || (!is_theirs && !is_host(host)))
+    bool is_sender = host.text == NULL || host.size == 0; /* the address of the node that replies */
+    if (port.integer <= 0 || port.integer > UINT16_MAX || (!is_sender && !is_host(host)))
         return true;
-    if (is_theirs)
+    if (is_sender)
         (void)snprintf(at.host, sizeof at.host, "%s", v->store->host);
     else
         (void)snprintf(at.host, sizeof at.host, "%.*s", (int)host.size, host.text);
@@ -101,7 +100,7 @@ static bool read_node(look *l, const visit *v, bwl_resp_cursor *cursor, uint16_t
     return true;
 }
 
-/* What CLUSTER SLOTS says.  False: it is no such answer. */
+/* Reads the reply to CLUSTER SLOTS. False: malformed. */
 static bool read_map(look *l, const visit *v, uint16_t ret_owners[BWL_CLUSTER_SLOTS])
 {
     bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
@@ -137,7 +136,7 @@ static void check_map(visit *v, look *l, unsigned i)
 
     memset(owners, 0, sizeof owners);
     if (visit_ask(v, "CLUSTER SLOTS") == NULL || !read_map(l, v, owners)) {
-        if (visit_is_denied(v)) /* else it is no node, which is found below */
+        if (visit_is_denied(v)) /* otherwise it is not a cluster node, which is found below */
             visit_cannot(v, "map", "which node has which slot", "+cluster|slots");
         return;
     }
@@ -151,37 +150,36 @@ static void check_map(visit *v, look *l, unsigned i)
     if (others == 0)
         return;
     doctor_finding *f = visit_find(v, "map", DOCTOR_WARNING);
-    visit_what(f, "of %u slots it says otherwise than %.100s which node has them", others,
-               l->where[l->mapper]);
-    visit_why(f, "a slot has moved a moment ago, or the cluster has parted: two nodes may give the "
+    visit_what(f, "in %u slots its map differs from that of %.100s", others, l->where[l->mapper]);
+    visit_why(f, "a slot has just moved, or the cluster is partitioned: two nodes may grant the "
                  "same lock");
     visit_type(f, "redis-cli --cluster check %.100s", v->store->where);
 }
 
 /* ---- one by one ------------------------------------------------------------------------------ */
 
-static void forgive(doctor_report *r, unsigned server)
+static void downgrade(doctor_report *r, unsigned server)
 {
     for (unsigned i = 0; i < r->findings_count; i++)
         if (r->findings[i].server == server && r->findings[i].grade == DOCTOR_FAILURE)
             r->findings[i].grade = DOCTOR_WARNING;
 }
 
-/* To what was found last: it is not the URL that has this address. */
-static void blame_announcement(visit *v)
+/* Explains the last finding: the address is announced by the cluster, it is not in the URL. */
+static void explain_announced(visit *v)
 {
     doctor_finding *f = &v->report->findings[v->report->findings_count - 1];
 
     if (strcmp(f->check, "resolve") != 0 && strcmp(f->check, "connect") != 0)
         return;
-    visit_why(f,
-              "the cluster announces this address, and clients go there: no lock of its slots "
-              "is given (behind NAT or in a container, nodes announce what only they can reach)");
-    visit_type(f, "CONFIG SET cluster-announce-hostname, or cluster-announce-ip and -port, at that "
-                  "node; it is asked from here by what it announces");
+    visit_why(f, "the cluster announces this address, and clients connect to it: no lock of its "
+                 "slots can be acquired (behind NAT or in a container, nodes announce addresses "
+                 "that only they can reach)");
+    visit_type(f, "CONFIG SET cluster-announce-hostname, or cluster-announce-ip and -port, on "
+                  "that node");
 }
 
-static void look_at(visit *v, look *l, unsigned i)
+static void check_one(visit *v, look *l, unsigned i)
 {
     static doctor_server at;
     node                *n    = &l->nodes[i];
@@ -195,16 +193,16 @@ static void look_at(visit *v, look *l, unsigned i)
         check_map(v, l, i);
         visit_server(v);
         visit_node(v);
-        if (!v->facts.is_replica) /* it does what its primary says */
+        if (!v->facts.is_replica) /* its primary decides */
             visit_memory(v);
         visit_rights(v);
         if (!v->facts.is_replica)
-            visit_strangers(v);
+            visit_foreign_locks(v);
     } else if (n->is_named) {
-        blame_announcement(v);
+        explain_announced(v);
     }
     if (n->is_replica && !n->is_primary)
-        forgive(v->report, v->server);
+        downgrade(v->report, v->server);
     link_close(&v->link);
     l->of[i] = v->facts;
     l->looked_at++;
@@ -229,28 +227,28 @@ static void check_slots(visit *v, const look *l)
                primaries, replicas);
     if (nowhere > 0) {
         f->grade = DOCTOR_FAILURE;
-        visit_what(f, "%u slots are with a node of which the cluster does not say where it is",
+        visit_what(f, "%u slots are on a node whose address the cluster does not announce",
                    nowhere);
-        visit_why(f, "no lock of these slots is given");
-        visit_type(f, "CONFIG SET cluster-announce-hostname at that node%s",
-                   l->pattern->config->tls != NULL ? ", which needs a tls-port, too" : "");
+        visit_why(f, "no lock of these slots can be acquired");
+        visit_type(f, "CONFIG SET cluster-announce-hostname on that node%s",
+                   l->pattern->config->tls != NULL ? ", which also needs a tls-port" : "");
     } else if (free > 0) {
         f->grade = DOCTOR_FAILURE;
         visit_what(f, "%u of %d slots have no node", free, BWL_CLUSTER_SLOTS);
-        visit_why(f, "no lock of these slots is given, and none at all where "
-                     "cluster-require-full-coverage is yes, as it is by default (CLUSTERDOWN)");
+        visit_why(f, "no lock of these slots can be acquired; with cluster-require-full-coverage "
+                     "yes, the default, no lock at all (CLUSTERDOWN)");
         visit_type(f, "redis-cli --cluster fix %.100s", l->where[l->mapper]);
     } else if (primaries < PRIMARIES_MIN) {
         f->grade = DOCTOR_WARNING;
         visit_why(f,
-                  "a replica takes over when most primaries agree: of %u it needs %u, so "
-                  "nobody takes over from a primary that ends",
+                  "with %u primaries, a failover needs %u votes, so no replica can replace a "
+                  "failed one",
                   primaries, primaries / 2 + 1);
-        visit_type(f, "three primaries at least, on machines of their own");
+        visit_type(f, "use at least three primaries, on separate machines");
     }
 }
 
-/* The longest one counts; a replica has it from its own configuration. */
+/* The longest one counts; a replica uses its own setting. */
 static int64_t node_timeout_of(const look *l, bool *ret_differ)
 {
     int64_t longest = 0;
@@ -266,7 +264,7 @@ static int64_t node_timeout_of(const look *l, bool *ret_differ)
     return longest;
 }
 
-/* Renewed at a third of it, a lease has two thirds left when its node ends. */
+/* A lease is renewed after a third, so two thirds are left when its node fails. */
 static void check_failover(visit *v, const look *l)
 {
     bool    differ;
@@ -277,13 +275,14 @@ static void check_failover(visit *v, const look *l)
         return;
     doctor_finding *f = visit_find(v, "failover", DOCTOR_FINE);
     visit_what(f, "cluster-node-timeout is %" PRId64 "ms%s, a lease is %" PRId64 "ms", timeout_ms,
-               differ ? " at most (nodes differ)" : "", v->target->client->host.settings.lease_ms);
+               differ ? " at most (the nodes differ)" : "",
+               v->target->client->host.settings.lease_ms);
     if (timeout_ms + SWITCH_MS <= left_ms)
         return;
     f->grade = DOCTOR_WARNING;
     visit_why(f,
-              "a replica takes over %" PRId64 "ms after its primary has ended, or later; what "
-              "is held there has %" PRId64 "ms left, perhaps, and is LOST",
+              "a failover takes %" PRId64 "ms or more; a lease may have only %" PRId64 "ms left, "
+              "so the hold is LOST",
               timeout_ms + SWITCH_MS, left_ms);
     visit_type(f, "?lease=%" PRId64 "ms, or CONFIG SET cluster-node-timeout on every node",
                (timeout_ms + SWITCH_MS) / 2 * 3 + MS_OF_ROUNDING);
@@ -296,10 +295,10 @@ static void check_coverage(visit *v, const look *l)
             continue;
         doctor_finding *f = visit_find(v, "coverage", DOCTOR_NOTE);
         visit_what(f, "cluster-require-full-coverage is yes at %.100s", l->where[i]);
-        visit_why(f, "when some slots have no node, no lock at all is given (CLUSTERDOWN), and "
-                     "none that is held is renewed");
-        visit_type(f, "CONFIG SET cluster-require-full-coverage no on every node, if the others "
-                      "are to go on");
+        visit_why(f, "if some slots have no node, no lock at all can be acquired or renewed "
+                     "(CLUSTERDOWN)");
+        visit_type(f, "CONFIG SET cluster-require-full-coverage no on every node, to keep the "
+                      "other slots usable");
         return;
     }
 }
@@ -309,8 +308,8 @@ static void check_number(visit *v, const look *l)
     if (l->left_out == 0 && l->looked_at == l->count)
         return;
     doctor_finding *f = visit_find(v, "nodes", DOCTOR_UNKNOWN);
-    visit_what(f, "only %u nodes were looked at", l->looked_at);
-    visit_type(f, "a URL of other nodes, for these");
+    visit_what(f, "only %u nodes were checked", l->looked_at);
+    visit_type(f, "to check the others, name them in the URL");
 }
 
 static void check_all(visit *v, look *l)
@@ -319,22 +318,22 @@ static void check_all(visit *v, look *l)
 
     if (l->mapper < 0) {
         doctor_finding *f = visit_find(v, "slots", DOCTOR_FAILURE);
-        visit_what(f, "no node of the URL says which node has which slot");
-        visit_why(f, "the first question goes to any of them; without one nobody gets a lock");
-        visit_type(f, "what is said of each below");
+        visit_what(f, "no node of the URL returns the slot map");
+        visit_why(f, "a client needs the slot map of one of them to acquire a lock");
+        visit_type(f, "see the findings of each server below");
         return;
     }
     for (unsigned i = 0; i < l->count; i++) {
         where[i] = l->where[i];
         if (!l->nodes[i].is_named && !l->nodes[i].is_reached)
-            forgive(v->report, i + 1); /* one that answers is enough */
+            downgrade(v->report, i + 1); /* one node that answers is enough */
     }
     check_slots(v, l);
     check_failover(v, l);
     check_coverage(v, l);
     visit_clocks(v, l->of, where, l->count,
-                 "a node that takes over with a clock that is behind draws fences below those that "
-                 "were given; and when somebody sets it right, leases there end early or late");
+                 "after a failover to a node whose clock is behind, fences are lower than "
+                 "earlier ones; when the clock is corrected, leases end early or late");
     check_number(v, l);
 }
 
@@ -349,7 +348,7 @@ void visit_nodes(visit *v)
         (void)place_of(&l, &router->cluster->seeds[i]);
     for (unsigned i = 0;
          i < l.count && v->report->findings_count + ROOM_OF_ONE < DOCTOR_FINDINGS_MAX; i++)
-        look_at(v, &l, i);
+        check_one(v, &l, i);
     v->server = 0;
     check_all(v, &l);
 }

@@ -1,9 +1,8 @@
 /*
- * reach.c -- from nothing to a greeted connection: the host, the port, TLS, the password.
+ * reach.c -- connects to a server and logs in: host, port, TLS, password.
  *
- * Two mistakes are silent ones: TLS to a port for clear text, and clear text to a port for TLS.
- * Either side may wait for the other for ever.  So when the one way fails, the other is tried, with
- * nothing said that is secret: a handshake that is broken off, or PING.
+ * Two mistakes can hang: TLS to a plaintext port, and plaintext to a TLS port. So when one way
+ * fails, the other is probed without any secret: an aborted handshake, or PING.
  */
 #include "doctor/visit.h"
 #include "base/clock.h"
@@ -28,7 +27,7 @@ static const doctor_server *store_of(const visit *v)
 
 /* ---- the other way --------------------------------------------------------------------------- */
 
-/* Does the port speak TLS?  Whom it says it is does not matter. */
+/* Does the port speak TLS? The certificate does not matter. */
 static bool speaks_tls(const doctor_server *store)
 {
     static doctor_link probe;
@@ -41,7 +40,7 @@ static bool speaks_tls(const doctor_server *store)
     return speaks;
 }
 
-/* Does it speak RESP in clear text? */
+/* Does the port speak RESP in plaintext? */
 static bool speaks_clear(const doctor_server *store)
 {
     static doctor_link       probe;
@@ -56,46 +55,47 @@ static bool speaks_clear(const doctor_server *store)
     return speaks;
 }
 
-static void find_silent_tls(visit *v)
+static void report_tls_to_plaintext(visit *v)
 {
     doctor_finding *f = visit_find(v, "tls", DOCTOR_FAILURE);
 
-    visit_what(f, "TLS to a port for clear text: %s", v->link.fault.text);
-    visit_why(f, "the server answers there in clear text; a handshake fails, or waits for ever");
-    visit_type(f, "the port for TLS is another one (tls-port in redis.conf): rediss://HOST:PORT");
+    visit_what(f, "TLS to a plaintext port: %s", v->link.fault.text);
+    visit_why(f, "the server speaks plaintext there: a TLS handshake fails or hangs");
+    visit_type(f, "use the TLS port (tls-port in redis.conf): rediss://HOST:PORT");
 }
 
-static void find_silent_clear(visit *v)
+static void report_plaintext_to_tls(visit *v)
 {
     doctor_finding *f = visit_find(v, "tls", DOCTOR_FAILURE);
 
-    visit_what(f, "clear text to a port for TLS: %s", v->link.fault.text);
-    visit_why(f, "the server waits for a handshake, and who speaks first in clear text waits too");
-    visit_type(f, "write rediss:// instead of redis://, with ca=FILE if its authority is your own");
+    visit_what(f, "plaintext to a TLS port: %s", v->link.fault.text);
+    visit_why(f, "the server waits for a TLS handshake, and the client for a reply");
+    visit_type(f, "use rediss:// instead of redis://, with ca=FILE for a private certificate "
+                  "authority");
 }
 
 /* ---- connecting ------------------------------------------------------------------------------ */
 
-static void find_unreachable(visit *v)
+static void report_unreachable(visit *v)
 {
     const doctor_server *store = store_of(v);
     const char          *check = v->link.addresses_count == 0 ? "resolve" : "connect";
     doctor_finding      *f;
 
-    if (store->config->tls != NULL && v->link.was_joined) {
+    if (store->config->tls != NULL && v->link.was_connected) {
         if (speaks_clear(store)) {
-            find_silent_tls(v);
+            report_tls_to_plaintext(v);
             return;
         }
         f = visit_find(v, "tls", DOCTOR_FAILURE);
         visit_what(f, "%s", v->link.fault.text);
-        visit_why(f, "whom the certificate does not name, or nobody vouches for, could be anybody");
+        visit_why(f, "without a trusted certificate for this name, any server could answer");
         visit_type(f, "openssl s_client -connect %.100s -showcerts", store->where);
         return;
     }
     f = visit_find(v, check, DOCTOR_FAILURE);
     visit_what(f, "%.100s: %s", store->where, v->link.fault.text);
-    visit_why(f, "nobody can be asked for a lock: acquire is UNREACHABLE when its wait is over");
+    visit_why(f, "without a connection, acquire ends with UNREACHABLE after its wait");
     if (store->host == NULL)
         visit_type(f, "ls -l %.100s", store->where);
     else
@@ -103,7 +103,7 @@ static void find_unreachable(visit *v)
                    (unsigned)store->port);
 }
 
-static void find_certificate(visit *v)
+static void report_certificate(visit *v)
 {
     int64_t         ends = link_certificate_ends(&v->link);
     int64_t         left = ends - (int64_t)(bwl_clock_wall_us() / 1000000);
@@ -118,14 +118,14 @@ static void find_certificate(visit *v)
     visit_what(f, "TLS, the certificate names %.100s and ends on %s", store_of(v)->host, date);
     if (left >= SOON_DAYS * DAY_S)
         return;
-    visit_why(f, "from then on no connection comes about, and a lock that is held is not renewed");
+    visit_why(f, "after that date connections fail, and locks that are held are not renewed");
     visit_type(f, "openssl s_client -connect %.100s </dev/null | openssl x509 -noout -enddate",
                store_of(v)->where);
 }
 
 /* ---- greeting -------------------------------------------------------------------------------- */
 
-static bool find_refusal(visit *v, int type)
+static bool report_refusal(visit *v, int type)
 {
     const doctor_server *store = store_of(v);
     char                 words[120];
@@ -133,21 +133,21 @@ static bool find_refusal(visit *v, int type)
 
     if (type < 0) {
         bool is_tls = store->config->tls == NULL && store->host != NULL &&
-                      (v->link.was_alert || !v->link.was_heard) && speaks_tls(store);
+                      (v->link.was_alert || !v->link.has_received) && speaks_tls(store);
         if (is_tls) {
-            find_silent_clear(v);
+            report_plaintext_to_tls(v);
             return false;
         }
         f = visit_find(v, "greeting", DOCTOR_FAILURE);
         visit_what(f, "%.100s: %s", store->where, v->link.fault.text);
-        visit_why(f, "what is there is no Redis server, or does not serve");
-        visit_type(f, "look at the host and the port of the URL");
+        visit_why(f, "this is not a Redis server, or it does not serve");
+        visit_type(f, "check the host and the port of the URL");
         return false;
     }
     bwl_session_error_text(store->config, words, sizeof words, v->link.frame, v->link.frame_size);
     f = visit_find(v, "authentication", DOCTOR_FAILURE);
-    visit_what(f, "the server does not let us in: %s", words);
-    visit_why(f, "nothing is asked as another user instead: it might be one with other rights");
+    visit_what(f, "the server refuses the login: %s", words);
+    visit_why(f, "bowline does not try another user, which might have other permissions");
     if (bwl_redis_is_not_now(v->link.frame, v->link.frame_size))
         visit_type(f, "wait until it serves: redis-cli INFO persistence");
     else if (strncmp(words, "NOAUTH", 6) == 0 && v->asks_sentinel)
@@ -155,11 +155,11 @@ static bool find_refusal(visit *v, int type)
     else if (strncmp(words, "NOAUTH", 6) == 0)
         visit_type(f, "a URL with USER:PASSWORD@, in a file: bowline doctor --url-file FILE");
     else
-        visit_type(f, "ACL GETUSER %.60s, as a user who may", visit_user(v));
+        visit_type(f, "ACL GETUSER %.60s, as a user who may run it", visit_user(v));
     return false;
 }
 
-/* The value of a field of HELLO's answer, which is a map. */
+/* Reads the version from the reply to HELLO, a map. */
 static void read_hello(visit *v)
 {
     bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
@@ -176,7 +176,7 @@ static void read_hello(visit *v)
     v->major = (unsigned)strtoul(v->version, NULL, 10);
 }
 
-static int say_auth(visit *v)
+static int send_auth(visit *v)
 {
     const doctor_server *store    = store_of(v);
     const char          *words[3] = { "AUTH", store->config->user, store->config->password };
@@ -186,8 +186,8 @@ static int say_auth(visit *v)
     return link_ask(&v->link, words, store->config->user == NULL ? 2 : 3);
 }
 
-/* HELLO 3, with AUTH; else as the server can. */
-static bool greet(visit *v)
+/* HELLO 3 with AUTH, or RESP2 if the server does not know HELLO. */
+static bool handshake(visit *v)
 {
     const doctor_server *store = store_of(v);
     const char *words[5] = { "HELLO", "3", "AUTH", store->config->user, store->config->password };
@@ -197,16 +197,16 @@ static bool greet(visit *v)
     int type = link_ask(&v->link, words, store->config->password != NULL ? 5 : 2);
     if (type == '-' && bwl_redis_knows_no_hello(v->link.frame, v->link.frame_size)) {
         v->is_resp2 = true;
-        type        = store->config->password != NULL ? say_auth(v) : '+';
+        type        = store->config->password != NULL ? send_auth(v) : '+';
     }
     if (type < 0 || type == '-')
-        return find_refusal(v, type);
+        return report_refusal(v, type);
     if (!v->is_resp2)
         read_hello(v);
     if (!v->is_resp2 && v->major == 0) {
         doctor_finding *f = visit_find(v, "greeting", DOCTOR_FAILURE);
-        visit_what(f, "what answers at %.100s is not a Redis server that we know", store->where);
-        visit_type(f, "look at the host and the port of the URL");
+        visit_what(f, "%.100s answers, but not as a known Redis server", store->where);
+        visit_type(f, "check the host and the port of the URL");
         return false;
     }
     return true;
@@ -223,9 +223,9 @@ static bool select_database(visit *v)
     if (visit_ask(v, command) != NULL || v->is_dead)
         return !v->is_dead;
     doctor_finding *f = visit_find(v, "database", DOCTOR_FAILURE);
-    visit_what(f, "database %lld cannot be had: %.100s", (long long)store->config->database,
+    visit_what(f, "database %lld cannot be selected: %.100s", (long long)store->config->database,
                v->link.text);
-    visit_why(f, "a lock in another database would be another lock, so it is refused");
+    visit_why(f, "a lock in another database is another lock, so bowline refuses");
     if (visit_is_denied(v))
         visit_type(f, "ACL SETUSER %.60s +select", visit_user(v));
     else
@@ -239,7 +239,7 @@ bool visit_reach(visit *v)
     doctor_finding      *f;
 
     if (link_open(&v->link, store, LINK_AS_URL, v->target->client->host.settings.answer_ms) < 0) {
-        find_unreachable(v);
+        report_unreachable(v);
         return false;
     }
     if (store->host != NULL) {
@@ -251,17 +251,17 @@ bool visit_reach(visit *v)
     visit_what(f, "connected to %.100s",
                v->link.address[0] != '\0' ? v->link.address : store->where);
     if (store->config->tls != NULL)
-        find_certificate(v);
-    if (!greet(v))
+        report_certificate(v);
+    if (!handshake(v))
         return false;
     f = visit_find(v, "authentication", DOCTOR_FINE);
-    visit_what(f, "let in as user %.60s%s", visit_user(v),
-               store->config->password == NULL ? ", who needs no password" : "");
+    visit_what(f, "logged in as user %.60s%s", visit_user(v),
+               store->config->password == NULL ? ", without a password" : "");
     if (!v->asks_sentinel && store->config->password == NULL && store->host != NULL &&
         strcmp(v->link.address, "127.0.0.1") != 0 && strcmp(v->link.address, "::1") != 0) {
         f->grade = DOCTOR_WARNING;
-        visit_why(f, "whoever reaches the port may delete locks");
-        visit_type(f, "bowline acl, and a URL with that user in a file: --url-file");
+        visit_why(f, "every client that reaches the port can delete locks");
+        visit_type(f, "bowline acl, then put a URL with that user in a file: --url-file");
     }
     return select_database(v);
 }

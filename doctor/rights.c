@@ -1,8 +1,7 @@
 /*
- * rights.c -- the table of rights, and how the keys of a URL become patterns.  See rights.h.
+ * rights.c -- the table of permissions, and the key patterns of a URL. See rights.h.
  *
- * A pattern of keys is the template of the URL with `*` where the name goes; what means something
- * in a pattern is escaped.
+ * A key pattern is the template of the URL with `*` for the name; special characters are escaped.
  */
 #include "doctor/rights.h"
 #include "doctor/target.h"
@@ -19,7 +18,7 @@
 #define QUEUE                                                                                 \
     " +get +set +del +exists +type +incr +time +persist +pexpire +pttl +zadd +zrem +zpopmin " \
     "+zscore +zrank +zcard +hget +hset +hdel"
-#define NOTICED "a server that was restarted is known as another one, and a late command is stopped"
+#define NOTICED "bowline detects a restart of the server, and can kill a late command"
 #define INFO    "+info +client|kill"
 
 /* The lock of each protocol. */
@@ -28,7 +27,7 @@
         .name = "queue", .words = "a lock by protocol queue, the default",                    \
         .commands          = SCRIPTS " +ssubscribe +spublish" QUEUE,                          \
         .commands_before_7 = SCRIPTS " +subscribe +publish" QUEUE, .useful = INFO " +script", \
-        .useful_words = NOTICED "; scripts go by their names", .keys = RIGHTS_KEYS_QUEUE,     \
+        .useful_words = NOTICED "; scripts are sent by hash", .keys = RIGHTS_KEYS_QUEUE,      \
         .listens = true, .renews_together = true, .locks = true                               \
     }
 #define LOCK_TOKEN                                                                                \
@@ -42,7 +41,7 @@
         .name = "redisson", .words = "RLock or RFencedLock of Redisson, protocol redisson", \
         .commands     = SCRIPTS " +exists +hexists +hset +del +pttl +pexpire +publish",     \
         .useful       = INFO " +client|tracking",                                           \
-        .useful_words = NOTICED "; a waiter is told at once that the key has changed",      \
+        .useful_words = NOTICED "; a waiter is woken as soon as the key changes",           \
         .keys = RIGHTS_KEYS_LOCK, .locks = true                                             \
     }
 #define LOCK_SYMFONY                                                                               \
@@ -51,7 +50,7 @@
         .commands     = SCRIPTS " +time +exists +pexpireat +zadd +zrem +zcard +zscore +zrevrange " \
                                 "+zremrangebyscore",                                               \
         .useful       = INFO " +client|tracking",                                                  \
-        .useful_words = NOTICED "; a waiter is told at once that the key has changed",             \
+        .useful_words = NOTICED "; a waiter is woken as soon as the key changes",                  \
         .keys = RIGHTS_KEYS_LOCK, .locks = true                                                    \
     }
 #define ARTICLE(name_, commands_)                                            \
@@ -69,26 +68,26 @@
     ARTICLE("setnx-expire-watch", "+setnx +get +del +expire +ttl +watch +unwatch +multi +exec")
 #define LOCK(NAME, name) LOCK_##NAME,
 
-/* The locks come first, in the order of their numbers. */
+/* The locks come first, in the order of their protocol numbers. */
 static const rights_feature table[] = {
     BWL_PROTOCOL_MAP(LOCK){
         .name         = "stamp",
-        .words        = "a lock of stamps by the server's clock: profiles such as redis-mutex",
+        .words        = "a timestamp lock by the clock of the server: profiles such as redis-mutex",
         .commands     = SCRIPTS " +get +pttl +set +del +time",
         .useful       = INFO,
         .useful_words = NOTICED,
         .keys         = RIGHTS_KEYS_LOCK,
         .locks        = true },
     { .name     = "status",
-      .words    = "looking who holds a lock, on top of the lock",
-      .commands = SCRIPTS " +type +getrange +pttl", /* and HMGET, where there is more to tell */
+      .words    = "query the holder of a lock, in addition to the lock",
+      .commands = SCRIPTS " +type +getrange +pttl", /* and HMGET, for the queue */
       .keys     = RIGHTS_KEYS_LOCK },
     { .name     = "doctor",
-      .words    = "a look by bowline doctor, on top of the lock",
+      .words    = "bowline doctor, in addition to the lock",
       .commands = "+ping +time +info +multi +discard +config|get +script|exists",
       .keys     = RIGHTS_KEYS_LOCK },
     { .name     = "update",
-      .words    = "bowline_update of the keys of --key",
+      .words    = "bowline_update of the keys in --key",
       .commands = "+watch +get +multi +set +del +exec +discard",
       .keys     = RIGHTS_KEYS_GIVEN },
 };
@@ -109,7 +108,7 @@ static const rights_feature *feature_named(const char *name, size_t size)
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* Keys come first, then channels, then commands, so that a rule reads well. */
+/* Keys first, then channels, then commands. */
 static unsigned rank_of(const char *item)
 {
     return item[0] == '~' ? 1 : item[0] == '&' ? 2 : 3;
@@ -145,7 +144,7 @@ static void add_words(rights *r, const char *words)
     }
 }
 
-/* A template as a pattern.  `prefix` is what comes before the key itself in %p. */
+/* A template as a pattern, between `before` and `after`. */
 static void add_pattern(rights *r, const char *before, const char *template, const char *after)
 {
     char   text[RIGHTS_ITEM_MAX];
@@ -169,13 +168,13 @@ static void add_pattern(rights *r, const char *before, const char *template, con
 
 /* ---- the keys -------------------------------------------------------------------------------- */
 
-/* A question is sent on to where a slot is on its way. */
+/* A command follows ASK redirects while a slot moves. */
 static void add_cluster(rights *r, const rights_feature *f)
 {
     if (f->locks) {
         add_words(r, "+asking");
         r->more       = "+cluster|slots";
-        r->more_words = "which node has a slot is learned at once, and not by asking the wrong one";
+        r->more_words = "bowline learns the node of a slot at once, without a redirect";
     }
     if (strcmp(f->name, "doctor") == 0)
         add_words(r, "+cluster|slots +cluster|info");
@@ -186,13 +185,14 @@ static void add_keys(rights *r, const doctor_server *store, rights_keys keys)
     const char *template = store->config->key_template;
 
     if (template == NULL) {
-        add_words(r, "~bowline:*"); /* and what is beside them */
+        add_words(r, "~bowline:*"); /* and the keys that belong to them */
         return;
     }
     add_pattern(r, "~", template, "");
     if (keys != RIGHTS_KEYS_QUEUE)
         return;
-    /* wire.md, Keys: beside a key without a hash tag they have one.  A name may bring one along. */
+    /* wire.md, Keys: the further keys have a hash tag if the key has none. A name may contain
+     * one. */
     size_t size     = strlen(template);
     bool   ends_all = size >= 2 && strcmp(template + size - 2, "%s") == 0;
     if (!ends_all)
@@ -203,7 +203,7 @@ static void add_keys(rights *r, const doctor_server *store, rights_keys keys)
     add_words(r, "~" BWL_QUEUE_WHO "*");
 }
 
-/* How a profile's release wakes those who wait. */
+/* How the release of a profile wakes waiters. */
 static void add_signal(rights *r, const doctor_server *store)
 {
     const bwl_profile *profile = store->config->profile;
@@ -230,7 +230,7 @@ static void add_signal(rights *r, const doctor_server *store)
     }
 }
 
-/* The channel of a release, and the counter of the fences. */
+/* The channel of a release, and the counter of fences. */
 static void add_redisson(rights *r, const doctor_target *target)
 {
     const bwl_rules *rules = target->client->host.settings.rules;
@@ -251,14 +251,14 @@ static const rights_feature *lock_of(const doctor_target *target)
 
     if (id == BWL_PROTOCOL_SETNX_GETSET && rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER)
         return feature_named("stamp", 5);
-    if (target->is_many)
-        id = BWL_PROTOCOL_TOKEN; /* at each of them */
+    if (target->is_quorum)
+        id = BWL_PROTOCOL_TOKEN; /* on each server */
     assert(id != BWL_PROTOCOL_NONE);
     assert(table[id - 1].locks);
     return &table[id - 1];
 }
 
-/* The lock comes first.  Who looks at one connects as who locks. */
+/* The lock comes first. A holder query connects like a lock. */
 static void take_lock(rights *r, const doctor_target *target, const char *names)
 {
     bool wants_lock = names == NULL;
@@ -290,11 +290,12 @@ static int take_features(rights *r, const doctor_target *target, const char *nam
                             size < 40 ? (int)size : 40, names);
         if (feature->locks && feature != r->features[0])
             return bwl_fail(fault, BWL_STATUS_USAGE,
-                            "two locks at once: %.40s is one too many; a user may have both rules",
+                            "only one lock per rule, so %.40s is one too many; a user may have "
+                            "several rules",
                             feature->name);
         if (feature->keys == RIGHTS_KEYS_GIVEN && target->client->host.engine->step == NULL)
             return bwl_fail(fault, BWL_STATUS_UNSUPPORTED,
-                            "%s: updates no keys, and so needs no right to",
+                            "%s: cannot update keys, so it needs no permission for that",
                             target->client->host.engine->scheme);
         if (!feature->locks && r->features_count < sizeof r->features / sizeof r->features[0])
             r->features[r->features_count++] = feature;
@@ -313,7 +314,9 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
     if (status < 0)
         return status;
     if (store->config->user != NULL && strlen(store->config->user) >= sizeof r->user)
-        return bwl_fail(fault, BWL_STATUS_USAGE, "the name of the URL's user is too long: --user");
+        return bwl_fail(fault, BWL_STATUS_USAGE,
+                        "the user name of the URL is too long; use "
+                        "--user");
     if (store->config->user != NULL)
         (void)snprintf(r->user, sizeof r->user, "%s", store->config->user);
     for (unsigned i = 0; i < r->features_count; i++) {
@@ -322,7 +325,7 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             add_keys(r, store, f->keys);
         if (f->keys == RIGHTS_KEYS_GIVEN && (wanted->key == NULL || wanted->key[0] == '\0'))
             return bwl_fail(fault, BWL_STATUS_USAGE,
-                            "%s is of keys of your own: say which, as in --key 'seats:*'", f->name);
+                            "%s needs the keys to change, as in --key 'seats:*'", f->name);
         if (f->keys == RIGHTS_KEYS_GIVEN) {
             char pattern[RIGHTS_ITEM_MAX];
             if (strlen(wanted->key) >= sizeof pattern - 1)
@@ -344,7 +347,7 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             add_cluster(r, f);
         } else if (f->renews_together) {
             r->more       = "+mget";
-            r->more_words = "renewals go together";
+            r->more_words = "several renewals go in one command";
         }
         if (strcmp(f->name, "status") == 0 && r->features[0]->listens)
             add_words(r, "+hmget");
@@ -352,7 +355,7 @@ static int fill_in(rights *r, const doctor_target *target, const rights_wanted *
             add_words(r, "+hlen +hkeys");
         if (strcmp(f->name, "status") == 0 && strcmp(r->features[0]->name, "symfony") == 0)
             add_words(r, "+zrangebyscore");
-        bool is_old = wanted->before_7 && !target->is_cluster; /* which needs 7.0 for a queue */
+        bool is_old = wanted->before_7 && !target->is_cluster; /* a cluster needs 7.0 for a queue */
         add_words(r, is_old && f->commands_before_7 != NULL ? f->commands_before_7 : f->commands);
     }
     return BWL_OK;
@@ -366,12 +369,11 @@ int rights_find(rights *ret_rights, const rights_wanted *wanted, char ret_why[RI
 
     if (status == BWL_OK) {
         *ret_rights = (rights){ .count = 0 };
-        if (target.is_redis || target.is_many)
+        if (target.is_redis || target.is_quorum)
             status = fill_in(ret_rights, &target, wanted, &fault);
         else
             status = bwl_fail(&fault, BWL_STATUS_USAGE,
-                              "%s asks no server, which could have users: give a URL of redis://",
-                              target.place);
+                              "%s has no server with users: give a URL of redis://", target.place);
         doctor_target_close(&target);
     }
     if (status < 0)

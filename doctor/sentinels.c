@@ -1,9 +1,8 @@
 /*
- * sentinels.c -- a service that sentinels watch: each of them is looked at, and then the primary
- * that they name.
+ * sentinels.c -- checks each sentinel of a service, and finds the primary that they name.
  *
- * One sentinel that answers is enough for a lock.  So what is wrong with another one is a warning,
- * once a primary is known.
+ * One sentinel that answers is enough for a lock. So a failure at another one is a warning once a
+ * primary is known.
  */
 #include "engine/redis/topology/sentinel.h"
 #include "doctor/visit.h"
@@ -35,29 +34,29 @@ static int take_service(service *s, const char *text, bwl_fault *fault)
     return file != NULL ? bwl_secret_read(&s->password, file, fault) : BWL_OK;
 }
 
-/* It was asked, and has named none. */
-static void find_no_primary(visit *v, const service *s, bwl_sentinel_says says)
+/* The sentinel did not name a primary. */
+static void report_no_primary(visit *v, const service *s, bwl_sentinel_says says)
 {
     const doctor_server *store = v->store;
     char                 words[120];
     doctor_finding      *f = visit_find(v, "sentinel", DOCTOR_FAILURE);
 
-    visit_why(f, "nobody else says which server gives locks");
+    visit_why(f, "only a sentinel names the server for locks");
     visit_type(f, "redis-cli -h %.100s -p %u SENTINEL MASTERS", store->host, (unsigned)store->port);
     if (says == BWL_SENTINEL_UNKNOWN) {
-        visit_what(f, "it watches no service %.100s", s->name);
+        visit_what(f, "it does not monitor %.100s", s->name);
         return;
     }
     if (says != BWL_SENTINEL_ERROR) {
-        visit_what(f, "it does not say where %.100s is%s%s", s->name,
+        visit_what(f, "it does not name the primary of %.100s%s%s", s->name,
                    v->link.status < 0 ? ": " : "", v->link.status < 0 ? v->link.fault.text : "");
         return;
     }
     bwl_session_error_text(store->config, words, sizeof words, v->link.frame, v->link.frame_size);
-    visit_what(f, "it does not say where %.100s is: %s", s->name, words);
+    visit_what(f, "it does not name the primary of %.100s: %s", s->name, words);
     if (bwl_redis_error_is(v->link.frame, v->link.frame_size, "ERR unknown command")) {
-        visit_what(f, "this is no sentinel: %s", words);
-        visit_type(f, "%s://%.100s if locks are to live there, or the port of a sentinel",
+        visit_what(f, "this is not a sentinel: %s", words);
+        visit_type(f, "%s://%.100s for locks on this server, or the port of a sentinel",
                    store->config->tls != NULL ? "rediss" : "redis", store->where);
     } else if (visit_is_denied(v)) {
         visit_type(f, "ACL SETUSER %.60s +sentinel|get-master-addr-by-name, at the sentinel",
@@ -65,7 +64,7 @@ static void find_no_primary(visit *v, const service *s, bwl_sentinel_says says)
     }
 }
 
-static void ask_for_primary(visit *v, service *s)
+static void query_primary(visit *v, service *s)
 {
     const char *const words[] = { "SENTINEL", "GET-MASTER-ADDR-BY-NAME", s->name };
     bwl_primary       primary = { .port = 0 };
@@ -74,7 +73,7 @@ static void ask_for_primary(visit *v, service *s)
     if (link_ask(&v->link, words, 3) >= 0)
         says = bwl_sentinel_read(&primary, v->link.frame, v->link.frame_size);
     if (says != BWL_SENTINEL_FOUND) {
-        find_no_primary(v, s, says);
+        report_no_primary(v, s, says);
         return;
     }
     doctor_finding *f = visit_find(v, "sentinel", DOCTOR_FINE);
@@ -82,7 +81,9 @@ static void ask_for_primary(visit *v, service *s)
                (unsigned)primary.port);
     if (s->is_known && !bwl_primary_is(&primary, &s->primary)) {
         f->grade = DOCTOR_WARNING;
-        visit_why(f, "another sentinel names %.100s:%u: a switch is under way, or they have parted",
+        visit_why(f,
+                  "another sentinel names %.100s:%u: a failover is in progress, or the "
+                  "sentinels are partitioned",
                   s->primary.host, (unsigned)s->primary.port);
         visit_type(f, "redis-cli -h %.100s -p %u SENTINEL SENTINELS %.100s", v->store->host,
                    (unsigned)v->store->port, s->name);
@@ -95,7 +96,7 @@ static void ask_for_primary(visit *v, service *s)
 static void visit_sentinels(visit *v, service *s, const doctor_server *of)
 {
     static doctor_server    at;
-    static bwl_redis_config config; /* of the sentinels: their user, our TLS */
+    static bwl_redis_config config; /* of the sentinels: their user, the TLS of the URL */
     char                    host[BWL_RESOLVE_HOST_MAX + 1];
     char                    user[256];
     const char             *named = bwl_url_find(&s->url, BWL_SENTINEL_OPTION_USER);
@@ -114,20 +115,20 @@ static void visit_sentinels(visit *v, service *s, const doctor_server *of)
         v->store  = &at;
         visit_begin(v, "sentinel ", at.where);
         if (visit_reach(v))
-            ask_for_primary(v, s);
+            query_primary(v, s);
         link_close(&v->link);
     }
     v->asks_sentinel = false;
 }
 
-static void forgive(doctor_report *r)
+static void downgrade(doctor_report *r)
 {
     for (unsigned i = 0; i < r->findings_count; i++)
         if (r->findings[i].grade == DOCTOR_FAILURE)
             r->findings[i].grade = DOCTOR_WARNING;
 }
 
-/* True, and v->store is that of the primary. */
+/* True: v->store is the store of the primary. */
 bool visit_service(visit *v)
 {
     static service       s;
@@ -137,10 +138,10 @@ bool visit_service(visit *v)
 
     s                        = (service){ .is_known = false };
     v->report->servers_count = 0;
-    if (take_service(&s, v->url, &fault) == BWL_OK) /* it was opened before, so it can be read */
+    if (take_service(&s, v->url, &fault) == BWL_OK) /* it was parsed before */
         visit_sentinels(v, &s, of);
     if (s.is_known) {
-        forgive(v->report);
+        downgrade(v->report);
         at       = doctor_server_at(of, s.primary.host, s.primary.port);
         v->store = &at;
         visit_begin(v, of->config->tls != NULL ? "rediss://" : "redis://", at.where);

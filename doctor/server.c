@@ -1,6 +1,5 @@
 /*
- * server.c -- what the server is: its version, its part in a replication, its clock, how far away
- * it is.
+ * server.c -- checks a server: version, replication, clock, round trip.
  */
 #include "doctor/info.h"
 #include "doctor/visit.h"
@@ -44,24 +43,26 @@ static void check_version(visit *v)
     } else if (v->major != 0 && v->major < VERSION_OF_SHARDS && listens && v->target->is_cluster) {
         f->grade = DOCTOR_FAILURE;
         visit_what(f, "Redis %s: in a cluster protocol queue needs 7.0", v->version);
-        visit_why(f, "bowline refuses it: only SPUBLISH reaches who waits for a lock of a slot");
+        visit_why(f, "bowline refuses it: in a cluster only SPUBLISH reaches the waiters of a "
+                     "slot");
         visit_type(f, "a newer server, or ?protocol=token");
     } else if (v->is_resp2 && listens) {
         f->grade = DOCTOR_FAILURE;
         visit_what(f, "the server does not know HELLO 3, or user %.60s may not", visit_user(v));
-        visit_why(f, "protocol queue is refused: its pushes and its answers share a connection");
+        visit_why(f, "bowline refuses protocol queue: it receives pushes and replies on one "
+                     "connection");
         visit_type(f, "ACL SETUSER %.60s +hello; a proxy that lets HELLO pass; or protocol=token",
                    visit_user(v));
     } else {
-        visit_what(f, "version %s, by %s%s", v->version[0] != '\0' ? v->version : "not known",
+        visit_what(f, "version %s, %s%s", v->version[0] != '\0' ? v->version : "not known",
                    v->is_resp2 ? "RESP2" : "RESP3",
                    !listens                        ? ""
-                   : v->major >= VERSION_OF_SHARDS ? "; waiters are told by SPUBLISH"
-                                                   : "; waiters are told by PUBLISH");
+                   : v->major >= VERSION_OF_SHARDS ? "; waiters get SPUBLISH"
+                                                   : "; waiters get PUBLISH");
     }
 }
 
-/* Valkey calls it by another name. */
+/* Valkey uses another name. */
 static bool mode_text(char ret_mode[INFO_VALUE_MAX], const char *info)
 {
     return info_text(ret_mode, info, "redis_mode") || info_text(ret_mode, info, "server_mode");
@@ -77,18 +78,17 @@ static void check_mode(visit *v, const char *info)
         return;
     const char     *tls = v->store->config->tls != NULL ? "s" : "";
     doctor_finding *f   = visit_find(v, "mode", DOCTOR_FAILURE);
-    visit_what(f, "the server runs as %s%s", mode, wants_cluster ? ", and is no node" : "");
-    visit_why(f, wants_cluster
-                     ? "bowline asks it for the map of its cluster, and there is none"
-                     : "by this URL bowline speaks to one server and follows no redirection");
+    visit_what(f, "the server runs as %s%s", mode, wants_cluster ? ", not as a cluster node" : "");
+    visit_why(f, wants_cluster ? "bowline needs the slot map of a cluster, and this server has none"
+                               : "this URL names one server, and bowline follows no redirect");
     if (strcmp(mode, "sentinel") == 0)
-        visit_type(f, "the URL of a server on its own: that of the master which this one watches");
+        visit_type(f, "use the URL of a single server: the primary that this sentinel watches");
     else if (wants_cluster)
         visit_type(f, "redis%s://%.200s", tls, v->store->where);
-    else if (strcmp(mode, "cluster") == 0 && !v->target->is_many)
+    else if (strcmp(mode, "cluster") == 0 && !v->target->is_quorum)
         visit_type(f, "redis%s+cluster://%.200s", tls, v->store->where);
     else
-        visit_type(f, "the URL of a server on its own");
+        visit_type(f, "use the URL of a single server");
 }
 
 /* ---- replication ----------------------------------------------------------------------------- */
@@ -106,8 +106,8 @@ static void check_replica(visit *v, const char *info)
         if (!info_text(link, info, "master_link_status") || strcmp(link, "up") == 0)
             return;
         r->grade = DOCTOR_WARNING;
-        visit_why(r, "it hears nothing of its primary now: should it take over, it has none of the "
-                     "locks since");
+        visit_why(r, "its link to the primary is down: after a failover it would lack all newer "
+                     "locks");
         visit_type(r, "redis-cli -h %.100s -p %u INFO replication", v->store->host,
                    (unsigned)v->store->port);
         return;
@@ -115,8 +115,8 @@ static void check_replica(visit *v, const char *info)
     doctor_finding *f = visit_find(v, "role", DOCTOR_FAILURE);
     visit_what(f, "the server is a replica (READONLY) of %s:%" PRId64, master,
                info_number(info, "master_port", 0));
-    visit_why(f, "it writes nothing, so nobody gets a lock here: acquire is REFUSED");
-    visit_type(f, "the URL of its master: redis://%s:%" PRId64, master,
+    visit_why(f, "a replica is read-only: acquire is REFUSED");
+    visit_type(f, "use the URL of its primary: redis://%s:%" PRId64, master,
                info_number(info, "master_port", 0));
 }
 
@@ -128,39 +128,40 @@ static void check_master(visit *v, const char *info)
 
     if (replicas < v->target->replicas) {
         f->grade = DOCTOR_FAILURE;
-        visit_what(f, "a master with %" PRId64 " of the %u replicas that sync= asks for", replicas,
+        visit_what(f, "a primary with %" PRId64 " of the %u replicas that sync= requires", replicas,
                    v->target->replicas);
-        visit_why(f, "a lock counts when they have it: nobody gets one");
-        visit_type(f, "start replicas, or ask for fewer in the URL: sync=1");
+        visit_why(f, "a lock counts only when they have it: acquire fails");
+        visit_type(f, "start replicas, or require fewer in the URL: sync=1");
         return;
     }
     if (replicas == 0) {
-        visit_what(f, "a master without replicas");
+        visit_what(f, "a primary without replicas");
         if (v->facts.is_cluster && v->target->is_cluster) {
             f->grade = DOCTOR_WARNING;
-            visit_why(f, "when it ends, nobody serves its slots: no lock of them is given until it "
-                         "is back");
+            visit_why(f, "if it fails, no node serves its slots, and no lock of these slots can "
+                         "be acquired until it is back");
             visit_type(f, "redis-cli --cluster add-node HOST:PORT %.100s --cluster-slave",
                        v->store->where);
         }
         return;
     }
-    visit_what(f, "a master with %" PRId64 " replica%s", replicas, replicas == 1 ? "" : "s");
+    visit_what(f, "a primary with %" PRId64 " replica%s", replicas, replicas == 1 ? "" : "s");
     f->grade = DOCTOR_WARNING;
-    if (v->target->is_many) {
-        visit_why(f, "should a replica take its place, it may not know a lock that is held, and "
-                     "votes for another: an address must always be the same server");
-        visit_type(f, "no failover of this server; one that is empty is healed by who holds");
+    if (v->target->is_quorum) {
+        visit_why(f, "after a failover the replica may lack a lock that is held, and vote for "
+                     "another holder: with redlock, an address must always be the same server");
+        visit_type(f, "disable failover for this server; the holders restore their locks on an "
+                      "empty one");
         return;
     }
-    visit_why(f, "replication is asynchronous: after a failover the new master may not know a lock "
-                 "that is held, and another gets it; the fence tells");
-    if (good < 0) /* INFO has that line where min-replicas-to-write is set */
-        visit_type(f, "CONFIG SET min-replicas-to-write 1, so that a master that was cut off stops "
-                      "giving locks; and fence what you write");
+    visit_why(f, "replication is asynchronous: after a failover the new primary may lack a lock "
+                 "that is held, and another client acquires it; a fence detects that");
+    if (good < 0) /* INFO has this line only with min-replicas-to-write */
+        visit_type(f, "CONFIG SET min-replicas-to-write 1, so that an isolated primary stops "
+                      "granting locks; and fence your writes");
     else {
         f->grade = DOCTOR_NOTE;
-        visit_type(f, "fence what you write: docs/fencing.md");
+        visit_type(f, "fence your writes: docs/fencing.md");
     }
 }
 
@@ -181,7 +182,7 @@ static void check_role(visit *v)
 
 /* ---- the clock ------------------------------------------------------------------------------- */
 
-/* Seconds and microseconds of TIME's answer.  False: it is none. */
+/* Reads the reply to TIME. False: malformed. */
 static bool read_time(const visit *v, int64_t *ret_us)
 {
     static const int64_t SECONDS_MAX = INT64_MAX / 2000000;
@@ -207,8 +208,8 @@ static bool read_time(const visit *v, int64_t *ret_us)
     return true;
 }
 
-/* Its protocol compares stamps of this machine's clock with those of others. */
-static bool goes_by_our_clock(const visit *v)
+/* The protocol compares timestamps of this machine with those of others. */
+static bool uses_our_clock(const visit *v)
 {
     const bwl_rules *rules = v->target->client->host.settings.rules;
 
@@ -232,19 +233,19 @@ static void check_clock(visit *v)
     v->facts.ahead_us   = ahead;
     doctor_finding *f   = visit_find(v, "clock", DOCTOR_FINE);
     if (off < SKEW_MAX_US) {
-        visit_what(f, "the server's clock and ours are %" PRId64 "ms apart", off / US_PER_MS);
+        visit_what(f, "the clocks of the server and of this machine are %" PRId64 "ms apart",
+                   off / US_PER_MS);
         return;
     }
     f->grade = DOCTOR_WARNING;
-    visit_what(f, "the server's clock is %" PRId64 "s %s ours", off / 1000000,
-               ahead > 0 ? "ahead of" : "behind");
-    if (goes_by_our_clock(v))
-        visit_why(f, "this protocol compares times of day of several machines: who is ahead takes "
-                     "locks that are held");
+    visit_what(f, "the clock of the server is %" PRId64 "s %s the clock of this machine",
+               off / 1000000, ahead > 0 ? "ahead of" : "behind");
+    if (uses_our_clock(v))
+        visit_why(f, "this protocol compares the clocks of several machines: a client whose "
+                     "clock is ahead takes locks that are held");
     else
-        visit_why(f,
-                  "a lease is counted in time that passes, and is not wrong by that; but when "
-                  "somebody sets the clock right, leases end early or late, and fences go by it");
+        visit_why(f, "a lease is a duration, so the offset does not matter; but when the clock is "
+                     "corrected, leases end early or late, and fences follow the clock");
     visit_type(f, "on each machine: timedatectl, chronyc tracking");
 }
 
@@ -266,7 +267,7 @@ static void check_round_trip(visit *v)
     for (unsigned i = 0; i < PINGS; i++) {
         uint64_t before = bwl_clock_wall_us();
         if (visit_ask(v, "PING") == NULL && !v->is_dead && !visit_is_denied(v))
-            return; /* an error is an answer, too */
+            return; /* an error is a reply too */
         took[i] = (int64_t)(bwl_clock_wall_us() - before);
         if (v->is_dead)
             return;
@@ -275,13 +276,13 @@ static void check_round_trip(visit *v)
     int64_t         median = took[PINGS / 2];
     doctor_finding *f      = visit_find(v, "round trip", DOCTOR_FINE);
     visit_what(
-        f, "an answer takes %" PRId64 ".%02" PRId64 "ms (median of %d), a lease is %" PRId64 "ms",
+        f, "a reply takes %" PRId64 ".%02" PRId64 "ms (median of %d), the lease is %" PRId64 "ms",
         median / US_PER_MS, median % US_PER_MS / 10, PINGS, lease_ms);
     if (median * 10 < lease_ms * US_PER_MS / 3)
         return;
     f->grade = median < lease_ms * US_PER_MS / 3 ? DOCTOR_WARNING : DOCTOR_FAILURE;
-    visit_why(f, "a lease is renewed at a third of it, and one slow answer may lose the lock");
-    visit_type(f, "a longer lease: ?lease=%" PRId64 "ms", median * 40 / US_PER_MS + 1000);
+    visit_why(f, "a lease is renewed after a third of it, and one slow reply may lose the lock");
+    visit_type(f, "use a longer lease: ?lease=%" PRId64 "ms", median * 40 / US_PER_MS + 1000);
 }
 
 void visit_server(visit *v)
@@ -306,14 +307,22 @@ void visit_server(visit *v)
     }
     if (info == NULL) {
         doctor_finding *f = visit_find(v, "restart", DOCTOR_UNKNOWN);
-        visit_what(f, "the server does not tell which process it is (INFO server)");
-        visit_why(f, v->target->is_many
-                         ? "one that comes back empty has a vote at once, and may have had another"
-                         : "one that comes back with older data is believed, and a lost lock is "
-                           "noticed late");
+        visit_what(f, "the server does not identify its process (INFO server)");
+        visit_why(f, v->target->is_quorum
+                         ? "a server that restarts empty votes at once, perhaps for a second holder"
+                         : "bowline does not detect a restart with older data, and notices a "
+                           "lost lock late");
         visit_type(f, "ACL SETUSER %.60s +info", visit_user(v));
     }
     check_role(v);
     check_clock(v);
     check_round_trip(v);
+}
+
+void visit_all(visit *v)
+{
+    visit_server(v);
+    visit_memory(v);
+    visit_rights(v);
+    visit_foreign_locks(v);
 }

@@ -11,26 +11,24 @@
 #include <stdio.h>
 #include <string.h>
 
-/* All of them, as far as there is room. */
+/* All servers, as far as there is space. */
 static void name_servers(doctor_target *target)
 {
     const bwl_session *first = doctor_redis(target)->router.sessions;
     size_t             room  = sizeof target->place;
-    size_t             size =
-        (size_t)snprintf(target->place, room, "%s://", target->client->host.engine->scheme);
+    size_t size = (size_t)snprintf(target->place, room, "%s://", target->client->host.engine->scheme);
 
     for (const bwl_session *s = first; s != NULL && size < room; s = s->next)
         size += (size_t)snprintf(target->place + size, room - size, "%s%s", s == first ? "" : ",",
                                  s->endpoint.text);
 }
 
-/* As in the URL, where they are names of nodes. */
+/* The nodes as in the URL. */
 static void name_nodes(doctor_target *target)
 {
     const bwl_cluster *cluster = doctor_redis(target)->router.cluster;
     size_t             room    = sizeof target->place;
-    size_t             size =
-        (size_t)snprintf(target->place, room, "%s://", target->client->host.engine->scheme);
+    size_t size = (size_t)snprintf(target->place, room, "%s://", target->client->host.engine->scheme);
 
     for (unsigned i = 0; i < cluster->seeds_count && size < room; i++)
         size += (size_t)snprintf(target->place + size, room - size, "%s%s:%u", i == 0 ? "" : ",",
@@ -55,7 +53,7 @@ static void name_place(doctor_target *target)
     } else if (client->host.engine->kind == BWL_ENGINE_FILE) {
         const bwl_file_store *store = client->host.store;
         (void)snprintf(target->place, sizeof target->place, "file:%.250s", store->directory.path);
-    } else if (target->is_many) {
+    } else if (target->is_quorum) {
         name_servers(target);
     } else {
         (void)snprintf(target->place, sizeof target->place, "%s:", scheme);
@@ -73,7 +71,7 @@ int doctor_target_open(doctor_target *ret_target, const char *url, uint32_t leas
         return status;
     const bwl_client *client = target.client;
     target.is_redis          = client->host.engine->kind == BWL_ENGINE_REDIS;
-    target.is_many           = client->host.engine->kind == BWL_ENGINE_REDLOCK;
+    target.is_quorum         = client->host.engine->kind == BWL_ENGINE_REDLOCK;
     target.is_cluster        = target.is_redis && doctor_redis(&target)->router.cluster != NULL;
     target.protocol          = client->host.settings.protocol;
     if (target.protocol == NULL)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What to type about the file, or about the directory that it is in. */
+/* Fills in what to type, for the file or its directory. */
 static void describe(trust_fault *ret_fault, const char *path, const bwl_distrust *why)
 {
     const char *slash = why->is_of_directory ? strrchr(path, '/') : NULL;

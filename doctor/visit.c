@@ -1,5 +1,5 @@
 /*
- * visit.c -- writing findings down, and asking; see visit.h.
+ * visit.c -- findings and commands of a check; see visit.h.
  */
 #include "doctor/visit.h"
 #include "core/text.h"
@@ -18,7 +18,7 @@ doctor_finding *visit_find(visit *v, const char *check, doctor_grade grade)
     return f;
 }
 
-/* What does not fit is cut off, and says so. */
+/* A longer text is cut off and marked. */
 #define WRITE(to)                                              \
     va_list arguments;                                         \
     va_start(arguments, format);                               \
@@ -58,14 +58,6 @@ void visit_begin(visit *v, const char *form, const char *where)
         bwl_mark_cut(r->servers[v->server]);
 }
 
-void visit_all(visit *v)
-{
-    visit_server(v);
-    visit_memory(v);
-    visit_rights(v);
-    visit_strangers(v);
-}
-
 const char *visit_user(const visit *v)
 {
     return v->store->config->user != NULL ? v->store->config->user : "default";
@@ -89,7 +81,7 @@ const char *visit_ask(visit *v, const char *command)
         v->is_dead        = true;
         doctor_finding *f = visit_find(v, "connection", DOCTOR_FAILURE);
         visit_what(f, "the connection broke at %s: %s", words[0], v->link.fault.text);
-        visit_why(f, "a lock would be in doubt now");
+        visit_why(f, "the state of a lock would be unknown now");
     }
     return type < 0 || type == '-' ? NULL : v->link.text;
 }
@@ -107,12 +99,36 @@ void visit_cannot(visit *v, const char *check, const char *what, const char *rig
         return;
     doctor_finding *f = visit_find(v, check, DOCTOR_UNKNOWN);
     if (visit_is_denied(v)) {
-        visit_what(f, "%s: not looked at, as user %.60s may not (NOPERM)", what, visit_user(v));
+        visit_what(f, "%s: not checked, user %.60s lacks the permission (NOPERM)", what,
+                   visit_user(v));
         visit_type(f, "ACL SETUSER %.60s %s", visit_user(v), right);
         return;
     }
     bwl_session_error_text(v->store->config, words, sizeof words, v->link.frame,
                            v->link.frame_size);
-    visit_what(f, "%s: not looked at, the server does not tell%s%s", what,
+    visit_what(f, "%s: not checked, the server does not answer%s%s", what,
                words[0] != '\0' ? ": " : "", words);
+}
+
+/* The reply to CONFIG GET, as RESP2 or RESP3: its second text is the value. */
+static bool read_setting(const visit *v, char ret_value[INFO_VALUE_MAX])
+{
+    bwl_resp_cursor cursor = bwl_resp_begin(v->link.frame, v->link.frame_size);
+    bwl_resp_value  value;
+
+    if (!bwl_resp_next_bare(&cursor, &value) || value.count < 2 ||
+        !bwl_resp_next_bare(&cursor, &value) || !bwl_resp_next_bare(&cursor, &value) ||
+        value.text == NULL)
+        return false;
+    (void)snprintf(ret_value, INFO_VALUE_MAX, "%.*s",
+                   value.size < INFO_VALUE_MAX ? (int)value.size : INFO_VALUE_MAX - 1, value.text);
+    return true;
+}
+
+bool visit_setting(visit *v, const char *name, char ret_value[INFO_VALUE_MAX])
+{
+    char command[64];
+
+    (void)snprintf(command, sizeof command, "CONFIG GET %s", name);
+    return visit_ask(v, command) != NULL && read_setting(v, ret_value);
 }

@@ -1,6 +1,5 @@
 /*
- * visit.h -- what the checks of one server share: where they write what they find, and the
- * connection by which they ask.
+ * visit.h -- what the checks share: the report, the connection, and facts for later checks.
  */
 #ifndef DOCTOR_VISIT_H
 #define DOCTOR_VISIT_H
@@ -10,90 +9,90 @@
 #include "doctor/link.h"
 #include "doctor/target.h"
 
-/* What several servers behind one URL are compared by. */
+/* Facts by which several servers are compared. */
 typedef struct visit_facts {
     char    run_id[64];  /* ""                                                                 */
-    char    replid[64];  /* of the data, which replicas share; ""                               */
+    char    replid[64];  /* of the data, shared by replicas; "" */
     char    address[64]; /* ""                                                                 */
-    int64_t uptime_s;    /* below 0: not known                                                  */
-    int64_t ahead_us;    /* of our clock                                                       */
+    int64_t uptime_s;    /* below 0: unknown */
+    int64_t ahead_us;    /* ahead of our clock */
     bool    tells_time;
     bool    is_cluster;
     bool    is_replica;
-    int64_t node_timeout_ms; /* of a node of a cluster; 0: not known                            */
-    int8_t  wants_all_slots; /* 1: serves none when one is missing; 0; below 0: not known       */
+    int64_t node_timeout_ms; /* of a cluster node; 0: unknown */
+    int8_t  wants_all_slots; /* cluster-require-full-coverage: 1 or 0; below 0: unknown */
 } visit_facts;
 
-/* A look at one server. */
+/* The check of one server. */
 typedef struct visit {
     doctor_report       *report;
     const doctor_target *target;
-    const doctor_server *store; /* of this server: where it is, and who we are to it           */
-    bool                 asks_sentinel; /* it is no server of locks                             */
-    const char          *url; /* for the rights of its lock; may hold a password               */
+    const doctor_server *store;         /* address and credentials of this server */
+    bool                 asks_sentinel; /* this is a sentinel */
+    const char          *url; /* for the permissions of its lock; may contain a password */
     unsigned             server;
     doctor_link          link;
     char                 version[24];
-    unsigned             major;    /* 0: not known */
-    bool                 is_resp2; /* it does not know HELLO 3                                  */
-    bool                 is_dead;  /* the connection broke: nothing more can be asked          */
+    unsigned             major;    /* 0: unknown */
+    bool                 is_resp2; /* does not know HELLO 3 */
+    bool                 is_dead;  /* the connection broke */
     visit_facts          facts;
 } visit;
 
-/* Goes on to the next server of several: its name in the report is `form` and where it is. */
+/* Begins the next server; its name in the report is `form` and `where`. */
 void visit_begin(visit *v, const char *form, const char *where);
 
-/* Adds a finding, to be filled in by the next calls; never NULL. */
+/* Adds a finding; the next calls fill it in. Never NULL. */
 doctor_finding *visit_find(visit *v, const char *check, doctor_grade grade);
 
 __attribute__((format(printf, 2, 3))) void visit_what(doctor_finding *f, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void visit_why(doctor_finding *f, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void visit_type(doctor_finding *f, const char *format, ...);
 
-/* Who we are to the server, for what is to be typed. */
+/* The user of the URL, for messages. */
 const char *visit_user(const visit *v);
 
-/* What CONFIG GET says of a setting.  False: it is not for us to know, or there is none. */
+/* The value of CONFIG GET. False: no permission, or no such setting. */
 bool visit_setting(visit *v, const char *name, char ret_value[INFO_VALUE_MAX]);
 
-/* Asks, and copies what an answer that is a text says; the command is words with blanks between
- * them.  NULL: it is an error, whose text is in v->link.error (NOPERM: is_denied), or the
- * connection has broken.  Lives until the next question. */
+/* Sends a command, words separated by blanks, and returns the text of the reply, valid until the
+ * next command. NULL: an error, whose text is in v->link.text, or a broken connection. */
 const char *visit_ask(visit *v, const char *command);
 bool        visit_is_denied(const visit *v);
 
-/* The finding that a check could not be made for want of a right, or as the server put it. */
+/* Adds the finding that a check could not be made: a permission is missing, or the server
+ * refused. */
 void visit_cannot(visit *v, const char *check, const char *what, const char *right);
 
-/* From nothing to a greeted connection.  False: that is as far as it goes. */
+/* Connects and logs in. False: failed, and reported. */
 bool visit_reach(visit *v);
 
-/* Of a service: looks at its sentinels.  True, and store is that of the primary which they name. */
+/* Checks the sentinels of a service. True: v->store is the store of the primary that they name. */
 bool visit_service(visit *v);
 
-/* The rest, on such a connection. */
-void visit_server(visit *v);    /* version, role, clock, round trip                            */
-void visit_memory(visit *v);    /* what is thrown away, and what a restart loses               */
-void visit_rights(visit *v);    /* of the lock of the URL, and of looking                      */
-void visit_strangers(visit *v); /* scripts of other locks                                      */
+/* Checks over that connection. */
+void visit_server(visit *v);        /* version, role, clock, round trip */
+void visit_memory(visit *v);        /* eviction and persistence */
+void visit_rights(visit *v);        /* permissions */
+void visit_foreign_locks(visit *v); /* other lock libraries */
 
-/* All of that. */
+/* All of these. */
 void visit_all(visit *v);
 
-/* Of a lock on most of several: looks at each, and then at all of them. */
-void visit_many(visit *v);
+/* Checks the servers of redlock://, each alone and then together. */
+void visit_quorum(visit *v);
 
-/* Of several servers: how far their clocks are apart; and why that matters. */
+/* Compares the clocks of several servers; `why` says why a difference matters. */
 void visit_clocks(visit *v, const visit_facts *of, const char *const *where, unsigned count,
                   const char *why);
 
-/* Of a cluster: looks at the nodes of the URL, at those that they name, and then at all of them. */
+/* Checks a cluster: the nodes of the URL, those that they name, and then all together. */
 void visit_nodes(visit *v);
 
-/* A node of it, greeted: its settings.  And then whether it serves. */
+/* Checks a cluster node over its connection: settings, and whether it serves. */
 void visit_node(visit *v);
 
-/* A place of this machine. */
+/* Checks a place on this machine. */
 void visit_local(visit *v);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * What the benchmark says that clients have said to a server: commands, and not what scripts call.
  */
-#include "bench/watch.h"
+#include "bench/world/watch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <hiredis/hiredis.h>
 
-#include "bench/server.h"
+#include "bench/world/server.h"
 #include "tests/lib/server.h"
 
 typedef struct world {
@@ -25,11 +25,11 @@ static world there;
 
 static int begin(void **state)
 {
-    bench_trouble trouble;
+    bench_failure failure;
 
     server_needed();
-    if (bench_janitor_hire(&there.janitor, &trouble) < 0 ||
-        bench_server_start(&there.server, &there.janitor, &trouble) < 0)
+    if (bench_janitor_hire(&there.janitor, &failure) < 0 ||
+        bench_server_start(&there.server, &there.janitor, &failure) < 0)
         return -1;
     there.context = redisConnect("127.0.0.1", there.server.port);
     return there.context != NULL && there.context->err == 0 ? 0 : -1;
@@ -54,23 +54,23 @@ static void say(const char *command)
 static void test_what_a_script_calls_is_no_command(void **state)
 {
     bench_watch   watch = { .info = NULL };
-    bench_trouble trouble;
+    bench_failure failure;
     double        commands = 0;
 
-    assert_int_equal(bench_watch_open(&watch, there.server.port, &trouble), 0);
+    assert_int_equal(bench_watch_open(&watch, there.server.port, &failure), 0);
     say("SET a 0");
-    assert_int_equal(bench_watch_begin(&watch, there.server.port, &trouble), 0);
+    assert_int_equal(bench_watch_begin(&watch, there.server.port, &failure), 0);
     for (unsigned i = 0; i < 3; i++)
         say("EVAL redis.call('incr','a')redis.call('incr','a')return{} 0");
     say("GET a");
-    assert_int_equal(bench_watch_end(&watch, &commands, &trouble), 0);
+    assert_int_equal(bench_watch_end(&watch, &commands, &failure), 0);
     say("GET a");
     assert_int_equal(commands, 4);
 
     /* And again, from nothing. */
-    assert_int_equal(bench_watch_begin(&watch, there.server.port, &trouble), 0);
+    assert_int_equal(bench_watch_begin(&watch, there.server.port, &failure), 0);
     say("GET lua]");
-    assert_int_equal(bench_watch_end(&watch, &commands, &trouble), 0);
+    assert_int_equal(bench_watch_end(&watch, &commands, &failure), 0);
     assert_int_equal(commands, 1);
     bench_watch_close(&watch);
 }
@@ -78,17 +78,17 @@ static void test_what_a_script_calls_is_no_command(void **state)
 static void test_some_commands_are_counted_apart(void **state)
 {
     bench_watch   watch = { .apart = { "beat", "confirm" } };
-    bench_trouble trouble;
+    bench_failure failure;
     double        commands = 0;
 
-    assert_int_equal(bench_watch_open(&watch, there.server.port, &trouble), 0);
+    assert_int_equal(bench_watch_open(&watch, there.server.port, &failure), 0);
     for (unsigned round = 0; round < 2; round++) {
-        assert_int_equal(bench_watch_begin(&watch, there.server.port, &trouble), 0);
+        assert_int_equal(bench_watch_begin(&watch, there.server.port, &failure), 0);
         say("GET beat");
         say("GET confirm");
         say("GET confirm");
         say("GET a");
-        assert_int_equal(bench_watch_end(&watch, &commands, &trouble), 0);
+        assert_int_equal(bench_watch_end(&watch, &commands, &failure), 0);
         assert_int_equal(commands, 1);
         assert_int_equal(watch.apart_commands[0], 1);
         assert_int_equal(watch.apart_commands[1], 2);
@@ -99,14 +99,14 @@ static void test_some_commands_are_counted_apart(void **state)
 static void test_cpu_of_the_server_grows(void **state)
 {
     bench_watch   watch = { .info = NULL };
-    bench_trouble trouble;
+    bench_failure failure;
     double        before = 0, after = 0;
 
-    assert_int_equal(bench_watch_open(&watch, there.server.port, &trouble), 0);
-    assert_int_equal(bench_watch_cpu(&watch, &before, &trouble), 0);
+    assert_int_equal(bench_watch_open(&watch, there.server.port, &failure), 0);
+    assert_int_equal(bench_watch_cpu(&watch, &before, &failure), 0);
     for (unsigned i = 0; i < 2000; i++)
         say("SET a 0");
-    assert_int_equal(bench_watch_cpu(&watch, &after, &trouble), 0);
+    assert_int_equal(bench_watch_cpu(&watch, &after, &failure), 0);
     assert_true(before > 0);
     assert_true(after > before);
     bench_watch_close(&watch);
@@ -115,10 +115,10 @@ static void test_cpu_of_the_server_grows(void **state)
 static void test_a_watch_may_be_closed_while_it_counts(void **state)
 {
     bench_watch   watch = { .info = NULL };
-    bench_trouble trouble;
+    bench_failure failure;
 
-    assert_int_equal(bench_watch_open(&watch, there.server.port, &trouble), 0);
-    assert_int_equal(bench_watch_begin(&watch, there.server.port, &trouble), 0);
+    assert_int_equal(bench_watch_open(&watch, there.server.port, &failure), 0);
+    assert_int_equal(bench_watch_begin(&watch, there.server.port, &failure), 0);
     bench_watch_close(&watch);
     bench_watch_close(&watch);
 }

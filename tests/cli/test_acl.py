@@ -52,9 +52,9 @@ def test_the_user_may_lock_with_it_and_nothing_else(place, redis):
 
 def test_what_is_useful_besides_is_said(place):
     lines = place.bowline("acl", HOST).stdout.splitlines()
-    assert lines[1].startswith("# useful besides: +info ")
-    assert lines[2] == "# useful besides: +mget: renewals go together"
-    assert lines[3].startswith("# on a server before 7.0: ACL SETUSER bowline ")
+    assert lines[1].startswith("# also useful: +info ")
+    assert lines[2] == "# also useful: +mget: several renewals go in one command"
+    assert lines[3].startswith("# for a server before 7.0: ACL SETUSER bowline ")
     assert " +subscribe +publish " in lines[3]
     assert len(place.bowline("acl", f"{HOST}?protocol=token").stdout.splitlines()) == 3
     assert len(place.bowline("acl", f"{HOST}?protocol=set-nx-ex&accept-risk=1").stdout.splitlines()) == 2  # they go one by one
@@ -72,7 +72,7 @@ def test_a_cluster_sends_on_and_has_a_count_of_fences_in_each_slot(place):
     of_one, of_many = (acl(place, url + "?key=a%25sb")["keys"] for url in (HOST, cluster))
     assert of_many == [key.replace("bowline:f", "bowline:f:*") for key in of_one]
     lines = place.bowline("acl", cluster).stdout.splitlines()
-    assert lines[2].startswith("# useful besides: +cluster|slots: ")
+    assert lines[2].startswith("# also useful: +cluster|slots: ")
     assert "mget" not in "".join(lines)  # keys of two slots cannot be asked for together
     assert len(lines) == 3  # it is of no use to have one for a server before 7.0
     looks = acl(place, "--feature", "doctor", cluster)["commands"]
@@ -129,17 +129,17 @@ def test_whose_rule_it_is(place):
     "words, why",
     [
         (["--feature", "tokn", HOST], 'there is no feature "tokn"'),
-        (["--feature", "token,queue", HOST], "two locks at once"),
+        (["--feature", "token,queue", HOST], "only one lock per rule"),
         (["--feature", "update", HOST], "--key 'seats:*'"),
         (["--feature", "", HOST], 'there is no feature ""'),
         (["--feature", "update", "--key", "", HOST], "--key 'seats:*'"),
         (["--feature", "update", "--key", "k" * 2000, HOST], "too long"),
         (["--key", "seats:*", HOST], "--feature update"),
-        (["--feature", "update", "--key", "k", HOST.replace(":", "+cluster:", 1)], "redis+cluster: updates no keys"),
-        (["--feature", "update", "--key", "k", "redlock://a,b,c"], "redlock: updates no keys"),
-        (["--user", "", HOST], "a user has a name"),
-        (["redis://" + "u" * 200 + "@host.invalid?password-file=PASSWORD"], "user is too long"),
-        (["file:"], "asks no server"),
+        (["--feature", "update", "--key", "k", HOST.replace(":", "+cluster:", 1)], "redis+cluster: cannot update keys"),
+        (["--feature", "update", "--key", "k", "redlock://a,b,c"], "redlock: cannot update keys"),
+        (["--user", "", HOST], "give the name of a Redis user"),
+        (["redis://" + "u" * 200 + "@host.invalid?password-file=PASSWORD"], "user name of the URL is too long"),
+        (["file:"], "has no server with users"),
         (["redis://"], "takes a host"),
     ],
 )
@@ -162,7 +162,7 @@ def test_the_manual_has_the_same_rights(place):
 
 
 def test_the_completions_know_the_features(place):
-    text = (SOURCE / "cli/commands.h").read_text(encoding="utf-8")
+    text = (SOURCE / "cli/settings/commands.h").read_text(encoding="utf-8")
     defined = re.search(r"#define ACL_FEATURES((?:.*\\\n)+.*)", text).group(1)
     assert "".join(re.findall(r'"(.*?)"', defined)).split("|") == features(place)
 

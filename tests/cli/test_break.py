@@ -37,7 +37,7 @@ def test_holder_is_shown_then_broken_and_learns_it_by_its_renewal(place, redis):
         holder = place.hold("job", "-t", "3s", "--kill-after", "100ms")
         done = breaks(place, "--yes", "job")
         assert (done.returncode, done.stderr) == (0, "")
-        if done.stdout != "job: nobody holds it\n":
+        if done.stdout != "job: no one holds it\n":
             break
         assert place.finish(holder) == LOST  # all stood still for longer than its lease
     shown, broken = done.stdout.splitlines()
@@ -65,14 +65,14 @@ def test_three_who_wait_are_served_in_their_order(place, redis):
 
 def test_nobody_holds_it(place, redis):
     done = breaks(place, "job", "--yes")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "job: nobody holds it\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "job: no one holds it\n", "")
 
 
 def test_without_a_terminal_it_only_shows(place, redis):
     holder = place.hold()
     done = breaks(place, "job")
     what, why, what_to_type = failed(done)
-    assert (what, why) == ("job was not broken", "nobody can be asked: this is no terminal")
+    assert (what, why) == ("job was not broken", "bowline cannot ask for confirmation: this is not a terminal")
     assert what_to_type == "type: bowline break --yes job"
     assert done.stdout.startswith("job: held by ")
     assert len(redis.keys()) == 1
@@ -122,8 +122,8 @@ class Asked:
     ("options", "key", "value", "says"),
     [
         ("protocol=token", "bowline:{job}", "njd5uX9KfBXznMBgXO3INA", "until its next renewal, if it is alive"),
-        ("profile=redis-py", "job", "4902a0d0e61411f19a6002fc00000001", "a program with a lock of its own may never notice"),
-        ("profile=jedis-lock-1&accept-risk=1", "job", "4000000000000", "This lock is never renewed, and nothing tells its holder"),
+        ("profile=redis-py", "job", "4902a0d0e61411f19a6002fc00000001", "another program that shares this lock may never notice"),
+        ("profile=jedis-lock-1&accept-risk=1", "job", "4000000000000", "This lock is never renewed: its holder does not notice"),
     ],
 )
 def test_question_says_when_the_holder_stops(place, redis, options, key, value, says):
@@ -247,7 +247,7 @@ def test_strangers_value_stays(place, redis):
     redis.cli("SET", "bowline:{job}", "somebody's")
     done = breaks(place, "--yes", "job")
     what, why, what_to_do = failed(done)
-    assert what == "job was not broken" and "none of this protocol's" in why and "?profile=" in what_to_do
+    assert what == "job was not broken" and "not of this protocol" in why and "?profile=" in what_to_do
     assert redis.cli("GET", "bowline:{job}") == "somebody's"
     event = json.loads(breaks(place, "--yes", "--json", "job").stdout)
     assert event["event"] == "failed" and "id" not in event
@@ -266,7 +266,7 @@ def test_value_that_all_write_alike_stays(place, redis):
     place.env["BOWLINE_URL"] = f"{redis.url}?protocol=set-nx-ex&accept-risk=1"
     holder = place.hold()
     lines = breaks(place, "--yes", "job").stderr.splitlines()
-    assert "job was not broken" in lines[-3] and "does not say whose hold it is" in lines[-2]
+    assert "job was not broken" in lines[-3] and "does not name the hold" in lines[-2]
     assert len(redis.keys()) == 1
     place.let_go(holder)
 
@@ -276,14 +276,14 @@ def test_file_says_which_process_to_end(place):
     done = breaks(place, "--yes", "job")
     what, why, what_to_type = failed(done)
     assert f" pid {holder.pid} " in done.stdout and what == "job was not broken"
-    assert "ends when its process does" in why and what_to_type == f"type: kill {holder.pid}"
+    assert "ends with its process" in why and what_to_type == f"type: kill {holder.pid}"
     assert place.is_alive(holder.command)
     place.let_go(holder)
 
 
 def test_thread_has_nothing_to_break(place):
     what, why, _ = failed(breaks(place, "--yes", "--url", "thread:", "job"))
-    assert "could be broken from here" in what and "one process" in why
+    assert "that another process can break" in what and "one process" in why
 
 
 def test_a_lock_of_several_servers_is_shown_and_not_broken(place, start_redis):
@@ -298,9 +298,9 @@ def test_a_lock_of_several_servers_is_shown_and_not_broken(place, start_redis):
     what, why, what_to_type = failed(done)
     assert (what, why) == (
         "job was not broken",
-        "it is on most of several servers, and ends with its lease or its holder",
+        "it is on a majority of several servers and ends with its lease or holder",
     )
-    assert "lease is over" in what_to_type
+    assert "the lease ends" in what_to_type
     assert done.stdout.startswith("job: held")
     assert [len(server.keys()) for server in servers] == [1, 1, 1]
     assert place.let_go(holder) == 128 + signal.SIGTERM
@@ -308,18 +308,18 @@ def test_a_lock_of_several_servers_is_shown_and_not_broken(place, start_redis):
 
 def test_server_that_cannot_be_reached(place):
     what, why, _ = failed(breaks(place, "--yes", "--url", f"unix://{place.path('none')}", "job"))
-    assert what == "who holds job is not known" and "cannot connect" in why
+    assert what == "the holder of job is not known" and "cannot connect" in why
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ([], "no lock was named"),
-        (["a", "b"], "one lock at a time"),
-        (["--nope", "a"], "there is no option --nope here"),
-        (["-x", "a"], "there is no option -x here"),
+        ([], "the name of the lock is missing"),
+        (["a", "b"], "more than one lock is named"),
+        (["--nope", "a"], "there is no option --nope"),
+        (["-x", "a"], "there is no option -x"),
         (["a", "--url"], "--url needs a value"),
-        (["--url", "redis://u:secret@h", "a"], "--url has a password in it"),
+        (["--url", "redis://u:secret@h", "a"], "--url contains a password"),
         ([""], 'there is no lock ""'),
     ],
 )

@@ -62,7 +62,7 @@ def test_caps_says_how_long_an_acquire_waits_and_how_often_it_tries(place):
     assert waits("profile=php-pidlock&accept-risk=1&retry=2") == (None, 3)
     assert waits("profile=php-pidlock&accept-risk=1&retry=2&wait=5s") == (5000, 3)
     text = place.bowline("caps", "redis://host.invalid?profile=java-jedislock&accept-risk=1").stdout
-    assert re.search("^  wait +300ms, unless the caller says otherwise$", text, re.M)
+    assert re.search("^  wait +300ms by default$", text, re.M)
 
 
 def test_the_page_has_a_row_for_each_lock():
@@ -146,7 +146,7 @@ def test_replicas_that_must_have_it_are_named(place):
     answer = caps(place, "redis://host.invalid?sync=2")
     assert (answer["protocol"], answer["default"], answer["sync"]) == ("queue", True, 2)
     assert caps(place, "redis://host.invalid")["sync"] == 0
-    assert "replicas have it: 2" in place.bowline("caps", "redis://host.invalid?sync=2").stdout
+    assert "2 replicas must have the lock" in place.bowline("caps", "redis://host.invalid?sync=2").stdout
 
 
 def test_the_default_is_told_from_what_was_named(place):
@@ -172,7 +172,7 @@ def test_a_password_is_never_shown(place):
 def test_what_cannot_be_locked_has_no_caps(place, word):
     done = place.bowline("caps", word)
     assert (done.returncode, done.stdout) == (125, "")
-    assert done.stderr.startswith("bowline: nothing can be locked at the URL from the command line\n")
+    assert done.stderr.startswith("bowline: there can be no lock at the URL from the command line\n")
 
 
 @pytest.mark.parametrize("words", [["--jsno"], ["redis://a", "redis://b"], ["--url-file"], ["-x"]])

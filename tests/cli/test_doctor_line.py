@@ -179,11 +179,11 @@ def look_until(place, url, begin):
 
 def test_the_two_silent_mistakes_are_named(place, tls):
     server = tls()
-    said = "TLS to a port for clear text: "
+    said = "TLS to a plaintext port: "
     bill = look_until(place, f"rediss://127.0.0.1:{server.port}?ca={server.ca}&timeout=300ms", said)
     assert bill.code == 1
     assert bill.of("tls", "failure")["what"].startswith(said)
-    said = "clear text to a port for TLS: "
+    said = "plaintext to a TLS port: "
     bill = look_until(place, f"redis://127.0.0.1:{server.tls_port}?timeout=300ms", said)
     assert bill.code == 1
     assert bill.of("tls", "failure")["what"].startswith(said)
@@ -260,7 +260,7 @@ def test_a_server_that_is_taken_for_a_sentinel(place, watched):
     _, port, _ = watched
     bill = look(place, f"redis+sentinel://127.0.0.1:{port}/mymaster")
     assert (bill.code, bill.bad()) == (1, ["sentinel"])
-    assert bill.of("sentinel")["what"].startswith("this is no sentinel: ")
+    assert bill.of("sentinel")["what"].startswith("this is not a sentinel: ")
     assert f"redis://127.0.0.1:{port}" in bill.of("sentinel")["type"]
 
 
@@ -278,7 +278,7 @@ def test_a_sentinel_with_a_password(place, watched):
 def test_a_service_that_nobody_watches(place, watched):
     bill = look(place, f"redis+sentinel://127.0.0.1:{watched[2].port}/mimaster")
     assert (bill.code, bill.bad()) == (1, ["sentinel"])
-    assert "watches no service mimaster" in bill.of("sentinel")["what"]
+    assert "does not monitor mimaster" in bill.of("sentinel")["what"]
     assert bill.of("sentinel")["type"] == f"redis-cli -h 127.0.0.1 -p {watched[2].port} SENTINEL MASTERS"
 
 

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/family.h"
+#include "cli/run/family.h"
 
 enum { USER_NOBODY = 65534, HOPS_MAX = 8000 };
 
@@ -250,10 +250,10 @@ static void test_family_has_no_elder(void **state)
     wait_until_ready(1);
     start(leave_twice);
     wait_until_ready(2);
-    c.has_elder = true;
+    c.had_children = true;
     assert_int_equal(count_of(0), 1);
     family_forget(&known);
-    c.has_elder = false;
+    c.had_children = false;
     assert_int_equal(count_of(0), 3);
 }
 
@@ -263,7 +263,7 @@ static void test_family_keeps_an_orphan_that_was_known(void **state)
     (void)state;
     start(leave_group);
     wait_until_ready(2);
-    c.has_elder = true;
+    c.had_children = true;
     assert_int_equal(count_of(0), 2);
     assert_int_equal(kill(c.pid, SIGKILL), 0);
     assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
@@ -283,7 +283,7 @@ static void test_family_leaves_a_group_alone_that_is_over(void **state)
         sleep_for_ever();
     assert_int_equal(setpgid(pid, c.pid), 0);
     wait_until_ready(1);
-    c.has_elder = true; /* so that it belongs to the command by its group alone */
+    c.had_children = true; /* so that it belongs to the command by its group alone */
     assert_int_equal(count_of(0), 2);
     assert_int_equal(kill(c.pid, SIGKILL), 0);
     assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);

@@ -40,14 +40,14 @@ def test_higher_and_equal_pass_in_silence_and_lower_is_123(place):
         assert fence(place, "check", "f", number).returncode == code, number
     assert place.path("f").read_text() == "bowline fence 42\n"
     what, why, what_to_type = failed(fence(place, "check", "f", 41), REFUSED)
-    assert what == "fence 41 is refused: f has seen 42"
-    assert "after us" in why and "write nothing more" in what_to_type
+    assert what == "fence 41 is refused: f has 42"
+    assert "a later holder" in why and "write nothing more" in what_to_type
     assert place.path("f").read_text() == "bowline fence 42\n"
 
 
 def test_show_prints_what_was_seen(place):
     what, why, _ = failed(fence(place, "show", "f"))
-    assert what == "f has seen no fence" and "no such file" in why
+    assert what == "f has stored no fence" and "no such file" in why
     assert not place.path("f").exists()
     fence(place, "check", "f", 18446744073709551615)
     done = fence(place, "show", "f")
@@ -67,11 +67,11 @@ def test_the_fence_of_the_lock_is_what_is_checked(place):
 
 def test_without_a_fence_it_says_where_one_comes_from(place):
     what, why, what_to_type = failed(fence(place, "check", "f"))
-    assert what == "there is no fence to check with f"
+    assert what == "there is no fence to check against f"
     assert "BOWLINE_FENCE is not set" in why
     assert what_to_type == "type: bowline run NAME bowline fence check f ..."
     _, why, what_to_type = failed(fence(place, "run", "f", "true", env=dict(place.env, BOWLINE_NAME="nightly")))
-    assert why.startswith("the lock nightly has none") and "Redis" in why
+    assert why.startswith("lock nightly has no fence") and "Redis" in why
     assert what_to_type == "type: bowline run --url file: nightly ..."
     assert not place.path("f").exists()
 
@@ -79,7 +79,7 @@ def test_without_a_fence_it_says_where_one_comes_from(place):
 def test_a_lock_without_a_fence_fails_and_does_not_pass(place, redis):
     place.env["BOWLINE_URL"] = f"{redis.url}?protocol=token"
     done = place.run("job", os.environ["BOWLINE"], "fence", "check", "f")
-    assert "the lock job has none" in failed(done)[1]
+    assert "lock job has no fence" in failed(done)[1]
 
 
 @pytest.mark.parametrize("text", ["", "0", "007", "-1", " 1", "1x", "0x10", "1e3", "18446744073709551616"])
@@ -95,16 +95,16 @@ def test_what_is_no_fence_is_refused(place, text):
 @pytest.mark.parametrize(
     ("words", "what", "why"),
     [
-        ([], "nothing was asked of the fence", "usage: bowline fence check|run|show FILE [ARG...]"),
+        ([], "check, run or show is missing", "usage: bowline fence [OPTION...] check|run|show FILE [ARG...]"),
         (["chek", "f"], "there is no bowline fence chek", "did you mean bowline fence check?"),
-        (["frob", "f"], "there is no bowline fence frob", "usage: bowline fence check|run|show FILE [ARG...]"),
-        (["check"], "no file was named", None),
-        (["check", "f", "1", "2"], "there is a word too many", "usage: bowline fence check FILE [FENCE]"),
-        (["show", "f", "1"], "there is a word too many", "usage: bowline fence show FILE"),
-        (["run", "f"], "no command was given", "usage: bowline fence run FILE COMMAND [ARG...]"),
-        (["run", "f", "--"], "no command was given", None),
-        (["-x"], "there is no option -x here", None),
-        (["check", "--frob", "f"], "there is no option --frob here", None),
+        (["frob", "f"], "there is no bowline fence frob", "usage: bowline fence [OPTION...] check|run|show FILE [ARG...]"),
+        (["check"], "the name of the file is missing", None),
+        (["check", "f", "1", "2"], "too many arguments", "usage: bowline fence check FILE [FENCE]"),
+        (["show", "f", "1"], "too many arguments", "usage: bowline fence show FILE"),
+        (["run", "f"], "the command is missing", "usage: bowline fence run FILE COMMAND [ARG...]"),
+        (["run", "f", "--"], "the command is missing", None),
+        (["-x"], "there is no option -x", None),
+        (["check", "--frob", "f"], "there is no option --frob", None),
     ],
 )
 def test_slips_are_explained(place, words, what, why):
@@ -132,7 +132,7 @@ def test_a_file_that_holds_something_else_is_left_alone(place, content):
     place.path("f").write_text(content)
     for words in (["check", "f", 7], ["show", "f"]):
         what, why, what_to_type = failed(fence(place, *words))
-        assert what == "f does not hold a fence"
+        assert what == "f does not contain a fence"
         assert ("empty" in why) == (content == "") and "rm f" in what_to_type
         assert place.path("f").read_text() == content
 
@@ -149,7 +149,7 @@ def test_what_is_no_file_is_refused_and_not_opened(place):
     ):
         for words in (["check", name, 7], ["show", name]):
             what, why, _ = failed(fence(place, *words))
-            assert what == f"{name} cannot remember a fence" and why.startswith(f"it is {word}")
+            assert what == f"{name} cannot be a fence file" and why.startswith(f"it is {word}")
     assert place.path("f").read_text() == "bowline fence 5\n"
     assert not place.path("absent").exists()
 
@@ -161,14 +161,14 @@ def test_what_everybody_could_make_forget_is_not_trusted(place):
         place.path("f").chmod(mode)
         for verb in (["check", "f", 7], ["show", "f"]):
             what, why, what_to_type = failed(fence(place, *verb))
-            assert what == "f is not to be trusted" and f"{who} can write to it" in why
+            assert what == "f is not trusted" and f"{who} can write to it" in why
             assert what_to_type == "type: chmod go-w f"
     place.path("f").chmod(0o644)
     assert fence(place, "check", "f", 7).returncode == 0
     place.path("open").mkdir()
     place.path("open").chmod(0o777)
     what, why, _ = failed(fence(place, "check", "open/f", 7))
-    assert what == "open/f is not to be trusted" and "in its place" in why
+    assert what == "open/f is not trusted" and "in its place" in why
     assert list(place.path("open").iterdir()) == []
     place.path("open").chmod(0o1777)
     assert fence(place, "check", "open/f", 7).returncode == 0
@@ -181,7 +181,7 @@ def test_a_file_or_directory_of_another_user_is_not_trusted(place):
     os.chown(place.path("f"), 65534, 65534)
     for words in (["check", "f", 7], ["show", "f"], ["run", "f", "touch", "ran"]):
         what, why, _ = failed(fence(place, *words, env=with_fence(place, 7)))
-        assert what == "f is not to be trusted" and "it belongs to user 65534" in why
+        assert what == "f is not trusted" and "it belongs to user 65534" in why
     assert place.path("f").read_text() == "bowline fence 5\n" and not place.path("ran").exists()
     place.path("theirs").mkdir()
     os.chown(place.path("theirs"), 65534, 65534)
@@ -210,7 +210,7 @@ def test_a_group_shares_a_file_in_a_directory_that_is_open_to_it(place):
 def test_where_it_cannot_be_made_it_says_why(place):
     for name in ("absent/f", "x" * 300, ""):
         what, _, _ = failed(fence(place, "check", name, 7))
-        assert what.startswith("no fence was checked with")
+        assert what.startswith("the fence was not checked against")
 
 
 def test_a_file_that_may_only_be_read_is_shown_and_not_checked(place):
@@ -224,7 +224,7 @@ def test_a_file_that_may_only_be_read_is_shown_and_not_checked(place):
     fence(place, "check", "f", 5)
     place.path("f").chmod(0o444)
     what, why, _ = failed(fence(place, "check", "f", 7, user=user))
-    assert what == "no fence was checked with f" and "Permission denied" in why
+    assert what == "the fence was not checked against f" and "Permission denied" in why
     assert fence(place, "show", "f", user=user).stdout == "5\n"
 
 

@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/fence_file.h"
+#include "cli/fence/file.h"
 
 enum { CRASHED = 77 };
 
@@ -49,7 +49,7 @@ static char directory[] = "/tmp/bowline-fence-XXXXXX";
 
 /* ---- in place of libc's ---------------------------------------------------------------------- */
 
-static bool goes_on(step now, char letter)
+static bool is_active(step now, char letter)
 {
     size_t size = strlen(scene.seen);
 
@@ -67,11 +67,11 @@ int fsync(int fd)
 
     assert_int_equal(fstat(fd, &is), 0);
     if (S_ISDIR(is.st_mode))
-        return goes_on(NAME_SYNC, 'd') ? 0 : -1;
+        return is_active(NAME_SYNC, 'd') ? 0 : -1;
     ssize_t size = pread(fd, scene.content, sizeof scene.content - 1, 0);
     assert_true(size >= 0);
     scene.content[size] = '\0';
-    return goes_on(FILE_SYNC, 'f') ? 0 : -1;
+    return is_active(FILE_SYNC, 'f') ? 0 : -1;
 }
 
 static void put(const char *name, const char *content)
@@ -85,7 +85,7 @@ static void put(const char *name, const char *content)
 
 int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
-    if (!goes_on(NAMING, 'n'))
+    if (!is_active(NAMING, 'n'))
         return -1;
     if (scene.is_overtaken)
         put(to, "bowline fence 9\n");
@@ -108,14 +108,14 @@ static const char *content_of(const char *name)
     return bytes;
 }
 
-/* 0, or the code of the trouble. */
+/* 0, or the code of the failure. */
 static int check(const char *name, uint64_t fence)
 {
-    trouble is;
+    failure is;
     int     fd = -1;
 
     if (fence_file_check(&fd, name, fence, &is) < 0) {
-        assert_true(is.what.text[0] != '\0' && is.why.text[0] != '\0' && is.type.text[0] != '\0');
+        assert_true(is.what.text[0] != '\0' && is.why.text[0] != '\0' && is.hint.text[0] != '\0');
         return is.code;
     }
     /* It is locked as long as the descriptor is open. */
@@ -138,7 +138,7 @@ static pid_t check_apart(const char *name, uint64_t fence, int ours, int *ret_er
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        trouble is;
+        failure is;
         int     fd;
         (void)close(ours);
         (void)dup2(fds[1], STDERR_FILENO);
@@ -220,7 +220,7 @@ static void test_fence_file_higher_and_equal_are_remembered_lower_is_refused(voi
 static void test_fence_file_the_highest_can_be_asked_for(void **state)
 {
     uint64_t seen = 0;
-    trouble  is;
+    failure  is;
 
     (void)state;
     assert_int_equal(fence_file_seen(&seen, "f", &is), -1);
@@ -351,7 +351,7 @@ static void test_fence_file_a_crowd_never_goes_back(void **state)
             continue;
         for (uint64_t i = 1; i <= EACH; i++) {
             uint64_t fence = i * CROWD + (who * 7) % 23; /* some are behind, some ahead */
-            trouble  is;
+            failure  is;
             int      fd;
             if (fence_file_check(&fd, "f", fence, &is) == 0) {
                 if (write(log, &fence, sizeof fence) != sizeof fence)

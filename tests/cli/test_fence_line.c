@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cli/fence_line.h"
+#include "cli/fence/line.h"
 
 static const struct {
     uint64_t    fence;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cli/guard.h"
+#include "cli/run/guard.h"
 
 enum { LEASE_MS = 30000, GRACE_MS = 5000 };
 

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "cli/lock.h"
+#include "cli/run/lock.h"
 
 static int64_t looks;
 
@@ -57,7 +57,7 @@ static bowline_client *other_client(void)
 /* At the door of a lock of its own. */
 static int begin(void **state)
 {
-    trouble       is;
+    failure       is;
     bowline_error error;
 
     (void)state;
@@ -89,7 +89,7 @@ static int end(void **state)
 
 static void test_lock_that_is_free_is_taken(void **state)
 {
-    trouble       is;
+    failure       is;
     bowline_error error;
 
     (void)state;
@@ -97,7 +97,7 @@ static void test_lock_that_is_free_is_taken(void **state)
     assert_non_null(j.hold);
     assert_int_equal(j.ended_by, 0);
     assert_string_equal(j.settings.url, ""); /* there may be a password in it */
-    assert_int_equal(lock_give_back(&j, &error), BOWLINE_OK);
+    assert_int_equal(lock_release(&j, &error), BOWLINE_OK);
     assert_null(j.hold);
 }
 
@@ -106,7 +106,7 @@ static void test_lock_told_to_go_while_waiting_leaves_the_queue(void **state)
 {
     bowline_client *others = other_client();
     bowline_hold   *held;
-    trouble         is;
+    failure         is;
 
     (void)state;
     assert_int_equal(bowline_acquire(&held, others, "job", NULL, NULL), BOWLINE_OK);
@@ -126,7 +126,7 @@ static void test_lock_of_others_is_waited_for_as_long_as_was_said(void **state)
 {
     bowline_client *others = other_client();
     bowline_hold   *held;
-    trouble         is = { 0 };
+    failure         is = { 0 };
 
     (void)state;
     assert_int_equal(bowline_acquire(&held, others, "job", NULL, NULL), BOWLINE_OK);
@@ -146,7 +146,7 @@ static void test_lock_is_waited_for_though_a_child_ends(void **state)
 {
     bowline_client *others = other_client();
     bowline_hold   *held;
-    trouble         is = { 0 };
+    failure         is = { 0 };
 
     (void)state;
     assert_int_equal(bowline_acquire(&held, others, "job", NULL, NULL), BOWLINE_OK);

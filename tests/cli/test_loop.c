@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cli/loop.h"
+#include "cli/run/loop.h"
 
 static loop l;
 static int  ends[2];
@@ -122,11 +122,11 @@ static void test_loop_without_a_descriptor_for_the_client_still_wakes_up(void **
 static void test_loop_for_ever_is_later_than_any_time(void **state)
 {
     (void)state;
-    assert_int_equal(loop_sooner(5, BOWLINE_FOREVER), 5);
-    assert_int_equal(loop_sooner(BOWLINE_FOREVER, 5), 5);
-    assert_int_equal(loop_sooner(BOWLINE_FOREVER, BOWLINE_FOREVER), BOWLINE_FOREVER);
-    assert_int_equal(loop_sooner(5, 7), 5);
-    assert_int_equal(loop_sooner(7, 0), 0);
+    assert_int_equal(loop_earlier(5, BOWLINE_FOREVER), 5);
+    assert_int_equal(loop_earlier(BOWLINE_FOREVER, 5), 5);
+    assert_int_equal(loop_earlier(BOWLINE_FOREVER, BOWLINE_FOREVER), BOWLINE_FOREVER);
+    assert_int_equal(loop_earlier(5, 7), 5);
+    assert_int_equal(loop_earlier(7, 0), 0);
 }
 
 int main(void)

@@ -129,7 +129,7 @@ def test_a_lease_that_cannot_be_renewed_is_term_then_kill_for_the_whole_group(pl
     assert place.path("told-parent").exists() and place.path("told-child").exists()
     assert not any(place.is_alive(pid) for pid in run.pids)
     what, why, what_to_do = run.err.splitlines()
-    assert "job was lost" in what and "was not renewed" in why and "look at it" in what_to_do
+    assert "job was lost" in what and "was not renewed" in why and "check it" in what_to_do
 
 
 def test_nobody_gets_in_before_the_group_is_dead(place, redis):
@@ -194,7 +194,7 @@ def test_a_lock_that_is_gone_means_kill_at_once(place, redis):
     assert run.code == 123
     assert run.order == ["waiting", "acquired", "started", "lost:kill", "exited", "released"]
     assert run.events[3]["left_ms"] == 0
-    assert "not ours any more" in run.err
+    assert "another holder or none" in run.err
 
 
 def test_the_holder_is_told_who_broke_its_lock(place, redis):
@@ -281,7 +281,7 @@ def test_max_hold_ends_the_command_before_the_lock(place, redis, engine):
     assert run.code == 123
     assert run.order == ["waiting", "acquired", "started", "lost:term", "lost:kill", "exited", "released"]
     assert run.events[4]["left_ms"] > 0
-    assert "--max-hold is over" in run.err
+    assert "--max-hold has ended" in run.err
     assert is_gone(place, run)
     assert place.run("-n", "job", "true").returncode == 0
 
@@ -302,7 +302,7 @@ def test_a_server_that_is_gone_at_the_end_is_a_warning(place, redis):
     run = place.start("--status-fd", "1", "job", "sh", "-c", f"kill -9 {redis.process.pid}; exit 5")
     assert place.finish(run) == 5
     assert run.err.count("\n") == 1
-    assert "job was not given back" in run.err
+    assert "job was not released" in run.err
     assert json.loads(run.out.splitlines()[-1])["status"] in ("UNKNOWN", "UNREACHABLE")
 
 
@@ -314,7 +314,7 @@ def test_a_signal_ends_the_waiting_for_the_last_answer(place, redis):
     run.terminate()
     assert place.finish(run) == 5
     redis.thaw()
-    assert "not given back" in run.err
+    assert "not released" in run.err
 
 
 def test_a_bowline_that_was_stopped_too_long_ends_its_command_when_it_comes_back(place, redis):
@@ -368,6 +368,6 @@ def test_a_queue_that_is_full_is_said(place, redis):
     assert done.stderr.splitlines() == [
         "bowline: job was not acquired",
         "bowline: job is held, and its queue is full (1 wait, queue-max=1)",
-        "bowline: type: ?queue-max=0 behind the URL, if any number may wait",
+        "bowline: to allow any number of waiters, add ?queue-max=0 to the URL",
     ]
     assert place.let_go(holder) == 128 + signal.SIGTERM

@@ -132,7 +132,7 @@ def test_values_where_there_are_none_and_none_where_there_are(place):
 def test_options_behind_the_name_are_explained(place):
     what, why, _ = refused(place, "run", "job", "-w", "5s", "touch", "ran", code=127)
     assert what == "-w cannot be run"
-    assert why == "options of bowline go before the name of the lock"
+    assert why == "options of bowline stand before the name of the lock"
 
 
 @pytest.mark.parametrize("option", ["-w", "-t", "--max-hold", "--kill-after"])
@@ -152,7 +152,7 @@ def test_a_time_without_a_unit_or_sense_is_an_error(place, option, text):
 )
 def test_a_time_out_of_bounds_is_an_error(place, option, text, bounds):
     what, why, _ = refused(place, "run", option, text, "job", "touch", "ran")
-    assert what == f"{option}: {text} is out of bounds" and why.startswith(f"it is {bounds}")
+    assert what == f"{option}: {text} is out of range" and why.startswith(f"it is {bounds}")
 
 
 def test_times_that_are_right(place):
@@ -167,7 +167,7 @@ def test_times_that_are_right(place):
         (["-E", ""], '-E: "" is not a number'), (["-E", "1x"], '-E: "1x" is not a number'),
         (["-E", "99999999999"], '-E: "99999999999" is not a number'),
         (["-E", "4294967296"], '-E: "4294967296" is not a number'),
-        (["--on-lost", "stop"], '--on-lost: there is no "stop"'),
+        (["--on-lost", "stop"], '--on-lost: there is no policy "stop"'),
         (["--status-fd", "x"], '--status-fd: "x" is not a number'),
     ],
 )
@@ -253,7 +253,7 @@ def test_an_empty_environment_is_no_silent_default(place):
 
 def test_a_broken_url_says_where_it_is_from(place):
     place.env["BOWLINE_URL"] = "nonsense"
-    assert refused(place, "run", "job", "touch", "ran")[2] == "look at the URL; it is from BOWLINE_URL"
+    assert refused(place, "run", "job", "touch", "ran")[2] == "check the URL, from BOWLINE_URL"
     assert refused(place, "run", "--url", "reddis://h", "job", "touch", "ran")[2].endswith("from --url")
 
 
@@ -276,11 +276,11 @@ def test_a_link_that_is_refused_says_what_to_do_about_it(place):
 
 def test_a_url_with_a_password_is_no_command(place):
     what, _, what_to_type = refused(place, "run", "job", "redis://u:secret@127.0.0.1:1")
-    assert what == "a URL with a password stands where the command is meant" and "run --help" in what_to_type
+    assert what == "a URL with a password is in the place of COMMAND" and "help run" in what_to_type
 
 
 def test_locks_of_threads_are_not_for_commands(place):
-    assert refused(place, "run", "--url", "thread:", "job", "touch", "ran")[0] == "thread: cannot lock a command"
+    assert refused(place, "run", "--url", "thread:", "job", "touch", "ran")[0] == "thread: cannot lock for a command"
 
 
 def test_the_url_file_may_have_blanks_around_and_one_line(two):
@@ -369,12 +369,12 @@ def test_a_link_of_another_user_is_not_followed(two):
     ("text", "what", "why"),
     [
         ("wiat = 5s\n", 'CONFIG:1: there is no key "wiat"', "did you mean wait?"),
-        ("# one\n\nfrob = 1\n", 'CONFIG:3: there is no key "frob"', "a wrong key changes nothing"),
-        ("wait = 5s\nwait = 6s\n", "CONFIG:2: wait stands there twice", None),
-        ("wait 5s\n", "CONFIG:1: this line has no '='", None),
+        ("# one\n\nfrob = 1\n", 'CONFIG:3: there is no key "frob"', "an unknown key would set nothing"),
+        ("wait = 5s\nwait = 6s\n", "CONFIG:2: wait is set twice", None),
+        ("wait 5s\n", "CONFIG:1: the line has no '='", None),
         ("wait = 5\n", 'CONFIG:1: wait: "5" is not a time', None),
-        ("lease = 1ms\n", "CONFIG:1: lease: 1ms is out of bounds", None),
-        ("max-hold = 0s\n", "CONFIG:1: max-hold: 0s is out of bounds", None),
+        ("lease = 1ms\n", "CONFIG:1: lease: 1ms is out of range", None),
+        ("max-hold = 0s\n", "CONFIG:1: max-hold: 0s is out of range", None),
         ("kill-after =\n", 'CONFIG:1: kill-after: "" is not a time', None),
         ("url =\n", "the URL in CONFIG:1 is empty", None),
     ],
@@ -438,7 +438,7 @@ def test_a_config_file_that_cannot_be_read_is_not_passed_over(two):
 )
 def test_a_password_on_the_command_line_is_refused(place, url):
     lines = refused(place, "run", "--url", url.format(CANARY), "job", "touch", "ran")
-    assert lines[0] == "--url has a password in it" and "--url-file" in lines[2]
+    assert lines[0] == "--url contains a password" and "--url-file" in lines[2]
     assert CANARY not in "".join(lines)
 
 
@@ -580,11 +580,11 @@ def test_a_password_in_the_wrong_place_is_never_shown(place, words):
 def test_a_url_where_the_name_is_meant_says_what_to_type(place):
     for command in ("run", "break"):
         what, why, what_to_type = refused(place, command, SECRET_URL, *(["true"] if command == "run" else []))
-        assert what == "a URL stands where the name of the lock is meant" and "password" in why
-        assert what_to_type.startswith(f"type: bowline {command} --url-file FILE NAME ...")
+        assert what == "a URL is in the place of the name of the lock" and "password" in why
+        assert what_to_type.endswith(f"type: bowline {command} --url-file FILE NAME ...")
     for url in ("redis://db.example", "rediss://h", "redis+sentinel://h/s", "unix:///run/x", "redlock://a,b,c"):
         _, why, what_to_type = refused(place, "run", url, "true")
-        assert why == "a name says which lock, and --url where it lives"
+        assert why == "NAME says which lock, --url where it is"
         assert what_to_type == f"type: bowline run --url {url} NAME ..."
     for name in ("https://example.org/page", "redis:x", "file:x", "redisx://h", "a://b:c"):
         assert place.run(name, "true").returncode == 0, name
@@ -600,7 +600,7 @@ def test_a_password_in_the_environment_is_written_as_stars(place):
     "url", ["redis://user@127.0.0.1:1", "redis://127.0.0.1:1/?key=a:b@c", "redis://user:@127.0.0.1:1"]
 )
 def test_a_url_without_a_password_is_not_taken_for_one(place, url):
-    assert place.run("--url", url, "-n", "job", "true").stderr.splitlines()[0] != "bowline: --url has a password in it"
+    assert place.run("--url", url, "-n", "job", "true").stderr.splitlines()[0] != "bowline: --url contains a password"
 
 
 def test_a_config_file_with_a_password_must_be_private(two):

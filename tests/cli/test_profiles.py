@@ -35,7 +35,7 @@ def test_what_has_a_fault_is_refused_in_three_lines(place, redis, options):
     assert what == "bowline: the locks cannot be opened"
     assert re.fullmatch(f"bowline: {options.replace('=', ' ')} is not safe: .*; "
                         "to use it all the same, add accept-risk=1", why)
-    assert where == "bowline: look at the URL; it is from --url"
+    assert where == "bowline: check the URL, from --url"
     assert not place.path("ran").exists()
     assert redis.keys() == []
 
@@ -120,7 +120,7 @@ def test_run_waits_as_long_as_the_profile_does(place, redis):
     redis.cli("set", "job", HELD)
     done = place.run("-v", "--url", with_options(redis, JEDIS), "job", "touch", "ran")
     assert done.returncode == 124
-    assert "bowline: waits 300ms, as profile java-jedislock does: -w says otherwise" in done.stderr.splitlines()
+    assert "bowline: waits at most 300ms, the default of profile java-jedislock; -w changes it" in done.stderr.splitlines()
     assert not place.path("ran").exists()
     for words in ["-n"], ["-w", "20ms"]:
         done = place.run("-v", *words, "--url", with_options(redis, JEDIS), "job", "true")
@@ -134,7 +134,7 @@ def test_run_tries_as_often_as_retry_says(place, redis):
     url = with_options(redis, "profile=php-pidlock&accept-risk=1&retry=4&pause=1ms")
     done = place.run("-v", "--url", url, "job", "touch", "ran")
     assert done.returncode == 124
-    assert "bowline: tries 5 times, as retry= says: -w says how long at most" in done.stderr.splitlines()
+    assert "bowline: makes 5 attempts, as retry= says; -w sets a time limit instead" in done.stderr.splitlines()
     assert not place.path("ran").exists()
 
 

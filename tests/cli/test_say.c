@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "cli/say.h"
-#include "cli/status.h"
+#include "cli/text/say.h"
+#include "cli/text/status.h"
 #include "doctor/visit.h"
 
 /* In the C library's place: so many calls of write are interrupted first. */
@@ -164,15 +164,15 @@ static void test_say_a_finding_of_doctor_says_that_it_was_cut(void **state)
 
 static void test_say_what_the_library_says_to_do_is_a_line_of_its_own(void **state)
 {
-    trouble is = { .code = EXIT_FAILED };
+    failure is = { .code = EXIT_FAILED };
 
     (void)state;
-    trouble_explain(&is, "it is a link.  Name the file.  Or not", words_of("look elsewhere"));
+    failure_explain(&is, "it is a link.  Name the file.  Or not", words_of("look elsewhere"));
     assert_string_equal(is.why.text, "it is a link");
-    assert_string_equal(is.type.text, "name the file.  Or not");
-    trouble_explain(&is, "it is not there", words_of("look elsewhere"));
+    assert_string_equal(is.hint.text, "name the file.  Or not");
+    failure_explain(&is, "it is not there", words_of("look elsewhere"));
     assert_string_equal(is.why.text, "it is not there");
-    assert_string_equal(is.type.text, "look elsewhere");
+    assert_string_equal(is.hint.text, "look elsewhere");
 }
 
 int main(void)

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "cli/config.h"
+#include "cli/settings/config.h"
 
 /* In the C library's place: so many calls of open and read are interrupted first. */
 static int opens_interrupted;
@@ -53,7 +53,7 @@ ssize_t read(int fd, void *bytes, size_t size)
 static char     directory[64];
 static char     file[128];
 static settings found;
-static trouble  is;
+static failure  is;
 
 static int make_directory(void **state)
 {
@@ -63,7 +63,7 @@ static int make_directory(void **state)
     (void)snprintf(file, sizeof file, "%s/bowline.conf", directory);
     assert_int_equal(setenv("XDG_CONFIG_HOME", directory, 1), 0);
     (void)unsetenv("BOWLINE_URL");
-    is = (trouble){ 0 };
+    is = (failure){ 0 };
     return 0;
 }
 

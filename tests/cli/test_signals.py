@@ -136,7 +136,7 @@ def test_who_finds_the_queue_full_is_told_what_to_type(place, redis):
     place.wait_for("the first to wait", lambda: redis.cli("zcard", "bowline:{job}:bwl.q") == "1")
     done = place.run("-w", "5m", "job", "touch", "ran")
     assert done.returncode == 124
-    assert "type: ?queue-max=0 behind the URL" in done.stderr
+    assert "add ?queue-max=0 to the URL" in done.stderr
 
 
 def test_a_cancelled_waiter_leaves_nothing_on_the_server(place, redis):

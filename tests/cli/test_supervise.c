@@ -18,8 +18,8 @@
 
 #include <cmocka.h>
 
-#include "cli/lock.h"
-#include "cli/supervise.h"
+#include "cli/run/lock.h"
+#include "cli/run/supervise.h"
 
 enum { MAX_HOLD_MS = 60000, GRACE_MS = 5000, SENT_MAX = 8 };
 
@@ -89,7 +89,7 @@ static void run(char **command)
     child_plan    plan = { .command = command, .signals = &j.signals };
     terminal      none = { .fd = -1 };
     bowline_error error;
-    trouble       is;
+    failure       is;
 
     j = (job){ .options   = { .name = "job", .command = command, .status_fd = -1, .quiet = true },
                .settings  = { .wait_ms = BOWLINE_FOREVER, .max_hold_ms = MAX_HOLD_MS },
@@ -105,7 +105,7 @@ static void run(char **command)
     assert_int_equal(child_start(&j.child, &plan, &none, &is), 0);
     supervise(&j);
     assert_true(was_stopped);
-    assert_int_equal(lock_give_back(&j, &error), BOWLINE_OK);
+    assert_int_equal(lock_release(&j, &error), BOWLINE_OK);
 }
 
 static char *stopped[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "kill -STOP $$; exit 7" },

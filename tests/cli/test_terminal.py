@@ -322,7 +322,7 @@ while True:
     count = place.path("counter").read_text()
     shell.command("fg")
     shell.expect("bowline: job was lost, python3 was stopped")
-    shell.expect("bowline: its lease is over and was not renewed")
+    shell.expect("bowline: its lease has ended and was not renewed")
     shell.expect(PROMPT)
     shell.command("echo code=$?")
     shell.expect("code=123\n")

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "cli/url.h"
-#include "cli/utf8.h"
+#include "cli/text/url.h"
+#include "cli/text/utf8.h"
 
 /* ---- characters ------------------------------------------------------------------------------ */
 

@@ -70,7 +70,7 @@ def test_run_at_a_port_of_another_protocol_fails_at_once(place, start_peer, othe
     assert run.returncode == 125
     assert "job was not acquired" in run.stderr
     assert "what answers there is not a Redis server" in run.stderr
-    assert "look at the URL; it is from" in run.stderr
+    assert "check the URL, from" in run.stderr
     assert not place.path("ran").exists()
 
 

@@ -118,7 +118,7 @@ def test_what_is_offered_is_accepted(shell):
     for word in shell("bowline run --on-lost "):
         # No name and no command follow: that is what it must complain about, and not the value.
         done = subprocess.run([BOWLINE, "run", "--on-lost", word], capture_output=True, text=True, check=False)
-        assert done.returncode == 125 and "no lock was named" in done.stderr
+        assert done.returncode == 125 and "the name of the lock is missing" in done.stderr
 
 
 @pytest.mark.parametrize("form", ["--url-file ", "--url-file="])

@@ -10,7 +10,7 @@
  *
  * The file is in memory; where it is looked for is a link to it.  The seeds are in corpus/config.
  */
-#include "cli/config.h"
+#include "cli/settings/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,13 +60,13 @@ static void require_within_limits(const settings *s)
     require(s->kill_after_ms >= 0);
 }
 
-static int read_it(settings *ret_settings, bool as_url, trouble *reterr)
+static int read_it(settings *ret_settings, bool as_url, failure *reterr)
 {
     run_options options = { .url_file      = as_url ? path : NULL,
                             .wait_ms       = BOWLINE_DEFAULT,
                             .kill_after_ms = -1 };
 
-    *reterr = (trouble){ 0 };
+    *reterr = (failure){ 0 };
     require(lseek(fd, 0, SEEK_SET) == 0);
     return settings_find(ret_settings, &options, reterr);
 }
@@ -74,7 +74,7 @@ static int read_it(settings *ret_settings, bool as_url, trouble *reterr)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static settings one, two;
-    trouble         first, second;
+    failure         first, second;
 
     if (size == 0)
         return 0;

@@ -175,6 +175,14 @@ def compile_alone(compiler, language, standard, text):
         ("lab/report/a.c", "lab/b.h"),
         ("cli/a.c", "core/b.h"),
         ("cli/a.c", "api/b.h"),
+        ("cli/text/a.c", "cli/settings/b.h"),
+        ("cli/settings/a.c", "cli/run/b.h"),
+        ("cli/fence/a.c", "cli/run/b.h"),
+        ("cli/run/a.c", "cli/command/b.h"),
+        ("bench/base/a.c", "bench/world/b.h"),
+        ("bench/harness/a.c", "bench/measure/b.h"),
+        ("bench/measure/a.c", "bench/report/b.h"),
+        ("bench/measure/a.c", "engine/redis/session/b.h"),
         ("examples/a.c", "lock/b.h"),
         ("src/core/a.c", "../lock/b.h"),
         ("src/core/deep/a.c", "../../lock/b.h"),
@@ -183,7 +191,7 @@ def compile_alone(compiler, language, standard, text):
 )
 def test_an_include_that_points_up_is_noticed(tmp_path, path, include):
     for module in rules.MODULE_MAY_INCLUDE:
-        if module.startswith(("src/", "lab/")):
+        if module.startswith(("src/", "lab/", "cli/", "bench/")):
             put(tmp_path, f"{module}/b.h", "/* b.h */\n")
     for name in ("include/bowline/b.h", "lab/b.h", "cli/b.h", "tests/unit/b.h"):
         put(tmp_path, name, "/* b.h */\n")
@@ -392,7 +400,7 @@ def test_a_word_of_the_workshop_is_noticed(tmp_path, word):
 
 def test_a_unit_test_with_a_server_is_noticed(tmp_path):
     put(tmp_path, "tests/unit/test_a.c", '#include "tests/lib/server.h"\n')
-    put(tmp_path, "tests/unit/test_b.c", '#include "bench/server.h"\n')
+    put(tmp_path, "tests/unit/test_b.c", '#include "bench/world/server.h"\n')
     put(tmp_path, "tests/unit/test_c.c", '#include "tests/lib/wire.h"\n')
     put(tmp_path, "tests/live/test_d.c", '#include "tests/lib/server.h"\n')
     assert len(rules.check_unit_is_pure(tmp_path)) == 2

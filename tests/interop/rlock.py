@@ -252,7 +252,7 @@ def test_an_rlock_has_no_fence_and_counts_nothing(arena, bowline):
 @pytest.mark.parametrize("algorithm, program", [("redisson", "RLock"), ("redisson-fenced", "RFencedLock")])
 def test_doctor_knows_the_scripts(arena, algorithm, program):
     party = arena.party("java", algorithm, LEASE_MS).await_ready()
-    table = (pathlib.Path(__file__).parents[2] / "doctor/strangers.c").read_text(encoding="utf-8")
+    table = (pathlib.Path(__file__).parents[2] / "doctor/foreign_locks.c").read_text(encoding="utf-8")
     of_lock = re.search(rf'"Redisson \({program}\)", "{algorithm}", "lock",\s+"([0-9a-f]{{40}})"', table).group(1)
     assert arena.server.cli("script", "exists", of_lock) == "0"
     assert party.acquire() == "held"

@@ -58,5 +58,5 @@ def test_doctor_knows_the_scripts_of_who_has_locked(arena, pair):
     url = f"redis://127.0.0.1:{arena.server.port}"
     done = subprocess.run([BOWLINE, "doctor", "--json", url], capture_output=True, text=True, timeout=60, check=False)
     findings = json.loads(done.stdout)["findings"]
-    said = [each["what"] for each in findings if each["check"] == "strangers"]
+    said = [each["what"] for each in findings if each["check"] == "foreign-locks"]
     assert [what.split(" has locked")[0] for what in said] == [KNOWN[pair.name]], done.stdout

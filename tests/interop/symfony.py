@@ -205,7 +205,7 @@ def test_a_waiter_that_is_killed_is_in_nobodys_way(arena, symfony, bowline):
 
 
 def test_doctor_knows_the_scripts(arena, symfony):
-    table = (pathlib.Path(__file__).parents[2] / "doctor/strangers.c").read_text(encoding="utf-8")
+    table = (pathlib.Path(__file__).parents[2] / "doctor/foreign_locks.c").read_text(encoding="utf-8")
     rows = re.findall(r'"Symfony Lock", "symfony", "([a-z ]+)",\s*"([0-9a-f]{40})"', table)
     assert [name for name, _ in rows] == ["save", "save for reading", "put off expiration", "delete", "exists"]
     for _, script in rows:

@@ -9,7 +9,8 @@
 
 #include <cmocka.h>
 
-#include "bench/bench.h"
+#include "bench/harness/bench.h"
+#include "bench/measure/measures.h"
 
 static bool is_wanted(const char *name, bench_settings s)
 {

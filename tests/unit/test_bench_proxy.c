@@ -4,8 +4,8 @@
  * The test is both ends of the line: `near` is the client, `far` what the proxy opened to the
  * server.
  */
-#include "bench/proxy.h"
-#include "bench/machine.h"
+#include "bench/base/machine.h"
+#include "bench/world/proxy.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -71,11 +71,11 @@ static fixture begin(unsigned delay_us)
 {
     fixture          f;
     bench_proxy_plan plan = { .delay_us = delay_us };
-    bench_trouble    trouble;
+    bench_failure    failure;
 
-    f.listener = bench_listen(&plan.server_port, &trouble);
+    f.listener = bench_listen(&plan.server_port, &failure);
     assert_true(f.listener >= 0);
-    assert_int_equal(bench_proxy_start(&f.proxy, &plan, &trouble), 0);
+    assert_int_equal(bench_proxy_start(&f.proxy, &plan, &failure), 0);
     f.near = connect_to(f.proxy.port);
     f.far  = accept_at(f.listener);
     return f;

@@ -1,7 +1,7 @@
 /*
  * What the benchmark makes of many numbers: a figure that is wrong here is wrong in every report.
  */
-#include "bench/stats.h"
+#include "bench/base/stats.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

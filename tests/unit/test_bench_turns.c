@@ -2,7 +2,7 @@
  * The witness of the benchmark's peers: who was inside from when to when.  What it does not see, no
  * figure betrays.
  */
-#include "bench/turns.h"
+#include "bench/duel/turns.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

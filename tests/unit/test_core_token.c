@@ -2,8 +2,8 @@
  * test_core_token.c -- tokens in other people's shapes: what is written is read, what differs by a
  * character is not, and all the random bits are in it.
  */
-#include "core/token.h"
 #include "core/text.h"
+#include "core/token.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

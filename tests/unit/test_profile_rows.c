@@ -4,13 +4,13 @@
  * What the rows say of other programs is compared with real keys and values in
  * live/test_redis_profiles.c.
  */
-#include "engine/redis/profile_rows.h"
 #include "core/shape.h"
 #include "core/status.h"
 #include "core/text.h"
 #include "core/token.h"
-#include "protocol/protocol.h"
+#include "engine/redis/profile_rows.h"
 #include "engine/redis/wire/stamp.h"
+#include "protocol/protocol.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
  * story with a plot: a wake that comes while nobody waits must not be lost, and must not come
  * twice.
  */
-#include "net/reactor.h"
 #include "base/clock.h"
+#include "net/reactor.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -2,8 +2,8 @@
  * test_signal.c -- the bytes of a release that wakes others.  What a server makes of them is in
  * live/test_redis_profiles.c.
  */
-#include "engine/redis/wire/signal.h"
 #include "engine/redis/wire/scripts.h"
+#include "engine/redis/wire/signal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
  * echo with precision=14.  The rest is two properties: what is written is read as what it was, and
  * of bytes at random only those are read that would be written again just so.
  */
-#include "engine/redis/wire/stamp.h"
 #include "core/token.h"
+#include "engine/redis/wire/stamp.h"
 
 #include <locale.h>
 #include <setjmp.h>

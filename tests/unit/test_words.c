@@ -5,8 +5,8 @@
  * reply that a server could give, the right one, the wrong ones, and the errors by their code.
  * Nothing but exactly the expected reply is a yes.
  */
-#include "engine/redis/wire/words.h"
 #include "engine/redis/wire/scripts.h"
+#include "engine/redis/wire/words.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

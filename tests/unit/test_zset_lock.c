@@ -2,9 +2,9 @@
  * test_zset_lock.c -- the commands of the ZSET words, and what their answers mean.  What the
  * scripts do is in tests/live/test_symfony_server.c.
  */
-#include "engine/redis/wire/zset_lock.h"
 #include "engine/redis/wire/key.h"
 #include "engine/redis/wire/scripts.h"
+#include "engine/redis/wire/zset_lock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,26 @@
+/*
+ * crowd.h -- many threads do the same thing again and again, for two sides in turn: how often, in a
+ * second.
+ *
+ * Each side has the machine to itself for a while, in each round, and is counted only between two
+ * moments at which all its threads run.
+ */
+#ifndef BOWLINE_BENCH_HARNESS_CROWD_H
+#define BOWLINE_BENCH_HARNESS_CROWD_H
+
+#include "bench/harness/bench.h"
+#include "bench/harness/rounds.h"
+
+enum { BENCH_CROWD_MAX = 64 };
+
+/* args[i] is what thread i works on. */
+typedef struct bench_team {
+    bench_step step;
+    void      *args[BENCH_CROWD_MAX];
+} bench_team;
+
+/* Fills in the rates, and their ratio in each round. */
+int bench_crowd_duel(bench_result *ret_result, const bench_measure *measure, unsigned rounds,
+                     const bench_team *ours, const bench_team *theirs, bench_failure *reterr);
+
+#endif

@@ -1,0 +1,230 @@
+/*
+ * bytes.c -- bytes: what a held lock takes of the server's memory, and what it leaves
+ * there.
+ *
+ * Both sides start from an empty database, and have the same connections open.  What the server
+ * needs for its clients is taken away from what it uses, where it says so (from Redis 7 on): it
+ * changes with the size of the last command, and has nothing to do with locks.
+ */
+#include <assert.h>
+#include <bowline/async.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/harness/rounds.h"
+#include "bench/measure/measure.h"
+#include "bench/sides/hiredis_floor.h"
+#include "bench/sides/ours.h"
+
+enum {
+    PIPELINED      = 500,
+    MANY           = 100000,
+    LEASE_MS       = 3600000,
+    SETTLE_STEPS   = 60,
+    SETTLE_STEP_MS = 50,
+    SETTLED        = 3
+};
+
+static bench_text name_of(unsigned lock)
+{
+    return bench_text_of("bench-%07u", lock);
+}
+
+static int read_memory(bench_floor *floor, int64_t *ret_bytes, bench_failure *reterr)
+{
+    int64_t       used, clients;
+    bench_failure none;
+
+    if (bench_floor_info(floor, "used_memory", &used, reterr) < 0)
+        return -1;
+    if (bench_floor_info(floor, "mem_clients_normal", &clients, &none) < 0)
+        clients = 0;
+    *ret_bytes = used - clients;
+    return 0;
+}
+
+/* Until nothing changes any more: tables are resized in the background. */
+static int read_settled_memory(bench_floor *floor, int64_t *ret_bytes, bench_failure *reterr)
+{
+    int64_t  last = -1, now = 0;
+    unsigned same = 0;
+
+    for (unsigned i = 0; i < SETTLE_STEPS && same < SETTLED; i++) {
+        if (read_memory(floor, &now, reterr) < 0)
+            return -1;
+        same = now == last ? same + 1 : 0;
+        last = now;
+        bench_sleep_ms(SETTLE_STEP_MS);
+    }
+    *ret_bytes = now;
+    return 0;
+}
+
+static int empty(bench_floor *floor, int64_t *ret_bytes, bench_failure *reterr)
+{
+    int64_t ignored;
+
+    if (bench_floor_number(floor, "FLUSHALL", &ignored, reterr) < 0)
+        return -1;
+    return read_settled_memory(floor, ret_bytes, reterr);
+}
+
+/* ---- sides ----------------------------------------------------------------------------------- */
+
+/* Held are `count`, some hundred at a time. */
+typedef struct crowd {
+    unsigned       count;
+    bowline_hold **holds;
+} crowd;
+
+static int hold_all(bench_ours *ours, const crowd *c, bench_failure *reterr)
+{
+    bowline_operation *ops[PIPELINED];
+    bowline_error      error;
+
+    for (unsigned first = 0; first < c->count; first += PIPELINED) {
+        for (unsigned i = 0; i < PIPELINED; i++)
+            if (bowline_acquire_start(&ops[i], ours->client, name_of(first + i).text,
+                                      BOWLINE_ACQUIRE(.lease_ms = LEASE_MS), &error) < 0)
+                return bench_ours_failed("bowline_acquire_start", &error, reterr);
+        for (unsigned i = 0; i < PIPELINED; i++)
+            if (bowline_acquire_finish(&c->holds[first + i], ops[i], &error) < 0)
+                return bench_ours_failed("bowline_acquire_finish", &error, reterr);
+    }
+    return 0;
+}
+
+static int release_all(const crowd *c, bench_failure *reterr)
+{
+    bowline_operation *ops[PIPELINED];
+    bowline_error      error;
+
+    for (unsigned first = 0; first < c->count; first += PIPELINED) {
+        for (unsigned i = 0; i < PIPELINED; i++)
+            if (bowline_release_start(&ops[i], c->holds[first + i], &error) < 0)
+                return bench_ours_failed("bowline_release_start", &error, reterr);
+        for (unsigned i = 0; i < PIPELINED; i++)
+            if (bowline_finish(ops[i], &error) < 0)
+                return bench_ours_failed("bowline_finish", &error, reterr);
+    }
+    return 0;
+}
+
+/* What is there for all locks and not for one: the count of fences, and who a client is. */
+#define KEPT_COMMAND \
+    "EVAL return#redis.call('keys','bowline:who:*')+redis.call('exists','bowline:f') 0"
+
+static int count_left(bench_floor *floor, int64_t *ret_left, bench_failure *reterr)
+{
+    int64_t all, kept;
+
+    if (bench_floor_number(floor, "DBSIZE", &all, reterr) < 0 ||
+        bench_floor_number(floor, KEPT_COMMAND, &kept, reterr) < 0)
+        return -1;
+    *ret_left = all - kept;
+    return 0;
+}
+
+typedef struct sides {
+    bench_ours  ours;
+    bench_floor floor;
+    crowd       crowd;
+} sides;
+
+static int measure_ours(sides *s, double *ret_bytes, int64_t *ret_left, bench_failure *reterr)
+{
+    int64_t before, after;
+
+    if (empty(&s->floor, &before, reterr) < 0 || hold_all(&s->ours, &s->crowd, reterr) < 0 ||
+        read_settled_memory(&s->floor, &after, reterr) < 0 || release_all(&s->crowd, reterr) < 0 ||
+        count_left(&s->floor, ret_left, reterr) < 0)
+        return -1;
+    *ret_bytes = (double)(after - before) / s->crowd.count;
+    return 0;
+}
+
+static int measure_theirs(sides *s, double *ret_bytes, bench_failure *reterr)
+{
+    int64_t before, after;
+
+    if (empty(&s->floor, &before, reterr) < 0)
+        return -1;
+    for (unsigned i = 0; i < s->crowd.count; i++) {
+        if (bench_floor_set_later(&s->floor, name_of(i).text, reterr) < 0)
+            return -1;
+        if ((i + 1) % PIPELINED == 0 && bench_floor_await(&s->floor, PIPELINED, reterr) < 0)
+            return -1;
+    }
+    if (read_settled_memory(&s->floor, &after, reterr) < 0)
+        return -1;
+    *ret_bytes = (double)(after - before) / s->crowd.count;
+    return empty(&s->floor, &after, reterr);
+}
+
+static int fight(const bench_measure *measure, bench_result *ret_result, sides *s, unsigned rounds,
+                 bench_failure *reterr)
+{
+    bench_result result = { .was_measured = true, .rounds = rounds };
+    double       mine[BENCH_ROUNDS_MAX], theirs[BENCH_ROUNDS_MAX];
+    int64_t      left, left_most = 0;
+
+    for (unsigned r = 0; r < rounds; r++) {
+        bench_progress("%s: round %u of %u", measure->name, r + 1, rounds);
+        if (measure_ours(s, &mine[r], &left, reterr) < 0 ||
+            measure_theirs(s, &theirs[r], reterr) < 0)
+            return -1;
+        if (left > left_most)
+            left_most = left;
+        result.ratios[r] = mine[r] / theirs[r];
+    }
+    result.ours.middle   = bench_median(mine, rounds);
+    result.theirs.middle = bench_median(theirs, rounds);
+    result.is_spoilt     = left_most > 0;
+    (void)snprintf(result.note, sizeof result.note, "%lld keys left after release",
+                   (long long)left_most);
+    *ret_result = result;
+    return 0;
+}
+
+/* One pair ahead: the connection is made, and the script is known. */
+static int measure_at(bench *b, const bench_measure *measure, const char *url,
+                      bench_result *ret_result, bench_failure *reterr)
+{
+    unsigned rounds = measure->count >= MANY ? 1 : b->settings.rounds; /* once, if it is long */
+    sides    s      = { .crowd.count = b->settings.is_brief ? PIPELINED : measure->count };
+    int      status = -1;
+
+    assert(s.crowd.count % PIPELINED == 0); /* the last ones are awaited too */
+    s.crowd.holds = calloc(s.crowd.count, sizeof(bowline_hold *));
+    if (s.crowd.holds == NULL)
+        return bench_fail_errno(reterr, bench_text_of("no memory for %u locks", s.crowd.count));
+    if (bench_ours_open(&s.ours, url, reterr) == 0 &&
+        bench_floor_open(&s.floor, b->server.port, BENCH_NAME, reterr) == 0 &&
+        bench_ours_pair(&s.ours, reterr) == 0)
+        status = fight(measure, ret_result, &s, rounds, reterr);
+    bench_floor_close(&s.floor);
+    bench_ours_close(&s.ours); /* after a failure it frees what is held */
+    free(s.crowd.holds);
+    return status;
+}
+
+int bench_measure_bytes(bench *b, const bench_measure *measure, bench_result *ret_result,
+                        bench_failure *reterr)
+{
+    bench_text url;
+
+    if (bench_need_server(b, measure->regime, &url, reterr) < 0)
+        return -1;
+    return measure_at(b, measure, url.text, ret_result, reterr);
+}
+
+int bench_measure_queue_bytes(bench *b, const bench_measure *measure, bench_result *ret_result,
+                              bench_failure *reterr)
+{
+    bench_text url;
+
+    if (bench_need_server(b, measure->regime, &url, reterr) < 0)
+        return -1;
+    url = bench_text_of("%.200s?%s", url.text, BENCH_QUEUE_QUERY);
+    return measure_at(b, measure, url.text, ret_result, reterr);
+}

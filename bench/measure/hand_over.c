@@ -1,0 +1,186 @@
+/*
+ * hand_over.c -- hand-over: one holds the lock and another waits for it; from the call of
+ * release to the return of the other's acquire.
+ *
+ * Set against one PING of somebody who has slept for as long; or against the least that hands a
+ * lock on by the same scripts, which tells what the server takes for them from what we do.  Two
+ * clients, each with a thread of its own that drives it; they change places after each sample.  The
+ * pause before the release is long enough for the other to stand in line, and never quite the same.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#include "bench/harness/rounds.h"
+#include "bench/measure/measure.h"
+#include "bench/sides/hiredis_floor.h"
+#include "bench/sides/hiredis_line.h"
+#include "bench/sides/ours.h"
+
+enum { SAMPLES = 100, BRIEF_SAMPLES = 10, TURN = 10, PAUSE_US = 1000, ROUND_TRIPS = 4 };
+
+typedef struct pair_of_clients {
+    bench_ours    sides[2];
+    bowline_hold *hold; /* of sides[holder] */
+    unsigned      holder;
+    int64_t       pause_us;
+    uint64_t      random;
+    bench_floor   floor;
+    bench_line    line; /* instead, where theirs is a hand-over as well */
+} pair_of_clients;
+
+/* What the waiting thread does, and how it went. */
+typedef struct waiter {
+    bench_ours   *ours;
+    bowline_hold *hold;
+    int64_t       held_ns;
+    int           status;
+    bench_failure failure;
+} waiter;
+
+static void *wait_for_it(void *arg)
+{
+    waiter       *w = arg;
+    bowline_error error;
+
+    w->status  = bowline_acquire(&w->hold, w->ours->client, w->ours->name,
+                                 BOWLINE_ACQUIRE(.wait_ms = BOWLINE_FOREVER), &error);
+    w->held_ns = bench_now_ns();
+    if (w->status < 0)
+        (void)bench_ours_failed("bowline_acquire", &error, &w->failure);
+    return NULL;
+}
+
+static void pause_a_while(pair_of_clients *p)
+{
+    p->random = p->random * 6364136223846793005u + 1442695040888963407u;
+    bench_sleep_us(p->pause_us + (int64_t)((p->random >> 33) % PAUSE_US));
+}
+
+static int hand_over(void *arg, int64_t *ret_ns, bench_failure *reterr)
+{
+    pair_of_clients *p = arg;
+    waiter           w = { .ours = &p->sides[1 - p->holder] };
+    bowline_error    error;
+    pthread_t        thread;
+
+    errno = pthread_create(&thread, NULL, wait_for_it, &w);
+    if (errno != 0)
+        return bench_fail_errno(reterr, bench_text_of("cannot start a thread"));
+    pause_a_while(p);
+    int64_t began  = bench_now_ns();
+    int     status = bowline_release(p->hold, &error);
+    (void)pthread_join(thread, NULL);
+    p->hold   = w.hold;
+    p->holder = 1 - p->holder;
+    *ret_ns   = w.held_ns - began;
+    if (status < 0)
+        return bench_ours_failed("bowline_release", &error, reterr);
+    if (w.status < 0)
+        *reterr = w.failure;
+    return w.status < 0 ? -1 : 0;
+}
+
+static int ping(void *arg, int64_t *ret_ns, bench_failure *reterr)
+{
+    pair_of_clients *p = arg;
+    int64_t          ignored;
+
+    pause_a_while(p);
+    int64_t began  = bench_now_ns();
+    int     status = bench_floor_number(&p->floor, "PING", &ignored, reterr);
+    *ret_ns        = bench_now_ns() - began;
+    return status;
+}
+
+/* What the thread does that waits in their line. */
+typedef struct least {
+    bench_line   *line;
+    int64_t       held_ns;
+    int           status;
+    bench_failure failure;
+} least;
+
+static void *wait_in_line(void *arg)
+{
+    least *l = arg;
+
+    l->status  = bench_line_wait(l->line, &l->failure);
+    l->held_ns = bench_now_ns();
+    return NULL;
+}
+
+static int hand_over_by_hiredis(void *arg, int64_t *ret_ns, bench_failure *reterr)
+{
+    pair_of_clients *p = arg;
+    least            l = { .line = &p->line };
+    pthread_t        thread;
+
+    if (bench_line_take(&p->line, reterr) < 0)
+        return -1;
+    errno = pthread_create(&thread, NULL, wait_in_line, &l);
+    if (errno != 0)
+        return bench_fail_errno(reterr, bench_text_of("cannot start a thread"));
+    pause_a_while(p);
+    int64_t began  = bench_now_ns();
+    int     status = bench_line_release(&p->line, reterr);
+    (void)pthread_join(thread, NULL);
+    *ret_ns = l.held_ns - began;
+    if (status == 0 && l.status < 0)
+        *reterr = l.failure;
+    return status < 0 ? status : l.status;
+}
+
+static int compare(bench *b, const bench_measure *measure, pair_of_clients *p,
+                   bench_result *ret_result, bench_failure *reterr)
+{
+    const bench_duel duel = {
+        .name    = measure->name,
+        .ours    = { .timed = hand_over, .arg = p },
+        .theirs  = { .timed = measure->count == 0 ? ping : hand_over_by_hiredis, .arg = p },
+        .rounds  = b->settings.rounds,
+        .samples = b->settings.is_brief ? BRIEF_SAMPLES : SAMPLES,
+        .turn    = TURN,
+        .batch   = 1
+    };
+    bowline_error error;
+
+    if (bowline_acquire(&p->hold, p->sides[0].client, BENCH_NAME, NULL, &error) < 0)
+        return bench_ours_failed("bowline_acquire", &error, reterr);
+    if (bench_fight(ret_result, &duel, reterr) < 0)
+        return -1;
+    if (bowline_release(p->hold, &error) < 0)
+        return bench_ours_failed("bowline_release", &error, reterr);
+    (void)snprintf(ret_result->note, sizeof ret_result->note, "%.2f times at p99",
+                   ret_result->ours.p99 / ret_result->theirs.p99);
+    return 0;
+}
+
+int bench_measure_hand_over(bench *b, const bench_measure *measure, bench_result *ret_result,
+                            bench_failure *reterr)
+{
+    pair_of_clients p = { .pause_us = PAUSE_US };
+    bench_text      url;
+    int             status = -1;
+
+    if (measure->regime == BENCH_CROSS && b->machine.cpus_count < 2)
+        return bench_leave_out(ret_result, "this machine has one CPU");
+    if (bench_need_server(b, measure->regime, &url, reterr) < 0)
+        return -1;
+    url      = bench_text_of("%.200s?%s", url.text, BENCH_QUEUE_QUERY);
+    int port = b->server.port;
+    if (measure->regime == BENCH_PROXY) {
+        port       = b->proxy.port;
+        p.pause_us = PAUSE_US + (int64_t)ROUND_TRIPS * 2 * b->settings.delay_us;
+    }
+    if (bench_ours_open(&p.sides[0], url.text, reterr) == 0 &&
+        bench_ours_open(&p.sides[1], url.text, reterr) == 0 &&
+        bench_floor_open(&p.floor, port, BENCH_NAME, reterr) == 0 &&
+        bench_line_open(&p.line, port, reterr) == 0)
+        status = compare(b, measure, &p, ret_result, reterr);
+    bench_line_close(&p.line);
+    bench_floor_close(&p.floor);
+    for (unsigned i = 0; i < 2; i++)
+        bench_ours_close(&p.sides[i]);
+    return status;
+}

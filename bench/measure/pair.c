@@ -1,0 +1,80 @@
+/*
+ * pair.c -- pair-P, -S, -X: one thread takes a free lock on Redis and gives it back;
+ * nowait-P, -X: the same, without waiting for the answer to the second.
+ *
+ * Through the delay proxy the number of round trips decides, so it is set against two of them with
+ * nothing inside.  On one CPU the length of the way through all programs decides, on two the cost
+ * of being woken, so there it is set against the same commands on the shortest way there is.
+ */
+#include "bench/harness/rounds.h"
+#include "bench/measure/measure.h"
+#include "bench/sides/hiredis_floor.h"
+#include "bench/sides/ours.h"
+
+enum {
+    FAR_SAMPLES  = 100, /* each takes four milliseconds or more */
+    FAR_TURN     = 10,
+    NEAR_SAMPLES = 4000,
+    NEAR_TURN    = 100,
+    GAP_US       = 150, /* the answer that was not waited for has come by then */
+};
+
+static int fight(bench *b, const bench_measure *measure, bench_duel *duel, bench_result *ret_result,
+                 bench_failure *reterr)
+{
+    bool        is_far = measure->regime == BENCH_PROXY;
+    bench_ours  ours   = { 0 };
+    bench_floor floor  = { 0 };
+    bench_text  url;
+    int         status = -1;
+
+    if (measure->regime == BENCH_CROSS && b->machine.cpus_count < 2)
+        return bench_leave_out(ret_result, "this machine has one CPU");
+    if (bench_need_server(b, measure->regime, &url, reterr) < 0)
+        return -1;
+    if (measure->query != NULL)
+        url = bench_text_of("%.200s?%s", url.text, measure->query);
+    int port = is_far ? b->proxy.port : b->server.port;
+    if (bench_ours_open(&ours, url.text, reterr) < 0 ||
+        bench_floor_open(&floor, port, BENCH_NAME, reterr) < 0)
+        goto out;
+    duel->name       = measure->name;
+    duel->rounds     = b->settings.rounds;
+    duel->samples    = is_far ? FAR_SAMPLES : NEAR_SAMPLES;
+    duel->turn       = is_far ? FAR_TURN : NEAR_TURN;
+    duel->batch      = 1;
+    duel->ours.arg   = &ours;
+    duel->theirs.arg = &floor;
+    status           = bench_fight(ret_result, duel, reterr);
+out:
+    bench_floor_close(&floor);
+    bench_ours_close(&ours);
+    return status;
+}
+
+int bench_measure_pair_pings(bench *b, const bench_measure *measure, bench_result *ret_result,
+                             bench_failure *reterr)
+{
+    bench_duel duel = { .ours.step = bench_ours_pair, .theirs.step = bench_floor_pings };
+
+    return fight(b, measure, &duel, ret_result, reterr);
+}
+
+int bench_measure_pair_floor(bench *b, const bench_measure *measure, bench_result *ret_result,
+                             bench_failure *reterr)
+{
+    bench_duel duel = { .ours.step = bench_ours_pair, .theirs.step = bench_floor_pair };
+
+    return fight(b, measure, &duel, ret_result, reterr);
+}
+
+/* Back to back the next pair would wait for the end of this one, and pay what it has saved. */
+int bench_measure_nowait(bench *b, const bench_measure *measure, bench_result *ret_result,
+                         bench_failure *reterr)
+{
+    bench_duel duel = { .ours.step   = bench_ours_pair_nowait,
+                        .theirs.step = bench_floor_ping,
+                        .gap_us      = measure->regime == BENCH_PROXY ? 0 : GAP_US };
+
+    return fight(b, measure, &duel, ret_result, reterr);
+}

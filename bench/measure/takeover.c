@@ -1,0 +1,198 @@
+/*
+ * takeover.c -- takeover: the holder is killed; from the end of its lease to the return of
+ * the acquire of who waits.
+ *
+ * Nobody tells the server that the holder is dead: the key expires, and it is the waiter who has to
+ * ask at the right moment.  When the lease ends is read from the server after the kill, to the
+ * millisecond.  Other keys with an expiry must not matter: a server that looks for expired ones by
+ * chance finds ours the later the more there are.
+ */
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/duel/driver.h"
+#include "bench/harness/rounds.h"
+#include "bench/measure/measure.h"
+#include "bench/sides/hiredis_floor.h"
+#include "bench/sides/ours.h"
+#include "engine/redis/wire/key.h"
+
+#define LEASE "300ms"
+
+enum {
+    SAMPLES       = 5, /* in a round */
+    BRIEF_SAMPLES = 2,
+    BRIEF_KEYS    = 1000,
+    PIPELINED     = 500,
+    HELD_MS       = 40, /* and up to as long again: renewals are met at any moment */
+    SETTLED_MS    = 5,  /* what the dead one has sent has arrived */
+    WANTED_NS     = 5000000,
+    BEAT_NS       = 1000000000,
+    ATTEMPTS_MAX  = 5,
+    HOLDER        = 0,
+    WAITER        = 1,
+};
+
+typedef struct scene {
+    bench       *b;
+    char         program[PATH_MAX];
+    bench_driver holder;
+    bench_driver waiter;
+    bench_floor  floor;
+    bench_text   pttl; /* the command that asks how long it lasts */
+    uint64_t     random;
+    bench_text   why;
+} scene;
+
+static int start(scene *s, bench_driver *driver, unsigned number)
+{
+    const char *const words[] = { s->program, NULL };
+    bench_driver_plan plan    = { .words  = words,
+                                  .word   = BENCH_QUEUE_QUERY "&lease=" LEASE,
+                                  .name   = BENCH_NAME,
+                                  .port   = s->b->server.port,
+                                  .number = number };
+
+    if (bench_driver_start(driver, &s->b->janitor, &plan, &s->why) < 0)
+        return -1;
+    return bench_driver_hear(driver, "ready", NULL, &s->why);
+}
+
+static int failed(const scene *s, bench_failure *reterr)
+{
+    return bench_fail(reterr, (bench_failure){
+                                  .what = bench_text_of("a driver of ours failed in a measure"),
+                                  .why  = s->why,
+                                  .type = bench_text_of("type: bowline-bench --list, and leave it "
+                                                        "out by --only"),
+                              });
+}
+
+static void hold_for_a_while(scene *s)
+{
+    s->random = s->random * 6364136223846793005u + 1442695040888963407u;
+    bench_sleep_ms(HELD_MS + (int64_t)((s->random >> 33) % HELD_MS));
+}
+
+/* One life; how long after the end of its lease the other had it.  Below 0: it had it before we
+ * knew when that was, as the machine had no time for us. */
+static int take_over(scene *s, int64_t *ret_ns, bench_failure *reterr)
+{
+    int64_t left_ms;
+    char   *held;
+
+    if (start(s, &s->holder, HOLDER) < 0 ||
+        bench_driver_ask(&s->holder, "acquire", "held ", NULL, &s->why) < 0 ||
+        bench_driver_tell(&s->waiter, "acquire", &s->why) < 0)
+        return failed(s, reterr);
+    hold_for_a_while(s);
+    (void)kill(s->holder.pid, SIGKILL);
+    bench_driver_end(&s->holder);
+    bench_sleep_ms(SETTLED_MS);
+    if (bench_floor_number(&s->floor, s->pttl.text, &left_ms, reterr) < 0)
+        return -1;
+    int64_t known_ns = bench_now_ns();
+    if (bench_driver_hear(&s->waiter, "held ", &held, &s->why) < 0)
+        return failed(s, reterr);
+    int64_t held_ns = strtoll(held, NULL, 10);
+    int64_t late_ns = held_ns - known_ns - left_ms * 1000000;
+    *ret_ns         = held_ns < known_ns ? -1 : late_ns > 1 ? late_ns : 1;
+    if (bench_driver_ask(&s->waiter, "release", "released ", NULL, &s->why) < 0)
+        return failed(s, reterr);
+    return 0;
+}
+
+static int take_sample(scene *s, bench_samples *samples, bench_failure *reterr)
+{
+    int64_t ns = -1;
+
+    for (unsigned i = 0; i < ATTEMPTS_MAX && ns < 0; i++)
+        if (take_over(s, &ns, reterr) < 0)
+            return -1;
+    s->why = bench_text_of("this machine is too busy to see when a lease ends");
+    if (ns < 0 || !bench_samples_reserve(samples, 1))
+        return failed(s, reterr);
+    bench_samples_add(samples, ns);
+    return 0;
+}
+
+static int take_rounds(scene *s, const bench_measure *measure, bench_samples *samples,
+                       bench_result *result, bench_failure *reterr)
+{
+    unsigned in_a_round = s->b->settings.is_brief ? BRIEF_SAMPLES : SAMPLES;
+
+    for (unsigned r = 0; r < result->rounds; r++) {
+        bench_progress("%s: round %u of %u", measure->name, r + 1, result->rounds);
+        size_t first = samples->count;
+        for (unsigned i = 0; i < in_a_round; i++)
+            if (take_sample(s, samples, reterr) < 0)
+                return -1;
+        result->ratios[r] = (double)bench_percentile(samples, first, 500) / WANTED_NS;
+    }
+    int64_t worst     = bench_percentile(samples, 0, 1000);
+    result->ours      = bench_figures_of(samples);
+    result->theirs    = (bench_figures){ .middle = WANTED_NS, .p99 = BEAT_NS, .p999 = BEAT_NS };
+    result->is_spoilt = worst > BEAT_NS;
+    (void)snprintf(result->note, sizeof result->note, "at worst %.1f ms, of %zu",
+                   (double)worst / 1e6, samples->count);
+    return 0;
+}
+
+/* The keys that have nothing to do with us. */
+static int fill(scene *s, unsigned count, bench_failure *reterr)
+{
+    if (s->b->settings.is_brief && count > BRIEF_KEYS)
+        count = BRIEF_KEYS;
+    for (unsigned i = 0; i < count; i++) {
+        if (bench_floor_set_later(&s->floor, bench_text_of("other-%u", i).text, reterr) < 0)
+            return -1;
+        if ((i + 1) % PIPELINED == 0 && bench_floor_await(&s->floor, PIPELINED, reterr) < 0)
+            return -1;
+    }
+    return bench_floor_await(&s->floor, count % PIPELINED, reterr);
+}
+
+static int measure_scene(scene *s, const bench_measure *measure, bench_result *ret_result,
+                         bench_failure *reterr)
+{
+    bench_result  result  = { .was_measured = true, .rounds = s->b->settings.rounds };
+    bench_samples samples = { 0 };
+    int64_t       ignored;
+    int           status = -1;
+
+    if (bench_floor_number(&s->floor, "FLUSHALL", &ignored, reterr) < 0 ||
+        fill(s, measure->count, reterr) < 0)
+        return -1;
+    if (start(s, &s->waiter, WAITER) < 0)
+        return failed(s, reterr);
+    if (take_rounds(s, measure, &samples, &result, reterr) == 0) {
+        *ret_result = result;
+        status      = bench_floor_number(&s->floor, "FLUSHALL", &ignored, reterr);
+    }
+    bench_samples_free(&samples);
+    return status;
+}
+
+int bench_measure_takeover(bench *b, const bench_measure *measure, bench_result *ret_result,
+                           bench_failure *reterr)
+{
+    scene      s = { .b = b };
+    bench_text url;
+    char       key[BWL_KEY_MAX];
+    int        status = -1;
+
+    if (bench_need_server(b, measure->regime, &url, reterr) < 0 ||
+        bench_driver_find_ours(s.program, reterr) < 0 ||
+        bench_floor_open(&s.floor, b->server.port, BENCH_NAME, reterr) < 0)
+        return -1;
+    size_t size = bwl_key_write(key, NULL, BENCH_NAME, strlen(BENCH_NAME));
+    s.pttl      = bench_text_of("PTTL %.*s", (int)size, key);
+    status      = measure_scene(&s, measure, ret_result, reterr);
+    bench_driver_end(&s.holder);
+    bench_driver_end(&s.waiter);
+    bench_floor_close(&s.floor);
+    return status;
+}

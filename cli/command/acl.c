@@ -1,0 +1,155 @@
+/*
+ * acl.c -- `bowline acl`: prints the Redis ACL rule for a user who does this and nothing else. The
+ * rule is a command for redis-cli; lines after a # are for the reader.
+ */
+#include "cli/command/command.h"
+
+#include <string.h>
+
+#include "cli/settings/url_query.h"
+#include "cli/settings/commands.h"
+#include "cli/text/json.h"
+#include "doctor/rights.h"
+
+static const option_row   rows[] = { ACL_OPTION_MAP(OPTION_ROW) };
+static const option_table table  = OPTION_TABLE("acl", rows, ACL_OPERANDS, false);
+
+static const char default_user[] = "bowline";
+
+void acl_help(FILE *out)
+{
+    (void)fputs("bowline acl redis://db.example                       for locks on that server\n"
+                "bowline acl --user ann redis://db.example            the same for user ann\n"
+                "bowline acl --feature token,status redis://db.example\n"
+                "bowline acl --feature update --key 'seats:*' redis://db.example\n"
+                "\n",
+                out);
+    options_write(&table, out);
+    (void)fputs("\nfeatures:\n", out);
+    for (unsigned i = 0; rights_feature_at(i) != NULL; i++)
+        (void)fprintf(out, "  %-19s %s\n", rights_feature_at(i)->name, rights_feature_at(i)->words);
+    (void)fputs("\n"
+                "The rule is minimal: without any one item of it the feature fails.\n"
+                "Without --feature it is for the lock of the URL, by its protocol or profile.\n"
+                "Without URL it is for the lock of bowline run: $BOWLINE_URL or the config file.\n"
+                "bowline acl sends nothing to a server.\n",
+                out);
+}
+
+/* A word as redis-cli reads it, quoted if it contains a blank. */
+static void write_word(const char *word)
+{
+    if (strpbrk(word, " \t\"'") == NULL) {
+        (void)fputs(word, stdout);
+        return;
+    }
+    (void)putchar('"');
+    for (; *word != '\0'; word++) {
+        if (*word == '"' || *word == '\\')
+            (void)putchar('\\');
+        (void)putchar(*word);
+    }
+    (void)putchar('"');
+}
+
+static void write_rule(const char *user, const rights *r)
+{
+    (void)printf("ACL SETUSER ");
+    write_word(user);
+    (void)printf(" reset on >PASSWORD resetchannels");
+    for (unsigned i = 0; i < r->count; i++) {
+        (void)putchar(' ');
+        write_word(r->items[i]);
+    }
+    (void)putchar('\n');
+}
+
+static void write_text(const char *user, const rights *r, const rights *before_7)
+{
+    write_rule(user, r);
+    for (unsigned i = 0; i < r->features_count; i++)
+        if (r->features[i]->useful != NULL)
+            (void)printf("# also useful: %s: %s\n", r->features[i]->useful,
+                         r->features[i]->useful_words);
+    if (r->more != NULL)
+        (void)printf("# also useful: %s: %s\n", r->more, r->more_words);
+    if (memcmp(r->items, before_7->items, sizeof r->items) != 0) {
+        (void)printf("# for a server before 7.0: ");
+        write_rule(user, before_7);
+    }
+}
+
+static void write_items(const char *key, const rights *r, char kind)
+{
+    json_open(key, '[');
+    for (unsigned i = 0; i < r->count; i++)
+        if (r->items[i][0] == kind)
+            json_text(NULL, r->items[i] + 1);
+    json_close(']');
+}
+
+static void write_json(const char *user, const rights *r, const rights *before_7)
+{
+    json_open(NULL, '{');
+    json_text("user", user);
+    json_open("features", '[');
+    for (unsigned i = 0; i < r->features_count; i++)
+        json_text(NULL, r->features[i]->name);
+    json_close(']');
+    write_items("keys", r, '~');
+    write_items("channels", r, '&');
+    write_items("commands", r, '+');
+    write_items("commands_before_7", before_7, '+');
+    json_close('}');
+}
+
+/* True if a feature takes its keys from --key. */
+static bool is_of_keys(const rights *r)
+{
+    for (unsigned i = 0; i < r->features_count; i++)
+        if (r->features[i]->keys == RIGHTS_KEYS_GIVEN)
+            return true;
+    return false;
+}
+
+static int find(rights *ret_rights, const settings *s, const url_query *q, bool before_7,
+                failure *reterr)
+{
+    char          why[RIGHTS_TEXT_MAX];
+    rights_wanted wanted = {
+        .url      = s->url,
+        .features = q->feature,
+        .key      = q->key,
+        .before_7 = before_7,
+    };
+
+    if (q->user != NULL && q->user[0] == '\0')
+        return options_fail(&table, reterr, words_of("--user is empty"),
+                            words_of("give the name of a Redis user"));
+    if (rights_find(ret_rights, &wanted, why) < 0)
+        return options_fail(&table, reterr, words_of("there is no such rule"), words_of("%s", why));
+    if (q->key != NULL && !is_of_keys(ret_rights))
+        return options_fail(&table, reterr, words_of("there is no such rule"),
+                            words_of("--key belongs to --feature update; the keys of a lock come "
+                                     "from its URL"));
+    return 0;
+}
+
+static int answer(const settings *s, const url_query *q, failure *reterr)
+{
+    static rights now, before_7;
+
+    if (find(&now, s, q, false, reterr) < 0 || find(&before_7, s, q, true, reterr) < 0)
+        return -1;
+    const char *user = q->user != NULL ? q->user : now.user[0] != '\0' ? now.user : default_user;
+    if (q->wants_json)
+        write_json(user, &now, &before_7);
+    else
+        write_text(user, &now, &before_7);
+    return 0;
+}
+
+int acl_main(int argc, char **argv)
+{
+    return url_query_main(&table, acl_help, answer, argc, argv);
+}

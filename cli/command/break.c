@@ -1,0 +1,302 @@
+/*
+ * break.c -- `bowline break`: shows the holder of a lock, asks for confirmation, and force-releases
+ * exactly that hold.
+ *
+ *      look --no holder--> report
+ *        |--no id--> report, with what to do instead
+ *        `--held--> show --yes--> release, if it is still the same hold
+ *
+ * The lock may get a new holder between the look and the answer.  So the id of the hold that was
+ * shown is released, never the lock as such.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command/command.h"
+#include "cli/run/waiting.h"
+#include "cli/settings/commands.h"
+#include "cli/settings/config.h"
+#include "cli/settings/option_table.h"
+#include "cli/text/json.h"
+#include "cli/text/url.h"
+#include "doctor/caps.h"
+
+enum {
+#define X(name, ...) ROW_##name,
+    BREAK_OPTION_MAP(X)
+#undef X
+};
+
+static const option_row   rows[] = { BREAK_OPTION_MAP(OPTION_ROW) };
+static const option_table table  = OPTION_TABLE("break", rows, BREAK_OPERANDS, false);
+
+typedef struct break_job {
+    run_options     options; /* only name, url and url_file are used */
+    bool            is_confirmed;
+    bool            says_json;
+    settings        settings;
+    bowline_client *client;
+    bowline_holder  holder;
+    bool            is_renewed; /* a bowline renews such a lock while it holds it             */
+    bool            is_shared;  /* other programs take part in the lock, by a profile         */
+} break_job;
+
+void break_help(FILE *out)
+{
+    (void)fputs("bowline break nightly             show the holder, ask, release\n"
+                "bowline break --yes nightly       in a script\n"
+                "\n",
+                out);
+    options_write(&table, out);
+    (void)fputs("\n"
+                "Releases exactly the hold that it shows; the next waiter then has the lock.  The\n"
+                "old holder runs on until its next renewal (a third of its lease), unless it is\n"
+                "dead.  A lock with a timestamp as value (setnx-getset, jedis-lock-1) is never\n"
+                "renewed, and a program that shares a profile may never check: such a holder runs\n"
+                "on beside the next one.  Stop the holder first if you can, or make sure that a\n"
+                "fencing token keeps its writes out.\n"
+                "A lock of file: ends with its process and cannot be broken.\n"
+                "\n"
+                "Exit: 0 released, or not held; 122 not released: the hold has ended, or the\n"
+                "answer was no; 125 bowline could not release it.\n",
+                out);
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static void write_event(const break_job *j, const char *event, const char *why)
+{
+    const bowline_holder *h = &j->holder;
+
+    if (!j->says_json)
+        return;
+    json_open(NULL, '{');
+    json_text("event", event);
+    json_text("name", j->options.name);
+    if (h->held != 0) {
+        if (h->id != 0)
+            json_text("id", words_of("%016llx", (unsigned long long)h->id).text);
+        if (h->left_ms != INT64_MAX)
+            json_number("left_ms", h->left_ms);
+        if (h->pid != 0)
+            json_number("pid", h->pid);
+        json_text("user", h->user);
+        json_text("host", h->host);
+        json_text("program", h->program);
+        json_text("note", h->note);
+    }
+    json_text("why", why);
+    json_close('}');
+}
+
+static void write_line(const break_job *j, words text)
+{
+    if (!j->says_json)
+        (void)printf("%s\n", words_escaped(text.text, WORDS_MAX).text);
+}
+
+/* "nightly: held by deploy@web-2 pid 4121 (pg_dump), which ends in 25s unless it is renewed" */
+static words holder_words(const break_job *j)
+{
+    const bowline_holder *h    = &j->holder;
+    words                 text = words_of("%s: %s", j->options.name, waiting_holder(h).text);
+
+    if (h->left_ms == INT64_MAX)
+        return text;
+    return words_of("%s, which ends in %s%s", text.text, words_of_duration(h->left_ms).text,
+                    j->is_renewed ? " unless it is renewed" : "");
+}
+
+/* What the holder does after the release. */
+static const char *consequence(const break_job *j)
+{
+    if (!j->is_renewed)
+        return "This lock is never renewed: its holder does not notice and runs on beside the next "
+               "one.";
+    if (j->is_shared)
+        return "A bowline runs on until its next renewal; another program that shares this lock "
+               "may never notice.";
+    return "The holder runs on until its next renewal, if it is alive.";
+}
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+static int store(void *arg, unsigned row, const char *value, failure *reterr)
+{
+    break_job *j = arg;
+
+    (void)reterr;
+    if (row == ROW_YES)
+        j->is_confirmed = true;
+    else if (row == ROW_JSON)
+        j->says_json = true;
+    else if (row == ROW_URL)
+        j->options.url = value;
+    else if (row == ROW_URL_FILE)
+        j->options.url_file = value;
+    return 0;
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+static int failed_at_url(const break_job *j, words what, const char *text, failure *reterr)
+{
+    failure is = { .code = EXIT_FAILED, .what = what };
+
+    failure_explain(&is, text, words_of("check the URL, from %s", j->settings.url_from.text));
+    return failed_with(reterr, is);
+}
+
+static int look(break_job *j, failure *reterr)
+{
+    bowline_options options = { .size    = sizeof options,
+                                .url     = j->settings.url,
+                                .flags   = BOWLINE_NO_THREAD,
+                                .program = "bowline break" };
+    bowline_error   error;
+    char            why[CAPS_TEXT_MAX];
+    caps            gives;
+
+    if (strncmp(j->settings.url, "thread:", 7) == 0)
+        return failed(reterr, words_of("thread: has no lock that another process can break"),
+                      words_of("it locks between the threads of one process"),
+                      words_of("stop that process"));
+    if (bowline_open(&j->client, &options, &error) < 0)
+        return failed_at_url(j, words_of("the locks cannot be opened"), error.text, reterr);
+    if (caps_find(&gives, j->settings.url, 0, why) < 0)
+        return failed_at_url(j, words_of("the locks cannot be opened"), why, reterr);
+    j->is_renewed  = gives.row->renews;
+    j->is_shared   = gives.profile[0] != '\0';
+    j->holder.size = sizeof j->holder;
+    int status     = bowline_who(j->client, j->options.name, &j->holder, &error);
+    if (status == BOWLINE_USAGE)
+        return options_fail(&table, reterr, words_of("there is no lock \"%s\"", j->options.name),
+                            words_of("%s", error.text));
+    if (status < 0)
+        return failed_at_url(j, words_of("the holder of %s is not known", j->options.name),
+                             error.text, reterr);
+    return 0;
+}
+
+/* The hold has no id. */
+static int cannot_break(const break_job *j, failure *reterr)
+{
+    const bowline_holder *h = &j->holder;
+    words                 why, hint;
+
+    if (strncmp(j->settings.url, "file:", 5) == 0) {
+        why  = words_of("a lock of file: belongs to the kernel and ends with its process");
+        hint = h->pid > 0 ? words_of("type: kill %lld", (long long)h->pid)
+                          : words_of("type: lsof or fuser on its file, and stop that process");
+    } else if (strncmp(j->settings.url, "redlock", 7) == 0) {
+        why  = words_of("it is on a majority of several servers and ends with its lease or holder");
+        hint = words_of("stop the holder, or wait until the lease ends: redlock.md");
+    } else if (h->foreign != 0) {
+        why  = words_of("its value is not of this protocol: it may be anything");
+        hint = words_of("if another program owns the lock, add ?profile= or ?protocol= to the URL");
+    } else {
+        why  = words_of("its value does not name the hold: a release might end another hold");
+        hint = words_of("if no holder can be running, delete the key: redis-cli DEL");
+    }
+    return failed(reterr, words_of("%s was not broken", j->options.name), why, hint);
+}
+
+/* ---- releasing ------------------------------------------------------------------------------- */
+
+/* 1: yes; 0: no; below 0 with *reterr. */
+static int confirm(const break_job *j, failure *reterr)
+{
+    const char *name = j->options.name;
+    char        line[16];
+
+    if (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1)
+        return failed(reterr, words_of("%s was not broken", name),
+                      words_of("bowline cannot ask for confirmation: this is not a terminal"),
+                      words_of("type: bowline break --yes %s", name));
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "%s  Break it? [y/N] ", consequence(j));
+    if (fgets(line, sizeof line, stdin) == NULL)
+        return 0;
+    return strcmp(line, "y\n") == 0 || strcmp(line, "yes\n") == 0 ? 1 : 0;
+}
+
+static int not_broken(const break_job *j, int status, const bowline_error *error, failure *reterr)
+{
+    bool  is_changed = status == BOWLINE_BUSY;
+    words hint       = words_of("check the URL, from %s", j->settings.url_from.text);
+
+    if (is_changed || status == BOWLINE_UNKNOWN)
+        hint =
+            words_of("to see the present holder, type: bowline break --json %s", j->options.name);
+    return failed_with(reterr, (failure){
+                                   .code = is_changed ? EXIT_CHANGED : EXIT_FAILED,
+                                   .what = words_of("%s was not broken", j->options.name),
+                                   .why  = words_of("%s", error->text),
+                                   .hint = hint,
+                               });
+}
+
+/* Returns the exit code, or below 0 with *reterr. */
+static int break_lock(break_job *j, failure *reterr)
+{
+    bowline_error error;
+
+    if (j->holder.held == 0) {
+        write_line(j, words_of("%s: no one holds it", j->options.name));
+        write_event(j, "free", NULL);
+        return 0;
+    }
+    write_line(j, holder_words(j));
+    if (j->holder.id == 0)
+        return cannot_break(j, reterr);
+    if (j->says_json && !j->is_confirmed) {
+        write_event(j, "held", NULL);
+        return EXIT_CHANGED;
+    }
+    int answer = j->is_confirmed ? 1 : confirm(j, reterr);
+    if (answer <= 0)
+        return answer < 0 ? -1 : EXIT_CHANGED;
+    int status = bowline_break(j->client, j->options.name, j->holder.id, &error);
+    if (status < 0)
+        return not_broken(j, status, &error, reterr);
+    write_line(j, words_of("%s: broken", j->options.name));
+    write_event(j, "broken", NULL);
+    return 0;
+}
+
+static int run(break_job *j, int operands_count, failure *reterr)
+{
+    if (operands_count != 1)
+        return options_fail(&table, reterr,
+                            words_of(operands_count > 1 ? "more than one lock is named"
+                                                        : "the name of the lock is missing"),
+                            words_of("usage: %s", table.usage));
+    if (options_check_name(j->options.name, "break", reterr) < 0 ||
+        settings_find(&j->settings, &j->options, reterr) < 0 || look(j, reterr) < 0)
+        return -1;
+    return break_lock(j, reterr);
+}
+
+int break_main(int argc, char **argv)
+{
+    break_job j = { .options = { .kill_after_ms = -1, .name = "" } };
+    failure   is;
+    int       at = options_parse(&table, argc, argv, store, &j, &is);
+
+    if (at == 0) {
+        break_help(stdout);
+        return say_done();
+    }
+    if (at > 0 && at < argc)
+        j.options.name = argv[at];
+    int code = at < 0 ? -1 : run(&j, argc - at, &is);
+    settings_wipe(&j.settings);
+    bowline_close(j.client);
+    if (code < 0) {
+        write_event(&j, is.code == EXIT_CHANGED ? "changed" : "failed", is.why.text);
+        say_failure(&is);
+        code = is.code;
+    }
+    int done = say_done();
+    return code != 0 ? code : done;
+}

@@ -1,0 +1,122 @@
+/*
+ * caps.c -- `bowline caps`: shows what the locks at a URL guarantee. doctor/caps.c has the answers;
+ * it sends nothing to a server.
+ */
+#include "cli/command/command.h"
+
+#include <string.h>
+
+#include "cli/settings/url_query.h"
+#include "cli/settings/commands.h"
+#include "cli/text/json.h"
+#include "doctor/caps.h"
+
+static const option_row   rows[] = { CAPS_OPTION_MAP(OPTION_ROW) };
+static const option_table table  = OPTION_TABLE("caps", rows, CAPS_OPERANDS, false);
+
+void caps_help(FILE *out)
+{
+    (void)fputs("bowline caps                               for the locks of bowline run\n"
+                "bowline caps redis://db.example            for the locks on that server\n"
+                "bowline caps --json 'redis://db.example?protocol=token'\n"
+                "\n",
+                out);
+    options_write(&table, out);
+    (void)fputs("\n"
+                "Sends nothing to a server: the URL names the protocol, and bowline never uses\n"
+                "another one instead.  docs/guarantees.md says what the server has to provide;\n"
+                "bowline doctor checks it.\n",
+                out);
+}
+
+static void write_json(const caps *c)
+{
+    const caps_row *row = c->row;
+
+    json_open(NULL, '{');
+    json_text("place", c->place);
+    json_text("engine", row->engine);
+    json_text("protocol", row->protocol);
+    json_text("variant", row->variant);
+    json_text("profile", c->profile[0] != '\0' ? c->profile : NULL);
+    json_flag("default", c->is_default);
+    json_flag("order", row->order_words != NULL);
+    json_flag("fence", row->fence_words != NULL);
+    json_text("wake", row->wake);
+    json_text("loss", row->loss);
+    json_text("crash", row->crash);
+    if (c->lease_ms > 0)
+        json_number("lease_ms", c->lease_ms);
+    json_flag("renews", c->renews);
+    if (c->wait_ms != INT64_MAX)
+        json_number("wait_ms", c->wait_ms);
+    if (c->tries_max > 0)
+        json_number("tries_max", c->tries_max);
+    json_number("sync", c->replicas);
+    json_text("risk", c->risk[0] != '\0' ? c->risk : NULL);
+    json_close('}');
+}
+
+static void write_line(const char *name, const char *text)
+{
+    (void)printf("  %-9s %s\n", name, text);
+}
+
+static void write_text(const caps *c)
+{
+    const caps_row *row      = c->row;
+    words           protocol = words_of("%s", "");
+
+    if (row->protocol != NULL)
+        protocol =
+            words_of(", protocol %s%s", row->protocol, c->is_default ? " (the default)" : "");
+    if (c->profile[0] != '\0')
+        protocol = words_of(", protocol %s of profile %s", row->protocol, c->profile);
+    (void)printf("%s%s\n", words_escaped(c->place, WORDS_MAX).text, protocol.text);
+    write_line("excludes", row->excludes_words);
+    write_line("order", row->order_words != NULL ? row->order_words
+                                                 : "none: the first one to ask after the release");
+    write_line("fence", row->fence_words != NULL ? row->fence_words : "none");
+    write_line("wake-up", row->wake_words);
+    write_line("loss", row->loss_words);
+    write_line("crash", row->crash_words);
+    if (c->lease_ms == 0)
+        write_line("lease", "none");
+    else
+        write_line("lease", words_of("%s, %s", words_of_duration(c->lease_ms).text,
+                                     c->renews ? "renewed after a third of it" : "never renewed")
+                                .text);
+    if (c->tries_max > 0)
+        write_line("tries", words_of("%u (retry=)", c->tries_max).text);
+    if (c->wait_ms > 0 && c->wait_ms != INT64_MAX)
+        write_line("wait", words_of("%s by default", words_of_duration(c->wait_ms).text).text);
+    if (c->replicas > 0)
+        write_line("sync",
+                   words_of("%u replicas must have the lock before it counts", c->replicas).text);
+    if (c->risk[0] != '\0')
+        write_line("risk", c->risk);
+}
+
+static int answer(const settings *s, const url_query *q, failure *reterr)
+{
+    char why[CAPS_TEXT_MAX];
+    caps found;
+
+    if (caps_find(&found, s->url, s->lease_ms, why) < 0) {
+        failure is = { .code = EXIT_FAILED,
+                       .what =
+                           words_of("there can be no lock at the URL from %s", s->url_from.text) };
+        failure_explain(&is, why, words_of("type: bowline help %s", table.command));
+        return failed_with(reterr, is);
+    }
+    if (q->wants_json)
+        write_json(&found);
+    else
+        write_text(&found);
+    return 0;
+}
+
+int caps_main(int argc, char **argv)
+{
+    return url_query_main(&table, caps_help, answer, argc, argv);
+}

@@ -1,0 +1,211 @@
+/*
+ * fence.c -- `bowline fence`: checks a fencing token against a fence file.
+ *
+ * `check` only answers.  What the script does next is a separate step, and another holder can come
+ * in between.  `run` keeps the file locked while its command runs, so the check and the write are
+ * one step.  The command replaces bowline and inherits the descriptor that holds the lock.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command/command.h"
+#include "cli/fence/file.h"
+#include "cli/fence/line.h"
+#include "cli/run/child.h"
+#include "cli/settings/commands.h"
+#include "cli/settings/option_table.h"
+#include "cli/text/url.h"
+
+static const option_row   rows[] = { FENCE_OPTION_MAP(OPTION_ROW) };
+static const option_table table  = OPTION_TABLE("fence", rows, FENCE_OPERANDS, true);
+
+static const char *const verbs[] = { "check", "run", "show", NULL };
+
+static int usage_failed(failure *reterr, words what)
+{
+    return options_fail(&table, reterr, what, words_of("usage: %s", table.usage));
+}
+
+void fence_help(FILE *out)
+{
+    (void)fputs("bowline fence check report.fence && ./write      in a script under bowline run\n"
+                "bowline fence run report.fence mv new report     check and write in one step\n"
+                "bowline fence show report.fence                  print the highest fence\n"
+                "\n",
+                out);
+    options_write(&table, out);
+    (void)fputs("\n"
+                "A fence is a number that grows with every holder of a lock (a fencing token).\n"
+                "FILE stores the highest fence that it was shown, and a lower one is refused: its\n"
+                "holder has lost the lock and does not know it.  check and run take the fence\n"
+                "from $BOWLINE_FENCE; check also from its argument.  The first check creates\n"
+                "FILE.  run keeps FILE locked until its command has ended.\n"
+                "\n"
+                "Exit: 0 the fence is stored (run: the status of the command); 123 refused, the\n"
+                "lock is lost; 125 not checked; 126 cannot run, 127 not found.\n",
+                out);
+}
+
+/* ---- the fence ---------------------------------------------------------------------------- */
+
+static int no_fence(failure *reterr, const char *verb, const char *path)
+{
+    const char *name = getenv("BOWLINE_NAME");
+    failure     is   = {
+              .code = EXIT_FAILED,
+              .what = words_of("there is no fence to check against %s", path),
+              .why  = words_of("BOWLINE_FENCE is not set; bowline run sets it for its command"),
+              .hint = words_of("type: bowline run NAME bowline fence %s %s ...", verb, path),
+    };
+
+    if (name != NULL) {
+        is.why = words_of("lock %s has no fence; file: has one, and Redis without protocol=", name);
+        is.hint = words_of("type: bowline run --url file: %s ...", name);
+    }
+    return failed_with(reterr, is);
+}
+
+/* From the argument of check, or else from the environment of `bowline run`. */
+static int find_fence(uint64_t *ret_fence, const char *verb, char **operands, failure *reterr)
+{
+    const char *given = strcmp(verb, "check") == 0 ? operands[1] : NULL;
+    const char *text  = given != NULL ? given : getenv("BOWLINE_FENCE");
+
+    if (text == NULL)
+        return no_fence(reterr, verb, operands[0]);
+    if (fence_number_read(ret_fence, text))
+        return 0;
+    return options_fail(
+        &table, reterr,
+        words_of("%s\"%s\" is not a fence", given == NULL ? "BOWLINE_FENCE: " : "",
+                 url_shown(text).text),
+        words_of("a fence is a number from 1 to %" PRIu64 ", in digits", UINT64_MAX));
+}
+
+/* ---- the verbs ------------------------------------------------------------------------------- */
+
+static int check(const char *verb, char **operands, int *ret_fd, failure *reterr)
+{
+    uint64_t fence;
+
+    if (find_fence(&fence, verb, operands, reterr) < 0)
+        return -1;
+    return fence_file_check(ret_fd, operands[0], fence, reterr);
+}
+
+/* Replaces this process by the command.  Returns only if that fails. */
+static int run(char **operands, failure *reterr)
+{
+    char **command = operands + 1;
+    int    fd;
+
+    if (strcmp(command[0], "--") == 0)
+        command++;
+    if (command[0] == NULL)
+        return usage_failed(reterr, words_of("the command is missing"));
+    if (child_find(command, reterr) < 0 || check("run", operands, &fd, reterr) < 0)
+        return -1;
+    if (fcntl(fd, F_SETFD, 0) < 0)
+        return options_fail(&table, reterr, words_of("%s was not started", command[0]),
+                            words_of("fcntl: %s", strerror(errno)));
+    (void)execvp(command[0], command);
+    return failed_with(reterr, child_failure(command, errno));
+}
+
+static int show(const char *path, failure *reterr)
+{
+    uint64_t fence;
+
+    if (fence_file_seen(&fence, path, reterr) < 0)
+        return -1;
+    (void)printf("%" PRIu64 "\n", fence);
+    return 0;
+}
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+static int check_operands(const char *verb, int count, char **operands, failure *reterr)
+{
+    bool runs  = strcmp(verb, "run") == 0;
+    bool shows = strcmp(verb, "show") == 0;
+
+    if (count > 0 && url_has_password(operands[0]))
+        return usage_failed(reterr, words_of("a URL is in the place of FILE"));
+    if (count < 1)
+        return usage_failed(reterr, words_of("the name of the file is missing"));
+    if (runs && count < 2)
+        return options_fail(&table, reterr, words_of("the command is missing"),
+                            words_of("usage: bowline fence run FILE COMMAND [ARG...]"));
+    if (!runs && count > (shows ? 1 : 2))
+        return options_fail(
+            &table, reterr, words_of("too many arguments"),
+            words_of("usage: bowline fence %s FILE%s", verb, shows ? "" : " [FENCE]"));
+    return 0;
+}
+
+static bool is_verb(const char *word)
+{
+    unsigned i = 0;
+
+    while (verbs[i] != NULL && strcmp(verbs[i], word) != 0)
+        i++;
+    return verbs[i] != NULL;
+}
+
+/* The table has no option but --help. */
+static int no_store(void *arg, unsigned row, const char *value, failure *reterr)
+{
+    (void)arg;
+    (void)row;
+    (void)value;
+    (void)reterr;
+    return 0;
+}
+
+/* An option may stand before the verb or after it. */
+static int run_verb(int argc, char **argv, failure *reterr)
+{
+    int fd, at = options_parse(&table, argc, argv, no_store, NULL, reterr);
+
+    if (at > 0 && at >= argc)
+        return usage_failed(reterr, words_of("check, run or show is missing"));
+    const char *verb = argv[at > 0 ? at : 0];
+    if (at > 0) {
+        argc -= at;
+        argv += at;
+        at = options_parse(&table, argc, argv, no_store, NULL, reterr);
+    }
+    if (at == 0)
+        fence_help(stdout);
+    if (at <= 0)
+        return at;
+    char **operands = argv + at;
+    if (!is_verb(verb))
+        return options_fail(&table, reterr,
+                            words_of("there is no bowline fence %s", url_shown(verb).text),
+                            say_suggestion(say_nearest(verb, verbs), "bowline fence ",
+                                           words_of("usage: %s", table.usage).text));
+    if (check_operands(verb, argc - at, operands, reterr) < 0)
+        return -1;
+    if (strcmp(verb, "show") == 0)
+        return show(operands[0], reterr);
+    if (strcmp(verb, "run") == 0)
+        return run(operands, reterr);
+    return check(verb, operands, &fd, reterr); /* the end of the process unlocks the file */
+}
+
+int fence_main(int argc, char **argv)
+{
+    failure is;
+
+    if (run_verb(argc, argv, &is) < 0) {
+        say_failure(&is);
+        return is.code;
+    }
+    return say_done();
+}

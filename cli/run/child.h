@@ -1,0 +1,59 @@
+/*
+ * child.h -- the command of `bowline run`: search, start, state, signals. It has its own process
+ * group.
+ *
+ *      child_start --> starting --exec--> running <--> stopped --> ended
+ *                         +-----cannot be run----------------------^
+ *
+ * The command gets the signal handlers, the signal mask and the descriptors that the caller of
+ * bowline had. If bowline dies, the kernel sends TERM to the command.
+ */
+#ifndef BOWLINE_CLI_RUN_CHILD_H
+#define BOWLINE_CLI_RUN_CHILD_H
+
+#include <sys/types.h>
+
+#include "cli/run/signals.h"
+#include "cli/run/terminal.h"
+
+typedef struct child_plan {
+    char         **command; /* ends with NULL */
+    const signals *signals;
+    const int     *fds; /* stay open in the command */
+    int            fds_count;
+    bool           may_wait; /* bowline may sleep until it has started */
+} child_plan;
+
+typedef struct child {
+    pid_t pid;           /* also the number of its process group */
+    int   exec_fd;       /* readable when exec has succeeded or failed; below 0 after that */
+    int   exec_error;    /* errno of exec, or 0 */
+    int   stopped_by;    /* the signal while it is stopped, or 0 */
+    int   killed_by;     /* the signal that ended it, or 0 */
+    int   code;          /* its exit status, if it exited */
+    bool  is_new;        /* child_has_begun has not returned true yet */
+    bool  is_running;    /* has not ended */
+    bool  group_is_over; /* its group is empty: the number may be reused */
+    bool  had_children;  /* bowline had children before: a shell forked, then exec'd bowline */
+} child;
+
+/* Checks that the command can be run, before any lock is taken. Fails with code 126 or 127. */
+int child_find(char **command, failure *reterr);
+
+/* The error message for errno `error` of exec. */
+failure child_failure(char **command, int error);
+
+/* Starts the command. Lends it the terminal first if it is to have it at once. */
+int child_start(child *ret_child, const child_plan *plan, terminal *t, failure *reterr);
+
+/* Returns true once: exec has succeeded or failed (exec_error). */
+bool child_has_begun(child *c);
+
+/* Returns true if the command has stopped or ended since the last call. */
+bool child_poll(child *c);
+
+/* Sends a signal to the group of the command, even after the command itself has ended, and to the
+ * command if it has left the group. Returns 0, or EPERM if a process runs as another user. */
+int child_signal(const child *c, int number);
+
+#endif

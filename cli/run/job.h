@@ -1,0 +1,87 @@
+/*
+ * job.h -- the state of one `bowline run`, shared by the files of this folder.
+ */
+#ifndef BOWLINE_CLI_RUN_JOB_H
+#define BOWLINE_CLI_RUN_JOB_H
+
+#include <bowline/async.h>
+
+#include "cli/run/child.h"
+#include "cli/run/family.h"
+#include "cli/run/guard.h"
+#include "cli/run/loop.h"
+#include "cli/run/signals.h"
+#include "cli/run/terminal.h"
+#include "cli/settings/config.h"
+#include "cli/settings/options.h"
+#include "cli/text/say.h"
+#include "cli/text/status.h"
+
+/* How INT reached the command, or bowline while it waited. */
+typedef enum interrupt {
+    INTERRUPT_NONE = 1,
+    INTERRUPT_SENT,       /* a process sent it to bowline */
+    INTERRUPT_KEY,        /* Ctrl-C, sent to the process group of bowline */
+    INTERRUPT_HIDDEN_KEY, /* Ctrl-C, sent only to the command, which had the terminal */
+} interrupt;
+
+/* The stop of a command that loses its lock; see ending.h. */
+typedef struct ending {
+    bool               has_begun;
+    bool               not_stopped; /* a process could not be stopped in time */
+    bool               gave_up;     /* and is still there when bowline exits */
+    int64_t            killed_at;
+    int64_t            lease_ms;  /* what an extension sets */
+    pid_t              pid;       /* not_stopped: one of the processes */
+    words              why;       /* not_stopped: which process, and why */
+    bowline_operation *extension; /* NULL: none is in flight */
+    family_known       known;
+} ending;
+
+typedef struct job {
+    run_options     options;
+    settings        settings;
+    signals         signals;
+    terminal        terminal;
+    loop            loop;
+    child           child;
+    guard           guard;
+    bowline_client *client;
+    bowline_client *query_client; /* holder queries while waiting; NULL: use client */
+    bowline_hold   *hold;
+    uint64_t        lock; /* hash of the lock: nested.h */
+    int64_t         began_at;
+    int64_t         held_at;
+    int64_t         expected_until; /* end of the hold as of the last look */
+    ending          ending;
+    int             ended_by; /* the signal that ended the wait, or 0 */
+    interrupt       interrupt;
+    bool            stop_is_for_group; /* Ctrl-Z, sent to the process group of bowline */
+    bool            was_lost;
+    bool            was_taken; /* lost because the store reports another holder */
+    words           lost_why;
+} job;
+
+/* Time until the hold ends or --max-hold is reached. Only bowline enforces --max-hold: the library
+ * renews until the command has ended. */
+static inline int64_t job_left_ms(const job *j)
+{
+    int64_t left_ms     = bowline_hold_left_ms(j->hold);
+    int64_t max_hold_ms = j->settings.max_hold_ms;
+    int64_t held_ms     = loop_now() - j->held_at;
+
+    if (max_hold_ms == 0 || left_ms == 0)
+        return left_ms;
+    if (held_ms >= max_hold_ms)
+        return 0;
+    return left_ms < max_hold_ms - held_ms ? left_ms : max_hold_ms - held_ms;
+}
+
+/* Begins a status line about this job; returns `line`. */
+static inline status_line *job_status(status_line *line, const job *j, const char *event)
+{
+    status_begin(line, j->options.status_fd, event, j->options.name);
+    return line;
+}
+
+#endif

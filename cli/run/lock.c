@@ -1,0 +1,259 @@
+/*
+ * lock.c -- see lock.h.
+ *
+ * Signals are handled at any moment. If a signal ends the wait, nothing is left behind in the
+ * store. If a signal ends the wait for a release, the lock ends with its lease.
+ */
+#include "cli/run/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "cli/run/waiting.h"
+
+enum {
+    CANCEL_MS = 2000, /* time for a cancelled acquire to remove its request */
+    ASK_MS    = 1000, /* time limit of a holder query */
+
+    /* Descriptors that a run opens after that of bowline_fd: a connection, the pipe to the command
+     * (two), the timer, the terminal. */
+    MORE_FDS = 5,
+};
+
+static bool is_server(const job *j)
+{
+    return strncmp(j->settings.url, "file:", 5) != 0;
+}
+
+enum { PROGRAM_MAX = 63 }; /* bytes: see bowline_options */
+
+/* The program name that other clients see next to the pid. The pid is that of bowline, so "bowline
+ * run" comes first, then the command without its path. */
+static words program_of(const char *command)
+{
+    const char *slash = strrchr(command, '/');
+
+    return words_of("bowline run %.*s", PROGRAM_MAX - (int)strlen("bowline run "),
+                    slash != NULL && slash[1] != '\0' ? slash + 1 : command);
+}
+
+/* Bowline enforces --max-hold itself (job_left_ms). The library would end the hold while a command
+ * that cannot be stopped is still running. With --on-lost warn the command is not stopped, so the
+ * library does end the hold. 0 means the max-hold of the URL. */
+static int64_t max_hold_of(const job *j)
+{
+    int64_t max_hold_ms = j->settings.max_hold_ms;
+
+    return max_hold_ms == 0 || j->options.on_lost == LOST_WARN ? max_hold_ms : INT64_MAX;
+}
+
+/* reply_ms: time limit for a reply of the store; 0: the default. */
+static int open_client(bowline_client **ret_client, const job *j, uint32_t reply_ms,
+                       bowline_error *reterr)
+{
+    const settings *s       = &j->settings;
+    words           program = program_of(j->options.command[0]);
+    uint32_t        renew   = j->options.no_renew ? BOWLINE_NO_RENEW : 0;
+    uint32_t        flags   = BOWLINE_NO_THREAD | BOWLINE_NO_SPIN | renew;
+    bowline_options options = {
+        .size        = sizeof options,
+        .url         = s->url,
+        .lease_ms    = s->lease_ms,
+        .reply_ms    = reply_ms,
+        .max_hold_ms = max_hold_of(j),
+        .flags       = flags,
+        .program     = program.text,
+    };
+
+    return bowline_open(ret_client, &options, reterr);
+}
+
+int lock_open(job *j, bowline_error *reterr)
+{
+    return open_client(&j->client, j, 0, reterr);
+}
+
+void lock_check_signals(job *j)
+{
+    bool by_terminal;
+    int  number;
+
+    while ((number = signals_next(&j->signals, &by_terminal)) != 0) {
+        if (number == SIGCHLD || number == SIGCONT || number == SIGTSTP)
+            continue;
+        j->ended_by = number;
+        if (number == SIGINT)
+            j->interrupt = by_terminal ? INTERRUPT_KEY : INTERRUPT_SENT;
+    }
+}
+
+/* The client for holder queries. A query blocks, and a silent server must not delay a signal: so a
+ * server gets a second client with a short time limit, opened on first use. */
+static bowline_client *query_client(job *j)
+{
+    if (j->query_client == NULL && is_server(j) &&
+        open_client(&j->query_client, j, ASK_MS, NULL) < 0)
+        j->query_client = NULL; /* the lease is so short that j->client is as quick */
+    return j->query_client != NULL ? j->query_client : j->client;
+}
+
+static words wait_words(const job *j)
+{
+    if (j->settings.wait_ms == BOWLINE_NO_WAIT)
+        return words_of("%s was not acquired", j->options.name);
+    return words_of("%s was not acquired within %s", j->options.name,
+                    words_of_duration(loop_now() - j->began_at).text);
+}
+
+static int acquire_failed(job *j, int status, const bowline_error *error, failure *reterr)
+{
+    failure is = {
+        .code = EXIT_FAILED,
+        .what = words_of("%s was not acquired", j->options.name),
+    };
+
+    failure_explain(&is, error->text,
+                    words_of("check the URL, from %s", j->settings.url_from.text));
+    if (status == BOWLINE_BUSY && j->settings.wait_ms != BOWLINE_NO_WAIT) {
+        is.code = EXIT_NOT_ACQUIRED; /* the queue is full */
+        is.hint = words_of("to allow any number of waiters, add ?queue-max=0 to the URL");
+    } else if (status == BOWLINE_BUSY || status == BOWLINE_TIMEOUT) {
+        is.code = EXIT_NOT_ACQUIRED;
+        is.what = wait_words(j);
+        is.hint = words_of("to wait longer, type: bowline run -w 5m ...; to exit 0, add --skip");
+        if (!j->options.skips && !j->options.quiet)
+            is.why = waiting_who(query_client(j), j->options.name);
+    } else if (status == BOWLINE_USAGE) {
+        is.hint = words_of("type: bowline run --help");
+    }
+    return failed_with(reterr, is);
+}
+
+/* A signal ended the wait: remove the request from the store. After a second signal, or without a
+ * reply, the rest ends with the lease. */
+static void cancel(job *j, bowline_operation *op)
+{
+    int64_t until = loop_now() + CANCEL_MS;
+    int     first = j->ended_by;
+
+    bowline_cancel(op);
+    j->ended_by = 0;
+    while (!bowline_operation_done(op) && j->ended_by == 0 && loop_now() < until) {
+        loop_turn(&j->loop, until - loop_now());
+        lock_check_signals(j);
+    }
+    j->ended_by = first;
+}
+
+/* Opens MORE_FDS descriptors and closes them. Returns false, with errno, if that fails. */
+static bool can_open_more(int fd)
+{
+    int fds[MORE_FDS];
+    int count = 0;
+
+    while (count < MORE_FDS && (fds[count] = fcntl(fd, F_DUPFD_CLOEXEC, 0)) >= 0)
+        count++;
+    int error = errno;
+    for (int i = 0; i < count; i++)
+        (void)close(fds[i]);
+    errno = error;
+    return count == MORE_FDS;
+}
+
+/* Without enough descriptors, replies arrive late or never and the command cannot be started. So
+ * bowline does not even try to acquire the lock. */
+static int check_descriptors(const job *j, failure *reterr)
+{
+    struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
+    words         why;
+
+    errno  = 0;
+    int fd = bowline_fd(j->client);
+    if (fd >= 0 && can_open_more(fd))
+        return 0;
+    why = words_of("%s", errno != 0 ? strerror(errno) : bowline_status_name(fd));
+    /* (void): then the message names no limit. */
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur != RLIM_INFINITY)
+        why = words_of("%s: the limit of open files is %llu", why.text,
+                       (unsigned long long)limit.rlim_cur);
+    return failed_with(reterr, (failure){
+                                   .code = EXIT_FAILED,
+                                   .what = words_of("%s was not acquired", j->options.name),
+                                   .why  = why,
+                                   .hint = words_of("type first: ulimit -n 64"),
+                               });
+}
+
+static int take(job *j, failure *reterr)
+{
+    const settings    *s = &j->settings;
+    bowline_operation *op;
+    bowline_error      error;
+    status_line        line;
+    waiting            w;
+
+    if (is_server(j) && check_descriptors(j, reterr) < 0)
+        return -1;
+    status_send(job_status(&line, j, "waiting"));
+    j->began_at = loop_now();
+    int status =
+        bowline_acquire_start(&op, j->client, j->options.name,
+                              BOWLINE_ACQUIRE(.wait_ms = s->wait_ms, .max_hold_ms = max_hold_of(j),
+                                              .lease_ms = s->lease_ms),
+                              &error);
+    if (status < 0)
+        return acquire_failed(j, status, &error, reterr);
+    waiting_begin(&w, j->options.name, j->options.quiet);
+    while (!bowline_operation_done(op) && j->ended_by == 0) {
+        loop_turn(&j->loop, waiting_wait_ms(&w));
+        lock_check_signals(j);
+        if (!bowline_operation_done(op) && j->ended_by == 0 && waiting_is_due(&w))
+            waiting_say(&w, query_client(j));
+    }
+    waiting_end(&w);
+    if (j->ended_by != 0) {
+        cancel(j, op);
+        if (!bowline_operation_done(op))
+            return 0;
+    }
+    status = bowline_acquire_finish(&j->hold, op, &error);
+    if (status < 0)
+        return j->ended_by != 0 ? 0 : acquire_failed(j, status, &error, reterr);
+    j->held_at = loop_now();
+    return 0;
+}
+
+int lock_take(job *j, failure *reterr)
+{
+    int status = take(j, reterr);
+
+    bowline_close(j->query_client);
+    j->query_client = NULL;
+    /* The command must not find a password in the memory of bowline. */
+    explicit_bzero(j->settings.url, sizeof j->settings.url);
+    return status;
+}
+
+int lock_release(job *j, bowline_error *reterr)
+{
+    bowline_operation *op;
+    int                status = bowline_release_start(&op, j->hold, reterr);
+
+    j->hold = NULL;
+    if (status < 0)
+        return status;
+    j->ended_by = 0;
+    while (!bowline_operation_done(op) && j->ended_by == 0) {
+        loop_turn(&j->loop, BOWLINE_FOREVER);
+        lock_check_signals(j);
+    }
+    if (bowline_operation_done(op))
+        return bowline_finish(op, reterr);
+    *reterr =
+        (bowline_error){ .status = BOWLINE_UNKNOWN, .text = "a signal interrupted the release" };
+    return BOWLINE_UNKNOWN;
+}

@@ -1,0 +1,33 @@
+/*
+ * nested.h -- detects a `bowline run` inside another one that holds the same lock: its wait would
+ * never end.
+ *
+ * BOWLINE_HELD lists the locks that are held around a command, the innermost last, each as
+ *
+ *      LOCK-PID-STARTED        d1c63a0f2b9e4457-4121-8812345
+ *
+ * LOCK is a hash of the URL, without user and password, and of the name. PID and STARTED identify
+ * the bowline that holds it: an entry is ignored if that process has ended or is on another
+ * machine. The same lock by another URL is not detected.
+ */
+#ifndef BOWLINE_CLI_RUN_NESTED_H
+#define BOWLINE_CLI_RUN_NESTED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The environment variable. */
+#define NESTED_VARIABLE "BOWLINE_HELD"
+
+/* Hashes the place and the name. A name that is a relative path means another lock in another
+ * directory; file: means other locks for another user. */
+uint64_t nested_lock(const char *url, const char *name);
+
+/* Returns the pid of a bowline that holds the lock around this process, or 0. */
+pid_t nested_holder(uint64_t lock);
+
+/* Adds the lock to the variable, held by this process. False: out of memory. */
+bool nested_export(uint64_t lock);
+
+#endif

@@ -1,0 +1,370 @@
+/*
+ * run.c -- `bowline run`: acquires the lock, runs the command, watches both, releases the lock,
+ * reports the result.
+ *
+ *      prepare --> lock_take --> start --> supervise --> lock_release --> result
+ *
+ * One event loop renews the lock and watches the command. If the lock cannot be renewed, the
+ * command is stopped before another client can acquire the lock (guard.h). The lock is released
+ * explicitly, so no background process that the command leaves behind keeps it.
+ */
+#include "cli/run/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/run/job.h"
+#include "cli/run/lock.h"
+#include "cli/run/nested.h"
+#include "cli/run/supervise.h"
+#include "doctor/caps.h"
+
+/* ---- before the lock ------------------------------------------------------------------------- */
+
+/* The status descriptor belongs to bowline: the command does not inherit it, so its reader sees the
+ * end of file. */
+static int check_status_fd(const run_options *o, failure *reterr)
+{
+    if (o->status_fd < 0)
+        return 0;
+    int flags = fcntl(o->status_fd, F_GETFD);
+    if (flags < 0)
+        return failed(reterr, words_of("--status-fd: descriptor %d is not open", o->status_fd),
+                      words_of("the caller of bowline did not open it"),
+                      words_of("type: bowline run --status-fd %d NAME COMMAND %d>FILE",
+                               o->status_fd, o->status_fd));
+    if (o->status_fd > STDERR_FILENO)
+        (void)fcntl(o->status_fd, F_SETFD, flags | FD_CLOEXEC); /* (void): it is open */
+    return 0;
+}
+
+static int open_client(job *j, failure *reterr)
+{
+    const settings *s = &j->settings;
+    bowline_error   error;
+
+    if (strncmp(s->url, "thread:", 7) == 0)
+        return failed(reterr, words_of("thread: cannot lock for a command"),
+                      words_of("it locks between the threads of one process"),
+                      words_of("type: bowline run --url file: ..."));
+    if (lock_open(j, &error) < 0) {
+        failure is = { .code = EXIT_FAILED, .what = words_of("the locks cannot be opened") };
+        failure_explain(&is, error.text, words_of("check the URL, from %s", s->url_from.text));
+        return failed_with(reterr, is);
+    }
+    if (bowline_client_warning(j->client) != NULL)
+        say_line(words_of("warning: %s", bowline_client_warning(j->client)).text);
+    return 0;
+}
+
+/* Without a wait, the acquire fails as for any lock that is held. */
+static int check_nesting(job *j, failure *reterr)
+{
+    j->lock      = nested_lock(j->settings.url, j->options.name);
+    pid_t holder = nested_holder(j->lock);
+
+    if (holder == 0 || j->settings.wait_ms == BOWLINE_NO_WAIT)
+        return 0;
+    return failed(
+        reterr, words_of("%s was not acquired", j->options.name),
+        words_of("bowline, pid %d, holds it around this command, so the wait would never end",
+                 (int)holder),
+        words_of(
+            "remove this inner bowline run, or use another name; not to wait, type: bowline run "
+            "-n ..."));
+}
+
+/* Without any wait given, a run waits as long as the protocol or the profile of the URL does by
+ * default, or for ever.  A URL that cannot be opened is reported later. */
+static void use_default_wait(settings *s, bool is_verbose)
+{
+    char why[CAPS_TEXT_MAX];
+    caps found;
+
+    if (!s->wait_is_default || (!url_says(s->url, "protocol") && !url_says(s->url, "profile")) ||
+        caps_find(&found, s->url, s->lease_ms, why) < 0 || found.wait_ms == 0)
+        return;
+    s->wait_ms = found.wait_ms == INT64_MAX ? BOWLINE_FOREVER : found.wait_ms;
+    if (!is_verbose)
+        return;
+    if (found.tries_max != 0)
+        say_line(words_of("makes %u attempts, as retry= says; -w sets a time limit instead",
+                          found.tries_max)
+                     .text);
+    else
+        say_line(words_of("waits at most %s, the default of %s %s; -w changes it",
+                          words_of_duration(found.wait_ms).text,
+                          found.profile[0] != '\0' ? "profile" : "protocol",
+                          found.profile[0] != '\0' ? found.profile : found.row->protocol)
+                     .text);
+}
+
+static int prepare(job *j, failure *reterr)
+{
+    if (check_status_fd(&j->options, reterr) < 0 ||
+        settings_find(&j->settings, &j->options, reterr) < 0 ||
+        child_find(j->options.command, reterr) < 0 || signals_take(&j->signals, reterr) < 0)
+        return -1;
+    use_default_wait(&j->settings, j->options.verbose);
+    if (open_client(j, reterr) < 0)
+        return -1;
+    loop_open(&j->loop, j->client, j->signals.fd);
+    return check_nesting(j, reterr);
+}
+
+/* Reports that the lock is held. */
+static void report_acquired(const job *j)
+{
+    status_line line;
+    int64_t     left_ms = job_left_ms(j);
+    uint64_t    fence   = bowline_hold_fence(j->hold);
+
+    if (j->options.status_fd < 0 && !j->options.verbose)
+        return;
+    words waited = words_of_duration(j->held_at - j->began_at);
+    job_status(&line, j, "acquired");
+    if (fence != 0)
+        status_add_text(&line, "fence", words_of("%llu", (unsigned long long)fence).text);
+    status_add_number(&line, "waited_ms", j->held_at - j->began_at);
+    if (left_ms != INT64_MAX)
+        status_add_number(&line, "left_ms", left_ms);
+    status_send(&line);
+    if (j->options.verbose && fence != 0)
+        say_line(words_of("%s acquired after %s, fence %llu", j->options.name, waited.text,
+                          (unsigned long long)fence)
+                     .text);
+    else if (j->options.verbose)
+        say_line(words_of("%s acquired after %s", j->options.name, waited.text).text);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static bool export_number(const char *variable, bool is_there, uint64_t number)
+{
+    if (!is_there)
+        return unsetenv(variable) == 0;
+    return setenv(variable, words_of("%llu", (unsigned long long)number).text, 1) == 0;
+}
+
+/* The command does not get the password of BOWLINE_URL. It gets the rest of the URL, so that a
+ * bowline inside the command fails at the server and does not silently lock elsewhere. */
+static int export_environment(const job *j, failure *reterr)
+{
+    const char *url     = getenv("BOWLINE_URL");
+    int64_t     left_ms = job_left_ms(j);
+    uint64_t    fence   = bowline_hold_fence(j->hold);
+    char        bare[URL_MAX + 1];
+    bool        is_done = true;
+
+    if (url != NULL && strlen(url) <= URL_MAX && url_has_password(url)) {
+        url_without_password(bare, url);
+        is_done = setenv("BOWLINE_URL", bare, 1) == 0;
+    }
+    is_done = is_done && setenv("BOWLINE_NAME", j->options.name, 1) == 0;
+    is_done = is_done && nested_export(j->lock);
+    is_done = is_done && export_number("BOWLINE_FENCE", fence != 0, fence);
+    is_done =
+        is_done && export_number("BOWLINE_DEADLINE_MS", left_ms != INT64_MAX, (uint64_t)left_ms);
+    if (is_done)
+        return 0;
+    return failed(reterr, words_of("%s was not started", j->options.command[0]),
+                  words_of("the environment cannot be set: %s", strerror(errno)),
+                  words_of("type: ulimit -a"));
+}
+
+static int start(job *j, failure *reterr)
+{
+    int        fds[BOWLINE_HOLD_INHERIT_FDS_MAX];
+    int64_t    left_ms = job_left_ms(j);
+    child_plan plan    = {
+           .command   = j->options.command,
+           .signals   = &j->signals,
+           .fds       = fds,
+           .fds_count = j->options.closes ? 0 : bowline_hold_inherit_fds(j->hold, fds),
+           .may_wait  = left_ms == INT64_MAX,
+    };
+
+    guard_init(&j->guard, j->options.on_lost, j->settings.kill_after_ms, left_ms);
+    j->ending.lease_ms = bowline_hold_left_ms(j->hold);
+    if (export_environment(j, reterr) < 0 || signals_take_stops(&j->signals, reterr) < 0)
+        return -1;
+    terminal_open(&j->terminal);
+    if (child_start(&j->child, &plan, &j->terminal, reterr) < 0)
+        return -1;
+    j->loop.other_fd = j->child.exec_fd;
+    return 0;
+}
+
+/* ---- afterwards ------------------------------------------------------------------------------ */
+
+static void report_released(const job *j, int status, int code)
+{
+    status_line line;
+
+    job_status(&line, j, "released");
+    status_add_text(&line, "status", bowline_status_name(status));
+    status_add_number(&line, "exit", code);
+    status_send(&line);
+    if (j->options.verbose && status == BOWLINE_OK)
+        say_line(words_of("%s released after %s", j->options.name,
+                          words_of_duration(loop_now() - j->held_at).text)
+                     .text);
+}
+
+/* The exit code of the command, as a shell reports it. */
+static int exit_code(const job *j)
+{
+    return j->child.killed_by != 0 ? EXIT_SIGNAL + j->child.killed_by : j->child.code;
+}
+
+/* The lock was lost: the work of the command may have overlapped with that of another holder. */
+static int report_lost(const job *j, const bowline_error *error)
+{
+    failure is          = { .code = EXIT_LOST };
+    bool    was_stopped = j->was_lost && j->guard.policy != LOST_WARN;
+
+    is.what = words_of("%s was lost before %s ended (it exits with %d)", j->options.name,
+                       j->options.command[0], exit_code(j));
+    if (was_stopped)
+        is.what = words_of("%s was lost, %s was stopped", j->options.name, j->options.command[0]);
+    is.why = j->was_lost ? j->lost_why : words_of("%s", error->text);
+    is.hint =
+        words_of("its work is incomplete or may overlap with that of another holder: check it");
+    if (j->ending.not_stopped) {
+        is.what = words_of("%s was lost, %s could not be stopped", j->options.name,
+                           j->options.command[0]);
+        is.why  = words_of("%s; %s", j->lost_why.text, j->ending.why.text);
+        is.hint = words_of("bowline kept the lock until the command ended: check its work");
+    }
+    if (j->ending.gave_up && j->ending.pid != 0)
+        is.hint = words_of("it may run beside the next holder; type: sudo kill -KILL %d",
+                           (int)j->ending.pid);
+    else if (j->ending.gave_up)
+        is.hint = words_of("it may run beside the next holder; type: sudo ps -ef --forest");
+    say_failure(&is);
+    return is.code;
+}
+
+/* Reports that the lock was not acquired, or that bowline failed, on standard error and
+ * --status-fd. */
+static int report_failed(const job *j, const failure *is)
+{
+    status_line line;
+    bool        is_busy = is->code == EXIT_NOT_ACQUIRED;
+    int         code    = is_busy ? j->options.busy_code : is->code;
+
+    job_status(&line, j, is_busy ? "not-acquired" : "failed");
+    status_add_text(&line, "what", is->what.text);
+    status_add_text(&line, "why", is->why.text);
+    status_add_number(&line, "exit", code);
+    status_send(&line);
+    if (!is_busy || !(j->options.skips || j->options.quiet))
+        say_failure(is);
+    return code;
+}
+
+/* The exit code of bowline after the command has ended and the lock was released. */
+static int result(job *j, const bowline_error *released)
+{
+    int code = exit_code(j);
+
+    if (j->child.exec_error != 0) {
+        failure is = child_failure(j->options.command, j->child.exec_error);
+        return report_failed(j, &is);
+    }
+    if (j->was_lost || released->status == BOWLINE_LOST)
+        return report_lost(j, released);
+    if (released->status != BOWLINE_OK)
+        say_line(words_of("%s was not released (it ends with its lease): %s", j->options.name,
+                          released->text)
+                     .text);
+    return code;
+}
+
+/* A signal told bowline to exit before the command was started. */
+static int report_interrupted(job *j)
+{
+    status_line   line;
+    int           code = EXIT_SIGNAL + j->ended_by;
+    bowline_error error;
+
+    if (j->hold != NULL) {
+        int number = j->ended_by;
+        (void)lock_release(j, &error); /* (void): no work was done under this lock */
+        j->ended_by = number;
+    }
+    job_status(&line, j, "not-acquired");
+    status_add_number(&line, "signal", j->ended_by);
+    status_add_number(&line, "exit", code);
+    status_send(&line);
+    return code;
+}
+
+/* A process of the command could not be stopped. The lock is not released: it stays with the
+ * processes that inherited it (file:), or until the lease ends. */
+_Noreturn static void leave(const job *j)
+{
+    status_line         line;
+    const bowline_error error = { .status = BOWLINE_LOST };
+    int                 code  = report_lost(j, &error);
+
+    job_status(&line, j, "failed");
+    status_add_text(&line, "what", "the command could not be stopped");
+    status_add_text(&line, "why", j->ending.why.text);
+    status_add_number(&line, "exit", code);
+    status_send(&line);
+    /* exit(3) would close the client, which would release the lock. */
+    _exit(code);
+}
+
+/* Everything after the lock is acquired. */
+static int run_locked(job *j)
+{
+    bowline_error released = { .status = BOWLINE_OK };
+    failure       is;
+
+    report_acquired(j);
+    if (start(j, &is) < 0) {
+        (void)lock_release(j, &released); /* (void): no work was done under this lock */
+        return report_failed(j, &is);
+    }
+    supervise(j);
+    if (j->ending.gave_up)
+        leave(j);
+    released.status = lock_release(j, &released);
+    int code        = result(j, &released);
+    report_released(j, released.status, code);
+    return code;
+}
+
+int run_main(int argc, char **argv)
+{
+    job     j = { .interrupt = INTERRUPT_NONE };
+    failure is;
+    int     code;
+
+    code = run_options_read(&j.options, argc, argv, &is);
+    if (code < 0) {
+        say_failure(&is);
+        return is.code;
+    }
+    if (code == 0) {
+        run_usage(stdout);
+        return say_done();
+    }
+    if (prepare(&j, &is) < 0 || lock_take(&j, &is) < 0) {
+        code = report_failed(&j, &is);
+    } else {
+        lock_check_signals(&j);
+        code = j.ended_by != 0 ? report_interrupted(&j) : run_locked(&j);
+    }
+    settings_wipe(&j.settings);
+    bowline_close(j.client);
+    /* A shell ends its loop only if bowline dies of the INT that the user typed. */
+    if (code == EXIT_SIGNAL + SIGINT && j.interrupt >= INTERRUPT_KEY)
+        signals_die_of_interrupt(j.interrupt == INTERRUPT_HIDDEN_KEY);
+    return code;
+}

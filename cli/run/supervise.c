@@ -1,0 +1,245 @@
+/*
+ * supervise.c -- see supervise.h.
+ *
+ * Three things can happen in any order: the lock runs out (guard.h), a signal arrives, the command
+ * stops or ends. The lock is always checked first.
+ */
+#include "cli/run/supervise.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cli/run/ending.h"
+
+/* Interval of the scans for processes of the command: normally, and after some could not be
+ * stopped. */
+enum { LOOK_MS = 20, LOOK_AGAIN_MS = 250 };
+
+enum { BREAKER_MS = 500 }; /* time for the store to name the user of `bowline break` */
+
+/* The hold was valid a moment ago, and no deadline that bowline knows has ended it. */
+static bool is_taken(const job *j, int64_t left_ms)
+{
+    return left_ms == 0 && j->expected_until > loop_now() + j->guard.margin_ms;
+}
+
+static words why_lost(const job *j, int64_t left_ms)
+{
+    int64_t now         = loop_now();
+    int64_t max_hold_ms = j->settings.max_hold_ms;
+
+    if (j->options.no_renew && left_ms > 0)
+        return words_of("its lease has ended, and --no-renew was given");
+    if (max_hold_ms > 0 && now - j->held_at + left_ms >= max_hold_ms - j->guard.margin_ms)
+        return words_of("--max-hold has ended: %s", words_of_duration(max_hold_ms).text);
+    if (is_taken(j, left_ms))
+        return words_of("the store reports another holder or none");
+    return words_of("its lease has ended and was not renewed%s",
+                    j->settings.url_ends_hold ? ", or the max-hold of the URL has ended" : "");
+}
+
+static void report_loss(job *j, int64_t left_ms, const char *action)
+{
+    status_line line;
+
+    if (!j->was_lost) {
+        j->lost_why  = why_lost(j, left_ms);
+        j->was_taken = is_taken(j, left_ms);
+    }
+    job_status(&line, j, "lost");
+    status_add_text(&line, "action", action);
+    status_add_text(&line, "why", j->lost_why.text);
+    status_add_number(&line, "left_ms", left_ms);
+    status_send(&line);
+    if (j->guard.policy == LOST_WARN)
+        say_line(words_of("%s is lost and %s runs on: %s", j->options.name, j->options.command[0],
+                          j->lost_why.text)
+                     .text);
+    else if (j->options.verbose)
+        say_line(
+            words_of("%s: %s sent to %s", j->options.name, action, j->options.command[0]).text);
+    j->was_lost = true;
+}
+
+/* Stops the command if it is time: sends the signal first, then reports it. Returns how long there
+ * is nothing to do. */
+static int64_t watch_lock(job *j)
+{
+    for (;;) {
+        int64_t     wait_ms, now = loop_now(), left_ms = job_left_ms(j);
+        guard_order order = guard_look(&j->guard, left_ms, now, &wait_ms);
+
+        switch (order) {
+        case GUARD_NOTHING:
+            j->expected_until = left_ms == INT64_MAX ? INT64_MAX : now + left_ms;
+            return wait_ms;
+        case GUARD_WARN: report_loss(j, left_ms, "warn"); break;
+        case GUARD_TERM:
+            ending_term(j);
+            report_loss(j, left_ms, "term");
+            break;
+        case GUARD_KILL:
+            ending_kill(j);
+            report_loss(j, left_ms, "kill");
+            break;
+        }
+    }
+}
+
+static bool ends_bowline(int number)
+{
+    return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+}
+
+static void pass_signals_on(job *j)
+{
+    bool by_terminal;
+    int  number;
+
+    while ((number = signals_next(&j->signals, &by_terminal)) != 0) {
+        if (number == SIGCHLD)
+            continue;
+        if (number == SIGINT)
+            j->interrupt = by_terminal ? INTERRUPT_KEY : INTERRUPT_SENT;
+        if (number == SIGTSTP || number == SIGCONT)
+            j->stop_is_for_group = number == SIGTSTP && by_terminal;
+        if (j->ending.not_stopped && ends_bowline(number))
+            j->ended_by = number;
+        int error = child_signal(&j->child, number);
+        if (error != 0)
+            say_line(words_of("signal %d cannot be sent to %s: %s", number, j->options.command[0],
+                              strerror(error))
+                         .text);
+    }
+}
+
+static void check_start(job *j)
+{
+    status_line line;
+
+    if (!child_has_begun(&j->child))
+        return;
+    j->loop.other_fd = -1;
+    if (j->child.exec_error != 0)
+        return;
+    job_status(&line, j, "started");
+    status_add_number(&line, "pid", j->child.pid);
+    status_send(&line);
+    if (j->options.verbose)
+        say_line(words_of("%s started, pid %d", j->options.command[0], (int)j->child.pid).text);
+}
+
+/* The command has stopped. On a terminal bowline stops too, so that the shell gets control. After
+ * CONT the lock is checked first, because bowline could not renew it while stopped. */
+static void follow_stop(job *j)
+{
+    int       by   = j->child.stopped_by;
+    bool      asks = by == SIGTTIN || by == SIGTTOU;
+    terminal *t    = &j->terminal;
+
+    if (t->fd < 0)
+        return;
+    if (asks && terminal_is_ours(t)) {
+        t->wanted = true;
+        terminal_lend(t, j->child.pid);
+        (void)child_signal(&j->child, SIGCONT);
+        return;
+    }
+    terminal_take_back(t);
+    bool all_know    = by == SIGTSTP && j->stop_is_for_group;
+    bool has_stopped = signals_stop(&j->signals, asks ? by : SIGTSTP, !all_know);
+    (void)watch_lock(j); /* (void): called again before the next sleep */
+    if (t->wanted && terminal_is_ours(t))
+        terminal_lend(t, j->child.pid);
+    /* An orphaned process group cannot be continued. Send HUP, as the kernel does to such a
+     * group. */
+    if (!has_stopped && asks)
+        (void)child_signal(&j->child, SIGHUP);
+    if (has_stopped || by != SIGSTOP)
+        (void)child_signal(&j->child, SIGCONT);
+}
+
+static void check_child(job *j)
+{
+    status_line line;
+
+    if (!child_poll(&j->child))
+        return;
+    if (j->child.is_running) {
+        if (j->child.stopped_by != 0)
+            follow_stop(j);
+        return;
+    }
+    check_start(j);
+    if (j->terminal.lent != 0 && j->child.killed_by == SIGINT && j->interrupt != INTERRUPT_SENT)
+        j->interrupt = INTERRUPT_HIDDEN_KEY;
+    terminal_take_back(&j->terminal);
+    if (j->child.exec_error != 0)
+        return;
+    job_status(&line, j, "exited");
+    status_add_number(&line, "pid", j->child.pid);
+    if (j->child.killed_by != 0)
+        status_add_number(&line, "signal", j->child.killed_by);
+    else
+        status_add_number(&line, "code", j->child.code);
+    status_send(&line);
+}
+
+/* Until the command has ended; after a loss, until all its processes have ended. */
+static bool is_active(job *j)
+{
+    return ending_has_begun(j) ? ending_continues(j) : j->child.is_running;
+}
+
+static int64_t look_ms(const job *j)
+{
+    if (j->ending.killed_at == 0 && (j->child.is_running || !ending_has_begun(j)))
+        return BOWLINE_FOREVER;
+    return j->ending.not_stopped ? LOOK_AGAIN_MS : LOOK_MS;
+}
+
+/* `bowline break` leaves a note at the store. The library asks for it after a loss; the reply takes
+ * a moment. */
+static void find_breaker(job *j)
+{
+    static const char prefix[] = "broken by ";
+    int64_t           until    = loop_now() + BREAKER_MS;
+    bowline_error     error;
+    status_line       line;
+    const char       *by = NULL;
+
+    if (!j->was_taken)
+        return;
+    while (bowline_hold_check(j->hold, &error) == BOWLINE_LOST &&
+           (by = strstr(error.text, prefix)) == NULL && loop_now() < until) {
+        loop_turn(&j->loop, until - loop_now());
+        pass_signals_on(j);
+    }
+    if (by == NULL)
+        return;
+    j->lost_why = words_of("it was %s", by);
+    job_status(&line, j, "lost");
+    status_add_text(&line, "action", "broken");
+    status_add_text(&line, "why", j->lost_why.text);
+    status_send(&line);
+}
+
+void supervise(job *j)
+{
+    /* Without a lease the store has nothing to report. Do not drive the client: it then opens no
+     * descriptors. */
+    if (bowline_hold_left_ms(j->hold) == INT64_MAX)
+        j->loop.client = NULL;
+    check_start(j);
+    while (is_active(j)) {
+        int64_t wait_ms = watch_lock(j);
+        loop_turn(&j->loop, loop_earlier(wait_ms, look_ms(j)));
+        pass_signals_on(j);
+        check_start(j);
+        check_child(j);
+    }
+    terminal_take_back(&j->terminal);
+    j->loop.client = j->client;
+    find_breaker(j);
+    ending_close(j);
+}

@@ -1,0 +1,68 @@
+/*
+ * commands.h -- the commands of bowline and their options.
+ *
+ * table.c writes the maps of this file and of options.h as lines for the completions and the
+ * manual page.
+ */
+#ifndef BOWLINE_CLI_SETTINGS_COMMANDS_H
+#define BOWLINE_CLI_SETTINGS_COMMANDS_H
+
+/* Operands.  CAPITALS are placeholders, lower-case words are literal, [ ] is optional.  COMMAND
+ * and what follows is a command line of its own. */
+#define RUN_OPERANDS    "NAME COMMAND [ARG...]"
+#define BREAK_OPERANDS  "NAME"
+#define FENCE_OPERANDS  "check|run|show FILE [ARG...]"
+#define LAB_OPERANDS    "list|try|replay|matrix|run|wander|servers [ARG...]"
+#define CAPS_OPERANDS   "[URL]"
+#define ACL_OPERANDS    "[URL]"
+#define DOCTOR_OPERANDS "[URL]"
+#define HELP_OPERANDS   "[run|break|fence|lab|caps|acl|doctor]"
+
+/* Name, operands, map of options, help. */
+#define COMMAND_MAP(X)                                                                      \
+    X(run, RUN_OPERANDS, RUN_OPTION_MAP, "run a command while holding a lock")              \
+    X(break, BREAK_OPERANDS, BREAK_OPTION_MAP, "release a lock that someone else holds")    \
+    X(fence, FENCE_OPERANDS, FENCE_OPTION_MAP, "reject writes from a stale holder")         \
+    X(lab, LAB_OPERANDS, NO_OPTION_MAP, "find the interleavings that break a lock")         \
+    X(caps, CAPS_OPERANDS, CAPS_OPTION_MAP, "show what the locks at a URL guarantee")       \
+    X(acl, ACL_OPERANDS, ACL_OPTION_MAP, "print a minimal Redis ACL")                       \
+    X(doctor, DOCTOR_OPERANDS, DOCTOR_OPTION_MAP, "check the server or directory of a URL") \
+    X(help, HELP_OPERANDS, NO_OPTION_MAP, "show help: bowline help, bowline help run|break|...")
+
+/* Columns of the maps of options: see option_table.h. */
+#define BREAK_OPTION_MAP(X)                                                      \
+    X(YES, 'y', "yes", NULL, "do not ask for confirmation")                      \
+    X(JSON, 0, "json", NULL, "write one line of JSON, do not ask")               \
+    X(URL, 0, "url", "URL", "where the locks are: redis://HOST")                 \
+    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE") \
+    X(HELP, 'h', "help", NULL, "when to break a lock, and what happens then")
+
+#define FENCE_OPTION_MAP(X) X(HELP, 'h', "help", NULL, "what a fence file is for")
+
+/* The features of doctor/rights.c. */
+#define ACL_FEATURES                                                                        \
+    "queue|token|redisson|symfony|setnx-del|setnx-del-expire|setnx-stamp-del|setnx-getset|" \
+    "set-nx-ex|setnx-expire-watch|stamp|status|doctor|update"
+
+#define CAPS_OPTION_MAP(X)                                                       \
+    X(URL_FILE, 0, "url-file", "FILE", "read the URL, with password, from FILE") \
+    X(JSON, 0, "json", NULL, "write one line of JSON")                           \
+    X(HELP, 'h', "help", NULL, "show this help")
+
+#define DOCTOR_OPTION_MAP(X) CAPS_OPTION_MAP(X)
+
+#define ACL_OPTION_MAP(X)                                                            \
+    X(FEATURE, 0, "feature", ACL_FEATURES, "features to allow, separated by commas") \
+    X(USER, 0, "user", "NAME", "user of the rule (that of the URL, or bowline)")     \
+    X(KEY, 0, "key", "PATTERN", "keys that the feature update changes")              \
+    CAPS_OPTION_MAP(X)
+
+/* lab passes its options to bowline-lab; help has none. */
+#define NO_OPTION_MAP(X)
+
+/* Options in the place of a command. */
+#define GLOBAL_OPTION_MAP(X)                                          \
+    X(HELP, 'h', "help", NULL, "what bowline does, and its commands") \
+    X(VERSION, 'V', "version", NULL, "version of the command and of its library")
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * config.h -- the settings of a run: from the options, else the URL, else the config file.
+ *
+ *      url         --url, --url-file, $BOWLINE_URL, `url` in the config file, "file:"
+ *      the others  the option, the URL (?lease=30s), the key in the config file, the default
+ *
+ * A source that exists but cannot be used is an error and is never skipped: the next source might
+ * lock between the processes of this user only, and no one would notice.
+ */
+#ifndef BOWLINE_CLI_SETTINGS_CONFIG_H
+#define BOWLINE_CLI_SETTINGS_CONFIG_H
+
+#include <stdint.h>
+
+#include "cli/settings/options.h"
+#include "cli/text/url.h"
+
+typedef struct settings {
+    char     url[URL_MAX + 1];
+    words    url_from; /* "--url", "/etc/bowline.conf:3": for messages */
+    int64_t  wait_ms;  /* these three as in bowline_acquire_options */
+    int64_t  max_hold_ms;
+    uint32_t lease_ms;
+    int64_t  kill_after_ms;
+    bool     url_ends_hold;   /* the URL sets max-hold */
+    bool     wait_is_default; /* no source sets the wait */
+} settings;
+
+/* After a failure *ret_settings may be set in part: wipe it too. */
+int settings_find(settings *ret_settings, const run_options *options, failure *reterr);
+
+/* Overwrites the URL, which may contain a password. */
+void settings_wipe(settings *s);
+
+#endif

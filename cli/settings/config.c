@@ -170,7 +170,7 @@ static int take_time(settings *s, const char *key, const char *value, words wher
         if (strcmp(value, "forever") != 0 &&
             options_duration(&ms, what.text, value, wait, reterr) < 0)
             return -1;
-        s->wait_ms         = ms != 0 ? ms : BOWLINE_NO_WAIT;
+        s->wait_ms         = ms;
         s->wait_is_default = false;
         return 0;
     }
@@ -357,10 +357,10 @@ int settings_find(settings *ret_settings, const run_options *options, failure *r
     s->url_ends_hold = url_says(s->url, "max-hold");
     if (s->url_ends_hold)
         s->max_hold_ms = 0;
-    if (options->wait_ms != 0)
+    if (options->wait_ms != BOWLINE_DEFAULT)
         s->wait_ms = options->wait_ms;
     s->wait_is_default =
-        s->wait_is_default && s->wait_ms == BOWLINE_FOREVER && options->wait_ms == 0;
+        s->wait_is_default && s->wait_ms == BOWLINE_FOREVER && options->wait_ms == BOWLINE_DEFAULT;
     if (options->lease_ms != 0)
         s->lease_ms = options->lease_ms;
     if (options->max_hold_ms != 0)

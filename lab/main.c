@@ -24,7 +24,7 @@ int main(int argc, char **argv)
     case BWL_COMMAND_MATRIX: return bwl_verb_matrix(&set);
     case BWL_COMMAND_SERVERS: return bwl_verb_servers(&set);
     case BWL_COMMAND_RUN:
-    case BWL_COMMAND_WANDER: return bwl_verb_run(&set);
+    case BWL_COMMAND_WALK: return bwl_verb_run(&set);
     case BWL_COMMANDS_COUNT: break;
     }
     bwl_unreachable("no such command");

@@ -13,8 +13,8 @@
 /* Zero it before use, but for `max`. */
 typedef struct bwl_memory {
     size_t used;
-    size_t most; /* that was ever in use at once                                                 */
-    size_t max;  /* 0: no bound                                                                  */
+    size_t most; /* that was ever in use at once */
+    size_t max;  /* 0: no bound */
 } bwl_memory;
 
 /* Zeroed; NULL if that would be too much.  Given back with the same size. */

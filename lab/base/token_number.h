@@ -11,8 +11,7 @@
 
 enum {
     BWL_TOKENS_PER_CLIENT = 4096,
-    BWL_TOKEN_OF_STRANGER =
-        15 * BWL_TOKENS_PER_CLIENT, /* a value that no client wrote             */
+    BWL_TOKEN_OF_STRANGER = 15 * BWL_TOKENS_PER_CLIENT, /* a value that no client wrote */
 };
 
 static inline uint16_t bwl_token_number(unsigned client, unsigned serial)

@@ -5,21 +5,21 @@
 #include "lab/model/inside.h"
 #include "lab/model/words.h"
 #include "lab/base/token_number.h"
-#include "lab/model/twist.h"
+#include "lab/model/mutation.h"
 
-#define FENCE_MIN INT64_C(1000000000000000) /* below this, F was lost                            */
+#define FENCE_MIN INT64_C(1000000000000000) /* below this, F was lost */
 
 typedef struct script {
     bwl_model_redis          *r;
     const bwl_queue_question *q;
-    unsigned                  twists;
+    unsigned                  mutations;
     bwl_queue_reply           reply;
 } script;
 
 typedef enum served {
-    SERVED_FREE = 1, /* nobody waits                                                             */
+    SERVED_FREE = 1, /* nobody waits */
     SERVED_MINE,
-    SERVED_PASSED, /* somebody was told                                                          */
+    SERVED_PASSED, /* somebody was told */
     SERVED_MORE,
 } served;
 
@@ -106,7 +106,7 @@ static int64_t count(script *s)
     bwl_model_part part;
 
     part = command(s, (bwl_model_command){ .op = BWL_OP_INCR, .key = BWL_MODEL_COUNT });
-    if (part.number < FENCE_MIN && (s->twists & BWL_TWIST_FENCE_BARE) == 0)
+    if (part.number < FENCE_MIN && (s->mutations & BWL_MUTATION_FENCE_BARE) == 0)
         set_count(s->r, clock_us(s->r));
     s->r->counted++;
     return s->r->data.keys[BWL_MODEL_COUNT].value;
@@ -288,7 +288,7 @@ static void say_line(script *s, bool claimed, uint64_t ticket)
 /* True if it was: nobody has the lock, and nobody waits for it. */
 static bool take(script *s)
 {
-    bool barges = (s->twists & BWL_TWIST_BARGES) != 0;
+    bool barges = (s->mutations & BWL_MUTATION_BARGES) != 0;
 
     if (exists(s, BWL_MODEL_LOCK) || (exists(s, BWL_MODEL_QUEUE) && !barges))
         return false;
@@ -304,7 +304,7 @@ static void take_or_busy(script *s)
         return;
     if (!exists(s, BWL_MODEL_LOCK))
         (void)pass_on(s);
-    if ((s->twists & BWL_TWIST_BUSY_FOR_DEAD) == 0 && take(s))
+    if ((s->mutations & BWL_MUTATION_BUSY_FOR_DEAD) == 0 && take(s))
         return; /* all who waited are dead */
     say(s, BWL_NO, BWL_HOW_BUSY);
     say_lock(s);
@@ -315,7 +315,7 @@ static void mark_foreign(script *s)
 {
     bwl_model_key *lock = &s->r->data.keys[BWL_MODEL_LOCK];
 
-    if ((s->twists & BWL_TWIST_MARKS) != 0 && lock->value == BWL_MODEL_ALIEN)
+    if ((s->mutations & BWL_MUTATION_MARKS) != 0 && lock->value == BWL_MODEL_ALIEN)
         lock->value++;
 }
 
@@ -435,9 +435,9 @@ static void requeue(script *s)
 }
 
 bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_queue_question *q,
-                                      unsigned twists)
+                                      unsigned mutations)
 {
-    script s = { .r = r, .q = q, .twists = twists };
+    script s = { .r = r, .q = q, .mutations = mutations };
 
     assert(q->token != 0);
     switch (q->word) {

@@ -12,19 +12,19 @@
 #include "protocol/store/redis.h"
 
 enum {
-    BWL_MODEL_QUEUE = 1, /* Q                                                                    */
-    BWL_MODEL_BEATS = 2, /* B                                                                    */
-    BWL_MODEL_COUNT = 3, /* F                                                                    */
+    BWL_MODEL_QUEUE       = 1, /* Q */
+    BWL_MODEL_BEATS       = 2, /* B */
+    BWL_MODEL_COUNT       = 3, /* F */
     BWL_MODEL_SERVE_MAX   = 64,
-    BWL_MODEL_INBOXES_MAX = 15,   /* 0: none                                                     */
-    BWL_MODEL_CLAIM_MAX   = 4095, /* milliseconds                                                */
+    BWL_MODEL_INBOXES_MAX = 15,   /* 0: none */
+    BWL_MODEL_CLAIM_MAX   = 4095, /* milliseconds */
 };
 
 /* What is on the line of somebody who waits. */
 typedef struct bwl_member {
     uint16_t token;
     uint16_t claim_ms;
-    uint8_t  inbox; /* the how many-eth connection of its client                                */
+    uint8_t  inbox; /* the how many-eth connection of its client */
 } bwl_member;
 
 static inline uint32_t bwl_member_number(bwl_member m)
@@ -56,14 +56,14 @@ typedef struct bwl_queue_question {
     bwl_redis_word word;
     uint16_t       token;
     bwl_ms         lease_ms;
-    int64_t        ticket; /* JOIN: by which it stood in line before; 0: a new one                */
-    bwl_member     member; /* JOIN, BEAT: as it is to stand in line                               */
-    uint8_t  stood_by[2];  /* BEAT, CANCEL: by which inboxes it may stand there yet; 0: none  */
-    uint16_t former;       /* REQUEUE: whose it is until now                                     */
-    bwl_ms   dead_ms;      /* who was heard last so long ago is passed over; 0: nobody is        */
-    bwl_ms   keep_ms;      /* when Q and B vanish after they were touched last; 0: never         */
-    unsigned serve_max;    /* how many are passed over at most                                 */
-    unsigned queue_max;    /* JOIN without a ticket: how many may wait then; 0: any number       */
+    int64_t        ticket;      /* JOIN: by which it stood in line before; 0: a new one */
+    bwl_member     member;      /* JOIN, BEAT: as it is to stand in line */
+    uint8_t        stood_by[2]; /* BEAT, CANCEL: by which inboxes it may stand there yet; 0: none */
+    uint16_t       former;      /* REQUEUE: whose it is until now */
+    bwl_ms         dead_ms;     /* who was heard last so long ago is passed over; 0: nobody is */
+    bwl_ms         keep_ms;     /* when Q and B vanish after they were touched last; 0: never */
+    unsigned       serve_max;   /* how many are passed over at most */
+    unsigned       queue_max;   /* JOIN without a ticket: how many may wait then; 0: any number */
 } bwl_queue_question;
 
 /* On its way to a connection that hears it, or to one that is open at the server alone. */
@@ -77,10 +77,10 @@ typedef struct bwl_grant {
 
 typedef struct bwl_queue_reply {
     bwl_answer answer;
-    int64_t    fence; /* 0: none                                                                 */
+    int64_t    fence; /* 0: none */
     bwl_place  place;
     bwl_grant  grant;
-    unsigned   silent_count; /* who was passed over as dead                                     */
+    unsigned   silent_count; /* who was passed over as dead */
     uint16_t   silent[BWL_MODEL_ITEMS];
 } bwl_queue_reply;
 
@@ -89,9 +89,9 @@ static inline bool bwl_is_queue_word(unsigned word)
     return word >= REDIS_QUEUE_TAKE && word <= REDIS_QUEUE_REQUEUE;
 }
 
-/* Carries a question out.  `twists`: flags of bwl_twist. */
+/* Carries a question out.  `mutations`: flags of bwl_mutation. */
 bwl_queue_reply bwl_model_queue_reply(bwl_model_redis *r, const bwl_queue_question *q,
-                                      unsigned twists);
+                                      unsigned mutations);
 
 /* A release by a script that tells whose turn it is before it has written that, and fails then. */
 bwl_grant bwl_model_queue_tell_only(bwl_model_redis *r, const bwl_queue_question *q);

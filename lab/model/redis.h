@@ -32,9 +32,9 @@
 enum {
     BWL_MODEL_PER_MS      = 100,
     BWL_MODEL_KEYS        = 4,
-    BWL_MODEL_ITEMS       = 16, /* members and fields of all keys together                        */
+    BWL_MODEL_ITEMS       = 16, /* members and fields of all keys together */
     BWL_MODEL_CONNECTIONS = 6,  /* of each client the present one, and one that broke */
-    BWL_MODEL_QUEUE_MAX   = 3,  /* commands between MULTI and EXEC                                */
+    BWL_MODEL_QUEUE_MAX   = 3,  /* commands between MULTI and EXEC */
     BWL_MODEL_CHANNELS    = 8,
 };
 
@@ -42,18 +42,18 @@ enum {
 #define BWL_MODEL_TEXT (INT64_C(1) << 62)
 
 typedef enum bwl_model_kind {
-    BWL_KIND_NONE = 0, /* there is no such key                                                  */
+    BWL_KIND_NONE = 0, /* there is no such key */
     BWL_KIND_STRING,
     BWL_KIND_ZSET,
     BWL_KIND_HASH,
 } bwl_model_kind;
 
 typedef struct bwl_model_key {
-    uint8_t  kind;   /* a bwl_model_kind                                                          */
-    bool     lasts;  /* it never vanishes by itself                                               */
-    uint16_t writer; /* who set the value: nothing that a server knows, but a law asks           */
+    uint8_t  kind;   /* a bwl_model_kind */
+    bool     lasts;  /* it never vanishes by itself */
+    uint16_t writer; /* who set the value: nothing that a server knows, but an invariant asks */
     int64_t  ends_at;
-    int64_t  value; /* STRING                                                                    */
+    int64_t  value; /* STRING */
 } bwl_model_key;
 
 /* A member of a sorted set with its score, or a field of a hash with its value. */
@@ -71,21 +71,21 @@ typedef struct bwl_model_data {
 } bwl_model_data;
 
 typedef struct bwl_model_connection {
-    uint8_t watched; /* one bit for each key                                                     */
-    uint8_t channels;
-    uint8_t inbox;    /* see queue.h; 0: none                                                    */
-    bool    is_dirty; /* a watched key has changed                                               */
-    bool    in_multi;
-    bool    is_aborted; /* a command between MULTI and EXEC was nonsense                         */
-    uint8_t queue_count;
+    uint8_t           watched; /* one bit for each key */
+    uint8_t           channels;
+    uint8_t           inbox;    /* see queue.h; 0: none */
+    bool              is_dirty; /* a watched key has changed */
+    bool              in_multi;
+    bool              is_aborted; /* a command between MULTI and EXEC was nonsense */
+    uint8_t           queue_count;
     bwl_model_command queue[BWL_MODEL_QUEUE_MAX];
 } bwl_model_connection;
 
 typedef struct bwl_model_redis {
-    int64_t        now;   /* since 1970, by the server's clock                                   */
-    int64_t        grace; /* how long a key outlives its end: see keys.c                         */
-    uint64_t       counted; /* by queue.c, since the clock has moved                             */
-    bwl_model_data data;
+    int64_t              now;     /* since 1970, by the server's clock */
+    int64_t              grace;   /* how long a key outlives its end: see keys.c */
+    uint64_t             counted; /* by queue.c, since the clock has moved */
+    bwl_model_data       data;
     bwl_model_connection connections[BWL_MODEL_CONNECTIONS];
 } bwl_model_redis;
 
@@ -99,8 +99,8 @@ typedef enum bwl_model_part_kind {
     BWL_PART_VALUE,
     BWL_PART_MEMBER,
     BWL_PART_SCORE,
-    BWL_PART_ARRAY, /* of the `number` parts that follow                                        */
-    BWL_PART_ERROR, /* `number` is a bwl_model_error                                            */
+    BWL_PART_ARRAY, /* of the `number` parts that follow */
+    BWL_PART_ERROR, /* `number` is a bwl_model_error */
 } bwl_model_part_kind;
 
 /* X(NAME, how the server's text begins) */
@@ -123,7 +123,7 @@ typedef enum bwl_model_error {
 } bwl_model_error;
 
 typedef struct bwl_model_part {
-    uint8_t kind; /* a bwl_model_part_kind                                                       */
+    uint8_t kind; /* a bwl_model_part_kind */
     int64_t number;
 } bwl_model_part;
 

@@ -10,8 +10,8 @@
 enum { BWL_LINE_ROOM = 4096 };
 
 typedef struct bwl_line {
-    int    fd;   /* -1: there is none                                                            */
-    size_t size; /* of what has come, and was not looked at                                      */
+    int    fd;   /* -1: there is none */
+    size_t size; /* of what has come, and was not looked at */
     char   bytes[BWL_LINE_ROOM];
 } bwl_line;
 

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 typedef struct bwl_real_server {
-    pid_t    pid; /* 0: it does not run                                                          */
+    pid_t    pid; /* 0: it does not run */
     bwl_text program;
     bwl_text directory;
     bwl_text socket;

@@ -188,25 +188,25 @@ bool bwl_stage_opens(bwl_stage *s, bwl_line *line)
 /* What a client sends whose words have the fault that was planted; "" if they have none. */
 static bwl_text faulty_words(const bwl_scenario *world, const bwl_redis_question *q)
 {
-    unsigned twists = world->twists;
-    bool     sets   = q->word == REDIS_SET_IF_ABSENT;
-    bool     drops  = bwl_redis_word_releases(q->word);
-    bool     renews = bwl_redis_word_extends(q->word);
+    unsigned mutations = world->mutations;
+    bool     sets      = q->word == REDIS_SET_IF_ABSENT;
+    bool     drops     = bwl_redis_word_releases(q->word);
+    bool     renews    = bwl_redis_word_extends(q->word);
 
-    if (drops && (twists & BWL_TWIST_DELETE_BLIND) != 0)
+    if (drops && (mutations & BWL_MUTATION_DELETE_BLIND) != 0)
         return bwl_say("DEL %s", BWL_STAGE_KEY);
-    if (renews && (twists & BWL_TWIST_EXTEND_BLIND) != 0)
+    if (renews && (mutations & BWL_MUTATION_EXTEND_BLIND) != 0)
         return bwl_say("PEXPIRE %s %" PRId64, BWL_STAGE_KEY, q->lease_ms);
-    if (q->word == REDIS_EXTEND_IF_MINE && (twists & BWL_TWIST_EXTEND_CREATES) != 0)
+    if (q->word == REDIS_EXTEND_IF_MINE && (mutations & BWL_MUTATION_EXTEND_CREATES) != 0)
         return bwl_say("SET %s %s PX %" PRId64, BWL_STAGE_KEY, q->token, q->lease_ms);
-    if (sets && (twists & BWL_TWIST_SET_OVERWRITES) != 0)
+    if (sets && (mutations & BWL_MUTATION_SET_OVERWRITES) != 0)
         return bwl_say("SET %s %s PX %" PRId64, BWL_STAGE_KEY, q->token, q->lease_ms);
-    if (sets && (twists & BWL_TWIST_SET_LASTS) != 0)
+    if (sets && (mutations & BWL_MUTATION_SET_LASTS) != 0)
         return bwl_say("SET %s %s NX", BWL_STAGE_KEY, q->token);
     return bwl_say("%s", "");
 }
 
-bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_letter *letter,
+bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_message *message,
                     bwl_redis_reply *ret_reply, bwl_text *ret_said)
 {
     const bwl_scenario *world = s->w.scenario;
@@ -215,16 +215,16 @@ bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_letter *letter,
     bwl_text            why;
     bool                is_good;
     bwl_redis_question  q = {
-         .word     = (bwl_redis_word)letter->word,
+         .word     = (bwl_redis_word)message->word,
          .key      = BWL_STAGE_KEY,
          .key_size = sizeof BWL_STAGE_KEY - 1,
          .token    = token,
-         .lease_ms = (bwl_ms)letter->lease_ms * s->scale * 100 / world->clocks.server_pace,
-         .stamp    = letter->stamp,
+         .lease_ms = (bwl_ms)message->lease_ms * s->scale * 100 / world->clocks.server_pace,
+         .stamp    = message->stamp,
          .rules    = world->terms.rules,
     };
 
-    write_token(token, letter->token);
+    write_token(token, message->token);
     faulty = faulty_words(world, &q);
     if (!bwl_stage_opens(s, line))
         return false;
@@ -240,7 +240,7 @@ bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_letter *letter,
 }
 
 /* The number that the model's answer shows: what the machine hears. */
-uint64_t bwl_stage_number(const bwl_stage *s, const bwl_letter *served)
+uint64_t bwl_stage_number(const bwl_stage *s, const bwl_message *served)
 {
     if (!bwl_redis_shows_value((bwl_redis_word)served->word))
         return (uint64_t)served->stamp;
@@ -248,7 +248,7 @@ uint64_t bwl_stage_number(const bwl_stage *s, const bwl_letter *served)
 }
 
 /* Did both say the same, in all that a machine looks at? */
-bool bwl_stage_is_same(const bwl_stage *s, const bwl_letter *served, const bwl_redis_reply *real)
+bool bwl_stage_is_same(const bwl_stage *s, const bwl_message *served, const bwl_redis_reply *real)
 {
     bool shows = real->answer == BWL_YES && !is_by_server(s) && served->stamp != 0;
 

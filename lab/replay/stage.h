@@ -13,16 +13,16 @@
 
 typedef struct bwl_stage {
     const bwl_record *record;
-    bwl_world         w; /* its clients hear the real server                                     */
+    bwl_world         w; /* its clients hear the real server */
     bwl_real_server   server;
-    bwl_line          watcher; /* asks what there is, and puts there what must be by hand       */
+    bwl_line          watcher; /* asks what there is, and puts there what must be by hand */
     bwl_line          lines[BWL_CLIENTS_MAX];
-    bwl_line          late[BWL_CLIENTS_MAX][BWL_LETTERS_MAX]; /* as the clients' own late letters */
-    unsigned          scale;
-    bwl_ms            began; /* really                                                           */
-    bwl_ms            started;
-    unsigned          answers; /* compared                                                       */
-    bwl_text          fault[3];
+    bwl_line late[BWL_CLIENTS_MAX][BWL_MESSAGES_MAX]; /* as the clients' own late messages */
+    unsigned scale;
+    bwl_ms   began; /* really */
+    bwl_ms   started;
+    unsigned answers; /* compared */
+    bwl_text fault[3];
 } bwl_stage;
 
 /* Milliseconds on a clock of this machine. */
@@ -49,11 +49,11 @@ bool bwl_stage_puts_by_hand(bwl_stage *s, unsigned step, const char *what);
 bool bwl_stage_opens(bwl_stage *s, bwl_line *line);
 
 /* Puts a client's question to the real server. */
-bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_letter *letter,
+bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_message *message,
                     bwl_redis_reply *ret_reply, bwl_text *ret_said);
 
 /* Did both say the same, in all that a machine looks at?  `served` is the model's; its number. */
-bool bwl_stage_is_same(const bwl_stage *s, const bwl_letter *served, const bwl_redis_reply *real);
-uint64_t bwl_stage_number(const bwl_stage *s, const bwl_letter *served);
+bool bwl_stage_is_same(const bwl_stage *s, const bwl_message *served, const bwl_redis_reply *real);
+uint64_t bwl_stage_number(const bwl_stage *s, const bwl_message *served);
 
 #endif

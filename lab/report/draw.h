@@ -19,7 +19,7 @@
 /* Each line begins with `prefix`.  The last one says what was found. */
 void bwl_draw_picture(FILE *out, const char *prefix, const bwl_picture *picture);
 
-/* The same, for what breaks a law. */
+/* The same, for what breaks an invariant. */
 void bwl_draw(FILE *out, const char *prefix, const bwl_scenario *s, const bwl_finding *found);
 
 #endif

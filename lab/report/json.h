@@ -16,7 +16,7 @@ typedef struct bwl_json {
     const char *at;
     const char *end;
     unsigned    line;
-    bwl_text    fault; /* "" while nothing is wrong                                              */
+    bwl_text    fault; /* "" while nothing is wrong */
 } bwl_json;
 
 bwl_json bwl_json_of(const char *text, size_t size);

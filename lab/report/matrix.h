@@ -1,8 +1,9 @@
 /*
  * matrix.h -- protocols by faults: what each kind of fault, alone, does to each protocol.
  *
- * The laws of mutual exclusion come first: a cell says that a fault breaks another law only where
- * it leaves those whole.  A law that breaks without any fault is named in the first column only.
+ * The invariants of mutual exclusion come first: a cell says that a fault breaks another invariant
+ * only where it leaves those whole.  An invariant that breaks without any fault is named in the
+ * first column only.
  */
 #ifndef BWL_LAB_REPORT_MATRIX_H
 #define BWL_LAB_REPORT_MATRIX_H
@@ -16,14 +17,14 @@ enum { BWL_MATRIX_COLUMNS = 14 };
 extern const bwl_budget bwl_matrix_columns[BWL_MATRIX_COLUMNS];
 
 typedef struct bwl_cell {
-    bwl_verdict  verdict;
-    bwl_cut      cut_short;
-    unsigned     faults; /* BROKEN: how many of the column's; else how many were allowed          */
-    unsigned     broken; /* BROKEN: the law                                                       */
-    uint64_t     states;
-    unsigned     path_count;
-    bwl_choice  *path;
-    bwl_scenario world; /* in which it was found                                                  */
+    bwl_verdict     verdict;
+    bwl_cut         cut_short;
+    unsigned        faults; /* BROKEN: how many of the column's; else how many were allowed */
+    unsigned        broken; /* BROKEN: the invariant */
+    uint64_t        states;
+    unsigned        path_count;
+    bwl_transition *path;
+    bwl_scenario    world; /* in which it was found */
 } bwl_cell;
 
 typedef struct bwl_matrix_row {
@@ -35,8 +36,8 @@ typedef struct bwl_matrix {
     size_t          rows_count;
     bwl_matrix_row *rows;
     unsigned        faults_max;
-    uint32_t        states_max; /* of one search                                                 */
-    uint64_t        states;     /* visited, in all of them                                       */
+    uint32_t        states_max; /* of one search */
+    uint64_t        states;     /* visited, in all of them */
     double          seconds;
 } bwl_matrix;
 

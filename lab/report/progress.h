@@ -7,9 +7,9 @@
 #include "lab/search/explore.h"
 
 typedef struct bwl_meter {
-    bool        is_on; /* standard error is a terminal, and nobody asked for quiet              */
+    bool        is_on; /* standard error is a terminal, and nobody asked for quiet */
     bool        is_drawn;
-    const char *what; /* what is being searched                                                  */
+    const char *what; /* what is being searched */
 } bwl_meter;
 
 bwl_meter bwl_meter_start(bool quiet);

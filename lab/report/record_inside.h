@@ -9,7 +9,7 @@
 
 typedef enum bwl_field_kind {
     BWL_FIELD_MS = 1,
-    BWL_FIELD_MS_OR_NEVER, /* null: NEVER                                                        */
+    BWL_FIELD_MS_OR_NEVER, /* null: NEVER */
     BWL_FIELD_COUNT,
     BWL_FIELD_BOOL,
 } bwl_field_kind;

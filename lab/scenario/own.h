@@ -21,7 +21,7 @@ enum {
 };
 
 typedef struct bwl_own {
-    uint32_t     layout; /* BWL_OWN_LAYOUT                                                       */
+    uint32_t     layout; /* BWL_OWN_LAYOUT */
     const char  *story;
     bwl_protocol protocol;
 } bwl_own;

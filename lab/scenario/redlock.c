@@ -10,7 +10,7 @@
 #include "protocol/protocol.h"
 
 #define THREE_SERVERS .servers = 3, .clients = 2
-#define ONE_HOLDER    .laws = BWL_LAW_ONE_HOLDER, .breaks = BWL_LAW_ONE_HOLDER
+#define ONE_HOLDER    .invariants = BWL_INVARIANT_ONE_HOLDER, .breaks = BWL_INVARIANT_ONE_HOLDER
 
 static const bwl_scenario table[] = {
     { .name = "calm", .story = "two clients wait for it", THREE_SERVERS, .wait_ms = 20 },
@@ -60,7 +60,7 @@ static const bwl_scenario table[] = {
       .clients = 3 },
     { .name    = "slow-crash-loss",
       .story   = "time passes, a client is gone and a line breaks",
-      .budget  = { [BWL_SLOW] = 2, [BWL_CRASH] = 1, [BWL_LOSS] = 1 },
+      .budget  = { [BWL_SLOW] = 1, [BWL_CRASH] = 1, [BWL_LOSS] = 1 },
       .is_vast = true,
       THREE_SERVERS },
     { .name = "five", .story = "five servers", .servers = 5, .clients = 2 },
@@ -99,18 +99,18 @@ static const bwl_scenario table[] = {
       .clocks.server_pace = 130,
       ONE_HOLDER,
       THREE_SERVERS },
-    { .name   = "pause",
-      .story  = "who holds it stops for longer than the lease, and works on",
-      .budget = { [BWL_SLOW] = 2 },
-      .laws   = BWL_LAW_NO_OVERLAP,
-      .breaks = BWL_LAW_NO_OVERLAP,
+    { .name       = "pause",
+      .story      = "who holds it stops for longer than the lease, and works on",
+      .budget     = { [BWL_SLOW] = 2 },
+      .invariants = BWL_INVARIANT_NO_OVERLAP,
+      .breaks     = BWL_INVARIANT_NO_OVERLAP,
       THREE_SERVERS },
 
     /* Planted. */
     { .name     = "no-undo",
       .story    = "what a failed attempt got stays",
       .protocol = &bwl_mutant_no_undo,
-      .breaks   = BWL_LAW_TAKEN_BACK,
+      .breaks   = BWL_INVARIANT_TAKEN_BACK,
       .steps    = 9,
       THREE_SERVERS },
     { .name     = "of-answering",
@@ -125,13 +125,13 @@ static const bwl_scenario table[] = {
       .budget   = { [BWL_SLOW] = 2 },
       ONE_HOLDER,
       THREE_SERVERS },
-    { .name     = "overwrites",
-      .story    = "a renewal sets the key, whoever has it",
-      .protocol = &bwl_mutant_overwrites,
-      .budget   = { [BWL_CRASH] = 1 },
-      .laws     = BWL_LAW_OWN_KEY,
-      .breaks   = BWL_LAW_OWN_KEY,
-      .steps    = 18,
+    { .name       = "overwrites",
+      .story      = "a renewal sets the key, whoever has it",
+      .protocol   = &bwl_mutant_overwrites,
+      .budget     = { [BWL_CRASH] = 1 },
+      .invariants = BWL_INVARIANT_OWN_KEY,
+      .breaks     = BWL_INVARIANT_OWN_KEY,
+      .steps      = 18,
       THREE_SERVERS },
     { .name            = "undo-and-ask",
       .story           = "what may be asked for once more is deleted",
@@ -139,7 +139,7 @@ static const bwl_scenario table[] = {
       .terms.answer_ms = 16,
       .never_renews    = true,
       .budget          = { [BWL_LOSS] = 2, [BWL_DENIAL] = 3 },
-      .breaks          = BWL_LAW_HONEST,
+      .breaks          = BWL_INVARIANT_HONEST,
       .steps           = 23,
       .servers         = 3,
       .clients         = 1 },

@@ -110,16 +110,16 @@ static const bwl_subject table[] = {
     /* Mistakes that were planted. */
     { .name  = "token-delete-blind",
       .story = "as token, but it deletes without comparing",
-      .world = { .twists = BWL_TWIST_DELETE_BLIND } },
+      .world = { .mutations = BWL_MUTATION_DELETE_BLIND } },
     { .name  = "token-extend-blind",
       .story = "as token, but it extends without comparing",
-      .world = { .twists = BWL_TWIST_EXTEND_BLIND } },
+      .world = { .mutations = BWL_MUTATION_EXTEND_BLIND } },
     { .name  = "token-reused",
       .story = "as token, but every attempt of a client has the same token",
-      .world = { .twists = BWL_TWIST_ONE_TOKEN, .rounds = 2 } },
+      .world = { .mutations = BWL_MUTATION_ONE_TOKEN, .rounds = 2 } },
     { .name  = "token-resends",
       .story = "as token, but a new connection repeats what had no answer",
-      .world = { .twists = BWL_TWIST_RESENDS } },
+      .world = { .mutations = BWL_MUTATION_RESENDS } },
     { .name  = "token-from-answer",
       .story = "as token, but the lease is counted from the answer",
       .world = { .protocol = &bwl_mutant_from_answer } },
@@ -225,8 +225,8 @@ static const char *nearest_name(const char *name)
     return found;
 }
 
-/* The laws that can be asked of any lock; a protocol that cannot tell its own value from another's
- * takes nothing back. */
+/* The invariants that can be asked of any lock; a protocol that cannot tell its own value from
+ * another's takes nothing back. */
 static void complete(bwl_scenario *world)
 {
     if (world->protocol == NULL)
@@ -235,9 +235,10 @@ static void complete(bwl_scenario *world)
         world->terms.rules = bwl_protocol_rules(world->protocol);
     world->never_renews = world->never_renews || !world->protocol->extends;
     *world              = bwl_scenario_complete(*world);
-    world->laws         = (BWL_LAWS_USUAL & ~(unsigned)BWL_LAWS_BACKWARDS) | BWL_LAW_NO_OVERLAP;
+    world->invariants =
+        (BWL_INVARIANTS_USUAL & ~(unsigned)BWL_INVARIANTS_BACKWARDS) | BWL_INVARIANT_NO_OVERLAP;
     if (!world->protocol->settles)
-        world->laws &= ~(unsigned)BWL_LAW_TAKEN_BACK;
+        world->invariants &= ~(unsigned)BWL_INVARIANT_TAKEN_BACK;
     if (world->clocks.jump_ms == 0)
         world->clocks.jump_ms = world->terms.lease_ms;
 }

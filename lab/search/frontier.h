@@ -14,11 +14,11 @@ enum { BWL_FRONTIER_BLOCK = 1 << 18 };
 
 typedef struct bwl_frontier {
     bwl_memory                *memory;
-    struct bwl_frontier_block *first; /* where they are taken from                                */
-    struct bwl_frontier_block *last;  /* where they are put                                       */
-    size_t                     taken; /* bytes of `first`                                         */
+    struct bwl_frontier_block *first; /* where they are taken from */
+    struct bwl_frontier_block *last;  /* where they are put */
+    size_t                     taken; /* bytes of `first` */
     uint64_t                   count;
-    bwl_world_layout           layout; /* of a world of this scenario                           */
+    bwl_world_layout           layout; /* of a world of this scenario */
     bwl_world                  typical;
 } bwl_frontier;
 

@@ -12,15 +12,15 @@
 #include <stdbool.h>
 
 /* What a step may do that every world should be able to come to. */
-#define BWL_GOOD_LOCK  UINT32_C(0x80000000) /* somebody gets the lock                            */
-#define BWL_GOOD_QUIET UINT32_C(0x40000000) /* no call is under way any more                     */
+#define BWL_GOOD_LOCK  UINT32_C(0x80000000) /* somebody gets the lock */
+#define BWL_GOOD_QUIET UINT32_C(0x40000000) /* no call is under way any more */
 
 enum { BWL_LIVE_WORLDS_MAX = (1 << 30) - 2 };
 
 typedef struct bwl_live {
     bwl_blocks blocks;
-    uint64_t   count;  /* steps and ends of worlds                                               */
-    uint32_t   worlds; /* that were gone on from                                                 */
+    uint64_t   count;  /* steps and ends of worlds */
+    uint32_t   worlds; /* that were gone on from */
 } bwl_live;
 
 void bwl_live_start(bwl_live *live, bwl_memory *memory);
@@ -34,7 +34,7 @@ bool bwl_live_end(bwl_live *live, uint32_t good);
 
 typedef enum bwl_fate {
     BWL_FATE_GOOD = 1,
-    BWL_FATE_DEAD, /* there is a world from which it cannot come to that                         */
+    BWL_FATE_DEAD, /* there is a world from which it cannot come to that */
     BWL_FATE_NO_MEMORY,
 } bwl_fate;
 

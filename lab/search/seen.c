@@ -5,7 +5,7 @@
 
 enum {
     FIRST_CAPACITY = 8192,
-    WORLDS_BITS    = 16, /* in a block                                                           */
+    WORLDS_BITS    = 16, /* in a block */
     WORLDS         = 1 << WORLDS_BITS,
 };
 

@@ -15,24 +15,24 @@
 #define BWL_NOBODY UINT32_MAX
 
 typedef struct bwl_seen_world {
-    uint64_t   fingerprint;
-    uint32_t   parent; /* NOBODY: the first                                                      */
-    bwl_choice choice; /* the one that led here from there                                       */
+    uint64_t       fingerprint;
+    uint32_t       parent;     /* NOBODY: the first */
+    bwl_transition transition; /* the one that led here from there */
 } bwl_seen_world;
 
 typedef struct bwl_seen {
     bwl_memory *memory;
     bwl_blocks  worlds;
-    uint64_t   *places;   /* upper half of the fingerprint, and the number plus 1; 0: free       */
-    size_t      capacity; /* a power of two                                                      */
+    uint64_t   *places;   /* upper half of the fingerprint, and the number plus 1; 0: free */
+    size_t      capacity; /* a power of two */
     uint32_t    count;
-    bool        is_largest; /* there is no memory for a larger table                             */
+    bool        is_largest; /* there is no memory for a larger table */
 } bwl_seen;
 
 typedef enum bwl_met {
     BWL_MET_NEW = 1,
     BWL_MET_BEFORE,
-    BWL_MET_NO_ROOM, /* it is new, and there is no memory for it                                 */
+    BWL_MET_NO_ROOM, /* it is new, and there is no memory for it */
 } bwl_met;
 
 void bwl_seen_start(bwl_seen *seen, bwl_memory *memory);

@@ -3,7 +3,7 @@
  *
  * Faults are budgets.  SLOW pays for time that passes while somebody has something to do: with none
  * of it the world is synchronous, with ANY of it nothing is known about how long things take.  The
- * smallest budget that breaks a law is what the protocol assumes.
+ * smallest budget that breaks an invariant is what the protocol assumes.
  */
 #ifndef BWL_LAB_WORLD_BUDGET_H
 #define BWL_LAB_WORLD_BUDGET_H

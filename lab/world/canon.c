@@ -193,55 +193,55 @@ static void put_hold(bwl_print *p, const bwl_hold *h)
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-static bool is_current(const bwl_lab_client *c, const bwl_letter *letter)
+static bool is_current(const bwl_lab_client *c, const bwl_message *message)
 {
-    return c->is_running && letter->round == c->round &&
-           (letter->tag == view_of(&c->hold).asked ||
-            (letter->tag != 0 && letter->tag == bwl_synced_asked(&c->hold)));
+    return c->is_running && message->round == c->round &&
+           (message->tag == view_of(&c->hold).asked ||
+            (message->tag != 0 && message->tag == bwl_synced_asked(&c->hold)));
 }
 
-static void put_question(bwl_print *p, const bwl_letter *letter)
+static void put_question(bwl_print *p, const bwl_message *message)
 {
-    bwl_put(p, (uint64_t)letter->word << 32 | (uint32_t)letter->lease_ms);
-    bwl_put_token(p, letter->token);
+    bwl_put(p, (uint64_t)message->word << 32 | (uint32_t)message->lease_ms);
+    bwl_put_token(p, message->token);
     if (!p->is_token)
-        put_value(p, letter->stamp);
+        put_value(p, message->stamp);
 }
 
 /* Machines that we do not know may look at anything. */
-static void put_whole_letter(bwl_print *p, const bwl_lab_client *c, const bwl_letter *letter)
+static void put_whole_message(bwl_print *p, const bwl_lab_client *c, const bwl_message *message)
 {
-    bool of_round = c->is_running && letter->round == c->round;
+    bool of_round = c->is_running && message->round == c->round;
 
-    bwl_put(p, (uint64_t)letter->kind << 16 | (uint64_t)letter->answer << 8 |
-                   (uint64_t)letter->acquires << 3 | (uint64_t)letter->is_mine << 2 |
-                   (uint64_t)letter->is_settled << 1 | of_round);
-    bwl_put(p, of_round ? letter->tag : 0);
-    put_question(p, letter);
+    bwl_put(p, (uint64_t)message->kind << 16 | (uint64_t)message->answer << 8 |
+                   (uint64_t)message->acquires << 3 | (uint64_t)message->is_mine << 2 |
+                   (uint64_t)message->is_settled << 1 | of_round);
+    bwl_put(p, of_round ? message->tag : 0);
+    put_question(p, message);
 }
 
-static void put_letter(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
-                       const bwl_letter *letter)
+static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
+                        const bwl_message *message)
 {
     if (p->is_queue) {
-        bwl_put_waiting_letter(p, w, c, letter);
+        bwl_put_waiting_message(p, w, c, message);
         return;
     }
     if (!p->is_token) {
-        put_whole_letter(p, c, letter);
+        put_whole_message(p, c, message);
         return;
     }
-    bool     current  = is_current(c, letter);
-    bool     of_round = c->is_running && letter->round == c->round;
-    uint64_t order    = of_round ? view_of(&c->hold).last_tag - letter->tag : 0;
+    bool     current  = is_current(c, message);
+    bool     of_round = c->is_running && message->round == c->round;
+    uint64_t order    = of_round ? view_of(&c->hold).last_tag - message->tag : 0;
 
-    bwl_put(p, (uint64_t)letter->kind << 8 | (uint64_t)letter->is_settled << 2 |
+    bwl_put(p, (uint64_t)message->kind << 8 | (uint64_t)message->is_settled << 2 |
                    (uint64_t)of_round << 1 | current);
     bwl_put(p, p->plain ? order : 0);
-    if (letter->kind == BWL_LETTER_ANSWER)
-        bwl_put(p, letter->answer);
-    if (letter->kind == BWL_LETTER_QUESTION || bwl_redis_word_releases(letter->word))
-        put_question(p, letter); /* which release failed is of interest to a law */
+    if (message->kind == BWL_MESSAGE_ANSWER)
+        bwl_put(p, message->answer);
+    if (message->kind == BWL_MESSAGE_QUESTION || bwl_redis_word_releases(message->word))
+        put_question(p, message); /* which release failed is of interest to an invariant */
 }
 
 /* How far its time of day is from the true one; where its own clock is, between two milliseconds,
@@ -300,16 +300,16 @@ static void put_link(bwl_print *p, const bwl_world *w, unsigned k, unsigned clie
     if (w->scenario->budget[BWL_STOP] > 0) {
         bwl_put(p, w->servers[k].is_stopped);
         for (unsigned i = link->answered; i < link->count; i++)
-            bwl_put(p, (uint64_t)(w->now - BWL_BEGINNING_MS - link->letters[i].asked_ms));
+            bwl_put(p, (uint64_t)(w->now - BWL_BEGINNING_MS - link->messages[i].asked_ms));
     }
     bwl_put(p, (uint64_t)is_informed << 24 | (uint64_t)link->count << 16 |
                    (uint64_t)link->answered << 8 | link->late_count);
     for (unsigned i = 0; i < link->count; i++)
-        put_letter(p, w, c, &link->letters[i]);
+        put_message(p, w, c, &link->messages[i]);
     for (unsigned i = 0; i < link->late_count; i++) {
         bwl_put(p, link->late[i].connection);
         if (p->is_queue)
-            bwl_put_waiting_letter(p, w, c, &link->late[i]);
+            bwl_put_waiting_message(p, w, c, &link->late[i]);
         else
             put_question(p, &link->late[i]);
     }
@@ -358,14 +358,14 @@ static void put_ranks(bwl_print *p, const uint64_t *numbers, unsigned count)
     bwl_put(p, ranks);
 }
 
-/* What only a law looks at, where there is such a law. */
-static void put_ghosts(bwl_print *p, const bwl_world *w, const uint8_t *order)
+/* What only an invariant looks at, where there is such an invariant. */
+static void put_book(bwl_print *p, const bwl_world *w, const uint8_t *order)
 {
     uint64_t came[BWL_CLIENTS_MAX]           = { 0 };
     uint64_t turns[BWL_CLIENTS_MAX + 1]      = { w->resource.turn };
     uint64_t fences[2 * BWL_CLIENTS_MAX + 3] = { w->resource.fence, w->fences };
 
-    if ((w->scenario->laws & BWL_LAW_FIRST_COME) == 0 && w->left[BWL_WRITE] == 0)
+    if ((w->scenario->invariants & BWL_INVARIANT_FIRST_COME) == 0 && w->left[BWL_WRITE] == 0)
         return;
     for (unsigned i = 0; i < w->scenario->clients; i++) {
         const bwl_lab_client *c = &w->clients[order[i]];
@@ -376,7 +376,7 @@ static void put_ghosts(bwl_print *p, const bwl_world *w, const uint8_t *order)
         fences[2 * i + 2] = c->hold.fence;
         fences[2 * i + 3] = c->book.fence;
     }
-    if ((w->scenario->laws & BWL_LAW_FIRST_COME) != 0)
+    if ((w->scenario->invariants & BWL_INVARIANT_FIRST_COME) != 0)
         put_ranks(p, came, BWL_CLIENTS_MAX);
     if (w->left[BWL_WRITE] > 0) {
         put_ranks(p, turns, BWL_CLIENTS_MAX + 1);
@@ -442,7 +442,7 @@ static uint64_t in_order(bwl_print *p, const bwl_world *w, const uint8_t *order)
     restart(p, w, 0x62776c);
     put_budgets(p, w);
     for (unsigned i = 0; i < w->scenario->clients; i++) {
-        if ((w->scenario->twists & BWL_TWIST_ONE_TOKEN) != 0)
+        if ((w->scenario->mutations & BWL_MUTATION_ONE_TOKEN) != 0)
             bwl_put_token(p, bwl_token_number(order[i], 1)); /* it will be used again */
         bwl_put_client(p, w, &w->clients[order[i]]);
         put_link(p, w, BWL_ONLY, order[i]);
@@ -465,7 +465,7 @@ static uint64_t in_order(bwl_print *p, const bwl_world *w, const uint8_t *order)
         put_data(p, &w->previous, server->redis.now);
     if (p->is_queue && w->left[BWL_FAILOVER] > 0)
         bwl_put_line(p, w, &w->previous, order);
-    put_ghosts(p, w, order);
+    put_book(p, w, order);
     return bwl_print_finish(p->hash);
 }
 

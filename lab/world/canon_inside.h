@@ -22,20 +22,20 @@ typedef struct bwl_drawn {
 
 /* A hash, and the names given to tokens so far. */
 typedef struct bwl_print {
-    uint64_t hash;
-    bwl_ms   now; /* by the clock of the client that is put                                     */
-    int64_t  wall_ns; /* the true time of day                                                    */
-    bool     plain;
-    bool     is_token; /* the protocol is `token`, or a mutant of it                             */
-    bool     is_queue; /* ... `queue`                                                            */
-    bool     uses_wall;
-    bool     over_alike; /* no clock is behind the true one, and stamps are ends                 */
-    unsigned tokens_count;
-    uint16_t tokens[BWL_PRINT_TOKENS_MAX];
-    unsigned over_count;
-    int64_t  over[BWL_PRINT_OVER_MAX];
-    const bwl_drawn *drawn;  /* where there is a queue                                            */
-    const uint16_t  *latest; /* of several servers: each client's token                         */
+    uint64_t         hash;
+    bwl_ms           now;     /* by the clock of the client that is put */
+    int64_t          wall_ns; /* the true time of day */
+    bool             plain;
+    bool             is_token; /* the protocol is `token`, or a mutant of it */
+    bool             is_queue; /* ... `queue` */
+    bool             uses_wall;
+    bool             over_alike; /* no clock is behind the true one, and stamps are ends */
+    unsigned         tokens_count;
+    uint16_t         tokens[BWL_PRINT_TOKENS_MAX];
+    unsigned         over_count;
+    int64_t          over[BWL_PRINT_OVER_MAX];
+    const bwl_drawn *drawn;  /* where there is a queue */
+    const uint16_t  *latest; /* of several servers: each client's token */
 } bwl_print;
 
 static inline uint64_t bwl_rotate(uint64_t x, unsigned by)
@@ -117,10 +117,10 @@ void     bwl_put_redlock_state(bwl_print *p, const bwl_hold *h);
 /* All numbers that were drawn, in a world. */
 void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w);
 
-/* The private state of `queue`; a letter; what the engine knows; what the server has. */
+/* The private state of `queue`; a message; what the engine knows; what the server has. */
 void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client *c);
-void bwl_put_waiting_letter(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
-                            const bwl_letter *letter);
+void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
+                             const bwl_message *message);
 void bwl_put_seat(bwl_print *p, const bwl_world *w, unsigned client);
 void bwl_put_line(bwl_print *p, const bwl_world *w, const bwl_model_data *data,
                   const uint8_t *order);

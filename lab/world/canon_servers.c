@@ -34,23 +34,23 @@ void bwl_put_redlock_state(bwl_print *p, const bwl_hold *h)
         bwl_put(p, (uint64_t)(p->now - r->asked_at) << 1 | r->is_again);
 }
 
-static void put_letter(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
-                       const bwl_letter *letter)
+static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
+                        const bwl_message *message)
 {
-    bool is_open = letter->kind == BWL_LETTER_QUESTION;
+    bool is_open = message->kind == BWL_MESSAGE_QUESTION;
     bool is_current =
-        c->is_running && letter->round == c->round && letter->tag == state_of(c)->round;
+        c->is_running && message->round == c->round && message->tag == state_of(c)->round;
 
-    bwl_put(p, (uint64_t)letter->kind << 24 | (uint64_t)letter->word << 16 |
-                   (uint64_t)letter->answer << 8 | (uint64_t)is_current << 2 |
-                   (uint64_t)letter->is_settled << 1 | letter->acquires);
+    bwl_put(p, (uint64_t)message->kind << 24 | (uint64_t)message->word << 16 |
+                   (uint64_t)message->answer << 8 | (uint64_t)is_current << 2 |
+                   (uint64_t)message->is_settled << 1 | message->acquires);
     if (is_open)
-        bwl_put_token(p, letter->token);
+        bwl_put_token(p, message->token);
     if (is_open && w->scenario->budget[BWL_STOP] > 0)
-        bwl_put(p, (uint64_t)(w->now - BWL_BEGINNING_MS - letter->asked_ms));
+        bwl_put(p, (uint64_t)(w->now - BWL_BEGINNING_MS - message->asked_ms));
 }
 
-/* A link has letters of its client alone, so nobody else's name is in it. */
+/* A link has messages of its client alone, so nobody else's name is in it. */
 static uint64_t print_of_link(bwl_print *p, const bwl_world *w, unsigned k, unsigned client)
 {
     const bwl_link       *link = &w->servers[k].links[client];
@@ -59,7 +59,7 @@ static uint64_t print_of_link(bwl_print *p, const bwl_world *w, unsigned k, unsi
     p->hash = 0;
     bwl_put(p, (uint64_t)link->count << 8 | link->late_count);
     for (unsigned i = 0; i < link->count; i++)
-        put_letter(p, w, c, &link->letters[i]);
+        put_message(p, w, c, &link->messages[i]);
     for (unsigned i = 0; i < link->late_count; i++) {
         bwl_put(p, (uint64_t)link->late[i].connection << 8 | link->late[i].word);
         bwl_put_token(p, link->late[i].token);

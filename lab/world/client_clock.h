@@ -12,10 +12,10 @@
 enum { BWL_PACE_TRUE = 100 };
 
 typedef struct bwl_lab_clock {
-    bwl_ms   now;     /* all deadlines of its hold are by this clock                             */
-    uint16_t pace;    /* hundredths of a ms in a true one                                        */
-    uint8_t  beyond;  /* hundredths of a ms that it is past `now`                                */
-    bwl_ms   skew_ms; /* its time of day is that far ahead of the true one                       */
+    bwl_ms   now;     /* all deadlines of its hold are by this clock */
+    uint16_t pace;    /* hundredths of a ms in a true one */
+    uint8_t  beyond;  /* hundredths of a ms that it is past `now` */
+    bwl_ms   skew_ms; /* its time of day is that far ahead of the true one */
 } bwl_lab_clock;
 
 /* True milliseconds pass. */

@@ -1,5 +1,5 @@
 /*
- * connection.h -- what happens to a client's letters between it and the server.
+ * connection.h -- what happens to a client's messages between it and the server.
  *
  * The rule of the house is kept here as in the real engine: a connection on which an answer is no
  * longer awaited is closed, and every question that was open on it is told DOWN.
@@ -19,7 +19,7 @@ void bwl_connection_break(bwl_world *w, unsigned client, unsigned server, unsign
 void bwl_connection_stop_waiting(bwl_world *w, unsigned client, unsigned server);
 
 /* A question from a broken connection, which the server is about to carry out. */
-bwl_letter bwl_connection_take_late(bwl_link *link, unsigned i);
+bwl_message bwl_connection_take_late(bwl_link *link, unsigned i);
 
 /* The client is gone, and nobody will hear anything. */
 void bwl_connection_abandon(bwl_world *w, unsigned client, unsigned server);

@@ -2,8 +2,8 @@
  * private_state.h -- the private state of some protocols, as far as the world must tell one state
  * from another: their layout, and tests that it is what the protocols use.
  *
- * The world reads it for its normal form (canon.h) and for its laws.  A wrapper around a protocol
- * keeps the state of the protocol first, and then what it adds.
+ * The world reads it for its normal form (canon.h) and for its invariants.  A wrapper around a
+ * protocol keeps the state of the protocol first, and then what it adds.
  */
 #ifndef BWL_LAB_WORLD_PRIVATE_STATE_H
 #define BWL_LAB_WORLD_PRIVATE_STATE_H
@@ -17,12 +17,12 @@ enum { BWL_MUTANT_INNER_SIZE = 32 };
 
 typedef struct bwl_mutant_state {
     _Alignas(8) unsigned char inner[BWL_MUTANT_INNER_SIZE];
-    bwl_ms asked_at; /* the last command                                                          */
-    uint32_t asked;  /* its tag                                                                   */
+    bwl_ms   asked_at; /* the last command */
+    uint32_t asked;    /* its tag */
     bwl_verb verb;
     bool     again;
-    unsigned blows;   /* hammers: how often in a row                                             */
-    bool     is_lost; /* asks_on: in doubt                                                       */
+    unsigned blows;   /* hammers: how often in a row */
+    bool     is_lost; /* asks_on: in doubt */
 } bwl_mutant_state;
 
 /* ---- `queue` --------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ bool bwl_queue_view_is_right(void);
 /* What a mutant of it remembers. */
 typedef struct bwl_queue_mutant_state {
     bwl_queue_view inner;
-    bwl_ms         until; /* that was told                                                        */
+    bwl_ms         until; /* that was told */
 } bwl_queue_mutant_state;
 
 /* ---- a lock that counts only when replicas have it ------------------------------------------- */

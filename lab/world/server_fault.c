@@ -1,8 +1,8 @@
 /*
  * server_fault.c -- see server_fault.h.
  *
- * A save is a choice that costs nothing, so that every moment of saving is tried; there is one for
- * each RESTORE, of a key that is there.  (To come back without the key is RESTART.)
+ * A save is a transition that costs nothing, so that every moment of saving is tried; there is one
+ * for each RESTORE, of a key that is there.  (To come back without the key is RESTART.)
  */
 #include "lab/world/server_fault.h"
 #include "lab/world/connection.h"
@@ -14,7 +14,7 @@ void bwl_server_comes_back(bwl_world *w, unsigned k, const bwl_model_data *back)
     bwl_server *server = &w->servers[k];
 
     bwl_model_redis_restart(&server->redis, back);
-    if ((w->scenario->twists & BWL_TWIST_FENCE_FORGETS) != 0)
+    if ((w->scenario->mutations & BWL_MUTATION_FENCE_FORGETS) != 0)
         w->fences = 0;
     w->saved            = (bwl_model_data){ 0 };
     w->previous         = (bwl_model_data){ 0 };

@@ -35,7 +35,7 @@ uint16_t bwl_world_token_of(const bwl_world *w, unsigned client)
 
     if (w->scenario->protocol->uses_token || !c->is_running)
         return bwl_token_read(c->hold.claim.token);
-    return bwl_token_number(client, c->round); /* for the laws, that ask whose a value is */
+    return bwl_token_number(client, c->round); /* for the invariants, that ask whose a value is */
 }
 
 unsigned bwl_world_votes(const bwl_world *w, uint16_t token)
@@ -151,7 +151,7 @@ static bwl_ms overdue_at(const bwl_world *w, const bwl_link *link)
 {
     if (w->scenario->budget[BWL_STOP] == 0 || link->count == 0 || link->answered > 0)
         return BWL_NEVER;
-    return BWL_BEGINNING_MS + link->letters[0].asked_ms + w->scenario->terms.answer_ms;
+    return BWL_BEGINNING_MS + link->messages[0].asked_ms + w->scenario->terms.answer_ms;
 }
 
 bool bwl_world_is_overdue(const bwl_world *w, const bwl_link *link)

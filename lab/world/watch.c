@@ -1,5 +1,5 @@
 /*
- * watch.c -- does this world break a law?  See law.h for the laws.
+ * watch.c -- does this world break an invariant?  See invariant.h for the invariants.
  */
 #include "core/rules.h"
 #include "lab/world/waiting.h"
@@ -16,8 +16,9 @@ static unsigned holders(const bwl_world *w)
         workers += c->caller.is_working;
         awake += c->caller.is_working && !c->book.was_slow;
     }
-    return (believers > 1 ? BWL_LAW_ONE_HOLDER : 0u) | (workers > 1 ? BWL_LAW_NO_OVERLAP : 0u) |
-           (awake > 1 ? BWL_LAW_ONE_WORKER : 0u);
+    return (believers > 1 ? BWL_INVARIANT_ONE_HOLDER : 0u) |
+           (workers > 1 ? BWL_INVARIANT_NO_OVERLAP : 0u) |
+           (awake > 1 ? BWL_INVARIANT_ONE_WORKER : 0u);
 }
 
 /* Does the server give the client's token this much time: each at its own pace? */
@@ -154,7 +155,7 @@ static bool has_end(const bwl_world *w, const bwl_server *server)
            bwl_model_left(&server->redis) <= longest_lease(w) * BWL_MODEL_PER_MS;
 }
 
-/* Of several servers, one that lost a letter or failed may be left with a key. */
+/* Of several servers, one that lost a message or failed may be left with a key. */
 static bool is_excused(const bwl_world *w, const bwl_server *server)
 {
     if (w->scenario->servers > 1 &&
@@ -180,7 +181,7 @@ static bool is_taken_care_of(const bwl_world *w, const bwl_server *server)
         (w->scenario->servers == 1 || c->hold.state != BWL_HOLD_WAITING))
         return true;
     for (unsigned i = link->answered; i < link->count; i++)
-        if (link->letters[i].token == owner)
+        if (link->messages[i].token == owner)
             return true;
     return false;
 }
@@ -189,23 +190,24 @@ static unsigned broken_by_client(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c = &w->clients[client];
 
-    return (is_honest(w, client) ? 0u : BWL_LAW_HONEST) |
-           (is_stuck(w, client) ? BWL_LAW_NOT_STUCK : 0u) | (is_forgotten(c) ? BWL_LAW_TOLD : 0u) |
-           (is_overdue(w, c) ? BWL_LAW_IN_TIME : 0u) |
-           (is_not_woken_up(w, client) ? BWL_LAW_LOST_WAKE_UP : 0u) |
-           (is_unwoken(w, client) ? BWL_LAW_WAKES : 0u) |
-           (is_beyond_max_hold(w, client) ? BWL_LAW_MAX_HOLD : 0u);
+    return (is_honest(w, client) ? 0u : BWL_INVARIANT_HONEST) |
+           (is_stuck(w, client) ? BWL_INVARIANT_NOT_STUCK : 0u) |
+           (is_forgotten(c) ? BWL_INVARIANT_TOLD : 0u) |
+           (is_overdue(w, c) ? BWL_INVARIANT_IN_TIME : 0u) |
+           (is_not_woken_up(w, client) ? BWL_INVARIANT_LOST_WAKE_UP : 0u) |
+           (is_unwoken(w, client) ? BWL_INVARIANT_WAKES : 0u) |
+           (is_beyond_max_hold(w, client) ? BWL_INVARIANT_MAX_HOLD : 0u);
 }
 
-unsigned bwl_world_broken_laws(const bwl_world *w)
+unsigned bwl_world_broken_invariants(const bwl_world *w)
 {
     unsigned broken = w->broken | holders(w);
 
     for (unsigned i = 0; i < w->scenario->clients; i++)
         broken |= broken_by_client(w, i);
     for (unsigned k = 0; k < w->scenario->servers; k++)
-        broken |= (has_end(w, &w->servers[k]) ? 0u : BWL_LAW_HAS_END) |
-                  (is_taken_care_of(w, &w->servers[k]) ? 0u : BWL_LAW_TAKEN_BACK);
+        broken |= (has_end(w, &w->servers[k]) ? 0u : BWL_INVARIANT_HAS_END) |
+                  (is_taken_care_of(w, &w->servers[k]) ? 0u : BWL_INVARIANT_TAKEN_BACK);
     return broken;
 }
 

@@ -2,10 +2,10 @@
  * world.h -- everything that there is, at one moment: the clients with their machines, the server,
  * what is under way between them, and which faults may still happen.
  *
- * A world is plain data.  It is copied before each choice, so that every other choice can be tried
- * from the same moment.
+ * A world is plain data.  It is copied before each transition, so that every other transition can
+ * be tried from the same moment.
  *
- * Each client has one connection.  Its letters are kept in the order in which they were asked; the
+ * Each client has one connection.  Its messages are kept in the order in which they were asked; the
  * first of them, `answered`, have been carried out and their answers are on the way back, or have
  * been cut off and the client is yet to hear of it.  When a connection breaks, what was written and
  * not carried out becomes `late`: the server may carry it out at any later time, and nobody hears
@@ -24,7 +24,7 @@
 #include <string.h>
 
 enum {
-    BWL_BEGINNING_MS = 1000000, /* far from 0, so that no moment is confused with "never set"     */
+    BWL_BEGINNING_MS = 1000000, /* far from 0, so that no moment is confused with "never set" */
 };
 
 /* The true time of day at the beginning. */
@@ -32,28 +32,28 @@ enum {
 
 /* What the caller of a client does and was told. */
 typedef struct bwl_lab_caller {
-    bool   is_working;   /* it does what the lock is for                                         */
-    bool   is_told_end;  /* it knows how it ended                                                */
-    bool   extends;      /* it has asked for an extension                                        */
-    bool   releases;     /* it has released                                                      */
-    bool   cancels;      /* it has cancelled                                                     */
-    bool   yields;       /* it has given the lock on, and waits to have it again                 */
-    bwl_ms due_by;       /* when it must know, if time has not passed too soon                   */
-    bwl_ms extended_at;  /* when it asked for an extension                                       */
-    bwl_ms trusts_until; /* what it was told of a hold that is lost; 0: nothing, or given back   */
-    bwl_ms held_since;   /* when it was told that it has the lock                                */
+    bool   is_working;   /* it does what the lock is for */
+    bool   is_told_end;  /* it knows how it ended */
+    bool   extends;      /* it has asked for an extension */
+    bool   releases;     /* it has released */
+    bool   cancels;      /* it has cancelled */
+    bool   yields;       /* it has given the lock on, and waits to have it again */
+    bwl_ms due_by;       /* when it must know, if time has not passed too soon */
+    bwl_ms extended_at;  /* when it asked for an extension */
+    bwl_ms trusts_until; /* what it was told of a hold that is lost; 0: nothing, or given back */
+    bwl_ms held_since;   /* when it was told that it has the lock */
 } bwl_lab_caller;
 
-/* What no program knows, and a law asks, of one round of a client. */
+/* What no program knows, and an invariant asks, of one round of a client. */
 typedef struct bwl_lab_book {
-    bool     was_slow;   /* it works, and did not look when its time was over                    */
-    bool     was_kept;   /* time passed although somebody had something to do                    */
-    bool     is_removed; /* a release has removed the key                                        */
-    bool     is_of_old;  /* it holds what the server gave before it was started anew             */
-    uint8_t  asked_now;  /* at this very moment, and not because the caller wanted something     */
-    uint32_t came;       /* the how many-eth whose acquire reached the server; 0: none did       */
-    uint32_t turn;       /* the how many-eth to whom the server gave the lock; 0: it did not     */
-    uint32_t fence;      /* that the server gave it with the lock; 0: none                       */
+    bool     was_slow;   /* it works, and did not look when its time was over */
+    bool     was_kept;   /* time passed although somebody had something to do */
+    bool     is_removed; /* a release has removed the key */
+    bool     is_of_old;  /* it holds what the server gave before it was started anew */
+    uint8_t  asked_now;  /* at this very moment, and not because the caller wanted something */
+    uint32_t came;       /* the how many-eth whose acquire reached the server; 0: none did */
+    uint32_t turn;       /* the how many-eth to whom the server gave the lock; 0: it did not */
+    uint32_t fence;      /* that the server gave it with the lock; 0: none */
 } bwl_lab_book;
 
 typedef struct bwl_lab_client {
@@ -62,34 +62,34 @@ typedef struct bwl_lab_client {
     bwl_lab_caller caller;
     bwl_lab_book   book;
     bwl_ms         wake_at;
-    uint16_t       tokens; /* drawn so far                                                       */
+    uint16_t       tokens; /* drawn so far */
     uint8_t        rounds_left;
     uint8_t        round;
-    bool           is_running; /* there is a hold                                                */
-    bool           is_unaware; /* the server was started anew, and it has not connected since    */
+    bool           is_running; /* there is a hold */
+    bool           is_unaware; /* the server was started anew, and it has not connected since */
 } bwl_lab_client;
 
 /* What the lock protects, which looks at the fence if there is one. */
 typedef struct bwl_resource {
-    uint64_t fence; /* the highest that it took                                                  */
-    uint32_t turn;  /* of whom it last took a write                                              */
+    uint64_t fence; /* the highest that it took */
+    uint32_t turn;  /* of whom it last took a write */
 } bwl_resource;
 
 typedef struct bwl_world {
     const bwl_scenario *scenario;
-    bwl_ms now; /* the true time: a client has a clock of its own                               */
-    bwl_model_data saved;    /* what the server will come back with: RESTORE                     */
-    bwl_model_data previous; /* before the last change: FAILOVER                                 */
-    bwl_resource   resource;
-    uint32_t       arrivals; /* so far: see `came`                                              */
-    uint32_t       turns;    /* so far: see `turn`                                              */
-    uint32_t       fences;   /* so far, by the server's count                                   */
-    bool     got_lock; /* in the last step, somebody got the lock                                */
-    unsigned broken;   /* laws that the last step broke                                          */
-    uint8_t  left[BWL_BUDGETS_COUNT];
-    bwl_lab_client  clients[BWL_CLIENTS_MAX];
-    bwl_lab_waiting waiting; /* where the protocol listens; otherwise not there                  */
-    bwl_server      servers[BWL_SERVERS_MAX];
+    bwl_ms              now;      /* the true time: a client has a clock of its own */
+    bwl_model_data      saved;    /* what the server will come back with: RESTORE */
+    bwl_model_data      previous; /* before the last change: FAILOVER */
+    bwl_resource        resource;
+    uint32_t            arrivals; /* so far: see `came` */
+    uint32_t            turns;    /* so far: see `turn` */
+    uint32_t            fences;   /* so far, by the server's count */
+    bool                got_lock; /* in the last step, somebody got the lock */
+    unsigned            broken;   /* invariants that the last step broke */
+    uint8_t             left[BWL_BUDGETS_COUNT];
+    bwl_lab_client      clients[BWL_CLIENTS_MAX];
+    bwl_lab_waiting     waiting; /* where the protocol listens; otherwise not there */
+    bwl_server          servers[BWL_SERVERS_MAX];
 } bwl_world;
 
 void bwl_world_start(bwl_world *w, const bwl_scenario *s);
@@ -120,18 +120,18 @@ static inline void bwl_world_copy(bwl_world *to, const bwl_world *from,
                (const uint8_t *)from + layout->parts[i].offset, layout->parts[i].size);
 }
 
-/* ---- what may happen next ------------------------------------------------------------------- */
+/* ---- what may happen next -------------------------------------------------------------------- */
 
-void bwl_world_choices(const bwl_world *w, bwl_choices *ret_choices);
+void bwl_world_transitions(const bwl_world *w, bwl_transitions *ret_transitions);
 
 /* Performs one of them.  Sets w->broken to what the step itself broke. */
-void bwl_world_perform(bwl_world *w, bwl_choice choice);
+void bwl_world_perform(bwl_world *w, bwl_transition transition);
 
-/* What pays for the choice; NONE if it is free. */
-bwl_budget bwl_choice_budget(const bwl_world *w, bwl_choice choice);
+/* What pays for the transition; NONE if it is free. */
+bwl_budget bwl_transition_budget(const bwl_world *w, bwl_transition transition);
 
-/* True if the choice is one that a budget pays for. */
-bool bwl_choice_is_fault(const bwl_world *w, bwl_choice choice);
+/* True if the transition is one that a budget pays for. */
+bool bwl_transition_is_fault(const bwl_world *w, bwl_transition transition);
 
 /* When something changes by the passing of time alone; NEVER if nothing does. */
 bwl_ms bwl_world_next_instant(const bwl_world *w);
@@ -145,8 +145,8 @@ bool bwl_world_is_urgent(const bwl_world *w);
 
 /* ---- questions about a world ----------------------------------------------------------------- */
 
-/* The laws that this world breaks, with those that the last step broke. */
-unsigned bwl_world_broken_laws(const bwl_world *w);
+/* The invariants that this world breaks, with those that the last step broke. */
+unsigned bwl_world_broken_invariants(const bwl_world *w);
 
 /* For a world in which nothing may happen any more. */
 bool bwl_world_ended_clean(const bwl_world *w);

@@ -60,7 +60,7 @@ def test_what_somebody_typed_between_the_marks_is_replaced(tmp_path):
 
 @needs_lab
 def test_options_count(tmp_path):
-    page = small_page(tmp_path, "<!-- lab: token --restart 1 --law 'one holder' -->\n<!-- /lab -->\n")
+    page = small_page(tmp_path, "<!-- lab: token --restart 1 --invariant 'one holder' -->\n<!-- /lab -->\n")
     assert fill(page).returncode == 0
     assert "BREAKS with 1 restart" in page.read_text(encoding="utf-8")
 

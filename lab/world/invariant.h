@@ -1,11 +1,11 @@
 /*
- * law.h -- what must never happen, whatever the schedule.
+ * invariant.h -- what must never happen, whatever the schedule.
  */
-#ifndef BWL_LAB_WORLD_LAW_H
-#define BWL_LAB_WORLD_LAW_H
+#ifndef BWL_LAB_WORLD_INVARIANT_H
+#define BWL_LAB_WORLD_INVARIANT_H
 
 /* X(NAME, what `bowline-lab` calls it, what is said when it breaks) */
-#define BWL_LAWS(X)                                                                               \
+#define BWL_INVARIANTS(X)                                                                         \
     X(ONE_HOLDER, "one holder",                                                                   \
       "two clients believe, each on its own clock, that the lock is "                             \
       "surely theirs")                                                                            \
@@ -39,33 +39,34 @@
     X(FENCE, "fence", "what the lock protects took an older holder's write, or not the newest's") \
     X(FOREIGN, "foreign value", "a question changed a value that is none of ours")
 
-typedef enum bwl_law_number {
-#define X(name, label, sentence) BWL_LAW_NUMBER_##name,
-    BWL_LAWS(X)
+typedef enum bwl_invariant_number {
+#define X(name, label, sentence) BWL_INVARIANT_NUMBER_##name,
+    BWL_INVARIANTS(X)
 #undef X
-        BWL_LAWS_COUNT
-} bwl_law_number;
+        BWL_INVARIANTS_COUNT
+} bwl_invariant_number;
 
 /* Flags, so that a scenario can name those it is about. */
-typedef enum bwl_law {
-#define X(name, label, sentence) BWL_LAW_##name = 1u << BWL_LAW_NUMBER_##name,
-    BWL_LAWS(X)
+typedef enum bwl_invariant {
+#define X(name, label, sentence) BWL_INVARIANT_##name = 1u << BWL_INVARIANT_NUMBER_##name,
+    BWL_INVARIANTS(X)
 #undef X
-} bwl_law;
+} bwl_invariant;
 
-_Static_assert(BWL_LAWS_COUNT == 25, "the flags are 1u << the number, so they cannot overlap");
+_Static_assert(BWL_INVARIANTS_COUNT == 25,
+               "the flags are 1u << the number, so they cannot overlap");
 
 enum {
     /* More than a lease without a queue and without a fence can give. */
-    BWL_LAWS_MORE = BWL_LAW_NO_OVERLAP | BWL_LAW_FIRST_COME | BWL_LAW_FENCE,
+    BWL_INVARIANTS_MORE = BWL_INVARIANT_NO_OVERLAP | BWL_INVARIANT_FIRST_COME | BWL_INVARIANT_FENCE,
     /* All that hold while the timing bounds do. */
-    BWL_LAWS_USUAL = ((1u << BWL_LAWS_COUNT) - 1) & ~(unsigned)BWL_LAWS_MORE,
+    BWL_INVARIANTS_USUAL = ((1u << BWL_INVARIANTS_COUNT) - 1) & ~(unsigned)BWL_INVARIANTS_MORE,
     /* Judged when every world is known, backwards. */
-    BWL_LAWS_BACKWARDS = BWL_LAW_LIVE | BWL_LAW_ENDS,
+    BWL_INVARIANTS_BACKWARDS = BWL_INVARIANT_LIVE | BWL_INVARIANT_ENDS,
 };
 
-/* Of the lowest flag in `laws`. */
-const char *bwl_law_label(unsigned laws);
-const char *bwl_law_sentence(unsigned laws);
+/* Of the lowest flag in `invariants`. */
+const char *bwl_invariant_label(unsigned invariants);
+const char *bwl_invariant_sentence(unsigned invariants);
 
 #endif

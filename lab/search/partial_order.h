@@ -1,5 +1,5 @@
 /*
- * reduce.h -- which of the choices in a world are enough.
+ * partial_order.h -- which of the transitions in a world are enough.
  *
  * A client that has an answer to hear, or an alarm that is due, does nothing by that which another
  * client or the server could notice or prevent: whether it is done before or after what they do,
@@ -14,13 +14,13 @@
  * What is found broken is broken; what is not found broken is not.  But the way there may be longer
  * than the shortest.
  */
-#ifndef BWL_LAB_SEARCH_REDUCE_H
-#define BWL_LAB_SEARCH_REDUCE_H
+#ifndef BWL_LAB_SEARCH_PARTIAL_ORDER_H
+#define BWL_LAB_SEARCH_PARTIAL_ORDER_H
 
 #include "lab/world/world.h"
 
-/* True if the choices in `ret_some` are enough; the others are in `ret_rest`. */
-bool bwl_reduce(const bwl_world *w, const bwl_choices *all, bwl_choices *ret_some,
-                bwl_choices *ret_rest);
+/* True if the transitions in `ret_some` are enough; the others are in `ret_rest`. */
+bool bwl_reduce(const bwl_world *w, const bwl_transitions *all, bwl_transitions *ret_some,
+                bwl_transitions *ret_rest);
 
 #endif

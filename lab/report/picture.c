@@ -132,7 +132,7 @@ static bool asks_more(const walk *k, unsigned client)
     for (unsigned i = 0; i < k->w->scenario->servers; i++) {
         const bwl_link *link = &k->w->servers[i].links[client];
         if (link->count > already(k, client, i, 0) &&
-            link->messages[link->count - 1].kind == BWL_MESSAGE_QUESTION)
+            link->messages[link->count - 1].kind == BWL_MESSAGE_REQUEST)
             return true;
     }
     return false;
@@ -147,7 +147,7 @@ static void add_questions(walk *k, bwl_transition transition, unsigned gone, bwl
         unsigned        first =
             already(k, transition.client, server, server == transition.server ? gone : 0);
         for (unsigned i = first; i < link->count; i++) {
-            if (link->messages[i].kind != BWL_MESSAGE_QUESTION)
+            if (link->messages[i].kind != BWL_MESSAGE_REQUEST)
                 continue; /* the news that the connection has ended */
             bwl_row *row = add(k, BWL_ROW_ASK, transition.client);
             mark(row, server, &link->messages[i]);

@@ -120,8 +120,8 @@ static const bwl_scenario table[] = {
       .steps      = 4 },
 
     /* ---- a server that says that it was started anew ----------------------------------------- */
-    { .name  = "restart-told",
-      .story = "the server comes back empty, another by its run_id: what was held is lost",
+    { .name              = "restart-told",
+      .story             = "a server restarts empty, another by its run_id: what was held is lost",
       .server.has_run_id = true,
       .invariants        = INVARIANTS_ONE_CLIENT,
       .budget            = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_RESTART] = 1 } },

@@ -76,7 +76,7 @@ static const bwl_scenario table[] = {
       .breaks     = BWL_INVARIANT_FENCE,
       .steps      = 11 },
     { .name  = "redisson-fence-forgotten",
-      .story = "the server comes back empty and counts anew: an old holder's write is taken",
+      .story = "a server restarts empty and counts anew: an old holder's write is taken",
       REDISSON(&fenced),
       .rounds     = 2,
       .invariants = BWL_INVARIANT_FENCE,

@@ -20,7 +20,7 @@ static const bwl_scenario table[] = {
       .invariants = INVARIANTS_ONE_CLIENT,
       .budget     = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_RESTORE] = 1 } },
     { .name       = "server-gives-way",
-      .story      = "another server takes over, which has not heard of the last change",
+      .story      = "a replica without the last write takes over",
       .invariants = INVARIANTS_ONE_CLIENT,
       .budget     = { [BWL_SLOW] = 1, [BWL_LOSS] = 1, [BWL_FAILOVER] = 1 } },
     { .name       = "server-evicts",

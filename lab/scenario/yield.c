@@ -106,7 +106,7 @@ static const bwl_scenario table[] = {
       .invariants = INVARIANTS_FORGETS,
       .budget     = { [BWL_SLOW] = 1, [BWL_YIELD] = 1, [BWL_STRANGER] = 1 } },
     { .name              = "yield-forgets",
-      .story             = "the server comes back empty",
+      .story             = "a server restarts empty",
       .protocol          = &bwl_queue,
       .invariants        = INVARIANTS_FORGETS,
       .server.has_run_id = true,

@@ -1,7 +1,7 @@
 /*
  * smallest.c -- the least that must go wrong before an invariant breaks.  See explore.h.
  *
- * Budgets are tried in the order of how many faults they hold in all, so the first that breaks a
+ * Budgets are tried in the order of how many faults they hold in all, so the first that breaks an
  * invariant is a smallest one.  Each search asks only for the invariants that are not yet known to
  * break, and a search that finds one is followed by another for the rest.
  */

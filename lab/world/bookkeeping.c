@@ -10,7 +10,7 @@ void bwl_book_new_round(bwl_lab_client *c)
     c->book.fence = 0;
 }
 
-/* Somebody asked before this client did, and waits still. */
+/* True if a client that asked earlier still waits. */
 static bool is_before_others(const bwl_world *w, unsigned client)
 {
     for (unsigned i = 0; i < w->scenario->clients; i++) {
@@ -41,7 +41,7 @@ void bwl_book_served(bwl_world *w, unsigned client, const bwl_message *message, 
         w->broken |= BWL_INVARIANT_FIRST_COME;
 }
 
-/* A lock without a fence has nothing to show, and its write is taken. */
+/* The resource accepts every write of a lock without a fence. */
 void bwl_book_write(bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c         = &w->clients[client];

@@ -1,19 +1,19 @@
 /*
- * bookkeeping.h -- what nobody in the world knows, and an invariant has to: who came first, whose
- * turn it is, who was before whom at what the lock protects.
+ * bookkeeping.h -- facts that no program knows and an invariant needs: the order of arrivals, of
+ * holders, and of writes to the resource.
  */
 #ifndef BWL_LAB_WORLD_BOOKKEEPING_H
 #define BWL_LAB_WORLD_BOOKKEEPING_H
 
 #include "lab/world/world.h"
 
-/* The server has carried out a question of the client; until then the key was somebody's, or 0. */
+/* The server has executed a command of the client.  `was_of` owned the key before; 0: nobody. */
 void bwl_book_served(bwl_world *w, unsigned client, const bwl_message *message, uint16_t was_of);
 
-/* A round of the client begins. */
+/* The client begins a round. */
 void bwl_book_new_round(bwl_lab_client *c);
 
-/* The client writes to what the lock protects. */
+/* The client writes to the protected resource. */
 void bwl_book_write(bwl_world *w, unsigned client);
 
 #endif

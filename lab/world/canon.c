@@ -240,7 +240,7 @@ static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *
     bwl_put(p, p->plain ? order : 0);
     if (message->kind == BWL_MESSAGE_ANSWER)
         bwl_put(p, message->answer);
-    if (message->kind == BWL_MESSAGE_QUESTION || bwl_redis_word_releases(message->word))
+    if (message->kind == BWL_MESSAGE_REQUEST || bwl_redis_word_releases(message->word))
         put_question(p, message); /* which release failed is of interest to an invariant */
 }
 

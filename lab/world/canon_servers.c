@@ -37,7 +37,7 @@ void bwl_put_redlock_state(bwl_print *p, const bwl_hold *h)
 static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *c,
                         const bwl_message *message)
 {
-    bool is_open = message->kind == BWL_MESSAGE_QUESTION;
+    bool is_open = message->kind == BWL_MESSAGE_REQUEST;
     bool is_current =
         c->is_running && message->round == c->round && message->tag == state_of(c)->round;
 

@@ -65,7 +65,7 @@ static bwl_queue_view view_of(const bwl_hold *h)
 /* ... or one that may be asked again. */
 static bool is_question(const bwl_message *message)
 {
-    return message->kind == BWL_MESSAGE_QUESTION ||
+    return message->kind == BWL_MESSAGE_REQUEST ||
            (message->kind == BWL_MESSAGE_ANSWER && message->answer == BWL_WHICH_NOSCRIPT);
 }
 

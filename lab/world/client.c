@@ -7,16 +7,16 @@
 #include "lab/model/words.h"
 #include "lab/world/waiting.h"
 
-/* Of its own account, at one moment: give back what came too late, try once more, renew.  More than
- * that without time passing is a client that hammers the server. */
+/* A client may send this many commands at one moment without a request of its caller: release a
+ * late grant, try again, renew.  More than that is a client that hammers the server. */
 enum { ASKS_AT_ONCE_MAX = 4 };
 
-/* By how much a twisted engine is wrong about the time. */
+/* The clock error of a mutated engine. */
 enum { MUTATION_MS = 3 };
 
 /* ---- the caller ------------------------------------------------------------------------------ */
 
-/* An extension is good for what was asked, unless the longest time to hold ends it. */
+/* An extension must reach the requested time, or the end of the maximum hold. */
 static bool is_short(const bwl_world *w, const bwl_lab_client *c)
 {
     bwl_ms extend_ms = w->scenario->extend_ms;
@@ -68,9 +68,9 @@ static bool may_end_so(const bwl_lab_client *c, bwl_outcome_kind kind)
     bwl_unreachable("no such outcome");
 }
 
-/* RELEASED is a statement about the store: the key was there, and a release of ours removed it.  (A
- * key that was set late may have come since.)  LOST says that it was not we who removed it; of
- * several servers, some may have said so before the others answer. */
+/* RELEASED means that a release of this client removed the key.  (A late command may have set it
+ * again.)  LOST means that another client or the server removed it.  With several servers, LOST
+ * may come before the last answer. */
 static bool is_false(const bwl_world *w, const bwl_lab_client *c, bwl_outcome_kind kind)
 {
     unsigned votes = bwl_world_votes(w, bwl_token_read(c->hold.claim.token));
@@ -89,7 +89,7 @@ static unsigned faults_so_far(const bwl_world *w)
     return faults;
 }
 
-/* Renewal leaves room for one failure.  (A server that forgets takes the lock from anybody.) */
+/* Renewal tolerates one failure.  (A server that loses the key takes the lock from any holder.) */
 static bool is_lost_for_nothing(const bwl_world *w, const bwl_lab_client *c)
 {
     static const bwl_budget of_server[]   = { BWL_RESTART,  BWL_JUMP,     BWL_RESTORE, BWL_FAILOVER,
@@ -113,7 +113,7 @@ static void caller_hears(bwl_world *w, bwl_lab_client *c, const bwl_outcome *out
         held_told(w, c);
         return;
     }
-    if (bwl_hold_is_held(&c->hold)) { /* an extension failed, and we hold as before */
+    if (bwl_hold_is_held(&c->hold)) { /* the extension failed; the hold continues */
         if (!c->caller.extends || out->kind == BWL_LOST)
             w->broken |= BWL_INVARIANT_TOLD;
         c->caller.extends = false;
@@ -126,12 +126,12 @@ static void caller_hears(bwl_world *w, bwl_lab_client *c, const bwl_outcome *out
     c->caller.is_told_end = true;
     c->caller.is_working  = false;
     c->book.was_slow      = false;
-    c->caller.due_by = c->clock.now + w->scenario->terms.answer_ms; /* to clear up behind itself */
+    c->caller.due_by      = c->clock.now + w->scenario->terms.answer_ms; /* time to clean up */
 }
 
 /* ---- the engine ------------------------------------------------------------------------------ */
 
-/* The number that goes to the server, in the unit that the server takes it for. */
+/* The lease in the unit that the command has. */
 static bwl_ms lease_written(const bwl_world *w, const bwl_lab_client *c)
 {
     enum { MS_PER_SECOND = 1000 };
@@ -144,7 +144,8 @@ static bwl_ms lease_written(const bwl_world *w, const bwl_lab_client *c)
     return lease_ms;
 }
 
-/* POKE is asked until all the dead are passed over; replicas, once more for each attempt. */
+/* POKE repeats until all dead waiters are skipped; a replicated lock asks its replicas once more
+ * per attempt. */
 static unsigned asks_at_once_max(const bwl_world *w, const bwl_ask *ask)
 {
     unsigned max = ASKS_AT_ONCE_MAX;
@@ -169,7 +170,7 @@ static void put(bwl_world *w, unsigned client, const bwl_ask *ask)
         w->broken |= BWL_INVARIANT_PAUSES;
     assert(link->count < BWL_MESSAGES_MAX);
     link->messages[link->count++] = (bwl_message){
-        .kind     = BWL_MESSAGE_QUESTION,
+        .kind     = BWL_MESSAGE_REQUEST,
         .word     = ask->word,
         .round    = c->round,
         .token    = token,
@@ -194,10 +195,10 @@ static void round_over(bwl_world *w, bwl_lab_client *c)
     c->wake_at           = BWL_NEVER;
 }
 
-/* What a hold was before it is woken. */
+/* A hold before an event. */
 typedef struct past {
-    bool     was_over; /* its time is over, and the caller works on */
-    bwl_ms   until;    /* 0 if it does not hold */
+    bool     was_over; /* its time is over and the caller still works */
+    bwl_ms   until;    /* 0: not held */
     uint64_t fence;
 } past;
 
@@ -225,7 +226,7 @@ static void after(bwl_world *w, unsigned client, const bwl_effects *fx)
     bool was_disowned = c->caller.due_by == BWL_NEVER && c->caller.is_told_end;
     caller_hears(w, c, &fx->outcome);
     if (c->hold.state == BWL_HOLD_DISOWNED)
-        c->caller.due_by = BWL_NEVER; /* until it is given back */
+        c->caller.due_by = BWL_NEVER; /* until the caller releases */
     else if (was_disowned)
         c->caller.due_by = c->clock.now + w->scenario->terms.answer_ms;
     if (c->hold.state == BWL_HOLD_OVER)
@@ -244,7 +245,7 @@ static void compare_with(bwl_world *w, unsigned client, past before)
         w->broken |= BWL_INVARIANT_FENCE;
 }
 
-/* The bytes that come with the next event.  They are new if the last ones were used. */
+/* The random bytes of the next event: new ones if the last ones were used. */
 static bwl_random fresh(bwl_world *w, unsigned client, uint8_t chance)
 {
     bwl_lab_client *c    = &w->clients[client];
@@ -285,7 +286,7 @@ static bwl_ms wait_of(const bwl_scenario *s, unsigned client)
     return (s->tries_once_of >> client & 1) != 0 ? 0 : s->wait_ms;
 }
 
-/* All that is about one round, and begins anew with the next. */
+/* Resets the state of one round. */
 static void new_round(bwl_world *w, bwl_lab_client *c)
 {
     const bwl_scenario *s = w->scenario;
@@ -355,7 +356,7 @@ void bwl_sim_client_release(bwl_world *w, unsigned client)
     compare_with(w, client, before);
 }
 
-/* Whoever yields is one more who comes. */
+/* A yield counts as a new arrival. */
 void bwl_sim_client_yield(bwl_world *w, unsigned client, uint8_t chance)
 {
     const bwl_scenario *s      = w->scenario;
@@ -405,7 +406,7 @@ void bwl_sim_client_alarm(bwl_world *w, unsigned client, uint8_t chance)
     event(w, client, (bwl_event){ .kind = BWL_ALARM }, chance);
 }
 
-/* What the answer says beside yes and no. */
+/* The payload of an answer. */
 static void show(const bwl_world *w, const bwl_message *answer, bwl_event *ev)
 {
     bool shows_value = answer->word == REDIS_READ || answer->word == REDIS_SWAP ||
@@ -438,17 +439,17 @@ void bwl_sim_client_told(bwl_world *w, unsigned client, unsigned server,
     }
     event(w, client, ev, chance);
     if (bwl_world_believes(w, client) == 0 || w->scenario->servers > 1)
-        return; /* of several servers, one may say no: invariant HONEST looks at the majority */
+        return; /* a single server may say no: HONEST checks the majority */
     if (question->word == REDIS_QUEUE_EXTEND && ev.answer == BWL_NO &&
         question->token == bwl_world_token_of(w, client))
         w->broken |= BWL_INVARIANT_HEEDS_NO;
     if (bwl_redis_word_extends(question->word) && ev.answer == BWL_NO)
         w->broken |= BWL_INVARIANT_HEEDS_NO;
     if (c->book.is_of_old && ev.kind == BWL_REPLY && ev.answer != BWL_UNSENT)
-        w->broken |= BWL_INVARIANT_HEEDS_NO; /* it has connected again, and must have seen it */
+        w->broken |= BWL_INVARIANT_HEEDS_NO; /* it has reconnected and has seen the new run id */
 }
 
-/* The engine knows who is meant by the nonce, which belongs to the token. */
+/* The engine finds the waiter by the nonce in its token. */
 void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_message *push, uint8_t chance)
 {
     bwl_lab_client *c     = &w->clients[client];
@@ -464,8 +465,7 @@ void bwl_sim_client_pushed(bwl_world *w, unsigned client, const bwl_message *pus
         event(w, client, ev, chance);
 }
 
-/* As src/engine/redis/session/revalidate.c does on a new connection, before anything is asked on
- * it. */
+/* As src/engine/redis/session/revalidate.c on a new connection, before its first command. */
 void bwl_sim_client_learns(bwl_world *w, unsigned client)
 {
     bwl_lab_client *c  = &w->clients[client];

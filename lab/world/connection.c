@@ -17,8 +17,8 @@ static bwl_message take(bwl_message *messages, uint8_t *count, unsigned i)
     return message;
 }
 
-/* A release failed.  If it was the last there was time for, or the server refused it, nobody can be
- * blamed for the key from now on. */
+/* A release failed.  If there is no time for another one, or the server refused it, the key that
+ * is left is not a fault of the client. */
 static void excuse(bwl_world *w, unsigned client, bwl_server *server, const bwl_message *message)
 {
     bool was_last   = w->clients[client].clock.now >= w->clients[client].caller.due_by;
@@ -32,9 +32,8 @@ static void excuse(bwl_world *w, unsigned client, bwl_server *server, const bwl_
         server->key_excused = true;
 }
 
-/* Answers carry no tag on the wire: the n-th answer belongs to the n-th question that somebody
- * still waits for.  On a connection that is closed when waiting ends, that is the one that was
- * asked. */
+/* Answers carry no tag on the wire: the n-th answer belongs to the n-th command with a
+ * waiter.  The engine closes a connection when it stops waiting, so this is the right command. */
 void bwl_connection_deliver(bwl_world *w, unsigned client, unsigned k, uint8_t chance)
 {
     bwl_server *server = &w->servers[k];
@@ -63,7 +62,7 @@ void bwl_connection_deliver(bwl_world *w, unsigned client, unsigned k, uint8_t c
     bwl_sim_client_told(w, client, k, &answer, chance);
 }
 
-/* Of several servers, few messages that are late are enough: what there is more of is lost. */
+/* With several servers, each link keeps a few late messages; the rest is lost. */
 static bool has_room(const bwl_world *w, const bwl_link *link)
 {
     enum { LATE_OF_SEVERAL = 3 };
@@ -78,7 +77,7 @@ static void make_late(bwl_link *link, const bwl_message *message, unsigned conne
     link->late[link->late_count++].connection = (uint8_t)connection;
 }
 
-/* Gives the broken connections the numbers 0, 1, 2 ...; returns how many there are. */
+/* Numbers the broken connections from 0 and returns their count. */
 static unsigned number_connections(bwl_link *link)
 {
     unsigned last  = BWL_ANY;
@@ -97,12 +96,12 @@ bwl_message bwl_connection_take_late(bwl_link *link, unsigned i)
 {
     bwl_message message = take(link->late, &link->late_count, i);
 
-    (void)number_connections(link); /* how many there are does not matter here */
+    (void)number_connections(link); /* the count is not needed */
     return message;
 }
 
-/* What the earlier of two broken connections watched is not remembered: what stands on that never
- * arrives, which may always happen to a late message. */
+/* The model forgets what the earlier of two broken connections watched, so commands that depend
+ * on it never arrive.  Any late message may be lost. */
 static void lose_watched(bwl_link *link, unsigned count)
 {
     for (unsigned i = count; i-- > 0;)
@@ -110,8 +109,8 @@ static void lose_watched(bwl_link *link, unsigned count)
             (void)take(link->late, &link->late_count, i);
 }
 
-/* The server remembers a connection that broke as long as something may still come on it.  One on
- * which nothing was under way does not take the place of an earlier one on which something is. */
+/* The server keeps a broken connection while messages may still arrive on it.  A connection
+ * without messages does not replace an earlier one that has some. */
 static void break_at_server(bwl_world *w, unsigned client, bwl_server *server, unsigned late_before)
 {
     bwl_link *link         = &server->links[client];
@@ -132,7 +131,7 @@ static void break_at_server(bwl_world *w, unsigned client, bwl_server *server, u
         bwl_model_redis_drop(&server->redis, client + BWL_MODEL_CLIENTS);
 }
 
-/* Where the engine asks again, against the rule, what was cut off is written once more. */
+/* With the mutation RESENDS, the engine writes the lost commands again. */
 static void cut_off(bwl_message *message, bool is_unsent, bool resends)
 {
     message->kind   = (uint8_t)(is_unsent ? BWL_MESSAGE_ANSWER : BWL_MESSAGE_CUT_OFF);
@@ -140,7 +139,7 @@ static void cut_off(bwl_message *message, bool is_unsent, bool resends)
     message->stamp  = resends ? message->stamp : 0;
     message->place  = 0;
     if (resends) {
-        message->kind   = BWL_MESSAGE_QUESTION;
+        message->kind   = BWL_MESSAGE_REQUEST;
         message->answer = 0;
     }
 }
@@ -162,7 +161,7 @@ void bwl_connection_break(bwl_world *w, unsigned client, unsigned k, unsigned un
 
         if (message->kind == BWL_MESSAGE_CUT_OFF || is_news)
             continue;
-        if (message->kind == BWL_MESSAGE_QUESTION && !is_unsent && has_room(w, link))
+        if (message->kind == BWL_MESSAGE_REQUEST && !is_unsent && has_room(w, link))
             make_late(link, message, connection);
         cut_off(message, is_unsent, resends);
     }
@@ -196,7 +195,7 @@ void bwl_connection_abandon(bwl_world *w, unsigned client, unsigned k)
     unsigned    connection = number_connections(link);
 
     for (unsigned i = 0; i < link->count; i++)
-        if (link->messages[i].kind == BWL_MESSAGE_QUESTION && has_room(w, link))
+        if (link->messages[i].kind == BWL_MESSAGE_REQUEST && has_room(w, link))
             make_late(link, &link->messages[i], connection);
     for (unsigned i = 0; i < BWL_MESSAGES_MAX; i++)
         link->messages[i] = (bwl_message){ 0 };
@@ -217,7 +216,7 @@ void bwl_connection_server_gone(bwl_world *w, unsigned client, unsigned k)
     link->late_count = 0;
 }
 
-/* Can this answer still do anything?  If not now, then never. */
+/* True if the answer can still change the machine; an answer that cannot never will. */
 static bool matters(const bwl_lab_client *c, const bwl_message *message)
 {
     const bwl_redlock_state *r = (const bwl_redlock_state *)(const void *)c->hold.memory;

@@ -1,5 +1,5 @@
 /*
- * transition.c -- what may happen next in a world, and which budget pays for it.
+ * transition.c -- the transitions that are possible in a world, and the budget that pays for each.
  */
 #include "lab/world/waiting.h"
 
@@ -12,7 +12,7 @@ static void add_at(bwl_transitions *transitions, bwl_transition_kind kind, unsig
     transitions->list[transitions->count - 1].server = server & 7u;
 }
 
-/* ... with the random bits that give the shortest pause, and with others. */
+/* ... with the random bits of the shortest pause, and with others. */
 static void add_with_chance(const bwl_world *w, bwl_transitions *transitions,
                             bwl_transition_kind kind, unsigned client, unsigned server)
 {
@@ -51,8 +51,7 @@ static void add_caller(const bwl_world *w, bwl_transitions *transitions, unsigne
         bwl_transitions_add(transitions, BWL_TRANSITION_CANCEL, client, 0);
 }
 
-/* Room for the news that its connection has ended, which who stands in line is told, and for what
- * it asks then. */
+/* Room for the CUT_OFF message that a waiter gets, and for its next commands. */
 static bool has_room_for_news(const bwl_world *w, unsigned client)
 {
     enum { NEWS_AND_MORE = 3 };
@@ -69,7 +68,7 @@ static bool all_have_room_for_news(const bwl_world *w)
     return true;
 }
 
-/* Room for what a break makes late. */
+/* Room for the messages that a break makes late. */
 static bool has_room_for_late(const bwl_world *w, unsigned client, unsigned k)
 {
     const bwl_link *link = &w->servers[k].links[client];
@@ -78,7 +77,7 @@ static bool has_room_for_late(const bwl_world *w, unsigned client, unsigned k)
            has_room_for_news(w, client);
 }
 
-/* Of one broken connection, only the first message that is left can be next. */
+/* Only the first late message of each broken connection can be next. */
 static void add_late(bwl_transitions *transitions, const bwl_link *link, unsigned client,
                      unsigned server)
 {
@@ -120,7 +119,7 @@ static void add_links(const bwl_world *w, bwl_transitions *transitions, unsigned
 
 static bool is_on_the_wire(const bwl_message *message)
 {
-    return message->kind == BWL_MESSAGE_QUESTION ||
+    return message->kind == BWL_MESSAGE_REQUEST ||
            (message->kind == BWL_MESSAGE_ANSWER && message->answer != BWL_UNSENT);
 }
 
@@ -163,7 +162,7 @@ static void add_client_faults(const bwl_world *w, bwl_transitions *transitions, 
         bwl_transitions_add(transitions, BWL_TRANSITION_RATE, client, 0);
 }
 
-/* Where there are several, a restart matters only of one that has a key. */
+/* With several servers, only the restart of one with a key matters. */
 static void add_server_faults(const bwl_world *w, bwl_transitions *transitions, unsigned k)
 {
     const bwl_server *server   = &w->servers[k];

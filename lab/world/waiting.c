@@ -148,7 +148,7 @@ bool bwl_wait_asks_again(bwl_world *w, unsigned client, bwl_message *message)
         message->answer = BWL_UNSENT;
         return false;
     }
-    message->kind   = BWL_MESSAGE_QUESTION;
+    message->kind   = BWL_MESSAGE_REQUEST;
     message->answer = 0;
     put_message(link, link->count, message);
     return true;

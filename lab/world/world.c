@@ -1,5 +1,5 @@
 /*
- * world.c -- the beginning of a world, and what a transition does to it.  See world.h.
+ * world.c -- the start of a world, and the effect of each transition.  See world.h.
  */
 #include "lab/world/world.h"
 #include "core/rules.h"
@@ -64,14 +64,14 @@ static bool is_acquire(bwl_redis_word word)
            (bwl_is_queue_word(word) && word != REDIS_QUEUE_EXTEND);
 }
 
-/* What the key was before a question was carried out. */
+/* The server before a command. */
 typedef struct past {
     bwl_model_data data;
     uint16_t       owner;
     int64_t        left;
 } past;
 
-/* To take a lock whose time is over, or to give it an end, is what some protocols do. */
+/* Some protocols take over a lock whose time is over, or set its end. */
 static bool may_take_over(const bwl_message *message)
 {
     return message->acquires &&
@@ -79,13 +79,13 @@ static bool may_take_over(const bwl_message *message)
             message->word == REDIS_EXPIRE || message->word == REDIS_TAKE_STAMP);
 }
 
-/* A value is touched also by what changes its bytes alone. */
+/* A change of the bytes alone counts as well. */
 static bool is_same_value(const bwl_server *server, const past *was)
 {
     return was->data.keys[BWL_MODEL_LOCK].value == bwl_model_lock(&server->redis)->value;
 }
 
-/* Did the question do what no question may do? */
+/* Checks the effect of a command. */
 static void judge(bwl_world *w, bwl_server *server, const bwl_message *message, const past *was)
 {
     uint16_t owner       = bwl_model_owner(&server->redis);
@@ -116,8 +116,8 @@ static past look_at(const bwl_server *server)
                    .left  = bwl_model_left(&server->redis) };
 }
 
-/* The replicas have all but the last change.  If the connection on which they are asked for has
- * written since then, they are waited for, and have it too. */
+/* The replicas lack the last change.  WAIT brings them up to date if its connection has written
+ * since. */
 static void serve_replicas(bwl_world *w, unsigned client, bwl_message *message)
 {
     const bwl_server *server = &w->servers[BWL_ONLY];
@@ -127,14 +127,14 @@ static void serve_replicas(bwl_world *w, unsigned client, bwl_message *message)
     message->answer = BWL_YES;
 }
 
-/* A server that may have forgotten a lease says so to who seeks the lock. */
+/* A server that may have lost a lease has no vote in an acquire. */
 static bool is_too_young(const bwl_server *server, const bwl_message *message)
 {
     return server->young_for > 0 && message->acquires && bwl_model_owner(&server->redis) == 0 &&
            is_acquire((bwl_redis_word)message->word);
 }
 
-/* Carries the message out, on this connection of the model's. */
+/* Executes the command on this connection of the model. */
 static void serve(bwl_world *w, unsigned client, bwl_server *server, unsigned connection,
                   bwl_message *message)
 {
@@ -163,7 +163,7 @@ static void serve(bwl_world *w, unsigned client, bwl_server *server, unsigned co
     message->stamp = (int64_t)(reply.print != 0 ? reply.print : reply.number);
 }
 
-/* ... if it is a word of a lock with a queue. */
+/* ... of a lock with a queue. */
 static bwl_grant serve_waiting(bwl_world *w, bwl_message *message)
 {
     bwl_server *server = &w->servers[BWL_ONLY];
@@ -188,7 +188,7 @@ static void serve_next(bwl_world *w, unsigned client, bwl_server *server, unsign
     if (queues && instead == BWL_LATER)
         grant = bwl_wait_serve_without_memory(w, message);
     if (message->word == REDIS_REPLICATED && instead == BWL_LATER)
-        message->answer = BWL_NO; /* too few of them are there */
+        message->answer = BWL_NO; /* too few replicas */
     else if (instead != 0)
         message->answer = (uint8_t)instead;
     else if (message->word == REDIS_REPLICATED)
@@ -214,13 +214,13 @@ static void serve_late(bwl_world *w, unsigned client, bwl_server *server, unsign
     bwl_grant   grant = { 0 };
 
     if (message.word == REDIS_REPLICATED) {
-        message.answer = BWL_YES; /* and nobody hears it */
+        message.answer = BWL_YES; /* nobody receives it */
     } else if (bwl_is_queue_word(message.word)) {
         grant = serve_waiting(w, &message);
         bwl_wait_served_late(w, client, &message);
     } else {
         serve(w, client, server, client + BWL_MODEL_CLIENTS,
-              &message); /* nobody hears the answer */
+              &message); /* nobody receives the answer */
     }
     bwl_wait_push(w, &grant);
     is_of = bwl_model_owner(&server->redis);
@@ -232,8 +232,8 @@ static void serve_late(bwl_world *w, unsigned client, bwl_server *server, unsign
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* Where clocks differ in rate, a deadline may lie between two moments that the world knows: then
- * its client could have looked, and has not. */
+/* Where clock rates differ, a deadline may fall between two instants: the client was due and did
+ * not run. */
 static bool is_beyond(const bwl_lab_client *c)
 {
     return c->caller.is_working && bwl_client_clock_is_off(&c->clock, c->wake_at) < 0 &&
@@ -252,7 +252,7 @@ static void pass(bwl_world *w, bwl_ms before_ms)
         c->book.asked_now = 0;
         c->book.was_kept  = c->book.was_kept || is_urgent;
         if (c->caller.is_working && c->wake_at <= c->clock.now && bwl_world_believes(w, i) == 0)
-            c->book.was_slow = true; /* its alarm was due, and nobody looked */
+            c->book.was_slow = true; /* its alarm was due and it did not run */
         bwl_client_clock_passes(&c->clock, by);
         c->book.was_slow = c->book.was_slow || is_beyond(c);
     }

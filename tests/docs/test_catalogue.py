@@ -54,7 +54,7 @@ def test_what_somebody_typed_between_the_marks_is_replaced(tmp_path):
     text = page.read_text(encoding="utf-8")
     assert text.startswith("before\n<!-- lab: setnx-del -->\n```\n$ bowline lab try setnx-del\n")
     assert text.endswith("\n```\n<!-- /lab -->\nafter\n")
-    assert "7 steps" not in text and "nobody will ever get the lock" in text
+    assert "7 steps" not in text and "no client can ever get the lock" in text
     assert not re.search(r" states in |[ \t]$", text, re.M), "a time, or the end of a line, would never be the same"
 
 

@@ -31,7 +31,7 @@ REUSED_DRAWN = """\
         #<-------- yes ---------:-----------------------|   <== A HOLDS, for 28 ms
         #                       |--- acquire: SET B1 -->| yes; key B1 for 30 ms
         #                       #<-------- yes ---------|   <== B HOLDS, for 28 ms
-=> broken in 17 steps: one holder: two clients believe, each on its own clock, that the lock is surely theirs.
+=> broken in 17 steps: one holder: two clients believe, each by its own clock, that they hold the lock.
 """
 
 

@@ -1,5 +1,5 @@
 /*
- * list.c -- `bowline-lab list`: what can be tried, what may go wrong, what must not happen.
+ * list.c -- `bowline-lab list`: protocols, invariants and scenarios.
  */
 #include "lab/scenario/redlock.h"
 #include "lab/scenario/table.h"

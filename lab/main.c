@@ -1,5 +1,5 @@
 /*
- * main.c -- bowline-lab: explores what a lock does when everything happens at the worst moment.
+ * main.c -- bowline-lab: explores what a lock does in the worst schedule.
  */
 #include "lab/options.h"
 #include "lab/base/output.h"

@@ -74,7 +74,7 @@ static void print_table(const bwl_matrix *m)
         m->faults_max);
 }
 
-/* What it took, and how much of it is every state. */
+/* The effort, and how many cells are complete. */
 static void print_figures(const bwl_matrix *m)
 {
     unsigned counts[BWL_BROKEN + 1] = { 0 };

@@ -20,7 +20,7 @@ enum {
     PACE_MOST    = 1000,
 };
 
-/* What getopt_long returns: of an option, and of the option of a fault. */
+/* Results of getopt_long for options and for faults. */
 typedef enum option_id {
     ID_NONE = 255,
 #define X(name, letter, word, argument, commands, words) ID_##name,
@@ -146,7 +146,7 @@ static bool read_memory(const char *text, size_t *ret_bytes)
 {
     char              *end;
     unsigned long long number = strtoull(text, &end, 10);
-    const char        *unit   = strchr("KMG", *end); /* also "", where no unit was typed */
+    const char        *unit   = strchr("KMG", *end); /* also without a unit */
     unsigned           shift  = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
 
     if (text[0] < '0' || text[0] > '9' || unit == NULL || (*end != '\0' && end[1] != '\0') ||
@@ -239,7 +239,7 @@ static void fill_tables(struct option longs[LONG_COUNT], char letters[LETTERS_MA
 {
     unsigned count = 0;
 
-    *letters++ = ':'; /* a missing argument is told apart, and getopt says nothing itself */
+    *letters++ = ':'; /* reports a missing argument, without messages of getopt */
     for (unsigned i = 0; i < ROWS_COUNT; i++) {
         int has        = rows[i].argument != NULL ? required_argument : no_argument;
         longs[count++] = (struct option){ rows[i].word, has, NULL, ID_NONE + 1 + (int)i };
@@ -327,7 +327,7 @@ static int read_command(bwl_lab_options *set, const char *word)
                                       : bwl_say("type: bowline lab --help"));
 }
 
-/* How many operands a command takes. */
+/* The number of operands of a command. */
 static int check_operands(const bwl_lab_options *set)
 {
     const char *wants  = commands[set->command].operands;

@@ -1,8 +1,8 @@
 /*
- * options.h -- what can be said to bowline-lab.
+ * options.h -- the command line of bowline-lab.
  *
- * There is one table of commands and one of options; help, getopt_long and the guesses at what was
- * meant are made from them.  Faults have their options from lab/world/budget.h.
+ * One table of commands and one of options produce the help, getopt_long and the suggestions.  The
+ * options of faults come from lab/world/budget.h.
  */
 #ifndef BWL_LAB_OPTIONS_H
 #define BWL_LAB_OPTIONS_H
@@ -64,11 +64,11 @@ typedef struct bwl_lab_options {
     bwl_lab_command command;
     char          **operands;
     unsigned        operands_count;
-    unsigned        clients; /* 0: what is usual */
+    unsigned        clients; /* 0: default */
     unsigned        rounds;
-    unsigned        pace; /* 0: what is usual */
+    unsigned        pace; /* 0: default */
     unsigned        faults_max;
-    bool            has_faults; /* faults_max was said */
+    bool            has_faults; /* faults_max was given */
     bool            has_budget; /* a fault was named */
     uint8_t         budget[BWL_BUDGETS_COUNT];
     unsigned        invariants; /* 0: all */
@@ -76,7 +76,7 @@ typedef struct bwl_lab_options {
     const char     *html;
     const char     *server;
     const char     *protocol;
-    unsigned        scale; /* 0: what suits the schedule */
+    unsigned        scale; /* 0: by schedule */
     bool            mermaid;
     bool            json;
     bool            quiet;
@@ -86,7 +86,7 @@ typedef struct bwl_lab_options {
     bwl_search      search;
 } bwl_lab_options;
 
-/* 0, or an exit status: then it has said what is wrong. */
+/* 0, or an exit status after a message. */
 int bwl_options_read(bwl_lab_options *ret_options, int argc, char **argv);
 
 void bwl_options_help(FILE *out);

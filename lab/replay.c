@@ -89,8 +89,8 @@ static bool serve_late(bwl_stage *s, unsigned step, bwl_transition transition)
 
 /* ---- everything else ------------------------------------------------------------------------- */
 
-/* What became late is written on the connection that it was asked on.  Descriptors are shared by
- * the messages of one connection, and closed all together at the end. */
+/* A late command goes out on its own connection.  The messages of a connection share its
+ * descriptor, which is closed at the end. */
 static bool retire(bwl_stage *s, unsigned client, unsigned late_before)
 {
     const bwl_link *link = &s->w.servers[BWL_ONLY].links[client];
@@ -140,7 +140,7 @@ static bool pass(bwl_stage *s, unsigned step, bwl_ms by)
 
     bwl_stage_tells_of_server(
         s, step, bwl_say("%" PRId64 " ms pass, really %" PRId64, by, by * s->scale).of);
-    (void)fflush(stdout); /* what follows takes a while; the end looks for errors */
+    (void)fflush(stdout); /* shows progress; errors are checked at the end */
     while (stopped_by == 0 && bwl_real_ms() < until) {
         bwl_ms          left  = until - bwl_real_ms();
         struct timespec pause = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
@@ -221,7 +221,7 @@ static bool perform(bwl_stage *s, unsigned step, bwl_transition transition)
     bwl_unreachable("no such transition");
 }
 
-/* Leases in whole seconds cannot be made longer, and need not be. */
+/* Leases in whole seconds are not scaled. */
 static unsigned scale_for(const bwl_record *record)
 {
     enum { USUAL = 20, LONG_MS = 1000 };
@@ -302,7 +302,7 @@ static bool play(bwl_stage *s)
     return true;
 }
 
-/* What it is about and no play can show; an empty text: nothing. */
+/* What a replay cannot show; "" if nothing. */
 static bwl_text unplayable(const bwl_scenario *world)
 {
     if (world->terms.rules != NULL && world->terms.rules->clock == BWL_CLOCK_OF_SERVER)

@@ -15,14 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What may go wrong where nobody said what: each alone, and any two together. */
+/* The default faults: each alone, and any two together. */
 static const uint8_t budget_usual[BWL_BUDGETS_COUNT] = {
     [BWL_SLOW]  = 2,
     [BWL_LOSS]  = 1,
     [BWL_CRASH] = 1,
 };
 
-/* A probe that is stopped after so many worlds tells how many there may be. */
+/* A probe of this many worlds gives an estimate of their number. */
 enum { PROBE_STATES = 100000, DEAD_END_STATES = 500000 };
 
 typedef struct trial {
@@ -79,7 +79,7 @@ static int set_up(trial *t)
     return 0;
 }
 
-/* What the largest of the searches may need; 0 if it fits, or if that cannot be said. */
+/* The memory that the largest search may need; 0 if it fits or is unknown. */
 static size_t estimate(const trial *t)
 {
     bwl_scenario world  = t->world;
@@ -93,8 +93,8 @@ static size_t estimate(const trial *t)
         left -= world.budget[i];
     }
     search.states_max = PROBE_STATES;
-    world.invariants  = 0; /* none stops it */
-    search.memory_max = 0; /* it is short, and is to see how the numbers grow */
+    world.invariants  = 0; /* no invariant stops it */
+    search.memory_max = 0; /* the probe is short */
     found             = bwl_explore(&world, &search);
     needed            = found.memory_estimate > found.memory ? found.memory_estimate : found.memory;
     needed            = found.verdict == BWL_BUDGET_REACHED ? needed : 0;
@@ -102,8 +102,8 @@ static size_t estimate(const trial *t)
     return needed > t->search.memory_max ? needed : 0;
 }
 
-/* Whether the lock can be lost for ever is asked in a world without end, in which nobody waits and
- * nothing is slow: that has an end for a search. */
+/* LIVE is checked with endless rounds, without waiting and without slow steps, which keeps the
+ * number of worlds finite. */
 static void search_for_dead_ends(trial *t)
 {
     bwl_scenario world  = t->world;
@@ -148,7 +148,7 @@ static void print_broken(const trial *t)
     }
 }
 
-/* The invariants that hold; or, for `cut`, those of which it is not known. */
+/* The invariants that hold; with `cut`, those that are unknown. */
 static void print_rest(const trial *t, bool cut, const char *title)
 {
     enum { WIDTH = 78, INDENT = 19 };
@@ -180,7 +180,7 @@ static uint64_t states_of(const trial *t)
     return most;
 }
 
-/* What is worst first. */
+/* The most severe first. */
 static unsigned severity_of(unsigned invariant)
 {
     if ((invariant & (BWL_INVARIANT_ONE_HOLDER | BWL_INVARIANT_ONE_WORKER)) != 0)
@@ -189,10 +189,10 @@ static unsigned severity_of(unsigned invariant)
         return 4;
     if ((invariant & (BWL_INVARIANT_OWN_KEY | BWL_INVARIANT_CREATES | BWL_INVARIANT_FOREIGN)) != 0)
         return 3;
-    return (invariant & BWL_INVARIANTS_MORE) != 0 ? 1 : 2; /* what no lease can give comes last */
+    return (invariant & BWL_INVARIANTS_MORE) != 0 ? 1 : 2; /* what no lease gives comes last */
 }
 
-/* The worst that was found; of equals, what takes the fewest faults. */
+/* The most severe one found; of equals, the one with the fewest faults. */
 static const bwl_smallest *worst_of(const trial *t, unsigned *ret_invariant)
 {
     const bwl_smallest *worst    = NULL;
@@ -220,7 +220,7 @@ static bool write_drawing(const char *file, const bwl_picture *picture)
     return bwl_output_close(&output);
 }
 
-/* Also says that there is none. */
+/* Reports it if there is none. */
 static bool write_schedule(const trial *t)
 {
     const bwl_lab_options *set       = t->set;

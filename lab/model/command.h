@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdint.h>
 
-/* X(NAME, how it is written) */
+/* X(NAME, text) */
 #define BWL_MODEL_OPS(X)          \
     X(EXISTS, "EXISTS")           \
     X(DEL, "DEL")                 \

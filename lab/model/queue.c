@@ -94,8 +94,8 @@ static void set_count(bwl_model_redis *r, int64_t to)
         (bwl_model_key){ .kind = BWL_KIND_STRING, .lasts = true, .value = to };
 }
 
-/* Time stands still while the model works, and a real server takes a microsecond at least for
- * each count, and for each new connection. */
+/* Time does not pass in the model; a real server takes at least a microsecond per count and per
+ * new connection. */
 static int64_t clock_us(bwl_model_redis *r)
 {
     return bwl_model_us(r) + (int64_t)r->counted;
@@ -156,7 +156,7 @@ static bool is_dead(script *s, bwl_member m)
            s->r->now / BWL_MODEL_PER_MS - beat->value > s->q->dead_ms;
 }
 
-/* True if somebody listens there, be it one that nobody reads any more. */
+/* True if the server sees a subscriber, even a dead one. */
 static bool publish(script *s, bwl_member m, int64_t fence)
 {
     unsigned client   = bwl_token_client(m.token);
@@ -177,7 +177,7 @@ static bool publish(script *s, bwl_member m, int64_t fence)
     return false;
 }
 
-/* L is missing, or its holder is releasing. */
+/* L is missing, or its owner releases it. */
 static served serve(script *s, uint16_t me, int64_t fence)
 {
     for (unsigned i = 0; i < s->q->serve_max; i++) {
@@ -210,7 +210,7 @@ static served serve(script *s, uint16_t me, int64_t fence)
     return SERVED_MORE;
 }
 
-/* The same for who does not want it himself. */
+/* The same for a command that does not acquire. */
 static served pass_on(script *s)
 {
     if (!exists(s, BWL_MODEL_QUEUE)) {
@@ -285,7 +285,7 @@ static void say_line(script *s, bool claimed, uint64_t ticket)
 
 /* ---- the words ------------------------------------------------------------------------------- */
 
-/* True if it was: nobody has the lock, and nobody waits for it. */
+/* True if the lock has no owner and no waiters. */
 static bool take(script *s)
 {
     bool barges = (s->mutations & BWL_MUTATION_BARGES) != 0;
@@ -310,7 +310,7 @@ static void take_or_busy(script *s)
     say_lock(s);
 }
 
-/* A mark on the value, so that whoever releases it looks at the queue. */
+/* Marks the value, so that its release checks the queue. */
 static void mark_foreign(script *s)
 {
     bwl_model_key *lock = &s->r->data.keys[BWL_MODEL_LOCK];
@@ -319,7 +319,7 @@ static void mark_foreign(script *s)
         lock->value++;
 }
 
-/* We are there, and stand in line; if the lock is free, it is passed on. */
+/* Queues the client, and grants a free lock to the first waiter. */
 static void stand(script *s, uint64_t ticket, int64_t fence)
 {
     bool is_free = !exists(s, BWL_MODEL_LOCK);
@@ -328,7 +328,7 @@ static void stand(script *s, uint64_t ticket, int64_t fence)
     say_line(s, is_free && serve(s, s->q->token, fence) == SERVED_MINE, ticket);
 }
 
-/* Of a lock that somebody has: who comes anew may not wait for it. */
+/* True if the queue is full for a new waiter. */
 static bool is_full(const script *s)
 {
     return s->q->queue_max != 0 && s->q->ticket == 0 && exists(s, BWL_MODEL_LOCK) &&

@@ -10,8 +10,8 @@ enum { MS_PER_SECOND = 1000, TOKEN_BITS = 16 };
 static const int64_t ns_per_ms     = 1000000;
 static const int64_t ns_per_moment = 1000000 / BWL_MODEL_PER_MS;
 
-/* Carries out one command on the key of the lock.  The last part of the reply is the one that
- * counts: of EXEC, what its last command said. */
+/* Executes a command on the key of the lock.  The last part of the reply counts: for EXEC, that
+ * of its last command. */
 static bwl_model_part say(bwl_model_redis *r, const bwl_model_question *q, bwl_model_command cmd)
 {
     bwl_model_frame frame;
@@ -131,8 +131,8 @@ static bwl_model_reply set_if_absent(bwl_model_redis *r, const bwl_model_questio
     return yes_if(say(r, q, cmd).kind == BWL_PART_OK);
 }
 
-/* A write that changes nothing: a server counts in whole milliseconds, so its PEXPIRE of what PTTL
- * says keeps the end of the key. */
+/* A write without effect: PEXPIRE of the PTTL keeps the TTL, because a server counts in whole
+ * milliseconds. */
 static void write_again(bwl_model_redis *r, const bwl_model_question *q)
 {
     bwl_model_key *k       = &r->data.keys[BWL_MODEL_LOCK];

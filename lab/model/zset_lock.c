@@ -1,6 +1,5 @@
 /*
- * zset_lock.c -- the ZSET words of src/protocol/store/redis.h, carried out by the model
- * server.  See words.h.
+ * zset_lock.c -- the ZSET commands of src/protocol/store/redis.h.  See words.h.
  *
  * A member is the number of a token, WRITE stands for __write__; a score is in milliseconds.  The
  * time is the server's, unless the question brings a stamp: then it is that (mutant/symfony.c).
@@ -71,7 +70,7 @@ static void remove_over(bwl_model_redis *r, const bwl_model_question *q)
     }
 }
 
-/* The two members of a holder who is alone. */
+/* The two members of a single holder. */
 static void put_both(bwl_model_redis *r, const bwl_model_question *q, int64_t ends)
 {
     bwl_model_command add = { .op = BWL_OP_ZADD, .member = q->token, .value = ends };
@@ -108,7 +107,7 @@ static bool take(bwl_model_redis *r, const bwl_model_question *q, unsigned mutat
     return true;
 }
 
-/* Is our member there, and has its score not come? */
+/* True if the member exists and has not expired. */
 static bool is_there(const bwl_model_redis *r, const bwl_model_question *q)
 {
     const bwl_model_item *mine = find(r, q->token);

@@ -1,6 +1,6 @@
 /*
- * queue.h -- faulty protocols: `queue` with one mistake each.  (Mistakes of its server and its
- * engine are in model/mutation.h.)
+ * queue.h -- mutants of `queue`, with one mistake each.  (Mutations of its server and engine are in
+ * model/mutation.h.)
  */
 #ifndef BWL_LAB_MUTANT_QUEUE_H
 #define BWL_LAB_MUTANT_QUEUE_H

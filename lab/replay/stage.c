@@ -42,7 +42,7 @@ void bwl_stage_tells_of_server(const bwl_stage *s, unsigned step, const char *wh
 
 /* ---- the key --------------------------------------------------------------------------------- */
 
-/* The text of a token is made of its number here too, so that a value can be told by its bytes. */
+/* Tokens are made of their numbers, so that their bytes identify them. */
 static void write_token(char ret_text[BWL_TOKEN_MAX + 1], uint16_t number)
 {
     bwl_random random = bwl_token_random(number, 0);
@@ -67,7 +67,7 @@ static size_t write_value(const bwl_stage *s, int64_t value, char ret_bytes[BWL_
     return bwl_value_write(ret_bytes, rules, token, bwl_model_stamp_of(rules, value));
 }
 
-/* What there is to see of the lock: its value, or the field of a hash, or the member of a set. */
+/* The visible owner of the lock: the value, the field of a hash, or the member of a set. */
 static size_t write_lock(const bwl_stage *s, char ret_bytes[BWL_VALUE_MAX])
 {
     const bwl_model_key *lock = bwl_model_lock(&s->w.servers[BWL_ONLY].redis);
@@ -87,7 +87,7 @@ bool bwl_stage_asks(bwl_stage *s, const char *command, bwl_text *ret_said)
     return bwl_stage_fails(s, "the real server failed", why);
 }
 
-/* A stamp that the server itself makes is of today, and the model's is of another day. */
+/* A stamp by the server's clock differs from the model's. */
 static bool is_by_server(const bwl_stage *s)
 {
     const bwl_rules *rules = s->w.scenario->terms.rules;
@@ -95,7 +95,7 @@ static bool is_by_server(const bwl_stage *s)
     return rules != NULL && rules->clock == BWL_CLOCK_OF_SERVER;
 }
 
-/* Is the real key what the model's is?  Its time is compared by what the server answers later. */
+/* Compares the real key with the model's.  Later answers compare its TTL. */
 bool bwl_stage_compares_key(bwl_stage *s)
 {
     const bwl_model_key *lock     = bwl_model_lock(&s->w.servers[BWL_ONLY].redis);
@@ -139,7 +139,7 @@ static bool puts_zset(bwl_stage *s, const char *member, size_t size)
                           &said);
 }
 
-/* Puts the key there as the model has it. */
+/* Sets the real key to the model's. */
 bool bwl_stage_puts_key(bwl_stage *s)
 {
     const bwl_model_redis *r    = &s->w.servers[BWL_ONLY].redis;
@@ -185,7 +185,7 @@ bool bwl_stage_opens(bwl_stage *s, bwl_line *line)
     return bwl_stage_fails(s, "the real server failed", why);
 }
 
-/* What a client sends whose words have the fault that was planted; "" if they have none. */
+/* The command of a mutation; "" if there is none. */
 static bwl_text faulty_words(const bwl_scenario *world, const bwl_redis_question *q)
 {
     unsigned mutations = world->mutations;
@@ -239,7 +239,7 @@ bool bwl_stage_puts(bwl_stage *s, bwl_line *line, const bwl_message *message,
     return is_good || bwl_stage_fails(s, "the real server failed", why);
 }
 
-/* The number that the model's answer shows: what the machine hears. */
+/* The number in the model's answer. */
 uint64_t bwl_stage_number(const bwl_stage *s, const bwl_message *served)
 {
     if (!bwl_redis_shows_value((bwl_redis_word)served->word))
@@ -247,7 +247,7 @@ uint64_t bwl_stage_number(const bwl_stage *s, const bwl_message *served)
     return (uint64_t)bwl_model_stamp_of(s->w.scenario->terms.rules, served->stamp);
 }
 
-/* Did both say the same, in all that a machine looks at? */
+/* True if both answers are the same for a machine. */
 bool bwl_stage_is_same(const bwl_stage *s, const bwl_message *served, const bwl_redis_reply *real)
 {
     bool shows = real->answer == BWL_YES && !is_by_server(s) && served->stamp != 0;

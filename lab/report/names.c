@@ -97,7 +97,7 @@ bwl_text bwl_message_name(const bwl_message *message)
     return bwl_say("%s %s", bwl_word_name(message->word), bwl_token_name(message->token).of);
 }
 
-/* "A1 A1 -": whose key each server has. */
+/* "A1 A1 -": the owner of the key on each server. */
 static bwl_text keys_of_several(const bwl_world *w)
 {
     bwl_text said = bwl_say("keys");
@@ -168,7 +168,7 @@ static bwl_text delivered_words(const bwl_message *message)
     return bwl_say("hears %s", bwl_answer_name(message->answer));
 }
 
-/* The keys of a lock with a queue; of every other there is the first alone. */
+/* The keys of a lock with a queue; other locks have only the first. */
 static const char *const evicted[BWL_MODEL_KEYS] = { "key", "line", "beats", "count" };
 
 bwl_text bwl_transition_words(const bwl_world *w, bwl_transition transition)

@@ -1,5 +1,5 @@
 /*
- * picture.c -- walks a schedule and writes down what is seen on the way.  See picture.h.
+ * picture.c -- replays a schedule and records its rows.  See picture.h.
  */
 #include "lab/report/picture.h"
 #include "lab/base/grow.h"
@@ -7,14 +7,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* A walk: the world before a step, and after it. */
+/* The world before and after a step. */
 typedef struct walk {
     bwl_picture     *picture;
     const bwl_world *before;
     const bwl_world *w;
     bwl_ms           started;
     unsigned         step;
-    int              told_in[BWL_CLIENTS_MAX]; /* the row in which the server told it */
+    int              told_in[BWL_CLIENTS_MAX]; /* the row of the push to it */
 } walk;
 
 static bwl_lane lane_of(const bwl_world *w, unsigned client)
@@ -49,7 +49,7 @@ static bwl_row *add(walk *k, bwl_row_kind kind, unsigned client)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* What the client has come to, when the step changed it. */
+/* The new state of the client, if the step changed it. */
 static bwl_text change_of(const walk *k, unsigned client)
 {
     const bwl_lab_client *was  = &k->before->clients[client];
@@ -83,7 +83,7 @@ static bool is_about(const bwl_row *row, bwl_transition transition, const bwl_me
            row->tag == message->tag && row->round == message->round;
 }
 
-/* The last row in which it was asked; carried out. */
+/* The last row with its request; with its execution. */
 static int asked_in(const bwl_picture *p, bwl_transition transition, const bwl_message *message)
 {
     for (size_t i = p->rows_count; i-- > 0;)
@@ -110,7 +110,7 @@ static void mark(bwl_row *row, unsigned server, const bwl_message *message)
     row->round  = message->round;
 }
 
-/* Which of several servers it is about: "2: ". */
+/* Adds the server's number if there are several: "2: ". */
 static bwl_text at_server(const bwl_world *w, unsigned server, bwl_text what)
 {
     return w->scenario->servers == 1 ? what : bwl_say("%u: %s", server + 1, what.of);
@@ -118,7 +118,7 @@ static bwl_text at_server(const bwl_world *w, unsigned server, bwl_text what)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* How many messages of a link were there before the step and are there yet. */
+/* The number of messages of a link that were there before the step. */
 static unsigned already(const walk *k, unsigned client, unsigned server, unsigned gone)
 {
     unsigned before = k->before->servers[server].links[client].count - gone;
@@ -138,8 +138,7 @@ static bool asks_more(const walk *k, unsigned client)
     return false;
 }
 
-/* The questions that were not there before: to `server`, from `first` on, and to all others.  The
- * first stands in the same row as what caused it. */
+/* Adds the new requests to all servers.  The first one shares a row with its cause. */
 static void add_questions(walk *k, bwl_transition transition, unsigned gone, bwl_text cause)
 {
     for (unsigned server = 0; server < k->w->scenario->servers; server++) {
@@ -148,7 +147,7 @@ static void add_questions(walk *k, bwl_transition transition, unsigned gone, bwl
             already(k, transition.client, server, server == transition.server ? gone : 0);
         for (unsigned i = first; i < link->count; i++) {
             if (link->messages[i].kind != BWL_MESSAGE_REQUEST)
-                continue; /* the news that the connection has ended */
+                continue; /* a CUT_OFF message */
             bwl_row *row = add(k, BWL_ROW_ASK, transition.client);
             mark(row, server, &link->messages[i]);
             row->what  = at_server(k->w, server, bwl_message_name(&link->messages[i]));
@@ -158,7 +157,7 @@ static void add_questions(walk *k, bwl_transition transition, unsigned gone, bwl
     }
 }
 
-/* Something that a client does, or that happens to it; and what it asks because of that. */
+/* An event of a client, and the requests that it causes. */
 static void add_local(walk *k, bwl_transition transition, bwl_text what, bool is_bad)
 {
     unsigned client = transition.client;
@@ -187,7 +186,7 @@ static unsigned pushes_of(const bwl_world *w, unsigned client)
     return count;
 }
 
-/* Whom the server tells by this step that it is its turn; notes the row. */
+/* Notes the clients that get a push in this step. */
 static bwl_text told(walk *k, int row)
 {
     bwl_text who = bwl_say("%s", "");

@@ -84,7 +84,7 @@ static void put_world(FILE *out, const bwl_scenario *s)
     (void)fputs("},\n", out);
 }
 
-/* What it says is for whoever reads the file; a replay looks at the transition itself. */
+/* `says` is for readers of the file; a replay ignores it. */
 static void put_transition(FILE *out, bwl_transition transition, const char *says)
 {
     (void)fprintf(out, "    {\"do\": \"%s\", \"client\": \"%c\"",

@@ -1,9 +1,8 @@
 /*
- * record.h -- a schedule in a file: whose, in which world, every transition, and what it breaks.
+ * record.h -- a schedule in a file: subject, scenario, transitions, broken invariant.
  *
- * JSON, because other programs may want to draw it.  It is written and read by the lab; reading is
- * strict, and ends by walking the schedule: what does not come out as the file says is refused,
- * because the file was changed, or because this version's machines act in another way.
+ * JSON, so that other programs can draw it.  The reader is strict and replays the schedule: it
+ * refuses a file whose result differs, because the file or the protocol has changed.
  */
 #ifndef BWL_LAB_REPORT_RECORD_H
 #define BWL_LAB_REPORT_RECORD_H
@@ -28,7 +27,7 @@ typedef struct bwl_record {
     bwl_transition *path; /* freed by bwl_record_free */
 } bwl_record;
 
-/* `subject` is what it is found by again. */
+/* `subject` finds it again. */
 void bwl_record_write(FILE *out, const char *subject, const bwl_picture *picture,
                       const bwl_transition *path);
 

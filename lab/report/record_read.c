@@ -242,8 +242,7 @@ static bool refuse(bwl_text reterr[3], bwl_text why, const char *type)
     return false;
 }
 
-/* Can it be walked at all? That an invariant about all that may follow is broken, only a search
- * can tell. */
+/* True if every step is possible.  Only a search can check an invariant about the future. */
 static bool can_be_walked(const bwl_record *record)
 {
     bwl_world       w;

@@ -32,7 +32,7 @@ static const bwl_rules rlock   = { .value = BWL_VALUE_TOKEN };
 static const bwl_rules zset    = { .value = BWL_VALUE_TOKEN };
 static const bwl_rules literal = { .value = BWL_VALUE_LITERAL, .literal = "1" };
 
-/* Where time is counted in seconds, a lease is at least two of them. */
+/* A lease in seconds is at least two. */
 #define IN_SECONDS(NAME, RULES)         \
     .world = { .protocol = &bwl_##NAME, \
                .terms    = { .rules = (RULES), .lease_ms = SECONDS_LEASE_MS } }
@@ -87,7 +87,7 @@ static const bwl_subject table[] = {
       .story = "SETNX, then EXPIRE; DEL under WATCH",
       IN_SECONDS(setnx_expire_watch, &uuid) },
 
-    /* Their listings, where these are not what the text means. */
+    /* Listings that differ from their text. */
     { .name  = "written-guard",
       .story = "setnx-getset-buffers as listed: a buffer in seconds compared with milliseconds",
       IN_MS(written_guard, &ms) },
@@ -162,10 +162,10 @@ static const char *fault_of(const bwl_own *own)
     return NULL;
 }
 
-/* It stays loaded until the program ends: machines of it may be anywhere. */
+/* It stays loaded: machines may refer to it. */
 static bool load_own(const char *name, bwl_scenario *ret_world, bwl_text reterr[3])
 {
-    /* Without a slash it would be looked for where libraries are. */
+    /* Without a slash, dlopen would search the library path. */
     bwl_text       path    = bwl_say(strchr(name, '/') != NULL ? "%s" : "./%s", name);
     void          *library = dlopen(path.of, RTLD_NOW | RTLD_LOCAL);
     const bwl_own *own     = library != NULL ? dlsym(library, "bowline_lab_own") : NULL;
@@ -225,8 +225,7 @@ static const char *nearest_name(const char *name)
     return found;
 }
 
-/* The invariants that can be asked of any lock; a protocol that cannot tell its own value from
- * another's takes nothing back. */
+/* The invariants for any lock; a protocol that cannot identify its own value removes nothing. */
 static void complete(bwl_scenario *world)
 {
     if (world->protocol == NULL)

@@ -1,8 +1,8 @@
 /*
- * subject.h -- what can be put on trial by name: the protocols of bowline, the ones that others
- * have written, mistakes that were planted; and a protocol of the reader's own.
+ * subject.h -- subjects of `try` by name: protocols of bowline, of articles, mutants, and a
+ * protocol of the reader's own.
  *
- * The name of a scenario is as good as one of these: then its protocol is tried, in its world.
+ * The name of a scenario also works: its protocol is tried in its world.
  */
 #ifndef BWL_LAB_SCENARIO_SUBJECT_H
 #define BWL_LAB_SCENARIO_SUBJECT_H
@@ -14,10 +14,10 @@ typedef struct bwl_subject {
     const char  *name;
     const char  *story;
     bool         is_sound; /* expected to hold while the timing bounds do */
-    bwl_scenario world;    /* protocol, rules, mutations; 0 where it is the usual */
+    bwl_scenario world;    /* protocol, rules, mutations; 0: default */
 } bwl_subject;
 
-/* Is this the name of a file: code that is loaded? */
+/* True for the name of a file with code to load. */
 bool bwl_subject_is_file(const char *name);
 
 size_t             bwl_subjects_count(void);

@@ -15,7 +15,7 @@
 
 enum { GENERATIONS_MAX = 2048, LOOK_EVERY = 1024 };
 
-/* A transition that was carried out, and not looked up yet. */
+/* A transition that is performed and not looked up yet. */
 typedef struct step {
     bwl_world      to;
     bwl_transition transition;
@@ -27,18 +27,18 @@ typedef struct explorer {
     const bwl_scenario *scenario;
     const bwl_search   *search;
     double              started_s;
-    double              shown_s; /* when the progress was told last */
+    double              shown_s; /* time of the last progress report */
     bwl_memory          memory;
     bwl_seen            seen;
     bwl_frontier        frontier;
     bwl_live            live;
-    bool                is_live;  /* steps are kept for invariants that are judged backwards */
-    uint32_t            number;   /* of the world that is gone on from */
-    uint32_t            last_new; /* the highest number that a step from it led to */
+    bool                is_live;  /* keeps steps for invariants that are checked backwards */
+    uint32_t            number;   /* the current world */
+    uint32_t            last_new; /* the highest number of its successors */
     bwl_world           from;
     step                steps[2];
     bwl_finding         found;
-    uint64_t            generations[GENERATIONS_MAX]; /* how many worlds that many steps away */
+    uint64_t            generations[GENERATIONS_MAX]; /* worlds per depth */
 } explorer;
 
 unsigned bwl_invariants_broken_in(const bwl_world *w, const bwl_transitions *transitions)
@@ -52,7 +52,7 @@ unsigned bwl_invariants_broken_in(const bwl_world *w, const bwl_transitions *tra
 
 /* ---- how it ends ----------------------------------------------------------------------------- */
 
-/* The way to a world, and one step more if `last` is not NULL. */
+/* The path to a world, plus `last` if it is not NULL. */
 static void found_broken(explorer *x, uint32_t number, const bwl_transition *last, unsigned broken)
 {
     unsigned count = 0;
@@ -82,7 +82,7 @@ static bool has_ended(const explorer *x)
 
 /* ---- one world after the other --------------------------------------------------------------- */
 
-/* This world was reached; from here on it is known, and gone on from later. */
+/* Records a reached world and queues it if it is new. */
 static uint32_t meet(explorer *x, uint32_t parent, const step *s)
 {
     bwl_seen_world world = {
@@ -128,8 +128,7 @@ static void look_up(explorer *x, const step *s)
         cut_short(x, BWL_CUT_MEMORY);
 }
 
-/* Each is looked up when the next one has been carried out: by then, the memory that says whether
- * it was met before has arrived. */
+/* Looks each one up after the next one is performed: by then the prefetched memory has arrived. */
 static void try_transitions(explorer *x, const bwl_transitions *transitions)
 {
     const step *last = NULL;
@@ -152,9 +151,8 @@ static bool is_quiet(const bwl_world *w)
     return true;
 }
 
-/* Goes on from the world in x->from.  Where some transitions will do, all are tried after all if
- * those lead only to worlds that were gone on from before: otherwise what was put off could be
- * put off for ever. */
+/* Expands the world in x->from.  If a reduced set leads only to worlds that were expanded before,
+ * all transitions are tried: otherwise a transition could be postponed for ever. */
 static void expand(explorer *x)
 {
     bwl_transitions transitions;

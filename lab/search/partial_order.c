@@ -3,7 +3,7 @@
  */
 #include "lab/search/partial_order.h"
 
-/* Whatever changes for every client at once. */
+/* Faults that affect every client at once. */
 static bool may_all_be_disturbed(const bwl_world *w)
 {
     static const bwl_budget of_all[] = { BWL_SLOW,    BWL_CRASH,    BWL_WALL,   BWL_STOP,
@@ -23,15 +23,15 @@ static bool has_messages_to_lose(const bwl_link *link)
     return false;
 }
 
-/* What is said about a release is compared with what the server has. */
+/* The invariants compare the result of a release with the server. */
 static bool may_remove(bwl_redis_word word)
 {
     return bwl_redis_word_releases(word) || word == REDIS_DELETE || word == REDIS_EXPIRE_NOW ||
            word == REDIS_DELETE_WATCHED || word == REDIS_DROP_STAMP;
 }
 
-/* All that the client can do is here now, and no step of another can add to it or take from it: if
- * an answer is on its way, the next one has arrived. */
+/* True if no step of another client or the server can add to or remove from what the client can
+ * do now. */
 static bool is_alone(const bwl_world *w, unsigned client)
 {
     const bwl_lab_client *c    = &w->clients[client];
@@ -40,7 +40,7 @@ static bool is_alone(const bwl_world *w, unsigned client)
     if (!c->is_running || c->caller.is_working || bwl_world_believes(w, client) > 0)
         return false;
     if (c->hold.state == BWL_HOLD_DISOWNED)
-        return false; /* its caller may give it back, or its time run out */
+        return false; /* its caller may release it, or its time may end */
     if (w->left[BWL_CANCEL] > 0 && bwl_hold_is_sought(&c->hold))
         return false;
     if (w->left[BWL_LOSS] > 0 && has_messages_to_lose(link))
@@ -61,7 +61,7 @@ bool bwl_reduce(const bwl_world *w, const bwl_transitions *all, bwl_transitions 
                 bwl_transitions *ret_rest)
 {
     if (may_all_be_disturbed(w) || w->scenario->protocol->listens || w->scenario->servers > 1)
-        return false; /* who listens may be told something by the step of another */
+        return false; /* a push may come by the step of another client */
     for (unsigned client = 0; client < w->scenario->clients; client++) {
         ret_some->count = ret_rest->count = 0;
         if (!is_alone(w, client))

@@ -1,18 +1,17 @@
 /*
- * partial_order.h -- which of the transitions in a world are enough.
+ * partial_order.h -- partial-order reduction: which transitions of a world are enough.
  *
- * A client that has an answer to hear, or an alarm that is due, does nothing by that which another
- * client or the server could notice or prevent: whether it is done before or after what they do,
- * the world is the same in the end.  So where nothing can come between -- no time may pass, no
- * fault may happen -- that client goes first, and the other orders are left out.  (An ample set, as
- * in Peled, "All from one, one for all", CAV 1993; with the condition on cycles of Bosnacki, Leue
- * and Lluch Lafuente, "Partial-order reduction for general state exploring algorithms", SPIN 2006.)
+ * The delivery of an answer or a due alarm of one client is independent of the steps of other
+ * clients and of the server: both orders lead to the same world. Where no time may pass and no
+ * fault may happen in between, that client goes first and the other orders are left out. (An ample
+ * set, as in Peled, "All from one, one for all", CAV 1993; with the cycle condition of Bosnacki,
+ * Leue and Lluch Lafuente, "Partial-order reduction for general state exploring algorithms", SPIN
+ * 2006.)
  *
- * The client must not hold the lock: what it may do by its step is begin to hold it, never end it.
- * So two holders that would have been seen while it waited are still there after its step.
+ * The client must not hold the lock: its step may begin a hold, never end one.  So two holders that
+ * exist before its step exist after it.
  *
- * What is found broken is broken; what is not found broken is not.  But the way there may be longer
- * than the shortest.
+ * The verdict is the same; the path may be longer than the shortest.
  */
 #ifndef BWL_LAB_SEARCH_PARTIAL_ORDER_H
 #define BWL_LAB_SEARCH_PARTIAL_ORDER_H

@@ -1,8 +1,8 @@
 /*
- * random_walk.c -- random walks, for worlds too many to visit.  See explore.h.
+ * random_walk.c -- random walks, for scenarios with too many worlds.  See explore.h.
  *
- * Each walk has a seed of its own: the first that of the search, the next that plus 1, and so on.
- * Everything is drawn from it, so a search that begins with the seed of a walk walks it again.
+ * Walk n has the seed of the search plus n.  A search that starts with the seed of a walk repeats
+ * it.
  */
 #include "lab/base/dice.h"
 #include "lab/search/explore.h"
@@ -12,8 +12,8 @@
 
 enum { STEPS_MAX = 600 };
 
-/* Faults are one transition in `rarity`: were they all alike, every budget would be spent before
- * anybody has the lock. */
+/* One step in `rarity` is a fault: otherwise the budgets would be spent before a client gets the
+ * lock. */
 static bwl_transition draw_transition(const bwl_world *w, const bwl_transitions *transitions,
                                       unsigned rarity, uint64_t *seed)
 {
@@ -29,7 +29,7 @@ static bwl_transition draw_transition(const bwl_world *w, const bwl_transitions 
     return some.list[bwl_dice_draw(seed) % some.count];
 }
 
-/* One walk into found->path, which has room for STEPS_MAX.  True if it broke an invariant. */
+/* A walk into found->path, of at most STEPS_MAX steps.  True if it broke an invariant. */
 static bool walk(const bwl_scenario *s, uint64_t *seed, bwl_finding *found)
 {
     bwl_world       w;
@@ -92,7 +92,7 @@ static unsigned without(bwl_transition *ret_shorter, const bwl_finding *found, u
     return at + rest;
 }
 
-/* Leaves out runs of 1 to 4 steps as long as what is left still breaks the same invariant. */
+/* Leaves out runs of 1 to 4 steps while the rest still breaks the same invariant. */
 static void shorten(const bwl_scenario *s, bwl_finding *found)
 {
     enum { RUN_MAX = 4 };

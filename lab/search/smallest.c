@@ -1,5 +1,5 @@
 /*
- * smallest.c -- the least that must go wrong before an invariant breaks.  See explore.h.
+ * smallest.c -- the smallest budget that breaks each invariant.  See explore.h.
  *
  * Budgets are tried in the order of how many faults they hold in all, so the first that breaks an
  * invariant is a smallest one.  Each search asks only for the invariants that are not yet known to
@@ -10,11 +10,11 @@
 #include <string.h>
 
 typedef struct quest {
-    bwl_scenario      scenario; /* with the budget that is being tried */
+    bwl_scenario      scenario; /* with the current budget */
     const bwl_search *search;
     bwl_smallest     *smallest;
     uint8_t           most[BWL_BUDGETS_COUNT];
-    unsigned          open; /* invariants that were not broken yet */
+    unsigned          open; /* invariants not broken yet */
     bool              is_cut;
     uint64_t          states;
 } quest;
@@ -56,7 +56,7 @@ static void try_budget(quest *q, unsigned faults)
     }
 }
 
-/* Hands `left` faults out to the budgets from `first` on, in every way. */
+/* Distributes `left` faults over the budgets from `first` on, in every way. */
 static void hand_out(quest *q, unsigned first, unsigned left, unsigned faults)
 {
     unsigned most;

@@ -1,16 +1,16 @@
 /*
- * canon_servers.c -- the fingerprint of a world with several servers, which are interchangeable as
- * clients are.  See canon.h.
+ * canon_servers.c -- the fingerprint of a world with several servers, which are interchangeable
+ * like clients. See canon.h.
  *
- * Each client, each server and each link is a number of its own, in which a token is named by how
- * many attempts of its client came after it.  For an order of the clients, a server is a column:
- * its key and the links to it.  The columns are sorted, and go with the clients into one number.
- * The least of these is the fingerprint.
+ * Each client, server and link has a hash of its own, in which the name of a token is the number of
+ * newer tokens of its client. For an order of the clients, a server is a column: its key and its
+ * links. The sorted columns and the clients give one hash; the smallest over all orders is the
+ * fingerprint.
  */
 #include "lab/world/canon_inside.h"
 #include "protocol/quorum.h"
 
-/* All that does not depend on the order of the clients. */
+/* The hashes that do not depend on the order of the clients. */
 typedef struct parts {
     uint64_t clients[BWL_CLIENTS_MAX];
     uint64_t servers[BWL_SERVERS_MAX];
@@ -22,7 +22,7 @@ static const bwl_redlock_state *state_of(const bwl_lab_client *c)
     return (const bwl_redlock_state *)(const void *)c->hold.memory;
 }
 
-/* What it remembers of a server belongs to the link. */
+/* Leaves out what it stores per server, which belongs to the link. */
 void bwl_put_redlock_state(bwl_print *p, const bwl_hold *h)
 {
     const bwl_redlock_state *r = (const bwl_redlock_state *)(const void *)h->memory;
@@ -50,7 +50,7 @@ static void put_message(bwl_print *p, const bwl_world *w, const bwl_lab_client *
         bwl_put(p, (uint64_t)(w->now - BWL_BEGINNING_MS - message->asked_ms));
 }
 
-/* A link has messages of its client alone, so nobody else's name is in it. */
+/* A link has only tokens of its own client. */
 static uint64_t print_of_link(bwl_print *p, const bwl_world *w, unsigned k, unsigned client)
 {
     const bwl_link       *link = &w->servers[k].links[client];
@@ -87,7 +87,7 @@ static uint64_t print_of_client(bwl_print *p, const bwl_world *w, unsigned clien
     return p->hash;
 }
 
-/* The servers in their order: each with its owner's place and its links in the clients' order. */
+/* The sorted columns: each with its owner and its links in the clients' order. */
 static void find_columns(bwl_print *p, const bwl_world *w, const uint8_t *order, const parts *all,
                          uint64_t columns[BWL_SERVERS_MAX])
 {

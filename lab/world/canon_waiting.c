@@ -1,9 +1,8 @@
 /*
- * canon_waiting.c -- the part of a fingerprint that there is only with a queue.  See canon.h.
+ * canon_waiting.c -- the part of a fingerprint for a lock with a queue.  See canon.h.
  *
- * Tickets and fences are drawn from one count, and only compared: what matters is their order.  A
- * connection is named by how many have come after it.  What the machine has seen of the server's
- * clock counts from now, by both clocks.
+ * Tickets and fences are only compared: their order matters.  The name of a connection is the
+ * number of newer ones. Server times that the machine has seen count from now, by both clocks.
  */
 #include "lab/world/canon.h"
 #include "lab/world/canon_inside.h"
@@ -37,7 +36,7 @@ static void put_rank(bwl_print *p, const bwl_ranks *ranks, uint64_t number)
     bwl_put(p, number == 0 ? UINT64_MAX : rank);
 }
 
-/* What is drawn next is above the count: it matters only if there is more above it. */
+/* The counter matters only where numbers above it exist. */
 static void put_count(bwl_print *p, const bwl_ranks *ranks, uint64_t count)
 {
     unsigned above = 0;
@@ -62,14 +61,14 @@ static bwl_queue_view view_of(const bwl_hold *h)
     return view;
 }
 
-/* ... or one that may be asked again. */
+/* ... or one that may be sent again. */
 static bool is_question(const bwl_message *message)
 {
     return message->kind == BWL_MESSAGE_REQUEST ||
            (message->kind == BWL_MESSAGE_ANSWER && message->answer == BWL_WHICH_NOSCRIPT);
 }
 
-/* Is it about a question that is out? */
+/* True if its request is in flight. */
 static bool is_asked(const bwl_lab_client *c, const bwl_message *message)
 {
     uint32_t replicas = bwl_synced_asked(&c->hold);
@@ -77,7 +76,7 @@ static bool is_asked(const bwl_lab_client *c, const bwl_message *message)
     return message->tag == view_of(&c->hold).asked || (replicas != 0 && message->tag == replicas);
 }
 
-/* Is anything of what it says still heard? */
+/* True if its payload is still read. */
 static bool is_heard(const bwl_lab_client *c, const bwl_message *message, bool plain)
 {
     bool of_round = c->is_running && message->round == c->round;
@@ -126,7 +125,7 @@ void bwl_draw_ranks(bwl_drawn *ret_drawn, const bwl_world *w)
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 
-/* How long ago; what is longer ago than all leases is alike. */
+/* The age of a time, up to a limit beyond all leases. */
 static void put_past(bwl_print *p, const bwl_world *w, bwl_ms at)
 {
     bwl_ms past_ms = p->now - at;
@@ -166,7 +165,7 @@ void bwl_put_queue_state(bwl_print *p, const bwl_world *w, const bwl_lab_client 
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* How many connections have come after this one. */
+/* The number of newer connections. */
 static unsigned age_of(const bwl_world *w, unsigned client, unsigned inbox)
 {
     return inbox == 0 ? BWL_ANY : (unsigned)w->waiting.seats[client].inbox - inbox;
@@ -213,7 +212,7 @@ void bwl_put_waiting_message(bwl_print *p, const bwl_world *w, const bwl_lab_cli
         put_question(p, w, client, message);
     else
         bwl_put(p, message->word);
-    if (message->place != 0) /* by which inbox it stands in line is heard in any case */
+    if (message->place != 0) /* the engine always reads the queue status */
         bwl_put(p, w->waiting.places[message->place - 1].how);
     if (is_question(message) || !is_heard(c, message, p->plain))
         return;
@@ -239,7 +238,7 @@ void bwl_put_seat(bwl_print *p, const bwl_world *w, unsigned client)
                    (uint64_t)age_of(w, client, s->stood_by[1]) << 16 | s->named_claim_ms);
 }
 
-/* The one that comes after `last`, or the first; NULL: there is none. */
+/* The member after `last`, or the first; NULL: none. */
 static const bwl_model_item *next_in_line(const bwl_model_data *data, const bwl_model_item *last)
 {
     const bwl_model_item *next = NULL;
@@ -307,7 +306,7 @@ void bwl_put_fences(bwl_print *p, const bwl_world *w)
     bwl_put(p, (uint64_t)w->waiting.is_orphan << 1 | w->waiting.may_be_orphan);
 }
 
-/* A score is a moment by the server's clock. */
+/* A score is a time of the server's clock. */
 void bwl_put_members(bwl_print *p, const bwl_model_data *data, int64_t server_now)
 {
     if (data->keys[BWL_MODEL_LOCK].kind != BWL_KIND_ZSET)

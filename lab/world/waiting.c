@@ -33,7 +33,7 @@ void bwl_wait_asked(bwl_world *w, unsigned client, const bwl_ask *ask, bwl_messa
     if (ask->word == REDIS_QUEUE_REQUEUE)
         seat->ticket = 0; /* it stands behind the others */
     if (ask->word == REDIS_QUEUE_JOIN && seat->ticket != 0 && (uint64_t)ask->stamp != seat->ticket)
-        w->broken |= BWL_INVARIANT_FIRST_COME; /* a place is kept, whatever became of it */
+        w->broken |= BWL_INVARIANT_FIRST_COME; /* a queue position must not change */
     if (ask->is_former)
         return; /* about no place */
     if (seat->named_token != message->token) {
@@ -92,8 +92,7 @@ static void greet(bwl_world *w, unsigned client)
     seat->is_greeted = true;
 }
 
-/* What was written on a connection that the server has not heard of yet comes behind its first
- * words. */
+/* On a connection that is new to the server, the handshake comes before the commands. */
 void bwl_wait_broke_at_server(bwl_world *w, unsigned client, bool has_messages)
 {
     if (has_messages && !w->waiting.seats[client].is_greeted)
@@ -111,10 +110,9 @@ void bwl_wait_broke(bwl_world *w, unsigned client)
     if ((w->scenario->mutations & BWL_MUTATION_ONE_INBOX) == 0)
         seat->inbox++;
     assert(seat->inbox <= BWL_MODEL_INBOXES_MAX);
-    seat->is_greeted = false;
-    seat->was_cut    = true;
-    c->book.asked_now =
-        0; /* the engine pauses between connections that break one after the other */
+    seat->is_greeted  = false;
+    seat->was_cut     = true;
+    c->book.asked_now = 0; /* the engine backs off between connections */
     seat->maybe_orphans++;
     seat->may_kill = c->is_running;
     if (!c->is_running)
@@ -234,7 +232,7 @@ static void note_fence(bwl_world *w, int64_t fence)
     w->waiting.fence = fence;
 }
 
-/* Somebody who is in line, and can be told, came before this client. */
+/* True if a reachable waiter arrived before this client. */
 static bool is_before_others(const bwl_world *w, unsigned client)
 {
     for (unsigned i = 0; i < w->scenario->clients; i++) {
@@ -252,7 +250,7 @@ static bool has_found_it_gone(const bwl_world *w, const bwl_message *message)
     return message->place != 0 && w->waiting.places[message->place - 1].how == BWL_HOW_GONE;
 }
 
-/* The how many-eth to come and to be given it: what only invariants know. */
+/* Notes the order of arrivals and grants, for the invariants. */
 static void note_turn(bwl_world *w, const bwl_message *message, uint16_t was_of)
 {
     uint16_t        owner  = bwl_model_owner(&w->servers[BWL_ONLY].redis);
@@ -275,7 +273,7 @@ static void note_turn(bwl_world *w, const bwl_message *message, uint16_t was_of)
         w->broken |= BWL_INVARIANT_FIRST_COME;
 }
 
-/* Who was passed over as dead has lost its place, whether it lives or not. */
+/* A waiter that was skipped as dead has lost its place. */
 static void note_silent(bwl_world *w, const bwl_queue_reply *reply)
 {
     for (unsigned i = 0; i < reply->silent_count; i++) {

@@ -1,6 +1,5 @@
 /*
- * waiting_invariants.c -- what is to hold where clients stand in line: who is told, what is left
- * behind. See waiting.h.
+ * waiting_invariants.c -- the invariants of a lock with a queue.  See waiting.h.
  */
 #include "lab/model/queue.h"
 #include "lab/world/private_state.h"
@@ -10,7 +9,7 @@ void bwl_wait_held(bwl_world *w, unsigned client)
 {
     uint64_t fence = w->clients[client].hold.fence;
 
-    /* Where the server forgets, an older holder may hear later. */
+    /* After a data loss, an older holder may get its result later. */
     if ((w->scenario->invariants & BWL_INVARIANT_ONE_HOLDER) != 0 && fence <= w->waiting.held_fence)
         w->broken |= BWL_INVARIANT_FENCE;
     w->waiting.held_fence = fence;
@@ -51,7 +50,7 @@ static void new_owner(bwl_world *w, uint16_t owner)
 void bwl_wait_server_came_back(bwl_world *w)
 {
     new_owner(w, bwl_model_owner(&w->servers[BWL_ONLY].redis));
-    w->waiting.is_orphan = true; /* whoever had it may have given it back */
+    w->waiting.is_orphan = true; /* its owner may have released it */
 }
 
 void bwl_wait_look_at_owner(bwl_world *w)
@@ -81,7 +80,7 @@ bool bwl_wait_is_empty(const bwl_world *w)
 
     for (unsigned i = 0; w->scenario->queue.keep_ms == 0 && i < sizeof leave / sizeof leave[0]; i++)
         if (w->left[leave[i]] != w->scenario->budget[leave[i]])
-            return true; /* for a minute, something may be left */
+            return true; /* entries may stay until their TTL */
     return w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_QUEUE].kind == BWL_KIND_NONE &&
            w->servers[BWL_ONLY].redis.data.keys[BWL_MODEL_BEATS].kind == BWL_KIND_NONE;
 }
